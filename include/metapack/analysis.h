@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef METAPACK_ANALYSIS_H
+#define METAPACK_ANALYSIS_H
+#include <metapack/options.h>
+#include <metapack/problem.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What an analysis found and predicts. */
+typedef struct mpk_analysis_info {
+    int32_t n;
+    int64_t nnz;             /**< of A, lower triangle */
+    mpk_ordering ordering;   /**< the one chosen */
+    int matching;            /**< 1: 2x2 candidates from a matching were compressed */
+    int scaling;             /**< 0 none, 1 equilibration, 2 from the matching */
+    int32_t structural_rank; /**< n unless the matching found less; -1: not computed */
+    int32_t supernodes;
+    int32_t tree_height;     /**< supernodes on the longest path */
+    int32_t max_front;       /**< rows of the largest front */
+    int64_t factor_nnz;      /**< entries of L with its unit diagonal, explicit zeros of amalgamation included */
+    double factor_flops;     /**< multiplications and additions of the factorization */
+    int64_t factor_bytes;    /**< of L and D */
+    int64_t peak_bytes;      /**< most memory that mpk_factorize will hold, without delayed pivots */
+    double time_s;           /**< of mpk_analyse, and of its parts: */
+    double time_match_s, time_order_s, time_symbolic_s;
+} mpk_analysis_info;
+
+/** Analyse: scaling, matching, ordering, elimination tree, supernodes, schedule, predictions. The
+ *  result serves every matrix with the pattern of `problem`; its values only guide matching and
+ *  scaling. Immutable: any number of factors and threads may share it.
+ *  ctx      [inout] errors are recorded here     problem [in] borrowed during the call
+ *  options  [in]    NULL: the defaults           an [out] created; *an must be NULL before
+ *  Returns MPK_OK | MPK_SINGULAR (structurally; *an is usable) | MPK_ERR_ARGUMENT, _MEMORY (also when the
+ *  prediction exceeds options.memory_limit), _UNSUPPORTED (an ordering that was not built), _CANCELLED.
+ *  Threads: those of options.threads. Method and sources: docs/analysis.md. */
+MPK_API mpk_status mpk_analyse(mpk_context *ctx, const mpk_problem *problem,
+                               const mpk_options *options, mpk_analysis **an);
+MPK_API void mpk_analysis_info_get(const mpk_analysis *an, mpk_analysis_info *info);
+/** perm [out] size n: the old index at each new position (before pivoting inside the factor). */
+MPK_API void mpk_analysis_perm(const mpk_analysis *an, int32_t *perm);
+MPK_API void mpk_analysis_destroy(mpk_analysis **an);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef METAPACK_REPORT_H
+#define METAPACK_REPORT_H
+#include <metapack/solve.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Everything there is to say of one run, in one plain struct that writers turn into text, JSON and
+ *  pictures. A part that did not run has its `have_` flag at 0. */
+typedef struct mpk_run {
+    const char *source; /**< file name or generator spec; borrowed */
+    mpk_problem_view problem;
+    double time_read_s;
+    int have_analysis, have_factor, have_solve;
+    mpk_analysis_info analysis;
+    mpk_factor_info factor;
+    mpk_solve_info solve;
+    int32_t nrhs;
+    mpk_status status;    /**< of the run as a whole */
+    const char *message;  /**< of the failure, or NULL; borrowed */
+    const char *backend;  /**< "cpu-avx512", "cpu-avx2", "cpu-generic" */
+    double peak_bytes;    /**< of the context */
+} mpk_run;
+
+/** Create a report of a run (copied, strings included). Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY. */
+MPK_API mpk_status mpk_report_create(mpk_context *ctx, const mpk_run *run, mpk_report **report);
+MPK_API void mpk_report_destroy(mpk_report **report);
+
+/** The report as text for people (at most 100 columns) and as one JSON object (schema in
+ *  docs/json.md). The strings live as long as the report. */
+MPK_API const char *mpk_report_text(const mpk_report *report);
+MPK_API const char *mpk_report_json(const mpk_report *report);
+
+/** Write an SVG: pattern of A, pattern of the permuted factor, time by phase. an and fac may be NULL.
+ *  The file appears whole or not at all. */
+MPK_API mpk_status mpk_report_plot(mpk_context *ctx, const mpk_report *report,
+                                   const mpk_problem *problem, const mpk_analysis *an,
+                                   const mpk_factor *fac, const char *path);
+
+/** Exit code of the command for a status: 0 good, 1 usage, 2 input, 3 singular, 4 not converged,
+ *  5 accuracy not reached, 6 memory, 7 device. */
+MPK_API int mpk_exit_code(mpk_status status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

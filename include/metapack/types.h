@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef METAPACK_TYPES_H
+#define METAPACK_TYPES_H
+/** Basic types that every METAPACK header shares. */
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define MPK_API __attribute__((visibility("default")))
+#else
+#define MPK_API
+#endif
+
+/** Kind of the matrix entries. Complex values are pairs (real, imaginary), as C99 and Fortran lay
+ *  them out. The letters are LAPACK's. */
+typedef enum mpk_scalar {
+    MPK_S = 0, /**< float          */
+    MPK_D = 1, /**< double         */
+    MPK_C = 2, /**< float complex  */
+    MPK_Z = 3  /**< double complex */
+} mpk_scalar;
+
+/** What the upper triangle is, given the stored lower one. Real matrices are MPK_SYMMETRIC. */
+typedef enum mpk_symmetry {
+    MPK_SYMMETRIC = 0, /**< A = A^T, also for complex entries */
+    MPK_HERMITIAN = 1  /**< A = A^H, complex entries only; the diagonal is real */
+} mpk_symmetry;
+
+/** Bytes of one entry: 4, 8, 8, 16 for S, D, C, Z. */
+static inline size_t mpk_scalar_size(mpk_scalar scalar) {
+    return scalar == MPK_S ? 4 : scalar == MPK_Z ? 16 : 8;
+}
+
+/** Numbers of positive, negative and zero eigenvalues; they sum to n. `certified` is 1 only if no
+ *  pivot was perturbed or taken as zero and each pivot lies clear of zero by more than the rounding
+ *  errors of the factorization can account for (docs/numerics.md); for a complex symmetric matrix
+ *  inertia has no meaning: the counts are 0, 0, zero pivots, and certified is 0. */
+typedef struct mpk_inertia {
+    int64_t positive, negative, zero;
+    int certified;
+} mpk_inertia;
+
+/* Opaque handles. Each starts as NULL, is created by its verb and freed by *_destroy(&handle). */
+typedef struct mpk_context mpk_context;
+typedef struct mpk_problem mpk_problem;
+typedef struct mpk_analysis mpk_analysis;
+typedef struct mpk_factor mpk_factor;
+typedef struct mpk_report mpk_report;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

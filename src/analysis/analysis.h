@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_ANALYSIS_H
+#define MPKI_ANALYSIS_H
+/** The result of an analysis, as numeric/ and solve/ read it; and the seams between its parts.
+ *
+ *  Numbering. "Position" is the index after the permutation: perm[position] = index in the problem.
+ *  Supernode s owns positions sptr[s] .. sptr[s+1]-1 (postordered: children before parents). Its front
+ *  has w = sptr[s+1]-sptr[s] own columns, then the m = rptr[s+1]-rptr[s] rows ridx[rptr[s]..], which are
+ *  positions >= sptr[s+1], increasing. Local row r of a front: r < w an own column, else row ridx[rptr+r-w]. */
+#include "../core/core.h"
+#include "../problem/problem.h"
+#include <metapack/analysis.h>
+
+/** Where entries of A go: entry `src` of ax is added at local (row, col)
+ *  of the front that owns it, row >= col. */
+typedef struct mpki_scatter {
+    int64_t src;
+    int32_t row; /* local row; ~row when the entry must be conjugated (Hermitian, triangle flipped) */
+    int32_t col; /* local column, < w */
+} mpki_scatter;
+
+struct mpk_analysis {
+    mpk_context *ctx;
+    mpk_options options; /* as resolved at analysis; given_perm is not kept */
+    /* the pattern (own copy) */
+    int32_t n;
+    int64_t nnz;
+    mpk_scalar scalar;
+    mpk_symmetry symmetry;
+    int64_t *ap;
+    int32_t *ai;
+    /* scaling from the matching, size n in problem order, or NULL: the factorization equilibrates */
+    double *scale;
+    /* permutation, positions <-> problem indices */
+    int32_t *perm, *iperm;
+    /* supernodes */
+    int32_t nsuper;
+    int32_t *sptr;   /* nsuper + 1 */
+    int32_t *parent; /* nsuper; -1: a root */
+    int32_t *child_ptr, *child; /* nsuper + 1, nsuper - roots: children of s in increasing order */
+    int64_t *rptr;   /* nsuper + 1 */
+    int32_t *ridx;   /* rptr[nsuper]: positions of the rows below */
+    int32_t *rel;    /* rptr[nsuper]: local row of ridx[k] in the parent's front */
+    double *flops;   /* nsuper: of the front alone */
+    int64_t *scatter_ptr; /* nsuper + 1 */
+    mpki_scatter *scatter; /* nnz, grouped by supernode, by column within */
+    mpk_analysis_info info;
+};
+
+/* ---- match/ ------------------------------------------------------------------------------------ */
+
+/** Maximum-product matching of |A| (Duff & Koster 2001), symmetrised (Duff & Pralet 2005).
+ *  A is given by its lower triangle (n, ap, ai) and moduli absval[nnz] >= 0.
+ *  mate  [out] n: mate[i] = j and mate[j] = i where {i,j} is a 2x2 candidate, mate[i] = i otherwise
+ *  scale [out] n: s with s_i |a_ij| s_j <= 1 (+ rounding), = 1 on matched entries; finite, > 0
+ *  rank  [out] structural rank
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
+mpk_status mpki_match(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
+                      const double *absval, int32_t *mate, double *scale, int32_t *rank);
+
+/** Symmetric equilibration in the infinity norm (Ruiz 2001): scale [inout] n, multiplied by factors
+ *  that bring the largest entry of each row of S A S near 1. Rows of zeros keep their factor. */
+mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
+                            const double *absval, int sweeps, double *scale);
+
+/* ---- order/ ------------------------------------------------------------------------------------ */
+
+/** An undirected graph: both directions, no loops, rows sorted, no duplicates. weight[v] = columns of A that
+ *  vertex v stands for (1, or 2 for a compressed pair), NULL: all 1. */
+typedef struct mpki_graph {
+    int32_t n;
+    int64_t *xadj;  /* n + 1 */
+    int32_t *adj;   /* xadj[n] */
+    int32_t *weight;
+} mpki_graph;
+
+/** Graph of A (lower triangle), compressed by mate when mate != NULL; map[i] = vertex of column i. */
+mpk_status mpki_graph_build(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
+                            const int32_t *mate, int32_t *map, mpki_graph *graph);
+void mpki_graph_free(mpk_context *ctx, mpki_graph *graph);
+
+/** Order a graph: perm[k] = vertex at position k. method AMD, METIS, SCOTCH, RCM, NATURAL or AUTO;
+ *  *used tells which. Dense vertices are put last by every method. Deterministic for a seed.
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _UNSUPPORTED, _CANCELLED. */
+mpk_status mpki_order(mpk_context *ctx, const mpki_graph *graph, mpk_ordering method, int64_t seed,
+                      int32_t *perm, mpk_ordering *used);
+
+/** Factor entries and flops of an ordering, by counts alone. */
+mpk_status mpki_order_cost(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
+                           double *factor_nnz, double *flops);
+
+/* ---- symbolic/ --------------------------------------------------------------------------------- */
+
+/** From an->perm (any order) to everything below it in the struct: elimination tree, postorder (perm is
+ *  rewritten), counts, relaxed supernodes, row structures, rel, scatter, flops and info's predictions. */
+mpk_status mpki_symbolic(mpk_context *ctx, mpk_analysis *an);
+
+/** Check every invariant stated above; MPK_ERR_INTERNAL with what is broken. Run in debug builds. */
+mpk_status mpki_analysis_check(mpk_context *ctx, const mpk_analysis *an);
+
+#endif

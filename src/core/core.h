@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CORE_H
+#define MPKI_CORE_H
+/** What every room of the house uses: memory, errors, progress, time. */
+#include <metapack/options.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* ---- memory: every byte of the library passes here; sizes are checked products -------------- */
+
+/** count * size bytes aligned to 64, or NULL with MPK_ERR_MEMORY / _SIZE recorded under `stage`.
+ *  A zero product gives a valid pointer. Thread-safe. Freed with mpki_release(). */
+void *mpki_alloc(mpk_context *ctx, const char *stage, int64_t count, size_t size);
+/** The same, zeroed. */
+void *mpki_calloc(mpk_context *ctx, const char *stage, int64_t count, size_t size);
+/** Grow (or shrink) to count * size bytes, keeping the content; on failure NULL and *old is intact. */
+void *mpki_resize(mpk_context *ctx, const char *stage, void *old, int64_t count, size_t size);
+/** Free; NULL is fine. Any thread. */
+void mpki_release(mpk_context *ctx, void *ptr);
+
+#define MPKI_NEW(ctx, stage, count, type) ((type *)mpki_alloc((ctx), (stage), (count), sizeof(type)))
+#define MPKI_ZNEW(ctx, stage, count, type)                                                         \
+    ((type *)mpki_calloc((ctx), (stage), (count), sizeof(type)))
+
+/** Bytes the machine could still give this process (cgroup and MemAvailable), for predictions. */
+int64_t mpki_memory_available(void);
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+/** Record a failure and return its status: `return mpki_error(ctx, MPK_ERR_INPUT, "read", row, "...")`.
+ *  The first error since the call began is kept. ctx NULL is allowed. Thread-safe. */
+mpk_status mpki_error(mpk_context *ctx, mpk_status status, const char *stage, int64_t index,
+                      const char *format, ...) __attribute__((format(printf, 5, 6)));
+/** Forget the last error: the first act of every public verb. */
+void mpki_clear_error(mpk_context *ctx);
+/** Status recorded since mpki_clear_error (MPK_OK if none): after a failed mpki_alloc. */
+mpk_status mpki_failed(const mpk_context *ctx);
+
+/* ---- progress -------------------------------------------------------------------------------- */
+
+/** Report progress; true: the caller wants to stop. Cheap (rate-limited); thread-safe. */
+bool mpki_progress(mpk_context *ctx, const char *stage, double fraction);
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+double mpki_now_s(void); /* monotonic seconds */
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+/** A full copy of the caller's options (defaults where NULL or older), checked for sense. */
+mpk_status mpki_options_resolve(mpk_context *ctx, const mpk_options *given, mpk_options *full);
+/** Threads that options.threads = 0 means here: OMP_NUM_THREADS, else the affinity mask. */
+int mpki_threads_default(void);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "core.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const ordering_names[] = {"auto", "amd", "metis", "scotch", "rcm", "given", "natural"};
+static const char *const method_names[] = {"auto", "ldlt"};
+static const char *const switch_names[] = {"off", "on", "auto"};
+
+/* One row for each option: its key, how its text is read, where it lies, what it may be. */
+enum kind { INTEGER, INT64, REAL, CHOICE };
+static const struct option {
+    const char *key;
+    enum kind kind;
+    size_t offset;
+    const char *const *names; /* CHOICE: the words */
+    int count;
+    double least, most; /* numbers: the range */
+} table[] = {
+#define AT(field) offsetof(mpk_options, field)
+    {"method", CHOICE, AT(method), method_names, 2, 0, 0},
+    {"ordering", CHOICE, AT(ordering), ordering_names, 7, 0, 0},
+    {"matching", CHOICE, AT(matching), switch_names, 3, 0, 0},
+    {"scaling", CHOICE, AT(scaling), switch_names, 3, 0, 0},
+    {"pivot_threshold", REAL, AT(pivot_threshold), NULL, 0, 0, 0.5},
+    {"zero_tolerance", REAL, AT(zero_tolerance), NULL, 0, -1, 1},
+    {"static_shift", REAL, AT(static_shift), NULL, 0, 0, 1},
+    {"threads", INTEGER, AT(threads), NULL, 0, 0, 1024},
+    {"refine", INTEGER, AT(refine), NULL, 0, 0, 1000},
+    {"accuracy", REAL, AT(accuracy), NULL, 0, -1, 1},
+    {"deterministic", CHOICE, AT(deterministic), switch_names, 3, 0, 0},
+    {"condition", CHOICE, AT(condition), switch_names, 3, 0, 0},
+    {"seed", INT64, AT(seed), NULL, 0, -9e18, 9e18},
+    {"memory_limit", REAL, AT(memory_limit), NULL, 0, 0, 1e18},
+#undef AT
+};
+enum { TABLE_SIZE = sizeof table / sizeof *table };
+
+void mpk_options_init(mpk_options *options) {
+    if (!options) return;
+    *options = (mpk_options){.struct_size = sizeof *options,
+                             .method = MPK_METHOD_AUTO,
+                             .ordering = MPK_ORDERING_AUTO,
+                             .matching = MPK_AUTO,
+                             .scaling = MPK_AUTO,
+                             .pivot_threshold = 0.01,
+                             .zero_tolerance = -1,
+                             .refine = 10,
+                             .accuracy = -1,
+                             .deterministic = MPK_ON,
+                             .seed = 1};
+}
+
+/* The same key with dashes or underscores. */
+static bool key_equal(const char *a, const char *b) {
+    for (; *a && *b; a++, b++)
+        if ((*a == '-' ? '_' : *a) != (*b == '-' ? '_' : *b)) return false;
+    return *a == *b;
+}
+
+static mpk_status bad(mpk_context *ctx, const char *key, const char *value, const char *want) {
+    return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1, "%s = '%s': expected %s", key, value, want);
+}
+
+mpk_status mpk_options_set(mpk_context *ctx, mpk_options *options, const char *key,
+                           const char *value) {
+    mpki_clear_error(ctx);
+    if (!options || !key || !value || options->struct_size != sizeof *options)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1,
+                          "options were not set up by mpk_options_init()");
+    for (int k = 0; k < TABLE_SIZE; k++) {
+        const struct option *o = &table[k];
+        if (!key_equal(o->key, key)) continue;
+        char *field = (char *)options + o->offset;
+        if (o->kind == CHOICE) {
+            char words[128] = "";
+            for (int c = 0; c < o->count; c++) {
+                if (!strcmp(o->names[c], value)) {
+                    *(int *)field = c;
+                    return MPK_OK;
+                }
+                strcat(strcat(words, c ? " | " : ""), o->names[c]);
+            }
+            return bad(ctx, key, value, words);
+        }
+        char *end;
+        errno = 0;
+        if (o->kind == REAL) {
+            double x = strtod(value, &end);
+            if (end == value || *end || !(x >= o->least && x <= o->most))
+                return bad(ctx, key, value, "a number in its range");
+            *(double *)field = x;
+        } else {
+            long long x = strtoll(value, &end, 10);
+            if (end == value || *end || errno || (double)x < o->least || (double)x > o->most)
+                return bad(ctx, key, value, "an integer in its range");
+            if (o->kind == INTEGER) *(int *)field = (int)x;
+            else *(int64_t *)field = x;
+        }
+        return MPK_OK;
+    }
+    return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1, "there is no option '%s'", key);
+}
+
+mpk_status mpki_options_resolve(mpk_context *ctx, const mpk_options *given, mpk_options *full) {
+    mpk_options_init(full);
+    if (given) {
+        if (given->struct_size < offsetof(mpk_options, seed) || given->struct_size > 4096)
+            return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1,
+                              "options were not set up by mpk_options_init()");
+        size_t known = given->struct_size < sizeof *full ? given->struct_size : sizeof *full;
+        memcpy(full, given, known);
+        full->struct_size = sizeof *full;
+    }
+    for (int k = 0; k < TABLE_SIZE; k++) {
+        const char *field = (const char *)full + table[k].offset;
+        double x = table[k].kind == REAL      ? *(const double *)field
+                   : table[k].kind == INT64 ? (double)*(const int64_t *)field
+                                              : (double)*(const int *)field;
+        double most = table[k].kind == CHOICE ? table[k].count - 1 : table[k].most;
+        if (!(x >= table[k].least && x <= most))
+            return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1, "%s = %g is out of its range",
+                              table[k].key, x);
+    }
+    if (full->threads == 0) full->threads = mpki_threads_default();
+    return MPK_OK;
+}
+
+int mpki_threads_default(void) {
+    const char *omp = getenv("OMP_NUM_THREADS");
+    if (omp) {
+        long asked = strtol(omp, NULL, 10);
+        if (asked >= 1 && asked <= 1024) return (int)asked;
+    }
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set)) return 1;
+    int cores = CPU_COUNT(&set);
+    return cores > 0 ? cores : 1;
+}
+
+const char *mpk_ordering_name(mpk_ordering ordering) {
+    return (unsigned)ordering < 7 ? ordering_names[ordering] : "unknown";
+}
+
+const char *mpk_method_name(mpk_method method) {
+    return (unsigned)method < 2 ? method_names[method] : "unknown";
+}

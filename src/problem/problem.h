@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_PROBLEM_H
+#define MPKI_PROBLEM_H
+/** Inside of mpk_problem, and what other rooms ask of a matrix. */
+#include "../core/core.h"
+#include <metapack/problem.h>
+
+struct mpk_problem {
+    mpk_context *ctx; /* whose memory it is; must outlive the problem */
+    int32_t n;
+    int64_t nnz;
+    mpk_scalar scalar;
+    mpk_symmetry symmetry;
+    int64_t *ap; /* n + 1 */
+    int32_t *ai; /* nnz */
+    void *ax;    /* nnz entries of `scalar` */
+};
+
+/** Index of the first entry that is NaN or Inf, -1 if all are finite. */
+int64_t mpki_first_nonfinite(mpk_scalar scalar, int64_t count, const void *values);
+
+/** r = b - A x and, when w != NULL, w = |A| |x| + |b| (real, double), for one column; the pattern and
+ *  values as in mpk_problem_view, so that a factor's own copy of the values serves. r has type `scalar`
+ *  and is accumulated in double for S and C. */
+void mpki_residual(const mpk_problem_view *a, const void *x, const void *b, void *r, double *w);
+
+/** max_i sum_j |a_ij|; work: n doubles. */
+double mpki_norm_inf(const mpk_problem_view *a, double *work);
+
+#endif
