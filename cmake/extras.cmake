@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What surrounds the library: exported symbols, installation, package files, fuzzers, whole-program tests.
+include(CMakePackageConfigHelpers)
+
+# ---- the shared library exports mpk_* and nothing else -------------------------------------------
+if(UNIX AND NOT APPLE)
+    set(MPKI_MAP ${CMAKE_CURRENT_SOURCE_DIR}/cmake/metapack.map)
+    target_link_options(metapack PRIVATE "LINKER:--version-script=${MPKI_MAP}" LINKER:--as-needed)
+    set_target_properties(metapack PROPERTIES LINK_DEPENDS ${MPKI_MAP})
+    if(NOT METAPACK_SANITIZE)
+        target_link_options(metapack PRIVATE LINKER:--no-undefined)
+    endif()
+endif()
+
+# ---- installation --------------------------------------------------------------------------------
+set(MPKI_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/metapack)
+set_target_properties(metapack_static PROPERTIES EXPORT_NAME static)
+add_library(metapack::metapack ALIAS metapack)
+add_library(metapack::static ALIAS metapack_static)
+install(TARGETS metapack EXPORT metapack-targets)
+install(TARGETS metapack_static EXPORT metapack-static-targets)
+install(EXPORT metapack-targets NAMESPACE metapack:: DESTINATION ${MPKI_CMAKE_DIR})
+install(EXPORT metapack-static-targets NAMESPACE metapack:: DESTINATION ${MPKI_CMAKE_DIR})
+install(DIRECTORY include/metapack DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+if(TARGET metapack_command)
+    # The command finds the library beside it, wherever the two are moved to.
+    file(RELATIVE_PATH MPKI_TO_LIB /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+    set_target_properties(metapack_command PROPERTIES INSTALL_RPATH "$ORIGIN/${MPKI_TO_LIB}")
+    install(TARGETS metapack_command)
+endif()
+
+configure_package_config_file(cmake/metapack-config.cmake.in metapack-config.cmake
+    INSTALL_DESTINATION ${MPKI_CMAKE_DIR} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(metapack-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/metapack-config.cmake
+              ${CMAKE_CURRENT_BINARY_DIR}/metapack-config-version.cmake
+              cmake/metapack-libraries.cmake
+        DESTINATION ${MPKI_CMAKE_DIR})
+
+file(RELATIVE_PATH MPKI_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" MPKI_PC_PREFIX "${MPKI_PC_PREFIX}")
+set(MPKI_PC_PRIVATE -lamd)
+if(METAPACK_suitesparseconfig_LIBRARY)
+    string(APPEND MPKI_PC_PRIVATE " -lsuitesparseconfig")
+endif()
+if(METAPACK_METIS)
+    string(APPEND MPKI_PC_PRIVATE " -lmetis")
+endif()
+if(METAPACK_SCOTCH)
+    string(APPEND MPKI_PC_PRIVATE " -lscotch -lscotcherr")
+endif()
+configure_file(cmake/metapack.pc.in metapack.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/metapack.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+file(GLOB MPKI_MAN1 CONFIGURE_DEPENDS man/*.1)
+file(GLOB MPKI_MAN3 CONFIGURE_DEPENDS man/*.3)
+install(FILES ${MPKI_MAN1} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${MPKI_MAN3} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+foreach(file cli/metapack.bash cli/completion.bash man/metapack.bash)
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+        install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+                RENAME metapack)
+    endif()
+endforeach()
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# ---- examples are tests; fuzzers are built on request --------------------------------------------
+file(GLOB MPKI_EXAMPLES CONFIGURE_DEPENDS examples/*.c)
+foreach(source ${MPKI_EXAMPLES})
+    get_filename_component(name ${source} NAME_WE)
+    if(METAPACK_TESTS AND NOT TARGET example_${name})
+        add_executable(example_${name} ${source})
+        target_link_libraries(example_${name} PRIVATE metapack m)
+        add_test(NAME example_${name} COMMAND example_${name}
+                 WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+        set_tests_properties(example_${name} PROPERTIES LABELS examples TIMEOUT 300)
+    endif()
+endforeach()
+
+option(METAPACK_FUZZ "build the libFuzzer targets of tests/fuzz (clang)" OFF)
+if(METAPACK_FUZZ)
+    file(GLOB MPKI_FUZZERS CONFIGURE_DEPENDS tests/fuzz/fuzz_*.c)
+    foreach(source ${MPKI_FUZZERS})
+        get_filename_component(name ${source} NAME_WE)
+        if(NOT TARGET ${name})
+            add_executable(${name} ${source})
+            target_include_directories(${name} PRIVATE src ${CMAKE_CURRENT_BINARY_DIR}/config)
+            target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
+            target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+            target_link_libraries(${name} PRIVATE metapack_static)
+            set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+        endif()
+    endforeach()
+endif()
+
+# ---- tests of the whole --------------------------------------------------------------------------
+if(METAPACK_TESTS)
+    if(NOT METAPACK_SANITIZE)
+        add_test(NAME symbols COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/install/symbols
+                 $<TARGET_FILE:metapack>)
+        add_test(NAME install COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/install/run
+                 ${CMAKE_CURRENT_BINARY_DIR} ${CMAKE_C_COMPILER})
+        set_tests_properties(symbols install PROPERTIES LABELS install TIMEOUT 300)
+    endif()
+    find_program(PYTHON3 python3)
+    if(PYTHON3 AND TARGET metapack_command)
+        add_test(NAME data COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/matrices/run.py
+                 --command $<TARGET_FILE:metapack_command> ${CMAKE_CURRENT_SOURCE_DIR}/data)
+        set_tests_properties(data PROPERTIES LABELS pipeline TIMEOUT 600)
+        set(folder "$ENV{METAPACK_MATRICES}")
+        if(NOT folder)
+            set(folder ${CMAKE_CURRENT_SOURCE_DIR}/../shared/matrices)
+        endif()
+        if(EXISTS ${folder}/CATALOG.md)
+            add_test(NAME matrices COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/matrices/run.py
+                     --command $<TARGET_FILE:metapack_command> ${folder})
+            set_tests_properties(matrices PROPERTIES LABELS matrices TIMEOUT 900 RUN_SERIAL ON)
+        endif()
+    endif()
+endif()
