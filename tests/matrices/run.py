@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Solve every matrix of a catalogue with the command and judge each answer independently of the library.
+
+    run.py --command build/metapack [--threads 2] [--only PATTERN] FOLDER
+
+FOLDER has a table in README.md or CATALOG.md with the columns `file`, `n`, `inertia` and perhaps `status`.
+An inertia is positive/negative/zero and its source: `e` dense eigenvalues, `m` another solver with null-pivot
+detection, `h` by hand, `?` unknown. The residual is computed here, row by row with correctly rounded sums, from the file
+and the x that the command wrote: nothing of the library takes part.
+
+An answer fails if it is called good ("ok") and its componentwise backward error exceeds 1e-14; if the
+inertia contradicts an oracle; if the exit code and the status differ; if a regular matrix is called singular;
+if the command crashes or exceeds its time."""
+import argparse, fnmatch, gzip, json, lzma, math, os, re, subprocess, sys, tempfile, time
+
+BOUND = 1e-14
+EXIT = {"ok": 0, "singular": 3, "inaccurate": 5}
+# Numerically singular although another solver's pivots did not show it: the catalogue says so.
+NO_ORACLE = re.compile(r"nullity \d+|num\. rank")
+
+
+def catalogue(folder):
+    """Yield one dict for each row of the table that names a matrix."""
+    path = next(p for p in ("CATALOG.md", "README.md") if os.path.exists(os.path.join(folder, p)))
+    header = None
+    for line in open(os.path.join(folder, path), encoding="utf-8"):
+        cells = [c.strip() for c in line.strip().strip("|").split("|")]
+        if line.startswith("| file"):
+            header = cells
+        elif header and line.startswith("|") and not line.startswith("|--") and len(cells) == len(header):
+            row = dict(zip(header, cells))
+            name = row["file"].split()[0].strip("`")
+            if os.path.exists(os.path.join(folder, name)):
+                row["path"], row["name"] = os.path.join(folder, name), name
+                yield row
+
+
+def tokens(path):
+    opener = {".xz": lzma.open, ".gz": gzip.open}.get(os.path.splitext(path)[1], open)
+    with opener(path, "rt", encoding="latin-1") as file:
+        head = file.readline().lower().split()
+        rest = (line for line in file if line.strip() and not line.startswith("%"))
+        return head, [int(t) for t in next(rest).split()], "".join(rest)
+
+
+def number(words, k, field):
+    if field == "complex":
+        return complex(float(words[k]), float(words[k + 1]))
+    return 1.0 if field == "pattern" else float(words[k])
+
+
+def load_matrix(path):
+    """rows[i] = [(j, a), ...] of the whole matrix from Matrix Market; None for any other format."""
+    if not re.search(r"\.mtx(\.xz|\.gz)?$", path):
+        return None
+    (_, _, form, field, kind), size, text = tokens(path)
+    n, words = size[0], text.split()
+    width = {"pattern": 0, "complex": 2}.get(field, 1)
+    rows = [[] for _ in range(n)]
+    if form == "coordinate":
+        entries = ((int(words[k]) - 1, int(words[k + 1]) - 1, number(words, k + 2, field))
+                   for k in range(0, (2 + width) * size[2], 2 + width))
+    else:
+        places = [(i, j) for j in range(n) for i in range(0 if kind == "general" else j, n)]
+        entries = ((i, j, number(words, width * k, field)) for k, (i, j) in enumerate(places))
+    for i, j, a in entries:
+        rows[i].append((j, a))
+        if i != j and kind != "general":
+            rows[j].append((i, a.conjugate() if kind == "hermitian" else a))
+    return rows
+
+
+def load_vector(path):
+    """The entries of a Matrix Market array, as floats or complex numbers."""
+    (_, _, _, field, _), size, text = tokens(path)
+    words, width = text.split(), 2 if field == "complex" else 1
+    return [number(words, width * k, field) for k in range(size[0] * size[1])]
+
+
+def total(terms):
+    """Correctly rounded sum of floats or complex numbers."""
+    terms = list(terms)
+    if any(isinstance(t, complex) for t in terms):
+        return complex(math.fsum(complex(t).real for t in terms), math.fsum(complex(t).imag for t in terms))
+    return math.fsum(terms)
+
+
+def backward_error(rows, x, b):
+    """omega_1 + omega_2 of Arioli, Demmel & Duff 1989 (eq. 2.13)."""
+    x_norm = max(map(abs, x), default=0.0)
+    omega = [0.0, 0.0]
+    for row, bi in zip(rows, b):
+        products = [a * x[j] for j, a in row]
+        r = abs(total([bi] + [-p for p in products]))
+        ax = math.fsum(map(abs, products))
+        row_norm = math.fsum(abs(a) for _, a in row)
+        small = 1000 * len(rows) * 2.2e-16 * (row_norm * x_norm + abs(bi))
+        kind, w = (0, ax + abs(bi)) if ax + abs(bi) > small else (1, ax + row_norm * x_norm)
+        if r != 0:
+            omega[kind] = max(omega[kind], r / w if w > 0 else math.inf)
+        if not math.isfinite(r):
+            return math.inf
+    return omega[0] + omega[1]
+
+
+def judge_inertia(row, inertia, n):
+    """Return (verdict, text): verdict "", "~" (differs, but no oracle) or "FAIL"."""
+    got = [inertia[k] for k in ("positive", "negative", "zero")]
+    text = "/".join(map(str, got))
+    if sum(got) != n:
+        return "FAIL", f"{text}: does not sum to {n}"
+    match = re.match(r"(\d+)/(\d+)/(\d+)\s*([emh])", row.get("inertia", ""))
+    if not match:
+        return "", text
+    want, source = [int(g) for g in match.groups()[:3]], match[4]
+    # With zeros, signs of tiny eigenvalues are free: each count may move by the number of zeros.
+    inside = all(w <= g <= w + want[2] for w, g in zip(want[:2], got[:2])) and got[2] <= want[2]
+    if inside:
+        return "", text
+    oracle = source in "eh" or (want[2] == 0 and not NO_ORACLE.search(row.get("what it is", "")))
+    return ("FAIL" if oracle else "~"), f"{text}: {source} {'/'.join(map(str, want))}"
+
+
+def solve(row, options, work):
+    """Run the command on one matrix; return the table's cells and the list of failures."""
+    stem = row["path"].replace(".mtx", "_b.mtx")
+    b_path = stem if stem != row["path"] and os.path.exists(stem) else None
+    x_path = os.path.join(work, "x.mtx")
+    if os.path.exists(x_path):
+        os.remove(x_path)
+    command = [options.command, "solve", row["path"], "--json", "-o", x_path, "--threads", str(options.threads)]
+    command += ["-b", b_path] if b_path else []
+    start = time.monotonic()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout)
+    except subprocess.TimeoutExpired:
+        return {"status": "timeout"}, [f"not done in {options.timeout} s"]
+    cells = {"wall": f"{time.monotonic() - start:.2f}"}
+    try:
+        report = json.loads(done.stdout)
+    except ValueError:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        return dict(cells, status=f"exit {done.returncode}"), [f"no JSON; {last[:120]}"]
+    wrong = []
+    status = report["status"]
+    cells["status"] = status
+    if EXIT.get(status) != done.returncode:
+        wrong.append(f"status {status} with exit code {done.returncode}")
+    if int(row["n"]) != report["n"]:
+        wrong.append(f"n = {report['n']}")
+    if row.get("status") and status != row["status"]:
+        wrong.append(f"status {status}, expected {row['status']}")
+    if status == "singular" and re.match(r"\d+/\d+/0 [eh]", row.get("inertia", "")):
+        wrong.append("a regular matrix is called singular")
+    if report.get("inertia") and row.get("inertia", "?") != "":
+        verdict, cells["inertia"] = judge_inertia(row, report["inertia"], report["n"])
+        if verdict == "FAIL":
+            wrong.append("inertia")
+        cells["inertia"] += " ~" if verdict == "~" else ""
+    error = report.get("backward_error") or {}
+    cells["said"] = f"{error['componentwise']:.1e}" if error.get("componentwise") is not None else "-"
+    cells["steps"] = str(report.get("iterations", "-"))
+    rows = load_matrix(row["path"])
+    if rows is not None and os.path.exists(x_path):
+        x = load_vector(x_path)
+        b = load_vector(b_path) if b_path else [total(a for _, a in r) for r in rows]
+        if len(x) != len(rows):
+            wrong.append("x has the wrong length")
+        else:
+            true = backward_error(rows, x, b)
+            cells["true"] = f"{true:.1e}"
+            if status == "ok" and not true <= BOUND:
+                wrong.append(f"called good, backward error {true:.1e}")
+    elif status == "ok" and not os.path.exists(x_path):
+        wrong.append("no solution was written")
+    return cells, wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder")
+    parser.add_argument("--command", required=True)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--timeout", type=float, default=120)
+    parser.add_argument("--only", default="*")
+    options = parser.parse_args()
+    columns = [("name", 38), ("n", 7), ("status", 11), ("said", 8), ("true", 8), ("steps", 5), ("wall", 6), ("inertia", 30)]
+    print("  ".join(f"{c:<{w}}" for c, w in columns))
+    failed = count = 0
+    with tempfile.TemporaryDirectory() as work:
+        for row in catalogue(options.folder):
+            if not fnmatch.fnmatch(row["name"], options.only):
+                continue
+            cells, wrong = solve(row, options, work)
+            cells.update(name=row["name"], n=row["n"])
+            count += 1
+            failed += bool(wrong)
+            print("  ".join(f"{cells.get(c, '-'):<{w}}" for c, w in columns).rstrip()
+                  + (f"  <- FAIL: {'; '.join(wrong)}" if wrong else ""), flush=True)
+    print(f"{count - failed} of {count} right" + ("" if count else ": the catalogue names no file that is there"))
+    return 1 if failed or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
