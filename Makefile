@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The short way in; CMake does the work (docs/building.md).  make help lists what there is.
+BUILD   ?= build
+PREFIX  ?= /usr/local
+JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
+# Put SETUP=: on the command line where the libraries do not come from Debian's packages.
+SETUP   ?= tools/setup
+
+DEMO = data/acopf/ACTIVSg200_AC_02
+
+.PHONY: all build demo check bench install uninstall format clean help
+all: build
+
+build:             ## install what is missing, build the library and the command
+	@$(SETUP) build
+	@tools/build $(BUILD) $(JOBS) -DMETAPACK_TESTS=OFF
+
+demo: build        ## build, then solve a real interior-point KKT system and print the report
+	$(BUILD)/metapack solve $(DEMO).mtx.xz -b $(DEMO)_b.mtx.xz
+
+check:             ## everything that must hold before a change goes in (tools/check --list)
+	@$(SETUP) build test sanitize
+	@JOBS=$(JOBS) tools/check
+
+bench: build       ## beside MUMPS, SSIDS and MKL PARDISO, where they are (bench/README.md)
+	@$(SETUP) build bench
+	@tools/fetch-peers $(BUILD)/peers
+	@bench/direct.py --build $(BUILD) --report docs/results/direct-cpu.md
+
+install: build     ## install into PREFIX (default /usr/local; DESTDIR is honoured)
+	@cmake --install $(BUILD) --prefix $(PREFIX) | grep -v -e '-- Up-to-date' || true
+
+uninstall:         ## remove what the last install wrote
+	@test -f $(BUILD)/install_manifest.txt || { echo "nothing was installed from $(BUILD)"; exit 1; }
+	@sed 's|^|$(DESTDIR)|' $(BUILD)/install_manifest.txt | xargs -d '\n' rm -fv
+
+format:            ## clang-format 14 on every C file
+	@tools/check-format --fix
+
+clean:             ## remove everything that was built
+	rm -rf $(BUILD) build-*
+
+help:              ## this list
+	@sed -n 's/^\([a-z]*\):.*##/  make \1\t/p' Makefile | expand -t 18
