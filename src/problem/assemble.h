@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_PROBLEM_ASSEMBLE_H
+#define MPKI_PROBLEM_ASSEMBLE_H
+/** From a heap of entries to the lower triangle by columns. */
+#include "problem.h"
+
+/** Entries in any order, duplicates included, that grow with what is read. */
+typedef struct mpki_entries {
+    int64_t count, capacity;
+    int32_t *row, *col; /* 0-based; capacity each */
+    void *value;        /* capacity entries of the scalar */
+} mpki_entries;
+
+/** Make room for `capacity` entries at least; what is there stays. */
+mpk_status mpki_entries_reserve(mpk_context *ctx, const char *stage, mpk_scalar scalar,
+                                mpki_entries *entries, int64_t capacity);
+void mpki_entries_free(mpk_context *ctx, mpki_entries *entries);
+
+/** How to turn entries into a problem, and how to speak of them. */
+typedef struct mpki_assembly {
+    const char *stage;  /* for errors: "problem", "read", "generate" */
+    const char *source; /* file name, or NULL: put before messages */
+    int base;           /* 0 or 1: how messages number rows and columns */
+    int32_t n;
+    mpk_scalar scalar;
+    mpk_symmetry symmetry;
+    mpk_triangle triangle;
+    bool either_symmetry; /* complex MPK_FULL: Hermitian will do where symmetric fails */
+} mpki_assembly;
+
+/** Sort (counting sort, stable, so that duplicates are summed in the order given), check, sum.
+ *  entries [inout] indices in [0, n), values finite; taken over: empty on return, success or not
+ *  problem [out]   created
+ *  Cost: O(n + count); when the entries are sorted already nothing is moved. */
+mpk_status mpki_assemble(mpk_context *ctx, const mpki_assembly *how, mpki_entries *entries,
+                         mpk_problem **problem);
+
+/** The part of the above that depends on the scalar (assemble_t.c): fills ap, ai, ax, nnz and
+ *  symmetry of an otherwise complete problem. */
+typedef mpk_status mpki_assemble_fn(mpk_context *ctx, const mpki_assembly *how,
+                                    mpki_entries *entries, mpk_problem *problem);
+mpki_assemble_fn mpki_s_assemble, mpki_d_assemble, mpki_c_assemble, mpki_z_assemble;
+
+#endif

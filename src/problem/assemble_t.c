@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** Entries -> sorted lower triangle by columns. An entry of the upper triangle travels at its
+ * mirror place with its row index complemented (~row), so that the two halves of a matrix given in
+ * full meet as neighbours and can be compared. */
+#include "assemble.h"
+#include "../core/precision.h"
+
+#include <string.h>
+
+static inline int32_t plain(int32_t i) {
+    return i < 0 ? ~i : i;
+}
+
+/* Columns under construction. */
+typedef struct columns {
+    int64_t *ptr; /* n + 1 */
+    int32_t *idx; /* row, or ~row when it came from the upper triangle */
+    T *val;
+} columns;
+
+static void columns_free(mpk_context *ctx, columns *c) {
+    mpki_release(ctx, c->ptr);
+    mpki_release(ctx, c->idx);
+    mpki_release(ctx, c->val);
+    *c = (columns){0};
+}
+
+static bool columns_new(mpk_context *ctx, const char *stage, int32_t n, int64_t nnz, columns *c) {
+    c->ptr = MPKI_ZNEW(ctx, stage, (int64_t)n + 1, int64_t);
+    c->idx = MPKI_NEW(ctx, stage, nnz, int32_t);
+    c->val = MPKI_NEW(ctx, stage, nnz, T);
+    return c->ptr && c->idx && c->val;
+}
+
+/* Mirror the upper triangle, drop what does not count. Returns whether (col, row) then strictly
+ * increases and lies in the lower triangle: nothing is left to sort or sum. */
+static bool fold(const mpki_assembly *how, mpki_entries *e) {
+    T *val = e->value;
+    int64_t kept = 0;
+    int32_t last_col = -1, last_row = -1;
+    bool sorted = true;
+    for (int64_t k = 0; k < e->count; k++) {
+        int32_t r = e->row[k], c = e->col[k];
+        if (r > c && how->triangle == MPK_UPPER) continue;
+        if (r < c && how->triangle == MPK_LOWER) continue;
+        bool upper = r < c;
+        if (upper) {
+            int32_t t = r;
+            r = c;
+            c = t;
+        }
+        sorted &= !upper && (c > last_col || (c == last_col && r > last_row));
+        last_col = c;
+        last_row = r;
+        e->row[kept] = upper ? ~r : r;
+        e->col[kept] = c;
+        val[kept++] = val[k];
+    }
+    e->count = kept;
+    return sorted;
+}
+
+/* ptr[j + 1] counts column j -> ptr[j] is where column j starts. */
+static void prefix_sum(int32_t n, int64_t *ptr) {
+    for (int32_t j = 0; j < n; j++) ptr[j + 1] += ptr[j];
+}
+
+/* After ptr[j] was used as a running end of column j: back to starts. */
+static void shift_back(int32_t n, int64_t *ptr) {
+    memmove(ptr + 1, ptr, (size_t)n * sizeof *ptr);
+    ptr[0] = 0;
+}
+
+/* Counting sort by column, stable. */
+static void bucket(int32_t n, const mpki_entries *e, columns *out) {
+    const T *val = e->value;
+    for (int64_t k = 0; k < e->count; k++) out->ptr[e->col[k] + 1]++;
+    prefix_sum(n, out->ptr);
+    for (int64_t k = 0; k < e->count; k++) {
+        int64_t at = out->ptr[e->col[k]]++;
+        out->idx[at] = e->row[k];
+        out->val[at] = val[k];
+    }
+    shift_back(n, out->ptr);
+}
+
+/* out = in^T, stable: twice makes every column sorted. */
+static void transpose(int32_t n, const columns *in, columns *out) {
+    memset(out->ptr, 0, ((size_t)n + 1) * sizeof *out->ptr);
+    for (int64_t k = 0; k < in->ptr[n]; k++) out->ptr[plain(in->idx[k]) + 1]++;
+    prefix_sum(n, out->ptr);
+    for (int32_t j = 0; j < n; j++)
+        for (int64_t k = in->ptr[j]; k < in->ptr[j + 1]; k++) {
+            int64_t at = out->ptr[plain(in->idx[k])]++;
+            out->idx[at] = in->idx[k] < 0 ? ~j : j;
+            out->val[at] = in->val[k];
+        }
+    shift_back(n, out->ptr);
+}
+
+static bool sorted_columns(int32_t n, const columns *c) {
+    for (int32_t j = 0; j < n; j++)
+        for (int64_t k = c->ptr[j] + 1; k < c->ptr[j + 1]; k++)
+            if (plain(c->idx[k - 1]) > plain(c->idx[k])) return false;
+    return true;
+}
+
+/* Sums of the entries at one place: as given in the lower triangle and in the upper one. */
+typedef struct place {
+    int32_t row;
+    T lower, upper;
+    bool has_lower, has_upper;
+} place;
+
+/* Gather the place that starts at k of a sorted column; returns where the next one starts. */
+static int64_t next_place(const columns *c, int64_t k, int64_t end, place *p) {
+    *p = (place){.row = plain(c->idx[k])};
+    for (; k < end && plain(c->idx[k]) == p->row; k++) {
+        if (c->idx[k] < 0) {
+            p->upper = p->has_upper ? p->upper + c->val[k] : c->val[k];
+            p->has_upper = true;
+        } else {
+            p->lower = p->has_lower ? p->lower + c->val[k] : c->val[k];
+            p->has_lower = true;
+        }
+    }
+    return k;
+}
+
+static bool agree(T lower, T upper, bool hermitian) {
+    T other = conj_if(hermitian, upper);
+    R larger = fmax(t_abs(lower), t_abs(other));
+    return t_abs(lower - other) <= 10 * R_EPS * larger;
+}
+
+static bool diagonal_real(T d) {
+    return r_abs(t_im(d)) <= 10 * R_EPS * r_abs(t_re(d));
+}
+
+static bool finite_entry(T x) {
+    return isfinite(t_re(x)) && isfinite(t_im(x));
+}
+
+/* "file: " or nothing. */
+static const char *source(const mpki_assembly *how) {
+    return how->source ? how->source : "";
+}
+static const char *colon(const mpki_assembly *how) {
+    return how->source ? ": " : "";
+}
+
+static mpk_status complain(mpk_context *ctx, const mpki_assembly *how, int32_t i, int32_t j,
+                           const char *what) {
+    long long row = (long long)i + how->base, col = (long long)j + how->base;
+    return mpki_error(ctx, MPK_ERR_INPUT, how->stage, row, "%s%srow %lld, column %lld: %s",
+                      source(how), colon(how), row, col, what);
+}
+
+static mpk_status unsymmetric(mpk_context *ctx, const mpki_assembly *how, const place *p, int32_t j,
+                              bool hermitian) {
+    long long row = (long long)p->row + how->base, col = (long long)j + how->base;
+    const char *law = hermitian ? "Hermitian" : "symmetric";
+    if (MPKI_COMPLEX)
+        return mpki_error(
+            ctx, MPK_ERR_INPUT, how->stage, row,
+            "%s%srow %lld, column %lld is (%.17g, %.17g) but row %lld, column %lld is "
+            "(%.17g, %.17g): the matrix is not %s",
+            source(how), colon(how), row, col, (double)t_re(p->lower), (double)t_im(p->lower), col,
+            row, (double)t_re(p->upper), (double)t_im(p->upper), law);
+    return mpki_error(ctx, MPK_ERR_INPUT, how->stage, row,
+                      "%s%srow %lld, column %lld is %.17g but row %lld, column %lld is %.17g: the "
+                      "matrix is not %s",
+                      source(how), colon(how), row, col, (double)t_re(p->lower), col, row,
+                      (double)t_re(p->upper), law);
+}
+
+/* Does the place obey the law? MPK_FULL: both halves agree. MPK_EITHER: one half only. */
+static mpk_status check_place(mpk_context *ctx, const mpki_assembly *how, const place *p, int32_t j,
+                              bool hermitian) {
+    if (p->row == j && hermitian && !diagonal_real(p->lower))
+        return complain(ctx, how, j, j, "a Hermitian matrix has a real diagonal");
+    if (p->row == j) return MPK_OK;
+    if (how->triangle == MPK_FULL && !agree(p->lower, p->upper, hermitian))
+        return unsymmetric(ctx, how, p, j, hermitian);
+    if (how->triangle == MPK_EITHER && p->has_lower && p->has_upper)
+        return complain(ctx, how, p->row, j,
+                        "given in both triangles; a symmetric matrix gives each pair once");
+    return MPK_OK;
+}
+
+static mpk_status check(mpk_context *ctx, const mpki_assembly *how, const columns *c,
+                        bool hermitian) {
+    for (int32_t j = 0; j < how->n; j++)
+        for (int64_t k = c->ptr[j]; k < c->ptr[j + 1];) {
+            place p;
+            k = next_place(c, k, c->ptr[j + 1], &p);
+            mpk_status status = check_place(ctx, how, &p, j, hermitian);
+            if (status) return status;
+        }
+    return MPK_OK;
+}
+
+/* One entry for each place, in place. */
+static mpk_status merge(mpk_context *ctx, const mpki_assembly *how, columns *c, bool hermitian) {
+    int64_t at = 0, k = 0;
+    for (int32_t j = 0; j < how->n; j++) {
+        int64_t end = c->ptr[j + 1];
+        c->ptr[j] = at;
+        while (k < end) {
+            place p;
+            k = next_place(c, k, end, &p);
+            T x = p.has_lower ? p.lower : conj_if(hermitian, p.upper);
+            if (p.row == j && hermitian) x = t_make(t_re(x), 0);
+            if (!finite_entry(x))
+                return complain(ctx, how, p.row, j, "the sum of the duplicates overflows");
+            c->idx[at] = p.row;
+            c->val[at++] = x;
+        }
+    }
+    c->ptr[how->n] = at;
+    return MPK_OK;
+}
+
+/* Sorted columns out of folded entries; the entries are used up. */
+static mpk_status sort(mpk_context *ctx, const mpki_assembly *how, mpki_entries *e, bool sorted,
+                       columns *c) {
+    const int32_t n = how->n;
+    columns other = {0};
+    if (sorted) { /* as most files are: the arrays stay where they are */
+        c->ptr = MPKI_ZNEW(ctx, how->stage, (int64_t)n + 1, int64_t);
+        if (!c->ptr) return mpki_failed(ctx);
+        for (int64_t k = 0; k < e->count; k++) c->ptr[e->col[k] + 1]++;
+        prefix_sum(n, c->ptr);
+        c->idx = e->row;
+        c->val = e->value;
+        e->row = NULL;
+        e->value = NULL;
+        mpki_entries_free(ctx, e);
+        return MPK_OK;
+    }
+    int64_t count = e->count;
+    if (!columns_new(ctx, how->stage, n, count, c)) return mpki_failed(ctx);
+    bucket(n, e, c);
+    mpki_entries_free(ctx, e);
+    if (sorted_columns(n, c)) return MPK_OK;
+    if (!columns_new(ctx, how->stage, n, count, &other)) {
+        columns_free(ctx, &other);
+        return mpki_failed(ctx);
+    }
+    transpose(n, c, &other);
+    transpose(n, &other, c);
+    columns_free(ctx, &other);
+    return MPK_OK;
+}
+
+/* Give back what duplicates, mirror entries and growth left unused, where that is much. */
+static mpk_status shrink(mpk_context *ctx, const char *stage, int64_t nnz, int64_t held,
+                         columns *c) {
+    if (held - nnz <= nnz / 8 + 64) return MPK_OK;
+    int32_t *idx = mpki_resize(ctx, stage, c->idx, nnz, sizeof *idx);
+    if (!idx) return mpki_failed(ctx);
+    c->idx = idx;
+    T *val = mpki_resize(ctx, stage, c->val, nnz, sizeof *val);
+    if (!val) return mpki_failed(ctx);
+    c->val = val;
+    return MPK_OK;
+}
+
+mpk_status FN(assemble)(mpk_context *ctx, const mpki_assembly *how, mpki_entries *entries,
+                        mpk_problem *problem) {
+    columns c = {0};
+    bool hermitian = MPKI_COMPLEX && how->symmetry == MPK_HERMITIAN;
+    int64_t held = entries->capacity;
+    bool sorted = fold(how, entries);
+    mpk_status status = sort(ctx, how, entries, sorted, &c);
+    if (status) goto done;
+    if (!sorted) held = c.ptr[how->n];
+    status = check(ctx, how, &c, hermitian);
+    if (status && how->either_symmetry && MPKI_COMPLEX && !hermitian &&
+        !check(NULL, how, &c, true)) {
+        mpki_clear_error(ctx);
+        hermitian = true;
+        status = MPK_OK;
+    }
+    if (status) goto done;
+    status = merge(ctx, how, &c, hermitian);
+    if (!status) status = shrink(ctx, how->stage, c.ptr[how->n], held, &c);
+    if (status) goto done;
+    problem->nnz = c.ptr[how->n];
+    problem->symmetry = hermitian ? MPK_HERMITIAN : MPK_SYMMETRIC;
+    problem->ap = c.ptr;
+    problem->ai = c.idx;
+    problem->ax = c.val;
+    c = (columns){0};
+done:
+    columns_free(ctx, &c);
+    return status;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "product.h"
+
+#include <string.h>
+
+static const mpki_product_table *const tables[] = {&mpki_s_product, &mpki_d_product,
+                                                   &mpki_c_product, &mpki_z_product};
+
+mpk_status mpk_problem_multiply(mpk_context *ctx, const mpk_problem *problem, int32_t nrhs,
+                                const void *x, int64_t ldx, void *y, int64_t ldy) {
+    static const char stage[] = "multiply";
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!problem) return mpki_error(ctx, MPK_ERR_ARGUMENT, stage, -1, "the problem is NULL");
+    if (nrhs < 0) return mpki_error(ctx, MPK_ERR_ARGUMENT, stage, nrhs, "nrhs is negative");
+    if (ldx < problem->n || ldy < problem->n)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, stage, -1, "ldx or ldy is less than n = %d",
+                          problem->n);
+    if (nrhs == 0 || problem->n == 0) return MPK_OK;
+    if (!x || !y) return mpki_error(ctx, MPK_ERR_ARGUMENT, stage, -1, "x or y is NULL");
+    mpk_problem_view view;
+    mpk_problem_view_get(problem, &view);
+    size_t size = mpk_scalar_size(problem->scalar);
+    for (int32_t c = 0; c < nrhs; c++)
+        tables[problem->scalar]->multiply(&view, (const char *)x + (size_t)c * (size_t)ldx * size,
+                                          (char *)y + (size_t)c * (size_t)ldy * size);
+    return MPK_OK;
+}
+
+void mpki_residual(const mpk_problem_view *a, const void *x, const void *b, void *r, double *w,
+                   double *work) {
+    tables[a->scalar]->residual(a, x, b, r, w, work);
+}
+
+double mpki_norm_inf(const mpk_problem_view *a, double *work) {
+    tables[a->scalar]->row_sums(a, work);
+    double norm = 0;
+    for (int32_t i = 0; i < a->n; i++)
+        if (!(work[i] <= norm)) norm = work[i];
+    return norm;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "text.h"
+
+#include <string.h>
+
+static const char STAGE[] = "read";
+
+/* A file of numbers has no NUL and few control characters. */
+static bool looks_binary(const char *p, const char *end) {
+    for (; p < end && *p != '\n'; p++)
+        if ((unsigned char)*p < 32 && *p != '\t' && *p != '\r' && *p != '\f') return true;
+    return false;
+}
+
+mpk_status mpki_problem_read_stream(mpk_context *ctx, mpki_stream *stream, mpk_problem **problem) {
+    mpki_text text = {.ctx = ctx, .stream = stream};
+    char first[256];
+    bool found;
+    const char *p;
+    mpk_status status = mpki_text_next_slow(&text, &p);
+    if (status) return status;
+    if (!p) return mpki_text_error(&text, MPK_ERR_FORMAT, "the file is empty");
+    if (looks_binary(p, text.end))
+        return mpki_text_error(&text, MPK_ERR_FORMAT, "this is a binary file");
+    text.line--; /* again, as a copy */
+    status = mpki_text_copy(&text, first, sizeof first, &found);
+    if (status) return status;
+    if (mpki_is_matrix_market(first)) return mpki_read_matrix_market(&text, first, problem);
+    return mpki_text_error(&text, MPK_ERR_FORMAT,
+                           "neither Matrix Market (no %%%%MatrixMarket in the first line) nor "
+                           "Rutherford-Boeing");
+}
+
+mpk_status mpk_problem_read(mpk_context *ctx, const char *path, mpk_problem **problem) {
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!path || !problem || *problem)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "the path is NULL, or the place for the problem does not hold NULL");
+    mpki_stream *stream = NULL;
+    mpk_status status = mpki_stream_open(ctx, path, &stream);
+    if (!status) status = mpki_problem_read_stream(ctx, stream, problem);
+    mpki_stream_close(&stream);
+    return status;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "support.h"
+
+#include "problem/problem.h"
+#include <complex.h>
+#include <float.h>
+#include <math.h>
+
+/* [ 4 1 0 ]
+ * [ 1 0 2 ]   inertia (2, 1, 0); zero on the diagonal is stored
+ * [ 0 2 5 ] */
+static const double lower_values[] = {4, 1, 0, 2, 5};
+static const int64_t lower_ap[] = {0, 2, 4, 5};
+static const int32_t lower_ai[] = {0, 1, 1, 2, 2};
+
+static void assert_same(const mpk_problem *p) {
+    mpk_problem_view v;
+    mpk_problem_view_get(p, &v);
+    assert_int_equal(v.n, 3);
+    assert_int_equal(v.nnz, 5);
+    assert_int_equal(v.scalar, MPK_D);
+    assert_int_equal(v.symmetry, MPK_SYMMETRIC);
+    assert_memory_equal(v.ap, lower_ap, sizeof lower_ap);
+    assert_memory_equal(v.ai, lower_ai, sizeof lower_ai);
+    assert_memory_equal(v.ax, lower_values, sizeof lower_values);
+}
+
+static void csc_lower(void **state) {
+    (void)state;
+    mpk_context *ctx = new_context();
+    mpk_problem *p = NULL;
+    assert_int_equal(mpk_problem_from_csc(ctx, 3, MPK_D, MPK_SYMMETRIC, MPK_LOWER, lower_ap,
+                                          lower_ai, lower_values, &p),
+                     MPK_OK);
+    assert_same(p);
+    mpk_problem_destroy(&p);
+    assert_null(p);
+    mpk_problem_destroy(&p);
+    mpk_context_destroy(&ctx);
+}
+
+/* The same matrix in every dress; what is in the other triangle does not count. */
+static void triangles(void **state) {
+    (void)state;
+    static const struct {
+        mpk_triangle triangle;
+        int nnz;
+        int32_t rows[9], cols[9];
+        double values[9];
+    } dress[] = {
+        {MPK_LOWER, 5, {2, 1, 2, 0, 1}, {2, 1, 1, 0, 0}, {5, 0, 2, 4, 1}},
+        {MPK_LOWER, 6, {2, 1, 2, 0, 1, 0}, {2, 1, 1, 0, 0, 2}, {5, 0, 2, 4, 1, 77}},
+        {MPK_UPPER, 5, {0, 0, 1, 1, 2}, {0, 1, 1, 2, 2}, {4, 1, 0, 2, 5}},
+        {MPK_UPPER, 6, {2, 0, 0, 1, 1, 2}, {0, 0, 1, 1, 2, 2}, {77, 4, 1, 0, 2, 5}},
+        {MPK_EITHER, 5, {0, 0, 1, 2, 2}, {0, 1, 1, 1, 2}, {4, 1, 0, 2, 5}},
+        {MPK_FULL, 7, {0, 0, 1, 1, 1, 2, 2}, {0, 1, 0, 1, 2, 1, 2}, {4, 1, 1, 0, 2, 2, 5}},
+        /* duplicates, in both triangles */
+        {MPK_FULL,
+         9,
+         {0, 0, 1, 1, 1, 2, 2, 1, 0},
+         {0, 1, 0, 1, 2, 1, 2, 0, 1},
+         {4, .5, .75, 0, 2, 2, 5, .25, .5}},
+        {MPK_LOWER, 7, {2, 1, 2, 0, 1, 2, 0}, {2, 1, 1, 0, 0, 2, 0}, {2, 0, 2, 3, 1, 3, 1}},
+    };
+    mpk_context *ctx = new_context();
+    for (size_t k = 0; k < sizeof dress / sizeof *dress; k++) {
+        mpk_problem *p = NULL;
+        assert_int_equal(mpk_problem_from_triplets(ctx, 3, MPK_D, MPK_SYMMETRIC, dress[k].triangle,
+                                                   dress[k].nnz, dress[k].rows, dress[k].cols,
+                                                   dress[k].values, &p),
+                         MPK_OK);
+        assert_same(p);
+        mpk_problem_destroy(&p);
+    }
+    mpk_context_destroy(&ctx);
+}
+
+/* Many entries in random order with duplicates against a dense sum. */
+static void shuffled(void **state) {
+    (void)state;
+    enum { N = 40, NNZ = 3000 };
+    static int32_t rows[NNZ], cols[NNZ];
+    static double values[NNZ], dense[N][N];
+    uint64_t s = 12345;
+    for (int k = 0; k < NNZ; k++) {
+        s = s * 6364136223846793005u + 1442695040888963407u;
+        rows[k] = (int32_t)((s >> 33) % N);
+        cols[k] = (int32_t)((s >> 45) % N);
+        if (rows[k] < cols[k]) {
+            int32_t t = rows[k];
+            rows[k] = cols[k];
+            cols[k] = t;
+        }
+        values[k] = (double)((s >> 20) % 64); /* small integers: sums are exact */
+        dense[rows[k]][cols[k]] += values[k];
+    }
+    mpk_context *ctx = new_context();
+    mpk_problem *p = NULL;
+    assert_int_equal(mpk_problem_from_triplets(ctx, N, MPK_D, MPK_SYMMETRIC, MPK_LOWER, NNZ, rows,
+                                               cols, values, &p),
+                     MPK_OK);
+    mpk_problem_view v;
+    mpk_problem_view_get(p, &v);
+    for (int32_t j = 0; j < N; j++)
+        for (int64_t k = v.ap[j]; k < v.ap[j + 1]; k++) {
+            assert_true(v.ai[k] >= j && (k == v.ap[j] || v.ai[k] > v.ai[k - 1]));
+            assert_true(((const double *)v.ax)[k] == dense[v.ai[k]][j]);
+            dense[v.ai[k]][j] = 0;
+        }
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) assert_true(dense[i][j] == 0);
+    mpk_problem_destroy(&p);
+    mpk_context_destroy(&ctx);
+}
+
+static void refuse(mpk_context *ctx, mpk_scalar scalar, mpk_symmetry symmetry,
+                   mpk_triangle triangle, int nnz, const int32_t *rows, const int32_t *cols,
+                   const void *values, mpk_status status, const char *said) {
+    mpk_problem *p = NULL;
+    assert_int_equal(
+        mpk_problem_from_triplets(ctx, 3, scalar, symmetry, triangle, nnz, rows, cols, values, &p),
+        status);
+    assert_null(p);
+    assert_said(ctx, said);
+}
+
+static void bad_entries(void **state) {
+    (void)state;
+    mpk_context *ctx = new_context();
+    const int32_t r[] = {1, 0}, c[] = {0, 1}, out[] = {3, 0}, minus[] = {-1, 0};
+    const double v[] = {1, 2}, nan[] = {1, NAN}, inf[] = {-INFINITY, 1},
+                 huge[] = {DBL_MAX, DBL_MAX};
+    refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_FULL, 2, r, c, v, MPK_ERR_INPUT,
+           "row 1, column 0 is 1 but row 0, column 1 is 2: the matrix is not symmetric");
+    refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_FULL, 1, r, c, v, MPK_ERR_INPUT, "not symmetric");
+    refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_EITHER, 2, r, c, v, MPK_ERR_INPUT, "both triangles");
+    refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_LOWER, 2, r, c, nan, MPK_ERR_INPUT, "row 0, column 1");
+    refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_LOWER, 2, r, c, inf, MPK_ERR_INPUT, "row 1, column 0");
+    refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_LOWER, 2, out, c, v, MPK_ERR_INPUT, "row 3");
+    refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_LOWER, 2, c, minus, v, MPK_ERR_INPUT, "column -1");
+    const int32_t same[] = {1, 1};
+    refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_LOWER, 2, same, same, huge, MPK_ERR_INPUT, "overflows");
+    refuse(ctx, MPK_D, MPK_HERMITIAN, MPK_LOWER, 2, r, c, v, MPK_ERR_ARGUMENT, "Hermitian");
+    refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_LOWER, 2, NULL, c, v, MPK_ERR_ARGUMENT, "NULL");
+    refuse(ctx, MPK_D, MPK_SYMMETRIC, MPK_LOWER, -1, r, c, v, MPK_ERR_ARGUMENT, "negative");
+    refuse(ctx, (mpk_scalar)4, MPK_SYMMETRIC, MPK_LOWER, 2, r, c, v, MPK_ERR_ARGUMENT, "scalar");
+    refuse(ctx, MPK_D, MPK_SYMMETRIC, (mpk_triangle)4, 2, r, c, v, MPK_ERR_ARGUMENT, "triangle");
+    const double complex skewed[] = {1 + 2 * I, 1 + 2 * I}, imaginary[] = {1, I};
+    refuse(ctx, MPK_Z, MPK_HERMITIAN, MPK_FULL, 2, r, c, skewed, MPK_ERR_INPUT, "not Hermitian");
+    refuse(ctx, MPK_Z, MPK_HERMITIAN, MPK_LOWER, 2, same, same, imaginary, MPK_ERR_INPUT,
+           "real diagonal");
+    mpk_problem *p = NULL;
+    const int64_t down[] = {0, 2, 1, 1}, high[] = {1, 1, 1, 1};
+    assert_int_equal(mpk_problem_from_csc(ctx, 3, MPK_D, MPK_SYMMETRIC, MPK_LOWER, down, r, v, &p),
+                     MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_problem_from_csc(ctx, 3, MPK_D, MPK_SYMMETRIC, MPK_LOWER, high, r, v, &p),
+                     MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_problem_from_csc(ctx, 3, MPK_D, MPK_SYMMETRIC, MPK_LOWER, NULL, r, v, &p),
+                     MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_problem_from_csc(ctx, -1, MPK_D, MPK_SYMMETRIC, MPK_LOWER, high, r, v, &p),
+                     MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_problem_from_csc(NULL, 3, MPK_D, MPK_SYMMETRIC, MPK_LOWER, lower_ap,
+                                          lower_ai, lower_values, &p),
+                     MPK_ERR_ARGUMENT);
+    assert_null(p);
+    mpk_context_destroy(&ctx);
+}
+
+/* Rounding apart, the two triangles agree; the lower one is kept. */
+static void nearly_symmetric(void **state) {
+    (void)state;
+    const int32_t r[] = {1, 0}, c[] = {0, 1};
+    double v[] = {1, 1 + 5 * DBL_EPSILON};
+    mpk_context *ctx = new_context();
+    mpk_problem *p = NULL;
+    mpk_problem_view view;
+    assert_int_equal(
+        mpk_problem_from_triplets(ctx, 2, MPK_D, MPK_SYMMETRIC, MPK_FULL, 2, r, c, v, &p), MPK_OK);
+    mpk_problem_view_get(p, &view);
+    assert_int_equal(view.nnz, 1);
+    assert_true(*(const double *)view.ax == 1);
+    mpk_problem_destroy(&p);
+    v[1] = 1 + 20 * DBL_EPSILON;
+    assert_int_equal(
+        mpk_problem_from_triplets(ctx, 2, MPK_D, MPK_SYMMETRIC, MPK_FULL, 2, r, c, v, &p),
+        MPK_ERR_INPUT);
+    mpk_context_destroy(&ctx);
+}
+
+static void orders_zero_and_one(void **state) {
+    (void)state;
+    mpk_context *ctx = new_context();
+    mpk_problem *p = NULL;
+    mpk_problem_view v;
+    const int64_t none[] = {0, 0};
+    assert_int_equal(
+        mpk_problem_from_csc(ctx, 0, MPK_D, MPK_SYMMETRIC, MPK_LOWER, none, NULL, NULL, &p),
+        MPK_OK);
+    mpk_problem_view_get(p, &v);
+    assert_int_equal(v.n, 0);
+    assert_int_equal(v.nnz, 0);
+    assert_int_equal(v.ap[0], 0);
+    assert_int_equal(mpk_problem_multiply(ctx, p, 3, NULL, 0, NULL, 0), MPK_OK);
+    mpk_problem_destroy(&p);
+    assert_int_equal(
+        mpk_problem_from_csc(ctx, 1, MPK_S, MPK_SYMMETRIC, MPK_LOWER, none, NULL, NULL, &p),
+        MPK_OK);
+    mpk_problem_view_get(p, &v);
+    assert_int_equal(v.nnz, 0);
+    mpk_problem_destroy(&p);
+    mpk_context_destroy(&ctx);
+}
+
+/* Hermitian: an entry of the upper triangle is conjugated on its way down. */
+static void hermitian(void **state) {
+    (void)state;
+    const int32_t r[] = {0, 0, 1}, c[] = {0, 1, 1};
+    const float complex v[] = {2, 1 + 3 * I, -1};
+    mpk_context *ctx = new_context();
+    for (int triangle = MPK_UPPER; triangle <= MPK_EITHER; triangle += MPK_EITHER - MPK_UPPER) {
+        mpk_problem *p = NULL;
+        mpk_problem_view view;
+        assert_int_equal(mpk_problem_from_triplets(ctx, 2, MPK_C, MPK_HERMITIAN,
+                                                   (mpk_triangle)triangle, 3, r, c, v, &p),
+                         MPK_OK);
+        mpk_problem_view_get(p, &view);
+        assert_int_equal(view.nnz, 3);
+        assert_true(((const float complex *)view.ax)[1] == 1 - 3 * I);
+        float complex x[] = {1, I}, y[2];
+        assert_int_equal(mpk_problem_multiply(ctx, p, 1, x, 2, y, 2), MPK_OK);
+        assert_true(y[0] == -1 + I && y[1] == 1 - 4 * I); /* (2 + (1+3i) i, 1-3i - i) */
+        mpk_problem_destroy(&p);
+    }
+    mpk_context_destroy(&ctx);
+}
+
+static void set_values(void **state) {
+    (void)state;
+    mpk_context *ctx = new_context();
+    mpk_problem *p = NULL;
+    mpk_problem_view v;
+    assert_int_equal(mpk_problem_from_csc(ctx, 3, MPK_D, MPK_SYMMETRIC, MPK_LOWER, lower_ap,
+                                          lower_ai, lower_values, &p),
+                     MPK_OK);
+    const double bad[] = {1, 2, 3, INFINITY, 5}, good[] = {1, 2, 3, 4, 5};
+    assert_int_equal(mpk_problem_set_values(ctx, p, bad), MPK_ERR_INPUT);
+    assert_said(ctx, "row 2, column 1");
+    assert_same(p);
+    assert_int_equal(mpk_problem_set_values(ctx, p, NULL), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_problem_set_values(ctx, NULL, good), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_problem_set_values(ctx, p, good), MPK_OK);
+    mpk_problem_view_get(p, &v);
+    assert_memory_equal(v.ax, good, sizeof good);
+    mpk_problem_destroy(&p);
+    const double complex h[] = {1, I}, imaginary[] = {1 + I, I};
+    const int64_t ap[] = {0, 2, 2};
+    const int32_t ai[] = {0, 1};
+    assert_int_equal(mpk_problem_from_csc(ctx, 2, MPK_Z, MPK_HERMITIAN, MPK_LOWER, ap, ai, h, &p),
+                     MPK_OK);
+    assert_int_equal(mpk_problem_set_values(ctx, p, imaginary), MPK_ERR_INPUT);
+    assert_int_equal(mpk_problem_set_values(ctx, p, h), MPK_OK);
+    mpk_problem_destroy(&p);
+    mpk_problem_view_get(NULL, &v);
+    assert_int_equal(v.n, 0);
+    mpk_context_destroy(&ctx);
+}
+
+static mpk_status build_unsorted(mpk_context *ctx) {
+    const int32_t r[] = {2, 1, 2, 0, 1, 2}, c[] = {2, 1, 0, 0, 0, 0};
+    const double v[] = {5, 0, 2, 4, 1, 3};
+    mpk_problem *p = NULL;
+    mpk_status status =
+        mpk_problem_from_triplets(ctx, 3, MPK_D, MPK_SYMMETRIC, MPK_LOWER, 6, r, c, v, &p);
+    assert_true((status == MPK_OK) == (p != NULL));
+    mpk_problem_destroy(&p);
+    return status;
+}
+
+static mpk_status build_csc(mpk_context *ctx) {
+    mpk_problem *p = NULL;
+    mpk_status status = mpk_problem_from_csc(ctx, 3, MPK_D, MPK_SYMMETRIC, MPK_LOWER, lower_ap,
+                                             lower_ai, lower_values, &p);
+    mpk_problem_destroy(&p);
+    return status;
+}
+
+static void memory_runs_out(void **state) {
+    (void)state;
+    sweep_allocations(build_unsorted);
+    sweep_allocations(build_csc);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(csc_lower),        cmocka_unit_test(triangles),
+        cmocka_unit_test(shuffled),         cmocka_unit_test(bad_entries),
+        cmocka_unit_test(nearly_symmetric), cmocka_unit_test(orders_zero_and_one),
+        cmocka_unit_test(hermitian),        cmocka_unit_test(set_values),
+        cmocka_unit_test(memory_runs_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "support.h"
+
+#include "problem/text.h"
+
+/* Read a file given as a string. */
+static mpk_status read_text(mpk_context *ctx, const char *text, mpk_problem **p) {
+    mpki_stream *stream = NULL;
+    mpki_clear_error(ctx);
+    mpk_status status = mpki_stream_memory(ctx, "text", text, strlen(text), &stream);
+    if (!status) status = mpki_problem_read_stream(ctx, stream, p);
+    mpki_stream_close(&stream);
+    return status;
+}
+
+#define REAL "%%MatrixMarket matrix coordinate real "
+
+static void one_matrix_in_many_files(void **state) {
+    (void)state;
+    static const char *const files[] = {
+        REAL "symmetric\n3 3 5\n1 1 4\n2 1 1\n2 2 0\n3 2 2\n3 3 5\n",
+        REAL "symmetric\r\n% by hand\r\n\r\n3 3 5\r\n1 1 4\r\n2 1 1\r\n2 2 0\r\n3 2 2\r\n3 3 5\r\n",
+        REAL
+        "symmetric\n%\n%c\n3 3 5\n3 3 5.0\n2 3 2d0\n\n2 2 0E5\n1 2 +1\n%\n1 1 .4e1", /* no \n */
+        REAL "general\n3 3 7\n1 1 4\n1 2 1\n2 1 1\n2 2 0\n2 3 2\n3 2 2\n3 3 5\n  \n%end\n",
+        "%MatrixMarket MATRIX Coordinate Integer Symmetric\n3 3 5\n1 1 4\n2 1 1\n2 2 0\n3 2 2\n3 3 "
+        "5\n",
+        REAL "symmetric\n3 3 6\n1 1 4\n2 1 .5\n2 2 0\n\t3 2 2\n3 3 5\n2 1 0.5 \n",
+        REAL "hermitian\n3 3 5\n1 1 4\n2 1 1\n2 2 0\n3 2 2\n3 3 5\n",
+    };
+    static const int64_t ap[] = {0, 2, 4, 5};
+    static const int32_t ai[] = {0, 1, 1, 2, 2};
+    static const double ax[] = {4, 1, 0, 2, 5};
+    mpk_context *ctx = new_context();
+    for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
+        mpk_problem *p = NULL;
+        mpk_problem_view v;
+        assert_int_equal(read_text(ctx, files[k], &p), MPK_OK);
+        mpk_problem_view_get(p, &v);
+        assert_int_equal(v.n, 3);
+        assert_int_equal(v.nnz, 5);
+        assert_int_equal(v.scalar, MPK_D);
+        assert_memory_equal(v.ap, ap, sizeof ap);
+        assert_memory_equal(v.ai, ai, sizeof ai);
+        assert_memory_equal(v.ax, ax, sizeof ax);
+        mpk_problem_destroy(&p);
+    }
+    mpk_context_destroy(&ctx);
+}
+
+static void refused_files(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        mpk_status status;
+        const char *said;
+    } cases[] = {
+        {REAL "symmetric\n2 2 1\n1 1 nan\n", MPK_ERR_INPUT, "text:3: row 1, column 1: NaN"},
+        {REAL "symmetric\n2 2 1\n2 1 -inf\n", MPK_ERR_INPUT, "text:3: row 2, column 1"},
+        {REAL "symmetric\n2 2 1\n2 1 1e400\n", MPK_ERR_INPUT, "too large"},
+        {REAL "symmetric\n2 2 1\n3 1 1\n", MPK_ERR_INPUT, "text:3: row 3, column 1 is outside"},
+        {REAL "symmetric\n2 2 1\n0 1 1\n", MPK_ERR_INPUT, "row 0"},
+        {REAL "symmetric\n2 2 1\n-1 1 1\n", MPK_ERR_FORMAT, "row and a column"},
+        {REAL "symmetric\n2 2 1\n1 1\n", MPK_ERR_FORMAT,
+         "text:3: row 1, column 1: expected a number"},
+        {REAL "symmetric\n2 2 1\n1 1 1 1\n", MPK_ERR_FORMAT, "after the last number"},
+        {REAL "symmetric\n2 2 1\n1 1 1x\n", MPK_ERR_FORMAT, "expected a number"},
+        {REAL "symmetric\n2 2 2\n1 1 10000\n", MPK_ERR_FORMAT, "after 1 of 2 entries"},
+        {REAL "symmetric\n2 2 1\n1 1 1\n2 2 1\n", MPK_ERR_FORMAT, "text:4: more than the 1"},
+        {REAL "symmetric\n2 3 1\n1 1 1\n", MPK_ERR_INPUT, "not square: 2 x 3"},
+        {REAL "symmetric\n0 0 0\n", MPK_ERR_INPUT, "empty"},
+        {REAL "symmetric\n3000000000 3000000000 1\n1 1 1\n", MPK_ERR_SIZE, "3000000000"},
+        {REAL "symmetric\n2000000000 2000000000 1\n1 1 1\n", MPK_ERR_INPUT, "rows are empty"},
+        {REAL "symmetric\n2 2 1000000\n1 1 1\n", MPK_ERR_FORMAT, "characters follow"},
+        {REAL "symmetric\n2 2 99999999999999999999\n", MPK_ERR_FORMAT, "sizes"},
+        {REAL "symmetric\n2 2\n", MPK_ERR_FORMAT, "text:2: expected the sizes"},
+        {REAL "symmetric\n", MPK_ERR_FORMAT, "before the sizes"},
+        {REAL "general\n2 2 1\n2 1 1\n", MPK_ERR_INPUT,
+         "text: row 2, column 1 is 1 but row 1, column 2 is 0: the matrix is not symmetric"},
+        {REAL "symmetric\n2 2 2\n2 1 1\n1 2 1\n", MPK_ERR_INPUT, "both triangles"},
+        {REAL "skew-symmetric\n2 2 1\n2 1 1\n", MPK_ERR_INPUT, "skew-symmetric"},
+        {REAL "sym\n2 2 1\n2 1 1\n", MPK_ERR_FORMAT, "sym"},
+        {"%%MatrixMarket vector coordinate real symmetric\n", MPK_ERR_FORMAT, "vector"},
+        {"%%MatrixMarket matrix array pattern symmetric\n1 1\n", MPK_ERR_FORMAT, "pattern"},
+        {"%%MatrixMarket\n", MPK_ERR_FORMAT, "expected"},
+        {"%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n", MPK_ERR_INPUT, "3 x 1"},
+        {"%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n", MPK_ERR_INPUT, "not sym"},
+        {"", MPK_ERR_FORMAT, "empty"},
+        {"hello\n", MPK_ERR_FORMAT, "neither"},
+        {"\x01\x02\x03", MPK_ERR_FORMAT, "binary"},
+        {"BZh91AY&SY", MPK_ERR_FORMAT, "bzip2"},
+        {"%%MatrixMarket matrix coordinate complex symmetric\n1 1 1\n1 1 1\n", MPK_ERR_FORMAT,
+         "two for each"},
+        {"%%MatrixMarket matrix coordinate complex hermitian\n1 1 1\n1 1 1 1\n", MPK_ERR_INPUT,
+         "real diagonal"},
+    };
+    mpk_context *ctx = new_context();
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        mpk_problem *p = NULL;
+        mpk_status status = read_text(ctx, cases[k].text, &p);
+        if (status != cases[k].status) print_message("case %zu: %s\n", k, cases[k].text);
+        assert_int_equal(status, cases[k].status);
+        assert_null(p);
+        assert_said(ctx, cases[k].said);
+        int64_t held;
+        mpk_memory_usage(ctx, &held, NULL);
+        assert_int_equal(held, 0);
+    }
+    mpk_context_destroy(&ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_matrix_in_many_files),
+        cmocka_unit_test(refused_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
