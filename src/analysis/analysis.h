@@ -80,10 +80,11 @@ mpk_status mpki_graph_build(mpk_context *ctx, int32_t n, const int64_t *ap, cons
 void mpki_graph_free(mpk_context *ctx, mpki_graph *graph);
 
 /** Order a graph: perm[k] = vertex at position k. method AMD, METIS, SCOTCH, RCM, NATURAL or AUTO;
- *  *used tells which. Dense vertices are put last by every method. Deterministic for a seed.
+ *  *used tells which. Dense vertices are put last by every method but NATURAL. Deterministic for a seed,
+ *  whatever the threads (AUTO may try two methods at once when threads > 1).
  *  Returns MPK_OK | MPK_ERR_MEMORY, _UNSUPPORTED, _CANCELLED. */
 mpk_status mpki_order(mpk_context *ctx, const mpki_graph *graph, mpk_ordering method, int64_t seed,
-                      int32_t *perm, mpk_ordering *used);
+                      int threads, int32_t *perm, mpk_ordering *used);
 
 /** Factor entries and flops of an ordering, by counts alone. */
 mpk_status mpki_order_cost(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
@@ -92,8 +93,13 @@ mpk_status mpki_order_cost(mpk_context *ctx, const mpki_graph *graph, const int3
 /* ---- symbolic/ --------------------------------------------------------------------------------- */
 
 /** From an->perm (any order) to everything below it in the struct: elimination tree, postorder (perm is
- *  rewritten), counts, relaxed supernodes, row structures, rel, scatter, flops and info's predictions. */
-mpk_status mpki_symbolic(mpk_context *ctx, mpk_analysis *an);
+ *  rewritten), counts, relaxed supernodes, row structures, rel, scatter, flops and info's predictions.
+ *  graph [in] the uncompressed graph of A, or NULL: built here
+ *  mate  [in] n, problem indices, or NULL: pairs {i, mate[i]} that are neighbours in perm and joined by an
+ *        entry of A end up neighbours in one supernode
+ *  Returns MPK_OK | MPK_ERR_MEMORY (also: the prediction exceeds what options.memory_limit allows). */
+mpk_status mpki_symbolic(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
+                         const int32_t *mate);
 
 /** Check every invariant stated above; MPK_ERR_INTERNAL with what is broken. Run in debug builds. */
 mpk_status mpki_analysis_check(mpk_context *ctx, const mpk_analysis *an);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* match -> order -> symbolic, and the object that results. */
+#include "analysis.h"
+
+#include <string.h>
+
+static const char STAGE[] = "analyse";
+
+/* ---- the object ---------------------------------------------------------------------------------
+ */
+
+void mpk_analysis_destroy(mpk_analysis **handle) {
+    if (!handle || !*handle) return;
+    mpk_analysis *an = *handle;
+    mpk_context *ctx = an->ctx;
+    void *const parts[] = {an->ap,   an->ai,     an->scale,     an->perm,        an->iperm,
+                           an->sptr, an->parent, an->child_ptr, an->child,       an->rptr,
+                           an->ridx, an->rel,    an->flops,     an->scatter_ptr, an->scatter};
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(ctx, parts[k]);
+    mpki_release(ctx, an);
+    *handle = NULL;
+}
+
+void mpk_analysis_info_get(const mpk_analysis *an, mpk_analysis_info *info) {
+    if (info) *info = an ? an->info : (mpk_analysis_info){0};
+}
+
+void mpk_analysis_perm(const mpk_analysis *an, int32_t *perm) {
+    if (an && perm && an->n) memcpy(perm, an->perm, (size_t)an->n * sizeof *perm);
+}
+
+/* An analysis with its own copy of the pattern and nothing else. */
+static mpk_analysis *create(mpk_context *ctx, const mpk_problem *problem,
+                            const mpk_options *options) {
+    mpk_analysis *an = MPKI_ZNEW(ctx, STAGE, 1, mpk_analysis);
+    if (!an) return NULL;
+    an->ctx = ctx;
+    an->options = *options;
+    an->options.given_perm = NULL;
+    an->n = problem->n;
+    an->nnz = problem->nnz;
+    an->scalar = problem->scalar;
+    an->symmetry = problem->symmetry;
+    an->info.structural_rank = -1;
+    an->ap = MPKI_NEW(ctx, STAGE, (int64_t)an->n + 1, int64_t);
+    an->ai = MPKI_NEW(ctx, STAGE, an->nnz, int32_t);
+    an->perm = MPKI_NEW(ctx, STAGE, an->n, int32_t);
+    if (!an->ap || !an->ai || !an->perm) {
+        mpk_analysis_destroy(&an);
+        return NULL;
+    }
+    memcpy(an->ap, problem->ap, ((size_t)an->n + 1) * sizeof *an->ap);
+    if (an->nnz) memcpy(an->ai, problem->ai, (size_t)an->nnz * sizeof *an->ai);
+    return an;
+}
+
+/* ---- the user's own order -----------------------------------------------------------------------
+ */
+
+static mpk_status copy_given(mpk_context *ctx, const int32_t *given, mpk_analysis *an) {
+    if (!given)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "ordering = given, but options.given_perm is NULL");
+    char *seen = MPKI_ZNEW(ctx, STAGE, an->n, char);
+    mpk_status status = seen ? MPK_OK : mpki_failed(ctx);
+    for (int32_t k = 0; !status && k < an->n; k++) {
+        int32_t i = given[k];
+        if (i < 0 || i >= an->n)
+            status = mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, k,
+                                "given_perm[%d] = %d is not in 0 .. %d", k, i, an->n - 1);
+        else if (seen[i])
+            status = mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, k,
+                                "given_perm[%d] = %d appeared before: not a permutation", k, i);
+        else
+            seen[an->perm[k] = i] = 1;
+    }
+    mpki_release(ctx, seen);
+    return status;
+}
+
+/* ---- the parts in their order -------------------------------------------------------------------
+ */
+
+/* Order the graph of A; *graph stays for the symbolic phase. */
+static mpk_status order(mpk_context *ctx, const mpk_options *options, mpk_analysis *an,
+                        mpki_graph *graph) {
+    mpk_status status = mpki_graph_build(ctx, an->n, an->ap, an->ai, NULL, NULL, graph);
+    if (status) return status;
+    if (options->ordering == MPK_ORDERING_GIVEN) {
+        an->info.ordering = MPK_ORDERING_GIVEN;
+        return copy_given(ctx, options->given_perm, an);
+    }
+    return mpki_order(ctx, graph, options->ordering, options->seed, options->threads, an->perm,
+                      &an->info.ordering);
+}
+
+static mpk_status build(mpk_context *ctx, const mpk_options *options, mpk_analysis *an) {
+    mpki_graph graph = {0};
+    double start = mpki_now_s();
+    mpk_status status = order(ctx, options, an, &graph);
+    double ordered = mpki_now_s();
+    if (!status && mpki_progress(ctx, STAGE, 0.7))
+        status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
+    if (!status) status = mpki_symbolic(ctx, an, &graph, NULL);
+    an->info.time_order_s = ordered - start;
+    an->info.time_symbolic_s = mpki_now_s() - ordered;
+#ifndef NDEBUG
+    if (!status) status = mpki_analysis_check(ctx, an);
+#endif
+    mpki_graph_free(ctx, &graph);
+    return status;
+}
+
+mpk_status mpk_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
+                       mpk_analysis **an) {
+    mpk_options full;
+    double start = mpki_now_s();
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!problem || !an || *an)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          !problem ? "the problem is NULL" : "*an must be NULL before mpk_analyse");
+    mpk_status status = mpki_options_resolve(ctx, options, &full);
+    if (status) return status;
+    if (mpki_progress(ctx, STAGE, 0))
+        return mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
+    mpk_analysis *made = create(ctx, problem, &full);
+    if (!made) return mpki_failed(ctx);
+    status = build(ctx, &full, made);
+    if (status < 0) {
+        mpk_analysis_destroy(&made);
+        return status;
+    }
+    made->info.time_s = mpki_now_s() - start;
+    mpki_progress(ctx, STAGE, 1);
+    *an = made;
+    return status;
+}

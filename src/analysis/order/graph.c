@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The graph of A, or of A with matched pairs compressed into one vertex each. */
+#include "../analysis.h"
+
+#include <string.h>
+
+static const char STAGE[] = "order";
+
+void mpki_graph_free(mpk_context *ctx, mpki_graph *graph) {
+    mpki_release(ctx, graph->xadj);
+    mpki_release(ctx, graph->adj);
+    mpki_release(ctx, graph->weight);
+    *graph = (mpki_graph){0};
+}
+
+/* Turn counts in ptr[1..n] into ends: ptr[v] becomes the start of row v, ptr[n] the total. */
+static void counts_to_pointers(int32_t n, int64_t *ptr) {
+    ptr[0] = 0;
+    for (int32_t v = 0; v < n; v++) ptr[v + 1] += ptr[v];
+}
+
+/* No compression: one pass. When column j is reached, row j already holds its neighbours below j,
+ * in order, for all columns before j are done; its own entries are those above, in order too. */
+static mpk_status build_plain(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
+                              mpki_graph *graph) {
+    int64_t *xadj = MPKI_ZNEW(ctx, STAGE, (int64_t)n + 1, int64_t);
+    int64_t *next = MPKI_NEW(ctx, STAGE, n, int64_t);
+    int32_t *adj = NULL;
+    graph->xadj = xadj;
+    if (!xadj || !next) goto done;
+    for (int32_t j = 0; j < n; j++) {
+        int64_t own = 0;
+        for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
+            own += ai[k] != j;
+            xadj[ai[k] + 1] += ai[k] != j;
+        }
+        xadj[j + 1] += own;
+    }
+    counts_to_pointers(n, xadj);
+    graph->adj = adj = MPKI_NEW(ctx, STAGE, xadj[n], int32_t);
+    if (!adj) goto done;
+    memcpy(next, xadj, (size_t)n * sizeof *next);
+    for (int32_t j = 0; j < n; j++) {
+        int32_t *row = adj + next[j];
+        for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
+            int32_t i = ai[k];
+            if (i == j) continue;
+            *row++ = i;
+            adj[next[i]++] = j;
+        }
+    }
+done:
+    mpki_release(ctx, next);
+    return adj ? MPK_OK : mpki_failed(ctx);
+}
+
+/* Number the vertices: each pair at its smaller column. */
+static mpk_status number_vertices(mpk_context *ctx, int32_t n, const int32_t *mate, int32_t *map,
+                                  mpki_graph *graph) {
+    int32_t vertices = 0;
+    graph->weight = MPKI_NEW(ctx, STAGE, n, int32_t);
+    if (!graph->weight) return mpki_failed(ctx);
+    for (int32_t i = 0; i < n; i++) {
+        if (mate[i] < i) {
+            map[i] = map[mate[i]];
+            continue;
+        }
+        graph->weight[vertices] = mate[i] > i ? 2 : 1;
+        map[i] = vertices++;
+    }
+    graph->n = vertices;
+    return MPK_OK;
+}
+
+/* Compression: all edges twice, duplicates included, grouped by vertex; then a transposition, which
+ * of a symmetric graph gives the graph again, sorted, so that duplicates meet and can be dropped.
+ */
+static mpk_status build_compressed(mpk_context *ctx, int32_t n, const int64_t *ap,
+                                   const int32_t *ai, const int32_t *map, mpki_graph *graph) {
+    int32_t nv = graph->n;
+    int64_t *raw_ptr = MPKI_ZNEW(ctx, STAGE, (int64_t)nv + 1, int64_t);
+    int64_t *next = MPKI_NEW(ctx, STAGE, nv, int64_t);
+    int64_t *xadj = MPKI_NEW(ctx, STAGE, (int64_t)nv + 1, int64_t);
+    int32_t *raw = NULL, *adj = NULL;
+    mpk_status status = MPK_OK;
+    graph->xadj = xadj;
+    if (!raw_ptr || !next || !xadj) goto fail;
+    for (int32_t j = 0; j < n; j++) {
+        int32_t v = map[j];
+        for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
+            int32_t w = map[ai[k]];
+            raw_ptr[w + 1] += w != v;
+            raw_ptr[v + 1] += w != v;
+        }
+    }
+    counts_to_pointers(nv, raw_ptr);
+    raw = MPKI_NEW(ctx, STAGE, raw_ptr[nv], int32_t);
+    graph->adj = adj = MPKI_NEW(ctx, STAGE, raw_ptr[nv], int32_t);
+    if (!raw || !adj) goto fail;
+    memcpy(next, raw_ptr, (size_t)nv * sizeof *next);
+    for (int32_t j = 0; j < n; j++) {
+        int32_t v = map[j];
+        for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
+            int32_t w = map[ai[k]];
+            if (w == v) continue;
+            raw[next[v]++] = w;
+            raw[next[w]++] = v;
+        }
+    }
+    memcpy(next, raw_ptr, (size_t)nv * sizeof *next);
+    for (int32_t v = 0; v < nv; v++) {
+        for (int64_t k = raw_ptr[v]; k < raw_ptr[v + 1]; k++) {
+            int32_t w = raw[k];
+            if (next[w] > raw_ptr[w] && adj[next[w] - 1] == v) continue;
+            adj[next[w]++] = v;
+        }
+    }
+    xadj[0] = 0;
+    for (int32_t v = 0; v < nv; v++) {
+        int64_t degree = next[v] - raw_ptr[v];
+        memmove(adj + xadj[v], adj + raw_ptr[v], (size_t)degree * sizeof *adj);
+        xadj[v + 1] = xadj[v] + degree;
+    }
+    goto done;
+fail:
+    status = mpki_failed(ctx);
+done:
+    mpki_release(ctx, raw_ptr);
+    mpki_release(ctx, next);
+    mpki_release(ctx, raw);
+    return status;
+}
+
+mpk_status mpki_graph_build(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
+                            const int32_t *mate, int32_t *map, mpki_graph *graph) {
+    mpk_status status = MPK_OK;
+    *graph = (mpki_graph){.n = n};
+    if (mate) {
+        status = number_vertices(ctx, n, mate, map, graph);
+        if (!status) status = build_compressed(ctx, n, ap, ai, map, graph);
+    } else {
+        for (int32_t i = 0; map && i < n; i++) map[i] = i;
+        status = build_plain(ctx, n, ap, ai, graph);
+    }
+    if (status) mpki_graph_free(ctx, graph);
+    return status;
+}

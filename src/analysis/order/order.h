@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_ORDER_H
+#define MPKI_ORDER_H
+/** The orderings behind mpki_order(). Each gets a graph without dense vertices, n >= 1, and writes
+ *  perm[k] = vertex at position k. They return MPK_OK | MPK_ERR_MEMORY, _UNSUPPORTED, _INTERNAL. */
+#include "../analysis.h"
+
+/** Approximate minimum degree: SuiteSparse AMD (Amestoy, Davis & Duff 1996, 2004). */
+mpk_status mpki_order_amd(mpk_context *ctx, const mpki_graph *graph, int32_t *perm);
+/** Nested dissection: METIS 5 (Karypis & Kumar 1998). */
+mpk_status mpki_order_metis(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t *perm);
+/** Nested dissection: SCOTCH 7 (Pellegrini & Roman 1996). */
+mpk_status mpki_order_scotch(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
+                             int32_t *perm);
+/** Reverse Cuthill-McKee (George & Liu 1981), from a pseudo-peripheral vertex of each component. */
+mpk_status mpki_order_rcm(mpk_context *ctx, const mpki_graph *graph, int32_t *perm);
+
+#endif

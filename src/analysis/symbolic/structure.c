@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From amalgamated nodes to the arrays of the analysis: final numbers, row structures, where each
+ * child's rows lie in its parent, and where each entry of A goes. */
+#include "structure.h"
+
+#include "rowset.h"
+
+#include <string.h>
+
+static const char STAGE[] = "symbolic";
+
+/* ---- numbers
+ * ------------------------------------------------------------------------------------- */
+
+/* Final numbers of nodes (postorder, children as sorted) and of columns. number[d], place[column].
+ */
+static void number_nodes(mpki_nodes *nodes, int32_t *number, int32_t *place, mpk_analysis *an) {
+    int32_t s = 0, position = 0, roots = -1;
+    for (int32_t d = nodes->count - 1; d >= 0; d--) {
+        if (!nodes->alive[d] || nodes->parent[d] >= 0) continue;
+        nodes->sibling[d] = roots;
+        roots = d;
+    }
+    for (int32_t d = roots; d >= 0;) {
+        while (nodes->child[d] >= 0) d = nodes->child[d];
+        for (;;) {
+            number[d] = s;
+            an->sptr[s] = position;
+            an->rptr[s + 1] = an->rptr[s] + nodes->rows[d];
+            an->flops[s++] = mpki_front_flops(nodes->width[d], nodes->rows[d]);
+            for (int32_t c = nodes->head[d]; c >= 0; c = nodes->next[c]) place[c] = position++;
+            if (nodes->sibling[d] >= 0) {
+                d = nodes->sibling[d];
+                break;
+            }
+            d = nodes->parent[d];
+            if (d < 0) break;
+        }
+    }
+    an->sptr[s] = position;
+    for (int32_t d = 0; d < nodes->count; d++) {
+        if (!nodes->alive[d]) continue;
+        an->parent[number[d]] = nodes->parent[d] < 0 ? -1 : number[nodes->parent[d]];
+    }
+}
+
+static void list_children(mpk_analysis *an) {
+    int32_t n = an->nsuper;
+    memset(an->child_ptr, 0, ((size_t)n + 1) * sizeof *an->child_ptr);
+    for (int32_t s = 0; s < n; s++)
+        if (an->parent[s] >= 0) an->child_ptr[an->parent[s] + 1]++;
+    for (int32_t s = 0; s < n; s++) an->child_ptr[s + 1] += an->child_ptr[s];
+    int32_t total = an->child_ptr[n];
+    /* from the back, so that lists come out increasing: the end of p's list walks down to its start
+     */
+    for (int32_t s = n - 1; s >= 0; s--)
+        if (an->parent[s] >= 0) an->child[--an->child_ptr[an->parent[s] + 1]] = s;
+    memmove(an->child_ptr, an->child_ptr + 1, (size_t)n * sizeof *an->child_ptr);
+    an->child_ptr[n] = total;
+}
+
+mpk_status mpki_structure_number(mpk_context *ctx, mpki_nodes *nodes, mpk_analysis *an) {
+    int32_t n = an->n, count = 0;
+    mpk_status status = MPK_OK;
+    for (int32_t d = 0; d < nodes->count; d++) count += nodes->alive[d];
+    an->nsuper = count;
+    an->sptr = MPKI_NEW(ctx, STAGE, (int64_t)count + 1, int32_t);
+    an->parent = MPKI_NEW(ctx, STAGE, count, int32_t);
+    an->child_ptr = MPKI_NEW(ctx, STAGE, (int64_t)count + 1, int32_t);
+    an->child = MPKI_NEW(ctx, STAGE, count, int32_t);
+    an->rptr = MPKI_NEW(ctx, STAGE, (int64_t)count + 1, int64_t);
+    an->flops = MPKI_NEW(ctx, STAGE, count, double);
+    int32_t *number = MPKI_NEW(ctx, STAGE, nodes->count, int32_t);
+    int32_t *place = MPKI_NEW(ctx, STAGE, n, int32_t);
+    int32_t *old = MPKI_NEW(ctx, STAGE, n, int32_t);
+    if (!an->sptr || !an->parent || !an->child_ptr || !an->child || !an->rptr || !an->flops ||
+        !number || !place || !old) {
+        status = mpki_failed(ctx);
+        goto done;
+    }
+    an->rptr[0] = 0;
+    number_nodes(nodes, number, place, an);
+    list_children(an);
+    memcpy(old, an->perm, (size_t)n * sizeof *old);
+    for (int32_t c = 0; c < n; c++) {
+        an->perm[place[c]] = old[c];
+        an->iperm[old[c]] = place[c];
+    }
+done:
+    mpki_release(ctx, number);
+    mpki_release(ctx, place);
+    mpki_release(ctx, old);
+    return status;
+}
+
+/* ---- rows
+ * ---------------------------------------------------------------------------------------- */
+
+/* Rows of s: those of its columns in A and those of its children, below its own columns. */
+mpk_status mpki_structure_rows(mpk_context *ctx, const mpki_graph *graph, mpk_analysis *an) {
+    mpki_rowset set = {0};
+    mpk_status status = MPK_OK;
+    an->ridx = MPKI_NEW(ctx, STAGE, an->rptr[an->nsuper], int32_t);
+    if (!an->ridx || !mpki_rowset_create(ctx, STAGE, an->n, &set)) return mpki_failed(ctx);
+    for (int32_t s = 0; s < an->nsuper; s++) {
+        int32_t end = an->sptr[s + 1];
+        if (an->rptr[s + 1] == an->rptr[s]) continue; /* a root */
+        for (int32_t c = an->sptr[s]; c < end; c++) {
+            int32_t v = an->perm[c];
+            for (int64_t k = graph->xadj[v]; k < graph->xadj[v + 1]; k++) {
+                int32_t i = an->iperm[graph->adj[k]];
+                if (i >= end) mpki_rowset_add(&set, i);
+            }
+        }
+        for (int32_t q = an->child_ptr[s]; q < an->child_ptr[s + 1]; q++) {
+            int32_t child = an->child[q];
+            int64_t k = an->rptr[child], last = an->rptr[child + 1];
+            while (k < last && an->ridx[k] < end) k++;
+            for (; k < last; k++) mpki_rowset_add(&set, an->ridx[k]);
+        }
+        int32_t *stop = mpki_rowset_take(&set, set.top, 0, an->ridx + an->rptr[s]);
+        if (stop != an->ridx + an->rptr[s + 1]) {
+            status = mpki_error(ctx, MPK_ERR_INTERNAL, STAGE, s,
+                                "supernode %d has other rows than were counted", s);
+            break;
+        }
+    }
+    mpki_release(ctx, set.block);
+    return status;
+}
+
+/* ---- where children and entries go
+ * --------------------------------------------------------------- */
+
+/* local[position] = local row in the front of s. */
+static void map_front(const mpk_analysis *an, int32_t s, int32_t *local) {
+    int32_t first = an->sptr[s], w = an->sptr[s + 1] - first;
+    const int32_t *rows = an->ridx + an->rptr[s];
+    int64_t m = an->rptr[s + 1] - an->rptr[s];
+    for (int32_t k = 0; k < w; k++) local[first + k] = k;
+    for (int64_t k = 0; k < m; k++) local[rows[k]] = w + (int32_t)k;
+}
+
+static void map_children(mpk_analysis *an, int32_t s, const int32_t *local) {
+    for (int32_t q = an->child_ptr[s]; q < an->child_ptr[s + 1]; q++) {
+        int32_t child = an->child[q];
+        for (int64_t k = an->rptr[child]; k < an->rptr[child + 1]; k++)
+            an->rel[k] = local[an->ridx[k]];
+    }
+}
+
+/* Entries of A whose earlier position is a column of s. upper[] gives the place in ax of the
+ * entries that the problem stores in the columns of v's smaller neighbours, from upper_ptr[v] on,
+ * in the order of the graph. */
+static int64_t place_entries(const mpk_analysis *an, const mpki_graph *graph,
+                             const int64_t *upper_ptr, const int64_t *upper, int32_t s,
+                             const int32_t *local, int64_t fill) {
+    int32_t first = an->sptr[s];
+    bool flip = an->symmetry == MPK_HERMITIAN;
+    for (int32_t c = first; c < an->sptr[s + 1]; c++) {
+        int32_t v = an->perm[c];
+        int64_t src = an->ap[v];
+        if (src < an->ap[v + 1] && an->ai[src] == v)
+            an->scatter[fill++] = (mpki_scatter){src++, c - first, c - first};
+        int64_t k = graph->xadj[v], above = upper_ptr[v];
+        for (; k < graph->xadj[v + 1] && graph->adj[k] < v; k++, above++) {
+            /* stored as (v, w), w < v: column w of the problem, so the triangle flips unless w
+             * comes first */
+            int32_t i = an->iperm[graph->adj[k]];
+            if (i < c) continue;
+            int32_t row = local[i];
+            an->scatter[fill++] = (mpki_scatter){upper[above], flip ? ~row : row, c - first};
+        }
+        for (; k < graph->xadj[v + 1]; k++, src++) {
+            int32_t i = an->iperm[graph->adj[k]];
+            if (i > c) an->scatter[fill++] = (mpki_scatter){src, local[i], c - first};
+        }
+    }
+    return fill;
+}
+
+/* upper_ptr [out] n + 1, upper [out] off-diagonal entries: places in ax of the entries of row v */
+static void transpose_places(const mpk_analysis *an, int64_t *upper_ptr, int64_t *upper) {
+    int32_t n = an->n;
+    memset(upper_ptr, 0, ((size_t)n + 1) * sizeof *upper_ptr);
+    for (int32_t j = 0; j < n; j++)
+        for (int64_t k = an->ap[j]; k < an->ap[j + 1]; k++) upper_ptr[an->ai[k]] += an->ai[k] != j;
+    int64_t sum = 0;
+    for (int32_t v = 0; v <= n; v++) {
+        int64_t count = upper_ptr[v];
+        upper_ptr[v] = sum;
+        sum += count;
+    }
+    for (int32_t j = 0; j < n; j++)
+        for (int64_t k = an->ap[j]; k < an->ap[j + 1]; k++)
+            if (an->ai[k] != j) upper[upper_ptr[an->ai[k]]++] = k;
+    for (int32_t v = n; v > 0; v--) upper_ptr[v] = upper_ptr[v - 1];
+    upper_ptr[0] = 0;
+}
+
+mpk_status mpki_structure_maps(mpk_context *ctx, const mpki_graph *graph, mpk_analysis *an) {
+    mpk_status status = MPK_OK;
+    an->rel = MPKI_NEW(ctx, STAGE, an->rptr[an->nsuper], int32_t);
+    an->scatter_ptr = MPKI_NEW(ctx, STAGE, (int64_t)an->nsuper + 1, int64_t);
+    an->scatter = MPKI_NEW(ctx, STAGE, an->nnz, mpki_scatter);
+    int32_t *local = MPKI_NEW(ctx, STAGE, an->n, int32_t);
+    int64_t *upper_ptr = MPKI_NEW(ctx, STAGE, (int64_t)an->n + 1, int64_t);
+    int64_t *upper = MPKI_NEW(ctx, STAGE, an->nnz, int64_t);
+    if (!an->rel || !an->scatter_ptr || !an->scatter || !local || !upper_ptr || !upper) {
+        status = mpki_failed(ctx);
+        goto done;
+    }
+    transpose_places(an, upper_ptr, upper);
+    an->scatter_ptr[0] = 0;
+    for (int32_t s = 0; s < an->nsuper; s++) {
+        map_front(an, s, local);
+        map_children(an, s, local);
+        an->scatter_ptr[s + 1] =
+            place_entries(an, graph, upper_ptr, upper, s, local, an->scatter_ptr[s]);
+    }
+done:
+    mpki_release(ctx, local);
+    mpki_release(ctx, upper_ptr);
+    mpki_release(ctx, upper);
+    return status;
+}

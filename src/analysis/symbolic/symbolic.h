@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_SYMBOLIC_H
+#define MPKI_SYMBOLIC_H
+/** The parts of mpki_symbolic(), and of the cost of an ordering. */
+#include "../analysis.h"
+
+/** Elimination tree and column counts of a graph under an ordering, which is made a postorder.
+ *  perm, iperm [inout] n: any permutation and its inverse in; an equivalent postorder out
+ *  parent      [out]   n: parent in the tree, by position; -1: a root
+ *  count       [out]   n: entries in column k of L with its diagonal, in units of the graph's
+ * weights Liu 1986 (tree, path compression), Gilbert, Ng & Peyton 1994 (counts by the skeleton).
+ * Nearly linear in the edges. Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_elimination(mpk_context *ctx, const mpki_graph *graph, int32_t *perm,
+                            int32_t *iperm, int32_t *parent, int32_t *count);
+
+/** Rules of amalgamation: a child is merged into its parent when that adds no zeros, or both are
+ * narrower than `narrow` and together at most `narrow_sum`, or the merged front has at most
+ * width[k] columns and a smaller share of explicit zeros than share[k], for some k. */
+typedef struct mpki_relax {
+    bool equal; /* merge where nothing is added */
+    int32_t narrow, narrow_sum;
+    int32_t width[3];
+    double share[3];
+} mpki_relax;
+extern const mpki_relax mpki_relax_default;
+extern const mpki_relax mpki_relax_none; /* merges nothing, for tests */
+
+/** Supernodes before they are numbered for good: node d owns columns head[d], next[head[d]], ...
+ * (in the postorder of mpki_elimination) and m[d] rows below them. Children have smaller numbers
+ * than parents; nodes with alive[d] == 0 were merged into another. */
+typedef struct mpki_nodes {
+    int32_t count;
+    int32_t *head, *tail;     /* count: first and last column */
+    int32_t *next;            /* n: next column of the same node, -1 at its end */
+    int32_t *width, *rows;    /* count: columns, rows below */
+    int32_t *parent;          /* count */
+    int32_t *child, *sibling; /* count: first child, next sibling; -1 ends */
+    char *alive;
+    double *zeros; /* count: explicit zeros */
+} mpki_nodes;
+
+/** Fundamental supernodes (Liu, Ng & Peyton 1993), matched pairs kept whole. join[k] = 1: column k
+ * belongs with its parent column; NULL: none does. */
+mpk_status mpki_nodes_build(mpk_context *ctx, int32_t n, const int32_t *parent, int32_t *count,
+                            const char *join, mpki_nodes *nodes);
+/** Relaxed amalgamation (Duff & Reid 1983; Ashcraft & Grimes 1989). */
+mpk_status mpki_nodes_merge(mpk_context *ctx, const mpki_relax *relax, mpki_nodes *nodes);
+/** Sort children so that the stack of contribution blocks stays small (Liu 1986); *peak = its most
+ *  entries, lower triangles. */
+mpk_status mpki_nodes_sort(mpk_context *ctx, mpki_nodes *nodes, int64_t *peak);
+void mpki_nodes_free(mpk_context *ctx, mpki_nodes *nodes);
+
+/** mpki_symbolic() with the rules of amalgamation to try. */
+mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
+                                 const int32_t *mate, const mpki_relax *relax);
+
+/** Multiplications and additions of eliminating w columns with m rows below: a column with l
+ * entries under its diagonal takes l divisions, l (l + 1) / 2 multiplications and as many
+ * additions. */
+static inline double mpki_front_flops(double w, double m) {
+    /* sum over l = m .. m+w-1 of l^2 + 2 l */
+    double b = m + w - 1;
+    double squares = (b * (b + 1) * (2 * b + 1) - (m - 1) * m * (2 * m - 1)) / 6;
+    return squares + w * (m + b);
+}
+
+/** Entries of the trapezoid of w columns with m rows below, diagonal included. */
+static inline int64_t mpki_front_nnz(int64_t w, int64_t m) {
+    return w * (w + 1) / 2 + w * m;
+}
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Elimination tree, postorder and column counts. */
+#include "symbolic.h"
+
+static const char STAGE[] = "symbolic";
+
+/* Liu 1986: add the rows one by one; from each neighbour below climb to the root of its tree, on
+ * paths that are compressed as they are walked, and hang that root under the new row. */
+static void elimination_tree(const mpki_graph *graph, const int32_t *perm, const int32_t *iperm,
+                             int32_t *ancestor, int32_t *parent) {
+    for (int32_t row = 0; row < graph->n; row++) {
+        int32_t v = perm[row];
+        parent[row] = ancestor[row] = -1;
+        for (int64_t k = graph->xadj[v]; k < graph->xadj[v + 1]; k++) {
+            int32_t c = iperm[graph->adj[k]];
+            while (c < row && c >= 0) {
+                int32_t up = ancestor[c];
+                ancestor[c] = row;
+                if (up < 0) parent[c] = row;
+                c = up;
+            }
+        }
+    }
+}
+
+/* post[k] = node at place k; children by increasing number. No stack: parent and sibling lead on.
+ */
+static void postorder(int32_t n, const int32_t *parent, int32_t *child, int32_t *sibling,
+                      int32_t *post) {
+    int32_t roots = -1, placed = 0;
+    for (int32_t v = 0; v < n; v++) child[v] = -1;
+    for (int32_t v = n - 1; v >= 0; v--) {
+        int32_t *list = parent[v] < 0 ? &roots : &child[parent[v]];
+        sibling[v] = *list;
+        *list = v;
+    }
+    for (int32_t v = roots; v >= 0;) {
+        while (child[v] >= 0) v = child[v];
+        for (;;) {
+            post[placed++] = v;
+            if (sibling[v] >= 0) {
+                v = sibling[v];
+                break;
+            }
+            v = parent[v];
+            if (v < 0) return;
+        }
+    }
+}
+
+/* Renumber everything by the postorder. where [work] n. */
+static void renumber(int32_t n, const int32_t *post, int32_t *where, int32_t *old, int32_t *perm,
+                     int32_t *iperm, int32_t *parent) {
+    for (int32_t k = 0; k < n; k++) where[post[k]] = k;
+    for (int32_t k = 0; k < n; k++) old[k] = parent[k];
+    for (int32_t k = 0; k < n; k++) {
+        int32_t p = old[post[k]];
+        parent[k] = p < 0 ? -1 : where[p];
+    }
+    for (int32_t k = 0; k < n; k++) old[k] = perm[k];
+    for (int32_t k = 0; k < n; k++) perm[k] = old[post[k]];
+    for (int32_t k = 0; k < n; k++) iperm[perm[k]] = k;
+}
+
+/* Root of v's set, halving the path. */
+static int32_t find(int32_t *set, int32_t v) {
+    while (set[v] != v) {
+        set[v] = set[set[v]];
+        v = set[v];
+    }
+    return v;
+}
+
+/* Gilbert, Ng & Peyton 1994, figure 3. Row i of L is a subtree with root i; column counts are sums
+ * over those subtrees: +1 at each leaf, -1 where two leaves' paths meet, -1 above the root, then
+ * summed up the tree. j is a leaf of row i if no earlier neighbour of i lies under j. In a
+ * postorder the last earlier neighbour tells, and the least common ancestor of it and j is that of
+ * the leaf before j and j. Sums wrap around 2^32 in between; the counts themselves fit. */
+static void column_counts(const mpki_graph *graph, const int32_t *perm, const int32_t *iperm,
+                          const int32_t *parent, int32_t *first, int32_t *last, int32_t *set,
+                          uint32_t *count) {
+    int32_t n = graph->n;
+    for (int32_t j = 0; j < n; j++) {
+        first[j] = set[j] = j;
+        last[j] = -1;
+        count[j] = 0;
+    }
+    for (int32_t j = 0; j < n; j++) {
+        int32_t p = parent[j];
+        uint32_t own = graph->weight ? (uint32_t)graph->weight[perm[j]] : 1;
+        if (first[j] == j) count[j] += own;
+        if (p < 0) continue;
+        if (first[j] < first[p]) first[p] = first[j];
+        count[p] -= own;
+    }
+    for (int32_t j = 0; j < n; j++) {
+        int32_t v = perm[j], low = first[j];
+        for (int64_t k = graph->xadj[v]; k < graph->xadj[v + 1]; k++) {
+            int32_t w = graph->adj[k], i = iperm[w];
+            if (i < j) continue;
+            int32_t before = last[i];
+            last[i] = j;
+            if (before >= low) continue;
+            uint32_t weight = graph->weight ? (uint32_t)graph->weight[w] : 1;
+            count[j] += weight;
+            if (before >= 0) count[find(set, before)] -= weight;
+        }
+        if (parent[j] >= 0) set[j] = parent[j];
+    }
+    for (int32_t j = 0; j < n; j++)
+        if (parent[j] >= 0) count[parent[j]] += count[j];
+}
+
+mpk_status mpki_elimination(mpk_context *ctx, const mpki_graph *graph, int32_t *perm,
+                            int32_t *iperm, int32_t *parent, int32_t *count) {
+    int32_t n = graph->n;
+    mpk_status status = MPK_OK;
+    int32_t *work = MPKI_NEW(ctx, STAGE, 3 * (int64_t)n, int32_t);
+    if (!work) return mpki_failed(ctx);
+    int32_t *a = work, *b = work + n, *c = work + 2 * (int64_t)n;
+    elimination_tree(graph, perm, iperm, a, parent);
+    postorder(n, parent, a, b, c);
+    renumber(n, c, a, b, perm, iperm, parent);
+    column_counts(graph, perm, iperm, parent, a, b, c, (uint32_t *)count);
+    mpki_release(ctx, work);
+    return status;
+}
+
+mpk_status mpki_order_cost(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
+                           double *factor_nnz, double *flops) {
+    int32_t n = graph->n;
+    mpk_status status;
+    int32_t *work = MPKI_NEW(ctx, STAGE, 4 * (int64_t)n, int32_t);
+    if (!work) return mpki_failed(ctx);
+    int32_t *order = work, *inverse = work + n;
+    int32_t *parent = work + 2 * (int64_t)n, *count = work + 3 * (int64_t)n;
+    for (int32_t k = 0; k < n; k++) {
+        order[k] = perm[k];
+        inverse[perm[k]] = k;
+    }
+    status = mpki_elimination(ctx, graph, order, inverse, parent, count);
+    *factor_nnz = *flops = 0;
+    for (int32_t k = 0; !status && k < n; k++) {
+        double w = graph->weight ? graph->weight[order[k]] : 1, m = count[k] - w;
+        *factor_nnz += w * (w + 1) / 2 + w * m;
+        *flops += mpki_front_flops(w, m);
+    }
+    mpki_release(ctx, work);
+    return status;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TEST_ANALYSIS_FIXTURE_H
+#define TEST_ANALYSIS_FIXTURE_H
+/* Small matrices, an allocator that fails on demand, and elimination by brute force. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analysis/analysis.h"
+#include "analysis/symbolic/symbolic.h"
+
+/* ---- memory that fails at the k-th request ------------------------------------------------------
+ */
+
+typedef struct failing {
+    long countdown; /* requests before the failure; negative: never */
+    long held;      /* blocks not yet released */
+} failing;
+
+static void *failing_alloc(void *user, size_t size) {
+    failing *f = user;
+    if (f->countdown == 0) return NULL;
+    if (f->countdown > 0) f->countdown--;
+    void *ptr = aligned_alloc(64, (size + 63) / 64 * 64);
+    f->held += ptr != NULL;
+    return ptr;
+}
+
+static void failing_release(void *user, void *ptr, size_t size) {
+    failing *f = user;
+    (void)size;
+    f->held--;
+    free(ptr);
+}
+
+/* ---- random numbers that are the same everywhere ------------------------------------------------
+ */
+
+static uint64_t random_state = 1;
+static uint32_t random_u32(void) {
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(random_state >> 33);
+}
+static int32_t random_below(int32_t n) {
+    return (int32_t)(random_u32() % (uint32_t)n);
+}
+
+/* ---- matrices: a dense pattern turned into a problem --------------------------------------------
+ */
+
+typedef struct pattern {
+    int32_t n;
+    char *entry; /* n x n, symmetric: entry[i * n + j] = 1 where a_ij is stored */
+} pattern;
+
+static inline pattern pattern_new(int32_t n) {
+    return (pattern){n, calloc((size_t)n * n + 1, 1)};
+}
+static inline void pattern_set(pattern *p, int32_t i, int32_t j) {
+    p->entry[(size_t)i * p->n + j] = p->entry[(size_t)j * p->n + i] = 1;
+}
+static inline pattern pattern_random(int32_t n, int32_t edges, int diagonal_percent) {
+    pattern p = pattern_new(n);
+    for (int32_t k = 0; n > 0 && k < edges; k++) pattern_set(&p, random_below(n), random_below(n));
+    for (int32_t i = 0; i < n; i++) {
+        p.entry[(size_t)i * n + i] = 0;
+        if (random_below(100) < diagonal_percent) pattern_set(&p, i, i);
+    }
+    return p;
+}
+static inline pattern pattern_grid(int32_t nx, int32_t ny) {
+    pattern p = pattern_new(nx * ny);
+    for (int32_t y = 0; y < ny; y++)
+        for (int32_t x = 0; x < nx; x++) {
+            pattern_set(&p, y * nx + x, y * nx + x);
+            if (x) pattern_set(&p, y * nx + x, y * nx + x - 1);
+            if (y) pattern_set(&p, y * nx + x, y * nx - nx + x);
+        }
+    return p;
+}
+
+/* values: 1 + place, so that each differs; diagonal large */
+static inline mpk_problem *problem_new(mpk_context *ctx, const pattern *p, mpk_scalar scalar,
+                                       mpk_symmetry symmetry) {
+    mpk_problem *a = calloc(1, sizeof *a);
+    int64_t nnz = 0;
+    a->ctx = ctx;
+    a->n = p->n;
+    a->scalar = scalar;
+    a->symmetry = symmetry;
+    a->ap = calloc((size_t)p->n + 1, sizeof *a->ap);
+    for (int32_t j = 0; j < p->n; j++)
+        for (int32_t i = j; i < p->n; i++) nnz += p->entry[(size_t)i * p->n + j];
+    a->nnz = nnz;
+    a->ai = calloc((size_t)nnz + 1, sizeof *a->ai);
+    a->ax = calloc((size_t)nnz + 1, mpk_scalar_size(scalar));
+    nnz = 0;
+    for (int32_t j = 0; j < p->n; j++) {
+        for (int32_t i = j; i < p->n; i++) {
+            if (!p->entry[(size_t)i * p->n + j]) continue;
+            a->ai[nnz] = i;
+            double x = i == j ? 10.0 * p->n : 1 + (double)(nnz % 7);
+            if (scalar == MPK_S) ((float *)a->ax)[nnz] = (float)x;
+            if (scalar == MPK_D) ((double *)a->ax)[nnz] = x;
+            if (scalar == MPK_C) ((float *)a->ax)[2 * nnz] = (float)x;
+            if (scalar == MPK_Z) ((double *)a->ax)[2 * nnz] = x;
+            nnz++;
+        }
+        a->ap[j + 1] = nnz;
+    }
+    return a;
+}
+static inline void problem_free(mpk_problem **a) {
+    if (!*a) return;
+    free((*a)->ap);
+    free((*a)->ai);
+    free((*a)->ax);
+    free(*a);
+    *a = NULL;
+}
+
+/* ---- elimination by brute force -----------------------------------------------------------------
+ */
+
+/* filled (n x n, by position): the pattern of L; returns its entries with the diagonal, *flops. */
+static inline int64_t eliminate(const pattern *p, const int32_t *perm, char *filled,
+                                double *flops) {
+    int32_t n = p->n;
+    int64_t nnz = 0;
+    *flops = 0;
+    for (int32_t i = 0; i < n; i++)
+        for (int32_t j = 0; j < n; j++)
+            filled[(size_t)i * n + j] = i == j || p->entry[(size_t)perm[i] * n + perm[j]];
+    for (int32_t k = 0; k < n; k++) {
+        double l = 0;
+        for (int32_t i = k + 1; i < n; i++) {
+            if (!filled[(size_t)i * n + k]) continue;
+            l++;
+            for (int32_t j = k + 1; j <= i; j++)
+                if (filled[(size_t)j * n + k]) filled[(size_t)i * n + j] = 1;
+        }
+        nnz += (int64_t)l + 1;
+        *flops += l + l * (l + 1);
+    }
+    return nnz;
+}
+
+static inline bool is_permutation(int32_t n, const int32_t *perm) {
+    char *seen = calloc((size_t)n + 1, 1);
+    bool good = true;
+    for (int32_t k = 0; k < n; k++) {
+        good = good && perm[k] >= 0 && perm[k] < n && !seen[perm[k]];
+        if (good) seen[perm[k]] = 1;
+    }
+    free(seen);
+    return good;
+}
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The symbolic phase against elimination by brute force. */
+#include "fixture.h"
+
+static mpk_context *ctx;
+
+static int setup(void **state) {
+    (void)state;
+    random_state = 7;
+    return mpk_context_create(NULL, &ctx);
+}
+static int teardown(void **state) {
+    (void)state;
+    int64_t held;
+    mpk_memory_usage(ctx, &held, NULL);
+    mpk_context_destroy(&ctx);
+    return held != 0; /* a leak fails the test */
+}
+
+/* An analysis that mpki_symbolic can work on: pattern and permutation only. */
+static mpk_analysis *bare_analysis(mpk_context *c, const mpk_problem *a, const int32_t *perm) {
+    mpk_analysis *an = mpki_calloc(c, "test", 1, sizeof *an);
+    if (!an) return NULL;
+    an->ctx = c;
+    mpk_options_init(&an->options);
+    an->n = a->n;
+    an->nnz = a->nnz;
+    an->scalar = a->scalar;
+    an->symmetry = a->symmetry;
+    an->ap = mpki_alloc(c, "test", a->n + 1, sizeof *an->ap);
+    an->ai = mpki_alloc(c, "test", a->nnz, sizeof *an->ai);
+    an->perm = mpki_alloc(c, "test", a->n, sizeof *an->perm);
+    if (!an->ap || !an->ai || !an->perm) {
+        mpk_analysis_destroy(&an);
+        return NULL;
+    }
+    memcpy(an->ap, a->ap, ((size_t)a->n + 1) * sizeof *an->ap);
+    memcpy(an->ai, a->ai, (size_t)a->nnz * sizeof *an->ai);
+    memcpy(an->perm, perm, (size_t)a->n * sizeof *perm);
+    return an;
+}
+
+static int32_t *random_perm(int32_t n) {
+    int32_t *perm = malloc(((size_t)n + 1) * sizeof *perm);
+    for (int32_t k = 0; k < n; k++) perm[k] = k;
+    for (int32_t k = n - 1; k > 0; k--) {
+        int32_t j = random_below(k + 1), x = perm[k];
+        perm[k] = perm[j];
+        perm[j] = x;
+    }
+    return perm;
+}
+
+/* Every entry of L has its place in the front of its column. */
+static void assert_superset(const mpk_analysis *an, const char *filled) {
+    int32_t n = an->n;
+    for (int32_t s = 0; s < an->nsuper; s++)
+        for (int32_t c = an->sptr[s]; c < an->sptr[s + 1]; c++) {
+            int64_t k = an->rptr[s];
+            for (int32_t i = an->sptr[s + 1]; i < n; i++) {
+                if (!filled[(size_t)i * n + c]) continue;
+                while (k < an->rptr[s + 1] && an->ridx[k] < i) k++;
+                assert_true(k < an->rptr[s + 1] && an->ridx[k] == i);
+            }
+        }
+}
+
+static void check_against_brute_force(const pattern *p, const int32_t *perm,
+                                      mpk_symmetry symmetry) {
+    int32_t n = p->n;
+    char *filled = malloc((size_t)n * n + 1);
+    double flops, flops_after;
+    mpk_problem *a = problem_new(ctx, p, MPK_Z, symmetry);
+    int64_t nnz = eliminate(p, perm, filled, &flops);
+
+    mpk_analysis *an = bare_analysis(ctx, a, perm);
+    assert_int_equal(mpki_symbolic_relaxed(ctx, an, NULL, NULL, &mpki_relax_none), MPK_OK);
+    assert_int_equal(mpki_analysis_check(ctx, an), MPK_OK);
+    assert_int_equal(an->info.factor_nnz, nnz); /* fundamental supernodes hold no zeros */
+    assert_true(fabs(an->info.factor_flops - flops) <= 1e-9 * flops);
+    /* the order is equivalent: it fills as much, and where the rows say */
+    assert_int_equal(eliminate(p, an->perm, filled, &flops_after), nnz);
+    assert_true(flops_after == flops);
+    assert_superset(an, filled);
+    mpk_analysis_destroy(&an);
+
+    an = bare_analysis(ctx, a, perm);
+    assert_int_equal(mpki_symbolic(ctx, an, NULL, NULL), MPK_OK);
+    assert_int_equal(mpki_analysis_check(ctx, an), MPK_OK);
+    assert_true(an->info.factor_nnz >= nnz);
+    assert_true(an->info.factor_flops >= flops * (1 - 1e-9));
+    assert_int_equal(eliminate(p, an->perm, filled, &flops_after), nnz);
+    assert_superset(an, filled);
+    mpk_analysis_destroy(&an);
+    problem_free(&a);
+    free(filled);
+}
+
+static void test_random_graphs(void **state) {
+    (void)state;
+    for (int trial = 0; trial < 150; trial++) {
+        int32_t n = 1 + random_below(trial < 140 ? 60 : 300);
+        pattern p = pattern_random(n, random_below(4 * n), trial % 3 ? 100 : 40);
+        int32_t *perm = random_perm(n);
+        check_against_brute_force(&p, perm, trial % 2 ? MPK_SYMMETRIC : MPK_HERMITIAN);
+        free(perm);
+        free(p.entry);
+    }
+}
+
+static void test_special_graphs(void **state) {
+    (void)state;
+    pattern cases[8];
+    int count = 0;
+    cases[count++] = pattern_new(0);             /* nothing */
+    cases[count++] = pattern_new(1);             /* one column without any entry */
+    cases[count++] = pattern_random(40, 0, 100); /* diagonal only: 40 roots */
+    cases[count++] = pattern_grid(17, 16);
+    pattern arrow = pattern_new(50), full = pattern_new(30), path = pattern_new(64);
+    for (int32_t i = 0; i < 50; i++) pattern_set(&arrow, 0, i);
+    for (int32_t i = 0; i < 30; i++)
+        for (int32_t j = 0; j < 30; j++) pattern_set(&full, i, j);
+    for (int32_t i = 1; i < 64; i++) pattern_set(&path, i, i - 1);
+    cases[count++] = arrow;
+    cases[count++] = full;
+    cases[count++] = path;
+    pattern islands = pattern_new(60); /* three grids side by side, and loose columns */
+    for (int32_t k = 0; k < 3; k++)
+        for (int32_t i = 1; i < 15; i++)
+            pattern_set(&islands, 16 * k + i, 16 * k + random_below(i));
+    cases[count++] = islands;
+    for (int k = 0; k < count; k++) {
+        int32_t n = cases[k].n, *perm = random_perm(n);
+        check_against_brute_force(&cases[k], perm, MPK_HERMITIAN);
+        for (int32_t i = 0; i < n; i++) perm[i] = i;
+        check_against_brute_force(&cases[k], perm, MPK_SYMMETRIC);
+        for (int32_t i = 0; i < n; i++) perm[i] = n - 1 - i;
+        check_against_brute_force(&cases[k], perm, MPK_HERMITIAN);
+        free(perm);
+        free(cases[k].entry);
+    }
+}
+
+/* Tree and counts column by column; mpki_order_cost says the same. */
+static void test_tree_and_counts(void **state) {
+    (void)state;
+    for (int trial = 0; trial < 60; trial++) {
+        int32_t n = 1 + random_below(80);
+        pattern p = pattern_random(n, random_below(3 * n), 100);
+        mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+        mpki_graph graph;
+        assert_int_equal(mpki_graph_build(ctx, n, a->ap, a->ai, NULL, NULL, &graph), MPK_OK);
+        int32_t *perm = random_perm(n), *iperm = malloc(n * sizeof *iperm);
+        int32_t *parent = malloc(n * sizeof *parent), *count = malloc(n * sizeof *count);
+        char *filled = malloc((size_t)n * n);
+        double flops, cost_nnz, cost_flops;
+        int64_t nnz = eliminate(&p, perm, filled, &flops);
+        assert_int_equal(mpki_order_cost(ctx, &graph, perm, &cost_nnz, &cost_flops), MPK_OK);
+        assert_true(cost_nnz == (double)nnz);
+        assert_true(fabs(cost_flops - flops) <= 1e-9 * flops);
+        for (int32_t k = 0; k < n; k++) iperm[perm[k]] = k;
+        assert_int_equal(mpki_elimination(ctx, &graph, perm, iperm, parent, count), MPK_OK);
+        assert_true(is_permutation(n, perm));
+        eliminate(&p, perm, filled, &flops);
+        for (int32_t c = 0; c < n; c++) {
+            int32_t first = -1, entries = 0;
+            assert_int_equal(iperm[perm[c]], c);
+            for (int32_t i = n - 1; i >= c; i--)
+                if (filled[(size_t)i * n + c]) {
+                    entries++;
+                    if (i > c) first = i;
+                }
+            assert_int_equal(parent[c], first);
+            assert_int_equal(count[c], entries);
+        }
+        mpki_graph_free(ctx, &graph);
+        problem_free(&a);
+        free(perm), free(iperm), free(parent), free(count), free(filled), free(p.entry);
+    }
+}
+
+/* Mates that are neighbours in the order, and joined by an entry, stay neighbours in one supernode.
+ */
+static void test_pairs_stay_together(void **state) {
+    (void)state;
+    for (int trial = 0; trial < 60; trial++) {
+        int32_t n = 2 * (1 + random_below(40));
+        pattern p = pattern_random(n, random_below(3 * n), 50);
+        int32_t *columns = random_perm(n), *mate = malloc(n * sizeof *mate);
+        for (int32_t k = 0; k < n; k += 2) {
+            bool pair = random_below(3) > 0;
+            mate[columns[k]] = pair ? columns[k + 1] : columns[k];
+            mate[columns[k + 1]] = pair ? columns[k] : columns[k + 1];
+            if (pair) pattern_set(&p, columns[k], columns[k + 1]);
+        }
+        mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+        mpk_analysis *an = bare_analysis(ctx, a, columns);
+        const mpki_relax *relax = trial % 2 ? &mpki_relax_none : &mpki_relax_default;
+        assert_int_equal(mpki_symbolic_relaxed(ctx, an, NULL, mate, relax), MPK_OK);
+        assert_int_equal(mpki_analysis_check(ctx, an), MPK_OK);
+        for (int32_t s = 0, c = 0; c < n; c++) {
+            if (c >= an->sptr[s + 1]) s++;
+            if (mate[an->perm[c]] == an->perm[c]) continue;
+            int32_t other = an->iperm[mate[an->perm[c]]];
+            assert_true(other == c + 1 || other == c - 1);
+            assert_true(other >= an->sptr[s] && other < an->sptr[s + 1]);
+        }
+        char *filled = malloc((size_t)n * n);
+        double flops;
+        eliminate(&p, an->perm, filled, &flops);
+        assert_superset(an, filled);
+        mpk_analysis_destroy(&an);
+        problem_free(&a);
+        free(columns), free(mate), free(filled), free(p.entry);
+    }
+}
+
+static void test_memory_limit(void **state) {
+    (void)state;
+    pattern p = pattern_grid(20, 20);
+    int32_t *perm = random_perm(p.n);
+    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    mpk_analysis *an = bare_analysis(ctx, a, perm);
+    assert_int_equal(mpki_symbolic(ctx, an, NULL, NULL), MPK_OK);
+    int64_t peak = an->info.peak_bytes, named;
+    assert_true(peak >= an->info.factor_bytes && an->info.factor_bytes >= 8 * an->info.factor_nnz);
+    mpk_analysis_destroy(&an);
+    an = bare_analysis(ctx, a, perm);
+    an->options.memory_limit = (double)peak - 1;
+    assert_int_equal(mpki_symbolic(ctx, an, NULL, NULL), MPK_ERR_MEMORY);
+    assert_null(an->ridx); /* refused before the large arrays */
+    mpk_last_error(ctx, NULL, &named, NULL);
+    assert_int_equal(named, peak);
+    mpk_analysis_destroy(&an);
+    mpki_clear_error(ctx);
+    problem_free(&a);
+    free(perm), free(p.entry);
+}
+
+static void test_failing_memory(void **state) {
+    (void)state;
+    pattern p = pattern_grid(9, 8);
+    int32_t *perm = random_perm(p.n), *mate = malloc(p.n * sizeof *mate);
+    for (int32_t i = 0; i < p.n; i++) mate[i] = i ^ 1;
+    bool succeeded = false;
+    for (long k = 1; !succeeded; k++) {
+        failing f = {-1, 0};
+        mpk_allocator allocator = {failing_alloc, failing_release, &f};
+        mpk_context *c = NULL;
+        assert_int_equal(mpk_context_create(&allocator, &c), MPK_OK);
+        mpk_problem *a = problem_new(c, &p, MPK_D, MPK_SYMMETRIC);
+        mpk_analysis *an = bare_analysis(c, a, perm);
+        f.countdown = k - 1;
+        mpk_status status = mpki_symbolic(c, an, NULL, mate);
+        assert_true(status == MPK_OK || status == MPK_ERR_MEMORY);
+        succeeded = status == MPK_OK;
+        assert_true(k > 5 || !succeeded);
+        mpk_analysis_destroy(&an);
+        problem_free(&a);
+        mpk_context_destroy(&c);
+        assert_int_equal(f.held, 0);
+    }
+    free(perm), free(mate), free(p.entry);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_random_graphs, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_special_graphs, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_tree_and_counts, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_pairs_stay_together, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_memory_limit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_failing_memory, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
