@@ -17,13 +17,14 @@ typedef struct mpk_analysis_info {
     int scaling;             /**< 0 none, 1 equilibration, 2 from the matching */
     int32_t structural_rank; /**< n unless the matching found less; -1: not computed */
     int32_t supernodes;
-    int32_t tree_height;     /**< supernodes on the longest path */
-    int32_t max_front;       /**< rows of the largest front */
-    int64_t factor_nnz;      /**< entries of L with its unit diagonal, explicit zeros of amalgamation included */
-    double factor_flops;     /**< multiplications and additions of the factorization */
-    int64_t factor_bytes;    /**< of L and D */
-    int64_t peak_bytes;      /**< most memory that mpk_factorize will hold, without delayed pivots */
-    double time_s;           /**< of mpk_analyse, and of its parts: */
+    int32_t tree_height;  /**< supernodes on the longest path */
+    int32_t max_front;    /**< rows of the largest front */
+    int64_t factor_nnz;   /**< entries of L with its unit diagonal, explicit zeros of amalgamation
+                             included */
+    double factor_flops;  /**< multiplications and additions of the factorization */
+    int64_t factor_bytes; /**< of L and D */
+    int64_t peak_bytes;   /**< most memory that mpk_factorize will hold, without delayed pivots */
+    double time_s;        /**< of mpk_analyse, and of its parts: */
     double time_match_s, time_order_s, time_symbolic_s;
 } mpk_analysis_info;
 
@@ -32,9 +33,9 @@ typedef struct mpk_analysis_info {
  *  scaling. Immutable: any number of factors and threads may share it.
  *  ctx      [inout] errors are recorded here     problem [in] borrowed during the call
  *  options  [in]    NULL: the defaults           an [out] created; *an must be NULL before
- *  Returns MPK_OK | MPK_SINGULAR (structurally; *an is usable) | MPK_ERR_ARGUMENT, _MEMORY (also when the
- *  prediction exceeds options.memory_limit), _UNSUPPORTED (an ordering that was not built), _CANCELLED.
- *  Threads: those of options.threads. Method and sources: docs/analysis.md. */
+ *  Returns MPK_OK | MPK_SINGULAR (structurally; *an is usable) | MPK_ERR_ARGUMENT, _MEMORY (also
+ * when the prediction exceeds options.memory_limit), _UNSUPPORTED (an ordering that was not built),
+ * _CANCELLED. Threads: those of options.threads. Method and sources: docs/analysis.md. */
 MPK_API mpk_status mpk_analyse(mpk_context *ctx, const mpk_problem *problem,
                                const mpk_options *options, mpk_analysis **an);
 MPK_API void mpk_analysis_info_get(const mpk_analysis *an, mpk_analysis_info *info);

@@ -10,17 +10,18 @@ extern "C" {
 /** What a factorization did. */
 typedef struct mpk_factor_info {
     mpk_inertia inertia;
-    int64_t nnz;       /**< entries of L with its unit diagonal */
-    double flops;      /**< of the factorization, delayed pivots included */
-    int64_t bytes;     /**< held by the factor */
+    int64_t nnz;        /**< entries of L with its unit diagonal */
+    double flops;       /**< of the factorization, delayed pivots included */
+    int64_t bytes;      /**< held by the factor */
     int64_t peak_bytes; /**< most memory held during the factorization, the factor included */
-    int64_t rejected;  /**< columns that failed the threshold test where first tried, and were delayed */
-    int32_t stages;    /**< 1, or 2 when outer pivoting re-matched and re-ordered */
+    int64_t
+        rejected; /**< columns that failed the threshold test where first tried, and were delayed */
+    int32_t stages;     /**< 1, or 2 when outer pivoting re-matched and re-ordered */
     int64_t two_by_two; /**< 2x2 pivots */
-    int64_t perturbed; /**< pivots changed by the static shift */
-    double growth;     /**< max |D| after over max |A| before, both scaled */
-    double min_pivot;  /**< smallest absolute eigenvalue of a nonzero block of D, scaled matrix */
-    int32_t max_front; /**< rows of the largest front, delayed columns included */
+    int64_t perturbed;  /**< pivots changed by the static shift */
+    double growth;      /**< max |D| after over max |A| before, both scaled */
+    double min_pivot;   /**< smallest absolute eigenvalue of a nonzero block of D, scaled matrix */
+    int32_t max_front;  /**< rows of the largest front, delayed columns included */
     int32_t threads;
     double time_s;
 } mpk_factor_info;
@@ -33,9 +34,9 @@ typedef struct mpk_factor_info {
  *  options [in]    NULL: the defaults
  *  fac     [inout] *fac == NULL: created, else refactorized in place (of the same analysis)
  *  Returns MPK_OK | MPK_SINGULAR, MPK_PERTURBED (> 0: *fac is usable, see the info)
- *          | MPK_ERR_ARGUMENT, _INPUT (NaN, Inf), _MEMORY, _NUMERIC, _CANCELLED (< 0: a new *fac stays NULL,
- *          an old one is left without values: mpk_solve then returns MPK_ERR_ARGUMENT).
- *  Memory, cost, threads: info.peak_bytes, info.flops, options.threads. Method: docs/factorization.md. */
+ *          | MPK_ERR_ARGUMENT, _INPUT (NaN, Inf), _MEMORY, _NUMERIC, _CANCELLED (< 0: a new *fac
+ * stays NULL, an old one is left without values: mpk_solve then returns MPK_ERR_ARGUMENT). Memory,
+ * cost, threads: info.peak_bytes, info.flops, options.threads. Method: docs/factorization.md. */
 MPK_API mpk_status mpk_factorize(mpk_context *ctx, const mpk_analysis *an, const void *ax,
                                  const mpk_options *options, mpk_factor **fac);
 
@@ -51,9 +52,9 @@ typedef enum mpk_quantity {
     MPK_GET_INERTIA = 0, /**< int64_t[3]: positive, negative, zero */
     MPK_GET_PERM = 1,    /**< int32_t[n]: old index at each position of L, pivoting included */
     MPK_GET_SCALE = 2,   /**< double[n]: S, in the order of the problem */
-    MPK_GET_D = 3,       /**< T[2 n]: D(k,k), then D(k+1,k) (0 where k is not the first of a 2x2 block) */
-    MPK_GET_LOGDET = 4   /**< double[3]: log|det A|, and the sign or phase of det A as (re, im); with zero
-                              pivots: of the nonzero ones */
+    MPK_GET_D = 3, /**< T[2 n]: D(k,k), then D(k+1,k) (0 where k is not the first of a 2x2 block) */
+    MPK_GET_LOGDET = 4 /**< double[3]: log|det A|, and the sign or phase of det A as (re, im); with
+                          zero pivots: of the nonzero ones */
 } mpk_quantity;
 
 /** Copy a quantity of the factor to the host.

@@ -25,16 +25,16 @@ typedef struct mpk_problem_view {
 typedef enum mpk_triangle {
     MPK_LOWER = 0,
     MPK_UPPER = 1,
-    MPK_FULL = 2, /**< both triangles are given and must agree: to 10 eps times the larger entry */
+    MPK_FULL = 2,  /**< both triangles are given and must agree: to 10 eps times the larger entry */
     MPK_EITHER = 3 /**< each off-diagonal pair is given once, in either triangle */
 } mpk_triangle;
 
 /** Make a problem from compressed columns; everything is copied.
  *  n        [in] order, >= 0              scalar, symmetry, triangle [in] how to read the arrays
- *  ap       [in] size n + 1, ap[0] = 0    ai [in] size ap[n], 0-based, any order; duplicates are summed
- *  ax       [in] size ap[n], values       problem [out] created; *problem must be NULL before
- *  Returns MPK_OK | MPK_ERR_ARGUMENT, _INPUT (index out of range, NaN or Inf, not symmetric), _MEMORY.
- *  Example: examples/solve.c */
+ *  ap       [in] size n + 1, ap[0] = 0    ai [in] size ap[n], 0-based, any order; duplicates are
+ * summed ax       [in] size ap[n], values       problem [out] created; *problem must be NULL before
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _INPUT (index out of range, NaN or Inf, not symmetric),
+ * _MEMORY. Example: examples/solve.c */
 MPK_API mpk_status mpk_problem_from_csc(mpk_context *ctx, int32_t n, mpk_scalar scalar,
                                         mpk_symmetry symmetry, mpk_triangle triangle,
                                         const int64_t *ap, const int32_t *ai, const void *ax,
@@ -48,12 +48,14 @@ MPK_API mpk_status mpk_problem_from_triplets(mpk_context *ctx, int32_t n, mpk_sc
 
 /** Read Matrix Market or Rutherford-Boeing (told apart by content), plain, .gz or .xz (likewise);
  *  path "-" is standard input. Real files give MPK_D, complex ones MPK_Z.
- *  Returns MPK_OK | MPK_ERR_FILE, _FORMAT, _INPUT (with line, row and column in the text), _SIZE, _MEMORY. */
+ *  Returns MPK_OK | MPK_ERR_FILE, _FORMAT, _INPUT (with line, row and column in the text), _SIZE,
+ * _MEMORY. */
 MPK_API mpk_status mpk_problem_read(mpk_context *ctx, const char *path, mpk_problem **problem);
 
-/** Write in the format that the name's ending says: .mtx, .rb (each also .gz); "-": Matrix Market on
- *  standard output. The file appears whole or not at all (written beside, then renamed). */
-MPK_API mpk_status mpk_problem_write(mpk_context *ctx, const mpk_problem *problem, const char *path);
+/** Write in the format that the name's ending says: .mtx, .rb (each also .gz); "-": Matrix Market
+ * on standard output. The file appears whole or not at all (written beside, then renamed). */
+MPK_API mpk_status mpk_problem_write(mpk_context *ctx, const mpk_problem *problem,
+                                     const char *path);
 
 /** Generate a test problem: `spec` is a family with its parameters, "nlpkkt 40", "helmholtz 2d 300
  *  0.3", "lp-kkt 1000 2000 6"; `metapack generate --help` and metapack-generate(1) list all.
@@ -66,7 +68,8 @@ MPK_API const char *mpk_generators(void);
 
 MPK_API void mpk_problem_view_get(const mpk_problem *problem, mpk_problem_view *view);
 
-/** Replace the values (size nnz, in the order of ai); MPK_ERR_INPUT for NaN or Inf, then unchanged. */
+/** Replace the values (size nnz, in the order of ai); MPK_ERR_INPUT for NaN or Inf, then unchanged.
+ */
 MPK_API mpk_status mpk_problem_set_values(mpk_context *ctx, mpk_problem *problem, const void *ax);
 
 MPK_API void mpk_problem_destroy(mpk_problem **problem);
@@ -85,7 +88,8 @@ MPK_API mpk_status mpk_rhs_write(mpk_context *ctx, const char *path, int32_t n, 
 /** Free memory that METAPACK allocated for the caller; NULL is fine; *ptr becomes NULL. */
 MPK_API void mpk_free(mpk_context *ctx, void **ptr);
 
-/** y = A x for nrhs columns. x [in] n x nrhs, ldx >= n; y [out] likewise; host; must not overlap. */
+/** y = A x for nrhs columns. x [in] n x nrhs, ldx >= n; y [out] likewise; host; must not overlap.
+ */
 MPK_API mpk_status mpk_problem_multiply(mpk_context *ctx, const mpk_problem *problem, int32_t nrhs,
                                         const void *x, int64_t ldx, void *y, int64_t ldy);
 

@@ -18,13 +18,14 @@ typedef struct mpk_run {
     mpk_factor_info factor;
     mpk_solve_info solve;
     int32_t nrhs;
-    mpk_status status;    /**< of the run as a whole */
-    const char *message;  /**< of the failure, or NULL; borrowed */
-    const char *backend;  /**< "cpu-avx512", "cpu-avx2", "cpu-generic" */
-    double peak_bytes;    /**< of the context */
+    mpk_status status;   /**< of the run as a whole */
+    const char *message; /**< of the failure, or NULL; borrowed */
+    const char *backend; /**< "cpu-avx512", "cpu-avx2", "cpu-generic" */
+    double peak_bytes;   /**< of the context */
 } mpk_run;
 
-/** Create a report of a run (copied, strings included). Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY. */
+/** Create a report of a run (copied, strings included). Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY.
+ */
 MPK_API mpk_status mpk_report_create(mpk_context *ctx, const mpk_run *run, mpk_report **report);
 MPK_API void mpk_report_destroy(mpk_report **report);
 
@@ -33,8 +34,8 @@ MPK_API void mpk_report_destroy(mpk_report **report);
 MPK_API const char *mpk_report_text(const mpk_report *report);
 MPK_API const char *mpk_report_json(const mpk_report *report);
 
-/** Write an SVG: pattern of A, pattern of the permuted factor, time by phase. an and fac may be NULL.
- *  The file appears whole or not at all. */
+/** Write an SVG: pattern of A, pattern of the permuted factor, time by phase. an and fac may be
+ * NULL. The file appears whole or not at all. */
 MPK_API mpk_status mpk_report_plot(mpk_context *ctx, const mpk_report *report,
                                    const mpk_problem *problem, const mpk_analysis *an,
                                    const mpk_factor *fac, const char *path);

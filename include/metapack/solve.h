@@ -9,9 +9,9 @@ extern "C" {
 
 /** What a solve did; the worst over all right-hand sides.
  *  normwise      = max_j ||b - A x||_inf / (||A||_inf ||x||_inf + ||b||_inf)
- *  componentwise = max_i |b - A x|_i / (|A| |x| + |b|)_i, with 0/0 = 0 and, for a row whose denominator is
- *                  negligible, the second denominator of Arioli, Demmel & Duff 1989 (eq. 2.13, omega_1 +
- *                  omega_2); docs/numerics.md. */
+ *  componentwise = max_i |b - A x|_i / (|A| |x| + |b|)_i, with 0/0 = 0 and, for a row whose
+ * denominator is negligible, the second denominator of Arioli, Demmel & Duff 1989 (eq. 2.13,
+ * omega_1 + omega_2); docs/numerics.md. */
 typedef struct mpk_solve_info {
     int32_t iterations; /**< steps of refinement taken */
     double normwise;
@@ -24,21 +24,21 @@ typedef struct mpk_solve_info {
 
 /** Solve A X = B with iterative refinement in working precision.
  *  fac [in] a factor; not changed, but one thread at a time may use it together with ctx
- *  nrhs [in] >= 0;  b [in] n x nrhs, column-major, ldb >= n;  x [out] likewise, ldx >= n; b == x is allowed
- *  options [in] refine, accuracy, condition, threads; NULL: the defaults
- *  info [out] may be NULL
- *  Returns MPK_OK | MPK_SINGULAR (a zero pivot; x solves A x = b as well as the info says) | MPK_INACCURATE
- *          (info.componentwise > options.accuracy and 1e-8 missed normwise) | MPK_ERR_ARGUMENT, _INPUT, _MEMORY. */
+ *  nrhs [in] >= 0;  b [in] n x nrhs, column-major, ldb >= n;  x [out] likewise, ldx >= n; b == x is
+ * allowed options [in] refine, accuracy, condition, threads; NULL: the defaults info [out] may be
+ * NULL Returns MPK_OK | MPK_SINGULAR (a zero pivot; x solves A x = b as well as the info says) |
+ * MPK_INACCURATE (info.componentwise > options.accuracy and 1e-8 missed normwise) |
+ * MPK_ERR_ARGUMENT, _INPUT, _MEMORY. */
 MPK_API mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
                              int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
                              mpk_solve_info *info);
 
-/** The parts of the factorization, for preconditioners and sampling. In the order of the problem, with
- *  scaling: A^-1 = (S P^T L^-T) (D^-1) (L^-1 P S). */
+/** The parts of the factorization, for preconditioners and sampling. In the order of the problem,
+ * with scaling: A^-1 = (S P^T L^-T) (D^-1) (L^-1 P S). */
 typedef enum mpk_part {
-    MPK_PART_L = 1,  /**< x := L^-1 P S x    */
-    MPK_PART_D = 2,  /**< x := D^-1 x (zero pivots give 0) */
-    MPK_PART_LT = 3  /**< x := S P^T L^-T x, conjugated when Hermitian */
+    MPK_PART_L = 1, /**< x := L^-1 P S x    */
+    MPK_PART_D = 2, /**< x := D^-1 x (zero pivots give 0) */
+    MPK_PART_LT = 3 /**< x := S P^T L^-T x, conjugated when Hermitian */
 } mpk_part;
 
 /** Apply one part to nrhs vectors in place. x [inout] n x nrhs, ldx >= n. No refinement. */

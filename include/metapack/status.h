@@ -12,18 +12,18 @@ extern "C" {
  *  info structures and in mpk_last_error(). */
 typedef enum mpk_status {
     MPK_OK = 0,
-    MPK_SINGULAR = 1,  /**< zero pivots were met; the factor solves consistent systems */
-    MPK_PERTURBED = 2, /**< static perturbation was asked for and used */
-    MPK_INACCURATE = 3, /**< solved, but the backward error asked for was not reached */
-    MPK_NOT_CONVERGED = 4, /**< an iterative method stopped at its limit */
-    MPK_ERR_ARGUMENT = -1, /**< a NULL, a negative size, an unknown option, a wrong length */
-    MPK_ERR_FILE = -2,     /**< a file cannot be opened, read or written */
-    MPK_ERR_FORMAT = -3,   /**< a file's content is not what its format asks for */
-    MPK_ERR_INPUT = -4,    /**< the matrix: NaN, Inf, index out of range, not symmetric */
-    MPK_ERR_SIZE = -5,     /**< a size does not fit its type */
-    MPK_ERR_MEMORY = -6,   /**< an allocation failed, or the prediction exceeds the limit */
-    MPK_ERR_DEVICE = -7,   /**< a backend is absent or failed */
-    MPK_ERR_CANCELLED = -8, /**< the progress callback asked to stop */
+    MPK_SINGULAR = 1,         /**< zero pivots were met; the factor solves consistent systems */
+    MPK_PERTURBED = 2,        /**< static perturbation was asked for and used */
+    MPK_INACCURATE = 3,       /**< solved, but the backward error asked for was not reached */
+    MPK_NOT_CONVERGED = 4,    /**< an iterative method stopped at its limit */
+    MPK_ERR_ARGUMENT = -1,    /**< a NULL, a negative size, an unknown option, a wrong length */
+    MPK_ERR_FILE = -2,        /**< a file cannot be opened, read or written */
+    MPK_ERR_FORMAT = -3,      /**< a file's content is not what its format asks for */
+    MPK_ERR_INPUT = -4,       /**< the matrix: NaN, Inf, index out of range, not symmetric */
+    MPK_ERR_SIZE = -5,        /**< a size does not fit its type */
+    MPK_ERR_MEMORY = -6,      /**< an allocation failed, or the prediction exceeds the limit */
+    MPK_ERR_DEVICE = -7,      /**< a backend is absent or failed */
+    MPK_ERR_CANCELLED = -8,   /**< the progress callback asked to stop */
     MPK_ERR_UNSUPPORTED = -9, /**< valid, but this build or version cannot do it */
     MPK_ERR_NUMERIC = -10,    /**< overflow: the factors are not finite */
     MPK_ERR_INTERNAL = -11    /**< a checker found a broken invariant: a defect of METAPACK */

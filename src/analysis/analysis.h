@@ -4,9 +4,10 @@
 /** The result of an analysis, as numeric/ and solve/ read it; and the seams between its parts.
  *
  *  Numbering. "Position" is the index after the permutation: perm[position] = index in the problem.
- *  Supernode s owns positions sptr[s] .. sptr[s+1]-1 (postordered: children before parents). Its front
- *  has w = sptr[s+1]-sptr[s] own columns, then the m = rptr[s+1]-rptr[s] rows ridx[rptr[s]..], which are
- *  positions >= sptr[s+1], increasing. Local row r of a front: r < w an own column, else row ridx[rptr+r-w]. */
+ *  Supernode s owns positions sptr[s] .. sptr[s+1]-1 (postordered: children before parents). Its
+ * front has w = sptr[s+1]-sptr[s] own columns, then the m = rptr[s+1]-rptr[s] rows ridx[rptr[s]..],
+ * which are positions >= sptr[s+1], increasing. Local row r of a front: r < w an own column, else
+ * row ridx[rptr+r-w]. */
 #include "../core/core.h"
 #include "../problem/problem.h"
 #include <metapack/analysis.h>
@@ -15,7 +16,8 @@
  *  of the front that owns it, row >= col. */
 typedef struct mpki_scatter {
     int64_t src;
-    int32_t row; /* local row; ~row when the entry must be conjugated (Hermitian, triangle flipped) */
+    int32_t
+        row; /* local row; ~row when the entry must be conjugated (Hermitian, triangle flipped) */
     int32_t col; /* local column, < w */
 } mpki_scatter;
 
@@ -29,25 +31,27 @@ struct mpk_analysis {
     mpk_symmetry symmetry;
     int64_t *ap;
     int32_t *ai;
-    /* scaling from the matching, size n in problem order, or NULL: the factorization equilibrates */
+    /* scaling from the matching, size n in problem order, or NULL: the factorization equilibrates
+     */
     double *scale;
     /* permutation, positions <-> problem indices */
     int32_t *perm, *iperm;
     /* supernodes */
     int32_t nsuper;
-    int32_t *sptr;   /* nsuper + 1 */
-    int32_t *parent; /* nsuper; -1: a root */
+    int32_t *sptr;              /* nsuper + 1 */
+    int32_t *parent;            /* nsuper; -1: a root */
     int32_t *child_ptr, *child; /* nsuper + 1, nsuper - roots: children of s in increasing order */
-    int64_t *rptr;   /* nsuper + 1 */
-    int32_t *ridx;   /* rptr[nsuper]: positions of the rows below */
-    int32_t *rel;    /* rptr[nsuper]: local row of ridx[k] in the parent's front */
-    double *flops;   /* nsuper: of the front alone */
-    int64_t *scatter_ptr; /* nsuper + 1 */
-    mpki_scatter *scatter; /* nnz, grouped by supernode, by column within */
+    int64_t *rptr;              /* nsuper + 1 */
+    int32_t *ridx;              /* rptr[nsuper]: positions of the rows below */
+    int32_t *rel;               /* rptr[nsuper]: local row of ridx[k] in the parent's front */
+    double *flops;              /* nsuper: of the front alone */
+    int64_t *scatter_ptr;       /* nsuper + 1 */
+    mpki_scatter *scatter;      /* nnz, grouped by supernode, by column within */
     mpk_analysis_info info;
 };
 
-/* ---- match/ ------------------------------------------------------------------------------------ */
+/* ---- match/ ------------------------------------------------------------------------------------
+ */
 
 /** Maximum-product matching of |A| (Duff & Koster 2001), symmetrised (Duff & Pralet 2005).
  *  A is given by its lower triangle (n, ap, ai) and moduli absval[nnz] >= 0.
@@ -63,26 +67,28 @@ mpk_status mpki_match(mpk_context *ctx, int32_t n, const int64_t *ap, const int3
 mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                             const double *absval, int sweeps, double *scale);
 
-/* ---- order/ ------------------------------------------------------------------------------------ */
+/* ---- order/ ------------------------------------------------------------------------------------
+ */
 
-/** An undirected graph: both directions, no loops, rows sorted, no duplicates. weight[v] = columns of A that
- *  vertex v stands for (1, or 2 for a compressed pair), NULL: all 1. */
+/** An undirected graph: both directions, no loops, rows sorted, no duplicates. weight[v] = columns
+ * of A that vertex v stands for (1, or 2 for a compressed pair), NULL: all 1. */
 typedef struct mpki_graph {
     int32_t n;
-    int64_t *xadj;  /* n + 1 */
-    int32_t *adj;   /* xadj[n] */
+    int64_t *xadj; /* n + 1 */
+    int32_t *adj;  /* xadj[n] */
     int32_t *weight;
 } mpki_graph;
 
-/** Graph of A (lower triangle), compressed by mate when mate != NULL; map[i] = vertex of column i. */
+/** Graph of A (lower triangle), compressed by mate when mate != NULL; map[i] = vertex of column i.
+ */
 mpk_status mpki_graph_build(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                             const int32_t *mate, int32_t *map, mpki_graph *graph);
 void mpki_graph_free(mpk_context *ctx, mpki_graph *graph);
 
 /** Order a graph: perm[k] = vertex at position k. method AMD, METIS, SCOTCH, RCM, NATURAL or AUTO;
- *  *used tells which. Dense vertices are put last by every method but NATURAL. Deterministic for a seed,
- *  whatever the threads (AUTO may try two methods at once when threads > 1).
- *  Returns MPK_OK | MPK_ERR_MEMORY, _UNSUPPORTED, _CANCELLED. */
+ *  *used tells which. Dense vertices are put last by every method but NATURAL. Deterministic for a
+ * seed, whatever the threads (AUTO may try two methods at once when threads > 1). Returns MPK_OK |
+ * MPK_ERR_MEMORY, _UNSUPPORTED, _CANCELLED. */
 mpk_status mpki_order(mpk_context *ctx, const mpki_graph *graph, mpk_ordering method, int64_t seed,
                       int threads, int32_t *perm, mpk_ordering *used);
 
@@ -90,18 +96,20 @@ mpk_status mpki_order(mpk_context *ctx, const mpki_graph *graph, mpk_ordering me
 mpk_status mpki_order_cost(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
                            double *factor_nnz, double *flops);
 
-/* ---- symbolic/ --------------------------------------------------------------------------------- */
+/* ---- symbolic/ ---------------------------------------------------------------------------------
+ */
 
-/** From an->perm (any order) to everything below it in the struct: elimination tree, postorder (perm is
- *  rewritten), counts, relaxed supernodes, row structures, rel, scatter, flops and info's predictions.
- *  graph [in] the uncompressed graph of A, or NULL: built here
- *  mate  [in] n, problem indices, or NULL: pairs {i, mate[i]} that are neighbours in perm and joined by an
- *        entry of A end up neighbours in one supernode
- *  Returns MPK_OK | MPK_ERR_MEMORY (also: the prediction exceeds what options.memory_limit allows). */
+/** From an->perm (any order) to everything below it in the struct: elimination tree, postorder
+ * (perm is rewritten), counts, relaxed supernodes, row structures, rel, scatter, flops and info's
+ * predictions. graph [in] the uncompressed graph of A, or NULL: built here mate  [in] n, problem
+ * indices, or NULL: pairs {i, mate[i]} that are neighbours in perm and joined by an entry of A end
+ * up neighbours in one supernode Returns MPK_OK | MPK_ERR_MEMORY (also: the prediction exceeds what
+ * options.memory_limit allows). */
 mpk_status mpki_symbolic(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
                          const int32_t *mate);
 
-/** Check every invariant stated above; MPK_ERR_INTERNAL with what is broken. Run in debug builds. */
+/** Check every invariant stated above; MPK_ERR_INTERNAL with what is broken. Run in debug builds.
+ */
 mpk_status mpki_analysis_check(mpk_context *ctx, const mpk_analysis *an);
 
 #endif

@@ -72,7 +72,8 @@ void mpk_context_destroy(mpk_context **ctx) {
     *ctx = NULL;
 }
 
-/* ---- memory: a 64-byte header keeps the size of each block ------------------------------------ */
+/* ---- memory: a 64-byte header keeps the size of each block ------------------------------------
+ */
 
 typedef struct header {
     size_t size; /* of the whole block, header included */
@@ -161,7 +162,8 @@ int64_t mpki_memory_available(void) {
     return best;
 }
 
-/* ---- errors ----------------------------------------------------------------------------------- */
+/* ---- errors -----------------------------------------------------------------------------------
+ */
 
 mpk_status mpki_error(mpk_context *ctx, mpk_status status, const char *stage, int64_t index,
                       const char *format, ...) {
@@ -188,7 +190,9 @@ void mpki_clear_error(mpk_context *ctx) {
     atomic_store(&ctx->cancelled, false);
 }
 
-mpk_status mpki_failed(const mpk_context *ctx) { return ctx ? ctx->status : MPK_ERR_ARGUMENT; }
+mpk_status mpki_failed(const mpk_context *ctx) {
+    return ctx ? ctx->status : MPK_ERR_ARGUMENT;
+}
 
 mpk_status mpk_last_error(const mpk_context *ctx, const char **stage, int64_t *index,
                           const char **text) {
@@ -198,7 +202,8 @@ mpk_status mpk_last_error(const mpk_context *ctx, const char **stage, int64_t *i
     return ctx ? ctx->status : MPK_ERR_ARGUMENT;
 }
 
-/* ---- progress and time ------------------------------------------------------------------------ */
+/* ---- progress and time ------------------------------------------------------------------------
+ */
 
 void mpk_context_set_progress(mpk_context *ctx, mpk_progress_fn progress, void *user) {
     if (!ctx) return;

@@ -13,12 +13,14 @@
 void *mpki_alloc(mpk_context *ctx, const char *stage, int64_t count, size_t size);
 /** The same, zeroed. */
 void *mpki_calloc(mpk_context *ctx, const char *stage, int64_t count, size_t size);
-/** Grow (or shrink) to count * size bytes, keeping the content; on failure NULL and *old is intact. */
+/** Grow (or shrink) to count * size bytes, keeping the content; on failure NULL and *old is intact.
+ */
 void *mpki_resize(mpk_context *ctx, const char *stage, void *old, int64_t count, size_t size);
 /** Free; NULL is fine. Any thread. */
 void mpki_release(mpk_context *ctx, void *ptr);
 
-#define MPKI_NEW(ctx, stage, count, type) ((type *)mpki_alloc((ctx), (stage), (count), sizeof(type)))
+#define MPKI_NEW(ctx, stage, count, type)                                                          \
+    ((type *)mpki_alloc((ctx), (stage), (count), sizeof(type)))
 #define MPKI_ZNEW(ctx, stage, count, type)                                                         \
     ((type *)mpki_calloc((ctx), (stage), (count), sizeof(type)))
 
@@ -27,8 +29,8 @@ int64_t mpki_memory_available(void);
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/** Record a failure and return its status: `return mpki_error(ctx, MPK_ERR_INPUT, "read", row, "...")`.
- *  The first error since the call began is kept. ctx NULL is allowed. Thread-safe. */
+/** Record a failure and return its status: `return mpki_error(ctx, MPK_ERR_INPUT, "read", row,
+ * "...")`. The first error since the call began is kept. ctx NULL is allowed. Thread-safe. */
 mpk_status mpki_error(mpk_context *ctx, mpk_status status, const char *stage, int64_t index,
                       const char *format, ...) __attribute__((format(printf, 5, 6)));
 /** Forget the last error: the first act of every public verb. */

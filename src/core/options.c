@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const ordering_names[] = {"auto", "amd", "metis", "scotch", "rcm", "given", "natural"};
+static const char *const ordering_names[] = {"auto", "amd",   "metis",  "scotch",
+                                             "rcm",  "given", "natural"};
 static const char *const method_names[] = {"auto", "ldlt"};
 static const char *const switch_names[] = {"off", "on", "auto"};
 
@@ -64,7 +65,8 @@ static bool key_equal(const char *a, const char *b) {
 }
 
 static mpk_status bad(mpk_context *ctx, const char *key, const char *value, const char *want) {
-    return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1, "%s = '%s': expected %s", key, value, want);
+    return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1, "%s = '%s': expected %s", key, value,
+                      want);
 }
 
 mpk_status mpk_options_set(mpk_context *ctx, mpk_options *options, const char *key,
@@ -99,8 +101,10 @@ mpk_status mpk_options_set(mpk_context *ctx, mpk_options *options, const char *k
             long long x = strtoll(value, &end, 10);
             if (end == value || *end || errno || (double)x < o->least || (double)x > o->most)
                 return bad(ctx, key, value, "an integer in its range");
-            if (o->kind == INTEGER) *(int *)field = (int)x;
-            else *(int64_t *)field = x;
+            if (o->kind == INTEGER)
+                *(int *)field = (int)x;
+            else
+                *(int64_t *)field = x;
         }
         return MPK_OK;
     }
@@ -119,9 +123,9 @@ mpk_status mpki_options_resolve(mpk_context *ctx, const mpk_options *given, mpk_
     }
     for (int k = 0; k < TABLE_SIZE; k++) {
         const char *field = (const char *)full + table[k].offset;
-        double x = table[k].kind == REAL      ? *(const double *)field
+        double x = table[k].kind == REAL    ? *(const double *)field
                    : table[k].kind == INT64 ? (double)*(const int64_t *)field
-                                              : (double)*(const int *)field;
+                                            : (double)*(const int *)field;
         double most = table[k].kind == CHOICE ? table[k].count - 1 : table[k].most;
         if (!(x >= table[k].least && x <= most))
             return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1, "%s = %g is out of its range",

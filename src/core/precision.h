@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_PRECISION_H
 #define MPKI_PRECISION_H
-/** A templated file is ordinary C on T (entry), R (its real type) and FN(name); CMake compiles it four
- *  times with MPKI_PRECISION = 0..3 (s d c z); 1 when nothing is said, so that editors work. */
+/** A templated file is ordinary C on T (entry), R (its real type) and FN(name); CMake compiles it
+ * four times with MPKI_PRECISION = 0..3 (s d c z); 1 when nothing is said, so that editors work. */
 #include <complex.h>
 #include <float.h>
 #include <math.h>
@@ -54,21 +54,31 @@ typedef double R;
 
 #if MPKI_COMPLEX
 /* products by parts: C99's own call __muldc3 for its rules of infinities */
-static inline R t_re(T x) { return ((const R *)&x)[0]; }
-static inline R t_im(T x) { return ((const R *)&x)[1]; }
+static inline R t_re(T x) {
+    return ((const R *)&x)[0];
+}
+static inline R t_im(T x) {
+    return ((const R *)&x)[1];
+}
 static inline T t_make(R re, R im) {
     T x;
     ((R *)&x)[0] = re;
     ((R *)&x)[1] = im;
     return x;
 }
-static inline T t_conj(T x) { return t_make(t_re(x), -t_im(x)); }
+static inline T t_conj(T x) {
+    return t_make(t_re(x), -t_im(x));
+}
 static inline T t_mul(T x, T y) {
     return t_make(t_re(x) * t_re(y) - t_im(x) * t_im(y), t_re(x) * t_im(y) + t_im(x) * t_re(y));
 }
-static inline R t_abs(T x) { return r_hypot(t_re(x), t_im(x)); }
+static inline R t_abs(T x) {
+    return r_hypot(t_re(x), t_im(x));
+}
 /* |re| + |im|: within sqrt(2) of the modulus, and cheap: for comparisons */
-static inline R t_abs1(T x) { return r_abs(t_re(x)) + r_abs(t_im(x)); }
+static inline R t_abs1(T x) {
+    return r_abs(t_re(x)) + r_abs(t_im(x));
+}
 static inline T t_inv(T x) {
     R a = t_re(x), b = t_im(x);
     if (r_abs(a) >= r_abs(b)) {
@@ -79,15 +89,33 @@ static inline T t_inv(T x) {
     return t_make(r / d, -1 / d);
 }
 #else
-static inline R t_re(T x) { return x; }
-static inline R t_im(T x) { return (void)x, (R)0; }
-static inline T t_make(R re, R im) { return (void)im, re; }
-static inline T t_conj(T x) { return x; }
-static inline T t_mul(T x, T y) { return x * y; }
-static inline R t_abs(T x) { return r_abs(x); }
-static inline R t_abs1(T x) { return r_abs(x); }
-static inline T t_inv(T x) { return 1 / x; }
+static inline R t_re(T x) {
+    return x;
+}
+static inline R t_im(T x) {
+    return (void)x, (R)0;
+}
+static inline T t_make(R re, R im) {
+    return (void)im, re;
+}
+static inline T t_conj(T x) {
+    return x;
+}
+static inline T t_mul(T x, T y) {
+    return x * y;
+}
+static inline R t_abs(T x) {
+    return r_abs(x);
+}
+static inline R t_abs1(T x) {
+    return r_abs(x);
+}
+static inline T t_inv(T x) {
+    return 1 / x;
+}
 #endif
-static inline T conj_if(int hermitian, T x) { return hermitian ? t_conj(x) : x; }
+static inline T conj_if(int hermitian, T x) {
+    return hermitian ? t_conj(x) : x;
+}
 
 #endif

@@ -37,6 +37,10 @@ const char *mpk_status_text(mpk_status status) {
     return "unknown status";
 }
 
-const char *mpk_version(void) { return MPKI_VERSION; }
+const char *mpk_version(void) {
+    return MPKI_VERSION;
+}
 
-const char *mpk_build_config(void) { return MPKI_BUILD_CONFIG; }
+const char *mpk_build_config(void) {
+    return MPKI_BUILD_CONFIG;
+}

@@ -19,10 +19,10 @@ struct mpk_problem {
 /** Index of the first entry that is NaN or Inf, -1 if all are finite. */
 int64_t mpki_first_nonfinite(mpk_scalar scalar, int64_t count, const void *values);
 
-/** r = b - A x and, when w != NULL, w = |A| |x| + |b| (real, double), for one column; the pattern and
- *  values as in mpk_problem_view, so that a factor's own copy of the values serves. r has type `scalar`
- *  and is accumulated in double for S and C; work: n doubles for S, 2n for C, unused (NULL will do)
- *  for D and Z. r may be b, not x. */
+/** r = b - A x and, when w != NULL, w = |A| |x| + |b| (real, double), for one column; the pattern
+ * and values as in mpk_problem_view, so that a factor's own copy of the values serves. r has type
+ * `scalar` and is accumulated in double for S and C; work: n doubles for S, 2n for C, unused (NULL
+ * will do) for D and Z. r may be b, not x. */
 void mpki_residual(const mpk_problem_view *a, const void *x, const void *b, void *r, double *w,
                    double *work);
 

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CPU_H
+#define MPKI_CPU_H
+/** The kernels that fit this processor, chosen at run time. */
+#include "../../kernels/kernels.h"
+
+/** Table of precision T. METAPACK_CPU=generic|avx2|avx512 in the environment forbids the wider
+ * ones. */
+const FN(kernels) * FN(cpu_kernels)(void);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "pool.h"
+
+#include <pthread.h>
+
+enum { SPINS = 2000 }; /* about 20 microseconds of looking before a worker blocks */
+
+typedef struct task {
+    double priority;
+    int64_t order; /* equal priorities: first in, first out */
+    mpki_task_fn fn;
+    void *arg;
+    int64_t item;
+} task;
+
+typedef struct loop {
+    mpki_task_fn fn;
+    void *arg;
+    int64_t count;
+    _Atomic int64_t next, done;
+    int helpers; /* under the mutex: workers that hold a pointer to this loop */
+    struct loop *link;
+} loop;
+
+struct mpki_pool {
+    mpk_context *ctx;
+    int threads;
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
+    _Atomic int64_t signals; /* changes whenever there may be something new to do */
+    int sleepers;
+    task *heap;
+    int64_t queued, capacity, order;
+    int running;
+    bool closing;
+    loop *loops;
+};
+
+typedef struct start {
+    mpki_pool *pool;
+    int worker;
+} start;
+
+static inline void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static void notify(mpki_pool *pool) { /* under the mutex */
+    atomic_fetch_add_explicit(&pool->signals, 1, memory_order_release);
+    if (pool->sleepers) pthread_cond_broadcast(&pool->wake);
+}
+
+static bool before(const task *a, const task *b) {
+    return a->priority != b->priority ? a->priority > b->priority : a->order < b->order;
+}
+
+static void heap_push(mpki_pool *pool, task item) {
+    int64_t k = pool->queued++;
+    while (k > 0 && before(&item, &pool->heap[(k - 1) / 2])) {
+        pool->heap[k] = pool->heap[(k - 1) / 2];
+        k = (k - 1) / 2;
+    }
+    pool->heap[k] = item;
+}
+
+static task heap_pop(mpki_pool *pool) {
+    task top = pool->heap[0], last = pool->heap[--pool->queued];
+    int64_t k = 0;
+    for (int64_t child; (child = 2 * k + 1) < pool->queued; k = child) {
+        if (child + 1 < pool->queued && before(&pool->heap[child + 1], &pool->heap[child])) child++;
+        if (!before(&pool->heap[child], &last)) break;
+        pool->heap[k] = pool->heap[child];
+    }
+    if (pool->queued > 0) pool->heap[k] = last;
+    return top;
+}
+
+/* Look a while, then block, until signals differs from `seen`. The mutex is held before and after.
+ */
+static void wait_for_news(mpki_pool *pool, int64_t seen) {
+    pthread_mutex_unlock(&pool->mutex);
+    for (int k = 0; k < SPINS; k++) {
+        if (atomic_load_explicit(&pool->signals, memory_order_acquire) != seen) {
+            pthread_mutex_lock(&pool->mutex);
+            return;
+        }
+        relax();
+    }
+    pthread_mutex_lock(&pool->mutex);
+    while (atomic_load(&pool->signals) == seen) {
+        pool->sleepers++;
+        pthread_cond_wait(&pool->wake, &pool->mutex);
+        pool->sleepers--;
+    }
+}
+
+static void run_items(mpki_pool *pool, loop *l, int worker) {
+    int64_t finished = 0;
+    for (int64_t k; (k = atomic_fetch_add(&l->next, 1)) < l->count; finished++)
+        l->fn(pool, worker, l->arg, k);
+    if (finished) atomic_fetch_add_explicit(&l->done, finished, memory_order_acq_rel);
+}
+
+static loop *loop_with_work(mpki_pool *pool) {
+    for (loop *l = pool->loops; l; l = l->link)
+        if (atomic_load(&l->next) < l->count) return l;
+    return NULL;
+}
+
+static void work(mpki_pool *pool, int worker) {
+    pthread_mutex_lock(&pool->mutex);
+    for (;;) {
+        int64_t seen = atomic_load(&pool->signals);
+        loop *l;
+        if (pool->queued > 0) {
+            task t = heap_pop(pool);
+            pool->running++;
+            pthread_mutex_unlock(&pool->mutex);
+            t.fn(pool, worker, t.arg, t.item);
+            pthread_mutex_lock(&pool->mutex);
+            pool->running--;
+            if (pool->running == 0 && pool->queued == 0) {
+                pool->closing = true;
+                notify(pool);
+            }
+        } else if ((l = loop_with_work(pool))) {
+            l->helpers++;
+            pthread_mutex_unlock(&pool->mutex);
+            run_items(pool, l, worker);
+            pthread_mutex_lock(&pool->mutex);
+            l->helpers--;
+            notify(pool);
+        } else if (pool->closing) {
+            break;
+        } else {
+            wait_for_news(pool, seen);
+        }
+    }
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+static void *thread_main(void *arg) {
+    start s = *(start *)arg;
+    work(s.pool, s.worker);
+    return NULL;
+}
+
+mpki_pool *mpki_pool_create(mpk_context *ctx, int threads, int64_t capacity) {
+    mpki_pool *pool = MPKI_ZNEW(ctx, "threads", 1, mpki_pool);
+    task *heap = MPKI_NEW(ctx, "threads", capacity, task);
+    if (!pool || !heap || pthread_mutex_init(&pool->mutex, NULL)) goto failed;
+    if (pthread_cond_init(&pool->wake, NULL)) {
+        pthread_mutex_destroy(&pool->mutex);
+        goto failed;
+    }
+    pool->ctx = ctx;
+    pool->threads = threads;
+    pool->heap = heap;
+    pool->capacity = capacity;
+    return pool;
+failed:
+    mpki_release(ctx, heap);
+    mpki_release(ctx, pool);
+    if (mpki_failed(ctx) == MPK_OK) mpki_error(ctx, MPK_ERR_MEMORY, "threads", -1, "no mutex");
+    return NULL;
+}
+
+void mpki_pool_destroy(mpki_pool **pool) {
+    if (!*pool) return;
+    pthread_cond_destroy(&(*pool)->wake);
+    pthread_mutex_destroy(&(*pool)->mutex);
+    mpki_release((*pool)->ctx, (*pool)->heap);
+    mpki_release((*pool)->ctx, *pool);
+    *pool = NULL;
+}
+
+void mpki_pool_push(mpki_pool *pool, double priority, mpki_task_fn fn, void *arg, int64_t item) {
+    pthread_mutex_lock(&pool->mutex);
+    heap_push(pool, (task){priority, pool->order++, fn, arg, item});
+    notify(pool);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+void mpki_pool_run(mpki_pool *pool) {
+    enum { MOST = 1024 };
+    pthread_t thread[MOST];
+    start starts[MOST];
+    int begun = 1;
+    pool->closing = pool->queued == 0;
+    for (; begun < pool->threads && begun < MOST; begun++) {
+        starts[begun] = (start){pool, begun};
+        if (pthread_create(&thread[begun], NULL, thread_main, &starts[begun])) break;
+    }
+    work(pool, 0);
+    for (int k = 1; k < begun; k++) pthread_join(thread[k], NULL);
+}
+
+void mpki_pool_for(mpki_pool *pool, int worker, int64_t count, mpki_task_fn fn, void *arg) {
+    if (!pool || pool->threads == 1 || count <= 1) {
+        for (int64_t k = 0; k < count; k++) fn(pool, worker, arg, k);
+        return;
+    }
+    loop l = {.fn = fn, .arg = arg, .count = count};
+    pthread_mutex_lock(&pool->mutex);
+    l.link = pool->loops;
+    pool->loops = &l;
+    notify(pool);
+    pthread_mutex_unlock(&pool->mutex);
+    run_items(pool, &l, worker);
+    pthread_mutex_lock(&pool->mutex);
+    loop **at = &pool->loops;
+    while (*at != &l) at = &(*at)->link;
+    *at = l.link; /* nobody new will come; wait for those who are here */
+    for (;;) {
+        int64_t seen = atomic_load(&pool->signals);
+        if (l.helpers == 0) break;
+        wait_for_news(pool, seen);
+    }
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+int mpki_pool_threads(const mpki_pool *pool) {
+    return pool ? pool->threads : 1;
+}

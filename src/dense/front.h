@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_FRONT_H
+#define MPKI_FRONT_H
+/** A front: w fully summed columns over nrows rows, factored by tile LDL^T with a-posteriori
+ * threshold pivoting (docs/factorization.md; the scheme of Hogg, Ovtchinnikov & Scott 2016, ACM
+ * TOMS 42(4), and Duff, Hogg & Lopez 2020, SIAM J. Sci. Comput. 42(2), and the thesis' outer
+ * pivoting with column granularity).
+ *
+ *  Storage: a trapezoid of panels of 128 columns. Panel k holds rows 128 k .. nrows-1 with leading
+ * dimension ld0 - 128 k, ld0 = nrows rounded up to 8; the upper triangles of the diagonal blocks
+ * are not used. */
+#include "../core/pool.h"
+#include "../kernels/kernels.h"
+
+enum { MPKI_PANEL = 128, MPKI_TILE = 32 };
+
+static inline int64_t mpki_round8(int64_t rows) {
+    return (rows + 7) & ~(int64_t)7;
+}
+/** Entries before panel k. */
+static inline int64_t mpki_panel_offset(int64_t ld0, int64_t k) {
+    return MPKI_PANEL * (k * ld0 - MPKI_PANEL * (k * (k - 1) / 2));
+}
+/** Entries of a trapezoid of `cols` columns over `rows` rows. */
+static inline int64_t mpki_trapezoid(int64_t rows, int64_t cols) {
+    int64_t ld0 = mpki_round8(rows), k = cols / MPKI_PANEL;
+    return mpki_panel_offset(ld0, k) + (cols - k * MPKI_PANEL) * (ld0 - k * MPKI_PANEL);
+}
+
+/** What the pivoting did; summed over fronts. */
+typedef struct mpki_pivots {
+    int64_t positive, negative, zero, two_by_two, rejected, perturbed;
+    double max_d, min_d; /* largest |entry| and smallest nonzero |eigenvalue| of the blocks of D */
+} mpki_pivots;
+
+typedef struct FN(front) {
+    int64_t nrows;
+    int32_t w;     /* fully summed columns */
+    int32_t nelim; /* [out] columns eliminated: the first ones, after permutation */
+    int64_t ld0;
+    T *a;        /* mpki_trapezoid(nrows, w) entries, 64 readable bytes behind */
+    int32_t *id; /* w: names of the columns, permuted with them */
+    T *d, *dinv; /* 2 w each: D and D^-1; [2k] diagonal, [2k+1] subdiagonal, not 0 only in a 2x2
+                    pivot */
+} FN(front);
+
+/** Work space of one worker. */
+typedef struct FN(front_work) {
+    T *packed;     /* 128 x 128 */
+    T *packed2;    /* 128 x 128: the block's own L, shared by the rows below it */
+    T *block;      /* 128 x 128: a diagonal block being factored */
+    T *backup;     /* 128 x 128 */
+    int32_t *perm; /* 2 x 128 */
+    T *inner;      /* the same for the recursion into a block: 3 x 32 x 128 */
+    T *dd;         /* 4 x 128: D and D^-1 of the recursion */
+} FN(front_work);
+
+typedef struct FN(front_rules) {
+    const FN(kernels) * k;
+    int hermitian;
+    R u;     /* threshold: |L| <= 1/u */
+    R small; /* a column not above this is a zero pivot */
+    R shift; /* > 0: static perturbation of what fails */
+} FN(front_rules);
+
+/** Entries of the single allocation that FN(front_work_set) cuts up. */
+int64_t FN(front_work_size)(void);
+void FN(front_work_set)(FN(front_work) * work, T *memory);
+
+/** Factor as many of the w columns as pass the threshold test; the others end up last, updated.
+ * With nrows == w (a root) all pass. pool may be NULL. Statistics are added to *pivots. Returns
+ * MPK_OK, or MPK_ERR_NUMERIC: a NaN or Inf was met. */
+mpk_status FN(front_factor)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
+                            mpki_pool *pool, int worker, mpki_pivots *pivots);
+
+/** c = -L21 D L21^T for the rows w .. nrows-1: a trapezoid of nrows - w rows and columns. works:
+ * one for each worker of the pool. */
+void FN(front_update)(const FN(front) * f, const FN(front_rules) * rules, FN(front_work) * works,
+                      T *c, mpki_pool *pool, int worker);
+
+/** Address of entry (i, j), i >= 128 (j / 128). */
+static inline T *FN(front_at)(const FN(front) * f, int64_t i, int64_t j) {
+    int64_t k = j / MPKI_PANEL, first = k * MPKI_PANEL;
+    return f->a + mpki_panel_offset(f->ld0, k) + (j - first) * (f->ld0 - first) + (i - first);
+}
+static inline int64_t FN(front_ld)(const FN(front) * f, int64_t j) {
+    return f->ld0 - j / MPKI_PANEL * MPKI_PANEL;
+}
+
+/** Try the columns nelim .. w-1 of f, all up to date, one by one against their whole columns
+ * (threshold partial pivoting, Duff & Reid 1983): the last resort. root: nothing may be left. */
+mpk_status FN(front_threshold)(FN(front) * f, const FN(front_rules) * rules, int root,
+                               mpki_pivots *pivots);
+
+/** Exchange positions i < j of the fully summed part, rows and columns. */
+void FN(front_swap)(FN(front) * f, int hermitian, int64_t i, int64_t j);
+
+#endif

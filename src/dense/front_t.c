@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tile LDL^T with a-posteriori pivoting. The columns of a front, by position:
+ *
+ *     0 .. p-1       eliminated
+ *     p .. end-1     untried: not yet updated by the pivots base .. p-1 of this pass (pull)
+ *     end .. w-1     rejected: every entry with an index here is up to date (push)
+ *
+ * A block of at most 128 untried columns is pulled, its diagonal block is factored with pivots from
+ * inside, the rows below follow, and the leading columns whose entries stay within 1/u are
+ * accepted. */
+#include "front.h"
+
+#include <string.h>
+
+enum { ROWS_PER_ITEM = 192 }; /* of a parallel loop: a multiple of every register tile */
+
+int64_t FN(front_work_size)(void) {
+    const int64_t block = MPKI_PANEL * MPKI_PANEL;
+    return 4 * block + 4 * MPKI_TILE * MPKI_PANEL + 4 * MPKI_PANEL + 4 * MPKI_PANEL + 64;
+}
+
+void FN(front_work_set)(FN(front_work) * work, T *memory) {
+    const int64_t block = MPKI_PANEL * MPKI_PANEL;
+    work->packed = memory;
+    work->packed2 = memory + block;
+    work->block = memory + 2 * block;
+    work->backup = memory + 3 * block;
+    work->inner = memory + 4 * block;
+    work->dd = work->inner + 4 * MPKI_TILE * MPKI_PANEL;
+    work->perm = (int32_t *)(work->dd + 4 * MPKI_PANEL);
+}
+
+static inline T *at(const FN(front) * f, int64_t i, int64_t j) {
+    return FN(front_at)(f, i, j);
+}
+static inline int64_t ld(const FN(front) * f, int64_t j) {
+    return FN(front_ld)(f, j);
+}
+static inline int is_pair(const FN(front) * f, int64_t k) {
+    return t_abs1(f->d[2 * k + 1]) > 0;
+}
+
+void FN(front_swap)(FN(front) * f, int hermitian, int64_t i, int64_t j) {
+    if (i == j) return;
+#define EXCHANGE(x, y)                                                                             \
+    do {                                                                                           \
+        T t_ = *(x);                                                                               \
+        *(x) = *(y);                                                                               \
+        *(y) = t_;                                                                                 \
+    } while (0)
+    for (int64_t k = 0; k < i; k++) {
+        T *row = at(f, i, k);
+        EXCHANGE(row, row + (j - i));
+    }
+    EXCHANGE(at(f, i, i), at(f, j, j));
+    for (int64_t k = i + 1; k < j; k++) {
+        T *x = at(f, k, i), *y = at(f, j, k), t = conj_if(hermitian, *x);
+        *x = conj_if(hermitian, *y);
+        *y = t;
+    }
+    *at(f, j, i) = conj_if(hermitian, *at(f, j, i));
+    T *x = at(f, j, i) - j, *y = at(f, j, j) - j;
+    for (int64_t k = j + 1; k < f->nrows; k++) EXCHANGE(x + k, y + k);
+#undef EXCHANGE
+    int32_t t = f->id[i];
+    f->id[i] = f->id[j];
+    f->id[j] = t;
+}
+
+/* ---- pulling and pushing: C(rows, cols) -= L(rows, k0..k1) D L(cols, k0..k1)^T ------------------
+ */
+
+/* Pivots k0 .. of one step: at most a panel, never half of a 2x2 pivot unless it straddles two
+ * panels, which is then a step of its own (k1 - k0 == 2 across the boundary). */
+static int64_t step_end(const FN(front) * f, int64_t k0, int64_t k1) {
+    int64_t edge = (k0 / MPKI_PANEL + 1) * MPKI_PANEL;
+    if (edge >= k1) return k1;
+    if (!is_pair(f, edge - 1)) return edge;
+    return edge - 1 > k0 ? edge - 1 : edge + 1;
+}
+
+typedef struct rank {
+    const FN(front) * f;
+    const FN(front_rules) * rules;
+    FN(front_work) * works;
+    int64_t row0, row1, col0, k0, k1; /* rows, first column, pivots */
+    int32_t cols;                     /* at most a panel's */
+    T *c;                             /* address of (row0, col0) */
+    int64_t ldc;
+    int overwrite;
+} rank;
+
+/* Rows r0 .. r1-1 of a rank update, pivots step by step. */
+static void rank_rows(const rank *u, T *packed, int64_t r0, int64_t r1) {
+    const FN(front) *f = u->f;
+    const FN(kernels) *k = u->rules->k;
+    int overwrite = u->overwrite;
+    T *c = u->c + (r0 - u->row0);
+    for (int64_t k0 = u->k0, k1; k0 < u->k1; k0 = k1, overwrite = 0) {
+        k1 = step_end(f, k0, u->k1);
+        if (k0 / MPKI_PANEL == (k1 - 1) / MPKI_PANEL) {
+            k->pack(u->cols, (int)(k1 - k0), at(f, u->col0, k0), ld(f, k0), f->d + 2 * k0,
+                    u->rules->hermitian, packed);
+            k->multiply(r1 - r0, u->cols, (int)(k1 - k0), at(f, r0, k0), ld(f, k0), packed, c,
+                        u->ldc, overwrite, r0 - u->col0);
+        } else { /* a pair across the boundary of two panels */
+            T pair[2 * MPKI_PANEL], depth1[MPKI_PANEL + 64];
+            memcpy(pair, at(f, u->col0, k0), (size_t)u->cols * sizeof(T));
+            memcpy(pair + u->cols, at(f, u->col0, k0 + 1), (size_t)u->cols * sizeof(T));
+            k->pack(u->cols, 2, pair, u->cols, f->d + 2 * k0, u->rules->hermitian, packed);
+            for (int h = 0; h < 2; h++) {
+                for (int32_t j = 0; j < u->cols; j += k->nc) /* depth h of each sliver */
+                    memcpy(depth1 + j, packed + 2 * j + h * k->nc, (size_t)k->nc * sizeof(T));
+                k->multiply(r1 - r0, u->cols, 1, at(f, r0, k0 + h), ld(f, k0 + h), depth1, c,
+                            u->ldc, overwrite && h == 0, r0 - u->col0);
+            }
+        }
+    }
+}
+
+static void rank_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool;
+    const rank *u = arg;
+    int64_t r0 = u->row0 + item * ROWS_PER_ITEM * 4, r1 = r0 + ROWS_PER_ITEM * 4;
+    rank_rows(u, u->works[worker].packed, r0, r1 < u->row1 ? r1 : u->row1);
+}
+
+static void rank_update(const rank *u, FN(front_work) * work, mpki_pool *pool, int worker) {
+    if (u->k1 <= u->k0 || u->cols <= 0 || u->row1 <= u->row0) return;
+    int64_t items = (u->row1 - u->row0 + ROWS_PER_ITEM * 4 - 1) / (ROWS_PER_ITEM * 4);
+    if (!pool || items < 2)
+        rank_rows(u, work->packed, u->row0, u->row1);
+    else
+        mpki_pool_for(pool, worker, items, rank_item, (void *)u);
+}
+
+/* Update columns c0 .. c1-1, rows from row0 (at least the column's own), by pivots k0 .. k1-1. */
+static void update_columns(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
+                           mpki_pool *pool, int worker, int64_t c0, int64_t c1, int64_t row0,
+                           int64_t row1, int64_t k0, int64_t k1) {
+    FN(front_work) *works = work - (pool ? worker : 0);
+    for (int64_t j0 = c0, j1; j0 < c1; j0 = j1) {
+        j1 = (j0 / MPKI_PANEL + 1) * MPKI_PANEL;
+        if (j1 > c1) j1 = c1;
+        int64_t r0 = row0 > j0 ? row0 : j0;
+        rank u = {f,         rules, works, r0, row1, j0, k0, k1, (int32_t)(j1 - j0), at(f, r0, j0),
+                  ld(f, j0), 0};
+        rank_update(&u, work, pool, worker);
+    }
+}
+
+void FN(front_update)(const FN(front) * f, const FN(front_rules) * rules, FN(front_work) * works,
+                      T *c, mpki_pool *pool, int worker) {
+    int64_t m = f->nrows - f->w, ldm = mpki_round8(m);
+    if (f->nelim == 0) {
+        memset(c, 0, (size_t)mpki_trapezoid(m, m) * sizeof(T));
+        return;
+    }
+    for (int64_t j = 0; j < m; j += MPKI_PANEL) {
+        int64_t k = j / MPKI_PANEL;
+        rank u = {f,
+                  rules,
+                  works,
+                  f->w + j,
+                  f->nrows,
+                  f->w + j,
+                  0,
+                  f->nelim,
+                  (int32_t)(m - j < MPKI_PANEL ? m - j : MPKI_PANEL),
+                  c + mpki_panel_offset(ldm, k),
+                  ldm - j,
+                  1};
+        rank_update(&u, &works[worker], pool, worker);
+    }
+}
+
+/* ---- a diagonal block -------------------------------------------------------------------------
+ */
+
+static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
+                 mpki_pool *pool, int worker, int32_t tile, int64_t *rejected);
+
+/* Factor a tile of b <= 32 columns at p in place. Returns the columns eliminated. */
+static int32_t factor_tile(FN(front) * f, const FN(front_rules) * rules, int64_t p, int32_t b,
+                           int32_t *perm) {
+    T s[MPKI_TILE * MPKI_TILE] __attribute__((aligned(64)));
+    for (int32_t j = 0; j < b; j++) {
+        const T *col = at(f, p + j, p + j);
+        s[j + j * MPKI_TILE] = col[0];
+        for (int32_t i = j + 1; i < b; i++) {
+            s[i + j * MPKI_TILE] = col[i - j];
+            s[j + i * MPKI_TILE] = conj_if(rules->hermitian, col[i - j]);
+        }
+    }
+    int32_t np =
+        rules->k->tile(b, s, perm, f->d + 2 * p, f->dinv + 2 * p, rules->hermitian, rules->small);
+    for (int32_t j = 0; j < b; j++)
+        memcpy(at(f, p + j, p + j), s + j + j * MPKI_TILE, (size_t)(b - j) * sizeof(T));
+    return np;
+}
+
+/* Factor a block of b <= 128 columns at p as a small front of its own. */
+static int32_t factor_block(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
+                            int64_t p, int32_t b, int32_t *perm) {
+    FN(front)
+    g = {.nrows = b,
+         .w = b,
+         .ld0 = mpki_round8(b),
+         .a = work->block,
+         .id = perm,
+         .d = work->dd,
+         .dinv = work->dd + 2 * MPKI_PANEL};
+    for (int32_t j = 0; j < b; j++) {
+        perm[j] = j;
+        memcpy(at(&g, j, j), at(f, p + j, p + j), (size_t)(b - j) * sizeof(T));
+    }
+    FN(front_work)
+    inner = {.packed = work->packed,
+             .packed2 = work->packed2,
+             .backup = work->inner,
+             .perm = work->perm + MPKI_PANEL};
+    int64_t rejected = 0;
+    int32_t before;
+    do {
+        before = g.nelim;
+        pass(&g, rules, &inner, NULL, 0, MPKI_TILE, &rejected);
+    } while (g.nelim < b && g.nelim > before);
+    for (int32_t j = 0; j < b; j++)
+        memcpy(at(f, p + j, p + j), at(&g, j, j), (size_t)(b - j) * sizeof(T));
+    memcpy(f->d + 2 * p, g.d, 2 * (size_t)b * sizeof(T));
+    memcpy(f->dinv + 2 * p, g.dinv, 2 * (size_t)b * sizeof(T));
+    return g.nelim;
+}
+
+/* Rows p .. p+b-1 of the columns before p, and the names, in the order the block chose. */
+static void permute_rows(FN(front) * f, int64_t p, int32_t b, const int32_t *perm) {
+    T t[MPKI_PANEL];
+    int32_t id[MPKI_PANEL], first = 0;
+    while (first < b && perm[first] == first) first++;
+    if (first == b) return;
+    for (int64_t k = 0; k < p; k++) {
+        T *row = at(f, p, k);
+        memcpy(t, row, (size_t)b * sizeof(T));
+        for (int32_t i = first; i < b; i++) row[i] = t[perm[i]];
+    }
+    memcpy(id, f->id + p, (size_t)b * sizeof *id);
+    for (int32_t i = 0; i < b; i++) f->id[p + i] = id[perm[i]];
+}
+
+/* ---- the rows below ----------------------------------------------------------------------------
+ */
+
+typedef struct below {
+    FN(front) * f;
+    const FN(front_rules) * rules;
+    int64_t p;
+    int32_t b, np;
+    const int32_t *perm;
+    const T *packed;
+    _Atomic int good; /* leading columns that pass */
+} below;
+
+static void below_rows(below *s, int64_t r0, int64_t r1) {
+    FN(front) *f = s->f;
+    int good = s->rules->k->apply(r1 - r0, s->b, s->np, at(f, r0, s->p), ld(f, s->p), s->perm,
+                                  at(f, s->p, s->p), ld(f, s->p), s->packed, f->dinv + 2 * s->p,
+                                  s->rules->hermitian, 1 / s->rules->u);
+    int seen = atomic_load(&s->good);
+    while (good < seen && !atomic_compare_exchange_weak(&s->good, &seen, good)) {}
+}
+
+static void below_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool;
+    (void)worker;
+    below *s = arg;
+    int64_t r0 = s->p + s->b + item * ROWS_PER_ITEM, r1 = r0 + ROWS_PER_ITEM;
+    below_rows(s, r0, r1 < s->f->nrows ? r1 : s->f->nrows);
+}
+
+/* Take back columns ne .. np-1: the rows below and the diagonal block become what they are when
+ * only the first ne columns of the block have been eliminated. Nothing was divided by a small pivot
+ * in X = L21 D, so this adds no error beyond that of the elimination itself. backup: the block
+ * before, b x b with leading dimension b. */
+static void take_back(FN(front) * f, const FN(front_rules) * rules, const T *backup, int64_t p,
+                      int32_t b, int32_t ne, int32_t np, const int32_t *perm) {
+    const int hermitian = rules->hermitian;
+    for (int64_t i = p + b; i < f->nrows; i++) { /* a row of L21 -> X -> the updated row of A */
+        T x[MPKI_PANEL];
+        for (int32_t k = ne; k < np; k++) {
+            const T *d = f->d + 2 * (p + k);
+            T l = *at(f, i, p + k);
+            if (k + 1 < np && t_abs1(d[1]) > 0) {
+                T l2 = *at(f, i, p + k + 1);
+                x[k] = t_mul(l, d[0]) + t_mul(l2, d[1]);
+                x[k + 1] = t_mul(l, conj_if(hermitian, d[1])) + t_mul(l2, d[2]);
+                k++;
+            } else {
+                x[k] = t_mul(l, d[0]);
+            }
+        }
+        for (int32_t j = b - 1; j >= ne; j--) {
+            T sum = j < np ? x[j] : *at(f, i, p + j);
+            for (int32_t k = ne; k < (j < np ? j : np); k++)
+                sum += t_mul(x[k], conj_if(hermitian, *at(f, p + j, p + k)));
+            *at(f, i, p + j) = sum;
+        }
+    }
+    for (int32_t j = ne; j < b; j++)
+        for (int32_t i = j; i < b; i++) {
+            T sum = perm[i] >= perm[j] ? backup[perm[i] + (int64_t)perm[j] * b]
+                                       : conj_if(hermitian, backup[perm[j] + (int64_t)perm[i] * b]);
+            for (int32_t k = 0; k < ne; k++) {
+                const T *d = f->d + 2 * (p + k);
+                T li = *at(f, p + i, p + k), lj = conj_if(hermitian, *at(f, p + j, p + k));
+                if (k + 1 < ne && t_abs1(d[1]) > 0) {
+                    T li2 = *at(f, p + i, p + k + 1),
+                      lj2 = conj_if(hermitian, *at(f, p + j, p + k + 1));
+                    sum -= t_mul(t_mul(li, d[0]) + t_mul(li2, d[1]), lj) +
+                           t_mul(t_mul(li, conj_if(hermitian, d[1])) + t_mul(li2, d[2]), lj2);
+                    k++;
+                } else {
+                    sum -= t_mul(t_mul(li, d[0]), lj);
+                }
+            }
+            *at(f, p + i, p + j) = sum;
+        }
+}
+
+/* ---- one pass over the untried columns ----------------------------------------------------------
+ */
+
+static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
+                 mpki_pool *pool, int worker, int32_t tile, int64_t *rejected) {
+    const int64_t base = f->nelim, w = f->w;
+    int64_t p = base, end = w;
+    int32_t *perm = work->perm;
+    while (p < end) {
+        int64_t edge = (p / MPKI_PANEL + 1) * MPKI_PANEL;
+        int32_t b = (int32_t)(end - p < tile ? end - p : tile);
+        if (b > edge - p) b = (int32_t)(edge - p);
+        update_columns(f, rules, work, pool, worker, p, p + b, p, end, base, p);
+        update_columns(f, rules, work, pool, worker, p, p + b, w, f->nrows, base, p);
+
+        for (int32_t j = 0; j < b; j++)
+            memcpy(work->backup + j + (int64_t)j * b, at(f, p + j, p + j),
+                   (size_t)(b - j) * sizeof(T));
+        int32_t np = b <= MPKI_TILE ? factor_tile(f, rules, p, b, perm)
+                                    : factor_block(f, rules, work, p, b, perm);
+        permute_rows(f, p, b, perm);
+
+        int32_t ne = np;
+        if (f->nrows > p + b) {
+            if (np > 0)
+                rules->k->pack(b, np, at(f, p, p), ld(f, p), NULL, rules->hermitian, work->packed2);
+            below s = {f, rules, p, b, np, perm, work->packed2, np};
+            int64_t items = (f->nrows - p - b + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM;
+            if (!pool || items < 4)
+                below_rows(&s, p + b, f->nrows);
+            else
+                mpki_pool_for(pool, worker, items, below_item, &s);
+            ne = s.good;
+            if (ne > 0 && is_pair(f, p + ne - 1)) ne--;
+            if (ne < np) take_back(f, rules, work->backup, p, b, ne, np, perm);
+        }
+        for (int32_t j = ne; j < b; j++) f->d[2 * (p + j) + 1] = t_make(0, 0);
+
+        int64_t left = b - ne, untried = end - (p + b);
+        if (end < w &&
+            ne > 0) { /* push to the rejected: their rows of untried columns, and their columns */
+            update_columns(f, rules, work, pool, worker, p + b, end, end, w, p, p + ne);
+            update_columns(f, rules, work, pool, worker, end, w, end, f->nrows, p, p + ne);
+        }
+        for (int64_t k = 0; k < left && k < untried; k++)
+            FN(front_swap)(f, rules->hermitian, p + ne + k, end - 1 - k);
+        *rejected += left;
+        end -= left;
+        p += ne;
+    }
+    f->nelim = (int32_t)p;
+}
+
+static void count_pivots(const FN(front) * f, int hermitian, mpki_pivots *s) {
+    for (int32_t k = 0; k < f->nelim; k++) {
+        const T *d = f->d + 2 * k;
+        double a = (double)t_re(d[0]), most = (double)t_abs(d[0]), least = most;
+        if (t_abs1(d[1]) > 0) {
+            double c = (double)t_re(d[2]), off = (double)t_abs(d[1]), dc = (double)t_abs(d[2]);
+            s->two_by_two++;
+            most = most > off ? most : off;
+            most = most > dc ? most : dc;
+            if (!MPKI_COMPLEX || hermitian) {
+                double mean = (a + c) / 2, half = hypot((a - c) / 2, off);
+                double large = fabs(mean) + half;
+                /* the smaller eigenvalue from the determinant, without cancellation */
+                least = large > 0 ? fabs((a / large) * c - (off / large) * off) : 0;
+                int same =
+                    (a / (large > 0 ? large : 1)) * c > (off / (large > 0 ? large : 1)) * off;
+                s->positive += same ? (mean > 0 ? 2 : 0) : 1;
+                s->negative += same ? (mean > 0 ? 0 : 2) : 1;
+            } else {
+                T det = t_mul(d[0], d[2]) - t_mul(d[1], d[1]);
+                least = most > 0 ? (double)t_abs(det) / most : 0;
+            }
+            k++;
+        } else if (most == 0) {
+            s->zero++;
+            continue;
+        } else if (!MPKI_COMPLEX || hermitian) {
+            if (a > 0)
+                s->positive++;
+            else
+                s->negative++;
+        }
+        if (most > s->max_d) s->max_d = most;
+        if (least < s->min_d) s->min_d = least;
+    }
+}
+
+mpk_status FN(front_factor)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
+                            mpki_pool *pool, int worker, mpki_pivots *pivots) {
+    f->nelim = 0;
+    memset(f->d, 0, 2 * (size_t)f->w * sizeof(T));
+    memset(f->dinv, 0, 2 * (size_t)f->w * sizeof(T));
+    const int32_t tile = f->w <= MPKI_TILE ? MPKI_TILE : MPKI_PANEL;
+    pass(f, rules, work, pool, worker, tile, &pivots->rejected);
+    while (f->nelim < f->w) { /* again while that brings a good part of what is left */
+        int64_t ignored = 0;
+        int32_t before = f->nelim, left = f->w - before;
+        if (left <= 4) break;
+        pass(f, rules, work, pool, worker, tile, &ignored);
+        if (f->nelim - before < left / 8 + 1) break;
+    }
+    mpk_status status = MPK_OK;
+    if (f->nelim < f->w) status = FN(front_threshold)(f, rules, f->nrows == f->w, pivots);
+    count_pivots(f, rules->hermitian, pivots);
+    return status;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_ISA_H
+#define MPKI_ISA_H
+/** Names of kernels: ISA_FN(multiply) is mpki_d_avx512_multiply and so on. */
+#include "kernels.h"
+
+#ifndef MPKI_ISA
+#define MPKI_ISA generic
+#endif
+#define MPKI_PASTE(a, b) a##_##b
+#define MPKI_PASTE2(a, b) MPKI_PASTE(a, b)
+#if MPKI_PRECISION == 0
+#define ISA_FN(name) MPKI_PASTE2(MPKI_PASTE2(mpki_s, MPKI_ISA), name)
+#elif MPKI_PRECISION == 1
+#define ISA_FN(name) MPKI_PASTE2(MPKI_PASTE2(mpki_d, MPKI_ISA), name)
+#elif MPKI_PRECISION == 2
+#define ISA_FN(name) MPKI_PASTE2(MPKI_PASTE2(mpki_c, MPKI_ISA), name)
+#else
+#define ISA_FN(name) MPKI_PASTE2(MPKI_PASTE2(mpki_z, MPKI_ISA), name)
+#endif
+#define MPKI_STRING2(x) #x
+#define MPKI_STRING(x) MPKI_STRING2(x)
+
+void ISA_FN(multiply)(int64_t rows, int cols, int depth, const T *a, int64_t lda, const T *packed,
+                      T *c, int64_t ldc, int overwrite, int64_t below);
+void ISA_FN(pack)(int cols, int depth, const T *l, int64_t ldl, const T *d, int hermitian,
+                  T *packed);
+int ISA_FN(apply)(int64_t rows, int b, int np, T *x, int64_t ldx, const int32_t *perm, const T *l,
+                  int64_t ldl, const T *packed, const T *dinv, int hermitian, R bound);
+int ISA_FN(tile)(int n, T *a, int32_t *perm, T *d, T *dinv, int hermitian, R small);
+void ISA_FN(gemv)(int64_t rows, int cols, const T *a, int64_t lda, const T *x, T *y);
+void ISA_FN(gemvt)(int64_t rows, int cols, const T *a, int64_t lda, const T *x, T *y,
+                   int conjugate);
+extern const FN(kernels) ISA_FN(table);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* C -= A B with A as it lies in a front (columns, no copy) and B packed: A's strip of MR rows stays
+ * in the first-level cache while the slivers of B pass by from the second. */
+#include "isa.h"
+#include "micro.h"
+
+INLINE void tile_of_c(const int mv, const int nr, const int masked, int depth, const R *a,
+                      int64_t lda, const R *b, R *c, int64_t ldc, int cols, int last,
+                      int overwrite) {
+    vec acc[MV][NR];
+    for (int j = 0; j < nr / PARTS; j++) /* C comes from far: ask early */
+        if (j < cols) __builtin_prefetch(c + j * ldc, 1);
+    micro(mv, nr, masked, depth, a, lda, b, last, acc);
+    for (int j = 0; j < nr / PARTS; j++) {
+        if (j >= cols) break;
+        R *cj = c + j * ldc;
+        for (int i = 0; i < mv; i++) {
+            const int part = masked && i == mv - 1;
+            vec x = micro_column(acc, i, j);
+            vec old = overwrite ? (vec){0}
+                      : part    ? v_load_n(cj + i * LANES, last)
+                                : v_load(cj + i * LANES);
+            if (part)
+                v_store_n(cj + i * LANES, old - x, last);
+            else
+                v_store(cj + i * LANES, old - x);
+        }
+    }
+}
+
+#define TILE(mv, nr, masked)                                                                       \
+    tile_of_c(mv, nr, masked, depth, a, lda, b, c, ldc, cols, last, overwrite)
+#define TILES(nr, masked)                                                                          \
+    switch (mv) {                                                                                  \
+    case 1:                                                                                        \
+        TILE(1, nr, masked);                                                                       \
+        break;                                                                                     \
+    case 2:                                                                                        \
+        TILE(2, nr, masked);                                                                       \
+        break;                                                                                     \
+    default:                                                                                       \
+        TILE(MV, nr, masked);                                                                      \
+        break;                                                                                     \
+    }
+
+static __attribute__((noinline)) void edge_tile(int mv, int depth, const R *a, int64_t lda,
+                                                const R *b, R *c, int64_t ldc, int cols, int last,
+                                                int overwrite) {
+    if (cols * 2 <= NC) {
+        if (last < LANES)
+            TILES(NR / 2, 1)
+        else
+            TILES(NR / 2, 0)
+    } else {
+        if (last < LANES)
+            TILES(NR, 1)
+        else
+            TILES(NR, 0)
+    }
+}
+
+static __attribute__((noinline)) void full_tile(int depth, const R *a, int64_t lda, const R *b,
+                                                R *c, int64_t ldc, int overwrite) {
+    tile_of_c(MV, NR, 0, depth, a, lda, b, c, ldc, NC, LANES, overwrite);
+}
+
+void ISA_FN(multiply)(int64_t rows, int cols, int depth, const T *ta, int64_t lda, const T *packed,
+                      T *tc, int64_t ldc, int overwrite, int64_t below) {
+    const R *a = (const R *)ta, *b = (const R *)packed;
+    R *c = (R *)tc;
+    for (int64_t i = 0; i < rows; i += MR) {
+        int64_t left = (rows - i) * PARTS;
+        int mv = left >= MV * LANES ? MV : (int)((left + LANES - 1) / LANES);
+        int last = left >= mv * LANES ? LANES : (int)(left - (mv - 1) * LANES);
+        int64_t final = i + MR - 1 < rows ? i + MR - 1 : rows - 1;
+        for (int j = 0; j < cols; j += NC) {
+            if (final + below < j) break; /* above the diagonal from here on */
+            int wide = cols - j < NC ? cols - j : NC;
+            const R *ai = a + i * PARTS, *bj = b + (int64_t)j * PARTS * depth;
+            R *cij = c + (i + j * ldc) * PARTS;
+            if (mv == MV && last == LANES && wide == NC)
+                full_tile(depth, ai, lda * PARTS, bj, cij, ldc * PARTS, overwrite);
+            else
+                edge_tile(mv, depth, ai, lda * PARTS, bj, cij, ldc * PARTS, wide, last, overwrite);
+        }
+    }
+}
+
+void ISA_FN(pack)(int cols, int depth, const T *l, int64_t ldl, const T *d, int hermitian,
+                  T *packed) {
+    for (int j = 0; j < cols; j += NC) {
+        int wide = cols - j < NC ? cols - j : NC;
+        R *b = (R *)(packed + (int64_t)j * depth);
+        for (int k = 0; k < depth; k++) {
+            const T *lk = l + j + k * ldl;
+            int first = d && k + 1 < depth && t_abs1(d[2 * k + 1]) > 0;
+            int second = d && k > 0 && t_abs1(d[2 * k - 1]) > 0;
+            T dkk = d ? d[2 * k] : t_make(1, 0), dko = t_make(0, 0);
+            const T *lo = lk; /* the partner's column of a 2x2 pivot */
+            if (first) {
+                lo = lk + ldl;
+                dko = conj_if(hermitian, d[2 * k + 1]);
+            } else if (second) {
+                lo = lk - ldl;
+                dko = d[2 * k - 1];
+            }
+            T x[NC];
+            if (first || second)
+                for (int i = 0; i < wide; i++)
+                    x[i] = t_mul(dkk, conj_if(hermitian, lk[i])) +
+                           t_mul(dko, conj_if(hermitian, lo[i]));
+            else
+                for (int i = 0; i < wide; i++) x[i] = t_mul(dkk, conj_if(hermitian, lk[i]));
+            for (int i = wide; i < NC; i++) x[i] = t_make(0, 0);
+#if MPKI_COMPLEX
+            for (int i = 0; i < NC; i++) b[2 * i] = t_re(x[i]), b[2 * i + 1] = t_im(x[i]);
+#else
+            for (int i = 0; i < NC; i++) b[i] = x[i];
+#endif
+            b += NR;
+        }
+    }
+}

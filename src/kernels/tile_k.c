@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* L D L^T of a tile of at most 32 columns by complete pivoting (Bunch & Parlett 1971, SIAM J.
+ * Numer. Anal. 8). Both triangles are kept, so a row is a column and every loop runs along memory;
+ * the largest entry of the next step is found while this step's update passes. */
+#include "isa.h"
+#include "vector.h"
+
+enum { LD = 32 };
+
+INLINE void swap_t(T *a, T *b) {
+    T t = *a;
+    *a = *b;
+    *b = t;
+}
+
+/* rows and columns p and q of all n, the finished columns' rows included */
+static void exchange(int n, T *a, int32_t *perm, int p, int q) {
+    if (p == q) return;
+    for (int k = 0; k < n; k++) swap_t(&a[p + k * LD], &a[q + k * LD]);
+    for (int k = 0; k < n; k++) swap_t(&a[k + p * LD], &a[k + q * LD]);
+    int32_t t = perm[p];
+    perm[p] = perm[q];
+    perm[q] = t;
+}
+
+int ISA_FN(tile)(int n, T *a, int32_t *perm, T *d, T *dinv, int hermitian, R small) {
+    const R alpha = (R)0.6403882032022076; /* (1 + sqrt(17)) / 8 */
+    R most[LD];                            /* most[i] = max over remaining j of |a(i, j)| */
+    for (int i = 0; i < n; i++) perm[i] = i, most[i] = 0;
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < n; i++) {
+            R x = t_abs1(a[i + j * LD]);
+            most[i] = x > most[i] ? x : most[i];
+        }
+    int p = 0;
+    while (p < n) {
+        int r = p, dmax = p;
+        for (int i = p + 1; i < n; i++) {
+            if (most[i] > most[r]) r = i;
+            if (t_abs1(a[i + i * LD]) > t_abs1(a[dmax + dmax * LD])) dmax = i;
+        }
+        if (!(most[r] > small)) break;
+        R diag = t_abs1(a[dmax + dmax * LD]);
+        int width = 1;
+        if (diag >= alpha * most[r]) {
+            exchange(n, a, perm, p, dmax);
+        } else {
+            int c =
+                r == p ? p + 1 : p; /* partner of r: where its row is largest, off the diagonal */
+            for (int j = p; j < n; j++)
+                if (j != r && t_abs1(a[j + r * LD]) > t_abs1(a[c + r * LD])) c = j;
+            exchange(n, a, perm, p, r);
+            exchange(n, a, perm, p + 1, c == p ? r : c);
+            width = 2;
+        }
+        T u[LD], v[LD]; /* columns p (and p+1) before scaling */
+        int s = p + width;
+        for (int i = p; i < n; i++) most[i] = 0;
+        if (width == 1) {
+            T dk = hermitian ? t_make(t_re(a[p + p * LD]), 0) : a[p + p * LD];
+            T di = t_inv(dk);
+            d[2 * p] = dk, dinv[2 * p] = di;
+            d[2 * p + 1] = dinv[2 * p + 1] = t_make(0, 0);
+            for (int i = s; i < n; i++) {
+                u[i] = a[i + p * LD];
+                a[i + p * LD] = t_mul(u[i], di);
+            }
+            for (int j = s; j < n; j++) {
+                T uj = conj_if(hermitian, u[j]);
+                T *aj = a + j * LD;
+                const T *l = a + p * LD;
+                for (int i = s; i < n; i++) {
+                    aj[i] -= t_mul(l[i], uj);
+                    R x = t_abs1(aj[i]);
+                    most[i] = x > most[i] ? x : most[i];
+                }
+            }
+        } else {
+            /* inverse of [d11 d12; d21 d22] scaled by the off-diagonal, as LAPACK's sytf2 does */
+            T d11 = a[p + p * LD], d21 = a[p + 1 + p * LD], d22 = a[p + 1 + (p + 1) * LD];
+            if (hermitian) d11 = t_make(t_re(d11), 0), d22 = t_make(t_re(d22), 0);
+            T o = t_inv(d21), oc = conj_if(hermitian, o);
+            T e11 = t_mul(d11, oc), e22 = t_mul(d22, o); /* d11 / conj(d21), d22 / d21 */
+            T t = t_inv(t_mul(e11, e22) - t_make(1, 0)); /* |d21|^2 / det */
+            T i11 = t_mul(t_mul(e22, t), oc), i22 = t_mul(t_mul(e11, t), o);
+            T i21 = t_make(0, 0) - t_mul(t, oc); /* (D^-1)(2,1) = -d21 / det */
+            if (hermitian) {
+                i11 = t_make(t_re(i11), 0), i22 = t_make(t_re(i22), 0);
+            }
+            d[2 * p] = d11, d[2 * p + 1] = d21, d[2 * p + 2] = d22, d[2 * p + 3] = t_make(0, 0);
+            dinv[2 * p] = i11, dinv[2 * p + 1] = i21, dinv[2 * p + 2] = i22;
+            dinv[2 * p + 3] = t_make(0, 0);
+            T i12 = conj_if(hermitian, i21);
+            for (int i = s; i < n; i++) {
+                u[i] = a[i + p * LD], v[i] = a[i + (p + 1) * LD];
+                a[i + p * LD] = t_mul(u[i], i11) + t_mul(v[i], i21);
+                a[i + (p + 1) * LD] = t_mul(u[i], i12) + t_mul(v[i], i22);
+            }
+            a[p + 1 + p * LD] = t_make(0, 0); /* L(p+1,p) is 0 inside a 2x2 pivot */
+            for (int j = s; j < n; j++) {
+                T uj = conj_if(hermitian, u[j]), vj = conj_if(hermitian, v[j]);
+                T *aj = a + j * LD;
+                const T *l1 = a + p * LD, *l2 = a + (p + 1) * LD;
+                for (int i = s; i < n; i++) {
+                    aj[i] -= t_mul(l1[i], uj) + t_mul(l2[i], vj);
+                    R x = t_abs1(aj[i]);
+                    most[i] = x > most[i] ? x : most[i];
+                }
+            }
+        }
+        p = s;
+    }
+    return p;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_VECTOR_H
+#define MPKI_VECTOR_H
+/** The vocabulary of the kernels: vectors of the real type R, as wide as the target has them. A row
+ * of complex entries is a row of twice as many reals. */
+#include "../core/precision.h"
+#include <string.h>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
+#define VBYTES 64
+#define MV 3 /* vectors down a register tile */
+#define NR 8 /* reals across a packed sliver */
+#elif defined(__AVX2__)
+#define VBYTES 32
+#define MV 3
+#define NR 4
+#else
+#define VBYTES 16
+#define MV 2
+#define NR 4
+#endif
+
+#define LANES ((int)(VBYTES / sizeof(R)))
+#define PARTS ((int)(sizeof(T) / sizeof(R))) /* reals in an entry: 1, or 2 for complex */
+#define NC (NR / PARTS)                      /* entries across a packed sliver */
+#define MR (MV * LANES / PARTS)              /* entries down a register tile */
+#define INLINE static inline __attribute__((always_inline))
+
+typedef R vec __attribute__((vector_size(VBYTES)));
+typedef R vec_u __attribute__((vector_size(VBYTES), aligned(sizeof(R)), may_alias));
+
+INLINE vec v_load(const R *p) {
+    return *(const vec_u *)p;
+}
+INLINE void v_store(R *p, vec x) {
+    *(vec_u *)p = x;
+}
+INLINE vec v_all(R x) {
+    return x - (vec){0};
+}
+
+/* The first `count` lanes; the others are zero, or stay untouched in memory. */
+#if defined(__AVX512F__) && (MPKI_PRECISION == 1 || MPKI_PRECISION == 3)
+INLINE vec v_load_n(const R *p, int count) {
+    return (vec)_mm512_maskz_loadu_pd((__mmask8)((1u << count) - 1), p);
+}
+INLINE void v_store_n(R *p, vec x, int count) {
+    _mm512_mask_storeu_pd(p, (__mmask8)((1u << count) - 1), (__m512d)x);
+}
+#elif defined(__AVX512F__)
+INLINE vec v_load_n(const R *p, int count) {
+    return (vec)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), p);
+}
+INLINE void v_store_n(R *p, vec x, int count) {
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << count) - 1), (__m512)x);
+}
+#else
+INLINE vec v_load_n(const R *p, int count) {
+    vec x = {0};
+    for (int k = 0; k < LANES; k++)
+        if (k < count) x[k] = p[k];
+    return x;
+}
+INLINE void v_store_n(R *p, vec x, int count) {
+    for (int k = 0; k < LANES; k++)
+        if (k < count) p[k] = x[k];
+}
+#endif
+
+#if MPKI_COMPLEX
+/* (re, im) -> (-im, re) in every entry: multiplication by i */
+INLINE vec v_times_i(vec x) {
+#if VBYTES == 16 && MPKI_PRECISION == 3
+    vec y = __builtin_shufflevector(x, x, 1, 0);
+#elif VBYTES == 16 || (VBYTES == 32 && MPKI_PRECISION == 3)
+    vec y = __builtin_shufflevector(x, x, 1, 0, 3, 2);
+#elif VBYTES == 32 || (VBYTES == 64 && MPKI_PRECISION == 3)
+    vec y = __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+#else
+    vec y = __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+#endif
+    vec sign;
+    for (int k = 0; k < LANES; k++) sign[k] = k % 2 ? (R)1 : (R)-1;
+    return y * sign;
+}
+#endif
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Matrix times vector for the solve with one right-hand side, and the table of this instruction
+ * set. */
+#include "isa.h"
+#include "vector.h"
+
+void ISA_FN(gemv)(int64_t rows, int cols, const T *restrict a, int64_t lda, const T *restrict x,
+                  T *restrict y) {
+    int j = 0;
+    for (; j + 4 <= cols; j += 4, a += 4 * lda) {
+        T x0 = x[j], x1 = x[j + 1], x2 = x[j + 2], x3 = x[j + 3];
+        for (int64_t i = 0; i < rows; i++)
+            y[i] -= (t_mul(a[i], x0) + t_mul(a[i + lda], x1)) +
+                    (t_mul(a[i + 2 * lda], x2) + t_mul(a[i + 3 * lda], x3));
+    }
+    for (; j < cols; j++, a += lda)
+        for (int64_t i = 0; i < rows; i++) y[i] -= t_mul(a[i], x[j]);
+}
+
+/* sum_i op(a(i)) x(i), in LANES partial sums: a fixed order, whatever the compiler does */
+INLINE T dot(int64_t rows, const T *a, const T *x, int conjugate) {
+    T sum[8] = {0};
+    int64_t i = 0;
+    for (; i + 8 <= rows; i += 8)
+        for (int k = 0; k < 8; k++) sum[k] += t_mul(conj_if(conjugate, a[i + k]), x[i + k]);
+    for (; i < rows; i++) sum[0] += t_mul(conj_if(conjugate, a[i]), x[i]);
+    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+}
+
+void ISA_FN(gemvt)(int64_t rows, int cols, const T *restrict a, int64_t lda, const T *restrict x,
+                   T *restrict y, int conjugate) {
+    if (conjugate)
+        for (int j = 0; j < cols; j++) y[j] -= dot(rows, a + j * lda, x, 1);
+    else
+        for (int j = 0; j < cols; j++) y[j] -= dot(rows, a + j * lda, x, 0);
+}
+
+const FN(kernels)
+    ISA_FN(table) = {MPKI_STRING(MPKI_ISA), NC,           ISA_FN(multiply), ISA_FN(pack),
+                     ISA_FN(apply),         ISA_FN(tile), ISA_FN(gemv),     ISA_FN(gemvt)};
