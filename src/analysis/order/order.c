@@ -66,6 +66,8 @@ static mpk_status order_part(mpk_context *ctx, const mpki_graph *graph, mpk_orde
         return mpki_order_amd(ctx, graph, perm);
     case MPK_ORDERING_METIS:
         return mpki_order_metis(ctx, graph, seed, perm);
+    case MPK_ORDERING_SCOTCH:
+        return mpki_order_scotch(ctx, graph, seed, perm);
     case MPK_ORDERING_RCM:
         return mpki_order_rcm(ctx, graph, perm);
     default:

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Graphs and orderings. */
+#include "config.h"
+#include "fixture.h"
+
+static mpk_context *ctx;
+
+static int setup(void **state) {
+    (void)state;
+    random_state = 11;
+    return mpk_context_create(NULL, &ctx);
+}
+static int teardown(void **state) {
+    (void)state;
+    int64_t held;
+    mpk_memory_usage(ctx, &held, NULL);
+    mpk_context_destroy(&ctx);
+    return held != 0;
+}
+
+static const mpk_ordering methods[] = {MPK_ORDERING_AUTO,   MPK_ORDERING_AMD,
+#if MPKI_HAVE_METIS
+                                       MPK_ORDERING_METIS,
+#endif
+#if MPKI_HAVE_SCOTCH
+                                       MPK_ORDERING_SCOTCH,
+#endif
+                                       MPK_ORDERING_RCM,    MPK_ORDERING_NATURAL};
+enum { METHODS = sizeof methods / sizeof *methods };
+
+static mpki_graph graph_of(const pattern *p, const int32_t *mate, int32_t *map) {
+    mpki_graph graph;
+    mpk_problem *a = problem_new(ctx, p, MPK_D, MPK_SYMMETRIC);
+    assert_int_equal(mpki_graph_build(ctx, a->n, a->ap, a->ai, mate, map, &graph), MPK_OK);
+    problem_free(&a);
+    return graph;
+}
+
+/* Random pairs on n columns: mate. */
+static void random_pairs(int32_t n, int32_t *mate) {
+    for (int32_t i = 0; i < n; i++) mate[i] = i;
+    for (int32_t k = 0; k < n / 2; k++) {
+        int32_t i = random_below(n), j = random_below(n);
+        if (i == j || mate[i] != i || mate[j] != j) continue;
+        mate[i] = j;
+        mate[j] = i;
+    }
+}
+
+static void test_graph(void **state) {
+    (void)state;
+    for (int trial = 0; trial < 100; trial++) {
+        int32_t n = random_below(50);
+        pattern p = pattern_random(n, random_below(3 * n + 1), 60);
+        int32_t *mate = malloc((n + 1) * sizeof *mate), *map = malloc((n + 1) * sizeof *map);
+        bool compressed = trial % 2;
+        random_pairs(compressed ? n : 0, mate);
+        mpki_graph graph = graph_of(&p, compressed ? mate : NULL, map);
+        char *edge = calloc((size_t)graph.n * graph.n + 1, 1);
+        int32_t columns = 0;
+        for (int32_t v = 0; v < graph.n; v++) {
+            columns += graph.weight ? graph.weight[v] : 1;
+            for (int64_t k = graph.xadj[v]; k < graph.xadj[v + 1]; k++) {
+                assert_true(k == graph.xadj[v] || graph.adj[k - 1] < graph.adj[k]);
+                assert_int_not_equal(graph.adj[k], v);
+                edge[(size_t)v * graph.n + graph.adj[k]] = 1;
+            }
+        }
+        assert_int_equal(columns, n);
+        int64_t edges = 0;
+        for (int32_t i = 0; i < n; i++) {
+            if (compressed)
+                assert_int_equal(map[i], map[mate[i]]);
+            else
+                assert_int_equal(map[i], i);
+            for (int32_t j = 0; j < n; j++) {
+                size_t at = (size_t)map[i] * graph.n + map[j];
+                if (map[i] == map[j] || !p.entry[(size_t)i * n + j]) continue;
+                assert_true(edge[at]); /* each entry has its edge ... */
+                edge[at] = 2;
+            }
+        }
+        for (int64_t k = 0; k < (int64_t)graph.n * graph.n; k++) {
+            assert_int_not_equal(edge[k], 1); /* ... and each edge its entry */
+            edges += edge[k] != 0;
+        }
+        assert_int_equal(graph.xadj[graph.n], edges);
+        mpki_graph_free(ctx, &graph);
+        free(mate), free(map), free(edge), free(p.entry);
+    }
+}
+
+static void check_order(const mpki_graph *graph, mpk_ordering method) {
+    int32_t *perm = malloc(((size_t)graph->n + 1) * sizeof *perm);
+    int32_t *again = malloc(((size_t)graph->n + 1) * sizeof *again);
+    mpk_ordering used = MPK_ORDERING_AUTO;
+    assert_int_equal(mpki_order(ctx, graph, method, 5, 2, perm, &used), MPK_OK);
+    assert_true(method == MPK_ORDERING_AUTO ? used != MPK_ORDERING_AUTO : used == method);
+    assert_true(is_permutation(graph->n, perm));
+    rand(); /* someone else draws random numbers in between */
+    assert_int_equal(mpki_order(ctx, graph, method, 5, 1, again, NULL), MPK_OK);
+    if (graph->n) assert_memory_equal(perm, again, graph->n * sizeof *perm);
+    free(perm), free(again);
+}
+
+static void test_permutations(void **state) {
+    (void)state;
+    for (int trial = 0; trial < 24; trial++) {
+        int32_t n = trial < 4 ? trial : random_below(400);
+        pattern p =
+            trial % 4 == 3 ? pattern_grid(19, 21) : pattern_random(n, random_below(n + 1), 0);
+        int32_t *mate = malloc((p.n + 1) * sizeof *mate), *map = malloc((p.n + 1) * sizeof *map);
+        random_pairs(p.n, mate);
+        mpki_graph graph = graph_of(&p, trial % 2 ? mate : NULL, map);
+        for (int m = 0; m < METHODS; m++) check_order(&graph, methods[m]);
+        mpki_graph_free(ctx, &graph);
+        free(mate), free(map), free(p.entry);
+    }
+}
+
+static double fill_of(const mpki_graph *graph, mpk_ordering method) {
+    int32_t *perm = malloc(graph->n * sizeof *perm);
+    double nnz, flops;
+    assert_int_equal(mpki_order(ctx, graph, method, 1, 1, perm, NULL), MPK_OK);
+    assert_int_equal(mpki_order_cost(ctx, graph, perm, &nnz, &flops), MPK_OK);
+    free(perm);
+    return nnz;
+}
+
+/* A 40 x 40 grid: natural order fills about n^1.5, the methods against fill far less. */
+static void test_quality(void **state) {
+    (void)state;
+    pattern p = pattern_grid(40, 40);
+    mpki_graph graph = graph_of(&p, NULL, NULL);
+    double natural = fill_of(&graph, MPK_ORDERING_NATURAL);
+    assert_true(fill_of(&graph, MPK_ORDERING_RCM) < 0.8 * natural);
+    for (int m = 0; m < METHODS; m++) {
+        if (methods[m] == MPK_ORDERING_NATURAL || methods[m] == MPK_ORDERING_RCM) continue;
+        assert_true(fill_of(&graph, methods[m]) < 0.6 * natural);
+    }
+    mpki_graph_free(ctx, &graph);
+    free(p.entry);
+}
+
+/* Columns joined to everything go last, whoever orders, and cost no more than their own rows. */
+static void test_dense_vertices(void **state) {
+    (void)state;
+    int32_t n = 1200, dense[] = {0, 600, 1199};
+    pattern p = pattern_random(n, 0, 100);
+    for (int32_t i = 1; i < n; i++) pattern_set(&p, i, i - 1);
+    for (int d = 0; d < 3; d++)
+        for (int32_t i = 0; i < n; i++) pattern_set(&p, dense[d], i);
+    mpki_graph graph = graph_of(&p, NULL, NULL);
+    int32_t *perm = malloc(n * sizeof *perm);
+    for (int m = 0; m < METHODS; m++) {
+        if (methods[m] == MPK_ORDERING_NATURAL) continue;
+        assert_int_equal(mpki_order(ctx, &graph, methods[m], 1, 1, perm, NULL), MPK_OK);
+        assert_true(is_permutation(n, perm));
+        for (int32_t k = 0; k < n - 3; k++)
+            for (int d = 0; d < 3; d++) assert_int_not_equal(perm[k], dense[d]);
+    }
+    mpki_graph_free(ctx, &graph);
+    free(perm), free(p.entry);
+}
+
+static void test_unknown_method(void **state) {
+    (void)state;
+    pattern p = pattern_grid(3, 3);
+    mpki_graph graph = graph_of(&p, NULL, NULL);
+    int32_t perm[9];
+    assert_int_equal(mpki_order(ctx, &graph, (mpk_ordering)77, 1, 1, perm, NULL),
+                     MPK_ERR_UNSUPPORTED);
+    mpki_clear_error(ctx);
+#if !MPKI_HAVE_METIS
+    assert_int_equal(mpki_order(ctx, &graph, MPK_ORDERING_METIS, 1, 1, perm, NULL),
+                     MPK_ERR_UNSUPPORTED);
+    mpki_clear_error(ctx);
+#endif
+    mpki_graph_free(ctx, &graph);
+    free(p.entry);
+}
+
+static void test_failing_memory(void **state) {
+    (void)state;
+    pattern p = pattern_grid(12, 12);
+    for (int32_t i = 0; i < p.n; i++) pattern_set(&p, 3, i); /* one dense vertex: stripped */
+    int32_t mate[144], map[144], perm[144];
+    for (int32_t i = 0; i < p.n; i++) mate[i] = i ^ 1;
+    mpk_problem *a = problem_new(NULL, &p, MPK_D, MPK_SYMMETRIC);
+    for (int m = 0; m < METHODS; m++) {
+        bool succeeded = false;
+        for (long k = 0; !succeeded; k++) {
+            failing f = {-1, 0};
+            mpk_allocator allocator = {failing_alloc, failing_release, &f};
+            mpk_context *c = NULL;
+            assert_int_equal(mpk_context_create(&allocator, &c), MPK_OK);
+            mpki_graph graph = {0};
+            double nnz, flops;
+            f.countdown = k;
+            mpk_status status = mpki_graph_build(c, p.n, a->ap, a->ai, mate, map, &graph);
+            if (!status) status = mpki_order(c, &graph, methods[m], 1, 2, perm, NULL);
+            if (!status) status = mpki_order_cost(c, &graph, perm, &nnz, &flops);
+            assert_true(status == MPK_OK || status == MPK_ERR_MEMORY);
+            succeeded = status == MPK_OK;
+            assert_true(k > 3 || !succeeded);
+            mpki_graph_free(c, &graph);
+            mpk_context_destroy(&c);
+            assert_int_equal(f.held, 0);
+        }
+    }
+    problem_free(&a);
+    free(p.entry);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_graph, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_permutations, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_quality, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_dense_vertices, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unknown_method, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_failing_memory, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
