@@ -51,7 +51,7 @@ static inline mpk_run small_run(void) {
                                 .time_s = 0.5},
                      .solve = {.iterations = 1,
                                .normwise = 1e-17,
-                               .componentwise = 1.25e-16,
+                               .componentwise = 1.2e-16,
                                .unrefined = 3e-12,
                                .relative_residual = 2e-16,
                                .time_s = 0.125},
