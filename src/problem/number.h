@@ -41,8 +41,8 @@ static inline bool mpki_read_integer(const char **cursor, int64_t *value) {
     if (*p == '+') p++;
     const char *first = p;
     int64_t x = 0;
-    while (mpki_is_digit(*p) && p - first < 19) x = 10 * x + (*p++ - '0');
-    if (p == first || p - first > 18 || !mpki_ends_token(*p)) return false;
+    while (mpki_is_digit(*p) && p - first < 18) x = 10 * x + (*p++ - '0');
+    if (p == first || !mpki_ends_token(*p)) return false;
     *value = x;
     *cursor = p;
     return true;

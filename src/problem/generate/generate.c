@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** The list of families; "family parameter name=value ..." -> a problem. */
+#include "generate.h"
+#include "../number.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char STAGE[] = "generate";
+
+static const mpki_family *const families[] = {
+    &mpki_family_nlpkkt,
+    &mpki_family_control_distributed,
+    &mpki_family_lin,
+    &mpki_family_helmholtz,
+    &mpki_family_stokes,
+    &mpki_family_lp_kkt,
+    &mpki_family_optimal_control,
+    &mpki_family_quasi_definite,
+    &mpki_family_random,
+};
+enum { FAMILIES = sizeof families / sizeof *families };
+
+const char *mpk_generators(void) {
+    return "nlpkkt N [alpha=0.01] [barrier=0]: 3D boundary control, trilinear elements; "
+           "[M 0 K; 0 aR -B'; K -B 0], n = 2N^3+6N^2\n"
+           "control-distributed N [alpha=1e-4]: 3D distributed control, 7-point K; "
+           "[M 0 K; 0 aM -M; K -M 0], n = 3N^3\n"
+           "lin [nx=80] [ny=80] [nz=40] [sigma=1] [wells=8]: Hamiltonian -Laplace + V - sigma I, "
+           "7-point, n = nx ny nz\n"
+           "helmholtz 2d|3d N [shift=0.3] [boundary=dirichlet|absorbing] [damping=0] [k=0]: "
+           "-Laplace - shift I, n = N^2 or N^3; shift = (k h)^2; absorbing: complex symmetric\n"
+           "stokes mac|q2q1 N [viscosity=1]: 2D Stokes [A B'; B 0], MAC n = 3N^2-2N-1, "
+           "Taylor-Hood n = 2(2N-1)^2+(N+1)^2-1\n"
+           "lp-kkt M N [decades=6] [column=3] [coupling=local|random] [delta=0]: interior-point LP "
+           "[1/Theta A'; A -delta I], A M x N, n = M+N\n"
+           "optimal-control T [states=8] [controls=3]: chain x' = Ax+Bu, block tridiagonal, "
+           "n = T (2 states + controls)\n"
+           "quasi-definite N [decades=4]: resistor grid with capacitors [R G; G' -C], n = 3N^2-2N\n"
+           "random N [density=0.01] [zeros=0.3] [entries=real|complex|hermitian] [decades=0]: "
+           "a share of the diagonal is zero, indefinite, n = N";
+}
+
+/* ---- what the families use
+ * ------------------------------------------------------------------------ */
+
+mpk_status mpki_generator_size(mpki_generator *g, double n, double nnz) {
+    if (n > INT32_MAX || nnz > 1e15)
+        return mpki_error(g->ctx, MPK_ERR_SIZE, STAGE, -1,
+                          "%s: %.0f rows with %.0f entries are too many (at most %d rows)",
+                          g->family, n, nnz, INT32_MAX);
+    g->n = (int32_t)n;
+    return mpki_entries_reserve(g->ctx, STAGE, g->scalar, &g->entries, (int64_t)nnz);
+}
+
+double mpki_random_magnitude(mpki_generator *g, double decades) {
+    int64_t powers = (int64_t)(decades * 3.3219280948873623 + 0.5); /* log2(10) */
+    double x = 1 + mpki_random_unit(g);
+    int64_t k = mpki_random_index(g, powers > 0 ? powers : 1) - powers / 2;
+    for (; k > 0; k--) x *= 2;
+    for (; k < 0; k++) x /= 2;
+    return x;
+}
+
+/* ---- reading the spec
+ * ------------------------------------------------------------------------------ */
+
+/* Append to a text of fixed size, what fits. */
+static void append(char *text, size_t size, const char *more) {
+    size_t used = strlen(text);
+    if (used < size) snprintf(text + used, size - used, "%s", more);
+}
+
+/* "nlpkkt, lin, ..." or the names of a family's parameters. */
+static void list_families(char *text, size_t size) {
+    for (int k = 0; k < FAMILIES; k++) {
+        if (k) append(text, size, ", ");
+        append(text, size, families[k]->name);
+    }
+}
+
+static void list_parameters(const mpki_family *family, char *text, size_t size) {
+    for (const mpki_parameter *p = family->parameters; p->name; p++) {
+        if (p != family->parameters) append(text, size, ", ");
+        append(text, size, p->name);
+    }
+}
+
+static void list_words(const mpki_parameter *p, char *text, size_t size) {
+    for (int k = 0; p->words[k]; k++) {
+        if (k) append(text, size, ", ");
+        append(text, size, p->words[k]);
+    }
+}
+
+static mpk_status bad_value(mpki_generator *g, const mpki_parameter *p, const char *word) {
+    char valid[160] = "";
+    if (p->words)
+        list_words(p, valid, sizeof valid);
+    else
+        snprintf(valid, sizeof valid, "%s from %g to %g", p->integer ? "an integer" : "a number",
+                 p->least, p->most);
+    return mpki_error(g->ctx, MPK_ERR_ARGUMENT, STAGE, -1, "%s: %s = '%s'; valid is %s", g->family,
+                      p->name, word, valid);
+}
+
+static mpk_status parse_parameter(mpki_generator *g, const mpki_parameter *p, const char *word,
+                                  double *value) {
+    if (p->words) {
+        for (int k = 0; p->words[k]; k++)
+            if (!strcmp(p->words[k], word)) {
+                *value = k;
+                return MPK_OK;
+            }
+        return bad_value(g, p, word);
+    }
+    char number[64 + MPKI_NUMBER_SLACK] = "";
+    size_t size = strlen(word);
+    if (size >= 64) return bad_value(g, p, word);
+    memcpy(number, word, size);
+    number[size] = '\n';
+    const char *cursor = number;
+    if (!mpki_read_real(&cursor, value) || *cursor != '\n' ||
+        !(*value >= p->least && *value <= p->most) ||
+        (p->integer && *value != (double)(int64_t)*value))
+        return bad_value(g, p, word);
+    return MPK_OK;
+}
+
+/* The parameter that a word is for: by its name before '=', or the first not given yet. */
+static const mpki_parameter *choose(const mpki_family *family, const bool *given, const char *word,
+                                    const char *equals) {
+    for (const mpki_parameter *p = family->parameters; p->name; p++) {
+        size_t size = strlen(p->name);
+        if (equals ? size == (size_t)(equals - word) && !strncmp(p->name, word, size)
+                   : !given[p - family->parameters])
+            return p;
+    }
+    return NULL;
+}
+
+static mpk_status take_word(mpki_generator *g, const mpki_family *family, bool *given,
+                            const char *word) {
+    char valid[160] = "";
+    const char *equals = strchr(word, '=');
+    const mpki_parameter *p = choose(family, given, word, equals);
+    list_parameters(family, valid, sizeof valid);
+    if (!p)
+        return mpki_error(g->ctx, MPK_ERR_ARGUMENT, STAGE, -1, "%s: %s '%s'; the parameters are %s",
+                          g->family, equals ? "no parameter" : "one value too many,", word, valid);
+    int k = (int)(p - family->parameters);
+    if (given[k])
+        return mpki_error(g->ctx, MPK_ERR_ARGUMENT, STAGE, -1, "%s: %s is given twice", g->family,
+                          p->name);
+    given[k] = true;
+    return parse_parameter(g, p, equals ? equals + 1 : word, &g->value[k]);
+}
+
+/* The next word of the spec; false at its end or when it is too long to be one. */
+static bool next_word(const char **spec, char *word, size_t size) {
+    *spec += strspn(*spec, " \t\n\r,");
+    size_t length = strcspn(*spec, " \t\n\r,");
+    if (length == 0) return false;
+    snprintf(word, size, "%.*s", (int)(length < size ? length : size - 1), *spec);
+    *spec += length;
+    return true;
+}
+
+static mpk_status parse(mpki_generator *g, const char *spec, const mpki_family **chosen) {
+    char word[96] = "", valid[256] = "";
+    bool given[MPKI_MAX_PARAMETERS] = {false};
+    const mpki_family *family = NULL;
+    next_word(&spec, word, sizeof word);
+    for (int k = 0; k < FAMILIES; k++)
+        if (!strcmp(families[k]->name, word)) family = families[k];
+    if (!family) {
+        list_families(valid, sizeof valid);
+        return mpki_error(g->ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "there is no generator '%s'; there are %s", word, valid);
+    }
+    g->family = family->name;
+    for (int k = 0; family->parameters[k].name; k++) g->value[k] = family->parameters[k].initial;
+    while (next_word(&spec, word, sizeof word)) {
+        mpk_status status = take_word(g, family, given, word);
+        if (status) return status;
+    }
+    list_parameters(family, valid, sizeof valid);
+    for (int k = 0; family->parameters[k].name; k++)
+        if (family->parameters[k].required && !given[k])
+            return mpki_error(g->ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                              "%s: %s is missing; the parameters are %s", g->family,
+                              family->parameters[k].name, valid);
+    *chosen = family;
+    return MPK_OK;
+}
+
+mpk_status mpk_problem_generate(mpk_context *ctx, const char *spec, int64_t seed,
+                                mpk_problem **problem) {
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!spec || !problem || *problem)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "the spec is NULL, or the place for the problem does not hold NULL");
+    mpki_generator g = {
+        .ctx = ctx, .random = (uint64_t)seed, .scalar = MPK_D, .symmetry = MPK_SYMMETRIC};
+    const mpki_family *family = NULL;
+    mpk_status status = parse(&g, spec, &family);
+    if (!status) status = family->make(&g);
+    if (status) goto done;
+    mpki_assembly how = {.stage = STAGE,
+                         .n = g.n,
+                         .scalar = g.scalar,
+                         .symmetry = g.symmetry,
+                         .triangle = MPK_LOWER};
+    status = mpki_assemble(ctx, &how, &g.entries, problem);
+done:
+    mpki_entries_free(ctx, &g.entries);
+    return status;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_PROBLEM_GENERATE_H
+#define MPKI_PROBLEM_GENERATE_H
+/** Inside of the generators: a family fills entries from its parameters and a stream of random
+ * bits.
+ *
+ *  Equal bits on every machine: only +, -, *, / and sqrt on doubles, compiled without contraction;
+ * random numbers of our own; no other function of the C library. Formulas: docs/generators.md. */
+#include "../assemble.h"
+
+enum { MPKI_MAX_PARAMETERS = 8 };
+
+/** A parameter: positional or name=value. */
+typedef struct mpki_parameter {
+    const char *name;
+    const char *const *words; /* a choice: the words, NULL at the end; the value is the position */
+    bool integer, required;
+    double initial;     /* unless given */
+    double least, most; /* numbers: the range */
+} mpki_parameter;
+
+/** A generator at work. */
+typedef struct mpki_generator {
+    mpk_context *ctx;
+    const char *family;
+    double value[MPKI_MAX_PARAMETERS]; /* of the parameters, in the order of the table */
+    uint64_t random;                   /* state */
+    /* what the family makes */
+    int32_t n;
+    mpk_scalar scalar;
+    mpk_symmetry symmetry;
+    mpki_entries entries; /* lower triangle, 0-based; best sorted by column, then row */
+} mpki_generator;
+
+typedef struct mpki_family {
+    const char *name;
+    const mpki_parameter *parameters; /* ends with name == NULL */
+    mpk_status (*make)(mpki_generator *g);
+} mpki_family;
+
+/** Say how large it becomes: n rows and room for nnz entries. MPK_ERR_SIZE when n does not fit; n
+ * is a double so that no product overflows on its way here (exact up to 2^53). */
+mpk_status mpki_generator_size(mpki_generator *g, double n, double nnz);
+
+/** Add an entry of the lower triangle. Room was made by mpki_generator_size(). */
+static inline void mpki_emit(mpki_generator *g, int64_t row, int64_t col, double value) {
+    int64_t k = g->entries.count++;
+    g->entries.row[k] = (int32_t)row;
+    g->entries.col[k] = (int32_t)col;
+    ((double *)g->entries.value)[k] = value;
+}
+
+static inline void mpki_emit_complex(mpki_generator *g, int64_t row, int64_t col, double re,
+                                     double im) {
+    int64_t k = g->entries.count++;
+    g->entries.row[k] = (int32_t)row;
+    g->entries.col[k] = (int32_t)col;
+    ((double *)g->entries.value)[2 * k] = re;
+    ((double *)g->entries.value)[2 * k + 1] = im;
+}
+
+/** 64 random bits: SplitMix64 (Steele, Lea & Flood, OOPSLA 2014, doi:10.1145/2660193.2660195). */
+static inline uint64_t mpki_random_bits(mpki_generator *g) {
+    uint64_t z = g->random += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/** Uniform in [0, 1), a multiple of 2^-53. */
+static inline double mpki_random_unit(mpki_generator *g) {
+    return (double)(mpki_random_bits(g) >> 11) * 0x1p-53;
+}
+
+/** Uniform in [-1, 1). */
+static inline double mpki_random_signed(mpki_generator *g) {
+    return 2 * mpki_random_unit(g) - 1;
+}
+
+/** Uniform in 0 .. count - 1. */
+static inline int64_t mpki_random_index(mpki_generator *g, int64_t count) {
+    return (int64_t)(mpki_random_unit(g) *
+                     (double)count); /* count <= 2^31: the product rounds below it */
+}
+
+/** 2^k (1 + u), k uniform over the powers of two of `decades` decades around 1, u in [0, 1). */
+double mpki_random_magnitude(mpki_generator *g, double decades);
+
+extern const mpki_family mpki_family_nlpkkt, mpki_family_control_distributed, mpki_family_lin,
+    mpki_family_helmholtz, mpki_family_stokes, mpki_family_lp_kkt, mpki_family_optimal_control,
+    mpki_family_quasi_definite, mpki_family_random;
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** Random indefinite matrices: real, complex symmetric or Hermitian. Rows without a diagonal entry
+ * are joined in pairs, so that the matrix is structurally regular. */
+#include "generate.h"
+
+/* A value of modulus about 1 times a random magnitude. */
+static void emit_random(mpki_generator *g, int64_t row, int64_t col, double decades) {
+    double size = decades > 0 ? mpki_random_magnitude(g, decades) : 1;
+    double re = mpki_random_signed(g) * size;
+    if (g->scalar == MPK_D) {
+        mpki_emit(g, row, col, re);
+        return;
+    }
+    double im = mpki_random_signed(g) * size;
+    mpki_emit_complex(g, row, col, re, g->symmetry == MPK_HERMITIAN && row == col ? 0 : im);
+}
+
+static mpk_status make_random(mpki_generator *g) {
+    const double n = g->value[0], density = g->value[1], zeros = g->value[2];
+    const double pairs = density * n * (n - 1) / 2, decades = g->value[4];
+    if (g->value[3] != 0) g->scalar = MPK_Z;
+    if (g->value[3] == 2) g->symmetry = MPK_HERMITIAN;
+    mpk_status status = mpki_generator_size(g, n, n + pairs + 1);
+    if (status) return status;
+    const int64_t order = (int64_t)n;
+    int64_t single = -1; /* a row without diagonal that waits for its partner */
+    for (int64_t k = 0; k < order; k++) {
+        if (mpki_random_unit(g) >= zeros) {
+            emit_random(g, k, k, decades);
+        } else if (single < 0) {
+            single = k;
+        } else {
+            emit_random(g, k, single, decades);
+            single = -1;
+        }
+    }
+    if (single >= 0) emit_random(g, single, single, decades);
+    for (int64_t k = 0; k < (int64_t)pairs && order > 1; k++) {
+        int64_t i = mpki_random_index(g, order), j = mpki_random_index(g, order - 1);
+        if (j >= i) j++;
+        emit_random(g, i > j ? i : j, i > j ? j : i, decades);
+    }
+    return MPK_OK;
+}
+
+static const char *const kinds[] = {"real", "complex", "hermitian", NULL};
+static const mpki_parameter parameters[] = {
+    {.name = "N", .integer = true, .required = true, .least = 1, .most = INT32_MAX},
+    {.name = "density", .initial = 0.01, .least = 0, .most = 1},
+    {.name = "zeros", .initial = 0.3, .least = 0, .most = 1},
+    {.name = "entries", .words = kinds},
+    {.name = "decades", .initial = 0, .least = 0, .most = 40},
+    {.name = NULL}};
+const mpki_family mpki_family_random = {"random", parameters, make_random};
