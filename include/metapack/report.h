@@ -34,6 +34,10 @@ MPK_API void mpk_report_destroy(mpk_report **report);
 MPK_API const char *mpk_report_text(const mpk_report *report);
 MPK_API const char *mpk_report_json(const mpk_report *report);
 
+/** The numbers of the report, living as long as it; problem.ap, ai and ax are NULL in it. NULL
+ *  for NULL. */
+MPK_API const mpk_run *mpk_report_run(const mpk_report *report);
+
 /** Write an SVG: pattern of A, pattern of the permuted factor, time by phase. an and fac may be
  * NULL. The file appears whole or not at all. */
 MPK_API mpk_status mpk_report_plot(mpk_context *ctx, const mpk_report *report,

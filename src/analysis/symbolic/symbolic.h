@@ -13,6 +13,17 @@
 mpk_status mpki_elimination(mpk_context *ctx, const mpki_graph *graph, int32_t *perm,
                             int32_t *iperm, int32_t *parent, int32_t *count);
 
+/** What an ordering will cost. */
+typedef struct mpki_cost {
+    double nnz;    /**< entries of L */
+    double flops;  /**< of the factorization */
+    double time_s; /**< a guess of its seconds, to weigh orderings by */
+} mpki_cost;
+
+/** mpki_order_cost() with the guess of the time on so many threads. */
+mpk_status mpki_order_time(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
+                           int threads, mpki_cost *cost);
+
 /** Rules of amalgamation: a child is merged into its parent when that adds no zeros, or both are
  * narrower than `narrow` and together at most `narrow_sum`, or the merged front has at most
  * width[k] columns and a smaller share of explicit zeros than share[k], for some k. */

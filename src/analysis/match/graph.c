@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Costs and both triangles of the pattern, built once. */
+#include "match.h"
+#include <float.h>
+#include <math.h>
+
+/* -log a on the grid: adding and taking away a number whose last place is the grid rounds to it */
+static double cost_of(double a) {
+    const double shift = 6144; /* last place 2^-40; |log| <= 745 stays in its binade [4096, 8192) */
+    double w = -log(a < DBL_MAX ? a : DBL_MAX);
+    return (w + shift) - shift;
+}
+
+/* degrees of the nonzero off-diagonal entries in ptr[1..n], then their prefix sums */
+static void count(int32_t n, const int64_t *ap, const int32_t *ai, const double *absval,
+                  int64_t *ptr) {
+    for (int32_t j = 0; j < n; j++)
+        for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
+            if (!(absval[k] > 0) || ai[k] == j) continue;
+            ptr[j + 1]++;
+            ptr[ai[k] + 1]++;
+        }
+    for (int32_t j = 0; j < n; j++) ptr[j + 1] += ptr[j];
+}
+
+/* Column by column, so that each vertex's neighbours come in increasing order. next [in] =
+ * ptr[0..n-1] */
+static void fill(mpki_match_graph *g, const int64_t *ap, const int32_t *ai, const double *absval,
+                 int64_t *next) {
+    double last = 1, w = 0; /* neighbouring entries are often equal, and a log is not cheap */
+    for (int32_t j = 0; j < g->n; j++) {
+        g->loop[j] = MPKI_MATCH_NONE;
+        for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
+            int32_t i = ai[k];
+            if (!(absval[k] > 0)) continue; /* zeros, and NaN if one came this far */
+            if (absval[k] != last) {
+                last = absval[k];
+                w = cost_of(last);
+            }
+            if (i == j) {
+                g->loop[j] = w;
+                continue;
+            }
+            int64_t a = next[j]++, b = next[i]++;
+            g->adj[a] = i;
+            g->adj[b] = j;
+            g->w[a] = g->w[b] = w;
+        }
+    }
+}
+
+mpk_status mpki_match_graph_build(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
+                                  const double *absval, mpki_match_graph *graph) {
+    int64_t *next = NULL;
+    *graph = (mpki_match_graph){.n = n};
+    graph->ptr = MPKI_ZNEW(ctx, "match", (int64_t)n + 1, int64_t);
+    graph->loop = MPKI_NEW(ctx, "match", n, double);
+    next = MPKI_NEW(ctx, "match", n, int64_t);
+    if (!graph->ptr || !graph->loop || !next) goto done;
+    count(n, ap, ai, absval, graph->ptr);
+    graph->adj = MPKI_NEW(ctx, "match", graph->ptr[n], int32_t);
+    graph->w = MPKI_NEW(ctx, "match", graph->ptr[n], double);
+    if (!graph->adj || !graph->w) goto done;
+    for (int32_t j = 0; j < n; j++) next[j] = graph->ptr[j];
+    fill(graph, ap, ai, absval, next);
+    mpki_release(ctx, next);
+    return MPK_OK;
+done:
+    mpki_release(ctx, next);
+    mpki_match_graph_free(ctx, graph);
+    return mpki_failed(ctx);
+}
+
+void mpki_match_graph_free(mpk_context *ctx, mpki_match_graph *graph) {
+    mpki_release(ctx, graph->ptr);
+    mpki_release(ctx, graph->adj);
+    mpki_release(ctx, graph->w);
+    mpki_release(ctx, graph->loop);
+    *graph = (mpki_match_graph){0};
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Matching, scaling and pivot candidates, in the order of the calls. */
+#include "match.h"
+
+/* A pair whose scaled diagonal entries both have this modulus or more is left as two 1x1
+ * candidates: each is a pivot that bounds its column of L by the reciprocal, in whatever order the
+ * two come; and a graph with fewer vertices glued together gives sparser factors. docs/matching.md
+ * has the measurements. */
+static const double SAFE_DIAGONAL = 0.1;
+
+mpk_status mpki_match_solve(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
+                            const double *absval, mpki_matching *m) {
+    *m = (mpki_matching){.ctx = ctx};
+    mpk_status status = mpki_match_graph_build(ctx, n, ap, ai, absval, &m->graph);
+    if (status) return status;
+    m->node = MPKI_NEW(ctx, "match", n, mpki_match_node);
+    m->queue = MPKI_NEW(ctx, "match", n, int32_t);
+    m->heap = MPKI_NEW(ctx, "match", n, mpki_match_entry);
+    m->stack = MPKI_NEW(ctx, "match", n, int32_t);
+    if (!m->node || !m->queue || !m->heap || !m->stack) {
+        status = mpki_failed(ctx);
+        goto done;
+    }
+    if (mpki_progress(ctx, "analyse", 0.01)) {
+        status = mpki_error(ctx, MPK_ERR_CANCELLED, "match", -1, "cancelled");
+        goto done;
+    }
+    mpki_match_start(m);
+    status = mpki_match_augment(m);
+    if (status) goto done;
+    status = mpki_match_settle(m);
+    if (status) goto done;
+    return MPK_OK;
+done:
+    mpki_match_free(m);
+    return status;
+}
+
+void mpki_match_free(mpki_matching *m) {
+    if (!m->ctx) return;
+    mpki_match_graph_free(m->ctx, &m->graph);
+    mpki_release(m->ctx, m->node);
+    mpki_release(m->ctx, m->queue);
+    mpki_release(m->ctx, m->heap);
+    mpki_release(m->ctx, m->stack);
+    mpki_release(m->ctx, m->frozen);
+    mpki_release(m->ctx, m->side);
+    *m = (mpki_matching){0};
+}
+
+mpk_status mpki_match(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
+                      const double *absval, int32_t *mate, double *scale, int32_t *rank) {
+    mpki_matching m;
+    mpk_status status = mpki_match_solve(ctx, n, ap, ai, absval, &m);
+    if (status) return status;
+    mpki_match_scale(&m, scale);
+    mpki_match_split(&m, SAFE_DIAGONAL, mate);
+    *rank = n - m.exposed;
+    mpki_match_free(&m);
+    return MPK_OK;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shortest augmenting structures from one exposed vertex at a time (Dijkstra on reduced costs). */
+#include "match.h"
+
+/* ---- heap of inner vertices to be
+ * ---------------------------------------------------------------- */
+
+/* The keys lie in the heap itself: those of the nodes change when a waiting vertex is reached as a
+ * partner and stays behind as a stale entry. */
+
+static void put(mpki_matching *m, int32_t at, mpki_match_entry entry) {
+    m->heap[at] = entry;
+    m->node[entry.vertex].heap = at;
+}
+
+/* insert, or lower the key of one that is in */
+void mpki_match_push(mpki_matching *m, int32_t z, double key) {
+    int32_t at = m->node[z].heap;
+    if (at < 0) at = m->heap_size++;
+    m->node[z].key = key;
+    while (at > 0) {
+        int32_t up = (at - 1) / 2;
+        if (m->heap[up].key <= key) break;
+        put(m, at, m->heap[up]);
+        at = up;
+    }
+    put(m, at, (mpki_match_entry){key, z});
+}
+
+int32_t mpki_match_pop(mpki_matching *m) {
+    int32_t top = m->heap[0].vertex, size = --m->heap_size, at = 0;
+    mpki_match_entry last = m->heap[size];
+    m->node[top].heap = -1;
+    if (size == 0) return top;
+    for (;;) {
+        int32_t child = 2 * at + 1;
+        if (child >= size) break;
+        if (child + 1 < size && m->heap[child + 1].key < m->heap[child].key) child++;
+        if (m->heap[child].key >= last.key) break;
+        put(m, at, m->heap[child]);
+        at = child;
+    }
+    put(m, at, last);
+    return top;
+}
+
+/* ---- the search
+ * ---------------------------------------------------------------------------------- */
+
+/* states, as node.stamp - m->stamp; anything else: not seen in this search */
+enum { OUTER = 0, INNER = 1, WAITING = 2, STATES = 4 };
+
+/* the best end of the search known so far */
+typedef struct event {
+    double distance;
+    int32_t x, y;
+    bool closes; /* both outer: an odd cycle; else y is exposed or in a cycle */
+} event;
+
+static void scan(mpki_matching *m, int32_t x, double distance, event *best) {
+    const mpki_match_graph *g = &m->graph;
+    mpki_match_node *node = m->node;
+    const double base = distance - node[x].p;
+    double t = distance + g->loop[x] / 2 - node[x].p;
+    if (t < best->distance) *best = (event){t < distance ? distance : t, x, x, true};
+    for (int64_t k = g->ptr[x]; k < g->ptr[x + 1]; k++) {
+        int32_t z = g->adj[k];
+        mpki_match_node *y = &node[z];
+        t = base + g->w[k] - y->p;
+        uint32_t state = y->stamp - m->stamp;
+        if (state == OUTER) {
+            t = 0.5 * (t + y->key);
+            if (t < best->distance) *best = (event){t < distance ? distance : t, x, z, true};
+            continue;
+        }
+        if (t >= best->distance || state == INNER) continue;
+        if (t < distance) t = distance; /* rounding */
+        if (y->mate < 0) {
+            *best = (event){t, x, z, false};
+        } else if (state != WAITING) {
+            y->stamp = m->stamp + WAITING;
+            y->parent = x;
+            if (t == distance) {
+                y->key = t;
+                m->stack[m->stack_size++] = z;
+            } else {
+                y->heap = -1;
+                mpki_match_push(m, z, t);
+            }
+        } else if (t < y->key) {
+            y->parent = x;
+            mpki_match_push(m, z, t);
+        }
+    }
+    m->scanned += g->ptr[x + 1] - g->ptr[x];
+}
+
+static void new_stamps(mpki_matching *m) {
+    if (m->stamp > UINT32_MAX - 2 * STATES) { /* after 2^30 searches */
+        for (int32_t i = 0; i < m->graph.n; i++) m->node[i].stamp = 0;
+        m->stamp = 0;
+    }
+    m->stamp += STATES;
+    m->heap_size = m->stack_size = m->queue_size = 0;
+}
+
+static event search(mpki_matching *m, int32_t root) {
+    mpki_match_node *node = m->node;
+    event best = {.distance = MPKI_MATCH_NONE / 4};
+    double distance = 0;
+    int32_t x = root;
+    new_stamps(m);
+    for (;;) {
+        node[x].key = distance;
+        node[x].stamp = m->stamp + OUTER;
+        m->queue[m->queue_size++] = x;
+        scan(m, x, distance, &best);
+        if (best.distance <= distance) break;
+        int32_t z;
+        do {
+            if (m->stack_size > 0)
+                z = m->stack[--m->stack_size];
+            else if (m->heap_size > 0)
+                z = mpki_match_pop(m);
+            else
+                return best;
+            if (node[z].stamp == m->stamp + OUTER) z = -1; /* reached as a partner meanwhile */
+        } while (z < 0);
+        distance = node[z].key;
+        if (distance >= best.distance) break;
+        node[z].stamp = m->stamp + INNER;
+        x = node[z].mate;
+    }
+    return best;
+}
+
+/* all tree entries become tight, outer duals rise, inner ones fall */
+static void update_duals(mpki_matching *m, double distance) {
+    mpki_match_node *node = m->node;
+    for (int32_t k = 0; k < m->queue_size; k++) {
+        mpki_match_node *x = &node[m->queue[k]];
+        double step = distance - x->key;
+        x->p += step;
+        if (x->mate >= 0) node[x->mate].p -= step;
+    }
+}
+
+mpk_status mpki_match_augment(mpki_matching *m) {
+    int32_t n = m->graph.n;
+    int64_t told = 0;
+    for (int32_t root = 0; root < n; root++) {
+        if (m->node[root].mate != MPKI_EXPOSED || (m->side && m->side[root])) continue;
+        event best = search(m, root);
+        if (best.distance < MPKI_MATCH_NONE / 4) {
+            update_duals(m, best.distance);
+            if (best.closes)
+                mpki_match_close(m, best.x, best.y, root);
+            else
+                mpki_match_reach(m, best.x, best.y, root);
+        } else {
+            mpk_status status = mpki_match_freeze(m, root);
+            if (status) return status;
+        }
+        if (m->scanned - told > 1 << 18) {
+            told = m->scanned;
+            if (mpki_progress(m->ctx, "analyse", 0.01 + 0.1 * root / n))
+                return mpki_error(m->ctx, MPK_ERR_CANCELLED, "match", root, "cancelled");
+        }
+    }
+    return MPK_OK;
+}

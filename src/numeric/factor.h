@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_FACTOR_H
+#define MPKI_FACTOR_H
+/** Inside of mpk_factor, as numeric/ makes it and solve/ reads it. */
+#include "../analysis/analysis.h"
+#include "../core/pool.h"
+#include "../dense/front.h"
+#include <metapack/factor.h>
+#include <pthread.h>
+
+/** One supernode after its elimination: the storage of its front (dense/front.h), entries of the
+ * factor's scalar type. Rows of the front: the w columns id[0..w-1] (positions of the analysis; the
+ * first nelim eliminated here, the others delayed to the parent), then the supernode's ridx. */
+typedef struct mpki_node {
+    void *a, *d, *dinv;
+    int32_t *id;
+    int64_t nrows, ld0;
+    int32_t w, nelim;
+    int32_t delayed; /* columns that came from children; w = own columns + delayed */
+} mpki_node;
+
+/** Memory of the nodes: a first chunk of the predicted size, more only when delayed pivots ask for
+ * it. */
+typedef struct mpki_chunk {
+    struct mpki_chunk *link;
+    int64_t size;
+    _Atomic int64_t used;
+    char *base;
+} mpki_chunk;
+
+typedef struct mpki_arena {
+    mpk_context *ctx;
+    _Atomic(mpki_chunk *) current;
+    pthread_mutex_t mutex;
+    int64_t step; /* size of a further chunk */
+} mpki_arena;
+
+mpk_status mpki_arena_init(mpk_context *ctx, int64_t bytes, mpki_arena *arena);
+/** 64-byte aligned; NULL on MPK_ERR_MEMORY. Thread-safe. */
+void *mpki_arena_alloc(mpki_arena *arena, int64_t bytes);
+/** Forget all blocks, keep the first chunk. */
+void mpki_arena_reset(mpki_arena *arena);
+void mpki_arena_free(mpki_arena *arena);
+int64_t mpki_arena_bytes(const mpki_arena *arena);
+
+struct mpk_factor {
+    mpk_context *ctx;
+    const mpk_analysis *an; /* the one in force: the caller's, or own after outer pivoting */
+    mpk_analysis *own;
+    mpk_options options;
+    bool valid;      /* holds a factorization */
+    void *ax;        /* copy of the values, problem order */
+    double *scale;   /* n, problem order, powers of two */
+    mpki_node *node; /* nsuper */
+    mpki_arena arena;
+    bool have_arena;
+    mpk_factor_info info;
+};
+
+/** The numeric phase for one precision: fills fac->node from the scaled values sax (nnz). Counts go
+ * to pivots, flops and max_front. *runaway: delayed columns made it cost far more than predicted,
+ * and it stopped (only if may_stop). */
+typedef struct mpki_numeric_result {
+    mpki_pivots pivots;
+    double flops;
+    int64_t nnz;
+    int32_t max_front;
+    bool runaway;
+} mpki_numeric_result;
+
+#define MPKI_NUMERIC(p)                                                                            \
+    mpk_status mpki_##p##_numeric(mpk_factor *fac, const void *sax, double small, bool may_stop,   \
+                                  mpki_numeric_result *result);                                    \
+    void mpki_##p##_scale_values(const mpk_analysis *an, const void *ax, const double *scale,      \
+                                 void *sax);                                                       \
+    void mpki_##p##_moduli(int64_t nnz, const void *ax, double *absval);                           \
+    void mpki_##p##_get_d(const mpk_factor *fac, void *d);                                         \
+    void mpki_##p##_get_logdet(const mpk_factor *fac, double *out);
+MPKI_NUMERIC(s)
+MPKI_NUMERIC(d)
+MPKI_NUMERIC(c)
+MPKI_NUMERIC(z)
+#undef MPKI_NUMERIC
+
+/** Call the function of the precision `scalar`. */
+#define MPKI_DISPATCH(scalar, name)                                                                \
+    ((scalar) == MPK_S   ? mpki_s_##name                                                           \
+     : (scalar) == MPK_D ? mpki_d_##name                                                           \
+     : (scalar) == MPK_C ? mpki_c_##name                                                           \
+                         : mpki_z_##name)
+
+#endif

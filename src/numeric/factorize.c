@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The numeric verbs: values in, scaled, through the walk over the tree; once more with a matching
+ * if delayed columns run away (outer pivoting). */
+#include "factor.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Scaling by powers of two commits no rounding error of its own. */
+static void to_powers_of_two(int32_t n, double *scale) {
+    for (int32_t i = 0; i < n; i++) {
+        int exponent;
+        double mantissa = frexp(scale[i], &exponent);
+        if (!(scale[i] > 0) || !isfinite(scale[i]))
+            scale[i] = 1;
+        else
+            scale[i] = ldexp(1.0, mantissa < 0.70710678118654752 ? exponent - 1 : exponent);
+    }
+}
+
+/* The analysis' scaling, brought up to date with these values by a sweep of equilibration, or
+ * equilibration alone. */
+static mpk_status find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
+                               const void *ax, double *scale) {
+    for (int32_t i = 0; i < an->n; i++) scale[i] = an->scale ? an->scale[i] : 1;
+    if (options->scaling == MPK_OFF) {
+        for (int32_t i = 0; i < an->n; i++) scale[i] = 1;
+        return MPK_OK;
+    }
+    double *absval = MPKI_NEW(ctx, "factorize", an->nnz, double);
+    if (!absval) return mpki_failed(ctx);
+    MPKI_DISPATCH(an->scalar, moduli)(an->nnz, ax, absval);
+    mpk_status status =
+        mpki_equilibrate(ctx, an->n, an->ap, an->ai, absval, an->scale ? 1 : 4, scale);
+    mpki_release(ctx, absval);
+    to_powers_of_two(an->n, scale);
+    return status;
+}
+
+static double default_zero_tolerance(const mpk_analysis *an) {
+    bool single = an->scalar == MPK_S || an->scalar == MPK_C;
+    return single ? 0x1p-23 : 0x1p-52;
+}
+
+/* One factorization with the analysis in force. */
+static mpk_status factorize_once(mpk_factor *fac, bool may_stop, mpki_numeric_result *result) {
+    mpk_context *ctx = fac->ctx;
+    const mpk_analysis *an = fac->an;
+    mpk_status status = find_scaling(ctx, an, &fac->options, fac->ax, fac->scale);
+    if (status < 0) return status;
+    void *sax = mpki_alloc(ctx, "factorize", an->nnz, mpk_scalar_size(an->scalar));
+    if (!sax) return mpki_failed(ctx);
+    MPKI_DISPATCH(an->scalar, scale_values)(an, fac->ax, fac->scale, sax);
+    double small =
+        fac->options.zero_tolerance >= 0 ? fac->options.zero_tolerance : default_zero_tolerance(an);
+    if (fac->have_arena)
+        mpki_arena_reset(&fac->arena);
+    else
+        status = mpki_arena_init(ctx, an->info.factor_bytes + 4096, &fac->arena);
+    if (status == MPK_OK) {
+        fac->have_arena = true;
+        status = MPKI_DISPATCH(an->scalar, numeric)(fac, sax, small, may_stop, result);
+    }
+    mpki_release(ctx, sax);
+    return status;
+}
+
+/* Outer pivoting: match on the current values, order and analyse again, once. */
+static mpk_status reanalyse(mpk_factor *fac) {
+    mpk_context *ctx = fac->ctx;
+    const mpk_analysis *an = fac->an;
+    if (fac->have_arena) mpki_arena_free(&fac->arena);
+    fac->have_arena = false;
+    mpk_problem problem = {.ctx = ctx,
+                           .n = an->n,
+                           .nnz = an->nnz,
+                           .scalar = an->scalar,
+                           .symmetry = an->symmetry,
+                           .ap = an->ap,
+                           .ai = an->ai,
+                           .ax = fac->ax};
+    mpk_options options = an->options;
+    options.matching = MPK_ON;
+    if (options.ordering == MPK_ORDERING_GIVEN) options.ordering = MPK_ORDERING_AUTO;
+    mpk_analysis *own = NULL;
+    mpk_status status = mpk_analyse(ctx, &problem, &options, &own);
+    if (status < 0) return status;
+    mpki_node *node = MPKI_ZNEW(ctx, "factorize", own->nsuper + 1, mpki_node);
+    if (!node) {
+        mpk_analysis_destroy(&own);
+        return mpki_failed(ctx);
+    }
+    mpki_release(ctx, fac->node);
+    fac->node = node;
+    fac->an = fac->own = own;
+    return MPK_OK;
+}
+
+static void fill_info(mpk_factor *fac, const mpki_numeric_result *r, int stages,
+                      int64_t bytes_before, double start_s) {
+    const mpk_analysis *an = fac->an;
+    mpk_factor_info *info = &fac->info;
+    int64_t peak;
+    mpk_memory_usage(fac->ctx, NULL, &peak);
+    const bool counted =
+        an->symmetry == MPK_HERMITIAN || an->scalar == MPK_S || an->scalar == MPK_D;
+    *info = (mpk_factor_info){.nnz = r->nnz,
+                              .flops = r->flops,
+                              .bytes = mpki_arena_bytes(&fac->arena),
+                              .peak_bytes = peak - bytes_before,
+                              .rejected = r->pivots.rejected,
+                              .stages = stages,
+                              .two_by_two = r->pivots.two_by_two,
+                              .perturbed = r->pivots.perturbed,
+                              .growth = r->pivots.max_d,
+                              .min_pivot = isfinite(r->pivots.min_d) ? r->pivots.min_d : 0,
+                              .max_front = r->max_front,
+                              .threads = fac->options.threads};
+    info->inertia.zero = r->pivots.zero;
+    if (counted) {
+        info->inertia.positive = r->pivots.positive;
+        info->inertia.negative = r->pivots.negative;
+        double eps = an->scalar == MPK_S || an->scalar == MPK_C ? 0x1p-24 : 0x1p-53;
+        double noise = 10 * eps * sqrt((double)an->n + 1) * (info->growth > 1 ? info->growth : 1);
+        info->inertia.certified = r->pivots.zero == 0 && r->pivots.perturbed == 0 &&
+                                  (an->n == 0 || info->min_pivot > noise);
+    }
+    info->time_s = mpki_now_s() - start_s;
+}
+
+static mpk_status factorize(mpk_context *ctx, const mpk_analysis *base, const void *ax,
+                            const mpk_options *options, mpk_factor *fac) {
+    double start_s = mpki_now_s();
+    mpk_options full;
+    mpk_status status = mpki_options_resolve(ctx, options, &full);
+    if (status < 0) return status;
+    int64_t bad = mpki_first_nonfinite(base->scalar, base->nnz, ax);
+    if (bad >= 0) {
+        int32_t col = 0;
+        while (base->ap[col + 1] <= bad) col++;
+        return mpki_error(ctx, MPK_ERR_INPUT, "factorize", bad,
+                          "the value at row %d, column %d is not finite", base->ai[bad] + 1,
+                          col + 1);
+    }
+    int64_t bytes_before;
+    mpk_memory_usage(ctx, &bytes_before, NULL);
+    mpk_memory_reset_peak(ctx);
+    fac->valid = false;
+    fac->options = full;
+    size_t bytes = (size_t)base->nnz * mpk_scalar_size(base->scalar);
+    if (bytes) memcpy(fac->ax, ax, bytes);
+    mpki_numeric_result result;
+    int stages = fac->own ? 2 : 1;
+    bool may_stop = !fac->an->info.matching && full.matching == MPK_AUTO && full.static_shift == 0;
+    status = factorize_once(fac, may_stop, &result);
+    if (status >= 0 && result.runaway) {
+        stages = 2;
+        status = reanalyse(fac);
+        if (status >= 0) status = factorize_once(fac, false, &result);
+    }
+    if (status < 0) return status;
+    fac->valid = true;
+    fill_info(fac, &result, stages, bytes_before, start_s);
+    mpki_progress(ctx, "factorize", 1);
+    if (result.pivots.zero > 0) return MPK_SINGULAR;
+    return result.pivots.perturbed > 0 ? MPK_PERTURBED : MPK_OK;
+}
+
+mpk_status mpk_factorize(mpk_context *ctx, const mpk_analysis *an, const void *ax,
+                         const mpk_options *options, mpk_factor **out) {
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!an || !out || (!ax && an->nnz > 0))
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "factorize", -1,
+                          "analysis, values and factor must not be NULL");
+    if (*out) return mpk_refactorize(ctx, ax, options, *out);
+    mpk_factor *fac = MPKI_ZNEW(ctx, "factorize", 1, mpk_factor);
+    if (!fac) return mpki_failed(ctx);
+    fac->ctx = ctx;
+    fac->an = an;
+    fac->ax = mpki_alloc(ctx, "factorize", an->nnz, mpk_scalar_size(an->scalar));
+    fac->scale = MPKI_NEW(ctx, "factorize", an->n, double);
+    fac->node = MPKI_ZNEW(ctx, "factorize", an->nsuper + 1, mpki_node);
+    mpk_status status = mpki_failed(ctx);
+    if (status == MPK_OK) status = factorize(ctx, an, ax, options, fac);
+    if (status < 0) mpk_factor_destroy(&fac);
+    *out = fac;
+    return status;
+}
+
+mpk_status mpk_refactorize(mpk_context *ctx, const void *ax, const mpk_options *options,
+                           mpk_factor *fac) {
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!fac || (!ax && fac->an->nnz > 0))
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "factorize", -1,
+                          "factor and values must not be NULL");
+    return factorize(ctx, fac->an, ax, options, fac);
+}
+
+void mpk_factor_info_get(const mpk_factor *fac, mpk_factor_info *info) {
+    if (info) *info = fac ? fac->info : (mpk_factor_info){0};
+}
+
+void mpk_factor_destroy(mpk_factor **out) {
+    if (!out || !*out) return;
+    mpk_factor *fac = *out;
+    if (fac->have_arena) mpki_arena_free(&fac->arena);
+    mpk_analysis_destroy(&fac->own);
+    mpki_release(fac->ctx, fac->node);
+    mpki_release(fac->ctx, fac->scale);
+    mpki_release(fac->ctx, fac->ax);
+    mpki_release(fac->ctx, fac);
+    *out = NULL;
+}
+
+/* ---- what a caller may ask of the factor
+ * ---------------------------------------------------------- */
+
+size_t mpk_get_size(const mpk_factor *fac, mpk_quantity what) {
+    if (!fac) return 0;
+    size_t n = (size_t)fac->an->n;
+    switch (what) {
+    case MPK_GET_INERTIA:
+        return 3 * sizeof(int64_t);
+    case MPK_GET_PERM:
+        return n * sizeof(int32_t);
+    case MPK_GET_SCALE:
+        return n * sizeof(double);
+    case MPK_GET_D:
+        return 2 * n * mpk_scalar_size(fac->an->scalar);
+    case MPK_GET_LOGDET:
+        return 3 * sizeof(double);
+    }
+    return 0;
+}
+
+mpk_status mpk_get(mpk_context *ctx, const mpk_factor *fac, mpk_quantity what, void *out,
+                   size_t bytes) {
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!fac || !fac->valid || !out)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", -1, "the factor holds no factorization");
+    if ((unsigned)what > MPK_GET_LOGDET)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", what, "there is no quantity %d", (int)what);
+    size_t need = mpk_get_size(fac, what);
+    if (bytes < need)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", (int64_t)bytes,
+                          "%zu bytes given, %zu needed", bytes, need);
+    const mpk_analysis *an = fac->an;
+    if (what == MPK_GET_INERTIA) {
+        int64_t *counts = out;
+        counts[0] = fac->info.inertia.positive;
+        counts[1] = fac->info.inertia.negative;
+        counts[2] = fac->info.inertia.zero;
+    } else if (what == MPK_GET_SCALE) {
+        memcpy(out, fac->scale, need);
+    } else if (what == MPK_GET_PERM) {
+        int32_t *perm = out;
+        for (int32_t s = 0; s < an->nsuper; s++)
+            for (int32_t k = 0; k < fac->node[s].nelim; k++) *perm++ = an->perm[fac->node[s].id[k]];
+    } else if (what == MPK_GET_D) {
+        MPKI_DISPATCH(an->scalar, get_d)(fac, out);
+    } else {
+        MPKI_DISPATCH(an->scalar, get_logdet)(fac, out);
+    }
+    return MPK_OK;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_PERM_H
+#define MPKI_PERM_H
+#include "../core/core.h"
+
+/** Read a permutation of n from a text file: n integers separated by blanks, counted from 0 or from
+ * 1 (told apart by which of 0 and n occurs); lines that begin with % or # are comments, the size
+ * line of a Matrix Market array is understood. perm [out] n entries counted from 0, freed with
+ * mpki_release(). Returns MPK_OK | MPK_ERR_FILE, _FORMAT, _INPUT (with the line), _MEMORY. */
+mpk_status mpki_perm_read(mpk_context *ctx, const char *path, int32_t n, int32_t **perm);
+
+#endif

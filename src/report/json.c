@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static void put_string(mpki_buffer *out, const char *text) {
+    mpki_buffer_bytes(out, "\"", 1);
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        int length = mpki_utf8_length(s);
+        if (length == 0) {
+            mpki_buffer_printf(out, "\\ufffd");
+            s++;
+            continue;
+        }
+        if (*s == '"' || *s == '\\')
+            mpki_buffer_printf(out, "\\%c", *s);
+        else if (*s < 0x20 || *s == 0x7f)
+            mpki_buffer_printf(out, "\\u%04x", *s);
+        else
+            mpki_buffer_bytes(out, s, length);
+        s += length;
+    }
+    mpki_buffer_bytes(out, "\"", 1);
+}
+
+/* JSON has no NaN and no infinity. The locale may have a decimal comma: JSON has not. */
+static void put_real(mpki_buffer *out, const char *format, double x) {
+    if (!isfinite(x)) {
+        mpki_buffer_printf(out, "null");
+        return;
+    }
+    int64_t start = out->size;
+    mpki_buffer_printf(out, format, x);
+    for (int64_t k = start; k < out->size; k++)
+        if (out->data[k] == ',') out->data[k] = '.';
+}
+
+/* Where a member of an object stands: the first has no comma before it. */
+typedef struct object {
+    mpki_buffer *out;
+    int indent, members;
+} object;
+
+static void key(object *o, const char *name) {
+    mpki_buffer_printf(o->out, "%s%s%*s\"%s\": ", o->members++ ? "," : "", o->indent ? "\n" : " ",
+                       o->indent, "", name);
+}
+
+static void text(object *o, const char *name, const char *value) {
+    key(o, name);
+    put_string(o->out, value);
+}
+
+static void integer(object *o, const char *name, int64_t value) {
+    key(o, name);
+    mpki_buffer_printf(o->out, "%" PRId64, value);
+}
+
+static void real(object *o, const char *name, const char *format, double value) {
+    key(o, name);
+    put_real(o->out, format, value);
+}
+
+static object open_object(object *parent, const char *name) {
+    key(parent, name);
+    mpki_buffer_printf(parent->out, "{");
+    return (object){.out = parent->out};
+}
+
+static void close_object(object *o) {
+    mpki_buffer_printf(o->out, " }");
+}
+
+static void write_inertia(object *top, const mpk_inertia *inertia) {
+    object o = open_object(top, "inertia");
+    integer(&o, "positive", inertia->positive);
+    integer(&o, "negative", inertia->negative);
+    integer(&o, "zero", inertia->zero);
+    key(&o, "certified");
+    mpki_buffer_printf(o.out, inertia->certified ? "true" : "false");
+    close_object(&o);
+}
+
+static void write_solve(object *top, const mpk_solve_info *solve) {
+    object o = open_object(top, "backward_error");
+    real(&o, "normwise", "%.6g", solve->normwise);
+    real(&o, "componentwise", "%.6g", solve->componentwise);
+    real(&o, "unrefined", "%.6g", solve->unrefined);
+    close_object(&o);
+    real(top, "relative_residual", "%.6g", solve->relative_residual);
+    integer(top, "iterations", solve->iterations);
+    if (solve->condition != 0) real(top, "condition", "%.6g", solve->condition);
+}
+
+static void write_times(object *top, const mpk_run *run) {
+    object o = open_object(top, "time_s");
+    real(&o, "read", "%.6f", run->time_read_s);
+    if (run->have_analysis) real(&o, "analyse", "%.6f", run->analysis.time_s);
+    if (run->have_factor) real(&o, "factorize", "%.6f", run->factor.time_s);
+    if (run->have_solve) real(&o, "solve", "%.6f", run->solve.time_s);
+    close_object(&o);
+}
+
+/* What the factorization did, or what the analysis predicts of it. */
+static void write_factor(object *top, const mpk_run *run) {
+    const mpk_factor_info *f = &run->factor;
+    const mpk_analysis_info *a = &run->analysis;
+    object o = open_object(top, "factor");
+    integer(&o, "nnz", run->have_factor ? f->nnz : a->factor_nnz);
+    real(&o, "flops", "%.15g", run->have_factor ? f->flops : a->factor_flops);
+    integer(&o, "bytes", run->have_factor ? f->bytes : a->factor_bytes);
+    integer(&o, "peak_bytes", run->have_factor ? f->peak_bytes : a->peak_bytes);
+    if (run->have_factor) {
+        integer(&o, "rejected", f->rejected);
+        integer(&o, "stages", f->stages);
+        integer(&o, "two_by_two", f->two_by_two);
+        real(&o, "growth", "%.6g", f->growth);
+    }
+    close_object(&o);
+}
+
+void mpki_report_write_json(const mpk_report *report, mpki_buffer *out) {
+    const mpk_run *run = &report->run;
+    object top = {.out = out, .indent = 2};
+    mpki_buffer_printf(out, "{");
+    text(&top, "schema", "metapack-run/1");
+    text(&top, "version", mpk_version());
+    if (report->have_problem) {
+        integer(&top, "n", run->problem.n);
+        integer(&top, "nnz", run->problem.nnz);
+        text(&top, "scalar", mpki_scalar_name(run->problem.scalar));
+        text(&top, "symmetry", mpki_symmetry_name(run->problem.symmetry));
+    }
+    if (run->have_analysis) text(&top, "method", mpk_method_name(MPK_METHOD_LDLT));
+    if (run->have_factor) {
+        if (run->backend) text(&top, "backend", run->backend);
+        integer(&top, "threads", run->factor.threads);
+    }
+    if (run->have_analysis) text(&top, "ordering", mpk_ordering_name(run->analysis.ordering));
+    text(&top, "status", mpk_status_name(run->status));
+    if (run->status != MPK_OK)
+        text(&top, "message",
+             run->message && *run->message ? run->message : mpk_status_text(run->status));
+    if (run->have_factor) write_inertia(&top, &run->factor.inertia);
+    if (run->have_solve) write_solve(&top, &run->solve);
+    if (report->have_problem) write_times(&top, run);
+    if (run->have_analysis) write_factor(&top, run);
+    mpki_buffer_printf(out, "\n}\n");
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** One picture of a run: pattern of A, pattern of the permuted factor, time by phase. Lengths in
+ *  CSS pixels. The patterns are embedded pictures of at most 400 x 400 cells, so that the file
+ *  stays small for any n. */
+#include "report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    MARGIN = 40,
+    PANEL = 420, /* side of a pattern */
+    GAP = 60,    /* between the two */
+    WIDTH = 2 * MARGIN + 2 * PANEL + GAP,
+    TOP = 128, /* of the patterns */
+    BAR_TOP = TOP + PANEL + 104,
+    BAR_HEIGHT = 30,
+    HEIGHT = BAR_TOP + BAR_HEIGHT + 84,
+    LEVELS = 24 /* shades of each ramp */
+};
+
+#define INK "#1d2733"
+#define SOFT "#64707d"
+#define FRAME "#c9d1d9"
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+/* Text for XML; control characters and broken UTF-8 have no place in it. */
+static void put_escaped(mpki_buffer *out, const char *text) {
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        int length = mpki_utf8_length(s);
+        if (*s == '&')
+            mpki_buffer_printf(out, "&amp;");
+        else if (*s == '<')
+            mpki_buffer_printf(out, "&lt;");
+        else if (*s == '>')
+            mpki_buffer_printf(out, "&gt;");
+        else if (*s < 0x20 || *s == 0x7f || length == 0)
+            mpki_buffer_printf(out, "?");
+        else
+            mpki_buffer_bytes(out, s, length);
+        s += length ? length : 1;
+    }
+}
+
+static void put_text(mpki_buffer *out, double x, double y, const char *class, const char *text) {
+    mpki_buffer_printf(out, "<text x=\"%.0f\" y=\"%.0f\" class=\"%s\">", x, y, class);
+    put_escaped(out, text);
+    mpki_buffer_printf(out, "</text>\n");
+}
+
+static void put_head(mpki_buffer *out, const mpk_report *report) {
+    const mpk_run *run = &report->run;
+    mpki_buffer_printf(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" "
+        "width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\">\n"
+        "<style>text{font-family:Inter,'Helvetica Neue',Helvetica,Arial,'DejaVu Sans',sans-serif;"
+        "fill:" INK ";font-size:13px}.h{font-size:21px;font-weight:600}.t{font-size:15px;"
+        "font-weight:600}.s{fill:" SOFT "}.e{fill:" SOFT ";text-anchor:end}.w{fill:#fff;"
+        "text-anchor:middle}</style>\n"
+        "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
+        WIDTH, HEIGHT, WIDTH, HEIGHT, WIDTH, HEIGHT);
+    /* a long name keeps its end, which is what tells files apart */
+    char title[80], n[MPKI_UNIT_MAX], nnz[MPKI_UNIT_MAX], facts[256];
+    const char *source = run->source ? run->source : "matrix";
+    size_t length = strlen(source);
+    snprintf(title, sizeof title, "%s%s", length > 66 ? "..." : "",
+             length > 66 ? source + length - 63 : source);
+    put_text(out, MARGIN, 52, "h", title);
+    snprintf(facts, sizeof facts, "n = %s,  %s entries in the lower triangle,  %s %s",
+             mpki_show_count(n, run->problem.n), mpki_show_count(nnz, run->problem.nnz),
+             run->problem.scalar >= MPK_C ? "complex" : "real",
+             mpki_symmetry_name(run->problem.symmetry));
+    put_text(out, MARGIN, 76, "s", facts);
+}
+
+/* ---- patterns -------------------------------------------------------------------------------- */
+
+static void put_base64(mpki_buffer *out, const uint8_t *data, int64_t size) {
+    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (int64_t k = 0; k < size; k += 3) {
+        uint32_t b1 = k + 1 < size ? data[k + 1] : 0, b2 = k + 2 < size ? data[k + 2] : 0;
+        uint32_t word = (uint32_t)data[k] << 16 | b1 << 8 | b2;
+        char four[4] = {digit[word >> 18], digit[word >> 12 & 63],
+                        k + 1 < size ? digit[word >> 6 & 63] : '=',
+                        k + 2 < size ? digit[word & 63] : '='};
+        mpki_buffer_bytes(out, four, 4);
+    }
+}
+
+/* Colours 1 .. LEVELS: blue ramp, LEVELS + 1 .. 2 LEVELS: orange ramp; 0: paper. */
+static void make_palette(uint8_t palette[][3]) {
+    static const double light[2][3] = {{190, 212, 240}, {250, 214, 178}};
+    static const double dark[2][3] = {{10, 48, 110}, {178, 72, 8}};
+    for (int c = 0; c < 3; c++) palette[0][c] = 255;
+    for (int ramp = 0; ramp < 2; ramp++)
+        for (int k = 0; k < LEVELS; k++)
+            for (int c = 0; c < 3; c++) {
+                double t = (double)k / (LEVELS - 1);
+                palette[1 + ramp * LEVELS + k][c] =
+                    (uint8_t)(light[ramp][c] + t * (dark[ramp][c] - light[ramp][c]) + 0.5);
+            }
+}
+
+/* Shades by the logarithm of the density, from the sparsest cell that is not empty to the densest.
+ */
+static void shade(const mpki_raster *raster, int ramp, uint8_t *shades, bool strictly_upper) {
+    double least = INFINITY, most = 0;
+    int64_t cells = raster->cells;
+    for (int64_t k = 0; k < cells * cells; k++) {
+        if (raster->count[k] > 0 && raster->count[k] < least) least = raster->count[k];
+        if (raster->count[k] > most) most = raster->count[k];
+    }
+    double range = most > least ? log(most / least) : 0;
+    for (int64_t r = 0; r < cells; r++) {
+        for (int64_t c = strictly_upper ? r + 1 : 0; c < cells; c++) {
+            double count = raster->count[r * cells + c];
+            if (!(count > 0)) continue;
+            double t = range > 0 ? log(count / least) / range : 0.75;
+            shades[r * cells + c] = (uint8_t)(1 + ramp * LEVELS + (int)(t * (LEVELS - 1) + 0.5));
+        }
+    }
+}
+
+/* Shades as an embedded picture with a frame, at least 800 pixels wide so that it stays crisp. */
+static mpk_status put_picture(mpk_context *ctx, mpki_buffer *out, int32_t cells,
+                              const uint8_t *shades, double x) {
+    uint8_t palette[1 + 2 * LEVELS][3];
+    make_palette(palette);
+    int32_t scale = (2 * MPKI_RASTER_MAX + cells - 1) / cells, size = scale * cells;
+    int32_t gap = scale >= 16 ? scale / 16 : 0; /* lines of paper between the cells of tiny ones */
+    uint8_t *pixels = MPKI_ZNEW(ctx, "plot", (int64_t)size * size, uint8_t);
+    mpki_buffer png;
+    mpki_buffer_init(&png, ctx);
+    mpk_status status = MPK_ERR_MEMORY;
+    if (!pixels) goto done;
+    for (int32_t y = 0; y < size; y++)
+        for (int32_t u = 0; u < size; u++)
+            if (y % scale >= gap && u % scale >= gap)
+                pixels[(int64_t)y * size + u] = shades[(int64_t)(y / scale) * cells + u / scale];
+    status =
+        mpki_png_write(ctx, size, size, pixels, (const uint8_t(*)[3])palette, 1 + 2 * LEVELS, &png);
+    if (status) goto done;
+    mpki_buffer_printf(out,
+                       "<image x=\"%.0f\" y=\"%d\" width=\"%d\" height=\"%d\" "
+                       "xlink:href=\"data:image/png;base64,",
+                       x, TOP, PANEL, PANEL);
+    put_base64(out, (const uint8_t *)png.data, png.size);
+    mpki_buffer_printf(out,
+                       "\"/>\n<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" fill=\"none\" "
+                       "stroke=\"" FRAME "\"/>\n",
+                       x - 0.5, TOP - 0.5, PANEL + 1, PANEL + 1);
+    status = out->status;
+done:
+    mpki_release(ctx, pixels);
+    mpki_buffer_free(&png);
+    return status;
+}
+
+/* "sparse [ramp] dense", its right end at x. */
+static void put_ramp(mpki_buffer *out, double x, double y) {
+    uint8_t palette[1 + 2 * LEVELS][3];
+    make_palette(palette);
+    put_text(out, x, y, "e", "dense");
+    for (int k = 0; k < 12; k++) {
+        const uint8_t *c = palette[1 + k * (LEVELS - 1) / 11];
+        mpki_buffer_printf(out,
+                           "<rect x=\"%.0f\" y=\"%.0f\" width=\"6.2\" height=\"10\" "
+                           "fill=\"#%02x%02x%02x\"/>\n",
+                           x - 116 + 6 * k, y - 9, c[0], c[1], c[2]);
+    }
+    put_text(out, x - 123, y, "e", "sparse");
+}
+
+static mpk_status put_matrix(mpk_context *ctx, mpki_buffer *out, const mpk_problem_view *a) {
+    mpki_raster raster;
+    uint8_t *shades = NULL;
+    mpk_status status = mpki_raster_create(ctx, a->n, &raster);
+    if (status) return status;
+    mpki_raster_add_matrix(&raster, a, NULL);
+    shades = MPKI_ZNEW(ctx, "plot", (int64_t)raster.cells * raster.cells, uint8_t);
+    if (!shades) {
+        status = MPK_ERR_MEMORY;
+        goto done;
+    }
+    shade(&raster, 0, shades, false);
+    put_text(out, MARGIN, TOP - 12, "t", "A in the order given");
+    status = put_picture(ctx, out, raster.cells, shades, MARGIN);
+    if (a->n > MPKI_RASTER_MAX) put_ramp(out, MARGIN + PANEL, TOP + PANEL + 22);
+done:
+    mpki_release(ctx, shades);
+    mpki_raster_free(ctx, &raster);
+    return status;
+}
+
+/* L below the diagonal, the permuted A above it. */
+static mpk_status put_factor(mpk_context *ctx, mpki_buffer *out, const mpk_report *report,
+                             const mpk_problem_view *a, const mpk_analysis *an) {
+    const mpk_run *run = &report->run;
+    double x = MARGIN + PANEL + GAP;
+    mpki_raster upper = {0}, lower = {0};
+    uint8_t *shades = NULL;
+    mpk_status status = mpki_raster_create(ctx, a->n, &upper);
+    if (!status) status = mpki_raster_create(ctx, a->n, &lower);
+    if (status) goto done;
+    shades = MPKI_ZNEW(ctx, "plot", (int64_t)upper.cells * upper.cells, uint8_t);
+    status = MPK_ERR_MEMORY;
+    if (!shades) goto done;
+    mpki_raster_add_matrix(&upper, a, an->iperm);
+    mpki_raster_add_factor(&lower, an);
+    shade(&lower, 0, shades, false);
+    shade(&upper, 1, shades, true);
+    char title[96], caption[128], nnz[MPKI_UNIT_MAX], name[MPKI_UNIT_MAX];
+    mpk_ordering ordering = run->have_analysis ? run->analysis.ordering : an->info.ordering;
+    snprintf(title, sizeof title, "The factor L, %s ordering", mpki_show_ordering(name, ordering));
+    put_text(out, x, TOP - 12, "t", title);
+    int64_t entries = run->have_factor ? run->factor.nnz : an->info.factor_nnz;
+    snprintf(caption, sizeof caption, "L: %s entries, %.1f times A",
+             mpki_show_si(nnz, (double)entries, ""),
+             a->nnz > 0 ? (double)entries / (double)a->nnz : 0.0);
+    mpki_buffer_printf(out,
+                       "<rect x=\"%.0f\" y=\"%d\" width=\"11\" height=\"11\" rx=\"2\" "
+                       "fill=\"#2a5a9f\"/>\n<rect x=\"%.0f\" y=\"%d\" width=\"11\" height=\"11\" "
+                       "rx=\"2\" fill=\"#d98a4b\"/>\n",
+                       x, TOP + PANEL + 12, x + PANEL - 98, TOP + PANEL + 12);
+    put_text(out, x + 18, TOP + PANEL + 22, "s", caption);
+    put_text(out, x + PANEL - 80, TOP + PANEL + 22, "s", "A, permuted");
+    status = put_picture(ctx, out, upper.cells, shades, x);
+done:
+    mpki_release(ctx, shades);
+    mpki_raster_free(ctx, &upper);
+    mpki_raster_free(ctx, &lower);
+    return status;
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+typedef struct phase {
+    const char *name, *colour;
+    double time_s;
+} phase;
+
+static int list_phases(const mpk_run *run, phase phases[6]) {
+    const mpk_analysis_info *a = &run->analysis;
+    int count = 0;
+    phases[count++] = (phase){"read", "#93a1af", run->time_read_s};
+    if (run->have_analysis) {
+        double rest = a->time_s - a->time_match_s - a->time_order_s;
+        phases[count++] = (phase){"match", "#e3b341", a->time_match_s};
+        phases[count++] = (phase){"order", "#d9793d", a->time_order_s};
+        phases[count++] = (phase){"symbolic", "#a8578f", rest};
+    }
+    if (run->have_factor) phases[count++] = (phase){"factorize", "#2a5a9f", run->factor.time_s};
+    if (run->have_solve) phases[count++] = (phase){"solve", "#3b9a86", run->solve.time_s};
+    for (int k = 0; k < count; k++)
+        if (!(phases[k].time_s >= 0) || !isfinite(phases[k].time_s)) phases[k].time_s = 0;
+    return count;
+}
+
+/* A time with the true sign of micro. */
+static const char *show_time(char *out, double time_s) {
+    char plain[MPKI_UNIT_MAX];
+    mpki_show_time(plain, time_s);
+    char *us = strstr(plain, " us");
+    snprintf(out, MPKI_UNIT_MAX, "%.*s%s", us ? (int)(us - plain) : MPKI_UNIT_MAX, plain,
+             us ? " \u00b5s" : "");
+    return out;
+}
+
+static void put_times(mpki_buffer *out, const mpk_run *run) {
+    phase phases[6];
+    int count = list_phases(run, phases);
+    double total = 0, x = MARGIN, length = WIDTH - 2 * MARGIN;
+    char shown[MPKI_UNIT_MAX], label[2 * MPKI_UNIT_MAX];
+    for (int k = 0; k < count; k++) total += phases[k].time_s;
+    put_text(out, MARGIN, BAR_TOP - 14, "t", "Time by phase");
+    snprintf(label, sizeof label, "%s in all", show_time(shown, total));
+    put_text(out, WIDTH - MARGIN, BAR_TOP - 14, "e", label);
+    mpki_buffer_printf(
+        out,
+        "<clipPath id=\"bar\"><rect x=\"%d\" y=\"%d\" width=\"%.0f\" height=\"%d\" "
+        "rx=\"5\"/></clipPath>\n<g clip-path=\"url(#bar)\">\n<rect x=\"%d\" y=\"%d\" "
+        "width=\"%.0f\" height=\"%d\" fill=\"#eef1f4\"/>\n",
+        MARGIN, BAR_TOP, length, BAR_HEIGHT, MARGIN, BAR_TOP, length, BAR_HEIGHT);
+    for (int k = 0; k < count; k++) {
+        double width = total > 0 ? length * phases[k].time_s / total : 0;
+        mpki_buffer_printf(out,
+                           "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" fill=\"%s\"/>\n",
+                           x, BAR_TOP, width, BAR_HEIGHT, phases[k].colour);
+        /* a name in the bar only where it surely fits; the legend below has all of them */
+        if (width > 8.0 * (double)strlen(phases[k].name) + 20)
+            put_text(out, x + width / 2, BAR_TOP + 20, "w", phases[k].name);
+        x += width;
+    }
+    mpki_buffer_printf(out, "</g>\n");
+    for (int k = 0; k < count; k++) {
+        double left = MARGIN + k * (length / 6);
+        int y = BAR_TOP + BAR_HEIGHT + 22;
+        mpki_buffer_printf(out,
+                           "<rect x=\"%.0f\" y=\"%d\" width=\"11\" height=\"11\" rx=\"2\" "
+                           "fill=\"%s\"/>\n",
+                           left, y, phases[k].colour);
+        put_text(out, left + 18, y + 10, "", phases[k].name);
+        double share = total > 0 ? 100 * phases[k].time_s / total : 0;
+        snprintf(label, sizeof label, "%s,  %.*f %%", show_time(shown, phases[k].time_s),
+                 share >= 0.05 && share < 9.95 ? 1 : 0, share);
+        put_text(out, left + 18, y + 29, "s", label);
+    }
+}
+
+/* Where there is no factor to show: what reading alone tells. */
+static void put_facts(mpki_buffer *out, const mpk_report *report) {
+    const mpki_stats *s = &report->stats;
+    char value[MPKI_UNIT_MAX];
+    const struct {
+        const char *name;
+        int64_t value;
+    } facts[] = {{"rows", report->run.problem.n},
+                 {"entries, lower triangle", report->run.problem.nnz},
+                 {"entries in the longest row", s->longest_row},
+                 {"half bandwidth", s->bandwidth},
+                 {"diagonal entries stored", s->diagonal},
+                 {"of them zero", s->diagonal_zero},
+                 {"explicit zeros", s->explicit_zeros},
+                 {"empty rows", s->empty_rows}};
+    double x = MARGIN + PANEL + GAP;
+    if (!report->have_stats) return;
+    put_text(out, x, TOP - 12, "t", "The matrix in numbers");
+    for (int k = 0; k < (int)(sizeof facts / sizeof *facts); k++) {
+        put_text(out, x, TOP + 18 + 28 * k, "s", facts[k].name);
+        mpki_buffer_printf(out, "<text x=\"%.0f\" y=\"%d\" text-anchor=\"end\">%s</text>\n",
+                           x + PANEL, TOP + 18 + 28 * k, mpki_show_count(value, facts[k].value));
+        mpki_buffer_printf(out, "<path d=\"M%.0f %d.5h%d\" stroke=\"#e6eaee\"/>\n", x,
+                           TOP + 26 + 28 * k, PANEL);
+    }
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static mpk_status write_whole(mpk_context *ctx, const mpki_buffer *svg, const char *path) {
+    char name[4096];
+    if (snprintf(name, sizeof name, "%s.part", path) >= (int)sizeof name)
+        return mpki_error(ctx, MPK_ERR_FILE, "plot", -1, "%.200s...: the name is too long", path);
+    FILE *file = fopen(name, "wb");
+    if (!file) return mpki_error(ctx, MPK_ERR_FILE, "plot", -1, "%s: cannot be written", path);
+    bool good = fwrite(svg->data, 1, (size_t)svg->size, file) == (size_t)svg->size;
+    good = fclose(file) == 0 && good;
+    if (good) good = rename(name, path) == 0;
+    if (good) return MPK_OK;
+    remove(name);
+    return mpki_error(ctx, MPK_ERR_FILE, "plot", -1, "%s: cannot be written", path);
+}
+
+mpk_status mpk_report_plot(mpk_context *ctx, const mpk_report *report, const mpk_problem *problem,
+                           const mpk_analysis *an, const mpk_factor *fac, const char *path) {
+    (void)fac; /* delayed columns are not shown: the pattern is that of the analysis */
+    mpki_clear_error(ctx);
+    if (!ctx || !report || !problem || !path || (an && an->n != problem->n))
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "plot", -1,
+                          "report, matrix or file name not valid");
+    mpk_problem_view view = {problem->n,  problem->nnz, problem->scalar, problem->symmetry,
+                             problem->ap, problem->ai,  problem->ax};
+    mpki_buffer svg;
+    mpki_buffer_init(&svg, ctx);
+    put_head(&svg, report);
+    mpk_status status = put_matrix(ctx, &svg, &view);
+    if (status) goto done;
+    if (an)
+        status = put_factor(ctx, &svg, report, &view, an);
+    else
+        put_facts(&svg, report);
+    if (status) goto done;
+    put_times(&svg, &report->run);
+    mpki_buffer_printf(&svg, "</svg>\n");
+    status = svg.status ? svg.status : write_whole(ctx, &svg, path);
+done:
+    mpki_buffer_free(&svg);
+    return status;
+}

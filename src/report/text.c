@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** The report for people: a label of 14 columns, then what there is to say, at most 100 columns. */
+#include "report.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WIDTH = 100, LABEL = 14 };
+
+/* One paragraph: the label, then the text, broken between words. */
+static void __attribute__((format(printf, 3, 4)))
+line(mpki_buffer *out, const char *label, const char *format, ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const char *rest = text;
+    do {
+        while (*rest == ' ') rest++;
+        int length = (int)strlen(rest), room = WIDTH - LABEL;
+        if (length > room) {
+            length = room;
+            while (length > 0 && rest[length] != ' ') length--;
+            if (length == 0) length = room; /* one long word, such as a file name */
+        }
+        mpki_buffer_printf(out, "%-*s%.*s\n", LABEL, label, length, rest);
+        rest += length;
+        label = "";
+    } while (*rest);
+}
+
+static const char *plural(int64_t count) {
+    return count == 1 ? "" : "s";
+}
+
+static const char *scalar_words(mpk_scalar scalar) {
+    static const char *const words[] = {"real, single precision", "real",
+                                        "complex, single precision", "complex"};
+    return (unsigned)scalar < 4 ? words[scalar] : "unknown";
+}
+
+static void write_matrix(const mpk_report *report, mpki_buffer *out) {
+    const mpk_problem_view *a = &report->run.problem;
+    char n[MPKI_UNIT_MAX], nnz[MPKI_UNIT_MAX];
+    if (report->run.source) line(out, "Matrix", "%s", report->run.source);
+    if (!report->have_problem) return;
+    line(out, report->run.source ? "" : "Matrix", "n = %s, %s entr%s in the lower triangle, %s %s",
+         mpki_show_count(n, a->n), mpki_show_count(nnz, a->nnz), a->nnz == 1 ? "y" : "ies",
+         scalar_words(a->scalar), a->symmetry == MPK_HERMITIAN ? "Hermitian" : "symmetric");
+}
+
+static void write_stats(const mpk_report *report, mpki_buffer *out) {
+    const mpki_stats *s = &report->stats;
+    int32_t n = report->run.problem.n;
+    char a[MPKI_UNIT_MAX], b[MPKI_UNIT_MAX], c[MPKI_UNIT_MAX];
+    int64_t whole = 2 * report->run.problem.nnz - s->diagonal;
+    line(out, "Rows", "%.1f entries on average, %s in the longest; half bandwidth %s",
+         (double)whole / n, mpki_show_count(a, s->longest_row), mpki_show_count(b, s->bandwidth));
+    if (s->empty_rows)
+        line(out, "", "%s row%s without any entry: the matrix is singular",
+             mpki_show_count(a, s->empty_rows), plural(s->empty_rows));
+    line(out, "Diagonal", "%s stored, %s of them zero; %s not stored",
+         mpki_show_count(a, s->diagonal), mpki_show_count(b, s->diagonal_zero),
+         mpki_show_count(c, n - s->diagonal));
+    if (s->most > 0)
+        line(out, "Values", "from %.3g to %.3g in modulus; %s explicit zero%s", s->least, s->most,
+             mpki_show_count(a, s->explicit_zeros), plural(s->explicit_zeros));
+    else
+        line(out, "Values", "all zero");
+}
+
+static void write_analysis(const mpk_report *report, mpki_buffer *out) {
+    static const char *const scaling[] = {"no scaling", "equilibrated", "scaled by the matching"};
+    const mpk_analysis_info *a = &report->run.analysis;
+    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX];
+    line(out, "Analysis", "%s ordering, %s, %s", mpki_show_ordering(x, a->ordering),
+         a->matching ? "matching on (pairs ordered together)" : "matching off",
+         (unsigned)a->scaling < 3 ? scaling[a->scaling] : "scaled");
+    line(out, "", "%s supernode%s, tree height %s, largest front %s rows",
+         mpki_show_count(x, a->supernodes), plural(a->supernodes),
+         mpki_show_count(y, a->tree_height), mpki_show_count(z, a->max_front));
+    if (a->structural_rank >= 0 && a->structural_rank < a->n)
+        line(out, "", "structurally singular: rank at most %s of %s",
+             mpki_show_count(x, a->structural_rank), mpki_show_count(y, a->n));
+    char bytes[MPKI_UNIT_MAX];
+    line(out, "Predicted", "L with %s entries, %s, factor %s, peak %s",
+         mpki_show_si(x, (double)a->factor_nnz, ""), mpki_show_si(y, a->factor_flops, "flop"),
+         mpki_show_bytes(z, (double)a->factor_bytes),
+         mpki_show_bytes(bytes, (double)a->peak_bytes));
+}
+
+static void write_factor(const mpk_report *report, mpki_buffer *out) {
+    const mpk_run *run = &report->run;
+    const mpk_factor_info *f = &run->factor;
+    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX];
+    double rate = f->time_s > 0 ? f->flops / f->time_s : 0;
+    line(out, "Factor", "LDL%s, %s, %d thread%s; %s at %s",
+         run->problem.symmetry == MPK_HERMITIAN ? "^H" : "^T", run->backend ? run->backend : "cpu",
+         f->threads, plural(f->threads), mpki_show_si(x, f->flops, "flop"),
+         mpki_show_si(y, rate, "FLOP/s"));
+    line(out, "", "L with %s entries, %.1f times those of A; largest front %s rows",
+         mpki_show_si(x, (double)f->nnz, ""),
+         run->problem.nnz > 0 ? (double)f->nnz / (double)run->problem.nnz : 0.0,
+         mpki_show_count(y, f->max_front));
+    line(out, "Pivots", "%s of 2x2, %s column%s delayed, %d stage%s; growth %.2g, smallest %.2g",
+         mpki_show_count(x, f->two_by_two), mpki_show_count(y, f->rejected), plural(f->rejected),
+         f->stages, plural(f->stages), f->growth, f->min_pivot);
+    if (f->perturbed)
+        line(out, "", "%s pivot%s perturbed by the static shift", mpki_show_count(x, f->perturbed),
+             plural(f->perturbed));
+    const mpk_inertia *in = &f->inertia;
+    bool meaningless = run->problem.symmetry == MPK_SYMMETRIC &&
+                       (run->problem.scalar == MPK_C || run->problem.scalar == MPK_Z);
+    if (meaningless)
+        line(out, "Inertia", "without meaning for a complex symmetric matrix; %s zero pivot%s",
+             mpki_show_count(z, in->zero), plural(in->zero));
+    else
+        line(out, "Inertia", "%s positive, %s negative, %s zero; %s",
+             mpki_show_count(x, in->positive), mpki_show_count(y, in->negative),
+             mpki_show_count(z, in->zero), in->certified ? "certified" : "NOT certified");
+}
+
+static void write_solve(const mpk_report *report, mpki_buffer *out) {
+    const mpk_solve_info *s = &report->run.solve;
+    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX];
+    line(out, "Solution", "%d right-hand side%s, %d step%s of refinement", report->run.nrhs,
+         plural(report->run.nrhs), s->iterations, plural(s->iterations));
+    line(out, "Accuracy", "componentwise backward error %s (%s before refinement)",
+         mpki_show_error(x, s->componentwise), mpki_show_error(y, s->unrefined));
+    line(out, "", "normwise backward error %s, relative residual %s",
+         mpki_show_error(x, s->normwise), mpki_show_error(y, s->relative_residual));
+    if (s->condition != 0)
+        line(out, "", "condition number about %s, so about %d digits of x can be trusted",
+             mpki_show_error(x, s->condition),
+             s->condition > 0 && isfinite(s->condition)
+                 ? (int)fmax(0, -log10(fmin(1, s->condition * fmax(s->componentwise, 1.1e-16))))
+                 : 0);
+}
+
+static void write_time(const mpk_report *report, mpki_buffer *out) {
+    const mpk_run *run = &report->run;
+    char x[4][MPKI_UNIT_MAX], rest[4 * MPKI_UNIT_MAX] = "";
+    int used = 0;
+    if (run->have_analysis)
+        used += snprintf(rest + used, sizeof rest - (size_t)used, ", analyse %s",
+                         mpki_show_time(x[1], run->analysis.time_s));
+    if (run->have_factor)
+        used += snprintf(rest + used, sizeof rest - (size_t)used, ", factorize %s",
+                         mpki_show_time(x[2], run->factor.time_s));
+    if (run->have_solve)
+        snprintf(rest + used, sizeof rest - (size_t)used, ", solve %s",
+                 mpki_show_time(x[3], run->solve.time_s));
+    line(out, "Time", "read %s%s", mpki_show_time(x[0], run->time_read_s), rest);
+    if (run->have_factor)
+        line(out, "Memory", "factor %s, peak of factorizing %s (predicted %s), of the run %s",
+             mpki_show_bytes(x[0], (double)run->factor.bytes),
+             mpki_show_bytes(x[1], (double)run->factor.peak_bytes),
+             mpki_show_bytes(x[2], (double)run->analysis.peak_bytes),
+             mpki_show_bytes(x[3], run->peak_bytes));
+}
+
+/* In plain words what is off, and what can be done about it. */
+static void write_outcome(const mpk_report *report, mpki_buffer *out) {
+    const mpk_run *run = &report->run;
+    const mpk_inertia *in = &run->factor.inertia;
+    const char *message =
+        run->message && *run->message ? run->message : mpk_status_text(run->status);
+    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX];
+    switch (run->status) {
+    case MPK_OK:
+        if (run->have_analysis) line(out, "Result", "good");
+        break;
+    case MPK_SINGULAR:
+        if (run->have_factor && in->zero > 0)
+            line(out, "Result", "SINGULAR: %s zero pivot%s, so the numerical rank is %s of %d. %s",
+                 mpki_show_count(x, in->zero), plural(in->zero),
+                 mpki_show_count(y, run->problem.n - in->zero), run->problem.n,
+                 !run->have_solve ? ""
+                 : run->solve.normwise <= 1e-10
+                     ? "The right-hand side is consistent: x solves the system, but is not unique."
+                     : "The right-hand side is not consistent: no x solves the system.");
+        else
+            line(out, "Result",
+                 "SINGULAR by structure: whatever its values, the rank is less than n.");
+        break;
+    case MPK_PERTURBED:
+        line(out, "Result",
+             "good, with %s perturbed pivot%s, as asked: the inertia is that of a nearby matrix",
+             mpki_show_count(x, run->factor.perturbed), plural(run->factor.perturbed));
+        break;
+    case MPK_INACCURATE:
+        line(
+            out, "Result",
+            "ACCURACY NOT REACHED: the componentwise backward error stays at %s. Check the scaling "
+            "of the data; --pivot-threshold 0.1, --matching on or more --refine may help.",
+            mpki_show_error(x, run->solve.componentwise));
+        break;
+    case MPK_NOT_CONVERGED:
+        line(out, "Result", "NOT CONVERGED: %s", message);
+        break;
+    case MPK_ERR_CANCELLED:
+        line(out, "Result", "cancelled");
+        break;
+    default:
+        line(out, "Result", "FAILED: %s", message);
+        break;
+    }
+    if (run->have_factor && run->status == MPK_OK && !in->certified &&
+        !(run->problem.symmetry == MPK_SYMMETRIC && run->problem.scalar >= MPK_C))
+        line(out, "",
+             "The inertia is not certified: a pivot lies so near to zero that rounding could have "
+             "turned its sign.");
+}
+
+void mpki_report_write_text(const mpk_report *report, mpki_buffer *out) {
+    const mpk_run *run = &report->run;
+    write_matrix(report, out);
+    if (report->have_stats) write_stats(report, out);
+    if (run->have_analysis) write_analysis(report, out);
+    if (run->have_factor) write_factor(report, out);
+    if (run->have_solve) write_solve(report, out);
+    if (report->have_problem) write_time(report, out);
+    write_outcome(report, out);
+}

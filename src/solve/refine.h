@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_REFINE_H
+#define MPKI_REFINE_H
+/** Refinement of one right-hand side, and vector operations of one precision. */
+#include "triangular.h"
+#include <metapack/solve.h>
+
+/** Work space of a solve, shared by all its right-hand sides. */
+typedef struct mpki_solve_work {
+    void *y;          /* n * block: positions */
+    void *sweep;      /* sweep_work entries */
+    void *r, *b, *x;  /* n each: residual, copy of b, best x so far */
+    double *w;        /* n: |A| |x| + |b| */
+    double *wide;     /* 2 n, single precision only: sums of the residual in double */
+    double *row_norm; /* n: max_j |a_ij| ... filled when first needed */
+    bool have_row_norm;
+    double norm_inf; /* ||A||_inf */
+} mpki_solve_work;
+
+#define MPKI_REFINE(p)                                                                             \
+    /** x (n) holds a first solution of A x = work->b; refine it, and tell. */                     \
+    void mpki_##p##_refine(const mpk_factor *fac, int steps, double accuracy,                      \
+                           mpki_solve_work *work, void *x, mpk_solve_info *info);                  \
+    /** Estimate of ||A^-1||_1 (Hager 1984, Higham 1988). */                                       \
+    double mpki_##p##_inverse_norm1(const mpk_factor *fac, mpki_solve_work *work);
+MPKI_REFINE(s)
+MPKI_REFINE(d)
+MPKI_REFINE(c)
+MPKI_REFINE(z)
+#undef MPKI_REFINE
+
+#endif

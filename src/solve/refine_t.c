@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "refine.h"
+#include "../core/precision.h"
+
+#include <string.h>
+
+static mpk_problem_view view_of(const mpk_factor *fac) {
+    const mpk_analysis *an = fac->an;
+    return (mpk_problem_view){an->n, an->nnz, an->scalar, an->symmetry, an->ap, an->ai, fac->ax};
+}
+
+/* x := A^-1 x through the factor, no refinement */
+static void apply_inverse(const mpk_factor *fac, mpki_solve_work *work, T *x) {
+    FN(permute_in)(fac, 1, x, fac->an->n, work->y);
+    FN(forward)(fac, 1, work->y, work->sweep);
+    FN(diagonal)(fac, 1, work->y);
+    FN(backward)(fac, 1, work->y, work->sweep);
+    FN(permute_out)(fac, 1, work->y, x, fac->an->n);
+}
+
+static double norm_inf(int32_t n, const T *x) {
+    double most = 0;
+    for (int32_t i = 0; i < n; i++) {
+        double a = (double)t_abs(x[i]);
+        if (!(a <= most)) most = a; /* NaN stays */
+    }
+    return most;
+}
+
+static double norm2(int32_t n, const T *x) {
+    double scale = norm_inf(n, x), sum = 0;
+    if (!(scale > 0) || !isfinite(scale)) return scale;
+    for (int32_t i = 0; i < n; i++) {
+        double re = (double)t_re(x[i]) / scale, im = (double)t_im(x[i]) / scale;
+        sum += re * re + im * im;
+    }
+    return scale * sqrt(sum);
+}
+
+static void row_norms(const mpk_factor *fac, mpki_solve_work *work) {
+    const mpk_analysis *an = fac->an;
+    const T *ax = fac->ax;
+    if (work->have_row_norm) return;
+    for (int32_t i = 0; i < an->n; i++) work->row_norm[i] = 0;
+    for (int32_t j = 0; j < an->n; j++)
+        for (int64_t k = an->ap[j]; k < an->ap[j + 1]; k++) {
+            double a = (double)t_abs(ax[k]);
+            int32_t i = an->ai[k];
+            work->row_norm[i] += a;
+            if (i != j) work->row_norm[j] += a;
+        }
+    work->have_row_norm = true;
+}
+
+/* omega_1 + omega_2 of Arioli, Demmel & Duff (1989), from r = b - A x and w = |A| |x| + |b| */
+static double componentwise(const mpk_factor *fac, mpki_solve_work *work, double x_norm) {
+    const int32_t n = fac->an->n;
+    const T *r = work->r, *b = work->b;
+    double omega1 = 0, omega2 = 0;
+    const double tiny = 1000.0 * n * (double)R_EPS / 2;
+    row_norms(fac, work);
+    for (int32_t i = 0; i < n; i++) {
+        double ri = (double)t_abs(r[i]),
+               bound = tiny * (work->row_norm[i] * x_norm + (double)t_abs(b[i]));
+        if (ri == 0) continue;
+        if (work->w[i] > bound) {
+            double q = ri / work->w[i];
+            if (!(q <= omega1)) omega1 = q;
+        } else {
+            double q = ri / (work->w[i] - (double)t_abs(b[i]) + work->row_norm[i] * x_norm);
+            if (!(q <= omega2)) omega2 = q;
+        }
+    }
+    return omega1 + omega2;
+}
+
+typedef struct quality {
+    double componentwise, normwise, relative;
+} quality;
+
+static quality measure(const mpk_factor *fac, mpki_solve_work *work, const T *x) {
+    const int32_t n = fac->an->n;
+    mpk_problem_view a = view_of(fac);
+    mpki_residual(&a, x, work->b, work->r, work->w, work->wide);
+    double x_norm = norm_inf(n, x), b_norm = norm_inf(n, work->b), r_norm = norm_inf(n, work->r);
+    double b2 = norm2(n, work->b), r2 = norm2(n, work->r);
+    quality q = {componentwise(fac, work, x_norm), 0, 0};
+    if (!(r_norm == 0)) q.normwise = r_norm / (work->norm_inf * x_norm + b_norm);
+    if (!(r2 == 0)) q.relative = b2 > 0 ? r2 / b2 : INFINITY;
+    if (!isfinite(x_norm)) q.componentwise = q.normwise = q.relative = INFINITY;
+    return q;
+}
+
+void FN(refine)(const mpk_factor *fac, int steps, double accuracy, mpki_solve_work *work, void *vx,
+                mpk_solve_info *info) {
+    const int32_t n = fac->an->n;
+    T *x = vx, *best = work->x;
+    quality q = measure(fac, work, x), kept = q;
+    int step = 0;
+    info->unrefined = q.componentwise > info->unrefined || isnan(q.componentwise) ? q.componentwise
+                                                                                  : info->unrefined;
+    while (step < steps && !(q.componentwise <= accuracy) && isfinite(q.componentwise)) {
+        memcpy(best, x, (size_t)n * sizeof(T));
+        kept = q;
+        T *r = work->r;
+        apply_inverse(fac, work, r);
+        for (int32_t i = 0; i < n; i++) x[i] += r[i];
+        q = measure(fac, work, x);
+        step++;
+        if (!(q.componentwise < kept.componentwise)) { /* worse: keep what was */
+            memcpy(x, best, (size_t)n * sizeof(T));
+            q = kept;
+            break;
+        }
+        if (!(q.componentwise <= 0.5 * kept.componentwise)) break; /* stagnates */
+    }
+#define WORST(field, value)                                                                        \
+    if (!(value <= info->field)) info->field = value
+    WORST(componentwise, q.componentwise);
+    WORST(normwise, q.normwise);
+    WORST(relative_residual, q.relative);
+#undef WORST
+    if (step > info->iterations) info->iterations = step;
+}
+
+double FN(inverse_norm1)(const mpk_factor *fac, mpki_solve_work *work) {
+    const int32_t n = fac->an->n;
+    T *x = work->x, *sign = work->b;
+    double estimate = 0;
+    int32_t last = -1;
+    if (n == 0) return 0;
+    for (int32_t i = 0; i < n; i++) x[i] = t_make((R)1 / (R)n, 0);
+    for (int round = 0; round < 5; round++) {
+        apply_inverse(fac, work, x);
+        double sum = 0;
+        for (int32_t i = 0; i < n; i++) sum += (double)t_abs(x[i]);
+        if (round > 0 && !(sum > estimate)) break;
+        estimate = sum;
+        for (int32_t i = 0; i < n; i++) {
+            R a = t_abs(x[i]);
+            sign[i] = a > 0 ? x[i] / a : t_make(1, 0);
+        }
+        memcpy(x, sign, (size_t)n * sizeof(T));
+        /* A^-H sign: A^-1 when real or Hermitian; conj(A^-1 conj(sign)) when complex symmetric */
+        const int turn = fac->an->symmetry != MPK_HERMITIAN;
+        for (int32_t i = 0; turn && i < n; i++) x[i] = t_conj(x[i]);
+        apply_inverse(fac, work, x);
+        int32_t place = 0;
+        for (int32_t i = 1; i < n; i++)
+            if (t_abs(x[i]) > t_abs(x[place])) place = i;
+        if (place == last) break;
+        last = place;
+        for (int32_t i = 0; i < n; i++) x[i] = t_make(i == place, 0);
+    }
+    /* Higham's second guess catches what the first one misses */
+    for (int32_t i = 0; i < n; i++)
+        x[i] = t_make((R)((i % 2 ? -1.0 : 1.0) * (1.0 + (n > 1 ? (double)i / (n - 1) : 0.0))), 0);
+    apply_inverse(fac, work, x);
+    double sum = 0;
+    for (int32_t i = 0; i < n; i++) sum += (double)t_abs(x[i]);
+    sum = 2 * sum / (3.0 * n);
+    return sum > estimate ? sum : estimate;
+}

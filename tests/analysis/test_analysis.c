@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpk_analyse as its callers meet it. */
+#include "fixture.h"
+
+static mpk_context *ctx;
+
+static int setup(void **state) {
+    (void)state;
+    random_state = 3;
+    return mpk_context_create(NULL, &ctx);
+}
+static int teardown(void **state) {
+    (void)state;
+    int64_t held;
+    mpk_memory_usage(ctx, &held, NULL);
+    mpk_context_destroy(&ctx);
+    return held != 0;
+}
+
+static void assert_text_has(const char *word) {
+    const char *text;
+    mpk_last_error(ctx, NULL, NULL, &text);
+    if (!strstr(text, word)) fail_msg("'%s' is not in '%s'", word, text);
+}
+
+static void test_arguments(void **state) {
+    (void)state;
+    pattern p = pattern_grid(4, 5);
+    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    mpk_analysis *an = NULL;
+    mpk_options options;
+    mpk_options_init(&options);
+    assert_int_equal(mpk_analyse(NULL, a, NULL, &an), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_analyse(ctx, NULL, NULL, &an), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_analyse(ctx, a, NULL, NULL), MPK_ERR_ARGUMENT);
+    options.pivot_threshold = NAN;
+    assert_int_equal(mpk_analyse(ctx, a, &options, &an), MPK_ERR_ARGUMENT);
+    assert_null(an);
+    assert_int_equal(mpk_analyse(ctx, a, NULL, &an), MPK_OK);
+    mpk_analysis *first = an;
+    assert_int_equal(mpk_analyse(ctx, a, NULL, &an), MPK_ERR_ARGUMENT); /* *an is in use */
+    assert_ptr_equal(an, first);
+    mpk_analysis_destroy(&an);
+    assert_null(an);
+    mpk_analysis_destroy(&an);
+    mpk_analysis_destroy(NULL);
+    problem_free(&a);
+    free(p.entry);
+}
+
+static void test_info(void **state) {
+    (void)state;
+    pattern p = pattern_grid(13, 11);
+    const mpk_scalar scalars[] = {MPK_S, MPK_D, MPK_C, MPK_Z};
+    for (int k = 0; k < 4; k++) {
+        mpk_problem *a = problem_new(ctx, &p, scalars[k], k > 1 ? MPK_HERMITIAN : MPK_SYMMETRIC);
+        mpk_analysis *an = NULL;
+        assert_int_equal(mpk_analyse(ctx, a, NULL, &an), MPK_OK);
+        assert_int_equal(mpki_analysis_check(ctx, an), MPK_OK);
+        mpk_analysis_info info;
+        mpk_analysis_info_get(an, &info);
+        assert_int_equal(info.n, p.n);
+        assert_int_equal(info.nnz, a->nnz);
+        assert_true(info.ordering != MPK_ORDERING_AUTO);
+        assert_true(info.supernodes > 0 && info.tree_height > 0 &&
+                    info.tree_height <= info.supernodes);
+        assert_true(info.max_front > 1 && info.max_front <= p.n);
+        assert_true(info.factor_nnz >= a->nnz && info.factor_flops > 0);
+        assert_true(info.factor_bytes >= info.factor_nnz * (int64_t)mpk_scalar_size(scalars[k]));
+        assert_true(info.peak_bytes >= info.factor_bytes);
+        assert_true(info.time_s > 0 && info.time_s < 60);
+        int32_t *perm = malloc(p.n * sizeof *perm);
+        mpk_analysis_perm(an, perm);
+        assert_true(is_permutation(p.n, perm));
+        free(perm);
+        mpk_analysis_destroy(&an);
+        problem_free(&a);
+    }
+    free(p.entry);
+    mpk_analysis_info zero;
+    mpk_analysis_info_get(NULL, &zero);
+    assert_int_equal(zero.n, 0);
+}
+
+static void test_tiny(void **state) {
+    (void)state;
+    for (int32_t n = 0; n < 3; n++) {
+        pattern p = pattern_random(n, 0, 100);
+        mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+        for (int m = MPK_ORDERING_AUTO; m <= MPK_ORDERING_NATURAL; m++) {
+            mpk_options options;
+            int32_t given[] = {1, 0};
+            if (n == 1) given[0] = 0;
+            mpk_analysis *an = NULL;
+            mpk_options_init(&options);
+            options.ordering = (mpk_ordering)m;
+            options.given_perm = given;
+            mpk_status status = mpk_analyse(ctx, a, &options, &an);
+            if (status == MPK_ERR_UNSUPPORTED) continue;
+            assert_int_equal(status, MPK_OK);
+            assert_int_equal(mpki_analysis_check(ctx, an), MPK_OK);
+            assert_int_equal(an->nsuper, n);
+            assert_int_equal(an->info.factor_nnz, n);
+            mpk_analysis_destroy(&an);
+        }
+        problem_free(&a);
+        free(p.entry);
+    }
+}
+
+static void test_given_order(void **state) {
+    (void)state;
+    pattern p = pattern_grid(5, 4);
+    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    mpk_options options;
+    mpk_analysis *an = NULL;
+    int32_t perm[20];
+    for (int32_t k = 0; k < 20; k++) perm[k] = 19 - k;
+    mpk_options_init(&options);
+    options.ordering = MPK_ORDERING_GIVEN;
+    assert_int_equal(mpk_analyse(ctx, a, &options, &an), MPK_ERR_ARGUMENT);
+    assert_text_has("given_perm is NULL");
+    options.given_perm = perm;
+    assert_int_equal(mpk_analyse(ctx, a, &options, &an), MPK_OK);
+    assert_int_equal(an->info.ordering, MPK_ORDERING_GIVEN);
+    assert_null(an->options.given_perm);
+    /* an equivalent order: the same fill as that of the given one */
+    char *filled = malloc((size_t)p.n * p.n);
+    double flops;
+    int64_t nnz = eliminate(&p, perm, filled, &flops);
+    assert_int_equal(eliminate(&p, an->perm, filled, &flops), nnz);
+    free(filled);
+    mpk_analysis_destroy(&an);
+    int64_t index;
+    perm[7] = 20;
+    assert_int_equal(mpk_analyse(ctx, a, &options, &an), MPK_ERR_ARGUMENT);
+    mpk_last_error(ctx, NULL, &index, NULL);
+    assert_int_equal(index, 7);
+    assert_text_has("given_perm[7] = 20");
+    perm[7] = -1;
+    assert_int_equal(mpk_analyse(ctx, a, &options, &an), MPK_ERR_ARGUMENT);
+    assert_text_has("given_perm[7] = -1");
+    perm[7] = perm[2];
+    assert_int_equal(mpk_analyse(ctx, a, &options, &an), MPK_ERR_ARGUMENT);
+    assert_text_has("not a permutation");
+    assert_null(an);
+    problem_free(&a);
+    free(p.entry);
+}
+
+static void test_memory_limit(void **state) {
+    (void)state;
+    pattern p = pattern_grid(20, 20);
+    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    mpk_options options;
+    mpk_analysis *an = NULL;
+    mpk_options_init(&options);
+    options.memory_limit = 1000;
+    assert_int_equal(mpk_analyse(ctx, a, &options, &an), MPK_ERR_MEMORY);
+    assert_null(an);
+    assert_text_has("bytes");
+    options.memory_limit = 1e9;
+    assert_int_equal(mpk_analyse(ctx, a, &options, &an), MPK_OK);
+    mpk_analysis_destroy(&an);
+    problem_free(&a);
+    free(p.entry);
+}
+
+static int stop_after(const char *stage, double fraction, void *user) {
+    double *limit = user;
+    assert_string_equal(stage, "analyse");
+    assert_true(fraction >= 0 && fraction <= 1);
+    return fraction >= *limit;
+}
+
+static void test_cancel(void **state) {
+    (void)state;
+    pattern p = pattern_grid(10, 10);
+    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    mpk_analysis *an = NULL;
+    double limit = 0;
+    mpk_context_set_progress(ctx, stop_after, &limit);
+    assert_int_equal(mpk_analyse(ctx, a, NULL, &an), MPK_ERR_CANCELLED);
+    assert_null(an);
+    limit = 2; /* never */
+    assert_int_equal(mpk_analyse(ctx, a, NULL, &an), MPK_OK);
+    mpk_analysis_destroy(&an);
+    problem_free(&a);
+    free(p.entry);
+}
+
+static void test_same_seed_same_order(void **state) {
+    (void)state;
+    pattern p = pattern_grid(25, 25);
+    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    for (int m = MPK_ORDERING_AUTO; m <= MPK_ORDERING_RCM; m++) {
+        mpk_options options;
+        mpk_analysis *one = NULL, *two = NULL;
+        mpk_options_init(&options);
+        options.ordering = (mpk_ordering)m;
+        options.seed = 42;
+        options.threads = 1;
+        mpk_status status = mpk_analyse(ctx, a, &options, &one);
+        if (status == MPK_ERR_UNSUPPORTED) continue;
+        assert_int_equal(status, MPK_OK);
+        options.threads = 2;
+        assert_int_equal(mpk_analyse(ctx, a, &options, &two), MPK_OK);
+        assert_memory_equal(one->perm, two->perm, p.n * sizeof *one->perm);
+        mpk_analysis_destroy(&one);
+        mpk_analysis_destroy(&two);
+    }
+    problem_free(&a);
+    free(p.entry);
+}
+
+static void test_failing_memory(void **state) {
+    (void)state;
+    pattern p = pattern_grid(9, 9);
+    bool succeeded = false;
+    for (long k = 0; !succeeded; k++) {
+        failing f = {-1, 0};
+        mpk_allocator allocator = {failing_alloc, failing_release, &f};
+        mpk_context *c = NULL;
+        assert_int_equal(mpk_context_create(&allocator, &c), MPK_OK);
+        mpk_problem *a = problem_new(c, &p, MPK_D, MPK_SYMMETRIC);
+        mpk_analysis *an = NULL;
+        f.countdown = k;
+        mpk_status status = mpk_analyse(c, a, NULL, &an);
+        assert_true(status == MPK_OK || status == MPK_ERR_MEMORY);
+        assert_true((status == MPK_OK) == (an != NULL));
+        succeeded = status == MPK_OK;
+        assert_true(k > 10 || !succeeded);
+        mpk_analysis_destroy(&an);
+        problem_free(&a);
+        mpk_context_destroy(&c);
+        assert_int_equal(f.held, 0);
+    }
+    free(p.entry);
+}
+
+/* The checker sees what is broken. */
+static void test_checker(void **state) {
+    (void)state;
+    pattern p = pattern_grid(8, 8);
+    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    mpk_analysis *an = NULL;
+    mpk_options options;
+    mpk_options_init(&options);
+    options.ordering = MPK_ORDERING_AMD;
+    assert_int_equal(mpk_analyse(ctx, a, &options, &an), MPK_OK);
+#define BROKEN(change, undo)                                                                       \
+    do {                                                                                           \
+        change;                                                                                    \
+        mpki_clear_error(ctx);                                                                     \
+        assert_int_equal(mpki_analysis_check(ctx, an), MPK_ERR_INTERNAL);                          \
+        undo;                                                                                      \
+        mpki_clear_error(ctx);                                                                     \
+        assert_int_equal(mpki_analysis_check(ctx, an), MPK_OK);                                    \
+    } while (0)
+    BROKEN(an->perm[3]++, an->perm[3]--);
+    BROKEN(an->rel[0]++, an->rel[0]--);
+    BROKEN(an->ridx[1]--, an->ridx[1]++);
+    BROKEN(an->parent[0]++, an->parent[0]--);
+    BROKEN(an->scatter[5].col++, an->scatter[5].col--);
+    BROKEN(an->scatter[5].row = ~an->scatter[5].row, an->scatter[5].row = ~an->scatter[5].row);
+    BROKEN(an->scatter[5].src++, an->scatter[5].src--);
+    BROKEN(an->flops[0] *= 2, an->flops[0] /= 2);
+    BROKEN(an->child[0]++, an->child[0]--);
+    mpk_analysis_destroy(&an);
+    problem_free(&a);
+    free(p.entry);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_arguments, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_info, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_tiny, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_given_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_memory_limit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_same_seed_same_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_failing_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_checker, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

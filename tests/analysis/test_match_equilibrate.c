@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Equilibration: what each sweep does to the largest entry of each row. */
+#include "fixture.h"
+#include <float.h>
+
+/* largest scaled entry of each row, of a lower triangle */
+static void row_maxima(int32_t n, const int64_t *ap, const int32_t *ai, const double *ax,
+                       const double *s, double *largest) {
+    for (int32_t i = 0; i < n; i++) largest[i] = 0;
+    for (int32_t j = 0; j < n; j++)
+        for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
+            int32_t i = ai[k];
+            double big = fmax(s[i], s[j]), small = fmin(s[i], s[j]);
+            double a = ax[k] > 1 ? ax[k] * small * big : ax[k] * big * small;
+            largest[i] = fmax(largest[i], a);
+            largest[j] = fmax(largest[j], a);
+        }
+}
+
+static mpk_context *ctx;
+
+static int set_up(void **state) {
+    (void)state;
+    return mpk_context_create(NULL, &ctx) != MPK_OK;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    int64_t now = -1;
+    mpk_memory_usage(ctx, &now, NULL);
+    mpk_context_destroy(&ctx);
+    return now != 0;
+}
+
+/* two sweeps by hand: rows of maxima 100, 100, 4 give factors 1/10, 1/10, 1/2 */
+static void sweeps_by_hand(void **state) {
+    (void)state;
+    const int64_t ap[] = {0, 2, 3, 4};
+    const int32_t ai[] = {0, 1, 2, 2};
+    const double ax[] = {0, 100, 4, 0};
+    double s[3] = {1, 1, 1};
+    assert_int_equal(mpki_equilibrate(ctx, 3, ap, ai, ax, 1, s), MPK_OK);
+    assert_true(fabs(s[0] - 0.1) < 1e-15 && fabs(s[1] - 0.1) < 1e-15 && fabs(s[2] - 0.5) < 1e-15);
+    /* now maxima 1, 1, 0.2 */
+    assert_int_equal(mpki_equilibrate(ctx, 3, ap, ai, ax, 1, s), MPK_OK);
+    assert_true(fabs(s[0] - 0.1) < 1e-15 && fabs(s[2] - 0.5 / sqrt(0.2)) < 1e-14);
+    /* no sweep, no change */
+    double before = s[2];
+    assert_int_equal(mpki_equilibrate(ctx, 3, ap, ai, ax, 0, s), MPK_OK);
+    assert_true(s[2] == before);
+}
+
+/* error of row maxima halves on a log scale: after k sweeps within 1 of range^(2^-k) */
+static void converges(void **state) {
+    (void)state;
+    enum { N = 400 };
+    int64_t ap[N + 1] = {0}, nnz = 0;
+    int32_t *ai = calloc(N * N, sizeof *ai);
+    double *ax = calloc(N * N, sizeof *ax), s[N], largest[N];
+    random_state = 3;
+    for (int32_t j = 0; j < N; j++) {
+        for (int32_t i = j; i < N; i++)
+            if (i == j + 1 || random_below(100) < 2) {
+                ai[nnz] = i;
+                ax[nnz++] = pow(10, random_below(17) - 8);
+            }
+        ap[j + 1] = nnz;
+        s[j] = 1;
+    }
+    for (int sweeps = 1; sweeps <= 10; sweeps++) {
+        assert_int_equal(mpki_equilibrate(ctx, N, ap, ai, ax, 1, s), MPK_OK);
+        row_maxima(N, ap, ai, ax, s, largest);
+        double bound = 8 * pow(0.5, sweeps) + 1e-12;
+        for (int32_t i = 0; i < N; i++) {
+            assert_true(largest[i] <= 1 + 1e-14);
+            assert_true(log10(largest[i]) >= -2 * bound);
+        }
+    }
+    free(ai);
+    free(ax);
+}
+
+/* zero rows, explicit zeros, the ends of the range, and factors that are far off already */
+static void robust(void **state) {
+    (void)state;
+    const int64_t ap[] = {0, 1, 3, 4, 5, 5, 6};
+    const int32_t ai[] = {0, 1, 2, 3, 3, 5};
+    const double ax[] = {DBL_MAX, 1e-300, 0, 1e-150, 1, DBL_TRUE_MIN};
+    double s[6] = {1, 1, 1, 1, 3, 1}, largest[6];
+    assert_int_equal(mpki_equilibrate(ctx, 6, ap, ai, ax, 20, s), MPK_OK);
+    row_maxima(6, ap, ai, ax, s, largest);
+    for (int32_t i = 0; i < 4; i++) assert_true(largest[i] > 0.9 && largest[i] < 1 + 1e-12);
+    assert_true(s[4] == 3);
+    assert_true(s[5] > 1e153 && s[5] * s[5] < INFINITY); /* as far as a square can go */
+    double far[6] = {1e150, 1e-150, 1e150, 1e-150, 0.5, 1};
+    assert_int_equal(mpki_equilibrate(ctx, 6, ap, ai, ax, 40, far), MPK_OK);
+    row_maxima(6, ap, ai, ax, far, largest);
+    for (int32_t i = 0; i < 4; i++) assert_true(largest[i] > 0.9 && largest[i] < 1 + 1e-12);
+    assert_true(far[4] == 0.5);
+}
+
+static void small_orders(void **state) {
+    (void)state;
+    const int64_t ap[] = {0, 1};
+    const int32_t ai[] = {0};
+    const double ax[] = {9};
+    double s = 1;
+    assert_int_equal(mpki_equilibrate(ctx, 0, ap, NULL, NULL, 3, NULL), MPK_OK);
+    assert_int_equal(mpki_equilibrate(ctx, 1, ap, ai, ax, 1, &s), MPK_OK);
+    assert_true(fabs(s - 1. / 3) < 1e-16);
+}
+
+static void allocation_may_fail(void **state) {
+    (void)state;
+    failing memory = {-1, 0};
+    mpk_allocator allocator = {failing_alloc, failing_release, &memory};
+    mpk_context *poor = NULL;
+    const int64_t ap[] = {0, 1};
+    const int32_t ai[] = {0};
+    const double ax[] = {9};
+    double s = 1;
+    assert_int_equal(mpk_context_create(&allocator, &poor), MPK_OK);
+    memory.countdown = 0;
+    assert_int_equal(mpki_equilibrate(poor, 1, ap, ai, ax, 1, &s), MPK_ERR_MEMORY);
+    assert_true(s == 1);
+    memory.countdown = 1;
+    mpki_clear_error(poor);
+    assert_int_equal(mpki_equilibrate(poor, 1, ap, ai, ax, 1, &s), MPK_OK);
+    mpk_context_destroy(&poor);
+    assert_int_equal(memory.held, 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {TEST(sweeps_by_hand), TEST(converges), TEST(robust),
+                                       TEST(small_orders), TEST(allocation_may_fail)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

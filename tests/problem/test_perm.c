@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "support.h"
+
+#include "problem/perm.h"
+#include <unistd.h>
+
+static char path[] = "/tmp/metapack-perm-XXXXXX";
+
+static void write_text(const char *text) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void orders_that_are_good(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "2 0 1\n", "2\n0\n1", "# counted from 1\n3\n1\n2\n",
+        "%%MatrixMarket matrix array integer general\n% comment\n3 1\n3\n1\n2\n",
+        "%%MatrixMarket matrix array real general\n1 3\n3.0\n1e0\n\n2\r\n"};
+    static const int32_t expected[] = {2, 0, 1};
+    mpk_context *ctx = new_context();
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        int32_t *perm = NULL;
+        write_text(texts[k]);
+        assert_int_equal(mpki_perm_read(ctx, path, 3, &perm), MPK_OK);
+        assert_memory_equal(perm, expected, sizeof expected);
+        mpki_release(ctx, perm);
+    }
+    mpk_context_destroy(&ctx);
+}
+
+static void orders_that_are_none(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *said;
+    } cases[] = {{"", "fewer"},
+                 {"0 1\n", "fewer"},
+                 {"0 1\n2 0\n", ":2: the order has more"},
+                 {"0 1 1\n", "there twice"},
+                 {"3 1 0\n", "out of range"},
+                 {"1 2 4\n", "no index"},
+                 {"0 -1 2\n", "no index"},
+                 {"0 1.5 2\n", "no index"},
+                 {"0 nan 2\n", "no index"},
+                 {"0 1 two\n", ":1: expected integers"},
+                 {"%%MatrixMarket matrix array integer general\n4 1\n", ":2: the order must have"},
+                 {"%%MatrixMarket matrix array integer general\nx\n", ":2: the order must have"}};
+    mpk_context *ctx = new_context();
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        int32_t *perm = NULL;
+        write_text(cases[k].text);
+        mpki_clear_error(ctx);
+        assert_int_equal(mpki_perm_read(ctx, path, 3, &perm), MPK_ERR_INPUT);
+        assert_null(perm);
+        assert_said(ctx, cases[k].said);
+    }
+    int32_t *perm = NULL;
+    mpki_clear_error(ctx);
+    assert_int_equal(mpki_perm_read(ctx, "/nowhere/order", 3, &perm), MPK_ERR_FILE);
+    assert_said(ctx, "/nowhere/order");
+    mpki_clear_error(ctx);
+    assert_int_equal(mpki_perm_read(ctx, "/tmp", 3, &perm), MPK_ERR_FILE); /* a folder */
+    char text[6000];
+    memset(text, ' ', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    write_text(text);
+    mpki_clear_error(ctx);
+    assert_int_equal(mpki_perm_read(ctx, path, 3, &perm), MPK_ERR_INPUT);
+    assert_said(ctx, "too long");
+    mpk_context_destroy(&ctx);
+}
+
+static mpk_status read_good(mpk_context *ctx) {
+    int32_t *perm = NULL;
+    mpk_status status = mpki_perm_read(ctx, path, 3, &perm);
+    mpki_release(ctx, perm);
+    return status;
+}
+
+static void no_memory(void **state) {
+    (void)state;
+    write_text("1 2 3\n");
+    sweep_allocations(read_good);
+}
+
+static int enter(void **state) {
+    (void)state;
+    int fd = mkstemp(path);
+    return fd < 0 || close(fd);
+}
+
+static int leave(void **state) {
+    (void)state;
+    return unlink(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(orders_that_are_good),
+                                       cmocka_unit_test(orders_that_are_none),
+                                       cmocka_unit_test(no_memory)};
+    return cmocka_run_group_tests(tests, enter, leave);
+}

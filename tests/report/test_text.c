@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "support.h"
+
+/* A copy in which lines that were broken are whole again. */
+static char *unbroken(const char *text) {
+    char *copy = calloc(1, strlen(text) + 1), *out = copy;
+    for (; *text; text++) {
+        if (!strncmp(text, "\n              ", 15)) {
+            *out++ = ' ';
+            text += 14;
+        } else
+            *out++ = *text;
+    }
+    return copy;
+}
+
+/* The text of a run; each line at most 100 columns, none with a blank at its end. */
+static void check(const mpk_run *run, const char *const *said, const char *unsaid) {
+    mpk_context *ctx = new_context();
+    mpk_report *report = NULL;
+    assert_int_equal(mpk_report_create(ctx, run, &report), MPK_OK);
+    const char *text = mpk_report_text(report);
+    for (const char *line = text; *line;) {
+        size_t length = strcspn(line, "\n");
+        assert_int_equal(line[length], '\n');
+        if (length > 100) fail_msg("%zu columns: %.*s", length, (int)length, line);
+        assert_true(length > 0 && line[length - 1] != ' ');
+        line += length + 1;
+    }
+    char *whole = unbroken(text);
+    for (; *said; said++)
+        if (!strstr(whole, *said)) fail_msg("does not say \"%s\":\n%s", *said, text);
+    if (unsaid && strstr(whole, unsaid)) fail_msg("says \"%s\":\n%s", unsaid, text);
+    free(whole);
+    mpk_report_destroy(&report);
+    mpk_context_destroy(&ctx);
+}
+
+#define SAYS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void good_run(void **state) {
+    (void)state;
+    mpk_run run = small_run();
+    check(&run,
+          SAYS("small.mtx", "n = 3, 5 entries", "real symmetric", "METIS ordering", "matching on",
+               "1 234 supernodes", "LDL^T, cpu-test, 2 threads; 2.00 Gflop at 4.00 GFLOP/s",
+               "1 of 2x2, 4 columns delayed", "2 positive, 1 negative, 0 zero; certified",
+               "componentwise backward error 1.2e-16 (3.0e-12 before refinement)", "predicted 96 B",
+               "read 250 ms, analyse 500 ms, factorize 500 ms, solve 125 ms", "Result        good"),
+          "NOT");
+}
+
+static void what_is_off_is_said(void **state) {
+    (void)state;
+    mpk_run run = small_run();
+    run.factor.inertia.certified = 0;
+    check(&run, SAYS("NOT certified", "The inertia is not certified"), NULL);
+    run.status = MPK_INACCURATE;
+    check(&run, SAYS("ACCURACY NOT REACHED", "1.2e-16"), "Result        good");
+    run.status = MPK_PERTURBED;
+    run.factor.perturbed = 2;
+    check(&run, SAYS("2 pivots perturbed by the static shift", "as asked"), NULL);
+    run = small_run();
+    run.status = MPK_SINGULAR;
+    run.factor.inertia = (mpk_inertia){1, 1, 1, 0};
+    check(&run, SAYS("SINGULAR: 1 zero pivot, so the numerical rank is 2 of 3", "is consistent"),
+          NULL);
+    run.solve.normwise = 1e-3;
+    check(&run, SAYS("not consistent: no x"), NULL);
+    run.have_factor = run.have_solve = 0;
+    run.analysis.structural_rank = 2;
+    check(&run, SAYS("SINGULAR by structure", "rank at most 2 of 3"), NULL);
+    run.status = MPK_ERR_MEMORY;
+    run.message = "the factorization needs 3 GB";
+    check(&run, SAYS("FAILED: the factorization needs 3 GB"), NULL);
+}
+
+static void complex_symmetric_has_no_inertia(void **state) {
+    (void)state;
+    mpk_run run = small_run();
+    run.problem.scalar = MPK_Z;
+    run.factor.inertia = (mpk_inertia){0, 0, 0, 0};
+    check(&run, SAYS("without meaning", "complex symmetric"), "not certified");
+    run.problem.symmetry = MPK_HERMITIAN;
+    check(&run, SAYS("LDL^H", "Hermitian", "NOT certified"), NULL);
+}
+
+static void reading_tells_of_the_matrix(void **state) {
+    (void)state;
+    mpk_run run = small_run();
+    run.have_analysis = run.have_factor = run.have_solve = 0;
+    check(&run,
+          SAYS("2.3 entries on average, 3 in the longest; half bandwidth 1",
+               "3 stored, 1 of them zero; 0 not stored", "from 1 to 5 in modulus; 1 explicit zero"),
+          "Result");
+}
+
+/* Names without blanks cannot be broken at one. */
+static void long_names_and_wild_numbers(void **state) {
+    (void)state;
+    char name[400];
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    mpk_run run = small_run();
+    run.source = name;
+    run.problem.n = INT32_MAX;
+    run.problem.nnz = INT64_MAX;
+    run.factor.inertia = (mpk_inertia){INT64_MAX, INT64_MAX, INT64_MAX, 0};
+    run.factor.flops = INFINITY;
+    run.factor.time_s = NAN;
+    run.solve.componentwise = NAN;
+    run.factor.bytes = INT64_MAX;
+    check(&run, SAYS("not finite", "9 223 372 036 854 775 807 positive"), NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(good_run),
+                                       cmocka_unit_test(what_is_off_is_said),
+                                       cmocka_unit_test(complex_symmetric_has_no_inertia),
+                                       cmocka_unit_test(reading_tells_of_the_matrix),
+                                       cmocka_unit_test(long_names_and_wild_numbers)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
