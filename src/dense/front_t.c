@@ -277,53 +277,93 @@ static void below_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     below_rows(s, r0, r1 < s->f->nrows ? r1 : s->f->nrows);
 }
 
-/* Take back columns ne .. np-1: the rows below and the diagonal block become what they are when
- * only the first ne columns of the block have been eliminated. Nothing was divided by a small pivot
- * in X = L21 D, so this adds no error beyond that of the elimination itself. backup: the block
- * before, b x b with leading dimension b. */
-static void take_back(FN(front) * f, const FN(front_rules) * rules, const T *backup, int64_t p,
-                      int32_t b, int32_t ne, int32_t np, const int32_t *perm) {
-    const int hermitian = rules->hermitian;
-    for (int64_t i = p + b; i < f->nrows; i++) { /* a row of L21 -> X -> the updated row of A */
-        T x[MPKI_PANEL];
-        for (int32_t k = ne; k < np; k++) {
-            const T *d = f->d + 2 * (p + k);
-            T l = *at(f, i, p + k);
-            if (k + 1 < np && t_abs1(d[1]) > 0) {
-                T l2 = *at(f, i, p + k + 1);
-                x[k] = t_mul(l, d[0]) + t_mul(l2, d[1]);
-                x[k + 1] = t_mul(l, conj_if(hermitian, d[1])) + t_mul(l2, d[2]);
-                k++;
-            } else {
-                x[k] = t_mul(l, d[0]);
+/* Taking back columns ne .. np-1 of a block: the rows below and the diagonal block become what they
+ * are when only the first ne columns have been eliminated. Nothing was divided by a small pivot in
+ * X = L21 D, so this adds no error beyond that of the elimination itself. */
+typedef struct back {
+    FN(front) * f;
+    const FN(front_rules) * rules;
+    FN(front_work) * works;
+    int64_t p;
+    int32_t b, ne, np;
+} back;
+
+static void axpy(int64_t rows, T m, const T *restrict x, T *restrict y) {
+    for (int64_t i = 0; i < rows; i++) y[i] += t_mul(x[i], m);
+}
+
+static void back_rows(const back *s, T *packed, int64_t r0, int64_t rows) {
+    enum { SLIVER = 8 };
+    FN(front) *f = s->f;
+    const FN(kernels) *k = s->rules->k;
+    const int hermitian = s->rules->hermitian;
+    const int64_t p = s->p, ldp = ld(f, p);
+    T *x = at(f, r0, p); /* column j of the block: x + j ldp */
+    T minus[2 * MPKI_PANEL];
+    for (int32_t j = 0; j < s->b; j++)
+        minus[2 * j] = t_make(-1, 0), minus[2 * j + 1] = t_make(0, 0);
+    for (int32_t j = s->ne; j < s->np; j++) { /* L -> X = L D */
+        const T *d = f->d + 2 * (p + j);
+        T *x1 = x + j * ldp, *x2 = x1 + ldp;
+        if (j + 1 < s->np && t_abs1(d[1]) > 0) {
+            T d12 = conj_if(hermitian, d[1]);
+            for (int64_t i = 0; i < rows; i++) {
+                T l1 = x1[i], l2 = x2[i];
+                x1[i] = t_mul(l1, d[0]) + t_mul(l2, d[1]);
+                x2[i] = t_mul(l1, d12) + t_mul(l2, d[2]);
             }
-        }
-        for (int32_t j = b - 1; j >= ne; j--) {
-            T sum = j < np ? x[j] : *at(f, i, p + j);
-            for (int32_t k = ne; k < (j < np ? j : np); k++)
-                sum += t_mul(x[k], conj_if(hermitian, *at(f, p + j, p + k)));
-            *at(f, i, p + j) = sum;
+            j++;
+        } else {
+            for (int64_t i = 0; i < rows; i++) x1[i] = t_mul(x1[i], d[0]);
         }
     }
+    for (int32_t j1 = s->b, j0; j1 > s->ne;
+         j1 = j0) { /* A(:,j) = X(:,j) + sum over k < j of X(:,k) L(j,k) */
+        j0 = j1 - SLIVER > s->ne ? j1 - SLIVER : s->ne;
+        for (int32_t j = j1 - 1; j > j0; j--)
+            for (int32_t i = j0; i < (j < s->np ? j : s->np); i++)
+                axpy(rows, conj_if(hermitian, *at(f, p + j, p + i)), x + i * ldp, x + j * ldp);
+        int32_t depth = (j0 < s->np ? j0 : s->np) - s->ne;
+        if (depth <= 0) continue;
+        k->pack(j1 - j0, depth, at(f, p + j0, p + s->ne), ldp, minus, hermitian, packed);
+        k->multiply(rows, j1 - j0, depth, x + s->ne * ldp, ldp, packed, x + j0 * ldp, ldp, 0,
+                    INT64_MAX / 2);
+    }
+}
+
+static void back_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool;
+    const back *s = arg;
+    int64_t r0 = s->p + s->b + item * ROWS_PER_ITEM, left = s->f->nrows - r0;
+    back_rows(s, s->works[worker].packed, r0, left < ROWS_PER_ITEM ? left : ROWS_PER_ITEM);
+}
+
+/* backup: the block as it was before, b x b with leading dimension b. */
+static void take_back(const back *s, FN(front_work) * work, const int32_t *perm, mpki_pool *pool,
+                      int worker) {
+    FN(front) *f = s->f;
+    const int hermitian = s->rules->hermitian;
+    const int32_t b = s->b, ne = s->ne;
+    const int64_t p = s->p;
+    int64_t items = (f->nrows - p - b + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM;
+    if (pool) {
+        mpki_pool_for(pool, worker, items, back_item, (void *)s);
+    } else {
+        for (int64_t r0 = p + b; r0 < f->nrows; r0 += ROWS_PER_ITEM)
+            back_rows(s, work->packed, r0,
+                      f->nrows - r0 < ROWS_PER_ITEM ? f->nrows - r0 : ROWS_PER_ITEM);
+    }
+    const T *backup = work->backup;
     for (int32_t j = ne; j < b; j++)
-        for (int32_t i = j; i < b; i++) {
-            T sum = perm[i] >= perm[j] ? backup[perm[i] + (int64_t)perm[j] * b]
+        for (int32_t i = j; i < b; i++)
+            *at(f, p + i, p + j) = perm[i] >= perm[j]
+                                       ? backup[perm[i] + (int64_t)perm[j] * b]
                                        : conj_if(hermitian, backup[perm[j] + (int64_t)perm[i] * b]);
-            for (int32_t k = 0; k < ne; k++) {
-                const T *d = f->d + 2 * (p + k);
-                T li = *at(f, p + i, p + k), lj = conj_if(hermitian, *at(f, p + j, p + k));
-                if (k + 1 < ne && t_abs1(d[1]) > 0) {
-                    T li2 = *at(f, p + i, p + k + 1),
-                      lj2 = conj_if(hermitian, *at(f, p + j, p + k + 1));
-                    sum -= t_mul(t_mul(li, d[0]) + t_mul(li2, d[1]), lj) +
-                           t_mul(t_mul(li, conj_if(hermitian, d[1])) + t_mul(li2, d[2]), lj2);
-                    k++;
-                } else {
-                    sum -= t_mul(t_mul(li, d[0]), lj);
-                }
-            }
-            *at(f, p + i, p + j) = sum;
-        }
+    if (ne == 0) return;
+    const FN(kernels) *k = s->rules->k;
+    k->pack(b - ne, ne, at(f, p + ne, p), ld(f, p), f->d + 2 * p, hermitian, work->packed);
+    k->multiply(b - ne, b - ne, ne, at(f, p + ne, p), ld(f, p), work->packed, at(f, p + ne, p + ne),
+                ld(f, p), 0, 0);
 }
 
 /* ---- one pass over the untried columns ----------------------------------------------------------
@@ -332,8 +372,10 @@ static void take_back(FN(front) * f, const FN(front_rules) * rules, const T *bac
 static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
                  mpki_pool *pool, int worker, int32_t tile, int64_t *rejected) {
     const int64_t base = f->nelim, w = f->w;
+    const int32_t widest = tile;
     int64_t p = base, end = w;
     int32_t *perm = work->perm;
+    int clean = 0; /* blocks without a rejection since the last one with */
     while (p < end) {
         int64_t edge = (p / MPKI_PANEL + 1) * MPKI_PANEL;
         int32_t b = (int32_t)(end - p < tile ? end - p : tile);
@@ -360,7 +402,10 @@ static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * 
                 mpki_pool_for(pool, worker, items, below_item, &s);
             ne = s.good;
             if (ne > 0 && is_pair(f, p + ne - 1)) ne--;
-            if (ne < np) take_back(f, rules, work->backup, p, b, ne, np, perm);
+            if (ne < np) {
+                back t = {f, rules, work - (pool ? worker : 0), p, b, ne, np};
+                take_back(&t, work, perm, pool, worker);
+            }
         }
         for (int32_t j = ne; j < b; j++) f->d[2 * (p + j) + 1] = t_make(0, 0);
 
@@ -372,6 +417,11 @@ static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * 
         }
         for (int64_t k = 0; k < left && k < untried; k++)
             FN(front_swap)(f, rules->hermitian, p + ne + k, end - 1 - k);
+        clean =
+            left ? 0
+                 : clean +
+                       1; /* rejections: go on in small blocks, which lose less by one bad column */
+        tile = left ? MPKI_TILE : clean >= 4 ? widest : tile;
         *rejected += left;
         end -= left;
         p += ne;

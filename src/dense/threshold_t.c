@@ -120,11 +120,15 @@ static void bring(FN(front) * f, int hermitian, int64_t p, int64_t j, int64_t r)
 mpk_status FN(front_threshold)(FN(front) * f, const FN(front_rules) * rules, int root,
                                mpki_pivots *pivots) {
     const int hermitian = rules->hermitian;
-    int64_t p = f->nelim;
+    int64_t p = f->nelim,
+            next = p; /* where the search goes on: columns before it have failed lately */
     while (p < f->w) {
-        int64_t j, pick = -1, pair = -1;
+        int64_t pick = -1, pair = -1;
         int zero = 0;
-        for (j = p; j < f->w && pick < 0; j++) {
+        if (next < p || next >= f->w) next = p;
+        for (int64_t tried = 0, j = next; tried < f->w - p && pick < 0;
+             tried++, j = j + 1 < f->w ? j + 1 : p) {
+            next = j + 1;
             column c = scan(f, j, p, -1);
             if (!c.finite) return MPK_ERR_NUMERIC;
             R d = t_abs1(*at(f, j, j));
