@@ -7,14 +7,14 @@
  * pivoting with column granularity).
  *
  *  Storage: a trapezoid of panels of 128 columns. Panel k holds rows 128 k .. nrows-1 with leading
- * dimension ld0 - 128 k, ld0 = nrows rounded up to 8; the upper triangles of the diagonal blocks
+ * dimension ld0 - 128 k, ld0 = mpki_leading(nrows); the upper triangles of the diagonal blocks
  * are not used. */
 #include "../core/pool.h"
 #include "../kernels/kernels.h"
 
 enum { MPKI_PANEL = 128, MPKI_TILE = 32 };
 
-static inline int64_t mpki_round8(int64_t rows) {
+static inline int64_t mpki_leading(int64_t rows) {
     return (rows + 7) & ~(int64_t)7;
 }
 /** Entries before panel k. */
@@ -23,7 +23,7 @@ static inline int64_t mpki_panel_offset(int64_t ld0, int64_t k) {
 }
 /** Entries of a trapezoid of `cols` columns over `rows` rows. */
 static inline int64_t mpki_trapezoid(int64_t rows, int64_t cols) {
-    int64_t ld0 = mpki_round8(rows), k = cols / MPKI_PANEL;
+    int64_t ld0 = mpki_leading(rows), k = cols / MPKI_PANEL;
     return mpki_panel_offset(ld0, k) + (cols - k * MPKI_PANEL) * (ld0 - k * MPKI_PANEL);
 }
 
@@ -80,6 +80,7 @@ void FN(front_update)(const FN(front) * f, const FN(front_rules) * rules, FN(fro
 
 /** Address of entry (i, j), i >= 128 (j / 128). */
 static inline T *FN(front_at)(const FN(front) * f, int64_t i, int64_t j) {
+    if (j < MPKI_PANEL) return f->a + j * f->ld0 + i;
     int64_t k = j / MPKI_PANEL, first = k * MPKI_PANEL;
     return f->a + mpki_panel_offset(f->ld0, k) + (j - first) * (f->ld0 - first) + (i - first);
 }

@@ -151,7 +151,7 @@ static void update_columns(FN(front) * f, const FN(front_rules) * rules, FN(fron
 
 void FN(front_update)(const FN(front) * f, const FN(front_rules) * rules, FN(front_work) * works,
                       T *c, mpki_pool *pool, int worker) {
-    int64_t m = f->nrows - f->w, ldm = mpki_round8(m);
+    int64_t m = f->nrows - f->w, ldm = mpki_leading(m);
     if (f->nelim == 0) {
         memset(c, 0, (size_t)mpki_trapezoid(m, m) * sizeof(T));
         return;
@@ -205,7 +205,7 @@ static int32_t factor_block(FN(front) * f, const FN(front_rules) * rules, FN(fro
     FN(front)
     g = {.nrows = b,
          .w = b,
-         .ld0 = mpki_round8(b),
+         .ld0 = mpki_leading(b),
          .a = work->block,
          .id = perm,
          .d = work->dd,

@@ -3,6 +3,7 @@
 #define MPKI_FACTOR_H
 /** Inside of mpk_factor, as numeric/ makes it and solve/ reads it. */
 #include "../analysis/analysis.h"
+#include "tree.h"
 #include "../core/pool.h"
 #include "../dense/front.h"
 #include <metapack/factor.h>
@@ -43,6 +44,18 @@ void mpki_arena_reset(mpki_arena *arena);
 void mpki_arena_free(mpki_arena *arena);
 int64_t mpki_arena_bytes(const mpki_arena *arena);
 
+/** What the walk over the tree works in; kept from one factorization to the next. */
+typedef struct mpki_walk_memory {
+    int threads; /* 0: not made yet */
+    mpki_tree tree;
+    _Atomic int32_t *waits; /* tree.count */
+    void **contribution;    /* nsuper */
+    void **bench;           /* threads: a worker's blocks (dense/front.h) */
+    void **runs;            /* threads: a child's rows as runs */
+} mpki_walk_memory;
+
+void mpki_walk_memory_free(mpk_context *ctx, mpki_walk_memory *memory);
+
 struct mpk_factor {
     mpk_context *ctx;
     const mpk_analysis *an; /* the one in force: the caller's, or own after outer pivoting */
@@ -54,6 +67,7 @@ struct mpk_factor {
     mpki_node *node; /* nsuper */
     mpki_arena arena;
     bool have_arena;
+    mpki_walk_memory memory;
     mpk_factor_info info;
 };
 

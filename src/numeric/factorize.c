@@ -6,6 +6,19 @@
 #include <math.h>
 #include <string.h>
 
+void mpki_walk_memory_free(mpk_context *ctx, mpki_walk_memory *m) {
+    for (int t = 0; t < m->threads; t++) {
+        if (m->bench) mpki_release(ctx, m->bench[t]);
+        if (m->runs) mpki_release(ctx, m->runs[t]);
+    }
+    mpki_release(ctx, m->bench);
+    mpki_release(ctx, m->runs);
+    mpki_release(ctx, m->contribution);
+    mpki_release(ctx, (void *)m->waits);
+    mpki_tree_free(ctx, &m->tree);
+    *m = (mpki_walk_memory){0};
+}
+
 /* Scaling by powers of two commits no rounding error of its own. */
 static void to_powers_of_two(int32_t n, double *scale) {
     for (int32_t i = 0; i < n; i++) {
@@ -71,6 +84,7 @@ static mpk_status reanalyse(mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
     if (fac->have_arena) mpki_arena_free(&fac->arena);
     fac->have_arena = false;
+    mpki_walk_memory_free(ctx, &fac->memory);
     mpk_problem problem = {.ctx = ctx,
                            .n = an->n,
                            .nnz = an->nnz,
@@ -144,6 +158,7 @@ static mpk_status factorize(mpk_context *ctx, const mpk_analysis *base, const vo
     }
     int64_t bytes_before;
     mpk_memory_usage(ctx, &bytes_before, NULL);
+    if (fac->have_arena) bytes_before -= mpki_arena_bytes(&fac->arena); /* the factor counts */
     mpk_memory_reset_peak(ctx);
     fac->valid = false;
     fac->options = full;
@@ -206,6 +221,7 @@ void mpk_factor_destroy(mpk_factor **out) {
     if (!out || !*out) return;
     mpk_factor *fac = *out;
     if (fac->have_arena) mpki_arena_free(&fac->arena);
+    mpki_walk_memory_free(fac->ctx, &fac->memory);
     mpk_analysis_destroy(&fac->own);
     mpki_release(fac->ctx, fac->node);
     mpki_release(fac->ctx, fac->scale);

@@ -5,7 +5,6 @@
  * children are added in order: so the factor has the same bits for any number of threads. */
 #include "../backends/cpu/cpu.h"
 #include "factor.h"
-#include "tree.h"
 
 #include <string.h>
 
@@ -19,7 +18,6 @@ typedef struct worker_state {
     int64_t nnz;
     int32_t max_front;
     run *runs;
-    void *memory;
 } worker_state;
 
 typedef struct walk {
@@ -30,8 +28,6 @@ typedef struct walk {
     FN(front_work) * works;
     worker_state *state;
     T **contribution; /* nsuper; of each node, NULL: none yet or none any more */
-    mpki_tree tree;
-    _Atomic int32_t *waits;
     _Atomic int status;
     _Atomic double done_flops;
     double stop_flops;
@@ -118,7 +114,7 @@ static void gather_child(const walk *z, int32_t child, int32_t own, int32_t dela
     while (split < mc && rel[split] < own) split++;
     run *runs = z->state[worker].runs;
     gather g = {.from = z->contribution[child],
-                .ldm = mpki_round8(mc),
+                .ldm = mpki_leading(mc),
                 .runs = runs,
                 .step = 64,
                 .rel = rel,
@@ -127,7 +123,7 @@ static void gather_child(const walk *z, int32_t child, int32_t own, int32_t dela
                 .f = f,
                 .c = c,
                 .w = own + delayed,
-                .ldc = mpki_round8(m)};
+                .ldc = mpki_leading(m)};
     g.c0 = f ? 0 : split;
     g.c1 = f ? split : mc;
     if (g.c0 == g.c1) return;
@@ -178,15 +174,15 @@ static void scatter_entries(const walk *z, int32_t s, const FN(front) * f, int32
  */
 
 static bool node_storage(walk *z, mpki_node *node) {
-    int64_t entries = mpki_trapezoid(node->nrows, node->w), w = node->w;
-    int64_t panel = (entries * (int64_t)sizeof(T) + 63) & ~(int64_t)63;
-    int64_t pivots = (2 * w * (int64_t)sizeof(T) + 63) & ~(int64_t)63;
-    char *at = mpki_arena_alloc(&z->fac->arena, panel + 2 * pivots + w * (int64_t)sizeof(int32_t));
+    const int64_t w = node->w, size = sizeof(T);
+    const int64_t panel = mpki_trapezoid(node->nrows, w) * size;
+    char *at =
+        mpki_arena_alloc(&z->fac->arena, panel + 4 * w * size + w * (int64_t)sizeof(int32_t));
     if (!at) return false;
     node->a = at;
     node->d = at + panel;
-    node->dinv = at + panel + pivots;
-    node->id = (int32_t *)(at + panel + 2 * pivots);
+    node->dinv = at + panel + 2 * w * size;
+    node->id = (int32_t *)(at + panel + 4 * w * size);
     memset(node->a, 0, (size_t)panel);
     return true;
 }
@@ -220,7 +216,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     }
     mpki_node *node = &fac->node[s];
     *node = (mpki_node){.w = own + delayed, .delayed = delayed, .nrows = own + delayed + m};
-    node->ld0 = mpki_round8(node->nrows);
+    node->ld0 = mpki_leading(node->nrows);
     if (!node_storage(z, node)) return MPK_ERR_MEMORY;
     FN(front) f = front_of(node);
     for (int32_t j = 0; j < own; j++) f.id[j] = an->sptr[s] + j;
@@ -270,7 +266,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
 
 static void run_task(mpki_pool *pool, int worker, void *arg, int64_t item) {
     walk *z = arg;
-    const mpki_tree_task *t = &z->tree.task[item];
+    const mpki_tree_task *t = &z->fac->memory.tree.task[item];
     for (int32_t s = t->first; s <= t->last; s++) {
         if (atomic_load(&z->status) != MPK_OK || atomic_load(&z->runaway)) return;
         mpk_status status = do_node(z, s, t->top ? pool : NULL, worker);
@@ -279,59 +275,40 @@ static void run_task(mpki_pool *pool, int worker, void *arg, int64_t item) {
             return;
         }
     }
-    if (t->parent >= 0 && atomic_fetch_sub(&z->waits[t->parent], 1) == 1)
-        mpki_pool_push(pool, z->tree.task[t->parent].priority, run_task, z, t->parent);
+    const mpki_walk_memory *memory = &z->fac->memory;
+    if (t->parent >= 0 && atomic_fetch_sub(&memory->waits[t->parent], 1) == 1)
+        mpki_pool_push(pool, memory->tree.task[t->parent].priority, run_task, z, t->parent);
 }
 
 /* ---- the walk
  * ------------------------------------------------------------------------------------ */
 
-mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, bool may_stop,
-                       mpki_numeric_result *result) {
+/* Make what the walk works in, unless the last factorization left it. */
+static mpk_status prepare(mpk_factor *fac, int threads) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
-    int threads = fac->options.threads;
-    mpki_pool *pool = NULL;
-    walk z = {.fac = fac, .an = an, .sax = sax, .stop_flops = INFINITY};
-    z.rules =
-        (FN(front_rules)){FN(cpu_kernels)(), an->symmetry == MPK_HERMITIAN,
-                          (R)fac->options.pivot_threshold, (R)small, (R)fac->options.static_shift};
-    if (z.rules.u < R_EPS) z.rules.u = R_EPS;
-    if (may_stop) z.stop_flops = 3 * an->info.factor_flops + 2e8;
-    if (an->info.factor_flops < 2e6 && an->nsuper < 2000)
-        threads = 1; /* shorter than starting a thread */
-    z.contribution = MPKI_ZNEW(ctx, "factorize", an->nsuper + 1, T *);
-    z.state = MPKI_ZNEW(ctx, "factorize", threads, worker_state);
-    z.works = MPKI_ZNEW(ctx, "factorize", threads, FN(front_work));
-    if (!z.contribution || !z.state || !z.works) goto done;
-    for (int t = 0; t < threads; t++) {
-        z.state[t].pivots.min_d = INFINITY;
-        z.state[t].memory = mpki_alloc(ctx, "factorize", FN(front_work_size)(), sizeof(T));
-        z.state[t].runs = MPKI_NEW(ctx, "factorize", an->info.max_front + 1, run);
-        if (!z.state[t].memory || !z.state[t].runs) goto done;
-        FN(front_work_set)(&z.works[t], z.state[t].memory);
+    mpki_walk_memory *m = &fac->memory;
+    if (m->threads == threads) return MPK_OK;
+    mpki_walk_memory_free(ctx, m);
+    m->threads = threads;
+    m->contribution = MPKI_ZNEW(ctx, "factorize", an->nsuper + 1, void *);
+    m->bench = MPKI_ZNEW(ctx, "factorize", threads, void *);
+    m->runs = MPKI_ZNEW(ctx, "factorize", threads, void *);
+    for (int t = 0; m->bench && m->runs && t < threads; t++) {
+        m->bench[t] = mpki_alloc(ctx, "factorize", FN(front_work_size)(), sizeof(T));
+        m->runs[t] = MPKI_NEW(ctx, "factorize", an->info.max_front + 1, run);
     }
-    if (mpki_tree_build(ctx, an, threads, &z.tree) < 0) goto done;
-    z.waits = mpki_alloc(ctx, "factorize", z.tree.count + 1, sizeof *z.waits);
-    if (!z.waits) goto done;
-    for (int32_t k = 0; k < z.tree.count; k++) atomic_init(&z.waits[k], z.tree.task[k].waits);
-    if (threads == 1) {
-        for (int32_t s = 0;
-             s < an->nsuper && atomic_load(&z.status) == MPK_OK && !atomic_load(&z.runaway); s++) {
-            mpk_status status = do_node(&z, s, NULL, 0);
-            if (status < 0) fail(&z, status);
-        }
-    } else {
-        pool = mpki_pool_create(ctx, threads, z.tree.count + 1);
-        if (!pool) goto done;
-        for (int32_t k = 0; k < z.tree.count; k++)
-            if (z.tree.task[k].waits == 0)
-                mpki_pool_push(pool, z.tree.task[k].priority, run_task, &z, k);
-        mpki_pool_run(pool);
-    }
-    *result = (mpki_numeric_result){.pivots.min_d = INFINITY, .runaway = atomic_load(&z.runaway)};
+    if (mpki_failed(ctx) == MPK_OK) mpki_tree_build(ctx, an, threads, &m->tree);
+    if (mpki_failed(ctx) == MPK_OK)
+        m->waits = mpki_alloc(ctx, "factorize", m->tree.count + 1, sizeof *m->waits);
+    if (mpki_failed(ctx) < 0) mpki_walk_memory_free(ctx, m);
+    return mpki_failed(ctx);
+}
+
+static void add_up(const walk *z, int threads, mpki_numeric_result *result) {
+    *result = (mpki_numeric_result){.pivots.min_d = INFINITY, .runaway = atomic_load(&z->runaway)};
     for (int t = 0; t < threads; t++) {
-        const worker_state *s = &z.state[t];
+        const worker_state *s = &z->state[t];
         result->pivots.positive += s->pivots.positive;
         result->pivots.negative += s->pivots.negative;
         result->pivots.zero += s->pivots.zero;
@@ -344,23 +321,64 @@ mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, bool may_
         result->flops += s->flops;
         result->nnz += s->nnz;
     }
+}
+
+mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, bool may_stop,
+                       mpki_numeric_result *result) {
+    mpk_context *ctx = fac->ctx;
+    const mpk_analysis *an = fac->an;
+    int threads = fac->options.threads;
+    if (an->info.factor_flops < 2e6 && an->nsuper < 2000)
+        threads = 1; /* shorter than starting a thread */
+    mpki_pool *pool = NULL;
+    walk z = {.fac = fac, .an = an, .sax = sax, .stop_flops = INFINITY};
+    z.rules =
+        (FN(front_rules)){FN(cpu_kernels)(), an->symmetry == MPK_HERMITIAN,
+                          (R)fac->options.pivot_threshold, (R)small, (R)fac->options.static_shift};
+    if (z.rules.u < R_EPS) z.rules.u = R_EPS;
+    if (may_stop) z.stop_flops = 3 * an->info.factor_flops + 2e8;
+    if (prepare(fac, threads) < 0) return mpki_failed(ctx);
+    const mpki_walk_memory *memory = &fac->memory;
+    const mpki_tree *tree = &memory->tree;
+    z.contribution = (T **)memory->contribution;
+    z.state = MPKI_ZNEW(ctx, "factorize", threads, worker_state);
+    z.works = MPKI_ZNEW(ctx, "factorize", threads, FN(front_work));
+    if (!z.state || !z.works) goto done;
+    for (int t = 0; t < threads; t++) {
+        z.state[t].pivots.min_d = INFINITY;
+        z.state[t].runs = memory->runs[t];
+        FN(front_work_set)(&z.works[t], memory->bench[t]);
+    }
+    if (threads == 1) {
+        for (int32_t s = 0; s < an->nsuper; s++) {
+            mpk_status status = do_node(&z, s, NULL, 0);
+            if (status < 0) fail(&z, status);
+            if (atomic_load(&z.status) != MPK_OK || atomic_load(&z.runaway)) break;
+        }
+    } else {
+        pool = mpki_pool_create(ctx, threads, tree->count + 1);
+        if (!pool) goto done;
+        for (int32_t k = 0; k < tree->count; k++)
+            atomic_init(&memory->waits[k], tree->task[k].waits);
+        for (int32_t k = 0; k < tree->count; k++)
+            if (tree->task[k].waits == 0)
+                mpki_pool_push(pool, tree->task[k].priority, run_task, &z, k);
+        mpki_pool_run(pool);
+    }
+    add_up(&z, threads, result);
     if (atomic_load(&z.status) == MPK_ERR_NUMERIC)
         mpki_error(ctx, MPK_ERR_NUMERIC, "factorize", -1,
                    "a pivot column holds NaN or Inf: overflow");
     else if (atomic_load(&z.status) == MPK_ERR_CANCELLED)
         mpki_error(ctx, MPK_ERR_CANCELLED, "factorize", -1, "stopped on request");
 done:
-    for (int32_t s = 0; z.contribution && s < an->nsuper; s++) mpki_release(ctx, z.contribution[s]);
-    for (int t = 0; z.state && t < threads; t++) {
-        mpki_release(ctx, z.state[t].memory);
-        mpki_release(ctx, z.state[t].runs);
+    for (int32_t s = 0; s < an->nsuper; s++) {
+        mpki_release(ctx, z.contribution[s]);
+        z.contribution[s] = NULL;
     }
     mpki_pool_destroy(&pool);
-    mpki_tree_free(ctx, &z.tree);
-    mpki_release(ctx, z.waits);
     mpki_release(ctx, z.works);
     mpki_release(ctx, z.state);
-    mpki_release(ctx, z.contribution);
     return mpki_failed(ctx);
 }
 

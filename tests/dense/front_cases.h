@@ -49,7 +49,7 @@ static void check(enum family family, int n, int w, int hermitian, R u, int thre
     T *a = calloc((size_t)n * n + 1, sizeof(T));
     fill(family, n, w, hermitian, a);
     int64_t size = mpki_trapezoid(n, w), m = n - w;
-    FN(front) f = {.nrows = n, .w = w, .ld0 = mpki_round8(n)};
+    FN(front) f = {.nrows = n, .w = w, .ld0 = mpki_leading(n)};
     f.a = aligned_alloc(64, (size_t)(size + 64) * sizeof(T) / 64 * 64 + 64);
     memset(f.a, 0, (size_t)(size + 64) * sizeof(T) / 64 * 64 + 64);
     f.id = calloc(n, sizeof(int32_t));
@@ -108,7 +108,7 @@ static void check(enum family family, int n, int w, int hermitian, R u, int thre
                 if (j < w)
                     sum_ij += *FN(front_at)(&f, i, j);
                 else { /* the contribution is -L D L^T alone */
-                    int64_t ci = i - w, cj = j - w, k = cj / MPKI_PANEL, ldm = mpki_round8(m);
+                    int64_t ci = i - w, cj = j - w, k = cj / MPKI_PANEL, ldm = mpki_leading(m);
                     T x = c[mpki_panel_offset(ldm, k) +
                             (cj - k * MPKI_PANEL) * (ldm - k * MPKI_PANEL) + ci - k * MPKI_PANEL];
                     growth = t_abs(x) > growth ? t_abs(x) : growth;
