@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* match -> order -> symbolic, and the object that results. */
-#include "analysis.h"
+#include "choose.h"
 
 #include <string.h>
 
@@ -54,60 +54,72 @@ static mpk_analysis *create(mpk_context *ctx, const mpk_problem *problem,
     return an;
 }
 
-/* ---- the user's own order -----------------------------------------------------------------------
+/* ---- the parts in their order -------------------------------------------------------------------
  */
 
-static mpk_status copy_given(mpk_context *ctx, const int32_t *given, mpk_analysis *an) {
+/* The user's own order must be a permutation. */
+static mpk_status check_given(mpk_context *ctx, int32_t n, const int32_t *given) {
     if (!given)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           "ordering = given, but options.given_perm is NULL");
-    char *seen = MPKI_ZNEW(ctx, STAGE, an->n, char);
+    char *seen = MPKI_ZNEW(ctx, STAGE, n, char);
     mpk_status status = seen ? MPK_OK : mpki_failed(ctx);
-    for (int32_t k = 0; !status && k < an->n; k++) {
+    for (int32_t k = 0; !status && k < n; k++) {
         int32_t i = given[k];
-        if (i < 0 || i >= an->n)
+        if (i < 0 || i >= n)
             status = mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, k,
-                                "given_perm[%d] = %d is not in 0 .. %d", k, i, an->n - 1);
-        else if (seen[i])
+                                "given_perm[%d] = %d is not in 0 .. %d", k, i, n - 1);
+        else if (seen[i]++)
             status = mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, k,
                                 "given_perm[%d] = %d appeared before: not a permutation", k, i);
-        else
-            seen[an->perm[k] = i] = 1;
     }
     mpki_release(ctx, seen);
     return status;
 }
 
-/* ---- the parts in their order -------------------------------------------------------------------
- */
-
-/* Order the graph of A; *graph stays for the symbolic phase. */
-static mpk_status order(mpk_context *ctx, const mpk_options *options, mpk_analysis *an,
-                        mpki_graph *graph) {
-    mpk_status status = mpki_graph_build(ctx, an->n, an->ap, an->ai, NULL, NULL, graph);
+/* Scaling, matching and order into *an; the graph of A stays for the symbolic phase. */
+static mpk_status choose(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
+                         mpk_analysis *an, mpki_graph *graph, mpki_choice *choice) {
+    mpk_status status = MPK_OK;
+    if (options->ordering == MPK_ORDERING_GIVEN)
+        status = check_given(ctx, an->n, options->given_perm);
+    if (!status) status = mpki_graph_build(ctx, an->n, an->ap, an->ai, NULL, NULL, graph);
+    if (!status)
+        status =
+            mpki_choose(ctx, problem, options, graph, an->perm, choice, &an->info.time_match_s);
     if (status) return status;
-    if (options->ordering == MPK_ORDERING_GIVEN) {
-        an->info.ordering = MPK_ORDERING_GIVEN;
-        return copy_given(ctx, options->given_perm, an);
+    an->info.ordering = choice->ordering;
+    an->info.matching = choice->mate != NULL;
+    an->info.structural_rank = choice->rank;
+    an->info.scaling = options->scaling == MPK_OFF ? 0 : choice->scale ? 2 : 1;
+    if (an->info.scaling == 2) {
+        an->scale = choice->scale;
+        choice->scale = NULL;
     }
-    return mpki_order(ctx, graph, options->ordering, options->seed, options->threads, an->perm,
-                      &an->info.ordering);
+    return MPK_OK;
 }
 
-static mpk_status build(mpk_context *ctx, const mpk_options *options, mpk_analysis *an) {
+static mpk_status build(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
+                        mpk_analysis *an) {
     mpki_graph graph = {0};
+    mpki_choice choice = {.rank = -1};
     double start = mpki_now_s();
-    mpk_status status = order(ctx, options, an, &graph);
+    mpk_status status = choose(ctx, problem, options, an, &graph, &choice);
     double ordered = mpki_now_s();
     if (!status && mpki_progress(ctx, STAGE, 0.7))
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
-    if (!status) status = mpki_symbolic(ctx, an, &graph, NULL);
-    an->info.time_order_s = ordered - start;
+    if (!status) status = mpki_symbolic(ctx, an, &graph, choice.mate);
+    an->info.time_order_s = ordered - start - an->info.time_match_s;
     an->info.time_symbolic_s = mpki_now_s() - ordered;
 #ifndef NDEBUG
     if (!status) status = mpki_analysis_check(ctx, an);
 #endif
+    if (!status && choice.rank >= 0 && choice.rank < an->n)
+        status = mpki_error(ctx, MPK_SINGULAR, STAGE, choice.rank,
+                            "structurally singular: at most %d of %d rows are independent",
+                            choice.rank, an->n);
     mpki_graph_free(ctx, &graph);
+    mpki_choice_free(ctx, &choice);
     return status;
 }
 
@@ -126,7 +138,7 @@ mpk_status mpk_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_o
         return mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     mpk_analysis *made = create(ctx, problem, &full);
     if (!made) return mpki_failed(ctx);
-    status = build(ctx, &full, made);
+    status = build(ctx, problem, &full, made);
     if (status < 0) {
         mpk_analysis_destroy(&made);
         return status;

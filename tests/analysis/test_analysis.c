@@ -166,6 +166,126 @@ static void test_memory_limit(void **state) {
     free(p.entry);
 }
 
+/* A saddle point [H B^T; B 0]: H = h I of order 60, B with two entries in each of 30 rows. */
+static mpk_problem *saddle(double h, bool dependent) {
+    pattern p = pattern_new(90);
+    for (int32_t i = 0; i < 60; i++) pattern_set(&p, i, i);
+    for (int32_t i = 0; i < 30; i++) {
+        if (dependent && i < 5)
+            pattern_set(&p, 60 + i, 0); /* five rows with one column */
+        else
+            pattern_set(&p, 60 + i, 2 * i), pattern_set(&p, 60 + i, 2 * i + 1);
+    }
+    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    for (int32_t j = 0; j < 60; j++) ((double *)a->ax)[a->ap[j]] = h;
+    free(p.entry);
+    return a;
+}
+
+/* [0 K; K^T 0] with K tridiagonal of order 45 and 100 on its diagonal. */
+static mpk_problem *coupled(void) {
+    pattern p = pattern_new(90);
+    for (int32_t i = 0; i < 45; i++)
+        for (int32_t j = i ? i - 1 : 0; j <= i + 1 && j < 45; j++) pattern_set(&p, 45 + i, j);
+    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    for (int32_t j = 0; j < 45; j++)
+        for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++)
+            if (a->ai[k] == j + 45) ((double *)a->ax)[k] = 100;
+    free(p.entry);
+    return a;
+}
+
+static mpk_analysis *analyse_with(const mpk_problem *a, mpk_switch matching, mpk_status expected) {
+    mpk_options options;
+    mpk_analysis *an = NULL;
+    mpk_options_init(&options);
+    options.matching = matching;
+    assert_int_equal(mpk_analyse(ctx, a, &options, &an), expected);
+    assert_int_equal(mpki_analysis_check(ctx, an), MPK_OK);
+    return an;
+}
+
+static void test_matching(void **state) {
+    (void)state;
+    pattern grid = pattern_grid(12, 12);
+    mpk_problem *definite = problem_new(ctx, &grid, MPK_D, MPK_SYMMETRIC);
+    mpk_analysis *an = analyse_with(definite, MPK_AUTO, MPK_OK);
+    assert_int_equal(an->info.matching, 0); /* a strong diagonal: not even looked for */
+    assert_int_equal(an->info.scaling, 1);
+    assert_int_equal(an->info.structural_rank, -1);
+    assert_null(an->scale);
+    mpk_analysis_destroy(&an);
+    problem_free(&definite);
+    free(grid.entry);
+
+    /* no column has a pivot of its own: pairs are compressed */
+    mpk_problem *a = coupled();
+    an = analyse_with(a, MPK_AUTO, MPK_OK);
+    assert_int_equal(an->info.matching, 1);
+    assert_int_equal(an->info.scaling, 2);
+    assert_int_equal(an->info.structural_rank, 90);
+    for (int32_t i = 0; i < 45; i++) assert_int_equal(abs(an->iperm[45 + i] - an->iperm[i]), 1);
+    for (int32_t j = 0; j < 90; j++)
+        for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) {
+            double x = fabs(((double *)a->ax)[k]) * an->scale[j] * an->scale[a->ai[k]];
+            assert_true(x <= 1 + 1e-9);
+        }
+    mpk_analysis_destroy(&an);
+    an = analyse_with(a, MPK_OFF, MPK_OK);
+    assert_int_equal(an->info.matching, 0);
+    assert_null(an->scale);
+    mpk_analysis_destroy(&an);
+    problem_free(&a);
+
+    /* H large: pivots on H first serve B too, nothing need be compressed unless asked for */
+    a = saddle(1e3, false);
+    an = analyse_with(a, MPK_AUTO, MPK_OK);
+    assert_int_equal(an->info.matching, 0);
+    mpk_analysis_destroy(&an);
+    an = analyse_with(a, MPK_ON, MPK_OK);
+    assert_int_equal(an->info.matching, 1);
+    mpk_analysis_destroy(&an);
+    problem_free(&a);
+}
+
+static void test_structurally_singular(void **state) {
+    (void)state;
+    mpk_problem *a = saddle(1, true);
+    const mpk_switch switches[] = {MPK_ON, MPK_AUTO};
+    for (int k = 0; k < 2; k++) {
+        mpk_analysis *an = analyse_with(a, switches[k], MPK_SINGULAR);
+        assert_text_has("structurally singular");
+        assert_int_equal(an->info.structural_rank, 86);
+        mpk_analysis_destroy(&an);
+    }
+    problem_free(&a);
+}
+
+/* Matching only scales where the order is given. */
+static void test_given_order_with_matching(void **state) {
+    (void)state;
+    mpk_problem *a = saddle(1e-9, false);
+    mpk_options options;
+    mpk_analysis *an = NULL;
+    int32_t perm[90];
+    for (int32_t k = 0; k < 90; k++) perm[k] = 89 - k;
+    mpk_options_init(&options);
+    options.ordering = MPK_ORDERING_GIVEN;
+    options.given_perm = perm;
+    options.matching = MPK_ON;
+    assert_int_equal(mpk_analyse(ctx, a, &options, &an), MPK_OK);
+    assert_int_equal(an->info.matching, 0);
+    assert_int_equal(an->info.scaling, 2);
+    assert_non_null(an->scale);
+    mpk_analysis_destroy(&an);
+    options.scaling = MPK_OFF;
+    assert_int_equal(mpk_analyse(ctx, a, &options, &an), MPK_OK);
+    assert_int_equal(an->info.scaling, 0);
+    assert_null(an->scale);
+    mpk_analysis_destroy(&an);
+    problem_free(&a);
+}
+
 static int stop_after(const char *stage, double fraction, void *user) {
     double *limit = user;
     assert_string_equal(stage, "analyse");
@@ -215,14 +335,13 @@ static void test_same_seed_same_order(void **state) {
 
 static void test_failing_memory(void **state) {
     (void)state;
-    pattern p = pattern_grid(9, 9);
     bool succeeded = false;
+    mpk_problem *a = saddle(1e-3, false); /* takes every branch: matching, both graphs */
     for (long k = 0; !succeeded; k++) {
         failing f = {-1, 0};
         mpk_allocator allocator = {failing_alloc, failing_release, &f};
         mpk_context *c = NULL;
         assert_int_equal(mpk_context_create(&allocator, &c), MPK_OK);
-        mpk_problem *a = problem_new(c, &p, MPK_D, MPK_SYMMETRIC);
         mpk_analysis *an = NULL;
         f.countdown = k;
         mpk_status status = mpk_analyse(c, a, NULL, &an);
@@ -231,11 +350,10 @@ static void test_failing_memory(void **state) {
         succeeded = status == MPK_OK;
         assert_true(k > 10 || !succeeded);
         mpk_analysis_destroy(&an);
-        problem_free(&a);
         mpk_context_destroy(&c);
         assert_int_equal(f.held, 0);
     }
-    free(p.entry);
+    problem_free(&a);
 }
 
 /* The checker sees what is broken. */
@@ -278,6 +396,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_tiny, setup, teardown),
         cmocka_unit_test_setup_teardown(test_given_order, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_limit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_matching, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_structurally_singular, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_given_order_with_matching, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
         cmocka_unit_test_setup_teardown(test_same_seed_same_order, setup, teardown),
         cmocka_unit_test_setup_teardown(test_failing_memory, setup, teardown),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Order a graph: dense vertices aside, then the method; and the choice of a method. */
 #include "config.h"
-#include "../symbolic/symbolic.h"
 #include "order.h"
 
 #include <math.h>
@@ -72,45 +71,9 @@ static mpk_status order_by(mpk_context *ctx, const mpki_graph *graph, mpk_orderi
     }
 }
 
-/* Seconds that METIS will take: linear in the graph for each of its log2(n / 100) levels of
- * dissection. Fitted to 50 matrices on a Zen 4 at 3.7 GHz, within a factor of 1.5. */
-static double metis_time(const mpki_graph *graph) {
-    double n = graph->n, edges = (double)graph->xadj[graph->n];
-    return n < 200 ? 1e-4 : (1.5e-7 * n + 4.6e-8 * edges) * log2(n / 100);
-}
-
-/* AMD, which costs little; then METIS, if it can win back its own time: it does not always order
- * better, and where it does it seldom saves more than three quarters of the factorization. */
-static mpk_status order_auto(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
-                             int32_t *perm, mpk_ordering *used) {
-    mpki_cost amd, metis;
-    *used = MPK_ORDERING_AMD;
-    mpk_status status = mpki_order_amd(ctx, graph, perm);
-    bool possible = MPKI_HAVE_METIS && graph->xadj[graph->n] <= INT32_MAX / 2;
-    if (status || !possible || graph->n < 200) return status;
-    status = mpki_order_time(ctx, graph, perm, threads, &amd);
-    if (status || metis_time(graph) > 0.6 * amd.time_s) return status;
-    if (mpki_progress(ctx, "analyse", 0.3))
-        return mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
-    int32_t *other = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
-    if (!other) return mpki_failed(ctx);
-    status = mpki_order_metis(ctx, graph, seed, other);
-    if (!status) status = mpki_order_time(ctx, graph, other, threads, &metis);
-    if (!status && metis.time_s < amd.time_s) {
-        memcpy(perm, other, (size_t)graph->n * sizeof *perm);
-        *used = MPK_ORDERING_METIS;
-    }
-    mpki_release(ctx, other);
-    return status;
-}
-
 /* A graph without dense vertices. */
 static mpk_status order_part(mpk_context *ctx, const mpki_graph *graph, mpk_ordering method,
-                             int64_t seed, int threads, int32_t *perm, mpk_ordering *used) {
-    *used = method;
-    if (method == MPK_ORDERING_AUTO && graph->n)
-        return order_auto(ctx, graph, seed, threads, perm, used);
-    if (method == MPK_ORDERING_AUTO) *used = MPK_ORDERING_AMD;
+                             int64_t seed, int32_t *perm) {
     return graph->n ? order_by(ctx, graph, method, seed, perm) : MPK_OK;
 }
 
@@ -141,29 +104,82 @@ static mpk_status place_dense(mpk_context *ctx, const mpki_graph *graph, int64_t
     return MPK_OK;
 }
 
-mpk_status mpki_order(mpk_context *ctx, const mpki_graph *graph, mpk_ordering method, int64_t seed,
-                      int threads, int32_t *perm, mpk_ordering *used) {
+/* Any method but AUTO. */
+static mpk_status order_graph(mpk_context *ctx, const mpki_graph *graph, mpk_ordering method,
+                              int64_t seed, int32_t *perm) {
     int32_t n = graph->n, dense = 0;
-    mpk_ordering ignored;
-    if (!used) used = &ignored;
     if (method == MPK_ORDERING_NATURAL) {
-        *used = method;
         for (int32_t k = 0; k < n; k++) perm[k] = k;
         return MPK_OK;
     }
     int64_t limit = dense_degree(n);
     for (int32_t v = 0; v < n; v++) dense += graph->xadj[v + 1] - graph->xadj[v] > limit;
-    if (dense == 0) return order_part(ctx, graph, method, seed, threads, perm, used);
+    if (dense == 0) return order_part(ctx, graph, method, seed, perm);
 
     mpki_graph part = {0};
     int32_t kept = n - dense;
     int32_t *keep = MPKI_NEW(ctx, STAGE, kept, int32_t);
     mpk_status status = keep ? MPK_OK : mpki_failed(ctx);
     if (!status) status = strip(ctx, graph, limit, kept, keep, &part);
-    if (!status) status = order_part(ctx, &part, method, seed, threads, perm, used);
+    if (!status) status = order_part(ctx, &part, method, seed, perm);
     if (!status) status = place_dense(ctx, graph, limit, dense, perm + kept);
     for (int32_t k = 0; !status && k < kept; k++) perm[k] = keep[perm[k]];
     mpki_graph_free(ctx, &part);
     mpki_release(ctx, keep);
+    return status;
+}
+
+/* ---- auto ---------------------------------------------------------------------------------------
+ */
+
+/* Seconds that METIS will take: linear in the graph for each of its log2(n / 100) levels of
+ * dissection. Fitted to 50 matrices on a Zen 4 at 3.7 GHz, within a factor of 1.5. */
+static double metis_time(const mpki_graph *graph) {
+    int64_t limit = dense_degree(graph->n);
+    double vertices = 0, edges = 0;
+    for (int32_t v = 0; v < graph->n; v++) {
+        int64_t degree = graph->xadj[v + 1] - graph->xadj[v];
+        vertices += degree <= limit;
+        edges += degree <= limit ? (double)degree : 0;
+    }
+    return vertices < 200 ? 1e-4 : (1.5e-7 * vertices + 4.6e-8 * edges) * log2(vertices / 100);
+}
+
+/* METIS does not always order better, and where it does it seldom saves more than three quarters of
+ * the factorization: it must be expected to take less than this share of it. */
+static const double METIS_SHARE = 0.6;
+
+mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
+                              int32_t *perm, mpki_cost *cost, mpk_ordering *used) {
+    mpki_cost metis;
+    *used = MPK_ORDERING_AMD;
+    bool possible = MPKI_HAVE_METIS && graph->n >= 200 && graph->xadj[graph->n] <= INT32_MAX / 2;
+    if (!possible || metis_time(graph) > METIS_SHARE * cost->time_s) return MPK_OK;
+    if (mpki_progress(ctx, "analyse", 0.3))
+        return mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
+    int32_t *other = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
+    if (!other) return mpki_failed(ctx);
+    mpk_status status = order_graph(ctx, graph, MPK_ORDERING_METIS, seed, other);
+    if (!status) status = mpki_order_time(ctx, graph, other, threads, &metis);
+    if (!status && metis.time_s < cost->time_s) {
+        memcpy(perm, other, (size_t)graph->n * sizeof *perm);
+        *cost = metis;
+        *used = MPK_ORDERING_METIS;
+    }
+    mpki_release(ctx, other);
+    return status;
+}
+
+mpk_status mpki_order(mpk_context *ctx, const mpki_graph *graph, mpk_ordering method, int64_t seed,
+                      int threads, int32_t *perm, mpk_ordering *used) {
+    mpk_ordering ignored;
+    mpki_cost cost;
+    if (!used) used = &ignored;
+    *used = method;
+    if (method != MPK_ORDERING_AUTO) return order_graph(ctx, graph, method, seed, perm);
+    *used = MPK_ORDERING_AMD;
+    mpk_status status = order_graph(ctx, graph, MPK_ORDERING_AMD, seed, perm);
+    if (!status) status = mpki_order_time(ctx, graph, perm, threads, &cost);
+    if (!status) status = mpki_order_improve(ctx, graph, seed, threads, perm, &cost, used);
     return status;
 }

@@ -4,6 +4,7 @@
 /** The orderings behind mpki_order(). Each gets a graph without dense vertices, n >= 1, and writes
  *  perm[k] = vertex at position k. They return MPK_OK | MPK_ERR_MEMORY, _UNSUPPORTED, _INTERNAL. */
 #include "../analysis.h"
+#include "../symbolic/symbolic.h"
 
 /** Approximate minimum degree: SuiteSparse AMD (Amestoy, Davis & Duff 1996, 2004). */
 mpk_status mpki_order_amd(mpk_context *ctx, const mpki_graph *graph, int32_t *perm);
@@ -14,5 +15,11 @@ mpk_status mpki_order_scotch(mpk_context *ctx, const mpki_graph *graph, int64_t 
                              int32_t *perm);
 /** Reverse Cuthill-McKee (George & Liu 1981), from a pseudo-peripheral vertex of each component. */
 mpk_status mpki_order_rcm(mpk_context *ctx, const mpki_graph *graph, int32_t *perm);
+
+/** The second half of ordering = auto. perm, cost [inout]: an AMD order of the graph and its cost;
+ * replaced by METIS's when that is expected to win back its own time, and then does cost less.
+ * *used [out]. */
+mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
+                              int32_t *perm, mpki_cost *cost, mpk_ordering *used);
 
 #endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CHOOSE_H
+#define MPKI_CHOOSE_H
+/** Matching or not, which graph, which order: the choices of mpk_analyse. The rules and their
+ * evidence are in docs/analysis.md; the constants stand at the top of choose.c. */
+#include "weakness.h"
+
+/** What was chosen. */
+typedef struct mpki_choice {
+    int32_t *mate; /**< n: pairs to keep together; NULL: none */
+    double *scale; /**< n: scaling from the matching; NULL: no matching was computed */
+    int32_t rank;  /**< structural rank; -1: not computed */
+    mpk_ordering ordering;
+} mpki_choice;
+
+/** Match as options.matching says, then order.
+ *  graph [in] of A, uncompressed      perm [out] n: columns in order, pairs adjacent
+ *  options.given_perm must have been checked; GIVEN and NATURAL take only the scaling from a
+ * matching. time_match_s [out] seconds of the matching */
+mpk_status mpki_choose(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
+                       const mpki_graph *graph, int32_t *perm, mpki_choice *choice,
+                       double *time_match_s);
+void mpki_choice_free(mpk_context *ctx, mpki_choice *choice);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_WEAKNESS_H
+#define MPKI_WEAKNESS_H
+/** How weak is the diagonal? The evidence by which mpk_analyse decides on matching and compression.
+ */
+#include "analysis.h"
+
+/** Moduli of A: of its entries in the order of ai, and of its diagonal. */
+typedef struct mpki_moduli {
+    double *entry;    /**< nnz */
+    double *diagonal; /**< n; 0 where no entry is stored */
+} mpki_moduli;
+
+mpk_status mpki_moduli_build(mpk_context *ctx, const mpk_problem *problem, mpki_moduli *moduli);
+void mpki_moduli_free(mpk_context *ctx, mpki_moduli *moduli);
+
+/** Columns whose scaled diagonal is below `strong`: 1 in weak[n]; returns how many. */
+int32_t mpki_weak_columns(int32_t n, const double *diagonal, const double *scale, double strong,
+                          char *weak);
+
+/** Weak columns that have no strong neighbour (weak[] from above): whatever comes first, these need
+ * a 2x2 pivot, or an order that does them late. */
+int32_t mpki_weak_alone(int32_t n, const int64_t *ap, const int32_t *ai, const char *weak,
+                        char *covered);
+
+/** Guess how many pivots of an order will fail the threshold test: an elimination that keeps the
+ * diagonal and leaves fill away. Column v at its turn has pivot d_v = |a_vv| + sum a_vw^2 / d_w
+ * over the neighbours w accepted before, without cancellation; it is accepted if d_v >= u max
+ * |a_vw| over those that follow, or taken up by a neighbour that failed before it, the two making a
+ * 2x2 pivot; else it counts as failed. graph: of A, uncompressed; perm: an order of its columns;
+ * scale: n. Cost: O(nnz). */
+mpk_status mpki_weak_pivots(mpk_context *ctx, const mpki_graph *graph, const int64_t *ap,
+                            const int32_t *ai, const mpki_moduli *moduli, const double *scale,
+                            const int32_t *perm, double u, int32_t *failed);
+
+#endif
