@@ -3,8 +3,7 @@
  * Unknowns: states y, controls u, adjoints p; inertia (states + controls, adjoints, 0). */
 #include "generate.h"
 
-/* ---- one-dimensional linear elements on N points, spacing h
- * --------------------------------------- */
+/* ---- one-dimensional linear elements on N points, spacing h ------------------------------- */
 
 /* 6 / h times the mass matrix and h times the stiffness matrix: row i, offset d in -1 .. 1. */
 static inline int mass(int i, int d, int n) {
@@ -18,8 +17,7 @@ static inline int weight2(int i, int n) {
     return i == 0 || i == n - 1 ? 1 : 2;
 }
 
-/* ---- nlpkkt: boundary control
- * ----------------------------------------------------------------------- */
+/* ---- nlpkkt: boundary control ------------------------------------------------------------- */
 
 /* The numbers of points per side N and of points in all, and the scales of the blocks. */
 typedef struct grid {
@@ -114,8 +112,7 @@ static const mpki_parameter nlpkkt_parameters[] = {
     {.name = NULL}};
 const mpki_family mpki_family_nlpkkt = {"nlpkkt", nlpkkt_parameters, nlpkkt};
 
-/* ---- control-distributed: a control in every point, finite differences
- * ------------------------------ */
+/* ---- control-distributed: a control in every point, finite differences -------------------- */
 
 static mpk_status control_distributed(mpki_generator *out) {
     const int64_t n = (int64_t)out->value[0], plane = n * n, points = plane * n;

@@ -41,8 +41,7 @@ const char *mpk_generators(void) {
            "a share of the diagonal is zero, indefinite, n = N";
 }
 
-/* ---- what the families use
- * ------------------------------------------------------------------------ */
+/* ---- what the families use ---------------------------------------------------------------- */
 
 mpk_status mpki_generator_size(mpki_generator *g, double n, double nnz) {
     if (n > INT32_MAX || nnz > 1e15)
@@ -62,8 +61,7 @@ double mpki_random_magnitude(mpki_generator *g, double decades) {
     return x;
 }
 
-/* ---- reading the spec
- * ------------------------------------------------------------------------------ */
+/* ---- reading the spec --------------------------------------------------------------------- */
 
 /* Append to a text of fixed size, what fits. */
 static void append(char *text, size_t size, const char *more) {

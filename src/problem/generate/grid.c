@@ -4,8 +4,7 @@
 
 #include <math.h>
 
-/* ---- lin
- * -------------------------------------------------------------------------------------------- */
+/* ---- lin ---------------------------------------------------------------------------------- */
 
 /* A potential well: -depth / (1 + |x - at|^2 / width^2). */
 typedef struct well {
@@ -56,8 +55,7 @@ static const mpki_parameter lin_parameters[] = {
     {.name = NULL}};
 const mpki_family mpki_family_lin = {"lin", lin_parameters, lin};
 
-/* ---- helmholtz
- * -------------------------------------------------------------------------------------- */
+/* ---- helmholtz ---------------------------------------------------------------------------- */
 
 /* The diagonal entry of a cell with so many faces on the boundary. */
 typedef struct medium {

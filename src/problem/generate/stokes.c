@@ -4,8 +4,7 @@
  * regular: inertia (velocities, pressures - 1, 0). */
 #include "generate.h"
 
-/* ---- MAC: staggered finite differences (Harlow & Welch 1965), times h^2
- * ------------------------------ */
+/* ---- MAC: staggered finite differences (Harlow & Welch 1965), times h^2 ------------------- */
 
 /* Column of a velocity between two cells: the five-point row, then the two pressures.
  *  i, width: position and extent along its direction and across; step: to the next one. */
@@ -50,8 +49,7 @@ static mpk_status stokes_mac(mpki_generator *g) {
     return MPK_OK;
 }
 
-/* ---- Taylor-Hood: biquadratic velocities, bilinear pressures (Taylor & Hood 1973)
- * ------------------- */
+/* ---- Taylor-Hood: biquadratic velocities, bilinear pressures (Taylor & Hood 1973) --------- */
 
 /* One-dimensional quadratic elements; node i, even: a vertex, odd: a midpoint; offset d in -2 .. 2.
  * 30 / h times the mass and 3 h times the stiffness between inner nodes; 0: no element in common.
