@@ -3,20 +3,10 @@
  * Exchange Formats: Initial Design", NISTIR 5935, 1996. Taken beyond it: comments and blank lines
  * anywhere, one
  *  '%' before the banner, either triangle in a symmetric file, duplicates (summed), D exponents. */
+#include "matrix_market.h"
 #include "number.h"
-#include "text.h"
 
 #include <strings.h>
-
-typedef enum field { REAL, INTEGER, COMPLEX, PATTERN } field;
-typedef enum law { GENERAL, SYMMETRIC, HERMITIAN } law;
-
-typedef struct header {
-    bool array;
-    field field;
-    law law;
-    int64_t rows, cols, nnz; /* array: nnz = entries that the file lists */
-} header;
 
 /* ---- banner and sizes -------------------------------------------------------------------------
  */
@@ -48,7 +38,7 @@ static int find_word(const char *word, const char *const *list) {
     return -1;
 }
 
-static mpk_status parse_banner(const mpki_text *text, const char *line, header *h) {
+static mpk_status parse_banner(const mpki_text *text, const char *line, mpki_mm_header *h) {
     static const char *const formats[] = {"coordinate", "array", NULL};
     static const char *const fields[] = {"real", "integer", "complex", "pattern", "double", NULL};
     static const char *const laws[] = {"general", "symmetric", "hermitian", "skew-symmetric", NULL};
@@ -70,9 +60,9 @@ static mpk_status parse_banner(const mpki_text *text, const char *line, header *
                                "a skew-symmetric matrix (A = -A^T) is not symmetric: LDL^T does "
                                "not exist for it");
     h->array = f == 1;
-    h->field = e == 4 ? REAL : (field)e;
-    h->law = (law)l;
-    if (h->array && h->field == PATTERN)
+    h->field = e == 4 ? MPKI_MM_REAL : (mpki_mm_field)e;
+    h->law = (mpki_mm_law)l;
+    if (h->array && h->field == MPKI_MM_PATTERN)
         return mpki_text_error(text, MPK_ERR_FORMAT, "an array has no pattern form");
     return MPK_OK;
 }
@@ -101,19 +91,20 @@ static mpk_status end_line(mpki_text *text, const char *p) {
 }
 
 /* Entries of an array file: all, or the lower triangle by columns. */
-static mpk_status count_array(const mpki_text *text, header *h) {
+static mpk_status count_array(const mpki_text *text, mpki_mm_header *h) {
     int64_t product;
-    if (h->law != GENERAL && h->rows != h->cols)
+    if (h->law != MPKI_MM_GENERAL && h->rows != h->cols)
         return mpki_text_error(text, MPK_ERR_INPUT, "the matrix is not square: %lld x %lld",
                                (long long)h->rows, (long long)h->cols);
-    if (__builtin_mul_overflow(h->rows, h->law == GENERAL ? h->cols : h->cols + 1, &product))
+    if (__builtin_mul_overflow(h->rows, h->law == MPKI_MM_GENERAL ? h->cols : h->cols + 1,
+                               &product))
         return mpki_text_error(text, MPK_ERR_SIZE, "%lld x %lld entries are too many",
                                (long long)h->rows, (long long)h->cols);
-    h->nnz = h->law == GENERAL ? product : product / 2;
+    h->nnz = h->law == MPKI_MM_GENERAL ? product : product / 2;
     return MPK_OK;
 }
 
-static mpk_status parse_sizes(mpki_text *text, header *h) {
+static mpk_status parse_sizes(mpki_text *text, mpki_mm_header *h) {
     const char *p;
     mpk_status status = next_content(text, &p);
     if (status) return status;
@@ -131,13 +122,8 @@ static mpk_status parse_sizes(mpki_text *text, header *h) {
     return status;
 }
 
-static mpk_status parse_header(mpki_text *text, const char *first, header *h) {
-    mpk_status status = parse_banner(text, first, h);
-    return status ? status : parse_sizes(text, h);
-}
-
 /* Only blank lines and comments may follow the last entry. */
-static mpk_status expect_end(mpki_text *text, const header *h) {
+static mpk_status expect_end(mpki_text *text, const mpki_mm_header *h) {
     const char *p;
     mpk_status status = next_content(text, &p);
     if (status || !p) return status;
@@ -145,7 +131,7 @@ static mpk_status expect_end(mpki_text *text, const header *h) {
                            (long long)h->nnz);
 }
 
-static mpk_status truncated(const mpki_text *text, const header *h, int64_t count) {
+static mpk_status truncated(const mpki_text *text, const mpki_mm_header *h, int64_t count) {
     return mpki_text_error(text, MPK_ERR_FORMAT,
                            "the file ends after %lld of %lld entries: is it cut off?",
                            (long long)count, (long long)h->nnz);
@@ -155,17 +141,17 @@ static mpk_status truncated(const mpki_text *text, const header *h, int64_t coun
  */
 
 /* The value of the entry (row, col), 1-based, at *p: one number, two, or none. */
-static inline mpk_status parse_value(const mpki_text *text, field kind, int64_t row, int64_t col,
-                                     const char **p, double value[2]) {
+static inline mpk_status parse_value(const mpki_text *text, mpki_mm_field kind, int64_t row,
+                                     int64_t col, const char **p, double value[2]) {
     value[0] = 1;
     value[1] = 0;
-    if (kind == PATTERN) return MPK_OK;
-    for (int part = 0; part < (kind == COMPLEX ? 2 : 1); part++) {
+    if (kind == MPKI_MM_PATTERN) return MPK_OK;
+    for (int part = 0; part < (kind == MPKI_MM_COMPLEX ? 2 : 1); part++) {
         *p = mpki_skip_blanks(*p);
         if (!mpki_read_real(p, &value[part]))
-            return mpki_text_error(text, MPK_ERR_FORMAT,
-                                   "row %lld, column %lld: expected a number%s", (long long)row,
-                                   (long long)col, kind == COMPLEX ? " (two for each entry)" : "");
+            return mpki_text_error(
+                text, MPK_ERR_FORMAT, "row %lld, column %lld: expected a number%s", (long long)row,
+                (long long)col, kind == MPKI_MM_COMPLEX ? " (two for each entry)" : "");
         if (!isfinite(value[part]))
             return mpki_text_error(text, MPK_ERR_INPUT,
                                    "row %lld, column %lld: NaN, infinite or too large for a double",
@@ -175,7 +161,7 @@ static inline mpk_status parse_value(const mpki_text *text, field kind, int64_t 
 }
 
 /* Row and column of a coordinate entry at *p. */
-static inline mpk_status parse_place(const mpki_text *text, const header *h, const char **p,
+static inline mpk_status parse_place(const mpki_text *text, const mpki_mm_header *h, const char **p,
                                      int64_t *row, int64_t *col) {
     const char *q = *p;
     bool good = mpki_read_integer(&q, row);
@@ -204,7 +190,7 @@ static inline void store(mpki_entries *e, bool complex, int64_t row, int64_t col
 }
 
 /* All entries; those of an array come by columns, the place is counted and not read. */
-static mpk_status read_entries(mpki_text *text, const header *h, mpk_scalar scalar,
+static mpk_status read_entries(mpki_text *text, const mpki_mm_header *h, mpk_scalar scalar,
                                mpki_entries *e) {
     const bool complex = scalar == MPK_Z;
     int64_t row = 0, col = 1;
@@ -215,7 +201,7 @@ static mpk_status read_entries(mpki_text *text, const header *h, mpk_scalar scal
         if (status) return status;
         if (!p) return truncated(text, h, e->count);
         if (h->array) {
-            if (++row > h->rows) row = ++col, row = h->law == GENERAL ? 1 : col;
+            if (++row > h->rows) row = ++col, row = h->law == MPKI_MM_GENERAL ? 1 : col;
         } else {
             status = parse_place(text, h, &p, &row, &col);
         }
@@ -228,26 +214,34 @@ static mpk_status read_entries(mpki_text *text, const header *h, mpk_scalar scal
     return expect_end(text, h);
 }
 
+mpk_status mpki_mm_sizes(mpki_text *text, const char *first, mpki_mm_header *h) {
+    mpk_status status = parse_banner(text, first, h);
+    return status ? status : parse_sizes(text, h);
+}
+
+mpk_status mpki_mm_entries(mpki_text *text, const mpki_mm_header *h, mpki_entries *e) {
+    int64_t bytes = h->array ? 2 : h->field == MPKI_MM_PATTERN ? 4 : 6; /* "1 1 1\n" */
+    mpk_status status = mpki_text_entries(text, mpki_mm_scalar(h), h->nnz, bytes, e);
+    return status ? status : read_entries(text, h, mpki_mm_scalar(h), e);
+}
+
 mpk_status mpki_read_matrix_market(mpki_text *text, const char *first, mpk_problem **problem) {
-    header h = {0};
+    mpki_mm_header h = {0};
     mpki_entries e = {0};
-    mpk_status status = parse_header(text, first, &h);
+    mpk_status status = mpki_mm_sizes(text, first, &h);
     if (!status) status = mpki_text_order(text, h.rows, h.cols, h.nnz);
+    if (!status) status = mpki_mm_entries(text, &h, &e);
     if (status) goto done;
-    mpk_scalar scalar = h.field == COMPLEX ? MPK_Z : MPK_D;
-    int64_t bytes = h.array ? 2 : h.field == PATTERN ? 4 : 6; /* "1 1 1\n" */
-    status = mpki_text_entries(text, scalar, h.nnz, bytes, &e);
-    if (!status) status = read_entries(text, &h, scalar, &e);
-    if (status) goto done;
+    mpk_scalar scalar = mpki_mm_scalar(&h);
     mpki_assembly how = {
         .stage = "read",
         .source = mpki_stream_name(text->stream),
         .base = 1,
         .n = (int32_t)h.rows,
         .scalar = scalar,
-        .symmetry = scalar == MPK_Z && h.law == HERMITIAN ? MPK_HERMITIAN : MPK_SYMMETRIC,
-        .triangle = h.law == GENERAL ? MPK_FULL : MPK_EITHER,
-        .either_symmetry = h.law == GENERAL,
+        .symmetry = scalar == MPK_Z && h.law == MPKI_MM_HERMITIAN ? MPK_HERMITIAN : MPK_SYMMETRIC,
+        .triangle = h.law == MPKI_MM_GENERAL ? MPK_FULL : MPK_EITHER,
+        .either_symmetry = h.law == MPKI_MM_GENERAL,
     };
     status = mpki_assemble(text->ctx, &how, &e, problem);
 done:

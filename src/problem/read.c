@@ -12,23 +12,25 @@ static bool looks_binary(const char *p, const char *end) {
     return false;
 }
 
+mpk_status mpki_text_first(mpki_text *text, char *line, size_t size) {
+    bool found;
+    const char *p;
+    mpk_status status = mpki_text_next(text, &p);
+    if (status) return status;
+    if (!p) return mpki_text_error(text, MPK_ERR_FORMAT, "the file is empty");
+    if (looks_binary(p, text->end))
+        return mpki_text_error(text, MPK_ERR_FORMAT, "this is a binary file");
+    text->line--; /* again, as a copy */
+    return mpki_text_copy(text, line, size, &found);
+}
+
 mpk_status mpki_problem_read_stream(mpk_context *ctx, mpki_stream *stream, mpk_problem **problem) {
     mpki_text text = {.ctx = ctx, .stream = stream};
     char first[256];
-    bool found;
-    const char *p;
-    mpk_status status = mpki_text_next_slow(&text, &p);
-    if (status) return status;
-    if (!p) return mpki_text_error(&text, MPK_ERR_FORMAT, "the file is empty");
-    if (looks_binary(p, text.end))
-        return mpki_text_error(&text, MPK_ERR_FORMAT, "this is a binary file");
-    text.line--; /* again, as a copy */
-    status = mpki_text_copy(&text, first, sizeof first, &found);
+    mpk_status status = mpki_text_first(&text, first, sizeof first);
     if (status) return status;
     if (mpki_is_matrix_market(first)) return mpki_read_matrix_market(&text, first, problem);
-    return mpki_text_error(&text, MPK_ERR_FORMAT,
-                           "neither Matrix Market (no %%%%MatrixMarket in the first line) nor "
-                           "Rutherford-Boeing");
+    return mpki_read_rutherford_boeing(&text, problem);
 }
 
 mpk_status mpk_problem_read(mpk_context *ctx, const char *path, mpk_problem **problem) {

@@ -53,7 +53,7 @@ static mpk_status bad_data(mpki_stream *s, const char *what) {
     return mpki_error(s->ctx, MPK_ERR_FORMAT, STAGE, s->taken, "%s: %s", s->name, what);
 }
 
-/* ---- bytes from the source ------------------------------------------------------------------- */
+/* ---- bytes from the source ---------------------------------------------------------------- */
 
 /* Up to size bytes into buffer; 0 at the end. */
 static mpk_status source_read(mpki_stream *s, void *buffer, size_t size, size_t *got) {

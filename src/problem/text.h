@@ -49,13 +49,17 @@ mpk_status mpki_text_grow(const mpki_text *text, mpk_scalar scalar, int64_t most
 bool mpki_is_matrix_market(const char *line);
 /** Read what follows the first line. */
 mpk_status mpki_read_matrix_market(mpki_text *text, const char *first, mpk_problem **problem);
-/** Read a dense block; *b is allocated. */
-mpk_status mpki_read_block(mpki_text *text, const char *first, int32_t n, mpk_scalar scalar,
-                           int32_t *nrhs, void **b);
-/** Rutherford-Boeing: first = the title line. */
+/** Read Rutherford-Boeing or Harwell-Boeing; the title, its first line, was read. MPK_ERR_FORMAT
+ * when the third line does not say such a type: then this is some other file. */
 mpk_status mpki_read_rutherford_boeing(mpki_text *text, mpk_problem **problem);
 
+/** First line of a file, cut to size; refuses empty and binary files. */
+mpk_status mpki_text_first(mpki_text *text, char *line, size_t size);
 /** A whole file from an open stream: mpk_problem_read() after its start. */
 mpk_status mpki_problem_read_stream(mpk_context *ctx, mpki_stream *stream, mpk_problem **problem);
+
+/** A dense block from an open stream: mpk_rhs_read() after its start. */
+mpk_status mpki_rhs_read_stream(mpk_context *ctx, mpki_stream *stream, int32_t n, mpk_scalar scalar,
+                                int32_t *nrhs, void **b);
 
 #endif

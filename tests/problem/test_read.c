@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include "problem/text.h"
+#include <zlib.h>
 
 /* Read a file given as a string. */
 static mpk_status read_text(mpk_context *ctx, const char *text, mpk_problem **p) {
@@ -109,10 +110,110 @@ static void refused_files(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* Dense files: every entry is stored, zeros too. */
+static void arrays(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        mpk_scalar scalar;
+        mpk_symmetry symmetry;
+    } cases[] = {
+        {"%%MatrixMarket matrix array real general\n2 2\n1\n0\n0\n3\n", MPK_D, MPK_SYMMETRIC},
+        {"%%MatrixMarket matrix array integer symmetric\n2 2\n1\n0\n3\n", MPK_D, MPK_SYMMETRIC},
+        {"%%MatrixMarket matrix array complex general\n2 2\n1 0\n0 2\n0 -2\n3 0\n", MPK_Z,
+         MPK_HERMITIAN},
+        {"%%MatrixMarket matrix array complex general\n2 2\n1 1\n0 2\n0 2\n3 0\n", MPK_Z,
+         MPK_SYMMETRIC},
+        {"%%MatrixMarket matrix array complex hermitian\n2 2\n1 0\n0 2\n3 0\n", MPK_Z,
+         MPK_HERMITIAN},
+    };
+    static const int64_t ap[] = {0, 2, 3};
+    static const int32_t ai[] = {0, 1, 1};
+    mpk_context *ctx = new_context();
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        mpk_problem *p = NULL;
+        mpk_problem_view v;
+        assert_int_equal(read_text(ctx, cases[k].text, &p), MPK_OK);
+        mpk_problem_view_get(p, &v);
+        assert_int_equal(v.scalar, cases[k].scalar);
+        assert_int_equal(v.symmetry, cases[k].symmetry);
+        assert_int_equal(v.nnz, 3);
+        assert_memory_equal(v.ap, ap, sizeof ap);
+        assert_memory_equal(v.ai, ai, sizeof ai);
+        if (v.scalar == MPK_Z) assert_true(((const double *)v.ax)[3] == 2); /* Im of (2, 1) */
+        mpk_problem_destroy(&p);
+    }
+    mpk_context_destroy(&ctx);
+}
+
+/* More entries than the first allocation, from a source whose size says nothing. */
+static void grows(void **state) {
+    (void)state;
+    enum { N = 200000 };
+    char *text = malloc(N * 24), *p = text;
+    assert_non_null(text);
+    p += sprintf(p, "%%%%MatrixMarket matrix coordinate pattern symmetric\n%d %d %d\n", N, N, N);
+    for (int k = N; k > 0; k--) p += sprintf(p, "%d %d\n", k, k);
+    unsigned char *packed = malloc(N * 24);
+    uLongf size = N * 24;
+    assert_non_null(packed);
+    z_stream z = {0};
+    assert_int_equal(deflateInit2(&z, 1, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    z.next_in = (unsigned char *)text;
+    z.avail_in = (unsigned)(p - text);
+    z.next_out = packed;
+    z.avail_out = (unsigned)size;
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    size -= z.avail_out;
+    deflateEnd(&z);
+    mpk_context *ctx = new_context();
+    mpki_stream *stream = NULL;
+    mpk_problem *problem = NULL;
+    mpk_problem_view v;
+    assert_int_equal(mpki_stream_memory(ctx, "packed", packed, size, &stream), MPK_OK);
+    assert_int_equal(mpki_problem_read_stream(ctx, stream, &problem), MPK_OK);
+    mpki_stream_close(&stream);
+    mpk_problem_view_get(problem, &v);
+    assert_int_equal(v.nnz, N);
+    for (int k = 0; k < N; k++) assert_true(v.ai[k] == k && ((const double *)v.ax)[k] == 1);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+    free(packed);
+    free(text);
+}
+
+static mpk_status one_file(mpk_context *ctx) {
+    mpk_problem *p = NULL;
+    mpk_status status = read_text(
+        ctx, REAL "general\n3 3 7\n1 1 4\n1 2 1\n2 1 1\n2 2 0\n2 3 2\n3 2 2\n3 3 5\n", &p);
+    mpk_problem_destroy(&p);
+    return status;
+}
+
+static void memory_runs_out(void **state) {
+    (void)state;
+    sweep_allocations(one_file);
+}
+
+static void bad_arguments(void **state) {
+    (void)state;
+    mpk_context *ctx = new_context();
+    mpk_problem *p = NULL;
+    assert_int_equal(mpk_problem_read(ctx, NULL, &p), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_problem_read(ctx, "x", NULL), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_problem_read(NULL, "x", &p), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_problem_read(ctx, "/nonexistent", &p), MPK_ERR_FILE);
+    mpk_context_destroy(&ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_matrix_in_many_files),
         cmocka_unit_test(refused_files),
+        cmocka_unit_test(arrays),
+        cmocka_unit_test(grows),
+        cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(bad_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

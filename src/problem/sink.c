@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <locale.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static const char STAGE[] = "write";
+
+enum { TEXT_SIZE = 256 << 10, LINE_SIZE = 512, PACKED_SIZE = 64 << 10 };
+
+struct mpki_sink {
+    mpk_context *ctx;
+    int fd;
+    bool close_fd, gz;
+    char *name;      /* as the caller said it, for messages */
+    char *target;    /* takes the name in the end; NULL: written in place */
+    char *temporary; /* PATH_MAX each */
+    char *text;      /* TEXT_SIZE + LINE_SIZE */
+    size_t used;
+    unsigned char *packed;
+    z_stream stream;
+    locale_t c;
+};
+
+static mpk_status file_error(mpki_sink *s, const char *what) {
+    char buffer[128];
+    return mpki_error(s->ctx, MPK_ERR_FILE, STAGE, -1, "%s: %s: %s", s->name, what,
+                      strerror_r(errno, buffer, sizeof buffer));
+}
+
+/* ---- bytes out ---------------------------------------------------------------------------- */
+
+static mpk_status write_all(mpki_sink *s, const void *data, size_t size) {
+    const char *p = data;
+    while (size > 0) {
+        ssize_t count = write(s->fd, p, size);
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return file_error(s, "cannot write");
+        p += count;
+        size -= (size_t)count;
+    }
+    return MPK_OK;
+}
+
+/* Write out the text so far; `flush` ends the gzip stream. */
+static mpk_status drain(mpki_sink *s, int flush) {
+    mpk_status status = MPK_OK;
+    if (!s->gz) {
+        status = write_all(s, s->text, s->used);
+    } else {
+        s->stream.next_in = (unsigned char *)s->text;
+        s->stream.avail_in = (unsigned)s->used;
+        do {
+            s->stream.next_out = s->packed;
+            s->stream.avail_out = PACKED_SIZE;
+            deflate(&s->stream, flush);
+            status = write_all(s, s->packed, PACKED_SIZE - s->stream.avail_out);
+        } while (!status && s->stream.avail_out == 0);
+    }
+    s->used = 0;
+    return status;
+}
+
+/* ---- open --------------------------------------------------------------------------------- */
+
+static void *gz_alloc(void *opaque, unsigned count, unsigned size) {
+    return mpki_alloc(opaque, STAGE, count, size);
+}
+static void gz_free(void *opaque, void *ptr) {
+    mpki_release(opaque, ptr);
+}
+
+static mpk_status start_gz(mpki_sink *s) {
+    s->packed = MPKI_NEW(s->ctx, STAGE, PACKED_SIZE, unsigned char);
+    if (!s->packed) return mpki_failed(s->ctx);
+    s->stream = (z_stream){.zalloc = gz_alloc, .zfree = gz_free, .opaque = s->ctx};
+    int code = deflateInit2(&s->stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+    if (code == Z_OK)
+        s->gz = true;
+    else if (code == Z_MEM_ERROR)
+        return mpki_failed(s->ctx);
+    else
+        return mpki_error(s->ctx, MPK_ERR_INTERNAL, STAGE, code, "zlib does not start");
+    return MPK_OK;
+}
+
+/* A new file beside the target, with the permissions of what it will replace. */
+static mpk_status open_temporary(mpki_sink *s, const struct stat *old) {
+    for (int attempt = 0; attempt < 100; attempt++) {
+        int length =
+            snprintf(s->temporary, PATH_MAX, "%s.%ld-%d.tmp", s->target, (long)getpid(), attempt);
+        if (length >= PATH_MAX) {
+            errno = ENAMETOOLONG;
+            break;
+        }
+        s->fd = open(s->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (s->fd >= 0) {
+            s->close_fd = true;
+            /* where this is refused, the new file keeps the permissions of new files */
+            if (old && fchmod(s->fd, old->st_mode & 07777)) errno = 0;
+            return MPK_OK;
+        }
+        if (errno != EEXIST) break;
+    }
+    s->temporary[0] = '\0';
+    return file_error(s, "cannot create");
+}
+
+static mpk_status open_file(mpki_sink *s, const char *path) {
+    struct stat info;
+    bool exists = !stat(path, &info);
+    if (exists && S_ISDIR(info.st_mode)) {
+        errno = EISDIR;
+        return file_error(s, "cannot write");
+    }
+    if (exists && !S_ISREG(info.st_mode)) { /* a device or a pipe: there is nothing to replace */
+        s->fd = open(path, O_WRONLY | O_CLOEXEC);
+        if (s->fd < 0) return file_error(s, "cannot open");
+        s->close_fd = true;
+        return MPK_OK;
+    }
+    s->target = MPKI_NEW(s->ctx, STAGE, PATH_MAX, char);
+    s->temporary = MPKI_ZNEW(s->ctx, STAGE, PATH_MAX, char);
+    if (!s->target || !s->temporary) return mpki_failed(s->ctx);
+    /* a link stays one: what it points to is replaced */
+    if (!exists || !realpath(path, s->target)) {
+        if (strlen(path) >= PATH_MAX) {
+            errno = ENAMETOOLONG;
+            return file_error(s, "cannot create");
+        }
+        strcpy(s->target, path);
+    }
+    return open_temporary(s, exists ? &info : NULL);
+}
+
+static bool ends_with(const char *text, const char *end) {
+    size_t size = strlen(text), tail = strlen(end);
+    return size >= tail && !strcmp(text + size - tail, end);
+}
+
+mpk_status mpki_sink_open(mpk_context *ctx, const char *path, mpki_sink **out) {
+    const bool output = !strcmp(path, "-");
+    const char *name = output ? "standard output" : path;
+    mpk_status status = MPK_OK;
+    mpki_sink *s = MPKI_ZNEW(ctx, STAGE, 1, mpki_sink);
+    if (!s) return mpki_failed(ctx);
+    s->ctx = ctx;
+    s->fd = -1;
+    s->name = MPKI_NEW(ctx, STAGE, (int64_t)strlen(name) + 1, char);
+    s->text = MPKI_NEW(ctx, STAGE, TEXT_SIZE + LINE_SIZE, char);
+    if (!s->name || !s->text) {
+        status = mpki_failed(ctx);
+        goto done;
+    }
+    strcpy(s->name, name);
+    s->c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!s->c) {
+        status = mpki_error(ctx, MPK_ERR_MEMORY, STAGE, -1, "the C locale cannot be had");
+        goto done;
+    }
+    if (ends_with(path, ".gz")) status = start_gz(s);
+    if (status) goto done;
+    if (output)
+        s->fd = STDOUT_FILENO;
+    else
+        status = open_file(s, path);
+    if (status) goto done;
+    *out = s;
+    s = NULL;
+done:
+    return mpki_sink_close(&s, status);
+}
+
+/* ---- text --------------------------------------------------------------------------------- */
+
+/* snprintf in the C locale; the locale is the calling thread's own affair again afterwards. */
+static int print(mpki_sink *s, char *to, size_t size, const char *format, va_list args) {
+    locale_t before = uselocale(s->c);
+    int length = vsnprintf(to, size, format, args);
+    uselocale(before);
+    return length;
+}
+
+static void __attribute__((format(printf, 2, 3))) put(mpki_sink *s, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int length = print(s, s->text + s->used, LINE_SIZE / 2, format, args);
+    va_end(args);
+    s->used += length < LINE_SIZE / 2 ? (size_t)length : LINE_SIZE / 2 - 1;
+}
+
+mpk_status mpki_sink_print(mpki_sink *s, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int length = print(s, s->text + s->used, LINE_SIZE, format, args);
+    va_end(args);
+    s->used += length < LINE_SIZE ? (size_t)length : LINE_SIZE - 1;
+    return s->used >= TEXT_SIZE ? drain(s, Z_NO_FLUSH) : MPK_OK;
+}
+
+void mpki_sink_text(mpki_sink *s, const char *text) {
+    size_t size = strlen(text);
+    memcpy(s->text + s->used, text, size);
+    s->used += size;
+}
+
+void mpki_sink_blank(mpki_sink *s) {
+    s->text[s->used++] = ' ';
+}
+
+void mpki_sink_integer(mpki_sink *s, int64_t value) {
+    char digits[24];
+    int count = 0;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do digits[count++] = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (value < 0) digits[count++] = '-';
+    while (count > 0) s->text[s->used++] = digits[--count];
+}
+
+/* Whole numbers, which many matrices consist of, need no printf. */
+static bool small_integer(double x) {
+    return x >= -1e15 && x <= 1e15 && x == (double)(int64_t)x && (x != 0 || !signbit(x));
+}
+
+static void real_value(mpki_sink *s, double x, bool single) {
+    if (small_integer(x))
+        mpki_sink_integer(s, (int64_t)x);
+    else
+        put(s, single ? "%.9g" : "%.17g", x);
+}
+
+void mpki_sink_value(mpki_sink *s, mpk_scalar scalar, const void *values, int64_t k) {
+    const bool single = scalar == MPK_S || scalar == MPK_C;
+    const int parts = scalar == MPK_C || scalar == MPK_Z ? 2 : 1;
+    for (int part = 0; part < parts; part++) {
+        if (part) mpki_sink_blank(s);
+        real_value(s,
+                   single ? ((const float *)values)[parts * k + part]
+                          : ((const double *)values)[parts * k + part],
+                   single);
+    }
+}
+
+mpk_status mpki_sink_end_line(mpki_sink *s) {
+    s->text[s->used++] = '\n';
+    return s->used >= TEXT_SIZE ? drain(s, Z_NO_FLUSH) : MPK_OK;
+}
+
+/* ---- close -------------------------------------------------------------------------------- */
+
+mpk_status mpki_sink_close(mpki_sink **sink, mpk_status status) {
+    if (!sink || !*sink) return status;
+    mpki_sink *s = *sink;
+    if (!status) status = drain(s, Z_FINISH);
+    if (s->close_fd && close(s->fd) && !status) status = file_error(s, "cannot write");
+    if (s->temporary && s->temporary[0]) {
+        if (!status && rename(s->temporary, s->target)) status = file_error(s, "cannot create");
+        if (status) unlink(s->temporary);
+    }
+    if (s->gz) deflateEnd(&s->stream);
+    if (s->c) freelocale(s->c);
+    mpki_release(s->ctx, s->packed);
+    mpki_release(s->ctx, s->text);
+    mpki_release(s->ctx, s->temporary);
+    mpki_release(s->ctx, s->target);
+    mpki_release(s->ctx, s->name);
+    mpki_release(s->ctx, s);
+    *sink = NULL;
+    return status;
+}

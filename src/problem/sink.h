@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_PROBLEM_SINK_H
+#define MPKI_PROBLEM_SINK_H
+/** Text to a file that appears whole or not at all, to standard output, gzipped on the way. */
+#include "../core/core.h"
+
+typedef struct mpki_sink mpki_sink;
+
+/** Open for writing. path "-": standard output; a name that ends in ".gz" is compressed. A regular
+ * file is written beside its name and takes its place in mpki_sink_close(); devices and pipes are
+ * written to. */
+mpk_status mpki_sink_open(mpk_context *ctx, const char *path, mpki_sink **sink);
+
+/** Formatted text, at most 256 characters; in the C locale whatever the caller's is. */
+mpk_status mpki_sink_print(mpki_sink *sink, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/** A short piece of a line; mpki_sink_end_line() after at most 200 characters. */
+void mpki_sink_text(mpki_sink *sink, const char *text);
+void mpki_sink_integer(mpki_sink *sink, int64_t value);
+void mpki_sink_blank(mpki_sink *sink);
+/** The k-th entry of an array of `scalar`, so that reading it gives the same bits; complex: two
+ * numbers. */
+void mpki_sink_value(mpki_sink *sink, mpk_scalar scalar, const void *values, int64_t k);
+/** End the line and write out when enough has come together. */
+mpk_status mpki_sink_end_line(mpki_sink *sink);
+
+/** Finish; with a status other than MPK_OK, or when writing fails, the file is as before. Returns
+ * the status, or the failure. sink may point to NULL. */
+mpk_status mpki_sink_close(mpki_sink **sink, mpk_status status);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** A problem to a file, Matrix Market or Rutherford-Boeing by the ending of its name. */
+#include "problem.h"
+#include "sink.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static const char STAGE[] = "write";
+
+static bool is_complex(const mpk_problem *p) {
+    return p->scalar == MPK_C || p->scalar == MPK_Z;
+}
+
+static mpk_status write_matrix_market(mpki_sink *sink, const mpk_problem *p) {
+    mpk_status status = mpki_sink_print(
+        sink, "%%%%MatrixMarket matrix coordinate %s %s\n%d %d %lld\n",
+        is_complex(p) ? "complex" : "real",
+        p->symmetry == MPK_HERMITIAN ? "hermitian" : "symmetric", p->n, p->n, (long long)p->nnz);
+    for (int32_t j = 0; j < p->n && !status; j++)
+        for (int64_t k = p->ap[j]; k < p->ap[j + 1] && !status; k++) {
+            mpki_sink_integer(sink, (int64_t)p->ai[k] + 1);
+            mpki_sink_blank(sink);
+            mpki_sink_integer(sink, (int64_t)j + 1);
+            mpki_sink_blank(sink);
+            mpki_sink_value(sink, p->scalar, p->ax, k);
+            status = mpki_sink_end_line(sink);
+        }
+    return status;
+}
+
+/* ---- Rutherford-Boeing -------------------------------------------------------------------- */
+
+enum { CARD = 80, VALUE_WIDTH = 25, VALUES_PER_CARD = 3 };
+
+static int digits(int64_t x) {
+    int count = 1;
+    while (x /= 10) count++;
+    return count;
+}
+
+/* A block of `count` integers, `width` wide, as many to a card as fit. */
+typedef struct layout {
+    int width, per_card;
+    int64_t count, cards;
+} layout;
+
+static layout layout_of(int64_t count, int width, int per_card) {
+    return (layout){width, per_card, count, (count + per_card - 1) / per_card};
+}
+
+static mpk_status write_field(mpki_sink *sink, const layout *l, int64_t k, int64_t value) {
+    for (int pad = l->width - digits(value); pad > 0; pad--) mpki_sink_blank(sink);
+    mpki_sink_integer(sink, value);
+    bool full = (k + 1) % l->per_card == 0 || k + 1 == l->count;
+    return full ? mpki_sink_end_line(sink) : MPK_OK;
+}
+
+static mpk_status write_value(mpki_sink *sink, const layout *l, int64_t k, double value) {
+    mpk_status status = mpki_sink_print(sink, "%25.16E", value);
+    bool full = (k + 1) % l->per_card == 0 || k + 1 == l->count;
+    return full && !status ? mpki_sink_end_line(sink) : status;
+}
+
+/* The k-th real number of the values, complex ones being pairs. */
+static double part(const mpk_problem *p, int64_t k) {
+    return p->scalar == MPK_S || p->scalar == MPK_C ? ((const float *)p->ax)[k]
+                                                    : ((const double *)p->ax)[k];
+}
+
+static mpk_status write_header(mpki_sink *sink, const mpk_problem *p, const layout *pointers,
+                               const layout *rows, const layout *values) {
+    char format[3][24];
+    snprintf(format[0], sizeof format[0], "(%dI%d)", pointers->per_card, pointers->width);
+    snprintf(format[1], sizeof format[1], "(%dI%d)", rows->per_card, rows->width);
+    snprintf(format[2], sizeof format[2], "(1P,%dE%d.16)", values->per_card, values->width);
+    mpk_status status = mpki_sink_print(sink, "%-72s%-8s\n", "METAPACK", "MATRIX");
+    if (!status)
+        status = mpki_sink_print(sink, "%14lld%14lld%14lld%14lld\n",
+                                 (long long)(pointers->cards + rows->cards + values->cards),
+                                 (long long)pointers->cards, (long long)rows->cards,
+                                 (long long)values->cards);
+    if (!status)
+        status = mpki_sink_print(sink, "%c%ca%11s%14d%14d%14lld%14d\n", is_complex(p) ? 'c' : 'r',
+                                 p->symmetry == MPK_HERMITIAN ? 'h' : 's', "", p->n, p->n,
+                                 (long long)p->nnz, 0);
+    if (!status)
+        status = mpki_sink_print(sink, "%-16s%-16s%-20s\n", format[0], format[1], format[2]);
+    return status;
+}
+
+static mpk_status write_rutherford_boeing(mpki_sink *sink, const mpk_problem *p) {
+    int wide = digits(p->nnz + 1) + 1, narrow = digits(p->n) + 1;
+    layout pointers = layout_of((int64_t)p->n + 1, wide, CARD / wide);
+    layout rows = layout_of(p->nnz, narrow, CARD / narrow);
+    layout values = layout_of(is_complex(p) ? 2 * p->nnz : p->nnz, VALUE_WIDTH, VALUES_PER_CARD);
+    mpk_status status = write_header(sink, p, &pointers, &rows, &values);
+    for (int64_t k = 0; k < pointers.count && !status; k++)
+        status = write_field(sink, &pointers, k, p->ap[k] + 1);
+    for (int64_t k = 0; k < rows.count && !status; k++)
+        status = write_field(sink, &rows, k, (int64_t)p->ai[k] + 1);
+    for (int64_t k = 0; k < values.count && !status; k++)
+        status = write_value(sink, &values, k, part(p, k));
+    return status;
+}
+
+/* ---- by name ------------------------------------------------------------------------------ */
+
+typedef mpk_status writer(mpki_sink *sink, const mpk_problem *problem);
+
+static bool ends_with(const char *name, size_t length, const char *end) {
+    size_t tail = strlen(end);
+    return length > tail && !strncasecmp(name + length - tail, end, tail);
+}
+
+static writer *writer_for(const char *path) {
+    size_t length = strlen(path);
+    if (!strcmp(path, "-")) return write_matrix_market;
+    if (ends_with(path, length, ".gz")) length -= 3;
+    if (ends_with(path, length, ".mtx")) return write_matrix_market;
+    if (ends_with(path, length, ".rb")) return write_rutherford_boeing;
+    return NULL;
+}
+
+mpk_status mpk_problem_write(mpk_context *ctx, const mpk_problem *problem, const char *path) {
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!problem || !path)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "the problem or the path is NULL");
+    writer *write = writer_for(path);
+    if (!write)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "%s: the name says no format: .mtx, .rb, .mtx.gz or .rb.gz", path);
+    mpki_sink *sink = NULL;
+    mpk_status status = mpki_sink_open(ctx, path, &sink);
+    if (!status) status = write(sink, problem);
+    return mpki_sink_close(&sink, status);
+}
