@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shortest augmenting structures from one exposed vertex at a time (Dijkstra on reduced costs). */
 #include "match.h"
+#include <math.h>
 
 /* ---- heap of inner vertices to be
  * ---------------------------------------------------------------- */
@@ -57,42 +58,48 @@ typedef struct event {
     bool closes; /* both outer: an odd cycle; else y is exposed or in a cycle */
 } event;
 
+/* z, not yet in the tree, is reached from x at distance t */
+static void wait(mpki_matching *m, int32_t z, int32_t x, double t, bool at_once) {
+    mpki_match_node *y = &m->node[z];
+    bool waiting = y->stamp == m->stamp + WAITING;
+    y->stamp = m->stamp + WAITING;
+    y->parent = x;
+    if (!waiting) y->heap = -1;
+    if (at_once && !waiting) {
+        y->key = t;
+        m->stack[m->stack_size++] = z;
+    } else {
+        mpki_match_push(m, z, t);
+    }
+}
+
+/* Look at the entries of outer vertex x; stops when no better end than the one found is possible.
+ */
 static void scan(mpki_matching *m, int32_t x, double distance, event *best) {
     const mpki_match_graph *g = &m->graph;
     mpki_match_node *node = m->node;
     const double base = distance - node[x].p;
-    double t = distance + g->loop[x] / 2 - node[x].p;
-    if (t < best->distance) *best = (event){t < distance ? distance : t, x, x, true};
-    for (int64_t k = g->ptr[x]; k < g->ptr[x + 1]; k++) {
+    double t = base + g->loop[x] / 2;
+    if (t < best->distance) *best = (event){fmax(t, distance), x, x, true};
+    int64_t k = g->ptr[x];
+    for (; k < g->ptr[x + 1] && best->distance > distance; k++) {
         int32_t z = g->adj[k];
         mpki_match_node *y = &node[z];
-        t = base + g->w[k] - y->p;
         uint32_t state = y->stamp - m->stamp;
+        t = base + g->w[k] - y->p;
         if (state == OUTER) {
             t = 0.5 * (t + y->key);
-            if (t < best->distance) *best = (event){t < distance ? distance : t, x, z, true};
+            if (t < best->distance) *best = (event){fmax(t, distance), x, z, true};
             continue;
         }
         if (t >= best->distance || state == INNER) continue;
-        if (t < distance) t = distance; /* rounding */
-        if (y->mate < 0) {
+        t = fmax(t, distance); /* sums beyond 2^12 are rounded */
+        if (y->mate < 0)
             *best = (event){t, x, z, false};
-        } else if (state != WAITING) {
-            y->stamp = m->stamp + WAITING;
-            y->parent = x;
-            if (t == distance) {
-                y->key = t;
-                m->stack[m->stack_size++] = z;
-            } else {
-                y->heap = -1;
-                mpki_match_push(m, z, t);
-            }
-        } else if (t < y->key) {
-            y->parent = x;
-            mpki_match_push(m, z, t);
-        }
+        else if (state != WAITING || t < y->key)
+            wait(m, z, x, t, t == distance);
     }
-    m->scanned += g->ptr[x + 1] - g->ptr[x];
+    m->scanned += k - g->ptr[x];
 }
 
 static void new_stamps(mpki_matching *m) {
