@@ -170,7 +170,7 @@ mpk_status mpki_match_augment(mpki_matching *m) {
         }
         if (m->scanned - told > 1 << 18) {
             told = m->scanned;
-            if (mpki_progress(m->ctx, "analyse", 0.01 + 0.1 * root / n))
+            if (mpki_progress(m->ctx, "analyse", 0.01 + 0.08 * root / n))
                 return mpki_error(m->ctx, MPK_ERR_CANCELLED, "match", root, "cancelled");
         }
     }
