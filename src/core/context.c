@@ -24,6 +24,7 @@ struct mpk_context {
     mpk_progress_fn progress;
     void *progress_user;
     _Atomic double progress_next_s;
+    _Atomic(const char *) progress_stage; /* the last one told; stages are literals */
     _Atomic bool cancelled;
 };
 
@@ -215,9 +216,12 @@ bool mpki_progress(mpk_context *ctx, const char *stage, double fraction) {
     if (!ctx->progress) return false;
     if (atomic_load(&ctx->cancelled)) return true;
     double now = mpki_now_s();
-    if (now < atomic_load(&ctx->progress_next_s) && fraction > 0 && fraction < 1) return false;
+    bool new_stage = stage != atomic_load(&ctx->progress_stage); /* told at once */
+    if (now < atomic_load(&ctx->progress_next_s) && fraction > 0 && fraction < 1 && !new_stage)
+        return false;
     if (pthread_mutex_trylock(&ctx->mutex)) return false; /* another thread is telling */
     atomic_store(&ctx->progress_next_s, now + 0.05);
+    atomic_store(&ctx->progress_stage, stage);
     if (ctx->progress(stage, fraction, ctx->progress_user)) atomic_store(&ctx->cancelled, true);
     pthread_mutex_unlock(&ctx->mutex);
     return atomic_load(&ctx->cancelled);
