@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     MARGIN = 40,
@@ -339,17 +340,20 @@ static void put_facts(mpki_buffer *out, const mpk_report *report) {
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
+/* Beside and then renamed; devices and pipes, which must not be replaced, are written directly. */
 static mpk_status write_whole(mpk_context *ctx, const mpki_buffer *svg, const char *path) {
     char name[4096];
-    if (snprintf(name, sizeof name, "%s.part", path) >= (int)sizeof name)
+    struct stat there;
+    bool beside = stat(path, &there) != 0 || S_ISREG(there.st_mode);
+    if (snprintf(name, sizeof name, "%s%s", path, beside ? ".part" : "") >= (int)sizeof name)
         return mpki_error(ctx, MPK_ERR_FILE, "plot", -1, "%.200s...: the name is too long", path);
     FILE *file = fopen(name, "wb");
     if (!file) return mpki_error(ctx, MPK_ERR_FILE, "plot", -1, "%s: cannot be written", path);
     bool good = fwrite(svg->data, 1, (size_t)svg->size, file) == (size_t)svg->size;
     good = fclose(file) == 0 && good;
-    if (good) good = rename(name, path) == 0;
+    if (good && beside) good = rename(name, path) == 0;
     if (good) return MPK_OK;
-    remove(name);
+    if (beside) remove(name);
     return mpki_error(ctx, MPK_ERR_FILE, "plot", -1, "%s: cannot be written", path);
 }
 

@@ -105,7 +105,7 @@ static void write_factor(const mpk_report *report, mpki_buffer *out) {
          mpki_show_si(x, (double)f->nnz, ""),
          run->problem.nnz > 0 ? (double)f->nnz / (double)run->problem.nnz : 0.0,
          mpki_show_count(y, f->max_front));
-    line(out, "Pivots", "%s of 2x2, %s column%s delayed, %d stage%s; growth %.2g, smallest %.2g",
+    line(out, "Pivots", "%s of 2x2, %s column%s delayed, %d stage%s; growth %.3g, smallest %.3g",
          mpki_show_count(x, f->two_by_two), mpki_show_count(y, f->rejected), plural(f->rejected),
          f->stages, plural(f->stages), f->growth, f->min_pivot);
     if (f->perturbed)
@@ -192,11 +192,13 @@ static void write_outcome(const mpk_report *report, mpki_buffer *out) {
              mpki_show_count(x, run->factor.perturbed), plural(run->factor.perturbed));
         break;
     case MPK_INACCURATE:
-        line(
-            out, "Result",
-            "ACCURACY NOT REACHED: the componentwise backward error stays at %s. Check the scaling "
-            "of the data; --pivot-threshold 0.1, --matching on or more --refine may help.",
-            mpki_show_error(x, run->solve.componentwise));
+        line(out, "Result",
+             "ACCURACY NOT REACHED: the componentwise backward error stays at %s. %s",
+             mpki_show_error(x, run->solve.componentwise),
+             run->factor.perturbed
+                 ? "Pivots were perturbed, as asked: without --static-shift it will be smaller."
+                 : "--pivot-threshold 0.1, --matching on or more --refine may help; so may better "
+                   "scaled data.");
         break;
     case MPK_NOT_CONVERGED:
         line(out, "Result", "NOT CONVERGED: %s", message);

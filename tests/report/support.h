@@ -61,6 +61,19 @@ static inline mpk_run small_run(void) {
                      .peak_bytes = 4096};
 }
 
+/* A copy in which lines that were broken are whole again. */
+static inline char *unbroken(const char *text) {
+    char *copy = calloc(1, strlen(text) + 1), *out = copy;
+    for (; *text; text++) {
+        if (!strncmp(text, "\n              ", 15)) {
+            *out++ = ' ';
+            text += 14;
+        } else
+            *out++ = *text;
+    }
+    return copy;
+}
+
 /* ---- JSON (RFC 8259), as strict as a parser of others would be ------------------------------- */
 
 static inline const char *json_value(const char *s, int depth);

@@ -1,19 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "support.h"
 
-/* A copy in which lines that were broken are whole again. */
-static char *unbroken(const char *text) {
-    char *copy = calloc(1, strlen(text) + 1), *out = copy;
-    for (; *text; text++) {
-        if (!strncmp(text, "\n              ", 15)) {
-            *out++ = ' ';
-            text += 14;
-        } else
-            *out++ = *text;
-    }
-    return copy;
-}
-
 /* The text of a run; each line at most 100 columns, none with a blank at its end. */
 static void check(const mpk_run *run, const char *const *said, const char *unsaid) {
     mpk_context *ctx = new_context();
