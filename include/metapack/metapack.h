@@ -12,5 +12,6 @@
 #include <metapack/factor.h>
 #include <metapack/solve.h>
 #include <metapack/report.h>
+#include <metapack/pipeline.h>
 
 #endif

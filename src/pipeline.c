@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** load -> analyse -> factorize -> solve -> write, report. */
+#include "backends/cpu/level.h"
+#include "problem/perm.h"
+#include "report/report.h"
+
+#include <metapack/pipeline.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Everything that lives during one job. */
+typedef struct work {
+    mpk_context *ctx;
+    const mpk_job *job;
+    mpk_options options;
+    mpk_problem *problem;
+    mpk_analysis *an;
+    mpk_factor *fac;
+    int32_t *perm;
+    void *x; /* n x nrhs: the right-hand sides, then the solutions */
+    mpk_run run;
+} work;
+
+/* The graver of two outcomes; failures above all. */
+static mpk_status worse(mpk_status a, mpk_status b) {
+    static const mpk_status order[] = {MPK_SINGULAR, MPK_INACCURATE, MPK_NOT_CONVERGED,
+                                       MPK_PERTURBED};
+    if (a < 0 || b < 0) return a < 0 ? a : b;
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++)
+        if (a == order[k] || b == order[k]) return order[k];
+    return MPK_OK;
+}
+
+/* A folder that is not there is better known before the work than after it. */
+static mpk_status look_at_output(mpk_context *ctx, const char *path) {
+    char folder[4096];
+    if (!path || !strcmp(path, "-")) return MPK_OK;
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) : 0;
+    if (length >= sizeof folder)
+        return mpki_error(ctx, MPK_ERR_FILE, "write", -1, "%.80s...: the name is too long", path);
+    memcpy(folder, path, length);
+    folder[length] = '\0';
+    const char *where = !slash ? "." : length == 0 ? "/" : folder;
+    if (*path && access(where, W_OK | X_OK) == 0) return MPK_OK;
+    return mpki_error(ctx, MPK_ERR_FILE, "write", -1, "%s: the folder %s cannot be written to",
+                      path, where);
+}
+
+/* B from its file, or A times ones. */
+static mpk_status load_rhs(work *w) {
+    mpk_context *ctx = w->ctx;
+    const mpk_problem_view *a = &w->run.problem;
+    if (w->job->rhs) return mpk_rhs_read(ctx, w->job->rhs, a->n, a->scalar, &w->run.nrhs, &w->x);
+    size_t size = mpk_scalar_size(a->scalar);
+    w->run.nrhs = 1;
+    w->x = mpki_calloc(ctx, "read", a->n, size);
+    void *ones = mpki_calloc(ctx, "read", a->n, size);
+    mpk_status status = w->x && ones ? MPK_OK : mpki_failed(ctx);
+    for (int64_t i = 0; i < a->n && !status; i++) {
+        if (a->scalar == MPK_S || a->scalar == MPK_C)
+            *(float *)((char *)ones + i * size) = 1;
+        else
+            *(double *)((char *)ones + i * size) = 1;
+    }
+    if (!status) status = mpk_problem_multiply(ctx, w->problem, 1, ones, a->n, w->x, a->n);
+    mpki_release(ctx, ones);
+    return status;
+}
+
+static mpk_status load(work *w) {
+    double start = mpki_now_s();
+    const mpk_job *job = w->job;
+    mpk_status status = look_at_output(w->ctx, job->output);
+    if (!status) status = look_at_output(w->ctx, job->plot);
+    if (!status)
+        status = job->matrix
+                     ? mpk_problem_read(w->ctx, job->matrix, &w->problem)
+                     : mpk_problem_generate(w->ctx, job->generate, w->options.seed, &w->problem);
+    if (!status) {
+        mpk_problem_view_get(w->problem, &w->run.problem);
+        if (w->run.problem.n == 0)
+            status = mpki_error(w->ctx, MPK_ERR_INPUT, "read", -1,
+                                "%s: the matrix has no rows (n = 0)", w->run.source);
+    }
+    if (!status && job->perm)
+        status = mpki_perm_read(w->ctx, job->perm, w->run.problem.n, &w->perm);
+    if (w->perm) w->options.given_perm = w->perm;
+    if (!status && job->goal >= MPK_GOAL_SOLVE) status = load_rhs(w);
+    w->run.time_read_s = mpki_now_s() - start;
+    return status;
+}
+
+static mpk_status analyse(work *w) {
+    mpk_status status = mpk_analyse(w->ctx, w->problem, &w->options, &w->an);
+    if (!w->an) return status;
+    w->run.have_analysis = 1;
+    mpk_analysis_info_get(w->an, &w->run.analysis);
+    return status;
+}
+
+static mpk_status factorize(work *w) {
+    mpk_status status = mpk_factorize(w->ctx, w->an, w->run.problem.ax, &w->options, &w->fac);
+    if (status < 0) return status;
+    w->run.have_factor = 1;
+    mpk_factor_info_get(w->fac, &w->run.factor);
+    return status;
+}
+
+static mpk_status solve(work *w) {
+    int32_t n = w->run.problem.n;
+    mpk_status status =
+        mpk_solve(w->ctx, w->fac, w->run.nrhs, w->x, n, w->x, n, &w->options, &w->run.solve);
+    w->run.have_solve = status >= 0;
+    return status;
+}
+
+static mpk_status write_output(work *w) {
+    const mpk_problem_view *a = &w->run.problem;
+    if (!w->job->output) return MPK_OK;
+    if (w->job->goal == MPK_GOAL_READ) return mpk_problem_write(w->ctx, w->problem, w->job->output);
+    return mpk_rhs_write(w->ctx, w->job->output, a->n, a->scalar, w->run.nrhs, w->x, a->n);
+}
+
+/* The report, and the picture that is drawn from it. */
+static mpk_status make_report(work *w, mpk_status status, mpk_report **report) {
+    int64_t peak = 0;
+    mpk_memory_usage(w->ctx, NULL, &peak);
+    w->run.peak_bytes = (double)peak;
+    w->run.status = status;
+    if (status != MPK_OK) mpk_last_error(w->ctx, NULL, NULL, &w->run.message);
+    mpk_status made = mpk_report_create(w->ctx, &w->run, report);
+    if (made || status < 0 || !w->job->plot) return worse(status, made);
+    made = mpk_report_plot(w->ctx, *report, w->problem, w->an, w->fac, w->job->plot);
+    if (made >= 0) return status;
+    mpk_report_destroy(report); /* a new one that says what the plot lacked */
+    mpk_last_error(w->ctx, NULL, NULL, &w->run.message);
+    w->run.status = made;
+    (void)mpk_report_create(w->ctx, &w->run, report);
+    return made;
+}
+
+mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *options,
+                       mpk_report **report) {
+    mpki_clear_error(ctx);
+    if (!ctx || !job || !report || *report || job->struct_size < sizeof *job ||
+        (!job->matrix && !job->generate))
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "job", -1, "the job names no matrix or no report");
+    work w = {.ctx = ctx, .job = job};
+    w.run.source = job->matrix ? job->matrix : job->generate;
+    w.run.backend = mpki_cpu_name();
+    mpk_status status = mpki_options_resolve(ctx, options, &w.options);
+    if (!status) status = load(&w);
+    if (status >= 0 && job->goal >= MPK_GOAL_ANALYSE) status = worse(status, analyse(&w));
+    if (status >= 0 && job->goal >= MPK_GOAL_FACTORIZE) status = worse(status, factorize(&w));
+    if (status >= 0 && job->goal >= MPK_GOAL_SOLVE) status = worse(status, solve(&w));
+    if (status >= 0) status = worse(status, write_output(&w));
+    status = make_report(&w, status, report);
+    mpki_release(ctx, w.x);
+    mpk_factor_destroy(&w.fac);
+    mpk_analysis_destroy(&w.an);
+    mpki_release(ctx, w.perm);
+    mpk_problem_destroy(&w.problem);
+    return status;
+}
