@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPK_CLI_H
+#define MPK_CLI_H
+/** The command `metapack`: what its files share. */
+#include <metapack/metapack.h>
+#include <stdbool.h>
+
+/** Sub-commands as bits, so that a flag can belong to several. */
+enum {
+    CLI_SOLVE = 1,
+    CLI_ANALYSE = 2,
+    CLI_INERTIA = 4,
+    CLI_INFO = 8,
+    CLI_GENERATE = 16,
+    CLI_CONVERT = 32
+};
+
+enum { CLI_WORDS_MAX = 64, CLI_EXIT_USAGE = 1, CLI_EXIT_FILE = 2 };
+
+/** What the command line says. Strings belong to argv. */
+typedef struct cli_args {
+    mpk_context *ctx;
+    unsigned command;
+    const char *name; /* of the sub-command */
+    mpk_options options;
+    const char *words[CLI_WORDS_MAX]; /* what is not an option */
+    int nwords;
+    const char *generate, *rhs, *output, *plot, *perm;
+    bool json, progress, quiet, help;
+} cli_args;
+
+/** Read the options of `command` from argv[0 .. argc-1] (the words after the sub-command).
+ *  Returns 0, or the exit code after telling what is wrong. */
+int cli_parse(cli_args *args, int argc, char **argv);
+/** Print the options of args->command, one on a line. */
+void cli_print_options(const cli_args *args);
+/** Tell a wrong use on standard error (and, with --json, on standard output); returns exit code 1.
+ */
+int cli_usage_error(const cli_args *args, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/** The word of `words` (NULL at the end) nearest to `word`, or NULL if none is near. */
+const char *cli_nearest(const char *word, const char *const *words);
+
+/** The single matrix of a command: a file, "-" or --generate. Returns 0 or the exit code. */
+int cli_matrix(const cli_args *args, mpk_job *job);
+/** Run a job with progress and interruption, print its report; returns the exit code. */
+int cli_run(const cli_args *args, const mpk_job *job);
+
+/** Progress on standard error. */
+typedef struct cli_progress {
+    bool terminal, always, utf8, drawn;
+    double start_s;
+    char stage[16];
+    int tenth; /* last tenth told where there is no terminal */
+} cli_progress;
+
+/** Begin; `always`: also in the first two seconds and without a terminal. Ctrl-C cancels from now
+ * on. */
+void cli_progress_begin(cli_progress *progress, mpk_context *ctx, bool always);
+/** Wipe the bar; returns whether the user interrupted. */
+bool cli_progress_end(cli_progress *progress, mpk_context *ctx);
+
+int cmd_solve(cli_args *args);
+int cmd_analyse(cli_args *args);
+int cmd_inertia(cli_args *args);
+int cmd_info(cli_args *args);
+int cmd_generate(cli_args *args);
+int cmd_convert(cli_args *args);
+
+#endif

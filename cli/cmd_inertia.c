@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli.h"
+
+/** metapack inertia A: numbers of positive, negative and zero eigenvalues, from a factorization. */
+int cmd_inertia(cli_args *args) {
+    mpk_job job = {.goal = MPK_GOAL_FACTORIZE};
+    int code = cli_matrix(args, &job);
+    return code ? code : cli_run(args, &job);
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli.h"
+
+/** metapack info A: what the file holds; nothing is computed. */
+int cmd_info(cli_args *args) {
+    mpk_job job = {.goal = MPK_GOAL_READ};
+    int code = cli_matrix(args, &job);
+    return code ? code : cli_run(args, &job);
+}

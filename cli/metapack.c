@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** metapack COMMAND ...: dispatch, --help, --version. */
+#include "cli.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct command {
+    const char *name;
+    unsigned bit;
+    int (*run)(cli_args *args);
+    const char *use, *what;
+} commands[] = {
+    {"solve", CLI_SOLVE, cmd_solve, "A [-b B] [-o X]", "solve A X = B, with a checked answer"},
+    {"analyse", CLI_ANALYSE, cmd_analyse, "A", "order A, predict flops and memory"},
+    {"inertia", CLI_INERTIA, cmd_inertia, "A", "count positive, negative, zero eigenvalues"},
+    {"info", CLI_INFO, cmd_info, "A", "say what a matrix file holds"},
+    {"generate", CLI_GENERATE, cmd_generate, "FAMILY [PARAMETERS] [-o FILE]", "make a test matrix"},
+    {"convert", CLI_CONVERT, cmd_convert, "A FILE", "write A in another format"},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_help(void) {
+    printf("metapack: sparse symmetric indefinite linear systems, solved directly\n\n"
+           "  metapack COMMAND ... [OPTIONS]\n\n");
+    for (int k = 0; k < COMMANDS; k++) printf("  %-10s %s\n", commands[k].name, commands[k].what);
+    printf("\nA is a file (Matrix Market or Rutherford-Boeing, also .gz and .xz), - for standard\n"
+           "input, or --generate SPEC. The report goes to standard error, --json to standard "
+           "output.\n\n"
+           "  metapack solve A.mtx -b b.mtx -o x.mtx\n"
+           "  metapack solve --generate \"nlpkkt 20\" --json\n\n"
+           "Exit codes: 0 good, 1 usage, 2 input, 3 singular, 4 not converged, 5 accuracy not\n"
+           "reached, 6 memory, 7 device.\n\n"
+           "metapack COMMAND --help lists the options, metapack --version tells the version.\n");
+}
+
+/* "family parameters: what it is" on two lines, the second broken at 80 columns. */
+static void print_families(void) {
+    enum { INDENT = 6, WIDTH = 80 };
+    for (const char *line = mpk_generators(); *line;) {
+        int length = (int)strcspn(line, "\n"), head = (int)strcspn(line, ":");
+        if (head > length) head = length;
+        printf("  %.*s", head, line);
+        int column = WIDTH;
+        for (const char *word = line + head + (head < length); word < line + length;) {
+            while (*word == ' ') word++;
+            int size = (int)strcspn(word, " \n");
+            if (column + 1 + size > WIDTH)
+                column = printf("\n%*s", INDENT, "") - 1;
+            else
+                column += printf(" ");
+            column += printf("%.*s", size, word);
+            word += size;
+        }
+        printf("\n");
+        line += length + (line[length] == '\n');
+    }
+}
+
+static void print_command_help(const cli_args *args, const struct command *c) {
+    printf("metapack %s %s\n\n%s\n\n", c->name, c->use, c->what);
+    cli_print_options(args);
+    if (c->bit & CLI_GENERATE) {
+        printf("\nFamilies (parameters in brackets may be left out):\n\n");
+        print_families();
+    }
+    printf("\nMore: man metapack-%s\n", c->name);
+}
+
+static const struct command *find(const char *name) {
+    if (!strcmp(name, "analyze")) name = "analyse";
+    for (int k = 0; k < COMMANDS; k++)
+        if (!strcmp(name, commands[k].name)) return &commands[k];
+    return NULL;
+}
+
+static int unknown(const cli_args *args, const char *name) {
+    const char *names[COMMANDS + 1];
+    for (int k = 0; k < COMMANDS; k++) names[k] = commands[k].name;
+    names[COMMANDS] = NULL;
+    const char *near = cli_nearest(name, names);
+    if (near) return cli_usage_error(args, "unknown command '%s'; did you mean '%s'?", name, near);
+    if (access(name, F_OK) == 0)
+        return cli_usage_error(args, "'%s' is no command; did you mean: metapack solve %s", name,
+                               name);
+    return cli_usage_error(args, "unknown command '%s'", name);
+}
+
+/* After "metapack": the command and its options. */
+static int dispatch(cli_args *args, int argc, char **argv) {
+    const char *name = argc ? argv[0] : NULL;
+    if (!name) {
+        fprintf(stderr, "metapack: no command. Try: metapack --help\n");
+        return CLI_EXIT_USAGE;
+    }
+    if (!strcmp(name, "--version") || !strcmp(name, "version")) {
+        printf("metapack %s (%s)\n", mpk_version(), mpk_build_config());
+        return 0;
+    }
+    bool help = !strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h");
+    if (help && argc == 1) {
+        print_help();
+        return 0;
+    }
+    if (help) {
+        argc--;
+        argv++;
+    }
+    const struct command *command = find(argv[0]);
+    for (int k = 1; k < argc; k++)
+        if (!command && !strcmp(argv[k], "--json")) args->json = true;
+    if (!command) return unknown(args, argv[0]);
+    args->command = command->bit;
+    args->name = command->name;
+    int code = cli_parse(args, argc - 1, argv + 1);
+    if (code) return code;
+    if (help || args->help) {
+        print_command_help(args, command);
+        return 0;
+    }
+    return command->run(args);
+}
+
+int main(int argc, char **argv) {
+    cli_args args = {0};
+    setlocale(LC_CTYPE, "");
+    if (mpk_context_create(NULL, &args.ctx)) {
+        fprintf(stderr, "metapack: not enough memory\n");
+        return mpk_exit_code(MPK_ERR_MEMORY);
+    }
+    mpk_options_init(&args.options);
+    int code = dispatch(&args, argc - 1, argv + 1);
+    if (fflush(stdout) && code == 0) code = CLI_EXIT_FILE;
+    mpk_context_destroy(&args.ctx);
+    return code;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "cli.h"
+
+#include <langinfo.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BAR = 30 /* cells */ };
+static const double PATIENCE_S = 2; /* what is shorter needs no bar */
+
+static volatile sig_atomic_t interrupted; /* the one thing a signal handler can reach */
+
+static void on_signal(int number) {
+    (void)number;
+    interrupted = 1;
+}
+
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void draw_bar(cli_progress *p, const char *stage, double fraction) {
+    int full = (int)(fraction * BAR + 0.5);
+    fprintf(stderr, "\r%-10s ", stage);
+    for (int k = 0; k < BAR; k++)
+        fputs(p->utf8 ? (k < full ? "━" : "╌") : (k < full ? "#" : "."), stderr);
+    fprintf(stderr, " %3d %%  %.1f s\033[K", (int)(100 * fraction), now_s() - p->start_s);
+    fflush(stderr);
+    p->drawn = true;
+}
+
+/* Without a terminal: a line for each new stage and each tenth of it. */
+static void tell_tenth(cli_progress *p, const char *stage, double fraction) {
+    int tenth = (int)(10 * fraction);
+    if (!strcmp(stage, p->stage) && tenth <= p->tenth) return;
+    fprintf(stderr, "%-10s %3d %%  %.1f s\n", stage, 10 * tenth, now_s() - p->start_s);
+    p->tenth = tenth;
+}
+
+static int on_progress(const char *stage, double fraction, void *user) {
+    cli_progress *p = user;
+    if (interrupted) return 1;
+    if (!(fraction >= 0)) fraction = 0;
+    if (fraction > 1) fraction = 1;
+    if (p->terminal && (p->always || now_s() - p->start_s > PATIENCE_S))
+        draw_bar(p, stage, fraction);
+    else if (!p->terminal && p->always)
+        tell_tenth(p, stage, fraction);
+    snprintf(p->stage, sizeof p->stage, "%s", stage);
+    return 0;
+}
+
+void cli_progress_begin(cli_progress *p, mpk_context *ctx, bool always) {
+    const char *term = getenv("TERM");
+    *p = (cli_progress){.always = always, .start_s = now_s()};
+    p->terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+    p->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+    /* no SA_RESTART: a blocked read returns; reset: a second Ctrl-C ends the process at once */
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    mpk_context_set_progress(ctx, on_progress, p);
+}
+
+bool cli_progress_end(cli_progress *p, mpk_context *ctx) {
+    mpk_context_set_progress(ctx, NULL, NULL);
+    if (p->drawn) fputs("\r\033[K", stderr);
+    return interrupted;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int cli_matrix(const cli_args *args, mpk_job *job) {
+    if (args->nwords > 1)
+        return cli_usage_error(args, "unexpected '%s': one matrix is enough%s", args->words[1],
+                               args->command == CLI_SOLVE ? " (-b B gives the right-hand side)"
+                                                          : "");
+    if (args->generate && args->nwords)
+        return cli_usage_error(args, "both a file ('%s') and --generate name the matrix",
+                               args->words[0]);
+    if (!args->generate && !args->nwords)
+        return cli_usage_error(args,
+                               "no matrix: give a file, - for standard input, or --generate SPEC");
+    if (args->options.ordering == MPK_ORDERING_GIVEN && !args->perm)
+        return cli_usage_error(args, "--ordering given needs --given-perm FILE");
+    if (args->perm && args->options.ordering != MPK_ORDERING_GIVEN)
+        return cli_usage_error(args, "--given-perm is for --ordering given");
+    job->struct_size = sizeof *job;
+    job->matrix = args->nwords ? args->words[0] : NULL;
+    job->generate = args->generate;
+    job->perm = args->perm;
+    job->plot = args->plot;
+    return 0;
+}
+
+/* Human text: the report, or one line where nothing is known but the failure. */
+static void tell(const cli_args *args, const mpk_report *report, mpk_status status) {
+    const mpk_run *run = mpk_report_run(report);
+    const char *text = mpk_status_text(status);
+    if (run && (status >= 0 || run->have_analysis) && !args->quiet) {
+        fputs(mpk_report_text(report), stderr);
+    } else if (status < 0) {
+        if (run && run->message && *run->message) text = run->message;
+        fprintf(stderr, "metapack %s: %s\n", args->name, text);
+    }
+}
+
+int cli_run(const cli_args *args, const mpk_job *job) {
+    cli_progress progress;
+    mpk_report *report = NULL;
+    if (args->json && job->output && !strcmp(job->output, "-"))
+        return cli_usage_error(args,
+                               "standard output cannot take both --json and the data: -o FILE");
+    cli_progress_begin(&progress, args->ctx, args->progress);
+    mpk_status status = mpk_job_run(args->ctx, job, &args->options, &report);
+    bool interrupted = cli_progress_end(&progress, args->ctx);
+    if (interrupted && status < 0) status = MPK_ERR_CANCELLED;
+    if (status == MPK_ERR_CANCELLED)
+        fprintf(stderr, "metapack %s: interrupted\n", args->name);
+    else
+        tell(args, report, status);
+    if (args->json && report) fputs(mpk_report_json(report), stdout);
+    mpk_report_destroy(&report);
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "metapack %s: standard output cannot be written\n", args->name);
+        return CLI_EXIT_FILE;
+    }
+    return mpk_exit_code(status);
+}

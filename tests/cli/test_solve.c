@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "support.h"
+
+static outcome o;
+
+/* The numbers of a Matrix Market array, for files that the command wrote. */
+static int read_array(const char *path, double *values, int most) {
+    static char text[1 << 16];
+    read_text(path, text, sizeof text);
+    assert_int_equal(strncmp(text, "%%MatrixMarket matrix array", 27), 0);
+    char *line = strchr(text, '\n') + 1;
+    while (*line == '%') line = strchr(line, '\n') + 1;
+    int rows, columns, count = 0;
+    assert_int_equal(sscanf(line, "%d %d", &rows, &columns), 2);
+    for (char *p = strchr(line, '\n'); count < most;) {
+        char *end;
+        double x = strtod(p, &end);
+        if (end == p) break;
+        values[count++] = x;
+        p = end;
+    }
+    return count;
+}
+
+static double number_of(const char *json, const char *key) {
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    const char *p = strstr(json, quoted);
+    if (!p) fail_msg("no %s in %s", key, json);
+    return strtod(p + strlen(quoted), NULL);
+}
+
+#define ALL_KEYS                                                                                   \
+    "schema version n nnz scalar symmetry method backend threads ordering status "                 \
+    "inertia{positive negative zero certified} "                                                   \
+    "backward_error{normwise componentwise unrefined} relative_residual iterations "               \
+    "time_s{read analyse factorize solve} "                                                        \
+    "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth}}"
+
+/* The KKT system of the README, its answer by hand. */
+static void kkt_system(void **state) {
+    (void)state;
+    double x[8];
+    char keys[2048];
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "-b", TINY "kkt_b.mtx", "-o", "x.mtx", "--json");
+    assert_code(&o, 0);
+    assert_true(json_valid(o.out));
+    json_keys(o.out, keys, sizeof keys);
+    assert_string_equal(keys, ALL_KEYS);
+    assert_has(o.out, "\"status\": \"ok\"");
+    assert_true(number_of(o.out, "componentwise") <= 1e-14);
+    assert_true(number_of(o.out, "n") == 5 && number_of(o.out, "negative") == 2);
+    assert_has(o.err, "3 positive, 2 negative, 0 zero; certified");
+    assert_has(o.err, "Result        good");
+    assert_int_equal(read_array("x.mtx", x, 8), 5);
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "-b", TINY "kkt_b.mtx", "-o", "-", "-q");
+    assert_code(&o, 0);
+    assert_int_equal(strncmp(o.out, "%%MatrixMarket", 14), 0);
+    assert_string_equal(o.err, "");
+    assert_files(1);
+}
+
+/* Without B the right-hand side is A times ones, so X is ones. */
+static void ones(void **state) {
+    (void)state;
+    double x[16];
+    static const char *const names[] = {"kkt.mtx",   "kkt.rb",      "swap.mtx",
+                                        "array.mtx", "general.mtx", "tiny_pivot.mtx"};
+    for (int k = 0; k < 6; k++) {
+        char path[512];
+        snprintf(path, sizeof path, TINY "%s", names[k]);
+        RUN(&o, NULL, "solve", path, "-o", "x.mtx", "-q");
+        assert_code(&o, 0);
+        int n = read_array("x.mtx", x, 16);
+        assert_true(n >= 2);
+        for (int i = 0; i < n; i++) assert_true(fabs(x[i] - 1) < 1e-12);
+    }
+}
+
+static void complex_systems(void **state) {
+    (void)state;
+    double x[16];
+    RUN(&o, NULL, "solve", TINY "hermitian.mtx", "-o", "x.mtx", "--json");
+    assert_code(&o, 0);
+    assert_has(o.out, "\"symmetry\": \"hermitian\"");
+    int n = read_array("x.mtx", x, 16);
+    for (int i = 0; i < n; i++) assert_true(fabs(x[i] - (i % 2 == 0)) < 1e-12);
+    RUN(&o, NULL, "solve", TINY "complex_symmetric.mtx", "--json");
+    assert_code(&o, 0);
+    assert_has(o.err, "without meaning");
+}
+
+static void standard_input_and_compressed(void **state) {
+    (void)state;
+    static char text[1 << 14];
+    read_text(TINY "kkt.mtx", text, sizeof text);
+    RUN(&o, text, "solve", "-", "-b", TINY "kkt_b.mtx", "--json", "-q");
+    assert_code(&o, 0);
+    assert_has(o.out, "\"n\": 5");
+    read_text(TINY "kkt_b.mtx", text, sizeof text);
+    RUN(&o, text, "solve", TINY "kkt.mtx", "-b", "-", "--json", "-q");
+    assert_code(&o, 0);
+    RUN(&o, NULL, "convert", TINY "kkt.mtx", "kkt.mtx.gz", "-q");
+    assert_code(&o, 0);
+    read_text("kkt.mtx.gz", text, sizeof text);
+    assert_memory_equal(text, "\x1f\x8b", 2);
+    RUN(&o, NULL, "inertia", "kkt.mtx.gz", "--json", "-q");
+    assert_code(&o, 0);
+    assert_true(number_of(o.out, "positive") == 3);
+    RUN(&o, NULL, "solve", METAPACK_DATA "/acopf/case14_ieee_it13.mtx.xz", "-b",
+        METAPACK_DATA "/acopf/case14_ieee_it13_b.mtx.xz", "--json", "-q");
+    assert_code(&o, 0);
+    assert_true(number_of(o.out, "componentwise") <= 1e-14);
+}
+
+/* Known, but not solvable in the plain sense: exit code 3, with what is known. */
+static void singular(void **state) {
+    (void)state;
+    RUN(&o, NULL, "solve", TINY "singular.mtx", "--json", "-o", "x.mtx");
+    assert_code(&o, 3);
+    assert_true(json_valid(o.out));
+    assert_has(o.out, "\"status\": \"singular\"");
+    assert_true(number_of(o.out, "zero") >= 1);
+    assert_has(o.err, "SINGULAR");
+    assert_has(o.err, "is consistent"); /* A times ones */
+    assert_int_equal(access("x.mtx", F_OK), 0);
+    RUN(&o, NULL, "inertia", TINY "zero.mtx", "--json", "-q");
+    assert_code(&o, 3);
+    assert_true(number_of(o.out, "zero") == 2);
+    write_text("b.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\n1\n");
+    RUN(&o, NULL, "solve", TINY "zero.mtx", "-b", "b.mtx");
+    assert_code(&o, 3);
+    assert_has(o.err, "not consistent");
+}
+
+static void accuracy_not_reached(void **state) {
+    (void)state;
+    RUN(&o, NULL, "solve", "--generate", "helmholtz 2d 20", "--accuracy", "0", "--refine", "0",
+        "--json");
+    assert_code(&o, 5);
+    assert_has(o.out, "\"status\": \"inaccurate\"");
+    assert_has(o.err, "ACCURACY NOT REACHED");
+}
+
+static void memory_is_predicted(void **state) {
+    (void)state;
+    RUN(&o, NULL, "solve", "--generate", "helmholtz 2d 60", "--memory-limit", "20k", "-o", "x.mtx",
+        "--json");
+    assert_code(&o, 6);
+    assert_true(json_valid(o.out));
+    assert_has(o.out, "\"status\": \"memory\"");
+    assert_files(0);
+}
+
+static void perturbed_as_asked(void **state) {
+    (void)state;
+    RUN(&o, NULL, "solve", METAPACK_DATA "/acopf/case14_ieee_it13.mtx.xz", "--static-shift", "1e-8",
+        "--matching", "off", "--json");
+    assert_code(&o, 0);
+    assert_has(o.out, "\"status\": \"perturbed\"");
+    assert_has(o.out, "\"certified\": false");
+    assert_has(o.err, "as asked");
+}
+
+static void orders(void **state) {
+    (void)state;
+    static const char *const names[] = {"amd", "metis", "scotch", "rcm", "natural"};
+    double flops[5];
+    for (int k = 0; k < 5; k++) {
+        char said[64];
+        RUN(&o, NULL, "solve", "--generate", "helmholtz 2d 24", "--ordering", names[k], "--json",
+            "-q");
+        if (o.code == 1) { /* this build was made without it, and says so */
+            assert_has(o.out, "unsupported");
+            continue;
+        }
+        assert_code(&o, 0);
+        snprintf(said, sizeof said, "\"ordering\": \"%s\"", names[k]);
+        assert_has(o.out, said);
+        flops[k] = number_of(o.out, "flops");
+    }
+    assert_true(flops[0] < flops[4]); /* minimum degree beats the order of a band */
+    write_text("p", "5 4 3 2 1");
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--ordering", "given", "--given-perm", "p", "--json");
+    assert_code(&o, 0);
+    assert_has(o.out, "\"ordering\": \"given\"");
+    write_text("p", "5 4 3 2 2");
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--ordering", "given", "--given-perm", "p");
+    assert_code(&o, 2);
+    assert_has(o.err, "there twice");
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--ordering", "given", "--given-perm", "none");
+    assert_code(&o, 2);
+}
+
+static void plot(void **state) {
+    (void)state;
+    static char svg[1 << 17];
+    RUN(&o, NULL, "solve", "--generate", "nlpkkt 5", "--plot", "p.svg", "-q");
+    assert_code(&o, 0);
+    read_text("p.svg", svg, sizeof svg);
+    assert_has(svg, "factorize");
+    assert_has(svg, "</svg>");
+    RUN(&o, NULL, "analyse", "--generate", "nlpkkt 5", "--plot", "p.svg", "--json");
+    assert_code(&o, 0);
+    RUN(&o, NULL, "info", "--generate", "nlpkkt 5", "--plot", "p.svg");
+    assert_code(&o, 0);
+    RUN(&o, NULL, "info", "--generate", "nlpkkt 5", "--plot", "none/p.svg", "--json");
+    assert_code(&o, 2);
+    assert_has(o.out, "none");
+    assert_files(1);
+}
+
+static void other_commands(void **state) {
+    (void)state;
+    char keys[2048];
+    RUN(&o, NULL, "analyse", TINY "kkt.mtx", "--json");
+    assert_code(&o, 0);
+    json_keys(o.out, keys, sizeof keys);
+    assert_string_equal(keys, "schema version n nnz scalar symmetry method ordering status "
+                              "time_s{read analyse} factor{nnz flops bytes peak_bytes}}");
+    RUN(&o, NULL, "info", TINY "kkt.mtx", "--json");
+    assert_code(&o, 0);
+    json_keys(o.out, keys, sizeof keys);
+    assert_string_equal(keys, "schema version n nnz scalar symmetry status time_s{read}}");
+    assert_has(o.err, "Diagonal");
+    RUN(&o, NULL, "generate", "nlpkkt", "3", "-o", "a.mtx", "--json");
+    assert_code(&o, 0);
+    assert_true(json_valid(o.out));
+    assert_true(number_of(o.out, "n") == 2 * 27 + 6 * 9);
+    RUN(&o, NULL, "generate", "nlpkkt", "3", "-q");
+    assert_code(&o, 0);
+    static char text[1 << 16];
+    read_text("a.mtx", text, sizeof text);
+    assert_string_equal(text, o.out);
+    RUN(&o, NULL, "convert", "a.mtx", "a.rb", "-q");
+    assert_code(&o, 0);
+    RUN(&o, NULL, "convert", "a.rb", "-", "-q");
+    assert_code(&o, 0);
+    assert_string_equal(text, o.out); /* there and back without a changed bit */
+    RUN(&o, NULL, "convert", "--generate", "nlpkkt 3", "-o", "b.mtx", "-q");
+    assert_code(&o, 0);
+    read_text("b.mtx", o.out, sizeof o.out);
+    assert_string_equal(text, o.out);
+    assert_files(3);
+}
+
+static void threads_do_not_change_the_answer(void **state) {
+    (void)state;
+    static char one[1 << 16];
+    RUN(&o, NULL, "solve", "--generate", "nlpkkt 6", "--threads", "1", "-o", "-", "-q");
+    assert_code(&o, 0);
+    snprintf(one, sizeof one, "%s", o.out);
+    RUN(&o, NULL, "solve", "--generate", "nlpkkt 6", "--threads", "3", "-o", "-", "-q");
+    assert_code(&o, 0);
+    assert_string_equal(o.out, one);
+}
+
+static void progress(void **state) {
+    (void)state;
+    RUN(&o, NULL, "solve", "--generate", "nlpkkt 8", "--progress", "-q");
+    assert_code(&o, 0);
+    assert_has(o.err, "factorize");
+    assert_has(o.err, "100 %");
+    RUN(&o, NULL, "solve", "--generate", "nlpkkt 8", "-q"); /* no terminal, nobody asked */
+    assert_string_equal(o.err, "");
+}
+
+/* Ctrl-C in the middle of the work: code 130, no file. */
+static void interrupt(void **state) {
+    (void)state;
+    static const char *const words[] = {"solve",  "--generate", "nlpkkt 40", "--ordering",
+                                        "amd",    "--progress", "-o",        "x.mtx",
+                                        "--json", NULL};
+    static char err[1 << 16];
+    pid_t child = start(words, NULL);
+    for (int k = 0; k < 20000; k++) {
+        usleep(5000);
+        if (access("stderr", F_OK)) continue;
+        read_text("stderr", err, sizeof err);
+        if (strstr(err, "factorize")) break;
+    }
+    assert_int_equal(kill(child, SIGINT), 0);
+    finish(child, &o);
+    assert_code(&o, 130);
+    assert_has(o.err, "interrupted");
+    assert_true(json_valid(o.out));
+    assert_has(o.out, "\"status\": \"cancelled\"");
+    assert_files(0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(kkt_system, empty_folder),
+        cmocka_unit_test_teardown(ones, empty_folder),
+        cmocka_unit_test_teardown(complex_systems, empty_folder),
+        cmocka_unit_test_teardown(standard_input_and_compressed, empty_folder),
+        cmocka_unit_test_teardown(singular, empty_folder),
+        cmocka_unit_test_teardown(accuracy_not_reached, empty_folder),
+        cmocka_unit_test_teardown(memory_is_predicted, empty_folder),
+        cmocka_unit_test_teardown(perturbed_as_asked, empty_folder),
+        cmocka_unit_test_teardown(orders, empty_folder),
+        cmocka_unit_test_teardown(plot, empty_folder),
+        cmocka_unit_test_teardown(other_commands, empty_folder),
+        cmocka_unit_test_teardown(threads_do_not_change_the_answer, empty_folder),
+        cmocka_unit_test_teardown(progress, empty_folder),
+        cmocka_unit_test_teardown(interrupt, empty_folder)};
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "support.h"
+
+static outcome o;
+
+static void help_and_version(void **state) {
+    (void)state;
+    RUN(&o, NULL, "--help");
+    assert_code(&o, 0);
+    assert_has(o.out, "solve");
+    assert_string_equal(o.err, "");
+    RUN(&o, NULL, "--version");
+    assert_code(&o, 0);
+    assert_has(o.out, mpk_version());
+    static const char *const commands[] = {"solve", "analyse",  "inertia",
+                                           "info",  "generate", "convert"};
+    for (int k = 0; k < 6; k++) {
+        static char first[sizeof o.out];
+        RUN(&o, NULL, commands[k], "--help");
+        assert_code(&o, 0);
+        assert_has(o.out, "--json");
+        snprintf(first, sizeof first, "%s", o.out);
+        RUN(&o, NULL, "help", commands[k]);
+        assert_memory_equal(o.out, first, strlen(first));
+        for (const char *line = o.out; *line; line += strcspn(line, "\n") + 1)
+            assert_true(strcspn(line, "\n") <= 100);
+    }
+    RUN(&o, NULL, "analyze", "-h");
+    assert_code(&o, 0);
+    assert_has(o.out, "metapack analyse A");
+}
+
+/* generate --help has every family that the library knows. */
+static void help_lists_the_families(void **state) {
+    (void)state;
+    RUN(&o, NULL, "generate", "--help");
+    for (const char *line = mpk_generators(); *line;) {
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(line, " "), line);
+        assert_has(o.out, name);
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+}
+
+/* Each option that --help lists is in the manual page and in the completion. */
+static void options_are_documented(void **state) {
+    (void)state;
+    static char page[1 << 16], completion[1 << 16];
+    static const char *const commands[] = {"solve", "analyse",  "inertia",
+                                           "info",  "generate", "convert"};
+    read_text(METAPACK_DATA "/../completions/metapack.bash", completion, sizeof completion);
+    for (int c = 0; c < 6; c++) {
+        char path[512];
+        int options = 0;
+        snprintf(path, sizeof path, METAPACK_DATA "/../man/metapack-%s.1", commands[c]);
+        read_text(path, page, sizeof page);
+        RUN(&o, NULL, commands[c], "--help");
+        for (const char *p = o.out; (p = strstr(p, " --")); p++) {
+            char name[64], flag[80];
+            snprintf(name, sizeof name, "%.*s", (int)strspn(p + 3, "abcdefghijklmnopqrstuvwxyz-"),
+                     p + 3);
+            snprintf(flag, sizeof flag, "Fl -%s", name);
+            assert_has(page, flag);
+            snprintf(flag, sizeof flag, "--%s", name);
+            assert_has(completion, flag);
+            options++;
+        }
+        assert_true(options >= 5);
+    }
+}
+
+/* Wrong use: exit code 1, what is wrong, and nothing on standard output. */
+static void wrong_use(void **state) {
+    (void)state;
+    static const struct {
+        const char *words[8], *said;
+    } cases[] = {
+        {{NULL}, "no command"},
+        {{"slove", "x"}, "did you mean 'solve'?"},
+        {{"help", "anlyse"}, "did you mean 'analyse'?"},
+        {{"qqqqqqqq"}, "unknown command 'qqqqqqqq'"},
+        {{TINY "kkt.mtx"}, "did you mean: metapack solve"},
+        {{"solve"}, "no matrix"},
+        {{"solve", "a", "b"}, "-b B gives the right-hand side"},
+        {{"solve", "a", "--treads", "2"}, "did you mean --threads?"},
+        {{"solve", "a", "--order", "amd"}, "did you mean --ordering?"},
+        {{"solve", "a", "--xyzzy"}, "unknown option --xyzzy"},
+        {{"solve", "a", "-x"}, "unknown option -x"},
+        {{"info", "a", "--threads", "2"}, "--threads does not belong to 'info'"},
+        {{"solve", "a", "--threads"}, "--threads needs a value"},
+        {{"solve", "a", "-b"}, "--rhs needs a value"},
+        {{"solve", "a", "--rhs="}, "--rhs needs a value"},
+        {{"solve", "a", "--json=1"}, "--json takes no value"},
+        {{"solve", "a", "-q1"}, "-q takes no value"},
+        {{"solve", "a", "--threads", "two"}, "expected an integer"},
+        {{"solve", "a", "--threads=-1"}, "expected an integer"},
+        {{"solve", "a", "--pivot-threshold", "0.6"}, "expected a number"},
+        {{"solve", "a", "--pivot-threshold", "nan"}, "expected a number"},
+        {{"solve", "a", "--ordering", "best"}, "auto | amd | metis"},
+        {{"solve", "a", "--matching=perhaps"}, "on | auto"},
+        {{"solve", "a", "--memory-limit", "8Q"}, "expected bytes"},
+        {{"solve", "a", "--memory-limit", "G"}, "expected bytes"},
+        {{"solve", "a", "--ordering", "given"}, "needs --given-perm"},
+        {{"solve", "a", "--given-perm", "p"}, "is for --ordering given"},
+        {{"solve", "a", "--generate", "nlpkkt 3"}, "both a file"},
+        {{"solve", "-", "-b", "-"}, "standard input cannot be both"},
+        {{"solve", "a", "-o", "-", "--json"}, "standard output cannot take both"},
+        {{"solve", "--generate", "nlpkt 3"}, "nlpkkt"},
+        {{"solve", "--generate", "nlpkkt"}, "N"},
+        {{"generate"}, "no family"},
+        {{"generate", "nlpkkt", "-3"}, "-3"},
+        {{"convert", TINY "kkt.mtx"}, "no target"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        run_words(&o, NULL, cases[k].words);
+        assert_code(&o, 1);
+        assert_has(o.err, cases[k].said);
+        if (!strstr(o.err, "--json")) assert_string_equal(o.out, "");
+    }
+    assert_files(0);
+}
+
+/* With --json a failure is an object, too, wherever the option stands. */
+static void failures_as_json(void **state) {
+    (void)state;
+    RUN(&o, NULL, "solve", "--treads", "2", "--json");
+    assert_code(&o, 1);
+    assert_true(json_valid(o.out));
+    assert_has(o.out, "\"status\": \"argument\"");
+    assert_has(o.out, "\"message\": \"unknown option --treads; did you mean --threads?\"");
+    RUN(&o, NULL, "slove", "--json");
+    assert_code(&o, 1);
+    assert_true(json_valid(o.out));
+    RUN(&o, NULL, "info", "--json", "none.mtx");
+    assert_code(&o, 2);
+    assert_true(json_valid(o.out));
+    assert_has(o.out, "\"status\": \"file\"");
+    assert_has(o.out, "none.mtx");
+}
+
+/* All ways to give a value; "--" ends the options. */
+static void ways_to_write_options(void **state) {
+    (void)state;
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "-b" TINY "kkt_b.mtx", "--threads=1", "--refine", "2",
+        "--deterministic", "--condition=on", "--seed=-5", "--memory-limit", "1GiB", "--json", "-q");
+    assert_code(&o, 0);
+    assert_has(o.out, "\"threads\": 1");
+    assert_has(o.out, "\"condition\": ");
+    assert_string_equal(o.err, "");
+    write_text("--json", "%%MatrixMarket matrix coordinate real symmetric\n1 1 1\n1 1 -2\n");
+    RUN(&o, NULL, "inertia", "--", "--json");
+    assert_code(&o, 0);
+    assert_string_equal(o.out, "");
+    assert_has(o.err, "0 positive, 1 negative, 0 zero");
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--rhs", TINY "kkt_b.mtx", "--output=x.mtx", "-q");
+    assert_code(&o, 0);
+    assert_int_equal(access("x.mtx", F_OK), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(help_and_version, empty_folder),
+        cmocka_unit_test_teardown(help_lists_the_families, empty_folder),
+        cmocka_unit_test_teardown(options_are_documented, empty_folder),
+        cmocka_unit_test_teardown(wrong_use, empty_folder),
+        cmocka_unit_test_teardown(failures_as_json, empty_folder),
+        cmocka_unit_test_teardown(ways_to_write_options, empty_folder)};
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
