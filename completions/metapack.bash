@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# bash completion for metapack(1): commands, options, their values, families, files.
+
+_metapack_options() # COMMAND -> its options
+{
+    local all='--json --quiet --progress --seed --help'
+    local order='--generate --plot --ordering --given-perm --matching --scaling --threads
+        --deterministic --memory-limit'
+    local factor='--method --pivot-threshold --zero-tolerance --static-shift'
+    case $1 in
+        solve) echo "$all $order $factor --rhs --output --refine --accuracy --condition" ;;
+        analyse | analyze) echo "$all $order" ;;
+        inertia) echo "$all $order $factor" ;;
+        info) echo "$all --generate --plot" ;;
+        generate) echo "$all --output" ;;
+        convert) echo "$all --generate --output" ;;
+    esac
+}
+
+_metapack_values() # OPTION -> the words it takes, or nothing
+{
+    case $1 in
+        --ordering) echo 'auto amd metis scotch rcm given natural' ;;
+        --matching | --scaling) echo 'on off auto' ;;
+        --deterministic | --condition) echo 'on off' ;;
+        --method) echo 'auto ldlt' ;;
+        --pivot-threshold) echo '0.01 0.1 0.5' ;;
+        --threads) seq 0 "$(nproc 2>/dev/null || echo 1)" ;;
+        --generate) _metapack_families ;;
+    esac
+}
+
+_metapack_families()
+{
+    echo 'nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random'
+}
+
+_metapack()
+{
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
+    local commands='solve analyse inertia info generate convert help'
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$cur")
+        return
+    fi
+    if [[ $command == help ]]; then
+        ((COMP_CWORD == 2)) && mapfile -t COMPREPLY < <(compgen -W "${commands% help}" -- "$cur")
+        return
+    fi
+    # "--option=val" reaches us as three words: "=" breaks words
+    if [[ $cur == = ]]; then
+        cur='' prev=${COMP_WORDS[COMP_CWORD - 1]}
+    elif [[ $prev == = ]]; then
+        prev=${COMP_WORDS[COMP_CWORD - 2]}
+    elif [[ $prev == --deterministic || $prev == --condition ]]; then
+        prev='' # their value comes after "=" alone
+    fi
+    case $prev in
+        -b | --rhs | -o | --output | --given-perm | --plot)
+            compopt -o filenames 2>/dev/null
+            mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+            return
+            ;;
+        --seed | --refine | --accuracy | --zero-tolerance | --static-shift | --memory-limit)
+            return
+            ;;
+    esac
+    if [[ -n $prev && -n $(_metapack_values "$prev") ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_metapack_values "$prev")" -- "$cur")
+    elif [[ $cur == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_metapack_options "$command")" -- "$cur")
+    elif [[ $command == generate ]]; then
+        ((COMP_CWORD == 2)) && mapfile -t COMPREPLY < <(compgen -W "$(_metapack_families)" -- "$cur")
+    else
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+    fi
+}
+
+complete -F _metapack metapack
