@@ -7,6 +7,7 @@
 #include <metapack/pipeline.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Everything that lives during one job. */
@@ -43,6 +44,9 @@ static mpk_status look_at_output(mpk_context *ctx, const char *path) {
     memcpy(folder, path, length);
     folder[length] = '\0';
     const char *where = !slash ? "." : length == 0 ? "/" : folder;
+    struct stat there;
+    if (stat(path, &there) == 0 && S_ISDIR(there.st_mode))
+        return mpki_error(ctx, MPK_ERR_FILE, "write", -1, "%s: cannot be written: a folder", path);
     if (*path && access(where, W_OK | X_OK) == 0) return MPK_OK;
     return mpki_error(ctx, MPK_ERR_FILE, "write", -1, "%s: the folder %s cannot be written to",
                       path, where);

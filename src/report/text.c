@@ -17,6 +17,7 @@ line(mpki_buffer *out, const char *label, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    for (size_t end = strlen(text); end > 0 && text[end - 1] == ' ';) text[--end] = '\0';
     const char *rest = text;
     do {
         while (*rest == ' ') rest++;
@@ -87,7 +88,7 @@ static void write_analysis(const mpk_report *report, mpki_buffer *out) {
              mpki_show_count(x, a->structural_rank), mpki_show_count(y, a->n));
     char bytes[MPKI_UNIT_MAX];
     line(out, "Predicted", "L with %s entries, %s, factor %s, peak %s",
-         mpki_show_si(x, (double)a->factor_nnz, ""), mpki_show_si(y, a->factor_flops, "flop"),
+         mpki_show_si(x, (double)a->factor_nnz, ""), mpki_show_si(y, a->factor_flops, "FLOP"),
          mpki_show_bytes(z, (double)a->factor_bytes),
          mpki_show_bytes(bytes, (double)a->peak_bytes));
 }
@@ -99,7 +100,7 @@ static void write_factor(const mpk_report *report, mpki_buffer *out) {
     double rate = f->time_s > 0 ? f->flops / f->time_s : 0;
     line(out, "Factor", "LDL%s, %s, %d thread%s; %s at %s",
          run->problem.symmetry == MPK_HERMITIAN ? "^H" : "^T", run->backend ? run->backend : "cpu",
-         f->threads, plural(f->threads), mpki_show_si(x, f->flops, "flop"),
+         f->threads, plural(f->threads), mpki_show_si(x, f->flops, "FLOP"),
          mpki_show_si(y, rate, "FLOP/s"));
     line(out, "", "L with %s entries, %.1f times those of A; largest front %s rows",
          mpki_show_si(x, (double)f->nnz, ""),
@@ -168,16 +169,16 @@ static void write_outcome(const mpk_report *report, mpki_buffer *out) {
     const mpk_inertia *in = &run->factor.inertia;
     const char *message =
         run->message && *run->message ? run->message : mpk_status_text(run->status);
-    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX];
+    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX];
     switch (run->status) {
     case MPK_OK:
         if (run->have_analysis) line(out, "Result", "good");
         break;
     case MPK_SINGULAR:
         if (run->have_factor && in->zero > 0)
-            line(out, "Result", "SINGULAR: %s zero pivot%s, so the numerical rank is %s of %d. %s",
+            line(out, "Result", "SINGULAR: %s zero pivot%s, so the numerical rank is %s of %s. %s",
                  mpki_show_count(x, in->zero), plural(in->zero),
-                 mpki_show_count(y, run->problem.n - in->zero), run->problem.n,
+                 mpki_show_count(y, run->problem.n - in->zero), mpki_show_count(z, run->problem.n),
                  !run->have_solve ? ""
                  : run->solve.normwise <= 1e-10
                      ? "The right-hand side is consistent: x solves the system, but is not unique."

@@ -115,6 +115,9 @@ static void bad_outputs(void **state) {
     assert_code(&o, 2);
     assert_has(o.err, "none");
     assert_true(json_valid(o.out));
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "-o", ".");
+    assert_code(&o, 2);
+    assert_has(o.err, "a folder");
     RUN(&o, NULL, "generate", "nlpkkt", "3", "-o", "/nowhere/a.mtx");
     assert_code(&o, 2);
     RUN(&o, NULL, "convert", TINY "kkt.mtx", "a.unknown");
