@@ -45,10 +45,11 @@ int ISA_FN(tile)(int n, T *a, int32_t *perm, T *d, T *dinv, int hermitian, R sma
         if (diag >= alpha * most[r]) {
             exchange(n, a, perm, p, dmax);
         } else {
-            int c =
-                r == p ? p + 1 : p; /* partner of r: where its row is largest, off the diagonal */
+            /* partner of r: where its row is largest, off the diagonal; by row, as `most` was
+             * formed, because the triangles may differ by a rounding */
+            int c = r == p ? p + 1 : p;
             for (int j = p; j < n; j++)
-                if (j != r && t_abs1(a[j + r * LD]) > t_abs1(a[c + r * LD])) c = j;
+                if (j != r && t_abs1(a[r + j * LD]) > t_abs1(a[r + c * LD])) c = j;
             exchange(n, a, perm, p, r);
             exchange(n, a, perm, p + 1, c == p ? r : c);
             width = 2;
@@ -77,7 +78,8 @@ int ISA_FN(tile)(int n, T *a, int32_t *perm, T *d, T *dinv, int hermitian, R sma
             }
         } else {
             /* inverse of [d11 d12; d21 d22] scaled by the off-diagonal, as LAPACK's sytf2 does */
-            T d11 = a[p + p * LD], d21 = a[p + 1 + p * LD], d22 = a[p + 1 + (p + 1) * LD];
+            T d11 = a[p + p * LD], d22 = a[p + 1 + (p + 1) * LD];
+            T d21 = conj_if(hermitian, a[p + (p + 1) * LD]);
             if (hermitian) d11 = t_make(t_re(d11), 0), d22 = t_make(t_re(d22), 0);
             T o = t_inv(d21), oc = conj_if(hermitian, o);
             T e11 = t_mul(d11, oc), e22 = t_mul(d22, o); /* d11 / conj(d21), d22 / d21 */
