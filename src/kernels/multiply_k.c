@@ -11,9 +11,11 @@ INLINE void tile_of_c(const int mv, const int nr, const int masked, int depth, c
     for (int j = 0; j < nr / PARTS; j++) /* C comes from far: ask early */
         if (j < cols) __builtin_prefetch(c + j * ldc, 1);
     micro(mv, nr, masked, depth, a, lda, b, last, acc);
+#pragma GCC unroll 8
     for (int j = 0; j < nr / PARTS; j++) {
         if (j >= cols) break;
         R *cj = c + j * ldc;
+#pragma GCC unroll 3
         for (int i = 0; i < mv; i++) {
             const int part = masked && i == mv - 1;
             vec x = micro_column(acc, i, j);
