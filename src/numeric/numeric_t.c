@@ -5,6 +5,7 @@
  * children are added in order: so the factor has the same bits for any number of threads. */
 #include "../backends/cpu/cpu.h"
 #include "factor.h"
+#include "recycle.h"
 
 #include <string.h>
 
@@ -27,6 +28,7 @@ typedef struct walk {
     FN(front_rules) rules;
     FN(front_work) * works;
     worker_state *state;
+    mpki_recycler recycler;
     T **contribution; /* nsuper; of each node, NULL: none yet or none any more */
     _Atomic int status;
     _Atomic double done_flops;
@@ -187,12 +189,20 @@ static bool node_storage(walk *z, mpki_node *node) {
     return true;
 }
 
+static int64_t contribution_bytes(const mpk_analysis *an, int32_t s) {
+    int64_t m = an->rptr[s + 1] - an->rptr[s];
+    return (mpki_trapezoid(m, m) + 8) * (int64_t)sizeof(T);
+}
+
+static void release_contribution(walk *z, int32_t s) {
+    if (!z->contribution[s]) return;
+    mpki_recycler_put(&z->recycler, z->contribution[s], contribution_bytes(z->an, s));
+    z->contribution[s] = NULL;
+}
+
 static void release_children(walk *z, int32_t s) {
-    for (int32_t k = z->an->child_ptr[s]; k < z->an->child_ptr[s + 1]; k++) {
-        int32_t c = z->an->child[k];
-        mpki_release(z->fac->ctx, z->contribution[c]);
-        z->contribution[c] = NULL;
-    }
+    for (int32_t k = z->an->child_ptr[s]; k < z->an->child_ptr[s + 1]; k++)
+        release_contribution(z, z->an->child[k]);
 }
 
 /* flops of eliminating e of w columns over nrows rows, as the analysis counts them */
@@ -241,7 +251,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     if (f.nrows > state->max_front) state->max_front = (int32_t)f.nrows;
 
     if (m > 0) {
-        T *c = mpki_alloc(fac->ctx, "factorize", mpki_trapezoid(m, m) + 8, sizeof(T));
+        T *c = mpki_recycler_get(&z->recycler, contribution_bytes(an, s));
         if (!c) return MPK_ERR_MEMORY;
         z->contribution[s] = c;
         FN(front_update)(&f, &z->rules, z->works, c, pool, worker);
@@ -249,8 +259,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
             int32_t child = an->child[k];
             if (!z->contribution[child]) continue;
             gather_child(z, child, own, delayed, NULL, c, m, pool, worker);
-            mpki_release(fac->ctx, z->contribution[child]);
-            z->contribution[child] = NULL;
+            release_contribution(z, child);
         }
     }
     release_children(z, s);
@@ -337,7 +346,8 @@ mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, bool may_
                           (R)fac->options.pivot_threshold, (R)small, (R)fac->options.static_shift};
     if (z.rules.u < R_EPS) z.rules.u = R_EPS;
     if (may_stop) z.stop_flops = 3 * an->info.factor_flops + 2e8;
-    if (prepare(fac, threads) < 0) return mpki_failed(ctx);
+    if (prepare(fac, threads) < 0 || mpki_recycler_init(ctx, &z.recycler) < 0)
+        return mpki_failed(ctx);
     const mpki_walk_memory *memory = &fac->memory;
     const mpki_tree *tree = &memory->tree;
     z.contribution = (T **)memory->contribution;
@@ -372,10 +382,8 @@ mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, bool may_
     else if (atomic_load(&z.status) == MPK_ERR_CANCELLED)
         mpki_error(ctx, MPK_ERR_CANCELLED, "factorize", -1, "stopped on request");
 done:
-    for (int32_t s = 0; s < an->nsuper; s++) {
-        mpki_release(ctx, z.contribution[s]);
-        z.contribution[s] = NULL;
-    }
+    for (int32_t s = 0; s < an->nsuper; s++) release_contribution(&z, s);
+    mpki_recycler_free(&z.recycler);
     mpki_pool_destroy(&pool);
     mpki_release(ctx, z.works);
     mpki_release(ctx, z.state);
