@@ -15,6 +15,7 @@ typedef struct run { /* consecutive rows of a child that stay consecutive in the
 
 typedef struct worker_state {
     mpki_pivots pivots;
+    int64_t delayed;
     double flops;
     int64_t nnz;
     int32_t max_front;
@@ -34,6 +35,8 @@ typedef struct walk {
     _Atomic double done_flops;
     double stop_flops;
     _Atomic bool runaway;
+    _Atomic int64_t rejected; /* by blocks, the same column as often as it was tried */
+    int64_t stop_rejected;
 } walk;
 
 static void fail(walk *z, mpk_status status) {
@@ -241,9 +244,14 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
         if (z->contribution[c]) gather_child(z, c, own, delayed, &f, NULL, m, pool, worker);
     }
 
+    const int64_t rejected_before = state->pivots.rejected;
     mpk_status status =
         FN(front_factor)(&f, &z->rules, &z->works[worker], pool, worker, &state->pivots);
     node->nelim = f.nelim;
+    state->delayed += f.w - f.nelim;
+    const int64_t rejected = state->pivots.rejected - rejected_before;
+    if (rejected && atomic_fetch_add(&z->rejected, rejected) + rejected > z->stop_rejected)
+        atomic_store(&z->runaway, true);
     if (status < 0) return status;
     double flops = front_flops((double)f.nrows, f.nelim);
     state->flops += flops;
@@ -322,7 +330,7 @@ static void add_up(const walk *z, int threads, mpki_numeric_result *result) {
         result->pivots.negative += s->pivots.negative;
         result->pivots.zero += s->pivots.zero;
         result->pivots.two_by_two += s->pivots.two_by_two;
-        result->pivots.rejected += s->pivots.rejected;
+        result->pivots.rejected += s->delayed;
         result->pivots.perturbed += s->pivots.perturbed;
         if (s->pivots.max_d > result->pivots.max_d) result->pivots.max_d = s->pivots.max_d;
         if (s->pivots.min_d < result->pivots.min_d) result->pivots.min_d = s->pivots.min_d;
@@ -340,12 +348,15 @@ mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, bool may_
     if (an->info.factor_flops < 2e6 && an->nsuper < 2000)
         threads = 1; /* shorter than starting a thread */
     mpki_pool *pool = NULL;
-    walk z = {.fac = fac, .an = an, .sax = sax, .stop_flops = INFINITY};
+    walk z = {.fac = fac, .an = an, .sax = sax, .stop_flops = INFINITY, .stop_rejected = INT64_MAX};
     z.rules =
         (FN(front_rules)){FN(cpu_kernels)(), an->symmetry == MPK_HERMITIAN,
                           (R)fac->options.pivot_threshold, (R)small, (R)fac->options.static_shift};
     if (z.rules.u < R_EPS) z.rules.u = R_EPS;
-    if (may_stop) z.stop_flops = 3 * an->info.factor_flops + 2e8;
+    if (may_stop) { /* a matching and an order for it will be cheaper */
+        z.stop_flops = 3 * an->info.factor_flops + 2e8;
+        z.stop_rejected = an->n + 1000;
+    }
     if (prepare(fac, threads) < 0 || mpki_recycler_init(ctx, &z.recycler) < 0)
         return mpki_failed(ctx);
     const mpki_walk_memory *memory = &fac->memory;
