@@ -94,6 +94,7 @@ static mpk_status choose(mpk_context *ctx, const mpk_problem *problem, const mpk
     an->info.scaling = options->scaling == MPK_OFF ? 0 : choice->scale ? 2 : 1;
     if (an->info.scaling == 2) {
         an->scale = choice->scale;
+        an->scale_far = choice->scale_far;
         choice->scale = NULL;
     }
     return MPK_OK;

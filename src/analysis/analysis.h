@@ -34,6 +34,10 @@ struct mpk_analysis {
     /* scaling from the matching, size n in problem order, or NULL: the factorization equilibrates
      */
     double *scale;
+    /* scale differs from equilibration by a factor above 1000 somewhere: late interior-point
+     * matrices. If pivots then fall to the level of rounding, refactorize equilibrated
+     * (docs/analysis.md) */
+    bool scale_far;
     /* permutation, positions <-> problem indices */
     int32_t *perm, *iperm;
     /* supernodes */

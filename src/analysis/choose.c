@@ -12,16 +12,22 @@ static const char STAGE[] = "analyse";
 
 /* A diagonal entry is strong if it is at least this share of its row's largest after scaling. */
 static const double STRONG = 0.1;
-/* More weak columns without any strong neighbour than this share: compress without asking what it
- * costs; delayed pivots would cascade. */
+/* More weak columns without any strong neighbour than this share: do not ask what an order without
+ * pairs would cost; delayed pivots would cascade. */
 static const double HOPELESS = 0.5;
-/* Fewer failing pivots in the trial elimination than this share: no compression. */
-static const double HARMLESS = 0.01;
-/* In between: the uncompressed order is taken if its time, raised by RAISE for each share of
- * failing pivots, is below CHEAPER of the compressed one's. */
-static const double RAISE = 2, CHEAPER = 0.6;
+/* Fewer columns in weak pairs than this share: no order without them can be much cheaper. */
+static const double FEW = 0.02;
+/* An order without pairs is trusted if the trial elimination expects no more failing pivots than
+ * this. */
+static const double HARMLESS = 0.05;
+/* With more failing pivots than this although weak columns are paired, pairs of a weak and a strong
+ * column are tried too, and taken if they cost no more than DEARER. */
+static const double MANY = 0.1, DEARER = 1.05;
 /* Sweeps of equilibration before the diagonal is judged. */
-enum { SWEEPS = 3 };
+enum { SWEEPS = 4 };
+/* A matching's scaling is far from equilibration if it differs from it by more than this factor
+ * somewhere. */
+static const double FAR = 1e3;
 
 void mpki_choice_free(mpk_context *ctx, mpki_choice *choice) {
     mpki_release(ctx, choice->mate);
@@ -45,67 +51,65 @@ typedef struct trial {
     mpki_graph graph;     /* compressed; n = 0 for the uncompressed graph */
     int32_t *vertex_perm; /* order of the graph's vertices */
     mpki_cost cost;
-    int32_t *map; /* column -> vertex; NULL: the same */
+    int32_t *map;    /* column -> vertex; NULL: the same */
+    int32_t *mate;   /* n: the pairs; NULL: none */
+    int32_t failing; /* pivots that the trial elimination gives up */
 } trial;
 
 static void trial_free(mpk_context *ctx, trial *t) {
     mpki_graph_free(ctx, &t->graph);
     mpki_release(ctx, t->vertex_perm);
     mpki_release(ctx, t->map);
+    mpki_release(ctx, t->mate);
     *t = (trial){0};
 }
 
 /* ---- matching -----------------------------------------------------------------------------------
  */
 
-/* Is every diagonal entry strong after equilibration? Then 1x1 pivots will do. */
-static mpk_status diagonal_is_strong(chooser *c, bool *strong) {
-    const mpk_problem *p = c->problem;
-    double *scale = MPKI_NEW(c->ctx, STAGE, p->n, double);
-    if (!scale) return mpki_failed(c->ctx);
-    for (int32_t i = 0; i < p->n; i++) scale[i] = 1;
-    mpk_status status =
-        mpki_equilibrate(c->ctx, p->n, p->ap, p->ai, c->moduli.entry, SWEEPS, scale);
-    *strong = !status && !mpki_weak_columns(p->n, c->moduli.diagonal, scale, STRONG, c->weak);
-    mpki_release(c->ctx, scale);
-    return status;
+/* Does the matching's scaling move some column far away from where equilibration puts it? */
+static bool scaled_far(int32_t n, const double *matched, const double *equilibrated) {
+    double most = 1;
+    for (int32_t i = 0; i < n; i++) {
+        double ratio = matched[i] / equilibrated[i];
+        if (ratio > most) most = ratio;
+        if (1 / ratio > most) most = 1 / ratio;
+    }
+    return !(most <= FAR);
 }
 
-/* Fill choice->mate, scale and rank if a matching is wanted. Pairs of which one column is strong by
- * itself are only kept when the user insists: an order that takes the strong one first needs no 2x2
- * pivot. */
-static mpk_status match(chooser *c) {
+/* A matching for the problem: mate, scale and rank. equilibrated [in] n: for comparison. */
+static mpk_status use_matching(chooser *c, const double *equilibrated) {
     const mpk_problem *p = c->problem;
     mpki_choice *choice = c->choice;
-    mpk_switch matching = c->options->matching;
-    bool strong = false;
-    if (matching == MPK_OFF) return MPK_OK;
-    mpk_status status = mpki_moduli_build(c->ctx, p, &c->moduli);
-    c->weak = MPKI_NEW(c->ctx, STAGE, p->n, char);
-    if (!status && !c->weak) status = mpki_failed(c->ctx);
-    if (!status && matching == MPK_AUTO) status = diagonal_is_strong(c, &strong);
-    if (status || strong) return status;
     choice->mate = MPKI_NEW(c->ctx, STAGE, p->n, int32_t);
     choice->scale = MPKI_NEW(c->ctx, STAGE, p->n, double);
     if (!choice->mate || !choice->scale) return mpki_failed(c->ctx);
-    status = mpki_match(c->ctx, p->n, p->ap, p->ai, c->moduli.entry, choice->mate, choice->scale,
-                        &choice->rank);
+    mpk_status status = mpki_match(c->ctx, p->n, p->ap, p->ai, c->moduli.entry, choice->mate,
+                                   choice->scale, &choice->rank);
     if (status) return status;
+    choice->scale_far = scaled_far(p->n, choice->scale, equilibrated);
     mpki_weak_columns(p->n, c->moduli.diagonal, choice->scale, STRONG, c->weak);
-    bool pairs = false;
-    for (int32_t i = 0; i < p->n; i++) {
-        int32_t j = choice->mate[i];
-        if (matching == MPK_AUTO && j > i && !(c->weak[i] && c->weak[j])) {
-            choice->mate[i] = i;
-            choice->mate[j] = j;
-        }
-        pairs |= choice->mate[i] != i;
-    }
-    if (!pairs) {
-        mpki_release(c->ctx, choice->mate);
-        choice->mate = NULL;
-    }
     return MPK_OK;
+}
+
+/* Match if that is wanted: always, never, or where the equilibrated diagonal is not strong
+ * throughout. */
+static mpk_status match(chooser *c) {
+    const mpk_problem *p = c->problem;
+    if (c->options->matching == MPK_OFF) return MPK_OK;
+    mpk_status status = mpki_moduli_build(c->ctx, p, &c->moduli);
+    double *scale = MPKI_NEW(c->ctx, STAGE, p->n, double);
+    c->weak = MPKI_NEW(c->ctx, STAGE, p->n, char);
+    if (!status && (!scale || !c->weak)) status = mpki_failed(c->ctx);
+    for (int32_t i = 0; !status && i < p->n; i++) scale[i] = 1;
+    if (!status)
+        status = mpki_equilibrate(c->ctx, p->n, p->ap, p->ai, c->moduli.entry, SWEEPS, scale);
+    bool wanted = c->options->matching == MPK_ON ||
+                  (!status && mpki_weak_columns(p->n, c->moduli.diagonal, scale, STRONG, c->weak));
+    if (!status && wanted) status = use_matching(c, scale);
+    mpki_release(c->ctx, scale);
+    return status;
 }
 
 /* ---- order --------------------------------------------------------------------------------------
@@ -115,68 +119,41 @@ static const mpki_graph *trial_graph(const chooser *c, const trial *t) {
     return t->map ? &t->graph : c->graph;
 }
 
-/* The graph with or without pairs, not yet ordered. */
-static mpk_status trial_build(chooser *c, const int32_t *mate, trial *t) {
+enum pairs { NO_PAIRS, WEAK_PAIRS, ALL_PAIRS };
+
+/* The pairs to keep: all, or those of which neither column is strong by itself (an order that takes
+ * a strong one first needs no 2x2 pivot). Returns how many columns are in pairs. */
+static int32_t select_pairs(int32_t n, const int32_t *mate, const char *weak, enum pairs pairs,
+                            int32_t *kept) {
+    int32_t count = 0;
+    for (int32_t i = 0; i < n; i++) {
+        int32_t j = mate[i];
+        kept[i] = pairs == ALL_PAIRS || (weak[i] && weak[j]) ? j : i;
+        count += kept[i] != i;
+    }
+    return count;
+}
+
+/* The graph with the pairs asked for, not yet ordered. */
+static mpk_status trial_build(chooser *c, enum pairs pairs, trial *t) {
     const mpk_problem *p = c->problem;
     *t = (trial){0};
-    if (mate) {
+    if (pairs != NO_PAIRS && c->choice->mate) {
+        t->mate = MPKI_NEW(c->ctx, STAGE, p->n, int32_t);
         t->map = MPKI_NEW(c->ctx, STAGE, p->n, int32_t);
-        if (!t->map) return mpki_failed(c->ctx);
-        mpk_status status = mpki_graph_build(c->ctx, p->n, p->ap, p->ai, mate, t->map, &t->graph);
-        if (status) return status;
+        if (!t->mate || !t->map) return mpki_failed(c->ctx);
+        if (select_pairs(p->n, c->choice->mate, c->weak, pairs, t->mate)) {
+            mpk_status status =
+                mpki_graph_build(c->ctx, p->n, p->ap, p->ai, t->mate, t->map, &t->graph);
+            if (status) return status;
+        } else { /* nothing to compress */
+            mpki_release(c->ctx, t->mate);
+            mpki_release(c->ctx, t->map);
+            t->mate = t->map = NULL;
+        }
     }
     t->vertex_perm = MPKI_NEW(c->ctx, STAGE, trial_graph(c, t)->n, int32_t);
     return t->vertex_perm ? MPK_OK : mpki_failed(c->ctx);
-}
-
-/* The same, ordered by AMD, with its cost. */
-static mpk_status try_amd(chooser *c, const int32_t *mate, trial *t) {
-    mpk_status status = trial_build(c, mate, t);
-    if (status) return status;
-    const mpki_graph *graph = trial_graph(c, t);
-    status = mpki_order(c->ctx, graph, MPK_ORDERING_AMD, 0, 1, t->vertex_perm, NULL);
-    if (status) return status;
-    return mpki_order_time(c->ctx, graph, t->vertex_perm, c->options->threads, &t->cost);
-}
-
-/* Without a choice of graphs, AMD is asked only if its order is wanted. */
-static mpk_status settled(chooser *c, trial *chosen) {
-    mpk_ordering method = c->options->ordering;
-    bool amd = method == MPK_ORDERING_AUTO || method == MPK_ORDERING_AMD;
-    return amd ? try_amd(c, c->choice->mate, chosen) : trial_build(c, c->choice->mate, chosen);
-}
-
-/* Forget the pairs or not. *chosen [out]: the trial of the graph that is to be ordered. */
-static mpk_status weigh_compression(chooser *c, trial *chosen) {
-    const mpk_problem *p = c->problem;
-    trial plain = {0};
-    int32_t failed = 0;
-    if (!c->choice->mate || c->options->matching == MPK_ON) return settled(c, chosen);
-    char *covered = MPKI_NEW(c->ctx, STAGE, p->n, char);
-    if (!covered) return mpki_failed(c->ctx);
-    int32_t alone = mpki_weak_alone(p->n, p->ap, p->ai, c->weak, covered);
-    mpki_release(c->ctx, covered);
-    if (alone > HOPELESS * p->n) return settled(c, chosen);
-
-    mpk_status status = try_amd(c, NULL, &plain);
-    if (!status)
-        status = mpki_weak_pivots(c->ctx, c->graph, p->ap, p->ai, &c->moduli, c->choice->scale,
-                                  plain.vertex_perm, c->options->pivot_threshold, &failed);
-    bool take_plain = failed <= HARMLESS * p->n;
-    if (!status && !take_plain) status = try_amd(c, c->choice->mate, chosen);
-    if (!status && !take_plain) {
-        double raised = plain.cost.time_s * (1 + RAISE * failed / p->n);
-        take_plain = raised < CHEAPER * chosen->cost.time_s;
-    }
-    if (!status && take_plain) {
-        trial_free(c->ctx, chosen);
-        *chosen = plain;
-        mpki_release(c->ctx, c->choice->mate);
-        c->choice->mate = NULL;
-    } else {
-        trial_free(c->ctx, &plain);
-    }
-    return status;
 }
 
 /* From the order of vertices to that of columns. */
@@ -190,7 +167,7 @@ static mpk_status expand(chooser *c, const trial *t, int32_t *perm) {
     if (!first) return mpki_failed(c->ctx);
     for (int32_t i = n - 1; i >= 0; i--) first[t->map[i]] = i;
     for (int32_t k = 0; k < vertices; k++) {
-        int32_t i = first[t->vertex_perm[k]], j = c->choice->mate[i];
+        int32_t i = first[t->vertex_perm[k]], j = t->mate[i];
         perm[next++] = i;
         if (j != i) perm[next++] = j;
     }
@@ -198,10 +175,71 @@ static mpk_status expand(chooser *c, const trial *t, int32_t *perm) {
     return MPK_OK;
 }
 
+/* The same, ordered by AMD, with its cost, and failing pivots where there is a matching to scale
+ * with. */
+static mpk_status try_amd(chooser *c, enum pairs pairs, trial *t) {
+    const mpk_problem *p = c->problem;
+    mpk_status status = trial_build(c, pairs, t);
+    if (status) return status;
+    const mpki_graph *graph = trial_graph(c, t);
+    status = mpki_order(c->ctx, graph, MPK_ORDERING_AMD, 0, 1, t->vertex_perm, NULL);
+    if (!status)
+        status = mpki_order_time(c->ctx, graph, t->vertex_perm, c->options->threads, &t->cost);
+    if (status || !c->choice->scale) return status;
+    int32_t *perm = MPKI_NEW(c->ctx, STAGE, p->n, int32_t);
+    if (!perm) return mpki_failed(c->ctx);
+    status = expand(c, t, perm);
+    if (!status)
+        status = mpki_weak_pivots(c->ctx, c->graph, p->ap, p->ai, &c->moduli, c->choice->scale,
+                                  perm, t->mate, c->options->pivot_threshold, &t->failing);
+    mpki_release(c->ctx, perm);
+    return status;
+}
+
+/* Without a choice of graphs, AMD is asked only if its order is wanted. */
+static mpk_status settled(chooser *c, enum pairs pairs, trial *t) {
+    mpk_ordering method = c->options->ordering;
+    bool amd = method == MPK_ORDERING_AUTO || method == MPK_ORDERING_AMD;
+    return amd ? try_amd(c, pairs, t) : trial_build(c, pairs, t);
+}
+
+/* Which pairs to compress. *best [out]: the trial of the graph that is to be ordered. */
+static mpk_status choose_pairs(chooser *c, trial *best) {
+    const mpk_problem *p = c->problem;
+    trial other = {0};
+    if (!c->choice->mate) return settled(c, NO_PAIRS, best);
+    if (c->options->matching == MPK_ON) return settled(c, ALL_PAIRS, best);
+    char *covered = MPKI_NEW(c->ctx, STAGE, p->n, char);
+    if (!covered) return mpki_failed(c->ctx);
+    int32_t alone = mpki_weak_alone(p->n, p->ap, p->ai, c->weak, covered);
+    mpki_release(c->ctx, covered);
+    if (alone > HOPELESS * p->n) return settled(c, WEAK_PAIRS, best);
+
+    mpk_status status = try_amd(c, WEAK_PAIRS, best);
+    if (status) return status;
+    bool replace = false;
+    int32_t paired = p->n - (best->map ? best->graph.n : p->n);
+    if (best->failing > MANY * p->n) {
+        status = try_amd(c, ALL_PAIRS, &other);
+        replace = !status && other.cost.time_s <= DEARER * best->cost.time_s;
+    } else if (paired > FEW * p->n) {
+        status = try_amd(c, NO_PAIRS, &other);
+        replace =
+            !status && other.failing <= HARMLESS * p->n && other.cost.time_s <= best->cost.time_s;
+    }
+    if (replace) {
+        trial swap = *best;
+        *best = other;
+        other = swap;
+    }
+    trial_free(c->ctx, &other);
+    return status;
+}
+
 static mpk_status order(chooser *c, int32_t *perm) {
     mpk_ordering method = c->options->ordering;
     trial t = {0};
-    mpk_status status = weigh_compression(c, &t);
+    mpk_status status = choose_pairs(c, &t);
     const mpki_graph *graph = trial_graph(c, &t);
     c->choice->ordering = method;
     if (!status && method == MPK_ORDERING_AUTO)
@@ -211,6 +249,9 @@ static mpk_status order(chooser *c, int32_t *perm) {
         status = mpki_order(c->ctx, graph, method, c->options->seed, c->options->threads,
                             t.vertex_perm, NULL);
     if (!status) status = expand(c, &t, perm);
+    mpki_release(c->ctx, c->choice->mate); /* from here on: the pairs that were compressed */
+    c->choice->mate = t.mate;
+    t.mate = NULL;
     trial_free(c->ctx, &t);
     return status;
 }

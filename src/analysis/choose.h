@@ -7,9 +7,10 @@
 
 /** What was chosen. */
 typedef struct mpki_choice {
-    int32_t *mate; /**< n: pairs to keep together; NULL: none */
-    double *scale; /**< n: scaling from the matching; NULL: no matching was computed */
-    int32_t rank;  /**< structural rank; -1: not computed */
+    int32_t *mate;  /**< n: pairs to keep together; NULL: none */
+    double *scale;  /**< n: scaling from the matching; NULL: no matching was computed */
+    bool scale_far; /**< it differs from equilibration by more than 1000 somewhere */
+    int32_t rank;   /**< structural rank; -1: not computed */
     mpk_ordering ordering;
 } mpki_choice;
 

@@ -105,7 +105,7 @@ enum { WAITING, ACCEPTED, FAILED, PAIRED };
 
 mpk_status mpki_weak_pivots(mpk_context *ctx, const mpki_graph *graph, const int64_t *ap,
                             const int32_t *ai, const mpki_moduli *moduli, const double *scale,
-                            const int32_t *perm, double u, int32_t *failed) {
+                            const int32_t *perm, const int32_t *mate, double u, int32_t *failed) {
     int32_t n = graph->n;
     double *full = full_moduli(ctx, graph, ap, ai, moduli->entry);
     double *pivot = MPKI_NEW(ctx, STAGE, n, double);
@@ -115,6 +115,7 @@ mpk_status mpki_weak_pivots(mpk_context *ctx, const mpki_graph *graph, const int
     for (int32_t i = 0; !status && i < n; i++) pivot[i] = scale[i] * moduli->diagonal[i] * scale[i];
     for (int32_t k = 0; !status && k < n; k++) {
         int32_t v = perm[k], partner = -1;
+        if (state[v] == PAIRED) continue;
         double most = 0;
         for (int64_t e = graph->xadj[v]; e < graph->xadj[v + 1]; e++) {
             int32_t w = graph->adj[e];
@@ -124,6 +125,8 @@ mpk_status mpki_weak_pivots(mpk_context *ctx, const mpki_graph *graph, const int
             if (a > most) most = a;
         }
         if (!(pivot[v] > 0 && pivot[v] >= u * most)) {
+            bool mate_next = mate && mate[v] != v && k + 1 < n && perm[k + 1] == mate[v];
+            if (mate_next) partner = mate[v];
             state[v] = partner < 0 ? FAILED : PAIRED;
             if (partner >= 0) state[partner] = PAIRED;
             *failed += partner < 0;

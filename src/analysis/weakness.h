@@ -25,12 +25,12 @@ int32_t mpki_weak_alone(int32_t n, const int64_t *ap, const int32_t *ai, const c
 
 /** Guess how many pivots of an order will fail the threshold test: an elimination that keeps the
  * diagonal and leaves fill away. Column v at its turn has pivot d_v = |a_vv| + sum a_vw^2 / d_w
- * over the neighbours w accepted before, without cancellation; it is accepted if d_v >= u max
- * |a_vw| over those that follow, or taken up by a neighbour that failed before it, the two making a
- * 2x2 pivot; else it counts as failed. graph: of A, uncompressed; perm: an order of its columns;
- * scale: n. Cost: O(nnz). */
+ * over the neighbours w accepted before, without cancellation. It is accepted if d_v >= u max
+ * |a_vw| over those that follow. If not, it makes a 2x2 pivot with its mate where that comes next,
+ * or with a neighbour that failed before it; else it has failed. graph: of A, uncompressed; perm:
+ * an order of its columns; mate: n, or NULL; scale: n. Cost: O(nnz). */
 mpk_status mpki_weak_pivots(mpk_context *ctx, const mpki_graph *graph, const int64_t *ap,
                             const int32_t *ai, const mpki_moduli *moduli, const double *scale,
-                            const int32_t *perm, double u, int32_t *failed);
+                            const int32_t *perm, const int32_t *mate, double u, int32_t *failed);
 
 #endif
