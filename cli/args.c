@@ -78,6 +78,14 @@ void cli_print_options(const cli_args *args) {
 /* ---- what is wrong -----------------------------------------------------------------------------
  */
 
+void cli_print_failure(const cli_args *args, mpk_status status, const char *message) {
+    mpk_report *report = NULL;
+    mpk_run run = {.status = status, .message = message};
+    if (args->json && mpk_report_create(args->ctx, &run, &report) == MPK_OK)
+        fputs(mpk_report_json(report), stdout);
+    mpk_report_destroy(&report);
+}
+
 int cli_usage_error(const cli_args *args, const char *format, ...) {
     char message[1024];
     va_list list;
@@ -88,11 +96,7 @@ int cli_usage_error(const cli_args *args, const char *format, ...) {
             message);
     fprintf(stderr, "Try: metapack %s%s--help\n", args->name ? args->name : "",
             args->name ? " " : "");
-    mpk_report *report = NULL;
-    mpk_run run = {.status = MPK_ERR_ARGUMENT, .message = message};
-    if (args->json && mpk_report_create(args->ctx, &run, &report) == MPK_OK)
-        fputs(mpk_report_json(report), stdout);
-    mpk_report_destroy(&report);
+    cli_print_failure(args, MPK_ERR_ARGUMENT, message);
     return CLI_EXIT_USAGE;
 }
 

@@ -38,6 +38,8 @@ void cli_print_options(const cli_args *args);
  */
 int cli_usage_error(const cli_args *args, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/** With --json: an object that says no more than a failure. */
+void cli_print_failure(const cli_args *args, mpk_status status, const char *message);
 /** The word of `words` (NULL at the end) nearest to `word`, or NULL if none is near. */
 const char *cli_nearest(const char *word, const char *const *words);
 

@@ -48,12 +48,14 @@ int cli_run(const cli_args *args, const mpk_job *job) {
     cli_progress_begin(&progress, args->ctx, args->progress);
     mpk_status status = mpk_job_run(args->ctx, job, &args->options, &report);
     bool interrupted = cli_progress_end(&progress, args->ctx);
-    if (interrupted && status < 0) status = MPK_ERR_CANCELLED;
-    if (status == MPK_ERR_CANCELLED)
+    if (interrupted && status < 0) { /* perhaps told as a read that broke off */
+        status = MPK_ERR_CANCELLED;
         fprintf(stderr, "metapack %s: interrupted\n", args->name);
-    else
+        cli_print_failure(args, status, "interrupted");
+    } else {
         tell(args, report, status);
-    if (args->json && report) fputs(mpk_report_json(report), stdout);
+        if (args->json && report) fputs(mpk_report_json(report), stdout);
+    }
     mpk_report_destroy(&report);
     if (fflush(stdout) || ferror(stdout)) {
         fprintf(stderr, "metapack %s: standard output cannot be written\n", args->name);

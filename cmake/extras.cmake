@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What surrounds the library: exported symbols, installation, package files, fuzzers, whole-program tests.
+# What surrounds the library: exported symbols, installation, package files, whole-program tests.
 include(CMakePackageConfigHelpers)
 
 # ---- the shared library exports mpk_* and nothing else -------------------------------------------
@@ -64,7 +64,7 @@ foreach(file completions/metapack.bash)
 endforeach()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# ---- examples are tests; fuzzers are built on request --------------------------------------------
+# ---- examples are tests --------------------------------------------------------------------------
 file(GLOB MPKI_EXAMPLES CONFIGURE_DEPENDS examples/*.c)
 foreach(source ${MPKI_EXAMPLES})
     get_filename_component(name ${source} NAME_WE)
@@ -76,22 +76,6 @@ foreach(source ${MPKI_EXAMPLES})
         set_tests_properties(example_${name} PROPERTIES LABELS examples TIMEOUT 300)
     endif()
 endforeach()
-
-option(METAPACK_FUZZ "build the libFuzzer targets of tests/fuzz (clang)" OFF)
-if(METAPACK_FUZZ)
-    file(GLOB MPKI_FUZZERS CONFIGURE_DEPENDS tests/fuzz/fuzz_*.c)
-    foreach(source ${MPKI_FUZZERS})
-        get_filename_component(name ${source} NAME_WE)
-        if(NOT TARGET ${name})
-            add_executable(${name} ${source})
-            target_include_directories(${name} PRIVATE src ${CMAKE_CURRENT_BINARY_DIR}/config)
-            target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
-            target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-            target_link_libraries(${name} PRIVATE metapack_static)
-            set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
-        endif()
-    endforeach()
-endif()
 
 # ---- tests of the whole --------------------------------------------------------------------------
 if(METAPACK_TESTS)

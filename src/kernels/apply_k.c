@@ -15,6 +15,7 @@ INLINE void axpy(const int mv, R *xj, const R *xk, T m) {
 #if MPKI_COMPLEX
     vec im = v_all(t_im(m));
 #endif
+#pragma GCC unroll 3
     for (int i = 0; i < mv; i++) {
         vec x = v_load(xk + i * LANES), y = v_load(xj + i * LANES);
 #if MPKI_COMPLEX
@@ -34,11 +35,15 @@ INLINE void solve_sliver(const int mv, R *xs, int j0, int j1, int np, int depth_
         vec acc[MV][NR];
         micro(mv, NR, 0, depth, xs, STRIP, packed + (int64_t)j0 * PARTS * depth_of_pack, LANES,
               acc);
-        for (int j = j0; j < j1; j++)
+#pragma GCC unroll 8
+        for (int j = 0; j < NC; j++) {
+            if (j0 + j >= j1) break;
+#pragma GCC unroll 3
             for (int i = 0; i < mv; i++) {
-                R *p = xs + (int64_t)j * STRIP + i * LANES;
-                v_store(p, v_load(p) - micro_column(acc, i, j - j0));
+                R *p = xs + (int64_t)(j0 + j) * STRIP + i * LANES;
+                v_store(p, v_load(p) - micro_column(acc, i, j));
             }
+        }
     }
     for (int j = j0 + 1; j < j1; j++)
         for (int k = j0; k < (j < np ? j : np); k++)

@@ -27,12 +27,50 @@ INLINE T dot(int64_t rows, const T *a, const T *x, int conjugate) {
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
+#if !MPKI_COMPLEX
+INLINE R
+sum_of(vec x) { /* halves onto halves: the same order in every build of this instruction set */
+    R part[VBYTES / sizeof(R)];
+    v_store(part, x);
+    for (int width = LANES / 2; width > 0; width /= 2)
+        for (int k = 0; k < width; k++) part[k] += part[k + width];
+    return part[0];
+}
+
+/* four columns at a time: x is read once for them */
+static void dot4(int64_t rows, const R *a, int64_t lda, const R *x, R *y) {
+    vec s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+    int64_t i = 0;
+    for (; i + LANES <= rows; i += LANES) {
+        vec xi = v_load(x + i);
+        s0 += v_load(a + i) * xi;
+        s1 += v_load(a + i + lda) * xi;
+        s2 += v_load(a + i + 2 * lda) * xi;
+        s3 += v_load(a + i + 3 * lda) * xi;
+    }
+    if (i < rows) {
+        int left = (int)(rows - i);
+        vec xi = v_load_n(x + i, left);
+        s0 += v_load_n(a + i, left) * xi;
+        s1 += v_load_n(a + i + lda, left) * xi;
+        s2 += v_load_n(a + i + 2 * lda, left) * xi;
+        s3 += v_load_n(a + i + 3 * lda, left) * xi;
+    }
+    y[0] -= sum_of(s0);
+    y[1] -= sum_of(s1);
+    y[2] -= sum_of(s2);
+    y[3] -= sum_of(s3);
+}
+#endif
+
 void ISA_FN(gemvt)(int64_t rows, int cols, const T *restrict a, int64_t lda, const T *restrict x,
                    T *restrict y, int conjugate) {
-    if (conjugate)
-        for (int j = 0; j < cols; j++) y[j] -= dot(rows, a + j * lda, x, 1);
-    else
-        for (int j = 0; j < cols; j++) y[j] -= dot(rows, a + j * lda, x, 0);
+    int j = 0;
+#if !MPKI_COMPLEX
+    for (; j + 4 <= cols; j += 4) dot4(rows, a + j * lda, lda, x, y + j);
+#endif
+    for (; j < cols; j++)
+        y[j] -= conjugate ? dot(rows, a + j * lda, x, 1) : dot(rows, a + j * lda, x, 0);
 }
 
 const FN(kernels)

@@ -5,6 +5,7 @@
  * children are added in order: so the factor has the same bits for any number of threads. */
 #include "../backends/cpu/cpu.h"
 #include "factor.h"
+#include "recycle.h"
 
 #include <string.h>
 
@@ -14,6 +15,7 @@ typedef struct run { /* consecutive rows of a child that stay consecutive in the
 
 typedef struct worker_state {
     mpki_pivots pivots;
+    int64_t delayed;
     double flops;
     int64_t nnz;
     int32_t max_front;
@@ -27,11 +29,14 @@ typedef struct walk {
     FN(front_rules) rules;
     FN(front_work) * works;
     worker_state *state;
+    mpki_recycler recycler;
     T **contribution; /* nsuper; of each node, NULL: none yet or none any more */
     _Atomic int status;
     _Atomic double done_flops;
     double stop_flops;
     _Atomic bool runaway;
+    _Atomic int64_t rejected; /* by blocks, the same column as often as it was tried */
+    int64_t stop_rejected;
 } walk;
 
 static void fail(walk *z, mpk_status status) {
@@ -187,12 +192,20 @@ static bool node_storage(walk *z, mpki_node *node) {
     return true;
 }
 
+static int64_t contribution_bytes(const mpk_analysis *an, int32_t s) {
+    int64_t m = an->rptr[s + 1] - an->rptr[s];
+    return (mpki_trapezoid(m, m) + 8) * (int64_t)sizeof(T);
+}
+
+static void release_contribution(walk *z, int32_t s) {
+    if (!z->contribution[s]) return;
+    mpki_recycler_put(&z->recycler, z->contribution[s], contribution_bytes(z->an, s));
+    z->contribution[s] = NULL;
+}
+
 static void release_children(walk *z, int32_t s) {
-    for (int32_t k = z->an->child_ptr[s]; k < z->an->child_ptr[s + 1]; k++) {
-        int32_t c = z->an->child[k];
-        mpki_release(z->fac->ctx, z->contribution[c]);
-        z->contribution[c] = NULL;
-    }
+    for (int32_t k = z->an->child_ptr[s]; k < z->an->child_ptr[s + 1]; k++)
+        release_contribution(z, z->an->child[k]);
 }
 
 /* flops of eliminating e of w columns over nrows rows, as the analysis counts them */
@@ -231,9 +244,14 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
         if (z->contribution[c]) gather_child(z, c, own, delayed, &f, NULL, m, pool, worker);
     }
 
+    const int64_t rejected_before = state->pivots.rejected;
     mpk_status status =
         FN(front_factor)(&f, &z->rules, &z->works[worker], pool, worker, &state->pivots);
     node->nelim = f.nelim;
+    state->delayed += f.w - f.nelim;
+    const int64_t rejected = state->pivots.rejected - rejected_before;
+    if (rejected && atomic_fetch_add(&z->rejected, rejected) + rejected > z->stop_rejected)
+        atomic_store(&z->runaway, true);
     if (status < 0) return status;
     double flops = front_flops((double)f.nrows, f.nelim);
     state->flops += flops;
@@ -241,7 +259,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     if (f.nrows > state->max_front) state->max_front = (int32_t)f.nrows;
 
     if (m > 0) {
-        T *c = mpki_alloc(fac->ctx, "factorize", mpki_trapezoid(m, m) + 8, sizeof(T));
+        T *c = mpki_recycler_get(&z->recycler, contribution_bytes(an, s));
         if (!c) return MPK_ERR_MEMORY;
         z->contribution[s] = c;
         FN(front_update)(&f, &z->rules, z->works, c, pool, worker);
@@ -249,8 +267,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
             int32_t child = an->child[k];
             if (!z->contribution[child]) continue;
             gather_child(z, child, own, delayed, NULL, c, m, pool, worker);
-            mpki_release(fac->ctx, z->contribution[child]);
-            z->contribution[child] = NULL;
+            release_contribution(z, child);
         }
     }
     release_children(z, s);
@@ -313,7 +330,7 @@ static void add_up(const walk *z, int threads, mpki_numeric_result *result) {
         result->pivots.negative += s->pivots.negative;
         result->pivots.zero += s->pivots.zero;
         result->pivots.two_by_two += s->pivots.two_by_two;
-        result->pivots.rejected += s->pivots.rejected;
+        result->pivots.rejected += s->delayed;
         result->pivots.perturbed += s->pivots.perturbed;
         if (s->pivots.max_d > result->pivots.max_d) result->pivots.max_d = s->pivots.max_d;
         if (s->pivots.min_d < result->pivots.min_d) result->pivots.min_d = s->pivots.min_d;
@@ -331,13 +348,17 @@ mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, bool may_
     if (an->info.factor_flops < 2e6 && an->nsuper < 2000)
         threads = 1; /* shorter than starting a thread */
     mpki_pool *pool = NULL;
-    walk z = {.fac = fac, .an = an, .sax = sax, .stop_flops = INFINITY};
+    walk z = {.fac = fac, .an = an, .sax = sax, .stop_flops = INFINITY, .stop_rejected = INT64_MAX};
     z.rules =
         (FN(front_rules)){FN(cpu_kernels)(), an->symmetry == MPK_HERMITIAN,
                           (R)fac->options.pivot_threshold, (R)small, (R)fac->options.static_shift};
     if (z.rules.u < R_EPS) z.rules.u = R_EPS;
-    if (may_stop) z.stop_flops = 3 * an->info.factor_flops + 2e8;
-    if (prepare(fac, threads) < 0) return mpki_failed(ctx);
+    if (may_stop) { /* a matching and an order for it will be cheaper */
+        z.stop_flops = 3 * an->info.factor_flops + 2e8;
+        z.stop_rejected = an->n + 1000;
+    }
+    if (prepare(fac, threads) < 0 || mpki_recycler_init(ctx, &z.recycler) < 0)
+        return mpki_failed(ctx);
     const mpki_walk_memory *memory = &fac->memory;
     const mpki_tree *tree = &memory->tree;
     z.contribution = (T **)memory->contribution;
@@ -372,10 +393,8 @@ mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, bool may_
     else if (atomic_load(&z.status) == MPK_ERR_CANCELLED)
         mpki_error(ctx, MPK_ERR_CANCELLED, "factorize", -1, "stopped on request");
 done:
-    for (int32_t s = 0; s < an->nsuper; s++) {
-        mpki_release(ctx, z.contribution[s]);
-        z.contribution[s] = NULL;
-    }
+    for (int32_t s = 0; s < an->nsuper; s++) release_contribution(&z, s);
+    mpki_recycler_free(&z.recycler);
     mpki_pool_destroy(&pool);
     mpki_release(ctx, z.works);
     mpki_release(ctx, z.state);

@@ -189,6 +189,13 @@ static inline void store(mpki_entries *e, bool complex, int64_t row, int64_t col
     }
 }
 
+/* The place of the next entry of an array file: down the column, from its top or its diagonal. */
+static inline void next_place(const mpki_mm_header *h, int64_t *row, int64_t *col) {
+    if (++*row <= h->rows) return;
+    ++*col;
+    *row = h->law == MPKI_MM_GENERAL ? 1 : *col;
+}
+
 /* All entries; those of an array come by columns, the place is counted and not read. */
 static mpk_status read_entries(mpki_text *text, const mpki_mm_header *h, mpk_scalar scalar,
                                mpki_entries *e) {
@@ -201,7 +208,7 @@ static mpk_status read_entries(mpki_text *text, const mpki_mm_header *h, mpk_sca
         if (status) return status;
         if (!p) return truncated(text, h, e->count);
         if (h->array) {
-            if (++row > h->rows) row = ++col, row = h->law == MPKI_MM_GENERAL ? 1 : col;
+            next_place(h, &row, &col);
         } else {
             status = parse_place(text, h, &p, &row, &col);
         }

@@ -3,6 +3,7 @@
 #include "number.h"
 
 #include <locale.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,25 +126,51 @@ bool mpki_decimal(uint64_t w, int q, double *x) {
 }
 #endif
 
-/* The C library, in the C locale, on a copy with an exponent letter that it knows. */
-bool mpki_number_slow(const char *start, const char *end, double *x) {
-    char buffer[512];
-    const char *text = start;
-    size_t size = (size_t)(end - start);
-    if (size < sizeof buffer) {
-        for (size_t k = 0; k < size; k++)
-            buffer[k] = start[k] == 'd' || start[k] == 'D' ? 'e' : start[k];
-        buffer[size] = '\0';
-        text = buffer;
-    } else if (memchr(start, 'd', size) || memchr(start, 'D', size)) {
-        return false;
+/* The digits that count and an exponent. No double, nor the middle of two, has more than 767
+ * significant digits: what comes after 800 is told by one digit more. */
+enum { MOST_DIGITS = 800 };
+
+static void normalise(const char *start, const char *end, char *out, size_t size) {
+    int digits = 0, length = 0;
+    int64_t exponent = 0, shift = 0;
+    bool point = false, more = false;
+    const char *p = start;
+    if (*p == '-' || *p == '+') out[length++] = *p++;
+    for (; p < end && (mpki_is_digit(*p) || *p == '.'); p++) {
+        if (*p == '.') {
+            point = true;
+        } else if (digits < MOST_DIGITS && (digits > 0 || *p != '0')) {
+            out[length++] = *p;
+            digits++;
+            shift -= point;
+        } else {
+            more |= *p != '0';
+            shift += digits > 0 ? !point : -(int64_t)point;
+        }
     }
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (digits == 0) out[length++] = '0';
+    if (more) {
+        out[length++] = '1';
+        shift--;
+    }
+    if (p < end) {
+        bool below = *++p == '-';
+        if (*p == '-' || *p == '+') p++;
+        for (; p < end; p++)
+            if (exponent < 1000000000) exponent = 10 * exponent + (*p - '0');
+        if (below) exponent = -exponent;
+    }
+    snprintf(out + length, size - (size_t)length, "e%lld", (long long)(exponent + shift));
+}
+
+bool mpki_number_slow(const char *start, const char *end, double *x) {
+    char text[MOST_DIGITS + 32];
+    normalise(start, end, text, sizeof text);
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* costs nothing: it is always there */
     if (!c) return false;
-    char *stop;
-    *x = strtod_l(text, &stop, c);
+    *x = strtod_l(text, NULL, c);
     freelocale(c);
-    return stop == text + size;
+    return true;
 }
 
 bool mpki_number_word(const char **cursor, double *x) {

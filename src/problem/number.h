@@ -104,7 +104,7 @@ static inline bool mpki_read_real(const char **cursor, double *value) {
         if (!mpki_is_digit(*p)) return false;
         int64_t e = 0;
         for (; mpki_is_digit(*p); p++)
-            if (e < 1000000) e = 10 * e + (*p - '0');
+            if (e < 1000000000) e = 10 * e + (*p - '0');
         q += below ? -e : e;
     }
     if (!mpki_ends_token(*p)) return false;

@@ -53,6 +53,13 @@ static mpk_status bad_data(mpki_stream *s, const char *what) {
     return mpki_error(s->ctx, MPK_ERR_FORMAT, STAGE, s->taken, "%s: %s", s->name, what);
 }
 
+/* Tell how far the reading has come; the source of a pipe has no size. */
+static mpk_status tell(mpki_stream *s) {
+    double fraction = s->size > 0 ? (double)s->taken / (double)s->size : 0;
+    if (!mpki_progress(s->ctx, STAGE, fraction)) return MPK_OK;
+    return mpki_error(s->ctx, MPK_ERR_CANCELLED, STAGE, -1, "%s: stopped on request", s->name);
+}
+
 /* ---- bytes from the source ---------------------------------------------------------------- */
 
 /* Up to size bytes into buffer; 0 at the end. */
@@ -65,8 +72,10 @@ static mpk_status source_read(mpki_stream *s, void *buffer, size_t size, size_t 
         s->data_left -= *got;
     } else {
         ssize_t count;
-        do count = read(s->fd, buffer, size);
-        while (count < 0 && errno == EINTR);
+        while ((count = read(s->fd, buffer, size)) < 0 && errno == EINTR) {
+            mpk_status status = tell(s); /* the signal may ask to stop */
+            if (status) return status;
+        }
         if (count < 0) return file_error(s, "cannot read");
         *got = (size_t)count;
     }
@@ -314,8 +323,8 @@ mpk_status mpki_stream_lines(mpki_stream *s, const char **cursor, const char **e
     s->text_size -= s->text_given;
     memmove(s->text, s->text + s->text_given, s->text_size);
     s->text_given = 0;
-    if (s->size > 0 && mpki_progress(s->ctx, STAGE, (double)s->taken / (double)s->size))
-        return mpki_error(s->ctx, MPK_ERR_CANCELLED, STAGE, -1, "%s: stopped on request", s->name);
+    mpk_status told = tell(s);
+    if (told) return told;
     while (!s->end && s->text_size < TEXT_SIZE) {
         size_t got;
         mpk_status status = text_read(s, s->text + s->text_size, TEXT_SIZE - s->text_size, &got);

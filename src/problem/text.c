@@ -49,7 +49,7 @@ mpk_status mpki_text_error(const mpki_text *text, mpk_status status, const char 
 }
 
 mpk_status mpki_text_order(const mpki_text *text, int64_t rows, int64_t cols, int64_t nnz) {
-    const int64_t free_rows = 4 << 20; /* 32 MB of column pointers */
+    const int64_t free_rows = 1 << 20; /* 8 MB of column pointers */
     if (rows != cols)
         return mpki_text_error(text, MPK_ERR_INPUT, "the matrix is not square: %lld x %lld",
                                (long long)rows, (long long)cols);

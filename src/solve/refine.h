@@ -7,8 +7,9 @@
 
 /** Work space of a solve, shared by all its right-hand sides. */
 typedef struct mpki_solve_work {
-    void *y;          /* n * block: positions */
-    void *sweep;      /* sweep_work entries */
+    mpki_sweeps sweeps;
+    int block;        /* most right-hand sides swept together */
+    void *y;          /* n * block * threads: positions */
     void *r, *b, *x;  /* n each: residual, copy of b, best x so far */
     double *w;        /* n: |A| |x| + |b| */
     double *wide;     /* 2 n, single precision only: sums of the residual in double */

@@ -12,9 +12,9 @@ static mpk_problem_view view_of(const mpk_factor *fac) {
 /* x := A^-1 x through the factor, no refinement */
 static void apply_inverse(const mpk_factor *fac, mpki_solve_work *work, T *x) {
     FN(permute_in)(fac, 1, x, fac->an->n, work->y);
-    FN(forward)(fac, 1, work->y, work->sweep);
+    FN(forward)(&work->sweeps, work->y);
     FN(diagonal)(fac, 1, work->y);
-    FN(backward)(fac, 1, work->y, work->sweep);
+    FN(backward)(&work->sweeps, work->y);
     FN(permute_out)(fac, 1, work->y, x, fac->an->n);
 }
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { BLOCK = 16 }; /* right-hand sides in a sweep */
+enum { BLOCK = 8 }; /* right-hand sides in a sweep; fixed, so that bits do not depend on threads */
 
 static mpk_status check(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
                         int64_t ldb, const void *x, int64_t ldx) {
@@ -21,8 +21,8 @@ static mpk_status check(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, c
 }
 
 static void work_free(mpk_context *ctx, mpki_solve_work *work) {
+    mpki_sweeps_free(ctx, &work->sweeps);
     mpki_release(ctx, work->y);
-    mpki_release(ctx, work->sweep);
     mpki_release(ctx, work->r);
     mpki_release(ctx, work->b);
     mpki_release(ctx, work->x);
@@ -31,25 +31,73 @@ static void work_free(mpk_context *ctx, mpki_solve_work *work) {
     mpki_release(ctx, work->row_norm);
 }
 
-static mpk_status work_make(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs,
+static mpk_status work_make(mpk_context *ctx, const mpk_factor *fac, int threads, int block,
                             mpki_solve_work *work) {
     const int32_t n = fac->an->n;
     const size_t size = mpk_scalar_size(fac->an->scalar);
-    const int block = nrhs < BLOCK ? nrhs : BLOCK;
+    const bool single = fac->an->scalar == MPK_S || fac->an->scalar == MPK_C;
     *work = (mpki_solve_work){0};
-    work->y = mpki_alloc(ctx, "solve", (int64_t)n * block, size);
-    work->sweep =
-        mpki_alloc(ctx, "solve", MPKI_DISPATCH(fac->an->scalar, sweep_work)(fac, block), size);
+    if (mpki_sweeps_make(ctx, fac, threads, block, &work->sweeps) < 0) return mpki_failed(ctx);
+    work->block = block;
+    work->y = mpki_alloc(ctx, "solve", (int64_t)n * block * work->sweeps.threads, size);
     work->r = mpki_alloc(ctx, "solve", n, size);
     work->b = mpki_alloc(ctx, "solve", n, size);
     work->x = mpki_alloc(ctx, "solve", n, size);
     work->w = MPKI_NEW(ctx, "solve", n, double);
-    work->wide =
-        MPKI_NEW(ctx, "solve",
-                 fac->an->scalar == MPK_D || fac->an->scalar == MPK_Z ? 0 : 2 * (int64_t)n, double);
+    work->wide = MPKI_NEW(ctx, "solve", single ? 2 * (int64_t)n : 0, double);
     work->row_norm = MPKI_NEW(ctx, "solve", n, double);
     if (mpki_failed(ctx) < 0) work_free(ctx, work);
     return mpki_failed(ctx);
+}
+
+/* X := A^-1 B through the factor, no refinement: blocks of right-hand sides, a worker for each. */
+typedef struct first_solve {
+    const mpk_factor *fac;
+    mpki_solve_work *work;
+    const char *b;
+    char *x;
+    int64_t ldb, ldx;
+    int32_t nrhs;
+} first_solve;
+
+static void solve_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool;
+    const first_solve *s = arg;
+    const mpk_factor *fac = s->fac;
+    const mpk_scalar scalar = fac->an->scalar;
+    const size_t size = mpk_scalar_size(scalar);
+    const int64_t r0 = item * BLOCK;
+    const int block = s->nrhs - r0 < BLOCK ? (int)(s->nrhs - r0) : BLOCK;
+    char *y =
+        (char *)s->work->y + (size_t)worker * (size_t)fac->an->n * (size_t)s->work->block * size;
+    MPKI_DISPATCH(scalar, permute_in)(fac, block, s->b + (size_t)(r0 * s->ldb) * size, s->ldb, y);
+    MPKI_DISPATCH(scalar, sweep_block)(&s->work->sweeps, worker, block, y);
+    MPKI_DISPATCH(scalar, permute_out)(fac, block, y, s->x + (size_t)(r0 * s->ldx) * size, s->ldx);
+}
+
+static void solve_task(mpki_pool *pool, int worker, void *arg, int64_t count) {
+    mpki_pool_for(pool, worker, count, solve_item, arg);
+}
+
+static void solve_first(first_solve *s) {
+    const mpk_factor *fac = s->fac;
+    const mpk_scalar scalar = fac->an->scalar;
+    mpki_solve_work *work = s->work;
+    if (s->nrhs == 1) {
+        MPKI_DISPATCH(scalar, permute_in)(fac, 1, s->b, s->ldb, work->y);
+        MPKI_DISPATCH(scalar, forward)(&work->sweeps, work->y);
+        MPKI_DISPATCH(scalar, diagonal)(fac, 1, work->y);
+        MPKI_DISPATCH(scalar, backward)(&work->sweeps, work->y);
+        MPKI_DISPATCH(scalar, permute_out)(fac, 1, work->y, s->x, s->ldx);
+        return;
+    }
+    int64_t count = (s->nrhs + BLOCK - 1) / BLOCK;
+    if (!work->sweeps.pool) {
+        mpki_pool_for(NULL, 0, count, solve_item, s);
+    } else {
+        mpki_pool_push(work->sweeps.pool, 0, solve_task, s, count);
+        mpki_pool_run(work->sweeps.pool);
+    }
 }
 
 mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
@@ -75,7 +123,8 @@ mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, cons
                               (long long)bad + 1);
     }
     mpki_solve_work work;
-    if (work_make(ctx, fac, nrhs > 0 ? nrhs : 1, &work) < 0) return mpki_failed(ctx);
+    if (work_make(ctx, fac, full.threads, nrhs < 2 ? 1 : nrhs < BLOCK ? nrhs : BLOCK, &work) < 0)
+        return mpki_failed(ctx);
     mpk_problem_view a = {n, an->nnz, scalar, an->symmetry, an->ap, an->ai, fac->ax};
     work.norm_inf = mpki_norm_inf(&a, work.w);
     const bool single = scalar == MPK_S || scalar == MPK_C;
@@ -90,21 +139,13 @@ mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, cons
         b = original;
         ldb = n;
     }
-    for (int32_t r0 = 0; n > 0 && r0 < nrhs; r0 += BLOCK) {
-        const int block = nrhs - r0 < BLOCK ? nrhs - r0 : BLOCK;
-        const char *br = (const char *)b + (size_t)(r0 * ldb) * size;
-        char *xr = (char *)x + (size_t)(r0 * ldx) * size;
-        MPKI_DISPATCH(scalar, permute_in)(fac, block, br, ldb, work.y);
-        MPKI_DISPATCH(scalar, forward)(fac, block, work.y, work.sweep);
-        MPKI_DISPATCH(scalar, diagonal)(fac, block, work.y);
-        MPKI_DISPATCH(scalar, backward)(fac, block, work.y, work.sweep);
-        MPKI_DISPATCH(scalar, permute_out)(fac, block, work.y, xr, ldx);
-        for (int k = 0; k < block; k++) {
-            memcpy(work.b, br + (size_t)(k * ldb) * size, (size_t)n * size);
-            MPKI_DISPATCH(scalar, refine)
-            (fac, full.refine, accuracy, &work, xr + (size_t)(k * ldx) * size, &info);
-        }
-        if (mpki_progress(ctx, "solve", (double)(r0 + block) / nrhs)) {
+    first_solve first = {fac, &work, b, x, ldb, ldx, nrhs};
+    if (n > 0 && nrhs > 0) solve_first(&first);
+    for (int32_t r = 0; n > 0 && r < nrhs; r++) {
+        memcpy(work.b, (const char *)b + (size_t)(r * ldb) * size, (size_t)n * size);
+        MPKI_DISPATCH(scalar, refine)
+        (fac, full.refine, accuracy, &work, (char *)x + (size_t)(r * ldx) * size, &info);
+        if (mpki_progress(ctx, "solve", (double)(r + 1) / nrhs)) {
             mpki_error(ctx, MPK_ERR_CANCELLED, "solve", -1, "stopped on request");
             goto done;
         }
@@ -133,23 +174,25 @@ mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part
     const mpk_scalar scalar = fac->an->scalar;
     const size_t size = mpk_scalar_size(scalar);
     const int32_t n = fac->an->n;
-    void *y = mpki_alloc(ctx, "solve", n, size), *sweep = NULL;
-    if (y) sweep = mpki_alloc(ctx, "solve", MPKI_DISPATCH(scalar, sweep_work)(fac, 1), size);
-    for (int32_t r = 0; y && sweep && n > 0 && r < nrhs; r++) {
+    mpki_sweeps sweeps;
+    void *y = mpki_alloc(ctx, "solve", n, size);
+    if (!y) return mpki_failed(ctx);
+    status = mpki_sweeps_make(ctx, fac, 1, 1, &sweeps);
+    for (int32_t r = 0; status == MPK_OK && n > 0 && r < nrhs; r++) {
         char *xr = (char *)x + (size_t)(r * ldx) * size;
         if (part == MPK_PART_L) { /* vectors between the parts are in the order of positions */
             MPKI_DISPATCH(scalar, permute_in)(fac, 1, xr, n, y);
-            MPKI_DISPATCH(scalar, forward)(fac, 1, y, sweep);
+            MPKI_DISPATCH(scalar, forward)(&sweeps, y);
             memcpy(xr, y, (size_t)n * size);
         } else if (part == MPK_PART_D) {
             MPKI_DISPATCH(scalar, diagonal)(fac, 1, xr);
         } else {
             memcpy(y, xr, (size_t)n * size);
-            MPKI_DISPATCH(scalar, backward)(fac, 1, y, sweep);
+            MPKI_DISPATCH(scalar, backward)(&sweeps, y);
             MPKI_DISPATCH(scalar, permute_out)(fac, 1, y, xr, n);
         }
     }
     mpki_release(ctx, y);
-    mpki_release(ctx, sweep);
-    return mpki_failed(ctx);
+    if (status == MPK_OK) mpki_sweeps_free(ctx, &sweeps);
+    return status;
 }

@@ -4,16 +4,38 @@
 /** The sweeps over the factor's nodes. Vectors here are in positions of the analysis, entries of
  * the factor's scalar type, nrhs of them row by row: entry (position, r) at [position * nrhs + r].
  */
+#include "../core/pool.h"
 #include "../numeric/factor.h"
 
+/** What the sweeps of one solve share. One right-hand side goes over the tree in parallel: what a
+ * node subtracts from its ancestors travels from child to parent (u), so nobody writes where
+ * another does and the order of every sum is fixed. Several are cut into blocks, each swept by one
+ * worker. */
+typedef struct mpki_sweeps {
+    const mpk_factor *fac;
+    int threads;
+    mpki_pool *pool; /* NULL: the caller alone */
+    int64_t *at;     /* nsuper + 1: where a node's part of u begins */
+    void *u;
+    void **v;                   /* threads: a node's rows */
+    int32_t *child_ptr, *child; /* of the tree's tasks: who waits for whom on the way back */
+    _Atomic int32_t *waits;
+} mpki_sweeps;
+
+/** threads >= 1; block: most right-hand sides swept together. */
+mpk_status mpki_sweeps_make(mpk_context *ctx, const mpk_factor *fac, int threads, int block,
+                            mpki_sweeps *sweeps);
+void mpki_sweeps_free(mpk_context *ctx, mpki_sweeps *sweeps);
+
 #define MPKI_TRIANGULAR(p)                                                                         \
-    /** y := L^-1 y. work: mpki_p_sweep_work() entries */                                          \
-    void mpki_##p##_forward(const mpk_factor *fac, int nrhs, void *y, void *work);                 \
+    /** y := L^-1 y, one right-hand side, all workers */                                           \
+    void mpki_##p##_forward(mpki_sweeps *sweeps, void *y);                                         \
+    /** y := L^-T y (L^-H when Hermitian), one right-hand side, all workers */                     \
+    void mpki_##p##_backward(mpki_sweeps *sweeps, void *y);                                        \
+    /** y := (L D L^T)^-1 y for nrhs right-hand sides, by this worker alone */                     \
+    void mpki_##p##_sweep_block(const mpki_sweeps *sweeps, int worker, int nrhs, void *y);         \
     /** y := D^-1 y, zero pivots give 0 */                                                         \
     void mpki_##p##_diagonal(const mpk_factor *fac, int nrhs, void *y);                            \
-    /** y := L^-T y (L^-H when Hermitian) */                                                       \
-    void mpki_##p##_backward(const mpk_factor *fac, int nrhs, void *y, void *work);                \
-    int64_t mpki_##p##_sweep_work(const mpk_factor *fac, int nrhs);                                \
     /** y := P S x and x := S P^T y, for columns x with leading dimension ldx */                   \
     void mpki_##p##_permute_in(const mpk_factor *fac, int nrhs, const void *x, int64_t ldx,        \
                                void *y);                                                           \

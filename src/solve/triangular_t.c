@@ -4,10 +4,6 @@
 
 #include <string.h>
 
-int64_t FN(sweep_work)(const mpk_factor *fac, int nrhs) {
-    return ((int64_t)fac->info.max_front + 8) * nrhs + MPKI_PANEL * (int64_t)(nrhs + 16);
-}
-
 void FN(permute_in)(const mpk_factor *fac, int nrhs, const void *vx, int64_t ldx, void *vy) {
     const T *x = vx;
     T *y = vy;
@@ -31,12 +27,63 @@ void FN(permute_out)(const mpk_factor *fac, int nrhs, const void *vy, void *vx, 
 /* ---- one right-hand side -----------------------------------------------------------------------
  */
 
-static void forward_node(const FN(kernels) * k, const mpki_node *node, const int32_t *ridx, T *y,
-                         T *v) {
+enum { ROWS_PER_ITEM = 512, COLS_PER_ITEM = 32, SHARED = 60000 };
+
+/* y -= A x, or y -= A^T x, of a large panel by all workers */
+typedef struct panel {
+    const FN(kernels) * k;
+    int64_t rows, lda;
+    int32_t cols;
+    const T *a, *x;
+    T *y;
+    int hermitian;
+} panel;
+
+static void panel_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool;
+    (void)worker;
+    const panel *p = arg;
+    int64_t r0 = item * ROWS_PER_ITEM, left = p->rows - r0;
+    p->k->gemv(left < ROWS_PER_ITEM ? left : ROWS_PER_ITEM, p->cols, p->a + r0, p->lda, p->x,
+               p->y + r0);
+}
+
+static void panel_item_t(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool;
+    (void)worker;
+    const panel *p = arg;
+    int32_t c0 = (int32_t)item * COLS_PER_ITEM, left = p->cols - c0;
+    p->k->gemvt(p->rows, left < COLS_PER_ITEM ? left : COLS_PER_ITEM, p->a + c0 * p->lda, p->lda,
+                p->x, p->y + c0, p->hermitian);
+}
+
+/* What the children subtract from this node's rows: into y for its columns, into v for the rows
+ * below. */
+static void take_from_children(const mpki_sweeps *z, int32_t s, T *y, T *v) {
+    const mpk_analysis *an = z->fac->an;
+    const int32_t own = an->sptr[s + 1] - an->sptr[s];
+    for (int32_t k = an->child_ptr[s]; k < an->child_ptr[s + 1]; k++) {
+        const int32_t c = an->child[k];
+        const mpki_node *node = &z->fac->node[c];
+        const T *u = (const T *)z->u + z->at[c];
+        for (int32_t i = node->nelim; i < node->w; i++) y[node->id[i]] += *u++;
+        const int32_t *rel = an->rel + an->rptr[c], *ridx = an->ridx + an->rptr[c];
+        const int32_t m = (int32_t)(node->nrows - node->w);
+        int32_t r = 0;
+        for (; r < m && rel[r] < own; r++) y[ridx[r]] += u[r];
+        for (; r < m; r++) v[rel[r] - own] += u[r];
+    }
+}
+
+static void forward_node(const mpki_sweeps *z, mpki_pool *pool, int worker, int32_t s, T *y) {
+    const mpki_node *node = &z->fac->node[s];
+    const FN(kernels) *k = FN(cpu_kernels)();
     const int32_t e = node->nelim, w = node->w;
     const int64_t n = node->nrows;
-    for (int32_t i = 0; i < e; i++) v[i] = y[node->id[i]];
+    T *v = z->v[worker];
     for (int64_t i = e; i < n; i++) v[i] = t_make(0, 0);
+    take_from_children(z, s, y, v + w);
+    for (int32_t i = 0; i < e; i++) v[i] = y[node->id[i]];
     for (int32_t j0 = 0; j0 < e; j0 += MPKI_PANEL) {
         const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
         const int64_t ld = node->ld0 - j0;
@@ -45,24 +92,38 @@ static void forward_node(const FN(kernels) * k, const mpki_node *node, const int
             const T *l = a + (j - j0) * ld, x = v[j];
             for (int32_t i = j + 1; i < j1; i++) v[i] -= t_mul(l[i], x);
         }
-        if (n > j1) k->gemv(n - j1, j1 - j0, a + j1, ld, v + j0, v + j1);
+        if (n <= j1) continue;
+        panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j0, v + j1, 0};
+        if (!pool || p.rows * p.cols < SHARED)
+            k->gemv(p.rows, p.cols, p.a, ld, p.x, p.y);
+        else
+            mpki_pool_for(pool, worker, (p.rows + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM, panel_item,
+                          &p);
     }
     for (int32_t i = 0; i < e; i++) y[node->id[i]] = v[i];
-    for (int32_t i = e; i < w; i++) y[node->id[i]] += v[i];
-    for (int64_t i = w; i < n; i++) y[ridx[i - w]] += v[i];
+    if (n > e) memcpy((T *)z->u + z->at[s], v + e, (size_t)(n - e) * sizeof(T));
 }
 
-static void backward_node(const FN(kernels) * k, const mpki_node *node, const int32_t *ridx,
-                          int hermitian, T *y, T *v) {
-    const int32_t e = node->nelim, w = node->w;
+static void backward_node(const mpki_sweeps *z, mpki_pool *pool, int worker, int32_t s, T *y) {
+    const mpki_node *node = &z->fac->node[s];
+    const mpk_analysis *an = z->fac->an;
+    const FN(kernels) *k = FN(cpu_kernels)();
+    const int hermitian = an->symmetry == MPK_HERMITIAN;
+    const int32_t e = node->nelim, w = node->w, *ridx = an->ridx + an->rptr[s];
     const int64_t n = node->nrows;
+    T *v = z->v[worker];
     for (int32_t i = 0; i < w; i++) v[i] = y[node->id[i]];
     for (int64_t i = w; i < n; i++) v[i] = y[ridx[i - w]];
     for (int32_t j0 = (e - 1) / MPKI_PANEL * MPKI_PANEL; e > 0 && j0 >= 0; j0 -= MPKI_PANEL) {
         const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
         const int64_t ld = node->ld0 - j0;
         const T *a = (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) - j0;
-        if (n > j1) k->gemvt(n - j1, j1 - j0, a + j1, ld, v + j1, v + j0, hermitian);
+        panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j1, v + j0, hermitian};
+        if (!pool || p.rows * p.cols < SHARED)
+            k->gemvt(p.rows, p.cols, p.a, ld, p.x, p.y, hermitian);
+        else
+            mpki_pool_for(pool, worker, (p.cols + COLS_PER_ITEM - 1) / COLS_PER_ITEM, panel_item_t,
+                          &p);
         for (int32_t j = j1 - 2; j >= j0; j--) {
             const T *l = a + (j - j0) * ld;
             T sum = v[j];
@@ -71,6 +132,56 @@ static void backward_node(const FN(kernels) * k, const mpki_node *node, const in
         }
     }
     for (int32_t i = 0; i < e; i++) y[node->id[i]] = v[i];
+}
+
+typedef struct sweep {
+    mpki_sweeps *z;
+    T *y;
+} sweep;
+
+static void forward_task(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const sweep *w = arg;
+    const mpki_tree_task *all = w->z->fac->memory.tree.task, *t = &all[item];
+    for (int32_t s = t->first; s <= t->last; s++)
+        forward_node(w->z, t->top ? pool : NULL, worker, s, w->y);
+    if (t->parent >= 0 && atomic_fetch_sub(&w->z->waits[t->parent], 1) == 1)
+        mpki_pool_push(pool, all[t->parent].priority, forward_task, arg, t->parent);
+}
+
+static void backward_task(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const sweep *w = arg;
+    const mpki_tree_task *all = w->z->fac->memory.tree.task, *t = &all[item];
+    for (int32_t s = t->last; s >= t->first; s--)
+        backward_node(w->z, t->top ? pool : NULL, worker, s, w->y);
+    for (int32_t k = w->z->child_ptr[item]; k < w->z->child_ptr[item + 1]; k++)
+        mpki_pool_push(pool, all[w->z->child[k]].priority, backward_task, arg, w->z->child[k]);
+}
+
+void FN(forward)(mpki_sweeps *z, void *y) {
+    const mpki_tree *tree = &z->fac->memory.tree;
+    if (!z->pool) {
+        for (int32_t s = 0; s < z->fac->an->nsuper; s++) forward_node(z, NULL, 0, s, y);
+        return;
+    }
+    sweep w = {z, y};
+    for (int32_t k = 0; k < tree->count; k++) atomic_init(&z->waits[k], tree->task[k].waits);
+    for (int32_t k = 0; k < tree->count; k++)
+        if (tree->task[k].waits == 0)
+            mpki_pool_push(z->pool, tree->task[k].priority, forward_task, &w, k);
+    mpki_pool_run(z->pool);
+}
+
+void FN(backward)(mpki_sweeps *z, void *y) {
+    const mpki_tree *tree = &z->fac->memory.tree;
+    if (!z->pool) {
+        for (int32_t s = z->fac->an->nsuper - 1; s >= 0; s--) backward_node(z, NULL, 0, s, y);
+        return;
+    }
+    sweep w = {z, y};
+    for (int32_t k = 0; k < tree->count; k++)
+        if (tree->task[k].parent < 0)
+            mpki_pool_push(z->pool, tree->task[k].priority, backward_task, &w, k);
+    mpki_pool_run(z->pool);
 }
 
 /* ---- a block of right-hand sides, rows of nr ---------------------------------------------------
@@ -133,32 +244,15 @@ static void backward_block(const mpki_node *node, const int32_t *ridx, int hermi
         memcpy(y + (int64_t)node->id[i] * nr, v + (int64_t)i * nr, nr * sizeof(T));
 }
 
-/* ---- the sweeps ---------------------------------------------------------------------------------
- */
-
-void FN(forward)(const mpk_factor *fac, int nrhs, void *y, void *work) {
-    const mpk_analysis *an = fac->an;
-    const FN(kernels) *k = FN(cpu_kernels)();
-    for (int32_t s = 0; s < an->nsuper; s++) {
-        const int32_t *ridx = an->ridx + an->rptr[s];
-        if (nrhs == 1)
-            forward_node(k, &fac->node[s], ridx, y, work);
-        else
-            forward_block(k, &fac->node[s], ridx, nrhs, y, work);
-    }
-}
-
-void FN(backward)(const mpk_factor *fac, int nrhs, void *y, void *work) {
-    const mpk_analysis *an = fac->an;
+void FN(sweep_block)(const mpki_sweeps *z, int worker, int nrhs, void *y) {
+    const mpk_analysis *an = z->fac->an;
     const FN(kernels) *k = FN(cpu_kernels)();
     const int hermitian = an->symmetry == MPK_HERMITIAN;
-    for (int32_t s = an->nsuper - 1; s >= 0; s--) {
-        const int32_t *ridx = an->ridx + an->rptr[s];
-        if (nrhs == 1)
-            backward_node(k, &fac->node[s], ridx, hermitian, y, work);
-        else
-            backward_block(&fac->node[s], ridx, hermitian, nrhs, y, work);
-    }
+    for (int32_t s = 0; s < an->nsuper; s++)
+        forward_block(k, &z->fac->node[s], an->ridx + an->rptr[s], nrhs, y, z->v[worker]);
+    FN(diagonal)(z->fac, nrhs, y);
+    for (int32_t s = an->nsuper - 1; s >= 0; s--)
+        backward_block(&z->fac->node[s], an->ridx + an->rptr[s], hermitian, nrhs, y, z->v[worker]);
 }
 
 void FN(diagonal)(const mpk_factor *fac, int nrhs, void *vy) {

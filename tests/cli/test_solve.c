@@ -288,6 +288,25 @@ static void interrupt(void **state) {
     assert_files(0);
 }
 
+/* The same while it waits for standard input. */
+static void interrupt_reading(void **state) {
+    (void)state;
+    static const char *const words[] = {"info", "pipe", "--json", "--progress", NULL};
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    pid_t child = start(words, NULL);
+    int fd = open("pipe", O_WRONLY); /* returns once the command waits at the other end */
+    assert_true(fd >= 0);
+    usleep(50000);
+    assert_int_equal(kill(child, SIGINT), 0);
+    usleep(200000);
+    close(fd); /* only now would reading end by itself */
+    finish(child, &o);
+    unlink("pipe");
+    assert_code(&o, 130);
+    assert_has(o.out, "\"status\": \"cancelled\"");
+    assert_files(0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(kkt_system, empty_folder),
@@ -303,6 +322,7 @@ int main(void) {
         cmocka_unit_test_teardown(other_commands, empty_folder),
         cmocka_unit_test_teardown(threads_do_not_change_the_answer, empty_folder),
         cmocka_unit_test_teardown(progress, empty_folder),
-        cmocka_unit_test_teardown(interrupt, empty_folder)};
+        cmocka_unit_test_teardown(interrupt, empty_folder),
+        cmocka_unit_test_teardown(interrupt_reading, empty_folder)};
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -81,6 +81,12 @@ static void hard_numbers(void **state) {
     memset(longest + 2, '0', 800);
     strcpy(longest + 802, "1e2");
     assert_bits(longest, strtod(longest, NULL));
+    memset(longest, '0', 850);
+    strcpy(longest + 850, "1D-845");
+    double tiny = 0;
+    assert_true(read_token(longest, &tiny) && tiny == 0); /* 10^-845 */
+    strcpy(longest + 850, "123D+5");
+    assert_bits(longest, 12300000);
     assert_bits("1.5D+3", 1500);
     assert_bits("-2d-1", -.2);
     assert_bits("123456789012345678901234567890D-5", 123456789012345678901234567890e-5);

@@ -138,6 +138,43 @@ static void test_many(void **unused) {
         }
 }
 
+/* one and several right-hand sides on 1, 2 and 3 threads: the same bits */
+static void test_threads(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpk_problem *problem = NULL;
+    assert_int_equal(mpk_problem_generate(ctx, "helmholtz 3d 16", 1, &problem), MPK_OK);
+    mpk_problem_view view;
+    mpk_problem_view_get(problem, &view);
+    const int n = view.n, nrhs = 19;
+    double *b = malloc((size_t)n * nrhs * sizeof *b), *x = malloc((size_t)n * nrhs * sizeof *x);
+    double *first = malloc((size_t)n * nrhs * sizeof *first),
+           *one = malloc((size_t)n * sizeof *one);
+    for (int k = 0; k < n * nrhs; k++) b[k] = uniform();
+    for (int threads = 1; threads <= 3; threads++) {
+        mpk_options options;
+        mpk_options_init(&options);
+        options.ordering = MPK_ORDERING_AMD;
+        options.threads = threads;
+        mpk_analysis *an = NULL;
+        mpk_factor *fac = NULL;
+        assert_int_equal(mpk_analyse(ctx, problem, &options, &an), MPK_OK);
+        assert_int_equal(mpk_factorize(ctx, an, view.ax, &options, &fac), MPK_OK);
+        assert_int_equal(mpk_solve(ctx, fac, nrhs, b, n, x, n, &options, NULL), MPK_OK);
+        if (threads == 1) memcpy(first, x, (size_t)n * nrhs * sizeof *x);
+        assert_memory_equal(first, x, (size_t)n * nrhs * sizeof *x);
+        assert_int_equal(mpk_solve(ctx, fac, 1, b, n, x, n, &options, NULL), MPK_OK);
+        if (threads == 1) memcpy(one, x, (size_t)n * sizeof *x);
+        assert_memory_equal(one, x, (size_t)n * sizeof *x);
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+    }
+    free(b), free(x), free(first), free(one);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
 /* L, D, L^T one after the other are the whole */
 static void test_parts(void **unused) {
     (void)unused;
@@ -273,8 +310,8 @@ static void test_allocation(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_backward_error), cmocka_unit_test(test_many),
-        cmocka_unit_test(test_parts),          cmocka_unit_test(test_condition),
-        cmocka_unit_test(test_singular),       cmocka_unit_test(test_bad_input),
-        cmocka_unit_test(test_allocation)};
+        cmocka_unit_test(test_threads),        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_condition),      cmocka_unit_test(test_singular),
+        cmocka_unit_test(test_bad_input),      cmocka_unit_test(test_allocation)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# libFuzzer targets: tests/fuzz/fuzz_X.c with its corpus tests/fuzz/corpus/X. Included before the library, which
+# must be compiled to tell the fuzzer where it has been.
+#   cmake -B build/fuzz -DCMAKE_C_COMPILER=clang-14 -DMETAPACK_FUZZ=ON -DMETAPACK_SANITIZE=address,undefined
+#   build/fuzz/fuzz_read -max_total_time=60 new-inputs tests/fuzz/corpus/read
+option(METAPACK_FUZZ "build the libFuzzer targets of tests/fuzz (clang)" OFF)
+if(METAPACK_FUZZ)
+    if(NOT CMAKE_C_COMPILER_ID MATCHES Clang)
+        message(FATAL_ERROR "METAPACK_FUZZ needs clang: -DCMAKE_C_COMPILER=clang-14")
+    endif()
+    add_compile_options(-fsanitize=fuzzer-no-link)
+    file(GLOB MPKI_FUZZERS CONFIGURE_DEPENDS tests/fuzz/fuzz_*.c)
+    foreach(source ${MPKI_FUZZERS})
+        get_filename_component(fuzzer ${source} NAME_WE)
+        string(REPLACE fuzz_ "" name ${fuzzer})
+        add_executable(${fuzzer} ${source})
+        target_include_directories(${fuzzer} PRIVATE src ${CMAKE_CURRENT_BINARY_DIR}/config)
+        target_link_options(${fuzzer} PRIVATE -fsanitize=fuzzer)
+        target_link_libraries(${fuzzer} PRIVATE metapack_static)
+        # a short run from a fixed seed; what it finds interesting goes to the build folder
+        file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/fuzz/ctest_${name})
+        add_test(NAME ${fuzzer}
+                 COMMAND ${fuzzer} -runs=4000 -seed=1 -max_len=4096 -timeout=10 -rss_limit_mb=2048
+                         -verbosity=0 ${CMAKE_CURRENT_BINARY_DIR}/fuzz/ctest_${name}
+                         ${CMAKE_CURRENT_SOURCE_DIR}/tests/fuzz/corpus/${name})
+        set_tests_properties(${fuzzer} PROPERTIES LABELS fuzz TIMEOUT 300)
+    endforeach()
+endif()
