@@ -14,8 +14,9 @@
 static const char STAGE[] = "read";
 
 enum {
-    RAW_SIZE = 256 << 10,  /* compressed bytes, or plain ones on their way */
-    TEXT_SIZE = 512 << 10, /* decompressed text; also the longest line */
+    RAW_SIZE = 64 << 10,   /* compressed bytes, or the first ones */
+    TEXT_LEAST = 64 << 10, /* text: room for a small file ... */
+    TEXT_MOST = 512 << 10, /* ... and for pieces of a large one; also the longest line */
 };
 static const uint64_t XZ_MEMORY = 512u << 20; /* a few bytes of xz can ask for gigabytes */
 
@@ -38,7 +39,8 @@ struct mpki_stream {
     bool member_end;      /* gzip: between members */
     unsigned char *raw;
     size_t raw_at, raw_size; /* unread part of raw */
-    char *text;              /* TEXT_SIZE + 1 + MPKI_NUMBER_SLACK */
+    size_t text_room;        /* TEXT_LEAST .. TEXT_MOST */
+    char *text;              /* text_room + 1 + MPKI_NUMBER_SLACK */
     size_t text_size;        /* filled */
     size_t text_given;       /* handed out as whole lines */
 };
@@ -212,6 +214,14 @@ static bool starts_with(const mpki_stream *s, const char *magic, size_t size) {
     return s->raw_size >= size && !memcmp(s->raw, magic, size);
 }
 
+/* Room for the text: as much as a plain source has, within limits. */
+static mpk_status text_new(mpki_stream *s) {
+    bool small = s->format == PLAIN && s->size >= 0 && s->size <= TEXT_MOST;
+    s->text_room = !small ? TEXT_MOST : s->size >= TEXT_LEAST ? (size_t)s->size + 1 : TEXT_LEAST;
+    s->text = mpki_alloc(s->ctx, STAGE, (int64_t)s->text_room + 1 + MPKI_NUMBER_SLACK, 1);
+    return s->text ? MPK_OK : mpki_failed(s->ctx);
+}
+
 /* Look at the first bytes. */
 static mpk_status detect(mpki_stream *s) {
     while (s->raw_size < 8 && !s->source_end) {
@@ -253,8 +263,7 @@ static mpk_status stream_new(mpk_context *ctx, const char *name, mpki_stream **o
     s->size = -1;
     *out = s;
     s->raw = MPKI_NEW(ctx, STAGE, RAW_SIZE, unsigned char);
-    s->text = MPKI_ZNEW(ctx, STAGE, TEXT_SIZE + 1 + MPKI_NUMBER_SLACK, char);
-    return s->raw && s->text ? MPK_OK : mpki_failed(ctx);
+    return s->raw ? MPK_OK : mpki_failed(ctx);
 }
 
 mpk_status mpki_stream_open(mpk_context *ctx, const char *path, mpki_stream **out) {
@@ -272,6 +281,7 @@ mpk_status mpki_stream_open(mpk_context *ctx, const char *path, mpki_stream **ou
     if (!input && !fstat(s->fd, &info) && S_ISREG(info.st_mode) && info.st_size > 0)
         s->size = info.st_size;
     status = detect(s);
+    if (!status) status = text_new(s);
     if (status) goto done;
     *out = s;
     s = NULL;
@@ -289,6 +299,7 @@ mpk_status mpki_stream_memory(mpk_context *ctx, const char *name, const void *da
     s->data_left = size;
     s->size = (int64_t)size;
     status = detect(s);
+    if (!status) status = text_new(s);
     if (status) goto done;
     *out = s;
     s = NULL;
@@ -309,8 +320,7 @@ void mpki_stream_close(mpki_stream **stream) {
     *stream = NULL;
 }
 
-/* ---- lines ------------------------------------------------------------------------------------
- */
+/* ---- lines -------------------------------------------------------------------------------- */
 
 static mpk_status text_read(mpki_stream *s, void *out, size_t size, size_t *got) {
     return s->format == GZIP ? gz_read(s, out, size, got)
@@ -325,14 +335,15 @@ mpk_status mpki_stream_lines(mpki_stream *s, const char **cursor, const char **e
     s->text_given = 0;
     mpk_status told = tell(s);
     if (told) return told;
-    while (!s->end && s->text_size < TEXT_SIZE) {
+    while (!s->end && s->text_size < s->text_room) {
         size_t got;
-        mpk_status status = text_read(s, s->text + s->text_size, TEXT_SIZE - s->text_size, &got);
+        mpk_status status = text_read(s, s->text + s->text_size, s->text_room - s->text_size, &got);
         if (status) return status;
         s->text_size += got;
     }
     if (s->end && s->text_size > 0 && s->text[s->text_size - 1] != '\n')
         s->text[s->text_size++] = '\n';
+    memset(s->text + s->text_size, 0, MPKI_NUMBER_SLACK);
     const char *last = s->text_size ? memrchr(s->text, '\n', s->text_size) : NULL;
     if (!last && s->text_size > 0)
         return bad_data(s, "a line is longer than 512 KB: is this a text file?");

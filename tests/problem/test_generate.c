@@ -300,6 +300,26 @@ static void refused(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+static int stop(const char *stage, double fraction, void *user) {
+    (void)stage;
+    (void)user;
+    return fraction > 0.5;
+}
+
+static void cancelled(void **state) {
+    (void)state;
+    mpk_context *ctx = new_context();
+    mpk_problem *p = NULL;
+    mpk_context_set_progress(ctx, stop, NULL);
+    mpk_status status = mpk_problem_generate(ctx, "nlpkkt 60", 1, &p);
+    if (status == MPK_OK)
+        mpk_problem_destroy(&p); /* a machine so fast that nobody was asked */
+    else
+        assert_int_equal(status, MPK_ERR_CANCELLED);
+    assert_null(p);
+    mpk_context_destroy(&ctx);
+}
+
 /* Every family has its line, and the line names it first. */
 static void the_list(void **state) {
     (void)state;
@@ -361,6 +381,7 @@ int main(void) {
         cmocka_unit_test(fingerprints),
         cmocka_unit_test(seeds_and_spellings),
         cmocka_unit_test(refused),
+        cmocka_unit_test(cancelled),
         cmocka_unit_test(the_list),
         cmocka_unit_test(order_one),
         cmocka_unit_test(memory_runs_out),

@@ -128,6 +128,13 @@ static void endless_line(void **state) {
     assert_int_equal(drain_memory(ctx, text, SIZE, &got, &size), MPK_ERR_FORMAT);
     assert_said(ctx, "a line is longer");
     free(got);
+    /* just not too long, whatever the buffer */
+    static const size_t sizes[] = {65535, 65536, 65537, 100000, 524287, 524288};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        assert_int_equal(drain_memory(ctx, text, sizes[k], &got, &size), MPK_OK);
+        assert_int_equal(size, sizes[k] + 1);
+        free(got);
+    }
     free(text);
     mpk_context_destroy(&ctx);
 }

@@ -96,9 +96,12 @@ static mpk_status nlpkkt(mpki_generator *out) {
                                 couplings * couplings * couplings + 6 * couplings * couplings);
     if (status) return status;
     int x[3];
-    for (x[2] = 0; x[2] < n; x[2]++)
+    for (x[2] = 0; x[2] < n; x[2]++) {
+        if (mpki_progress(out->ctx, "read", x[2] / side))
+            return mpki_error(out->ctx, MPK_ERR_CANCELLED, "generate", -1, "stopped on request");
         for (x[1] = 0; x[1] < n; x[1]++)
             for (x[0] = 0; x[0] < n; x[0]++) state_column(out, &g, x);
+    }
     for (int face = 0; face < 6; face++)
         for (int b = 0; b < n; b++)
             for (int a = 0; a < n; a++) control_column(out, &g, face, a, b);
