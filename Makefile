@@ -6,6 +6,9 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 # Put SETUP=: on the command line where the libraries do not come from Debian's packages.
 SETUP   ?= tools/setup
 
+# Arguments of bench/direct.py: make bench BENCH="--only 'lp_kkt/*' --threads 2".
+BENCH   ?=
+
 DEMO = data/acopf/ACTIVSg200_AC_02
 
 .PHONY: all build demo check bench install uninstall format clean help
@@ -25,7 +28,9 @@ check:             ## everything that must hold before a change goes in (tools/c
 bench: build       ## beside MUMPS, SSIDS and MKL PARDISO, where they are (bench/README.md)
 	@$(SETUP) build bench
 	@tools/fetch-peers $(BUILD)/peers
-	@bench/direct.py --build $(BUILD) --report docs/results/direct-cpu.md
+	@cmake -B $(BUILD) -DMETAPACK_BENCH=ON -DMETAPACK_PEERS=$(abspath $(BUILD))/peers | grep benchmark
+	@tools/build $(BUILD) $(JOBS)
+	@bench/direct.py --build $(BUILD) --report docs/results/direct-cpu.md $(BENCH)
 
 install: build     ## install into PREFIX (default /usr/local; DESTDIR is honoured)
 	@cmake --install $(BUILD) --prefix $(PREFIX) | grep -v -e '-- Up-to-date' || true

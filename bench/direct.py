@@ -1,4 +1,236 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The benchmark's driver: in preparation."""
-raise SystemExit("bench/direct.py: in preparation")
+"""Time METAPACK beside those of its peers that were built, and write a table.
+
+    bench/direct.py [--build build] [--only PATTERN] [--threads 1,2] [--report docs/results/direct-cpu.md]
+
+Matrices: data/, the folder METAPACK_MATRICES (or ../shared/matrices) where it exists, and the generated families
+below. On each, every solver runs with each of its settings, one process after the other; a setting counts only if
+its answer is right: componentwise backward error at most 1e-14 after at most two refinements. A solver's time is
+that of its best right setting. Rows go to BUILD/bench/results.jsonl as they come; a run that was broken off goes on
+from there, --fresh begins anew."""
+import argparse, collections, datetime, fnmatch, glob, json, math, os, platform, subprocess, sys
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+BOUND = 1e-14
+SETTINGS = collections.OrderedDict([
+    ("metapack", ["default"]),
+    ("mumps", ["auto", "amd", "pord", "scotch"]),
+    ("mumps_metis", ["metis", "metis+nomatching"]),
+    ("ssids", ["default", "matching"]),
+    ("pardiso", ["default", "matching", "md", "matching+md"]),
+])
+TITLE = {"metapack": "METAPACK", "mumps": "MUMPS (Debian)", "mumps_metis": "MUMPS (METIS, OpenMP)",
+         "ssids": "SSIDS", "pardiso": "PARDISO"}
+GENERATED = ["nlpkkt 20", "nlpkkt 30", "nlpkkt 40"]
+
+
+def environment(build, solver, threads):
+    """What each solver's manual asks for; passive waiting, since a machine is seldom idle."""
+    env = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads))
+    if solver == "ssids":
+        env.update(OMP_CANCELLATION="TRUE", OMP_PROC_BIND="TRUE", OPENBLAS_NUM_THREADS="1")
+    if solver == "mumps_metis":
+        folders = glob.glob(os.path.join(build, "peers/openblas/usr/lib/*/openblas-openmp"))
+        env.update(LD_LIBRARY_PATH=":".join(folders), OMP_WAIT_POLICY="passive")
+    return env
+
+
+def matrices(options):
+    """Yield (name, argument of bench_convert)."""
+    folders = [os.path.join(ROOT, "data")]
+    more = os.environ.get("METAPACK_MATRICES") or os.path.join(ROOT, "../shared/matrices")
+    if os.path.isdir(more):
+        folders = [more]  # it holds what data/ holds
+    for folder in folders:
+        for path in sorted(glob.glob(os.path.join(folder, "*/*.mtx*"))):
+            name = os.path.relpath(path, folder)
+            if "_b.mtx" not in name and not name.startswith("tiny/"):
+                yield name.split(".mtx")[0], path
+    for spec in GENERATED + (options.generate or []):
+        yield spec, "generate " + spec
+
+
+def run_one(options, solver, setting, threads, raw):
+    command = [os.path.join(options.build, "bench", solver), raw, str(threads), setting, str(options.repeats),
+               str(options.seconds)]
+    try:
+        done = subprocess.run(command, env=environment(options.build, solver, threads), capture_output=True,
+                              text=True, timeout=options.timeout)
+    except subprocess.TimeoutExpired:
+        return {"failed": f"more than {options.timeout:g} s"}
+    lines = [line for line in done.stdout.splitlines() if line.startswith('{"solver"')]
+    try:
+        return json.loads(lines[-1])
+    except (IndexError, ValueError):
+        return {"failed": f"exit {done.returncode} {done.stderr.strip()[-80:]}"}
+
+
+def measure(options, path):
+    """Fill the results file; return its rows."""
+    rows = []
+    if os.path.exists(path) and not options.fresh:
+        rows = [json.loads(line) for line in open(path)]
+    have = {(r["matrix"], r["solver"], r["setting"], r["threads"]) for r in rows}
+    solvers = [s for s in SETTINGS if os.path.exists(os.path.join(options.build, "bench", s))
+               and (not options.solvers or s in options.solvers.split(","))]
+    out = open(path, "w" if options.fresh else "a")
+    for name, source in matrices(options):
+        if not fnmatch.fnmatch(name, options.only):
+            continue
+        todo = [(s, v, t) for t in options.thread_list for s in solvers for v in SETTINGS[s]
+                if (name, s, v, t) not in have]
+        if not todo:
+            continue
+        raw = os.path.join(options.build, "bench", "matrix.raw")
+        made = subprocess.run([os.path.join(options.build, "bench/convert"), source, raw], capture_output=True, text=True)
+        if made.returncode:
+            print(f"{name}: {made.stderr.strip()}", file=sys.stderr)
+            continue
+        if options.max_mb and os.path.getsize(raw) > options.max_mb * 2**20:
+            continue
+        for solver, setting, threads in todo:
+            row = run_one(options, solver, setting, threads, raw)
+            row.update(matrix=name, solver=solver, setting=setting, threads=threads)
+            rows.append(row)
+            out.write(json.dumps(row) + "\n")
+            out.flush()
+        best = {s: pick(rows, name, s, options.thread_list[-1]) for s in solvers}
+        print(f"{name:40s} " + "  ".join(
+            f"{s} {best[s]['factor_solve_s']:.4f}" if best[s] else f"{s} -" for s in solvers), flush=True)
+        os.remove(raw)
+    out.close()
+    return [r for r in rows if fnmatch.fnmatch(r["matrix"], options.only)]
+
+
+def right(row):
+    return "failed" not in row and row["backward_error"] <= BOUND
+
+
+def pick(rows, matrix, solver, threads):
+    """The fastest right row, or None."""
+    mine = [r for r in rows if (r["matrix"], r["solver"], r["threads"]) == (matrix, solver, threads) and right(r)]
+    return min(mine, key=lambda r: r["factor_solve_s"], default=None)
+
+
+def why_not(rows, matrix, solver, threads):
+    mine = [r for r in rows if (r["matrix"], r["solver"], r["threads"]) == (matrix, solver, threads)]
+    errors = [r["backward_error"] for r in mine if "failed" not in r]
+    return f"error {min(errors):.0e}" if errors else "failed" if mine else ""
+
+
+def geometric_mean(values):
+    values = [v for v in values if v and v > 0 and math.isfinite(v)]
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def command_output(*command):
+    try:
+        return subprocess.run(command, capture_output=True, text=True).stdout
+    except OSError:
+        return ""
+
+
+def machine():
+    cpu = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
+    memory = next((int(line.split()[1]) // 2**20 for line in open("/proc/meminfo") if line.startswith("MemTotal")), 0)
+    return f"{cpu}, {len(os.sched_getaffinity(0))} cores, {memory} GiB, Linux {platform.release()}"
+
+
+def table(rows, threads, solvers):
+    """Markdown lines of the per-matrix table and the means for one thread count."""
+    peers = [s for s in solvers if s != "metapack"]
+    names = sorted({r["matrix"] for r in rows if r["threads"] == threads})
+    lines = ["| matrix | n | nnz | GFLOP | " + " | ".join(TITLE[s] for s in solvers)
+             + " | best peer / ours | analysis: " + " | ".join(TITLE[s] for s in solvers)
+             + " | MB: " + " | ".join(TITLE[s] for s in solvers) + " |",
+             "|---|" + "---:|" * (4 + 3 * len(solvers))]
+    ratio, analysis, memory = collections.defaultdict(list), collections.defaultdict(list), collections.defaultdict(list)
+    slow, wrong = [], []
+    for name in names:
+        best = {s: pick(rows, name, s, threads) for s in solvers}
+        any_row = next((b for b in best.values() if b), None)
+        if not any_row:
+            wrong.append(name)
+            continue
+        ours = best.get("metapack")
+        times = {s: best[s]["factor_solve_s"] for s in peers if best[s]}
+        overall = min(times.values(), default=None)
+        if ours:
+            for s in times:
+                ratio[s].append(times[s] / ours["factor_solve_s"])
+                analysis[s].append(best[s]["analyse_s"] / max(ours["analyse_s"], 1e-6))
+                if best[s]["peak_mb"] > 1 and ours["peak_mb"] > 1:
+                    memory[s].append(best[s]["peak_mb"] / ours["peak_mb"])
+            school = [times[s] for s in ("mumps", "mumps_metis", "ssids") if s in times]
+            if school:
+                ratio["best of MUMPS and SSIDS"].append(min(school) / ours["factor_solve_s"])
+            if overall:
+                ratio["best of all"].append(overall / ours["factor_solve_s"])
+                if overall / ours["factor_solve_s"] < 0.7:
+                    slow.append((overall / ours["factor_solve_s"], name))
+        cells = [f"{best[s]['factor_solve_s'] * 1e3:.4g}" if best[s] else why_not(rows, name, s, threads) for s in solvers]
+        flops = f"{ours['flops'] / 1e9:.3g}" if ours and ours["flops"] > 0 else ""
+        lines.append(f"| {name} | {any_row['n']} | {any_row['nnz']} | {flops} | " + " | ".join(cells)
+                     + f" | {overall / ours['factor_solve_s']:.2f} | " * bool(ours and overall)
+                     + " |  | " * (not (ours and overall))
+                     + " | ".join(f"{best[s]['analyse_s'] * 1e3:.4g}" if best[s] else "" for s in solvers) + " | "
+                     + " | ".join(f"{best[s]['peak_mb']:.4g}" if best[s] else "" for s in solvers) + " |")
+    means = ["| peer / METAPACK, geometric mean | matrices | factorize + solve | analysis | memory |", "|---|---:|---:|---:|---:|"]
+    for key in peers + ["best of MUMPS and SSIDS", "best of all"]:
+        if ratio[key]:
+            other = [geometric_mean(analysis[key]), geometric_mean(memory[key])]
+            means.append(f"| {TITLE.get(key, key)} | {len(ratio[key])} | {geometric_mean(ratio[key]):.2f} | "
+                         + " | ".join(f"{v:.2f}" if v else "" for v in other) + " |")
+    text = [f"## {threads} thread{'s' * (threads > 1)}", "", *means, ""]
+    if slow:
+        text += ["Slower than 0.7 of the best: " + ", ".join(f"{n} ({r:.2f})" for r, n in sorted(slow)) + ".", ""]
+    if wrong:
+        text += ["No solver reached 1e-14: " + ", ".join(wrong) + ".", ""]
+    return text + ["Milliseconds of factorize + solve (medians), then of the analysis; memory beyond the input.", "", *lines, ""]
+
+
+def report(options, rows):
+    solvers = [s for s in SETTINGS if any(r["solver"] == s for r in rows)]
+    versions = {s: next((r["version"] for r in rows if r["solver"] == s and r.get("version", "?") != "?"), "?") for s in solvers}
+    settings = "; ".join(f"{TITLE[s]}: {', '.join(SETTINGS[s])}" for s in solvers)
+    text = ["# The direct solver beside its peers", "",
+            f"Made by `make bench` on {datetime.date.today()}: {machine()}.",
+            "Versions: " + ", ".join(f"{TITLE[s]} {versions[s]}" for s in solvers)
+            + "; OpenBLAS " + (command_output("pkg-config", "--modversion", "openblas").strip() or "?") + ".", "",
+            "On each matrix every solver runs with each of its settings (" + settings + "), and the fastest one that is right",
+            "counts: componentwise backward error at most 1e-14 for b = A·1 after at most two refinements, judged by the same",
+            "code for all. The times of peers leave out the residuals of that judgement; ours includes its own. One warm-up,",
+            f"then medians of {options.repeats} (fewer where {options.seconds:g} s were used up).", ""]
+    for threads in sorted({r["threads"] for r in rows}, reverse=True):
+        text += table(rows, threads, solvers)
+    os.makedirs(os.path.dirname(os.path.abspath(options.report)), exist_ok=True)
+    with open(options.report + ".part", "w", encoding="utf-8") as file:
+        file.write("\n".join(text))
+    os.replace(options.report + ".part", options.report)
+    print(f"wrote {options.report}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--only", default="*", help="matrices, by a shell pattern")
+    parser.add_argument("--solvers", help="comma-separated; default: all that were built")
+    parser.add_argument("--threads", default="2,1")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=8, help="for the repetitions of one run")
+    parser.add_argument("--timeout", type=float, default=120, help="of one run")
+    parser.add_argument("--max-mb", type=float, default=0, help="leave out larger matrices (raw size)")
+    parser.add_argument("--generate", action="append", metavar="SPEC", help="one more generated matrix")
+    parser.add_argument("--fresh", action="store_true", help="forget earlier rows")
+    parser.add_argument("--results", help="rows, default BUILD/bench/results.jsonl")
+    parser.add_argument("--report", help="write the table here")
+    options = parser.parse_args()
+    options.thread_list = sorted({int(t) for t in options.threads.split(",")})
+    rows = measure(options, options.results or os.path.join(options.build, "bench", "results.jsonl"))
+    if options.report and rows:
+        report(options, rows)
+
+
+if __name__ == "__main__":
+    main()

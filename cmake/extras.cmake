@@ -102,3 +102,7 @@ if(METAPACK_TESTS)
         endif()
     endif()
 endif()
+
+if(METAPACK_BENCH)
+    include(${CMAKE_CURRENT_LIST_DIR}/bench.cmake)
+endif()

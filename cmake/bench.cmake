@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The benchmark: ours always, each peer where it is found. METAPACK_PEERS is what tools/fetch-peers filled. Every
+# solver is its own program, so that no two OpenMP runtimes or BLAS libraries meet. They go into <build>/bench.
+set(METAPACK_PEERS "" CACHE PATH "folder filled by tools/fetch-peers, or empty")
+set(MPKI_BENCH_FOUND metapack)
+
+# mpki_bench(NAME FILE LIBRARIES... ): one solver's program
+function(mpki_bench name file)
+    add_executable(bench_${name} bench/driver.c bench/${file})
+    target_link_libraries(bench_${name} PRIVATE ${ARGN} m)
+    set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME ${name}
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+endfunction()
+
+add_executable(bench_convert bench/convert.c)
+target_link_libraries(bench_convert PRIVATE metapack)
+set_target_properties(bench_convert PROPERTIES OUTPUT_NAME convert
+                      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+mpki_bench(metapack peer_metapack.c metapack)
+
+# MUMPS of Debian (libmumps-seq-dev): neither METIS nor OpenMP, its threads are those of OpenBLAS.
+find_path(MPKI_MUMPS_INCLUDE dmumps_c.h)
+find_library(MPKI_DMUMPS dmumps_seq)
+find_library(MPKI_ZMUMPS zmumps_seq)
+find_library(MPKI_BENCH_BLAS openblas)
+if(MPKI_MUMPS_INCLUDE AND MPKI_DMUMPS AND MPKI_ZMUMPS AND MPKI_BENCH_BLAS)
+    mpki_bench(mumps peer_mumps.c ${MPKI_DMUMPS} ${MPKI_ZMUMPS} ${MPKI_BENCH_BLAS})
+    target_include_directories(bench_mumps PRIVATE ${MPKI_MUMPS_INCLUDE})
+    list(APPEND MPKI_BENCH_FOUND mumps)
+endif()
+
+# The same release built from Debian's source with METIS, SCOTCH and OpenMP.
+set(dir ${METAPACK_PEERS}/mumps)
+if(METAPACK_PEERS AND EXISTS ${dir}/lib/libdmumps.a AND MPKI_BENCH_BLAS)
+    find_library(MPKI_BENCH_METIS metis)
+    find_library(MPKI_BENCH_ESMUMPS esmumps)
+    find_library(MPKI_BENCH_SCOTCH scotch)
+    find_library(MPKI_BENCH_SCOTCHERR scotcherr)
+    file(GLOB MPKI_BENCH_FORTRAN /usr/lib/gcc/*/*/libgfortran.so)
+    if(MPKI_BENCH_METIS AND MPKI_BENCH_ESMUMPS AND MPKI_BENCH_FORTRAN)
+        list(GET MPKI_BENCH_FORTRAN -1 fortran)
+        mpki_bench(mumps_metis peer_mumps.c ${dir}/lib/libdmumps.a ${dir}/lib/libzmumps.a
+                   ${dir}/lib/libmumps_common.a ${dir}/lib/libpord.a ${dir}/libseq/libmpiseq.a
+                   ${MPKI_BENCH_METIS} ${MPKI_BENCH_ESMUMPS} ${MPKI_BENCH_SCOTCH} ${MPKI_BENCH_SCOTCHERR}
+                   ${MPKI_BENCH_BLAS} ${fortran})
+        target_include_directories(bench_mumps_metis PRIVATE ${dir}/include)
+        target_compile_options(bench_mumps_metis PRIVATE -fopenmp)
+        target_link_options(bench_mumps_metis PRIVATE -fopenmp)
+        list(APPEND MPKI_BENCH_FOUND mumps_metis)
+    endif()
+endif()
+
+# SSIDS of the wheel cmeel-spral; it wants Debian's METIS and OpenBLAS.
+set(dir ${METAPACK_PEERS}/ssids/cmeel.prefix)
+if(METAPACK_PEERS AND EXISTS ${dir}/lib/libspral.so)
+    mpki_bench(ssids peer_ssids.c ${dir}/lib/libspral.so)
+    target_include_directories(bench_ssids PRIVATE ${dir}/include)
+    target_compile_options(bench_ssids PRIVATE -fopenmp)
+    target_link_options(bench_ssids PRIVATE -fopenmp -Wl,--allow-shlib-undefined)
+    list(APPEND MPKI_BENCH_FOUND ssids)
+endif()
+
+# PARDISO of the wheels mkl, mkl-include and intel-openmp.
+file(GLOB mkl ${METAPACK_PEERS}/pardiso/mkl-*.data/data/lib)
+file(GLOB omp ${METAPACK_PEERS}/pardiso/intel_openmp-*.data/data/lib)
+file(GLOB inc ${METAPACK_PEERS}/pardiso/mkl_include-*.data/data/include)
+file(GLOB parts ${mkl}/libmkl_intel_lp64.so.* ${mkl}/libmkl_intel_thread.so.* ${mkl}/libmkl_core.so.*)
+list(LENGTH parts count)
+if(METAPACK_PEERS AND mkl AND omp AND inc AND count EQUAL 3)
+    mpki_bench(pardiso peer_pardiso.c -Wl,--no-as-needed ${parts} ${omp}/libiomp5.so Threads::Threads
+               ${CMAKE_DL_LIBS})
+    target_include_directories(bench_pardiso PRIVATE ${inc})
+    target_link_options(bench_pardiso PRIVATE -Wl,--allow-shlib-undefined)
+    list(APPEND MPKI_BENCH_FOUND pardiso)
+endif()
+list(JOIN MPKI_BENCH_FOUND ", " found)
+message(STATUS "benchmark: ${found}")
