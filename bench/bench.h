@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BENCH_H
 #define BENCH_H
-/** One solver under the benchmark's driver (driver.c). Each solver is its own program, so that no two
- *  OpenMP runtimes or BLAS libraries meet; all read the same file and are judged by the same code. */
+/** One solver under the benchmark's driver (driver.c). Each solver is its own program, so that no
+ * two OpenMP runtimes or BLAS libraries meet; all read the same file and are judged by the same
+ * code. */
 #include <stdbool.h>
 #include <stdint.h>
 
-/** A symmetric matrix: lower triangle by columns, 0-based, rows increasing, as convert.c writes it. */
+/** A symmetric matrix: lower triangle by columns, 0-based, rows increasing, as convert.c writes it.
+ */
 typedef struct bench_matrix {
     int32_t n;
     int64_t nnz;
@@ -31,7 +33,8 @@ typedef struct bench_facts {
 extern const char *const bench_name;
 /** setting [in] "default", or one that the solver's file lists. Called once, before all else. */
 const char *bench_start(int threads, const char *setting);
-/** Bring the matrix into the solver's own input format; not timed. It may be kept until the next call. */
+/** Bring the matrix into the solver's own input format; not timed. It may be kept until the next
+ * call. */
 const char *bench_prepare(const bench_matrix *a);
 /** A second call replaces the first one's result. */
 const char *bench_analyse(const bench_matrix *a);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_convert FILE|"generate SPEC" OUT.raw: a matrix in the form that every solver of the benchmark reads.
- * Eight bytes "MPKRAW1\0", then int64 n, nnz, complex, hermitian; int64 ap[n + 1]; int32 ai[nnz]; double ax. */
+/* bench_convert FILE|"generate SPEC" OUT.raw: a matrix in the form that every solver of the
+ * benchmark reads. Eight bytes "MPKRAW1\0", then int64 n, nnz, complex, hermitian; int64 ap[n + 1];
+ * int32 ai[nnz]; double ax. */
 #include <metapack/metapack.h>
 #include <stdbool.h>
 #include <stdio.h>

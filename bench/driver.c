@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Time one solver on one matrix: `bench_SOLVER FILE.raw THREADS [SETTING [REPEATS [SECONDS]]]` prints one JSON
- * object. After a warm-up it analyses, factorizes and solves REPEATS times or more (fewer once SECONDS are used up). The
- * right-hand side is A times ones. Up to two steps of refinement, until the componentwise backward error is at
- * most 1e-14, are taken for each solver that does not refine by itself; the time of their solves is counted, that
- * of their residuals is not. A solver that refines by itself pays for its residuals. */
+/* Time one solver on one matrix: `bench_SOLVER FILE.raw THREADS [SETTING [REPEATS [SECONDS]]]`
+ * prints one JSON object. After a warm-up it analyses, factorizes and solves REPEATS times or more
+ * (fewer once SECONDS are used up). The right-hand side is A times ones. Up to two steps of
+ * refinement, until the componentwise backward error is at most 1e-14, are taken for each solver
+ * that does not refine by itself; the time of their solves is counted, that of their residuals is
+ * not. A solver that refines by itself pays for its residuals. */
 #include "bench.h"
 #include <complex.h>
 #include <math.h>
@@ -198,8 +199,8 @@ static double median(double *values, int count) {
     return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
-/* Loads the solver's code and starts its threads on a tridiagonal matrix, so that they count neither as time
- * nor as memory of the problem. */
+/* Loads the solver's code and starts its threads on a tridiagonal matrix, so that they count
+ * neither as time nor as memory of the problem. */
 static const char *warm_up(bool complex_values) {
     enum { N = 50 };
     int64_t ap[N + 1];
@@ -251,7 +252,8 @@ int main(int argc, char **argv) {
     result res = {0};
     int analysed = 0, done = 0;
     double begin = now_s();
-    for (int k = -1; done < MAX_REPEATS && !why; k++) { /* -1: counted only if there is time for no other */
+    for (int k = -1; done < MAX_REPEATS && !why;
+         k++) { /* -1: counted only if there is time for no other */
         if (done >= repeats && now_s() - begin > 0.3) break; /* small matrices: more often */
         double start = now_s();
         why = bench_analyse(&a);
@@ -273,7 +275,8 @@ int main(int argc, char **argv) {
     double peak_kb = status_kb("VmHWM") - before_kb;
     bench_facts f = {-1, -1, -1, -1, -1, -1, -1, res.unrefined, res.steps, "?"};
     bench_tell(&f);
-    printf("{\"solver\": \"%s\", \"version\": \"%s\", \"setting\": \"%s\", \"threads\": %d, \"n\": %d, "
+    printf("{\"solver\": \"%s\", \"version\": \"%s\", \"setting\": \"%s\", \"threads\": %d, \"n\": "
+           "%d, "
            "\"nnz\": %lld, ",
            bench_name, f.version, setting, threads, a.n, (long long)a.nnz);
     if (why) {
@@ -289,10 +292,11 @@ int main(int argc, char **argv) {
         printf("\"unrefined\": %.3e, \"backward_error\": %.3e, \"steps\": %d, ",
                isfinite(f.unrefined) ? f.unrefined : 1e300, isfinite(res.error) ? res.error : 1e300,
                (int)f.steps);
-        printf("\"inertia\": [%lld, %lld, %lld], \"factor_nnz\": %lld, \"flops\": %.4e, \"delayed\": %lld, "
+        printf("\"inertia\": [%lld, %lld, %lld], \"factor_nnz\": %lld, \"flops\": %.4e, "
+               "\"delayed\": %lld, "
                "\"perturbed\": %lld}\n",
-               (long long)f.positive, (long long)f.negative, (long long)f.zero, (long long)f.factor_nnz,
-               f.flops, (long long)f.delayed, (long long)f.perturbed);
+               (long long)f.positive, (long long)f.negative, (long long)f.zero,
+               (long long)f.factor_nnz, f.flops, (long long)f.delayed, (long long)f.perturbed);
     }
     fflush(stdout);
     bench_finish();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* METAPACK through its public interface. Settings, joined by "+": "default" or any option as KEY=VALUE, as in
- * "ordering=metis+matching=off". It refines and checks by itself, and pays for that inside its solve time. */
+/* METAPACK through its public interface. Settings, joined by "+": "default" or any option as
+ * KEY=VALUE, as in "ordering=metis+matching=off". It refines and checks by itself, and pays for
+ * that inside its solve time. */
 #include "bench.h"
 #include <metapack/metapack.h>
 #include <stdio.h>
@@ -16,7 +17,8 @@ static mpk_analysis *analysis;
 static mpk_factor *factor;
 static mpk_solve_info last;
 
-/* NULL, or why a call failed; a numerical outcome can be used and is judged by its backward error. */
+/* NULL, or why a call failed; a numerical outcome can be used and is judged by its backward error.
+ */
 static const char *check(mpk_status status) {
     const char *text = NULL;
     if (status >= 0) return NULL;

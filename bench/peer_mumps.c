@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MUMPS, symmetric general (SYM = 2), sequential MPI. Settings, joined by "+": "default", an ordering "amd",
- * "amf", "qamd", "pord", "scotch", "metis", "nomatching", or icN=V for any ICNTL(N). Hermitian matrices are not
- * its business. Null pivots are detected (ICNTL(24) = 1); workspace grows when it asks for more. */
+/* MUMPS, symmetric general (SYM = 2), sequential MPI. Settings, joined by "+": "default", an
+ * ordering "amd", "amf", "qamd", "pord", "scotch", "metis", "nomatching", or icN=V for any
+ * ICNTL(N). Hermitian matrices are not its business. Null pivots are detected (ICNTL(24) = 1);
+ * workspace grows when it asks for more. */
 #include "bench.h"
 #include <dmumps_c.h>
 #include <stdio.h>
@@ -23,8 +24,12 @@ static int icntl[64], given; /* pairs */
 static int *rows, *cols, thread_count;
 static char text[64];
 
-static int *controls(void) { return is_complex ? z.icntl : d.icntl; }
-static int *infog(void) { return is_complex ? z.infog : d.infog; }
+static int *controls(void) {
+    return is_complex ? z.icntl : d.icntl;
+}
+static int *infog(void) {
+    return is_complex ? z.infog : d.infog;
+}
 
 static const char *job(int what) {
     if (is_complex) {
@@ -43,8 +48,8 @@ const char *bench_start(int threads, const char *setting) {
     static const struct {
         const char *name;
         int control, value;
-    } known[] = {{"amd", 7, 0},    {"amf", 7, 2},   {"scotch", 7, 3}, {"pord", 7, 4},
-                 {"metis", 7, 5},  {"qamd", 7, 6},  {"auto", 7, 7},   {"nomatching", 6, 0},
+    } known[] = {{"amd", 7, 0},       {"amf", 7, 2},    {"scotch", 7, 3}, {"pord", 7, 4},
+                 {"metis", 7, 5},     {"qamd", 7, 6},   {"auto", 7, 7},   {"nomatching", 6, 0},
                  {"compress", 12, 2}, {"default", 7, 7}};
     thread_count = threads;
     char copy[128];

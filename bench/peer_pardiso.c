@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MKL PARDISO; mtype -2, 6 (complex symmetric) or -4 (Hermitian). Settings, joined by "+": "default" (METIS, no
- * scaling), "matching" (scaling and weighted matching, as its manual advises for very indefinite matrices), "md",
- * "pnd" (minimum degree, parallel METIS), or iN=V for iparm(N), counted from 1. Pivots are perturbed, not delayed. */
+/* MKL PARDISO; mtype -2, 6 (complex symmetric) or -4 (Hermitian). Settings, joined by "+":
+ * "default" (METIS, no scaling), "matching" (scaling and weighted matching, as its manual advises
+ * for very indefinite matrices), "md", "pnd" (minimum degree, parallel METIS), or iN=V for
+ * iparm(N), counted from 1. Pivots are perturbed, not delayed. */
 #include "bench.h"
 #include <mkl_pardiso.h>
 #include <mkl_service.h>
@@ -52,7 +53,8 @@ static const char *phase(int what, const double *b, double *x) {
     return text;
 }
 
-/* Rows of the upper triangle are columns of the lower one (conjugated when Hermitian); the diagonal must be there. */
+/* Rows of the upper triangle are columns of the lower one (conjugated when Hermitian); the diagonal
+ * must be there. */
 const char *bench_prepare(const bench_matrix *a) {
     size_t width = a->complex_values ? 2 : 1, most = (size_t)a->nnz + (size_t)a->n + 1;
     bench_finish();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SSIDS (SPRAL). Settings: "default" (METIS, no scaling), "scaled" (METIS, matching scaling by the Hungarian
- * algorithm), "matching" (ordering from the matching, with its scaling). Real matrices only. It asks for
- * OMP_CANCELLATION=TRUE and OMP_PROC_BIND in the environment. */
+/* SSIDS (SPRAL). Settings: "default" (METIS, no scaling), "scaled" (METIS, matching scaling by the
+ * Hungarian algorithm), "matching" (ordering from the matching, with its scaling). Real matrices
+ * only. It asks for OMP_CANCELLATION=TRUE and OMP_PROC_BIND in the environment. */
 #include "bench.h"
 #include <omp.h>
 #include <spral.h>

@@ -56,12 +56,8 @@ file(GLOB MPKI_MAN1 CONFIGURE_DEPENDS man/*.1)
 file(GLOB MPKI_MAN3 CONFIGURE_DEPENDS man/*.3)
 install(FILES ${MPKI_MAN1} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${MPKI_MAN3} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
-foreach(file completions/metapack.bash)
-    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
-        install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
-                RENAME metapack)
-    endif()
-endforeach()
+install(FILES completions/metapack.bash
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME metapack)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # ---- examples are tests --------------------------------------------------------------------------
