@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
 #include "core.h"
+#include "pool.h"
 
 #include <metapack/problem.h>
 #include <pthread.h>
@@ -26,6 +27,7 @@ struct mpk_context {
     _Atomic double progress_next_s;
     _Atomic(const char *) progress_stage; /* the last one told; stages are literals */
     _Atomic bool cancelled;
+    mpki_pool *pool; /* NULL until threads are first wanted */
 };
 
 /* ---- the C library's memory, huge pages for large blocks ------------------------------------- */
@@ -67,10 +69,17 @@ mpk_status mpk_context_create(const mpk_allocator *allocator, mpk_context **out)
 
 void mpk_context_destroy(mpk_context **ctx) {
     if (!ctx || !*ctx) return;
+    mpki_pool_destroy(&(*ctx)->pool);
     mpk_allocator allocator = (*ctx)->allocator;
     pthread_mutex_destroy(&(*ctx)->mutex);
     allocator.release(allocator.user, *ctx, sizeof **ctx);
     *ctx = NULL;
+}
+
+mpki_pool *mpki_context_pool(mpk_context *ctx, int threads, int64_t capacity) {
+    if (ctx->pool && mpki_pool_threads(ctx->pool) != threads) mpki_pool_destroy(&ctx->pool);
+    if (!ctx->pool) ctx->pool = mpki_pool_create(ctx, threads);
+    return ctx->pool && mpki_pool_reserve(ctx->pool, capacity) ? ctx->pool : NULL;
 }
 
 /* ---- memory: a 64-byte header keeps the size of each block ------------------------------------

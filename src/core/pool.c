@@ -26,6 +26,7 @@ typedef struct loop {
 struct mpki_pool {
     mpk_context *ctx;
     int threads;
+    int begun; /* threads that the system gave, beside the caller */
     pthread_mutex_t mutex;
     pthread_cond_t wake;
     _Atomic int64_t signals; /* changes whenever there may be something new to do */
@@ -33,14 +34,14 @@ struct mpki_pool {
     task *heap;
     int64_t queued, capacity, order;
     int running;
-    bool closing;
+    bool stop;
     loop *loops;
+    struct helper {
+        mpki_pool *pool;
+        int worker;
+        pthread_t thread;
+    } * helper; /* threads - 1 */
 };
-
-typedef struct start {
-    mpki_pool *pool;
-    int worker;
-} start;
 
 static inline void relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -110,6 +111,7 @@ static loop *loop_with_work(mpki_pool *pool) {
     return NULL;
 }
 
+/* The caller (worker 0) leaves when nothing is queued or running; a helper when the pool ends. */
 static void work(mpki_pool *pool, int worker) {
     pthread_mutex_lock(&pool->mutex);
     for (;;) {
@@ -122,10 +124,9 @@ static void work(mpki_pool *pool, int worker) {
             t.fn(pool, worker, t.arg, t.item);
             pthread_mutex_lock(&pool->mutex);
             pool->running--;
-            if (pool->running == 0 && pool->queued == 0) {
-                pool->closing = true;
-                notify(pool);
-            }
+            if (pool->running == 0 && pool->queued == 0) notify(pool);
+        } else if (worker == 0 && pool->running == 0) {
+            break;
         } else if ((l = loop_with_work(pool))) {
             l->helpers++;
             pthread_mutex_unlock(&pool->mutex);
@@ -133,7 +134,7 @@ static void work(mpki_pool *pool, int worker) {
             pthread_mutex_lock(&pool->mutex);
             l->helpers--;
             notify(pool);
-        } else if (pool->closing) {
+        } else if (pool->stop) {
             break;
         } else {
             wait_for_news(pool, seen);
@@ -143,38 +144,60 @@ static void work(mpki_pool *pool, int worker) {
 }
 
 static void *thread_main(void *arg) {
-    start s = *(start *)arg;
-    work(s.pool, s.worker);
+    struct helper *h = arg;
+    work(h->pool, h->worker);
     return NULL;
 }
 
-mpki_pool *mpki_pool_create(mpk_context *ctx, int threads, int64_t capacity) {
+mpki_pool *mpki_pool_create(mpk_context *ctx, int threads) {
     mpki_pool *pool = MPKI_ZNEW(ctx, "threads", 1, mpki_pool);
-    task *heap = MPKI_NEW(ctx, "threads", capacity, task);
-    if (!pool || !heap || pthread_mutex_init(&pool->mutex, NULL)) goto failed;
+    struct helper *helper = MPKI_ZNEW(ctx, "threads", threads, struct helper);
+    if (!pool || !helper || pthread_mutex_init(&pool->mutex, NULL)) goto failed;
     if (pthread_cond_init(&pool->wake, NULL)) {
         pthread_mutex_destroy(&pool->mutex);
         goto failed;
     }
     pool->ctx = ctx;
     pool->threads = threads;
-    pool->heap = heap;
-    pool->capacity = capacity;
+    pool->helper = helper;
+    for (; pool->begun < threads - 1; pool->begun++) {
+        struct helper *h = &helper[pool->begun];
+        h->pool = pool;
+        h->worker = pool->begun + 1;
+        if (pthread_create(&h->thread, NULL, thread_main, h)) break;
+    }
     return pool;
 failed:
-    mpki_release(ctx, heap);
+    mpki_release(ctx, helper);
     mpki_release(ctx, pool);
-    if (mpki_failed(ctx) == MPK_OK) mpki_error(ctx, MPK_ERR_MEMORY, "threads", -1, "no mutex");
+    if (mpki_failed(ctx) >= 0) mpki_error(ctx, MPK_ERR_MEMORY, "threads", -1, "no mutex");
     return NULL;
 }
 
-void mpki_pool_destroy(mpki_pool **pool) {
-    if (!*pool) return;
-    pthread_cond_destroy(&(*pool)->wake);
-    pthread_mutex_destroy(&(*pool)->mutex);
-    mpki_release((*pool)->ctx, (*pool)->heap);
-    mpki_release((*pool)->ctx, *pool);
-    *pool = NULL;
+void mpki_pool_destroy(mpki_pool **handle) {
+    mpki_pool *pool = *handle;
+    if (!pool) return;
+    pthread_mutex_lock(&pool->mutex);
+    pool->stop = true;
+    notify(pool);
+    pthread_mutex_unlock(&pool->mutex);
+    for (int k = 0; k < pool->begun; k++) pthread_join(pool->helper[k].thread, NULL);
+    pthread_cond_destroy(&pool->wake);
+    pthread_mutex_destroy(&pool->mutex);
+    mpki_release(pool->ctx, pool->heap);
+    mpki_release(pool->ctx, pool->helper);
+    mpki_release(pool->ctx, pool);
+    *handle = NULL;
+}
+
+bool mpki_pool_reserve(mpki_pool *pool, int64_t capacity) {
+    if (capacity <= pool->capacity) return true;
+    task *heap = MPKI_NEW(pool->ctx, "threads", capacity, task);
+    if (!heap) return false;
+    mpki_release(pool->ctx, pool->heap); /* nothing is queued between runs */
+    pool->heap = heap;
+    pool->capacity = capacity;
+    return true;
 }
 
 void mpki_pool_push(mpki_pool *pool, double priority, mpki_task_fn fn, void *arg, int64_t item) {
@@ -185,17 +208,7 @@ void mpki_pool_push(mpki_pool *pool, double priority, mpki_task_fn fn, void *arg
 }
 
 void mpki_pool_run(mpki_pool *pool) {
-    enum { MOST = 1024 };
-    pthread_t thread[MOST];
-    start starts[MOST];
-    int begun = 1;
-    pool->closing = pool->queued == 0;
-    for (; begun < pool->threads && begun < MOST; begun++) {
-        starts[begun] = (start){pool, begun};
-        if (pthread_create(&thread[begun], NULL, thread_main, &starts[begun])) break;
-    }
     work(pool, 0);
-    for (int k = 1; k < begun; k++) pthread_join(thread[k], NULL);
 }
 
 void mpki_pool_for(mpki_pool *pool, int worker, int64_t count, mpki_task_fn fn, void *arg) {

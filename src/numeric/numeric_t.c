@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+/* in what tree->cost counts: below it a second worker comes too late */
+#define WORTH_THREADS 3e6
+
 typedef struct run { /* consecutive rows of a child that stay consecutive in the parent */
     int32_t from, count, to;
 } run;
@@ -345,8 +348,6 @@ mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, bool may_
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
     int threads = fac->options.threads;
-    if (an->info.factor_flops < 2e6 && an->nsuper < 2000)
-        threads = 1; /* shorter than starting a thread */
     mpki_pool *pool = NULL;
     walk z = {.fac = fac, .an = an, .sax = sax, .stop_flops = INFINITY, .stop_rejected = INT64_MAX};
     z.rules =
@@ -361,6 +362,7 @@ mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, bool may_
         return mpki_failed(ctx);
     const mpki_walk_memory *memory = &fac->memory;
     const mpki_tree *tree = &memory->tree;
+    if (tree->cost < WORTH_THREADS) threads = 1;
     z.contribution = (T **)memory->contribution;
     z.state = MPKI_ZNEW(ctx, "factorize", threads, worker_state);
     z.works = MPKI_ZNEW(ctx, "factorize", threads, FN(front_work));
@@ -377,7 +379,7 @@ mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, bool may_
             if (atomic_load(&z.status) != MPK_OK || atomic_load(&z.runaway)) break;
         }
     } else {
-        pool = mpki_pool_create(ctx, threads, tree->count + 1);
+        pool = mpki_context_pool(ctx, threads, tree->count + 1);
         if (!pool) goto done;
         for (int32_t k = 0; k < tree->count; k++)
             atomic_init(&memory->waits[k], tree->task[k].waits);
@@ -395,7 +397,6 @@ mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, bool may_
 done:
     for (int32_t s = 0; s < an->nsuper; s++) release_contribution(&z, s);
     mpki_recycler_free(&z.recycler);
-    mpki_pool_destroy(&pool);
     mpki_release(ctx, z.works);
     mpki_release(ctx, z.state);
     return mpki_failed(ctx);

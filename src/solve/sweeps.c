@@ -43,7 +43,7 @@ mpk_status mpki_sweeps_make(mpk_context *ctx, const mpk_factor *fac, int threads
     }
     if (threads > 1 && mpki_failed(ctx) >= 0) {
         task_children(ctx, tree, sweeps);
-        sweeps->pool = mpki_pool_create(ctx, threads, tree->count + 1);
+        sweeps->pool = mpki_context_pool(ctx, threads, tree->count + 1);
     }
 done:
     if (mpki_failed(ctx) < 0) mpki_sweeps_free(ctx, sweeps);
@@ -58,6 +58,5 @@ void mpki_sweeps_free(mpk_context *ctx, mpki_sweeps *sweeps) {
     mpki_release(ctx, sweeps->child_ptr);
     mpki_release(ctx, sweeps->child);
     mpki_release(ctx, (void *)sweeps->waits);
-    mpki_pool_destroy(&sweeps->pool);
     *sweeps = (mpki_sweeps){0};
 }

@@ -62,7 +62,7 @@ static void check(enum family family, int n, int w, int hermitian, R u, int thre
     FN(front_rules) rules = {FN(cpu_kernels)(), hermitian, u, (R)(n * (double)R_EPS), 0};
     FN(front_work) works[8];
     T *memory[8];
-    mpki_pool *pool = threads > 1 ? mpki_pool_create(ctx, threads, 16) : NULL;
+    mpki_pool *pool = threads > 1 ? mpki_context_pool(ctx, threads, 16) : NULL;
     for (int t = 0; t < 8; t++) {
         memory[t] = aligned_alloc(64, (size_t)FN(front_work_size)() * sizeof(T) / 64 * 64 + 64);
         FN(front_work_set)(&works[t], memory[t]);
@@ -135,7 +135,6 @@ static void check(enum family family, int n, int w, int hermitian, R u, int thre
         assert_int_equal(pivots.positive, n / 2);
         assert_int_equal(pivots.negative, n / 2);
     }
-    mpki_pool_destroy(&pool);
     for (int t = 0; t < 8; t++) free(memory[t]);
     free(a), free(f.a), free(f.id), free(f.d), free(f.dinv), free(c), free(seen), free(l);
     mpk_context_destroy(&ctx);

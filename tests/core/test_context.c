@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory is counted, sizes are checked, the first error stays, options are what their text says. */
+#include "support.h"
+
+#include "core/core.h"
+
+static void test_memory(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    int64_t now, peak;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_ERR_ARGUMENT); /* not NULL */
+    char *a = MPKI_NEW(ctx, "test", 1000, char), *b = MPKI_ZNEW(ctx, "test", 0, char);
+    assert_non_null(a);
+    assert_non_null(b);
+    assert_int_equal((uintptr_t)a % 64, 0);
+    memset(a, 7, 1000);
+    a = mpki_resize(ctx, "test", a, 3000, 1);
+    for (int k = 0; k < 1000; k++) assert_int_equal(a[k], 7);
+    mpk_memory_usage(ctx, &now, &peak);
+    assert_true(now >= 3000 && peak >= 4000);
+    assert_null(mpki_alloc(ctx, "test", INT64_MAX, 16)); /* the product does not fit */
+    assert_int_equal(mpk_last_error(ctx, NULL, NULL, NULL), MPK_ERR_SIZE);
+    mpki_clear_error(ctx);
+    assert_null(mpki_alloc(ctx, "test", -1, 8));
+    assert_int_equal(mpki_failed(ctx), MPK_ERR_SIZE);
+    mpki_release(ctx, a);
+    mpki_release(ctx, b);
+    mpki_release(ctx, NULL);
+    mpk_memory_reset_peak(ctx);
+    mpk_memory_usage(ctx, &now, &peak);
+    assert_int_equal(now, 0);
+    assert_int_equal(peak, 0);
+    mpk_context_destroy(&ctx);
+    assert_null(ctx);
+    mpk_context_destroy(&ctx);
+    assert_true(mpki_memory_available() > 0);
+}
+
+static void test_first_error_stays(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    assert_int_equal(mpki_error(ctx, MPK_ERR_INPUT, "read", 5, "row %d", 6), MPK_ERR_INPUT);
+    assert_int_equal(mpki_error(ctx, MPK_ERR_MEMORY, "order", 9, "later"), MPK_ERR_MEMORY);
+    const char *stage, *text;
+    int64_t index;
+    assert_int_equal(mpk_last_error(ctx, &stage, &index, &text), MPK_ERR_INPUT);
+    assert_string_equal(stage, "read");
+    assert_string_equal(text, "row 6");
+    assert_int_equal(index, 5);
+    mpki_clear_error(ctx);
+    assert_int_equal(mpk_last_error(ctx, NULL, NULL, NULL), MPK_OK);
+    assert_int_equal(mpk_last_error(NULL, NULL, NULL, NULL), MPK_ERR_ARGUMENT);
+    mpk_context_destroy(&ctx);
+}
+
+static void test_options(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    mpk_options o, full;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpk_options_init(&o);
+    assert_int_equal(mpk_options_set(ctx, &o, "pivot-threshold", "0.25"), MPK_OK);
+    assert_true(o.pivot_threshold == 0.25);
+    assert_int_equal(mpk_options_set(ctx, &o, "pivot_threshold", "0.5"), MPK_OK);
+    assert_int_equal(mpk_options_set(ctx, &o, "ordering", "metis"), MPK_OK);
+    assert_int_equal(o.ordering, MPK_ORDERING_METIS);
+    assert_int_equal(mpk_options_set(ctx, &o, "matching", "off"), MPK_OK);
+    assert_int_equal(mpk_options_set(ctx, &o, "threads", "3"), MPK_OK);
+    assert_int_equal(mpk_options_set(ctx, &o, "seed", "-7"), MPK_OK);
+    static const char *const bad[][2] = {
+        {"ordering", "best"},     {"pivot_threshold", "0.6"}, {"pivot_threshold", "nan"},
+        {"pivot_threshold", "x"}, {"threads", "-1"},          {"threads", "2.5"},
+        {"threads", ""},          {"nothing", "1"},           {"matching", "maybe"}};
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        const char *text;
+        assert_int_equal(mpk_options_set(ctx, &o, bad[k][0], bad[k][1]), MPK_ERR_ARGUMENT);
+        mpk_last_error(ctx, NULL, NULL, &text);
+        assert_non_null(strstr(text, bad[k][0]));
+    }
+    assert_int_equal(mpki_options_resolve(ctx, &o, &full), MPK_OK);
+    assert_int_equal(full.threads, 3);
+    assert_int_equal(full.seed, -7);
+    o.pivot_threshold = NAN;
+    mpki_clear_error(ctx);
+    assert_int_equal(mpki_options_resolve(ctx, &o, &full), MPK_ERR_ARGUMENT);
+    mpk_options zero = {0}; /* never initialised */
+    mpki_clear_error(ctx);
+    assert_int_equal(mpki_options_resolve(ctx, &zero, &full), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpki_options_resolve(ctx, NULL, &full), MPK_OK);
+    assert_true(full.threads >= 1);
+    setenv("OMP_NUM_THREADS", "5", 1);
+    assert_int_equal(mpki_threads_default(), 5);
+    setenv("OMP_NUM_THREADS", "nonsense", 1);
+    assert_true(mpki_threads_default() >= 1);
+    mpk_context_destroy(&ctx);
+}
+
+static void test_names(void **unused) {
+    (void)unused;
+    for (int s = MPK_NOT_CONVERGED; s >= MPK_ERR_INTERNAL; s--) {
+        assert_string_not_equal(mpk_status_name(s), "unknown");
+        assert_true(strlen(mpk_status_text(s)) > 3);
+    }
+    assert_string_equal(mpk_status_name(99), "unknown");
+    assert_string_equal(mpk_ordering_name(MPK_ORDERING_RCM), "rcm");
+    assert_string_equal(mpk_ordering_name(99), "unknown");
+    assert_string_equal(mpk_method_name(MPK_METHOD_LDLT), "ldlt");
+    assert_true(strlen(mpk_version()) >= 5);
+    assert_true(strlen(mpk_build_config()) > 5);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_memory), cmocka_unit_test(test_first_error_stays),
+        cmocka_unit_test(test_options), cmocka_unit_test(test_names)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tasks that push tasks, loops inside tasks, one pool for many runs. */
+#include "support.h"
+
+#include "core/pool.h"
+
+typedef struct count {
+    _Atomic int64_t tasks, items;
+    int64_t depth;
+    _Atomic int worst_worker;
+} count;
+
+static void item(mpki_pool *pool, int worker, void *arg, int64_t k) {
+    count *c = arg;
+    assert_true(worker < mpki_pool_threads(pool));
+    atomic_fetch_add(&c->items, k);
+}
+
+/* a binary tree of tasks, a loop at each leaf */
+static void branch(mpki_pool *pool, int worker, void *arg, int64_t level) {
+    count *c = arg;
+    atomic_fetch_add(&c->tasks, 1);
+    if (level < c->depth) {
+        mpki_pool_push(pool, (double)level, branch, c, level + 1);
+        mpki_pool_push(pool, -(double)level, branch, c, level + 1);
+    } else {
+        mpki_pool_for(pool, worker, 50, item, c);
+    }
+}
+
+static void test_tree_of_tasks(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    for (int threads = 1; threads <= 5; threads++)
+        for (int run = 0; run < 50; run++) {
+            count c = {.depth = 6};
+            mpki_pool *pool = mpki_context_pool(ctx, threads, 256);
+            assert_non_null(pool);
+            assert_int_equal(mpki_pool_threads(pool), threads);
+            mpki_pool_push(pool, 0, branch, &c, 0);
+            mpki_pool_run(pool);
+            assert_int_equal(c.tasks, 127);
+            assert_int_equal(c.items, 64 * (49 * 50 / 2));
+        }
+    mpk_context_destroy(&ctx);
+}
+
+static int order[8], ordered;
+static void note(mpki_pool *pool, int worker, void *arg, int64_t k) {
+    (void)pool, (void)worker, (void)arg;
+    order[ordered++] = (int)k;
+}
+
+static void test_priority(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpki_pool *pool = mpki_context_pool(ctx, 1, 8);
+    const double priority[5] = {1, 5, 3, 5, 2};
+    for (int k = 0; k < 5; k++) mpki_pool_push(pool, priority[k], note, NULL, k);
+    mpki_pool_run(pool);
+    const int want[5] = {1, 3, 2, 4, 0}; /* equal ones as they came */
+    assert_int_equal(ordered, 5);
+    assert_memory_equal(order, want, sizeof want);
+    mpki_pool_run(pool); /* nothing queued: returns */
+    mpk_context_destroy(&ctx);
+}
+
+static void test_without_pool(void **unused) {
+    (void)unused;
+    count c = {0};
+    mpki_pool_for(NULL, 0, 10, item, &c);
+    assert_int_equal(c.items, 45);
+    assert_int_equal(mpki_pool_threads(NULL), 1);
+}
+
+static void test_allocation(void **unused) {
+    (void)unused;
+    int succeeded = 0;
+    for (int64_t k = 2; !succeeded && k < 20; k++) {
+        failing f = {.fail_at = k};
+        mpk_allocator allocator = {failing_alloc, failing_release, &f};
+        mpk_context *ctx = NULL;
+        assert_int_equal(mpk_context_create(&allocator, &ctx), MPK_OK);
+        succeeded = mpki_context_pool(ctx, 2, 10) != NULL;
+        if (!succeeded) assert_int_equal(mpk_last_error(ctx, NULL, NULL, NULL), MPK_ERR_MEMORY);
+        mpk_context_destroy(&ctx);
+        assert_int_equal(f.held, 0);
+    }
+    assert_true(succeeded);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tree_of_tasks), cmocka_unit_test(test_priority),
+        cmocka_unit_test(test_without_pool), cmocka_unit_test(test_allocation)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
