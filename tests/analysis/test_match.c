@@ -3,6 +3,7 @@
 #include "fixture.h"
 #include "analysis/match/match.h"
 #include <float.h>
+#include <time.h>
 
 /* A symmetric matrix of moduli: dense for the oracles when n is small, its lower triangle always.
  */
@@ -549,6 +550,15 @@ static void every_allocation_may_fail(void **state) {
     matrix_free(&a);
 }
 
+/* stops in the search, not before; waits so that the next report is not too soon to be made */
+static int stop_later(const char *stage, double fraction, void *user) {
+    (void)stage;
+    struct timespec pause = {0, 60 * 1000 * 1000};
+    if (++*(int *)user > 1) return fraction > 0.01;
+    nanosleep(&pause, NULL);
+    return 0;
+}
+
 static int stop(const char *stage, double fraction, void *user) {
     (void)fraction;
     assert_string_equal(stage, "analyse");
@@ -568,6 +578,14 @@ static void can_be_cancelled(void **state) {
     assert_in_range(calls, 1, before);
     assert_int_equal(rank, 9);
     assert_int_equal(mate[0], 9);
+    matrix_free(&a);
+    mpki_clear_error(ctx);
+    calls = 0;
+    a = grid(300, false);
+    mpk_context_set_progress(ctx, stop_later, &calls);
+    mpki_matching m;
+    assert_int_equal(mpki_match_solve(ctx, a.n, a.ap, a.ai, a.ax, &m), MPK_ERR_CANCELLED);
+    assert_int_equal(calls, 2);
     matrix_free(&a);
 }
 

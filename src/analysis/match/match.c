@@ -26,7 +26,7 @@ mpk_status mpki_match_solve(mpk_context *ctx, int32_t n, const int64_t *ap, cons
         goto done;
     }
     mpki_match_start(m);
-    status = mpki_match_augment(m);
+    status = mpki_match_augment(m, 0.01);
     if (status) goto done;
     status = mpki_match_settle(m);
     if (status) goto done;

@@ -68,7 +68,7 @@ typedef struct mpki_matching {
     double *frozen;  /* n, allocated by the first failed search: finite part of p, see singular.c */
     int8_t *side;    /* n, likewise: +1 outer, -1 inner, 0 not frozen; nonzero: not a root */
     int32_t exposed; /* vertices that no matching covers */
-    int64_t scanned; /* entries looked at, for progress */
+    int64_t scanned; /* entries looked at: budgets, progress */
 } mpki_matching;
 
 /* graph.c */
@@ -92,8 +92,10 @@ void mpki_match_close(mpki_matching *m, int32_t x, int32_t y, int32_t root);
 void mpki_match_start(mpki_matching *m);
 
 /* search.c */
-/** Cover every vertex that can be: one shortest augmenting structure after the other. */
-mpk_status mpki_match_augment(mpki_matching *m);
+/** Cover every vertex that can be: one shortest augmenting structure after the other.
+ *  fraction [in] of the analysis that is done, for progress; grows by 0.04
+ *  Returns MPK_OK | MPK_ERR_MEMORY (structurally singular only), _CANCELLED */
+mpk_status mpki_match_augment(mpki_matching *m, double fraction);
 void mpki_match_push(mpki_matching *m, int32_t z, double key);
 int32_t mpki_match_pop(mpki_matching *m);
 

@@ -152,9 +152,9 @@ static void update_duals(mpki_matching *m, double distance) {
     }
 }
 
-mpk_status mpki_match_augment(mpki_matching *m) {
+mpk_status mpki_match_augment(mpki_matching *m, double fraction) {
     int32_t n = m->graph.n;
-    int64_t told = 0;
+    int64_t told = m->scanned;
     for (int32_t root = 0; root < n; root++) {
         if (m->node[root].mate != MPKI_EXPOSED || (m->side && m->side[root])) continue;
         event best = search(m, root);
@@ -170,7 +170,7 @@ mpk_status mpki_match_augment(mpki_matching *m) {
         }
         if (m->scanned - told > 1 << 18) {
             told = m->scanned;
-            if (mpki_progress(m->ctx, "analyse", 0.01 + 0.08 * root / n))
+            if (mpki_progress(m->ctx, "analyse", fraction + 0.04 * root / n))
                 return mpki_error(m->ctx, MPK_ERR_CANCELLED, "match", root, "cancelled");
         }
     }

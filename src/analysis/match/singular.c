@@ -104,7 +104,7 @@ mpk_status mpki_match_settle(mpki_matching *m) {
     if (m->exposed == 0) return MPK_OK;
     for (int32_t i = 0; i < g->n; i++) m->side[i] = node[i].mate == MPKI_EXPOSED ? 1 : 0;
     mpki_match_start(m);
-    mpk_status status = mpki_match_augment(m);
+    mpk_status status = mpki_match_augment(m, 0.05);
     if (status) return status;
     for (int32_t i = 0; i < g->n; i++) { /* no entry joins two exposed vertices */
         if (!m->side[i]) continue;
