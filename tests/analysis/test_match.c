@@ -163,8 +163,7 @@ static int32_t rank_of(mpk_context *ctx, const matrix *a) {
     return rank;
 }
 
-/* ---- oracles
- * -------------------------------------------------------------------------------------- */
+/* ---- oracles ------------------------------------------------------------------------------ */
 
 typedef struct optimum {
     int32_t rank;
@@ -308,8 +307,7 @@ static void agrees_with_the_hungarian_method(void **state) {
     free(dense);
 }
 
-/* ---- patterns of real problems
- * -------------------------------------------------------------------- */
+/* ---- patterns of real problems ------------------------------------------------------------ */
 
 /* [D A^T; A 0] with m rows of A, per entries in each column of A, D over so many decades */
 static matrix kkt(int32_t m, int32_t n, int per, double decades, int local) {
@@ -388,8 +386,7 @@ static void ranks_of_known_patterns(void **state) {
     matrix_free(&a);
 }
 
-/* ---- hand-made cases
- * ------------------------------------------------------------------------------ */
+/* ---- hand-made cases ---------------------------------------------------------------------- */
 
 static void match_dense(mpk_context *ctx, int32_t n, const double *dense, int32_t *mate, double *s,
                         int32_t *rank) {
@@ -517,8 +514,7 @@ static void equal_input_gives_equal_output(void **state) {
     matrix_free(&a);
 }
 
-/* ---- failures
- * ------------------------------------------------------------------------------------- */
+/* ---- failures ----------------------------------------------------------------------------- */
 
 /* with every allocation failing in turn; a matrix with exposed rows asks for the most memory */
 static void every_allocation_may_fail(void **state) {
@@ -579,9 +575,12 @@ static void can_be_cancelled(void **state) {
     assert_int_equal(rank, 9);
     assert_int_equal(mate[0], 9);
     matrix_free(&a);
-    mpki_clear_error(ctx);
-    calls = 0;
-    a = grid(300, false);
+}
+
+static void can_be_cancelled_in_its_search(void **state) {
+    int calls = 0;
+    matrix a = grid(300, false);
+    mpk_context *ctx = context(state);
     mpk_context_set_progress(ctx, stop_later, &calls);
     mpki_matching m;
     assert_int_equal(mpki_match_solve(ctx, a.n, a.ap, a.ai, a.ax, &m), MPK_ERR_CANCELLED);
@@ -607,6 +606,7 @@ int main(void) {
         TEST(equal_input_gives_equal_output),
         TEST(every_allocation_may_fail),
         TEST(can_be_cancelled),
+        TEST(can_be_cancelled_in_its_search),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

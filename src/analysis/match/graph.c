@@ -11,25 +11,29 @@ static double cost_of(double a) {
     return (w + shift) - shift;
 }
 
-/* degrees of the nonzero off-diagonal entries in ptr[1..n], then their prefix sums */
+/* lengths of the rows in ptr[1..n], then their prefix sums */
 static void count(int32_t n, const int64_t *ap, const int32_t *ai, const double *absval,
                   int64_t *ptr) {
-    for (int32_t j = 0; j < n; j++)
+    for (int32_t j = 0; j < n; j++) {
+        ptr[j + 1]++; /* the diagonal entry, be it zero */
         for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
             if (!(absval[k] > 0) || ai[k] == j) continue;
             ptr[j + 1]++;
             ptr[ai[k] + 1]++;
         }
+    }
     for (int32_t j = 0; j < n; j++) ptr[j + 1] += ptr[j];
 }
 
-/* Column by column, so that each vertex's neighbours come in increasing order. next [in] =
- * ptr[0..n-1] */
+/* Column by column, so that each vertex's neighbours come in increasing order. next: work, n */
 static void fill(mpki_match_graph *g, const int64_t *ap, const int32_t *ai, const double *absval,
                  int64_t *next) {
     double last = 1, w = 0; /* neighbouring entries are often equal, and a log is not cheap */
     for (int32_t j = 0; j < g->n; j++) {
-        g->loop[j] = MPKI_MATCH_NONE;
+        next[j] = g->ptr[j] + 1;
+        g->edge[g->ptr[j]] = (mpki_match_edge){MPKI_MATCH_NONE, j};
+    }
+    for (int32_t j = 0; j < g->n; j++)
         for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
             int32_t i = ai[k];
             if (!(absval[k] > 0)) continue; /* zeros, and NaN if one came this far */
@@ -38,43 +42,36 @@ static void fill(mpki_match_graph *g, const int64_t *ap, const int32_t *ai, cons
                 w = cost_of(last);
             }
             if (i == j) {
-                g->loop[j] = w;
+                g->edge[g->ptr[j]].w = w;
                 continue;
             }
-            int64_t a = next[j]++, b = next[i]++;
-            g->adj[a] = i;
-            g->adj[b] = j;
-            g->w[a] = g->w[b] = w;
+            g->edge[next[j]++] = (mpki_match_edge){w, i};
+            g->edge[next[i]++] = (mpki_match_edge){w, j};
         }
-    }
 }
 
 mpk_status mpki_match_graph_build(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                                   const double *absval, mpki_match_graph *graph) {
-    int64_t *next = NULL;
+    mpk_status status = MPK_OK;
     *graph = (mpki_match_graph){.n = n};
     graph->ptr = MPKI_ZNEW(ctx, "match", (int64_t)n + 1, int64_t);
-    graph->loop = MPKI_NEW(ctx, "match", n, double);
-    next = MPKI_NEW(ctx, "match", n, int64_t);
-    if (!graph->ptr || !graph->loop || !next) goto done;
+    int64_t *next = MPKI_NEW(ctx, "match", n, int64_t);
+    if (!graph->ptr || !next) goto done;
     count(n, ap, ai, absval, graph->ptr);
-    graph->adj = MPKI_NEW(ctx, "match", graph->ptr[n], int32_t);
-    graph->w = MPKI_NEW(ctx, "match", graph->ptr[n], double);
-    if (!graph->adj || !graph->w) goto done;
-    for (int32_t j = 0; j < n; j++) next[j] = graph->ptr[j];
+    graph->edge = MPKI_NEW(ctx, "match", graph->ptr[n], mpki_match_edge);
+    if (!graph->edge) goto done;
     fill(graph, ap, ai, absval, next);
-    mpki_release(ctx, next);
-    return MPK_OK;
 done:
     mpki_release(ctx, next);
-    mpki_match_graph_free(ctx, graph);
-    return mpki_failed(ctx);
+    if (!graph->edge) {
+        status = mpki_failed(ctx);
+        mpki_match_graph_free(ctx, graph);
+    }
+    return status;
 }
 
 void mpki_match_graph_free(mpk_context *ctx, mpki_match_graph *graph) {
     mpki_release(ctx, graph->ptr);
-    mpki_release(ctx, graph->adj);
-    mpki_release(ctx, graph->w);
-    mpki_release(ctx, graph->loop);
+    mpki_release(ctx, graph->edge);
     *graph = (mpki_match_graph){0};
 }

@@ -11,15 +11,30 @@
  * rows and n columns. docs/matching.md tells the whole method. */
 #include "../analysis.h"
 
-/** The graph of the nonzero entries, both directions, diagonal apart; w rounded to MPKI_MATCH_GRID.
- */
+/** An entry of the graph; packed, for a search is bound by the memory that it touches. */
+typedef struct __attribute__((packed)) mpki_match_edge {
+    double w; /* -log|a|, rounded to MPKI_MATCH_GRID */
+    int32_t to;
+} mpki_match_edge;
+
+/** The graph of the nonzero entries, both directions. Each row begins with the diagonal entry,
+ * whose cost is MPKI_MATCH_NONE where a_ii is zero; its neighbours follow in increasing order. */
 typedef struct mpki_match_graph {
     int32_t n;
-    int64_t *ptr; /* n + 1 */
-    int32_t *adj; /* ptr[n], increasing for each vertex */
-    double *w;    /* ptr[n]: -log|a| */
-    double *loop; /* n: -log|a_ii|, MPKI_MATCH_NONE where it is zero */
+    int64_t *ptr;          /* n + 1 */
+    mpki_match_edge *edge; /* ptr[n] */
 } mpki_match_graph;
+
+static inline double mpki_match_loop(const mpki_match_graph *g, int32_t i) {
+    return g->edge[g->ptr[i]].w;
+}
+/** Entries of row i without the diagonal: from first up to, not including, last. */
+static inline const mpki_match_edge *mpki_match_first(const mpki_match_graph *g, int32_t i) {
+    return &g->edge[g->ptr[i] + 1];
+}
+static inline const mpki_match_edge *mpki_match_last(const mpki_match_graph *g, int32_t i) {
+    return &g->edge[g->ptr[i + 1]];
+}
 
 /** Costs are multiples of 2^-40, so that all sums of up to 2^12 in modulus are exact, duals do not
  * drift, and equal costs stay equal. A scaled entry is off by at most a factor of 1 + 5e-13 for it.
@@ -27,7 +42,7 @@ typedef struct mpki_match_graph {
 #define MPKI_MATCH_GRID 0x1p-40
 #define MPKI_MATCH_NONE 1e200 /* cost of an entry that is not there */
 
-/** One vertex, half a cache line: what a scan of a neighbour touches. */
+/** One vertex, half a cache line: all that a scan of a neighbour touches. */
 typedef struct mpki_match_node {
     double p;       /* dual; -MPKI_MATCH_NONE: inner vertex of a frozen tree, see singular.c */
     double key;     /* distance from the root of this search */

@@ -22,9 +22,9 @@ static void clip(mpki_matching *m) {
     mpki_match_node *node = m->node;
     for (int32_t i = 0; i < g->n; i++) node[i].p = fmax(P_MIN, fmin(P_MAX, node[i].p));
     for (int32_t i = 0; i < g->n; i++) {
-        if (2 * node[i].p > g->loop[i]) node[i].p = g->loop[i] / 2;
-        for (int64_t k = g->ptr[i]; k < g->ptr[i + 1]; k++)
-            repair(&node[i].p, &node[g->adj[k]].p, g->w[k]);
+        node[i].p = fmin(node[i].p, mpki_match_loop(g, i) / 2);
+        for (const mpki_match_edge *e = mpki_match_first(g, i); e < mpki_match_last(g, i); e++)
+            repair(&node[i].p, &node[e->to].p, e->w);
     }
 }
 

@@ -3,8 +3,7 @@
 #include "match.h"
 #include <math.h>
 
-/* ---- heap of inner vertices to be
- * ---------------------------------------------------------------- */
+/* ---- heap of inner vertices to be --------------------------------------------------------- */
 
 /* The keys lie in the heap itself: those of the nodes change when a waiting vertex is reached as a
  * partner and stays behind as a stale entry. */
@@ -45,8 +44,7 @@ int32_t mpki_match_pop(mpki_matching *m) {
     return top;
 }
 
-/* ---- the search
- * ---------------------------------------------------------------------------------- */
+/* ---- the search --------------------------------------------------------------------------- */
 
 /* states, as node.stamp - m->stamp; anything else: not seen in this search */
 enum { OUTER = 0, INNER = 1, WAITING = 2, STATES = 4 };
@@ -58,6 +56,10 @@ typedef struct event {
     bool closes; /* both outer: an odd cycle; else y is exposed or in a cycle */
 } event;
 
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
 /* z, not yet in the tree, is reached from x at distance t */
 static void wait(mpki_matching *m, int32_t z, int32_t x, double t, bool at_once) {
     mpki_match_node *y = &m->node[z];
@@ -65,6 +67,8 @@ static void wait(mpki_matching *m, int32_t z, int32_t x, double t, bool at_once)
     y->stamp = m->stamp + WAITING;
     y->parent = x;
     if (!waiting) y->heap = -1;
+    __builtin_prefetch(&m->node[y->mate], 1); /* comes next if z is reached */
+    __builtin_prefetch(&m->graph.edge[m->graph.ptr[y->mate]]);
     if (at_once && !waiting) {
         y->key = t;
         m->stack[m->stack_size++] = z;
@@ -73,33 +77,35 @@ static void wait(mpki_matching *m, int32_t z, int32_t x, double t, bool at_once)
     }
 }
 
-/* Look at the entries of outer vertex x; stops when no better end than the one found is possible.
- */
+/* Look at the entries of outer vertex x; stops when no better end is possible. */
 static void scan(mpki_matching *m, int32_t x, double distance, event *best) {
     const mpki_match_graph *g = &m->graph;
     mpki_match_node *node = m->node;
     const double base = distance - node[x].p;
-    double t = base + g->loop[x] / 2;
-    if (t < best->distance) *best = (event){fmax(t, distance), x, x, true};
-    int64_t k = g->ptr[x];
-    for (; k < g->ptr[x + 1] && best->distance > distance; k++) {
-        int32_t z = g->adj[k];
+    double t = base + mpki_match_loop(g, x) / 2;
+    if (t < best->distance) *best = (event){larger(t, distance), x, x, true};
+    const mpki_match_edge *e = mpki_match_first(g, x), *last = mpki_match_last(g, x);
+    /* the misses of a row overlap; the branches below would make them wait for each other */
+    for (const mpki_match_edge *ahead = e; ahead < last && ahead < e + 16; ahead++)
+        __builtin_prefetch(&node[ahead->to], 1);
+    for (; e < last && best->distance > distance; e++) {
+        int32_t z = e->to;
         mpki_match_node *y = &node[z];
         uint32_t state = y->stamp - m->stamp;
-        t = base + g->w[k] - y->p;
+        t = base + e->w - y->p;
         if (state == OUTER) {
             t = 0.5 * (t + y->key);
-            if (t < best->distance) *best = (event){fmax(t, distance), x, z, true};
+            if (t < best->distance) *best = (event){larger(t, distance), x, z, true};
             continue;
         }
         if (t >= best->distance || state == INNER) continue;
-        t = fmax(t, distance); /* sums beyond 2^12 are rounded */
+        t = larger(t, distance); /* sums beyond 2^12 are rounded */
         if (y->mate < 0)
             *best = (event){t, x, z, false};
         else if (state != WAITING || t < y->key)
             wait(m, z, x, t, t == distance);
     }
-    m->scanned += k - g->ptr[x];
+    m->scanned += e - mpki_match_first(g, x);
 }
 
 static void new_stamps(mpki_matching *m) {

@@ -11,6 +11,7 @@
  * so a frozen tree takes part in nothing but later failed searches, where distances H/2 + ...
  * compare by their finite parts. */
 #include "match.h"
+#include <math.h>
 
 static mpk_status first_failure(mpki_matching *m) {
     if (m->side) return MPK_OK;
@@ -22,11 +23,13 @@ static mpk_status first_failure(mpki_matching *m) {
 /* outer x at `key` offers its neighbours in frozen trees; q: finite part of its dual */
 static void offer(mpki_matching *m, int32_t x, double key, double q, double limit) {
     const mpki_match_graph *g = &m->graph;
-    for (int64_t k = g->ptr[x]; k < g->ptr[x + 1]; k++) {
-        int32_t z = g->adj[k];
+    const mpki_match_edge *e = mpki_match_first(g, x), *last = mpki_match_last(g, x);
+    m->scanned += last - e;
+    for (; e < last; e++) {
+        int32_t z = e->to;
         if (m->side[z] >= 0) continue;
         mpki_match_node *y = &m->node[z];
-        double t = key + g->w[k] - q - m->frozen[z];
+        double t = key + e->w - q - m->frozen[z];
         bool waiting = y->stamp == m->stamp;
         if (t >= limit || (waiting && t >= y->key)) continue;
         if (!waiting) y->heap = -1;
@@ -34,7 +37,6 @@ static void offer(mpki_matching *m, int32_t x, double key, double q, double limi
         y->parent = x;
         mpki_match_push(m, z, t);
     }
-    m->scanned += g->ptr[x + 1] - g->ptr[x];
 }
 
 /* freeze or move x and its partner so that they agree with a search that ended at `distance` */
@@ -92,8 +94,7 @@ mpk_status mpki_match_freeze(mpki_matching *m, int32_t root) {
     return MPK_OK;
 }
 
-/* ---- afterwards ---------------------------------------------------------------------------------
- */
+/* ---- afterwards ----------------------------------------------------------------------------- */
 
 /* The tight entries of a frozen tree can drive its duals apart exponentially in its depth, though
  * the vertices that are covered have a far better scaling. So the exposed ones are taken out, and
@@ -109,10 +110,8 @@ mpk_status mpki_match_settle(mpki_matching *m) {
     for (int32_t i = 0; i < g->n; i++) { /* no entry joins two exposed vertices */
         if (!m->side[i]) continue;
         double least = MPKI_MATCH_NONE;
-        for (int64_t k = g->ptr[i]; k < g->ptr[i + 1]; k++) {
-            double p = g->w[k] - node[g->adj[k]].p;
-            if (p < least) least = p;
-        }
+        for (const mpki_match_edge *e = mpki_match_first(g, i); e < mpki_match_last(g, i); e++)
+            least = fmin(least, e->w - node[e->to].p);
         m->frozen[i] = least < MPKI_MATCH_NONE / 4 ? least : 0;
     }
     for (int32_t i = 0; i < g->n; i++)

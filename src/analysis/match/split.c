@@ -5,7 +5,7 @@
 
 /* log of the scaled diagonal entry's modulus: <= 0, hugely negative when the entry is zero */
 static double scaled_diagonal(const mpki_matching *m, int32_t i) {
-    return 2 * m->node[i].p - m->graph.loop[i];
+    return 2 * m->node[i].p - mpki_match_loop(&m->graph, i);
 }
 
 static void candidate(const mpki_matching *m, int32_t i, int32_t j, double safe, int32_t *mate) {

@@ -10,9 +10,9 @@ static bool left_out(const mpki_matching *m, int32_t i) {
 static void half_minima(mpki_matching *m) {
     const mpki_match_graph *g = &m->graph;
     for (int32_t i = 0; i < g->n; i++) {
-        double least = g->loop[i];
-        for (int64_t k = g->ptr[i]; k < g->ptr[i + 1]; k++)
-            if (g->w[k] < least) least = g->w[k];
+        double least = mpki_match_loop(g, i);
+        for (const mpki_match_edge *e = mpki_match_first(g, i); e < mpki_match_last(g, i); e++)
+            if (e->w < least) least = e->w;
         double p = least < MPKI_MATCH_NONE ? least / 2 : 0;
         m->node[i] = (mpki_match_node){
             .p = left_out(m, i) ? -MPKI_MATCH_NONE : p, .mate = MPKI_EXPOSED, .heap = -1};
@@ -38,14 +38,14 @@ static void ascend(mpki_matching *m) {
     mpki_match_node *node = m->node;
     for (int32_t i = 0; i < g->n; i++) {
         if (node[i].mate != MPKI_EXPOSED || left_out(m, i)) continue;
-        double least = g->loop[i] / 2;
+        double least = mpki_match_loop(g, i) / 2;
         int32_t best = i;
-        for (int64_t k = g->ptr[i]; k < g->ptr[i + 1]; k++) {
-            const mpki_match_node *y = &node[g->adj[k]];
-            double p = g->w[k] - y->p;
+        for (const mpki_match_edge *e = mpki_match_first(g, i); e < mpki_match_last(g, i); e++) {
+            const mpki_match_node *y = &node[e->to];
+            double p = e->w - y->p;
             if (p < least || (p == least && best != i && y->mate < 0)) {
                 least = p;
-                best = g->adj[k];
+                best = e->to;
             }
         }
         if (least > MPKI_MATCH_NONE / 4) continue; /* no entries */
@@ -62,15 +62,15 @@ typedef struct bounds {
 
 static bounds tightest(const mpki_matching *m, int32_t i) {
     const mpki_match_graph *g = &m->graph;
-    bounds t = {g->loop[i] / 2, MPKI_MATCH_NONE, i, i};
-    for (int64_t k = g->ptr[i]; k < g->ptr[i + 1]; k++) {
-        double p = g->w[k] - m->node[g->adj[k]].p;
+    bounds t = {mpki_match_loop(g, i) / 2, MPKI_MATCH_NONE, i, i};
+    for (const mpki_match_edge *e = mpki_match_first(g, i); e < mpki_match_last(g, i); e++) {
+        double p = e->w - m->node[e->to].p;
         if (p >= t.second) continue;
         if (p < t.first) {
-            t = (bounds){p, t.first, g->adj[k], t.a};
+            t = (bounds){p, t.first, e->to, t.a};
         } else {
             t.second = p;
-            t.b = g->adj[k];
+            t.b = e->to;
         }
     }
     return t;
