@@ -186,11 +186,13 @@ static int32_t factor_tile(FN(front) * f, const FN(front_rules) * rules, int64_t
     T s[MPKI_TILE * MPKI_TILE] __attribute__((aligned(64)));
     for (int32_t j = 0; j < b; j++) {
         const T *col = at(f, p + j, p + j);
-        s[j + j * MPKI_TILE] = col[0];
+        T *sj = s + j * MPKI_TILE;
+        sj[j] = col[0];
         for (int32_t i = j + 1; i < b; i++) {
-            s[i + j * MPKI_TILE] = col[i - j];
+            sj[i] = col[i - j];
             s[j + i * MPKI_TILE] = conj_if(rules->hermitian, col[i - j]);
         }
+        for (int32_t i = b; i < MPKI_TILE; i++) sj[i] = t_make(0, 0);
     }
     int32_t np =
         rules->k->tile(b, s, perm, f->d + 2 * p, f->dinv + 2 * p, rules->hermitian, rules->small);

@@ -35,7 +35,8 @@ typedef struct FN(kernels) {
     int (*apply)(int64_t rows, int b, int np, T *x, int64_t ldx, const int32_t *perm, const T *l,
                  int64_t ldl, const T *packed, const T *dinv, int hermitian, R bound);
 
-    /** Factor an n x n tile, n <= 32, both triangles given in a (ld 32, 64-byte aligned), by Bunch
+    /** Factor an n x n tile, n <= 32, both triangles given in a (ld 32, 64-byte aligned,
+     *  zeros in rows n .. 31 of its n columns), by Bunch
      * & Parlett (1971) complete pivoting: P A P^T = L D L^T. perm [out]: old index at each place. a
      * becomes L (unit lower, strictly below the diagonal); d, dinv [out] 2n as in `pack`. Stops
      * when what is left is not above `small`, and returns the number of columns eliminated; the

@@ -106,6 +106,15 @@ void ISA_FN(pack)(int cols, int depth, const T *l, int64_t ldl, const T *d, int 
                 lo = lk - ldl;
                 dko = d[2 * k - 1];
             }
+#if !MPKI_COMPLEX
+            if (NR == LANES) { /* a depth of a sliver is a vector */
+                vec y = v_all(dkk) * v_load_n(lk, wide);
+                if (first || second) y += v_all(dko) * v_load_n(lo, wide);
+                v_store(b, y);
+                b += NR;
+                continue;
+            }
+#endif
             T x[NC];
             if (first || second)
                 for (int i = 0; i < wide; i++)

@@ -23,15 +23,37 @@ static void exchange(int n, T *a, int32_t *perm, int p, int q) {
     perm[q] = t;
 }
 
+/* a(:, j) -= l1 u1 (+ l2 u2) for rows from s on, and most(i) = the largest modulus of row i that
+ * passed. Whole vectors: rows before s hold what nobody reads again, rows behind n zeros. */
+#if MPKI_COMPLEX
+static void update_column(int s, int n, T *restrict a, const T *l1, T u1, const T *l2, T u2,
+                          R *restrict most) {
+    for (int i = s; i < n; i++) {
+        a[i] -= l2 ? t_mul(l1[i], u1) + t_mul(l2[i], u2) : t_mul(l1[i], u1);
+        R x = t_abs1(a[i]);
+        most[i] = x > most[i] ? x : most[i];
+    }
+}
+#else
+INLINE void update_column(int s, int n, T *restrict a, const T *l1, T u1, const T *l2, T u2,
+                          R *restrict most) {
+    vec v1 = v_all(u1), v2 = v_all(u2);
+    for (int i = s / LANES * LANES; i < n; i += LANES) {
+        vec x = v_load(a + i) - v_load(l1 + i) * v1;
+        if (l2) x -= v_load(l2 + i) * v2;
+        v_store(a + i, x);
+        v_store(most + i, v_max(v_abs(x), v_load(most + i)));
+    }
+}
+#endif
+
 int ISA_FN(tile)(int n, T *a, int32_t *perm, T *d, T *dinv, int hermitian, R small) {
-    const R alpha = (R)0.6403882032022076; /* (1 + sqrt(17)) / 8 */
-    R most[LD];                            /* most[i] = max over remaining j of |a(i, j)| */
-    for (int i = 0; i < n; i++) perm[i] = i, most[i] = 0;
+    const R alpha = (R)0.6403882032022076;   /* (1 + sqrt(17)) / 8 */
+    R most[LD] __attribute__((aligned(64))); /* most[i] = max over remaining j of |a(i, j)| */
+    for (int i = 0; i < LD; i++) most[i] = 0;
+    for (int i = 0; i < n; i++) perm[i] = i;
     for (int j = 0; j < n; j++)
-        for (int i = 0; i < n; i++) {
-            R x = t_abs1(a[i + j * LD]);
-            most[i] = x > most[i] ? x : most[i];
-        }
+        update_column(0, n, a + j * LD, a, t_make(0, 0), NULL, t_make(0, 0), most);
     int p = 0;
     while (p < n) {
         int r = p, dmax = p;
@@ -56,7 +78,7 @@ int ISA_FN(tile)(int n, T *a, int32_t *perm, T *d, T *dinv, int hermitian, R sma
         }
         T u[LD], v[LD]; /* columns p (and p+1) before scaling */
         int s = p + width;
-        for (int i = p; i < n; i++) most[i] = 0;
+        for (int i = 0; i < LD; i++) most[i] = 0;
         if (width == 1) {
             T dk = hermitian ? t_make(t_re(a[p + p * LD]), 0) : a[p + p * LD];
             T di = t_inv(dk);
@@ -66,16 +88,9 @@ int ISA_FN(tile)(int n, T *a, int32_t *perm, T *d, T *dinv, int hermitian, R sma
                 u[i] = a[i + p * LD];
                 a[i + p * LD] = t_mul(u[i], di);
             }
-            for (int j = s; j < n; j++) {
-                T uj = conj_if(hermitian, u[j]);
-                T *aj = a + j * LD;
-                const T *l = a + p * LD;
-                for (int i = s; i < n; i++) {
-                    aj[i] -= t_mul(l[i], uj);
-                    R x = t_abs1(aj[i]);
-                    most[i] = x > most[i] ? x : most[i];
-                }
-            }
+            for (int j = s; j < n; j++)
+                update_column(s, n, a + j * LD, a + p * LD, conj_if(hermitian, u[j]), NULL,
+                              t_make(0, 0), most);
         } else {
             /* inverse of [d11 d12; d21 d22] scaled by the off-diagonal, as LAPACK's sytf2 does */
             T d11 = a[p + p * LD], d22 = a[p + 1 + (p + 1) * LD];
@@ -99,16 +114,9 @@ int ISA_FN(tile)(int n, T *a, int32_t *perm, T *d, T *dinv, int hermitian, R sma
                 a[i + (p + 1) * LD] = t_mul(u[i], i12) + t_mul(v[i], i22);
             }
             a[p + 1 + p * LD] = t_make(0, 0); /* L(p+1,p) is 0 inside a 2x2 pivot */
-            for (int j = s; j < n; j++) {
-                T uj = conj_if(hermitian, u[j]), vj = conj_if(hermitian, v[j]);
-                T *aj = a + j * LD;
-                const T *l1 = a + p * LD, *l2 = a + (p + 1) * LD;
-                for (int i = s; i < n; i++) {
-                    aj[i] -= t_mul(l1[i], uj) + t_mul(l2[i], vj);
-                    R x = t_abs1(aj[i]);
-                    most[i] = x > most[i] ? x : most[i];
-                }
-            }
+            for (int j = s; j < n; j++)
+                update_column(s, n, a + j * LD, a + p * LD, conj_if(hermitian, u[j]),
+                              a + (p + 1) * LD, conj_if(hermitian, v[j]), most);
         }
         p = s;
     }

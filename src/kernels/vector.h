@@ -70,6 +70,26 @@ INLINE void v_store_n(R *p, vec x, int count) {
 }
 #endif
 
+/* Lane by lane the larger; y where they do not compare (NaN). */
+#if defined(__AVX512F__) && (MPKI_PRECISION == 1 || MPKI_PRECISION == 3)
+INLINE vec v_max(vec x, vec y) {
+    return (vec)_mm512_max_pd((__m512d)x, (__m512d)y);
+}
+#elif defined(__AVX512F__)
+INLINE vec v_max(vec x, vec y) {
+    return (vec)_mm512_max_ps((__m512)x, (__m512)y);
+}
+#else
+INLINE vec v_max(vec x, vec y) {
+    vec z;
+    for (int k = 0; k < LANES; k++) z[k] = x[k] > y[k] ? x[k] : y[k];
+    return z;
+}
+#endif
+INLINE vec v_abs(vec x) {
+    return v_max(x, -x);
+}
+
 #if MPKI_COMPLEX
 /* (re, im) -> (-im, re) in every entry: multiplication by i */
 INLINE vec v_times_i(vec x) {

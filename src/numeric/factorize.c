@@ -19,15 +19,19 @@ void mpki_walk_memory_free(mpk_context *ctx, mpki_walk_memory *m) {
     *m = (mpki_walk_memory){0};
 }
 
-/* Scaling by powers of two commits no rounding error of its own. */
+/* Scaling by powers of two commits no rounding error of its own: the nearest one, from the bits. */
 static void to_powers_of_two(int32_t n, double *scale) {
+    const double sqrt2 = 1.4142135623730951;
     for (int32_t i = 0; i < n; i++) {
-        int exponent;
-        double mantissa = frexp(scale[i], &exponent);
-        if (!(scale[i] > 0) || !isfinite(scale[i]))
+        double x = scale[i] * sqrt2;
+        if (!(x >= 0x1p-1000 && x <= 0x1p1000)) {
             scale[i] = 1;
-        else
-            scale[i] = ldexp(1.0, mantissa < 0.70710678118654752 ? exponent - 1 : exponent);
+            continue;
+        }
+        uint64_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        bits &= UINT64_C(0x7ff) << 52;
+        memcpy(&scale[i], &bits, sizeof bits);
     }
 }
 

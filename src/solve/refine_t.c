@@ -27,14 +27,16 @@ static double norm_inf(int32_t n, const T *x) {
     return most;
 }
 
-static double norm2(int32_t n, const T *x) {
-    double scale = norm_inf(n, x), sum = 0;
-    if (!(scale > 0) || !isfinite(scale)) return scale;
+static double norm2(int32_t n, const T *x, double most) {
+    if (!(most > 0) || !isfinite(most)) return most;
+    const double unit = 1 / most;
+    double sum = 0;
+    if (!isfinite(unit)) return most; /* denormal: the modulus will do */
     for (int32_t i = 0; i < n; i++) {
-        double re = (double)t_re(x[i]) / scale, im = (double)t_im(x[i]) / scale;
+        double re = (double)t_re(x[i]) * unit, im = (double)t_im(x[i]) * unit;
         sum += re * re + im * im;
     }
-    return scale * sqrt(sum);
+    return most * sqrt(sum);
 }
 
 static void row_norms(const mpk_factor *fac, mpki_solve_work *work) {
@@ -83,7 +85,7 @@ static quality measure(const mpk_factor *fac, mpki_solve_work *work, const T *x)
     mpk_problem_view a = view_of(fac);
     mpki_residual(&a, x, work->b, work->r, work->w, work->wide);
     double x_norm = norm_inf(n, x), b_norm = norm_inf(n, work->b), r_norm = norm_inf(n, work->r);
-    double b2 = norm2(n, work->b), r2 = norm2(n, work->r);
+    double b2 = norm2(n, work->b, b_norm), r2 = norm2(n, work->r, r_norm);
     quality q = {componentwise(fac, work, x_norm), 0, 0};
     if (!(r_norm == 0)) q.normwise = r_norm / (work->norm_inf * x_norm + b_norm);
     if (!(r2 == 0)) q.relative = b2 > 0 ? r2 / b2 : INFINITY;

@@ -13,6 +13,7 @@
  * worker. */
 typedef struct mpki_sweeps {
     const mpk_factor *fac;
+    const void *kernels; /* of the factor's precision */
     int threads;
     mpki_pool *pool; /* NULL: the caller alone */
     int64_t *at;     /* nsuper + 1: where a node's part of u begins */

@@ -77,7 +77,7 @@ static void take_from_children(const mpki_sweeps *z, int32_t s, T *y, T *v) {
 
 static void forward_node(const mpki_sweeps *z, mpki_pool *pool, int worker, int32_t s, T *y) {
     const mpki_node *node = &z->fac->node[s];
-    const FN(kernels) *k = FN(cpu_kernels)();
+    const FN(kernels) *k = z->kernels;
     const int32_t e = node->nelim, w = node->w;
     const int64_t n = node->nrows;
     T *v = z->v[worker];
@@ -107,7 +107,7 @@ static void forward_node(const mpki_sweeps *z, mpki_pool *pool, int worker, int3
 static void backward_node(const mpki_sweeps *z, mpki_pool *pool, int worker, int32_t s, T *y) {
     const mpki_node *node = &z->fac->node[s];
     const mpk_analysis *an = z->fac->an;
-    const FN(kernels) *k = FN(cpu_kernels)();
+    const FN(kernels) *k = z->kernels;
     const int hermitian = an->symmetry == MPK_HERMITIAN;
     const int32_t e = node->nelim, w = node->w, *ridx = an->ridx + an->rptr[s];
     const int64_t n = node->nrows;
@@ -159,6 +159,7 @@ static void backward_task(mpki_pool *pool, int worker, void *arg, int64_t item) 
 
 void FN(forward)(mpki_sweeps *z, void *y) {
     const mpki_tree *tree = &z->fac->memory.tree;
+    z->kernels = FN(cpu_kernels)();
     if (!z->pool) {
         for (int32_t s = 0; s < z->fac->an->nsuper; s++) forward_node(z, NULL, 0, s, y);
         return;
@@ -173,6 +174,7 @@ void FN(forward)(mpki_sweeps *z, void *y) {
 
 void FN(backward)(mpki_sweeps *z, void *y) {
     const mpki_tree *tree = &z->fac->memory.tree;
+    z->kernels = FN(cpu_kernels)();
     if (!z->pool) {
         for (int32_t s = z->fac->an->nsuper - 1; s >= 0; s--) backward_node(z, NULL, 0, s, y);
         return;
