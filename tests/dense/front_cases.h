@@ -83,27 +83,28 @@ static void check(enum family family, int n, int w, int hermitian, R u, int thre
     }
     /* |L| <= 1/u up to the complex modulus; residual of L D L^T + S against P A P^T */
     R worst = 0, growth = 1, lmax = 0;
-    T *l = calloc((size_t)n * (e + 1), sizeof(T));
-    for (int k = 0; k < e; k++) {
-        l[k + (int64_t)k * n] = t_make(1, 0);
-        for (int i = k + 1; i < n; i++) {
-            l[i + (int64_t)k * n] = *FN(front_at)(&f, i, k);
-            R x = t_abs(l[i + (int64_t)k * n]);
+    /* L and L D by rows, so that the products below run along memory */
+    T *l = calloc((size_t)n * (e + 1), sizeof(T)), *ld = calloc((size_t)n * (e + 1), sizeof(T));
+    for (int i = 0; i < n; i++) {
+        T *li = l + (int64_t)i * e, *ldi = ld + (int64_t)i * e;
+        for (int k = 0; k < e && k <= i; k++) {
+            li[k] = k == i ? t_make(1, 0) : *FN(front_at)(&f, i, k);
+            R x = k == i ? 0 : t_abs(li[k]);
             if (i >= w || n == w) lmax = x > lmax ? x : lmax;
+        }
+        for (int k = 0; k < e; k++) {
+            ldi[k] = t_mul(li[k], f.d[2 * k]);
+            if (k + 1 < e && t_abs1(f.d[2 * k + 1]) > 0) ldi[k] += t_mul(li[k + 1], f.d[2 * k + 1]);
+            if (k > 0 && t_abs1(f.d[2 * k - 1]) > 0)
+                ldi[k] += t_mul(li[k - 1], conj_if(hermitian, f.d[2 * k - 1]));
         }
     }
     for (int i = 0; i < n; i++)
         for (int j = 0; j <= i; j++) {
             T sum_ij = t_make(0, 0);
-            for (int k = 0; k < e; k++) {
-                T lj = conj_if(hermitian, l[j + (int64_t)k * n]),
-                  x = t_mul(l[i + (int64_t)k * n], f.d[2 * k]);
-                if (t_abs1(f.d[2 * k + 1]) > 0)
-                    x += t_mul(l[i + (int64_t)(k + 1) * n], f.d[2 * k + 1]);
-                if (k > 0 && t_abs1(f.d[2 * k - 1]) > 0)
-                    x += t_mul(l[i + (int64_t)(k - 1) * n], conj_if(hermitian, f.d[2 * k - 1]));
-                sum_ij += t_mul(x, lj);
-            }
+            const T *lj = l + (int64_t)j * e, *ldi = ld + (int64_t)i * e;
+            for (int k = 0; k < e && k <= j; k++)
+                sum_ij += t_mul(ldi[k], conj_if(hermitian, lj[k]));
             if (j >= e) {
                 if (j < w)
                     sum_ij += *FN(front_at)(&f, i, j);
@@ -136,7 +137,7 @@ static void check(enum family family, int n, int w, int hermitian, R u, int thre
         assert_int_equal(pivots.negative, n / 2);
     }
     for (int t = 0; t < 8; t++) free(memory[t]);
-    free(a), free(f.a), free(f.id), free(f.d), free(f.dinv), free(c), free(seen), free(l);
+    free(a), free(f.a), free(f.id), free(f.d), free(f.dinv), free(c), free(seen), free(l), free(ld);
     mpk_context_destroy(&ctx);
 }
 
