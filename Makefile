@@ -33,7 +33,9 @@ bench: build       ## beside MUMPS, SSIDS and MKL PARDISO, where they are (bench
 	@bench/direct.py --build $(BUILD) --report docs/results/direct-cpu.md $(BENCH)
 
 install: build     ## install into PREFIX (default /usr/local; DESTDIR is honoured)
-	@cmake --install $(BUILD) --prefix $(PREFIX) | grep -v -e '-- Up-to-date' || true
+	@cmake --install $(BUILD) --prefix $(PREFIX) >$(BUILD)/install.log || { cat $(BUILD)/install.log; exit 1; }
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+	@echo "Installed in $(DESTDIR)$(PREFIX); make uninstall removes it"
 
 uninstall:         ## remove what the last install wrote
 	@test -f $(BUILD)/install_manifest.txt || { echo "nothing was installed from $(BUILD)"; exit 1; }

@@ -22,7 +22,10 @@ SETTINGS = collections.OrderedDict([
 ])
 TITLE = {"metapack": "METAPACK", "mumps": "MUMPS (Debian)", "mumps_metis": "MUMPS (METIS, OpenMP)",
          "ssids": "SSIDS", "pardiso": "PARDISO"}
-GENERATED = ["nlpkkt 20", "nlpkkt 30", "nlpkkt 40"]
+GENERATED = ["nlpkkt 20", "nlpkkt 30", "nlpkkt 40", "control-distributed 30", "lin nx=40 ny=40 nz=40", "helmholtz 3d 50",
+             "helmholtz 2d 700", "helmholtz 2d 300 boundary=absorbing", "stokes mac 183", "stokes q2q1 100",
+             "lp-kkt 30000 60000 coupling=local", "lp-kkt 4000 8000 coupling=random", "optimal-control 5000",
+             "quasi-definite 190", "random 3000 density=0.002"]
 
 
 def environment(build, solver, threads):
