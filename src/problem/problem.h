@@ -26,6 +26,11 @@ int64_t mpki_first_nonfinite(mpk_scalar scalar, int64_t count, const void *value
 void mpki_residual(const mpk_problem_view *a, const void *x, const void *b, void *r, double *w,
                    double *work);
 
+/** r = b - A x for scalar D or Z, as if in twice the precision; low: n doubles for D, 2n for Z. r
+ * may not be b. */
+void mpki_residual_compensated(const mpk_problem_view *a, const void *x, const void *b, void *r,
+                               double *low);
+
 /** max_i sum_j |a_ij|; work: n doubles. */
 double mpki_norm_inf(const mpk_problem_view *a, double *work);
 

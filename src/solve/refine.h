@@ -12,7 +12,7 @@ typedef struct mpki_solve_work {
     void *y;          /* n * block * threads: positions */
     void *r, *b, *x;  /* n each: residual, copy of b, best x so far */
     double *w;        /* n: |A| |x| + |b| */
-    double *wide;     /* 2 n, single precision only: sums of the residual in double */
+    double *wide;     /* 2 n: sums of the residual in double, or their low parts */
     double *row_norm; /* n: max_j |a_ij| ... filled when first needed */
     bool have_row_norm;
     double norm_inf; /* ||A||_inf */

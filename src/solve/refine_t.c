@@ -80,10 +80,12 @@ typedef struct quality {
     double componentwise, normwise, relative;
 } quality;
 
-static quality measure(const mpk_factor *fac, mpki_solve_work *work, const T *x) {
+/* exact: with the compensated residual (double precision; single has its sums in double anyway) */
+static quality measure(const mpk_factor *fac, mpki_solve_work *work, const T *x, bool exact) {
     const int32_t n = fac->an->n;
     mpk_problem_view a = view_of(fac);
     mpki_residual(&a, x, work->b, work->r, work->w, work->wide);
+    if (exact) mpki_residual_compensated(&a, x, work->b, work->r, work->wide);
     double x_norm = norm_inf(n, x), b_norm = norm_inf(n, work->b), r_norm = norm_inf(n, work->r);
     double b2 = norm2(n, work->b, b_norm), r2 = norm2(n, work->r, r_norm);
     quality q = {componentwise(fac, work, x_norm), 0, 0};
@@ -97,24 +99,34 @@ void FN(refine)(const mpk_factor *fac, int steps, double accuracy, mpki_solve_wo
                 mpk_solve_info *info) {
     const int32_t n = fac->an->n;
     T *x = vx, *best = work->x;
-    quality q = measure(fac, work, x), kept = q;
+    const bool wide = sizeof(R) == sizeof(double);
+    bool exact = false;
+    quality q = measure(fac, work, x, false), kept = q;
     int step = 0;
     info->unrefined = q.componentwise > info->unrefined || isnan(q.componentwise) ? q.componentwise
                                                                                   : info->unrefined;
-    while (step < steps && !(q.componentwise <= accuracy) && isfinite(q.componentwise)) {
+    while (!(q.componentwise <= accuracy) && isfinite(q.componentwise)) {
+        /* from the first step's failure on, residuals that rounding does not blur */
+        if (!exact && wide && (step > 0 || step == steps)) {
+            exact = true;
+            q = measure(fac, work, x, true);
+            continue;
+        }
+        if (step == steps) break;
         memcpy(best, x, (size_t)n * sizeof(T));
         kept = q;
         T *r = work->r;
         apply_inverse(fac, work, r);
         for (int32_t i = 0; i < n; i++) x[i] += r[i];
-        q = measure(fac, work, x);
+        q = measure(fac, work, x, exact);
         step++;
         if (!(q.componentwise < kept.componentwise)) { /* worse: keep what was */
             memcpy(x, best, (size_t)n * sizeof(T));
             q = kept;
-            break;
+            if (exact || !wide) break;
         }
-        if (!(q.componentwise <= 0.5 * kept.componentwise)) break; /* stagnates */
+        if ((exact || !wide) && !(q.componentwise <= 0.5 * kept.componentwise))
+            break; /* stagnates */
     }
 #define WORST(field, value)                                                                        \
     if (!(value <= info->field)) info->field = value

@@ -35,7 +35,6 @@ static mpk_status work_make(mpk_context *ctx, const mpk_factor *fac, int threads
                             mpki_solve_work *work) {
     const int32_t n = fac->an->n;
     const size_t size = mpk_scalar_size(fac->an->scalar);
-    const bool single = fac->an->scalar == MPK_S || fac->an->scalar == MPK_C;
     *work = (mpki_solve_work){0};
     if (mpki_sweeps_make(ctx, fac, threads, block, &work->sweeps) < 0) return mpki_failed(ctx);
     work->block = block;
@@ -44,7 +43,7 @@ static mpk_status work_make(mpk_context *ctx, const mpk_factor *fac, int threads
     work->b = mpki_alloc(ctx, "solve", n, size);
     work->x = mpki_alloc(ctx, "solve", n, size);
     work->w = MPKI_NEW(ctx, "solve", n, double);
-    work->wide = MPKI_NEW(ctx, "solve", single ? 2 * (int64_t)n : 0, double);
+    work->wide = MPKI_NEW(ctx, "solve", 2 * (int64_t)n, double);
     work->row_norm = MPKI_NEW(ctx, "solve", n, double);
     if (mpki_failed(ctx) < 0) work_free(ctx, work);
     return mpki_failed(ctx);
