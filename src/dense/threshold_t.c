@@ -2,6 +2,7 @@
 /* Threshold partial pivoting, column by column, against whole columns (Duff & Reid 1983, ACM TOMS
  * 9(3)); for the few columns that tiles cannot place. What is left of a root is taken by complete
  * pivoting. */
+#include "../kernels/pivot.h"
 #include "front.h"
 
 static inline T *at(const FN(front) * f, int64_t i, int64_t j) {
@@ -59,26 +60,22 @@ static void eliminate1(FN(front) * f, int hermitian, int64_t p, T d) {
 static void eliminate2(FN(front) * f, int hermitian, int64_t p) {
     T d11 = *at(f, p, p), d21 = *at(f, p + 1, p), d22 = *at(f, p + 1, p + 1);
     if (hermitian) d11 = t_make(t_re(d11), 0), d22 = t_make(t_re(d22), 0);
-    T o = t_inv(d21), oc = conj_if(hermitian, o);
-    T e11 = t_mul(d11, oc), e22 = t_mul(d22, o), t = t_inv(t_mul(e11, e22) - t_make(1, 0));
-    T i11 = t_mul(t_mul(e22, t), oc), i22 = t_mul(t_mul(e11, t), o),
-      i21 = t_make(0, 0) - t_mul(t, oc);
-    T i12 = conj_if(hermitian, i21);
+    FN(pivot) q = FN(pivot_inverse)(d11, d21, d22, hermitian);
     T *d = f->d + 2 * p, *dinv = f->dinv + 2 * p;
     d[0] = d11, d[1] = d21, d[2] = d22, d[3] = t_make(0, 0);
-    dinv[0] = i11, dinv[1] = i21, dinv[2] = i22, dinv[3] = t_make(0, 0);
+    dinv[0] = q.i11, dinv[1] = q.i21, dinv[2] = q.i22, dinv[3] = t_make(0, 0);
     *at(f, p + 1, p) = t_make(0, 0);
     T *l1 = at(f, p, p) - p, *l2 = at(f, p + 1, p + 1) - (p + 1);
     for (int64_t j = p + 2; j < f->w; j++) {
         T u = conj_if(hermitian, l1[j]), v = conj_if(hermitian, l2[j]);
-        T m1 = t_mul(i11, u) + t_mul(i12, v), m2 = t_mul(i21, u) + t_mul(i22, v);
+        T m1 = t_mul(q.i11, u) + t_mul(q.i12, v), m2 = t_mul(q.i21, u) + t_mul(q.i22, v);
         T *a = at(f, j, j) - j;
         for (int64_t i = j; i < f->nrows; i++) a[i] -= t_mul(l1[i], m1) + t_mul(l2[i], m2);
     }
     for (int64_t i = p + 2; i < f->nrows; i++) {
         T x1 = l1[i], x2 = l2[i];
-        l1[i] = t_mul(x1, i11) + t_mul(x2, i21);
-        l2[i] = t_mul(x1, i12) + t_mul(x2, i22);
+        l1[i] = t_mul(x1, q.i11) + t_mul(x2, q.i21);
+        l2[i] = t_mul(x1, q.i12) + t_mul(x2, q.i22);
     }
 }
 

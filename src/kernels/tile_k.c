@@ -3,6 +3,7 @@
  * Numer. Anal. 8). Both triangles are kept, so a row is a column and every loop runs along memory;
  * the largest entry of the next step is found while this step's update passes. */
 #include "isa.h"
+#include "pivot.h"
 #include "vector.h"
 
 enum { LD = 32 };
@@ -92,26 +93,17 @@ int ISA_FN(tile)(int n, T *a, int32_t *perm, T *d, T *dinv, int hermitian, R sma
                 update_column(s, n, a + j * LD, a + p * LD, conj_if(hermitian, u[j]), NULL,
                               t_make(0, 0), most);
         } else {
-            /* inverse of [d11 d12; d21 d22] scaled by the off-diagonal, as LAPACK's sytf2 does */
             T d11 = a[p + p * LD], d22 = a[p + 1 + (p + 1) * LD];
             T d21 = conj_if(hermitian, a[p + (p + 1) * LD]);
             if (hermitian) d11 = t_make(t_re(d11), 0), d22 = t_make(t_re(d22), 0);
-            T o = t_inv(d21), oc = conj_if(hermitian, o);
-            T e11 = t_mul(d11, oc), e22 = t_mul(d22, o); /* d11 / conj(d21), d22 / d21 */
-            T t = t_inv(t_mul(e11, e22) - t_make(1, 0)); /* |d21|^2 / det */
-            T i11 = t_mul(t_mul(e22, t), oc), i22 = t_mul(t_mul(e11, t), o);
-            T i21 = t_make(0, 0) - t_mul(t, oc); /* (D^-1)(2,1) = -d21 / det */
-            if (hermitian) {
-                i11 = t_make(t_re(i11), 0), i22 = t_make(t_re(i22), 0);
-            }
+            FN(pivot) q = FN(pivot_inverse)(d11, d21, d22, hermitian);
             d[2 * p] = d11, d[2 * p + 1] = d21, d[2 * p + 2] = d22, d[2 * p + 3] = t_make(0, 0);
-            dinv[2 * p] = i11, dinv[2 * p + 1] = i21, dinv[2 * p + 2] = i22;
+            dinv[2 * p] = q.i11, dinv[2 * p + 1] = q.i21, dinv[2 * p + 2] = q.i22;
             dinv[2 * p + 3] = t_make(0, 0);
-            T i12 = conj_if(hermitian, i21);
             for (int i = s; i < n; i++) {
                 u[i] = a[i + p * LD], v[i] = a[i + (p + 1) * LD];
-                a[i + p * LD] = t_mul(u[i], i11) + t_mul(v[i], i21);
-                a[i + (p + 1) * LD] = t_mul(u[i], i12) + t_mul(v[i], i22);
+                a[i + p * LD] = t_mul(u[i], q.i11) + t_mul(v[i], q.i21);
+                a[i + (p + 1) * LD] = t_mul(u[i], q.i12) + t_mul(v[i], q.i22);
             }
             a[p + 1 + p * LD] = t_make(0, 0); /* L(p+1,p) is 0 inside a 2x2 pivot */
             for (int j = s; j < n; j++)
