@@ -14,8 +14,7 @@ typedef struct mpk_factor_info {
     double flops;       /**< of the factorization, delayed pivots included */
     int64_t bytes;      /**< held by the factor */
     int64_t peak_bytes; /**< most memory held during the factorization, the factor included */
-    int64_t
-        rejected; /**< columns that failed the threshold test where first tried, and were delayed */
+    int64_t rejected;   /**< columns delayed to their parent, each as often as it was delayed */
     int32_t stages;     /**< 1, or 2 when outer pivoting re-matched and re-ordered */
     int64_t two_by_two; /**< 2x2 pivots */
     int64_t perturbed;  /**< pivots changed by the static shift */

@@ -58,7 +58,8 @@ void mpki_walk_memory_free(mpk_context *ctx, mpki_walk_memory *memory);
 
 struct mpk_factor {
     mpk_context *ctx;
-    const mpk_analysis *an; /* the one in force: the caller's, or own after outer pivoting */
+    const mpk_analysis *base; /* the caller's */
+    const mpk_analysis *an;   /* the one in force: the caller's, or own after outer pivoting */
     mpk_analysis *own;
     mpk_options options;
     bool valid;      /* holds a factorization */

@@ -195,11 +195,14 @@ mpk_status mpk_factorize(mpk_context *ctx, const mpk_analysis *an, const void *a
     if (!an || !out || (!ax && an->nnz > 0))
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "factorize", -1,
                           "analysis, values and factor must not be NULL");
+    if (*out && (*out)->base != an)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "factorize", -1,
+                          "the factor belongs to another analysis");
     if (*out) return mpk_refactorize(ctx, ax, options, *out);
     mpk_factor *fac = MPKI_ZNEW(ctx, "factorize", 1, mpk_factor);
     if (!fac) return mpki_failed(ctx);
     fac->ctx = ctx;
-    fac->an = an;
+    fac->base = fac->an = an;
     fac->ax = mpki_alloc(ctx, "factorize", an->nnz, mpk_scalar_size(an->scalar));
     fac->scale = MPKI_NEW(ctx, "factorize", an->n, double);
     fac->node = MPKI_ZNEW(ctx, "factorize", an->nsuper + 1, mpki_node);

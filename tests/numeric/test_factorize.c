@@ -387,6 +387,22 @@ static void test_arguments(void **unused) {
     mpk_factor *fac = NULL;
     assert_int_equal(mpk_factorize(NULL, NULL, NULL, NULL, &fac), MPK_ERR_ARGUMENT);
     assert_int_equal(mpk_factorize(ctx, NULL, NULL, NULL, &fac), MPK_ERR_ARGUMENT);
+    /* a factor is not handed to another analysis */
+    dense m = family_matrix(BANDED, 5, MPK_D, MPK_SYMMETRIC);
+    mpk_problem *problem = dense_problem(ctx, &m, 0);
+    mpk_problem_view view;
+    mpk_problem_view_get(problem, &view);
+    mpk_analysis *one = NULL, *two = NULL;
+    assert_int_equal(mpk_analyse(ctx, problem, NULL, &one), MPK_OK);
+    assert_int_equal(mpk_analyse(ctx, problem, NULL, &two), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, one, view.ax, NULL, &fac), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, two, view.ax, NULL, &fac), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_factorize(ctx, one, view.ax, NULL, &fac), MPK_OK);
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&one);
+    mpk_analysis_destroy(&two);
+    mpk_problem_destroy(&problem);
+    free(m.a);
     assert_int_equal(mpk_refactorize(ctx, NULL, NULL, NULL), MPK_ERR_ARGUMENT);
     assert_int_equal(mpk_get(ctx, NULL, MPK_GET_D, NULL, 0), MPK_ERR_ARGUMENT);
     mpk_factor_destroy(&fac);
