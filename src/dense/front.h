@@ -46,7 +46,7 @@ typedef struct FN(front) {
 
 /** Work space of one worker. */
 typedef struct FN(front_work) {
-    T *packed;     /* 128 x 128 */
+    T *packed;     /* 128 x 128, or n x n where n is less; likewise the next three */
     T *packed2;    /* 128 x 128: the block's own L, shared by the rows below it */
     T *block;      /* 128 x 128: a diagonal block being factored */
     T *backup;     /* 128 x 128 */
@@ -63,9 +63,10 @@ typedef struct FN(front_rules) {
     R shift; /* > 0: static perturbation of what fails */
 } FN(front_rules);
 
-/** Entries of the single allocation that FN(front_work_set) cuts up. */
-int64_t FN(front_work_size)(void);
-void FN(front_work_set)(FN(front_work) * work, T *memory);
+/** Entries of the single allocation that FN(front_work_set) cuts up, for fronts of at most n rows.
+ */
+int64_t FN(front_work_size)(int64_t n);
+void FN(front_work_set)(FN(front_work) * work, int64_t n, T *memory);
 
 /** Factor as many of the w columns as pass the threshold test; the others end up last, updated.
  * With nrows == w (a root) all pass. pool may be NULL. Statistics are added to *pivots. Returns

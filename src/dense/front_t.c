@@ -14,13 +14,17 @@
 
 enum { ROWS_PER_ITEM = 192 }; /* of a parallel loop: a multiple of every register tile */
 
-int64_t FN(front_work_size)(void) {
-    const int64_t block = MPKI_PANEL * MPKI_PANEL;
-    return 4 * block + 4 * MPKI_TILE * MPKI_PANEL + 4 * MPKI_PANEL + 4 * MPKI_PANEL + 64;
+static int64_t block_entries(int64_t n) {
+    int64_t side = n < MPKI_PANEL ? (n + 15) & ~(int64_t)15 : MPKI_PANEL; /* whole slivers */
+    return side * side;
 }
 
-void FN(front_work_set)(FN(front_work) * work, T *memory) {
-    const int64_t block = MPKI_PANEL * MPKI_PANEL;
+int64_t FN(front_work_size)(int64_t n) {
+    return 4 * block_entries(n) + 4 * MPKI_TILE * MPKI_PANEL + 4 * MPKI_PANEL + 4 * MPKI_PANEL + 64;
+}
+
+void FN(front_work_set)(FN(front_work) * work, int64_t n, T *memory) {
+    const int64_t block = block_entries(n);
     work->packed = memory;
     work->packed2 = memory + block;
     work->block = memory + 2 * block;

@@ -46,7 +46,8 @@ int64_t mpki_arena_bytes(const mpki_arena *arena);
 
 /** What the walk over the tree works in; kept from one factorization to the next. */
 typedef struct mpki_walk_memory {
-    int threads; /* 0: not made yet */
+    int threads; /* asked for; 0: not made yet */
+    int workers; /* made: one where the work is too little to share */
     mpki_tree tree;
     _Atomic int32_t *waits; /* tree.count */
     void **contribution;    /* nsuper */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 void mpki_walk_memory_free(mpk_context *ctx, mpki_walk_memory *m) {
-    for (int t = 0; t < m->threads; t++) {
+    for (int t = 0; t < m->workers; t++) {
         if (m->bench) mpki_release(ctx, m->bench[t]);
         if (m->runs) mpki_release(ctx, m->runs[t]);
     }

@@ -310,17 +310,17 @@ static mpk_status prepare(mpk_factor *fac, int threads) {
     mpki_walk_memory *m = &fac->memory;
     if (m->threads == threads) return MPK_OK;
     mpki_walk_memory_free(ctx, m);
+    if (mpki_tree_build(ctx, an, threads, &m->tree) < 0) return mpki_failed(ctx);
     m->threads = threads;
+    m->workers = m->tree.cost < WORTH_THREADS ? 1 : threads;
+    m->waits = mpki_alloc(ctx, "factorize", m->tree.count + 1, sizeof *m->waits);
     m->contribution = MPKI_ZNEW(ctx, "factorize", an->nsuper + 1, void *);
-    m->bench = MPKI_ZNEW(ctx, "factorize", threads, void *);
-    m->runs = MPKI_ZNEW(ctx, "factorize", threads, void *);
-    for (int t = 0; m->bench && m->runs && t < threads; t++) {
-        m->bench[t] = mpki_alloc(ctx, "factorize", FN(front_work_size)(), sizeof(T));
+    m->bench = MPKI_ZNEW(ctx, "factorize", m->workers, void *);
+    m->runs = MPKI_ZNEW(ctx, "factorize", m->workers, void *);
+    for (int t = 0; m->bench && m->runs && t < m->workers; t++) {
+        m->bench[t] = mpki_alloc(ctx, "factorize", FN(front_work_size)(an->n), sizeof(T));
         m->runs[t] = MPKI_NEW(ctx, "factorize", an->info.max_front + 1, run);
     }
-    if (mpki_failed(ctx) == MPK_OK) mpki_tree_build(ctx, an, threads, &m->tree);
-    if (mpki_failed(ctx) == MPK_OK)
-        m->waits = mpki_alloc(ctx, "factorize", m->tree.count + 1, sizeof *m->waits);
     if (mpki_failed(ctx) < 0) mpki_walk_memory_free(ctx, m);
     return mpki_failed(ctx);
 }
@@ -362,7 +362,7 @@ mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, bool may_
         return mpki_failed(ctx);
     const mpki_walk_memory *memory = &fac->memory;
     const mpki_tree *tree = &memory->tree;
-    if (tree->cost < WORTH_THREADS) threads = 1;
+    threads = memory->workers;
     z.contribution = (T **)memory->contribution;
     z.state = MPKI_ZNEW(ctx, "factorize", threads, worker_state);
     z.works = MPKI_ZNEW(ctx, "factorize", threads, FN(front_work));
@@ -370,7 +370,7 @@ mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, bool may_
     for (int t = 0; t < threads; t++) {
         z.state[t].pivots.min_d = INFINITY;
         z.state[t].runs = memory->runs[t];
-        FN(front_work_set)(&z.works[t], memory->bench[t]);
+        FN(front_work_set)(&z.works[t], an->n, memory->bench[t]);
     }
     if (threads == 1) {
         for (int32_t s = 0; s < an->nsuper; s++) {

@@ -64,8 +64,8 @@ static void check(enum family family, int n, int w, int hermitian, R u, int thre
     T *memory[8];
     mpki_pool *pool = threads > 1 ? mpki_context_pool(ctx, threads, 16) : NULL;
     for (int t = 0; t < 8; t++) {
-        memory[t] = aligned_alloc(64, (size_t)FN(front_work_size)() * sizeof(T) / 64 * 64 + 64);
-        FN(front_work_set)(&works[t], memory[t]);
+        memory[t] = aligned_alloc(64, (size_t)FN(front_work_size)(n) * sizeof(T) / 64 * 64 + 64);
+        FN(front_work_set)(&works[t], n, memory[t]);
     }
     mpki_pivots pivots = {.min_d = 1e300};
     assert_int_equal(FN(front_factor)(&f, &rules, works, pool, 0, &pivots), MPK_OK);
