@@ -3,6 +3,10 @@
 #include "structure.h"
 #include "symbolic.h"
 
+#include "../../dense/storage.h"
+
+#include <math.h>
+
 static const char STAGE[] = "symbolic";
 
 /* join[k] = 1 where the columns at k and at its parent are mates. */
@@ -17,7 +21,7 @@ static char *find_pairs(mpk_context *ctx, const mpk_analysis *an, const int32_t 
 /* Sizes and times that follow from the supernodes. Bytes: docs/analysis.md. */
 static void predict(mpk_analysis *an, int64_t stack) {
     mpk_analysis_info *info = &an->info;
-    double nnz = 0, entry = (double)mpk_scalar_size(an->scalar);
+    double nnz = 0, factor = 0, entry = (double)mpk_scalar_size(an->scalar);
     info->n = an->n;
     info->nnz = an->nnz;
     info->supernodes = an->nsuper;
@@ -26,11 +30,13 @@ static void predict(mpk_analysis *an, int64_t stack) {
     for (int32_t s = 0; s < an->nsuper; s++) {
         int64_t w = an->sptr[s + 1] - an->sptr[s], m = an->rptr[s + 1] - an->rptr[s];
         nnz += (double)mpki_front_nnz(w, m);
+        /* the panels, D and its inverse, names of the columns; to the next 64 bytes */
+        factor +=
+            64 * ceil(((double)(mpki_trapezoid(w + m, w) + 4 * w) * entry + 4.0 * (double)w) / 64);
         info->factor_flops += an->flops[s];
         if (w + m > info->max_front) info->max_front = (int32_t)(w + m);
     }
     double rows = (double)an->rptr[an->nsuper];
-    double factor = nnz * entry + 2.0 * an->n * entry;
     double held = factor + (double)stack * entry + (double)an->nnz * entry;
     double maps = 2 * 4 * rows + (double)an->nnz * (double)sizeof(mpki_scatter);
     info->factor_nnz = nnz < 9e18 ? (int64_t)nnz : INT64_MAX;
