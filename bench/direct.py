@@ -9,16 +9,16 @@ below. On each, every solver runs with each of its settings, one process after t
 its answer is right: componentwise backward error at most 1e-14 after at most two refinements. A solver's time is
 that of its best right setting. Rows go to BUILD/bench/results.jsonl as they come; a run that was broken off goes on
 from there, --fresh begins anew."""
-import argparse, collections, datetime, fnmatch, glob, json, math, os, platform, subprocess, sys
+import argparse, collections, datetime, fnmatch, glob, json, math, os, platform, subprocess, sys, time
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 BOUND = 1e-14
 SETTINGS = collections.OrderedDict([
     ("metapack", ["default"]),
-    ("mumps", ["auto", "amd", "pord", "scotch"]),
+    ("mumps", ["scotch", "auto", "pord", "amd"]),
     ("mumps_metis", ["metis", "metis+nomatching"]),
-    ("ssids", ["default", "matching"]),
-    ("pardiso", ["default", "matching", "md", "matching+md"]),
+    ("ssids", ["matching", "default"]),
+    ("pardiso", ["matching", "default", "md", "matching+md"]),
 ])
 TITLE = {"metapack": "METAPACK", "mumps": "MUMPS (Debian)", "mumps_metis": "MUMPS (METIS, OpenMP)",
          "ssids": "SSIDS", "pardiso": "PARDISO"}
@@ -54,14 +54,14 @@ def matrices(options):
         yield spec, "generate " + spec
 
 
-def run_one(options, solver, setting, threads, raw):
+def run_one(options, solver, setting, threads, raw, timeout):
     command = [os.path.join(options.build, "bench", solver), raw, str(threads), setting, str(options.repeats),
                str(options.seconds)]
     try:
         done = subprocess.run(command, env=environment(options.build, solver, threads), capture_output=True,
-                              text=True, timeout=options.timeout)
+                              text=True, timeout=timeout)
     except subprocess.TimeoutExpired:
-        return {"failed": f"more than {options.timeout:g} s"}
+        return {"failed": f"more than {timeout:.0f} s"}
     lines = [line for line in done.stdout.splitlines() if line.startswith('{"solver"')]
     try:
         return json.loads(lines[-1])
@@ -74,10 +74,16 @@ def measure(options, path):
     rows = []
     if os.path.exists(path) and not options.fresh:
         rows = [json.loads(line) for line in open(path)]
+    if options.again:
+        rows = [r for r in rows if r["solver"] not in options.again.split(",")
+                or not fnmatch.fnmatch(r["matrix"], options.only)]
     have = {(r["matrix"], r["solver"], r["setting"], r["threads"]) for r in rows}
     solvers = [s for s in SETTINGS if os.path.exists(os.path.join(options.build, "bench", s))
                and (not options.solvers or s in options.solvers.split(","))]
-    out = open(path, "w" if options.fresh else "a")
+    with open(path + ".part", "w") as file:
+        file.writelines(json.dumps(r) + "\n" for r in rows)
+    os.replace(path + ".part", path)
+    out = open(path, "a")
     for name, source in matrices(options):
         if not fnmatch.fnmatch(name, options.only):
             continue
@@ -92,8 +98,14 @@ def measure(options, path):
             continue
         if options.max_mb and os.path.getsize(raw) > options.max_mb * 2**20:
             continue
+        quickest = {}
         for solver, setting, threads in todo:
-            row = run_one(options, solver, setting, threads, raw)
+            # Only the best setting counts: one that is far behind another need not end.
+            known = quickest.get((solver, threads), math.inf)
+            start = time.monotonic()
+            row = run_one(options, solver, setting, threads, raw, min(options.timeout, max(10, 3 * known)))
+            if right(row):
+                quickest[solver, threads] = min(known, time.monotonic() - start)
             row.update(matrix=name, solver=solver, setting=setting, threads=threads)
             rows.append(row)
             out.write(json.dumps(row) + "\n")
@@ -226,6 +238,7 @@ def main():
     parser.add_argument("--max-mb", type=float, default=0, help="leave out larger matrices (raw size)")
     parser.add_argument("--generate", action="append", metavar="SPEC", help="one more generated matrix")
     parser.add_argument("--fresh", action="store_true", help="forget earlier rows")
+    parser.add_argument("--again", metavar="SOLVERS", help="forget the earlier rows of these solvers")
     parser.add_argument("--results", help="rows, default BUILD/bench/results.jsonl")
     parser.add_argument("--report", help="write the table here")
     options = parser.parse_args()
