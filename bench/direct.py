@@ -54,6 +54,11 @@ def matrices(options):
         yield spec, "generate " + spec
 
 
+def busy():
+    """A process that keeps one core busy."""
+    return subprocess.Popen([sys.executable, "-c", "while True: pass"])
+
+
 def run_one(options, solver, setting, threads, raw, timeout):
     command = [os.path.join(options.build, "bench", solver), raw, str(threads), setting, str(options.repeats),
                str(options.seconds)]
@@ -91,7 +96,7 @@ def measure(options, path):
                 if (name, s, v, t) not in have]
         if not todo:
             continue
-        raw = os.path.join(options.build, "bench", "matrix.raw")
+        raw = os.path.join(options.build, "bench", f"matrix{os.getpid()}.raw")
         made = subprocess.run([os.path.join(options.build, "bench/convert"), source, raw], capture_output=True, text=True)
         if made.returncode:
             print(f"{name}: {made.stderr.strip()}", file=sys.stderr)
@@ -106,7 +111,7 @@ def measure(options, path):
             row = run_one(options, solver, setting, threads, raw, min(options.timeout, max(10, 3 * known)))
             if right(row):
                 quickest[solver, threads] = min(known, time.monotonic() - start)
-            row.update(matrix=name, solver=solver, setting=setting, threads=threads)
+            row.update(matrix=name, solver=solver, setting=setting, threads=threads, busy=options.busy)
             rows.append(row)
             out.write(json.dumps(row) + "\n")
             out.flush()
@@ -187,8 +192,7 @@ def table(rows, threads, solvers):
         cells = [f"{best[s]['factor_solve_s'] * 1e3:.4g}" if best[s] else why_not(rows, name, s, threads) for s in solvers]
         flops = f"{ours['flops'] / 1e9:.3g}" if ours and ours["flops"] > 0 else ""
         lines.append(f"| {name} | {any_row['n']} | {any_row['nnz']} | {flops} | " + " | ".join(cells)
-                     + f" | {overall / ours['factor_solve_s']:.2f} | " * bool(ours and overall)
-                     + " |  | " * (not (ours and overall))
+                     + (f" | {overall / ours['factor_solve_s']:.2f} | " if ours and overall else " |  | ")
                      + " | ".join(f"{best[s]['analyse_s'] * 1e3:.4g}" if best[s] else "" for s in solvers) + " | "
                      + " | ".join(f"{best[s]['peak_mb']:.4g}" if best[s] else "" for s in solvers) + " |")
     means = ["| peer / METAPACK, geometric mean | matrices | factorize + solve | analysis | memory |", "|---|---:|---:|---:|---:|"]
@@ -200,6 +204,16 @@ def table(rows, threads, solvers):
     text = [f"## {threads} thread{'s' * (threads > 1)}", "", *means, ""]
     if slow:
         text += ["Slower than 0.7 of the best: " + ", ".join(f"{n} ({r:.2f})" for r, n in sorted(slow)) + ".", ""]
+    big = []
+    for name in names:
+        ours = pick(rows, name, "metapack", threads)
+        if ours and ours["peak_mb"] > 20 and ours["factor_nnz"] > 0:
+            entry = 8 if ours["inertia"][0] + ours["inertia"][1] else 16  # complex symmetric has no inertia
+            big.append((ours["peak_mb"] * 2**20 / (entry * ours["factor_nnz"]), name))
+    if big:
+        text += [f"METAPACK's peak memory beyond the input, where it exceeds 20 MB: {geometric_mean([b for b, _ in big]):.2f} times "
+                 "the entries of L in the geometric mean; above 1.6 times: "
+                 + (", ".join(f"{n} ({b:.1f})" for b, n in sorted(big, reverse=True) if b > 1.6) or "none") + ".", ""]
     if wrong:
         text += ["No solver reached 1e-14: " + ", ".join(wrong) + ".", ""]
     return text + ["Milliseconds of factorize + solve (medians), then of the analysis; memory beyond the input.", "", *lines, ""]
@@ -216,7 +230,8 @@ def report(options, rows):
             "On each matrix every solver runs with each of its settings (" + settings + "), and the fastest one that is right",
             "counts: componentwise backward error at most 1e-14 for b = A·1 after at most two refinements, judged by the same",
             "code for all. The times of peers leave out the residuals of that judgement; ours includes its own. One warm-up,",
-            f"then medians of {options.repeats} (fewer where {options.seconds:g} s were used up).", ""]
+            f"then medians of {options.repeats} (fewer where {options.seconds:g} s were used up)."
+            + f" Beside {options.busy} busy processes." * (options.busy > 0), ""]
     for threads in sorted({r["threads"] for r in rows}, reverse=True):
         text += table(rows, threads, solvers)
     os.makedirs(os.path.dirname(os.path.abspath(options.report)), exist_ok=True)
@@ -237,13 +252,19 @@ def main():
     parser.add_argument("--timeout", type=float, default=120, help="of one run")
     parser.add_argument("--max-mb", type=float, default=0, help="leave out larger matrices (raw size)")
     parser.add_argument("--generate", action="append", metavar="SPEC", help="one more generated matrix")
+    parser.add_argument("--busy", type=int, default=0, metavar="K", help="keep K cores busy meanwhile")
     parser.add_argument("--fresh", action="store_true", help="forget earlier rows")
     parser.add_argument("--again", metavar="SOLVERS", help="forget the earlier rows of these solvers")
     parser.add_argument("--results", help="rows, default BUILD/bench/results.jsonl")
     parser.add_argument("--report", help="write the table here")
     options = parser.parse_args()
     options.thread_list = sorted({int(t) for t in options.threads.split(",")})
-    rows = measure(options, options.results or os.path.join(options.build, "bench", "results.jsonl"))
+    others = [busy() for _ in range(options.busy)]
+    try:
+        rows = measure(options, options.results or os.path.join(options.build, "bench", "results.jsonl"))
+    finally:
+        for process in others:
+            process.kill()
     if options.report and rows:
         report(options, rows)
 
