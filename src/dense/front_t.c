@@ -472,13 +472,36 @@ static void count_pivots(const FN(front) * f, int hermitian, mpki_pivots *s) {
     }
 }
 
+/* A front of one column, as most are in very sparse problems: the test is the same, the way
+ * shorter. False: it needs the long way. */
+static bool single_column(FN(front) * f, const FN(front_rules) * rules) {
+    T *l = f->a;
+    const T d = rules->hermitian ? t_make(t_re(l[0]), 0) : l[0];
+    const R size = t_abs1(d), bound = size / rules->u;
+    int within = 1; /* |L| <= 1/u for all rows; false for NaN */
+    for (int64_t i = 1; i < f->nrows; i++) within &= t_abs1(l[i]) <= bound;
+    if (!(size > rules->small) || !within || !(size - size == 0)) return false;
+    const T di = t_inv(d);
+    for (int64_t i = 1; i < f->nrows; i++) l[i] = t_mul(l[i], di);
+    f->d[0] = d, f->dinv[0] = di;
+    f->nelim = 1;
+    return true;
+}
+
 mpk_status FN(front_factor)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
                             mpki_pool *pool, int worker, mpki_pivots *pivots) {
     f->nelim = 0;
     memset(f->d, 0, 2 * (size_t)f->w * sizeof(T));
     memset(f->dinv, 0, 2 * (size_t)f->w * sizeof(T));
+    if (f->w == 1 && single_column(f, rules)) {
+        count_pivots(f, rules->hermitian, pivots);
+        return MPK_OK;
+    }
     const int32_t tile = f->w <= MPKI_TILE ? MPKI_TILE : MPKI_PANEL;
-    pass(f, rules, work, pool, worker, tile, &pivots->rejected);
+    if (f->w > 1)
+        pass(f, rules, work, pool, worker, tile, &pivots->rejected);
+    else
+        pivots->rejected += f->w;
     while (f->nelim < f->w) { /* again while that brings a good part of what is left */
         int64_t ignored = 0;
         int32_t before = f->nelim, left = f->w - before;

@@ -23,6 +23,7 @@ typedef struct worker_state {
     int64_t nnz;
     int32_t max_front;
     run *runs;
+    mpki_small_blocks small;
 } worker_state;
 
 typedef struct walk {
@@ -200,15 +201,25 @@ static int64_t contribution_bytes(const mpk_analysis *an, int32_t s) {
     return (mpki_trapezoid(m, m) + 8) * (int64_t)sizeof(T);
 }
 
-static void release_contribution(walk *z, int32_t s) {
+static T *new_contribution(walk *z, int worker, int32_t s) {
+    const int64_t bytes = contribution_bytes(z->an, s);
+    return bytes <= MPKI_SMALL ? mpki_small_get(&z->state[worker].small, bytes)
+                               : mpki_recycler_get(&z->recycler, bytes);
+}
+
+static void release_contribution(walk *z, int worker, int32_t s) {
     if (!z->contribution[s]) return;
-    mpki_recycler_put(&z->recycler, z->contribution[s], contribution_bytes(z->an, s));
+    const int64_t bytes = contribution_bytes(z->an, s);
+    if (bytes <= MPKI_SMALL)
+        mpki_small_put(&z->state[worker].small, z->contribution[s], bytes);
+    else
+        mpki_recycler_put(&z->recycler, z->contribution[s], bytes);
     z->contribution[s] = NULL;
 }
 
-static void release_children(walk *z, int32_t s) {
+static void release_children(walk *z, int worker, int32_t s) {
     for (int32_t k = z->an->child_ptr[s]; k < z->an->child_ptr[s + 1]; k++)
-        release_contribution(z, z->an->child[k]);
+        release_contribution(z, worker, z->an->child[k]);
 }
 
 /* flops of eliminating e of w columns over nrows rows, as the analysis counts them */
@@ -262,7 +273,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     if (f.nrows > state->max_front) state->max_front = (int32_t)f.nrows;
 
     if (m > 0) {
-        T *c = mpki_recycler_get(&z->recycler, contribution_bytes(an, s));
+        T *c = new_contribution(z, worker, s);
         if (!c) return MPK_ERR_MEMORY;
         z->contribution[s] = c;
         FN(front_update)(&f, &z->rules, z->works, c, pool, worker);
@@ -270,10 +281,10 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
             int32_t child = an->child[k];
             if (!z->contribution[child]) continue;
             gather_child(z, child, own, delayed, NULL, c, m, pool, worker);
-            release_contribution(z, child);
+            release_contribution(z, worker, child);
         }
     }
-    release_children(z, s);
+    release_children(z, worker, s);
     if (flops > 1e5) {
         double done = atomic_load(&z->done_flops);
         while (!atomic_compare_exchange_weak(&z->done_flops, &done, done + flops)) {}
@@ -370,6 +381,7 @@ mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, bool may_
     for (int t = 0; t < threads; t++) {
         z.state[t].pivots.min_d = INFINITY;
         z.state[t].runs = memory->runs[t];
+        z.state[t].small.ctx = ctx;
         FN(front_work_set)(&z.works[t], an->n, memory->bench[t]);
     }
     if (threads == 1) {
@@ -395,7 +407,8 @@ mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, bool may_
     else if (atomic_load(&z.status) == MPK_ERR_CANCELLED)
         mpki_error(ctx, MPK_ERR_CANCELLED, "factorize", -1, "stopped on request");
 done:
-    for (int32_t s = 0; s < an->nsuper; s++) release_contribution(&z, s);
+    for (int32_t s = 0; z.state && z.works && s < an->nsuper; s++) release_contribution(&z, 0, s);
+    for (int t = 0; z.state && t < threads; t++) mpki_small_free(&z.state[t].small);
     mpki_recycler_free(&z.recycler);
     mpki_release(ctx, z.works);
     mpki_release(ctx, z.state);

@@ -72,3 +72,38 @@ void mpki_recycler_free(mpki_recycler *r) {
     while (r->count > 0) drop(r, r->count - 1);
     pthread_mutex_destroy(&r->mutex);
 }
+
+void *mpki_small_get(mpki_small_blocks *s, int64_t bytes) {
+    enum { SLAB = 1 << 17 };
+    const int64_t steps = (bytes + MPKI_SMALL_STEP - 1) / MPKI_SMALL_STEP;
+    void *block = s->free[steps];
+    if (block) {
+        s->free[steps] = *(void **)block;
+        return block;
+    }
+    if (s->end - s->next < steps * MPKI_SMALL_STEP) {
+        char *slab = MPKI_NEW(s->ctx, "factorize", SLAB, char);
+        if (!slab) return NULL;
+        *(char **)slab = s->slab;
+        s->slab = slab;
+        s->next = slab + MPKI_SMALL_STEP;
+        s->end = slab + SLAB;
+    }
+    block = s->next;
+    s->next += steps * MPKI_SMALL_STEP;
+    return block;
+}
+
+void mpki_small_put(mpki_small_blocks *s, void *ptr, int64_t bytes) {
+    void **list = &s->free[(bytes + MPKI_SMALL_STEP - 1) / MPKI_SMALL_STEP];
+    *(void **)ptr = *list;
+    *list = ptr;
+}
+
+void mpki_small_free(mpki_small_blocks *s) {
+    while (s->slab) {
+        char *older = *(char **)s->slab;
+        mpki_release(s->ctx, s->slab);
+        s->slab = older;
+    }
+}

@@ -24,4 +24,21 @@ void mpki_recycler_put(mpki_recycler *r, void *ptr, int64_t bytes);
 /** Free everything that waits. */
 void mpki_recycler_free(mpki_recycler *r);
 
+/** The same for blocks of at most MPKI_SMALL bytes, one for each worker and without a lock: lists
+ * by size, cut from slabs. A block may be given back to another worker's than it came from; the
+ * slabs live until all are freed. */
+enum { MPKI_SMALL = 4096, MPKI_SMALL_STEP = 64 };
+
+typedef struct mpki_small_blocks {
+    mpk_context *ctx;
+    void *free[MPKI_SMALL / MPKI_SMALL_STEP +
+               1];           /* by size in steps; a free block begins with its link */
+    char *slab, *next, *end; /* a slab begins with the link to the one before */
+} mpki_small_blocks;
+
+/** NULL on MPK_ERR_MEMORY. */
+void *mpki_small_get(mpki_small_blocks *s, int64_t bytes);
+void mpki_small_put(mpki_small_blocks *s, void *ptr, int64_t bytes);
+void mpki_small_free(mpki_small_blocks *s);
+
 #endif
