@@ -24,12 +24,12 @@ typedef struct mpki_cost {
 mpk_status mpki_order_time(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
                            int threads, mpki_cost *cost);
 
-/** Rules of amalgamation: a child is merged into its parent when that adds no zeros, or both are
- * narrower than `narrow` and together at most `narrow_sum`, or the merged front has at most
- * width[k] columns and a smaller share of explicit zeros than share[k], for some k. */
+/** Rules of amalgamation: a child is merged into its parent when that adds no zeros, or at most
+ * `few` of them and the merged front has at most `few_width` columns, or when the merged front has
+ * at most width[k] columns and a smaller share of explicit zeros than share[k], for some k. */
 typedef struct mpki_relax {
     bool equal; /* merge where nothing is added */
-    int32_t narrow, narrow_sum;
+    int32_t few, few_width;
     int32_t width[3];
     double share[3];
 } mpki_relax;

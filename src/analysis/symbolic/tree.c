@@ -131,7 +131,7 @@ mpk_status mpki_elimination(mpk_context *ctx, const mpki_graph *graph, int32_t *
  * Zen 4; only the ratio between orderings, and to the time of an ordering, is used. */
 static double column_time(double w, double m, int threads) {
     double flops = mpki_front_flops(w, m);
-    return flops * (1 + 150 / (w + m)) / (40e9 * threads) + 3e-9 * (w * m + w) + 5e-8;
+    return flops * (1 + 150 / (w + m)) / (40e9 * threads) + 6e-9 * (w * m + w) + 1.5e-7;
 }
 
 mpk_status mpki_order_time(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
