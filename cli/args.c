@@ -42,7 +42,7 @@ static const struct flag {
     {"progress", 0, SWITCH, ALL, AT(progress), NULL, "show progress from the start"},
     {"method", 0, OPTION, FACTOR, 0, "NAME", "auto | ldlt"},
     {"ordering", 0, OPTION, ORDER, 0, "NAME",
-     "auto | amd | metis | scotch | rcm | given | natural"},
+     "auto | amd | nd | metis | scotch | rcm | given | natural"},
     {"given-perm", 0, STRING, ORDER, AT(perm), "FILE", "the order for --ordering given"},
     {"matching", 0, OPTION, ORDER, 0, "WHEN", "on | off | auto: maximum-product matching"},
     {"scaling", 0, OPTION, ORDER, 0, "WHEN", "on | off | auto: symmetric scaling"},

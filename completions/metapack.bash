@@ -20,7 +20,7 @@ _metapack_options() # COMMAND -> its options
 _metapack_values() # OPTION -> the words it takes, or nothing
 {
     case $1 in
-        --ordering) echo 'auto amd metis scotch rcm given natural' ;;
+        --ordering) echo 'auto amd nd metis scotch rcm given natural' ;;
         --matching | --scaling) echo 'on off auto' ;;
         --deterministic | --condition) echo 'on off' ;;
         --method) echo 'auto ldlt' ;;

@@ -10,13 +10,14 @@ extern "C" {
 typedef enum mpk_method { MPK_METHOD_AUTO = 0, MPK_METHOD_LDLT = 1 } mpk_method;
 
 typedef enum mpk_ordering {
-    MPK_ORDERING_AUTO = 0, /**< AMD, or METIS where that pays for its own time */
+    MPK_ORDERING_AUTO = 0, /**< AMD, or nested dissection where that pays for its own time */
     MPK_ORDERING_AMD = 1,
     MPK_ORDERING_METIS = 2,
     MPK_ORDERING_SCOTCH = 3,
     MPK_ORDERING_RCM = 4,
     MPK_ORDERING_GIVEN = 5, /**< options.given_perm */
-    MPK_ORDERING_NATURAL = 6
+    MPK_ORDERING_NATURAL = 6,
+    MPK_ORDERING_ND = 7 /**< our own nested dissection, in parallel */
 } mpk_ordering;
 
 /** Three-valued switch. */
@@ -28,7 +29,7 @@ typedef enum mpk_switch { MPK_OFF = 0, MPK_ON = 1, MPK_AUTO = 2 } mpk_switch;
 typedef struct mpk_options {
     size_t struct_size; /**< set by mpk_options_init(): how much of this struct the caller knows */
     mpk_method method;  /**< auto | ldlt */
-    mpk_ordering ordering; /**< auto | amd | metis | scotch | rcm | given | natural */
+    mpk_ordering ordering; /**< auto | amd | nd | metis | scotch | rcm | given | natural */
     mpk_switch
         matching;       /**< maximum-product matching for scaling and 2x2 candidates: on|off|auto */
     mpk_switch scaling; /**< symmetric scaling before the factorization: on | off | auto */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const char *const ordering_names[] = {"auto", "amd",   "metis",  "scotch",
-                                             "rcm",  "given", "natural"};
+                                             "rcm",  "given", "natural", "nd"};
 static const char *const method_names[] = {"auto", "ldlt"};
 static const char *const switch_names[] = {"off", "on", "auto"};
 
@@ -25,7 +25,7 @@ static const struct option {
 } table[] = {
 #define AT(field) offsetof(mpk_options, field)
     {"method", CHOICE, AT(method), method_names, 2, 0, 0},
-    {"ordering", CHOICE, AT(ordering), ordering_names, 7, 0, 0},
+    {"ordering", CHOICE, AT(ordering), ordering_names, 8, 0, 0},
     {"matching", CHOICE, AT(matching), switch_names, 3, 0, 0},
     {"scaling", CHOICE, AT(scaling), switch_names, 3, 0, 0},
     {"pivot_threshold", REAL, AT(pivot_threshold), NULL, 0, 0, 0.5},
@@ -148,7 +148,7 @@ int mpki_threads_default(void) {
 }
 
 const char *mpk_ordering_name(mpk_ordering ordering) {
-    return (unsigned)ordering < 7 ? ordering_names[ordering] : "unknown";
+    return (unsigned)ordering < 8 ? ordering_names[ordering] : "unknown";
 }
 
 const char *mpk_method_name(mpk_method method) {

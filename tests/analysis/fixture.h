@@ -17,8 +17,8 @@
  */
 
 typedef struct failing {
-    long countdown; /* requests before the failure; negative: never */
-    long held;      /* blocks not yet released */
+    _Atomic long countdown; /* requests before the failure; negative: never */
+    _Atomic long held;      /* blocks not yet released */
 } failing;
 
 static void *failing_alloc(void *user, size_t size) {

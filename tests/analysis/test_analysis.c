@@ -1,21 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpk_analyse as its callers meet it. */
-#include "fixture.h"
-
-static mpk_context *ctx;
-
-static int setup(void **state) {
-    (void)state;
-    random_state = 3;
-    return mpk_context_create(NULL, &ctx);
-}
-static int teardown(void **state) {
-    (void)state;
-    int64_t held;
-    mpk_memory_usage(ctx, &held, NULL);
-    mpk_context_destroy(&ctx);
-    return held != 0;
-}
+#include "context.h"
 
 static void assert_text_has(const char *word) {
     const char *text;
@@ -338,7 +323,7 @@ static void test_failing_memory(void **state) {
     bool succeeded = false;
     mpk_problem *a = saddle(1e-3, false); /* takes every branch: matching, both graphs */
     for (long k = 0; !succeeded; k++) {
-        failing f = {-1, 0};
+        failing f = {.countdown = -1};
         mpk_allocator allocator = {failing_alloc, failing_release, &f};
         mpk_context *c = NULL;
         assert_int_equal(mpk_context_create(&allocator, &c), MPK_OK);

@@ -1,22 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Graphs and orderings. */
+#include "analysis/order/order.h"
 #include "config.h"
-#include "fixture.h"
-
-static mpk_context *ctx;
-
-static int setup(void **state) {
-    (void)state;
-    random_state = 11;
-    return mpk_context_create(NULL, &ctx);
-}
-static int teardown(void **state) {
-    (void)state;
-    int64_t held;
-    mpk_memory_usage(ctx, &held, NULL);
-    mpk_context_destroy(&ctx);
-    return held != 0;
-}
+#include "context.h"
 
 static const mpk_ordering methods[] = {MPK_ORDERING_AUTO,   MPK_ORDERING_AMD,
 #if MPKI_HAVE_METIS
@@ -163,6 +149,98 @@ static void test_dense_vertices(void **state) {
     free(perm), free(p.entry);
 }
 
+/* Each point of a grid three times, all joined: an order keeps the three together. */
+static void test_twins(void **state) {
+    (void)state;
+    pattern grid = pattern_grid(14, 15), p = pattern_new(3 * grid.n);
+    for (int32_t i = 0; i < p.n; i++)
+        for (int32_t j = 0; j < p.n; j++)
+            if (grid.entry[(size_t)(i % grid.n) * grid.n + j % grid.n]) pattern_set(&p, i, j);
+    mpki_graph graph = graph_of(&p, NULL, NULL), small;
+    int32_t *map = malloc(p.n * sizeof *map), *perm = malloc(p.n * sizeof *perm);
+    assert_int_equal(mpki_twins_merge(ctx, &graph, 0.9, map, &small), MPK_OK);
+    assert_int_equal(small.n, grid.n);
+    for (int32_t i = 0; i < p.n; i++) assert_int_equal(map[i], i % grid.n);
+    for (int32_t v = 0; v < small.n; v++) {
+        assert_int_equal(small.weight[v], 3);
+        for (int64_t k = small.xadj[v]; k < small.xadj[v + 1]; k++) {
+            assert_true(small.adj[k] != v && grid.entry[(size_t)v * grid.n + small.adj[k]]);
+            assert_true(k == small.xadj[v] || small.adj[k - 1] < small.adj[k]);
+        }
+    }
+    mpki_graph_free(ctx, &small);
+    assert_int_equal(mpki_twins_merge(ctx, &graph, 0.2, map, &small), MPK_OK);
+    assert_int_equal(small.n, 0); /* not worth it */
+    for (int m = 0; m < METHODS; m++) {
+        mpk_ordering method = methods[m];
+        if (method != MPK_ORDERING_ND && method != MPK_ORDERING_METIS &&
+            method != MPK_ORDERING_SCOTCH)
+            continue;
+        assert_int_equal(mpki_order(ctx, &graph, method, 1, 1, perm, NULL), MPK_OK);
+        assert_true(is_permutation(p.n, perm));
+        for (int32_t k = 0; k < p.n; k++)
+            assert_int_equal(perm[k] % grid.n, perm[k - k % 3] % grid.n);
+    }
+    mpki_graph_free(ctx, &graph);
+    free(map), free(perm), free(p.entry), free(grid.entry);
+}
+
+/* Graphs that no separator divides well: the dissection ends all the same, with a permutation. */
+static void test_awkward_graphs(void **state) {
+    (void)state;
+    int32_t n = 700;
+    pattern cases[5] = {pattern_new(n), pattern_new(n), pattern_new(n), pattern_new(n),
+                        pattern_new(n)};
+    for (int32_t i = 1; i < n; i++) {
+        if (i % 2 == 0) pattern_set(&cases[0], i, i - 1); /* pairs: 350 components */
+        pattern_set(&cases[1], i, i / 200 * 200);         /* stars */
+        for (int32_t j = 0; j < i && j < 30; j++) pattern_set(&cases[2], i, j); /* thick star */
+        for (int32_t j = 1; j <= 12 && j <= i; j++) pattern_set(&cases[3], i, i - j); /* band */
+        if (i >= 600) /* a clique beside nothing */
+            for (int32_t j = 600; j < i; j++) pattern_set(&cases[4], i, j);
+    }
+    for (int k = 0; k < 5; k++) {
+        mpki_graph graph = graph_of(&cases[k], NULL, NULL);
+        int32_t *perm = malloc(n * sizeof *perm);
+        assert_int_equal(mpki_order_nd(ctx, &graph, 3, 1, perm), MPK_OK);
+        assert_true(is_permutation(n, perm));
+        mpki_graph_free(ctx, &graph);
+        free(perm), free(cases[k].entry);
+    }
+}
+
+/* The dissection is the same whatever the threads; tasks begin at 4000 vertices. */
+static void test_threads(void **state) {
+    (void)state;
+    int32_t side = 130, n = side * side;
+    int64_t *ap = malloc((n + 1) * sizeof *ap), nnz = 0;
+    int32_t *ai = malloc(2 * n * sizeof *ai);
+    for (int32_t j = 0; j < n; j++) {
+        ap[j] = nnz;
+        if (j % side + 1 < side) ai[nnz++] = j + 1;
+        if (j + side < n) ai[nnz++] = j + side;
+    }
+    ap[n] = nnz;
+    mpki_graph graph;
+    assert_int_equal(mpki_graph_build(ctx, n, ap, ai, NULL, NULL, &graph), MPK_OK);
+    int32_t *one = malloc(n * sizeof *one), *many = malloc(n * sizeof *many);
+    double nnz_l, flops;
+    assert_int_equal(mpki_order_nd(ctx, &graph, 9, 1, one), MPK_OK);
+    assert_true(is_permutation(n, one));
+    for (int threads = 2; threads <= 4; threads++) {
+        assert_int_equal(mpki_order_nd(ctx, &graph, 9, threads, many), MPK_OK);
+        assert_memory_equal(one, many, n * sizeof *one);
+    }
+    assert_int_equal(mpki_order_nd(ctx, &graph, 10, 2, many), MPK_OK);
+    assert_memory_not_equal(one, many, n * sizeof *one); /* the seed matters */
+    /* 31 n log2 n / 4 is what nested dissection costs on such grids (George & Liu 1981,
+     * theorem 8.1.4) */
+    assert_int_equal(mpki_order_cost(ctx, &graph, one, &nnz_l, &flops), MPK_OK);
+    assert_true(nnz_l < 31.0 * n * log2(n) / 4 * 0.5);
+    mpki_graph_free(ctx, &graph);
+    free(ap), free(ai), free(one), free(many);
+}
+
 static void test_unknown_method(void **state) {
     (void)state;
     pattern p = pattern_grid(3, 3);
@@ -180,6 +258,29 @@ static void test_unknown_method(void **state) {
     free(p.entry);
 }
 
+static void test_failing_dissection(void **state) {
+    (void)state;
+    pattern p = pattern_grid(24, 25);
+    mpki_graph graph = graph_of(&p, NULL, NULL);
+    int32_t *perm = malloc(p.n * sizeof *perm);
+    bool succeeded = false;
+    for (long k = 0; !succeeded; k++) {
+        failing f = {.countdown = -1};
+        mpk_allocator allocator = {failing_alloc, failing_release, &f};
+        mpk_context *c = NULL;
+        assert_int_equal(mpk_context_create(&allocator, &c), MPK_OK);
+        f.countdown = k;
+        mpk_status status = mpki_order_nd(c, &graph, 1, 1, perm);
+        assert_true(status == MPK_OK || status == MPK_ERR_MEMORY);
+        succeeded = status == MPK_OK;
+        assert_true(k > 30 || !succeeded);
+        mpk_context_destroy(&c);
+        assert_int_equal(f.held, 0);
+    }
+    mpki_graph_free(ctx, &graph);
+    free(perm), free(p.entry);
+}
+
 static void test_failing_memory(void **state) {
     (void)state;
     pattern p = pattern_grid(12, 12);
@@ -190,7 +291,7 @@ static void test_failing_memory(void **state) {
     for (int m = 0; m < METHODS; m++) {
         bool succeeded = false;
         for (long k = 0; !succeeded; k++) {
-            failing f = {-1, 0};
+            failing f = {.countdown = -1};
             mpk_allocator allocator = {failing_alloc, failing_release, &f};
             mpk_context *c = NULL;
             assert_int_equal(mpk_context_create(&allocator, &c), MPK_OK);
@@ -218,7 +319,11 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_permutations, setup, teardown),
         cmocka_unit_test_setup_teardown(test_quality, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dense_vertices, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_twins, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_awkward_graphs, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unknown_method, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_failing_dissection, setup, teardown),
         cmocka_unit_test_setup_teardown(test_failing_memory, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,21 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The symbolic phase against elimination by brute force. */
-#include "fixture.h"
-
-static mpk_context *ctx;
-
-static int setup(void **state) {
-    (void)state;
-    random_state = 7;
-    return mpk_context_create(NULL, &ctx);
-}
-static int teardown(void **state) {
-    (void)state;
-    int64_t held;
-    mpk_memory_usage(ctx, &held, NULL);
-    mpk_context_destroy(&ctx);
-    return held != 0; /* a leak fails the test */
-}
+#include "context.h"
 
 /* An analysis that mpki_symbolic can work on: pattern and permutation only. */
 static mpk_analysis *bare_analysis(mpk_context *c, const mpk_problem *a, const int32_t *perm) {
@@ -244,7 +229,7 @@ static void test_failing_memory(void **state) {
     for (int32_t i = 0; i < p.n; i++) mate[i] = i ^ 1;
     bool succeeded = false;
     for (long k = 1; !succeeded; k++) {
-        failing f = {-1, 0};
+        failing f = {.countdown = -1};
         mpk_allocator allocator = {failing_alloc, failing_release, &f};
         mpk_context *c = NULL;
         assert_int_equal(mpk_context_create(&allocator, &c), MPK_OK);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Order a graph: dense vertices aside, then the method; and the choice of a method. */
-#include "config.h"
 #include "order.h"
 
 #include <math.h>
@@ -55,8 +54,10 @@ done:
 }
 
 static mpk_status order_by(mpk_context *ctx, const mpki_graph *graph, mpk_ordering method,
-                           int64_t seed, int32_t *perm) {
+                           int64_t seed, int threads, int32_t *perm) {
     switch (method) {
+    case MPK_ORDERING_ND:
+        return mpki_order_nd(ctx, graph, seed, threads, perm);
     case MPK_ORDERING_AMD:
         return mpki_order_amd(ctx, graph, perm);
     case MPK_ORDERING_METIS:
@@ -71,10 +72,31 @@ static mpk_status order_by(mpk_context *ctx, const mpki_graph *graph, mpk_orderi
     }
 }
 
+/* Twins are worth merging if at most this share of the vertices is left. AMD finds them by itself.
+ */
+static const double TWINS = 0.85;
+
 /* A graph without dense vertices. */
 static mpk_status order_part(mpk_context *ctx, const mpki_graph *graph, mpk_ordering method,
-                             int64_t seed, int32_t *perm) {
-    return graph->n ? order_by(ctx, graph, method, seed, perm) : MPK_OK;
+                             int64_t seed, int threads, int32_t *perm) {
+    if (graph->n == 0) return MPK_OK;
+    if (method == MPK_ORDERING_AMD) return mpki_order_amd(ctx, graph, perm);
+    mpki_graph small = {0};
+    int32_t *small_perm = NULL, *map = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
+    mpk_status status = map ? MPK_OK : mpki_failed(ctx);
+    if (!status) status = mpki_twins_merge(ctx, graph, TWINS, map, &small);
+    if (!status && small.n == 0) {
+        status = order_by(ctx, graph, method, seed, threads, perm);
+    } else if (!status) {
+        small_perm = MPKI_NEW(ctx, STAGE, small.n, int32_t);
+        if (!small_perm) status = mpki_failed(ctx);
+        if (!status) status = order_by(ctx, &small, method, seed, threads, small_perm);
+        if (!status) status = mpki_twins_expand(ctx, graph->n, map, small.n, small_perm, perm);
+    }
+    mpki_graph_free(ctx, &small);
+    mpki_release(ctx, small_perm);
+    mpki_release(ctx, map);
+    return status;
 }
 
 typedef struct keyed {
@@ -106,7 +128,7 @@ static mpk_status place_dense(mpk_context *ctx, const mpki_graph *graph, int64_t
 
 /* Any method but AUTO. */
 static mpk_status order_graph(mpk_context *ctx, const mpki_graph *graph, mpk_ordering method,
-                              int64_t seed, int32_t *perm) {
+                              int64_t seed, int threads, int32_t *perm) {
     int32_t n = graph->n, dense = 0;
     if (method == MPK_ORDERING_NATURAL) {
         for (int32_t k = 0; k < n; k++) perm[k] = k;
@@ -114,14 +136,14 @@ static mpk_status order_graph(mpk_context *ctx, const mpki_graph *graph, mpk_ord
     }
     int64_t limit = dense_degree(n);
     for (int32_t v = 0; v < n; v++) dense += graph->xadj[v + 1] - graph->xadj[v] > limit;
-    if (dense == 0) return order_part(ctx, graph, method, seed, perm);
+    if (dense == 0) return order_part(ctx, graph, method, seed, threads, perm);
 
     mpki_graph part = {0};
     int32_t kept = n - dense;
     int32_t *keep = MPKI_NEW(ctx, STAGE, kept, int32_t);
     mpk_status status = keep ? MPK_OK : mpki_failed(ctx);
     if (!status) status = strip(ctx, graph, limit, kept, keep, &part);
-    if (!status) status = order_part(ctx, &part, method, seed, perm);
+    if (!status) status = order_part(ctx, &part, method, seed, threads, perm);
     if (!status) status = place_dense(ctx, graph, limit, dense, perm + kept);
     for (int32_t k = 0; !status && k < kept; k++) perm[k] = keep[perm[k]];
     mpki_graph_free(ctx, &part);
@@ -132,9 +154,10 @@ static mpk_status order_graph(mpk_context *ctx, const mpki_graph *graph, mpk_ord
 /* ---- auto ---------------------------------------------------------------------------------------
  */
 
-/* Seconds that METIS will take: linear in the graph for each of its log2(n / 100) levels of
- * dissection. Fitted to 50 matrices on a Zen 4 at 3.7 GHz, within a factor of 1.5. */
-static double metis_time(const mpki_graph *graph) {
+/* Seconds that nested dissection will take: linear in the graph for each of its log2(n / 100)
+ * levels, of which all but the first keep all threads busy. Fitted to 16 matrices on a Zen 4 at 3.7
+ * GHz. */
+static double nd_time(const mpki_graph *graph, int threads) {
     int64_t limit = dense_degree(graph->n);
     double vertices = 0, edges = 0;
     for (int32_t v = 0; v < graph->n; v++) {
@@ -142,29 +165,31 @@ static double metis_time(const mpki_graph *graph) {
         vertices += degree <= limit;
         edges += degree <= limit ? (double)degree : 0;
     }
-    return vertices < 200 ? 1e-4 : (1.5e-7 * vertices + 4.6e-8 * edges) * log2(vertices / 100);
+    double level = 2.6e-7 * vertices + 1.3e-8 * edges;
+    double levels = vertices < 400 ? 2 : log2(vertices / 100);
+    return level * (1 + (levels - 1) / threads);
 }
 
-/* METIS does not always order better, and where it does it seldom saves more than three quarters of
- * the factorization: it must be expected to take less than this share of it. */
-static const double METIS_SHARE = 0.6;
+/* Nested dissection seldom saves more than three quarters of the factorization, and sometimes
+ * nothing: it must be expected to take less than this share of it. */
+static const double ND_SHARE = 0.7;
 
 mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
                               int32_t *perm, mpki_cost *cost, mpk_ordering *used) {
-    mpki_cost metis;
+    mpki_cost nd;
     *used = MPK_ORDERING_AMD;
-    bool possible = MPKI_HAVE_METIS && graph->n >= 200 && graph->xadj[graph->n] <= INT32_MAX / 2;
-    if (!possible || metis_time(graph) > METIS_SHARE * cost->time_s) return MPK_OK;
+    bool possible = graph->n >= 200 && graph->xadj[graph->n] <= INT32_MAX;
+    if (!possible || nd_time(graph, threads) > ND_SHARE * cost->time_s) return MPK_OK;
     if (mpki_progress(ctx, "analyse", 0.3))
         return mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     int32_t *other = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
     if (!other) return mpki_failed(ctx);
-    mpk_status status = order_graph(ctx, graph, MPK_ORDERING_METIS, seed, other);
-    if (!status) status = mpki_order_time(ctx, graph, other, threads, &metis);
-    if (!status && metis.time_s < cost->time_s) {
+    mpk_status status = order_graph(ctx, graph, MPK_ORDERING_ND, seed, threads, other);
+    if (!status) status = mpki_order_time(ctx, graph, other, threads, &nd);
+    if (!status && nd.time_s < cost->time_s) {
         memcpy(perm, other, (size_t)graph->n * sizeof *perm);
-        *cost = metis;
-        *used = MPK_ORDERING_METIS;
+        *cost = nd;
+        *used = MPK_ORDERING_ND;
     }
     mpki_release(ctx, other);
     return status;
@@ -176,9 +201,9 @@ mpk_status mpki_order(mpk_context *ctx, const mpki_graph *graph, mpk_ordering me
     mpki_cost cost;
     if (!used) used = &ignored;
     *used = method;
-    if (method != MPK_ORDERING_AUTO) return order_graph(ctx, graph, method, seed, perm);
+    if (method != MPK_ORDERING_AUTO) return order_graph(ctx, graph, method, seed, threads, perm);
     *used = MPK_ORDERING_AMD;
-    mpk_status status = order_graph(ctx, graph, MPK_ORDERING_AMD, seed, perm);
+    mpk_status status = order_graph(ctx, graph, MPK_ORDERING_AMD, seed, 1, perm);
     if (!status) status = mpki_order_time(ctx, graph, perm, threads, &cost);
     if (!status) status = mpki_order_improve(ctx, graph, seed, threads, perm, &cost, used);
     return status;

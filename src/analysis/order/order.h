@@ -13,8 +13,21 @@ mpk_status mpki_order_metis(mpk_context *ctx, const mpki_graph *graph, int64_t s
 /** Nested dissection: SCOTCH 7 (Pellegrini & Roman 1996). */
 mpk_status mpki_order_scotch(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
                              int32_t *perm);
+/** Nested dissection, ours: multilevel vertex separators, halves in parallel; the same permutation
+ * whatever the threads. */
+mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
+                         int32_t *perm);
 /** Reverse Cuthill-McKee (George & Liu 1981), from a pseudo-peripheral vertex of each component. */
 mpk_status mpki_order_rcm(mpk_context *ctx, const mpki_graph *graph, int32_t *perm);
+
+/** Merge vertices with the same neighbours (and joined to each other). If that leaves more than
+ * most * n vertices, nothing is done: small->n == 0; else small is their graph, with weights (free
+ * it with mpki_graph_free), and map[v] the vertex that stands for v. */
+mpk_status mpki_twins_merge(mpk_context *ctx, const mpki_graph *graph, double most, int32_t *map,
+                            mpki_graph *small);
+/** An order of the small graph as one of the n vertices. */
+mpk_status mpki_twins_expand(mpk_context *ctx, int32_t n, const int32_t *map, int32_t small_n,
+                             const int32_t *small_perm, int32_t *perm);
 
 /** The second half of ordering = auto. perm, cost [inout]: an AMD order of the graph and its cost;
  * replaced by METIS's when that is expected to win back its own time, and then does cost less.

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Nested dissection (George 1973; Lipton, Rose & Tarjan 1979), its halves in parallel. */
+#include "nd.h"
+
+#include "../../core/pool.h"
+
+#include <string.h>
+
+static const char STAGE[] = "order";
+
+/* A split that leaves more than this share of the vertices in one half is not worth having. */
+static const double POOR = 0.9;
+enum {
+    LEAF = 150,     /* graphs up to this size are ordered by minimum degree */
+    PARALLEL = 4000 /* larger ones are worth a task */
+};
+
+/* What all tasks share. */
+typedef struct dissection {
+    mpk_context *ctx;
+    uint64_t seed;
+    int32_t *perm; /* positions -> vertices */
+    _Atomic int failed;
+} dissection;
+
+/* One graph and the positions perm[first ..] that it fills. */
+typedef struct part {
+    dissection *all;
+    mpki_nd_graph *graph;
+    int32_t first;
+} part;
+
+/* ---- leaves
+ * --------------------------------------------------------------------------------------- */
+
+static mpk_status order_leaf(dissection *d, const mpki_nd_graph *g, int32_t first) {
+    mpk_context *ctx = d->ctx;
+    mpki_graph graph = {.n = g->n, .adj = g->adj};
+    graph.xadj = MPKI_NEW(ctx, STAGE, (int64_t)g->n + 1, int64_t);
+    int32_t *order = MPKI_NEW(ctx, STAGE, g->n, int32_t);
+    mpk_status status = graph.xadj && order ? MPK_OK : mpki_failed(ctx);
+    for (int32_t v = 0; !status && v <= g->n; v++) graph.xadj[v] = g->xadj[v];
+    if (!status) status = mpki_order_amd(ctx, &graph, order);
+    for (int32_t k = 0; !status && k < g->n; k++) d->perm[first + k] = g->label[order[k]];
+    mpki_release(ctx, graph.xadj);
+    mpki_release(ctx, order);
+    return status;
+}
+
+/* ---- halves
+ * --------------------------------------------------------------------------------------- */
+
+/* The subgraph of one part. number [work] n: new numbers of its vertices. */
+static mpki_nd_graph *extract(mpk_context *ctx, const mpki_nd_graph *g, const int8_t *where,
+                              int8_t side, int32_t *number) {
+    int32_t n = 0;
+    int64_t edges = 0;
+    for (int32_t v = 0; v < g->n; v++) {
+        if (where[v] != side) continue;
+        number[v] = n++;
+        edges += g->xadj[v + 1] - g->xadj[v];
+    }
+    mpki_nd_graph *s = mpki_nd_graph_create(ctx, n, edges, false);
+    if (!s) return NULL;
+    int32_t fill = 0;
+    for (int32_t v = 0, k = 0; v < g->n; v++) {
+        if (where[v] != side) continue;
+        s->xadj[k] = fill;
+        s->weight[k] = g->weight[v];
+        s->total += g->weight[v];
+        s->label[k++] = g->label[v];
+        for (int32_t e = g->xadj[v]; e < g->xadj[v + 1]; e++)
+            if (where[g->adj[e]] == side) s->adj[fill++] = number[g->adj[e]];
+    }
+    s->xadj[n] = fill;
+    return s;
+}
+
+static void dissect(mpki_pool *pool, int worker, void *arg, int64_t item);
+
+static mpk_status hand_on(mpki_pool *pool, int worker, part half) {
+    mpk_context *ctx = half.all->ctx;
+    part *task = MPKI_NEW(ctx, STAGE, 1, part);
+    if (!task) {
+        mpki_nd_graph_free(ctx, &half.graph);
+        return mpki_failed(ctx);
+    }
+    *task = half;
+    if (pool && half.graph->n > PARALLEL)
+        mpki_pool_push(pool, half.graph->n, dissect, task, 0);
+    else
+        dissect(pool, worker, task, 0);
+    return MPK_OK;
+}
+
+/* Find a separator, give it the last positions, and hand on the halves; *graph is freed. */
+static mpk_status split(mpki_pool *pool, int worker, part *p) {
+    mpk_context *ctx = p->all->ctx;
+    mpki_nd_graph *g = p->graph;
+    /* what is drawn depends on the place in the tree alone, not on who came first */
+    uint64_t random =
+        p->all->seed ^ ((uint64_t)p->first << 32) ^ (uint64_t)g->n * 0x9E3779B97F4A7C15u;
+    random = random ? random : 1;
+    mpki_nd_graph *half[2] = {NULL, NULL};
+    bool poor = false;
+    int8_t *where = MPKI_NEW(ctx, STAGE, g->n, int8_t);
+    int32_t *number = MPKI_NEW(ctx, STAGE, g->n, int32_t);
+    mpk_status status = where && number ? MPK_OK : mpki_failed(ctx);
+    if (!status) status = mpki_nd_separate(ctx, g, &random, where);
+    if (!status) {
+        if (g->coarser) mpki_nd_graph_free(ctx, &g->coarser);
+        half[0] = extract(ctx, g, where, MPKI_ND_A, number);
+        half[1] = half[0] ? extract(ctx, g, where, MPKI_ND_B, number) : NULL;
+        if (!half[1]) status = mpki_failed(ctx);
+    }
+    int32_t first = p->first;
+    if (!status) {
+        int32_t larger = half[0]->n > half[1]->n ? half[0]->n : half[1]->n;
+        poor = larger > POOR * g->n;
+        if (poor) status = order_leaf(p->all, g, first);
+    }
+    if (!status && !poor) {
+        int32_t last = first + g->n;
+        for (int32_t v = g->n - 1; v >= 0; v--)
+            if (where[v] == MPKI_ND_SEP) p->all->perm[--last] = g->label[v];
+    }
+    mpki_nd_graph_free(ctx, &p->graph);
+    mpki_release(ctx, where);
+    mpki_release(ctx, number);
+    if (!status && !poor) {
+        part a = {p->all, half[0], first}, b = {p->all, half[1], first + half[0]->n};
+        half[0] = half[1] = NULL;
+        status = hand_on(pool, worker, a);
+        mpk_status other = hand_on(pool, worker, b);
+        if (!status) status = other;
+    }
+    mpki_nd_graph_free(ctx, &half[0]);
+    mpki_nd_graph_free(ctx, &half[1]);
+    return status;
+}
+
+/* A task: order one part, freeing it. */
+static void dissect(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    part *p = arg;
+    dissection *d = p->all;
+    mpk_context *ctx = d->ctx;
+    mpk_status status = MPK_OK;
+    (void)item;
+    if (!d->failed) {
+        if (p->graph->n <= LEAF || p->graph->xadj[p->graph->n] == 0)
+            status = p->graph->n ? order_leaf(d, p->graph, p->first) : MPK_OK;
+        else
+            status = split(pool, worker, p);
+    }
+    if (status) d->failed = status;
+    mpki_nd_graph_free(ctx, &p->graph);
+    mpki_release(ctx, p);
+}
+
+/* ---- the whole
+ * ------------------------------------------------------------------------------------ */
+
+static mpki_nd_graph *whole(mpk_context *ctx, const mpki_graph *graph) {
+    mpki_nd_graph *g = mpki_nd_graph_create(ctx, graph->n, graph->xadj[graph->n], false);
+    if (!g) return NULL;
+    for (int32_t v = 0; v < graph->n; v++) {
+        g->xadj[v] = (int32_t)graph->xadj[v];
+        g->weight[v] = graph->weight ? graph->weight[v] : 1;
+        g->total += g->weight[v];
+        g->label[v] = v;
+    }
+    g->xadj[graph->n] = (int32_t)graph->xadj[graph->n];
+    memcpy(g->adj, graph->adj, (size_t)graph->xadj[graph->n] * sizeof *g->adj);
+    return g;
+}
+
+mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
+                         int32_t *perm) {
+    if (graph->xadj[graph->n] > INT32_MAX)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, graph->xadj[graph->n],
+                          "%lld edges are too many for nested dissection",
+                          (long long)graph->xadj[graph->n]);
+    dissection d = {.ctx = ctx, .seed = (uint64_t)seed * 0xD1342543DE82EF95u + 1, .perm = perm};
+    part *root = MPKI_NEW(ctx, STAGE, 1, part);
+    if (!root) return mpki_failed(ctx);
+    *root = (part){&d, whole(ctx, graph), 0};
+    if (!root->graph) {
+        mpki_release(ctx, root);
+        return mpki_failed(ctx);
+    }
+    mpki_pool *pool = NULL;
+    if (threads > 1 && graph->n > PARALLEL)
+        pool = mpki_context_pool(ctx, threads, graph->n / PARALLEL * 4 + 64);
+    if (pool) {
+        mpki_pool_push(pool, graph->n, dissect, root, 0);
+        mpki_pool_run(pool);
+    } else {
+        dissect(NULL, 0, root, 0);
+    }
+    return (mpk_status)d.failed;
+}
