@@ -101,11 +101,14 @@ static void cancelled_in_each_stage(void **state) {
     (void)state;
     static const char *const stages[] = {"analyse", "factorize", "solve"};
     mpk_context *ctx = new_context();
+    mpk_options options;
+    mpk_options_init(&options);
+    options.threads = 1; /* a pool of threads would stay with the context */
     for (int k = 0; k < 3; k++) {
         mpk_report *report = NULL;
         mpk_job job = {.struct_size = sizeof job, .goal = MPK_GOAL_SOLVE, .generate = "nlpkkt 8"};
         mpk_context_set_progress(ctx, stop_at, (void *)stages[k]);
-        mpk_status status = mpk_job_run(ctx, &job, NULL, &report);
+        mpk_status status = mpk_job_run(ctx, &job, &options, &report);
         if (status != MPK_ERR_CANCELLED) fail_msg("%s: status %d", stages[k], status);
         assert_int_equal(mpk_report_run(report)->status, MPK_ERR_CANCELLED);
         mpk_report_destroy(&report);
