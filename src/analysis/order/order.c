@@ -9,10 +9,13 @@
 static const char STAGE[] = "order";
 
 /* A vertex joined to very many others fills its row of L wherever it stands, but slows every method
- * down while it is in the graph (METIS: 79 s for a quadratic program of 280 000 rows). The limit is
- * that of Amestoy, Davis & Duff 2004, section 4. */
-static int64_t dense_degree(int32_t n) {
-    double limit = 10 * sqrt((double)n);
+ * down while it is in the graph (METIS: 79 s for a quadratic program of 280 000 rows). The first
+ * limit is that of Amestoy, Davis & Duff 2004, section 4. The second is for linear programs of few
+ * long rows: AMD's time falls to a sixth on rail507 and map10, at 14 % and 6 % more operations, and
+ * nothing else changes; 30 times the mean would cost uccase9 and bab5 more than it brings. */
+static int64_t dense_degree(const mpki_graph *graph) {
+    double n = graph->n, mean = n > 0 ? (double)graph->xadj[graph->n] / n : 0;
+    double limit = fmin(10 * sqrt(n), 60 * mean);
     return limit < 16 ? 16 : (int64_t)limit;
 }
 
@@ -134,7 +137,7 @@ static mpk_status order_graph(mpk_context *ctx, const mpki_graph *graph, mpk_ord
         for (int32_t k = 0; k < n; k++) perm[k] = k;
         return MPK_OK;
     }
-    int64_t limit = dense_degree(n);
+    int64_t limit = dense_degree(graph);
     for (int32_t v = 0; v < n; v++) dense += graph->xadj[v + 1] - graph->xadj[v] > limit;
     if (dense == 0) return order_part(ctx, graph, method, seed, threads, perm);
 
@@ -158,7 +161,7 @@ static mpk_status order_graph(mpk_context *ctx, const mpki_graph *graph, mpk_ord
  * levels, of which all but the first keep all threads busy. Fitted to 16 matrices on a Zen 4 at 3.7
  * GHz. */
 static double nd_time(const mpki_graph *graph, int threads) {
-    int64_t limit = dense_degree(graph->n);
+    int64_t limit = dense_degree(graph);
     double vertices = 0, edges = 0;
     for (int32_t v = 0; v < graph->n; v++) {
         int64_t degree = graph->xadj[v + 1] - graph->xadj[v];
