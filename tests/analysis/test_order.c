@@ -258,6 +258,26 @@ static void test_unknown_method(void **state) {
     free(p.entry);
 }
 
+static int stop_at_once(const char *stage, double fraction, void *user) {
+    assert_string_equal(stage, "analyse");
+    assert_true(fraction >= 0.3 && fraction <= 0.7);
+    ++*(int *)user;
+    return 1;
+}
+
+static void test_cancelled_dissection(void **state) {
+    (void)state;
+    pattern p = pattern_grid(24, 25);
+    mpki_graph graph = graph_of(&p, NULL, NULL);
+    int32_t *perm = malloc(p.n * sizeof *perm);
+    int calls = 0;
+    mpk_context_set_progress(ctx, stop_at_once, &calls);
+    assert_int_equal(mpki_order_nd(ctx, &graph, 1, 1, perm), MPK_ERR_CANCELLED);
+    assert_int_equal(calls, 1);
+    mpki_graph_free(ctx, &graph);
+    free(perm), free(p.entry);
+}
+
 static void test_failing_dissection(void **state) {
     (void)state;
     pattern p = pattern_grid(24, 25);
@@ -323,6 +343,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_awkward_graphs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unknown_method, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_cancelled_dissection, setup, teardown),
         cmocka_unit_test_setup_teardown(test_failing_dissection, setup, teardown),
         cmocka_unit_test_setup_teardown(test_failing_memory, setup, teardown),
     };

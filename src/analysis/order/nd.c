@@ -19,7 +19,9 @@ enum {
 typedef struct dissection {
     mpk_context *ctx;
     uint64_t seed;
-    int32_t *perm; /* positions -> vertices */
+    int32_t n;
+    int32_t *perm;          /* positions -> vertices */
+    _Atomic int32_t placed; /* vertices that have their positions */
     _Atomic int failed;
 } dissection;
 
@@ -42,6 +44,7 @@ static mpk_status order_leaf(dissection *d, const mpki_nd_graph *g, int32_t firs
     for (int32_t v = 0; !status && v <= g->n; v++) graph.xadj[v] = g->xadj[v];
     if (!status) status = mpki_order_amd(ctx, &graph, order);
     for (int32_t k = 0; !status && k < g->n; k++) d->perm[first + k] = g->label[order[k]];
+    d->placed += g->n;
     mpki_release(ctx, graph.xadj);
     mpki_release(ctx, order);
     return status;
@@ -106,6 +109,10 @@ static mpk_status split(mpki_pool *pool, int worker, part *p) {
     int8_t *where = MPKI_NEW(ctx, STAGE, g->n, int8_t);
     int32_t *number = MPKI_NEW(ctx, STAGE, g->n, int32_t);
     mpk_status status = where && number ? MPK_OK : mpki_failed(ctx);
+    /* of mpk_analyse, the dissection is about the part from 0.3 to 0.7 */
+    double done = (double)p->all->placed / p->all->n;
+    if (!status && mpki_progress(ctx, "analyse", 0.3 + 0.4 * done))
+        status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     if (!status) status = mpki_nd_separate(ctx, g, &random, where);
     if (!status) {
         if (g->coarser) mpki_nd_graph_free(ctx, &g->coarser);
@@ -123,6 +130,7 @@ static mpk_status split(mpki_pool *pool, int worker, part *p) {
         int32_t last = first + g->n;
         for (int32_t v = g->n - 1; v >= 0; v--)
             if (where[v] == MPKI_ND_SEP) p->all->perm[--last] = g->label[v];
+        p->all->placed += first + g->n - last;
     }
     mpki_nd_graph_free(ctx, &p->graph);
     mpki_release(ctx, where);
@@ -180,7 +188,8 @@ mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, graph->xadj[graph->n],
                           "%lld edges are too many for nested dissection",
                           (long long)graph->xadj[graph->n]);
-    dissection d = {.ctx = ctx, .seed = (uint64_t)seed * 0xD1342543DE82EF95u + 1, .perm = perm};
+    dissection d = {
+        .ctx = ctx, .seed = (uint64_t)seed * 0xD1342543DE82EF95u + 1, .n = graph->n, .perm = perm};
     part *root = MPKI_NEW(ctx, STAGE, 1, part);
     if (!root) return mpki_failed(ctx);
     *root = (part){&d, whole(ctx, graph), 0};
