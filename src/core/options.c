@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const ordering_names[] = {"auto", "amd",   "metis",  "scotch",
+static const char *const ordering_names[] = {"auto", "amd",   "metis",   "scotch",
                                              "rcm",  "given", "natural", "nd"};
 static const char *const method_names[] = {"auto", "ldlt"};
 static const char *const switch_names[] = {"off", "on", "auto"};
