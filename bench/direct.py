@@ -88,11 +88,12 @@ def measure(options, path):
     with open(path + ".part", "w") as file:
         file.writelines(json.dumps(r) + "\n" for r in rows)
     os.replace(path + ".part", path)
+    sweep = [json.loads(line) for line in open(options.winners)] if options.winners else []
     out = open(path, "a")
     for name, source in matrices(options):
         if not fnmatch.fnmatch(name, options.only):
             continue
-        todo = [(s, v, t) for t in options.thread_list for s in solvers for v in SETTINGS[s]
+        todo = [(s, v, t) for t in options.thread_list for s in solvers for v in winning(sweep, name, s, t)
                 if (name, s, v, t) not in have]
         if not todo:
             continue
@@ -131,6 +132,14 @@ def pick(rows, matrix, solver, threads):
     """The fastest right row, or None."""
     mine = [r for r in rows if (r["matrix"], r["solver"], r["threads"]) == (matrix, solver, threads) and right(r)]
     return min(mine, key=lambda r: r["factor_solve_s"], default=None)
+
+
+def winning(sweep, matrix, solver, threads):
+    """The settings to run: all, or the one that won an earlier sweep (none if no setting was right there)."""
+    if solver == "metapack" or not any(r["matrix"] == matrix and r["solver"] == solver for r in sweep):
+        return SETTINGS[solver]
+    best = pick(sweep, matrix, solver, threads)
+    return [best["setting"]] if best else []
 
 
 def why_not(rows, matrix, solver, threads):
@@ -231,6 +240,7 @@ def report(options, rows):
             "counts: componentwise backward error at most 1e-14 for b = A·1 after at most two refinements, judged by the same",
             "code for all. The times of peers leave out the residuals of that judgement; ours includes its own. One warm-up,",
             f"then {'minima' if options.minima else 'medians'} of {options.repeats} (fewer where {options.seconds:g} s were used up)."
+            + " The settings were those that had won an earlier sweep over all of them." * bool(options.winners)
             + f" Beside {options.busy} busy processes." * (options.busy > 0), ""]
     for threads in sorted({r["threads"] for r in rows}, reverse=True):
         text += table(rows, threads, solvers)
@@ -256,6 +266,7 @@ def main():
     parser.add_argument("--fresh", action="store_true", help="forget earlier rows")
     parser.add_argument("--again", metavar="SOLVERS", help="forget the earlier rows of these solvers")
     parser.add_argument("--results", help="rows, default BUILD/bench/results.jsonl")
+    parser.add_argument("--winners", metavar="FILE", help="rows of an earlier sweep: each solver runs with the setting that won there")
     parser.add_argument("--minima", action="store_true", help="report minima, not medians: for a machine that others use")
     parser.add_argument("--report", help="write the table here")
     options = parser.parse_args()

@@ -14,6 +14,22 @@
 
 enum { TEXT_MAX = 512 };
 
+/* Freed blocks of at least KEPT_LEAST bytes wait for the next call, up to KEPT_LIMIT in all: pages
+ * fresh from the system cost a small problem as much as its factorization. Not under
+ * AddressSanitizer, from which it would hide errors. */
+enum { KEPT_MOST = 48, KEPT_LEAST = 1 << 15 };
+#if defined(__SANITIZE_ADDRESS__)
+static const size_t KEPT_LIMIT = 0;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+static const size_t KEPT_LIMIT = 0;
+#else
+static const size_t KEPT_LIMIT = (size_t)64 << 20;
+#endif
+#else
+static const size_t KEPT_LIMIT = (size_t)64 << 20;
+#endif
+
 struct mpk_context {
     mpk_allocator allocator;
     _Atomic int64_t now_bytes, peak_bytes;
@@ -28,6 +44,12 @@ struct mpk_context {
     _Atomic(const char *) progress_stage; /* the last one told; stages are literals */
     _Atomic bool cancelled;
     mpki_pool *pool; /* NULL until threads are first wanted */
+    struct {
+        pthread_mutex_t mutex;
+        int count; /* oldest first */
+        size_t bytes;
+        struct header *block[KEPT_MOST];
+    } kept;
 };
 
 /* ---- the C library's memory, huge pages for large blocks ------------------------------------- */
@@ -49,6 +71,63 @@ static void default_release(void *user, void *ptr, size_t size) {
     free(ptr);
 }
 
+/* ---- blocks kept for the next call: a 64-byte header keeps the size of each -------------------
+ */
+
+typedef struct header {
+    size_t size; /* of the whole block, header included */
+} header;
+
+/* Sizes an eighth apart, so that a block fits again. */
+static size_t kept_size(size_t whole) {
+    size_t step = 4096;
+    if (whole < KEPT_LEAST || KEPT_LIMIT == 0) return whole;
+    while (step * 16 <= whole) step *= 2;
+    return (whole + step - 1) / step * step;
+}
+
+static void remove_kept(mpk_context *ctx, int k) { /* under the mutex, or alone */
+    ctx->kept.bytes -= ctx->kept.block[k]->size;
+    ctx->kept.count--;
+    for (; k < ctx->kept.count; k++) ctx->kept.block[k] = ctx->kept.block[k + 1];
+}
+
+static void drop_oldest(mpk_context *ctx) {
+    header *block = ctx->kept.block[0];
+    remove_kept(ctx, 0);
+    ctx->allocator.release(ctx->allocator.user, block, block->size);
+}
+
+static header *take_kept(mpk_context *ctx, size_t whole) {
+    header *found = NULL;
+    int best = -1;
+    if (whole < KEPT_LEAST || KEPT_LIMIT == 0) return NULL;
+    pthread_mutex_lock(&ctx->kept.mutex);
+    for (int k = 0; k < ctx->kept.count; k++) {
+        size_t size = ctx->kept.block[k]->size;
+        if (size >= whole && size <= whole + whole / 4 &&
+            (best < 0 || size < ctx->kept.block[best]->size))
+            best = k;
+    }
+    if (best >= 0) {
+        found = ctx->kept.block[best];
+        remove_kept(ctx, best);
+    }
+    pthread_mutex_unlock(&ctx->kept.mutex);
+    return found;
+}
+
+static bool keep(mpk_context *ctx, header *block) {
+    if (block->size < KEPT_LEAST || block->size > KEPT_LIMIT / 2) return false;
+    pthread_mutex_lock(&ctx->kept.mutex);
+    while (ctx->kept.count == KEPT_MOST || ctx->kept.bytes + block->size > KEPT_LIMIT)
+        drop_oldest(ctx);
+    ctx->kept.block[ctx->kept.count++] = block;
+    ctx->kept.bytes += block->size;
+    pthread_mutex_unlock(&ctx->kept.mutex);
+    return true;
+}
+
 mpk_status mpk_context_create(const mpk_allocator *allocator, mpk_context **out) {
     if (!out || *out) return MPK_ERR_ARGUMENT;
     if (allocator && (!allocator->alloc || !allocator->release)) return MPK_ERR_ARGUMENT;
@@ -63,6 +142,11 @@ mpk_status mpk_context_create(const mpk_allocator *allocator, mpk_context **out)
         chosen.release(chosen.user, ctx, sizeof *ctx);
         return MPK_ERR_MEMORY;
     }
+    if (pthread_mutex_init(&ctx->kept.mutex, NULL)) {
+        pthread_mutex_destroy(&ctx->mutex);
+        chosen.release(chosen.user, ctx, sizeof *ctx);
+        return MPK_ERR_MEMORY;
+    }
     *out = ctx;
     return MPK_OK;
 }
@@ -71,6 +155,8 @@ void mpk_context_destroy(mpk_context **ctx) {
     if (!ctx || !*ctx) return;
     mpki_pool_destroy(&(*ctx)->pool);
     mpk_allocator allocator = (*ctx)->allocator;
+    while ((*ctx)->kept.count > 0) drop_oldest(*ctx);
+    pthread_mutex_destroy(&(*ctx)->kept.mutex);
     pthread_mutex_destroy(&(*ctx)->mutex);
     allocator.release(allocator.user, *ctx, sizeof **ctx);
     *ctx = NULL;
@@ -82,12 +168,8 @@ mpki_pool *mpki_context_pool(mpk_context *ctx, int threads, int64_t capacity) {
     return ctx->pool && mpki_pool_reserve(ctx->pool, capacity) ? ctx->pool : NULL;
 }
 
-/* ---- memory: a 64-byte header keeps the size of each block ------------------------------------
+/* ---- memory ------------------------------------------------------------------------------------
  */
-
-typedef struct header {
-    size_t size; /* of the whole block, header included */
-} header;
 
 static void account(mpk_context *ctx, int64_t bytes) {
     int64_t now = atomic_fetch_add(&ctx->now_bytes, bytes) + bytes;
@@ -103,8 +185,13 @@ void *mpki_alloc(mpk_context *ctx, const char *stage, int64_t count, size_t size
                    (long long)count, size);
         return NULL;
     }
-    size_t whole = bytes + ALIGN;
-    header *block = ctx->allocator.alloc(ctx->allocator.user, whole);
+    size_t whole = kept_size(bytes + ALIGN);
+    header *block = take_kept(ctx, whole);
+    if (block) {
+        account(ctx, (int64_t)block->size);
+        return (char *)block + ALIGN;
+    }
+    block = ctx->allocator.alloc(ctx->allocator.user, whole);
     if (!block) {
         mpki_error(ctx, MPK_ERR_MEMORY, stage, (int64_t)bytes, "cannot allocate %zu bytes", bytes);
         return NULL;
@@ -134,7 +221,7 @@ void mpki_release(mpk_context *ctx, void *ptr) {
     header *block = (header *)((char *)ptr - ALIGN);
     size_t whole = block->size;
     atomic_fetch_sub(&ctx->now_bytes, (int64_t)whole);
-    ctx->allocator.release(ctx->allocator.user, block, whole);
+    if (!keep(ctx, block)) ctx->allocator.release(ctx->allocator.user, block, whole);
 }
 
 void mpk_free(mpk_context *ctx, void **ptr) {

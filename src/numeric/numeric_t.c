@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* in what tree->cost counts: below it a second worker comes too late */
-#define WORTH_THREADS 3e6
+#define WORTH_THREADS 2e7
 
 typedef struct run { /* consecutive rows of a child that stay consecutive in the parent */
     int32_t from, count, to;

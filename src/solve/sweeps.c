@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum {
-    WORTH_A_THREAD = 300000
+    WORTH_A_THREAD = 1000000
 }; /* entries of L below which starting threads costs more than it saves */
 
 static mpk_status task_children(mpk_context *ctx, const mpki_tree *tree, mpki_sweeps *sweeps) {

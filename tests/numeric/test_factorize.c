@@ -193,7 +193,7 @@ static void test_deterministic(void **unused) {
     (void)unused;
     mpk_context *ctx = context();
     mpk_problem *problem = NULL;
-    assert_int_equal(mpk_problem_generate(ctx, "helmholtz 3d 14", 3, &problem), MPK_OK);
+    assert_int_equal(mpk_problem_generate(ctx, "helmholtz 3d 20", 3, &problem), MPK_OK);
     mpk_problem_view view;
     mpk_problem_view_get(problem, &view);
     double *first = NULL;
@@ -364,7 +364,7 @@ static void test_cancel(void **unused) {
     (void)unused;
     mpk_context *ctx = context();
     mpk_problem *problem = NULL;
-    assert_int_equal(mpk_problem_generate(ctx, "helmholtz 3d 12", 3, &problem), MPK_OK);
+    assert_int_equal(mpk_problem_generate(ctx, "helmholtz 3d 14", 3, &problem), MPK_OK);
     mpk_problem_view view;
     mpk_problem_view_get(problem, &view);
     mpk_analysis *an = NULL;

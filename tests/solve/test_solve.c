@@ -144,7 +144,7 @@ static void test_threads(void **unused) {
     mpk_context *ctx = NULL;
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
     mpk_problem *problem = NULL;
-    assert_int_equal(mpk_problem_generate(ctx, "helmholtz 3d 16", 1, &problem), MPK_OK);
+    assert_int_equal(mpk_problem_generate(ctx, "helmholtz 3d 22", 1, &problem), MPK_OK);
     mpk_problem_view view;
     mpk_problem_view_get(problem, &view);
     const int n = view.n, nrhs = 19;
