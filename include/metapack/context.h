@@ -41,7 +41,7 @@ MPK_API mpk_status mpk_last_error(const mpk_context *ctx, const char **stage, in
                                   const char **text);
 
 /** Bytes now in use through this context, and the most since the last reset. Freed blocks that the
- * context keeps for its next calls (at most 64 MiB) are not counted; mpk_context_destroy frees
+ * context keeps for its next calls (at most 32 MiB) are not counted; mpk_context_destroy frees
  * them. */
 MPK_API void mpk_memory_usage(const mpk_context *ctx, int64_t *now_bytes, int64_t *peak_bytes);
 MPK_API void mpk_memory_reset_peak(mpk_context *ctx);

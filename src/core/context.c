@@ -24,10 +24,10 @@ static const size_t KEPT_LIMIT = 0;
 #if __has_feature(address_sanitizer)
 static const size_t KEPT_LIMIT = 0;
 #else
-static const size_t KEPT_LIMIT = (size_t)64 << 20;
+static const size_t KEPT_LIMIT = (size_t)32 << 20;
 #endif
 #else
-static const size_t KEPT_LIMIT = (size_t)64 << 20;
+static const size_t KEPT_LIMIT = (size_t)32 << 20;
 #endif
 
 struct mpk_context {
