@@ -233,7 +233,8 @@ def report(options, rows):
     versions = {s: next((r["version"] for r in rows if r["solver"] == s and r.get("version", "?") != "?"), "?") for s in solvers}
     settings = "; ".join(f"{TITLE[s]}: {', '.join(SETTINGS[s])}" for s in solvers)
     text = ["# The direct solver beside its peers", "",
-            f"Made by `make bench` on {datetime.date.today()}: {machine()}.",
+            f"Made by `{' '.join(['bench/direct.py'] + [os.path.basename(a) or a for a in sys.argv[1:]])}` on "
+            f"{datetime.date.today()}: {machine()}.",
             "Versions: " + ", ".join(f"{TITLE[s]} {versions[s]}" for s in solvers)
             + "; OpenBLAS " + (command_output("pkg-config", "--modversion", "openblas").strip() or "?") + ".", "",
             "On each matrix every solver runs with each of its settings (" + settings + "), and the fastest one that is right",
