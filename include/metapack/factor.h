@@ -2,6 +2,7 @@
 #ifndef METAPACK_FACTOR_H
 #define METAPACK_FACTOR_H
 #include <metapack/analysis.h>
+#include <metapack/block.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,6 +45,8 @@ MPK_API mpk_status mpk_refactorize(mpk_context *ctx, const void *ax, const mpk_o
                                    mpk_factor *fac);
 
 MPK_API void mpk_factor_info_get(const mpk_factor *fac, mpk_factor_info *info);
+/** What a factorization on blocks did; all zero for the direct solver. */
+MPK_API void mpk_factor_block_info_get(const mpk_factor *fac, mpk_block_info *info);
 MPK_API void mpk_factor_destroy(mpk_factor **fac);
 
 /** What mpk_get() can return. T is the scalar type of the factor, R its real type. */

@@ -9,7 +9,9 @@
 #include <metapack/options.h>
 #include <metapack/problem.h>
 #include <metapack/analysis.h>
+#include <metapack/block.h>
 #include <metapack/factor.h>
+#include <metapack/krylov.h>
 #include <metapack/solve.h>
 #include <metapack/report.h>
 #include <metapack/pipeline.h>

@@ -7,7 +7,68 @@
 extern "C" {
 #endif
 
-typedef enum mpk_method { MPK_METHOD_AUTO = 0, MPK_METHOD_LDLT = 1 } mpk_method;
+/** What is factorized, and so how mpk_solve goes about it. */
+typedef enum mpk_method {
+    MPK_METHOD_AUTO = 0,   /**< direct where it fits, else ildlt with a ladder of parameters */
+    MPK_METHOD_LDLT = 1,   /**< the direct solver */
+    MPK_METHOD_ILDLT = 2,  /**< the meta-algorithm on blocks: complete or incomplete */
+    MPK_METHOD_JACOBI = 3, /**< the same by fixed-point sweeps (schedule = jacobi) */
+    MPK_METHOD_ILU0 =
+        4,              /**< scalar blocks, no fill, no pivoting, nothing dropped: for comparison */
+    MPK_METHOD_NONE = 5 /**< no preconditioner; the diagonal scaling stays */
+} mpk_method;
+
+/** Iterative methods; the first three and CG keep symmetry. */
+typedef enum mpk_krylov {
+    MPK_KRYLOV_AUTO = 0, /**< refinement after ldlt, else sqmr (gmres where the factor is ldu) */
+    MPK_KRYLOV_NONE = 1, /**< iterative refinement only */
+    MPK_KRYLOV_SQMR = 2,
+    MPK_KRYLOV_MINRES = 3, /**< preconditioned by L |D| L^T */
+    MPK_KRYLOV_SYMMLQ = 4, /**< likewise */
+    MPK_KRYLOV_CG = 5,     /**< likewise; for definite matrices */
+    MPK_KRYLOV_GMRES = 6,
+    MPK_KRYLOV_FGMRES = 7,
+    MPK_KRYLOV_BICGSTAB = 8,
+    MPK_KRYLOV_IDR = 9
+} mpk_krylov;
+
+/** How rows are gathered into blocks (docs/blocking.md). */
+typedef enum mpk_strategy {
+    MPK_STRATEGY_AUTO = 0,
+    MPK_STRATEGY_BR = 1, /**< block, then reorder the blocks */
+    MPK_STRATEGY_RB = 2, /**< reorder the rows, then cut blocks of neighbours */
+    MPK_STRATEGY_RBR = 3 /**< reorder, cut, reorder the blocks */
+} mpk_strategy;
+
+/** What the meta-algorithm makes of the matrix. */
+typedef enum mpk_factor_type {
+    MPK_TYPE_LDLT = 0,
+    MPK_TYPE_LLT = 1, /**< definite matrices: a pivot <= 0 is an error */
+    MPK_TYPE_LDU = 2  /**< rows and columns pivoted apart; twice the memory */
+} mpk_factor_type;
+
+/** Pivoting inside a diagonal block. */
+typedef enum mpk_pivoting {
+    MPK_PIVOTING_NONE = 0,
+    MPK_PIVOTING_STATIC = 1, /**< 1x1 and 2x2 pivots as the matching paired them */
+    MPK_PIVOTING_BK = 2,     /**< Bunch-Kaufman; ldu: partial by rows */
+    MPK_PIVOTING_ROOK = 3,
+    MPK_PIVOTING_COMPLETE = 4 /**< Bunch-Parlett */
+} mpk_pivoting;
+
+/** In which order the blocks are computed, and who writes where. */
+typedef enum mpk_schedule {
+    MPK_SCHEDULE_PULL = 0,    /**< a block gathers its updates when its level set is due */
+    MPK_SCHEDULE_SUBSETS = 1, /**< updates are pushed, in conflict-free subsets of level sets */
+    MPK_SCHEDULE_ATOMIC = 2,  /**< updates are pushed by atomic subtraction: not reproducible */
+    MPK_SCHEDULE_JACOBI = 3   /**< all blocks at once, in sweeps */
+} mpk_schedule;
+
+/** Entries of the stored factor beneath a double precision solver. */
+typedef enum mpk_precision {
+    MPK_PRECISION_DOUBLE = 0, /**< that of the matrix */
+    MPK_PRECISION_SINGLE = 1
+} mpk_precision;
 
 typedef enum mpk_ordering {
     MPK_ORDERING_AUTO = 0, /**< AMD, or nested dissection where that pays for its own time */
@@ -17,19 +78,20 @@ typedef enum mpk_ordering {
     MPK_ORDERING_RCM = 4,
     MPK_ORDERING_GIVEN = 5, /**< options.given_perm */
     MPK_ORDERING_NATURAL = 6,
-    MPK_ORDERING_ND = 7 /**< our own nested dissection, in parallel */
+    MPK_ORDERING_ND = 7, /**< our own nested dissection, in parallel */
+    MPK_ORDERING_GMC = 8 /**< greedy multicolouring: independent sets first; only on blocks */
 } mpk_ordering;
 
 /** Three-valued switch. */
 typedef enum mpk_switch { MPK_OFF = 0, MPK_ON = 1, MPK_AUTO = 2 } mpk_switch;
 
-/** All choices of the direct solver. The name of a field is the key of mpk_options_set() and, with
+/** All choices. The name of a field is the key of mpk_options_set() and, with
  *  dashes, the flag of the command: pivot_threshold, --pivot-threshold.
  *  Call mpk_options_init() first; later versions add fields at the end. */
 typedef struct mpk_options {
     size_t struct_size; /**< set by mpk_options_init(): how much of this struct the caller knows */
-    mpk_method method;  /**< auto | ldlt */
-    mpk_ordering ordering; /**< auto | amd | nd | metis | scotch | rcm | given | natural */
+    mpk_method method;  /**< auto | ldlt | ildlt | jacobi | ilu0 | none */
+    mpk_ordering ordering; /**< auto | amd | nd | metis | scotch | rcm | gmc | given | natural */
     mpk_switch
         matching;       /**< maximum-product matching for scaling and 2x2 candidates: on|off|auto */
     mpk_switch scaling; /**< symmetric scaling before the factorization: on | off | auto */
@@ -59,6 +121,10 @@ MPK_API void mpk_options_init(mpk_options *options);
  *  value "0.1". Returns MPK_OK, or MPK_ERR_ARGUMENT with the reason in mpk_last_error(). */
 MPK_API mpk_status mpk_options_set(mpk_context *ctx, mpk_options *options, const char *key,
                                    const char *value);
+
+/** The word for a value of an option that is a choice: ("schedule", MPK_SCHEDULE_PULL) gives
+ * "pull"; "unknown" for anything else. Static. */
+MPK_API const char *mpk_option_word(const char *key, int value);
 
 /** Names for reports: "auto", "amd", ... */
 MPK_API const char *mpk_ordering_name(mpk_ordering ordering);

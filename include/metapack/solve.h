@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_SOLVE_H
 #define METAPACK_SOLVE_H
-#include <metapack/factor.h>
+#include <metapack/krylov.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,6 +20,8 @@ typedef struct mpk_solve_info {
     double relative_residual; /**< ||b - A x||_2 / ||b||_2 */
     double condition;         /**< estimate of ||A^-1||_1 ||A||_1; 0: not asked for */
     double time_s;
+    mpk_krylov_info krylov; /**< of the right-hand side that took most iterations; method none:
+                                 refinement alone */
 } mpk_solve_info;
 
 /** Solve A X = B with iterative refinement in working precision.
@@ -36,9 +38,11 @@ MPK_API mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nr
 /** The parts of the factorization, for preconditioners and sampling. In the order of the problem,
  * with scaling: A^-1 = (S P^T L^-T) (D^-1) (L^-1 P S). */
 typedef enum mpk_part {
-    MPK_PART_L = 1, /**< x := L^-1 P S x    */
-    MPK_PART_D = 2, /**< x := D^-1 x (zero pivots give 0) */
-    MPK_PART_LT = 3 /**< x := S P^T L^-T x, conjugated when Hermitian */
+    MPK_PART_L = 1,   /**< x := L^-1 P S x    */
+    MPK_PART_D = 2,   /**< x := D^-1 x (zero pivots give 0) */
+    MPK_PART_LT = 3,  /**< x := S P^T L^-T x, conjugated when Hermitian */
+    MPK_PART_ALL = 4, /**< the three in turn: x := A^-1 x, or M^-1 x of an incomplete factor */
+    MPK_PART_ABS = 5  /**< the same with |D|: a definite preconditioner for minres, symmlq and cg */
 } mpk_part;
 
 /** Apply one part to nrhs vectors in place. x [inout] n x nrhs, ldx >= n. No refinement. */

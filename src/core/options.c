@@ -8,9 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const ordering_names[] = {"auto", "amd",   "metis",   "scotch",
-                                             "rcm",  "given", "natural", "nd"};
-static const char *const method_names[] = {"auto", "ldlt"};
+static const char *const ordering_names[] = {"auto",  "amd",     "metis", "scotch", "rcm",
+                                             "given", "natural", "nd",    "gmc"};
+static const char *const method_names[] = {"auto", "ldlt", "ildlt", "jacobi", "ilu0", "none"};
+static const char *const krylov_names[] = {"auto", "none",  "sqmr",   "minres",   "symmlq",
+                                           "cg",   "gmres", "fgmres", "bicgstab", "idr"};
+static const char *const strategy_names[] = {"auto", "br", "rb", "rbr"};
+static const char *const type_names[] = {"ldlt", "llt", "ldu"};
+static const char *const pivoting_names[] = {"none", "static", "bk", "rook", "complete"};
+static const char *const schedule_names[] = {"pull", "subsets", "atomic", "jacobi"};
+static const char *const precision_names[] = {"double", "single"};
 static const char *const switch_names[] = {"off", "on", "auto"};
 
 /* One row for each option: its key, how its text is read, where it lies, what it may be. */
@@ -24,8 +31,8 @@ static const struct option {
     double least, most; /* numbers: the range */
 } table[] = {
 #define AT(field) offsetof(mpk_options, field)
-    {"method", CHOICE, AT(method), method_names, 2, 0, 0},
-    {"ordering", CHOICE, AT(ordering), ordering_names, 8, 0, 0},
+    {"method", CHOICE, AT(method), method_names, 6, 0, 0},
+    {"ordering", CHOICE, AT(ordering), ordering_names, 9, 0, 0},
     {"matching", CHOICE, AT(matching), switch_names, 3, 0, 0},
     {"scaling", CHOICE, AT(scaling), switch_names, 3, 0, 0},
     {"pivot_threshold", REAL, AT(pivot_threshold), NULL, 0, 0, 0.5},
@@ -38,6 +45,30 @@ static const struct option {
     {"condition", CHOICE, AT(condition), switch_names, 3, 0, 0},
     {"seed", INT64, AT(seed), NULL, 0, -9e18, 9e18},
     {"memory_limit", REAL, AT(memory_limit), NULL, 0, 0, 1e18},
+    {"krylov", CHOICE, AT(krylov), krylov_names, 10, 0, 0},
+    {"tolerance", REAL, AT(tolerance), NULL, 0, 0, 1},
+    {"max_iterations", INTEGER, AT(max_iterations), NULL, 0, 0, 1e9},
+    {"restart", INTEGER, AT(restart), NULL, 0, 1, 100000},
+    {"shadow", INTEGER, AT(shadow), NULL, 0, 1, 64},
+    {"direct", CHOICE, AT(direct), switch_names, 3, 0, 0},
+    {"strategy", CHOICE, AT(strategy), strategy_names, 4, 0, 0},
+    {"block", INTEGER, AT(block), NULL, 0, 1, 128},
+    {"grid", CHOICE, AT(grid), switch_names, 3, 0, 0},
+    {"similarity", REAL, AT(similarity), NULL, 0, 0, 1},
+    {"level", INTEGER, AT(level), NULL, 0, -1, 1000000},
+    {"fill_factor", REAL, AT(fill_factor), NULL, 0, 0, 1e9},
+    {"drop_tolerance", REAL, AT(drop_tolerance), NULL, 0, 0, 1},
+    {"factor_type", CHOICE, AT(factor_type), type_names, 3, 0, 0},
+    {"pivoting", CHOICE, AT(pivoting), pivoting_names, 5, 0, 0},
+    {"stages", INTEGER, AT(stages), NULL, 0, 1, 1000},
+    {"butterfly", CHOICE, AT(butterfly), switch_names, 3, 0, 0},
+    {"schedule", CHOICE, AT(schedule), schedule_names, 4, 0, 0},
+    {"sweeps", INTEGER, AT(sweeps), NULL, 0, 1, 10000},
+    {"jacobi_epsilon", REAL, AT(jacobi_epsilon), NULL, 0, 0, 1},
+    {"jacobi_decay", REAL, AT(jacobi_decay), NULL, 0, 0, 1},
+    {"shift", REAL, AT(shift), NULL, 0, 0, 1},
+    {"precision", CHOICE, AT(precision), precision_names, 2, 0, 0},
+    {"solve_sweeps", INTEGER, AT(solve_sweeps), NULL, 0, 0, 10000},
 #undef AT
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
@@ -54,7 +85,24 @@ void mpk_options_init(mpk_options *options) {
                              .refine = 10,
                              .accuracy = -1,
                              .deterministic = MPK_ON,
-                             .seed = 1};
+                             .seed = 1,
+                             .tolerance = 1e-6,
+                             .max_iterations = 1000,
+                             .restart = 50,
+                             .shadow = 4,
+                             .direct = MPK_AUTO,
+                             .block = 32,
+                             .grid = MPK_OFF,
+                             .similarity = 0.8,
+                             .level = 1,
+                             .fill_factor = 4,
+                             .drop_tolerance = 1e-4,
+                             .pivoting = MPK_PIVOTING_ROOK,
+                             .stages = 1,
+                             .butterfly = MPK_OFF,
+                             .sweeps = 8,
+                             .jacobi_epsilon = 0.1,
+                             .jacobi_decay = 0.95};
 }
 
 /* The same key with dashes or underscores. */
@@ -147,10 +195,17 @@ int mpki_threads_default(void) {
     return cores > 0 ? cores : 1;
 }
 
+const char *mpk_option_word(const char *key, int value) {
+    for (int k = 0; key && k < TABLE_SIZE; k++)
+        if (table[k].kind == CHOICE && key_equal(table[k].key, key))
+            return value >= 0 && value < table[k].count ? table[k].names[value] : "unknown";
+    return "unknown";
+}
+
 const char *mpk_ordering_name(mpk_ordering ordering) {
-    return (unsigned)ordering < 8 ? ordering_names[ordering] : "unknown";
+    return mpk_option_word("ordering", (int)ordering);
 }
 
 const char *mpk_method_name(mpk_method method) {
-    return (unsigned)method < 2 ? method_names[method] : "unknown";
+    return mpk_option_word("method", (int)method);
 }

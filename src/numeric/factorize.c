@@ -292,3 +292,8 @@ mpk_status mpk_get(mpk_context *ctx, const mpk_factor *fac, mpk_quantity what, v
     }
     return MPK_OK;
 }
+
+void mpk_factor_block_info_get(const mpk_factor *fac, mpk_block_info *info) {
+    (void)fac;
+    if (info) *info = (mpk_block_info){0};
+}

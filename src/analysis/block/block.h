@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_BLOCK_H
+#define MPKI_BLOCK_H
+/** Rows gathered into blocks, the pattern of nonzero blocks, and the index structure over it that
+ *  outer pivoting permutes. Nothing here knows a value of the matrix.
+ *
+ *  Words. "Position": index after the permutation, perm[position] = index in the problem. "Frame":
+ *  a block row and column by its number in the blocking (frame f owns positions bptr[f] ..
+ *  bptr[f+1]-1); a frame keeps its number when pivoting moves it. "Place": where a frame stands in
+ *  the order of elimination. */
+#include "../analysis.h"
+#include <metapack/block.h>
+
+/* ---- blocking.c: Thuerck et al. 2018, sec. III.A; Thuerck 2021, sec. 8.5 -----------------------
+ */
+
+typedef struct mpki_blocking {
+    int32_t n, nframes, largest;
+    int32_t *perm, *iperm; /* n */
+    int32_t *bptr;         /* nframes + 1 */
+    int32_t *of;           /* n: frame of each position */
+    mpk_strategy strategy; /* the ones chosen where the options said auto */
+    mpk_ordering ordering;
+} mpki_blocking;
+
+/** Block the graph of A (uncompressed) by options strategy, ordering, block, grid, similarity,
+ *  seed, threads. mate [in] n or NULL: pairs {i, mate[i]} get neighbouring positions in one frame
+ *  (unless options.block is 1, or a regular grid cuts between them). With ordering = given the
+ *  user's order is kept and cut.
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _UNSUPPORTED, _CANCELLED; *blocking is then empty. */
+mpk_status mpki_blocking_make(mpk_context *ctx, const mpki_graph *graph, const int32_t *mate,
+                              const mpk_options *options, mpki_blocking *blocking);
+void mpki_blocking_free(mpk_context *ctx, mpki_blocking *blocking);
+
+/* ---- pattern.c, fill.c -------------------------------------------------------------------------
+ */
+
+/** Nonzero blocks of a lower triangle in the order of places (place = row and column index here),
+ *  by columns: blocks ptr[k] .. ptr[k+1]-1 lie in column k, rows increasing, the diagonal one
+ *  always there and first. */
+typedef struct mpki_pattern {
+    int32_t m;
+    int64_t *ptr; /* m + 1 */
+    int32_t *row; /* ptr[m] */
+} mpki_pattern;
+
+/** Blocks of A (lower triangle ap, ai in the problem's order); places are the frames in order. */
+mpk_status mpki_pattern_of_matrix(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
+                                  const mpki_blocking *blocking, mpki_pattern *pattern);
+/** Add fill: level >= 0 by Hysom & Pothen (2002), each row on its own and in parallel on `threads`;
+ *  level < 0 complete, by the elimination tree (Liu 1986). Deterministic. MPK_ERR_MEMORY also when
+ *  the result would exceed max_blocks (0: no bound). */
+mpk_status mpki_pattern_fill(mpk_context *ctx, const mpki_pattern *a, int level, int threads,
+                             int64_t max_blocks, mpki_pattern *filled);
+void mpki_pattern_free(mpk_context *ctx, mpki_pattern *pattern);
+
+/* ---- ibcsr.c: Thuerck 2019, sec. V; Thuerck 2021, sec. 6.4 and 8.3.1 ---------------------------
+ */
+
+/** One nonzero block as a frame's list sees it: the frame across, and the block's number. */
+typedef struct mpki_entry {
+    int32_t other;
+    int64_t block;
+} mpki_entry;
+
+/** Indexed block CSR of a symmetric pattern (an unsymmetric one is held on the union of L and U^T;
+ *  its two halves share the index, so there is one list where the thesis has R and C). Each frame f
+ *  lists every block of its row and of its column, itself included, sorted by the place of the
+ *  frame across; `diagonal[f]` is where it stands itself, so that the entries before it are C->
+ * (row f of L, left of the pivot) and those after it C-down (column f of L, below it). A push-back
+ * permutes indices alone: a block whose two frames changed sides is transposed by implication. */
+typedef struct mpki_ibcsr {
+    int32_t m;         /* frames */
+    int32_t *frame;    /* P: frame at each place */
+    int32_t *place;    /* P^-1 */
+    int32_t *stage;    /* X: by frame, how often it was pushed back */
+    int64_t *ptr;      /* m + 1: the lists, by frame */
+    mpki_entry *entry; /* ptr[m] */
+    int64_t *diagonal; /* by frame, index into entry */
+    int64_t nblocks;
+    int32_t *rows,
+        *cols; /* by block: frame of its rows and of its columns, as it was made: the
+                  rows' frame stood at the later place then. Block numbers never change */
+} mpki_ibcsr;
+
+/** From a pattern whose places are the frames in order; block k of the pattern is block k. */
+mpk_status mpki_ibcsr_make(mpk_context *ctx, const mpki_pattern *pattern, mpki_ibcsr *index);
+/** Push the given frames (count, any order) behind all others, keeping the order among them and
+ *  among the rest: X incremented, stable sort by X, lists sorted by the new places. */
+mpk_status mpki_ibcsr_push_back(mpk_context *ctx, mpki_ibcsr *index, int32_t count,
+                                const int32_t *frames);
+/** Add the blocks that `pattern` (in places) has and the index lacks; numbers from nblocks on.
+ * Blocks that the pattern lacks stay in the index only if keep[block] != 0 (keep NULL: all stay).
+ * The numbers of dropped blocks are not used again. */
+mpk_status mpki_ibcsr_merge(mpk_context *ctx, mpki_ibcsr *index, const mpki_pattern *pattern,
+                            const unsigned char *keep);
+/** The index as a pattern in places (to compute fill of a later stage on it); number[e] = block of
+ *  pattern entry e when number != NULL, allocated here. */
+mpk_status mpki_ibcsr_pattern(mpk_context *ctx, const mpki_ibcsr *index, mpki_pattern *pattern,
+                              int64_t **number);
+/** Is block b of the index transposed against how it was made? */
+static inline bool mpki_ibcsr_transposed(const mpki_ibcsr *x, int64_t b) {
+    return x->place[x->rows[b]] < x->place[x->cols[b]];
+}
+/** Every invariant above; MPK_ERR_INTERNAL with what is broken. */
+mpk_status mpki_ibcsr_check(mpk_context *ctx, const mpki_ibcsr *index);
+void mpki_ibcsr_free(mpk_context *ctx, mpki_ibcsr *index);
+
+#endif
