@@ -112,6 +112,34 @@ typedef struct mpk_options {
                             is refused before anything is allocated */
     const int32_t *given_perm; /**< size n, for ordering = given: old index at each new position;
                                  borrowed during mpk_analyse only */
+    mpk_krylov krylov;  /**< auto | none | sqmr | minres | symmlq | cg | gmres | fgmres | bicgstab |
+                             idr */
+    double tolerance;   /**< true relative residual that a Krylov method has to reach. 1e-6 */
+    int max_iterations; /**< of a Krylov method. Default 1000 */
+    int restart;        /**< m of gmres(m) and fgmres(m). Default 50 */
+    int shadow;         /**< s of idr(s). Default 4 */
+    mpk_switch direct;  /**< may method = auto end in the direct solver? on | off | auto: where it
+                             fits */
+    mpk_strategy strategy; /**< auto | br | rb | rbr */
+    int block;             /**< most rows of a block, 1 .. 128. Default 32 */
+    mpk_switch grid;       /**< on: all blocks of that size, cut on a regular grid. Default off */
+    double similarity;  /**< cosine from which rows are gathered into a block; falls by 0.9 a level
+                           of  the blocking. Default 0.8 */
+    int level;          /**< of fill; -1: complete. Default 1 */
+    double fill_factor; /**< entries a row of L may keep, times those of A's row; 0: any number.
+                             Default 4 */
+    double drop_tolerance;       /**< entries below this times their row's norm are dropped. 1e-4 */
+    mpk_factor_type factor_type; /**< ldlt | llt | ldu */
+    mpk_pivoting pivoting;   /**< inside a diagonal block: none | static | bk | rook | complete */
+    int stages;              /**< of outer pivoting; 1 (default): none */
+    mpk_switch butterfly;    /**< random butterflies on rejected diagonal blocks. Default off */
+    mpk_schedule schedule;   /**< pull | subsets | atomic | jacobi */
+    int sweeps;              /**< of the fixed-point factorization (schedule = jacobi). Default 8 */
+    double jacobi_epsilon;   /**< damping of its pivots. Default 0.1 */
+    double jacobi_decay;     /**< of the damping, a sweep. Default 0.95 */
+    double shift;            /**< added to the scaled diagonal, with its sign. Default 0 */
+    mpk_precision precision; /**< of the stored factor: double | single */
+    int solve_sweeps; /**< triangular solves by this many Jacobi sweeps; 0 (default): exact */
 } mpk_options;
 
 /** Fill *options with the defaults. */
