@@ -27,7 +27,7 @@ void mpki_pool_push(mpki_pool *pool, double priority, mpki_task_fn fn, void *arg
 /** Run until no task is queued or running; the caller is worker 0. */
 void mpki_pool_run(mpki_pool *pool);
 /** Run items 0 .. count-1, the caller and idle workers; returns when all are done. Inside a task,
- * or anywhere with pool == NULL (serially). */
+ * by worker 0 between two runs, or anywhere with pool == NULL (serially). */
 void mpki_pool_for(mpki_pool *pool, int worker, int64_t count, mpki_task_fn fn, void *arg);
 /** Workers, 1 for NULL. */
 int mpki_pool_threads(const mpki_pool *pool);
