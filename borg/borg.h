@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BORG_BORG_H
+#define BORG_BORG_H
+/** borgc as a library: source text in, code for a target out. Nothing prints, exits or is global.
+ */
+#include "borg/ir.h"
+
+typedef enum borg_status {
+    BORG_OK = 0,
+    BORG_ERR_SOURCE = -1, /* messages in the diagnostics */
+    BORG_ERR_OPTION = -2,
+    BORG_ERR_MEMORY = -3,
+    BORG_ERR_FILE = -4,
+    BORG_ERR_INTERNAL = -5 /* a pass broke the IR: the verifier's messages are in the diagnostics */
+} borg_status;
+
+/** Options of a compilation: the command's flags are named after the fields. Zeroed = defaults. */
+typedef struct borg_options {
+    int32_t size;     /* WG_SIZE, 1 .. 64; required */
+    int32_t pack;     /* WG_PACK, 1 .. 64; 0 = 1 */
+    borg_order order; /* --lane-order wi | wg | auto; the command's default is auto */
+    const struct borg_backend *backend; /* --emit: gives auto its cost model; may be NULL */
+    bool strict;                        /* no FMA formation */
+    bool fast_rcp;
+    int32_t unroll_budget;      /* instructions; 0 = 20000 */
+    int32_t optimise;           /* 0: no passes but those needed, 1: all (--optimise, default 1) */
+    bool verify;                /* the checker runs between passes */
+    const char *const *defines; /* "NAME" or "NAME=text", NULL-terminated; may be NULL */
+    const char *kernel;         /* only this one; NULL = all of the file */
+    const char *name;           /* --name: of the emitted function; NULL = the kernel's */
+    const char *dump;           /* "ast", "ssa", "infreg" or the name of a pass; NULL = nothing */
+    borg_sink *dump_to;
+    int32_t disable; /* ablation: bits of borg_disable */
+} borg_options;
+
+/** What a backend may be asked to leave out, for measurements. */
+enum borg_disable {
+    BORG_NO_REUSE = 1,     /* reorderings: reuse of an earlier chunk */
+    BORG_NO_SCALAR = 2,    /* scalar broadcast */
+    BORG_NO_VECTOR = 4,    /* vector broadcast */
+    BORG_NO_SEGMENTED = 8, /* segmented broadcast */
+    BORG_NO_PERMUTE = 16,  /* permutes: store and gather instead */
+    BORG_STREAM = 32       /* no register cache: every value through memory */
+};
+
+/** One kernel, ready for a backend. */
+typedef struct borg_unit {
+    borg_module *module;
+    borg_module *tail; /* pack = 1, for the groups beyond the last full pack; NULL if pack is 1 */
+    const char *name;  /* of the function to emit */
+} borg_unit;
+
+typedef struct borg_program {
+    borg_arena arena; /* owns everything */
+    borg_diags diags;
+    int32_t nunits;
+    borg_unit *units;
+} borg_program;
+
+/** What the cost model needs to know of a target. */
+typedef struct borg_machine {
+    bool simt;            /* a row is a scalar of a thread: the lane order is of no account */
+    int32_t vector_bytes; /* of a register: 64 for AVX-512 */
+    int32_t registers;    /* 32 */
+    double perm_cost;     /* of one static permute of a register, in units of one addition */
+    double gather_cost;   /* per lane of an access that is neither contiguous nor a broadcast */
+} borg_machine;
+
+/** A backend: one constant of this type and one folder, borg/emit/<name>/.
+ *
+ *  What it emits:
+ *  - CPU (c, avx512): a file of C with, for each unit, one function of external linkage
+ *        void NAME(int64_t first, int64_t last, P0 p0, P1 p1, ...)
+ *    that runs the groups first .. last-1, first being a multiple of the module's pack; full packs
+ *    by the module, the rest by the tail. Parameters: `double *`, `const double *`, `double **`,
+ *    `int32_t`, `uint32_t`, `int64_t`, `uint64_t`, `float`, `double`, in the order of the source.
+ *    bool is uint8_t.
+ *  - llvm: a function of the same signature with opaque pointers.
+ *  - cuda, opencl: a kernel NAME(P0 p0, ..., int64_t first, int64_t last); the launch geometry is
+ *    the backend's, and said in a comment `borg-launch: threads=T groups=G` (threads of a block,
+ *    groups that one block does).
+ *  It never edits the module but for id, uses, mark and aux. */
+typedef struct borg_backend {
+    const char *name;    /* --emit NAME */
+    const char *summary; /* one line for --help */
+    const char *suffix;  /* of its files: ".c" */
+    borg_machine machine;
+    /** Write the code of all units to the sink. 0, or a negative status with messages. */
+    borg_status (*emit)(const borg_unit *units, int32_t nunits, const borg_options *options,
+                        borg_sink *sink, borg_diags *diags);
+} borg_backend;
+
+/** The backends that were built: NULL-terminated (borg/emit/list.h). */
+const borg_backend *const *borg_backends(void);
+const borg_backend *borg_backend_find(const char *name);
+
+/** Compile a source text. *program (NULL before) is always set but on BORG_ERR_MEMORY: its
+ *  diagnostics tell what is wrong. Freed with borg_program_free. */
+borg_status borg_compile(const char *file, const char *source, size_t length,
+                         const borg_options *options, const borg_allocator *allocator,
+                         borg_program **program);
+/** The same from the text form of the IR: every kernel in it is one unit, and a kernel with pack 1
+ *  that follows one of the same name and size with pack > 1 is its tail. */
+borg_status borg_compile_ir(const char *file, const char *text, size_t length,
+                            const borg_options *options, const borg_allocator *allocator,
+                            borg_program **program);
+void borg_program_free(borg_program *program);
+/** The program's code by a backend. The text lives as long as the program. */
+borg_status borg_program_emit(borg_program *program, const borg_backend *backend,
+                              const borg_options *options, const char **text, size_t *length);
+/** The messages as text (lives as long as the program; "" if there are none). */
+const char *borg_program_messages(borg_program *program);
+
+#endif
