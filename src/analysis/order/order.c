@@ -69,6 +69,8 @@ static mpk_status order_by(mpk_context *ctx, const mpki_graph *graph, mpk_orderi
         return mpki_order_scotch(ctx, graph, seed, perm);
     case MPK_ORDERING_RCM:
         return mpki_order_rcm(ctx, graph, perm);
+    case MPK_ORDERING_GMC:
+        return mpki_order_gmc(ctx, graph, perm);
     default:
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, method, "ordering = %s is not available",
                           mpk_ordering_name(method));

@@ -19,6 +19,8 @@ mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed
                          int32_t *perm);
 /** Reverse Cuthill-McKee (George & Liu 1981), from a pseudo-peripheral vertex of each component. */
 mpk_status mpki_order_rcm(mpk_context *ctx, const mpki_graph *graph, int32_t *perm);
+/** Greedy multicolouring, colour after colour; vertices of high degree are coloured first. */
+mpk_status mpki_order_gmc(mpk_context *ctx, const mpki_graph *graph, int32_t *perm);
 
 /** Merge vertices with the same neighbours (and joined to each other). If that leaves more than
  * most * n vertices, nothing is done: small->n == 0; else small is their graph, with weights (free

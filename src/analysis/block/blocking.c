@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rows of A into blocks: BR groups similar rows and orders the groups; RB orders the rows and cuts
+ * the order into blocks; RBR orders these blocks once more. */
+#include "block.h"
+#include "grouping.h"
+
+#include <string.h>
+
+static const char STAGE[] = "blocking";
+
+void mpki_blocking_free(mpk_context *ctx, mpki_blocking *blocking) {
+    mpki_release(ctx, blocking->perm);
+    mpki_release(ctx, blocking->iperm);
+    mpki_release(ctx, blocking->bptr);
+    mpki_release(ctx, blocking->of);
+    *blocking = (mpki_blocking){0};
+}
+
+/* What a blocking is made from. Vertices are columns of A, or matched pairs of them. */
+typedef struct draft {
+    const mpki_graph *graph; /* of columns */
+    const mpki_graph *rows;  /* of vertices: the same, or `pairs` */
+    mpki_graph pairs;
+    const int32_t *mate; /* NULL: no pairs */
+    const mpk_options *options;
+    mpk_ordering ordering; /* the method, then the one it came to */
+    int32_t most;          /* columns of a block */
+    bool grid;
+    int32_t *vertex;   /* n: vertex of each column */
+    int32_t *order;    /* vertices: vertex at each place */
+    int32_t *group;    /* vertices: block of each, if not on a grid */
+    int32_t *sequence; /* n: column at each position */
+    int32_t *frame;    /* n: block of each column, numbered along the sequence */
+    int32_t *place;    /* blocks: block at each place */
+    int32_t blocks;
+} draft;
+
+static void draft_free(mpk_context *ctx, draft *d) {
+    mpki_graph_free(ctx, &d->pairs);
+    mpki_release(ctx, d->vertex);
+    mpki_release(ctx, d->order);
+    mpki_release(ctx, d->group);
+    mpki_release(ctx, d->sequence);
+    mpki_release(ctx, d->frame);
+    mpki_release(ctx, d->place);
+}
+
+/* Pairs become vertices of weight 2 (where a block has room for them). */
+static mpk_status take_pairs(mpk_context *ctx, draft *d) {
+    const mpki_graph *g = d->graph;
+    int32_t n = g->n, vertices = 0;
+    d->rows = g;
+    for (int32_t i = 0; i < n; i++)
+        d->vertex[i] = d->mate && d->mate[i] < i ? d->vertex[d->mate[i]] : vertices++;
+    if (vertices == n) return MPK_OK;
+    d->rows = &d->pairs;
+    return mpki_quotient(ctx, g, d->vertex, vertices, &d->pairs);
+}
+
+/* Vertices by group, in their numbering within one. */
+static void order_by_group(int32_t n, const int32_t *group, int32_t count, int32_t *ptr,
+                           int32_t *order) {
+    memset(ptr, 0, ((size_t)count + 1) * sizeof *ptr);
+    for (int32_t v = 0; v < n; v++) ptr[group[v] + 1]++;
+    for (int32_t g = 0; g < count; g++) ptr[g + 1] += ptr[g];
+    for (int32_t v = 0; v < n; v++) order[ptr[group[v]]++] = v;
+}
+
+/* BR: similar rows together. On a grid, groups of groups as well, so that neighbours across a cut
+ * have something in common. */
+static mpk_status group_rows(mpk_context *ctx, draft *d) {
+    enum { WIDER = 16 };
+    int32_t n = d->rows->n, groups = 0;
+    int32_t *ptr = MPKI_NEW(ctx, STAGE, (int64_t)n + 1, int32_t);
+    mpk_status status = ptr ? MPK_OK : mpki_failed(ctx);
+    if (!status)
+        status = mpki_group_levels(ctx, d->rows, d->options->similarity, d->most, false, d->group,
+                                   &groups);
+    if (!status) order_by_group(n, d->group, groups, ptr, d->order);
+    d->blocks = groups;
+    if (!status && d->grid) {
+        int32_t *wide = MPKI_NEW(ctx, STAGE, n, int32_t);
+        int32_t *next = MPKI_NEW(ctx, STAGE, n, int32_t);
+        status = wide && next ? MPK_OK : mpki_failed(ctx);
+        if (!status) {
+            memcpy(wide, d->group, (size_t)n * sizeof *wide);
+            status = mpki_group_levels(ctx, d->rows, d->options->similarity, WIDER * d->most, false,
+                                       wide, &groups);
+        }
+        if (!status) { /* a stable sort by the wider group of the order by groups */
+            memset(ptr, 0, ((size_t)n + 1) * sizeof *ptr);
+            for (int32_t v = 0; v < n; v++) ptr[wide[v] + 1]++;
+            for (int32_t g = 0; g < groups; g++) ptr[g + 1] += ptr[g];
+            for (int32_t k = 0; k < n; k++) next[ptr[wide[d->order[k]]]++] = d->order[k];
+            memcpy(d->order, next, (size_t)n * sizeof *next);
+        }
+        mpki_release(ctx, wide);
+        mpki_release(ctx, next);
+    }
+    mpki_release(ctx, ptr);
+    return status;
+}
+
+/* The user's order of columns as one of vertices: a pair stands where its first column did. */
+static void take_given(draft *d) {
+    int32_t n = d->graph->n, next = 0;
+    for (int32_t v = 0; v < d->rows->n; v++) d->group[v] = 0;
+    for (int32_t k = 0; k < n; k++) {
+        int32_t v = d->vertex[d->options->given_perm[k]];
+        if (!d->group[v]) d->order[next++] = v;
+        d->group[v] = 1;
+    }
+}
+
+/* RB and RBR: order the rows, then cut where neighbours differ. */
+static mpk_status cut_order(mpk_context *ctx, draft *d) {
+    mpk_status status = MPK_OK;
+    int32_t n = d->rows->n, groups = n;
+    if (d->ordering == MPK_ORDERING_GIVEN)
+        take_given(d);
+    else
+        status = mpki_order(ctx, d->rows, d->ordering, d->options->seed, d->options->threads,
+                            d->order, &d->ordering);
+    if (status || d->grid) return status;
+    for (int32_t k = 0; k < n; k++) d->group[d->order[k]] = k;
+    status =
+        mpki_group_levels(ctx, d->rows, d->options->similarity, d->most, true, d->group, &groups);
+    d->blocks = groups;
+    return status;
+}
+
+/* Columns in the order of vertices, and the block of each. */
+static void expand(draft *d) {
+    int32_t n = d->graph->n, position = 0;
+    int32_t *first = d->frame; /* by vertex, until the blocks are known: its first column */
+    for (int32_t i = n; i-- > 0;) first[d->vertex[i]] = i;
+    for (int32_t k = 0; k < d->rows->n; k++) {
+        int32_t i = first[d->order[k]];
+        d->sequence[position++] = i;
+        if (d->mate && d->mate[i] != i) d->sequence[position++] = d->mate[i];
+    }
+    int32_t block = -1, last = -1;
+    for (int32_t k = 0; k < n; k++) {
+        int32_t now = d->grid ? k / d->most : d->group[d->vertex[d->sequence[k]]];
+        block += now != last;
+        last = now;
+        d->frame[d->sequence[k]] = block;
+    }
+    d->blocks = block + 1;
+}
+
+/* Order the graph of blocks; on a grid the last block, which may be short, stays the last. */
+static mpk_status order_blocks(mpk_context *ctx, draft *d) {
+    mpki_graph blocks = {0};
+    mpk_status status = mpki_quotient(ctx, d->graph, d->frame, d->blocks, &blocks);
+    if (!status)
+        status = mpki_order(ctx, &blocks, d->ordering, d->options->seed, d->options->threads,
+                            d->place, &d->ordering);
+    mpki_graph_free(ctx, &blocks);
+    if (status || !d->grid || d->graph->n % d->most == 0) return status;
+    int32_t short_one = d->blocks - 1, at = 0;
+    while (d->place[at] != short_one) at++;
+    memmove(d->place + at, d->place + at + 1, (size_t)(short_one - at) * sizeof *d->place);
+    d->place[short_one] = short_one;
+    return MPK_OK;
+}
+
+/* The blocking from blocks in the order of their places. */
+static mpk_status finish(mpk_context *ctx, const draft *d, mpki_blocking *b) {
+    int32_t n = d->graph->n, m = d->blocks;
+    int32_t *start = MPKI_ZNEW(ctx, STAGE, (int64_t)m + 1, int32_t);
+    b->n = n;
+    b->nframes = m;
+    b->ordering = d->ordering;
+    b->perm = MPKI_NEW(ctx, STAGE, n, int32_t);
+    b->iperm = MPKI_NEW(ctx, STAGE, n, int32_t);
+    b->of = MPKI_NEW(ctx, STAGE, n, int32_t);
+    b->bptr = MPKI_NEW(ctx, STAGE, (int64_t)m + 1, int32_t);
+    if (!start || !b->perm || !b->iperm || !b->of || !b->bptr) {
+        mpki_release(ctx, start);
+        return mpki_failed(ctx);
+    }
+    for (int32_t i = 0; i < n; i++) start[d->frame[i] + 1]++;
+    for (int32_t f = 0; f < m; f++) start[f + 1] += start[f];
+    b->bptr[0] = 0;
+    for (int32_t f = 0, position = 0; f < m; f++) {
+        int32_t from = d->place[f];
+        for (int32_t k = start[from]; k < start[from + 1]; k++, position++) {
+            b->perm[position] = d->sequence[k];
+            b->iperm[d->sequence[k]] = position;
+            b->of[position] = f;
+        }
+        b->bptr[f + 1] = position;
+        if (position - b->bptr[f] > b->largest) b->largest = position - b->bptr[f];
+    }
+    mpki_release(ctx, start);
+    return MPK_OK;
+}
+
+static mpk_status run(mpk_context *ctx, draft *d, mpki_blocking *b) {
+    int32_t n = d->graph->n;
+    bool br = b->strategy == MPK_STRATEGY_BR;
+    d->vertex = MPKI_NEW(ctx, STAGE, n, int32_t);
+    d->order = MPKI_NEW(ctx, STAGE, n, int32_t);
+    d->group = MPKI_NEW(ctx, STAGE, n, int32_t);
+    d->sequence = MPKI_NEW(ctx, STAGE, n, int32_t);
+    d->frame = MPKI_NEW(ctx, STAGE, n, int32_t);
+    if (!d->vertex || !d->order || !d->group || !d->sequence || !d->frame) return mpki_failed(ctx);
+    mpk_status status = take_pairs(ctx, d);
+    if (!status) status = br ? group_rows(ctx, d) : cut_order(ctx, d);
+    if (status) return status;
+    expand(d);
+    d->place = MPKI_NEW(ctx, STAGE, d->blocks, int32_t);
+    if (!d->place) return mpki_failed(ctx);
+    if (b->strategy == MPK_STRATEGY_RB || d->ordering == MPK_ORDERING_GIVEN ||
+        d->ordering == MPK_ORDERING_NATURAL)
+        for (int32_t f = 0; f < d->blocks; f++) d->place[f] = f;
+    else
+        status = order_blocks(ctx, d);
+    return status ? status : finish(ctx, d, b);
+}
+
+mpk_status mpki_blocking_make(mpk_context *ctx, const mpki_graph *graph, const int32_t *mate,
+                              const mpk_options *options, mpki_blocking *blocking) {
+    draft d = {.graph = graph,
+               .mate = options->block > 1 ? mate : NULL,
+               .options = options,
+               .ordering = options->ordering,
+               .most = options->block,
+               .grid = options->grid == MPK_ON};
+    *blocking = (mpki_blocking){.strategy = options->strategy};
+    if (d.ordering == MPK_ORDERING_GIVEN)
+        blocking->strategy = MPK_STRATEGY_RB;
+    else if (blocking->strategy == MPK_STRATEGY_AUTO)
+        blocking->strategy = MPK_STRATEGY_BR;
+    /* a complete factor may be worth a nested dissection, an incomplete one never is */
+    if (d.ordering == MPK_ORDERING_AUTO && options->level >= 0) d.ordering = MPK_ORDERING_AMD;
+    mpk_status status = run(ctx, &d, blocking);
+    draft_free(ctx, &d);
+    if (status) mpki_blocking_free(ctx, blocking);
+    return status;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_GROUPING_H
+#define MPKI_GROUPING_H
+/** The steps of a blocking: vertices of a graph into groups, and the graph of groups. A grouping of
+ *  n vertices is of[v] = 0 .. count-1, every number used; groups are numbered by their first
+ *  vertex. The weight of a group is the sum of its vertices' weights (1 where the graph has none).
+ *  A row's pattern is its neighbours and itself: the diagonal block is stored anyway. */
+#include "../analysis.h"
+
+/** The graph whose vertices are the groups, with weights; rows sorted. Two passes over the edges,
+ *  no memory beside the result but O(n). */
+mpk_status mpki_quotient(mpk_context *ctx, const mpki_graph *graph, const int32_t *of,
+                         int32_t count, mpki_graph *quotient);
+
+/** Vertices with the same pattern (twins), then vertices with the same neighbours that are not
+ *  joined, up to `most` columns a group. Hash values first, lists compared where they agree. */
+mpk_status mpki_group_identical(mpk_context *ctx, const mpki_graph *graph, int32_t most,
+                                int32_t *of, int32_t *count);
+
+/** One level of cosine-based grouping (Saad 2003, algorithm 3.2): each vertex not yet taken, in
+ *  turn, is a seed and takes the vertices whose pattern's cosine with its own is at least tau, the
+ *  most similar first, while the group has at most `most` columns. Columns of more than
+ *  mpki_cosine_limit() entries are left out of the patterns.
+ *  below [out] the largest cosine seen under tau between vertices that would fit together */
+mpk_status mpki_group_similar(mpk_context *ctx, const mpki_graph *graph, double tau, int32_t most,
+                              int32_t *of, int32_t *count, double *below);
+int64_t mpki_cosine_limit(const mpki_graph *graph);
+
+/** The same for neighbours in an order: a group is vertices k, k+1, ... and takes the next while
+ *  its cosine with the group's united pattern is at least tau. The vertices of the graph are
+ *  numbered in the order to keep. */
+mpk_status mpki_group_neighbours(mpk_context *ctx, const mpki_graph *graph, double tau,
+                                 int32_t most, int32_t *of, int32_t *count, double *below);
+
+/** One level after the other on the graph of groups, tau times 0.9 each (Thuerck et al. 2018,
+ *  sec. III.A), until nothing similar fits together. ordered: by mpki_group_neighbours, else by
+ *  mpki_group_similar after mpki_group_identical. of [inout]: where *count > 0, the groups to start
+ *  from (numbered in order, if ordered); out: of the vertices of `graph`, in the numbering of the
+ *  last level. */
+mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, double tau, int32_t most,
+                             bool ordered, int32_t *of, int32_t *count);
+
+static inline int32_t mpki_graph_weight(const mpki_graph *g, int32_t v) {
+    return g->weight ? g->weight[v] : 1;
+}
+
+#endif

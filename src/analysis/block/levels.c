@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The hierarchy of a blocking: groups of groups, at a threshold that falls. */
+#include "grouping.h"
+
+#include <string.h>
+
+static const char STAGE[] = "blocking";
+
+/* Thuerck et al. 2018, section III.A; below the floor rows have next to nothing in common. */
+static const double DECAY = 0.9, FLOOR = 0.05;
+
+/* of = next o of: vertices of the original graph into the groups of the coarser level. */
+static void compose(int32_t n, const int32_t *next, int32_t *of) {
+    for (int32_t v = 0; v < n; v++) of[v] = next[of[v]];
+}
+
+/* Replace *current (the original graph is never freed) by its quotient. */
+static mpk_status coarsen(mpk_context *ctx, const mpki_graph *original, const int32_t *of,
+                          int32_t count, mpki_graph *current) {
+    mpki_graph coarse;
+    mpk_status status = mpki_quotient(ctx, current->xadj ? current : original, of, count, &coarse);
+    if (status) return status;
+    mpki_graph_free(ctx, current);
+    *current = coarse;
+    return MPK_OK;
+}
+
+mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, double tau, int32_t most,
+                             bool ordered, int32_t *of, int32_t *count) {
+    int32_t n = graph->n, groups = 0;
+    mpki_graph coarse = {0};
+    int32_t *next = MPKI_NEW(ctx, STAGE, n, int32_t);
+    mpk_status status = next ? MPK_OK : mpki_failed(ctx);
+    if (!status && *count == 0) {
+        for (int32_t v = 0; v < n; v++) of[v] = v;
+        *count = n;
+    } else if (!status) {
+        status = coarsen(ctx, graph, of, *count, &coarse);
+    }
+    if (!status && !ordered && n > 0) {
+        const mpki_graph *g = coarse.xadj ? &coarse : graph;
+        status = mpki_group_identical(ctx, g, most, next, &groups);
+        if (!status && groups < g->n) {
+            compose(n, next, of);
+            *count = groups;
+            status = coarsen(ctx, graph, next, groups, &coarse);
+        }
+    }
+    while (!status && tau >= FLOOR && *count > 1) {
+        const mpki_graph *g = coarse.xadj ? &coarse : graph;
+        double below;
+        if (mpki_progress(ctx, "analyse", 0.1)) {
+            status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
+            break;
+        }
+        status = ordered ? mpki_group_neighbours(ctx, g, tau, most, next, &groups, &below)
+                         : mpki_group_similar(ctx, g, tau, most, next, &groups, &below);
+        if (status) break;
+        tau *= DECAY;
+        if (groups == *count) { /* nothing joined: on to where something will */
+            while (tau > below && tau >= FLOOR) tau *= DECAY;
+            continue;
+        }
+        compose(n, next, of);
+        *count = groups;
+        status = coarsen(ctx, graph, next, groups, &coarse);
+    }
+    mpki_graph_free(ctx, &coarse);
+    mpki_release(ctx, next);
+    return status;
+}
