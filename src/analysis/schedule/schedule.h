@@ -21,7 +21,7 @@ mpk_status mpki_levels_make(mpk_context *ctx, const mpki_ibcsr *index, int32_t f
  * came from; NULL: not wanted. */
 mpk_status mpki_subsets_make(mpk_context *ctx, const mpki_ibcsr *index, const mpki_levels *levels,
                              mpki_levels *subsets, int32_t **of);
-/** Same for a bare pattern (statistics): counts only. threads >= 1. */
+/** Same for a bare pattern (statistics): counts only; either may be NULL. */
 mpk_status mpki_count_levels(mpk_context *ctx, const mpki_pattern *pattern, int32_t *levels,
                              int32_t *sublevels);
 void mpki_levels_free(mpk_context *ctx, mpki_levels *levels);
@@ -45,6 +45,8 @@ typedef struct mpki_batch {
     int64_t *ptr; /* count + 1 */
     mpki_update *update;
     int64_t capacity, update_capacity; /* of the arrays: a batch is filled again and again */
+    int32_t *mark;                     /* marks, -1 each between calls: work of pull and push */
+    int32_t marks;
 } mpki_batch;
 
 /** Pull: for each of the given frames (count; one level or a part of one) all blocks of its column,
