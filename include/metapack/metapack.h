@@ -2,7 +2,8 @@
 #ifndef METAPACK_H
 #define METAPACK_H
 /** METAPACK: symmetric indefinite linear systems. The headers in the order in which a matrix meets
- *  them: problem -> analysis -> factor -> solution, report. */
+ *  them: problem -> analysis -> factor -> solution, report; and beside
+ *  that path, batches of small dense ones. */
 #include <metapack/types.h>
 #include <metapack/status.h>
 #include <metapack/context.h>
@@ -15,5 +16,6 @@
 #include <metapack/solve.h>
 #include <metapack/report.h>
 #include <metapack/pipeline.h>
+#include <metapack/batch.h>
 
 #endif

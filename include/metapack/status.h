@@ -16,6 +16,7 @@ typedef enum mpk_status {
     MPK_PERTURBED = 2,        /**< static perturbation was asked for and used */
     MPK_INACCURATE = 3,       /**< solved, but the backward error asked for was not reached */
     MPK_NOT_CONVERGED = 4,    /**< an iterative method stopped at its limit */
+    MPK_PARTIAL = 5,          /**< some matrices of a batch have no result: see their outcome */
     MPK_ERR_ARGUMENT = -1,    /**< a NULL, a negative size, an unknown option, a wrong length */
     MPK_ERR_FILE = -2,        /**< a file cannot be opened, read or written */
     MPK_ERR_FORMAT = -3,      /**< a file's content is not what its format asks for */

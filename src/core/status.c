@@ -12,6 +12,7 @@ static const struct {
     {MPK_PERTURBED, "perturbed", "pivots were perturbed, as asked"},
     {MPK_INACCURATE, "inaccurate", "the accuracy asked for was not reached"},
     {MPK_NOT_CONVERGED, "not_converged", "the iteration stopped at its limit"},
+    {MPK_PARTIAL, "partial", "some matrices of the batch have no result"},
     {MPK_ERR_ARGUMENT, "argument", "an argument is not valid"},
     {MPK_ERR_FILE, "file", "a file cannot be opened, read or written"},
     {MPK_ERR_FORMAT, "format", "the file is not in a format METAPACK knows"},

@@ -108,6 +108,7 @@ int mpk_exit_code(mpk_status status) {
     case MPK_ERR_SIZE:
         return 2;
     case MPK_SINGULAR:
+    case MPK_PARTIAL:
         return 3;
     case MPK_NOT_CONVERGED:
         return 4;

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef METAPACK_BATCH_H
+#define METAPACK_BATCH_H
+/** Many small dense matrices at once: factorizations, solves and products of order up to
+ *  MPK_BATCH_MAX_N. Each matrix has an outcome of its own; a singular or NaN one leaves its
+ *  neighbours right. How to lay out the data and what each method does: docs/batch.md.
+ *  Example: examples/batch.c. */
+#include <metapack/problem.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Largest order of a matrix, and largest m, n, k of a product. */
+#define MPK_BATCH_MAX_N 64
+
+/** Where entry (i, j) of matrix b lies, in entries; column-major each. */
+typedef enum mpk_batch_layout {
+    MPK_BATCH_STRIDED = 0,    /**< data + b stride + i + j ld */
+    MPK_BATCH_POINTERS = 1,   /**< ((void *const *)data)[b] + i + j ld */
+    MPK_BATCH_INTERLEAVED = 2 /**< data + (b / width) stride + (i + j ld) width + b % width */
+} mpk_batch_layout;
+
+/** The memory that data (and, for pointers, what they point to) lies in. */
+typedef enum mpk_memory { MPK_HOST = 0, MPK_DEVICE = 1 } mpk_memory;
+
+/** How pivots are chosen; P and Q are permutations. */
+typedef enum mpk_pivoting {
+    MPK_PIVOTING_NONE = 0,     /**< in the order given */
+    MPK_PIVOTING_STATIC = 1,   /**< as the pivots array says on entry */
+    MPK_PIVOTING_PARTIAL = 2,  /**< LDLT: Bunch & Kaufman 1977; LDU: largest of the column */
+    MPK_PIVOTING_ROOK = 3,     /**< LDLT: Ashcraft, Grimes & Lewis 1998; LDU: Neal & Poole 1992 */
+    MPK_PIVOTING_COMPLETE = 4, /**< LDLT: Bunch & Parlett 1971; LLT: largest of the diagonal; LDU:
+                                    largest of all that is left */
+    MPK_PIVOTING_COUNT = 5
+} mpk_pivoting;
+
+/** Outcome of one matrix. */
+typedef enum mpk_batch_outcome {
+    MPK_BATCH_OK = 0,
+    MPK_BATCH_SINGULAR = 1,  /**< zero pivots were met, their columns were zero too: the factors
+                                  multiply to the matrix and solve consistent systems */
+    MPK_BATCH_BREAKDOWN = 2, /**< a pivot that the method cannot pass (LLT: not positive; without
+                                  pivoting: zero above a column that is not): no factors */
+    MPK_BATCH_NOT_FINITE = 3 /**< NaN or Inf, in the matrix or by overflow: no factors */
+} mpk_batch_outcome;
+
+/** One operand of all matrices; borrowed. */
+typedef struct mpk_batch_array {
+    mpk_batch_layout layout;
+    mpk_memory memory;
+    void *data;     /**< see the layout; aligned to the entry's real type */
+    int64_t stride; /**< entries from matrix to matrix, interleaved: from group to group; at least
+                         ld times the columns (times the width). Not used for pointers */
+    int32_t ld;     /**< leading dimension, at least the rows (and at least 1) */
+    int32_t width;  /**< interleaved: matrices in a group, at least 1; the last may be part empty,
+                         its memory must be there nevertheless and is not written */
+} mpk_batch_array;
+
+/** What all matrices of a call share. mpk_batch_init() first; later versions add at the end. */
+typedef struct mpk_batch {
+    size_t struct_size;
+    mpk_scalar scalar;
+    mpk_symmetry symmetry; /**< of complex matrices in LLT and LDLT: LL^H, LDL^H, or LDL^T */
+    int64_t count;         /**< matrices */
+    int32_t n;             /**< order of each, or the largest where sizes is given */
+    const int32_t *sizes;  /**< NULL, or count orders between 0 and n */
+    mpk_pivoting pivoting; /**< default none */
+    double zero_tolerance; /**< a pivot not above this times the largest |entry| (without pivoting
+                                and static: the largest diagonal |entry|) counts as zero; < 0
+                                (default): 4 n eps */
+    int threads;           /**< as in mpk_options */
+} mpk_batch;
+
+/** What becomes of each matrix; each pointer may be NULL. Host memory, written for all matrices. */
+typedef struct mpk_batch_results {
+    int32_t *outcome; /**< [out] count: mpk_batch_outcome */
+    int32_t *inertia; /**< [out] 3 count: positive, negative, zero pivots of LLT and LDLT (sum n; 0
+                         0 zeros for complex symmetric matrices; LDU: nonzero, 0, zero; all 0 where
+                           there are no factors) */
+} mpk_batch_results;
+
+/** Fill with defaults: double, real, count 0, no pivoting. */
+MPK_API void mpk_batch_init(mpk_batch *batch);
+
+/** Factorizations in place. Returned: MPK_OK; MPK_SINGULAR: some matrices are singular, all have
+ *  factors; MPK_PARTIAL: some have none, see results->outcome; MPK_ERR_ARGUMENT, _MEMORY, or
+ *  _UNSUPPORTED (n above MPK_BATCH_MAX_N, device memory without a device, a pivoting that the
+ *  method has not): nothing was written. A matrix without factors is left undefined.
+ *
+ *  ctx    [inout] context; errors are recorded here
+ *  batch  [in]    order, type, method
+ *  a      [inout] n x n each. LLT, LDLT: the lower triangle alone is read and written
+ *  pivots [inout] host memory; batch->n for each matrix, for LDU 2 batch->n: rows, then columns.
+ * NULL for no pivoting. [in] for static pivoting, else [out]. Place k of a matrix holds the old
+ * index p of what stands at k in the factors, or ~p (negative) at both places of a 2x2 pivot.
+ *  Threads: the context's pool, chunks of matrices; the same bits for any number of threads.
+ *
+ *  LLT:  P A P^T = L L^T (L L^H); L in the lower triangle.        Pivoting: none, complete.
+ *  LDLT: P A P^T = L D L^T (L D L^H): L unit lower, D diagonal with 1x1 and 2x2 blocks; D(k,k) on
+ *        the diagonal, D(k+1,k) of a 2x2 block below it, where L has a zero. Pivoting: all.
+ *  LDU:  P A Q = L D U: L unit lower, D diagonal, U unit upper, all in place. Pivoting: all; static
+ *        and partial keep 1x1 pivots, partial keeps the columns in place. */
+MPK_API mpk_status mpk_batch_llt(mpk_context *ctx, const mpk_batch *batch, const mpk_batch_array *a,
+                                 int32_t *pivots, const mpk_batch_results *results);
+MPK_API mpk_status mpk_batch_ldlt(mpk_context *ctx, const mpk_batch *batch,
+                                  const mpk_batch_array *a, int32_t *pivots,
+                                  const mpk_batch_results *results);
+MPK_API mpk_status mpk_batch_ldu(mpk_context *ctx, const mpk_batch *batch, const mpk_batch_array *a,
+                                 int32_t *pivots, const mpk_batch_results *results);
+
+typedef enum mpk_batch_method {
+    MPK_BATCH_LLT = 0,
+    MPK_BATCH_LDLT = 1,
+    MPK_BATCH_LDU = 2
+} mpk_batch_method;
+
+/** Solve A X = B with the factors that `method` left; batch as it was there.
+ *  a, pivots [in] factors (pivots NULL: no pivoting)
+ *  nrhs [in]    columns of B, 0 .. MPK_BATCH_MAX_N      b [inout] n x nrhs each: B, then X
+ *  A zero pivot gives zero in its place. results->outcome: _OK, _SINGULAR (a zero pivot), or
+ *  _NOT_FINITE (X is not finite); results->inertia is not written. Returns as above. */
+MPK_API mpk_status mpk_batch_solve(mpk_context *ctx, const mpk_batch *batch,
+                                   mpk_batch_method method, const mpk_batch_array *a,
+                                   const int32_t *pivots, int32_t nrhs, const mpk_batch_array *b,
+                                   const mpk_batch_results *results);
+
+/** Shape of C := beta C + alpha A D op(B). */
+typedef struct mpk_batch_product {
+    int32_t m, n, k;      /**< C m x n, A m x k, op(B) k x n; the largest where sizes is given */
+    const int32_t *sizes; /**< NULL, or 3 count: m, n, k of each */
+    int transpose_b;      /**< 0: B is k x n; 1: op(B) = B^T, B n x k; 2: op(B) = B^H */
+    double alpha, beta;   /**< beta = 0: C is not read */
+} mpk_batch_product;
+
+/** C := beta C + alpha A D op(B) of batch->count matrices (batch->n, sizes, pivoting do not count).
+ *  d [in] NULL: D = I; else 2 x k each: D(j,j) and D(j+1,j) as mpk_batch_ldlt() has them (0 where
+ *         j is not the first of a 2x2 block; Hermitian when the batch is)
+ *  C must not overlap the others. Returns MPK_OK or an error as above. */
+MPK_API mpk_status mpk_batch_gemm(mpk_context *ctx, const mpk_batch *batch,
+                                  const mpk_batch_product *product, const mpk_batch_array *a,
+                                  const mpk_batch_array *d, const mpk_batch_array *b,
+                                  const mpk_batch_array *c);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

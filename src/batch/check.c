@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The arguments of mpk_batch.h: everything that can be known before a matrix is touched. */
+#include "batch.h"
+
+#include <math.h>
+#include <string.h>
+
+static mpk_status bad(mpk_context *ctx, int64_t index, const char *text) {
+    return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", index, "%s", text);
+}
+
+mpk_status mpki_batch_check(mpk_context *ctx, const mpk_batch *given, mpk_batch *full) {
+    mpk_batch_init(full);
+    if (!given || given->struct_size < sizeof given->struct_size)
+        return bad(ctx, -1, "the batch is NULL, or mpk_batch_init() was not called");
+    size_t size = given->struct_size < sizeof *full ? given->struct_size : sizeof *full;
+    memcpy(full, given, size);
+    full->struct_size = sizeof *full;
+    if ((unsigned)full->scalar > MPK_Z) return bad(ctx, -1, "no such scalar type");
+    if (full->symmetry != MPK_SYMMETRIC && full->symmetry != MPK_HERMITIAN)
+        return bad(ctx, -1, "no such symmetry");
+    if (full->scalar <= MPK_D) full->symmetry = MPK_SYMMETRIC;
+    if ((unsigned)full->pivoting >= MPK_PIVOTING_COUNT) return bad(ctx, -1, "no such pivoting");
+    if (full->count < 0) return bad(ctx, full->count, "the count is negative");
+    if (full->n < 0) return bad(ctx, full->n, "the order n is negative");
+    if (full->threads < 0) return bad(ctx, full->threads, "the number of threads is negative");
+    if (isnan(full->zero_tolerance) || full->zero_tolerance > 1)
+        return bad(ctx, -1, "the zero tolerance must be at most 1");
+    if (full->n > MPK_BATCH_MAX_N)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, "batch", full->n,
+                          "order %d: batches are for orders up to %d", full->n, MPK_BATCH_MAX_N);
+    for (int64_t b = 0; full->sizes && b < full->count; b++)
+        if (full->sizes[b] < 0 || full->sizes[b] > full->n)
+            return bad(ctx, b, "a size is negative or above n");
+    return MPK_OK;
+}
+
+mpk_status mpki_batch_check_array(mpk_context *ctx, const mpk_batch *batch, const char *name,
+                                  const mpk_batch_array *x, int64_t rows, int64_t cols) {
+    const bool empty = batch->count == 0 || rows == 0 || cols == 0;
+    if (!x) return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", -1, "%s is NULL", name);
+    if (x->memory == MPK_DEVICE)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, "batch", -1,
+                          "%s lies in device memory, and this build has no device backend", name);
+    if (x->memory != MPK_HOST || (unsigned)x->layout > MPK_BATCH_INTERLEAVED)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", -1, "%s: no such layout or memory", name);
+    if (x->ld < rows || x->ld < 1)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", x->ld,
+                          "%s: the leading dimension is smaller than its rows", name);
+    if (x->layout == MPK_BATCH_INTERLEAVED && x->width < 1)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", x->width,
+                          "%s: the width of a group is not positive", name);
+    if (empty) return MPK_OK;
+    if (!x->data) return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", -1, "%s has no data", name);
+    const int64_t width = x->layout == MPK_BATCH_INTERLEAVED ? x->width : 1;
+    if (x->layout == MPK_BATCH_POINTERS) {
+        for (int64_t b = 0; b < batch->count; b++)
+            if (!((void *const *)x->data)[b])
+                return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", b, "%s: a pointer is NULL", name);
+    } else if (batch->count > width && x->stride / width < (int64_t)x->ld * cols) {
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", x->stride,
+                          "%s: the stride is smaller than a matrix: they would overlap", name);
+    }
+    return MPK_OK;
+}
+
+/* A permutation of 0 .. n-1; negative ones are marks in pairs. */
+static bool is_pivots(const int32_t *piv, int n, bool pairs) {
+    uint64_t seen = 0;
+    for (int k = 0; k < n; k++) {
+        if (piv[k] < 0) {
+            if (!pairs || k + 1 >= n || piv[k + 1] >= 0) return false;
+            for (int i = k; i < k + 2; i++) {
+                if (~piv[i] >= n || seen >> ~piv[i] & 1) return false;
+                seen |= (uint64_t)1 << ~piv[i];
+            }
+            k++;
+            continue;
+        }
+        if (piv[k] >= n || seen >> piv[k] & 1) return false;
+        seen |= (uint64_t)1 << piv[k];
+    }
+    return true;
+}
+
+mpk_status mpki_batch_check_pivots(mpk_context *ctx, const mpk_batch *batch, bool both, bool pairs,
+                                   const int32_t *pivots) {
+    for (int64_t b = 0; b < batch->count; b++) {
+        const int n = batch->sizes ? batch->sizes[b] : batch->n;
+        const int32_t *p = pivots + b * batch->n * (both ? 2 : 1);
+        if (!is_pivots(p, n, pairs) || (both && !is_pivots(p + batch->n, n, false)))
+            return bad(ctx, b, "the pivots of a matrix are not a permutation with 2x2 marks");
+    }
+    return MPK_OK;
+}
