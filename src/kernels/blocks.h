@@ -10,7 +10,7 @@
  *  Hermitian) for the block C on the diagonal: M = L^-1 P. For LDU: M C N^T = D with M = L^-1 P and
  *  N^T = Q U^-1. Then the solve with a pivot block is a product, L_ji = C_ji M^T D^-1 (with N for
  *  LDU: L_ji = C_ji N^T D^-1 and, transposed, U_ij^T = C_ij^T M^T D^-1), and permutations need
- * never touch another block. */
+ * never touch another block. For LLT, D = I and M = L^-1 P. */
 #include "../core/precision.h"
 #include <stdbool.h>
 
@@ -51,7 +51,8 @@ static inline size_t mpki_block_mask_bytes(int format, int rows, int cols, int h
 
 /** What came of a diagonal block. */
 typedef struct FN(pivot_report) {
-    int32_t positive, negative, zero; /* signs of D; complex symmetric: all 0 */
+    int32_t positive, negative,
+        zero; /* signs of D; complex symmetric, complex LDU: zero ones only */
     int32_t perturbed, two_by_two;
     R smallest, largest; /* absolute eigenvalues of the blocks of D, before replacement */
     R norm_m;            /* largest entry of M in modulus: growth inside the block */
@@ -67,10 +68,12 @@ typedef struct FN(block_kernels) {
      *  a 2x2) not above it in modulus is replaced by one of that modulus and its sign (positive for
      *  zero), and counted; 0: zero pivots stay and are counted as zero, their rows of M D^-1 are
      *  taken as 0. butterfly [in] NULL, or 2 w reals: the random diagonals of a depth-1 butterfly
-     * B; B^T c B is then factored, and M = L^-1 P B^T. m, n [out] w x w, ld; n is written for LDU
-     * only. d, dinv [out] 2 w: D(k,k), then D(k+1,k) (0 where k is not the first of a 2x2). NaN
-     * anywhere: report->failed = 0. Sources: Bunch & Kaufman 1977; Ashcraft, Grimes & Lewis 1998
-     * (rook); Bunch & Parlett 1971; Baboulin et al. 2014 (butterflies). work: 4 w ld entries. */
+     * B (the first w); B^T c B is then factored, M = L^-1 P B^T, and `pair` means nothing. LDU:
+     * the other w are those of V, B^T c V is factored, and N = U^-T Q^T V^T. m, n [out] w x w, ld;
+     * n is written for LDU only. d, dinv [out] 2 w: D(k,k), then D(k+1,k) (0 where k is not the
+     * first of a 2x2). NaN anywhere: report->failed = 0. Sources: Bunch & Kaufman 1977; Ashcraft,
+     * Grimes & Lewis 1998 (rook); Bunch & Parlett 1971; Baboulin et al. 2014 (butterflies). work: 4
+     * w ld entries. */
     void (*factor)(int w, T *c, int ld, int type, int pivoting, const int32_t *pair, R floor,
                    const R *butterfly, int hermitian, T *m, T *n, T *d, T *dinv, T *work,
                    FN(pivot_report) * report);
@@ -78,7 +81,7 @@ typedef struct FN(block_kernels) {
     /** c (rows x w, ld) := c M^T D^-1 (M^H when hermitian): L of a block below the pivot. M and
      * ld_m as factor left them; dinv of D. work: rows x ld. Adds the squared modulus of each result
      * to norm2[column] (w) and returns the largest modulus, NaN if there is one. */
-    R (*solve)
+    R(*solve)
     (int rows, int w, T *c, int ld, const T *m, int ld_m, const T *dinv, int hermitian, T *work,
      R *norm2);
 
@@ -94,8 +97,9 @@ typedef struct FN(block_kernels) {
     void (*apply)(const mpki_block *a, const T *x, int nrhs, T *y);
     void (*apply_t)(const mpki_block *a, const T *x, int nrhs, int conjugate, T *y);
 
-    /** y := M x and y := M^T x (M^H) for a dense w x w M (ld), nrhs as above; and x := D^-1 x; with
-     *  absolute: |D|^-1, by the eigenvalues of the 2x2 blocks; with multiply: D x instead. */
+    /** y := M x and y := M^T x (M^H) for a dense w x w M (ld), nrhs as above; and x := E x, where E
+     *  is what dinv holds: D^-1, or D itself to multiply by D (d is not read). absolute: |E| = (E^H
+     * E)^(1/2), by the eigenvalues of the 2x2 blocks. */
     void (*multiply)(int w, const T *m, int ld, const T *x, int nrhs, T *y);
     void (*multiply_t)(int w, const T *m, int ld, const T *x, int nrhs, int conjugate, T *y);
     void (*diagonal)(int w, const T *d, const T *dinv, int absolute, int hermitian, int nrhs, T *x);
@@ -108,11 +112,11 @@ typedef struct FN(block_kernels) {
                     int count_only);
 
     /** Bytes of `data` for the nonzeros of c in this format, and in the smallest one
-     *  (format_smallest chooses; ties: DENSE, ROWS, BITMAP). */
+     *  (ties: DENSE, ROWS, BITMAP; EMPTY, without bytes, if nothing is held). */
     size_t (*bytes)(int rows, int cols, const T *c, int ld, int format);
     int (*smallest)(int rows, int cols, const T *c, int ld, size_t *bytes);
-    /** Write c into block->data (of `bytes` bytes, 16-byte aligned) in block->format; sets nnz. And
-     * back: c := the block, zeros elsewhere, padding included. */
+    /** Write c into block->data (of `bytes` bytes, 16-byte aligned) in block->format; sets nnz,
+     * rows, cols and scalar. And back: c := the block, zeros elsewhere, padding included. */
     void (*pack)(int rows, int cols, const T *c, int ld, mpki_block *block);
     void (*unpack)(const mpki_block *block, T *c, int ld);
 } FN(block_kernels);

@@ -2,10 +2,13 @@
 #ifndef MPKI_CPU_H
 #define MPKI_CPU_H
 /** The kernels that fit this processor, chosen at run time. */
+#include "../../kernels/blocks.h"
 #include "../../kernels/kernels.h"
 
 /** Table of precision T. METAPACK_CPU=generic|avx2|avx512 in the environment forbids the wider
  * ones. */
 const FN(kernels) * FN(cpu_kernels)(void);
+/** The same of the kernels on small blocks. */
+const FN(block_kernels) * FN(cpu_block_kernels)(void);
 
 #endif

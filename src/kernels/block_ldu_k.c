@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* L D U of a diagonal block, rows and columns pivoted apart: M C N^T = D with M = L^-1 P and
+ * N^T = Q U^-1. Pivoting: none, partial by rows, rook (Neal & Poole 1992), complete. Row k of lt
+ * holds column k of L. */
+#include "block_inverse.h"
+#include "block_isa.h"
+#include "block_pivot.h"
+#include <metapack/options.h>
+
+typedef struct lu {
+    int w, ld;
+    T *c, *lt;
+    int32_t row[MPKI_BLOCK_MAX], col[MPKI_BLOCK_MAX];
+} lu;
+
+INLINE void swap_rows(T *c, int ld, int p, int q, int w) {
+    for (int k = 0; k < w; k++) {
+        T t = c[p * ld + k];
+        c[p * ld + k] = c[q * ld + k], c[q * ld + k] = t;
+    }
+}
+
+INLINE void swap_cols(T *c, int ld, int p, int q, int w) {
+    for (int k = 0; k < w; k++) {
+        T t = c[k * ld + p];
+        c[k * ld + p] = c[k * ld + q], c[k * ld + q] = t;
+    }
+}
+
+INLINE R at(const lu *f, int i, int j) {
+    return t_abs1(f->c[i * f->ld + j]);
+}
+
+/* place (i, j) of the next pivot */
+static void choose(const lu *f, int pivoting, int p, int *i, int *j) {
+    *i = *j = p;
+    if (pivoting == MPK_PIVOTING_COMPLETE) {
+        for (int r = p; r < f->w; r++)
+            for (int k = p; k < f->w; k++)
+                if (at(f, r, k) > at(f, *i, *j)) *i = r, *j = k;
+        return;
+    }
+    if (pivoting != MPK_PIVOTING_BK && pivoting != MPK_PIVOTING_ROOK) return;
+    for (int r = p + 1; r < f->w; r++)
+        if (at(f, r, p) > at(f, *i, p)) *i = r;
+    while (pivoting == MPK_PIVOTING_ROOK) { /* grows strictly, so this ends */
+        int k = *j, r = *i;
+        for (int q = p; q < f->w; q++)
+            if (at(f, *i, q) > at(f, *i, k)) k = q;
+        if (k == *j) break;
+        *j = k;
+        for (int q = p; q < f->w; q++)
+            if (at(f, q, *j) > at(f, r, *j)) r = q;
+        if (r == *i) break;
+        *i = r;
+    }
+}
+
+/* the pivot at p as `factor` promises; returns its inverse, 0 if it is zero */
+static T pivot(T *d, R floor, FN(pivot_report) * report) {
+    R modulus = t_abs(*d);
+    if (modulus < report->smallest) report->smallest = modulus;
+    if (modulus > report->largest) report->largest = modulus;
+    if (!(modulus > (floor > R_TINY ? floor : R_TINY))) {
+        if (!(floor > R_TINY)) return report->zero++, t_make(0, 0);
+        T sign = modulus > 0 ? FN(pivot_over)(*d, modulus) : t_make(1, 0);
+        *d = FN(pivot_times)(sign, floor);
+        report->perturbed++;
+    }
+    if (!MPKI_COMPLEX && t_re(*d) > 0) report->positive++;
+    if (!MPKI_COMPLEX && !(t_re(*d) > 0)) report->negative++;
+    return t_inv(*d);
+}
+
+void ISA_FN(block_ldu)(int w, T *c, int ld, int pivoting, R floor, const R *butterfly, T *m, T *n,
+                       T *d, T *dinv, T *work, FN(pivot_report) * report) {
+    lu f = {.w = w, .ld = ld, .c = c, .lt = work};
+    for (int i = 0; i < w; i++) f.row[i] = f.col[i] = i;
+    if (butterfly) block_butterfly(w, c, ld, butterfly, butterfly + w);
+    for (int p = 0; p < w; p++) {
+        int i, j;
+        choose(&f, pivoting, p, &i, &j);
+        if (i != p) {
+            swap_rows(c, ld, p, i, w), swap_cols(f.lt, ld, p, i, p);
+            int32_t t = f.row[p];
+            f.row[p] = f.row[i], f.row[i] = t;
+        }
+        if (j != p) {
+            swap_cols(c, ld, p, j, w);
+            int32_t t = f.col[p];
+            f.col[p] = f.col[j], f.col[j] = t;
+        }
+        T *u = c + p * ld, *lt = f.lt + p * ld, dp = u[p];
+        if (!FN(pivot_finite)(dp)) {
+            report->failed = p;
+            return;
+        }
+        T e = pivot(&dp, floor, report);
+        d[2 * p] = dp, dinv[2 * p] = e, d[2 * p + 1] = dinv[2 * p + 1] = t_make(0, 0);
+        for (int r = p + 1; r < w; r++) {
+            lt[r] = t_mul(c[r * ld + p], e);
+            FN(row_minus)(p + 1, w, c + r * ld, lt[r], u);
+        }
+        for (int k = p + 1; k < w; k++) u[k] = t_mul(u[k], e);
+    }
+    T *space = work + (size_t)w * (size_t)ld;
+    block_inverse(w, f.lt, ld, f.row, butterfly, m, space);
+    block_inverse(w, c, ld, f.col, butterfly ? butterfly + w : NULL, n, space);
+    R norm_n = block_norm(w, n, ld);
+    report->norm_m = block_norm(w, m, ld);
+    if (!(norm_n <= report->norm_m)) report->norm_m = norm_n;
+    if (!(report->norm_m <= (sizeof(R) == 4 ? (R)FLT_MAX : (R)DBL_MAX))) report->failed = 0;
+}

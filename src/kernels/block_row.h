@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_BLOCK_ROW_H
+#define MPKI_BLOCK_ROW_H
+/** Rows of work blocks: whole vectors, padding included. */
+#include "blocks.h"
+#include "vector.h"
+
+#define ENTRIES (LANES / PARTS) /* entries in a vector */
+
+/** x * a */
+INLINE vec FN(v_scaled)(vec x, T a) {
+#if MPKI_COMPLEX
+    return x * v_all(t_re(a)) + v_times_i(x) * v_all(t_im(a));
+#else
+    return x * v_all(a);
+#endif
+}
+
+/** y -= a x over the vectors that hold entries from .. to-1 */
+INLINE void FN(row_minus)(int from, int to, T *y, T a, const T *x) {
+    for (int k = from / ENTRIES * ENTRIES; k < to; k += ENTRIES)
+        v_store((R *)(y + k), v_load((R *)(y + k)) - FN(v_scaled)(v_load((const R *)(x + k)), a));
+}
+
+/** y -= a x + b z, likewise */
+INLINE void FN(row_minus2)(int from, int to, T *y, T a, const T *x, T b, const T *z) {
+    for (int k = from / ENTRIES * ENTRIES; k < to; k += ENTRIES)
+        v_store((R *)(y + k), v_load((R *)(y + k)) - FN(v_scaled)(v_load((const R *)(x + k)), a) -
+                                  FN(v_scaled)(v_load((const R *)(z + k)), b));
+}
+
+#endif
