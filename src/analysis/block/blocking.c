@@ -4,6 +4,8 @@
 #include "block.h"
 #include "grouping.h"
 
+#include "../symbolic/symbolic.h"
+
 #include <string.h>
 
 static const char STAGE[] = "blocking";
@@ -112,20 +114,48 @@ static void take_given(draft *d) {
     }
 }
 
-/* RB and RBR: order the rows, then cut where neighbours differ. */
-static mpk_status cut_order(mpk_context *ctx, draft *d) {
-    mpk_status status = MPK_OK;
+/* Cut the order where neighbours differ in A, unless the elimination tree holds them together.
+ * inverse [work] vertices */
+static mpk_status cut(mpk_context *ctx, draft *d, const int32_t *parent, int32_t *inverse) {
     int32_t n = d->rows->n, groups = n;
-    if (d->ordering == MPK_ORDERING_GIVEN)
+    for (int32_t k = 0; k < n; k++) d->group[d->order[k]] = k;
+    mpk_status status =
+        mpki_group_levels(ctx, d->rows, d->options->similarity, d->most, true, d->group, &groups);
+    if (status) return status;
+    int32_t *by_place = inverse, *weight = NULL;
+    if (d->rows->weight) {
+        weight = MPKI_NEW(ctx, STAGE, n, int32_t);
+        if (!weight) return mpki_failed(ctx);
+        for (int32_t k = 0; k < n; k++) weight[k] = d->rows->weight[d->order[k]];
+    }
+    for (int32_t k = 0; k < n; k++) by_place[k] = d->group[d->order[k]];
+    if (parent) status = mpki_group_subtrees(ctx, n, weight, parent, d->most, by_place, &groups);
+    for (int32_t k = 0; k < n; k++) d->group[d->order[k]] = by_place[k];
+    mpki_release(ctx, weight);
+    d->blocks = groups;
+    return status;
+}
+
+/* RB and RBR: order the rows; subtrees of the elimination tree together, which is the same factor,
+ * so that neighbours depend on each other; cut. */
+static mpk_status cut_order(mpk_context *ctx, draft *d) {
+    int32_t n = d->rows->n;
+    int32_t *inverse = MPKI_NEW(ctx, STAGE, n, int32_t);
+    int32_t *parent = MPKI_NEW(ctx, STAGE, n, int32_t);
+    int32_t *count = MPKI_NEW(ctx, STAGE, n, int32_t);
+    mpk_status status = inverse && parent && count ? MPK_OK : mpki_failed(ctx);
+    bool keep = d->ordering == MPK_ORDERING_GIVEN || d->ordering == MPK_ORDERING_NATURAL;
+    if (!status && d->ordering == MPK_ORDERING_GIVEN)
         take_given(d);
-    else
+    else if (!status)
         status = mpki_order(ctx, d->rows, d->ordering, d->options->seed, d->options->threads,
                             d->order, &d->ordering);
-    if (status || d->grid) return status;
-    for (int32_t k = 0; k < n; k++) d->group[d->order[k]] = k;
-    status =
-        mpki_group_levels(ctx, d->rows, d->options->similarity, d->most, true, d->group, &groups);
-    d->blocks = groups;
+    for (int32_t k = 0; !status && k < n; k++) inverse[d->order[k]] = k;
+    if (!status && !keep) status = mpki_elimination(ctx, d->rows, d->order, inverse, parent, count);
+    if (!status && !d->grid) status = cut(ctx, d, keep ? NULL : parent, inverse);
+    mpki_release(ctx, inverse);
+    mpki_release(ctx, parent);
+    mpki_release(ctx, count);
     return status;
 }
 
@@ -229,13 +259,13 @@ mpk_status mpki_blocking_make(mpk_context *ctx, const mpki_graph *graph, const i
                .most = options->block,
                .grid = options->grid == MPK_ON};
     *blocking = (mpki_blocking){.strategy = options->strategy};
-    if (d.ordering == MPK_ORDERING_GIVEN)
-        blocking->strategy = MPK_STRATEGY_RB;
-    else if (blocking->strategy == MPK_STRATEGY_AUTO)
-        blocking->strategy = MPK_STRATEGY_BR;
+    if (d.ordering == MPK_ORDERING_GIVEN) blocking->strategy = MPK_STRATEGY_RB;
     /* a complete factor may be worth a nested dissection, an incomplete one never is */
     if (d.ordering == MPK_ORDERING_AUTO && options->level >= 0) d.ordering = MPK_ORDERING_AMD;
-    mpk_status status = run(ctx, &d, blocking);
+    mpk_status status = MPK_OK;
+    if (blocking->strategy == MPK_STRATEGY_AUTO)
+        status = mpki_strategy_choose(ctx, graph, options, &blocking->strategy);
+    if (!status) status = run(ctx, &d, blocking);
     draft_free(ctx, &d);
     if (status) mpki_blocking_free(ctx, blocking);
     return status;

@@ -5,7 +5,7 @@
  *  n vertices is of[v] = 0 .. count-1, every number used; groups are numbered by their first
  *  vertex. The weight of a group is the sum of its vertices' weights (1 where the graph has none).
  *  A row's pattern is its neighbours and itself: the diagonal block is stored anyway. */
-#include "../analysis.h"
+#include "block.h"
 
 /** The graph whose vertices are the groups, with weights; rows sorted. Two passes over the edges,
  *  no memory beside the result but O(n). */
@@ -39,6 +39,23 @@ mpk_status mpki_group_neighbours(mpk_context *ctx, const mpki_graph *graph, doub
  *  last level. */
 mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, double tau, int32_t most,
                              bool ordered, int32_t *of, int32_t *count);
+
+/** Join groups of neighbours that hang together in the elimination tree: a group and the next one,
+ *  if that holds the parent of its last column; and whole subtrees side by side under one group.
+ *  parent [in] n: the tree by position, in a postorder (mpki_elimination)
+ *  weight [in] n by position; NULL: 1      of, groups [inout] groups of neighbours, by position */
+mpk_status mpki_group_subtrees(mpk_context *ctx, int32_t n, const int32_t *weight,
+                               const int32_t *parent, int32_t most, int32_t *of, int32_t *groups);
+
+/** What a blocking costs: the entries that its blocks, with `level` of fill (-1: complete), have
+ * room for, and 64 a block for finding it. */
+mpk_status mpki_blocking_cost(mpk_context *ctx, const mpki_graph *graph, const mpki_blocking *b,
+                              int level, int threads, double *cost);
+/** strategy = auto: BR or RBR, whichever costs less with the fill asked for, one level at most (or
+ *  complete). Graphs of more than 50 000 vertices are judged by 16 patches, 2 % of the vertices but
+ *  at least 25 000. */
+mpk_status mpki_strategy_choose(mpk_context *ctx, const mpki_graph *graph,
+                                const mpk_options *options, mpk_strategy *strategy);
 
 static inline int32_t mpki_graph_weight(const mpki_graph *g, int32_t v) {
     return g->weight ? g->weight[v] : 1;

@@ -197,6 +197,134 @@ static void test_cosine_by_hand(void **state) {
     mpki_graph_free(ctx, &graph);
 }
 
+/* Length of the longest chain of blocks in the complete factor. */
+static int32_t chain(const mpki_graph *graph, const int32_t *of, int32_t count) {
+    mpki_graph blocks;
+    assert_int_equal(mpki_quotient(ctx, graph, of, count, &blocks), MPK_OK);
+    int32_t *perm = malloc((size_t)count * sizeof *perm), longest = 0;
+    int32_t *iperm = malloc((size_t)count * sizeof *iperm);
+    int32_t *parent = malloc((size_t)count * sizeof *parent);
+    int32_t *columns = malloc((size_t)count * sizeof *columns);
+    int32_t *height = calloc((size_t)count, sizeof *height);
+    for (int32_t k = 0; k < count; k++) perm[k] = iperm[k] = k;
+    assert_int_equal(mpki_elimination(ctx, &blocks, perm, iperm, parent, columns), MPK_OK);
+    for (int32_t k = 0; k < count; k++) {
+        if (++height[k] > longest) longest = height[k];
+        if (parent[k] >= 0 && height[parent[k]] < height[k]) height[parent[k]] = height[k];
+    }
+    mpki_graph_free(ctx, &blocks);
+    free(perm);
+    free(iperm);
+    free(parent);
+    free(columns);
+    free(height);
+    return longest;
+}
+
+/* Joining blocks along the elimination tree keeps them contiguous and lengthens no chain. */
+static void test_subtrees(void **state) {
+    (void)state;
+    int64_t before = 0, after = 0;
+    for (int trial = 0; trial < 300; trial++) {
+        int32_t n = 1 + random_below(80), most = 1 + random_below(12), groups = n;
+        pattern p =
+            trial % 2 ? pattern_random(n, random_below(2 * n + 1), 50) : pattern_grid(1 + n / 9, 9);
+        n = p.n;
+        groups = n;
+        mpki_graph graph = graph_of(&p), ordered;
+        int32_t *perm = malloc((size_t)n * sizeof *perm), *iperm = malloc((size_t)n * sizeof *perm);
+        int32_t *parent = malloc((size_t)n * sizeof *parent), *of = malloc((size_t)n * sizeof *of);
+        int32_t *count = malloc((size_t)n * sizeof *count);
+        assert_int_equal(mpki_order(ctx, &graph, MPK_ORDERING_AMD, 1, 1, perm, NULL), MPK_OK);
+        for (int32_t k = 0; k < n; k++) iperm[perm[k]] = k;
+        assert_int_equal(mpki_elimination(ctx, &graph, perm, iperm, parent, count), MPK_OK);
+        assert_int_equal(mpki_quotient(ctx, &graph, iperm, n, &ordered), MPK_OK);
+        for (int32_t k = 0; k < n; k++) of[k] = k;
+        int32_t longest = chain(&ordered, of, n);
+        assert_int_equal(mpki_group_subtrees(ctx, n, NULL, parent, most, of, &groups), MPK_OK);
+        assert_int_equal(of[0], 0);
+        assert_int_equal(of[n - 1], groups - 1);
+        for (int32_t k = 0, size = 1; k + 1 < n; k++) {
+            assert_true(of[k + 1] == of[k] || of[k + 1] == of[k] + 1);
+            size = of[k + 1] == of[k] ? size + 1 : 1;
+            assert_true(size <= most);
+        }
+        int32_t shorter = chain(&ordered, of, groups);
+        assert_true(shorter <= longest);
+        before += longest;
+        after += shorter;
+        mpki_graph_free(ctx, &ordered);
+        mpki_graph_free(ctx, &graph);
+        free(perm);
+        free(iperm);
+        free(parent);
+        free(of);
+        free(count);
+        free(p.entry);
+    }
+    assert_true(after < before / 2);
+}
+
+/* auto takes the cheaper of the two. */
+static void test_auto(void **state) {
+    (void)state;
+    mpk_strategy seen[2] = {MPK_STRATEGY_AUTO, MPK_STRATEGY_AUTO};
+    for (int trial = 0; trial < 40; trial++) {
+        int32_t n = 20 + random_below(100);
+        pattern p = trial % 2 ? pattern_random(n, 3 * n, 50) : pattern_grid(n / 5, 8);
+        mpki_graph graph = graph_of(&p);
+        mpk_options options;
+        mpk_options_init(&options);
+        options.threads = 1;
+        options.block = 8;
+        options.level = trial % 3 - 1;
+        double cost[3];
+        static const mpk_strategy strategies[3] = {MPK_STRATEGY_BR, MPK_STRATEGY_RBR,
+                                                   MPK_STRATEGY_AUTO};
+        for (int k = 0; k < 3; k++) {
+            mpki_blocking b;
+            options.strategy = strategies[k];
+            assert_int_equal(mpki_blocking_make(ctx, &graph, NULL, &options, &b), MPK_OK);
+            assert_int_equal(mpki_blocking_cost(ctx, &graph, &b, options.level, 1, &cost[k]),
+                             MPK_OK);
+            if (k == 2) seen[b.strategy == MPK_STRATEGY_RBR] = b.strategy;
+            mpki_blocking_free(ctx, &b);
+        }
+        assert_true(cost[2] == (cost[0] <= cost[1] ? cost[0] : cost[1]));
+        mpki_graph_free(ctx, &graph);
+        free(p.entry);
+    }
+    assert_int_equal(seen[0], MPK_STRATEGY_BR);
+    assert_int_equal(seen[1], MPK_STRATEGY_RBR);
+}
+
+/* A matrix large enough to be judged by patches. */
+static void test_auto_by_patches(void **state) {
+    (void)state;
+    enum { NX = 240, N = NX * NX };
+    mpki_graph graph = {.n = N};
+    mpk_options options;
+    mpki_blocking b;
+    mpk_options_init(&options);
+    options.threads = 1;
+    graph.xadj = mpki_alloc(ctx, "test", N + 1, sizeof *graph.xadj);
+    graph.adj = mpki_alloc(ctx, "test", 4 * N, sizeof *graph.adj);
+    int64_t next = 0;
+    for (int32_t v = 0; v < N; v++) {
+        graph.xadj[v] = next;
+        if (v >= NX) graph.adj[next++] = v - NX;
+        if (v % NX) graph.adj[next++] = v - 1;
+        if (v % NX < NX - 1) graph.adj[next++] = v + 1;
+        if (v < N - NX) graph.adj[next++] = v + NX;
+    }
+    graph.xadj[N] = next;
+    assert_int_equal(mpki_blocking_make(ctx, &graph, NULL, &options, &b), MPK_OK);
+    check_blocking(&b, N, NULL, &options);
+    assert_true(b.nframes < N / 20);
+    mpki_blocking_free(ctx, &b);
+    mpki_graph_free(ctx, &graph);
+}
+
 static void test_same_bits(void **state) {
     (void)state;
     pattern p = pattern_grid(23, 17);
@@ -289,6 +417,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_quotient, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unknowns_of_a_point, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cosine_by_hand, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_subtrees, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_auto, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_auto_by_patches, setup, teardown),
         cmocka_unit_test_setup_teardown(test_same_bits, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_fails, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cancelled, setup, teardown),

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* strategy = auto: block the matrix, or patches of a large one, by BR and by RBR, and take the one
+ * whose pattern with fill has room for fewer entries. */
+#include "grouping.h"
+
+#include <stdlib.h>
+
+static const char STAGE[] = "blocking";
+
+/* A block costs its entries, and what it takes to find it: as much as so many entries. */
+static const double BLOCK_OVERHEAD = 64;
+/* Up to so many rows the whole matrix is tried, and so many of a larger one, in so many patches. */
+enum { WHOLE = 50000, PATCHES = 16 };
+static const double SAMPLE = 0.02;
+
+/* The lower triangle of a graph as a pattern, vertex = place. */
+static mpk_status graph_pattern(mpk_context *ctx, const mpki_graph *g, mpki_pattern *pattern) {
+    *pattern = (mpki_pattern){.m = g->n};
+    pattern->ptr = MPKI_NEW(ctx, STAGE, (int64_t)g->n + 1, int64_t);
+    pattern->row = MPKI_NEW(ctx, STAGE, g->xadj[g->n] / 2 + g->n, int32_t);
+    if (!pattern->ptr || !pattern->row) {
+        mpki_pattern_free(ctx, pattern);
+        return mpki_failed(ctx);
+    }
+    int64_t next = 0;
+    for (int32_t v = 0; v < g->n; v++) {
+        pattern->ptr[v] = next;
+        pattern->row[next++] = v;
+        for (int64_t e = g->xadj[v]; e < g->xadj[v + 1]; e++)
+            if (g->adj[e] > v) pattern->row[next++] = g->adj[e];
+    }
+    pattern->ptr[g->n] = next;
+    return MPK_OK;
+}
+
+mpk_status mpki_blocking_cost(mpk_context *ctx, const mpki_graph *graph, const mpki_blocking *b,
+                              int level, int threads, double *cost) {
+    mpki_graph blocks = {0};
+    mpki_pattern a = {0}, filled = {0};
+    int32_t *of = MPKI_NEW(ctx, STAGE, b->n, int32_t);
+    mpk_status status = of ? MPK_OK : mpki_failed(ctx);
+    for (int32_t k = 0; !status && k < b->n; k++) of[b->perm[k]] = b->of[k];
+    if (!status) status = mpki_quotient(ctx, graph, of, b->nframes, &blocks);
+    if (!status) status = graph_pattern(ctx, &blocks, &a);
+    if (!status) status = mpki_pattern_fill(ctx, &a, level, threads, 0, &filled);
+    *cost = 0;
+    for (int32_t c = 0; !status && c < b->nframes; c++) {
+        double width = blocks.weight[c];
+        for (int64_t k = filled.ptr[c]; k < filled.ptr[c + 1]; k++)
+            *cost += width * blocks.weight[filled.row[k]] + BLOCK_OVERHEAD;
+    }
+    mpki_release(ctx, of);
+    mpki_graph_free(ctx, &blocks);
+    mpki_pattern_free(ctx, &a);
+    mpki_pattern_free(ctx, &filled);
+    return status;
+}
+
+/* Breadth-first patches around vertices at equal distances in the numbering: number[v] = vertex in
+ * the sample or -1, list = its inverse. Returns their vertices. */
+static int32_t grow_patches(const mpki_graph *g, int32_t wanted, int32_t *number, int32_t *list) {
+    int32_t taken = 0, each = wanted / PATCHES;
+    for (int32_t v = 0; v < g->n; v++) number[v] = -1;
+    for (int32_t p = 0; p < PATCHES; p++) {
+        int32_t seed = (int32_t)((2 * p + 1) * (int64_t)g->n / (2 * PATCHES));
+        int32_t read = taken, end = taken + each;
+        if (number[seed] >= 0) continue;
+        number[seed] = taken;
+        list[taken++] = seed;
+        for (; read < taken && taken < end; read++) {
+            int32_t v = list[read];
+            for (int64_t e = g->xadj[v]; e < g->xadj[v + 1] && taken < end; e++) {
+                int32_t u = g->adj[e];
+                if (number[u] >= 0) continue;
+                number[u] = taken;
+                list[taken++] = u;
+            }
+        }
+    }
+    return taken;
+}
+
+static int compare(const void *a, const void *b) {
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The graph of the patches' vertices, in the numbering of the whole. */
+static mpk_status take_sample(mpk_context *ctx, const mpki_graph *g, mpki_graph *sample) {
+    int32_t n = g->n, wanted = (int32_t)(SAMPLE * n), kept = 0;
+    if (wanted < WHOLE / 2) wanted = WHOLE / 2;
+    int32_t *number = MPKI_NEW(ctx, STAGE, n, int32_t);
+    int32_t *list = MPKI_NEW(ctx, STAGE, n, int32_t);
+    mpk_status status = number && list ? MPK_OK : mpki_failed(ctx);
+    *sample = (mpki_graph){0};
+    if (status) goto done;
+    kept = grow_patches(g, wanted, number, list);
+    qsort(list, (size_t)kept, sizeof *list, compare);
+    for (int32_t k = 0; k < kept; k++) number[list[k]] = k;
+    int64_t edges = 0;
+    for (int32_t k = 0; k < kept; k++)
+        for (int64_t e = g->xadj[list[k]]; e < g->xadj[list[k] + 1]; e++)
+            edges += number[g->adj[e]] >= 0;
+    sample->n = kept;
+    sample->xadj = MPKI_NEW(ctx, STAGE, (int64_t)kept + 1, int64_t);
+    sample->adj = MPKI_NEW(ctx, STAGE, edges, int32_t);
+    if (!sample->xadj || !sample->adj) {
+        status = mpki_failed(ctx);
+        goto done;
+    }
+    edges = 0;
+    for (int32_t k = 0; k < kept; k++) {
+        sample->xadj[k] = edges;
+        for (int64_t e = g->xadj[list[k]]; e < g->xadj[list[k] + 1]; e++)
+            if (number[g->adj[e]] >= 0) sample->adj[edges++] = number[g->adj[e]];
+    }
+    sample->xadj[kept] = edges;
+done:
+    mpki_release(ctx, number);
+    mpki_release(ctx, list);
+    if (status) mpki_graph_free(ctx, sample);
+    return status;
+}
+
+/* Fill that is tried: one level tells enough, all of it needs the whole matrix. */
+static int trial_level(const mpk_options *options, bool whole) {
+    if (options->level < 0) return whole ? -1 : 1;
+    return options->level > 1 ? 1 : options->level;
+}
+
+mpk_status mpki_strategy_choose(mpk_context *ctx, const mpki_graph *graph,
+                                const mpk_options *options, mpk_strategy *strategy) {
+    static const mpk_strategy choice[] = {MPK_STRATEGY_BR, MPK_STRATEGY_RBR};
+    bool whole = graph->n <= WHOLE;
+    mpki_graph sample = {0};
+    mpk_status status = whole ? MPK_OK : take_sample(ctx, graph, &sample);
+    mpk_options trial = *options;
+    double least = 0;
+    trial.level = trial_level(options, whole);
+    for (int k = 0; !status && k < 2; k++) {
+        mpki_blocking b;
+        double cost;
+        const mpki_graph *g = whole ? graph : &sample;
+        trial.strategy = choice[k];
+        status = mpki_blocking_make(ctx, g, NULL, &trial, &b);
+        if (!status) status = mpki_blocking_cost(ctx, g, &b, trial.level, options->threads, &cost);
+        if (!status && (k == 0 || cost < least)) {
+            least = cost;
+            *strategy = choice[k];
+        }
+        mpki_blocking_free(ctx, &b);
+    }
+    mpki_graph_free(ctx, &sample);
+    return status;
+}
