@@ -24,17 +24,6 @@ typedef enum mpk_batch_layout {
 /** The memory that data (and, for pointers, what they point to) lies in. */
 typedef enum mpk_memory { MPK_HOST = 0, MPK_DEVICE = 1 } mpk_memory;
 
-/** How pivots are chosen; P and Q are permutations. */
-typedef enum mpk_pivoting {
-    MPK_PIVOTING_NONE = 0,     /**< in the order given */
-    MPK_PIVOTING_STATIC = 1,   /**< as the pivots array says on entry */
-    MPK_PIVOTING_PARTIAL = 2,  /**< LDLT: Bunch & Kaufman 1977; LDU: largest of the column */
-    MPK_PIVOTING_ROOK = 3,     /**< LDLT: Ashcraft, Grimes & Lewis 1998; LDU: Neal & Poole 1992 */
-    MPK_PIVOTING_COMPLETE = 4, /**< LDLT: Bunch & Parlett 1971; LLT: largest of the diagonal; LDU:
-                                    largest of all that is left */
-    MPK_PIVOTING_COUNT = 5
-} mpk_pivoting;
-
 /** Outcome of one matrix. */
 typedef enum mpk_batch_outcome {
     MPK_BATCH_OK = 0,

@@ -47,15 +47,6 @@ typedef enum mpk_factor_type {
     MPK_TYPE_LDU = 2  /**< rows and columns pivoted apart; twice the memory */
 } mpk_factor_type;
 
-/** Pivoting inside a diagonal block. */
-typedef enum mpk_pivoting {
-    MPK_PIVOTING_NONE = 0,
-    MPK_PIVOTING_STATIC = 1, /**< 1x1 and 2x2 pivots as the matching paired them */
-    MPK_PIVOTING_BK = 2,     /**< Bunch-Kaufman; ldu: partial by rows */
-    MPK_PIVOTING_ROOK = 3,
-    MPK_PIVOTING_COMPLETE = 4 /**< Bunch-Parlett */
-} mpk_pivoting;
-
 /** In which order the blocks are computed, and who writes where. */
 typedef enum mpk_schedule {
     MPK_SCHEDULE_PULL = 0,    /**< a block gathers its updates when its level set is due */

@@ -30,6 +30,17 @@ typedef enum mpk_symmetry {
     MPK_HERMITIAN = 1  /**< A = A^H, complex entries only; the diagonal is real */
 } mpk_symmetry;
 
+/** How pivots are chosen in a dense matrix or block. */
+typedef enum mpk_pivoting {
+    MPK_PIVOTING_NONE = 0,     /**< in the order given */
+    MPK_PIVOTING_STATIC = 1,   /**< 1x1 and 2x2 as a matching or the caller paired them */
+    MPK_PIVOTING_PARTIAL = 2,  /**< LDLT: Bunch & Kaufman 1977; LDU: largest of the column */
+    MPK_PIVOTING_ROOK = 3,     /**< LDLT: Ashcraft, Grimes & Lewis 1998; LDU: Neal & Poole 1992 */
+    MPK_PIVOTING_COMPLETE = 4, /**< LDLT: Bunch & Parlett 1971; LLT: largest of the diagonal; LDU:
+                                    largest of all that is left */
+    MPK_PIVOTING_COUNT = 5
+} mpk_pivoting;
+
 /** Bytes of one entry: 4, 8, 8, 16 for S, D, C, Z. */
 static inline size_t mpk_scalar_size(mpk_scalar scalar) {
     return scalar == MPK_S ? 4 : scalar == MPK_Z ? 16 : 8;

@@ -124,7 +124,7 @@ static choice choose(const work *f, int type, int pivoting, const int32_t *pair,
     switch (pivoting) {
     case MPK_PIVOTING_STATIC:
         return pair ? paired(f, pair, p) : one;
-    case MPK_PIVOTING_BK:
+    case MPK_PIVOTING_PARTIAL:
         return bunch_kaufman(f, p);
     case MPK_PIVOTING_ROOK:
         return rook(f, p);

@@ -40,7 +40,7 @@ static void choose(const lu *f, int pivoting, int p, int *i, int *j) {
                 if (at(f, r, k) > at(f, *i, *j)) *i = r, *j = k;
         return;
     }
-    if (pivoting != MPK_PIVOTING_BK && pivoting != MPK_PIVOTING_ROOK) return;
+    if (pivoting != MPK_PIVOTING_PARTIAL && pivoting != MPK_PIVOTING_ROOK) return;
     for (int r = p + 1; r < f->w; r++)
         if (at(f, r, p) > at(f, *i, p)) *i = r;
     while (pivoting == MPK_PIVOTING_ROOK) { /* grows strictly, so this ends */

@@ -216,7 +216,7 @@ static void check_case(const FN(block_kernels) * kern, enum family family, int w
 
 static void check_size(const FN(block_kernels) * kern, int w) {
     for (int hermitian = 0; hermitian <= MPKI_COMPLEX; hermitian++) {
-        for (int pivoting = MPK_PIVOTING_BK; pivoting <= MPK_PIVOTING_COMPLETE; pivoting++)
+        for (int pivoting = MPK_PIVOTING_PARTIAL; pivoting <= MPK_PIVOTING_COMPLETE; pivoting++)
             for (int family = 0; family < FAMILIES; family++)
                 check_case(kern, family, w, MPK_TYPE_LDLT, pivoting, hermitian, 0);
         for (int pivoting = 0; pivoting <= MPK_PIVOTING_COMPLETE; pivoting++)
@@ -231,7 +231,7 @@ static void check_size(const FN(block_kernels) * kern, int w) {
     for (int family = 0; family < FAMILIES; family++) {
         check_case(kern, family, w, MPK_TYPE_LDU, MPK_PIVOTING_COMPLETE, 0, 0);
         if (family != SINGULAR) {
-            check_case(kern, family, w, MPK_TYPE_LDU, MPK_PIVOTING_BK, 0, 0);
+            check_case(kern, family, w, MPK_TYPE_LDU, MPK_PIVOTING_PARTIAL, 0, 0);
             check_case(kern, family, w, MPK_TYPE_LDU, MPK_PIVOTING_ROOK, 0, 0);
         }
     }
@@ -271,7 +271,7 @@ static void test_pivots_of_lapack(void **unused) {
                 int use_rook = which & 1, hermitian = which >> 1;
                 T *a = family_block(w % 2 ? RANDOM : ZERO_DIAGONAL, w, hermitian, 0);
                 result f =
-                    run(kern, w, a, MPK_TYPE_LDLT, use_rook ? MPK_PIVOTING_ROOK : MPK_PIVOTING_BK,
+                    run(kern, w, a, MPK_TYPE_LDLT, use_rook ? MPK_PIVOTING_ROOK : MPK_PIVOTING_PARTIAL,
                         NULL, 0, NULL, hermitian);
                 zz *l = malloc((size_t)w * (size_t)w * sizeof *l);
                 double *lr = malloc((size_t)w * (size_t)w * sizeof *lr);
@@ -430,7 +430,7 @@ static void test_failures(void **unused) {
         /* not definite at row 3 */
         T *a = kern ? new_block(5, 5) : NULL;
         for (int i = 0; kern && i < 5; i++) a[i * ld_of(5) + i] = t_make(i == 3 ? -1 : 1, 0);
-        for (int pivoting = 0; kern && pivoting <= MPK_PIVOTING_BK; pivoting++) {
+        for (int pivoting = 0; kern && pivoting <= MPK_PIVOTING_PARTIAL; pivoting++) {
             result f = run(kern, 5, a, MPK_TYPE_LLT, pivoting, NULL, 0, NULL, 0);
             assert_int_equal(f.report.failed, 3);
             release(&f);
