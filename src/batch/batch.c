@@ -91,7 +91,7 @@ static mpk_status factor(mpk_context *ctx, const mpk_batch *batch, mpk_batch_met
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     mpki_batch_job job = {.method = method, .a = a, .pivots = pivots};
-    mpk_status status = mpki_batch_check(ctx, batch, &job.batch);
+    mpk_status status = mpki_batch_check_shape(ctx, batch, &job.batch);
     if (status == MPK_OK)
         status = mpki_batch_check_array(ctx, &job.batch, "a", a, job.batch.n, job.batch.n);
     if (status < 0) return status;
@@ -134,7 +134,7 @@ mpk_status mpk_batch_solve(mpk_context *ctx, const mpk_batch *batch, mpk_batch_m
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     mpki_batch_job job = {.method = method, .a = a, .b = b, .nrhs = nrhs};
-    mpk_status status = mpki_batch_check(ctx, batch, &job.batch);
+    mpk_status status = mpki_batch_check_shape(ctx, batch, &job.batch);
     if (status < 0) return status;
     const int n = job.batch.n;
     if ((unsigned)method > MPK_BATCH_LDU)
@@ -189,7 +189,7 @@ mpk_status mpk_batch_gemm(mpk_context *ctx, const mpk_batch *batch,
         plain.n = 0, plain.sizes = NULL, plain.pivoting = MPK_PIVOTING_NONE;
         plain.zero_tolerance = -1;
     }
-    mpk_status status = mpki_batch_check(ctx, batch ? &plain : NULL, &job.batch);
+    mpk_status status = mpki_batch_check_shape(ctx, batch ? &plain : NULL, &job.batch);
     if (status == MPK_OK) status = check_product(ctx, &job.batch, product);
     if (status < 0) return status;
     const int64_t m = product->m, n = product->n, k = product->k;

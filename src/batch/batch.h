@@ -32,7 +32,7 @@ struct mpki_batch_job {
 };
 
 /* Arguments; each returns MPK_OK or records why not (check.c). */
-mpk_status mpki_batch_check(mpk_context *ctx, const mpk_batch *given, mpk_batch *full);
+mpk_status mpki_batch_check_shape(mpk_context *ctx, const mpk_batch *given, mpk_batch *full);
 /** rows, cols: the largest. */
 mpk_status mpki_batch_check_array(mpk_context *ctx, const mpk_batch *batch, const char *name,
                                   const mpk_batch_array *array, int64_t rows, int64_t cols);

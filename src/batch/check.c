@@ -9,7 +9,7 @@ static mpk_status bad(mpk_context *ctx, int64_t index, const char *text) {
     return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", index, "%s", text);
 }
 
-mpk_status mpki_batch_check(mpk_context *ctx, const mpk_batch *given, mpk_batch *full) {
+mpk_status mpki_batch_check_shape(mpk_context *ctx, const mpk_batch *given, mpk_batch *full) {
     mpk_batch_init(full);
     if (!given || given->struct_size < sizeof given->struct_size)
         return bad(ctx, -1, "the batch is NULL, or mpk_batch_init() was not called");
@@ -20,7 +20,7 @@ mpk_status mpki_batch_check(mpk_context *ctx, const mpk_batch *given, mpk_batch 
     if (full->symmetry != MPK_SYMMETRIC && full->symmetry != MPK_HERMITIAN)
         return bad(ctx, -1, "no such symmetry");
     if (full->scalar <= MPK_D) full->symmetry = MPK_SYMMETRIC;
-    if ((unsigned)full->pivoting >= MPK_PIVOTING_COUNT) return bad(ctx, -1, "no such pivoting");
+    if ((unsigned)full->pivoting > MPK_PIVOTING_COMPLETE) return bad(ctx, -1, "no such pivoting");
     if (full->count < 0) return bad(ctx, full->count, "the count is negative");
     if (full->n < 0) return bad(ctx, full->n, "the order n is negative");
     if (full->threads < 0) return bad(ctx, full->threads, "the number of threads is negative");
