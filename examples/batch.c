@@ -26,7 +26,7 @@ int main(void) {
     mpk_batch_init(&batch);
     batch.count = COUNT;
     batch.n = N;
-    batch.pivoting = MPK_PIVOTING_BK;
+    batch.pivoting = MPK_PIVOTING_PARTIAL;
     mpk_batch_array matrices = {MPK_BATCH_STRIDED, MPK_HOST, a, N * N, N, 1};
     mpk_batch_array vectors = {MPK_BATCH_STRIDED, MPK_HOST, x, N, N, 1};
     mpk_batch_results results = {outcome, &inertia[0][0]};

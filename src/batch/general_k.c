@@ -36,10 +36,10 @@ static void load(elimination *e, const T *a, int64_t ld, const int32_t *piv, R t
         for (int i = 0; i < n; i++) {
             T x = a[i + j * ld];
             sum += x * (R)0;
-            if (e->pivoting >= MPK_PIVOTING_BK && t_abs1(x) > most) most = t_abs1(x);
+            if (e->pivoting >= MPK_PIVOTING_PARTIAL && t_abs1(x) > most) most = t_abs1(x);
             e->w[i + j * LD] = x;
         }
-    if (e->pivoting < MPK_PIVOTING_BK)
+    if (e->pivoting < MPK_PIVOTING_PARTIAL)
         for (int s = 0; s < n; s++) {
             R x = t_abs1(piv ? e->w[piv[s] + piv[n + s] * LD] : e->w[s + s * LD]);
             if (x > most) most = x;
@@ -102,7 +102,7 @@ static void choose(const elimination *e, int s, const int32_t *piv, int *p, int 
     case MPK_PIVOTING_STATIC:
         *p = piv[s], *q = piv[e->n + s];
         break;
-    case MPK_PIVOTING_BK:
+    case MPK_PIVOTING_PARTIAL:
         *p = largest_row(e, *q, &value);
         break;
     case MPK_PIVOTING_ROOK:
@@ -190,7 +190,7 @@ static void one(int pivoting, int n, T *a, int64_t ld, int32_t *piv, int32_t *in
     if (!e.not_finite && !e.broken) store(&e, a, ld, &sum);
     if (t_abs1(sum) != 0) e.not_finite = 1;
     int bad = e.not_finite || e.broken;
-    if (pivoting >= MPK_PIVOTING_BK)
+    if (pivoting >= MPK_PIVOTING_PARTIAL)
         for (int k = 0; k < n; k++) piv[k] = bad ? k : e.row[k], piv[n + k] = bad ? k : e.col[k];
     info[0] = e.not_finite ? MPK_BATCH_NOT_FINITE
               : e.broken   ? MPK_BATCH_BREAKDOWN
@@ -220,7 +220,7 @@ void ISA_FN(batch_ldu_static)(int64_t count, int n, T *a, int64_t ld, int64_t st
 void ISA_FN(batch_ldu_partial)(int64_t count, int n, T *a, int64_t ld, int64_t stride, int32_t *piv,
                                int32_t *info, R tol, int hermitian, T *work) {
     (void)hermitian;
-    all(MPK_PIVOTING_BK, count, n, a, ld, stride, piv, info, tol, work);
+    all(MPK_PIVOTING_PARTIAL, count, n, a, ld, stride, piv, info, tol, work);
 }
 void ISA_FN(batch_ldu_rook)(int64_t count, int n, T *a, int64_t ld, int64_t stride, int32_t *piv,
                             int32_t *info, R tol, int hermitian, T *work) {

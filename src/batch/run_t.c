@@ -93,7 +93,7 @@ static void factor_copies(mpki_batch_job *job, int64_t k, int count, int n, cons
         const int64_t b = matrix(job, k + i);
         if (s->info[i * MPKI_BATCH_INFO] <= MPK_BATCH_SINGULAR)
             FN(bring)(FN(view_of)(job->a, b), n, n, lower, s->a + i * size, n);
-        if (job->batch.pivoting >= MPK_PIVOTING_BK)
+        if (job->batch.pivoting >= MPK_PIVOTING_PARTIAL)
             move_pivots(job, b, n, s->piv + i * n * lists, -1);
         report(job, b, s->info + i * MPKI_BATCH_INFO, true);
     }

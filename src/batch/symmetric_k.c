@@ -52,7 +52,7 @@ static void load(elimination *e, const T *a, int64_t ld, R tol) {
             T x = a[i + j * ld];
             if (i == j && hermitian) x = t_make(t_re(x), 0);
             sum += x * (R)0; /* NaN as soon as one entry is not finite */
-            if ((i == j || e->pivoting >= MPK_PIVOTING_BK) && t_abs1(x) > most) most = t_abs1(x);
+            if ((i == j || e->pivoting >= MPK_PIVOTING_PARTIAL) && t_abs1(x) > most) most = t_abs1(x);
             e->w[i + j * LD] = x;
             e->w[j + i * LD] = conj_if(hermitian, x);
         }
@@ -234,7 +234,7 @@ static void ldlt(elimination *e, const int32_t *piv) {
     while (s < e->n && !e->broken) {
         int p = e->active[0], q = -1, width;
         switch (e->pivoting) {
-        case MPK_PIVOTING_BK:
+        case MPK_PIVOTING_PARTIAL:
             width = choose_partial(e, &p, &q);
             break;
         case MPK_PIVOTING_ROOK:
@@ -307,7 +307,7 @@ static void store(elimination *e, int is_llt, T *a, int64_t ld) {
 }
 
 static void finish(const elimination *e, int32_t *piv, int32_t *info) {
-    if (piv && e->pivoting >= MPK_PIVOTING_BK)
+    if (piv && e->pivoting >= MPK_PIVOTING_PARTIAL)
         for (int k = 0; k < e->n; k++) piv[k] = e->pair[k] ? ~e->perm[k] : e->perm[k];
     const int counts = !MPKI_COMPLEX || e->hermitian;
     info[0] = e->singular ? MPK_BATCH_SINGULAR : MPK_BATCH_OK;
@@ -317,7 +317,7 @@ static void finish(const elimination *e, int32_t *piv, int32_t *info) {
 }
 
 static void failed(int n, int pivoting, int outcome, int32_t *piv, int32_t *info) {
-    if (piv && pivoting >= MPK_PIVOTING_BK)
+    if (piv && pivoting >= MPK_PIVOTING_PARTIAL)
         for (int k = 0; k < n; k++) piv[k] = k;
     info[0] = outcome;
     info[1] = info[2] = info[3] = 0;
@@ -380,7 +380,7 @@ void ISA_FN(batch_ldlt_static)(int64_t count, int n, T *a, int64_t ld, int64_t s
 }
 void ISA_FN(batch_ldlt_partial)(int64_t count, int n, T *a, int64_t ld, int64_t stride,
                                 int32_t *piv, int32_t *info, R tol, int hermitian, T *work) {
-    all(0, MPK_PIVOTING_BK, count, n, a, ld, stride, piv, info, tol, hermitian, work);
+    all(0, MPK_PIVOTING_PARTIAL, count, n, a, ld, stride, piv, info, tol, hermitian, work);
 }
 void ISA_FN(batch_ldlt_rook)(int64_t count, int n, T *a, int64_t ld, int64_t stride, int32_t *piv,
                              int32_t *info, R tol, int hermitian, T *work) {

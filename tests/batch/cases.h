@@ -301,7 +301,7 @@ static void run(const setup *s) {
             for (int k = 0; k < n * n; k++) assert_true(t_abs1(f.l[k]) < 4 * (1 + MPKI_COMPLEX));
         if (s->method == MPK_BATCH_LDLT && s->pivoting == MPK_PIVOTING_ROOK)
             for (int k = 0; k < n * n; k++) assert_true(t_abs1(f.l[k]) < 4 * (1 + MPKI_COMPLEX));
-        if (s->method == MPK_BATCH_LDU && s->pivoting >= MPK_PIVOTING_BK)
+        if (s->method == MPK_BATCH_LDU && s->pivoting >= MPK_PIVOTING_PARTIAL)
             for (int k = 0; k < n * n; k++)
                 assert_true(t_abs1(f.l[k]) < (R)1.5 * (1 + MPKI_COMPLEX));
         if (s->method == MPK_BATCH_LDU && s->pivoting >= MPK_PIVOTING_ROOK)
@@ -310,7 +310,7 @@ static void run(const setup *s) {
     }
     assert_int_equal(status, worst == 0 ? MPK_OK : worst == 1 ? MPK_SINGULAR : MPK_PARTIAL);
     /* what must never break down */
-    if (s->method == MPK_BATCH_LDLT && s->pivoting >= MPK_PIVOTING_BK) assert_true(worst <= 1);
+    if (s->method == MPK_BATCH_LDLT && s->pivoting >= MPK_PIVOTING_PARTIAL) assert_true(worst <= 1);
     if (s->method == MPK_BATCH_LDU && s->pivoting >= MPK_PIVOTING_ROOK) assert_true(worst <= 1);
     if ((s->family == DEFINITE && !(s->method == MPK_BATCH_LDU && /* off the diagonal, there */
                                     s->pivoting == MPK_PIVOTING_STATIC)) ||
@@ -362,7 +362,7 @@ static void test_ldlt_static(void **unused) {
 }
 static void test_ldlt_partial(void **unused) {
     (void)unused;
-    sweep(MPK_BATCH_LDLT, MPK_PIVOTING_BK);
+    sweep(MPK_BATCH_LDLT, MPK_PIVOTING_PARTIAL);
 }
 static void test_ldlt_rook(void **unused) {
     (void)unused;
@@ -382,7 +382,7 @@ static void test_ldu_static(void **unused) {
 }
 static void test_ldu_partial(void **unused) {
     (void)unused;
-    sweep(MPK_BATCH_LDU, MPK_PIVOTING_BK);
+    sweep(MPK_BATCH_LDU, MPK_PIVOTING_PARTIAL);
 }
 static void test_ldu_rook(void **unused) {
     (void)unused;

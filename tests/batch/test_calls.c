@@ -32,7 +32,7 @@ static void test_arguments(void **unused) {
     mpk_context_create(NULL, &ctx);
     double *a = random_batch(4, N);
     int32_t piv[4 * 2 * N] = {0}, outcome[4] = {-7, -7, -7, -7}, sizes[4] = {1, 2, N + 1, 3};
-    mpk_batch good = batch_of(4, N, MPK_PIVOTING_BK), bad;
+    mpk_batch good = batch_of(4, N, MPK_PIVOTING_PARTIAL), bad;
     mpk_batch_array x = {MPK_BATCH_STRIDED, MPK_HOST, a, N * N, N, 1}, y;
     mpk_batch_results results = {outcome, NULL};
     const mpk_status argument = MPK_ERR_ARGUMENT;
@@ -135,7 +135,7 @@ static void test_by_hand(void **unused) {
     (void)unused;
     mpk_context *ctx = NULL;
     mpk_context_create(NULL, &ctx);
-    for (int pivoting = MPK_PIVOTING_BK; pivoting <= MPK_PIVOTING_COMPLETE; pivoting++) {
+    for (int pivoting = MPK_PIVOTING_PARTIAL; pivoting <= MPK_PIVOTING_COMPLETE; pivoting++) {
         double a[] = {0, 1, 1, 0, 1, 2, 2, 4, 3, 0, 0, -2};
         int32_t piv[6], outcome[3], inertia[9];
         mpk_batch_results results = {outcome, inertia};
