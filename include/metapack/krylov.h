@@ -51,9 +51,10 @@ typedef struct mpk_krylov_info {
     int64_t applications; /**< of M^-1 */
     int32_t restarts; /**< after a breakdown or a drift of the recurrence, not those of gmres(m) */
     int32_t breakdowns;
-    double residual; /**< true relative residual at the end */
-    double recurred; /**< what the method believed then */
-    double gap;      /**< largest true / recurred seen at a check */
+    double residual;  /**< true relative residual at the end */
+    double recurred;  /**< what the method believed then */
+    double gap;       /**< largest true / recurred seen at a check */
+    double quasi_gap; /**< sqmr: largest true residual / quasi-residual seen at a check; else 0 */
     int32_t history_count;
     double time_s, time_product_s, time_precondition_s;
 } mpk_krylov_info;

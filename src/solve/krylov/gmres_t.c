@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** GMRES(m) (Saad & Schultz 1986) and FGMRES(m) (Saad 1993), preconditioned from the right:
+ * modified Gram-Schmidt with a second pass where the first one cancelled (the factor of Daniel,
+ * Gragg, Kaufman & Stewart 1976), Givens rotations. FGMRES keeps the preconditioned basis, so that
+ * the preconditioner may change from step to step. */
+#include "vectors.h"
+
+#include <string.h>
+
+static const double CANCELLED = 0.7071;
+
+/* The small matrices, of a cycle of at most m steps. */
+typedef struct hessenberg {
+    int32_t m, count; /* columns done */
+    W *h;             /* m + 1 rows a column; after the rotations R */
+    W *g, *y, *sine;  /* m + 1 each */
+    double *cosine;   /* m + 1 */
+} hessenberg;
+
+static hessenberg small_of(const mpki_krylov *k) {
+    const int32_t m = k->task.restart;
+    W *at = (W *)(void *)k->small;
+    hessenberg s = {.m = m, .count = 0, .h = at};
+    at += (int64_t)m * (m + 1);
+    s.g = at;
+    s.y = at + (m + 1);
+    s.sine = at + 2 * (m + 1);
+    s.cosine = (double *)(void *)(at + 3 * (m + 1));
+    return s;
+}
+
+/* Rotate column j, make the rotation that removes its last entry, rotate g. */
+static void rotate(hessenberg *s, int32_t j) {
+    W *h = s->h + (int64_t)j * (s->m + 1);
+    for (int32_t i = 0; i < j; i++) {
+        const W a = h[i], b = h[i + 1];
+        h[i] = s->cosine[i] * a + w_mul(s->sine[i], b);
+        h[i + 1] = s->cosine[i] * b - w_mul(w_conj(s->sine[i]), a);
+    }
+    const double a = w_abs(h[j]), b = w_abs(h[j + 1]), length = hypot(a, b);
+    if (!(length > 0)) {
+        s->cosine[j] = 1;
+        s->sine[j] = w_make(0, 0);
+    } else if (!(a > 0)) {
+        s->cosine[j] = 0;
+        s->sine[j] = w_conj(h[j + 1]) / b;
+    } else {
+        s->cosine[j] = a / length;
+        s->sine[j] = w_mul(h[j] / a, w_conj(h[j + 1]) / length);
+    }
+    h[j] = s->cosine[j] * h[j] + w_mul(s->sine[j], h[j + 1]);
+    h[j + 1] = w_make(0, 0);
+    const W g = s->g[j];
+    s->g[j] = s->cosine[j] * g;
+    s->g[j + 1] = -w_mul(w_conj(s->sine[j]), g);
+    s->count = j + 1;
+}
+
+/* The iterate of the columns done: x + M^-1 V y, into the vector beside the basis. A direction
+ * whose pivot is no more than rounding (A is singular on the space) is left out. */
+static bool form(mpki_krylov *k) {
+    hessenberg s = small_of(k);
+    const int32_t m = s.m;
+    T *out = k->iterate;
+    const bool flexible = k->task.method == MPK_KRYLOV_FGMRES;
+    double most = 0;
+    s.count = (int32_t)k->cycle_steps;
+    for (int32_t j = 0; j < s.count; j++) most = fmax(most, w_abs(s.h[j + (int64_t)j * (m + 1)]));
+    for (int32_t j = s.count - 1; j >= 0; j--) {
+        W sum = s.g[j];
+        for (int32_t i = j + 1; i < s.count; i++)
+            sum -= w_mul(s.h[j + (int64_t)i * (m + 1)], s.y[i]);
+        const W pivot = s.h[j + (int64_t)j * (m + 1)];
+        s.y[j] = w_abs(pivot) > (double)R_EPS * most ? w_div(sum, pivot) : w_make(0, 0);
+    }
+    memcpy(out, k->x, (size_t)k->n * sizeof(T));
+    if (flexible) {
+        for (int32_t j = 0; j < s.count; j++) FN(vec_axpy)(k->n, s.y[j], vec(k, m + 2 + j), out);
+        return true;
+    }
+    /* the vector after the last of the basis is not yet in use: M^-1 needs room for V y */
+    T *sum = vec(k, m + 2), *z = k->r;
+    memset(sum, 0, (size_t)k->n * sizeof(T));
+    for (int32_t j = 0; j < s.count; j++) FN(vec_axpy)(k->n, s.y[j], vec(k, j), sum);
+    if (!FN(krylov_precondition)(k, sum, z)) return false;
+    FN(vec_axpy)(k->n, w_make(1, 0), z, out);
+    return true;
+}
+
+/* w against the basis 0 .. j: column j of H; what is left of ||w||, relative: *kept. */
+static double orthogonalise(mpki_krylov *k, W *h, int32_t j, T *w, double *kept) {
+    const double whole = FN(vec_norm)(k->n, w);
+    double norm = whole, before;
+    for (int32_t i = 0; i <= j; i++) h[i] = w_make(0, 0);
+    int pass = 0;
+    do {
+        before = norm;
+        for (int32_t i = 0; i <= j; i++) {
+            const W c = FN(vec_dot)(k->n, 1, vec(k, i), w);
+            h[i] += c;
+            if (i < j)
+                FN(vec_axpy)(k->n, -c, vec(k, i), w);
+            else
+                norm = FN(vec_axpy_norm)(k->n, -c, vec(k, i), w);
+        }
+    } while (++pass < 2 && norm < CANCELLED * before);
+    *kept = whole > 0 ? norm / whole : 0;
+    return norm;
+}
+
+mpki_event FN(gmres)(mpki_krylov *k) {
+    hessenberg s = small_of(k);
+    const int32_t n = k->n, m = s.m;
+    const bool flexible = k->task.method == MPK_KRYLOV_FGMRES;
+    const double beta = FN(vec_norm)(n, k->r);
+    k->iterate = vec(k, m + 1);
+    k->form = form;
+    k->cycle_steps = 0;
+    memcpy(k->iterate, k->x, (size_t)n * sizeof(T));
+    FN(vec_scale)(n, w_make(1 / beta, 0), k->r, vec(k, 0));
+    for (int32_t j = 0; j <= m; j++) s.g[j] = w_make(0, 0);
+    s.g[0] = w_make(beta, 0);
+    for (int32_t j = 0; j < m; j++) {
+        T *z = vec(k, flexible ? m + 2 + j : m + 2), *w = vec(k, j + 1);
+        W *h = s.h + (int64_t)j * (m + 1);
+        double kept;
+        if (!FN(krylov_precondition)(k, vec(k, j), z) || !FN(krylov_product)(k, z, w))
+            return FN(krylov_break)(k, "overflow");
+        const double norm = orthogonalise(k, h, j, w, &kept);
+        const bool whole = !(kept > (double)R_EPS * 4); /* the space is invariant */
+        h[j + 1] = w_make(whole ? 0 : norm, 0);
+        rotate(&s, j);
+        k->cycle_steps = j + 1;
+        const double recurred = w_abs(s.g[j + 1]);
+        const mpki_event event = FN(krylov_step)(k, recurred);
+        if (event != MPKI_GO || whole || j + 1 == m) {
+            if (!k->fresh && event != MPKI_FAILURE && !form(k))
+                return FN(krylov_break)(k, "overflow");
+            return event != MPKI_GO ? event
+                   : whole
+                       ? FN(krylov_break)(k, "the Krylov space is invariant and holds no solution")
+                       : MPKI_CYCLE;
+        }
+        FN(vec_scale)(n, w_make(1 / norm, 0), w, w);
+    }
+    return MPKI_CYCLE;
+}

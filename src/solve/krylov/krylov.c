@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** The public verb: arguments, memory, dispatch. */
+#include "krylov.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char STAGE[] = "solve";
+
+const char *mpki_krylov_name(mpk_krylov method) {
+    return mpk_option_word("krylov", (int)method);
+}
+
+void mpk_krylov_task_init(mpk_krylov_task *task) {
+    if (!task) return;
+    *task = (mpk_krylov_task){.struct_size = sizeof *task,
+                              .method = MPK_KRYLOV_SQMR,
+                              .scalar = MPK_D,
+                              .symmetry = MPK_SYMMETRIC,
+                              .tolerance = 1e-6,
+                              .max_iterations = 1000,
+                              .restart = 50,
+                              .shadow = 4,
+                              .check = 8,
+                              .seed = 1};
+}
+
+static mpk_status bad(mpk_context *ctx, const char *what) {
+    return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "%s", what);
+}
+
+static mpk_status check(mpk_context *ctx, const mpk_krylov_task *t, const void *b, const void *x) {
+    if (!t || t->struct_size != sizeof *t)
+        return bad(ctx, "the task was not set up by mpk_krylov_task_init()");
+    if (t->method < MPK_KRYLOV_SQMR || t->method > MPK_KRYLOV_IDR)
+        return bad(ctx, "the task names no Krylov method");
+    if ((unsigned)t->scalar > MPK_Z) return bad(ctx, "unknown scalar");
+    if ((unsigned)t->symmetry > MPK_HERMITIAN) return bad(ctx, "unknown symmetry");
+    if (t->n < 0) return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, t->n, "n = %d is negative", t->n);
+    if (t->n > 0 && (!b || !x)) return bad(ctx, "right-hand side and solution must not be NULL");
+    if (!t->a.apply) return bad(ctx, "the operator A is missing");
+    if (!(t->tolerance >= 0 && t->tolerance <= 1)) return bad(ctx, "tolerance must be in [0, 1]");
+    if (t->max_iterations < 0) return bad(ctx, "max_iterations is negative");
+    if (t->restart < 1) return bad(ctx, "restart must be at least 1");
+    if (t->shadow < 1 || t->shadow > 64) return bad(ctx, "shadow must be in 1 .. 64");
+    if (t->check < 1) return bad(ctx, "check must be at least 1");
+    if (t->history_size < 0 || (t->history_size > 0 && !t->history))
+        return bad(ctx, "the history has no room");
+    const bool complex_symmetric = t->scalar >= MPK_C && t->symmetry == MPK_SYMMETRIC;
+    if (complex_symmetric && t->method >= MPK_KRYLOV_MINRES && t->method <= MPK_KRYLOV_CG)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "%s needs a real or Hermitian matrix; for a complex symmetric one: sqmr",
+                          mpki_krylov_name(t->method));
+    int64_t i = mpki_first_nonfinite(t->scalar, t->n, b);
+    if (i >= 0)
+        return mpki_error(ctx, MPK_ERR_INPUT, STAGE, i, "b is not finite in row %lld",
+                          (long long)i + 1);
+    i = mpki_first_nonfinite(t->scalar, t->n, x);
+    if (i >= 0)
+        return mpki_error(ctx, MPK_ERR_INPUT, STAGE, i, "the first guess is not finite in row %lld",
+                          (long long)i + 1);
+    return MPK_OK;
+}
+
+/* Vectors of n entries, and doubles, that a method wants; at least two vectors for the restarts. */
+static void wants(const mpk_krylov_task *t, int64_t *vectors, int64_t *doubles) {
+    const int64_t m = t->restart, s = t->shadow;
+    *doubles = 0;
+    switch (t->method) {
+    case MPK_KRYLOV_SQMR:
+        *vectors = 6;
+        break;
+    case MPK_KRYLOV_CG:
+        *vectors = 4;
+        break;
+    case MPK_KRYLOV_MINRES:
+        *vectors = 8;
+        break;
+    case MPK_KRYLOV_SYMMLQ:
+        *doubles = 1;
+        *vectors = 6;
+        break;
+    case MPK_KRYLOV_BICGSTAB:
+        *vectors = 7;
+        break;
+    case MPK_KRYLOV_IDR:
+        *vectors = 3 * s + 4;
+        *doubles = 2 * (s * s + 2 * s);
+        break;
+    default: /* basis, its preconditioned twin, the iterate; H, g, y and rotations, complex */
+        *vectors = m + 1 + (t->method == MPK_KRYLOV_FGMRES ? m : 1) + 1;
+        *doubles = 2 * (m * (m + 1) + 4 * (m + 1));
+        break;
+    }
+}
+
+static void release(mpki_krylov *k) {
+    mpki_release(k->ctx, k->b);
+    mpki_release(k->ctx, k->x);
+    mpki_release(k->ctx, k->best);
+    mpki_release(k->ctx, k->r);
+    for (int32_t j = 0; k->v && j < k->vectors; j++) mpki_release(k->ctx, k->v[j]);
+    mpki_release(k->ctx, k->v);
+    mpki_release(k->ctx, k->small);
+}
+
+static mpk_status allocate(mpki_krylov *k) {
+    const size_t size = mpk_scalar_size(k->task.scalar);
+    int64_t vectors, doubles;
+    wants(&k->task, &vectors, &doubles);
+    k->vectors = (int32_t)vectors;
+    k->b = mpki_alloc(k->ctx, STAGE, k->n, size);
+    k->x = mpki_alloc(k->ctx, STAGE, k->n, size);
+    k->best = mpki_alloc(k->ctx, STAGE, k->n, size);
+    k->r = mpki_alloc(k->ctx, STAGE, k->n, size);
+    k->small = MPKI_ZNEW(k->ctx, STAGE, doubles, double);
+    k->v = MPKI_ZNEW(k->ctx, STAGE, vectors, void *);
+    for (int32_t j = 0; k->v && j < k->vectors; j++)
+        if (!(k->v[j] = mpki_alloc(k->ctx, STAGE, k->n, size))) break;
+    return mpki_failed(k->ctx);
+}
+
+mpk_status mpki_krylov_run(mpk_context *ctx, const mpk_krylov_task *task, mpki_residual_fn residual,
+                           void *residual_self, const void *b, void *x, mpk_krylov_info *info,
+                           char *message) {
+    const double start_s = mpki_now_s();
+    mpki_krylov k = {.ctx = ctx,
+                     .task = *task,
+                     .residual = residual,
+                     .residual_self = residual_self,
+                     .n = task->n,
+                     .hermitian = task->symmetry == MPK_HERMITIAN || task->scalar <= MPK_D,
+                     .random = (uint64_t)task->seed,
+                     .info = {.method = task->method}};
+    mpk_status status = check(ctx, task, b, x);
+    if (status < 0) return status;
+    /* no method uses more directions than there are */
+    if (k.task.restart > k.n) k.task.restart = k.n > 0 ? k.n : 1;
+    if (k.task.restart > k.task.max_iterations && k.task.max_iterations > 0)
+        k.task.restart = k.task.max_iterations;
+    if (k.task.shadow > k.n) k.task.shadow = k.n > 0 ? k.n : 1;
+    status = k.n > 0 ? allocate(&k) : MPK_OK;
+    if (status >= 0 && k.n > 0) status = MPKI_DISPATCH(task->scalar, krylov)(&k, b, x);
+    k.info.time_s = mpki_now_s() - start_s;
+    if (status >= 0 && info) *info = k.info;
+    if (message) memcpy(message, k.message, sizeof k.message);
+    release(&k);
+    return status;
+}
+
+mpk_status mpk_krylov_solve(mpk_context *ctx, const mpk_krylov_task *task, const void *b, void *x,
+                            mpk_krylov_info *info) {
+    char message[256] = "";
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    mpk_status status = mpki_krylov_run(ctx, task, NULL, NULL, b, x, info, message);
+    if (status > 0) mpki_error(ctx, status, STAGE, -1, "%s", message);
+    return status;
+}

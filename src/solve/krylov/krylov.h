@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_KRYLOV_H
+#define MPKI_KRYLOV_H
+/** What the iterative methods share: one method a file runs cycles, from a first guess with its
+ * true residual until something happens; run.c judges what happened by the true residual and
+ * decides whether there is another cycle. All vectors have n entries of the task's scalar type. */
+#include "../../core/core.h"
+#include "../../numeric/factor.h"
+#include <metapack/krylov.h>
+
+/** How a cycle, or an iteration of it, ended. */
+typedef enum mpki_event {
+    MPKI_GO = 0,     /* it goes on */
+    MPKI_CONVERGED,  /* the true residual is small enough */
+    MPKI_CYCLE,      /* the method restarts by design: gmres(m) */
+    MPKI_LIMIT,      /* iterations ran out */
+    MPKI_BREAKDOWN,  /* a denominator vanished, or numbers overflowed */
+    MPKI_DRIFT,      /* the recurrence went its own way: far below the true residual */
+    MPKI_STAGNATION, /* no progress of the true residual over many checks */
+    MPKI_DIVERGENCE, /* far above the best one seen */
+    MPKI_UNFIT,      /* the method is not for this matrix or preconditioner */
+    MPKI_FAILURE     /* k->status < 0: an operator failed, was stopped */
+} mpki_event;
+
+typedef struct mpki_krylov mpki_krylov;
+
+/** r := b - A x, better than by a product in the task's precision. NULL: by a product. */
+typedef mpk_status (*mpki_residual_fn)(void *self, const void *x, const void *b, void *r);
+
+struct mpki_krylov {
+    mpk_context *ctx;
+    mpk_krylov_task task;
+    mpki_residual_fn residual;
+    void *residual_self;
+    int32_t n;
+    int hermitian; /* sesquilinear products (also for real entries, where both are one) */
+    /* the problem, scaled by a power of two so that ||b||_inf is about 1 */
+    void *b, *x, *best;
+    void *r;         /* the true residual of *iterate when `fresh` */
+    void **v;        /* the method's own vectors */
+    double *small;   /* the method's own scalars */
+    int32_t vectors; /* of v */
+    double scale;    /* b = scale * the caller's b, likewise x */
+    double b_norm;
+    bool (*form)(mpki_krylov *k); /* NULL: x is always up to date; else makes *iterate so */
+    void *iterate;
+    int32_t cycle_steps; /* gmres: columns done */
+    /* judgement; residuals relative to ||b|| */
+    bool fresh; /* r and truth belong to the iterate */
+    double truth, best_truth;
+    double recurred;    /* as the method has it */
+    double quasi;       /* sqmr: its quasi-residual; 0: none */
+    double target;      /* recurred residual at which the truth is asked for */
+    double mark;        /* true residual at the last progress */
+    int64_t idle;       /* checks since */
+    int attempt;        /* restarts so far: another shadow space, another start */
+    uint64_t random;    /* state */
+    const char *reason; /* of the last breakdown, in words */
+    mpk_status status;
+    mpk_krylov_info info;
+    char message[256];
+};
+
+/** Solve; as mpk_krylov_solve, but for errors: where the status is positive it is not recorded in
+ *  the context, k.message of the caller's `message` (256 bytes) has the words. residual may be
+ *  NULL. */
+mpk_status mpki_krylov_run(mpk_context *ctx, const mpk_krylov_task *task, mpki_residual_fn residual,
+                           void *residual_self, const void *b, void *x, mpk_krylov_info *info,
+                           char *message);
+
+/** A name for a method, "sqmr". */
+const char *mpki_krylov_name(mpk_krylov method);
+
+#define MPKI_KRYLOV_TEMPLATES(p)                                                                   \
+    mpki_event mpki_##p##_sqmr(mpki_krylov *k);                                                    \
+    mpki_event mpki_##p##_minres(mpki_krylov *k);                                                  \
+    mpki_event mpki_##p##_symmlq(mpki_krylov *k);                                                  \
+    mpki_event mpki_##p##_cg(mpki_krylov *k);                                                      \
+    mpki_event mpki_##p##_gmres(mpki_krylov *k); /* and fgmres */                                  \
+    mpki_event mpki_##p##_bicgstab(mpki_krylov *k);                                                \
+    mpki_event mpki_##p##_idr(mpki_krylov *k);                                                     \
+    mpk_status mpki_##p##_krylov(mpki_krylov *k, const void *b, void *x);
+MPKI_KRYLOV_TEMPLATES(s)
+MPKI_KRYLOV_TEMPLATES(d)
+MPKI_KRYLOV_TEMPLATES(c)
+MPKI_KRYLOV_TEMPLATES(z)
+#undef MPKI_KRYLOV_TEMPLATES
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** What surrounds the methods: operators, the judgement by the true residual, restarts. */
+#include "vectors.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    FRUITLESS_MOST = 4, /* restarts in a row that did not halve the best residual */
+    IDLE_LEAST = 32     /* checks without progress that are stagnation, at least */
+};
+static const double DRIFT = 10;     /* true over recurred residual from which they are strangers */
+static const double DIVERGED = 1e8; /* over the best one */
+static const double PROGRESS = 0.99;
+
+/* ---- operators ---------------------------------------------------------------------------------
+ */
+
+static bool all_finite(int32_t n, const T *x) {
+    const R *v = (const R *)x;
+    const int64_t count = (MPKI_COMPLEX ? 2 : 1) * (int64_t)n;
+    R sum[8] = {0};
+    int64_t i = 0;
+    for (; i + 8 <= count; i += 8) /* 0 for every finite number, else NaN */
+        for (int l = 0; l < 8; l++) sum[l] += v[i + l] * 0;
+    for (; i < count; i++) sum[0] += v[i] * 0;
+    for (int l = 1; l < 8; l++) sum[0] += sum[l];
+    return sum[0] == 0;
+}
+
+static bool apply(mpki_krylov *k, const mpk_operator *op, const char *name, const T *x, T *y) {
+    if (!op->apply) {
+        memcpy(y, x, (size_t)k->n * sizeof(T));
+        return true;
+    }
+    mpk_status status = op->apply(op->self, x, y);
+    if (status < 0) {
+        k->status =
+            mpki_error(k->ctx, status, "solve", -1, "%s failed: %s", name, mpk_status_text(status));
+        return false;
+    }
+    if (all_finite(k->n, y)) return true;
+    if (all_finite(k->n, x))
+        k->status = mpki_error(k->ctx, MPK_ERR_NUMERIC, "solve",
+                               mpki_first_nonfinite(k->task.scalar, k->n, y),
+                               "%s gave NaN or Inf for a finite vector", name);
+    else
+        k->reason = "overflow";
+    return false;
+}
+
+bool FN(krylov_product)(mpki_krylov *k, const T *x, T *y) {
+    const double start_s = mpki_now_s();
+    const bool good = apply(k, &k->task.a, "the product with A", x, y);
+    k->info.products++;
+    k->info.time_product_s += mpki_now_s() - start_s;
+    return good;
+}
+
+bool FN(krylov_precondition)(mpki_krylov *k, const T *x, T *y) {
+    const double start_s = mpki_now_s();
+    const bool good = apply(k, &k->task.m, "the preconditioner", x, y);
+    if (k->task.m.apply) k->info.applications++;
+    k->info.time_precondition_s += mpki_now_s() - start_s;
+    return good;
+}
+
+mpki_event FN(krylov_break)(mpki_krylov *k, const char *reason) {
+    if (k->status < 0) return MPKI_FAILURE;
+    k->reason = reason;
+    return MPKI_BREAKDOWN;
+}
+
+/* ---- judgement ---------------------------------------------------------------------------------
+ */
+
+/* The true residual of the iterate, into k->r and k->truth; the best one is kept. False: an
+ * operator failed. */
+static bool truth(mpki_krylov *k) {
+    T *r = k->r;
+    if (k->fresh) return true;
+    if (!all_finite(k->n, k->iterate)) {
+        k->truth = INFINITY;
+        k->fresh = true;
+        return true;
+    }
+    if (k->residual) {
+        const double start_s = mpki_now_s();
+        mpk_status status = k->residual(k->residual_self, k->iterate, k->b, r);
+        k->info.products++;
+        k->info.time_product_s += mpki_now_s() - start_s;
+        if (status < 0) {
+            k->status = status;
+            return false;
+        }
+    } else {
+        if (!FN(krylov_product)(k, k->iterate, r)) return false;
+        FN(vec_axpby)(k->n, w_make(1, 0), k->b, w_make(-1, 0), r);
+    }
+    k->truth = FN(vec_norm)(k->n, r) / k->b_norm;
+    if (!isfinite(k->truth)) k->truth = INFINITY;
+    k->fresh = true;
+    if (k->truth < k->best_truth) {
+        k->best_truth = k->truth;
+        memcpy(k->best, k->iterate, (size_t)k->n * sizeof(T));
+    }
+    return true;
+}
+
+/* Progress on the way from 1 to the tolerance, by logarithms; iterations where that is further. */
+static double fraction(const mpki_krylov *k, double recurred) {
+    const double steps = (double)k->info.iterations / ((double)k->task.max_iterations + 1);
+    const double depth = recurred < 1 && recurred > 0 && k->task.tolerance > 0
+                             ? log(recurred) / log(fmin(k->task.tolerance, 0.5))
+                             : 0;
+    return fmin(0.999, fmax(steps, depth));
+}
+
+/* The recurrence said something at a check; what does the truth say? */
+static mpki_event judge(mpki_krylov *k) {
+    const double before = k->truth, tolerance = k->task.tolerance;
+    k->fresh = false;
+    if (k->form && !k->form(k)) return FN(krylov_break)(k, k->reason ? k->reason : "overflow");
+    if (!truth(k)) return MPKI_FAILURE;
+    const double gap = k->truth / fmax(k->recurred, (double)R_EPS);
+    const double quasi_gap = k->truth / fmax(k->quasi, (double)R_EPS);
+    if (gap > k->info.gap && isfinite(gap)) k->info.gap = gap;
+    if (k->quasi > 0 && quasi_gap > k->info.quasi_gap && isfinite(quasi_gap))
+        k->info.quasi_gap = quasi_gap;
+    if (k->truth <= tolerance) return MPKI_CONVERGED;
+    if (!(k->truth <= DIVERGED * k->best_truth)) return MPKI_DIVERGENCE;
+    if (k->truth <= PROGRESS * k->mark) {
+        k->mark = k->truth;
+        k->idle = 0;
+    } else {
+        k->idle++;
+    }
+    const bool strangers = !(k->truth <= DRIFT * k->recurred);
+    if (k->recurred <= k->target) {
+        if (strangers) return MPKI_DRIFT;
+        k->target = 0.9 * tolerance * (k->recurred / k->truth); /* further, and look again */
+    } else if (strangers && k->truth > 0.9 * before) {
+        return MPKI_DRIFT;
+    }
+    const int64_t patience = k->task.max_iterations / (3 * (int64_t)k->task.check);
+    if (k->idle > (patience > IDLE_LEAST ? patience : IDLE_LEAST)) return MPKI_STAGNATION;
+    return MPKI_GO;
+}
+
+mpki_event FN(krylov_step)(mpki_krylov *k, double recurred_norm) {
+    mpk_krylov_info *info = &k->info;
+    const double recurred = recurred_norm / k->b_norm;
+    info->iterations++;
+    k->recurred = info->recurred = recurred;
+    k->fresh = false;
+    if (info->iterations <= k->task.history_size) {
+        if (k->task.history) k->task.history[info->iterations - 1] = recurred;
+        info->history_count = info->iterations;
+    }
+    if ((k->task.monitor && k->task.monitor(k->task.user, info->iterations, recurred)) ||
+        mpki_progress(k->ctx, "solve", fraction(k, recurred))) {
+        k->status = mpki_error(k->ctx, MPK_ERR_CANCELLED, "solve", info->iterations,
+                               "stopped on request after %d iterations", info->iterations);
+        return MPKI_FAILURE;
+    }
+    if (!isfinite(recurred)) return FN(krylov_break)(k, "overflow");
+    const bool last = info->iterations >= k->task.max_iterations;
+    if (recurred <= k->target || last || info->iterations % k->task.check == 0) {
+        mpki_event event = judge(k);
+        if (event != MPKI_GO && (!last || event == MPKI_CONVERGED || event == MPKI_FAILURE))
+            return event;
+    }
+    return last ? MPKI_LIMIT : MPKI_GO;
+}
+
+/* ---- restarts ----------------------------------------------------------------------------------
+ */
+
+static bool back_to_best(mpki_krylov *k) {
+    if (k->truth <= k->best_truth) return true;
+    memcpy(k->x, k->best, (size_t)k->n * sizeof(T));
+    k->fresh = false;
+    return truth(k);
+}
+
+/* A method that broke down would do so again from the same residual. A step of minimal residual,
+ * x += omega M^-1 r, gives another one that is no worse; where it changes nothing, a small random
+ * step in the preconditioner's range does. */
+static bool move(mpki_krylov *k) {
+    T *z = vec(k, 0), *t = vec(k, 1), *r = k->r, *x = k->x;
+    for (int kick = k->attempt > 1; kick < 2; kick++) {
+        if (kick) {
+            FN(vec_random)(k->n, &k->random, t);
+            if (!FN(krylov_precondition)(k, t, z)) return k->status >= 0;
+        } else if (!FN(krylov_precondition)(k, r, z)) {
+            return k->status >= 0;
+        }
+        if (!FN(krylov_product)(k, z, t)) return k->status >= 0;
+        const product p = FN(vec_product)(k->n, 1, t, r);
+        if (!(p.norm_x > 0)) continue;
+        W omega = kick ? w_make(0.1 * p.norm_y / p.norm_x, 0)
+                       : w_div(p.dot, w_make(p.norm_x * p.norm_x, 0));
+        /* |cos| of the angle between r and A M^-1 r says by how much the residual falls */
+        if (!w_finite(omega) || (!kick && !(w_abs(p.dot) > 0.05 * p.norm_x * p.norm_y))) continue;
+        FN(vec_axpy)(k->n, omega, z, x);
+        k->fresh = false;
+        return truth(k);
+    }
+    return true;
+}
+
+/* Why it ended without success, in words. */
+static void explain(mpki_krylov *k, mpki_event event) {
+    const char *name = mpki_krylov_name(k->task.method);
+    char why[160];
+    switch (event) {
+    case MPKI_LIMIT:
+        snprintf(why, sizeof why, "%d iterations were not enough", k->info.iterations);
+        break;
+    case MPKI_BREAKDOWN:
+        snprintf(why, sizeof why, "broke down %d times (%s)", k->info.breakdowns,
+                 k->reason ? k->reason : "a denominator vanished");
+        break;
+    case MPKI_DRIFT:
+        snprintf(why, sizeof why, "rounding keeps the residual from falling further, %d restarts",
+                 k->info.restarts);
+        break;
+    case MPKI_DIVERGENCE:
+        snprintf(why, sizeof why, "diverges");
+        break;
+    case MPKI_UNFIT:
+        snprintf(why, sizeof why, "%s", k->reason);
+        break;
+    default:
+        snprintf(why, sizeof why, "stagnates");
+        break;
+    }
+    snprintf(k->message, sizeof k->message,
+             "%s: %s; relative residual %.2e after %d iterations, %.2e was asked for", name, why,
+             k->best_truth, k->info.iterations, k->task.tolerance);
+}
+
+static mpki_event (*const cycles[])(mpki_krylov *k) = {NULL,         NULL,   FN(sqmr),  FN(minres),
+                                                       FN(symmlq),   FN(cg), FN(gmres), FN(gmres),
+                                                       FN(bicgstab), FN(idr)};
+
+/* Cycles until the truth is good enough or nothing helps. Returns the last event. */
+static mpki_event iterate(mpki_krylov *k) {
+    int fruitless = 0, still = 0;
+    double halved = k->truth;
+    for (;;) {
+        if (k->truth <= k->task.tolerance) return MPKI_CONVERGED;
+        if (k->info.iterations >= k->task.max_iterations) return MPKI_LIMIT;
+        const double begun = k->truth;
+        k->iterate = k->x;
+        k->form = NULL;
+        k->quasi = 0;
+        k->idle = 0;
+        k->mark = k->truth;
+        k->target = k->task.tolerance;
+        mpki_event event = cycles[k->task.method](k);
+        if (event == MPKI_FAILURE || k->status < 0) return MPKI_FAILURE;
+        if (k->iterate != k->x) memcpy(k->x, k->iterate, (size_t)k->n * sizeof(T));
+        k->iterate = k->x;
+        k->form = NULL;
+        if (!truth(k)) return MPKI_FAILURE;
+        if (k->truth <= k->task.tolerance) return MPKI_CONVERGED;
+        if (event == MPKI_LIMIT || event == MPKI_UNFIT) return event;
+        if (event ==
+            MPKI_CYCLE) { /* by design; but one without progress will be followed by more */
+            still = k->truth <= 0.9999 * begun ? 0 : still + 1;
+            if (still == 2) return MPKI_STAGNATION;
+            continue;
+        }
+        if (event == MPKI_BREAKDOWN) k->info.breakdowns++;
+        fruitless = k->best_truth <= 0.5 * halved ? 0 : fruitless + 1;
+        if (fruitless == 0) halved = k->best_truth;
+        if (fruitless > FRUITLESS_MOST || k->info.iterations >= k->task.max_iterations)
+            return event;
+        k->info.restarts++;
+        k->attempt = fruitless;
+        if (!back_to_best(k)) return MPKI_FAILURE;
+        if ((event == MPKI_BREAKDOWN || event == MPKI_STAGNATION) && !move(k)) return MPKI_FAILURE;
+    }
+}
+
+/* In and out of the scaled problem: b and x by a power of two. */
+static double power_of_two(int32_t n, const T *b) {
+    double most = 0;
+    int exponent;
+    for (int32_t i = 0; i < n; i++) most = fmax(most, (double)t_abs1(b[i]));
+    if (!(most > 0)) return 1;
+    frexp(most, &exponent);
+    /* its inverse must be a number, too */
+    const int range = sizeof(R) == sizeof(float) ? 120 : 1000;
+    exponent = exponent > range ? range : exponent < -range ? -range : exponent;
+    return ldexp(1, -exponent);
+}
+
+mpk_status FN(krylov)(mpki_krylov *k, const void *b, void *vx) {
+    T *x = vx;
+    const size_t bytes = (size_t)k->n * sizeof(T);
+    k->scale = power_of_two(k->n, b);
+    FN(vec_scale)(k->n, w_make(k->scale, 0), b, k->b);
+    k->b_norm = FN(vec_norm)(k->n, k->b);
+    k->best_truth = k->truth = INFINITY;
+    if (!(k->b_norm > 0)) { /* b = 0 */
+        memset(x, 0, bytes);
+        return MPK_OK;
+    }
+    FN(vec_scale)(k->n, w_make(k->scale, 0), x, k->x);
+    if (!all_finite(k->n, k->x)) memset(k->x, 0, bytes); /* a guess beyond any use */
+    k->iterate = k->x;
+    mpki_event event = truth(k) ? MPKI_GO : MPKI_FAILURE;
+    if (event == MPKI_GO && !(k->truth < INFINITY)) {
+        memset(k->x, 0, bytes);
+        k->fresh = false;
+        if (!truth(k)) event = MPKI_FAILURE;
+    }
+    k->info.recurred = k->truth;
+    if (event == MPKI_GO) event = iterate(k);
+    if (event == MPKI_FAILURE) return k->status;
+    FN(vec_scale)(k->n, w_make(1 / k->scale, 0), k->best, x);
+    k->info.residual = k->best_truth;
+    if (event == MPKI_CONVERGED) return MPK_OK;
+    explain(k, event);
+    return MPK_NOT_CONVERGED;
+}
