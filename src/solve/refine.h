@@ -18,7 +18,15 @@ typedef struct mpki_solve_work {
     double norm_inf; /* ||A||_inf */
 } mpki_solve_work;
 
+/** Backward errors and the relative residual of one solution (metapack/solve.h). */
+typedef struct mpki_quality {
+    double componentwise, normwise, relative;
+} mpki_quality;
+
 #define MPKI_REFINE(p)                                                                             \
+    /** from r = b - A x, w = |A| |x| + |b|, the sums of moduli of A's rows and ||A||_inf */       \
+    mpki_quality mpki_##p##_quality(int32_t n, const void *x, const void *b, const void *r,        \
+                                    const double *w, const double *row_norm, double a_norm);       \
     /** x (n) holds a first solution of A x = work->b; refine it, and tell. */                     \
     void mpki_##p##_refine(const mpk_factor *fac, int steps, double accuracy,                      \
                            mpki_solve_work *work, void *x, mpk_solve_info *info);                  \

@@ -55,44 +55,43 @@ static void row_norms(const mpk_factor *fac, mpki_solve_work *work) {
 }
 
 /* omega_1 + omega_2 of Arioli, Demmel & Duff (1989), from r = b - A x and w = |A| |x| + |b| */
-static double componentwise(const mpk_factor *fac, mpki_solve_work *work, double x_norm) {
-    const int32_t n = fac->an->n;
-    const T *r = work->r, *b = work->b;
+static double componentwise(int32_t n, const T *b, const T *r, const double *w,
+                            const double *row_norm, double x_norm) {
     double omega1 = 0, omega2 = 0;
     const double tiny = 1000.0 * n * (double)R_EPS / 2;
-    row_norms(fac, work);
     for (int32_t i = 0; i < n; i++) {
         double ri = (double)t_abs(r[i]),
-               bound = tiny * (work->row_norm[i] * x_norm + (double)t_abs(b[i]));
+               bound = tiny * (row_norm[i] * x_norm + (double)t_abs(b[i]));
         if (ri == 0) continue;
-        if (work->w[i] > bound) {
-            double q = ri / work->w[i];
+        if (w[i] > bound) {
+            double q = ri / w[i];
             if (!(q <= omega1)) omega1 = q;
         } else {
-            double q = ri / (work->w[i] - (double)t_abs(b[i]) + work->row_norm[i] * x_norm);
+            double q = ri / (w[i] - (double)t_abs(b[i]) + row_norm[i] * x_norm);
             if (!(q <= omega2)) omega2 = q;
         }
     }
     return omega1 + omega2;
 }
 
-typedef struct quality {
-    double componentwise, normwise, relative;
-} quality;
-
-/* exact: with the compensated residual (double precision; single has its sums in double anyway) */
-static quality measure(const mpk_factor *fac, mpki_solve_work *work, const T *x, bool exact) {
-    const int32_t n = fac->an->n;
-    mpk_problem_view a = view_of(fac);
-    mpki_residual(&a, x, work->b, work->r, work->w, work->wide);
-    if (exact) mpki_residual_compensated(&a, x, work->b, work->r, work->wide);
-    double x_norm = norm_inf(n, x), b_norm = norm_inf(n, work->b), r_norm = norm_inf(n, work->r);
-    double b2 = norm2(n, work->b, b_norm), r2 = norm2(n, work->r, r_norm);
-    quality q = {componentwise(fac, work, x_norm), 0, 0};
-    if (!(r_norm == 0)) q.normwise = r_norm / (work->norm_inf * x_norm + b_norm);
+mpki_quality FN(quality)(int32_t n, const void *x, const void *b, const void *r, const double *w,
+                         const double *row_norm, double a_norm) {
+    double x_norm = norm_inf(n, x), b_norm = norm_inf(n, b), r_norm = norm_inf(n, r);
+    double b2 = norm2(n, b, b_norm), r2 = norm2(n, r, r_norm);
+    mpki_quality q = {componentwise(n, b, r, w, row_norm, x_norm), 0, 0};
+    if (!(r_norm == 0)) q.normwise = r_norm / (a_norm * x_norm + b_norm);
     if (!(r2 == 0)) q.relative = b2 > 0 ? r2 / b2 : INFINITY;
     if (!isfinite(x_norm)) q.componentwise = q.normwise = q.relative = INFINITY;
     return q;
+}
+
+/* exact: with the compensated residual (double precision; single has its sums in double anyway) */
+static mpki_quality measure(const mpk_factor *fac, mpki_solve_work *work, const T *x, bool exact) {
+    mpk_problem_view a = view_of(fac);
+    mpki_residual(&a, x, work->b, work->r, work->w, work->wide);
+    if (exact) mpki_residual_compensated(&a, x, work->b, work->r, work->wide);
+    row_norms(fac, work);
+    return FN(quality)(fac->an->n, x, work->b, work->r, work->w, work->row_norm, work->norm_inf);
 }
 
 void FN(refine)(const mpk_factor *fac, int steps, double accuracy, mpki_solve_work *work, void *vx,
@@ -101,7 +100,7 @@ void FN(refine)(const mpk_factor *fac, int steps, double accuracy, mpki_solve_wo
     T *x = vx, *best = work->x;
     const bool wide = sizeof(R) == sizeof(double);
     bool exact = false;
-    quality q = measure(fac, work, x, false), kept = q;
+    mpki_quality q = measure(fac, work, x, false), kept = q;
     int step = 0;
     info->unrefined = q.componentwise > info->unrefined || isnan(q.componentwise) ? q.componentwise
                                                                                   : info->unrefined;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "iterate.h"
+#include "precondition.h"
 #include "refine.h"
 
 #include <string.h>
@@ -121,6 +123,8 @@ mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, cons
                               "right-hand side %d is not finite in row %lld", r + 1,
                               (long long)bad + 1);
     }
+    if (mpki_wants_krylov(fac, &full))
+        return mpki_iterate(ctx, fac, &full, nrhs, b, ldb, x, ldx, out);
     mpki_solve_work work;
     if (work_make(ctx, fac, full.threads, nrhs < 2 ? 1 : nrhs < BLOCK ? nrhs : BLOCK, &work) < 0)
         return mpki_failed(ctx);
@@ -168,8 +172,16 @@ mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part
     mpki_clear_error(ctx);
     mpk_status status = check(ctx, fac, nrhs, x, ldx, x, ldx);
     if (status < 0) return status;
-    if (part != MPK_PART_L && part != MPK_PART_D && part != MPK_PART_LT)
+    if (part < MPK_PART_L || part > MPK_PART_ABS)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "solve", part, "there is no part %d", (int)part);
+    if (part == MPK_PART_ALL || part == MPK_PART_ABS) {
+        mpki_preconditioner p;
+        status = mpki_preconditioner_make(ctx, fac, 1, &p);
+        if (status == MPK_OK)
+            status = mpki_precondition(ctx, &p, part == MPK_PART_ABS, nrhs, x, ldx);
+        mpki_preconditioner_free(ctx, &p);
+        return status;
+    }
     const mpk_scalar scalar = fac->an->scalar;
     const size_t size = mpk_scalar_size(scalar);
     const int32_t n = fac->an->n;

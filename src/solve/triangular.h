@@ -37,6 +37,9 @@ void mpki_sweeps_free(mpk_context *ctx, mpki_sweeps *sweeps);
     void mpki_##p##_sweep_block(const mpki_sweeps *sweeps, int worker, int nrhs, void *y);         \
     /** y := D^-1 y, zero pivots give 0 */                                                         \
     void mpki_##p##_diagonal(const mpk_factor *fac, int nrhs, void *y);                            \
+    /** y := |D|^-1 y for one right-hand side, 2x2 blocks by their eigenvalues (real, Hermitian)   \
+     */                                                                                            \
+    void mpki_##p##_diagonal_abs(const mpk_factor *fac, void *y);                                  \
     /** y := P S x and x := S P^T y, for columns x with leading dimension ldx */                   \
     void mpki_##p##_permute_in(const mpk_factor *fac, int nrhs, const void *x, int64_t ldx,        \
                                void *y);                                                           \

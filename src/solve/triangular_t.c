@@ -279,3 +279,46 @@ void FN(diagonal)(const mpk_factor *fac, int nrhs, void *vy) {
         }
     }
 }
+
+/* |B| for B = [a conj(b); b c] with real a, c: +-B when definite, else the square root of B^2 by
+ * Cayley and Hamilton, (B^2 + |det| I) / sqrt(tr(B^2) + 2 |det|). */
+static void absolute(R *a, T *b, R *c) {
+    const double most = fmax(fmax(fabs((double)*a), fabs((double)*c)), (double)t_abs(*b));
+    if (!(most > 0)) return;
+    const double p = *a / most, q = *c / most, m = (double)t_abs(*b) / most;
+    const double det = p * q - m * m;
+    if (det >= 0) {
+        const int sign = p + q < 0 ? -1 : 1;
+        *a *= sign;
+        *c *= sign;
+        *b *= (R)sign;
+        return;
+    }
+    const double trace = sqrt((p - q) * (p - q) + 4 * m * m); /* of |B| */
+    *a = (R)(most * ((p * p + m * m - det) / trace));
+    *c = (R)(most * ((q * q + m * m - det) / trace));
+    *b *= (R)((p + q) / trace);
+}
+
+void FN(diagonal_abs)(const mpk_factor *fac, void *vy) {
+    T *y = vy;
+    for (int32_t s = 0; s < fac->an->nsuper; s++) {
+        const mpki_node *node = &fac->node[s];
+        const T *d = node->dinv;
+        for (int32_t k = 0; k < node->nelim; k++) {
+            T *x1 = y + node->id[k], b = d[2 * k + 1];
+            R a = t_re(d[2 * k]);
+            if (!(t_abs1(b) > 0)) {
+                *x1 *= r_abs(a);
+                continue;
+            }
+            T *x2 = y + node->id[k + 1];
+            R c = t_re(d[2 * k + 2]);
+            absolute(&a, &b, &c);
+            const T u = *x1, v = *x2;
+            *x1 = a * u + t_mul(t_conj(b), v);
+            *x2 = t_mul(b, u) + c * v;
+            k++;
+        }
+    }
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "iterate.h"
+#include "../problem/full.h"
+#include "krylov/krylov.h"
+#include "precondition.h"
+#include "refine.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char STAGE[] = "solve";
+
+/* Everything that lives during one solve. */
+typedef struct iteration {
+    mpk_context *ctx;
+    const mpk_factor *fac;
+    mpki_full full;
+    mpki_pool *pool;
+    mpki_preconditioner m;
+    bool abs;
+    void *b, *x, *r; /* n each */
+    double *w, *row_norm;
+    double a_norm;
+} iteration;
+
+bool mpki_wants_krylov(const mpk_factor *fac, const mpk_options *options) {
+    (void)fac;
+    return options->krylov != MPK_KRYLOV_AUTO && options->krylov != MPK_KRYLOV_NONE;
+}
+
+static mpk_status multiply(void *self, const void *x, void *y) {
+    iteration *it = self;
+    mpki_full_multiply(&it->full, it->pool, x, y);
+    return MPK_OK;
+}
+
+static mpk_status residual(void *self, const void *x, const void *b, void *r) {
+    iteration *it = self;
+    mpki_full_residual(&it->full, it->pool, x, b, r, NULL);
+    return MPK_OK;
+}
+
+static mpk_status precondition(void *self, const void *x, void *y) {
+    iteration *it = self;
+    memcpy(y, x, (size_t)it->full.n * mpk_scalar_size(it->full.scalar));
+    return mpki_precondition(it->ctx, &it->m, it->abs, 1, y, it->full.n);
+}
+
+static void free_all(iteration *it) {
+    mpki_full_free(it->ctx, &it->full);
+    mpki_preconditioner_free(it->ctx, &it->m);
+    mpki_release(it->ctx, it->b);
+    mpki_release(it->ctx, it->x);
+    mpki_release(it->ctx, it->r);
+    mpki_release(it->ctx, it->w);
+    mpki_release(it->ctx, it->row_norm);
+}
+
+static mpk_status make(iteration *it, int threads) {
+    const mpk_analysis *an = it->fac->an;
+    const size_t size = mpk_scalar_size(an->scalar);
+    const mpk_problem_view a = {an->n,  an->nnz, an->scalar, an->symmetry,
+                                an->ap, an->ai,  it->fac->ax};
+    if (mpki_preconditioner_make(it->ctx, it->fac, threads, &it->m) < 0 ||
+        mpki_full_make(it->ctx, &a, threads, &it->full, &it->pool) < 0)
+        return mpki_failed(it->ctx);
+    it->b = mpki_alloc(it->ctx, STAGE, an->n, size);
+    it->x = mpki_alloc(it->ctx, STAGE, an->n, size);
+    it->r = mpki_alloc(it->ctx, STAGE, an->n, size);
+    it->w = MPKI_NEW(it->ctx, STAGE, an->n, double);
+    it->row_norm = MPKI_NEW(it->ctx, STAGE, an->n, double);
+    if (mpki_failed(it->ctx) < 0) return mpki_failed(it->ctx);
+    mpki_full_row_sums(&it->full, it->pool, it->row_norm);
+    for (int32_t i = 0; i < an->n; i++) it->a_norm = fmax(it->a_norm, it->row_norm[i]);
+    return MPK_OK;
+}
+
+/* The worst over the right-hand sides; the method's account of the longest one. */
+static void gather(iteration *it, const mpk_krylov_info *krylov, bool first, mpk_solve_info *info) {
+    mpki_full_residual(&it->full, it->pool, it->x, it->b, it->r, it->w);
+    const mpki_quality q = MPKI_DISPATCH(it->full.scalar, quality)(it->full.n, it->x, it->b, it->r,
+                                                                   it->w, it->row_norm, it->a_norm);
+    if (!(q.componentwise <= info->componentwise)) info->componentwise = q.componentwise;
+    if (!(q.normwise <= info->normwise)) info->normwise = q.normwise;
+    if (!(q.relative <= info->relative_residual)) info->relative_residual = q.relative;
+    if (first || krylov->iterations > info->krylov.iterations) info->krylov = *krylov;
+    info->unrefined = info->componentwise;
+}
+
+mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_options *options,
+                        int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx,
+                        mpk_solve_info *out) {
+    const double start_s = mpki_now_s();
+    const mpk_analysis *an = fac->an;
+    const size_t size = mpk_scalar_size(an->scalar), bytes = (size_t)an->n * size;
+    iteration it = {.ctx = ctx, .fac = fac};
+    mpk_solve_info info = {0};
+    char message[256] = "", worst[256] = "";
+    mpk_krylov_task task;
+    mpk_krylov_task_init(&task);
+    task.method = options->krylov;
+    task.scalar = an->scalar;
+    task.symmetry = an->symmetry;
+    task.n = an->n;
+    task.a = (mpk_operator){multiply, &it};
+    task.m = (mpk_operator){precondition, &it};
+    task.tolerance = options->tolerance;
+    task.max_iterations = options->max_iterations;
+    task.restart = options->restart;
+    task.shadow = options->shadow;
+    task.seed = options->seed;
+    it.abs = task.method == MPK_KRYLOV_MINRES || task.method == MPK_KRYLOV_SYMMLQ ||
+             task.method == MPK_KRYLOV_CG;
+    info.krylov.method = task.method;
+    mpk_status status = make(&it, options->threads), worst_status = MPK_OK;
+    for (int32_t c = 0; status >= 0 && an->n > 0 && c < nrhs; c++) {
+        mpk_krylov_info krylov;
+        memcpy(it.b, (const char *)b + (size_t)(c * ldb) * size, bytes);
+        memset(it.x, 0, bytes);
+        status = mpki_krylov_run(ctx, &task, residual, &it, it.b, it.x, &krylov, message);
+        if (status < 0) break;
+        if (status > 0 && worst_status == MPK_OK) {
+            worst_status = status;
+            memcpy(worst, message, sizeof worst);
+        }
+        gather(&it, &krylov, c == 0, &info);
+        memcpy((char *)x + (size_t)(c * ldx) * size, it.x, bytes);
+    }
+    free_all(&it);
+    if (status < 0) return status;
+    info.time_s = mpki_now_s() - start_s;
+    if (out) *out = info;
+    if (worst_status > 0) return mpki_error(ctx, worst_status, STAGE, -1, "%s", worst);
+    return fac->info.inertia.zero > 0 ? MPK_SINGULAR : MPK_OK;
+}
