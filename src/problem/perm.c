@@ -92,3 +92,22 @@ mpk_status mpki_perm_read(mpk_context *ctx, const char *path, int32_t n, int32_t
         *perm = r.perm;
     return status;
 }
+
+mpk_status mpki_perm_check(mpk_context *ctx, const char *stage, int32_t n, const int32_t *given) {
+    if (!given)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, stage, -1,
+                          "ordering = given, but options.given_perm is NULL");
+    char *seen = mpki_calloc(ctx, stage, n, 1);
+    mpk_status status = seen ? MPK_OK : MPK_ERR_MEMORY;
+    for (int32_t k = 0; !status && k < n; k++) {
+        int32_t i = given[k];
+        if (i < 0 || i >= n)
+            status = mpki_error(ctx, MPK_ERR_ARGUMENT, stage, k,
+                                "given_perm[%d] = %d is not in 0 .. %d", k, i, n - 1);
+        else if (seen[i]++)
+            status = mpki_error(ctx, MPK_ERR_ARGUMENT, stage, k,
+                                "given_perm[%d] = %d appeared before: not a permutation", k, i);
+    }
+    mpki_release(ctx, seen);
+    return status;
+}

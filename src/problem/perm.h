@@ -9,4 +9,8 @@
  * mpki_release(). Returns MPK_OK | MPK_ERR_FILE, _FORMAT, _INPUT (with the line), _MEMORY. */
 mpk_status mpki_perm_read(mpk_context *ctx, const char *path, int32_t n, int32_t **perm);
 
+/** Is options.given_perm (n entries, or NULL) a permutation? MPK_ERR_ARGUMENT with the first entry
+ * that is not right. */
+mpk_status mpki_perm_check(mpk_context *ctx, const char *stage, int32_t n, const int32_t *given);
+
 #endif
