@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* match -> order -> symbolic, and the object that results. */
+#include "block/block.h"
 #include "choose.h"
 
 #include <string.h>
@@ -17,6 +18,7 @@ void mpk_analysis_destroy(mpk_analysis **handle) {
                            an->sptr, an->parent, an->child_ptr, an->child,       an->rptr,
                            an->ridx, an->rel,    an->flops,     an->scatter_ptr, an->scatter};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(ctx, parts[k]);
+    mpki_block_analysis_free(ctx, &an->block);
     mpki_release(ctx, an);
     *handle = NULL;
 }
@@ -135,11 +137,13 @@ mpk_status mpk_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_o
                           !problem ? "the problem is NULL" : "*an must be NULL before mpk_analyse");
     mpk_status status = mpki_options_resolve(ctx, options, &full);
     if (status) return status;
+    mpki_imply_options(&full);
     if (mpki_progress(ctx, STAGE, 0))
         return mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     mpk_analysis *made = create(ctx, problem, &full);
     if (!made) return mpki_failed(ctx);
-    status = build(ctx, problem, &full, made);
+    status = mpki_on_blocks(full.method) ? mpki_block_analyse(ctx, problem, &full, made)
+                                         : build(ctx, problem, &full, made);
     if (status < 0) {
         mpk_analysis_destroy(&made);
         return status;

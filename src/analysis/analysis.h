@@ -23,7 +23,9 @@ typedef struct mpki_scatter {
 
 struct mpk_analysis {
     mpk_context *ctx;
-    mpk_options options; /* as resolved at analysis; given_perm is not kept */
+    struct mpki_block_analysis *block; /* methods on blocks (block/block.h); then there are no
+                                          supernodes. NULL: the direct solver */
+    mpk_options options;               /* as resolved at analysis; given_perm is not kept */
     /* the pattern (own copy) */
     int32_t n;
     int64_t nnz;

@@ -70,6 +70,7 @@ struct mpk_factor {
     mpki_arena arena;
     bool have_arena;
     mpki_walk_memory memory;
+    struct mpki_block_factor *block; /* methods on blocks (block/block_factor.h): then no nodes */
     mpk_factor_info info;
 };
 
@@ -83,6 +84,12 @@ typedef struct mpki_numeric_result {
     int32_t max_front;
     bool runaway;
 } mpki_numeric_result;
+
+/** The scaling for these values: the analysis' own, brought up to date by a sweep of equilibration,
+ * or equilibration alone, or ones (options.scaling off). scale [out] n, problem order, powers of
+ * two. */
+mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
+                             const void *ax, double *scale);
 
 #define MPKI_NUMERIC(p)                                                                            \
     mpk_status mpki_##p##_numeric(mpk_factor *fac, const void *sax, double small, bool may_stop,   \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The numeric verbs: values in, scaled, through the walk over the tree; once more with a matching
  * if delayed columns run away (outer pivoting). */
-#include "factor.h"
+#include "block/block_factor.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,41 +19,6 @@ void mpki_walk_memory_free(mpk_context *ctx, mpki_walk_memory *m) {
     *m = (mpki_walk_memory){0};
 }
 
-/* Scaling by powers of two commits no rounding error of its own: the nearest one, from the bits. */
-static void to_powers_of_two(int32_t n, double *scale) {
-    const double sqrt2 = 1.4142135623730951;
-    for (int32_t i = 0; i < n; i++) {
-        double x = scale[i] * sqrt2;
-        if (!(x >= 0x1p-1000 && x <= 0x1p1000)) {
-            scale[i] = 1;
-            continue;
-        }
-        uint64_t bits;
-        memcpy(&bits, &x, sizeof bits);
-        bits &= UINT64_C(0x7ff) << 52;
-        memcpy(&scale[i], &bits, sizeof bits);
-    }
-}
-
-/* The analysis' scaling, brought up to date with these values by a sweep of equilibration, or
- * equilibration alone. */
-static mpk_status find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
-                               const void *ax, double *scale) {
-    for (int32_t i = 0; i < an->n; i++) scale[i] = an->scale ? an->scale[i] : 1;
-    if (options->scaling == MPK_OFF) {
-        for (int32_t i = 0; i < an->n; i++) scale[i] = 1;
-        return MPK_OK;
-    }
-    double *absval = MPKI_NEW(ctx, "factorize", an->nnz, double);
-    if (!absval) return mpki_failed(ctx);
-    MPKI_DISPATCH(an->scalar, moduli)(an->nnz, ax, absval);
-    mpk_status status =
-        mpki_equilibrate(ctx, an->n, an->ap, an->ai, absval, an->scale ? 1 : 4, scale);
-    mpki_release(ctx, absval);
-    to_powers_of_two(an->n, scale);
-    return status;
-}
-
 /* What rounding leaves of entries that should cancel, in a matrix scaled to 1: about 45 eps. With
  * it the counts of zeros agree with eigenvalues on the singular matrices of the test set;
  * docs/numerics.md has the table. */
@@ -66,7 +31,7 @@ static double default_zero_tolerance(const mpk_analysis *an) {
 static mpk_status factorize_once(mpk_factor *fac, bool may_stop, mpki_numeric_result *result) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
-    mpk_status status = find_scaling(ctx, an, &fac->options, fac->ax, fac->scale);
+    mpk_status status = mpki_find_scaling(ctx, an, &fac->options, fac->ax, fac->scale);
     if (status < 0) return status;
     void *sax = mpki_alloc(ctx, "factorize", an->nnz, mpk_scalar_size(an->scalar));
     if (!sax) return mpki_failed(ctx);
@@ -149,6 +114,24 @@ static void fill_info(mpk_factor *fac, const mpki_numeric_result *r, int stages,
     info->time_s = mpki_now_s() - start_s;
 }
 
+/* The methods on blocks; none keeps its scaling alone. */
+static mpk_status factorize_blocks(mpk_factor *fac, int64_t bytes_before) {
+    mpk_context *ctx = fac->ctx;
+    fac->options.method = fac->an->options.method;
+    mpki_imply_options(&fac->options);
+    fac->info = (mpk_factor_info){.stages = 1, .threads = fac->options.threads};
+    mpk_status status = fac->options.method == MPK_METHOD_NONE
+                            ? mpki_find_scaling(ctx, fac->an, &fac->options, fac->ax, fac->scale)
+                            : mpki_block_factorize(fac);
+    if (status < 0) return status;
+    int64_t peak;
+    mpk_memory_usage(ctx, NULL, &peak);
+    fac->info.peak_bytes = peak - bytes_before;
+    fac->valid = true;
+    mpki_progress(ctx, "factorize", 1);
+    return fac->info.inertia.zero > 0 ? MPK_SINGULAR : MPK_OK;
+}
+
 static mpk_status factorize(mpk_context *ctx, const mpk_analysis *base, const void *ax,
                             const mpk_options *options, mpk_factor *fac) {
     double start_s = mpki_now_s();
@@ -171,6 +154,11 @@ static mpk_status factorize(mpk_context *ctx, const mpk_analysis *base, const vo
     fac->options = full;
     size_t bytes = (size_t)base->nnz * mpk_scalar_size(base->scalar);
     if (bytes) memcpy(fac->ax, ax, bytes);
+    if (base->block) {
+        status = factorize_blocks(fac, bytes_before);
+        if (status >= 0) fac->info.time_s = mpki_now_s() - start_s;
+        return status;
+    }
     mpki_numeric_result result;
     int stages = fac->own ? 2 : 1;
     bool may_stop = !fac->an->info.matching && full.matching == MPK_AUTO && full.static_shift == 0;
@@ -232,6 +220,7 @@ void mpk_factor_destroy(mpk_factor **out) {
     mpk_factor *fac = *out;
     if (fac->have_arena) mpki_arena_free(&fac->arena);
     mpki_walk_memory_free(fac->ctx, &fac->memory);
+    mpki_block_factor_free(fac->ctx, &fac->block);
     mpk_analysis_destroy(&fac->own);
     mpki_release(fac->ctx, fac->node);
     mpki_release(fac->ctx, fac->scale);
@@ -294,6 +283,5 @@ mpk_status mpk_get(mpk_context *ctx, const mpk_factor *fac, mpk_quantity what, v
 }
 
 void mpk_factor_block_info_get(const mpk_factor *fac, mpk_block_info *info) {
-    (void)fac;
-    if (info) *info = (mpk_block_info){0};
+    if (info) *info = fac && fac->block ? fac->block->info : (mpk_block_info){0};
 }

@@ -106,4 +106,27 @@ static inline bool mpki_ibcsr_transposed(const mpki_ibcsr *x, int64_t b) {
 mpk_status mpki_ibcsr_check(mpk_context *ctx, const mpki_ibcsr *index);
 void mpki_ibcsr_free(mpk_context *ctx, mpki_ibcsr *index);
 
+/* ---- block_analysis.c --------------------------------------------------------------------------
+ */
+
+/** What the methods on blocks keep in an mpk_analysis. */
+typedef struct mpki_block_analysis {
+    mpki_blocking blocking;
+    mpki_pattern a; /* blocks of A, places = frames */
+    int32_t *pair;  /* n or NULL, by position: partner of a 2x2 pivot of the matching, or itself */
+    double time_match_s, time_block_s;
+} mpki_block_analysis;
+
+/** Match, block, and find A's blocks; fills an->block, an->perm, an->scale and the info. */
+mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
+                              const mpk_options *options, mpk_analysis *an);
+/** Options that a method implies: jacobi its schedule, ilu0 scalar blocks without fill or pivoting.
+ */
+void mpki_imply_options(mpk_options *options);
+void mpki_block_analysis_free(mpk_context *ctx, mpki_block_analysis **block);
+/** Does the method work on blocks (ildlt, jacobi, ilu0)? none has an analysis, but no factor. */
+static inline bool mpki_on_blocks(mpk_method method) {
+    return method >= MPK_METHOD_ILDLT;
+}
+
 #endif

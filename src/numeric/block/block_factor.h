@@ -1,35 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_BLOCK_FACTOR_H
 #define MPKI_BLOCK_FACTOR_H
-/** A factor on blocks, as numeric/block makes it and solve/ reads it: Meta-algorithm 12 of Thuerck
- *  2021 for one assignment of its parameters. */
+/** A factor on blocks, as numeric/block makes it and solve/block reads it: Meta-algorithm 12 of
+ *  Thuerck 2021 for one assignment of its parameters. With 𝓛 and 𝓓 by frames in the order of
+ * places, S P-permuted:  A ~ 𝓛 𝓓 𝓛^T,  𝓛_ii = M_i^-1,  𝓛_ji = lower block (j, i);  LDU: A ~ 𝓛 𝓓 𝓤
+ * with 𝓤_ii = N_i^-T and 𝓤_ij = the transpose of the upper block (j, i). */
 #include "../../analysis/schedule/schedule.h"
 #include "../../kernels/blocks.h"
-#include <metapack/factor.h>
+#include "../factor.h"
 
-/** What method ildlt & co. keep in an mpk_analysis. */
-typedef struct mpki_block_analysis {
-    mpki_blocking blocking;
-    mpki_pattern a; /* blocks of A, places = frames */
-    int32_t *pair;  /* n or NULL, by position: partner of a 2x2 pivot of the matching, itself */
-} mpki_block_analysis;
-
-/** A frame after its factorization. Entries of the stored precision. */
+/** A frame after its factorization. Entries of the stored precision; NULL before. */
 typedef struct mpki_frame {
-    void *m, *n;    /* w x w, ld = mpki_block_ld(w): M and, for LDU, N; kernels/blocks.h */
+    void *m, *n;    /* w x w, ld = mpki_block_ld(w); n == m unless LDU; kernels/blocks.h */
     void *d, *dinv; /* 2 w */
-    int32_t w;
 } mpki_frame;
 
-/** The blocks of L (and U^T) in a triangular solve's order. */
 typedef struct mpki_block_factor {
     mpk_scalar scalar; /* of the stored factor */
+    const mpki_blocking *blocking;
     mpki_ibcsr index;
     mpki_levels levels; /* all stages, one after the other */
     mpki_frame *frame;  /* by frame */
-    mpki_block *lower;  /* by block; EMPTY: no entries */
+    mpki_block *lower;  /* by block, rows of the frame at the later place; EMPTY: no entries */
     mpki_block *upper;  /* LDU: U^T, as lower; else == lower */
+    int64_t room;       /* blocks that lower and upper have room for */
+    mpki_arena arena;   /* of all values */
+    bool have_arena;
     mpk_block_info info;
 } mpki_block_factor;
+
+void mpki_block_factor_free(mpk_context *ctx, mpki_block_factor **factor);
+
+/** The numeric phase of methods ildlt, jacobi and ilu0: fac->block anew from fac->ax and
+ * fac->scale. */
+mpk_status mpki_block_factorize(mpk_factor *fac);
 
 #endif

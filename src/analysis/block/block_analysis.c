@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* match -> block -> blocks of A: the analysis of the methods on blocks. */
+#include "../weakness.h"
+#include "block.h"
+
+#include <string.h>
+
+static const char STAGE[] = "analyse";
+
+void mpki_block_analysis_free(mpk_context *ctx, mpki_block_analysis **handle) {
+    if (!*handle) return;
+    mpki_blocking_free(ctx, &(*handle)->blocking);
+    mpki_pattern_free(ctx, &(*handle)->a);
+    mpki_release(ctx, (*handle)->pair);
+    mpki_release(ctx, *handle);
+    *handle = NULL;
+}
+
+/* Scaling and pairs from a maximum-product matching, unless options.matching is off. */
+static mpk_status match(mpk_context *ctx, const mpk_problem *p, const mpk_options *options,
+                        mpk_analysis *an, int32_t **mate) {
+    mpki_moduli moduli = {0};
+    if (options->matching == MPK_OFF || p->n == 0) return MPK_OK;
+    mpk_status status = mpki_moduli_build(ctx, p, &moduli);
+    *mate = MPKI_NEW(ctx, STAGE, p->n, int32_t);
+    an->scale = MPKI_NEW(ctx, STAGE, p->n, double);
+    if (!status && (!*mate || !an->scale)) status = mpki_failed(ctx);
+    if (!status)
+        status = mpki_match(ctx, p->n, p->ap, p->ai, moduli.entry, *mate, an->scale,
+                            &an->info.structural_rank);
+    mpki_moduli_free(ctx, &moduli);
+    an->info.matching = 1;
+    return status;
+}
+
+/* Partners by position; rows without one are their own. */
+static mpk_status place_pairs(mpk_context *ctx, const mpki_blocking *b, const int32_t *mate,
+                              int32_t **pair) {
+    *pair = MPKI_NEW(ctx, STAGE, b->n, int32_t);
+    if (!*pair) return mpki_failed(ctx);
+    for (int32_t p = 0; p < b->n; p++) {
+        int32_t q = b->iperm[mate[b->perm[p]]];
+        (*pair)[p] = b->of[q] == b->of[p] ? q : p;
+    }
+    return MPK_OK;
+}
+
+void mpki_imply_options(mpk_options *o) {
+    if (o->method == MPK_METHOD_JACOBI) o->schedule = MPK_SCHEDULE_JACOBI;
+    if (o->method != MPK_METHOD_ILU0) return;
+    o->block = 1;
+    o->level = 0;
+    o->stages = 1;
+    o->fill_factor = o->drop_tolerance = 0;
+    o->pivoting = MPK_PIVOTING_NONE;
+}
+
+mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
+                              const mpk_options *options, mpk_analysis *an) {
+    mpki_graph graph = {0};
+    int32_t *mate = NULL;
+    double start = mpki_now_s();
+    an->block = MPKI_ZNEW(ctx, STAGE, 1, mpki_block_analysis);
+    if (!an->block) return mpki_failed(ctx);
+    mpki_block_analysis *b = an->block;
+    mpk_status status = match(ctx, problem, options, an, &mate);
+    an->info.time_match_s = b->time_match_s = mpki_now_s() - start;
+    if (!status && mpki_progress(ctx, STAGE, 0.2))
+        status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
+    if (options->method == MPK_METHOD_NONE) { /* the scaling is all there is */
+        for (int32_t i = 0; i < an->n; i++) an->perm[i] = i;
+        mpki_release(ctx, mate);
+        an->info.scaling = options->scaling == MPK_OFF ? 0 : an->scale ? 2 : 1;
+        return status;
+    }
+    if (!status) status = mpki_graph_build(ctx, an->n, an->ap, an->ai, NULL, NULL, &graph);
+    if (!status) status = mpki_blocking_make(ctx, &graph, mate, options, &b->blocking);
+    mpki_graph_free(ctx, &graph);
+    if (!status && mate) status = place_pairs(ctx, &b->blocking, mate, &b->pair);
+    mpki_release(ctx, mate);
+    an->info.time_order_s = b->time_block_s = mpki_now_s() - start - b->time_match_s;
+    if (!status) status = mpki_pattern_of_matrix(ctx, an->n, an->ap, an->ai, &b->blocking, &b->a);
+    if (status) return status;
+    if (an->n) memcpy(an->perm, b->blocking.perm, (size_t)an->n * sizeof *an->perm);
+    an->info.ordering = b->blocking.ordering;
+    an->info.scaling = options->scaling == MPK_OFF ? 0 : an->scale ? 2 : 1;
+    an->info.time_symbolic_s = mpki_now_s() - start - an->info.time_match_s - an->info.time_order_s;
+    an->info.supernodes = b->blocking.nframes;
+    if (an->info.structural_rank >= 0 && an->info.structural_rank < an->n)
+        return mpki_error(ctx, MPK_SINGULAR, STAGE, an->info.structural_rank,
+                          "structurally singular: at most %d of %d rows are independent",
+                          an->info.structural_rank, an->n);
+    return MPK_OK;
+}

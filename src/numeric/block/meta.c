@@ -1,0 +1,620 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The meta-algorithm (Thuerck 2021, algorithm 12): stages, in each of them level sets, in each of
+ * these chunks of frames whose blocks are computed in batches. */
+#include "meta.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char STAGE[] = "factorize";
+
+/* Entries of the work blocks of one chunk: they should stay in the second-level cache. */
+enum { CHUNK_ENTRIES = 1 << 19 };
+
+/* ---- the object ---------------------------------------------------------------------------------
+ */
+
+void mpki_block_factor_free(mpk_context *ctx, mpki_block_factor **handle) {
+    mpki_block_factor *bf = *handle;
+    if (!bf) return;
+    mpki_ibcsr_free(ctx, &bf->index);
+    mpki_levels_free(ctx, &bf->levels);
+    mpki_release(ctx, bf->frame);
+    if (bf->upper != bf->lower) mpki_release(ctx, bf->upper);
+    mpki_release(ctx, bf->lower);
+    if (bf->have_arena) mpki_arena_free(&bf->arena);
+    mpki_release(ctx, bf);
+    *handle = NULL;
+}
+
+static void workers_free(mpki_meta *meta) {
+    for (int t = 0; meta->worker && t < meta->threads; t++) {
+        mpki_release(meta->ctx, meta->worker[t].w);
+        mpki_release(meta->ctx, meta->worker[t].work);
+        mpki_release(meta->ctx, meta->worker[t].slot);
+    }
+    mpki_release(meta->ctx, meta->worker);
+}
+
+static mpk_status workers_make(mpki_meta *meta) {
+    const size_t size = mpk_scalar_size(meta->bf->scalar);
+    const int64_t block = MPKI_BLOCK_MAX * MPKI_BLOCK_MAX;
+    const int32_t m = meta->bf->index.m;
+    meta->worker = MPKI_ZNEW(meta->ctx, STAGE, meta->threads, mpki_meta_worker);
+    for (int t = 0; meta->worker && t < meta->threads; t++) {
+        mpki_meta_worker *me = &meta->worker[t];
+        me->w = mpki_calloc(meta->ctx, STAGE, 2 * block, size);
+        me->work = mpki_calloc(meta->ctx, STAGE, 6 * block, size);
+        me->slot = MPKI_NEW(meta->ctx, STAGE, m, int32_t);
+        if (!me->w || !me->work || !me->slot) return mpki_failed(meta->ctx);
+        me->wu = (char *)me->w + (size_t)block * size;
+        me->block = (char *)me->work + 4 * (size_t)block * size;
+        for (int32_t f = 0; f < m; f++) me->slot[f] = -1;
+        me->smallest = INFINITY;
+    }
+    return mpki_failed(meta->ctx);
+}
+
+/* Room for what is kept by block; new ones are zero. */
+static mpk_status grow(mpki_meta *meta) {
+    mpki_block_factor *bf = meta->bf;
+    const int64_t n = bf->index.nblocks, had = bf->room;
+    if (n <= had) return MPK_OK;
+    struct {
+        void **at;
+        size_t size;
+    } parts[] = {
+        {(void **)&bf->lower, sizeof *bf->lower},
+        {(void **)&meta->want, 1},
+        {(void **)&meta->of_a, 1},
+        {(void **)&meta->capacity, sizeof *meta->capacity},
+        {(void **)&bf->upper, sizeof *bf->upper},
+    };
+    for (int k = 0; k < 4 + meta->ldu; k++) {
+        void *more = mpki_resize(meta->ctx, STAGE, *parts[k].at, n, parts[k].size);
+        if (!more) return mpki_failed(meta->ctx);
+        memset((char *)more + (size_t)had * parts[k].size, 0, (size_t)(n - had) * parts[k].size);
+        *parts[k].at = more;
+        if (!meta->ldu) bf->upper = bf->lower; /* at once: a failure frees both */
+    }
+    bf->room = n;
+    return MPK_OK;
+}
+
+/* ---- chunks -------------------------------------------------------------------------------------
+ */
+
+static void chunk_free(mpki_meta *meta) {
+    mpki_chunk_work *c = &meta->chunk;
+    mpki_batch_free(meta->ctx, &c->batch);
+    void *const parts[] = {c->first,  c->at,       c->group, c->group_end, c->group_frame,
+                           c->flight, c->flight_u, c->norm2, c->largest,   c->need};
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(meta->ctx, parts[k]);
+}
+
+/* Make *array hold at least count elements; the content is lost. */
+static bool room_for(mpki_meta *meta, void *array, int64_t count, size_t size) {
+    void **at = array;
+    mpki_release(meta->ctx, *at);
+    *at = mpki_alloc(meta->ctx, STAGE, count, size);
+    return *at != NULL;
+}
+
+mpk_status mpki_chunk_lay_out(mpki_meta *meta, bool flight) {
+    mpki_chunk_work *c = &meta->chunk;
+    const mpki_ibcsr *x = &meta->bf->index;
+    const mpki_blocking *b = meta->bf->blocking;
+    const size_t size = mpk_scalar_size(meta->bf->scalar);
+    const int64_t items = c->batch.count;
+    if (c->count > c->frames_room) {
+        c->frames_room = 2 * (int64_t)c->count;
+        if (!room_for(meta, &c->first, c->frames_room + 1, sizeof *c->first))
+            return mpki_failed(meta->ctx);
+    }
+    if (items > c->items_room || !c->at) {
+        c->items_room = 2 * items + 1;
+        if (!room_for(meta, &c->at, c->items_room + 1, sizeof *c->at) ||
+            !room_for(meta, &c->need, c->items_room, sizeof *c->need))
+            return mpki_failed(meta->ctx);
+    }
+    int64_t t = 0, at = 0, groups = 0;
+    for (int32_t f = 0; f < c->count; f++) {
+        const int ld = mpki_block_ld(mpki_frame_rows(b, c->frame[f]), size);
+        int64_t below = 0;
+        c->first[f] = t;
+        for (; t < items && mpki_col_frame(x, c->batch.target[t]) == c->frame[f]; t++) {
+            const int32_t row = mpki_row_frame(x, c->batch.target[t]);
+            c->at[t] = at;
+            at += (int64_t)mpki_frame_rows(b, row) * ld;
+            below += row != c->frame[f];
+        }
+        groups += (below + GROUP - 1) / GROUP;
+    }
+    c->first[c->count] = t;
+    c->at[items] = at;
+    c->groups = groups;
+    if (groups > c->groups_room || !c->group) {
+        const size_t real = meta->bf->scalar == MPK_S || meta->bf->scalar == MPK_C ? 4 : 8;
+        c->groups_room = 2 * groups + 1;
+        if (!room_for(meta, &c->group, c->groups_room, sizeof *c->group) ||
+            !room_for(meta, &c->group_end, c->groups_room, sizeof *c->group_end) ||
+            !room_for(meta, &c->group_frame, c->groups_room, sizeof *c->group_frame) ||
+            !room_for(meta, &c->largest, c->groups_room, sizeof *c->largest) ||
+            !room_for(meta, &c->norm2, c->groups_room * 2 * MPKI_BLOCK_MAX, real))
+            return mpki_failed(meta->ctx);
+    }
+    int64_t g = 0;
+    for (int32_t f = 0; f < c->count; f++) {
+        t = c->first[f];
+        if (t < c->first[f + 1] && mpki_row_frame(x, c->batch.target[t]) == c->frame[f]) t++;
+        for (; t < c->first[f + 1]; t += GROUP, g++) {
+            c->group[g] = t;
+            c->group_end[g] = t + GROUP < c->first[f + 1] ? t + GROUP : c->first[f + 1];
+            c->group_frame[g] = f;
+        }
+    }
+    if (!flight || at <= c->flight_room) return MPK_OK;
+    c->flight_room = at;
+    if (!room_for(meta, &c->flight, at, size) ||
+        (meta->ldu && !room_for(meta, &c->flight_u, at, size)))
+        return mpki_failed(meta->ctx);
+    return MPK_OK;
+}
+
+/* Entries that the wanted blocks of a frame's column ask for in flight. */
+static int64_t column_entries(const mpki_meta *meta, int32_t frame) {
+    const mpki_ibcsr *x = &meta->bf->index;
+    const mpki_blocking *b = meta->bf->blocking;
+    int64_t rows = 0;
+    for (int64_t e = x->diagonal[frame]; e < x->ptr[frame + 1]; e++)
+        if (meta->want[x->entry[e].block]) rows += mpki_frame_rows(b, x->entry[e].other);
+    return rows * mpki_block_ld(mpki_frame_rows(b, frame), mpk_scalar_size(meta->bf->scalar));
+}
+
+static mpk_status first_failure(mpki_meta *meta) {
+    for (int t = 0; t < meta->threads; t++) {
+        const mpki_meta_worker *me = &meta->worker[t];
+        if (me->status == MPK_ERR_NUMERIC)
+            return mpki_error(meta->ctx, MPK_ERR_NUMERIC, STAGE, me->failed_frame,
+                              meta->o->factor_type == MPK_TYPE_LLT
+                                  ? "block %d: a pivot is not positive: the matrix is not definite"
+                                  : "block %d: its pivots overflow",
+                              me->failed_frame);
+        if (me->status) return mpki_failed(meta->ctx) < 0 ? mpki_failed(meta->ctx) : me->status;
+    }
+    return MPK_OK;
+}
+
+/* Pull: the frames of one level, chunk after chunk. */
+static mpk_status pull_level(mpki_meta *meta, int32_t count, const int32_t *frames) {
+    mpki_chunk_work *c = &meta->chunk;
+    for (int32_t done = 0; done < count;) {
+        int64_t entries = 0;
+        int32_t end = done;
+        while (end < count && (end == done || entries < CHUNK_ENTRIES))
+            entries += column_entries(meta, frames[end++]);
+        c->count = end - done;
+        c->frame = frames + done;
+        done = end;
+        if (entries == 0) continue;
+        mpk_status status = mpki_batch_pull(meta->ctx, &meta->bf->index, meta->final, meta->want,
+                                            c->count, c->frame, &c->batch);
+        if (!status) status = mpki_chunk_lay_out(meta, true);
+        if (status) return status;
+        MPKI_DISPATCH(meta->bf->scalar, meta_chunk)(meta, false);
+        if ((status = first_failure(meta))) return status;
+    }
+    return MPK_OK;
+}
+
+/* ---- the push schedules -------------------------------------------------------------------------
+ */
+
+typedef struct pusher {
+    int64_t *at; /* by block: its work block in flight; -1 */
+    void *flight, *flight_u;
+    mpki_batch batch;
+} pusher;
+
+static void pusher_free(mpki_meta *meta, pusher *p) {
+    mpki_release(meta->ctx, p->at);
+    mpki_release(meta->ctx, p->flight);
+    mpki_release(meta->ctx, p->flight_u);
+    mpki_batch_free(meta->ctx, &p->batch);
+}
+
+/* The targets of a level, without updates: all wanted blocks of its columns. */
+static mpk_status level_targets(mpki_meta *meta, int32_t count, const int32_t *frames) {
+    mpki_chunk_work *c = &meta->chunk;
+    c->count = count;
+    c->frame = frames;
+    /* a pull in which nothing is final has the targets and no updates */
+    unsigned char *none = MPKI_ZNEW(meta->ctx, STAGE, meta->bf->index.m, unsigned char);
+    if (!none) return mpki_failed(meta->ctx);
+    mpk_status status =
+        mpki_batch_pull(meta->ctx, &meta->bf->index, none, meta->want, count, frames, &c->batch);
+    mpki_release(meta->ctx, none);
+    return status ? status : mpki_chunk_lay_out(meta, false);
+}
+
+/* Work blocks for everything that is wanted, loaded with A. */
+static mpk_status pusher_make(mpki_meta *meta, const mpki_levels *levels, pusher *p) {
+    const mpki_ibcsr *x = &meta->bf->index;
+    const size_t size = mpk_scalar_size(meta->bf->scalar);
+    mpki_chunk_work *c = &meta->chunk;
+    int64_t total = 0;
+    p->at = MPKI_NEW(meta->ctx, STAGE, x->nblocks, int64_t);
+    if (!p->at) return mpki_failed(meta->ctx);
+    for (int64_t b = 0; b < x->nblocks; b++) {
+        p->at[b] = -1;
+        if (!meta->want[b]) continue;
+        p->at[b] = total;
+        total += (int64_t)mpki_frame_rows(meta->bf->blocking, mpki_row_frame(x, b)) *
+                 mpki_block_ld(mpki_frame_rows(meta->bf->blocking, mpki_col_frame(x, b)), size);
+    }
+    p->flight = mpki_calloc(meta->ctx, STAGE, total, size);
+    if (meta->ldu) p->flight_u = mpki_calloc(meta->ctx, STAGE, total, size);
+    if (!p->flight || (meta->ldu && !p->flight_u)) return mpki_failed(meta->ctx);
+    for (int32_t l = 0; l < levels->count; l++) {
+        mpk_status status = level_targets(meta, levels->ptr[l + 1] - levels->ptr[l],
+                                          levels->frame + levels->ptr[l]);
+        if (status) return status;
+        for (int64_t t = 0; t < c->batch.count; t++) c->at[t] = p->at[c->batch.target[t]];
+        void *mine = c->flight, *mine_u = c->flight_u;
+        c->flight = p->flight, c->flight_u = p->flight_u;
+        MPKI_DISPATCH(meta->bf->scalar, meta_load)(meta);
+        c->flight = mine, c->flight_u = mine_u;
+    }
+    return MPK_OK;
+}
+
+/* One level: phases I to III on its columns, then the downdates of its accepted frames, subset by
+ * subset or all at once by atomic subtraction. */
+static mpk_status push_level(mpki_meta *meta, pusher *p, const mpki_levels *levels, int32_t l) {
+    mpki_chunk_work *c = &meta->chunk;
+    const bool atomic = meta->o->schedule == MPK_SCHEDULE_ATOMIC;
+    const int32_t count = levels->ptr[l + 1] - levels->ptr[l];
+    const int32_t *frames = levels->frame + levels->ptr[l];
+    mpk_status status = level_targets(meta, count, frames);
+    if (status) return status;
+    for (int64_t t = 0; t < c->batch.count; t++) c->at[t] = p->at[c->batch.target[t]];
+    void *mine = c->flight, *mine_u = c->flight_u;
+    c->flight = p->flight, c->flight_u = p->flight_u;
+    MPKI_DISPATCH(meta->bf->scalar, meta_chunk)(meta, true);
+    c->flight = mine, c->flight_u = mine_u;
+    if ((status = first_failure(meta))) return status;
+    /* the accepted ones push */
+    int32_t *accepted = MPKI_NEW(meta->ctx, STAGE, count, int32_t), k = 0;
+    if (!accepted) return mpki_failed(meta->ctx);
+    for (int32_t f = 0; f < count; f++)
+        if (meta->final[frames[f]]) accepted[k++] = frames[f];
+    int32_t ptr[2] = {0, k};
+    mpki_levels one = {1, ptr, accepted}, subsets = {0};
+    if (!atomic) status = mpki_subsets_make(meta->ctx, &meta->bf->index, &one, &subsets, NULL);
+    const mpki_levels *parts = atomic ? &one : &subsets;
+    for (int32_t s = 0; !status && s < parts->count; s++) {
+        status = mpki_batch_push(meta->ctx, &meta->bf->index, meta->want,
+                                 parts->ptr[s + 1] - parts->ptr[s], parts->frame + parts->ptr[s],
+                                 &p->batch);
+        if (!status) MPKI_DISPATCH(meta->bf->scalar, meta_push)
+        (meta, &p->batch, p->at, p->flight, p->flight_u, atomic);
+    }
+    meta->bf->info.sublevels += parts->count;
+    if (!atomic) mpki_levels_free(meta->ctx, &subsets);
+    mpki_release(meta->ctx, accepted);
+    return status;
+}
+
+/* ---- stages -------------------------------------------------------------------------------------
+ */
+
+/* Level sets of the present stage, and before them those of the earlier ones: in a later stage the
+ * rejected rows first gather what the accepted columns owe them (sec. 8.3.1: L21, then L32^T), and
+ * only then become pivots. */
+static mpk_status run_levels(mpki_meta *meta, const mpki_levels *levels) {
+    const bool push = meta->o->schedule != MPK_SCHEDULE_PULL;
+    pusher p = {0};
+    mpk_status status = push ? pusher_make(meta, levels, &p) : MPK_OK;
+    for (int32_t l = 0; !status && l < levels->count; l++) {
+        status = push ? push_level(meta, &p, levels, l)
+                      : pull_level(meta, levels->ptr[l + 1] - levels->ptr[l],
+                                   levels->frame + levels->ptr[l]);
+        if (!status && mpki_progress(meta->ctx, STAGE, (l + 1.0) / levels->count))
+            status = mpki_error(meta->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
+    }
+    pusher_free(meta, &p);
+    return status;
+}
+
+/* a := a followed by b, whose frames are new. */
+static mpk_status append_levels(mpk_context *ctx, mpki_levels *a, const mpki_levels *b) {
+    const int32_t na = a->count ? a->ptr[a->count] : 0, nb = b->count ? b->ptr[b->count] : 0;
+    int32_t *ptr = mpki_resize(ctx, STAGE, a->ptr, (int64_t)a->count + b->count + 1, sizeof *ptr);
+    if (!ptr) return mpki_failed(ctx);
+    a->ptr = ptr;
+    int32_t *frame = mpki_resize(ctx, STAGE, a->frame, (int64_t)na + nb, sizeof *frame);
+    if (!frame) return mpki_failed(ctx);
+    a->frame = frame;
+    for (int32_t l = 0; l <= b->count; l++) ptr[a->count + l] = na + (b->count ? b->ptr[l] : 0);
+    if (nb) memcpy(frame + na, b->frame, (size_t)nb * sizeof *frame);
+    a->count += b->count;
+    return MPK_OK;
+}
+
+/* Take rejected frames out of the levels they failed in. */
+static void drop_rejected(mpki_meta *meta) {
+    mpki_levels *v = &meta->bf->levels;
+    int32_t to = 0, begin = 0;
+    for (int32_t l = 0; l < v->count; l++) {
+        const int32_t end = v->ptr[l + 1];
+        for (int32_t k = begin; k < end; k++)
+            if (!meta->reject[v->frame[k]]) v->frame[to++] = v->frame[k];
+        v->ptr[l + 1] = to;
+        begin = end;
+    }
+}
+
+/* Fill for the order as it stands: from A's blocks, never from earlier fill. */
+static mpk_status refill(mpki_meta *meta) {
+    mpki_ibcsr *x = &meta->bf->index;
+    mpki_pattern now = {0}, filled = {0};
+    int64_t *number = NULL, count = 0;
+    mpk_status status = mpki_ibcsr_pattern(meta->ctx, x, &now, &number);
+    for (int32_t k = 0; !status && k < now.m; k++) {
+        const int64_t begin = k ? now.ptr[k] : 0, end = now.ptr[k + 1];
+        int64_t e = begin;
+        now.ptr[k] = count; /* entries move up in place; ptr[k] is read before it is written */
+        for (; e < end; e++)
+            if (meta->of_a[number[e]]) {
+                now.row[count] = now.row[e];
+                count++;
+            }
+        if (k == now.m - 1) now.ptr[now.m] = count;
+    }
+    if (!status) status = mpki_pattern_fill(meta->ctx, &now, meta->o->level, 1, 0, &filled);
+    /* a block between two frames that were rejected, or one of them, may have become useless */
+    unsigned char *keep = status ? NULL : MPKI_ZNEW(meta->ctx, STAGE, x->nblocks, unsigned char);
+    if (!status && !keep) status = mpki_failed(meta->ctx);
+    for (int64_t b = 0; !status && b < x->nblocks; b++)
+        keep[b] = (meta->final[x->rows[b]] && meta->final[x->cols[b]]) || meta->of_a[b] ||
+                  meta->bf->lower[b].format != MPKI_EMPTY ||
+                  meta->bf->upper[b].format != MPKI_EMPTY;
+    if (!status) status = mpki_ibcsr_merge(meta->ctx, x, &filled, keep);
+    mpki_release(meta->ctx, keep);
+    mpki_release(meta->ctx, number);
+    mpki_pattern_free(meta->ctx, &now);
+    mpki_pattern_free(meta->ctx, &filled);
+    return status ? status : grow(meta);
+}
+
+mpk_status mpki_push_back_rejected(mpki_meta *meta, int32_t *first, int32_t *count) {
+    const int32_t m = meta->bf->index.m;
+    int32_t *rejected = MPKI_NEW(meta->ctx, STAGE, m, int32_t);
+    if (!rejected) return mpki_failed(meta->ctx);
+    *count = 0;
+    for (int32_t f = 0; f < m; f++)
+        if (!meta->final[f]) rejected[(*count)++] = f;
+    *first = m - *count;
+    meta->bf->info.rejected += *count;
+    mpk_status status = MPK_OK;
+    if (*count) status = mpki_ibcsr_push_back(meta->ctx, &meta->bf->index, *count, rejected);
+    mpki_release(meta->ctx, rejected);
+    if (!status && *count) status = refill(meta);
+    return status;
+}
+
+/* Everything that touches a frame of this stage and has no value yet is due. */
+void mpki_want_stage(mpki_meta *meta) {
+    const mpki_ibcsr *x = &meta->bf->index;
+    memset(meta->want, 0, (size_t)x->nblocks);
+    for (int32_t f = 0; f < x->m; f++) {
+        if (meta->final[f]) continue;
+        for (int64_t e = x->ptr[f]; e < x->ptr[f + 1]; e++) {
+            const int64_t b = x->entry[e].block;
+            meta->want[b] =
+                meta->bf->lower[b].format == MPKI_EMPTY && meta->bf->upper[b].format == MPKI_EMPTY;
+        }
+    }
+}
+
+static mpk_status run_stages(mpki_meta *meta) {
+    mpk_context *ctx = meta->ctx;
+    mpki_block_factor *bf = meta->bf;
+    const int32_t m = bf->index.m;
+    mpk_status status = MPK_OK;
+    int32_t first = 0;
+    for (int stage = 1; !status; stage++) {
+        mpki_levels fresh = {0};
+        mpki_want_stage(meta);
+        memset(meta->reject, 0, (size_t)m);
+        meta->last = stage >= meta->o->stages;
+        status = mpki_capacities(meta);
+        if (!status) status = mpki_levels_make(ctx, &bf->index, first, &fresh);
+        if (!status) status = append_levels(ctx, &bf->levels, &fresh);
+        mpki_levels_free(ctx, &fresh);
+        if (!status) status = run_levels(meta, &bf->levels);
+        if (status) break;
+        int32_t count = 0;
+        bf->info.stages = stage;
+        drop_rejected(meta);
+        status = mpki_push_back_rejected(meta, &first, &count);
+        if (count == 0) break;
+    }
+    return status;
+}
+
+/* ---- the run ------------------------------------------------------------------------------------
+ */
+
+static void sum_up(mpki_meta *meta, mpk_factor *fac) {
+    mpki_block_factor *bf = meta->bf;
+    mpk_block_info *info = &bf->info;
+    mpk_factor_info *out = &fac->info;
+    double smallest = INFINITY, largest = 0, fill = 0;
+    *out = (mpk_factor_info){.threads = meta->threads, .stages = info->stages};
+    for (int t = 0; t < meta->threads; t++) {
+        const mpki_meta_worker *me = &meta->worker[t];
+        info->flops += me->flops;
+        info->perturbed += me->perturbed;
+        info->two_by_two += me->two_by_two;
+        info->kept += me->kept;
+        info->dropped += me->dropped;
+        info->dense += me->dense;
+        info->bitmap += me->bitmap;
+        info->rows += me->rows;
+        fill += me->fill_out;
+        out->inertia.positive += me->positive;
+        out->inertia.negative += me->negative;
+        out->inertia.zero += me->zero;
+        if (me->smallest < smallest) smallest = me->smallest;
+        if (me->largest > largest) largest = me->largest;
+    }
+    const int64_t stored = info->dense + info->bitmap + info->rows;
+    info->mean_fill_out = stored ? fill / (double)stored : 1;
+    info->blocks = stored + bf->index.m;
+    info->block_rows = bf->index.m;
+    info->levels = bf->levels.count;
+    info->strategy = bf->blocking->strategy;
+    info->ordering = bf->blocking->ordering;
+    info->schedule = meta->o->schedule;
+    info->input_nnz = meta->an->nnz;
+    info->bytes = mpki_arena_bytes(&bf->arena) +
+                  bf->room * (int64_t)sizeof *bf->lower * (1 + meta->ldu) +
+                  bf->index.ptr[bf->index.m] * (int64_t)sizeof *bf->index.entry +
+                  bf->index.m * (int64_t)sizeof *bf->frame;
+    out->nnz = info->kept;
+    for (int32_t f = 0; f < bf->index.m; f++) {
+        const int64_t w = mpki_frame_rows(bf->blocking, f);
+        out->nnz += w * (w + 1) / 2;
+    }
+    out->flops = info->flops;
+    out->bytes = info->bytes;
+    out->rejected = info->rejected;
+    out->two_by_two = info->two_by_two;
+    out->perturbed = info->perturbed;
+    out->growth = largest;
+    out->min_pivot = isfinite(smallest) ? smallest : 0;
+    out->max_front = bf->blocking->largest;
+}
+
+/* A complete factorization drops nothing and keeps every entry. */
+static bool is_complete(const mpk_options *o) {
+    return o->drop_tolerance == 0 && o->fill_factor == 0;
+}
+
+/* The smallest pivot that is let stand where nothing can be put off: relative to the scaled matrix,
+ * whose entries are about 1. An incomplete factor is better off with a firm floor; a complete one
+ * must not be changed more than rounding changes it. */
+static double pivot_floor(const mpki_meta *meta) {
+    const bool single = meta->bf->scalar == MPK_S || meta->bf->scalar == MPK_C;
+    if (meta->o->static_shift > 0) return meta->o->static_shift;
+    if (meta->complete && meta->o->level < 0) return single ? 1e-6 : 1e-14;
+    return single ? 1e-4 : 1e-8;
+}
+
+static mpk_status prepare(mpki_meta *meta) {
+    mpk_context *ctx = meta->ctx;
+    mpki_block_factor *bf = meta->bf;
+    mpki_pattern filled = {0};
+    double start = mpki_now_s();
+    mpk_status status =
+        mpki_pattern_fill(ctx, &meta->ba->a, meta->o->level, meta->threads, 0, &filled);
+    if (!status) status = mpki_ibcsr_make(ctx, &filled, &bf->index);
+    if (!status) status = grow(meta);
+    for (int32_t k = 0; !status && k < filled.m; k++) { /* which blocks are A's: both are sorted */
+        const mpki_pattern *a = &meta->ba->a;
+        int64_t e = a->ptr[k];
+        for (int64_t b = filled.ptr[k]; b < filled.ptr[k + 1] && e < a->ptr[k + 1]; b++)
+            if (filled.row[b] == a->row[e]) meta->of_a[b] = 1, e++;
+    }
+    mpki_pattern_free(ctx, &filled);
+    const int32_t m = bf->blocking->nframes;
+    meta->final = MPKI_ZNEW(ctx, STAGE, m, unsigned char);
+    meta->reject = MPKI_ZNEW(ctx, STAGE, m, unsigned char);
+    bf->frame = MPKI_ZNEW(ctx, STAGE, m, mpki_frame);
+    if (!status && (!meta->final || !meta->reject || !bf->frame)) status = mpki_failed(ctx);
+    if (!status) status = mpki_arena_init(ctx, 1 << 20, &bf->arena);
+    meta->pivot = bf->frame;
+    if (!status) {
+        bf->have_arena = true;
+        bf->arena.step = meta->an->nnz * (int64_t)mpk_scalar_size(bf->scalar) / 4 + (1 << 20);
+        status = workers_make(meta);
+    }
+    bf->info.time_fill_s = mpki_now_s() - start;
+    return status;
+}
+
+static void run(mpki_meta *meta) {
+    if (meta->status) return;
+    if (meta->o->schedule == MPK_SCHEDULE_JACOBI) {
+        meta->status = mpki_jacobi(meta);
+    } else {
+        meta->status = run_stages(meta);
+    }
+}
+
+static void run_task(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool, (void)item;
+    ((mpki_meta *)arg)->driver = worker;
+    run(arg);
+}
+
+mpk_status mpki_block_factorize(mpk_factor *fac) {
+    mpk_context *ctx = fac->ctx;
+    const mpk_analysis *an = fac->an;
+    const mpk_options *o = &fac->options;
+    mpki_full full = {0};
+    double start = mpki_now_s();
+    const bool single = o->precision == MPK_PRECISION_SINGLE;
+    mpki_meta meta = {.ctx = ctx,
+                      .an = an,
+                      .ba = an->block,
+                      .o = o,
+                      .full = &full,
+                      .scale = fac->scale,
+                      .threads = o->threads,
+                      .ldu = o->factor_type == MPK_TYPE_LDU,
+                      .hermitian = an->symmetry == MPK_HERMITIAN && o->factor_type != MPK_TYPE_LDU,
+                      .random = (uint64_t)o->seed};
+    mpki_block_factor_free(ctx, &fac->block);
+    fac->block = MPKI_ZNEW(ctx, STAGE, 1, mpki_block_factor);
+    if (!fac->block) return mpki_failed(ctx);
+    mpki_block_factor *bf = meta.bf = fac->block;
+    bf->blocking = &an->block->blocking;
+    bf->scalar = !single               ? an->scalar
+                 : an->scalar == MPK_D ? MPK_S
+                 : an->scalar == MPK_Z ? MPK_C
+                                       : an->scalar;
+    meta.complete = is_complete(o);
+    meta.bound = o->pivot_threshold > 0 ? 1 / o->pivot_threshold : INFINITY;
+    meta.floor = pivot_floor(&meta);
+    mpk_problem_view view = {an->n, an->nnz, an->scalar, an->symmetry, an->ap, an->ai, fac->ax};
+    mpk_status status = mpki_find_scaling(ctx, an, o, fac->ax, fac->scale);
+    if (!status) status = mpki_full_make(ctx, &view, o->threads, &full, NULL);
+    if (!status) status = prepare(&meta);
+    if (!status && meta.threads > 1) {
+        meta.pool = mpki_context_pool(ctx, meta.threads, 16);
+    }
+    double numeric = mpki_now_s();
+    if (!status && meta.pool) {
+        mpki_pool_push(meta.pool, 0, run_task, &meta, 0);
+        mpki_pool_run(meta.pool);
+    } else if (!status) {
+        run(&meta);
+    }
+    if (!status) status = meta.status;
+    if (!status) sum_up(&meta, fac);
+    bf->info.time_block_s = an->block->time_block_s;
+    bf->info.time_numeric_s = mpki_now_s() - numeric;
+    chunk_free(&meta);
+    workers_free(&meta);
+    mpki_release(ctx, meta.final);
+    mpki_release(ctx, meta.want);
+    mpki_release(ctx, meta.of_a);
+    mpki_release(ctx, meta.capacity);
+    mpki_release(ctx, meta.reject);
+    mpki_full_free(ctx, &full);
+    if (status < 0) mpki_block_factor_free(ctx, &fac->block);
+    (void)start;
+    return status;
+}

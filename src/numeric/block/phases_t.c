@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The three phases of the meta-algorithm on a chunk of frames (Thuerck 2021, fig. 8.1), each a
+ * batch of operations on blocks that do not depend on each other: load and factor the pivots;
+ * gather the blocks below them and solve; drop and store. */
+#include "../../backends/cpu/cpu.h"
+#include "meta.h"
+
+#include <string.h>
+
+#define LD(cols) mpki_block_ld(cols, sizeof(T))
+
+static const FN(block_kernels) * kernels(void) {
+    return FN(cpu_block_kernels)();
+}
+
+/* ---- A ------------------------------------------------------------------------------------------
+ */
+
+static T value_of(const mpki_full *a, int64_t e) {
+#if MPKI_COMPLEX
+    if (a->scalar == MPK_C) return (T)((const float complex *)a->val)[e];
+    return (T)((const double complex *)a->val)[e];
+#else
+    if (a->scalar == MPK_S) return (T)((const float *)a->val)[e];
+    return (T)((const double *)a->val)[e];
+#endif
+}
+
+/* The shift that option `shift` adds to a scaled diagonal entry. */
+static T shifted(T diagonal, double shift) {
+    return diagonal + (t_re(diagonal) > 0 ? (R)shift : -(R)shift);
+}
+
+/* Items of a frame's column by the frame across. */
+static void set_slots(const mpki_meta *meta, int32_t f, int32_t *slot, bool clear) {
+    const mpki_chunk_work *c = &meta->chunk;
+    for (int64_t t = c->first[f]; t < c->first[f + 1]; t++)
+        slot[mpki_row_frame(&meta->bf->index, c->batch.target[t])] =
+            clear ? -1 : (int32_t)(t - c->first[f]);
+}
+
+/* Work blocks of a frame's column := the scaled entries of A. */
+void FN(meta_load_column)(const mpki_meta *meta, int32_t f, int32_t *slot) {
+    const mpki_chunk_work *c = &meta->chunk;
+    const mpki_blocking *b = meta->bf->blocking;
+    const mpki_full *a = meta->full;
+    const int32_t frame = c->frame[f], p0 = b->bptr[frame];
+    const int ld = LD(mpki_frame_rows(b, frame));
+    T *lower = (T *)c->flight, *upper = (T *)c->flight_u;
+    for (int64_t t = c->first[f]; t < c->first[f + 1]; t++) {
+        const int32_t row = mpki_row_frame(&meta->bf->index, c->batch.target[t]);
+        const size_t bytes = (size_t)mpki_frame_rows(b, row) * (size_t)ld * sizeof(T);
+        memset(lower + c->at[t], 0, bytes);
+        if (meta->ldu) memset(upper + c->at[t], 0, bytes);
+    }
+    set_slots(meta, f, slot, false);
+    for (int32_t p = p0; p < b->bptr[frame + 1]; p++) {
+        const int32_t g = b->perm[p];
+        for (int64_t e = a->ptr[g]; e < a->ptr[g + 1]; e++) {
+            const int32_t h = a->col[e], q = b->iperm[h], across = b->of[q];
+            if (slot[across] < 0) continue;
+            T v = value_of(a, e) * (R)(meta->scale[g] * meta->scale[h]); /* A(g, h) */
+            if (p == q) v = shifted(v, meta->o->shift);
+            const int64_t at =
+                c->at[c->first[f] + slot[across]] + (int64_t)(q - b->bptr[across]) * ld + (p - p0);
+            lower[at] = conj_if(meta->an->symmetry == MPK_HERMITIAN, v); /* A(h, g) */
+            if (meta->ldu) upper[at] = v;
+        }
+    }
+    set_slots(meta, f, slot, true);
+}
+
+static void load_item(mpki_pool *pool, int worker, void *arg, int64_t f) {
+    (void)pool;
+    mpki_meta *meta = arg;
+    FN(meta_load_column)(meta, (int32_t)f, meta->worker[worker].slot);
+}
+
+void FN(meta_load)(mpki_meta *meta) {
+    mpki_pool_for(meta->pool, meta->driver, meta->chunk.count, load_item, meta);
+}
+
+double FN(meta_norm1)(const mpki_meta *meta) {
+    const mpki_full *a = meta->full;
+    double most = 0;
+    for (int32_t g = 0; g < a->n; g++) {
+        double sum = 0;
+        for (int64_t e = a->ptr[g]; e < a->ptr[g + 1]; e++)
+            sum += (double)t_abs(value_of(a, e)) * meta->scale[g] * meta->scale[a->col[e]];
+        if (sum > most) most = sum;
+    }
+    return most;
+}
+
+/* ---- updates ------------------------------------------------------------------------------------
+ */
+
+/* The frame whose column holds block b of frame f's row. */
+static int32_t across(const mpki_ibcsr *x, int64_t b, int32_t f) {
+    return x->rows[b] == f ? x->cols[b] : x->rows[b];
+}
+
+/* Right operands of updates through block b in the row of frame f: D L_fk^T and, for LDU, those of
+ * the other half. Returns the depth, 0 where the product vanishes. */
+static int right_operands(const mpki_meta *meta, mpki_meta_worker *me, int64_t b, int32_t f) {
+    const mpki_block_factor *bf = meta->bf;
+    const int ld = LD(mpki_frame_rows(bf->blocking, f));
+    const int32_t k = across(&bf->index, b, f);
+    const T *d = bf->frame[k].d;
+    if (bf->lower[b].format == MPKI_EMPTY && bf->upper[b].format == MPKI_EMPTY) return 0;
+    const mpki_block *for_lower = &bf->upper[b]; /* U_kf = (U^T)_fk */
+    if (for_lower->format != MPKI_EMPTY) kernels()->right(for_lower, d, meta->hermitian, me->w, ld);
+    if (meta->ldu && bf->lower[b].format != MPKI_EMPTY)
+        kernels()->right(&bf->lower[b], d, 0, me->wu, ld);
+    return mpki_frame_rows(bf->blocking, k);
+}
+
+static void downdate(const mpki_meta *meta, mpki_meta_worker *me, const mpki_update *u, int cols,
+                     T *lower, T *upper) {
+    const mpki_block_factor *bf = meta->bf;
+    const mpki_block *l = &bf->lower[u->a], *ut = &bf->upper[u->a];
+    const int ld = LD(cols);
+    if (l->format != MPKI_EMPTY && bf->upper[u->b].format != MPKI_EMPTY) {
+        kernels()->downdate(l, me->w, ld, cols, lower, ld);
+        me->flops += 2.0 * l->rows * l->cols * cols;
+    }
+    if (meta->ldu && ut->format != MPKI_EMPTY && bf->lower[u->b].format != MPKI_EMPTY) {
+        kernels()->downdate(ut, me->wu, ld, cols, upper, ld);
+        me->flops += 2.0 * ut->rows * ut->cols * cols;
+    }
+}
+
+/* All updates of the items t0 .. t1-1 of one column: the updates of each are sorted by the place of
+ * their column k, so items advance together and share the right operands. */
+void FN(meta_pull)(const mpki_meta *meta, mpki_meta_worker *me, int32_t frame, int64_t t0,
+                   int64_t t1) {
+    const mpki_chunk_work *c = &meta->chunk;
+    const mpki_ibcsr *x = &meta->bf->index;
+    const int cols = mpki_frame_rows(meta->bf->blocking, frame);
+    int64_t cursor[GROUP];
+    for (int64_t t = t0; t < t1; t++) cursor[t - t0] = c->batch.ptr[t];
+    for (;;) {
+        int32_t place = INT32_MAX;
+        int64_t b = -1;
+        for (int64_t t = t0; t < t1; t++) {
+            if (cursor[t - t0] == c->batch.ptr[t + 1]) continue;
+            const int64_t candidate = c->batch.update[cursor[t - t0]].b;
+            const int32_t at = x->place[across(x, candidate, frame)];
+            if (at < place) place = at, b = candidate;
+        }
+        if (b < 0) return;
+        const int depth = right_operands(meta, me, b, frame);
+        for (int64_t t = t0; t < t1; t++) {
+            if (cursor[t - t0] == c->batch.ptr[t + 1]) continue;
+            const mpki_update *u = &c->batch.update[cursor[t - t0]];
+            if (u->b != b) continue;
+            cursor[t - t0]++;
+            if (depth)
+                downdate(meta, me, u, cols, (T *)c->flight + c->at[t],
+                         meta->ldu ? (T *)c->flight_u + c->at[t] : NULL);
+        }
+    }
+}
+
+/* ---- phase I ------------------------------------------------------------------------------------
+ */
+
+static void *keep(mpki_meta *meta, mpki_meta_worker *me, int64_t count) {
+    void *p = mpki_arena_alloc(&meta->bf->arena, count * (int64_t)sizeof(T));
+    if (!p && !me->status) me->status = MPK_ERR_MEMORY;
+    return p;
+}
+
+/* Random diagonals of a butterfly: exp(r/10), r in [-1/2, 1/2], as Baboulin et al. take them. */
+static void random_butterfly(uint64_t state, int w, R *butterfly) {
+    for (int k = 0; k < 2 * w; k++) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        butterfly[k] = (R)exp(((double)(state >> 11) * 0x1p-53 - 0.5) / 10);
+    }
+}
+
+static void count_pivots(mpki_meta_worker *me, const FN(pivot_report) * r) {
+    me->perturbed += r->perturbed;
+    me->two_by_two += r->two_by_two;
+    me->positive += r->positive;
+    me->negative += r->negative;
+    me->zero += r->zero;
+    if ((double)r->smallest < me->smallest) me->smallest = (double)r->smallest;
+    if ((double)r->largest > me->largest) me->largest = (double)r->largest;
+}
+
+/* Factor the diagonal work block of a frame. A frame that may still be rejected is, where a pivot
+ * had to be replaced or vanished, or M grows beyond 1/sqrt(eps). */
+void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame, void *diagonal) {
+    mpki_block_factor *bf = meta->bf;
+    const mpki_blocking *b = bf->blocking;
+    const int w = mpki_frame_rows(b, frame), ld = LD(w);
+    mpki_frame *to = &meta->pivot[frame];
+    if (!to->m) {
+        to->m = keep(meta, me, (int64_t)w * ld);
+        to->n = meta->ldu ? keep(meta, me, (int64_t)w * ld) : to->m;
+        to->d = keep(meta, me, 2 * (int64_t)w);
+        to->dinv = keep(meta, me, 2 * (int64_t)w);
+        if (!to->m || !to->n || !to->d || !to->dinv) {
+            meta->reject[frame] = 1;
+            return;
+        }
+    }
+    int32_t pair[MPKI_BLOCK_MAX];
+    R butterfly[2 * MPKI_BLOCK_MAX];
+    if (meta->ba->pair)
+        for (int r = 0; r < w; r++) pair[r] = meta->ba->pair[b->bptr[frame] + r] - b->bptr[frame];
+    const bool randomise = meta->o->butterfly == MPK_ON && bf->index.stage[frame] > 0;
+    if (randomise)
+        random_butterfly(meta->random + (uint64_t)frame * UINT64_C(0x9e3779b97f4a7c15), w,
+                         butterfly);
+    FN(pivot_report) report;
+    kernels()->factor(w, diagonal, ld, (int)meta->o->factor_type, (int)meta->o->pivoting,
+                      meta->ba->pair ? pair : NULL, (R)meta->floor, randomise ? butterfly : NULL,
+                      meta->hermitian, to->m, to->n, to->d, to->dinv, me->work, &report);
+    if (report.failed >= 0 && (meta->last || meta->o->factor_type == MPK_TYPE_LLT)) {
+        if (!me->status) me->status = MPK_ERR_NUMERIC, me->failed_frame = frame;
+        meta->reject[frame] = 1;
+    } else if (!meta->last && (report.failed >= 0 || report.perturbed || report.zero ||
+                               !(report.norm_m <= 1 / r_sqrt(R_EPS)))) {
+        meta->reject[frame] = 1;
+    }
+    if (!meta->reject[frame]) count_pivots(me, &report);
+}
+
+typedef struct phase {
+    mpki_meta *meta;
+    bool loaded; /* work blocks hold everything: nothing to load or to pull */
+} phase;
+
+static void pivot_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool;
+    const phase *ph = arg;
+    mpki_meta *meta = ph->meta;
+    mpki_chunk_work *c = &meta->chunk;
+    mpki_meta_worker *me = &meta->worker[worker];
+    const int32_t f = (int32_t)item, frame = c->frame[f];
+    if (c->first[f] == c->first[f + 1]) return;
+    if (!ph->loaded) FN(meta_load_column)(meta, f, me->slot);
+    if (meta->final[frame]) return; /* of an earlier stage: only rows below are due */
+    if (!ph->loaded) FN(meta_pull)(meta, me, frame, c->first[f], c->first[f] + 1);
+    FN(meta_factor)(meta, me, frame, (T *)c->flight + c->at[c->first[f]]);
+}
+
+/* ---- phase II -----------------------------------------------------------------------------------
+ */
+
+/* L_ji = C_ji M^T D^-1 with N for LDU, U_ij^T = C_ij^T M^T D^-1. */
+void FN(meta_solve)(mpki_meta *meta, mpki_meta_worker *me, int64_t g, bool loaded) {
+    mpki_chunk_work *c = &meta->chunk;
+    const int32_t frame = c->frame[c->group_frame[g]];
+    R *norm2 = (R *)c->norm2 + g * 2 * MPKI_BLOCK_MAX;
+    memset(norm2, 0, 2 * MPKI_BLOCK_MAX * sizeof(R));
+    c->largest[g] = 0;
+    if (meta->reject[frame]) return;
+    const int w = mpki_frame_rows(meta->bf->blocking, frame), ld = LD(w);
+    const mpki_frame *pivot = &meta->pivot[frame];
+    if (!loaded) FN(meta_pull)(meta, me, frame, c->group[g], c->group_end[g]);
+    for (int64_t t = c->group[g]; t < c->group_end[g]; t++) {
+        const int rows = mpki_frame_rows(meta->bf->blocking,
+                                         mpki_row_frame(&meta->bf->index, c->batch.target[t]));
+        R most = kernels()->solve(rows, w, (T *)c->flight + c->at[t], ld, pivot->n, ld, pivot->dinv,
+                                  meta->hermitian, me->work, norm2);
+        if (!(most <= c->largest[g])) c->largest[g] = most;
+        me->flops += 2.0 * rows * w * w;
+        if (!meta->ldu) continue;
+        most = kernels()->solve(rows, w, (T *)c->flight_u + c->at[t], ld, pivot->m, ld, pivot->dinv,
+                                0, me->work, norm2 + MPKI_BLOCK_MAX);
+        if (!(most <= c->largest[g])) c->largest[g] = most;
+        me->flops += 2.0 * rows * w * w;
+    }
+}
+
+static void solve_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
+    (void)pool;
+    const phase *ph = arg;
+    FN(meta_solve)(ph->meta, &ph->meta->worker[worker], g, ph->loaded);
+}
+
+/* Reject the frames whose columns grow beyond 1/u; NaN in the last stage ends it all. */
+static void judge(mpki_meta *meta) {
+    mpki_chunk_work *c = &meta->chunk;
+    for (int64_t g = 0; g < c->groups; g++) {
+        const int32_t frame = c->frame[c->group_frame[g]];
+        const bool finite = isfinite(c->largest[g]);
+        if (meta->reject[frame] || (finite && (meta->last || c->largest[g] <= meta->bound)))
+            continue;
+        if (meta->final[frame] && finite) continue; /* accepted by an earlier stage */
+        if (meta->last || meta->final[frame]) {
+            if (!meta->worker[0].status)
+                meta->worker[0].status = MPK_ERR_NUMERIC, meta->worker[0].failed_frame = frame;
+        }
+        meta->reject[frame] = 1;
+    }
+}
+
+/* Sum the groups' norms into the first group of each frame, and turn them into thresholds. */
+static void thresholds(mpki_meta *meta) {
+    mpki_chunk_work *c = &meta->chunk;
+    const R tau = (R)meta->o->drop_tolerance;
+    for (int64_t g = 0; g < c->groups;) {
+        int64_t end = g + 1;
+        R *sum = (R *)c->norm2 + g * 2 * MPKI_BLOCK_MAX;
+        while (end < c->groups && c->group_frame[end] == c->group_frame[g]) end++;
+        for (int64_t h = g + 1; h < end; h++)
+            for (int k = 0; k < 2 * MPKI_BLOCK_MAX; k++)
+                sum[k] += ((R *)c->norm2 + h * 2 * MPKI_BLOCK_MAX)[k];
+        /* the unit diagonal of L belongs to the column */
+        for (int k = 0; k < 2 * MPKI_BLOCK_MAX; k++) sum[k] = tau * r_sqrt(1 + sum[k]);
+        for (int64_t h = g + 1; h < end; h++)
+            memcpy((R *)c->norm2 + h * 2 * MPKI_BLOCK_MAX, sum, 2 * MPKI_BLOCK_MAX * sizeof(R));
+        g = end;
+    }
+}
+
+/* ---- phase III ----------------------------------------------------------------------------------
+ */
+
+static void count_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
+    (void)pool;
+    static const R none[MPKI_BLOCK_MAX]; /* zeros: counts what is there */
+    mpki_meta *meta = ((phase *)arg)->meta;
+    mpki_chunk_work *c = &meta->chunk;
+    mpki_meta_worker *me = &meta->worker[worker];
+    const int32_t frame = c->frame[c->group_frame[g]];
+    const int w = mpki_frame_rows(meta->bf->blocking, frame);
+    const R *drop = (R *)c->norm2 + g * 2 * MPKI_BLOCK_MAX;
+    for (int64_t t = c->group[g]; t < c->group_end[g]; t++) {
+        const int64_t b = c->batch.target[t];
+        c->need[t] = 0;
+        if (meta->reject[frame] || meta->capacity[b] < 0) continue;
+        const int rows = mpki_frame_rows(meta->bf->blocking, mpki_row_frame(&meta->bf->index, b));
+        for (int half = 0; half <= meta->ldu; half++) {
+            T *block = (T *)(half ? c->flight_u : c->flight) + c->at[t];
+            me->dropped += kernels()->drop(rows, w, block, LD(w), none, -1, 1);
+            const int64_t need =
+                kernels()->drop(rows, w, block, LD(w), drop + half * MPKI_BLOCK_MAX, -1, 1);
+            if (need > c->need[t]) c->need[t] = need;
+        }
+    }
+}
+
+/* Store a work block in its smallest format; a dense one wherever that is not much larger, since it
+ * is the fastest. */
+static void store(mpki_meta *meta, mpki_meta_worker *me, int rows, int w, const T *c,
+                  mpki_block *to) {
+    enum { DENSE_SHARE = 85 }; /* per cent of a dense block's bytes */
+    size_t bytes, dense = (size_t)rows * (size_t)w * sizeof(T);
+    int format = kernels()->smallest(rows, w, c, LD(w), &bytes);
+    if (format == MPKI_EMPTY) {
+        *to = (mpki_block){.rows = (uint8_t)rows, .cols = (uint8_t)w, .format = MPKI_EMPTY};
+        return;
+    }
+    if (bytes * 100 > dense * DENSE_SHARE) format = MPKI_DENSE, bytes = dense;
+    *to = (mpki_block){.rows = (uint8_t)rows,
+                       .cols = (uint8_t)w,
+                       .format = (uint8_t)format,
+                       .scalar = (uint8_t)MPKI_PRECISION};
+    to->data = mpki_arena_alloc(&meta->bf->arena, (int64_t)bytes);
+    if (!to->data) {
+        to->format = MPKI_EMPTY;
+        if (!me->status) me->status = MPK_ERR_MEMORY;
+        return;
+    }
+    kernels()->pack(rows, w, c, LD(w), to);
+    me->kept += to->nnz;
+    me->dense += format == MPKI_DENSE;
+    me->bitmap += format == MPKI_BITMAP;
+    me->rows += format == MPKI_ROWS;
+    me->fill_out += (double)to->nnz / ((double)rows * w);
+}
+
+static void store_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
+    (void)pool;
+    mpki_meta *meta = ((phase *)arg)->meta;
+    mpki_chunk_work *c = &meta->chunk;
+    mpki_meta_worker *me = &meta->worker[worker];
+    const int32_t frame = c->frame[c->group_frame[g]];
+    const int w = mpki_frame_rows(meta->bf->blocking, frame), ld = LD(w);
+    const R *drop = (R *)c->norm2 + g * 2 * MPKI_BLOCK_MAX;
+    if (meta->reject[frame]) return;
+    for (int64_t t = c->group[g]; t < c->group_end[g]; t++) {
+        const int64_t b = c->batch.target[t];
+        const int rows = mpki_frame_rows(meta->bf->blocking, mpki_row_frame(&meta->bf->index, b));
+        for (int half = 0; half <= meta->ldu; half++) {
+            T *block = (T *)(half ? c->flight_u : c->flight) + c->at[t];
+            if (!meta->complete && meta->capacity[b] >= 0) {
+                const R *limit = drop + half * MPKI_BLOCK_MAX;
+                me->dropped -= kernels()->drop(rows, w, block, ld, limit, c->need[t], 0);
+            }
+            store(meta, me, rows, w, block, half ? &meta->bf->upper[b] : &meta->bf->lower[b]);
+        }
+        meta->want[b] = 0;
+    }
+}
+
+void FN(meta_chunk)(mpki_meta *meta, bool loaded) {
+    phase ph = {meta, loaded};
+    mpki_pool_for(meta->pool, meta->driver, meta->chunk.count, pivot_item, &ph);
+    mpki_pool_for(meta->pool, meta->driver, meta->chunk.groups, solve_item, &ph);
+    FN(meta_store)(meta);
+}
+
+void FN(meta_store)(mpki_meta *meta) {
+    mpki_chunk_work *c = &meta->chunk;
+    phase ph = {meta, true};
+    judge(meta);
+    if (!meta->complete) {
+        thresholds(meta);
+        mpki_pool_for(meta->pool, meta->driver, c->groups, count_item, &ph);
+        mpki_grant(meta);
+    }
+    mpki_pool_for(meta->pool, meta->driver, c->groups, store_item, &ph);
+    for (int32_t f = 0; f < c->count; f++) {
+        const int32_t frame = c->frame[f];
+        if (!meta->reject[frame] && c->first[f] < c->first[f + 1]) {
+            if (!meta->final[frame]) meta->want[c->batch.target[c->first[f]]] = 0;
+            meta->final[frame] = 1;
+        }
+    }
+}
+
+/* ---- push ---------------------------------------------------------------------------------------
+ */
+
+typedef struct push {
+    mpki_meta *meta;
+    const mpki_batch *batch;
+    const int64_t *at;
+    T *flight, *flight_u;
+    bool atomic;
+} push;
+
+/* to += from by atomic additions, real by real. */
+static void add_atomically(int64_t count, const T *from, T *to) {
+    const R *x = (const R *)from;
+    R *y = (R *)to;
+    for (int64_t k = 0; k < count * (int64_t)(sizeof(T) / sizeof(R)); k++) {
+        if (x[k] == 0) continue;
+        R old, sum;
+        __atomic_load(&y[k], &old, __ATOMIC_RELAXED);
+        do {
+            sum = old + x[k];
+        } while (!__atomic_compare_exchange(&y[k], &old, &sum, true, __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED));
+    }
+}
+
+static void push_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
+    (void)pool;
+    const push *p = arg;
+    mpki_meta *meta = p->meta;
+    mpki_meta_worker *me = &meta->worker[worker];
+    const mpki_ibcsr *x = &meta->bf->index;
+    const int64_t b = p->batch->target[t];
+    const int32_t col = mpki_col_frame(x, b), row = mpki_row_frame(x, b);
+    const int cols = mpki_frame_rows(meta->bf->blocking, col);
+    const int64_t count = (int64_t)mpki_frame_rows(meta->bf->blocking, row) * LD(cols);
+    T *lower = p->flight + p->at[b], *upper = meta->ldu ? p->flight_u + p->at[b] : NULL;
+    for (int64_t e = p->batch->ptr[t]; e < p->batch->ptr[t + 1]; e++) {
+        const mpki_update *u = &p->batch->update[e];
+        if (!right_operands(meta, me, u->b, col)) continue;
+        if (!p->atomic) {
+            downdate(meta, me, u, cols, lower, upper);
+            continue;
+        }
+        T *mine = me->block, *mine_u = (T *)me->block + MPKI_BLOCK_MAX * MPKI_BLOCK_MAX;
+        memset(mine, 0, (size_t)count * sizeof(T));
+        if (upper) memset(mine_u, 0, (size_t)count * sizeof(T));
+        downdate(meta, me, u, cols, mine, mine_u);
+        add_atomically(count, mine, lower);
+        if (upper) add_atomically(count, mine_u, upper);
+    }
+}
+
+void FN(meta_push)(mpki_meta *meta, const mpki_batch *batch, const int64_t *at, void *flight,
+                   void *flight_u, bool atomic) {
+    push p = {meta, batch, at, flight, flight_u, atomic};
+    mpki_pool_for(meta->pool, meta->driver, batch->count, push_item, &p);
+}

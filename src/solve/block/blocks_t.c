@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Triangular solves with a factor on blocks. */
+#include "../../backends/cpu/cpu.h"
+#include "../../core/precision.h"
+#include "blocks.h"
+
+#include <sched.h>
+#include <string.h>
+
+#define LD(cols) mpki_block_ld(cols, sizeof(T))
+enum { ROWS = 4096, CLAIM = 4, SPINS = 2000 };
+
+/* One pass over all frames. */
+typedef struct pass {
+    mpki_block_sweeps *s;
+    int nrhs;
+    bool backward;
+    const T *from; /* Jacobi: the iterate before; exact: the vector that is written */
+    const T *b;
+    T *to;
+    _Atomic int64_t next;
+    mpk_part part;
+    char *x; /* the caller's vectors */
+    int64_t ldx;
+} pass;
+
+static int rows_of(const mpki_block_factor *bf, int32_t f) {
+    return bf->blocking->bptr[f + 1] - bf->blocking->bptr[f];
+}
+
+/* One frame: forward to_i = M_i (b_i - sum_k L_ik from_k), backward to_i = M_i^T (b_i - sum_j
+ * L_ji^T from_j), or N_i^T and U for LDU. */
+static void frame(const pass *p, int32_t f) {
+    const mpki_block_factor *bf = p->s->bf;
+    const FN(block_kernels) *kernels = FN(cpu_block_kernels)();
+    const mpki_ibcsr *x = &bf->index;
+    const int w = rows_of(bf, f), nrhs = p->nrhs;
+    const int64_t at = (int64_t)bf->blocking->bptr[f] * nrhs;
+    const int hermitian = p->s->fac->an->symmetry == MPK_HERMITIAN && bf->upper == bf->lower;
+    T small[MPKI_BLOCK_MAX * 8], *acc = small;
+    memcpy(acc, p->b + at, (size_t)w * (size_t)nrhs * sizeof(T));
+    const int64_t begin = p->backward ? x->diagonal[f] + 1 : x->ptr[f];
+    const int64_t end = p->backward ? x->ptr[f + 1] : x->diagonal[f];
+    const mpki_block *blocks = p->backward ? bf->upper : bf->lower;
+    for (int64_t e = begin; e < end; e++) {
+        const mpki_block *block = &blocks[x->entry[e].block];
+        if (block->format == MPKI_EMPTY) continue;
+        const T *v = p->from + (int64_t)bf->blocking->bptr[x->entry[e].other] * nrhs;
+        if (p->backward)
+            kernels->apply_t(block, v, nrhs, hermitian, acc);
+        else
+            kernels->apply(block, v, nrhs, acc);
+    }
+    const mpki_frame *pivot = &bf->frame[f];
+    if (p->backward)
+        kernels->multiply_t(w, pivot->n, LD(w), acc, nrhs, hermitian, p->to + at);
+    else
+        kernels->multiply(w, pivot->m, LD(w), acc, nrhs, p->to + at);
+}
+
+/* Until all frames that f needs are done in this pass. */
+static void wait_for(const pass *p, int32_t f) {
+    mpki_block_sweeps *s = p->s;
+    const mpki_ibcsr *x = &s->bf->index;
+    const int64_t begin = p->backward ? x->diagonal[f] + 1 : x->ptr[f];
+    const int64_t end = p->backward ? x->ptr[f + 1] : x->diagonal[f];
+    for (int64_t e = begin; e < end; e++) {
+        const int32_t k = x->entry[e].other;
+        for (int spin = 0;
+             atomic_load_explicit(&s->done[k], memory_order_acquire) != s->generation;)
+            if (++spin > SPINS) sched_yield();
+    }
+}
+
+static void claim_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool, (void)worker, (void)item;
+    pass *p = arg;
+    const mpki_levels *v = &p->s->bf->levels;
+    const int64_t m = p->s->bf->index.m;
+    for (int64_t k; (k = atomic_fetch_add(&p->next, CLAIM)) < m;)
+        for (int64_t j = k; j < k + CLAIM && j < m; j++) {
+            const int32_t f = v->frame[p->backward ? m - 1 - j : j];
+            wait_for(p, f);
+            frame(p, f);
+            atomic_store_explicit(&p->s->done[f], p->s->generation, memory_order_release);
+        }
+}
+
+static void alone(pass *p) {
+    const mpki_levels *v = &p->s->bf->levels;
+    const int64_t m = p->s->bf->index.m;
+    for (int64_t j = 0; j < m; j++) frame(p, v->frame[p->backward ? m - 1 - j : j]);
+}
+
+/* Rows k ROWS .. of something that no row depends on. */
+static void jacobi_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool, (void)worker;
+    const pass *p = arg;
+    frame(p, (int32_t)item);
+}
+
+static void run_task(mpki_pool *pool, int worker, void *arg, int64_t count) {
+    const pass *p = arg;
+    mpki_pool_for(pool, worker, count, p->s->jacobi ? jacobi_item : claim_item, arg);
+}
+
+static void run(mpki_pool *pool, mpki_task_fn task, mpki_task_fn item, pass *p, int64_t count) {
+    if (!pool) {
+        mpki_pool_for(NULL, 0, count, item, p);
+        return;
+    }
+    mpki_pool_push(pool, 0, task, p, count);
+    mpki_pool_run(pool);
+}
+
+/* s->z := the triangular solve of s->y. */
+static void triangular(mpki_block_sweeps *s, int nrhs, bool backward) {
+    const int64_t m = s->bf->index.m;
+    pass p = {.s = s, .nrhs = nrhs, .backward = backward, .from = s->z, .b = s->y, .to = s->z};
+    if (!s->jacobi) {
+        s->generation++;
+        if (s->pool)
+            run(s->pool, run_task, claim_item, &p, s->threads);
+        else
+            alone(&p);
+        return;
+    }
+    /* x := M b, then `jacobi` sweeps of x := M (b - (L - M^-1) x) */
+    const int64_t n = (int64_t)s->fac->an->n * nrhs;
+    memset(s->z, 0, (size_t)n * sizeof(T));
+    T *from = s->z, *to = s->other;
+    for (int sweep = 0; sweep <= s->jacobi; sweep++) {
+        p.from = from, p.to = to;
+        run(s->pool, run_task, jacobi_item, &p, m);
+        T *swap = from;
+        from = to, to = swap;
+    }
+    s->z = from, s->other = to;
+}
+
+/* ---- in and out of the problem's order ----------------------------------------------------------
+ */
+
+static T get(const mpki_block_sweeps *s, const char *x, int64_t i) {
+#if MPKI_COMPLEX
+    if (s->fac->an->scalar == MPK_C) return (T)((const float complex *)(const void *)x)[i];
+    return (T)((const double complex *)(const void *)x)[i];
+#else
+    if (s->fac->an->scalar == MPK_S) return (T)((const float *)(const void *)x)[i];
+    return (T)((const double *)(const void *)x)[i];
+#endif
+}
+
+static void put(const mpki_block_sweeps *s, char *x, int64_t i, T value) {
+#if MPKI_COMPLEX
+    if (s->fac->an->scalar == MPK_C)
+        ((float complex *)(void *)x)[i] = (float complex)value;
+    else
+        ((double complex *)(void *)x)[i] = (double complex)value;
+#else
+    if (s->fac->an->scalar == MPK_S)
+        ((float *)(void *)x)[i] = (float)value;
+    else
+        ((double *)(void *)x)[i] = (double)value;
+#endif
+}
+
+/* y := P S x, or x := S P^T z; without P and S where the vector is between two parts. */
+static void move_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool, (void)worker;
+    const pass *p = arg;
+    const mpki_block_sweeps *s = p->s;
+    const int32_t n = s->fac->an->n, *perm = s->bf->blocking->perm;
+    const size_t size = mpk_scalar_size(s->fac->an->scalar);
+    const bool out = p->to == NULL;
+    const bool in_order = out ? p->part == MPK_PART_L || p->part == MPK_PART_D
+                              : p->part == MPK_PART_D || p->part == MPK_PART_LT;
+    const int64_t end = (item + 1) * ROWS < n ? (item + 1) * ROWS : n;
+    for (int64_t k = item * ROWS; k < end; k++) {
+        const int64_t i = in_order ? k : perm[k];
+        const R scale = in_order ? 1 : (R)s->fac->scale[i];
+        for (int r = 0; r < p->nrhs; r++) {
+            char *column = p->x + (size_t)r * (size_t)p->ldx * size;
+            if (out)
+                put(s, column, i, scale * p->from[k * p->nrhs + r]);
+            else
+                p->to[k * p->nrhs + r] = scale * get(s, column, i);
+        }
+    }
+}
+
+static void move_task(mpki_pool *pool, int worker, void *arg, int64_t count) {
+    mpki_pool_for(pool, worker, count, move_item, arg);
+}
+
+static void move(mpki_block_sweeps *s, mpk_part part, int nrhs, char *x, int64_t ldx, const T *from,
+                 T *to) {
+    pass p = {.s = s, .nrhs = nrhs, .part = part, .x = x, .ldx = ldx, .from = from, .to = to};
+    run(s->pool, move_task, move_item, &p, ((int64_t)s->fac->an->n + ROWS - 1) / ROWS);
+}
+
+static void diagonal(mpki_block_sweeps *s, int nrhs, bool absolute, T *x) {
+    const mpki_block_factor *bf = s->bf;
+    const int hermitian = s->fac->an->symmetry == MPK_HERMITIAN && bf->upper == bf->lower;
+    for (int32_t f = 0; f < bf->index.m; f++) FN(cpu_block_kernels)
+    ()->diagonal(rows_of(bf, f), bf->frame[f].d, bf->frame[f].dinv, absolute, hermitian, nrhs,
+                 x + (int64_t)bf->blocking->bptr[f] * nrhs);
+}
+
+void FN(block_apply)(mpki_block_sweeps *s, mpk_part part, int nrhs, void *x, int64_t ldx) {
+    const bool all = part == MPK_PART_ALL || part == MPK_PART_ABS;
+    move(s, part, nrhs, x, ldx, NULL, s->y);
+    if (all || part == MPK_PART_L) {
+        triangular(s, nrhs, false);
+        T *swap = s->y;
+        s->y = s->z, s->z = swap;
+    }
+    if (all || part == MPK_PART_D) diagonal(s, nrhs, part == MPK_PART_ABS, s->y);
+    if (all || part == MPK_PART_LT) {
+        triangular(s, nrhs, true);
+        move(s, part, nrhs, x, ldx, s->z, NULL);
+    } else {
+        move(s, part, nrhs, x, ldx, s->y, NULL);
+    }
+}
