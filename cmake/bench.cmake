@@ -75,3 +75,14 @@ if(METAPACK_PEERS AND mkl AND omp AND inc AND count EQUAL 3)
 endif()
 list(JOIN MPKI_BENCH_FOUND ", " found)
 message(STATUS "benchmark: ${found}")
+
+# The kernels on small blocks, by precision; they are not exported, so the static library it is.
+foreach(precision RANGE 3)
+    string(SUBSTRING "sdcz" ${precision} 1 letter)
+    add_executable(bench_blocks_${letter} EXCLUDE_FROM_ALL bench/blocks.c)
+    target_compile_definitions(bench_blocks_${letter} PRIVATE MPKI_PRECISION=${precision})
+    target_include_directories(bench_blocks_${letter} PRIVATE src)
+    target_link_libraries(bench_blocks_${letter} PRIVATE metapack_static m)
+    set_target_properties(bench_blocks_${letter} PROPERTIES OUTPUT_NAME blocks_${letter}
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+endforeach()
