@@ -24,7 +24,7 @@ typedef struct iteration {
 } iteration;
 
 bool mpki_wants_krylov(const mpk_factor *fac, const mpk_options *options) {
-    (void)fac;
+    if (fac->an->block) return true;
     return options->krylov != MPK_KRYLOV_AUTO && options->krylov != MPK_KRYLOV_NONE;
 }
 
@@ -92,6 +92,11 @@ mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_optio
                         mpk_solve_info *out) {
     const double start_s = mpki_now_s();
     const mpk_analysis *an = fac->an;
+    if (options->krylov == MPK_KRYLOV_NONE)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "krylov = none needs the direct factor: method %s leaves a residual that "
+                          "only an iterative method removes",
+                          mpk_method_name(fac->options.method));
     const size_t size = mpk_scalar_size(an->scalar), bytes = (size_t)an->n * size;
     iteration it = {.ctx = ctx, .fac = fac};
     mpk_solve_info info = {0};
@@ -99,6 +104,8 @@ mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_optio
     mpk_krylov_task task;
     mpk_krylov_task_init(&task);
     task.method = options->krylov;
+    if (task.method == MPK_KRYLOV_AUTO || task.method == MPK_KRYLOV_NONE)
+        task.method = fac->options.factor_type == MPK_TYPE_LDU ? MPK_KRYLOV_GMRES : MPK_KRYLOV_SQMR;
     task.scalar = an->scalar;
     task.symmetry = an->symmetry;
     task.n = an->n;

@@ -2,14 +2,16 @@
 #ifndef MPKI_PRECONDITION_H
 #define MPKI_PRECONDITION_H
 /** A factor of any kind as an operator: x := M^-1 x, or with |D| in the place of D. */
+#include "block/blocks.h"
 #include "triangular.h"
 #include <metapack/solve.h>
 
 /** What the applications of one solve share; made once a solve. */
 typedef struct mpki_preconditioner {
     const mpk_factor *fac;
-    mpki_sweeps sweeps; /* direct: the tree's */
-    void *y;            /* direct: n entries, positions */
+    mpki_sweeps sweeps;       /* direct: the tree's */
+    void *y;                  /* direct: n entries, positions */
+    mpki_block_sweeps blocks; /* methods on blocks */
 } mpki_preconditioner;
 
 /** threads >= 1: what the applications may use, on the context's pool for that number.
@@ -24,5 +26,9 @@ void mpki_preconditioner_free(mpk_context *ctx, mpki_preconditioner *p);
  *  Returns MPK_OK | MPK_ERR_UNSUPPORTED (abs of a complex symmetric factor). */
 mpk_status mpki_precondition(mpk_context *ctx, mpki_preconditioner *p, bool abs, int32_t nrhs,
                              void *x, int64_t ldx);
+
+/** The same for any part (MPK_PART_L, D, LT, ALL, ABS) of a factor on blocks or of method none. */
+mpk_status mpki_precondition_part(mpk_context *ctx, mpki_preconditioner *p, mpk_part part,
+                                  int32_t nrhs, void *x, int64_t ldx);
 
 #endif
