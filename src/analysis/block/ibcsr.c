@@ -183,12 +183,10 @@ mpk_status mpki_ibcsr_push_back(mpk_context *ctx, mpki_ibcsr *index, int32_t cou
     merge_places(index, flag, order, order + count);
     for (int32_t k = 0; k < count; k++)
         for (int64_t e = index->ptr[frames[k]]; e < index->ptr[frames[k] + 1]; e++) {
-            int32_t f = frames[k];
-            /* the entries of f move while f's own list is sorted: that comes last */
-            int32_t g = index->entry[e].other;
-            if (g == f || (flag[g] & SORTED) || (flag[g] & PUSHED)) continue;
-            flag[g] |= SORTED;
-            merge_list(index, g, flag, pushed);
+            int32_t f = index->entry[e].other; /* this list itself must not move meanwhile */
+            if (flag[f] & (PUSHED | SORTED)) continue;
+            flag[f] |= SORTED;
+            merge_list(index, f, flag, pushed);
         }
     for (int32_t k = 0; k < count; k++) merge_list(index, frames[k], flag, pushed);
 done:

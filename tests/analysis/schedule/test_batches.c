@@ -146,9 +146,131 @@ static void test_pull_and_push(void **state) {
             }
 }
 
+/* Where a target stands: row and column by place. */
+static void target_places(const mpki_ibcsr *x, int64_t target, int32_t *row, int32_t *column) {
+    int32_t p = x->place[x->rows[target]], q = x->place[x->cols[target]];
+    *row = p > q ? p : q;
+    *column = p > q ? q : p;
+}
+
+/* Items by the order of the frames given, then as promised. */
+static void test_order(void **state) {
+    (void)state;
+    int32_t frames[64], row, column;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int round = 0; round < 4; round++) {
+            pattern p = pattern_kind(kind, 40);
+            mpki_ibcsr x = index_of(&p, round - 1);
+            unsigned char final[40];
+            memset(final, 1, sizeof final);
+            mpki_batch batch = {0};
+            int32_t count = random_frames(&x, 40, 30, frames);
+            assert_int_equal(mpki_ibcsr_push_back(ctx, &x, count, frames), MPK_OK);
+            count = random_frames(&x, 40, 50, frames);
+            assert_int_equal(mpki_batch_pull(ctx, &x, final, NULL, count, frames, &batch), MPK_OK);
+            int64_t t = 0;
+            for (int32_t k = 0; k < count; k++)
+                for (int64_t e = x.diagonal[frames[k]]; e < x.ptr[frames[k] + 1]; e++)
+                    assert_int_equal(batch.target[t++], x.entry[e].block);
+            assert_int_equal(t, batch.count);
+            assert_int_equal(mpki_batch_push(ctx, &x, NULL, count, frames, &batch), MPK_OK);
+            t = 0;
+            for (int32_t k = 0; k < count; k++) {
+                int32_t last_row = -1, last_column = -1;
+                for (; t < batch.count; t++) {
+                    int64_t a = batch.update[t].a;
+                    if (x.rows[a] != frames[k] && x.cols[a] != frames[k]) break;
+                    target_places(&x, batch.target[t], &row, &column);
+                    /* a new frame may look like the last one: blocks of their own */
+                    if (column <= x.place[frames[k]]) break;
+                    if (row < last_row || (row == last_row && column <= last_column)) break;
+                    last_row = row;
+                    last_column = column;
+                }
+            }
+            assert_int_equal(t, batch.count);
+            mpki_batch_free(ctx, &batch);
+            mpki_ibcsr_free(ctx, &x);
+            free(p.entry);
+        }
+}
+
+/* One batch for indices of different sizes, and a level that conflicts. */
+static void test_reuse_and_check(void **state) {
+    (void)state;
+    const int32_t sizes[] = {5, 50, 1, 0, 30};
+    mpki_batch batch = {0};
+    for (int k = 0; k < 5; k++) {
+        pattern p = pattern_kind(3, sizes[k]);
+        mpki_ibcsr x = index_of(&p, 1);
+        mpki_levels levels;
+        unsigned char final[50];
+        memset(final, 1, sizeof final);
+        assert_int_equal(mpki_levels_make(ctx, &x, 0, &levels), MPK_OK);
+        int64_t updates = 0, blocks = (x.ptr[x.m] + x.m) / 2;
+        assert_int_equal(mpki_batch_pull(ctx, &x, final, NULL, sizes[k], x.frame, &batch), MPK_OK);
+        assert_int_equal(batch.count, blocks);
+        assert_int_equal(mpki_batch_check(ctx, &batch), MPK_OK);
+        updates = batch.ptr[batch.count];
+        assert_int_equal(mpki_batch_push(ctx, &x, NULL, sizes[k], x.frame, &batch), MPK_OK);
+        assert_int_equal(batch.count, updates);
+        if (sizes[k] > 3) assert_int_equal(mpki_batch_check(ctx, &batch), MPK_ERR_INTERNAL);
+        mpki_clear_error(ctx);
+        assert_int_equal(mpki_batch_pull(ctx, &x, final, NULL, 0, NULL, &batch), MPK_OK);
+        assert_int_equal(batch.count, 0);
+        assert_int_equal(batch.ptr[0], 0);
+        mpki_levels_free(ctx, &levels);
+        mpki_ibcsr_free(ctx, &x);
+        free(p.entry);
+    }
+    mpki_batch_free(ctx, &batch);
+    mpki_batch_free(ctx, &batch);
+}
+
+/* When memory fails in one call, the batch can be used in the next. */
+static void test_no_memory(void **state) {
+    (void)state;
+    pattern p = pattern_kind(1, 40);
+    mpki_ibcsr x = index_of(&p, 2);
+    unsigned char final[40];
+    memset(final, 1, sizeof final);
+    for (int push = 0; push < 2; push++) {
+        mpk_status status = MPK_ERR_MEMORY;
+        mpki_batch batch = {0}, whole = {0};
+        int32_t failures = 0;
+        for (long k = 0; k < 40; k++) {
+            mpki_clear_error(ctx);
+            test_memory.countdown = k % 4; /* grows a little each time */
+            status = push ? mpki_batch_push(ctx, &x, NULL, 40, x.frame, &batch)
+                          : mpki_batch_pull(ctx, &x, final, NULL, 40, x.frame, &batch);
+            test_memory.countdown = -1;
+            if (!status) break;
+            failures++;
+            assert_int_equal(status, MPK_ERR_MEMORY);
+            for (int32_t f = 0; f < batch.marks; f++) assert_int_equal(batch.mark[f], -1);
+        }
+        assert_int_equal(status, MPK_OK);
+        assert_true(failures > 5);
+        status = push ? mpki_batch_push(ctx, &x, NULL, 40, x.frame, &whole)
+                      : mpki_batch_pull(ctx, &x, final, NULL, 40, x.frame, &whole);
+        assert_int_equal(status, MPK_OK);
+        assert_int_equal(whole.count, batch.count);
+        assert_memory_equal(whole.target, batch.target, (size_t)batch.count * 8);
+        assert_memory_equal(whole.ptr, batch.ptr, ((size_t)batch.count + 1) * 8);
+        assert_memory_equal(whole.update, batch.update, (size_t)batch.ptr[batch.count] * 16);
+        mpki_batch_free(ctx, &batch);
+        mpki_batch_free(ctx, &whole);
+    }
+    mpki_ibcsr_free(ctx, &x);
+    free(p.entry);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_pull_and_push, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reuse_and_check, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_memory, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
