@@ -9,17 +9,19 @@
 #include <string.h>
 
 enum kind {
-    SWITCH,      /* present or not: a bool of cli_args */
-    STRING,      /* a value: a const char * of cli_args */
-    OPTION,      /* a value for mpk_options_set() */
-    OPTION_ON,   /* the same; without =VALUE it means "on" */
-    OPTION_BYTES /* the same; the value may end in K, M, G, T or Ki, Mi, ... */
+    SWITCH,       /* present or not: a bool of cli_args */
+    STRING,       /* a value: a const char * of cli_args */
+    OPTION,       /* a value for mpk_options_set() */
+    OPTION_ON,    /* the same; without =VALUE it means "on" */
+    OPTION_BYTES, /* the same; the value may end in K, M, G, T or Ki, Mi, ... */
+    OPTION_OFF    /* no value: --no-NAME sets NAME to "off" */
 };
 
 #define ALL (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INFO | CLI_GENERATE | CLI_CONVERT)
 #define READ (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INFO | CLI_CONVERT)
 #define ORDER (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA)
 #define FACTOR (CLI_SOLVE | CLI_INERTIA)
+#define BLOCKS (CLI_SOLVE | CLI_ANALYSE)
 #define AT(field) offsetof(cli_args, field)
 
 static const struct flag {
@@ -40,9 +42,10 @@ static const struct flag {
     {"json", 0, SWITCH, ALL, AT(json), NULL, "one JSON object on standard output"},
     {"quiet", 'q', SWITCH, ALL, AT(quiet), NULL, "no report on standard error"},
     {"progress", 0, SWITCH, ALL, AT(progress), NULL, "show progress from the start"},
-    {"method", 0, OPTION, FACTOR, 0, "NAME", "auto | ldlt"},
+    {"method", 0, OPTION, BLOCKS, 0, "NAME", "auto | ldlt | ildlt | jacobi | ilu0 | none"},
+    {"method", 0, OPTION, CLI_INERTIA, 0, "NAME", "auto | ldlt"},
     {"ordering", 0, OPTION, ORDER, 0, "NAME",
-     "auto | amd | nd | metis | scotch | rcm | given | natural"},
+     "auto | amd | nd | metis | scotch | rcm | gmc | given | natural"},
     {"given-perm", 0, STRING, ORDER, AT(perm), "FILE", "the order for --ordering given"},
     {"matching", 0, OPTION, ORDER, 0, "WHEN", "on | off | auto: maximum-product matching"},
     {"scaling", 0, OPTION, ORDER, 0, "WHEN", "on | off | auto: symmetric scaling"},
@@ -52,6 +55,33 @@ static const struct flag {
     {"refine", 0, OPTION, CLI_SOLVE, 0, "N", "at most N steps of iterative refinement; 10"},
     {"accuracy", 0, OPTION, CLI_SOLVE, 0, "E", "componentwise backward error to reach"},
     {"condition", 0, OPTION_ON, CLI_SOLVE, 0, "WHEN", "estimate the condition number"},
+    {"krylov", 0, OPTION, CLI_SOLVE, 0, "NAME",
+     "auto none sqmr minres symmlq cg gmres fgmres bicgstab idr"},
+    {"tolerance", 0, OPTION, CLI_SOLVE, 0, "E", "true relative residual for --krylov; 1e-6"},
+    {"max-iterations", 0, OPTION, CLI_SOLVE, 0, "N", "at most N iterations of --krylov; 1000"},
+    {"restart", 0, OPTION, CLI_SOLVE, 0, "M", "gmres and fgmres restart after M steps; 50"},
+    {"shadow", 0, OPTION, CLI_SOLVE, 0, "S", "idr's shadow space has S vectors; 4"},
+    {"direct", 0, OPTION, CLI_SOLVE, 0, "WHEN", "on | off | auto: may --method auto be direct?"},
+    {"no-direct", 0, OPTION_OFF, CLI_SOLVE, 0, NULL, "the same as --direct off"},
+    {"strategy", 0, OPTION, BLOCKS, 0, "NAME", "auto | br | rb | rbr: how rows become blocks"},
+    {"block", 0, OPTION, BLOCKS, 0, "N", "at most N rows in a block, 1 to 128; 32"},
+    {"grid", 0, OPTION_ON, BLOCKS, 0, "WHEN", "all blocks of --block rows"},
+    {"similarity", 0, OPTION, BLOCKS, 0, "C", "cosine from which rows share a block; 0.8"},
+    {"level", 0, OPTION, CLI_SOLVE, 0, "K", "level of fill; -1: complete; 1"},
+    {"fill-factor", 0, OPTION, CLI_SOLVE, 0, "F", "entries a row of L keeps, times A's; 0: all; 4"},
+    {"drop-tolerance", 0, OPTION, CLI_SOLVE, 0, "T", "drop entries below T times their row; 1e-4"},
+    {"factor-type", 0, OPTION, CLI_SOLVE, 0, "NAME", "ldlt | llt | ldu"},
+    {"pivoting", 0, OPTION, CLI_SOLVE, 0, "NAME",
+     "none | static | bk | rook | complete, in a block"},
+    {"stages", 0, OPTION, CLI_SOLVE, 0, "N", "stages of outer pivoting; 1: none"},
+    {"butterfly", 0, OPTION_ON, CLI_SOLVE, 0, "WHEN", "random butterflies on rejected blocks"},
+    {"schedule", 0, OPTION, CLI_SOLVE, 0, "NAME", "pull | subsets | atomic | jacobi"},
+    {"sweeps", 0, OPTION, CLI_SOLVE, 0, "N", "sweeps of --schedule jacobi; 8"},
+    {"jacobi-epsilon", 0, OPTION, CLI_SOLVE, 0, "E", "damping of its pivots; 0.1"},
+    {"jacobi-decay", 0, OPTION, CLI_SOLVE, 0, "D", "of the damping, a sweep; 0.95"},
+    {"shift", 0, OPTION, CLI_SOLVE, 0, "S", "added to the scaled diagonal, with its sign"},
+    {"precision", 0, OPTION, CLI_SOLVE, 0, "NAME", "double | single: of the stored factor"},
+    {"solve-sweeps", 0, OPTION, CLI_SOLVE, 0, "N", "triangular solves by N sweeps; 0: exact"},
     {"threads", 0, OPTION, ORDER, 0, "N", "0: OMP_NUM_THREADS, else all cores"},
     {"deterministic", 0, OPTION_ON, ORDER, 0, "WHEN", "the same bits for any number of threads"},
     {"memory-limit", 0, OPTION_BYTES, ORDER, 0, "BYTES", "refuse what needs more, as in 8G"},
@@ -192,6 +222,8 @@ static int apply(cli_args *args, const struct flag *f, const char *value) {
         return 0;
     case OPTION_BYTES:
         return set_bytes(args, f->name, value);
+    case OPTION_OFF:
+        return set_option(args, f->name + strlen("no-"), "off");
     default:
         return set_option(args, f->name, value ? value : "on");
     }
@@ -209,7 +241,7 @@ static const struct flag *find(const cli_args *args, const char *name, size_t le
 }
 
 static bool needs_value(const struct flag *f) {
-    return f->kind != SWITCH && f->kind != OPTION_ON;
+    return f->kind != SWITCH && f->kind != OPTION_ON && f->kind != OPTION_OFF;
 }
 
 /* argv[*k] is "--name", "--name=value" or "-xvalue"; a value may also be the word after it. */
@@ -223,7 +255,7 @@ static int parse_one(cli_args *args, int argc, char **argv, int *k) {
         f = find(args, word + 2, length, 0);
         if (word[2 + length]) value = word + 3 + length;
         if (!f) return unknown(args, name);
-        if (value && f->kind == SWITCH)
+        if (value && (f->kind == SWITCH || f->kind == OPTION_OFF))
             return cli_usage_error(args, "option --%s takes no value", f->name);
     } else {
         f = find(args, NULL, 0, word[1]);

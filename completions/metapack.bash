@@ -4,12 +4,18 @@
 _metapack_options() # COMMAND -> its options
 {
     local all='--json --quiet --progress --seed --help'
-    local order='--generate --plot --ordering --given-perm --matching --scaling --threads
+    local order='--generate --plot --method --ordering --given-perm --matching --scaling --threads
         --deterministic --memory-limit'
-    local factor='--method --pivot-threshold --zero-tolerance --static-shift'
+    local factor='--pivot-threshold --zero-tolerance --static-shift'
+    local blocks='--strategy --block --grid --similarity'
+    local incomplete='--level --fill-factor --drop-tolerance --factor-type --pivoting --stages
+        --butterfly --schedule --sweeps --jacobi-epsilon --jacobi-decay --shift --precision
+        --solve-sweeps'
+    local krylov='--krylov --tolerance --max-iterations --restart --shadow --direct --no-direct'
     case $1 in
-        solve) echo "$all $order $factor --rhs --output --refine --accuracy --condition" ;;
-        analyse | analyze) echo "$all $order" ;;
+        solve) echo "$all $order $factor $blocks $incomplete $krylov --rhs --output --refine
+            --accuracy --condition" ;;
+        analyse | analyze) echo "$all $order $blocks" ;;
         inertia) echo "$all $order $factor" ;;
         info) echo "$all --generate --plot" ;;
         generate) echo "$all --output" ;;
@@ -20,10 +26,16 @@ _metapack_options() # COMMAND -> its options
 _metapack_values() # OPTION -> the words it takes, or nothing
 {
     case $1 in
-        --ordering) echo 'auto amd nd metis scotch rcm given natural' ;;
-        --matching | --scaling) echo 'on off auto' ;;
-        --deterministic | --condition) echo 'on off' ;;
-        --method) echo 'auto ldlt' ;;
+        --ordering) echo 'auto amd nd metis scotch rcm gmc given natural' ;;
+        --matching | --scaling | --direct) echo 'on off auto' ;;
+        --deterministic | --condition | --grid | --butterfly) echo 'on off' ;;
+        --method) echo 'auto ldlt ildlt jacobi ilu0 none' ;;
+        --krylov) echo 'auto none sqmr minres symmlq cg gmres fgmres bicgstab idr' ;;
+        --strategy) echo 'auto br rb rbr' ;;
+        --factor-type) echo 'ldlt llt ldu' ;;
+        --pivoting) echo 'none static bk rook complete' ;;
+        --schedule) echo 'pull subsets atomic jacobi' ;;
+        --precision) echo 'double single' ;;
         --pivot-threshold) echo '0.01 0.1 0.5' ;;
         --threads) seq 0 "$(nproc 2>/dev/null || echo 1)" ;;
         --generate) _metapack_families ;;
@@ -53,7 +65,7 @@ _metapack()
         cur='' prev=${COMP_WORDS[COMP_CWORD - 1]}
     elif [[ $prev == = ]]; then
         prev=${COMP_WORDS[COMP_CWORD - 2]}
-    elif [[ $prev == --deterministic || $prev == --condition ]]; then
+    elif [[ $prev =~ ^--(deterministic|condition|grid|butterfly)$ ]]; then
         prev='' # their value comes after "=" alone
     fi
     case $prev in
@@ -62,7 +74,10 @@ _metapack()
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
             return
             ;;
-        --seed | --refine | --accuracy | --zero-tolerance | --static-shift | --memory-limit)
+        --seed | --refine | --accuracy | --zero-tolerance | --static-shift | --memory-limit | \
+            --tolerance | --max-iterations | --restart | --shadow | --block | --similarity | \
+            --level | --fill-factor | --drop-tolerance | --stages | --sweeps | \
+            --jacobi-epsilon | --jacobi-decay | --shift | --solve-sweeps)
             return
             ;;
     esac

@@ -3,12 +3,16 @@
 #include "backends/cpu/level.h"
 #include "problem/perm.h"
 #include "report/report.h"
+#include "solve/iterate.h"
 
 #include <metapack/pipeline.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { HISTORY_MOST = 100000 }; /* residuals of a Krylov method that are kept for the report */
 
 /* Everything that lives during one job. */
 typedef struct work {
@@ -20,6 +24,9 @@ typedef struct work {
     mpk_factor *fac;
     int32_t *perm;
     void *x; /* n x nrhs: the right-hand sides, then the solutions */
+    mpki_record history;
+    char message[256]; /* of a solve that did not converge: writing its result clears the context's
+                        */
     mpk_run run;
 } work;
 
@@ -114,9 +121,20 @@ static mpk_status factorize(work *w) {
 
 static mpk_status solve(work *w) {
     int32_t n = w->run.problem.n;
-    mpk_status status =
-        mpk_solve(w->ctx, w->fac, w->run.nrhs, w->x, n, w->x, n, &w->options, &w->run.solve);
+    w->history.size =
+        w->options.max_iterations < HISTORY_MOST ? w->options.max_iterations : HISTORY_MOST;
+    w->history.residual = MPKI_NEW(w->ctx, "solve", w->history.size, double);
+    if (!w->history.residual) return mpki_failed(w->ctx);
+    mpk_status status = mpki_solve(w->ctx, w->fac, w->run.nrhs, w->x, n, w->x, n, &w->options,
+                                   &w->run.solve, &w->history);
     w->run.have_solve = status >= 0;
+    w->run.history = w->history.residual;
+    w->run.history_count = w->history.count;
+    if (status == MPK_NOT_CONVERGED) {
+        const char *text;
+        mpk_last_error(w->ctx, NULL, NULL, &text);
+        snprintf(w->message, sizeof w->message, "%s", text);
+    }
     return status;
 }
 
@@ -134,6 +152,7 @@ static mpk_status make_report(work *w, mpk_status status, mpk_report **report) {
     w->run.peak_bytes = (double)peak;
     w->run.status = status;
     if (status != MPK_OK) mpk_last_error(w->ctx, NULL, NULL, &w->run.message);
+    if (status == MPK_NOT_CONVERGED) w->run.message = w->message;
     mpk_status made = mpk_report_create(w->ctx, &w->run, report);
     if (made || status < 0 || !w->job->plot) return worse(status, made);
     made = mpk_report_plot(w->ctx, *report, w->problem, w->an, w->fac, w->job->plot);
@@ -162,6 +181,7 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
     if (status >= 0) status = worse(status, write_output(&w));
     status = make_report(&w, status, report);
     mpki_release(ctx, w.x);
+    mpki_release(ctx, w.history.residual);
     mpk_factor_destroy(&w.fac);
     mpk_analysis_destroy(&w.an);
     mpki_release(ctx, w.perm);

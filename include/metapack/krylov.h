@@ -51,6 +51,7 @@ typedef struct mpk_krylov_info {
     int64_t applications; /**< of M^-1 */
     int32_t restarts; /**< after a breakdown or a drift of the recurrence, not those of gmres(m) */
     int32_t breakdowns;
+    double tolerance; /**< that was asked for */
     double residual;  /**< true relative residual at the end */
     double recurred;  /**< what the method believed then */
     double gap;       /**< largest true / recurred seen at a check */

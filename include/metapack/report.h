@@ -18,10 +18,13 @@ typedef struct mpk_run {
     mpk_factor_info factor;
     mpk_solve_info solve;
     int32_t nrhs;
-    mpk_status status;   /**< of the run as a whole */
-    const char *message; /**< of the failure, or NULL; borrowed */
-    const char *backend; /**< "cpu-avx512", "cpu-avx2", "cpu-generic" */
-    double peak_bytes;   /**< of the context */
+    mpk_status status;     /**< of the run as a whole */
+    const char *message;   /**< of the failure, or NULL; borrowed */
+    const char *backend;   /**< "cpu-avx512", "cpu-avx2", "cpu-generic" */
+    double peak_bytes;     /**< of the context */
+    const double *history; /**< relative residual after each iteration of a Krylov method, or NULL;
+                                borrowed */
+    int32_t history_count;
 } mpk_run;
 
 /** Create a report of a run (copied, strings included). Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY.

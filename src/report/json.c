@@ -93,6 +93,38 @@ static void write_solve(object *top, const mpk_solve_info *solve) {
     if (solve->condition != 0) real(top, "condition", "%.6g", solve->condition);
 }
 
+enum { HISTORY_SHOWN = 1000 }; /* residuals in the object; of more, every k-th */
+
+static void write_krylov(object *top, const mpk_run *run) {
+    const mpk_krylov_info *k = &run->solve.krylov;
+    object o = open_object(top, "krylov");
+    text(&o, "method", mpk_option_word("krylov", (int)k->method));
+    integer(&o, "iterations", k->iterations);
+    integer(&o, "products", k->products);
+    integer(&o, "applications", k->applications);
+    integer(&o, "restarts", k->restarts);
+    integer(&o, "breakdowns", k->breakdowns);
+    real(&o, "tolerance", "%.6g", k->tolerance);
+    real(&o, "residual", "%.6g", k->residual);
+    real(&o, "recurred", "%.6g", k->recurred);
+    real(&o, "gap", "%.6g", k->gap);
+    if (k->method == MPK_KRYLOV_SQMR) real(&o, "quasi_gap", "%.6g", k->quasi_gap);
+    real(&o, "time_product_s", "%.6f", k->time_product_s);
+    real(&o, "time_precondition_s", "%.6f", k->time_precondition_s);
+    if (run->history) {
+        const int32_t count = run->history_count;
+        const int32_t stride = (count + HISTORY_SHOWN - 1) / HISTORY_SHOWN;
+        integer(&o, "history_stride", stride);
+        key(&o, "history");
+        for (int32_t i = stride - 1; i < count; i += stride) {
+            mpki_buffer_printf(o.out, i < stride ? "[" : ", ");
+            put_real(o.out, "%.4g", run->history[i]);
+        }
+        mpki_buffer_printf(o.out, "]");
+    }
+    close_object(&o);
+}
+
 static void write_times(object *top, const mpk_run *run) {
     object o = open_object(top, "time_s");
     real(&o, "read", "%.6f", run->time_read_s);
@@ -144,6 +176,7 @@ void mpki_report_write_json(const mpk_report *report, mpki_buffer *out) {
              run->message && *run->message ? run->message : mpk_status_text(run->status));
     if (run->have_factor) write_inertia(&top, &run->factor.inertia);
     if (run->have_solve) write_solve(&top, &run->solve);
+    if (run->have_solve && run->solve.krylov.method > MPK_KRYLOV_NONE) write_krylov(&top, run);
     if (report->have_problem) write_times(&top, run);
     if (run->have_analysis) write_factor(&top, run);
     mpki_buffer_printf(out, "\n}\n");

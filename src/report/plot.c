@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** One picture of a run: pattern of A, pattern of the permuted factor, time by phase. Lengths in
- *  CSS pixels. The patterns are embedded pictures of at most 400 x 400 cells, so that the file
- *  stays small for any n. */
+/** One picture of a run: pattern of A, pattern of the permuted factor, time by phase, and, where a
+ *  Krylov method ran, the residual over its iterations. Lengths in CSS pixels. The patterns are
+ * embedded pictures of at most 400 x 400 cells, so that the file stays small for any n. */
 #include "report.h"
 
 #include <math.h>
@@ -18,7 +18,11 @@ enum {
     BAR_TOP = TOP + PANEL + 104,
     BAR_HEIGHT = 30,
     HEIGHT = BAR_TOP + BAR_HEIGHT + 84,
-    LEVELS = 24 /* shades of each ramp */
+    CURVE_TOP = HEIGHT + 36, /* of the residuals */
+    CURVE_HEIGHT = 280,
+    CURVE_LEFT = MARGIN + 56,
+    CURVE_MOST = 2000, /* points of the curve */
+    LEVELS = 24        /* shades of each ramp */
 };
 
 #define INK "#1d2733"
@@ -53,6 +57,7 @@ static void put_text(mpki_buffer *out, double x, double y, const char *class, co
 
 static void put_head(mpki_buffer *out, const mpk_report *report) {
     const mpk_run *run = &report->run;
+    const int height = run->history ? CURVE_TOP + CURVE_HEIGHT + 64 : HEIGHT;
     mpki_buffer_printf(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" "
@@ -62,7 +67,7 @@ static void put_head(mpki_buffer *out, const mpk_report *report) {
         "font-weight:600}.s{fill:" SOFT "}.e{fill:" SOFT ";text-anchor:end}.w{fill:#fff;"
         "text-anchor:middle}</style>\n"
         "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
-        WIDTH, HEIGHT, WIDTH, HEIGHT, WIDTH, HEIGHT);
+        WIDTH, height, WIDTH, height, WIDTH, height);
     /* a long name keeps its end, which is what tells files apart */
     char title[80], n[MPKI_UNIT_MAX], nnz[MPKI_UNIT_MAX], facts[256];
     const char *source = run->source ? run->source : "matrix";
@@ -311,6 +316,108 @@ static void put_times(mpki_buffer *out, const mpk_run *run) {
     }
 }
 
+/* ---- residuals over iterations -----------------------------------------------------------------
+ */
+
+/* The frame of the curve: iterations 0 .. count, decades least .. most. */
+typedef struct curve {
+    int32_t count;
+    int least, most;
+} curve;
+
+static double curve_x(const curve *c, double iteration) {
+    return CURVE_LEFT + (WIDTH - MARGIN - CURVE_LEFT) * iteration / c->count;
+}
+
+static double curve_y(const curve *c, double residual) {
+    double t = (c->most - log10(residual)) / (c->most - c->least);
+    return CURVE_TOP + CURVE_HEIGHT * fmin(1, fmax(0, t));
+}
+
+static bool drawable(double residual) {
+    return residual > 0 && isfinite(residual);
+}
+
+static curve frame_of(const mpk_run *run) {
+    double least = drawable(run->solve.krylov.tolerance) ? run->solve.krylov.tolerance : 1;
+    double most = 1;
+    for (int32_t k = 0; k < run->history_count; k++) {
+        if (!drawable(run->history[k])) continue;
+        least = fmin(least, run->history[k]);
+        most = fmax(most, run->history[k]);
+    }
+    least = fmax(least, 1e-18 * most); /* a residual of rounding errors alone says no more */
+    curve c = {run->history_count, (int)floor(log10(least)), (int)ceil(log10(most))};
+    if (c.least == c.most) c.least--;
+    return c;
+}
+
+/* A step of 1, 2 or 5 times a power of ten that cuts `length` into at most `parts`. */
+static int64_t round_step(int64_t length, int parts) {
+    int64_t step = 1;
+    static const int factor[] = {2, 5, 10};
+    for (int64_t unit = 1; step * parts < length; unit *= 10)
+        for (int k = 0; k < 3 && step * parts < length; k++) step = unit * factor[k];
+    return step;
+}
+
+static void put_axes(mpki_buffer *out, const curve *c) {
+    char label[MPKI_UNIT_MAX];
+    const double right = WIDTH - MARGIN, bottom = CURVE_TOP + CURVE_HEIGHT;
+    const int step = (int)round_step(c->most - c->least, 10);
+    for (int decade = c->most; decade >= c->least; decade -= step) {
+        double y = CURVE_TOP + CURVE_HEIGHT * (double)(c->most - decade) / (c->most - c->least);
+        mpki_buffer_printf(out, "<path d=\"M%d %.1fH%.0f\" stroke=\"#e6eaee\"/>\n", CURVE_LEFT, y,
+                           right);
+        snprintf(label, sizeof label, decade == 0 ? "1" : "1e%+03d", decade);
+        put_text(out, CURVE_LEFT - 8, y + 4, "e", label);
+    }
+    for (int64_t k = 0, by = round_step(c->count, 10); k <= c->count; k += by) {
+        double x = curve_x(c, (double)k);
+        mpki_buffer_printf(out, "<path d=\"M%.1f %.0fv5\" stroke=\"" SOFT "\"/>\n", x, bottom);
+        mpki_buffer_printf(out,
+                           "<text x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\" class=\"s\">"
+                           "%s</text>\n",
+                           x, bottom + 20, mpki_show_count(label, k));
+    }
+    mpki_buffer_printf(out, "<path d=\"M%d %d.5V%.1fH%.0f\" fill=\"none\" stroke=\"" FRAME "\"/>\n",
+                       CURVE_LEFT, CURVE_TOP, bottom + 0.5, right);
+    put_text(out, right, bottom + 42, "e", "iteration");
+}
+
+static void put_residuals(mpki_buffer *out, const mpk_run *run) {
+    const mpk_krylov_info *k = &run->solve.krylov;
+    const curve c = frame_of(run);
+    char label[192], a[MPKI_UNIT_MAX], b[MPKI_UNIT_MAX];
+    snprintf(label, sizeof label, "Relative residual, %s",
+             mpk_option_word("krylov", (int)k->method));
+    put_text(out, MARGIN, CURVE_TOP - 22, "t", label);
+    snprintf(label, sizeof label, "%s iteration%s, true residual %s",
+             mpki_show_count(a, k->iterations), k->iterations == 1 ? "" : "s",
+             mpki_show_error(b, k->residual));
+    put_text(out, WIDTH - MARGIN, CURVE_TOP - 22, "e", label);
+    put_axes(out, &c);
+    if (drawable(k->tolerance)) {
+        double y = curve_y(&c, k->tolerance);
+        mpki_buffer_printf(
+            out, "<path d=\"M%d %.1fH%d\" stroke=\"#d9793d\" stroke-dasharray=\"6 4\"/>\n",
+            CURVE_LEFT, y, WIDTH - MARGIN);
+        put_text(out, WIDTH - MARGIN - 4, y - 6, "e", "tolerance");
+    }
+    mpki_buffer_printf(out, "<polyline fill=\"none\" stroke=\"#2a5a9f\" stroke-width=\"1.8\" "
+                            "stroke-linejoin=\"round\" points=\"");
+    mpki_buffer_printf(out, "%.1f,%.1f", curve_x(&c, 0), curve_y(&c, 1)); /* x = 0 */
+    const int32_t stride = (run->history_count + CURVE_MOST - 1) / CURVE_MOST;
+    for (int32_t i = 0; i < run->history_count; i++)
+        if ((i % stride == 0 || i + 1 == run->history_count) && !isnan(run->history[i]))
+            mpki_buffer_printf(out, " %.1f,%.1f", curve_x(&c, i + 1),
+                               curve_y(&c, fmax(run->history[i], 1e-300)));
+    mpki_buffer_printf(out, "\"/>\n");
+    if (drawable(k->residual) && k->iterations <= run->history_count)
+        mpki_buffer_printf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"#d9793d\"/>\n",
+                           curve_x(&c, k->iterations), curve_y(&c, k->residual));
+}
+
 /* Where there is no factor to show: what reading alone tells. */
 static void put_facts(mpki_buffer *out, const mpk_report *report) {
     const mpki_stats *s = &report->stats;
@@ -377,6 +484,7 @@ mpk_status mpk_report_plot(mpk_context *ctx, const mpk_report *report, const mpk
         put_facts(&svg, report);
     if (status) goto done;
     put_times(&svg, &report->run);
+    if (report->run.history) put_residuals(&svg, &report->run);
     mpki_buffer_printf(&svg, "</svg>\n");
     status = svg.status ? svg.status : write_whole(ctx, &svg, path);
 done:

@@ -56,6 +56,13 @@ mpk_status mpk_report_create(mpk_context *ctx, const mpk_run *run, mpk_report **
     report->run.problem.ap = NULL;
     report->run.problem.ai = NULL;
     report->run.problem.ax = NULL;
+    report->run.history = NULL;
+    if (run->history && run->history_count > 0) {
+        double *twin = MPKI_NEW(ctx, "report", run->history_count, double);
+        if (twin) memcpy(twin, run->history, (size_t)run->history_count * sizeof *twin);
+        failed = !twin;
+        report->run.history = twin;
+    }
     report->run.source = copy(ctx, run->source, &failed);
     report->run.message = copy(ctx, run->message, &failed);
     report->run.backend = copy(ctx, run->backend, &failed);
@@ -76,6 +83,7 @@ void mpk_report_destroy(mpk_report **report) {
     mpki_release(r->ctx, (void *)r->run.source);
     mpki_release(r->ctx, (void *)r->run.message);
     mpki_release(r->ctx, (void *)r->run.backend);
+    mpki_release(r->ctx, (void *)r->run.history);
     mpki_release(r->ctx, r->text);
     mpki_release(r->ctx, r->json);
     mpki_release(r->ctx, r);

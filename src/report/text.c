@@ -124,13 +124,43 @@ static void write_factor(const mpk_report *report, mpki_buffer *out) {
              mpki_show_count(z, in->zero), in->certified ? "certified" : "NOT certified");
 }
 
+static const char *krylov_words(mpk_krylov method) {
+    static const char *const words[] = {"",   "",      "SQMR",   "MINRES",   "SYMMLQ",
+                                        "CG", "GMRES", "FGMRES", "BiCGStab", "IDR(s)"};
+    return (unsigned)method < sizeof words / sizeof *words ? words[method] : "";
+}
+
+static void write_krylov(const mpk_report *report, mpki_buffer *out) {
+    const mpk_krylov_info *k = &report->run.solve.krylov;
+    char a[MPKI_UNIT_MAX], b[MPKI_UNIT_MAX], c[MPKI_UNIT_MAX], d[MPKI_UNIT_MAX];
+    line(out, "Solution", "%d right-hand side%s by %s: %s iteration%s%s", report->run.nrhs,
+         plural(report->run.nrhs), krylov_words(k->method), mpki_show_count(a, k->iterations),
+         plural(k->iterations), report->run.nrhs > 1 ? " at most" : "");
+    line(out, "", "%s product%s with A in %s, %s of the preconditioner in %s",
+         mpki_show_count(a, k->products), plural(k->products), mpki_show_time(b, k->time_product_s),
+         mpki_show_count(c, k->applications), mpki_show_time(d, k->time_precondition_s));
+    snprintf(d, sizeof d, ", %.3g to the quasi-residual", k->quasi_gap);
+    line(out, "Residual", "%s relative and true (asked: %s), %s as recurred; largest gap %.3g%s",
+         mpki_show_error(a, k->residual), mpki_show_error(c, k->tolerance),
+         mpki_show_error(b, k->recurred), k->gap, k->quasi_gap > 0 ? d : "");
+    if (k->restarts > 0 || k->breakdowns > 0)
+        line(out, "", "%d restart%s, %d breakdown%s", k->restarts, plural(k->restarts),
+             k->breakdowns, plural(k->breakdowns));
+}
+
 static void write_solve(const mpk_report *report, mpki_buffer *out) {
     const mpk_solve_info *s = &report->run.solve;
     char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX];
-    line(out, "Solution", "%d right-hand side%s, %d step%s of refinement", report->run.nrhs,
-         plural(report->run.nrhs), s->iterations, plural(s->iterations));
-    line(out, "Accuracy", "componentwise backward error %s (%s before refinement)",
-         mpki_show_error(x, s->componentwise), mpki_show_error(y, s->unrefined));
+    if (s->krylov.method > MPK_KRYLOV_NONE) {
+        write_krylov(report, out);
+        line(out, "Accuracy", "componentwise backward error %s",
+             mpki_show_error(x, s->componentwise));
+    } else {
+        line(out, "Solution", "%d right-hand side%s, %d step%s of refinement", report->run.nrhs,
+             plural(report->run.nrhs), s->iterations, plural(s->iterations));
+        line(out, "Accuracy", "componentwise backward error %s (%s before refinement)",
+             mpki_show_error(x, s->componentwise), mpki_show_error(y, s->unrefined));
+    }
     line(out, "", "normwise backward error %s, relative residual %s",
          mpki_show_error(x, s->normwise), mpki_show_error(y, s->relative_residual));
     if (s->condition != 0)

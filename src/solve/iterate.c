@@ -21,6 +21,7 @@ typedef struct iteration {
     void *b, *x, *r; /* n each */
     double *w, *row_norm;
     double a_norm;
+    double *history; /* of the right-hand side at work, when recorded */
 } iteration;
 
 bool mpki_wants_krylov(const mpk_factor *fac, const mpk_options *options) {
@@ -54,6 +55,7 @@ static void free_all(iteration *it) {
     mpki_release(it->ctx, it->r);
     mpki_release(it->ctx, it->w);
     mpki_release(it->ctx, it->row_norm);
+    mpki_release(it->ctx, it->history);
 }
 
 static mpk_status make(iteration *it, int threads) {
@@ -76,20 +78,27 @@ static mpk_status make(iteration *it, int threads) {
 }
 
 /* The worst over the right-hand sides; the method's account of the longest one. */
-static void gather(iteration *it, const mpk_krylov_info *krylov, bool first, mpk_solve_info *info) {
+static void gather(iteration *it, const mpk_krylov_info *krylov, bool first, mpk_solve_info *info,
+                   mpki_record *record) {
     mpki_full_residual(&it->full, it->pool, it->x, it->b, it->r, it->w);
     const mpki_quality q = MPKI_DISPATCH(it->full.scalar, quality)(it->full.n, it->x, it->b, it->r,
                                                                    it->w, it->row_norm, it->a_norm);
     if (!(q.componentwise <= info->componentwise)) info->componentwise = q.componentwise;
     if (!(q.normwise <= info->normwise)) info->normwise = q.normwise;
     if (!(q.relative <= info->relative_residual)) info->relative_residual = q.relative;
-    if (first || krylov->iterations > info->krylov.iterations) info->krylov = *krylov;
+    if (first || krylov->iterations > info->krylov.iterations) {
+        info->krylov = *krylov;
+        if (record) {
+            record->count = krylov->history_count;
+            memcpy(record->residual, it->history, (size_t)record->count * sizeof(double));
+        }
+    }
     info->unrefined = info->componentwise;
 }
 
 mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_options *options,
                         int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx,
-                        mpk_solve_info *out) {
+                        mpk_solve_info *out, mpki_record *record) {
     const double start_s = mpki_now_s();
     const mpk_analysis *an = fac->an;
     if (options->krylov == MPK_KRYLOV_NONE)
@@ -120,6 +129,12 @@ mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_optio
              task.method == MPK_KRYLOV_CG;
     info.krylov.method = task.method;
     mpk_status status = make(&it, options->threads), worst_status = MPK_OK;
+    if (status >= 0 && record) {
+        it.history = MPKI_NEW(ctx, STAGE, record->size, double);
+        if (!it.history) status = mpki_failed(ctx);
+        task.history = it.history;
+        task.history_size = record->size;
+    }
     for (int32_t c = 0; status >= 0 && an->n > 0 && c < nrhs; c++) {
         mpk_krylov_info krylov;
         memcpy(it.b, (const char *)b + (size_t)(c * ldb) * size, bytes);
@@ -130,7 +145,7 @@ mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_optio
             worst_status = status;
             memcpy(worst, message, sizeof worst);
         }
-        gather(&it, &krylov, c == 0, &info);
+        gather(&it, &krylov, c == 0, &info, record);
         memcpy((char *)x + (size_t)(c * ldx) * size, it.x, bytes);
     }
     free_all(&it);

@@ -101,9 +101,9 @@ static void solve_first(first_solve *s) {
     }
 }
 
-mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
-                     int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
-                     mpk_solve_info *out) {
+mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
+                      int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
+                      mpk_solve_info *out, mpki_record *record) {
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     double start_s = mpki_now_s();
@@ -124,7 +124,7 @@ mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, cons
                               (long long)bad + 1);
     }
     if (mpki_wants_krylov(fac, &full))
-        return mpki_iterate(ctx, fac, &full, nrhs, b, ldb, x, ldx, out);
+        return mpki_iterate(ctx, fac, &full, nrhs, b, ldb, x, ldx, out, record);
     mpki_solve_work work;
     if (work_make(ctx, fac, full.threads, nrhs < 2 ? 1 : nrhs < BLOCK ? nrhs : BLOCK, &work) < 0)
         return mpki_failed(ctx);
@@ -164,6 +164,12 @@ done:
     mpki_release(ctx, original);
     work_free(ctx, &work);
     return mpki_failed(ctx) < 0 ? mpki_failed(ctx) : status;
+}
+
+mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
+                     int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
+                     mpk_solve_info *info) {
+    return mpki_solve(ctx, fac, nrhs, b, ldb, x, ldx, options, info, NULL);
 }
 
 mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part, int32_t nrhs,

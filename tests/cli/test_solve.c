@@ -142,6 +142,44 @@ static void accuracy_not_reached(void **state) {
     assert_has(o.err, "ACCURACY NOT REACHED");
 }
 
+/* An iterative method with the factor as preconditioner; exit code 4 where it does not converge,
+ * and the best iterate is written. */
+static void krylov_methods(void **state) {
+    (void)state;
+    static const char *const methods[] = {"sqmr",   "minres",   "symmlq", "gmres",
+                                          "fgmres", "bicgstab", "idr"};
+    double x[8];
+    for (int k = 0; k < 7; k++) {
+        RUN(&o, NULL, "solve", TINY "kkt.mtx", "-b", TINY "kkt_b.mtx", "--json", "--krylov",
+            methods[k], "--tolerance", "1e-10");
+        assert_code(&o, 0);
+        assert_true(json_valid(o.out));
+        assert_has(o.out, methods[k]);
+        assert_true(number_of(o.out, "residual") <= 1e-10);
+        assert_true(number_of(o.out, "products") >= 1);
+        assert_has(o.out, "\"history\": [");
+    }
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "-b", TINY "kkt_b.mtx", "-o", "x.mtx", "--json",
+        "--krylov", "sqmr", "--max-iterations", "0", "--no-direct");
+    assert_code(&o, 4);
+    assert_has(o.out, "\"status\": \"not_converged\"");
+    assert_has(o.err, "NOT CONVERGED: sqmr: 0 iterations were not enough");
+    assert_int_equal(read_array("x.mtx", x, 8), 5);
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--krylov", "gmres", "--plot", "g.svg", "-q");
+    assert_code(&o, 0);
+    static char svg[1 << 18];
+    read_text("g.svg", svg, sizeof svg);
+    assert_has(svg, "<polyline");
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--krylov", "qmr");
+    assert_code(&o, 1);
+    assert_has(o.err, "sqmr | minres");
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--no-direct=yes");
+    assert_code(&o, 1);
+    assert_has(o.err, "--no-direct takes no value");
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--tolerance", "2");
+    assert_code(&o, 1);
+}
+
 static void memory_is_predicted(void **state) {
     (void)state;
     RUN(&o, NULL, "solve", "--generate", "helmholtz 2d 60", "--memory-limit", "20k", "-o", "x.mtx",
@@ -315,6 +353,7 @@ int main(void) {
         cmocka_unit_test_teardown(standard_input_and_compressed, empty_folder),
         cmocka_unit_test_teardown(singular, empty_folder),
         cmocka_unit_test_teardown(accuracy_not_reached, empty_folder),
+        cmocka_unit_test_teardown(krylov_methods, empty_folder),
         cmocka_unit_test_teardown(memory_is_predicted, empty_folder),
         cmocka_unit_test_teardown(perturbed_as_asked, empty_folder),
         cmocka_unit_test_teardown(orders, empty_folder),

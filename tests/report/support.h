@@ -129,6 +129,17 @@ static inline const char *json_value(const char *s, int depth) {
     if (*s == '"') return json_string(s);
     for (int k = 0; k < 3; k++)
         if (!strncmp(s, words[k], strlen(words[k]))) return s + strlen(words[k]);
+    if (*s == '[') {
+        s = json_blank(s + 1);
+        if (*s == ']') return s + 1;
+        for (;;) {
+            s = json_value(json_blank(s), depth + 1);
+            if (!s) return NULL;
+            s = json_blank(s);
+            if (*s == ']') return s + 1;
+            if (*s++ != ',') return NULL;
+        }
+    }
     if (*s != '{') return json_number(s);
     s = json_blank(s + 1);
     if (*s == '}') return s + 1;

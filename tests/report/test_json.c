@@ -40,6 +40,43 @@ static void keys_of_each_goal(void **state) {
     assert_keys(&run, "schema version status message}");
 }
 
+/* The residuals: all of a short run, every k-th of a long one. */
+static void krylov(void **state) {
+    (void)state;
+    mpk_run run = small_run();
+    static double history[2500];
+    for (int k = 0; k < 2500; k++) history[k] = 1.0 / (k + 1);
+    run.solve.krylov = (mpk_krylov_info){.method = MPK_KRYLOV_SQMR, .iterations = 3, .products = 5};
+    run.history = history;
+    run.history_count = 3;
+    mpk_context *ctx = new_context();
+    mpk_report *report = NULL;
+    assert_int_equal(mpk_report_create(ctx, &run, &report), MPK_OK);
+    assert_true(json_valid(mpk_report_json(report)));
+    assert_non_null(strstr(mpk_report_json(report), "\"method\": \"sqmr\", \"iterations\": 3"));
+    assert_non_null(
+        strstr(mpk_report_json(report), "\"history_stride\": 1, \"history\": [1, 0.5, 0.3333] }"));
+    mpk_report_destroy(&report);
+    run.history_count = 2500;
+    history[2] = NAN;
+    assert_int_equal(mpk_report_create(ctx, &run, &report), MPK_OK);
+    history[5] = 7; /* the report has a copy */
+    assert_true(json_valid(mpk_report_json(report)));
+    assert_non_null(strstr(mpk_report_json(report),
+                           "\"history_stride\": 3, \"history\": [null, 0.1667, 0.1111"));
+    assert_true(mpk_report_run(report)->history[5] < 1);
+    mpk_report_destroy(&report);
+    mpk_context_destroy(&ctx);
+    run.history = NULL;
+    assert_keys(&run, "schema version n nnz scalar symmetry method backend threads ordering status "
+                      "inertia{positive negative zero certified} "
+                      "backward_error{normwise componentwise unrefined} relative_residual "
+                      "iterations krylov{method iterations products applications restarts "
+                      "breakdowns tolerance residual recurred gap quasi_gap time_product_s "
+                      "time_precondition_s} time_s{read analyse factorize solve} "
+                      "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth}}");
+}
+
 static void condition_only_where_asked_for(void **state) {
     (void)state;
     mpk_context *ctx = new_context();
@@ -136,6 +173,7 @@ static void judge(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(keys_of_each_goal),
+                                       cmocka_unit_test(krylov),
                                        cmocka_unit_test(condition_only_where_asked_for),
                                        cmocka_unit_test(values),
                                        cmocka_unit_test(numbers_that_are_none),

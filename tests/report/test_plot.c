@@ -88,6 +88,47 @@ static void three_panels(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* Residuals over iterations: a curve of at most 2000 points, whatever the numbers are. */
+static void residuals(void **state) {
+    (void)state;
+    static double history[12345];
+    mpk_context *ctx = new_context();
+    mpk_run run = small_run();
+    run.solve.krylov = (mpk_krylov_info){
+        .method = MPK_KRYLOV_SQMR, .iterations = 12345, .tolerance = 1e-6, .residual = 8e-7};
+    run.history = history;
+    for (int count = 1; count <= 12345; count += 12344) {
+        for (int k = 0; k < count; k++)
+            history[k] = pow(10, -6.1 * (k + 1) / count) * (1.5 + sin(0.01 * k));
+        run.history_count = run.solve.krylov.iterations = count;
+        assert_int_equal(plot_run(ctx, &run, &analysis, path), MPK_OK);
+        char *svg = slurp(path);
+        assert_true(balanced(svg));
+        assert_int_equal(occurrences(svg, "<polyline"), 1);
+        const char *points = strstr(svg, "points=\"");
+        int commas = 0;
+        for (const char *p = points + 8; *p != '"'; p++) commas += *p == ',';
+        assert_in_range(commas, count < 2 ? 2 : 1000, 2100);
+        assert_non_null(strstr(svg, "Relative residual, sqmr"));
+        assert_non_null(strstr(svg, "tolerance"));
+        assert_non_null(strstr(svg, ">1e-06<"));
+        free(svg);
+    }
+    history[0] = INFINITY;
+    history[1] = NAN;
+    history[2] = 0;
+    run.history_count = run.solve.krylov.iterations = 3;
+    run.solve.krylov.tolerance = 0;
+    run.solve.krylov.residual = INFINITY;
+    assert_int_equal(plot_run(ctx, &run, &analysis, path), MPK_OK);
+    char *svg = slurp(path);
+    assert_true(balanced(svg));
+    assert_null(strstr(svg, "nan"));
+    assert_null(strstr(svg, "inf"));
+    free(svg);
+    mpk_context_destroy(&ctx);
+}
+
 /* Names stand in the bar only where they fit; the legend has all of them. */
 static void tiny_times(void **state) {
     (void)state;
@@ -179,8 +220,8 @@ static int leave(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(three_panels), cmocka_unit_test(tiny_times),
-                                       cmocka_unit_test(matrix_alone), cmocka_unit_test(no_file),
-                                       cmocka_unit_test(no_memory)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(three_panels), cmocka_unit_test(tiny_times), cmocka_unit_test(residuals),
+        cmocka_unit_test(matrix_alone), cmocka_unit_test(no_file),    cmocka_unit_test(no_memory)};
     return cmocka_run_group_tests(tests, enter, leave);
 }

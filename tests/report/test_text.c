@@ -37,6 +37,38 @@ static void good_run(void **state) {
           "NOT");
 }
 
+static void krylov_method(void **state) {
+    (void)state;
+    mpk_run run = small_run();
+    run.solve.krylov = (mpk_krylov_info){.method = MPK_KRYLOV_SQMR,
+                                         .iterations = 1234,
+                                         .products = 1300,
+                                         .applications = 1235,
+                                         .tolerance = 1e-6,
+                                         .residual = 8e-7,
+                                         .recurred = 7e-7,
+                                         .gap = 1.5,
+                                         .quasi_gap = 23,
+                                         .time_product_s = 0.25,
+                                         .time_precondition_s = 0.5};
+    check(
+        &run,
+        SAYS("1 right-hand side by SQMR: 1 234 iterations",
+             "1 300 products with A in 250 ms, 1 235 of the preconditioner in 500 ms",
+             "8.0e-07 relative and true (asked: 1.0e-06), 7.0e-07 as recurred; largest gap 1.5, 23 "
+             "to the quasi-residual"),
+        "refinement");
+    run.solve.krylov.method = MPK_KRYLOV_IDR;
+    run.solve.krylov.restarts = 2;
+    run.solve.krylov.breakdowns = 1;
+    run.status = MPK_NOT_CONVERGED;
+    run.message = "idr: 10 iterations were not enough";
+    check(&run,
+          SAYS("IDR(s)", "2 restarts, 1 breakdown",
+               "NOT CONVERGED: idr: 10 iterations were not enough"),
+          NULL);
+}
+
 static void what_is_off_is_said(void **state) {
     (void)state;
     mpk_run run = small_run();
@@ -105,6 +137,7 @@ static void long_names_and_wild_numbers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(good_run),
+                                       cmocka_unit_test(krylov_method),
                                        cmocka_unit_test(what_is_off_is_said),
                                        cmocka_unit_test(complex_symmetric_has_no_inertia),
                                        cmocka_unit_test(reading_tells_of_the_matrix),

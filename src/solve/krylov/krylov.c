@@ -131,7 +131,7 @@ mpk_status mpki_krylov_run(mpk_context *ctx, const mpk_krylov_task *task, mpki_r
                      .n = task->n,
                      .hermitian = task->symmetry == MPK_HERMITIAN || task->scalar <= MPK_D,
                      .random = (uint64_t)task->seed,
-                     .info = {.method = task->method}};
+                     .info = {.method = task->method, .tolerance = task->tolerance}};
     mpk_status status = check(ctx, task, b, x);
     if (status < 0) return status;
     /* no method uses more directions than there are */
