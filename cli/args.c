@@ -17,8 +17,9 @@ enum kind {
     OPTION_OFF    /* no value: --no-NAME sets NAME to "off" */
 };
 
-#define ALL (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INFO | CLI_GENERATE | CLI_CONVERT)
-#define READ (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INFO | CLI_CONVERT)
+#define ALL                                                                                        \
+    (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INFO | CLI_GENERATE | CLI_CONVERT | CLI_STATS)
+#define READ (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INFO | CLI_CONVERT | CLI_STATS)
 #define ORDER (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA)
 #define FACTOR (CLI_SOLVE | CLI_INERTIA)
 #define BLOCKS (CLI_SOLVE | CLI_ANALYSE)
@@ -39,6 +40,7 @@ static const struct flag {
     {"output", 'o', STRING, CLI_GENERATE | CLI_CONVERT, AT(output), "FILE",
      "write to FILE: .mtx, .rb, each also .gz"},
     {"plot", 0, STRING, ORDER | CLI_INFO, AT(plot), "FILE.svg", "draw patterns and times"},
+    {"plot", 0, STRING, CLI_STATS, AT(plot), "FILE.svg", "draw blocks and level sets"},
     {"json", 0, SWITCH, ALL, AT(json), NULL, "one JSON object on standard output"},
     {"quiet", 'q', SWITCH, ALL, AT(quiet), NULL, "no report on standard error"},
     {"progress", 0, SWITCH, ALL, AT(progress), NULL, "show progress from the start"},
@@ -46,8 +48,15 @@ static const struct flag {
     {"method", 0, OPTION, CLI_INERTIA, 0, "NAME", "auto | ldlt"},
     {"ordering", 0, OPTION, ORDER, 0, "NAME",
      "auto | amd | nd | metis | scotch | rcm | gmc | given | natural"},
+    {"strategy", 0, STRING, CLI_STATS, AT(strategies), "LIST", "br,rb,rbr or auto"},
+    {"ordering", 0, STRING, CLI_STATS, AT(orderings), "LIST",
+     "auto, amd, nd, metis, scotch, rcm, gmc, natural"},
+    {"block", 0, STRING, CLI_STATS, AT(blocks), "LIST", "most rows of a block, 1 to 128; 32"},
+    {"levels", 0, STRING, CLI_STATS, AT(levels), "LIST", "of fill: 0:5 or 0,1,full; 0:3"},
+    {"scalar", 0, STRING, CLI_STATS, AT(scalar), "WHEN", "on | off: the scalar columns, too"},
     {"given-perm", 0, STRING, ORDER, AT(perm), "FILE", "the order for --ordering given"},
-    {"matching", 0, OPTION, ORDER, 0, "WHEN", "on | off | auto: maximum-product matching"},
+    {"matching", 0, OPTION, ORDER | CLI_STATS, 0, "WHEN",
+     "on | off | auto: maximum-product matching"},
     {"scaling", 0, OPTION, ORDER, 0, "WHEN", "on | off | auto: symmetric scaling"},
     {"pivot-threshold", 0, OPTION, FACTOR, 0, "U", "0 <= U <= 0.5; |L| <= 1/U; 0.01"},
     {"zero-tolerance", 0, OPTION, FACTOR, 0, "T", "scaled pivots up to this count as zero"},
@@ -65,8 +74,9 @@ static const struct flag {
     {"no-direct", 0, OPTION_OFF, CLI_SOLVE, 0, NULL, "the same as --direct off"},
     {"strategy", 0, OPTION, BLOCKS, 0, "NAME", "auto | br | rb | rbr: how rows become blocks"},
     {"block", 0, OPTION, BLOCKS, 0, "N", "at most N rows in a block, 1 to 128; 32"},
-    {"grid", 0, OPTION_ON, BLOCKS, 0, "WHEN", "all blocks of --block rows"},
-    {"similarity", 0, OPTION, BLOCKS, 0, "C", "cosine from which rows share a block; 0.8"},
+    {"grid", 0, OPTION_ON, BLOCKS | CLI_STATS, 0, "WHEN", "all blocks of --block rows"},
+    {"similarity", 0, OPTION, BLOCKS | CLI_STATS, 0, "C",
+     "cosine from which rows share a block; 0.8"},
     {"level", 0, OPTION, CLI_SOLVE, 0, "K", "level of fill; -1: complete; 1"},
     {"fill-factor", 0, OPTION, CLI_SOLVE, 0, "F", "entries a row of L keeps, times A's; 0: all; 4"},
     {"drop-tolerance", 0, OPTION, CLI_SOLVE, 0, "T", "drop entries below T times their row; 1e-4"},
@@ -82,9 +92,10 @@ static const struct flag {
     {"shift", 0, OPTION, CLI_SOLVE, 0, "S", "added to the scaled diagonal, with its sign"},
     {"precision", 0, OPTION, CLI_SOLVE, 0, "NAME", "double | single: of the stored factor"},
     {"solve-sweeps", 0, OPTION, CLI_SOLVE, 0, "N", "triangular solves by N sweeps; 0: exact"},
-    {"threads", 0, OPTION, ORDER, 0, "N", "0: OMP_NUM_THREADS, else all cores"},
+    {"threads", 0, OPTION, ORDER | CLI_STATS, 0, "N", "0: OMP_NUM_THREADS, else all cores"},
     {"deterministic", 0, OPTION_ON, ORDER, 0, "WHEN", "the same bits for any number of threads"},
-    {"memory-limit", 0, OPTION_BYTES, ORDER, 0, "BYTES", "refuse what needs more, as in 8G"},
+    {"memory-limit", 0, OPTION_BYTES, ORDER | CLI_STATS, 0, "BYTES",
+     "refuse what needs more, as in 8G"},
     {"seed", 0, OPTION, ALL, 0, "N", "of everything random; 1"},
     {"help", 'h', SWITCH, ALL, AT(help), NULL, "this text"},
 };

@@ -12,7 +12,8 @@ enum {
     CLI_INERTIA = 4,
     CLI_INFO = 8,
     CLI_GENERATE = 16,
-    CLI_CONVERT = 32
+    CLI_CONVERT = 32,
+    CLI_STATS = 64
 };
 
 enum { CLI_WORDS_MAX = 64, CLI_EXIT_USAGE = 1, CLI_EXIT_FILE = 2 };
@@ -26,6 +27,7 @@ typedef struct cli_args {
     const char *words[CLI_WORDS_MAX]; /* what is not an option */
     int nwords;
     const char *generate, *rhs, *output, *plot, *perm;
+    const char *strategies, *orderings, *blocks, *levels, *scalar; /* lists of stats */
     bool json, progress, quiet, help;
 } cli_args;
 
@@ -68,5 +70,6 @@ int cmd_inertia(cli_args *args);
 int cmd_info(cli_args *args);
 int cmd_generate(cli_args *args);
 int cmd_convert(cli_args *args);
+int cmd_stats(cli_args *args);
 
 #endif

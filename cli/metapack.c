@@ -18,6 +18,7 @@ static const struct command {
     {"inertia", CLI_INERTIA, cmd_inertia, "A", "count positive, negative, zero eigenvalues"},
     {"info", CLI_INFO, cmd_info, "A", "say what a matrix file holds"},
     {"generate", CLI_GENERATE, cmd_generate, "FAMILY [PARAMETERS] [-o FILE]", "make a test matrix"},
+    {"stats", CLI_STATS, cmd_stats, "A", "what blockings of A cost, by level of fill"},
     {"convert", CLI_CONVERT, cmd_convert, "A FILE", "write A in another format"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -19,6 +19,8 @@ _metapack_options() # COMMAND -> its options
         inertia) echo "$all $order $factor" ;;
         info) echo "$all --generate --plot" ;;
         generate) echo "$all --output" ;;
+        stats) echo "$all --generate --plot --strategy --ordering --block --levels --grid --similarity
+            --scalar --matching --threads --memory-limit" ;;
         convert) echo "$all --generate --output" ;;
     esac
 }
@@ -32,6 +34,8 @@ _metapack_values() # OPTION -> the words it takes, or nothing
         --method) echo 'auto ldlt ildlt jacobi ilu0 none' ;;
         --krylov) echo 'auto none sqmr minres symmlq cg gmres fgmres bicgstab idr' ;;
         --strategy) echo 'auto br rb rbr' ;;
+        --levels) echo '0 0:3 0:5 full 0:3,full' ;;
+        --scalar) echo 'on off' ;;
         --factor-type) echo 'ldlt llt ldu' ;;
         --pivoting) echo 'none static bk rook complete' ;;
         --schedule) echo 'pull subsets atomic jacobi' ;;
@@ -50,7 +54,7 @@ _metapack_families()
 _metapack()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-    local commands='solve analyse inertia info generate convert help'
+    local commands='solve analyse inertia info generate stats convert help'
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$cur")

@@ -11,7 +11,7 @@ static const mpk_ordering methods[] = {MPK_ORDERING_AUTO,   MPK_ORDERING_AMD,
 #if MPKI_HAVE_SCOTCH
                                        MPK_ORDERING_SCOTCH,
 #endif
-                                       MPK_ORDERING_RCM,    MPK_ORDERING_NATURAL};
+                                       MPK_ORDERING_RCM,    MPK_ORDERING_GMC, MPK_ORDERING_NATURAL};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 static mpki_graph graph_of(const pattern *p, const int32_t *mate, int32_t *map) {
@@ -121,11 +121,37 @@ static void test_quality(void **state) {
     double natural = fill_of(&graph, MPK_ORDERING_NATURAL);
     assert_true(fill_of(&graph, MPK_ORDERING_RCM) < 0.8 * natural);
     for (int m = 0; m < METHODS; m++) {
-        if (methods[m] == MPK_ORDERING_NATURAL || methods[m] == MPK_ORDERING_RCM) continue;
+        if (methods[m] == MPK_ORDERING_NATURAL || methods[m] == MPK_ORDERING_RCM ||
+            methods[m] == MPK_ORDERING_GMC)
+            continue;
         assert_true(fill_of(&graph, methods[m]) < 0.6 * natural);
     }
     mpki_graph_free(ctx, &graph);
     free(p.entry);
+}
+
+/* A grid has two colours, and each stands together; an odd cycle has three. */
+static void test_colours(void **state) {
+    (void)state;
+    pattern p = pattern_grid(8, 6), odd = pattern_random(7, 0, 0);
+    for (int32_t i = 0; i < 7; i++) pattern_set(&odd, i, (i + 1) % 7);
+    for (int trial = 0; trial < 2; trial++) {
+        mpki_graph graph = graph_of(trial ? &odd : &p, NULL, NULL);
+        int32_t n = graph.n, colours = 1, from = 0, *perm = malloc((size_t)n * sizeof *perm);
+        assert_int_equal(mpki_order(ctx, &graph, MPK_ORDERING_GMC, 1, 1, perm, NULL), MPK_OK);
+        for (int32_t k = 0; k < n; k++) {
+            bool joined = false;
+            for (int32_t j = from; j < k; j++)
+                joined |= (trial ? &odd : &p)->entry[(size_t)perm[j] * n + perm[k]];
+            if (!joined) continue;
+            colours++;
+            from = k;
+        }
+        assert_int_equal(colours, 2 + trial);
+        mpki_graph_free(ctx, &graph);
+        free(perm);
+    }
+    free(p.entry), free(odd.entry);
 }
 
 /* Columns joined to everything go last, whoever orders, and cost no more than their own rows. */
@@ -338,6 +364,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_graph, setup, teardown),
         cmocka_unit_test_setup_teardown(test_permutations, setup, teardown),
         cmocka_unit_test_setup_teardown(test_quality, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_colours, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dense_vertices, setup, teardown),
         cmocka_unit_test_setup_teardown(test_twins, setup, teardown),
         cmocka_unit_test_setup_teardown(test_awkward_graphs, setup, teardown),

@@ -12,9 +12,9 @@ static void help_and_version(void **state) {
     RUN(&o, NULL, "--version");
     assert_code(&o, 0);
     assert_has(o.out, mpk_version());
-    static const char *const commands[] = {"solve", "analyse",  "inertia",
-                                           "info",  "generate", "convert"};
-    for (int k = 0; k < 6; k++) {
+    static const char *const commands[] = {"solve",    "analyse", "inertia", "info",
+                                           "generate", "stats",   "convert"};
+    for (int k = 0; k < 7; k++) {
         static char first[sizeof o.out];
         RUN(&o, NULL, commands[k], "--help");
         assert_code(&o, 0);
@@ -47,10 +47,10 @@ static void help_lists_the_families(void **state) {
 static void options_are_documented(void **state) {
     (void)state;
     static char page[1 << 16], completion[1 << 16];
-    static const char *const commands[] = {"solve", "analyse",  "inertia",
-                                           "info",  "generate", "convert"};
+    static const char *const commands[] = {"solve",    "analyse", "inertia", "info",
+                                           "generate", "stats",   "convert"};
     read_text(METAPACK_DATA "/../completions/metapack.bash", completion, sizeof completion);
-    for (int c = 0; c < 6; c++) {
+    for (int c = 0; c < 7; c++) {
         char path[512];
         int options = 0;
         snprintf(path, sizeof path, METAPACK_DATA "/../man/metapack-%s.1", commands[c]);
@@ -111,6 +111,15 @@ static void wrong_use(void **state) {
         {{"generate"}, "no family"},
         {{"generate", "nlpkkt", "-3"}, "-3"},
         {{"convert", TINY "kkt.mtx"}, "no target"},
+        {{"stats"}, "no matrix"},
+        {{"stats", "a", "--strategy", "br,best"}, "auto | br | rb | rbr"},
+        {{"stats", "a", "--ordering", "amd,"}, "auto | amd"},
+        {{"stats", "a", "--ordering", "given"}, "no order from a file"},
+        {{"stats", "a", "--block", "16,129"}, "expected an integer"},
+        {{"stats", "a", "--levels", "3:1"}, "as in 0:5"},
+        {{"stats", "a", "--levels", "0,all"}, "as in 0:5"},
+        {{"stats", "a", "--levels", "0:100"}, "at most 64"},
+        {{"stats", "a", "--scalar", "yes"}, "on | off"},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         run_words(&o, NULL, cases[k].words);

@@ -195,6 +195,7 @@ static void test_cosine_by_hand(void **state) {
     assert_int_equal(mpki_group_neighbours(ctx, &graph, 0.7, 8, of, &count, &below), MPK_OK);
     assert_int_equal(of[0], of[1]);
     mpki_graph_free(ctx, &graph);
+    free(p.entry);
 }
 
 /* Length of the longest chain of blocks in the complete factor. */
