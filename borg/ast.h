@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BORG_AST_H
+#define BORG_AST_H
+/** The source language: tokens, the typed tree, and the three steps that make it.
+ *  language.md is what they implement (after table 7.1 of the thesis of 2021). */
+#include "borg/borg.h"
+
+/* ---- lex.c: text -> tokens, macros expanded ----------------------------------------------------
+ */
+
+typedef enum borg_token_kind {
+    BORG_TOKEN_END,
+    BORG_TOKEN_NAME,
+    BORG_TOKEN_INT,
+    BORG_TOKEN_FLOAT,
+    BORG_TOKEN_PUNCT,
+    BORG_TOKEN_PRAGMA /* text: the rest of the line */
+} borg_token_kind;
+
+typedef struct borg_token {
+    borg_token_kind kind;
+    borg_loc loc;     /* of the macro's use, for what a macro gave */
+    const char *text; /* NUL-terminated */
+    uint64_t integer; /* INT */
+    bool uns, wide;   /* INT: suffix u, l */
+    double real;      /* FLOAT */
+    bool single;      /* FLOAT: suffix f */
+} borg_token;
+
+/** All tokens of a text, ended by END; macros and conditionals are worked off. defines: "NAME" or
+ *  "NAME=text", NULL-terminated, may be NULL. Errors go to diags; the tokens are usable even so. */
+borg_token *borg_lex(borg_arena *arena, const char *source, size_t length,
+                     const char *const *defines, borg_diags *diags);
+
+/* ---- the tree ----------------------------------------------------------------------------------
+ */
+
+typedef enum borg_ctype {
+    BORG_C_VOID,
+    BORG_C_BOOL,
+    BORG_C_INT,
+    BORG_C_UINT,
+    BORG_C_LONG,
+    BORG_C_ULONG,
+    BORG_C_FLOAT,
+    BORG_C_DOUBLE
+} borg_ctype;
+
+typedef enum borg_storage { BORG_PRIVATE, BORG_LOCAL, BORG_PARAMETER } borg_storage;
+
+/** A variable or parameter. */
+typedef struct borg_decl {
+    struct borg_decl *next; /* of the same declaration or parameter list */
+    const char *name;
+    borg_loc loc;
+    borg_ctype type;
+    borg_storage storage;
+    int32_t depth; /* parameter: 0 scalar, 1 pointer, 2 array of pointers */
+    bool constant, restricted;
+    bool array;
+    struct borg_expr *length; /* array: as written */
+    int32_t count;            /* elements: 1 of a scalar */
+    struct borg_expr *init;   /* or NULL; a LIST for arrays */
+    int32_t number;           /* unique in the file */
+} borg_decl;
+
+typedef enum borg_expr_kind {
+    BORG_E_INT,
+    BORG_E_FLOAT,
+    BORG_E_NAME,    /* decl */
+    BORG_E_INDEX,   /* args: index [, second index]; decl */
+    BORG_E_UNARY,   /* text: - + ~ ! */
+    BORG_E_BINARY,  /* text: the operator */
+    BORG_E_LOGICAL, /* && || */
+    BORG_E_TERNARY,
+    BORG_E_ASSIGN, /* args: place, value; text "=" or "+=" ... */
+    BORG_E_STEP,   /* ++ --; post: value before */
+    BORG_E_CAST,
+    BORG_E_CALL, /* text: name; builtin or function */
+    BORG_E_COMMA,
+    BORG_E_LIST /* {a, b}: an initialiser */
+} borg_expr_kind;
+
+typedef enum borg_builtin {
+    BORG_B_NONE,
+    BORG_B_LOCAL_ID,
+    BORG_B_LOCAL_SIZE,
+    BORG_B_GROUP_ID,
+    BORG_B_SQRT,
+    BORG_B_RCP,
+    BORG_B_FABS,
+    BORG_B_ABS,
+    BORG_B_FMA,
+    BORG_B_MAX,
+    BORG_B_MIN,
+    BORG_B_ISNAN,
+    BORG_B_SHUFFLE,
+    BORG_B_SUM,
+    BORG_B_RMAX,
+    BORG_B_RMIN,
+    BORG_B_RMAXIDX,
+    BORG_B_ANY,
+    BORG_B_ALL,
+    BORG_B_BARRIER,
+    BORG_B_CONVERT /* convert_T: becomes a cast */
+} borg_builtin;
+
+typedef struct borg_expr {
+    borg_expr_kind kind;
+    borg_loc loc;
+    const char *text;
+    borg_ctype type; /* set by the checker */
+    uint64_t integer;
+    double real;
+    bool post, wide, uns;
+    borg_decl *decl;
+    borg_builtin builtin;
+    struct borg_function *function;
+    int32_t nargs;
+    struct borg_expr **args;
+} borg_expr;
+
+typedef enum borg_stmt_kind {
+    BORG_S_EXPR,
+    BORG_S_DECL,
+    BORG_S_BLOCK,
+    BORG_S_IF,
+    BORG_S_FOR,
+    BORG_S_WHILE,
+    BORG_S_DO,
+    BORG_S_BREAK,
+    BORG_S_CONTINUE,
+    BORG_S_RETURN,
+    BORG_S_EMPTY
+} borg_stmt_kind;
+
+typedef enum borg_unroll { BORG_UNROLL_AUTO, BORG_UNROLL_YES, BORG_UNROLL_NO } borg_unroll;
+
+typedef struct borg_stmt {
+    struct borg_stmt *next;
+    borg_stmt_kind kind;
+    borg_loc loc;
+    borg_expr *expr;                /* EXPR, RETURN (may be NULL); condition */
+    borg_expr *step;                /* FOR */
+    borg_decl *decls;               /* DECL */
+    struct borg_stmt *init;         /* FOR */
+    struct borg_stmt *body, *other; /* BLOCK: first; IF: then, else; loops: body */
+    borg_unroll unroll;
+} borg_stmt;
+
+typedef struct borg_function {
+    struct borg_function *next;
+    const char *name;
+    borg_loc loc;
+    bool kernel;
+    borg_ctype type;
+    borg_decl *params;
+    borg_stmt *body; /* BLOCK */
+    bool active;     /* being checked: finds recursion */
+    bool checked;
+} borg_function;
+
+/** parse.c: recursive descent, one function for each rule. All syntax errors of the text. */
+borg_function *borg_parse_source(borg_arena *arena, const borg_token *tokens, borg_diags *diags);
+/** check.c: names, types, constants' places; casts become explicit. All errors of the tree. */
+void borg_check(borg_function *file, borg_arena *arena, int32_t size, borg_diags *diags);
+/** The tree as text, for --dump=ast. */
+void borg_print_tree(const borg_function *file, borg_sink *sink);
+const char *borg_ctype_text(borg_ctype type);
+borg_type borg_ctype_ir(borg_ctype type);
+static inline bool borg_ctype_unsigned(borg_ctype t) {
+    return t == BORG_C_UINT || t == BORG_C_ULONG || t == BORG_C_BOOL;
+}
+static inline bool borg_ctype_float(borg_ctype t) {
+    return t >= BORG_C_FLOAT;
+}
+/** An integer constant expression without variables (literals, operators, get_local_size()). */
+bool borg_constant(const borg_expr *e, int32_t size, int64_t *value);
+
+/** lower.c: one kernel of a checked file as InfReg-IR for the given size, pack and order. NULL and
+ *  messages if it cannot be mapped. */
+borg_module *borg_lower(const borg_function *kernel, borg_arena *arena, const borg_options *options,
+                        int32_t pack, borg_order order, borg_diags *diags);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The pipeline, on one screen:
+ *     lex -> parse -> check -> for each kernel: lower -> passes -> unit        then: backend */
+#include "borg/ast.h"
+#include "borg/passes.h"
+#include <stdlib.h>
+#include <string.h>
+
+static bool wants(const borg_options *o, const char *what) {
+    return o->dump && o->dump_to && strcmp(o->dump, what) == 0;
+}
+
+/* One kernel for one pack and order; NULL if there were errors. */
+static borg_module *make_module(borg_program *p, const borg_function *kernel, const borg_options *o,
+                                int32_t pack, borg_order order) {
+    borg_module *m = borg_lower(kernel, &p->arena, o, pack, order, &p->diags);
+    if (!m) return NULL;
+    if (wants(o, "ssa")) borg_print(m, o->dump_to);
+    if (!borg_run_passes(m, o, &p->diags)) return NULL;
+    return m;
+}
+
+static borg_module *make_ordered(borg_program *p, const borg_function *kernel,
+                                 const borg_options *o, int32_t pack) {
+    borg_order order = o->order == BORG_ORDER_AUTO ? BORG_WI_MINOR : o->order;
+    borg_module *m = make_module(p, kernel, o, pack, order);
+    /* values do not depend on the order: the module can be turned over as it is */
+    if (m && o->order == BORG_ORDER_AUTO && o->backend)
+        m->order = borg_choose_order(m, &o->backend->machine);
+    return m;
+}
+
+static borg_status make_unit(borg_program *p, const borg_function *kernel, const borg_options *o) {
+    int32_t pack = o->pack ? o->pack : 1;
+    borg_unit *unit = &p->units[p->nunits];
+    unit->name = o->name ? o->name : kernel->name;
+    unit->module = make_ordered(p, kernel, o, pack);
+    if (!unit->module) return BORG_ERR_SOURCE;
+    if (pack > 1) {
+        borg_options quiet = *o; /* what is dumped is the pack */
+        quiet.dump_to = NULL;
+        quiet.order = BORG_WI_MINOR; /* one group: the orders are the same */
+        unit->tail = make_ordered(p, kernel, &quiet, 1);
+        if (!unit->tail) return BORG_ERR_SOURCE;
+    }
+    if (wants(o, "infreg")) {
+        borg_print_lanes(unit->module, o->dump_to);
+        if (unit->tail) borg_print(unit->tail, o->dump_to);
+    }
+    ++p->nunits;
+    return BORG_OK;
+}
+
+static borg_status check_options(borg_program *p, const borg_options *o) {
+    const char *wrong = NULL;
+    if (o->size < 1 || o->size > BORG_MAX_SIZE) wrong = "WG_SIZE must be 1 to 256";
+    if (o->pack < 0 || o->pack > BORG_MAX_PACK) wrong = "WG_PACK must be 1 to 64";
+    if (!wrong) return BORG_OK;
+    borg_report(&p->diags, BORG_ERROR, (borg_loc){0}, "%s", wrong);
+    return BORG_ERR_OPTION;
+}
+
+/* -D's and the two constants that are always there. */
+static const char *const *all_defines(borg_program *p, const borg_options *o) {
+    size_t count = 0;
+    while (o->defines && o->defines[count]) ++count;
+    const char **list = BORG_NEW(&p->arena, count + 3, const char *);
+    for (size_t i = 0; i < count; ++i) list[i] = o->defines[i];
+    list[count] = borg_format(&p->arena, "WG_SIZE=%d", o->size);
+    list[count + 1] = borg_format(&p->arena, "WG_PACK=%d", o->pack ? o->pack : 1);
+    return list;
+}
+
+static borg_status compile(borg_program *p, const borg_options *o) {
+    borg_status status = check_options(p, o);
+    if (status) return status;
+    borg_token *tokens =
+        borg_lex(&p->arena, p->diags.source, p->diags.source_length, all_defines(p, o), &p->diags);
+    borg_function *file = borg_parse_source(&p->arena, tokens, &p->diags);
+    borg_check(file, &p->arena, o->size, &p->diags);
+    if (wants(o, "ast")) borg_print_tree(file, o->dump_to);
+    if (p->diags.errors) return BORG_ERR_SOURCE;
+    int32_t kernels = 0;
+    for (const borg_function *f = file; f; f = f->next) kernels += f->kernel;
+    p->units = BORG_NEW(&p->arena, kernels, borg_unit);
+    for (const borg_function *f = file; f; f = f->next) {
+        if (!f->kernel || (o->kernel && strcmp(o->kernel, f->name) != 0)) continue;
+        borg_status s = make_unit(p, f, o);
+        if (s) status = s; /* the errors of the other kernels, too */
+    }
+    if (!status && p->nunits == 0) {
+        borg_report(&p->diags, BORG_ERROR, (borg_loc){0},
+                    o->kernel ? "there is no kernel '%s'" : "there is no kernel", o->kernel);
+        status = BORG_ERR_SOURCE;
+    }
+    if (!status && o->name && p->nunits > 1) {
+        borg_report(&p->diags, BORG_ERROR, (borg_loc){0},
+                    "one name for %d kernels: choose one (--kernel)", p->nunits);
+        status = BORG_ERR_OPTION;
+    }
+    return status;
+}
+
+static borg_status compile_ir(borg_program *p, const borg_options *o) {
+    const char *text = p->diags.source;
+    size_t length = p->diags.source_length, at = 0, capacity = 0;
+    while (at < length) {
+        size_t end = 0;
+        borg_module *m = borg_parse(&p->arena, text + at, length - at, &p->diags, &end);
+        if (!m) return BORG_ERR_SOURCE;
+        at += end;
+        borg_unit *last = p->nunits ? &p->units[p->nunits - 1] : NULL;
+        if (last && !last->tail && last->module->pack > 1 && m->pack == 1 &&
+            last->module->size == m->size && strcmp(last->module->name, m->name) == 0) {
+            last->tail = m;
+            continue;
+        }
+        p->units =
+            borg_grow(&p->arena, p->units, (size_t)p->nunits + 1, &capacity, sizeof *p->units);
+        p->units[p->nunits++] = (borg_unit){.module = m, .name = o->name ? o->name : m->name};
+    }
+    for (int32_t i = 0; i < p->nunits; ++i)
+        if (o->optimise > 0 &&
+            !(borg_run_passes(p->units[i].module, o, &p->diags) &&
+              (!p->units[i].tail || borg_run_passes(p->units[i].tail, o, &p->diags))))
+            return BORG_ERR_INTERNAL;
+    return BORG_OK;
+}
+
+static borg_status start(const char *file, const char *source, size_t length,
+                         const borg_options *options, const borg_allocator *allocator,
+                         borg_program **program,
+                         borg_status (*work)(borg_program *, const borg_options *)) {
+    borg_program *p = allocator ? allocator->alloc(allocator->self, sizeof *p) : malloc(sizeof *p);
+    *program = NULL;
+    if (!p) return BORG_ERR_MEMORY;
+    memset(p, 0, sizeof *p);
+    borg_arena_init(&p->arena, allocator, (size_t)4 << 30);
+    p->diags = (borg_diags){.arena = &p->arena, .file = file};
+    if (setjmp(p->arena.oom)) {
+        borg_program_free(p);
+        return BORG_ERR_MEMORY;
+    }
+    p->diags.source = borg_copy_text(&p->arena, source, length);
+    p->diags.source_length = length;
+    borg_status status = work(p, options);
+    *program = p;
+    return status;
+}
+
+borg_status borg_compile(const char *file, const char *source, size_t length,
+                         const borg_options *options, const borg_allocator *allocator,
+                         borg_program **program) {
+    return start(file, source, length, options, allocator, program, compile);
+}
+
+borg_status borg_compile_ir(const char *file, const char *text, size_t length,
+                            const borg_options *options, const borg_allocator *allocator,
+                            borg_program **program) {
+    return start(file, text, length, options, allocator, program, compile_ir);
+}
+
+void borg_program_free(borg_program *p) {
+    if (!p) return;
+    const borg_allocator *allocator = p->arena.allocator;
+    borg_arena_free(&p->arena);
+    if (allocator) {
+        allocator->release(allocator->self, p);
+    } else {
+        free(p);
+    }
+}
+
+borg_status borg_program_emit(borg_program *p, const borg_backend *backend,
+                              const borg_options *options, const char **text, size_t *length) {
+    borg_sink *volatile sink = NULL;
+    if (setjmp(p->arena.oom)) return BORG_ERR_MEMORY;
+    sink = BORG_NEW(&p->arena, 1, borg_sink);
+    sink->arena = &p->arena;
+    borg_status status = backend->emit(p->units, p->nunits, options, sink, &p->diags);
+    *text = sink->text ? sink->text : "";
+    *length = sink->length;
+    return status;
+}
+
+const char *borg_program_messages(borg_program *p) {
+    if (setjmp(p->arena.oom)) return "out of memory\n";
+    borg_sink *sink = BORG_NEW(&p->arena, 1, borg_sink);
+    sink->arena = &p->arena;
+    borg_diags_print(&p->diags, sink);
+    return sink->text ? sink->text : "";
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BORG_LOWER_H
+#define BORG_LOWER_H
+/** Inside of the lowering (lower*.c): the tree is executed on symbolic values. What is constant is
+ *  computed, so loops over constants unroll by running them; what is not becomes InfReg-IR in SSA,
+ *  conditions become masks. Each element of each variable is a cell that names its current value.
+ */
+#include "borg/ast.h"
+#include "borg/passes.h"
+
+/** Row `row` of a value; row -1: all its rows (a scalar while a loop runs as vectors). */
+typedef struct borg_cell {
+    borg_inst *value; /* NULL: not declared at this point */
+    int32_t row;
+} borg_cell;
+
+/** What break and continue took out of the innermost loop's mask. NULL: nothing. */
+typedef struct borg_lower_loop {
+    struct borg_lower_loop *outer;
+    borg_inst *broken, *skipped;
+} borg_lower_loop;
+
+typedef struct borg_lowerer {
+    borg_arena *arena;
+    borg_module *m;
+    borg_builder b;
+    const borg_options *options;
+    const borg_function *kernel;
+    borg_diags *diags;
+    borg_cell *cells; /* all variables' elements */
+    int32_t ncells;
+    size_t cells_capacity;
+    int32_t *first; /* decl number -> its first cell, -1: none yet */
+    size_t first_capacity;
+    const borg_decl **owner; /* cell -> its variable */
+    size_t owner_capacity;
+    borg_inst *mask; /* i1: work-items that are here; NULL: all */
+    borg_lower_loop *loop;
+    borg_inst **params;
+    borg_inst **pool; /* splat constants by hash */
+    size_t pool_capacity, pool_count;
+    int32_t budget, unrolling; /* unrolling: depth of unrolled loops around */
+    int32_t base;              /* instructions made before the outermost unrolled loop */
+    int32_t depth;             /* of inlined calls and statements */
+    bool over;                 /* the budget is passed: back to the outermost unrolled loop */
+} borg_lowerer;
+
+/** A state to return to. */
+typedef struct borg_checkpoint {
+    borg_block *block;
+    borg_inst *last, *mask;
+    borg_cell *cells;
+    int32_t ncells, errors, warnings, unrolling;
+    borg_diag *diag;
+    borg_lower_loop *loop;
+    borg_inst *broken, *skipped;
+} borg_checkpoint;
+
+borg_checkpoint borg_lower_save(borg_lowerer *l);
+void borg_lower_restore(borg_lowerer *l, const borg_checkpoint *saved);
+borg_cell *borg_lower_copy_cells(borg_lowerer *l);
+
+/* lower_expr.c */
+borg_inst *borg_lower_expr(borg_lowerer *l, const borg_expr *e);
+borg_inst *borg_lower_const(borg_lowerer *l, borg_type type, uint64_t bits);
+borg_inst *borg_lower_unify(borg_lowerer *l, borg_inst *v, borg_spread spread, int32_t rows);
+borg_inst *borg_lower_elem(borg_lowerer *l, borg_op op, borg_type type, borg_inst *x, borg_inst *y,
+                           borg_inst *z);
+borg_inst *borg_lower_cmp(borg_lowerer *l, borg_op op, borg_pred pred, bool uns, borg_inst *x,
+                          borg_inst *y);
+borg_inst *borg_lower_simplify(borg_lowerer *l, borg_inst *v);
+/** Conjunction; NULL = all true. */
+borg_inst *borg_lower_and(borg_lowerer *l, borg_inst *x, borg_inst *y);
+borg_inst *borg_lower_not(borg_lowerer *l, borg_inst *x);
+/** The value of a cell, as one value. */
+borg_inst *borg_lower_read_cell(borg_lowerer *l, borg_cell cell);
+/** Cells of a variable: made at its first declaration. */
+int32_t borg_lower_cells_of(borg_lowerer *l, const borg_decl *d);
+/** Cell of an element. The pointer holds until the next variable is made. */
+static inline borg_cell *borg_lower_cell(borg_lowerer *l, const borg_decl *d, int32_t element) {
+    int32_t first = borg_lower_cells_of(l, d); /* may move l->cells */
+    return &l->cells[first + element];
+}
+/** Declare where nobody is: zeros. */
+void borg_lower_declare_dead(borg_lowerer *l, const borg_decl *d);
+/** (Re)declare a variable: initial values, not masked. */
+void borg_lower_declare(borg_lowerer *l, const borg_decl *d);
+void borg_lower_forget(borg_lowerer *l, const borg_decl *d);
+bool borg_lower_one_lane(const borg_lowerer *l, const borg_inst *v);
+static inline bool borg_lower_never(const borg_inst *mask) {
+    return mask && borg_is_splat(mask) && mask->bits[0] == 0;
+}
+
+/* lower_local.c: __local arrays: element e lies in work-item e % size of row e / size */
+int32_t borg_lower_local_rows(const borg_lowerer *l, const borg_decl *d);
+borg_inst *borg_lower_local_read(borg_lowerer *l, const borg_decl *d, borg_inst *index,
+                                 borg_loc loc);
+void borg_lower_local_write(borg_lowerer *l, const borg_decl *d, borg_inst *index, borg_inst *value,
+                            borg_loc loc);
+
+/* lower_stmt.c */
+void borg_lower_stmt(borg_lowerer *l, const borg_stmt *s);
+/** An inlined call: the value returned, NULL of a void function. */
+borg_inst *borg_lower_call(borg_lowerer *l, const borg_expr *e);
+
+/* lower_loop.c */
+void borg_lower_for(borg_lowerer *l, const borg_stmt *s);
+
+/* lower_vector.c: index sets of a loop (7.3.1) */
+/** Run the loop as vectors over index sets; false: it cannot be, nothing was done. */
+bool borg_lower_vector(borg_lowerer *l, const borg_stmt *s);
+
+/* walk.c: what a tree contains */
+typedef struct borg_contents {
+    int32_t nodes;
+    bool loops, jumps, calls, stores, locals;
+} borg_contents;
+void borg_scan_stmt(const borg_stmt *s, borg_contents *c);
+void borg_scan_expr(const borg_expr *e, borg_contents *c);
+/** Mark in set[decl number] every variable that is assigned. */
+void borg_scan_assigned(const borg_stmt *s, bool *set, int32_t count);
+void borg_scan_assigned_expr(const borg_expr *e, bool *set, int32_t count);
+
+#endif

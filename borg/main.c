@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* borgc: options, files, exit status. Everything else is in the library. */
+#include "borg/borg.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_SOURCE = 1, EXIT_USAGE = 2, EXIT_FILE = 3, EXIT_MEMORY = 4 };
+
+typedef struct command {
+    borg_options options;
+    const char *input, *output, *emit;
+    const char **defines;
+    size_t ndefines;
+    bool ir, interpret, quiet;
+    long long groups;
+    bool warnings_are_errors;
+} command;
+
+static const char usage[] =
+    "usage: borgc -DWG_SIZE=n [options] kernel.cl\n"
+    "  -D NAME[=text]       define a macro; WG_SIZE is required, WG_PACK is known\n"
+    "  --emit=NAME          backend, or infreg: the intermediate form (default)\n"
+    "  -o FILE              write there (default: standard output)\n"
+    "  --kernel=NAME        only this kernel of the file\n"
+    "  --name=NAME          name of the emitted function\n"
+    "  --lane-order=ORDER   wi, wg or auto (default)\n"
+    "  --strict             no fused multiply-add: bits as in the source\n"
+    "  --fast-rcp           rcp() may be an approximation\n"
+    "  --unroll-budget=N    instructions that unrolling may make (200000)\n"
+    "  --no-vector          unroll loops over constants, do not run them as vectors\n"
+    "  --optimise=0|1       without, with the passes (1)\n"
+    "  --verify             check the intermediate form between passes\n"
+    "  --disable=LIST       reuse,scalar,vector,segmented,permute,stream: for measurements\n"
+    "  --dump=WHAT          ast, ssa, infreg or a pass: to standard error\n"
+    "  --ir                 the input is InfReg-IR, not source\n"
+    "  --interpret          run the kernel on arguments from standard input (see borgc(1))\n"
+    "  -Werror              warnings fail\n"
+    "  --help, --version\n";
+
+static int complain(const char *reason, const char *what) {
+    fprintf(stderr, "borgc: %s%s%s\n", reason, what ? ": " : "", what ? what : "");
+    return EXIT_USAGE;
+}
+
+/* ---- files -------------------------------------------------------------------------------------
+ */
+
+static char *read_all(FILE *file, size_t *length) {
+    size_t capacity = 1 << 16, count = 0;
+    char *text = malloc(capacity);
+    while (text) {
+        size_t got = fread(text + count, 1, capacity - count, file);
+        count += got;
+        if (got == 0) break;
+        if (count < capacity) continue;
+        capacity *= 2;
+        char *bigger = capacity < ((size_t)1 << 30) ? realloc(text, capacity) : NULL;
+        if (!bigger) {
+            free(text);
+            return NULL;
+        }
+        text = bigger;
+    }
+    *length = count;
+    return text;
+}
+
+/* Whole or not at all: to a file beside it, renamed when complete. */
+static int write_whole(const char *path, const char *text, size_t length) {
+    if (!path || strcmp(path, "-") == 0)
+        return fwrite(text, 1, length, stdout) == length && fflush(stdout) == 0 ? 0 : EXIT_FILE;
+    size_t room = strlen(path) + 32;
+    char *temporary = malloc(room);
+    if (!temporary) return EXIT_MEMORY;
+    snprintf(temporary, room, "%s.tmp%ld", path, (long)getpid());
+    FILE *file = fopen(temporary, "wb");
+    bool good = file && fwrite(text, 1, length, file) == length;
+    good = file && fclose(file) == 0 && good;
+    good = good && rename(temporary, path) == 0;
+    if (!good) {
+        fprintf(stderr, "borgc: cannot write %s: %s\n", path, strerror(errno));
+        remove(temporary);
+    }
+    free(temporary);
+    return good ? 0 : EXIT_FILE;
+}
+
+/* ---- options -----------------------------------------------------------------------------------
+ */
+
+static const char *value_of(const char *argument, const char *name) {
+    size_t length = strlen(name);
+    return strncmp(argument, name, length) == 0 && argument[length] == '=' ? argument + length + 1
+                                                                           : NULL;
+}
+
+static bool to_int(const char *text, long low, long high, int32_t *value) {
+    char *rest;
+    errno = 0;
+    long v = strtol(text, &rest, 10);
+    if (!*text || *rest || errno || v < low || v > high) return false;
+    *value = (int32_t)v;
+    return true;
+}
+
+static int add_define(command *c, const char *text) {
+    const char *value;
+    int32_t number;
+    if ((value = value_of(text, "WG_SIZE"))) {
+        if (!to_int(value, 1, BORG_MAX_SIZE, &c->options.size))
+            return complain("WG_SIZE must be 1 to 256", value);
+    } else if ((value = value_of(text, "WG_PACK"))) {
+        if (!to_int(value, 1, BORG_MAX_PACK, &number))
+            return complain("WG_PACK must be 1 to 64", value);
+        c->options.pack = number;
+    } else {
+        c->defines[c->ndefines++] = text;
+    }
+    return 0;
+}
+
+static int set_disable(command *c, const char *list) {
+    static const char *const names[] = {"reuse",     "scalar",  "vector",
+                                        "segmented", "permute", "stream"};
+    while (*list) {
+        size_t length = strcspn(list, ",");
+        int i = 0;
+        while (i < 6 && !(strlen(names[i]) == length && strncmp(names[i], list, length) == 0)) ++i;
+        if (i == 6) return complain("nothing of this name can be disabled", list);
+        c->options.disable |= 1 << i;
+        list += length + (list[length] == ',');
+    }
+    return 0;
+}
+
+static int take_option(command *c, const char *a) {
+    const char *v;
+    borg_options *o = &c->options;
+    if ((v = value_of(a, "--emit"))) {
+        c->emit = v;
+    } else if ((v = value_of(a, "--kernel"))) {
+        o->kernel = v;
+    } else if ((v = value_of(a, "--name"))) {
+        o->name = v;
+    } else if ((v = value_of(a, "--dump"))) {
+        o->dump = v;
+    } else if ((v = value_of(a, "--lane-order"))) {
+        if (strcmp(v, "wi") && strcmp(v, "wg") && strcmp(v, "auto"))
+            return complain("the lane order is wi, wg or auto", v);
+        o->order = strcmp(v, "wi") == 0   ? BORG_WI_MINOR
+                   : strcmp(v, "wg") == 0 ? BORG_WG_MINOR
+                                          : BORG_ORDER_AUTO;
+    } else if ((v = value_of(a, "--unroll-budget"))) {
+        if (!to_int(v, 1, 100000000, &o->unroll_budget)) return complain("not a number", v);
+    } else if ((v = value_of(a, "--optimise"))) {
+        if (!to_int(v, 0, 1, &o->optimise)) return complain("--optimise is 0 or 1", v);
+        if (o->optimise == 0) o->optimise = -1;
+    } else if ((v = value_of(a, "--disable"))) {
+        return set_disable(c, v);
+    } else if (strcmp(a, "--strict") == 0) {
+        o->strict = true;
+    } else if (strcmp(a, "--fast-rcp") == 0) {
+        o->fast_rcp = true;
+    } else if (strcmp(a, "--no-vector") == 0) {
+        o->no_vector = true;
+    } else if (strcmp(a, "--verify") == 0) {
+        o->verify = true;
+    } else if (strcmp(a, "--ir") == 0) {
+        c->ir = true;
+    } else if (strcmp(a, "--interpret") == 0) {
+        c->interpret = true;
+    } else if (strcmp(a, "-Werror") == 0) {
+        c->warnings_are_errors = true;
+    } else {
+        return complain("no such option", a);
+    }
+    return 0;
+}
+
+static int take_arguments(command *c, int argc, char **argv) {
+    for (int i = 1; i < argc; ++i) {
+        const char *a = argv[i];
+        int status = 0;
+        if (strncmp(a, "-D", 2) == 0) {
+            const char *text = a[2] ? a + 2 : i + 1 < argc ? argv[++i] : NULL;
+            status = text ? add_define(c, text) : complain("-D needs a name", NULL);
+        } else if (strcmp(a, "-o") == 0) {
+            if (i + 1 == argc) return complain("-o needs a file", NULL);
+            c->output = argv[++i];
+        } else if (a[0] == '-' && a[1]) {
+            status = take_option(c, a);
+        } else if (c->input) {
+            status = complain("one file at a time", a);
+        } else {
+            c->input = a;
+        }
+        if (status) return status;
+    }
+    if (!c->input) return complain("no input (borgc --help)", NULL);
+    if (!c->ir && !c->options.size) return complain("WG_SIZE is not given (-DWG_SIZE=n)", NULL);
+    return 0;
+}
+
+static void print_help(void) {
+    fputs(usage, stdout);
+    fputs("backends:\n  infreg     InfReg-IR as text\n", stdout);
+    for (const borg_backend *const *b = borg_backends(); *b; ++b)
+        printf("  %-10s %s\n", (*b)->name, (*b)->summary);
+}
+
+/* ---- output ------------------------------------------------------------------------------------
+ */
+
+static borg_status emit(command *c, borg_program *p, const char **text, size_t *length) {
+    if (c->options.backend)
+        return borg_program_emit(p, c->options.backend, &c->options, text, length);
+    borg_sink *volatile sink = NULL;
+    if (setjmp(p->arena.oom)) return BORG_ERR_MEMORY;
+    sink = BORG_NEW(&p->arena, 1, borg_sink);
+    sink->arena = &p->arena;
+    for (int32_t i = 0; i < p->nunits; ++i) {
+        borg_print(p->units[i].module, sink);
+        if (p->units[i].tail) borg_print(p->units[i].tail, sink);
+    }
+    *text = sink->text ? sink->text : "";
+    *length = sink->length;
+    return BORG_OK;
+}
+
+static int compile(command *c, const char *source, size_t length) {
+    borg_program *p = NULL;
+    const char *text = "";
+    size_t size = 0;
+    borg_status status =
+        (c->ir ? borg_compile_ir : borg_compile)(c->input, source, length, &c->options, NULL, &p);
+    if (status == BORG_OK && c->warnings_are_errors && p->diags.warnings) status = BORG_ERR_SOURCE;
+    if (status == BORG_OK) status = emit(c, p, &text, &size);
+    int code = 0;
+    if (p) fputs(borg_program_messages(p), stderr);
+    if (c->options.dump_to && c->options.dump_to->text) fputs(c->options.dump_to->text, stderr);
+    if (status == BORG_ERR_MEMORY) {
+        code = complain("out of memory", NULL) ? EXIT_MEMORY : 0;
+    } else if (status != BORG_OK) {
+        code = status == BORG_ERR_OPTION ? EXIT_USAGE : EXIT_SOURCE;
+    } else {
+        code = write_whole(c->output, text, size);
+    }
+    borg_program_free(p);
+    return code;
+}
+
+static int run(command *c) {
+    size_t length = 0;
+    FILE *file = strcmp(c->input, "-") == 0 ? stdin : fopen(c->input, "rb");
+    char *source = file ? read_all(file, &length) : NULL;
+    if (file && file != stdin) fclose(file);
+    if (!source) {
+        fprintf(stderr, "borgc: cannot read %s: %s\n", c->input, strerror(errno));
+        return EXIT_FILE;
+    }
+    borg_arena arena;
+    borg_sink dump = {.arena = &arena};
+    borg_arena_init(&arena, NULL, 0);
+    int code = EXIT_MEMORY;
+    if (!setjmp(arena.oom)) {
+        c->options.dump_to = &dump;
+        code = compile(c, source, length);
+    }
+    borg_arena_free(&arena);
+    free(source);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    command c = {.emit = "infreg"};
+    for (int i = 1; i < argc; ++i) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return print_help(), 0;
+        if (strcmp(argv[i], "--version") == 0) return puts("borgc 0.1.0"), 0;
+    }
+    c.options.order = BORG_ORDER_AUTO;
+    c.defines = calloc((size_t)argc + 1, sizeof *c.defines);
+    if (!c.defines) return EXIT_MEMORY;
+    c.options.defines = c.defines;
+    int status = take_arguments(&c, argc, argv);
+    if (!status && strcmp(c.emit, "infreg") != 0) {
+        c.options.backend = borg_backend_find(c.emit);
+        if (!c.options.backend) status = complain("no such backend (borgc --help)", c.emit);
+    }
+    if (!status) status = run(&c);
+    free(c.defines);
+    return status;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "borg/passes.h"
+#include <string.h>
+
+const borg_pass borg_passes[] = {
+    {"fold", borg_pass_fold, false},
+    {"cse", borg_pass_cse, false},
+    {"dce", borg_pass_dce, true},
+    {"address", borg_pass_address, false},
+    {"fold", borg_pass_fold, false},
+    {"fma", borg_pass_fma, false},
+    {"split", borg_pass_split, false},
+    {"fold", borg_pass_fold, false},
+    {"cse", borg_pass_cse, false},
+    {"dce", borg_pass_dce, true},
+    {"schedule", borg_pass_schedule, false},
+    {NULL, NULL, false},
+};
+
+bool borg_run_passes(borg_module *m, const borg_options *options, borg_diags *diags) {
+    const char *dump = options->dump ? options->dump : "";
+    if (options->verify && !borg_verify(m, "lowering", diags)) return false;
+    for (const borg_pass *p = borg_passes; p->name; ++p) {
+        if (!p->needed && options->optimise < 0) continue;
+        p->run(m, options);
+        if (options->verify && !borg_verify(m, p->name, diags)) return false;
+        if (strcmp(dump, p->name) == 0 && options->dump_to) {
+            borg_put(options->dump_to, "; after %s\n", p->name);
+            borg_print(m, options->dump_to);
+        }
+    }
+    return true;
+}

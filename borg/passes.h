@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BORG_PASSES_H
+#define BORG_PASSES_H
+/** What happens to a module between the front end and a backend, in this order. Each pass keeps the
+ *  meaning bit for bit (fma alone changes roundings, and is off in strict mode); the checker runs
+ *  between any two of them when borg_options.verify is set. */
+#include "borg/borg.h"
+
+/** simplify.c: what an instruction amounts to, as an earlier value or a new one put at the
+ * builder's place; the instruction itself if nothing better is known. NULL: it does nothing and can
+ * go. */
+borg_inst *borg_simplify(borg_builder *b, borg_inst *v);
+/** The unsigned interval in which all lanes of an i32 or i64 value lie, if one is known. */
+bool borg_known_range(const borg_module *m, const borg_inst *v, uint64_t *low, uint64_t *high);
+
+typedef void borg_pass_function(borg_module *m, const borg_options *options);
+
+borg_pass_function borg_pass_fold; /* constants, identities, layouts composed, masks simplified */
+borg_pass_function borg_pass_cse;  /* common subexpressions, loads with no store between */
+borg_pass_function borg_pass_dce;  /* what nobody uses, loop values that never change */
+borg_pass_function borg_pass_address;  /* LOAD, STORE -> LOADA, STOREA where the index is affine */
+borg_pass_function borg_pass_fma;      /* a*b + c with a product used once */
+borg_pass_function borg_pass_split;    /* values of k rows -> k values of one row */
+borg_pass_function borg_pass_schedule; /* order by liveness, within stretches without stores */
+
+typedef struct borg_pass {
+    const char *name; /* --dump=NAME shows the module after it */
+    borg_pass_function *run;
+    bool needed; /* also with --optimise=0 */
+} borg_pass;
+
+/** The list above, ended by a NULL name; some passes stand in it several times. */
+extern const borg_pass borg_passes[];
+/** Run them all; false if the checker objected. */
+bool borg_run_passes(borg_module *m, const borg_options *options, borg_diags *diags);
+
+/** order.c: the lane order that costs less on the machine; `pack` counts. The model is in the file.
+ */
+borg_order borg_choose_order(borg_module *m, const borg_machine *machine);
+/** Cost of a module on a machine, in vector additions: instructions, permutes, gathers, spills. */
+double borg_cost(borg_module *m, const borg_machine *machine);
+
+/** rewrite.c: replace every use of values by what `instead` (old->aux, NULL = itself) names. */
+void borg_replace_uses(borg_module *m);
+
+#endif

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What one instruction amounts to. The lowering calls this on each instruction it makes, the fold
+ * pass on all; so loops over constants unroll into what is left of them. */
+#include "borg/passes.h"
+#include <string.h>
+
+static bool all_const(const borg_inst *v) {
+    for (int32_t i = 0; i < v->nargs; ++i)
+        if (v->args[i]->op != BORG_CONST) return false;
+    return v->nargs > 0;
+}
+
+static bool is_splat_of(const borg_inst *v, uint64_t bits) {
+    return borg_is_splat(v) && v->bits[0] == bits;
+}
+
+static uint64_t ones(borg_type type) {
+    return type == BORG_I1 ? 1 : type == BORG_I32 ? UINT32_MAX : UINT64_MAX;
+}
+
+static uint64_t one_of(borg_type type) {
+    return type == BORG_F64 ? 0x3ff0000000000000u : type == BORG_F32 ? 0x3f800000u : 1;
+}
+
+static int32_t table_length(const borg_module *m, const borg_inst *v) {
+    return v->spread == BORG_WI ? v->rows * m->size : v->rows;
+}
+
+/* A constant computed lane by lane from constant operands. */
+static borg_inst *fold_elem(borg_builder *b, const borg_inst *v) {
+    const borg_module *m = b->module;
+    borg_type from = v->args[v->op == BORG_SELECT ? 1 : 0]->type;
+    bool splat = true;
+    uint64_t x[3] = {0};
+    for (int32_t i = 0; i < v->nargs; ++i) {
+        splat = splat && v->args[i]->ntable == 1;
+        x[i] = v->args[i]->bits[0];
+    }
+    if (splat)
+        return borg_emit_const(b, v->type, v->spread, v->rows,
+                               borg_evaluate(v, from, x[0], x[1], x[2]));
+    int32_t count = table_length(m, v), items = v->spread == BORG_WI ? m->size : 1;
+    uint64_t *bits = BORG_NEW(m->arena, count, uint64_t);
+    for (int32_t l = 0; l < count; ++l) {
+        for (int32_t i = 0; i < v->nargs; ++i)
+            x[i] = borg_const_bits(m, v->args[i], l / items, l % items);
+        bits[l] = borg_evaluate(v, from, x[0], x[1], x[2]);
+    }
+    return borg_emit_table(b, v->type, v->spread, v->rows, bits);
+}
+
+/* Elementwise on values that were only broadcast: compute narrow, broadcast the result. */
+static borg_inst *narrow_elem(borg_builder *b, borg_inst *v) {
+    borg_spread widest = BORG_UNI;
+    for (int32_t i = 0; i < v->nargs; ++i) {
+        const borg_inst *x = v->args[i];
+        if (borg_is_splat(x)) continue;
+        if (x->op != BORG_BCAST) return v;
+        if (x->args[0]->spread > widest) widest = x->args[0]->spread;
+    }
+    if (widest >= v->spread) return v;
+    borg_inst *n = borg_emit(b, v->op, v->type, widest, v->rows, v->nargs);
+    n->pred = v->pred;
+    n->uns = v->uns;
+    n->name = v->name;
+    n->ix = v->ix;
+    for (int32_t i = 0; i < v->nargs; ++i) {
+        borg_inst *x = v->args[i];
+        if (borg_is_splat(x)) {
+            n->args[i] = borg_emit_const(b, x->type, widest, x->rows, x->bits[0]);
+            borg_unlink(n->args[i]);
+            borg_insert(n->parent, n, n->args[i]);
+        } else {
+            n->args[i] = x->args[0];
+            if (x->args[0]->spread < widest) {
+                borg_inst *wide = borg_emit_bcast(b, x->args[0], widest);
+                borg_unlink(wide);
+                borg_insert(n->parent, n, wide);
+                n->args[i] = wide;
+            }
+        }
+    }
+    return borg_emit_bcast(b, n, v->spread);
+}
+
+/* ---- ranges ------------------------------------------------------------------------------------
+ */
+
+static bool const_range(const borg_inst *v, uint64_t *low, uint64_t *high) {
+    *low = UINT64_MAX;
+    *high = 0;
+    for (int32_t i = 0; i < v->ntable; ++i) {
+        if (v->bits[i] < *low) *low = v->bits[i];
+        if (v->bits[i] > *high) *high = v->bits[i];
+    }
+    return true;
+}
+
+static bool range(const borg_module *m, const borg_inst *v, uint64_t *low, uint64_t *high,
+                  int depth) {
+    uint64_t l2, h2;
+    *low = 0;
+    if (depth > 8) return false;
+    switch (v->op) {
+    case BORG_CONST:
+        return const_range(v, low, high);
+    case BORG_LID:
+    case BORG_RMAXIDX:
+        *high = (uint64_t)m->size - 1;
+        return true;
+    case BORG_WGID:
+        *high = (uint64_t)m->pack - 1;
+        return true;
+    case BORG_BCAST:
+    case BORG_PERM:
+    case BORG_LANE:
+    case BORG_SHUFV:
+    case BORG_PICKV:
+        return range(m, v->args[0], low, high, depth + 1);
+    case BORG_ROWS:
+    case BORG_SELECT:
+    case BORG_SMIN:
+    case BORG_SMAX:
+    case BORG_UMAX:
+        *high = 0;
+        *low = UINT64_MAX;
+        for (int32_t i = v->op == BORG_SELECT; i < v->nargs; ++i) {
+            if (!range(m, v->args[i], &l2, &h2, depth + 1)) return false;
+            if (v->type == BORG_I32 ? h2 > INT32_MAX : h2 > INT64_MAX) return false;
+            if (l2 < *low) *low = l2;
+            if (h2 > *high) *high = h2;
+        }
+        return true;
+    case BORG_UMIN:
+    case BORG_AND:
+        if (range(m, v->args[0], &l2, high, depth + 1)) {
+            if (range(m, v->args[1], &l2, &h2, depth + 1) && h2 < *high) *high = h2;
+            return true;
+        }
+        return range(m, v->args[1], &l2, high, depth + 1);
+    case BORG_UREM:
+        if (!borg_is_splat(v->args[1]) || !v->args[1]->bits[0]) return false;
+        *high = v->args[1]->bits[0] - 1;
+        return true;
+    case BORG_ZEXT:
+    case BORG_SEXT:
+        if (v->args[0]->type == BORG_I1) {
+            *high = 1;
+            return true;
+        }
+        return range(m, v->args[0], low, high, depth + 1) && *high <= INT32_MAX;
+    default:
+        return false;
+    }
+}
+
+bool borg_known_range(const borg_module *m, const borg_inst *v, uint64_t *low, uint64_t *high) {
+    return range(m, v, low, high, 0);
+}
+
+/* ---- integers and i1 ---------------------------------------------------------------------------
+ */
+
+static borg_inst *constant_like(borg_builder *b, const borg_inst *v, uint64_t bits) {
+    return borg_emit_const(b, v->type, v->spread, v->rows, bits);
+}
+
+static borg_inst *integer_identity(borg_builder *b, borg_inst *v) {
+    borg_inst *x = v->args[0], *y = v->nargs > 1 ? v->args[1] : NULL;
+    uint64_t low, high, limit;
+    switch (v->op) {
+    case BORG_ADD:
+        if (is_splat_of(x, 0)) return y;
+        /* fall through */
+    case BORG_SUB:
+    case BORG_SHL:
+    case BORG_LSHR:
+    case BORG_ASHR:
+        if (is_splat_of(y, 0)) return x;
+        if (v->op == BORG_SUB && x == y) return constant_like(b, v, 0);
+        return v;
+    case BORG_MUL:
+        if (is_splat_of(x, 1)) return y;
+        if (is_splat_of(y, 1)) return x;
+        if (is_splat_of(x, 0)) return x;
+        if (is_splat_of(y, 0)) return y;
+        return v;
+    case BORG_SDIV:
+    case BORG_UDIV:
+        return is_splat_of(y, 1) ? x : v;
+    case BORG_AND:
+        if (is_splat_of(x, 0) || is_splat_of(y, ones(v->type)) || x == y) return x;
+        if (is_splat_of(y, 0) || is_splat_of(x, ones(v->type))) return y;
+        return v;
+    case BORG_OR:
+        if (is_splat_of(x, ones(v->type)) || is_splat_of(y, 0) || x == y) return x;
+        if (is_splat_of(y, ones(v->type)) || is_splat_of(x, 0)) return y;
+        return v;
+    case BORG_XOR:
+        if (is_splat_of(y, 0)) return x;
+        if (is_splat_of(x, 0)) return y;
+        if (x == y) return constant_like(b, v, 0);
+        return v;
+    case BORG_UMIN:
+        if (borg_is_splat(y)) {
+            limit = y->bits[0];
+            if (borg_known_range(b->module, x, &low, &high) && high <= limit) return x;
+        }
+        return v;
+    case BORG_SMIN:
+    case BORG_SMAX:
+    case BORG_UMAX:
+        return x == y ? x : v;
+    default:
+        return v;
+    }
+}
+
+static borg_inst *simplify_not(borg_builder *b, borg_inst *v) {
+    borg_inst *x = v->args[0];
+    if (x->op == BORG_NOT) return x->args[0];
+    bool total = x->op == BORG_ICMP || (x->op == BORG_FCMP && x->pred <= BORG_NE);
+    if (v->type != BORG_I1 || !total) return v; /* !(a < b) is not a >= b with a NaN */
+    static const borg_pred inverse[] = {BORG_NE, BORG_EQ, BORG_GE, BORG_GT, BORG_LE, BORG_LT};
+    return borg_emit_cmp(b, x->op, inverse[x->pred], x->uns, x->args[0], x->args[1]);
+}
+
+static borg_inst *simplify_select(borg_builder *b, borg_inst *v) {
+    borg_inst *c = v->args[0], *x = v->args[1], *y = v->args[2];
+    if (x == y) return x;
+    if (borg_is_splat(c)) return c->bits[0] ? x : y;
+    if (c->op == BORG_NOT)
+        return borg_simplify(b, borg_emit_elem(b, BORG_SELECT, v->type, c->args[0], y, x));
+    if (y->op == BORG_SELECT && y->args[0] == c)
+        return borg_simplify(b, borg_emit_elem(b, BORG_SELECT, v->type, c, x, y->args[2]));
+    if (x->op == BORG_SELECT && x->args[0] == c)
+        return borg_simplify(b, borg_emit_elem(b, BORG_SELECT, v->type, c, x->args[1], y));
+    if (v->type != BORG_I1) return v;
+    if (is_splat_of(x, 1)) return borg_simplify(b, borg_emit_elem(b, BORG_OR, BORG_I1, c, y, NULL));
+    if (is_splat_of(y, 0))
+        return borg_simplify(b, borg_emit_elem(b, BORG_AND, BORG_I1, c, x, NULL));
+    return v;
+}
+
+static borg_inst *simplify_icmp(borg_builder *b, borg_inst *v) {
+    borg_inst *x = v->args[0], *y = v->args[1];
+    if (x == y) {
+        bool holds = v->pred == BORG_EQ || v->pred == BORG_LE || v->pred == BORG_GE;
+        return constant_like(b, v, holds);
+    }
+    if (x->type == BORG_I1 && borg_is_splat(y)) {
+        bool keep = (v->pred == BORG_NE) == (y->bits[0] == 0);
+        return keep ? x : borg_simplify(b, borg_emit_elem(b, BORG_NOT, BORG_I1, x, NULL, NULL));
+    }
+    if (x->op == BORG_ZEXT && x->args[0]->type == BORG_I1 && is_splat_of(y, 0)) {
+        if (v->pred == BORG_NE) return x->args[0]; /* (bool)(int) c */
+        if (v->pred == BORG_EQ)
+            return borg_simplify(b, borg_emit_elem(b, BORG_NOT, BORG_I1, x->args[0], NULL, NULL));
+    }
+    return v;
+}
+
+static borg_inst *simplify_elem(borg_builder *b, borg_inst *v) {
+    if (all_const(v)) return fold_elem(b, v);
+    borg_inst *r = v;
+    switch (v->op) {
+    case BORG_NOT:
+        r = simplify_not(b, v);
+        break;
+    case BORG_NEG:
+    case BORG_FNEG:
+        r = v->args[0]->op == v->op ? v->args[0]->args[0] : v;
+        break;
+    case BORG_SELECT:
+        r = simplify_select(b, v);
+        break;
+    case BORG_ICMP:
+        r = simplify_icmp(b, v);
+        break;
+    case BORG_FMUL:
+        if (is_splat_of(v->args[0], one_of(v->type))) r = v->args[1];
+        if (is_splat_of(v->args[1], one_of(v->type))) r = v->args[0];
+        break;
+    case BORG_FDIV:
+        if (is_splat_of(v->args[1], one_of(v->type))) r = v->args[0];
+        break;
+    case BORG_TRUNC: {
+        borg_inst *x = v->args[0];
+        if ((x->op == BORG_SEXT || x->op == BORG_ZEXT) && x->args[0]->type == v->type)
+            r = x->args[0];
+        break;
+    }
+    default:
+        if (borg_is_int(v->type) || v->type == BORG_I1) r = integer_identity(b, v);
+        break;
+    }
+    return r == v ? narrow_elem(b, v) : r;
+}
+
+/* ---- layouts -----------------------------------------------------------------------------------
+ */
+
+static borg_inst *simplify_rows(borg_builder *b, borg_inst *v) {
+    const borg_module *m = b->module;
+    bool same = v->rows == v->args[0]->rows;
+    for (int32_t r = 0; r < v->rows; ++r) same = same && v->args[r] == v->args[0] && v->map[r] == r;
+    if (same) return v->args[0];
+    if (all_const(v)) {
+        int32_t count = table_length(m, v), items = v->spread == BORG_WI ? m->size : 1;
+        uint64_t *bits = BORG_NEW(m->arena, count, uint64_t);
+        for (int32_t l = 0; l < count; ++l)
+            bits[l] = borg_const_bits(m, v->args[l / items], v->map[l / items], l % items);
+        return borg_emit_table(b, v->type, v->spread, v->rows, bits);
+    }
+    bool nested = false, uniform = true;
+    borg_spread narrow = BORG_UNI;
+    for (int32_t r = 0; r < v->rows; ++r) {
+        const borg_inst *x = v->args[r];
+        nested = nested || x->op == BORG_ROWS;
+        uniform = uniform && x->op == BORG_BCAST;
+        if (x->op == BORG_BCAST && x->args[0]->spread > narrow) narrow = x->args[0]->spread;
+    }
+    if (!nested && !uniform) return v;
+    borg_inst **from = BORG_NEW(m->arena, v->rows, borg_inst *);
+    int32_t *map = BORG_NEW(m->arena, v->rows, int32_t);
+    for (int32_t r = 0; r < v->rows; ++r) {
+        borg_inst *x = v->args[r];
+        map[r] = v->map[r];
+        from[r] = x;
+        if (uniform) {
+            from[r] = borg_emit_bcast(b, x->args[0], narrow);
+        } else if (x->op == BORG_ROWS) {
+            from[r] = x->args[v->map[r]];
+            map[r] = x->map[v->map[r]];
+        }
+    }
+    borg_inst *n = borg_simplify(b, borg_emit_rows(b, v->rows, from, map));
+    return uniform ? borg_emit_bcast(b, n, v->spread) : n;
+}
+
+/* Where lane (row, wi) of x comes from, through layouts that only move lanes. */
+static void trace(const borg_module *m, borg_inst **x, int32_t *row, int32_t *wi) {
+    for (;;) {
+        borg_inst *v = *x;
+        if (v->op == BORG_ROWS) {
+            *x = v->args[*row];
+            *row = v->map[*row];
+        } else if (v->op == BORG_PERM) {
+            const int32_t *from = &v->map[2 * (*row * m->size + *wi)];
+            *x = v->args[0];
+            *row = from[0];
+            *wi = from[1];
+        } else {
+            return;
+        }
+    }
+}
+
+static borg_inst *one_row(borg_builder *b, borg_inst *x, int32_t row) {
+    if (x->rows == 1) return x;
+    return borg_simplify(b, borg_emit_rows(b, 1, &x, &row));
+}
+
+static borg_inst *simplify_lane(borg_builder *b, borg_inst *v) {
+    const borg_module *m = b->module;
+    if (all_const(v)) {
+        uint64_t *bits = BORG_NEW(m->arena, v->rows, uint64_t);
+        for (int32_t r = 0; r < v->rows; ++r)
+            bits[r] = borg_const_bits(m, v->args[0], v->map[2 * r], v->map[2 * r + 1]);
+        return borg_emit_table(b, v->type, BORG_WG, v->rows, bits);
+    }
+    if (v->rows != 1) return v;
+    borg_inst *x = v->args[0];
+    int32_t row = v->map[0], wi = v->map[1];
+    trace(m, &x, &row, &wi);
+    if (x->op == BORG_CONST) {
+        return borg_emit_const(b, v->type, BORG_WG, 1, borg_const_bits(m, x, row, wi));
+    }
+    if (x->op == BORG_BCAST) return borg_emit_bcast(b, one_row(b, x->args[0], row), BORG_WG);
+    if (x == v->args[0]) return v;
+    int32_t map[2] = {row, wi};
+    return borg_emit_lane(b, x, 1, map);
+}
+
+static borg_inst *simplify_perm(borg_builder *b, borg_inst *v) {
+    const borg_module *m = b->module;
+    int32_t size = m->size, count = v->rows * size;
+    borg_inst *x = v->args[0];
+    bool identity = v->rows == x->rows, in_row = true, uniform = v->rows == 1;
+    for (int32_t i = 0; i < count; ++i) {
+        const int32_t *from = &v->map[2 * i];
+        identity = identity && from[0] == i / size && from[1] == i % size;
+        in_row = in_row && from[0] == v->map[2 * (i / size * size)] && from[1] == i % size;
+        uniform = uniform && from[0] == v->map[0] && from[1] == v->map[1];
+    }
+    if (identity) return x;
+    if (x->op == BORG_CONST) {
+        uint64_t *bits = BORG_NEW(m->arena, count, uint64_t);
+        for (int32_t i = 0; i < count; ++i)
+            bits[i] = borg_const_bits(m, x, v->map[2 * i], v->map[2 * i + 1]);
+        return borg_emit_table(b, v->type, BORG_WI, v->rows, bits);
+    }
+    if (in_row) { /* rows are chosen, lanes stay */
+        borg_inst **from = BORG_NEW(m->arena, v->rows, borg_inst *);
+        int32_t *map = BORG_NEW(m->arena, v->rows, int32_t);
+        for (int32_t r = 0; r < v->rows; ++r) {
+            from[r] = x;
+            map[r] = v->map[2 * r * size];
+        }
+        return borg_simplify(b, borg_emit_rows(b, v->rows, from, map));
+    }
+    if (uniform) {
+        borg_inst *lane = borg_simplify(b, borg_emit_lane(b, x, 1, v->map));
+        return borg_emit_bcast(b, lane, BORG_WI);
+    }
+    /* composed with what the operand is, if all lanes then come from one value */
+    int32_t *map = BORG_NEW(m->arena, 2 * count, int32_t);
+    borg_inst *source = NULL;
+    for (int32_t i = 0; i < count; ++i) {
+        borg_inst *from = x;
+        map[2 * i] = v->map[2 * i];
+        map[2 * i + 1] = v->map[2 * i + 1];
+        trace(m, &from, &map[2 * i], &map[2 * i + 1]);
+        if (source && from != source) return v;
+        source = from;
+    }
+    if (source == x || !source) return v;
+    return borg_simplify(b, borg_emit_perm(b, source, v->rows, map));
+}
+
+static borg_inst *simplify_shufv(borg_builder *b, borg_inst *v) {
+    const borg_module *m = b->module;
+    borg_inst *x = v->args[0], *index = v->args[1];
+    if (x->op == BORG_BCAST) return borg_emit_bcast(b, x->args[0], v->spread);
+    if (index->op == BORG_CONST && v->spread == BORG_WI) {
+        int32_t count = v->rows * m->size;
+        int32_t *map = BORG_NEW(m->arena, 2 * count, int32_t);
+        for (int32_t i = 0; i < count; ++i) {
+            map[2 * i] = i / m->size;
+            map[2 * i + 1] = (int32_t)borg_const_bits(m, index, i / m->size, i % m->size);
+            if (map[2 * i + 1] < 0 || map[2 * i + 1] >= m->size) return v;
+        }
+        return borg_simplify(b, borg_emit_perm(b, x, v->rows, map));
+    }
+    if (index->op == BORG_CONST) {
+        int32_t *map = BORG_NEW(m->arena, 2 * v->rows, int32_t);
+        for (int32_t r = 0; r < v->rows; ++r) {
+            map[2 * r] = r;
+            map[2 * r + 1] = (int32_t)borg_const_bits(m, index, r, 0);
+            if (map[2 * r + 1] < 0 || map[2 * r + 1] >= m->size) return v;
+        }
+        return borg_simplify(b, borg_emit_lane(b, x, v->rows, map));
+    }
+    if (v->spread == BORG_WI && index->op == BORG_BCAST) {
+        borg_inst *n = borg_emit(b, BORG_SHUFV, v->type, BORG_WG, v->rows, 2);
+        n->args[0] = x;
+        n->args[1] = index->args[0];
+        if (index->args[0]->spread < BORG_WG) {
+            borg_unlink(n);
+            n->args[1] = borg_emit_bcast(b, index->args[0], BORG_WG);
+            borg_insert(b->block, b->before, n);
+        }
+        return borg_emit_bcast(b, n, BORG_WI);
+    }
+    return v;
+}
+
+static borg_inst *simplify_layout(borg_builder *b, borg_inst *v) {
+    borg_inst *x = v->args[0];
+    switch (v->op) {
+    case BORG_BCAST:
+        if (borg_is_splat(x)) return constant_like(b, v, x->bits[0]);
+        if (x->op == BORG_CONST) {
+            int32_t count = table_length(b->module, v);
+            int32_t items = v->spread == BORG_WI ? b->module->size : 1;
+            uint64_t *bits = BORG_NEW(b->module->arena, count, uint64_t);
+            for (int32_t l = 0; l < count; ++l) bits[l] = x->bits[l / items];
+            return borg_emit_table(b, v->type, v->spread, v->rows, bits);
+        }
+        return x->op == BORG_BCAST ? borg_emit_bcast(b, x->args[0], v->spread) : v;
+    case BORG_ROWS:
+        return simplify_rows(b, v);
+    case BORG_PERM:
+        return simplify_perm(b, v);
+    case BORG_LANE:
+        return simplify_lane(b, v);
+    case BORG_SHUFV:
+        return simplify_shufv(b, v);
+    default:
+        if (borg_is_splat(v->args[1]) && v->args[1]->bits[0] < (uint64_t)x->rows)
+            return one_row(b, x, (int32_t)v->args[1]->bits[0]);
+        return v;
+    }
+}
+
+/* ---- the rest ----------------------------------------------------------------------------------
+ */
+
+static borg_inst *simplify_reduce(borg_builder *b, borg_inst *v) {
+    borg_inst *x = v->args[0];
+    if (v->op < BORG_ANY) return v;
+    if (borg_is_splat(x)) return constant_like(b, v, x->bits[0]);
+    if (x->op == BORG_CONST && x->rows == 1) {
+        uint64_t *copy = BORG_NEW(b->module->arena, x->ntable, uint64_t);
+        memcpy(copy, x->bits, (size_t)x->ntable * sizeof *copy);
+        return constant_like(b, v, borg_reduce(v->op, BORG_I1, false, copy, x->ntable));
+    }
+    if (x->op == BORG_BCAST && x->args[0]->spread <= v->spread)
+        return borg_emit_bcast(b, x->args[0], v->spread);
+    if ((v->op == BORG_ANYP || v->op == BORG_ALLP) && x->op == BORG_BCAST) {
+        borg_inst *n = borg_emit(b, v->op, BORG_I1, BORG_UNI, v->rows, 1);
+        n->args[0] = x->args[0];
+        return n;
+    }
+    return v;
+}
+
+static borg_inst *simplify_memory(borg_builder *b, borg_inst *v) {
+    borg_inst *mask = borg_mask(v);
+    if (!mask || !borg_is_splat(mask)) return v;
+    if (mask->bits[0]) {
+        --v->nargs; /* in place: the mask is the last operand */
+        return v;
+    }
+    return v->type == BORG_VOID ? NULL : v->type == BORG_PTR ? v : constant_like(b, v, 0);
+}
+
+borg_inst *borg_simplify(borg_builder *b, borg_inst *v) {
+    switch (borg_op_table[v->op].class) {
+    case BORG_ELEM:
+    case BORG_CONVERT:
+        return simplify_elem(b, v);
+    case BORG_LAYOUT:
+        return simplify_layout(b, v);
+    case BORG_REDUCE:
+        return simplify_reduce(b, v);
+    case BORG_MEMORY:
+        return v->op == BORG_BARRIER ? v : simplify_memory(b, v);
+    default:
+        return v;
+    }
+}

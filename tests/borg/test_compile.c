@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whole kernels: source to InfReg-IR, interpreted, against plain C. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "borg/borg.h"
+
+static char *read_kernel(const char *name) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/kernels/%s.cl", BORG_TESTS, name);
+    FILE *file = fopen(path, "rb");
+    if (!file) fail_msg("no %s", path);
+    char *text = calloc(1, 1 << 16);
+    size_t got = fread(text, 1, (1 << 16) - 1, file);
+    assert_true(got > 0);
+    fclose(file);
+    return text;
+}
+
+static borg_program *compile(const char *source, const borg_options *options) {
+    borg_program *p = NULL;
+    borg_status status = borg_compile("test.cl", source, strlen(source), options, NULL, &p);
+    assert_non_null(p);
+    if (status != BORG_OK) print_message("%s", borg_program_messages(p));
+    assert_int_equal(status, BORG_OK);
+    return p;
+}
+
+static void run(borg_program *p, const borg_arg *args, int64_t groups) {
+    if (!borg_interpret(p->units[0].module, p->units[0].tail, args, 0, groups, 0, &p->diags)) {
+        print_message("%s", borg_program_messages(p));
+        fail();
+    }
+}
+
+/* LDU without pivoting as in the listing of the thesis: L scaled by columns, U by the pivot row. */
+static void plain_ldus(int n, double *a) {
+    for (int s = 0; s < n; ++s) {
+        for (int i = s + 1; i < n; ++i) a[i * n + s] /= a[s * n + s];
+        for (int i = s + 1; i < n; ++i)
+            for (int j = s + 1; j < n; ++j) a[i * n + j] -= a[i * n + s] * a[s * n + j];
+        for (int j = s + 1; j < n; ++j) a[s * n + j] /= a[s * n + s];
+    }
+}
+
+static double noise(uint32_t *state) {
+    *state = *state * 1664525u + 1013904223u;
+    return (*state >> 8) / 16777216.0;
+}
+
+static void check_ldus(const char *source, int n, int pack, borg_order order, bool no_vector) {
+    enum { GROUPS = 11 };
+    borg_options options = {.size = n,
+                            .pack = pack,
+                            .order = order,
+                            .strict = true,
+                            .verify = true,
+                            .no_vector = no_vector};
+    borg_program *p = compile(source, &options);
+    double *a = malloc(sizeof *a * GROUPS * n * n), *b = malloc(sizeof *b * GROUPS * n * n);
+    uint32_t state = (uint32_t)n;
+    for (int g = 0; g < GROUPS; ++g)
+        for (int i = 0; i < n * n; ++i)
+            a[g * n * n + i] = b[g * n * n + i] = noise(&state) + (i % (n + 1) == 0) * n;
+    borg_arg args[1] = {{.data = a, .count = GROUPS * n * n}};
+    run(p, args, GROUPS);
+    for (int g = 0; g < GROUPS; ++g) plain_ldus(n, b + g * n * n);
+    assert_memory_equal(a, b, sizeof *a * GROUPS * n * n);
+    free(a);
+    free(b);
+    borg_program_free(p);
+}
+
+static void test_ldus(void **state) {
+    (void)state;
+    char *source = read_kernel("ldus");
+    static const int sizes[] = {1, 2, 3, 4, 7, 8, 12, 16, 32};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+        check_ldus(source, sizes[i], 1, BORG_WI_MINOR, false);
+        check_ldus(source, sizes[i], 4, BORG_WG_MINOR, false);
+        if (sizes[i] < 16) check_ldus(source, sizes[i], 3, BORG_WI_MINOR, true);
+    }
+    free(source);
+}
+
+/* Listing 3 of the thesis: the loop splits into the index sets [0], [1, 2], [3]. */
+static void test_listing3(void **state) {
+    (void)state;
+    char *source = read_kernel("listing3");
+    borg_arena arena;
+    borg_arena_init(&arena, NULL, 0);
+    if (setjmp(arena.oom)) fail();
+    borg_sink dump = {.arena = &arena};
+    borg_options options = {
+        .size = 3, .strict = true, .verify = true, .dump = "ssa", .dump_to = &dump};
+    borg_program *p = compile(source, &options);
+    assert_non_null(strstr(dump.text, "!b{0, 1}\n")); /* b[ix / 2] for ix = 1, 2 */
+    assert_non_null(strstr(dump.text, "!a{1, 2}\n"));
+    assert_null(strstr(dump.text, "!a{0, 1, 2, 3} %")); /* not as a whole */
+    for (int s = 0; s < 3; ++s) {
+        float data[12], want[12], a[3][4], b[3][4], c[3][4];
+        for (int i = 0; i < 12; ++i) data[i] = (float)(i * i % 7);
+        memcpy(a, data, sizeof a);
+        memcpy(b, data, sizeof b);
+        memcpy(c, data, sizeof c);
+        for (int ix = 0; ix < 4; ++ix) {
+            for (int w = 0; w < 3; ++w) a[w][ix] = a[w][ix] + 2 * (b[w][4 - ix - 1] + c[s][ix]);
+            for (int w = 0; w < 3; ++w)
+                if (w > s) b[w][ix / 2] += c[w][ix / 2];
+        }
+        for (int i = 0; i < 12; ++i) want[i] = a[i / 4][i % 4] + b[i / 4][i % 4];
+        borg_arg args[2] = {{.data = data, .count = 12}, {.bits = (uint64_t)s}};
+        run(p, args, 1);
+        assert_memory_equal(data, want, sizeof want);
+    }
+    borg_program_free(p);
+    borg_arena_free(&arena);
+    free(source);
+}
+
+enum { MIX_GROUPS = 7, MIX = 4 };
+
+/* The mixture of everything, by hand, one group. */
+static void plain_mixture(double *p, int n, int m, const double *list) {
+    double x[MIX], s[MIX], d[MIX + 2] = {0}, arr[MIX][4];
+    int piv = 0;
+    for (int w = 0; w < MIX; ++w) {
+        x[w] = p[w];
+        d[w] = x[w];
+        d[MIX] = x[w] + 1;
+    }
+    for (int w = 0; w < MIX; ++w) {
+        s[w] = 0;
+        for (int i = 0; i < n; ++i) {
+            s[w] += x[w] * d[i < 5 ? i : 5];
+            if (s[w] > 10.0) break;
+            if (i == 2) continue;
+            s[w] += 1;
+        }
+        for (int k = w; k < m; k += 2) x[w] = x[w] + s[w];
+        if (n > 3) {
+            x[w] = x[w] * x[w] + 1;
+            x[w] *= 2;
+            x[w] = x[w] > 3 && s[w] < 100 ? x[w] : s[w];
+            x[w] += list[w];
+            x[w] += 1;
+            x[w] += 2;
+        }
+        if (fabs(x[w]) > fabs(x[piv])) piv = w;
+    }
+    double top = x[piv];
+    for (bool again = true; again;) {
+        again = false;
+        for (int w = 0; w < MIX; ++w) again |= (x[w] *= 0.5) > 1;
+    }
+    for (int w = 0; w < MIX; ++w) {
+        double first[4] = {1, 2, x[w], 0};
+        memcpy(arr[w], first, sizeof first);
+        arr[w][w % 4] += top;
+        arr[w][piv & 3] = arr[w][n & 3] + d[MIX + 1];
+    }
+    double sum = (x[0] + x[2]) + (x[1] + x[3]);
+    for (int w = 0; w < MIX; ++w) p[w] = x[w] + top + arr[w][0] + arr[w][3] + sum + d[MIX];
+}
+
+static void test_mixture(void **state) {
+    (void)state;
+    char *source = read_kernel("mixture");
+    static const int packs[] = {1, 2, 4, 8};
+    for (int i = 0; i < 8; ++i) {
+        borg_options options = {.size = MIX,
+                                .pack = packs[i % 4],
+                                .strict = true,
+                                .verify = true,
+                                .optimise = i < 4 ? 0 : -1};
+        borg_program *p = compile(source, &options);
+        double a[MIX_GROUPS * MIX], b[MIX_GROUPS * MIX], lists[MIX_GROUPS][MIX];
+        double *list[MIX_GROUPS];
+        int32_t count[MIX_GROUPS];
+        uint32_t random = 5;
+        for (int g = 0; g < MIX_GROUPS; ++g) {
+            list[g] = lists[g];
+            count[g] = g;
+            for (int w = 0; w < MIX; ++w) {
+                a[g * MIX + w] = b[g * MIX + w] = 3 * noise(&random) - 1;
+                lists[g][w] = noise(&random);
+            }
+        }
+        borg_arg args[4] = {{.data = a, .count = MIX_GROUPS * MIX},
+                            {.data = count, .count = MIX_GROUPS},
+                            {.bits = 5},
+                            {.data = list, .count = MIX_GROUPS}};
+        run(p, args, MIX_GROUPS);
+        for (int g = 0; g < MIX_GROUPS; ++g) plain_mixture(b + g * MIX, count[g], 5, list[g]);
+        assert_memory_equal(a, b, sizeof a);
+        borg_program_free(p);
+    }
+    free(source);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ldus),
+        cmocka_unit_test(test_listing3),
+        cmocka_unit_test(test_mixture),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
