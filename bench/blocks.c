@@ -78,19 +78,19 @@ static double complex wide(T x) {
     return (double)t_re(x) + I * (double)t_im(x);
 }
 
-/* seconds of one call: the best round of at least 3 ms each */
+/* seconds of one call: the best of 30 rounds of about 1 ms */
 #define TIME(seconds, count, call)                                                                 \
     do {                                                                                           \
         double best_ = 1e9;                                                                        \
         int64_t rounds_ = 1;                                                                       \
-        for (int try_ = 0; try_ < 7; try_++) {                                                     \
+        for (int try_ = 0; try_ < 30; try_++) {                                                    \
             double start_ = now();                                                                 \
             for (int64_t r_ = 0; r_ < rounds_; r_++)                                               \
                 for (int s = 0; s < (count); s++) call;                                            \
             double spent_ = now() - start_;                                                        \
-            if (spent_ < 3e-3) {                                                                   \
+            if (spent_ < 8e-4) {                                                                   \
                 rounds_ =                                                                          \
-                    spent_ > 0 ? (int64_t)((double)rounds_ * 4e-3 / spent_) + 1 : 2 * rounds_;     \
+                    spent_ > 0 ? (int64_t)((double)rounds_ * 1e-3 / spent_) + 1 : 2 * rounds_;     \
                 try_--;                                                                            \
                 continue;                                                                          \
             }                                                                                      \

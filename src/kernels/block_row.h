@@ -16,6 +16,13 @@ INLINE vec FN(v_scaled)(vec x, T a) {
 #endif
 }
 
+/** The conjugate of each entry, if asked. */
+INLINE vec FN(v_conj_if)(int conjugate, vec x) {
+    vec sign;
+    for (int k = 0; k < LANES; k++) sign[k] = PARTS == 2 && k % 2 ? (R)-1 : (R)1;
+    return PARTS == 2 && conjugate ? x * sign : x;
+}
+
 /** y -= a x over the vectors that hold entries from .. to-1 */
 INLINE void FN(row_minus)(int from, int to, T *y, T a, const T *x) {
     for (int k = from / ENTRIES * ENTRIES; k < to; k += ENTRIES)

@@ -24,6 +24,19 @@ INLINE FN(stored) FN(stored_of)(const mpki_block *b) {
     return s;
 }
 
+/** The rows held, in order; returns how many. row: 256. */
+INLINE int FN(stored_rows)(const FN(stored) * s, int rows, uint8_t *row) {
+    int held = 0;
+    if (!s->row_mask) {
+        for (; held < rows; held++) row[held] = (uint8_t)held;
+        return held;
+    }
+    for (int i = 0; i < s->row_words; i++)
+        for (uint32_t bits = s->row_mask[i]; bits; bits &= bits - 1)
+            row[held++] = (uint8_t)(32 * i + __builtin_ctz(bits));
+    return held;
+}
+
 /** Is row r held? */
 INLINE int FN(stored_row)(const FN(stored) * s, int r) {
     return !s->row_mask || (s->row_mask[r >> 5] >> (r & 31) & 1);
