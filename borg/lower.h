@@ -34,6 +34,8 @@ typedef struct borg_lowerer {
     size_t first_capacity;
     const borg_decl **owner; /* cell -> its variable */
     size_t owner_capacity;
+    borg_inst **born; /* first cell -> the mask where the variable was declared */
+    size_t born_capacity;
     borg_inst *mask; /* i1: work-items that are here; NULL: all */
     borg_lower_loop *loop;
     borg_inst **params;
@@ -81,6 +83,8 @@ static inline borg_cell *borg_lower_cell(borg_lowerer *l, const borg_decl *d, in
     int32_t first = borg_lower_cells_of(l, d); /* may move l->cells */
     return &l->cells[first + element];
 }
+/** The variable belongs to those who are here now. */
+void borg_lower_born(borg_lowerer *l, const borg_decl *d);
 /** Declare where nobody is: zeros. */
 void borg_lower_declare_dead(borg_lowerer *l, const borg_decl *d);
 /** (Re)declare a variable: initial values, not masked. */

@@ -113,6 +113,7 @@ int32_t borg_lower_cells_of(borg_lowerer *l, const borg_decl *d) {
     size_t total = (size_t)l->ncells + (size_t)count;
     l->cells = borg_grow(l->arena, l->cells, total, &l->cells_capacity, sizeof *l->cells);
     l->owner = borg_grow(l->arena, l->owner, total, &l->owner_capacity, sizeof *l->owner);
+    l->born = borg_grow(l->arena, l->born, total, &l->born_capacity, sizeof *l->born);
     l->first[d->number] = l->ncells;
     for (int32_t i = 0; i < count; ++i) l->owner[l->ncells + i] = d;
     l->ncells += count;
@@ -137,8 +138,20 @@ static void set_cell(borg_lowerer *l, const borg_decl *d, int32_t element, borg_
     }
 }
 
+/* Work-items that are not here never see the variable: where the mask is still that of the
+ * declaration, an assignment needs no selection. */
+static borg_inst *mask_of(borg_lowerer *l, const borg_decl *d) {
+    return l->mask == l->born[borg_lower_cells_of(l, d)] ? NULL : l->mask;
+}
+
+void borg_lower_born(borg_lowerer *l, const borg_decl *d) {
+    int32_t first = borg_lower_cells_of(l, d);
+    l->born[first] = l->mask;
+}
+
 void borg_lower_declare(borg_lowerer *l, const borg_decl *d) {
     int32_t count = cell_count(l, d);
+    borg_lower_born(l, d);
     borg_type type = borg_ctype_ir(d->type);
     borg_inst *zero = borg_lower_const(l, type, 0);
     if (d->storage == BORG_LOCAL) zero = borg_emit_const(&l->b, type, BORG_WI, 1, 0);
@@ -155,6 +168,7 @@ void borg_lower_declare(borg_lowerer *l, const borg_decl *d) {
 
 void borg_lower_declare_dead(borg_lowerer *l, const borg_decl *d) {
     borg_inst *zero = borg_lower_const(l, borg_ctype_ir(d->type), 0);
+    borg_lower_born(l, d);
     if (d->storage == BORG_LOCAL) zero = borg_emit_const(&l->b, zero->type, BORG_WI, 1, 0);
     for (int32_t i = 0; i < cell_count(l, d); ++i) set_cell(l, d, i, zero, 0);
 }
@@ -350,13 +364,13 @@ static void write_array(borg_lowerer *l, const place *p, borg_inst *value) {
     if (borg_is_splat(index) && index->rows == 1 && value->rows == 1) {
         int32_t e = (int32_t)index->bits[0];
         borg_inst *old = borg_lower_read_cell(l, cells[e]);
-        set_cell(l, d, e, masked(l, l->mask, value, old), 0);
+        set_cell(l, d, e, masked(l, mask_of(l, d), value, old), 0);
         return;
     }
     if (index->op == BORG_CONST && index->spread < BORG_WI) {
         borg_inst *old = read_array(l, p);
         borg_inst *v =
-            masked(l, l->mask, borg_lower_unify(l, value, value->spread, index->rows), old);
+            masked(l, mask_of(l, d), borg_lower_unify(l, value, value->spread, index->rows), old);
         for (int32_t r = 0; r < index->rows; ++r)
             set_cell(l, d, (int32_t)index->bits[index->ntable == 1 ? 0 : r], v,
                      v->rows > 1 ? r : 0);
@@ -370,7 +384,7 @@ static void write_array(borg_lowerer *l, const place *p, borg_inst *value) {
     }
     if (index->op != BORG_CONST) warn_dynamic(l, p);
     for (int32_t e = 0; e < d->count; ++e) {
-        borg_inst *here = borg_lower_and(l, equals(l, index, e), l->mask);
+        borg_inst *here = borg_lower_and(l, equals(l, index, e), mask_of(l, d));
         if (borg_lower_never(here)) continue;
         borg_inst *old = borg_lower_read_cell(l, *borg_lower_cell(l, d, e));
         set_cell(l, d, e, masked(l, here, value, old), 0);
@@ -387,7 +401,7 @@ static void write_place(borg_lowerer *l, const place *p, borg_inst *value) {
         write_array(l, p, value);
     } else {
         borg_inst *old = borg_lower_read_cell(l, *borg_lower_cell(l, d, 0));
-        borg_inst *v = masked(l, l->mask, value, old);
+        borg_inst *v = masked(l, mask_of(l, d), value, old);
         set_cell(l, d, 0, v, v->rows > 1 ? -1 : 0);
     }
 }

@@ -134,6 +134,33 @@ static bool write_injective(borg_lowerer *l, const borg_decl *d, const borg_inst
     return true;
 }
 
+static bool is_local_id(const borg_lowerer *l, const borg_inst *v) {
+    if (v->op != BORG_CONST || v->spread != BORG_WI || v->ntable != l->m->size) return false;
+    for (int32_t w = 0; w < l->m->size; ++w)
+        if (v->bits[w] != (uint64_t)w) return false;
+    return true;
+}
+
+/* A mask that says "work-item p of the group, if q": p and what is left (NULL: always). */
+static borg_inst *single_writer(borg_lowerer *l, borg_inst *mask, borg_inst **left) {
+    *left = NULL;
+    if (mask->op == BORG_AND) {
+        for (int i = 0; i < 2; ++i) {
+            const borg_inst *other = mask->args[1 - i];
+            borg_inst *inner, *p;
+            if (other->op != BORG_BCAST || !(p = single_writer(l, mask->args[i], &inner))) continue;
+            *left = borg_lower_and(l, other->args[0], inner);
+            return p;
+        }
+        return NULL;
+    }
+    if (mask->op != BORG_ICMP || mask->pred != BORG_EQ) return NULL;
+    for (int i = 0; i < 2; ++i)
+        if (is_local_id(l, mask->args[i]) && mask->args[1 - i]->op == BORG_BCAST)
+            return mask->args[1 - i]->args[0];
+    return NULL;
+}
+
 void borg_lower_local_write(borg_lowerer *l, const borg_decl *d, borg_inst *index, borg_inst *value,
                             borg_loc loc) {
     check_bounds(l, d, index, loc);
@@ -141,8 +168,15 @@ void borg_lower_local_write(borg_lowerer *l, const borg_decl *d, borg_inst *inde
     if (!(index->op == BORG_CONST)) index = limited(l, d, index);
     if (index->spread < BORG_WI && value->spread == BORG_WI) {
         /* one element, many writers: the highest work-item that is here */
-        borg_inst *winner = constant(l, l->m->size - 1), *saved = l->mask;
-        if (saved && saved->spread == BORG_WI) {
+        borg_inst *winner = constant(l, l->m->size - 1), *saved = l->mask, *left = NULL;
+        borg_inst *p = saved && saved->spread == BORG_WI ? single_writer(l, saved, &left) : NULL;
+        if (p) {
+            winner = borg_lower_elem(l, BORG_UMIN, BORG_I32, p, constant(l, l->m->size - 1), NULL);
+            borg_inst *there = winner == p ? NULL
+                                           : borg_lower_cmp(l, BORG_ICMP, BORG_LT, true, p,
+                                                            constant(l, l->m->size));
+            l->mask = borg_lower_and(l, there, left);
+        } else if (saved && saved->spread == BORG_WI) {
             borg_inst *none = borg_emit_const(&l->b, BORG_I32, BORG_WI, 1, UINT32_MAX);
             borg_inst *ids = element_of_lane(l, 0);
             borg_inst *v = borg_emit(&l->b, BORG_RMAX, BORG_I32, BORG_WG, 1, 1);

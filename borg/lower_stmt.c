@@ -267,8 +267,10 @@ borg_inst *borg_lower_call(borg_lowerer *l, const borg_expr *e) {
     borg_inst *args[64], *result = NULL;
     for (int32_t i = 0; i < e->nargs; ++i) args[i] = borg_lower_expr(l, e->args[i]);
     int32_t i = 0;
-    for (const borg_decl *d = f->params; d; d = d->next, ++i)
+    for (const borg_decl *d = f->params; d; d = d->next, ++i) {
         *borg_lower_cell(l, d, 0) = (borg_cell){args[i], args[i]->rows > 1 ? -1 : 0};
+        borg_lower_born(l, d);
+    }
     borg_lower_loop *loop = l->loop;
     l->loop = NULL;
     for (const borg_stmt *s = f->body->body; s; s = s->next) {

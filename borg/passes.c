@@ -5,6 +5,7 @@
 const borg_pass borg_passes[] = {
     {"fold", borg_pass_fold, false},
     {"cse", borg_pass_cse, false},
+    {"mask", borg_pass_mask, false},
     {"dce", borg_pass_dce, true},
     {"address", borg_pass_address, false},
     {"fold", borg_pass_fold, false},

@@ -18,6 +18,7 @@ typedef void borg_pass_function(borg_module *m, const borg_options *options);
 borg_pass_function borg_pass_fold; /* constants, identities, layouts composed, masks simplified */
 borg_pass_function borg_pass_cse;  /* common subexpressions, loads with no store between */
 borg_pass_function borg_pass_dce;  /* what nobody uses, loop values that never change */
+borg_pass_function borg_pass_mask; /* selections that a later one makes needless */
 borg_pass_function borg_pass_address;  /* LOAD, STORE -> LOADA, STOREA where the index is affine */
 borg_pass_function borg_pass_fma;      /* a*b + c with a product used once */
 borg_pass_function borg_pass_split;    /* values of k rows -> k values of one row */
