@@ -9,10 +9,11 @@
 #include "../../kernels/blocks.h"
 #include "../factor.h"
 
-/** A frame after its factorization. Entries of the stored precision; NULL before. */
+/** A frame after its factorization. M is often sparse, so it is stored as blocks are, and negated:
+ *  then y -= (-M) x, the kernel that applies a block, applies it. */
 typedef struct mpki_frame {
-    void *m, *n;    /* w x w, ld = mpki_block_ld(w); n == m unless LDU; kernels/blocks.h */
-    void *d, *dinv; /* 2 w */
+    mpki_block m, n; /* -M and, for LDU, -N; else n is m */
+    void *d, *dinv;  /* 2 w, entries of the stored precision; NULL before */
 } mpki_frame;
 
 typedef struct mpki_block_factor {

@@ -9,13 +9,15 @@ static const char STAGE[] = "factorize";
 /* A generation of values: dense blocks and pivots in one piece of memory. */
 typedef struct generation {
     mpki_block *lower, *upper;
-    mpki_frame *frame;
+    mpki_work_pivot *pivot; /* by place, which is by item of the one chunk */
+    mpki_frame *frame;      /* by frame: D, for those who read this generation */
     char *memory;
 } generation;
 
 static void generation_free(mpk_context *ctx, generation *g) {
     if (g->upper != g->lower) mpki_release(ctx, g->upper);
     mpki_release(ctx, g->lower);
+    mpki_release(ctx, g->pivot);
     mpki_release(ctx, g->frame);
     mpki_release(ctx, g->memory);
     *g = (generation){0};
@@ -46,12 +48,14 @@ static void lay_out(const mpki_meta *meta, generation *g, int64_t *used) {
         g->upper[k].data =
             meta->ldu ? take(g->memory, used, (int64_t)rows * cols, size) : g->lower[k].data;
     }
-    for (int32_t f = 0; f < x->m; f++) {
-        const int w = mpki_frame_rows(b, f), ld = mpki_block_ld(w, size);
-        g->frame[f].m = take(g->memory, used, (int64_t)w * ld, size);
-        g->frame[f].n = meta->ldu ? take(g->memory, used, (int64_t)w * ld, size) : g->frame[f].m;
-        g->frame[f].d = take(g->memory, used, 2 * w, size);
-        g->frame[f].dinv = take(g->memory, used, 2 * w, size);
+    for (int32_t k = 0; k < x->m; k++) {
+        const int w = mpki_frame_rows(b, x->frame[k]), ld = mpki_block_ld(w, size);
+        mpki_work_pivot *p = &g->pivot[k];
+        p->m = take(g->memory, used, (int64_t)w * ld, size);
+        p->n = meta->ldu ? take(g->memory, used, (int64_t)w * ld, size) : p->m;
+        p->d = take(g->memory, used, 2 * w, size);
+        p->dinv = take(g->memory, used, 2 * w, size);
+        g->frame[x->frame[k]].d = p->d;
     }
 }
 
@@ -62,7 +66,8 @@ static mpk_status generation_make(mpki_meta *meta, generation *g) {
     g->lower = MPKI_ZNEW(meta->ctx, STAGE, x->nblocks, mpki_block);
     g->upper = meta->ldu ? MPKI_ZNEW(meta->ctx, STAGE, x->nblocks, mpki_block) : g->lower;
     g->frame = MPKI_ZNEW(meta->ctx, STAGE, x->m, mpki_frame);
-    if (!g->lower || !g->upper || !g->frame) return mpki_failed(meta->ctx);
+    g->pivot = MPKI_ZNEW(meta->ctx, STAGE, x->m, mpki_work_pivot);
+    if (!g->lower || !g->upper || !g->frame || !g->pivot) return mpki_failed(meta->ctx);
     lay_out(meta, g, &bytes);
     g->memory = mpki_calloc(meta->ctx, STAGE, bytes, 1);
     if (!g->memory) return mpki_failed(meta->ctx);
@@ -120,11 +125,12 @@ static mpk_status sweeps(mpki_meta *meta, double norm1, bool may_reorder, bool *
         bf->lower = g[0].lower, bf->upper = g[0].upper, bf->frame = g[0].frame;
         MPKI_DISPATCH(bf->scalar, meta_start)(meta);
     }
+    mpki_work_pivot *const own = meta->chunk.pivot;
     double epsilon = o->jacobi_epsilon;
     for (int s = 1; !status && s <= o->sweeps; s++, epsilon *= o->jacobi_decay) {
         const generation *old = &g[(s + 1) % 2], *new = &g[s % 2];
         bf->lower = old->lower, bf->upper = old->upper, bf->frame = old->frame;
-        meta->pivot = s < o->sweeps ? new->frame : frame;
+        meta->chunk.pivot = new->pivot;
         meta->floor = epsilon * norm1;
         meta->last = !(may_reorder && s == 1);
         forget_counts(meta);
@@ -146,12 +152,13 @@ static mpk_status sweeps(mpki_meta *meta, double norm1, bool may_reorder, bool *
             s--;
         }
     }
-    bf->lower = lower, bf->upper = upper, bf->frame = meta->pivot = frame;
+    bf->lower = lower, bf->upper = upper, bf->frame = frame;
     if (!status && !*reorder) {
         meta->last = true;
         MPKI_DISPATCH(bf->scalar, meta_store)(meta);
         status = check(meta);
     }
+    meta->chunk.pivot = own;
     generation_free(meta->ctx, &g[0]);
     generation_free(meta->ctx, &g[1]);
     return status;

@@ -20,7 +20,7 @@ static void pivot_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const int32_t f = (int32_t)item;
     FN(meta_load_column)(meta, f, me->slot);
     FN(meta_pull)(meta, me, c->frame[f], c->first[f], c->first[f] + 1);
-    FN(meta_factor)(meta, me, c->frame[f], (T *)c->flight + c->at[c->first[f]]);
+    FN(meta_factor)(meta, me, c->frame[f], &c->pivot[f], (T *)c->flight + c->at[c->first[f]]);
 }
 
 /* Write a group's work blocks into dense stored ones. */

@@ -9,7 +9,7 @@
 static const char STAGE[] = "factorize";
 
 /* Entries of the work blocks of one chunk: they should stay in the second-level cache. */
-enum { CHUNK_ENTRIES = 1 << 19 };
+enum { CHUNK_ENTRIES = 1 << 17 };
 
 /* ---- the object ---------------------------------------------------------------------------------
  */
@@ -87,8 +87,9 @@ static mpk_status grow(mpki_meta *meta) {
 static void chunk_free(mpki_meta *meta) {
     mpki_chunk_work *c = &meta->chunk;
     mpki_batch_free(meta->ctx, &c->batch);
-    void *const parts[] = {c->first,  c->at,       c->group, c->group_end, c->group_frame,
-                           c->flight, c->flight_u, c->norm2, c->largest,   c->need};
+    void *const parts[] = {c->pivot,    c->pivot_memory, c->first,       c->at,
+                           c->group,    c->group_end,    c->group_frame, c->flight,
+                           c->flight_u, c->norm2,        c->largest,     c->need};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(meta->ctx, parts[k]);
 }
 
@@ -100,6 +101,37 @@ static bool room_for(mpki_meta *meta, void *array, int64_t count, size_t size) {
     return *at != NULL;
 }
 
+/* Dense pivots of the chunk's frames. */
+static bool pivots_lay_out(mpki_meta *meta) {
+    mpki_chunk_work *c = &meta->chunk;
+    const size_t size = mpk_scalar_size(meta->bf->scalar);
+    const int line = (int)(64 / size);
+    int64_t total = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        char *at = c->pivot_memory;
+        for (int32_t f = 0; f < c->count; f++) {
+            const int w = mpki_frame_rows(meta->bf->blocking, c->frame[f]);
+            const int64_t square = (int64_t)w * mpki_block_ld(w, size);
+            const int64_t diagonal = (2 * w + line - 1) / line * line;
+            if (pass == 0) {
+                total += square * (1 + meta->ldu) + 2 * diagonal;
+                continue;
+            }
+            mpki_work_pivot *p = &c->pivot[f];
+            p->m = at;
+            p->n = meta->ldu ? at + square * (int64_t)size : at;
+            p->d = at += square * (1 + meta->ldu) * (int64_t)size;
+            p->dinv = at += diagonal * (int64_t)size;
+            at += diagonal * (int64_t)size;
+        }
+        if (pass == 0 && (total > c->pivot_room || !c->pivot_memory)) {
+            c->pivot_room = total + total / 2;
+            if (!room_for(meta, &c->pivot_memory, c->pivot_room, size)) return false;
+        }
+    }
+    return true;
+}
+
 mpk_status mpki_chunk_lay_out(mpki_meta *meta, bool flight) {
     mpki_chunk_work *c = &meta->chunk;
     const mpki_ibcsr *x = &meta->bf->index;
@@ -109,6 +141,8 @@ mpk_status mpki_chunk_lay_out(mpki_meta *meta, bool flight) {
     if (c->count > c->frames_room) {
         c->frames_room = 2 * (int64_t)c->count;
         if (!room_for(meta, &c->first, c->frames_room + 1, sizeof *c->first))
+            return mpki_failed(meta->ctx);
+        if (!room_for(meta, &c->pivot, c->frames_room, sizeof *c->pivot))
             return mpki_failed(meta->ctx);
     }
     if (items > c->items_room || !c->at) {
@@ -143,6 +177,8 @@ mpk_status mpki_chunk_lay_out(mpki_meta *meta, bool flight) {
             !room_for(meta, &c->norm2, c->groups_room * 2 * MPKI_BLOCK_MAX, real))
             return mpki_failed(meta->ctx);
     }
+    if (meta->o->schedule != MPK_SCHEDULE_JACOBI && !pivots_lay_out(meta))
+        return mpki_failed(meta->ctx);
     int64_t g = 0;
     for (int32_t f = 0; f < c->count; f++) {
         t = c->first[f];
@@ -185,17 +221,19 @@ static mpk_status first_failure(mpki_meta *meta) {
     return MPK_OK;
 }
 
-/* Pull: the frames of one level, chunk after chunk. */
+/* Pull: the frames of one level for which anything is due, chunk after chunk. */
 static mpk_status pull_level(mpki_meta *meta, int32_t count, const int32_t *frames) {
     mpki_chunk_work *c = &meta->chunk;
-    for (int32_t done = 0; done < count;) {
+    for (int32_t next = 0; next < count;) {
         int64_t entries = 0;
-        int32_t end = done;
-        while (end < count && (end == done || entries < CHUNK_ENTRIES))
-            entries += column_entries(meta, frames[end++]);
-        c->count = end - done;
-        c->frame = frames + done;
-        done = end;
+        c->count = 0;
+        c->frame = meta->due;
+        while (next < count && entries < CHUNK_ENTRIES) {
+            const int64_t more = column_entries(meta, frames[next]);
+            if (more) meta->due[c->count++] = frames[next];
+            entries += more;
+            next++;
+        }
         if (entries == 0) continue;
         mpk_status status = mpki_batch_pull(meta->ctx, &meta->bf->index, meta->final, meta->want,
                                             c->count, c->frame, &c->batch);
@@ -531,13 +569,14 @@ static mpk_status prepare(mpki_meta *meta) {
     const int32_t m = bf->blocking->nframes;
     meta->final = MPKI_ZNEW(ctx, STAGE, m, unsigned char);
     meta->reject = MPKI_ZNEW(ctx, STAGE, m, unsigned char);
+    meta->due = MPKI_NEW(ctx, STAGE, m, int32_t);
     bf->frame = MPKI_ZNEW(ctx, STAGE, m, mpki_frame);
-    if (!status && (!meta->final || !meta->reject || !bf->frame)) status = mpki_failed(ctx);
-    if (!status) status = mpki_arena_init(ctx, 1 << 20, &bf->arena);
-    meta->pivot = bf->frame;
+    if (!status && (!meta->final || !meta->reject || !meta->due || !bf->frame))
+        status = mpki_failed(ctx);
+    if (!status) status = mpki_arena_init(ctx, 1 << 14, &bf->arena);
     if (!status) {
         bf->have_arena = true;
-        bf->arena.step = meta->an->nnz * (int64_t)mpk_scalar_size(bf->scalar) / 4 + (1 << 20);
+        bf->arena.step = meta->an->nnz * (int64_t)mpk_scalar_size(bf->scalar) / 8 + (1 << 16);
         status = workers_make(meta);
     }
     bf->info.time_fill_s = mpki_now_s() - start;
@@ -613,6 +652,7 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
     mpki_release(ctx, meta.of_a);
     mpki_release(ctx, meta.capacity);
     mpki_release(ctx, meta.reject);
+    mpki_release(ctx, meta.due);
     mpki_full_free(ctx, &full);
     if (status < 0) mpki_block_factor_free(ctx, &fac->block);
     (void)start;

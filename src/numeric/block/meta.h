@@ -25,11 +25,19 @@ typedef struct mpki_meta_worker {
     int32_t failed_frame;
 } mpki_meta_worker;
 
+/** A pivot at work: M and N dense (w x w, ld = mpki_block_ld(w)), D and its inverse; n == m unless
+ *  LDU. */
+typedef struct mpki_work_pivot {
+    void *m, *n, *d, *dinv;
+} mpki_work_pivot;
+
 /** A chunk: frames of one level and the blocks of their columns that are due. Item = block. */
 typedef struct mpki_chunk_work {
     int32_t count; /* frames */
     const int32_t *frame;
-    mpki_batch batch;           /* targets and, when pulled, their updates */
+    mpki_batch batch;       /* targets and, when pulled, their updates */
+    mpki_work_pivot *pivot; /* count; in pivot_memory, but for Jacobi sweeps */
+    void *pivot_memory;
     int64_t *first;             /* count + 1: items of each frame; the diagonal one first, if due */
     int64_t *at;                /* items + 1: offset of its work block in `flight`, entries */
     int64_t *group, *group_end; /* groups: their items, neighbours in one column */
@@ -39,7 +47,7 @@ typedef struct mpki_chunk_work {
     void *norm2;     /* groups x MPKI_BLOCK_MAX reals: squared column norms; upper: behind */
     double *largest; /* groups */
     int64_t *need;   /* items: entries above the drop tolerance, and then: granted */
-    int64_t frames_room, items_room, groups_room, flight_room;
+    int64_t frames_room, items_room, groups_room, flight_room, pivot_room;
 } mpki_chunk_work;
 
 typedef struct mpki_meta {
@@ -51,12 +59,11 @@ typedef struct mpki_meta {
     const double *scale; /* n, problem order */
     mpki_block_factor *bf;
     int ldu, hermitian, complete; /* complete: nothing is dropped anywhere */
-    mpki_frame *pivot; /* by frame: where pivots are written and solved with; bf->frame, but for
-                          Jacobi sweeps, which read those of the sweep before there */
     mpki_pool *pool;
     int threads, driver; /* driver: the worker that runs the walk */
     mpki_meta_worker *worker;
     unsigned char *final;  /* by frame: accepted */
+    int32_t *due; /* frames of a chunk */
     unsigned char *want;   /* by block: due in this stage */
     unsigned char *of_a;   /* by block: a block of A */
     int64_t *capacity;     /* by block: entries it may keep; < 0: no bound, and no threshold */
@@ -122,7 +129,7 @@ mpk_status mpki_jacobi(mpki_meta *meta);
     void mpki_##p##_meta_pull(const mpki_meta *meta, mpki_meta_worker *me, int32_t frame,          \
                               int64_t t0, int64_t t1);                                             \
     void mpki_##p##_meta_factor(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,              \
-                                void *diagonal);                                                   \
+                                const mpki_work_pivot *to, void *diagonal);                        \
     void mpki_##p##_meta_solve(mpki_meta *meta, mpki_meta_worker *me, int64_t g, bool loaded);     \
     void mpki_##p##_meta_store(mpki_meta *meta);                                                   \
     /** Downdates of a push batch, on work blocks at `flight` + at[block]. */                      \

@@ -165,10 +165,17 @@ void FN(meta_pull)(const mpki_meta *meta, mpki_meta_worker *me, int32_t frame, i
 /* ---- phase I ------------------------------------------------------------------------------------
  */
 
-static void *keep(mpki_meta *meta, mpki_meta_worker *me, int64_t count) {
-    void *p = mpki_arena_alloc(&meta->bf->arena, count * (int64_t)sizeof(T));
-    if (!p && !me->status) me->status = MPK_ERR_MEMORY;
-    return p;
+/* Pivots of an earlier stage, dense again. */
+static void recall(const mpki_meta *meta, int32_t frame, const mpki_work_pivot *to) {
+    const mpki_frame *from = &meta->bf->frame[frame];
+    const int w = mpki_frame_rows(meta->bf->blocking, frame);
+    for (int half = 0; half <= meta->ldu; half++) {
+        T *m = half ? to->n : to->m;
+        kernels()->unpack(half ? &from->n : &from->m, m, LD(w));
+        for (int64_t k = 0; k < (int64_t)w * LD(w); k++) m[k] = -m[k];
+    }
+    memcpy(to->d, from->d, 2 * (size_t)w * sizeof(T));
+    memcpy(to->dinv, from->dinv, 2 * (size_t)w * sizeof(T));
 }
 
 /* Random diagonals of a butterfly: exp(r/10), r in [-1/2, 1/2], as Baboulin et al. take them. */
@@ -191,21 +198,11 @@ static void count_pivots(mpki_meta_worker *me, const FN(pivot_report) * r) {
 
 /* Factor the diagonal work block of a frame. A frame that may still be rejected is, where a pivot
  * had to be replaced or vanished, or M grows beyond 1/sqrt(eps). */
-void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame, void *diagonal) {
-    mpki_block_factor *bf = meta->bf;
+void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,
+                     const mpki_work_pivot *to, void *diagonal) {
+    const mpki_block_factor *bf = meta->bf;
     const mpki_blocking *b = bf->blocking;
     const int w = mpki_frame_rows(b, frame), ld = LD(w);
-    mpki_frame *to = &meta->pivot[frame];
-    if (!to->m) {
-        to->m = keep(meta, me, (int64_t)w * ld);
-        to->n = meta->ldu ? keep(meta, me, (int64_t)w * ld) : to->m;
-        to->d = keep(meta, me, 2 * (int64_t)w);
-        to->dinv = keep(meta, me, 2 * (int64_t)w);
-        if (!to->m || !to->n || !to->d || !to->dinv) {
-            meta->reject[frame] = 1;
-            return;
-        }
-    }
     int32_t pair[MPKI_BLOCK_MAX];
     R butterfly[2 * MPKI_BLOCK_MAX];
     if (meta->ba->pair)
@@ -242,9 +239,12 @@ static void pivot_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const int32_t f = (int32_t)item, frame = c->frame[f];
     if (c->first[f] == c->first[f + 1]) return;
     if (!ph->loaded) FN(meta_load_column)(meta, f, me->slot);
-    if (meta->final[frame]) return; /* of an earlier stage: only rows below are due */
+    if (meta->final[frame]) { /* of an earlier stage: only rows below are due */
+        recall(meta, frame, &c->pivot[f]);
+        return;
+    }
     if (!ph->loaded) FN(meta_pull)(meta, me, frame, c->first[f], c->first[f] + 1);
-    FN(meta_factor)(meta, me, frame, (T *)c->flight + c->at[c->first[f]]);
+    FN(meta_factor)(meta, me, frame, &c->pivot[f], (T *)c->flight + c->at[c->first[f]]);
 }
 
 /* ---- phase II -----------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ void FN(meta_solve)(mpki_meta *meta, mpki_meta_worker *me, int64_t g, bool loade
     c->largest[g] = 0;
     if (meta->reject[frame]) return;
     const int w = mpki_frame_rows(meta->bf->blocking, frame), ld = LD(w);
-    const mpki_frame *pivot = &meta->pivot[frame];
+    const mpki_work_pivot *pivot = &c->pivot[c->group_frame[g]];
     if (!loaded) FN(meta_pull)(meta, me, frame, c->group[g], c->group_end[g]);
     for (int64_t t = c->group[g]; t < c->group_end[g]; t++) {
         const int rows = mpki_frame_rows(meta->bf->blocking,
@@ -345,34 +345,70 @@ static void count_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
     }
 }
 
-/* Store a work block in its smallest format; a dense one wherever that is not much larger, since it
- * is the fastest. */
+/* Write a work block into memory of the factor, in its smallest format; a dense one wherever that
+ * is not much larger, since it is the fastest. Returns false where there is no memory. */
+static bool write_block(mpki_meta *meta, int rows, int cols, const T *c, mpki_block *to) {
+    enum { DENSE_SHARE = 85 }; /* per cent of a dense block's bytes */
+    size_t bytes, dense = (size_t)rows * (size_t)cols * sizeof(T);
+    int format = kernels()->smallest(rows, cols, c, LD(cols), &bytes);
+    *to = (mpki_block){.rows = (uint8_t)rows,
+                       .cols = (uint8_t)cols,
+                       .format = MPKI_EMPTY,
+                       .scalar = (uint8_t)MPKI_PRECISION};
+    if (format == MPKI_EMPTY) return true;
+    if (bytes * 100 > dense * DENSE_SHARE) format = MPKI_DENSE, bytes = dense;
+    void *data = mpki_arena_alloc(&meta->bf->arena, (int64_t)bytes);
+    if (!data) return false;
+    to->data = data;
+    to->format = (uint8_t)format;
+    kernels()->pack(rows, cols, c, LD(cols), to);
+    return true;
+}
+
+static void no_memory(mpki_meta_worker *me) {
+    if (!me->status) me->status = MPK_ERR_MEMORY;
+}
+
 static void store(mpki_meta *meta, mpki_meta_worker *me, int rows, int w, const T *c,
                   mpki_block *to) {
-    enum { DENSE_SHARE = 85 }; /* per cent of a dense block's bytes */
-    size_t bytes, dense = (size_t)rows * (size_t)w * sizeof(T);
-    int format = kernels()->smallest(rows, w, c, LD(w), &bytes);
-    if (format == MPKI_EMPTY) {
-        *to = (mpki_block){.rows = (uint8_t)rows, .cols = (uint8_t)w, .format = MPKI_EMPTY};
-        return;
-    }
-    if (bytes * 100 > dense * DENSE_SHARE) format = MPKI_DENSE, bytes = dense;
-    *to = (mpki_block){.rows = (uint8_t)rows,
-                       .cols = (uint8_t)w,
-                       .format = (uint8_t)format,
-                       .scalar = (uint8_t)MPKI_PRECISION};
-    to->data = mpki_arena_alloc(&meta->bf->arena, (int64_t)bytes);
-    if (!to->data) {
-        to->format = MPKI_EMPTY;
-        if (!me->status) me->status = MPK_ERR_MEMORY;
-        return;
-    }
-    kernels()->pack(rows, w, c, LD(w), to);
+    if (!write_block(meta, rows, w, c, to)) no_memory(me);
+    if (to->format == MPKI_EMPTY) return;
     me->kept += to->nnz;
-    me->dense += format == MPKI_DENSE;
-    me->bitmap += format == MPKI_BITMAP;
-    me->rows += format == MPKI_ROWS;
+    me->dense += to->format == MPKI_DENSE;
+    me->bitmap += to->format == MPKI_BITMAP;
+    me->rows += to->format == MPKI_ROWS;
     me->fill_out += (double)to->nnz / ((double)rows * w);
+}
+
+/* -M and D of an accepted frame into memory of the factor. */
+static void store_pivot(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,
+                        const mpki_work_pivot *from) {
+    mpki_frame *to = &meta->bf->frame[frame];
+    const int w = mpki_frame_rows(meta->bf->blocking, frame);
+    T *d = mpki_arena_alloc(&meta->bf->arena, 4 * (int64_t)w * (int64_t)sizeof(T));
+    if (!d) {
+        no_memory(me);
+        return;
+    }
+    memcpy(d, from->d, 2 * (size_t)w * sizeof(T));
+    memcpy(d + 2 * w, from->dinv, 2 * (size_t)w * sizeof(T));
+    to->d = d;
+    to->dinv = d + 2 * w;
+    for (int half = 0; half <= meta->ldu; half++) {
+        T *m = half ? from->n : from->m;
+        for (int64_t k = 0; k < (int64_t)w * LD(w); k++) m[k] = -m[k];
+        if (!write_block(meta, w, w, m, half ? &to->n : &to->m)) no_memory(me);
+    }
+    if (!meta->ldu) to->n = to->m;
+}
+
+static void pivot_store_item(mpki_pool *pool, int worker, void *arg, int64_t f) {
+    (void)pool;
+    mpki_meta *meta = ((phase *)arg)->meta;
+    mpki_chunk_work *c = &meta->chunk;
+    const int32_t frame = c->frame[f];
+    if (meta->reject[frame] || meta->final[frame] || c->first[f] == c->first[f + 1]) return;
+    store_pivot(meta, &meta->worker[worker], frame, &c->pivot[f]);
 }
 
 static void store_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
@@ -416,6 +452,7 @@ void FN(meta_store)(mpki_meta *meta) {
         mpki_grant(meta);
     }
     mpki_pool_for(meta->pool, meta->driver, c->groups, store_item, &ph);
+    mpki_pool_for(meta->pool, meta->driver, c->count, pivot_store_item, &ph);
     for (int32_t f = 0; f < c->count; f++) {
         const int32_t frame = c->frame[f];
         if (!meta->reject[frame] && c->first[f] < c->first[f + 1]) {

@@ -52,10 +52,11 @@ static void frame(const pass *p, int32_t f) {
             kernels->apply(block, v, nrhs, acc);
     }
     const mpki_frame *pivot = &bf->frame[f];
+    memset(p->to + at, 0, (size_t)w * (size_t)nrhs * sizeof(T));
     if (p->backward)
-        kernels->multiply_t(w, pivot->n, LD(w), acc, nrhs, hermitian, p->to + at);
+        kernels->apply_t(&pivot->n, acc, nrhs, hermitian, p->to + at);
     else
-        kernels->multiply(w, pivot->m, LD(w), acc, nrhs, p->to + at);
+        kernels->apply(&pivot->m, acc, nrhs, p->to + at);
 }
 
 /* Until all frames that f needs are done in this pass. */
