@@ -15,8 +15,7 @@ void mpki_batch_free(mpk_context *ctx, mpki_batch *batch) {
 /* ---- memory that stays from call to call --------------------------------------------------------
  */
 
-/* An empty batch with marks of m frames, all -1. */
-static mpk_status begin(mpk_context *ctx, int32_t m, mpki_batch *batch) {
+mpk_status mpki_batch_begin(mpk_context *ctx, int32_t m, mpki_batch *batch) {
     batch->count = 0;
     if (batch->marks < m) {
         int32_t *mark = MPKI_NEW(ctx, STAGE, m, int32_t);
@@ -146,14 +145,19 @@ static mpk_status pull_column(mpk_context *ctx, pull *u, const unsigned char *wa
     return status;
 }
 
+mpk_status mpki_batch_pull_frame(mpk_context *ctx, const mpki_ibcsr *index,
+                                 const unsigned char *final, const unsigned char *want,
+                                 int32_t frame, mpki_batch *batch) {
+    pull u = {.x = index, .final = final, .c = frame};
+    return pull_column(ctx, &u, want, batch);
+}
+
 mpk_status mpki_batch_pull(mpk_context *ctx, const mpki_ibcsr *index, const unsigned char *final,
                            const unsigned char *want, int32_t count, const int32_t *frames,
                            mpki_batch *batch) {
-    mpk_status status = begin(ctx, index->m, batch);
-    for (int32_t k = 0; !status && k < count; k++) {
-        pull u = {.x = index, .final = final, .c = frames[k]};
-        status = pull_column(ctx, &u, want, batch);
-    }
+    mpk_status status = mpki_batch_begin(ctx, index->m, batch);
+    for (int32_t k = 0; !status && k < count; k++)
+        status = mpki_batch_pull_frame(ctx, index, final, want, frames[k], batch);
     return status;
 }
 
@@ -184,20 +188,25 @@ static mpk_status push_row(mpk_context *ctx, const mpki_ibcsr *x, const unsigned
     return MPK_OK;
 }
 
+mpk_status mpki_batch_push_frame(mpk_context *ctx, const mpki_ibcsr *index,
+                                 const unsigned char *want, int32_t frame, mpki_batch *batch) {
+    const mpki_ibcsr *x = index;
+    const int64_t first = x->diagonal[frame] + 1, end = x->ptr[frame + 1];
+    mpk_status status = MPK_OK;
+    for (int64_t e = first; e < end; e++) batch->mark[x->entry[e].other] = (int32_t)(e - first);
+    for (int64_t e = first; !status && e < end; e++) {
+        if (e + 2 < end) fetch(x->entry + x->diagonal[x->entry[e + 2].other] + 1);
+        status = push_row(ctx, x, want, frame, x->entry[e].other, e - first + 1, batch);
+    }
+    for (int64_t e = first; e < end; e++) batch->mark[x->entry[e].other] = -1;
+    return status;
+}
+
 mpk_status mpki_batch_push(mpk_context *ctx, const mpki_ibcsr *index, const unsigned char *want,
                            int32_t count, const int32_t *frames, mpki_batch *batch) {
-    const mpki_ibcsr *x = index;
-    mpk_status status = begin(ctx, x->m, batch);
-    for (int32_t n = 0; !status && n < count; n++) {
-        int32_t k = frames[n];
-        int64_t first = x->diagonal[k] + 1, end = x->ptr[k + 1];
-        for (int64_t e = first; e < end; e++) batch->mark[x->entry[e].other] = (int32_t)(e - first);
-        for (int64_t e = first; !status && e < end; e++) {
-            if (e + 2 < end) fetch(x->entry + x->diagonal[x->entry[e + 2].other] + 1);
-            status = push_row(ctx, x, want, k, x->entry[e].other, e - first + 1, batch);
-        }
-        for (int64_t e = first; e < end; e++) batch->mark[x->entry[e].other] = -1;
-    }
+    mpk_status status = mpki_batch_begin(ctx, index->m, batch);
+    for (int32_t k = 0; !status && k < count; k++)
+        status = mpki_batch_push_frame(ctx, index, want, frames[k], batch);
     return status;
 }
 

@@ -61,6 +61,13 @@ mpk_status mpki_batch_pull(mpk_context *ctx, const mpki_ibcsr *index, const unsi
  *  want[block] == 0. If `frames` is a conflict-free subset, no target appears twice. */
 mpk_status mpki_batch_push(mpk_context *ctx, const mpki_ibcsr *index, const unsigned char *want,
                            int32_t count, const int32_t *frames, mpki_batch *batch);
+/** The same, a frame at a time: an empty batch for an index of m frames, and one frame more. */
+mpk_status mpki_batch_begin(mpk_context *ctx, int32_t m, mpki_batch *batch);
+mpk_status mpki_batch_pull_frame(mpk_context *ctx, const mpki_ibcsr *index,
+                                 const unsigned char *final, const unsigned char *want,
+                                 int32_t frame, mpki_batch *batch);
+mpk_status mpki_batch_push_frame(mpk_context *ctx, const mpki_ibcsr *index,
+                                 const unsigned char *want, int32_t frame, mpki_batch *batch);
 /** No target twice? MPK_ERR_INTERNAL names it. */
 mpk_status mpki_batch_check(mpk_context *ctx, const mpki_batch *batch);
 void mpki_batch_free(mpk_context *ctx, mpki_batch *batch);

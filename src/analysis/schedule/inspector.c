@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lists made ahead of their execution. */
+#define _GNU_SOURCE
+#include "inspector.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static const char STAGE[] = "inspector";
+
+/* SLOTS chunks may be ready, so that small levels are run through in one go; and no more than AHEAD
+ * budgets of entries and updates, the chunk in hand among them, so that large ones do not pile up.
+ */
+enum { SLOTS = 16, AHEAD = 4, SPINS = 2000 };
+
+/* Where the lists have come to. */
+typedef struct walk {
+    int32_t level, subset;
+    int32_t at;      /* frames of the present level or subset that are listed */
+    bool downdates;  /* the level's columns are listed, its downdates are due */
+    mpki_levels set; /* push: the subsets, or for atomic the levels themselves (borrowed) */
+    int32_t *of;     /* subsets: level of each */
+} walk;
+
+struct mpki_inspector {
+    mpk_context *ctx;
+    mpki_inspection what;
+    unsigned char *final; /* own copies; push: nothing is final, so columns have no updates */
+    unsigned char *want;
+    walk w;
+    mpki_chunk slot[SLOTS];
+    bool threaded, begun;
+    pthread_t thread;
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t ready, space;
+    _Atomic int64_t made; /* chunks; read by the waiting executor without the mutex */
+    int64_t taken;        /* chunks that the executor is done with, or has in hand */
+    int64_t returned;     /* of these, done with */
+    int64_t ahead;        /* weight of the chunks made and not returned */
+    bool sleeping;        /* the inspector waits for space */
+    _Atomic bool stop, end;
+    mpk_status status; /* set before end */
+    double work_s, waited_s;
+};
+
+/* ---- one chunk ---------------------------------------------------------------------------------
+ */
+
+static int32_t width(const mpki_inspection *in, int32_t f) {
+    return in->bptr[f + 1] - in->bptr[f];
+}
+
+/* Entries of the targets from item `from` on, all in the column of f. */
+static int64_t entries_of(const mpki_inspection *in, const mpki_batch *batch, int64_t from,
+                          int32_t f) {
+    int64_t rows = 0;
+    for (int64_t t = from; t < batch->count; t++) {
+        int64_t b = batch->target[t];
+        rows += width(in, in->index->rows[b] == f ? in->index->cols[b] : in->index->rows[b]);
+    }
+    return rows * width(in, f);
+}
+
+/* Frames begin .. end-1 of `frame` into the chunk until its budget is spent; returns where it
+ * ended. */
+static int32_t fill_chunk(mpki_inspector *s, const int32_t *frame, int32_t begin, int32_t end,
+                          mpki_chunk *chunk, mpk_status *status) {
+    const mpki_inspection *in = &s->what;
+    int32_t k = begin;
+    chunk->frame = frame + begin;
+    chunk->entries = 0;
+    *status = mpki_batch_begin(s->ctx, in->index->m, &chunk->batch);
+    for (; k < end && !*status && !s->stop; k++) {
+        int64_t from = chunk->batch.count;
+        if (chunk->entries >= in->budget || chunk->batch.ptr[from] >= in->budget) break;
+        if (chunk->kind == MPKI_CHUNK_COLUMNS) {
+            *status = mpki_batch_pull_frame(s->ctx, in->index, s->final, s->want, frame[k],
+                                            &chunk->batch);
+            chunk->entries += entries_of(in, &chunk->batch, from, frame[k]);
+        } else {
+            *status = mpki_batch_push_frame(s->ctx, in->index, s->want, frame[k], &chunk->batch);
+        }
+    }
+    chunk->count = k - begin;
+    return k;
+}
+
+/* What a chunk holds: work blocks or list, whichever is more. */
+static int64_t weight(const mpki_chunk *chunk) {
+    int64_t updates = chunk->batch.ptr[chunk->batch.count];
+    return chunk->entries > updates ? chunk->entries : updates;
+}
+
+/* Subsets of all levels, before the first chunk. */
+static mpk_status divide(mpki_inspector *s) {
+    const mpki_levels *levels = s->what.levels;
+    s->begun = true;
+    if (s->what.schedule == MPK_SCHEDULE_SUBSETS)
+        return mpki_subsets_make(s->ctx, s->what.index, levels, &s->w.set, &s->w.of);
+    if (s->what.schedule == MPK_SCHEDULE_ATOMIC) s->w.set = *levels;
+    return MPK_OK;
+}
+
+/* Fill the next chunk that is not empty; false: there is none, or *status, or stopped. */
+static bool make_chunk(mpki_inspector *s, mpki_chunk *chunk, mpk_status *status) {
+    const mpki_levels *levels = s->what.levels;
+    const bool push = s->what.schedule != MPK_SCHEDULE_PULL;
+    walk *w = &s->w;
+    *status = s->begun ? MPK_OK : divide(s);
+    while (!*status && !s->stop && w->level < levels->count) {
+        const mpki_levels *set = w->downdates ? &w->set : levels;
+        const int32_t number = w->downdates ? w->subset : w->level;
+        const int32_t begin = set->ptr[number] + w->at, end = set->ptr[number + 1];
+        chunk->kind = w->downdates ? MPKI_CHUNK_DOWNDATES : MPKI_CHUNK_COLUMNS;
+        chunk->level = w->level;
+        chunk->subset = w->downdates ? w->subset : -1;
+        const int32_t to = fill_chunk(s, set->frame, begin, end, chunk, status);
+        w->at += to - begin;
+        if (to == end) {
+            w->at = 0;
+            if (w->downdates) w->subset++;
+            const bool more = push && w->subset < w->set.count &&
+                              (w->of ? w->of[w->subset] : w->subset) == w->level;
+            w->downdates = more;
+            if (!more) w->level++;
+        }
+        if (chunk->batch.count > 0 && !*status && !s->stop) return true;
+    }
+    return false;
+}
+
+/* ---- the thread --------------------------------------------------------------------------------
+ */
+
+/* Wait for a free slot; the mutex is held. False: stopped. */
+static bool wait_for_space(mpki_inspector *s) {
+    while (!s->stop) {
+        int64_t ready = s->made - s->returned;
+        if (ready < SLOTS && (ready == 0 || s->ahead < AHEAD * s->what.budget)) return true;
+        s->sleeping = true;
+        pthread_cond_wait(&s->space, &s->mutex);
+        s->sleeping = false;
+    }
+    return false;
+}
+
+static void *inspect(void *arg) {
+    mpki_inspector *s = arg;
+    pthread_mutex_lock(&s->mutex);
+    while (wait_for_space(s)) {
+        mpki_chunk *chunk = &s->slot[s->made % SLOTS];
+        pthread_mutex_unlock(&s->mutex);
+        mpk_status status;
+        double start = mpki_now_s();
+        bool more = make_chunk(s, chunk, &status);
+        double spent = mpki_now_s() - start;
+        pthread_mutex_lock(&s->mutex);
+        s->work_s += spent;
+        if (!more) {
+            s->status = status;
+            break;
+        }
+        s->ahead += weight(chunk);
+        s->made++;
+        pthread_cond_signal(&s->ready);
+    }
+    s->end = true;
+    pthread_cond_signal(&s->ready);
+    pthread_mutex_unlock(&s->mutex);
+    return NULL;
+}
+
+static inline void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* The executor: give back what it had, wait for the next. */
+static mpk_status next_made(mpki_inspector *s, const mpki_chunk **chunk) {
+    double start = 0;
+    pthread_mutex_lock(&s->mutex);
+    if (s->returned < s->taken) {
+        s->ahead -= weight(&s->slot[s->returned % SLOTS]);
+        s->returned++;
+        /* it is woken for half a queue, not for a chunk */
+        if (s->sleeping && s->made - s->returned <= SLOTS / 2 &&
+            2 * s->ahead <= AHEAD * s->what.budget)
+            pthread_cond_signal(&s->space);
+    }
+    if (s->made == s->taken && !s->end) {
+        start = mpki_now_s();
+        pthread_mutex_unlock(&s->mutex);
+        for (int k = 0; k < SPINS && s->made == s->taken && !s->end; k++) relax();
+        pthread_mutex_lock(&s->mutex);
+    }
+    while (s->made == s->taken && !s->end) pthread_cond_wait(&s->ready, &s->mutex);
+    if (start > 0) s->waited_s += mpki_now_s() - start;
+    mpk_status status = MPK_OK;
+    if (s->made > s->taken)
+        *chunk = &s->slot[s->taken++ % SLOTS];
+    else
+        status = s->status;
+    pthread_mutex_unlock(&s->mutex);
+    return status;
+}
+
+/* ---- the interface -----------------------------------------------------------------------------
+ */
+
+mpk_status mpki_inspector_next(mpki_inspector *inspector, const mpki_chunk **chunk) {
+    mpki_inspector *s = inspector;
+    *chunk = NULL;
+    if (s->threaded) return next_made(s, chunk);
+    if (s->end) return s->status;
+    double start = mpki_now_s();
+    if (make_chunk(s, &s->slot[0], &s->status))
+        *chunk = &s->slot[0];
+    else
+        s->end = true;
+    double spent = mpki_now_s() - start;
+    s->work_s += spent;
+    s->waited_s += spent;
+    return s->status;
+}
+
+/* The thread, or none when the system has none to give. */
+static void begin_thread(mpki_inspector *s) {
+    if (pthread_mutex_init(&s->mutex, NULL)) return;
+    if (pthread_cond_init(&s->ready, NULL)) goto no_ready;
+    if (pthread_cond_init(&s->space, NULL)) goto no_space;
+    if (pthread_create(&s->thread, NULL, inspect, s)) goto no_thread;
+    s->threaded = true;
+    return;
+no_thread:
+    pthread_cond_destroy(&s->space);
+no_space:
+    pthread_cond_destroy(&s->ready);
+no_ready:
+    pthread_mutex_destroy(&s->mutex);
+}
+
+mpk_status mpki_inspector_start(mpk_context *ctx, const mpki_inspection *what,
+                                mpki_inspector **inspector) {
+    const int32_t m = what->index->m;
+    mpki_inspector *s = MPKI_ZNEW(ctx, STAGE, 1, mpki_inspector);
+    if (!s) return mpki_failed(ctx);
+    s->ctx = ctx;
+    s->what = *what;
+    s->final = MPKI_ZNEW(ctx, STAGE, m, unsigned char);
+    if (what->want) s->want = MPKI_NEW(ctx, STAGE, what->index->nblocks, unsigned char);
+    if (!s->final || (what->want && !s->want)) {
+        mpki_inspector_stop(&s, NULL);
+        return mpki_failed(ctx);
+    }
+    if (what->want) memcpy(s->want, what->want, (size_t)what->index->nblocks);
+    if (what->schedule == MPK_SCHEDULE_PULL && what->final)
+        memcpy(s->final, what->final, (size_t)m);
+    else if (what->schedule == MPK_SCHEDULE_PULL)
+        memset(s->final, 1, (size_t)m);
+    *inspector = s;
+    if (what->threads > 1) begin_thread(s);
+    return MPK_OK;
+}
+
+void mpki_inspector_stop(mpki_inspector **inspector, mpki_inspector_times *times) {
+    mpki_inspector *s = *inspector;
+    if (times) *times = (mpki_inspector_times){0, 0};
+    if (!s) return;
+    if (s->threaded) {
+        pthread_mutex_lock(&s->mutex);
+        s->stop = true;
+        pthread_cond_signal(&s->space);
+        pthread_mutex_unlock(&s->mutex);
+        pthread_join(s->thread, NULL);
+        pthread_cond_destroy(&s->space);
+        pthread_cond_destroy(&s->ready);
+        pthread_mutex_destroy(&s->mutex);
+    }
+    if (times) *times = (mpki_inspector_times){s->work_s, s->waited_s};
+    for (int k = 0; k < SLOTS; k++) mpki_batch_free(s->ctx, &s->slot[k].batch);
+    if (s->w.of) mpki_levels_free(s->ctx, &s->w.set);
+    mpki_release(s->ctx, s->w.of);
+    mpki_release(s->ctx, s->final);
+    mpki_release(s->ctx, s->want);
+    mpki_release(s->ctx, s);
+    *inspector = NULL;
+}

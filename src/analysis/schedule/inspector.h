@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_INSPECTOR_H
+#define MPKI_INSPECTOR_H
+/** The inspector: makes the lists of the next chunks of a stage while the executor runs the present
+ *  one (Thuerck 2021, sec. 8.3.4 and fig. 8.4). It reads the index, which stands still within a
+ *  stage; that frames are rejected meanwhile it does not know, and need not: as in the thesis, all
+ *  operations of the stage are listed, and the executor skips those through blocks that a rejected
+ *  frame has left without a value. */
+#include "schedule.h"
+
+/** What is to be listed. Index and levels are read until the inspector is stopped, and must not
+ *  change until then; `final` and `want` are copied, for the executor writes them. */
+typedef struct mpki_inspection {
+    const mpki_ibcsr *index;
+    const mpki_levels *levels;  /* of the frames whose columns are due, in order */
+    const int32_t *bptr;        /* m + 1: rows of the frames, as in mpki_blocking */
+    const unsigned char *final; /* pull: frames that are, or may become, final; NULL: all */
+    const unsigned char *want;  /* by block: targets; NULL: all */
+    mpk_schedule schedule;      /* pull, subsets or atomic */
+    int64_t budget;             /* entries of target blocks in a chunk; it ends with the frame that
+                                   reaches this, or an equal number of updates */
+    int threads;                /* of the executor; 1: no thread of its own */
+} mpki_inspection;
+
+typedef enum mpki_chunk_kind {
+    MPKI_CHUNK_COLUMNS,  /* targets of some frames' columns; pull: with their updates */
+    MPKI_CHUNK_DOWNDATES /* subsets, atomic: what some frames push; without conflict for subsets */
+} mpki_chunk_kind;
+
+/** Some frames of one level. Pull: COLUMNS alone. The push schedules: for each level first COLUMNS,
+ *  then DOWNDATES, of which one subset may fill several. No chunk is empty; order within as in
+ *  mpki_batch_pull and _push. */
+typedef struct mpki_chunk {
+    mpki_chunk_kind kind;
+    int32_t level;  /* in inspection.levels */
+    int32_t subset; /* DOWNDATES: number over all levels; else -1 */
+    int32_t count;
+    const int32_t *frame; /* count; some may have no targets */
+    mpki_batch batch;
+    int64_t entries; /* of the targets of COLUMNS */
+} mpki_chunk;
+
+typedef struct mpki_inspector mpki_inspector;
+
+/** Seconds. */
+typedef struct mpki_inspector_times {
+    double work_s;   /* spent on lists */
+    double waited_s; /* of these the executor waited for; the rest was hidden */
+} mpki_inspector_times;
+
+/** Begin. When the system gives no thread, lists are made in mpki_inspector_next, as with threads
+ *  = 1; they are the same. *inspector NULL on entry. MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_inspector_start(mpk_context *ctx, const mpki_inspection *what,
+                                mpki_inspector **inspector);
+/** The next chunk, borrowed until the next call; NULL: there is none. A failure of the inspector
+ *  comes when the chunks before it have been taken, and again in every later call. */
+mpk_status mpki_inspector_next(mpki_inspector *inspector, const mpki_chunk **chunk);
+/** End it, at whatever point: it gives up within the frame it is at. times [out] or NULL. NULL
+ *  inspectors are fine. */
+void mpki_inspector_stop(mpki_inspector **inspector, mpki_inspector_times *times);
+
+#endif

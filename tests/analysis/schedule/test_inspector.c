@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The inspector gives the lists that direct calls give, whatever its thread and its chunks. */
+#include "../block/cases.h"
+#include "analysis/schedule/inspector.h"
+
+#include <time.h>
+
+enum { MOST = 1 << 16 };
+
+/* All that came, end to end. */
+typedef struct record {
+    int64_t items, updates, chunks;
+    int64_t *target, *sizes; /* MOST: of each item */
+    mpki_update *update;     /* MOST */
+} record;
+
+static record record_new(void) {
+    return (record){
+        .target = malloc(MOST * 8), .sizes = malloc(MOST * 8), .update = malloc(MOST * 16)};
+}
+
+static void record_free(record *r) {
+    free(r->target), free(r->sizes), free(r->update);
+}
+
+static void record_batch(record *r, const mpki_batch *batch) {
+    assert_int_equal(batch->ptr[0], 0);
+    for (int64_t t = 0; t < batch->count; t++) {
+        assert_true(r->items < MOST && r->updates + batch->ptr[t + 1] - batch->ptr[t] < MOST);
+        r->target[r->items] = batch->target[t];
+        r->sizes[r->items++] = batch->ptr[t + 1] - batch->ptr[t];
+        for (int64_t u = batch->ptr[t]; u < batch->ptr[t + 1]; u++)
+            r->update[r->updates++] = batch->update[u];
+    }
+}
+
+static void assert_same_record(const record *a, const record *b) {
+    assert_int_equal(a->items, b->items);
+    assert_int_equal(a->updates, b->updates);
+    assert_memory_equal(a->target, b->target, (size_t)a->items * 8);
+    assert_memory_equal(a->sizes, b->sizes, (size_t)a->items * 8);
+    assert_memory_equal(a->update, b->update, (size_t)a->updates * 16);
+}
+
+/* The same by direct calls, level by level. */
+static record direct(const mpki_inspection *in) {
+    record r = record_new();
+    const mpki_levels *levels = in->levels;
+    mpki_batch batch = {0};
+    mpki_levels subsets = {0};
+    int32_t *of = NULL, set = 0, m = in->index->m;
+    const bool push = in->schedule != MPK_SCHEDULE_PULL;
+    unsigned char *final = calloc((size_t)m + 1, 1);
+    if (!push) memset(final, 1, (size_t)m);
+    if (!push && in->final) memcpy(final, in->final, (size_t)m);
+    if (in->schedule == MPK_SCHEDULE_SUBSETS)
+        assert_int_equal(mpki_subsets_make(ctx, in->index, levels, &subsets, &of), MPK_OK);
+    for (int32_t l = 0; l < levels->count; l++) {
+        const int32_t *frame = levels->frame + levels->ptr[l];
+        int32_t count = levels->ptr[l + 1] - levels->ptr[l];
+        assert_int_equal(mpki_batch_pull(ctx, in->index, final, in->want, count, frame, &batch),
+                         MPK_OK);
+        record_batch(&r, &batch);
+        if (in->schedule == MPK_SCHEDULE_ATOMIC) {
+            assert_int_equal(mpki_batch_push(ctx, in->index, in->want, count, frame, &batch),
+                             MPK_OK);
+            record_batch(&r, &batch);
+        }
+        for (; of && set < subsets.count && of[set] == l; set++) {
+            assert_int_equal(mpki_batch_push(ctx, in->index, in->want,
+                                             subsets.ptr[set + 1] - subsets.ptr[set],
+                                             subsets.frame + subsets.ptr[set], &batch),
+                             MPK_OK);
+            record_batch(&r, &batch);
+        }
+    }
+    mpki_levels_free(ctx, &subsets);
+    mpki_release(ctx, of);
+    mpki_batch_free(ctx, &batch);
+    free(final);
+    return r;
+}
+
+static void pause_a_little(void) {
+    nanosleep(&(struct timespec){0, 100000}, NULL);
+}
+
+/* Through the inspector; slow: the executor takes its time now and then. */
+static record inspected(const mpki_inspection *in, bool slow) {
+    record r = record_new();
+    mpki_inspector *inspector = NULL;
+    mpki_inspector_times times;
+    const mpki_chunk *chunk;
+    int32_t level = 0, subset = -1;
+    mpki_chunk_kind kind = MPKI_CHUNK_COLUMNS;
+    assert_int_equal(mpki_inspector_start(ctx, in, &inspector), MPK_OK);
+    for (;;) {
+        assert_int_equal(mpki_inspector_next(inspector, &chunk), MPK_OK);
+        if (!chunk) break;
+        assert_true(chunk->batch.count > 0 && chunk->count > 0);
+        /* in order: by level, columns before downdates, subset by subset */
+        assert_true(chunk->level >= level);
+        if (chunk->level == level) assert_true(chunk->kind >= kind);
+        if (chunk->kind == MPKI_CHUNK_DOWNDATES) assert_true(chunk->subset >= subset);
+        if (chunk->kind == MPKI_CHUNK_DOWNDATES) subset = chunk->subset;
+        level = chunk->level;
+        kind = chunk->kind;
+        for (int32_t k = 0; k < chunk->count; k++) {
+            const mpki_levels *v = in->levels;
+            bool found = false;
+            for (int32_t j = v->ptr[level]; j < v->ptr[level + 1]; j++)
+                found = found || v->frame[j] == chunk->frame[k];
+            assert_true(found);
+        }
+        if (kind == MPKI_CHUNK_COLUMNS || in->schedule == MPK_SCHEDULE_SUBSETS)
+            assert_int_equal(mpki_batch_check(ctx, &chunk->batch), MPK_OK);
+        int64_t entries = 0;
+        for (int64_t t = 0; kind == MPKI_CHUNK_COLUMNS && t < chunk->batch.count; t++) {
+            int32_t f = in->index->rows[chunk->batch.target[t]];
+            int32_t g = in->index->cols[chunk->batch.target[t]];
+            entries += (int64_t)(in->bptr[f + 1] - in->bptr[f]) * (in->bptr[g + 1] - in->bptr[g]);
+        }
+        assert_int_equal(entries, chunk->entries);
+        record_batch(&r, &chunk->batch);
+        r.chunks++;
+        if (slow && random_below(3) == 0) pause_a_little();
+    }
+    for (int k = 0; k < 3; k++) { /* the end stays the end */
+        assert_int_equal(mpki_inspector_next(inspector, &chunk), MPK_OK);
+        assert_null(chunk);
+    }
+    mpki_inspector_stop(&inspector, &times);
+    assert_null(inspector);
+    assert_true(times.work_s >= 0 && times.waited_s >= 0);
+    return r;
+}
+
+static const mpk_schedule schedules[] = {MPK_SCHEDULE_PULL, MPK_SCHEDULE_SUBSETS,
+                                         MPK_SCHEDULE_ATOMIC};
+
+/* An index with a push-back, levels of everything, random widths. */
+typedef struct setting {
+    mpki_ibcsr index;
+    mpki_levels levels;
+    int32_t bptr[128];
+    unsigned char final[128];
+    unsigned char *want;
+} setting;
+
+static void setting_make(setting *s, int kind, int32_t n) {
+    pattern p = pattern_kind(kind, n);
+    int32_t frames[128];
+    s->index = index_of(&p, 1);
+    int32_t count = random_frames(&s->index, n, 30, frames);
+    assert_int_equal(mpki_ibcsr_push_back(ctx, &s->index, count, frames), MPK_OK);
+    assert_int_equal(mpki_levels_make(ctx, &s->index, 0, &s->levels), MPK_OK);
+    s->bptr[0] = 0;
+    for (int32_t f = 0; f < n; f++) {
+        s->bptr[f + 1] = s->bptr[f] + 1 + random_below(9);
+        s->final[f] = random_below(4) > 0;
+    }
+    s->want = malloc((size_t)s->index.nblocks + 1);
+    for (int64_t b = 0; b < s->index.nblocks; b++) s->want[b] = random_below(4) > 0;
+    free(p.entry);
+}
+
+static void setting_free(setting *s) {
+    mpki_ibcsr_free(ctx, &s->index);
+    mpki_levels_free(ctx, &s->levels);
+    free(s->want);
+}
+
+static mpki_inspection inspection_of(const setting *s, mpk_schedule schedule, int64_t budget,
+                                     int threads) {
+    return (mpki_inspection){.index = &s->index,
+                             .levels = &s->levels,
+                             .bptr = s->bptr,
+                             .schedule = schedule,
+                             .budget = budget,
+                             .threads = threads};
+}
+
+static void test_same_lists(void **state) {
+    (void)state;
+    const int32_t sizes[] = {0, 1, 2, 20, 60};
+    const int64_t budgets[] = {1, 60, 100000};
+    for (int k = 0; k < 5 * KINDS; k++)
+        for (int a = 0; a < 3; a++) {
+            setting s;
+            setting_make(&s, k % KINDS, sizes[k / KINDS]);
+            for (int masks = 0; masks < 2; masks++)
+                for (int b = 0; b < 3; b++) {
+                    mpki_inspection in = inspection_of(&s, schedules[a], budgets[b], 1);
+                    if (masks) in.final = s.final, in.want = s.want;
+                    record expected = direct(&in), one = inspected(&in, false);
+                    assert_same_record(&expected, &one);
+                    in.threads = 2;
+                    record two = inspected(&in, b == 1);
+                    assert_same_record(&expected, &two);
+                    assert_int_equal(one.chunks, two.chunks);
+                    if (b == 0 && !masks) assert_true(one.chunks >= s.levels.count);
+                    record_free(&expected), record_free(&one), record_free(&two);
+                }
+            setting_free(&s);
+        }
+}
+
+/* The masks may be written while it runs: it has its own. */
+static void test_masks_are_copied(void **state) {
+    (void)state;
+    setting s;
+    setting_make(&s, 1, 60);
+    for (int a = 0; a < 3; a++) {
+        mpki_inspection in = inspection_of(&s, schedules[a], 10, 2);
+        in.final = s.final, in.want = s.want;
+        record expected = direct(&in), got = record_new();
+        unsigned char *want = malloc((size_t)s.index.nblocks), final[60];
+        memcpy(want, s.want, (size_t)s.index.nblocks);
+        memcpy(final, s.final, 60);
+        in.want = want, in.final = final;
+        mpki_inspector *inspector = NULL;
+        const mpki_chunk *chunk;
+        assert_int_equal(mpki_inspector_start(ctx, &in, &inspector), MPK_OK);
+        while (mpki_inspector_next(inspector, &chunk) == MPK_OK && chunk) {
+            record_batch(&got, &chunk->batch);
+            for (int64_t t = 0; t < chunk->batch.count; t++) want[chunk->batch.target[t]] ^= 1;
+            for (int32_t k = 0; k < chunk->count; k++) final[chunk->frame[k]] ^= 1;
+        }
+        mpki_inspector_stop(&inspector, NULL);
+        assert_same_record(&expected, &got);
+        record_free(&expected), record_free(&got);
+        free(want);
+    }
+    setting_free(&s);
+}
+
+/* Stopped after any number of chunks, at once or later, with a full or an empty queue. */
+static void test_stop(void **state) {
+    (void)state;
+    setting s;
+    setting_make(&s, 1, 60);
+    for (int a = 0; a < 3; a++)
+        for (int threads = 1; threads < 3; threads++)
+            for (int taken = 0; taken < 40; taken += 1 + taken / 4) {
+                mpki_inspection in = inspection_of(&s, schedules[a], 5, threads);
+                mpki_inspector *inspector = NULL;
+                const mpki_chunk *chunk;
+                assert_int_equal(mpki_inspector_start(ctx, &in, &inspector), MPK_OK);
+                for (int k = 0; k < taken; k++) {
+                    assert_int_equal(mpki_inspector_next(inspector, &chunk), MPK_OK);
+                    assert_non_null(chunk);
+                }
+                if (taken % 2) pause_a_little();
+                mpki_inspector_times times = {-1, -1};
+                mpki_inspector_stop(&inspector, taken % 3 ? &times : NULL);
+                assert_null(inspector);
+                if (taken % 3) assert_true(times.work_s >= 0 && times.waited_s >= 0);
+                mpki_inspector_stop(&inspector, NULL);
+            }
+    setting_free(&s);
+}
+
+/* Wherever memory fails, in the thread or outside: an error, in order, and no harm to the next. */
+static void test_no_memory(void **state) {
+    (void)state;
+    setting s;
+    setting_make(&s, 1, 60);
+    for (int a = 0; a < 3; a++)
+        for (int threads = 1; threads < 3; threads++) {
+            mpki_inspection in = inspection_of(&s, schedules[a], 300, threads);
+            in.want = s.want;
+            mpk_status status = MPK_ERR_MEMORY;
+            long k = 0;
+            for (; status; k++) {
+                mpki_inspector *inspector = NULL;
+                const mpki_chunk *chunk = NULL;
+                mpki_clear_error(ctx);
+                test_memory.countdown = k;
+                status = mpki_inspector_start(ctx, &in, &inspector);
+                if (status) assert_null(inspector);
+                for (bool more = !status; more; more = !status && chunk)
+                    status = mpki_inspector_next(inspector, &chunk);
+                if (status) {
+                    assert_int_equal(status, MPK_ERR_MEMORY);
+                    assert_null(chunk);
+                    if (inspector)
+                        assert_int_equal(mpki_inspector_next(inspector, &chunk), MPK_ERR_MEMORY);
+                }
+                mpki_inspector_stop(&inspector, NULL);
+                test_memory.countdown = -1;
+                assert_true(k < 5000);
+            }
+            assert_true(k > 8);
+        }
+    setting_free(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_same_lists, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_masks_are_copied, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stop, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_memory, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
