@@ -61,27 +61,43 @@ static int64_t entries_of(const mpki_inspection *in, const mpki_batch *batch, in
     return rows * width(in, f);
 }
 
+static mpk_status list_frame(mpki_inspector *s, int32_t f, mpki_chunk *chunk) {
+    const mpki_ibcsr *x = s->what.index;
+    if (chunk->kind == MPKI_CHUNK_COLUMNS)
+        return mpki_batch_pull_frame(s->ctx, x, s->final, s->want, f, &chunk->batch);
+    return mpki_batch_push_frame(s->ctx, x, s->want, f, &chunk->batch);
+}
+
+static mpk_status frame_room(mpki_inspector *s, mpki_chunk *chunk) {
+    if (chunk->count < chunk->frame_room) return MPK_OK;
+    int32_t room = 2 * chunk->frame_room + 64;
+    int32_t *frame = mpki_resize(s->ctx, STAGE, chunk->frame, room, sizeof *frame);
+    if (!frame) return mpki_failed(s->ctx);
+    chunk->frame = frame;
+    chunk->frame_room = room;
+    return MPK_OK;
+}
+
 /* Frames begin .. end-1 of `frame` into the chunk until its budget is spent; returns where it
  * ended. */
 static int32_t fill_chunk(mpki_inspector *s, const int32_t *frame, int32_t begin, int32_t end,
                           mpki_chunk *chunk, mpk_status *status) {
     const mpki_inspection *in = &s->what;
+    mpki_batch *batch = &chunk->batch;
     int32_t k = begin;
-    chunk->frame = frame + begin;
+    chunk->count = 0;
     chunk->entries = 0;
-    *status = mpki_batch_begin(s->ctx, in->index->m, &chunk->batch);
+    *status = mpki_batch_begin(s->ctx, in->index->m, batch);
     for (; k < end && !*status && !s->stop; k++) {
-        int64_t from = chunk->batch.count;
-        if (chunk->entries >= in->budget || chunk->batch.ptr[from] >= in->budget) break;
-        if (chunk->kind == MPKI_CHUNK_COLUMNS) {
-            *status = mpki_batch_pull_frame(s->ctx, in->index, s->final, s->want, frame[k],
-                                            &chunk->batch);
-            chunk->entries += entries_of(in, &chunk->batch, from, frame[k]);
-        } else {
-            *status = mpki_batch_push_frame(s->ctx, in->index, s->want, frame[k], &chunk->batch);
-        }
+        const int64_t from = batch->count;
+        if (chunk->entries >= in->budget || batch->ptr[from] >= in->budget) break;
+        if ((*status = frame_room(s, chunk))) break;
+        if ((*status = list_frame(s, frame[k], chunk))) break;
+        if (batch->count == from) continue;
+        chunk->frame[chunk->count++] = frame[k];
+        if (chunk->kind == MPKI_CHUNK_COLUMNS)
+            chunk->entries += entries_of(in, batch, from, frame[k]);
     }
-    chunk->count = k - begin;
     return k;
 }
 
@@ -278,7 +294,10 @@ void mpki_inspector_stop(mpki_inspector **inspector, mpki_inspector_times *times
         pthread_mutex_destroy(&s->mutex);
     }
     if (times) *times = (mpki_inspector_times){s->work_s, s->waited_s};
-    for (int k = 0; k < SLOTS; k++) mpki_batch_free(s->ctx, &s->slot[k].batch);
+    for (int k = 0; k < SLOTS; k++) {
+        mpki_batch_free(s->ctx, &s->slot[k].batch);
+        mpki_release(s->ctx, s->slot[k].frame);
+    }
     if (s->w.of) mpki_levels_free(s->ctx, &s->w.set);
     mpki_release(s->ctx, s->w.of);
     mpki_release(s->ctx, s->final);

@@ -35,9 +35,10 @@ typedef struct mpki_chunk {
     int32_t level;  /* in inspection.levels */
     int32_t subset; /* DOWNDATES: number over all levels; else -1 */
     int32_t count;
-    const int32_t *frame; /* count; some may have no targets */
+    int32_t *frame; /* count; those with nothing to do are left out */
     mpki_batch batch;
-    int64_t entries; /* of the targets of COLUMNS */
+    int64_t entries;    /* of the targets of COLUMNS */
+    int32_t frame_room; /* of frame */
 } mpki_chunk;
 
 typedef struct mpki_inspector mpki_inspector;

@@ -105,13 +105,24 @@ static record inspected(const mpki_inspection *in, bool slow) {
         if (chunk->kind == MPKI_CHUNK_DOWNDATES) subset = chunk->subset;
         level = chunk->level;
         kind = chunk->kind;
-        for (int32_t k = 0; k < chunk->count; k++) {
-            const mpki_levels *v = in->levels;
-            bool found = false;
-            for (int32_t j = v->ptr[level]; j < v->ptr[level + 1]; j++)
-                found = found || v->frame[j] == chunk->frame[k];
-            assert_true(found);
+        const mpki_levels *v = in->levels;
+        int32_t j = v->ptr[level];
+        int64_t t = 0;
+        for (int32_t k = 0; k < chunk->count; k++) { /* some of the level's, those with items */
+            if (in->schedule == MPK_SCHEDULE_SUBSETS) j = v->ptr[level];
+            while (j < v->ptr[level + 1] && v->frame[j] != chunk->frame[k]) j++;
+            assert_true(j < v->ptr[level + 1]);
+            const int64_t begin = t;
+            for (; t < chunk->batch.count; t++) {
+                int64_t b =
+                    kind == MPKI_CHUNK_COLUMNS ? chunk->batch.target[t] : chunk->batch.update[t].a;
+                bool transposed = mpki_ibcsr_transposed(in->index, b);
+                int32_t c = transposed ? in->index->rows[b] : in->index->cols[b];
+                if (c != chunk->frame[k]) break;
+            }
+            assert_true(t > begin);
         }
+        assert_int_equal(t, chunk->batch.count);
         if (kind == MPKI_CHUNK_COLUMNS || in->schedule == MPK_SCHEDULE_SUBSETS)
             assert_int_equal(mpki_batch_check(ctx, &chunk->batch), MPK_OK);
         int64_t entries = 0;
