@@ -90,7 +90,7 @@ MPK_API void mpk_batch_init(mpk_batch *batch);
  *  LDLT: P A P^T = L D L^T (L D L^H): L unit lower, D diagonal with 1x1 and 2x2 blocks; D(k,k) on
  *        the diagonal, D(k+1,k) of a 2x2 block below it, where L has a zero. Pivoting: all.
  *  LDU:  P A Q = L D U: L unit lower, D diagonal, U unit upper, all in place. Pivoting: all; static
- *        and bk keep 1x1 pivots, bk keeps the columns in place. */
+ *        and partial keep 1x1 pivots, partial keeps the columns in place. */
 MPK_API mpk_status mpk_batch_llt(mpk_context *ctx, const mpk_batch *batch, const mpk_batch_array *a,
                                  int32_t *pivots, const mpk_batch_results *results);
 MPK_API mpk_status mpk_batch_ldlt(mpk_context *ctx, const mpk_batch *batch,

@@ -12,8 +12,7 @@
 enum {
     MPKI_BATCH_LD = 64,  /**< leading dimension of the kernels' own copy of a matrix */
     MPKI_BATCH_INFO = 4, /**< ints per matrix: outcome, positive, negative, zero */
-    MPKI_BATCH_METHODS = 3,
-    MPKI_BATCH_PIVOTINGS = MPK_PIVOTING_COMPLETE + 1
+    MPKI_BATCH_METHODS = 3
 };
 
 /** A factorization of mpk_batch.h. piv: n ints for each matrix, 2 n for LDU; NULL without pivoting.
@@ -28,7 +27,7 @@ typedef void (*FN(batch_solve_fn))(int64_t count, int n, int nrhs, const T *a, i
                                    int64_t stride_b, int32_t *info, int hermitian, T *work);
 
 typedef struct FN(batch_kernels) {
-    FN(batch_factor_fn) factor[MPKI_BATCH_METHODS][MPKI_BATCH_PIVOTINGS];
+    FN(batch_factor_fn) factor[MPKI_BATCH_METHODS][MPK_PIVOTING_COUNT];
     FN(batch_solve_fn) solve[MPKI_BATCH_METHODS];
 } FN(batch_kernels);
 

@@ -132,7 +132,8 @@ static int choose_complete(const elimination *e, int *p, int *q) {
     }
     if (!(diag > e->small) && !(off > e->small)) return ALL_ZERO;
     if (r < 0 || diag >= alpha * off) return 1;
-    *p = r, *q = s;
+    *p = r < s ? r : s; /* the triangles differ by rounding: the same pair from either */
+    *q = r < s ? s : r;
     return 2;
 }
 

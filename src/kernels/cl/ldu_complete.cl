@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* LDU with complete pivoting: P A Q = L D U in place, right-looking, the largest of all that is left. Work-item i holds
+ * row i of it; the pivot row goes through local memory, and the largest entry of each row for the next step is found
+ * while this one updates. Nothing moves before it is written. piv [out]: old rows, then old columns. */
+/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
+#ifdef SINGLE
+#define T float
+#else
+#define T double
+#endif
+#define N WG_SIZE
+#define LANE ((int)get_local_id(0))
+#define GROUP ((long)get_group_id(0))
+
+__kernel void ldu_complete(__global T *a, int lda, long stride, __global int *piv,
+                           __global int *info, T tol)
+{
+    __local T pivot[N];
+    long base = GROUP * stride;
+    T t[N];
+    T l[N];
+    T u[N];
+    T off = -1; /* largest |entry| of this row, in column at */
+    int at = 0;
+    T check = 0;
+    for (int j = 0; j < N; ++j) {
+        t[j] = a[base + j * lda + LANE];
+        check += t[j] * (T)0;
+        if (fabs(t[j]) > off) {
+            off = fabs(t[j]);
+            at = j;
+        }
+    }
+    T most = work_group_reduce_max(off);
+    T small = most > 0 ? tol * most : (T)0;
+    ulong rest = ~(ulong)0; /* columns that are not finished */
+    bool broken = false;
+    bool left = true;
+    int row = 0;
+    int col = 0;
+    int zero = 0;
+    for (int s = 0; s < N; ++s) {
+        T size = left ? off : (T)-2;
+        int p = work_group_reduce_max_index(size);
+        T value = shuffle(size, p);
+        int q = shuffle(at, p);
+        bool good = value > small;
+        if (LANE == p)
+            for (int j = 0; j < N; ++j)
+                pivot[j] = t[j];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        T d = pivot[q];
+        T r = good ? rcp(d) : (T)0;
+        T c = 0;
+        for (int j = 0; j < N; ++j)
+            c = j == q ? t[j] : c;
+        T x = left && LANE != p ? c * r : (T)0;
+        check += x * (T)0;
+        l[s] = LANE == p ? (good ? d : (T)0) : x;
+        rest = rest & ~((ulong)1 << q);
+        u[s] = ((rest >> LANE) & 1) != 0 ? pivot[LANE] * r : (T)0;
+        check += u[s] * (T)0;
+        zero += good ? 0 : 1;
+        if (LANE == p) {
+            left = false;
+            row = s;
+        }
+        if (LANE == q)
+            col = s;
+        off = -1;
+        at = q;
+        for (int j = 0; j < N; ++j) {
+            t[j] -= x * pivot[j];
+            T y = ((rest >> j) & 1) != 0 ? fabs(t[j]) : (T)-1;
+            if (y > off) {
+                off = y;
+                at = j;
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    for (int s = 0; s < N; ++s) {
+        if (row >= s)
+            a[base + s * lda + row] = l[s];
+        if (col > s)
+            a[base + (long)col * lda + s] = u[s];
+    }
+    piv[GROUP * (2 * N) + row] = LANE;
+    piv[GROUP * (2 * N) + N + col] = LANE;
+    bool finite = all(check == (T)0);
+    if (LANE == 0) {
+        bool bad = !finite || broken;
+        info[4 * GROUP] = !finite ? 3 : broken ? 2 : zero > 0 ? 1 : 0;
+        info[4 * GROUP + 1] = bad ? 0 : N - zero;
+        info[4 * GROUP + 2] = 0;
+        info[4 * GROUP + 3] = bad ? 0 : zero;
+    }
+}

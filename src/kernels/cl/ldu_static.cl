@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* LDU with pivots given: P A Q = L D U in place, column and row of each step by dot products. piv [in]: old rows,
+ * then old columns. Work-item i holds row i of L and column i of D U in the order of the factors. */
+/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
+#ifdef SINGLE
+#define T float
+#else
+#define T double
+#endif
+#define N WG_SIZE
+#define LANE ((int)get_local_id(0))
+#define GROUP ((long)get_group_id(0))
+
+__kernel void ldu_static(__global T *a, int lda, long stride, __global const int *piv,
+                         __global int *info, T tol)
+{
+    long base = GROUP * stride;
+    T l[N];
+    T u[N];
+    T check = 0;
+    bool broken = false;
+    int zero = 0;
+    int row = piv[GROUP * (2 * N) + LANE];
+    int col = piv[GROUP * (2 * N) + N + LANE];
+    T most = work_group_reduce_max(fabs(a[base + (long)col * lda + row]));
+    T small = most > 0 ? tol * most : (T)0;
+    for (int s = 0; s < N; ++s) {
+        int p = shuffle(row, s);
+        int q = shuffle(col, s);
+        T c = LANE >= s ? a[base + (long)q * lda + row] : (T)0;
+        T r = LANE > s ? a[base + (long)col * lda + p] : (T)0;
+        for (int k = 0; k < s; ++k) {
+            c -= l[k] * shuffle(u[k], s);
+            r -= shuffle(l[k], s) * u[k];
+        }
+        T d = shuffle(c, s);
+        check += LANE >= s ? c * (T)0 : (T)0;
+        check += LANE > s ? r * (T)0 : (T)0;
+        bool good = fabs(d) > small;
+        if (!good) {
+            T rest = work_group_reduce_max(LANE > s    ? max(fabs(c), fabs(r))
+                                           : LANE == s ? fabs(c)
+                                                       : (T)0);
+            broken = broken || rest > small;
+            zero += 1;
+        }
+        l[s] = good ? (LANE == s ? d : c * rcp(d)) : (T)0;
+        u[s] = good ? r : (T)0;
+    }
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    for (int s = 0; s < N; ++s) {
+        T d = shuffle(l[s], s);
+        if (LANE >= s)
+            a[base + s * lda + LANE] = l[s];
+        if (LANE > s)
+            a[base + LANE * lda + s] = fabs(d) > 0 ? u[s] * rcp(d) : (T)0;
+    }
+    bool finite = all(check == (T)0);
+    if (LANE == 0) {
+        bool bad = !finite || broken;
+        info[4 * GROUP] = !finite ? 3 : broken ? 2 : zero > 0 ? 1 : 0;
+        info[4 * GROUP + 1] = bad ? 0 : N - zero;
+        info[4 * GROUP + 2] = 0;
+        info[4 * GROUP + 3] = bad ? 0 : zero;
+    }
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* LLT with the largest of the remaining diagonal as pivot: P A P^T = L L^T in place, lower triangle,
+ * left-looking. Work-item i holds row i of L and keeps its diagonal entry up to date; rows never move, `place`
+ * is where row i goes when L is written. piv: n old indices. */
+/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
+#ifdef SINGLE
+#define T float
+#else
+#define T double
+#endif
+#define N WG_SIZE
+#define LANE ((int)get_local_id(0))
+#define GROUP ((long)get_group_id(0))
+
+__kernel void llt_complete(__global T *a, int lda, long stride, __global int *piv,
+                           __global int *info, T tol)
+{
+    long base = GROUP * stride;
+    T l[N];
+    T check = 0;
+    T diagonal = a[base + LANE * (lda + 1)];
+    T most = work_group_reduce_max(fabs(diagonal));
+    T small = most > 0 ? tol * most : (T)0;
+    for (int j = 0; j < N; ++j)
+        check += LANE >= j ? a[base + j * lda + LANE] * (T)0 : (T)0;
+    bool broken = false;
+    bool left = true;
+    int place = 0;
+    int zero = 0;
+    for (int s = 0; s < N; ++s) {
+        int p = work_group_reduce_max_index(left ? diagonal : (T)-1e38);
+        int high = max(LANE, p);
+        int low = min(LANE, p);
+        /* what is finished stands still: it could be NaN by now without harm to the others */
+        bool mine = left;
+        T c = mine ? a[base + (long)low * lda + high] : (T)0;
+        for (int k = 0; k < s; ++k)
+            c -= l[k] * shuffle(l[k], p);
+        c = mine ? c : (T)0;
+        T d = shuffle(diagonal, p);
+        check += c * (T)0;
+        bool good = d > small;
+        if (!good) {
+            T rest = work_group_reduce_max(mine ? max(fabs(c), fabs(diagonal)) : (T)0);
+            broken = broken || rest > small;
+            zero += 1;
+        }
+        l[s] = good ? c * rcp(sqrt(d)) : (T)0;
+        if (LANE == p) {
+            left = false;
+            place = s;
+            l[s] = good ? sqrt(d) : (T)0;
+        } else {
+            diagonal -= l[s] * l[s];
+        }
+    }
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    for (int s = 0; s < N; ++s)
+        if (place >= s)
+            a[base + s * lda + place] = l[s];
+    piv[GROUP * N + place] = LANE;
+    int positive = N - zero;
+    bool finite = all(check == (T)0);
+    if (LANE == 0) {
+        bool bad = !finite || broken;
+        info[4 * GROUP] = !finite ? 3 : broken ? 2 : zero > 0 ? 1 : 0;
+        info[4 * GROUP + 1] = bad ? 0 : positive;
+        info[4 * GROUP + 2] = bad ? 0 : N - positive - zero;
+        info[4 * GROUP + 3] = bad ? 0 : zero;
+    }
+}
