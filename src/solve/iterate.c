@@ -63,7 +63,7 @@ static mpk_status make(iteration *it, int threads) {
     const size_t size = mpk_scalar_size(an->scalar);
     const mpk_problem_view a = {an->n,  an->nnz, an->scalar, an->symmetry,
                                 an->ap, an->ai,  it->fac->ax};
-    if (mpki_preconditioner_make(it->ctx, it->fac, threads, &it->m) < 0 ||
+    if (mpki_preconditioner_make(it->ctx, it->fac, threads, 1, &it->m) < 0 ||
         mpki_full_make(it->ctx, &a, threads, &it->full, &it->pool) < 0)
         return mpki_failed(it->ctx);
     it->b = mpki_alloc(it->ctx, STAGE, an->n, size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "precondition.h"
 
-enum { RHS = 8 }; /* right-hand sides that blocks are applied to at once */
+enum { RHS = 8 }; /* most right-hand sides that blocks are applied to at once */
 
 /* x := S S x, all that method none has; its L and L^T are S, its D is I. */
 static void apply_scaling(const mpk_factor *fac, mpk_part part, void *x) {
@@ -24,9 +24,10 @@ mpk_status mpki_precondition_part(mpk_context *ctx, mpki_preconditioner *p, mpk_
     if (part == MPK_PART_ABS && p->fac->block && p->fac->block->upper != p->fac->block->lower)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, "solve", -1,
                           "|D| of an unsymmetric factor (factor_type ldu) is not definite");
-    for (int32_t r = 0; an->n > 0 && r < nrhs; r += RHS) {
+    const int step = p->fac->block ? p->blocks.nrhs : nrhs;
+    for (int32_t r = 0; an->n > 0 && r < nrhs; r += step) {
         char *xr = (char *)x + (size_t)(r * ldx) * size;
-        const int count = nrhs - r < RHS ? nrhs - r : RHS;
+        const int count = nrhs - r < step ? nrhs - r : step;
         if (p->fac->block)
             mpki_block_apply(&p->blocks, part, count, xr, ldx);
         else
@@ -36,11 +37,12 @@ mpk_status mpki_precondition_part(mpk_context *ctx, mpki_preconditioner *p, mpk_
     return MPK_OK;
 }
 
-mpk_status mpki_preconditioner_make(mpk_context *ctx, const mpk_factor *fac, int threads,
+mpk_status mpki_preconditioner_make(mpk_context *ctx, const mpk_factor *fac, int threads, int nrhs,
                                     mpki_preconditioner *p) {
     *p = (mpki_preconditioner){.fac = fac};
     if (fac->block) {
-        if (mpki_block_sweeps_make(ctx, fac, threads, RHS, &p->blocks) < 0) p->fac = NULL;
+        if (mpki_block_sweeps_make(ctx, fac, threads, nrhs < RHS ? nrhs : RHS, &p->blocks) < 0)
+            p->fac = NULL;
         return p->fac ? MPK_OK : mpki_failed(ctx);
     }
     if (fac->an->block) return MPK_OK; /* method none: the scaling needs no memory */

@@ -14,9 +14,10 @@ typedef struct mpki_preconditioner {
     mpki_block_sweeps blocks; /* methods on blocks */
 } mpki_preconditioner;
 
-/** threads >= 1: what the applications may use, on the context's pool for that number.
+/** threads >= 1: what the applications may use, on the context's pool for that number; nrhs >= 1:
+ *  columns that blocks are applied to at once.
  *  Returns MPK_OK | MPK_ERR_MEMORY; *p is then empty. */
-mpk_status mpki_preconditioner_make(mpk_context *ctx, const mpk_factor *fac, int threads,
+mpk_status mpki_preconditioner_make(mpk_context *ctx, const mpk_factor *fac, int threads, int nrhs,
                                     mpki_preconditioner *p);
 void mpki_preconditioner_free(mpk_context *ctx, mpki_preconditioner *p);
 

@@ -182,14 +182,14 @@ mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "solve", part, "there is no part %d", (int)part);
     if (fac->an->block) {
         mpki_preconditioner p;
-        status = mpki_preconditioner_make(ctx, fac, 1, &p);
+        status = mpki_preconditioner_make(ctx, fac, 1, nrhs > 1 ? nrhs : 1, &p);
         if (status == MPK_OK) status = mpki_precondition_part(ctx, &p, part, nrhs, x, ldx);
         mpki_preconditioner_free(ctx, &p);
         return status;
     }
     if (part == MPK_PART_ALL || part == MPK_PART_ABS) {
         mpki_preconditioner p;
-        status = mpki_preconditioner_make(ctx, fac, 1, &p);
+        status = mpki_preconditioner_make(ctx, fac, 1, nrhs > 1 ? nrhs : 1, &p);
         if (status == MPK_OK)
             status = mpki_precondition(ctx, &p, part == MPK_PART_ABS, nrhs, x, ldx);
         mpki_preconditioner_free(ctx, &p);

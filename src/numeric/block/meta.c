@@ -8,8 +8,9 @@
 
 static const char STAGE[] = "factorize";
 
-/* Entries of the work blocks of one chunk: they should stay in the second-level cache. */
-enum { CHUNK_ENTRIES = 1 << 17 };
+/* Entries of the work blocks of one chunk: they should stay in the second-level cache, and be little
+ * beside the matrix. */
+enum { CHUNK_LEAST = 1 << 13, CHUNK_MOST = 1 << 17 };
 
 /* ---- the object ---------------------------------------------------------------------------------
  */
@@ -38,7 +39,7 @@ static void workers_free(mpki_meta *meta) {
 
 static mpk_status workers_make(mpki_meta *meta) {
     const size_t size = mpk_scalar_size(meta->bf->scalar);
-    const int64_t block = MPKI_BLOCK_MAX * MPKI_BLOCK_MAX;
+    const int64_t block = (int64_t)meta->widest * meta->widest;
     const int32_t m = meta->bf->index.m;
     meta->worker = MPKI_ZNEW(meta->ctx, STAGE, meta->threads, mpki_meta_worker);
     for (int t = 0; meta->worker && t < meta->threads; t++) {
@@ -174,7 +175,7 @@ mpk_status mpki_chunk_lay_out(mpki_meta *meta, bool flight) {
             !room_for(meta, &c->group_end, c->groups_room, sizeof *c->group_end) ||
             !room_for(meta, &c->group_frame, c->groups_room, sizeof *c->group_frame) ||
             !room_for(meta, &c->largest, c->groups_room, sizeof *c->largest) ||
-            !room_for(meta, &c->norm2, c->groups_room * 2 * MPKI_BLOCK_MAX, real))
+            !room_for(meta, &c->norm2, c->groups_room * 2 * meta->widest, real))
             return mpki_failed(meta->ctx);
     }
     if (meta->o->schedule != MPK_SCHEDULE_JACOBI && !pivots_lay_out(meta))
@@ -224,11 +225,13 @@ static mpk_status first_failure(mpki_meta *meta) {
 /* Pull: the frames of one level for which anything is due, chunk after chunk. */
 static mpk_status pull_level(mpki_meta *meta, int32_t count, const int32_t *frames) {
     mpki_chunk_work *c = &meta->chunk;
+    const int64_t share = meta->an->nnz / 4;
+    const int64_t most = share < CHUNK_LEAST ? CHUNK_LEAST : share > CHUNK_MOST ? CHUNK_MOST : share;
     for (int32_t next = 0; next < count;) {
         int64_t entries = 0;
         c->count = 0;
         c->frame = meta->due;
-        while (next < count && entries < CHUNK_ENTRIES) {
+        while (next < count && entries < most) {
             const int64_t more = column_entries(meta, frames[next]);
             if (more) meta->due[c->count++] = frames[next];
             entries += more;
@@ -624,6 +627,7 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
                  : an->scalar == MPK_D ? MPK_S
                  : an->scalar == MPK_Z ? MPK_C
                                        : an->scalar;
+    meta.widest = mpki_block_ld(bf->blocking->largest, mpk_scalar_size(bf->scalar));
     meta.complete = is_complete(o);
     meta.bound = o->pivot_threshold > 0 ? 1 / o->pivot_threshold : INFINITY;
     meta.floor = pivot_floor(&meta);

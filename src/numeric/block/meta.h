@@ -10,7 +10,7 @@
 
 enum { GROUP = 8 }; /* targets of one column that share the right operands of their updates */
 
-/** What a worker owns. Work blocks have room for MPKI_BLOCK_MAX x MPKI_BLOCK_MAX entries. */
+/** What a worker owns. Work blocks have room for widest x widest entries. */
 typedef struct mpki_meta_worker {
     void *w, *wu;  /* right operands, lower and upper */
     void *work;    /* 4 blocks for kernels */
@@ -44,9 +44,9 @@ typedef struct mpki_chunk_work {
     int32_t *group_frame;       /* groups: index into frame */
     int64_t groups;
     void *flight, *flight_u; /* work blocks, lower and upper */
-    void *norm2;     /* groups x MPKI_BLOCK_MAX reals: squared column norms; upper: behind */
-    double *largest; /* groups */
-    int64_t *need;   /* items: entries above the drop tolerance, and then: granted */
+    void *norm2;             /* groups x 2 widest reals: squared column norms; upper: behind */
+    double *largest;         /* groups */
+    int64_t *need;           /* items: entries above the drop tolerance, and then: granted */
     int64_t frames_room, items_room, groups_room, flight_room, pivot_room;
 } mpki_chunk_work;
 
@@ -58,12 +58,13 @@ typedef struct mpki_meta {
     const mpki_full *full;
     const double *scale; /* n, problem order */
     mpki_block_factor *bf;
+    int widest;                   /* rows of the largest frame, rounded up to a vector */
     int ldu, hermitian, complete; /* complete: nothing is dropped anywhere */
     mpki_pool *pool;
     int threads, driver; /* driver: the worker that runs the walk */
     mpki_meta_worker *worker;
     unsigned char *final;  /* by frame: accepted */
-    int32_t *due; /* frames of a chunk */
+    int32_t *due;          /* frames of a chunk */
     unsigned char *want;   /* by block: due in this stage */
     unsigned char *of_a;   /* by block: a block of A */
     int64_t *capacity;     /* by block: entries it may keep; < 0: no bound, and no threshold */

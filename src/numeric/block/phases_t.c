@@ -254,8 +254,8 @@ static void pivot_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 void FN(meta_solve)(mpki_meta *meta, mpki_meta_worker *me, int64_t g, bool loaded) {
     mpki_chunk_work *c = &meta->chunk;
     const int32_t frame = c->frame[c->group_frame[g]];
-    R *norm2 = (R *)c->norm2 + g * 2 * MPKI_BLOCK_MAX;
-    memset(norm2, 0, 2 * MPKI_BLOCK_MAX * sizeof(R));
+    R *norm2 = (R *)c->norm2 + g * 2 * meta->widest;
+    memset(norm2, 0, 2 * (size_t)meta->widest * sizeof(R));
     c->largest[g] = 0;
     if (meta->reject[frame]) return;
     const int w = mpki_frame_rows(meta->bf->blocking, frame), ld = LD(w);
@@ -270,7 +270,7 @@ void FN(meta_solve)(mpki_meta *meta, mpki_meta_worker *me, int64_t g, bool loade
         me->flops += 2.0 * rows * w * w;
         if (!meta->ldu) continue;
         most = kernels()->solve(rows, w, (T *)c->flight_u + c->at[t], ld, pivot->m, ld, pivot->dinv,
-                                0, me->work, norm2 + MPKI_BLOCK_MAX);
+                                0, me->work, norm2 + meta->widest);
         if (!(most <= c->largest[g])) c->largest[g] = most;
         me->flops += 2.0 * rows * w * w;
     }
@@ -305,15 +305,15 @@ static void thresholds(mpki_meta *meta) {
     const R tau = (R)meta->o->drop_tolerance;
     for (int64_t g = 0; g < c->groups;) {
         int64_t end = g + 1;
-        R *sum = (R *)c->norm2 + g * 2 * MPKI_BLOCK_MAX;
+        R *sum = (R *)c->norm2 + g * 2 * meta->widest;
         while (end < c->groups && c->group_frame[end] == c->group_frame[g]) end++;
         for (int64_t h = g + 1; h < end; h++)
-            for (int k = 0; k < 2 * MPKI_BLOCK_MAX; k++)
-                sum[k] += ((R *)c->norm2 + h * 2 * MPKI_BLOCK_MAX)[k];
+            for (int k = 0; k < 2 * meta->widest; k++)
+                sum[k] += ((R *)c->norm2 + h * 2 * meta->widest)[k];
         /* the unit diagonal of L belongs to the column */
-        for (int k = 0; k < 2 * MPKI_BLOCK_MAX; k++) sum[k] = tau * r_sqrt(1 + sum[k]);
+        for (int k = 0; k < 2 * meta->widest; k++) sum[k] = tau * r_sqrt(1 + sum[k]);
         for (int64_t h = g + 1; h < end; h++)
-            memcpy((R *)c->norm2 + h * 2 * MPKI_BLOCK_MAX, sum, 2 * MPKI_BLOCK_MAX * sizeof(R));
+            memcpy((R *)c->norm2 + h * 2 * meta->widest, sum, 2 * (size_t)meta->widest * sizeof(R));
         g = end;
     }
 }
@@ -329,7 +329,7 @@ static void count_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
     mpki_meta_worker *me = &meta->worker[worker];
     const int32_t frame = c->frame[c->group_frame[g]];
     const int w = mpki_frame_rows(meta->bf->blocking, frame);
-    const R *drop = (R *)c->norm2 + g * 2 * MPKI_BLOCK_MAX;
+    const R *drop = (R *)c->norm2 + g * 2 * meta->widest;
     for (int64_t t = c->group[g]; t < c->group_end[g]; t++) {
         const int64_t b = c->batch.target[t];
         c->need[t] = 0;
@@ -339,7 +339,7 @@ static void count_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
             T *block = (T *)(half ? c->flight_u : c->flight) + c->at[t];
             me->dropped += kernels()->drop(rows, w, block, LD(w), none, -1, 1);
             const int64_t need =
-                kernels()->drop(rows, w, block, LD(w), drop + half * MPKI_BLOCK_MAX, -1, 1);
+                kernels()->drop(rows, w, block, LD(w), drop + half * meta->widest, -1, 1);
             if (need > c->need[t]) c->need[t] = need;
         }
     }
@@ -418,7 +418,7 @@ static void store_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
     mpki_meta_worker *me = &meta->worker[worker];
     const int32_t frame = c->frame[c->group_frame[g]];
     const int w = mpki_frame_rows(meta->bf->blocking, frame), ld = LD(w);
-    const R *drop = (R *)c->norm2 + g * 2 * MPKI_BLOCK_MAX;
+    const R *drop = (R *)c->norm2 + g * 2 * meta->widest;
     if (meta->reject[frame]) return;
     for (int64_t t = c->group[g]; t < c->group_end[g]; t++) {
         const int64_t b = c->batch.target[t];
@@ -426,7 +426,7 @@ static void store_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
         for (int half = 0; half <= meta->ldu; half++) {
             T *block = (T *)(half ? c->flight_u : c->flight) + c->at[t];
             if (!meta->complete && meta->capacity[b] >= 0) {
-                const R *limit = drop + half * MPKI_BLOCK_MAX;
+                const R *limit = drop + half * meta->widest;
                 me->dropped -= kernels()->drop(rows, w, block, ld, limit, c->need[t], 0);
             }
             store(meta, me, rows, w, block, half ? &meta->bf->upper[b] : &meta->bf->lower[b]);
@@ -506,7 +506,7 @@ static void push_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
             downdate(meta, me, u, cols, lower, upper);
             continue;
         }
-        T *mine = me->block, *mine_u = (T *)me->block + MPKI_BLOCK_MAX * MPKI_BLOCK_MAX;
+        T *mine = me->block, *mine_u = (T *)me->block + (int64_t)meta->widest * meta->widest;
         memset(mine, 0, (size_t)count * sizeof(T));
         if (upper) memset(mine_u, 0, (size_t)count * sizeof(T));
         downdate(meta, me, u, cols, mine, mine_u);
