@@ -124,6 +124,8 @@ mpk_status mpki_krylov_run(mpk_context *ctx, const mpk_krylov_task *task, mpki_r
                            void *residual_self, const void *b, void *x, mpk_krylov_info *info,
                            char *message) {
     const double start_s = mpki_now_s();
+    mpk_status status = check(ctx, task, b, x);
+    if (status < 0) return status;
     mpki_krylov k = {.ctx = ctx,
                      .task = *task,
                      .residual = residual,
@@ -132,8 +134,6 @@ mpk_status mpki_krylov_run(mpk_context *ctx, const mpk_krylov_task *task, mpki_r
                      .hermitian = task->symmetry == MPK_HERMITIAN || task->scalar <= MPK_D,
                      .random = (uint64_t)task->seed,
                      .info = {.method = task->method, .tolerance = task->tolerance}};
-    mpk_status status = check(ctx, task, b, x);
-    if (status < 0) return status;
     /* no method uses more directions than there are */
     if (k.task.restart > k.n) k.task.restart = k.n > 0 ? k.n : 1;
     if (k.task.restart > k.task.max_iterations && k.task.max_iterations > 0)

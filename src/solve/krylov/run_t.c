@@ -12,6 +12,7 @@ enum {
 static const double DRIFT = 10;     /* true over recurred residual from which they are strangers */
 static const double DIVERGED = 1e8; /* over the best one */
 static const double PROGRESS = 0.99;
+static const double BETTER = 0.999; /* of a best iterate, to be kept */
 
 /* ---- operators ---------------------------------------------------------------------------------
  */
@@ -100,7 +101,9 @@ static bool truth(mpki_krylov *k) {
     k->truth = FN(vec_norm)(k->n, r) / k->b_norm;
     if (!isfinite(k->truth)) k->truth = INFINITY;
     k->fresh = true;
-    if (k->truth < k->best_truth) {
+    /* not for a hair: near a singular matrix a residual falls by rounding while x grows */
+    if (k->truth < BETTER * k->best_truth ||
+        (k->truth <= k->task.tolerance && k->truth < k->best_truth)) {
         k->best_truth = k->truth;
         memcpy(k->best, k->iterate, (size_t)k->n * sizeof(T));
     }

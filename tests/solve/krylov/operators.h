@@ -4,16 +4,17 @@
 /** Dense matrices as operators, and a Krylov task around one. */
 #include "support.h"
 
+#include <stdbool.h>
+
 typedef struct dense_operator {
     const double complex *a; /* n x n by columns */
     int n;
     mpk_scalar scalar;
     int calls, fail_at; /* from this call on (counted from 1): NaN; 0: never */
     mpk_status error;   /* returned instead of NaN when not 0 */
-    int constant;       /* adds it to the result: not a linear operator, but never 0 */
 } dense_operator;
 
-static mpk_status dense_apply(void *self, const void *x, void *y) {
+static inline mpk_status dense_apply(void *self, const void *x, void *y) {
     dense_operator *op = self;
     const int n = op->n;
     op->calls++;
@@ -28,7 +29,7 @@ static mpk_status dense_apply(void *self, const void *x, void *y) {
 }
 
 /* ||b - A x||_2 / ||b||_2 in double */
-static double true_residual(const dense *m, const void *b, const void *x) {
+static inline double true_residual(const dense *m, const void *b, const void *x) {
     double rr = 0, bb = 0;
     for (int i = 0; i < m->n; i++) {
         double complex bi = scalar_load(m->scalar, b, i), r = bi;
@@ -41,8 +42,8 @@ static double true_residual(const dense *m, const void *b, const void *x) {
 
 /* Q diag(w) Q^H (or Q diag(w) Q^T, Q real orthogonal) by n random reflections: known eigenvalues.
  */
-static dense with_spectrum(int n, mpk_scalar scalar, mpk_symmetry symmetry,
-                           const double complex *w) {
+static inline dense with_spectrum(int n, mpk_scalar scalar, mpk_symmetry symmetry,
+                                  const double complex *w) {
     dense m = dense_new(n, scalar, symmetry);
     double complex *a = calloc((size_t)n * n, sizeof *a), *v = malloc((size_t)n * sizeof *v),
                    *t = malloc((size_t)n * sizeof *t);
@@ -70,7 +71,7 @@ static dense with_spectrum(int n, mpk_scalar scalar, mpk_symmetry symmetry,
     return m;
 }
 
-static mpk_krylov_task task_for(const dense *m, dense_operator *a, mpk_krylov method) {
+static inline mpk_krylov_task task_for(const dense *m, dense_operator *a, mpk_krylov method) {
     mpk_krylov_task task;
     mpk_krylov_task_init(&task);
     *a = (dense_operator){.a = m->a, .n = m->n, .scalar = m->scalar};
@@ -82,7 +83,7 @@ static mpk_krylov_task task_for(const dense *m, dense_operator *a, mpk_krylov me
     return task;
 }
 
-static void *random_vector(int n, mpk_scalar scalar) {
+static inline void *random_vector(int n, mpk_scalar scalar) {
     void *b = calloc((size_t)n + 1, mpk_scalar_size(scalar));
     for (int k = 0; k < n; k++) scalar_store(scalar, b, k, uniform() + uniform() * I);
     return b;
