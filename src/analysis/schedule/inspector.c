@@ -8,8 +8,9 @@
 
 static const char STAGE[] = "inspector";
 
-/* SLOTS chunks may be ready, so that small levels are run through in one go; and no more than AHEAD
- * budgets of entries and updates, the chunk in hand among them, so that large ones do not pile up.
+/* SLOTS portions may be ready, so that small levels are run through in one go; and no more than
+ * AHEAD budgets of entries and updates, the portion in hand among them, so that large ones do not
+ * pile up.
  */
 enum { SLOTS = 16, AHEAD = 4, SPINS = 2000 };
 
@@ -28,22 +29,23 @@ struct mpki_inspector {
     unsigned char *final; /* own copies; push: nothing is final, so columns have no updates */
     unsigned char *want;
     walk w;
-    mpki_chunk slot[SLOTS];
+    mpki_portion slot[SLOTS];
     bool threaded, begun;
     pthread_t thread;
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t ready, space;
-    _Atomic int64_t made; /* chunks; read by the waiting executor without the mutex */
-    int64_t taken;        /* chunks that the executor is done with, or has in hand */
+    _Atomic int64_t made; /* portions; read by the waiting executor without the mutex */
+    int64_t taken;        /* portions that the executor is done with, or has in hand */
     int64_t returned;     /* of these, done with */
-    int64_t ahead;        /* weight of the chunks made and not returned */
+    int64_t ahead;        /* weight of the portions made and not returned */
     bool sleeping;        /* the inspector waits for space */
     _Atomic bool stop, end;
     mpk_status status; /* set before end */
     double work_s, waited_s;
 };
 
-/* ---- one chunk ---------------------------------------------------------------------------------
+/* ---- one portion
+ * ---------------------------------------------------------------------------------
  */
 
 static int32_t width(const mpki_inspection *in, int32_t f) {
@@ -61,53 +63,53 @@ static int64_t entries_of(const mpki_inspection *in, const mpki_batch *batch, in
     return rows * width(in, f);
 }
 
-static mpk_status list_frame(mpki_inspector *s, int32_t f, mpki_chunk *chunk) {
+static mpk_status list_frame(mpki_inspector *s, int32_t f, mpki_portion *portion) {
     const mpki_ibcsr *x = s->what.index;
-    if (chunk->kind == MPKI_CHUNK_COLUMNS)
-        return mpki_batch_pull_frame(s->ctx, x, s->final, s->want, f, &chunk->batch);
-    return mpki_batch_push_frame(s->ctx, x, s->want, f, &chunk->batch);
+    if (portion->kind == MPKI_PORTION_COLUMNS)
+        return mpki_batch_pull_frame(s->ctx, x, s->final, s->want, f, &portion->batch);
+    return mpki_batch_push_frame(s->ctx, x, s->want, f, &portion->batch);
 }
 
-static mpk_status frame_room(mpki_inspector *s, mpki_chunk *chunk) {
-    if (chunk->count < chunk->frame_room) return MPK_OK;
-    int32_t room = 2 * chunk->frame_room + 64;
-    int32_t *frame = mpki_resize(s->ctx, STAGE, chunk->frame, room, sizeof *frame);
+static mpk_status frame_room(mpki_inspector *s, mpki_portion *portion) {
+    if (portion->count < portion->frame_room) return MPK_OK;
+    int32_t room = 2 * portion->frame_room + 64;
+    int32_t *frame = mpki_resize(s->ctx, STAGE, portion->frame, room, sizeof *frame);
     if (!frame) return mpki_failed(s->ctx);
-    chunk->frame = frame;
-    chunk->frame_room = room;
+    portion->frame = frame;
+    portion->frame_room = room;
     return MPK_OK;
 }
 
-/* Frames begin .. end-1 of `frame` into the chunk until its budget is spent; returns where it
+/* Frames begin .. end-1 of `frame` into the portion until its budget is spent; returns where it
  * ended. */
-static int32_t fill_chunk(mpki_inspector *s, const int32_t *frame, int32_t begin, int32_t end,
-                          mpki_chunk *chunk, mpk_status *status) {
+static int32_t fill_portion(mpki_inspector *s, const int32_t *frame, int32_t begin, int32_t end,
+                            mpki_portion *portion, mpk_status *status) {
     const mpki_inspection *in = &s->what;
-    mpki_batch *batch = &chunk->batch;
+    mpki_batch *batch = &portion->batch;
     int32_t k = begin;
-    chunk->count = 0;
-    chunk->entries = 0;
+    portion->count = 0;
+    portion->entries = 0;
     *status = mpki_batch_begin(s->ctx, in->index->m, batch);
     for (; k < end && !*status && !s->stop; k++) {
         const int64_t from = batch->count;
-        if (chunk->entries >= in->budget || batch->ptr[from] >= in->budget) break;
-        if ((*status = frame_room(s, chunk))) break;
-        if ((*status = list_frame(s, frame[k], chunk))) break;
+        if (portion->entries >= in->budget || batch->ptr[from] >= in->budget) break;
+        if ((*status = frame_room(s, portion))) break;
+        if ((*status = list_frame(s, frame[k], portion))) break;
         if (batch->count == from) continue;
-        chunk->frame[chunk->count++] = frame[k];
-        if (chunk->kind == MPKI_CHUNK_COLUMNS)
-            chunk->entries += entries_of(in, batch, from, frame[k]);
+        portion->frame[portion->count++] = frame[k];
+        if (portion->kind == MPKI_PORTION_COLUMNS)
+            portion->entries += entries_of(in, batch, from, frame[k]);
     }
     return k;
 }
 
-/* What a chunk holds: work blocks or list, whichever is more. */
-static int64_t weight(const mpki_chunk *chunk) {
-    int64_t updates = chunk->batch.ptr[chunk->batch.count];
-    return chunk->entries > updates ? chunk->entries : updates;
+/* What a portion holds: work blocks or list, whichever is more. */
+static int64_t weight(const mpki_portion *portion) {
+    int64_t updates = portion->batch.ptr[portion->batch.count];
+    return portion->entries > updates ? portion->entries : updates;
 }
 
-/* Subsets of all levels, before the first chunk. */
+/* Subsets of all levels, before the first portion. */
 static mpk_status divide(mpki_inspector *s) {
     const mpki_levels *levels = s->what.levels;
     s->begun = true;
@@ -117,8 +119,8 @@ static mpk_status divide(mpki_inspector *s) {
     return MPK_OK;
 }
 
-/* Fill the next chunk that is not empty; false: there is none, or *status, or stopped. */
-static bool make_chunk(mpki_inspector *s, mpki_chunk *chunk, mpk_status *status) {
+/* Fill the next portion that is not empty; false: there is none, or *status, or stopped. */
+static bool make_portion(mpki_inspector *s, mpki_portion *portion, mpk_status *status) {
     const mpki_levels *levels = s->what.levels;
     const bool push = s->what.schedule != MPK_SCHEDULE_PULL;
     walk *w = &s->w;
@@ -127,10 +129,10 @@ static bool make_chunk(mpki_inspector *s, mpki_chunk *chunk, mpk_status *status)
         const mpki_levels *set = w->downdates ? &w->set : levels;
         const int32_t number = w->downdates ? w->subset : w->level;
         const int32_t begin = set->ptr[number] + w->at, end = set->ptr[number + 1];
-        chunk->kind = w->downdates ? MPKI_CHUNK_DOWNDATES : MPKI_CHUNK_COLUMNS;
-        chunk->level = w->level;
-        chunk->subset = w->downdates ? w->subset : -1;
-        const int32_t to = fill_chunk(s, set->frame, begin, end, chunk, status);
+        portion->kind = w->downdates ? MPKI_PORTION_DOWNDATES : MPKI_PORTION_COLUMNS;
+        portion->level = w->level;
+        portion->subset = w->downdates ? w->subset : -1;
+        const int32_t to = fill_portion(s, set->frame, begin, end, portion, status);
         w->at += to - begin;
         if (to == end) {
             w->at = 0;
@@ -140,7 +142,7 @@ static bool make_chunk(mpki_inspector *s, mpki_chunk *chunk, mpk_status *status)
             w->downdates = more;
             if (!more) w->level++;
         }
-        if (chunk->batch.count > 0 && !*status && !s->stop) return true;
+        if (portion->batch.count > 0 && !*status && !s->stop) return true;
     }
     return false;
 }
@@ -164,11 +166,11 @@ static void *inspect(void *arg) {
     mpki_inspector *s = arg;
     pthread_mutex_lock(&s->mutex);
     while (wait_for_space(s)) {
-        mpki_chunk *chunk = &s->slot[s->made % SLOTS];
+        mpki_portion *portion = &s->slot[s->made % SLOTS];
         pthread_mutex_unlock(&s->mutex);
         mpk_status status;
         double start = mpki_now_s();
-        bool more = make_chunk(s, chunk, &status);
+        bool more = make_portion(s, portion, &status);
         double spent = mpki_now_s() - start;
         pthread_mutex_lock(&s->mutex);
         s->work_s += spent;
@@ -176,7 +178,7 @@ static void *inspect(void *arg) {
             s->status = status;
             break;
         }
-        s->ahead += weight(chunk);
+        s->ahead += weight(portion);
         s->made++;
         pthread_cond_signal(&s->ready);
     }
@@ -193,13 +195,13 @@ static inline void relax(void) {
 }
 
 /* The executor: give back what it had, wait for the next. */
-static mpk_status next_made(mpki_inspector *s, const mpki_chunk **chunk) {
+static mpk_status next_made(mpki_inspector *s, const mpki_portion **portion) {
     double start = 0;
     pthread_mutex_lock(&s->mutex);
     if (s->returned < s->taken) {
         s->ahead -= weight(&s->slot[s->returned % SLOTS]);
         s->returned++;
-        /* it is woken for half a queue, not for a chunk */
+        /* it is woken for half a queue, not for a portion */
         if (s->sleeping && s->made - s->returned <= SLOTS / 2 &&
             2 * s->ahead <= AHEAD * s->what.budget)
             pthread_cond_signal(&s->space);
@@ -214,7 +216,7 @@ static mpk_status next_made(mpki_inspector *s, const mpki_chunk **chunk) {
     if (start > 0) s->waited_s += mpki_now_s() - start;
     mpk_status status = MPK_OK;
     if (s->made > s->taken)
-        *chunk = &s->slot[s->taken++ % SLOTS];
+        *portion = &s->slot[s->taken++ % SLOTS];
     else
         status = s->status;
     pthread_mutex_unlock(&s->mutex);
@@ -224,14 +226,14 @@ static mpk_status next_made(mpki_inspector *s, const mpki_chunk **chunk) {
 /* ---- the interface -----------------------------------------------------------------------------
  */
 
-mpk_status mpki_inspector_next(mpki_inspector *inspector, const mpki_chunk **chunk) {
+mpk_status mpki_inspector_next(mpki_inspector *inspector, const mpki_portion **portion) {
     mpki_inspector *s = inspector;
-    *chunk = NULL;
-    if (s->threaded) return next_made(s, chunk);
+    *portion = NULL;
+    if (s->threaded) return next_made(s, portion);
     if (s->end) return s->status;
     double start = mpki_now_s();
-    if (make_chunk(s, &s->slot[0], &s->status))
-        *chunk = &s->slot[0];
+    if (make_portion(s, &s->slot[0], &s->status))
+        *portion = &s->slot[0];
     else
         s->end = true;
     double spent = mpki_now_s() - start;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_INSPECTOR_H
 #define MPKI_INSPECTOR_H
-/** The inspector: makes the lists of the next chunks of a stage while the executor runs the present
- *  one (Thuerck 2021, sec. 8.3.4 and fig. 8.4). It reads the index, which stands still within a
- *  stage; that frames are rejected meanwhile it does not know, and need not: as in the thesis, all
- *  operations of the stage are listed, and the executor skips those through blocks that a rejected
- *  frame has left without a value. */
+/** The inspector: makes the lists of the next portions of a stage while the executor runs the
+ * present one (Thuerck 2021, sec. 8.3.4 and fig. 8.4). It reads the index, which stands still
+ * within a stage; that frames are rejected meanwhile it does not know, and need not: as in the
+ * thesis, all operations of the stage are listed, and the executor skips those through blocks that
+ * a rejected frame has left without a value. */
 #include "schedule.h"
 
 /** What is to be listed. Index and levels are read until the inspector is stopped, and must not
@@ -17,21 +17,22 @@ typedef struct mpki_inspection {
     const unsigned char *final; /* pull: frames that are, or may become, final; NULL: all */
     const unsigned char *want;  /* by block: targets; NULL: all */
     mpk_schedule schedule;      /* pull, subsets or atomic */
-    int64_t budget;             /* entries of target blocks in a chunk; it ends with the frame that
-                                   reaches this, or an equal number of updates */
-    int threads;                /* of the executor; 1: no thread of its own */
+    int64_t budget; /* entries of target blocks in a portion; it ends with the frame that
+                       reaches this, or an equal number of updates */
+    int threads;    /* of the executor; 1: no thread of its own */
 } mpki_inspection;
 
-typedef enum mpki_chunk_kind {
-    MPKI_CHUNK_COLUMNS,  /* targets of some frames' columns; pull: with their updates */
-    MPKI_CHUNK_DOWNDATES /* subsets, atomic: what some frames push; without conflict for subsets */
-} mpki_chunk_kind;
+typedef enum mpki_portion_kind {
+    MPKI_PORTION_COLUMNS,  /* targets of some frames' columns; pull: with their updates */
+    MPKI_PORTION_DOWNDATES /* subsets, atomic: what some frames push; without conflict for subsets
+                            */
+} mpki_portion_kind;
 
 /** Some frames of one level. Pull: COLUMNS alone. The push schedules: for each level first COLUMNS,
- *  then DOWNDATES, of which one subset may fill several. No chunk is empty; order within as in
+ *  then DOWNDATES, of which one subset may fill several. No portion is empty; order within as in
  *  mpki_batch_pull and _push. */
-typedef struct mpki_chunk {
-    mpki_chunk_kind kind;
+typedef struct mpki_portion {
+    mpki_portion_kind kind;
     int32_t level;  /* in inspection.levels */
     int32_t subset; /* DOWNDATES: number over all levels; else -1 */
     int32_t count;
@@ -39,7 +40,7 @@ typedef struct mpki_chunk {
     mpki_batch batch;
     int64_t entries;    /* of the targets of COLUMNS */
     int32_t frame_room; /* of frame */
-} mpki_chunk;
+} mpki_portion;
 
 typedef struct mpki_inspector mpki_inspector;
 
@@ -53,9 +54,9 @@ typedef struct mpki_inspector_times {
  *  = 1; they are the same. *inspector NULL on entry. MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_inspector_start(mpk_context *ctx, const mpki_inspection *what,
                                 mpki_inspector **inspector);
-/** The next chunk, borrowed until the next call; NULL: there is none. A failure of the inspector
- *  comes when the chunks before it have been taken, and again in every later call. */
-mpk_status mpki_inspector_next(mpki_inspector *inspector, const mpki_chunk **chunk);
+/** The next portion, borrowed until the next call; NULL: there is none. A failure of the inspector
+ *  comes when the portions before it have been taken, and again in every later call. */
+mpk_status mpki_inspector_next(mpki_inspector *inspector, const mpki_portion **portion);
 /** End it, at whatever point: it gives up within the frame it is at. times [out] or NULL. NULL
  *  inspectors are fine. */
 void mpki_inspector_stop(mpki_inspector **inspector, mpki_inspector_times *times);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The inspector gives the lists that direct calls give, whatever its thread and its chunks. */
+/* The inspector gives the lists that direct calls give, whatever its thread and its portions. */
 #include "../block/cases.h"
 #include "analysis/schedule/inspector.h"
 
@@ -9,7 +9,7 @@ enum { MOST = 1 << 16 };
 
 /* All that came, end to end. */
 typedef struct record {
-    int64_t items, updates, chunks;
+    int64_t items, updates, portions;
     int64_t *target, *sizes; /* MOST: of each item */
     mpki_update *update;     /* MOST */
 } record;
@@ -90,55 +90,55 @@ static record inspected(const mpki_inspection *in, bool slow) {
     record r = record_new();
     mpki_inspector *inspector = NULL;
     mpki_inspector_times times;
-    const mpki_chunk *chunk;
+    const mpki_portion *portion;
     int32_t level = 0, subset = -1;
-    mpki_chunk_kind kind = MPKI_CHUNK_COLUMNS;
+    mpki_portion_kind kind = MPKI_PORTION_COLUMNS;
     assert_int_equal(mpki_inspector_start(ctx, in, &inspector), MPK_OK);
     for (;;) {
-        assert_int_equal(mpki_inspector_next(inspector, &chunk), MPK_OK);
-        if (!chunk) break;
-        assert_true(chunk->batch.count > 0 && chunk->count > 0);
+        assert_int_equal(mpki_inspector_next(inspector, &portion), MPK_OK);
+        if (!portion) break;
+        assert_true(portion->batch.count > 0 && portion->count > 0);
         /* in order: by level, columns before downdates, subset by subset */
-        assert_true(chunk->level >= level);
-        if (chunk->level == level) assert_true(chunk->kind >= kind);
-        if (chunk->kind == MPKI_CHUNK_DOWNDATES) assert_true(chunk->subset >= subset);
-        if (chunk->kind == MPKI_CHUNK_DOWNDATES) subset = chunk->subset;
-        level = chunk->level;
-        kind = chunk->kind;
+        assert_true(portion->level >= level);
+        if (portion->level == level) assert_true(portion->kind >= kind);
+        if (portion->kind == MPKI_PORTION_DOWNDATES) assert_true(portion->subset >= subset);
+        if (portion->kind == MPKI_PORTION_DOWNDATES) subset = portion->subset;
+        level = portion->level;
+        kind = portion->kind;
         const mpki_levels *v = in->levels;
         int32_t j = v->ptr[level];
         int64_t t = 0;
-        for (int32_t k = 0; k < chunk->count; k++) { /* some of the level's, those with items */
+        for (int32_t k = 0; k < portion->count; k++) { /* some of the level's, those with items */
             if (in->schedule == MPK_SCHEDULE_SUBSETS) j = v->ptr[level];
-            while (j < v->ptr[level + 1] && v->frame[j] != chunk->frame[k]) j++;
+            while (j < v->ptr[level + 1] && v->frame[j] != portion->frame[k]) j++;
             assert_true(j < v->ptr[level + 1]);
             const int64_t begin = t;
-            for (; t < chunk->batch.count; t++) {
-                int64_t b =
-                    kind == MPKI_CHUNK_COLUMNS ? chunk->batch.target[t] : chunk->batch.update[t].a;
+            for (; t < portion->batch.count; t++) {
+                int64_t b = kind == MPKI_PORTION_COLUMNS ? portion->batch.target[t]
+                                                         : portion->batch.update[t].a;
                 bool transposed = mpki_ibcsr_transposed(in->index, b);
                 int32_t c = transposed ? in->index->rows[b] : in->index->cols[b];
-                if (c != chunk->frame[k]) break;
+                if (c != portion->frame[k]) break;
             }
             assert_true(t > begin);
         }
-        assert_int_equal(t, chunk->batch.count);
-        if (kind == MPKI_CHUNK_COLUMNS || in->schedule == MPK_SCHEDULE_SUBSETS)
-            assert_int_equal(mpki_batch_check(ctx, &chunk->batch), MPK_OK);
+        assert_int_equal(t, portion->batch.count);
+        if (kind == MPKI_PORTION_COLUMNS || in->schedule == MPK_SCHEDULE_SUBSETS)
+            assert_int_equal(mpki_batch_check(ctx, &portion->batch), MPK_OK);
         int64_t entries = 0;
-        for (int64_t t = 0; kind == MPKI_CHUNK_COLUMNS && t < chunk->batch.count; t++) {
-            int32_t f = in->index->rows[chunk->batch.target[t]];
-            int32_t g = in->index->cols[chunk->batch.target[t]];
+        for (int64_t t = 0; kind == MPKI_PORTION_COLUMNS && t < portion->batch.count; t++) {
+            int32_t f = in->index->rows[portion->batch.target[t]];
+            int32_t g = in->index->cols[portion->batch.target[t]];
             entries += (int64_t)(in->bptr[f + 1] - in->bptr[f]) * (in->bptr[g + 1] - in->bptr[g]);
         }
-        assert_int_equal(entries, chunk->entries);
-        record_batch(&r, &chunk->batch);
-        r.chunks++;
+        assert_int_equal(entries, portion->entries);
+        record_batch(&r, &portion->batch);
+        r.portions++;
         if (slow && random_below(3) == 0) pause_a_little();
     }
     for (int k = 0; k < 3; k++) { /* the end stays the end */
-        assert_int_equal(mpki_inspector_next(inspector, &chunk), MPK_OK);
-        assert_null(chunk);
+        assert_int_equal(mpki_inspector_next(inspector, &portion), MPK_OK);
+        assert_null(portion);
     }
     mpki_inspector_stop(&inspector, &times);
     assert_null(inspector);
@@ -208,8 +208,8 @@ static void test_same_lists(void **state) {
                     in.threads = 2;
                     record two = inspected(&in, b == 1);
                     assert_same_record(&expected, &two);
-                    assert_int_equal(one.chunks, two.chunks);
-                    if (b == 0 && !masks) assert_true(one.chunks >= s.levels.count);
+                    assert_int_equal(one.portions, two.portions);
+                    if (b == 0 && !masks) assert_true(one.portions >= s.levels.count);
                     record_free(&expected), record_free(&one), record_free(&two);
                 }
             setting_free(&s);
@@ -230,12 +230,12 @@ static void test_masks_are_copied(void **state) {
         memcpy(final, s.final, 60);
         in.want = want, in.final = final;
         mpki_inspector *inspector = NULL;
-        const mpki_chunk *chunk;
+        const mpki_portion *portion;
         assert_int_equal(mpki_inspector_start(ctx, &in, &inspector), MPK_OK);
-        while (mpki_inspector_next(inspector, &chunk) == MPK_OK && chunk) {
-            record_batch(&got, &chunk->batch);
-            for (int64_t t = 0; t < chunk->batch.count; t++) want[chunk->batch.target[t]] ^= 1;
-            for (int32_t k = 0; k < chunk->count; k++) final[chunk->frame[k]] ^= 1;
+        while (mpki_inspector_next(inspector, &portion) == MPK_OK && portion) {
+            record_batch(&got, &portion->batch);
+            for (int64_t t = 0; t < portion->batch.count; t++) want[portion->batch.target[t]] ^= 1;
+            for (int32_t k = 0; k < portion->count; k++) final[portion->frame[k]] ^= 1;
         }
         mpki_inspector_stop(&inspector, NULL);
         assert_same_record(&expected, &got);
@@ -245,7 +245,7 @@ static void test_masks_are_copied(void **state) {
     setting_free(&s);
 }
 
-/* Stopped after any number of chunks, at once or later, with a full or an empty queue. */
+/* Stopped after any number of portions, at once or later, with a full or an empty queue. */
 static void test_stop(void **state) {
     (void)state;
     setting s;
@@ -255,11 +255,11 @@ static void test_stop(void **state) {
             for (int taken = 0; taken < 40; taken += 1 + taken / 4) {
                 mpki_inspection in = inspection_of(&s, schedules[a], 5, threads);
                 mpki_inspector *inspector = NULL;
-                const mpki_chunk *chunk;
+                const mpki_portion *portion;
                 assert_int_equal(mpki_inspector_start(ctx, &in, &inspector), MPK_OK);
                 for (int k = 0; k < taken; k++) {
-                    assert_int_equal(mpki_inspector_next(inspector, &chunk), MPK_OK);
-                    assert_non_null(chunk);
+                    assert_int_equal(mpki_inspector_next(inspector, &portion), MPK_OK);
+                    assert_non_null(portion);
                 }
                 if (taken % 2) pause_a_little();
                 mpki_inspector_times times = {-1, -1};
@@ -284,18 +284,18 @@ static void test_no_memory(void **state) {
             long k = 0;
             for (; status; k++) {
                 mpki_inspector *inspector = NULL;
-                const mpki_chunk *chunk = NULL;
+                const mpki_portion *portion = NULL;
                 mpki_clear_error(ctx);
                 test_memory.countdown = k;
                 status = mpki_inspector_start(ctx, &in, &inspector);
                 if (status) assert_null(inspector);
-                for (bool more = !status; more; more = !status && chunk)
-                    status = mpki_inspector_next(inspector, &chunk);
+                for (bool more = !status; more; more = !status && portion)
+                    status = mpki_inspector_next(inspector, &portion);
                 if (status) {
                     assert_int_equal(status, MPK_ERR_MEMORY);
-                    assert_null(chunk);
+                    assert_null(portion);
                     if (inspector)
-                        assert_int_equal(mpki_inspector_next(inspector, &chunk), MPK_ERR_MEMORY);
+                        assert_int_equal(mpki_inspector_next(inspector, &portion), MPK_ERR_MEMORY);
                 }
                 mpki_inspector_stop(&inspector, NULL);
                 test_memory.countdown = -1;
