@@ -59,47 +59,45 @@ static mpk_status take_pairs(mpk_context *ctx, draft *d) {
     return mpki_quotient(ctx, g, d->vertex, vertices, &d->pairs);
 }
 
-/* Vertices by group, in their numbering within one. */
-static void order_by_group(int32_t n, const int32_t *group, int32_t count, int32_t *ptr,
-                           int32_t *order) {
+/* Vertices in the order given, sorted stably by group. ptr [work] vertices + 1 */
+static void sort_by_group(int32_t n, const int32_t *given, const int32_t *group, int32_t count,
+                          int32_t *ptr, int32_t *order) {
     memset(ptr, 0, ((size_t)count + 1) * sizeof *ptr);
     for (int32_t v = 0; v < n; v++) ptr[group[v] + 1]++;
     for (int32_t g = 0; g < count; g++) ptr[g + 1] += ptr[g];
-    for (int32_t v = 0; v < n; v++) order[ptr[group[v]]++] = v;
+    for (int32_t k = 0; k < n; k++) {
+        int32_t v = given ? given[k] : k;
+        order[ptr[group[v]]++] = v;
+    }
 }
 
-/* BR: similar rows together. On a grid, groups of groups as well, so that neighbours across a cut
- * have something in common. */
-static mpk_status group_rows(mpk_context *ctx, draft *d) {
+/* On a grid, groups of groups stand together as well, so that neighbours across a cut have
+ * something in common. ptr, first [work] vertices + 1, vertices */
+static mpk_status gather_groups(mpk_context *ctx, draft *d, int32_t groups, int32_t *ptr,
+                                int32_t *first) {
     enum { WIDER = 16 };
+    int32_t n = d->rows->n;
+    mpk_status status = mpki_group_levels(ctx, d->rows, d->options->similarity, WIDER * d->most,
+                                          false, d->options->threads, d->group, &groups);
+    if (status) return status;
+    memcpy(first, d->order, (size_t)n * sizeof *first);
+    sort_by_group(n, first, d->group, groups, ptr, d->order);
+    return MPK_OK;
+}
+
+/* BR: similar rows together. */
+static mpk_status group_rows(mpk_context *ctx, draft *d) {
     int32_t n = d->rows->n, groups = 0;
     int32_t *ptr = MPKI_NEW(ctx, STAGE, (int64_t)n + 1, int32_t);
-    mpk_status status = ptr ? MPK_OK : mpki_failed(ctx);
+    int32_t *first = MPKI_NEW(ctx, STAGE, n, int32_t);
+    mpk_status status = ptr && first ? MPK_OK : mpki_failed(ctx);
     if (!status)
-        status = mpki_group_levels(ctx, d->rows, d->options->similarity, d->most, false, d->group,
-                                   &groups);
-    if (!status) order_by_group(n, d->group, groups, ptr, d->order);
-    d->blocks = groups;
-    if (!status && d->grid) {
-        int32_t *wide = MPKI_NEW(ctx, STAGE, n, int32_t);
-        int32_t *next = MPKI_NEW(ctx, STAGE, n, int32_t);
-        status = wide && next ? MPK_OK : mpki_failed(ctx);
-        if (!status) {
-            memcpy(wide, d->group, (size_t)n * sizeof *wide);
-            status = mpki_group_levels(ctx, d->rows, d->options->similarity, WIDER * d->most, false,
-                                       wide, &groups);
-        }
-        if (!status) { /* a stable sort by the wider group of the order by groups */
-            memset(ptr, 0, ((size_t)n + 1) * sizeof *ptr);
-            for (int32_t v = 0; v < n; v++) ptr[wide[v] + 1]++;
-            for (int32_t g = 0; g < groups; g++) ptr[g + 1] += ptr[g];
-            for (int32_t k = 0; k < n; k++) next[ptr[wide[d->order[k]]]++] = d->order[k];
-            memcpy(d->order, next, (size_t)n * sizeof *next);
-        }
-        mpki_release(ctx, wide);
-        mpki_release(ctx, next);
-    }
+        status = mpki_group_levels(ctx, d->rows, d->options->similarity, d->most, false,
+                                   d->options->threads, d->group, &groups);
+    if (!status) sort_by_group(n, NULL, d->group, groups, ptr, d->order);
+    if (!status && d->grid) status = gather_groups(ctx, d, groups, ptr, first);
     mpki_release(ctx, ptr);
+    mpki_release(ctx, first);
     return status;
 }
 
@@ -119,8 +117,8 @@ static void take_given(draft *d) {
 static mpk_status cut(mpk_context *ctx, draft *d, const int32_t *parent, int32_t *inverse) {
     int32_t n = d->rows->n, groups = n;
     for (int32_t k = 0; k < n; k++) d->group[d->order[k]] = k;
-    mpk_status status =
-        mpki_group_levels(ctx, d->rows, d->options->similarity, d->most, true, d->group, &groups);
+    mpk_status status = mpki_group_levels(ctx, d->rows, d->options->similarity, d->most, true,
+                                          d->options->threads, d->group, &groups);
     if (status) return status;
     int32_t *by_place = inverse, *weight = NULL;
     if (d->rows->weight) {
@@ -132,7 +130,6 @@ static mpk_status cut(mpk_context *ctx, draft *d, const int32_t *parent, int32_t
     if (parent) status = mpki_group_subtrees(ctx, n, weight, parent, d->most, by_place, &groups);
     for (int32_t k = 0; k < n; k++) d->group[d->order[k]] = by_place[k];
     mpki_release(ctx, weight);
-    d->blocks = groups;
     return status;
 }
 

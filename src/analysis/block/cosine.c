@@ -4,8 +4,11 @@
  * columns of a seed with all others are counted over its neighbours' neighbours. */
 #include "grouping.h"
 
+#include "../../core/pool.h"
+
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char STAGE[] = "blocking";
 
@@ -40,104 +43,189 @@ int64_t mpki_cosine_limit(const mpki_graph *graph) {
     return least > LENGTHS ? least : LENGTHS;
 }
 
+/* Groups are sought within parts of so many vertices, each part on its own: the same groups
+ * whatever the threads. Coarser graphs soon have one part. */
+enum { PART = 1 << 16 };
+
 typedef struct search {
     const mpki_graph *graph;
     int64_t limit;
     double tau2;
     int32_t most;
     const int32_t *length; /* of the patterns */
-    int32_t *common;       /* by vertex: columns shared with the seed; -1: taken */
-    int32_t *touched;      /* vertices with common > 0 */
+    int32_t *of;           /* out: group within the part */
+    int32_t *count;        /* by part: groups */
+    double *below2;        /* by part */
+    struct desk *desk;     /* by worker */
+} search;
+
+/* What one worker has before it. Vertices count from the first of the part. */
+typedef struct desk {
+    int32_t from, to;
+    int32_t *common;  /* columns shared with the seed; -1: taken */
+    int32_t *touched; /* vertices with common > 0 */
     candidate *list;
     double below2;
-} search;
+} desk;
 
 static bool counted(const search *s, int32_t v) {
     return s->graph->xadj[v + 1] - s->graph->xadj[v] <= s->limit;
 }
 
+static inline int32_t count_one(desk *d, int32_t v, int32_t touched) {
+    if (v < d->from || v >= d->to) return touched;
+    int32_t *common = &d->common[v - d->from];
+    if (*common >= 0 && (*common)++ == 0) d->touched[touched++] = v;
+    return touched;
+}
+
 /* Vertices v for which column k is in the pattern of v, k itself included. */
-static int32_t count_column(search *s, int32_t k, int32_t touched) {
+static int32_t count_column(const search *s, desk *d, int32_t k, int32_t touched) {
     const mpki_graph *g = s->graph;
-    if (s->common[k] >= 0 && s->common[k]++ == 0) s->touched[touched++] = k;
-    for (int64_t e = g->xadj[k]; e < g->xadj[k + 1]; e++) {
-        int32_t v = g->adj[e];
-        if (s->common[v] >= 0 && s->common[v]++ == 0) s->touched[touched++] = v;
-    }
+    touched = count_one(d, k, touched);
+    for (int64_t e = g->xadj[k]; e < g->xadj[k + 1]; e++)
+        touched = count_one(d, g->adj[e], touched);
     return touched;
 }
 
 /* Those similar enough to the seed, the most similar first. */
-static int32_t candidates(search *s, int32_t seed, int32_t room) {
+static int32_t candidates(const search *s, desk *d, int32_t seed, int32_t room) {
     const mpki_graph *g = s->graph;
     int32_t touched = 0, found = 0;
-    if (counted(s, seed)) touched = count_column(s, seed, touched);
+    if (counted(s, seed)) touched = count_column(s, d, seed, touched);
     for (int64_t e = g->xadj[seed]; e < g->xadj[seed + 1]; e++)
-        if (counted(s, g->adj[e])) touched = count_column(s, g->adj[e], touched);
+        if (counted(s, g->adj[e])) touched = count_column(s, d, g->adj[e], touched);
     for (int32_t k = 0; k < touched; k++) {
-        int32_t v = s->touched[k], c = s->common[v];
-        s->common[v] = 0;
+        int32_t v = d->touched[k], c = d->common[v - d->from];
+        d->common[v - d->from] = 0;
         if (mpki_graph_weight(g, v) > room) continue;
         double cosine2 = (double)c * c / ((double)s->length[seed] * s->length[v]);
         if (cosine2 >= s->tau2)
-            s->list[found++] = (candidate){cosine2, v};
-        else if (cosine2 > s->below2)
-            s->below2 = cosine2;
+            d->list[found++] = (candidate){cosine2, v};
+        else if (cosine2 > d->below2)
+            d->below2 = cosine2;
     }
-    if (found > 1) qsort(s->list, (size_t)found, sizeof *s->list, by_cosine);
+    if (found > 1) qsort(d->list, (size_t)found, sizeof *d->list, by_cosine);
     return found;
 }
 
-static int32_t group_all(search *s, int32_t *of) {
+/* The groups of one part. */
+static void group_part(mpki_pool *pool, int worker, void *arg, int64_t part) {
+    const search *s = arg;
     const mpki_graph *g = s->graph;
+    desk *d = &s->desk[worker];
     int32_t count = 0;
-    for (int32_t v = 0; v < g->n; v++) of[v] = -1;
-    for (int32_t seed = 0; seed < g->n; seed++) {
-        if (of[seed] >= 0) continue;
+    (void)pool;
+    d->from = (int32_t)(part * PART);
+    d->to = g->n - d->from < PART ? g->n : d->from + PART;
+    d->below2 = 0;
+    memset(d->common, 0, (size_t)(d->to - d->from) * sizeof *d->common);
+    for (int32_t seed = d->from; seed < d->to; seed++) {
+        if (d->common[seed - d->from] < 0) continue;
         int32_t room = s->most - mpki_graph_weight(g, seed);
-        of[seed] = count;
-        s->common[seed] = -1;
-        int32_t found = room > 0 ? candidates(s, seed, room) : 0;
+        s->of[seed] = count;
+        d->common[seed - d->from] = -1;
+        int32_t found = room > 0 ? candidates(s, d, seed, room) : 0;
         for (int32_t k = 0; k < found && room > 0; k++) {
-            int32_t v = s->list[k].vertex;
+            int32_t v = d->list[k].vertex;
             if (mpki_graph_weight(g, v) > room) continue;
-            of[v] = count;
-            s->common[v] = -1;
+            s->of[v] = count;
+            d->common[v - d->from] = -1;
             room -= mpki_graph_weight(g, v);
         }
         count++;
     }
-    return count;
+    s->count[part] = count;
+    s->below2[part] = d->below2;
+}
+
+typedef struct loop {
+    search *search;
+    int64_t parts;
+} loop;
+
+static void run_loop(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    loop *l = arg;
+    (void)item;
+    mpki_pool_for(pool, worker, l->parts, group_part, l->search);
+}
+
+/* All parts, then numbers that go through. */
+static int32_t group_all(search *s, mpki_pool *pool, int32_t parts) {
+    loop l = {s, parts};
+    int32_t sum = 0;
+    if (pool) {
+        mpki_pool_push(pool, 0, run_loop, &l, 0);
+        mpki_pool_run(pool);
+    } else {
+        run_loop(NULL, 0, &l, 0);
+    }
+    for (int32_t part = 0; part < parts; part++) {
+        int64_t to = (int64_t)(part + 1) * PART;
+        if (to > s->graph->n) to = s->graph->n;
+        for (int64_t v = (int64_t)part * PART; v < to; v++) s->of[v] += sum;
+        sum += s->count[part];
+    }
+    return sum;
+}
+
+static mpk_status desks_make(mpk_context *ctx, int threads, int32_t size, desk *desks) {
+    for (int t = 0; t < threads; t++) {
+        desks[t] = (desk){.common = MPKI_NEW(ctx, STAGE, size, int32_t),
+                          .touched = MPKI_NEW(ctx, STAGE, size, int32_t),
+                          .list = MPKI_NEW(ctx, STAGE, size, candidate)};
+        if (!desks[t].common || !desks[t].touched || !desks[t].list) return mpki_failed(ctx);
+    }
+    return MPK_OK;
+}
+
+static void desks_free(mpk_context *ctx, int threads, desk *desks) {
+    for (int t = 0; desks && t < threads; t++) {
+        mpki_release(ctx, desks[t].common);
+        mpki_release(ctx, desks[t].touched);
+        mpki_release(ctx, desks[t].list);
+    }
+    mpki_release(ctx, desks);
+}
+
+static void measure(const search *s, int32_t *length) {
+    const mpki_graph *g = s->graph;
+    for (int32_t v = 0; v < g->n; v++) {
+        length[v] = counted(s, v);
+        for (int64_t e = g->xadj[v]; e < g->xadj[v + 1]; e++) length[v] += counted(s, g->adj[e]);
+    }
 }
 
 mpk_status mpki_group_similar(mpk_context *ctx, const mpki_graph *graph, double tau, int32_t most,
-                              int32_t *of, int32_t *count, double *below) {
-    int32_t n = graph->n;
-    int32_t *length = MPKI_ZNEW(ctx, STAGE, n, int32_t);
-    int32_t *common = MPKI_ZNEW(ctx, STAGE, n, int32_t);
-    int32_t *touched = MPKI_NEW(ctx, STAGE, n, int32_t);
-    candidate *list = MPKI_NEW(ctx, STAGE, n, candidate);
-    mpk_status status = length && common && touched && list ? MPK_OK : mpki_failed(ctx);
-    if (status) goto done;
+                              int threads, int32_t *of, int32_t *count, double *below) {
+    int32_t n = graph->n, parts = (int32_t)(((int64_t)n + PART - 1) / PART);
+    if (threads > parts) threads = parts;
+    if (threads < 1) threads = 1;
+    mpki_pool *pool = threads > 1 ? mpki_context_pool(ctx, threads, 1) : NULL;
+    int32_t *length = MPKI_NEW(ctx, STAGE, n, int32_t);
     search s = {.graph = graph,
                 .limit = mpki_cosine_limit(graph),
                 .tau2 = tau * tau,
                 .most = most,
                 .length = length,
-                .common = common,
-                .touched = touched,
-                .list = list};
-    for (int32_t v = 0; v < n; v++) {
-        length[v] = counted(&s, v);
-        for (int64_t e = graph->xadj[v]; e < graph->xadj[v + 1]; e++)
-            length[v] += counted(&s, graph->adj[e]);
+                .of = of,
+                .count = MPKI_NEW(ctx, STAGE, parts, int32_t),
+                .below2 = MPKI_NEW(ctx, STAGE, parts, double),
+                .desk = MPKI_ZNEW(ctx, STAGE, threads, desk)};
+    bool ready = (pool || threads == 1) && length && s.count && s.below2 && s.desk;
+    mpk_status status = ready ? MPK_OK : mpki_failed(ctx);
+    if (!status) status = desks_make(ctx, threads, n < PART ? n : PART, s.desk);
+    if (!status) {
+        double below2 = 0;
+        measure(&s, length);
+        *count = group_all(&s, pool, parts);
+        for (int32_t part = 0; part < parts; part++)
+            if (s.below2[part] > below2) below2 = s.below2[part];
+        *below = sqrt(below2);
     }
-    *count = group_all(&s, of);
-    *below = sqrt(s.below2);
-done:
+    desks_free(ctx, threads, s.desk);
     mpki_release(ctx, length);
-    mpki_release(ctx, common);
-    mpki_release(ctx, touched);
-    mpki_release(ctx, list);
+    mpki_release(ctx, s.count);
+    mpki_release(ctx, s.below2);
     return status;
 }

@@ -21,9 +21,10 @@ mpk_status mpki_group_identical(mpk_context *ctx, const mpki_graph *graph, int32
  *  turn, is a seed and takes the vertices whose pattern's cosine with its own is at least tau, the
  *  most similar first, while the group has at most `most` columns. Columns of more than
  *  mpki_cosine_limit() entries are left out of the patterns.
+ *  Large graphs are grouped in parts, in parallel; deterministic.
  *  below [out] the largest cosine seen under tau between vertices that would fit together */
 mpk_status mpki_group_similar(mpk_context *ctx, const mpki_graph *graph, double tau, int32_t most,
-                              int32_t *of, int32_t *count, double *below);
+                              int threads, int32_t *of, int32_t *count, double *below);
 int64_t mpki_cosine_limit(const mpki_graph *graph);
 
 /** The same for neighbours in an order: a group is vertices k, k+1, ... and takes the next while
@@ -38,7 +39,7 @@ mpk_status mpki_group_neighbours(mpk_context *ctx, const mpki_graph *graph, doub
  *  from (numbered in order, if ordered); out: of the vertices of `graph`, in the numbering of the
  *  last level. */
 mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, double tau, int32_t most,
-                             bool ordered, int32_t *of, int32_t *count);
+                             bool ordered, int threads, int32_t *of, int32_t *count);
 
 /** Join groups of neighbours that hang together in the elimination tree: a group and the next one,
  *  if that holds the parent of its last column; and whole subtrees side by side under one group.

@@ -26,7 +26,7 @@ static mpk_status coarsen(mpk_context *ctx, const mpki_graph *original, const in
 }
 
 mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, double tau, int32_t most,
-                             bool ordered, int32_t *of, int32_t *count) {
+                             bool ordered, int threads, int32_t *of, int32_t *count) {
     int32_t n = graph->n, groups = 0;
     mpki_graph coarse = {0};
     int32_t *next = MPKI_NEW(ctx, STAGE, n, int32_t);
@@ -54,7 +54,7 @@ mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, double t
             break;
         }
         status = ordered ? mpki_group_neighbours(ctx, g, tau, most, next, &groups, &below)
-                         : mpki_group_similar(ctx, g, tau, most, next, &groups, &below);
+                         : mpki_group_similar(ctx, g, tau, most, threads, next, &groups, &below);
         if (status) break;
         tau *= DECAY;
         if (groups == *count) { /* nothing joined: on to where something will */

@@ -183,14 +183,14 @@ static void test_cosine_by_hand(void **state) {
     mpki_graph graph = graph_of(&p);
     int32_t of[8], count = 0;
     double below = -1;
-    assert_int_equal(mpki_group_similar(ctx, &graph, 0.79, 8, of, &count, &below), MPK_OK);
+    assert_int_equal(mpki_group_similar(ctx, &graph, 0.79, 8, 1, of, &count, &below), MPK_OK);
     assert_int_equal(count, 2);
     for (int32_t i = 0; i < 8; i++) assert_int_equal(of[i], i / 4);
     assert_true(fabs(below - 0.4) < 1e-12); /* a row of one side with one of the other: 2 of 5 */
-    assert_int_equal(mpki_group_similar(ctx, &graph, 0.81, 8, of, &count, &below), MPK_OK);
+    assert_int_equal(mpki_group_similar(ctx, &graph, 0.81, 8, 1, of, &count, &below), MPK_OK);
     assert_int_equal(count, 8);
     assert_true(fabs(below - 0.8) < 1e-12);
-    assert_int_equal(mpki_group_similar(ctx, &graph, 0.79, 3, of, &count, &below), MPK_OK);
+    assert_int_equal(mpki_group_similar(ctx, &graph, 0.79, 3, 1, of, &count, &below), MPK_OK);
     assert_int_equal(count, 4); /* 3 + 1 + 3 + 1 */
     assert_int_equal(mpki_group_neighbours(ctx, &graph, 0.7, 8, of, &count, &below), MPK_OK);
     assert_int_equal(of[0], of[1]);
@@ -302,7 +302,7 @@ static void test_auto(void **state) {
 /* A matrix large enough to be judged by patches. */
 static void test_auto_by_patches(void **state) {
     (void)state;
-    enum { NX = 240, N = NX * NX };
+    enum { NX = 260, N = NX * NX }; /* also more than one part of mpki_group_similar */
     mpki_graph graph = {.n = N};
     mpk_options options;
     mpki_blocking b;
@@ -322,6 +322,17 @@ static void test_auto_by_patches(void **state) {
     assert_int_equal(mpki_blocking_make(ctx, &graph, NULL, &options, &b), MPK_OK);
     check_blocking(&b, N, NULL, &options);
     assert_true(b.nframes < N / 20);
+    for (int k = 0; k < 2; k++) { /* the same for any number of threads */
+        mpki_blocking other;
+        options.strategy = MPK_STRATEGY_BR;
+        options.threads = 1 + 2 * k;
+        if (k == 0) mpki_blocking_free(ctx, &b);
+        assert_int_equal(mpki_blocking_make(ctx, &graph, NULL, &options, k ? &other : &b), MPK_OK);
+        if (k == 0) continue;
+        assert_memory_equal(b.perm, other.perm, N * sizeof *b.perm);
+        assert_memory_equal(b.of, other.of, N * sizeof *b.of);
+        mpki_blocking_free(ctx, &other);
+    }
     mpki_blocking_free(ctx, &b);
     mpki_graph_free(ctx, &graph);
 }
