@@ -5,6 +5,7 @@
 #include "report/report.h"
 #include "solve/iterate.h"
 
+#include <metapack/adaptive.h>
 #include <metapack/pipeline.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,6 +117,7 @@ static mpk_status factorize(work *w) {
     if (status < 0) return status;
     w->run.have_factor = 1;
     mpk_factor_info_get(w->fac, &w->run.factor);
+    mpk_factor_block_info_get(w->fac, &w->run.block);
     return status;
 }
 
@@ -138,6 +140,53 @@ static mpk_status solve(work *w) {
     return status;
 }
 
+/* Method auto on its way to a solution: the three steps in one, as often as it takes. */
+static mpk_status solve_adaptively(work *w) {
+    int32_t n = w->run.problem.n;
+    w->history.size =
+        w->options.max_iterations < HISTORY_MOST ? w->options.max_iterations : HISTORY_MOST;
+    w->history.residual = MPKI_NEW(w->ctx, "solve", w->history.size, double);
+    if (!w->history.residual) return mpki_failed(w->ctx);
+    mpk_adaptive r;
+    void *b = mpki_alloc(w->ctx, "solve", (int64_t)n * w->run.nrhs,
+                         mpk_scalar_size(w->run.problem.scalar));
+    if (!b) return mpki_failed(w->ctx);
+    memcpy(b, w->x, (size_t)n * (size_t)w->run.nrhs * mpk_scalar_size(w->run.problem.scalar));
+    mpk_status status =
+        mpk_solve_adaptive(w->ctx, w->problem, &w->options, w->run.nrhs, b, n, w->x, n,
+                           w->history.residual, w->history.size, &w->history.count, &r);
+    mpki_release(w->ctx, b);
+    w->an = r.analysis;
+    w->fac = r.factor;
+    w->run.attempts = r.attempts;
+    memcpy(w->run.attempt, r.attempt, sizeof r.attempt);
+    if (w->an) {
+        w->run.have_analysis = 1;
+        mpk_analysis_info_get(w->an, &w->run.analysis);
+    }
+    if (w->fac) {
+        w->run.have_factor = 1;
+        mpk_factor_info_get(w->fac, &w->run.factor);
+        mpk_factor_block_info_get(w->fac, &w->run.block);
+    }
+    w->run.have_solve = status >= 0;
+    if (status >= 0) {
+        w->run.solve = r.solve;
+        w->options = r.options;
+        w->options.given_perm = w->perm;
+    }
+    if (w->history.count) {
+        w->run.history = w->history.residual;
+        w->run.history_count = w->history.count;
+    }
+    if (status == MPK_NOT_CONVERGED) {
+        const char *text;
+        mpk_last_error(w->ctx, NULL, NULL, &text);
+        snprintf(w->message, sizeof w->message, "%s", text);
+    }
+    return status;
+}
+
 static mpk_status write_output(work *w) {
     const mpk_problem_view *a = &w->run.problem;
     if (!w->job->output) return MPK_OK;
@@ -150,6 +199,8 @@ static mpk_status make_report(work *w, mpk_status status, mpk_report **report) {
     int64_t peak = 0;
     mpk_memory_usage(w->ctx, NULL, &peak);
     w->run.peak_bytes = (double)peak;
+    w->run.options = w->options;
+    w->run.options.given_perm = NULL;
     w->run.status = status;
     if (status != MPK_OK) mpk_last_error(w->ctx, NULL, NULL, &w->run.message);
     if (status == MPK_NOT_CONVERGED) w->run.message = w->message;
@@ -175,9 +226,13 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
     w.run.backend = mpki_cpu_name();
     mpk_status status = mpki_options_resolve(ctx, options, &w.options);
     if (!status) status = load(&w);
-    if (status >= 0 && job->goal >= MPK_GOAL_ANALYSE) status = worse(status, analyse(&w));
-    if (status >= 0 && job->goal >= MPK_GOAL_FACTORIZE) status = worse(status, factorize(&w));
-    if (status >= 0 && job->goal >= MPK_GOAL_SOLVE) status = worse(status, solve(&w));
+    const bool adaptive = w.options.method == MPK_METHOD_AUTO && job->goal >= MPK_GOAL_SOLVE;
+    if (status >= 0 && adaptive) status = worse(status, solve_adaptively(&w));
+    if (status >= 0 && !adaptive && job->goal >= MPK_GOAL_ANALYSE)
+        status = worse(status, analyse(&w));
+    if (status >= 0 && !adaptive && job->goal >= MPK_GOAL_FACTORIZE)
+        status = worse(status, factorize(&w));
+    if (status >= 0 && !adaptive && job->goal >= MPK_GOAL_SOLVE) status = worse(status, solve(&w));
     if (status >= 0) status = worse(status, write_output(&w));
     status = make_report(&w, status, report);
     mpki_release(ctx, w.x);

@@ -14,6 +14,7 @@
 #include <metapack/factor.h>
 #include <metapack/krylov.h>
 #include <metapack/solve.h>
+#include <metapack/adaptive.h>
 #include <metapack/report.h>
 #include <metapack/pipeline.h>
 #include <metapack/batch.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_REPORT_H
 #define METAPACK_REPORT_H
-#include <metapack/solve.h>
+#include <metapack/adaptive.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,6 +25,10 @@ typedef struct mpk_run {
     const double *history; /**< relative residual after each iteration of a Krylov method, or NULL;
                                 borrowed */
     int32_t history_count;
+    mpk_options options;  /**< as they were in force; of method auto the ones chosen */
+    mpk_block_info block; /**< methods on blocks; block_rows 0: the direct solver */
+    int32_t attempts;     /**< of method auto; 0: the method was given */
+    mpk_attempt attempt[MPK_ATTEMPTS];
 } mpk_run;
 
 /** Create a report of a run (copied, strings included). Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY.

@@ -125,6 +125,64 @@ static void write_krylov(object *top, const mpk_run *run) {
     close_object(&o);
 }
 
+/* A method on blocks: what was asked for and what came of it. */
+static void write_blocks(object *top, const mpk_run *run) {
+    const mpk_block_info *b = &run->block;
+    const mpk_options *p = &run->options;
+    object o = open_object(top, "blocks");
+    text(&o, "strategy", mpk_option_word("strategy", (int)b->strategy));
+    text(&o, "schedule", mpk_option_word("schedule", (int)b->schedule));
+    text(&o, "factor_type", mpk_option_word("factor_type", (int)p->factor_type));
+    text(&o, "pivoting", mpk_option_word("pivoting", (int)p->pivoting));
+    text(&o, "precision", mpk_option_word("precision", (int)p->precision));
+    integer(&o, "block", p->block);
+    integer(&o, "level", p->level);
+    real(&o, "fill_factor", "%.6g", p->fill_factor);
+    real(&o, "drop_tolerance", "%.6g", p->drop_tolerance);
+    integer(&o, "block_rows", b->block_rows);
+    integer(&o, "blocks", b->blocks);
+    integer(&o, "dense", b->dense);
+    integer(&o, "bitmap", b->bitmap);
+    integer(&o, "rows", b->rows);
+    integer(&o, "levels", b->levels);
+    integer(&o, "sublevels", b->sublevels);
+    integer(&o, "stages", b->stages);
+    integer(&o, "rejected", b->rejected);
+    integer(&o, "perturbed", b->perturbed);
+    integer(&o, "kept", b->kept);
+    integer(&o, "dropped", b->dropped);
+    real(&o, "mean_fill_in", "%.4g", b->mean_fill_in);
+    real(&o, "mean_fill_out", "%.4g", b->mean_fill_out);
+    integer(&o, "bytes", b->bytes);
+    real(&o, "time_block_s", "%.6f", b->time_block_s);
+    real(&o, "time_fill_s", "%.6f", b->time_fill_s);
+    real(&o, "time_numeric_s", "%.6f", b->time_numeric_s);
+    real(&o, "time_inspector_s", "%.6f", b->time_inspector_s);
+    close_object(&o);
+}
+
+static void write_attempts(object *top, const mpk_run *run) {
+    key(top, "attempts");
+    for (int32_t k = 0; k < run->attempts; k++) {
+        const mpk_attempt *a = &run->attempt[k];
+        mpki_buffer_printf(top->out, k ? ", " : "[");
+        object o = {.out = top->out};
+        mpki_buffer_printf(top->out, "{");
+        text(&o, "method", mpk_method_name(a->method));
+        integer(&o, "level", a->level);
+        integer(&o, "stages", a->stages);
+        real(&o, "fill_factor", "%.6g", a->fill_factor);
+        real(&o, "drop_tolerance", "%.6g", a->drop_tolerance);
+        text(&o, "status", mpk_status_name(a->status));
+        integer(&o, "iterations", a->iterations);
+        real(&o, "residual", "%.6g", a->residual);
+        integer(&o, "bytes", a->bytes);
+        real(&o, "time_s", "%.6f", a->time_s);
+        close_object(&o);
+    }
+    mpki_buffer_printf(top->out, "]");
+}
+
 static void write_times(object *top, const mpk_run *run) {
     object o = open_object(top, "time_s");
     real(&o, "read", "%.6f", run->time_read_s);
@@ -164,7 +222,10 @@ void mpki_report_write_json(const mpk_report *report, mpki_buffer *out) {
         text(&top, "scalar", mpki_scalar_name(run->problem.scalar));
         text(&top, "symmetry", mpki_symmetry_name(run->problem.symmetry));
     }
-    if (run->have_analysis) text(&top, "method", mpk_method_name(MPK_METHOD_LDLT));
+    if (run->have_analysis)
+        text(&top, "method",
+             mpk_method_name(run->options.method == MPK_METHOD_AUTO ? MPK_METHOD_LDLT
+                                                                    : run->options.method));
     if (run->have_factor) {
         if (run->backend) text(&top, "backend", run->backend);
         integer(&top, "threads", run->factor.threads);
@@ -179,5 +240,7 @@ void mpki_report_write_json(const mpk_report *report, mpki_buffer *out) {
     if (run->have_solve && run->solve.krylov.method > MPK_KRYLOV_NONE) write_krylov(&top, run);
     if (report->have_problem) write_times(&top, run);
     if (run->have_analysis) write_factor(&top, run);
+    if (run->have_factor && run->block.block_rows > 0) write_blocks(&top, run);
+    if (run->attempts > 0) write_attempts(&top, run);
     mpki_buffer_printf(out, "\n}\n");
 }

@@ -124,6 +124,56 @@ static void write_factor(const mpk_report *report, mpki_buffer *out) {
              mpki_show_count(z, in->zero), in->certified ? "certified" : "NOT certified");
 }
 
+/* The options of a method on blocks as the command takes them, so that they can be given by hand.
+ */
+static void write_by_hand(const mpk_run *run, mpki_buffer *out) {
+    const mpk_options *o = &run->options;
+    line(out, "Options", "--method %s --strategy %s --ordering %s --block %d%s --level %d",
+         mpk_method_name(o->method == MPK_METHOD_AUTO ? MPK_METHOD_ILDLT : o->method),
+         mpk_option_word("strategy", (int)run->block.strategy),
+         mpk_option_word("ordering", (int)run->block.ordering), o->block,
+         o->grid == MPK_ON ? " --grid on" : "", o->level);
+    line(out, "", "--fill-factor %g --drop-tolerance %g --factor-type %s --pivoting %s --stages %d",
+         o->fill_factor, o->drop_tolerance, mpk_option_word("factor_type", (int)o->factor_type),
+         mpk_option_word("pivoting", (int)o->pivoting), o->stages);
+    line(out, "", "--schedule %s --precision %s --solve-sweeps %d --tolerance %g",
+         mpk_option_word("schedule", (int)o->schedule),
+         mpk_option_word("precision", (int)o->precision), o->solve_sweeps, o->tolerance);
+}
+
+static void write_blocks(const mpk_run *run, mpki_buffer *out) {
+    const mpk_block_info *b = &run->block;
+    const mpk_factor_info *f = &run->factor;
+    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX], u[MPKI_UNIT_MAX];
+    line(out, "Blocks", "%s on the diagonal, %s below it (%.3g filled; %.3g of A's), %s level sets",
+         mpki_show_count(x, b->block_rows), mpki_show_count(y, b->blocks - b->block_rows),
+         b->mean_fill_out, b->mean_fill_in, mpki_show_count(z, b->levels));
+    line(out, "", "%s dense, %s bitmap, %s with rows left out", mpki_show_count(x, b->dense),
+         mpki_show_count(y, b->bitmap), mpki_show_count(z, b->rows));
+    line(out, "Factor", "incomplete, %s, %d thread%s; %s; L with %s entries, %s dropped; %s",
+         run->backend ? run->backend : "cpu", f->threads, plural(f->threads),
+         mpki_show_si(x, f->flops, "FLOP"), mpki_show_si(y, (double)f->nnz, ""),
+         mpki_show_si(z, (double)b->dropped, ""), mpki_show_bytes(u, (double)b->bytes));
+    line(out, "Pivots", "%s of 2x2, %s replaced, %s block%s rejected, %d stage%s; largest %.3g",
+         mpki_show_count(x, b->two_by_two), mpki_show_count(y, b->perturbed),
+         mpki_show_count(z, b->rejected), plural(b->rejected), b->stages, plural(b->stages),
+         f->growth);
+}
+
+/* What method auto tried before it came to this. */
+static void write_attempts(const mpk_run *run, mpki_buffer *out) {
+    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX];
+    for (int32_t k = 0; k < run->attempts; k++) {
+        const mpk_attempt *a = &run->attempt[k];
+        if (a->method == MPK_METHOD_LDLT) continue;
+        line(out, k ? "" : "Attempts",
+             "level %d, fill %g, drop %g, %d stage%s: %s, %s in %d, %s, %s", a->level,
+             a->fill_factor, a->drop_tolerance, a->stages, plural(a->stages),
+             mpk_status_name(a->status), mpki_show_error(x, a->residual), a->iterations,
+             mpki_show_bytes(y, (double)a->bytes), mpki_show_time(z, a->time_s));
+    }
+}
+
 static const char *krylov_words(mpk_krylov method) {
     static const char *const words[] = {"",   "",      "SQMR",   "MINRES",   "SYMMLQ",
                                         "CG", "GMRES", "FGMRES", "BiCGStab", "IDR(s)"};
@@ -241,7 +291,7 @@ static void write_outcome(const mpk_report *report, mpki_buffer *out) {
         line(out, "Result", "FAILED: %s", message);
         break;
     }
-    if (run->have_factor && run->status == MPK_OK && !in->certified &&
+    if (run->have_factor && run->status == MPK_OK && !in->certified && !run->block.block_rows &&
         !(run->problem.symmetry == MPK_SYMMETRIC && run->problem.scalar >= MPK_C))
         line(out, "",
              "The inertia is not certified: a pivot lies so near to zero that rounding could have "
@@ -252,8 +302,14 @@ void mpki_report_write_text(const mpk_report *report, mpki_buffer *out) {
     const mpk_run *run = &report->run;
     write_matrix(report, out);
     if (report->have_stats) write_stats(report, out);
-    if (run->have_analysis) write_analysis(report, out);
-    if (run->have_factor) write_factor(report, out);
+    const bool blocks = run->have_factor && run->block.block_rows > 0;
+    if (run->have_analysis && !blocks) write_analysis(report, out);
+    if (run->have_factor && !blocks) write_factor(report, out);
+    write_attempts(run, out);
+    if (blocks) {
+        write_by_hand(run, out);
+        write_blocks(run, out);
+    }
     if (run->have_solve) write_solve(report, out);
     if (report->have_problem) write_time(report, out);
     write_outcome(report, out);

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Method auto: direct, or up a ladder of incomplete factorizations. The ladder and its evidence are
+ * in docs/adaptive.md. */
+#include "analysis/block/block.h"
+#include "solve/iterate.h"
+
+#include <math.h>
+#include <metapack/adaptive.h>
+#include <string.h>
+
+static const char STAGE[] = "solve";
+
+/* A complete block pattern is tried first if its updates cost no more than this: most entries of a
+ * complete factor are small, and what a threshold leaves of them beats any level of fill. */
+static const double COMPLETE_FLOPS = 2e11;
+/* Iterations of an attempt that has a better one behind it. */
+enum { PATIENCE = 400 };
+
+/* A step of the ladder. */
+typedef struct rung {
+    int level, stages;
+    double fill_factor, drop_tolerance;
+} rung;
+
+/* Where complete fill is affordable: tighter and tighter thresholds, in the end none, with outer
+ * pivoting. */
+static const rung by_threshold[] = {
+    {-1, 1, 0, 1e-3}, {-1, 1, 0, 1e-5}, {-1, 1, 0, 1e-8}, {-1, 20, 0, 1e-11}};
+/* Where it is not: more and more fill. */
+static const rung by_level[] = {
+    {0, 1, 8, 1e-4}, {1, 1, 8, 1e-4}, {1, 1, 0, 1e-5}, {2, 1, 0, 1e-5}, {3, 3, 0, 1e-6}};
+
+typedef struct search {
+    mpk_context *ctx;
+    const mpk_problem *problem;
+    mpk_options options;
+    int32_t n, nrhs;
+    size_t size;
+    const char *b;
+    char *x;
+    int64_t ldb, ldx;
+    char *trial; /* n x nrhs */
+    mpki_record *record;
+    mpk_adaptive *result;
+    double best; /* residual of what is in x */
+    bool have_x;
+    char message[256]; /* of the best attempt */
+} search;
+
+void mpk_adaptive_clear(mpk_adaptive *result) {
+    if (!result) return;
+    mpk_factor_destroy(&result->factor);
+    mpk_analysis_destroy(&result->analysis);
+    *result = (mpk_adaptive){0};
+}
+
+static mpk_attempt *note(search *s, const mpk_options *o) {
+    mpk_adaptive *r = s->result;
+    if (r->attempts == MPK_ATTEMPTS) r->attempts--;
+    mpk_attempt *a = &r->attempt[r->attempts++];
+    *a = (mpk_attempt){.method = o->method,
+                       .level = o->level,
+                       .stages = o->stages,
+                       .fill_factor = o->fill_factor,
+                       .drop_tolerance = o->drop_tolerance,
+                       .precision = o->precision,
+                       .residual = INFINITY};
+    return a;
+}
+
+/* Keep a solution if it is better than what there is. */
+static void keep(search *s, const mpk_options *o, const mpk_solve_info *info) {
+    const double residual = info->relative_residual;
+    if (s->have_x && !(residual < s->best)) return;
+    for (int32_t r = 0; r < s->nrhs; r++)
+        memcpy(s->x + (size_t)(r * s->ldx) * s->size, s->trial + (size_t)r * (size_t)s->n * s->size,
+               (size_t)s->n * s->size);
+    s->have_x = true;
+    s->best = residual;
+    s->result->options = *o;
+    s->result->solve = *info;
+    const char *text = NULL;
+    mpk_last_error(s->ctx, NULL, NULL, &text);
+    strncpy(s->message, text ? text : "", sizeof s->message - 1);
+}
+
+/* Factorize and solve with these options; the analysis is there. */
+static mpk_status attempt(search *s, const mpk_options *o) {
+    mpk_context *ctx = s->ctx;
+    mpk_adaptive *r = s->result;
+    mpk_attempt *a = note(s, o);
+    mpk_solve_info info = {0};
+    mpk_factor_info f;
+    const double start = mpki_now_s();
+    mpk_status status = mpk_factorize(ctx, r->analysis, s->problem->ax, o, &r->factor);
+    if (status < 0) mpk_factor_destroy(&r->factor);
+    if (status >= 0) {
+        mpk_factor_info_get(r->factor, &f);
+        a->bytes = f.bytes;
+        status =
+            mpki_solve(ctx, r->factor, s->nrhs, s->b, s->ldb, s->trial, s->n, o, &info, s->record);
+    }
+    if (status >= 0) {
+        a->iterations = info.krylov.iterations;
+        a->residual = info.relative_residual;
+        keep(s, o, &info);
+    }
+    a->status = status;
+    a->time_s = mpki_now_s() - start;
+    return status;
+}
+
+/* Operations of a complete factorization of the blocks, or infinity where they are too many to be
+ * counted. */
+static double complete_flops(search *s, const mpki_block_analysis *ba) {
+    enum { MOST_BLOCKS = 40000000 };
+    mpki_pattern filled = {0};
+    mpk_status status =
+        mpki_pattern_fill(s->ctx, &ba->a, -1, s->options.threads, MOST_BLOCKS, &filled);
+    double flops = 0;
+    for (int32_t k = 0; !status && k < filled.m; k++) {
+        double rows = 0;
+        const int32_t *bptr = ba->blocking.bptr;
+        for (int64_t e = filled.ptr[k] + 1; e < filled.ptr[k + 1]; e++)
+            rows += bptr[filled.row[e] + 1] - bptr[filled.row[e]];
+        flops += rows * rows * (bptr[k + 1] - bptr[k]);
+    }
+    mpki_pattern_free(s->ctx, &filled);
+    if (status) mpki_clear_error(s->ctx);
+    return status ? INFINITY : flops;
+}
+
+static mpk_status climb(search *s) {
+    mpk_context *ctx = s->ctx;
+    mpk_options o = s->options;
+    mpk_adaptive *r = s->result;
+    o.method = MPK_METHOD_ILDLT;
+    mpk_factor_destroy(&r->factor);
+    mpk_analysis_destroy(&r->analysis);
+    mpk_status status = mpk_analyse(ctx, s->problem, &o, &r->analysis);
+    if (status < 0) return status;
+    const bool complete = complete_flops(s, r->analysis->block) <= COMPLETE_FLOPS;
+    const rung *ladder = complete ? by_threshold : by_level;
+    const int rungs = complete ? (int)(sizeof by_threshold / sizeof *by_threshold)
+                               : (int)(sizeof by_level / sizeof *by_level);
+    for (int k = 0; k < rungs; k++) {
+        o.level = ladder[k].level;
+        o.stages = ladder[k].stages;
+        o.fill_factor = ladder[k].fill_factor;
+        o.drop_tolerance = ladder[k].drop_tolerance;
+        o.max_iterations = k + 1 < rungs && s->options.max_iterations > PATIENCE
+                               ? PATIENCE
+                               : s->options.max_iterations;
+        status = attempt(s, &o);
+        if (status == MPK_OK || status == MPK_SINGULAR || status == MPK_ERR_CANCELLED ||
+            status == MPK_ERR_ARGUMENT || status == MPK_ERR_INPUT)
+            return status;
+        if (status == MPK_ERR_MEMORY) break; /* the next one would need more */
+    }
+    if (!s->have_x) return status < 0 ? status : MPK_NOT_CONVERGED;
+    mpki_clear_error(ctx);
+    return mpki_error(ctx, MPK_NOT_CONVERGED, STAGE, -1,
+                      "none of %d factorizations was good enough; the best: %.200s", r->attempts,
+                      s->message);
+}
+
+/* The direct solver, unless it is forbidden or its prediction does not fit. */
+static mpk_status direct(search *s, bool *done) {
+    mpk_options o = s->options;
+    mpk_adaptive *r = s->result;
+    *done = false;
+    if (o.direct == MPK_OFF) return MPK_OK;
+    o.method = MPK_METHOD_LDLT;
+    mpk_status status = mpk_analyse(s->ctx, s->problem, &o, &r->analysis);
+    if (status >= 0) status = attempt(s, &o);
+    *done = status != MPK_ERR_MEMORY;
+    if (!*done) mpki_clear_error(s->ctx);
+    return status;
+}
+
+mpk_status mpk_solve_adaptive(mpk_context *ctx, const mpk_problem *problem,
+                              const mpk_options *options, int32_t nrhs, const void *b, int64_t ldb,
+                              void *x, int64_t ldx, double *history, int32_t history_size,
+                              int32_t *history_count, mpk_adaptive *result) {
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!problem || !result || nrhs < 0 || (nrhs > 0 && problem->n > 0 && (!b || !x)) ||
+        ldb < problem->n || ldx < problem->n)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "problem, right-hand sides, solution and result must be there, with "
+                          "leading dimensions of at least n");
+    *result = (mpk_adaptive){0};
+    mpki_record record = {history, history ? history_size : 0, 0};
+    search s = {.ctx = ctx,
+                .problem = problem,
+                .n = problem->n,
+                .nrhs = nrhs,
+                .size = mpk_scalar_size(problem->scalar),
+                .b = b,
+                .x = x,
+                .ldb = ldb,
+                .ldx = ldx,
+                .record = history ? &record : NULL,
+                .result = result,
+                .best = INFINITY};
+    mpk_status status = mpki_options_resolve(ctx, options, &s.options);
+    if (status) return status;
+    s.trial = mpki_alloc(ctx, STAGE, (int64_t)problem->n * nrhs, s.size);
+    if (!s.trial) return mpki_failed(ctx);
+    bool done;
+    status = direct(&s, &done);
+    if (!done) status = climb(&s);
+    mpki_release(ctx, s.trial);
+    if (history_count) *history_count = record.count;
+    return status;
+}

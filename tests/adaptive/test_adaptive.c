@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Method auto. */
+#include "support.h"
+
+#include <metapack/adaptive.h>
+
+typedef struct job {
+    mpk_context *ctx;
+    mpk_problem *problem;
+    int n;
+    double *b, *x, history[64];
+    int32_t count;
+    mpk_adaptive r;
+    mpk_status status;
+} job;
+
+static job go(const char *spec, const mpk_options *o) {
+    job j = {0};
+    assert_int_equal(mpk_context_create(NULL, &j.ctx), MPK_OK);
+    assert_int_equal(mpk_problem_generate(j.ctx, spec, 1, &j.problem), MPK_OK);
+    mpk_problem_view a;
+    mpk_problem_view_get(j.problem, &a);
+    j.n = a.n;
+    j.b = malloc((size_t)j.n * sizeof *j.b);
+    j.x = malloc((size_t)j.n * sizeof *j.x);
+    for (int i = 0; i < j.n; i++) j.b[i] = sin(i + 1.0), j.x[i] = NAN;
+    j.status = mpk_solve_adaptive(j.ctx, j.problem, o, 1, j.b, j.n, j.x, j.n, j.history, 64,
+                                  &j.count, &j.r);
+    return j;
+}
+
+static double residual(const job *j) {
+    double *y = malloc((size_t)j->n * sizeof *y), rr = 0, bb = 0;
+    assert_int_equal(mpk_problem_multiply(j->ctx, j->problem, 1, j->x, j->n, y, j->n), MPK_OK);
+    for (int i = 0; i < j->n; i++) {
+        rr += (j->b[i] - y[i]) * (j->b[i] - y[i]);
+        bb += j->b[i] * j->b[i];
+    }
+    free(y);
+    return sqrt(rr / bb);
+}
+
+static void end(job *j) {
+    mpk_adaptive_clear(&j->r);
+    mpk_problem_destroy(&j->problem);
+    mpk_context_destroy(&j->ctx);
+    free(j->b);
+    free(j->x);
+}
+
+static void test_direct_where_it_fits(void **state) {
+    (void)state;
+    job j = go("nlpkkt 4", NULL);
+    assert_int_equal(j.status, MPK_OK);
+    assert_int_equal(j.r.attempts, 1);
+    assert_int_equal(j.r.attempt[0].method, MPK_METHOD_LDLT);
+    assert_true(residual(&j) <= 1e-12);
+    end(&j);
+}
+
+static void test_ladder(void **state) {
+    (void)state;
+    static const char *const specs[] = {"nlpkkt 4", "stokes mac 12", "helmholtz 2d 25 0.3",
+                                        "lp-kkt 80 150 4"};
+    for (int k = 0; k < 4; k++) {
+        mpk_options o;
+        mpk_options_init(&o);
+        o.direct = MPK_OFF;
+        job j = go(specs[k], &o);
+        assert_int_equal(j.status, MPK_OK);
+        assert_true(j.r.attempts >= 1 && j.count >= 1);
+        assert_int_equal(j.r.options.method, MPK_METHOD_ILDLT);
+        assert_true(residual(&j) <= 1e-6);
+        /* the choice, given by hand, does the same */
+        job again = {0};
+        again = go(specs[k], &o);
+        assert_int_equal(again.status, MPK_OK);
+        assert_memory_equal(j.x, again.x, (size_t)j.n * sizeof *j.x);
+        end(&again);
+        end(&j);
+    }
+}
+
+/* A tolerance that nothing reaches: an honest failure, with the best there is. */
+static void test_honest_failure(void **state) {
+    (void)state;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.direct = MPK_OFF;
+    o.tolerance = 0;
+    o.max_iterations = 5;
+    job j = go("stokes mac 12", &o);
+    assert_int_equal(j.status, MPK_NOT_CONVERGED);
+    assert_true(j.r.attempts > 1);
+    const char *text;
+    mpk_last_error(j.ctx, NULL, NULL, &text);
+    assert_non_null(strstr(text, "good enough"));
+    double best = INFINITY;
+    for (int k = 0; k < j.r.attempts; k++) best = fmin(best, j.r.attempt[k].residual);
+    const double got = residual(&j);
+    assert_true(got <= 1.5 * best + 1e-14);
+    end(&j);
+}
+
+/* Memory for the direct solver is refused: the ladder takes over. */
+static void test_memory_limit(void **state) {
+    (void)state;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.memory_limit = 100000;
+    job j = go("nlpkkt 6", &o);
+    assert_int_equal(j.status, MPK_OK);
+    assert_int_equal(j.r.attempt[j.r.attempts - 1].method, MPK_METHOD_ILDLT);
+    end(&j);
+}
+
+static void test_arguments(void **state) {
+    (void)state;
+    mpk_context *ctx = NULL;
+    mpk_adaptive r;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    assert_int_equal(mpk_solve_adaptive(NULL, NULL, NULL, 1, NULL, 1, NULL, 1, NULL, 0, NULL, &r),
+                     MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_solve_adaptive(ctx, NULL, NULL, 1, NULL, 1, NULL, 1, NULL, 0, NULL, &r),
+                     MPK_ERR_ARGUMENT);
+    mpk_adaptive_clear(NULL);
+    mpk_context_destroy(&ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_direct_where_it_fits),
+        cmocka_unit_test(test_ladder),
+        cmocka_unit_test(test_honest_failure),
+        cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_arguments),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
