@@ -11,7 +11,7 @@ BENCH   ?=
 
 DEMO = data/acopf/ACTIVSg200_AC_02
 
-.PHONY: all build demo check bench install uninstall format clean help
+.PHONY: all build demo check bench bench-borg install uninstall format clean help
 all: build
 
 build:             ## install what is missing, build the library and the command
@@ -32,6 +32,12 @@ bench: build       ## beside MUMPS, SSIDS and MKL PARDISO, where they are (bench
 	@tools/build $(BUILD) $(JOBS)
 	@bench/direct.py --build $(BUILD) --report docs/results/direct-cpu.md $(BENCH)
 
+bench-borg: build  ## what borgc makes of the batched kernels beside compilers and vendors (bench/README.md)
+	@$(SETUP) build bench
+	@cmake -B $(BUILD) -DMETAPACK_BENCH=ON >/dev/null
+	@tools/build $(BUILD) $(JOBS)
+	@bench/borg.py --build $(BUILD) --report docs/results/borg.md $(BENCH)
+
 install: build     ## install into PREFIX (default /usr/local; DESTDIR is honoured)
 	@cmake --install $(BUILD) --prefix $(PREFIX) >$(BUILD)/install.log || { cat $(BUILD)/install.log; exit 1; }
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
@@ -48,4 +54,4 @@ clean:             ## remove everything that was built
 	rm -rf $(BUILD) build-*
 
 help:              ## this list
-	@sed -n 's/^\([a-z]*\):.*##/  make \1\t/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*##/  make \1\t/p' Makefile | expand -t 18

@@ -101,4 +101,5 @@ endif()
 
 if(METAPACK_BENCH)
     include(${CMAKE_CURRENT_LIST_DIR}/bench.cmake)
+    include(${CMAKE_CURRENT_LIST_DIR}/bench-borg.cmake)
 endif()

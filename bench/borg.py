@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What borgc makes of the kernels, beside compilers and vendors: the experiment of Table 7.2 of the thesis anew.
+
+    bench/borg.py [--build build] [--kernels gemm,ldlt] [--sizes 4,8] [--precisions d,s] [--count 100000] [--cached]
+                  [--report docs/results/borg.md]
+
+For each kernel, size and precision every implementation is built, checked (a wrong one ends the run) and timed on
+one core: the least of ten rounds. Implementations: borgc through its backends with WG_PACK 1, 2, 4, 8; the same
+kernel by hand in C (bench/borg/reference.c), over the batch and over rows, by gcc and by clang; loops over OpenBLAS;
+LIBXSMM where it was found; mpk_batch_*. Rows go to BUILD/bench/borg.jsonl; a run that was broken off goes on from
+there, --fresh begins anew."""
+import argparse, collections, itertools, json, math, os, platform, shutil, subprocess, sys
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+SEVEN = ["gema", "gemm", "trsv", "ldus", "pade", "enum", "frcg"]
+LIBRARY = ["gemm_ab", "gemm_adb", "llt", "ldlt", "ldlt_partial", "ldlt_rook", "ldlt_complete", "ldu_partial"]
+ENTRY = {"enum": "enumerate"}
+COMPILERS = {"gcc": "gcc", "clang": "clang-14"}
+NATIVE = ["-O3", "-march=native", "-mprefer-vector-width=512", "-fno-math-errno", "-fno-trapping-math"]
+BACKENDS = {"avx512": NATIVE, "c": NATIVE}
+
+
+def run(command, **more):
+    return subprocess.run(command, capture_output=True, text=True, **more)
+
+
+def compile_c(compiler, flags, source, out):
+    """The shared object, or None where the compiler gives up."""
+    if os.path.exists(out) and os.path.getmtime(out) > os.path.getmtime(source):
+        return out
+    try:
+        done = run([COMPILERS[compiler], "-shared", "-fPIC", *flags, "-o", out, source], timeout=300)
+    except subprocess.TimeoutExpired:
+        return None
+    if done.returncode:
+        print(done.stderr[:2000], file=sys.stderr)
+    return out if done.returncode == 0 else None
+
+
+def references(options, kernel, n, precision):
+    for (name, compiler), over in itertools.product(COMPILERS.items(), ["batch", "matrix"]):
+        if shutil.which(compiler) and not (over == "matrix" and kernel in ("gema", "pade", "enum", "frcg")):
+            out = f"{options.work}/reference_{name}_{over}_{n}_{precision}.so"
+            flags = [*NATIVE, "-w", "-fopenmp-simd", f"-DN={n}", f"-DOVER_{over.upper()}"]
+            flags += ["-DSINGLE"] if precision == "s" else []
+            library = compile_c(name, flags, f"{ROOT}/bench/borg/reference.c", out)
+            if library:
+                yield f"reference {name} {over}", "lib:" + library
+
+
+def by_borgc(options, kernel, n, precision):
+    for backend, pack, order in itertools.product(options.backends, options.packs, options.orders):
+        name = f"{kernel}_{n}_{precision}_{backend}_{pack}_{order}"
+        source = f"{options.work}/{name}.c"
+        command = [options.borgc, f"--emit={backend}", f"--lane-order={order}", "-D", f"WG_SIZE={n}", "-D",
+                   f"WG_PACK={pack}", *(["-D", "SINGLE"] if precision == "s" else []), "-o", source,
+                   f"{ROOT}/src/kernels/cl/{kernel}.cl"]
+        try:
+            done = run(command, timeout=120)
+        except subprocess.TimeoutExpired:
+            continue
+        if done.returncode == 0:
+            for compiler in options.compilers:
+                library = compile_c(compiler, [*BACKENDS[backend], "-w"], source,
+                                    f"{options.work}/{name}_{compiler}.so")
+                if library:
+                    yield f"borgc {backend} {compiler} pack={pack} {order}", "lib:" + library
+
+
+def measure(options, kernel, n, precision, how):
+    count = options.count
+    if options.cached:  # what the second-level cache holds
+        count = max(16, 131072 // (n * n * (8 if precision == "d" else 4)) // 16 * 16)
+    command = [options.driver, kernel, str(n), precision, str(count), how, str(options.rounds)]
+    done = run(command + (["cache"] if options.cached else []), env=dict(os.environ, OPENBLAS_NUM_THREADS="1"))
+    if done.returncode == 2:
+        return None
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}: {done.stdout}{done.stderr} (exit {done.returncode})")
+    return json.loads(done.stdout)
+
+
+def kind(name):
+    return name.split()[0]
+
+
+def best(rows, *kinds):
+    chosen = [r for r in rows if kind(r["name"]) in kinds]
+    return min(chosen, key=lambda r: r["time_ns"]) if chosen else None
+
+
+def geometric(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
+
+
+def cpu():
+    for line in open("/proc/cpuinfo", encoding="utf-8"):
+        if line.startswith("model name"):
+            return line.split(":")[1].strip()
+    return platform.machine()
+
+
+def table(rows, kernels, out):
+    cells = collections.defaultdict(list)
+    for r in rows:
+        cells[r["kernel"], r["n"], r["precision"]].append(r)
+    out.append("| kernel | n | type | borgc ns | how | best reference ns | how | BLAS ns | LIBXSMM ns | mpk_batch ns "
+               "| borgc GFLOP/s | against reference |")
+    out.append("|---|---|---|---|---|---|---|---|---|---|---|---|")
+    ratios = collections.defaultdict(list)
+    for kernel in kernels:
+        for key in sorted(k for k in cells if k[0] == kernel):
+            ours, ref = best(cells[key], "borgc"), best(cells[key], "reference")
+            others = [best(cells[key], k) for k in ("blas", "xsmm", "batch")]
+            text = [f"{r['time_ns']:.4g}" if r else "" for r in (ours, ref, *others)]
+            ratio = ref["time_ns"] / ours["time_ns"] if ours and ref else None
+            if ratio:
+                ratios[kernel].append(ratio)
+            out.append(f"| {kernel} | {key[1]} | {key[2]} | {text[0]} | {ours['name'][6:] if ours else ''} | {text[1]} | "
+                       f"{ref['name'][10:] if ref else ''} | {text[2]} | {text[3]} | {text[4]} | "
+                       f"{format(ours['gflops'], '.3g') if ours else ''} | {format(ratio, '.2f') if ratio else ''} |")
+    return ratios
+
+
+def report(options, rows):
+    out = ["# borgc's kernels on a CPU", "",
+           f"`{' '.join(['bench/borg.py'] + sys.argv[1:])}` on {cpu()}, one core; {options.count} matrices or groups of items"
+           + (" that the second-level cache holds." if options.cached else ".")
+           + " Times are for one work-group; every row was checked first.", ""]
+    ratios = table(rows, options.kernels, out)
+    seven = [geometric(v) for k, v in ratios.items() if k in SEVEN and v]
+    out += ["", "Geometric means of the time of the best compiler-vectorised reference over borgc's:", "",
+            "| " + " | ".join(ratios) + " |", "|" + "---|" * len(ratios),
+            "| " + " | ".join(f"{geometric(v):.2f}" for v in ratios.values()) + " |", ""]
+    if seven:
+        out += [f"Over the seven kernels of the thesis: {geometric(seven):.2f} (there: 1.49 with AVX-512, 2.05 through LLVM).", ""]
+    with open(options.report, "w", encoding="utf-8") as f:
+        f.write("\n".join(out))
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--build", default="build")
+    p.add_argument("--kernels", default=",".join(SEVEN + LIBRARY))
+    p.add_argument("--sizes", default="4,8,12,16,20,24,28,32")
+    p.add_argument("--precisions", default="d,s")
+    p.add_argument("--packs", default="1,2,4,8")
+    p.add_argument("--orders", default="wi,wg")
+    p.add_argument("--backends", default="avx512,c")
+    p.add_argument("--compilers", default="gcc,clang")
+    p.add_argument("--count", type=int, default=100000)
+    p.add_argument("--rounds", type=int, default=10)
+    p.add_argument("--cached", action="store_true")
+    p.add_argument("--fresh", action="store_true")
+    p.add_argument("--report")
+    o = p.parse_args()
+    for key in ("kernels", "sizes", "precisions", "packs", "orders", "backends", "compilers"):
+        setattr(o, key, getattr(o, key).split(","))
+    o.build = os.path.abspath(o.build)
+    o.work, o.driver, o.borgc = f"{o.build}/bench/borg", f"{o.build}/bench/borg_driver", f"{o.build}/borgc"
+    os.makedirs(o.work, exist_ok=True)
+    if not os.path.exists(o.driver):
+        sys.exit(f"{o.driver} is not there: make bench-borg builds it")
+    if os.path.exists(o.borgc):
+        listed = run([o.borgc, "--help"]).stdout
+        o.backends = [b for b in o.backends if f"\n  {b} " in listed.split("backends:")[-1]]
+    else:
+        o.backends = []
+    if not o.backends:
+        print("borgc has no such backend in this build: references alone", file=sys.stderr)
+    return o
+
+
+def main():
+    o = arguments()
+    path = f"{o.build}/bench/borg{'_cached' if o.cached else ''}.jsonl"
+    if o.fresh and os.path.exists(path):
+        os.remove(path)
+    rows = [json.loads(line) for line in open(path, encoding="utf-8")] if os.path.exists(path) else []
+    done = {(r["kernel"], r["n"], r["precision_key"], r["name"]) for r in rows}
+    for kernel, n, precision in itertools.product(o.kernels, map(int, o.sizes), o.precisions):
+        candidates = itertools.chain(references(o, kernel, n, precision), by_borgc(o, kernel, n, precision),
+                                     [(name, name) for name in ("blas", "xsmm", "batch")])
+        for name, how in candidates:
+            if (kernel, n, precision, name) in done:
+                continue
+            row = measure(o, kernel, n, precision, how)
+            if row:
+                row.update(name=name, precision_key=precision)
+                rows.append(row)
+                with open(path, "a", encoding="utf-8") as f:
+                    f.write(json.dumps(row) + "\n")
+                print(f"{kernel:14} {n:3} {precision} {name:34} {row['time_ns']:10.1f} ns {row['gflops']:8.2f} GFLOP/s",
+                      flush=True)
+    if o.report:
+        report(o, rows)
+
+
+if __name__ == "__main__":
+    main()

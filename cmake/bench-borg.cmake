@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The driver of bench/borg.py: <build>/bench/borg_driver. LIBXSMM where its library is found.
+find_library(MPKI_BENCH_OPENBLAS openblas)
+find_path(MPKI_BENCH_CBLAS cblas.h PATH_SUFFIXES openblas x86_64-linux-gnu)
+if(MPKI_BENCH_OPENBLAS AND MPKI_BENCH_CBLAS)
+    add_executable(bench_borg_driver bench/borg/driver.c)
+    target_include_directories(bench_borg_driver PRIVATE ${MPKI_BENCH_CBLAS})
+    target_link_libraries(bench_borg_driver PRIVATE metapack ${MPKI_BENCH_OPENBLAS} ${CMAKE_DL_LIBS} m)
+    set_target_properties(bench_borg_driver PROPERTIES OUTPUT_NAME borg_driver
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+    find_library(MPKI_BENCH_XSMM xsmm)
+    find_path(MPKI_BENCH_XSMM_INCLUDE libxsmm.h)
+    if(MPKI_BENCH_XSMM AND MPKI_BENCH_XSMM_INCLUDE)
+        target_compile_definitions(bench_borg_driver PRIVATE HAVE_XSMM)
+        target_include_directories(bench_borg_driver PRIVATE ${MPKI_BENCH_XSMM_INCLUDE})
+        target_link_libraries(bench_borg_driver PRIVATE ${MPKI_BENCH_XSMM})
+    endif()
+else()
+    message(STATUS "benchmark of borgc's kernels: left out, OpenBLAS (cblas.h) was not found")
+endif()
