@@ -468,6 +468,12 @@ static void directive(lexer *l, borg_loc loc) {
     }
 }
 
+static bool begins_line(const lexer *l, const char *at) {
+    const char *p = l->line_start;
+    while (p < at && (*p == ' ' || *p == '\t')) ++p;
+    return p == at;
+}
+
 static void lex_text(lexer *l, const char *text, size_t length) {
     l->at = l->line_start = text;
     l->end = text + length;
@@ -477,10 +483,7 @@ static void lex_text(lexer *l, const char *text, size_t length) {
         skip_blanks(l, false);
         if (l->at >= l->end) break;
         const char *start = l->at;
-        bool first = true;
-        for (const char *p = l->line_start; p < start; ++p)
-            first = first && (*p == ' ' || *p == '\t');
-        if (*start == '#' && first) {
+        if (*start == '#' && begins_line(l, start)) {
             ++l->at;
             directive(l, here(l, start));
         } else if (!live(l)) {
