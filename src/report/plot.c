@@ -201,21 +201,49 @@ done:
     return status;
 }
 
+/* The order of elimination of a factor on blocks, pushed back frames last: start[place] of each
+ * frame, and the new position of each index. */
+static mpk_status block_order(mpk_context *ctx, const mpki_block_factor *factor, int32_t **start,
+                              int32_t **iperm) {
+    const mpki_blocking *b = factor->blocking;
+    const mpki_ibcsr *index = &factor->index;
+    *start = MPKI_NEW(ctx, "plot", (int64_t)index->m + 1, int32_t);
+    *iperm = MPKI_NEW(ctx, "plot", b->n, int32_t);
+    if (!*start || !*iperm) return mpki_failed(ctx);
+    (*start)[0] = 0;
+    for (int32_t place = 0; place < index->m; place++) {
+        const int32_t f = index->frame[place];
+        (*start)[place + 1] = (*start)[place] + b->bptr[f + 1] - b->bptr[f];
+        for (int32_t p = b->bptr[f]; p < b->bptr[f + 1]; p++)
+            (*iperm)[b->perm[p]] = (*start)[place] + p - b->bptr[f];
+    }
+    return MPK_OK;
+}
+
 /* L below the diagonal, the permuted A above it. */
 static mpk_status put_factor(mpk_context *ctx, mpki_buffer *out, const mpk_report *report,
-                             const mpk_problem_view *a, const mpk_analysis *an) {
+                             const mpk_problem_view *a, const mpk_analysis *an,
+                             const mpki_block_factor *blocks) {
     const mpk_run *run = &report->run;
     double x = MARGIN + PANEL + GAP;
     mpki_raster upper = {0}, lower = {0};
     uint8_t *shades = NULL;
+    int32_t *start = NULL, *iperm = NULL;
     mpk_status status = mpki_raster_create(ctx, a->n, &upper);
     if (!status) status = mpki_raster_create(ctx, a->n, &lower);
+    if (!status && blocks) status = block_order(ctx, blocks, &start, &iperm);
     if (status) goto done;
     shades = MPKI_ZNEW(ctx, "plot", (int64_t)upper.cells * upper.cells, uint8_t);
     status = MPK_ERR_MEMORY;
     if (!shades) goto done;
-    mpki_raster_add_matrix(&upper, a, an->iperm);
-    mpki_raster_add_factor(&lower, an);
+    mpki_raster_add_matrix(&upper, a,
+                           iperm       ? iperm
+                           : an->block ? an->block->blocking.iperm
+                                       : an->iperm);
+    if (blocks)
+        mpki_raster_add_blocks(&lower, blocks, start);
+    else
+        mpki_raster_add_factor(&lower, an);
     shade(&lower, 0, shades, false);
     shade(&upper, 1, shades, true);
     char title[96], caption[128], nnz[MPKI_UNIT_MAX], name[MPKI_UNIT_MAX];
@@ -236,6 +264,8 @@ static mpk_status put_factor(mpk_context *ctx, mpki_buffer *out, const mpk_repor
     status = put_picture(ctx, out, upper.cells, shades, x);
 done:
     mpki_release(ctx, shades);
+    mpki_release(ctx, start);
+    mpki_release(ctx, iperm);
     mpki_raster_free(ctx, &upper);
     mpki_raster_free(ctx, &lower);
     return status;
@@ -389,8 +419,7 @@ static void put_residuals(mpki_buffer *out, const mpk_run *run) {
     const mpk_krylov_info *k = &run->solve.krylov;
     const curve c = frame_of(run);
     char label[192], a[MPKI_UNIT_MAX], b[MPKI_UNIT_MAX];
-    snprintf(label, sizeof label, "Relative residual, %s",
-             mpk_option_word("krylov", (int)k->method));
+    snprintf(label, sizeof label, "Relative residual, %s", mpki_show_krylov(k->method));
     put_text(out, MARGIN, CURVE_TOP - 22, "t", label);
     snprintf(label, sizeof label, "%s iteration%s, true residual %s",
              mpki_show_count(a, k->iterations), k->iterations == 1 ? "" : "s",
@@ -402,7 +431,7 @@ static void put_residuals(mpki_buffer *out, const mpk_run *run) {
         mpki_buffer_printf(
             out, "<path d=\"M%d %.1fH%d\" stroke=\"#d9793d\" stroke-dasharray=\"6 4\"/>\n",
             CURVE_LEFT, y, WIDTH - MARGIN);
-        put_text(out, WIDTH - MARGIN - 4, y - 6, "e", "tolerance");
+        put_text(out, CURVE_LEFT + 6, y - 6, "s", "tolerance");
     }
     mpki_buffer_printf(out, "<polyline fill=\"none\" stroke=\"#2a5a9f\" stroke-width=\"1.8\" "
                             "stroke-linejoin=\"round\" points=\"");
@@ -466,7 +495,6 @@ static mpk_status write_whole(mpk_context *ctx, const mpki_buffer *svg, const ch
 
 mpk_status mpk_report_plot(mpk_context *ctx, const mpk_report *report, const mpk_problem *problem,
                            const mpk_analysis *an, const mpk_factor *fac, const char *path) {
-    (void)fac; /* delayed columns are not shown: the pattern is that of the analysis */
     mpki_clear_error(ctx);
     if (!ctx || !report || !problem || !path || (an && an->n != problem->n))
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "plot", -1,
@@ -478,8 +506,9 @@ mpk_status mpk_report_plot(mpk_context *ctx, const mpk_report *report, const mpk
     put_head(&svg, report);
     mpk_status status = put_matrix(ctx, &svg, &view);
     if (status) goto done;
+    /* columns that the direct solver delays are not shown: the pattern is that of the analysis */
     if (an)
-        status = put_factor(ctx, &svg, report, &view, an);
+        status = put_factor(ctx, &svg, report, &view, an, fac ? fac->block : NULL);
     else
         put_facts(&svg, report);
     if (status) goto done;

@@ -57,3 +57,40 @@ void mpki_raster_add_factor(mpki_raster *raster, const mpk_analysis *an) {
         }
     }
 }
+
+/* `entries` of them spread over rows i0 .. i1-1 and columns j0 .. j1-1. */
+static void add_spread(mpki_raster *raster, double entries, int32_t i0, int32_t i1, int32_t j0,
+                       int32_t j1) {
+    const double each = entries / ((double)(i1 - i0) * (j1 - j0));
+    for (int32_t i = i0; i < i1;) {
+        const int32_t r = cell_of(raster, i), below = first_of(raster, r + 1);
+        const int32_t last = below < i1 ? below : i1;
+        for (int32_t j = j0; j < j1;) {
+            const int32_t c = cell_of(raster, j), right = first_of(raster, c + 1);
+            const int32_t end = right < j1 ? right : j1;
+            raster->count[(int64_t)r * raster->cells + c] +=
+                each * (double)(last - i) * (double)(end - j);
+            j = end;
+        }
+        i = last;
+    }
+}
+
+void mpki_raster_add_blocks(mpki_raster *raster, const mpki_block_factor *factor,
+                            const int32_t *start) {
+    const mpki_ibcsr *index = &factor->index;
+    for (int64_t b = 0; b < index->nblocks; b++) {
+        int32_t row = index->place[index->rows[b]], column = index->place[index->cols[b]];
+        if (row == column || factor->lower[b].nnz == 0) continue;
+        if (row < column) { /* pushed back: transposed by implication */
+            const int32_t other = row;
+            row = column;
+            column = other;
+        }
+        add_spread(raster, factor->lower[b].nnz, start[row], start[row + 1], start[column],
+                   start[column + 1]);
+    }
+    for (int32_t place = 0; place < index->m; place++) /* the triangle on the diagonal */
+        for (int32_t i = start[place]; i < start[place + 1]; i++)
+            add_spread(raster, i + 1 - start[place], i, i + 1, start[place], i + 1);
+}

@@ -3,6 +3,7 @@
 #define MPKI_REPORT_H
 /** Inside of mpk_report: numbers -> text, JSON, pictures. */
 #include "../analysis/analysis.h"
+#include "../numeric/block/block_factor.h"
 #include "../core/core.h"
 #include "../problem/problem.h"
 #include <metapack/report.h>
@@ -35,6 +36,7 @@ const char *mpki_show_bytes(char *out, double bytes);             /* 12.5 MB (10
 const char *mpki_show_time(char *out, double time_s);             /* 1.23 s, 45.1 ms, 2 min 05 s */
 const char *mpki_show_error(char *out, double error);             /* 1.2e-16, 0, "not finite" */
 const char *mpki_show_ordering(char *out, mpk_ordering ordering); /* AMD, METIS, natural */
+const char *mpki_show_krylov(mpk_krylov method);                  /* SQMR, IDR(s); "" for none */
 const char *mpki_scalar_name(mpk_scalar scalar);                  /* "s", "d", "c", "z" */
 const char *mpki_symmetry_name(mpk_symmetry symmetry);            /* "symmetric", "hermitian" */
 
@@ -83,6 +85,10 @@ void mpki_raster_free(mpk_context *ctx, mpki_raster *raster);
 void mpki_raster_add_matrix(mpki_raster *raster, const mpk_problem_view *a, const int32_t *iperm);
 /** Add the lower triangle of L as the supernodes have it. */
 void mpki_raster_add_factor(mpki_raster *raster, const mpk_analysis *an);
+/** Add the blocks of L, each with its entries spread evenly; start [in] by place: position of the
+ *  frame's first row in the order of elimination. */
+void mpki_raster_add_blocks(mpki_raster *raster, const mpki_block_factor *factor,
+                            const int32_t *start);
 
 /** A PNG of width x height palette indices (one byte each) with `colours` RGB triplets. */
 mpk_status mpki_png_write(mpk_context *ctx, int32_t width, int32_t height, const uint8_t *pixels,

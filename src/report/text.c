@@ -174,17 +174,11 @@ static void write_attempts(const mpk_run *run, mpki_buffer *out) {
     }
 }
 
-static const char *krylov_words(mpk_krylov method) {
-    static const char *const words[] = {"",   "",      "SQMR",   "MINRES",   "SYMMLQ",
-                                        "CG", "GMRES", "FGMRES", "BiCGStab", "IDR(s)"};
-    return (unsigned)method < sizeof words / sizeof *words ? words[method] : "";
-}
-
 static void write_krylov(const mpk_report *report, mpki_buffer *out) {
     const mpk_krylov_info *k = &report->run.solve.krylov;
     char a[MPKI_UNIT_MAX], b[MPKI_UNIT_MAX], c[MPKI_UNIT_MAX], d[MPKI_UNIT_MAX];
     line(out, "Solution", "%d right-hand side%s by %s: %s iteration%s%s", report->run.nrhs,
-         plural(report->run.nrhs), krylov_words(k->method), mpki_show_count(a, k->iterations),
+         plural(report->run.nrhs), mpki_show_krylov(k->method), mpki_show_count(a, k->iterations),
          plural(k->iterations), report->run.nrhs > 1 ? " at most" : "");
     line(out, "", "%s product%s with A in %s, %s of the preconditioner in %s",
          mpki_show_count(a, k->products), plural(k->products), mpki_show_time(b, k->time_product_s),

@@ -90,3 +90,9 @@ const char *mpki_scalar_name(mpk_scalar scalar) {
 const char *mpki_symmetry_name(mpk_symmetry symmetry) {
     return symmetry == MPK_HERMITIAN ? "hermitian" : "symmetric";
 }
+
+const char *mpki_show_krylov(mpk_krylov method) {
+    static const char *const words[] = {"",   "",      "SQMR",   "MINRES",   "SYMMLQ",
+                                        "CG", "GMRES", "FGMRES", "BiCGStab", "IDR(s)"};
+    return (unsigned)method < sizeof words / sizeof *words ? words[method] : "";
+}

@@ -170,6 +170,10 @@ static void krylov_methods(void **state) {
     static char svg[1 << 18];
     read_text("g.svg", svg, sizeof svg);
     assert_has(svg, "<polyline");
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--method", "ildlt", "--plot", "i.svg", "-q");
+    assert_code(&o, 0);
+    read_text("i.svg", svg, sizeof svg);
+    assert_has(svg, "Relative residual, SQMR");
     RUN(&o, NULL, "solve", TINY "kkt.mtx", "--krylov", "qmr");
     assert_code(&o, 1);
     assert_has(o.err, "sqmr | minres");

@@ -109,7 +109,7 @@ static void residuals(void **state) {
         int commas = 0;
         for (const char *p = points + 8; *p != '"'; p++) commas += *p == ',';
         assert_in_range(commas, count < 2 ? 2 : 1000, 2100);
-        assert_non_null(strstr(svg, "Relative residual, sqmr"));
+        assert_non_null(strstr(svg, "Relative residual, SQMR"));
         assert_non_null(strstr(svg, "tolerance"));
         assert_non_null(strstr(svg, ">1e-06<"));
         free(svg);

@@ -70,9 +70,32 @@ static void no_memory(void **state) {
     sweep_allocations(create_and_free);
 }
 
+/* Frames of 2 and 1 rows, the first pushed back: L's only block lies in the last two rows. */
+static void blocks_pushed_back(void **state) {
+    (void)state;
+    mpk_context *ctx = new_context();
+    int32_t frame[] = {1, 0}, place[] = {1, 0}, rows[] = {0, 1, 1}, cols[] = {0, 0, 1};
+    int32_t start[] = {0, 1, 3};
+    mpki_block lower[] = {{.nnz = 3}, {.nnz = 1}, {.nnz = 1}};
+    mpki_block_factor factor = {
+        .index = {.m = 2, .frame = frame, .place = place, .nblocks = 3, .rows = rows, .cols = cols},
+        .lower = lower};
+    const double want[9] = {1, 0, 0, 0.5, 1, 0, 0.5, 1, 1};
+    mpki_raster raster;
+    assert_int_equal(mpki_raster_create(ctx, 3, &raster), MPK_OK);
+    mpki_raster_add_blocks(&raster, &factor, start);
+    for (int k = 0; k < 9; k++) assert_true(raster.count[k] == want[k]);
+    lower[1].nnz = 0; /* dropped whole */
+    memset(raster.count, 0, 9 * sizeof *raster.count);
+    mpki_raster_add_blocks(&raster, &factor, start);
+    assert_true(raster.count[3] == 0 && raster.count[6] == 0 && raster.count[7] == 1);
+    mpki_raster_free(ctx, &raster);
+    mpk_context_destroy(&ctx);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(small_matrix),
-                                       cmocka_unit_test(factor_in_coarse_cells),
-                                       cmocka_unit_test(no_memory)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_pushed_back), cmocka_unit_test(small_matrix),
+        cmocka_unit_test(factor_in_coarse_cells), cmocka_unit_test(no_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
