@@ -96,39 +96,50 @@ static void gather(iteration *it, const mpk_krylov_info *krylov, bool first, mpk
     info->unrefined = info->componentwise;
 }
 
+/* What these options ask of this factor, or what does not go together. */
+static mpk_status task_of(iteration *it, const mpk_options *options, mpk_krylov_task *task) {
+    const mpk_analysis *an = it->fac->an;
+    const bool ldu = an->block && it->fac->options.factor_type == MPK_TYPE_LDU;
+    mpk_krylov_task_init(task);
+    task->method = options->krylov;
+    if (task->method == MPK_KRYLOV_AUTO) task->method = ldu ? MPK_KRYLOV_GMRES : MPK_KRYLOV_SQMR;
+    if (task->method == MPK_KRYLOV_NONE)
+        return mpki_error(it->ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "krylov = none needs the direct factor: method %s leaves a residual that "
+                          "only an iterative method removes",
+                          mpk_method_name(it->fac->options.method));
+    if (ldu && task->method <= MPK_KRYLOV_CG)
+        return mpki_error(it->ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "krylov = %s needs a symmetric preconditioner, and factor_type = ldu is "
+                          "none: gmres, fgmres, bicgstab or idr",
+                          mpki_krylov_name(task->method));
+    task->scalar = an->scalar;
+    task->symmetry = an->symmetry;
+    task->n = an->n;
+    task->a = (mpk_operator){multiply, it};
+    task->m = (mpk_operator){precondition, it};
+    task->tolerance = options->tolerance;
+    task->max_iterations = options->max_iterations;
+    task->restart = options->restart;
+    task->shadow = options->shadow;
+    task->seed = options->seed;
+    it->abs = task->method >= MPK_KRYLOV_MINRES && task->method <= MPK_KRYLOV_CG;
+    return MPK_OK;
+}
+
 mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_options *options,
                         int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx,
                         mpk_solve_info *out, mpki_record *record) {
     const double start_s = mpki_now_s();
     const mpk_analysis *an = fac->an;
-    if (options->krylov == MPK_KRYLOV_NONE)
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
-                          "krylov = none needs the direct factor: method %s leaves a residual that "
-                          "only an iterative method removes",
-                          mpk_method_name(fac->options.method));
     const size_t size = mpk_scalar_size(an->scalar), bytes = (size_t)an->n * size;
     iteration it = {.ctx = ctx, .fac = fac};
     mpk_solve_info info = {0};
-    char message[256] = "", worst[256] = "";
+    char message[MPKI_KRYLOV_MESSAGE] = "", worst[MPKI_KRYLOV_MESSAGE] = "";
     mpk_krylov_task task;
-    mpk_krylov_task_init(&task);
-    task.method = options->krylov;
-    if (task.method == MPK_KRYLOV_AUTO || task.method == MPK_KRYLOV_NONE)
-        task.method = fac->options.factor_type == MPK_TYPE_LDU ? MPK_KRYLOV_GMRES : MPK_KRYLOV_SQMR;
-    task.scalar = an->scalar;
-    task.symmetry = an->symmetry;
-    task.n = an->n;
-    task.a = (mpk_operator){multiply, &it};
-    task.m = (mpk_operator){precondition, &it};
-    task.tolerance = options->tolerance;
-    task.max_iterations = options->max_iterations;
-    task.restart = options->restart;
-    task.shadow = options->shadow;
-    task.seed = options->seed;
-    it.abs = task.method == MPK_KRYLOV_MINRES || task.method == MPK_KRYLOV_SYMMLQ ||
-             task.method == MPK_KRYLOV_CG;
+    mpk_status status = task_of(&it, options, &task), worst_status = MPK_OK;
+    if (status >= 0) status = make(&it, options->threads);
     info.krylov.method = task.method;
-    mpk_status status = make(&it, options->threads), worst_status = MPK_OK;
     if (status >= 0 && record) {
         it.history = MPKI_NEW(ctx, STAGE, record->size, double);
         if (!it.history) status = mpki_failed(ctx);
@@ -139,7 +150,8 @@ mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_optio
         mpk_krylov_info krylov;
         memcpy(it.b, (const char *)b + (size_t)(c * ldb) * size, bytes);
         memset(it.x, 0, bytes);
-        status = mpki_krylov_run(ctx, &task, residual, &it, it.b, it.x, &krylov, message);
+        const mpki_krylov_extra extra = {residual, &it, (double)c / nrhs, 1.0 / nrhs};
+        status = mpki_krylov_run(ctx, &task, &extra, it.b, it.x, &krylov, message);
         if (status < 0) break;
         if (status > 0 && worst_status == MPK_OK) {
             worst_status = status;

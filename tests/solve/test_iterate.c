@@ -3,7 +3,9 @@
  * asks for it; the info is what the header says. */
 #include "support.h"
 
+#include "solve/iterate.h"
 #include "solve/precondition.h"
+#include <stdbool.h>
 
 static const struct {
     mpk_scalar scalar;
@@ -144,8 +146,198 @@ static void test_parts(void **unused) {
         }
 }
 
+/* Many right-hand sides, in place and with room between the columns; the same bits for any number
+ * of threads; what was not reached is told. */
+static void test_many(void **unused) {
+    (void)unused;
+    enum { N = 60, NRHS = 5, LD = 64 };
+    solved s = start(family_matrix(SADDLE_POINT, N, MPK_D, MPK_SYMMETRIC));
+    static double b[LD * NRHS], x[LD * NRHS], y[LD * NRHS], first[LD * NRHS];
+    mpk_options options;
+    mpk_options_init(&options);
+    options.krylov = MPK_KRYLOV_SQMR;
+    for (int k = 0; k < LD * NRHS; k++) b[k] = uniform();
+    for (int i = 0; i < N; i++) b[i + 2 * LD] = 0; /* one of them is zero */
+    mpk_solve_info info;
+    for (options.threads = 1; options.threads <= 3; options.threads++) {
+        assert_int_equal(mpk_solve(s.ctx, s.fac, NRHS, b, LD, x, LD, &options, &info), MPK_OK);
+        if (options.threads == 1) memcpy(first, x, sizeof x);
+        assert_memory_equal(first, x, sizeof x);
+    }
+    for (int i = 0; i < N; i++) assert_true(x[i + 2 * LD] == 0);
+    memcpy(y, b, sizeof b);
+    assert_int_equal(mpk_solve(s.ctx, s.fac, NRHS, y, LD, y, LD, &options, NULL), MPK_OK);
+    for (int c = 0; c < NRHS; c++) assert_memory_equal(y + c * LD, x + c * LD, N * sizeof(double));
+    assert_int_equal(mpk_solve(s.ctx, s.fac, 0, NULL, LD, NULL, LD, &options, &info), MPK_OK);
+    assert_int_equal(info.krylov.iterations, 0);
+    options.max_iterations = 0;
+    assert_int_equal(mpk_solve(s.ctx, s.fac, NRHS, b, LD, x, LD, &options, &info),
+                     MPK_NOT_CONVERGED);
+    assert_true(info.relative_residual == 1 && info.krylov.residual == 1);
+    const char *text;
+    mpk_last_error(s.ctx, NULL, NULL, &text);
+    assert_non_null(strstr(text, "0 iterations were not enough"));
+    finish(&s);
+}
+
+/* What the report gets: the residuals of the longest right-hand side, as many as there is room for.
+ */
+static void test_record(void **unused) {
+    (void)unused;
+    enum { N = 60 };
+    dense m = family_matrix(BANDED, N, MPK_D, MPK_SYMMETRIC);
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpk_problem *problem = dense_problem(ctx, &m, 0);
+    mpk_problem_view view;
+    mpk_problem_view_get(problem, &view);
+    mpk_options options;
+    mpk_options_init(&options);
+    options.method = MPK_METHOD_NONE;
+    options.krylov = MPK_KRYLOV_GMRES;
+    options.restart = N;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    assert_int_equal(mpk_analyse(ctx, problem, &options, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, an, view.ax, &options, &fac), MPK_OK);
+    double b[2 * N] = {0}, x[2 * N], room[N];
+    for (int i = 0; i < N; i++) b[N + i] = uniform(); /* the first one needs no iteration */
+    for (int32_t size = 0; size <= N; size += 12) {
+        mpki_record record = {room, size, -1};
+        mpk_solve_info info;
+        for (int i = 0; i < N; i++) room[i] = -1;
+        assert_int_equal(mpki_solve(ctx, fac, 2, b, N, x, N, &options, &info, &record), MPK_OK);
+        const int32_t want = info.krylov.iterations < size ? info.krylov.iterations : size;
+        assert_true(info.krylov.iterations > 12);
+        assert_int_equal(record.count, want);
+        for (int i = 0; i < N; i++) assert_true(i < want ? room[i] >= 0 : room[i] == -1);
+        if (want == info.krylov.iterations) assert_true(room[want - 1] == info.krylov.recurred);
+    }
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+    free(m.a);
+}
+
+typedef struct bar {
+    double last;
+    int calls, stop_after;
+} bar;
+
+static int on_progress(const char *stage, double fraction, void *user) {
+    bar *p = user;
+    assert_string_equal(stage, "solve");
+    assert_true(fraction >= p->last && fraction <= 1);
+    p->last = fraction;
+    return ++p->calls == p->stop_after;
+}
+
+static void test_progress(void **unused) {
+    (void)unused;
+    enum { N = 60 };
+    solved s = start(family_matrix(BANDED, N, MPK_D, MPK_SYMMETRIC));
+    double b[2 * N], x[2 * N];
+    for (int i = 0; i < 2 * N; i++) b[i] = uniform();
+    mpk_options options;
+    mpk_options_init(&options);
+    options.krylov = MPK_KRYLOV_MINRES;
+    bar p = {.stop_after = 1};
+    mpk_context_set_progress(s.ctx, on_progress, &p); /* a new stage is told at once */
+    memset(x, 0, sizeof x);
+    assert_int_equal(mpk_solve(s.ctx, s.fac, 2, b, N, x, N, &options, NULL), MPK_ERR_CANCELLED);
+    for (int i = 0; i < 2 * N; i++) assert_true(x[i] == 0);
+    p = (bar){0};
+    assert_int_equal(mpk_solve(s.ctx, s.fac, 2, b, N, x, N, &options, NULL), MPK_OK);
+    finish(&s);
+}
+
+static void test_allocation(void **unused) {
+    (void)unused;
+    dense m = family_matrix(BANDED, 30, MPK_D, MPK_SYMMETRIC);
+    static const mpk_method factors[] = {MPK_METHOD_LDLT, MPK_METHOD_ILDLT, MPK_METHOD_NONE};
+    for (int f = 0; f < 3; f++) {
+        bool succeeded = false;
+        for (int64_t k = 1; k < 300 && !succeeded; k++) {
+            failing a = {0};
+            mpk_allocator allocator = {failing_alloc, failing_release, &a};
+            mpk_context *ctx = NULL;
+            assert_int_equal(mpk_context_create(&allocator, &ctx), MPK_OK);
+            mpk_problem *problem = dense_problem(ctx, &m, 0);
+            mpk_problem_view view;
+            mpk_problem_view_get(problem, &view);
+            mpk_options options;
+            mpk_options_init(&options);
+            options.method = factors[f];
+            options.krylov = MPK_KRYLOV_GMRES;
+            mpk_analysis *an = NULL;
+            mpk_factor *fac = NULL;
+            assert_int_equal(mpk_analyse(ctx, problem, &options, &an), MPK_OK);
+            assert_int_equal(mpk_factorize(ctx, an, view.ax, &options, &fac), MPK_OK);
+            double b[30] = {1, 2, 3}, x[30] = {0}, room[8];
+            mpki_record record = {room, 8, 0};
+            a.calls = 0;
+            a.fail_at = k;
+            mpk_status status = mpki_solve(ctx, fac, 1, b, 30, x, 30, &options, NULL, &record);
+            succeeded = a.calls < k;
+            assert_int_equal(status, succeeded ? MPK_OK : MPK_ERR_MEMORY);
+            mpk_factor_destroy(&fac);
+            mpk_analysis_destroy(&an);
+            mpk_problem_destroy(&problem);
+            mpk_context_destroy(&ctx);
+            assert_int_equal(a.held, 0);
+        }
+        assert_true(succeeded);
+    }
+    free(m.a);
+}
+
+/* Options that exclude each other: named, nothing computed. */
+static void test_exclusive(void **unused) {
+    (void)unused;
+    enum { N = 30 };
+    dense m = family_matrix(BANDED, N, MPK_D, MPK_SYMMETRIC);
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpk_problem *problem = dense_problem(ctx, &m, 0);
+    mpk_problem_view view;
+    mpk_problem_view_get(problem, &view);
+    mpk_options options;
+    mpk_options_init(&options);
+    options.method = MPK_METHOD_ILDLT;
+    options.factor_type = MPK_TYPE_LDU;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    assert_int_equal(mpk_analyse(ctx, problem, &options, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, an, view.ax, &options, &fac), MPK_OK);
+    double b[N] = {1}, x[N] = {0};
+    for (int method = MPK_KRYLOV_NONE; method <= MPK_KRYLOV_IDR; method++) {
+        options.krylov = (mpk_krylov)method;
+        assert_int_equal(mpk_solve(ctx, fac, 1, b, N, x, N, &options, NULL),
+                         method <= MPK_KRYLOV_CG ? MPK_ERR_ARGUMENT : MPK_OK);
+        const char *text;
+        mpk_last_error(ctx, NULL, NULL, &text);
+        if (method <= MPK_KRYLOV_CG)
+            assert_non_null(strstr(text, mpk_option_word("krylov", method)));
+    }
+    options.krylov = MPK_KRYLOV_AUTO;
+    mpk_solve_info info;
+    assert_int_equal(mpk_solve(ctx, fac, 1, b, N, x, N, &options, &info), MPK_OK);
+    assert_int_equal(info.krylov.method, MPK_KRYLOV_GMRES);
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+    free(m.a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact_preconditioner),
-                                       cmocka_unit_test(test_parts)};
+                                       cmocka_unit_test(test_parts),
+                                       cmocka_unit_test(test_many),
+                                       cmocka_unit_test(test_record),
+                                       cmocka_unit_test(test_progress),
+                                       cmocka_unit_test(test_allocation),
+                                       cmocka_unit_test(test_exclusive)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,16 +120,15 @@ static mpk_status allocate(mpki_krylov *k) {
     return mpki_failed(k->ctx);
 }
 
-mpk_status mpki_krylov_run(mpk_context *ctx, const mpk_krylov_task *task, mpki_residual_fn residual,
-                           void *residual_self, const void *b, void *x, mpk_krylov_info *info,
-                           char *message) {
+mpk_status mpki_krylov_run(mpk_context *ctx, const mpk_krylov_task *task,
+                           const mpki_krylov_extra *extra, const void *b, void *x,
+                           mpk_krylov_info *info, char *message) {
     const double start_s = mpki_now_s();
     mpk_status status = check(ctx, task, b, x);
     if (status < 0) return status;
     mpki_krylov k = {.ctx = ctx,
                      .task = *task,
-                     .residual = residual,
-                     .residual_self = residual_self,
+                     .extra = extra ? *extra : (mpki_krylov_extra){.share = 1},
                      .n = task->n,
                      .hermitian = task->symmetry == MPK_HERMITIAN || task->scalar <= MPK_D,
                      .random = (uint64_t)task->seed,
@@ -150,10 +149,10 @@ mpk_status mpki_krylov_run(mpk_context *ctx, const mpk_krylov_task *task, mpki_r
 
 mpk_status mpk_krylov_solve(mpk_context *ctx, const mpk_krylov_task *task, const void *b, void *x,
                             mpk_krylov_info *info) {
-    char message[256] = "";
+    char message[MPKI_KRYLOV_MESSAGE] = "";
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
-    mpk_status status = mpki_krylov_run(ctx, task, NULL, NULL, b, x, info, message);
+    mpk_status status = mpki_krylov_run(ctx, task, NULL, b, x, info, message);
     if (status > 0) mpki_error(ctx, status, STAGE, -1, "%s", message);
     return status;
 }

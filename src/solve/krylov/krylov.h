@@ -27,11 +27,19 @@ typedef struct mpki_krylov mpki_krylov;
 /** r := b - A x, better than by a product in the task's precision. NULL: by a product. */
 typedef mpk_status (*mpki_residual_fn)(void *self, const void *x, const void *b, void *r);
 
+/** What a caller inside the library may add to a task. */
+typedef struct mpki_krylov_extra {
+    mpki_residual_fn residual; /* NULL: by a product */
+    void *self;                /* of residual */
+    double from, share;        /* this solve is told as progress from .. from + share */
+} mpki_krylov_extra;
+
+enum { MPKI_KRYLOV_MESSAGE = 256 };
+
 struct mpki_krylov {
     mpk_context *ctx;
     mpk_krylov_task task;
-    mpki_residual_fn residual;
-    void *residual_self;
+    mpki_krylov_extra extra;
     int32_t n;
     int hermitian; /* sesquilinear products (also for real entries, where both are one) */
     /* the problem, scaled by a power of two so that ||b||_inf is about 1 */
@@ -58,15 +66,14 @@ struct mpki_krylov {
     const char *reason; /* of the last breakdown, in words */
     mpk_status status;
     mpk_krylov_info info;
-    char message[256];
+    char message[MPKI_KRYLOV_MESSAGE];
 };
 
-/** Solve; as mpk_krylov_solve, but for errors: where the status is positive it is not recorded in
- *  the context, k.message of the caller's `message` (256 bytes) has the words. residual may be
- *  NULL. */
-mpk_status mpki_krylov_run(mpk_context *ctx, const mpk_krylov_task *task, mpki_residual_fn residual,
-                           void *residual_self, const void *b, void *x, mpk_krylov_info *info,
-                           char *message);
+/** Solve; as mpk_krylov_solve, but for errors: a positive status is not recorded in the context,
+ *  message [out] (MPKI_KRYLOV_MESSAGE bytes) has the words. extra may be NULL. */
+mpk_status mpki_krylov_run(mpk_context *ctx, const mpk_krylov_task *task,
+                           const mpki_krylov_extra *extra, const void *b, void *x,
+                           mpk_krylov_info *info, char *message);
 
 /** A name for a method, "sqmr". */
 const char *mpki_krylov_name(mpk_krylov method);

@@ -85,9 +85,9 @@ static bool truth(mpki_krylov *k) {
         k->fresh = true;
         return true;
     }
-    if (k->residual) {
+    if (k->extra.residual) {
         const double start_s = mpki_now_s();
-        mpk_status status = k->residual(k->residual_self, k->iterate, k->b, r);
+        mpk_status status = k->extra.residual(k->extra.self, k->iterate, k->b, r);
         k->info.products++;
         k->info.time_product_s += mpki_now_s() - start_s;
         if (status < 0) {
@@ -116,7 +116,7 @@ static double fraction(const mpki_krylov *k, double recurred) {
     const double depth = recurred < 1 && recurred > 0 && k->task.tolerance > 0
                              ? log(recurred) / log(fmin(k->task.tolerance, 0.5))
                              : 0;
-    return fmin(0.999, fmax(steps, depth));
+    return k->extra.from + k->extra.share * fmin(0.999, fmax(steps, depth));
 }
 
 /* The recurrence said something at a check; what does the truth say? */
@@ -218,8 +218,10 @@ static void explain(mpki_krylov *k, mpki_event event) {
     char why[160];
     switch (event) {
     case MPKI_LIMIT:
-        snprintf(why, sizeof why, "%d iterations were not enough", k->info.iterations);
-        break;
+        snprintf(k->message, sizeof k->message,
+                 "%s: %d iterations were not enough; relative residual %.2e, %.2e was asked for",
+                 name, k->info.iterations, k->best_truth, k->task.tolerance);
+        return;
     case MPKI_BREAKDOWN:
         snprintf(why, sizeof why, "broke down %d times (%s)", k->info.breakdowns,
                  k->reason ? k->reason : "a denominator vanished");
