@@ -150,8 +150,8 @@ static void krylov_methods(void **state) {
                                           "fgmres", "bicgstab", "idr"};
     double x[8];
     for (int k = 0; k < 7; k++) {
-        RUN(&o, NULL, "solve", TINY "kkt.mtx", "-b", TINY "kkt_b.mtx", "--json", "--krylov",
-            methods[k], "--tolerance", "1e-10");
+        RUN(&o, NULL, "solve", TINY "kkt.mtx", "-b", TINY "kkt_b.mtx", "--json", "--method", "ldlt",
+            "--krylov", methods[k], "--tolerance", "1e-10");
         assert_code(&o, 0);
         assert_true(json_valid(o.out));
         assert_has(o.out, methods[k]);
@@ -160,12 +160,13 @@ static void krylov_methods(void **state) {
         assert_has(o.out, "\"history\": [");
     }
     RUN(&o, NULL, "solve", TINY "kkt.mtx", "-b", TINY "kkt_b.mtx", "-o", "x.mtx", "--json",
-        "--krylov", "sqmr", "--max-iterations", "0", "--no-direct");
+        "--method", "ldlt", "--krylov", "sqmr", "--max-iterations", "0");
     assert_code(&o, 4);
     assert_has(o.out, "\"status\": \"not_converged\"");
     assert_has(o.err, "NOT CONVERGED: sqmr: 0 iterations were not enough");
     assert_int_equal(read_array("x.mtx", x, 8), 5);
-    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--krylov", "gmres", "--plot", "g.svg", "-q");
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--method", "ldlt", "--krylov", "gmres", "--plot",
+        "g.svg", "-q");
     assert_code(&o, 0);
     static char svg[1 << 18];
     read_text("g.svg", svg, sizeof svg);
@@ -177,6 +178,9 @@ static void krylov_methods(void **state) {
     RUN(&o, NULL, "solve", TINY "kkt.mtx", "--krylov", "qmr");
     assert_code(&o, 1);
     assert_has(o.err, "sqmr | minres");
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--no-direct");
+    assert_code(&o, 0);
+    assert_has(o.err, "by SQMR");
     RUN(&o, NULL, "solve", TINY "kkt.mtx", "--no-direct=yes");
     assert_code(&o, 1);
     assert_has(o.err, "--no-direct takes no value");
