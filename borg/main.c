@@ -14,8 +14,7 @@ typedef struct command {
     const char *input, *output, *emit;
     const char **defines;
     size_t ndefines;
-    bool ir, interpret, quiet;
-    long long groups;
+    bool ir, interpret;
     bool warnings_are_errors;
 } command;
 
@@ -230,6 +229,85 @@ static borg_status emit(command *c, borg_program *p, const char **text, size_t *
     return BORG_OK;
 }
 
+/* ---- --interpret -------------------------------------------------------------------------------
+ */
+
+/* The next word of standard input, comments skipped. */
+static bool next_word(char *word, size_t room) {
+    int c = getchar();
+    size_t length = 0;
+    while (c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '#') {
+        if (c == '#')
+            while (c != '\n' && c != EOF) c = getchar();
+        if (c != EOF) c = getchar();
+    }
+    for (; c != EOF && c != ' ' && c != '\n' && c != '\t' && c != '\r'; c = getchar())
+        if (length + 1 < room) word[length++] = (char)c;
+    word[length] = 0;
+    return length > 0;
+}
+
+static bool next_bits(borg_type type, uint64_t *bits) {
+    char word[128], *rest;
+    if (!next_word(word, sizeof word)) return false;
+    *bits = 0;
+    if (type == BORG_F64) {
+        double x = strtod(word, &rest);
+        memcpy(bits, &x, sizeof x);
+    } else if (type == BORG_F32) {
+        float x = strtof(word, &rest);
+        memcpy(bits, &x, sizeof x);
+    } else {
+        *bits = (uint64_t)strtoll(word, &rest, 0);
+        if (type == BORG_I32) *bits = (uint32_t)*bits;
+    }
+    return *rest == 0;
+}
+
+static bool next_argument(borg_arena *arena, const borg_param *p, borg_arg *arg) {
+    if (p->type != BORG_PTR) return next_bits(p->type, &arg->bits);
+    uint64_t count;
+    size_t bytes = (size_t)borg_type_bytes(p->elem);
+    if (p->depth != 1 || !next_bits(BORG_I64, &count) || count > (uint64_t)1 << 28) return false;
+    arg->count = (int64_t)count;
+    arg->data = borg_alloc(arena, count + 1, bytes);
+    for (uint64_t i = 0; i < count; ++i) {
+        uint64_t bits;
+        if (!next_bits(p->elem, &bits)) return false;
+        memcpy((char *)arg->data + i * bytes, &bits, bytes);
+    }
+    return true;
+}
+
+static void print_array(const borg_param *p, const borg_arg *arg) {
+    printf("%s %lld", p->name, (long long)arg->count);
+    for (int64_t i = 0; i < arg->count; ++i) {
+        if (p->elem == BORG_F64) printf(" %a", ((const double *)arg->data)[i]);
+        if (p->elem == BORG_F32) printf(" %a", (double)((const float *)arg->data)[i]);
+        if (p->elem == BORG_I32) printf(" %d", ((const int32_t *)arg->data)[i]);
+        if (p->elem == BORG_I64) printf(" %lld", (long long)((const int64_t *)arg->data)[i]);
+    }
+    putchar('\n');
+}
+
+static int interpret(borg_program *p) {
+    if (setjmp(p->arena.oom)) return EXIT_MEMORY;
+    if (p->nunits != 1) return complain("one kernel at a time (--kernel)", NULL);
+    borg_module *m = p->units[0].module;
+    borg_arg *args = BORG_NEW(&p->arena, m->nparams + 1, borg_arg);
+    uint64_t groups;
+    if (!next_bits(BORG_I64, &groups) || groups > (uint64_t)1 << 40)
+        return complain("expected the number of groups", NULL);
+    for (int32_t i = 0; i < m->nparams; ++i)
+        if (!next_argument(&p->arena, &m->params[i], &args[i]))
+            return complain("no such argument can be read", m->params[i].name);
+    bool good = borg_interpret(m, p->units[0].tail, args, 0, (int64_t)groups, 0, &p->diags);
+    if (!good) fputs(borg_program_messages(p), stderr);
+    for (int32_t i = 0; good && i < m->nparams; ++i)
+        if (m->params[i].type == BORG_PTR) print_array(&m->params[i], &args[i]);
+    return good && fflush(stdout) == 0 ? 0 : EXIT_SOURCE;
+}
+
 static int compile(command *c, const char *source, size_t length) {
     borg_program *p = NULL;
     const char *text = "";
@@ -237,7 +315,7 @@ static int compile(command *c, const char *source, size_t length) {
     borg_status status =
         (c->ir ? borg_compile_ir : borg_compile)(c->input, source, length, &c->options, NULL, &p);
     if (status == BORG_OK && c->warnings_are_errors && p->diags.warnings) status = BORG_ERR_SOURCE;
-    if (status == BORG_OK) status = emit(c, p, &text, &size);
+    if (status == BORG_OK && !c->interpret) status = emit(c, p, &text, &size);
     int code = 0;
     if (p) fputs(borg_program_messages(p), stderr);
     if (c->options.dump_to && c->options.dump_to->text) fputs(c->options.dump_to->text, stderr);
@@ -245,6 +323,8 @@ static int compile(command *c, const char *source, size_t length) {
         code = complain("out of memory", NULL) ? EXIT_MEMORY : 0;
     } else if (status != BORG_OK) {
         code = status == BORG_ERR_OPTION ? EXIT_USAGE : EXIT_SOURCE;
+    } else if (c->interpret) {
+        code = interpret(p);
     } else {
         code = write_whole(c->output, text, size);
     }

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command: exit status, output whole or not at all, round trips of the text form, the
+ * interpreter. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[64];
+
+/* Run `borgc arguments` in the folder; its exit status. */
+static int borgc(const char *arguments) {
+    char command[2048];
+    snprintf(command, sizeof command, "cd %s && " BORGC " %s", folder, arguments);
+    int status = system(command);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void put(const char *name, const char *text) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static const char *get(const char *name) {
+    static char text[1 << 20];
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "rb");
+    if (!file) return NULL;
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    return text;
+}
+
+static int setup(void **state) {
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/borgc-test-XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+static const char *const good = "__kernel void twice(__global double *p, int k) {\n"
+                                "    long at = get_group_id() * WG_SIZE + get_local_id();\n"
+                                "    p[at] = p[at] * 2 + k + OFFSET;\n}\n";
+
+static void test_status(void **state) {
+    (void)state;
+    put("good.cl", good);
+    put("bad.cl", "__kernel void k(__global double *p) { x = 1; }");
+    assert_int_equal(borgc("-DWG_SIZE=4 -DOFFSET=1 good.cl > out"), 0);
+    assert_non_null(strstr(get("out"), "kernel @twice size 4 pack 1"));
+    assert_int_equal(borgc("-DWG_SIZE=4 bad.cl > out 2> err"), 1);
+    assert_string_equal(get("out"), "");
+    assert_non_null(strstr(get("err"), "bad.cl:1:39: error: 'x' is not declared"));
+    assert_int_equal(borgc("good.cl 2> err"), 2);
+    assert_int_equal(borgc("-DWG_SIZE=0 good.cl 2> err"), 2);
+    assert_int_equal(borgc("-DWG_SIZE=4 --emit=nothing good.cl 2> err"), 2);
+    assert_int_equal(borgc("-DWG_SIZE=4 --lane-order=up good.cl 2> err"), 2);
+    assert_int_equal(borgc("-DWG_SIZE=4 --frob good.cl 2> err"), 2);
+    assert_int_equal(borgc("-DWG_SIZE=4 2> err"), 2);
+    assert_int_equal(borgc("-DWG_SIZE=4 missing.cl 2> err"), 3);
+    assert_int_equal(borgc("-DWG_SIZE=4 -DOFFSET=1 good.cl -o no/where 2> err"), 3);
+    assert_int_equal(borgc("--help > out"), 0);
+    assert_non_null(strstr(get("out"), "--lane-order"));
+    assert_int_equal(borgc("--version > out"), 0);
+}
+
+/* An older output survives a failed run, and no temporary file is left. */
+static void test_whole(void **state) {
+    (void)state;
+    put("bad.cl", "__kernel void k(__global double *p) { x = 1; }");
+    put("out.ir", "as it was");
+    assert_int_equal(borgc("-DWG_SIZE=4 bad.cl -o out.ir 2> err"), 1);
+    assert_string_equal(get("out.ir"), "as it was");
+    put("good.cl", good);
+    assert_int_equal(borgc("-DWG_SIZE=4 -DOFFSET=0 good.cl -o out.ir"), 0);
+    assert_non_null(strstr(get("out.ir"), "kernel @twice"));
+    char command[128];
+    snprintf(command, sizeof command, "test -z \"$(ls %s | grep tmp)\"", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static void test_text_form(void **state) {
+    (void)state;
+    put("good.cl", good);
+    assert_int_equal(borgc("-DWG_SIZE=3 -DWG_PACK=4 -DOFFSET=2 good.cl -o one.ir"), 0);
+    assert_int_equal(borgc("--ir one.ir -o two.ir && cmp one.ir two.ir"), 0);
+    put("wrong.ir", "kernel @k size 4 pack 1 order wi () {\n  %0 = lid wi<f64>\n}\n");
+    assert_int_equal(borgc("--ir wrong.ir > out 2> err"), 1);
+    assert_non_null(strstr(get("err"), "wrong.ir:2:3: error: after parsing: lid: is i32 WI"));
+}
+
+static void test_interpret(void **state) {
+    (void)state;
+    put("good.cl", good);
+    assert_int_equal(
+        borgc("-DWG_SIZE=2 -DWG_PACK=2 -DOFFSET=0.5 --interpret good.cl > out <<'end'\n"
+              "3   # groups\n6 1 2 3 4 5 6   # p\n10   # k\nend"),
+        0);
+    assert_string_equal(get("out"),
+                        "p 6 0x1.9p+3 0x1.dp+3 0x1.08p+4 0x1.28p+4 0x1.48p+4 0x1.68p+4\n");
+    assert_int_equal(borgc("-DWG_SIZE=2 -DOFFSET=0 --interpret good.cl > out 2> err <<'end'\n"
+                           "3 5 1 2 3 4 5 10\nend"),
+                     1);
+    assert_non_null(strstr(get("err"), "p[5] of 5 elements"));
+}
+
+static void test_dumps(void **state) {
+    (void)state;
+    put("good.cl", good);
+    assert_int_equal(borgc("-DWG_SIZE=2 -DOFFSET=0 --dump=ast good.cl > out 2> err"), 0);
+    assert_non_null(strstr(get("err"), "(kernel void twice"));
+    assert_int_equal(borgc("-DWG_SIZE=2 -DOFFSET=0 --dump=infreg good.cl > out 2> err"), 0);
+    assert_non_null(strstr(get("err"), "metadata {ix, wi, wg} <{{0,0,0}, {0,1,0}}>"));
+    assert_int_equal(borgc("-DWG_SIZE=2 -DOFFSET=0 --dump=address good.cl > out 2> err"), 0);
+    assert_non_null(strstr(get("err"), "; after address"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_status, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_whole, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_text_form, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_interpret, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_dumps, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
