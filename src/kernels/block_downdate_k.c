@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* C -= A W with a stored A: the Schur complement's share of a pair of blocks. Whole rows of A go
  * through register tiles; a row with a bitmap keeps its row of C in registers over its bits. */
+#include "block_bits.h"
 #include "block_isa.h"
-#include "block_stored.h"
 #include "block_tile.h"
 
 /* ---- whole rows ---- */
@@ -37,71 +37,14 @@ static void whole_rows(int held, const uint8_t *row, int depth, const T *a, cons
 
 /* ---- rows with bitmaps ---- */
 
-#if MPKI_COMPLEX
-enum { BITS_NV = 4 };
-#else
-enum { BITS_NV = 8 };
-#endif
-
-/* a row of C in registers */
-typedef struct row_sum {
-    vec re[BITS_NV];
-#if MPKI_COMPLEX
-    vec im[BITS_NV];
-#endif
-} row_sum;
-
-INLINE void start(const int nv, row_sum *sum, const T *c) {
-#pragma GCC unroll 8
-    for (int j = 0; j < nv; j++) {
-        sum->re[j] = c ? v_load((const R *)c + j * LANES) : (vec){0};
-#if MPKI_COMPLEX
-        sum->im[j] = (vec){0};
-#endif
-    }
-}
-
-/* sum -= value times a row of W */
-INLINE void minus_entry(const int nv, row_sum *sum, const T *value, const T *w) {
-    vec re = v_all(t_re(*value));
-#if MPKI_COMPLEX
-    vec im = v_all(t_im(*value));
-#endif
-#pragma GCC unroll 8
-    for (int j = 0; j < nv; j++) {
-        vec x = v_load((const R *)w + j * LANES);
-        sum->re[j] -= x * re;
-#if MPKI_COMPLEX
-        sum->im[j] -= x * im;
-#endif
-    }
-}
-
-/* row of C (nv vectors) -= its entries of A times rows of W; returns where the values end. A
- * narrow row has two sums in turn, or it would wait for its multiply-adds. */
+/* row of C (nv vectors) -= its entries of A times rows of W; returns where the values end */
 INLINE const T *minus_bits(const int nv, const uint32_t *mask, int words, const T *value,
                            const T *w, int ld_w, T *c) {
-    const int twice = nv * PARTS <= 2;
-    row_sum sum, other;
-    start(nv, &sum, c);
-    if (twice) start(nv, &other, NULL);
-    for (int i = 0; i < words; i++, w += 32 * ld_w)
-        for (uint32_t bits = mask[i]; bits; bits &= bits - 1) {
-            minus_entry(nv, &sum, value++, w + __builtin_ctz(bits) * ld_w);
-            if (!twice) continue;
-            bits &= bits - 1;
-            if (!bits) break;
-            minus_entry(nv, &other, value++, w + __builtin_ctz(bits) * ld_w);
-        }
+    row_sum sum;
+    value = bits_sum(nv, mask, words, value, w, ld_w, &sum);
 #pragma GCC unroll 8
-    for (int j = 0; j < nv; j++) {
-        vec x = sum.re[j];
-        if (twice) x += other.re[j];
-#if MPKI_COMPLEX
-        x += v_times_i(twice ? sum.im[j] + other.im[j] : sum.im[j]);
-#endif
-        v_store((R *)c + j * LANES, x);
-    }
+    for (int j = 0; j < nv; j++)
+        v_store((R *)c + j * LANES, v_load((R *)c + j * LANES) - bits_at(&sum, j));
     return value;
 }
 

@@ -17,6 +17,9 @@ void ISA_FN(block_right)(const mpki_block *b, const T *d, int hermitian, T *w, i
 void ISA_FN(block_downdate)(const mpki_block *a, const T *w, int ld_w, int cols, T *c, int ld_c);
 void ISA_FN(block_apply)(const mpki_block *a, const T *x, int nrhs, T *y);
 void ISA_FN(block_apply_t)(const mpki_block *a, const T *x, int nrhs, int conjugate, T *y);
+/** The parts of block_apply and block_apply_t for several right-hand sides; not EMPTY. */
+void ISA_FN(block_apply_many)(const mpki_block *a, const T *x, int nrhs, T *y);
+void ISA_FN(block_apply_many_t)(const mpki_block *a, const T *x, int nrhs, int conjugate, T *y);
 void ISA_FN(block_multiply)(int w, const T *m, int ld, const T *x, int nrhs, T *y);
 void ISA_FN(block_multiply_t)(int w, const T *m, int ld, const T *x, int nrhs, int conjugate, T *y);
 void ISA_FN(block_diagonal)(int w, const T *d, const T *dinv, int absolute, int hermitian, int nrhs,

@@ -58,12 +58,25 @@ INLINE void v_store_n(R *p, vec x, int count) {
     _mm512_mask_storeu_ps(p, (__mmask16)((1u << count) - 1), (__m512)x);
 }
 #else
+#if defined(__AVX2__) && (MPKI_PRECISION == 1 || MPKI_PRECISION == 3)
+INLINE vec v_load_n(const R *p, int count) {
+    static const int64_t mask[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
+    return (vec)_mm256_maskload_pd(p, _mm256_loadu_si256((const __m256i *)(mask + 4 - count)));
+}
+#elif defined(__AVX2__)
+INLINE vec v_load_n(const R *p, int count) {
+    static const int32_t mask[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+    return (vec)_mm256_maskload_ps(p, _mm256_loadu_si256((const __m256i *)(mask + 8 - count)));
+}
+#else
 INLINE vec v_load_n(const R *p, int count) {
     vec x = {0};
     for (int k = 0; k < LANES; k++)
         if (k < count) x[k] = p[k];
     return x;
 }
+#endif
+/* not by AVX2's masked store: it is slower than this on some processors */
 INLINE void v_store_n(R *p, vec x, int count) {
     for (int k = 0; k < LANES; k++)
         if (k < count) p[k] = x[k];
