@@ -37,11 +37,7 @@ mpk_status mpki_capacities(mpki_meta *meta) {
     const double fill = meta->o->fill_factor;
     const size_t size = mpk_scalar_size(meta->bf->scalar);
     for (int64_t k = 0; k < x->nblocks; k++) meta->capacity[k] = fill > 0 ? 0 : INT64_MAX;
-    if (meta->complete) {
-        for (int64_t k = 0; k < x->nblocks; k++) meta->capacity[k] = -1;
-        return MPK_OK;
-    }
-    if (fill <= 0) return MPK_OK;
+    for (int64_t k = 0; meta->complete && k < x->nblocks; k++) meta->capacity[k] = -1;
     int32_t *count = MPKI_ZNEW(meta->ctx, "factorize", x->nblocks, int32_t);
     if (!count) return mpki_failed(meta->ctx);
     mpk_status status = count_entries(meta, count);
@@ -63,7 +59,8 @@ mpk_status mpki_capacities(mpki_meta *meta) {
             const bool tail = x->place[f] >= x->m - (int32_t)ceil(DENSE_TAIL * x->m);
             const bool dense = bytes > (1 - COMPENSATION) * entries * (double)size;
             if (count[k] > 0) in += count[k] / entries, occupied++;
-            meta->capacity[k] = x->entry[e].other == f || tail || dense ? -1 : (int64_t)room;
+            if (fill > 0 && !meta->complete)
+                meta->capacity[k] = x->entry[e].other == f || tail || dense ? -1 : (int64_t)room;
         }
     }
     meta->bf->info.mean_fill_in = occupied ? in / (double)occupied : 0;
@@ -74,7 +71,7 @@ mpk_status mpki_capacities(mpki_meta *meta) {
 void mpki_grant(mpki_meta *meta) {
     mpki_chunk_work *c = &meta->chunk;
     for (int64_t t = 0; t < c->first[c->count]; t++) {
-        const int64_t room = meta->capacity[c->batch.target[t]];
+        const int64_t room = meta->capacity[c->batch->target[t]];
         if (room < 0 || room == INT64_MAX) continue;
         const int64_t more = c->need[t] - room;
         const int64_t granted = more <= 0 ? 0 : more < meta->leftover ? more : meta->leftover;

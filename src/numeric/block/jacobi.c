@@ -87,15 +87,16 @@ static void forget_counts(mpki_meta *meta) {
 }
 
 /* All frames and all blocks as one chunk. */
-static mpk_status one_chunk(mpki_meta *meta) {
+static mpk_status one_chunk(mpki_meta *meta, mpki_batch *batch) {
     mpki_block_factor *bf = meta->bf;
     mpki_chunk_work *c = &meta->chunk;
     c->count = bf->index.m;
     c->frame = bf->index.frame;
+    c->batch = batch;
     memset(meta->final, 1, (size_t)bf->index.m);
     memset(meta->want, 1, (size_t)bf->index.nblocks);
-    mpk_status status = mpki_batch_pull(meta->ctx, &bf->index, meta->final, meta->want, c->count,
-                                        c->frame, &c->batch);
+    mpk_status status =
+        mpki_batch_pull(meta->ctx, &bf->index, meta->final, meta->want, c->count, c->frame, batch);
     memset(meta->final, 0, (size_t)bf->index.m);
     return status ? status : mpki_chunk_lay_out(meta, true);
 }
@@ -115,10 +116,11 @@ static mpk_status sweeps(mpki_meta *meta, double norm1, bool may_reorder, bool *
     mpki_block_factor *bf = meta->bf;
     const mpk_options *o = meta->o;
     generation g[2] = {{0}, {0}};
+    mpki_batch batch = {0};
     mpki_block *const lower = bf->lower, *const upper = bf->upper;
     mpki_frame *const frame = bf->frame;
     *reorder = false;
-    mpk_status status = one_chunk(meta);
+    mpk_status status = one_chunk(meta, &batch);
     if (!status) status = generation_make(meta, &g[0]);
     if (!status) status = generation_make(meta, &g[1]);
     if (!status) {
@@ -159,6 +161,7 @@ static mpk_status sweeps(mpki_meta *meta, double norm1, bool may_reorder, bool *
         status = check(meta);
     }
     meta->chunk.pivot = own;
+    mpki_batch_free(meta->ctx, &batch);
     generation_free(meta->ctx, &g[0]);
     generation_free(meta->ctx, &g[1]);
     return status;

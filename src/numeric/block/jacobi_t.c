@@ -18,7 +18,7 @@ static void pivot_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     mpki_chunk_work *c = &meta->chunk;
     mpki_meta_worker *me = &meta->worker[worker];
     const int32_t f = (int32_t)item;
-    FN(meta_load_column)(meta, f, me->slot);
+    FN(meta_load_column)(meta, f, false, me->slot);
     FN(meta_pull)(meta, me, c->frame[f], c->first[f], c->first[f] + 1);
     FN(meta_factor)(meta, me, c->frame[f], &c->pivot[f], (T *)c->flight + c->at[c->first[f]]);
 }
@@ -28,7 +28,7 @@ static void pack_group(mpki_meta *meta, int64_t g, mpki_block *lower, mpki_block
     const mpki_chunk_work *c = &meta->chunk;
     const int w = mpki_frame_rows(meta->bf->blocking, c->frame[c->group_frame[g]]);
     for (int64_t t = c->group[g]; t < c->group_end[g]; t++) {
-        const int64_t b = c->batch.target[t];
+        const int64_t b = c->batch->target[t];
         const int rows = mpki_frame_rows(meta->bf->blocking, mpki_row_frame(&meta->bf->index, b));
         FN(cpu_block_kernels)()->pack(rows, w, (T *)c->flight + c->at[t], LD(w), &lower[b]);
         if (meta->ldu)
@@ -51,7 +51,8 @@ void FN(meta_sweep)(mpki_meta *meta, mpki_block *new_lower, mpki_block *new_uppe
 
 void FN(meta_start)(mpki_meta *meta) {
     mpki_block_factor *bf = meta->bf;
-    FN(meta_load)(meta);
+    for (int32_t f = 0; f < meta->chunk.count; f++)
+        FN(meta_load_column)(meta, f, false, meta->worker[meta->driver].slot);
     for (int64_t g = 0; g < meta->chunk.groups; g++) pack_group(meta, g, bf->lower, bf->upper);
     for (int32_t f = 0; f < bf->index.m; f++) {
         T *d = bf->frame[f].d;

@@ -8,8 +8,8 @@
 
 static const char STAGE[] = "factorize";
 
-/* Entries of the work blocks of one chunk: they should stay in the second-level cache, and be little
- * beside the matrix. */
+/* Entries of the work blocks of one chunk: they should stay in the second-level cache, and be
+ * little beside the matrix. */
 enum { CHUNK_LEAST = 1 << 13, CHUNK_MOST = 1 << 17 };
 
 /* ---- the object ---------------------------------------------------------------------------------
@@ -87,7 +87,6 @@ static mpk_status grow(mpki_meta *meta) {
 
 static void chunk_free(mpki_meta *meta) {
     mpki_chunk_work *c = &meta->chunk;
-    mpki_batch_free(meta->ctx, &c->batch);
     void *const parts[] = {c->pivot,    c->pivot_memory, c->first,       c->at,
                            c->group,    c->group_end,    c->group_frame, c->flight,
                            c->flight_u, c->norm2,        c->largest,     c->need};
@@ -138,7 +137,7 @@ mpk_status mpki_chunk_lay_out(mpki_meta *meta, bool flight) {
     const mpki_ibcsr *x = &meta->bf->index;
     const mpki_blocking *b = meta->bf->blocking;
     const size_t size = mpk_scalar_size(meta->bf->scalar);
-    const int64_t items = c->batch.count;
+    const int64_t items = c->batch->count;
     if (c->count > c->frames_room) {
         c->frames_room = 2 * (int64_t)c->count;
         if (!room_for(meta, &c->first, c->frames_room + 1, sizeof *c->first))
@@ -157,8 +156,8 @@ mpk_status mpki_chunk_lay_out(mpki_meta *meta, bool flight) {
         const int ld = mpki_block_ld(mpki_frame_rows(b, c->frame[f]), size);
         int64_t below = 0;
         c->first[f] = t;
-        for (; t < items && mpki_col_frame(x, c->batch.target[t]) == c->frame[f]; t++) {
-            const int32_t row = mpki_row_frame(x, c->batch.target[t]);
+        for (; t < items && mpki_col_frame(x, c->batch->target[t]) == c->frame[f]; t++) {
+            const int32_t row = mpki_row_frame(x, c->batch->target[t]);
             c->at[t] = at;
             at += (int64_t)mpki_frame_rows(b, row) * ld;
             below += row != c->frame[f];
@@ -183,7 +182,7 @@ mpk_status mpki_chunk_lay_out(mpki_meta *meta, bool flight) {
     int64_t g = 0;
     for (int32_t f = 0; f < c->count; f++) {
         t = c->first[f];
-        if (t < c->first[f + 1] && mpki_row_frame(x, c->batch.target[t]) == c->frame[f]) t++;
+        if (t < c->first[f + 1] && mpki_row_frame(x, c->batch->target[t]) == c->frame[f]) t++;
         for (; t < c->first[f + 1]; t += GROUP, g++) {
             c->group[g] = t;
             c->group_end[g] = t + GROUP < c->first[f + 1] ? t + GROUP : c->first[f + 1];
@@ -196,16 +195,6 @@ mpk_status mpki_chunk_lay_out(mpki_meta *meta, bool flight) {
         (meta->ldu && !room_for(meta, &c->flight_u, at, size)))
         return mpki_failed(meta->ctx);
     return MPK_OK;
-}
-
-/* Entries that the wanted blocks of a frame's column ask for in flight. */
-static int64_t column_entries(const mpki_meta *meta, int32_t frame) {
-    const mpki_ibcsr *x = &meta->bf->index;
-    const mpki_blocking *b = meta->bf->blocking;
-    int64_t rows = 0;
-    for (int64_t e = x->diagonal[frame]; e < x->ptr[frame + 1]; e++)
-        if (meta->want[x->entry[e].block]) rows += mpki_frame_rows(b, x->entry[e].other);
-    return rows * mpki_block_ld(mpki_frame_rows(b, frame), mpk_scalar_size(meta->bf->scalar));
 }
 
 static mpk_status first_failure(mpki_meta *meta) {
@@ -222,67 +211,25 @@ static mpk_status first_failure(mpki_meta *meta) {
     return MPK_OK;
 }
 
-/* Pull: the frames of one level for which anything is due, chunk after chunk. */
-static mpk_status pull_level(mpki_meta *meta, int32_t count, const int32_t *frames) {
-    mpki_chunk_work *c = &meta->chunk;
-    const int64_t share = meta->an->nnz / 4;
-    const int64_t most = share < CHUNK_LEAST ? CHUNK_LEAST : share > CHUNK_MOST ? CHUNK_MOST : share;
-    for (int32_t next = 0; next < count;) {
-        int64_t entries = 0;
-        c->count = 0;
-        c->frame = meta->due;
-        while (next < count && entries < most) {
-            const int64_t more = column_entries(meta, frames[next]);
-            if (more) meta->due[c->count++] = frames[next];
-            entries += more;
-            next++;
-        }
-        if (entries == 0) continue;
-        mpk_status status = mpki_batch_pull(meta->ctx, &meta->bf->index, meta->final, meta->want,
-                                            c->count, c->frame, &c->batch);
-        if (!status) status = mpki_chunk_lay_out(meta, true);
-        if (status) return status;
-        MPKI_DISPATCH(meta->bf->scalar, meta_chunk)(meta, false);
-        if ((status = first_failure(meta))) return status;
-    }
-    return MPK_OK;
-}
+/* ---- portions of work from the inspector
+ * ---------------------------------------------------------- */
 
-/* ---- the push schedules -------------------------------------------------------------------------
- */
-
+/* The push schedules keep a work block for everything that is due. */
 typedef struct pusher {
     int64_t *at; /* by block: its work block in flight; -1 */
     void *flight, *flight_u;
-    mpki_batch batch;
 } pusher;
 
 static void pusher_free(mpki_meta *meta, pusher *p) {
     mpki_release(meta->ctx, p->at);
     mpki_release(meta->ctx, p->flight);
     mpki_release(meta->ctx, p->flight_u);
-    mpki_batch_free(meta->ctx, &p->batch);
 }
 
-/* The targets of a level, without updates: all wanted blocks of its columns. */
-static mpk_status level_targets(mpki_meta *meta, int32_t count, const int32_t *frames) {
-    mpki_chunk_work *c = &meta->chunk;
-    c->count = count;
-    c->frame = frames;
-    /* a pull in which nothing is final has the targets and no updates */
-    unsigned char *none = MPKI_ZNEW(meta->ctx, STAGE, meta->bf->index.m, unsigned char);
-    if (!none) return mpki_failed(meta->ctx);
-    mpk_status status =
-        mpki_batch_pull(meta->ctx, &meta->bf->index, none, meta->want, count, frames, &c->batch);
-    mpki_release(meta->ctx, none);
-    return status ? status : mpki_chunk_lay_out(meta, false);
-}
-
-/* Work blocks for everything that is wanted, loaded with A. */
-static mpk_status pusher_make(mpki_meta *meta, const mpki_levels *levels, pusher *p) {
+/* Work blocks, zero; A is added when a column's turn comes. */
+static mpk_status pusher_make(mpki_meta *meta, pusher *p) {
     const mpki_ibcsr *x = &meta->bf->index;
     const size_t size = mpk_scalar_size(meta->bf->scalar);
-    mpki_chunk_work *c = &meta->chunk;
     int64_t total = 0;
     p->at = MPKI_NEW(meta->ctx, STAGE, x->nblocks, int64_t);
     if (!p->at) return mpki_failed(meta->ctx);
@@ -295,55 +242,35 @@ static mpk_status pusher_make(mpki_meta *meta, const mpki_levels *levels, pusher
     }
     p->flight = mpki_calloc(meta->ctx, STAGE, total, size);
     if (meta->ldu) p->flight_u = mpki_calloc(meta->ctx, STAGE, total, size);
-    if (!p->flight || (meta->ldu && !p->flight_u)) return mpki_failed(meta->ctx);
-    for (int32_t l = 0; l < levels->count; l++) {
-        mpk_status status = level_targets(meta, levels->ptr[l + 1] - levels->ptr[l],
-                                          levels->frame + levels->ptr[l]);
-        if (status) return status;
-        for (int64_t t = 0; t < c->batch.count; t++) c->at[t] = p->at[c->batch.target[t]];
-        void *mine = c->flight, *mine_u = c->flight_u;
-        c->flight = p->flight, c->flight_u = p->flight_u;
-        MPKI_DISPATCH(meta->bf->scalar, meta_load)(meta);
-        c->flight = mine, c->flight_u = mine_u;
-    }
-    return MPK_OK;
+    return mpki_failed(meta->ctx);
 }
 
-/* One level: phases I to III on its columns, then the downdates of its accepted frames, subset by
- * subset or all at once by atomic subtraction. */
-static mpk_status push_level(mpki_meta *meta, pusher *p, const mpki_levels *levels, int32_t l) {
+/* Phases I to III on some columns of a level. */
+static mpk_status run_columns(mpki_meta *meta, const mpki_portion *portion, pusher *p) {
     mpki_chunk_work *c = &meta->chunk;
-    const bool atomic = meta->o->schedule == MPK_SCHEDULE_ATOMIC;
-    const int32_t count = levels->ptr[l + 1] - levels->ptr[l];
-    const int32_t *frames = levels->frame + levels->ptr[l];
-    mpk_status status = level_targets(meta, count, frames);
+    const bool push = p != NULL;
+    c->count = portion->count;
+    c->frame = portion->frame;
+    c->batch = &portion->batch;
+    mpk_status status = mpki_chunk_lay_out(meta, !push);
     if (status) return status;
-    for (int64_t t = 0; t < c->batch.count; t++) c->at[t] = p->at[c->batch.target[t]];
     void *mine = c->flight, *mine_u = c->flight_u;
-    c->flight = p->flight, c->flight_u = p->flight_u;
-    MPKI_DISPATCH(meta->bf->scalar, meta_chunk)(meta, true);
-    c->flight = mine, c->flight_u = mine_u;
-    if ((status = first_failure(meta))) return status;
-    /* the accepted ones push */
-    int32_t *accepted = MPKI_NEW(meta->ctx, STAGE, count, int32_t), k = 0;
-    if (!accepted) return mpki_failed(meta->ctx);
-    for (int32_t f = 0; f < count; f++)
-        if (meta->final[frames[f]]) accepted[k++] = frames[f];
-    int32_t ptr[2] = {0, k};
-    mpki_levels one = {1, ptr, accepted}, subsets = {0};
-    if (!atomic) status = mpki_subsets_make(meta->ctx, &meta->bf->index, &one, &subsets, NULL);
-    const mpki_levels *parts = atomic ? &one : &subsets;
-    for (int32_t s = 0; !status && s < parts->count; s++) {
-        status = mpki_batch_push(meta->ctx, &meta->bf->index, meta->want,
-                                 parts->ptr[s + 1] - parts->ptr[s], parts->frame + parts->ptr[s],
-                                 &p->batch);
-        if (!status) MPKI_DISPATCH(meta->bf->scalar, meta_push)
-        (meta, &p->batch, p->at, p->flight, p->flight_u, atomic);
+    if (push) {
+        for (int64_t t = 0; t < c->batch->count; t++) c->at[t] = p->at[c->batch->target[t]];
+        c->flight = p->flight, c->flight_u = p->flight_u;
     }
-    meta->bf->info.sublevels += parts->count;
-    if (!atomic) mpki_levels_free(meta->ctx, &subsets);
-    mpki_release(meta->ctx, accepted);
-    return status;
+    MPKI_DISPATCH(meta->bf->scalar, meta_chunk)(meta, push);
+    c->flight = mine, c->flight_u = mine_u;
+    return first_failure(meta);
+}
+
+/* What some frames of a level push. */
+static mpk_status run_downdates(mpki_meta *meta, const mpki_portion *portion, pusher *p) {
+    const bool atomic = meta->o->schedule == MPK_SCHEDULE_ATOMIC;
+    MPKI_DISPATCH(meta->bf->scalar, meta_push)
+    (meta, &portion->batch, p->at, p->flight, p->flight_u, atomic);
+    if (portion->subset >= meta->bf->info.sublevels) meta->bf->info.sublevels = portion->subset + 1;
+    return first_failure(meta);
 }
 
 /* ---- stages -------------------------------------------------------------------------------------
@@ -351,18 +278,39 @@ static mpk_status push_level(mpki_meta *meta, pusher *p, const mpki_levels *leve
 
 /* Level sets of the present stage, and before them those of the earlier ones: in a later stage the
  * rejected rows first gather what the accepted columns owe them (sec. 8.3.1: L21, then L32^T), and
- * only then become pivots. */
+ * only then become pivots. Operations with a rejected frame are listed and come to nothing. */
 static mpk_status run_levels(mpki_meta *meta, const mpki_levels *levels) {
     const bool push = meta->o->schedule != MPK_SCHEDULE_PULL;
+    const int64_t share = meta->an->nnz / 4;
+    const mpki_inspection what = {
+        .index = &meta->bf->index,
+        .levels = levels,
+        .bptr = meta->bf->blocking->bptr,
+        .want = meta->want,
+        .schedule = meta->o->schedule,
+        .budget = share < CHUNK_LEAST  ? CHUNK_LEAST
+                  : share > CHUNK_MOST ? CHUNK_MOST
+                                       : share,
+        .threads = meta->threads,
+    };
     pusher p = {0};
-    mpk_status status = push ? pusher_make(meta, levels, &p) : MPK_OK;
-    for (int32_t l = 0; !status && l < levels->count; l++) {
-        status = push ? push_level(meta, &p, levels, l)
-                      : pull_level(meta, levels->ptr[l + 1] - levels->ptr[l],
-                                   levels->frame + levels->ptr[l]);
-        if (!status && mpki_progress(meta->ctx, STAGE, (l + 1.0) / levels->count))
+    mpki_inspector *inspector = NULL;
+    mpki_inspector_times times = {0};
+    mpk_status status = push ? pusher_make(meta, &p) : MPK_OK;
+    if (!status) status = mpki_inspector_start(meta->ctx, &what, &inspector);
+    while (!status) {
+        const mpki_portion *portion = NULL;
+        status = mpki_inspector_next(inspector, &portion);
+        if (status || !portion) break;
+        status = portion->kind == MPKI_PORTION_COLUMNS
+                     ? run_columns(meta, portion, push ? &p : NULL)
+                     : run_downdates(meta, portion, &p);
+        if (!status && mpki_progress(meta->ctx, STAGE, (portion->level + 1.0) / levels->count))
             status = mpki_error(meta->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     }
+    mpki_inspector_stop(&inspector, &times);
+    meta->bf->info.time_inspector_s += times.work_s;
+    meta->chunk.batch = NULL;
     pusher_free(meta, &p);
     return status;
 }
@@ -572,10 +520,8 @@ static mpk_status prepare(mpki_meta *meta) {
     const int32_t m = bf->blocking->nframes;
     meta->final = MPKI_ZNEW(ctx, STAGE, m, unsigned char);
     meta->reject = MPKI_ZNEW(ctx, STAGE, m, unsigned char);
-    meta->due = MPKI_NEW(ctx, STAGE, m, int32_t);
     bf->frame = MPKI_ZNEW(ctx, STAGE, m, mpki_frame);
-    if (!status && (!meta->final || !meta->reject || !meta->due || !bf->frame))
-        status = mpki_failed(ctx);
+    if (!status && (!meta->final || !meta->reject || !bf->frame)) status = mpki_failed(ctx);
     if (!status) status = mpki_arena_init(ctx, 1 << 14, &bf->arena);
     if (!status) {
         bf->have_arena = true;
@@ -656,7 +602,6 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
     mpki_release(ctx, meta.of_a);
     mpki_release(ctx, meta.capacity);
     mpki_release(ctx, meta.reject);
-    mpki_release(ctx, meta.due);
     mpki_full_free(ctx, &full);
     if (status < 0) mpki_block_factor_free(ctx, &fac->block);
     (void)start;

@@ -6,6 +6,7 @@
  *  jacobi_t.c are the other schedules, capacity.c deals out memory. */
 #include "../../core/pool.h"
 #include "../../problem/full.h"
+#include "../../analysis/schedule/inspector.h"
 #include "block_factor.h"
 
 enum { GROUP = 8 }; /* targets of one column that share the right operands of their updates */
@@ -35,8 +36,8 @@ typedef struct mpki_work_pivot {
 typedef struct mpki_chunk_work {
     int32_t count; /* frames */
     const int32_t *frame;
-    mpki_batch batch;       /* targets and, when pulled, their updates */
-    mpki_work_pivot *pivot; /* count; in pivot_memory, but for Jacobi sweeps */
+    const mpki_batch *batch; /* targets and, when pulled, their updates */
+    mpki_work_pivot *pivot;  /* count; in pivot_memory, but for Jacobi sweeps */
     void *pivot_memory;
     int64_t *first;             /* count + 1: items of each frame; the diagonal one first, if due */
     int64_t *at;                /* items + 1: offset of its work block in `flight`, entries */
@@ -64,7 +65,6 @@ typedef struct mpki_meta {
     int threads, driver; /* driver: the worker that runs the walk */
     mpki_meta_worker *worker;
     unsigned char *final;  /* by frame: accepted */
-    int32_t *due;          /* frames of a chunk */
     unsigned char *want;   /* by block: due in this stage */
     unsigned char *of_a;   /* by block: a block of A */
     int64_t *capacity;     /* by block: entries it may keep; < 0: no bound, and no threshold */
@@ -119,19 +119,18 @@ void mpki_want_stage(mpki_meta *meta);
 mpk_status mpki_jacobi(mpki_meta *meta);
 
 #define MPKI_META(p)                                                                               \
-    /** Phase I and II and III on meta->chunk, whose batch holds updates to pull (pulled) or whose \
-     *  work blocks hold everything already. meta->reject is set for frames that fail. */          \
-    void mpki_##p##_meta_chunk(mpki_meta *meta, bool loaded);                                      \
-    /** Their parts: load the work blocks of frame f of the chunk, or of all, with A; gather the   \
-     *  updates of items t0 .. t1-1 of one column; factor a diagonal work block; gather and solve  \
-     * a group; drop and store all items and accept their frames. */                               \
-    void mpki_##p##_meta_load_column(const mpki_meta *meta, int32_t f, int32_t *slot);             \
-    void mpki_##p##_meta_load(mpki_meta *meta);                                                    \
+    /** Phase I and II and III on meta->chunk, whose batch holds updates to pull, or whose work    \
+     *  blocks hold what was pushed. meta->reject is set for frames that fail. */                  \
+    void mpki_##p##_meta_chunk(mpki_meta *meta, bool pushed);                                      \
+    /** Their parts: load the work blocks of frame f of the chunk with A, or add A to them; gather \
+     *  the updates of items t0 .. t1-1 of one column; factor a diagonal work block; gather and    \
+     *  solve a group; drop and store all items and accept their frames. */                        \
+    void mpki_##p##_meta_load_column(const mpki_meta *meta, int32_t f, bool add, int32_t *slot);   \
     void mpki_##p##_meta_pull(const mpki_meta *meta, mpki_meta_worker *me, int32_t frame,          \
                               int64_t t0, int64_t t1);                                             \
     void mpki_##p##_meta_factor(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,              \
                                 const mpki_work_pivot *to, void *diagonal);                        \
-    void mpki_##p##_meta_solve(mpki_meta *meta, mpki_meta_worker *me, int64_t g, bool loaded);     \
+    void mpki_##p##_meta_solve(mpki_meta *meta, mpki_meta_worker *me, int64_t g, bool pushed);     \
     void mpki_##p##_meta_store(mpki_meta *meta);                                                   \
     /** Downdates of a push batch, on work blocks at `flight` + at[block]. */                      \
     void mpki_##p##_meta_push(mpki_meta *meta, const mpki_batch *batch, const int64_t *at,         \

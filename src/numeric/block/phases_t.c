@@ -35,20 +35,20 @@ static T shifted(T diagonal, double shift) {
 static void set_slots(const mpki_meta *meta, int32_t f, int32_t *slot, bool clear) {
     const mpki_chunk_work *c = &meta->chunk;
     for (int64_t t = c->first[f]; t < c->first[f + 1]; t++)
-        slot[mpki_row_frame(&meta->bf->index, c->batch.target[t])] =
+        slot[mpki_row_frame(&meta->bf->index, c->batch->target[t])] =
             clear ? -1 : (int32_t)(t - c->first[f]);
 }
 
-/* Work blocks of a frame's column := the scaled entries of A. */
-void FN(meta_load_column)(const mpki_meta *meta, int32_t f, int32_t *slot) {
+/* Work blocks of a frame's column := the scaled entries of A, or += where add. */
+void FN(meta_load_column)(const mpki_meta *meta, int32_t f, bool add, int32_t *slot) {
     const mpki_chunk_work *c = &meta->chunk;
     const mpki_blocking *b = meta->bf->blocking;
     const mpki_full *a = meta->full;
     const int32_t frame = c->frame[f], p0 = b->bptr[frame];
     const int ld = LD(mpki_frame_rows(b, frame));
     T *lower = (T *)c->flight, *upper = (T *)c->flight_u;
-    for (int64_t t = c->first[f]; t < c->first[f + 1]; t++) {
-        const int32_t row = mpki_row_frame(&meta->bf->index, c->batch.target[t]);
+    for (int64_t t = c->first[f]; t < c->first[f + 1] && !add; t++) {
+        const int32_t row = mpki_row_frame(&meta->bf->index, c->batch->target[t]);
         const size_t bytes = (size_t)mpki_frame_rows(b, row) * (size_t)ld * sizeof(T);
         memset(lower + c->at[t], 0, bytes);
         if (meta->ldu) memset(upper + c->at[t], 0, bytes);
@@ -63,21 +63,11 @@ void FN(meta_load_column)(const mpki_meta *meta, int32_t f, int32_t *slot) {
             if (p == q) v = shifted(v, meta->o->shift);
             const int64_t at =
                 c->at[c->first[f] + slot[across]] + (int64_t)(q - b->bptr[across]) * ld + (p - p0);
-            lower[at] = conj_if(meta->an->symmetry == MPK_HERMITIAN, v); /* A(h, g) */
-            if (meta->ldu) upper[at] = v;
+            lower[at] += conj_if(meta->an->symmetry == MPK_HERMITIAN, v); /* A(h, g) */
+            if (meta->ldu) upper[at] += v;
         }
     }
     set_slots(meta, f, slot, true);
-}
-
-static void load_item(mpki_pool *pool, int worker, void *arg, int64_t f) {
-    (void)pool;
-    mpki_meta *meta = arg;
-    FN(meta_load_column)(meta, (int32_t)f, meta->worker[worker].slot);
-}
-
-void FN(meta_load)(mpki_meta *meta) {
-    mpki_pool_for(meta->pool, meta->driver, meta->chunk.count, load_item, meta);
 }
 
 double FN(meta_norm1)(const mpki_meta *meta) {
@@ -138,21 +128,21 @@ void FN(meta_pull)(const mpki_meta *meta, mpki_meta_worker *me, int32_t frame, i
     const mpki_ibcsr *x = &meta->bf->index;
     const int cols = mpki_frame_rows(meta->bf->blocking, frame);
     int64_t cursor[GROUP];
-    for (int64_t t = t0; t < t1; t++) cursor[t - t0] = c->batch.ptr[t];
+    for (int64_t t = t0; t < t1; t++) cursor[t - t0] = c->batch->ptr[t];
     for (;;) {
         int32_t place = INT32_MAX;
         int64_t b = -1;
         for (int64_t t = t0; t < t1; t++) {
-            if (cursor[t - t0] == c->batch.ptr[t + 1]) continue;
-            const int64_t candidate = c->batch.update[cursor[t - t0]].b;
+            if (cursor[t - t0] == c->batch->ptr[t + 1]) continue;
+            const int64_t candidate = c->batch->update[cursor[t - t0]].b;
             const int32_t at = x->place[across(x, candidate, frame)];
             if (at < place) place = at, b = candidate;
         }
         if (b < 0) return;
         const int depth = right_operands(meta, me, b, frame);
         for (int64_t t = t0; t < t1; t++) {
-            if (cursor[t - t0] == c->batch.ptr[t + 1]) continue;
-            const mpki_update *u = &c->batch.update[cursor[t - t0]];
+            if (cursor[t - t0] == c->batch->ptr[t + 1]) continue;
+            const mpki_update *u = &c->batch->update[cursor[t - t0]];
             if (u->b != b) continue;
             cursor[t - t0]++;
             if (depth)
@@ -227,7 +217,7 @@ void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,
 
 typedef struct phase {
     mpki_meta *meta;
-    bool loaded; /* work blocks hold everything: nothing to load or to pull */
+    bool pushed; /* updates were pushed into the work blocks: nothing to pull */
 } phase;
 
 static void pivot_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
@@ -238,12 +228,12 @@ static void pivot_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     mpki_meta_worker *me = &meta->worker[worker];
     const int32_t f = (int32_t)item, frame = c->frame[f];
     if (c->first[f] == c->first[f + 1]) return;
-    if (!ph->loaded) FN(meta_load_column)(meta, f, me->slot);
+    FN(meta_load_column)(meta, f, ph->pushed, me->slot);
     if (meta->final[frame]) { /* of an earlier stage: only rows below are due */
         recall(meta, frame, &c->pivot[f]);
         return;
     }
-    if (!ph->loaded) FN(meta_pull)(meta, me, frame, c->first[f], c->first[f] + 1);
+    if (!ph->pushed) FN(meta_pull)(meta, me, frame, c->first[f], c->first[f] + 1);
     FN(meta_factor)(meta, me, frame, &c->pivot[f], (T *)c->flight + c->at[c->first[f]]);
 }
 
@@ -251,7 +241,7 @@ static void pivot_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
  */
 
 /* L_ji = C_ji M^T D^-1 with N for LDU, U_ij^T = C_ij^T M^T D^-1. */
-void FN(meta_solve)(mpki_meta *meta, mpki_meta_worker *me, int64_t g, bool loaded) {
+void FN(meta_solve)(mpki_meta *meta, mpki_meta_worker *me, int64_t g, bool pushed) {
     mpki_chunk_work *c = &meta->chunk;
     const int32_t frame = c->frame[c->group_frame[g]];
     R *norm2 = (R *)c->norm2 + g * 2 * meta->widest;
@@ -260,10 +250,10 @@ void FN(meta_solve)(mpki_meta *meta, mpki_meta_worker *me, int64_t g, bool loade
     if (meta->reject[frame]) return;
     const int w = mpki_frame_rows(meta->bf->blocking, frame), ld = LD(w);
     const mpki_work_pivot *pivot = &c->pivot[c->group_frame[g]];
-    if (!loaded) FN(meta_pull)(meta, me, frame, c->group[g], c->group_end[g]);
+    if (!pushed) FN(meta_pull)(meta, me, frame, c->group[g], c->group_end[g]);
     for (int64_t t = c->group[g]; t < c->group_end[g]; t++) {
         const int rows = mpki_frame_rows(meta->bf->blocking,
-                                         mpki_row_frame(&meta->bf->index, c->batch.target[t]));
+                                         mpki_row_frame(&meta->bf->index, c->batch->target[t]));
         R most = kernels()->solve(rows, w, (T *)c->flight + c->at[t], ld, pivot->n, ld, pivot->dinv,
                                   meta->hermitian, me->work, norm2);
         if (!(most <= c->largest[g])) c->largest[g] = most;
@@ -279,7 +269,7 @@ void FN(meta_solve)(mpki_meta *meta, mpki_meta_worker *me, int64_t g, bool loade
 static void solve_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
     (void)pool;
     const phase *ph = arg;
-    FN(meta_solve)(ph->meta, &ph->meta->worker[worker], g, ph->loaded);
+    FN(meta_solve)(ph->meta, &ph->meta->worker[worker], g, ph->pushed);
 }
 
 /* Reject the frames whose columns grow beyond 1/u; NaN in the last stage ends it all. */
@@ -331,7 +321,7 @@ static void count_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
     const int w = mpki_frame_rows(meta->bf->blocking, frame);
     const R *drop = (R *)c->norm2 + g * 2 * meta->widest;
     for (int64_t t = c->group[g]; t < c->group_end[g]; t++) {
-        const int64_t b = c->batch.target[t];
+        const int64_t b = c->batch->target[t];
         c->need[t] = 0;
         if (meta->reject[frame] || meta->capacity[b] < 0) continue;
         const int rows = mpki_frame_rows(meta->bf->blocking, mpki_row_frame(&meta->bf->index, b));
@@ -421,7 +411,7 @@ static void store_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
     const R *drop = (R *)c->norm2 + g * 2 * meta->widest;
     if (meta->reject[frame]) return;
     for (int64_t t = c->group[g]; t < c->group_end[g]; t++) {
-        const int64_t b = c->batch.target[t];
+        const int64_t b = c->batch->target[t];
         const int rows = mpki_frame_rows(meta->bf->blocking, mpki_row_frame(&meta->bf->index, b));
         for (int half = 0; half <= meta->ldu; half++) {
             T *block = (T *)(half ? c->flight_u : c->flight) + c->at[t];
@@ -435,8 +425,8 @@ static void store_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
     }
 }
 
-void FN(meta_chunk)(mpki_meta *meta, bool loaded) {
-    phase ph = {meta, loaded};
+void FN(meta_chunk)(mpki_meta *meta, bool pushed) {
+    phase ph = {meta, pushed};
     mpki_pool_for(meta->pool, meta->driver, meta->chunk.count, pivot_item, &ph);
     mpki_pool_for(meta->pool, meta->driver, meta->chunk.groups, solve_item, &ph);
     FN(meta_store)(meta);
@@ -456,7 +446,7 @@ void FN(meta_store)(mpki_meta *meta) {
     for (int32_t f = 0; f < c->count; f++) {
         const int32_t frame = c->frame[f];
         if (!meta->reject[frame] && c->first[f] < c->first[f + 1]) {
-            if (!meta->final[frame]) meta->want[c->batch.target[c->first[f]]] = 0;
+            if (!meta->final[frame]) meta->want[c->batch->target[c->first[f]]] = 0;
             meta->final[frame] = 1;
         }
     }
