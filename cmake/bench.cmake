@@ -86,3 +86,10 @@ foreach(precision RANGE 3)
     set_target_properties(bench_blocks_${letter} PROPERTIES OUTPUT_NAME blocks_${letter}
                           RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
 endforeach()
+
+# The symbolic half of the methods on blocks.
+add_executable(bench_lists EXCLUDE_FROM_ALL bench/lists.c)
+target_include_directories(bench_lists PRIVATE src)
+target_link_libraries(bench_lists PRIVATE metapack_static m)
+set_target_properties(bench_lists PROPERTIES OUTPUT_NAME lists
+                      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)

@@ -86,7 +86,10 @@ typedef struct mpki_ibcsr {
 /** From a pattern whose places are the frames in order; block k of the pattern is block k. */
 mpk_status mpki_ibcsr_make(mpk_context *ctx, const mpki_pattern *pattern, mpki_ibcsr *index);
 /** Push the given frames (count, any order) behind all others, keeping the order among them and
- *  among the rest: X incremented, stable sort by X, lists sorted by the new places. */
+ *  among the rest: X incremented, stable sort by X, lists sorted by the new places. (Behind all
+ *  others if they are of the last stage, as the rejected ones are. One of an earlier stage goes
+ *  before those that have been pushed as often already.) MPK_ERR_INTERNAL: a number that is no
+ *  frame, or one given twice; the index is as it was then. */
 mpk_status mpki_ibcsr_push_back(mpk_context *ctx, mpki_ibcsr *index, int32_t count,
                                 const int32_t *frames);
 /** Add the blocks that `pattern` (in places) has and the index lacks; numbers from nblocks on.

@@ -89,7 +89,7 @@ static void search_column(const level_fill *f, searcher *s, int32_t i) {
     int32_t head = 0, tail = 0;
     s->found = 0;
     s->mark[i] = i;
-    expand(f, s, i, i, f->level > 0, &tail);
+    expand(f, s, i, i, true, &tail);
     for (int depth = 1; depth <= f->level && head < tail; depth++)
         for (int32_t end = tail; head < end; head++)
             expand(f, s, i, s->queue[head], depth < f->level, &tail);
@@ -290,12 +290,24 @@ done:
     return status;
 }
 
+/* Level 0. */
+static mpk_status copy(mpk_context *ctx, const mpki_pattern *a, mpki_pattern *filled) {
+    filled->ptr = MPKI_NEW(ctx, STAGE, (int64_t)a->m + 1, int64_t);
+    filled->row = MPKI_NEW(ctx, STAGE, a->ptr[a->m], int32_t);
+    if (!filled->ptr || !filled->row) return mpki_failed(ctx);
+    memcpy(filled->ptr, a->ptr, ((size_t)a->m + 1) * sizeof *a->ptr);
+    memcpy(filled->row, a->row, (size_t)a->ptr[a->m] * sizeof *a->row);
+    return MPK_OK;
+}
+
 mpk_status mpki_pattern_fill(mpk_context *ctx, const mpki_pattern *a, int level, int threads,
                              int64_t max_blocks, mpki_pattern *filled) {
     mpk_status status;
     *filled = (mpki_pattern){.m = a->m};
     if (max_blocks > 0 && a->ptr[a->m] > max_blocks)
         status = too_many(ctx, a->ptr[a->m], max_blocks);
+    else if (level == 0)
+        status = copy(ctx, a, filled);
     else if (level < 0)
         status = fill_complete(ctx, a, max_blocks, filled);
     else
