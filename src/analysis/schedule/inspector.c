@@ -12,7 +12,7 @@ static const char STAGE[] = "inspector";
  * AHEAD budgets of entries and updates, the portion in hand among them, so that large ones do not
  * pile up.
  */
-enum { SLOTS = 16, AHEAD = 4, SPINS = 2000 };
+enum { SLOTS = 16, AHEAD = 8, SPINS = 2000 };
 
 /* Where the lists have come to. */
 typedef struct walk {
