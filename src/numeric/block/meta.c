@@ -10,6 +10,7 @@ static const char STAGE[] = "factorize";
 
 /* Entries of the work blocks of one chunk: they should stay in the second-level cache, and be
  * little beside the matrix. */
+enum { HUGE_STEP = 8 << 20 };
 enum { CHUNK_LEAST = 1 << 13, CHUNK_MOST = 1 << 17 };
 
 /* ---- the object ---------------------------------------------------------------------------------
@@ -526,6 +527,8 @@ static mpk_status prepare(mpki_meta *meta) {
     if (!status) {
         bf->have_arena = true;
         bf->arena.step = meta->an->nnz * (int64_t)mpk_scalar_size(bf->scalar) / 8 + (1 << 16);
+        if (bf->arena.step > HUGE_STEP / 8) /* large enough for huge pages */
+            bf->arena.step = (bf->arena.step + HUGE_STEP - 1) / HUGE_STEP * HUGE_STEP;
         status = workers_make(meta);
     }
     bf->info.time_fill_s = mpki_now_s() - start;

@@ -28,6 +28,25 @@ static int rows_of(const mpki_block_factor *bf, int32_t f) {
     return bf->blocking->bptr[f + 1] - bf->blocking->bptr[f];
 }
 
+/* Blocks lie all over memory for one of the two sweeps: ask early for the headers of the next
+ * frame's blocks, and for the first lines of what those of this frame point to. */
+static void ask_ahead(const pass *p, int32_t f, int32_t next) {
+    enum { LINE = 64, LINES = 6 };
+    const mpki_ibcsr *x = &p->s->bf->index;
+    const mpki_block *blocks = p->backward ? p->s->bf->upper : p->s->bf->lower;
+    for (int64_t e = p->backward ? x->diagonal[f] + 1 : x->ptr[f],
+                 end = p->backward ? x->ptr[f + 1] : x->diagonal[f];
+         e < end; e++) {
+        const char *data = blocks[x->entry[e].block].data;
+        for (int k = 0; k < LINES && data; k++) __builtin_prefetch(data + k * LINE);
+    }
+    if (next < 0) return;
+    for (int64_t e = p->backward ? x->diagonal[next] + 1 : x->ptr[next],
+                 end = p->backward ? x->ptr[next + 1] : x->diagonal[next];
+         e < end; e++)
+        __builtin_prefetch(&blocks[x->entry[e].block]);
+}
+
 /* One frame: forward to_i = M_i (b_i - sum_k L_ik from_k), backward to_i = M_i^T (b_i - sum_j
  * L_ji^T from_j), or N_i^T and U for LDU. */
 static void frame(const pass *p, int32_t f) {
@@ -81,6 +100,7 @@ static void claim_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     for (int64_t k; (k = atomic_fetch_add(&p->next, CLAIM)) < m;)
         for (int64_t j = k; j < k + CLAIM && j < m; j++) {
             const int32_t f = v->frame[p->backward ? m - 1 - j : j];
+            ask_ahead(p, f, j + 1 < m ? v->frame[p->backward ? m - 2 - j : j + 1] : -1);
             wait_for(p, f);
             frame(p, f);
             atomic_store_explicit(&p->s->done[f], p->s->generation, memory_order_release);
@@ -90,7 +110,11 @@ static void claim_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 static void alone(pass *p) {
     const mpki_levels *v = &p->s->bf->levels;
     const int64_t m = p->s->bf->index.m;
-    for (int64_t j = 0; j < m; j++) frame(p, v->frame[p->backward ? m - 1 - j : j]);
+    for (int64_t j = 0; j < m; j++) {
+        const int32_t f = v->frame[p->backward ? m - 1 - j : j];
+        ask_ahead(p, f, j + 1 < m ? v->frame[p->backward ? m - 2 - j : j + 1] : -1);
+        frame(p, f);
+    }
 }
 
 /* Rows k ROWS .. of something that no row depends on. */
