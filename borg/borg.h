@@ -22,10 +22,10 @@ typedef struct borg_options {
     const struct borg_backend *backend; /* --emit: gives auto its cost model; may be NULL */
     bool strict;                        /* no FMA formation */
     bool fast_rcp;
-    int32_t unroll_budget;      /* instructions; 0 = 200000 */
-    int32_t optimise;           /* 0: all passes; -1: those needed only. Of text form: 0 none, 1 all */
-    bool verify;                /* the checker runs between passes */
-    bool no_vector;             /* loops over constants are unrolled, never run as vectors */
+    int32_t unroll_budget; /* instructions; 0 = 200000 */
+    int32_t optimise;      /* 0: all passes; -1: those needed only. Of text form: 0 none, 1 all */
+    bool verify;           /* the checker runs between passes */
+    bool no_vector;        /* loops over constants are unrolled, never run as vectors */
     const char *const *defines; /* "NAME" or "NAME=text", NULL-terminated; may be NULL */
     const char *kernel;         /* only this one; NULL = all of the file */
     const char *name;           /* --name: of the emitted function; NULL = the kernel's */

@@ -44,6 +44,7 @@ static borg_status make_unit(borg_program *p, const borg_function *kernel, const
         if (!unit->tail) return BORG_ERR_SOURCE;
     }
     if (wants(o, "infreg")) {
+        borg_print_groups(unit->module, o->dump_to);
         borg_print_lanes(unit->module, o->dump_to);
         if (unit->tail) borg_print(unit->tail, o->dump_to);
     }

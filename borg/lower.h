@@ -113,6 +113,8 @@ void borg_lower_for(borg_lowerer *l, const borg_stmt *s);
 /* lower_vector.c: index sets of a loop (7.3.1) */
 /** Run the loop as vectors over index sets; false: it cannot be, nothing was done. */
 bool borg_lower_vector(borg_lowerer *l, const borg_stmt *s);
+/** Turns of a `for` over constants whose body leaves the counter alone; -1: not known. */
+int64_t borg_lower_trips(borg_lowerer *l, const borg_stmt *s);
 
 /* walk.c: what a tree contains */
 typedef struct borg_contents {
@@ -121,6 +123,7 @@ typedef struct borg_contents {
 } borg_contents;
 void borg_scan_stmt(const borg_stmt *s, borg_contents *c);
 void borg_scan_expr(const borg_expr *e, borg_contents *c);
+bool borg_mentions(const borg_expr *e, const borg_decl *d);
 /** Mark in set[decl number] every variable that is assigned. */
 void borg_scan_assigned(const borg_stmt *s, bool *set, int32_t count);
 void borg_scan_assigned_expr(const borg_expr *e, bool *set, int32_t count);

@@ -73,6 +73,7 @@ typedef struct runtime {
     borg_spread mask_spread;
     borg_inst *outer_mask, *here; /* here: that PHI */
     bool again;                   /* an assumption was wrong: widened, to be tried again */
+    int64_t trip;                 /* turns, -1: not known */
 } runtime;
 
 static void find_carried(runtime *t) {
@@ -155,8 +156,6 @@ static void lower_body(runtime *t, borg_inst *loop, borg_inst *mask) {
     if (t->s->kind == BORG_S_DO) {
         l->mask = next;
         borg_inst *c = condition(l, t->s);
-        bool plain = !t->masked && !t->outer_mask && borg_lower_one_lane(l, c);
-        (void)plain;
         next = borg_lower_and(l, next, c);
     }
     l->loop = context.outer;
@@ -197,6 +196,7 @@ static bool try_runtime(runtime *t) {
     borg_inst *loop = borg_emit(&l->b, BORG_LOOP, BORG_VOID, BORG_UNI, 0, 0);
     loop->block[0] = borg_block_new(l->m, loop);
     loop->block[1] = borg_block_new(l->m, loop);
+    loop->trip = t->masked ? -1 : t->trip;
     borg_inst *mask = lower_head(t, loop);
     lower_body(t, loop, mask);
     l->b = outer;
@@ -222,6 +222,7 @@ static void run_later(borg_lowerer *l, const borg_stmt *s) {
     borg_scan_stmt(s->body, &contents);
     t.masked = contents.jumps;
     t.mask_spread = l->mask ? l->mask->spread : BORG_UNI;
+    t.trip = borg_lower_trips(l, s);
     find_carried(&t);
     int32_t unrolling = l->unrolling;
     for (int attempt = 0; attempt < MAX_ATTEMPTS; ++attempt) {

@@ -6,7 +6,7 @@
 #include "borg/lower.h"
 #include <string.h>
 
-enum { MAX_VECTOR_TRIPS = 512, MAX_ACCESSES = 64 };
+enum { MAX_VECTOR_TRIPS = 512, MAX_ACCESSES = 64, MAX_COUNTED_TRIPS = 1 << 20 };
 
 typedef struct access {
     int32_t cell; /* element */
@@ -286,6 +286,31 @@ static void set_counter(borg_lowerer *l, const borg_decl *d, const int64_t *valu
     borg_inst *v = count == 1 ? borg_lower_const(l, type, bits[0])
                               : borg_emit_table(&l->b, type, BORG_UNI, count, bits);
     *borg_lower_cell(l, d, 0) = (borg_cell){v, count > 1 ? -1 : 0};
+}
+
+int64_t borg_lower_trips(borg_lowerer *l, const borg_stmt *s) {
+    vectoriser k = {.l = l, .s = s};
+    int32_t numbers = (int32_t)l->first_capacity;
+    int64_t holds, next, count = 0;
+    if (s->kind != BORG_S_FOR || !find_counter(&k)) return -1;
+    bool *set = BORG_NEW(l->arena, numbers + 1, bool);
+    borg_scan_assigned(s->body, set, numbers);
+    borg_scan_assigned_expr(s->expr, set, numbers);
+    /* what bounds and step are made of must not change on the way */
+    for (int32_t c = 0; c < l->ncells; ++c) {
+        const borg_inst *v = l->cells[c].value;
+        if (!v || !borg_is_splat(v) || !set[l->owner[c]->number]) continue;
+        if (l->owner[c] == k.counter || borg_mentions(s->expr, l->owner[c]) ||
+            borg_mentions(s->step, l->owner[c]))
+            return -1;
+    }
+    for (; count < MAX_COUNTED_TRIPS; ++count) {
+        if (!known(&k, s->expr, &holds)) return -1;
+        if (!holds) return count;
+        if (!next_value(&k, &next)) return -1;
+        k.value = next;
+    }
+    return -1;
 }
 
 bool borg_lower_vector(borg_lowerer *l, const borg_stmt *s) {

@@ -41,7 +41,11 @@ borg_order borg_choose_order(borg_module *m, const borg_machine *machine);
 /** Cost of a module on a machine, in vector additions: instructions, permutes, gathers, spills. */
 double borg_cost(borg_module *m, const borg_machine *machine);
 
-/** rewrite.c: replace every use of values by what `instead` (old->aux, NULL = itself) names. */
+/** group.c: the values of work-items as InfRegs, grouped by interaction, reused by liveness; as
+ * comments before the text form. */
+void borg_print_groups(borg_module *m, borg_sink *sink);
+
+/** pass_basic.c: replace every use of values by what `instead` (old->aux, NULL = itself) names. */
 void borg_replace_uses(borg_module *m);
 
 #endif

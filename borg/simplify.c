@@ -131,6 +131,19 @@ static bool range(const borg_module *m, const borg_inst *v, uint64_t *low, uint6
             if (h2 > *high) *high = h2;
         }
         return true;
+    case BORG_RESULT: {
+        const borg_inst *from = v->args[0];
+        if (from->op != BORG_IF) return false;
+        for (int i = 0; i < 2; ++i) {
+            const borg_inst *yield = from->block[i]->last;
+            if (!yield || yield->op != BORG_YIELD || yield->nargs <= v->index ||
+                !range(m, yield->args[v->index], &l2, &h2, depth + 1))
+                return false;
+            *low = i == 0 || l2 < *low ? l2 : *low;
+            *high = i == 0 || h2 > *high ? h2 : *high;
+        }
+        return true;
+    }
     case BORG_UMIN:
     case BORG_AND:
         if (range(m, v->args[0], &l2, high, depth + 1)) {
@@ -235,6 +248,7 @@ static borg_inst *simplify_select(borg_builder *b, borg_inst *v) {
         return borg_simplify(b, borg_emit_elem(b, BORG_SELECT, v->type, c, x, y->args[2]));
     if (x->op == BORG_SELECT && x->args[0] == c)
         return borg_simplify(b, borg_emit_elem(b, BORG_SELECT, v->type, c, x->args[1], y));
+    if (is_splat_of(y, 0) && borg_mask(x) == c) return x; /* a masked load reads 0 elsewhere */
     if (v->type != BORG_I1) return v;
     if (is_splat_of(x, 1)) return borg_simplify(b, borg_emit_elem(b, BORG_OR, BORG_I1, c, y, NULL));
     if (is_splat_of(y, 0))
@@ -498,13 +512,14 @@ static borg_inst *simplify_layout(borg_builder *b, borg_inst *v) {
 
 static borg_inst *simplify_reduce(borg_builder *b, borg_inst *v) {
     borg_inst *x = v->args[0];
+    if (x->op == BORG_CONST && x->rows == 1) {
+        int32_t count = x->spread == BORG_WI ? b->module->size : 1;
+        uint64_t *copy = BORG_NEW(b->module->arena, count, uint64_t);
+        for (int32_t w = 0; w < count; ++w) copy[w] = borg_const_bits(b->module, x, 0, w);
+        return constant_like(b, v, borg_reduce(v->op, x->type, v->uns, copy, count));
+    }
     if (v->op < BORG_ANY) return v;
     if (borg_is_splat(x)) return constant_like(b, v, x->bits[0]);
-    if (x->op == BORG_CONST && x->rows == 1) {
-        uint64_t *copy = BORG_NEW(b->module->arena, x->ntable, uint64_t);
-        memcpy(copy, x->bits, (size_t)x->ntable * sizeof *copy);
-        return constant_like(b, v, borg_reduce(v->op, BORG_I1, false, copy, x->ntable));
-    }
     if (x->op == BORG_BCAST && x->args[0]->spread <= v->spread)
         return borg_emit_bcast(b, x->args[0], v->spread);
     if ((v->op == BORG_ANYP || v->op == BORG_ALLP) && x->op == BORG_BCAST) {

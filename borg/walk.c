@@ -57,3 +57,11 @@ void borg_scan_assigned(const borg_stmt *s, bool *set, int32_t count) {
         if (s->other) borg_scan_assigned(s->other, set, count);
     }
 }
+
+bool borg_mentions(const borg_expr *e, const borg_decl *d) {
+    if (!e) return false;
+    if (e->decl == d) return true;
+    for (int32_t i = 0; i < e->nargs; ++i)
+        if (borg_mentions(e->args[i], d)) return true;
+    return false;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Single passes, by what they make of small kernels; the lane order; grouping into InfRegs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+#include "borg/borg.h"
+#include "borg/passes.h"
+
+static borg_program *program;
+static char text[1 << 20];
+
+/* The text form of the kernel's module (not its tail); *program stays for a look at it. */
+static const char *compile(const char *source, borg_options options) {
+    borg_arena arena;
+    borg_arena_init(&arena, NULL, 0);
+    if (setjmp(arena.oom)) fail();
+    options.verify = true;
+    if (program) borg_program_free(program);
+    program = NULL;
+    if (borg_compile("t.cl", source, strlen(source), &options, NULL, &program) != BORG_OK)
+        fail_msg("%s", borg_program_messages(program));
+    borg_sink sink = {.arena = &arena};
+    borg_print(program->units[0].module, &sink);
+    snprintf(text, sizeof text, "%s", sink.text);
+    borg_arena_free(&arena);
+    return text;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    borg_program_free(program);
+    program = NULL;
+    return 0;
+}
+
+static int count(const char *where, const char *what) {
+    int n = 0;
+    for (const char *at = strstr(where, what); at; at = strstr(at + 1, what)) ++n;
+    return n;
+}
+
+#define K(body)                                                                                    \
+    "__kernel void k(__global double *p, __global const double *q, int m) {\n" body "\n}\n"
+#define AT "get_group_id() * WG_SIZE + get_local_id()"
+
+static void test_address(void **state) {
+    (void)state;
+    /* row of a matrix: contiguous in the work-item; column: strided; the diagonal: both */
+    const char *t = compile(K("p[" AT "] = q[(get_group_id() * 4 + get_local_id()) * 4 + 2];"),
+                            (borg_options){.size = 4, .pack = 2});
+    assert_non_null(strstr(t, ", a 16, b 4, c {2}"));
+    assert_non_null(strstr(t, ", a 4, b 1, c {0}"));
+    /* interleaved by blocks of 8: the groups of a pack lie side by side */
+    t = compile(K("long g = get_group_id();\n"
+                  "p[(g / 8 * 16 + get_local_id()) * 8 + g % 8] = 1;"),
+                (borg_options){.size = 4, .pack = 8});
+    assert_non_null(strstr(t, "a 1, b 8, c {0}"));
+    assert_null(strstr(t, "gid")); /* all by g0: one scalar */
+    t = compile(K("p[get_local_id() * m] = 1;"), (borg_options){.size = 4}); /* not affine */
+    assert_int_equal(count(t, "storea"), 0);
+    assert_int_equal(count(t, "store "), 1);
+}
+
+static void test_fma(void **state) {
+    (void)state;
+    const char *source =
+        K("double x = q[" AT "], y = q[1]; p[" AT "] = x - x * y; p[" AT "] = x * y + 1;");
+    const char *t = compile(source, (borg_options){.size = 4});
+    assert_int_equal(count(t, " fma "), 0); /* the product is shared: two uses */
+    t = compile(K("double x = q[" AT "], y = q[1]; p[" AT "] = x - x * y;"),
+                (borg_options){.size = 4});
+    assert_int_equal(count(t, " fma "), 1);
+    assert_int_equal(count(t, " fmul "), 0);
+    t = compile(K("double x = q[" AT "], y = q[1]; p[" AT "] = x - x * y;"),
+                (borg_options){.size = 4, .strict = true});
+    assert_int_equal(count(t, " fma "), 0);
+}
+
+/* In-scope variables need no selection; of nested selections with one mask the inner ones go. */
+static void test_masks(void **state) {
+    (void)state;
+    const char *t = compile(K("double x = q[" AT "];\n"
+                              "if (x > m) { double y = x * 2; y += 1; x = y; x *= y; x += 3; }\n"
+                              "p[" AT "] = x;"),
+                            (borg_options){.size = 4});
+    assert_int_equal(count(t, "select"), 1);
+    t = compile(K("double x = q[" AT "];\nif (get_local_id() >= 0) x += 1;\np[" AT "] = x;"),
+                (borg_options){.size = 4});
+    assert_int_equal(count(t, "select"), 0);
+}
+
+/* Shuffles with known lanes, reductions of constants, indices that need no limit. */
+static void test_layouts(void **state) {
+    (void)state;
+    const char *t =
+        compile(K("double x = q[" AT "];\n"
+                  "p[" AT "] = shuffle(shuffle(x, get_local_id() ^ 1), get_local_id() ^ 2)"
+                  " + shuffle(shuffle(x, get_local_id() ^ 1), 2);"),
+                (borg_options){.size = 4});
+    assert_int_equal(count(t, " perm "), 1);
+    assert_non_null(strstr(t, "map {0, 3, 0, 2, 0, 1, 0, 0}"));
+    assert_non_null(strstr(t, "lane wg<f64> "));
+    t = compile(K("double x = q[" AT "];\n"
+                  "int i = work_group_reduce_max_index(x);\n"
+                  "p[" AT
+                  "] = shuffle(x, i) + work_group_reduce_max_index(WG_SIZE - get_local_id());"),
+                (borg_options){.size = 4});
+    assert_int_equal(count(t, "umin"), 0);
+    assert_int_equal(count(t, "rmaxidx"), 1);
+}
+
+/* Uniform work is done once for a group, or for all. */
+static void test_spread(void **state) {
+    (void)state;
+    const char *t = compile(K("double x = q[" AT "], d = shuffle(x, 0);\n"
+                              "p[" AT "] = x * (1 / (d * d + m));"),
+                            (borg_options){.size = 4, .pack = 4});
+    assert_non_null(strstr(t, "fdiv wg<f64>"));
+    assert_non_null(strstr(t, "sitofp uni<f64>"));
+}
+
+static void test_loops(void **state) {
+    (void)state;
+    const char *t =
+        compile(K("double s = 0;\n#pragma nounroll\nfor (int i = 0; i < 10; i += 3) s += q[i];\n"
+                  "p[" AT "] = s;"),
+                (borg_options){.size = 4});
+    assert_non_null(strstr(t, "loop trip 4"));
+    assert_int_equal(count(t, "phi uni"), 2); /* no mask, nothing per work-item */
+    t = compile(
+        K("double s = 0, unused = 1;\nfor (int i = 0; i < m; ++i) { s += q[i]; unused *= 2; }\n"
+          "p[" AT "] = s;"),
+        (borg_options){.size = 4});
+    assert_int_equal(count(t, "phi"), 2); /* what nobody uses is not carried */
+}
+
+static void test_split(void **state) {
+    (void)state;
+    const char *t =
+        compile(K("double a[4];\nfor (int i = 0; i < 4; ++i) a[i] = q[i * 4 + get_local_id()];\n"
+                  "for (int i = 0; i < 4; ++i) p[i * 4 + get_local_id()] = a[3 - i] * 2;"),
+                (borg_options){.size = 4});
+    assert_null(strstr(t, " x f64>"));
+    assert_int_equal(count(t, "loada wi<f64>"), 4);
+    assert_int_equal(count(t, "rows"), 0);
+}
+
+/* The machine of the model: 8 doubles, 32 registers. */
+static const borg_backend simd = {
+    .name = "simd",
+    .machine = {.vector_bytes = 64, .registers = 32, .perm_cost = 1, .gather_cost = 2}};
+
+static const char *const outer_product =
+    "__kernel void k(__global double *p, __global const double *q) {\n"
+    "  long g = get_group_id();\n  double a[WG_SIZE], c[WG_SIZE];\n"
+    "  for (int j = 0; j < WG_SIZE; ++j) { a[j] = q[LOAD]; c[j] = 0; }\n"
+    "  for (int k = 0; k < WG_SIZE; ++k)\n"
+    "    for (int j = 0; j < WG_SIZE; ++j) c[j] += a[k] * shuffle(a[j], k);\n"
+    "  for (int j = 0; j < WG_SIZE; ++j) p[LOAD] = c[j];\n}\n";
+
+static void test_lane_order(void **state) {
+    (void)state;
+    const char *interleaved[] = {"LOAD=(g/8*(WG_SIZE*WG_SIZE)+j*WG_SIZE+get_local_id())*8+g%8",
+                                 NULL};
+    const char *one_by_one[] = {"LOAD=g*(WG_SIZE*WG_SIZE)+j*WG_SIZE+get_local_id()", NULL};
+    borg_options options = {
+        .size = 4, .pack = 8, .order = BORG_ORDER_AUTO, .backend = &simd, .defines = interleaved};
+    compile(outer_product, options);
+    assert_int_equal(program->units[0].module->order, BORG_WG_MINOR);
+    options.size = 8; /* one matrix after the other, 8 columns of one register each */
+    options.pack = 1;
+    options.defines = one_by_one;
+    compile(outer_product, options);
+    assert_int_equal(program->units[0].module->order, BORG_WI_MINOR);
+    /* the model's cost is that of the order chosen, and neither is free */
+    borg_module *m = program->units[0].module;
+    assert_true(borg_cost(m, &simd.machine) > 100);
+    options.order = BORG_WG_MINOR;
+    compile(outer_product, options);
+    assert_int_equal(program->units[0].module->order, BORG_WG_MINOR);
+}
+
+static void test_groups(void **state) {
+    (void)state;
+    borg_arena arena;
+    borg_arena_init(&arena, NULL, 0);
+    if (setjmp(arena.oom)) fail();
+    borg_sink dump = {.arena = &arena};
+    borg_options options = {.size = 4, .dump = "infreg", .dump_to = &dump};
+    compile(
+        K("double x = q[" AT "], y = q[" AT " + 100]; p[" AT "] = x + 1; p[" AT " + 50] = y * 2;"),
+        options);
+    /* x and y never meet: side by side, from lanes 0 and 4 */
+    assert_non_null(strstr(dump.text, "from lane 0: x=IR0"));
+    assert_non_null(strstr(dump.text, "from lane 4: y=IR0"));
+    borg_arena_free(&arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_address, teardown),
+        cmocka_unit_test_teardown(test_fma, teardown),
+        cmocka_unit_test_teardown(test_masks, teardown),
+        cmocka_unit_test_teardown(test_layouts, teardown),
+        cmocka_unit_test_teardown(test_spread, teardown),
+        cmocka_unit_test_teardown(test_loops, teardown),
+        cmocka_unit_test_teardown(test_split, teardown),
+        cmocka_unit_test_teardown(test_lane_order, teardown),
+        cmocka_unit_test_teardown(test_groups, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
