@@ -17,6 +17,9 @@ if(METAPACK_FUZZ)
         target_include_directories(${fuzzer} PRIVATE src ${CMAKE_CURRENT_BINARY_DIR}/config)
         target_link_options(${fuzzer} PRIVATE -fsanitize=fuzzer)
         target_link_libraries(${fuzzer} PRIVATE metapack_static)
+        if(name STREQUAL borg)
+            target_link_libraries(${fuzzer} PRIVATE borg_static)
+        endif()
         # a short run from a fixed seed; what it finds interesting goes to the build folder
         file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/fuzz/ctest_${name})
         add_test(NAME ${fuzzer}

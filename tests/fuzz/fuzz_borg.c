@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** Any text as a kernel, and as InfReg-IR: compiled or refused with a message, within memory, and
+ * what comes out has passed the checker. What was printed is read again and printed the same. */
+#include "borg/borg.h"
+#include "fuzz.h"
+#include <string.h>
+
+static void check_round_trip(borg_program *p) {
+    if (setjmp(p->arena.oom)) return;
+    for (int32_t i = 0; i < p->nunits; ++i) {
+        borg_sink first = {.arena = &p->arena}, second = {.arena = &p->arena};
+        borg_print(p->units[i].module, &first);
+        borg_diags diags = {.arena = &p->arena};
+        borg_module *m = borg_parse(&p->arena, first.text, first.length, &diags, NULL);
+        FUZZ_ASSERT(m);
+        borg_print(m, &second);
+        FUZZ_ASSERT(strcmp(first.text, second.text) == 0);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    bool ir = size > 6 && memcmp(data, "kernel", 6) == 0;
+    borg_options options = {.size = 3, .pack = 2, .verify = true, .unroll_budget = 2000};
+    borg_program *p = NULL;
+    borg_status status =
+        (ir ? borg_compile_ir : borg_compile)("fuzz", (const char *)data, size, &options, NULL, &p);
+    FUZZ_ASSERT(status == BORG_ERR_MEMORY || p);
+    FUZZ_ASSERT(status != BORG_ERR_INTERNAL);
+    if (p) {
+        FUZZ_ASSERT((status == BORG_OK) == (p->diags.errors == 0));
+        FUZZ_ASSERT(ir || !strstr(borg_program_messages(p), "error: after "));
+    }
+    if (status == BORG_OK) check_round_trip(p);
+    borg_program_free(p);
+    return 0;
+}
