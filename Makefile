@@ -11,7 +11,7 @@ BENCH   ?=
 
 DEMO = data/acopf/ACTIVSg200_AC_02
 
-.PHONY: all build demo check bench bench-borg install uninstall format clean help
+.PHONY: all build demo check bench bench-borg bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete install uninstall format clean help
 all: build
 
 build:             ## install what is missing, build the library and the command
@@ -38,6 +38,27 @@ bench-borg: build  ## what borgc makes of the batched kernels beside compilers a
 	@tools/build $(BUILD) $(JOBS)
 	@bench/borg.py --build $(BUILD) --report docs/results/borg.md $(BENCH)
 
+bench-ildlt: bench-drivers ## block-iLDLT with the published settings: 2018, Tables I, II and Fig. 3
+	@bench/ildlt.py table1 --build $(BUILD) $(BENCH)
+	@bench/ildlt.py fig3 --build $(BUILD) $(BENCH)
+
+bench-jacobi: bench-drivers ## Jacobi-LDLT: 2019, Fig. 3 and Table I
+	@bench/jacobi.py fig3 --build $(BUILD) $(BENCH)
+	@bench/jacobi.py table1 --build $(BUILD) $(BENCH)
+
+bench-auto: bench-drivers ## --method auto on every indefinite matrix
+	@bench/auto.py --build $(BUILD) $(BENCH)
+
+bench-sweeps: bench-drivers ## bandwidth of the triangular sweeps on blocks
+	@bench/sweeps.py --build $(BUILD) $(BENCH)
+
+bench-incomplete: bench-sweeps bench-jacobi bench-ildlt bench-auto ## all of docs/results/incomplete.md
+
+.PHONY: bench-drivers
+bench-drivers: build
+	@cmake -B $(BUILD) -DMETAPACK_BENCH=ON >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target bench_reconstruct bench_sweeps >/dev/null
+
 install: build     ## install into PREFIX (default /usr/local; DESTDIR is honoured)
 	@cmake --install $(BUILD) --prefix $(PREFIX) >$(BUILD)/install.log || { cat $(BUILD)/install.log; exit 1; }
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
@@ -54,4 +75,4 @@ clean:             ## remove everything that was built
 	rm -rf $(BUILD) build-*
 
 help:              ## this list
-	@sed -n 's/^\([a-z-]*\):.*##/  make \1\t/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*##/  make \1\t/p' Makefile | expand -t 22

@@ -93,3 +93,13 @@ target_include_directories(bench_lists PRIVATE src)
 target_link_libraries(bench_lists PRIVATE metapack_static m)
 set_target_properties(bench_lists PROPERTIES OUTPUT_NAME lists
                       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+
+# What bench/jacobi.py and bench/sweeps.py need beside the command: a look into factors on blocks.
+foreach(name reconstruct sweeps)
+    add_executable(bench_${name} bench/${name}.c)
+    target_compile_definitions(bench_${name} PRIVATE MPKI_PRECISION=1)
+    target_include_directories(bench_${name} PRIVATE src)
+    target_link_libraries(bench_${name} PRIVATE metapack_static Threads::Threads m)
+    set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME ${name}
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+endforeach()

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Charts for docs/results: panels of lines and of grouped bars, each axis linear or logarithmic, as SVG by svg.py."""
+import math
+
+import svg
+
+COLOURS = ["#1f6feb", "#d1242f", "#1a7f37", "#9a6700", "#8250df", "#0e7c86"]
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 400, 250, 70, 60, 46, 58
+
+
+def good(y, log):
+    return y is not None and math.isfinite(y) and (y > 0 or not log)
+
+
+def axis(series, log, start, end):
+    values = [y for line in series for y in line["y"] if good(y, log)] or [1.0]
+    if log:
+        return svg.Axis(min(values), max(values), start, end, log=True)
+    least, most = min(0.0, *values), max(0.0, *values)
+    step = 10 ** math.floor(math.log10(max(most - least, 1e-30)))
+    return svg.Axis(math.floor(least / step) * step, math.ceil(most / step) * step, start, end)
+
+
+def draw(path, panels, legend, columns=2):
+    """panels: dicts of title, ticks (texts along x), series (dicts of name, y, dash, right: on the right axis), log,
+    log_right, bars, label, label_right. legend: names in the order of their colours. A y that is None is a gap."""
+    columns = min(columns, len(panels))
+    rows = (len(panels) + columns - 1) // columns
+    wide, high = LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM
+    drawing = svg.Drawing(columns * wide, rows * high + 34)
+    for k, panel in enumerate(panels):
+        one(drawing, k % columns * wide + LEFT, k // columns * high + TOP, panel, legend)
+    x = LEFT
+    for k, name in enumerate(legend):
+        y = rows * high + 10
+        drawing.rect(x, y - 9, 12, 12, COLOURS[k % len(COLOURS)])
+        drawing.text(x + 18, y + 2, name)
+        x += 40 + 7.6 * len(name)
+    drawing.save(path)
+
+
+def one(drawing, x, y, panel, legend):
+    left = [s for s in panel["series"] if not s.get("right")]
+    right = [s for s in panel["series"] if s.get("right")]
+    scale = axis(left, panel.get("log"), y + HEIGHT, y)
+    other = axis(right, panel.get("log_right"), y + HEIGHT, y) if right else None
+    svg.panel(drawing, x, y, WIDTH, HEIGHT, scale, right=other, title=panel["title"])
+    count = len(panel["ticks"])
+    place = [x + WIDTH * (k + 0.5) / count for k in range(count)]
+    for at, text in zip(place, panel["ticks"]):
+        drawing.text(at, y + HEIGHT + 17, text, 12 if count < 9 else 10, "middle", svg.SOFT)
+    drawing.text(x + WIDTH / 2, y + HEIGHT + 37, panel.get("label", ""), 12, "middle", svg.SOFT)
+    if right:
+        drawing.text(x + WIDTH, y + HEIGHT + 37, "dashed: " + panel.get("label_right", ""), 11, "end", svg.SOFT)
+    bars = [s for s in left if panel.get("bars")]
+    for s in left + right:
+        colour = COLOURS[legend.index(s["name"]) % len(COLOURS)]
+        to, log = (other, panel.get("log_right")) if s.get("right") else (scale, panel.get("log"))
+        if panel.get("bars"):
+            width = 0.8 * WIDTH / count / len(bars)
+            zero = y + HEIGHT if log else to(0)
+            for at, value in zip(place, s["y"]):
+                if good(value, log):
+                    start = at + width * (bars.index(s) - len(bars) / 2)
+                    drawing.rect(start, min(zero, to(value)), width, abs(zero - to(value)), colour)
+            continue
+        run = []
+        for at, value in [*zip(place, s["y"]), (0, None)]:
+            if good(value, log):
+                run.append((at, to(value)))
+            elif run:
+                drawing.curve(run, colour, dash="5 4" if s.get("right") else None, dots="#fff")
+                run = []

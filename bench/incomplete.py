@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What bench/ildlt.py, bench/jacobi.py, bench/auto.py and bench/sweeps.py share: the command run once, rows kept, and a
+section of docs/results/incomplete.md rewritten."""
+import argparse, datetime, glob, json, math, os, platform, re, subprocess, sys, time
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+SECTIONS = ["auto", "table1", "fig3", "jacobi-fig3", "jacobi-table1", "sweeps"]
+COLOURS = ["#1f6feb", "#d1242f", "#1a7f37", "#9a6700", "#8250df", "#0e7c86"]
+HEAD = """# Incomplete factorizations on blocks
+
+The experiments of Thuerck, Naumov, Garland & Goesele 2018 (block-iLDLᵀ) and of Thuerck 2019 and 2021, ch. 6 (Jacobi-LDLᵀ), made
+anew, and `--method auto` on every matrix there is. Each section is written by the command that it names. Right-hand
+side: A·1. Times are seconds of wall clock on a CPU; the papers' are those of a Titan V or Titan RTX and exclude the preprocessing.
+"""
+
+
+def arguments(description):
+    """Parser with what all of them take."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument("matrices", nargs="?", default=os.environ.get("METAPACK_MATRICES") or beside(),
+                        help="folder of matrices; default METAPACK_MATRICES, else ../shared/matrices, else data/")
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--only", default="*", help="matrices, by a shell pattern")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--report", default=os.path.join(ROOT, "docs/results/incomplete.md"))
+    return parser
+
+
+def beside():
+    folder = os.path.join(ROOT, "../shared/matrices")
+    return folder if os.path.isdir(folder) else os.path.join(ROOT, "data")
+
+
+def find(options, name):
+    """Arguments of the command for a matrix by name ("lp_kkt/bab5_it05" or "generate SPEC"); None: we lack it."""
+    if name.startswith("generate "):
+        return ["--generate", name[len("generate "):]]
+    found = sorted(glob.glob(os.path.join(options.matrices, name + ".mtx*")))
+    return [found[0]] if found else None
+
+
+SIZES = {"B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+
+
+def solve(options, source, words, timeout=60):
+    """Run `metapack solve`; its JSON, with `peak`: bytes, that of the run as the report has it. A failure: `failed`."""
+    command = [os.path.join(options.build, "metapack"), "solve", *source, *words, "--threads", str(options.threads),
+               "--json"]
+    start = time.monotonic()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return {"failed": f"> {timeout:.0f} s", "wall_s": timeout}
+    try:
+        row = json.loads(done.stdout)
+    except ValueError:
+        return {"failed": f"exit {done.returncode}: {done.stderr.strip()[-80:]}"}
+    row["wall_s"] = time.monotonic() - start
+    peak = re.search(r"of the run ([\d.]+) ([kKMG]?i?B)", done.stderr)
+    row["peak"] = float(peak[1]) * SIZES[peak[2]] if peak else None
+    if row["status"] not in ("ok", "not_converged", "inaccurate", "perturbed", "singular"):
+        row["failed"] = row.get("message", row["status"])
+    return row
+
+
+def iterations(row):
+    return row.get("krylov", {}).get("iterations")
+
+
+def converged(row, tolerance=1e-6):
+    """By the true residual alone."""
+    residual = row.get("relative_residual")
+    return "failed" not in row and residual is not None and residual <= tolerance * (1 + 1e-9)
+
+
+def keep(options, name, rows):
+    """Write the rows to BUILD/bench/NAME.jsonl."""
+    folder = os.path.join(options.build, "bench")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name + ".jsonl"), "w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+
+
+def write_section(options, name, title, lines):
+    """Replace one section of the report, between its marks; the others stay."""
+    parts = {}
+    if os.path.exists(options.report):
+        with open(options.report, encoding="utf-8") as file:
+            text = file.read()
+        parts = {m[1]: m[2] for m in re.finditer(r"<!-- (\S+) -->\n(.*?)<!-- end -->\n", text, re.S)}
+    made = f"Made by `{command()}` on {datetime.date.today()}, METAPACK {version(options)}: {machine()}."
+    parts[name] = "\n".join([f"## {title}", "", made, "", *lines, ""]) + "\n"
+    os.makedirs(os.path.dirname(os.path.abspath(options.report)), exist_ok=True)
+    with open(options.report + ".part", "w", encoding="utf-8") as file:
+        file.write(HEAD + "".join(f"\n<!-- {key} -->\n{parts[key]}<!-- end -->\n" for key in SECTIONS if key in parts))
+    os.replace(options.report + ".part", options.report)
+    print(f"wrote the section '{title}' of {os.path.relpath(options.report)}")
+
+
+def command():
+    return " ".join(["bench/" + os.path.basename(sys.argv[0])] + [w for w in sys.argv[1:] if not os.path.isabs(w)])
+
+
+def version(options):
+    done = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--tags"], capture_output=True, text=True)
+    number = subprocess.run([os.path.join(options.build, "metapack"), "--version"], capture_output=True, text=True)
+    words = number.stdout.split()
+    return " ".join(filter(None, [words[1] if len(words) > 1 else "", f"({done.stdout.strip()})" if done.stdout else ""]))
+
+
+def machine():
+    cpu = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
+    memory = next((int(line.split()[1]) // 2**20 for line in open("/proc/meminfo") if line.startswith("MemTotal")), 0)
+    return f"{cpu}, {len(os.sched_getaffinity(0))} cores, {memory} GiB, Linux {platform.release()}"
+
+
+def picture(name):
+    return os.path.join(ROOT, "docs/results", name)
+
+
+def finite(x):
+    return x is not None and math.isfinite(x)
+
+
+def show(x, digits=".3g"):
+    return format(x, digits) if finite(x) else "—"
+
+
+def megabytes(x):
+    return f"{x / 1e6:.3g}" if x else "—"
