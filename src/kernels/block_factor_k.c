@@ -1,91 +1,249 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* L D L^T of a diagonal block with the explicit M = L^-1 P (kernels/blocks.h). Both triangles are
- * kept, so that a column is a row and every loop runs along memory; a finished row holds L^T.
- * Pivot strategies: Bunch & Kaufman 1977; Ashcraft, Grimes & Lewis 1998 (rook); Bunch & Parlett
- * 1971 (complete); Duff & Pralet 2005 (static 1x1 and 2x2 pivots of a matching). Comparisons of
- * complex entries use |re| + |im|. */
+/* L D L^T of a diagonal block with the explicit M = L^-1 P (kernels/blocks.h). Rows and columns
+ * never move: a permutation says which come next, and eliminated columns are zero in every row that
+ * is looked at. Both triangles are kept, so that a column is a row; a row is brought up to date
+ * only when it is looked at (left-looking), with the row in registers. Pivot strategies: Bunch &
+ * Kaufman 1977; Ashcraft, Grimes & Lewis 1998 (rook); Bunch & Parlett 1971 (complete); Duff &
+ * Pralet 2005 (static 1x1 and 2x2 pivots of a matching). Comparisons of complex entries use |re| +
+ * |im|. */
 #include "block_inverse.h"
 #include "block_isa.h"
 #include "block_pivot.h"
+#include "block_turn.h"
 #include <metapack/options.h>
 
 #define ALPHA ((R)0.6403882032022076) /* (1 + sqrt(17)) / 8 */
 
+#if MPKI_PRECISION == 0 || MPKI_PRECISION == 2
+typedef int32_t ivec __attribute__((vector_size(VBYTES)));
+#else
+typedef int64_t ivec __attribute__((vector_size(VBYTES)));
+#endif
+
 typedef struct work {
     int w, ld, hermitian;
     R floor;
-    T *c, *d, *dinv;
+    T *c;  /* row r up to date with the first upto[r] pivots; rows of pivots are those of D L^T */
+    T *lt; /* row k: column k of L, by old rows */
+    T *d, *dinv;
     int32_t perm[MPKI_BLOCK_MAX], place[MPKI_BLOCK_MAX]; /* old row at a place; its inverse */
+    int32_t upto[MPKI_BLOCK_MAX];
+    R alive[MPKI_BLOCK_MAX * PARTS + LANES_MAX]; /* 1 or 0 for each column */
     FN(pivot_report) * report;
 } work;
 
-/* the next pivot: 1x1 at place i, or 2x2 of places i and j */
+/* the next pivot: 1x1 in old row i, or 2x2 of old rows i and j */
 typedef struct choice {
     int width, i, j;
 } choice;
 
-static void exchange(work *f, int p, int q) {
-    if (p == q) return;
-    T *c = f->c;
-    for (int k = p; k < f->w; k++) {
-        T t = c[p * f->ld + k];
-        c[p * f->ld + k] = c[q * f->ld + k], c[q * f->ld + k] = t;
+static void bring_to(work *f, int p, int row) {
+    int q = f->place[row], other = f->perm[p];
+    f->perm[p] = row, f->perm[q] = other;
+    f->place[row] = p, f->place[other] = q;
+}
+
+/* nv vectors of row r, from column `at` on: pivots from .. to-1 */
+INLINE void update_strip(const int nv, const work *f, int r, int at, int from, int to) {
+    T *row = f->c + r * f->ld + at;
+    vec re[4];
+#if MPKI_COMPLEX
+    vec im[4];
+#endif
+#pragma GCC unroll 4
+    for (int j = 0; j < nv; j++) {
+        re[j] = v_load((const R *)row + j * LANES);
+#if MPKI_COMPLEX
+        im[j] = (vec){0};
+#endif
     }
-    for (int k = 0; k < f->w; k++) {
-        T t = c[k * f->ld + p];
-        c[k * f->ld + p] = c[k * f->ld + q], c[k * f->ld + q] = t;
+    for (int k = from; k < to; k++) {
+        const R *u = (const R *)(f->c + f->perm[k] * f->ld + at);
+        const R *l = (const R *)(f->lt + k * f->ld + r);
+        vec l0 = v_all(l[0]);
+#if MPKI_COMPLEX
+        vec l1 = v_all(l[1]);
+#endif
+#pragma GCC unroll 4
+        for (int j = 0; j < nv; j++) {
+            vec x = v_load(u + j * LANES);
+            re[j] -= x * l0;
+#if MPKI_COMPLEX
+            im[j] -= x * l1;
+#endif
+        }
     }
-    int32_t t = f->perm[p];
-    f->perm[p] = f->perm[q], f->perm[q] = t;
-    f->place[f->perm[p]] = p, f->place[f->perm[q]] = q;
+#pragma GCC unroll 4
+    for (int j = 0; j < nv; j++) {
+        vec x = re[j];
+#if MPKI_COMPLEX
+        x += v_times_i(im[j]);
+#endif
+        v_store((R *)row + j * LANES, x * v_load(f->alive + at * PARTS + j * LANES));
+    }
+}
+
+/* bring row r up to date with p pivots */
+static void update(work *f, int r, int p) {
+    int from = f->upto[r], vectors = (f->w + ENTRIES - 1) / ENTRIES;
+    if (from == p) return;
+    f->upto[r] = p;
+    for (int v = 0; v < vectors; v += 4) switch (vectors - v) {
+        case 1:
+            update_strip(1, f, r, v * ENTRIES, from, p);
+            break;
+        case 2:
+            update_strip(2, f, r, v * ENTRIES, from, p);
+            break;
+        case 3:
+            update_strip(3, f, r, v * ENTRIES, from, p);
+            break;
+        default:
+            update_strip(4, f, r, v * ENTRIES, from, p);
+            break;
+        }
 }
 
 INLINE R at(const work *f, int i, int j) {
     return t_abs1(f->c[i * f->ld + j]);
 }
 
-/* where row i is largest in columns from p on, column i left out; -1 if all of it is zero */
-static int largest(const work *f, int i, int p, R *value) {
-    int where = -1;
-    *value = 0;
-    for (int k = p; k < f->w; k++) {
-        R x = at(f, i, k);
-        if (x > *value && k != i) *value = x, where = k;
-    }
-    return where;
+INLINE vec v_abs1(vec x) {
+#if MPKI_COMPLEX
+    return v_abs(x) + v_abs(v_times_i(x));
+#else
+    return v_abs(x);
+#endif
 }
 
-static choice bunch_kaufman(const work *f, int p) {
+/* lane by lane the larger of a and b, and in *mark `index` where that is a */
+INLINE vec v_larger(vec a, vec b, vec index, vec *mark) {
+    ivec above = a > b;
+    *mark = (vec)(((ivec)index & above) | ((ivec)*mark & ~above));
+    return v_max(a, b);
+}
+
+/* largest |re| + |im| in row i, which is up to date */
+static R row_largest(const work *f, int i) {
+    const T *row = f->c + i * f->ld;
+    vec top = {0};
+    for (int k = 0; k < f->w; k += ENTRIES) top = v_max(v_abs1(v_load((const R *)(row + k))), top);
+    R most = 0;
+    for (int k = 0; k < LANES; k++) most = top[k] > most ? top[k] : most;
+    return most;
+}
+
+static int where(const work *f, int i, R value) {
+    for (int k = 0; k < f->w; k++)
+        if (at(f, i, k) == value) return k;
+    return -1;
+}
+
+/* where row i is largest off the diagonal; -1 if all of that is zero */
+static int largest(work *f, int i, int p, R *value) {
+    update(f, i, p);
+    T *diagonal = f->c + i * f->ld + i, keep = *diagonal;
+    *diagonal = t_make(0, 0);
+    *value = row_largest(f, i);
+    int k = *value > 0 ? where(f, i, *value) : -1;
+    *diagonal = keep;
+    return k;
+}
+
+static choice bunch_kaufman(work *f, int p) {
     R column, row;
-    int r = largest(f, p, p, &column);
-    if (r < 0 || at(f, p, p) >= ALPHA * column) return (choice){1, p, p};
+    int i = f->perm[p], r = largest(f, i, p, &column);
+    if (r < 0 || at(f, i, i) >= ALPHA * column) return (choice){1, i, i};
     largest(f, r, p, &row);
-    if (at(f, p, p) >= ALPHA * column * (column / row)) return (choice){1, p, p};
+    if (at(f, i, i) >= ALPHA * column * (column / row)) return (choice){1, i, i};
     if (at(f, r, r) >= ALPHA * row) return (choice){1, r, r};
-    return (choice){2, p, r};
+    return (choice){2, i, r};
 }
 
-static choice rook(const work *f, int p) {
+static choice rook(work *f, int p) {
     R column, row;
-    int i = p, r = largest(f, p, p, &column);
-    if (r < 0 || at(f, p, p) >= ALPHA * column) return (choice){1, p, p};
+    int i = f->perm[p], r = largest(f, i, p, &column);
+    if (r < 0 || at(f, i, i) >= ALPHA * column) return (choice){1, i, i};
     for (;;) { /* the largest entry seen grows strictly, so this ends */
         int s = largest(f, r, p, &row);
-        if (at(f, r, r) >= ALPHA * row) return (choice){1, r, r};
+        if (s < 0 || at(f, r, r) >= ALPHA * row) return (choice){1, r, r};
         if (s == i || !(row > column)) return (choice){2, i, r};
         i = r, r = s, column = row;
     }
 }
 
-static choice complete(const work *f, int p) {
-    R off = 0, diagonal = at(f, p, p);
-    choice best = {2, p, p}, one = {1, p, p};
-    for (int i = p; i < f->w; i++) {
-        if (at(f, i, i) > diagonal) diagonal = at(f, i, i), one.i = one.j = i;
-        for (int j = i + 1; j < f->w; j++)
-            if (at(f, i, j) > off) off = at(f, i, j), best.i = i, best.j = j;
+/* the largest entry of all rows that are left: lane by lane, and only then across the lanes */
+static choice complete(work *f, int p) {
+    const R first = (R)f->perm[p];
+    vec most = {0}, which = v_all(first);
+    R diagonal = -1, top = -1;
+    choice best = {2, f->perm[p], f->perm[p]}, one = {1, f->perm[p], f->perm[p]};
+    for (int q = p; q < f->w; q++) {
+        int r = f->perm[q];
+        update(f, r, p);
+        const T *row = f->c + r * f->ld;
+        vec here = {0}, index = v_all((R)r);
+        for (int k = 0; k < f->w; k += ENTRIES)
+            here = v_max(v_abs1(v_load((const R *)(row + k))), here);
+        most = v_larger(here, most, index, &which);
+        if (at(f, r, r) > diagonal) diagonal = at(f, r, r), one.i = one.j = r;
     }
-    return diagonal >= ALPHA * off || best.j == p ? one : best;
+    for (int k = 0; k < LANES; k++)
+        if (most[k] > top) top = most[k], best.i = (int)which[k];
+    if (!(diagonal < ALPHA * top)) return one;
+    best.j = where(f, best.i, top); /* off the diagonal, where nothing is that large */
+    return best.j < 0 || best.j == best.i ? one : best;
+}
+
+/* definite: a diagonal entry is the largest of all */
+static choice largest_diagonal(work *f, int p) {
+    choice one = {1, f->perm[p], f->perm[p]};
+    R most = -1;
+    for (int q = p; q < f->w; q++) {
+        int r = f->perm[q];
+        update(f, r, p);
+        R d = t_re(f->c[r * f->ld + r]);
+        if (d > most) most = d, one.i = one.j = r;
+    }
+    return one;
+}
+
+static void moduli(const work *f, T a, T o, T c, R *large, R *small);
+
+/* the pair of the matching, unless it is singular to working precision: then its larger diagonal
+ * entry, if that is a pivot */
+static choice paired(work *f, const int32_t *pair, int p) {
+    int i = f->perm[p], j = pair[i];
+    update(f, i, p);
+    if (j == i || j < 0 || j >= f->w || pair[j] != i || f->place[j] < p) return (choice){1, i, i};
+    update(f, j, p);
+    R large, small, least = f->floor;
+    moduli(f, f->c[i * f->ld + i], f->c[i * f->ld + j], f->c[j * f->ld + j], &large, &small);
+    if (8 * R_EPS * large > least) least = 8 * R_EPS * large;
+    if (small > least) return (choice){2, i, j};
+    int k = at(f, j, j) > at(f, i, i) ? j : i;
+    if (at(f, k, k) > f->floor) return (choice){1, k, k};
+    return (choice){at(f, i, j) > 0 ? 2 : 1, i, j};
+}
+
+static choice choose(work *f, int type, int pivoting, const int32_t *pair, int p) {
+    int i = f->perm[p];
+    if (type == MPK_TYPE_LLT && pivoting >= MPK_PIVOTING_ROOK) return largest_diagonal(f, p);
+    if (type != MPK_TYPE_LLT) switch (pivoting) {
+        case MPK_PIVOTING_STATIC:
+            if (pair) return paired(f, pair, p);
+            break;
+        case MPK_PIVOTING_PARTIAL:
+            return bunch_kaufman(f, p);
+        case MPK_PIVOTING_ROOK:
+            return rook(f, p);
+        case MPK_PIVOTING_COMPLETE:
+            return complete(f, p);
+        default:
+            break;
+        }
+    update(f, i, p);
+    return (choice){1, i, i};
 }
 
 /* moduli of the eigenvalues (singular values where complex symmetric) of a 2x2 */
@@ -96,43 +254,6 @@ static void moduli(const work *f, T a, T o, T c, R *large, R *small) {
     }
     FN(pivot_eigen)(t_re(a), t_abs(o), t_re(c), large, small);
     *large = r_abs(*large), *small = r_abs(*small);
-}
-
-/* the pair of the matching, unless it is singular to working precision: then its larger diagonal
- * entry, if that is a pivot */
-static choice paired(const work *f, const int32_t *pair, int p) {
-    int r = f->perm[p], q = pair[r];
-    if (q == r || q < 0 || q >= f->w || pair[q] != r || f->place[q] < p) return (choice){1, p, p};
-    q = f->place[q];
-    R large, small, least = f->floor;
-    moduli(f, f->c[p * f->ld + p], f->c[p * f->ld + q], f->c[q * f->ld + q], &large, &small);
-    if (8 * R_EPS * large > least) least = 8 * R_EPS * large;
-    if (small > least) return (choice){2, p, q};
-    int i = at(f, q, q) > at(f, p, p) ? q : p;
-    if (at(f, i, i) > f->floor) return (choice){1, i, i};
-    return (choice){at(f, p, q) > 0 ? 2 : 1, p, q};
-}
-
-static choice choose(const work *f, int type, int pivoting, const int32_t *pair, int p) {
-    choice one = {1, p, p};
-    if (type == MPK_TYPE_LLT) { /* definite: a diagonal entry is the largest of all */
-        if (pivoting == MPK_PIVOTING_ROOK || pivoting == MPK_PIVOTING_COMPLETE)
-            for (int i = p + 1; i < f->w; i++)
-                if (t_re(f->c[i * f->ld + i]) > t_re(f->c[one.i * f->ld + one.i])) one.i = i;
-        return one;
-    }
-    switch (pivoting) {
-    case MPK_PIVOTING_STATIC:
-        return pair ? paired(f, pair, p) : one;
-    case MPK_PIVOTING_PARTIAL:
-        return bunch_kaufman(f, p);
-    case MPK_PIVOTING_ROOK:
-        return rook(f, p);
-    case MPK_PIVOTING_COMPLETE:
-        return complete(f, p);
-    default:
-        return one;
-    }
 }
 
 static void note(FN(pivot_report) * report, R modulus) {
@@ -248,42 +369,56 @@ static int set_double(work *f, int p, T a, T o, T c) {
     return 1;
 }
 
+INLINE void leave(work *f, int row) {
+    for (int k = 0; k < PARTS; k++) f->alive[row * PARTS + k] = 0;
+}
+
 static void eliminate_single(work *f, int p) {
-    int w = f->w, ld = f->ld;
-    T *u = f->c + p * ld, d = f->hermitian ? t_make(t_re(u[p]), 0) : u[p];
+    int w = f->w, ld = f->ld, r = f->perm[p];
+    const T *u = f->c + r * ld;
+    T *l = f->lt + p * ld, d = f->hermitian ? t_make(t_re(u[r]), 0) : u[r];
     note(f->report, t_abs(d));
+    leave(f, r);
     if (!set_single(f, p, d)) {
-        for (int i = p + 1; i < w; i++) u[i] = t_make(0, 0);
+        memset(l, 0, (size_t)ld * sizeof(T));
         return;
     }
-    T l[MPKI_BLOCK_MAX], dinv = f->dinv[2 * p];
-    for (int i = p + 1; i < w; i++) l[i] = t_mul(conj_if(f->hermitian, u[i]), dinv);
-    for (int i = p + 1; i < w; i++) FN(row_minus)(p + 1, w, f->c + i * ld, l[i], u);
-    for (int i = p + 1; i < w; i++) u[i] = l[i];
+    T dinv = f->dinv[2 * p];
+    for (int k = 0; k < w; k += ENTRIES) {
+        vec x = FN(v_conj_if)(f->hermitian, v_load((const R *)(u + k)));
+        v_store((R *)(l + k), FN(v_scaled)(x, dinv));
+    }
 }
 
 static void eliminate_double(work *f, int p) {
-    int w = f->w, ld = f->ld, herm = f->hermitian;
-    T *u = f->c + p * ld, *v = u + ld;
-    T a = herm ? t_make(t_re(u[p]), 0) : u[p], c = herm ? t_make(t_re(v[p + 1]), 0) : v[p + 1];
-    set_double(f, p, a, conj_if(herm, u[p + 1]), c);
+    int w = f->w, ld = f->ld, herm = f->hermitian, i = f->perm[p], j = f->perm[p + 1];
+    const T *u = f->c + i * ld, *v = f->c + j * ld;
+    T *l = f->lt + p * ld, *next = l + ld;
+    T a = herm ? t_make(t_re(u[i]), 0) : u[i], c = herm ? t_make(t_re(v[j]), 0) : v[j];
+    set_double(f, p, a, conj_if(herm, u[j]), c);
+    leave(f, i), leave(f, j);
     T e11 = f->dinv[2 * p], e21 = f->dinv[2 * p + 1], e22 = f->dinv[2 * p + 2];
-    T l[MPKI_BLOCK_MAX], k[MPKI_BLOCK_MAX], e12 = conj_if(herm, e21);
-    for (int i = p + 2; i < w; i++) {
-        T x = conj_if(herm, u[i]), y = conj_if(herm, v[i]);
-        l[i] = t_mul(x, e11) + t_mul(y, e21);
-        k[i] = t_mul(x, e12) + t_mul(y, e22);
+    T e12 = conj_if(herm, e21);
+    for (int k = 0; k < w; k += ENTRIES) {
+        vec x = FN(v_conj_if)(herm, v_load((const R *)(u + k)));
+        vec y = FN(v_conj_if)(herm, v_load((const R *)(v + k)));
+        v_store((R *)(l + k), FN(v_scaled)(x, e11) + FN(v_scaled)(y, e21));
+        v_store((R *)(next + k), FN(v_scaled)(x, e12) + FN(v_scaled)(y, e22));
     }
-    for (int i = p + 2; i < w; i++) FN(row_minus2)(p + 2, w, f->c + i * ld, l[i], u, k[i], v);
-    u[p + 1] = t_make(0, 0); /* L(p+1,p) */
-    for (int i = p + 2; i < w; i++) u[i] = l[i], v[i] = k[i];
+    l[j] = t_make(0, 0); /* L(p+1, p) */
 }
 
 /* are all entries finite? */
 static int block_finite(int w, const T *c, int ld) {
+    const R *x = (const R *)c;
+    int n = w * ld * PARTS, k = 0;
+    vec bad[4] = {{0}, {0}, {0}, {0}};
     R sum = 0;
-    for (int i = 0; i < w; i++)
-        for (int k = 0; k < w; k++) sum += 0 * t_re(c[i * ld + k]) + 0 * t_im(c[i * ld + k]);
+    for (; k + 4 * LANES <= n; k += 4 * LANES)
+        for (int i = 0; i < 4; i++) bad[i] += v_load(x + k + i * LANES) * 0;
+    for (; k < n; k += LANES) bad[0] += v_load(x + k) * 0;
+    bad[0] = (bad[0] + bad[1]) + (bad[2] + bad[3]);
+    for (k = 0; k < LANES; k++) sum += bad[0][k];
     return sum == 0;
 }
 
@@ -308,21 +443,17 @@ void ISA_FN(block_factor)(int w, T *c, int ld, int type, int pivoting, const int
         ISA_FN(block_ldu)(w, c, ld, pivoting, floor, butterfly, m, n, d, dinv, space, report);
         return;
     }
-    work f = {.w = w,
-              .ld = ld,
-              .hermitian = MPKI_COMPLEX && hermitian,
-              .floor = floor,
-              .c = c,
-              .d = d,
-              .dinv = dinv,
-              .report = report};
-    for (int i = 0; i < w; i++) f.perm[i] = f.place[i] = i;
+    work f;
+    f.w = w, f.ld = ld, f.hermitian = MPKI_COMPLEX && hermitian, f.floor = floor;
+    f.c = c, f.lt = space, f.d = d, f.dinv = dinv, f.report = report;
+    for (int i = 0; i < w; i++) f.perm[i] = f.place[i] = i, f.upto[i] = 0;
+    for (int i = 0; i < ld * PARTS; i++) f.alive[i] = 1;
     if (butterfly) block_butterfly(w, c, ld, butterfly, butterfly);
     for (int p = 0; p < w;) {
         choice next = choose(&f, type, pivoting, butterfly ? NULL : pair, p);
-        exchange(&f, p, next.i);
-        if (next.width == 2) exchange(&f, p + 1, next.j == p ? next.i : next.j);
-        T dp = c[p * ld + p];
+        bring_to(&f, p, next.i);
+        if (next.width == 2) bring_to(&f, p + 1, next.j);
+        T dp = c[next.i * ld + next.i];
         if (!FN(pivot_finite)(dp) || (type == MPK_TYPE_LLT && !(t_re(dp) > 0))) {
             report->failed = p;
             return;
@@ -333,7 +464,7 @@ void ISA_FN(block_factor)(int w, T *c, int ld, int type, int pivoting, const int
             eliminate_double(&f, p);
         p += next.width;
     }
-    block_inverse(w, c, ld, f.perm, butterfly, m, space);
+    block_inverse(w, f.lt, ld, f.perm, f.perm, butterfly, m);
     if (type == MPK_TYPE_LLT) take_roots(&f, m);
     report->norm_m = block_norm(w, m, ld);
     if (!(report->norm_m <= (sizeof(R) == 4 ? (R)FLT_MAX : (R)DBL_MAX))) report->failed = 0;

@@ -4,18 +4,8 @@
 /** What LDL^T and LDU of a diagonal block share: the explicit M, and the butterfly. */
 #include "block_row.h"
 
-/** m := L^-1 P B^T. lt [in] row k holds column k of the unit lower L beyond the diagonal; perm[k] =
- * old row at place k; butterfly: w reals or NULL. x: w ld entries of work. Padding is zeroed. */
-static void block_inverse(int w, const T *lt, int ld, const int32_t *perm, const R *butterfly, T *m,
-                          T *x) {
-    memset(x, 0, (size_t)w * (size_t)ld * sizeof(T));
-    for (int k = 0; k < w; k++) x[k * ld + k] = t_make(1, 0);
-    for (int i = 1; i < w; i++)
-        for (int k = 0; k < i; k++) FN(row_minus)(0, k + 1, x + i * ld, lt[k * ld + i], x + k * ld);
-    memset(m, 0, (size_t)w * (size_t)ld * sizeof(T));
-    for (int i = 0; i < w; i++)
-        for (int k = 0; k <= i; k++) m[i * ld + perm[k]] = x[i * ld + k];
-    if (!butterfly) return;
+/** m := m B^T. */
+static void block_butterfly_of_m(int w, T *m, int ld, const R *butterfly) {
     int half = w / 2;
     const R s = (R)0.70710678118654752440;
     for (int i = 0; i < w; i++) {
@@ -27,6 +17,84 @@ static void block_inverse(int w, const T *lt, int ld, const int32_t *perm, const
         }
         if (w % 2) row[w - 1] = t_mul(row[w - 1], t_make(butterfly[w - 1], 0));
     }
+}
+
+/* rows i .. i+n-1 of m from the rows before them, nv vectors from column `at` on */
+INLINE void inverse_strip(const int n, const int nv, int i, const T *lt, int ld,
+                          const int32_t *index, T *m, int at) {
+    vec re[4][4];
+#if MPKI_COMPLEX
+    vec im[4][4];
+#endif
+    const T *l[4];
+#pragma GCC unroll 4
+    for (int r = 0; r < n; r++) {
+        l[r] = lt + index[i + r];
+#pragma GCC unroll 4
+        for (int j = 0; j < nv; j++) {
+            re[r][j] = v_load((const R *)(m + (i + r) * ld + at) + j * LANES);
+#if MPKI_COMPLEX
+            im[r][j] = (vec){0};
+#endif
+        }
+    }
+    for (int k = 0; k < i; k++) {
+        const R *x = (const R *)(m + k * ld + at);
+#pragma GCC unroll 4
+        for (int r = 0; r < n; r++) {
+            const R *a = (const R *)(l[r] + k * ld);
+            vec a0 = v_all(a[0]);
+#if MPKI_COMPLEX
+            vec a1 = v_all(a[1]);
+#endif
+#pragma GCC unroll 4
+            for (int j = 0; j < nv; j++) {
+                re[r][j] -= v_load(x + j * LANES) * a0;
+#if MPKI_COMPLEX
+                im[r][j] -= v_load(x + j * LANES) * a1;
+#endif
+            }
+        }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < n; r++) {
+#pragma GCC unroll 4
+        for (int j = 0; j < nv; j++) {
+#if MPKI_COMPLEX
+            re[r][j] += v_times_i(im[r][j]);
+#endif
+#pragma GCC unroll 4
+            for (int k = 0; k < r; k++) re[r][j] -= FN(v_scaled)(re[k][j], l[r][(i + k) * ld]);
+            v_store((R *)(m + (i + r) * ld + at) + j * LANES, re[r][j]);
+        }
+    }
+}
+
+/** m := L^-1 P B^T, padding zero. lt [in] row k holds column k of the unit lower L, row i of it at
+ * index[i]; perm[i] = old row at place i; butterfly: w reals or NULL. Row i of L^-1 P is e(perm[i])
+ * - sum of L(i,k) times row k, and no row has anything in a column of a later pivot: nothing need
+ * be sorted. */
+static void block_inverse(int w, const T *lt, int ld, const int32_t *index, const int32_t *perm,
+                          const R *butterfly, T *m) {
+    int vectors = (w + ENTRIES - 1) / ENTRIES;
+    memset(m, 0, (size_t)w * (size_t)ld * sizeof(T));
+    for (int i = 0; i < w; i++) m[i * ld + perm[i]] = t_make(1, 0);
+    for (int i = 0, n; i < w; i += n) {
+        n = i + 4 <= w ? 4 : 1;
+        for (int v = 0, nv; v < vectors; v += nv) {
+            int at = v * ENTRIES;
+            nv = n == 1 ? 1 : vectors - v >= 4 ? 4 : vectors - v >= 2 ? 2 : 1;
+            if (n == 1)
+                inverse_strip(1, 1, i, lt, ld, index, m, at);
+            else if (nv == 4)
+                inverse_strip(4, 4, i, lt, ld, index, m, at);
+            else if (nv == 2)
+                inverse_strip(4, 2, i, lt, ld, index, m, at);
+            else
+                inverse_strip(4, 1, i, lt, ld, index, m, at);
+        }
+    }
+    if (butterfly) block_butterfly_of_m(w, m, ld, butterfly);
 }
 
 /** c := U^T c V for butterflies of depth 1 (Parker 1995; Baboulin et al. 2014):
@@ -57,20 +125,31 @@ static void block_butterfly(int w, T *c, int ld, const R *u, const R *v) {
 
 /** Largest modulus in m; not finite if anything is not. */
 static R block_norm(int w, const T *m, int ld) {
-    R most = 0, sum = 0;
-    for (int i = 0; i < w; i++)
-        for (int k = 0; k < w; k++) {
-            R x = t_re(m[i * ld + k]), y = t_im(m[i * ld + k]), z = x * x + y * y;
-            most = z > most ? z : most;
-            sum += 0 * z;
+    vec top = {0}, bad = {0}, top2 = {0}, bad2 = {0};
+    R most = 0, wrong = 0;
+    for (int k = 0; k < w; k++)
+        for (int j = 0; j < w; j += 2 * ENTRIES) {
+            const R *at = (const R *)(m + k * ld + j);
+            vec x = v_load(at), y = j + ENTRIES < ld ? v_load(at + LANES) : (vec){0};
+#if MPKI_COMPLEX
+            vec xi = v_times_i(x), yi = v_times_i(y);
+            x = x * x + xi * xi, y = y * y + yi * yi;
+#endif
+            top = v_max(top, v_abs(x)), top2 = v_max(top2, v_abs(y));
+            bad += x * 0, bad2 += y * 0;
         }
-    if (sum == 0) return r_sqrt(most);
+    top = v_max(top, top2), bad += bad2;
+    for (int k = 0; k < LANES; k++) {
+        most = top[k] > most ? top[k] : most;
+        wrong += bad[k];
+    }
+    if (wrong == 0) return MPKI_COMPLEX ? r_sqrt(most) : most;
     most = 0; /* a square left the range, or something is not finite */
     for (int i = 0; i < w; i++)
         for (int k = 0; k < w; k++) {
             R z = t_abs(m[i * ld + k]);
-            most = z > most || z != z ? z : most;
-            if (most != most) return most;
+            if (z != z) return z;
+            most = z > most ? z : most;
         }
     return most;
 }

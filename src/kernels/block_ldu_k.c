@@ -103,9 +103,10 @@ void ISA_FN(block_ldu)(int w, T *c, int ld, int pivoting, R floor, const R *butt
         }
         for (int k = p + 1; k < w; k++) u[k] = t_mul(u[k], e);
     }
-    T *space = work + (size_t)w * (size_t)ld;
-    block_inverse(w, f.lt, ld, f.row, butterfly, m, space);
-    block_inverse(w, c, ld, f.col, butterfly ? butterfly + w : NULL, n, space);
+    int32_t place[MPKI_BLOCK_MAX] = {0};
+    for (int i = 0; i < w; i++) place[i] = i;
+    block_inverse(w, f.lt, ld, place, f.row, butterfly, m);
+    block_inverse(w, c, ld, place, f.col, butterfly ? butterfly + w : NULL, n);
     R norm_n = block_norm(w, n, ld);
     report->norm_m = block_norm(w, m, ld);
     if (!(norm_n <= report->norm_m)) report->norm_m = norm_n;
