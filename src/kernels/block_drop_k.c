@@ -3,7 +3,13 @@
  * largest of what is left. The place of an entry breaks ties, so the result is one for all
  * instruction sets and schedules. */
 #include "block_isa.h"
-#include "vector.h"
+#include "block_mask.h"
+
+#if MPKI_PRECISION == 0
+typedef int32_t ivec __attribute__((vector_size(VBYTES)));
+#elif MPKI_PRECISION == 1
+typedef int64_t ivec __attribute__((vector_size(VBYTES)));
+#endif
 
 /* modulus that orders entries; NaN comes before everything: it must be seen, not dropped */
 INLINE R rank_of(T x) {
@@ -11,15 +17,37 @@ INLINE R rank_of(T x) {
     return a == a ? a : (R)INFINITY;
 }
 
-static int64_t threshold(int rows, int cols, const T *c, int ld, const R *drop, T *out) {
+#if MPKI_COMPLEX
+/* |x| <= bound; the modulus itself only where its parts do not decide */
+INLINE int is_small(T x, R bound) {
+    R a = r_abs(t_re(x)), b = r_abs(t_im(x));
+    if (a + b <= bound) return 1;
+    return a > bound || b > bound ? 0 : t_abs(x) <= bound;
+}
+#endif
+
+/* zero what is not above its column's bound; returns how many are left */
+static int64_t threshold(int rows, int cols, T *c, int ld, const R *drop) {
     int64_t left = 0;
+#if MPKI_COMPLEX
     for (int r = 0; r < rows; r++)
         for (int k = 0; k < cols; k++) {
-            T x = c[r * ld + k];
-            int gone = t_abs(x) <= drop[k];
-            if (out && gone) out[r * ld + k] = t_make(0, 0);
-            left += !gone && t_abs(x) != 0;
+            T *x = c + r * ld + k;
+            if (is_small(*x, drop[k])) *x = t_make(0, 0);
+            left += !(t_re(*x) == 0 && t_im(*x) == 0);
         }
+#else
+    for (int k = 0; k < cols; k += LANES) {
+        int here = cols - k < LANES ? cols - k : LANES;
+        vec bound = v_load_n(drop + k, here);
+        for (int r = 0; r < rows; r++) {
+            vec x = v_load(c + r * ld + k);
+            x = (vec)((ivec)x & ~(v_abs(x) <= bound)); /* NaN stays */
+            v_store(c + r * ld + k, x);
+            left += __builtin_popcount(v_nonzero(x));
+        }
+    }
+#endif
     return left;
 }
 
@@ -48,23 +76,82 @@ static R kth_largest(R *v, int64_t n, int64_t k) {
     return v[k];
 }
 
+#if MPKI_PRECISION == 0 || MPKI_PRECISION == 2
+typedef uint32_t key;
+#else
+typedef uint64_t key;
+#endif
+enum { BINS = 512, KEY_SHIFT = sizeof(R) == 4 ? 20 : 49 }; /* the exponent and 3 bits behind it */
+
+INLINE key key_of(R x) { /* x >= 0: ordered as x */
+    key k;
+    memcpy(&k, &x, sizeof k);
+    return k >> KEY_SHIFT;
+}
+
+/* the k-th largest of n moduli, and how many of those that equal it belong to the k largest; by
+ * counting, its bin is found first */
+static R cut_at(R *v, int64_t n, int64_t k, int64_t *ties) {
+    int32_t bin[BINS] = {0};
+    key top = 0;
+    for (int64_t i = 0; i < n; i++) top = key_of(v[i]) > top ? key_of(v[i]) : top;
+    for (int64_t i = 0; i < n; i++) {
+        key below = top - key_of(v[i]);
+        bin[below < BINS ? below : BINS - 1]++;
+    }
+    key b = 0;
+    for (; b < BINS - 1 && bin[b] < k; b++) k -= bin[b];
+    int64_t m = 0;
+    for (int64_t i = 0; i < n; i++) {
+        R x = v[i];
+        key below = top - key_of(x);
+        v[m] = x;
+        m += (below < BINS ? below : BINS - 1) == b;
+    }
+    R cut = kth_largest(v, m, k);
+    *ties = k;
+    for (int64_t i = 0; i < m; i++) *ties -= v[i] > cut;
+    return cut;
+}
+
+/* zero what is below the cut; of the entries that equal it, all but the first `ties` as well */
+static void keep_above(int rows, int cols, T *c, int ld, R cut, int64_t ties) {
+    for (int r = 0; r < rows; r++) {
+        T *row = c + r * ld;
+        uint32_t mask[4];
+        row_bits(cols, row, mask);
+        for (int i = 0; i < (cols + 31) / 32; i++)
+            for (uint32_t bits = mask[i]; bits; bits &= bits - 1) {
+                T *x = row + 32 * i + __builtin_ctz(bits);
+                R rank = rank_of(*x);
+                int equal = rank == cut, stays = (rank > cut) | (equal & (ties > 0));
+                ties -= equal;
+                *x = stays ? *x : t_make(0, 0);
+            }
+    }
+}
+
+/* moduli of what is not zero; returns how many */
+static int64_t moduli(int rows, int cols, const T *c, int ld, R *v) {
+    int64_t n = 0;
+    for (int r = 0; r < rows; r++) {
+        const T *row = c + r * ld;
+        uint32_t mask[4];
+        row_bits(cols, row, mask);
+        for (int i = 0; i < (cols + 31) / 32; i++)
+            for (uint32_t bits = mask[i]; bits; bits &= bits - 1)
+                v[n++] = rank_of(row[32 * i + __builtin_ctz(bits)]);
+    }
+    return n;
+}
+
 int64_t ISA_FN(block_drop)(int rows, int cols, T *c, int ld, const R *drop, int64_t capacity,
                            int count_only) {
-    int64_t left = threshold(rows, cols, c, ld, drop, c);
+    int64_t left = threshold(rows, cols, c, ld, drop);
     if (count_only || capacity < 0 || left <= capacity) return left;
     R v[MPKI_BLOCK_MAX * MPKI_BLOCK_MAX];
-    int64_t n = 0, above = 0;
-    for (int r = 0; r < rows; r++)
-        for (int k = 0; k < cols; k++)
-            if (t_abs(c[r * ld + k]) != 0) v[n++] = rank_of(c[r * ld + k]);
-    R cut = capacity > 0 ? kth_largest(v, n, capacity) : (R)INFINITY;
-    for (int64_t i = 0; i < n; i++) above += v[i] > cut;
-    int64_t ties = capacity - above; /* of those that equal the cut, the first ones stay */
-    for (int r = 0; r < rows; r++)
-        for (int k = 0; k < cols; k++) {
-            R x = rank_of(c[r * ld + k]);
-            if (x > cut || (x == cut && ties-- > 0)) continue;
-            c[r * ld + k] = t_make(0, 0);
-        }
+    int64_t n = moduli(rows, cols, c, ld, v), ties = 0;
+    R cut = capacity > 0 ? cut_at(v, n, capacity, &ties) : (R)INFINITY;
+    keep_above(rows, cols, c, ld, cut, ties);
     return capacity;
 }

@@ -123,31 +123,31 @@ INLINE vec v_larger(vec a, vec b, vec index, vec *mark) {
     return v_max(a, b);
 }
 
-/* largest |re| + |im| in row i, which is up to date */
-static R row_largest(const work *f, int i) {
-    const T *row = f->c + i * f->ld;
-    vec top = {0};
-    for (int k = 0; k < f->w; k += ENTRIES) top = v_max(v_abs1(v_load((const R *)(row + k))), top);
-    R most = 0;
-    for (int k = 0; k < LANES; k++) most = top[k] > most ? top[k] : most;
-    return most;
-}
-
 static int where(const work *f, int i, R value) {
     for (int k = 0; k < f->w; k++)
         if (at(f, i, k) == value) return k;
     return -1;
 }
 
-/* where row i is largest off the diagonal; -1 if all of that is zero */
+/* where row i is largest off the diagonal; -1 if all of that is zero. Of equal ones the first. */
 static int largest(work *f, int i, int p, R *value) {
     update(f, i, p);
-    T *diagonal = f->c + i * f->ld + i, keep = *diagonal;
-    *diagonal = t_make(0, 0);
-    *value = row_largest(f, i);
-    int k = *value > 0 ? where(f, i, *value) : -1;
-    *diagonal = keep;
-    return k;
+    const T *row = f->c + i * f->ld;
+    vec top = {0}, which = {0}, lane;
+    for (int k = 0; k < LANES; k++) lane[k] = (R)(k / PARTS);
+    for (int k = 0; k < f->w; k += ENTRIES) {
+        ivec other = lane != v_all((R)(i - k));
+        vec x = (vec)((ivec)v_abs1(v_load((const R *)(row + k))) & other);
+        top = v_larger(x, top, lane + v_all((R)k), &which);
+    }
+    R most = 0, at_most = -1;
+    for (int k = 0; k < LANES; k++) {
+        int better = top[k] > most || (top[k] == most && which[k] < at_most);
+        at_most = better ? which[k] : at_most;
+        most = better ? top[k] : most;
+    }
+    *value = most;
+    return (int)at_most;
 }
 
 static choice bunch_kaufman(work *f, int p) {

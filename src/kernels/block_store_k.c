@@ -3,11 +3,8 @@
  * IV.A: dense or sparse, whichever is smaller; ours has a bitmap for the indices, and a third form
  * for blocks whose rows are whole or empty). */
 #include "block_isa.h"
+#include "block_mask.h"
 #include "block_stored.h"
-
-INLINE int is_nonzero(T x) {
-    return t_re(x) != 0 || t_im(x) != 0; /* NaN is held */
-}
 
 typedef struct counts {
     int rows, nonzeros;
@@ -16,10 +13,9 @@ typedef struct counts {
 static counts count(int rows, int cols, const T *c, int ld) {
     counts all = {0, 0};
     for (int r = 0; r < rows; r++) {
-        int here = 0;
-        for (int k = 0; k < cols; k++) here += is_nonzero(c[r * ld + k]);
-        all.rows += here > 0;
-        all.nonzeros += here;
+        uint32_t mask[4] = {0};
+        all.rows += row_bits(cols, c + r * ld, mask);
+        for (int i = 0; i < (cols + 31) / 32; i++) all.nonzeros += __builtin_popcount(mask[i]);
     }
     return all;
 }
@@ -55,10 +51,8 @@ static int write_masks(int rows, int cols, const T *c, int ld, uint32_t *row_mas
     int words = (cols + 31) / 32, held = 0;
     memset(row_mask, 0, (size_t)((rows + 31) / 32) * 4);
     for (int r = 0; r < rows; r++) {
-        uint32_t mask[4] = {0};
-        for (int k = 0; k < cols; k++)
-            mask[k >> 5] |= (uint32_t)is_nonzero(c[r * ld + k]) << (k & 31);
-        if (!(mask[0] | mask[1] | mask[2] | mask[3])) continue;
+        uint32_t mask[4];
+        if (!row_bits(cols, c + r * ld, mask)) continue;
         row_mask[r >> 5] |= (uint32_t)1 << (r & 31);
         if (col_mask) memcpy(col_mask + held * words, mask, (size_t)words * 4);
         held++;
@@ -70,21 +64,27 @@ void ISA_FN(block_pack)(int rows, int cols, const T *c, int ld, mpki_block *bloc
     block->rows = (uint8_t)rows, block->cols = (uint8_t)cols, block->scalar = MPKI_PRECISION;
     block->nnz = 0;
     if (block->format == MPKI_EMPTY) return;
-    uint32_t *row_mask = (uint32_t *)block->data;
+    uint32_t *row_mask = (uint32_t *)block->data, *col_mask = NULL;
     T *value = (T *)block->data;
-    int sparse = block->format == MPKI_BITMAP;
     if (block->format != MPKI_DENSE) {
-        uint32_t *col_mask = sparse ? row_mask + (rows + 31) / 32 : NULL;
+        if (block->format == MPKI_BITMAP) col_mask = row_mask + (rows + 31) / 32;
         int held = write_masks(rows, cols, c, ld, row_mask, col_mask);
         value = (T *)((char *)block->data + mpki_block_mask_bytes(block->format, rows, cols, held));
     }
-    int32_t nnz = 0;
+    const T *first = value;
     for (int r = 0; r < rows; r++) {
+        const T *row = c + r * ld;
         if (block->format != MPKI_DENSE && !(row_mask[r >> 5] >> (r & 31) & 1)) continue;
-        for (int k = 0; k < cols; k++)
-            if (!sparse || is_nonzero(c[r * ld + k])) value[nnz++] = c[r * ld + k];
+        if (!col_mask) {
+            memcpy(value, row, (size_t)cols * sizeof(T));
+            value += cols;
+            continue;
+        }
+        for (int i = 0; i < (cols + 31) / 32; i++)
+            for (uint32_t bits = *col_mask++; bits; bits &= bits - 1)
+                *value++ = row[32 * i + __builtin_ctz(bits)];
     }
-    block->nnz = nnz;
+    block->nnz = (int32_t)(value - first);
 }
 
 void ISA_FN(block_unpack)(const mpki_block *block, T *c, int ld) {
