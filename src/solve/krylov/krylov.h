@@ -60,6 +60,7 @@ struct mpki_krylov {
     double quasi;       /* sqmr: its quasi-residual; 0: none */
     double target;      /* recurred residual at which the truth is asked for */
     double mark;        /* true residual at the last progress */
+    double told;        /* progress, 0 .. 1: never back */
     int64_t idle;       /* checks since */
     int attempt;        /* restarts so far: another shadow space, another start */
     uint64_t random;    /* state */

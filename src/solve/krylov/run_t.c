@@ -29,6 +29,14 @@ static bool all_finite(int32_t n, const T *x) {
     return sum[0] == 0;
 }
 
+/* Not so large that a sound operator may overflow on it. */
+static bool moderate(int32_t n, const T *x) {
+    const R most = sizeof(R) == sizeof(float) ? (R)0x1p64 : (R)0x1p512;
+    for (int32_t i = 0; i < n; i++)
+        if (!(t_abs1(x[i]) < most)) return false;
+    return true;
+}
+
 static bool apply(mpki_krylov *k, const mpk_operator *op, const char *name, const T *x, T *y) {
     if (!op->apply) {
         memcpy(y, x, (size_t)k->n * sizeof(T));
@@ -41,7 +49,7 @@ static bool apply(mpki_krylov *k, const mpk_operator *op, const char *name, cons
         return false;
     }
     if (all_finite(k->n, y)) return true;
-    if (all_finite(k->n, x))
+    if (moderate(k->n, x))
         k->status = mpki_error(k->ctx, MPK_ERR_NUMERIC, "solve",
                                mpki_first_nonfinite(k->task.scalar, k->n, y),
                                "%s gave NaN or Inf for a finite vector", name);
@@ -95,7 +103,7 @@ static bool truth(mpki_krylov *k) {
             return false;
         }
     } else {
-        if (!FN(krylov_product)(k, k->iterate, r)) return false;
+        if (!FN(krylov_product)(k, k->iterate, r) && k->status < 0) return false;
         FN(vec_axpby)(k->n, w_make(1, 0), k->b, w_make(-1, 0), r);
     }
     k->truth = FN(vec_norm)(k->n, r) / k->b_norm;
@@ -111,12 +119,13 @@ static bool truth(mpki_krylov *k) {
 }
 
 /* Progress on the way from 1 to the tolerance, by logarithms; iterations where that is further. */
-static double fraction(const mpki_krylov *k, double recurred) {
+static double fraction(mpki_krylov *k, double recurred) {
     const double steps = (double)k->info.iterations / ((double)k->task.max_iterations + 1);
     const double depth = recurred < 1 && recurred > 0 && k->task.tolerance > 0
                              ? log(recurred) / log(fmin(k->task.tolerance, 0.5))
                              : 0;
-    return k->extra.from + k->extra.share * fmin(0.999, fmax(steps, depth));
+    k->told = fmax(k->told, fmin(0.999, fmax(steps, depth)));
+    return k->extra.from + k->extra.share * k->told;
 }
 
 /* The recurrence said something at a check; what does the truth say? */
@@ -271,8 +280,7 @@ static mpki_event iterate(mpki_krylov *k) {
         if (!truth(k)) return MPKI_FAILURE;
         if (k->truth <= k->task.tolerance) return MPKI_CONVERGED;
         if (event == MPKI_LIMIT || event == MPKI_UNFIT) return event;
-        if (event ==
-            MPKI_CYCLE) { /* by design; but one without progress will be followed by more */
+        if (event == MPKI_CYCLE) { /* one without progress will be followed by others */
             still = k->truth <= 0.9999 * begun ? 0 : still + 1;
             if (still == 2) return MPKI_STAGNATION;
             continue;
@@ -325,7 +333,10 @@ mpk_status FN(krylov)(mpki_krylov *k, const void *b, void *vx) {
     k->info.recurred = k->truth;
     if (event == MPKI_GO) event = iterate(k);
     if (event == MPKI_FAILURE) return k->status;
-    FN(vec_scale)(k->n, w_make(1 / k->scale, 0), k->best, x);
+    FN(vec_scale)(k->n, w_make(1 / k->scale, 0), k->best, k->x);
+    if (!all_finite(k->n, k->x))
+        return mpki_error(k->ctx, MPK_ERR_NUMERIC, "solve", -1, "the solution overflows");
+    memcpy(x, k->x, bytes);
     k->info.residual = k->best_truth;
     if (event == MPKI_CONVERGED) return MPK_OK;
     explain(k, event);

@@ -293,6 +293,35 @@ static void test_scales(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* A solution that no number of the type holds, and recurrences that leave the range: said, no NaN.
+ */
+static void test_overflow(void **unused) {
+    (void)unused;
+    mpk_context *ctx = context();
+    for (int k = 0; k < METHODS; k++) {
+        dense m = dense_new(2, MPK_S, MPK_SYMMETRIC);
+        dense_set(&m, 0, 0, 1e-20), dense_set(&m, 1, 1, 2e-20);
+        dense_operator a;
+        mpk_krylov_task task = task_for(&m, &a, all[k]);
+        float b[2] = {1e30f, 1e30f}, x[2] = {3, 4};
+        mpk_krylov_info info;
+        assert_int_equal(mpk_krylov_solve(ctx, &task, b, x, &info), MPK_ERR_NUMERIC);
+        assert_said(ctx, "overflows");
+        assert_true(x[0] == 3 && x[1] == 4);
+        free(m.a);
+        m = spread(30, MPK_S, MPK_SYMMETRIC, true, 0); /* entries near the end of the range */
+        for (int i = 0; i < 900; i++) m.a[i] *= 1e37;
+        task = task_for(&m, &a, all[k]);
+        task.tolerance = 1e-3;
+        float *c = random_vector(30, MPK_S), y[30] = {0};
+        const mpk_status status = mpk_krylov_solve(ctx, &task, c, y, &info);
+        assert_true(status == MPK_OK || status == MPK_NOT_CONVERGED);
+        for (int i = 0; i < 30; i++) assert_true(isfinite(y[i]));
+        free(c), free(m.a);
+    }
+    mpk_context_destroy(&ctx);
+}
+
 /* gmres(1) cannot move on [0 1; 1 0]: two cycles tell. cg says what an indefinite matrix is. */
 static void test_hopeless(void **unused) {
     (void)unused;
@@ -412,6 +441,7 @@ int main(void) {
                                        cmocka_unit_test(test_trivial),
                                        cmocka_unit_test(test_unreachable),
                                        cmocka_unit_test(test_scales),
+                                       cmocka_unit_test(test_overflow),
                                        cmocka_unit_test(test_hopeless),
                                        cmocka_unit_test(test_arguments),
                                        cmocka_unit_test(test_allocation)};
