@@ -77,7 +77,7 @@ const char *mpki_show_error(char *out, double error) {
 const char *mpki_show_ordering(char *out, mpk_ordering ordering) {
     snprintf(out, MPKI_UNIT_MAX, "%s", mpk_ordering_name(ordering));
     if ((ordering >= MPK_ORDERING_AMD && ordering <= MPK_ORDERING_RCM) ||
-        ordering == MPK_ORDERING_ND) /* acronyms */
+        ordering == MPK_ORDERING_ND || ordering == MPK_ORDERING_GMC) /* acronyms */
         for (char *p = out; *p; p++) *p = (char)(*p - 'a' + 'A');
     return out;
 }

@@ -49,6 +49,7 @@ static void names(void **state) {
     assert_string_equal(mpki_show_error(out, 0), "0");
     assert_string_equal(mpki_show_error(out, INFINITY), "not finite");
     assert_string_equal(mpki_show_ordering(out, MPK_ORDERING_SCOTCH), "SCOTCH");
+    assert_string_equal(mpki_show_ordering(out, MPK_ORDERING_GMC), "GMC");
     assert_string_equal(mpki_show_ordering(out, MPK_ORDERING_NATURAL), "natural");
     assert_string_equal(mpki_scalar_name(MPK_Z), "z");
     assert_string_equal(mpki_symmetry_name(MPK_HERMITIAN), "hermitian");
