@@ -12,18 +12,20 @@ static bool wants(const borg_options *o, const char *what) {
 
 /* One kernel for one pack and order; NULL if there were errors. */
 static borg_module *make_module(borg_program *p, const borg_function *kernel, const borg_options *o,
-                                int32_t pack, borg_order order) {
+                                int32_t pack, borg_order order, borg_status *status) {
     borg_module *m = borg_lower(kernel, &p->arena, o, pack, order, &p->diags);
+    *status = m ? BORG_OK : BORG_ERR_SOURCE;
     if (!m) return NULL;
     if (wants(o, "ssa")) borg_print(m, o->dump_to);
-    if (!borg_run_passes(m, o, &p->diags)) return NULL;
-    return m;
+    if (borg_run_passes(m, o, &p->diags)) return m;
+    *status = BORG_ERR_INTERNAL;
+    return NULL;
 }
 
 static borg_module *make_ordered(borg_program *p, const borg_function *kernel,
-                                 const borg_options *o, int32_t pack) {
+                                 const borg_options *o, int32_t pack, borg_status *status) {
     borg_order order = o->order == BORG_ORDER_AUTO ? BORG_WI_MINOR : o->order;
-    borg_module *m = make_module(p, kernel, o, pack, order);
+    borg_module *m = make_module(p, kernel, o, pack, order, status);
     /* values do not depend on the order: the module can be turned over as it is */
     if (m && o->order == BORG_ORDER_AUTO && o->backend)
         m->order = borg_choose_order(m, &o->backend->machine);
@@ -34,14 +36,15 @@ static borg_status make_unit(borg_program *p, const borg_function *kernel, const
     int32_t pack = o->pack ? o->pack : 1;
     borg_unit *unit = &p->units[p->nunits];
     unit->name = o->name ? o->name : kernel->name;
-    unit->module = make_ordered(p, kernel, o, pack);
-    if (!unit->module) return BORG_ERR_SOURCE;
+    borg_status status;
+    unit->module = make_ordered(p, kernel, o, pack, &status);
+    if (!unit->module) return status;
     if (pack > 1) {
         borg_options quiet = *o; /* what is dumped is the pack */
         quiet.dump_to = NULL;
         quiet.order = BORG_WI_MINOR; /* one group: the orders are the same */
-        unit->tail = make_ordered(p, kernel, &quiet, 1);
-        if (!unit->tail) return BORG_ERR_SOURCE;
+        unit->tail = make_ordered(p, kernel, &quiet, 1, &status);
+        if (!unit->tail) return status;
     }
     if (wants(o, "infreg")) {
         borg_print_groups(unit->module, o->dump_to);
