@@ -1,14 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_BATCH_EMITTED_H
 #define MPKI_BATCH_EMITTED_H
-/** The kernels that borgc made at build time from src/kernels/cl, each for one order. */
+/** The kernels that borgc made at build time from src/kernels/cl, each for one order and one
+ * instruction set (cmake/borg-kernels.cmake); real precisions alone. MPKI_BORG_avx512 is defined
+ * where there are any for AVX-512. */
+#include "../backends/cpu/level.h"
 #include "kernels.h"
+
+#if !MPKI_COMPLEX
+#ifdef MPKI_BORG_avx512
+extern const FN(batch_factor_fn)
+    FN(borg_avx512)[MPKI_BATCH_METHODS][MPK_PIVOTING_COUNT][MPK_BATCH_MAX_N + 1];
+#endif
+#ifdef MPKI_BORG_avx2
+extern const FN(batch_factor_fn)
+    FN(borg_avx2)[MPKI_BATCH_METHODS][MPK_PIVOTING_COUNT][MPK_BATCH_MAX_N + 1];
+#endif
+#endif
 
 /** The one for this order and this processor, or NULL. */
 static inline FN(batch_factor_fn)
-    FN(batch_emitted_factor)(mpk_batch_method method, mpk_pivoting pivoting, int n, int hermitian) {
-    (void)method, (void)pivoting, (void)n, (void)hermitian;
-    return NULL;
+    FN(batch_emitted_factor)(mpk_batch_method method, mpk_pivoting pivoting, int n) {
+    FN(batch_factor_fn) found = NULL;
+    (void)method, (void)pivoting, (void)n;
+#if !MPKI_COMPLEX
+#ifdef MPKI_BORG_avx512
+    if (mpki_cpu_level() >= 2) found = FN(borg_avx512)[method][pivoting][n];
+#endif
+#ifdef MPKI_BORG_avx2
+    if (!found && mpki_cpu_level() >= 1) found = FN(borg_avx2)[method][pivoting][n];
+#endif
+#endif
+    return found;
 }
 
 #endif

@@ -207,8 +207,8 @@ static void all(int pivoting, int64_t count, int n, T *a, int64_t ld, int64_t st
             info + b * MPKI_BATCH_INFO, tol, work);
 }
 
-void ISA_FN(batch_ldu_none)(int64_t count, int n, T *a, int64_t ld, int64_t stride, int32_t *piv,
-                            int32_t *info, R tol, int hermitian, T *work) {
+void ISA_FN(batch_ldu_careful)(int64_t count, int n, T *a, int64_t ld, int64_t stride, int32_t *piv,
+                               int32_t *info, R tol, int hermitian, T *work) {
     (void)hermitian;
     all(MPK_PIVOTING_NONE, count, n, a, ld, stride, piv, info, tol, work);
 }

@@ -32,7 +32,7 @@ typedef struct FN(batch_kernels) {
 } FN(batch_kernels);
 
 /** Entries of work space that any kernel wants. */
-enum { FN(batch_work_size) = 3 * MPKI_BATCH_LD * MPKI_BATCH_LD };
+enum { FN(batch_work_size) = 16 * (MPKI_BATCH_LD + 2) * MPKI_BATCH_LD };
 
 /** The portable kernels of this processor's instruction set. */
 const FN(batch_kernels) * FN(batch_portable)(void);
@@ -40,6 +40,6 @@ const FN(batch_kernels) * FN(batch_portable)(void);
 /** The kernel for this order: borgc's where there is one, else the portable one; NULL: the method
  * has no such pivoting. */
 FN(batch_factor_fn)
-FN(batch_factor_kernel)(mpk_batch_method method, mpk_pivoting pivoting, int n, int hermitian);
+FN(batch_factor_kernel)(mpk_batch_method method, mpk_pivoting pivoting, int n);
 
 #endif

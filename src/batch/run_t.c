@@ -121,8 +121,7 @@ void FN(batch_factor_chunk)(mpki_batch_job *job, int64_t first, int64_t last, vo
     for (int64_t k = first; k < last;) {
         const int n = order_of(job, k), count = run_of(job, k, last, most);
         FN(batch_factor_fn)
-        kernel = FN(batch_factor_kernel)(job->method, job->batch.pivoting, n,
-                                         job->batch.symmetry == MPK_HERMITIAN);
+        kernel = FN(batch_factor_kernel)(job->method, job->batch.pivoting, n);
         if (n == 0)
             for (int i = 0; i < count; i++) report(job, matrix(job, k + i), empty, true);
         else if (in_place)

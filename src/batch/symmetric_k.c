@@ -52,7 +52,8 @@ static void load(elimination *e, const T *a, int64_t ld, R tol) {
             T x = a[i + j * ld];
             if (i == j && hermitian) x = t_make(t_re(x), 0);
             sum += x * (R)0; /* NaN as soon as one entry is not finite */
-            if ((i == j || e->pivoting >= MPK_PIVOTING_PARTIAL) && t_abs1(x) > most) most = t_abs1(x);
+            if ((i == j || e->pivoting >= MPK_PIVOTING_PARTIAL) && t_abs1(x) > most)
+                most = t_abs1(x);
             e->w[i + j * LD] = x;
             e->w[j + i * LD] = conj_if(hermitian, x);
         }
@@ -363,16 +364,16 @@ static void all(int is_llt, int pivoting, int64_t count, int n, T *a, int64_t ld
             info + b * MPKI_BATCH_INFO, tol, hermitian, work);
 }
 
-void ISA_FN(batch_llt_none)(int64_t count, int n, T *a, int64_t ld, int64_t stride, int32_t *piv,
-                            int32_t *info, R tol, int hermitian, T *work) {
+void ISA_FN(batch_llt_careful)(int64_t count, int n, T *a, int64_t ld, int64_t stride, int32_t *piv,
+                               int32_t *info, R tol, int hermitian, T *work) {
     all(1, MPK_PIVOTING_NONE, count, n, a, ld, stride, piv, info, tol, hermitian, work);
 }
 void ISA_FN(batch_llt_complete)(int64_t count, int n, T *a, int64_t ld, int64_t stride,
                                 int32_t *piv, int32_t *info, R tol, int hermitian, T *work) {
     all(1, MPK_PIVOTING_COMPLETE, count, n, a, ld, stride, piv, info, tol, hermitian, work);
 }
-void ISA_FN(batch_ldlt_none)(int64_t count, int n, T *a, int64_t ld, int64_t stride, int32_t *piv,
-                             int32_t *info, R tol, int hermitian, T *work) {
+void ISA_FN(batch_ldlt_careful)(int64_t count, int n, T *a, int64_t ld, int64_t stride,
+                                int32_t *piv, int32_t *info, R tol, int hermitian, T *work) {
     all(0, MPK_PIVOTING_NONE, count, n, a, ld, stride, piv, info, tol, hermitian, work);
 }
 void ISA_FN(batch_ldlt_static)(int64_t count, int n, T *a, int64_t ld, int64_t stride, int32_t *piv,

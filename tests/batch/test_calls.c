@@ -184,6 +184,7 @@ static void test_allocations(void **unused) {
     (void)unused;
     int done = 0;
     int32_t *piv = calloc(COUNT * N, sizeof *piv), *sizes = malloc(COUNT * sizeof *sizes);
+    double *third = malloc(COUNT * N * N * sizeof *third);
     for (int k = 0; k < COUNT; k++) sizes[k] = k % (N + 1);
     for (int k = 1; !done; k++) {
         failing f = {0, k, 0};
@@ -197,10 +198,21 @@ static void test_allocations(void **unused) {
             batch.sizes = sizes, batch.threads = 2;
             mpk_batch_array x = {MPK_BATCH_STRIDED, MPK_HOST, a, N * N, N, 1};
             mpk_status status = mpk_batch_ldlt(ctx, &batch, &x, piv, NULL);
-            done = status == MPK_OK;
-            if (!done) {
+            if (status < 0) {
                 assert_int_equal(status, MPK_ERR_MEMORY);
                 assert_memory_equal(a, copy, COUNT * N * N * sizeof *a);
+            } else { /* the next verb, and the one after it */
+                mpk_batch_array y = x, z = x;
+                mpk_batch_product product = {N, N, N, NULL, 0, 1, 0};
+                y.data = copy, z.data = third;
+                memset(third, 0, COUNT * N * N * sizeof *third);
+                status = mpk_batch_solve(ctx, &batch, MPK_BATCH_LDLT, &x, piv, N, &y, NULL);
+                if (status >= 0) status = mpk_batch_gemm(ctx, &batch, &product, &x, NULL, &y, &z);
+                if (status < 0) {
+                    assert_int_equal(status, MPK_ERR_MEMORY);
+                    for (int64_t i = 0; i < COUNT * N * N; i++) assert_true(third[i] == 0);
+                }
+                done = status == MPK_OK;
             }
         }
         mpk_context_destroy(&ctx);
@@ -208,7 +220,7 @@ static void test_allocations(void **unused) {
         free(a), free(copy);
         assert_true(k < 50);
     }
-    free(piv), free(sizes);
+    free(piv), free(sizes), free(third);
 }
 
 int main(void) {
