@@ -17,8 +17,9 @@ def axis(series, log, start, end):
     if log:
         return svg.Axis(min(values), max(values), start, end, log=True)
     least, most = min(0.0, *values), max(0.0, *values)
-    step = 10 ** math.floor(math.log10(max(most - least, 1e-30)))
-    return svg.Axis(math.floor(least / step) * step, math.ceil(most / step) * step, start, end)
+    steps = (unit * 10.0 ** power for power in range(-12, 12) for unit in (1, 2, 2.5, 5))
+    step = next(s for s in steps if math.floor(least / s) * s + 5 * s >= most)  # five of them, as the axis has
+    return svg.Axis(math.floor(least / step) * step, math.floor(least / step) * step + 5 * step, start, end)
 
 
 def draw(path, panels, legend, columns=2):

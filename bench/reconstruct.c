@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bench_reconstruct FILE|"generate SPEC" key=value,key=value ... : how well does a factor on blocks
- * reproduce its matrix? For each list of options one line of JSON:
- *  error      ||L D L^T - A||_inf / ||A||_inf, A with the scaling and in the order of the factor.
- *             The numerator is estimated: the error is symmetric, so its largest row sum is its
- *             1-norm, and Higham's estimator (1988; LAPACK's xLACN2) finds that from a few
- * products. It is a lower bound, and mostly exact. null: not finite dominance  least, mean and
- * largest of (||A_ii||_1 - sum_j ||A_ij||_1) / ||A||_1 over block rows factor_s   of the
- * factorization alone What counts as L D L^T is what the triangular solves invert, formed from the
- * stored blocks. */
+ * reproduce its matrix? For each list of options one line of JSON.
+ *
+ *  error: ||L D L^T - A||_inf / ||A||_inf, A with the scaling and in the order of the factor. The
+ *  numerator is estimated: the error is symmetric, so its largest row sum is its 1-norm, and
+ * Higham's estimator (1988; LAPACK's xLACN2) finds that from a few products. It is a lower bound,
+ * and mostly exact. null: not finite.
+ *
+ *  dominance: least, mean, largest of (||A_ii||_1 - sum_j ||A_ij||_1) / ||A||_1 over block rows.
+ *
+ *  factor_s: of the factorization alone.
+ *
+ * damping=E beside the library's options: pivots not above E ||A||_1 (at most 1) are replaced, as
+ * the fixed-point sweeps do; so a level-scheduled factor can be had with the same parameters.
+ *
+ * What counts as L D L^T is what the triangular solves invert, formed from the stored blocks. */
 #include "backends/cpu/cpu.h"
 #include "numeric/block/block_factor.h"
 #include <math.h>
@@ -258,12 +265,16 @@ static void number(const char *key, double x) {
         printf(", \"%s\": null", key);
 }
 
-static mpk_status set(mpk_context *ctx, mpk_options *o, const char *list) {
+static mpk_status set(mpk_context *ctx, mpk_options *o, double *damping, const char *list) {
     char text[1024], *rest = text;
     snprintf(text, sizeof text, "%s", list);
     for (char *word; (word = strsep(&rest, ","));) {
         char *value = strchr(word, '=');
         if (value) *value++ = 0;
+        if (value && !strcmp(word, "damping")) {
+            *damping = atof(value);
+            continue;
+        }
         const mpk_status status = mpk_options_set(ctx, o, word, value ? value : "on");
         if (status) return status;
     }
@@ -277,12 +288,16 @@ static void run(mpk_context *ctx, const mpk_problem *problem, const char *list) 
     mpk_factor_info info = {0};
     mpk_block_info blocks = {0};
     mpk_problem_view a;
-    double error = INFINITY, dominance[3] = {NAN, NAN, NAN};
+    double error = INFINITY, dominance[3] = {NAN, NAN, NAN}, damping = 0;
     mpk_problem_view_get(problem, &a);
     mpk_options_init(&o);
-    mpk_status status = set(ctx, &o, list);
+    mpk_status status = set(ctx, &o, &damping, list);
     if (!status) status = mpk_analyse(ctx, problem, &o, &an);
     if (status >= 0) status = mpk_factorize(ctx, an, a.ax, &o, &fac);
+    if (status >= 0 && damping > 0 && fac->block) { /* its norm is known only now */
+        o.static_shift = fmin(damping * measure(problem, fac, dominance), 1);
+        status = mpk_factorize(ctx, an, a.ax, &o, &fac);
+    }
     if (status >= 0 && fac->block && fac->block->scalar == MPK_D) {
         const double norm = measure(problem, fac, dominance);
         error = reconstruction(ctx, problem, fac) / norm;
