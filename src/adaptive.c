@@ -26,9 +26,8 @@ typedef struct rung {
  * pivoting. */
 static const rung by_threshold[] = {
     {-1, 1, 0, 1e-3}, {-1, 1, 0, 1e-5}, {-1, 1, 0, 1e-8}, {-1, 20, 0, 1e-11}};
-/* Where it is not: more and more fill. */
-static const rung by_level[] = {
-    {0, 1, 8, 1e-4}, {1, 1, 8, 1e-4}, {1, 1, 0, 1e-5}, {2, 1, 0, 1e-5}, {3, 3, 0, 1e-6}};
+/* Where it is not: more and more levels of it. */
+static const rung by_level[] = {{1, 1, 0, 1e-3}, {2, 1, 0, 1e-4}, {3, 1, 0, 1e-5}, {4, 3, 0, 1e-6}};
 
 typedef struct search {
     mpk_context *ctx;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define LD(cols) mpki_block_ld(cols, sizeof(T))
-enum { ROWS = 4096, CLAIM = 4, SPINS = 2000 };
+enum { ROWS = 4096, CLAIM = 4, SPINS = 1 << 14 };
 
 /* One pass over all frames. */
 typedef struct pass {
@@ -78,6 +78,12 @@ static void frame(const pass *p, int32_t f) {
         kernels->apply(&pivot->m, acc, nrhs, p->to + at);
 }
 
+static void relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
 /* Until all frames that f needs are done in this pass. */
 static void wait_for(const pass *p, int32_t f) {
     mpki_block_sweeps *s = p->s;
@@ -86,9 +92,14 @@ static void wait_for(const pass *p, int32_t f) {
     const int64_t end = p->backward ? x->ptr[f + 1] : x->diagonal[f];
     for (int64_t e = begin; e < end; e++) {
         const int32_t k = x->entry[e].other;
+        /* what is waited for takes microseconds; who yields too soon may be gone for milliseconds,
+         * and the others wait for him */
         for (int spin = 0;
              atomic_load_explicit(&s->done[k], memory_order_acquire) != s->generation;)
-            if (++spin > SPINS) sched_yield();
+            if (++spin < SPINS)
+                relax();
+            else
+                sched_yield();
     }
 }
 
