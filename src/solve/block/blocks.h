@@ -18,6 +18,10 @@ typedef struct mpki_block_sweeps {
     void *y, *z, *other;       /* n x nrhs of the stored precision */
     _Atomic uint32_t *done;    /* by frame: generation of the sweep that finished it */
     uint32_t generation;
+    /* exact solves run shared or alone, whichever was faster lately: beside other processes a
+     * worker that the system puts aside keeps the others waiting */
+    double time_s[2]; /* alone, shared */
+    int64_t runs;
     double bytes; /* of the blocks that one triangular sweep reads */
 } mpki_block_sweeps;
 
