@@ -96,7 +96,8 @@ typedef struct mpk_options {
     double accuracy;          /**< refine until the componentwise backward error is at most this.
                                    < 0 (default): a small multiple of the unit roundoff */
     mpk_switch deterministic; /**< on: the same bits for any number of threads. The direct solver
-                                 always is; kept so that scripts can say what they rely on */
+                                   always is. off: leftover capacity of incomplete factorizations
+                                   is dealt out by atomic operations. Default on */
     mpk_switch condition;     /**< on: estimate the condition number in mpk_solve. Default off */
     int64_t seed;             /**< of everything random. Default 1 */
     double memory_limit; /**< bytes; 0 (default): what the machine has free. A prediction above it

@@ -138,6 +138,7 @@ mpk_status mpk_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_o
     mpk_status status = mpki_options_resolve(ctx, options, &full);
     if (status) return status;
     mpki_imply_options(&full);
+    if (mpki_on_blocks(full.method) && (status = mpki_check_options(ctx, &full))) return status;
     if (mpki_progress(ctx, STAGE, 0))
         return mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     mpk_analysis *made = create(ctx, problem, &full);

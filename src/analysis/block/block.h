@@ -123,6 +123,8 @@ typedef struct mpki_block_analysis {
 /** Match, block, and find A's blocks; fills an->block, an->perm, an->scale and the info. */
 mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
                               const mpk_options *options, mpk_analysis *an);
+/** Options that exclude each other in the methods on blocks: MPK_ERR_ARGUMENT names them. */
+mpk_status mpki_check_options(mpk_context *ctx, const mpk_options *options);
 /** Options that a method implies: jacobi its schedule, ilu0 scalar blocks without fill or pivoting.
  */
 void mpki_imply_options(mpk_options *options);

@@ -55,6 +55,27 @@ void mpki_imply_options(mpk_options *o) {
     o->pivoting = MPK_PIVOTING_NONE;
 }
 
+mpk_status mpki_check_options(mpk_context *ctx, const mpk_options *o) {
+    const bool ldu = o->factor_type == MPK_TYPE_LDU;
+    const bool symmetric = o->krylov >= MPK_KRYLOV_SQMR && o->krylov <= MPK_KRYLOV_CG;
+    const char *why = NULL;
+    if (ldu && symmetric)
+        why = "factor_type ldu is not symmetric, and krylov sqmr, minres, symmlq and cg need a "
+              "symmetric preconditioner: take gmres, fgmres, bicgstab or idr";
+    else if (o->krylov == MPK_KRYLOV_NONE)
+        why =
+            "krylov none needs the direct factor: what a method on blocks leaves of the residual, "
+            "only an iterative method removes";
+    else if (o->butterfly == MPK_ON && o->stages < 2)
+        why = "butterfly on acts on rejected blocks, and stages 1 rejects none: give stages 2 or "
+              "more";
+    else if (o->pivoting == MPK_PIVOTING_STATIC && o->matching == MPK_OFF)
+        why = "pivoting static takes its pairs from the matching, and matching is off";
+    else if (o->factor_type == MPK_TYPE_LLT && o->pivoting == MPK_PIVOTING_STATIC)
+        why = "factor_type llt has no 2x2 pivots, and pivoting static asks for them";
+    return why ? mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1, "%s", why) : MPK_OK;
+}
+
 mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
                               const mpk_options *options, mpk_analysis *an) {
     mpki_graph graph = {0};

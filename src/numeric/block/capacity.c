@@ -70,12 +70,28 @@ mpk_status mpki_capacities(mpki_meta *meta) {
 
 void mpki_grant(mpki_meta *meta) {
     mpki_chunk_work *c = &meta->chunk;
+    if (meta->o->deterministic == MPK_OFF) return;
+    int64_t left = atomic_load(&meta->leftover);
     for (int64_t t = 0; t < c->first[c->count]; t++) {
         const int64_t room = meta->capacity[c->batch->target[t]];
         if (room < 0 || room == INT64_MAX) continue;
         const int64_t more = c->need[t] - room;
-        const int64_t granted = more <= 0 ? 0 : more < meta->leftover ? more : meta->leftover;
-        meta->leftover -= more <= 0 ? more : granted;
+        const int64_t granted = more <= 0 ? 0 : more < left ? more : left;
+        left -= more <= 0 ? more : granted;
         if (more > 0) c->need[t] = room + granted;
     }
+    atomic_store(&meta->leftover, left);
+}
+
+int64_t mpki_grant_atomically(mpki_meta *meta, int64_t item) {
+    const mpki_chunk_work *c = &meta->chunk;
+    const int64_t room = meta->capacity[c->batch->target[item]], need = c->need[item];
+    if (room < 0 || room == INT64_MAX) return need;
+    const int64_t required = need - room;
+    const int64_t free = atomic_fetch_sub(&meta->leftover, required); /* may be a gift, too */
+    if (required <= 0) return need;
+    int64_t granted = required < free ? required : free;
+    if (granted < 0) granted = 0;
+    atomic_fetch_add(&meta->leftover, required - granted);
+    return room + granted;
 }

@@ -64,17 +64,17 @@ typedef struct mpki_meta {
     mpki_pool *pool;
     int threads, driver; /* driver: the worker that runs the walk */
     mpki_meta_worker *worker;
-    unsigned char *final;  /* by frame: accepted */
-    unsigned char *want;   /* by block: due in this stage */
-    unsigned char *of_a;   /* by block: a block of A */
-    int64_t *capacity;     /* by block: entries it may keep; < 0: no bound, and no threshold */
-    int64_t blocks_room;   /* of want, of_a, capacity */
-    int64_t leftover;      /* entries that earlier blocks left unused */
-    double floor;          /* smallest pivot of the scaled matrix */
-    double bound;          /* 1/u: larger entries of L reject their frame; infinity: none */
-    bool last;             /* the last stage: nothing is rejected */
-    uint64_t random;       /* state of the butterflies */
-    unsigned char *reject; /* by frame, in this stage */
+    unsigned char *final;     /* by frame: accepted */
+    unsigned char *want;      /* by block: due in this stage */
+    unsigned char *of_a;      /* by block: a block of A */
+    int64_t *capacity;        /* by block: entries it may keep; < 0: no bound, and no threshold */
+    int64_t blocks_room;      /* of want, of_a, capacity */
+    _Atomic int64_t leftover; /* entries that earlier blocks left unused */
+    double floor;             /* smallest pivot of the scaled matrix */
+    double bound;             /* 1/u: larger entries of L reject their frame; infinity: none */
+    bool last;                /* the last stage: nothing is rejected */
+    uint64_t random;          /* state of the butterflies */
+    unsigned char *reject;    /* by frame, in this stage */
     mpki_chunk_work chunk;
     mpk_status status;
 } mpki_meta;
@@ -98,9 +98,13 @@ static inline int mpki_frame_rows(const mpki_blocking *b, int32_t frame) {
  * al. 2018, sec. IV.A. */
 mpk_status mpki_capacities(mpki_meta *meta);
 /** Deal out the chunk's entries, items in order: need[item] becomes what it may keep; what a block
- *  leaves unused goes to `leftover` and from there to blocks that want more (ibid., algorithm 2, in
- *  its deterministic form: one after the other, so that nothing depends on threads). */
+ *  leaves unused goes to `leftover` and from there to blocks that want more: Thuerck et al. 2018,
+ *  algorithm 2, in a deterministic form: one after the other, so that nothing depends on threads.
+ *  Nothing is done where options.deterministic is off. */
 void mpki_grant(mpki_meta *meta);
+/** The same for one item by atomic operations, as the paper has it: called by any worker when the
+ *  block is stored; returns what it may keep. */
+int64_t mpki_grant_atomically(mpki_meta *meta, int64_t item);
 
 /* meta.c */
 

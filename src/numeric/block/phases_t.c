@@ -413,6 +413,8 @@ static void store_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
     for (int64_t t = c->group[g]; t < c->group_end[g]; t++) {
         const int64_t b = c->batch->target[t];
         const int rows = mpki_frame_rows(meta->bf->blocking, mpki_row_frame(&meta->bf->index, b));
+        if (!meta->complete && meta->o->deterministic == MPK_OFF)
+            c->need[t] = mpki_grant_atomically(meta, t);
         for (int half = 0; half <= meta->ldu; half++) {
             T *block = (T *)(half ? c->flight_u : c->flight) + c->at[t];
             if (!meta->complete && meta->capacity[b] >= 0) {

@@ -376,6 +376,85 @@ static void test_llt(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* What the brief asks for in digits, on matrices that have them: a complete factorization is the
+ * direct one to 1e-12, and the schedules are one to 1e-13. */
+static void test_digits(void **state) {
+    (void)state;
+    static const char *const specs[] = {"helmholtz 2d 18 0", "quasi-definite 9 1"};
+    mpk_context *ctx = context();
+    for (int k = 0; k < 2; k++) {
+        mpk_options o = complete();
+        run pull = go(ctx, specs[k], &o), twin = pull;
+        mpk_analysis *an = NULL;
+        mpk_factor *fac = NULL;
+        mpk_options d = o;
+        d.method = MPK_METHOD_LDLT;
+        twin.x = calloc((size_t)pull.a.n + 1, 16);
+        assert_true(mpk_analyse(ctx, pull.problem, &d, &an) >= 0);
+        assert_true(mpk_factorize(ctx, an, pull.a.ax, &d, &fac) >= 0);
+        assert_true(mpk_solve(ctx, fac, 1, pull.b, pull.a.n, twin.x, pull.a.n, &d, NULL) >= 0);
+        assert_true(distance(&pull, &twin) <= 1e-12);
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+        free(twin.x);
+        for (int schedule = MPK_SCHEDULE_SUBSETS; schedule <= MPK_SCHEDULE_ATOMIC; schedule++) {
+            o.schedule = (mpk_schedule)schedule;
+            run r = go(ctx, specs[k], &o);
+            const double far = distance(&pull, &r);
+            if (!(far <= 1e-13)) fail_msg("%s schedule %d: distance %g", specs[k], schedule, far);
+            end(&r);
+        }
+        end(&pull);
+    }
+    mpk_context_destroy(&ctx);
+}
+
+/* Leftover capacity dealt out by atomic operations: about as much is kept. */
+static void test_leftover(void **state) {
+    (void)state;
+    mpk_context *ctx = context();
+    mpk_options o = complete();
+    o.level = 2;
+    o.fill_factor = 1.2;
+    o.drop_tolerance = 1e-6;
+    mpk_block_info in_order, atomic;
+    run r = go(ctx, "helmholtz 2d 40 0.1", &o);
+    mpk_factor_block_info_get(r.fac, &in_order);
+    end(&r);
+    o.deterministic = MPK_OFF;
+    r = go(ctx, "helmholtz 2d 40 0.1", &o);
+    mpk_factor_block_info_get(r.fac, &atomic);
+    end(&r);
+    assert_true(in_order.dropped > 0 && atomic.dropped > 0);
+    assert_true(fabs((double)(in_order.kept - atomic.kept)) <= 0.05 * (double)in_order.kept);
+    mpk_context_destroy(&ctx);
+}
+
+/* Options that exclude each other are named before anything is computed. */
+static void test_excluding_options(void **state) {
+    (void)state;
+    mpk_context *ctx = context();
+    mpk_problem *problem = NULL;
+    assert_int_equal(mpk_problem_generate(ctx, "nlpkkt 2", 1, &problem), MPK_OK);
+    for (int k = 0; k < 5; k++) {
+        static const char *const words[] = {"ldu", "krylov none", "butterfly", "matching", "llt"};
+        mpk_options o = complete();
+        mpk_analysis *an = NULL;
+        if (k == 0) o.factor_type = MPK_TYPE_LDU, o.krylov = MPK_KRYLOV_MINRES;
+        if (k == 1) o.krylov = MPK_KRYLOV_NONE;
+        if (k == 2) o.butterfly = MPK_ON;
+        if (k == 3) o.pivoting = MPK_PIVOTING_STATIC, o.matching = MPK_OFF;
+        if (k == 4) o.pivoting = MPK_PIVOTING_STATIC, o.factor_type = MPK_TYPE_LLT;
+        assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_ERR_ARGUMENT);
+        assert_null(an);
+        const char *text;
+        mpk_last_error(ctx, NULL, NULL, &text);
+        assert_non_null(strstr(text, words[k]));
+    }
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
 /* ---- no memory ---- */
 
 typedef struct meter {
@@ -442,6 +521,9 @@ int main(void) {
         cmocka_unit_test(test_dropping),
         cmocka_unit_test(test_llt),
         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_digits),
+        cmocka_unit_test(test_leftover),
+        cmocka_unit_test(test_excluding_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
