@@ -85,6 +85,20 @@ static void pause_a_little(void) {
     nanosleep(&(struct timespec){0, 100000}, NULL);
 }
 
+typedef struct summary {
+    mpki_portion_kind kind;
+    int32_t level, subset;
+    int64_t entries, updates;
+} summary;
+
+static bool same_set(const summary *a, const mpki_portion *b) {
+    return a->kind == b->kind && a->level == b->level && a->subset == b->subset;
+}
+
+static int64_t width(const mpki_inspection *in, int32_t f) {
+    return in->bptr[f + 1] - in->bptr[f];
+}
+
 /* Through the inspector; slow: the executor takes its time now and then. */
 static record inspected(const mpki_inspection *in, bool slow) {
     record r = record_new();
@@ -93,6 +107,7 @@ static record inspected(const mpki_inspection *in, bool slow) {
     const mpki_portion *portion;
     int32_t level = 0, subset = -1;
     mpki_portion_kind kind = MPKI_PORTION_COLUMNS;
+    summary before = {0};
     assert_int_equal(mpki_inspector_start(ctx, in, &inspector), MPK_OK);
     for (;;) {
         assert_int_equal(mpki_inspector_next(inspector, &portion), MPK_OK);
@@ -105,32 +120,35 @@ static record inspected(const mpki_inspection *in, bool slow) {
         if (portion->kind == MPKI_PORTION_DOWNDATES) subset = portion->subset;
         level = portion->level;
         kind = portion->kind;
+        /* one that is followed by another of the same set had spent its budget */
+        if (r.portions && same_set(&before, portion))
+            assert_true(before.entries >= in->budget || before.updates >= in->budget);
+        before = (summary){portion->kind, portion->level, portion->subset, portion->entries,
+                           portion->batch.ptr[portion->batch.count]};
         const mpki_levels *v = in->levels;
         int32_t j = v->ptr[level];
-        int64_t t = 0;
+        int64_t t = 0, entries = 0;
         for (int32_t k = 0; k < portion->count; k++) { /* some of the level's, those with items */
             if (in->schedule == MPK_SCHEDULE_SUBSETS) j = v->ptr[level];
             while (j < v->ptr[level + 1] && v->frame[j] != portion->frame[k]) j++;
             assert_true(j < v->ptr[level + 1]);
             const int64_t begin = t;
+            /* and none goes on after that */
+            assert_true(entries < in->budget && portion->batch.ptr[t] < in->budget);
             for (; t < portion->batch.count; t++) {
                 int64_t b = kind == MPKI_PORTION_COLUMNS ? portion->batch.target[t]
                                                          : portion->batch.update[t].a;
                 bool transposed = mpki_ibcsr_transposed(in->index, b);
                 int32_t c = transposed ? in->index->rows[b] : in->index->cols[b];
                 if (c != portion->frame[k]) break;
+                if (kind == MPKI_PORTION_COLUMNS)
+                    entries += width(in, in->index->rows[b]) * width(in, in->index->cols[b]);
             }
             assert_true(t > begin);
         }
         assert_int_equal(t, portion->batch.count);
         if (kind == MPKI_PORTION_COLUMNS || in->schedule == MPK_SCHEDULE_SUBSETS)
             assert_int_equal(mpki_batch_check(ctx, &portion->batch), MPK_OK);
-        int64_t entries = 0;
-        for (int64_t t = 0; kind == MPKI_PORTION_COLUMNS && t < portion->batch.count; t++) {
-            int32_t f = in->index->rows[portion->batch.target[t]];
-            int32_t g = in->index->cols[portion->batch.target[t]];
-            entries += (int64_t)(in->bptr[f + 1] - in->bptr[f]) * (in->bptr[g + 1] - in->bptr[g]);
-        }
         assert_int_equal(entries, portion->entries);
         record_batch(&r, &portion->batch);
         r.portions++;
