@@ -270,9 +270,9 @@ static void test_pivots_of_lapack(void **unused) {
                 if (!kern || sizeof(R) == 4) continue; /* a rounding may choose another pivot */
                 int use_rook = which & 1, hermitian = which >> 1;
                 T *a = family_block(w % 2 ? RANDOM : ZERO_DIAGONAL, w, hermitian, 0);
-                result f =
-                    run(kern, w, a, MPK_TYPE_LDLT, use_rook ? MPK_PIVOTING_ROOK : MPK_PIVOTING_PARTIAL,
-                        NULL, 0, NULL, hermitian);
+                result f = run(kern, w, a, MPK_TYPE_LDLT,
+                               use_rook ? MPK_PIVOTING_ROOK : MPK_PIVOTING_PARTIAL, NULL, 0, NULL,
+                               hermitian);
                 zz *l = malloc((size_t)w * (size_t)w * sizeof *l);
                 double *lr = malloc((size_t)w * (size_t)w * sizeof *lr);
                 int *ipiv = malloc((size_t)w * sizeof *ipiv);
