@@ -96,8 +96,15 @@ static mpk_status attempt(search *s, const mpk_options *o) {
     if (status >= 0) {
         mpk_factor_info_get(r->factor, &f);
         a->bytes = f.bytes;
-        status =
+        if (s->options.memory_limit > 0 && (double)f.peak_bytes > s->options.memory_limit)
+            status = mpki_error(ctx, MPK_ERR_MEMORY, STAGE, f.peak_bytes,
+                                "the factorization took %lld bytes, and the limit is %.0f",
+                                (long long)f.peak_bytes, s->options.memory_limit);
+    }
+    if (status >= 0) {
+        const mpk_status solved =
             mpki_solve(ctx, r->factor, s->nrhs, s->b, s->ldb, s->trial, s->n, o, &info, s->record);
+        status = mpki_worse(status, solved);
     }
     if (status >= 0) {
         a->iterations = info.krylov.iterations;
@@ -129,6 +136,19 @@ static double complete_flops(search *s, const mpki_block_analysis *ba) {
     return status ? INFINITY : flops;
 }
 
+/* An iterative solve holds both triangles of A, a factor of its size at the least, and vectors. */
+static mpk_status fits_at_all(search *s) {
+    enum { VECTORS = 16 };
+    const double entry = (double)s->size + 4, entries = 2 * (double)s->problem->nnz;
+    const double least = 1.5 * entries * entry + (double)VECTORS * s->n * (double)s->size;
+    if (s->options.memory_limit <= 0 || least <= s->options.memory_limit) return MPK_OK;
+    return mpki_error(
+        s->ctx, MPK_ERR_MEMORY, STAGE, (int64_t)least,
+        "even an incomplete factorization and its solve need about %.0f bytes, and the "
+        "limit is %.0f",
+        least, s->options.memory_limit);
+}
+
 static mpk_status climb(search *s) {
     mpk_context *ctx = s->ctx;
     mpk_options o = s->options;
@@ -136,8 +156,10 @@ static mpk_status climb(search *s) {
     o.method = MPK_METHOD_ILDLT;
     mpk_factor_destroy(&r->factor);
     mpk_analysis_destroy(&r->analysis);
-    mpk_status status = mpk_analyse(ctx, s->problem, &o, &r->analysis);
+    mpk_status status = fits_at_all(s);
+    if (!status) status = mpk_analyse(ctx, s->problem, &o, &r->analysis);
     if (status < 0) return status;
+    const mpk_status analysed = status;
     const bool complete = complete_flops(s, r->analysis->block) <= COMPLETE_FLOPS;
     const rung *ladder = complete ? by_threshold : by_level;
     const int rungs = complete ? (int)(sizeof by_threshold / sizeof *by_threshold)
@@ -150,7 +172,7 @@ static mpk_status climb(search *s) {
         o.max_iterations = k + 1 < rungs && s->options.max_iterations > PATIENCE
                                ? PATIENCE
                                : s->options.max_iterations;
-        status = attempt(s, &o);
+        status = mpki_worse(analysed, attempt(s, &o));
         if (status == MPK_OK || status == MPK_SINGULAR || status == MPK_ERR_CANCELLED ||
             status == MPK_ERR_ARGUMENT || status == MPK_ERR_INPUT)
             return status;
@@ -171,7 +193,7 @@ static mpk_status direct(search *s, bool *done) {
     if (o.direct == MPK_OFF) return MPK_OK;
     o.method = MPK_METHOD_LDLT;
     mpk_status status = mpk_analyse(s->ctx, s->problem, &o, &r->analysis);
-    if (status >= 0) status = attempt(s, &o);
+    if (status >= 0) status = mpki_worse(status, attempt(s, &o));
     *done = status != MPK_ERR_MEMORY;
     if (!*done) mpki_clear_error(s->ctx);
     return status;

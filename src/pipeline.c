@@ -31,16 +31,6 @@ typedef struct work {
     mpk_run run;
 } work;
 
-/* The graver of two outcomes; failures above all. */
-static mpk_status worse(mpk_status a, mpk_status b) {
-    static const mpk_status order[] = {MPK_SINGULAR, MPK_INACCURATE, MPK_NOT_CONVERGED,
-                                       MPK_PERTURBED};
-    if (a < 0 || b < 0) return a < 0 ? a : b;
-    for (size_t k = 0; k < sizeof order / sizeof *order; k++)
-        if (a == order[k] || b == order[k]) return order[k];
-    return MPK_OK;
-}
-
 /* A folder that is not there is better known before the work than after it. */
 static mpk_status look_at_output(mpk_context *ctx, const char *path) {
     char folder[4096];
@@ -205,7 +195,7 @@ static mpk_status make_report(work *w, mpk_status status, mpk_report **report) {
     if (status != MPK_OK) mpk_last_error(w->ctx, NULL, NULL, &w->run.message);
     if (status == MPK_NOT_CONVERGED) w->run.message = w->message;
     mpk_status made = mpk_report_create(w->ctx, &w->run, report);
-    if (made || status < 0 || !w->job->plot) return worse(status, made);
+    if (made || status < 0 || !w->job->plot) return mpki_worse(status, made);
     made = mpk_report_plot(w->ctx, *report, w->problem, w->an, w->fac, w->job->plot);
     if (made >= 0) return status;
     mpk_report_destroy(report); /* a new one that says what the plot lacked */
@@ -227,13 +217,14 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
     mpk_status status = mpki_options_resolve(ctx, options, &w.options);
     if (!status) status = load(&w);
     const bool adaptive = w.options.method == MPK_METHOD_AUTO && job->goal >= MPK_GOAL_SOLVE;
-    if (status >= 0 && adaptive) status = worse(status, solve_adaptively(&w));
+    if (status >= 0 && adaptive) status = mpki_worse(status, solve_adaptively(&w));
     if (status >= 0 && !adaptive && job->goal >= MPK_GOAL_ANALYSE)
-        status = worse(status, analyse(&w));
+        status = mpki_worse(status, analyse(&w));
     if (status >= 0 && !adaptive && job->goal >= MPK_GOAL_FACTORIZE)
-        status = worse(status, factorize(&w));
-    if (status >= 0 && !adaptive && job->goal >= MPK_GOAL_SOLVE) status = worse(status, solve(&w));
-    if (status >= 0) status = worse(status, write_output(&w));
+        status = mpki_worse(status, factorize(&w));
+    if (status >= 0 && !adaptive && job->goal >= MPK_GOAL_SOLVE)
+        status = mpki_worse(status, solve(&w));
+    if (status >= 0) status = mpki_worse(status, write_output(&w));
     status = make_report(&w, status, report);
     mpki_release(ctx, w.x);
     mpki_release(ctx, w.history.residual);

@@ -38,6 +38,9 @@ void mpki_clear_error(mpk_context *ctx);
 /** Status recorded since mpki_clear_error (MPK_OK if none): after a failed mpki_alloc. */
 mpk_status mpki_failed(const mpk_context *ctx);
 
+/** The graver of two outcomes; failures above all. */
+mpk_status mpki_worse(mpk_status a, mpk_status b);
+
 /* ---- progress -------------------------------------------------------------------------------- */
 
 /** Report progress; true: the caller wants to stop. Cheap (rate-limited); thread-safe. */

@@ -38,6 +38,15 @@ const char *mpk_status_text(mpk_status status) {
     return "unknown status";
 }
 
+mpk_status mpki_worse(mpk_status a, mpk_status b) {
+    static const mpk_status order[] = {MPK_SINGULAR, MPK_INACCURATE, MPK_NOT_CONVERGED,
+                                       MPK_PERTURBED};
+    if (a < 0 || b < 0) return a < 0 ? a : b;
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++)
+        if (a == order[k] || b == order[k]) return order[k];
+    return MPK_OK;
+}
+
 const char *mpk_version(void) {
     return MPKI_VERSION;
 }

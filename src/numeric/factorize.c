@@ -120,9 +120,11 @@ static mpk_status factorize_blocks(mpk_factor *fac, int64_t bytes_before) {
     fac->options.method = fac->an->options.method;
     mpki_imply_options(&fac->options);
     fac->info = (mpk_factor_info){.stages = 1, .threads = fac->options.threads};
-    mpk_status status = fac->options.method == MPK_METHOD_NONE
-                            ? mpki_find_scaling(ctx, fac->an, &fac->options, fac->ax, fac->scale)
-                            : mpki_block_factorize(fac);
+    mpk_status status = mpki_check_options(ctx, &fac->options);
+    if (status < 0) return status;
+    status = fac->options.method == MPK_METHOD_NONE
+                 ? mpki_find_scaling(ctx, fac->an, &fac->options, fac->ax, fac->scale)
+                 : mpki_block_factorize(fac);
     if (status < 0) return status;
     int64_t peak;
     mpk_memory_usage(ctx, NULL, &peak);

@@ -241,6 +241,6 @@ void mpki_report_write_json(const mpk_report *report, mpki_buffer *out) {
     if (report->have_problem) write_times(&top, run);
     if (run->have_analysis) write_factor(&top, run);
     if (run->have_factor && run->block.block_rows > 0) write_blocks(&top, run);
-    if (run->attempts > 0) write_attempts(&top, run);
+    if (run->attempts > 0 && run->block.block_rows > 0) write_attempts(&top, run);
     mpki_buffer_printf(out, "\n}\n");
 }

@@ -107,10 +107,34 @@ static void test_memory_limit(void **state) {
     (void)state;
     mpk_options o;
     mpk_options_init(&o);
-    o.memory_limit = 100000;
-    job j = go("nlpkkt 6", &o);
+    job j = go("nlpkkt 12", &o);
+    mpk_analysis_info info;
+    mpk_analysis_info_get(j.r.analysis, &info);
+    end(&j);
+    o.memory_limit = 0.9 * (double)info.peak_bytes;
+    j = go("nlpkkt 12", &o);
     assert_int_equal(j.status, MPK_OK);
     assert_int_equal(j.r.attempt[j.r.attempts - 1].method, MPK_METHOD_ILDLT);
+    end(&j);
+    o.memory_limit = 20000; /* nothing fits there */
+    j = go("nlpkkt 12", &o);
+    assert_int_equal(j.status, MPK_ERR_MEMORY);
+    end(&j);
+}
+
+/* Nothing that the factorization or the analysis had to say is lost. */
+static void test_statuses(void **state) {
+    (void)state;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.static_shift = 1e-2;
+    o.pivot_threshold = 0.5;
+    o.matching = MPK_OFF;
+    job j = go("nlpkkt 4", &o);
+    mpk_factor_info f;
+    mpk_factor_info_get(j.r.factor, &f);
+    assert_true(f.perturbed > 0);
+    assert_int_not_equal(j.status, MPK_OK);
     end(&j);
 }
 
@@ -133,6 +157,7 @@ int main(void) {
         cmocka_unit_test(test_ladder),
         cmocka_unit_test(test_honest_failure),
         cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_statuses),
         cmocka_unit_test(test_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
