@@ -376,7 +376,7 @@ static void test_llt(void **state) {
     mpk_context_destroy(&ctx);
 }
 
-/* What the brief asks for in digits, on matrices that have them: a complete factorization is the
+/* In digits, on matrices that have them: a complete factorization is the
  * direct one to 1e-12, and the schedules are one to 1e-13. */
 static void test_digits(void **state) {
     (void)state;
