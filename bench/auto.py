@@ -54,7 +54,7 @@ def line(name, auto, direct, matrix, more=""):
     return (f"| {name} | {auto.get('n', '')} | {auto.get('nnz', '')} | {told} | {iterations(auto) or ''} | {len(tries) or ''} | "
             f"{show(auto.get('relative_residual'), '.0e')} | {chosen} | {show(auto.get('wall_s'), '.2f')} | "
             f"{show(direct.get('wall_s'), '.2f')} | {megabytes(auto.get('peak'))} | {megabytes(direct.get('peak'))} | "
-            f"{show(ratio, '.1f')} | {show(less, '.2f')} |{more}")
+            f"{show(ratio, '.1f')} | {show(less, '.2f')} | {megabytes(auto.get('rss'))} | {megabytes(direct.get('rss'))} |{more}")
 
 
 def main():
@@ -92,16 +92,19 @@ def main():
             print(peers[-1], flush=True)
     keep(options, "auto", rows)
     good = len(lines) - len(none)
+    both = [(r["auto"]["rss"], r["direct"]["rss"]) for r in rows if "peer" not in r and r["auto"].get("rss") and r["direct"].get("rss")]
+    heavier = f"that of auto is the smaller one on {sum(a < d for a, d in both)} of {len(both)}"
     worse = [f"{name} ({ratio:.2f})" for name, ratio in much if not ratio < 1]
     head = ("| matrix | n | nnz | converged | iterations | attempts | true residual | chosen | s | direct s | peak MB | "
-            "direct MB | direct / matrix | auto / direct |")
-    rule = "|---|---:|---:|---|---:|---:|---:|---|---:|---:|---:|---:|---:|---:|"
+            "direct MB | direct / matrix | auto / direct | process MB | direct |")
+    rule = "|---|---:|---:|---|---:|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     write_section(options, "auto", "`--method auto --no-direct` on every matrix", [
         f"`--method auto --no-direct --krylov sqmr --tolerance 1e-6`: **{good} of {len(lines)}** indefinite matrices with n ≥ "
         f"{LEAST_ROWS} reach a true relative residual of 1e-6 ({100 * good / max(len(lines), 1):.0f} %)."
         + (" Not: " + ", ".join(none) + "." if none else ""), "",
-        f"Memory is the peak of the run in the library's own count, for both methods. The matrix has 12 bytes for each entry of "
-        f"the lower triangle and 8 n. Where the direct solver takes more than {MUCH} times that ({len(much)} matrices), "
+        f"MB: peak in the library's own count from the start of the last factorization to the end of the run, for both methods; "
+        f"*process*: the largest resident set of the whole command, reading, analysis and failed attempts included ({heavier}). "
+        f"The matrix has 12 bytes for each entry of the lower triangle and 8 n. Where the direct solver takes more than {MUCH} times that ({len(much)} matrices), "
         f"{len(much) - len(worse)} times the incomplete factorization takes less"
         + ("; not on: " + ", ".join(worse) if worse else "") + ". Seconds are those of the whole command, reading included.", "",
         head, rule, *lines, "",

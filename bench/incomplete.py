@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What bench/ildlt.py, bench/jacobi.py, bench/auto.py and bench/sweeps.py share: the command run once, rows kept, and a
 section of docs/results/incomplete.md rewritten."""
-import argparse, datetime, glob, json, math, os, platform, re, subprocess, sys, time
+import argparse, datetime, glob, json, math, os, platform, re, subprocess, sys, tempfile, threading, time
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 SECTIONS = ["auto", "table1", "fig3", "jacobi-fig3", "jacobi-table1", "sweeps"]
@@ -43,21 +43,27 @@ SIZES = {"B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB"
 
 
 def solve(options, source, words, timeout=60):
-    """Run `metapack solve`; its JSON, with `peak`: bytes, that of the run as the report has it. A failure: `failed`."""
+    """Run `metapack solve`; its JSON, with `peak`: bytes in the library's count since the last factorization began, as
+    the report has it, and `rss`: the process's largest resident set, all of it. A failure: `failed`."""
     command = [os.path.join(options.build, "metapack"), "solve", *source, *words, "--threads", str(options.threads),
                "--json"]
     start = time.monotonic()
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        process = subprocess.Popen(command, stdout=out, stderr=err)
+        late = threading.Timer(timeout, process.kill)
+        late.start()
+        _, code, usage = os.wait4(process.pid, 0)  # tells its resident set, which subprocess.run() does not
+        wall = time.monotonic() - start
+        late.cancel()
+        process.returncode = code
+        out.seek(0), err.seek(0)
+        text, told = out.read(), err.read()
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
-    except subprocess.TimeoutExpired:
-        return {"failed": f"> {timeout:.0f} s", "wall_s": timeout}
-    try:
-        row = json.loads(done.stdout)
+        row = json.loads(text)
     except ValueError:
-        return {"failed": f"exit {done.returncode}: {done.stderr.strip()[-80:]}"}
-    row["wall_s"] = time.monotonic() - start
-    peak = re.search(r"of the run ([\d.]+) ([kKMG]?i?B)", done.stderr)
-    row["peak"] = float(peak[1]) * SIZES[peak[2]] if peak else None
+        return {"failed": f"> {timeout:.0f} s" if wall >= timeout else f"exit {code}: {told.strip()[-80:]}", "wall_s": wall}
+    peak = re.search(r"of the run ([\d.]+) ([kKMG]?i?B)", told)
+    row.update(wall_s=wall, rss=usage.ru_maxrss * 1024, peak=float(peak[1]) * SIZES[peak[2]] if peak else None)
     if row["status"] not in ("ok", "not_converged", "inaccurate", "perturbed", "singular"):
         row["failed"] = row.get("message", row["status"])
     return row
