@@ -94,7 +94,8 @@ def write_section(options, name, title, lines):
         with open(options.report, encoding="utf-8") as file:
             text = file.read()
         parts = {m[1]: m[2] for m in re.finditer(r"<!-- (\S+) -->\n(.*?)<!-- end -->\n", text, re.S)}
-    made = f"Made by `{command()}` on {datetime.date.today()}, METAPACK {version(options)}: {machine()}."
+    made = f"Made by `{command()}` on {datetime.date.today()}, METAPACK {version(options)}: {machine()}; load " \
+           f"{os.getloadavg()[1]:.1f} at the end."
     parts[name] = "\n".join([f"## {title}", "", made, "", *lines, ""]) + "\n"
     os.makedirs(os.path.dirname(os.path.abspath(options.report)), exist_ok=True)
     with open(options.report + ".part", "w", encoding="utf-8") as file:
