@@ -132,7 +132,7 @@ static void write_by_hand(const mpk_run *run, mpki_buffer *out) {
          mpk_method_name(o->method == MPK_METHOD_AUTO ? MPK_METHOD_ILDLT : o->method),
          mpk_option_word("strategy", (int)run->block.strategy),
          mpk_option_word("ordering", (int)run->block.ordering), o->block,
-         o->grid == MPK_ON ? " --grid on" : "", o->level);
+         o->grid == MPK_ON ? " --grid" : "", o->level);
     line(out, "", "--fill-factor %g --drop-tolerance %g --factor-type %s --pivoting %s --stages %d",
          o->fill_factor, o->drop_tolerance, mpk_option_word("factor_type", (int)o->factor_type),
          mpk_option_word("pivoting", (int)o->pivoting), o->stages);
