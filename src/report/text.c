@@ -93,6 +93,21 @@ static void write_analysis(const mpk_report *report, mpki_buffer *out) {
          mpki_show_bytes(bytes, (double)a->peak_bytes));
 }
 
+/* The analysis of a method on blocks, by itself. */
+static void write_blocking(const mpk_run *run, mpki_buffer *out) {
+    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX];
+    const int64_t blocks = run->analysis.supernodes;
+    if (blocks == 0) {
+        line(out, "Analysis", "nothing to be ordered: the preconditioner is the scaling alone");
+        return;
+    }
+    line(out, "Analysis", "%s ordering, %s, %s block%s on the diagonal",
+         mpki_show_ordering(x, run->analysis.ordering),
+         run->analysis.matching ? "matching on" : "matching off", mpki_show_count(y, blocks),
+         plural(blocks));
+    line(out, "", "what the factor will take depends on what is dropped: see metapack stats");
+}
+
 static void write_factor(const mpk_report *report, mpki_buffer *out) {
     const mpk_run *run = &report->run;
     const mpk_factor_info *f = &run->factor;
@@ -229,11 +244,14 @@ static void write_time(const mpk_report *report, mpki_buffer *out) {
         snprintf(rest + used, sizeof rest - (size_t)used, ", solve %s",
                  mpki_show_time(x[3], run->solve.time_s));
     line(out, "Time", "read %s%s", mpki_show_time(x[0], run->time_read_s), rest);
+    char predicted[MPKI_UNIT_MAX + 16] = "";
+    if (run->analysis.peak_bytes > 0)
+        snprintf(predicted, sizeof predicted, " (predicted %s)",
+                 mpki_show_bytes(x[2], (double)run->analysis.peak_bytes));
     if (run->have_factor)
-        line(out, "Memory", "factor %s, peak of factorizing %s (predicted %s), of the run %s",
+        line(out, "Memory", "factor %s, peak of factorizing %s%s, of the run %s",
              mpki_show_bytes(x[0], (double)run->factor.bytes),
-             mpki_show_bytes(x[1], (double)run->factor.peak_bytes),
-             mpki_show_bytes(x[2], (double)run->analysis.peak_bytes),
+             mpki_show_bytes(x[1], (double)run->factor.peak_bytes), predicted,
              mpki_show_bytes(x[3], run->peak_bytes));
 }
 
@@ -285,7 +303,8 @@ static void write_outcome(const mpk_report *report, mpki_buffer *out) {
         line(out, "Result", "FAILED: %s", message);
         break;
     }
-    if (run->have_factor && run->status == MPK_OK && !in->certified && !run->block.block_rows &&
+    if (run->have_factor && run->status == MPK_OK && !in->certified &&
+        run->analysis.factor_nnz > 0 &&
         !(run->problem.symmetry == MPK_SYMMETRIC && run->problem.scalar >= MPK_C))
         line(out, "",
              "The inertia is not certified: a pivot lies so near to zero that rounding could have "
@@ -297,8 +316,12 @@ void mpki_report_write_text(const mpk_report *report, mpki_buffer *out) {
     write_matrix(report, out);
     if (report->have_stats) write_stats(report, out);
     const bool blocks = run->have_factor && run->block.block_rows > 0;
-    if (run->have_analysis && !blocks) write_analysis(report, out);
-    if (run->have_factor && !blocks) write_factor(report, out);
+    const bool direct = run->analysis.factor_nnz > 0;
+    if (run->have_analysis && direct) write_analysis(report, out);
+    if (run->have_analysis && !direct && !run->have_factor) write_blocking(run, out);
+    if (run->have_factor && direct) write_factor(report, out);
+    if (run->have_factor && !direct && !blocks)
+        line(out, "Factor", "none: the preconditioner is the scaling alone");
     write_attempts(run, out);
     if (blocks) {
         write_by_hand(run, out);
