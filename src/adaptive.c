@@ -160,6 +160,9 @@ static mpk_status climb(search *s) {
     if (!status) status = mpk_analyse(ctx, s->problem, &o, &r->analysis);
     if (status < 0) return status;
     const mpk_status analysed = status;
+    o.strategy =
+        r->analysis->block->blocking.strategy; /* so that the options given back, taken by */
+    o.ordering = r->analysis->block->blocking.ordering; /* hand, come to the same blocks */
     const bool complete = complete_flops(s, r->analysis->block) <= COMPLETE_FLOPS;
     const rung *ladder = complete ? by_threshold : by_level;
     const int rungs = complete ? (int)(sizeof by_threshold / sizeof *by_threshold)
@@ -172,10 +175,10 @@ static mpk_status climb(search *s) {
         o.max_iterations = k + 1 < rungs && s->options.max_iterations > PATIENCE
                                ? PATIENCE
                                : s->options.max_iterations;
-        status = mpki_worse(analysed, attempt(s, &o));
+        status = attempt(s, &o);
         if (status == MPK_OK || status == MPK_SINGULAR || status == MPK_ERR_CANCELLED ||
             status == MPK_ERR_ARGUMENT || status == MPK_ERR_INPUT)
-            return status;
+            return mpki_worse(analysed, status);
         if (status == MPK_ERR_MEMORY) break; /* the next one would need more */
     }
     if (!s->have_x) return status < 0 ? status : MPK_NOT_CONVERGED;
