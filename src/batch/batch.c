@@ -28,10 +28,6 @@ static void chunk_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     job->fn(job, first, last, job->work + worker * job->work_bytes);
 }
 
-static void chunk_task(mpki_pool *pool, int worker, void *arg, int64_t count) {
-    mpki_pool_for(pool, worker, count, chunk_item, arg);
-}
-
 /* Matrices by order, each order in the sequence given (counting sort). */
 static int64_t *by_size(mpk_context *ctx, const mpk_batch *batch) {
     int64_t start[MPK_BATCH_MAX_N + 2] = {0};
@@ -72,12 +68,7 @@ static mpk_status run(mpk_context *ctx, mpki_batch_job *job, double flops) {
     }
     job->work = mpki_alloc(ctx, "batch", threads * job->work_bytes, 1);
     if (!job->work) goto done;
-    if (pool) {
-        mpki_pool_push(pool, 0, chunk_task, job, items);
-        mpki_pool_run(pool);
-    } else {
-        mpki_pool_for(NULL, 0, items, chunk_item, job);
-    }
+    mpki_pool_for(pool, 0, items, chunk_item, job);
 done:
     mpki_release(ctx, job->work);
     mpki_release(ctx, order);

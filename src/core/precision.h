@@ -118,4 +118,28 @@ static inline T conj_if(int hermitian, T x) {
     return hermitian ? t_conj(x) : x;
 }
 
+/** Entry i of an array whose entries are `scalar`: of T's kind, in single or double precision. */
+static inline T t_load(mpk_scalar scalar, const void *x, int64_t i) {
+#if MPKI_COMPLEX
+    if (scalar == MPK_C) return (T)((const float complex *)x)[i];
+    return (T)((const double complex *)x)[i];
+#else
+    if (scalar == MPK_S) return (T)((const float *)x)[i];
+    return (T)((const double *)x)[i];
+#endif
+}
+static inline void t_store(mpk_scalar scalar, void *x, int64_t i, T value) {
+#if MPKI_COMPLEX
+    if (scalar == MPK_C)
+        ((float complex *)x)[i] = (float complex)value;
+    else
+        ((double complex *)x)[i] = (double complex)value;
+#else
+    if (scalar == MPK_S)
+        ((float *)x)[i] = (float)value;
+    else
+        ((double *)x)[i] = (double)value;
+#endif
+}
+
 #endif

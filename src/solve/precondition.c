@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "precondition.h"
 
-enum { RHS = 8 }; /* most right-hand sides that blocks are applied to at once */
-
 /* x := S S x, all that method none has; its L and L^T are S, its D is I. */
 static void apply_scaling(const mpk_factor *fac, mpk_part part, void *x) {
     const mpk_scalar scalar = fac->an->scalar;
@@ -41,8 +39,7 @@ mpk_status mpki_preconditioner_make(mpk_context *ctx, const mpk_factor *fac, int
                                     mpki_preconditioner *p) {
     *p = (mpki_preconditioner){.fac = fac};
     if (fac->block) {
-        if (mpki_block_sweeps_make(ctx, fac, threads, nrhs < RHS ? nrhs : RHS, &p->blocks) < 0)
-            p->fac = NULL;
+        if (mpki_block_sweeps_make(ctx, fac, threads, nrhs, &p->blocks) < 0) p->fac = NULL;
         return p->fac ? MPK_OK : mpki_failed(ctx);
     }
     if (fac->an->block) return MPK_OK; /* method none: the scaling needs no memory */

@@ -76,10 +76,6 @@ static void solve_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     MPKI_DISPATCH(scalar, permute_out)(fac, block, y, s->x + (size_t)(r0 * s->ldx) * size, s->ldx);
 }
 
-static void solve_task(mpki_pool *pool, int worker, void *arg, int64_t count) {
-    mpki_pool_for(pool, worker, count, solve_item, arg);
-}
-
 static void solve_first(first_solve *s) {
     const mpk_factor *fac = s->fac;
     const mpk_scalar scalar = fac->an->scalar;
@@ -93,12 +89,7 @@ static void solve_first(first_solve *s) {
         return;
     }
     int64_t count = (s->nrhs + BLOCK - 1) / BLOCK;
-    if (!work->sweeps.pool) {
-        mpki_pool_for(NULL, 0, count, solve_item, s);
-    } else {
-        mpki_pool_push(work->sweeps.pool, 0, solve_task, s, count);
-        mpki_pool_run(work->sweeps.pool);
-    }
+    mpki_pool_for(work->sweeps.pool, 0, count, solve_item, s);
 }
 
 mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,

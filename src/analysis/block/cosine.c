@@ -139,27 +139,10 @@ static void group_part(mpki_pool *pool, int worker, void *arg, int64_t part) {
     s->below2[part] = d->below2;
 }
 
-typedef struct loop {
-    search *search;
-    int64_t parts;
-} loop;
-
-static void run_loop(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    loop *l = arg;
-    (void)item;
-    mpki_pool_for(pool, worker, l->parts, group_part, l->search);
-}
-
 /* All parts, then numbers that go through. */
 static int32_t group_all(search *s, mpki_pool *pool, int32_t parts) {
-    loop l = {s, parts};
     int32_t sum = 0;
-    if (pool) {
-        mpki_pool_push(pool, 0, run_loop, &l, 0);
-        mpki_pool_run(pool);
-    } else {
-        run_loop(NULL, 0, &l, 0);
-    }
+    mpki_pool_for(pool, 0, parts, group_part, s);
     for (int32_t part = 0; part < parts; part++) {
         int64_t to = (int64_t)(part + 1) * PART;
         if (to > s->graph->n) to = s->graph->n;

@@ -124,29 +124,6 @@ failed:
     f->failed = true;
 }
 
-typedef struct loop {
-    mpki_task_fn fn;
-    void *arg;
-    int64_t count;
-} loop;
-
-static void run_loop(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    loop *l = arg;
-    (void)item;
-    mpki_pool_for(pool, worker, l->count, l->fn, l->arg);
-}
-
-/* count calls of fn on the pool, NULL: here. */
-static void run(mpki_pool *pool, int64_t count, mpki_task_fn fn, void *arg) {
-    loop l = {fn, arg, count};
-    if (!pool) {
-        run_loop(NULL, 0, &l, 0);
-        return;
-    }
-    mpki_pool_push(pool, 0, run_loop, &l, 0);
-    mpki_pool_run(pool);
-}
-
 /* The strict upper triangle of a by columns, which is the lower one by rows. */
 static mpk_status transpose(mpk_context *ctx, const mpki_pattern *a, int64_t **xptr,
                             int32_t **xrow) {
@@ -182,7 +159,7 @@ static mpk_status fill_level(mpk_context *ctx, const mpki_pattern *a, int level,
     if ((status = transpose(ctx, a, &xptr, &xrow))) goto done;
     f.xptr = xptr;
     f.xrow = xrow;
-    run(pool, chunks, fill_chunk, &f);
+    mpki_pool_for(pool, 0, chunks, fill_chunk, &f);
     if (f.failed) goto failed;
     filled->ptr = MPKI_NEW(ctx, STAGE, (int64_t)m + 1, int64_t);
     filled->row = MPKI_NEW(ctx, STAGE, f.blocks, int32_t);

@@ -55,17 +55,6 @@ static void walk_chunk(mpki_pool *pool, int worker, void *arg, int64_t item) {
         walk_row(w, (int32_t)i, w->mark + worker * n, &w->parts[item]);
 }
 
-typedef struct loop {
-    walk *walk;
-    int64_t chunks;
-} loop;
-
-static void run_loop(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    loop *l = arg;
-    (void)item;
-    mpki_pool_for(pool, worker, l->chunks, walk_chunk, l->walk);
-}
-
 static int32_t height(int32_t n, const int32_t *parent, int32_t *level) {
     int32_t most = 0;
     for (int32_t k = 0; k < n; k++) level[k] = 1;
@@ -100,13 +89,7 @@ mpk_status mpki_scalar_complete(mpk_context *ctx, const mpki_graph *graph, const
     for (int32_t k = 0; k < n; k++) frame[k] = b->of[b->iperm[perm[k]]];
     for (int64_t k = 0; k < threads * (int64_t)n; k++) mark[k] = -1;
     walk w = {graph, b, perm, iperm, parent, frame, mark, parts};
-    loop l = {&w, chunks};
-    if (pool) {
-        mpki_pool_push(pool, 0, run_loop, &l, 0);
-        mpki_pool_run(pool);
-    } else {
-        run_loop(NULL, 0, &l, 0);
-    }
+    mpki_pool_for(pool, 0, chunks, walk_chunk, &w);
     for (int64_t k = 0; k < chunks; k++) {
         fill->nnz += parts[k].nnz;
         fill->shares += parts[k].shares;

@@ -1,32 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tables of kernels by instruction set, widest last; a processor of another make has the first. */
 #include "cpu.h"
 #include "level.h"
 
-#if MPKI_PRECISION == 0
-#define TABLE(isa) mpki_s_##isa##_table
-#elif MPKI_PRECISION == 1
-#define TABLE(isa) mpki_d_##isa##_table
-#elif MPKI_PRECISION == 2
-#define TABLE(isa) mpki_c_##isa##_table
-#else
-#define TABLE(isa) mpki_z_##isa##_table
-#endif
-
-extern const FN(kernels) TABLE(generic);
+#define TABLE(isa, name) FN(isa##_##name)
 #if defined(__x86_64__)
-extern const FN(kernels) TABLE(avx2), TABLE(avx512);
+#define LEVELS(name)                                                                               \
+    { &TABLE(generic, name), &TABLE(avx2, name), &TABLE(avx512, name) }
+extern const FN(kernels) TABLE(avx2, table), TABLE(avx512, table);
+extern const FN(block_kernels) TABLE(avx2, block_table), TABLE(avx512, block_table);
+#else
+#define LEVELS(name)                                                                               \
+    { &TABLE(generic, name) }
 #endif
+extern const FN(kernels) TABLE(generic, table);
+extern const FN(block_kernels) TABLE(generic, block_table);
+
+static const FN(kernels) *const tables[] = LEVELS(table);
+static const FN(block_kernels) *const block_tables[] = LEVELS(block_table);
 
 const FN(kernels) * FN(cpu_kernels)(void) {
-#if defined(__x86_64__)
-    switch (mpki_cpu_level()) {
-    case 2:
-        return &TABLE(avx512);
-    case 1:
-        return &TABLE(avx2);
-    default:
-        break;
-    }
-#endif
-    return &TABLE(generic);
+    return tables[mpki_cpu_level()];
+}
+
+const FN(block_kernels) * FN(cpu_block_kernels)(void) {
+    return block_tables[mpki_cpu_level()];
 }

@@ -101,15 +101,6 @@ static mpk_status one_chunk(mpki_meta *meta, mpki_batch *batch) {
     return status ? status : mpki_chunk_lay_out(meta, true);
 }
 
-static mpk_status check(mpki_meta *meta) {
-    for (int t = 0; t < meta->threads; t++)
-        if (meta->worker[t].status)
-            return mpki_error(meta->ctx, meta->worker[t].status, STAGE,
-                              meta->worker[t].failed_frame, "block %d: its pivots overflow",
-                              meta->worker[t].failed_frame);
-    return MPK_OK;
-}
-
 /* The sweeps of one stage; *reorder: its first sweep had to replace pivots of some frames, not of
  * all, and they may be pushed back. */
 static mpk_status sweeps(mpki_meta *meta, double norm1, bool may_reorder, bool *reorder) {
@@ -138,7 +129,7 @@ static mpk_status sweeps(mpki_meta *meta, double norm1, bool may_reorder, bool *
         forget_counts(meta);
         memset(meta->reject, 0, (size_t)bf->index.m);
         MPKI_DISPATCH(bf->scalar, meta_sweep)(meta, new->lower, new->upper);
-        status = check(meta);
+        status = mpki_meta_failure(meta);
         if (!status && mpki_progress(meta->ctx, STAGE, (double)s / o->sweeps))
             status = mpki_error(meta->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
         int32_t rejected = 0;
@@ -158,7 +149,7 @@ static mpk_status sweeps(mpki_meta *meta, double norm1, bool may_reorder, bool *
     if (!status && !*reorder) {
         meta->last = true;
         MPKI_DISPATCH(bf->scalar, meta_store)(meta);
-        status = check(meta);
+        status = mpki_meta_failure(meta);
     }
     meta->chunk.pivot = own;
     mpki_batch_free(meta->ctx, &batch);

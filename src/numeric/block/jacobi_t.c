@@ -2,7 +2,8 @@
 /* One sweep of the Jacobi schedule: every block at once from the values of the sweep before
  * (Thuerck 2019, algorithm 2). Rows of blocks stay in the order of the matrix (kernels/blocks.h),
  * so the permutations p' of that algorithm have nothing to do here. */
-#include "../../backends/cpu/cpu.h"
+#include "../../core/precision.h"
+#include "../../kernels/blocks.h"
 #include "meta.h"
 
 #define LD(cols) mpki_block_ld(cols, sizeof(T))
@@ -26,13 +27,13 @@ static void pivot_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 /* Write a group's work blocks into dense stored ones. */
 static void pack_group(mpki_meta *meta, int64_t g, mpki_block *lower, mpki_block *upper) {
     const mpki_chunk_work *c = &meta->chunk;
+    const FN(block_kernels) *kernels = meta->kernels;
     const int w = mpki_frame_rows(meta->bf->blocking, c->frame[c->group_frame[g]]);
     for (int64_t t = c->group[g]; t < c->group_end[g]; t++) {
         const int64_t b = c->batch->target[t];
         const int rows = mpki_frame_rows(meta->bf->blocking, mpki_row_frame(&meta->bf->index, b));
-        FN(cpu_block_kernels)()->pack(rows, w, (T *)c->flight + c->at[t], LD(w), &lower[b]);
-        if (meta->ldu)
-            FN(cpu_block_kernels)()->pack(rows, w, (T *)c->flight_u + c->at[t], LD(w), &upper[b]);
+        kernels->pack(rows, w, (T *)c->flight + c->at[t], LD(w), &lower[b]);
+        if (meta->ldu) kernels->pack(rows, w, (T *)c->flight_u + c->at[t], LD(w), &upper[b]);
     }
 }
 
@@ -45,14 +46,14 @@ static void solve_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
 
 void FN(meta_sweep)(mpki_meta *meta, mpki_block *new_lower, mpki_block *new_upper) {
     sweep s = {meta, new_lower, new_upper};
-    mpki_pool_for(meta->pool, meta->driver, meta->chunk.count, pivot_item, &s);
-    mpki_pool_for(meta->pool, meta->driver, meta->chunk.groups, solve_item, &s);
+    mpki_pool_for(meta->pool, 0, meta->chunk.count, pivot_item, &s);
+    mpki_pool_for(meta->pool, 0, meta->chunk.groups, solve_item, &s);
 }
 
 void FN(meta_start)(mpki_meta *meta) {
     mpki_block_factor *bf = meta->bf;
     for (int32_t f = 0; f < meta->chunk.count; f++)
-        FN(meta_load_column)(meta, f, false, meta->worker[meta->driver].slot);
+        FN(meta_load_column)(meta, f, false, meta->worker[0].slot);
     for (int64_t g = 0; g < meta->chunk.groups; g++) pack_group(meta, g, bf->lower, bf->upper);
     for (int32_t f = 0; f < bf->index.m; f++) {
         T *d = bf->frame[f].d;

@@ -8,9 +8,10 @@
 
 static const char STAGE[] = "factorize";
 
+/* Bytes of a step of the arena where huge pages fit. */
+enum { HUGE_STEP = 8 << 20 };
 /* Entries of the work blocks of one chunk: they should stay in the second-level cache, and be
  * little beside the matrix. */
-enum { HUGE_STEP = 8 << 20 };
 enum { CHUNK_LEAST = 1 << 13, CHUNK_MOST = 1 << 17 };
 
 /* ---- the object ---------------------------------------------------------------------------------
@@ -54,7 +55,7 @@ static mpk_status workers_make(mpki_meta *meta) {
         for (int32_t f = 0; f < m; f++) me->slot[f] = -1;
         me->smallest = INFINITY;
     }
-    return mpki_failed(meta->ctx);
+    return meta->worker ? MPK_OK : mpki_failed(meta->ctx);
 }
 
 /* Room for what is kept by block; new ones are zero. */
@@ -198,7 +199,7 @@ mpk_status mpki_chunk_lay_out(mpki_meta *meta, bool flight) {
     return MPK_OK;
 }
 
-static mpk_status first_failure(mpki_meta *meta) {
+mpk_status mpki_meta_failure(mpki_meta *meta) {
     for (int t = 0; t < meta->threads; t++) {
         const mpki_meta_worker *me = &meta->worker[t];
         if (me->status == MPK_ERR_NUMERIC)
@@ -243,7 +244,7 @@ static mpk_status pusher_make(mpki_meta *meta, pusher *p) {
     }
     p->flight = mpki_calloc(meta->ctx, STAGE, total, size);
     if (meta->ldu) p->flight_u = mpki_calloc(meta->ctx, STAGE, total, size);
-    return mpki_failed(meta->ctx);
+    return p->flight && (p->flight_u || !meta->ldu) ? MPK_OK : mpki_failed(meta->ctx);
 }
 
 /* Phases I to III on some columns of a level. */
@@ -262,7 +263,7 @@ static mpk_status run_columns(mpki_meta *meta, const mpki_portion *portion, push
     }
     MPKI_DISPATCH(meta->bf->scalar, meta_chunk)(meta, push);
     c->flight = mine, c->flight_u = mine_u;
-    return first_failure(meta);
+    return mpki_meta_failure(meta);
 }
 
 /* What some frames of a level push. */
@@ -270,8 +271,7 @@ static mpk_status run_downdates(mpki_meta *meta, const mpki_portion *portion, pu
     const bool atomic = meta->o->schedule == MPK_SCHEDULE_ATOMIC;
     MPKI_DISPATCH(meta->bf->scalar, meta_push)
     (meta, &portion->batch, p->at, p->flight, p->flight_u, atomic);
-    if (portion->subset >= meta->bf->info.sublevels) meta->bf->info.sublevels = portion->subset + 1;
-    return first_failure(meta);
+    return mpki_meta_failure(meta);
 }
 
 /* ---- stages -------------------------------------------------------------------------------------
@@ -297,12 +297,14 @@ static mpk_status run_levels(mpki_meta *meta, const mpki_levels *levels) {
     pusher p = {0};
     mpki_inspector *inspector = NULL;
     mpki_inspector_times times = {0};
+    int32_t subsets = 0; /* numbered anew in each stage */
     mpk_status status = push ? pusher_make(meta, &p) : MPK_OK;
     if (!status) status = mpki_inspector_start(meta->ctx, &what, &inspector);
     while (!status) {
         const mpki_portion *portion = NULL;
         status = mpki_inspector_next(inspector, &portion);
         if (status || !portion) break;
+        if (portion->subset >= subsets) subsets = portion->subset + 1;
         status = portion->kind == MPKI_PORTION_COLUMNS
                      ? run_columns(meta, portion, push ? &p : NULL)
                      : run_downdates(meta, portion, &p);
@@ -310,7 +312,9 @@ static mpk_status run_levels(mpki_meta *meta, const mpki_levels *levels) {
             status = mpki_error(meta->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     }
     mpki_inspector_stop(&inspector, &times);
-    meta->bf->info.time_inspector_s += times.work_s;
+    if (times.work_s > times.waited_s) /* the part that was hidden */
+        meta->bf->info.time_inspector_s += times.work_s - times.waited_s;
+    meta->bf->info.sublevels += subsets;
     meta->chunk.batch = NULL;
     pusher_free(meta, &p);
     return status;
@@ -529,25 +533,11 @@ static mpk_status prepare(mpki_meta *meta) {
         bf->arena.step = meta->an->nnz * (int64_t)mpk_scalar_size(bf->scalar) / 8 + (1 << 16);
         if (bf->arena.step > HUGE_STEP / 8) /* large enough for huge pages */
             bf->arena.step = (bf->arena.step + HUGE_STEP - 1) / HUGE_STEP * HUGE_STEP;
+        MPKI_DISPATCH(bf->scalar, meta_begin)(meta);
         status = workers_make(meta);
     }
     bf->info.time_fill_s = mpki_now_s() - start;
     return status;
-}
-
-static void run(mpki_meta *meta) {
-    if (meta->status) return;
-    if (meta->o->schedule == MPK_SCHEDULE_JACOBI) {
-        meta->status = mpki_jacobi(meta);
-    } else {
-        meta->status = run_stages(meta);
-    }
-}
-
-static void run_task(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    (void)pool, (void)item;
-    ((mpki_meta *)arg)->driver = worker;
-    run(arg);
 }
 
 mpk_status mpki_block_factorize(mpk_factor *fac) {
@@ -555,7 +545,6 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
     const mpk_options *o = &fac->options;
     mpki_full full = {0};
-    double start = mpki_now_s();
     const bool single = o->precision == MPK_PRECISION_SINGLE;
     mpki_meta meta = {.ctx = ctx,
                       .an = an,
@@ -584,17 +573,10 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
     mpk_status status = mpki_find_scaling(ctx, an, o, fac->ax, fac->scale);
     if (!status) status = mpki_full_make(ctx, &view, o->threads, &full, NULL);
     if (!status) status = prepare(&meta);
-    if (!status && meta.threads > 1) {
-        meta.pool = mpki_context_pool(ctx, meta.threads, 16);
-    }
-    double numeric = mpki_now_s();
-    if (!status && meta.pool) {
-        mpki_pool_push(meta.pool, 0, run_task, &meta, 0);
-        mpki_pool_run(meta.pool);
-    } else if (!status) {
-        run(&meta);
-    }
-    if (!status) status = meta.status;
+    if (!status && meta.threads > 1) meta.pool = mpki_context_pool(ctx, meta.threads, 16);
+    const double numeric = mpki_now_s();
+    if (!status)
+        status = o->schedule == MPK_SCHEDULE_JACOBI ? mpki_jacobi(&meta) : run_stages(&meta);
     if (!status) sum_up(&meta, fac);
     bf->info.time_block_s = an->block->time_block_s;
     bf->info.time_numeric_s = mpki_now_s() - numeric;
@@ -607,6 +589,5 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
     mpki_release(ctx, meta.reject);
     mpki_full_free(ctx, &full);
     if (status < 0) mpki_block_factor_free(ctx, &fac->block);
-    (void)start;
     return status;
 }

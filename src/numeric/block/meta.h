@@ -2,8 +2,8 @@
 #ifndef MPKI_META_H
 #define MPKI_META_H
 /** One run of the meta-algorithm, as its parts share it: meta.c walks over stages and level sets,
- *  phases_t.c executes the batches of block operations that a chunk of frames gives, push_t.c and
- *  jacobi_t.c are the other schedules, capacity.c deals out memory. */
+ *  phases_t.c executes the batches of block operations that a chunk of frames gives or that are
+ *  pushed, jacobi.c and jacobi_t.c are the schedule of sweeps, capacity.c deals out memory. */
 #include "../../core/pool.h"
 #include "../../problem/full.h"
 #include "../../analysis/schedule/inspector.h"
@@ -58,17 +58,17 @@ typedef struct mpki_meta {
     const mpk_options *o;
     const mpki_full *full;
     const double *scale; /* n, problem order */
+    const void *kernels; /* mpki_<p>_block_kernels of the stored precision */
     mpki_block_factor *bf;
     int widest;                   /* rows of the largest frame, rounded up to a vector */
     int ldu, hermitian, complete; /* complete: nothing is dropped anywhere */
     mpki_pool *pool;
-    int threads, driver; /* driver: the worker that runs the walk */
+    int threads;
     mpki_meta_worker *worker;
     unsigned char *final;     /* by frame: accepted */
     unsigned char *want;      /* by block: due in this stage */
     unsigned char *of_a;      /* by block: a block of A */
     int64_t *capacity;        /* by block: entries it may keep; < 0: no bound, and no threshold */
-    int64_t blocks_room;      /* of want, of_a, capacity */
     _Atomic int64_t leftover; /* entries that earlier blocks left unused */
     double floor;             /* smallest pivot of the scaled matrix */
     double bound;             /* 1/u: larger entries of L reject their frame; infinity: none */
@@ -76,7 +76,6 @@ typedef struct mpki_meta {
     uint64_t random;          /* state of the butterflies */
     unsigned char *reject;    /* by frame, in this stage */
     mpki_chunk_work chunk;
-    mpk_status status;
 } mpki_meta;
 
 /** Rows and columns of a block of the index, as frames, for its present places. */
@@ -117,12 +116,17 @@ mpk_status mpki_push_back_rejected(mpki_meta *meta, int32_t *first, int32_t *cou
 /** Mark what is due: blocks without values that touch a frame not accepted yet. */
 void mpki_want_stage(mpki_meta *meta);
 
+/** What the workers met, told to the context; MPK_OK where all went well. */
+mpk_status mpki_meta_failure(mpki_meta *meta);
+
 /* jacobi.c */
 
 /** Stages of sweeps: Thuerck 2019, algorithm 2. */
 mpk_status mpki_jacobi(mpki_meta *meta);
 
 #define MPKI_META(p)                                                                               \
+    /** Before anything else: the kernels of this processor. */                                    \
+    void mpki_##p##_meta_begin(mpki_meta *meta);                                                   \
     /** Phase I and II and III on meta->chunk, whose batch holds updates to pull, or whose work    \
      *  blocks hold what was pushed. meta->reject is set for frames that fail. */                  \
     void mpki_##p##_meta_chunk(mpki_meta *meta, bool pushed);                                      \
@@ -140,7 +144,7 @@ mpk_status mpki_jacobi(mpki_meta *meta);
     void mpki_##p##_meta_push(mpki_meta *meta, const mpki_batch *batch, const int64_t *at,         \
                               void *flight, void *flight_u, bool atomic);                          \
     /** One sweep of the Jacobi schedule: reads bf->lower, upper and frame, writes the dense       \
-     * blocks new_lower, new_upper and meta->pivot; first: starts from A instead. */               \
+     * blocks new_lower, new_upper and the pivots of meta->chunk. */                               \
     void mpki_##p##_meta_sweep(mpki_meta *meta, mpki_block *new_lower, mpki_block *new_upper);     \
     /** The start of the sweeps: lower and upper := A, D := I. */                                  \
     void mpki_##p##_meta_start(mpki_meta *meta);                                                   \

@@ -9,22 +9,16 @@
 
 #define LD(cols) mpki_block_ld(cols, sizeof(T))
 
-static const FN(block_kernels) * kernels(void) {
-    return FN(cpu_block_kernels)();
+static const FN(block_kernels) * kernels(const mpki_meta *meta) {
+    return meta->kernels;
+}
+
+void FN(meta_begin)(mpki_meta *meta) {
+    meta->kernels = FN(cpu_block_kernels)();
 }
 
 /* ---- A ------------------------------------------------------------------------------------------
  */
-
-static T value_of(const mpki_full *a, int64_t e) {
-#if MPKI_COMPLEX
-    if (a->scalar == MPK_C) return (T)((const float complex *)a->val)[e];
-    return (T)((const double complex *)a->val)[e];
-#else
-    if (a->scalar == MPK_S) return (T)((const float *)a->val)[e];
-    return (T)((const double *)a->val)[e];
-#endif
-}
 
 /* The shift that option `shift` adds to a scaled diagonal entry. */
 static T shifted(T diagonal, double shift) {
@@ -59,7 +53,7 @@ void FN(meta_load_column)(const mpki_meta *meta, int32_t f, bool add, int32_t *s
         for (int64_t e = a->ptr[g]; e < a->ptr[g + 1]; e++) {
             const int32_t h = a->col[e], q = b->iperm[h], across = b->of[q];
             if (slot[across] < 0) continue;
-            T v = value_of(a, e) * (R)(meta->scale[g] * meta->scale[h]); /* A(g, h) */
+            T v = t_load(a->scalar, a->val, e) * (R)(meta->scale[g] * meta->scale[h]); /* A(g, h) */
             if (p == q) v = shifted(v, meta->o->shift);
             const int64_t at =
                 c->at[c->first[f] + slot[across]] + (int64_t)(q - b->bptr[across]) * ld + (p - p0);
@@ -76,7 +70,8 @@ double FN(meta_norm1)(const mpki_meta *meta) {
     for (int32_t g = 0; g < a->n; g++) {
         double sum = 0;
         for (int64_t e = a->ptr[g]; e < a->ptr[g + 1]; e++)
-            sum += (double)t_abs(value_of(a, e)) * meta->scale[g] * meta->scale[a->col[e]];
+            sum += (double)t_abs(t_load(a->scalar, a->val, e)) * meta->scale[g] *
+                   meta->scale[a->col[e]];
         if (sum > most) most = sum;
     }
     return most;
@@ -99,9 +94,10 @@ static int right_operands(const mpki_meta *meta, mpki_meta_worker *me, int64_t b
     const T *d = bf->frame[k].d;
     if (bf->lower[b].format == MPKI_EMPTY && bf->upper[b].format == MPKI_EMPTY) return 0;
     const mpki_block *for_lower = &bf->upper[b]; /* U_kf = (U^T)_fk */
-    if (for_lower->format != MPKI_EMPTY) kernels()->right(for_lower, d, meta->hermitian, me->w, ld);
+    if (for_lower->format != MPKI_EMPTY)
+        kernels(meta)->right(for_lower, d, meta->hermitian, me->w, ld);
     if (meta->ldu && bf->lower[b].format != MPKI_EMPTY)
-        kernels()->right(&bf->lower[b], d, 0, me->wu, ld);
+        kernels(meta)->right(&bf->lower[b], d, 0, me->wu, ld);
     return mpki_frame_rows(bf->blocking, k);
 }
 
@@ -111,11 +107,11 @@ static void downdate(const mpki_meta *meta, mpki_meta_worker *me, const mpki_upd
     const mpki_block *l = &bf->lower[u->a], *ut = &bf->upper[u->a];
     const int ld = LD(cols);
     if (l->format != MPKI_EMPTY && bf->upper[u->b].format != MPKI_EMPTY) {
-        kernels()->downdate(l, me->w, ld, cols, lower, ld);
+        kernels(meta)->downdate(l, me->w, ld, cols, lower, ld);
         me->flops += 2.0 * l->rows * l->cols * cols;
     }
     if (meta->ldu && ut->format != MPKI_EMPTY && bf->lower[u->b].format != MPKI_EMPTY) {
-        kernels()->downdate(ut, me->wu, ld, cols, upper, ld);
+        kernels(meta)->downdate(ut, me->wu, ld, cols, upper, ld);
         me->flops += 2.0 * ut->rows * ut->cols * cols;
     }
 }
@@ -161,7 +157,7 @@ static void recall(const mpki_meta *meta, int32_t frame, const mpki_work_pivot *
     const int w = mpki_frame_rows(meta->bf->blocking, frame);
     for (int half = 0; half <= meta->ldu; half++) {
         T *m = half ? to->n : to->m;
-        kernels()->unpack(half ? &from->n : &from->m, m, LD(w));
+        kernels(meta)->unpack(half ? &from->n : &from->m, m, LD(w));
         for (int64_t k = 0; k < (int64_t)w * LD(w); k++) m[k] = -m[k];
     }
     memcpy(to->d, from->d, 2 * (size_t)w * sizeof(T));
@@ -202,9 +198,10 @@ void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,
         random_butterfly(meta->random + (uint64_t)frame * UINT64_C(0x9e3779b97f4a7c15), w,
                          butterfly);
     FN(pivot_report) report;
-    kernels()->factor(w, diagonal, ld, (int)meta->o->factor_type, (int)meta->o->pivoting,
-                      meta->ba->pair ? pair : NULL, (R)meta->floor, randomise ? butterfly : NULL,
-                      meta->hermitian, to->m, to->n, to->d, to->dinv, me->work, &report);
+    kernels(meta)->factor(w, diagonal, ld, (int)meta->o->factor_type, (int)meta->o->pivoting,
+                          meta->ba->pair ? pair : NULL, (R)meta->floor,
+                          randomise ? butterfly : NULL, meta->hermitian, to->m, to->n, to->d,
+                          to->dinv, me->work, &report);
     if (report.failed >= 0 && (meta->last || meta->o->factor_type == MPK_TYPE_LLT)) {
         if (!me->status) me->status = MPK_ERR_NUMERIC, me->failed_frame = frame;
         meta->reject[frame] = 1;
@@ -254,13 +251,13 @@ void FN(meta_solve)(mpki_meta *meta, mpki_meta_worker *me, int64_t g, bool pushe
     for (int64_t t = c->group[g]; t < c->group_end[g]; t++) {
         const int rows = mpki_frame_rows(meta->bf->blocking,
                                          mpki_row_frame(&meta->bf->index, c->batch->target[t]));
-        R most = kernels()->solve(rows, w, (T *)c->flight + c->at[t], ld, pivot->n, ld, pivot->dinv,
-                                  meta->hermitian, me->work, norm2);
+        R most = kernels(meta)->solve(rows, w, (T *)c->flight + c->at[t], ld, pivot->n, ld,
+                                      pivot->dinv, meta->hermitian, me->work, norm2);
         if (!(most <= c->largest[g])) c->largest[g] = most;
         me->flops += 2.0 * rows * w * w;
         if (!meta->ldu) continue;
-        most = kernels()->solve(rows, w, (T *)c->flight_u + c->at[t], ld, pivot->m, ld, pivot->dinv,
-                                0, me->work, norm2 + meta->widest);
+        most = kernels(meta)->solve(rows, w, (T *)c->flight_u + c->at[t], ld, pivot->m, ld,
+                                    pivot->dinv, 0, me->work, norm2 + meta->widest);
         if (!(most <= c->largest[g])) c->largest[g] = most;
         me->flops += 2.0 * rows * w * w;
     }
@@ -327,9 +324,9 @@ static void count_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
         const int rows = mpki_frame_rows(meta->bf->blocking, mpki_row_frame(&meta->bf->index, b));
         for (int half = 0; half <= meta->ldu; half++) {
             T *block = (T *)(half ? c->flight_u : c->flight) + c->at[t];
-            me->dropped += kernels()->drop(rows, w, block, LD(w), none, -1, 1);
+            me->dropped += kernels(meta)->drop(rows, w, block, LD(w), none, -1, 1);
             const int64_t need =
-                kernels()->drop(rows, w, block, LD(w), drop + half * meta->widest, -1, 1);
+                kernels(meta)->drop(rows, w, block, LD(w), drop + half * meta->widest, -1, 1);
             if (need > c->need[t]) c->need[t] = need;
         }
     }
@@ -340,7 +337,7 @@ static void count_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
 static bool write_block(mpki_meta *meta, int rows, int cols, const T *c, mpki_block *to) {
     enum { DENSE_SHARE = 85 }; /* per cent of a dense block's bytes */
     size_t bytes, dense = (size_t)rows * (size_t)cols * sizeof(T);
-    int format = kernels()->smallest(rows, cols, c, LD(cols), &bytes);
+    int format = kernels(meta)->smallest(rows, cols, c, LD(cols), &bytes);
     *to = (mpki_block){.rows = (uint8_t)rows,
                        .cols = (uint8_t)cols,
                        .format = MPKI_EMPTY,
@@ -351,7 +348,7 @@ static bool write_block(mpki_meta *meta, int rows, int cols, const T *c, mpki_bl
     if (!data) return false;
     to->data = data;
     to->format = (uint8_t)format;
-    kernels()->pack(rows, cols, c, LD(cols), to);
+    kernels(meta)->pack(rows, cols, c, LD(cols), to);
     return true;
 }
 
@@ -419,7 +416,7 @@ static void store_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
             T *block = (T *)(half ? c->flight_u : c->flight) + c->at[t];
             if (!meta->complete && meta->capacity[b] >= 0) {
                 const R *limit = drop + half * meta->widest;
-                me->dropped -= kernels()->drop(rows, w, block, ld, limit, c->need[t], 0);
+                me->dropped -= kernels(meta)->drop(rows, w, block, ld, limit, c->need[t], 0);
             }
             store(meta, me, rows, w, block, half ? &meta->bf->upper[b] : &meta->bf->lower[b]);
         }
@@ -429,8 +426,8 @@ static void store_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
 
 void FN(meta_chunk)(mpki_meta *meta, bool pushed) {
     phase ph = {meta, pushed};
-    mpki_pool_for(meta->pool, meta->driver, meta->chunk.count, pivot_item, &ph);
-    mpki_pool_for(meta->pool, meta->driver, meta->chunk.groups, solve_item, &ph);
+    mpki_pool_for(meta->pool, 0, meta->chunk.count, pivot_item, &ph);
+    mpki_pool_for(meta->pool, 0, meta->chunk.groups, solve_item, &ph);
     FN(meta_store)(meta);
 }
 
@@ -440,11 +437,11 @@ void FN(meta_store)(mpki_meta *meta) {
     judge(meta);
     if (!meta->complete) {
         thresholds(meta);
-        mpki_pool_for(meta->pool, meta->driver, c->groups, count_item, &ph);
+        mpki_pool_for(meta->pool, 0, c->groups, count_item, &ph);
         mpki_grant(meta);
     }
-    mpki_pool_for(meta->pool, meta->driver, c->groups, store_item, &ph);
-    mpki_pool_for(meta->pool, meta->driver, c->count, pivot_store_item, &ph);
+    mpki_pool_for(meta->pool, 0, c->groups, store_item, &ph);
+    mpki_pool_for(meta->pool, 0, c->count, pivot_store_item, &ph);
     for (int32_t f = 0; f < c->count; f++) {
         const int32_t frame = c->frame[f];
         if (!meta->reject[frame] && c->first[f] < c->first[f + 1]) {
@@ -510,5 +507,5 @@ static void push_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
 void FN(meta_push)(mpki_meta *meta, const mpki_batch *batch, const int64_t *at, void *flight,
                    void *flight_u, bool atomic) {
     push p = {meta, batch, at, flight, flight_u, atomic};
-    mpki_pool_for(meta->pool, meta->driver, batch->count, push_item, &p);
+    mpki_pool_for(meta->pool, 0, batch->count, push_item, &p);
 }

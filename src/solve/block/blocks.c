@@ -19,12 +19,14 @@ mpk_status mpki_block_sweeps_make(mpk_context *ctx, const mpk_factor *fac, int t
     const mpki_block_factor *bf = fac->block;
     const int64_t n = fac->an->n;
     const size_t size = mpk_scalar_size(bf->scalar);
+    if (nrhs > MPKI_SWEEP_RHS) nrhs = MPKI_SWEEP_RHS;
     *s = (mpki_block_sweeps){.fac = fac,
                              .bf = bf,
                              .threads = threads,
                              .nrhs = nrhs,
                              .jacobi = fac->options.solve_sweeps,
                              .bytes = (double)mpki_arena_bytes(&bf->arena)};
+    MPKI_DISPATCH(bf->scalar, block_begin)(s);
     s->y = mpki_alloc(ctx, "solve", n * nrhs, size);
     s->z = mpki_alloc(ctx, "solve", n * nrhs, size);
     if (s->jacobi) s->other = mpki_alloc(ctx, "solve", n * nrhs, size);

@@ -6,6 +6,9 @@
 #include "../../numeric/block/block_factor.h"
 #include <metapack/solve.h>
 
+/** Columns that one application takes at most. */
+enum { MPKI_SWEEP_RHS = 8 };
+
 /** What the applications of one solve share. Vectors lie in positions, nrhs numbers for each row.
  * Exact solves go over the frames in the order of the level sets: workers claim frames in that
  * order and wait for those they depend on, which somebody claimed before, so there is no barrier
@@ -15,6 +18,7 @@ typedef struct mpki_block_sweeps {
     const mpki_block_factor *bf;
     int threads, nrhs, jacobi; /* jacobi: sweeps for each triangular solve; 0: exact */
     mpki_pool *pool;           /* NULL: the caller alone */
+    const void *kernels;       /* mpki_<p>_block_kernels of the stored precision */
     void *y, *z, *other;       /* n x nrhs of the stored precision */
     _Atomic uint32_t *done;    /* by frame: generation of the sweep that finished it */
     uint32_t generation;
@@ -25,6 +29,8 @@ typedef struct mpki_block_sweeps {
     double bytes; /* of the blocks that one triangular sweep reads */
 } mpki_block_sweeps;
 
+/** Work space for applications to sweeps->nrhs columns at once: nrhs, or MPKI_SWEEP_RHS if that is
+ * less. */
 mpk_status mpki_block_sweeps_make(mpk_context *ctx, const mpk_factor *fac, int threads, int nrhs,
                                   mpki_block_sweeps *sweeps);
 void mpki_block_sweeps_free(mpk_context *ctx, mpki_block_sweeps *sweeps);
@@ -35,6 +41,7 @@ void mpki_block_sweeps_free(mpk_context *ctx, mpki_block_sweeps *sweeps);
 void mpki_block_apply(mpki_block_sweeps *sweeps, mpk_part part, int nrhs, void *x, int64_t ldx);
 
 #define MPKI_BLOCK_SOLVE(p)                                                                        \
+    void mpki_##p##_block_begin(mpki_block_sweeps *sweeps);                                        \
     void mpki_##p##_block_apply(mpki_block_sweeps *sweeps, mpk_part part, int nrhs, void *x,       \
                                 int64_t ldx);
 MPKI_BLOCK_SOLVE(s)

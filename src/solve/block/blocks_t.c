@@ -51,12 +51,12 @@ static void ask_ahead(const pass *p, int32_t f, int32_t next) {
  * L_ji^T from_j), or N_i^T and U for LDU. */
 static void frame(const pass *p, int32_t f) {
     const mpki_block_factor *bf = p->s->bf;
-    const FN(block_kernels) *kernels = FN(cpu_block_kernels)();
+    const FN(block_kernels) *kernels = p->s->kernels;
     const mpki_ibcsr *x = &bf->index;
     const int w = rows_of(bf, f), nrhs = p->nrhs;
     const int64_t at = (int64_t)bf->blocking->bptr[f] * nrhs;
     const int hermitian = p->s->fac->an->symmetry == MPK_HERMITIAN && bf->upper == bf->lower;
-    T small[MPKI_BLOCK_MAX * 8], *acc = small;
+    T acc[MPKI_BLOCK_MAX * MPKI_SWEEP_RHS];
     memcpy(acc, p->b + at, (size_t)w * (size_t)nrhs * sizeof(T));
     const int64_t begin = p->backward ? x->diagonal[f] + 1 : x->ptr[f];
     const int64_t end = p->backward ? x->ptr[f + 1] : x->diagonal[f];
@@ -135,20 +135,6 @@ static void jacobi_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     frame(p, (int32_t)item);
 }
 
-static void run_task(mpki_pool *pool, int worker, void *arg, int64_t count) {
-    const pass *p = arg;
-    mpki_pool_for(pool, worker, count, p->s->jacobi ? jacobi_item : claim_item, arg);
-}
-
-static void run(mpki_pool *pool, mpki_task_fn task, mpki_task_fn item, pass *p, int64_t count) {
-    if (!pool) {
-        mpki_pool_for(NULL, 0, count, item, p);
-        return;
-    }
-    mpki_pool_push(pool, 0, task, p, count);
-    mpki_pool_run(pool);
-}
-
 /* The first sweeps try both ways, and every now and then the slower one gets another chance. */
 static bool share_this_one(const mpki_block_sweeps *s) {
     enum { TRIALS = 8, AGAIN = 128 };
@@ -167,7 +153,7 @@ static void triangular(mpki_block_sweeps *s, int nrhs, bool backward) {
         const double start = mpki_now_s();
         s->generation++;
         if (shared)
-            run(s->pool, run_task, claim_item, &p, s->threads);
+            mpki_pool_for(s->pool, 0, s->threads, claim_item, &p);
         else
             alone(&p);
         const double spent = mpki_now_s() - start;
@@ -182,7 +168,7 @@ static void triangular(mpki_block_sweeps *s, int nrhs, bool backward) {
     T *from = s->z, *to = s->other;
     for (int sweep = 0; sweep <= s->jacobi; sweep++) {
         p.from = from, p.to = to;
-        run(s->pool, run_task, jacobi_item, &p, m);
+        mpki_pool_for(s->pool, 0, m, jacobi_item, &p);
         T *swap = from;
         from = to, to = swap;
     }
@@ -192,37 +178,13 @@ static void triangular(mpki_block_sweeps *s, int nrhs, bool backward) {
 /* ---- in and out of the problem's order ----------------------------------------------------------
  */
 
-static T get(const mpki_block_sweeps *s, const char *x, int64_t i) {
-#if MPKI_COMPLEX
-    if (s->fac->an->scalar == MPK_C) return (T)((const float complex *)(const void *)x)[i];
-    return (T)((const double complex *)(const void *)x)[i];
-#else
-    if (s->fac->an->scalar == MPK_S) return (T)((const float *)(const void *)x)[i];
-    return (T)((const double *)(const void *)x)[i];
-#endif
-}
-
-static void put(const mpki_block_sweeps *s, char *x, int64_t i, T value) {
-#if MPKI_COMPLEX
-    if (s->fac->an->scalar == MPK_C)
-        ((float complex *)(void *)x)[i] = (float complex)value;
-    else
-        ((double complex *)(void *)x)[i] = (double complex)value;
-#else
-    if (s->fac->an->scalar == MPK_S)
-        ((float *)(void *)x)[i] = (float)value;
-    else
-        ((double *)(void *)x)[i] = (double)value;
-#endif
-}
-
 /* y := P S x, or x := S P^T z; without P and S where the vector is between two parts. */
 static void move_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool, (void)worker;
     const pass *p = arg;
     const mpki_block_sweeps *s = p->s;
     const int32_t n = s->fac->an->n, *perm = s->bf->blocking->perm;
-    const size_t size = mpk_scalar_size(s->fac->an->scalar);
+    const mpk_scalar scalar = s->fac->an->scalar;
     const bool out = p->to == NULL;
     const bool in_order = out ? p->part == MPK_PART_L || p->part == MPK_PART_D
                               : p->part == MPK_PART_D || p->part == MPK_PART_LT;
@@ -231,31 +193,32 @@ static void move_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
         const int64_t i = in_order ? k : perm[k];
         const R scale = in_order ? 1 : (R)s->fac->scale[i];
         for (int r = 0; r < p->nrhs; r++) {
-            char *column = p->x + (size_t)r * (size_t)p->ldx * size;
+            char *column = p->x + (size_t)r * (size_t)p->ldx * mpk_scalar_size(scalar);
             if (out)
-                put(s, column, i, scale * p->from[k * p->nrhs + r]);
+                t_store(scalar, column, i, scale * p->from[k * p->nrhs + r]);
             else
-                p->to[k * p->nrhs + r] = scale * get(s, column, i);
+                p->to[k * p->nrhs + r] = scale * t_load(scalar, column, i);
         }
     }
-}
-
-static void move_task(mpki_pool *pool, int worker, void *arg, int64_t count) {
-    mpki_pool_for(pool, worker, count, move_item, arg);
 }
 
 static void move(mpki_block_sweeps *s, mpk_part part, int nrhs, char *x, int64_t ldx, const T *from,
                  T *to) {
     pass p = {.s = s, .nrhs = nrhs, .part = part, .x = x, .ldx = ldx, .from = from, .to = to};
-    run(s->pool, move_task, move_item, &p, ((int64_t)s->fac->an->n + ROWS - 1) / ROWS);
+    mpki_pool_for(s->pool, 0, ((int64_t)s->fac->an->n + ROWS - 1) / ROWS, move_item, &p);
 }
 
 static void diagonal(mpki_block_sweeps *s, int nrhs, bool absolute, T *x) {
     const mpki_block_factor *bf = s->bf;
     const int hermitian = s->fac->an->symmetry == MPK_HERMITIAN && bf->upper == bf->lower;
-    for (int32_t f = 0; f < bf->index.m; f++) FN(cpu_block_kernels)
-    ()->diagonal(rows_of(bf, f), bf->frame[f].d, bf->frame[f].dinv, absolute, hermitian, nrhs,
-                 x + (int64_t)bf->blocking->bptr[f] * nrhs);
+    const FN(block_kernels) *kernels = s->kernels;
+    for (int32_t f = 0; f < bf->index.m; f++)
+        kernels->diagonal(rows_of(bf, f), bf->frame[f].d, bf->frame[f].dinv, absolute, hermitian,
+                          nrhs, x + (int64_t)bf->blocking->bptr[f] * nrhs);
+}
+
+void FN(block_begin)(mpki_block_sweeps *s) {
+    s->kernels = FN(cpu_block_kernels)();
 }
 
 void FN(block_apply)(mpki_block_sweeps *s, mpk_part part, int nrhs, void *x, int64_t ldx) {
