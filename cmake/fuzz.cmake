@@ -20,12 +20,16 @@ if(METAPACK_FUZZ)
         if(name STREQUAL borg)
             target_link_libraries(${fuzzer} PRIVATE borg_static)
         endif()
+        set(corpus ${CMAKE_CURRENT_SOURCE_DIR}/tests/fuzz/corpus/${name})
+        if(name STREQUAL borg)
+            list(APPEND corpus ${CMAKE_CURRENT_SOURCE_DIR}/tests/borg/kernels)
+        endif()
         # a short run from a fixed seed; what it finds interesting goes to the build folder
         file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/fuzz/ctest_${name})
         add_test(NAME ${fuzzer}
                  COMMAND ${fuzzer} -runs=4000 -seed=1 -max_len=4096 -timeout=10 -rss_limit_mb=2048
                          -verbosity=0 ${CMAKE_CURRENT_BINARY_DIR}/fuzz/ctest_${name}
-                         ${CMAKE_CURRENT_SOURCE_DIR}/tests/fuzz/corpus/${name})
+                         ${corpus})
         set_tests_properties(${fuzzer} PROPERTIES LABELS fuzz TIMEOUT 300)
     endforeach()
 endif()

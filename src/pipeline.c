@@ -94,62 +94,8 @@ static mpk_status load(work *w) {
     return status;
 }
 
-static mpk_status analyse(work *w) {
-    mpk_status status = mpk_analyse(w->ctx, w->problem, &w->options, &w->an);
-    if (!w->an) return status;
-    w->run.have_analysis = 1;
-    mpk_analysis_info_get(w->an, &w->run.analysis);
-    return status;
-}
-
-static mpk_status factorize(work *w) {
-    mpk_status status = mpk_factorize(w->ctx, w->an, w->run.problem.ax, &w->options, &w->fac);
-    if (status < 0) return status;
-    w->run.have_factor = 1;
-    mpk_factor_info_get(w->fac, &w->run.factor);
-    mpk_factor_block_info_get(w->fac, &w->run.block);
-    return status;
-}
-
-static mpk_status solve(work *w) {
-    int32_t n = w->run.problem.n;
-    w->history.size =
-        w->options.max_iterations < HISTORY_MOST ? w->options.max_iterations : HISTORY_MOST;
-    w->history.residual = MPKI_NEW(w->ctx, "solve", w->history.size, double);
-    if (!w->history.residual) return mpki_failed(w->ctx);
-    mpk_status status = mpki_solve(w->ctx, w->fac, w->run.nrhs, w->x, n, w->x, n, &w->options,
-                                   &w->run.solve, &w->history);
-    w->run.have_solve = status >= 0;
-    w->run.history = w->history.residual;
-    w->run.history_count = w->history.count;
-    if (status == MPK_NOT_CONVERGED) {
-        const char *text;
-        mpk_last_error(w->ctx, NULL, NULL, &text);
-        snprintf(w->message, sizeof w->message, "%s", text);
-    }
-    return status;
-}
-
-/* Method auto on its way to a solution: the three steps in one, as often as it takes. */
-static mpk_status solve_adaptively(work *w) {
-    int32_t n = w->run.problem.n;
-    w->history.size =
-        w->options.max_iterations < HISTORY_MOST ? w->options.max_iterations : HISTORY_MOST;
-    w->history.residual = MPKI_NEW(w->ctx, "solve", w->history.size, double);
-    if (!w->history.residual) return mpki_failed(w->ctx);
-    mpk_adaptive r;
-    void *b = mpki_alloc(w->ctx, "solve", (int64_t)n * w->run.nrhs,
-                         mpk_scalar_size(w->run.problem.scalar));
-    if (!b) return mpki_failed(w->ctx);
-    memcpy(b, w->x, (size_t)n * (size_t)w->run.nrhs * mpk_scalar_size(w->run.problem.scalar));
-    mpk_status status =
-        mpk_solve_adaptive(w->ctx, w->problem, &w->options, w->run.nrhs, b, n, w->x, n,
-                           w->history.residual, w->history.size, &w->history.count, &r);
-    mpki_release(w->ctx, b);
-    w->an = r.analysis;
-    w->fac = r.factor;
-    w->run.attempts = r.attempts;
-    memcpy(w->run.attempt, r.attempt, sizeof r.attempt);
+/* What the run has to tell of the analysis and the factor that are there. */
+static void tell(work *w) {
     if (w->an) {
         w->run.have_analysis = 1;
         mpk_analysis_info_get(w->an, &w->run.analysis);
@@ -159,16 +105,57 @@ static mpk_status solve_adaptively(work *w) {
         mpk_factor_info_get(w->fac, &w->run.factor);
         mpk_factor_block_info_get(w->fac, &w->run.block);
     }
-    w->run.have_solve = status >= 0;
+}
+
+static mpk_status analyse(work *w) {
+    mpk_status status = mpk_analyse(w->ctx, w->problem, &w->options, &w->an);
+    tell(w);
+    return status;
+}
+
+static mpk_status factorize(work *w) {
+    mpk_status status = mpk_factorize(w->ctx, w->an, w->run.problem.ax, &w->options, &w->fac);
+    tell(w);
+    return status;
+}
+
+/* Method auto on its way to a solution: the three steps in one, as often as it takes. */
+static mpk_status search(work *w) {
+    const int32_t n = w->run.problem.n;
+    const size_t size = mpk_scalar_size(w->run.problem.scalar);
+    mpk_adaptive r;
+    void *b = mpki_alloc(w->ctx, "solve", (int64_t)n * w->run.nrhs, size);
+    if (!b) return mpki_failed(w->ctx);
+    memcpy(b, w->x, (size_t)n * (size_t)w->run.nrhs * size);
+    mpk_status status =
+        mpk_solve_adaptive(w->ctx, w->problem, &w->options, w->run.nrhs, b, n, w->x, n,
+                           w->history.residual, w->history.size, &w->history.count, &r);
+    mpki_release(w->ctx, b);
+    w->an = r.analysis;
+    w->fac = r.factor;
+    tell(w);
+    w->run.attempts = r.attempts;
+    memcpy(w->run.attempt, r.attempt, sizeof r.attempt);
     if (status >= 0) {
         w->run.solve = r.solve;
         w->options = r.options;
         w->options.given_perm = w->perm;
     }
-    if (w->history.count) {
-        w->run.history = w->history.residual;
-        w->run.history_count = w->history.count;
-    }
+    return status;
+}
+
+static mpk_status solve(work *w, bool adaptive) {
+    const int32_t n = w->run.problem.n;
+    w->history.size =
+        w->options.max_iterations < HISTORY_MOST ? w->options.max_iterations : HISTORY_MOST;
+    w->history.residual = MPKI_NEW(w->ctx, "solve", w->history.size, double);
+    if (!w->history.residual) return mpki_failed(w->ctx);
+    mpk_status status = adaptive ? search(w)
+                                 : mpki_solve(w->ctx, w->fac, w->run.nrhs, w->x, n, w->x, n,
+                                              &w->options, &w->run.solve, &w->history);
+    w->run.have_solve = status >= 0;
+    w->run.history = w->history.residual;
+    w->run.history_count = w->history.count;
     if (status == MPK_NOT_CONVERGED) {
         const char *text;
         mpk_last_error(w->ctx, NULL, NULL, &text);
@@ -217,13 +204,12 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
     mpk_status status = mpki_options_resolve(ctx, options, &w.options);
     if (!status) status = load(&w);
     const bool adaptive = w.options.method == MPK_METHOD_AUTO && job->goal >= MPK_GOAL_SOLVE;
-    if (status >= 0 && adaptive) status = mpki_worse(status, solve_adaptively(&w));
     if (status >= 0 && !adaptive && job->goal >= MPK_GOAL_ANALYSE)
         status = mpki_worse(status, analyse(&w));
     if (status >= 0 && !adaptive && job->goal >= MPK_GOAL_FACTORIZE)
         status = mpki_worse(status, factorize(&w));
-    if (status >= 0 && !adaptive && job->goal >= MPK_GOAL_SOLVE)
-        status = mpki_worse(status, solve(&w));
+    if (status >= 0 && job->goal >= MPK_GOAL_SOLVE)
+        status = mpki_worse(status, solve(&w, adaptive));
     if (status >= 0) status = mpki_worse(status, write_output(&w));
     status = make_report(&w, status, report);
     mpki_release(ctx, w.x);

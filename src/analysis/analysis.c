@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* match -> order -> symbolic, and the object that results. */
+#include "../problem/perm.h"
 #include "block/block.h"
 #include "choose.h"
 
@@ -59,32 +60,12 @@ static mpk_analysis *create(mpk_context *ctx, const mpk_problem *problem,
 /* ---- the parts in their order -------------------------------------------------------------------
  */
 
-/* The user's own order must be a permutation. */
-static mpk_status check_given(mpk_context *ctx, int32_t n, const int32_t *given) {
-    if (!given)
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
-                          "ordering = given, but options.given_perm is NULL");
-    char *seen = MPKI_ZNEW(ctx, STAGE, n, char);
-    mpk_status status = seen ? MPK_OK : mpki_failed(ctx);
-    for (int32_t k = 0; !status && k < n; k++) {
-        int32_t i = given[k];
-        if (i < 0 || i >= n)
-            status = mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, k,
-                                "given_perm[%d] = %d is not in 0 .. %d", k, i, n - 1);
-        else if (seen[i]++)
-            status = mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, k,
-                                "given_perm[%d] = %d appeared before: not a permutation", k, i);
-    }
-    mpki_release(ctx, seen);
-    return status;
-}
-
 /* Scaling, matching and order into *an; the graph of A stays for the symbolic phase. */
 static mpk_status choose(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
                          mpk_analysis *an, mpki_graph *graph, mpki_choice *choice) {
     mpk_status status = MPK_OK;
     if (options->ordering == MPK_ORDERING_GIVEN)
-        status = check_given(ctx, an->n, options->given_perm);
+        status = mpki_perm_check(ctx, STAGE, an->n, options->given_perm);
     if (!status) status = mpki_graph_build(ctx, an->n, an->ap, an->ai, NULL, NULL, graph);
     if (!status)
         status =
