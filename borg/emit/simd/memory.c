@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Loads and stores: runs of consecutive addresses, interleaved blocks transposed in registers, and
+ * lane by lane what is neither. */
+#include "borg/emit/simd/simd.h"
+#include <inttypes.h>
+#include <string.h>
+
+/* One register of an access. */
+typedef struct access {
+    const borg_inst *v, *value; /* the instruction, what has its lanes */
+    borg_type type;
+    const char *mask; /* of the register, or NULL */
+    bool store;
+    int32_t reg, row, used;
+    int32_t wi[BORG_MAX_VECTOR], wg[BORG_MAX_VECTOR];
+    uint64_t element[BORG_MAX_VECTOR]; /* LOADA, STOREA: c + b*wi + a*wg */
+} access;
+
+static const char *memory_type(borg_type type) {
+    return type == BORG_PTR ? "b_pointer" : simd_type(type, true);
+}
+
+/* A lane of a value that has one for each group, or for all. */
+static const char *of_group(simd *e, const borg_inst *x, int32_t g) {
+    if (simd_scalar(e, x)) return simd_reg(e, x, 0);
+    return simd_lane(e, x->type, simd_reg(e, x, g / e->lanes), g % e->lanes);
+}
+
+static const char *pointer(simd *e, const access *k, int32_t g) {
+    const borg_inst *p = k->v->args[0];
+    const char *type = memory_type(k->type), *constant = k->store ? "" : "const ";
+    if (p->op == BORG_PARAM)
+        return borg_format(e->arena, "((%s%s *)%s)", constant, type, simd_reg(e, p, 0));
+    return borg_format(e->arena, "((%s%s *)(uintptr_t)%s)", constant, type, of_group(e, p, g));
+}
+
+static bool affine(const access *k) {
+    return k->v->op == BORG_LOADA || k->v->op == BORG_STOREA;
+}
+
+/* The element of a lane, `less` before it. */
+static const char *element(simd *e, const access *k, int32_t lane, int32_t less) {
+    const borg_inst *x = k->v->args[1];
+    if (affine(k))
+        return borg_format(e->arena, "(int64_t)(%s + UINT64_C(%" PRIu64 "))",
+                           of_group(e, x, k->wg[lane]), k->element[lane] - (uint64_t)less);
+    const char *reg = simd_reg(e, x, k->reg);
+    return borg_format(e->arena, "(int64_t)%s",
+                       simd_scalar(e, x) ? reg : simd_lane(e, BORG_I64, reg, lane));
+}
+
+static const char *place(simd *e, const access *k, int32_t lane, int32_t less) {
+    return borg_format(e->arena, "%s + %s", pointer(e, k, k->wg[lane]), element(e, k, lane, less));
+}
+
+/* What tells the groups of lanes apart: 0 if one address serves all. */
+static bool by_group(const simd *e, const access *k) {
+    return !simd_scalar(e, k->v->args[1]) || !simd_scalar(e, k->v->args[0]);
+}
+
+static void prepare(simd *e, access *k, int32_t reg) {
+    int32_t per_row = borg_row_registers(e->m, k->value, e->lanes);
+    const borg_inst *mask = borg_mask(k->v);
+    k->reg = reg;
+    k->row = reg / per_row;
+    k->used = simd_used(e, k->value, reg);
+    k->mask = mask ? simd_reg(e, mask, reg) : NULL;
+    for (int32_t l = 0; l < k->used; ++l) {
+        borg_lane_place(e->m, k->value, reg % per_row * e->lanes + l, &k->wi[l], &k->wg[l]);
+        if (affine(k))
+            k->element[l] = (uint64_t)k->v->c[k->row] + (uint64_t)k->v->b * (uint64_t)k->wi[l] +
+                            (uint64_t)k->v->a * (uint64_t)k->wg[l];
+    }
+}
+
+/* ---- lane by lane ------------------------------------------------------------------------------
+ */
+
+static const char *condition(simd *e, const access *k, int32_t lane) {
+    if (!k->mask) return NULL;
+    return simd_scalar(e, k->value) ? k->mask : simd_lane(e, BORG_I1, k->mask, lane);
+}
+
+static const char *load_lane(simd *e, const access *k, int32_t lane) {
+    const char *at = place(e, k, lane, 0), *when = condition(e, k, lane);
+    if (!when) return borg_format(e->arena, "*(%s)", at);
+    return borg_format(e->arena, "%s ? *(%s) : 0", when, at);
+}
+
+static void load_lanes(simd *e, const access *k, borg_inst *v) {
+    if (simd_scalar(e, v)) {
+        simd_let(e, v, k->reg, load_lane(e, k, 0));
+        return;
+    }
+    borg_sink text = {.arena = e->arena};
+    borg_put(&text, "(%s){", simd_type(v->type, false));
+    for (int32_t l = 0; l < k->used; ++l)
+        borg_put(&text, "%s%s", l ? ", " : "", load_lane(e, k, l));
+    borg_put(&text, "}");
+    simd_let(e, v, k->reg, text.text);
+}
+
+static void store_lanes(simd *e, const access *k) {
+    const char *value = simd_reg(e, k->value, k->reg);
+    for (int32_t l = 0; l < k->used; ++l) {
+        const char *when = condition(e, k, l);
+        const char *lane = simd_scalar(e, k->value) ? value : simd_lane(e, k->type, value, l);
+        const char *text = borg_format(e->arena, "*(%s) = %s;", place(e, k, l, 0), lane);
+        if (when) {
+            simd_line(e, "if (%s) %s", when, text);
+        } else {
+            simd_line(e, "%s", text);
+        }
+    }
+}
+
+/* ---- runs --------------------------------------------------------------------------------------
+ */
+
+/* Runs of lanes with consecutive addresses: the first lane of each. */
+static int32_t find_runs(const simd *e, const access *k, int32_t *first) {
+    int32_t count = 0;
+    bool groups = by_group(e, k);
+    for (int32_t l = 0; l < k->used; ++l) {
+        bool goes_on = l > 0 && k->element[l] == k->element[l - 1] + 1 &&
+                       (!groups || k->wg[l] == k->wg[l - 1]);
+        if (!goes_on) first[count++] = l;
+    }
+    first[count] = k->used;
+    return count;
+}
+
+static bool broadcasts(const simd *e, const access *k) {
+    for (int32_t l = 1; l < k->used; ++l)
+        if (k->element[l] != k->element[0] || (by_group(e, k) && k->wg[l] != k->wg[0]))
+            return false;
+    return true;
+}
+
+static const char *run_mask(simd *e, const access *k, const int32_t *first, int32_t run) {
+    uint64_t bits = simd_bits(first[run + 1]) & ~simd_bits(first[run]);
+    if (!k->mask) return borg_format(e->arena, "0x%" PRIx64, bits);
+    if (bits == simd_bits(e->lanes)) return k->mask;
+    return borg_format(e->arena, "%s & 0x%" PRIx64, k->mask, bits);
+}
+
+static bool load_runs(simd *e, const access *k, borg_inst *v) {
+    int32_t first[BORG_MAX_VECTOR + 1], count = find_runs(e, k, first);
+    const char *suffix = simd_suffix(v->type), *value = NULL;
+    if (broadcasts(e, k) && !k->mask) {
+        value = simd_splat(e, v->type, borg_format(e->arena, "*(%s)", place(e, k, 0, 0)));
+    } else if (count == 1 && k->used == e->lanes && !k->mask) {
+        value = borg_format(e->arena, "b_load_%s(%s)", suffix, place(e, k, 0, 0));
+    } else if (e->target->masked && (count <= 2 || 2 * count <= k->used)) {
+        for (int32_t run = 0; run < count; ++run) {
+            const char *at = place(e, k, first[run], first[run]),
+                       *mask = run_mask(e, k, first, run);
+            value = value ? borg_format(e->arena, "b_merge_%s(%s, %s, %s)", suffix, value, mask, at)
+                          : borg_format(e->arena, "b_loadm_%s(%s, %s)", suffix, mask, at);
+            if (run + 1 < count) value = simd_temp(e, v->type, false, value);
+        }
+    }
+    if (value) simd_let(e, v, k->reg, value);
+    return value != NULL;
+}
+
+static bool store_runs(simd *e, const access *k) {
+    int32_t first[BORG_MAX_VECTOR + 1], count = find_runs(e, k, first);
+    const char *suffix = simd_suffix(k->type), *value = simd_reg(e, k->value, k->reg);
+    if (count == 1 && k->used == e->lanes && !k->mask) {
+        simd_line(e, "b_store_%s(%s, %s);", suffix, place(e, k, 0, 0), value);
+    } else if (e->target->masked && (count <= 2 || 2 * count <= k->used)) {
+        for (int32_t run = 0; run < count; ++run)
+            simd_line(e, "b_storem_%s(%s, %s, %s);", suffix, run_mask(e, k, first, run),
+                      place(e, k, first[run], first[run]), value);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* ---- interleaved groups, consecutive work-items: blocks transposed in registers ----------------
+ */
+
+static bool transposable(const simd *e, const access *k) {
+    const borg_inst *mask = borg_mask(k->v);
+    return affine(k) && e->m->order == BORG_WG_MINOR && k->value->spread == BORG_WI &&
+           e->m->pack % e->lanes == 0 && e->m->pack > 1 && k->v->b == 1 && e->m->size > 1 &&
+           (!mask || mask->op == BORG_CONST) && (e->target->masked || e->m->size % e->lanes == 0);
+}
+
+/* x[0 .. lanes-1] := its transpose, by log2(lanes) steps of exchanges. */
+static void transpose(simd *e, borg_type type, const char **x) {
+    for (int32_t step = 1; step < e->lanes; step *= 2) {
+        for (int32_t i = 0; i < e->lanes; ++i) {
+            if (i & step) continue;
+            const char *pair[] = {x[i], x[i + step]};
+            int32_t from[BORG_MAX_VECTOR], index[BORG_MAX_VECTOR];
+            for (int32_t half = 0; half < 2; ++half) {
+                for (int32_t l = 0; l < e->lanes; ++l) {
+                    from[l] = l & step ? 1 : 0;
+                    index[l] = (l & ~step) + half * step;
+                }
+                x[i + half * step] = simd_move(e, type, pair, from, index);
+            }
+        }
+    }
+}
+
+/* Work-items w0 .. of group g: address and mask of the register in memory's order. */
+static bool memory_row(simd *e, access *k, int32_t w0, int32_t g, const char **mask,
+                       const char **at) {
+    const borg_inst *m = borg_mask(k->v);
+    uint64_t bits = 0;
+    for (int32_t l = 0; l < e->lanes && w0 + l < e->m->size; ++l)
+        bits |= (m ? borg_const_bits(e->m, m, k->row, w0 + l) & 1 : 1) << l;
+    k->wg[0] = g;
+    k->element[0] = (uint64_t)k->v->c[k->row] + (uint64_t)w0 + (uint64_t)k->v->a * (uint64_t)g;
+    *at = place(e, k, 0, 0);
+    *mask = bits == simd_bits(e->lanes) ? NULL : borg_format(e->arena, "0x%" PRIx64, bits);
+    return bits != 0;
+}
+
+static bool masks_fit(const simd *e, const borg_inst *mask) {
+    if (e->target->masked || !mask) return true;
+    for (int32_t r = 0; r < mask->rows; ++r)
+        for (int32_t w = 0; w < e->m->size; ++w)
+            if (!borg_const_bits(e->m, mask, r, w)) return false;
+    return true;
+}
+
+static void transposed(simd *e, access *k, borg_inst *v) {
+    int32_t per_group = e->m->pack / e->lanes;
+    const char *suffix = simd_suffix(k->type), *mask, *at;
+    for (k->row = 0; k->row < k->value->rows; ++k->row) {
+        for (int32_t w0 = 0; w0 < e->m->size; w0 += e->lanes) {
+            int32_t items = e->m->size - w0 < e->lanes ? e->m->size - w0 : e->lanes;
+            for (int32_t block = 0; block < per_group; ++block) {
+                const char *x[BORG_MAX_VECTOR];
+                int32_t base = (k->row * e->m->size + w0) * per_group + block;
+                for (int32_t i = 0; i < e->lanes && k->store; ++i)
+                    x[i] = simd_reg(e, k->value, base + (i < items ? i : 0) * per_group);
+                if (k->store) transpose(e, k->type, x);
+                for (int32_t i = 0; i < e->lanes; ++i) {
+                    bool any = memory_row(e, k, w0, block * e->lanes + i, &mask, &at);
+                    if (k->store && any) {
+                        simd_line(e, mask ? "b_storem_%s(%s, %s, %s);" : "b_store_%s(%s%s, %s);",
+                                  suffix, mask ? mask : "", at, x[i]);
+                    } else if (!k->store) {
+                        const char *text =
+                            !any   ? simd_splat(e, k->type, "0")
+                            : mask ? borg_format(e->arena, "b_loadm_%s(%s, %s)", suffix, mask, at)
+                                   : borg_format(e->arena, "b_load_%s(%s)", suffix, at);
+                        x[i] = simd_temp(e, k->type, false, text);
+                    }
+                }
+                if (!k->store) transpose(e, k->type, x);
+                for (int32_t i = 0; i < items && !k->store; ++i)
+                    simd_name(e, v, base + i * per_group, x[i]);
+            }
+        }
+    }
+}
+
+/* ---- gathers -----------------------------------------------------------------------------------
+ */
+
+/* The indices of a register's lanes as a register, NULL if there is no such thing. */
+static const char *indices(simd *e, const access *k) {
+    const borg_inst *x = k->v->args[1];
+    if (!simd_scalar(e, k->v->args[0])) return NULL;
+    if (!affine(k)) return simd_reg(e, x, k->reg);
+    const char *offset = simd_scalar(e, x) ? simd_splat(e, BORG_I64, simd_reg(e, x, 0)) : NULL;
+    if (!offset) {
+        int32_t from[BORG_MAX_VECTOR], index[BORG_MAX_VECTOR];
+        for (int32_t l = 0; l < e->lanes; ++l) {
+            from[l] = l < k->used ? k->wg[l] / e->lanes : -1;
+            index[l] = l < k->used ? k->wg[l] % e->lanes : 0;
+        }
+        offset = simd_move(e, BORG_I64, x->aux, from, index);
+    }
+    return borg_format(e->arena, "%s + %s", offset,
+                       simd_literals(e, BORG_I64, k->element, k->used));
+}
+
+static const char *gather_mask(simd *e, const access *k) {
+    int32_t first[2] = {0, k->used};
+    return run_mask(e, k, first, 0);
+}
+
+static bool load_gather(simd *e, const access *k, borg_inst *v) {
+    const char *index = e->target->masked && !simd_scalar(e, v) ? indices(e, k) : NULL;
+    if (!index) return false;
+    simd_let(e, v, k->reg,
+             borg_format(e->arena, "b_gather_%s(%s, %s, %s)", simd_suffix(v->type),
+                         gather_mask(e, k), pointer(e, k, 0), index));
+    return true;
+}
+
+static bool store_scatter(simd *e, const access *k) {
+    const char *index = e->target->masked && !simd_scalar(e, k->value) ? indices(e, k) : NULL;
+    if (!index) return false;
+    simd_line(e, "b_scatter_%s(%s, %s, %s, %s);", simd_suffix(k->type), gather_mask(e, k),
+              pointer(e, k, 0), index, simd_reg(e, k->value, k->reg));
+    return true;
+}
+
+void simd_memory(simd *e, borg_inst *v) {
+    if (v->op == BORG_BARRIER) return;
+    access k = {.v = v, .value = borg_stored(v) ? borg_stored(v) : v};
+    k.store = k.value != v;
+    k.type = k.value->type;
+    if (transposable(e, &k) && masks_fit(e, borg_mask(v))) {
+        transposed(e, &k, v);
+        return;
+    }
+    for (int32_t i = 0; i < simd_count(e, k.value); ++i) {
+        prepare(e, &k, i);
+        bool runs = affine(&k) && !simd_scalar(e, k.value);
+        if (k.store) {
+            if (!(runs && store_runs(e, &k)) && !store_scatter(e, &k)) store_lanes(e, &k);
+        } else if (!(runs && load_runs(e, &k, v)) && !load_gather(e, &k, v)) {
+            load_lanes(e, &k, v);
+        }
+    }
+}

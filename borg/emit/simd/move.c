@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reorderings: most are renamings, the others broadcasts and permutes of one or two registers. */
+#include "borg/emit/simd/simd.h"
+#include <string.h>
+
+/* A register of lanes of one or two. at[i]: lane of x, y + lanes; < 0: of no account. */
+static const char *shuffle(simd *e, borg_type type, const char *x, const char *y,
+                           const int32_t *at) {
+    borg_sink text = {.arena = e->arena};
+    int32_t lanes = e->lanes, first = 0;
+    bool copy = true, splat = true;
+    while (first < lanes && at[first] < 0) ++first;
+    if (first == lanes) return x;
+    for (int32_t i = first; i < lanes; ++i) {
+        copy = copy && (at[i] < 0 || at[i] == i);
+        splat = splat && (at[i] < 0 || at[i] == at[first]);
+    }
+    if (copy) return x;
+    if (splat) {
+        const char *from = at[first] < lanes ? x : y;
+        return simd_temp(
+            e, type, false,
+            borg_format(e->arena, "b_lane_%s(%s, %d)", simd_suffix(type), from, at[first] % lanes));
+    }
+    bool spread = type == BORG_I1 && e->target->bits;
+    borg_put(&text,
+             spread ? "b_gather_bits(__builtin_shufflevector(b_spread(%s), b_spread(%s)"
+                    : "__builtin_shufflevector(%s, %s",
+             x, y);
+    for (int32_t i = 0; i < lanes; ++i) borg_put(&text, ", %d", at[i]);
+    borg_put(&text, spread ? "))" : ")");
+    return simd_temp(e, type, false, text.text);
+}
+
+/* Sources in pairs, each lane at once at its final place; then halves are put together. */
+const char *simd_move(simd *e, borg_type type, const char *const *source, const int32_t *from,
+                      const int32_t *index) {
+    const char *part[BORG_MAX_VECTOR];
+    int32_t list[BORG_MAX_VECTOR], owner[BORG_MAX_VECTOR], at[BORG_MAX_VECTOR];
+    int32_t count = 0, lanes = e->lanes;
+    for (int32_t i = 0; i < lanes; ++i) {
+        int32_t s = 0;
+        owner[i] = -1;
+        if (from[i] < 0) continue;
+        while (s < count && list[s] != from[i]) ++s;
+        if (s == count) list[count++] = from[i];
+        owner[i] = s;
+    }
+    for (int32_t s = 0; s < count; s += 2) {
+        for (int32_t i = 0; i < lanes; ++i)
+            at[i] = owner[i] == s ? index[i] : owner[i] == s + 1 ? lanes + index[i] : -1;
+        part[s / 2] =
+            shuffle(e, type, source[list[s]], source[list[s + 1 < count ? s + 1 : s]], at);
+    }
+    for (int32_t width = 2; width < count; width *= 2) {
+        for (int32_t s = 0; s + width < count; s += 2 * width) {
+            for (int32_t i = 0; i < lanes; ++i)
+                at[i] = owner[i] < s || owner[i] >= s + 2 * width ? -1
+                        : owner[i] < s + width                    ? i
+                                                                  : lanes + i;
+            part[s / 2] = shuffle(e, type, part[s / 2], part[(s + width) / 2], at);
+        }
+    }
+    return count ? part[0] : source[0];
+}
+
+/* ---- BCAST, ROWS, PERM, LANE -------------------------------------------------------------------
+ */
+
+static void move_register(simd *e, borg_inst *v, int32_t i) {
+    borg_move k;
+    int32_t from[BORG_MAX_VECTOR], index[BORG_MAX_VECTOR];
+    borg_classify_move(e->m, v, e->lanes, i, &k);
+    const borg_inst *x = v->args[k.operand];
+    if (k.kind == BORG_MOVE_COPY && simd_scalar(e, x) == simd_scalar(e, v)) {
+        simd_name(e, v, i, simd_reg(e, x, k.source[0]));
+    } else if (simd_scalar(e, x)) { /* a scalar to all lanes */
+        if (simd_scalar(e, v)) {
+            simd_name(e, v, i, simd_reg(e, x, k.from[0]));
+        } else {
+            for (int32_t l = 0; l < e->lanes; ++l) {
+                from[l] = l < k.used ? k.from[l] : k.from[0];
+                index[l] = 0;
+            }
+            simd_let(e, v, i, simd_splat(e, v->type, simd_reg(e, x, from[0])));
+        }
+    } else if (simd_scalar(e, v)) {
+        simd_let(e, v, i, simd_lane(e, v->type, simd_reg(e, x, k.from[0]), k.index[0] % e->lanes));
+    } else {
+        for (int32_t l = 0; l < e->lanes; ++l) {
+            from[l] = l < k.used ? k.from[l] : -1;
+            index[l] = l < k.used ? k.index[l] % e->lanes : 0;
+        }
+        simd_name(e, v, i, simd_move(e, v->type, x->aux, from, index));
+    }
+}
+
+/* ---- run-time lanes ----------------------------------------------------------------------------
+ */
+
+/* All lanes of a row to memory: work-item w of group g at g*size + w, in either order. */
+static const char *to_memory(simd *e, const borg_inst *x, int32_t row) {
+    const char *name = borg_format(e->arena, "m%d", e->temps++);
+    int32_t registers = borg_row_registers(e->m, x, e->lanes);
+    simd_line(e, "%s %s[%d];", simd_type(x->type, true), name, registers * e->lanes);
+    for (int32_t i = 0; i < registers; ++i)
+        simd_line(e, "b_put_%s(%s + %d, %s);", simd_suffix(x->type), name, i * e->lanes,
+                  simd_reg(e, x, row * registers + i));
+    return name;
+}
+
+/* Place in that memory of the index-th work-item of each lane's group. */
+static const char *places(simd *e, const borg_inst *v, int32_t reg, const char *index) {
+    uint64_t bits[BORG_MAX_VECTOR];
+    int32_t per_row = borg_row_registers(e->m, v, e->lanes), used = simd_used(e, v, reg), w, g;
+    bool wg_minor = e->m->order == BORG_WG_MINOR;
+    for (int32_t l = 0; l < used; ++l) {
+        borg_lane_place(e->m, v, reg % per_row * e->lanes + l, &w, &g);
+        bits[l] = (uint64_t)(wg_minor ? g : g * e->m->size);
+    }
+    if (simd_scalar(e, v)) return borg_format(e->arena, "(%s)", index);
+    const char *base = simd_literals(e, BORG_I32, bits, used);
+    if (wg_minor && e->m->pack > 1)
+        return borg_format(e->arena, "(%s * %d + %s)", index, e->m->pack, base);
+    return borg_format(e->arena, "(%s + %s)", index, base);
+}
+
+/* A group's work-items in one register, result as wide: a permute with run-time indices. */
+static bool permutes(const simd *e, const borg_inst *v) {
+    const borg_inst *x = v->args[0];
+    return v->spread == BORG_WI && e->target->masked && v->type != BORG_I1 &&
+           e->m->order == BORG_WI_MINOR && borg_row_lanes(e->m, x) > 1 &&
+           (e->lanes % e->m->size == 0 ||
+            (e->m->pack == 1 && borg_row_registers(e->m, x, e->lanes) == 1));
+}
+
+static void emit_shuffle(simd *e, borg_inst *v) {
+    const borg_inst *x = v->args[0], *index = v->args[1];
+    int32_t per_row = borg_row_registers(e->m, v, e->lanes);
+    if (simd_scalar(e, x)) {
+        v->aux = x->aux;
+        return;
+    }
+    for (int32_t r = 0; r < v->rows; ++r) {
+        const char *memory = permutes(e, v) ? NULL : to_memory(e, x, r);
+        for (int32_t i = r * per_row; i < (r + 1) * per_row; ++i) {
+            uint64_t bits[BORG_MAX_VECTOR];
+            const char *at = simd_reg(e, index, i);
+            if (memory) {
+                at = places(e, v, i, at);
+                simd_let(e, v, i,
+                         simd_scalar(e, v)
+                             ? borg_format(e->arena, "%s[%s]", memory, at)
+                             : borg_format(e->arena, "b_take_%s(%s, %s, %d)", simd_suffix(v->type),
+                                           memory, at, simd_used(e, v, i)));
+                continue;
+            }
+            for (int32_t l = 0; l < e->lanes; ++l)
+                bits[l] = (uint64_t)(e->m->size < e->lanes ? l / e->m->size * e->m->size : 0);
+            simd_let(e, v, i,
+                     borg_format(e->arena, "b_permute_%s(%s, %s + %s)", simd_suffix(v->type),
+                                 simd_reg(e, x, i), at,
+                                 simd_literals(e, BORG_I32, bits, e->lanes)));
+        }
+    }
+}
+
+static void emit_pick(simd *e, borg_inst *v) {
+    const borg_inst *x = v->args[0];
+    int32_t per_row = borg_row_registers(e->m, v, e->lanes);
+    const char *prefix = simd_scalar(e, v) ? "s" : "b", *suffix = simd_suffix(v->type);
+    for (int32_t i = 0; i < per_row; ++i) {
+        const char *value = simd_reg(e, x, i), *index = simd_reg(e, v->args[1], i);
+        for (int32_t r = 1; r < x->rows; ++r) {
+            const char *number = simd_literal(e, BORG_I32, (uint64_t)r);
+            if (!simd_scalar(e, v)) number = simd_splat(e, BORG_I32, number);
+            value = simd_temp(e, v->type, simd_scalar(e, v),
+                              borg_format(e->arena, "%s_select_%s(%s_eq_i32(%s, %s), %s, %s)",
+                                          prefix, suffix, prefix, index, number,
+                                          simd_reg(e, x, r * per_row + i), value));
+        }
+        simd_name(e, v, i, value);
+    }
+}
+
+void simd_layout(simd *e, borg_inst *v) {
+    if (v->op == BORG_SHUFV) {
+        emit_shuffle(e, v);
+    } else if (v->op == BORG_PICKV) {
+        emit_pick(e, v);
+    } else {
+        for (int32_t i = 0; i < simd_count(e, v); ++i) move_register(e, v, i);
+    }
+}

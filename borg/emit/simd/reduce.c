@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reductions over the work-items of a group, by the halving tree of borg_reduce. After each step
+ * what is left lies densely in registers again, so that eight groups of eight take 4 + 2 + 1
+ * additions, not 24. */
+#include "borg/emit/simd/simd.h"
+#include <string.h>
+
+/* Lanes of a row on their way: `items` for each of `groups`, in the module's order. */
+typedef struct lanes {
+    const char **reg;
+    int32_t items, groups;
+} lanes;
+
+static int32_t lane_of(const simd *e, const lanes *x, int32_t w, int32_t g) {
+    return e->m->order == BORG_WG_MINOR ? w * x->groups + g : g * x->items + w;
+}
+
+static void place_of(const simd *e, const lanes *x, int32_t lane, int32_t *w, int32_t *g) {
+    bool wg_minor = e->m->order == BORG_WG_MINOR;
+    *w = wg_minor ? lane / x->groups : lane % x->items;
+    *g = wg_minor ? lane % x->groups : lane / x->items;
+}
+
+/* Register i of a row with `items` work-items: those of x from work-item `first` on. mask: which
+ * lanes there are. A register may become a scalar, at the end. */
+static const char *take(simd *e, borg_type type, const lanes *x, const lanes *to, int32_t i,
+                        int32_t first, uint64_t *mask) {
+    int32_t from[BORG_MAX_VECTOR], index[BORG_MAX_VECTOR], w, g;
+    *mask = 0;
+    for (int32_t l = 0; l < e->lanes; ++l) {
+        from[l] = -1;
+        index[l] = 0;
+        if (i * e->lanes + l >= to->items * to->groups) continue;
+        place_of(e, to, i * e->lanes + l, &w, &g);
+        if (w + first >= x->items) continue;
+        int32_t lane = lane_of(e, x, w + first, g);
+        from[l] = lane / e->lanes;
+        index[l] = lane % e->lanes;
+        *mask |= (uint64_t)1 << l;
+    }
+    return simd_move(e, type, x->reg, from, index);
+}
+
+static const char *combine(simd *e, const borg_inst *v, borg_type type, const char *x,
+                           const char *y) {
+    const char *op = "add";
+    bool flip = false, is_float = borg_is_float(type);
+    switch (v->op) {
+    case BORG_RMAX:
+        op = type == BORG_I1 ? "or" : is_float ? "fmax" : v->uns ? "umax" : "smax";
+        break;
+    case BORG_RMIN:
+        op = type == BORG_I1 ? "and" : is_float ? "fmin" : v->uns ? "umin" : "smin";
+        break;
+    case BORG_ANY:
+    case BORG_ANYP:
+        op = "or";
+        break;
+    case BORG_ALL:
+    case BORG_ALLP:
+        op = "and";
+        break;
+    default:
+        op = type == BORG_I1 ? "xor" : is_float ? "fadd" : "add";
+        break;
+    }
+    (void)flip;
+    return simd_temp(e, type, false,
+                     borg_format(e->arena, "b_%s_%s(%s, %s)", op, simd_suffix(type), x, y));
+}
+
+/* One step of the tree: work-items half .. onto 0 .. half-1. */
+static void halve(simd *e, const borg_inst *v, borg_type type, lanes *x, int32_t half) {
+    lanes to = {.items = half, .groups = x->groups};
+    int32_t count = (half * x->groups + e->lanes - 1) / e->lanes;
+    to.reg = BORG_NEW(e->arena, count, const char *);
+    for (int32_t i = 0; i < count; ++i) {
+        uint64_t low, high;
+        const char *a = take(e, type, x, &to, i, 0, &low);
+        const char *b = take(e, type, x, &to, i, half, &high);
+        to.reg[i] = a;
+        if (!high) continue;
+        to.reg[i] = combine(e, v, type, a, b);
+        if (high == low) continue;
+        uint64_t bits[BORG_MAX_VECTOR];
+        for (int32_t l = 0; l < e->lanes; ++l) bits[l] = high >> l & 1;
+        to.reg[i] = simd_temp(e, type, false,
+                              borg_format(e->arena, "b_select_%s(%s, %s, %s)", simd_suffix(type),
+                                          simd_literals(e, BORG_I1, bits, e->lanes), to.reg[i], a));
+    }
+    *x = to;
+}
+
+/* The tree over one row, `registers` names; what is left: one lane for each group. */
+static const char **tree(simd *e, const borg_inst *v, borg_type type, const char **registers,
+                         int32_t items, int32_t groups) {
+    lanes x = {registers, items, groups};
+    int32_t half = 1;
+    while (2 * half < items) half *= 2;
+    for (; half >= 1 && x.items > 1; half /= 2) halve(e, v, type, &x, half);
+    return x.reg;
+}
+
+/* NaN counts as nothing. */
+static const char *without_nan(simd *e, const borg_inst *v, const borg_inst *x, const char *reg) {
+    if (!borg_is_float(x->type)) return reg;
+    if (v->op != BORG_RMAX && v->op != BORG_RMIN && v->op != BORG_RMAXIDX) return reg;
+    const char *sign = v->op == BORG_RMIN ? "" : "-", *suffix = simd_suffix(x->type);
+    bool scalar = simd_scalar(e, x);
+    return simd_temp(e, x->type, scalar,
+                     borg_format(e->arena, "%s_%s_%s(%s%s__builtin_inf%s()%s, %s)",
+                                 scalar ? "s" : "b", v->op == BORG_RMIN ? "fmin" : "fmax", suffix,
+                                 scalar ? "" : borg_format(e->arena, "b_splat_%s(", suffix), sign,
+                                 x->type == BORG_F32 ? "f" : "", scalar ? "" : ")", reg));
+}
+
+static void finish(simd *e, borg_inst *v, int32_t row, const char *const *left) {
+    int32_t per_row = borg_row_registers(e->m, v, e->lanes);
+    for (int32_t i = 0; i < per_row; ++i) {
+        if (simd_scalar(e, v)) {
+            simd_let(e, v, row, simd_lane(e, v->type, left[0], 0));
+        } else {
+            simd_name(e, v, row * per_row + i, left[i]);
+        }
+    }
+}
+
+/* Lowest work-item whose value is the maximum: those that are it keep their number. */
+static void index_of(simd *e, borg_inst *v, int32_t row, const char **regs, const char **top) {
+    const borg_inst *x = v->args[0];
+    int32_t count = borg_row_registers(e->m, x, e->lanes), size = e->m->size, w, g;
+    const char **number = BORG_NEW(e->arena, count, const char *);
+    for (int32_t i = 0; i < count; ++i) {
+        int32_t from[BORG_MAX_VECTOR], index[BORG_MAX_VECTOR], used = simd_used(e, x, i);
+        uint64_t bits[BORG_MAX_VECTOR];
+        for (int32_t l = 0; l < e->lanes; ++l) {
+            from[l] = -1;
+            index[l] = 0;
+            if (l >= used) continue;
+            borg_lane_place(e->m, x, i * e->lanes + l, &w, &g);
+            from[l] = g / e->lanes;
+            index[l] = g % e->lanes;
+            bits[l] = (uint64_t)w;
+        }
+        const char *max = simd_move(e, x->type, top, from, index);
+        number[i] =
+            simd_temp(e, BORG_I32, false,
+                      borg_format(e->arena, "b_select_i32(b_eq_%s(%s, %s), %s, b_splat_i32(%d))",
+                                  simd_suffix(x->type), regs[i], max,
+                                  simd_literals(e, BORG_I32, bits, used), size));
+    }
+    borg_inst least = {.op = BORG_RMIN, .uns = true};
+    finish(e, v, row, tree(e, &least, BORG_I32, number, size, e->m->pack));
+}
+
+/* One result for the whole pack. */
+static void over_pack(simd *e, borg_inst *v, int32_t row) {
+    const borg_inst *x = v->args[0];
+    int32_t count = borg_row_registers(e->m, x, e->lanes);
+    bool any = v->op == BORG_ANYP;
+    borg_sink text = {.arena = e->arena};
+    for (int32_t i = 0; i < count; ++i)
+        borg_put(&text, "%s%s(%s, %d)", i ? any ? " || " : " && " : "", any ? "b_any" : "b_all",
+                 simd_reg(e, x, row * count + i), simd_used(e, x, i));
+    simd_let(e, v, row, text.text);
+}
+
+void simd_reduce(simd *e, borg_inst *v) {
+    const borg_inst *x = v->args[0];
+    int32_t count = borg_row_registers(e->m, x, e->lanes);
+    for (int32_t row = 0; row < v->rows; ++row) {
+        const char **regs = BORG_NEW(e->arena, count, const char *);
+        if (simd_scalar(e, x)) {
+            const char *only = simd_reg(e, x, row);
+            simd_name(e, v, row, v->op == BORG_RMAXIDX ? "0" : without_nan(e, v, x, only));
+            continue;
+        }
+        if (v->spread == BORG_UNI) {
+            over_pack(e, v, row);
+            continue;
+        }
+        for (int32_t i = 0; i < count; ++i)
+            regs[i] = without_nan(e, v, x, simd_reg(e, x, row * count + i));
+        borg_inst step = *v;
+        if (v->op == BORG_RMAXIDX) step.op = BORG_RMAX;
+        const char **left = tree(e, &step, x->type, regs, e->m->size, e->m->pack);
+        if (v->op == BORG_RMAXIDX) {
+            index_of(e, v, row, regs, left);
+        } else {
+            finish(e, v, row, left);
+        }
+    }
+}

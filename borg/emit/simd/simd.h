@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BORG_EMIT_SIMD_H
+#define BORG_EMIT_SIMD_H
+/** What the backends for SIMD machines share: a value of InfReg-IR lies in registers of `lanes`
+ * lanes (thesis of 2021, section 7.3.3), each row from a new register on, the last one filled in
+ * part; a value with one lane in a row is a scalar. Emitted is C with vector types:
+ *      vf64 vf32 vi64 vi32   registers; integers without sign, pointers are vi64
+ *      vm                    a register of i1: the target's own
+ *  Operations are calls of small functions, b_NAME_TYPE for registers and s_NAME_TYPE for scalars;
+ *  prelude.c holds their text. All types have the same number of lanes, that of the widest: where
+ * the kernel holds doubles, floats fill half a register. Lanes that hold nothing compute too. */
+#include "borg/borg.h"
+#include "borg/perm.h"
+
+/** What a target does in its own way. */
+typedef struct simd_target {
+    int32_t bytes;         /* of a register */
+    const char *header;    /* text: the type vm */
+    const char *masks;     /* what vm can do, b_select, the macro BCMP */
+    const char *functions; /* the other functions on registers */
+    bool bits;             /* vm is an integer with a bit for each lane */
+    bool masked;           /* memory under a mask, gathers: b_loadm, b_merge, b_storem, b_gather */
+} simd_target;
+
+typedef struct simd {
+    const simd_target *target;
+    const borg_options *options;
+    borg_sink *out;
+    borg_arena *arena;
+    borg_module *m;
+    int32_t lanes, depth, temps;
+} simd;
+
+/** The body of a backend's emit. */
+borg_status simd_emit(const simd_target *target, const borg_unit *units, int32_t nunits,
+                      const borg_options *options, borg_sink *sink);
+
+/* ---- simd.c: values and their registers ---- */
+bool simd_scalar(const simd *e, const borg_inst *v);
+int32_t simd_count(const simd *e, const borg_inst *v);              /* registers of all rows */
+const char *simd_reg(const simd *e, const borg_inst *v, int32_t i); /* the name of one */
+void simd_name(simd *e, borg_inst *v, int32_t i, const char *name);
+/** Give register i of v its value: declares it. */
+void simd_let(simd *e, borg_inst *v, int32_t i, const char *expression);
+/** A register or scalar that is no instruction's. */
+const char *simd_temp(simd *e, borg_type type, bool scalar, const char *expression);
+const char *simd_type(borg_type type, bool scalar);
+const char *simd_suffix(borg_type type); /* "f64" of b_fadd_f64 */
+void simd_line(simd *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *simd_literal(simd *e, borg_type type, uint64_t bits);
+/** A register of constants, `used` of them given. */
+const char *simd_literals(simd *e, borg_type type, const uint64_t *bits, int32_t used);
+const char *simd_splat(simd *e, borg_type type, const char *scalar);
+const char *simd_lane(simd *e, borg_type type, const char *reg, int32_t lane);
+int32_t simd_used(const simd *e, const borg_inst *v, int32_t reg); /* lanes of register `reg` */
+uint64_t simd_bits(int32_t count);                                 /* that many ones */
+
+/* ---- move.c, reduce.c, memory.c ---- */
+/** A register of which lane i is lane index[i] of source[from[i]]; from[i] < 0: of no account. */
+const char *simd_move(simd *e, borg_type type, const char *const *source, const int32_t *from,
+                      const int32_t *index);
+void simd_layout(simd *e, borg_inst *v);
+void simd_reduce(simd *e, borg_inst *v);
+void simd_memory(simd *e, borg_inst *v);
+
+/** prelude.c */
+extern const char simd_head_text[], simd_type_text[], simd_scalar_text[], simd_vector_text[];
+
+#endif

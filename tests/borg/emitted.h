@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TESTS_BORG_EMITTED_H
+#define TESTS_BORG_EMITTED_H
+/** Emitted C, compiled by a compiler of the machine, loaded and run beside the interpreter. Many
+ * programs go into one shared object. The compiler: BORG_CC (default: the build's), with
+ * BORG_CFLAGS behind ours. */
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "borg/borg.h"
+
+#ifndef BORG_CC_DEFAULT
+#define BORG_CC_DEFAULT "cc"
+#endif
+
+enum { EMITTED_MAX = 64 };
+
+typedef void emitted_function(int64_t first, int64_t last, void *const *args);
+
+typedef struct emitted {
+    char folder[64];
+    int count;
+    void *object;
+} emitted;
+
+static const char *emitted_flags(const borg_backend *backend) {
+    if (strcmp(backend->name, "avx512") == 0)
+        return "-mavx512f -mavx512vl -mavx512dq -mavx512bw -mfma";
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "-mavx2 -mfma";
+#endif
+    return "";
+}
+
+static bool emitted_runs_here(const borg_backend *backend) {
+    if (strcmp(backend->name, "c") == 0) return true;
+#if defined(__x86_64__)
+    if (strcmp(backend->name, "avx512") == 0)
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+#endif
+    return false;
+}
+
+static bool emitted_start(emitted *e) {
+    memset(e, 0, sizeof *e);
+    strcpy(e->folder, "/tmp/borg-emitted-XXXXXX");
+    return mkdtemp(e->folder) != NULL;
+}
+
+static const char *emitted_cast(const borg_param *p) {
+    static const char *const types[] = {"", "uint8_t", "int32_t", "int64_t", "float", "double", ""};
+    return types[p->type];
+}
+
+/** Add a compiled program's only kernel, as function k<count>; its number, or -1. The function must
+ * be named so (borg_options.name). */
+static int emitted_add(emitted *e, borg_program *p, const borg_backend *backend,
+                       const borg_options *options) {
+    const char *text;
+    size_t length;
+    char path[128];
+    if (borg_program_emit(p, backend, options, &text, &length) != BORG_OK) return -1;
+    snprintf(path, sizeof path, "%s/k%d.c", e->folder, e->count);
+    FILE *file = fopen(path, "wb");
+    if (!file) return -1;
+    const borg_module *m = p->units[0].module;
+    fwrite(text, 1, length, file);
+    fprintf(file, "void run%d(int64_t, int64_t, void *const *);\n", e->count);
+    fprintf(file,
+            "void run%d(int64_t first, int64_t last, void *const *args) {\n    k%d(first, last",
+            e->count, e->count);
+    for (int32_t i = 0; i < m->nparams; ++i) {
+        if (m->params[i].type == BORG_PTR) {
+            fprintf(file, ", args[%d]", i);
+        } else {
+            fprintf(file, ", *(%s *)args[%d]", emitted_cast(&m->params[i]), i);
+        }
+    }
+    fprintf(file, ");\n    (void)args;\n}\n");
+    if (fclose(file) != 0) return -1;
+    return e->count++;
+}
+
+static bool emitted_build(emitted *e, const borg_backend *backend) {
+    char command[1024], path[128];
+    const char *cc = getenv("BORG_CC") ? getenv("BORG_CC") : BORG_CC_DEFAULT;
+    const char *flags = getenv("BORG_CFLAGS") ? getenv("BORG_CFLAGS") : "-O0";
+    snprintf(command, sizeof command,
+             "%s -Wall -Wextra -Werror -fPIC -shared %s %s -o %s/all.so %s/k*.c -lm >%s/log 2>&1",
+             cc, emitted_flags(backend), flags, e->folder, e->folder, e->folder);
+    if (system(command) != 0) {
+        snprintf(command, sizeof command, "grep -m 20 -E 'error|warning' %s/log", e->folder);
+        if (system(command) != 0) fputs("the compiler failed\n", stderr);
+        return false;
+    }
+    snprintf(path, sizeof path, "%s/all.so", e->folder);
+    e->object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return e->object != NULL;
+}
+
+static void emitted_call(const emitted *e, int which, int64_t first, int64_t last,
+                         void *const *args) {
+    char name[32];
+    emitted_function *f;
+    snprintf(name, sizeof name, "run%d", which);
+    void *symbol = dlsym(e->object, name);
+    memcpy(&f, &symbol, sizeof f);
+    f(first, last, args);
+}
+
+/** keep: leave the files for whoever looks for the fault. */
+static void emitted_end(emitted *e, bool keep) {
+    char command[128];
+    if (e->object) dlclose(e->object);
+    snprintf(command, sizeof command, "rm -rf %s", e->folder);
+    if (keep) {
+        fprintf(stderr, "emitted files: %s\n", e->folder);
+    } else if (system(command) != 0) {
+        fprintf(stderr, "not removed: %s\n", e->folder);
+    }
+}
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The library's kernels by every CPU backend against the interpreter, bit for bit in strict mode
+ * (all NaN are equal). The short run takes each kernel in a few shapes; BORG_EMIT=all takes all
+ * sizes, packs and orders, BORG_EMIT=KERNEL those of one kernel. BORG_CC, BORG_CFLAGS: another
+ * compiler. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "emitted.h"
+
+enum { GROUPS = 11, MOST_PARAMS = 16 };
+
+static const char *const kernels[] = {"gema",
+                                      "gemm",
+                                      "gemm_ab",
+                                      "gemm_adb",
+                                      "trsv",
+                                      "trsm",
+                                      "ldus",
+                                      "pade",
+                                      "enum",
+                                      "frcg",
+                                      "ldlt",
+                                      "ldlt_static",
+                                      "ldlt_partial",
+                                      "ldlt_rook",
+                                      "ldlt_complete",
+                                      "ldlt_solve",
+                                      "llt",
+                                      "llt_complete",
+                                      "ldu",
+                                      "ldu_static",
+                                      "ldu_partial",
+                                      "ldu_rook",
+                                      "ldu_complete",
+                                      "invert_diagonal",
+                                      "invert_triangle"};
+enum { NKERNELS = sizeof kernels / sizeof *kernels };
+
+typedef struct variant {
+    const char *kernel;
+    char *source;
+    int size, pack;
+    borg_order order;
+    bool single;
+    borg_program *program;
+} variant;
+
+typedef struct arguments {
+    uint64_t scalar[MOST_PARAMS];
+    void *data[MOST_PARAMS];
+    size_t bytes[MOST_PARAMS];
+    int64_t count[MOST_PARAMS];
+} arguments;
+
+static char *read_kernel(const char *name) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s.cl", METAPACK_KERNELS, name);
+    FILE *file = fopen(path, "rb");
+    if (!file) fail_msg("no %s", path);
+    char *text = calloc(1, 1 << 16);
+    assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
+    fclose(file);
+    return text;
+}
+
+static double noise(uint32_t *state) {
+    *state = *state * 1664525u + 1013904223u;
+    return (*state >> 8) / 8388608.0 - 1;
+}
+
+/* Matrices well and badly conditioned, one with a NaN, one that is zero. */
+static double entry(int n, int64_t i, uint32_t *state) {
+    int64_t group = i / (n * n), place = i % (n * n);
+    double x = noise(state);
+    if (group == 2 && place == n / 2) return (double)NAN;
+    if (group == 3) return 0;
+    if (group % 2 && place % (n + 1) == 0) return x + n + 1;
+    return *state >> 8 & 7 ? x : 0;
+}
+
+static void fill_array(const variant *v, const borg_param *p, arguments *a, int i) {
+    int n = v->size;
+    bool lu = strncmp(v->kernel, "ldu", 3) == 0;
+    uint32_t state = (uint32_t)(17 * n + i);
+    a->count[i] = (int64_t)(GROUPS + 2) * (n * n + 4 * n + 4);
+    a->bytes[i] = (size_t)a->count[i] * (size_t)borg_type_bytes(p->elem);
+    a->data[i] = malloc(a->bytes[i]);
+    for (int64_t k = 0; k < a->count[i]; ++k) {
+        double x = entry(n, k, &state);
+        float f = (float)x;
+        int32_t pivot = (int32_t)(k % n);
+        if (!lu && n > 2 && (pivot == 1 || pivot == 2)) pivot = ~pivot;
+        if (p->elem == BORG_F64) memcpy((char *)a->data[i] + 8 * k, &x, 8);
+        if (p->elem == BORG_F32) memcpy((char *)a->data[i] + 4 * k, &f, 4);
+        if (p->elem == BORG_I32) memcpy((char *)a->data[i] + 4 * k, &pivot, 4);
+    }
+}
+
+static void fill(const variant *v, arguments *a) {
+    const borg_module *m = v->program->units[0].module;
+    memset(a, 0, sizeof *a);
+    assert_true(m->nparams <= MOST_PARAMS);
+    for (int i = 0; i < m->nparams; ++i) {
+        const borg_param *p = &m->params[i];
+        double tol = 1e-12;
+        float tolf = 1e-6f;
+        if (p->type == BORG_PTR) fill_array(v, p, a, i);
+        if (p->type == BORG_F64) memcpy(&a->scalar[i], &tol, sizeof tol);
+        if (p->type == BORG_F32) memcpy(&a->scalar[i], &tolf, sizeof tolf);
+        if (p->type == BORG_I32) a->scalar[i] = (uint64_t)v->size;
+        if (p->type == BORG_I64) a->scalar[i] = (uint64_t)v->size * (uint64_t)v->size;
+        if (strcmp(p->name, "nrhs") == 0) a->scalar[i] = v->size < 3 ? 1 : 3;
+        if (strcmp(p->name, "total") == 0) a->scalar[i] = (uint64_t)v->size * GROUPS;
+    }
+}
+
+static void release(arguments *a) {
+    for (int i = 0; i < MOST_PARAMS; ++i) free(a->data[i]);
+}
+
+static bool equal(const borg_param *p, const void *x, const void *y, size_t bytes) {
+    if (memcmp(x, y, bytes) == 0) return true;
+    if (!borg_is_float(p->elem)) return false;
+    for (size_t k = 0; k < bytes / (size_t)borg_type_bytes(p->elem); ++k) {
+        if (p->elem == BORG_F64) {
+            const double *a = x, *b = y;
+            if (memcmp(&a[k], &b[k], sizeof *a) != 0 && !(isnan(a[k]) && isnan(b[k]))) return false;
+        } else {
+            const float *a = x, *b = y;
+            if (memcmp(&a[k], &b[k], sizeof *a) != 0 && !(isnan(a[k]) && isnan(b[k]))) return false;
+        }
+    }
+    return true;
+}
+
+static void interpret(const variant *v, arguments *a) {
+    borg_arg args[MOST_PARAMS] = {{0}};
+    borg_program *p = v->program;
+    for (int i = 0; i < MOST_PARAMS; ++i)
+        args[i] = (borg_arg){.bits = a->scalar[i], .data = a->data[i], .count = a->count[i]};
+    if (!borg_interpret(p->units[0].module, p->units[0].tail, args, 0, GROUPS, 0, &p->diags))
+        fail_msg("%s: %s", v->kernel, borg_program_messages(p));
+}
+
+static bool agrees(const variant *v, const emitted *e, int which) {
+    arguments want, got;
+    void *args[MOST_PARAMS];
+    const borg_module *m = v->program->units[0].module;
+    bool good = true;
+    fill(v, &want);
+    fill(v, &got);
+    interpret(v, &want);
+    for (int i = 0; i < m->nparams; ++i)
+        args[i] = got.data[i] ? got.data[i] : (void *)&got.scalar[i];
+    emitted_call(e, which, 0, GROUPS, args);
+    for (int i = 0; i < m->nparams && good; ++i)
+        good = !got.data[i] || equal(&m->params[i], want.data[i], got.data[i], got.bytes[i]);
+    release(&want);
+    release(&got);
+    return good;
+}
+
+/* One shared object: all variants, their programs compiled anew. */
+static void check(const borg_backend *backend, variant *list, int count) {
+    emitted e;
+    bool good = true;
+    assert_true(emitted_start(&e));
+    for (int i = 0; i < count; ++i) {
+        variant *v = &list[i];
+        char name[16];
+        const char *defines[] = {v->single ? "SINGLE" : "DOUBLE", NULL};
+        snprintf(name, sizeof name, "k%d", i);
+        borg_options o = {.size = v->size,
+                          .pack = v->pack,
+                          .order = v->order,
+                          .strict = true,
+                          .backend = backend,
+                          .defines = defines,
+                          .name = name};
+        v->source = read_kernel(v->kernel);
+        if (borg_compile(v->kernel, v->source, strlen(v->source), &o, NULL, &v->program) != BORG_OK)
+            fail_msg("%s", v->program ? borg_program_messages(v->program) : "memory");
+        assert_int_equal(emitted_add(&e, v->program, backend, &o), i);
+    }
+    if (!emitted_build(&e, backend)) {
+        emitted_end(&e, true);
+        fail();
+    }
+    for (int i = 0; i < count; ++i) {
+        variant *v = &list[i];
+        if (!agrees(v, &e, i)) {
+            print_message("%s: %s, size %d, pack %d, order %s, %s: other bits (k%d)\n",
+                          backend->name, v->kernel, v->size, v->pack,
+                          v->order == BORG_WG_MINOR ? "wg" : "wi", v->single ? "float" : "double",
+                          i);
+            good = false;
+        }
+        borg_program_free(v->program);
+        free(v->source);
+    }
+    emitted_end(&e, !good);
+    assert_true(good);
+}
+
+/* Everything of BORG_EMIT, in portions. */
+static void check_all(const borg_backend *backend, const char *which) {
+    static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 12, 16}, packs[] = {1, 2, 4, 8};
+    variant list[EMITTED_MAX];
+    int count = 0;
+    for (int k = 0; k < NKERNELS; ++k) {
+        if (strcmp(which, "all") != 0 && strcmp(which, kernels[k]) != 0) continue;
+        for (int at = 0; at < 9 * 4 * 2 * 2; ++at) {
+            variant v = {.kernel = kernels[k],
+                         .size = sizes[at / 16],
+                         .pack = packs[at / 4 % 4],
+                         .order = at & 2 ? BORG_WG_MINOR : BORG_WI_MINOR,
+                         .single = at & 1};
+            list[count++] = v;
+            if (count < 16) continue;
+            check(backend, list, count);
+            count = 0;
+        }
+    }
+    if (count) check(backend, list, count);
+}
+
+/* Each kernel, the shapes in turn. */
+static void check_some(const borg_backend *backend) {
+    static const int sizes[] = {4, 3, 2, 5, 1}, packs[] = {1, 2, 4, 8};
+    variant list[NKERNELS];
+    for (int k = 0; k < NKERNELS; ++k)
+        list[k] = (variant){.kernel = kernels[k],
+                            .size = k < 10 ? 2 * sizes[k % 5] : sizes[k % 5],
+                            .pack = packs[(k / 2) % 4],
+                            .order = k % 3 ? BORG_WG_MINOR : BORG_WI_MINOR,
+                            .single = k % 4 == 3};
+    check(backend, list, NKERNELS);
+}
+
+static void check_backend(const char *name) {
+    const borg_backend *backend = borg_backend_find(name);
+    assert_non_null(backend);
+    if (!emitted_runs_here(backend)) skip();
+    if (getenv("BORG_EMIT")) {
+        check_all(backend, getenv("BORG_EMIT"));
+    } else {
+        check_some(backend);
+    }
+}
+
+static void test_c(void **state) {
+    (void)state;
+    check_backend("c");
+}
+
+static void test_avx512(void **state) {
+    (void)state;
+    check_backend("avx512");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_c), cmocka_unit_test(test_avx512)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
