@@ -3,7 +3,8 @@
 # order, precision and instruction set, and the table of them that src/batch/emitted.h looks into. What it makes goes to
 # <build>/borg-kernels; git has none of it. OBJECTS [out]: object libraries, empty where borgc has no backend for this
 # processor; MPKI_BORG_ISAS [out]: the instruction sets, in the order of preference.
-option(METAPACK_BORG_KERNELS "batched kernels made by borgc" ON)
+# off until they are measured against the portable kernels, and tested in the orders below
+option(METAPACK_EMITTED_KERNELS "batched kernels made by borgc" OFF)
 set(METAPACK_BORG_SIZES "4;8;12;16;20;24;28;32" CACHE STRING "orders that borgc makes kernels for")
 
 # source:method:pivoting, as in mpk_batch_method and mpk_pivoting; + where the kernel has pivots
@@ -30,7 +31,7 @@ endfunction()
 function(metapack_borg_kernels objects isas)
     set(made)
     set(built)
-    if(METAPACK_BORG_KERNELS AND TARGET borgc AND NOT CMAKE_CROSSCOMPILING AND
+    if(METAPACK_EMITTED_KERNELS AND TARGET borgc AND NOT CMAKE_CROSSCOMPILING AND
             CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
         foreach(pair avx512:avx512 c:avx2)
             string(REPLACE ":" ";" pair ${pair})
