@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef METAPACK_DENSE_H
+#define METAPACK_DENSE_H
+/** One dense symmetric indefinite matrix: P A P^T = L D L^T (or L T L^T) by a choice of methods, on
+ *  the processor or on a device. Which method when, and what each one promises: docs/dense.md.
+ *  Example: examples/dense.c.
+ *
+ *  Matrices are column-major, entry (i, j) at a + i + j lda; one triangle is read, the other never
+ *  touched. All memory is the caller's: mpk_dense_query() tells how much; nothing is allocated in a
+ *  factorization or a solve. */
+#include <metapack/batch.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** How the matrix is factored. */
+typedef enum mpk_dense_method {
+    MPK_DENSE_AUTO = 0, /**< sysv: the cheapest one whose backward error passes, up a ladder.
+                             factorize: the tile method */
+    MPK_DENSE_TILE = 1, /**< pivots inside tiles, |L| <= 1/u tested afterwards, what fails is
+                             delayed to a second stage */
+    MPK_DENSE_BUNCH_KAUFMAN = 2, /**< partial pivoting; pivots and factors as LAPACK's xSYTRF */
+    MPK_DENSE_ROOK = 3,          /**< bounded Bunch-Kaufman; as LAPACK's xSYTRF_ROOK */
+    MPK_DENSE_AASEN = 4,         /**< communication-avoiding Aasen: L T L^T, T a band */
+    MPK_DENSE_BUTTERFLY = 5,     /**< U^T A U by random butterflies U, then without pivoting */
+    MPK_DENSE_NONE = 6,          /**< 1x1 pivots in the order given */
+    MPK_DENSE_COUNT = 7
+} mpk_dense_method;
+
+/** The arithmetic of the factorization; what is less than the matrix's needs refinement. */
+typedef enum mpk_dense_precision {
+    MPK_DENSE_WORKING = 0, /**< the matrix's */
+    MPK_DENSE_SINGLE = 1,
+    MPK_DENSE_TF32 = 2, /**< products in TF32, sums and factors in single; devices only */
+    MPK_DENSE_HALF = 3  /**< products in half, scaled, the rest in single; devices only */
+} mpk_dense_precision;
+
+/** How a solution is refined. */
+typedef enum mpk_dense_refinement {
+    MPK_DENSE_REFINE_AUTO = 0,    /**< classical; GMRES where that contracts too slowly */
+    MPK_DENSE_REFINE_CLASSIC = 1, /**< x += (LDL^T)^-1 (b - A x) */
+    MPK_DENSE_REFINE_GMRES = 2    /**< the correction by GMRES, the factors as preconditioner */
+} mpk_dense_refinement;
+
+/** What a call is about. mpk_dense_init() first; later versions add at the end. */
+typedef struct mpk_dense {
+    size_t struct_size;
+    mpk_scalar scalar;
+    mpk_symmetry symmetry; /**< Hermitian: complex entries only; imaginary parts of the diagonal are
+                                taken as zero */
+    mpk_triangle uplo;     /**< MPK_LOWER or MPK_UPPER. Upper: P A P^T = U D U^T, as in LAPACK */
+    int64_t n;             /**< order, 0 .. INT32_MAX */
+    mpk_memory memory;     /**< where a, f, extra, b, x and work lie; pivots, too */
+    int device;            /**< number of the device, for MPK_DEVICE */
+    void *stream;          /**< MPK_DEVICE: the caller's stream (a cudaStream_t), NULL: the default.
+                                A call returns when its results are there */
+    mpk_dense_method method;
+    mpk_dense_precision precision;
+    double pivot_threshold; /**< u in (0, 0.5]: |L| <= 1/u of the tile method. Default 0.01 */
+    double zero_tolerance;  /**< a column of what is left that is not above this times max |A| is a
+                                 zero pivot; < 0 (default): n eps */
+    int tile;               /**< 0 (default): chosen; else 32 .. 256: tile, panel or band width */
+    int depth;              /**< of the butterflies: 1 or 2 (default) */
+    int64_t seed;           /**< of the butterflies. Default 1 */
+    int refine;             /**< most steps of refinement in a solve. Default 10; 0: none */
+    mpk_dense_refinement refinement;
+    double accuracy;      /**< componentwise backward error aimed at; < 0 (default): n^(1/2) eps of
+                               the working precision, at least 4 eps */
+    mpk_switch condition; /**< on: estimate ||A||_1 ||A^-1||_1 in a solve or sysv. Default off */
+    int threads;          /**< as in mpk_options */
+} mpk_dense;
+
+/** Fill with defaults: double, lower, host, n = 0, method auto. */
+MPK_API void mpk_dense_init(mpk_dense *dense);
+
+/** What a factorization with `dense` needs. */
+typedef struct mpk_dense_sizes {
+    int64_t factor_bytes; /**< of f with ldf = n: n^2 entries of the factor's scalar */
+    int64_t pivots;       /**< int32 entries of pivots */
+    int64_t extra_bytes;  /**< of extra: what a method keeps beside L (T, butterflies); may be 0 */
+    int64_t factorize_bytes; /**< work of mpk_dense_factorize() */
+    int64_t solve_bytes;     /**< work of mpk_dense_solve(), refinement and condition included */
+    int64_t sysv_bytes;      /**< work of mpk_dense_sysv() and mpk_dense_inertia() */
+} mpk_dense_sizes;
+
+/** Sizes for dense and nrhs right-hand sides. method auto: enough for every step of the ladder.
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT | MPK_ERR_SIZE | MPK_ERR_DEVICE | MPK_ERR_UNSUPPORTED. */
+MPK_API mpk_status mpk_dense_query(mpk_context *ctx, const mpk_dense *dense, int32_t nrhs,
+                                   mpk_dense_sizes *sizes);
+
+/** A factorization: the caller's memory, aligned to 64 bytes but for f and pivots, and what was
+ *  made in it. Factors are read by the place that made them, host or device. */
+typedef struct mpk_dense_factor {
+    size_t struct_size;
+    void *f;                       /**< n x n: L and D in the triangle of dense->uplo. Entries are
+                                        of the factor's scalar: single where precision is less than
+                                        the working one. May be a itself: in place */
+    int64_t ldf;                   /**< >= max(1, n) */
+    int32_t *pivots;               /**< sizes.pivots; see below */
+    void *extra;                   /**< sizes.extra_bytes; may be NULL where that is 0 */
+    mpk_dense_method method;       /**< [out] what was used; never auto */
+    mpk_dense_precision precision; /**< [out] */
+    int64_t n;                     /**< [out] */
+} mpk_dense_factor;
+
+/*  Pivots. Bunch-Kaufman, rook: LAPACK's ipiv, 1-based, negative in 2x2 pivots; D(k+1,k) of a 2x2
+ *  pivot lies at (k+1,k), where L has a zero; xSYTRS and xSYTRS_ROOK read these factors.
+ *  Tile, none, butterfly: place k holds the old index p (0-based) of what stands at k, or ~p at
+ *  both places of a 2x2 pivot; L is in its final order, D(k+1,k) at (k+1,k). With MPK_UPPER the
+ *  factors are those of the lower triangle of the matrix in reverse order, turned back: U unit
+ *  upper, D(k-1,k) of a 2x2 pivot at (k-1,k).
+ *  Aasen: place k holds the old index; the first columns of L and T as docs/dense.md has them. */
+
+enum { MPK_DENSE_ATTEMPTS = 8 };
+
+/** One step of the ladder. */
+typedef struct mpk_dense_attempt {
+    mpk_dense_method method;
+    mpk_dense_precision precision;
+    mpk_status status;    /**< MPK_OK: it passed; MPK_INACCURATE; or why the factorization failed */
+    double componentwise; /**< backward error reached; infinite without factors */
+    double time_s;
+} mpk_dense_attempt;
+
+/** What happened. Host memory. */
+typedef struct mpk_dense_info {
+    mpk_dense_method method; /**< that gave the result */
+    mpk_dense_precision precision;
+    const char *place; /**< "cpu-avx512", ...: who computed. Static */
+    int32_t fallbacks; /**< methods that were tried and given up before that one */
+    int32_t attempts;  /**< entries of attempt */
+    mpk_dense_attempt attempt[MPK_DENSE_ATTEMPTS];
+    mpk_inertia inertia; /**< of the pivoted methods but Aasen (mpk_dense_inertia); 0 else */
+    int64_t two_by_two, delayed, zero_pivots;
+    double growth;        /**< max |D| / max |A| */
+    double max_l;         /**< max |L| off the diagonal; 0: not computed */
+    int32_t iterations;   /**< steps of refinement, the most of all right-hand sides */
+    int32_t gmres;        /**< steps of GMRES in all */
+    double unrefined;     /**< omega before refinement */
+    double componentwise; /**< omega = max_i |b - A x|_i / (|A| |x| + |b|)_i, 0/0 = 0, the worst
+                               right-hand side; 0 where a was not given */
+    double normwise;      /**< max ||b - A x||_inf / (||A||_inf ||x||_inf + ||b||_inf) */
+    double condition;     /**< estimate; 0: not asked for */
+    double factorize_s, solve_s, refine_s;
+} mpk_dense_info;
+
+/** Factorize.
+ *  ctx   [inout] context; errors are recorded here         dense [in] what and how
+ *  a     [in] n x n, lda >= max(1, n): the triangle dense->uplo. Untouched but where it is f->f
+ *  f     [inout] memory given, result described. f->f == a with ldf == lda: in place (working
+ *        precision only); any other overlap of a, f, extra, work is MPK_ERR_ARGUMENT
+ *  work  [inout] at least sizes.factorize_bytes, 64-byte aligned; NULL: taken from the context or
+ *        the device for the length of the call
+ *  info  [out] may be NULL
+ *  Returns MPK_OK | MPK_SINGULAR (zero pivots; solves consistent systems) |
+ *  MPK_ERR_ARGUMENT, _SIZE, _MEMORY, _DEVICE, _UNSUPPORTED: nothing was written |
+ *  MPK_ERR_INPUT: NaN or Inf in the triangle; nothing was written |
+ *  MPK_ERR_NUMERIC: overflow, or a zero pivot without pivoting; f (and a in place) is undefined.
+ *  Threads: the context's pool; the same bits for any number of threads. */
+MPK_API mpk_status mpk_dense_factorize(mpk_context *ctx, const mpk_dense *dense, const void *a,
+                                       int64_t lda, mpk_dense_factor *f, void *work,
+                                       int64_t work_bytes, mpk_dense_info *info);
+
+/** Solve A X = B with a factorization.
+ *  a     [in] the matrix, for refinement and errors; NULL: neither
+ *  b     [in] n x nrhs, ldb >= max(1, n);  x [out] likewise; x == b with ldx == ldb is allowed,
+ *        any other overlap is not
+ *  work  [inout] at least sizes.solve_bytes for nrhs; NULL as above
+ *  Returns MPK_OK | MPK_SINGULAR (as the info says) | MPK_INACCURATE (a given, dense->accuracy
+ *  missed) | MPK_ERR_... as above; MPK_ERR_INPUT: NaN or Inf in b. */
+MPK_API mpk_status mpk_dense_solve(mpk_context *ctx, const mpk_dense *dense, const void *a,
+                                   int64_t lda, const mpk_dense_factor *f, int32_t nrhs,
+                                   const void *b, int64_t ldb, void *x, int64_t ldx, void *work,
+                                   int64_t work_bytes, mpk_dense_info *info);
+
+/** Both; with method auto up the ladder until dense->accuracy is reached. f->f == a: in place, and
+ *  then there is no second attempt and no refinement. work: sizes.sysv_bytes. */
+MPK_API mpk_status mpk_dense_sysv(mpk_context *ctx, const mpk_dense *dense, const void *a,
+                                  int64_t lda, mpk_dense_factor *f, int32_t nrhs, const void *b,
+                                  int64_t ldb, void *x, int64_t ldx, void *work, int64_t work_bytes,
+                                  mpk_dense_info *info);
+
+/** Inertia from the factors, without a further look at A. MPK_ERR_UNSUPPORTED after none and
+ *  butterfly unless all pivots are clear of zero (then certified is 0). work: sizes.sysv_bytes. */
+MPK_API mpk_status mpk_dense_inertia(mpk_context *ctx, const mpk_dense *dense,
+                                     const mpk_dense_factor *f, void *work, int64_t work_bytes,
+                                     mpk_inertia *inertia);
+
+/** "auto", "tile", "bunch-kaufman", "rook", "aasen", "butterfly", "none"; and the precisions
+ *  "working", "single", "tf32", "half"; "unknown" for anything else. Static. */
+MPK_API const char *mpk_dense_method_name(mpk_dense_method method);
+MPK_API const char *mpk_dense_precision_name(mpk_dense_precision precision);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
