@@ -13,7 +13,8 @@ enum {
     CLI_INFO = 8,
     CLI_GENERATE = 16,
     CLI_CONVERT = 32,
-    CLI_STATS = 64
+    CLI_STATS = 64,
+    CLI_IPOPT = 128
 };
 
 enum { CLI_WORDS_MAX = 64, CLI_EXIT_USAGE = 1, CLI_EXIT_FILE = 2 };
@@ -71,5 +72,6 @@ int cmd_info(cli_args *args);
 int cmd_generate(cli_args *args);
 int cmd_convert(cli_args *args);
 int cmd_stats(cli_args *args);
+int cmd_ipopt_env(cli_args *args);
 
 #endif

@@ -20,6 +20,7 @@ static const struct command {
     {"generate", CLI_GENERATE, cmd_generate, "FAMILY [PARAMETERS] [-o FILE]", "make a test matrix"},
     {"stats", CLI_STATS, cmd_stats, "A", "what blockings of A cost, by level of fill"},
     {"convert", CLI_CONVERT, cmd_convert, "A FILE", "write A in another format"},
+    {"ipopt-env", CLI_IPOPT, cmd_ipopt_env, "", "say how Ipopt finds METAPACK"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -138,6 +138,7 @@ static mpk_status factorize(mpk_context *ctx, const mpk_analysis *base, const vo
                             const mpk_options *options, mpk_factor *fac) {
     double start_s = mpki_now_s();
     mpk_options full;
+    fac->valid = false; /* whatever goes wrong, old factors do not pass for new ones */
     mpk_status status = mpki_options_resolve(ctx, options, &full);
     if (status < 0) return status;
     int64_t bad = mpki_first_nonfinite(base->scalar, base->nnz, ax);
@@ -152,7 +153,6 @@ static mpk_status factorize(mpk_context *ctx, const mpk_analysis *base, const vo
     mpk_memory_usage(ctx, &bytes_before, NULL);
     if (fac->have_arena) bytes_before -= mpki_arena_bytes(&fac->arena); /* the factor counts */
     mpk_memory_reset_peak(ctx);
-    fac->valid = false;
     fac->options = full;
     size_t bytes = (size_t)base->nnz * mpk_scalar_size(base->scalar);
     if (bytes) memcpy(fac->ax, ax, bytes);

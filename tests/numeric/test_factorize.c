@@ -249,6 +249,7 @@ static void test_refactorize(void **unused) {
     mpk_last_error(ctx, NULL, &index, &text);
     assert_int_equal(index, 3);
     assert_non_null(strstr(text, "row"));
+    assert_int_equal(mpk_get(ctx, fac, MPK_GET_D, a, sizeof a), MPK_ERR_ARGUMENT); /* emptied */
     mpk_factor_destroy(&fac);
     mpk_factor_destroy(&fresh);
     mpk_analysis_destroy(&an);

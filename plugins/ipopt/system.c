@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "system.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ip_pattern {
+    mpk_allocator allocator; /* alloc NULL: the C library's */
+    _Atomic int references;
+    int n, base;
+    int64_t nnz;
+    int *ptr, *row; /* as given */
+    mpk_ordering ordering;
+    pthread_mutex_t mutex; /* guards what follows */
+    mpk_context *ctx;
+    mpk_analysis *an;
+};
+
+struct ip_factor {
+    ip_pattern *pattern;
+    mpk_context *ctx;
+    mpk_factor *fac;
+    double *scaled; /* nnz: values times the caller's scaling; NULL until there is one */
+    double *scale;  /* n: that scaling */
+    bool has_scale; /* of the factorization in force */
+};
+
+/* ---- memory ------------------------------------------------------------------------------------
+ */
+
+static void *take(const mpk_allocator *from, int64_t count, size_t size) {
+    size_t bytes = (size_t)(count ? count : 1) * size; /* counts are those of int arrays: no wrap */
+    void *ptr = from->alloc ? from->alloc(from->user, bytes) : malloc(bytes);
+    if (ptr) memset(ptr, 0, bytes);
+    return ptr;
+}
+
+static void give(const mpk_allocator *from, void *ptr, int64_t count, size_t size) {
+    if (!ptr) return;
+    if (from->alloc)
+        from->release(from->user, ptr, (size_t)(count ? count : 1) * size);
+    else
+        free(ptr);
+}
+
+static mpk_status new_context(const mpk_allocator *allocator, mpk_context **ctx) {
+    return mpk_context_create(allocator->alloc ? allocator : NULL, ctx);
+}
+
+/* ---- patterns ----------------------------------------------------------------------------------
+ */
+
+/* Sorted rows of the lower triangle in every column? */
+static bool well_formed(int n, const int *ptr, const int *row, int base) {
+    if (ptr[0] != base) return false;
+    for (int j = 0; j < n; j++) {
+        if (ptr[j + 1] < ptr[j]) return false;
+        int last = j - 1;
+        for (int k = ptr[j] - base; k < ptr[j + 1] - base; k++) {
+            int i = row[k] - base;
+            if (i <= last || i >= n) return false;
+            last = i;
+        }
+    }
+    return true;
+}
+
+static void destroy(ip_pattern *p) {
+    mpk_allocator from = p->allocator;
+    mpk_analysis_destroy(&p->an);
+    mpk_context_destroy(&p->ctx);
+    give(&from, p->ptr, (int64_t)p->n + 1, sizeof *p->ptr);
+    give(&from, p->row, p->nnz, sizeof *p->row);
+    pthread_mutex_destroy(&p->mutex);
+    give(&from, p, 1, sizeof *p);
+}
+
+mpk_status ip_pattern_create(const mpk_allocator *allocator, int n, const int *ptr, const int *row,
+                             int base, mpk_ordering ordering, ip_pattern **out) {
+    const mpk_allocator from = allocator ? *allocator : (mpk_allocator){0};
+    *out = NULL;
+    if (n < 0 || !ptr || (!row && n > 0 && ptr[n] != ptr[0])) return MPK_ERR_ARGUMENT;
+    if (!well_formed(n, ptr, row, base)) return MPK_ERR_FORMAT;
+    ip_pattern *p = take(&from, 1, sizeof *p);
+    if (!p) return MPK_ERR_MEMORY;
+    if (pthread_mutex_init(&p->mutex, NULL)) {
+        give(&from, p, 1, sizeof *p);
+        return MPK_ERR_MEMORY;
+    }
+    p->allocator = from;
+    atomic_init(&p->references, 1);
+    p->n = n;
+    p->base = base;
+    p->nnz = ptr[n] - base;
+    p->ordering = ordering;
+    p->ptr = take(&from, (int64_t)n + 1, sizeof *p->ptr);
+    p->row = take(&from, p->nnz, sizeof *p->row);
+    if (!p->ptr || !p->row || new_context(&from, &p->ctx)) {
+        destroy(p);
+        return MPK_ERR_MEMORY;
+    }
+    memcpy(p->ptr, ptr, ((size_t)n + 1) * sizeof *ptr);
+    if (p->nnz) memcpy(p->row, row, (size_t)p->nnz * sizeof *row);
+    *out = p;
+    return MPK_OK;
+}
+
+void ip_pattern_release(ip_pattern *p) {
+    if (p && atomic_fetch_sub(&p->references, 1) == 1) destroy(p);
+}
+
+int ip_pattern_n(const ip_pattern *p) {
+    return p->n;
+}
+
+bool ip_pattern_equal(const ip_pattern *p, const int *ptr, const int *row, int base) {
+    if (!ptr && !row) return true;
+    if (!ptr || (!row && p->nnz) || base != p->base) return false;
+    return !memcmp(ptr, p->ptr, ((size_t)p->n + 1) * sizeof *ptr) &&
+           (p->nnz == 0 || !memcmp(row, p->row, (size_t)p->nnz * sizeof *row));
+}
+
+/* Threads: Ipopt has no word for them. */
+static int threads_wanted(void) {
+    const char *text = getenv("METAPACK_THREADS");
+    long threads = text ? strtol(text, NULL, 10) : 0;
+    return threads >= 1 && threads <= 1024 ? (int)threads : 0;
+}
+
+/* Under the mutex. */
+static mpk_status analyse(ip_pattern *p, const double *val) {
+    mpk_problem *problem = NULL;
+    mpk_analysis *an = NULL;
+    mpk_status status = MPK_ERR_MEMORY;
+    int64_t *ap = take(&p->allocator, (int64_t)p->n + 1, sizeof *ap);
+    int32_t *ai = take(&p->allocator, p->nnz, sizeof *ai);
+    if (!ap || !ai) goto done;
+    for (int j = 0; j <= p->n; j++) ap[j] = p->ptr[j] - p->base;
+    for (int64_t k = 0; k < p->nnz; k++) ai[k] = p->row[k] - p->base;
+    status =
+        mpk_problem_from_csc(p->ctx, p->n, MPK_D, MPK_SYMMETRIC, MPK_LOWER, ap, ai, val, &problem);
+    if (status < 0) goto done;
+    mpk_options options;
+    mpk_options_init(&options);
+    options.method = MPK_METHOD_LDLT;
+    options.threads = threads_wanted();
+    options.ordering = p->ordering;
+    status = mpk_analyse(p->ctx, problem, &options, &an);
+    if (status >= 0) {
+        mpk_analysis_destroy(&p->an);
+        p->an = an;
+    }
+done:
+    mpk_problem_destroy(&problem);
+    give(&p->allocator, ap, (int64_t)p->n + 1, sizeof *ap);
+    give(&p->allocator, ai, p->nnz, sizeof *ai);
+    return status;
+}
+
+mpk_status ip_pattern_analyse(ip_pattern *p, const double *val) {
+    pthread_mutex_lock(&p->mutex);
+    mpk_status status = analyse(p, val);
+    pthread_mutex_unlock(&p->mutex);
+    return status;
+}
+
+/* ---- factors -----------------------------------------------------------------------------------
+ */
+
+void ip_factor_free(ip_factor **handle) {
+    ip_factor *f = *handle;
+    if (!f) return;
+    ip_pattern *p = f->pattern;
+    const mpk_allocator from = p->allocator;
+    mpk_factor_destroy(&f->fac);
+    mpk_context_destroy(&f->ctx);
+    give(&from, f->scaled, p->nnz, sizeof *f->scaled);
+    give(&from, f->scale, p->n, sizeof *f->scale);
+    give(&from, f, 1, sizeof *f);
+    ip_pattern_release(p);
+    *handle = NULL;
+}
+
+static mpk_status create(ip_pattern *p, ip_factor **out) {
+    ip_factor *f = take(&p->allocator, 1, sizeof *f);
+    if (!f) return MPK_ERR_MEMORY;
+    if (new_context(&p->allocator, &f->ctx)) {
+        give(&p->allocator, f, 1, sizeof *f);
+        return MPK_ERR_MEMORY;
+    }
+    f->pattern = p;
+    atomic_fetch_add(&p->references, 1);
+    *out = f;
+    return MPK_OK;
+}
+
+/* The caller's scaling, applied to the values: NULL for none or without memory. */
+static mpk_status apply_scale(ip_factor *f, const double *val, const double *scale,
+                              const double **ax) {
+    const ip_pattern *p = f->pattern;
+    f->has_scale = scale != NULL;
+    *ax = val;
+    if (!scale) return MPK_OK;
+    if (!f->scaled) f->scaled = take(&p->allocator, p->nnz, sizeof *f->scaled);
+    if (!f->scale) f->scale = take(&p->allocator, p->n, sizeof *f->scale);
+    if (!f->scaled || !f->scale) return MPK_ERR_MEMORY;
+    memcpy(f->scale, scale, (size_t)p->n * sizeof *scale);
+    for (int j = 0; j < p->n; j++)
+        for (int k = p->ptr[j] - p->base; k < p->ptr[j + 1] - p->base; k++)
+            f->scaled[k] = val[k] * scale[j] * scale[p->row[k] - p->base];
+    *ax = f->scaled;
+    return MPK_OK;
+}
+
+mpk_status ip_factorize(ip_pattern *p, const double *val, const ip_request *request,
+                        ip_factor **handle) {
+    mpk_status status = MPK_OK;
+    if (*handle && (*handle)->pattern != p) ip_factor_free(handle);
+    if (!*handle && (status = create(p, handle)) < 0) return status;
+    ip_factor *f = *handle;
+    const double *ax;
+    pthread_mutex_lock(&p->mutex);
+    if (!p->an) status = analyse(p, val);
+    pthread_mutex_unlock(&p->mutex);
+    if (status >= 0) status = apply_scale(f, val, request->scale, &ax);
+    if (status < 0) return status;
+    mpk_options options;
+    mpk_options_init(&options);
+    options.method = MPK_METHOD_LDLT;
+    options.threads = threads_wanted();
+    options.static_shift = request->static_shift > 0 ? request->static_shift : 0;
+    options.pivot_threshold = request->u;
+    options.zero_tolerance = request->small;
+    return mpk_factorize(f->ctx, p->an, ax, &options, &f->fac);
+}
+
+void ip_factor_info(const ip_factor *f, mpk_factor_info *info, mpk_analysis_info *analysis) {
+    mpk_factor_info_get(f->fac, info);
+    mpk_analysis_info_get(f->pattern->an, analysis);
+}
+
+double ip_factor_logdet(const ip_factor *f) {
+    double value[3] = {0};
+    if (mpk_get(f->ctx, f->fac, MPK_GET_LOGDET, value, sizeof value) < 0) return 0;
+    for (int i = 0; f->has_scale && i < f->pattern->n; i++) value[0] -= 2 * log(fabs(f->scale[i]));
+    return value[0];
+}
+
+void ip_factor_scale(ip_factor *f, double *scale) {
+    const size_t bytes = (size_t)f->pattern->n * sizeof *scale;
+    if (!f->fac || mpk_get(f->ctx, f->fac, MPK_GET_SCALE, scale, bytes) < 0)
+        for (int i = 0; i < f->pattern->n; i++) scale[i] = 1;
+    for (int i = 0; f->has_scale && i < f->pattern->n; i++) scale[i] *= f->scale[i];
+}
+
+static void scale_block(const ip_factor *f, int nrhs, double *x, int ldx) {
+    for (int r = 0; f->has_scale && r < nrhs; r++)
+        for (int i = 0; i < f->pattern->n; i++) x[(int64_t)r * ldx + i] *= f->scale[i];
+}
+
+mpk_status ip_solve(ip_factor *f, int job, int nrhs, double *x, int ldx) {
+    static const mpk_part part[] = {MPK_PART_ALL, MPK_PART_L, MPK_PART_D, MPK_PART_LT, MPK_PART_D};
+    if (job == 0 || job == 1) scale_block(f, nrhs, x, ldx);
+    mpk_status status = mpk_solve_part(f->ctx, f->fac, part[job], nrhs, x, ldx);
+    if (status >= 0 && job == 4) status = mpk_solve_part(f->ctx, f->fac, MPK_PART_LT, nrhs, x, ldx);
+    if (job == 0 || job >= 3) scale_block(f, nrhs, x, ldx);
+    return status;
+}
