@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** Symbolic and numeric factorization as PETSc calls them. A failure of the numbers is
+ *  F->factorerrortype, so that a KSP ends with DIVERGED_PC_FAILED and the program goes on; it is
+ *  an error only where PETSc is told so (-ksp_error_if_not_converged). A misuse is an error. */
+#include "plugin.h"
+
+const char *mpkp_text(const mpk_context *ctx) {
+    const char *text = NULL;
+    mpk_last_error(ctx, NULL, NULL, &text);
+    return text && *text ? text : "no reason was recorded";
+}
+
+static void release(mpkp_solver *s) {
+    s->usable = PETSC_FALSE;
+    mpk_factor_destroy(&s->factor);
+    mpk_analysis_destroy(&s->analysis);
+    mpk_problem_destroy(&s->problem);
+}
+
+static PetscErrorCode destroy(Mat F) {
+    mpkp_solver *s = mpkp_solver_of(F);
+    PetscFunctionBegin;
+    PetscCall(PetscObjectComposeFunction((PetscObject)F, "MatFactorGetSolverType_C", NULL));
+    PetscCall(PetscObjectComposeFunction((PetscObject)F, "MatMetapackGetReason_C", NULL));
+    release(s);
+    mpk_context_destroy(&s->ctx);
+    PetscCall(PetscFree(s->reason));
+    PetscCall(PetscFree(F->data));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The numbers failed: keep the reason, tell PETSc. */
+static PetscErrorCode fail(Mat F, Mat A, MatFactorError kind, const char *reason) {
+    mpkp_solver *s = mpkp_solver_of(F);
+    PetscFunctionBegin;
+    PetscCall(PetscFree(s->reason));
+    PetscCall(PetscStrallocpy(reason, &s->reason));
+    F->factorerrortype = kind;
+    PetscCall(PetscInfo(F, "METAPACK: %s\n", reason));
+    PetscCheck(!A->erroriffailure, PETSC_COMM_SELF,
+               kind == MAT_FACTOR_OUTMEMORY ? PETSC_ERR_MEM : PETSC_ERR_MAT_CH_ZRPVT,
+               "METAPACK: %s", reason);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A negative status of the library. PETSc tries the next values of the pattern only after a zero
+ * pivot (NaN, too, may be gone then); for memory it wants a new symbolic factorization. */
+static PetscErrorCode fail_status(Mat F, Mat A, mpk_status status) {
+    mpk_context *ctx = mpkp_solver_of(F)->ctx;
+    PetscFunctionBegin;
+    if (status == MPK_ERR_MEMORY)
+        PetscCall(fail(F, A, MAT_FACTOR_OUTMEMORY, mpkp_text(ctx)));
+    else if (status == MPK_ERR_INPUT || status == MPK_ERR_NUMERIC)
+        PetscCall(fail(F, A, MAT_FACTOR_NUMERIC_ZEROPIVOT, mpkp_text(ctx)));
+    else
+        mpkp_misuse(ctx, status);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The pattern, guided by the values, into problem and analysis. */
+static PetscErrorCode analyse(Mat F, Mat A, const mpkp_entries *e) {
+    mpkp_solver *s = mpkp_solver_of(F);
+    int64_t *ap = NULL;
+    int32_t *ai = NULL;
+    PetscScalar *ax = NULL;
+    PetscBool finite;
+    PetscFunctionBegin;
+    release(s);
+    PetscCall(mpkp_gather(e, s->symmetry, &ap, &ai, &ax, &finite));
+    mpk_status status = mpk_problem_from_csc(s->ctx, (int32_t)(e->rows * e->bs), MPKP_SCALAR,
+                                             s->symmetry, MPK_LOWER, ap, ai, ax, &s->problem);
+    PetscCall(PetscFree2(ai, ax));
+    PetscCall(PetscFree(ap));
+    if (!finite) PetscCall(PetscInfo(F, "METAPACK: analysis of a matrix with NaN or Inf\n"));
+    if (status >= 0) status = mpk_analyse(s->ctx, s->problem, &s->choice.mpk, &s->analysis);
+    s->analyses++;
+    if (status < 0) PetscCall(fail_status(F, A, status));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode symbolic(Mat F, Mat A, IS perm, const MatFactorInfo *info) {
+    mpkp_solver *s = mpkp_solver_of(F);
+    mpkp_entries e;
+    PetscFunctionBegin;
+    (void)perm;
+    F->factorerrortype = MAT_FACTOR_NOERROR;
+    PetscCall(mpkp_choose(F, A, info, s->ctx, &s->choice));
+    PetscCall(mpkp_entries_get(A, &e));
+    PetscCall(mpkp_symmetry(A, &s->choice, &e, &s->symmetry));
+    PetscCall(analyse(F, A, &e));
+    PetscCall(mpkp_entries_restore(A, &e));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values of A into the factor. */
+static PetscErrorCode factorize(Mat F, Mat A, const mpkp_entries *e) {
+    mpkp_solver *s = mpkp_solver_of(F);
+    mpk_problem_view view;
+    PetscScalar *ax;
+    mpk_factor_info found;
+    char text[160];
+    PetscFunctionBegin;
+    mpk_problem_view_get(s->problem, &view);
+    PetscCall(PetscMalloc1(view.nnz, &ax));
+    mpk_status status = MPK_OK;
+    const PetscErrorCode changed = mpkp_gather_values(e, &view, ax);
+    if (!changed) status = mpk_factorize(s->ctx, s->analysis, ax, &s->choice.mpk, &s->factor);
+    PetscCall(PetscFree(ax));
+    PetscCall(changed);
+    s->factorizations++;
+    s->usable = (PetscBool)(status >= 0);
+    if (status < 0) {
+        PetscCall(fail_status(F, A, status));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    mpk_factor_info_get(s->factor, &found);
+    PetscCall(PetscLogFlops((PetscLogDouble)found.flops));
+    if (status == MPK_SINGULAR && !s->choice.accept_singular) {
+        PetscCall(PetscSNPrintf(text, sizeof text,
+                                "the matrix is singular: %lld zero pivots "
+                                "(-mat_metapack_accept_singular solves consistent systems)",
+                                (long long)found.inertia.zero));
+        PetscCall(fail(F, A, MAT_FACTOR_NUMERIC_ZEROPIVOT, text));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode numeric(Mat F, Mat A, const MatFactorInfo *info) {
+    mpkp_solver *s = mpkp_solver_of(F);
+    mpkp_entries e;
+    mpk_symmetry symmetry;
+    PetscFunctionBegin;
+    (void)info;
+    F->factorerrortype = MAT_FACTOR_NOERROR;
+    PetscCall(PetscFree(s->reason));
+    s->usable = PETSC_FALSE;
+    s->backward_error = 0;
+    PetscCall(mpkp_entries_get(A, &e));
+    PetscCall(mpkp_symmetry(A, &s->choice, &e, &symmetry));
+    if (symmetry != s->symmetry || !s->analysis) {
+        s->symmetry = symmetry; /* complex values that were real when they were analysed */
+        PetscCall(analyse(F, A, &e));
+    }
+    if (!F->factorerrortype) PetscCall(factorize(F, A, &e));
+    PetscCall(mpkp_entries_restore(A, &e));
+    F->assembled = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode solver_type(Mat F, MatSolverType *type) {
+    PetscFunctionBegin;
+    (void)F;
+    *type = MPKP_NAME;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Why the last factorization failed; NULL: it did not. For programs, by PetscQueryFunction. */
+static PetscErrorCode get_reason(Mat F, const char **reason) {
+    PetscFunctionBegin;
+    *reason = mpkp_solver_of(F)->reason;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode mpkp_get_factor(Mat A, MatFactorType ftype, Mat *result) {
+    Mat F;
+    mpkp_solver *s;
+    PetscFunctionBegin;
+    PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &F));
+    PetscCall(MatSetSizes(F, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
+    PetscCall(PetscStrallocpy(MPKP_NAME, &((PetscObject)F)->type_name));
+    PetscCall(MatSetUp(F));
+    PetscCall(PetscCalloc1(1, &s));
+    F->data = s;
+    F->ops->destroy = destroy;
+    if (mpk_context_create(NULL, &s->ctx)) {
+        PetscCall(MatDestroy(&F));
+        SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "METAPACK: no memory for a context");
+    }
+    if (ftype == MAT_FACTOR_CHOLESKY) {
+        F->ops->choleskyfactorsymbolic = symbolic;
+        F->ops->choleskyfactornumeric = numeric;
+    } else {
+        F->ops->iccfactorsymbolic = symbolic;
+        F->ops->choleskyfactornumeric = numeric; /* ICC's, too */
+    }
+    PetscCall(mpkp_set_solves(F));
+    PetscCall(mpkp_set_views(F));
+    PetscCall(PetscObjectComposeFunction((PetscObject)F, "MatFactorGetSolverType_C", solver_type));
+    PetscCall(PetscObjectComposeFunction((PetscObject)F, "MatMetapackGetReason_C", get_reason));
+    PetscCall(PetscFree(F->solvertype));
+    PetscCall(PetscStrallocpy(MPKP_NAME, &F->solvertype));
+    F->factortype = ftype;
+    F->canuseordering = PETSC_FALSE;
+    *result = F;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPK_PETSC_PLUGIN_H
+#define MPK_PETSC_PLUGIN_H
+/** METAPACK in PETSc: the matrix solver type `metapack` and the Krylov method `sqmr`.
+ *  Compiled against the user's PETSc (3.18 or later), real or complex, 32- or 64-bit indices, and
+ *  loaded by -dll_append; docs/petsc.md. A factor's private headers are PETSc's own, which every
+ *  PETSc installs. What the files share: */
+#include <petsc/private/kspimpl.h>
+#include <petsc/private/matimpl.h>
+#include <metapack/metapack.h>
+
+#if PETSC_VERSION_LT(3, 18, 0)
+#error "METAPACK's plug-in needs PETSc 3.18 or later"
+#endif
+#if PETSC_VERSION_LT(3, 19, 0)
+#define PETSC_SUCCESS 0
+#endif
+#if defined(PETSC_USE_REAL___FLOAT128) || defined(PETSC_USE_REAL___FP16)
+#error "METAPACK has single and double precision"
+#elif defined(PETSC_USE_COMPLEX) && defined(PETSC_USE_REAL_SINGLE)
+#define MPKP_SCALAR MPK_C
+#elif defined(PETSC_USE_COMPLEX)
+#define MPKP_SCALAR MPK_Z
+#elif defined(PETSC_USE_REAL_SINGLE)
+#define MPKP_SCALAR MPK_S
+#else
+#define MPKP_SCALAR MPK_D
+#endif
+
+#define MPKP_NAME "metapack"
+
+/** What a user may choose besides mpk_options. */
+typedef struct mpkp_choice {
+    mpk_options mpk;
+    PetscBool absd;            /**< solves with |D| */
+    PetscBool accept_singular; /**< zero pivots are no failure */
+    PetscBool plain;           /**< direct solves without refinement and its residuals */
+    PetscBool check_set, check_symmetry;
+    PetscBool hermitian_set, hermitian;
+    PetscReal symmetry_tolerance;
+} mpkp_choice;
+
+/** F->data of a factor. */
+typedef struct mpkp_solver {
+    mpk_context *ctx;
+    mpk_problem *problem; /**< the pattern: lower triangle by columns = upper triangle by rows */
+    mpk_analysis *analysis;
+    mpk_factor *factor;
+    mpkp_choice choice;
+    mpk_symmetry symmetry;
+    PetscBool usable; /**< the factor has values, if of a singular matrix */
+    PetscInt analyses, factorizations, solves, inaccurate;
+    double backward_error; /**< the worst componentwise one since the factorization */
+    char *reason;          /**< why the last factorization failed, or NULL */
+} mpkp_solver;
+
+static inline mpkp_solver *mpkp_solver_of(Mat F) {
+    return (mpkp_solver *)F->data;
+}
+
+/** Entries of a sequential AIJ, BAIJ or SBAIJ matrix as PETSc holds them, by block rows. */
+typedef struct mpkp_entries {
+    PetscInt rows, bs;           /**< block rows; rows and columns of a block (1: AIJ) */
+    const PetscInt *ia, *ja;     /**< block rows' beginnings; block columns, increasing */
+    const PetscScalar *v;        /**< blocks, column-major */
+    PetscBool lower;             /**< both triangles are there */
+    PetscErrorCode (*give)(Mat); /**< how v is given back */
+} mpkp_entries;
+
+PetscErrorCode mpkp_entries_get(Mat A, mpkp_entries *entries);
+PetscErrorCode mpkp_entries_restore(Mat A, mpkp_entries *entries);
+
+/** Say what A is: by the options, by its flags, else by its values. An A that is not what it
+ *  should be is PETSc's error. */
+PetscErrorCode mpkp_symmetry(Mat A, const mpkp_choice *choice, const mpkp_entries *entries,
+                             mpk_symmetry *symmetry);
+/** The lower triangle by columns; arrays by PetscMalloc. finite [out] false: NaN or Inf were met
+ *  and replaced by 0, which is good enough for an analysis. */
+PetscErrorCode mpkp_gather(const mpkp_entries *entries, mpk_symmetry symmetry, int64_t **ap,
+                           int32_t **ai, PetscScalar **ax, PetscBool *finite);
+/** Values in the order of view's pattern; a pattern that is not view's is PETSc's error. */
+PetscErrorCode mpkp_gather_values(const mpkp_entries *entries, const mpk_problem_view *view,
+                                  PetscScalar *ax);
+
+/** Defaults for a factor type, then PETSc's options database under F's prefix. */
+PetscErrorCode mpkp_choose(Mat F, Mat A, const MatFactorInfo *info, mpk_context *ctx,
+                           mpkp_choice *choice);
+
+/** The text of the context's last error. */
+const char *mpkp_text(const mpk_context *ctx);
+/** A misuse: PETSc's error with the library's reason. */
+#define mpkp_misuse(ctx, status)                                                                   \
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "METAPACK: %s (%s)", mpkp_text(ctx),                   \
+            mpk_status_name(status))
+
+PetscErrorCode mpkp_set_solves(Mat F);
+PetscErrorCode mpkp_set_views(Mat F);
+PetscErrorCode mpkp_sqmr_create(KSP ksp);
+
+/** MatGetFactor's constructor for CHOLESKY and ICC. */
+PetscErrorCode mpkp_get_factor(Mat A, MatFactorType ftype, Mat *F);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** MatSolve and its kin: one or many right-hand sides, transposed or not. A direct factor refines
+ *  and measures its backward error; an incomplete one, or |D|, is applied as it is. */
+#include "plugin.h"
+
+/* Columns b of leading dimension ldb into x. */
+static PetscErrorCode solve_columns(Mat F, int32_t nrhs, const PetscScalar *b, PetscInt ldb,
+                                    PetscScalar *x, PetscInt ldx) {
+    mpkp_solver *s = mpkp_solver_of(F);
+    const mpkp_choice *c = &s->choice;
+    const PetscInt n = F->rmap->n;
+    mpk_solve_info info = {0};
+    mpk_status status;
+    PetscFunctionBegin;
+    if (n == 0 || nrhs == 0) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCheck(s->usable, PETSC_COMM_SELF, PETSC_ERR_ORDER,
+               "METAPACK: MatSolve before a numeric factorization that succeeded");
+    s->solves += nrhs;
+    if (c->mpk.method == MPK_METHOD_LDLT && !c->absd && !c->plain) {
+        status = mpk_solve(s->ctx, s->factor, nrhs, b, ldb, x, ldx, &c->mpk, &info);
+        s->backward_error = PetscMax(s->backward_error, info.componentwise);
+        if (status == MPK_INACCURATE) {
+            s->inaccurate++;
+            PetscCall(
+                PetscInfo(F, "METAPACK: backward error %g after refinement\n", info.componentwise));
+        }
+    } else {
+        for (int32_t k = 0; k < nrhs; k++) PetscCall(PetscArraycpy(x + k * ldx, b + k * ldb, n));
+        status =
+            mpk_solve_part(s->ctx, s->factor, c->absd ? MPK_PART_ABS : MPK_PART_ALL, nrhs, x, ldx);
+    }
+    if (status == MPK_ERR_INPUT || status == MPK_ERR_NUMERIC) { /* as any KSP understands it */
+        PetscCall(PetscInfo(F, "METAPACK: %s\n", mpkp_text(s->ctx)));
+        for (int32_t k = 0; k < nrhs; k++)
+            for (PetscInt i = 0; i < n; i++) x[k * ldx + i] = PETSC_INFINITY;
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    if (status < 0) mpkp_misuse(s->ctx, status);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode solve(Mat F, Vec b, Vec x) {
+    const PetscScalar *b_array;
+    PetscScalar *x_array;
+    const PetscInt ld = PetscMax(F->rmap->n, 1);
+    PetscFunctionBegin;
+    PetscCall(VecGetArrayRead(b, &b_array));
+    PetscCall(VecGetArrayWrite(x, &x_array));
+    PetscCall(solve_columns(F, 1, b_array, ld, x_array, ld));
+    PetscCall(VecRestoreArrayWrite(x, &x_array));
+    PetscCall(VecRestoreArrayRead(b, &b_array));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool conjugates(Mat F) {
+    return (PetscBool)(PetscDefined(USE_COMPLEX) && mpkp_solver_of(F)->symmetry == MPK_HERMITIAN);
+}
+
+/* A^T = A, or conj(A): then x = conj(A^-1 conj(b)). */
+static PetscErrorCode solve_transpose(Mat F, Vec b, Vec x) {
+    Vec copy;
+    PetscFunctionBegin;
+    if (!conjugates(F)) {
+        PetscCall(solve(F, b, x));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(VecDuplicate(b, &copy));
+    PetscCall(VecCopy(b, copy));
+    PetscCall(VecConjugate(copy));
+    PetscCall(solve(F, copy, x));
+    PetscCall(VecConjugate(x));
+    PetscCall(VecDestroy(&copy));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* X and B are dense and distinct. */
+static PetscErrorCode mat_solve(Mat F, Mat B, Mat X) {
+    const PetscScalar *b;
+    PetscScalar *x;
+    PetscInt columns, ldb, ldx;
+    PetscBool dense, dense_x;
+    PetscFunctionBegin;
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)B, MATSEQDENSE, &dense));
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)X, MATSEQDENSE, &dense_x));
+    PetscCheck(dense && dense_x, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "METAPACK: MatMatSolve takes dense matrices, not %s",
+               ((PetscObject)(dense ? X : B))->type_name);
+    PetscCall(MatGetSize(B, NULL, &columns));
+    PetscCall(MatDenseGetLDA(B, &ldb));
+    PetscCall(MatDenseGetLDA(X, &ldx));
+    PetscCall(MatDenseGetArrayRead(B, &b));
+    PetscCall(MatDenseGetArrayWrite(X, &x));
+    PetscCall(solve_columns(F, (int32_t)columns, b, ldb, x, ldx));
+    PetscCall(MatDenseRestoreArrayWrite(X, &x));
+    PetscCall(MatDenseRestoreArrayRead(B, &b));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode mat_solve_transpose(Mat F, Mat B, Mat X) {
+    Mat copy;
+    PetscFunctionBegin;
+    if (!conjugates(F)) {
+        PetscCall(mat_solve(F, B, X));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &copy));
+    PetscCall(MatConjugate(copy));
+    PetscCall(mat_solve(F, copy, X));
+    PetscCall(MatConjugate(X));
+    PetscCall(MatDestroy(&copy));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode mpkp_set_solves(Mat F) {
+    PetscFunctionBegin;
+    F->ops->solve = solve;
+    F->ops->solvetranspose = solve_transpose;
+    F->ops->matsolve = mat_solve;
+    F->ops->matsolvetranspose = mat_solve_transpose;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
