@@ -99,6 +99,10 @@ if(METAPACK_TESTS)
     endif()
 endif()
 
+if(METAPACK_TESTS AND NOT METAPACK_SANITIZE)
+    include(${CMAKE_CURRENT_LIST_DIR}/python.cmake)
+endif()
+
 if(METAPACK_BENCH)
     include(${CMAKE_CURRENT_LIST_DIR}/bench.cmake)
     include(${CMAKE_CURRENT_LIST_DIR}/bench-borg.cmake)

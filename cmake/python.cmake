@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# pymetapack beside the library, ready to import (PYTHONPATH=build/python), and its tests. The wheel is made by
+# plugins/python/setup.py. Needs a Python with NumPy, SciPy, cffi and pytest: METAPACK_PYTHON, or the first found.
+set(METAPACK_PYTHON "" CACHE FILEPATH "Python with numpy, scipy, cffi and pytest for pymetapack's tests; empty: search")
+set(MPKI_PYTHON)
+foreach(candidate ${METAPACK_PYTHON} python3 /usr/bin/python3)
+    if(NOT MPKI_PYTHON)
+        execute_process(COMMAND ${candidate} -c "import cffi, numpy, pytest, scipy.sparse"
+                        RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+        if(NOT failed)
+            set(MPKI_PYTHON ${candidate})
+        endif()
+    endif()
+endforeach()
+if(NOT MPKI_PYTHON)
+    message(STATUS "pymetapack: not tested, no Python with cffi, numpy, pytest and scipy (tools/setup test)")
+    return()
+endif()
+
+set(MPKI_PYTHON_SOURCE ${CMAKE_CURRENT_SOURCE_DIR}/plugins/python)
+set(MPKI_PYTHON_FOLDER ${CMAKE_CURRENT_BINARY_DIR}/python)
+file(GLOB MPKI_PYTHON_FILES CONFIGURE_DEPENDS ${MPKI_PYTHON_SOURCE}/src/pymetapack/*)
+file(GLOB MPKI_PUBLIC_HEADERS CONFIGURE_DEPENDS include/metapack/*.h)
+add_custom_command(OUTPUT ${MPKI_PYTHON_FOLDER}/stamp
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${MPKI_PYTHON_FOLDER}/pymetapack/lib
+    COMMAND ${CMAKE_COMMAND} -E copy ${MPKI_PYTHON_FILES} ${MPKI_PYTHON_FOLDER}/pymetapack
+    COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_SONAME_FILE:metapack>
+            ${MPKI_PYTHON_FOLDER}/pymetapack/lib/$<TARGET_SONAME_FILE_NAME:metapack>
+    COMMAND ${MPKI_PYTHON} ${MPKI_PYTHON_SOURCE}/headers.py ${CMAKE_CURRENT_SOURCE_DIR}/include/metapack
+            ${CMAKE_CURRENT_SOURCE_DIR}/CMakeLists.txt ${MPKI_PYTHON_FOLDER}/pymetapack
+    COMMAND ${CMAKE_COMMAND} -E touch ${MPKI_PYTHON_FOLDER}/stamp
+    DEPENDS ${MPKI_PYTHON_FILES} ${MPKI_PUBLIC_HEADERS} ${MPKI_PYTHON_SOURCE}/headers.py CMakeLists.txt
+    COMMENT "pymetapack" VERBATIM)
+add_custom_target(pymetapack ALL DEPENDS ${MPKI_PYTHON_FOLDER}/stamp)
+add_dependencies(pymetapack metapack)
+
+add_test(NAME python COMMAND ${MPKI_PYTHON} -m pytest -q -p no:cacheprovider ${MPKI_PYTHON_SOURCE}/tests)
+add_test(NAME python_examples COMMAND ${MPKI_PYTHON} -m pytest -q -p no:cacheprovider --doctest-modules
+         ${MPKI_PYTHON_FOLDER}/pymetapack --doctest-glob=*.md ${CMAKE_CURRENT_SOURCE_DIR}/docs/python.md)
+set_tests_properties(python python_examples PROPERTIES LABELS plugins TIMEOUT 300
+    WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
+    ENVIRONMENT "PYTHONPATH=${MPKI_PYTHON_FOLDER};PYTHONDONTWRITEBYTECODE=1;OPENBLAS_NUM_THREADS=1")

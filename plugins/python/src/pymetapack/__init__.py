@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""METAPACK in Python: symmetric indefinite linear systems, sparse and dense.
+
+>>> import numpy as np, pymetapack
+>>> from scipy.sparse import csc_matrix
+>>> K = csc_matrix([[2.0, 0, 1], [0, 3, 1], [1, 1, 0]])     # a KKT system
+>>> F = pymetapack.ldl(K)
+>>> F.inertia, F.solve([3.0, 4, 2]).round(12)
+(Inertia(positive=2, negative=1, zero=0), array([1., 1., 1.]))
+"""
+
+from ._batch import BatchFactor, batch_gemm, ldl_batch
+from ._errors import *  # noqa: F403
+from ._errors import __all__ as _errors
+from ._factor import Factor, Inertia, Slogdet, factorized, ildl, ldl, spsolve
+from ._files import generate, generators, read
+from ._krylov import KrylovInfo, bicgstab, cg, fgmres, gmres, idr, minres, sqmr, symmlq
+from ._lib import build_config, library_path, version
+from ._options import keys as options
+from ._version import __version__
+
+__all__ = [
+    "BatchFactor", "Factor", "Inertia", "KrylovInfo", "Slogdet", "__version__", "batch_gemm",
+    "bicgstab", "build_config", "cg", "factorized", "fgmres", "generate", "generators", "gmres",
+    "idr", "ildl", "ldl", "ldl_batch", "library_path", "minres", "options", "read", "spsolve",
+    "sqmr", "symmlq", "version", *_errors,
+]  # fmt: skip

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Many small dense matrices at once: factorizations, solves, products (docs/batch.md)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Optional
+
+import numpy as np
+
+from ._context import Context
+from ._errors import MetapackWarning, ZeroPivotWarning
+from ._lib import ffi, lib
+from ._matrix import SCALARS, host_array, pointer, working_dtype
+
+__all__ = ["BatchFactor", "batch_gemm", "ldl_batch"]
+
+_PIVOTING = ("none", "static", "partial", "rook", "complete")
+_METHODS = ("llt", "ldlt", "ldu")
+OUTCOMES = ("ok", "singular", "breakdown", "not finite")
+
+
+def _columns(a: Any, dtype: Any) -> Any:
+    """A copy of (count, rows, cols) whose matrices lie by columns: shape (count, cols, rows)."""
+    return np.array(a.transpose(0, 2, 1), dtype=dtype, order="C", copy=True)
+
+
+def _array(a: Any) -> Any:
+    """mpk_batch_array of a (count, cols, rows) C-contiguous array."""
+    operand = ffi.new("mpk_batch_array *")
+    operand.layout = lib.MPK_BATCH_STRIDED
+    operand.memory = lib.MPK_HOST
+    operand.data = pointer(a)
+    operand.stride = a.shape[1] * max(1, a.shape[2])
+    operand.ld = max(1, a.shape[2])
+    return operand
+
+
+def _take(a: Any, what: str) -> Any:
+    a = host_array(a, what)
+    if a.ndim != 3:
+        raise ValueError(f"{what} has shape {a.shape}; (count, rows, columns) is wanted")
+    return a
+
+
+class BatchFactor:
+    """Factors of many matrices, made by :func:`ldl_batch`.
+
+    Attributes
+    ----------
+    outcome : int32 array (count,)
+        0 ok, 1 singular, 2 breakdown (no factors), 3 not finite (no factors).
+    inertia : int32 array (count, 3)
+        Positive, negative, zero; (0, 0, zeros) of complex symmetric matrices.
+    L, D : arrays (count, n, n)
+    perm : int32 array (count, n)
+        Old index at each position.
+    """
+
+    def __init__(self, a: Any, lower: bool, hermitian: bool, method: str, pivoting: str,
+                 sizes: Any, threads: int, zero_tolerance: float) -> None:  # fmt: skip
+        if method not in _METHODS:
+            raise ValueError(f"method must be one of {', '.join(_METHODS)}")
+        if pivoting not in _PIVOTING:
+            raise ValueError(f"pivoting must be one of {', '.join(_PIVOTING)}")
+        if a.shape[1] != a.shape[2]:
+            raise ValueError(f"the matrices are {a.shape[1]} x {a.shape[2]}, not square")
+        self.count, self.n = int(a.shape[0]), int(a.shape[1])
+        self.dtype = working_dtype(a.dtype, "the matrices")
+        self.method = method
+        self._ctx = Context()
+        hermitian = hermitian and self.dtype.kind == "c"
+        self.hermitian = hermitian
+        self._a = _columns(a, self.dtype)
+        if method != "ldu" and not lower:  # the library reads the lower triangle alone
+            flipped = self._a.transpose(0, 2, 1)
+            self._a = np.ascontiguousarray(flipped.conj() if hermitian else flipped)
+        batch = self._batch = ffi.new("mpk_batch *")
+        lib.mpk_batch_init(batch)
+        batch.scalar = SCALARS[self.dtype]
+        batch.symmetry = int(hermitian)
+        batch.count, batch.n = self.count, self.n
+        batch.threads = int(threads)
+        batch.zero_tolerance = float(zero_tolerance)
+        batch.pivoting = _PIVOTING.index(pivoting)
+        self._sizes: Optional[Any] = None
+        if sizes is not None:
+            self._sizes = np.array(sizes, dtype=np.int32)
+            if self._sizes.shape != (self.count,):
+                raise ValueError(f"sizes has shape {self._sizes.shape}, not ({self.count},)")
+            batch.sizes = ffi.cast("int32_t *", pointer(self._sizes))
+        self.outcome = np.zeros(self.count, np.int32)
+        self.inertia = np.zeros((self.count, 3), np.int32)
+        width = (2 if method == "ldu" else 1) * self.n
+        self._pivots = None if pivoting == "none" else np.zeros((self.count, width), np.int32)
+        function = getattr(lib, f"mpk_batch_{method}")
+        if self.count and self.n:
+            status = self._ctx.call(
+                function, batch, _array(self._a), self._pivot_pointer(), self._results(True)
+            )
+            self._ctx.check(status)
+        self.status = "ok"
+        if (self.outcome >= lib.MPK_BATCH_BREAKDOWN).any():
+            self.status = "partial"
+        elif self.outcome.any():
+            self.status = "singular"
+
+    def _pivot_pointer(self) -> Any:
+        if self._pivots is None:
+            return ffi.NULL
+        return ffi.cast("int32_t *", pointer(self._pivots))
+
+    def _results(self, both: bool) -> Any:
+        results = ffi.new("mpk_batch_results *")
+        results.outcome = ffi.cast("int32_t *", pointer(self.outcome if both else self._solved))
+        if both:
+            results.inertia = ffi.cast("int32_t *", pointer(self.inertia))
+        return results
+
+    def solve(self, b: Any) -> Any:
+        """Solve all systems.
+
+        b : array (count, n) or (count, n, nrhs), nrhs <= 64
+        Returns x of b's shape; NaN for matrices without factors.  Zero pivots give zero in their
+        places.
+        """
+        b = host_array(b, "the right-hand sides")
+        if b.shape[:2] != (self.count, self.n) or b.ndim not in (2, 3):
+            raise ValueError(f"b has shape {b.shape}; ({self.count}, {self.n}) or "
+                             f"({self.count}, {self.n}, k) is wanted")  # fmt: skip
+        if not np.can_cast(working_dtype(b.dtype, "b"), self.dtype, "same_kind"):
+            raise TypeError(f"{b.dtype} right-hand sides do not fit {self.dtype} factors")
+        x = _columns(b.reshape(self.count, self.n, -1 if b.size else 1), self.dtype)
+        nrhs = x.shape[1]
+        self._solved = np.zeros(self.count, np.int32)
+        if x.size:
+            status = self._ctx.call(
+                lib.mpk_batch_solve, self._batch, _METHODS.index(self.method), _array(self._a),
+                self._pivot_pointer(), nrhs, _array(x), self._results(False),
+            )  # fmt: skip
+            self._ctx.check(status)
+        x[self.outcome >= lib.MPK_BATCH_BREAKDOWN] = np.nan
+        return np.ascontiguousarray(x.transpose(0, 2, 1)).reshape(b.shape)
+
+    @property
+    def perm(self) -> Any:
+        every = np.broadcast_to(np.arange(self.n, dtype=np.int32), (self.count, self.n))
+        if self._pivots is None:
+            return every.copy()
+        p = self._pivots[:, : self.n]
+        return np.where(p < 0, ~p, p)
+
+    def _first_of_two(self) -> Any:
+        """(count, n - 1): does a 2 x 2 pivot begin here?"""
+        starts = np.zeros((self.count, max(0, self.n - 1)), bool)
+        if self._pivots is None or self.method != "ldlt":
+            return starts
+        second = np.zeros(self.count, bool)
+        for k in range(self.n - 1):
+            starts[:, k] = (self._pivots[:, k] < 0) & ~second
+            second = starts[:, k]
+        return starts
+
+    @property
+    def D(self) -> Any:
+        if self.method == "llt":
+            return np.broadcast_to(np.eye(self.n, dtype=self.dtype), self._a.shape).copy()
+        d = np.zeros_like(self._a)
+        k = np.arange(self.n)
+        d[:, k, k] = self._a[:, k, k]
+        which, first = np.nonzero(self._first_of_two())
+        below = self._a[which, first, first + 1]
+        d[which, first + 1, first] = below
+        d[which, first, first + 1] = below.conj() if self.hermitian else below
+        return d
+
+    @property
+    def L(self) -> Any:
+        lower = np.tril(self._a.transpose(0, 2, 1))
+        k = np.arange(self.n)
+        if self.method != "llt":
+            lower[:, k, k] = 1
+            which, first = np.nonzero(self._first_of_two())
+            lower[which, first + 1, first] = 0
+        return lower
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a BatchFactor cannot be pickled or copied")
+
+
+def ldl_batch(A: Any, *, lower: bool = True, hermitian: bool = False, method: str = "ldlt",
+              pivoting: str = "partial", sizes: Any = None, threads: int = 0,
+              zero_tolerance: float = -1.0) -> BatchFactor:  # fmt: skip
+    """Factorize many small dense matrices, each with an outcome of its own.
+
+    Parameters
+    ----------
+    A : array (count, n, n), n <= 64
+        float32, float64, complex64 or complex128.  Copied.
+    lower : bool
+        Which triangle counts ("ldu" reads all).
+    hermitian : bool
+        Complex matrices: A = Aᴴ, else A = Aᵀ.
+    method : {"ldlt", "llt", "ldu"}
+    pivoting : {"none", "static", "partial", "rook", "complete"}
+        "partial" is Bunch and Kaufman's; "llt" has "none" and "complete".
+    sizes : int array (count,), optional
+        Order of each matrix, at most n.
+
+    Returns
+    -------
+    BatchFactor
+
+    Warns
+    -----
+    ZeroPivotWarning, MetapackWarning
+        Some are singular; some have no factors (their NaN, or a method that breaks down).
+
+    >>> import numpy as np, pymetapack
+    >>> A = np.array([[[0.0, 1], [1, 0]], [[2, 1], [1, 3]]])
+    >>> F = pymetapack.ldl_batch(A)
+    >>> F.inertia.tolist()
+    [[1, 1, 0], [2, 0, 0]]
+    >>> F.solve(np.array([[3.0, 4], [3, 4]])).round(12).tolist()
+    [[4.0, 3.0], [1.0, 1.0]]
+    """
+    factor = BatchFactor(_take(A, "the matrices"), lower, hermitian, method, pivoting, sizes,
+                         threads, zero_tolerance)  # fmt: skip
+    none = int((factor.outcome >= lib.MPK_BATCH_BREAKDOWN).sum())
+    singular = int((factor.outcome == lib.MPK_BATCH_SINGULAR).sum())
+    if none:
+        warnings.warn(f"{none} of {factor.count} matrices have no factors (see outcome)",
+                      MetapackWarning, stacklevel=2)  # fmt: skip
+    elif singular:
+        warnings.warn(f"{singular} of {factor.count} matrices are singular (see outcome)",
+                      ZeroPivotWarning, stacklevel=2)  # fmt: skip
+    return factor
+
+
+def batch_gemm(A: Any, B: Any, C: Any = None, *, alpha: float = 1.0, beta: float = 0.0,
+               D: Any = None, transpose_b: str = "n", hermitian: bool = False,
+               threads: int = 0) -> Any:  # fmt: skip
+    """alpha A D op(B) + beta C for many small matrices.
+
+    A : (count, m, k)    B : (count, k, n), or (count, n, k) with transpose_b "t" or "c"
+    C : (count, m, n), optional    D : (count, k, k), block diagonal as BatchFactor.D; identity
+    m, n, k at most 64.  Returns (count, m, n).
+
+    >>> import numpy as np, pymetapack
+    >>> A = np.arange(12.0).reshape(2, 2, 3)
+    >>> np.allclose(pymetapack.batch_gemm(A, A, transpose_b="t"), A @ A.transpose(0, 2, 1))
+    True
+    """
+    if transpose_b not in ("n", "t", "c"):
+        raise ValueError("transpose_b must be 'n', 't' or 'c'")
+    A, B = _take(A, "A"), _take(B, "B")
+    arrays = [A, B] + [_take(x, name) for x, name in ((C, "C"), (D, "D")) if x is not None]
+    dtype = working_dtype(np.result_type(*arrays), "the product")
+    count, m, k = A.shape
+    n = B.shape[2] if transpose_b == "n" else B.shape[1]
+    inner = B.shape[1] if transpose_b == "n" else B.shape[2]
+    if B.shape[0] != count or inner != k:
+        raise ValueError(f"A {A.shape} and B {B.shape} do not fit")
+    if C is not None and np.shape(C) != (count, m, n):
+        raise ValueError(f"C has shape {np.shape(C)}, not {(count, m, n)}")
+    if C is None and beta != 0:
+        raise ValueError("beta is not zero and C is missing")
+    a, b = _columns(A, dtype), _columns(B, dtype)
+    c = np.zeros((count, n, m), dtype) if C is None else _columns(np.asarray(C), dtype)
+    if c.size == 0:
+        return c.transpose(0, 2, 1)
+    d = ffi.NULL
+    if D is not None:
+        full = np.asarray(D, dtype=dtype)
+        if full.shape != (count, k, k):
+            raise ValueError(f"D has shape {full.shape}, not {(count, k, k)}")
+        # two numbers for each j, D(j, j) and D(j + 1, j): a 2 x k matrix by columns
+        parts = np.zeros((count, k, 2), dtype)
+        j = np.arange(k)
+        parts[:, :, 0] = full[:, j, j]
+        parts[:, : k - 1, 1] = full[:, j[1:], j[:-1]]
+        d = _array(parts)
+    batch = ffi.new("mpk_batch *")
+    lib.mpk_batch_init(batch)
+    batch.scalar, batch.symmetry, batch.count = SCALARS[dtype], int(hermitian), count
+    batch.threads = int(threads)
+    product = ffi.new("mpk_batch_product *")
+    product.m, product.n, product.k = m, n, k
+    product.transpose_b = "ntc".index(transpose_b)
+    product.alpha, product.beta = float(alpha), float(beta)
+    context = Context()
+    status = context.call(lib.mpk_batch_gemm, batch, product, _array(a), d, _array(b), _array(c))
+    context.check(status)
+    return np.ascontiguousarray(c.transpose(0, 2, 1))

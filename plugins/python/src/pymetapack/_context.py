@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A context of the library: one caller at a time, errors as exceptions, Ctrl-C, fork.
+
+Calls release the interpreter's lock.  A context has a lock of its own: threads that share an object
+take turns, different objects run at the same time.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, Callable, Optional
+
+from ._errors import MetapackError, by_name
+from ._lib import ffi, lib, status_names, text
+
+#: ``progress(stage, fraction)``; a true result cancels the call.
+Progress = Callable[[str, float], Any]
+
+
+@ffi.callback("mpk_progress_fn", error=1)  # type: ignore[untyped-decorator]
+def _on_progress(stage: Any, fraction: float, user: Any) -> int:
+    return ffi.from_handle(user).told(stage, fraction)  # type: ignore[no-any-return]
+
+
+class _Watch:
+    """What one long call tells and asks."""
+
+    def __init__(self, progress: Optional[Progress]) -> None:
+        self.progress = progress
+        self.cancel = False
+        self.error: Optional[BaseException] = None
+
+    def told(self, stage: Any, fraction: float) -> int:
+        if self.cancel:
+            return 1
+        if self.progress is not None:
+            try:
+                if self.progress(text(stage), fraction):
+                    self.cancel = True
+            except BaseException as error:  # raised again by the caller
+                self.error = error
+                self.cancel = True
+        return 1 if self.cancel else 0
+
+
+class Context:
+    """Owns an ``mpk_context`` and the objects made with it, which end before it."""
+
+    def __init__(self) -> None:
+        self._pid = os.getpid()
+        self._handle = ffi.new("mpk_context **")
+        self._owned: list[tuple[Any, Any]] = []
+        self.lock = threading.RLock()
+        status = lib.mpk_context_create(ffi.NULL, self._handle)
+        if status < 0:
+            raise by_name[status_names[status]]("no memory for a context")
+
+    @property
+    def pointer(self) -> Any:
+        if os.getpid() != self._pid:
+            raise RuntimeError(
+                "this object was made before a fork, and its threads do not exist in the child: "
+                "factorize in the child, or start it with the method 'spawn'"
+            )
+        return self._handle[0]
+
+    def own(self, kind: str) -> Any:
+        """A place for a handle, ``mpk_factor **`` for kind "factor", freed with the context."""
+        place = ffi.new(f"mpk_{kind} **")
+        self._owned.append((getattr(lib, f"mpk_{kind}_destroy"), place))
+        return place
+
+    def __del__(self, getpid: Callable[[], int] = os.getpid) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle is None or getpid() != self._pid:
+            return  # in a forked child the memory is the parent's copy; waiting would never end
+        for destroy, place in reversed(self._owned):
+            destroy(place)
+        lib.mpk_context_destroy(handle)
+
+    # ---- errors ----------------------------------------------------------------------------------
+
+    def message(self) -> tuple[str, int, str]:
+        """Stage, index and text of the last failure."""
+        out = ffi.new("char *[2]")
+        index = ffi.new("int64_t *")
+        lib.mpk_last_error(self.pointer, out, index, out + 1)
+        return text(out[0]), int(index[0]), text(out[1])
+
+    def error(self, status: int, hint: str = "") -> MetapackError:
+        """The exception for a negative status."""
+        stage, index, words = self.message()
+        kind = by_name.get(status_names.get(status, ""), MetapackError)
+        name = text(lib.mpk_status_name(status))
+        words = words or text(lib.mpk_status_text(status))
+        return kind(words + hint, name, stage, index)
+
+    def check(self, status: int, hint: str = "") -> int:
+        if status < 0:
+            raise self.error(status, hint)
+        return status
+
+    # ---- calls -----------------------------------------------------------------------------------
+
+    def call(self, function: Any, *args: Any, long: bool = False,
+             progress: Optional[Progress] = None) -> int:  # fmt: skip
+        """``function(ctx, *args)``, its status.  ``long``: Ctrl-C must be able to end it."""
+        with self.lock:
+            if not long and progress is None:
+                return function(self.pointer, *args)  # type: ignore[no-any-return]
+            watch = _Watch(progress)
+            handle = ffi.new_handle(watch)
+            lib.mpk_context_set_progress(self.pointer, _on_progress, handle)
+            try:
+                if threading.current_thread() is threading.main_thread():
+                    status = self._interruptible(watch, function, args)
+                else:
+                    status = function(self.pointer, *args)
+            finally:
+                lib.mpk_context_set_progress(self.pointer, ffi.NULL, ffi.NULL)
+            if watch.error is not None:
+                raise watch.error
+            return status
+
+    def _interruptible(self, watch: _Watch, function: Any, args: tuple[Any, ...]) -> int:
+        """In a thread of its own: the main one, which alone receives signals, waits for it."""
+        result: list[int] = []
+        done = threading.Event()
+
+        def work() -> None:
+            try:
+                result.append(function(self.pointer, *args))
+            except BaseException as error:
+                watch.error = error
+                result.append(0)
+            finally:
+                done.set()
+
+        thread = threading.Thread(target=work, name="metapack", daemon=True)
+        thread.start()
+        while not done.is_set():
+            try:
+                done.wait()
+            except BaseException as error:  # KeyboardInterrupt, or what a signal handler raised
+                watch.error = error
+                watch.cancel = True
+        thread.join()
+        return result[0]

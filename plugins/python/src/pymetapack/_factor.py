@@ -1,0 +1,718 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ldl, ildl and the factor object; spsolve and factorized on top."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, Callable, Dict, NamedTuple, Optional
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
+
+from ._context import Context, Progress
+from ._errors import (
+    ArgumentError, InaccurateWarning, NotConvergedWarning, PatternError, SingularMatrixError,
+    ZeroPivotWarning,
+)  # fmt: skip
+from ._lib import ffi, lib, text
+from ._matrix import (
+    Gather, Matrix, copy_array, destroy_problem, host_array, pointer, refuse_device, take,
+    view_of, working_dtype,
+)  # fmt: skip
+from ._options import Options, as_dict
+from ._vectors import solve_columns
+
+__all__ = ["Factor", "Inertia", "Slogdet", "factorized", "ildl", "ldl", "spsolve"]
+
+_LONG_NNZ = 100_000  # an analysis of more entries can be interrupted; so can a factorization of
+_LONG_FLOPS = 3e8  # more operations, and a solve with more entries of L times right-hand sides
+_LONG_SOLVE = 30_000_000
+
+
+class Inertia(NamedTuple):
+    """Numbers of positive, negative and zero eigenvalues."""
+
+    positive: int
+    negative: int
+    zero: int
+
+
+class Slogdet(NamedTuple):
+    """Sign (or phase) and logarithm of the absolute value of a determinant, as numpy.linalg's."""
+
+    sign: Any
+    logabsdet: float
+
+
+def _single(dtype: Any) -> bool:
+    return bool(np.finfo(dtype).bits == 32)
+
+
+class Factor:
+    """A factorization, made by :func:`ldl` or :func:`ildl`.
+
+    P S A S Pᵀ = L D Lᵀ (L D Lᴴ of Hermitian matrices), with L unit lower triangular, D block
+    diagonal with blocks of order 1 and 2, S a diagonal scaling and P a permutation.
+
+    Any thread may use it; threads that share one take turns, and the interpreter's lock is free
+    meanwhile.  It holds no reference to the caller's arrays.  It cannot be pickled, and not be used
+    in a forked child.
+    """
+
+    shape: tuple[int, int]
+    dtype: Any
+
+    def __init__(self, A: Any, lower: Optional[bool], hermitian: bool, singular: str,
+                 progress: Optional[Progress], options: Dict[str, Any], dtype: Any = None,
+                 stacklevel: int = 3) -> None:  # fmt: skip
+        if singular not in ("warn", "raise", "ignore"):
+            raise ValueError("singular must be 'warn', 'raise' or 'ignore'")
+        m = take(A, lower, hermitian, dtype)
+        self._ctx = Context()
+        self._options = Options(self._ctx, options)
+        self._options.check_order(m.n)
+        self._singular = singular
+        self._progress = progress
+        self._lower = lower
+        self.shape = (m.n, m.n)
+        self.dtype = m.dtype
+        self._hermitian = m.hermitian
+        self._an = self._ctx.own("analysis")
+        self._fac = self._ctx.own("factor")
+        self._solve_info = ffi.new("mpk_solve_info *")
+        self._gather: Optional[Gather] = None
+        self._status = 0
+        problem = m.problem(self._ctx)
+        try:
+            self._analyse_and_factorize(problem)
+        finally:
+            destroy_problem(problem)
+        self._m = replace(m, values=None, indptr=_own(m.indptr, A), indices=_own(m.indices, A))
+        self._told_singular(stacklevel)
+
+    def _analyse_and_factorize(self, problem: Any) -> None:
+        call, options = self._ctx.call, self._options.pointer
+        view = view_of(problem)
+        self._nnz = int(view.nnz)
+        status = call(lib.mpk_analyse, problem[0], options, self._an,
+                      long=self._nnz > _LONG_NNZ, progress=self._progress)  # fmt: skip
+        self._ctx.check(status)
+        info = self.analysis_info = ffi.new("mpk_analysis_info *")
+        lib.mpk_analysis_info_get(self._an[0], info)
+        self._long = bool(info.factor_flops > _LONG_FLOPS or self._nnz > 5 * _LONG_NNZ)
+        status = call(lib.mpk_factorize, self._an[0], view.ax, options, self._fac,
+                      long=self._long, progress=self._progress)  # fmt: skip
+        self._status = self._ctx.check(status)
+
+    def _told_singular(self, stacklevel: int) -> None:
+        if self._status != lib.MPK_SINGULAR or self._singular == "ignore":
+            return
+        info = self._factor_info()
+        words = (
+            f"the matrix is singular: {info.inertia.zero} zero pivots of {self.shape[0]}; "
+            "only consistent systems have a solution"
+        )
+        if self._singular == "raise":
+            raise SingularMatrixError(words, "singular", "factorize", int(info.inertia.zero))
+        warnings.warn(words, ZeroPivotWarning, stacklevel=stacklevel + 1)
+
+    # ---- new values ------------------------------------------------------------------------------
+
+    def refactor(self, A: Any) -> "Factor":
+        """Factorize new values with the same pattern: numeric work only.
+
+        Parameters
+        ----------
+        A : sparse or dense matrix of shape (n, n), or array of shape (nnz,)
+            A matrix of the pattern of the first one, read in the same way (``lower``,
+            ``hermitian``); or its values alone, in the order of ``A.data`` of the first one, which
+            must then have been CSC or CSR.
+
+        Returns
+        -------
+        Factor
+            Itself.
+
+        Raises
+        ------
+        PatternError
+            Another order or pattern; the factor is as it was.
+        InputError, SingularMatrixError, MemoryLimitError, NumericError
+            The factor is then without values: ``solve`` raises ArgumentError until the next
+            successful refactor.  Values that are not symmetric leave it as it was.
+        """
+        refuse_device(A, "the matrix")
+        m = self._new_values(A)
+        with self._ctx.lock:
+            if self._m.same_pattern(m) and self._gatherer() is not None:
+                ax = self._gatherer()(m.values)  # type: ignore[misc]
+                self._refactorize(pointer(ax))
+            else:
+                problem = m.problem(self._ctx)
+                try:
+                    view = view_of(problem)
+                    if not self._has_pattern(view):
+                        raise PatternError(
+                            "the matrix has another pattern of nonzeros than the one factorized "
+                            "before: call ldl again", "argument", "refactor"
+                        )  # fmt: skip
+                    self._refactorize(view.ax)
+                finally:
+                    destroy_problem(problem)
+        self._told_singular(2)
+        return self
+
+    def _new_values(self, A: Any) -> Matrix:
+        values = A if sp.issparse(A) else host_array(A, "the matrix")
+        if not np.can_cast(working_dtype(values.dtype, "the matrix"), self.dtype, "same_kind"):
+            raise TypeError(f"a {values.dtype} matrix does not go into a {self.dtype} factor")
+        if values.ndim == 1:
+            if self._m.kind == "other":
+                raise TypeError(
+                    "values alone can be given if the first matrix was CSC or CSR; give the matrix"
+                )
+            if values.shape != self._m.indices.shape:
+                raise PatternError(f"{values.size} values for a pattern with "
+                                   f"{self._m.indices.size}", "argument", "refactor")  # fmt: skip
+            return replace(self._m, values=np.ascontiguousarray(values, dtype=self.dtype))
+        if values.shape != self.shape:
+            raise PatternError(f"the matrix has shape {values.shape}, the factor {self.shape}",
+                               "argument", "refactor")  # fmt: skip
+        return take(values, self._lower, self._hermitian, self.dtype)
+
+    def _refactorize(self, ax: Any) -> None:
+        self._status = lib.MPK_ERR_NUMERIC  # until it is there
+        status = self._ctx.call(lib.mpk_refactorize, ax, self._options.pointer, self._fac[0],
+                                long=self._long, progress=self._progress)  # fmt: skip
+        self._status = status
+        self._ctx.check(status)
+
+    def _gatherer(self) -> Optional[Gather]:
+        if self._gather is None:
+            gather = Gather(self._m)
+            problem = replace(self._m, hermitian=False).problem(
+                self._ctx, np.ones(len(self._m.indices), self.dtype)
+            )
+            try:
+                view = view_of(problem)
+                ap = copy_array(view.ap, self._m.n + 1, np.int64)
+                key = copy_array(view.ai, view.nnz, np.int32).astype(np.int64)
+                key += np.repeat(np.arange(self._m.n, dtype=np.int64), np.diff(ap)) * self._m.n
+                self._pattern = key
+                self._usable = gather.agrees(int(view.nnz), key)
+            finally:
+                destroy_problem(problem)
+            self._gather = gather
+        return self._gather if self._usable else None
+
+    def _has_pattern(self, view: Any) -> bool:
+        self._gatherer()
+        if int(view.nnz) != len(self._pattern):
+            return False
+        ap = copy_array(view.ap, self._m.n + 1, np.int64)
+        key = copy_array(view.ai, view.nnz, np.int32).astype(np.int64)
+        key += np.repeat(np.arange(self._m.n, dtype=np.int64), np.diff(ap)) * self._m.n
+        return np.array_equal(key, self._pattern)
+
+    # ---- solve -----------------------------------------------------------------------------------
+
+    def solve(self, b: Any, out: Any = None, refine: Optional[int] = None, **options: Any) -> Any:
+        """Solve A x = b.
+
+        Parameters
+        ----------
+        b : array of shape (n,) or (n, k), any memory order
+            Integer and real types become the factor's dtype; a complex b with a real factor gives a
+            complex x.
+        out : ndarray, optional
+            Where x goes, of b's shape and the result's dtype; may be b itself.
+        refine : int, optional
+            Most steps of iterative refinement; None: the option's value (10).
+        **options
+            Options of this solve: ``accuracy``, ``condition``, ``krylov``, ``tolerance``, ...
+
+        Returns
+        -------
+        x : ndarray of b's shape; of shape (n, k) in Fortran order
+
+        Raises
+        ------
+        SingularMatrixError
+            Zero pivots, and b is not in the range of A; the exception has the best ``solution``.
+        InputError, ArgumentError, MemoryLimitError
+
+        Warns
+        -----
+        InaccurateWarning, NotConvergedWarning
+            The backward error missed 1e-8 (single: 1e-4), or ``accuracy`` where that was given; an
+            incomplete factor's iterative method missed its ``tolerance``.
+        """
+        if refine is not None:
+            options["refine"] = refine
+        with self._ctx.lock:
+            used = self._options
+            if options:
+                used = used.copy(self._ctx, options)
+            n, status = self.shape[0], 0
+
+            def solve(b: Any, x: Any) -> None:
+                nonlocal status
+                nrhs = 1 if b.ndim == 1 else b.shape[1]
+                status = self._ctx.call(
+                    lib.mpk_solve, self._fac[0], nrhs, pointer(b.T), n, pointer(x.T), n,
+                    used.pointer, self._solve_info,
+                    long=self._long or self._incomplete or self._nnz * nrhs > _LONG_SOLVE,
+                    progress=self._progress,
+                )  # fmt: skip
+                self._ctx.check(status)
+
+            x = solve_columns(b, n, self.dtype, out, solve)
+            if status != 0:
+                message = self._ctx.message()[2]
+        if status != 0:
+            _judge(status, self._solve_info, self.dtype, x, "accuracy" in used.given, message, 3)
+        return x
+
+    __call__ = solve
+
+    def _apply(self, x: Any, part: int) -> None:
+        """One part of the factorization, on columns in place."""
+        nrhs = 1 if x.ndim == 1 else x.shape[1]
+        self._ctx.check(self._ctx.call(lib.mpk_solve_part, self._fac[0], part, nrhs, pointer(x.T),
+                                       self.shape[0]))  # fmt: skip
+
+    def aslinearoperator(self) -> Any:
+        """A⁻¹ as a scipy.sparse.linalg.LinearOperator: matvec solves, with refinement.
+
+        >>> import numpy as np, pymetapack
+        >>> from scipy.sparse import diags
+        >>> from scipy.sparse.linalg import eigsh
+        >>> A = diags([1.0, 2.0, 3.0, 4.0, 5.0], format="csc")
+        >>> F = pymetapack.ldl(A - 2.9 * diags([1.0] * 5))
+        >>> eigsh(A, k=1, sigma=2.9, OPinv=F.aslinearoperator())[0].round(12)
+        array([3.])
+        """
+        return _Inverse(self, self.solve)
+
+    def aspreconditioner(self, abs: bool = False) -> Any:
+        """The factorization as a LinearOperator, M⁻¹ = S Pᵀ L⁻ᵀ D⁻¹ L⁻¹ P S, without refinement.
+
+        abs : bool
+            |D| in the place of D (absolute eigenvalues of its blocks): a positive definite
+            preconditioner, as MINRES, SYMMLQ and CG ask for.
+        """
+        part = lib.MPK_PART_ABS if abs else lib.MPK_PART_ALL
+
+        def apply(b: Any) -> Any:
+            def solve(b: Any, x: Any) -> None:
+                if b is not x:
+                    x[...] = b
+                self._apply(x, part)
+
+            with self._ctx.lock:
+                return solve_columns(b, self.shape[0], self.dtype, None, solve)
+
+        return _Inverse(self, apply)
+
+    # ---- what there is to know -------------------------------------------------------------------
+
+    def _factor_info(self) -> Any:
+        info = ffi.new("mpk_factor_info *")
+        lib.mpk_factor_info_get(self._fac[0], info)
+        return info
+
+    def _with_values(self) -> Any:
+        if self._status < 0:
+            raise ArgumentError("the factor holds no values: the last refactor failed",
+                                "argument", "get")  # fmt: skip
+        return self._factor_info()
+
+    def _get(self, what: int, dtype: Any, count: int) -> Any:
+        self._with_values()
+        with self._ctx.lock:
+            room = np.empty(count, dtype)
+            size = lib.mpk_get_size(self._fac[0], what)
+            if size > room.nbytes:
+                raise ArgumentError("the factor has more to tell than fits", "argument", "get")
+            status = self._ctx.call(lib.mpk_get, self._fac[0], what, pointer(room), room.nbytes)
+            self._ctx.check(status)
+        return room
+
+    @property
+    def method(self) -> str:
+        """ "ldlt", or how the incomplete factor was made."""
+        return self._options.method
+
+    @property
+    def _incomplete(self) -> bool:
+        return bool(self._options.pointer.method > lib.MPK_METHOD_LDLT)
+
+    @property
+    def hermitian(self) -> bool:
+        """Complex and equal to its conjugate transpose."""
+        return self._hermitian
+
+    @property
+    def status(self) -> str:
+        """Outcome of the last factorization: "ok", "singular", "perturbed", or a failure."""
+        return text(lib.mpk_status_name(self._status))
+
+    @property
+    def inertia(self) -> Inertia:
+        """Positive, negative and zero eigenvalues (Sylvester); 0, 0, zero pivots of complex
+        symmetric matrices, for which it has no meaning.  Of an incomplete factor: those of its D.
+        """
+        i = self._with_values().inertia
+        return Inertia(int(i.positive), int(i.negative), int(i.zero))
+
+    @property
+    def certified(self) -> bool:
+        """Did rounding errors and perturbations certainly leave the inertia as it is?"""
+        return bool(self._with_values().inertia.certified)
+
+    @property
+    def nneg(self) -> int:
+        """Number of negative eigenvalues."""
+        return self.inertia.negative
+
+    @property
+    def rank(self) -> int:
+        """n less the number of zero pivots."""
+        return self.shape[0] - int(self._with_values().inertia.zero)
+
+    @property
+    def nnz(self) -> int:
+        """Entries of L, its unit diagonal included."""
+        return int(self._with_values().nnz)
+
+    @property
+    def perm(self) -> Any:
+        """int32 array of shape (n,): the old index at each position of L, pivoting included."""
+        return self._get(lib.MPK_GET_PERM, np.int32, self.shape[0])
+
+    @property
+    def scale(self) -> Any:
+        """float64 array of shape (n,): the diagonal of S, in the order of A."""
+        return self._get(lib.MPK_GET_SCALE, np.float64, self.shape[0])
+
+    @property
+    def D(self) -> Any:
+        """D as a sparse matrix (CSC) of shape (n, n), with blocks of order 1 and 2."""
+        n = self.shape[0]
+        room = self._get(lib.MPK_GET_D, self.dtype, 2 * n).reshape(-1)
+        main, below = room[:n], room[n : 2 * n - 1] if n else room[:0]
+        above = below.conj() if self._hermitian else below
+        k = np.flatnonzero(below)
+        every = np.arange(n)
+        return sp.csc_matrix(
+            (
+                np.concatenate([main, below[k], above[k]]),
+                (np.concatenate([every, k + 1, k]), np.concatenate([every, k, k + 1])),
+            ),
+            shape=self.shape,
+        )
+
+    @property
+    def slogdet(self) -> Slogdet:
+        """(sign, log|det A|), as numpy.linalg.slogdet: (0, -inf) of a singular matrix."""
+        log, re, im = self._get(lib.MPK_GET_LOGDET, np.float64, 3)
+        if self.rank < self.shape[0]:
+            return Slogdet(self.dtype.type(0), -np.inf)
+        complex_ = self.dtype.kind == "c"
+        return Slogdet(self.dtype.type(complex(re, im) if complex_ else re), float(log))
+
+    @property
+    def logdet(self) -> float:
+        """log|det A|; -inf of a singular matrix."""
+        return self.slogdet.logabsdet
+
+    def stats(self) -> Dict[str, Any]:
+        """Numbers of the analysis, the factorization and the last solve.
+
+        "analysis", "factor", "solve" and, of incomplete factors, "block" have the fields of the
+        library's structures of these names; "memory" bytes in use now and at most.
+        """
+        with self._ctx.lock:
+            bytes_ = ffi.new("int64_t[2]")
+            lib.mpk_memory_usage(self._ctx.pointer, bytes_, bytes_ + 1)
+            block = ffi.new("mpk_block_info *")
+            lib.mpk_factor_block_info_get(self._fac[0], block)
+            result = {
+                "n": self.shape[0],
+                "dtype": str(self.dtype),
+                "hermitian": self._hermitian,
+                "method": self.method,
+                "status": self.status,
+                "analysis": as_dict(self.analysis_info[0]),
+                "factor": as_dict(self._factor_info()[0]),
+                "solve": as_dict(self._solve_info[0]),
+                "memory": {"now_bytes": int(bytes_[0]), "peak_bytes": int(bytes_[1])},
+            }
+            if block.block_rows:
+                result["block"] = as_dict(block[0])
+        return result
+
+    def __repr__(self) -> str:
+        n = self.shape[0]
+        if self._status < 0:
+            return f"<Factor of a {n} x {n} matrix, {self.dtype}, without values>"
+        i = self.inertia
+        return (f"<Factor of a {n} x {n} matrix, {self.dtype}, {self.method}: {self.status}, "
+                f"inertia {i.positive}/{i.negative}/{i.zero}, {self.nnz} entries of L>")  # fmt: skip
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Factor cannot be pickled or copied; factorize where it is needed")
+
+
+class _Inverse(LinearOperator):  # type: ignore[misc]
+    """What Factor's two operators have in common."""
+
+    def __init__(self, factor: Factor, apply: Callable[[Any], Any]) -> None:
+        super().__init__(factor.dtype, factor.shape)
+        self.factor = factor
+        self._apply = apply
+
+    def _matvec(self, x: Any) -> Any:
+        return self._apply(x)
+
+    def _matmat(self, x: Any) -> Any:
+        return self._apply(x)
+
+    def _adjoint(self) -> LinearOperator:
+        if self.factor.hermitian or self.factor.dtype.kind != "c":
+            return self
+        return _Inverse(self.factor, lambda x: np.conj(self._apply(np.conj(x))))
+
+    def _transpose(self) -> LinearOperator:
+        if not self.factor.hermitian:
+            return self
+        return _Inverse(self.factor, lambda x: np.conj(self._apply(np.conj(x))))
+
+
+def _own(array: Any, A: Any) -> Any:
+    """A copy, unless it is one already: the user may change what is his."""
+    shared = any(
+        np.may_share_memory(array, getattr(A, name))
+        for name in ("indptr", "indices")
+        if isinstance(getattr(A, name, None), np.ndarray)
+    )
+    return array.copy() if shared else array
+
+
+def _judge(status: int, info: Any, dtype: Any, x: Any, asked: bool, message: str,
+           stacklevel: int) -> None:  # fmt: skip
+    """A positive status of a solve -> nothing, a warning, or SingularMatrixError."""
+    limit = 1e-4 if _single(dtype) else 1e-8
+    stacklevel += 1
+    if status == lib.MPK_NOT_CONVERGED:
+        words = message or (
+            f"stopped after {info.krylov.iterations} iterations at a relative residual of "
+            f"{info.krylov.residual:.1e}"
+        )
+        warnings.warn(words, NotConvergedWarning, stacklevel=stacklevel)
+        return
+    error = f"backward error {info.normwise:.1e} normwise, {info.componentwise:.1e} componentwise"
+    good = info.normwise <= limit
+    if status == lib.MPK_SINGULAR and not good:
+        failure = SingularMatrixError(
+            f"the matrix is singular and the system inconsistent: {error}", "singular", "solve"
+        )
+        failure.solution = x
+        raise failure
+    if status == lib.MPK_INACCURATE and (asked or not good):
+        warnings.warn(f"not as accurate as asked for: {error}", InaccurateWarning,
+                      stacklevel=stacklevel)  # fmt: skip
+
+
+def _check_device(device: str) -> None:
+    if device not in ("auto", "cpu"):
+        from ._errors import UnsupportedError
+
+        raise UnsupportedError(f"device={device!r}: sparse systems are solved on the CPU only",
+                               "unsupported", "options")  # fmt: skip
+
+
+def ldl(A: Any, *, lower: Optional[bool] = None, hermitian: bool = False, singular: str = "warn",
+        device: str = "auto", progress: Optional[Progress] = None, **options: Any) -> Factor:  # fmt: skip
+    """Factorize a symmetric indefinite matrix: P S A S Pᵀ = L D Lᵀ with threshold pivoting.
+
+    Parameters
+    ----------
+    A : sparse matrix or array of any format, or 2-D array, of shape (n, n)
+        float32, float64, complex64 or complex128; integers become float64.  Explicit zeros belong
+        to the pattern, duplicates are summed.
+    lower : bool, optional
+        True, False: the lower, the upper triangle counts, the other one is not looked at.
+        None: both are given, and are checked to agree.
+    hermitian : bool
+        Complex matrices: A = Aᴴ (True) or A = Aᵀ.
+    singular : {"warn", "raise", "ignore"}
+        What becomes of zero pivots: ZeroPivotWarning, SingularMatrixError, nothing.
+    device : {"auto", "cpu"}
+        Where to compute.
+    progress : callable, optional
+        ``progress(stage, fraction)`` is called about 20 times a second, in another thread; a true
+        result ends the call with CancelledError, an exception goes through to the caller.
+    **options
+        Options of the library by their keys: ``ordering="metis"``, ``pivot_threshold=0.1``,
+        ``threads=1``, ``matching="on"``, ``static_shift=1e-10`` ... (:func:`options`).
+
+    Returns
+    -------
+    Factor
+
+    Raises
+    ------
+    InputError (NaN, not symmetric), SingularMatrixError, MemoryLimitError, NumericError,
+    UnsupportedError, ArgumentError, TypeError, ValueError
+
+    Examples
+    --------
+    >>> import numpy as np, pymetapack
+    >>> from scipy.sparse import csc_matrix
+    >>> A = csc_matrix([[4.0, 1, 2], [1, 0, 0], [2, 0, -3]])
+    >>> F = pymetapack.ldl(A)
+    >>> F.inertia
+    Inertia(positive=1, negative=2, zero=0)
+    >>> F.solve([7.0, 1, -1]).round(12)
+    array([1., 1., 1.])
+    >>> F.refactor(2 * A).solve([14.0, 2, -2]).round(12)
+    array([1., 1., 1.])
+    """
+    _check_device(device)
+    options.setdefault("method", "ldlt")
+    return Factor(A, lower, hermitian, singular, progress, options)
+
+def ildl(A: Any, *, lower: Optional[bool] = None, hermitian: bool = False, singular: str = "warn",
+         device: str = "auto", progress: Optional[Progress] = None, **options: Any) -> Factor:  # fmt: skip
+    """Factorize incompletely: a preconditioner for matrices whose factor would not fit.
+
+    Parameters are those of :func:`ldl`.  ``method`` is "ildlt" (blocks, level of fill and
+    thresholds; the default), "jacobi" (the same by fixed-point sweeps), "ilu0" (no fill, for
+    comparison) or "none"; ``drop_tolerance=1e-4``, ``fill_factor=4``, ``level=1``, ``block=32`` and
+    others guide it (docs/meta-algorithm.md).
+
+    ``solve`` of the result runs a preconditioned Krylov method, ``krylov="sqmr"`` unless you say
+    otherwise, to ``tolerance`` (1e-6) with at most ``max_iterations`` (1000).  ``aspreconditioner``
+    gives M⁻¹ for another one.
+
+    >>> import numpy as np, pymetapack
+    >>> K = pymetapack.generate("helmholtz 2d 30 0.3")
+    >>> P = pymetapack.ildl(K, drop_tolerance=1e-3, level=2)
+    >>> b = np.ones(K.shape[0])
+    >>> x = P.solve(b, tolerance=1e-9)
+    >>> bool(np.linalg.norm(K @ x - b) <= 1e-8 * np.linalg.norm(b))
+    True
+    """
+    _check_device(device)
+    options.setdefault("method", "ildlt")
+    return Factor(A, lower, hermitian, singular, progress, options)
+
+
+def factorized(A: Any, **options: Any) -> Callable[[Any], Any]:
+    """A function that solves A x = b: ``ldl(A, **options).solve``, under SciPy's name.
+
+    >>> import numpy as np, pymetapack
+    >>> solve = pymetapack.factorized(np.array([[0.0, 1], [1, 0]]))
+    >>> solve([3.0, 4.0])
+    array([4., 3.])
+    """
+    options.setdefault("singular", "warn")
+    options.setdefault("method", "ldlt")
+    keywords = {
+        name: options.pop(name, default)
+        for name, default in (("lower", None), ("hermitian", False), ("progress", None))
+    }
+    _check_device(options.pop("device", "auto"))
+    return Factor(A, keywords["lower"], keywords["hermitian"], options.pop("singular"),
+                  keywords["progress"], options).solve  # fmt: skip
+
+
+def spsolve(A: Any, b: Any, *, lower: Optional[bool] = None, hermitian: bool = False,
+            progress: Optional[Progress] = None, **options: Any) -> Any:  # fmt: skip
+    """Solve A x = b once: analyse, factorize, solve, refine, check.
+
+    Where the direct solver fits, it is used; where not, incomplete factorizations of growing
+    strength under SQMR (``direct=False`` never takes the direct one).  ``method="ldlt"``,
+    ``"ildlt"``, ... fixes the method.
+
+    Parameters
+    ----------
+    A, lower, hermitian, progress, **options
+        As for :func:`ldl`.
+    b : array or sparse matrix of shape (n,) or (n, k)
+
+    Returns
+    -------
+    x : ndarray of b's shape, of the common dtype of A and b
+
+    Raises
+    ------
+    SingularMatrixError
+        A is singular and b not in its range; the exception has the best ``solution``.
+
+    Warns
+    -----
+    ZeroPivotWarning (singular, but x solves the system), InaccurateWarning, NotConvergedWarning
+
+    >>> import numpy as np, pymetapack
+    >>> from scipy.sparse import csc_matrix
+    >>> A = csc_matrix([[4.0, 1, 2], [1, 0, 0], [2, 0, -3]])
+    >>> pymetapack.spsolve(A, np.array([7.0, 1, -1])).round(12)
+    array([1., 1., 1.])
+    """
+    b = host_array(b, "the right-hand side")
+    refuse_device(A, "the matrix")
+    kind = A.dtype if hasattr(A, "dtype") else np.asarray(A).dtype
+    dtype = np.promote_types(
+        working_dtype(kind, "the matrix"), working_dtype(b.dtype, "the right-hand side")
+    )
+    if dtype.kind == "c" and np.dtype(kind).kind != "c":
+        dtype = np.promote_types(np.dtype(kind), np.empty(0, dtype).real.dtype)
+        dtype = working_dtype(dtype, "the matrix")
+    if str(options.get("method", "auto")) != "auto":
+        factor = Factor(A, lower, hermitian, "warn", progress, options, dtype)
+        return factor.solve(b)
+    return _adaptive(take(A, lower, hermitian, dtype), b, progress, options)
+
+
+def _adaptive(m: Matrix, b: Any, progress: Optional[Progress], options: Dict[str, Any]) -> Any:
+    context = Context()
+    chosen = Options(context, options)
+    chosen.check_order(m.n)
+    problem = m.problem(context)
+    result = ffi.new("mpk_adaptive *")
+    status = 0
+
+    def solve(b: Any, x: Any) -> None:
+        nonlocal status
+        nrhs = 1 if b.ndim == 1 else b.shape[1]
+        status = context.call(
+            lib.mpk_solve_adaptive, problem[0], chosen.pointer, nrhs, pointer(b.T), m.n,
+            pointer(x.T), m.n, ffi.NULL, 0, ffi.NULL, result,
+            long=len(m.indices) > _LONG_NNZ or chosen.pointer.direct == lib.MPK_OFF,
+            progress=progress,
+        )  # fmt: skip
+        context.check(status)
+
+    try:
+        x = solve_columns(b, m.n, m.dtype, None, solve)
+        message = context.message()[2] if status else ""
+        singular = status == lib.MPK_SINGULAR
+        zero = 0
+        if singular and result.factor != ffi.NULL:
+            info = ffi.new("mpk_factor_info *")
+            lib.mpk_factor_info_get(result.factor, info)
+            zero = int(info.inertia.zero)
+        if status:
+            _judge(status, ffi.addressof(result, "solve"), m.dtype, x, "accuracy" in options,
+                   message, 4)  # fmt: skip
+    finally:
+        lib.mpk_adaptive_clear(result)
+        destroy_problem(problem)
+    if singular:
+        warnings.warn(f"the matrix is singular ({zero} zero pivots of {m.n}); the system was "
+                      "consistent", ZeroPivotWarning, stacklevel=3)  # fmt: skip
+    return x

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Matrices from files and generators, as SciPy matrices."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Union
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._context import Context
+from ._lib import ffi, lib, text
+from ._matrix import DTYPES, copy_array, destroy_problem, view_of
+
+__all__ = ["generate", "generators", "read"]
+
+
+def _full(place: Any) -> Any:
+    """The whole matrix of a problem, both triangles."""
+    view = view_of(place)
+    n, nnz, dtype = int(view.n), int(view.nnz), DTYPES[view.scalar]
+    rows = copy_array(view.ai, nnz, np.int32)
+    indptr = copy_array(view.ap, n + 1, np.int64)
+    values = copy_array(view.ax, nnz, dtype)
+    cols = np.repeat(np.arange(n, dtype=np.int32), np.diff(indptr))
+    off = rows != cols
+    mirror = values[off].conj() if view.symmetry == lib.MPK_HERMITIAN else values[off]
+    both = (
+        np.concatenate([values, mirror]),
+        (np.concatenate([rows, cols[off]]), np.concatenate([cols, rows[off]])),
+    )
+    return sp.csc_matrix(both, shape=(n, n))
+
+
+def read(path: Union[str, "os.PathLike[str]"]) -> Any:
+    """Read a symmetric or Hermitian matrix: Matrix Market or Rutherford-Boeing, plain, .gz, .xz.
+
+    Returns
+    -------
+    A : csc_matrix of shape (n, n), float64 or complex128, both triangles; explicit zeros are kept
+    """
+    context = Context()
+    place = ffi.new("mpk_problem **")
+    context.check(context.call(lib.mpk_problem_read, os.fsencode(path), place))
+    try:
+        return _full(place)
+    finally:
+        destroy_problem(place)
+
+
+def generate(spec: str, seed: int = 1) -> Any:
+    """A generated test matrix: ``generate("nlpkkt 10")``, ``generate("helmholtz 2d 30 0.3")``.
+
+    Returns
+    -------
+    A : csc_matrix, both triangles; the same bits on every machine
+
+    >>> import pymetapack
+    >>> pymetapack.generate("nlpkkt 5").shape
+    (400, 400)
+    """
+    context = Context()
+    place = ffi.new("mpk_problem **")
+    context.check(context.call(lib.mpk_problem_generate, spec.encode(), int(seed), place))
+    try:
+        return _full(place)
+    finally:
+        destroy_problem(place)
+
+
+def generators() -> str:
+    """A line for each generator: name, parameters, formula."""
+    return text(lib.mpk_generators())

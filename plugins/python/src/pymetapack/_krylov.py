@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Krylov methods under SciPy's signatures, for matrices, operators and preconditioners of any make."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import aslinearoperator
+
+from ._context import Context
+from ._factor import Factor
+from ._lib import ffi, lib
+from ._matrix import (
+    SCALARS, destroy_problem, host_array, pointer, refuse_device, take, working_dtype,
+)  # fmt: skip
+
+__all__ = ["KrylovInfo", "bicgstab", "cg", "fgmres", "gmres", "idr", "minres", "sqmr", "symmlq"]
+
+_DEFINITE = ("minres", "symmlq", "cg")  # ask for a definite preconditioner
+_GENERAL = ("gmres", "fgmres", "bicgstab", "idr")  # need no symmetry
+
+
+class KrylovInfo(int):
+    """SciPy's ``info`` (0: converged; else the number of iterations that did not suffice), and
+
+    Attributes
+    ----------
+    iterations : int
+    products : int
+        With A.
+    applications : int
+        Of M.
+    residual : float
+        True ||b - A x|| / ||b|| of the x given back.
+    recurred : float
+        What the method's recurrence took it for.
+    history : ndarray
+        The recurred one after each iteration.
+    message : str
+        Why it stopped; empty where it converged.
+    """
+
+    iterations: int
+    products: int
+    applications: int
+    residual: float
+    recurred: float
+    history: Any
+    message: str
+
+
+@ffi.callback("mpk_apply_fn", error=-11)  # type: ignore[untyped-decorator]
+def _apply(self: Any, x: Any, y: Any) -> int:
+    return ffi.from_handle(self)(x, y)  # type: ignore[no-any-return]
+
+
+@ffi.callback("mpk_monitor_fn", error=1)  # type: ignore[untyped-decorator]
+def _monitor(user: Any, iteration: int, residual: float) -> int:
+    return ffi.from_handle(user)(residual)  # type: ignore[no-any-return]
+
+
+class _Run:
+    """Holds the first exception of any callback, which ends the solve."""
+
+    def __init__(self, n: int, dtype: Any) -> None:
+        self.n = n
+        self.dtype = dtype
+        self.error: Optional[BaseException] = None
+
+    def operator(self, multiply: Callable[[Any, Any], None]) -> Any:
+        """A handle for ``multiply(x, y)``: y[:] = Op x, on arrays of (n,)."""
+        bytes_ = self.n * self.dtype.itemsize
+
+        def apply(px: Any, py: Any) -> int:
+            try:
+                x = np.frombuffer(ffi.buffer(px, bytes_), self.dtype)
+                x.flags.writeable = False
+                multiply(x, np.frombuffer(ffi.buffer(py, bytes_), self.dtype))
+                return 0
+            except BaseException as error:
+                self.error = error
+                return int(lib.MPK_ERR_CANCELLED)
+
+        return ffi.new_handle(apply)
+
+    def monitor(self, callback: Callable[[float], Any]) -> Any:
+        def told(residual: float) -> int:
+            try:
+                callback(residual)
+                return 0
+            except BaseException as error:
+                self.error = error
+                return 1
+
+        return ffi.new_handle(told)
+
+
+def _linear(op: Any, what: str, n: int, dtype: Any) -> Callable[[Any, Any], None]:
+    """multiply(x, y) of whatever SciPy takes as a linear operator, or of a callable."""
+    if callable(op) and not hasattr(op, "shape"):
+        act = op
+    else:
+        op = aslinearoperator(op)
+        act = op.matvec
+        if tuple(op.shape) != (n, n):
+            raise ValueError(f"{what} is {op.shape[0]} x {op.shape[1]}, the system {n} x {n}")
+    if np.dtype(getattr(op, "dtype", None) or dtype).kind == "c" and dtype.kind != "c":
+        raise TypeError(f"{what} is complex and the system real: give b as complex128")
+
+    def multiply(x: Any, y: Any) -> None:
+        y[:] = np.asarray(act(x)).reshape(n)
+
+    return multiply
+
+
+def _preconditioner(M: Any, absolute: bool, n: int, dtype: Any) -> Callable[[Any, Any], None]:
+    if not isinstance(M, Factor):
+        if sp.issparse(M) or isinstance(M, np.ndarray):
+            refuse_device(M, "M")
+        return _linear(M, "M", n, dtype)
+    if M.shape != (n, n) or M.dtype != dtype:
+        raise ValueError(f"M is a {M.dtype} factor of shape {M.shape}, the system {dtype} {(n, n)}")
+    part = lib.MPK_PART_ABS if absolute else lib.MPK_PART_ALL
+    factor = M
+
+    def multiply(x: Any, y: Any) -> None:
+        y[:] = x
+        factor._apply(y, part)
+
+    return multiply
+
+
+def _solve(method: str, A: Any, b: Any, x0: Any, M: Any, rtol: float, maxiter: Optional[int],
+           callback: Optional[Callable[[float], Any]], lower: Optional[bool], hermitian: bool,
+           restart: int = 50, shadow: int = 4, seed: int = 1) -> tuple[Any, KrylovInfo]:  # fmt: skip
+    refuse_device(A, "the matrix")
+    b = host_array(b, "the right-hand side")
+    matrix = sp.issparse(A) or not hasattr(A, "matvec")
+    if matrix and not sp.issparse(A):
+        A = host_array(A, "the matrix")
+    dtype = working_dtype(b.dtype, "the right-hand side")
+    if getattr(A, "dtype", None) is not None:
+        dtype = np.promote_types(dtype, working_dtype(A.dtype, "the matrix"))
+    n = int(A.shape[0])
+    if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
+        raise ValueError(f"the matrix is {' x '.join(map(str, A.shape))}, not square")
+    if b.shape not in ((n,), (n, 1)):
+        raise ValueError(f"b has shape {b.shape}, and must have ({n},) or ({n}, 1)")
+    context = Context()
+    run = _Run(n, dtype)
+    problem = None
+    try:
+        if matrix and (method not in _GENERAL or lower is not None):
+            m = take(A, lower, hermitian, dtype)
+            problem = m.problem(context)
+            hermitian = m.hermitian
+
+            def product(x: Any, y: Any) -> None:
+                status = lib.mpk_problem_multiply(inner.pointer, problem[0], 1, pointer(x), n,
+                                                  pointer(y), n)  # fmt: skip
+                inner.check(status)
+
+            inner = Context()  # the other one is at work
+        else:
+            product = _linear(A, "A", n, dtype)
+        keep: list[Any] = [run.operator(product)]
+        task = ffi.new("mpk_krylov_task *")
+        lib.mpk_krylov_task_init(task)
+        task.method = getattr(lib, f"MPK_KRYLOV_{method.upper()}")
+        task.scalar = SCALARS[dtype]
+        task.symmetry = int(bool(hermitian) and dtype.kind == "c")
+        task.n = n
+        task.a.apply, task.a.self = _apply, keep[0]
+        if M is not None:
+            keep.append(run.operator(_preconditioner(M, method in _DEFINITE, n, dtype)))
+            task.m.apply, task.m.self = _apply, keep[1]
+        task.tolerance = float(rtol)
+        task.max_iterations = 10 * n if maxiter is None else int(maxiter)
+        task.restart, task.shadow, task.seed = int(restart), int(shadow), int(seed)
+        if callback is not None:
+            keep.append(run.monitor(callback))
+            task.monitor, task.user = _monitor, keep[-1]
+        history = np.empty(min(task.max_iterations, 100_000), np.float64)
+        task.history, task.history_size = ffi.from_buffer("double[]", history), len(history)
+        rhs = np.ascontiguousarray(b.reshape(n), dtype=dtype)
+        x = np.zeros(n, dtype)
+        if x0 is not None:
+            x[:] = host_array(x0, "x0").reshape(n)
+        info = ffi.new("mpk_krylov_info *")
+        status = context.call(lib.mpk_krylov_solve, task, pointer(rhs), pointer(x), info)
+        if run.error is not None:
+            raise run.error
+        context.check(status)
+        message = context.message()[2] if status else ""
+    finally:
+        if problem is not None:
+            destroy_problem(problem)
+    result = KrylovInfo(0 if status == 0 else max(1, int(info.iterations)))
+    result.iterations = int(info.iterations)
+    result.products = int(info.products)
+    result.applications = int(info.applications)
+    result.residual = float(info.residual)
+    result.recurred = float(info.recurred)
+    result.history = history[: int(info.history_count)].copy()
+    result.message = message
+    return x.reshape(b.shape), result
+
+
+_PARAMETERS = """
+
+    Parameters
+    ----------
+    A : sparse matrix, 2-D array, LinearOperator, or what ``aslinearoperator`` takes, (n, n)
+        {symmetry}
+    b : array of shape (n,) or (n, 1)
+    x0 : array of n entries, optional
+        First guess; zero.
+    M : Factor, LinearOperator, matrix or callable, optional
+        M⁻¹, applied to vectors of (n,).  {preconditioner}
+    rtol : float
+        Of the true relative residual ||b - A x|| / ||b||, 2-norms.
+    maxiter : int, optional
+        Default 10 n.
+    callback : callable, optional
+        ``callback(residual)`` after each iteration, with the relative residual that the method
+        recurs.  What it raises ends the solve and reaches the caller.
+    lower, hermitian : as for :func:`ldl`
+        Of a complex operator: products are x^H y if ``hermitian``, else x^T y.
+
+    Returns
+    -------
+    x : ndarray of b's shape, of the common dtype
+    info : KrylovInfo
+        An int: 0, or the iterations that did not suffice; x is then the best iterate seen.
+    """
+_SYMMETRIC = "Symmetric or Hermitian, checked where it is a matrix."
+_ANY = "Need not be symmetric, unless ``lower`` says which triangle counts."
+_SYMMETRIC_M = "Symmetric; may be indefinite: an incomplete factor of :func:`ildl`, say."
+_DEFINITE_M = "Definite: of a Factor |D| is taken, as ``aspreconditioner(abs=True)`` does."
+_ANY_M = "Any."
+
+
+def _document(symmetry: str, preconditioner: str) -> Callable[[Any], Any]:
+    def add(function: Any) -> Any:
+        more = _PARAMETERS.replace("{symmetry}", symmetry)
+        more = more.replace("{preconditioner}", preconditioner)
+        head, _, examples = (function.__doc__ or "").partition("\n\n")
+        function.__doc__ = head + more + ("\n" + examples if examples else "")
+        return function
+
+    return add
+
+
+@_document(_SYMMETRIC, _SYMMETRIC_M)
+def sqmr(A: Any, b: Any, x0: Any = None, *, M: Any = None, rtol: float = 1e-8,
+         maxiter: Optional[int] = None, callback: Optional[Callable[[float], Any]] = None,
+         lower: Optional[bool] = None, hermitian: bool = False) -> tuple[Any, KrylovInfo]:  # fmt: skip
+    """Simplified quasi-minimal residuals (Freund and Nachtigal 1994): A symmetric, M symmetric and indefinite.
+
+    >>> import numpy as np, pymetapack
+    >>> K = pymetapack.generate("helmholtz 2d 30 0.3")
+    >>> b = np.ones(K.shape[0])
+    >>> x, info = pymetapack.sqmr(K, b, M=pymetapack.ildl(K), rtol=1e-9)
+    >>> int(info), bool(info.residual <= 1e-9)
+    (0, True)
+    """
+    return _solve("sqmr", A, b, x0, M, rtol, maxiter, callback, lower, hermitian)
+
+
+@_document(_SYMMETRIC, _DEFINITE_M)
+def minres(A: Any, b: Any, x0: Any = None, *, M: Any = None, rtol: float = 1e-8,
+           maxiter: Optional[int] = None, callback: Optional[Callable[[float], Any]] = None,
+           lower: Optional[bool] = None, hermitian: bool = False) -> tuple[Any, KrylovInfo]:  # fmt: skip
+    """Minimal residuals (Paige and Saunders 1975): A symmetric, M definite.
+
+    >>> import numpy as np, pymetapack
+    >>> K = pymetapack.generate("helmholtz 2d 30 0.3")
+    >>> x, info = pymetapack.minres(K, np.ones(K.shape[0]), M=pymetapack.ildl(K), rtol=1e-6)
+    >>> int(info)
+    0
+    """
+    return _solve("minres", A, b, x0, M, rtol, maxiter, callback, lower, hermitian)
+
+
+@_document(_SYMMETRIC, _DEFINITE_M)
+def symmlq(A: Any, b: Any, x0: Any = None, *, M: Any = None, rtol: float = 1e-8,
+           maxiter: Optional[int] = None, callback: Optional[Callable[[float], Any]] = None,
+           lower: Optional[bool] = None, hermitian: bool = False) -> tuple[Any, KrylovInfo]:  # fmt: skip
+    """SYMMLQ (Paige and Saunders 1975): A symmetric, M definite."""
+    return _solve("symmlq", A, b, x0, M, rtol, maxiter, callback, lower, hermitian)
+
+
+@_document(_SYMMETRIC, _DEFINITE_M)
+def cg(A: Any, b: Any, x0: Any = None, *, M: Any = None, rtol: float = 1e-8,
+       maxiter: Optional[int] = None, callback: Optional[Callable[[float], Any]] = None,
+       lower: Optional[bool] = None, hermitian: bool = False) -> tuple[Any, KrylovInfo]:  # fmt: skip
+    """Conjugate gradients (Hestenes and Stiefel 1952): A and M definite."""
+    return _solve("cg", A, b, x0, M, rtol, maxiter, callback, lower, hermitian)
+
+
+@_document(_ANY, _ANY_M)
+def gmres(A: Any, b: Any, x0: Any = None, *, M: Any = None, rtol: float = 1e-8,
+          maxiter: Optional[int] = None, callback: Optional[Callable[[float], Any]] = None,
+          lower: Optional[bool] = None, hermitian: bool = False, restart: int = 50) -> tuple[Any, KrylovInfo]:  # fmt: skip
+    """GMRES(m) (Saad and Schultz 1986), restarted after ``restart`` steps: any A, any M."""
+    return _solve("gmres", A, b, x0, M, rtol, maxiter, callback, lower, hermitian, restart=restart)
+
+
+@_document(_ANY, _ANY_M)
+def fgmres(A: Any, b: Any, x0: Any = None, *, M: Any = None, rtol: float = 1e-8,
+           maxiter: Optional[int] = None, callback: Optional[Callable[[float], Any]] = None,
+           lower: Optional[bool] = None, hermitian: bool = False, restart: int = 50) -> tuple[Any, KrylovInfo]:  # fmt: skip
+    """Flexible GMRES(m) (Saad 1993): M may change from step to step."""
+    return _solve("fgmres", A, b, x0, M, rtol, maxiter, callback, lower, hermitian, restart=restart)
+
+
+@_document(_ANY, _ANY_M)
+def bicgstab(A: Any, b: Any, x0: Any = None, *, M: Any = None, rtol: float = 1e-8,
+             maxiter: Optional[int] = None, callback: Optional[Callable[[float], Any]] = None,
+             lower: Optional[bool] = None, hermitian: bool = False) -> tuple[Any, KrylovInfo]:  # fmt: skip
+    """BiCGStab (van der Vorst 1992): any A, any M."""
+    return _solve("bicgstab", A, b, x0, M, rtol, maxiter, callback, lower, hermitian)
+
+
+@_document(_ANY, _ANY_M)
+def idr(A: Any, b: Any, x0: Any = None, *, M: Any = None, rtol: float = 1e-8,
+        maxiter: Optional[int] = None, callback: Optional[Callable[[float], Any]] = None,
+        lower: Optional[bool] = None, hermitian: bool = False, shadow: int = 4, seed: int = 1) -> tuple[Any, KrylovInfo]:  # fmt: skip
+    """IDR(s) (Sonneveld and van Gijzen 2008) with ``shadow`` = s: any A, any M."""
+    return _solve(
+        "idr", A, b, x0, M, rtol, maxiter, callback, lower, hermitian, shadow=shadow, seed=seed
+    )

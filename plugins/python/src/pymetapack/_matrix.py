@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What users have as a matrix -> compressed columns of one of the library's four types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Optional
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._context import Context
+from ._errors import InputError, MetapackError
+from ._lib import ffi, lib
+
+SCALARS: dict[Any, int] = {
+    np.dtype(np.float32): 0,
+    np.dtype(np.float64): 1,
+    np.dtype(np.complex64): 2,
+    np.dtype(np.complex128): 3,
+}
+DTYPES: list[Any] = list(SCALARS)
+
+
+def refuse_device(x: Any, what: str) -> None:
+    """TypeError for whatever lies on a device."""
+    carrier = x if hasattr(x, "__cuda_array_interface__") else getattr(x, "data", None)
+    if hasattr(carrier, "__cuda_array_interface__") or (
+        hasattr(x, "__dlpack_device__")
+        and not isinstance(x, np.ndarray)
+        and int(x.__dlpack_device__()[0]) not in (1, 3)  # the host's memory, pinned or not
+    ):
+        raise TypeError(
+            f"{what} lies on a device ({type(x).__module__}.{type(x).__name__}), and sparse systems "
+            "are solved from host memory: give a host copy (x.get(), x.cpu())"
+        )
+
+
+def host_array(x: Any, what: str) -> Any:
+    """A NumPy array of x: arrays, lists, DLPack of the host's memory; anything else: TypeError."""
+    if isinstance(x, np.ndarray):
+        return x
+    refuse_device(x, what)
+    if sp.issparse(x):
+        return x.toarray()
+    if hasattr(x, "__array_interface__") or hasattr(x, "__array__"):
+        return np.asarray(x)
+    if hasattr(x, "__dlpack__"):
+        return np.from_dlpack(x)
+    return np.asarray(x)
+
+
+def working_dtype(dtype: Any, what: str) -> Any:
+    """float32, float64, complex64 or complex128; integers and booleans become float64."""
+    dtype = np.dtype(dtype).newbyteorder("=")
+    if dtype in SCALARS:
+        return dtype
+    if dtype.kind in "iub":
+        return np.dtype(np.float64)
+    raise TypeError(
+        f"{what} has dtype {dtype}: float32, float64, complex64 and complex128 are solved "
+        "(integers as float64)"
+    )
+
+
+def pointer(array: Any) -> Any:
+    """Address of a contiguous array; NULL for an empty one.  The caller keeps the array alive."""
+    return ffi.cast("void *", ffi.from_buffer(array)) if array.size else ffi.NULL
+
+
+@dataclass
+class Matrix:
+    """Compressed columns as the library takes them.  ``conjugate``: values go in conjugated."""
+
+    n: int
+    dtype: Any
+    hermitian: bool
+    triangle: int
+    indptr: Any  # int64, n + 1
+    indices: Any  # int32
+    values: Any  # dtype, as the user has them
+    conjugate: bool
+    kind: str  # "csc" | "csr": the order of values is the user's; "other": it is ours
+
+    @property
+    def data(self) -> Any:
+        return self.values.conj() if self.conjugate else self.values
+
+    def problem(self, context: Context, values: Any = None) -> Any:
+        """``mpk_problem **``, owned by the caller: destroy_problem()."""
+        place = ffi.new("mpk_problem **")
+        ax = np.ascontiguousarray(self.data if values is None else values)
+        status = context.call(
+            lib.mpk_problem_from_csc, self.n, SCALARS[self.dtype], int(self.hermitian),
+            self.triangle, pointer(self.indptr), pointer(self.indices), pointer(ax), place,
+        )  # fmt: skip
+        hint = ""
+        if (
+            status < 0
+            and self.triangle == lib.MPK_FULL
+            and "the matrix is not" in context.message()[2]
+        ):
+            hint = " (lower=True or lower=False: use one triangle only)"
+            if not self.hermitian and self.dtype.kind == "c":
+                hint += " (hermitian=True: A equals its conjugate transpose)"
+        context.check(status, hint)
+        return place
+
+    def same_pattern(self, other: Matrix) -> bool:
+        """The very same arrays of indices: then the values are in the same order."""
+        return (
+            self.n == other.n
+            and (self.kind == "csr") == (other.kind == "csr")
+            and self.triangle == other.triangle
+            and np.array_equal(self.indptr, other.indptr)
+            and np.array_equal(self.indices, other.indices)
+        )
+
+
+def destroy_problem(place: Any) -> None:
+    lib.mpk_problem_destroy(place)
+
+
+def take(A: Any, lower: Optional[bool], hermitian: bool, dtype: Any = None) -> Matrix:
+    """Look at A and lay it out.  Nothing is copied that need not be."""
+    refuse_device(A, "the matrix")
+    if not sp.issparse(A):
+        A = host_array(A, "the matrix")
+        if A.ndim != 2:
+            raise ValueError(f"the matrix has {A.ndim} dimensions, not 2")
+        kind = "other"
+    else:
+        kind = A.format if A.format in ("csc", "csr") else "other"
+    if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
+        raise ValueError(f"the matrix is {' x '.join(map(str, A.shape))}, not square")
+    if A.shape[0] > np.iinfo(np.int32).max:
+        raise ValueError(f"the order {A.shape[0]} exceeds 2**31 - 1")
+    work = working_dtype(A.dtype if dtype is None else dtype, "the matrix")
+    if not sp.issparse(A):
+        A = sp.csc_matrix(A.astype(work))
+    elif kind == "other":
+        A = A.tocsc()
+    by_rows = kind == "csr"
+    hermitian = bool(hermitian) and work.kind == "c"
+    if lower is None:
+        triangle = lib.MPK_FULL
+    else:
+        triangle = lib.MPK_LOWER if bool(lower) != by_rows else lib.MPK_UPPER
+    indptr = np.ascontiguousarray(A.indptr, dtype=np.int64)
+    indices = A.indices
+    if len(indices) and (indices.max() >= A.shape[0] or indices.min() < 0):
+        raise ValueError(f"the matrix has indices outside 0 .. {A.shape[0] - 1}")
+    if indptr[0] != 0 or indptr[-1] > len(indices) or indptr[-1] > len(A.data):
+        raise ValueError("the matrix's indptr does not fit its indices and data")
+    nnz = int(indptr[-1])
+    return Matrix(
+        n=int(A.shape[0]),
+        dtype=work,
+        hermitian=hermitian,
+        triangle=triangle,
+        indptr=indptr,
+        indices=np.ascontiguousarray(indices[:nnz], dtype=np.int32),
+        values=np.ascontiguousarray(A.data[:nnz], dtype=work),
+        conjugate=by_rows and hermitian,
+        kind=kind,
+    )
+
+
+def view_of(place: Any) -> Any:
+    view = ffi.new("mpk_problem_view *")
+    lib.mpk_problem_view_get(place[0], view)
+    return view
+
+
+def copy_array(address: Any, count: int, dtype: Any) -> Any:
+    """A NumPy copy of count entries."""
+    dtype = np.dtype(dtype)
+    if count == 0:
+        return np.empty(0, dtype)
+    return np.frombuffer(ffi.buffer(address, count * dtype.itemsize), dtype).copy()
+
+
+class Gather:
+    """Values in the user's order -> the lower triangle by columns, as the library stores it.
+
+    Made at the first refactor, from the pattern alone: the entries that count, sorted by place;
+    duplicates are summed.
+    """
+
+    def __init__(self, m: Matrix) -> None:
+        outer = np.repeat(np.arange(m.n, dtype=np.int32), np.diff(m.indptr))
+        rows, cols = m.indices, outer
+        self.count = len(rows)
+        self.m = m
+        if m.triangle == lib.MPK_UPPER:
+            self.place, self.source, self.starts = self._sorted(cols, rows, rows <= cols)
+        else:
+            self.place, self.source, self.starts = self._sorted(rows, cols, rows >= cols)
+        if m.triangle == lib.MPK_FULL:
+            mirror, self.mirror, self.mirror_starts = self._sorted(cols, rows, rows <= cols)
+            self.mirrored = np.array_equal(mirror, self.place)
+        else:
+            self.mirrored = True
+        self.flip = m.hermitian and m.triangle == lib.MPK_UPPER
+
+    def _sorted(self, rows: Any, cols: Any, keep: Any) -> tuple[Any, Any, Any]:
+        source = np.flatnonzero(keep)
+        key = cols[source].astype(np.int64) * self.m.n + rows[source]
+        order = np.argsort(key, kind="stable")
+        key, source = key[order], source[order]
+        new = np.ones(len(key), dtype=bool)
+        new[1:] = key[1:] != key[:-1]
+        starts = np.flatnonzero(new)
+        return key[starts], source, starts if len(starts) < len(source) else None
+
+    @staticmethod
+    def _pick(values: Any, source: Any, starts: Any) -> Any:
+        picked = values[source]
+        return picked if starts is None else np.add.reduceat(picked, starts)
+
+    def agrees(self, nnz: int, columns: Any) -> bool:
+        """Does the library store exactly these places?"""
+        return self.mirrored and nnz == len(self.place) and np.array_equal(columns, self.place)
+
+    def __call__(self, values: Any) -> Any:
+        m = self.m
+        lower = self._pick(values, self.source, self.starts)
+        if m.triangle == lib.MPK_FULL:
+            upper = self._pick(values, self.mirror, self.mirror_starts)
+            if m.hermitian:
+                upper = upper.conj()
+            limit = 10 * np.finfo(m.dtype).eps * np.maximum(abs(lower), abs(upper))
+            if not np.all(abs(lower - upper) <= limit):  # also with NaN, which the library names
+                if np.isfinite(lower).all() and np.isfinite(upper).all():
+                    raise _unsymmetric(m, int(np.argmax(abs(lower - upper) - limit)), self.place)
+        if m.conjugate != self.flip:
+            lower = lower.conj()
+        return np.ascontiguousarray(lower)
+
+
+def _unsymmetric(m: Matrix, k: int, place: Any) -> MetapackError:
+    col, row = divmod(int(place[k]), m.n)
+    law = "Hermitian" if m.hermitian else "symmetric"
+    return InputError(f"the new values at ({row}, {col}) and ({col}, {row}) differ: the matrix is "
+                      f"not {law}", "input", "refactor", k)  # fmt: skip

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Keyword arguments -> mpk_options.  The keys are the library's own (docs/python.md)."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any, Mapping
+
+import numpy as np
+
+from ._context import Context
+from ._lib import ffi, lib, text
+
+_FIELDS: list[str] = [
+    name
+    for name, _ in ffi.typeof("mpk_options").fields
+    if name not in ("struct_size", "given_perm")
+]
+
+
+def keys() -> tuple[str, ...]:
+    """Names of all options, which every function here takes as keyword arguments."""
+    return (*_FIELDS, "given_perm")
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, (bool, np.bool_)):
+        return "on" if value else "off"
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        return repr(float(value))
+    return str(value)
+
+
+class Options:
+    """An ``mpk_options`` and what it borrows."""
+
+    def __init__(self, context: Context, given: Mapping[str, Any]) -> None:
+        self.pointer = ffi.new("mpk_options *")
+        self.given: dict[str, Any] = {}
+        self._perm: Any = None
+        lib.mpk_options_init(self.pointer)
+        self.update(context, given)
+
+    def copy(self, context: Context, changes: Mapping[str, Any]) -> Options:
+        """A copy with changes."""
+        return Options(context, {**self.given, **changes})
+
+    def update(self, context: Context, given: Mapping[str, Any]) -> None:
+        for key, value in given.items():
+            if key == "given_perm":
+                self._set_perm(value)
+            elif key not in _FIELDS:
+                near = difflib.get_close_matches(key, _FIELDS, 1)
+                raise TypeError(f"there is no option '{key}'" + (f"; '{near[0]}'?" if near else ""))
+            else:
+                status = lib.mpk_options_set(
+                    context.pointer, self.pointer, key.encode(), _word(value).encode()
+                )
+                context.check(status)
+            self.given[key] = value
+
+    def _set_perm(self, value: Any) -> None:
+        perm = np.ascontiguousarray(value)
+        if perm.ndim != 1 or perm.dtype.kind not in "iu":
+            raise TypeError("given_perm must be a 1-D array of integers")
+        self._perm = perm.astype(np.int32)
+        self.pointer.given_perm = ffi.from_buffer("int32_t[]", self._perm)
+        self.pointer.ordering = lib.MPK_ORDERING_GIVEN
+
+    def check_order(self, n: int) -> None:
+        if self._perm is not None and len(self._perm) != n:
+            raise ValueError(f"given_perm has {len(self._perm)} entries, the matrix has order {n}")
+
+    @property
+    def method(self) -> str:
+        return text(lib.mpk_method_name(self.pointer.method))
+
+
+def as_dict(struct: Any) -> dict[str, Any]:
+    """A C struct as a dict: numbers, words for choices, dicts for structs in it."""
+    result: dict[str, Any] = {}
+    for name, field in ffi.typeof(struct).fields:
+        value = getattr(struct, name)
+        kind = field.type
+        if kind.kind == "struct":
+            result[name] = as_dict(value)
+        elif kind.kind == "enum":
+            key = {"mpk_factor_type": "factor_type"}.get(kind.cname, kind.cname[4:])
+            result[name] = text(lib.mpk_option_word(key.encode(), int(value)))
+        elif kind.kind == "primitive":
+            result[name] = value
+    return result
