@@ -29,6 +29,9 @@ typedef struct emitted {
 static const char *emitted_flags(const borg_backend *backend) {
     if (strcmp(backend->name, "avx512") == 0)
         return "-mavx512f -mavx512vl -mavx512dq -mavx512bw -mfma";
+    if (strcmp(backend->name, "cuda") == 0)
+        return "-ffp-contract=off -Wno-unused-function -Wno-unused-variable "
+               "-Wno-unused-parameter";
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "-mavx2 -mfma";
 #endif
@@ -36,7 +39,7 @@ static const char *emitted_flags(const borg_backend *backend) {
 }
 
 static bool emitted_runs_here(const borg_backend *backend) {
-    if (strcmp(backend->name, "c") == 0) return true;
+    if (strcmp(backend->name, "c") == 0 || strcmp(backend->name, "cuda") == 0) return true;
 #if defined(__x86_64__)
     if (strcmp(backend->name, "avx512") == 0)
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
@@ -56,6 +59,31 @@ static const char *emitted_cast(const borg_param *p) {
     return types[p->type];
 }
 
+/* The wrapper's arguments, and how often it calls: once, or once for each thread (cuda). */
+static void emitted_wrap(FILE *file, const borg_module *m, int which, const char *text) {
+    const char *launch = strstr(text, "borg-launch:");
+    int threads = 0, groups = 0;
+    bool cuda =
+        launch && sscanf(launch, "borg-launch: threads=%d groups=%d", &threads, &groups) == 2;
+    fprintf(file, "void run%d(int64_t, int64_t, void *const *);\n", which);
+    fprintf(file, "%s(%sint64_t first, int64_t last%s) {\n    k%d(",
+            cuda ? "static void call" : borg_format(m->arena, "void run%d", which),
+            cuda ? "void *const *args, " : "", cuda ? "" : ", void *const *args", which);
+    if (!cuda) fprintf(file, "first, last");
+    for (int32_t i = 0; i < m->nparams; ++i) {
+        const char *comma = cuda && i == 0 ? "" : ", ";
+        if (m->params[i].type == BORG_PTR) {
+            fprintf(file, "%sargs[%d]", comma, i);
+        } else {
+            fprintf(file, "%s*(%s *)args[%d]", comma, emitted_cast(&m->params[i]), i);
+        }
+    }
+    fprintf(file, "%s);\n    (void)args;\n}\n", cuda ? ", first, last" : "");
+    if (!cuda) return;
+    fprintf(file, "void run%d(int64_t first, int64_t last, void *const *args) {\n", which);
+    fprintf(file, "    host_launch(%d, %d, call, args, first, last);\n}\n", threads, groups);
+}
+
 /** Add a compiled program's only kernel, as function k<count>; its number, or -1. The function must
  * be named so (borg_options.name). */
 static int emitted_add(emitted *e, borg_program *p, const borg_backend *backend,
@@ -68,19 +96,10 @@ static int emitted_add(emitted *e, borg_program *p, const borg_backend *backend,
     FILE *file = fopen(path, "wb");
     if (!file) return -1;
     const borg_module *m = p->units[0].module;
+    if (strcmp(backend->name, "cuda") == 0)
+        fprintf(file, "#define BORG_HOST \"%s/cuda_host.h\"\n", BORG_TESTS);
     fwrite(text, 1, length, file);
-    fprintf(file, "void run%d(int64_t, int64_t, void *const *);\n", e->count);
-    fprintf(file,
-            "void run%d(int64_t first, int64_t last, void *const *args) {\n    k%d(first, last",
-            e->count, e->count);
-    for (int32_t i = 0; i < m->nparams; ++i) {
-        if (m->params[i].type == BORG_PTR) {
-            fprintf(file, ", args[%d]", i);
-        } else {
-            fprintf(file, ", *(%s *)args[%d]", emitted_cast(&m->params[i]), i);
-        }
-    }
-    fprintf(file, ");\n    (void)args;\n}\n");
+    emitted_wrap(file, m, e->count, text);
     if (fclose(file) != 0) return -1;
     return e->count++;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The library's kernels by every CPU backend against the interpreter, bit for bit in strict mode
  * (all NaN are equal). The short run takes each kernel in a few shapes; BORG_EMIT=all takes all
- * sizes, packs and orders, BORG_EMIT=KERNEL those of one kernel. BORG_CC, BORG_CFLAGS: another
- * compiler. */
+ * sizes, packs and orders, BORG_EMIT=KERNEL those of one kernel; BORG_BACKEND=NAME: by this backend
+ * alone. BORG_CC, BORG_CFLAGS: another compiler. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -244,6 +244,7 @@ static void check_backend(const char *name) {
     const borg_backend *backend = borg_backend_find(name);
     assert_non_null(backend);
     if (!emitted_runs_here(backend)) skip();
+    if (getenv("BORG_BACKEND") && strcmp(getenv("BORG_BACKEND"), name) != 0) skip();
     if (getenv("BORG_EMIT")) {
         check_all(backend, getenv("BORG_EMIT"));
     } else {
@@ -261,7 +262,32 @@ static void test_avx512(void **state) {
     check_backend("avx512");
 }
 
+/* Threads of a block that take turns: cuda_host.h. */
+static void test_cuda(void **state) {
+    (void)state;
+    check_backend("cuda");
+}
+
+/* A warp for a group, padded ones, several work-items in a thread, a pack of several warps. */
+static void test_cuda_wide(void **state) {
+    (void)state;
+    variant list[] = {{.kernel = "gemm_ab", .size = 32, .pack = 1},
+                      {.kernel = "ldlt_partial", .size = 20, .pack = 1},
+                      {.kernel = "ldlt_complete", .size = 17, .pack = 2},
+                      {.kernel = "ldlt_rook", .size = 18, .pack = 1, .single = true},
+                      {.kernel = "ldlt_static", .size = 9, .pack = 8},
+                      {.kernel = "ldlt", .size = 34, .pack = 1},
+                      {.kernel = "trsv", .size = 64, .pack = 2},
+                      {.kernel = "ldu_partial", .size = 33, .pack = 1},
+                      {.kernel = "ldlt_partial", .size = 6, .pack = 5},
+                      {.kernel = "ldlt_rook", .size = 12, .pack = 3},
+                      {.kernel = "ldlt_solve", .size = 35, .pack = 3, .single = true}};
+    check(borg_backend_find("cuda"), list, sizeof list / sizeof *list);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_c), cmocka_unit_test(test_avx512)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_c), cmocka_unit_test(test_avx512),
+                                       cmocka_unit_test(test_cuda),
+                                       cmocka_unit_test(test_cuda_wide)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

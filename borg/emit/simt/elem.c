@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Elementwise operations as expressions of C. Integers have no sign: b_i32, b_i64. */
+#include "borg/emit/simt/simt.h"
+
+static const char *binary(borg_op op) {
+    switch (op) {
+    case BORG_ADD:
+        return "+";
+    case BORG_SUB:
+        return "-";
+    case BORG_MUL:
+        return "*";
+    case BORG_AND:
+        return "&";
+    case BORG_OR:
+        return "|";
+    case BORG_XOR:
+        return "^";
+    default:
+        return NULL;
+    }
+}
+
+static const char *compare(borg_pred pred) {
+    static const char *const text[] = {"==", "!=", "<", "<=", ">", ">="};
+    return text[pred];
+}
+
+static const char *convert(simt *e, const borg_inst *v, const char *x) {
+    const char *to = e->target->types[v->type];
+    bool wide = v->args[0]->type == BORG_I64;
+    switch (v->op) {
+    case BORG_ZEXT:
+    case BORG_TRUNC:
+    case BORG_FPEXT:
+    case BORG_FPTRUNC:
+    case BORG_UITOFP:
+        return borg_format(e->arena, "(%s)%s", to, x);
+    case BORG_SEXT:
+        return borg_format(e->arena, "(b_i64)(b_s64)(b_s32)%s", x);
+    case BORG_SITOFP:
+        return borg_format(e->arena, "(%s)(%s)%s", to, wide ? "b_s64" : "b_s32", x);
+    default:
+        return borg_format(e->arena, "b_%s_%s_%s(%s)", borg_op_table[v->op].text,
+                           simt_suffix(v->args[0]->type), simt_suffix(v->type), x);
+    }
+}
+
+static const char *real(simt *e, const borg_inst *v, const char *x, const char *y, const char *z) {
+    borg_op op = v->op;
+    if (op == BORG_RCP && e->m->fast_rcp && !e->target->opencl)
+        return borg_format(e->arena, "b_rcp_fast_%s(%s)", simt_suffix(v->type), x);
+    switch (op) {
+    case BORG_FNEG:
+        return borg_format(e->arena, "-%s", x);
+    case BORG_FMIN:
+        return borg_format(e->arena, "%s < %s ? %s : %s", y, x, y, x);
+    case BORG_FMAX:
+        return borg_format(e->arena, "%s < %s ? %s : %s", x, y, y, x);
+    default:
+        return borg_format(e->arena, "b_%s_%s(%s%s%s%s%s)", borg_op_table[op].text,
+                           simt_suffix(v->type), x, y ? ", " : "", y ? y : "", z ? ", " : "",
+                           z ? z : "");
+    }
+}
+
+static const char *integer(simt *e, const borg_inst *v, const char *x, const char *y) {
+    const char *sign = v->type == BORG_I64 ? "b_s64" : "b_s32";
+    int bits = v->type == BORG_I64 ? 63 : 31;
+    switch (v->op) {
+    case BORG_SHL:
+        return borg_format(e->arena, "%s << (%s & %d)", x, y, bits);
+    case BORG_LSHR:
+        return borg_format(e->arena, "%s >> (%s & %d)", x, y, bits);
+    case BORG_ASHR:
+        return borg_format(e->arena, "(%s)((%s)%s >> (%s & %d))", e->target->types[v->type], sign,
+                           x, y, bits);
+    case BORG_NOT:
+        return borg_format(e->arena, v->type == BORG_I1 ? "!%s" : "~%s", x);
+    case BORG_NEG:
+        return borg_format(e->arena, "0u - %s", x);
+    case BORG_ABS:
+        return borg_format(e->arena, "(%s)%s < 0 ? 0u - %s : %s", sign, x, x, x);
+    case BORG_SMIN:
+        return borg_format(e->arena, "(%s)%s < (%s)%s ? %s : %s", sign, y, sign, x, y, x);
+    case BORG_SMAX:
+        return borg_format(e->arena, "(%s)%s < (%s)%s ? %s : %s", sign, x, sign, y, y, x);
+    case BORG_UMIN:
+        return borg_format(e->arena, "%s < %s ? %s : %s", y, x, y, x);
+    case BORG_UMAX:
+        return borg_format(e->arena, "%s < %s ? %s : %s", x, y, y, x);
+    default:
+        return borg_format(e->arena, "b_%s_%s(%s, %s)", borg_op_table[v->op].text,
+                           simt_suffix(v->type), x, y);
+    }
+}
+
+static const char *expression(simt *e, const borg_inst *v, const char *x, const char *y,
+                              const char *z) {
+    borg_type from = v->args[0]->type;
+    if (binary(v->op)) return borg_format(e->arena, "%s %s %s", x, binary(v->op), y);
+    if (borg_op_table[v->op].class == BORG_CONVERT) return convert(e, v, x);
+    if (v->op == BORG_SELECT) return borg_format(e->arena, "%s ? %s : %s", x, y, z);
+    if (v->op == BORG_ICMP && !v->uns && from != BORG_I1 && v->pred >= BORG_LT) {
+        const char *sign = from == BORG_I64 ? "b_s64" : "b_s32";
+        return borg_format(e->arena, "(%s)%s %s (%s)%s", sign, x, compare(v->pred), sign, y);
+    }
+    if (v->op == BORG_ICMP || v->op == BORG_FCMP)
+        return borg_format(e->arena, "%s %s %s", x, compare(v->pred), y);
+    return borg_is_float(v->type) ? real(e, v, x, y, z) : integer(e, v, x, y);
+}
+
+void simt_elem(simt *e, borg_inst *v) {
+    for (int32_t i = 0; i < simt_count(e, v); ++i) {
+        const char *x[3] = {0};
+        for (int32_t k = 0; k < v->nargs && k < 3; ++k) x[k] = simt_get(e, v->args[k], i);
+        simt_let(e, v, i, expression(e, v, x[0], x[1], x[2]));
+    }
+}

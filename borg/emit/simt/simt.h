@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BORG_EMIT_SIMT_H
+#define BORG_EMIT_SIMT_H
+/** What the backends for SIMT machines share (thesis of 2021, section 7.3.2): a work-group is held
+ * by `lanes` threads, each of which has `rows` of its work-items; work-item w lies with thread
+ * w % lanes as its number w / lanes. Every lane of an InfReg is a scalar variable:
+ *      lanes >= size, rows = 1       a work-item in each thread: the sub-warps of the thesis
+ *      lanes = 1, rows = size        a work-group in each thread: lane order "wg", nothing is moved
+ *      else                          several work-items in each thread
+ *  WG and UNI values are computed by every thread alike. Threads beyond the last work-item do what
+ *  the last one does, and store nothing; so do threads beyond the last group of a pack.
+ *
+ *  What moves between threads goes by shuffles, or by a slot of shared memory: written once by all
+ *  work-items when the value is made, read as often as it is asked for. */
+#include "borg/borg.h"
+
+/** What a target does in its own way. */
+typedef struct simt_target {
+    const char *header;       /* text: types and functions */
+    const char *const *types; /* of a scalar: [borg_type] */
+    bool opencl;              /* no shuffles: all that moves goes by slots; a block is a pack */
+} simt_target;
+
+typedef struct simt {
+    const simt_target *target;
+    const borg_options *options;
+    borg_sink *out, *head; /* the kernel, and the tables before it */
+    borg_arena *arena;
+    borg_module *m;
+    const char *name;
+    int32_t lanes, rows;      /* threads of a group, work-items of a thread */
+    int32_t units;            /* packs in a warp; 0: a pack fills several warps */
+    int32_t threads;          /* of a block */
+    int32_t groups;           /* that a block does */
+    int32_t slots[BORG_PTR];  /* in use, for each type */
+    int32_t stride[BORG_PTR]; /* elements from work-item to work-item */
+    int32_t depth, temps, tables, loops, branches;
+} simt;
+
+/** The body of a backend's emit. */
+borg_status simt_emit(const simt_target *target, const borg_unit *units, int32_t nunits,
+                      const borg_options *options, borg_sink *sink);
+
+/* ---- simt.c: values and their scalars ---- */
+int32_t simt_per_row(const simt *e, const borg_inst *v); /* scalars of a row */
+int32_t simt_count(const simt *e, const borg_inst *v);
+const char *simt_get(const simt *e, const borg_inst *v, int32_t i);
+void simt_name(simt *e, borg_inst *v, int32_t i, const char *name);
+/** Give scalar i of v its value: declares it. */
+void simt_let(simt *e, borg_inst *v, int32_t i, const char *expression);
+const char *simt_temp(simt *e, borg_type type, const char *expression);
+void simt_line(simt *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *simt_literal(simt *e, borg_type type, uint64_t bits);
+const char *simt_suffix(borg_type type);
+/** The threads that are together here: the whole warp, or those of the pack. */
+const char *simt_mask(const simt *e);
+/** Work-item j of this thread, and whether it is one that may store (NULL: always). */
+const char *simt_item(const simt *e, int32_t j);
+const char *simt_on(const simt *e, int32_t j);
+/** bits[l], l the thread of the group: a literal, arithmetic, or a table. */
+const char *simt_by_lane(simt *e, borg_type type, const uint64_t *bits);
+
+/* ---- move.c ---- */
+void simt_plan_slots(simt *e);
+/** To be called when v has its value: puts it into its slot. */
+void simt_publish(simt *e, borg_inst *v);
+void simt_layout(simt *e, borg_inst *v);
+
+/* ---- reduce.c, memory.c, elem.c ---- */
+void simt_reduce(simt *e, borg_inst *v);
+void simt_memory(simt *e, borg_inst *v);
+void simt_elem(simt *e, borg_inst *v);
+
+/** prelude.c: functions that CUDA C and OpenCL C share. */
+extern const char simt_prelude_text[];
+
+#endif
