@@ -99,14 +99,23 @@ static PetscErrorCode factorize(Mat F, Mat A, const mpkp_entries *e) {
     PetscScalar *ax;
     mpk_factor_info found;
     char text[160];
+    PetscInt place[2];
     PetscFunctionBegin;
     mpk_problem_view_get(s->problem, &view);
     PetscCall(PetscMalloc1(view.nnz, &ax));
     mpk_status status = MPK_OK;
-    const PetscErrorCode changed = mpkp_gather_values(e, &view, ax);
-    if (!changed) status = mpk_factorize(s->ctx, s->analysis, ax, &s->choice.mpk, &s->factor);
+    const PetscErrorCode changed = mpkp_gather_values(e, &view, ax, place);
+    if (!changed && place[0] < 0)
+        status = mpk_factorize(s->ctx, s->analysis, ax, &s->choice.mpk, &s->factor);
     PetscCall(PetscFree(ax));
     PetscCall(changed);
+    if (place[0] >= 0) {
+        PetscCall(PetscSNPrintf(text, sizeof text,
+                                "entry (%" PetscInt_FMT ", %" PetscInt_FMT ") is NaN or Inf",
+                                place[0], place[1]));
+        PetscCall(fail(F, A, MAT_FACTOR_NUMERIC_ZEROPIVOT, text));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
     s->factorizations++;
     s->usable = (PetscBool)(status >= 0);
     if (status < 0) {

@@ -126,11 +126,12 @@ PetscErrorCode mpkp_gather(const mpkp_entries *e, mpk_symmetry symmetry, int64_t
 }
 
 PetscErrorCode mpkp_gather_values(const mpkp_entries *e, const mpk_problem_view *view,
-                                  PetscScalar *ax) {
+                                  PetscScalar *ax, PetscInt place[2]) {
     const PetscInt n = e->rows * e->bs;
     PetscInt j;
     PetscScalar value;
     PetscFunctionBegin;
+    place[0] = place[1] = -1;
     PetscCheck(n == view->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
                "METAPACK: the matrix has %" PetscInt_FMT " rows, the analysed one had %d", n,
                (int)view->n);
@@ -142,6 +143,7 @@ PetscErrorCode mpkp_gather_values(const mpkp_entries *e, const mpk_problem_view 
                        "METAPACK: the nonzero pattern has changed since the symbolic "
                        "factorization: entry (%" PetscInt_FMT ", %" PetscInt_FMT ")",
                        i, j);
+            if (PetscIsInfOrNanScalar(value) && place[0] < 0) place[0] = i, place[1] = j;
             ax[k] = mirrored(value, view->symmetry, i == j);
         }
         PetscCheck(k == view->ap[i + 1], PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,

@@ -78,9 +78,10 @@ PetscErrorCode mpkp_symmetry(Mat A, const mpkp_choice *choice, const mpkp_entrie
  *  and replaced by 0, which is good enough for an analysis. */
 PetscErrorCode mpkp_gather(const mpkp_entries *entries, mpk_symmetry symmetry, int64_t **ap,
                            int32_t **ai, PetscScalar **ax, PetscBool *finite);
-/** Values in the order of view's pattern; a pattern that is not view's is PETSc's error. */
+/** Values in the order of view's pattern; a pattern that is not view's is PETSc's error.
+ *  place [out] row and column of the first NaN or Inf; -1: there is none. */
 PetscErrorCode mpkp_gather_values(const mpkp_entries *entries, const mpk_problem_view *view,
-                                  PetscScalar *ax);
+                                  PetscScalar *ax, PetscInt place[2]);
 
 /** Defaults for a factor type, then PETSc's options database under F's prefix. */
 PetscErrorCode mpkp_choose(Mat F, Mat A, const MatFactorInfo *info, mpk_context *ctx,

@@ -56,10 +56,20 @@ static PetscBool conjugates(Mat F) {
     return (PetscBool)(PetscDefined(USE_COMPLEX) && mpkp_solver_of(F)->symmetry == MPK_HERMITIAN);
 }
 
+/* An incomplete LDU of a symmetric matrix is not symmetric itself. */
+static PetscErrorCode refuse_ldu(Mat F) {
+    const mpk_options *o = &mpkp_solver_of(F)->choice.mpk;
+    PetscFunctionBegin;
+    PetscCheck(o->method == MPK_METHOD_LDLT || o->factor_type != MPK_TYPE_LDU, PETSC_COMM_SELF,
+               PETSC_ERR_SUP, "METAPACK: no transposed solves with factor type ldu");
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A^T = A, or conj(A): then x = conj(A^-1 conj(b)). */
 static PetscErrorCode solve_transpose(Mat F, Vec b, Vec x) {
     Vec copy;
     PetscFunctionBegin;
+    PetscCall(refuse_ldu(F));
     if (!conjugates(F)) {
         PetscCall(solve(F, b, x));
         PetscFunctionReturn(PETSC_SUCCESS);
@@ -99,6 +109,7 @@ static PetscErrorCode mat_solve(Mat F, Mat B, Mat X) {
 static PetscErrorCode mat_solve_transpose(Mat F, Mat B, Mat X) {
     Mat copy;
     PetscFunctionBegin;
+    PetscCall(refuse_ldu(F));
     if (!conjugates(F)) {
         PetscCall(mat_solve(F, B, X));
         PetscFunctionReturn(PETSC_SUCCESS);

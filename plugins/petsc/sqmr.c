@@ -8,8 +8,8 @@
  *    is a residual's norm and not the quasi-residual's bound;
  *  - convergence is confirmed by the true residual; if that has drifted off, iteration begins
  *    again from it;
- *  - a breakdown (r^T M^-1 r or q^T A q vanishes) is passed by a step along M^-1 r that minimizes
- *    the residual, as long as it does reduce it. */
+ *  - a breakdown (r^T M^-1 r or q^T A q vanishes) is passed by two steps of GMRES, as long as they
+ *    reduce the residual. */
 #include "plugin.h"
 
 #include <math.h>
@@ -122,21 +122,41 @@ static PetscErrorCode residual(run *p, PetscReal *norm) {
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Past a breakdown: x += omega z with the smallest ||r - omega A z||; *passed: it got smaller. */
+/* x += omega z with the smallest ||r - omega t||, r likewise; t = A z. */
+static PetscErrorCode descend(KSP ksp, Vec z, Vec t) {
+    Vec r = ksp->work[R];
+    PetscScalar dot;
+    PetscReal size;
+    PetscFunctionBegin;
+    PetscCall(VecNorm(t, NORM_2, &size));
+    if (!(size > 0) || PetscIsInfOrNanReal(size)) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(VecDot(r, t, &dot));
+    PetscCall(VecAXPY(ksp->vec_sol, dot / (size * size), z));
+    PetscCall(VecAXPY(r, -dot / (size * size), t));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Past a breakdown: the x of the smallest residual in x + span{z, M^-1 A z}, z = M^-1 r, as two
+ * steps of GMRES find it. *passed: the residual got smaller. Q and D are of no more use. */
 static PetscErrorCode leap(run *p, PetscBool *passed) {
     KSP ksp = p->ksp;
     Vec *w = ksp->work;
     PetscReal before, after, size;
     PetscScalar dot;
     PetscFunctionBegin;
-    *passed = PETSC_FALSE;
     PetscCall(residual(p, &before));
     PetscCall(KSP_PCApply(ksp, w[R], w[Z]));
     PetscCall(KSP_MatMult(ksp, p->A, w[Z], w[T]));
-    PetscCall(VecDot(w[R], w[T], &dot));
+    PetscCall(KSP_PCApply(ksp, w[T], w[Q]));
+    PetscCall(KSP_MatMult(ksp, p->A, w[Q], w[D]));
+    PetscCall(descend(ksp, w[Z], w[T]));
     PetscCall(VecNorm(w[T], NORM_2, &size));
-    if (!(size > 0) || PetscIsInfOrNanReal(size)) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(VecAXPY(ksp->vec_sol, dot / (size * size), w[Z]));
+    if (size > 0 && !PetscIsInfOrNanReal(size)) { /* the second direction, made orthogonal */
+        PetscCall(VecDot(w[D], w[T], &dot));
+        PetscCall(VecAXPY(w[D], -dot / (size * size), w[T]));
+        PetscCall(VecAXPY(w[Q], -dot / (size * size), w[Z]));
+        PetscCall(descend(ksp, w[Q], w[D]));
+    }
     PetscCall(residual(p, &after));
     *passed = (PetscBool)(after < (PetscReal)0.999 * before);
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -188,7 +208,7 @@ static PetscErrorCode is_hermitian(KSP ksp, Mat A, PetscBool *hermitian) {
 /* Past a breakdown, or the end. */
 static PetscErrorCode cure(run *p, PetscBool *broken) {
     KSP ksp = p->ksp;
-    PetscBool passed;
+    PetscBool passed = PETSC_FALSE;
     PetscFunctionBegin;
     PetscCall(PetscInfo(ksp, "breakdown at iteration %" PetscInt_FMT "\n", ksp->its));
     PetscCall(leap(p, &passed));

@@ -204,9 +204,29 @@ static PetscErrorCode refactor(MatType type) {
     PetscFunctionReturn(0);
 }
 
+/* A program that asks for no solver type gets the one it got before. */
+static PetscErrorCode defaults(void) {
+    static const MatType type[] = {MATSEQAIJ, MATSEQBAIJ};
+    MatSolverType solver_type;
+    Mat A, F;
+    PetscBool same;
+    PetscFunctionBeginUser;
+    for (int t = 0; t < 2; t++) {
+        PetscCall(make(type[t], 12, 1, 1, difference, &A));
+        PetscCall(MatGetFactor(A, NULL, MAT_FACTOR_LU, &F));
+        PetscCall(MatFactorGetSolverType(F, &solver_type));
+        PetscCall(PetscStrcmp(solver_type, MATSOLVERPETSC, &same));
+        CHECK(same, "%s", solver_type);
+        PetscCall(MatDestroy(&F));
+        PetscCall(MatDestroy(&A));
+    }
+    PetscFunctionReturn(0);
+}
+
 int main(int argc, char **argv) {
     PetscFunctionBeginUser;
     PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+    PetscCall(defaults());
     PetscCall(types());
     PetscCall(many(difference));
 #if defined(PETSC_USE_COMPLEX)
