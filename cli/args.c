@@ -41,8 +41,10 @@ static const struct flag {
      "write to FILE: .mtx, .rb, each also .gz"},
     {"plot", 0, STRING, ORDER | CLI_INFO, AT(plot), "FILE.svg", "draw patterns and times"},
     {"plot", 0, STRING, CLI_STATS, AT(plot), "FILE.svg", "draw blocks and level sets"},
-    {"json", 0, SWITCH, ALL | CLI_IPOPT, AT(json), NULL, "one JSON object on standard output"},
-    {"quiet", 'q', SWITCH, ALL | CLI_IPOPT, AT(quiet), NULL, "no report on standard error"},
+    {"json", 0, SWITCH, ALL | CLI_IPOPT | CLI_PETSC, AT(json), NULL,
+     "one JSON object on standard output"},
+    {"quiet", 'q', SWITCH, ALL | CLI_IPOPT | CLI_PETSC, AT(quiet), NULL,
+     "no report on standard error"},
     {"progress", 0, SWITCH, ALL, AT(progress), NULL, "show progress from the start"},
     {"method", 0, OPTION, BLOCKS, 0, "NAME", "auto | ldlt | ildlt | jacobi | ilu0 | none"},
     {"method", 0, OPTION, CLI_INERTIA, 0, "NAME", "auto | ldlt"},
@@ -97,7 +99,7 @@ static const struct flag {
     {"memory-limit", 0, OPTION_BYTES, ORDER | CLI_STATS, 0, "BYTES",
      "refuse what needs more, as in 8G"},
     {"seed", 0, OPTION, ALL, 0, "N", "of everything random; 1"},
-    {"help", 'h', SWITCH, ALL | CLI_IPOPT, AT(help), NULL, "this text"},
+    {"help", 'h', SWITCH, ALL | CLI_IPOPT | CLI_PETSC, AT(help), NULL, "this text"},
 };
 enum { FLAGS = sizeof flags / sizeof *flags };
 

@@ -3,6 +3,7 @@
 #define MPK_CLI_H
 /** The command `metapack`: what its files share. */
 #include <metapack/metapack.h>
+#include <limits.h>
 #include <stdbool.h>
 
 /** Sub-commands as bits, so that a flag can belong to several. */
@@ -14,7 +15,8 @@ enum {
     CLI_GENERATE = 16,
     CLI_CONVERT = 32,
     CLI_STATS = 64,
-    CLI_IPOPT = 128
+    CLI_IPOPT = 128,
+    CLI_PETSC = 256
 };
 
 enum { CLI_WORDS_MAX = 64, CLI_EXIT_USAGE = 1, CLI_EXIT_FILE = 2 };
@@ -65,6 +67,12 @@ void cli_progress_begin(cli_progress *progress, mpk_context *ctx, bool always);
 /** Wipe the bar; returns whether the user interrupted. */
 bool cli_progress_end(cli_progress *progress, mpk_context *ctx);
 
+/** The folder of `file`: places[0 .. count-1], from that of the running command. */
+bool cli_installed(const char *const *places, int count, const char *file, char folder[PATH_MAX]);
+/** In single quotes, so that the shell takes every byte as it is. */
+void cli_print_quoted(const char *text);
+void cli_print_json_string(const char *text);
+
 int cmd_solve(cli_args *args);
 int cmd_analyse(cli_args *args);
 int cmd_inertia(cli_args *args);
@@ -73,5 +81,6 @@ int cmd_generate(cli_args *args);
 int cmd_convert(cli_args *args);
 int cmd_stats(cli_args *args);
 int cmd_ipopt_env(cli_args *args);
+int cmd_petsc_env(cli_args *args);
 
 #endif

@@ -21,6 +21,7 @@ static const struct command {
     {"stats", CLI_STATS, cmd_stats, "A", "what blockings of A cost, by level of fill"},
     {"convert", CLI_CONVERT, cmd_convert, "A FILE", "write A in another format"},
     {"ipopt-env", CLI_IPOPT, cmd_ipopt_env, "", "say how Ipopt finds METAPACK"},
+    {"petsc-env", CLI_PETSC, cmd_petsc_env, "[BUILD]", "say how PETSc finds METAPACK"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -22,7 +22,7 @@ endfunction()
 
 foreach(flavour ${MPKI_PETSC_FLAVOURS})
     mpki_petsc_program(petsc_saddle_${flavour} ${flavour} examples/petsc/saddle.c)
-    file(GLOB MPKI_PETSC_TESTS CONFIGURE_DEPENDS tests/petsc/*.c)
+    file(GLOB MPKI_PETSC_TESTS CONFIGURE_DEPENDS tests/plugins/petsc/*.c)
     foreach(source ${MPKI_PETSC_TESTS})
         get_filename_component(name ${source} NAME_WE)
         mpki_petsc_program(petsc_${name}_${flavour} ${flavour} ${source})

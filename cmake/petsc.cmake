@@ -109,7 +109,7 @@ if(NOT MPKI_PETSC_WHY)
         target_link_options(metapack_petsc_${flavour} PRIVATE LINKER:--exclude-libs,ALL LINKER:--as-needed)
         set_target_properties(metapack_petsc_${flavour} PROPERTIES
             OUTPUT_NAME metapack_petsc PREFIX lib SUFFIX .so
-            LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/plugins/petsc/${flavour})
+            LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/petsc/${flavour})
         install(TARGETS metapack_petsc_${flavour}
                 LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/metapack/petsc/${flavour})
     endforeach()
@@ -124,6 +124,15 @@ if(MPKI_PETSC_WHY)
     message(STATUS "PETSc plug-in: left out, ${MPKI_PETSC_WHY}")
 else()
     message(STATUS "PETSc plug-in: ${MPKI_PETSC_FLAVOURS}")
+endif()
+
+# The command tells where the plug-ins are, wherever the two are moved to.
+if(TARGET metapack_command)
+    file(RELATIVE_PATH MPKI_TO_PETSC /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR}/metapack/petsc)
+    target_compile_definitions(metapack_command PRIVATE METAPACK_PETSC_FROM_BIN="${MPKI_TO_PETSC}")
+endif()
+if(TARGET test_cli_petsc_env)
+    target_compile_definitions(test_cli_petsc_env PRIVATE METAPACK_BUILD="${CMAKE_CURRENT_BINARY_DIR}")
 endif()
 
 # ---- examples and tests ------------------------------------------------------------------------

@@ -22,7 +22,7 @@ _metapack_options() # COMMAND -> its options
         stats) echo "$all --generate --plot --strategy --ordering --block --levels --grid --similarity
             --scalar --matching --threads --memory-limit" ;;
         convert) echo "$all --generate --output" ;;
-        ipopt-env) echo '--json --quiet --help' ;;
+        ipopt-env | petsc-env) echo '--json --quiet --help' ;;
     esac
 }
 
@@ -55,7 +55,7 @@ _metapack_families()
 _metapack()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-    local commands='solve analyse inertia info generate stats convert ipopt-env help'
+    local commands='solve analyse inertia info generate stats convert ipopt-env petsc-env help'
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$cur")
