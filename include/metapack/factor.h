@@ -54,13 +54,15 @@ typedef enum mpk_quantity {
     MPK_GET_INERTIA = 0, /**< int64_t[3]: positive, negative, zero */
     MPK_GET_PERM = 1,    /**< int32_t[n]: old index at each position of L, pivoting included */
     MPK_GET_SCALE = 2,   /**< double[n]: S, in the order of the problem */
-    MPK_GET_D = 3, /**< T[2 n]: D(k,k), then D(k+1,k) (0 where k is not the first of a 2x2 block) */
+    MPK_GET_D =
+        3, /**< T[2 n]: for each k D(k,k), D(k+1,k) (0 where k is not the first of a 2x2 block) */
     MPK_GET_LOGDET = 4 /**< double[3]: log|det A|, and the sign or phase of det A as (re, im); with
                           zero pivots: of the nonzero ones */
 } mpk_quantity;
 
 /** Copy a quantity of the factor to the host.
- *  out [out] bytes >= mpk_get_size(fac, what); Returns MPK_OK | MPK_ERR_ARGUMENT. */
+ *  out [out] bytes >= mpk_get_size(fac, what); Returns MPK_OK | MPK_ERR_ARGUMENT |
+ * MPK_ERR_UNSUPPORTED (perm, D, logdet of a factorization on blocks). */
 MPK_API size_t mpk_get_size(const mpk_factor *fac, mpk_quantity what);
 MPK_API mpk_status mpk_get(mpk_context *ctx, const mpk_factor *fac, mpk_quantity what, void *out,
                            size_t bytes);

@@ -70,7 +70,9 @@ def bring(libraries: list, folder: Path) -> None:
         shutil.copy(path, folder / own_name(path), follow_symlinks=True)
         command = ["patchelf", "--set-soname", own_name(path), str(folder / own_name(path))]
         subprocess.run(command, check=True)
-    renamed = [word for path in libraries for word in ("--replace-needed", path.name, own_name(path))]
+    renamed = [
+        word for path in libraries for word in ("--replace-needed", path.name, own_name(path))
+    ]
     for file in folder.iterdir() if libraries else []:
         subprocess.run(["patchelf", *renamed, str(file)], check=True)
 

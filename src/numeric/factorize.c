@@ -265,6 +265,9 @@ mpk_status mpk_get(mpk_context *ctx, const mpk_factor *fac, mpk_quantity what, v
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", (int64_t)bytes,
                           "%zu bytes given, %zu needed", bytes, need);
     const mpk_analysis *an = fac->an;
+    if (an->block && what != MPK_GET_INERTIA && what != MPK_GET_SCALE)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, "get", what,
+                          "a factor on blocks gives its inertia and scaling only");
     if (what == MPK_GET_INERTIA) {
         int64_t *counts = out;
         counts[0] = fac->info.inertia.positive;

@@ -507,6 +507,23 @@ static void test_no_memory(void **state) {
     }
 }
 
+/* What a factor on blocks does not have, it does not pretend to have. */
+static void test_get(void **state) {
+    (void)state;
+    mpk_context *ctx = context();
+    mpk_options o = complete();
+    run r = go(ctx, "nlpkkt 2", &o);
+    double room[1024];
+    assert_true(2 * (size_t)r.a.n * sizeof(double) <= sizeof room);
+    for (mpk_quantity what = MPK_GET_INERTIA; what <= MPK_GET_LOGDET; what++) {
+        const bool has = what == MPK_GET_INERTIA || what == MPK_GET_SCALE;
+        assert_int_equal(mpk_get(ctx, r.fac, what, room, sizeof room),
+                         has ? MPK_OK : MPK_ERR_UNSUPPORTED);
+    }
+    end(&r);
+    mpk_context_destroy(&ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_complete_is_direct),
@@ -524,6 +541,7 @@ int main(void) {
         cmocka_unit_test(test_digits),
         cmocka_unit_test(test_leftover),
         cmocka_unit_test(test_excluding_options),
+        cmocka_unit_test(test_get),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

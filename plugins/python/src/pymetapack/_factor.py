@@ -192,9 +192,7 @@ class Factor:
     def _gatherer(self) -> Optional[Gather]:
         if self._gather is None:
             gather = Gather(self._m)
-            problem = replace(self._m, hermitian=False).problem(
-                self._ctx, np.ones(len(self._m.indices), self.dtype)
-            )
+            problem = self._m.problem(self._ctx, np.zeros(len(self._m.indices), self.dtype))
             try:
                 view = view_of(problem)
                 ap = copy_array(view.ap, self._m.n + 1, np.int64)
@@ -332,13 +330,13 @@ class Factor:
     def _get(self, what: int, dtype: Any, count: int) -> Any:
         self._with_values()
         with self._ctx.lock:
-            room = np.empty(count, dtype)
+            room = np.zeros(max(1, count), dtype)
             size = lib.mpk_get_size(self._fac[0], what)
             if size > room.nbytes:
                 raise ArgumentError("the factor has more to tell than fits", "argument", "get")
             status = self._ctx.call(lib.mpk_get, self._fac[0], what, pointer(room), room.nbytes)
             self._ctx.check(status)
-        return room
+        return room[:count]
 
     @property
     def method(self) -> str:
@@ -401,8 +399,8 @@ class Factor:
     def D(self) -> Any:
         """D as a sparse matrix (CSC) of shape (n, n), with blocks of order 1 and 2."""
         n = self.shape[0]
-        room = self._get(lib.MPK_GET_D, self.dtype, 2 * n).reshape(-1)
-        main, below = room[:n], room[n : 2 * n - 1] if n else room[:0]
+        room = self._get(lib.MPK_GET_D, self.dtype, 2 * n)
+        main, below = room[::2], room[1::2]
         above = below.conj() if self._hermitian else below
         k = np.flatnonzero(below)
         every = np.arange(n)
@@ -664,14 +662,16 @@ def spsolve(A: Any, b: Any, *, lower: Optional[bool] = None, hermitian: bool = F
     array([1., 1., 1.])
     """
     b = host_array(b, "the right-hand side")
+    if not sp.issparse(A):
+        A = host_array(A, "the matrix")
     refuse_device(A, "the matrix")
-    kind = A.dtype if hasattr(A, "dtype") else np.asarray(A).dtype
+    dtype = working_dtype(A.dtype, "the matrix")
+    side = working_dtype(
+        b.dtype, "the right-hand side"
+    )  # its precision counts, not its being complex
     dtype = np.promote_types(
-        working_dtype(kind, "the matrix"), working_dtype(b.dtype, "the right-hand side")
+        dtype, np.float64 if side.name in ("float64", "complex128") else np.float32
     )
-    if dtype.kind == "c" and np.dtype(kind).kind != "c":
-        dtype = np.promote_types(np.dtype(kind), np.empty(0, dtype).real.dtype)
-        dtype = working_dtype(dtype, "the matrix")
     if str(options.get("method", "auto")) != "auto":
         factor = Factor(A, lower, hermitian, "warn", progress, options, dtype)
         return factor.solve(b)

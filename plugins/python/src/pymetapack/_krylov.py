@@ -51,50 +51,43 @@ class KrylovInfo(int):
     message: str
 
 
-@ffi.callback("mpk_apply_fn", error=-11)  # type: ignore[untyped-decorator]
+def _failed(kind: Any, error: BaseException, trace: Any) -> None:
+    """What a callback raised, Ctrl-C included, ends the solve and is raised again there."""
+    ffi.from_handle(trace.tb_frame.f_locals["self"]).run.error = error
+
+
+@ffi.callback("mpk_apply_fn", error=lib.MPK_ERR_CANCELLED, onerror=_failed)  # type: ignore[untyped-decorator]
 def _apply(self: Any, x: Any, y: Any) -> int:
-    return ffi.from_handle(self)(x, y)  # type: ignore[no-any-return]
+    call = ffi.from_handle(self)
+    x = np.frombuffer(ffi.buffer(x, call.run.bytes), call.run.dtype)
+    x.flags.writeable = False
+    call.function(x, np.frombuffer(ffi.buffer(y, call.run.bytes), call.run.dtype))
+    return 0
 
 
-@ffi.callback("mpk_monitor_fn", error=1)  # type: ignore[untyped-decorator]
-def _monitor(user: Any, iteration: int, residual: float) -> int:
-    return ffi.from_handle(user)(residual)  # type: ignore[no-any-return]
+@ffi.callback("mpk_monitor_fn", error=1, onerror=_failed)  # type: ignore[untyped-decorator]
+def _monitor(self: Any, iteration: int, residual: float) -> int:
+    ffi.from_handle(self).function(residual)
+    return 0
 
 
 class _Run:
-    """Holds the first exception of any callback, which ends the solve."""
+    """Holds the exception of a callback, which ended the solve."""
 
     def __init__(self, n: int, dtype: Any) -> None:
-        self.n = n
         self.dtype = dtype
+        self.bytes = n * dtype.itemsize
         self.error: Optional[BaseException] = None
 
-    def operator(self, multiply: Callable[[Any, Any], None]) -> Any:
-        """A handle for ``multiply(x, y)``: y[:] = Op x, on arrays of (n,)."""
-        bytes_ = self.n * self.dtype.itemsize
+    def handle(self, function: Callable[..., Any]) -> Any:
+        """What the library hands to the callbacks above as ``self``."""
+        return ffi.new_handle(_Call(self, function))
 
-        def apply(px: Any, py: Any) -> int:
-            try:
-                x = np.frombuffer(ffi.buffer(px, bytes_), self.dtype)
-                x.flags.writeable = False
-                multiply(x, np.frombuffer(ffi.buffer(py, bytes_), self.dtype))
-                return 0
-            except BaseException as error:
-                self.error = error
-                return int(lib.MPK_ERR_CANCELLED)
 
-        return ffi.new_handle(apply)
-
-    def monitor(self, callback: Callable[[float], Any]) -> Any:
-        def told(residual: float) -> int:
-            try:
-                callback(residual)
-                return 0
-            except BaseException as error:
-                self.error = error
-                return 1
-
-        return ffi.new_handle(told)
+class _Call:
+    def __init__(self, run: _Run, function: Callable[..., Any]) -> None:
+        self.run = run
+        self.function = function
 
 
 def _linear(op: Any, what: str, n: int, dtype: Any) -> Callable[[Any, Any], None]:
@@ -151,21 +144,23 @@ def _solve(method: str, A: Any, b: Any, x0: Any, M: Any, rtol: float, maxiter: O
     context = Context()
     run = _Run(n, dtype)
     problem = None
+    product: Callable[[Any, Any], None]
     try:
         if matrix and (method not in _GENERAL or lower is not None):
             m = take(A, lower, hermitian, dtype)
             problem = m.problem(context)
             hermitian = m.hermitian
 
-            def product(x: Any, y: Any) -> None:
+            def multiply(x: Any, y: Any) -> None:
                 status = lib.mpk_problem_multiply(inner.pointer, problem[0], 1, pointer(x), n,
                                                   pointer(y), n)  # fmt: skip
                 inner.check(status)
 
             inner = Context()  # the other one is at work
+            product = multiply
         else:
             product = _linear(A, "A", n, dtype)
-        keep: list[Any] = [run.operator(product)]
+        keep: list[Any] = [run.handle(product)]
         task = ffi.new("mpk_krylov_task *")
         lib.mpk_krylov_task_init(task)
         task.method = getattr(lib, f"MPK_KRYLOV_{method.upper()}")
@@ -174,13 +169,13 @@ def _solve(method: str, A: Any, b: Any, x0: Any, M: Any, rtol: float, maxiter: O
         task.n = n
         task.a.apply, task.a.self = _apply, keep[0]
         if M is not None:
-            keep.append(run.operator(_preconditioner(M, method in _DEFINITE, n, dtype)))
+            keep.append(run.handle(_preconditioner(M, method in _DEFINITE, n, dtype)))
             task.m.apply, task.m.self = _apply, keep[1]
         task.tolerance = float(rtol)
         task.max_iterations = 10 * n if maxiter is None else int(maxiter)
         task.restart, task.shadow, task.seed = int(restart), int(shadow), int(seed)
         if callback is not None:
-            keep.append(run.monitor(callback))
+            keep.append(run.handle(callback))
             task.monitor, task.user = _monitor, keep[-1]
         history = np.empty(min(task.max_iterations, 100_000), np.float64)
         task.history, task.history_size = ffi.from_buffer("double[]", history), len(history)

@@ -52,7 +52,7 @@ def _check(library: Any, path: str) -> None:
     for name in dir(library):
         try:
             getattr(library, name)
-        except AttributeError:
+        except (AttributeError, ffi.error):
             missing.append(name)
     if missing:
         raise ImportError(

@@ -87,7 +87,7 @@ def as_dict(struct: Any) -> dict[str, Any]:
         if kind.kind == "struct":
             result[name] = as_dict(value)
         elif kind.kind == "enum":
-            key = {"mpk_factor_type": "factor_type"}.get(kind.cname, kind.cname[4:])
+            key = kind.cname.split("mpk_")[-1]  # the choice's type is named after its option
             result[name] = text(lib.mpk_option_word(key.encode(), int(value)))
         elif kind.kind == "primitive":
             result[name] = value
