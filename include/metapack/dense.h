@@ -102,6 +102,9 @@ typedef struct mpk_dense_factor {
     mpk_dense_method method;       /**< [out] what was used; never auto */
     mpk_dense_precision precision; /**< [out] */
     int64_t n;                     /**< [out] */
+    double scale;                  /**< [out] f holds the factors of scale A: a power of two, 1 in
+                                        working precision */
+    mpk_inertia inertia;           /**< [out] as in mpk_dense_info */
 } mpk_dense_factor;
 
 /*  Pivots. Bunch-Kaufman, rook: LAPACK's ipiv, 1-based, negative in 2x2 pivots; D(k+1,k) of a 2x2
@@ -181,8 +184,8 @@ MPK_API mpk_status mpk_dense_sysv(mpk_context *ctx, const mpk_dense *dense, cons
                                   int64_t ldb, void *x, int64_t ldx, void *work, int64_t work_bytes,
                                   mpk_dense_info *info);
 
-/** Inertia from the factors, without a further look at A. MPK_ERR_UNSUPPORTED after none and
- *  butterfly unless all pivots are clear of zero (then certified is 0). work: sizes.sysv_bytes. */
+/** Inertia from the factors, without a further look at A. After none and butterfly it is never
+ *  certified. Aasen: T is factored once more, block by block. work: sizes.sysv_bytes. */
 MPK_API mpk_status mpk_dense_inertia(mpk_context *ctx, const mpk_dense *dense,
                                      const mpk_dense_factor *f, void *work, int64_t work_bytes,
                                      mpk_inertia *inertia);

@@ -18,5 +18,6 @@
 #include <metapack/report.h>
 #include <metapack/pipeline.h>
 #include <metapack/batch.h>
+#include <metapack/dense.h>
 
 #endif

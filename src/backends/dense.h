@@ -21,6 +21,8 @@ typedef struct mpki_dense_call {
     mpk_scalar factor_scalar; /* S or C where dense.precision is less than working; else scalar */
     const void *a;            /* the matrix, or NULL in a solve without refinement */
     int64_t lda;
+    double scale; /* f becomes the factors of scale a: a power of two, 1 in working precision */
+    double most;  /* max |a| of the triangle, before scaling; 0 in solves */
     mpk_dense_factor *f; /* in solves only read */
     char *work;          /* work_bytes, 64-byte aligned: this slot's alone */
     int64_t work_bytes;
@@ -45,7 +47,7 @@ typedef struct mpki_dense_method {
     mpk_status (*factorize)(mpki_dense_call *call);
     /** X := (L D L^T)^-1 X, entries of factor_scalar. Zero pivots give zeros. */
     mpk_status (*solve)(mpki_dense_call *call, int32_t nrhs, void *x, int64_t ldx);
-    /** From the factors. NULL: not to be had. */
+    /** From the factors. NULL: what the factorization put into info->inertia is right. */
     mpk_status (*inertia)(mpki_dense_call *call, mpk_inertia *inertia);
 } mpki_dense_method;
 

@@ -8,7 +8,7 @@
  *
  *  Storage: a trapezoid of panels of 128 columns. Panel k holds rows 128 k .. nrows-1 with leading
  * dimension ld0 - 128 k, ld0 = mpki_leading(nrows); the upper triangles of the diagonal blocks
- * are not used. */
+ * are not used. `flat`: a whole matrix instead, in the lower triangle of columns ld0 apart. */
 #include "../core/pool.h"
 #include "../kernels/kernels.h"
 #include "storage.h"
@@ -28,6 +28,7 @@ typedef struct FN(front) {
     int32_t *id; /* w: names of the columns, permuted with them */
     T *d, *dinv; /* 2 w each: D and D^-1; [2k] diagonal, [2k+1] subdiagonal, not 0 only in a 2x2
                     pivot */
+    int flat;    /* plain columns: dense/whole */
 } FN(front);
 
 /** Work space of one worker. */
@@ -60,6 +61,11 @@ void FN(front_work_set)(FN(front_work) * work, int64_t n, T *memory);
 mpk_status FN(front_factor)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
                             mpki_pool *pool, int worker, mpki_pivots *pivots);
 
+/** Its tiles alone: eliminate what passes, in one pass or in as many as pay; f->nelim, d and dinv
+ * are set (zeroed before by the caller), the columns that fail stand last, up to date. */
+void FN(front_passes)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
+                      mpki_pool *pool, int worker, bool again, mpki_pivots *pivots);
+
 /** c = -L21 D L21^T for the rows w .. nrows-1: a trapezoid of nrows - w rows and columns. works:
  * one for each worker of the pool. */
 void FN(front_update)(const FN(front) * f, const FN(front_rules) * rules, FN(front_work) * works,
@@ -67,12 +73,12 @@ void FN(front_update)(const FN(front) * f, const FN(front_rules) * rules, FN(fro
 
 /** Address of entry (i, j), i >= 128 (j / 128). */
 static inline T *FN(front_at)(const FN(front) * f, int64_t i, int64_t j) {
-    if (j < MPKI_PANEL) return f->a + j * f->ld0 + i;
+    if (j < MPKI_PANEL || f->flat) return f->a + j * f->ld0 + i;
     int64_t k = j / MPKI_PANEL, first = k * MPKI_PANEL;
     return f->a + mpki_panel_offset(f->ld0, k) + (j - first) * (f->ld0 - first) + (i - first);
 }
 static inline int64_t FN(front_ld)(const FN(front) * f, int64_t j) {
-    return f->ld0 - j / MPKI_PANEL * MPKI_PANEL;
+    return f->flat ? f->ld0 : f->ld0 - j / MPKI_PANEL * MPKI_PANEL;
 }
 
 /** Try the columns nelim .. w-1 of f, all up to date, one by one against their whole columns

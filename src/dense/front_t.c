@@ -92,6 +92,7 @@ typedef struct rank {
     T *c;                             /* address of (row0, col0) */
     int64_t ldc;
     int overwrite;
+    int64_t step; /* rows of an item */
 } rank;
 
 /* Rows r0 .. r1-1 of a rank update, pivots step by step. */
@@ -122,20 +123,28 @@ static void rank_rows(const rank *u, T *packed, int64_t r0, int64_t r1) {
     }
 }
 
+/* Rows of an item: three for each worker, if that is not too few rows to pack for. */
+static int64_t rows_of_item(int64_t rows, mpki_pool *pool) {
+    int64_t parts = (rows + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM,
+            each = parts / (3 * mpki_pool_threads(pool));
+    return ROWS_PER_ITEM * (each < 1 ? 1 : each > 4 ? 4 : each);
+}
+
 static void rank_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool;
     const rank *u = arg;
-    int64_t r0 = u->row0 + item * ROWS_PER_ITEM * 4, r1 = r0 + ROWS_PER_ITEM * 4;
+    int64_t r0 = u->row0 + item * u->step, r1 = r0 + u->step;
     rank_rows(u, u->works[worker].packed, r0, r1 < u->row1 ? r1 : u->row1);
 }
 
-static void rank_update(const rank *u, FN(front_work) * work, mpki_pool *pool, int worker) {
+static void rank_update(rank *u, FN(front_work) * work, mpki_pool *pool, int worker) {
     if (u->k1 <= u->k0 || u->cols <= 0 || u->row1 <= u->row0) return;
-    int64_t items = (u->row1 - u->row0 + ROWS_PER_ITEM * 4 - 1) / (ROWS_PER_ITEM * 4);
+    u->step = rows_of_item(u->row1 - u->row0, pool);
+    int64_t items = (u->row1 - u->row0 + u->step - 1) / u->step;
     if (!pool || items < 2)
         rank_rows(u, work->packed, u->row0, u->row1);
     else
-        mpki_pool_for(pool, worker, items, rank_item, (void *)u);
+        mpki_pool_for(pool, worker, items, rank_item, u);
 }
 
 /* Update columns c0 .. c1-1, rows from row0 (at least the column's own), by pivots k0 .. k1-1. */
@@ -148,7 +157,7 @@ static void update_columns(FN(front) * f, const FN(front_rules) * rules, FN(fron
         if (j1 > c1) j1 = c1;
         int64_t r0 = row0 > j0 ? row0 : j0;
         rank u = {f,         rules, works, r0, row1, j0, k0, k1, (int32_t)(j1 - j0), at(f, r0, j0),
-                  ld(f, j0), 0};
+                  ld(f, j0), 0,     0};
         rank_update(&u, work, pool, worker);
     }
 }
@@ -173,7 +182,8 @@ void FN(front_update)(const FN(front) * f, const FN(front_rules) * rules, FN(fro
                   (int32_t)(m - j < MPKI_PANEL ? m - j : MPKI_PANEL),
                   c + mpki_panel_offset(ldm, k),
                   ldm - j,
-                  1};
+                  1,
+                  0};
         rank_update(&u, &works[worker], pool, worker);
     }
 }
@@ -372,28 +382,94 @@ static void take_back(const back *s, FN(front_work) * work, const int32_t *perm,
                 ld(f, p), 0, 0);
 }
 
-/* ---- one pass over the untried columns ----------------------------------------------------------
- */
+/* Columns c0 .. c1-1 by pivots k0 .. k1-1: their rows among the untried, and those below. */
+static void pull(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
+                 mpki_pool *pool, int worker, int64_t c0, int64_t c1, int64_t end, int64_t k0,
+                 int64_t k1) {
+    if (c1 <= c0) return;
+    if (end == f->w) {
+        update_columns(f, rules, work, pool, worker, c0, c1, c0, f->nrows, k0, k1);
+    } else {
+        update_columns(f, rules, work, pool, worker, c0, c1, c0, end, k0, k1);
+        update_columns(f, rules, work, pool, worker, c0, c1, f->w, f->nrows, k0, k1);
+    }
+}
+
+/* Width of the block at p: it does not cross a panel's edge. */
+static int32_t width(int64_t p, int64_t end, int32_t tile) {
+    int64_t edge = (p / MPKI_PANEL + 1) * MPKI_PANEL - p;
+    int32_t b = (int32_t)(end - p < tile ? end - p : tile);
+    return b > edge ? (int32_t)edge : b;
+}
+
+/* The diagonal block at p, and beside it the pivots before p pulled into the next b2 columns: the
+ * look-ahead that pivots which never leave their block allow. Item 0 is the block; then come strips
+ * of rows, those of the untried first. */
+typedef struct ahead {
+    FN(front) * f;
+    const FN(front_rules) * rules;
+    FN(front_work) * works;
+    int64_t p, next, end, base, step, strips; /* strips: of the untried */
+    int32_t b, b2, np;
+    int32_t *perm;
+} ahead;
+
+static int32_t diagonal_block(const ahead *s, FN(front_work) * work) {
+    return s->b <= MPKI_TILE ? factor_tile(s->f, s->rules, s->p, s->b, s->perm)
+                             : factor_block(s->f, s->rules, work, s->p, s->b, s->perm);
+}
+
+static void ahead_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    ahead *s = arg;
+    FN(front) *f = s->f;
+    (void)pool;
+    if (item == 0) {
+        s->np = diagonal_block(s, &s->works[worker]);
+        return;
+    }
+    int64_t first = s->next, last = s->end, k = item - 1;
+    if (k >= s->strips) first = f->w, last = f->nrows, k -= s->strips;
+    int64_t r0 = first + k * s->step, r1 = r0 + s->step < last ? r0 + s->step : last;
+    rank u = {f,     s->rules,           s->works,       r0, r1, s->next, s->base, s->p,
+              s->b2, at(f, r0, s->next), ld(f, s->next), 0,  0};
+    rank_rows(&u, s->works[worker].packed, r0, r1);
+}
+
+static void factor_ahead(ahead *s, mpki_pool *pool, int worker) {
+    int64_t items = 1;
+    if (s->b2 > 0 && s->p > s->base) {
+        s->step = rows_of_item(s->f->nrows - s->next, pool);
+        s->strips = (s->end - s->next + s->step - 1) / s->step;
+        items += s->strips + (s->f->nrows - s->f->w + s->step - 1) / s->step;
+    }
+    mpki_pool_for(pool, pool ? worker : 0, items, ahead_item, s);
+}
 
 static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
                  mpki_pool *pool, int worker, int32_t tile, int64_t *rejected) {
-    const int64_t base = f->nelim, w = f->w;
+    const int64_t w = f->w;
+    int64_t base = f->nelim; /* pivots before it are in all that is left */
     const int32_t widest = tile;
     int64_t p = base, end = w;
     int32_t *perm = work->perm;
-    int clean = 0; /* blocks without a rejection since the last one with */
+    int clean = 0;                     /* blocks without a rejection since the last one with */
+    int64_t seen = base, ready = base; /* columns before ready have had the pivots before seen */
     while (p < end) {
-        int64_t edge = (p / MPKI_PANEL + 1) * MPKI_PANEL;
-        int32_t b = (int32_t)(end - p < tile ? end - p : tile);
-        if (b > edge - p) b = (int32_t)(edge - p);
-        update_columns(f, rules, work, pool, worker, p, p + b, p, end, base, p);
-        update_columns(f, rules, work, pool, worker, p, p + b, w, f->nrows, base, p);
+        const int32_t b = width(p, end, tile);
+        const int64_t split = ready < p ? p : ready < p + b ? ready : p + b;
+        pull(f, rules, work, pool, worker, p, split, end, seen, p);
+        pull(f, rules, work, pool, worker, split, p + b, end, base, p);
+        const bool look = tile > MPKI_TILE && tile == widest;
+        const int32_t b2 = look && p + b < end && p > base ? width(p + b, end, tile) : 0;
 
         for (int32_t j = 0; j < b; j++)
             memcpy(work->backup + j + (int64_t)j * b, at(f, p + j, p + j),
                    (size_t)(b - j) * sizeof(T));
-        int32_t np = b <= MPKI_TILE ? factor_tile(f, rules, p, b, perm)
-                                    : factor_block(f, rules, work, p, b, perm);
+        ahead s0 = {f, rules, work - (pool ? worker : 0), p, p + b, end, base, 0, 0, b, b2,
+                    0, perm};
+        factor_ahead(&s0, pool, worker);
+        const int32_t np = s0.np;
+        seen = p, ready = p + b + b2;
         permute_rows(f, p, b, perm);
 
         int32_t ne = np;
@@ -416,6 +492,14 @@ static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * 
         for (int32_t j = ne; j < b; j++) f->d[2 * (p + j) + 1] = t_make(0, 0);
 
         int64_t left = b - ne, untried = end - (p + b);
+        if (left > 0 && b2 > 0) { /* columns will change places: bring all to the same state */
+            for (int64_t j0 = ready, j1; j0 < end; j0 = j1) {
+                j1 = j0 + width(j0, end, MPKI_PANEL);
+                pull(f, rules, work, pool, worker, j0, j1, end, base, p);
+            }
+            base = p;
+        }
+        if (left > 0) ready = seen = base;
         if (end < w &&
             ne > 0) { /* push to the rejected: their rows of untried columns, and their columns */
             update_columns(f, rules, work, pool, worker, p + b, end, end, w, p, p + ne);
@@ -488,6 +572,19 @@ static bool single_column(FN(front) * f, const FN(front_rules) * rules) {
     return true;
 }
 
+void FN(front_passes)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
+                      mpki_pool *pool, int worker, bool again, mpki_pivots *pivots) {
+    const int32_t tile = f->w <= MPKI_TILE ? MPKI_TILE : MPKI_PANEL;
+    pass(f, rules, work, pool, worker, tile, &pivots->rejected);
+    while (again && f->nelim < f->w) { /* while that brings a good part of what is left */
+        int64_t ignored = 0;
+        int32_t before = f->nelim, left = f->w - before;
+        if (left <= 4) break;
+        pass(f, rules, work, pool, worker, tile, &ignored);
+        if (f->nelim - before < left / 8 + 1) break;
+    }
+}
+
 mpk_status FN(front_factor)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
                             mpki_pool *pool, int worker, mpki_pivots *pivots) {
     f->nelim = 0;
@@ -497,18 +594,10 @@ mpk_status FN(front_factor)(FN(front) * f, const FN(front_rules) * rules, FN(fro
         count_pivots(f, rules->hermitian, pivots);
         return MPK_OK;
     }
-    const int32_t tile = f->w <= MPKI_TILE ? MPKI_TILE : MPKI_PANEL;
     if (f->w > 1)
-        pass(f, rules, work, pool, worker, tile, &pivots->rejected);
+        FN(front_passes)(f, rules, work, pool, worker, true, pivots);
     else
         pivots->rejected += f->w;
-    while (f->nelim < f->w) { /* again while that brings a good part of what is left */
-        int64_t ignored = 0;
-        int32_t before = f->nelim, left = f->w - before;
-        if (left <= 4) break;
-        pass(f, rules, work, pool, worker, tile, &ignored);
-        if (f->nelim - before < left / 8 + 1) break;
-    }
     mpk_status status = MPK_OK;
     if (f->nelim < f->w) status = FN(front_threshold)(f, rules, f->nrows == f->w, pivots);
     count_pivots(f, rules->hermitian, pivots);

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Iterative refinement in working precision (Skeel 1980), around factors of working or less
+ * precision (Buttari et al. 2007); where that contracts too slowly each correction is found by
+ * GMRES, the factors as right preconditioner (Carson & Higham 2017, SIAM J. Sci. Comput. 39, from
+ * the left there); and the condition estimate (Hager 1984, Higham 1988). Written once for all
+ * places. Right-hand sides of less than working precision are scaled to the largest entry 1, so
+ * that nothing overflows on the way. */
+#include "refine.h"
+
+#include <complex.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+    KRYLOV = 20,   /* vectors of a cycle */
+    TOGETHER = 128 /* right-hand sides solved at once */
+};
+
+typedef struct parts {
+    char *r, *best;   /* a column each */
+    char *keep, *low; /* as many as right-hand sides: their copies, and rounded ones */
+    char *basis, *residual;
+    int64_t ld, column; /* entries and bytes of a column of working precision */
+} parts;
+
+static int64_t padded(int64_t n) {
+    return (n + 15) / 16 * 16;
+}
+
+static bool low(const mpki_dense_call *call) {
+    return call->factor_scalar != call->dense.scalar;
+}
+
+int64_t mpki_dense_solve_bytes(const mpki_dense_methods *place, const mpki_dense_call *call,
+                               int32_t nrhs) {
+    const int64_t most = nrhs > 1 ? nrhs : 1;
+    const int64_t column = padded(call->dense.n) * (int64_t)mpk_scalar_size(call->dense.scalar);
+    return column * (2 * most + 2 + KRYLOV + 3) +
+           (place->residual_bytes(call, nrhs) + 63) / 64 * 64 + 256;
+}
+
+static parts cut(const mpki_dense_solve *s, int32_t nrhs) {
+    const int64_t most = nrhs > 1 ? nrhs : 1;
+    parts p = {.ld = padded(s->call.dense.n)};
+    p.column = p.ld * (int64_t)mpk_scalar_size(s->call.dense.scalar);
+    p.r = s->work;
+    p.best = p.r + p.column;
+    p.keep = p.best + p.column;
+    p.low = p.keep + most * p.column;
+    p.basis = p.low + most * p.column;
+    p.residual = p.basis + (KRYLOV + 3) * p.column;
+    return p;
+}
+
+/* Y := M^-1 Y with the factors M, nrhs columns of working precision; sizes[c] ~ largest entries */
+static mpk_status precondition(mpki_dense_solve *s, const parts *p, int32_t nrhs, char *y,
+                               int64_t ldy, const double *sizes) {
+    mpki_dense_call *call = &s->call;
+    const mpki_dense_methods *place = s->place;
+    const mpk_scalar scalar = call->dense.scalar, factor = call->factor_scalar;
+    const int64_t n = call->dense.n, size = (int64_t)mpk_scalar_size(scalar);
+    const mpki_dense_method *method = &place->method[call->f->method];
+    mpk_status status = MPK_OK;
+    if (!low(call)) return method->solve(call, nrhs, y, ldy);
+    /* t = y / size, rounded; t := (scale A)^-1 t; y = scale size t */
+    char *wide = p->basis + (KRYLOV + 2) * p->column;
+    for (int32_t c = 0; c < nrhs && status >= 0; c++) {
+        const double m[2] = {sizes[c] > 0 ? 1 / sizes[c] : 0, 0};
+        status = place->copy(call, n, 1, scalar, NULL, p->ld, scalar, wide, p->ld);
+        if (status >= 0) status = place->axpy(call, 1, m, y + c * ldy * size, ldy, wide, p->ld);
+        if (status >= 0)
+            status = place->copy(call, n, 1, scalar, wide, p->ld, factor,
+                                 p->low + c * p->ld * (int64_t)mpk_scalar_size(factor), p->ld);
+    }
+    if (status >= 0) status = method->solve(call, nrhs, p->low, p->ld);
+    for (int32_t c = 0; c < nrhs && status >= 0; c++) {
+        const double m[2] = {sizes[c] * call->f->scale, 0};
+        char *yc = y + c * ldy * size;
+        status =
+            place->copy(call, n, 1, factor, p->low + c * p->ld * (int64_t)mpk_scalar_size(factor),
+                        p->ld, scalar, wide, p->ld);
+        if (status >= 0) status = place->copy(call, n, 1, scalar, NULL, ldy, scalar, yc, ldy);
+        if (status >= 0) status = place->axpy(call, 1, m, wide, p->ld, yc, ldy);
+    }
+    return status;
+}
+
+/* ---- GMRES --------------------------------------------------------------------------------------
+ */
+
+static mpk_status norm2(mpki_dense_solve *s, const char *x, double *norm) {
+    double square[2];
+    mpk_status status = s->place->dot(&s->call, x, x, square);
+    *norm = sqrt(square[0]);
+    return status;
+}
+
+static mpk_status scale_into(mpki_dense_solve *s, const parts *p, const char *x, double m,
+                             char *y) {
+    const mpk_scalar scalar = s->call.dense.scalar;
+    const double alpha[2] = {m, 0};
+    mpk_status status =
+        s->place->copy(&s->call, s->call.dense.n, 1, scalar, NULL, p->ld, scalar, y, p->ld);
+    return status < 0 ? status : s->place->axpy(&s->call, 1, alpha, x, p->ld, y, p->ld);
+}
+
+/* r := an approximate solution d of A d = r, to a tenth of a thousandth of ||r||. */
+static mpk_status gmres(mpki_dense_solve *s, const parts *p, char *r, int *steps) {
+    mpki_dense_call *call = &s->call;
+    const mpki_dense_methods *place = s->place;
+    double complex h[KRYLOV + 1][KRYLOV], g[KRYLOV + 1] = {0}, y[KRYLOV], cs[KRYLOV], sn[KRYLOV];
+    char *v = p->basis, *z = p->basis + (KRYLOV + 1) * p->column;
+    double beta, unit = 1;
+    int m = 0;
+    mpk_status status = norm2(s, r, &beta);
+    if (status < 0 || !(beta > 0) || !isfinite(beta)) return status;
+    status = scale_into(s, p, r, 1 / beta, v);
+    g[0] = beta;
+    while (status >= 0 && m < KRYLOV) {
+        char *next = v + (m + 1) * p->column;
+        status = scale_into(s, p, v + m * p->column, 1, z);
+        if (status >= 0) status = precondition(s, p, 1, z, p->ld, &unit);
+        if (status >= 0) /* next = -A z */
+            status =
+                place->residual(call, 1, z, p->ld, NULL, p->ld, next, p->ld, NULL, p->residual);
+        if (status < 0) break;
+        for (int k = 0; k <= m; k++) { /* modified Gram-Schmidt */
+            double d[2], minus[2];
+            status = place->dot(call, v + k * p->column, next, d);
+            if (status < 0) return status;
+            minus[0] = -d[0], minus[1] = -d[1];
+            status = place->axpy(call, 1, minus, v + k * p->column, p->ld, next, p->ld);
+            if (status < 0) return status;
+            h[k][m] = -(d[0] + d[1] * I);
+        }
+        double length;
+        status = norm2(s, next, &length);
+        if (status < 0 || !isfinite(length)) break;
+        /* next is -A z made orthogonal: v_{m+1} = -next / length belongs to A z */
+        h[m + 1][m] = length;
+        if (length > 0) {
+            status = scale_into(s, p, next, -1 / length, z);
+            if (status >= 0) status = scale_into(s, p, z, 1, next);
+        }
+        for (int k = 0; k < m; k++) {
+            double complex a = h[k][m], b = h[k + 1][m];
+            h[k][m] = conj(cs[k]) * a + conj(sn[k]) * b;
+            h[k + 1][m] = -sn[k] * a + cs[k] * b;
+        }
+        double both = hypot(cabs(h[m][m]), length);
+        if (!(both > 0)) break;
+        cs[m] = h[m][m] / both, sn[m] = length / both;
+        h[m][m] = both;
+        g[m + 1] = -sn[m] * g[m];
+        g[m] = conj(cs[m]) * g[m];
+        m++;
+        ++*steps;
+        if (cabs(g[m]) <= 1e-4 * beta || !(length > 0)) break;
+    }
+    if (status < 0) return status;
+    for (int k = m - 1; k >= 0; k--) {
+        y[k] = g[k];
+        for (int j = k + 1; j < m; j++) y[k] -= h[k][j] * y[j];
+        y[k] /= h[k][k];
+    }
+    status = place->copy(call, call->dense.n, 1, call->dense.scalar, NULL, p->ld,
+                         call->dense.scalar, r, p->ld);
+    for (int k = 0; k < m && status >= 0; k++) {
+        const double alpha[2] = {creal(y[k]), cimag(y[k])};
+        status = place->axpy(call, 1, alpha, v + k * p->column, p->ld, r, p->ld);
+    }
+    return status < 0 ? status : precondition(s, p, 1, r, p->ld, &beta);
+}
+
+/* ---- refinement, a right-hand side after the other in what is measured -------------------------
+ */
+
+static double worse(double a, double b) {
+    return b <= a ? a : b; /* NaN counts as worse */
+}
+
+/* One column: x solves A x = b to some accuracy; make that dense.accuracy. */
+static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char *b, int64_t ldb,
+                                char *x, int64_t ldx, double *omega, double *normwise) {
+    mpki_dense_call *call = &s->call;
+    const mpki_dense_methods *place = s->place;
+    const mpk_dense *d = &call->dense;
+    const double one[2] = {1, 0};
+    mpki_dense_error now, kept;
+    bool krylov = d->refinement == MPK_DENSE_REFINE_GMRES, failed = false;
+    int step = 0, solves = 0;
+    mpk_status status = place->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
+    if (status < 0) return status;
+    call->info->unrefined = worse(call->info->unrefined, now.omega);
+    while (!(now.omega <= d->accuracy) && isfinite(now.omega) && isfinite(now.r_inf) &&
+           step < d->refine) {
+        kept = now;
+        status = place->copy(call, d->n, 1, d->scalar, x, ldx, d->scalar, p->best, p->ld);
+        if (status >= 0)
+            status = krylov ? gmres(s, p, p->r, &solves)
+                            : precondition(s, p, 1, p->r, p->ld, &now.r_inf);
+        if (status >= 0) status = place->axpy(call, 1, one, p->r, p->ld, x, ldx);
+        if (status >= 0)
+            status = place->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
+        if (status < 0) return status;
+        step++;
+        const bool better = now.omega < kept.omega;
+        if (!better) { /* back to what was */
+            status = place->copy(call, d->n, 1, d->scalar, p->best, p->ld, d->scalar, x, ldx);
+            if (status >= 0)
+                status = place->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
+            if (status < 0) return status;
+        }
+        if (now.omega <= d->accuracy || (better && now.omega <= 0.25 * kept.omega)) continue;
+        if (!krylov && d->refinement == MPK_DENSE_REFINE_AUTO) {
+            krylov = true;
+        } else if (failed || !better) {
+            break;
+        } else {
+            failed = true;
+        }
+    }
+    *omega = now.omega;
+    const double bound = s->norm_inf * now.x_inf + now.b_inf;
+    *normwise = now.r_inf == 0 ? 0 : now.r_inf / bound;
+    if (step > call->info->iterations) call->info->iterations = step;
+    call->info->gmres += solves;
+    return MPK_OK;
+}
+
+mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, int64_t ldb,
+                              void *x, int64_t ldx) {
+    mpki_dense_call *call = &s->call;
+    const mpki_dense_methods *place = s->place;
+    const mpk_dense *d = &call->dense;
+    const parts p = cut(s, nrhs);
+    const int64_t size = (int64_t)mpk_scalar_size(d->scalar);
+    mpk_dense_info *info = call->info;
+    mpk_status status = MPK_OK;
+    double start = mpki_now_s();
+    info->iterations = info->gmres = 0;
+    info->unrefined = info->componentwise = info->normwise = 0;
+    const char *rhs = b;
+    int64_t ldr = ldb;
+    if (b == x && call->a) {
+        status = place->copy(call, d->n, nrhs, d->scalar, b, ldb, d->scalar, p.keep, p.ld);
+        rhs = p.keep, ldr = p.ld;
+    } else if (b != x) {
+        status = place->copy(call, d->n, nrhs, d->scalar, b, ldb, d->scalar, x, ldx);
+    }
+    for (int32_t c0 = 0; c0 < nrhs && status >= 0; c0 += TOGETHER) {
+        const int32_t cols = nrhs - c0 < TOGETHER ? nrhs - c0 : TOGETHER;
+        double sizes[TOGETHER];
+        for (int32_t c = 0; low(call) && c < cols && status >= 0; c++) {
+            status = norm2(s, rhs + (c0 + c) * ldr * size, &sizes[c]);
+            if (!isfinite(sizes[c])) sizes[c] = 1;
+        }
+        if (status >= 0)
+            status = precondition(s, &p, cols, (char *)x + c0 * ldx * size, ldx, sizes);
+    }
+    info->solve_s = mpki_now_s() - start;
+    start = mpki_now_s();
+    for (int32_t c = 0; call->a && c < nrhs && status >= 0; c++) {
+        double omega, normwise;
+        status = refine_column(s, &p, rhs + c * ldr * size, ldr, (char *)x + c * ldx * size, ldx,
+                               &omega, &normwise);
+        if (status < 0) break;
+        info->componentwise = worse(info->componentwise, omega);
+        info->normwise = worse(info->normwise, normwise);
+    }
+    info->refine_s = mpki_now_s() - start;
+    if (status < 0) return status;
+    return !call->a || info->componentwise <= d->accuracy ? MPK_OK : MPK_INACCURATE;
+}
+
+/* ---- condition ----------------------------------------------------------------------------------
+ */
+
+static double complex entry(mpk_scalar scalar, const void *x, int64_t i) {
+    switch (scalar) {
+    case MPK_S:
+        return ((const float *)x)[i];
+    case MPK_D:
+        return ((const double *)x)[i];
+    case MPK_C:
+        return ((const float complex *)x)[i];
+    default:
+        return ((const double complex *)x)[i];
+    }
+}
+
+static void set(mpk_scalar scalar, void *x, int64_t i, double complex v) {
+    switch (scalar) {
+    case MPK_S:
+        ((float *)x)[i] = (float)creal(v);
+        break;
+    case MPK_D:
+        ((double *)x)[i] = creal(v);
+        break;
+    case MPK_C:
+        ((float complex *)x)[i] = (float complex)v;
+        break;
+    default:
+        ((double complex *)x)[i] = v;
+    }
+}
+
+/* host vector v := A^-1 v, or A^-H v where conjugate */
+static mpk_status inverse(mpki_dense_solve *s, const parts *p, void *v, bool conjugate) {
+    const mpk_dense *d = &s->call.dense;
+    double most = 0;
+    for (int64_t i = 0; i < d->n; i++) {
+        if (conjugate) set(d->scalar, v, i, conj(entry(d->scalar, v, i)));
+        most = fmax(most, cabs(entry(d->scalar, v, i)));
+    }
+    mpk_status status = s->place->put(&s->call, v, p->r);
+    if (status >= 0) status = precondition(s, p, 1, p->r, p->ld, &most);
+    if (status >= 0) status = s->place->get(&s->call, p->r, v);
+    for (int64_t i = 0; conjugate && i < d->n && status >= 0; i++)
+        set(d->scalar, v, i, conj(entry(d->scalar, v, i)));
+    return status;
+}
+
+mpk_status mpki_dense_condition(mpki_dense_solve *s, double *condition) {
+    const mpk_dense *d = &s->call.dense;
+    const int64_t n = d->n;
+    const parts p = cut(s, 1);
+    /* A^-H: A^-1 when real or Hermitian, conj(A^-1 conj) when complex symmetric */
+    const bool turn = d->scalar >= MPK_C && d->symmetry != MPK_HERMITIAN;
+    void *x = mpki_alloc(s->call.ctx, "dense", n, mpk_scalar_size(d->scalar));
+    double estimate = 0, sum = 0;
+    int64_t last = -1;
+    mpk_status status = MPK_OK;
+    *condition = 0;
+    if (!x) return mpki_failed(s->call.ctx);
+    for (int64_t i = 0; i < n; i++) set(d->scalar, x, i, 1.0 / (double)n);
+    for (int round = 0; round < 5; round++) {
+        status = inverse(s, &p, x, false);
+        if (status < 0) goto done;
+        sum = 0;
+        for (int64_t i = 0; i < n; i++) sum += cabs(entry(d->scalar, x, i));
+        if (round > 0 && !(sum > estimate)) break;
+        estimate = sum;
+        for (int64_t i = 0; i < n; i++) {
+            double complex v = entry(d->scalar, x, i);
+            set(d->scalar, x, i, cabs(v) > 0 ? v / cabs(v) : 1);
+        }
+        status = inverse(s, &p, x, turn);
+        if (status < 0) goto done;
+        int64_t place = 0;
+        for (int64_t i = 1; i < n; i++)
+            if (cabs(entry(d->scalar, x, i)) > cabs(entry(d->scalar, x, place))) place = i;
+        if (place == last) break;
+        last = place;
+        for (int64_t i = 0; i < n; i++) set(d->scalar, x, i, i == place);
+    }
+    for (int64_t i = 0; i < n; i++) /* what the first guess misses */
+        set(d->scalar, x, i,
+            (i % 2 ? -1.0 : 1.0) * (1 + (n > 1 ? (double)i / (double)(n - 1) : 0)));
+    status = inverse(s, &p, x, false);
+    if (status < 0) goto done;
+    sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += cabs(entry(d->scalar, x, i));
+    sum = 2 * sum / (3 * (double)n);
+    *condition = s->norm_inf * (sum > estimate ? sum : estimate);
+done:
+    mpki_release(s->call.ctx, x);
+    return status;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_LAPACK_H
+#define MPKI_LAPACK_H
+/** Bunch-Kaufman and rook pivoting, as a method and as the second stage of the tile method. */
+#include "host.h"
+
+/** Entries of work that lapack_core wants for order n. */
+int64_t FN(lapack_work)(int64_t n, int32_t panel, int threads);
+/** Factor s in place, blocked, with LAPACK's pivots (1-based, negative in 2x2 pivots) and LAPACK's
+ *  form of L: interchanges act on a column's rows up to its own step alone. MPK_OK, MPK_SINGULAR,
+ *  MPK_ERR_NUMERIC. */
+mpk_status FN(lapack_core)(const FN(lower) * s, int rook, int32_t panel, T *work);
+/** L into its final order: later interchanges applied to earlier columns; and the order: order[k]
+ *  is the old index at place k. first [out, n bytes]: 1 at the first column of a 2x2 pivot. */
+void FN(lapack_finish)(const FN(lower) * s, int rook, int32_t *order, unsigned char *first);
+
+#endif

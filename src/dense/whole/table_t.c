@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The methods of one precision, and the operations on its vectors. A factorization is brought into
+ * the one shape they know: loaded into f, turned where it is upper. */
+#include "../../backends/cpu/cpu.h"
+#include "host.h"
+#include "methods_t.h"
+
+#include <string.h>
+
+enum { COLUMNS = 32, ROWS = 128 };
+
+/* ---- factorizations -----------------------------------------------------------------------------
+ */
+
+static void load_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const mpki_dense_call *call = arg;
+    const mpk_dense *d = &call->dense;
+    const bool upper = d->uplo == MPK_UPPER;
+    T *f = call->f->f;
+    (void)pool, (void)worker;
+    for (int64_t j = item * COLUMNS; j < item * COLUMNS + COLUMNS && j < d->n; j++) {
+        const int64_t i0 = upper ? 0 : j, i1 = upper ? j + 1 : d->n;
+        if (f != call->a)
+            for (int64_t i = i0; i < i1; i++)
+                f[i + j * call->f->ldf] = t_load(d->scalar, call->a, i + j * call->lda);
+        if (call->scale != 1)
+            for (int64_t i = i0; i < i1; i++) f[i + j * call->f->ldf] *= (R)call->scale;
+        if (d->symmetry == MPK_HERMITIAN)
+            f[j + j * call->f->ldf] = t_make(t_re(f[j + j * call->f->ldf]), 0);
+    }
+}
+
+/* The kernels' register tiles reach above the diagonal, by less than a block: what stands there is
+ * put aside, n x MPKI_BLOCK entries, and put back. */
+static void band_above(const FN(lower) * s, T *band, bool back) {
+    for (int64_t j = 1; j < s->n; j++) {
+        const int64_t rows = j < MPKI_BLOCK ? j : MPKI_BLOCK;
+        T *a = s->a + j - rows + j * s->ld, *kept = band + j * MPKI_BLOCK;
+        memcpy(back ? a : kept, back ? kept : a, (size_t)rows * sizeof(T));
+    }
+}
+
+static int64_t band_bytes(int64_t n) {
+    return n * MPKI_BLOCK * (int64_t)sizeof(T);
+}
+
+static mpk_status with_band(mpk_status status, const mpki_dense_call *call, mpki_dense_need *need) {
+    need->factorize_bytes = (need->factorize_bytes + 63) / 64 * 64 + band_bytes(call->dense.n);
+    return status;
+}
+
+static mpk_status tile_need(const mpki_dense_call *call, int32_t nrhs, mpki_dense_need *need) {
+    return with_band(FN(tile_need)(call, nrhs, need), call, need);
+}
+
+static mpk_status lapack_need(const mpki_dense_call *call, int32_t nrhs, mpki_dense_need *need) {
+    return with_band(FN(lapack_need)(call, nrhs, need), call, need);
+}
+
+static void reverse_pivots(const mpki_dense_call *call, bool lapack) {
+    const int64_t n = call->dense.n;
+    int32_t *p = call->f->pivots;
+    for (int64_t i = 0, j = n - 1; i <= j; i++, j--) {
+        int32_t x = p[i], y = p[j];
+#define REVERSED(v)                                                                                \
+    (lapack ? ((v) < 0 ? -(int32_t)(n + 1 + (v)) : (int32_t)(n + 1 - (v)))                         \
+            : ((v) < 0 ? ~(int32_t)(n - 1 - ~(v)) : (int32_t)(n - 1 - (v))))
+        p[i] = REVERSED(y);
+        p[j] = REVERSED(x);
+#undef REVERSED
+    }
+}
+
+static mpk_status factorize(mpki_dense_call *call) {
+    const mpk_dense *d = &call->dense;
+    const int64_t n = d->n;
+    const bool upper = d->uplo == MPK_UPPER;
+    const bool lapack = d->method == MPK_DENSE_BUNCH_KAUFMAN || d->method == MPK_DENSE_ROOK;
+    mpk_status status;
+    mpki_pool_for(call->pool, 0, (n + COLUMNS - 1) / COLUMNS, load_item, call);
+    FN(lower)
+    s = {FN(cpu_kernels)(),
+         call->pool,
+         call->threads,
+         d->symmetry == MPK_HERMITIAN,
+         n,
+         call->f->ldf,
+         (T *)call->f->f,
+         call->f->pivots,
+         0};
+    s.small = (R)(d->zero_tolerance * call->most * call->scale);
+    if (upper) FN(turn)(n, s.a, s.ld, call->pool);
+    T *band = (T *)call->work;
+    call->work += band_bytes(n);
+    band_above(&s, band, false);
+    switch (d->method) {
+    case MPK_DENSE_BUNCH_KAUFMAN:
+    case MPK_DENSE_ROOK:
+        status = FN(lapack_factorize)(call, &s);
+        break;
+    default:
+        status = FN(tile_factorize)(call, &s);
+        break;
+    }
+    if (status >= 0) status = FN(account)(call, &s);
+    band_above(&s, band, true);
+    call->work -= band_bytes(n);
+    if (upper) {
+        FN(turn)(n, s.a, s.ld, call->pool);
+        if (status >= 0) reverse_pivots(call, lapack);
+    }
+    if (status == MPK_ERR_NUMERIC && mpki_failed(call->ctx) >= 0)
+        mpki_error(call->ctx, status, "dense", -1, "the factors overflow");
+    return status;
+}
+
+/* ---- sums over the whole matrix from one triangle ----------------------------------------------
+ * A task has rows of its own: columns pass as they lie, and the rows' own columns as dot products,
+ * so every entry is read twice and nobody writes another's sums. Sums are in double. */
+
+typedef struct product {
+    const mpki_dense_call *call;
+    const T *x; /* NULL: sums of moduli alone */
+    T *r;
+    const T *b;
+    double *sums; /* of each task: rows of moduli; or the largest entry and the largest row sum */
+    int64_t ldx;
+} product;
+
+#define WIDE (MPKI_COMPLEX ? 2 : 1)
+
+static void add(double *sum, T a, T x) {
+    sum[0] += (double)t_re(a) * (double)t_re(x) - (double)t_im(a) * (double)t_im(x);
+    if (MPKI_COMPLEX)
+        sum[WIDE - 1] += (double)t_re(a) * (double)t_im(x) + (double)t_im(a) * (double)t_re(x);
+}
+
+/* sum[i] += A(rows, :) x and w[i] += |A| |x| for rows r0 .. r1-1 */
+static void rows_of_product(const mpki_dense_call *call, const T *x, int64_t r0, int64_t r1,
+                            double *sum, double *w) {
+    const mpk_dense *d = &call->dense;
+    const T *a = call->a;
+    const int64_t n = d->n, lda = call->lda;
+    const bool upper = d->uplo == MPK_UPPER;
+    const int hermitian = d->symmetry == MPK_HERMITIAN;
+    for (int64_t j = upper ? r0 : 0; j < (upper ? n : r1); j++) { /* rows as they lie */
+        int64_t i0 = r0, i1 = r1;
+        if (upper && i1 > j) i1 = j;
+        if (!upper && i0 < j + 1) i0 = j + 1;
+        const T xj = x[j], *col = a + j * lda;
+        const double size = (double)t_abs(xj);
+#if MPKI_COMPLEX
+        for (int64_t i = i0; i < i1; i++) {
+            add(sum + WIDE * (i - r0), col[i], xj);
+            w[i - r0] += (double)t_abs(col[i]) * size;
+        }
+#else
+        for (int64_t i = i0; i < i1; i++) {
+            sum[i - r0] += (double)col[i] * (double)xj;
+            w[i - r0] += fabs((double)col[i]) * size;
+        }
+#endif
+    }
+    for (int64_t i = r0; i < r1; i++) { /* and the rows' own columns */
+        const T *col = a + i * lda;
+        const int64_t k0 = upper ? 0 : i + 1, k1 = upper ? i : n;
+        double s[2] = {0, 0}, m = 0;
+#if MPKI_COMPLEX
+        for (int64_t k = k0; k < k1; k++) {
+            add(s, conj_if(hermitian, col[k]), x[k]);
+            m += (double)t_abs(col[k]) * (double)t_abs(x[k]);
+        }
+#else
+        double p[8] = {0}, q[8] = {0};
+        int64_t k = k0;
+        for (; k + 8 <= k1; k += 8)
+            for (int h = 0; h < 8; h++) {
+                double t = (double)col[k + h] * (double)x[k + h];
+                p[h] += t, q[h] += fabs(t);
+            }
+        for (; k < k1; k++)
+            s[0] += (double)col[k] * (double)x[k], m += fabs((double)col[k] * (double)x[k]);
+        for (int h = 0; h < 8; h++) s[0] += p[h], m += q[h];
+#endif
+        T diagonal = hermitian ? t_make(t_re(col[i]), 0) : col[i];
+        add(s, diagonal, x[i]);
+        m += (double)t_abs(diagonal) * (double)t_abs(x[i]);
+        for (int h = 0; h < WIDE; h++) sum[WIDE * (i - r0) + h] += s[h];
+        w[i - r0] += m;
+    }
+}
+
+static void residual_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const product *p = arg;
+    const int64_t n = p->call->dense.n, r0 = item * ROWS, r1 = r0 + ROWS < n ? r0 + ROWS : n;
+    double sum[WIDE * ROWS] = {0}, w[ROWS] = {0}, omega = 0;
+    (void)pool, (void)worker;
+    rows_of_product(p->call, p->x, r0, r1, sum, w);
+    for (int64_t i = r0; i < r1; i++) {
+        T b = p->b ? p->b[i] : t_make(0, 0);
+        double re = (double)t_re(b) - sum[WIDE * (i - r0)];
+        double im = MPKI_COMPLEX ? (double)t_im(b) - sum[WIDE * (i - r0) + WIDE - 1] : 0;
+        double size = MPKI_COMPLEX ? hypot(re, im) : fabs(re), bound = w[i - r0] + (double)t_abs(b);
+        double q = size == 0 ? 0 : size / bound;
+        if (!(q <= omega)) omega = q;
+        p->r[i] = t_make((R)re, (R)im);
+    }
+    p->sums[item] = omega == omega ? omega : INFINITY;
+}
+
+static double norm_inf(int64_t n, const T *x) {
+    double most = 0;
+    for (int64_t i = 0; x && i < n; i++) {
+        double a = (double)t_abs(x[i]);
+        if (!(a <= most)) most = a;
+    }
+    return most == most ? most : INFINITY;
+}
+
+static int64_t residual_bytes(const mpki_dense_call *call, int32_t nrhs) {
+    (void)nrhs;
+    return ((call->dense.n + ROWS - 1) / ROWS + 8) * 8;
+}
+
+static mpk_status residual(mpki_dense_call *call, int32_t nrhs, const void *vx, int64_t ldx,
+                           const void *vb, int64_t ldb, void *vr, int64_t ldr,
+                           mpki_dense_error *error, char *work) {
+    const int64_t n = call->dense.n, items = (n + ROWS - 1) / ROWS;
+    for (int32_t c = 0; c < nrhs; c++) {
+        product p = {.call = call, .sums = (double *)work, .ldx = ldx};
+        p.x = (const T *)vx + c * ldx, p.r = (T *)vr + c * ldr;
+        p.b = vb ? (const T *)vb + c * ldb : NULL;
+        mpki_pool_for(call->pool, 0, items, residual_item, &p);
+        if (!error) continue;
+        error[c] = (mpki_dense_error){0, norm_inf(n, p.r), norm_inf(n, p.x), norm_inf(n, p.b)};
+        for (int64_t k = 0; k < items; k++)
+            if (p.sums[k] > error[c].omega) error[c].omega = p.sums[k];
+        if (!isfinite(error[c].x_inf)) error[c].omega = INFINITY;
+    }
+    return MPK_OK;
+}
+
+static void largest_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const product *p = arg;
+    const mpki_dense_call *call = p->call;
+    const mpk_dense *d = &call->dense;
+    const int64_t n = d->n, lda = call->lda, r0 = item * ROWS, r1 = r0 + ROWS < n ? r0 + ROWS : n;
+    const bool upper = d->uplo == MPK_UPPER, hermitian = d->symmetry == MPK_HERMITIAN;
+    const T *a = call->a;
+    double w[ROWS] = {0}, most = 0, norm = 0, check = 0;
+    (void)pool, (void)worker;
+    for (int64_t i = r0; i < r1; i++) { /* the rows' own columns: entries of the triangle */
+        const T *col = a + i * lda;
+        double m = 0;
+        R big = 0, bad = 0;
+        for (int64_t k = upper ? 0 : i + 1; k < (upper ? i : n); k++) {
+            R x = t_abs(col[k]);
+            bad += x - x, m += (double)x, big = x > big ? x : big;
+        }
+        R x = hermitian ? r_abs(t_re(col[i])) : t_abs(col[i]);
+        bad += x - x, m += (double)x, big = x > big ? x : big;
+        check += (double)bad, w[i - r0] += m, most = (double)big > most ? (double)big : most;
+    }
+    if (p->ldx) /* the norm is wanted: the rest of the rows */
+        for (int64_t j = upper ? r0 : 0; j < (upper ? n : r1); j++) {
+            int64_t i0 = r0, i1 = r1;
+            if (upper && i1 > j) i1 = j;
+            if (!upper && i0 < j + 1) i0 = j + 1;
+            for (int64_t i = i0; i < i1; i++) w[i - r0] += (double)t_abs(a[i + j * lda]);
+        }
+    for (int64_t i = r0; i < r1; i++) norm = w[i - r0] > norm ? w[i - r0] : norm;
+    p->sums[2 * item] = check == 0 ? most : INFINITY;
+    p->sums[2 * item + 1] = norm;
+}
+
+static mpk_status largest(mpki_dense_call *call, double *max, double *norm) {
+    const int64_t items = (call->dense.n + ROWS - 1) / ROWS;
+    double sums[512], *s = sums;
+    if (items > 256) s = MPKI_NEW(call->ctx, "dense", 2 * items, double);
+    if (!s) return mpki_failed(call->ctx);
+    product p = {.call = call, .sums = s, .ldx = norm != NULL};
+    mpki_pool_for(call->pool, 0, items, largest_item, &p);
+    double most = 0, most_norm = 0;
+    for (int64_t k = 0; k < items; k++) {
+        most = s[2 * k] > most ? s[2 * k] : most;
+        most_norm = s[2 * k + 1] > most_norm ? s[2 * k + 1] : most_norm;
+    }
+    if (max) *max = most;
+    if (norm) *norm = most_norm;
+    if (s != sums) mpki_release(call->ctx, s);
+    return MPK_OK;
+}
+
+/* ---- vectors ------------------------------------------------------------------------------------
+ */
+
+static void convert(int64_t rows, int64_t cols, mpk_scalar from, const void *src, int64_t lds,
+                    void *dst, int64_t ldd) {
+    T *to = dst;
+    for (int64_t j = 0; j < cols; j++)
+        for (int64_t i = 0; i < rows; i++)
+            to[i + j * ldd] = src ? t_load(from, src, i + j * lds) : t_make(0, 0);
+}
+
+static mpk_status axpy(mpki_dense_call *call, int64_t cols, const double alpha[2], const void *vx,
+                       int64_t ldx, void *vy, int64_t ldy) {
+    const T *x = vx, m = t_make((R)alpha[0], (R)alpha[1]);
+    T *y = vy;
+    for (int64_t j = 0; j < cols; j++)
+        for (int64_t i = 0; i < call->dense.n; i++) y[i + j * ldy] += t_mul(x[i + j * ldx], m);
+    return MPK_OK;
+}
+
+static mpk_status dot(mpki_dense_call *call, const void *vx, const void *vy, double result[2]) {
+    const T *x = vx, *y = vy;
+    double sum[2] = {0, 0};
+    for (int64_t i = 0; i < call->dense.n; i++) add(sum, t_conj(x[i]), y[i]);
+    result[0] = sum[0], result[1] = sum[1];
+    return MPK_OK;
+}
+
+/* ---- the table ----------------------------------------------------------------------------------
+ */
+
+const mpki_host_methods FN(host) = {
+    .method = {[MPK_DENSE_TILE] = {tile_need, factorize, FN(tile_solve), NULL},
+               [MPK_DENSE_BUNCH_KAUFMAN] = {lapack_need, factorize, FN(lapack_solve), NULL},
+               [MPK_DENSE_ROOK] = {lapack_need, factorize, FN(lapack_solve), NULL},
+               [MPK_DENSE_NONE] = {tile_need, factorize, FN(tile_solve), NULL}},
+    .largest = largest,
+    .convert = convert,
+    .axpy = axpy,
+    .dot = dot,
+    .residual = residual,
+    .residual_bytes = residual_bytes};

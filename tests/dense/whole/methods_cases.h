@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every method on the matrices that kill pivoting, in the precision of the including file: P A P^T
+ * against L D L^T, |L| against its bound, inertia against the eigenvalues, solutions against omega,
+ * LAPACK's own solver on our factors; both triangles, in place and not, padding untouched. */
+#include "families.h"
+
+#include "core/precision.h"
+
+typedef struct matrix {
+    int n, lda, upper, hermitian;
+    T *a;              /* lda x n, one triangle; sentinels elsewhere */
+    double complex *w; /* n x n, whole */
+} matrix;
+
+static const R sentinel = 12345;
+
+static matrix make(enum family family, int n, int upper, int hermitian) {
+    matrix m = {n, n + 3, upper, hermitian, NULL, NULL};
+    m.a = calloc((size_t)m.lda * n + 1, sizeof(T));
+    m.w = family_matrix(family, n, MPKI_COMPLEX, hermitian);
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < m.lda; i++) {
+            int inside = i < n && (upper ? i <= j : i >= j);
+            T x = t_make(sentinel, 0);
+            if (inside) {
+                double complex w = m.w[i + (size_t)j * n];
+                x = t_make((R)creal(w), (R)cimag(w));
+                w = (double)t_re(x) + (double)t_im(x) * I;
+                m.w[i + (size_t)j * n] = w;
+                m.w[j + (size_t)i * n] = hermitian ? conj(w) : w;
+            }
+            m.a[i + (size_t)j * m.lda] = x;
+        }
+    return m;
+}
+
+static void drop(matrix *m) {
+    free(m->a), free(m->w);
+}
+
+static mpk_dense dense_of(const matrix *m, mpk_dense_method method) {
+    mpk_dense d;
+    mpk_dense_init(&d);
+    d.scalar = (mpk_scalar)MPKI_PRECISION;
+    d.symmetry = m->hermitian ? MPK_HERMITIAN : MPK_SYMMETRIC;
+    d.uplo = m->upper ? MPK_UPPER : MPK_LOWER;
+    d.n = m->n;
+    d.method = method;
+    d.threads = 2;
+    return d;
+}
+
+static int outside_untouched(const matrix *m, const T *f) {
+    for (int j = 0; j < m->n; j++)
+        for (int i = 0; i < m->lda; i++)
+            if (!(i < m->n && (m->upper ? i <= j : i >= j)) &&
+                t_re(f[i + (size_t)j * m->lda]) != sentinel)
+                return 0;
+    return 1;
+}
+
+/* entry (i, j), i >= j, of the lower factor (upper factors are those of the reversed matrix) */
+static double complex factor_at(const matrix *m, const T *f, int i, int j) {
+    T x = m->upper ? f[m->n - 1 - i + (size_t)(m->n - 1 - j) * m->lda] : f[i + (size_t)j * m->lda];
+    return (double)t_re(x) + (double)t_im(x) * I;
+}
+
+static double largest(const matrix *m) {
+    double most = 0;
+    for (int k = 0; k < m->n * m->n; k++) most = fmax(most, cabs(m->w[k]));
+    return most;
+}
+
+/* ||P A P^T - L D L^T||_max for methods whose pivots are an order; max |L| */
+static double factor_residual(const matrix *m, const T *f, const int32_t *pivots, double *max_l) {
+    const int n = m->n;
+    double complex *l = calloc((size_t)n * n + 1, sizeof *l),
+                   *ld = calloc((size_t)n * n + 1, sizeof *l);
+    int *place = calloc((size_t)n + 1, sizeof *place),
+        *first = calloc((size_t)n + 1, sizeof *first);
+    char *seen = calloc((size_t)n + 1, 1);
+    double worst = 0;
+    *max_l = 0;
+    for (int k = 0; k < n; k++) {
+        int p = pivots[m->upper ? n - 1 - k : k];
+        int pair = p < 0;
+        if (pair) p = ~p;
+        assert_in_range(p, 0, n - 1);
+        assert_false(seen[p]);
+        seen[p] = 1;
+        place[k] = p;
+        if (pair && (k == 0 || first[k - 1] == 0)) first[k] = 1;
+    }
+    for (int j = 0; j < n; j++) {
+        l[j + (size_t)j * n] = 1;
+        for (int i = j + 1 + first[j]; i < n; i++) {
+            l[i + (size_t)j * n] = factor_at(m, f, i, j);
+            *max_l = fmax(*max_l, cabs(l[i + (size_t)j * n]));
+        }
+    }
+    for (int k = 0; k < n; k++)
+        for (int i = k; i < n; i++) { /* L D; column by column of D */
+            double complex lik = l[i + (size_t)k * n];
+            if (first[k]) {
+                double complex d21 = factor_at(m, f, k + 1, k),
+                               d12 = m->hermitian ? conj(d21) : d21;
+                double complex next = l[i + (size_t)(k + 1) * n];
+                ld[i + (size_t)k * n] += lik * factor_at(m, f, k, k) + next * d21;
+                ld[i + (size_t)(k + 1) * n] += lik * d12 + next * factor_at(m, f, k + 1, k + 1);
+            } else if (k == 0 || !first[k - 1]) {
+                ld[i + (size_t)k * n] += lik * factor_at(m, f, k, k);
+            }
+        }
+    for (int j = 0; j < n; j++)
+        for (int i = j; i < n; i++) {
+            double complex sum = m->w[place[i] + (size_t)place[j] * n];
+            for (int k = 0; k <= i; k++) {
+                double complex r = l[j + (size_t)k * n];
+                sum -= ld[i + (size_t)k * n] * (m->hermitian ? conj(r) : r);
+            }
+            if (!(cabs(sum) <= worst)) worst = cabs(sum);
+        }
+    free(l), free(ld), free(place), free(first), free(seen);
+    return worst;
+}
+
+/* omega of x for the right-hand side b, by plain sums in double */
+static double omega_of(const matrix *m, const T *x, const T *b) {
+    const int n = m->n;
+    double worst = 0;
+    for (int i = 0; i < n; i++) {
+        double complex r = (double)t_re(b[i]) + (double)t_im(b[i]) * I;
+        double w = cabs(r);
+        for (int j = 0; j < n; j++) {
+            double complex xj = (double)t_re(x[j]) + (double)t_im(x[j]) * I;
+            r -= m->w[i + (size_t)j * n] * xj;
+            w += cabs(m->w[i + (size_t)j * n]) * cabs(xj);
+        }
+        double q = cabs(r) == 0 ? 0 : cabs(r) / w;
+        if (!(q <= worst)) worst = q;
+    }
+    return worst;
+}
+
+/* LAPACK's solver reads Bunch-Kaufman and rook factors as its own. */
+static int lapack_solve(const matrix *m, mpk_dense_method method, const T *f, const int32_t *ipiv,
+                        T *x) {
+    const char uplo = m->upper ? 'U' : 'L';
+    const int rook = method == MPK_DENSE_ROOK;
+#define CALL(name) name(LAPACK_COL_MAJOR, uplo, m->n, 1, f, m->lda, ipiv, x, m->n)
+#if MPKI_PRECISION == 0
+    return rook ? CALL(LAPACKE_ssytrs_rook) : CALL(LAPACKE_ssytrs);
+#elif MPKI_PRECISION == 1
+    return rook ? CALL(LAPACKE_dsytrs_rook) : CALL(LAPACKE_dsytrs);
+#elif MPKI_PRECISION == 2
+    if (m->hermitian) return rook ? CALL(LAPACKE_chetrs_rook) : CALL(LAPACKE_chetrs);
+    return rook ? CALL(LAPACKE_csytrs_rook) : CALL(LAPACKE_csytrs);
+#else
+    if (m->hermitian) return rook ? CALL(LAPACKE_zhetrs_rook) : CALL(LAPACKE_zhetrs);
+    return rook ? CALL(LAPACKE_zsytrs_rook) : CALL(LAPACKE_zsytrs);
+#endif
+#undef CALL
+}
+
+static void check_solutions(mpk_context *ctx, const mpk_dense *given, const matrix *m,
+                            const mpk_dense_factor *f, int nrhs, double bound, const char *what) {
+    const int n = m->n;
+    mpk_dense d = *given;
+    T *b = calloc((size_t)(n + 2) * nrhs + 1, sizeof(T)),
+      *x = calloc((size_t)(n + 1) * nrhs + 1, sizeof(T));
+    mpk_dense_info info;
+    for (int k = 0; k < (n + 2) * nrhs; k++)
+        b[k] = t_make((R)uniform(), MPKI_COMPLEX ? (R)uniform() : 0);
+    d.refine = 1;
+    mpk_status status =
+        mpk_dense_solve(ctx, &d, m->a, m->lda, f, nrhs, b, n + 2, x, n + 1, NULL, 0, &info);
+    assert_true(status == MPK_OK || status == MPK_INACCURATE);
+    for (int c = 0; c<nrhs; c += nrhs> 4 ? nrhs / 3 : 1) {
+        double omega = omega_of(m, x + c * (n + 1), b + c * (n + 2));
+        if (!(omega <= bound))
+            fail_msg("%s: omega %g > %g (rhs %d of %d)", what, omega, bound, c, nrhs);
+        if (!(fabs(info.componentwise) >= 0.5 * omega - 2 * R_EPS))
+            fail_msg("%s: told omega %g, is %g", what, info.componentwise, omega);
+    }
+    free(b), free(x);
+}
+
+static void check_method(enum family family, int n, int upper, int hermitian,
+                         mpk_dense_method method) {
+    char what[96];
+    snprintf(what, sizeof what, "%s n=%d %s%s %s", family_names[family], n,
+             upper ? "upper" : "lower", hermitian ? " hermitian" : "",
+             mpk_dense_method_name(method));
+    state = 7 + (uint64_t)n;
+    matrix m = make(family, n, upper, hermitian);
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpk_dense d = dense_of(&m, method);
+    mpk_dense_sizes sizes;
+    assert_int_equal(mpk_dense_query(ctx, &d, 3, &sizes), MPK_OK);
+    const size_t bytes = (size_t)m.lda * n * sizeof(T);
+    T *f = malloc(bytes + 1), *again = malloc(bytes + 1), *kept = malloc(bytes + 1);
+    memcpy(f, m.a, bytes), memcpy(again, m.a, bytes), memcpy(kept, m.a, bytes);
+    mpk_dense_factor fac = {.struct_size = sizeof fac, .f = f, .ldf = m.lda};
+    fac.pivots = calloc((size_t)sizes.pivots + 1, sizeof(int32_t));
+    fac.extra = aligned_alloc(64, ((size_t)sizes.extra_bytes + 127) / 64 * 64);
+    mpk_dense_info info;
+    mpk_status status = mpk_dense_factorize(ctx, &d, m.a, m.lda, &fac, NULL, 0, &info);
+    if (method == MPK_DENSE_NONE && status == MPK_ERR_NUMERIC && !family_strong(family) && n > 0)
+        goto done;
+    if (status < 0) fail_msg("%s: status %d", what, status);
+    assert_memory_equal(m.a, kept, bytes);
+    if (!outside_untouched(&m, f)) fail_msg("%s: wrote outside its triangle", what);
+
+    /* in place: the same bits, whatever the number of threads */
+    mpk_dense_factor place = fac;
+    place.f = again;
+    place.pivots = calloc((size_t)sizes.pivots + 1, sizeof(int32_t));
+    place.extra = aligned_alloc(64, ((size_t)sizes.extra_bytes + 127) / 64 * 64);
+    d.threads = 1;
+    assert_int_equal(mpk_dense_factorize(ctx, &d, again, m.lda, &place, NULL, 0, NULL), status);
+    assert_memory_equal(again, f, bytes);
+    assert_memory_equal(place.pivots, fac.pivots, (size_t)sizes.pivots * sizeof(int32_t));
+    free(place.pivots), free(place.extra);
+    d.threads = 2;
+
+    const double most = largest(&m), eps = (double)R_EPS;
+    double max_l = 0;
+    const double growth = fmax(info.growth, 1);
+    if (method == MPK_DENSE_TILE || method == MPK_DENSE_NONE) {
+        double r = factor_residual(&m, f, fac.pivots, &max_l);
+        double l_bound = method == MPK_DENSE_TILE ? 1 : fmax(max_l, 1);
+        if (!(r <= 50 * n * eps * growth * most * l_bound * l_bound))
+            fail_msg("%s: |PAP' - LDL'| = %g, max |A| = %g, growth %g", what, r, most, growth);
+        if (method == MPK_DENSE_TILE && !(max_l <= 1.5 / d.pivot_threshold))
+            fail_msg("%s: max |L| = %g", what, max_l);
+        if (n > 0 && !(fabs(info.max_l - max_l) <= 0.5 * max_l + eps)) /* |re| + |im| */
+            fail_msg("%s: told max |L| %g, is %g", what, info.max_l, max_l);
+    }
+    if ((!MPKI_COMPLEX || hermitian) && method != MPK_DENSE_NONE && family_definitive(family)) {
+        mpk_inertia got, want = family_inertia(m.w, n, most * n * eps);
+        assert_int_equal(mpk_dense_inertia(ctx, &d, &fac, NULL, 0, &got), MPK_OK);
+        if (got.positive != want.positive || got.negative != want.negative || got.zero != want.zero)
+            fail_msg("%s: inertia %lld %lld %lld, want %lld %lld %lld", what,
+                     (long long)got.positive, (long long)got.negative, (long long)got.zero,
+                     (long long)want.positive, (long long)want.negative, (long long)want.zero);
+    }
+    if (family_singular(family, n)) {
+        assert_int_equal(status, MPK_SINGULAR);
+        assert_true(info.zero_pivots > 0);
+        goto done;
+    }
+    if (family == LATE_IPM && sizeof(R) == 4) goto done; /* below what its roundings leave */
+    assert_int_equal(status, MPK_OK);
+    if (method == MPK_DENSE_NONE && !family_strong(family) && n > 0) goto done;
+    const double bound = 45 * eps; /* 1e-14 in double */
+    check_solutions(ctx, &d, &m, &fac, 1, bound, what);
+    check_solutions(ctx, &d, &m, &fac, 3, bound, what);
+    check_solutions(ctx, &d, &m, &fac, 11, bound, what);
+    if (n == 150) check_solutions(ctx, &d, &m, &fac, 140, bound, what);
+    if (n > 0 && (method == MPK_DENSE_BUNCH_KAUFMAN || method == MPK_DENSE_ROOK)) {
+        T *b = calloc((size_t)n, sizeof(T)), *x = calloc((size_t)n, sizeof(T)),
+          *y = calloc((size_t)n, sizeof(T));
+        for (int k = 0; k < n; k++)
+            x[k] = y[k] = b[k] = t_make((R)uniform(), MPKI_COMPLEX ? (R)uniform() : 0);
+        assert_int_equal(lapack_solve(&m, method, f, fac.pivots, x), 0);
+        assert_int_equal(mpk_dense_solve(ctx, &d, NULL, 1, &fac, 1, y, n, y, n, NULL, 0, NULL),
+                         MPK_OK);
+        double theirs = omega_of(&m, x, b), ours = omega_of(&m, y, b);
+        if (!(theirs <= 10 * ours + 100 * n * eps))
+            fail_msg("%s: LAPACK solves with our factors to %g, we to %g", what, theirs, ours);
+        free(b), free(x), free(y);
+    }
+done:
+    free(f), free(again), free(kept), free(fac.pivots), free(fac.extra);
+    mpk_context_destroy(&ctx);
+    drop(&m);
+}
+
+static const mpk_dense_method methods[] = {TESTED_METHODS};
+
+static void test_families(void **unused) {
+    static const int sizes[] = {0, 1, 2, 3, 31, 33, 64, 97, 150};
+    (void)unused;
+    for (int family = 0; family < FAMILIES; family++)
+        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+            for (size_t h = 0; h < sizeof methods / sizeof *methods; h++)
+                for (int shape = 0; shape < (MPKI_COMPLEX ? 4 : 2); shape++)
+                    check_method((enum family)family, sizes[k], shape % 2, shape / 2, methods[h]);
+}
+
+static void test_larger(void **unused) {
+    (void)unused;
+    for (size_t h = 0; h < sizeof methods / sizeof *methods; h++) {
+        check_method(RANDOM, 517, 0, 0, methods[h]);
+        check_method(ZERO_DIAGONAL, 300, 1, MPKI_COMPLEX, methods[h]);
+        check_method(LATE_IPM, 301, 0, MPKI_COMPLEX, methods[h]);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_families),
+                                       cmocka_unit_test(test_larger)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
