@@ -10,22 +10,129 @@ set(MPKI_MPI_ENVIRONMENT
 # mpki_petsc_test(NAME FLAVOUR RANKS COMMAND...): one run with the plug-in loaded
 function(mpki_petsc_test name flavour ranks)
     set(command ${ARGN})
+    list(POP_FRONT command program)
+    set(command $<TARGET_FILE:${program}> ${command})
     if(ranks GREATER 1)
         list(PREPEND command ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks})
     endif()
-    add_test(NAME petsc_${flavour}_${name} COMMAND ${command})
-    set(plugin $<TARGET_FILE:metapack_petsc_${flavour}>)
-    set_tests_properties(petsc_${flavour}_${name} PROPERTIES LABELS plugins TIMEOUT 300
-                         PROCESSORS ${ranks}
-                         ENVIRONMENT "${MPKI_MPI_ENVIRONMENT};PETSC_OPTIONS=-dll_append ${plugin}")
+    add_test(NAME plugins_petsc_${flavour}_${name} COMMAND ${command})
+    set_tests_properties(plugins_petsc_${flavour}_${name} PROPERTIES LABELS plugins TIMEOUT 300
+        PROCESSORS ${ranks}
+        ENVIRONMENT "${MPKI_MPI_ENVIRONMENT};PETSC_OPTIONS=-dll_append $<TARGET_FILE:metapack_petsc_${flavour}>")
 endfunction()
 
+# ---- each flavour: what the plug-in does, alone ---------------------------------------------------
+file(GLOB MPKI_PETSC_TESTS CONFIGURE_DEPENDS tests/plugins/petsc/*.c)
 foreach(flavour ${MPKI_PETSC_FLAVOURS})
     mpki_petsc_program(petsc_saddle_${flavour} ${flavour} examples/petsc/saddle.c)
-    file(GLOB MPKI_PETSC_TESTS CONFIGURE_DEPENDS tests/plugins/petsc/*.c)
     foreach(source ${MPKI_PETSC_TESTS})
         get_filename_component(name ${source} NAME_WE)
         mpki_petsc_program(petsc_${name}_${flavour} ${flavour} ${source})
         mpki_petsc_test(${name} ${flavour} 1 petsc_${name}_${flavour})
     endforeach()
+    foreach(other ${MPKI_PETSC_FLAVOURS}) # a plug-in of another build is refused, with the reason
+        if(NOT other STREQUAL flavour)
+            add_test(NAME plugins_petsc_${flavour}_refuses_${other}
+                     COMMAND petsc_saddle_${flavour} -dll_append $<TARGET_FILE:metapack_petsc_${other}>)
+            set_tests_properties(plugins_petsc_${flavour}_refuses_${other} PROPERTIES LABELS plugins
+                PASS_REGULAR_EXPRESSION "METAPACK: this plug-in was compiled for a PETSc with"
+                ENVIRONMENT "${MPKI_MPI_ENVIRONMENT}")
+        endif()
+    endforeach()
 endforeach()
+
+# ---- the example, in parallel: Stokes and a KKT system under PETSc's preconditioners -------------
+set(right -ksp_type gmres -ksp_pc_side right)
+set(sub -sub_pc_type cholesky -sub_pc_factor_mat_solver_type metapack)
+set(MPKI_SADDLE_cholesky -ksp_type preonly -pc_type cholesky -pc_factor_mat_solver_type metapack)
+set(MPKI_SADDLE_sqmr -ksp_type sqmr -pc_type icc -pc_factor_mat_solver_type metapack)
+set(MPKI_SADDLE_minres -ksp_type minres -ksp_rtol 1e-10 -pc_type icc -pc_factor_mat_solver_type metapack
+    -mat_metapack_absd -mat_metapack_level 3 -mat_metapack_fill_factor 0)
+set(MPKI_SADDLE_asm ${right} -pc_type asm ${sub})
+set(MPKI_SADDLE_bjacobi ${right} -pc_type bjacobi ${sub} -dm_mat_type sbaij)
+set(MPKI_SADDLE_bjacobi_icc -ksp_type sqmr -pc_type bjacobi -sub_pc_type icc
+    -sub_pc_factor_mat_solver_type metapack)
+set(MPKI_SADDLE_redundant -ksp_type preonly -pc_type redundant -redundant_pc_type cholesky
+    -redundant_pc_factor_mat_solver_type metapack)
+set(MPKI_SADDLE_fieldsplit -ksp_type fgmres -pc_type fieldsplit -pc_fieldsplit_block_size 3
+    -pc_fieldsplit_0_fields 0,1 -pc_fieldsplit_1_fields 2 -pc_fieldsplit_type schur
+    -pc_fieldsplit_schur_fact_type full -pc_fieldsplit_schur_precondition selfp
+    -fieldsplit_0_ksp_type preonly -fieldsplit_0_pc_type redundant
+    -fieldsplit_0_redundant_pc_type cholesky -fieldsplit_0_redundant_pc_factor_mat_solver_type metapack
+    -fieldsplit_1_ksp_type gmres -fieldsplit_1_ksp_rtol 1e-4 -fieldsplit_1_pc_type bjacobi
+    -fieldsplit_1_sub_pc_type cholesky -fieldsplit_1_sub_pc_factor_mat_solver_type metapack)
+list(GET MPKI_PETSC_FLAVOURS -1 last)
+foreach(problem stokes control)
+    foreach(flavour ${MPKI_PETSC_FLAVOURS})
+        foreach(way cholesky sqmr minres)
+            if(NOT "${problem} ${way}" STREQUAL "stokes minres")
+                mpki_petsc_test(${problem}_${way} ${flavour} 1 petsc_saddle_${flavour} -problem ${problem} -n 24
+                                ${MPKI_SADDLE_${way}})
+            endif()
+        endforeach()
+        foreach(ranks 2 4)
+            mpki_petsc_test(${problem}_asm_${ranks} ${flavour} ${ranks} petsc_saddle_${flavour}
+                            -problem ${problem} -n 24 ${MPKI_SADDLE_asm})
+        endforeach()
+    endforeach()
+    foreach(ranks 1 2 4)
+        foreach(way bjacobi bjacobi_icc redundant fieldsplit)
+            if(TARGET petsc_saddle_real)
+                mpki_petsc_test(${problem}_${way}_${ranks} real ${ranks} petsc_saddle_real
+                                -problem ${problem} -n 24 ${MPKI_SADDLE_${way}})
+            endif()
+        endforeach()
+    endforeach()
+endforeach()
+
+# ---- valgrind: no leak, no bad access, on one rank -----------------------------------------------
+find_program(VALGRIND valgrind)
+if(VALGRIND AND TARGET petsc_saddle_real)
+    set(MPKI_VALGRIND ${VALGRIND} -q --keep-debuginfo=yes --error-exitcode=9 --leak-check=full --show-leak-kinds=definite
+        --errors-for-leak-kinds=definite --num-callers=30
+        --suppressions=${CMAKE_CURRENT_SOURCE_DIR}/tests/plugins/petsc/valgrind.supp)
+    # mpki_petsc_valgrind(NAME FLAVOUR PROGRAM ARGUMENTS...)
+    function(mpki_petsc_valgrind name flavour program)
+        set(test plugins_petsc_${flavour}_valgrind_${name})
+        add_test(NAME ${test} COMMAND ${MPKI_VALGRIND} $<TARGET_FILE:${program}> ${ARGN})
+        set_tests_properties(${test} PROPERTIES LABELS plugins TIMEOUT 300
+            ENVIRONMENT "${MPKI_MPI_ENVIRONMENT};PETSC_OPTIONS=-dll_append $<TARGET_FILE:metapack_petsc_${flavour}>")
+    endfunction()
+    foreach(name errors factor krylov)
+        mpki_petsc_valgrind(${name} real petsc_${name}_real)
+    endforeach()
+    mpki_petsc_valgrind(saddle real petsc_saddle_real -problem control -n 8 ${MPKI_SADDLE_cholesky})
+    if(TARGET petsc_factor_complex)
+        mpki_petsc_valgrind(factor complex petsc_factor_complex)
+    endif()
+else()
+    message(STATUS "PETSc plug-in: valgrind was not found, its tests are left out")
+endif()
+
+# ---- SLEPc: spectrum slicing ----------------------------------------------------------------------
+file(GLOB MPKI_SLEPC_DIRS /usr/lib/slepcdir/slepc*/*-linux-gnu-*)
+if(DEFINED ENV{SLEPC_DIR})
+    list(PREPEND MPKI_SLEPC_DIRS $ENV{SLEPC_DIR}/$ENV{PETSC_ARCH} $ENV{SLEPC_DIR})
+endif()
+foreach(dir ${MPKI_SLEPC_DIRS})
+    if(NOT EXISTS ${dir}/lib/pkgconfig/SLEPc.pc)
+        continue()
+    endif()
+    foreach(flavour ${MPKI_PETSC_FLAVOURS}) # the one whose name ends like SLEPc's folder
+        get_filename_component(arch "${MPKI_PETSC_DIR_${flavour}}" NAME)
+        if(NOT TARGET petsc_slicing_${flavour} AND dir MATCHES "slepc[0-9.]*/${arch}$"
+           AND NOT flavour MATCHES "int64")
+            execute_process(COMMAND ${CMAKE_COMMAND} -E env
+                PKG_CONFIG_PATH=${dir}/lib/pkgconfig:${MPKI_PETSC_DIR_${flavour}}/lib/pkgconfig
+                ${PKG_CONFIG_EXECUTABLE} --libs SLEPc OUTPUT_VARIABLE libs OUTPUT_STRIP_TRAILING_WHITESPACE)
+            separate_arguments(libs UNIX_COMMAND "${libs}")
+            mpki_petsc_program(petsc_slicing_${flavour} ${flavour} tests/plugins/petsc/slepc/slicing.c)
+            target_include_directories(petsc_slicing_${flavour} SYSTEM PRIVATE ${dir}/include)
+            target_link_libraries(petsc_slicing_${flavour} PRIVATE ${libs})
+            mpki_petsc_test(slepc_slicing ${flavour} 1 petsc_slicing_${flavour})
+        endif()
+    endforeach()
+endforeach()
+if(NOT MPKI_SLEPC_DIRS)
+    message(STATUS "PETSc plug-in: SLEPc was not found, spectrum slicing is not tested")
+endif()
