@@ -73,6 +73,23 @@ foreach(source ${MPKI_EXAMPLES})
     endif()
 endforeach()
 
+# boundary elements: more than a file; the triangles' sines and cosines in vectors
+if(METAPACK_TESTS)
+    file(GLOB MPKI_ACOUSTICS CONFIGURE_DEPENDS examples/acoustics/*.c)
+    add_executable(example_acoustics ${MPKI_ACOUSTICS})
+    set_source_files_properties(examples/acoustics/boundary.c PROPERTIES COMPILE_OPTIONS -ffast-math)
+    target_compile_definitions(example_acoustics PRIVATE ACOUSTICS_LAPACK)
+    target_link_libraries(example_acoustics PRIVATE metapack ${OPENBLAS_LIBRARY} ZLIB::ZLIB m)
+    foreach(method none tile bunch-kaufman)
+        add_test(NAME example_acoustics_${method} COMMAND example_acoustics sphere 500 2 ${method}
+                 ${CMAKE_CURRENT_BINARY_DIR}/acoustics_${method}.png)
+        set_tests_properties(example_acoustics_${method} PROPERTIES LABELS examples TIMEOUT 300
+                             ENVIRONMENT "OPENBLAS_NUM_THREADS=1")
+    endforeach()
+    add_test(NAME example_acoustics_usage COMMAND example_acoustics cube)
+    set_tests_properties(example_acoustics_usage PROPERTIES LABELS examples WILL_FAIL TRUE)
+endif()
+
 # ---- tests of the whole --------------------------------------------------------------------------
 if(METAPACK_TESTS)
     if(NOT METAPACK_SANITIZE)

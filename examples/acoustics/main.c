@@ -8,7 +8,7 @@
  *      acoustics head 4000 6 none head.png
  *
  *  On the sphere the answer is compared with the series: it must be within 6 %, or the exit code is
- *  1. Wavelength: 2 pi / K radii; some six triangles each are wise. */
+ *  1. Wavelength: 2 pi / K radii; some ten triangles each are wise. */
 #include "acoustics.h"
 
 #include <math.h>
