@@ -16,7 +16,7 @@ typedef struct mpk_factor_info {
     int64_t bytes;      /**< held by the factor */
     int64_t peak_bytes; /**< most memory held during the factorization, the factor included */
     int64_t rejected;   /**< columns delayed to their parent, each as often as it was delayed */
-    int32_t stages;     /**< 1, or 2 when outer pivoting re-matched and re-ordered */
+    int32_t stages;     /**< 1; more when outer pivoting re-matched and re-ordered */
     int64_t two_by_two; /**< 2x2 pivots */
     int64_t perturbed;  /**< pivots changed by the static shift */
     double growth;      /**< max |D| after over max |A| before, both scaled */

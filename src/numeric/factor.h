@@ -63,6 +63,7 @@ struct mpk_factor {
     const mpk_analysis *an;   /* the one in force: the caller's, or own after outer pivoting */
     mpk_analysis *own;
     mpk_options options;
+    double patience; /* with an analysis of older values; doubles when a new one did not pay */
     bool valid;      /* holds a factorization */
     void *ax;        /* copy of the values, problem order */
     double *scale;   /* n, problem order, powers of two */
@@ -74,9 +75,16 @@ struct mpk_factor {
     mpk_factor_info info;
 };
 
-/** The numeric phase for one precision: fills fac->node from the scaled values sax (nnz). Counts go
- * to pivots, flops and max_front. *runaway: delayed columns made it cost far more than predicted,
- * and it stopped (only if may_stop). */
+/** When to give up the order in force: more flops, or more columns rejected. Both are sums that do
+ * not depend on who adds first, so the decision is the same for any number of threads. */
+typedef struct mpki_stop {
+    double flops;
+    int64_t rejected;
+} mpki_stop;
+
+/** The numeric phase for one precision, until `stop` (NULL: never): fills fac->node from the scaled
+ * values sax (nnz). Counts go to pivots, flops and max_front. *runaway: delayed columns made it
+ * cost far more than predicted, and it stopped. */
 typedef struct mpki_numeric_result {
     mpki_pivots pivots;
     double flops;
@@ -92,8 +100,8 @@ mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk
                              const void *ax, double *scale);
 
 #define MPKI_NUMERIC(p)                                                                            \
-    mpk_status mpki_##p##_numeric(mpk_factor *fac, const void *sax, double small, bool may_stop,   \
-                                  mpki_numeric_result *result);                                    \
+    mpk_status mpki_##p##_numeric(mpk_factor *fac, const void *sax, double small,                  \
+                                  const mpki_stop *stop, mpki_numeric_result *result);             \
     void mpki_##p##_scale_values(const mpk_analysis *an, const void *ax, const double *scale,      \
                                  void *sax);                                                       \
     void mpki_##p##_moduli(int64_t nnz, const void *ax, double *absval);                           \

@@ -28,7 +28,8 @@ static double default_zero_tolerance(const mpk_analysis *an) {
 }
 
 /* One factorization with the analysis in force. */
-static mpk_status factorize_once(mpk_factor *fac, bool may_stop, mpki_numeric_result *result) {
+static mpk_status factorize_once(mpk_factor *fac, const mpki_stop *stop,
+                                 mpki_numeric_result *result) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
     mpk_status status = mpki_find_scaling(ctx, an, &fac->options, fac->ax, fac->scale);
@@ -44,14 +45,14 @@ static mpk_status factorize_once(mpk_factor *fac, bool may_stop, mpki_numeric_re
         status = mpki_arena_init(ctx, an->info.factor_bytes + 4096, &fac->arena);
     if (status == MPK_OK) {
         fac->have_arena = true;
-        status = MPKI_DISPATCH(an->scalar, numeric)(fac, sax, small, may_stop, result);
+        status = MPKI_DISPATCH(an->scalar, numeric)(fac, sax, small, stop, result);
     }
     mpki_release(ctx, sax);
     return status;
 }
 
-/* Outer pivoting: match on the current values, order and analyse again, once. */
-static mpk_status reanalyse(mpk_factor *fac) {
+/* Match on the current values, order and analyse again. */
+static mpk_status reanalyse(mpk_factor *fac, mpk_switch matching) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
     if (fac->have_arena) mpki_arena_free(&fac->arena);
@@ -66,7 +67,7 @@ static mpk_status reanalyse(mpk_factor *fac) {
                            .ai = an->ai,
                            .ax = fac->ax};
     mpk_options options = an->options;
-    options.matching = MPK_ON;
+    options.matching = matching;
     if (options.ordering == MPK_ORDERING_GIVEN) options.ordering = MPK_ORDERING_AUTO;
     mpk_analysis *own = NULL;
     mpk_status status = mpk_analyse(ctx, &problem, &options, &own);
@@ -78,6 +79,7 @@ static mpk_status reanalyse(mpk_factor *fac) {
     }
     mpki_release(ctx, fac->node);
     fac->node = node;
+    mpk_analysis_destroy(&fac->own);
     fac->an = fac->own = own;
     return MPK_OK;
 }
@@ -134,8 +136,37 @@ static mpk_status factorize_blocks(mpk_factor *fac, int64_t bytes_before) {
     return fac->info.inertia.zero > 0 ? MPK_SINGULAR : MPK_OK;
 }
 
+/* Outer pivoting. The analysis is of these values if the factor is new; later it is of older ones,
+ * and is given up sooner: what it was good for may be gone (Sigma of an interior point grows by ten
+ * orders). With the values in hand it is made anew as the caller asked for it, and if even that
+ * runs away without a matching, with one. */
+static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric_result *result,
+                                      int *stages) {
+    const bool free_to = fac->options.matching == MPK_AUTO && fac->options.static_shift == 0 &&
+                         fac->an->options.matching == MPK_AUTO;
+    bool fresh = is_new;
+    for (;; ++*stages) {
+        const mpk_analysis_info *info = &fac->an->info;
+        mpki_stop stop = {3 * info->factor_flops + 2e8, (int64_t)info->n + 1000};
+        if (!fresh) {
+            stop.flops = fac->patience * (2 * info->factor_flops + 200.0 * (double)info->nnz);
+            stop.rejected = (int64_t)(fac->patience * (0.5 * info->n + 100));
+        }
+        const bool may_stop = free_to && (!fresh || !info->matching);
+        mpk_status status = factorize_once(fac, may_stop ? &stop : NULL, result);
+        if (status < 0 || !result->runaway) {
+            const bool paid = result->flops < 0.5 * stop.flops;
+            if (status >= 0 && *stages > 1 && !is_new && !paid) fac->patience *= 2;
+            return status;
+        }
+        status = reanalyse(fac, fresh ? MPK_ON : MPK_AUTO);
+        if (status < 0) return status;
+        fresh = true;
+    }
+}
+
 static mpk_status factorize(mpk_context *ctx, const mpk_analysis *base, const void *ax,
-                            const mpk_options *options, mpk_factor *fac) {
+                            const mpk_options *options, bool is_new, mpk_factor *fac) {
     double start_s = mpki_now_s();
     mpk_options full;
     fac->valid = false; /* whatever goes wrong, old factors do not pass for new ones */
@@ -162,14 +193,8 @@ static mpk_status factorize(mpk_context *ctx, const mpk_analysis *base, const vo
         return status;
     }
     mpki_numeric_result result;
-    int stages = fac->own ? 2 : 1;
-    bool may_stop = !fac->an->info.matching && full.matching == MPK_AUTO && full.static_shift == 0;
-    status = factorize_once(fac, may_stop, &result);
-    if (status >= 0 && result.runaway) {
-        stages = 2;
-        status = reanalyse(fac);
-        if (status >= 0) status = factorize_once(fac, false, &result);
-    }
+    int stages = 1;
+    status = factorize_by_stages(fac, is_new, &result, &stages);
     if (status < 0) return status;
     fac->valid = true;
     fill_info(fac, &result, stages, bytes_before, start_s);
@@ -193,11 +218,12 @@ mpk_status mpk_factorize(mpk_context *ctx, const mpk_analysis *an, const void *a
     if (!fac) return mpki_failed(ctx);
     fac->ctx = ctx;
     fac->base = fac->an = an;
+    fac->patience = 1;
     fac->ax = mpki_alloc(ctx, "factorize", an->nnz, mpk_scalar_size(an->scalar));
     fac->scale = MPKI_NEW(ctx, "factorize", an->n, double);
     fac->node = MPKI_ZNEW(ctx, "factorize", an->nsuper + 1, mpki_node);
     mpk_status status = mpki_failed(ctx);
-    if (status == MPK_OK) status = factorize(ctx, an, ax, options, fac);
+    if (status == MPK_OK) status = factorize(ctx, an, ax, options, true, fac);
     if (status < 0) mpk_factor_destroy(&fac);
     *out = fac;
     return status;
@@ -210,7 +236,7 @@ mpk_status mpk_refactorize(mpk_context *ctx, const void *ax, const mpk_options *
     if (!fac || (!ax && fac->an->nnz > 0))
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "factorize", -1,
                           "factor and values must not be NULL");
-    return factorize(ctx, fac->an, ax, options, fac);
+    return factorize(ctx, fac->an, ax, options, false, fac);
 }
 
 void mpk_factor_info_get(const mpk_factor *fac, mpk_factor_info *info) {

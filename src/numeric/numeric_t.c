@@ -354,7 +354,7 @@ static void add_up(const walk *z, int threads, mpki_numeric_result *result) {
     }
 }
 
-mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, bool may_stop,
+mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, const mpki_stop *stop,
                        mpki_numeric_result *result) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
@@ -365,9 +365,9 @@ mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, bool may_
         (FN(front_rules)){FN(cpu_kernels)(), an->symmetry == MPK_HERMITIAN,
                           (R)fac->options.pivot_threshold, (R)small, (R)fac->options.static_shift};
     if (z.rules.u < R_EPS) z.rules.u = R_EPS;
-    if (may_stop) { /* a matching and an order for it will be cheaper */
-        z.stop_flops = 3 * an->info.factor_flops + 2e8;
-        z.stop_rejected = an->n + 1000;
+    if (stop) {
+        z.stop_flops = stop->flops;
+        z.stop_rejected = stop->rejected;
     }
     if (prepare(fac, threads) < 0 || mpki_recycler_init(ctx, &z.recycler) < 0)
         return mpki_failed(ctx);

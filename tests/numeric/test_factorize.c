@@ -258,6 +258,66 @@ static void test_refactorize(void **unused) {
     free(ax), free(m.a);
 }
 
+/* A grid whose diagonal was strong when it was analysed and is gone later (a bipartite graph: half
+ * its eigenvalues are negative): the old order delays nearly every column; stage 2 pairs them. */
+static void test_old_analysis_is_given_up(void **unused) {
+    (void)unused;
+    enum { SIDE = 60, N = SIDE * SIDE };
+    mpk_context *ctx = context();
+    int32_t *row = malloc(3 * N * sizeof *row), *col = malloc(3 * N * sizeof *col);
+    double *value = malloc(3 * N * sizeof *value), *x = malloc(N * sizeof *x);
+    int64_t nnz = 0;
+    for (int32_t j = 0; j < N; j++) {
+        const int32_t to[] = {j, j % SIDE == SIDE - 1 ? N : j + 1, j + SIDE};
+        for (int k = 0; k < 3; k++)
+            if (to[k] < N) {
+                row[nnz] = to[k], col[nnz] = j;
+                value[nnz++] = (k ? 0.6 : 5) + 0.4 * uniform();
+            }
+    }
+    mpk_problem *problem = NULL;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_factor_info info;
+    mpk_solve_info solved;
+    mpk_problem_view view;
+    assert_int_equal(mpk_problem_from_triplets(ctx, N, MPK_D, MPK_SYMMETRIC, MPK_LOWER, nnz, row,
+                                               col, value, &problem),
+                     MPK_OK);
+    mpk_problem_view_get(problem, &view);
+    assert_int_equal(mpk_analyse(ctx, problem, NULL, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, an, view.ax, NULL, &fac), MPK_OK);
+    double *ax = malloc((size_t)view.nnz * sizeof *ax);
+    memcpy(ax, view.ax, (size_t)view.nnz * sizeof *ax);
+    for (int32_t j = 0; j < N; j++) ax[view.ap[j]] = 0;
+    for (int round = 0; round < 3; round++) {
+        assert_int_equal(mpk_refactorize(ctx, ax, NULL, fac), MPK_OK);
+        mpk_factor_info_get(fac, &info);
+        assert_int_equal(info.stages, round ? 1 : 2); /* and then it serves */
+        assert_true(info.rejected < N);
+        assert_int_equal(info.inertia.negative, N / 2);
+        for (int32_t i = 0; i < N; i++) x[i] = 1 + i % 3;
+        assert_int_equal(mpk_solve(ctx, fac, 1, x, N, x, N, NULL, &solved), MPK_OK);
+        for (int32_t j = 0; j < N; j++) /* one colour up, the other down: the inertia stays */
+            ax[view.ap[j]] += (j / SIDE + j) % 2 ? 1e-3 : -1e-3;
+    }
+    mpk_factor_destroy(&fac);
+    /* with matching forbidden the order in force is kept, whatever it costs */
+    mpk_options options;
+    mpk_options_init(&options);
+    options.matching = MPK_OFF;
+    assert_int_equal(mpk_factorize(ctx, an, view.ax, &options, &fac), MPK_OK);
+    assert_true(mpk_refactorize(ctx, ax, &options, fac) >= 0);
+    mpk_factor_info_get(fac, &info);
+    assert_int_equal(info.stages, 1);
+    assert_true(info.rejected > 1000);
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+    free(row), free(col), free(value), free(x), free(ax);
+}
+
 static void test_static_shift(void **unused) {
     (void)unused;
     mpk_context *ctx = context();
@@ -413,10 +473,11 @@ static void test_arguments(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_families),    cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_singular),    cmocka_unit_test(test_deterministic),
-        cmocka_unit_test(test_refactorize), cmocka_unit_test(test_static_shift),
-        cmocka_unit_test(test_logdet),      cmocka_unit_test(test_allocation),
-        cmocka_unit_test(test_cancel),      cmocka_unit_test(test_arguments)};
+        cmocka_unit_test(test_families),     cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_singular),     cmocka_unit_test(test_deterministic),
+        cmocka_unit_test(test_refactorize),  cmocka_unit_test(test_old_analysis_is_given_up),
+        cmocka_unit_test(test_static_shift), cmocka_unit_test(test_logdet),
+        cmocka_unit_test(test_allocation),   cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_arguments)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
