@@ -92,7 +92,7 @@ static void report(const ip_factor *fac, int n, double u, ma86_info *info) {
 void ma86_factor_d(int n, const int *ptr, const int *row, const double *val, const int *order,
                    void **handle, const ma86_control *control, ma86_info *info,
                    const double *scale) {
-    (void)order;
+    (void)order, (void)scale; /* METAPACK orders and scales by itself */
     if (!info) return;
     *info = (ma86_info){.flag = MA86_NULL};
     if (!handle || !control || !ptr || !val) return;
@@ -103,7 +103,7 @@ void ma86_factor_d(int n, const int *ptr, const int *row, const double *val, con
     if (n != ip_pattern_n(k->pattern) ||
         !ip_pattern_equal(k->pattern, ptr, row, control->f_arrays ? 1 : 0))
         return;
-    const ip_request request = {control->u, control->small, control->static_shift, scale};
+    const ip_request request = {control->u, control->small, control->static_shift};
     mpk_status status = ip_factorize(k->pattern, val, &request, &k->fac);
     info->flag = flag_of(status);
     if (status < 0) return;

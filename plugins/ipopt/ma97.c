@@ -96,7 +96,7 @@ void ma97_factor_d(int matrix_type, const int *ptr, const int *row, const double
     if (matrix_type != 3 && matrix_type != 4) return;
     info->flag = MA97_PATTERN;
     if (!ip_pattern_equal(pattern, ptr, row, control->f_arrays ? 1 : 0)) return;
-    const ip_request request = {control->u, control->small, 0, control->scaling ? NULL : scale};
+    const ip_request request = {control->u, control->small, 0};
     mpk_status status = ip_factorize(pattern, val, &request, &fac);
     if (before && fac != before) ip_handle_remove(before, IP_FACTOR);
     if (fac && fac != before && !ip_handle_add(fac, IP_FACTOR)) {

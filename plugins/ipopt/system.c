@@ -5,8 +5,10 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct ip_pattern {
     mpk_allocator allocator; /* alloc NULL: the C library's */
@@ -24,9 +26,6 @@ struct ip_factor {
     ip_pattern *pattern;
     mpk_context *ctx;
     mpk_factor *fac;
-    double *scaled; /* nnz: values times the caller's scaling; NULL until there is one */
-    double *scale;  /* n: that scaling */
-    bool has_scale; /* of the factorization in force */
 };
 
 /* ---- memory ------------------------------------------------------------------------------------
@@ -131,19 +130,43 @@ static int threads_wanted(void) {
     return threads >= 1 && threads <= 1024 ? (int)threads : 0;
 }
 
+/* The matrix as METAPACK's problem. */
+static mpk_status make_problem(const ip_pattern *p, mpk_context *ctx, const double *val,
+                               mpk_problem **problem) {
+    mpk_status status = MPK_ERR_MEMORY;
+    int64_t *ap = take(&p->allocator, (int64_t)p->n + 1, sizeof *ap);
+    int32_t *ai = take(&p->allocator, p->nnz, sizeof *ai);
+    if (ap && ai) {
+        for (int j = 0; j <= p->n; j++) ap[j] = p->ptr[j] - p->base;
+        for (int64_t k = 0; k < p->nnz; k++) ai[k] = p->row[k] - p->base;
+        status =
+            mpk_problem_from_csc(ctx, p->n, MPK_D, MPK_SYMMETRIC, MPK_LOWER, ap, ai, val, problem);
+    }
+    give(&p->allocator, ap, (int64_t)p->n + 1, sizeof *ap);
+    give(&p->allocator, ai, p->nnz, sizeof *ai);
+    return status;
+}
+
+/* METAPACK_IPOPT_DUMP=FOLDER: each matrix that is factorized, as FOLDER/ipopt-PID-NUMBER.mtx, for
+ * reports of what went wrong. Without that folder, or room in it, nothing happens. */
+static void dump(const ip_pattern *p, mpk_context *ctx, const double *val) {
+    static _Atomic int number;
+    const char *folder = getenv("METAPACK_IPOPT_DUMP");
+    char path[1024];
+    mpk_problem *problem = NULL;
+    if (!folder || make_problem(p, ctx, val, &problem) < 0) return;
+    int length = snprintf(path, sizeof path, "%s/ipopt-%ld-%05d.mtx", folder, (long)getpid(),
+                          atomic_fetch_add(&number, 1));
+    if (length < (int)sizeof path) mpk_problem_write(ctx, problem, path);
+    mpk_problem_destroy(&problem);
+}
+
 /* Under the mutex. */
 static mpk_status analyse(ip_pattern *p, const double *val) {
     mpk_problem *problem = NULL;
     mpk_analysis *an = NULL;
-    mpk_status status = MPK_ERR_MEMORY;
-    int64_t *ap = take(&p->allocator, (int64_t)p->n + 1, sizeof *ap);
-    int32_t *ai = take(&p->allocator, p->nnz, sizeof *ai);
-    if (!ap || !ai) goto done;
-    for (int j = 0; j <= p->n; j++) ap[j] = p->ptr[j] - p->base;
-    for (int64_t k = 0; k < p->nnz; k++) ai[k] = p->row[k] - p->base;
-    status =
-        mpk_problem_from_csc(p->ctx, p->n, MPK_D, MPK_SYMMETRIC, MPK_LOWER, ap, ai, val, &problem);
-    if (status < 0) goto done;
+    mpk_status status = make_problem(p, p->ctx, val, &problem);
+    if (status < 0) return status;
     mpk_options options;
     mpk_options_init(&options);
     options.method = MPK_METHOD_LDLT;
@@ -154,10 +177,7 @@ static mpk_status analyse(ip_pattern *p, const double *val) {
         mpk_analysis_destroy(&p->an);
         p->an = an;
     }
-done:
     mpk_problem_destroy(&problem);
-    give(&p->allocator, ap, (int64_t)p->n + 1, sizeof *ap);
-    give(&p->allocator, ai, p->nnz, sizeof *ai);
     return status;
 }
 
@@ -178,8 +198,6 @@ void ip_factor_free(ip_factor **handle) {
     const mpk_allocator from = p->allocator;
     mpk_factor_destroy(&f->fac);
     mpk_context_destroy(&f->ctx);
-    give(&from, f->scaled, p->nnz, sizeof *f->scaled);
-    give(&from, f->scale, p->n, sizeof *f->scale);
     give(&from, f, 1, sizeof *f);
     ip_pattern_release(p);
     *handle = NULL;
@@ -198,22 +216,15 @@ static mpk_status create(ip_pattern *p, ip_factor **out) {
     return MPK_OK;
 }
 
-/* The caller's scaling, applied to the values: NULL for none or without memory. */
-static mpk_status apply_scale(ip_factor *f, const double *val, const double *scale,
-                              const double **ax) {
-    const ip_pattern *p = f->pattern;
-    f->has_scale = scale != NULL;
-    *ax = val;
-    if (!scale) return MPK_OK;
-    if (!f->scaled) f->scaled = take(&p->allocator, p->nnz, sizeof *f->scaled);
-    if (!f->scale) f->scale = take(&p->allocator, p->n, sizeof *f->scale);
-    if (!f->scaled || !f->scale) return MPK_ERR_MEMORY;
-    memcpy(f->scale, scale, (size_t)p->n * sizeof *scale);
-    for (int j = 0; j < p->n; j++)
-        for (int k = p->ptr[j] - p->base; k < p->ptr[j + 1] - p->base; k++)
-            f->scaled[k] = val[k] * scale[j] * scale[p->row[k] - p->base];
-    *ax = f->scaled;
-    return MPK_OK;
+/* Ipopt begins with u = 1e-8 and raises it in steps of u^0.75 to 1e-4 when its refinement fails:
+ * here 0.001, 0.006, 0.025 and 0.04. Smaller ones let L grow until the inertia is noise (at 1e-8 a
+ * robot arm's first matrix is solved to 2 % only), larger ones delay more pivots and save no
+ * iteration. */
+static double threshold(double u) {
+    const double least = 1e-3, start = 1e-8;
+    if (!(u > start)) return least;
+    double more = least * pow(u / start, 0.4);
+    return more < 0.5 ? more : 0.5;
 }
 
 mpk_status ip_factorize(ip_pattern *p, const double *val, const ip_request *request,
@@ -222,20 +233,19 @@ mpk_status ip_factorize(ip_pattern *p, const double *val, const ip_request *requ
     if (*handle && (*handle)->pattern != p) ip_factor_free(handle);
     if (!*handle && (status = create(p, handle)) < 0) return status;
     ip_factor *f = *handle;
-    const double *ax;
+    dump(p, f->ctx, val);
     pthread_mutex_lock(&p->mutex);
     if (!p->an) status = analyse(p, val);
     pthread_mutex_unlock(&p->mutex);
-    if (status >= 0) status = apply_scale(f, val, request->scale, &ax);
     if (status < 0) return status;
     mpk_options options;
     mpk_options_init(&options);
     options.method = MPK_METHOD_LDLT;
     options.threads = threads_wanted();
     options.static_shift = request->static_shift > 0 ? request->static_shift : 0;
-    options.pivot_threshold = request->u;
+    options.pivot_threshold = threshold(request->u);
     options.zero_tolerance = request->small;
-    return mpk_factorize(f->ctx, p->an, ax, &options, &f->fac);
+    return mpk_factorize(f->ctx, p->an, val, &options, &f->fac);
 }
 
 void ip_factor_info(const ip_factor *f, mpk_factor_info *info, mpk_analysis_info *analysis) {
@@ -246,7 +256,6 @@ void ip_factor_info(const ip_factor *f, mpk_factor_info *info, mpk_analysis_info
 double ip_factor_logdet(const ip_factor *f) {
     double value[3] = {0};
     if (mpk_get(f->ctx, f->fac, MPK_GET_LOGDET, value, sizeof value) < 0) return 0;
-    for (int i = 0; f->has_scale && i < f->pattern->n; i++) value[0] -= 2 * log(fabs(f->scale[i]));
     return value[0];
 }
 
@@ -254,19 +263,11 @@ void ip_factor_scale(ip_factor *f, double *scale) {
     const size_t bytes = (size_t)f->pattern->n * sizeof *scale;
     if (!f->fac || mpk_get(f->ctx, f->fac, MPK_GET_SCALE, scale, bytes) < 0)
         for (int i = 0; i < f->pattern->n; i++) scale[i] = 1;
-    for (int i = 0; f->has_scale && i < f->pattern->n; i++) scale[i] *= f->scale[i];
-}
-
-static void scale_block(const ip_factor *f, int nrhs, double *x, int ldx) {
-    for (int r = 0; f->has_scale && r < nrhs; r++)
-        for (int i = 0; i < f->pattern->n; i++) x[(int64_t)r * ldx + i] *= f->scale[i];
 }
 
 mpk_status ip_solve(ip_factor *f, int job, int nrhs, double *x, int ldx) {
     static const mpk_part part[] = {MPK_PART_ALL, MPK_PART_L, MPK_PART_D, MPK_PART_LT, MPK_PART_D};
-    if (job == 0 || job == 1) scale_block(f, nrhs, x, ldx);
     mpk_status status = mpk_solve_part(f->ctx, f->fac, part[job], nrhs, x, ldx);
     if (status >= 0 && job == 4) status = mpk_solve_part(f->ctx, f->fac, MPK_PART_LT, nrhs, x, ldx);
-    if (job == 0 || job >= 3) scale_block(f, nrhs, x, ldx);
     return status;
 }

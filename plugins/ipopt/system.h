@@ -34,7 +34,6 @@ mpk_status ip_pattern_analyse(ip_pattern *pattern, const double *val);
  *  becomes METAPACK's pivot threshold. small: entries not above it are zero. */
 typedef struct ip_request {
     double u, small, static_shift;
-    const double *scale; /**< n or NULL: factorize diag(scale) A diag(scale), solve with A */
 } ip_request;
 
 /** Factorize. *fac NULL: created. val [in] nnz, as row.
