@@ -129,6 +129,7 @@ PetscErrorCode mpkp_choose(Mat F, Mat A, const MatFactorInfo *info, mpk_context 
                            mpkp_choice *choice) {
     PetscMPIInt ranks;
     MatNullSpace null_space;
+    PetscErrorCode error = PETSC_SUCCESS;
     PetscFunctionBegin;
     *choice = (mpkp_choice){.symmetry_tolerance = 100 * PETSC_SQRT_MACHINE_EPSILON};
     mpk_options_init(&choice->mpk);
@@ -139,10 +140,12 @@ PetscErrorCode mpkp_choose(Mat F, Mat A, const MatFactorInfo *info, mpk_context 
     choice->accept_singular = null_space ? PETSC_TRUE : PETSC_FALSE;
     PetscOptionsBegin(PetscObjectComm((PetscObject)F), ((PetscObject)F)->prefix, "METAPACK options",
                       "Mat");
-    for (int k = 0; k < TABLE_SIZE; k++)
-        PetscCall(read_row(PetscOptionsObject, &table[k], ctx, &choice->mpk));
-    PetscCall(read_own(PetscOptionsObject, choice));
+    /* an error waits for the end, which frees what PETSc has begun */
+    error = read_own(PetscOptionsObject, choice);
+    for (int k = 0; k < TABLE_SIZE && !error; k++)
+        error = read_row(PetscOptionsObject, &table[k], ctx, &choice->mpk);
     PetscOptionsEnd();
+    PetscCall(error);
     PetscCheck(choice->mpk.method != MPK_METHOD_AUTO && choice->mpk.method != MPK_METHOD_NONE,
                PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
                "METAPACK: -mat_metapack_method is one of ldlt, ildlt, jacobi, ilu0");

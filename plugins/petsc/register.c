@@ -12,10 +12,6 @@ static PetscErrorCode check_build(void) {
     size_t size;
     PetscInt major, minor;
     PetscFunctionBegin;
-    PetscCall(PetscGetVersionNumber(&major, &minor, NULL, NULL));
-    PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF,
-               PETSC_ERR_LIB, "METAPACK: this plug-in was compiled for PETSc %d.%d",
-               PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR);
     PetscCall(PetscDataTypeFromString("scalar", &scalar, &known));
     PetscCall(PetscDataTypeGetSize(PETSC_INT, &size));
     PetscCheck(known && scalar == PETSC_SCALAR && size == sizeof(PetscInt), PETSC_COMM_SELF,
@@ -23,6 +19,10 @@ static PetscErrorCode check_build(void) {
                "METAPACK: this plug-in was compiled for a PETSc with %s scalars and %d-bit "
                "indices; metapack petsc-env lists the others",
                PetscDefined(USE_COMPLEX) ? "complex" : "real", (int)(8 * sizeof(PetscInt)));
+    PetscCall(PetscGetVersionNumber(&major, &minor, NULL, NULL));
+    PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF,
+               PETSC_ERR_LIB, "METAPACK: this plug-in was compiled for PETSc %d.%d",
+               PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -64,7 +64,10 @@ def check_inertia(a, inertia):
 
 
 def backward_error(a, x, b):
+    """max |b - A x| / (norm A norm x + norm b), without overflow on the way."""
     a = sp.csr_matrix(a)
+    size = max(abs(a).max(), np.finfo(a.dtype).tiny) if a.nnz else 1
+    a, b = a / size, np.asarray(b) / size
     r = np.abs(b - a @ x).max(initial=0)
     scale = abs(a).sum(axis=1).max() * np.abs(x).max(initial=0) + np.abs(b).max(initial=0)
     return r / scale if scale else r

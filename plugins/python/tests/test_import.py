@@ -93,9 +93,12 @@ def test_structures_are_those_of_the_compiler(tmp_path):
     """Size of every structure, as cffi lays it out and as the C compiler does."""
     from support import ROOT
 
-    names = [name for name in ffi.list_types()[0]
-             if name.startswith("mpk_") and ffi.typeof(name).kind == "struct"
-             and ffi.typeof(name).fields]  # fmt: skip
+    names = []
+    for name in ffi.list_types()[0]:
+        try:
+            names += [name] if name.startswith("mpk_") and ffi.sizeof(name) > 4 else []
+        except ffi.error:  # opaque
+            pass
     assert len(names) >= 15
     lines = "".join(f'    printf("{name} %zu\\n", sizeof({name}));\n' for name in names)
     source = tmp_path / "sizes.c"

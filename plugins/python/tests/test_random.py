@@ -8,6 +8,7 @@ import scipy.sparse as sp
 import pymetapack
 from support import DTYPES, check_inertia, check_solution, kkt, random_values, symmetric
 
+pytestmark = pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
 FORMATS = ["csc", "csr", "coo", "lil", "dok", "bsr", "dia", "array", "dense"]
 
 

@@ -40,7 +40,7 @@ def by_scipy(path):
     return a.toarray() if hasattr(a, "toarray") else np.asarray(a)
 
 
-@pytest.mark.parametrize("path", small())
+@pytest.mark.parametrize("path", list(small()))
 def test_matrix(path):
     matrix = pymetapack.read(path)
     a = matrix.toarray()
