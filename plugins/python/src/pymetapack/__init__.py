@@ -10,6 +10,7 @@
 """
 
 from ._batch import BatchFactor, batch_gemm, ldl_batch
+from ._dense import DenseFactor, ldl_dense, solve_dense
 from ._errors import *  # noqa: F403
 from ._errors import __all__ as _errors
 from ._factor import Factor, Inertia, Slogdet, factorized, ildl, ldl, spsolve
@@ -20,8 +21,8 @@ from ._options import keys as options
 from ._version import __version__
 
 __all__ = [
-    "BatchFactor", "Factor", "Inertia", "KrylovInfo", "Slogdet", "__version__", "batch_gemm",
-    "bicgstab", "build_config", "cg", "factorized", "fgmres", "generate", "generators", "gmres",
-    "idr", "ildl", "ldl", "ldl_batch", "library_path", "minres", "options", "read", "spsolve",
-    "sqmr", "symmlq", "version", *_errors,
+    "BatchFactor", "DenseFactor", "Factor", "Inertia", "KrylovInfo", "Slogdet", "__version__",
+    "batch_gemm", "bicgstab", "build_config", "cg", "factorized", "fgmres", "generate",
+    "generators", "gmres", "idr", "ildl", "ldl", "ldl_batch", "ldl_dense", "library_path",
+    "minres", "options", "read", "solve_dense", "spsolve", "sqmr", "symmlq", "version", *_errors,
 ]  # fmt: skip

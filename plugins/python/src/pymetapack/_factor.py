@@ -270,7 +270,7 @@ class Factor:
             if status != 0:
                 message = self._ctx.message()[2]
         if status != 0:
-            _judge(status, self._solve_info, self.dtype, x, "accuracy" in used.given, message, 3)
+            judge(status, self._solve_info, self.dtype, x, "accuracy" in used.given, message, 3)
         return x
 
     __call__ = solve
@@ -499,7 +499,7 @@ def _own(array: Any, A: Any) -> Any:
     return array.copy() if shared else array
 
 
-def _judge(status: int, info: Any, dtype: Any, x: Any, asked: bool, message: str,
+def judge(status: int, info: Any, dtype: Any, x: Any, asked: bool, message: str,
            stacklevel: int) -> None:  # fmt: skip
     """A positive status of a solve -> nothing, a warning, or SingularMatrixError."""
     limit = 1e-4 if _single(dtype) else 1e-8
@@ -707,7 +707,7 @@ def _adaptive(m: Matrix, b: Any, progress: Optional[Progress], options: Dict[str
             lib.mpk_factor_info_get(result.factor, info)
             zero = int(info.inertia.zero)
         if status:
-            _judge(status, ffi.addressof(result, "solve"), m.dtype, x, "accuracy" in options,
+            judge(status, ffi.addressof(result, "solve"), m.dtype, x, "accuracy" in options,
                    message, 4)  # fmt: skip
     finally:
         lib.mpk_adaptive_clear(result)

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One dense symmetric indefinite matrix: factorization, solution, inertia."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Optional
+
+import numpy as np
+
+from ._context import Context
+from ._errors import InputError, SingularMatrixError, ZeroPivotWarning
+from ._factor import Inertia, judge
+from ._lib import ffi, lib, text
+from ._matrix import SCALARS, host_array, pointer, working_dtype
+from ._options import as_dict
+from ._vectors import solve_columns
+
+__all__ = ["DenseFactor", "ldl_dense", "solve_dense"]
+
+_METHODS = ("auto", "tile", "bunch-kaufman", "rook", "aasen", "butterfly", "none")
+_PRECISIONS = ("working", "single", "tf32", "half")
+_REFINEMENTS = ("auto", "classic", "gmres")
+_NUMBERS = ("pivot_threshold", "zero_tolerance", "tile", "depth", "seed", "refine", "accuracy",
+            "threads")  # fmt: skip
+_LONG = 1200  # from this order on Ctrl-C must be able to wait for the call in another thread
+
+
+def _choice(name: str, value: str, words: tuple[str, ...]) -> int:
+    if value not in words:
+        raise ValueError(f"{name} must be one of {', '.join(words)}, not {value!r}")
+    return words.index(value)
+
+
+def _room(bytes_: int) -> tuple[Any, Any]:
+    """Memory aligned to 64 bytes: the array that owns it, and its address (NULL for none)."""
+    if bytes_ == 0:
+        return None, ffi.NULL
+    store = np.empty(bytes_ + 64, np.uint8)
+    start = -store.__array_interface__["data"][0] % 64
+    return store, pointer(store[start : start + bytes_])
+
+
+class _Dense:
+    """A matrix by columns, the description of the call, and room for the factors."""
+
+    def __init__(self, A: Any, lower: Optional[bool], hermitian: bool, method: str, precision: str,
+                 refinement: str, condition: bool, options: dict[str, Any],
+                 dtype: Any = None) -> None:  # fmt: skip
+        a = host_array(A, "the matrix")
+        if a.ndim != 2 or a.shape[0] != a.shape[1]:
+            raise ValueError(f"the matrix has shape {a.shape}, and is not square")
+        self.dtype = working_dtype(a.dtype if dtype is None else dtype, "the matrix")
+        self.hermitian = bool(hermitian) and self.dtype.kind == "c"
+        if lower is None:
+            _check_symmetric(a, self.hermitian)
+            if not self.hermitian and a.flags.c_contiguous:
+                a = a.T  # the same matrix, and its columns lie together
+        self.a = np.array(a, dtype=self.dtype, order="F", copy=True)
+        self.n = len(a)
+        d = self.dense = ffi.new("mpk_dense *")
+        lib.mpk_dense_init(d)
+        d.scalar, d.symmetry, d.n = SCALARS[self.dtype], int(self.hermitian), self.n
+        d.uplo = lib.MPK_UPPER if lower is not None and not lower else lib.MPK_LOWER
+        d.method = _choice("method", method, _METHODS)
+        d.precision = _choice("precision", precision, _PRECISIONS)
+        d.refinement = _choice("refinement", refinement, _REFINEMENTS)
+        d.condition = lib.MPK_ON if condition else lib.MPK_OFF
+        for name, value in options.items():
+            if name not in _NUMBERS:
+                raise TypeError(f"there is no option {name!r}: {', '.join(_NUMBERS)}")
+            setattr(d, name, value)
+        self.context = Context()
+        self.info = ffi.new("mpk_dense_info *")
+
+    def reserve(self, nrhs: int) -> None:
+        """Room for the factors, as the library counts it."""
+        sizes = ffi.new("mpk_dense_sizes *")
+        self.call(lib.mpk_dense_query, self.dense, nrhs, sizes)
+        f = self.factor = ffi.new("mpk_dense_factor *")
+        f.struct_size = ffi.sizeof("mpk_dense_factor")
+        self._store, f.f = _room(int(sizes.factor_bytes))
+        f.ldf = max(1, self.n)
+        self.pivots = np.zeros(max(1, int(sizes.pivots)), np.int32)
+        f.pivots = ffi.cast("int32_t *", pointer(self.pivots))
+        self._extra, f.extra = _room(int(sizes.extra_bytes))
+
+    def call(self, function: Any, *args: Any) -> int:
+        """A call whose failure is an exception."""
+        return int(self.context.check(self.context.call(function, *args, long=self.n >= _LONG)))
+
+    def finite(self, b: Any) -> None:
+        if not np.isfinite(b).all():
+            raise InputError("the right-hand side is not finite", "input", "dense")
+
+    @property
+    def ld(self) -> int:
+        return max(1, self.n)
+
+
+def _check_symmetric(a: Any, hermitian: bool) -> None:
+    other = a.conj().T if hermitian else a.T
+    size = np.abs(a).max(initial=0)
+    eps = np.finfo(a.dtype).eps if a.dtype.kind in "fc" else 0
+    if np.isfinite(size) and not np.all(np.abs(a - other) <= 10 * eps * size):
+        raise InputError(
+            f"the matrix is not {'Hermitian' if hermitian else 'symmetric'} "
+            "(lower=True or lower=False: use one triangle only)", "input", "dense"
+        )  # fmt: skip
+
+
+class DenseFactor:
+    """Factors of a dense matrix, made by :func:`ldl_dense`.
+
+    Attributes
+    ----------
+    status : str
+        "ok" or "singular".
+    method, precision : str
+        What was used.
+    inertia : Inertia
+        (0, 0, zero pivots) of complex symmetric matrices.
+    """
+
+    def __init__(self, parts: _Dense) -> None:
+        self._parts = parts
+        parts.reserve(1)
+        status = parts.call(
+            lib.mpk_dense_factorize, parts.dense, pointer(parts.a.T), parts.ld, parts.factor,
+            ffi.NULL, 0, parts.info,
+        )  # fmt: skip
+        self.status = text(lib.mpk_status_name(status))
+        self.shape, self.dtype, self.hermitian = parts.a.shape, parts.dtype, parts.hermitian
+        self.method = text(lib.mpk_dense_method_name(parts.factor.method))
+        self.precision = text(lib.mpk_dense_precision_name(parts.factor.precision))
+        self._made = as_dict(parts.info[0])
+
+    @property
+    def inertia(self) -> Inertia:
+        found = ffi.new("mpk_inertia *")
+        p = self._parts
+        p.call(lib.mpk_dense_inertia, p.dense, p.factor, ffi.NULL, 0, found)
+        return Inertia(int(found.positive), int(found.negative), int(found.zero))
+
+    @property
+    def nneg(self) -> int:
+        """Number of negative eigenvalues."""
+        return self.inertia.negative
+
+    @property
+    def rank(self) -> int:
+        """n less the number of zero pivots."""
+        return int(self.shape[0]) - int(self._made["zero_pivots"])
+
+    @property
+    def factors(self) -> Any:
+        """A copy of L and D as the library stores them, (n, n); include/metapack/dense.h."""
+        p = self._parts
+        dtype = p.dtype
+        if self.precision != "working":
+            dtype = np.dtype(np.complex64 if p.dtype.kind == "c" else np.float32)
+        if p.n == 0:
+            return np.empty((0, 0), dtype)
+        raw = np.frombuffer(ffi.buffer(p.factor.f, p.n * p.n * dtype.itemsize), dtype)
+        return raw.reshape(p.n, p.n).T.copy(order="F")
+
+    @property
+    def pivots(self) -> Any:
+        """A copy of the pivots, in the method's own notation; include/metapack/dense.h."""
+        return self._parts.pivots[: self._parts.n].copy()
+
+    def solve(self, b: Any, out: Any = None) -> Any:
+        """Solve A x = b, with refinement.
+
+        b : array of shape (n,) or (n, k)      out : as for Factor.solve
+        Returns x of b's shape; (n, k) in Fortran order.
+        Raises SingularMatrixError (inconsistent); warns InaccurateWarning.
+        """
+        p, status = self._parts, 0
+
+        def solve(b: Any, x: Any) -> None:
+            nonlocal status
+            nrhs = 1 if b.ndim == 1 else b.shape[1]
+            p.finite(b)
+            status = p.call(
+                lib.mpk_dense_solve, p.dense, pointer(p.a.T), p.ld, p.factor, nrhs, pointer(b.T),
+                p.ld, pointer(x.T), p.ld, ffi.NULL, 0, p.info,
+            )  # fmt: skip
+
+        with p.context.lock:
+            x = solve_columns(b, p.n, p.dtype, out, solve)
+            if self.status == "singular":
+                status = int(lib.MPK_SINGULAR)
+            if status:
+                judge(status, p.info, p.dtype, x, p.dense.accuracy >= 0, "", 3)
+        return x
+
+    __call__ = solve
+
+    def stats(self) -> dict[str, Any]:
+        """Numbers of the factorization and the last solve: the fields of mpk_dense_info."""
+        return {"factor": dict(self._made), "solve": as_dict(self._parts.info[0])}
+
+    def __repr__(self) -> str:
+        n = self.shape[0]
+        return f"<DenseFactor of a {n} x {n} matrix, {self.dtype}, {self.method}: {self.status}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a DenseFactor cannot be pickled or copied")
+
+
+def ldl_dense(A: Any, *, lower: Optional[bool] = None, hermitian: bool = False,
+              singular: str = "warn", method: str = "auto", precision: str = "working",
+              refinement: str = "auto", condition: bool = False, **options: Any) -> DenseFactor:  # fmt: skip
+    """Factorize one dense symmetric indefinite matrix, P A Pᵀ = L D Lᵀ.
+
+    Parameters
+    ----------
+    A : array of shape (n, n)
+        float32, float64, complex64, complex128; copied.
+    lower, hermitian, singular
+        As for :func:`ldl`.
+    method : {"auto", "tile", "bunch-kaufman", "rook", "aasen", "butterfly", "none"}
+        "auto" is the tile method; UnsupportedError for what this build has not.
+    precision : {"working", "single", "tf32", "half"}
+        Of the factors; less than A's needs refinement.
+    refinement : {"auto", "classic", "gmres"}
+    condition : bool
+        Estimate the condition number in each solve (``stats()["solve"]["condition"]``).
+    **options
+        pivot_threshold, zero_tolerance, tile, depth, seed, refine, accuracy, threads.
+
+    Returns
+    -------
+    DenseFactor
+
+    >>> import numpy as np, pymetapack
+    >>> F = pymetapack.ldl_dense(np.array([[0.0, 1, 2], [1, 0, 3], [2, 3, 0]]))
+    >>> F.inertia
+    Inertia(positive=1, negative=2, zero=0)
+    >>> F.solve(np.array([3.0, 4, 5])).round(12)
+    array([1., 1., 1.])
+    """
+    if singular not in ("warn", "raise", "ignore"):
+        raise ValueError("singular must be 'warn', 'raise' or 'ignore'")
+    factor = DenseFactor(
+        _Dense(A, lower, hermitian, method, precision, refinement, condition, options)
+    )
+    if factor.status == "singular" and singular != "ignore":
+        words = f"the matrix is singular: {factor.shape[0] - factor.rank} zero pivots"
+        if singular == "raise":
+            raise SingularMatrixError(words, "singular", "dense")
+        warnings.warn(words, ZeroPivotWarning, stacklevel=2)
+    return factor
+
+
+def solve_dense(A: Any, b: Any, *, lower: Optional[bool] = None, hermitian: bool = False,
+                method: str = "auto", precision: str = "working", refinement: str = "auto",
+                **options: Any) -> Any:  # fmt: skip
+    """Solve A x = b once for a dense A: the cheapest method whose backward error passes.
+
+    Parameters are those of :func:`ldl_dense`; b has shape (n,) or (n, k).  Returns x of b's shape.
+
+    >>> import numpy as np, pymetapack
+    >>> pymetapack.solve_dense(np.array([[0.0, 1], [1, 0]]), np.array([3.0, 4]))
+    array([4., 3.])
+    """
+    b = host_array(b, "the right-hand side")
+    A = host_array(A, "the matrix")
+    side = working_dtype(b.dtype, "the right-hand side")
+    wide = np.float64 if side.name in ("float64", "complex128") else np.float32
+    dtype = np.promote_types(working_dtype(A.dtype, "the matrix"), wide)
+    p = _Dense(A, lower, hermitian, method, precision, refinement, False, options, dtype)
+    status = 0
+
+    def solve(b: Any, x: Any) -> None:
+        nonlocal status
+        nrhs = 1 if b.ndim == 1 else b.shape[1]
+        p.finite(b)
+        p.reserve(nrhs)
+        if x is b:
+            b = b.copy(order="F")
+        status = p.call(
+            lib.mpk_dense_sysv, p.dense, pointer(p.a.T), p.ld, p.factor, nrhs, pointer(b.T), p.ld,
+            pointer(x.T), p.ld, ffi.NULL, 0, p.info,
+        )  # fmt: skip
+
+    x = solve_columns(b, p.n, p.dtype, None, solve)
+    if status and p.info.zero_pivots:
+        status = int(lib.MPK_SINGULAR)
+    if status:
+        judge(status, p.info, p.dtype, x, "accuracy" in options, "", 3)
+    if status == lib.MPK_SINGULAR:
+        warnings.warn("the matrix is singular; the system was consistent", ZeroPivotWarning,
+                      stacklevel=2)  # fmt: skip
+    return x
