@@ -53,6 +53,10 @@ static mpk_status tile_need(const mpki_dense_call *call, int32_t nrhs, mpki_dens
     return with_band(FN(tile_need)(call, nrhs, need), call, need);
 }
 
+static mpk_status butterfly_need(const mpki_dense_call *call, int32_t nrhs, mpki_dense_need *need) {
+    return with_band(FN(butterfly_need)(call, nrhs, need), call, need);
+}
+
 static mpk_status lapack_need(const mpki_dense_call *call, int32_t nrhs, mpki_dense_need *need) {
     return with_band(FN(lapack_need)(call, nrhs, need), call, need);
 }
@@ -98,6 +102,9 @@ static mpk_status factorize(mpki_dense_call *call) {
     case MPK_DENSE_ROOK:
         status = FN(lapack_factorize)(call, &s);
         break;
+    case MPK_DENSE_BUTTERFLY:
+        status = FN(butterfly_factorize)(call, &s);
+        break;
     default:
         status = FN(tile_factorize)(call, &s);
         break;
@@ -129,6 +136,15 @@ typedef struct product {
 
 #define WIDE (MPKI_COMPLEX ? 2 : 1)
 
+/* |x|; not by hypot, whose care costs ten times the rest, but where squares leave the range */
+static inline double modulus(T x) {
+#if MPKI_COMPLEX
+    const double re = fabs((double)t_re(x)), im = fabs((double)t_im(x)), most = re > im ? re : im;
+    if (most < 1e150 && most > 1e-150) return sqrt(re * re + im * im);
+#endif
+    return (double)t_abs(x);
+}
+
 static void add(double *sum, T a, T x) {
     sum[0] += (double)t_re(a) * (double)t_re(x) - (double)t_im(a) * (double)t_im(x);
     if (MPKI_COMPLEX)
@@ -148,11 +164,11 @@ static void rows_of_product(const mpki_dense_call *call, const T *x, int64_t r0,
         if (upper && i1 > j) i1 = j;
         if (!upper && i0 < j + 1) i0 = j + 1;
         const T xj = x[j], *col = a + j * lda;
-        const double size = (double)t_abs(xj);
+        const double size = modulus(xj);
 #if MPKI_COMPLEX
         for (int64_t i = i0; i < i1; i++) {
             add(sum + WIDE * (i - r0), col[i], xj);
-            w[i - r0] += (double)t_abs(col[i]) * size;
+            w[i - r0] += modulus(col[i]) * size;
         }
 #else
         for (int64_t i = i0; i < i1; i++) {
@@ -168,7 +184,7 @@ static void rows_of_product(const mpki_dense_call *call, const T *x, int64_t r0,
 #if MPKI_COMPLEX
         for (int64_t k = k0; k < k1; k++) {
             add(s, conj_if(hermitian, col[k]), x[k]);
-            m += (double)t_abs(col[k]) * (double)t_abs(x[k]);
+            m += modulus(col[k]) * modulus(x[k]);
         }
 #else
         double p[8] = {0}, q[8] = {0};
@@ -184,7 +200,7 @@ static void rows_of_product(const mpki_dense_call *call, const T *x, int64_t r0,
 #endif
         T diagonal = hermitian ? t_make(t_re(col[i]), 0) : col[i];
         add(s, diagonal, x[i]);
-        m += (double)t_abs(diagonal) * (double)t_abs(x[i]);
+        m += modulus(diagonal) * modulus(x[i]);
         for (int h = 0; h < WIDE; h++) sum[WIDE * (i - r0) + h] += s[h];
         w[i - r0] += m;
     }
@@ -200,7 +216,7 @@ static void residual_item(mpki_pool *pool, int worker, void *arg, int64_t item) 
         T b = p->b ? p->b[i] : t_make(0, 0);
         double re = (double)t_re(b) - sum[WIDE * (i - r0)];
         double im = MPKI_COMPLEX ? (double)t_im(b) - sum[WIDE * (i - r0) + WIDE - 1] : 0;
-        double size = MPKI_COMPLEX ? hypot(re, im) : fabs(re), bound = w[i - r0] + (double)t_abs(b);
+        double size = MPKI_COMPLEX ? hypot(re, im) : fabs(re), bound = w[i - r0] + modulus(b);
         double q = size == 0 ? 0 : size / bound;
         if (!(q <= omega)) omega = q;
         p->r[i] = t_make((R)re, (R)im);
@@ -211,7 +227,7 @@ static void residual_item(mpki_pool *pool, int worker, void *arg, int64_t item) 
 static double norm_inf(int64_t n, const T *x) {
     double most = 0;
     for (int64_t i = 0; x && i < n; i++) {
-        double a = (double)t_abs(x[i]);
+        double a = modulus(x[i]);
         if (!(a <= most)) most = a;
     }
     return most == most ? most : INFINITY;
@@ -254,7 +270,7 @@ static void largest_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
         double m = 0;
         R big = 0, bad = 0;
         for (int64_t k = upper ? 0 : i + 1; k < (upper ? i : n); k++) {
-            R x = t_abs(col[k]);
+            R x = (R)modulus(col[k]);
             bad += x - x, m += (double)x, big = x > big ? x : big;
         }
         R x = hermitian ? r_abs(t_re(col[i])) : t_abs(col[i]);
@@ -266,7 +282,7 @@ static void largest_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
             int64_t i0 = r0, i1 = r1;
             if (upper && i1 > j) i1 = j;
             if (!upper && i0 < j + 1) i0 = j + 1;
-            for (int64_t i = i0; i < i1; i++) w[i - r0] += (double)t_abs(a[i + j * lda]);
+            for (int64_t i = i0; i < i1; i++) w[i - r0] += modulus(a[i + j * lda]);
         }
     for (int64_t i = r0; i < r1; i++) norm = w[i - r0] > norm ? w[i - r0] : norm;
     p->sums[2 * item] = check == 0 ? most : INFINITY;
@@ -326,6 +342,7 @@ const mpki_host_methods FN(host) = {
     .method = {[MPK_DENSE_TILE] = {tile_need, factorize, FN(tile_solve), NULL},
                [MPK_DENSE_BUNCH_KAUFMAN] = {lapack_need, factorize, FN(lapack_solve), NULL},
                [MPK_DENSE_ROOK] = {lapack_need, factorize, FN(lapack_solve), NULL},
+               [MPK_DENSE_BUTTERFLY] = {butterfly_need, factorize, FN(butterfly_solve), NULL},
                [MPK_DENSE_NONE] = {tile_need, factorize, FN(tile_solve), NULL}},
     .largest = largest,
     .convert = convert,

@@ -171,7 +171,7 @@ static void check_solutions(mpk_context *ctx, const mpk_dense *given, const matr
     mpk_dense_info info;
     for (int k = 0; k < (n + 2) * nrhs; k++)
         b[k] = t_make((R)uniform(), MPKI_COMPLEX ? (R)uniform() : 0);
-    d.refine = 1;
+    if (d.method != MPK_DENSE_BUTTERFLY) d.refine = 1;
     mpk_status status =
         mpk_dense_solve(ctx, &d, m->a, m->lda, f, nrhs, b, n + 2, x, n + 1, NULL, 0, &info);
     assert_true(status == MPK_OK || status == MPK_INACCURATE);
@@ -208,6 +208,9 @@ static void check_method(enum family family, int n, int upper, int hermitian,
     mpk_status status = mpk_dense_factorize(ctx, &d, m.a, m.lda, &fac, NULL, 0, &info);
     if (method == MPK_DENSE_NONE && status == MPK_ERR_NUMERIC && !family_strong(family) && n > 0)
         goto done;
+    if (method == MPK_DENSE_BUTTERFLY && status == MPK_ERR_NUMERIC &&
+        (family_singular(family, n) || family == SINGULAR || n < 4))
+        goto done; /* likely to factor, not sure to */
     if (status < 0) fail_msg("%s: status %d", what, status);
     assert_memory_equal(m.a, kept, bytes);
     if (!outside_untouched(&m, f)) fail_msg("%s: wrote outside its triangle", what);
@@ -237,7 +240,8 @@ static void check_method(enum family family, int n, int upper, int hermitian,
         if (n > 0 && !(fabs(info.max_l - max_l) <= 0.5 * max_l + eps)) /* |re| + |im| */
             fail_msg("%s: told max |L| %g, is %g", what, info.max_l, max_l);
     }
-    if ((!MPKI_COMPLEX || hermitian) && method != MPK_DENSE_NONE && family_definitive(family)) {
+    if ((!MPKI_COMPLEX || hermitian) && method != MPK_DENSE_NONE && family_definitive(family) &&
+        !(method == MPK_DENSE_BUTTERFLY && family == SINGULAR)) {
         mpk_inertia got, want = family_inertia(m.w, n, most * n * eps);
         assert_int_equal(mpk_dense_inertia(ctx, &d, &fac, NULL, 0, &got), MPK_OK);
         if (got.positive != want.positive || got.negative != want.negative || got.zero != want.zero)
@@ -245,6 +249,8 @@ static void check_method(enum family family, int n, int upper, int hermitian,
                      (long long)got.positive, (long long)got.negative, (long long)got.zero,
                      (long long)want.positive, (long long)want.negative, (long long)want.zero);
     }
+    if (method == MPK_DENSE_BUTTERFLY && (family_singular(family, n) || family == SINGULAR))
+        goto done;
     if (family_singular(family, n)) {
         assert_int_equal(status, MPK_SINGULAR);
         assert_true(info.zero_pivots > 0);
