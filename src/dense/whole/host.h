@@ -76,5 +76,8 @@ MPKI_HOST_METHOD(tile)
 MPKI_HOST_METHOD(lapack) /* Bunch-Kaufman and rook */
 MPKI_HOST_METHOD(aasen)
 MPKI_HOST_METHOD(butterfly)
+/** Width of Aasen's blocks and band. */
+int32_t FN(aasen_width)(const mpki_dense_call *call);
+mpk_status FN(aasen_inertia)(mpki_dense_call *call, mpk_inertia *inertia);
 
 #endif

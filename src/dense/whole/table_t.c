@@ -57,6 +57,10 @@ static mpk_status butterfly_need(const mpki_dense_call *call, int32_t nrhs, mpki
     return with_band(FN(butterfly_need)(call, nrhs, need), call, need);
 }
 
+static mpk_status aasen_need(const mpki_dense_call *call, int32_t nrhs, mpki_dense_need *need) {
+    return with_band(FN(aasen_need)(call, nrhs, need), call, need);
+}
+
 static mpk_status lapack_need(const mpki_dense_call *call, int32_t nrhs, mpki_dense_need *need) {
     return with_band(FN(lapack_need)(call, nrhs, need), call, need);
 }
@@ -102,6 +106,9 @@ static mpk_status factorize(mpki_dense_call *call) {
     case MPK_DENSE_ROOK:
         status = FN(lapack_factorize)(call, &s);
         break;
+    case MPK_DENSE_AASEN:
+        status = FN(aasen_factorize)(call, &s);
+        break;
     case MPK_DENSE_BUTTERFLY:
         status = FN(butterfly_factorize)(call, &s);
         break;
@@ -109,7 +116,7 @@ static mpk_status factorize(mpki_dense_call *call) {
         status = FN(tile_factorize)(call, &s);
         break;
     }
-    if (status >= 0) status = FN(account)(call, &s);
+    if (status >= 0 && d->method != MPK_DENSE_AASEN) status = FN(account)(call, &s);
     band_above(&s, band, true);
     call->work -= band_bytes(n);
     if (upper) {
@@ -342,6 +349,7 @@ const mpki_host_methods FN(host) = {
     .method = {[MPK_DENSE_TILE] = {tile_need, factorize, FN(tile_solve), NULL},
                [MPK_DENSE_BUNCH_KAUFMAN] = {lapack_need, factorize, FN(lapack_solve), NULL},
                [MPK_DENSE_ROOK] = {lapack_need, factorize, FN(lapack_solve), NULL},
+               [MPK_DENSE_AASEN] = {aasen_need, factorize, FN(aasen_solve), FN(aasen_inertia)},
                [MPK_DENSE_BUTTERFLY] = {butterfly_need, factorize, FN(butterfly_solve), NULL},
                [MPK_DENSE_NONE] = {tile_need, factorize, FN(tile_solve), NULL}},
     .largest = largest,

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Communication-avoiding Aasen: P A P^T = L T L^T with T block tridiagonal, by block columns
+ * (Ballard et al. 2014, SIAM J. Matrix Anal. Appl. 35; figure 1b of Baboulin et al. 2017). The
+ * first block column of L is that of the identity; L(:, J+1) and, above its diagonal, U of the
+ * panel's LU lie in block column J of A. Panels by recursive LU with partial pivoting (Toledo
+ * 1997); T, a band of half width nb, by band_t.c. Departures: T(J,J) is formed without the
+ * symmetrising half of Y, its lower triangle counts; pivots reach a panel's other columns in one
+ * pass over each column. */
+#include "../../backends/cpu/cpu.h"
+#include "band.h"
+
+#include <string.h>
+
+enum { DEPTH = 128, LEAF = 8, SWAP_COLUMNS = 32, ROWS = 384 };
+
+int32_t FN(aasen_width)(const mpki_dense_call *call) {
+    return call->dense.tile ? call->dense.tile : call->dense.n < 400 ? 32 : 64;
+}
+
+typedef struct aasen {
+    const FN(lower) * s;
+    int32_t nb;
+    int64_t nt, j;  /* blocks; the one at work */
+    int64_t known; /* rows of H that are there: steps are packed as deep as they are used */
+    T *minus;       /* -T: for block J nb x nb each of -T(J,J), -T(J+1,J), -T(J,J+1) */
+    T *lpack;       /* L(J, K)^T packed, nb x nb for each K (and a sliver) */
+    T *h;           /* n x nb: H(1..J, J) */
+    T *hpack;       /* the same, packed in steps of DEPTH */
+    T *square;      /* 3 nb x nb */
+    int64_t each;   /* entries of a packed block */
+    int32_t *swaps; /* nb: rows of the panel */
+} aasen;
+
+static int64_t rows_of(const aasen *q, int64_t block) {
+    int64_t left = q->s->n - block * q->nb;
+    return left < q->nb ? left : q->nb;
+}
+static T *minus_t(const aasen *q, int64_t block, int part) {
+    return q->minus + (3 * block + part) * (int64_t)q->nb * q->nb;
+}
+/* L(I, K), K >= 1 */
+static T *l_block(const aasen *q, int64_t i, int64_t k) {
+    return q->s->a + i * q->nb + (k - 1) * q->nb * q->s->ld;
+}
+
+/* ---- H ------------------------------------------------------------------------------------------
+ */
+
+static void pack_l_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const aasen *q = arg;
+    const int64_t k = item + 1;
+    const int rows = (int)rows_of(q, q->j);
+    (void)pool, (void)worker;
+    T *to = q->lpack + k * q->each;
+    if (k < q->j) {
+        q->s->k->pack(rows, q->nb, l_block(q, q->j, k), q->s->ld, NULL, q->s->hermitian, to);
+    } else { /* L(J, J) is triangular, and U stands above it */
+        T *l = q->square;
+        for (int c = 0; c < rows; c++)
+            for (int r = 0; r < rows; r++)
+                l[r + c * rows] = r > c ? l_block(q, q->j, k)[r + c * q->s->ld] : t_make(r == c, 0);
+        q->s->k->pack(rows, rows, l, rows, NULL, q->s->hermitian, to);
+    }
+}
+
+/* H(I, J) = sum over K = I-1, I, I+1 of T(I, K) L(J, K)^T, K up to J */
+static void h_block(const aasen *q, int64_t i, T *h, int64_t ldh) {
+    const int cols = (int)rows_of(q, q->j), rows = (int)rows_of(q, i);
+    int overwrite = 1;
+    for (int64_t k = i > 1 ? i - 1 : 1; k <= i + 1 && k <= q->j; k++) {
+        const T *t = k == i ? minus_t(q, i, 0) : k < i ? minus_t(q, k, 1) : minus_t(q, i, 2);
+        q->s->k->multiply(rows, cols, (int)rows_of(q, k), t, q->nb, q->lpack + k * q->each, h, ldh,
+                          overwrite, INT64_MAX / 2);
+        overwrite = 0;
+    }
+}
+
+static void h_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const aasen *q = arg;
+    (void)pool, (void)worker;
+    h_block(q, item + 1, q->h + item * q->nb, q->s->n);
+}
+
+static void pack_h_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const aasen *q = arg;
+    const int64_t k0 = item * DEPTH, all = q->known, cols = rows_of(q, q->j);
+    const int64_t wide = (cols + 15) / 16 * 16;
+    (void)pool, (void)worker;
+    FN(pack_plain)
+    (q->s->k, (int)(all - k0 < DEPTH ? all - k0 : DEPTH), (int)cols, q->h + k0, q->s->n,
+     q->hpack + k0 * wide);
+}
+
+/* C (rows r0 .. r1-1 of block column J) -= L(rows, 1..J) H, to a depth of `depth` columns of L */
+static void subtract(const aasen *q, int64_t r0, int64_t r1, int64_t depth, T *c, int64_t ldc) {
+    const int64_t cols = rows_of(q, q->j), wide = (cols + 15) / 16 * 16;
+    for (int64_t k0 = 0; k0 < depth; k0 += DEPTH)
+        q->s->k->multiply(r1 - r0, (int)cols, (int)(depth - k0 < DEPTH ? depth - k0 : DEPTH),
+                          q->s->a + r0 + k0 * q->s->ld, q->s->ld, q->hpack + k0 * wide, c, ldc, 0,
+                          INT64_MAX / 2);
+}
+
+static void panel_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const aasen *q = arg;
+    const int64_t n = q->s->n, r0 = (q->j + 1) * q->nb + item * ROWS;
+    const int64_t r1 = r0 + ROWS < n ? r0 + ROWS : n;
+    (void)pool, (void)worker;
+    subtract(q, r0, r1, q->j * q->nb, q->s->a + r0 + q->j * q->nb * q->s->ld, q->s->ld);
+}
+
+/* ---- small triangular solves with L(J, J) -------------------------------------------------------
+ */
+
+/* X := L^-1 X, L(J,J) unit lower, X rows x cols */
+static void solve_left(const aasen *q, int64_t rows, int64_t cols, T *x, int64_t ldx) {
+    const T *l = l_block(q, q->j, q->j);
+    for (int64_t c = 0; c < cols; c++)
+        for (int64_t k = 0; k < rows; k++) {
+            const T m = x[k + c * ldx];
+            for (int64_t i = k + 1; i < rows; i++) x[i + c * ldx] -= t_mul(l[i + k * q->s->ld], m);
+        }
+}
+
+/* X := X L^-T (L^-H), X rows x cols */
+static void solve_right(const aasen *q, int64_t rows, int64_t cols, T *x, int64_t ldx) {
+    const T *l = l_block(q, q->j, q->j);
+    for (int64_t k = 0; k < cols; k++)
+        for (int64_t c = k + 1; c < cols; c++) {
+            const T m = conj_if(q->s->hermitian, l[c + k * q->s->ld]);
+            for (int64_t i = 0; i < rows; i++) x[i + c * ldx] -= t_mul(x[i + k * ldx], m);
+        }
+}
+
+/* T(J, J) from A(J, J) and what is known, into minus_t */
+static void diagonal(const aasen *q) {
+    const FN(lower) *s = q->s;
+    const int64_t j = q->j, rows = rows_of(q, j), nb = q->nb;
+    T *c = q->square + nb * nb, *y = c + nb * nb, *to = minus_t(q, j, 0);
+    const T *a = s->a + j * nb * (s->ld + 1);
+    for (int64_t k = 0; k < rows; k++)
+        for (int64_t i = k; i < rows; i++) {
+            c[i + k * nb] = a[i + k * s->ld];
+            c[k + i * nb] = conj_if(s->hermitian, a[i + k * s->ld]);
+        }
+    if (j > 1) { /* L(J, 1..J-1) H(1..J-1, J), then L(J,J) T(J,J-1) L(J,J-1)^T */
+        subtract(q, j * nb, j * nb + rows, (j - 1) * nb, c, nb);
+        s->k->multiply(rows, (int)rows, (int)nb, minus_t(q, j - 1, 1), nb,
+                       q->lpack + (j - 1) * q->each, y, nb, 1, INT64_MAX / 2);
+        const T *l = l_block(q, j, j);
+        for (int64_t k = 0; k < rows; k++) /* C -= L y: from the last row up, y stays whole */
+            for (int64_t i = 0; i < rows; i++) {
+                T sum = y[i + k * nb];
+                for (int64_t h = 0; h < i; h++) sum += t_mul(l[i + h * s->ld], y[h + k * nb]);
+                c[i + k * nb] -= sum;
+            }
+    }
+    if (j > 0) {
+        solve_left(q, rows, rows, c, nb);
+        solve_right(q, rows, rows, c, nb);
+    }
+    for (int64_t k = 0; k < rows; k++)
+        for (int64_t i = k; i < rows; i++) {
+            T x = t_make(0, 0) - c[i + k * nb];
+            if (s->hermitian && i == k) x = t_make(t_re(x), 0);
+            to[i + k * nb] = x;
+            to[k + i * nb] = conj_if(s->hermitian, x);
+        }
+}
+
+/* ---- the panel ----------------------------------------------------------------------------------
+ */
+
+static void swap_rows(T *a, int64_t ld, int64_t cols, int64_t i, int64_t p) {
+    for (int64_t c = 0; c < cols && i != p; c++) {
+        T t = a[i + c * ld];
+        a[i + c * ld] = a[p + c * ld];
+        a[p + c * ld] = t;
+    }
+}
+
+/* Columns of the panel from row 0 on; swaps[k]: the row that came to row k. */
+static void leaf(T *a, int64_t ld, int64_t m, int c0, int c1, int32_t *swaps) {
+    for (int k = c0; k < c1 && k < m; k++) {
+        T *col = a + k * ld;
+        int64_t p = k;
+        R most = t_abs1(col[k]);
+        for (int64_t i = k + 1; i < m; i++)
+            if (t_abs1(col[i]) > most) most = t_abs1(col[i]), p = i;
+        swaps[k] = (int32_t)p;
+        swap_rows(a + c0 * ld, ld, c1 - c0, k, p);
+        if (!(most > 0)) continue; /* nothing to eliminate with, nothing to eliminate */
+        const T inv = t_inv(col[k]);
+        for (int64_t i = k + 1; i < m; i++) col[i] = t_mul(col[i], inv);
+        for (int c = k + 1; c < c1; c++) {
+            const T u = a[k + c * ld];
+            T *x = a + c * ld;
+            for (int64_t i = k + 1; i < m; i++) x[i] -= t_mul(col[i], u);
+        }
+    }
+}
+
+static void recursive_lu(const aasen *q, T *a, int64_t m, int c0, int c1, int32_t *swaps) {
+    const int64_t ld = q->s->ld;
+    if (c1 - c0 <= LEAF || c0 >= m) {
+        leaf(a, ld, m, c0, c1, swaps);
+        return;
+    }
+    const int mid = c0 + (c1 - c0) / 2, last = mid < m ? mid : (int)m;
+    recursive_lu(q, a, m, c0, mid, swaps);
+    for (int k = c0; k < last; k++) swap_rows(a + mid * ld, ld, c1 - mid, k, swaps[k]);
+    for (int c = mid; c < c1; c++) /* U12 */
+        for (int k = c0; k < last; k++) {
+            const T u = a[k + c * ld];
+            for (int i = k + 1; i < last; i++) a[i + c * ld] -= t_mul(a[i + k * ld], u);
+        }
+    if (last < mid || mid >= m) return;
+    FN(pack_plain)(q->s->k, mid - c0, c1 - mid, a + c0 + mid * ld, ld, q->square);
+    q->s->k->multiply(m - mid, c1 - mid, mid - c0, a + mid + c0 * ld, ld, q->square,
+                      a + mid + mid * ld, ld, 0, INT64_MAX / 2);
+    recursive_lu(q, a, m, mid, c1, swaps);
+    for (int k = mid; k < c1 && k < m; k++) swap_rows(a + c0 * ld, ld, mid - c0, k, swaps[k]);
+}
+
+static void earlier_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const aasen *q = arg;
+    const int64_t r0 = (q->j + 1) * q->nb, cols = q->j * q->nb, c0 = item * SWAP_COLUMNS;
+    const int64_t pivots = rows_of(q, q->j + 1);
+    (void)pool, (void)worker;
+    for (int64_t c = c0; c < c0 + SWAP_COLUMNS && c < cols; c++)
+        for (int64_t k = 0; k < pivots; k++)
+            swap_rows(q->s->a + r0 + c * q->s->ld, 1, 1, k, q->swaps[k]);
+}
+
+/* rows and columns i < p of what is left, lower triangle from row first on */
+static void swap_symmetric(const FN(lower) * s, int64_t first, int64_t i, int64_t p) {
+    T *a = s->a;
+    const int64_t ld = s->ld;
+    if (i == p) return;
+    swap_rows(a + first * ld, ld, i - first, i, p);
+    T t = a[i + i * ld];
+    a[i + i * ld] = a[p + p * ld];
+    a[p + p * ld] = t;
+    for (int64_t k = i + 1; k < p; k++) {
+        t = conj_if(s->hermitian, a[k + i * ld]);
+        a[k + i * ld] = conj_if(s->hermitian, a[p + k * ld]);
+        a[p + k * ld] = t;
+    }
+    a[p + i * ld] = conj_if(s->hermitian, a[p + i * ld]);
+    for (int64_t k = p + 1; k < s->n; k++) {
+        t = a[k + i * ld];
+        a[k + i * ld] = a[k + p * ld];
+        a[k + p * ld] = t;
+    }
+}
+
+static void exchange(const aasen *q) {
+    const int64_t r0 = (q->j + 1) * q->nb, pivots = rows_of(q, q->j + 1);
+    mpki_pool_for(q->s->pool, 0, (q->j * q->nb + SWAP_COLUMNS - 1) / SWAP_COLUMNS, earlier_item,
+                  (void *)(uintptr_t)q);
+    for (int64_t k = 0; k < pivots; k++) {
+        const int64_t i = r0 + k, p = r0 + q->swaps[k];
+        int32_t t = q->s->pivots[i];
+        q->s->pivots[i] = q->s->pivots[p];
+        q->s->pivots[p] = t;
+        swap_symmetric(q->s, r0, i, p);
+    }
+}
+
+/* T(J+1, J) = U L(J,J)^-T, and its mirror */
+static void beside(const aasen *q) {
+    const FN(lower) *s = q->s;
+    const int64_t nb = q->nb, rows = rows_of(q, q->j + 1);
+    const T *u = s->a + (q->j + 1) * nb + q->j * nb * s->ld;
+    T *t = minus_t(q, q->j, 1), *mirror = minus_t(q, q->j, 2);
+    for (int64_t c = 0; c < nb; c++)
+        for (int64_t i = 0; i < rows; i++)
+            t[i + c * nb] = i <= c ? t_make(0, 0) - u[i + c * s->ld] : t_make(0, 0);
+    if (q->j > 0) solve_right(q, rows, nb, t, nb);
+    for (int64_t c = 0; c < nb; c++)
+        for (int64_t i = 0; i < rows; i++)
+            mirror[c + i * nb] = conj_if(s->hermitian, t[i + c * nb]);
+}
+
+/* ---- the method ---------------------------------------------------------------------------------
+ */
+
+static int64_t work_entries(int64_t n, int64_t nb) {
+    const int64_t nt = (n + nb - 1) / nb, each = nb * (nb + 16);
+    return nt * each + n * nb + (n + DEPTH) * (nb + 16) + 3 * nb * (nb + 16) + nb + 256;
+}
+
+mpk_status FN(aasen_need)(const mpki_dense_call *call, int32_t nrhs, mpki_dense_need *need) {
+    const int64_t n = call->dense.n, nb = FN(aasen_width)(call), nt = (n + nb - 1) / nb;
+    *need = (mpki_dense_need){.pivots = 2 * n};
+    need->extra_bytes = (3 * nt * nb * nb + (3 * nb + 1) * n) * (int64_t)sizeof(T);
+    need->factorize_bytes = work_entries(n, nb) * (int64_t)sizeof(T);
+    need->solve_bytes = (n + 8) * nrhs * (int64_t)sizeof(T) + FN(sweep_bytes)(call, nrhs);
+    need->inertia_bytes = FN(band_inertia_bytes)(nb);
+    return MPK_OK;
+}
+
+mpk_status FN(aasen_factorize)(mpki_dense_call *call, FN(lower) * s) {
+    const int64_t n = s->n;
+    const int32_t nb = FN(aasen_width)(call);
+    aasen q = {.s = s, .nb = nb, .nt = (n + nb - 1) / nb, .each = (int64_t)nb * (nb + 16)};
+    q.minus = call->f->extra;
+    q.lpack = (T *)call->work;
+    q.h = q.lpack + q.nt * q.each;
+    q.hpack = q.h + n * nb;
+    q.square = q.hpack + (n + DEPTH) * (nb + 16);
+    q.swaps = (int32_t *)(q.square + 3 * (int64_t)nb * (nb + 16));
+    for (int64_t k = 0; k < n; k++) s->pivots[k] = (int32_t)k;
+    for (q.j = 0; q.j < q.nt; q.j++) {
+        const int64_t j = q.j;
+        mpki_pool_for(s->pool, 0, j, pack_l_item, &q); /* K = 1 .. J */
+        if (j > 1) {
+            mpki_pool_for(s->pool, 0, j - 1, h_item, &q); /* I = 1 .. J-1 */
+            q.known = (j - 1) * nb;
+            mpki_pool_for(s->pool, 0, (q.known + DEPTH - 1) / DEPTH, pack_h_item, &q);
+        }
+        diagonal(&q);
+        if (j + 1 == q.nt) break;
+        if (j > 0) {
+            h_block(&q, j, q.h + (j - 1) * nb, n);
+            q.known = j * nb;
+            mpki_pool_for(s->pool, 0, (q.known + DEPTH - 1) / DEPTH, pack_h_item, &q);
+            mpki_pool_for(s->pool, 0, (n - (j + 1) * nb + ROWS - 1) / ROWS, panel_item, &q);
+        }
+        T *panel = s->a + (j + 1) * nb + j * nb * s->ld;
+        recursive_lu(&q, panel, n - (j + 1) * nb, 0, nb, q.swaps);
+        exchange(&q);
+        beside(&q);
+    }
+    return FN(band_factorize)(call, s, nb);
+}
+
+mpk_status FN(aasen_solve)(mpki_dense_call *call, int32_t nrhs, void *vx, int64_t ldx) {
+    const int64_t n = call->dense.n, ldy = (n + 7) / 8 * 8;
+    const int32_t nb = FN(aasen_width)(call);
+    T *x = vx, *y = (T *)call->work;
+    char *work = call->work + (n + 8) * nrhs * (int64_t)sizeof(T);
+    mpki_dense_call sub = *call; /* L without its first block column: unit lower of order n - nb */
+    mpk_dense_factor f = *call->f;
+    bool pair;
+    f.f = (T *)f.f + (call->dense.uplo == MPK_UPPER ? nb * f.ldf : nb);
+    sub.f = &f;
+    sub.dense.n = n - nb;
+    if (call->dense.uplo == MPK_UPPER) f.pivots += nb; /* only their signs are looked at */
+    FN(reverse_rows)(call, nrhs, x, ldx);
+    for (int32_t c = 0; c < nrhs; c++)
+        for (int64_t k = 0; k < n; k++) y[k + c * ldy] = x[FN(place)(call, k, &pair) + c * ldx];
+    if (n > nb) FN(sweep_forward)(&sub, nrhs, y + nb, ldy, work);
+    FN(band_solve)(call, nb, nrhs, y, ldy);
+    if (n > nb) FN(sweep_backward)(&sub, nrhs, y + nb, ldy, work);
+    for (int32_t c = 0; c < nrhs; c++)
+        for (int64_t k = 0; k < n; k++) x[FN(place)(call, k, &pair) + c * ldx] = y[k + c * ldy];
+    FN(reverse_rows)(call, nrhs, x, ldx);
+    return MPK_OK;
+}
+
+mpk_status FN(aasen_inertia)(mpki_dense_call *call, mpk_inertia *inertia) {
+    return FN(band_inertia)(call, FN(aasen_width)(call), inertia);
+}

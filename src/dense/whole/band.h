@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_BAND_H
+#define MPKI_BAND_H
+/** T of Aasen's method. extra holds, for each block J of nb rows, -T(J,J), -T(J+1,J), -T(J,J+1), nb
+ *  x nb each; behind them the band LU of T, 3 nb + 1 entries a column, in the form of xGBTRF. Its
+ *  pivots are the second n of the factor's. */
+#include "host.h"
+
+/** LU with partial pivoting of the band that the blocks make, and what call->info tells: growth,
+ *  max |L|, zero pivots. MPK_OK, MPK_SINGULAR, MPK_ERR_NUMERIC. */
+mpk_status FN(band_factorize)(mpki_dense_call *call, const FN(lower) * s, int32_t nb);
+/** X := T^-1 X; zero pivots give zeros. */
+void FN(band_solve)(const mpki_dense_call *call, int32_t nb, int32_t nrhs, T *x, int64_t ldx);
+
+/** Inertia of T, which is that of A (Sylvester): T is eliminated block by block as a chain of
+ *  fronts with threshold pivoting, columns that fail going on to the next block. */
+int64_t FN(band_inertia_bytes)(int32_t nb);
+mpk_status FN(band_inertia)(mpki_dense_call *call, int32_t nb, mpk_inertia *inertia);
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "band.h"
+#include "../../backends/cpu/cpu.h"
+
+#include <string.h>
+
+static const T *block(const mpki_dense_call *call, int32_t nb, int64_t j, int part) {
+    return (const T *)call->f->extra + (3 * j + part) * (int64_t)nb * nb;
+}
+
+static T *band_of(const mpki_dense_call *call, int32_t nb) {
+    const int64_t nt = (call->dense.n + nb - 1) / nb;
+    return (T *)call->f->extra + 3 * nt * nb * nb;
+}
+
+/* entry (i, j) of the band: row 2 nb + i - j of column j */
+static void spread(const mpki_dense_call *call, int32_t nb, T *ab) {
+    const int64_t n = call->dense.n, ld = 3 * nb + 1, kv = 2 * nb;
+    memset(ab, 0, (size_t)(ld * n) * sizeof(T));
+    for (int64_t j = 0; j < n; j++) {
+        const int64_t b = j / nb, c = j - b * nb;
+        for (int part = 0; part < 3; part++) { /* T(B,B), T(B+1,B), T(B-1,B) */
+            const int64_t rows0 = part == 0 ? b * nb : part == 1 ? (b + 1) * nb : (b - 1) * nb;
+            if (rows0 < 0) continue;
+            const T *from = part < 2 ? block(call, nb, b, part) : block(call, nb, b - 1, 2);
+            for (int64_t r = 0; r < nb && rows0 + r < n; r++) {
+                const int64_t i = rows0 + r, at = kv + i - j;
+                if (i - j <= nb && j - i <= nb) ab[at + j * ld] = t_make(0, 0) - from[r + c * nb];
+            }
+        }
+    }
+}
+
+/* as xGBTF2, kl = ku = nb; zero: a pivot not above it is skipped */
+static int64_t band_lu(int64_t n, int32_t nb, T *ab, int32_t *ipiv, R zero) {
+    const int64_t ld = 3 * nb + 1, kv = 2 * nb;
+    int64_t ju = 0, zeros = 0;
+    for (int64_t j = 0; j < n; j++) {
+        const int64_t km = n - 1 - j < nb ? n - 1 - j : nb;
+        T *col = ab + kv + j * ld; /* the diagonal entry */
+        int64_t p = 0;
+        R most = t_abs1(col[0]);
+        for (int64_t i = 1; i <= km; i++)
+            if (t_abs1(col[i]) > most) most = t_abs1(col[i]), p = i;
+        ipiv[j] = (int32_t)(j + p);
+        if (!(most > zero)) {
+            for (int64_t i = 0; i <= km; i++) col[i] = t_make(0, 0);
+            ipiv[j] = (int32_t)j;
+            zeros++;
+            continue;
+        }
+        const int64_t reach = j + nb + p < n - 1 ? j + nb + p : n - 1;
+        if (reach > ju) ju = reach;
+        for (int64_t c = j; p && c <= ju; c++) {
+            T *x = ab + kv + j - c + c * ld, t = x[0];
+            x[0] = x[p];
+            x[p] = t;
+        }
+        const T inv = t_inv(col[0]);
+        for (int64_t i = 1; i <= km; i++) col[i] = t_mul(col[i], inv);
+        for (int64_t c = j + 1; c <= ju; c++) {
+            T *x = ab + kv + j - c + c * ld;
+            const T u = x[0];
+            if (t_abs1(u) > 0)
+                for (int64_t i = 1; i <= km; i++) x[i] -= t_mul(col[i], u);
+        }
+    }
+    return zeros;
+}
+
+mpk_status FN(band_factorize)(mpki_dense_call *call, const FN(lower) * s, int32_t nb) {
+    const int64_t n = s->n;
+    T *ab = band_of(call, nb);
+    mpk_dense_info *info = call->info;
+    R most = 0, most_l = 0, check = 0;
+    spread(call, nb, ab);
+    for (int64_t k = 0; k < (3 * nb + 1) * n; k++) {
+        R x = t_abs1(ab[k]);
+        check += x - x, most = x > most ? x : most;
+    }
+    for (int64_t j = 0; j + nb < n; j++)
+        for (int64_t i = j + 1 + nb; i < n; i++) {
+            R x = t_abs1(s->a[i + j * s->ld]);
+            check += x - x, most_l = x > most_l ? x : most_l;
+        }
+    if (!(check == 0))
+        return mpki_error(call->ctx, MPK_ERR_NUMERIC, "dense", -1, "the factors overflow");
+    info->zero_pivots = band_lu(n, nb, ab, s->pivots + n, s->small);
+    info->inertia.zero = info->zero_pivots;
+    info->growth = call->most > 0 ? (double)most / (call->most * call->scale) : 0;
+    info->max_l = (double)most_l;
+    return info->zero_pivots ? MPK_SINGULAR : MPK_OK;
+}
+
+void FN(band_solve)(const mpki_dense_call *call, int32_t nb, int32_t nrhs, T *x, int64_t ldx) {
+    const int64_t n = call->dense.n, ld = 3 * nb + 1, kv = 2 * nb;
+    const T *ab = band_of(call, nb);
+    const int32_t *ipiv = call->f->pivots + n;
+    for (int64_t j = 0; j < n; j++) {
+        const int64_t km = n - 1 - j < nb ? n - 1 - j : nb;
+        const T *col = ab + kv + j * ld;
+        for (int32_t c = 0; c < nrhs; c++) {
+            T *y = x + c * ldx, t = y[ipiv[j]];
+            y[ipiv[j]] = y[j];
+            y[j] = t;
+            for (int64_t i = 1; i <= km; i++) y[j + i] -= t_mul(col[i], t);
+        }
+    }
+    for (int64_t j = n - 1; j >= 0; j--) {
+        const int64_t up = j < kv ? j : kv;
+        const T *col = ab + kv + j * ld;
+        const T inv = t_abs1(col[0]) > 0 ? t_inv(col[0]) : t_make(0, 0);
+        for (int32_t c = 0; c < nrhs; c++) {
+            T *y = x + c * ldx, m = t_mul(y[j], inv);
+            y[j] = m;
+            for (int64_t i = 1; i <= up; i++) y[j - i] -= t_mul(col[-i], m);
+        }
+    }
+}
+
+/* ---- inertia ------------------------------------------------------------------------------------
+ */
+
+/* a front holds at most `MOST` blocks of rows: carried columns, the block, the next */
+enum { MOST = 4 };
+
+int64_t FN(band_inertia_bytes)(int32_t nb) {
+    const int64_t m = MOST * nb;
+    return (3 * (m * m + 64) + 4 * m + FN(front_work_size)(m) + 64) * (int64_t)sizeof(T) + 8 * m;
+}
+
+/* One elimination with threshold u; false: too many columns had to be carried on. */
+static bool eliminate(mpki_dense_call *call, int32_t nb, R u, R small, mpki_pivots *found,
+                      mpk_status *status) {
+    const int64_t n = call->dense.n, nt = (n + nb - 1) / nb, most = MOST * nb;
+    const int hermitian = call->dense.symmetry == MPK_HERMITIAN;
+    T *front = (T *)call->work, *kept = front + most * most + 64, *update = kept + most * most + 64,
+      *d = update + most * most + 64;
+    FN(front_work) work;
+    FN(front_rules) rules = {FN(cpu_kernels)(), hermitian, u, small, 0};
+    FN(front_work_set)(&work, most, d + 4 * most);
+    int32_t *id = (int32_t *)(d + 4 * most + FN(front_work_size)(most) + 64);
+    int64_t carried = 0; /* kept: carried columns and the block's own, lower, ld = most */
+    for (int64_t i = 0; i < (n < nb ? n : nb); i++)
+        for (int64_t k = 0; k <= i; k++)
+            kept[i + k * most] = t_make(0, 0) - block(call, nb, 0, 0)[i + k * nb];
+    for (int64_t j = 0; j < nt; j++) {
+        const int64_t rows = n - j * nb < nb ? n - j * nb : nb, w = carried + rows;
+        const int64_t next = j + 1 < nt ? (n - (j + 1) * nb < nb ? n - (j + 1) * nb : nb) : 0;
+        FN(front)
+        f = {.nrows = w + next, .w = (int32_t)w, .ld0 = most, .a = front, .id = id, .d = d};
+        f.dinv = d + 2 * most, f.flat = 1;
+        memset(front, 0, (size_t)(most * most) * sizeof(T));
+        for (int64_t k = 0; k < w; k++) {
+            id[k] = (int32_t)k;
+            memcpy(front + k + k * most, kept + k + k * most, (size_t)(w - k) * sizeof(T));
+        }
+        for (int64_t k = 0; k < rows && next; k++)
+            for (int64_t i = 0; i < next; i++)
+                front[w + i + (carried + k) * most] =
+                    t_make(0, 0) - block(call, nb, j, 1)[i + k * nb];
+        *status = FN(front_factor)(&f, &rules, &work, NULL, 0, found);
+        if (*status < 0) return true;
+        if (!next) return true;
+        const int64_t left = w - f.nelim;
+        if (left + 2 * nb > most) return false;
+        FN(front_update)(&f, &rules, &work, update, NULL, 0);
+        for (int64_t k = 0; k < left; k++)
+            memcpy(kept + k + k * most, front + (f.nelim + k) * (most + 1),
+                   (size_t)(left - k + next) * sizeof(T));
+        const int64_t ldu = mpki_leading(next);
+        for (int64_t k = 0; k < next; k++)
+            for (int64_t i = k; i < next; i++) {
+                const int64_t p = k / MPKI_PANEL;
+                T x = update[mpki_panel_offset(ldu, p) +
+                             (k - p * MPKI_PANEL) * (ldu - p * MPKI_PANEL) + i - p * MPKI_PANEL];
+                kept[left + i + (left + k) * most] = x - block(call, nb, j + 1, 0)[i + k * nb];
+            }
+        carried = left;
+    }
+    return true;
+}
+
+mpk_status FN(band_inertia)(mpki_dense_call *call, int32_t nb, mpk_inertia *inertia) {
+    static const double thresholds[] = {0.01, 1e-5, 0};
+    const int64_t n = call->dense.n, nt = (n + nb - 1) / nb;
+    const bool signs = !MPKI_COMPLEX || call->dense.symmetry == MPK_HERMITIAN;
+    R most = 0;
+    mpk_status status = MPK_OK;
+    for (int64_t k = 0; k < 3 * nt * nb * nb - (nt > 0 ? 2 * nb * nb : 0); k++) {
+        R x = t_abs1(((const T *)call->f->extra)[k]);
+        most = x > most ? x : most;
+    }
+    for (int k = 0; k < 3; k++) {
+        mpki_pivots found = {.min_d = INFINITY};
+        if (!eliminate(call, nb, (R)thresholds[k], (R)(call->dense.zero_tolerance) * most, &found,
+                       &status))
+            continue;
+        if (status < 0) return mpki_error(call->ctx, status, "dense", -1, "T overflows");
+        *inertia = (mpk_inertia){found.positive, found.negative, found.zero, 0};
+        const double top = found.max_d > (double)most ? found.max_d : (double)most;
+        inertia->certified = signs && k == 0 && found.zero == 0 &&
+                             found.min_d > 10 * (double)n * (double)R_EPS * top;
+        return MPK_OK;
+    }
+    return mpki_error(call->ctx, MPK_ERR_NUMERIC, "dense", -1, "T has no pivots within its band");
+}
