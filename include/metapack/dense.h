@@ -24,7 +24,8 @@ typedef enum mpk_dense_method {
     MPK_DENSE_ROOK = 3,          /**< bounded Bunch-Kaufman; as LAPACK's xSYTRF_ROOK */
     MPK_DENSE_AASEN = 4,         /**< communication-avoiding Aasen: L T L^T, T a band */
     MPK_DENSE_BUTTERFLY = 5,     /**< U^T A U by random butterflies U, then without pivoting */
-    MPK_DENSE_NONE = 6,          /**< 1x1 pivots in the order given */
+    MPK_DENSE_NONE = 6,          /**< 1x1 pivots in the order given; only a column whose pivot is
+                                      exactly zero waits for others of its block */
     MPK_DENSE_COUNT = 7
 } mpk_dense_method;
 

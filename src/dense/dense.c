@@ -305,6 +305,7 @@ typedef struct session {
     mpk_dense_sizes sizes;
     void *taken;
     bool begun;
+    bool by_default; /* zero_tolerance was not given */
 } session;
 
 static mpk_status start(mpk_context *ctx, const mpk_dense *given, const mpk_dense_factor *f,
@@ -318,6 +319,7 @@ static mpk_status start(mpk_context *ctx, const mpk_dense *given, const mpk_dens
     s->place = mpki_dense_place(ctx, &d);
     if (!s->place) return mpki_failed(ctx);
     s->call = call_of(ctx, &d, &s->info);
+    s->by_default = given->zero_tolerance < 0;
     s->call.f = (mpk_dense_factor *)(uintptr_t)f; /* solves only read it */
     s->info.place = s->place->name();
     status = s->place->begin(&s->call);
@@ -452,8 +454,10 @@ static mpk_status climb(session *s, const mpki_dense_rung *rung, double norm, in
     const double begun = mpki_now_s();
     call.dense.method = rung->method, call.dense.precision = rung->precision;
     call.factor_scalar = factor_scalar(&call.dense);
-    if (rung->precision != MPK_DENSE_WORKING)
+    if (rung->precision != MPK_DENSE_WORKING && s->by_default)
         call.dense.zero_tolerance = (double)call.dense.n * eps_of(call.factor_scalar);
+    if (rung->method == MPK_DENSE_ROOK && s->by_default)
+        call.dense.zero_tolerance = 0; /* the last resort: rows that are small are not zero */
     *attempt = (mpk_dense_attempt){rung->method, rung->precision, MPK_OK, INFINITY, 0};
     mpk_status status = run_factorize(s->place, &call), factored = status;
     if (status >= 0) {

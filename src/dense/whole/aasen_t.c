@@ -21,7 +21,7 @@ typedef struct aasen {
     const FN(lower) * s;
     int32_t nb;
     int64_t nt, j;  /* blocks; the one at work */
-    int64_t known; /* rows of H that are there: steps are packed as deep as they are used */
+    int64_t known;  /* rows of H that are there: steps are packed as deep as they are used */
     T *minus;       /* -T: for block J nb x nb each of -T(J,J), -T(J+1,J), -T(J,J+1) */
     T *lpack;       /* L(J, K)^T packed, nb x nb for each K (and a sliver) */
     T *h;           /* n x nb: H(1..J, J) */
@@ -304,6 +304,7 @@ mpk_status FN(aasen_factorize)(mpki_dense_call *call, FN(lower) * s) {
     const int32_t nb = FN(aasen_width)(call);
     aasen q = {.s = s, .nb = nb, .nt = (n + nb - 1) / nb, .each = (int64_t)nb * (nb + 16)};
     q.minus = call->f->extra;
+    memset(q.minus, 0, (size_t)(3 * q.nt * nb * nb) * sizeof(T));
     q.lpack = (T *)call->work;
     q.h = q.lpack + q.nt * q.each;
     q.hpack = q.h + n * nb;

@@ -191,11 +191,11 @@ mpk_status FN(band_inertia)(mpki_dense_call *call, int32_t nb, mpk_inertia *iner
         R x = t_abs1(((const T *)call->f->extra)[k]);
         most = x > most ? x : most;
     }
+    /* a pivot of T is touched by its neighbours alone: nb, not n, roundings */
+    const R small = (R)(call->dense.zero_tolerance * nb / (double)n) * most;
     for (int k = 0; k < 3; k++) {
         mpki_pivots found = {.min_d = INFINITY};
-        if (!eliminate(call, nb, (R)thresholds[k], (R)(call->dense.zero_tolerance) * most, &found,
-                       &status))
-            continue;
+        if (!eliminate(call, nb, (R)thresholds[k], small, &found, &status)) continue;
         if (status < 0) return mpki_error(call->ctx, status, "dense", -1, "T overflows");
         *inertia = (mpk_inertia){found.positive, found.negative, found.zero, 0};
         const double top = found.max_d > (double)most ? found.max_d : (double)most;

@@ -12,6 +12,24 @@ enum { COLUMNS = 32, ROWS = 128 };
 /* ---- factorizations -----------------------------------------------------------------------------
  */
 
+/* entry k of a, scaled while it is still in the matrix's precision */
+static T rounded(const mpki_dense_call *call, int64_t k) {
+    switch (call->dense.scalar) {
+    case MPK_S:
+        return t_make((R)(((const float *)call->a)[k] * call->scale), 0);
+    case MPK_D:
+        return t_make((R)(((const double *)call->a)[k] * call->scale), 0);
+    case MPK_C: {
+        const float *x = (const float *)call->a + 2 * k;
+        return t_make((R)(x[0] * call->scale), (R)(x[1] * call->scale));
+    }
+    default: {
+        const double *x = (const double *)call->a + 2 * k;
+        return t_make((R)(x[0] * call->scale), (R)(x[1] * call->scale));
+    }
+    }
+}
+
 static void load_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const mpki_dense_call *call = arg;
     const mpk_dense *d = &call->dense;
@@ -20,11 +38,15 @@ static void load_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool, (void)worker;
     for (int64_t j = item * COLUMNS; j < item * COLUMNS + COLUMNS && j < d->n; j++) {
         const int64_t i0 = upper ? 0 : j, i1 = upper ? j + 1 : d->n;
-        if (f != call->a)
-            for (int64_t i = i0; i < i1; i++)
-                f[i + j * call->f->ldf] = t_load(d->scalar, call->a, i + j * call->lda);
-        if (call->scale != 1)
-            for (int64_t i = i0; i < i1; i++) f[i + j * call->f->ldf] *= (R)call->scale;
+        const int64_t from = j * call->lda;
+        T *to = f + j * call->f->ldf;
+        if (f == call->a) {
+            /* in place, unscaled */
+        } else if (d->scalar == (mpk_scalar)MPKI_PRECISION && call->scale == 1) {
+            memcpy(to + i0, (const T *)call->a + from + i0, (size_t)(i1 - i0) * sizeof(T));
+        } else {
+            for (int64_t i = i0; i < i1; i++) to[i] = rounded(call, from + i);
+        }
         if (d->symmetry == MPK_HERMITIAN)
             f[j + j * call->f->ldf] = t_make(t_re(f[j + j * call->f->ldf]), 0);
     }
