@@ -64,14 +64,18 @@ static borg_status check_options(borg_program *p, const borg_options *o) {
     return BORG_ERR_OPTION;
 }
 
-/* -D's and the two constants that are always there. */
+/* -D's and the constants that are always there. */
 static const char *const *all_defines(borg_program *p, const borg_options *o) {
     size_t count = 0;
     while (o->defines && o->defines[count]) ++count;
-    const char **list = BORG_NEW(&p->arena, count + 3, const char *);
+    const char **list = BORG_NEW(&p->arena, count + 4, const char *);
     for (size_t i = 0; i < count; ++i) list[i] = o->defines[i];
     list[count] = borg_format(&p->arena, "WG_SIZE=%d", o->size);
     list[count + 1] = borg_format(&p->arena, "WG_PACK=%d", o->pack ? o->pack : 1);
+    /* 0: a machine whose work-items have registers of their own, or none was named */
+    list[count + 2] =
+        borg_format(&p->arena, "WG_VECTOR_BYTES=%d",
+                    o->backend && !o->backend->machine.simt ? o->backend->machine.vector_bytes : 0);
     return list;
 }
 

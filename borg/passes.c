@@ -11,6 +11,7 @@ const borg_pass borg_passes[] = {
     {"fold", borg_pass_fold, false},
     {"fma", borg_pass_fma, false},
     {"split", borg_pass_split, false},
+    {"address", borg_pass_address, false}, /* rows that differ by what is known at run time only */
     {"fold", borg_pass_fold, false},
     {"cse", borg_pass_cse, false},
     {"dce", borg_pass_dce, true},

@@ -2,11 +2,15 @@
 /* What a tree contains: found before it is lowered. Bodies of helper functions count as well. */
 #include "borg/lower.h"
 
+enum { REDUCTION_NODES = 80 };
+
 void borg_scan_expr(const borg_expr *e, borg_contents *c) {
     if (!e) return;
     ++c->nodes;
     if (e->kind == BORG_E_CALL) {
         c->calls = true;
+        /* worth a branch: several instructions for each halving */
+        if (e->builtin >= BORG_B_SUM && e->builtin <= BORG_B_RMAXIDX) c->nodes += REDUCTION_NODES;
         if (e->function) borg_scan_stmt(e->function->body, c);
     }
     if ((e->kind == BORG_E_ASSIGN || e->kind == BORG_E_STEP) && e->args[0]->decl &&

@@ -7,12 +7,22 @@
 #include "../backends/cpu/level.h"
 #include "kernels.h"
 
+/** C -= A B for count square matrices of the order that it was made for. */
+typedef void (*FN(batch_product_fn))(int64_t first, int64_t last, T *c, int32_t ldc,
+                                     int64_t stride_c, const T *a, int32_t lda, int64_t stride_a,
+                                     const T *b, int32_t ldb, int64_t stride_b);
+
+/** Leading dimensions up to here: the kernels index with 32 bits. */
+enum { FN(batch_emitted_ld) = 1 << 24 };
+
 #if !MPKI_COMPLEX
 #ifdef MPKI_BORG_avx512
+extern const FN(batch_product_fn) FN(borg_avx512_product)[MPK_BATCH_MAX_N + 1];
 extern const FN(batch_factor_fn)
     FN(borg_avx512)[MPKI_BATCH_METHODS][MPK_PIVOTING_COUNT][MPK_BATCH_MAX_N + 1];
 #endif
 #ifdef MPKI_BORG_avx2
+extern const FN(batch_product_fn) FN(borg_avx2_product)[MPK_BATCH_MAX_N + 1];
 extern const FN(batch_factor_fn)
     FN(borg_avx2)[MPKI_BATCH_METHODS][MPK_PIVOTING_COUNT][MPK_BATCH_MAX_N + 1];
 #endif
@@ -29,6 +39,21 @@ static inline FN(batch_factor_fn)
 #endif
 #ifdef MPKI_BORG_avx2
     if (!found && mpki_cpu_level() >= 1) found = FN(borg_avx2)[method][pivoting][n];
+#endif
+#endif
+    return found;
+}
+
+/** The product for this order and this processor, or NULL. */
+static inline FN(batch_product_fn) FN(batch_emitted_product)(int n) {
+    FN(batch_product_fn) found = NULL;
+    (void)n;
+#if !MPKI_COMPLEX
+#ifdef MPKI_BORG_avx512
+    if (mpki_cpu_level() >= 2) found = FN(borg_avx512_product)[n];
+#endif
+#ifdef MPKI_BORG_avx2
+    if (!found && mpki_cpu_level() >= 1) found = FN(borg_avx2_product)[n];
 #endif
 #endif
     return found;

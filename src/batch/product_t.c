@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* C := beta C + alpha A D op(B), one matrix after the other on the block kernel of the direct
- * solver: -alpha D op(B) is packed, and C - A (-alpha D op(B)) formed where C lies. */
+/* C := beta C + alpha A D op(B), one matrix after the other: -alpha D op(B) is formed, and
+ * C - A (-alpha D op(B)) where C lies, for square matrices by what borgc made for their order, else
+ * by the block kernel of the direct solver. */
 #include "../backends/cpu/cpu.h"
 #include "access.h"
+#include "emitted.h"
 
 enum { MAX = MPK_BATCH_MAX_N };
 
@@ -17,10 +19,10 @@ int64_t FN(batch_gemm_bytes)(const mpki_batch_job *job) {
 }
 
 /* x := alpha D op(B), k x n with leading dimension k */
-static void right_factor(const mpki_batch_job *job, int n, int k, FN(view) b, const FN(view) * d,
-                         T *x) {
+static void right_factor(const mpki_batch_job *job, R factor, int n, int k, FN(view) b,
+                         const FN(view) * d, T *x) {
     const int how = job->product->transpose_b, herm = job->batch.symmetry == MPK_HERMITIAN;
-    const T alpha = t_make((R)job->product->alpha, 0);
+    const T alpha = t_make(factor, 0);
     for (int j = 0; j < n; j++)
         for (int i = 0; i < k; i++) {
             T v = how ? b.p[(j + i * b.ld) * b.step] : b.p[(i + j * b.ld) * b.step];
@@ -74,9 +76,21 @@ static void one(const mpki_batch_job *job, int64_t matrix, const FN(kernels) * k
             FN(fetch)(a, m, k, false, part[0], m);
             a = (FN(view)){part[0], m, 1};
         }
-        right_factor(job, n, k, b, job->d ? &d : NULL, part[3]);
-        pack(n, k, kernels->nc, part[3], part[4]);
-        kernels->multiply(m, n, k, a.p, a.ld, part[4], c.p, c.ld, 0, (int64_t)1 << 40);
+        const R alpha = (R)p->alpha;
+        FN(batch_product_fn) emitted = m == n && n == k ? FN(batch_emitted_product)(n) : NULL;
+        if (a.ld > FN(batch_emitted_ld) || b.ld > FN(batch_emitted_ld) ||
+            c.ld > FN(batch_emitted_ld))
+            emitted = NULL;
+        if (emitted && alpha == -1 && !job->d && !p->transpose_b && b.step == 1) {
+            emitted(0, 1, c.p, (int32_t)c.ld, 0, a.p, (int32_t)a.ld, 0, b.p, (int32_t)b.ld, 0);
+        } else if (emitted) {
+            right_factor(job, -alpha, n, k, b, job->d ? &d : NULL, part[3]);
+            emitted(0, 1, c.p, (int32_t)c.ld, 0, a.p, (int32_t)a.ld, 0, part[3], k, 0);
+        } else {
+            right_factor(job, alpha, n, k, b, job->d ? &d : NULL, part[3]);
+            pack(n, k, kernels->nc, part[3], part[4]);
+            kernels->multiply(m, n, k, a.p, a.ld, part[4], c.p, c.ld, 0, (int64_t)1 << 40);
+        }
     }
     if (where.p != c.p) FN(bring)(where, m, n, false, c.p, m);
 }

@@ -2,6 +2,7 @@
 /* A chunk of matrices before the kernels: where they lie, when they lie as kernels want them, else
  * copied side by side, MPKI_BATCH_PACK at a time and of one order. */
 #include "access.h"
+#include "emitted.h"
 #include "kernels.h"
 
 /* A worker's memory: the kernel's, the copies of A and B, pivots and infos. */
@@ -121,7 +122,9 @@ void FN(batch_factor_chunk)(mpki_batch_job *job, int64_t first, int64_t last, vo
     for (int64_t k = first; k < last;) {
         const int n = order_of(job, k), count = run_of(job, k, last, most);
         FN(batch_factor_fn)
-        kernel = FN(batch_factor_kernel)(job->method, job->batch.pivoting, n);
+        kernel = in_place && job->a->ld > FN(batch_emitted_ld)
+                     ? FN(batch_portable)()->factor[job->method][job->batch.pivoting]
+                     : FN(batch_factor_kernel)(job->method, job->batch.pivoting, n);
         if (n == 0)
             for (int i = 0; i < count; i++) report(job, matrix(job, k + i), empty, true);
         else if (in_place)

@@ -2,8 +2,8 @@
 #ifndef TESTS_BORG_EMITTED_H
 #define TESTS_BORG_EMITTED_H
 /** Emitted C, compiled by a compiler of the machine, loaded and run beside the interpreter. Many
- * programs go into one shared object. The compiler: BORG_CC (default: the build's), with
- * BORG_CFLAGS behind ours. */
+ * programs go into one shared object, those with vectors of one length into one file. The compiler:
+ * BORG_CC (default: the build's), with BORG_CFLAGS behind ours. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define BORG_CC_DEFAULT "cc"
 #endif
 
-enum { EMITTED_MAX = 64 };
+enum { EMITTED_MAX = 256 };
 
 typedef void emitted_function(int64_t first, int64_t last, void *const *args);
 
@@ -92,8 +92,9 @@ static int emitted_add(emitted *e, borg_program *p, const borg_backend *backend,
     size_t length;
     char path[128];
     if (borg_program_emit(p, backend, options, &text, &length) != BORG_OK) return -1;
-    snprintf(path, sizeof path, "%s/k%d.c", e->folder, e->count);
-    FILE *file = fopen(path, "wb");
+    const char *lanes = strstr(text, "#define BORG_LANES ");
+    snprintf(path, sizeof path, "%s/k%d.c", e->folder, lanes ? atoi(lanes + 19) : 0);
+    FILE *file = fopen(path, "ab");
     if (!file) return -1;
     const borg_module *m = p->units[0].module;
     if (strcmp(backend->name, "cuda") == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The library's kernels by every CPU backend against the interpreter, bit for bit in strict mode
  * (all NaN are equal). The short run takes each kernel in a few shapes; BORG_EMIT=all takes all
- * sizes, packs and orders, BORG_EMIT=KERNEL those of one kernel; BORG_BACKEND=NAME: by this backend
- * alone. BORG_CC, BORG_CFLAGS: another compiler. */
+ * packs, orders and sizes up to BORG_MOST (16), or of BORG_SIZE; BORG_EMIT=KERNEL those of one
+ * kernel; BORG_BACKEND=NAME: by one backend. BORG_CC, BORG_CFLAGS: another compiler. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -121,19 +121,23 @@ static void release(arguments *a) {
     for (int i = 0; i < MOST_PARAMS; ++i) free(a->data[i]);
 }
 
-static bool equal(const borg_param *p, const void *x, const void *y, size_t bytes) {
-    if (memcmp(x, y, bytes) == 0) return true;
-    if (!borg_is_float(p->elem)) return false;
-    for (size_t k = 0; k < bytes / (size_t)borg_type_bytes(p->elem); ++k) {
-        if (p->elem == BORG_F64) {
-            const double *a = x, *b = y;
-            if (memcmp(&a[k], &b[k], sizeof *a) != 0 && !(isnan(a[k]) && isnan(b[k]))) return false;
-        } else {
-            const float *a = x, *b = y;
-            if (memcmp(&a[k], &b[k], sizeof *a) != 0 && !(isnan(a[k]) && isnan(b[k]))) return false;
+/* The first entry that differs, -1 if there is none: any NaN is as good as another. */
+static int64_t difference(const borg_param *p, const void *x, const void *y, size_t bytes) {
+    int64_t size = borg_type_bytes(p->elem);
+    if (memcmp(x, y, bytes) == 0) return -1;
+    for (int64_t k = 0; k < (int64_t)bytes / size; ++k) {
+        const char *a = (const char *)x + k * size, *b = (const char *)y + k * size;
+        double d[2] = {0, 0};
+        float f[2] = {0, 0};
+        if (memcmp(a, b, (size_t)size) == 0) continue;
+        if (p->elem == BORG_F64) memcpy(&d[0], a, 8), memcpy(&d[1], b, 8);
+        if (p->elem == BORG_F32) {
+            memcpy(&f[0], a, 4), memcpy(&f[1], b, 4);
+            for (int i = 0; i < 2; ++i) d[i] = (double)f[i];
         }
+        if (!isnan(d[0]) || !isnan(d[1])) return k;
     }
-    return true;
+    return -1;
 }
 
 static void interpret(const variant *v, arguments *a) {
@@ -156,8 +160,20 @@ static bool agrees(const variant *v, const emitted *e, int which) {
     for (int i = 0; i < m->nparams; ++i)
         args[i] = got.data[i] ? got.data[i] : (void *)&got.scalar[i];
     emitted_call(e, which, 0, GROUPS, args);
-    for (int i = 0; i < m->nparams && good; ++i)
-        good = !got.data[i] || equal(&m->params[i], want.data[i], got.data[i], got.bytes[i]);
+    for (int i = 0; i < m->nparams && good; ++i) {
+        if (!got.data[i]) continue;
+        int64_t at = difference(&m->params[i], want.data[i], got.data[i], got.bytes[i]);
+        good = at < 0;
+        if (good) continue;
+        int size = borg_type_bytes(m->params[i].elem);
+        print_message("%s[%lld]: ", m->params[i].name, (long long)at);
+        for (int k = size; k-- > 0;)
+            print_message("%02x", ((const unsigned char *)want.data[i])[at * size + k]);
+        print_message(" became ");
+        for (int k = size; k-- > 0;)
+            print_message("%02x", ((const unsigned char *)got.data[i])[at * size + k]);
+        print_message("; ");
+    }
     release(&want);
     release(&got);
     return good;
@@ -205,21 +221,30 @@ static void check(const borg_backend *backend, variant *list, int count) {
     assert_true(good);
 }
 
-/* Everything of BORG_EMIT, in portions. */
+static int number(const char *name, int otherwise) {
+    return getenv(name) ? atoi(getenv(name)) : otherwise;
+}
+
+/* Everything of BORG_EMIT, in portions; BORG_SIZE: of this size alone. */
 static void check_all(const borg_backend *backend, const char *which) {
-    static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 12, 16}, packs[] = {1, 2, 4, 8};
-    variant list[EMITTED_MAX];
+    static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 12, 16, 20, 24, 28, 32, 33, 48, 64};
+    static const int packs[] = {1, 2, 4, 8};
+    enum { SIZES = sizeof sizes / sizeof *sizes, PORTION = 32 };
+    int only = number("BORG_SIZE", 0), most = number("BORG_MOST", 16);
+    variant list[PORTION];
     int count = 0;
     for (int k = 0; k < NKERNELS; ++k) {
         if (strcmp(which, "all") != 0 && strcmp(which, kernels[k]) != 0) continue;
-        for (int at = 0; at < 9 * 4 * 2 * 2; ++at) {
+        for (int at = 0; at < SIZES * 4 * 2 * 2; ++at) {
             variant v = {.kernel = kernels[k],
                          .size = sizes[at / 16],
                          .pack = packs[at / 4 % 4],
                          .order = at & 2 ? BORG_WG_MINOR : BORG_WI_MINOR,
                          .single = at & 1};
+            if (only ? v.size != only : v.size > most) continue;
+            if (v.pack == 1 && v.order == BORG_WG_MINOR) continue; /* the orders are the same */
             list[count++] = v;
-            if (count < 16) continue;
+            if (count < PORTION) continue;
             check(backend, list, count);
             count = 0;
         }

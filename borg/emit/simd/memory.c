@@ -10,6 +10,8 @@ typedef struct access {
     const borg_inst *v, *value; /* the instruction, what has its lanes */
     borg_type type;
     const char *mask; /* of the register, or NULL */
+    simd_mask known;
+    uint64_t lanes; /* those that a constant mask lets through */
     bool store;
     int32_t reg, row, used;
     int32_t wi[BORG_MAX_VECTOR], wg[BORG_MAX_VECTOR];
@@ -22,7 +24,7 @@ static const char *memory_type(borg_type type) {
 
 /* A lane of a value that has one for each group, or for all. */
 static const char *of_group(simd *e, const borg_inst *x, int32_t g) {
-    if (simd_scalar(e, x)) return simd_reg(e, x, 0);
+    if (simd_scalar(e, x)) return simd_reg(e, x, x->spread == BORG_WG ? g : 0);
     return simd_lane(e, x->type, simd_reg(e, x, g / e->lanes), g % e->lanes);
 }
 
@@ -55,22 +57,31 @@ static const char *place(simd *e, const access *k, int32_t lane, int32_t less) {
 
 /* What tells the groups of lanes apart: 0 if one address serves all. */
 static bool by_group(const simd *e, const access *k) {
-    return !simd_scalar(e, k->v->args[1]) || !simd_scalar(e, k->v->args[0]);
+    return e->m->pack > 1 && (k->v->args[1]->spread == BORG_WG || k->v->args[0]->spread == BORG_WG);
 }
 
 static void prepare(simd *e, access *k, int32_t reg) {
-    int32_t per_row = borg_row_registers(e->m, k->value, e->lanes);
+    int32_t per_row = simd_row_count(e, k->value);
     const borg_inst *mask = borg_mask(k->v);
     k->reg = reg;
     k->row = reg / per_row;
     k->used = simd_used(e, k->value, reg);
-    k->mask = mask ? simd_reg(e, mask, reg) : NULL;
+    k->known = simd_mask_kind(e, mask, reg);
+    k->mask = k->known == SIMD_ALL ? NULL : simd_reg(e, mask, reg);
+    k->lanes = simd_bits(k->used);
     for (int32_t l = 0; l < k->used; ++l) {
-        borg_lane_place(e->m, k->value, reg % per_row * e->lanes + l, &k->wi[l], &k->wg[l]);
+        simd_place(e, k->value, reg, l, &k->wi[l], &k->wg[l]);
         if (affine(k))
             k->element[l] = (uint64_t)k->v->c[k->row] + (uint64_t)k->v->b * (uint64_t)k->wi[l] +
                             (uint64_t)k->v->a * (uint64_t)k->wg[l];
+        if (mask && mask->op == BORG_CONST && !(borg_const_bits(e->m, mask, k->row, k->wi[l]) & 1))
+            k->lanes &= ~((uint64_t)1 << l);
     }
+}
+
+static bool constant_mask(const access *k) {
+    const borg_inst *mask = borg_mask(k->v);
+    return !mask || mask->op == BORG_CONST;
 }
 
 /* ---- lane by lane ------------------------------------------------------------------------------
@@ -82,6 +93,8 @@ static const char *condition(simd *e, const access *k, int32_t lane) {
 }
 
 static const char *load_lane(simd *e, const access *k, int32_t lane) {
+    if (!(k->lanes >> lane & 1)) return "0";
+    if (constant_mask(k)) return borg_format(e->arena, "*(%s)", place(e, k, lane, 0));
     const char *at = place(e, k, lane, 0), *when = condition(e, k, lane);
     if (!when) return borg_format(e->arena, "*(%s)", at);
     return borg_format(e->arena, "%s ? *(%s) : 0", when, at);
@@ -103,7 +116,8 @@ static void load_lanes(simd *e, const access *k, borg_inst *v) {
 static void store_lanes(simd *e, const access *k) {
     const char *value = simd_reg(e, k->value, k->reg);
     for (int32_t l = 0; l < k->used; ++l) {
-        const char *when = condition(e, k, l);
+        const char *when = constant_mask(k) ? NULL : condition(e, k, l);
+        if (!(k->lanes >> l & 1)) continue;
         const char *lane = simd_scalar(e, k->value) ? value : simd_lane(e, k->type, value, l);
         const char *text = borg_format(e->arena, "*(%s) = %s;", place(e, k, l, 0), lane);
         if (when) {
@@ -268,10 +282,18 @@ static void transposed(simd *e, access *k, borg_inst *v) {
 /* The indices of a register's lanes as a register, NULL if there is no such thing. */
 static const char *indices(simd *e, const access *k) {
     const borg_inst *x = k->v->args[1];
-    if (!simd_scalar(e, k->v->args[0])) return NULL;
+    if (k->v->args[0]->spread != BORG_UNI) return NULL;
     if (!affine(k)) return simd_reg(e, x, k->reg);
-    const char *offset = simd_scalar(e, x) ? simd_splat(e, BORG_I64, simd_reg(e, x, 0)) : NULL;
-    if (!offset) {
+    const char *offset = NULL;
+    if (x->spread == BORG_UNI || e->m->pack == 1) {
+        offset = simd_splat(e, BORG_I64, simd_reg(e, x, 0));
+    } else if (simd_scalar(e, x)) {
+        borg_sink text = {.arena = e->arena};
+        for (int32_t l = 0; l < k->used; ++l)
+            borg_put(&text, "%s%s", l ? ", " : "(vi64){", of_group(e, x, k->wg[l]));
+        borg_put(&text, "}");
+        offset = text.text;
+    } else {
         int32_t from[BORG_MAX_VECTOR], index[BORG_MAX_VECTOR];
         for (int32_t l = 0; l < e->lanes; ++l) {
             from[l] = l < k->used ? k->wg[l] / e->lanes : -1;
@@ -289,7 +311,9 @@ static const char *gather_mask(simd *e, const access *k) {
 }
 
 static bool load_gather(simd *e, const access *k, borg_inst *v) {
-    const char *index = e->target->masked && !simd_scalar(e, v) ? indices(e, k) : NULL;
+    const char *index = NULL;
+    if (affine(k) && constant_mask(k)) return false; /* single loads are no slower */
+    if (e->target->masked && !simd_scalar(e, v)) index = indices(e, k);
     if (!index) return false;
     simd_let(e, v, k->reg,
              borg_format(e->arena, "b_gather_%s(%s, %s, %s)", simd_suffix(v->type),
@@ -298,7 +322,9 @@ static bool load_gather(simd *e, const access *k, borg_inst *v) {
 }
 
 static bool store_scatter(simd *e, const access *k) {
-    const char *index = e->target->masked && !simd_scalar(e, k->value) ? indices(e, k) : NULL;
+    const char *index = NULL;
+    if (constant_mask(k)) return false;
+    if (e->target->masked && !simd_scalar(e, k->value)) index = indices(e, k);
     if (!index) return false;
     simd_line(e, "b_scatter_%s(%s, %s, %s, %s);", simd_suffix(k->type), gather_mask(e, k),
               pointer(e, k, 0), index, simd_reg(e, k->value, k->reg));
@@ -317,6 +343,12 @@ void simd_memory(simd *e, borg_inst *v) {
     for (int32_t i = 0; i < simd_count(e, k.value); ++i) {
         prepare(e, &k, i);
         bool runs = affine(&k) && !simd_scalar(e, k.value);
+        if (k.known == SIMD_NONE) { /* nobody is there */
+            const char *zero = simd_literal(e, k.type, 0);
+            if (!k.store)
+                simd_name(e, v, i, simd_scalar(e, v) ? zero : simd_splat(e, k.type, zero));
+            continue;
+        }
         if (k.store) {
             if (!(runs && store_runs(e, &k)) && !store_scatter(e, &k)) store_lanes(e, &k);
         } else if (!(runs && load_runs(e, &k, v)) && !load_gather(e, &k, v)) {

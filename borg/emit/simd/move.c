@@ -3,11 +3,22 @@
 #include "borg/emit/simd/simd.h"
 #include <string.h>
 
+/* What gcc (12, at least) takes for a vpermilpd of eight 64-bit lanes though it is none: it does
+ * not look whether lanes 2 and 3 come from the upper half. */
+static bool mistaken(borg_type type, int32_t lanes, const int32_t *at) {
+    static const int32_t low[8] = {0, 0, 2, 2, 4, 4, 6, 6}, high[8] = {1, 1, 7, 7, 5, 5, 7, 7};
+    if (lanes != 8 || borg_type_bytes(type) != 8) return false;
+    for (int32_t i = 0; i < 8; ++i)
+        if (at[i] < low[i] || at[i] > high[i]) return false;
+    return at[2] > 3 || at[3] > 3;
+}
+
 /* A register of lanes of one or two. at[i]: lane of x, y + lanes; < 0: of no account. */
 static const char *shuffle(simd *e, borg_type type, const char *x, const char *y,
                            const int32_t *at) {
     borg_sink text = {.arena = e->arena};
     int32_t lanes = e->lanes, first = 0;
+    uint64_t wide[BORG_MAX_VECTOR];
     bool copy = true, splat = true;
     while (first < lanes && at[first] < 0) ++first;
     if (first == lanes) return x;
@@ -22,12 +33,21 @@ static const char *shuffle(simd *e, borg_type type, const char *x, const char *y
             e, type, false,
             borg_format(e->arena, "b_lane_%s(%s, %d)", simd_suffix(type), from, at[first] % lanes));
     }
+    int32_t all[BORG_MAX_VECTOR];
+    for (int32_t i = 0; i < lanes; ++i)
+        all[i] = at[i] < 0 ? (at[first] - first + i) & (lanes - 1) : at[i];
+    if (e->target->masked && mistaken(type, lanes, all)) {
+        for (int32_t i = 0; i < lanes; ++i) wide[i] = (uint64_t)all[i];
+        return simd_temp(e, type, false,
+                         borg_format(e->arena, "b_permute_%s(%s, %s)", simd_suffix(type), x,
+                                     simd_literals(e, BORG_I32, wide, lanes)));
+    }
     bool spread = type == BORG_I1 && e->target->bits;
     borg_put(&text,
              spread ? "b_gather_bits(__builtin_shufflevector(b_spread(%s), b_spread(%s)"
                     : "__builtin_shufflevector(%s, %s",
              x, y);
-    for (int32_t i = 0; i < lanes; ++i) borg_put(&text, ", %d", at[i]);
+    for (int32_t i = 0; i < lanes; ++i) borg_put(&text, ", %d", all[i]);
     borg_put(&text, spread ? "))" : ")");
     return simd_temp(e, type, false, text.text);
 }
@@ -67,8 +87,51 @@ const char *simd_move(simd *e, borg_type type, const char *const *source, const 
 /* ---- BCAST, ROWS, PERM, LANE -------------------------------------------------------------------
  */
 
+/* A register of scalars that each stand for a group. */
+static void spread_groups(simd *e, borg_inst *v, int32_t i) {
+    const borg_inst *x = v->args[0];
+    const char *text = NULL;
+    int32_t row = i / simd_row_count(e, v) * e->m->pack, used = simd_used(e, v, i), w, g, last = -1;
+    for (int32_t l = 0; l < used; ++l) {
+        simd_place(e, v, i, l, &w, &g);
+        if (g == last) continue;
+        const char *all = simd_splat(e, v->type, simd_reg(e, x, row + g));
+        if (last >= 0) {
+            uint64_t bits[BORG_MAX_VECTOR];
+            text = simd_temp(e, v->type, false, text);
+            for (int32_t k = 0; k < e->lanes; ++k) bits[k] = k >= l;
+            all = borg_format(e->arena, "b_select_%s(%s, %s, %s)", simd_suffix(v->type),
+                              simd_literals(e, BORG_I1, bits, e->lanes), all, text);
+        }
+        text = all;
+        last = g;
+    }
+    simd_let(e, v, i, text);
+}
+
+/* Where groups are scalars: BCAST to and from them, ROWS of them, LANE. */
+static void move_apart(simd *e, borg_inst *v, int32_t i) {
+    const borg_inst *x = v->args[0];
+    int32_t pack = e->m->pack, row = i / pack, g = i % pack;
+    if (v->spread == BORG_WI) {
+        spread_groups(e, v, i);
+    } else if (v->op == BORG_LANE) {
+        int32_t lane = g * e->m->size + v->map[2 * row + 1];
+        int32_t reg = v->map[2 * row] * simd_row_count(e, x) + lane / e->lanes;
+        simd_let(e, v, i, simd_lane(e, v->type, simd_reg(e, x, reg), lane % e->lanes));
+    } else if (v->op == BORG_ROWS) {
+        simd_name(e, v, i, simd_reg(e, v->args[row], v->map[row] * pack + g));
+    } else {
+        simd_name(e, v, i, simd_reg(e, x, row));
+    }
+}
+
 static void move_register(simd *e, borg_inst *v, int32_t i) {
     borg_move k;
+    if (e->apart && (v->spread == BORG_WG || v->args[0]->spread == BORG_WG)) {
+        move_apart(e, v, i);
+        return;
+    }
     int32_t from[BORG_MAX_VECTOR], index[BORG_MAX_VECTOR];
     borg_classify_move(e->m, v, e->lanes, i, &k);
     const borg_inst *x = v->args[k.operand];
@@ -101,7 +164,7 @@ static void move_register(simd *e, borg_inst *v, int32_t i) {
 /* All lanes of a row to memory: work-item w of group g at g*size + w, in either order. */
 static const char *to_memory(simd *e, const borg_inst *x, int32_t row) {
     const char *name = borg_format(e->arena, "m%d", e->temps++);
-    int32_t registers = borg_row_registers(e->m, x, e->lanes);
+    int32_t registers = simd_row_count(e, x);
     simd_line(e, "%s %s[%d];", simd_type(x->type, true), name, registers * e->lanes);
     for (int32_t i = 0; i < registers; ++i)
         simd_line(e, "b_put_%s(%s + %d, %s);", simd_suffix(x->type), name, i * e->lanes,
@@ -112,13 +175,13 @@ static const char *to_memory(simd *e, const borg_inst *x, int32_t row) {
 /* Place in that memory of the index-th work-item of each lane's group. */
 static const char *places(simd *e, const borg_inst *v, int32_t reg, const char *index) {
     uint64_t bits[BORG_MAX_VECTOR];
-    int32_t per_row = borg_row_registers(e->m, v, e->lanes), used = simd_used(e, v, reg), w, g;
+    int32_t used = simd_used(e, v, reg), w, g;
     bool wg_minor = e->m->order == BORG_WG_MINOR;
     for (int32_t l = 0; l < used; ++l) {
-        borg_lane_place(e->m, v, reg % per_row * e->lanes + l, &w, &g);
+        simd_place(e, v, reg, l, &w, &g);
         bits[l] = (uint64_t)(wg_minor ? g : g * e->m->size);
     }
-    if (simd_scalar(e, v)) return borg_format(e->arena, "(%s)", index);
+    if (simd_scalar(e, v)) return borg_format(e->arena, "%s + %d", index, (int)bits[0]);
     const char *base = simd_literals(e, BORG_I32, bits, used);
     if (wg_minor && e->m->pack > 1)
         return borg_format(e->arena, "(%s * %d + %s)", index, e->m->pack, base);
@@ -130,13 +193,12 @@ static bool permutes(const simd *e, const borg_inst *v) {
     const borg_inst *x = v->args[0];
     return v->spread == BORG_WI && e->target->masked && v->type != BORG_I1 &&
            e->m->order == BORG_WI_MINOR && borg_row_lanes(e->m, x) > 1 &&
-           (e->lanes % e->m->size == 0 ||
-            (e->m->pack == 1 && borg_row_registers(e->m, x, e->lanes) == 1));
+           (e->lanes % e->m->size == 0 || (e->m->pack == 1 && simd_row_count(e, x) == 1));
 }
 
 static void emit_shuffle(simd *e, borg_inst *v) {
     const borg_inst *x = v->args[0], *index = v->args[1];
-    int32_t per_row = borg_row_registers(e->m, v, e->lanes);
+    int32_t per_row = simd_row_count(e, v);
     if (simd_scalar(e, x)) {
         v->aux = x->aux;
         return;
@@ -167,7 +229,7 @@ static void emit_shuffle(simd *e, borg_inst *v) {
 
 static void emit_pick(simd *e, borg_inst *v) {
     const borg_inst *x = v->args[0];
-    int32_t per_row = borg_row_registers(e->m, v, e->lanes);
+    int32_t per_row = simd_row_count(e, v);
     const char *prefix = simd_scalar(e, v) ? "s" : "b", *suffix = simd_suffix(v->type);
     for (int32_t i = 0; i < per_row; ++i) {
         const char *value = simd_reg(e, x, i), *index = simd_reg(e, v->args[1], i);

@@ -115,10 +115,11 @@ static const char *without_nan(simd *e, const borg_inst *v, const borg_inst *x, 
 }
 
 static void finish(simd *e, borg_inst *v, int32_t row, const char *const *left) {
-    int32_t per_row = borg_row_registers(e->m, v, e->lanes);
+    int32_t per_row = simd_row_count(e, v);
     for (int32_t i = 0; i < per_row; ++i) {
         if (simd_scalar(e, v)) {
-            simd_let(e, v, row, simd_lane(e, v->type, left[0], 0));
+            simd_let(e, v, row * per_row + i,
+                     simd_lane(e, v->type, left[i / e->lanes], i % e->lanes));
         } else {
             simd_name(e, v, row * per_row + i, left[i]);
         }
@@ -128,7 +129,7 @@ static void finish(simd *e, borg_inst *v, int32_t row, const char *const *left) 
 /* Lowest work-item whose value is the maximum: those that are it keep their number. */
 static void index_of(simd *e, borg_inst *v, int32_t row, const char **regs, const char **top) {
     const borg_inst *x = v->args[0];
-    int32_t count = borg_row_registers(e->m, x, e->lanes), size = e->m->size, w, g;
+    int32_t count = simd_row_count(e, x), size = e->m->size, w, g;
     const char **number = BORG_NEW(e->arena, count, const char *);
     for (int32_t i = 0; i < count; ++i) {
         int32_t from[BORG_MAX_VECTOR], index[BORG_MAX_VECTOR], used = simd_used(e, x, i);
@@ -156,21 +157,26 @@ static void index_of(simd *e, borg_inst *v, int32_t row, const char **regs, cons
 /* One result for the whole pack. */
 static void over_pack(simd *e, borg_inst *v, int32_t row) {
     const borg_inst *x = v->args[0];
-    int32_t count = borg_row_registers(e->m, x, e->lanes);
+    int32_t count = simd_row_count(e, x);
     bool any = v->op == BORG_ANYP;
     borg_sink text = {.arena = e->arena};
-    for (int32_t i = 0; i < count; ++i)
-        borg_put(&text, "%s%s(%s, %d)", i ? any ? " || " : " && " : "", any ? "b_any" : "b_all",
-                 simd_reg(e, x, row * count + i), simd_used(e, x, i));
+    for (int32_t i = 0; i < count; ++i) {
+        const char *sign = i ? any ? " || " : " && " : "", *reg = simd_reg(e, x, row * count + i);
+        if (simd_scalar(e, x)) {
+            borg_put(&text, "%s%s", sign, reg);
+        } else {
+            borg_put(&text, "%s%s(%s, %d)", sign, any ? "b_any" : "b_all", reg, simd_used(e, x, i));
+        }
+    }
     simd_let(e, v, row, text.text);
 }
 
 void simd_reduce(simd *e, borg_inst *v) {
     const borg_inst *x = v->args[0];
-    int32_t count = borg_row_registers(e->m, x, e->lanes);
+    int32_t count = simd_row_count(e, x);
     for (int32_t row = 0; row < v->rows; ++row) {
         const char **regs = BORG_NEW(e->arena, count, const char *);
-        if (simd_scalar(e, x)) {
+        if (x->spread == BORG_WI && simd_scalar(e, x)) {
             const char *only = simd_reg(e, x, row);
             simd_name(e, v, row, v->op == BORG_RMAXIDX ? "0" : without_nan(e, v, x, only));
             continue;

@@ -8,15 +8,30 @@
 /* ---- values and their registers ----------------------------------------------------------------
  */
 
+static bool apart(const simd *e, const borg_inst *v) {
+    return e->apart && v->spread == BORG_WG;
+}
+
 bool simd_scalar(const simd *e, const borg_inst *v) {
-    return borg_row_lanes(e->m, v) == 1;
+    return apart(e, v) || borg_row_lanes(e->m, v) == 1;
+}
+
+int32_t simd_row_count(const simd *e, const borg_inst *v) {
+    return apart(e, v) ? e->m->pack : borg_row_registers(e->m, v, e->lanes);
 }
 
 int32_t simd_count(const simd *e, const borg_inst *v) {
-    return v->rows * borg_row_registers(e->m, v, e->lanes);
+    return v->rows * simd_row_count(e, v);
+}
+
+void simd_place(const simd *e, const borg_inst *v, int32_t reg, int32_t lane, int32_t *wi,
+                int32_t *wg) {
+    int32_t in_row = reg % simd_row_count(e, v);
+    borg_lane_place(e->m, v, apart(e, v) ? in_row : in_row * e->lanes + lane, wi, wg);
 }
 
 int32_t simd_used(const simd *e, const borg_inst *v, int32_t reg) {
+    if (apart(e, v)) return 1;
     int32_t left = borg_row_lanes(e->m, v) - reg % borg_row_registers(e->m, v, e->lanes) * e->lanes;
     return left < e->lanes ? left : e->lanes;
 }
@@ -133,14 +148,26 @@ static uint64_t leaf_bits(const simd *e, const borg_inst *v, int32_t r, int32_t 
                                : (uint64_t)g;
 }
 
+simd_mask simd_mask_kind(const simd *e, const borg_inst *mask, int32_t reg) {
+    if (!mask) return SIMD_ALL;
+    if (mask->op != BORG_CONST) return SIMD_SOME;
+    int32_t per_row = simd_row_count(e, mask), used = simd_used(e, mask, reg);
+    int32_t ones = 0, w, g;
+    for (int32_t l = 0; l < used; ++l) {
+        simd_place(e, mask, reg, l, &w, &g);
+        ones += borg_const_bits(e->m, mask, reg / per_row, w) & 1;
+    }
+    return ones == used ? SIMD_ALL : ones == 0 ? SIMD_NONE : SIMD_SOME;
+}
+
 static void emit_constants(simd *e, borg_inst *v) {
-    int32_t per_row = borg_row_registers(e->m, v, e->lanes);
+    int32_t per_row = simd_row_count(e, v);
     const char **seen = BORG_NEW(e->arena, simd_count(e, v), const char *);
     for (int32_t i = 0; i < simd_count(e, v); ++i) {
         uint64_t bits[BORG_MAX_VECTOR];
         int32_t used = simd_used(e, v, i), w, g;
         for (int32_t l = 0; l < used; ++l) {
-            borg_lane_place(e->m, v, i % per_row * e->lanes + l, &w, &g);
+            simd_place(e, v, i, l, &w, &g);
             bits[l] = leaf_bits(e, v, i / per_row, w, g);
         }
         if (simd_scalar(e, v)) {
@@ -163,7 +190,8 @@ static void emit_constants(simd *e, borg_inst *v) {
 static void emit_gid(simd *e, borg_inst *v) {
     uint64_t bits[BORG_MAX_VECTOR];
     if (simd_scalar(e, v)) {
-        simd_name(e, v, 0, "(uint64_t)g0");
+        for (int32_t i = 0; i < simd_count(e, v); ++i)
+            simd_name(e, v, i, borg_format(e->arena, "((uint64_t)g0 + %d)", i));
         return;
     }
     for (int32_t i = 0; i < simd_count(e, v); ++i) {
@@ -215,6 +243,11 @@ static void emit_elem(simd *e, borg_inst *v) {
     const char *function = function_of(e, v);
     for (int32_t i = 0; i < simd_count(e, v); ++i) {
         borg_sink text = {.arena = e->arena};
+        simd_mask known = v->op == BORG_SELECT ? simd_mask_kind(e, v->args[0], i) : SIMD_SOME;
+        if (known != SIMD_SOME) {
+            simd_name(e, v, i, simd_reg(e, v->args[known == SIMD_ALL ? 1 : 2], i));
+            continue;
+        }
         borg_put(&text, "%s(", function);
         for (int32_t k = 0; k < v->nargs; ++k)
             borg_put(&text, "%s%s", k ? ", " : "", simd_reg(e, v->args[k], i));
@@ -378,6 +411,7 @@ static void clear_block(borg_block *block) {
 
 static void emit_pack(simd *e, borg_module *m, const char *name) {
     e->m = m;
+    e->apart = m->order == BORG_WI_MINOR && m->pack > 1 && 2 * m->size > e->lanes;
     borg_number(m);
     borg_count_uses(m);
     clear_block(m->body);
@@ -426,13 +460,15 @@ borg_status simd_emit(const simd_target *target, const borg_unit *units, int32_t
     e.lanes = target->bytes / 4;
     for (int32_t i = 0; i < nunits; ++i)
         if (has_doubles(units[i].module, units[i].module->body)) e.lanes = target->bytes / 8;
-    borg_put(sink, "/* Made by borgc. */\n#define BORG_LANES %d\n", e.lanes);
+    /* the files of several kernels may be put together: what is the same stands once */
+    borg_put(sink, "/* Made by borgc. */\n#if !defined(BORG_LANES)\n#define BORG_LANES %d\n",
+             e.lanes);
     const char *const text[] = {simd_head_text,   simd_type_text, target->header,
                                 simd_scalar_text, target->masks,  simd_vector_text,
                                 target->functions};
     for (size_t i = 0; i < sizeof text / sizeof *text; ++i)
         borg_put_text(sink, text[i], strlen(text[i]));
-    borg_put(sink, "\n");
+    borg_put(sink, "#elif BORG_LANES != %d\n#error \"other vectors\"\n#endif\n\n", e.lanes);
     for (int32_t i = 0; i < nunits; ++i) emit_unit(&e, &units[i]);
     return BORG_OK;
 }

@@ -3,9 +3,10 @@
 #define BORG_EMIT_SIMD_H
 /** What the backends for SIMD machines share: a value of InfReg-IR lies in registers of `lanes`
  * lanes (thesis of 2021, section 7.3.3), each row from a new register on, the last one filled in
- * part; a value with one lane in a row is a scalar. Emitted is C with vector types:
- *      vf64 vf32 vi64 vi32   registers; integers without sign, pointers are vi64
- *      vm                    a register of i1: the target's own
+ * part; a value with one lane in a row is a scalar. Where groups lie one after the other and fill
+ * more than half a register, what is the same for a group is a scalar for each group: loaded,
+ * computed and broadcast as such. Emitted is C with vector types: vf64 vf32 vi64 vi32   registers;
+ * integers without sign, pointers are vi64 vm                    a register of i1: the target's own
  *  Operations are calls of small functions, b_NAME_TYPE for registers and s_NAME_TYPE for scalars;
  *  prelude.c holds their text. All types have the same number of lanes, that of the widest: where
  * the kernel holds doubles, floats fill half a register. Lanes that hold nothing compute too. */
@@ -29,6 +30,7 @@ typedef struct simd {
     borg_arena *arena;
     borg_module *m;
     int32_t lanes, depth, temps;
+    bool apart; /* what is the same for a group's work-items lies in a scalar for each group */
 } simd;
 
 /** The body of a backend's emit. */
@@ -37,6 +39,10 @@ borg_status simd_emit(const simd_target *target, const borg_unit *units, int32_t
 
 /* ---- simd.c: values and their registers ---- */
 bool simd_scalar(const simd *e, const borg_inst *v);
+int32_t simd_row_count(const simd *e, const borg_inst *v); /* registers or scalars of a row */
+/** Work-item and group of lane `lane` of register or scalar `reg`. */
+void simd_place(const simd *e, const borg_inst *v, int32_t reg, int32_t lane, int32_t *wi,
+                int32_t *wg);
 int32_t simd_count(const simd *e, const borg_inst *v);              /* registers of all rows */
 const char *simd_reg(const simd *e, const borg_inst *v, int32_t i); /* the name of one */
 void simd_name(simd *e, borg_inst *v, int32_t i, const char *name);
@@ -54,6 +60,10 @@ const char *simd_splat(simd *e, borg_type type, const char *scalar);
 const char *simd_lane(simd *e, borg_type type, const char *reg, int32_t lane);
 int32_t simd_used(const simd *e, const borg_inst *v, int32_t reg); /* lanes of register `reg` */
 uint64_t simd_bits(int32_t count);                                 /* that many ones */
+/** Whether the lanes of register `reg` of an i1 that matter are all 1 (SIMD_ALL), all 0
+ * (SIMD_NONE), or not known to be either. mask: may be NULL, then all 1. */
+typedef enum simd_mask { SIMD_SOME, SIMD_ALL, SIMD_NONE } simd_mask;
+simd_mask simd_mask_kind(const simd *e, const borg_inst *mask, int32_t reg);
 
 /* ---- move.c, reduce.c, memory.c ---- */
 /** A register of which lane i is lane index[i] of source[from[i]]; from[i] < 0: of no account. */

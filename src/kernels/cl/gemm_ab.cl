@@ -9,10 +9,59 @@
 #define N WG_SIZE
 #define LANE ((int)get_local_id(0))
 #define GROUP ((long)get_group_id(0))
+#if WG_VECTOR_BYTES /* columns at a time: with their rows they fill the registers of a vector machine */
+#ifdef SINGLE
+#define LANES (WG_VECTOR_BYTES / 4)
+#else
+#define LANES (WG_VECTOR_BYTES / 8)
+#endif
+#define REGISTERS ((N * WG_PACK + LANES - 1) / LANES)
+#if WG_VECTOR_BYTES > 32
+#define MOST 24
+#else
+#define MOST 12
+#endif
+#if WG_PACK >= LANES
+#define TILE N
+#elif REGISTERS * 8 <= MOST
+#define TILE 8
+#elif REGISTERS * 6 <= MOST
+#define TILE 6
+#elif REGISTERS * 4 <= MOST
+#define TILE 4
+#elif REGISTERS * 2 <= MOST
+#define TILE 2
+#else
+#define TILE 1
+#endif
+#else
+#define TILE N
+#endif
 
 __kernel void gemm_ab(__global T *c, int ldc, long stride_c, __global const T *a, int lda,
                       long stride_a, __global const T *b, int ldb, long stride_b)
 {
+#if WG_VECTOR_BYTES && WG_PACK < LANES
+#pragma unroll
+    for (int j0 = 0; j0 < N; j0 += TILE) {
+        T z[TILE];
+        for (int j = 0; j < TILE; ++j)
+            if (j0 + j < N)
+                z[j] = c[GROUP * stride_c + (j0 + j) * ldc + LANE];
+#if N > 8
+#pragma nounroll
+#endif
+        for (int k = 0; k < N; ++k) {
+            T x = a[GROUP * stride_a + k * lda + LANE];
+            for (int j = 0; j < TILE; ++j)
+                if (j0 + j < N)
+                    z[j] -= x * b[GROUP * stride_b + (j0 + j) * ldb + k];
+        }
+        for (int j = 0; j < TILE; ++j)
+            if (j0 + j < N)
+                c[GROUP * stride_c + (j0 + j) * ldc + LANE] = z[j];
+    }
+#else
     T y[N];
     T z[N];
     for (int j = 0; j < N; ++j) {
@@ -26,4 +75,5 @@ __kernel void gemm_ab(__global T *c, int ldc, long stride_c, __global const T *a
     }
     for (int j = 0; j < N; ++j)
         c[GROUP * stride_c + j * ldc + LANE] = z[j];
+#endif
 }

@@ -11,11 +11,70 @@
 #define N WG_SIZE
 #define LANE ((int)get_local_id(0))
 #define GROUP ((long)get_group_id(0))
+#if WG_VECTOR_BYTES /* columns at a time: with their rows they fill the registers of a vector machine */
+#ifdef SINGLE
+#define LANES (WG_VECTOR_BYTES / 4)
+#else
+#define LANES (WG_VECTOR_BYTES / 8)
+#endif
+#define REGISTERS ((N * WG_PACK + LANES - 1) / LANES)
+#if WG_VECTOR_BYTES > 32
+#define MOST 24
+#else
+#define MOST 12
+#endif
+#if WG_PACK >= LANES
+#define TILE N
+#elif REGISTERS * 8 <= MOST
+#define TILE 8
+#elif REGISTERS * 6 <= MOST
+#define TILE 6
+#elif REGISTERS * 4 <= MOST
+#define TILE 4
+#elif REGISTERS * 2 <= MOST
+#define TILE 2
+#else
+#define TILE 1
+#endif
+#else
+#define TILE N
+#endif
 
 __kernel void gemm_adb(__global T *c, int ldc, long stride_c, __global const T *a, int lda,
                        long stride_a, __global const T *d, __global const T *b, int ldb,
                        long stride_b)
 {
+#if WG_VECTOR_BYTES && WG_PACK < LANES
+#pragma unroll
+    for (int j0 = 0; j0 < N; j0 += TILE) {
+        T z[TILE];
+        for (int j = 0; j < TILE; ++j)
+            if (j0 + j < N)
+                z[j] = c[GROUP * stride_c + (j0 + j) * ldc + LANE];
+        T before = 0; /* columns k-1, k, k+1 of A */
+        T here = a[GROUP * stride_a + LANE];
+        T side = 0; /* D(k,k-1) */
+#if N > 8
+#pragma nounroll
+#endif
+        for (int k = 0; k < N; ++k) {
+            T middle = d[GROUP * (2 * N) + 2 * k];
+            T down = d[GROUP * (2 * N) + 2 * k + 1];
+            T next = a[GROUP * stride_a + min(k + 1, N - 1) * lda + LANE];
+            next = k + 1 < N ? next : (T)0;
+            T x = middle * here + side * before + down * next;
+            for (int j = 0; j < TILE; ++j)
+                if (j0 + j < N)
+                    z[j] -= x * b[GROUP * stride_b + k * ldb + j0 + j];
+            before = here;
+            here = next;
+            side = down;
+        }
+        for (int j = 0; j < TILE; ++j)
+            if (j0 + j < N)
+                c[GROUP * stride_c + (j0 + j) * ldc + LANE] = z[j];
+    }
+#else
     T z[N];
     T before = 0; /* row i of B, columns k-1, k, k+1 */
     T here = b[GROUP * stride_b + LANE];
@@ -35,4 +94,5 @@ __kernel void gemm_adb(__global T *c, int ldc, long stride_c, __global const T *
     }
     for (int j = 0; j < N; ++j)
         c[GROUP * stride_c + j * ldc + LANE] = z[j];
+#endif
 }

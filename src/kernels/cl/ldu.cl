@@ -10,17 +10,94 @@
 #define N WG_SIZE
 #define LANE ((int)get_local_id(0))
 #define GROUP ((long)get_group_id(0))
+#if WG_VECTOR_BYTES /* columns at a time: with their rows they fill the registers of a vector machine */
+#ifdef SINGLE
+#define LANES (WG_VECTOR_BYTES / 4)
+#else
+#define LANES (WG_VECTOR_BYTES / 8)
+#endif
+#define REGISTERS ((N * WG_PACK + LANES - 1) / LANES)
+#if WG_VECTOR_BYTES > 32
+#define MOST 24
+#else
+#define MOST 12
+#endif
+#if WG_PACK >= LANES
+#define TILE N
+#elif REGISTERS * 8 <= MOST
+#define TILE 8
+#elif REGISTERS * 6 <= MOST
+#define TILE 6
+#elif REGISTERS * 4 <= MOST
+#define TILE 4
+#elif REGISTERS * 2 <= MOST
+#define TILE 2
+#else
+#define TILE 1
+#endif
+#else
+#define TILE N
+#endif
 
 __kernel void ldu(__global T *a, int lda, long stride, __global int *info, T tol)
 {
     long base = GROUP * stride;
-    T l[N];
-    T u[N];
     T check = 0;
     bool broken = false;
     int zero = 0;
     T most = work_group_reduce_max(fabs(a[base + LANE * (lda + 1)]));
     T small = most > 0 ? tol * most : (T)0;
+#if WG_VECTOR_BYTES && WG_PACK < LANES
+    /* columns of D U, then of L below the diagonal; U is scaled when a column is done */
+    T inverse = 0; /* work-item k: of pivot k */
+    bool bad = false;
+#pragma unroll
+    for (int s = 0; s < N; s += TILE) {
+        T z[TILE];
+        for (int j = 0; j < TILE; ++j)
+            if (s + j < N)
+                z[j] = a[base + (s + j) * lda + LANE];
+#pragma unroll
+        for (int k = 0; k < s; ++k) {
+            T x = LANE > k ? a[base + k * lda + LANE] : (T)0;
+            for (int j = 0; j < TILE && s + j < N; ++j) {
+                T u = shuffle(z[j], k);
+                if (LANE > k)
+                    z[j] -= x * u;
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < TILE && s + j < N; ++j) {
+            T c = LANE >= s + j ? z[j] : (T)0;
+            T d = shuffle(c, s + j);
+            T r = rcp(d);
+            check += d * (T)0;
+            if (!(fabs(d) > small)) { /* a branch: nothing waits for it */
+                T rest = work_group_reduce_max(fabs(c));
+                broken = broken || rest > small;
+                zero += 1;
+                bad = LANE == s + j ? true : bad;
+                r = 0;
+            }
+            if (zero > 0) { /* the rows of zero pivots must be zero, too */
+                T row = work_group_reduce_max(LANE < s + j && bad ? fabs(z[j]) : (T)0);
+                broken = broken || row > small;
+            }
+            T l = c * r;
+            for (int i = j + 1; i < TILE && s + i < N; ++i) {
+                T u = shuffle(z[i], s + j);
+                if (LANE > s + j)
+                    z[i] -= l * u;
+            }
+            T scaled = z[j] * inverse;
+            a[base + (s + j) * lda + LANE] = LANE < s + j ? scaled : LANE > s + j ? l : r != 0 ? d : (T)0;
+            inverse = LANE == s + j ? r : inverse;
+        }
+        barrier(CLK_GLOBAL_MEM_FENCE);
+    }
+#else
+    T l[N];
+    T u[N];
     for (int s = 0; s < N; ++s) {
         T c = LANE >= s ? a[base + s * lda + LANE] : (T)0;
         T r = LANE > s ? a[base + LANE * lda + s] : (T)0;
@@ -45,6 +122,7 @@ __kernel void ldu(__global T *a, int lda, long stride, __global int *info, T tol
         if (LANE > s)
             a[base + LANE * lda + s] = r * inverse;
     }
+#endif
     bool finite = all(check == (T)0);
     if (LANE == 0) {
         bool bad = !finite || broken;

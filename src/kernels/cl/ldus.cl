@@ -11,10 +11,73 @@
 #define N WG_SIZE
 #define LANE ((int)get_local_id(0))
 #define GROUP ((long)get_group_id(0))
+#if WG_VECTOR_BYTES /* columns at a time: with their rows they fill the registers of a vector machine */
+#ifdef SINGLE
+#define LANES (WG_VECTOR_BYTES / 4)
+#else
+#define LANES (WG_VECTOR_BYTES / 8)
+#endif
+#define REGISTERS ((N * WG_PACK + LANES - 1) / LANES)
+#if WG_VECTOR_BYTES > 32
+#define MOST 24
+#else
+#define MOST 12
+#endif
+#if WG_PACK >= LANES
+#define TILE N
+#elif REGISTERS * 8 <= MOST
+#define TILE 8
+#elif REGISTERS * 6 <= MOST
+#define TILE 6
+#elif REGISTERS * 4 <= MOST
+#define TILE 4
+#elif REGISTERS * 2 <= MOST
+#define TILE 2
+#else
+#define TILE 1
+#endif
+#else
+#define TILE N
+#endif
 
 __kernel void ldus(__global T *a)
 {
     long base = GROUP * (N * N);
+#if WG_VECTOR_BYTES && WG_PACK < LANES
+    /* left-looking: columns of D U, then of L below the diagonal; U is scaled when a column is done */
+    T inverse = 0; /* work-item k: of pivot k */
+#pragma unroll
+    for (int s = 0; s < N; s += TILE) {
+        T z[TILE];
+        for (int j = 0; j < TILE; ++j)
+            if (s + j < N)
+                z[j] = a[base + (s + j) * N + LANE];
+#pragma unroll
+        for (int k = 0; k < s; ++k) {
+            T x = LANE > k ? a[base + k * N + LANE] : (T)0;
+            for (int j = 0; j < TILE && s + j < N; ++j) {
+                T u = shuffle(z[j], k);
+                if (LANE > k)
+                    z[j] -= x * u;
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < TILE && s + j < N; ++j) {
+            T d = shuffle(z[j], s + j);
+            T r = rcp(d);
+            T l = z[j] * r;
+            for (int i = j + 1; i < TILE && s + i < N; ++i) {
+                T u = shuffle(z[i], s + j);
+                if (LANE > s + j)
+                    z[i] -= l * u;
+            }
+            T scaled = z[j] * inverse;
+            a[base + (s + j) * N + LANE] = LANE < s + j ? scaled : LANE > s + j ? l : z[j];
+            inverse = LANE == s + j ? r : inverse;
+        }
+        barrier(CLK_GLOBAL_MEM_FENCE);
+    }
+#else
     T row[N];
     T pivot[N];
     for (int j = 0; j < N; ++j)
@@ -31,4 +94,5 @@ __kernel void ldus(__global T *a)
     }
     for (int j = 0; j < N; ++j)
         a[base + j * N + LANE] = row[j];
+#endif
 }

@@ -10,33 +10,98 @@
 #define N WG_SIZE
 #define LANE ((int)get_local_id(0))
 #define GROUP ((long)get_group_id(0))
+#if WG_VECTOR_BYTES /* columns at a time: with their rows they fill the registers of a vector machine */
+#ifdef SINGLE
+#define LANES (WG_VECTOR_BYTES / 4)
+#else
+#define LANES (WG_VECTOR_BYTES / 8)
+#endif
+#define REGISTERS ((N * WG_PACK + LANES - 1) / LANES)
+#if WG_VECTOR_BYTES > 32
+#define MOST 24
+#else
+#define MOST 12
+#endif
+#if WG_PACK >= LANES
+#define TILE N
+#elif REGISTERS * 8 <= MOST
+#define TILE 8
+#elif REGISTERS * 6 <= MOST
+#define TILE 6
+#elif REGISTERS * 4 <= MOST
+#define TILE 4
+#elif REGISTERS * 2 <= MOST
+#define TILE 2
+#else
+#define TILE 1
+#endif
+#else
+#define TILE N
+#endif
 
 __kernel void llt(__global T *a, int lda, long stride, __global int *info, T tol)
 {
     long base = GROUP * stride;
-    T l[N];
-    T check = 0;
+    T check = 0; /* 0 as long as pivots are finite: NaN and Inf elsewhere come to a later pivot */
     bool broken = false;
     int zero = 0;
     T most = work_group_reduce_max(fabs(a[base + LANE * (lda + 1)]));
     T small = most > 0 ? tol * most : (T)0;
+#if WG_VECTOR_BYTES && WG_PACK < LANES
+#pragma unroll
+    for (int s = 0; s < N; s += TILE) {
+        T z[TILE];
+        for (int j = 0; j < TILE; ++j)
+            if (s + j < N)
+                z[j] = LANE >= s + j ? a[base + (s + j) * lda + LANE] : (T)0;
+#pragma nounroll
+        for (int k = 0; k < s; ++k) {
+            T x = LANE >= s ? a[base + k * lda + LANE] : (T)0;
+            for (int j = 0; j < TILE; ++j)
+                if (s + j < N)
+                    z[j] -= x * a[base + k * lda + s + j];
+        }
+#pragma unroll
+        for (int j = 0; j < TILE && s + j < N; ++j) {
+            T c = LANE >= s + j ? z[j] : (T)0;
+            T d = shuffle(c, s + j);
+            T r = rcp(sqrt(d));
+            check += d * (T)0;
+            if (!(d > small)) { /* a branch: nothing waits for it */
+                T rest = work_group_reduce_max(fabs(c));
+                broken = broken || rest > small;
+                zero += 1;
+                r = 0;
+            }
+            T l = c * r;
+            for (int i = j + 1; i < TILE && s + i < N; ++i)
+                z[i] -= l * shuffle(l, s + i);
+            if (LANE >= s + j)
+                a[base + (s + j) * lda + LANE] = l;
+        }
+        barrier(CLK_GLOBAL_MEM_FENCE);
+    }
+#else
+    T l[N];
     for (int s = 0; s < N; ++s) {
         T c = LANE >= s ? a[base + s * lda + LANE] : (T)0;
         for (int k = 0; k < s; ++k)
             c -= l[k] * shuffle(l[k], s);
         T d = shuffle(c, s);
-        check += LANE >= s ? c * (T)0 : (T)0;
-        bool good = d > small;
-        if (!good) {
+        T r = rcp(sqrt(d));
+        check += d * (T)0;
+        if (!(d > small)) {
             T rest = work_group_reduce_max(LANE >= s ? fabs(c) : (T)0);
             broken = broken || rest > small;
             zero += 1;
+            r = 0;
         }
-        l[s] = good ? c * rcp(sqrt(d)) : (T)0;
+        l[s] = c * r;
         if (LANE >= s)
             a[base + s * lda + LANE] = l[s];
     }
-    bool finite = all(check == (T)0);
+#endif
+    bool finite = check == (T)0;
     if (LANE == 0) {
         bool bad = !finite || broken;
         info[4 * GROUP] = !finite ? 3 : broken ? 2 : zero > 0 ? 1 : 0;
