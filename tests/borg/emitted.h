@@ -93,7 +93,11 @@ static int emitted_add(emitted *e, borg_program *p, const borg_backend *backend,
     char path[128];
     if (borg_program_emit(p, backend, options, &text, &length) != BORG_OK) return -1;
     const char *lanes = strstr(text, "#define BORG_LANES ");
-    snprintf(path, sizeof path, "%s/k%d.c", e->folder, lanes ? atoi(lanes + 19) : 0);
+    if (lanes) {
+        snprintf(path, sizeof path, "%s/kernels%d.c", e->folder, atoi(lanes + 19));
+    } else {
+        snprintf(path, sizeof path, "%s/k%d.c", e->folder, e->count);
+    }
     FILE *file = fopen(path, "ab");
     if (!file) return -1;
     const borg_module *m = p->units[0].module;
