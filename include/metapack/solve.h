@@ -45,7 +45,9 @@ typedef enum mpk_part {
     MPK_PART_ABS = 5  /**< the same with |D|: a definite preconditioner for minres, symmlq and cg */
 } mpk_part;
 
-/** Apply one part to nrhs vectors in place. x [inout] n x nrhs, ldx >= n. No refinement. */
+/** Apply one part to nrhs vectors in place. x [inout] n x nrhs, ldx >= n. No refinement.
+ *  MPK_PART_ALL of a direct factor takes several vectors together and the factorization's threads:
+ *  it is mpk_solve without residuals and errors, for callers that refine by themselves. */
 MPK_API mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part,
                                   int32_t nrhs, void *x, int64_t ldx);
 

@@ -163,6 +163,23 @@ mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, cons
     return mpki_solve(ctx, fac, nrhs, b, ldb, x, ldx, options, info, NULL);
 }
 
+/* X := A^-1 X by the direct factor: as mpk_solve does before it refines, with the factorization's
+ * threads. */
+static mpk_status solve_in_place(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, void *x,
+                                 int64_t ldx) {
+    const int block = nrhs < BLOCK ? nrhs : BLOCK;
+    mpki_solve_work work = {.block = block};
+    if (nrhs == 0 || fac->an->n == 0) return MPK_OK;
+    if (mpki_sweeps_make(ctx, fac, fac->options.threads, block, &work.sweeps) < 0)
+        return mpki_failed(ctx);
+    work.y = mpki_alloc(ctx, "solve", (int64_t)fac->an->n * block * work.sweeps.threads,
+                        mpk_scalar_size(fac->an->scalar));
+    first_solve first = {fac, &work, x, x, ldx, ldx, nrhs};
+    if (work.y) solve_first(&first);
+    work_free(ctx, &work);
+    return mpki_failed(ctx);
+}
+
 mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part, int32_t nrhs,
                           void *x, int64_t ldx) {
     if (!ctx) return MPK_ERR_ARGUMENT;
@@ -178,11 +195,11 @@ mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part
         mpki_preconditioner_free(ctx, &p);
         return status;
     }
-    if (part == MPK_PART_ALL || part == MPK_PART_ABS) {
+    if (part == MPK_PART_ALL) return solve_in_place(ctx, fac, nrhs, x, ldx);
+    if (part == MPK_PART_ABS) {
         mpki_preconditioner p;
         status = mpki_preconditioner_make(ctx, fac, 1, nrhs > 1 ? nrhs : 1, &p);
-        if (status == MPK_OK)
-            status = mpki_precondition(ctx, &p, part == MPK_PART_ABS, nrhs, x, ldx);
+        if (status == MPK_OK) status = mpki_precondition(ctx, &p, true, nrhs, x, ldx);
         mpki_preconditioner_free(ctx, &p);
         return status;
     }

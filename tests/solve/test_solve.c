@@ -149,6 +149,7 @@ static void test_threads(void **unused) {
     mpk_problem_view_get(problem, &view);
     const int n = view.n, nrhs = 19;
     double *b = malloc((size_t)n * nrhs * sizeof *b), *x = malloc((size_t)n * nrhs * sizeof *x);
+    double *y = malloc((size_t)n * nrhs * sizeof *y);
     double *first = malloc((size_t)n * nrhs * sizeof *first),
            *one = malloc((size_t)n * sizeof *one);
     for (int k = 0; k < n * nrhs; k++) b[k] = uniform();
@@ -167,10 +168,17 @@ static void test_threads(void **unused) {
         assert_int_equal(mpk_solve(ctx, fac, 1, b, n, x, n, &options, NULL), MPK_OK);
         if (threads == 1) memcpy(one, x, (size_t)n * sizeof *x);
         assert_memory_equal(one, x, (size_t)n * sizeof *x);
+        options.refine = 0; /* the whole in place is the solve before refinement */
+        for (int count = 1; count <= nrhs; count += nrhs - 1) {
+            assert_true(mpk_solve(ctx, fac, count, b, n, x, n, &options, NULL) >= 0);
+            memcpy(y, b, (size_t)n * count * sizeof *y);
+            assert_int_equal(mpk_solve_part(ctx, fac, MPK_PART_ALL, count, y, n), MPK_OK);
+            assert_memory_equal(y, x, (size_t)n * count * sizeof *x);
+        }
         mpk_factor_destroy(&fac);
         mpk_analysis_destroy(&an);
     }
-    free(b), free(x), free(first), free(one);
+    free(b), free(x), free(y), free(first), free(one);
     mpk_problem_destroy(&problem);
     mpk_context_destroy(&ctx);
 }

@@ -56,9 +56,12 @@ static mpk_status tree_height(mpk_context *ctx, mpk_analysis *an) {
     return MPK_OK;
 }
 
-/* Refuse what cannot fit before the large arrays are allocated. */
+/* Refuse what cannot fit before the large arrays are allocated. To ask the system takes as long as
+ * a small analysis, so what fits into any machine is not asked about. */
 static mpk_status check_memory(mpk_context *ctx, const mpk_analysis *an) {
+    static const double TRIFLE = 4e6;
     double limit = an->options.memory_limit, peak = (double)an->info.peak_bytes;
+    if (!(limit > 0) && peak <= TRIFLE) return MPK_OK;
     if (!(limit > 0)) limit = (double)mpki_memory_available();
     if (peak <= limit) return MPK_OK;
     return mpki_error(
