@@ -16,7 +16,8 @@ enum {
     CLI_CONVERT = 32,
     CLI_STATS = 64,
     CLI_IPOPT = 128,
-    CLI_PETSC = 256
+    CLI_PETSC = 256,
+    CLI_BENCH = 512
 };
 
 enum { CLI_WORDS_MAX = 64, CLI_EXIT_USAGE = 1, CLI_EXIT_FILE = 2 };
@@ -29,6 +30,7 @@ typedef struct cli_args {
     mpk_options options;
     const char *words[CLI_WORDS_MAX]; /* what is not an option */
     int nwords;
+    const char *dense; /* method of a dense solve, "off": none */
     const char *generate, *rhs, *output, *plot, *perm;
     const char *strategies, *orderings, *blocks, *levels, *scalar; /* lists of stats */
     bool json, progress, quiet, help;
@@ -80,6 +82,7 @@ int cmd_info(cli_args *args);
 int cmd_generate(cli_args *args);
 int cmd_convert(cli_args *args);
 int cmd_stats(cli_args *args);
+int cmd_bench(cli_args *args);
 int cmd_ipopt_env(cli_args *args);
 int cmd_petsc_env(cli_args *args);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli.h"
+#include "dense.h"
 
 #include <string.h>
 
@@ -11,5 +12,15 @@ int cmd_solve(cli_args *args) {
     if (job.matrix && job.rhs && !strcmp(job.matrix, "-") && !strcmp(job.rhs, "-"))
         return cli_usage_error(args,
                                "standard input cannot be both the matrix and the right-hand side");
+    const bool off = args->dense && !strcmp(args->dense, "off");
+    if (args->dense && !off) {
+        const int method = cli_dense_method(args->dense);
+        if (method < 0)
+            return cli_usage_error(args, "--dense: there is no method '%s'", args->dense);
+        return cli_solve_dense(args, &job, method);
+    }
+    if (!off && !job.perm && !job.plot && args->options.method == MPK_METHOD_AUTO &&
+        cli_is_array(job.matrix))
+        return cli_solve_dense(args, &job, MPK_DENSE_AUTO);
     return cli_run(args, &job);
 }

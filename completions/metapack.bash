@@ -14,7 +14,7 @@ _metapack_options() # COMMAND -> its options
     local krylov='--krylov --tolerance --max-iterations --restart --shadow --direct --no-direct'
     case $1 in
         solve) echo "$all $order $factor $blocks $incomplete $krylov --rhs --output --refine
-            --accuracy --condition" ;;
+            --accuracy --condition --dense" ;;
         analyse | analyze) echo "$all $order $blocks" ;;
         inertia) echo "$all $order $factor" ;;
         info) echo "$all --generate --plot" ;;
@@ -22,6 +22,7 @@ _metapack_options() # COMMAND -> its options
         stats) echo "$all --generate --plot --strategy --ordering --block --levels --grid --similarity
             --scalar --matching --threads --memory-limit" ;;
         convert) echo "$all --generate --output" ;;
+        bench) echo '--methods --sizes --type --threads --seed --json --help dense' ;;
         ipopt-env | petsc-env) echo '--json --quiet --help' ;;
     esac
 }
@@ -35,6 +36,8 @@ _metapack_values() # OPTION -> the words it takes, or nothing
         --method) echo 'auto ldlt ildlt jacobi ilu0 none' ;;
         --krylov) echo 'auto none sqmr minres symmlq cg gmres fgmres bicgstab idr' ;;
         --strategy) echo 'auto br rb rbr' ;;
+        --dense | --methods) echo 'auto tile bunch-kaufman rook aasen butterfly none off' ;;
+        --type) echo 's d c z' ;;
         --levels) echo '0 0:3 0:5 full 0:3,full' ;;
         --scalar) echo 'on off' ;;
         --factor-type) echo 'ldlt llt ldu' ;;
@@ -55,7 +58,7 @@ _metapack_families()
 _metapack()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-    local commands='solve analyse inertia info generate stats convert ipopt-env petsc-env help'
+    local commands='solve analyse inertia info generate stats convert bench ipopt-env petsc-env help'
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$cur")

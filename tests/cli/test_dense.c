@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* metapack solve of dense matrices and metapack bench dense. */
+#include "support.h"
+
+#define SYMMETRIC "%%MatrixMarket matrix array real symmetric\n3 3\n2\n1\n0\n-3\n1\n4\n"
+
+static outcome o;
+
+static void solves_an_array(void **state) {
+    (void)state;
+    write_text("a.mtx", SYMMETRIC);
+    RUN(&o, NULL, "solve", "a.mtx", "-o", "-");
+    assert_code(&o, 0);
+    assert_has(o.out, "3 1\n1\n1\n1\n"); /* A times ones */
+    assert_has(o.err, "dense real symmetric");
+    assert_has(o.err, "2 positive, 1 negative, 0 zero; certified");
+    assert_has(o.err, "Result        good");
+    RUN(&o, NULL, "solve", "a.mtx", "--dense", "off", "-o", "-");
+    assert_code(&o, 0);
+    assert_has(o.err, "supernode");
+}
+
+static void every_method(void **state) {
+    (void)state;
+    static const char *const methods[] = {"auto",  "tile",      "bunch-kaufman", "rook",
+                                          "aasen", "butterfly", "none"};
+    for (int k = 0; k < 7; k++) {
+        RUN(&o, NULL, "solve", "--generate", "quasi-definite 5", "--dense", methods[k], "--json", "-q");
+        if (strcmp(methods[k], "none")) {
+            assert_code(&o, 0);
+            assert_has(o.out, "\"status\": \"ok\"");
+        }
+        assert_has(o.out, "{");
+    }
+}
+
+static void singular(void **state) {
+    (void)state;
+    write_text("a.mtx", "%%MatrixMarket matrix array real symmetric\n2 2\n1\n1\n1\n");
+    RUN(&o, NULL, "solve", "a.mtx", "--json");
+    assert_code(&o, 3);
+    assert_has(o.out, "\"zero\": 1");
+}
+
+static void wrong_use(void **state) {
+    (void)state;
+    write_text("a.mtx", SYMMETRIC);
+    RUN(&o, NULL, "solve", "a.mtx", "--dense", "lu");
+    assert_code(&o, 1);
+    assert_has(o.err, "no method 'lu'");
+    RUN(&o, NULL, "solve", "nowhere.mtx", "--dense", "auto", "--json");
+    assert_code(&o, 2);
+    assert_has(o.out, "\"status\"");
+    RUN(&o, NULL, "bench");
+    assert_code(&o, 1);
+    RUN(&o, NULL, "bench", "dense", "--sizes", "x");
+    assert_code(&o, 1);
+    RUN(&o, NULL, "bench", "dense", "--methods", "lu");
+    assert_code(&o, 1);
+    RUN(&o, NULL, "bench", "dense", "--type", "q");
+    assert_code(&o, 1);
+}
+
+static void bench(void **state) {
+    (void)state;
+    RUN(&o, NULL, "bench", "dense", "--sizes", "40,60", "--type", "z");
+    assert_code(&o, 0);
+    assert_has(o.out, "bunch-kaufman       60");
+    assert_null(strstr(o.out, "NOT GOOD"));
+    RUN(&o, NULL, "bench", "dense", "--sizes", "40", "--methods", "tile", "--json");
+    assert_code(&o, 0);
+    assert_has(o.out, "\"gflops\":");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(solves_an_array, empty_folder),
+                                       cmocka_unit_test_teardown(every_method, empty_folder),
+                                       cmocka_unit_test_teardown(singular, empty_folder),
+                                       cmocka_unit_test_teardown(wrong_use, empty_folder),
+                                       cmocka_unit_test_teardown(bench, empty_folder)};
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
