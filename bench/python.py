@@ -184,7 +184,8 @@ What a call costs: a saddle point of order n, microseconds.
 two triangular solves alone. ✗: the answer is wrong.
 
 Whole solutions, milliseconds: analysis, factorization, solution and, with us, refinement and the check; "again": new values
-of the same pattern, `refactor` and `solve`. Wrong: the normwise backward error, in brackets, exceeds 1e-12; fails: an error instead of an answer.
+of the same pattern, `refactor` and `solve`. Wrong: the normwise backward error, in brackets, exceeds 1e-12; fails: an error
+instead of an answer.
 
 """
     text += "| matrix | n | entries | pymetapack | again | " + " | ".join(peers) + " |\n"
