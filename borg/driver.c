@@ -68,7 +68,7 @@ static borg_status check_options(borg_program *p, const borg_options *o) {
 static const char *const *all_defines(borg_program *p, const borg_options *o) {
     size_t count = 0;
     while (o->defines && o->defines[count]) ++count;
-    const char **list = BORG_NEW(&p->arena, count + 4, const char *);
+    const char **list = BORG_NEW(&p->arena, count + 5, const char *);
     for (size_t i = 0; i < count; ++i) list[i] = o->defines[i];
     list[count] = borg_format(&p->arena, "WG_SIZE=%d", o->size);
     list[count + 1] = borg_format(&p->arena, "WG_PACK=%d", o->pack ? o->pack : 1);
@@ -76,6 +76,7 @@ static const char *const *all_defines(borg_program *p, const borg_options *o) {
     list[count + 2] =
         borg_format(&p->arena, "WG_VECTOR_BYTES=%d",
                     o->backend && !o->backend->machine.simt ? o->backend->machine.vector_bytes : 0);
+    if (o->backend && o->backend->machine.simt) list[count + 3] = "BORG_SIMT=1";
     return list;
 }
 

@@ -85,7 +85,7 @@ static void fill_array(const variant *v, const borg_param *p, arguments *a, int 
     int n = v->size;
     bool lu = strncmp(v->kernel, "ldu", 3) == 0;
     uint32_t state = (uint32_t)(17 * n + i);
-    a->count[i] = (int64_t)(GROUPS + 2) * (n * n + 4 * n + 4);
+    a->count[i] = (int64_t)(GROUPS + 2) * (n * n + 10 * n + 4);
     a->bytes[i] = (size_t)a->count[i] * (size_t)borg_type_bytes(p->elem);
     a->data[i] = malloc(a->bytes[i]);
     for (int64_t k = 0; k < a->count[i]; ++k) {

@@ -6,8 +6,6 @@
 
 static const char *const types[] = {"void", "b_bool", "b_i32", "b_i64", "float", "double", "b_ptr"};
 
-/* The largest of a warp: ranks of 64 bits that order as the numbers do, upper half first. -0 and
- * +0 are one rank, a NaN is -infinity. The lowest thread that holds it is the index. */
 /* clang-format off */
 static const char header[] =
     "#ifdef BORG_HOST\n"
@@ -29,6 +27,8 @@ static const char header[] =
     "#define B_LOCAL\n"
     "#define B_SHARED __shared__ __align__(16)\n"
     "#define B_RESTRICT __restrict__\n"
+    "template <typename T> static __device__ __forceinline__ T *B_ALIGNED(T *p) {\n"
+    "    return (T *)__builtin_assume_aligned(p, 16); }\n"
     "#define B_TABLE static __device__ const\n"
     "#define b_fadd_f64 __dadd_rn\n"
     "#define b_fsub_f64 __dsub_rn\n"
@@ -78,37 +78,17 @@ static const char header[] =
     "B_FN double b_infinity_f64(void) { return b_of_bits_f64((b_i64)0x7ff0 << 48); }\n"
     "B_FN float b_nan_f32(void) { return b_of_bits_f32(0x7fc00000u); }\n"
     "B_FN float b_infinity_f32(void) { return b_of_bits_f32(0x7f800000u); }\n"
-    "B_FN b_i32 b_rmaxidx_f64(double x) {\n"
-    "    const b_i64 bits = b_bits_f64(x != x ? -b_infinity_f64() : b_fadd_f64(x, 0.0));\n"
-    "    const b_i32 sign = (b_i32)((b_s32)(bits >> 32) >> 31);\n"
-    "    const b_s32 high = (b_s32)((b_i32)(bits >> 32) ^ (sign & 0x7fffffffu));\n"
-    "    const b_i32 low = (b_i32)bits ^ sign;\n"
-    "    const b_bool first = high == b_redux_s32(high);\n"
-    "    const b_i32 most = b_redux_u32(first ? low : 0u);\n"
-    "    return (b_i32)b_lowest(b_ballot(B_WARP, first & (low == most)));\n"
+    "B_FN b_s32 b_max_s32(b_i32 x, b_i32 y) { return (b_s32)x > (b_s32)y ? (b_s32)x : (b_s32)y; }\n"
+    "B_FN b_i32 b_max_u32(b_i32 x, b_i32 y) { return x > y ? x : y; }\n"
+    "/* bits that order as the numbers do, the upper half with a sign, the lower one without */\n"
+    "B_FN b_i64 b_rank_f64(double x) {\n"
+    "    const b_i64 bits = b_bits_f64(b_fadd_f64(x, 0.0)); /* -0 is +0 */\n"
+    "    return bits ^ ((b_i64)((b_s64)bits >> 63) >> 1);\n"
     "}\n"
-    "B_FN double b_rmax_f64(double x) {\n"
-    "    const double y = x != x ? -b_infinity_f64() : x;\n"
-    "    return b_shfl_f64(B_WARP, y, (int)b_rmaxidx_f64(y), 32);\n"
-    "}\n"
-    "B_FN b_s32 b_rank_f32(float x) {\n"
-    "    const b_i32 bits = b_bits_f32(x != x ? -b_infinity_f32() : b_fadd_f32(x, 0.0f));\n"
-    "    return (b_s32)(bits ^ ((b_i32)((b_s32)bits >> 31) & 0x7fffffffu));\n"
-    "}\n"
-    "B_FN b_i32 b_rmaxidx_f32(float x) {\n"
-    "    const b_s32 rank = b_rank_f32(x);\n"
-    "    return (b_i32)b_lowest(b_ballot(B_WARP, rank == b_redux_s32(rank)));\n"
-    "}\n"
-    "B_FN float b_rmax_f32(float x) {\n"
-    "    const float y = x != x ? -b_infinity_f32() : x;\n"
-    "    return b_shfl_f32(B_WARP, y, (int)b_rmaxidx_f32(y), 32);\n"
-    "}\n"
-    "B_FN b_i32 b_srmax_i32(b_i32 x) { return (b_i32)b_redux_s32((b_s32)x); }\n"
-    "B_FN b_i32 b_urmax_i32(b_i32 x) { return b_redux_u32(x); }\n"
-    "B_FN b_i32 b_srmaxidx_i32(b_i32 x) {\n"
-    "    return (b_i32)b_lowest(b_ballot(B_WARP, (b_s32)x == b_redux_s32((b_s32)x))); }\n"
-    "B_FN b_i32 b_urmaxidx_i32(b_i32 x) {\n"
-    "    return (b_i32)b_lowest(b_ballot(B_WARP, x == b_redux_u32(x))); }\n";
+    "B_FN b_i32 b_rank_f32(float x) {\n"
+    "    const b_i32 bits = b_bits_f32(b_fadd_f32(x, 0.0f));\n"
+    "    return bits ^ ((b_i32)((b_s32)bits >> 31) >> 1);\n"
+    "}\n";
 /* clang-format on */
 
 static const simt_target target = {.header = header, .types = types};

@@ -111,6 +111,11 @@ static const char *expression(simt *e, const borg_inst *v, const char *x, const 
 }
 
 void simt_elem(simt *e, borg_inst *v) {
+    const char *row = v->op == BORG_SELECT ? simt_row_by_item(e, v) : NULL;
+    if (row) {
+        simt_let(e, v, 0, row);
+        return;
+    }
     for (int32_t i = 0; i < simt_count(e, v); ++i) {
         const char *x[3] = {0};
         for (int32_t k = 0; k < v->nargs && k < 3; ++k) x[k] = simt_get(e, v->args[k], i);

@@ -5,13 +5,61 @@
 /* ---- which values get a slot -------------------------------------------------------------------
  */
 
-/* inst->mark: 0, or the first slot's number from 1 on; IN_SLOT: it is read from there by its own
- * thread, too, and needs no register. */
-enum { MOST_SLOT_BYTES = 44 * 1024, MOST_SLOTS = 96, IN_SLOT = 1 << 16, SLOT = IN_SLOT - 1 };
+/* inst->mark of a WI value: 0, or the first slot's number from 1 on; IN_SLOT: it is read from there
+ * by its own thread, too, and needs no register; FAR: that, where the use is far from where it was
+ * made. Of a WG value: 0, or its row and place in it (below); LATE: it is read where it is used. */
+enum {
+    MOST_SLOT_BYTES = 44 * 1024,
+    MOST_SLOTS = 96,
+    FAR = 1 << 17,
+    IN_SLOT = 1 << 16,
+    SLOT = IN_SLOT - 1,
+    DONE = 1 << 18, /* while slots are given */
+    FAR_INSTRUCTIONS = 400,
+    LEAST_ROW = 4,
+    MOST_ROW = 64,
+    LATE = 1 << 30
+};
 
 static int32_t slot_of(const borg_inst *v) {
     return (v->mark & SLOT) - 1;
 }
+
+static int32_t row_of(const borg_inst *v) {
+    return ((v->mark & ~LATE) - 1) / MOST_ROW;
+}
+
+static int32_t place_of(const borg_inst *v) {
+    return ((v->mark & ~LATE) - 1) % MOST_ROW;
+}
+
+/* ---- where values are used last ----------------------------------------------------------------
+ */
+
+static void find_last(simt *e, borg_block *block) {
+    for (borg_inst *v = block->first; v; v = v->next) {
+        int32_t at = v->id >= 0 ? v->id : e->now;
+        if (v->id >= 0) e->now = v->id;
+        for (int32_t k = 0; k < v->nargs; ++k)
+            if (v->args[k]->id >= 0 && e->last[v->args[k]->id] < at) e->last[v->args[k]->id] = at;
+        e->has_loops = e->has_loops || v->op == BORG_LOOP;
+        if (v->block[0]) find_last(e, v->block[0]);
+        if (v->block[1]) find_last(e, v->block[1]);
+    }
+}
+
+/* A broadcast is another name of its operand: from the end, as they may follow each other. */
+static void join_last(simt *e, borg_block *block) {
+    for (borg_inst *v = block->last; v; v = v->prev) {
+        if (v->block[1]) join_last(e, v->block[1]);
+        if (v->block[0]) join_last(e, v->block[0]);
+        if (v->op == BORG_BCAST && e->last[v->args[0]->id] < e->last[v->id])
+            e->last[v->args[0]->id] = e->last[v->id];
+    }
+}
+
+/* ---- slots: what is asked for often ------------------------------------------------------------
+ */
 
 /* What LANE or PERM reads in row r of work-item w: behind choices by constants and broadcasts. */
 static const borg_inst *source_of(const simt *e, const borg_inst *v, int32_t *r, int32_t *w) {
@@ -56,25 +104,52 @@ static void clear_marks(borg_block *block) {
     }
 }
 
-static bool worth_a_slot(const simt *e, const borg_inst *v, bool loop) {
-    if (loop || v->spread != BORG_WI || v->type == BORG_I1 || v->type == BORG_PTR) return false;
-    if (e->options->disable & BORG_NO_REUSE) return false;
-    return e->target->opencl ? v->mark >= 2 : v->mark >= 4 && e->lanes > 1;
+/* Its sign changed it lives on in a register, nearly as long. */
+static void find_negated(simt *e, borg_block *block) {
+    for (borg_inst *v = block->first; v; v = v->next) {
+        if (v->op == BORG_FNEG && e->last[v->id] - v->id > FAR_INSTRUCTIONS)
+            e->negated[v->args[0]->id] = true;
+        if (v->block[0]) find_negated(e, v->block[0]);
+        if (v->block[1]) find_negated(e, v->block[1]);
+    }
 }
 
-static void give_slots(simt *e, borg_block *block, bool loop, int32_t *bytes) {
+/* Flags of the slot that a value is worth, -1: none. */
+static int32_t worth_a_slot(const simt *e, const borg_inst *v, bool loop) {
+    if (loop || v->spread != BORG_WI || v->type == BORG_I1 || v->type == BORG_PTR) return -1;
+    if (v->id < 0 || e->options->disable & BORG_NO_REUSE) return -1;
+    if (e->target->opencl) return v->mark >= 2 ? 0 : -1;
+    if (e->lanes == 1) return -1;
+    if (v->mark >= 4) return v->uses - v->mark <= 2 ? IN_SLOT : 0;
+    /* the rest of a result that waits for the end */
+    bool wide = borg_type_bytes(v->type) * e->m->size >= 192;
+    return wide && v->op == BORG_RESULT && v->rows == 1 && v->uses <= 4 && !e->has_loops &&
+                   !e->negated[v->id] && v->mark == 0 &&
+                   e->last[v->id] - v->id > 4 * FAR_INSTRUCTIONS
+               ? FAR
+               : -1;
+}
+
+/* Two walks: those that are read far away take the last slots, so that the others are neighbours.
+ */
+static void give_slots(simt *e, borg_block *block, bool loop, bool far, int32_t *bytes) {
     for (borg_inst *v = block->first; v; v = v->next) {
         int32_t each = borg_type_bytes(v->type) * e->lanes * e->rows * v->rows;
-        bool good = worth_a_slot(e, v, loop) && e->slots[v->type] + v->rows <= MOST_SLOTS &&
-                    *bytes + each <= MOST_SLOT_BYTES;
-        bool seldom = !e->target->opencl && v->uses - v->mark <= 2;
-        v->mark = good ? (e->slots[v->type] + 1) | (seldom ? IN_SLOT : 0) : 0;
-        if (good) {
-            e->slots[v->type] += v->rows;
-            *bytes += each;
+        int32_t flags = worth_a_slot(e, v, loop);
+        bool done = far && v->mark & DONE;
+        if (!done && (flags == FAR) == far) {
+            bool good = flags >= 0 && e->slots[v->type] + v->rows <= MOST_SLOTS &&
+                        *bytes + each <= MOST_SLOT_BYTES;
+            v->mark = good ? (e->slots[v->type] + 1) | flags : 0;
+            if (good) {
+                e->slots[v->type] += v->rows;
+                *bytes += each;
+            }
+            if (!far) v->mark |= DONE;
         }
+        v->mark &= far ? ~DONE : ~0;
         for (int i = 0; i < 2; ++i)
-            if (v->block[i]) give_slots(e, v->block[i], loop || v->op == BORG_LOOP, bytes);
+            if (v->block[i]) give_slots(e, v->block[i], loop || v->op == BORG_LOOP, far, bytes);
     }
 }
 
@@ -85,18 +160,126 @@ static int32_t stride_of(int32_t slots, borg_type type) {
     return (n | 1) * unit;
 }
 
+/* ---- rows: several values of one thread ---------------------------------------------------------
+ */
+
+/* A pivot row, say: values that are all asked of the same thread. It puts them into shared memory
+ * side by side, and all read. Two places in turn, so that what is read from one can still be used
+ * while the next row comes. */
+static bool in_row(const simt *e, const borg_inst *u, const borg_inst *v) {
+    return u->op == BORG_SHUFV && u->spread == BORG_WG && u->rows == 1 && u->type == v->type &&
+           u->args[1] == v->args[1] && u->args[0]->mark == 0 && u->args[0]->id < v->id &&
+           u->uses > 0 && u->mark == 0 && u->type != BORG_I1 && e->rows == 1;
+}
+
+static void plan_rows(simt *e, borg_block *block, int32_t *starts) {
+    for (borg_inst *v = block->first; v; v = v->next) {
+        int32_t count = 0, most = e->lanes < MOST_ROW ? e->lanes : MOST_ROW;
+        if (v->block[0]) plan_rows(e, v->block[0], starts);
+        if (v->block[1]) plan_rows(e, v->block[1], starts);
+        if (!in_row(e, v, v)) continue;
+        for (borg_inst *u = v; u; u = u->next) count += in_row(e, u, v);
+        if (count < LEAST_ROW) continue;
+        int32_t number = ++e->planned_rows, k = 0;
+        starts[number] = v->id;
+        for (borg_inst *u = v->next; u && k < most - 1; u = u->next)
+            if (in_row(e, u, v)) u->mark = number * MOST_ROW + ++k + 1;
+        v->mark = number * MOST_ROW + 1;
+    }
+}
+
+/* What is used before its place is given away needs no register. */
+static void find_late(simt *e, borg_block *block, const int32_t *starts) {
+    for (borg_inst *v = block->first; v; v = v->next) {
+        if (v->op == BORG_SHUFV && v->spread == BORG_WG && v->mark != 0) {
+            int32_t next = row_of(v) + 2;
+            if (next > e->planned_rows || e->last[v->id] < starts[next]) v->mark |= LATE;
+        }
+        if (v->block[0]) find_late(e, v->block[0], starts);
+        if (v->block[1]) find_late(e, v->block[1], starts);
+    }
+}
+
+static const char *row_place(simt *e, const borg_inst *v) {
+    return borg_format(e->arena, "b_row%s%d[%d]", simt_suffix(v->type), row_of(v) % 2, place_of(v));
+}
+
+static bool shuffle_row(simt *e, borg_inst *v) {
+    if (v->mark == 0 || v->spread != BORG_WG) return false;
+    e->row_number = row_of(v);
+    e->has_rows[v->type] = true;
+    simt_line(e, "b_syncwarp(%s);", simt_mask(e));
+    simt_line(e, "if (b_l == (int)%s) {", simt_get(e, v->args[1], 0));
+    for (borg_inst *u = v; u; u = u->next)
+        if (u->op == BORG_SHUFV && u->spread == BORG_WG && u->mark && row_of(u) == row_of(v))
+            simt_line(e, "    %s = %s;", row_place(e, u), simt_get(e, u->args[0], 0));
+    simt_line(e, "}");
+    simt_line(e, "b_syncwarp(%s);", simt_mask(e));
+    for (borg_inst *u = v; u; u = u->next) {
+        if (!(u->op == BORG_SHUFV && u->spread == BORG_WG && u->mark && row_of(u) == row_of(v)))
+            continue;
+        if (u->mark & LATE) {
+            simt_name(e, u, 0, row_place(e, u));
+        } else {
+            simt_let(e, u, 0, row_place(e, u));
+        }
+    }
+    return true;
+}
+
+/* The slots of the work-item that an index names: asked for with one index they lie side by side,
+ * and compilers load two at once where they see the alignment. */
+static bool indexes_slots(const simt *e, const borg_inst *v) {
+    return v->op == BORG_SHUFV && v->spread == BORG_WG && v->rows == 1 && v->args[0]->mark != 0 &&
+           v->args[1]->op != BORG_SHUFV && v->args[1]->op != BORG_CONST && !e->target->opencl &&
+           v->args[1]->spread == BORG_WG;
+}
+
+static void find_indices(const simt *e, borg_block *block) {
+    for (borg_inst *v = block->first; v; v = v->next) {
+        if (indexes_slots(e, v)) v->args[1]->mark = 1;
+        if (v->block[0]) find_indices(e, v->block[0]);
+        if (v->block[1]) find_indices(e, v->block[1]);
+    }
+}
+
 void simt_plan_slots(simt *e) {
     int32_t bytes = 0;
+    e->now = 0;
+    e->has_loops = false;
+    e->planned_rows = e->row_number = 0;
+    e->last = BORG_NEW(e->arena, e->m->ninsts + 1, int32_t);
+    find_last(e, e->m->body);
+    join_last(e, e->m->body);
     for (int t = 0; t < BORG_PTR; ++t) e->slots[t] = 0;
     clear_marks(e->m->body);
     count_moves(e, e->m->body);
-    give_slots(e, e->m->body, false, &bytes);
+    e->negated = BORG_NEW(e->arena, e->m->ninsts + 1, bool);
+    find_negated(e, e->m->body);
+    give_slots(e, e->m->body, false, false, &bytes);
+    give_slots(e, e->m->body, false, true, &bytes);
     for (int t = BORG_I32; t < BORG_PTR; ++t)
         e->stride[t] = e->slots[t] ? stride_of(e->slots[t], (borg_type)t) : 0;
+    find_indices(e, e->m->body);
+    if (e->target->opencl || e->lanes < 8 || e->has_loops || e->options->disable & BORG_NO_REUSE)
+        return;
+    int32_t *starts = BORG_NEW(e->arena, e->m->ninsts + 1, int32_t);
+    plan_rows(e, e->m->body, starts);
+    find_late(e, e->m->body, starts);
+}
+
+static void publish_index(simt *e, const borg_inst *v) {
+    for (int t = BORG_I32; t < BORG_PTR; ++t)
+        if (e->stride[t])
+            simt_line(e, "B_LOCAL const %s *const q%d_%s = B_ALIGNED(b_x%s + (int)%s * %d);",
+                      e->target->types[t], v->id, simt_suffix((borg_type)t),
+                      simt_suffix((borg_type)t), simt_get(e, v, 0), e->stride[t]);
 }
 
 void simt_publish(simt *e, borg_inst *v) {
-    if (v->mark == 0) return;
+    if (v->mark == 1 && v->spread == BORG_WG && v->op != BORG_SHUFV && v->type == BORG_I32)
+        publish_index(e, v);
+    if (v->mark == 0 || v->spread != BORG_WI) return;
     int32_t per = simt_per_row(e, v), stride = e->stride[v->type];
     const char *suffix = simt_suffix(v->type);
     for (int32_t i = 0; i < simt_count(e, v); ++i) {
@@ -105,6 +288,7 @@ void simt_publish(simt *e, borg_inst *v) {
         simt_line(e, "%s = %s;", place, simt_get(e, v, i));
         if (v->mark & IN_SLOT) simt_name(e, v, i, place);
     }
+    if (v->mark & FAR) return;
     simt_line(e, e->target->opencl ? "barrier(CLK_LOCAL_MEM_FENCE);" : "b_syncwarp(%s);",
               simt_mask(e));
 }
@@ -138,7 +322,15 @@ static const char *from_thread(simt *e, const borg_inst *v, int32_t i, const cha
  */
 
 static const char *lane_of(simt *e, const borg_inst *v, int32_t r, int32_t w) {
+    const borg_inst *given = v;
+    int32_t row = r, item = w;
     v = source_of(e, v, &r, &w);
+    if (v->op == BORG_BCAST && v->args[0]->op == BORG_SHUFV && v->args[0]->mark & LATE &&
+        e->row_number - row_of(v->args[0]) > 1) { /* its place was given away */
+        v = given;
+        r = row;
+        w = item;
+    }
     if (v->op == BORG_CONST) return simt_literal(e, v->type, borg_const_bits(e->m, v, r, w));
     if (v->op == BORG_LID) return simt_literal(e, v->type, (uint64_t)w);
     if (v->op == BORG_BCAST) return simt_get(e, v->args[0], r);
@@ -212,6 +404,9 @@ static const char *shufv_scalar(simt *e, const borg_inst *v, int32_t i) {
     const borg_inst *x = v->args[0];
     const char *index = borg_format(e->arena, "(int)%s", simt_get(e, v->args[1], i));
     int32_t r = i / simt_per_row(e, v);
+    if (indexes_slots(e, v))
+        return borg_format(e->arena, "q%d_%s[%d]", v->args[1]->id, simt_suffix(x->type),
+                           slot_of(x) + r);
     if (x->mark)
         return borg_format(e->arena, "b_x%s[%s * %d + %d]", simt_suffix(x->type), index,
                            e->stride[x->type], slot_of(x) + r);
@@ -233,6 +428,39 @@ static const char *shufv_scalar(simt *e, const borg_inst *v, int32_t i) {
     for (int32_t j = 0; j < e->rows; ++j)
         part[j] = simt_temp(e, x->type, from_thread(e, x, r * e->rows + j, thread));
     return pick(e, part, e->rows, x->type, borg_format(e->arena, "(int)%s", row));
+}
+
+/* A choice by constants that gives work-item k the k-th value of a row: read by it from there. */
+/* The name by which a use far from its making should call it. */
+const char *simt_far(const simt *e, const borg_inst *v) {
+    if (!(v->spread == BORG_WI && v->mark & FAR) || e->now - v->id < FAR_INSTRUCTIONS) return NULL;
+    return borg_format(e->arena, "b_x%s[b_l * %d + %d]", simt_suffix(v->type), e->stride[v->type],
+                       slot_of(v));
+}
+
+const char *simt_row_by_item(simt *e, const borg_inst *v) {
+    const borg_inst *first = NULL;
+    if (v->spread != BORG_WI || v->rows != 1 || e->rows != 1 || e->lanes == 1) return NULL;
+    if (v->args[0]->op != BORG_CONST || e->target->opencl) return NULL;
+    for (int32_t l = 0; l < e->m->size; ++l) {
+        int32_t r = 0, w = l;
+        const borg_inst *u = source_of(e, v, &r, &w);
+        if (u->op != BORG_BCAST || u->args[0]->op != BORG_SHUFV) return NULL;
+        u = u->args[0];
+        if (u->spread != BORG_WG) return NULL;
+        if (l == 0) first = u;
+        if (indexes_slots(e, first)) {
+            if (!indexes_slots(e, u) || u->args[1] != first->args[1]) return NULL;
+            if (slot_of(u->args[0]) != slot_of(first->args[0]) + l) return NULL;
+        } else if (u->mark == 0 || place_of(u) != l || row_of(u) != row_of(first)) {
+            return NULL;
+        }
+    }
+    if (indexes_slots(e, first))
+        return borg_format(e->arena, "q%d_%s[%d + b_w0]", first->args[1]->id, simt_suffix(v->type),
+                           slot_of(first->args[0]));
+    if (e->row_number - row_of(first) > 1) return NULL; /* its place was given away */
+    return borg_format(e->arena, "b_row%s%d[b_w0]", simt_suffix(v->type), row_of(first) % 2);
 }
 
 static const char *pickv_scalar(simt *e, const borg_inst *v, int32_t i) {
@@ -266,6 +494,7 @@ void simt_layout(simt *e, borg_inst *v) {
             simt_let(e, v, i, perm_scalar(e, v, i));
             break;
         case BORG_SHUFV:
+            if (v->spread == BORG_WG && v->mark && (v->aux || shuffle_row(e, v))) return;
             simt_let(e, v, i, shufv_scalar(e, v, i));
             break;
         default:

@@ -135,15 +135,117 @@ static best extreme(simt *e, const borg_inst *v, int32_t r) {
     return z;
 }
 
-/* A warp for a group: the machine's own reduction of 32 bits, twice for 64. */
-static const char *by_warp(simt *e, const borg_inst *v, const char *x) {
-    borg_type type = v->args[0]->type;
-    const char *sign = borg_is_float(type) ? "" : v->uns ? "u" : "s";
-    if (e->target->opencl || e->lanes != 32 || e->rows != 1 || v->op == BORG_RMIN ||
+/* ---- maxima by rank ----------------------------------------------------------------------------
+ *
+ * A work-item in each thread: the greatest of ranks of 32 bits (the upper half of a double's, the
+ * rank of a float, an integer itself) by the machine's reduction or log2(lanes) exchanges; a vote
+ * tells who holds it. Only if several do, the lower halves decide. */
+
+/* Numbers whose bits order as they do: absolute values, constants, at most one of them negative. */
+static bool ranks_itself(const borg_inst *v, uint64_t *negative, int depth) {
+    uint64_t sign = v->type == BORG_F64 ? (uint64_t)1 << 63 : (uint64_t)1 << 31;
+    if (v->op == BORG_FABS) return true;
+    if (depth == 0) return false;
+    if (v->op == BORG_CONST) {
+        if (v->ntable != 1 || v->bits[0] == sign) return false;
+        if (!(v->bits[0] & sign)) return true;
+        bool same = *negative == 0 || *negative == v->bits[0];
+        *negative = v->bits[0];
+        return same;
+    }
+    if (v->op == BORG_FMAX || v->op == BORG_SELECT) {
+        int32_t first = v->op == BORG_SELECT;
+        return ranks_itself(v->args[first], negative, depth - 1) &&
+               ranks_itself(v->args[first + 1], negative, depth - 1);
+    }
+    return v->op == BORG_BCAST && ranks_itself(v->args[0], negative, depth - 1);
+}
+
+static const char *greatest(simt *e, const char *type, const char *x) {
+    bool sign = strcmp(type, "s32") == 0;
+    const char *redux = sign ? "b_redux_s32" : "b_redux_u32";
+    if (e->lanes == 32)
+        return simt_temp(e, BORG_I32, borg_format(e->arena, "(b_i32)%s(%s)", redux, x));
+    for (int32_t h = 1; h < e->lanes; h *= 2)
+        x = simt_temp(
+            e, BORG_I32,
+            borg_format(e->arena, "(b_i32)b_max_%s(%s, %s)", type, x, shuffled(e, BORG_I32, x, h)));
+    return x;
+}
+
+/* The threads of the group, as bits, that hold the greatest rank. */
+static const char *who(simt *e, const char *rank, const char *most) {
+    return simt_temp(
+        e, BORG_I32,
+        borg_format(e->arena, "b_ballot(%s, %s == %s) & b_group", simt_mask(e), rank, most));
+}
+
+static const char *low_decides(simt *e, const char *bits, const char *rank, const char *most,
+                               const char *held) {
+    const char *winner = borg_format(e->arena, "t%d", e->temps++);
+    simt_line(e, "b_i32 %s = %s;", winner, held);
+    simt_line(e, "if (b_ballot(%s, (%s & (%s - 1)) != 0)) {", simt_mask(e), held, held);
+    ++e->depth;
+    const char *low = simt_temp(
+        e, BORG_I32, borg_format(e->arena, "%s == %s ? (b_i32)%s : 0u", rank, most, bits));
+    const char *all = greatest(e, "u32", low);
+    simt_line(e, "%s = b_ballot(%s, (%s == %s) & (%s == %s)) & b_group;", winner, simt_mask(e),
+              rank, most, low, all);
+    --e->depth;
+    simt_line(e, "}");
+    return winner;
+}
+
+/* *index [out]: the thread; *value [out]: what it holds, NaN replaced. False: not by ranks. */
+static bool by_rank(simt *e, const borg_inst *v, int32_t r, const char **index,
+                    const char **value) {
+    const borg_inst *from = v->args[0];
+    borg_type type = from->type;
+    if (e->target->opencl || e->lanes == 1 || e->rows != 1 || v->op == BORG_RMIN ||
         type == BORG_I64 || type == BORG_I1)
-        return NULL;
-    return borg_format(e->arena, "b_%s%s_%s(%s)", sign, borg_op_table[v->op].text,
-                       simt_suffix(type), x);
+        return false;
+    const char *x = simt_get(e, from, r), *bits = x, *rank = x, *sense = v->uns ? "u32" : "s32";
+    if (borg_is_float(type)) {
+        uint64_t negative = 0;
+        bool plain = ranks_itself(from, &negative, 4);
+        const char *suffix = simt_suffix(type), *given = x;
+        borg_type wide = type == BORG_F64 ? BORG_I64 : BORG_I32;
+        sense = "s32";
+        x = without_nan(e, v, given);
+        bits = simt_temp(e, wide,
+                         plain ? borg_format(e->arena, "%s != %s ? (%s)1 << %d : b_bits_%s(%s)",
+                                             given, given, e->target->types[wide],
+                                             type == BORG_F64 ? 63 : 31, suffix, given)
+                               : borg_format(e->arena, "b_rank_%s(%s)", suffix, x));
+        rank = type == BORG_F64
+                   ? simt_temp(e, BORG_I32, borg_format(e->arena, "(b_i32)(%s >> 32)", bits))
+                   : bits;
+    }
+    const char *most = greatest(e, sense, rank), *winner = who(e, rank, most);
+    if (type == BORG_F64) winner = low_decides(e, bits, rank, most, winner);
+    *value = x;
+    *index =
+        simt_temp(e, BORG_I32, borg_format(e->arena, "(b_i32)(b_lowest(%s) - b_base)", winner));
+    return true;
+}
+
+/* The first work-item for which a condition holds, written as the index of the greatest of
+ * size, size - 1, ... where it holds and 0 where not: a vote. */
+static const char *first_that(simt *e, const borg_inst *v) {
+    const borg_inst *x = v->args[0];
+    if (v->op != BORG_RMAXIDX || e->target->opencl || e->lanes == 1 || e->rows != 1) return NULL;
+    if (x->op != BORG_SELECT || x->type != BORG_I32 || x->rows != 1) return NULL;
+    const borg_inst *y = x->args[1], *z = x->args[2];
+    if (y->op != BORG_CONST || !borg_is_splat(z) || z->bits[0] != 0) return NULL;
+    for (int32_t w = 0; w < e->m->size; ++w) {
+        uint64_t here = borg_const_bits(e->m, y, 0, w);
+        if (here == 0 || here > INT32_MAX) return NULL;
+        if (w > 0 && here >= borg_const_bits(e->m, y, 0, w - 1)) return NULL;
+    }
+    const char *held = simt_temp(e, BORG_I32,
+                                 borg_format(e->arena, "b_ballot(%s, %s) & b_group", simt_mask(e),
+                                             simt_get(e, x->args[0], 0)));
+    return borg_format(e->arena, "%s ? (b_i32)(b_lowest(%s) - b_base) : 0u", held, held);
 }
 
 /* ---- any, all ----------------------------------------------------------------------------------
@@ -192,15 +294,20 @@ static const char *by_slot(simt *e, const borg_inst *v, int32_t r) {
 
 void simt_reduce(simt *e, borg_inst *v) {
     for (int32_t r = 0; r < v->rows; ++r) {
-        const char *fast = NULL;
+        const char *index = NULL, *value = NULL;
         if (e->target->opencl) {
             simt_let(e, v, r, by_slot(e, v, r));
         } else if (v->op >= BORG_ANY) {
             simt_let(e, v, r, vote(e, v, r));
         } else if (v->op == BORG_RSUM) {
             simt_let(e, v, r, sum(e, v->args[0], r));
-        } else if ((fast = by_warp(e, v, simt_get(e, v->args[0], r)))) {
-            simt_let(e, v, r, fast);
+        } else if (v->rows == 1 && (index = first_that(e, v))) {
+            simt_let(e, v, r, index);
+        } else if (by_rank(e, v, r, &index, &value)) {
+            if (v->op == BORG_RMAX)
+                index = borg_format(e->arena, "b_shfl_%s(%s, %s, (int)%s, %d)",
+                                    simt_suffix(v->type), simt_mask(e), value, index, e->lanes);
+            simt_let(e, v, r, index);
         } else {
             best z = extreme(e, v, r);
             simt_let(e, v, r, v->op == BORG_RMAXIDX ? z.index : z.value);

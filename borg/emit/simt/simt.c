@@ -17,8 +17,8 @@ int32_t simt_count(const simt *e, const borg_inst *v) {
 }
 
 const char *simt_get(const simt *e, const borg_inst *v, int32_t i) {
-    (void)e;
-    return ((const char *const *)v->aux)[i];
+    const char *far = simt_far(e, v);
+    return far ? far : ((const char *const *)v->aux)[i];
 }
 
 void simt_name(simt *e, borg_inst *v, int32_t i, const char *name) {
@@ -330,6 +330,7 @@ static void emit_inst(simt *e, borg_inst *v) {
 static void emit_block(simt *e, borg_block *block) {
     for (borg_inst *v = block->first; v; v = v->next) {
         if (v->uses == 0 && borg_is_pure(v)) continue;
+        if (v->id >= 0) e->now = v->id;
         emit_inst(e, v);
         if (v->type != BORG_VOID) simt_publish(e, v);
     }
@@ -451,6 +452,14 @@ static void put_slots(simt *e) {
                   e->target->opencl ? "b_own" : borg_format(e->arena, "threadIdx.x / %d", e->lanes),
                   each);
     }
+    for (int t = BORG_I32; t < BORG_PTR; ++t) {
+        for (int place = 0; place < 2 && e->has_rows[t]; ++place) {
+            const char *suffix = simt_suffix((borg_type)t), *type = e->target->types[t];
+            simt_line(e, "B_SHARED %s b_rows%s%d[%d];", type, suffix, place, e->threads);
+            simt_line(e, "B_LOCAL %s *const b_row%s%d = b_rows%s%d + threadIdx.x / %d * %d;", type,
+                      suffix, place, suffix, place, e->lanes, e->lanes);
+        }
+    }
     if (!e->target->opencl) return;
     for (int t = BORG_I1; t < BORG_PTR; ++t)
         simt_line(e, "B_SHARED %s b_r%s[%d];", e->target->types[t], simt_suffix((borg_type)t),
@@ -469,6 +478,13 @@ static int32_t shared_bytes(const simt *e) {
     int32_t bytes = 0;
     for (int t = BORG_I32; t < BORG_PTR; ++t)
         bytes += e->lanes * e->rows * e->stride[t] * borg_type_bytes((borg_type)t);
+    return bytes;
+}
+
+static int32_t row_bytes(const simt *e) {
+    int32_t bytes = 0;
+    for (int t = BORG_I32; t < BORG_PTR; ++t)
+        bytes += e->has_rows[t] ? 2 * e->lanes * borg_type_bytes((borg_type)t) : 0;
     return bytes;
 }
 
@@ -493,7 +509,7 @@ static void choose_geometry(simt *e) {
         e->groups = m->pack;
     } else {
         e->threads = 128;
-        while (e->threads > 32 && e->threads / e->lanes * shared_bytes(e) > 48 * 1024)
+        while (e->threads > 32 && e->threads / e->lanes * shared_bytes(e) > 44 * 1024)
             e->threads /= 2;
         e->groups = e->threads / 32 * e->units * m->pack;
     }
@@ -503,30 +519,34 @@ static void emit_unit(simt *e, const borg_unit *u) {
     borg_module *m = e->m = u->module;
     e->name = u->name;
     e->tables = e->temps = e->loops = e->branches = 0;
+    memset(e->has_rows, 0, sizeof e->has_rows);
     borg_number(m);
     borg_count_uses(m);
     clear_block(m->body);
     choose_geometry(e);
-    borg_sink body = {.arena = e->arena};
+    borg_sink body = {.arena = e->arena}, frame = {.arena = e->arena};
     e->head = e->out;
     e->out = &body;
-    borg_put(
-        e->head,
-        "/* %s: %d work-items, %d groups in a pack; a group in %d threads, %d work-items each\n"
-        " * borg-launch: threads=%d groups=%d shared=%d */\n",
-        m->name, m->size, m->pack, e->lanes, e->rows, e->threads, e->groups,
-        e->threads / e->lanes * shared_bytes(e));
-    borg_put(e->out, "B_KERNEL(%d) %s(", e->threads, u->name);
-    put_parameters(e);
-    borg_put(e->out, " {\n");
     e->depth = 1;
+    emit_block(e, m->body);
+    e->out = &frame;
+    int32_t bytes = e->threads / e->lanes * (shared_bytes(e) + row_bytes(e));
+    borg_put(
+        &frame,
+        "/* %s: %d work-items, %d groups in a pack; a group in %d threads, %d work-items each\n",
+        m->name, m->size, m->pack, e->lanes, e->rows);
+    borg_put(&frame, " * borg-launch: threads=%d groups=%d shared=%d */\n", e->threads, e->groups,
+             bytes);
+    borg_put(&frame, "B_KERNEL(%d) %s(", e->threads, u->name);
+    put_parameters(e);
+    borg_put(&frame, " {\n");
     put_place(e);
     put_items(e);
     put_slots(e);
-    emit_block(e, m->body);
-    borg_put(e->out, "}\n\n");
     e->out = e->head;
-    borg_put_text(e->out, body.text, body.length);
+    borg_put_text(e->out, frame.text, frame.length);
+    if (body.text) borg_put_text(e->out, body.text, body.length);
+    borg_put(e->out, "}\n\n");
 }
 
 borg_status simt_emit(const simt_target *target, const borg_unit *units, int32_t nunits,

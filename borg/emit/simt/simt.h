@@ -28,12 +28,16 @@ typedef struct simt {
     borg_arena *arena;
     borg_module *m;
     const char *name;
-    int32_t lanes, rows;      /* threads of a group, work-items of a thread */
-    int32_t units;            /* packs in a warp; 0: a pack fills several warps */
-    int32_t threads;          /* of a block */
-    int32_t groups;           /* that a block does */
-    int32_t slots[BORG_PTR];  /* in use, for each type */
-    int32_t stride[BORG_PTR]; /* elements from work-item to work-item */
+    int32_t lanes, rows;              /* threads of a group, work-items of a thread */
+    int32_t units;                    /* packs in a warp; 0: a pack fills several warps */
+    int32_t threads;                  /* of a block */
+    int32_t groups;                   /* that a block does */
+    int32_t slots[BORG_PTR];          /* in use, for each type */
+    int32_t stride[BORG_PTR];         /* elements from work-item to work-item */
+    int32_t *last, now;               /* of each value its last use; number of this instruction */
+    int32_t planned_rows, row_number; /* rows shuffled in all, so far: move.c */
+    bool has_loops, *negated;
+    bool has_rows[BORG_PTR];
     int32_t depth, temps, tables, loops, branches;
 } simt;
 
@@ -65,6 +69,9 @@ void simt_plan_slots(simt *e);
 /** To be called when v has its value: puts it into its slot. */
 void simt_publish(simt *e, borg_inst *v);
 void simt_layout(simt *e, borg_inst *v);
+const char *simt_far(const simt *e, const borg_inst *v);
+/** A SELECT that needs only be read from shared memory; NULL: it must be computed. */
+const char *simt_row_by_item(simt *e, const borg_inst *v);
 
 /* ---- reduce.c, memory.c, elem.c ---- */
 void simt_reduce(simt *e, borg_inst *v);

@@ -61,18 +61,26 @@ __kernel void gemm_ab(__global T *c, int ldc, long stride_c, __global const T *a
             if (j0 + j < N)
                 c[GROUP * stride_c + (j0 + j) * ldc + LANE] = z[j];
     }
-#else
+#else /* GPUs hide latencies by many threads of few registers: C last */
+    T x[N];
     T y[N];
     T z[N];
     for (int j = 0; j < N; ++j) {
+        x[j] = a[GROUP * stride_a + j * lda + LANE];
         y[j] = b[GROUP * stride_b + j * ldb + LANE];
+#ifdef BORG_SIMT
+        z[j] = 0;
+#else
         z[j] = c[GROUP * stride_c + j * ldc + LANE];
+#endif
     }
-    for (int k = 0; k < N; ++k) {
-        T x = a[GROUP * stride_a + k * lda + LANE];
+    for (int k = 0; k < N; ++k)
         for (int j = 0; j < N; ++j)
-            z[j] -= x * shuffle(y[j], k);
-    }
+            z[j] -= x[k] * shuffle(y[j], k);
+#ifdef BORG_SIMT
+    for (int j = 0; j < N; ++j)
+        z[j] += c[GROUP * stride_c + j * ldc + LANE];
+#endif
     for (int j = 0; j < N; ++j)
         c[GROUP * stride_c + j * ldc + LANE] = z[j];
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* LDLT without pivoting: A = L D L^T in place, lower triangle, left-looking. Work-item i holds row i of L;
- * D is the same for all. A NaN or Inf anywhere comes to a later pivot. */
+ * D is the same for all. A NaN or Inf anywhere comes to a later pivot. GPUs, where all threads would form D L^T alike
+ * and latencies count, keep L D, read all of A first and sum in four parts. */
 /* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
 #ifdef SINGLE
 #define T float
@@ -88,10 +89,28 @@ __kernel void ldlt(__global T *a, int lda, long stride, __global int *info, T to
 #else
     T l[N];
     T d[N];
+#ifdef BORG_SIMT
+    T m[N];
+    T t[N];
+    for (int j = 0; j < N; ++j)
+        t[j] = LANE >= j ? a[base + j * lda + LANE] : (T)0;
+#endif
     for (int s = 0; s < N; ++s) {
+#ifdef BORG_SIMT
+        T c = t[s];
+        T part[4] = {0};
+        for (int k = 0; k < s; ++k)
+            if (s >= 8 && k % 4 > 0)
+                part[k % 4] -= l[k] * shuffle(m[k], s);
+            else
+                c -= l[k] * shuffle(m[k], s);
+        if (s >= 8)
+            c = (c + part[1]) + (part[2] + part[3]);
+#else
         T c = LANE >= s ? a[base + s * lda + LANE] : (T)0;
         for (int k = 0; k < s; ++k)
             c -= l[k] * (d[k] * shuffle(l[k], s));
+#endif
         T pivot = shuffle(c, s);
         T r = rcp(pivot);
         check += pivot * (T)0;
@@ -106,6 +125,9 @@ __kernel void ldlt(__global T *a, int lda, long stride, __global int *info, T to
         }
         d[s] = pivot;
         l[s] = c * r;
+#ifdef BORG_SIMT
+        m[s] = c;
+#endif
         if (LANE >= s)
             a[base + s * lda + LANE] = LANE == s ? d[s] : l[s];
     }

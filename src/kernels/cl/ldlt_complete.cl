@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* LDLT by complete pivoting (Bunch & Parlett 1971): P A P^T = L D L^T in place, lower triangle, right-looking.
- * Work-item i holds row i of what is left, all of it: a column is a row, the pivot row goes through local memory,
+ * Work-item i holds row i of what is left, all of it: a column is a row, the pivot row is shuffled to all,
  * and the largest entry of the next step is found while this one updates. Rows never move, `place` is where row i
  * goes when L is written. piv [out]: as in ldlt_partial. */
 /* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
@@ -10,6 +10,11 @@
 #define T double
 #endif
 #define N WG_SIZE
+#if WG_SIZE <= 32
+#define BITS uint
+#else
+#define BITS ulong
+#endif
 #define LANE ((int)get_local_id(0))
 #define GROUP ((long)get_group_id(0))
 
@@ -18,29 +23,27 @@
 __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv,
                             __global int *info, T tol)
 {
-    __local T row1[N];
-    __local T row2[N];
+    T row1[N];
+    T row2[N];
     long base = GROUP * stride;
     T t[N];
     T l[N + 1];
-    T off = -1; /* largest |entry| of this row off the diagonal, in column at */
-    int at = 0;
+    T far[4] = {0}; /* largest entries of this row off the diagonal, columns 4i + k */
     T check = 0;
     T diagonal = a[base + LANE * (lda + 1)];
     T entry = 0; /* D(k,k) for the row at place k */
     T beside = 0; /* D(k,k-1) for the second row of a 2x2 pivot */
-    for (int j = 0; j < N; ++j) {
+    for (int j = 0; j < N; ++j)
         t[j] = a[base + (long)min(LANE, j) * lda + max(LANE, j)];
+    for (int j = 0; j < N; ++j) {
         check += t[j] * (T)0;
-        T x = LANE == j ? (T)-1 : fabs(t[j]);
-        if (x > off) {
-            off = x;
-            at = j;
-        }
+        if (LANE != j && fabs(t[j]) > far[j % 4])
+            far[j % 4] = fabs(t[j]);
     }
+    T off = max(max(far[0], far[1]), max(far[2], far[3]));
     T most = work_group_reduce_max(max(off, fabs(diagonal)));
     T small = most > 0 ? tol * most : (T)0;
-    ulong rest = ~(ulong)0; /* columns that are not finished */
+    BITS rest = ~(BITS)0; /* columns that are not finished */
     bool broken = false;
     bool left = true;
     bool second = false;
@@ -56,28 +59,31 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
         T width = left ? off : (T)-2;
         int r = work_group_reduce_max_index(width);
         T mu0 = shuffle(width, r);
-        int q = shuffle(at, r);
+        int q = p;
         bool good = mu1 > small || mu0 > small;
         bool two = act && good && mu1 < ALPHA * mu0;
-        int low = min(r, q); /* the triangles differ by rounding: the same pair from either */
-        q = two ? max(r, q) : p;
-        p = two ? low : p;
-        if (act) {
-            if (LANE == p)
-                for (int j = 0; j < N; ++j)
-                    row1[j] = t[j];
-            if (two && LANE == q)
-                for (int j = 0; j < N; ++j)
-                    row2[j] = t[j];
-            barrier(CLK_LOCAL_MEM_FENCE);
-            T c1 = left && good ? row1[LANE] : (T)0;
-            T c2 = left && two ? row2[LANE] : (T)0;
+        if (two) { /* its column: where row r, a column as well, is largest */
+            for (int j = 0; j < N; ++j)
+                row1[j] = shuffle(t[j], r);
+            T beyond = row1[LANE];
+            int other = work_group_reduce_max_index(left && LANE != r ? fabs(beyond) : (T)-2);
+            p = min(r, other);
+            q = max(r, other);
+        }
+        if (act || N <= 16) { /* several in a warp: nothing is done rather than nowhere gone */
+            for (int j = 0; j < N; ++j)
+                row1[j] = shuffle(t[j], p);
+            T c1 = left && good && act ? row1[LANE] : (T)0;
             T d1 = shuffle(diagonal, p);
-            T d2 = shuffle(diagonal, q);
-            T d21 = two ? row1[q] : (T)0;
+            T d2 = 0;
+            T d21 = 0;
             T l1 = 0;
-            T l2 = 0;
             if (two) {
+                for (int j = 0; j < N; ++j)
+                    row2[j] = shuffle(t[j], q);
+                T c2 = left ? row2[LANE] : (T)0;
+                d2 = shuffle(diagonal, q);
+                d21 = shuffle(c1, q);
                 T scale = max(fabs(d21), max(fabs(d1), fabs(d2)));
                 T f = rcp(scale);
                 T e1 = d1 * f;
@@ -87,39 +93,38 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
                 f = f * rcp(det);
                 positive += det < 0 ? 1 : d1 + d2 > 0 ? 2 : 0;
                 l1 = f * (e2 * c1 - e21 * c2);
-                l2 = f * (e1 * c2 - e21 * c1);
+                T l2 = f * (e1 * c2 - e21 * c1);
                 l[s + 1] = l2;
-                rest = rest & ~((ulong)1 << q);
+                check += l2 * (T)0;
+                rest = rest & ~((BITS)1 << q);
+                diagonal -= l2 * c2;
+                for (int j = 0; j < N; ++j)
+                    t[j] -= l2 * row2[j];
             } else {
-                zero += good ? 0 : 1;
-                positive += good && d1 > 0 ? 1 : 0;
+                zero += act && !good ? 1 : 0;
+                positive += act && good && d1 > 0 ? 1 : 0;
                 l1 = good ? c1 * rcp(d1) : (T)0;
             }
-            l[s] = l1;
-            check += l1 * (T)0 + l2 * (T)0;
-            rest = rest & ~((ulong)1 << p);
-            if (LANE == p || (two && LANE == q)) {
+            l[s] = act ? l1 : l[s];
+            check += l1 * (T)0;
+            rest = rest & ~((BITS)(act ? 1 : 0) << p);
+            if (act && (LANE == p || (two && LANE == q))) {
                 left = false;
                 place = LANE == p ? s : s + 1;
                 mark = !two ? 0 : LANE == p ? 1 : 2;
                 entry = !good ? (T)0 : LANE == p ? d1 : d2;
                 beside = LANE == p ? (T)0 : d21;
             }
-            off = -1;
-            at = 0;
-            diagonal -= l1 * c1 + l2 * c2;
-            for (int j = 0; j < N; ++j) {
-                T x = t[j] - l1 * row1[j];
-                if (two)
-                    x -= l2 * row2[j];
-                t[j] = x;
-                T y = LANE != j && ((rest >> j) & 1) != 0 ? fabs(x) : (T)-1;
-                if (y > off) {
-                    off = y;
-                    at = j;
-                }
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
+            diagonal -= l1 * c1;
+            BITS others = rest & ~((BITS)1 << LANE);
+            for (int k = 0; k < 4; ++k)
+                far[k] = 0;
+            for (int j = 0; j < N; ++j)
+                t[j] -= l1 * row1[j];
+            for (int j = 0; j < N; ++j)
+                if ((others & ((BITS)1 << j)) != 0 && fabs(t[j]) > fabs(far[j % 4]))
+                    far[j % 4] = t[j];
+            off = max(max(fabs(far[0]), fabs(far[1])), max(fabs(far[2]), fabs(far[3])));
         }
         second = two;
     }
