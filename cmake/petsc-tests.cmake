@@ -136,3 +136,63 @@ endforeach()
 if(NOT MPKI_SLEPC_DIRS)
     message(STATUS "PETSc plug-in: SLEPc was not found, spectrum slicing is not tested")
 endif()
+
+# ---- real KKT systems from files, and PETSc's own examples of saddle points -----------------------
+# (Debian: libpetsc3.18-dev-examples). Of the Stokes problems the block that is symmetric is ours: their
+# boundary conditions leave the whole matrix without symmetry, which -pc_type cholesky then refuses.
+find_program(PYTHON3 python3)
+set(kkt ${CMAKE_CURRENT_BINARY_DIR}/petsc/kkt.petsc)
+if(PYTHON3 AND TARGET petsc_saddle_real)
+    add_test(NAME plugins_petsc_real_kkt_file COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/bench/petsc_matrix.py
+             ${CMAKE_CURRENT_SOURCE_DIR}/data/acopf/ACTIVSg200_AC_02.mtx.xz ${kkt})
+    set_tests_properties(plugins_petsc_real_kkt_file PROPERTIES LABELS plugins FIXTURES_SETUP petsc_kkt)
+    mpki_petsc_test(kkt_cholesky real 1 petsc_saddle_real -f ${kkt} ${MPKI_SADDLE_cholesky})
+    set_tests_properties(plugins_petsc_real_kkt_cholesky PROPERTIES FIXTURES_REQUIRED petsc_kkt
+        PASS_REGULAR_EXPRESSION "inertia: 2768 positive, 1876 negative, 0 zero")
+endif()
+
+# mpki_petsc_example(NAME PATH RANKS EXPRESSION ARGUMENTS...): right if the output matches, and no error
+set(MPKI_PETSC_EXAMPLES ${MPKI_PETSC_DIR_real}/share/petsc/examples/src)
+function(mpki_petsc_example name path ranks expression)
+    string(MAKE_C_IDENTIFIER petsc_${path} target)
+    if(NOT TARGET ${target})
+        mpki_petsc_program(${target} real ${MPKI_PETSC_EXAMPLES}/${path}.c)
+        target_compile_options(${target} PRIVATE -w)
+    endif()
+    mpki_petsc_test(example_${name}_${ranks} real ${ranks} ${target} ${ARGN})
+    set_tests_properties(plugins_petsc_real_example_${name}_${ranks} PROPERTIES
+        PASS_REGULAR_EXPRESSION "${expression}" FAIL_REGULAR_EXPRESSION "PETSC ERROR;did not converge")
+endfunction()
+
+if(TARGET petsc_saddle_real AND EXISTS ${MPKI_PETSC_EXAMPLES}/ksp/ksp/tutorials/ex42.c)
+    set(tutorials ksp/ksp/tutorials)
+    set(split -stokes_pc_use_amat -stokes_ksp_type fgmres -stokes_pc_type fieldsplit
+        -stokes_pc_fieldsplit_type SYMMETRIC_MULTIPLICATIVE -stokes_fieldsplit_u_ksp_type preonly
+        -stokes_fieldsplit_p_ksp_type preonly -stokes_fieldsplit_p_pc_type jacobi -stokes_ksp_converged_reason)
+    set(velocity_1 -stokes_fieldsplit_u_pc_type cholesky -stokes_fieldsplit_u_pc_factor_mat_solver_type metapack)
+    set(velocity_4 -stokes_fieldsplit_u_pc_type asm -stokes_fieldsplit_u_sub_pc_type cholesky
+        -stokes_fieldsplit_u_sub_pc_factor_mat_solver_type metapack)
+    foreach(ranks 1 4)
+        mpki_petsc_example(ex42 ${tutorials}/ex42 ${ranks} "CONVERGED_RTOL" -mx 6 ${split} ${velocity_${ranks}})
+        mpki_petsc_example(ex43 ${tutorials}/ex43 ${ranks} "CONVERGED_RTOL" -mx 24 -my 24 -c_str 0
+            -solcx_eta0 1 -solcx_eta1 1e6 -solcx_xc 0.5 -solcx_nz 2 ${split} -stokes_pc_fieldsplit_block_size 3
+            ${velocity_${ranks}})
+    endforeach()
+    mpki_petsc_example(ex70 ${tutorials}/ex70 1 "CONVERGED_RTOL" -no_view -mx 16 -my 16 -nt 1
+        -stokes_ksp_converged_reason -stokes_pc_type fieldsplit -stokes_pc_fieldsplit_type schur ${velocity_1})
+    mpki_petsc_example(ex62 snes/tutorials/ex62 1 "CONVERGED_RTOL.*1 SNES Function norm [0-9.]*e-(0[5-9]|1)"
+        -dm_plex_simplex 0 -dm_plex_box_faces 8,8 -vel_petscspace_degree 2 -pres_petscspace_degree 1 -sol trig
+        -ksp_type fgmres -pc_type fieldsplit -pc_fieldsplit_type schur -pc_fieldsplit_schur_precondition a11
+        -fieldsplit_velocity_pc_type cholesky -fieldsplit_velocity_pc_factor_mat_solver_type metapack
+        -fieldsplit_pressure_ksp_rtol 1e-10 -fieldsplit_pressure_pc_type jacobi -snes_monitor -ksp_converged_reason)
+    set(sbaij -mat_ignore_lower_triangular -mat_type)
+    mpki_petsc_example(ex24 ksp/ksp/tests/ex24 1 "SYMMLQ.*Residual norm [0-9.]*e-1" ${sbaij} seqsbaij -pc_type icc
+        -pc_factor_mat_solver_type metapack -mat_metapack_absd)
+    mpki_petsc_example(ex24 ksp/ksp/tests/ex24 2 "SYMMLQ.*Residual norm [0-9.]*e-1" ${sbaij} mpisbaij
+        -pc_type bjacobi -sub_pc_type icc -sub_pc_factor_mat_solver_type metapack -sub_mat_metapack_absd)
+    mpki_petsc_example(ex10 ${tutorials}/ex10 1 "Residual norm (< 1.e-12|[0-9.]*e-(0[6-9]|1))" -f ${kkt}
+        -ksp_type preonly -pc_type cholesky -pc_factor_mat_solver_type metapack -ksp_converged_reason)
+    set_tests_properties(plugins_petsc_real_example_ex10_1 PROPERTIES FIXTURES_REQUIRED petsc_kkt)
+else()
+    message(STATUS "PETSc plug-in: PETSc's examples were not found (libpetsc3.18-dev-examples), not tested with them")
+endif()

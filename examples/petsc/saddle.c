@@ -13,8 +13,9 @@
  *           [M 0 K; 0 alpha M -M; K -M 0], which has a zero block.
  *
  *  Both have three unknowns a node and, of N nodes, inertia (2 N, N, 0). Options: -n elements a
- *  side, -problem, -alpha, -beta; all of PETSc's; -dm_mat_type sbaij. Ends with 1 if the solve
- *  failed, 2 if an inertia is wrong. */
+ *  side, -problem, -alpha, -beta; all of PETSc's; -dm_mat_type sbaij. -f FILE takes a symmetric
+ *  matrix from PETSc's binary format instead (bench/petsc_matrix.py writes it), and b = A times
+ *  ones. Ends with 1 if the solve failed, 2 if an inertia is wrong. */
 #include <petscdmda.h>
 #include <petscksp.h>
 #include <petsctime.h>
@@ -25,7 +26,8 @@ typedef struct problem {
     PetscBool control;
     PetscInt n; /* elements a side */
     PetscReal alpha, beta, h;
-    DM grid;
+    DM grid; /* NULL: from a file */
+    char file[PETSC_MAX_PATH_LEN];
 } problem;
 
 /* Integrals of two bilinear functions on a square of side h: a product of those on its sides. */
@@ -142,7 +144,7 @@ static PetscErrorCode error_of(const problem *p, Vec x, PetscReal *error) {
     PetscScalar ***array;
     PetscFunctionBeginUser;
     *error = 0;
-    if (p->control) PetscFunctionReturn(0);
+    if (p->control || !p->grid) PetscFunctionReturn(0);
     PetscCall(DMDAGetCorners(p->grid, &xs, &ys, NULL, &xm, &ym, NULL));
     PetscCall(DMDAVecGetArrayDOFRead(p->grid, x, &array));
     for (PetscInt j = ys; j < ys + ym; j++)
@@ -173,7 +175,30 @@ static PetscErrorCode check_inertia(const problem *p, KSP ksp, PetscBool *right)
                           "inertia: %" PetscInt_FMT " positive, %" PetscInt_FMT
                           " negative, %" PetscInt_FMT " zero\n",
                           positive, negative, zero));
-    *right = (PetscBool)(positive == 2 * nodes && negative == nodes && zero == 0);
+    if (p->grid) *right = (PetscBool)(positive == 2 * nodes && negative == nodes && zero == 0);
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode make(const problem *p, Mat *A, Vec *b) {
+    PetscFunctionBeginUser;
+    if (p->grid) {
+        PetscCall(DMCreateMatrix(p->grid, A));
+        PetscCall(DMCreateGlobalVector(p->grid, b));
+        PetscCall(assemble(p, *A, *b));
+    } else {
+        PetscViewer viewer;
+        Vec ones;
+        PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, p->file, FILE_MODE_READ, &viewer));
+        PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+        PetscCall(MatSetFromOptions(*A));
+        PetscCall(MatLoad(*A, viewer));
+        PetscCall(PetscViewerDestroy(&viewer));
+        PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
+        PetscCall(MatCreateVecs(*A, &ones, b));
+        PetscCall(VecSet(ones, 1));
+        PetscCall(MatMult(*A, ones, *b));
+        PetscCall(VecDestroy(&ones));
+    }
     PetscFunctionReturn(0);
 }
 
@@ -188,11 +213,9 @@ static PetscErrorCode solve(const problem *p, int *code) {
     PetscMPIInt ranks;
     PetscBool right = PETSC_TRUE;
     PetscFunctionBeginUser;
-    PetscCall(DMCreateMatrix(p->grid, &A));
-    PetscCall(DMCreateGlobalVector(p->grid, &b));
+    PetscCall(make(p, &A, &b));
     PetscCall(VecDuplicate(b, &x));
     PetscCall(VecDuplicate(b, &r));
-    PetscCall(assemble(p, A, b));
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
     PetscCall(KSPSetOperators(ksp, A, A));
     PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 500));
@@ -220,9 +243,11 @@ static PetscErrorCode solve(const problem *p, int *code) {
                           "%s n=%" PetscInt_FMT " unknowns=%" PetscInt_FMT
                           " ranks=%d setup_s=%.3f solve_s=%.3f iterations=%" PetscInt_FMT
                           " residual=%.2e error=%.2e reason=%s\n",
-                          p->control ? "control" : "stokes", p->n, size, ranks, t1 - t0, t2 - t1,
-                          its, (double)(norm / norm_b), (double)error,
-                          KSPConvergedReasons[reason]));
+                          !p->grid     ? "file"
+                          : p->control ? "control"
+                                       : "stokes",
+                          p->n, size, ranks, t1 - t0, t2 - t1, its, (double)(norm / norm_b),
+                          (double)error, KSPConvergedReasons[reason]));
     *code = reason <= 0 || !(norm <= 1e-3 * norm_b) ? 1 : right ? 0 : 2;
     PetscCall(KSPDestroy(&ksp));
     PetscCall(MatDestroy(&A));
@@ -232,9 +257,20 @@ static PetscErrorCode solve(const problem *p, int *code) {
     PetscFunctionReturn(0);
 }
 
+static PetscErrorCode make_grid(problem *p) {
+    PetscFunctionBeginUser;
+    PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_BOX,
+                           p->n + 1, p->n + 1, PETSC_DECIDE, PETSC_DECIDE, DOF, 1, NULL, NULL,
+                           &p->grid));
+    PetscCall(DMSetFromOptions(p->grid));
+    PetscCall(DMSetUp(p->grid));
+    PetscFunctionReturn(0);
+}
+
 int main(int argc, char **argv) {
     problem p = {.n = 32, .alpha = 1e-4, .beta = 0.05};
     char name[16] = "stokes";
+    PetscBool file;
     int code = 0;
     PetscFunctionBeginUser;
     PetscCall(PetscInitialize(&argc, &argv, NULL, "Saddle points in parallel.\n"));
@@ -243,12 +279,9 @@ int main(int argc, char **argv) {
     PetscCall(PetscOptionsGetReal(NULL, NULL, "-beta", &p.beta, NULL));
     PetscCall(PetscOptionsGetString(NULL, NULL, "-problem", name, sizeof name, NULL));
     PetscCall(PetscStrcmp(name, "control", &p.control));
+    PetscCall(PetscOptionsGetString(NULL, NULL, "-f", p.file, sizeof p.file, &file));
     p.h = 1 / (PetscReal)p.n;
-    PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_BOX,
-                           p.n + 1, p.n + 1, PETSC_DECIDE, PETSC_DECIDE, DOF, 1, NULL, NULL,
-                           &p.grid));
-    PetscCall(DMSetFromOptions(p.grid));
-    PetscCall(DMSetUp(p.grid));
+    if (!file) PetscCall(make_grid(&p));
     PetscCall(solve(&p, &code));
     PetscCall(DMDestroy(&p.grid));
     PetscCall(PetscFinalize());

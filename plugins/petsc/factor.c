@@ -142,7 +142,7 @@ static PetscErrorCode numeric(Mat F, Mat A, const MatFactorInfo *info) {
     (void)info;
     F->factorerrortype = MAT_FACTOR_NOERROR;
     PetscCall(PetscFree(s->reason));
-    s->usable = PETSC_FALSE;
+    s->usable = s->trusted = PETSC_FALSE;
     s->backward_error = 0;
     PetscCall(mpkp_entries_get(A, &e));
     PetscCall(mpkp_symmetry(A, &s->choice, &e, &symmetry));

@@ -104,9 +104,9 @@ static PetscErrorCode read_own(PetscOptionItems *PetscOptionsObject, mpkp_choice
     PetscCall(PetscOptionsBool("-mat_metapack_absd",
                                "solve with |D|: definite, as minres, symmlq and cg ask for",
                                "docs/petsc.md", c->absd, &c->absd, NULL));
-    PetscCall(PetscOptionsBool("-mat_metapack_plain",
-                               "direct solves without refinement and without their check",
-                               "docs/petsc.md", c->plain, &c->plain, NULL));
+    PetscCall(PetscOptionsBool("-mat_metapack_check_each",
+                               "refine and check each direct solve; no: only until one was right",
+                               "docs/petsc.md", c->check_each, &c->check_each, NULL));
     PetscCall(PetscOptionsBool("-mat_metapack_accept_singular",
                                "a singular matrix is no failure: consistent systems are solved",
                                "docs/petsc.md", c->accept_singular, &c->accept_singular, NULL));
@@ -131,7 +131,9 @@ PetscErrorCode mpkp_choose(Mat F, Mat A, const MatFactorInfo *info, mpk_context 
     MatNullSpace null_space;
     PetscErrorCode error = PETSC_SUCCESS;
     PetscFunctionBegin;
-    *choice = (mpkp_choice){.symmetry_tolerance = 100 * PETSC_SQRT_MACHINE_EPSILON};
+    PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
+    *choice = (mpkp_choice){.check_each = (PetscBool)(ranks == 1),
+                            .symmetry_tolerance = 100 * PETSC_SQRT_MACHINE_EPSILON};
     mpk_options_init(&choice->mpk);
     choice->mpk.method = F->factortype == MAT_FACTOR_ICC ? MPK_METHOD_ILDLT : MPK_METHOD_LDLT;
     if (F->factortype == MAT_FACTOR_ICC && info && info->levels > 0)
@@ -151,7 +153,6 @@ PetscErrorCode mpkp_choose(Mat F, Mat A, const MatFactorInfo *info, mpk_context 
                "METAPACK: -mat_metapack_method is one of ldlt, ildlt, jacobi, ilu0");
     PetscCheck(choice->mpk.ordering != MPK_ORDERING_GIVEN, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
                "METAPACK: PETSc has no order to give; -mat_metapack_ordering is another");
-    PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
     if (ranks > 1 && choice->mpk.threads == 0) choice->mpk.threads = 1;
     PetscFunctionReturn(PETSC_SUCCESS);
 }

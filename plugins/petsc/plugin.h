@@ -34,7 +34,7 @@ typedef struct mpkp_choice {
     mpk_options mpk;
     PetscBool absd;            /**< solves with |D| */
     PetscBool accept_singular; /**< zero pivots are no failure */
-    PetscBool plain;           /**< direct solves without refinement and its residuals */
+    PetscBool check_each;      /**< refine and check each direct solve; else the first alone */
     PetscBool check_set, check_symmetry;
     PetscBool hermitian_set, hermitian;
     PetscReal symmetry_tolerance;
@@ -49,7 +49,8 @@ typedef struct mpkp_solver {
     mpkp_choice choice;
     mpk_symmetry symmetry;
     PetscBool usable; /**< the factor has values, if of a singular matrix */
-    PetscInt analyses, factorizations, solves, inaccurate;
+    PetscInt analyses, factorizations, solves, checked, inaccurate;
+    PetscBool trusted;     /**< a solve with these values was right before it was refined */
     double backward_error; /**< the worst componentwise one since the factorization */
     char *reason;          /**< why the last factorization failed, or NULL */
 } mpkp_solver;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** MatSolve and its kin: one or many right-hand sides, transposed or not. A direct factor refines
- *  and measures its backward error; an incomplete one, or |D|, is applied as it is. */
+ *  and measures its backward error, inside a parallel preconditioner only until it has been right
+ *  once by itself (the quality is the factor's); an incomplete one, or |D|, is applied as it is. */
 #include "plugin.h"
 
 /* Columns b of leading dimension ldb into x. */
@@ -16,8 +17,10 @@ static PetscErrorCode solve_columns(Mat F, int32_t nrhs, const PetscScalar *b, P
     PetscCheck(s->usable, PETSC_COMM_SELF, PETSC_ERR_ORDER,
                "METAPACK: MatSolve before a numeric factorization that succeeded");
     s->solves += nrhs;
-    if (c->mpk.method == MPK_METHOD_LDLT && !c->absd && !c->plain) {
+    if (c->mpk.method == MPK_METHOD_LDLT && !c->absd && (c->check_each || !s->trusted)) {
         status = mpk_solve(s->ctx, s->factor, nrhs, b, ldb, x, ldx, &c->mpk, &info);
+        s->checked += nrhs;
+        s->trusted = (PetscBool)(info.unrefined <= PETSC_SQRT_MACHINE_EPSILON / 100);
         s->backward_error = PetscMax(s->backward_error, info.componentwise);
         if (status == MPK_INACCURATE) {
             s->inaccurate++;

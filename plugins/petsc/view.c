@@ -63,10 +63,12 @@ static PetscErrorCode view_direct(mpkp_solver *s, PetscViewer viewer) {
         "factorization %.3g s\n",
         (long long)f.inertia.positive, (long long)f.inertia.negative, (long long)f.inertia.zero,
         f.inertia.certified ? "certified" : "not certified", a.time_s, f.time_s));
-    if (s->backward_error > 0)
-        PetscCall(PetscViewerASCIIPrintf(
-            viewer, "backward error, componentwise, worst of the solves: %.2g%s\n",
-            s->backward_error, s->inaccurate ? " (INACCURATE)" : ""));
+    if (s->checked)
+        PetscCall(PetscViewerASCIIPrintf(viewer,
+                                         "backward error, componentwise, worst of the last "
+                                         "factor's solves: %.2g%s (%" PetscInt_FMT " checked)\n",
+                                         s->backward_error, s->inaccurate ? ", INACCURATE" : "",
+                                         s->checked));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -204,6 +204,36 @@ static PetscErrorCode refactor(MatType type) {
     PetscFunctionReturn(0);
 }
 
+/* Solves that are not checked are right, too, and MatView knows of the first one's error alone. */
+static PetscErrorCode unchecked(void) {
+    PetscReal residual;
+    KSP ksp;
+    Mat A, F;
+    Vec x, b;
+    char *text;
+    PetscFunctionBeginUser;
+    PetscCall(PetscOptionsSetValue(NULL, "-mat_metapack_check_each", "no"));
+    PetscCall(make(MATSEQAIJ, 40, 1, 1, difference, &A));
+    PetscCall(vectors(A, &x, &b));
+    PetscCall(solver(A, KSPPREONLY, PCCHOLESKY, &ksp));
+    for (int k = 0; k < 3; k++) {
+        PetscCall(VecShift(b, 1));
+        PetscCall(KSPSolve(ksp, b, x));
+        PetscCall(relative_residual(A, x, b, &residual));
+        CHECK(residual < 1e-12, "unchecked solve %d: %g", k, (double)residual);
+    }
+    PetscCall(factor_of(ksp, &F));
+    PetscCall(view_of(F, &text));
+    CHECK(strstr(text, "3 solves") && strstr(text, "1 checked"), "%s", text);
+    free(text);
+    PetscCall(PetscOptionsClearValue(NULL, "-mat_metapack_check_each"));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(MatDestroy(&A));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscFunctionReturn(0);
+}
+
 /* A program that asks for no solver type gets the one it got before. */
 static PetscErrorCode defaults(void) {
     static const MatType type[] = {MATSEQAIJ, MATSEQBAIJ};
@@ -227,6 +257,7 @@ int main(int argc, char **argv) {
     PetscFunctionBeginUser;
     PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
     PetscCall(defaults());
+    PetscCall(unchecked());
     PetscCall(types());
     PetscCall(many(difference));
 #if defined(PETSC_USE_COMPLEX)
