@@ -176,7 +176,7 @@ def report(rows, path):
              "for where an inertia is wanted; zero pivots are accepted in both. Inertia: positive, negative, zero.", ""]
     text += whole_table(rows)
     section = "\n".join(text) + "\n"
-    old = "# METAPACK inside other programs\n"
+    old = "# METAPACK in programs people have\n"
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
             old = file.read()
