@@ -19,7 +19,7 @@ CORES = len(os.sched_getaffinity(0))
 ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_plm_rsh_agent": "",
     "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl": "self,vader",
-    "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OPENBLAS_NUM_THREADS": "1"}
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_mpi_yield_when_idle": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 WHOLE = "-ksp_type preonly -pc_type cholesky -pc_factor_mat_solver_type "
 ASM = "-ksp_type gmres -ksp_pc_side right -pc_type asm -sub_pc_type cholesky -sub_pc_factor_mat_solver_type "

@@ -5,7 +5,7 @@
 set(MPKI_MPI_ENVIRONMENT
     "OMP_NUM_THREADS=1" "OPENBLAS_NUM_THREADS=1" "OMPI_ALLOW_RUN_AS_ROOT=1" "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
     "OMPI_MCA_rmaps_base_oversubscribe=1" "OMPI_MCA_plm_rsh_agent=" "OMPI_MCA_btl=self,vader"
-    "OMPI_MCA_btl_vader_single_copy_mechanism=none")
+    "OMPI_MCA_btl_vader_single_copy_mechanism=none" "OMPI_MCA_mpi_yield_when_idle=1")
 
 # mpki_petsc_test(NAME FLAVOUR RANKS COMMAND...): one run with the plug-in loaded
 function(mpki_petsc_test name flavour ranks)
