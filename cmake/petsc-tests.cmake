@@ -85,6 +85,13 @@ foreach(problem stokes control)
     endforeach()
 endforeach()
 
+# A matrix that is spread over ranks is not ours: PETSc says so.
+if(TARGET petsc_saddle_real)
+    mpki_petsc_test(spread real 2 petsc_saddle_real -n 8 ${MPKI_SADDLE_cholesky})
+    set_tests_properties(plugins_petsc_real_spread PROPERTIES
+        PASS_REGULAR_EXPRESSION "MatSolverType metapack does not support matrix type mpiaij")
+endif()
+
 # ---- valgrind: no leak, no bad access, on one rank -----------------------------------------------
 find_program(VALGRIND valgrind)
 if(VALGRIND AND TARGET petsc_saddle_real)

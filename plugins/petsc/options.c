@@ -61,7 +61,7 @@ static PetscErrorCode set(mpk_context *ctx, mpk_options *options, const char *ke
 }
 
 /* One row of the table from PETSc's database. */
-static PetscErrorCode read_row(PetscOptionItems *PetscOptionsObject, const struct row *row,
+static PetscErrorCode read_row(mpkp_items PetscOptionsObject, const struct row *row,
                                mpk_context *ctx, mpk_options *options) {
     char name[64], text[64];
     const char *words[WORDS_MAX];
@@ -99,7 +99,7 @@ static PetscErrorCode read_row(PetscOptionItems *PetscOptionsObject, const struc
 }
 
 /* What is the plug-in's own. */
-static PetscErrorCode read_own(PetscOptionItems *PetscOptionsObject, mpkp_choice *c) {
+static PetscErrorCode read_own(mpkp_items PetscOptionsObject, mpkp_choice *c) {
     PetscFunctionBegin;
     PetscCall(PetscOptionsBool("-mat_metapack_absd",
                                "solve with |D|: definite, as minres, symmlq and cg ask for",

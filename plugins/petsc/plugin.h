@@ -15,6 +15,11 @@
 #if PETSC_VERSION_LT(3, 19, 0)
 #define PETSC_SUCCESS 0
 #endif
+#if PETSC_VERSION_LT(3, 23, 0)
+typedef PetscOptionItems *mpkp_items;
+#else
+typedef PetscOptionItems mpkp_items;
+#endif
 #if defined(PETSC_USE_REAL___FLOAT128) || defined(PETSC_USE_REAL___FP16)
 #error "METAPACK has single and double precision"
 #elif defined(PETSC_USE_COMPLEX) && defined(PETSC_USE_REAL_SINGLE)

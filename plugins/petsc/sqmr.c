@@ -180,7 +180,8 @@ static PetscErrorCode confirm(run *p, PetscReal *last) {
     PetscReal norm;
     const KSPConvergedReason said = ksp->reason;
     PetscFunctionBegin;
-    if (ksp->normtype == KSP_NORM_NONE || said == KSP_CONVERGED_ITS) PetscFunctionReturn(0);
+    if (ksp->normtype == KSP_NORM_NONE || said == KSP_CONVERGED_ITS)
+        PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(residual(p, &norm));
     PetscCall((*ksp->converged)(ksp, ksp->its, norm, &ksp->reason, ksp->cnvP));
     ksp->rnorm = norm;
@@ -283,7 +284,7 @@ static PetscErrorCode setup(KSP ksp) {
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode set_from_options(KSP ksp, PetscOptionItems *PetscOptionsObject) {
+static PetscErrorCode set_from_options(KSP ksp, mpkp_items PetscOptionsObject) {
     sqmr *own = (sqmr *)ksp->data;
     PetscFunctionBegin;
     PetscOptionsHeadBegin(PetscOptionsObject, "KSP SQMR options");
