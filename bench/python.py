@@ -167,7 +167,8 @@ def section(found):
 {numpy.__version__}, SciPy {scipy.__version__}, METAPACK {pymetapack.version()}; load of the machine {load:.1f}; best of the
 repetitions, every solver in a process of its own. Beside us: SciPy's `splu` (SuperLU) with its defaults and in its
 symmetric mode (minimum degree on A + Aᵀ, threshold 0.01); MKL PARDISO for symmetric indefinite matrices (pypardiso,
-mtype −2) with its defaults and with scaling and matching (iparm 11 and 13); QDLDL, which does not pivot and is made for quasi-definite matrices.
+mtype −2) with its defaults and with scaling and matching (iparm 11 and 13); QDLDL, which does not pivot and is made for
+quasi-definite matrices.
 
 What a call costs: a saddle point of order n, microseconds.
 
