@@ -25,7 +25,8 @@ static void every_method(void **state) {
     static const char *const methods[] = {"auto",  "tile",      "bunch-kaufman", "rook",
                                           "aasen", "butterfly", "none"};
     for (int k = 0; k < 7; k++) {
-        RUN(&o, NULL, "solve", "--generate", "quasi-definite 5", "--dense", methods[k], "--json", "-q");
+        RUN(&o, NULL, "solve", "--generate", "quasi-definite 5", "--dense", methods[k], "--json",
+            "-q");
         if (strcmp(methods[k], "none")) {
             assert_code(&o, 0);
             assert_has(o.out, "\"status\": \"ok\"");
