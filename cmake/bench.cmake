@@ -103,3 +103,12 @@ foreach(name reconstruct sweeps)
     set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME ${name}
                           RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
 endforeach()
+
+# Dense methods beside those of the BLAS that is there: bench/dense.py.
+find_library(MPKI_BENCH_LAPACKE lapacke)
+if(MPKI_BENCH_BLAS AND MPKI_BENCH_LAPACKE)
+    add_executable(bench_dense_host bench/dense/host.c)
+    target_link_libraries(bench_dense_host PRIVATE metapack ${MPKI_BENCH_LAPACKE} ${MPKI_BENCH_BLAS} m)
+    set_target_properties(bench_dense_host PROPERTIES OUTPUT_NAME dense-host
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+endif()

@@ -137,11 +137,11 @@ typedef struct mpk_dense_info {
     mpk_dense_attempt attempt[MPK_DENSE_ATTEMPTS];
     mpk_inertia inertia; /**< of the pivoted methods but Aasen (mpk_dense_inertia); 0 else */
     int64_t two_by_two, delayed, zero_pivots;
-    double growth;        /**< max |D| / max |A| */
-    double max_l;         /**< max |L| off the diagonal; 0: not computed */
-    int32_t iterations;   /**< steps of refinement, the most of all right-hand sides */
-    int32_t gmres;        /**< steps of GMRES in all */
-    double unrefined;     /**< omega before refinement */
+    double growth;      /**< max |D| / max |A| */
+    double max_l;       /**< max |L| off the diagonal; 0: not computed (tile: it is at most 1/u) */
+    int32_t iterations; /**< steps of refinement, the most of all right-hand sides */
+    int32_t gmres;      /**< steps of GMRES in all */
+    double unrefined;   /**< omega before refinement */
     double componentwise; /**< omega = max_i |b - A x|_i / (|A| |x| + |b|)_i, 0/0 = 0, the worst
                                right-hand side; 0 where a was not given */
     double normwise;      /**< max ||b - A x||_inf / (||A||_inf ||x||_inf + ||b||_inf) */

@@ -123,11 +123,11 @@ static void rank_rows(const rank *u, T *packed, int64_t r0, int64_t r1) {
     }
 }
 
-/* Rows of an item: three for each worker, if that is not too few rows to pack for. */
+/* Rows of an item: two for each worker, if that is not too few rows to pack for. */
 static int64_t rows_of_item(int64_t rows, mpki_pool *pool) {
     int64_t parts = (rows + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM,
-            each = parts / (3 * mpki_pool_threads(pool));
-    return ROWS_PER_ITEM * (each < 1 ? 1 : each > 4 ? 4 : each);
+            each = (parts + 1) / (2 * mpki_pool_threads(pool));
+    return ROWS_PER_ITEM * (each < 2 ? 2 : each > 8 ? 8 : each);
 }
 
 static void rank_item(mpki_pool *pool, int worker, void *arg, int64_t item) {

@@ -66,24 +66,43 @@ static __attribute__((noinline)) void full_tile(int depth, const R *a, int64_t l
     tile_of_c(MV, NR, 0, depth, a, lda, b, c, ldc, NC, LANES, overwrite);
 }
 
+/* A strip of A's rows, its columns side by side: far apart they lie on a page each, and at strides
+ * of a power of two in the same few sets of the cache, when sliver after sliver asks for them
+ * again. */
+enum { DEPTH_MOST = 128, STRIDE_LEAST = 2048, SLIVERS_LEAST = 6 };
+
+INLINE void gather(int depth, const R *a, int64_t lda, R *strip) {
+    for (int k = 0; k < depth; k++, a += lda, strip += MV * LANES)
+#pragma GCC unroll 3
+        for (int i = 0; i < MV; i++) v_store(strip + i * LANES, v_load(a + i * LANES));
+}
+
 void ISA_FN(multiply)(int64_t rows, int cols, int depth, const T *ta, int64_t lda, const T *packed,
                       T *tc, int64_t ldc, int overwrite, int64_t below) {
+    R strip[MV * LANES * DEPTH_MOST] __attribute__((aligned(64)));
     const R *a = (const R *)ta, *b = (const R *)packed;
     R *c = (R *)tc;
+    const int gathers = depth <= DEPTH_MOST && lda * (int64_t)sizeof(T) >= STRIDE_LEAST;
     for (int64_t i = 0; i < rows; i += MR) {
         int64_t left = (rows - i) * PARTS;
         int mv = left >= MV * LANES ? MV : (int)((left + LANES - 1) / LANES);
         int last = left >= mv * LANES ? LANES : (int)(left - (mv - 1) * LANES);
         int64_t final = i + MR - 1 < rows ? i + MR - 1 : rows - 1;
+        const R *ai = a + i * PARTS;
+        int64_t ldi = lda * PARTS, reach = cols < final + below ? cols : final + below + 1;
+        if (gathers && left >= MV * LANES && reach >= SLIVERS_LEAST * NC) {
+            gather(depth, ai, ldi, strip);
+            ai = strip, ldi = MV * LANES;
+        }
         for (int j = 0; j < cols; j += NC) {
             if (final + below < j) break; /* above the diagonal from here on */
             int wide = cols - j < NC ? cols - j : NC;
-            const R *ai = a + i * PARTS, *bj = b + (int64_t)j * PARTS * depth;
+            const R *bj = b + (int64_t)j * PARTS * depth;
             R *cij = c + (i + j * ldc) * PARTS;
             if (mv == MV && last == LANES && wide == NC)
-                full_tile(depth, ai, lda * PARTS, bj, cij, ldc * PARTS, overwrite);
+                full_tile(depth, ai, ldi, bj, cij, ldc * PARTS, overwrite);
             else
-                edge_tile(mv, depth, ai, lda * PARTS, bj, cij, ldc * PARTS, wide, last, overwrite);
+                edge_tile(mv, depth, ai, ldi, bj, cij, ldc * PARTS, wide, last, overwrite);
         }
     }
 }

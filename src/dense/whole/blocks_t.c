@@ -110,6 +110,27 @@ void FN(pack_plain)(const FN(kernels) * k, int depth, int cols, const T *b, int6
     }
 }
 
+void FN(scan)(int64_t count, const T *x, R *most, R *check) {
+    enum { WIDE = 8 }; /* sums side by side: the compiler may not reorder one */
+    R m[WIDE] = {0}, c[WIDE] = {0};
+    int64_t i = 0;
+    for (; i + WIDE <= count; i += WIDE)
+        for (int h = 0; h < WIDE; h++) {
+            R a = t_abs1(x[i + h]);
+            c[h] += a - a; /* NaN and Inf stay in it */
+            m[h] = a > m[h] ? a : m[h];
+        }
+    for (; i < count; i++) {
+        R a = t_abs1(x[i]);
+        c[0] += a - a;
+        m[0] = a > m[0] ? a : m[0];
+    }
+    for (int h = 0; h < WIDE; h++) {
+        *check += c[h];
+        *most = m[h] > *most ? m[h] : *most;
+    }
+}
+
 /* ---- what the factors tell ----------------------------------------------------------------------
  */
 
@@ -132,11 +153,8 @@ static void largest_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     for (int64_t j = item * 64; j < item * 64 + 64 && j < s->n; j++) {
         const T *a = s->a + j * s->ld;
         while (k < j) k += pair_at(s, k) ? 2 : 1;
-        for (int64_t i = j + 1 + (k == j && pair_at(s, j)); i < s->n; i++) {
-            R x = t_abs1(a[i]);
-            check += x - x; /* NaN and Inf stay in it */
-            most = x > most ? x : most;
-        }
+        const int64_t i = j + 1 + (k == j && pair_at(s, j));
+        if (i < s->n) FN(scan)(s->n - i, a + i, &most, &check);
     }
     l->most[item] = check == 0 ? (double)most : (double)INFINITY;
 }
@@ -183,7 +201,8 @@ mpk_status FN(account)(mpki_dense_call *call, const FN(lower) * s) {
         least = small < least ? small : least;
     }
     largest_job l = {s, (double *)call->work};
-    const int64_t items = (s->n + 63) / 64;
+    /* the tile method has compared every entry of L with its bound, NaN included */
+    const int64_t items = call->dense.method == MPK_DENSE_TILE ? 0 : (s->n + 63) / 64;
     mpki_pool_for(s->pool, 0, items, largest_item, &l);
     for (int64_t k = 0; k < items; k++) max_l = l.most[k] > max_l ? l.most[k] : max_l;
     const double scaled = call->most * call->scale;

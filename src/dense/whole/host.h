@@ -39,6 +39,10 @@ void FN(turn)(int64_t n, T *a, int64_t ld, mpki_pool *pool);
 void FN(lower_update)(const FN(lower) * s, int64_t n, int depth, const T *a, int64_t lda,
                       const T *b, int64_t ldb, T *c, int64_t ldc, T *packs);
 
+/** The largest |re| + |im| of count entries, or more than any: *check is not 0 where one is NaN or
+ *  infinite. Both go on from what they hold. */
+void FN(scan)(int64_t count, const T *x, R *most, R *check);
+
 /** Rows of X in reverse order where the factor is upper: to the order of the lower one and back. */
 void FN(reverse_rows)(const mpki_dense_call *call, int32_t nrhs, T *x, int64_t ldx);
 

@@ -292,19 +292,19 @@ static void largest_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const int64_t n = d->n, lda = call->lda, r0 = item * ROWS, r1 = r0 + ROWS < n ? r0 + ROWS : n;
     const bool upper = d->uplo == MPK_UPPER, hermitian = d->symmetry == MPK_HERMITIAN;
     const T *a = call->a;
-    double w[ROWS] = {0}, most = 0, norm = 0, check = 0;
+    double w[ROWS] = {0}, norm = 0;
+    R most = 0, check = 0;
     (void)pool, (void)worker;
     for (int64_t i = r0; i < r1; i++) { /* the rows' own columns: entries of the triangle */
-        const T *col = a + i * lda;
-        double m = 0;
-        R big = 0, bad = 0;
-        for (int64_t k = upper ? 0 : i + 1; k < (upper ? i : n); k++) {
-            R x = (R)modulus(col[k]);
-            bad += x - x, m += (double)x, big = x > big ? x : big;
+        const T *col = a + i * lda, diagonal = hermitian ? t_make(t_re(col[i]), 0) : col[i];
+        const int64_t k0 = upper ? 0 : i + 1, k1 = upper ? i : n;
+        FN(scan)(k1 - k0, col + k0, &most, &check);
+        FN(scan)(1, &diagonal, &most, &check);
+        if (p->ldx) {
+            double m[4] = {modulus(diagonal), 0, 0, 0};
+            for (int64_t k = k0; k < k1; k++) m[k & 3] += modulus(col[k]);
+            w[i - r0] += m[0] + m[1] + m[2] + m[3];
         }
-        R x = hermitian ? r_abs(t_re(col[i])) : t_abs(col[i]);
-        bad += x - x, m += (double)x, big = x > big ? x : big;
-        check += (double)bad, w[i - r0] += m, most = (double)big > most ? (double)big : most;
     }
     if (p->ldx) /* the norm is wanted: the rest of the rows */
         for (int64_t j = upper ? r0 : 0; j < (upper ? n : r1); j++) {
@@ -314,7 +314,7 @@ static void largest_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
             for (int64_t i = i0; i < i1; i++) w[i - r0] += modulus(a[i + j * lda]);
         }
     for (int64_t i = r0; i < r1; i++) norm = w[i - r0] > norm ? w[i - r0] : norm;
-    p->sums[2 * item] = check == 0 ? most : INFINITY;
+    p->sums[2 * item] = check == 0 ? (double)most : INFINITY;
     p->sums[2 * item + 1] = norm;
 }
 

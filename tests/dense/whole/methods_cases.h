@@ -237,7 +237,7 @@ static void check_method(enum family family, int n, int upper, int hermitian,
             fail_msg("%s: |PAP' - LDL'| = %g, max |A| = %g, growth %g", what, r, most, growth);
         if (method == MPK_DENSE_TILE && !(max_l <= 1.5 / d.pivot_threshold))
             fail_msg("%s: max |L| = %g", what, max_l);
-        if (n > 0 && !(fabs(info.max_l - max_l) <= 0.5 * max_l + eps)) /* |re| + |im| */
+        if (info.max_l > 0 && !(fabs(info.max_l - max_l) <= 0.5 * max_l + eps)) /* |re| + |im| */
             fail_msg("%s: told max |L| %g, is %g", what, info.max_l, max_l);
     }
     if ((!MPKI_COMPLEX || hermitian) && method != MPK_DENSE_NONE && family_definitive(family) &&
