@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_BLAS_CUH
+#define MPKI_CUDA_BLAS_CUH
+/** cuBLAS for T, and the trailing update built of its products. */
+#include "../runtime.cuh"
+#include "steps.cuh"
+
+namespace mpki {
+
+#if MPKI_PRECISION == 0
+static const cudaDataType_t BLAS_TYPE = CUDA_R_32F;
+#elif MPKI_PRECISION == 1
+static const cudaDataType_t BLAS_TYPE = CUDA_R_64F;
+#elif MPKI_PRECISION == 2
+static const cudaDataType_t BLAS_TYPE = CUDA_C_32F;
+#else
+static const cudaDataType_t BLAS_TYPE = CUDA_C_64F;
+#endif
+
+/** A product's arithmetic: T's own, or TF32 inputs with single sums. */
+static inline cublasComputeType_t compute_type(int tf32) {
+    if (sizeof(R) == 8) return CUBLAS_COMPUTE_64F;
+    return tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+}
+
+struct products {
+    cublasHandle_t handle;
+    cudaStream_t stream;
+    int tf32;
+};
+
+/** C (m x n) = alpha A (m x k) B^T (transb: op) + beta C; alpha, beta in device memory. */
+static inline cublasStatus_t product(const products &p, cublasOperation_t opb, int m, int n, int k,
+                                     const T *alpha, const T *A, int64_t lda, const T *B,
+                                     int64_t ldb, const T *beta, T *C, int64_t ldc) {
+    if (m <= 0 || n <= 0) return CUBLAS_STATUS_SUCCESS;
+    return cublasGemmEx_64(p.handle, CUBLAS_OP_N, opb, m, n, k, alpha, A, BLAS_TYPE, lda, B,
+                           BLAS_TYPE, ldb, beta, C, BLAS_TYPE, ldc, compute_type(p.tf32),
+                           CUBLAS_GEMM_DEFAULT);
+}
+
+/** C (m x n) = alpha op(A) B + beta C. */
+static inline cublasStatus_t product_left(const products &p, cublasOperation_t opa, int m, int n,
+                                          int k, const T *alpha, const T *A, int64_t lda,
+                                          const T *B, int64_t ldb, const T *beta, T *C,
+                                          int64_t ldc) {
+    if (m <= 0 || n <= 0) return CUBLAS_STATUS_SUCCESS;
+    return cublasGemmEx_64(p.handle, opa, CUBLAS_OP_N, m, n, k, alpha, A, BLAS_TYPE, lda, B,
+                           BLAS_TYPE, ldb, beta, C, BLAS_TYPE, ldc, compute_type(p.tf32),
+                           CUBLAS_GEMM_DEFAULT);
+}
+
+static inline cublasStatus_t products_strided(const products &p, cublasOperation_t opb, int m,
+                                              int n, int k, const T *alpha, const T *A, int64_t lda,
+                                              int64_t stride_a, const T *B, int64_t ldb,
+                                              int64_t stride_b, const T *beta, T *C, int64_t ldc,
+                                              int64_t stride_c, int count) {
+    if (m <= 0 || n <= 0 || count <= 0) return CUBLAS_STATUS_SUCCESS;
+    if (count == 1)
+        return product(p, opb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
+    return cublasGemmStridedBatchedEx_64(p.handle, CUBLAS_OP_N, opb, m, n, k, alpha, A, BLAS_TYPE,
+                                         lda, stride_a, B, BLAS_TYPE, ldb, stride_b, beta, C,
+                                         BLAS_TYPE, ldc, stride_c, count, compute_type(p.tf32),
+                                         CUBLAS_GEMM_DEFAULT);
+}
+
+/** Lower triangle of C (m x m) += gate * L W^T (W^H), L and W m x K: squares of half, a quarter, ...
+ *  of m, all of one size in one strided batch, so that the upper triangle is never written and the
+ *  number of launches is logarithmic; then the diagonal blocks. gate is 0 (nothing happens) or -1. */
+template <bool H>
+static mpk_status lower_update(mpki_cuda *cuda, const products &p, int m, int K, const T *L,
+                               const T *W, int64_t ldw, T *C, int64_t ldc, const T *gate,
+                               const T *one) {
+    if (m <= 0 || K <= 0) return MPK_OK;
+    const cublasOperation_t op = H ? CUBLAS_OP_C : CUBLAS_OP_T;
+    int top = DIAGONAL;
+    while (2 * top < m)
+        top *= 2;
+    for (int64_t s = top; s >= DIAGONAL; s /= 2) {
+        const int64_t pairs = m / (2 * s), start = 2 * pairs * s;
+        MPKI_TRY(products_strided(p, op, s, s, K, gate, L + s, ldw, 2 * s, W, ldw, 2 * s, one,
+                                  C + s, ldc, 2 * s * (ldc + 1), pairs));
+        if (m - start > s)
+            MPKI_TRY(product(p, op, m - start - s, s, K, gate, L + start + s, ldw, W + start, ldw,
+                             one, C + start + s + start * ldc, ldc));
+    }
+    diagonal_kernel<H><<<(m + DIAGONAL - 1) / DIAGONAL * 3, 256, 0, p.stream>>>(
+        m, K, L, ldw, W, ldw, C, ldc, gate);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+} // namespace mpki
+#endif

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_LDLT_CUH
+#define MPKI_CUDA_LDLT_CUH
+/** Blocked LDLT whose pivots stay inside diagonal tiles, so that it may look ahead.
+ *
+ *  Columns are taken in outer blocks; a block is copied to a panel buffer, brought up to date there
+ *  (left-looking over its tiles), and factored tile by tile: the tile by one thread block (tile.cuh),
+ *  the rows below by W = A21 N, L = W D^-1 and the threshold test. While the next block is at work on
+ *  the panels' stream, the trailing matrix gets this block's update on another. A itself is written
+ *  only by trailing updates, and by `commit` once the whole block has passed; so when a column fails,
+ *  the queued kernels turn into nothing, the panels before it become a short block, the column is
+ *  exchanged with the last one not yet put off, and the pipeline starts again. Columns put off are
+ *  factored at the end, in further stages. This is the a-posteriori pivoting of Hogg & Scott and
+ *  Duff, Hogg & Lopez (SIAM J. Sci. Comput. 42, 2020), with the roll-back arranged for a GPU. */
+#include "blas.cuh"
+#include "tile.cuh"
+
+#include <float.h>
+#include <string.h>
+
+namespace mpki {
+
+static const int BLOCK_MAX = 768;
+
+/** Parts of the workspace. */
+struct ldlt_space {
+    int64_t ld;
+    int tiles, gates; /* tiles a block of columns; blocks there may be */
+    control *ctl;
+    T *scalars, *N, *dinv, *corner, *save;
+    int *orig[2];
+    T *panel[2], *L[2], *W[2];
+};
+
+static inline int64_t align_up(int64_t x) {
+    return (x + 255) / 256 * 256;
+}
+
+/** Lays the parts out from `base`; NULL only counts. Returns the bytes. */
+static int64_t ldlt_layout(const mpki_cuda_dense *d, char *base, ldlt_space *w) {
+    const int B = tile_size<T>::B, n = d->n;
+    int block = d->block > 0 ? d->block : n <= 3072 ? 256 : 512;
+    if (block > BLOCK_MAX) block = BLOCK_MAX;
+    w->tiles = (block + B - 1) / B;
+    const int64_t width = w->tiles * B;
+    w->ld = ((int64_t)n + 31) / 32 * 32;
+    w->gates = n / (w->tiles * (B - KEEP)) + 2;
+    int64_t at = 0;
+    auto take = [&](int64_t bytes) {
+        char *p = base ? base + at : NULL;
+        at += align_up(bytes);
+        return p;
+    };
+    w->ctl = (control *)take(sizeof(control));
+    w->scalars = (T *)take(sizeof(T) * (GATES + w->gates));
+    w->N = (T *)take(sizeof(T) * B * B);
+    w->dinv = (T *)take(sizeof(T) * 2 * B);
+    w->corner = (T *)take(sizeof(T) * KEEP * KEEP);
+    w->save = (T *)take(sizeof(T) * w->ld * KEEP);
+    for (int i = 0; i < 2; ++i) {
+        w->orig[i] = (int *)take(sizeof(int) * (w->ld + B));
+        w->panel[i] = (T *)take(sizeof(T) * w->ld * width);
+        w->L[i] = (T *)take(sizeof(T) * w->ld * width);
+        w->W[i] = (T *)take(sizeof(T) * w->ld * width);
+    }
+    return at;
+}
+
+/** A block of columns: where it starts, candidates, pivots, what came kept from the block before and
+ *  what it keeps. The same on the host as the kernels do it. */
+struct span {
+    int c, wide, w, came, kept, q;
+};
+
+template <bool PIVOT> static span next_span(const ldlt_space &s, int from, int end, const span *old) {
+    const int B = tile_size<T>::B, keep = PIVOT ? KEEP : 0, E = B - keep;
+    span x;
+    x.c = old ? old->c + old->w : from;
+    x.q = old ? old->q ^ 1 : 0;
+    x.came = old ? old->kept : 0;
+    const int64_t full = (int64_t)s.tiles * E + keep;
+    if (end - x.c <= full) {
+        x.wide = x.w = end - x.c;
+        x.kept = 0;
+    } else {
+        x.wide = (int)full, x.w = s.tiles * E, x.kept = keep;
+    }
+    return x;
+}
+
+static inline dim3 column_grid(int rows, int columns) {
+    int x = (rows + 255) / 256;
+    return dim3(x < 1 ? 1 : x > 64 ? 64 : x, columns);
+}
+
+/** One block's panels on the panels' stream. */
+template <bool H, bool PIVOT>
+static mpk_status panels(mpki_cuda *cuda, mpki_cuda_dense *d, const ldlt_space &s,
+                         const products &p, const span &x, int gate, R limit) {
+    const int B = tile_size<T>::B, n = d->n, keep = PIVOT ? KEEP : 0;
+    const cublasOperation_t op = H ? CUBLAS_OP_C : CUBLAS_OP_T;
+    const size_t shared = sizeof(tile_memory<T>);
+    T *P = s.panel[x.q], *L = s.L[x.q], *W = s.W[x.q];
+    const int64_t ld = s.ld;
+    for (int i = 0; i < x.w;) {
+        const int j = x.c + i, nb = x.wide - i < B ? x.wide - i : B, m = n - j - nb;
+        const int take = i + nb >= x.wide && !x.kept ? nb : B - keep;
+        if (i) { /* what was kept is up to date */
+            const int64_t r = j + keep;
+            MPKI_TRY(product(p, op, n - (int)r, nb - keep, i, s.scalars + MINUS, L + r, ld, W + r, ld,
+                             s.scalars + ALWAYS_ONE, P + r + (i + keep) * ld, ld));
+        }
+        tile_kernel<H, PIVOT, T><<<1, TILE_THREADS, shared, p.stream>>>(
+            nb, take, P + j + i * ld, ld, L + i * ld, ld, s.orig[x.q] + j, s.N, s.dinv, s.corner,
+            limit, s.ctl);
+        MPKI_TRY(cudaGetLastError());
+        const int64_t below = j + nb + i * ld;
+        MPKI_TRY(product(p, CUBLAS_OP_N, m, nb, nb, s.scalars + ONE, P + below, ld, s.N, B,
+                         s.scalars + NIL, W + below, ld));
+        check_job<T> g;
+        g.m = m, g.nb = nb, g.take = take, g.tile = B;
+        g.W = W + below, g.L = L + below, g.P = P + below, g.save = s.save + j + nb;
+        g.ld = ld, g.dinv = s.dinv, g.corner = s.corner;
+        g.P_corner = P + j + take + (i + take) * ld;
+        g.orig = s.orig[x.q] + j, g.test = PIVOT, g.column = j;
+        g.gate = i + take >= x.w ? gate : -1;
+        g.scalars = s.scalars, g.ctl = s.ctl;
+        const dim3 grid(m > 0 ? (m + 255) / 256 : 1, (nb + CHECK_COLUMNS - 1) / CHECK_COLUMNS);
+        check_kernel<H, T><<<grid, 256, 0, p.stream>>>(g, limit);
+        MPKI_TRY(cudaGetLastError());
+        i += take;
+    }
+    return MPK_OK;
+}
+
+/** A's columns c .. c + w - 1 and perm from the workspace, behind `gate`; rows up to c + w + keep
+ *  have moved. */
+static mpk_status commit(mpki_cuda *cuda, mpki_cuda_dense *d, const ldlt_space &s, int c, int w,
+                         int keep, int q, bool pivot, const T *gate, cudaStream_t stream) {
+    T *A = (T *)d->A;
+    commit_kernel<<<column_grid(d->n - c, w), 256, 0, stream>>>(d->n, c, w, keep, s.L[q], s.ld, A,
+                                                                d->lda, s.orig[q], gate);
+    MPKI_TRY(cudaGetLastError());
+    const int chunks = pivot ? (c + PERMUTE_COLUMNS - 1) / PERMUTE_COLUMNS : 0;
+    permute_kernel<<<chunks + 1, 256, sizeof(T) * (w + keep) * PERMUTE_COLUMNS, stream>>>(
+        c, w, keep, A, d->lda, s.orig[q], d->perm, d->kind, gate);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+/** Blocks from column `from` to `end` (rows to n). Stops queueing when a failure shows. */
+template <bool H, bool PIVOT>
+static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_dense *d, const ldlt_space &s, int from,
+                           int end, R limit) {
+    const int n = d->n;
+    const cublasOperation_t op = H ? CUBLAS_OP_C : CUBLAS_OP_T;
+    const products p = {cuda->panel_blas, cuda->panel, d->tf32 == 1};
+    const products u = {cuda->update_blas, cuda->update, d->tf32 == 1};
+    const int64_t ld = s.ld;
+    T *A = (T *)d->A, *one = s.scalars + ALWAYS_ONE;
+    start_kernel<<<1, 128, 0, p.stream>>>(s.ctl, s.scalars, s.gates);
+    MPKI_TRY(cudaGetLastError());
+    span x = next_span<PIVOT>(s, from, end, NULL), old = x;
+    for (int J = 0;; ++J) {
+        const int slot = J % MPKI_RING, q = x.q;
+        if (J >= 2) {
+            const int past = (J - 2) % MPKI_RING;
+            MPKI_TRY(cudaStreamWaitEvent(p.stream, cuda->update_done[past], 0));
+            MPKI_TRY(cudaStreamWaitEvent(p.stream, cuda->side_done[past], 0));
+            if (PIVOT) { /* not too far ahead of a failure */
+                MPKI_TRY(cudaEventSynchronize(cuda->side_done[past]));
+                if (*(volatile int *)(cuda->pinned + 64 * past)) break;
+            }
+        }
+        unpermuted_kernel<<<(x.wide + 255) / 256, 256, 0, p.stream>>>(x.c, x.wide, s.orig[q]);
+        if (x.came)
+            copy_kernel<<<column_grid(n - x.c, x.came), 256, 0, p.stream>>>(
+                n - x.c, x.came, s.panel[q ^ 1] + x.c + old.w * ld, ld, s.panel[q] + x.c, ld,
+                s.scalars + MINUS);
+        const int64_t r = x.c + x.came;
+        copy_kernel<<<column_grid(n - (int)r, x.wide - x.came), 256, 0, p.stream>>>(
+            n - (int)r, x.wide - x.came, A + r + r * d->lda, d->lda, s.panel[q] + r + x.came * ld, ld,
+            s.scalars + MINUS);
+        MPKI_TRY(cudaGetLastError());
+        if (J)
+            MPKI_TRY(product(p, op, n - (int)r, x.wide - x.came, old.w, s.scalars + MINUS,
+                             s.L[q ^ 1] + r, ld, s.W[q ^ 1] + r, ld, one,
+                             s.panel[q] + r + x.came * ld, ld));
+        MPKI_PASS((panels<H, PIVOT>(cuda, d, s, p, x, J, limit)));
+        MPKI_TRY(cudaEventRecord(cuda->panel_done[slot], p.stream));
+
+        const bool last = x.c + x.w >= end;
+        const span y = last ? x : next_span<PIVOT>(s, from, end, &x);
+        const int64_t next = last ? end : y.c + y.wide;
+        MPKI_TRY(cudaStreamWaitEvent(u.stream, cuda->panel_done[slot], 0));
+        MPKI_PASS((lower_update<H>(cuda, u, n - (int)next, x.w, s.L[q] + next, s.W[q] + next, ld,
+                                   A + next + next * d->lda, d->lda, s.scalars + GATES + J, one)));
+        MPKI_TRY(cudaEventRecord(cuda->update_done[slot], u.stream));
+
+        MPKI_TRY(cudaStreamWaitEvent(cuda->side, cuda->panel_done[slot], 0));
+        MPKI_PASS(commit(cuda, d, s, x.c, x.w, x.kept, q, PIVOT, s.scalars + GATES + J, cuda->side));
+        if (PIVOT)
+            MPKI_TRY(cudaMemcpyAsync(cuda->pinned + 64 * slot, s.ctl, 32, cudaMemcpyDeviceToHost,
+                                     cuda->side));
+        MPKI_TRY(cudaEventRecord(cuda->side_done[slot], cuda->side));
+        if (last) break;
+        old = x, x = y;
+    }
+    return MPK_OK;
+}
+
+static mpk_status drain(mpki_cuda *cuda) {
+    MPKI_TRY(cudaStreamSynchronize(cuda->panel));
+    MPKI_TRY(cudaStreamSynchronize(cuda->update));
+    MPKI_TRY(cudaStreamSynchronize(cuda->side));
+    return MPK_OK;
+}
+
+/** After a failure: the panels of the block before the failed one become a short block, columns that
+ *  failed go behind *end; *from is where to start again. */
+template <bool H>
+static mpk_status recover(mpki_cuda *cuda, mpki_cuda_dense *d, const ldlt_space &s,
+                          const control &ctl, int *from, int *end) {
+    const int B = tile_size<T>::B, n = d->n;
+    span x = next_span<true>(s, *from, *end, NULL);
+    while (ctl.panel >= x.c + x.w)
+        x = next_span<true>(s, *from, *end, &x);
+    const int done = ctl.panel - x.c, nb = x.wide - done < B ? x.wide - done : B;
+    const int take = done + nb >= x.wide && !x.kept ? nb : B - KEEP, q = x.q;
+    const int64_t ld = s.ld, at = ctl.panel, below = at + nb;
+    const products u = {cuda->update_blas, cuda->update, d->tf32 == 1};
+    T *A = (T *)d->A, *P = s.panel[q], *minus = s.scalars + ALWAYS_MINUS,
+      *one = s.scalars + ALWAYS_ONE;
+    /* columns not factored: back to A, as far as they are up to date */
+    if (take < nb && n > below)
+        MPKI_TRY(cudaMemcpy2DAsync(P + below + (done + take) * ld, sizeof(T) * ld, s.save + below,
+                                   sizeof(T) * ld, sizeof(T) * (n - below), nb - take,
+                                   cudaMemcpyDeviceToDevice, u.stream));
+    copy_kernel<<<column_grid(n - (int)at, x.wide - done), 256, 0, u.stream>>>(
+        n - (int)at, x.wide - done, P + at + done * ld, ld, A + at + at * d->lda, d->lda, one);
+    MPKI_TRY(cudaGetLastError());
+    if (done) {
+        MPKI_PASS(commit(cuda, d, s, x.c, done, KEEP, q, true, one, u.stream));
+        /* the failed panel itself has this block's updates */
+        MPKI_PASS((lower_update<H>(cuda, u, n - (int)below, done, s.L[q] + below, s.W[q] + below, ld,
+                                   A + below + below * d->lda, d->lda, minus, one)));
+    }
+    int put[TILE_MAX] = {0};
+    for (int k = 0; k < take; ++k)
+        put[ctl.order[k] & PLACE] = ctl.bad[k];
+    for (int k = nb - 1; k >= 0; --k) {
+        if (!put[k]) continue;
+        const int column = (int)at + k, to = --*end;
+        ++d->delayed;
+        if (column != to)
+            swap_kernel<H, T><<<(n + 255) / 256, 256, 0, u.stream>>>(n, A, d->lda, column, to,
+                                                                     d->perm);
+    }
+    MPKI_TRY(cudaGetLastError());
+    MPKI_TRY(cudaStreamSynchronize(u.stream));
+    *from = (int)at;
+    ++d->restarts;
+    return MPK_OK;
+}
+
+/** The number behind a key, on the host. */
+static double key_value(unsigned k) {
+    if (sizeof(R) == 4) {
+        float f;
+        memcpy(&f, &k, 4);
+        return f;
+    }
+    double x;
+    const uint64_t bits = (uint64_t)k << 32;
+    memcpy(&x, &bits, 8);
+    return x;
+}
+
+/** perm and kind as they are before the first pivot. */
+static __global__ void identity(int n, int *perm, int *kind) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        perm[i] = i, kind[i] = 0;
+}
+
+template <bool H, bool PIVOT>
+static mpk_status ldlt(mpki_cuda *cuda, mpki_cuda_dense *d, const ldlt_space &s) {
+    const int n = d->n;
+    cudaStream_t user = (cudaStream_t)d->stream;
+    MPKI_TRY(cudaFuncSetAttribute(tile_kernel<H, PIVOT, T>,
+                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  (int)sizeof(tile_memory<T>)));
+    MPKI_TRY(cudaEventRecord(cuda->fork, user));
+    MPKI_TRY(cudaStreamWaitEvent(cuda->panel, cuda->fork, 0));
+    MPKI_TRY(cudaStreamWaitEvent(cuda->update, cuda->fork, 0));
+    MPKI_TRY(cudaStreamWaitEvent(cuda->side, cuda->fork, 0));
+    control *ctl = (control *)(cuda->pinned + 1024);
+    memset(ctl, 0, sizeof *ctl);
+    ctl->zero_tolerance = d->zero_tolerance;
+    MPKI_TRY(cudaMemcpyAsync(s.ctl, ctl, sizeof *ctl, cudaMemcpyHostToDevice, cuda->panel));
+    largest_kernel<<<dim3(4, 256), 256, 0, cuda->panel>>>(n, (const T *)d->A, d->lda, s.ctl);
+    identity<<<(n + 255) / 256 + 1, 256, 0, cuda->panel>>>(n, d->perm, d->kind);
+    MPKI_TRY(cudaGetLastError());
+    d->zeros = d->delayed = d->restarts = d->slow_tiles = 0;
+    d->stages = 1;
+    int from = 0, end = n, tail = n;
+    const R none = sizeof(R) == 4 ? (R)FLT_MAX : (R)DBL_MAX;
+    while (from < n) {
+        const bool last = d->stages > 3;
+        const R limit = last || !(d->u > 0) ? none : (R)(1 / d->u);
+        MPKI_PASS((pipeline<H, PIVOT>(cuda, d, s, from, end, limit)));
+        MPKI_PASS(drain(cuda));
+        MPKI_TRY(cudaMemcpyAsync(ctl, s.ctl, sizeof *ctl, cudaMemcpyDeviceToHost, cuda->panel));
+        MPKI_TRY(cudaStreamSynchronize(cuda->panel));
+        if (ctl->nonfinite)
+            return refuse(cuda, MPK_ERR_INPUT, "the matrix holds a NaN or an infinity");
+        d->zeros = ctl->zeros, d->slow_tiles = ctl->slow_tiles;
+        d->largest = key_value(ctl->largest), d->max_l = key_value(ctl->max_l);
+        if (ctl->failed && last)
+            return refuse(cuda, MPK_ERR_NUMERIC, "the factors are not finite from column %d on",
+                          ctl->panel);
+        if (ctl->failed) {
+            const control copy = *ctl;
+            MPKI_PASS(recover<H>(cuda, d, s, copy, &from, &end));
+        } else {
+            from = end;
+        }
+        if (from == end && end < n) { /* what was put off: one stage more */
+            if (n - end == tail) d->stages = 3; /* nothing was gained */
+            tail = n - end;
+            end = n;
+            ++d->stages;
+        }
+    }
+    MPKI_TRY(cudaEventRecord(cuda->join, cuda->panel));
+    MPKI_TRY(cudaStreamWaitEvent(user, cuda->join, 0));
+    return d->zeros ? MPK_SINGULAR : MPK_OK;
+}
+
+} // namespace mpki
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The module's table: opening a device, its memory, copies; the rest is in dense/. */
+#include "runtime.cuh"
+
+#include <new>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+namespace mpki {
+
+static mpk_status status_of(cudaError_t error) {
+    return error == cudaErrorMemoryAllocation ? MPK_ERR_MEMORY : MPK_ERR_DEVICE;
+}
+
+mpk_status fail(mpki_cuda *cuda, cudaError_t error, const char *what) {
+    snprintf(cuda->text, sizeof cuda->text, "CUDA: %s (%s): %s", cudaGetErrorString(error),
+             cudaGetErrorName(error), what);
+    cudaGetLastError();
+    return status_of(error);
+}
+
+mpk_status fail(mpki_cuda *cuda, cublasStatus_t error, const char *what) {
+    snprintf(cuda->text, sizeof cuda->text, "cuBLAS: %s: %s", cublasGetStatusName(error), what);
+    return error == CUBLAS_STATUS_ALLOC_FAILED ? MPK_ERR_MEMORY : MPK_ERR_DEVICE;
+}
+
+mpk_status refuse(mpki_cuda *cuda, mpk_status status, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    vsnprintf(cuda->text, sizeof cuda->text, format, list);
+    va_end(list);
+    return status;
+}
+
+static void destroy(mpki_cuda *cuda) {
+    if (!cuda) return;
+    for (int i = 0; i < MPKI_RING; ++i) {
+        if (cuda->panel_done[i]) cudaEventDestroy(cuda->panel_done[i]);
+        if (cuda->update_done[i]) cudaEventDestroy(cuda->update_done[i]);
+        if (cuda->side_done[i]) cudaEventDestroy(cuda->side_done[i]);
+    }
+    if (cuda->fork) cudaEventDestroy(cuda->fork);
+    if (cuda->join) cudaEventDestroy(cuda->join);
+    if (cuda->panel_blas) cublasDestroy(cuda->panel_blas);
+    if (cuda->update_blas) cublasDestroy(cuda->update_blas);
+    if (cuda->panel) cudaStreamDestroy(cuda->panel);
+    if (cuda->update) cudaStreamDestroy(cuda->update);
+    if (cuda->side) cudaStreamDestroy(cuda->side);
+    if (cuda->pinned) cudaFreeHost(cuda->pinned);
+    delete cuda;
+}
+
+static mpk_status prepare(mpki_cuda *cuda) {
+    int low, high, value;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_TRY(cudaDeviceGetAttribute(&cuda->sms, cudaDevAttrMultiProcessorCount, cuda->device));
+    MPKI_TRY(
+        cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, cuda->device));
+    cuda->shared_max = (size_t)value;
+    MPKI_TRY(cudaDeviceGetStreamPriorityRange(&low, &high));
+    MPKI_TRY(cudaStreamCreateWithPriority(&cuda->panel, cudaStreamNonBlocking, high));
+    MPKI_TRY(cudaStreamCreateWithPriority(&cuda->update, cudaStreamNonBlocking, low));
+    MPKI_TRY(cudaStreamCreateWithPriority(&cuda->side, cudaStreamNonBlocking, low));
+    MPKI_TRY(cublasCreate(&cuda->panel_blas));
+    MPKI_TRY(cublasCreate(&cuda->update_blas));
+    MPKI_TRY(cublasSetStream(cuda->panel_blas, cuda->panel));
+    MPKI_TRY(cublasSetStream(cuda->update_blas, cuda->update));
+    MPKI_TRY(cublasSetPointerMode(cuda->panel_blas, CUBLAS_POINTER_MODE_DEVICE));
+    MPKI_TRY(cublasSetPointerMode(cuda->update_blas, CUBLAS_POINTER_MODE_DEVICE));
+    for (int i = 0; i < MPKI_RING; ++i) {
+        MPKI_TRY(cudaEventCreateWithFlags(&cuda->panel_done[i], cudaEventDisableTiming));
+        MPKI_TRY(cudaEventCreateWithFlags(&cuda->update_done[i], cudaEventDisableTiming));
+        MPKI_TRY(cudaEventCreateWithFlags(&cuda->side_done[i], cudaEventDisableTiming));
+    }
+    MPKI_TRY(cudaEventCreateWithFlags(&cuda->fork, cudaEventDisableTiming));
+    MPKI_TRY(cudaEventCreateWithFlags(&cuda->join, cudaEventDisableTiming));
+    MPKI_TRY(cudaMallocHost((void **)&cuda->pinned, 64 * 1024));
+    return MPK_OK;
+}
+
+static int open(int device, mpki_cuda **out, char *text, size_t size) {
+    int count = 0;
+    *out = NULL;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error || count == 0) {
+        snprintf(text, size, "no CUDA device: %s",
+                 error ? cudaGetErrorString(error) : "none is visible");
+        return MPK_ERR_DEVICE;
+    }
+    if (device < 0) cudaGetDevice(&device);
+    if (device >= count) {
+        snprintf(text, size, "CUDA device %d was asked for; there are %d", device, count);
+        return MPK_ERR_DEVICE;
+    }
+    cudaDeviceProp prop;
+    error = cudaGetDeviceProperties(&prop, device);
+    if (error || prop.major < 9) {
+        snprintf(text, size, "CUDA device %d: %s", device,
+                 error ? cudaGetErrorString(error) : "compute capability 9.0 or later is needed");
+        return MPK_ERR_DEVICE;
+    }
+    mpki_cuda *cuda = new (std::nothrow) mpki_cuda();
+    if (!cuda) {
+        snprintf(text, size, "out of host memory");
+        return MPK_ERR_MEMORY;
+    }
+    cuda->device = device;
+    mpk_status status = prepare(cuda);
+    if (status < 0) {
+        snprintf(text, size, "%s", cuda->text);
+        destroy(cuda);
+        return status;
+    }
+    *out = cuda;
+    return MPK_OK;
+}
+
+static const char *last_error(const mpki_cuda *cuda) {
+    return cuda->text;
+}
+
+static int describe(mpki_cuda *cuda, char *text, size_t size, int64_t *free_bytes,
+                    int64_t *total_bytes) {
+    cudaDeviceProp prop;
+    int driver = 0, runtime = 0, blas = 0;
+    size_t now = 0, all = 0;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_TRY(cudaGetDeviceProperties(&prop, cuda->device));
+    MPKI_TRY(cudaDriverGetVersion(&driver));
+    MPKI_TRY(cudaRuntimeGetVersion(&runtime));
+    MPKI_TRY(cublasGetVersion(cuda->panel_blas, &blas));
+    MPKI_TRY(cudaMemGetInfo(&now, &all));
+    if (text)
+        snprintf(text, size, "%s, %d multiprocessors, CUDA driver %d.%d, runtime %d.%d, cuBLAS %d",
+                 prop.name, prop.multiProcessorCount, driver / 1000, driver % 1000 / 10,
+                 runtime / 1000, runtime % 1000 / 10, blas);
+    if (free_bytes) *free_bytes = (int64_t)now;
+    if (total_bytes) *total_bytes = (int64_t)all;
+    return MPK_OK;
+}
+
+static int alloc(mpki_cuda *cuda, int64_t bytes, void **ptr) {
+    *ptr = NULL;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    cudaError_t error = cudaMalloc(ptr, bytes > 0 ? (size_t)bytes : 256);
+    if (error == cudaErrorMemoryAllocation) {
+        size_t now = 0, all = 0;
+        cudaGetLastError();
+        cudaMemGetInfo(&now, &all);
+        return refuse(cuda, MPK_ERR_MEMORY,
+                      "%lld bytes of device memory were asked for; %lld of %lld are free",
+                      (long long)bytes, (long long)now, (long long)all);
+    }
+    MPKI_TRY(error);
+    return MPK_OK;
+}
+
+static void release(mpki_cuda *cuda, void *ptr) {
+    if (!ptr) return;
+    cudaSetDevice(cuda->device);
+    cudaFree(ptr);
+}
+
+static int is_device(mpki_cuda *cuda, const void *ptr) {
+    cudaPointerAttributes a;
+    if (!ptr || cudaSetDevice(cuda->device) || cudaPointerGetAttributes(&a, ptr)) {
+        cudaGetLastError();
+        return 0;
+    }
+    return a.type == cudaMemoryTypeDevice || a.type == cudaMemoryTypeManaged;
+}
+
+static int copy(mpki_cuda *cuda, void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
+                int64_t width, int64_t columns, int to_device, void *stream) {
+    if (width <= 0 || columns <= 0) return MPK_OK;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_TRY(cudaMemcpy2DAsync(to, (size_t)to_pitch, from, (size_t)from_pitch, (size_t)width,
+                               (size_t)columns,
+                               to_device ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost,
+                               (cudaStream_t)stream));
+    return MPK_OK;
+}
+
+static int synchronize(mpki_cuda *cuda, void *stream) {
+    MPKI_TRY(cudaStreamSynchronize((cudaStream_t)stream));
+    return MPK_OK;
+}
+
+static int dense_workspace(mpki_cuda *cuda, const mpki_cuda_dense *d, int64_t nrhs,
+                           int64_t *bytes) {
+    switch (d->scalar) {
+    case MPK_S:
+        return mpki_s_cuda_workspace(cuda, d, nrhs, bytes);
+    case MPK_D:
+        return mpki_d_cuda_workspace(cuda, d, nrhs, bytes);
+    case MPK_C:
+        return mpki_c_cuda_workspace(cuda, d, nrhs, bytes);
+    default:
+        return mpki_z_cuda_workspace(cuda, d, nrhs, bytes);
+    }
+}
+
+static int dense_factorize(mpki_cuda *cuda, mpki_cuda_dense *d) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    switch (d->scalar) {
+    case MPK_S:
+        return mpki_s_cuda_factorize(cuda, d);
+    case MPK_D:
+        return mpki_d_cuda_factorize(cuda, d);
+    case MPK_C:
+        return mpki_c_cuda_factorize(cuda, d);
+    default:
+        return mpki_z_cuda_factorize(cuda, d);
+    }
+}
+
+static int dense_solve(mpki_cuda *cuda, const mpki_cuda_dense *d, int nrhs, void *B, int64_t ldb) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    switch (d->scalar) {
+    case MPK_S:
+        return mpki_s_cuda_solve(cuda, d, nrhs, B, ldb);
+    case MPK_D:
+        return mpki_d_cuda_solve(cuda, d, nrhs, B, ldb);
+    case MPK_C:
+        return mpki_c_cuda_solve(cuda, d, nrhs, B, ldb);
+    default:
+        return mpki_z_cuda_solve(cuda, d, nrhs, B, ldb);
+    }
+}
+
+static const mpki_cuda_table table = {MPKI_CUDA_VERSION, open,  destroy, last_error,
+                                      describe,          alloc, release, is_device,
+                                      copy,              synchronize,
+                                      dense_workspace,   dense_factorize, dense_solve};
+
+} // namespace mpki
+
+extern "C" __attribute__((visibility("default"))) const mpki_cuda_table *mpki_cuda_module(void);
+extern "C" const mpki_cuda_table *mpki_cuda_module(void) {
+    return &mpki::table;
+}
