@@ -44,6 +44,8 @@ struct mpk_context {
     _Atomic(const char *) progress_stage; /* the last one told; stages are literals */
     _Atomic bool cancelled;
     mpki_pool *pool; /* NULL until threads are first wanted */
+    void *device;    /* NULL until a device is first wanted */
+    void (*device_close)(void *device);
     struct {
         pthread_mutex_t mutex;
         int count; /* oldest first */
@@ -151,8 +153,19 @@ mpk_status mpk_context_create(const mpk_allocator *allocator, mpk_context **out)
     return MPK_OK;
 }
 
+void *mpki_context_device(const mpk_context *ctx) {
+    return ctx->device;
+}
+
+void mpki_context_set_device(mpk_context *ctx, void *device, void (*close)(void *device)) {
+    if (ctx->device) ctx->device_close(ctx->device);
+    ctx->device = device;
+    ctx->device_close = close;
+}
+
 void mpk_context_destroy(mpk_context **ctx) {
     if (!ctx || !*ctx) return;
+    mpki_context_set_device(*ctx, NULL, NULL);
     mpki_pool_destroy(&(*ctx)->pool);
     mpk_allocator allocator = (*ctx)->allocator;
     while ((*ctx)->kept.count > 0) drop_oldest(*ctx);

@@ -41,6 +41,13 @@ mpk_status mpki_failed(const mpk_context *ctx);
 /** The graver of two outcomes; failures above all. */
 mpk_status mpki_worse(mpk_status a, mpk_status b);
 
+/* ---- a device ----------------------------------------------------------------------------------- */
+
+/** What a device backend keeps with the context (handles, streams), or NULL. */
+void *mpki_context_device(const mpk_context *ctx);
+/** Keep `device`; `close` ends it when another one comes or the context goes. */
+void mpki_context_set_device(mpk_context *ctx, void *device, void (*close)(void *device));
+
 /* ---- progress -------------------------------------------------------------------------------- */
 
 /** Report progress; true: the caller wants to stop. Cheap (rate-limited); thread-safe. */

@@ -17,23 +17,39 @@ extern "C" {
 /** A device, its streams, events and cuBLAS handles: one for each mpk_context that asks. */
 typedef struct mpki_cuda mpki_cuda;
 
+/** How a dense matrix is factored. */
+typedef enum mpki_cuda_method {
+    MPKI_CUDA_TILE = 0, /**< tile LDLT, threshold tested afterwards */
+    MPKI_CUDA_NONE = 1, /**< no pivoting */
+    MPKI_CUDA_BUNCH_KAUFMAN = 2,
+    MPKI_CUDA_ROOK = 3,
+    MPKI_CUDA_AASEN = 4,
+    MPKI_CUDA_BUTTERFLY = 5 /**< random butterflies, then no pivoting */
+} mpki_cuda_method;
+
 /** One dense matrix on the device, and how it is to be treated. */
 typedef struct mpki_cuda_dense {
-    mpk_scalar scalar;
+    mpk_scalar scalar; /**< of the factor */
     int hermitian;     /**< complex only: A = A^H */
     int method;        /**< mpki_cuda_method */
     int n;             /**< order */
     int64_t lda;       /**< >= n */
-    void *A;           /**< device; lower triangle by columns; out: L and D as LAPACK's sytrf */
+    void *A;           /**< device; lower triangle by columns; out: L and D as LAPACK's sytrf, L in its
+                            final order */
     int *perm;         /**< device, n: old index at new place */
     int *kind;         /**< device, n: 0 pivot of order 1; 1, 2: first, second of a pair */
-    void *work;        /**< device, workspace() bytes, 256-aligned */
+    int *ipiv;         /**< device, n, Bunch-Kaufman and rook: LAPACK's ipiv */
+    void *extra;       /**< device: butterfly: its diagonals; Aasen: T */
+    void *work;        /**< device, workspace() bytes, 64-aligned */
     int64_t work_bytes;
-    double u;          /**< threshold: |L| <= 1/u */
+    double u;              /**< threshold: |L| <= 1/u */
     double zero_tolerance; /**< a column not above this times max |A| is a zero pivot */
-    int block;         /**< outer block of columns, multiple of 128; 0: the best known */
-    int tf32;          /**< s, c: products on tensor cores in TF32 (3: three-fold, near single) */
-    void *stream;      /**< caller's cudaStream_t */
+    double most;           /**< max |A|, where it is known; 0: to be found */
+    int block;             /**< columns of an outer block; 0: the best known */
+    int tf32;              /**< s, c: products on tensor cores, inputs rounded to TF32 */
+    int depth;             /**< of the butterflies */
+    int64_t seed;
+    void *stream; /**< caller's cudaStream_t */
     /* out */
     int64_t zeros;      /**< pivots exactly zero */
     int64_t delayed;    /**< columns that failed the threshold test and were put off */
@@ -44,13 +60,48 @@ typedef struct mpki_cuda_dense {
     double max_l;       /**< max |L| outside the diagonal tiles, likewise */
 } mpki_cuda_dense;
 
-typedef enum mpki_cuda_method {
-    MPKI_CUDA_TILE = 0,  /**< tile LDLT, threshold tested afterwards */
-    MPKI_CUDA_NONE = 1,  /**< no pivoting */
-    MPKI_CUDA_BUNCH_KAUFMAN = 2,
-    MPKI_CUDA_ROOK = 3,
-    MPKI_CUDA_AASEN = 4
-} mpki_cuda_method;
+/** What D tells. */
+typedef struct mpki_cuda_pivots {
+    int64_t positive, negative, zero, pairs;
+    double least, most; /**< smallest |eigenvalue| of a pivot; largest entry of D */
+} mpki_cuda_pivots;
+
+/** Largest componentwise error, |r|, |x|, |b| of a right-hand side. */
+typedef struct mpki_cuda_error {
+    double omega, r, x, b;
+} mpki_cuda_error;
+
+/** What there is for one kind of entries. `upper`: the triangle that is stored. */
+typedef struct mpki_cuda_entries {
+    /** Bytes of workspace of factorize, and of solve for nrhs right-hand sides; of `extra`. */
+    int (*workspace)(mpki_cuda *cuda, const mpki_cuda_dense *d, int64_t nrhs, int64_t *factorize,
+                     int64_t *solve, int64_t *extra);
+    int (*factorize)(mpki_cuda *cuda, mpki_cuda_dense *d);
+    /** B (n x nrhs, device) becomes the solution. */
+    int (*solve)(mpki_cuda *cuda, const mpki_cuda_dense *d, int nrhs, void *B, int64_t ldb);
+    int (*pivots)(mpki_cuda *cuda, const mpki_cuda_dense *d, mpki_cuda_pivots *out);
+    /** The lower triangle of `to` (this kind) from that of `from`; upper: in reverse order. back:
+     *  the other way: to's upper triangle from from's lower one. */
+    int (*triangle)(mpki_cuda *cuda, int n, mpk_scalar kind, const void *from, int64_t ldf,
+                    int upper, double scale, void *to, int64_t ldt, int back, void *stream);
+    /** Largest modulus, infinity for NaN; norm (largest row sum of moduli; work: residual's) may be
+     *  NULL. */
+    int (*largest)(mpki_cuda *cuda, int n, const void *A, int64_t lda, int upper, double *most,
+                   double *norm, void *stream);
+    /** rows x cols of this kind from entries of `kind`; from NULL: zeros. */
+    int (*copy)(mpki_cuda *cuda, int64_t rows, int64_t cols, mpk_scalar kind, const void *from,
+                int64_t ldf, void *to, int64_t ldt, void *stream);
+    int (*axpy)(mpki_cuda *cuda, int64_t n, int64_t cols, const double alpha[2], const void *x,
+                int64_t ldx, void *y, int64_t ldy, void *stream);
+    int (*dot)(mpki_cuda *cuda, int64_t n, const void *x, const void *y, double result[2],
+               void *stream);
+    int64_t (*residual_bytes)(int64_t n);
+    int (*residual)(mpki_cuda *cuda, int n, int hermitian, int upper, const void *A, int64_t lda,
+                    int nrhs, const void *x, int64_t ldx, const void *b, int64_t ldb, void *r,
+                    int64_t ldr, mpki_cuda_error *error, void *work, void *stream);
+    /** Rows of x in reverse order. */
+    int (*reverse)(mpki_cuda *cuda, int n, int nrhs, void *x, int64_t ldx, void *stream);
+} mpki_cuda_entries;
 
 typedef struct mpki_cuda_table {
     int version; /**< MPKI_CUDA_VERSION */
@@ -71,11 +122,12 @@ typedef struct mpki_cuda_table {
                 int64_t width, int64_t columns, int to_device, void *stream);
     int (*synchronize)(mpki_cuda *cuda, void *stream);
 
-    /** Bytes of workspace that factorize and solve want (for nrhs right-hand sides). */
-    int (*dense_workspace)(mpki_cuda *cuda, const mpki_cuda_dense *d, int64_t nrhs, int64_t *bytes);
-    int (*dense_factorize)(mpki_cuda *cuda, mpki_cuda_dense *d);
-    /** B (n x nrhs, device) becomes the solution. */
-    int (*dense_solve)(mpki_cuda *cuda, const mpki_cuda_dense *d, int nrhs, void *B, int64_t ldb);
+    /** pivots[k] = perm[k] (kind 0) or ~perm[k], and back; upper: places and indices from the end. */
+    int (*pivots_out)(mpki_cuda *cuda, int n, int upper, const int *perm, const int *kind,
+                      int *pivots, void *stream);
+    int (*pivots_in)(mpki_cuda *cuda, int n, int upper, const int *pivots, int *perm, int *kind,
+                     void *stream);
+    const mpki_cuda_entries *entries[4]; /**< s d c z */
 } mpki_cuda_table;
 
 /** The module's one exported symbol: "mpki_cuda_module". */

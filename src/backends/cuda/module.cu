@@ -2,6 +2,8 @@
 /* The module's table: opening a device, its memory, copies; the rest is in dense/. */
 #include "runtime.cuh"
 
+#include "dense/pivots.cuh"
+
 #include <new>
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,6 +35,20 @@ mpk_status refuse(mpki_cuda *cuda, mpk_status status, const char *format, ...) {
     return status;
 }
 
+mpk_status scratch(mpki_cuda *cuda, int64_t count, double **device, double **host) {
+    if (count > cuda->partial_count) {
+        if (cuda->partial) cudaFree(cuda->partial);
+        if (cuda->partial_host) cudaFreeHost(cuda->partial_host);
+        cuda->partial = cuda->partial_host = NULL;
+        cuda->partial_count = 0;
+        MPKI_TRY(cudaMalloc((void **)&cuda->partial, sizeof(double) * count));
+        MPKI_TRY(cudaMallocHost((void **)&cuda->partial_host, sizeof(double) * count));
+        cuda->partial_count = count;
+    }
+    *device = cuda->partial, *host = cuda->partial_host;
+    return MPK_OK;
+}
+
 static void destroy(mpki_cuda *cuda) {
     if (!cuda) return;
     for (int i = 0; i < MPKI_RING; ++i) {
@@ -48,6 +64,9 @@ static void destroy(mpki_cuda *cuda) {
     if (cuda->update) cudaStreamDestroy(cuda->update);
     if (cuda->side) cudaStreamDestroy(cuda->side);
     if (cuda->pinned) cudaFreeHost(cuda->pinned);
+    if (cuda->partial) cudaFree(cuda->partial);
+    if (cuda->partial_host) cudaFreeHost(cuda->partial_host);
+    if (cuda->sums) cudaFree(cuda->sums);
     delete cuda;
 }
 
@@ -187,52 +206,35 @@ static int synchronize(mpki_cuda *cuda, void *stream) {
     return MPK_OK;
 }
 
-static int dense_workspace(mpki_cuda *cuda, const mpki_cuda_dense *d, int64_t nrhs,
-                           int64_t *bytes) {
-    switch (d->scalar) {
-    case MPK_S:
-        return mpki_s_cuda_workspace(cuda, d, nrhs, bytes);
-    case MPK_D:
-        return mpki_d_cuda_workspace(cuda, d, nrhs, bytes);
-    case MPK_C:
-        return mpki_c_cuda_workspace(cuda, d, nrhs, bytes);
-    default:
-        return mpki_z_cuda_workspace(cuda, d, nrhs, bytes);
-    }
+static int pivots_out(mpki_cuda *cuda, int n, int upper, const int *perm, const int *kind,
+                      int *pivots, void *stream) {
+    pivots_out_kernel<<<(n + 255) / 256, 256, 0, (cudaStream_t)stream>>>(n, upper, perm, kind,
+                                                                         pivots);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
 }
 
-static int dense_factorize(mpki_cuda *cuda, mpki_cuda_dense *d) {
-    MPKI_TRY(cudaSetDevice(cuda->device));
-    switch (d->scalar) {
-    case MPK_S:
-        return mpki_s_cuda_factorize(cuda, d);
-    case MPK_D:
-        return mpki_d_cuda_factorize(cuda, d);
-    case MPK_C:
-        return mpki_c_cuda_factorize(cuda, d);
-    default:
-        return mpki_z_cuda_factorize(cuda, d);
-    }
+static int pivots_in(mpki_cuda *cuda, int n, int upper, const int *pivots, int *perm, int *kind,
+                     void *stream) {
+    pivots_in_kernel<<<1, 1024, 0, (cudaStream_t)stream>>>(n, upper, pivots, perm, kind);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
 }
 
-static int dense_solve(mpki_cuda *cuda, const mpki_cuda_dense *d, int nrhs, void *B, int64_t ldb) {
-    MPKI_TRY(cudaSetDevice(cuda->device));
-    switch (d->scalar) {
-    case MPK_S:
-        return mpki_s_cuda_solve(cuda, d, nrhs, B, ldb);
-    case MPK_D:
-        return mpki_d_cuda_solve(cuda, d, nrhs, B, ldb);
-    case MPK_C:
-        return mpki_c_cuda_solve(cuda, d, nrhs, B, ldb);
-    default:
-        return mpki_z_cuda_solve(cuda, d, nrhs, B, ldb);
-    }
-}
-
-static const mpki_cuda_table table = {MPKI_CUDA_VERSION, open,  destroy, last_error,
-                                      describe,          alloc, release, is_device,
-                                      copy,              synchronize,
-                                      dense_workspace,   dense_factorize, dense_solve};
+static const mpki_cuda_table table = {
+    MPKI_CUDA_VERSION,
+    open,
+    destroy,
+    last_error,
+    describe,
+    alloc,
+    release,
+    is_device,
+    copy,
+    synchronize,
+    pivots_out,
+    pivots_in,
+    {&mpki_s_cuda_entries, &mpki_d_cuda_entries, &mpki_c_cuda_entries, &mpki_z_cuda_entries}};
 
 } // namespace mpki
 

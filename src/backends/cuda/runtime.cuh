@@ -16,6 +16,10 @@ struct mpki_cuda {
     cudaStream_t panel, update, side;
     cublasHandle_t panel_blas, update_blas;
     cudaEvent_t panel_done[MPKI_RING], update_done[MPKI_RING], side_done[MPKI_RING], fork, join;
+    double *partial, *partial_host; /* see scratch() */
+    int64_t partial_count;
+    void *sums; /* device: of norms */
+    int64_t sums_bytes;
     int *pinned; /* page-locked, for what the host reads while the device works */
     char text[512];
 };
@@ -40,16 +44,14 @@ mpk_status refuse(mpki_cuda *cuda, mpk_status status, const char *format, ...);
 
 } // namespace mpki
 
-/* the templated files' entries, s d c z */
-#define MPKI_CUDA_DECLARE(letter)                                                                  \
-    int mpki_##letter##_cuda_factorize(mpki_cuda *cuda, mpki_cuda_dense *d);                       \
-    int mpki_##letter##_cuda_workspace(mpki_cuda *cuda, const mpki_cuda_dense *d, int64_t nrhs,    \
-                                       int64_t *bytes);                                            \
-    int mpki_##letter##_cuda_solve(mpki_cuda *cuda, const mpki_cuda_dense *d, int nrhs, void *B,   \
-                                   int64_t ldb);
-MPKI_CUDA_DECLARE(s)
-MPKI_CUDA_DECLARE(d)
-MPKI_CUDA_DECLARE(c)
-MPKI_CUDA_DECLARE(z)
+/** `count` doubles of device memory for partial results, and the same on the host, page-locked; they
+ *  live with the runtime. */
+namespace mpki {
+mpk_status scratch(mpki_cuda *cuda, int64_t count, double **device, double **host);
+}
+
+/* the templated files' tables, s d c z */
+extern const mpki_cuda_entries mpki_s_cuda_entries, mpki_d_cuda_entries, mpki_c_cuda_entries,
+    mpki_z_cuda_entries;
 
 #endif

@@ -1,46 +1,280 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dense LDLT and its solves on the device for one kind of entries: the module's entries. */
+/* Dense LDLT, its solves and what refinement needs, on the device, for one kind of entries. */
+#include "butterfly.cuh"
 #include "ldlt.cuh"
 #include "solve.cuh"
+#include "vectors.cuh"
 
-using namespace mpki;
+namespace mpki {
 
-int FN(cuda_workspace)(mpki_cuda *cuda, const mpki_cuda_dense *d, int64_t nrhs, int64_t *bytes) {
+#define COMPLEX (MPKI_PRECISION >= 2)
+#if MPKI_PRECISION % 2 == 0
+typedef T narrow;
+#else
+typedef T wide;
+#endif
+#if MPKI_PRECISION == 0
+typedef double wide;
+#elif MPKI_PRECISION == 1
+typedef float narrow;
+#elif MPKI_PRECISION == 2
+typedef cx<double> wide;
+#else
+typedef cx<float> narrow;
+#endif
+
+static int workspace(mpki_cuda *cuda, const mpki_cuda_dense *d, int64_t nrhs, int64_t *factorize,
+                     int64_t *solves, int64_t *extra) {
     (void)cuda;
     ldlt_space s;
-    const int64_t factor = ldlt_layout(d, NULL, &s), solves = solve_bytes(d->n, nrhs);
-    *bytes = factor > solves ? factor : solves;
+    *factorize = ldlt_layout(d, NULL, &s);
+    *solves = solve_bytes(d->n, nrhs);
+    *extra = d->method == MPKI_CUDA_BUTTERFLY ? (int64_t)sizeof(R) * d->n * d->depth : 0;
     return MPK_OK;
 }
 
-int FN(cuda_factorize)(mpki_cuda *cuda, mpki_cuda_dense *d) {
-    ldlt_space s;
-    const int64_t need = ldlt_layout(d, (char *)d->work, &s);
-    if (need > d->work_bytes)
-        return refuse(cuda, MPK_ERR_ARGUMENT, "the workspace has %lld bytes; %lld are needed",
-                      (long long)d->work_bytes, (long long)need);
-    if (d->n == 0) return MPK_OK;
-    const bool pivot = d->method == MPKI_CUDA_TILE;
-#if MPKI_PRECISION >= 2
-    if (d->hermitian)
-        return pivot ? ldlt<true, true>(cuda, d, s) : ldlt<true, false>(cuda, d, s);
-#endif
-    return pivot ? ldlt<false, true>(cuda, d, s) : ldlt<false, false>(cuda, d, s);
+static int enough(mpki_cuda *cuda, int64_t have, int64_t need) {
+    if (need <= have) return MPK_OK;
+    return refuse(cuda, MPK_ERR_ARGUMENT, "the workspace has %lld bytes; %lld are needed",
+                  (long long)have, (long long)need);
 }
 
-int FN(cuda_solve)(mpki_cuda *cuda, const mpki_cuda_dense *d, int nrhs, void *B, int64_t ldb) {
-    const int64_t need = solve_bytes(d->n, nrhs);
-    if (need > d->work_bytes)
-        return refuse(cuda, MPK_ERR_ARGUMENT, "the workspace has %lld bytes; %lld are needed",
-                      (long long)d->work_bytes, (long long)need);
-    if (d->n == 0 || nrhs == 0) return MPK_OK;
-    const T *A = (const T *)d->A;
-    T *X = (T *)B;
-    char *work = (char *)d->work;
-    cudaStream_t stream = (cudaStream_t)d->stream;
-#if MPKI_PRECISION >= 2
-    if (d->hermitian)
-        return solve<true>(cuda, d->n, A, d->lda, d->perm, d->kind, nrhs, X, ldb, work, stream);
-#endif
-    return solve<false>(cuda, d->n, A, d->lda, d->perm, d->kind, nrhs, X, ldb, work, stream);
+template <bool H> static mpk_status factorize_as(mpki_cuda *cuda, mpki_cuda_dense *d) {
+    ldlt_space s;
+    MPKI_PASS(enough(cuda, d->work_bytes, ldlt_layout(d, (char *)d->work, &s)));
+    if (d->method == MPKI_CUDA_TILE) return ldlt<H, true>(cuda, d, s);
+    if (d->method == MPKI_CUDA_BUTTERFLY) {
+        cudaStream_t stream = (cudaStream_t)d->stream;
+        R *u = (R *)d->extra;
+        butterfly_fill_kernel<<<256, 256, 0, stream>>>(d->n, d->depth, (uint64_t)d->seed, u);
+        MPKI_TRY(cudaGetLastError());
+        MPKI_PASS(butterfly_apply<H>(cuda, d->n, d->depth, u, (T *)d->A, d->lda, stream));
+    } else if (d->method != MPKI_CUDA_NONE) {
+        return refuse(cuda, MPK_ERR_UNSUPPORTED, "the device has no such method");
+    }
+    return ldlt<H, false>(cuda, d, s);
 }
+
+static int factorize(mpki_cuda *cuda, mpki_cuda_dense *d) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    if (d->n == 0) return MPK_OK;
+#if COMPLEX
+    if (d->hermitian) return factorize_as<true>(cuda, d);
+#endif
+    return factorize_as<false>(cuda, d);
+}
+
+template <bool H>
+static mpk_status solve_as(mpki_cuda *cuda, const mpki_cuda_dense *d, int nrhs, T *X, int64_t ldx) {
+    cudaStream_t stream = (cudaStream_t)d->stream;
+    const bool turn = d->method == MPKI_CUDA_BUTTERFLY;
+    const R *u = (const R *)d->extra;
+    if (turn) MPKI_PASS(butterfly_vectors(cuda, d->n, d->depth, u, nrhs, X, ldx, true, stream));
+    MPKI_PASS(solve<H>(cuda, d->n, (const T *)d->A, d->lda, d->perm, d->kind, nrhs, X, ldx,
+                       (char *)d->work, stream));
+    if (turn) MPKI_PASS(butterfly_vectors(cuda, d->n, d->depth, u, nrhs, X, ldx, false, stream));
+    return MPK_OK;
+}
+
+static int solve_entry(mpki_cuda *cuda, const mpki_cuda_dense *d, int nrhs, void *B, int64_t ldb) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_PASS(enough(cuda, d->work_bytes, solve_bytes(d->n, nrhs)));
+    if (d->n == 0 || nrhs == 0) return MPK_OK;
+#if COMPLEX
+    if (d->hermitian) return solve_as<true>(cuda, d, nrhs, (T *)B, ldb);
+#endif
+    return solve_as<false>(cuda, d, nrhs, (T *)B, ldb);
+}
+
+static int pivots(mpki_cuda *cuda, const mpki_cuda_dense *d, mpki_cuda_pivots *out) {
+    const int blocks = 32;
+    double *part, *host;
+    cudaStream_t stream = (cudaStream_t)d->stream;
+    MPKI_PASS(scratch(cuda, 6 * blocks, &part, &host));
+    inertia_kernel<false><<<blocks, 256, 0, stream>>>(d->n, (const T *)d->A, d->lda, d->kind, part);
+    MPKI_TRY(cudaGetLastError());
+    MPKI_TRY(cudaMemcpyAsync(host, part, sizeof(double) * 6 * blocks, cudaMemcpyDeviceToHost,
+                             stream));
+    MPKI_TRY(cudaStreamSynchronize(stream));
+    *out = {0, 0, 0, 0, INFINITY, 0};
+    for (int b = 0; b < blocks; ++b, host += 6) {
+        out->positive += (int64_t)host[0], out->negative += (int64_t)host[1];
+        out->zero += (int64_t)host[2], out->pairs += (int64_t)host[5];
+        out->least = host[3] < out->least ? host[3] : out->least;
+        out->most = host[4] > out->most ? host[4] : out->most;
+    }
+    return MPK_OK;
+}
+
+static dim3 sheet(int64_t rows, int64_t columns) {
+    const int64_t x = (rows + 255) / 256;
+    return dim3(x < 1 ? 1 : x > 64 ? 64 : (unsigned)x,
+                columns < 1 ? 1 : columns > 8192 ? 8192 : (unsigned)columns);
+}
+
+static bool same_width(mpk_scalar kind) {
+    return kind == (mpk_scalar)MPKI_PRECISION;
+}
+
+static int triangle(mpki_cuda *cuda, int n, mpk_scalar kind, const void *from, int64_t ldf,
+                    int upper, double scale, void *to, int64_t ldt, int back, void *stream) {
+    cudaStream_t s = (cudaStream_t)stream;
+    const dim3 grid = sheet(n, n);
+    if (same_width(kind))
+        triangle_kernel<<<grid, 256, 0, s>>>(n, (const T *)from, ldf, upper, scale, (T *)to, ldt,
+                                             back);
+    else if (kind % 2)
+        triangle_kernel<<<grid, 256, 0, s>>>(n, (const wide *)from, ldf, upper, scale, (T *)to, ldt,
+                                             back);
+    else
+        triangle_kernel<<<grid, 256, 0, s>>>(n, (const narrow *)from, ldf, upper, scale, (T *)to,
+                                             ldt, back);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static int copy(mpki_cuda *cuda, int64_t rows, int64_t cols, mpk_scalar kind, const void *from,
+                int64_t ldf, void *to, int64_t ldt, void *stream) {
+    cudaStream_t s = (cudaStream_t)stream;
+    const dim3 grid = sheet(rows, cols);
+    if (rows <= 0 || cols <= 0) return MPK_OK;
+    if (same_width(kind))
+        copy_columns_kernel<<<grid, 256, 0, s>>>(rows, cols, (const T *)from, ldf, (T *)to, ldt);
+    else if (kind % 2)
+        copy_columns_kernel<<<grid, 256, 0, s>>>(rows, cols, (const wide *)from, ldf, (T *)to, ldt);
+    else
+        copy_columns_kernel<<<grid, 256, 0, s>>>(rows, cols, (const narrow *)from, ldf, (T *)to,
+                                                 ldt);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static T entry_of(const double a[2]) {
+#if COMPLEX
+    return T{(R)a[0], (R)a[1]};
+#else
+    return (T)a[0];
+#endif
+}
+
+static int axpy(mpki_cuda *cuda, int64_t n, int64_t cols, const double alpha[2], const void *x,
+                int64_t ldx, void *y, int64_t ldy, void *stream) {
+    axpy_kernel<<<sheet(n, cols), 256, 0, (cudaStream_t)stream>>>(
+        n, cols, entry_of(alpha), (const T *)x, ldx, (T *)y, ldy);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static int dot(mpki_cuda *cuda, int64_t n, const void *x, const void *y, double result[2],
+               void *stream) {
+    const int blocks = 64;
+    double *part, *host;
+    cudaStream_t s = (cudaStream_t)stream;
+    MPKI_PASS(scratch(cuda, 2 * blocks, &part, &host));
+    dot_kernel<<<blocks, 256, 0, s>>>((int)n, (const T *)x, (const T *)y, part);
+    MPKI_TRY(cudaGetLastError());
+    MPKI_TRY(cudaMemcpyAsync(host, part, sizeof(double) * 2 * blocks, cudaMemcpyDeviceToHost, s));
+    MPKI_TRY(cudaStreamSynchronize(s));
+    result[0] = result[1] = 0;
+    for (int b = 0; b < blocks; ++b)
+        result[0] += host[2 * b], result[1] += host[2 * b + 1];
+    return MPK_OK;
+}
+
+static int64_t residual_bytes(int64_t n) {
+    return (n + RT - 1) / RT * n * (int64_t)sizeof(sums<T>) + 256;
+}
+
+static mpk_status tiles(mpki_cuda *cuda, int n, int hermitian, int upper, const T *A, int64_t lda,
+                        const T *x, sums<T> *part, cudaStream_t s) {
+    const int64_t t = (n + RT - 1) / RT, count = t * (t + 1) / 2;
+#if COMPLEX
+    if (hermitian)
+        residual_tiles_kernel<true><<<(unsigned)count, 256, 0, s>>>(n, upper, A, lda, x, part);
+    else
+#endif
+        residual_tiles_kernel<false><<<(unsigned)count, 256, 0, s>>>(n, upper, A, lda, x, part);
+    (void)hermitian;
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static int residual(mpki_cuda *cuda, int n, int hermitian, int upper, const void *A, int64_t lda,
+                    int nrhs, const void *x, int64_t ldx, const void *b, int64_t ldb, void *r,
+                    int64_t ldr, mpki_cuda_error *error, void *work, void *stream) {
+    const int blocks = (n + 255) / 256, t = (n + RT - 1) / RT;
+    cudaStream_t s = (cudaStream_t)stream;
+    sums<T> *part = (sums<T> *)work;
+    double *out, *host;
+    MPKI_PASS(scratch(cuda, 4 * blocks, &out, &host));
+    for (int c = 0; c < nrhs; ++c) {
+        const T *xc = (const T *)x + (int64_t)c * ldx, *bc = b ? (const T *)b + (int64_t)c * ldb : NULL;
+        MPKI_PASS(tiles(cuda, n, hermitian, upper, (const T *)A, lda, xc, part, s));
+        residual_sum_kernel<<<blocks, 256, 0, s>>>(n, t, part, xc, bc, (T *)r + (int64_t)c * ldr, out);
+        MPKI_TRY(cudaGetLastError());
+        if (!error) continue;
+        MPKI_TRY(cudaMemcpyAsync(host, out, sizeof(double) * 4 * blocks, cudaMemcpyDeviceToHost, s));
+        MPKI_TRY(cudaStreamSynchronize(s));
+        error[c] = {0, 0, 0, 0};
+        for (int k = 0; k < blocks; ++k) {
+            error[c].omega = fmax(error[c].omega, host[4 * k]);
+            error[c].r = fmax(error[c].r, host[4 * k + 1]);
+            error[c].x = fmax(error[c].x, host[4 * k + 2]);
+            error[c].b = fmax(error[c].b, host[4 * k + 3]);
+        }
+    }
+    return MPK_OK;
+}
+
+static int largest(mpki_cuda *cuda, int n, const void *A, int64_t lda, int upper, double *most,
+                   double *norm, void *stream) {
+    cudaStream_t s = (cudaStream_t)stream;
+    const dim3 grid(2, n < 256 ? n : 256);
+    const int blocks = (n + 255) / 256, t = (n + RT - 1) / RT;
+    const int count = (int)(grid.x * grid.y);
+    double *out, *host;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_PASS(scratch(cuda, count > blocks ? count : blocks, &out, &host));
+    if (most) {
+        triangle_max_kernel<<<grid, 256, 0, s>>>(n, (const T *)A, lda, upper, out);
+        MPKI_TRY(cudaGetLastError());
+        MPKI_TRY(cudaMemcpyAsync(host, out, sizeof(double) * count, cudaMemcpyDeviceToHost, s));
+        MPKI_TRY(cudaStreamSynchronize(s));
+        *most = 0;
+        for (int k = 0; k < count; ++k)
+            *most = host[k] > *most ? host[k] : *most;
+    }
+    if (!norm) return MPK_OK;
+    const int64_t need = residual_bytes(n);
+    if (need > cuda->sums_bytes) {
+        if (cuda->sums) cudaFree(cuda->sums);
+        cuda->sums = NULL, cuda->sums_bytes = 0;
+        MPKI_TRY(cudaMalloc(&cuda->sums, (size_t)need));
+        cuda->sums_bytes = need;
+    }
+    sums<T> *part = (sums<T> *)cuda->sums;
+    MPKI_PASS(tiles(cuda, n, 0, upper, (const T *)A, lda, NULL, part, s));
+    norm_kernel<<<blocks, 256, 0, s>>>(n, t, part, out);
+    MPKI_TRY(cudaGetLastError());
+    MPKI_TRY(cudaMemcpyAsync(host, out, sizeof(double) * blocks, cudaMemcpyDeviceToHost, s));
+    MPKI_TRY(cudaStreamSynchronize(s));
+    *norm = 0;
+    for (int k = 0; k < blocks; ++k)
+        *norm = host[k] > *norm ? host[k] : *norm;
+    return MPK_OK;
+}
+
+static int reverse(mpki_cuda *cuda, int n, int nrhs, void *x, int64_t ldx, void *stream) {
+    if (n < 2 || nrhs < 1) return MPK_OK;
+    reverse_kernel<<<dim3(sheet(n / 2, 1).x, nrhs), 256, 0, (cudaStream_t)stream>>>(n, (T *)x, ldx);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+} // namespace mpki
+
+extern const mpki_cuda_entries FN(cuda_entries);
+const mpki_cuda_entries FN(cuda_entries) = {
+    mpki::workspace, mpki::factorize, mpki::solve_entry, mpki::pivots,         mpki::triangle,
+    mpki::largest,   mpki::copy,      mpki::axpy,        mpki::dot,            mpki::residual_bytes,
+    mpki::residual,  mpki::reverse};

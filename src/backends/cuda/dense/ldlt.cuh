@@ -276,6 +276,18 @@ static double key_value(unsigned k) {
     return x;
 }
 
+static unsigned key_of(double x) {
+    if (sizeof(R) == 4) {
+        const float f = (float)x;
+        unsigned k;
+        memcpy(&k, &f, 4);
+        return k;
+    }
+    uint64_t bits;
+    memcpy(&bits, &x, 8);
+    return (unsigned)(bits >> 32);
+}
+
 /** perm and kind as they are before the first pivot. */
 static __global__ void identity(int n, int *perm, int *kind) {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
@@ -296,8 +308,10 @@ static mpk_status ldlt(mpki_cuda *cuda, mpki_cuda_dense *d, const ldlt_space &s)
     control *ctl = (control *)(cuda->pinned + 1024);
     memset(ctl, 0, sizeof *ctl);
     ctl->zero_tolerance = d->zero_tolerance;
+    ctl->largest = key_of(d->most);
     MPKI_TRY(cudaMemcpyAsync(s.ctl, ctl, sizeof *ctl, cudaMemcpyHostToDevice, cuda->panel));
-    largest_kernel<<<dim3(4, 256), 256, 0, cuda->panel>>>(n, (const T *)d->A, d->lda, s.ctl);
+    if (!(d->most > 0))
+        largest_kernel<<<dim3(4, 256), 256, 0, cuda->panel>>>(n, (const T *)d->A, d->lda, s.ctl);
     identity<<<(n + 255) / 256 + 1, 256, 0, cuda->panel>>>(n, d->perm, d->kind);
     MPKI_TRY(cudaGetLastError());
     d->zeros = d->delayed = d->restarts = d->slow_tiles = 0;

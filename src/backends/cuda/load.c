@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "load.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char module_name[] = "libmetapack_cuda.so";
+
+/* Beside the library's own file; empty where that is not known. */
+static void beside(char *path, size_t size) {
+    Dl_info info;
+    path[0] = 0;
+    if (!dladdr((void *)(uintptr_t)&mpki_cuda_open, &info) || !info.dli_fname) return;
+    const char *slash = strrchr(info.dli_fname, '/');
+    if (slash)
+        snprintf(path, size, "%.*s/%s", (int)(slash - info.dli_fname), info.dli_fname, module_name);
+}
+
+static const mpki_cuda_table *find(mpk_context *ctx) {
+    char path[4096];
+    const char *wish = getenv("METAPACK_CUDA_MODULE");
+    void *module = NULL;
+    /* never unloaded: CUDA's own threads may outlive a context */
+    const int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
+    beside(path, sizeof path);
+    if (wish && *wish) {
+        module = dlopen(wish, flags);
+    } else {
+        if (path[0]) module = dlopen(path, flags);
+        if (!module) module = dlopen(module_name, flags);
+    }
+    if (!module) {
+        const char *reason = dlerror();
+        mpki_error(ctx, MPK_ERR_DEVICE, "device", -1, "no CUDA backend: %s",
+                   reason ? reason : "the module cannot be loaded");
+        return NULL;
+    }
+    mpki_cuda_module_fn entry = NULL;
+    void *symbol = dlsym(module, "mpki_cuda_module");
+    memcpy(&entry, &symbol, sizeof entry);
+    const mpki_cuda_table *table = entry ? entry() : NULL;
+    if (table && table->version == MPKI_CUDA_VERSION) return table;
+    mpki_error(ctx, MPK_ERR_DEVICE, "device", -1,
+               "the CUDA module is not this library's: interface %d, wanted %d",
+               table ? table->version : 0, MPKI_CUDA_VERSION);
+    return NULL;
+}
+
+typedef struct slot {
+    mpki_device open;
+    mpk_context *ctx;
+} slot;
+
+static void close_slot(void *value) {
+    slot *s = value;
+    s->open.table->close(s->open.cuda);
+    mpki_release(s->ctx, s);
+}
+
+const mpki_device *mpki_cuda_open(mpk_context *ctx, int device) {
+    char text[512] = "";
+    slot *s = mpki_context_device(ctx);
+    if (s && s->open.device == device) return &s->open;
+    const mpki_cuda_table *table = s ? s->open.table : find(ctx);
+    if (!table) return NULL;
+    mpki_cuda *cuda = NULL;
+    int status = table->open(device, &cuda, text, sizeof text);
+    if (status < 0) {
+        mpki_error(ctx, (mpk_status)status, "device", device, "%s", text);
+        return NULL;
+    }
+    s = MPKI_NEW(ctx, "device", 1, slot);
+    if (!s) {
+        table->close(cuda);
+        return NULL;
+    }
+    s->open = (mpki_device){table, cuda, device};
+    s->ctx = ctx;
+    mpki_context_set_device(ctx, s, close_slot); /* closes the one before */
+    return &s->open;
+}
