@@ -21,6 +21,7 @@
 
 using namespace mpki;
 
+#define SCALAR kind_of<T>::scalar
 #define CHECK(call)                                                                                \
     do {                                                                                           \
         auto e_ = (call);                                                                          \
@@ -162,12 +163,13 @@ template <class T> static cublasStatus_t gemm_full(bool conj_b, int n, const T *
 }
 
 struct job {
-    mpki_cuda_dense d;
+    mpki_cuda_matrix d;
     void *full, *b, *x, *r;
     double *omega;
 };
 
-template <class T> static void open_job(job &j, int n, int64_t lda, bool hermitian, int method) {
+template <class T>
+static void open_job(job &j, int n, int64_t lda, bool hermitian, int method, int block = 0, int tf32 = 0) {
     memset(&j, 0, sizeof j);
     j.d.scalar = kind_of<T>::scalar;
     j.d.hermitian = hermitian;
@@ -177,8 +179,14 @@ template <class T> static void open_job(job &j, int n, int64_t lda, bool hermiti
     j.d.zero_tolerance = n * kind_of<T>::eps;
     j.d.A = device_new<T>(lda * n);
     j.d.perm = device_new<int>(n), j.d.kind = device_new<int>(n);
-    if (api->dense_workspace(cuda, &j.d, 1, &j.d.work_bytes)) exit(1);
+    j.d.depth = 2, j.d.seed = 1, j.d.block = block, j.d.tf32 = tf32;
+    int64_t factor_bytes, solve_bytes, extra_bytes;
+    if (api->entries[SCALAR]->workspace(cuda, &j.d, 1, &factor_bytes, &solve_bytes, &extra_bytes))
+        exit(1);
+    j.d.work_bytes = std::max(factor_bytes, solve_bytes);
     j.d.work = device_new<char>(j.d.work_bytes);
+    j.d.extra = device_new<char>(extra_bytes);
+    j.d.ipiv = device_new<int>(n);
     j.full = device_new<T>((int64_t)n * n);
     j.b = device_new<T>(n), j.x = device_new<T>(n), j.r = device_new<T>(n);
     j.omega = device_new<double>(n);
@@ -186,7 +194,7 @@ template <class T> static void open_job(job &j, int n, int64_t lda, bool hermiti
 
 static void close_job(job &j) {
     for (void *p : {j.d.A, (void *)j.d.perm, (void *)j.d.kind, j.d.work, j.full, j.b, j.x, j.r,
-                    (void *)j.omega})
+                    (void *)j.omega, j.d.extra, (void *)j.d.ipiv})
         cudaFree(p);
 }
 
@@ -197,7 +205,7 @@ template <class T> static int refine(job &j, int steps, double *omegas) {
     T *b = (T *)j.b, *x = (T *)j.x, *r = (T *)j.r;
     rhs_kernel<<<g, 128>>>(n, b);
     CHECK(cudaMemcpy(x, b, sizeof(T) * n, cudaMemcpyDeviceToDevice));
-    int status = api->dense_solve(cuda, &j.d, 1, x, n);
+    int status = api->entries[SCALAR]->solve(cuda, &j.d, 1, x, n);
     if (status < 0) return status;
     for (int s = 0;; ++s) {
         residual_kernel<<<g, 128>>>(n, (const T *)j.full, n, x, b, r, j.omega);
@@ -206,13 +214,14 @@ template <class T> static int refine(job &j, int steps, double *omegas) {
         for (double v : w)
             if (!(v <= omegas[s])) omegas[s] = v;
         if (s == steps) return 0;
-        status = api->dense_solve(cuda, &j.d, 1, r, n);
+        status = api->entries[SCALAR]->solve(cuda, &j.d, 1, r, n);
         if (status < 0) return status;
         add_kernel<<<g, 128>>>(n, x, r);
     }
 }
 
-static const char *const method_name[] = {"tile", "none", "bunch-kaufman", "rook", "aasen"};
+static const char *const method_name[] = {"tile", "none", "bunch-kaufman", "rook",
+                                          "aasen", "butterfly"};
 
 template <class T> static void check_one(int n, int64_t lda, int f, bool hermitian, int method) {
     job j;
@@ -221,7 +230,7 @@ template <class T> static void check_one(int n, int64_t lda, int f, bool hermiti
     fill(f, n, 1, hermitian, false, A, lda);
     fill(f, n, 1, hermitian, true, full, n);
     CHECK(cudaDeviceSynchronize());
-    const int status = api->dense_factorize(cuda, &j.d);
+    const int status = api->entries[SCALAR]->factorize(cuda, &j.d);
     double residual = INFINITY, omegas[2] = {INFINITY, INFINITY};
     bool upper_kept = true;
     int found[3] = {0, 0, 0}, want[3] = {-1, -1, -1}, two = 0;
@@ -347,7 +356,7 @@ template <class F, class G> static double time_s(int repeat, F prepare, G work, 
 }
 
 static void row(char letter, bool hermitian, const char *method, int n, double t, double spread,
-                double flops, double omega, double omega1, const mpki_cuda_dense *d) {
+                double flops, double omega, double omega1, const mpki_cuda_matrix *d) {
     const double rate = flops / t * 1e-12;
     fprintf(rows,
             "{\"row\": \"time\", \"letter\": \"%c\", \"hermitian\": %d, \"method\": \"%s\", \"n\": %d, "
@@ -369,20 +378,14 @@ static void row(char letter, bool hermitian, const char *method, int n, double t
 template <class T>
 static void time_ours(int n, bool hermitian, int method, int f, int repeat, int block, bool verify) {
     job j;
-    open_job<T>(j, n, n, hermitian, method);
-    j.d.block = block;
-    if (block) {
-        cudaFree(j.d.work);
-        api->dense_workspace(cuda, &j.d, 1, &j.d.work_bytes);
-        j.d.work = device_new<char>(j.d.work_bytes);
-    }
+    open_job<T>(j, n, n, hermitian, method, block);
     fill(f, n, 1, hermitian, true, (T *)j.full, n);
     int status = 0;
     double spread, omegas[2] = {NAN, NAN};
     const double t = time_s(
         repeat,
         [&] { CHECK(cudaMemcpyAsync(j.d.A, j.full, sizeof(T) * n * n, cudaMemcpyDeviceToDevice)); },
-        [&] { status = api->dense_factorize(cuda, &j.d); }, &spread);
+        [&] { status = api->entries[SCALAR]->factorize(cuda, &j.d); }, &spread);
     if (status < 0) {
         printf("%s n=%d failed: %s\n", method_name[method], n, api->last_error(cuda));
         ++failures;
@@ -395,7 +398,7 @@ static void time_ours(int n, bool hermitian, int method, int f, int repeat, int 
             kind_of<T>::flops * n * (double)n * n / 3, omegas[0], omegas[1], &j.d);
         if (verify) {
             const double ts = time_s(
-                5, [] {}, [&] { api->dense_solve(cuda, &j.d, 1, j.x, n); }, &spread);
+                5, [] {}, [&] { api->entries[SCALAR]->solve(cuda, &j.d, 1, j.x, n); }, &spread);
             row(kind_of<T>::letter, hermitian, "solve-1", n, ts, spread,
                 kind_of<T>::flops * 2.0 * n * n, NAN, NAN, NULL);
         }
@@ -513,6 +516,14 @@ template <class T> static void checks(bool quick) {
             check_one<T>(n, n, RANDOM, true, MPKI_CUDA_TILE);
     for (int n : {33, 129, 700})
         check_one<T>(n, n, DOMINANT, complex, MPKI_CUDA_NONE);
+    for (int method : {MPKI_CUDA_BUNCH_KAUFMAN, MPKI_CUDA_ROOK}) {
+        for (int n : {1, 2, 33, 129, 300})
+            check_one<T>(n, n + 1, RANDOM, false, method);
+        if (complex) check_one<T>(300, 300, RANDOM, true, method);
+        if (!quick)
+            for (int f : families)
+                check_one<T>(700, 700, f, false, method);
+    }
 }
 
 int main(int argc, char **argv) {
@@ -563,11 +574,12 @@ int main(int argc, char **argv) {
     CHECK(cublasCreate(&blas));
     CHECK(cusolverDnCreate(&solver));
     if (profile) {
+        typedef double T;
         job j;
         open_job<double>(j, profile, profile, false, methods == "none");
         fill(methods == "none" ? DOMINANT : RANDOM, profile, 1, false, true, (double *)j.d.A, profile);
         CHECK(cudaDeviceSynchronize());
-        api->dense_factorize(cuda, &j.d);
+        api->entries[SCALAR]->factorize(cuda, &j.d);
         CHECK(cudaDeviceSynchronize());
         return 0;
     }
@@ -593,6 +605,12 @@ int main(int argc, char **argv) {
     {                                                                                              \
         if (methods.find("tile") != std::string::npos)                                             \
             time_ours<type>(n, false, MPKI_CUDA_TILE, RANDOM, k, block, true);                     \
+        if (methods.find("bunch") != std::string::npos)                                            \
+            time_ours<type>(n, false, MPKI_CUDA_BUNCH_KAUFMAN, RANDOM, k, block, true);            \
+        if (methods.find("rook") != std::string::npos)                                             \
+            time_ours<type>(n, false, MPKI_CUDA_ROOK, RANDOM, k, block, true);                     \
+        if (methods.find("butterfly") != std::string::npos)                                        \
+            time_ours<type>(n, false, MPKI_CUDA_BUTTERFLY, RANDOM, k, block, true);                \
         if (methods.find("none") != std::string::npos)                                             \
             time_ours<type>(n, false, MPKI_CUDA_NONE, DOMINANT, k, block, true);                   \
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A device is asked for and absent: a status with the reason, and the context goes on. Where there is
- * one (METAPACK_TEST_DEVICE=1 in the environment says that there must be), factors and solutions
+/* A device is asked for and absent: a status with the reason, and the context goes on. Where there
+ * is one (METAPACK_TEST_DEVICE=1 in the environment says that there must be), factors and solutions
  * agree with the host's. */
 #include "backends/cuda/load.h"
-#include "cases.h"
+#include "support.h"
 
 #include <metapack/dense.h>
 
@@ -45,7 +45,7 @@ static void wrong_module(void **state) {
 static void no_device(void **state) {
     mpk_context *ctx = NULL;
     mpk_dense dense;
-    mpk_dense_factor factor = {sizeof factor, NULL, 1, NULL, NULL, 0, 0, 0};
+    mpk_dense_factor factor = {.struct_size = sizeof factor, .ldf = 1};
     const char *text;
     double a = 1;
     (void)state;
@@ -68,8 +68,141 @@ static void no_device(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* ---- with a device ---- */
+
+enum { N = 300, SIDES = 6 };
+
+/* Reals or complex numbers as doubles, rounded to the scalar. */
+static void put_entry(mpk_scalar scalar, void *x, int64_t k, double re, double im) {
+    if (scalar == MPK_S) ((float *)x)[k] = (float)re;
+    if (scalar == MPK_D) ((double *)x)[k] = re;
+    if (scalar == MPK_C) ((float *)x)[2 * k] = (float)re, ((float *)x)[2 * k + 1] = (float)im;
+    if (scalar == MPK_Z) ((double *)x)[2 * k] = re, ((double *)x)[2 * k + 1] = im;
+}
+
+static bool is_nan(mpk_scalar scalar, const void *x, int64_t k) {
+    const bool wide = scalar == MPK_D || scalar == MPK_Z;
+    const int64_t at = scalar >= MPK_C ? 2 * k : k;
+    return wide ? isnan(((const double *)x)[at]) : isnan(((const float *)x)[at]);
+}
+
+static void *up(const mpki_device *d, const void *host, int64_t bytes) {
+    void *p = NULL;
+    assert_int_equal(d->table->alloc(d->cuda, bytes, &p), 0);
+    if (host) {
+        assert_int_equal(d->table->copy(d->cuda, p, bytes, host, bytes, bytes, 1, 1, NULL), 0);
+        assert_int_equal(d->table->synchronize(d->cuda, NULL), 0);
+    }
+    return p;
+}
+
+static void down(const mpki_device *d, const void *p, void *host, int64_t bytes) {
+    assert_int_equal(d->table->copy(d->cuda, host, bytes, p, bytes, bytes, 1, 0, NULL), 0);
+    assert_int_equal(d->table->synchronize(d->cuda, NULL), 0);
+}
+
+static void one_case(mpk_context *ctx, const mpki_device *d, mpk_scalar scalar,
+                     mpk_symmetry symmetry, mpk_triangle uplo, mpk_dense_method method, int sides) {
+    const int64_t size = (int64_t)mpk_scalar_size(scalar), lda = N + 5;
+    char *a = calloc((size_t)(lda * N), (size_t)size), *b = calloc(N * SIDES, (size_t)size);
+    char *back = calloc((size_t)(lda * N), (size_t)size);
+    mpk_dense dense;
+    mpk_dense_sizes sizes;
+    mpk_dense_info on_host, info;
+    for (int64_t j = 0; j < N; j++)
+        for (int64_t i = 0; i < N; i++) {
+            const bool stored = uplo == MPK_LOWER ? i >= j : i <= j;
+            const double re = uniform() + (i == j && method == MPK_DENSE_NONE ? 30 : 0);
+            const double im = i == j && symmetry == MPK_HERMITIAN ? 0 : uniform();
+            put_entry(scalar, a, i + j * lda, stored ? re : NAN, stored ? im : NAN);
+        }
+    for (int64_t i = 0; i < N * SIDES; i++) put_entry(scalar, b, i, uniform(), uniform());
+    mpk_dense_init(&dense);
+    dense.scalar = scalar, dense.symmetry = symmetry, dense.uplo = uplo, dense.n = N;
+    dense.method = method;
+    mpk_dense_factor f = {.struct_size = sizeof f, .ldf = N}, g = f;
+    assert_int_equal(mpk_dense_query(ctx, &dense, sides, &sizes), MPK_OK);
+    f.f = malloc((size_t)sizes.factor_bytes), f.pivots = malloc((size_t)sizes.pivots * 4 + 4);
+    f.extra =
+        sizes.extra_bytes ? aligned_alloc(64, (size_t)(sizes.extra_bytes + 63) / 64 * 64) : NULL;
+    char *x = malloc((size_t)(N * SIDES * size));
+    assert_int_equal(mpk_dense_sysv(ctx, &dense, a, lda, &f, sides, b, N, x, N, NULL, 0, &on_host),
+                     MPK_OK);
+    free(f.f), free(f.pivots), free(f.extra);
+
+    dense.memory = MPK_DEVICE;
+    assert_int_equal(mpk_dense_query(ctx, &dense, sides, &sizes), MPK_OK);
+    char *da = up(d, a, lda * N * size), *db = up(d, b, N * SIDES * size),
+         *dx = up(d, NULL, N * SIDES * size);
+    g.f = up(d, NULL, sizes.factor_bytes), g.pivots = up(d, NULL, sizes.pivots * 4);
+    g.extra = up(d, NULL, sizes.extra_bytes);
+    mpk_status status =
+        mpk_dense_sysv(ctx, &dense, da, lda, &g, sides, db, N, dx, N, NULL, 0, &info);
+    if (status != MPK_OK) {
+        const char *text = "";
+        mpk_last_error(ctx, NULL, NULL, &text);
+        print_message("%d %d %d %s: status %d, omega %g, %s\n", scalar, symmetry, uplo,
+                      mpk_dense_method_name(method), status, info.componentwise, text);
+    }
+    assert_int_equal(status, MPK_OK);
+    assert_true(info.componentwise <= 20 * (size == 4 || scalar == MPK_C ? 1.2e-7 : 2.3e-16));
+    assert_int_equal(info.inertia.zero, 0);
+    if (method != MPK_DENSE_BUTTERFLY && on_host.inertia.positive + on_host.inertia.negative == N) {
+        assert_int_equal(info.inertia.positive, on_host.inertia.positive);
+        assert_int_equal(info.inertia.negative, on_host.inertia.negative);
+    }
+    down(d, da, back, lda * N * size);
+    for (int64_t k = 0; k < lda * N; k++) /* A and its other triangle are as they were */
+        assert_true(is_nan(scalar, a, k) ? is_nan(scalar, back, k)
+                                         : !memcmp(a + k * size, back + k * size, (size_t)size));
+    /* in place, then a solve of its own */
+    g.f = da, g.ldf = lda;
+    assert_int_equal(mpk_dense_factorize(ctx, &dense, da, lda, &g, NULL, 0, &info), MPK_OK);
+    assert_int_equal(mpk_dense_solve(ctx, &dense, NULL, 0, &g, sides, db, N, dx, N, NULL, 0, &info),
+                     MPK_OK);
+    char *y = malloc((size_t)(N * SIDES * size));
+    down(d, dx, y, N * sides * size);
+    double most = 0, apart = 0;
+    const bool wide = scalar == MPK_D || scalar == MPK_Z;
+    for (int64_t k = 0; k < N * sides * (scalar >= MPK_C ? 2 : 1); k++) {
+        const double u = wide ? ((double *)x)[k] : ((float *)x)[k];
+        const double v = wide ? ((double *)y)[k] : ((float *)y)[k];
+        most = fmax(most, fabs(u)), apart = fmax(apart, fabs(u - v));
+    }
+    assert_true(apart <= most * (wide ? 1e-8 : 0.1));
+    down(d, da, back, lda * N * size);
+    for (int64_t j = 0; j < N; j++)
+        for (int64_t i = 0; i < N; i++)
+            if (uplo == MPK_LOWER ? i < j : i > j) assert_true(is_nan(scalar, back, i + j * lda));
+    d->table->release(d->cuda, da), d->table->release(d->cuda, db), d->table->release(d->cuda, dx);
+    d->table->release(d->cuda, g.pivots), d->table->release(d->cuda, g.extra);
+    free(a), free(b), free(back), free(x), free(y);
+}
+
+static void agree(void **state) {
+    mpk_context *ctx = NULL;
+    (void)state;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    const mpki_device *d = mpki_cuda_open(ctx, 0);
+    const char *must = getenv("METAPACK_TEST_DEVICE");
+    if (!d) {
+        mpk_context_destroy(&ctx);
+        assert_true(!must || strcmp(must, "1"));
+        skip();
+    }
+    const mpk_dense_method methods[] = {MPK_DENSE_TILE, MPK_DENSE_BUNCH_KAUFMAN, MPK_DENSE_ROOK,
+                                        MPK_DENSE_NONE, MPK_DENSE_BUTTERFLY};
+    for (int scalar = MPK_S; scalar <= MPK_Z; scalar++)
+        for (int symmetry = 0; symmetry <= (scalar >= MPK_C); symmetry++)
+            for (int uplo = 0; uplo < 2; uplo++)
+                for (size_t m = 0; m < sizeof methods / sizeof *methods; m++)
+                    one_case(ctx, d, (mpk_scalar)scalar, (mpk_symmetry)symmetry,
+                             uplo ? MPK_UPPER : MPK_LOWER, methods[m], m == 0 ? SIDES : 1);
+    mpk_context_destroy(&ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(no_module), cmocka_unit_test(wrong_module),
-                                       cmocka_unit_test(no_device)};
+                                       cmocka_unit_test(no_device), cmocka_unit_test(agree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

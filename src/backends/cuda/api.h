@@ -28,19 +28,19 @@ typedef enum mpki_cuda_method {
 } mpki_cuda_method;
 
 /** One dense matrix on the device, and how it is to be treated. */
-typedef struct mpki_cuda_dense {
+typedef struct mpki_cuda_matrix {
     mpk_scalar scalar; /**< of the factor */
     int hermitian;     /**< complex only: A = A^H */
     int method;        /**< mpki_cuda_method */
     int n;             /**< order */
     int64_t lda;       /**< >= n */
-    void *A;           /**< device; lower triangle by columns; out: L and D as LAPACK's sytrf, L in its
-                            final order */
-    int *perm;         /**< device, n: old index at new place */
-    int *kind;         /**< device, n: 0 pivot of order 1; 1, 2: first, second of a pair */
-    int *ipiv;         /**< device, n, Bunch-Kaufman and rook: LAPACK's ipiv */
-    void *extra;       /**< device: butterfly: its diagonals; Aasen: T */
-    void *work;        /**< device, workspace() bytes, 64-aligned */
+    void *A;     /**< device; lower triangle by columns; out: L and D as LAPACK's sytrf, L in its
+                      final order */
+    int *perm;   /**< device, n: old index at new place */
+    int *kind;   /**< device, n: 0 pivot of order 1; 1, 2: first, second of a pair */
+    int *ipiv;   /**< device, n, Bunch-Kaufman and rook: LAPACK's ipiv */
+    void *extra; /**< device: butterfly: its diagonals; Aasen: T */
+    void *work;  /**< device, workspace() bytes, 64-aligned */
     int64_t work_bytes;
     double u;              /**< threshold: |L| <= 1/u */
     double zero_tolerance; /**< a column not above this times max |A| is a zero pivot */
@@ -58,7 +58,7 @@ typedef struct mpki_cuda_dense {
     int64_t slow_tiles; /**< tiles that needed complete pivoting over all columns */
     double largest;     /**< max |A| (|re| + |im|), to 20 bits */
     double max_l;       /**< max |L| outside the diagonal tiles, likewise */
-} mpki_cuda_dense;
+} mpki_cuda_matrix;
 
 /** What D tells. */
 typedef struct mpki_cuda_pivots {
@@ -74,12 +74,12 @@ typedef struct mpki_cuda_error {
 /** What there is for one kind of entries. `upper`: the triangle that is stored. */
 typedef struct mpki_cuda_entries {
     /** Bytes of workspace of factorize, and of solve for nrhs right-hand sides; of `extra`. */
-    int (*workspace)(mpki_cuda *cuda, const mpki_cuda_dense *d, int64_t nrhs, int64_t *factorize,
+    int (*workspace)(mpki_cuda *cuda, const mpki_cuda_matrix *d, int64_t nrhs, int64_t *factorize,
                      int64_t *solve, int64_t *extra);
-    int (*factorize)(mpki_cuda *cuda, mpki_cuda_dense *d);
+    int (*factorize)(mpki_cuda *cuda, mpki_cuda_matrix *d);
     /** B (n x nrhs, device) becomes the solution. */
-    int (*solve)(mpki_cuda *cuda, const mpki_cuda_dense *d, int nrhs, void *B, int64_t ldb);
-    int (*pivots)(mpki_cuda *cuda, const mpki_cuda_dense *d, mpki_cuda_pivots *out);
+    int (*solve)(mpki_cuda *cuda, const mpki_cuda_matrix *d, int nrhs, void *B, int64_t ldb);
+    int (*pivots)(mpki_cuda *cuda, const mpki_cuda_matrix *d, mpki_cuda_pivots *out);
     /** The lower triangle of `to` (this kind) from that of `from`; upper: in reverse order. back:
      *  the other way: to's upper triangle from from's lower one. */
     int (*triangle)(mpki_cuda *cuda, int n, mpk_scalar kind, const void *from, int64_t ldf,
@@ -122,7 +122,8 @@ typedef struct mpki_cuda_table {
                 int64_t width, int64_t columns, int to_device, void *stream);
     int (*synchronize)(mpki_cuda *cuda, void *stream);
 
-    /** pivots[k] = perm[k] (kind 0) or ~perm[k], and back; upper: places and indices from the end. */
+    /** pivots[k] = perm[k] (kind 0) or ~perm[k], and back; upper: places and indices from the end.
+     */
     int (*pivots_out)(mpki_cuda *cuda, int n, int upper, const int *perm, const int *kind,
                       int *pivots, void *stream);
     int (*pivots_in)(mpki_cuda *cuda, int n, int upper, const int *pivots, int *perm, int *kind,

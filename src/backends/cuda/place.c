@@ -44,10 +44,15 @@ static bool upper(const mpki_dense_call *call) {
     return call->dense.uplo == MPK_UPPER;
 }
 
+/* Bunch-Kaufman, rook: pivots are LAPACK's ipiv; permutation and kinds of pivots lie in extra. */
+static bool lapack_like(const mpki_dense_call *call) {
+    return call->dense.method == MPK_DENSE_BUNCH_KAUFMAN || call->dense.method == MPK_DENSE_ROOK;
+}
+
 /* What the module works on: the factor itself, or, for upper triangles, a square in the workspace
  * that holds them in reverse order. */
 typedef struct parts {
-    mpki_cuda_dense d;
+    mpki_cuda_matrix d;
     char *square;
     int64_t square_bytes, lists_bytes;
 } parts;
@@ -85,10 +90,11 @@ static parts parts_of(const mpki_dense_call *call) {
     p.d.A = upper(call) ? p.square : call->f->f;
     p.d.lda = upper(call) ? n : call->f->ldf;
     p.d.extra = call->f->extra;
+    if (lapack_like(call)) p.d.perm = call->f->extra, p.d.kind = p.d.perm + n;
     return p;
 }
 
-static mpk_status need(const mpki_dense_call *call, int32_t nrhs, mpki_dense_need *need) {
+static mpk_status need_of(const mpki_dense_call *call, int32_t nrhs, mpki_dense_need *need) {
     parts p = parts_of(call);
     const mpki_device *d = device_of(call);
     int64_t factorize, solve, extra;
@@ -96,11 +102,12 @@ static mpk_status need(const mpki_dense_call *call, int32_t nrhs, mpki_dense_nee
     if (precision == MPK_DENSE_HALF)
         return mpki_error(call->ctx, MPK_ERR_UNSUPPORTED, "dense", precision,
                           "the device has no factorization in half precision");
-    mpk_status status = told(call, entries_of(call, call->factor_scalar)
-                                       ->workspace(d->cuda, &p.d, nrhs, &factorize, &solve, &extra));
+    mpk_status status =
+        told(call, entries_of(call, call->factor_scalar)
+                       ->workspace(d->cuda, &p.d, nrhs, &factorize, &solve, &extra));
     if (status < 0) return status;
     need->pivots = call->dense.n;
-    need->extra_bytes = extra;
+    need->extra_bytes = lapack_like(call) ? 2 * call->dense.n * (int64_t)sizeof(int32_t) : extra;
     need->factorize_bytes = p.lists_bytes + 512 + p.square_bytes + factorize;
     need->solve_bytes = p.lists_bytes + 512 + p.square_bytes + solve;
     need->inertia_bytes = p.lists_bytes + 512 + p.square_bytes;
@@ -141,8 +148,8 @@ static mpk_status factorize(mpki_dense_call *call) {
     int status = MPK_OK;
     p.d.most = p.d.method == MPKI_CUDA_BUTTERFLY ? 0 : call->most * call->scale;
     if (upper(call) || call->a != call->f->f)
-        status = e->triangle(d->cuda, n, dense->scalar, call->a, call->lda, upper(call), call->scale,
-                             p.d.A, p.d.lda, 0, dense->stream);
+        status = e->triangle(d->cuda, n, dense->scalar, call->a, call->lda, upper(call),
+                             call->scale, p.d.A, p.d.lda, 0, dense->stream);
     if (status >= 0) status = e->factorize(d->cuda, &p.d);
     if (status < 0) return told(call, status);
     mpk_dense_info *info = call->info;
@@ -151,8 +158,7 @@ static mpk_status factorize(mpki_dense_call *call) {
     info->max_l = p.d.max_l;
     mpk_status read = read_pivots(call, &p, &info->inertia);
     if (read < 0) return read;
-    const bool pivoted =
-        p.d.method != MPKI_CUDA_NONE && p.d.method != MPKI_CUDA_BUTTERFLY;
+    const bool pivoted = p.d.method != MPKI_CUDA_NONE && p.d.method != MPKI_CUDA_BUTTERFLY;
     if (!pivoted && p.d.zeros > 0)
         return mpki_error(call->ctx, MPK_ERR_NUMERIC, "dense", -1,
                           "without pivoting a zero pivot stops the factorization");
@@ -160,8 +166,9 @@ static mpk_status factorize(mpki_dense_call *call) {
         status = e->triangle(d->cuda, n, call->factor_scalar, p.d.A, p.d.lda, 1, 1, call->f->f,
                              call->f->ldf, 1, dense->stream);
     if (status >= 0)
-        status = d->table->pivots_out(d->cuda, n, upper(call), p.d.perm, p.d.kind, call->f->pivots,
-                                      dense->stream);
+        status = d->table->pivots_out(
+            d->cuda, n, upper(call), lapack_like(call) ? p.d.ipiv : p.d.perm,
+            lapack_like(call) ? NULL : p.d.kind, call->f->pivots, dense->stream);
     if (status < 0) return told(call, status);
     return p.d.zeros > 0 ? MPK_SINGULAR : MPK_OK;
 }
@@ -171,7 +178,9 @@ static mpk_status solve(mpki_dense_call *call, int32_t nrhs, void *x, int64_t ld
     const mpki_device *d = device_of(call);
     const mpki_cuda_entries *e = entries_of(call, call->factor_scalar);
     void *stream = call->dense.stream;
-    int status = d->table->pivots_in(d->cuda, p.d.n, upper(call), call->f->pivots, p.d.perm,
+    int status = MPK_OK;
+    if (!lapack_like(call))
+        status = d->table->pivots_in(d->cuda, p.d.n, upper(call), call->f->pivots, p.d.perm,
                                      p.d.kind, stream);
     if (status >= 0 && upper(call)) {
         status = e->triangle(d->cuda, p.d.n, call->factor_scalar, call->f->f, call->f->ldf, 1, 1,
@@ -229,9 +238,9 @@ static mpk_status axpy(mpki_dense_call *call, int64_t cols, const double alpha[2
 }
 
 static mpk_status dot(mpki_dense_call *call, const void *x, const void *y, double result[2]) {
-    return told(call, entries_of(call, call->dense.scalar)
-                          ->dot(device_of(call)->cuda, call->dense.n, x, y, result,
-                                call->dense.stream));
+    return told(call,
+                entries_of(call, call->dense.scalar)
+                    ->dot(device_of(call)->cuda, call->dense.n, x, y, result, call->dense.stream));
 }
 
 static mpk_status residual(mpki_dense_call *call, int32_t nrhs, const void *x, int64_t ldx,
@@ -261,8 +270,8 @@ static int64_t residual_bytes(const mpki_dense_call *call, int32_t nrhs) {
 static mpk_status transfer(mpki_dense_call *call, const void *from, void *to, int to_device) {
     const mpki_device *d = device_of(call);
     const int64_t bytes = call->dense.n * (int64_t)mpk_scalar_size(call->dense.scalar);
-    int status = d->table->copy(d->cuda, to, bytes, from, bytes, bytes, 1, to_device,
-                                call->dense.stream);
+    int status =
+        d->table->copy(d->cuda, to, bytes, from, bytes, bytes, 1, to_device, call->dense.stream);
     if (status >= 0) status = d->table->synchronize(d->cuda, call->dense.stream);
     return told(call, status);
 }
@@ -276,14 +285,17 @@ static mpk_status get(mpki_dense_call *call, const void *y, void *host) {
 }
 
 #define METHOD                                                                                     \
-    { need, factorize, solve, NULL }
+    { need_of, factorize, solve, NULL }
 
 static const mpki_dense_methods table = {
     .name = name,
-    .method = {[MPK_DENSE_TILE] = METHOD,
-               [MPK_DENSE_BUTTERFLY] = METHOD,
-               [MPK_DENSE_NONE] = METHOD},
-    .ladder = {{MPK_DENSE_TILE, MPK_DENSE_WORKING, 0}},
+    .method =
+        {[MPK_DENSE_TILE] = METHOD,
+         [MPK_DENSE_BUNCH_KAUFMAN] = METHOD,
+         [MPK_DENSE_ROOK] = METHOD,
+         [MPK_DENSE_BUTTERFLY] = METHOD,
+         [MPK_DENSE_NONE] = METHOD},
+    .ladder = {{MPK_DENSE_TILE, MPK_DENSE_WORKING, 0}, {MPK_DENSE_ROOK, MPK_DENSE_WORKING, 0}},
     .begin = begin,
     .end = end,
     .alloc = take,

@@ -70,22 +70,23 @@ static inline cublasStatus_t products_strided(const products &p, cublasOperation
 template <bool H>
 static mpk_status lower_update(mpki_cuda *cuda, const products &p, int m, int K, const T *L,
                                const T *W, int64_t ldw, T *C, int64_t ldc, const T *gate,
-                               const T *one) {
+                               const T *one, int64_t ldl = 0) {
     if (m <= 0 || K <= 0) return MPK_OK;
+    if (!ldl) ldl = ldw;
     const cublasOperation_t op = H ? CUBLAS_OP_C : CUBLAS_OP_T;
     int top = DIAGONAL;
     while (2 * top < m)
         top *= 2;
     for (int64_t s = top; s >= DIAGONAL; s /= 2) {
         const int64_t pairs = m / (2 * s), start = 2 * pairs * s;
-        MPKI_TRY(products_strided(p, op, s, s, K, gate, L + s, ldw, 2 * s, W, ldw, 2 * s, one,
+        MPKI_TRY(products_strided(p, op, s, s, K, gate, L + s, ldl, 2 * s, W, ldw, 2 * s, one,
                                   C + s, ldc, 2 * s * (ldc + 1), pairs));
         if (m - start > s)
-            MPKI_TRY(product(p, op, m - start - s, s, K, gate, L + start + s, ldw, W + start, ldw,
+            MPKI_TRY(product(p, op, m - start - s, s, K, gate, L + start + s, ldl, W + start, ldw,
                              one, C + start + s + start * ldc, ldc));
     }
     diagonal_kernel<H><<<(m + DIAGONAL - 1) / DIAGONAL * 3, 256, 0, p.stream>>>(
-        m, K, L, ldw, W, ldw, C, ldc, gate);
+        m, K, L, ldl, W, ldw, C, ldc, gate);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

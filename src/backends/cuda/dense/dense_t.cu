@@ -23,11 +23,10 @@ typedef cx<double> wide;
 typedef cx<float> narrow;
 #endif
 
-static int workspace(mpki_cuda *cuda, const mpki_cuda_dense *d, int64_t nrhs, int64_t *factorize,
+static int workspace(mpki_cuda *cuda, const mpki_cuda_matrix *d, int64_t nrhs, int64_t *factorize,
                      int64_t *solves, int64_t *extra) {
-    (void)cuda;
     ldlt_space s;
-    *factorize = ldlt_layout(d, NULL, &s);
+    *factorize = ldlt_layout(cuda, d, NULL, &s);
     *solves = solve_bytes(d->n, nrhs);
     *extra = d->method == MPKI_CUDA_BUTTERFLY ? (int64_t)sizeof(R) * d->n * d->depth : 0;
     return MPK_OK;
@@ -39,9 +38,9 @@ static int enough(mpki_cuda *cuda, int64_t have, int64_t need) {
                   (long long)have, (long long)need);
 }
 
-template <bool H> static mpk_status factorize_as(mpki_cuda *cuda, mpki_cuda_dense *d) {
+template <bool H> static mpk_status factorize_as(mpki_cuda *cuda, mpki_cuda_matrix *d) {
     ldlt_space s;
-    MPKI_PASS(enough(cuda, d->work_bytes, ldlt_layout(d, (char *)d->work, &s)));
+    MPKI_PASS(enough(cuda, d->work_bytes, ldlt_layout(cuda, d, (char *)d->work, &s)));
     if (d->method == MPKI_CUDA_TILE) return ldlt<H, true>(cuda, d, s);
     if (d->method == MPKI_CUDA_BUTTERFLY) {
         cudaStream_t stream = (cudaStream_t)d->stream;
@@ -49,13 +48,15 @@ template <bool H> static mpk_status factorize_as(mpki_cuda *cuda, mpki_cuda_dens
         butterfly_fill_kernel<<<256, 256, 0, stream>>>(d->n, d->depth, (uint64_t)d->seed, u);
         MPKI_TRY(cudaGetLastError());
         MPKI_PASS(butterfly_apply<H>(cuda, d->n, d->depth, u, (T *)d->A, d->lda, stream));
+    } else if (d->method == MPKI_CUDA_BUNCH_KAUFMAN || d->method == MPKI_CUDA_ROOK) {
+        return bunch_kaufman<H>(cuda, d, s);
     } else if (d->method != MPKI_CUDA_NONE) {
         return refuse(cuda, MPK_ERR_UNSUPPORTED, "the device has no such method");
     }
     return ldlt<H, false>(cuda, d, s);
 }
 
-static int factorize(mpki_cuda *cuda, mpki_cuda_dense *d) {
+static int factorize(mpki_cuda *cuda, mpki_cuda_matrix *d) {
     MPKI_TRY(cudaSetDevice(cuda->device));
     if (d->n == 0) return MPK_OK;
 #if COMPLEX
@@ -65,7 +66,7 @@ static int factorize(mpki_cuda *cuda, mpki_cuda_dense *d) {
 }
 
 template <bool H>
-static mpk_status solve_as(mpki_cuda *cuda, const mpki_cuda_dense *d, int nrhs, T *X, int64_t ldx) {
+static mpk_status solve_as(mpki_cuda *cuda, const mpki_cuda_matrix *d, int nrhs, T *X, int64_t ldx) {
     cudaStream_t stream = (cudaStream_t)d->stream;
     const bool turn = d->method == MPKI_CUDA_BUTTERFLY;
     const R *u = (const R *)d->extra;
@@ -76,7 +77,7 @@ static mpk_status solve_as(mpki_cuda *cuda, const mpki_cuda_dense *d, int nrhs, 
     return MPK_OK;
 }
 
-static int solve_entry(mpki_cuda *cuda, const mpki_cuda_dense *d, int nrhs, void *B, int64_t ldb) {
+static int solve_entry(mpki_cuda *cuda, const mpki_cuda_matrix *d, int nrhs, void *B, int64_t ldb) {
     MPKI_TRY(cudaSetDevice(cuda->device));
     MPKI_PASS(enough(cuda, d->work_bytes, solve_bytes(d->n, nrhs)));
     if (d->n == 0 || nrhs == 0) return MPK_OK;
@@ -86,7 +87,7 @@ static int solve_entry(mpki_cuda *cuda, const mpki_cuda_dense *d, int nrhs, void
     return solve_as<false>(cuda, d, nrhs, (T *)B, ldb);
 }
 
-static int pivots(mpki_cuda *cuda, const mpki_cuda_dense *d, mpki_cuda_pivots *out) {
+static int pivots(mpki_cuda *cuda, const mpki_cuda_matrix *d, mpki_cuda_pivots *out) {
     const int blocks = 32;
     double *part, *host;
     cudaStream_t stream = (cudaStream_t)d->stream;

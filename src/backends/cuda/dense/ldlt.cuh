@@ -13,6 +13,7 @@
  *  factored at the end, in further stages. This is the a-posteriori pivoting of Hogg & Scott and
  *  Duff, Hogg & Lopez (SIAM J. Sci. Comput. 42, 2020), with the roll-back arranged for a GPU. */
 #include "blas.cuh"
+#include "bunch_kaufman.cuh"
 #include "tile.cuh"
 
 #include <float.h>
@@ -30,6 +31,7 @@ struct ldlt_space {
     T *scalars, *N, *dinv, *corner, *save;
     int *orig[2];
     T *panel[2], *L[2], *W[2];
+    bk_space bk; /* what is left at the end, and Bunch-Kaufman as a method */
 };
 
 static inline int64_t align_up(int64_t x) {
@@ -37,7 +39,8 @@ static inline int64_t align_up(int64_t x) {
 }
 
 /** Lays the parts out from `base`; NULL only counts. Returns the bytes. */
-static int64_t ldlt_layout(const mpki_cuda_dense *d, char *base, ldlt_space *w) {
+static int64_t ldlt_layout(const mpki_cuda *cuda, const mpki_cuda_matrix *d, char *base,
+                           ldlt_space *w) {
     const int B = tile_size<T>::B, n = d->n;
     int block = d->block > 0 ? d->block : n <= 3072 ? 256 : 512;
     if (block > BLOCK_MAX) block = BLOCK_MAX;
@@ -57,6 +60,8 @@ static int64_t ldlt_layout(const mpki_cuda_dense *d, char *base, ldlt_space *w) 
     w->dinv = (T *)take(sizeof(T) * 2 * B);
     w->corner = (T *)take(sizeof(T) * KEEP * KEEP);
     w->save = (T *)take(sizeof(T) * w->ld * KEEP);
+    at += bk_layout(n, cuda->sms, base ? base + at : NULL, &w->bk);
+    if (d->method == MPKI_CUDA_BUNCH_KAUFMAN || d->method == MPKI_CUDA_ROOK) return at;
     for (int i = 0; i < 2; ++i) {
         w->orig[i] = (int *)take(sizeof(int) * (w->ld + B));
         w->panel[i] = (T *)take(sizeof(T) * w->ld * width);
@@ -95,7 +100,7 @@ static inline dim3 column_grid(int rows, int columns) {
 
 /** One block's panels on the panels' stream. */
 template <bool H, bool PIVOT>
-static mpk_status panels(mpki_cuda *cuda, mpki_cuda_dense *d, const ldlt_space &s,
+static mpk_status panels(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s,
                          const products &p, const span &x, int gate, R limit) {
     const int B = tile_size<T>::B, n = d->n, keep = PIVOT ? KEEP : 0;
     const cublasOperation_t op = H ? CUBLAS_OP_C : CUBLAS_OP_T;
@@ -135,7 +140,7 @@ static mpk_status panels(mpki_cuda *cuda, mpki_cuda_dense *d, const ldlt_space &
 
 /** A's columns c .. c + w - 1 and perm from the workspace, behind `gate`; rows up to c + w + keep
  *  have moved. */
-static mpk_status commit(mpki_cuda *cuda, mpki_cuda_dense *d, const ldlt_space &s, int c, int w,
+static mpk_status commit(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s, int c, int w,
                          int keep, int q, bool pivot, const T *gate, cudaStream_t stream) {
     T *A = (T *)d->A;
     commit_kernel<<<column_grid(d->n - c, w), 256, 0, stream>>>(d->n, c, w, keep, s.L[q], s.ld, A,
@@ -150,7 +155,7 @@ static mpk_status commit(mpki_cuda *cuda, mpki_cuda_dense *d, const ldlt_space &
 
 /** Blocks from column `from` to `end` (rows to n). Stops queueing when a failure shows. */
 template <bool H, bool PIVOT>
-static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_dense *d, const ldlt_space &s, int from,
+static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s, int from,
                            int end, R limit) {
     const int n = d->n;
     const cublasOperation_t op = H ? CUBLAS_OP_C : CUBLAS_OP_T;
@@ -219,7 +224,7 @@ static mpk_status drain(mpki_cuda *cuda) {
 /** After a failure: the panels of the block before the failed one become a short block, columns that
  *  failed go behind *end; *from is where to start again. */
 template <bool H>
-static mpk_status recover(mpki_cuda *cuda, mpki_cuda_dense *d, const ldlt_space &s,
+static mpk_status recover(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s,
                           const control &ctl, int *from, int *end) {
     const int B = tile_size<T>::B, n = d->n;
     span x = next_span<true>(s, *from, *end, NULL);
@@ -295,7 +300,7 @@ static __global__ void identity(int n, int *perm, int *kind) {
 }
 
 template <bool H, bool PIVOT>
-static mpk_status ldlt(mpki_cuda *cuda, mpki_cuda_dense *d, const ldlt_space &s) {
+static mpk_status ldlt(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s) {
     const int n = d->n;
     cudaStream_t user = (cudaStream_t)d->stream;
     MPKI_TRY(cudaFuncSetAttribute(tile_kernel<H, PIVOT, T>,
@@ -320,7 +325,12 @@ static mpk_status ldlt(mpki_cuda *cuda, mpki_cuda_dense *d, const ldlt_space &s)
     const R none = sizeof(R) == 4 ? (R)FLT_MAX : (R)DBL_MAX;
     while (from < n) {
         const bool last = d->stages > 3;
-        const R limit = last || !(d->u > 0) ? none : (R)(1 / d->u);
+        if (PIVOT && last) { /* what no tile will take: column by column */
+            const double tiny = key_value(ctl->largest) * d->zero_tolerance;
+            MPKI_PASS(bk_run<H>(cuda, d, s.bk, from, true, tiny, s.scalars));
+            break;
+        }
+        const R limit = !(d->u > 0) ? none : (R)(1 / d->u);
         MPKI_PASS((pipeline<H, PIVOT>(cuda, d, s, from, end, limit)));
         MPKI_PASS(drain(cuda));
         MPKI_TRY(cudaMemcpyAsync(ctl, s.ctl, sizeof *ctl, cudaMemcpyDeviceToHost, cuda->panel));
@@ -329,9 +339,6 @@ static mpk_status ldlt(mpki_cuda *cuda, mpki_cuda_dense *d, const ldlt_space &s)
             return refuse(cuda, MPK_ERR_INPUT, "the matrix holds a NaN or an infinity");
         d->zeros = ctl->zeros, d->slow_tiles = ctl->slow_tiles;
         d->largest = key_value(ctl->largest), d->max_l = key_value(ctl->max_l);
-        if (ctl->failed && last)
-            return refuse(cuda, MPK_ERR_NUMERIC, "the factors are not finite from column %d on",
-                          ctl->panel);
         if (ctl->failed) {
             const control copy = *ctl;
             MPKI_PASS(recover<H>(cuda, d, s, copy, &from, &end));
@@ -347,6 +354,33 @@ static mpk_status ldlt(mpki_cuda *cuda, mpki_cuda_dense *d, const ldlt_space &s)
     }
     MPKI_TRY(cudaEventRecord(cuda->join, cuda->panel));
     MPKI_TRY(cudaStreamWaitEvent(user, cuda->join, 0));
+    return d->zeros ? MPK_SINGULAR : MPK_OK;
+}
+
+/** Bunch-Kaufman or rook pivoting throughout. */
+template <bool H>
+static mpk_status bunch_kaufman(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s) {
+    const int n = d->n;
+    cudaStream_t stream = cuda->update;
+    control *ctl = (control *)(cuda->pinned + 1024);
+    MPKI_TRY(cudaEventRecord(cuda->fork, (cudaStream_t)d->stream));
+    MPKI_TRY(cudaStreamWaitEvent(stream, cuda->fork, 0));
+    memset(ctl, 0, sizeof *ctl);
+    ctl->largest = key_of(d->most);
+    MPKI_TRY(cudaMemcpyAsync(s.ctl, ctl, sizeof *ctl, cudaMemcpyHostToDevice, stream));
+    if (!(d->most > 0))
+        largest_kernel<<<dim3(4, 256), 256, 0, stream>>>(n, (const T *)d->A, d->lda, s.ctl);
+    identity<<<(n + 255) / 256 + 1, 256, 0, stream>>>(n, d->perm, d->kind);
+    start_kernel<<<1, 128, 0, stream>>>(s.ctl, s.scalars, 0);
+    MPKI_TRY(cudaGetLastError());
+    MPKI_TRY(cudaMemcpyAsync(ctl, s.ctl, sizeof *ctl, cudaMemcpyDeviceToHost, stream));
+    MPKI_TRY(cudaStreamSynchronize(stream));
+    if (ctl->nonfinite) return refuse(cuda, MPK_ERR_INPUT, "the matrix holds a NaN or an infinity");
+    d->zeros = d->delayed = d->restarts = d->slow_tiles = 0;
+    d->stages = 1, d->max_l = 0;
+    d->largest = key_value(ctl->largest);
+    MPKI_PASS(bk_run<H>(cuda, d, s.bk, 0, d->method == MPKI_CUDA_ROOK,
+                        d->largest * d->zero_tolerance, s.scalars));
     return d->zeros ? MPK_SINGULAR : MPK_OK;
 }
 

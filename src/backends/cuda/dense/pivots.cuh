@@ -4,11 +4,17 @@
 /** Permutation and kinds of pivots as one array of integers, and back. */
 namespace mpki {
 
-/** pivots[k] = perm[k], or ~perm[k] in pairs; upper: both counted from the end. */
+/** pivots[k] = perm[k], or ~perm[k] in pairs; upper: both counted from the end. kind NULL: perm is
+ *  LAPACK's ipiv, 1-based and negative in pairs. */
 __global__ static void pivots_out_kernel(int n, int upper, const int *perm, const int *kind,
                                          int *pivots) {
     const int k = blockIdx.x * blockDim.x + threadIdx.x;
     if (k >= n) return;
+    if (!kind) {
+        const int v = perm[k] < 0 ? -perm[k] : perm[k], w = upper ? n + 1 - v : v;
+        pivots[upper ? n - 1 - k : k] = perm[k] < 0 ? -w : w;
+        return;
+    }
     const int p = upper ? n - 1 - perm[k] : perm[k];
     pivots[upper ? n - 1 - k : k] = kind[k] ? ~p : p;
 }
