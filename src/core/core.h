@@ -41,7 +41,8 @@ mpk_status mpki_failed(const mpk_context *ctx);
 /** The graver of two outcomes; failures above all. */
 mpk_status mpki_worse(mpk_status a, mpk_status b);
 
-/* ---- a device ----------------------------------------------------------------------------------- */
+/* ---- a device -----------------------------------------------------------------------------------
+ */
 
 /** What a device backend keeps with the context (handles, streams), or NULL. */
 void *mpki_context_device(const mpk_context *ctx);

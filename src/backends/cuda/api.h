@@ -46,8 +46,9 @@ typedef struct mpki_cuda_matrix {
     double zero_tolerance; /**< a column not above this times max |A| is a zero pivot */
     double most;           /**< max |A|, where it is known; 0: to be found */
     int block;             /**< columns of an outer block; 0: the best known */
-    int tf32;              /**< s, c: products on tensor cores, inputs rounded to TF32 */
-    int depth;             /**< of the butterflies */
+    int tf32;  /**< s, c: trailing updates on tensor cores: 1 inputs rounded to TF32 (all products);
+                    3 nearly single precision by three products */
+    int depth; /**< of the butterflies */
     int64_t seed;
     void *stream; /**< caller's cudaStream_t */
     /* out */

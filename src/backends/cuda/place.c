@@ -75,7 +75,9 @@ static parts parts_of(const mpki_dense_call *call) {
     p.d.lda = n;
     p.d.u = dense->pivot_threshold;
     p.d.zero_tolerance = dense->zero_tolerance;
-    p.d.tf32 = dense->precision == MPK_DENSE_TF32;
+    p.d.tf32 = dense->precision == MPK_DENSE_TF32     ? 1
+               : dense->precision == MPK_DENSE_SINGLE ? 3
+                                                      : 0;
     p.d.depth = dense->depth;
     p.d.seed = dense->seed;
     p.d.stream = dense->stream;
@@ -289,12 +291,11 @@ static mpk_status get(mpki_dense_call *call, const void *y, void *host) {
 
 static const mpki_dense_methods table = {
     .name = name,
-    .method =
-        {[MPK_DENSE_TILE] = METHOD,
-         [MPK_DENSE_BUNCH_KAUFMAN] = METHOD,
-         [MPK_DENSE_ROOK] = METHOD,
-         [MPK_DENSE_BUTTERFLY] = METHOD,
-         [MPK_DENSE_NONE] = METHOD},
+    .method = {[MPK_DENSE_TILE] = METHOD,
+               [MPK_DENSE_BUNCH_KAUFMAN] = METHOD,
+               [MPK_DENSE_ROOK] = METHOD,
+               [MPK_DENSE_BUTTERFLY] = METHOD,
+               [MPK_DENSE_NONE] = METHOD},
     .ladder = {{MPK_DENSE_TILE, MPK_DENSE_WORKING, 0}, {MPK_DENSE_ROOK, MPK_DENSE_WORKING, 0}},
     .begin = begin,
     .end = end,

@@ -64,15 +64,43 @@ static inline cublasStatus_t products_strided(const products &p, cublasOperation
                                          CUBLAS_GEMM_DEFAULT);
 }
 
+#if MPKI_PRECISION % 2 == 0
+__device__ inline float tf32_of(float x) {
+    unsigned y;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(y) : "f"(x));
+    return __uint_as_float(y);
+}
+template <class F> __device__ inline cx<F> tf32_of(cx<F> x) {
+    return {tf32_of(x.x), tf32_of(x.y)};
+}
+
+/** Single precision on tensor cores: with x = hi + lo, both of TF32's width, L W^T is, to nearly
+ *  single precision, [L_hi L_hi L_lo] [W_hi W_lo W_hi]^T: one product three times as deep. */
+template <class G>
+__global__ void split_kernel(int m, int w, const G *L, const G *W, int64_t ld, G *Ls, G *Ws) {
+    const int64_t j = blockIdx.y;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < m; i += gridDim.x * blockDim.x) {
+        const G l = L[i + j * ld], v = W[i + j * ld];
+        const G lh = tf32_of(l), vh = tf32_of(v);
+        Ls[i + j * ld] = lh, Ls[i + (j + w) * ld] = lh, Ls[i + (j + 2 * w) * ld] = l - lh;
+        Ws[i + j * ld] = vh, Ws[i + (j + w) * ld] = v - vh, Ws[i + (j + 2 * w) * ld] = vh;
+    }
+}
+#endif
+
 /** Lower triangle of C (m x m) += gate * L W^T (W^H), L and W m x K: squares of half, a quarter, ...
  *  of m, all of one size in one strided batch, so that the upper triangle is never written and the
  *  number of launches is logarithmic; then the diagonal blocks. gate is 0 (nothing happens) or -1. */
 template <bool H>
 static mpk_status lower_update(mpki_cuda *cuda, const products &p, int m, int K, const T *L,
                                const T *W, int64_t ldw, T *C, int64_t ldc, const T *gate,
-                               const T *one, int64_t ldl = 0) {
+                               const T *one, int64_t ldl = 0, const T *Ls = NULL,
+                               const T *Ws = NULL) {
     if (m <= 0 || K <= 0) return MPK_OK;
     if (!ldl) ldl = ldw;
+    const T *Ld = L, *Wd = W;
+    const int Kd = K;
+    if (Ls) L = Ls, W = Ws, K *= 3; /* see split_kernel */
     const cublasOperation_t op = H ? CUBLAS_OP_C : CUBLAS_OP_T;
     int top = DIAGONAL;
     while (2 * top < m)
@@ -86,7 +114,7 @@ static mpk_status lower_update(mpki_cuda *cuda, const products &p, int m, int K,
                              one, C + start + s + start * ldc, ldc));
     }
     diagonal_kernel<H><<<(m + DIAGONAL - 1) / DIAGONAL * 3, 256, 0, p.stream>>>(
-        m, K, L, ldl, W, ldw, C, ldc, gate);
+        m, Kd, Ld, ldl, Wd, ldw, C, ldc, gate);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

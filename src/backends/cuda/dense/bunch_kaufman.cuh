@@ -246,8 +246,6 @@ __global__ void __launch_bounds__(BK_THREADS, 1) bk_panel_kernel(bk_job<T> g) {
                     fresh(g.W + (i == k ? kp : i == kp ? k : i) + (q + 1) * g.ldw);
         const int kk = k + step - 1;
         const bool first_swap = step == 2 && p != k, second = kp != kk;
-        /* rook may have moved W's column q after the last barrier */
-        if (g.rook && step == 2 && (first_swap || second)) grid_barrier(g.barrier, phase);
         if (first_swap) {
             bk_swap<H>(g, first, last, k, p, q, q + 2);
             grid_barrier(g.barrier, phase);

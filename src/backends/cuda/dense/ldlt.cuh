@@ -31,6 +31,7 @@ struct ldlt_space {
     T *scalars, *N, *dinv, *corner, *save;
     int *orig[2];
     T *panel[2], *L[2], *W[2];
+    T *Ls[2], *Ws[2]; /* three times as wide: see split_kernel; NULL without */
     bk_space bk; /* what is left at the end, and Bunch-Kaufman as a method */
 };
 
@@ -61,12 +62,18 @@ static int64_t ldlt_layout(const mpki_cuda *cuda, const mpki_cuda_matrix *d, cha
     w->corner = (T *)take(sizeof(T) * KEEP * KEEP);
     w->save = (T *)take(sizeof(T) * w->ld * KEEP);
     at += bk_layout(n, cuda->sms, base ? base + at : NULL, &w->bk);
+    w->Ls[0] = w->Ls[1] = w->Ws[0] = w->Ws[1] = NULL;
     if (d->method == MPKI_CUDA_BUNCH_KAUFMAN || d->method == MPKI_CUDA_ROOK) return at;
     for (int i = 0; i < 2; ++i) {
         w->orig[i] = (int *)take(sizeof(int) * (w->ld + B));
         w->panel[i] = (T *)take(sizeof(T) * w->ld * width);
         w->L[i] = (T *)take(sizeof(T) * w->ld * width);
         w->W[i] = (T *)take(sizeof(T) * w->ld * width);
+        w->Ls[i] = w->Ws[i] = NULL;
+        if (d->tf32 == 3 && sizeof(R) == 4) {
+            w->Ls[i] = (T *)take(sizeof(T) * w->ld * width * 3);
+            w->Ws[i] = (T *)take(sizeof(T) * w->ld * width * 3);
+        }
     }
     return at;
 }
@@ -160,7 +167,8 @@ static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_spac
     const int n = d->n;
     const cublasOperation_t op = H ? CUBLAS_OP_C : CUBLAS_OP_T;
     const products p = {cuda->panel_blas, cuda->panel, d->tf32 == 1};
-    const products u = {cuda->update_blas, cuda->update, d->tf32 == 1};
+    const products u = {cuda->update_blas, cuda->update, d->tf32 != 0};
+    const products wide = {cuda->panel_blas, cuda->panel, d->tf32 != 0};
     const int64_t ld = s.ld;
     T *A = (T *)d->A, *one = s.scalars + ALWAYS_ONE;
     start_kernel<<<1, 128, 0, p.stream>>>(s.ctl, s.scalars, s.gates);
@@ -187,11 +195,22 @@ static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_spac
             n - (int)r, x.wide - x.came, A + r + r * d->lda, d->lda, s.panel[q] + r + x.came * ld, ld,
             s.scalars + MINUS);
         MPKI_TRY(cudaGetLastError());
-        if (J)
-            MPKI_TRY(product(p, op, n - (int)r, x.wide - x.came, old.w, s.scalars + MINUS,
-                             s.L[q ^ 1] + r, ld, s.W[q ^ 1] + r, ld, one,
-                             s.panel[q] + r + x.came * ld, ld));
+        if (J) {
+            const T *L = s.L[q ^ 1], *W = s.W[q ^ 1];
+            int depth = old.w;
+#if MPKI_PRECISION % 2 == 0
+            if (s.Ls[0]) L = s.Ls[q ^ 1], W = s.Ws[q ^ 1], depth *= 3;
+#endif
+            MPKI_TRY(product(wide, op, n - (int)r, x.wide - x.came, depth, s.scalars + MINUS, L + r,
+                             ld, W + r, ld, one, s.panel[q] + r + x.came * ld, ld));
+        }
         MPKI_PASS((panels<H, PIVOT>(cuda, d, s, p, x, J, limit)));
+#if MPKI_PRECISION % 2 == 0
+        const int64_t past = x.c + x.w;
+        if (s.Ls[0] && past < n)
+            split_kernel<<<column_grid(n - (int)past, x.w), 256, 0, p.stream>>>(
+                n - (int)past, x.w, s.L[q] + past, s.W[q] + past, ld, s.Ls[q] + past, s.Ws[q] + past);
+#endif
         MPKI_TRY(cudaEventRecord(cuda->panel_done[slot], p.stream));
 
         const bool last = x.c + x.w >= end;
@@ -199,7 +218,9 @@ static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_spac
         const int64_t next = last ? end : y.c + y.wide;
         MPKI_TRY(cudaStreamWaitEvent(u.stream, cuda->panel_done[slot], 0));
         MPKI_PASS((lower_update<H>(cuda, u, n - (int)next, x.w, s.L[q] + next, s.W[q] + next, ld,
-                                   A + next + next * d->lda, d->lda, s.scalars + GATES + J, one)));
+                                   A + next + next * d->lda, d->lda, s.scalars + GATES + J, one, 0,
+                                   s.Ls[q] ? s.Ls[q] + next : NULL,
+                                   s.Ws[q] ? s.Ws[q] + next : NULL)));
         MPKI_TRY(cudaEventRecord(cuda->update_done[slot], u.stream));
 
         MPKI_TRY(cudaStreamWaitEvent(cuda->side, cuda->panel_done[slot], 0));

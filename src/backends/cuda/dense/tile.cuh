@@ -42,7 +42,7 @@ template <class T> struct tile_memory {
     int zero[B]; /* 1: the pivot is exactly zero */
     unsigned best[2][TILE_THREADS / 32];
     int where[2][TILE_THREADS / 32];
-    int failed;
+    int failed, pairs;
 };
 
 /** 1 / a by the hardware's approximation and two Newton steps; odd becomes true where that is not
@@ -230,6 +230,97 @@ __device__ void block_rook(tile_memory<T> &m, int c0, int nb, int take,
     }
 }
 
+/** Entry r of a lane's row, r the same for all lanes: by halves, as registers have no index. */
+template <class T> __device__ inline T select_entry(const T (&a)[32], int r) {
+    T b[16];
+#pragma unroll
+    for (int j = 0; j < 16; ++j)
+        b[j] = r & 16 ? a[j + 16] : a[j];
+#pragma unroll
+    for (int j = 0; j < 8; ++j)
+        b[j] = r & 8 ? b[j + 8] : b[j];
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+        b[j] = r & 4 ? b[j + 4] : b[j];
+#pragma unroll
+    for (int j = 0; j < 2; ++j)
+        b[j] = r & 2 ? b[j + 2] : b[j];
+    return r & 1 ? b[1] : b[0];
+}
+
+/** One warp: of the 32 candidates at c0, 32 - KEEP pivots of order 1, each the largest entry left on
+ *  the diagonal: rook search without the search, for as long as |l| <= 4. False: it was not so, and
+ *  nothing was written. */
+template <bool H, class T>
+__device__ bool block_diagonal(tile_memory<T> &m, int c0, typename scalar_of<T>::real tiny) {
+    typedef typename scalar_of<T>::real R;
+    const unsigned all = 0xffffffffu, most = key((R)4);
+    const int lane = threadIdx.x & 31, LD = tile_memory<T>::LD, STEP = 32 - KEEP;
+    T a[32];
+    T *S = m.S + c0 + c0 * LD;
+#pragma unroll
+    for (int j = 0; j < 32; ++j)
+        a[j] = j <= lane ? S[lane + j * LD] : cj<H>(S[j + lane * LD]);
+    T dg = diagonal<H>(S[lane + lane * LD]);
+    const int mine = m.order[c0 + lane];
+    const unsigned tiny_key = key(tiny);
+    bool live = true, odd = false;
+    int pos = lane;
+    unsigned top = 0;
+    T my_di = make<T>(0);
+#pragma unroll 1
+    for (int k = 0; k < STEP; ++k) {
+        const candidate c = largest_diagonal(live, key(dg));
+        const int r = c.r & 31;
+        odd |= c.m1 <= tiny_key;
+        const T d = shfl(dg, r), di = quick_inverse(d, odd);
+        const T w = select_entry(a, r); /* a(lane, r); the row of r is its conjugate */
+        T *row = m.rows[k & 1];
+        row[lane] = cj<H>(w);
+        const bool on = live && lane != r;
+        const T l = on ? w * di : make<T>(0);
+        nfma(dg, l, cj<H>(w));
+        dg = diagonal<H>(dg);
+        if (lane == r) live = false, pos = k, my_di = di;
+        top = max(top, key(l));
+        __syncwarp();
+#pragma unroll
+        for (int j = 0; j < 32; ++j)
+            nfma(a[j], l, row[j]);
+        m.Lb[k * 33 + lane] = l;
+        if ((k & 7) == 7 && __any_sync(all, odd || !(top <= most))) return false;
+    }
+    if (!live) {
+        m.d[c0 + pos] = dg, m.e[c0 + pos] = m.ei[c0 + pos] = make<T>(0);
+        m.di[c0 + pos] = my_di, m.zero[c0 + pos] = 0;
+    }
+    const unsigned left = __ballot_sync(all, live);
+    if (live) pos = STEP + __popc(left & ((1u << lane) - 1));
+    m.order[c0 + pos] = mine;
+    m.from[pos] = lane;
+    __syncwarp();
+#pragma unroll
+    for (int q = 0; q < STEP; ++q) {
+        const T l = q < pos ? m.Lb[q * 33 + lane] : make<T>(0);
+        m.Lt[q * 32 + pos] = l;
+        if (q < pos) S[pos + q * LD] = l;
+    }
+    __syncwarp();
+    if (live) {
+#pragma unroll
+        for (int j = 0; j < 32; ++j)
+            m.Lb[(pos - STEP) * 33 + j] = a[j];
+    }
+    __syncwarp();
+    if (live) {
+#pragma unroll
+        for (int q = 0; q < KEEP; ++q)
+            if (STEP + q < pos) S[pos + (STEP + q) * LD] = m.Lb[(pos - STEP) * 33 + m.from[STEP + q]];
+        S[pos + pos * LD] = dg;
+    }
+    return true;
+}
+
 /** The same in the order given: pivots of order 1, tested by nobody but the residual. The next
  *  pivot's reciprocal is on its way while the columns beyond it are updated. False: a pivot was out
  *  of the quick reciprocal's range and nothing was written. */
@@ -308,6 +399,7 @@ __device__ void block_below(tile_memory<T> &m, int c0, typename scalar_of<T>::re
     const int rest = B - c0 - 32;
     if (tid < rest) {
         const int i = c0 + 32 + tid;
+        const bool pairs = m.pairs;
         T w[32];
 #pragma unroll
         for (int k = 0; k < 32; ++k)
@@ -322,12 +414,13 @@ __device__ void block_below(tile_memory<T> &m, int c0, typename scalar_of<T>::re
 #pragma unroll
         for (int k = 0; k < 32; ++k) {
             T l = w[k];
-            if (PIVOT && k < STEP) {
+            if (PIVOT && k < STEP && pairs) {
                 l = times_dinv<H>(k ? w[k ? k - 1 : 0] : make<T>(0), w[k], w[k < 31 ? k + 1 : 31],
                                   k ? m.ei[c0 + k - 1] : make<T>(0), m.di[c0 + k], m.ei[c0 + k]);
                 bad |= !(abs1(l) <= limit) || (m.zero[c0 + k] && !(abs1(w[k]) <= tiny));
             } else if (k < STEP) {
                 l = w[k] * m.di[c0 + k];
+                if (PIVOT) bad |= !(abs1(l) <= limit);
             }
             S[i + (c0 + k) * LD] = l;
             if (k < STEP) m.tmp[k * LW + tid] = w[k];
@@ -540,7 +633,7 @@ template <class T, int h> __device__ void inverse_merge(tile_memory<T> &m) {
                     c[x][y] = make<T>(0);
             if (pass == 0) {
 #pragma unroll 8
-                for (int k = j0; k < h; ++k) {
+                for (int k = j0 / 8 * 8; k < h; ++k) { /* a multiple of 8: no remainder */
                     T l[X];
 #pragma unroll
                     for (int x = 0; x < X; ++x)
@@ -628,10 +721,13 @@ __global__ void __launch_bounds__(TILE_THREADS, 1)
     const R tiny = unkey<R>(ctl->largest) * (R)ctl->zero_tolerance;
     bool slow = false;
     for (;;) {
-#pragma unroll 16
-        for (int t = tid; t < B * B; t += TILE_THREADS) {
-            const int i = t % B, j = t / B;
-            m.S[i + j * LD] = i >= j && i < nb ? A[i + j * lda] : make<T>(0);
+        {
+            const int i = tid % B, j0 = tid / B, every = TILE_THREADS / B;
+#pragma unroll 32
+            for (int q = 0; q < B / every; ++q) {
+                const int j = j0 + q * every;
+                m.S[i + j * LD] = i >= j && i < nb ? A[i + j * lda] : make<T>(0);
+            }
         }
         if (tid == 0) m.failed = 0;
         if (tid < B) {
@@ -649,8 +745,13 @@ __global__ void __launch_bounds__(TILE_THREADS, 1)
             const int step = !PIVOT ? 32 : take == nb && here == nb - c0 ? here
                                                                         : min(32 - KEEP, take - c0);
             if (tid < 32) {
-                if (PIVOT)
+                bool done = false;
+                if (PIVOT && here == 32 && step == 32 - KEEP) done = block_diagonal<H>(m, c0, tiny);
+                if (tid == 0) m.pairs = !done;
+                if (PIVOT && !done)
                     block_rook<H>(m, c0, here, step, tiny);
+                else if (PIVOT)
+                    ;
                 else if (!block_plain<H, sizeof(R) == 8 && !scalar_of<T>::complex>(m, c0, here))
                     block_plain<H, false>(m, c0, here);
             } else if (before >= 0) {
@@ -674,7 +775,7 @@ __global__ void __launch_bounds__(TILE_THREADS, 1)
         const int i = tid % B;
         T *to = L + (i < nb ? orig[m.order[i]] : 0);
         if (i < nb)
-#pragma unroll 8
+#pragma unroll 16
             for (int j = tid / B; j < take; j += TILE_THREADS / B)
                 if (i >= j) to[j * ldl] = i == j ? m.d[j] : m.S[i + j * LD];
         /* D's entries beside the diagonal, over L's zeros; the same thread wrote them */
@@ -705,10 +806,12 @@ __global__ void __launch_bounds__(TILE_THREADS, 1)
     }
     __syncthreads();
     tile_inverse(m);
-#pragma unroll 8
-    for (int t = tid; t < B * B; t += TILE_THREADS) {
-        const int i = t % B, j = t / B;
-        N[m.order[i] + j * B] = cj<H>(m.S[j + i * LD]);
+    {
+        const int i = tid % B, j0 = tid / B, every = TILE_THREADS / B;
+        T *to = N + m.order[i];
+#pragma unroll 16
+        for (int q = 0; q < B / every; ++q)
+            to[(j0 + q * every) * B] = cj<H>(m.S[j0 + q * every + i * LD]);
     }
 }
 
