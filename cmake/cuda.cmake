@@ -9,7 +9,7 @@ if(METAPACK_CUDA STREQUAL "OFF")
 endif()
 
 function(metapack_cuda_module)
-    if(METAPACK_CUDA STREQUAL "OFF")
+    if(METAPACK_CUDA STREQUAL "OFF" OR (METAPACK_SANITIZE AND NOT METAPACK_CUDA STREQUAL "ON"))
         return()
     endif()
     file(GLOB places /usr/local/cuda*/bin)
@@ -38,7 +38,7 @@ function(metapack_cuda_module)
         set(out ${CMAKE_CURRENT_BINARY_DIR}/cuda/${name}.o)
         add_custom_command(OUTPUT ${out} DEPENDS ${file} ${headers}
             COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/cuda
-            COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${METAPACK_NVCC} ${flags} ${ARGN} -c ${file} -o ${out}
+            COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${METAPACK_NVCC} ${flags} ${ARGN} -c ${file} -o ${out}
             COMMENT "nvcc ${name}" VERBATIM)
         list(APPEND objects ${out})
     endmacro()
