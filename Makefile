@@ -11,7 +11,7 @@ BENCH   ?=
 
 DEMO = data/acopf/ACTIVSg200_AC_02
 
-.PHONY: all build demo check check-clients bench bench-borg bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete install uninstall format clean help
+.PHONY: all build demo check check-clients bench-clients bench bench-borg bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete install uninstall format clean help
 all: build
 
 build:             ## install what is missing, build the library and the command
@@ -25,7 +25,7 @@ check:             ## everything that must hold before a change goes in (tools/c
 	@$(SETUP) build test sanitize
 	@JOBS=$(JOBS) tools/check
 
-check-clients:     ## clients from PyPI on METAPACK: the Python wheel, scikit-fem (tools/check-clients --list)
+check-clients:     ## clients from PyPI on METAPACK: the Python wheel, scikit-fem, Ipopt (tools/check-clients --list)
 	@$(SETUP) build
 	@tools/check-clients
 
@@ -55,6 +55,11 @@ bench-auto: bench-drivers ## --method auto on every indefinite matrix
 
 bench-sweeps: bench-drivers ## bandwidth of the triangular sweeps on blocks
 	@bench/sweeps.py --build $(BUILD) $(BENCH)
+
+bench-clients: build ## Ipopt's problems beside MUMPS: docs/results/clients.md
+	@$(SETUP) build test
+	@tools/check-clients ipopt
+	@build/clients/ipopt/bin/python bench/clients.py --build $(BUILD) --report docs/results/clients.md $(BENCH)
 
 bench-incomplete: bench-sweeps bench-jacobi bench-ildlt bench-auto ## all of docs/results/incomplete.md
 

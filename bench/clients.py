@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ipopt on METAPACK beside Ipopt on MUMPS: the problems of bench/clients/problems.py, each in a process of its own.
 
-  bench/clients.py [--build build] [--only GLOB,...] [--quick] [--debian|--no-debian] [--repeat N] [--rows FILE]
+  bench/clients.py [--build build] [--only GLOB,...] [--quick] [--ipopts 3.14,3.11] [--repeat N] [--rows FILE]
                    [--report docs/results/clients.md]
 
 Needs a Python with casadi and numpy (make check-clients makes one in build/clients/ipopt). Two Ipopts: the one in
@@ -167,7 +167,7 @@ def main():
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
     parser.add_argument("--only", default="*")
     parser.add_argument("--quick", action="store_true", help="without the large problems")
-    parser.add_argument("--debian", action=argparse.BooleanOptionalAction, default=None)
+    parser.add_argument("--ipopts", default="3.14,3.11", help="3.14: CasADi's; 3.11: the distribution's, if it is there")
     parser.add_argument("--repeat", type=int, default=1, help="keep the fastest of N")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=300, help="limit of one run")
@@ -176,14 +176,16 @@ def main():
     args = parser.parse_args()
     sys.path.insert(0, os.path.join(HERE, "clients"))
     from problems import PROBLEMS
-    debian = find_debian() if args.debian is not False else None
-    if args.debian and not debian:
-        sys.exit("bench/clients.py: no libipopt.so.1 here (Debian: coinor-libipopt1v5)")
+    ipopts = [None] if "3.14" in args.ipopts else []
+    if "3.11" in args.ipopts and find_debian():
+        ipopts.append(find_debian())
+    elif "3.11" in args.ipopts:
+        print("no libipopt.so.1 here (Debian: coinor-libipopt1v5): without Ipopt 3.11")
     names = [n for n in PROBLEMS if matches(n, args.only.split(",")) and not (args.quick and matches(n, LARGE))]
     rows = [json.loads(line) for line in open(args.rows)] if args.rows and os.path.exists(args.rows) else []
     known = {(r["problem"], r["solver"], r["ipopt"], r["limited"]): r for r in rows}
     failures = 0
-    for ipopt in [None] + ([debian] if debian else []):
+    for ipopt in ipopts:
         for limited in (False, True):
             for name in names:
                 if limited and not matches(name, LIMITED_MEMORY):
