@@ -13,7 +13,7 @@ import argparse, datetime, fnmatch, json, math, os, platform, re, subprocess, sy
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 # What takes longer than a few seconds with either solver: left out by --quick.
-LARGE = ("*-200000", "*-100000", "*-200", "*-150", "*-250", "*-300", "rocket-50000", "opf-14x1000", "distributed-3d-*",
+LARGE = ("*-200000", "*-100000", "*-200", "*-150", "*-250", "*-300", "rocket-10000", "opf-14x1000", "distributed-3d-*",
          "hang-glider-*", "lv4-*")
 LIMITED_MEMORY = ("hs*", "opf-5", "opf-9", "cart-pole-*", "van-der-pol-*", "portfolio-*", "concave-*", "waechter-*")
 GOOD = ("Solve_Succeeded", "Solved_To_Acceptable_Level")

@@ -275,7 +275,7 @@ def trajectory(b, n, starts, lowers, uppers):
 
 
 @problem("optimal control", "rocket-2000", 2000)
-@problem("optimal control", "rocket-50000", 50000)
+@problem("optimal control", "rocket-10000", 10000)
 def rocket(n):
     """Goddard's: COPS 11."""
     b = Builder()
