@@ -227,6 +227,15 @@ static double threshold(double u) {
     return more < 0.5 ? more : 0.5;
 }
 
+/* Ipopt's 1e-20 means: zeros alone. But a zero that rounding has blurred is about 1e-17 of the
+ * scaled matrix, and taken for a pivot it can send the multipliers to infinity, by which Ipopt then
+ * divides its errors: a wrong point would pass for a solution. docs/ipopt.md has what larger ones
+ * cost. */
+static double zero_tolerance(double small) {
+    const double noise = 3e-17;
+    return small > noise ? small : noise;
+}
+
 mpk_status ip_factorize(ip_pattern *p, const double *val, const ip_request *request,
                         ip_factor **handle) {
     mpk_status status = MPK_OK;
@@ -244,7 +253,7 @@ mpk_status ip_factorize(ip_pattern *p, const double *val, const ip_request *requ
     options.threads = threads_wanted();
     options.static_shift = request->static_shift > 0 ? request->static_shift : 0;
     options.pivot_threshold = threshold(request->u);
-    options.zero_tolerance = request->small;
+    options.zero_tolerance = zero_tolerance(request->small);
     return mpk_factorize(f->ctx, p->an, val, &options, &f->fac);
 }
 
