@@ -37,6 +37,6 @@ add_dependencies(pymetapack metapack)
 add_test(NAME python COMMAND ${MPKI_PYTHON} -m pytest -q -p no:cacheprovider ${MPKI_PYTHON_SOURCE}/tests)
 add_test(NAME python_examples COMMAND ${MPKI_PYTHON} -m pytest -q -p no:cacheprovider --doctest-modules
          ${MPKI_PYTHON_FOLDER}/pymetapack --doctest-glob=*.md ${CMAKE_CURRENT_SOURCE_DIR}/docs/python.md)
-set_tests_properties(python python_examples PROPERTIES LABELS plugins TIMEOUT 300
+set_tests_properties(python python_examples PROPERTIES LABELS plugins TIMEOUT 900
     WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
     ENVIRONMENT "PYTHONPATH=${MPKI_PYTHON_FOLDER};PYTHONDONTWRITEBYTECODE=1;OPENBLAS_NUM_THREADS=1")

@@ -165,10 +165,10 @@ def test_ctrl_c(call):
     assert child.stdout.readline() == "ready\n"
     time.sleep(0.7)
     child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=60)
+    out, err = child.communicate(timeout=150)
     assert child.returncode == 0, err
     word, seconds = out.splitlines()[0].split()
-    assert word == "interrupted" and float(seconds) < 8
+    assert word == "interrupted" and float(seconds) < 30
     assert out.splitlines()[1] == "alive True"
 
 
@@ -197,7 +197,7 @@ def test_fork():
         _, status = os.waitpid(pid, 0)
         print(os.waitstatus_to_exitcode(status), np.array_equal(factor.solve(b), want))
     """)
-    out, err = child.communicate(timeout=60)
+    out, err = child.communicate(timeout=150)
     assert out.strip() == "0 True", err
 
 
@@ -213,5 +213,5 @@ def test_ends_with_the_interpreter():
         threading.Thread(target=lambda: mp.ldl(big), daemon=True).start()
         print("end")
     """)
-    out, err = child.communicate(timeout=60)
+    out, err = child.communicate(timeout=150)
     assert child.returncode == 0 and out == "end\n" and err == ""
