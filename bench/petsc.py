@@ -33,8 +33,8 @@ WAYS = {
                            "-redundant_pc_factor_mat_solver_type metapack",
     "MUMPS over all ranks": WHOLE + "mumps -mat_mumps_icntl_24 1",
 }
-STRONG = {1: 192, 2: 192, 4: 192}
-WEAK = {1: 96, 2: 136, 4: 192}
+STRONG = {1: 128, 2: 128, 4: 128}
+WEAK = {1: 64, 2: 91, 4: 128}
 LINE = re.compile(r"unknowns=\d+ ranks=\d+ .*reason=\w+")
 INERTIA = re.compile(r"inertia: (\d+) positive, (\d+) negative, (\d+) zero")
 
