@@ -162,8 +162,8 @@ def cpu():
 def report(rows, path):
     text = ["## PETSc", "",
             f"Debian's PETSc 3.18.5 and MUMPS 5.5.1, Open MPI 4.1.4; {cpu()}, {CORES} cores, all ranks on this machine;",
-            f"{datetime.date.today().isoformat()}, `bench/petsc.py`, the best of three runs. Setup is ordering, analysis and",
-            "factorization; residual is ‖b − Ax‖₂ / ‖b‖₂. Four ranks on two cores say that it works and how the iterations grow,",
+            f"{datetime.date.today().isoformat()}, `bench/petsc.py`, the best of two or three runs; load of the machine "
+            f"{os.getloadavg()[1]:.0f}, so that times", "compare and do not measure. Setup is ordering, analysis and factorization; residual is ‖b − Ax‖₂ / ‖b‖₂. Four ranks on two cores say that it works and how the iterations grow,",
             "not how fast four cores are. Iterative methods stop at 1e-8 (relative, true residual).", "",
             "### Strong scaling", "",
             "`examples/petsc/saddle.c`: one problem on more ranks; with one rank, asm and bjacobi are the whole matrix."]
