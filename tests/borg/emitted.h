@@ -16,6 +16,10 @@
 #define BORG_CC_DEFAULT "cc"
 #endif
 
+#ifndef BORG_LLVM /* folder of opt and llc */
+#define BORG_LLVM "/nowhere"
+#endif
+
 enum { EMITTED_MAX = 256 };
 
 typedef void emitted_function(int64_t first, int64_t last, void *const *args);
@@ -40,6 +44,8 @@ static const char *emitted_flags(const borg_backend *backend) {
 
 static bool emitted_runs_here(const borg_backend *backend) {
     if (strcmp(backend->name, "c") == 0 || strcmp(backend->name, "cuda") == 0) return true;
+    if (strcmp(backend->name, "llvm") == 0)
+        return access(BORG_LLVM "/llc", X_OK) == 0 && access(BORG_LLVM "/opt", X_OK) == 0;
 #if defined(__x86_64__)
     if (strcmp(backend->name, "avx512") == 0)
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
@@ -92,6 +98,22 @@ static int emitted_add(emitted *e, borg_program *p, const borg_backend *backend,
     size_t length;
     char path[128];
     if (borg_program_emit(p, backend, options, &text, &length) != BORG_OK) return -1;
+    const borg_module *m = p->units[0].module;
+    if (strcmp(backend->name, "llvm") == 0) { /* beside the wrapper */
+        snprintf(path, sizeof path, "%s/k%d.ll", e->folder, e->count);
+        FILE *other = fopen(path, "wb");
+        if (!other) return -1;
+        fwrite(text, 1, length, other);
+        if (fclose(other) != 0) return -1;
+        borg_sink declared = {.arena = m->arena};
+        borg_put(&declared, "#include <stdint.h>\nvoid k%d(int64_t, int64_t", e->count);
+        for (int32_t i = 0; i < m->nparams; ++i)
+            borg_put(&declared, ", %s",
+                     m->params[i].type == BORG_PTR ? "void *" : emitted_cast(&m->params[i]));
+        borg_put(&declared, ");\n");
+        text = declared.text;
+        length = declared.length;
+    }
     const char *lanes = strstr(text, "#define BORG_LANES ");
     if (lanes) {
         snprintf(path, sizeof path, "%s/kernels%d.c", e->folder, atoi(lanes + 19));
@@ -100,7 +122,6 @@ static int emitted_add(emitted *e, borg_program *p, const borg_backend *backend,
     }
     FILE *file = fopen(path, "ab");
     if (!file) return -1;
-    const borg_module *m = p->units[0].module;
     if (strcmp(backend->name, "cuda") == 0)
         fprintf(file, "#define BORG_HOST \"%s/cuda_host.h\"\n", BORG_TESTS);
     fwrite(text, 1, length, file);
@@ -113,9 +134,22 @@ static bool emitted_build(emitted *e, const borg_backend *backend) {
     char command[1024], path[128];
     const char *cc = getenv("BORG_CC") ? getenv("BORG_CC") : BORG_CC_DEFAULT;
     const char *flags = getenv("BORG_CFLAGS") ? getenv("BORG_CFLAGS") : "-O0";
+    if (strcmp(backend->name, "llvm") == 0) {
+        snprintf(command, sizeof command,
+                 "cd %s && for k in k*.ll; do %s/opt -passes=verify -disable-output $k && %s/llc "
+                 "-O1 -mcpu=native -relocation-model=pic -filetype=obj -o $k.o $k || exit 1; "
+                 "done >llc.log 2>&1",
+                 e->folder, BORG_LLVM, BORG_LLVM);
+        if (system(command) != 0) {
+            snprintf(command, sizeof command, "head -5 %s/llc.log", e->folder);
+            if (system(command) != 0) fputs("llc failed\n", stderr);
+            return false;
+        }
+    }
     snprintf(command, sizeof command,
-             "%s -Wall -Wextra -Werror -fPIC -shared %s %s -o %s/all.so %s/k*.c -lm >%s/log 2>&1",
-             cc, emitted_flags(backend), flags, e->folder, e->folder, e->folder);
+             "%s -Wall -Wextra -Werror -fPIC -shared %s %s -o %s/all.so %s/k*.%s -lm >%s/log 2>&1",
+             cc, emitted_flags(backend), flags, e->folder, e->folder,
+             strcmp(backend->name, "llvm") == 0 ? "[co]" : "c", e->folder);
     if (system(command) != 0) {
         snprintf(command, sizeof command, "grep -m 20 -E 'error|warning' %s/log", e->folder);
         if (system(command) != 0) fputs("the compiler failed\n", stderr);

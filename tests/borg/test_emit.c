@@ -287,6 +287,12 @@ static void test_avx512(void **state) {
     check_backend("avx512");
 }
 
+/* LLVM IR, verified by opt and compiled by llc for this machine. */
+static void test_llvm(void **state) {
+    (void)state;
+    check_backend("llvm");
+}
+
 /* Threads of a block that take turns: cuda_host.h. */
 static void test_cuda(void **state) {
     (void)state;
@@ -312,7 +318,7 @@ static void test_cuda_wide(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_c), cmocka_unit_test(test_avx512),
-                                       cmocka_unit_test(test_cuda),
+                                       cmocka_unit_test(test_llvm), cmocka_unit_test(test_cuda),
                                        cmocka_unit_test(test_cuda_wide)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

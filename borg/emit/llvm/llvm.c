@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The backend `llvm`: names, types, leaves, control and functions. */
+#include "borg/emit/llvm/llvm.h"
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- values ------------------------------------------------------------------------------------
+ */
+
+int32_t ll_items(const ll *e, borg_spread spread) {
+    return spread == BORG_WI ? e->m->size : 1;
+}
+
+int32_t ll_groups(const ll *e, borg_spread spread) {
+    return spread == BORG_UNI ? 1 : e->m->pack;
+}
+
+int32_t ll_lanes(const ll *e, const borg_inst *v) {
+    return ll_items(e, v->spread) * ll_groups(e, v->spread);
+}
+
+int32_t ll_number(const ll *e, int32_t w, int32_t g, int32_t size) {
+    return e->m->order == BORG_WG_MINOR ? w * e->m->pack + g : g * size + w;
+}
+
+const char *ll_get(const borg_inst *v, int32_t row) {
+    return ((const char *const *)v->aux)[row];
+}
+
+void ll_name(ll *e, borg_inst *v, int32_t row, const char *name) {
+    if (!v->aux) v->aux = BORG_NEW(e->arena, v->rows, const char *);
+    ((const char **)v->aux)[row] = name;
+}
+
+const char *ll_type(ll *e, borg_type type, int32_t lanes) {
+    static const char *const text[] = {"void", "i1", "i32", "i64", "float", "double", "ptr"};
+    return lanes == 1 ? text[type] : borg_format(e->arena, "<%d x %s>", lanes, text[type]);
+}
+
+void ll_line(ll *e, const char *format, ...) {
+    va_list arguments;
+    borg_put(e->out, "  ");
+    va_start(arguments, format);
+    borg_vput(e->out, format, arguments);
+    va_end(arguments);
+    borg_put(e->out, "\n");
+}
+
+const char *ll_let(ll *e, const char *format, ...) {
+    va_list arguments;
+    const char *name = borg_format(e->arena, "%%t%d", e->temps++);
+    borg_put(e->out, "  %s = ", name);
+    va_start(arguments, format);
+    borg_vput(e->out, format, arguments);
+    va_end(arguments);
+    borg_put(e->out, "\n");
+    return name;
+}
+
+/* ---- constants ---------------------------------------------------------------------------------
+ */
+
+static const char *literal(ll *e, borg_type type, uint64_t bits) {
+    uint32_t low = (uint32_t)bits;
+    float f;
+    double x;
+    switch (type) {
+    case BORG_I1:
+        return bits & 1 ? "true" : "false";
+    case BORG_I32:
+        return borg_format(e->arena, "%" PRId32, (int32_t)low);
+    case BORG_F32: /* written as the double of that value */
+        memcpy(&f, &low, sizeof f);
+        x = (double)f;
+        memcpy(&bits, &x, sizeof bits);
+        return borg_format(e->arena, "0x%016" PRIX64, bits);
+    case BORG_F64:
+        return borg_format(e->arena, "0x%016" PRIX64, bits);
+    case BORG_PTR:
+        return "null";
+    default:
+        return borg_format(e->arena, "%" PRId64, (int64_t)bits);
+    }
+}
+
+const char *ll_constant(ll *e, borg_type type, const uint64_t *bits, int32_t lanes) {
+    bool zero = true;
+    if (lanes == 1) return literal(e, type, bits[0]);
+    for (int32_t i = 0; i < lanes; ++i) zero = zero && bits[i] == 0;
+    if (zero) return "zeroinitializer";
+    borg_sink text = {.arena = e->arena};
+    for (int32_t i = 0; i < lanes; ++i)
+        borg_put(&text, "%s%s %s", i ? ", " : "<", ll_type(e, type, 1), literal(e, type, bits[i]));
+    borg_put(&text, ">");
+    return text.text;
+}
+
+const char *ll_splat(ll *e, borg_type type, uint64_t bits, int32_t lanes) {
+    uint64_t *list = BORG_NEW(e->arena, lanes, uint64_t);
+    for (int32_t i = 0; i < lanes; ++i) list[i] = bits;
+    return ll_constant(e, type, list, lanes);
+}
+
+const char *ll_intrinsic(ll *e, const char *name, borg_type type, int32_t lanes, const char *result,
+                         const char *arguments) {
+    static const char *const text[] = {"", "i1", "i32", "i64", "f32", "f64", "p0"};
+    const char *full = lanes == 1
+                           ? borg_format(e->arena, "@llvm.%s.%s", name, text[type])
+                           : borg_format(e->arena, "@llvm.%s.v%d%s", name, lanes, text[type]);
+    bool whole = strcmp(name, "masked.load") == 0 || strcmp(name, "masked.store") == 0;
+    if (whole || strncmp(name, "masked.", 7) == 0) /* the type of the address, too */
+        full = whole ? borg_format(e->arena, "%s.p0", full)
+                     : borg_format(e->arena, "%s.v%dp0", full, lanes);
+    const char *line = borg_format(e->arena, "declare %s %s(%s)\n", result, full, arguments);
+    for (size_t i = 0; i < e->ndeclared; ++i)
+        if (strcmp(e->declared[i], line) == 0) return full;
+    e->declared =
+        borg_grow(e->arena, e->declared, e->ndeclared + 1, &e->capacity, sizeof *e->declared);
+    e->declared[e->ndeclared++] = line;
+    return full;
+}
+
+/* ---- lanes -------------------------------------------------------------------------------------
+ */
+
+const char *ll_shuffle(ll *e, borg_type type, const char *x, const char *y, int32_t lanes,
+                       const int32_t *from, int32_t count) {
+    bool same = count == lanes && !y;
+    const char *t = ll_type(e, type, lanes);
+    for (int32_t i = 0; i < count; ++i) same = same && (from[i] == i || from[i] < 0);
+    if (same) return x;
+    if (lanes == 1 && !y) return ll_spread(e, type, x, count);
+    if (lanes == 1) { /* two scalars */
+        const char *v = "poison", *to = ll_type(e, type, count);
+        for (int32_t i = 0; i < count; ++i)
+            if (count == 1) {
+                return from[0] == 1 ? y : x;
+            } else if (from[i] >= 0) {
+                v = ll_let(e, "insertelement %s %s, %s %s, i32 %d", to, v, t, from[i] ? y : x, i);
+            }
+        return v;
+    }
+    if (count == 1) {
+        bool second = from[0] >= lanes;
+        return ll_let(e, "extractelement %s %s, i32 %d", t, second ? y : x,
+                      from[0] < 0 ? 0 : from[0] % lanes);
+    }
+    borg_sink mask = {.arena = e->arena};
+    for (int32_t i = 0; i < count; ++i)
+        borg_put(&mask, from[i] < 0 ? "%si32 undef" : "%si32 %d", i ? ", " : "<", from[i]);
+    return ll_let(e, "shufflevector %s %s, %s %s, <%d x i32> %s>", t, x, t, y ? y : "poison", count,
+                  mask.text);
+}
+
+const char *ll_spread(ll *e, borg_type type, const char *scalar, int32_t lanes) {
+    if (lanes == 1) return scalar;
+    const char *t = ll_type(e, type, lanes);
+    const char *one =
+        ll_let(e, "insertelement %s poison, %s %s, i32 0", t, ll_type(e, type, 1), scalar);
+    return ll_let(e, "shufflevector %s %s, %s poison, <%d x i32> zeroinitializer", t, one, t,
+                  lanes);
+}
+
+const char *ll_widen(ll *e, const borg_inst *v, int32_t row, borg_spread spread) {
+    int32_t items = ll_items(e, spread), groups = ll_groups(e, spread);
+    int32_t *from = BORG_NEW(e->arena, items * groups, int32_t);
+    if (v->spread == spread) return ll_get(v, row);
+    for (int32_t w = 0; w < items; ++w)
+        for (int32_t g = 0; g < groups; ++g)
+            from[ll_number(e, w, g, items)] = v->spread == BORG_WG ? g : 0;
+    return ll_shuffle(e, v->type, ll_get(v, row), NULL, ll_lanes(e, v), from, items * groups);
+}
+
+/* ---- leaves ------------------------------------------------------------------------------------
+ */
+
+static void emit_leaf(ll *e, borg_inst *v) {
+    int32_t items = ll_items(e, v->spread), groups = ll_groups(e, v->spread),
+            lanes = items * groups;
+    uint64_t *bits = BORG_NEW(e->arena, lanes, uint64_t);
+    if (v->op == BORG_PARAM || v->op == BORG_G0) {
+        ll_name(e, v, 0,
+                v->op == BORG_G0 ? "%g0"
+                                 : borg_format(e->arena, "%%p_%s", e->m->params[v->index].name));
+        return;
+    }
+    for (int32_t r = 0; r < v->rows; ++r) {
+        for (int32_t w = 0; w < items; ++w)
+            for (int32_t g = 0; g < groups; ++g)
+                bits[ll_number(e, w, g, items)] = v->op == BORG_CONST
+                                                      ? borg_const_bits(e->m, v, r, w)
+                                                  : v->op == BORG_LID ? (uint64_t)w
+                                                                      : (uint64_t)g;
+        const char *text = ll_constant(e, v->type, bits, lanes);
+        if (v->op == BORG_GID)
+            text = ll_let(e, "add %s %s, %s", ll_type(e, BORG_I64, lanes),
+                          ll_spread(e, BORG_I64, "%g0", lanes), text);
+        ll_name(e, v, r, text);
+    }
+}
+
+/* ---- control -----------------------------------------------------------------------------------
+ */
+
+static void emit_block(ll *e, borg_block *block);
+
+static void begin(ll *e, const char *label) {
+    borg_put(e->out, "%s:\n", label);
+    e->label = label;
+}
+
+static const char *new_label(ll *e, const char *what) {
+    return borg_format(e->arena, "%s%d", what, e->labels++);
+}
+
+/* The head's phis name what the body yields: the body is written first, beside. */
+static void emit_loop(ll *e, borg_inst *v) {
+    borg_block *head = v->block[0], *body = v->block[1];
+    borg_sink *out = e->out, inner = {.arena = e->arena};
+    const char *before = e->label, *top = new_label(e, "head"), *inside = new_label(e, "body");
+    const char *after = new_label(e, "after");
+    for (borg_inst *p = head->first; p && p->op == BORG_PHI; p = p->next)
+        for (int32_t r = 0; r < p->rows; ++r)
+            ll_name(e, p, r, borg_format(e->arena, "%%v%d_%d", p->id, r));
+    ll_line(e, "br label %%%s", top);
+    e->out = &inner;
+    e->label = top;
+    emit_block(e, head);
+    ll_line(e, "br i1 %s, label %%%s, label %%%s", ll_get(head->last->args[0], 0), inside, after);
+    begin(e, inside);
+    emit_block(e, body);
+    ll_line(e, "br label %%%s", top);
+    const char *last = e->label;
+    e->out = out;
+    begin(e, top);
+    borg_inst **next = body->last->args;
+    for (borg_inst *p = head->first; p && p->op == BORG_PHI; p = p->next, ++next)
+        for (int32_t r = 0; r < p->rows; ++r)
+            ll_line(e, "%s = phi %s [%s, %%%s], [%s, %%%s]", ll_get(p, r),
+                    ll_type(e, p->type, ll_lanes(e, p)), ll_get(p->args[0], r), before,
+                    ll_get(*next, r), last);
+    borg_put_text(e->out, inner.text, inner.length);
+    begin(e, after);
+}
+
+static void emit_if(ll *e, borg_inst *v) {
+    const char *side[2] = {new_label(e, "then"), new_label(e, "else")}, *last[2];
+    const char *after = new_label(e, "after");
+    ll_line(e, "br i1 %s, label %%%s, label %%%s", ll_get(v->args[0], 0), side[0], side[1]);
+    for (int i = 0; i < 2; ++i) {
+        begin(e, side[i]);
+        emit_block(e, v->block[i]);
+        ll_line(e, "br label %%%s", after);
+        last[i] = e->label;
+    }
+    begin(e, after);
+    const borg_inst *then = v->block[0]->last, *other = v->block[1]->last;
+    const char ***names = BORG_NEW(e->arena, then->nargs + 1, const char **);
+    v->aux = names;
+    for (int32_t k = 0; k < then->nargs; ++k) {
+        const borg_inst *x = then->args[k];
+        names[k] = BORG_NEW(e->arena, x->rows, const char *);
+        for (int32_t r = 0; r < x->rows; ++r)
+            names[k][r] =
+                ll_let(e, "phi %s [%s, %%%s], [%s, %%%s]", ll_type(e, x->type, ll_lanes(e, x)),
+                       ll_get(x, r), last[0], ll_get(other->args[k], r), last[1]);
+    }
+}
+
+static void emit_result(ll *e, borg_inst *v) {
+    borg_inst *from = v->args[0];
+    (void)e;
+    if (from->op == BORG_LOOP) {
+        const borg_inst *p = from->block[0]->first;
+        for (int32_t i = 0; i < v->index; ++i) p = p->next;
+        v->aux = p->aux;
+    } else {
+        v->aux = ((const char ***)from->aux)[v->index];
+    }
+}
+
+static void emit_control(ll *e, borg_inst *v) {
+    if (v->op == BORG_LOOP) emit_loop(e, v);
+    if (v->op == BORG_IF) emit_if(e, v);
+    if (v->op == BORG_RESULT) emit_result(e, v);
+}
+
+static void emit_block(ll *e, borg_block *block) {
+    for (borg_inst *v = block->first; v; v = v->next) {
+        if (v->uses == 0 && borg_is_pure(v)) continue;
+        switch (borg_op_table[v->op].class) {
+        case BORG_LEAF:
+            emit_leaf(e, v);
+            break;
+        case BORG_ELEM:
+        case BORG_CONVERT:
+            ll_elem(e, v);
+            break;
+        case BORG_LAYOUT:
+            ll_layout(e, v);
+            break;
+        case BORG_REDUCE:
+            ll_reduce(e, v);
+            break;
+        case BORG_MEMORY:
+            ll_memory(e, v);
+            break;
+        case BORG_CONTROL:
+            emit_control(e, v);
+            break;
+        }
+    }
+}
+
+/* ---- functions ---------------------------------------------------------------------------------
+ */
+
+static void put_parameters(ll *e, const borg_module *m, bool declares) {
+    for (int32_t i = 0; i < m->nparams; ++i) {
+        const borg_param *p = &m->params[i];
+        bool restricted = declares && p->type == BORG_PTR && p->restricted;
+        borg_put(e->out, ", %s %s%%p_%s", ll_type(e, p->type, 1), restricted ? "noalias " : "",
+                 p->name);
+    }
+    borg_put(e->out, ")");
+}
+
+static void clear_block(borg_block *block) {
+    for (borg_inst *v = block->first; v; v = v->next) {
+        v->aux = NULL;
+        if (v->block[0]) clear_block(v->block[0]);
+        if (v->block[1]) clear_block(v->block[1]);
+    }
+}
+
+static void emit_pack(ll *e, borg_module *m, const char *name) {
+    e->m = m;
+    e->temps = e->labels = 0;
+    borg_number(m);
+    borg_count_uses(m);
+    clear_block(m->body);
+    borg_put(e->out, "define internal void @%s.%d(i64 %%g0", name, m->pack);
+    put_parameters(e, m, true);
+    borg_put(e->out, " {\n");
+    begin(e, "entry");
+    ll_line(e, "%%nowhere = alloca i64");
+    emit_block(e, m->body);
+    ll_line(e, "ret void");
+    borg_put(e->out, "}\n\n");
+}
+
+/* Full packs from `first` on, then single groups. */
+static void emit_function(ll *e, const borg_unit *u) {
+    const borg_module *parts[] = {u->module, u->tail};
+    borg_put(e->out, "define void @%s(i64 %%first, i64 %%last", u->name);
+    put_parameters(e, u->module, true);
+    borg_put(e->out, " {\nentry:\n  br label %%head0\n");
+    for (int i = 0; i < 2 && parts[i]; ++i) {
+        const char *from = i ? "%g0" : "%first", *before = i ? "head0" : "entry";
+        borg_put(e->out, "head%d:\n  %%g%d = phi i64 [%s, %%%s], [%%n%d, %%body%d]\n", i, i, from,
+                 before, i, i);
+        borg_put(e->out, "  %%n%d = add i64 %%g%d, %d\n  %%c%d = icmp sle i64 %%n%d, %%last\n", i,
+                 i, parts[i]->pack, i, i);
+        borg_put(e->out, "  br i1 %%c%d, label %%body%d, label %%%s\n", i, i,
+                 i == 0 && parts[1] ? "head1" : "done");
+        borg_put(e->out, "body%d:\n  call void @%s.%d(i64 %%g%d", i, u->name, parts[i]->pack, i);
+        put_parameters(e, parts[i], false);
+        borg_put(e->out, "\n  br label %%head%d\n", i);
+    }
+    borg_put(e->out, "done:\n  ret void\n}\n\n");
+}
+
+static borg_status emit(const borg_unit *units, int32_t nunits, const borg_options *options,
+                        borg_sink *sink, borg_diags *diags) {
+    ll e = {.out = sink, .arena = sink->arena};
+    (void)diags, (void)options;
+    borg_put(sink, "; Made by borgc.\n@borg.zero = internal constant i64 0\n\n");
+    for (int32_t i = 0; i < nunits; ++i) {
+        emit_pack(&e, units[i].module, units[i].name);
+        if (units[i].tail) emit_pack(&e, units[i].tail, units[i].name);
+        emit_function(&e, &units[i]);
+    }
+    for (size_t i = 0; i < e.ndeclared; ++i)
+        borg_put_text(sink, e.declared[i], strlen(e.declared[i]));
+    return BORG_OK;
+}
+
+const borg_backend borg_backend_llvm = {
+    .name = "llvm",
+    .summary = "LLVM IR as text: any vector machine that llc knows",
+    .suffix = ".ll",
+    .machine = {.vector_bytes = 64, .registers = 32, .perm_cost = 1, .gather_cost = 2},
+    .emit = emit,
+};

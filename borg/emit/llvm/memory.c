@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Loads and stores: whole vectors where lanes lie one behind the other, gathers and scatters else.
+ */
+#include "borg/emit/llvm/llvm.h"
+
+typedef struct access {
+    const borg_inst *v, *value;
+    int32_t row, lanes, bytes;
+    const char *type, *mask; /* of the row; NULL: all lanes */
+} access;
+
+/* Lanes that lie one behind the other in memory, from one address. */
+static bool contiguous(const ll *e, const borg_inst *v, const borg_inst *value) {
+    int32_t size = ll_items(e, value->spread), pack = ll_groups(e, value->spread);
+    if (v->op == BORG_LOAD || v->op == BORG_STORE) return false;
+    if (v->args[1]->spread != BORG_UNI && pack > 1) return false;
+    if (v->args[0]->spread != BORG_UNI && pack > 1) return false;
+    if (size * pack == 1) return true;
+    for (int32_t w = 0; w < size; ++w)
+        for (int32_t g = 0; g < pack; ++g)
+            if (v->b * w + v->a * g != ll_number(e, w, g, size)) return false;
+    return true;
+}
+
+static const char *indices(ll *e, const access *a) {
+    const borg_inst *v = a->v, *off = v->args[1];
+    int32_t size = ll_items(e, a->value->spread), pack = ll_groups(e, a->value->spread);
+    uint64_t *bits = BORG_NEW(e->arena, a->lanes, uint64_t);
+    if (v->op == BORG_LOAD || v->op == BORG_STORE) return ll_get(off, a->row);
+    for (int32_t w = 0; w < size; ++w)
+        for (int32_t g = 0; g < pack; ++g)
+            bits[ll_number(e, w, g, size)] = (uint64_t)(v->c[a->row] + v->b * w + v->a * g);
+    return ll_let(e, "add %s %s, %s", ll_type(e, BORG_I64, a->lanes),
+                  ll_widen(e, off, 0, a->value->spread), ll_constant(e, BORG_I64, bits, a->lanes));
+}
+
+/* One lane: a mask that is 0 leads it elsewhere. */
+static void one_lane(ll *e, const access *a, borg_inst *result) {
+    const char *p = ll_let(e, "getelementptr %s, ptr %s, i64 %s", a->type, ll_get(a->v->args[0], 0),
+                           indices(e, a));
+    if (result) {
+        if (a->mask) p = ll_let(e, "select i1 %s, ptr %s, ptr @borg.zero", a->mask, p);
+        ll_name(e, result, a->row, ll_let(e, "load %s, ptr %s, align %d", a->type, p, a->bytes));
+    } else {
+        if (a->mask) p = ll_let(e, "select i1 %s, ptr %s, ptr %%nowhere", a->mask, p);
+        ll_line(e, "store %s %s, ptr %s, align %d", a->type, ll_get(a->value, a->row), p, a->bytes);
+    }
+}
+
+static void whole(ll *e, const access *a, borg_inst *result) {
+    const borg_inst *v = a->v;
+    const char *off = ll_let(e, "add i64 %s, %lld", ll_get(v->args[1], 0), (long long)v->c[a->row]);
+    const char *p = ll_let(e, "getelementptr %s, ptr %s, i64 %s", ll_type(e, a->value->type, 1),
+                           ll_get(v->args[0], 0), off);
+    const char *mt = ll_type(e, BORG_I1, a->lanes);
+    if (result && a->mask) {
+        const char *f = ll_intrinsic(e, "masked.load", a->value->type, a->lanes, a->type,
+                                     borg_format(e->arena, "ptr, i32, %s, %s", mt, a->type));
+        ll_name(e, result, a->row,
+                ll_let(e, "call %s %s(ptr %s, i32 %d, %s %s, %s zeroinitializer)", a->type, f, p,
+                       a->bytes, mt, a->mask, a->type));
+    } else if (result) {
+        ll_name(e, result, a->row, ll_let(e, "load %s, ptr %s, align %d", a->type, p, a->bytes));
+    } else if (a->mask) {
+        const char *f = ll_intrinsic(e, "masked.store", a->value->type, a->lanes, "void",
+                                     borg_format(e->arena, "%s, ptr, i32, %s", a->type, mt));
+        ll_line(e, "call void %s(%s %s, ptr %s, i32 %d, %s %s)", f, a->type,
+                ll_get(a->value, a->row), p, a->bytes, mt, a->mask);
+    } else {
+        ll_line(e, "store %s %s, ptr %s, align %d", a->type, ll_get(a->value, a->row), p, a->bytes);
+    }
+}
+
+static void scattered(ll *e, const access *a, borg_inst *result) {
+    const char *pt = ll_type(e, BORG_PTR, a->lanes), *mt = ll_type(e, BORG_I1, a->lanes);
+    const char *base = ll_widen(e, a->v->args[0], 0, a->value->spread);
+    const char *p = ll_let(e, "getelementptr %s, %s %s, %s %s", ll_type(e, a->value->type, 1), pt,
+                           base, ll_type(e, BORG_I64, a->lanes), indices(e, a));
+    const char *mask = a->mask ? a->mask : ll_splat(e, BORG_I1, 1, a->lanes);
+    if (result) {
+        const char *f = ll_intrinsic(e, "masked.gather", a->value->type, a->lanes, a->type,
+                                     borg_format(e->arena, "%s, i32, %s, %s", pt, mt, a->type));
+        ll_name(e, result, a->row,
+                ll_let(e, "call %s %s(%s %s, i32 %d, %s %s, %s zeroinitializer)", a->type, f, pt, p,
+                       a->bytes, mt, mask, a->type));
+    } else {
+        const char *f = ll_intrinsic(e, "masked.scatter", a->value->type, a->lanes, "void",
+                                     borg_format(e->arena, "%s, %s, i32, %s", a->type, pt, mt));
+        ll_line(e, "call void %s(%s %s, %s %s, i32 %d, %s %s)", f, a->type,
+                ll_get(a->value, a->row), pt, p, a->bytes, mt, mask);
+    }
+}
+
+void ll_memory(ll *e, borg_inst *v) {
+    const borg_inst *value = borg_stored(v), *mask = borg_mask(v);
+    borg_inst *result = value ? NULL : v;
+    if (v->op == BORG_BARRIER) return;
+    if (!value) value = v;
+    for (int32_t r = 0; r < value->rows; ++r) {
+        access a = {.v = v, .value = value, .row = r, .lanes = ll_lanes(e, value)};
+        a.bytes = borg_type_bytes(value->type);
+        a.type = ll_type(e, value->type, a.lanes);
+        a.mask = mask ? ll_get(mask, r) : NULL;
+        if (a.lanes == 1) {
+            one_lane(e, &a, result);
+        } else if (contiguous(e, v, value)) {
+            whole(e, &a, result);
+        } else {
+            scattered(e, &a, result);
+        }
+    }
+}
