@@ -152,6 +152,9 @@ static int take_option(command *c, const char *a) {
         o->order = strcmp(v, "wi") == 0   ? BORG_WI_MINOR
                    : strcmp(v, "wg") == 0 ? BORG_WG_MINOR
                                           : BORG_ORDER_AUTO;
+    } else if ((v = value_of(a, "--lanes"))) {
+        if (!to_int(v, 1, 32, &o->lanes) || (o->lanes & (o->lanes - 1)))
+            return complain("--lanes is 1, 2, 4, 8, 16 or 32", v);
     } else if ((v = value_of(a, "--unroll-budget"))) {
         if (!to_int(v, 1, 100000000, &o->unroll_budget)) return complain("not a number", v);
     } else if ((v = value_of(a, "--optimise"))) {

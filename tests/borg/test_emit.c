@@ -9,6 +9,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "emitted.h"
+#ifdef METAPACK_OPENCL
+#include "opencl_run.h"
+#endif
 
 enum { GROUPS = 11, MOST_PARAMS = 16 };
 
@@ -42,7 +45,7 @@ enum { NKERNELS = sizeof kernels / sizeof *kernels };
 typedef struct variant {
     const char *kernel;
     char *source;
-    int size, pack;
+    int size, pack, lanes;
     borg_order order;
     bool single;
     borg_program *program;
@@ -192,6 +195,7 @@ static void check(const borg_backend *backend, variant *list, int count) {
         borg_options o = {.size = v->size,
                           .pack = v->pack,
                           .order = v->order,
+                          .lanes = v->lanes,
                           .strict = true,
                           .backend = backend,
                           .defines = defines,
@@ -303,6 +307,8 @@ static void test_cuda(void **state) {
 static void test_cuda_wide(void **state) {
     (void)state;
     variant list[] = {{.kernel = "gemm_ab", .size = 32, .pack = 1},
+                      {.kernel = "gemm_ab", .size = 24, .pack = 1, .lanes = 8},
+                      {.kernel = "ldlt_partial", .size = 11, .pack = 2, .lanes = 4},
                       {.kernel = "ldlt_partial", .size = 20, .pack = 1},
                       {.kernel = "ldlt_complete", .size = 17, .pack = 2},
                       {.kernel = "ldlt_rook", .size = 18, .pack = 1, .single = true},
@@ -313,12 +319,66 @@ static void test_cuda_wide(void **state) {
                       {.kernel = "ldlt_partial", .size = 6, .pack = 5},
                       {.kernel = "ldlt_rook", .size = 12, .pack = 3},
                       {.kernel = "ldlt_solve", .size = 35, .pack = 3, .single = true}};
+    const char *only = getenv("BORG_BACKEND");
+    if (only && strcmp(only, "cuda") != 0) skip();
     check(borg_backend_find("cuda"), list, sizeof list / sizeof *list);
 }
 
+#ifdef METAPACK_OPENCL
+static void check_opencl(opencl *d, variant *v) {
+    const char *defines[] = {v->single ? "SINGLE" : "DOUBLE", NULL}, *text;
+    size_t length;
+    arguments want, got;
+    borg_options o = {.size = v->size,
+                      .pack = v->pack,
+                      .strict = true,
+                      .backend = borg_backend_find("opencl"),
+                      .defines = defines,
+                      .name = "tested"};
+    v->source = read_kernel(v->kernel);
+    if (borg_compile(v->kernel, v->source, strlen(v->source), &o, NULL, &v->program) != BORG_OK)
+        fail_msg("%s", v->program ? borg_program_messages(v->program) : "memory");
+    assert_int_equal(borg_program_emit(v->program, o.backend, &o, &text, &length), BORG_OK);
+    const borg_module *m = v->program->units[0].module;
+    fill(v, &want);
+    fill(v, &got);
+    interpret(v, &want);
+    const char *wrong = opencl_run(d, text, o.name, m, got.data, got.bytes, got.scalar, GROUPS);
+    if (wrong) fail_msg("opencl: %s, size %d: %s", v->kernel, v->size, wrong);
+    for (int i = 0; i < m->nparams; ++i)
+        if (got.data[i] && difference(&m->params[i], want.data[i], got.data[i], got.bytes[i]) >= 0)
+            fail_msg("opencl: %s, size %d, pack %d: other bits", v->kernel, v->size, v->pack);
+    release(&want);
+    release(&got);
+    borg_program_free(v->program);
+    free(v->source);
+}
+
+/* OpenCL C on whatever platform there is; BORG_EMIT: all kernels. */
+static void test_opencl(void **state) {
+    (void)state;
+    opencl d;
+    const char *only = getenv("BORG_BACKEND");
+    if (only && strcmp(only, "opencl") != 0) skip();
+    if (!opencl_open(&d)) skip();
+    for (int k = 0; k < NKERNELS; k += getenv("BORG_EMIT") ? 1 : 4) {
+        variant v = {
+            .kernel = kernels[k], .size = 2 + k % 4, .pack = 1 + k % 3, .single = k % 5 == 4};
+        check_opencl(&d, &v);
+    }
+    opencl_close(&d);
+}
+#else
+static void test_opencl(void **state) {
+    (void)state;
+    skip();
+}
+#endif
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_c), cmocka_unit_test(test_avx512),
-                                       cmocka_unit_test(test_llvm), cmocka_unit_test(test_cuda),
-                                       cmocka_unit_test(test_cuda_wide)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_c),    cmocka_unit_test(test_avx512),
+        cmocka_unit_test(test_llvm), cmocka_unit_test(test_opencl),
+        cmocka_unit_test(test_cuda), cmocka_unit_test(test_cuda_wide)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

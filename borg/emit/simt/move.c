@@ -172,12 +172,15 @@ static bool in_row(const simt *e, const borg_inst *u, const borg_inst *v) {
            u->uses > 0 && u->mark == 0 && u->type != BORG_I1 && e->rows == 1;
 }
 
-static void plan_rows(simt *e, borg_block *block, int32_t *starts) {
+/* loops: around the block. Where there are loops, rows stand within one of them: no row outlives a
+ * turn, and the order of the text is that of the places' use. */
+static void plan_rows(simt *e, borg_block *block, int32_t loops, int32_t *starts) {
     for (borg_inst *v = block->first; v; v = v->next) {
         int32_t count = 0, most = e->lanes < MOST_ROW ? e->lanes : MOST_ROW;
-        if (v->block[0]) plan_rows(e, v->block[0], starts);
-        if (v->block[1]) plan_rows(e, v->block[1], starts);
-        if (!in_row(e, v, v)) continue;
+        int32_t inner = loops + (v->op == BORG_LOOP);
+        if (v->block[0]) plan_rows(e, v->block[0], inner, starts);
+        if (v->block[1]) plan_rows(e, v->block[1], inner, starts);
+        if (loops != e->has_loops || !in_row(e, v, v)) continue;
         for (borg_inst *u = v; u; u = u->next) count += in_row(e, u, v);
         if (count < LEAST_ROW) continue;
         int32_t number = ++e->planned_rows, k = 0;
@@ -243,6 +246,14 @@ static void find_indices(const simt *e, borg_block *block) {
     }
 }
 
+static bool nested(const borg_block *block, int32_t loops) {
+    bool found = loops > 1;
+    for (const borg_inst *v = block->first; v && !found; v = v->next)
+        for (int i = 0; i < 2; ++i)
+            found = found || (v->block[i] && nested(v->block[i], loops + (v->op == BORG_LOOP)));
+    return found;
+}
+
 void simt_plan_slots(simt *e) {
     int32_t bytes = 0;
     e->now = 0;
@@ -261,10 +272,10 @@ void simt_plan_slots(simt *e) {
     for (int t = BORG_I32; t < BORG_PTR; ++t)
         e->stride[t] = e->slots[t] ? stride_of(e->slots[t], (borg_type)t) : 0;
     find_indices(e, e->m->body);
-    if (e->target->opencl || e->lanes < 8 || e->has_loops || e->options->disable & BORG_NO_REUSE)
-        return;
+    if (e->target->opencl || e->lanes < 8 || e->options->disable & BORG_NO_REUSE) return;
+    if (e->has_loops && nested(e->m->body, 0)) return;
     int32_t *starts = BORG_NEW(e->arena, e->m->ninsts + 1, int32_t);
-    plan_rows(e, e->m->body, starts);
+    plan_rows(e, e->m->body, 0, starts);
     find_late(e, e->m->body, starts);
 }
 

@@ -217,6 +217,25 @@ static void emit_leaf(simt *e, borg_inst *v) {
 
 static void emit_block(simt *e, borg_block *block);
 
+/* The same for all threads there are, whatever the data: constants, parameters, counters. */
+static bool same_for_all(const borg_inst *v, const borg_inst *phi, int depth) {
+    if (v == phi || v->op == BORG_CONST || v->op == BORG_PARAM) return true;
+    if (depth == 0 || v->spread != BORG_UNI || v->rows != 1) return false;
+    if (v->op == BORG_PHI) {
+        const borg_inst *p = v->parent->first, *loop = v->parent->owner;
+        int32_t at = 0;
+        if (phi) return false; /* one counter at a time */
+        for (; p != v; p = p->next) ++at;
+        return same_for_all(v->args[0], v, depth - 1) &&
+               same_for_all(loop->block[1]->last->args[at], v, depth - 1);
+    }
+    if (borg_op_table[v->op].class != BORG_ELEM && borg_op_table[v->op].class != BORG_CONVERT)
+        return false;
+    for (int32_t k = 0; k < v->nargs; ++k)
+        if (!same_for_all(v->args[k], phi, depth - 1)) return false;
+    return true;
+}
+
 static void emit_loop(simt *e, borg_inst *v) {
     borg_block *head = v->block[0], *body = v->block[1];
     for (borg_inst *p = head->first; p && p->op == BORG_PHI; p = p->next) {
@@ -227,8 +246,9 @@ static void emit_loop(simt *e, borg_inst *v) {
             simt_name(e, p, i, name);
         }
     }
+    int32_t parts = !same_for_all(head->last->args[0], NULL, 8);
     simt_line(e, "for (;;) {");
-    ++e->depth, ++e->branches;
+    ++e->depth, e->branches += parts;
     emit_block(e, head);
     emit_block(e, body);
     borg_inst **next = body->last->args;
@@ -239,7 +259,7 @@ static void emit_loop(simt *e, borg_inst *v) {
     for (borg_inst *p = head->first; p && p->op == BORG_PHI; p = p->next)
         for (int32_t i = 0; i < simt_count(e, p); ++i)
             simt_line(e, "%s = t%d;", simt_get(e, p, i), first++);
-    --e->depth, --e->branches;
+    --e->depth, e->branches -= parts;
     simt_line(e, "}");
 }
 
@@ -256,7 +276,8 @@ static void emit_if(simt *e, borg_inst *v) {
             simt_line(e, "%s %s;", e->target->types[x->type], names[k][i]);
         }
     }
-    ++e->branches;
+    int32_t parts = !same_for_all(v->args[0], NULL, 8);
+    e->branches += parts;
     for (int32_t side = 0; side < 2; ++side) {
         simt_line(e, side ? "} else {" : "if (%s) {", side ? "" : simt_get(e, v->args[0], 0));
         ++e->depth;
@@ -267,7 +288,7 @@ static void emit_if(simt *e, borg_inst *v) {
                 simt_line(e, "%s = %s;", names[k][i], simt_get(e, yield->args[k], i));
         --e->depth;
     }
-    --e->branches;
+    e->branches -= parts;
     simt_line(e, "}");
 }
 
@@ -495,7 +516,8 @@ static void choose_geometry(simt *e) {
     if (e->target->opencl) {
         e->lanes = m->size;
     } else if (m->order == BORG_WI_MINOR) {
-        while (e->lanes < m->size && e->lanes < 32) e->lanes *= 2;
+        int32_t most = e->options->lanes > 0 ? e->options->lanes : 32;
+        while (e->lanes < m->size && e->lanes < most) e->lanes *= 2;
     }
     e->rows = (m->size + e->lanes - 1) / e->lanes;
     simt_plan_slots(e);

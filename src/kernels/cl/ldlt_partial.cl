@@ -12,15 +12,6 @@
 #define LANE ((int)get_local_id(0))
 #define GROUP ((long)get_group_id(0))
 
-/* Sums in several parts where latencies count; ROWS: all of A is held, a column of it is a row shuffled. */
-#ifndef PARTS
-#ifdef BORG_SIMT
-#define PARTS 4
-#else
-#define PARTS 1
-#endif
-#endif
-
 #define ALPHA ((T)0.6403882032022076) /* (1 + sqrt(17)) / 8 */
 
 __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
@@ -31,18 +22,8 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
     T m[N + 1];
     T check = 0;
     T most = 0;
-#ifdef ROWS
-    T t[N];
-    T row[N];
-    for (int j = 0; j < N; ++j)
-        t[j] = a[base + (long)min(LANE, j) * lda + max(LANE, j)];
-#endif
     for (int j = 0; j < N; ++j) {
-#ifdef ROWS
-        T x = t[j];
-#else
         T x = LANE >= j ? a[base + j * lda + LANE] : (T)0;
-#endif
         check += x * (T)0;
         most = max(most, fabs(x));
     }
@@ -58,20 +39,11 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
     for (int s = 0; s < N; ++s) {
         int p = work_group_reduce_max_index(left ? N - LANE : 0); /* the lowest row left */
         int q = p;
-#ifdef ROWS
-        for (int j = 0; j < N; ++j)
-            row[j] = shuffle(t[j], p);
-        T c1 = row[LANE];
-#else
         T c1 = left ? a[base + (long)min(LANE, p) * lda + max(LANE, p)] : (T)0;
-#endif
         T c2 = 0;
-        T part[4] = {0};
         for (int k = 0; k < s; ++k)
-            part[s < 8 ? 0 : k % PARTS] -= l[k] * shuffle(m[k], p);
-        if (s >= 8 && PARTS == 4)
-            part[0] = (part[0] + part[1]) + (part[2] + part[3]);
-        c1 = left ? c1 + part[0] : (T)0;
+            c1 -= l[k] * shuffle(m[k], p);
+        c1 = left ? c1 : (T)0;
         check += c1 * (T)0;
         T size = left && LANE != p ? fabs(c1) : (T)-1;
         int other = work_group_reduce_max_index(size);
@@ -80,20 +52,10 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
         bool two = false;
         bool look = !second && lambda > small && diagonal < ALPHA * lambda;
         if (look) {
-#ifdef ROWS
-            for (int j = 0; j < N; ++j)
-                row[j] = shuffle(t[j], other);
-            c2 = row[LANE];
-#else
             c2 = left ? a[base + (long)min(LANE, other) * lda + max(LANE, other)] : (T)0;
-#endif
-            for (int k = 0; k < 4; ++k)
-                part[k] = 0;
             for (int k = 0; k < s; ++k)
-                part[s < 8 ? 0 : k % PARTS] -= l[k] * shuffle(m[k], other);
-            if (s >= 8 && PARTS == 4)
-                part[0] = (part[0] + part[1]) + (part[2] + part[3]);
-            c2 = left ? c2 + part[0] : (T)0;
+                c2 -= l[k] * shuffle(m[k], other);
+            c2 = left ? c2 : (T)0;
             check += c2 * (T)0;
             T sigma = work_group_reduce_max(left && LANE != other ? fabs(c2) : (T)0);
             bool stay = diagonal * sigma >= ALPHA * lambda * lambda;

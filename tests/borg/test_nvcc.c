@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Emitted CUDA C through nvcc: it compiles, and up to 32 work-items nothing is spilt and nothing
+ * lies in local memory. Registers, spills and stack are printed. BORG_EMIT=all: all kernels and
+ * sizes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "borg/borg.h"
+
+#ifndef BORG_NVCC
+#define BORG_NVCC ""
+#endif
+
+typedef struct usage {
+    int stack, stores, loads, registers;
+} usage;
+
+static char *read_kernel(const char *name) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s.cl", METAPACK_KERNELS, name);
+    FILE *file = fopen(path, "rb");
+    if (!file) fail_msg("no %s", path);
+    char *text = calloc(1, 1 << 16);
+    assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
+    fclose(file);
+    return text;
+}
+
+static void emit(const char *kernel, int size, int pack, const char *path) {
+    borg_program *p;
+    const char *text;
+    size_t length;
+    char *source = read_kernel(kernel);
+    borg_options o = {.size = size, .pack = pack, .backend = borg_backend_find("cuda")};
+    if (borg_compile(kernel, source, strlen(source), &o, NULL, &p) != BORG_OK)
+        fail_msg("%s", p ? borg_program_messages(p) : "memory");
+    assert_int_equal(borg_program_emit(p, o.backend, &o, &text, &length), BORG_OK);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+    borg_program_free(p);
+    free(source);
+}
+
+/* What ptxas tells: the sum over the kernels of a file. */
+static usage compile(const char *path) {
+    char command[1024], line[1024];
+    usage sum = {0};
+    snprintf(command, sizeof command,
+             "%s -std=c++17 -O3 -arch=sm_90 -Xptxas -v -Werror all-warnings -cubin -o %s.cubin %s "
+             "2>&1",
+             BORG_NVCC, path, path);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    while (fgets(line, sizeof line, pipe)) {
+        int a, b, c;
+        const char *used = strstr(line, "Used ");
+        if (sscanf(line, " %d bytes stack frame, %d bytes spill stores, %d bytes spill loads", &a,
+                   &b, &c) == 3) {
+            sum.stack += a;
+            sum.stores += b;
+            sum.loads += c;
+        } else if (used) {
+            sum.registers += atoi(used + 5);
+        } else if (strstr(line, "error") || strstr(line, "warning")) {
+            print_message("%s", line);
+        }
+    }
+    if (pclose(pipe) != 0) fail_msg("nvcc refuses %s", path);
+    return sum;
+}
+
+static void check(const char *kernel, int size, int pack) {
+    char folder[] = "/tmp/borg-nvcc-XXXXXX", path[64], other[80];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/k.cu", folder);
+    snprintf(other, sizeof other, "%s.cubin", path);
+    emit(kernel, size, pack, path);
+    usage u = compile(path);
+    remove(path);
+    remove(other);
+    rmdir(folder);
+    print_message("%s, size %d, pack %d: %d registers, spills %d and %d bytes, stack %d bytes\n",
+                  kernel, size, pack, u.registers, u.stores, u.loads, u.stack);
+    assert_true(u.registers > 0);
+    if (size <= 32) assert_int_equal(u.stores + u.loads + u.stack, 0);
+}
+
+static void test_resources(void **state) {
+    static const char *const kernels[] = {"gema",
+                                          "gemm",
+                                          "gemm_ab",
+                                          "gemm_adb",
+                                          "trsv",
+                                          "ldus",
+                                          "pade",
+                                          "enum",
+                                          "frcg",
+                                          "ldlt",
+                                          "ldlt_static",
+                                          "ldlt_partial",
+                                          "ldlt_rook",
+                                          "ldlt_complete",
+                                          "ldlt_solve",
+                                          "llt",
+                                          "llt_complete",
+                                          "ldu",
+                                          "ldu_static",
+                                          "ldu_partial",
+                                          "ldu_rook",
+                                          "ldu_complete",
+                                          "invert_diagonal",
+                                          "invert_triangle",
+                                          "trsm"};
+    static const int sizes[] = {4, 8, 16, 24, 32};
+    (void)state;
+    if (access(BORG_NVCC, X_OK) != 0) skip();
+    if (getenv("BORG_EMIT")) {
+        for (size_t k = 0; k < sizeof kernels / sizeof *kernels; ++k)
+            for (int s = 0; s < 5; ++s) check(kernels[k], sizes[s], 1);
+        return;
+    }
+    check("gemm_ab", 8, 1);
+    check("ldlt_partial", 4, 8);
+    check("ldlt_complete", 5, 1);
+    check("ldlt_static", 3, 2);
+    check("llt", 16, 1);
+    check("ldlt", 32, 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_resources)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
