@@ -18,7 +18,7 @@ LIBRARY = ["gemm_ab", "gemm_adb", "llt", "ldlt", "ldlt_partial", "ldlt_rook", "l
 ENTRY = {"enum": "enumerate"}
 COMPILERS = {"gcc": "gcc", "clang": "clang-14"}
 NATIVE = ["-O3", "-march=native", "-mprefer-vector-width=512", "-fno-math-errno", "-fno-trapping-math"]
-BACKENDS = {"avx512": NATIVE, "c": NATIVE}
+BACKENDS = {"avx512": ["-O2", *NATIVE[1:]], "c": ["-O2", *NATIVE[1:]]}  # straight code: -O3 is slower
 
 
 def run(command, **more):
@@ -72,7 +72,7 @@ def measure(options, kernel, n, precision, how):
     count = options.count
     if options.cached:  # what the second-level cache holds
         count = max(16, 131072 // (n * n * (8 if precision == "d" else 4)) // 16 * 16)
-    command = [options.driver, kernel, str(n), precision, str(count), how, str(options.rounds)]
+    command = [*options.prefix.split(), options.driver, kernel, str(n), precision, str(count), how, str(options.rounds)]
     done = run(command + (["cache"] if options.cached else []), env=dict(os.environ, OPENBLAS_NUM_THREADS="1"))
     if done.returncode == 2:
         return None
@@ -153,6 +153,7 @@ def arguments():
     p.add_argument("--rounds", type=int, default=10)
     p.add_argument("--cached", action="store_true")
     p.add_argument("--fresh", action="store_true")
+    p.add_argument("--prefix", default="", help="a command before the driver's: taskset -c 1")
     p.add_argument("--report")
     o = p.parse_args()
     for key in ("kernels", "sizes", "precisions", "packs", "orders", "backends", "compilers"):

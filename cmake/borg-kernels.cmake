@@ -12,7 +12,7 @@ set(MPKI_BORG_FACTORS
     ldlt:1:0:4,8,12,16,20,24,28,32
     ldu:2:0:4,8,12,16,20,24,28,32
     llt_complete:0:4:4,8:+
-    ldlt_partial:1:2:4,8:+
+    ldlt_partial:1:2:4,8,12,16,20,24,28,32:+
     ldu_partial:2:2:4,8:+)
 set(MPKI_BORG_PRODUCTS 4,8,12,16,20,24,28,32)
 
@@ -24,7 +24,7 @@ function(mpki_borg_shape pack order kernel n precision)
     endif()
     set(${order} wi PARENT_SCOPE)
     set(${pack} 1 PARENT_SCOPE)
-    if(kernel STREQUAL gemm_ab)
+    if(kernel STREQUAL gemm_ab OR (kernel STREQUAL ldlt_partial AND n GREATER 8))
         return()
     endif()
     if(kernel STREQUAL ldu)
@@ -112,7 +112,11 @@ function(mpki_borg_isa backend isa)
                 string(REPLACE ":" ";" entry ${entry})
                 list(GET entry 0 n)
                 list(GET entry 1 name)
-                string(APPEND functions "${kind}(${precision}, ${name})\n")
+                set(how ${kind})
+                if(kernel STREQUAL ldlt_partial AND n GREATER 8)
+                    set(how WORKING) # asks for room in memory
+                endif()
+                string(APPEND functions "${how}(${precision}, ${name})\n")
                 string(APPEND entries "    [${method}][${pivoting}][${n}] = call_${name},\n")
             endforeach()
         endforeach()

@@ -196,6 +196,27 @@ static bool permutes(const simd *e, const borg_inst *v) {
            (e->lanes % e->m->size == 0 || (e->m->pack == 1 && simd_row_count(e, x) == 1));
 }
 
+/* One group in two to four registers: permutes of two, and the choice between them. */
+static bool permutes_two(const simd *e, const borg_inst *v) {
+    int32_t registers = simd_row_count(e, v->args[0]);
+    return v->spread == BORG_WI && e->target->masked && v->type != BORG_I1 && e->m->pack == 1 &&
+           registers >= 2 && registers <= 4;
+}
+
+static const char *permute_two(simd *e, const borg_inst *v, int32_t row, const char *at) {
+    const borg_inst *x = v->args[0];
+    int32_t registers = simd_row_count(e, x);
+    const char *part[2] = {NULL, NULL}, *suffix = simd_suffix(v->type);
+    for (int32_t k = 0; 2 * k < registers; ++k) {
+        int32_t low = row * registers + 2 * k, high = 2 * k + 1 < registers ? low + 1 : low;
+        part[k] = borg_format(e->arena, "b_permute2_%s(%s, %s, %s)", suffix, simd_reg(e, x, low),
+                              simd_reg(e, x, high), at);
+    }
+    if (!part[1]) return part[0];
+    return borg_format(e->arena, "b_select_%s(b_uge_i32(%s, b_splat_i32(%d)), %s, %s)", suffix, at,
+                       2 * e->lanes, part[1], part[0]);
+}
+
 static void emit_shuffle(simd *e, borg_inst *v) {
     const borg_inst *x = v->args[0], *index = v->args[1];
     int32_t per_row = simd_row_count(e, v);
@@ -204,10 +225,15 @@ static void emit_shuffle(simd *e, borg_inst *v) {
         return;
     }
     for (int32_t r = 0; r < v->rows; ++r) {
-        const char *memory = permutes(e, v) ? NULL : to_memory(e, x, r);
+        bool two = permutes_two(e, v);
+        const char *memory = two || permutes(e, v) ? NULL : to_memory(e, x, r);
         for (int32_t i = r * per_row; i < (r + 1) * per_row; ++i) {
             uint64_t bits[BORG_MAX_VECTOR];
             const char *at = simd_reg(e, index, i);
+            if (two) {
+                simd_let(e, v, i, permute_two(e, v, r, at));
+                continue;
+            }
             if (memory) {
                 at = places(e, v, i, at);
                 simd_let(e, v, i,

@@ -126,10 +126,38 @@ static void finish(simd *e, borg_inst *v, int32_t row, const char *const *left) 
     }
 }
 
+/* The same where groups are scalars and masks bits: the lowest bit of those that are the maximum.
+ */
+static bool index_by_bits(simd *e, borg_inst *v, int32_t row, const char **regs, const char **top) {
+    const borg_inst *x = v->args[0];
+    int32_t count = simd_row_count(e, x), size = e->m->size, w, g;
+    if (!e->target->bits || !simd_scalar(e, v) || count * e->lanes > 64) return false;
+    borg_sink text = {.arena = e->arena};
+    for (int32_t i = 0; i < count; ++i) {
+        int32_t from[BORG_MAX_VECTOR], index[BORG_MAX_VECTOR];
+        for (int32_t l = 0; l < e->lanes; ++l) {
+            from[l] = -1;
+            index[l] = 0;
+            if (l >= simd_used(e, x, i)) continue;
+            simd_place(e, x, i, l, &w, &g);
+            from[l] = g / e->lanes;
+            index[l] = g % e->lanes;
+        }
+        borg_put(&text, "%s(uint64_t)b_eq_%s(%s, %s) << %d", i ? " | " : "", simd_suffix(x->type),
+                 regs[i], simd_move(e, x->type, top, from, index), i * e->lanes);
+    }
+    const char *all = simd_temp(e, BORG_I64, true, text.text);
+    for (g = 0; g < simd_row_count(e, v); ++g)
+        simd_let(e, v, row * simd_row_count(e, v) + g,
+                 borg_format(e->arena, "(uint32_t)__builtin_ctzll(%s >> %d)", all, g * size));
+    return true;
+}
+
 /* Lowest work-item whose value is the maximum: those that are it keep their number. */
 static void index_of(simd *e, borg_inst *v, int32_t row, const char **regs, const char **top) {
     const borg_inst *x = v->args[0];
     int32_t count = simd_row_count(e, x), size = e->m->size, w, g;
+    if (index_by_bits(e, v, row, regs, top)) return;
     const char **number = BORG_NEW(e->arena, count, const char *);
     for (int32_t i = 0; i < count; ++i) {
         int32_t from[BORG_MAX_VECTOR], index[BORG_MAX_VECTOR], used = simd_used(e, x, i);
