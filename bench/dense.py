@@ -5,7 +5,8 @@
     bench/dense.py [--build build] [--threads 2] [--sizes 500,1000,2000,4000] [--rounds 3] [--report docs/results/dense.md]
 
 Each method is its own process (build/bench/dense-host), checked before it is timed; the rounds go through all methods in
-turn, so that another load on the machine meets them alike, and the best round counts. Rows: build/bench/dense-host.jsonl.
+turn, so that another load on the machine meets them alike, and the best round counts. With --threads 1 the clock is the
+thread's own processor time. Rows: build/bench/dense-host.jsonl.
 The report's part between <!-- host --> and <!-- /host --> is written anew, the rest of the file is left alone."""
 import argparse, json, math, os, platform, subprocess, sys
 
@@ -77,7 +78,7 @@ def machine():
 
 
 def report(options, rows):
-    text = [f"Machine: {machine()}, {options.threads} threads. GFLOP/s of n³/3 for every method, LU too, as in the paper; "
+    text = [f"Machine: {machine()}, {options.threads} thread{'s' if options.threads > 1 else ' (processor time)'}. GFLOP/s of n³/3 for every method, LU too, as in the paper; "
             "the best of all rounds (`bench/dense.py`); double precision, random matrices.", "",
             "| n | " + " | ".join(OURS) + " | tile in single | " + " | ".join(m[7:] for m in LAPACK) + " |",
             "|---|" + "---|" * (len(OURS) + 1 + len(LAPACK))]

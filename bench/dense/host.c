@@ -20,9 +20,11 @@
 
 void openblas_set_num_threads(int threads);
 
+static clockid_t watch = CLOCK_MONOTONIC; /* one thread: its own time, whatever else runs */
+
 static double now_s(void) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(watch, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -126,8 +128,11 @@ static int ours(system_t *s, const char *method, const char *family, const char 
         mpk_dense_factorize(ctx, &d, s->f, s->n, &place, work, sizes.sysv_bytes, NULL);
         s->time[k] = now_s() - start;
     }
-    if (d.precision)
-        for (int k = 0; k < s->repeats; k++) s->time[k] = info.factorize_s;
+    for (int k = 0; k < s->repeats && status >= 0 && d.precision; k++) {
+        double start = now_s();
+        mpk_dense_factorize(ctx, &d, s->a, s->n, &f, work, sizes.sysv_bytes, NULL);
+        s->time[k] = now_s() - start;
+    }
     if (status < 0) {
         printf("{\"method\": \"%s\", \"n\": %d, \"family\": \"%s\", \"status\": %d}\n", method,
                s->n, family, status);
@@ -208,6 +213,7 @@ int main(int argc, char **argv) {
     s.pivots = malloc((size_t)s.n * 8), s.time = malloc(sizeof(double) * (size_t)s.repeats);
     if (!s.a || !s.f || !s.b || !s.x || !s.pivots || !s.time || s.repeats < 1) return 1;
     openblas_set_num_threads(s.threads);
+    if (s.threads == 1) watch = CLOCK_THREAD_CPUTIME_ID;
     for (int j = 0; j < s.n; j++)
         for (int i = j; i < s.n; i++) {
             double complex e = entry(family, s.n, i, j, s.z);
