@@ -52,7 +52,7 @@ typedef struct system {
     size_t size;
     void *a, *f, *b, *x;
     int32_t *pivots;
-    double *time;
+    double *time, whole_s; /* factorizations; least of factorize, solve and refine */
 } system_t;
 
 static int by_time(const void *a, const void *b) {
@@ -85,11 +85,12 @@ static void print(const system_t *s, const char *method, const char *family, con
     printf(
         "{\"method\": \"%s\", \"n\": %d, \"family\": \"%s\", \"type\": \"%s\", \"precision\": "
         "\"%s\", \"threads\": %d, \"nrhs\": %d, \"median_s\": %.6g, \"least_s\": %.6g, "
+        "\"whole_s\": %.6g, "
         "\"solve_s\": %.6g, \"refine_s\": %.6g, \"steps\": %d, \"omega0\": %.4g, \"omega\": %.4g, "
         "\"delayed\": %ld, \"status\": %d}\n",
         method, s->n, family, s->z ? "z" : "d", precision, s->threads, s->nrhs,
-        s->time[s->repeats / 2], s->time[0], solve_s, refine_s, steps, before, after, delayed,
-        status);
+        s->time[s->repeats / 2], s->time[0], s->whole_s, solve_s, refine_s, steps, before, after,
+        delayed, status);
 }
 
 static int ours(system_t *s, const char *method, const char *family, const char *precision) {
@@ -117,6 +118,7 @@ static int ours(system_t *s, const char *method, const char *family, const char 
         start = now_s() - start;
         if (k < 0) first = info;
         if (k >= 0) s->time[k] = start;
+        if (k >= 0 && (k == 0 || start < s->whole_s)) s->whole_s = start;
     }
     /* factorizations are timed in place, as LAPACK's are */
     for (int k = 0; k < s->repeats && status >= 0 && d.method != MPK_DENSE_AUTO && !d.precision;
@@ -186,12 +188,15 @@ static int theirs(system_t *s, const char *method, const char *family) {
         info = factor(s, method);
         start = now_s() - start;
         if (k >= 0) s->time[k] = start;
+        if (k >= 0 && (k == 0 || start < s->whole_s)) s->whole_s = start;
     }
     memcpy(s->x, s->b, (size_t)s->n * s->size);
     solve_s = now_s();
     if (!info) back(s, method);
     solve_s = now_s() - solve_s;
     const double w = omega(s, s->a);
+    qsort(s->time, (size_t)s->repeats, sizeof *s->time, by_time);
+    s->whole_s = s->time[0] + solve_s;
     print(s, method, family, "working", w, w, solve_s, 0, 0, 0, info);
     return 0;
 }
