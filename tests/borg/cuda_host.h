@@ -21,7 +21,7 @@ typedef int32_t b_s32;
 typedef long long b_s64;
 typedef char *b_ptr;
 
-enum { HOST_STACK = 1 << 18, HOST_MOST = 1024 };
+enum { HOST_STACK = 1 << 23, HOST_MOST = 1024 };
 typedef enum host_op { HOST_SHFL = 1, HOST_BALLOT, HOST_SMAX, HOST_UMAX, HOST_SYNC } host_op;
 
 typedef struct host_thread {
