@@ -40,7 +40,7 @@ bench-borg: build  ## what borgc makes of the batched kernels beside compilers a
 	@$(SETUP) build bench
 	@cmake -B $(BUILD) -DMETAPACK_BENCH=ON >/dev/null
 	@tools/build $(BUILD) $(JOBS)
-	@bench/borg.py --build $(BUILD) --report docs/results/borg.md $(BENCH)
+	@bench/borg.py --build $(BUILD) --report docs/results/borg-cpu.md $(BENCH)
 
 bench-ildlt: bench-drivers ## block-iLDLT with the published settings: 2018, Tables I, II and Fig. 3
 	@bench/ildlt.py table1 --build $(BUILD) $(BENCH)

@@ -2,7 +2,8 @@
 /* Random kernels: the reference on the tree against the interpreter of the IR, for several packs
  * and orders, with and without vectors, and after each pass. Bit for bit (all NaN are equal). A
  * program that fails is made smaller before it is shown. BORG_RANDOM=count and BORG_SEED=first for
- * a long run. */
+ * a long run. The backends c and avx512 are compared with the interpreter on the same programs,
+ * fewer of them: BORG_RANDOM_EMIT=count. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include "borg/borg.h"
 #include "borg/passes.h"
+#include "emitted.h"
 #include "generate.h"
 #include "reference.h"
 
@@ -205,7 +207,96 @@ static void test_random(void **state) {
     assert_true(2 * tested > count); /* the generator makes programs of the language, mostly */
 }
 
+/* ---- what backends make of them ----------------------------------------------------------------
+ */
+
+enum { PORTION = 24 };
+
+typedef struct emission {
+    borg_program *program;
+    uint64_t seed;
+    int n;
+    char name[16]; /* of the function: the program points to it */
+} emission;
+
+/* The program of a seed, in shapes that take turns; false: none, or refused. */
+static bool compile_random(uint64_t seed, int number, const borg_backend *backend, emission *e) {
+    static const int sizes[] = {4, 3, 8, 1, 5, 7}, packs[] = {2, 4, 1, 8, 3};
+    borg_arena arena;
+    borg_arena_init(&arena, NULL, 0);
+    if (setjmp(arena.oom)) fail();
+    borg_sink text = {.arena = &arena};
+    gen_program(&text, seed);
+    *e = (emission){.seed = seed, .n = sizes[seed % 6]};
+    snprintf(e->name, sizeof e->name, "k%d", number);
+    borg_options options = {.size = sizes[seed % 6],
+                            .pack = packs[seed / 6 % 5],
+                            .order = seed / 30 % 2 ? BORG_WG_MINOR : BORG_WI_MINOR,
+                            .strict = true,
+                            .backend = backend,
+                            .name = e->name};
+    borg_status status =
+        borg_compile("random.cl", text.text, strlen(text.text), &options, NULL, &e->program);
+    borg_arena_free(&arena);
+    if (status == BORG_OK) return true;
+    borg_program_free(e->program);
+    return false;
+}
+
+static bool emission_agrees(const emitted *all, const emission *e, int which) {
+    data want, got;
+    borg_arg args[4];
+    int32_t three = 3;
+    double f = 1.5;
+    borg_program *p = e->program;
+    fill(&want, e->seed);
+    fill(&got, e->seed);
+    set_args(args, &want, e->n);
+    if (!borg_interpret(p->units[0].module, p->units[0].tail, args, 0, GROUPS, 20000000, &p->diags))
+        return true; /* too long for the interpreter */
+    void *pointers[] = {got.p, got.r, &three, &f};
+    emitted_call(all, which, 0, GROUPS, pointers);
+    if (same(&want, &got, e->n)) return true;
+    print_message("seed %llu: function k%d has other bits\n", (unsigned long long)e->seed, which);
+    return false;
+}
+
+static void check_backend(const char *name) {
+    const borg_backend *backend = borg_backend_find(name);
+    long count = getenv("BORG_RANDOM_EMIT") ? atol(getenv("BORG_RANDOM_EMIT")) : PORTION;
+    uint64_t seed = getenv("BORG_SEED") ? strtoull(getenv("BORG_SEED"), NULL, 10) : 1;
+    assert_non_null(backend);
+    if (!emitted_runs_here(backend)) skip();
+    for (long done = 0; done < count; done += PORTION) {
+        emission list[PORTION];
+        emitted all;
+        bool good = emitted_start(&all);
+        for (int i = 0; i < PORTION && good; ++seed) {
+            if (!compile_random(seed, i, backend, &list[i])) continue;
+            borg_options options = {.size = list[i].n, .strict = true, .backend = backend};
+            good = emitted_add(&all, list[i].program, backend, &options) == i;
+            ++i;
+        }
+        good = good && emitted_build(&all, backend);
+        for (int i = 0; i < PORTION && good; ++i) good = emission_agrees(&all, &list[i], i);
+        for (int i = 0; i < PORTION; ++i) borg_program_free(list[i].program);
+        emitted_end(&all, !good);
+        assert_true(good);
+    }
+}
+
+static void test_c(void **state) {
+    (void)state;
+    check_backend("c");
+}
+
+static void test_avx512(void **state) {
+    (void)state;
+    check_backend("avx512");
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_c),
+                                       cmocka_unit_test(test_avx512)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
