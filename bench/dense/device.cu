@@ -2,7 +2,8 @@
 /* Dense LDLT on a CUDA device: checks, then times, beside cuSOLVER. Loads the module as the library
  * does. Rows of JSON on the file of --out, a table on standard output.
  *
- *   device --module libmetapack_cuda.so --out rows.jsonl [--check] [--time] [--profile N]
+ *   device --module libmetapack_cuda.so --out rows.jsonl [--check [--quick]] [--tiny] [--time]
+ *          [--updates] [--profile N] [--vendors sytrf,sytrf-none,getrf,potrf] [--blocks 0,256]
  *          [--sizes 512,...] [--letters sdcz] [--methods tile,none] [--repeat 5] */
 #include "matrices.cuh"
 #include "../../src/backends/cuda/api.h"
@@ -227,6 +228,7 @@ template <class T> static void check_one(int n, int64_t lda, int f, bool hermiti
     job j;
     open_job<T>(j, n, lda, hermitian, method);
     T *A = (T *)j.d.A, *full = (T *)j.full;
+    if (f != SINGULAR && f != ZERO) j.d.zero_tolerance = 0; /* graded ones reach below n eps */
     fill(f, n, 1, hermitian, false, A, lda);
     fill(f, n, 1, hermitian, true, full, n);
     CHECK(cudaDeviceSynchronize());
@@ -500,6 +502,18 @@ static void time_update(int n, int K) {
     cudaFree(C), cudaFree(L);
 }
 
+/** For a memory checker, under which all is slow: one of each path. */
+template <class T> static void checks_tiny() {
+    for (int n : {1, 33, 129, 300}) {
+        check_one<T>(n, n + 1, RANDOM, false, MPKI_CUDA_TILE);
+        check_one<T>(n, n + 1, RANDOM, false, MPKI_CUDA_BUNCH_KAUFMAN);
+    }
+    check_one<T>(260, 260, DOMINANT, false, MPKI_CUDA_NONE);
+    check_one<T>(260, 260, INTERIOR, false, MPKI_CUDA_TILE);
+    check_one<T>(260, 260, CHAIN, false, MPKI_CUDA_TILE);
+    check_one<T>(260, 260, SINGULAR, false, MPKI_CUDA_ROOK);
+}
+
 template <class T> static void checks(bool quick) {
     const bool complex = kind_of<T>::flops == 4;
     const int families[] = {RANDOM, ZERO_DIAGONAL, SADDLE, GRADED, FIEDLER, CHAIN,
@@ -530,7 +544,7 @@ int main(int argc, char **argv) {
     const char *module = "./libmetapack_cuda.so", *out = "/dev/null", *letters = "d";
     std::vector<int> sizes = {512, 1024, 2048, 4096, 8192, 16384};
     std::string methods = "tile,none", vendors = "sytrf-none,getrf,potrf", blocks = "0";
-    bool check = false, timing = false, quick = false, updates = false;
+    bool check = false, timing = false, quick = false, updates = false, tiny = false;
     int profile = 0, repeat = 5;
     for (int i = 1; i < argc; ++i) {
         std::string a = argv[i];
@@ -539,6 +553,7 @@ int main(int argc, char **argv) {
         else if (a == "--out") out = next();
         else if (a == "--check") check = true;
         else if (a == "--quick") quick = true;
+        else if (a == "--tiny") tiny = true;
         else if (a == "--time") timing = true;
         else if (a == "--updates") updates = true;
         else if (a == "--profile") profile = atoi(next());
@@ -583,6 +598,7 @@ int main(int argc, char **argv) {
         CHECK(cudaDeviceSynchronize());
         return 0;
     }
+    if (tiny) checks_tiny<double>(), checks_tiny<cx<float>>();
     if (check)
         for (const char *c = letters; *c; ++c) {
             if (*c == 's') checks<float>(quick);

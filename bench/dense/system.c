@@ -2,9 +2,10 @@
 /* mpk_dense_sysv() on the device, all data there: time, split and errors for methods and
  * precisions.
  *
- *   system N LETTER METHOD:PRECISION[,...] [REPEAT] [OUT.jsonl]
+ *   system N LETTER METHOD:PRECISION[,...] [REPEAT] [OUT.jsonl] [dominant]
  *
- * Matrices are random with a diagonal of sqrt(n) and changing sign for method none, else random. */
+ * Matrices are random; dominant: with 1.5 sqrt(n) of changing sign on the diagonal, well
+ * conditioned. */
 #include "../../src/backends/cuda/load.h"
 
 #include <metapack/dense.h>
@@ -44,6 +45,7 @@ int main(int argc, char **argv) {
     const int64_t size = (int64_t)mpk_scalar_size(scalar);
     mpk_context *ctx = NULL;
     const char *text = "";
+    const double diagonal = argc > 6 ? 1.5 * sqrt((double)n) : 0;
     if (mpk_context_create(NULL, &ctx)) return 1;
     const mpki_device *d = mpki_cuda_open(ctx, 0);
     if (!d) {
@@ -60,7 +62,9 @@ int main(int argc, char **argv) {
     d->table->alloc(d->cuda, n * size, &x);
     for (int64_t j = 0; j <= n; j++) { /* the last column is b */
         for (int64_t i = 0; i < n * (scalar >= MPK_C ? 2 : 1); i++) {
-            const double v = uniform();
+            double v = uniform();
+            if (diagonal > 0 && i == j * (scalar >= MPK_C ? 2 : 1))
+                v = j & 1 ? diagonal : -diagonal;
             if (size == 4 || scalar == MPK_C)
                 ((float *)column)[i] = (float)v;
             else
@@ -103,14 +107,15 @@ int main(int argc, char **argv) {
         fflush(stdout);
         if (rows) {
             fprintf(rows,
-                    "{\"row\": \"system\", \"letter\": \"%c\", \"method\": \"%s\", \"precision\": "
+                    "{\"row\": \"system\", \"matrix\": \"%s\", \"letter\": \"%c\", \"method\": "
+                    "\"%s\", \"precision\": "
                     "\"%s\", \"n\": %lld, "
                     "\"status\": \"%s\", \"time_s\": %.6g, \"factorize_s\": %.6g, \"solve_s\": "
                     "%.6g, \"refine_s\": %.6g, "
                     "\"omega\": %.3g, \"omega_refined\": %.3g, \"steps\": %d, \"gmres\": %d}\n",
-                    letter, item, colon ? colon : "working", (long long)n, mpk_status_name(status),
-                    least, best.factorize_s, best.solve_s, best.refine_s, best.unrefined,
-                    best.componentwise, best.iterations, best.gmres);
+                    diagonal > 0 ? "dominant" : "random", letter, item, colon ? colon : "working",
+                    (long long)n, mpk_status_name(status), least, best.factorize_s, best.solve_s,
+                    best.refine_s, best.unrefined, best.componentwise, best.iterations, best.gmres);
             fflush(rows);
         }
         d->table->release(d->cuda, work);

@@ -101,7 +101,6 @@ static mpk_status butterfly_apply(mpki_cuda *cuda, int n, int depth, const R *u,
         wing w[2];
         const int count = wings_of(n, level, w);
         const R *d = u + (int64_t)level * n;
-        bool paired_end = false;
         for (int a = 0; a < count; ++a)
             for (int b = 0; b <= a; ++b) {
                 if (!w[a].h || !w[b].h) continue;
@@ -120,7 +119,6 @@ static mpk_status butterfly_apply(mpki_cuda *cuda, int n, int depth, const R *u,
                         butterfly_odd_kernel<<<(w[b].h + 255) / 256, 256, 0, stream>>>(w[b], odd, d,
                                                                                        A, lda);
         }
-        (void)paired_end;
     }
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;

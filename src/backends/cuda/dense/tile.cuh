@@ -67,14 +67,12 @@ template <class F> __device__ inline cx<F> quick_inverse(cx<F> a, bool &odd) {
 /** D^-1 of [d1 conj(b); b d2], scaled by |b| so that it overflows only where the result does. */
 template <bool H, class T>
 __device__ inline void inverse2(T d1, T b, T d2, T &i11, T &i21, T &i22) {
-    typedef typename scalar_of<T>::real R;
     T s = make<T>(1.0 / (double)abs1(b));
     T a = d1 * s, f = b * s, c = d2 * s;
     T g = s * inverse(a * c - f * cj<H>(f));
     i11 = diagonal<H>(c * g);
     i22 = diagonal<H>(a * g);
     i21 = -(f * g);
-    (void)sizeof(R);
 }
 
 template <class T> __device__ inline void publish(T *row, const T (&a)[32], int lane, int from) {
@@ -364,7 +362,7 @@ __device__ bool block_plain(tile_memory<T> &m, int c0, int nb) {
         m.Lt[k * 32 + lane] = l;
     }
     none = is_zero(my_d) && lane < nb;
-    if (QUICK && __any_sync(0xffffffffu, (odd || !(abs1(my_d) >= 0)) && true)) return false;
+    if (QUICK && __any_sync(0xffffffffu, odd || !(abs1(my_d) >= 0))) return false;
     m.d[c0 + lane] = my_d, m.di[c0 + lane] = is_zero(my_d) ? make<T>(0) : my_di;
     m.e[c0 + lane] = m.ei[c0 + lane] = make<T>(0);
     m.zero[c0 + lane] = none;
