@@ -117,7 +117,9 @@ def report(args, rows):
              "and functions for both solvers but for the option `linear_solver` (and `hsllib`).",
              "Linear algebra is Ipopt's `PDSystemSolverSolveOnce`, processor seconds (user and system): analysis, "
              "factorizations and solves, with Ipopt's assembly of the system. Problems: [bench/clients/problems.py](../../bench/clients/problems.py), "
-             "at most 500 iterations and 120 s.", "",
+             "at most 500 iterations and 120 s.",
+             f"Load of the machine at the end: {os.getloadavg()[2]:.0f} (in the last quarter of an hour); what is measured are "
+             f"processor seconds, but Time_Limit is {args.seconds:.0f} s on the wall. MA27 and MA57 were not at hand.", "",
              "| runs | problems | failures where MUMPS has none | iterations, METAPACK | MUMPS | "
              "≥ 1 s in one of them | MUMPS / METAPACK, time, geometric mean | of these slower |",
              "|---|---:|---:|---:|---:|---:|---:|---:|"]
