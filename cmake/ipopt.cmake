@@ -51,7 +51,8 @@ if(METAPACK_TESTS)
         add_dependencies(ipopt_client metapack_ipopt)
         add_test(NAME plugins_ipopt_client COMMAND ipopt_client $<TARGET_FILE:metapack_ipopt>)
         set_tests_properties(plugins_ipopt_client PROPERTIES LABELS plugins TIMEOUT 300
-            ENVIRONMENT "LD_LIBRARY_PATH=$<TARGET_FILE_DIR:metapack_ipopt>;OPENBLAS_NUM_THREADS=1")
+            # Ipopt 3.11 itself leaks a kilobyte at its end
+            ENVIRONMENT "LD_LIBRARY_PATH=$<TARGET_FILE_DIR:metapack_ipopt>;OPENBLAS_NUM_THREADS=1;ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1")
     else()
         message(STATUS "Ipopt is not installed (coinor-libipopt-dev): its own tests of libhsl.so are left out")
     endif()

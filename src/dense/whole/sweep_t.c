@@ -35,6 +35,7 @@ static sweep prepare(const mpki_dense_call *call, int32_t nrhs, T *x, int64_t ld
     const int64_t n = call->dense.n, wide = (nrhs < MPKI_BLOCK ? nrhs : MPKI_BLOCK) + 16;
     bool pair;
     s.hermitian = call->dense.symmetry == MPK_HERMITIAN;
+    work = (char *)(((uintptr_t)work + 63) / 64 * 64); /* sweep_bytes has room for that */
     s.starts = (int64_t *)work;
     for (int64_t k = 0, first = 0; k < n;) {
         if (k == 0) s.starts[s.count++] = 0;
