@@ -21,8 +21,6 @@ FAMILIES = ["random", "zero-diagonal", "graded", "saddle", "fiedler", "late-ipm"
 def row(options, method, n, family="random", kind="d", precision="working", repeats=2):
     command = [f"{options.build}/bench/dense-host", method, str(n), family, kind, str(options.threads), str(repeats),
                precision]
-    while os.path.exists(options.pause):
-        subprocess.run(["sleep", "5"], check=False)
     done = subprocess.run(command, capture_output=True, text=True, timeout=900)
     if done.returncode or not done.stdout:
         print(" ".join(command), done.stderr, file=sys.stderr)
@@ -161,7 +159,6 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--fresh", action="store_true", help="forget the rows of earlier runs")
     parser.add_argument("--report-only", action="store_true")
-    parser.add_argument("--pause", default="/nonexistent", help="wait while this file is there")
     parser.add_argument("--report", default=f"{ROOT}/docs/results/dense.md")
     options = parser.parse_args()
     rows = measure(options)

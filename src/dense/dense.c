@@ -395,6 +395,31 @@ static mpk_status check_sides(session *s, const void *a, int64_t lda, int32_t nr
     return MPK_OK;
 }
 
+/* Is a column of the right-hand sides finite? Squares may overflow where entries do not. */
+static mpk_status check_rhs(session *s, int32_t nrhs, const void *b, int64_t ldb) {
+    mpki_dense_call *call = &s->call;
+    const mpk_scalar scalar = call->dense.scalar;
+    const int64_t n = call->dense.n, size = (int64_t)mpk_scalar_size(scalar);
+    const int64_t reals = scalar == MPK_C || scalar == MPK_Z ? 2 * n : n;
+    mpk_status status = MPK_OK;
+    for (int32_t c = 0; c < nrhs && status >= 0; c++) {
+        const char *column = (const char *)b + c * ldb * size;
+        double square[2];
+        status = s->place->dot(call, column, column, square);
+        if (status < 0 || isfinite(square[0])) continue;
+        void *here = mpki_alloc(call->ctx, "dense", n, (size_t)size);
+        status = here ? s->place->get(call, column, here) : mpki_failed(call->ctx);
+        for (int64_t k = 0; k < reals && status >= 0; k++) {
+            const bool single = scalar == MPK_S || scalar == MPK_C;
+            if (!isfinite(single ? (double)((const float *)here)[k] : ((const double *)here)[k]))
+                status = mpki_error(call->ctx, MPK_ERR_INPUT, "dense", c,
+                                    "right-hand side %d has an entry that is NaN or infinite", c);
+        }
+        mpki_release(call->ctx, here);
+    }
+    return status;
+}
+
 /* The factor is there; call->work holds the slot's part and the rest. */
 static mpk_status run_solve(session *s, mpki_dense_call *call, double norm_inf, int32_t nrhs,
                             const void *b, int64_t ldb, void *x, int64_t ldx) {
@@ -439,6 +464,7 @@ mpk_status mpk_dense_solve(mpk_context *ctx, const mpk_dense *dense, const void 
     s.info.method = f->method, s.info.precision = f->precision;
     if (status < 0 || nrhs == 0 || dense->n == 0) return finish(&s, status, info);
     if (a) status = check_finite(s.place, call, &norm);
+    if (status >= 0) status = check_rhs(&s, nrhs, b, ldb);
     if (status >= 0) status = run_solve(&s, call, norm, nrhs, b, ldb, x, ldx);
     return finish(&s, status, info);
 }
@@ -524,6 +550,7 @@ mpk_status mpk_dense_sysv(mpk_context *ctx, const mpk_dense *dense, const void *
     }
     if (status < 0 || call->dense.n == 0) return finish(&s, status, info);
     status = check_finite(s.place, call, &norm);
+    if (status >= 0) status = check_rhs(&s, nrhs, b, ldb);
     if (status < 0) return finish(&s, status, info);
     if (automatic) return finish(&s, ladder(&s, norm, nrhs, b, ldb, x, ldx), info);
     status = run_factorize(s.place, call);

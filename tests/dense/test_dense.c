@@ -246,6 +246,17 @@ static void test_refused(void **unused) {
     assert_int_equal(FACTORIZE(&d, t.a, t.lda, &f, NULL, 0), MPK_OK);
 #define SOLVE(nrhs, b, ldb, x, ldx)                                                                \
     mpk_dense_solve(t.ctx, &d, t.a, t.lda, &f, nrhs, b, ldb, x, ldx, NULL, 0, NULL)
+    const double was = t.b[7];
+    for (int k = 0; k < 2; k++) { /* with the matrix and without it */
+        t.b[7] = k ? INFINITY : NAN;
+        REFUSED(MPK_ERR_INPUT, SOLVE(1, t.b, N, t.x, N));
+        REFUSED(MPK_ERR_INPUT,
+                mpk_dense_solve(t.ctx, &d, NULL, t.lda, &f, 1, t.b, N, t.x, N, NULL, 0, NULL));
+    }
+    t.b[7] = 1e300; /* its square overflows, it does not */
+    double y[N];
+    assert_true(mpk_dense_solve(t.ctx, &d, NULL, t.lda, &f, 1, t.b, N, y, N, NULL, 0, NULL) >= 0);
+    t.b[7] = was;
     REFUSED(MPK_ERR_ARGUMENT, SOLVE(-1, t.b, N, t.x, N));
     REFUSED(MPK_ERR_ARGUMENT, SOLVE(1, NULL, N, t.x, N));
     REFUSED(MPK_ERR_ARGUMENT, SOLVE(1, t.b, N - 1, t.x, N));

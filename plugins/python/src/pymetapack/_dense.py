@@ -89,10 +89,6 @@ class _Dense:
         """A call whose failure is an exception."""
         return int(self.context.check(self.context.call(function, *args, long=self.n >= _LONG)))
 
-    def finite(self, b: Any) -> None:
-        if not np.isfinite(b).all():
-            raise InputError("the right-hand side is not finite", "input", "dense")
-
     @property
     def ld(self) -> int:
         return max(1, self.n)
@@ -181,7 +177,6 @@ class DenseFactor:
         def solve(b: Any, x: Any) -> None:
             nonlocal status
             nrhs = 1 if b.ndim == 1 else b.shape[1]
-            p.finite(b)
             status = p.call(
                 lib.mpk_dense_solve, p.dense, pointer(p.a.T), p.ld, p.factor, nrhs, pointer(b.T),
                 p.ld, pointer(x.T), p.ld, ffi.NULL, 0, p.info,
@@ -276,7 +271,6 @@ def solve_dense(A: Any, b: Any, *, lower: Optional[bool] = None, hermitian: bool
     def solve(b: Any, x: Any) -> None:
         nonlocal status
         nrhs = 1 if b.ndim == 1 else b.shape[1]
-        p.finite(b)
         p.reserve(nrhs)
         if x is b:
             b = b.copy(order="F")
