@@ -94,6 +94,7 @@ typedef enum borg_builtin {
     BORG_B_MAX,
     BORG_B_MIN,
     BORG_B_ISNAN,
+    BORG_B_MAGNITUDE,
     BORG_B_SHUFFLE,
     BORG_B_SUM,
     BORG_B_RMAX,

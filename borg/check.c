@@ -316,6 +316,7 @@ static const struct {
     {"max", BORG_B_MAX, 2, 2},
     {"min", BORG_B_MIN, 2, 2},
     {"isnan", BORG_B_ISNAN, 1, 1},
+    {"magnitude", BORG_B_MAGNITUDE, 1, 1},
     {"shuffle", BORG_B_SHUFFLE, 2, 2},
     {"work_group_reduce_sum", BORG_B_SUM, 1, 1},
     {"work_group_reduce_add", BORG_B_SUM, 1, 1},
@@ -374,6 +375,10 @@ static void check_builtin(checker *c, borg_expr *e, size_t index) {
     case BORG_B_FABS:
     case BORG_B_FMA:
         to_float(c, e, t);
+        return;
+    case BORG_B_MAGNITUDE:
+        to_float(c, e, t);
+        e->type = BORG_C_UINT;
         return;
     case BORG_B_ISNAN:
         to_float(c, e, t);

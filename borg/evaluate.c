@@ -193,6 +193,8 @@ static uint64_t convert(borg_op op, borg_type to, borg_type from, uint64_t x) {
         return of_f64((double)as_f32(x));
     case BORG_FPTRUNC:
         return of_f32((float)as_f64(x));
+    case BORG_MAGNITUDE:
+        return (from == BORG_F64 ? x >> 32 : x) & INT32_MAX;
     default:
         return 0;
     }

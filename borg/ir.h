@@ -46,6 +46,8 @@
  *    (x86: vminpd(y, x), vmaxpd(y, x).)
  *  - FCMP: all but NE are false with a NaN, NE is true. SELECT(c, a, b) copies bits: c ? a : b.
  *  - FPTOSI, FPTOUI truncate and saturate; NaN gives 0. SITOFP, UITOFP, FPTRUNC round to nearest.
+ *  - MAGNITUDE grows with |x|; of a NaN its bits are unspecified, but above those of infinity (of
+ *    an f64 NaN whose upper fraction bits are 0 equal to them).
  *  - RCP is 1/x rounded as a division; with module->fast_rcp an approximation within 2 ulp will do.
  *    SQRT is correctly rounded.
  *  - Nothing is undefined but: a memory access out of bounds; two lanes of one STORE that write the
@@ -175,6 +177,8 @@ typedef enum borg_class {
     X(FPTOUI, "fptoui", 1, CONVERT)                                                                \
     X(FPEXT, "fpext", 1, CONVERT)     /* f32 -> f64 */                                             \
     X(FPTRUNC, "fptrunc", 1, CONVERT) /* f64 -> f32 */                                             \
+    X(MAGNITUDE, "magnitude", 1,                                                                   \
+      CONVERT) /* f32, f64 -> i32: the upper 32 bits without the sign */                           \
     /* lanes */                                                                                    \
     X(BCAST, "bcast", 1, LAYOUT) /* UNI -> WG, UNI -> WI, WG -> WI; same rows */                   \
     X(ROWS, "rows", -1, LAYOUT)  /* result row r = row map[r] of operand r; operands share type */ \

@@ -672,6 +672,8 @@ static borg_inst *lower_builtin(borg_lowerer *l, const borg_expr *e) {
         if (borg_ctype_unsigned(e->type)) return x;
         return borg_lower_elem(l, borg_is_float(x->type) ? BORG_FABS : BORG_ABS, x->type, x, NULL,
                                NULL);
+    case BORG_B_MAGNITUDE:
+        return borg_lower_elem(l, BORG_MAGNITUDE, BORG_I32, x, NULL, NULL);
     case BORG_B_ISNAN:
         return borg_lower_cmp(l, BORG_FCMP, BORG_NE, false, x, x);
     default:

@@ -288,22 +288,26 @@ static void set_counter(borg_lowerer *l, const borg_decl *d, const int64_t *valu
     *borg_lower_cell(l, d, 0) = (borg_cell){v, count > 1 ? -1 : 0};
 }
 
-int64_t borg_lower_trips(borg_lowerer *l, const borg_stmt *s) {
-    vectoriser k = {.l = l, .s = s};
+/* What bounds and step are made of must not change on the way. */
+static bool bounds_change(borg_lowerer *l, const borg_stmt *s, const borg_decl *counter) {
     int32_t numbers = (int32_t)l->first_capacity;
-    int64_t holds, next, count = 0;
-    if (s->kind != BORG_S_FOR || !find_counter(&k)) return -1;
     bool *set = BORG_NEW(l->arena, numbers + 1, bool);
     borg_scan_assigned(s->body, set, numbers);
     borg_scan_assigned_expr(s->expr, set, numbers);
-    /* what bounds and step are made of must not change on the way */
     for (int32_t c = 0; c < l->ncells; ++c) {
         const borg_inst *v = l->cells[c].value;
         if (!v || !borg_is_splat(v) || !set[l->owner[c]->number]) continue;
-        if (l->owner[c] == k.counter || borg_mentions(s->expr, l->owner[c]) ||
-            borg_mentions(s->step, l->owner[c]))
-            return -1;
+        if (l->owner[c] == counter || borg_mentions(s->expr, l->owner[c]) ||
+            (s->step && borg_mentions(s->step, l->owner[c])))
+            return true;
     }
+    return false;
+}
+
+int64_t borg_lower_trips(borg_lowerer *l, const borg_stmt *s) {
+    vectoriser k = {.l = l, .s = s};
+    int64_t holds, next, count = 0;
+    if (s->kind != BORG_S_FOR || !find_counter(&k) || bounds_change(l, s, k.counter)) return -1;
     for (; count < MAX_COUNTED_TRIPS; ++count) {
         if (!known(&k, s->expr, &holds)) return -1;
         if (!holds) return count;
@@ -320,6 +324,7 @@ bool borg_lower_vector(borg_lowerer *l, const borg_stmt *s) {
     if (l->options->no_vector || !find_counter(&k)) return false;
     /* the counter of a loop that already runs as vectors, or a mask of many rows: one at a time */
     if (l->mask && l->mask->rows > 1) return false;
+    if (bounds_change(l, s, k.counter)) return false;
     trip *trips = find_trips(&k, &count, &last);
     if (!trips || count < 2) return false;
     for (int32_t from = 0; from < count && !l->over;) {

@@ -78,6 +78,9 @@ static bool check_convert(checker *c, const borg_inst *v) {
     case BORG_FPTOUI:
         good = borg_is_float(from) && borg_is_int(to);
         break;
+    case BORG_MAGNITUDE:
+        good = borg_is_float(from) && to == BORG_I32;
+        break;
     case BORG_FPEXT:
         good = from == BORG_F32 && to == BORG_F64;
         break;

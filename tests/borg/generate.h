@@ -144,9 +144,15 @@ static void gen_int(generator *g, int depth) {
         }
         break;
     case 7:
-        borg_put(g->out, "(int)(");
-        gen_real(g, depth - 1);
-        borg_put(g->out, ")");
+        if (gen_next(g, 2)) {
+            borg_put(g->out, "(int)(");
+            gen_real(g, depth - 1);
+            borg_put(g->out, ")");
+        } else { /* the bits of a NaN are not specified */
+            borg_put(g->out, "(int)min(0x7f000000u, magnitude(");
+            gen_real(g, depth - 1);
+            borg_put(g->out, "))");
+        }
         break;
     case 8:
         borg_put(g->out, "(");

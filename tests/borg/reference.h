@@ -300,6 +300,16 @@ static ref_value ref_builtin(reference *r, const borg_expr *e) {
         case BORG_B_MIN:
             v.d[w] = more ? y : x, v.i[w] = more ? j : i;
             break;
+        case BORG_B_MAGNITUDE: {
+            uint64_t wide;
+            uint32_t narrow;
+            float f = (float)x;
+            memcpy(&wide, &x, sizeof wide);
+            memcpy(&narrow, &f, sizeof narrow);
+            v.i[w] = (e->args[0]->type == BORG_C_FLOAT ? narrow : (uint32_t)(wide >> 32)) &
+                     UINT32_C(0x7fffffff);
+            break;
+        }
         case BORG_B_ISNAN:
             v.i[w] = isnan(x);
             break;

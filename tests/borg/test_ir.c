@@ -104,6 +104,7 @@ static const char *const everything =
     "  store %33, %34, %35\n"
     "  %36 = const uni<f64> 0x7ff8000000000001\n"
     "  %37 = const uni<3 x f32> {-inf, -0, 0.100000001}\n"
+    "  %38 = magnitude wi<i32> %18\n"
     "}\n";
 
 static void test_round_trip(void **state) {

@@ -131,6 +131,10 @@ static void test_loops(void **state) {
                 (borg_options){.size = 4});
     assert_non_null(strstr(t, "loop trip 4"));
     assert_int_equal(count(t, "phi uni"), 2); /* no mask, nothing per work-item */
+    /* a bound that the body changes */
+    t = compile(K("int k = 4;\nfor (int i = 0; i < 6 && i < k; ++i) k++;\np[" AT "] = k;"),
+                (borg_options){.size = 4});
+    assert_non_null(strstr(t, "const wi<f64> 10"));
     t = compile(
         K("double s = 0, unused = 1;\nfor (int i = 0; i < m; ++i) { s += q[i]; unused *= 2; }\n"
           "p[" AT "] = s;"),

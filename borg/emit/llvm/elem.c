@@ -94,8 +94,20 @@ static const char *pick_of_two(ll *e, const borg_inst *v, const operands *o, con
     return choose(e, v->type, o->lanes, c, o->y, o->x);
 }
 
+static const char *magnitude(ll *e, const borg_inst *v, const operands *o) {
+    borg_type wide = v->args[0]->type == BORG_F64 ? BORG_I64 : BORG_I32;
+    const char *t = ll_type(e, wide, o->lanes);
+    const char *bits = ll_let(e, "bitcast %s %s to %s", o->from, o->x, t);
+    if (wide == BORG_I64) {
+        bits = ll_let(e, "lshr %s %s, %s", t, bits, ll_splat(e, wide, 32, o->lanes));
+        bits = ll_let(e, "trunc %s %s to %s", t, bits, o->type);
+    }
+    return ll_let(e, "and %s %s, %s", o->type, bits, ll_splat(e, BORG_I32, INT32_MAX, o->lanes));
+}
+
 static const char *convert(ll *e, const borg_inst *v, const operands *o) {
     static const char *const suffix[] = {"", "i1", "i32", "i64", "f32", "f64"};
+    if (v->op == BORG_MAGNITUDE) return magnitude(e, v, o);
     if (v->op != BORG_FPTOSI && v->op != BORG_FPTOUI)
         return ll_let(e, "%s %s %s to %s", borg_op_table[v->op].text, o->from, o->x, o->type);
     borg_type from = v->args[0]->type;

@@ -22,6 +22,8 @@ static const char header[] =
     "#define B_SHARED __local\n"
     "#define B_RESTRICT restrict\n"
     "#define B_TABLE __constant\n"
+    "#define b_bits_f64(x) as_ulong(x)\n"
+    "#define b_bits_f32(x) as_uint(x)\n"
     "#define b_fma_f64 fma\n"
     "#define b_fma_f32 fma\n"
     "#define b_fabs_f64 fabs\n"

@@ -40,6 +40,10 @@ static const char *convert(simt *e, const borg_inst *v, const char *x) {
         return borg_format(e->arena, "(b_i64)(b_s64)(b_s32)%s", x);
     case BORG_SITOFP:
         return borg_format(e->arena, "(%s)(%s)%s", to, wide ? "b_s64" : "b_s32", x);
+    case BORG_MAGNITUDE:
+        return borg_format(e->arena, "(b_i32)(b_bits_%s(%s)%s) & 0x7fffffffu",
+                           simt_suffix(v->args[0]->type), x,
+                           v->args[0]->type == BORG_F64 ? " >> 32" : "");
     default:
         return borg_format(e->arena, "b_%s_%s_%s(%s)", borg_op_table[v->op].text,
                            simt_suffix(v->args[0]->type), simt_suffix(v->type), x);

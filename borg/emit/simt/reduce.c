@@ -221,7 +221,12 @@ static bool by_rank(simt *e, const borg_inst *v, int32_t r, const char **index,
                    ? simt_temp(e, BORG_I32, borg_format(e->arena, "(b_i32)(%s >> 32)", bits))
                    : bits;
     }
-    const char *most = greatest(e, sense, rank), *winner = who(e, rank, most);
+    const char *most = greatest(e, sense, rank), *winner;
+    if (v->op == BORG_RMAX && !borg_is_float(type)) {
+        *value = most;
+        return true;
+    }
+    winner = who(e, rank, most);
     if (type == BORG_F64) winner = low_decides(e, bits, rank, most, winner);
     *value = x;
     *index =
@@ -304,7 +309,9 @@ void simt_reduce(simt *e, borg_inst *v) {
         } else if (v->rows == 1 && (index = first_that(e, v))) {
             simt_let(e, v, r, index);
         } else if (by_rank(e, v, r, &index, &value)) {
-            if (v->op == BORG_RMAX)
+            if (v->op == BORG_RMAX && !index)
+                index = value;
+            else if (v->op == BORG_RMAX)
                 index = borg_format(e->arena, "b_shfl_%s(%s, %s, (int)%s, %d)",
                                     simt_suffix(v->type), simt_mask(e), value, index, e->lanes);
             simt_let(e, v, r, index);
