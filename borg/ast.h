@@ -27,10 +27,11 @@ typedef struct borg_token {
     bool single;      /* FLOAT: suffix f */
 } borg_token;
 
-/** All tokens of a text, ended by END; macros and conditionals are worked off. defines: "NAME" or
- *  "NAME=text", NULL-terminated, may be NULL. Errors go to diags; the tokens are usable even so. */
-borg_token *borg_lex(borg_arena *arena, const char *source, size_t length,
-                     const char *const *defines, borg_diags *diags);
+/** All tokens of diags->source, ended by END; macros, conditionals and #include are worked off.
+ *  defines: "NAME" or "NAME=text", NULL-terminated, may be NULL. reader: may be NULL. Errors go to
+ *  diags; the tokens are usable even so. */
+borg_token *borg_lex(borg_arena *arena, const char *const *defines, const borg_reader *reader,
+                     borg_diags *diags);
 
 /* ---- the tree ----------------------------------------------------------------------------------
  */

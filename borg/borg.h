@@ -14,6 +14,15 @@ typedef enum borg_status {
     BORG_ERR_INTERNAL = -5 /* a pass broke the IR: the verifier's messages are in the diagnostics */
 } borg_status;
 
+/** Where the text of `#include "name"` comes from. */
+typedef struct borg_reader {
+    /** The text at `path` (the name, behind the folder of the file that includes it) and its bytes;
+     *  it lives as long as the arena. NULL: *reason says why. */
+    const char *(*read)(void *self, borg_arena *arena, const char *path, size_t *length,
+                        const char **reason);
+    void *self;
+} borg_reader;
+
 /** Options of a compilation: the command's flags are named after the fields. Zeroed = defaults. */
 typedef struct borg_options {
     int32_t size;     /* WG_SIZE, 1 .. 64; required */
@@ -28,6 +37,7 @@ typedef struct borg_options {
     bool verify;           /* the checker runs between passes */
     bool no_vector;        /* loops over constants are unrolled, never run as vectors */
     const char *const *defines; /* "NAME" or "NAME=text", NULL-terminated; may be NULL */
+    const borg_reader *reader;  /* NULL: what is included cannot be read */
     const char *kernel;         /* only this one; NULL = all of the file */
     const char *name;           /* --name: of the emitted function; NULL = the kernel's */
     const char *dump;           /* "ast", "ssa", "infreg" or the name of a pass; NULL = nothing */

@@ -10,7 +10,7 @@ void borg_report(borg_diags *diags, borg_severity severity, borg_loc loc, const 
     borg_vput(&sink, format, arguments);
     va_end(arguments);
     for (borg_diag *d = diags->first; d; d = d->next) {
-        if (d->loc.line == loc.line && d->loc.column == loc.column &&
+        if (d->loc.file == loc.file && d->loc.line == loc.line && d->loc.column == loc.column &&
             strcmp(d->message, sink.text ? sink.text : "") == 0)
             return;
     }
@@ -30,13 +30,18 @@ void borg_report(borg_diags *diags, borg_severity severity, borg_loc loc, const 
     diags->last = d;
 }
 
+const borg_text *borg_text_of(const borg_diags *diags, borg_loc loc) {
+    return loc.file > 0 ? &diags->included[loc.file - 1] : &diags->source;
+}
+
 static int before(const borg_diag *a, const borg_diag *b) {
+    if (a->loc.file != b->loc.file) return a->loc.file < b->loc.file;
     return a->loc.line != b->loc.line ? a->loc.line < b->loc.line : a->loc.column < b->loc.column;
 }
 
 /* The source line and a caret below it; control bytes are shown as '?', a tab as a blank. */
-static void print_line(const borg_diags *diags, borg_loc loc, borg_sink *sink) {
-    const char *text = diags->source, *end = text + diags->source_length;
+static void print_line(const borg_text *source, borg_loc loc, borg_sink *sink) {
+    const char *text = source->text, *end = text + source->length;
     for (int line = 1; line < loc.line && text < end; ++line) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         text = newline ? newline + 1 : end;
@@ -61,10 +66,11 @@ static void print_line(const borg_diags *diags, borg_loc loc, borg_sink *sink) {
 
 static void print_one(const borg_diags *diags, const borg_diag *d, borg_sink *sink) {
     static const char *const words[] = {"note", "warning", "error"};
-    borg_put(sink, "%s:", diags->file ? diags->file : "<text>");
+    const borg_text *source = borg_text_of(diags, d->loc);
+    borg_put(sink, "%s:", source->file ? source->file : "<text>");
     if (d->loc.line > 0) borg_put(sink, "%d:%d:", d->loc.line, d->loc.column);
     borg_put(sink, " %s: %s\n", words[d->severity], d->message);
-    if (d->loc.line > 0 && diags->source) print_line(diags, d->loc, sink);
+    if (d->loc.line > 0 && source->text) print_line(source, d->loc, sink);
 }
 
 void borg_diags_print(const borg_diags *diags, borg_sink *sink) {
@@ -80,6 +86,6 @@ void borg_diags_print(const borg_diags *diags, borg_sink *sink) {
     for (size_t i = 0; i < count; ++i) print_one(diags, sorted[i], sink);
     int limit = diags->limit ? diags->limit : 50;
     if (diags->errors > limit)
-        borg_put(sink, "%s: %d more errors\n", diags->file ? diags->file : "<text>",
+        borg_put(sink, "%s: %d more errors\n", diags->source.file ? diags->source.file : "<text>",
                  diags->errors - limit);
 }

@@ -9,7 +9,14 @@ typedef enum borg_severity { BORG_NOTE, BORG_WARNING, BORG_ERROR } borg_severity
 /** A place in a source; line and column count from 1, line 0 = no place. */
 typedef struct borg_loc {
     int32_t line, column, length;
+    int32_t file; /* 0: the main one; i: diags.included[i - 1] */
 } borg_loc;
+
+typedef struct borg_text {
+    const char *file; /* name for the messages */
+    const char *text; /* the text that locs point into; NULL = no lines are shown */
+    size_t length;    /* bytes */
+} borg_text;
 
 typedef struct borg_diag {
     struct borg_diag *next;
@@ -20,9 +27,10 @@ typedef struct borg_diag {
 
 typedef struct borg_diags {
     borg_arena *arena;
-    const char *file;         /* name for the messages */
-    const char *source;       /* the text that locs point into; NULL = no lines are shown */
-    size_t source_length;     /* bytes */
+    borg_text source;    /* the main file */
+    borg_text *included; /* what it includes, in order of discovery */
+    int32_t nincluded;
+    size_t included_capacity;
     borg_diag *first, *last;  /* in order of discovery */
     int32_t errors, warnings; /* counts */
     int32_t limit;            /* errors kept; further ones are only counted; 0 = 50 */
@@ -31,6 +39,8 @@ typedef struct borg_diags {
 /** Record a message. The same message at the same place is kept once. */
 void borg_report(borg_diags *diags, borg_severity severity, borg_loc loc, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/** The file of a place. */
+const borg_text *borg_text_of(const borg_diags *diags, borg_loc loc);
 /** All messages, sorted by place, as text: `file:line:col: error: reason`, the line, the caret. */
 void borg_diags_print(const borg_diags *diags, borg_sink *sink);
 

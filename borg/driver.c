@@ -83,8 +83,7 @@ static const char *const *all_defines(borg_program *p, const borg_options *o) {
 static borg_status compile(borg_program *p, const borg_options *o) {
     borg_status status = check_options(p, o);
     if (status) return status;
-    borg_token *tokens =
-        borg_lex(&p->arena, p->diags.source, p->diags.source_length, all_defines(p, o), &p->diags);
+    borg_token *tokens = borg_lex(&p->arena, all_defines(p, o), o->reader, &p->diags);
     borg_function *file = borg_parse_source(&p->arena, tokens, &p->diags);
     borg_check(file, &p->arena, o->size, &p->diags);
     if (wants(o, "ast")) borg_print_tree(file, o->dump_to);
@@ -111,8 +110,8 @@ static borg_status compile(borg_program *p, const borg_options *o) {
 }
 
 static borg_status compile_ir(borg_program *p, const borg_options *o) {
-    const char *text = p->diags.source;
-    size_t length = p->diags.source_length, at = 0, capacity = 0;
+    const char *text = p->diags.source.text;
+    size_t length = p->diags.source.length, at = 0, capacity = 0;
     while (at < length) {
         size_t end = 0;
         borg_module *m = borg_parse(&p->arena, text + at, length - at, &p->diags, &end);
@@ -145,13 +144,13 @@ static borg_status start(const char *file, const char *source, size_t length,
     if (!p) return BORG_ERR_MEMORY;
     memset(p, 0, sizeof *p);
     borg_arena_init(&p->arena, allocator, (size_t)4 << 30);
-    p->diags = (borg_diags){.arena = &p->arena, .file = file};
+    p->diags = (borg_diags){.arena = &p->arena, .source.file = file};
     if (setjmp(p->arena.oom)) {
         borg_program_free(p);
         return BORG_ERR_MEMORY;
     }
-    p->diags.source = borg_copy_text(&p->arena, source, length);
-    p->diags.source_length = length;
+    p->diags.source.text = borg_copy_text(&p->arena, source, length);
+    p->diags.source.length = length;
     borg_status status = work(p, options);
     *program = p;
     return status;

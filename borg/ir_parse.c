@@ -33,7 +33,7 @@ typedef struct reader {
 } reader;
 
 static borg_loc place(const reader *r) {
-    return (borg_loc){r->line, (int32_t)(r->start - r->line_start) + 1, (int32_t)r->length};
+    return (borg_loc){r->line, (int32_t)(r->start - r->line_start) + 1, (int32_t)r->length, 0};
 }
 
 static bool fail(reader *r, const char *reason) {

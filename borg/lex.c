@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text to tokens: comments, numbers, object macros, conditionals. Any bytes are survived. */
+/* Text to tokens: comments, numbers, object macros, conditionals, included files. Any bytes are
+ * survived. */
 #include "borg/ast.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TOKENS = 1 << 20, MAX_EXPANSION = 64, MAX_CONDITIONALS = 64 };
+enum { MAX_TOKENS = 1 << 20, MAX_EXPANSION = 64, MAX_CONDITIONALS = 64, MAX_INCLUDED = 16 };
 
 typedef struct macro {
     struct macro *next;
@@ -22,8 +23,11 @@ typedef struct conditional {
 typedef struct lexer {
     borg_arena *arena;
     borg_diags *diags;
+    const borg_reader *reader;
     const char *at, *end, *line_start;
-    int32_t line;
+    int32_t line, file; /* as in borg_loc */
+    int inside;         /* files that include the one at hand */
+    int outer_depth;    /* conditionals that they have open */
     macro *macros;
     borg_token *out;
     size_t count, capacity;
@@ -48,7 +52,8 @@ static char peek(const lexer *l, size_t ahead) {
 }
 
 static borg_loc here(const lexer *l, const char *start) {
-    return (borg_loc){l->line, (int32_t)(start - l->line_start) + 1, (int32_t)(l->at - start)};
+    return (borg_loc){l->line, (int32_t)(start - l->line_start) + 1, (int32_t)(l->at - start),
+                      l->file};
 }
 
 /* Blanks, comments and continued lines; stops at a newline when it ends a directive. */
@@ -393,7 +398,7 @@ static void open_conditional(lexer *l, const char *word, borg_loc loc) {
 }
 
 static void next_conditional(lexer *l, const char *word, borg_loc loc) {
-    if (l->depth == 0) {
+    if (l->depth == l->outer_depth) {
         complain(l, loc, "there is no #if to this");
         return;
     }
@@ -428,6 +433,61 @@ static void define_directive(lexer *l, borg_loc loc) {
     define_macro(l, name.text, rest_of_line(l));
 }
 
+static void lex_text(lexer *l, const borg_text *source, int32_t file);
+
+/* The name between quotes, behind the folder of the file at hand; NULL: there is none. */
+static const char *included_path(lexer *l, borg_loc *loc) {
+    skip_blanks(l, true);
+    const char *start = l->at, *close = start;
+    while (close < l->end && *close != '\n' && (*close != '"' || close == start)) ++close;
+    if (start == l->end || *start != '"' || close == l->end || *close != '"' ||
+        close == start + 1) {
+        complain(l, *loc, "expected #include \"name\"");
+        return NULL;
+    }
+    l->at = close + 1;
+    *loc = here(l, start);
+    const char *from = borg_text_of(l->diags, *loc)->file;
+    const char *slash = from && start[1] != '/' ? strrchr(from, '/') : NULL;
+    return borg_format(l->arena, "%.*s%.*s", slash ? (int)(slash + 1 - from) : 0, slash ? from : "",
+                       (int)(close - start - 1), start + 1);
+}
+
+static void include_file(lexer *l, borg_loc loc, const char *path) {
+    const char *reason = "there is nothing to read it with";
+    borg_diags *d = l->diags;
+    borg_text source = {.file = path};
+    if (l->inside == MAX_INCLUDED) {
+        complain(l, loc, "files include one another too deeply");
+        return;
+    }
+    if (l->reader)
+        source.text = l->reader->read(l->reader->self, l->arena, path, &source.length, &reason);
+    if (!source.text) {
+        borg_report(d, BORG_ERROR, loc, "cannot read %s: %s", path, reason);
+        return;
+    }
+    d->included = borg_grow(l->arena, d->included, (size_t)d->nincluded + 1, &d->included_capacity,
+                            sizeof *d->included);
+    d->included[d->nincluded++] = source;
+    lexer outer = *l;
+    ++l->inside;
+    lex_text(l, &source, d->nincluded);
+    l->at = outer.at;
+    l->end = outer.end;
+    l->line_start = outer.line_start;
+    l->line = outer.line;
+    l->file = outer.file;
+    l->inside = outer.inside;
+    l->outer_depth = outer.outer_depth;
+}
+
+static void include_directive(lexer *l, borg_loc loc) {
+    const char *path = included_path(l, &loc);
+    rest_of_line(l);
+    if (path) include_file(l, loc, path);
+}
+
 static void directive(lexer *l, borg_loc loc) {
     borg_token word;
     if (!lex_token(l, &word, true)) return; /* "#" alone */
@@ -457,13 +517,12 @@ static void directive(lexer *l, borg_loc loc) {
         const char *start = l->at;
         while (l->at < l->end && *l->at != '\n') ++l->at;
         borg_report(l->diags, BORG_ERROR, loc, "#error%.*s", (int)(l->at - start), start);
+    } else if (strcmp(text, "include") == 0) {
+        include_directive(l, loc);
     } else if (strcmp(text, "line") == 0) {
         rest_of_line(l);
     } else {
-        complain(l, loc,
-                 strcmp(text, "include") == 0
-                     ? "#include is not in the language: a kernel is one file"
-                     : "no such directive");
+        complain(l, loc, "no such directive");
         rest_of_line(l);
     }
 }
@@ -474,10 +533,13 @@ static bool begins_line(const lexer *l, const char *at) {
     return p == at;
 }
 
-static void lex_text(lexer *l, const char *text, size_t length) {
-    l->at = l->line_start = text;
-    l->end = text + length;
+/* A file; what conditionals it opens it closes. */
+static void lex_text(lexer *l, const borg_text *source, int32_t file) {
+    l->outer_depth = l->depth;
+    l->at = l->line_start = source->text;
+    l->end = source->text + source->length;
     l->line = 1;
+    l->file = file;
     while (l->at < l->end && !l->full) {
         borg_token t;
         skip_blanks(l, false);
@@ -492,6 +554,9 @@ static void lex_text(lexer *l, const char *text, size_t length) {
             expand(l, &t, t.loc, 0);
         }
     }
+    if (l->depth > l->outer_depth)
+        complain(l, l->stack[l->depth - 1].loc, "this conditional has no #endif");
+    l->depth = l->outer_depth;
 }
 
 static void define_option(lexer *l, const char *option) {
@@ -512,14 +577,14 @@ static void define_option(lexer *l, const char *option) {
     define_macro(l, borg_copy_text(l->arena, option, length), list);
 }
 
-borg_token *borg_lex(borg_arena *arena, const char *source, size_t length,
-                     const char *const *defines, borg_diags *diags) {
+borg_token *borg_lex(borg_arena *arena, const char *const *defines, const borg_reader *reader,
+                     borg_diags *diags) {
     lexer *l = BORG_NEW(arena, 1, lexer);
     l->arena = arena;
     l->diags = diags;
+    l->reader = reader;
     for (; defines && *defines; ++defines) define_option(l, *defines);
-    lex_text(l, source, length);
-    if (l->depth) complain(l, l->stack[l->depth - 1].loc, "this conditional has no #endif");
+    lex_text(l, &diags->source, 0);
     borg_token end = {.kind = BORG_TOKEN_END, .text = ""};
     l->at = l->end;
     end.loc = here(l, l->end);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* borgc: options, files, exit status. Everything else is in the library. */
-#include "borg/borg.h"
+#include "borg/files.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,26 +46,6 @@ static int complain(const char *reason, const char *what) {
 
 /* ---- files -------------------------------------------------------------------------------------
  */
-
-static char *read_all(FILE *file, size_t *length) {
-    size_t capacity = 1 << 16, count = 0;
-    char *text = malloc(capacity);
-    while (text) {
-        size_t got = fread(text + count, 1, capacity - count, file);
-        count += got;
-        if (got == 0) break;
-        if (count < capacity) continue;
-        capacity *= 2;
-        char *bigger = capacity < ((size_t)1 << 30) ? realloc(text, capacity) : NULL;
-        if (!bigger) {
-            free(text);
-            return NULL;
-        }
-        text = bigger;
-    }
-    *length = count;
-    return text;
-}
 
 /* Whole or not at all: to a file beside it, renamed when complete. */
 static int write_whole(const char *path, const char *text, size_t length) {
@@ -338,7 +318,7 @@ static int compile(command *c, const char *source, size_t length) {
 static int run(command *c) {
     size_t length = 0;
     FILE *file = strcmp(c->input, "-") == 0 ? stdin : fopen(c->input, "rb");
-    char *source = file ? read_all(file, &length) : NULL;
+    char *source = file ? borg_read_all(file, &length) : NULL;
     if (file && file != stdin) fclose(file);
     if (!source) {
         fprintf(stderr, "borgc: cannot read %s: %s\n", c->input, strerror(errno));
@@ -364,6 +344,7 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "--version") == 0) return puts("borgc 0.1.0"), 0;
     }
     c.options.order = BORG_ORDER_AUTO;
+    c.options.reader = &borg_file_reader;
     c.defines = calloc((size_t)argc + 1, sizeof *c.defines);
     if (!c.defines) return EXIT_MEMORY;
     c.options.defines = c.defines;

@@ -66,6 +66,7 @@ function(mpki_borg_kernel backend isa folder kernel orders precision)
     set(files)
     set(names)
     string(REPLACE "," ";" orders ${orders})
+    file(GLOB heads CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels/cl/*.h)
     foreach(n ${orders})
         set(name mpki_${precision}_borg_${isa}_${kernel}_${n})
         set(single)
@@ -77,7 +78,7 @@ function(mpki_borg_kernel backend isa folder kernel orders precision)
         add_custom_command(OUTPUT ${folder}/${name}.inc
             COMMAND borgc --emit=${backend} --lane-order=${order} -D WG_SIZE=${n} -D WG_PACK=${pack} ${single}
                     --name=${name} -o ${folder}/${name}.inc ${source}
-            DEPENDS borgc ${source}
+            DEPENDS borgc ${source} ${heads}
             COMMENT "borgc ${kernel} ${n} ${precision} ${isa}" VERBATIM)
         list(APPEND files ${folder}/${name}.inc)
         list(APPEND names ${n}:${name})

@@ -97,6 +97,37 @@ static void test_whole(void **state) {
     assert_int_equal(system(command), 0);
 }
 
+/* What is included lies beside the file that includes it; its errors are shown in its own lines. */
+static void test_include(void **state) {
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "mkdir %s/sub", folder);
+    assert_int_equal(system(command), 0);
+    put("top.cl",
+        "#include \"sub/one.h\"\n__kernel void k(__global T *p) { p[0] = twice(p[0]); }\n");
+    put("sub/one.h", "#include \"two.h\" // beside one.h\nT twice(T x) { return x + x; }\n");
+    put("sub/two.h", "#ifndef T\n#define T double\n#endif\n");
+    assert_int_equal(borgc("-DWG_SIZE=2 top.cl > out"), 0);
+    assert_non_null(strstr(get("out"), "kernel @k size 2"));
+    put("sub/one.h", "#include \"two.h\"\nT twice(T x) { return x + y; }\n");
+    assert_int_equal(borgc("-DWG_SIZE=2 top.cl 2> err"), 1);
+    assert_non_null(strstr(get("err"), "sub/one.h:2:27: error: 'y' is not declared\n"
+                                       "  T twice(T x) { return x + y; }\n"));
+    put("sub/one.h", "#include \"three.h\"\nint twice(int x) { return x; }\n");
+    assert_int_equal(borgc("-DWG_SIZE=2 -DT=int top.cl 2> err"), 1);
+    assert_non_null(strstr(get("err"), "sub/one.h:1:10: error: cannot read sub/three.h: No such"));
+    put("sub/one.h", "#include \"../sub/one.h\"\n");
+    assert_int_equal(borgc("-DWG_SIZE=2 top.cl 2> err"), 1);
+    assert_non_null(strstr(get("err"), "include one another too deeply"));
+    put("sub/one.h", "#if 1\n");
+    assert_int_equal(borgc("-DWG_SIZE=2 top.cl 2> err"), 1);
+    assert_non_null(strstr(get("err"), "sub/one.h:1:2: error: this conditional has no #endif"));
+    put("sub/one.h", "#endif\n");
+    put("top.cl", "#if 1\n#include \"sub/one.h\"\n#endif\n__kernel void k(__global int *p) { }\n");
+    assert_int_equal(borgc("-DWG_SIZE=2 top.cl 2> err"), 1);
+    assert_non_null(strstr(get("err"), "sub/one.h:1:2: error: there is no #if to this"));
+}
+
 static void test_text_form(void **state) {
     (void)state;
     put("good.cl", good);
@@ -137,6 +168,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_status, setup, teardown),
         cmocka_unit_test_setup_teardown(test_whole, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_include, setup, teardown),
         cmocka_unit_test_setup_teardown(test_text_form, setup, teardown),
         cmocka_unit_test_setup_teardown(test_interpret, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dumps, setup, teardown),

@@ -9,42 +9,15 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "emitted.h"
+#include "library.h"
 #ifdef METAPACK_OPENCL
 #include "opencl_run.h"
 #endif
 
 enum { GROUPS = 11, MOST_PARAMS = 16 };
 
-static const char *const kernels[] = {"gema",
-                                      "gemm",
-                                      "gemm_ab",
-                                      "gemm_adb",
-                                      "trsv",
-                                      "trsm",
-                                      "ldus",
-                                      "pade",
-                                      "enum",
-                                      "frcg",
-                                      "ldlt",
-                                      "ldlt_static",
-                                      "ldlt_partial",
-                                      "ldlt_rook",
-                                      "ldlt_complete",
-                                      "ldlt_solve",
-                                      "llt",
-                                      "llt_complete",
-                                      "ldu",
-                                      "ldu_static",
-                                      "ldu_partial",
-                                      "ldu_rook",
-                                      "ldu_complete",
-                                      "invert_diagonal",
-                                      "invert_triangle"};
-enum { NKERNELS = sizeof kernels / sizeof *kernels };
-
 typedef struct variant {
     const char *kernel;
-    char *source;
     int size, pack, lanes;
     borg_order order;
     bool single;
@@ -57,17 +30,6 @@ typedef struct arguments {
     size_t bytes[MOST_PARAMS];
     int64_t count[MOST_PARAMS];
 } arguments;
-
-static char *read_kernel(const char *name) {
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s.cl", METAPACK_KERNELS, name);
-    FILE *file = fopen(path, "rb");
-    if (!file) fail_msg("no %s", path);
-    char *text = calloc(1, 1 << 16);
-    assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
-    fclose(file);
-    return text;
-}
 
 static double noise(uint32_t *state) {
     *state = *state * 1664525u + 1013904223u;
@@ -200,9 +162,7 @@ static void check(const borg_backend *backend, variant *list, int count) {
                           .backend = backend,
                           .defines = defines,
                           .name = name};
-        v->source = read_kernel(v->kernel);
-        if (borg_compile(v->kernel, v->source, strlen(v->source), &o, NULL, &v->program) != BORG_OK)
-            fail_msg("%s", v->program ? borg_program_messages(v->program) : "memory");
+        v->program = library_compile(v->kernel, &o);
         assert_int_equal(emitted_add(&e, v->program, backend, &o), i);
     }
     if (!emitted_build(&e, backend)) {
@@ -219,7 +179,6 @@ static void check(const borg_backend *backend, variant *list, int count) {
             good = false;
         }
         borg_program_free(v->program);
-        free(v->source);
     }
     emitted_end(&e, !good);
     assert_true(good);
@@ -237,10 +196,10 @@ static void check_all(const borg_backend *backend, const char *which) {
     int only = number("BORG_SIZE", 0), most = number("BORG_MOST", 16);
     variant list[PORTION];
     int count = 0;
-    for (int k = 0; k < NKERNELS; ++k) {
-        if (strcmp(which, "all") != 0 && strcmp(which, kernels[k]) != 0) continue;
+    for (int k = 0; k < LIBRARY_KERNELS; ++k) {
+        if (strcmp(which, "all") != 0 && strcmp(which, library_kernels[k]) != 0) continue;
         for (int at = 0; at < SIZES * 4 * 2 * 2; ++at) {
-            variant v = {.kernel = kernels[k],
+            variant v = {.kernel = library_kernels[k],
                          .size = sizes[at / 16],
                          .pack = packs[at / 4 % 4],
                          .order = at & 2 ? BORG_WG_MINOR : BORG_WI_MINOR,
@@ -259,14 +218,14 @@ static void check_all(const borg_backend *backend, const char *which) {
 /* Each kernel, the shapes in turn. */
 static void check_some(const borg_backend *backend) {
     static const int sizes[] = {4, 3, 2, 5, 1}, packs[] = {1, 2, 4, 8};
-    variant list[NKERNELS];
-    for (int k = 0; k < NKERNELS; ++k)
-        list[k] = (variant){.kernel = kernels[k],
+    variant list[LIBRARY_KERNELS];
+    for (int k = 0; k < LIBRARY_KERNELS; ++k)
+        list[k] = (variant){.kernel = library_kernels[k],
                             .size = k < 10 ? 2 * sizes[k % 5] : sizes[k % 5],
                             .pack = packs[(k / 2) % 4],
                             .order = k % 3 ? BORG_WG_MINOR : BORG_WI_MINOR,
                             .single = k % 4 == 3};
-    check(backend, list, NKERNELS);
+    check(backend, list, LIBRARY_KERNELS);
 }
 
 static void check_backend(const char *name) {
@@ -335,9 +294,7 @@ static void check_opencl(opencl *d, variant *v) {
                       .backend = borg_backend_find("opencl"),
                       .defines = defines,
                       .name = "tested"};
-    v->source = read_kernel(v->kernel);
-    if (borg_compile(v->kernel, v->source, strlen(v->source), &o, NULL, &v->program) != BORG_OK)
-        fail_msg("%s", v->program ? borg_program_messages(v->program) : "memory");
+    v->program = library_compile(v->kernel, &o);
     assert_int_equal(borg_program_emit(v->program, o.backend, &o, &text, &length), BORG_OK);
     const borg_module *m = v->program->units[0].module;
     fill(v, &want);
@@ -351,7 +308,6 @@ static void check_opencl(opencl *d, variant *v) {
     release(&want);
     release(&got);
     borg_program_free(v->program);
-    free(v->source);
 }
 
 /* OpenCL C on whatever platform there is; BORG_EMIT: all kernels. */
@@ -361,9 +317,11 @@ static void test_opencl(void **state) {
     const char *only = getenv("BORG_BACKEND");
     if (only && strcmp(only, "opencl") != 0) skip();
     if (!opencl_open(&d)) skip();
-    for (int k = 0; k < NKERNELS; k += getenv("BORG_EMIT") ? 1 : 4) {
-        variant v = {
-            .kernel = kernels[k], .size = 2 + k % 4, .pack = 1 + k % 3, .single = k % 5 == 4};
+    for (int k = 0; k < LIBRARY_KERNELS; k += getenv("BORG_EMIT") ? 1 : 4) {
+        variant v = {.kernel = library_kernels[k],
+                     .size = 2 + k % 4,
+                     .pack = 1 + k % 3,
+                     .single = k % 5 == 4};
         check_opencl(&d, &v);
     }
     opencl_close(&d);

@@ -17,7 +17,7 @@ static borg_diags diags;
 static int setup(void **state) {
     (void)state;
     borg_arena_init(&arena, NULL, 0);
-    diags = (borg_diags){.arena = &arena, .file = "test"};
+    diags = (borg_diags){.arena = &arena, .source.file = "test"};
     return 0;
 }
 
@@ -29,8 +29,8 @@ static int teardown(void **state) {
 
 static borg_module *parse(const char *text) {
     if (setjmp(arena.oom)) fail_msg("out of memory");
-    diags.source = text;
-    diags.source_length = strlen(text);
+    diags.source.text = text;
+    diags.source.length = strlen(text);
     borg_module *m = borg_parse(&arena, text, strlen(text), &diags, NULL);
     if (!m) {
         borg_sink sink = {.arena = &arena};

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "borg/borg.h"
+#include "library.h"
 
 #ifndef BORG_NVCC
 #define BORG_NVCC ""
@@ -21,32 +21,17 @@ typedef struct usage {
     int stack, stores, loads, registers;
 } usage;
 
-static char *read_kernel(const char *name) {
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s.cl", METAPACK_KERNELS, name);
-    FILE *file = fopen(path, "rb");
-    if (!file) fail_msg("no %s", path);
-    char *text = calloc(1, 1 << 16);
-    assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
-    fclose(file);
-    return text;
-}
-
 static void emit(const char *kernel, int size, int pack, const char *path) {
-    borg_program *p;
     const char *text;
     size_t length;
-    char *source = read_kernel(kernel);
     borg_options o = {.size = size, .pack = pack, .backend = borg_backend_find("cuda")};
-    if (borg_compile(kernel, source, strlen(source), &o, NULL, &p) != BORG_OK)
-        fail_msg("%s", p ? borg_program_messages(p) : "memory");
+    borg_program *p = library_compile(kernel, &o);
     assert_int_equal(borg_program_emit(p, o.backend, &o, &text, &length), BORG_OK);
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(text, 1, length, file), length);
     assert_int_equal(fclose(file), 0);
     borg_program_free(p);
-    free(source);
 }
 
 /* What ptxas tells: the sum over the kernels of a file. */
@@ -94,37 +79,12 @@ static void check(const char *kernel, int size, int pack) {
 }
 
 static void test_resources(void **state) {
-    static const char *const kernels[] = {"gema",
-                                          "gemm",
-                                          "gemm_ab",
-                                          "gemm_adb",
-                                          "trsv",
-                                          "ldus",
-                                          "pade",
-                                          "enum",
-                                          "frcg",
-                                          "ldlt",
-                                          "ldlt_static",
-                                          "ldlt_partial",
-                                          "ldlt_rook",
-                                          "ldlt_complete",
-                                          "ldlt_solve",
-                                          "llt",
-                                          "llt_complete",
-                                          "ldu",
-                                          "ldu_static",
-                                          "ldu_partial",
-                                          "ldu_rook",
-                                          "ldu_complete",
-                                          "invert_diagonal",
-                                          "invert_triangle",
-                                          "trsm"};
     static const int sizes[] = {4, 8, 16, 24, 32};
     (void)state;
     if (access(BORG_NVCC, X_OK) != 0) skip();
     if (getenv("BORG_EMIT")) {
-        for (size_t k = 0; k < sizeof kernels / sizeof *kernels; ++k)
-            for (int s = 0; s < 5; ++s) check(kernels[k], sizes[s], 1);
+        for (size_t k = 0; k < LIBRARY_KERNELS; ++k)
+            for (int s = 0; s < 5; ++s) check(library_kernels[k], sizes[s], 1);
         return;
     }
     check("gemm_ab", 8, 1);

@@ -58,11 +58,11 @@ typedef enum outcome { FINE, NO_TEST, FAILED } outcome;
 static char reason[512];
 
 static outcome in_arena(borg_arena *arena, const char *source, int n, uint64_t seed, data *result) {
-    borg_diags diags = {.arena = arena, .source = source, .source_length = strlen(source)};
+    borg_diags diags = {.arena = arena, .source = {NULL, source, strlen(source)}};
     char size[32];
     snprintf(size, sizeof size, "WG_SIZE=%d", n);
     const char *defines[] = {size, NULL};
-    borg_token *tokens = borg_lex(arena, source, strlen(source), defines, &diags);
+    borg_token *tokens = borg_lex(arena, defines, NULL, &diags);
     borg_function *file = borg_parse_source(arena, tokens, &diags);
     borg_check(file, arena, n, &diags);
     const borg_function *kernel = file;

@@ -2,15 +2,7 @@
 /* ENUM: candidates of a small integer program max c'x, D x <= b, x in {-2, -1, 0, 1}^10, D 8 x 10 by rows:
  * work-item number i of all decodes its candidate from the digits of i in base four. The result is the value,
  * or -1e30 where a constraint does not hold. */
-/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
-#ifdef SINGLE
-#define T float
-#else
-#define T double
-#endif
-#define N WG_SIZE
-#define LANE ((int)get_local_id(0))
-#define GROUP ((long)get_group_id(0))
+#include "real.h"
 
 __kernel void enumerate(__global T *value, __global const T *c, __global const T *d,
                         __global const T *b)

@@ -2,17 +2,7 @@
 /* FRCG: nonlinear conjugate gradients (Fletcher & Reeves 1964) on f(x, y) = (a - x)^2 + b (y - x^2)^2, one
  * (a, b) and one start for each work-item: a fixed number of steps, the line search takes the best of a fixed
  * number of halved lengths. ab and xy hold pairs; xy is overwritten by the last point. */
-/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
-#ifdef SINGLE
-#define T float
-#define EPS ((T)1.1920929e-7f)
-#else
-#define T double
-#define EPS ((T)2.220446049250313e-16)
-#endif
-#define N WG_SIZE
-#define LANE ((int)get_local_id(0))
-#define GROUP ((long)get_group_id(0))
+#include "real.h"
 
 #ifndef STEPS
 #define STEPS 16

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* GEMA: C = A + B, n x n each, one after the other. Work-item i holds row i. */
-/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
-#ifdef SINGLE
-#define T float
-#else
-#define T double
-#endif
-#define N WG_SIZE
-#define LANE ((int)get_local_id(0))
-#define GROUP ((long)get_group_id(0))
+#include "real.h"
 
 __kernel void gema(__global T *c, __global const T *a, __global const T *b)
 {

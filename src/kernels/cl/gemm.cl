@@ -1,42 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* GEMM: C = A B, n x n, column-major, in outer-product form. Work-item i holds row i of all three. */
-/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
-#ifdef SINGLE
-#define T float
-#else
-#define T double
-#endif
-#define N WG_SIZE
-#define LANE ((int)get_local_id(0))
-#define GROUP ((long)get_group_id(0))
-#if WG_VECTOR_BYTES /* columns at a time: with their rows they fill the registers of a vector machine */
-#ifdef SINGLE
-#define LANES (WG_VECTOR_BYTES / 4)
-#else
-#define LANES (WG_VECTOR_BYTES / 8)
-#endif
-#define REGISTERS ((N * WG_PACK + LANES - 1) / LANES)
-#if WG_VECTOR_BYTES > 32
-#define MOST 24
-#else
-#define MOST 12
-#endif
-#if WG_PACK >= LANES
-#define TILE N
-#elif REGISTERS * 8 <= MOST
-#define TILE 8
-#elif REGISTERS * 6 <= MOST
-#define TILE 6
-#elif REGISTERS * 4 <= MOST
-#define TILE 4
-#elif REGISTERS * 2 <= MOST
-#define TILE 2
-#else
-#define TILE 1
-#endif
-#else
-#define TILE N
-#endif
+#include "real.h"
+#include "tile.h"
 
 __kernel void gemm(__global T *c, __global const T *a, __global const T *b)
 {

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The inverse of a block-diagonal D with 1x1 and 2x2 blocks, as d in gemm_adb; a block that is singular gives zeros.
  * Work-item k holds place k. */
-/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
-#ifdef SINGLE
-#define T float
-#else
-#define T double
-#endif
-#define N WG_SIZE
-#define LANE ((int)get_local_id(0))
-#define GROUP ((long)get_group_id(0))
+#include "real.h"
 
 __kernel void invert_diagonal(__global T *dinv, __global const T *d)
 {

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* X = L^-1 of a unit lower triangular L, n x n; zeros above the diagonal are written. Work-item j holds row j of L and
  * column j of X. */
-/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
-#ifdef SINGLE
-#define T float
-#else
-#define T double
-#endif
-#define N WG_SIZE
-#define LANE ((int)get_local_id(0))
-#define GROUP ((long)get_group_id(0))
+#include "real.h"
 
 __kernel void invert_triangle(__global T *x, int ldx, long stride_x, __global const T *l, int ldl,
                               long stride_l)

@@ -3,20 +3,12 @@
  * Work-item i holds row i of what is left, all of it: a column is a row, the pivot row is shuffled to all,
  * and the largest entry of the next step is found while this one updates. Rows never move, `place` is where row i
  * goes when L is written. piv [out]: as in ldlt_partial. */
-/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
-#ifdef SINGLE
-#define T float
-#else
-#define T double
-#endif
-#define N WG_SIZE
+#include "real.h"
 #if WG_SIZE <= 32
 #define BITS uint
 #else
 #define BITS ulong
 #endif
-#define LANE ((int)get_local_id(0))
-#define GROUP ((long)get_group_id(0))
 
 #define ALPHA ((T)0.6403882032022076) /* (1 + sqrt(17)) / 8 */
 

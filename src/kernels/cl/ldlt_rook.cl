@@ -2,15 +2,7 @@
 /* LDLT by bounded Bunch-Kaufman pivoting, "rook" (Ashcraft, Grimes & Lewis 1998): P A P^T = L D L^T in place, lower
  * triangle, left-looking: only the columns that a step looks at are formed. Work-item i holds row i of L and of
  * M = L D; rows never move, `place` is where row i goes when L is written. piv [out]: as in ldlt_partial. */
-/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
-#ifdef SINGLE
-#define T float
-#else
-#define T double
-#endif
-#define N WG_SIZE
-#define LANE ((int)get_local_id(0))
-#define GROUP ((long)get_group_id(0))
+#include "real.h"
 
 #define ALPHA ((T)0.6403882032022076) /* (1 + sqrt(17)) / 8 */
 

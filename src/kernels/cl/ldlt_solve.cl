@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A X = B with the factors and pivots of the ldlt kernels, in place, nrhs columns. Work-item i holds entry i of a
  * column in the order of the factors. A zero pivot gives zero in its place. info: outcome, as in mpk_batch.h. */
-/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
-#ifdef SINGLE
-#define T float
-#define EPS ((T)1.1920929e-7f)
-#else
-#define T double
-#define EPS ((T)2.220446049250313e-16)
-#endif
-#define N WG_SIZE
-#define LANE ((int)get_local_id(0))
-#define GROUP ((long)get_group_id(0))
+#include "real.h"
 
 __kernel void ldlt_solve(__global const T *a, int lda, long stride_a, __global const int *piv,
                          __global T *b, int ldb, long stride_b, int nrhs, __global int *info)

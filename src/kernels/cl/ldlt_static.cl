@@ -2,17 +2,7 @@
 /* LDLT with pivots given: P A P^T = L D L^T in place, lower triangle, left-looking. piv [in]: old index p at each
  * place, ~p (negative) at both places of a 2x2 pivot. Work-item i holds row i of L and of M = L D in the order of
  * the factors. */
-/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
-#ifdef SINGLE
-#define T float
-#define EPS ((T)1.1920929e-7f)
-#else
-#define T double
-#define EPS ((T)2.220446049250313e-16)
-#endif
-#define N WG_SIZE
-#define LANE ((int)get_local_id(0))
-#define GROUP ((long)get_group_id(0))
+#include "real.h"
 
 __kernel void ldlt_static(__global T *a, int lda, long stride, __global const int *piv,
                           __global int *info, T tol)

@@ -2,15 +2,7 @@
 /* LDU with complete pivoting: P A Q = L D U in place, right-looking, the largest of all that is left. Work-item i holds
  * row i of it; the pivot row goes through local memory, and the largest entry of each row for the next step is found
  * while this one updates. Nothing moves before it is written. piv [out]: old rows, then old columns. */
-/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
-#ifdef SINGLE
-#define T float
-#else
-#define T double
-#endif
-#define N WG_SIZE
-#define LANE ((int)get_local_id(0))
-#define GROUP ((long)get_group_id(0))
+#include "real.h"
 
 __kernel void ldu_complete(__global T *a, int lda, long stride, __global int *piv,
                            __global int *info, T tol)

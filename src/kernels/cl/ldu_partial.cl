@@ -2,15 +2,7 @@
 /* LDU with partial pivoting: P A = L D U in place, the largest entry of each column; column and row of each step by
  * dot products (Crout). Work-item i holds row i of L and column i of D U; rows never move, `row` is where row i goes
  * when L is written. piv [out]: old rows, then the columns, which stay. */
-/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
-#ifdef SINGLE
-#define T float
-#else
-#define T double
-#endif
-#define N WG_SIZE
-#define LANE ((int)get_local_id(0))
-#define GROUP ((long)get_group_id(0))
+#include "real.h"
 
 __kernel void ldu_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
                      T tol)

@@ -3,15 +3,7 @@
  * turns down the column and along the row, until an entry is the largest of both. Only the columns and rows that the
  * search meets are formed. Work-item i holds row i of L and column i of D U; nothing moves before it is written.
  * piv [out]: old rows, then old columns. */
-/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
-#ifdef SINGLE
-#define T float
-#else
-#define T double
-#endif
-#define N WG_SIZE
-#define LANE ((int)get_local_id(0))
-#define GROUP ((long)get_group_id(0))
+#include "real.h"
 
 __kernel void ldu_rook(__global T *a, int lda, long stride, __global int *piv, __global int *info,
                        T tol)

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* LDU with pivots given: P A Q = L D U in place, column and row of each step by dot products. piv [in]: old rows,
  * then old columns. Work-item i holds row i of L and column i of D U in the order of the factors. */
-/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
-#ifdef SINGLE
-#define T float
-#else
-#define T double
-#endif
-#define N WG_SIZE
-#define LANE ((int)get_local_id(0))
-#define GROUP ((long)get_group_id(0))
+#include "real.h"
 
 __kernel void ldu_static(__global T *a, int lda, long stride, __global const int *piv,
                          __global int *info, T tol)

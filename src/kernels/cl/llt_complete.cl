@@ -2,15 +2,7 @@
 /* LLT with the largest of the remaining diagonal as pivot: P A P^T = L L^T in place, lower triangle,
  * left-looking. Work-item i holds row i of L and keeps its diagonal entry up to date; rows never move, `place`
  * is where row i goes when L is written. piv: n old indices. */
-/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
-#ifdef SINGLE
-#define T float
-#else
-#define T double
-#endif
-#define N WG_SIZE
-#define LANE ((int)get_local_id(0))
-#define GROUP ((long)get_group_id(0))
+#include "real.h"
 
 __kernel void llt_complete(__global T *a, int lda, long stride, __global int *piv,
                            __global int *info, T tol)

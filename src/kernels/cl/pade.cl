@@ -2,15 +2,7 @@
 /* PADE: backward pass of the Pade activation unit (Molina, Schramowski & Kersting 2020), f = P / Q with
  * P = sum_0^5 a_k x^k and Q = 1 + |sum_1^4 b_k x^k|. One item of input for each work-item: the gradient of x,
  * and what it adds to the gradients of the ten coefficients, coefficient by coefficient (`total` items each). */
-/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
-#ifdef SINGLE
-#define T float
-#else
-#define T double
-#endif
-#define N WG_SIZE
-#define LANE ((int)get_local_id(0))
-#define GROUP ((long)get_group_id(0))
+#include "real.h"
 
 __kernel void pade(__global T *dx, __global T *dab, __global const T *x, __global const T *g,
                    __global const T *ab, long total)

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* X := X L^-T D^-1, n x n each: a block below a factored diagonal block, L unit lower. dinv: D^-1, as d in gemm_adb.
  * Work-item i holds row i of X and of L. */
-/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
-#ifdef SINGLE
-#define T float
-#else
-#define T double
-#endif
-#define N WG_SIZE
-#define LANE ((int)get_local_id(0))
-#define GROUP ((long)get_group_id(0))
+#include "real.h"
 
 __kernel void trsm(__global T *x, int ldx, long stride_x, __global const T *l, int ldl,
                    long stride_l, __global const T *dinv)

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* TRSV: two triangular solves in a row, L y = b and U x = y, for the factors that ldus leaves (L unit
  * lower, U unit upper, D on the diagonal between them). Work-item i holds row i and entry i of b. */
-/* -D WG_SIZE=n: the order; -D SINGLE: float instead of double. */
-#ifdef SINGLE
-#define T float
-#else
-#define T double
-#endif
-#define N WG_SIZE
-#define LANE ((int)get_local_id(0))
-#define GROUP ((long)get_group_id(0))
+#include "real.h"
 
 __kernel void trsv(__global const T *a, __global T *b)
 {

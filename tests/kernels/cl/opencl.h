@@ -94,11 +94,11 @@ typedef struct argument {
 
 static inline void run_kernel(device *d, const char *file, const char *name, int wg_size,
                               bool single, int64_t groups, argument *arguments, int count) {
-    char options[128], *text = with_shim(file);
+    char options[640], *text = with_shim(file);
     cl_int rc;
     cl_mem memory[16] = {0};
-    snprintf(options, sizeof options, "-w -cl-std=CL1.2 -cl-opt-disable -D WG_SIZE=%d%s", wg_size,
-             single ? " -D SINGLE" : "");
+    snprintf(options, sizeof options, "-w -cl-std=CL1.2 -cl-opt-disable -I %s -D WG_SIZE=%d%s",
+             METAPACK_KERNELS, wg_size, single ? " -D SINGLE" : "");
     cl_program program = clCreateProgramWithSource(d->context, 1, (const char **)&text, NULL, &rc);
     assert_int_equal(rc, CL_SUCCESS);
     if (clBuildProgram(program, 1, &d->id, options, NULL, NULL) != CL_SUCCESS) {
