@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "support.h"
+#include "reading.h"
 
-#include "problem/text.h"
 #include <zlib.h>
-
-/* Read a file given as a string. */
-static mpk_status read_text(mpk_context *ctx, const char *text, mpk_problem **p) {
-    mpki_stream *stream = NULL;
-    mpki_clear_error(ctx);
-    mpk_status status = mpki_stream_memory(ctx, "text", text, strlen(text), &stream);
-    if (!status) status = mpki_problem_read_stream(ctx, stream, p);
-    mpki_stream_close(&stream);
-    return status;
-}
 
 #define REAL "%%MatrixMarket matrix coordinate real "
 
@@ -51,11 +40,7 @@ static void one_matrix_in_many_files(void **state) {
 
 static void refused_files(void **state) {
     (void)state;
-    static const struct {
-        const char *text;
-        mpk_status status;
-        const char *said;
-    } cases[] = {
+    static const refused_text cases[] = {
         {REAL "symmetric\n2 2 1\n1 1 nan\n", MPK_ERR_INPUT, "text:3: row 1, column 1: NaN"},
         {REAL "symmetric\n2 2 1\n2 1 -inf\n", MPK_ERR_INPUT, "text:3: row 2, column 1"},
         {REAL "symmetric\n2 2 1\n2 1 1e400\n", MPK_ERR_INPUT, "too large"},
@@ -95,19 +80,7 @@ static void refused_files(void **state) {
         {"%%MatrixMarket matrix coordinate complex hermitian\n1 1 1\n1 1 1 1\n", MPK_ERR_INPUT,
          "real diagonal"},
     };
-    mpk_context *ctx = new_context();
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        mpk_problem *p = NULL;
-        mpk_status status = read_text(ctx, cases[k].text, &p);
-        if (status != cases[k].status) print_message("case %zu: %s\n", k, cases[k].text);
-        assert_int_equal(status, cases[k].status);
-        assert_null(p);
-        assert_said(ctx, cases[k].said);
-        int64_t held;
-        mpk_memory_usage(ctx, &held, NULL);
-        assert_int_equal(held, 0);
-    }
-    mpk_context_destroy(&ctx);
+    assert_refused(cases, sizeof cases / sizeof *cases);
 }
 
 /* Dense files: every entry is stored, zeros too. */

@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "support.h"
+#include "reading.h"
 
 #include "problem/fortran.h"
 #include <complex.h>
 #include <math.h>
-
-static mpk_status read_text(mpk_context *ctx, const char *text, mpk_problem **p) {
-    mpki_stream *stream = NULL;
-    mpki_clear_error(ctx);
-    mpk_status status = mpki_stream_memory(ctx, "text", text, strlen(text), &stream);
-    if (!status) status = mpki_problem_read_stream(ctx, stream, p);
-    mpki_stream_close(&stream);
-    return status;
-}
 
 #define TITLE                                                                                      \
     "Three unknowns                                                          KEY     \n"           \
@@ -114,11 +105,7 @@ static void complex_and_pattern(void **state) {
 
 static void refused(void **state) {
     (void)state;
-    static const struct {
-        const char *text;
-        mpk_status status;
-        const char *said;
-    } cases[] = {
+    static const refused_text cases[] = {
         {"a\nb\n", MPK_ERR_FORMAT, "neither Matrix Market"},
         {"a\nb\nrsb 1 1\n", MPK_ERR_FORMAT, "neither Matrix Market"},
         {TITLE "rza            3  3  5  0\n", MPK_ERR_INPUT,
@@ -156,19 +143,7 @@ static void refused(void **state) {
         {TITLE "rsa            2  2  9999999  0\n(3I1)(1I1)(5F3.0)\n122\n2\n 4.\n", MPK_ERR_FORMAT,
          "characters follow"},
     };
-    mpk_context *ctx = new_context();
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        mpk_problem *p = NULL;
-        mpk_status status = read_text(ctx, cases[k].text, &p);
-        if (status != cases[k].status) print_message("case %zu: %s\n", k, cases[k].text);
-        assert_int_equal(status, cases[k].status);
-        assert_null(p);
-        assert_said(ctx, cases[k].said);
-        int64_t held;
-        mpk_memory_usage(ctx, &held, NULL);
-        assert_int_equal(held, 0);
-    }
-    mpk_context_destroy(&ctx);
+    assert_refused(cases, sizeof cases / sizeof *cases);
 }
 
 static void format_strings(void **state) {
