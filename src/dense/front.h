@@ -29,6 +29,7 @@ typedef struct FN(front) {
     T *d, *dinv; /* 2 w each: D and D^-1; [2k] diagonal, [2k+1] subdiagonal, not 0 only in a 2x2
                     pivot */
     int flat;    /* plain columns: dense/whole */
+    T *right;    /* flat, or NULL: (128 + 16) w entries, 64-byte aligned, for packed operands */
 } FN(front);
 
 /** Work space of one worker. */

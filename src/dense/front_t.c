@@ -74,12 +74,13 @@ void FN(front_swap)(FN(front) * f, int hermitian, int64_t i, int64_t j) {
 /* ---- pulling and pushing: C(rows, cols) -= L(rows, k0..k1) D L(cols, k0..k1)^T ------------------
  */
 
-/* Pivots k0 .. of one step: at most a panel, never half of a 2x2 pivot unless it straddles two
- * panels, which is then a step of its own (k1 - k0 == 2 across the boundary). */
+/* Pivots k0 .. of one step: at most a panel (and one, when flat), never half of a 2x2 pivot. One
+ * that straddles two panels is a step of its own (k1 - k0 == 2 across the boundary). */
 static int64_t step_end(const FN(front) * f, int64_t k0, int64_t k1) {
-    int64_t edge = (k0 / MPKI_PANEL + 1) * MPKI_PANEL;
+    int64_t edge = ((k0 + (f->flat ? 1 : 0)) / MPKI_PANEL + 1) * MPKI_PANEL;
     if (edge >= k1) return k1;
     if (!is_pair(f, edge - 1)) return edge;
+    if (f->flat) return edge - 1; /* one leading dimension: what lies across goes with the next */
     return edge - 1 > k0 ? edge - 1 : edge + 1;
 }
 
@@ -123,6 +124,68 @@ static void rank_rows(const rank *u, T *packed, int64_t r0, int64_t r1) {
     }
 }
 
+/* A flat front has room for all of the right operand: it is packed once, by all threads, and the
+ * rows go in small items, the last ones smaller still, so that all threads end together. */
+static int64_t packed_width(const rank *u) {
+    const int nc = u->rules->k->nc;
+    return (u->cols + nc - 1) / nc * nc;
+}
+
+static void pack_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const rank *u = arg;
+    const FN(front) *f = u->f;
+    int64_t k0 = u->k0, k1 = step_end(f, k0, u->k1);
+    (void)pool, (void)worker;
+    for (; item > 0; item--) k0 = k1, k1 = step_end(f, k0, u->k1);
+    u->rules->k->pack(u->cols, (int)(k1 - k0), at(f, u->col0, k0), ld(f, k0), f->d + 2 * k0,
+                      u->rules->hermitian, f->right + packed_width(u) * (k0 - u->k0));
+}
+
+static void pack_right(const rank *u, mpki_pool *pool, int worker) {
+    int64_t items = 0;
+    for (int64_t k = u->k0; k < u->k1; items++) k = step_end(u->f, k, u->k1);
+    mpki_pool_for(pool, worker, items, pack_item, (void *)(uintptr_t)u);
+}
+
+static void packed_rows(const rank *u, int64_t r0, int64_t r1) {
+    const FN(front) *f = u->f;
+    T *c = u->c + (r0 - u->row0);
+    for (int64_t k0 = u->k0, k1; k0 < u->k1; k0 = k1) {
+        k1 = step_end(f, k0, u->k1);
+        u->rules->k->multiply(r1 - r0, u->cols, (int)(k1 - k0), at(f, r0, k0), ld(f, k0),
+                              f->right + packed_width(u) * (k0 - u->k0), c, u->ldc, 0,
+                              r0 - u->col0);
+    }
+}
+
+enum { SMALL_ROWS = ROWS_PER_ITEM / 4 };
+
+/* Rows that go in small items: the last ones, some for each thread. */
+static int64_t small_rows(int64_t rows, mpki_pool *pool) {
+    int64_t most = (int64_t)mpki_pool_threads(pool) * ROWS_PER_ITEM;
+    return rows < most ? rows : rows - (rows - most) / ROWS_PER_ITEM * ROWS_PER_ITEM;
+}
+
+static int64_t items_of(int64_t rows, mpki_pool *pool) {
+    int64_t small = small_rows(rows, pool);
+    return (rows - small) / ROWS_PER_ITEM + (small + SMALL_ROWS - 1) / SMALL_ROWS;
+}
+
+/* First row of an item, of the end for what comes after the last one. */
+static int64_t item_row(int64_t rows, mpki_pool *pool, int64_t item) {
+    int64_t large = (rows - small_rows(rows, pool)) / ROWS_PER_ITEM;
+    if (item <= large) return item * ROWS_PER_ITEM;
+    int64_t row = large * ROWS_PER_ITEM + (item - large) * SMALL_ROWS;
+    return row < rows ? row : rows;
+}
+
+static void packed_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const rank *u = arg;
+    const int64_t rows = u->row1 - u->row0;
+    (void)worker;
+    packed_rows(u, u->row0 + item_row(rows, pool, item), u->row0 + item_row(rows, pool, item + 1));
+}
+
 /* Rows of an item: two for each worker, if that is not too few rows to pack for. */
 static int64_t rows_of_item(int64_t rows, mpki_pool *pool) {
     int64_t parts = (rows + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM,
@@ -139,6 +202,11 @@ static void rank_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 
 static void rank_update(rank *u, FN(front_work) * work, mpki_pool *pool, int worker) {
     if (u->k1 <= u->k0 || u->cols <= 0 || u->row1 <= u->row0) return;
+    if (u->f->right) {
+        pack_right(u, pool, worker);
+        mpki_pool_for(pool, worker, items_of(u->row1 - u->row0, pool), packed_item, u);
+        return;
+    }
     u->step = rows_of_item(u->row1 - u->row0, pool);
     int64_t items = (u->row1 - u->row0 + u->step - 1) / u->step;
     if (!pool || items < 2)
@@ -249,16 +317,35 @@ static int32_t factor_block(FN(front) * f, const FN(front_rules) * rules, FN(fro
 }
 
 /* Rows p .. p+b-1 of the columns before p, and the names, in the order the block chose. */
-static void permute_rows(FN(front) * f, int64_t p, int32_t b, const int32_t *perm) {
+typedef struct reorder {
+    FN(front) * f;
+    int64_t p;
+    int32_t b, first; /* rows before first stay */
+    const int32_t *perm;
+} reorder;
+
+enum { COLUMNS_PER_ITEM = 256 };
+
+static void reorder_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const reorder *s = arg;
+    const int32_t b = s->b, *perm = s->perm;
     T t[MPKI_PANEL];
+    int64_t k0 = item * COLUMNS_PER_ITEM, k1 = k0 + COLUMNS_PER_ITEM;
+    (void)pool, (void)worker;
+    for (int64_t k = k0; k < k1 && k < s->p; k++) {
+        T *row = at(s->f, s->p, k);
+        memcpy(t, row, (size_t)b * sizeof(T));
+        for (int32_t i = s->first; i < b; i++) row[i] = t[perm[i]];
+    }
+}
+
+static void permute_rows(FN(front) * f, int64_t p, int32_t b, const int32_t *perm, mpki_pool *pool,
+                         int worker) {
     int32_t id[MPKI_PANEL], first = 0;
     while (first < b && perm[first] == first) first++;
     if (first == b) return;
-    for (int64_t k = 0; k < p; k++) {
-        T *row = at(f, p, k);
-        memcpy(t, row, (size_t)b * sizeof(T));
-        for (int32_t i = first; i < b; i++) row[i] = t[perm[i]];
-    }
+    reorder s = {f, p, b, first, perm};
+    mpki_pool_for(pool, worker, (p + COLUMNS_PER_ITEM - 1) / COLUMNS_PER_ITEM, reorder_item, &s);
     memcpy(id, f->id + p, (size_t)b * sizeof *id);
     for (int32_t i = 0; i < b; i++) f->id[p + i] = id[perm[i]];
 }
@@ -412,6 +499,7 @@ typedef struct ahead {
     int64_t p, next, end, base, step, strips; /* strips: of the untried */
     int32_t b, b2, np;
     int32_t *perm;
+    rank packed; /* flat: the pull, its right operand packed */
 } ahead;
 
 static int32_t diagonal_block(const ahead *s, FN(front_work) * work) {
@@ -427,6 +515,10 @@ static void ahead_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
         s->np = diagonal_block(s, &s->works[worker]);
         return;
     }
+    if (f->right) {
+        packed_item(pool, worker, &s->packed, item - 1);
+        return;
+    }
     int64_t first = s->next, last = s->end, k = item - 1;
     if (k >= s->strips) first = f->w, last = f->nrows, k -= s->strips;
     int64_t r0 = first + k * s->step, r1 = r0 + s->step < last ? r0 + s->step : last;
@@ -437,7 +529,24 @@ static void ahead_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 
 static void factor_ahead(ahead *s, mpki_pool *pool, int worker) {
     int64_t items = 1;
-    if (s->b2 > 0 && s->p > s->base) {
+    if (s->b2 > 0 && s->p > s->base && s->f->right) {
+        FN(front) *f = s->f;
+        s->packed = (rank){f,
+                           s->rules,
+                           s->works,
+                           s->next,
+                           s->end,
+                           s->next,
+                           s->base,
+                           s->p,
+                           s->b2,
+                           at(f, s->next, s->next),
+                           ld(f, s->next),
+                           0,
+                           0};
+        pack_right(&s->packed, pool, worker);
+        items += items_of(s->end - s->next, pool);
+    } else if (s->b2 > 0 && s->p > s->base) {
         s->step = rows_of_item(s->f->nrows - s->next, pool);
         s->strips = (s->end - s->next + s->step - 1) / s->step;
         items += s->strips + (s->f->nrows - s->f->w + s->step - 1) / s->step;
@@ -465,12 +574,12 @@ static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * 
         for (int32_t j = 0; j < b; j++)
             memcpy(work->backup + j + (int64_t)j * b, at(f, p + j, p + j),
                    (size_t)(b - j) * sizeof(T));
-        ahead s0 = {f, rules, work - (pool ? worker : 0), p, p + b, end, base, 0, 0, b, b2,
-                    0, perm};
+        ahead s0 = {f,    rules, work - (pool ? worker : 0), p, p + b, end, base, 0, 0, b, b2, 0,
+                    perm, {0}};
         factor_ahead(&s0, pool, worker);
         const int32_t np = s0.np;
         seen = p, ready = p + b + b2;
-        permute_rows(f, p, b, perm);
+        permute_rows(f, p, b, perm, pool, worker);
 
         int32_t ne = np;
         if (f->nrows > p + b) {

@@ -69,12 +69,20 @@ static __attribute__((noinline)) void full_tile(int depth, const R *a, int64_t l
 /* A strip of A's rows, its columns side by side: far apart they lie on a page each, and at strides
  * of a power of two in the same few sets of the cache, when sliver after sliver asks for them
  * again. */
-enum { DEPTH_MOST = 128, STRIDE_LEAST = 2048, SLIVERS_LEAST = 6 };
+enum { DEPTH_MOST = 136, STRIDE_LEAST = 2048, SLIVERS_LEAST = 6 };
 
 INLINE void gather(int depth, const R *a, int64_t lda, R *strip) {
     for (int k = 0; k < depth; k++, a += lda, strip += MV * LANES)
 #pragma GCC unroll 3
         for (int i = 0; i < MV; i++) v_store(strip + i * LANES, v_load(a + i * LANES));
+}
+
+/* The next strip on its way while this one is at work: its columns k0 .. k1-1. */
+INLINE void ahead(int k0, int k1, const R *next, int64_t lda) {
+    for (int k = k0; k < k1; k++)
+#pragma GCC unroll 4
+        for (int i = 0; i <= MV; i++)
+            __builtin_prefetch(next + k * lda + (i < MV ? i * LANES : MV * LANES - 1), 0, 2);
 }
 
 void ISA_FN(multiply)(int64_t rows, int cols, int depth, const T *ta, int64_t lda, const T *packed,
@@ -90,13 +98,21 @@ void ISA_FN(multiply)(int64_t rows, int cols, int depth, const T *ta, int64_t ld
         int64_t final = i + MR - 1 < rows ? i + MR - 1 : rows - 1;
         const R *ai = a + i * PARTS;
         int64_t ldi = lda * PARTS, reach = cols < final + below ? cols : final + below + 1;
+        int fetched = depth, each = 0; /* columns of the next strip asked for; for each sliver */
         if (gathers && left >= MV * LANES && reach >= SLIVERS_LEAST * NC) {
+            if (left >= 2 * MV * LANES) fetched = 0;
+            each = (int)((depth * (int64_t)NC + reach - 1) / reach);
             gather(depth, ai, ldi, strip);
             ai = strip, ldi = MV * LANES;
         }
         for (int j = 0; j < cols; j += NC) {
             if (final + below < j) break; /* above the diagonal from here on */
             int wide = cols - j < NC ? cols - j : NC;
+            if (fetched < depth) {
+                const int upto = fetched + each < depth ? fetched + each : depth;
+                ahead(fetched, upto, a + (i + MR) * PARTS, lda * PARTS);
+                fetched = upto;
+            }
             const R *bj = b + (int64_t)j * PARTS * depth;
             R *cij = c + (i + j * ldc) * PARTS;
             if (mv == MV && last == LANES && wide == NC)

@@ -50,7 +50,7 @@ static void fail(walk *z, mpk_status status) {
 
 static FN(front) front_of(const mpki_node *node) {
     return (FN(front)){node->nrows, node->w, node->nelim, node->ld0, node->a,
-                       node->id,    node->d, node->dinv,  0};
+                       node->id,    node->d, node->dinv,  0,         NULL};
 }
 
 /* ---- assembly -----------------------------------------------------------------------------------

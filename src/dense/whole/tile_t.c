@@ -13,10 +13,14 @@ static int64_t own_entries(int64_t n) { /* D, D^-1, and bytes of order and marks
     return 4 * n + 16 + (9 * n + 64) / (int64_t)sizeof(T) + 8;
 }
 
+static int64_t right_entries(int64_t n) {
+    return (MPKI_PANEL + 16) * n + 16;
+}
+
 mpk_status FN(tile_need)(const mpki_dense_call *call, int32_t nrhs, mpki_dense_need *need) {
     const int64_t n = call->dense.n;
     *need = (mpki_dense_need){.pivots = n};
-    int64_t fronts = call->threads * (FN(front_work_size)(n) + 64),
+    int64_t fronts = call->threads * (FN(front_work_size)(n) + 64) + right_entries(n),
             second = FN(lapack_work)(n, SECOND_PANEL, call->threads);
     need->factorize_bytes =
         (own_entries(n) + (fronts > second ? fronts : second)) * (int64_t)sizeof(T);
@@ -91,6 +95,8 @@ mpk_status FN(tile_factorize)(mpki_dense_call *call, FN(lower) * s) {
     memset(f.d, 0, 4 * (size_t)n * sizeof(T));
     for (int t = 0; t < call->threads; t++)
         FN(front_work_set)(&works[t], n, shared + t * (FN(front_work_size)(n) + 64));
+    f.right = shared + call->threads * (FN(front_work_size)(n) + 64);
+    f.right += (64 - (uintptr_t)f.right % 64) % 64 / sizeof(T);
     for (int64_t k = 0; k < n; k++) s->pivots[k] = (int32_t)k;
     FN(front_passes)(&f, &rules, works, call->pool, 0, !natural, &counted);
     call->info->delayed = n - f.nelim;
