@@ -22,7 +22,8 @@ typedef enum mpk_batch_layout {
     MPK_BATCH_INTERLEAVED = 2 /**< data + (b / width) stride + (i + j ld) width + b % width */
 } mpk_batch_layout;
 
-/** The memory that data (and, for pointers, what they point to) lies in. */
+/** The memory that data (and, for pointers, what they point to) lies in. One for all arrays of a
+ *  call. */
 typedef enum mpk_memory { MPK_HOST = 0, MPK_DEVICE = 1 } mpk_memory;
 
 /** Outcome of one matrix. */
@@ -60,9 +61,20 @@ typedef struct mpk_batch {
                                 and static: the largest diagonal |entry|) counts as zero; < 0
                                 (default): 4 n eps */
     int threads;           /**< as in mpk_options */
+    int device;            /**< number of the device, for MPK_DEVICE */
+    void *stream;          /**< MPK_DEVICE: the caller's stream (a cudaStream_t), NULL: the default.
+                                A call returns when its results are there, unless: */
+    int asynchronous;      /**< MPK_DEVICE: 1: return MPK_OK when all is queued in the stream; how
+                                matrices fared is in the results alone. Pivots and results must then
+                                lie in device memory (or be NULL). Default 0 */
+    mpk_memory pivots_memory;  /**< where pivots lie: with arrays in host memory, there; default
+                                    host. Pivots given in device memory are judged there, each
+                                    matrix by itself: MPK_BATCH_BREAKDOWN if they are none */
+    mpk_memory results_memory; /**< where the results lie, likewise; default host */
 } mpk_batch;
 
-/** What becomes of each matrix; each pointer may be NULL. Host memory, written for all matrices. */
+/** What becomes of each matrix; each pointer may be NULL. Written for all matrices; the memory is
+ *  batch->results_memory. */
 typedef struct mpk_batch_results {
     int32_t *outcome; /**< [out] count: mpk_batch_outcome */
     int32_t *inertia; /**< [out] 3 count: positive, negative, zero pivots of LLT and LDLT (sum n; 0
@@ -75,16 +87,20 @@ MPK_API void mpk_batch_init(mpk_batch *batch);
 
 /** Factorizations in place. Returned: MPK_OK; MPK_SINGULAR: some matrices are singular, all have
  *  factors; MPK_PARTIAL: some have none, see results->outcome; MPK_ERR_ARGUMENT, _MEMORY, or
- *  _UNSUPPORTED (n above MPK_BATCH_MAX_N, device memory without a device, a pivoting that the
- *  method has not): nothing was written. A matrix without factors is left undefined.
+ *  _UNSUPPORTED (n above MPK_BATCH_MAX_N, a pivoting that the method has not), _DEVICE (device
+ *  memory without a device): nothing was written. A matrix without factors is left undefined.
+ *  MPK_ERR_DEVICE is also what kernels that fail end with; then anything may have been written.
  *
  *  ctx    [inout] context; errors are recorded here
  *  batch  [in]    order, type, method
  *  a      [inout] n x n each. LLT, LDLT: the lower triangle alone is read and written
- *  pivots [inout] host memory; batch->n for each matrix, for LDU 2 batch->n: rows, then columns.
- * NULL for no pivoting. [in] for static pivoting, else [out]. Place k of a matrix holds the old
- * index p of what stands at k in the factors, or ~p (negative) at both places of a 2x2 pivot.
+ *  pivots [inout] batch->pivots_memory; batch->n for each matrix, for LDU 2 batch->n: rows, then
+ *                 columns. NULL for no pivoting. [in] for static pivoting, else [out]. Place k of a
+ *                 matrix holds the old index p of what stands at k in the factors, or ~p (negative)
+ *                 at both places of a 2x2 pivot.
  *  Threads: the context's pool, chunks of matrices; the same bits for any number of threads.
+ *  Devices: all arrays of a call lie in the memory of one place, which does the work. Memory for
+ *  what host and device exchange stays with the context from call to call.
  *
  *  LLT:  P A P^T = L L^T (L L^H); L in the lower triangle.        Pivoting: none, complete.
  *  LDLT: P A P^T = L D L^T (L D L^H): L unit lower, D diagonal with 1x1 and 2x2 blocks; D(k,k) on

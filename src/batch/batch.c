@@ -2,7 +2,9 @@
 /* The verbs of mpk_batch.h: check, sort by size, cut into chunks, run them on the context's pool.
  */
 #include "batch.h"
+#include "../backends/batch.h"
 #include "../core/pool.h"
+#include "config.h"
 
 #include <string.h>
 
@@ -40,8 +42,8 @@ static int64_t *by_size(mpk_context *ctx, const mpk_batch *batch) {
 }
 
 /* Chunks of some 50 microseconds, whole groups of an interleaved operand. */
-static int64_t chunk_size(const mpki_batch_job *job, double flops) {
-    int64_t chunk = (int64_t)(2e5 / (flops + 1e3)) / MPKI_BATCH_RUN * MPKI_BATCH_RUN;
+static int64_t chunk_size(const mpki_batch_job *job) {
+    int64_t chunk = (int64_t)(2e5 / (job->flops + 1e3)) / MPKI_BATCH_RUN * MPKI_BATCH_RUN;
     if (chunk < MPKI_BATCH_RUN) chunk = MPKI_BATCH_RUN;
     const mpk_batch_array *x = job->c ? job->c : job->b ? job->b : job->a;
     if (x->layout == MPK_BATCH_INTERLEAVED && x->width < job->batch.count)
@@ -49,11 +51,11 @@ static int64_t chunk_size(const mpki_batch_job *job, double flops) {
     return chunk;
 }
 
-static mpk_status run(mpk_context *ctx, mpki_batch_job *job, double flops) {
+/* The processor as a place. */
+static mpk_status run_here(mpk_context *ctx, mpki_batch_job *job) {
     int64_t *order = NULL;
     mpki_pool *pool = NULL;
-    if (job->batch.count == 0) return MPK_OK;
-    job->chunk = chunk_size(job, flops);
+    job->chunk = chunk_size(job);
     const int64_t items = (job->batch.count + job->chunk - 1) / job->chunk;
     int threads = job->batch.threads ? job->batch.threads : mpki_threads_default();
     if (threads > items) threads = (int)items;
@@ -74,6 +76,27 @@ done:
     mpki_release(ctx, order);
     if (mpki_failed(ctx) < 0) return mpki_failed(ctx);
     return job->failed ? MPK_PARTIAL : job->singular ? MPK_SINGULAR : MPK_OK;
+}
+
+static const mpki_batch_place host = {run_here};
+
+static const mpki_batch_place *place_of(mpk_context *ctx, const mpki_batch_job *job) {
+    if (job->a->memory == MPK_HOST) return &host;
+#if defined(MPKI_HAVE_CUDA) && MPKI_HAVE_CUDA
+    return mpki_cuda_batch_place(ctx, job->batch.device);
+#else
+    mpki_error(ctx, MPK_ERR_DEVICE, "batch", job->batch.device,
+               "this build has no device backend (it was configured without CUDA)");
+    return NULL;
+#endif
+}
+
+static mpk_status run(mpk_context *ctx, mpki_batch_job *job) {
+    mpk_status status = mpki_batch_check_memory(ctx, job);
+    if (status < 0) return status;
+    const mpki_batch_place *place = place_of(ctx, job);
+    if (!place) return mpki_failed(ctx);
+    return job->batch.count > 0 ? place->run(ctx, job) : MPK_OK;
 }
 
 static mpk_status factor(mpk_context *ctx, const mpk_batch *batch, mpk_batch_method method,
@@ -101,7 +124,8 @@ static mpk_status factor(mpk_context *ctx, const mpk_batch *batch, mpk_batch_met
     if (results) job.results = *results;
     job.fn = DISPATCH(job.batch.scalar, factor_chunk);
     job.work_bytes = DISPATCH(job.batch.scalar, work_bytes)(&job);
-    return run(ctx, &job, (double)n * n * n);
+    job.flops = (double)n * n * n;
+    return run(ctx, &job);
 }
 
 mpk_status mpk_batch_llt(mpk_context *ctx, const mpk_batch *batch, const mpk_batch_array *a,
@@ -144,7 +168,8 @@ mpk_status mpk_batch_solve(mpk_context *ctx, const mpk_batch *batch, mpk_batch_m
     if (results) job.results.outcome = results->outcome;
     job.fn = DISPATCH(job.batch.scalar, solve_chunk);
     job.work_bytes = DISPATCH(job.batch.scalar, work_bytes)(&job);
-    return run(ctx, &job, 2.0 * n * n * nrhs);
+    job.flops = 2.0 * n * n * nrhs;
+    return run(ctx, &job);
 }
 
 static mpk_status check_product(mpk_context *ctx, const mpk_batch *batch,
@@ -172,11 +197,11 @@ mpk_status mpk_batch_gemm(mpk_context *ctx, const mpk_batch *batch,
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     mpki_batch_job job = {.product = product, .a = a, .b = b, .c = c, .d = d};
-    mpk_batch plain;
+    mpk_batch plain; /* orders of the batch have no meaning here */
     mpk_batch_init(&plain);
-    if (batch &&
-        batch->struct_size >= sizeof plain) { /* orders of the batch have no meaning here */
-        plain = *batch;
+    if (batch) {
+        memcpy(&plain, batch,
+               batch->struct_size < sizeof plain ? batch->struct_size : sizeof plain);
         plain.n = 0, plain.sizes = NULL, plain.pivoting = MPK_PIVOTING_NONE;
         plain.zero_tolerance = -1;
     }
@@ -193,5 +218,6 @@ mpk_status mpk_batch_gemm(mpk_context *ctx, const mpk_batch *batch,
     if (status < 0) return status;
     job.fn = DISPATCH(job.batch.scalar, gemm_chunk);
     job.work_bytes = DISPATCH(job.batch.scalar, gemm_bytes)(&job);
-    return run(ctx, &job, 2.0 * (double)m * (double)n * (double)k);
+    job.flops = 2.0 * (double)m * (double)n * (double)k;
+    return run(ctx, &job);
 }

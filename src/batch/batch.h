@@ -17,13 +17,14 @@ typedef void (*mpki_batch_chunk_fn)(mpki_batch_job *job, int64_t first, int64_t 
 
 struct mpki_batch_job {
     mpk_batch batch;
-    mpk_batch_method method;
+    mpk_batch_method method; /* of a factorization, or of the factors of a solve (b is given) */
     const mpk_batch_array *a, *b, *c, *d;
     const mpk_batch_product *product;
     int32_t *pivots;           /* in solves only read */
     int32_t nrhs;              /* of a solve */
     mpk_batch_results results; /* pointers may be NULL */
     const int64_t *order;      /* matrices by size; NULL: as they come, all of order n */
+    double flops;              /* of a matrix, about */
     int64_t chunk;             /* matrices of a task */
     mpki_batch_chunk_fn fn;
     char *work; /* work_bytes for each worker */
@@ -33,6 +34,9 @@ struct mpki_batch_job {
 
 /* Arguments; each returns MPK_OK or records why not (check.c). */
 mpk_status mpki_batch_check_shape(mpk_context *ctx, const mpk_batch *given, mpk_batch *full);
+/** All arrays (NULL: none) lie in the memory of the first, and pivots and results where they may.
+ */
+mpk_status mpki_batch_check_memory(mpk_context *ctx, const mpki_batch_job *job);
 /** rows, cols: the largest. */
 mpk_status mpki_batch_check_array(mpk_context *ctx, const mpk_batch *batch, const char *name,
                                   const mpk_batch_array *array, int64_t rows, int64_t cols);

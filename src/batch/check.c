@@ -23,6 +23,10 @@ mpk_status mpki_batch_check_shape(mpk_context *ctx, const mpk_batch *given, mpk_
     if ((unsigned)full->pivoting > MPK_PIVOTING_COMPLETE) return bad(ctx, -1, "no such pivoting");
     if (full->count < 0) return bad(ctx, full->count, "the count is negative");
     if (full->n < 0) return bad(ctx, full->n, "the order n is negative");
+    if ((unsigned)full->pivots_memory > MPK_DEVICE || (unsigned)full->results_memory > MPK_DEVICE)
+        return bad(ctx, -1, "no such memory");
+    if (full->asynchronous != 0 && full->asynchronous != 1)
+        return bad(ctx, full->asynchronous, "asynchronous is neither 0 nor 1");
     if (full->threads < 0) return bad(ctx, full->threads, "the number of threads is negative");
     if (isnan(full->zero_tolerance) || full->zero_tolerance > 1)
         return bad(ctx, -1, "the zero tolerance must be at most 1");
@@ -39,10 +43,7 @@ mpk_status mpki_batch_check_array(mpk_context *ctx, const mpk_batch *batch, cons
                                   const mpk_batch_array *x, int64_t rows, int64_t cols) {
     const bool empty = batch->count == 0 || rows == 0 || cols == 0;
     if (!x) return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", -1, "%s is NULL", name);
-    if (x->memory == MPK_DEVICE)
-        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, "batch", -1,
-                          "%s lies in device memory, and this build has no device backend", name);
-    if (x->memory != MPK_HOST || (unsigned)x->layout > MPK_BATCH_INTERLEAVED)
+    if ((unsigned)x->memory > MPK_DEVICE || (unsigned)x->layout > MPK_BATCH_INTERLEAVED)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", -1, "%s: no such layout or memory", name);
     if (x->ld < rows || x->ld < 1)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", x->ld,
@@ -54,13 +55,35 @@ mpk_status mpki_batch_check_array(mpk_context *ctx, const mpk_batch *batch, cons
     if (!x->data) return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", -1, "%s has no data", name);
     const int64_t width = x->layout == MPK_BATCH_INTERLEAVED ? x->width : 1;
     if (x->layout == MPK_BATCH_POINTERS) {
-        for (int64_t b = 0; b < batch->count; b++)
+        for (int64_t b = 0; x->memory == MPK_HOST && b < batch->count; b++)
             if (!((void *const *)x->data)[b])
                 return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", b, "%s: a pointer is NULL", name);
     } else if (batch->count > width && x->stride / width < (int64_t)x->ld * cols) {
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", x->stride,
                           "%s: the stride is smaller than a matrix: they would overlap", name);
     }
+    return MPK_OK;
+}
+
+mpk_status mpki_batch_check_memory(mpk_context *ctx, const mpki_batch_job *job) {
+    const mpk_batch *batch = &job->batch;
+    const mpk_batch_array *arrays[] = {job->a, job->b, job->c, job->d};
+    const mpk_memory memory = job->a->memory;
+    for (int k = 1; k < 4; k++)
+        if (arrays[k] && arrays[k]->memory != memory)
+            return bad(ctx, -1, "some arrays lie in host memory, others in device memory");
+    const bool results = job->results.outcome || job->results.inertia;
+    if (memory == MPK_HOST) {
+        if ((job->pivots && batch->pivots_memory == MPK_DEVICE) ||
+            (results && batch->results_memory == MPK_DEVICE))
+            return bad(ctx, -1, "pivots or results in device memory, of matrices in host memory");
+        if (batch->asynchronous) return bad(ctx, -1, "only calls of a device are asynchronous");
+        return MPK_OK;
+    }
+    if (batch->asynchronous && ((job->pivots && batch->pivots_memory == MPK_HOST) ||
+                                (results && batch->results_memory == MPK_HOST)))
+        return bad(ctx, -1,
+                   "an asynchronous call leaves pivots and results in device memory alone");
     return MPK_OK;
 }
 
@@ -85,6 +108,7 @@ static bool is_pivots(const int32_t *piv, int n, bool pairs) {
 
 mpk_status mpki_batch_check_pivots(mpk_context *ctx, const mpk_batch *batch, bool both, bool pairs,
                                    const int32_t *pivots) {
+    if (batch->pivots_memory == MPK_DEVICE) return MPK_OK; /* the device sees to it */
     for (int64_t b = 0; b < batch->count; b++) {
         const int n = batch->sizes ? batch->sizes[b] : batch->n;
         const int32_t *p = pivots + b * batch->n * (both ? 2 : 1);

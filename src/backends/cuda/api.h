@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define MPKI_CUDA_VERSION 1
+#define MPKI_CUDA_VERSION 2
 
 /** A device, its streams, events and cuBLAS handles: one for each mpk_context that asks. */
 typedef struct mpki_cuda mpki_cuda;
@@ -130,6 +130,7 @@ typedef struct mpki_cuda_table {
     int (*pivots_in)(mpki_cuda *cuda, int n, int upper, const int *pivots, int *perm, int *kind,
                      void *stream);
     const mpki_cuda_entries *entries[4]; /**< s d c z */
+    const struct mpki_cuda_batch_table *batch; /**< batch/batch.h */
 } mpki_cuda_table;
 
 /** The module's one exported symbol: "mpki_cuda_module". */

@@ -2,6 +2,7 @@
 /* The module's table: opening a device, its memory, copies; the rest is in dense/. */
 #include "runtime.cuh"
 
+#include "batch/batch.h"
 #include "dense/pivots.cuh"
 
 #include <new>
@@ -67,6 +68,9 @@ static void destroy(mpki_cuda *cuda) {
     if (cuda->partial) cudaFree(cuda->partial);
     if (cuda->partial_host) cudaFreeHost(cuda->partial_host);
     if (cuda->sums) cudaFree(cuda->sums);
+    if (cuda->batch_done) cudaEventDestroy(cuda->batch_done);
+    if (cuda->batch_room) cudaFree(cuda->batch_room);
+    if (cuda->batch_flags) cudaFreeHost(cuda->batch_flags);
     delete cuda;
 }
 
@@ -234,7 +238,8 @@ static const mpki_cuda_table table = {
     synchronize,
     pivots_out,
     pivots_in,
-    {&mpki_s_cuda_entries, &mpki_d_cuda_entries, &mpki_c_cuda_entries, &mpki_z_cuda_entries}};
+    {&mpki_s_cuda_entries, &mpki_d_cuda_entries, &mpki_c_cuda_entries, &mpki_z_cuda_entries},
+    &mpki_cuda_batches};
 
 } // namespace mpki
 

@@ -21,6 +21,12 @@ struct mpki_cuda {
     void *sums; /* device: of norms */
     int64_t sums_bytes;
     int *pinned; /* page-locked, for what the host reads while the device works */
+    /* of batches: memory for the calls' lists, whose last user is known, and what kernels tell */
+    void *batch_room;
+    int64_t batch_bytes;
+    cudaEvent_t batch_done;
+    cudaStream_t batch_stream;
+    int *batch_flags; /* page-locked */
     char text[512];
 };
 

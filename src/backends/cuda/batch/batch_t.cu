@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The general kernels of one kind of entries, launched: as many threads for a matrix as its order
+ * can use. */
+#include "launch.cuh"
+
+#include "general.cuh"
+#include "product.cuh"
+#include "solve.cuh"
+
+using namespace mpki;
+
+typedef tile<8, 1, 1> tile8;
+typedef tile<16, 1, 1> tile16;
+typedef tile<32, 1, 1> tile32;
+typedef tile<32, 2, 4> tile64;
+
+template <class KERNEL> static mpk_status allow(mpki_cuda *cuda, KERNEL kernel, size_t bytes) {
+    if (bytes > 48 * 1024)
+        MPKI_TRY(
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+    return MPK_OK;
+}
+
+/* each: bytes of shared memory for a matrix */
+template <class TILE, class PART>
+static mpk_status launch(mpki_cuda *cuda, void (*kernel)(const PART), const PART &p, size_t each,
+                         void *stream) {
+    const size_t bytes = each * TILE::MATRICES;
+    MPKI_PASS(allow(cuda, kernel, bytes));
+    MPKI_LAUNCH(kernel, (p.count + TILE::MATRICES - 1) / TILE::MATRICES, TILE_BLOCK, bytes, stream,
+                p);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+template <class TILE>
+static mpk_status run(mpki_cuda *cuda, int verb, const part &p, void *stream) {
+    const int n = p.n;
+    if (verb == MPKI_CUDA_SOLVE)
+        return launch<TILE>(cuda, solve_kernel<T, TILE>, p, solve_bytes<T>(n, TILE::W), stream);
+    if (p.method == 2)
+        return launch<TILE>(cuda, general_kernel<T, TILE>, p, general_bytes<T>(n), stream);
+    return launch<TILE>(cuda, symmetric_kernel<T, TILE>, p, symmetric_bytes<T>(n), stream);
+}
+
+mpk_status FN(cuda_batch_bin)(mpki_cuda *cuda, const mpki_cuda_batch *batch,
+                              const mpki_cuda_bin *bin, int32_t *flags) {
+    part p = {};
+    p.a = batch->a, p.b = batch->b;
+    p.first = bin->first, p.count = bin->count, p.n = bin->n, p.most = batch->n;
+    p.order = batch->order;
+    p.pivots = batch->pivots, p.outcome = batch->outcome, p.inertia = batch->inertia;
+    p.flags = flags;
+    p.method = batch->method, p.pivoting = batch->pivoting, p.hermitian = batch->hermitian;
+    p.nrhs = batch->nrhs;
+    p.tolerance = batch->zero_tolerance;
+    if (batch->verb == MPKI_CUDA_SOLVE) p.inertia = NULL;
+    if (p.n <= 8) return run<tile8>(cuda, batch->verb, p, batch->stream);
+    if (p.n <= 16) return run<tile16>(cuda, batch->verb, p, batch->stream);
+    if (p.n <= 32) return run<tile32>(cuda, batch->verb, p, batch->stream);
+    return run<tile64>(cuda, batch->verb, p, batch->stream);
+}
+
+mpk_status FN(cuda_batch_product)(mpki_cuda *cuda, const mpki_cuda_batch *batch) {
+    product_part p = {};
+    p.a = batch->a, p.b = batch->b, p.c = batch->c, p.d = batch->d;
+    p.count = batch->count, p.sizes = batch->sizes;
+    p.m = batch->rows, p.n = batch->cols, p.k = batch->inner;
+    p.transpose_b = batch->transpose_b, p.hermitian = batch->hermitian;
+    p.alpha = batch->alpha, p.beta = batch->beta;
+    const size_t each = product_bytes<T>(p.m, p.n, p.k);
+    /* few rows take few lanes, as long as some blocks of such matrices fit a multiprocessor */
+    const size_t most = 96 * 1024;
+    if (p.m <= 8 && p.n <= 16 && each * tile8::MATRICES <= most)
+        return launch<tile8>(cuda, product_kernel<T, tile8>, p, each, batch->stream);
+    if (p.m <= 16 && p.n <= 32 && each * tile16::MATRICES <= most)
+        return launch<tile16>(cuda, product_kernel<T, tile16>, p, each, batch->stream);
+    if (p.m <= 32 && p.n <= 32 && p.k <= 32)
+        return launch<tile32>(cuda, product_kernel<T, tile32>, p, each, batch->stream);
+    return launch<tile64>(cuda, product_kernel<T, tile64>, p, each, batch->stream);
+}

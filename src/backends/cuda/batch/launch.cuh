@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_BATCH_LAUNCH_CUH
+#define MPKI_CUDA_BATCH_LAUNCH_CUH
+/** Launches. Tests that run these kernels on a host define MPKI_LAUNCH themselves. */
+#include "../runtime.cuh"
+#include "batch.h"
+
+#ifndef MPKI_LAUNCH
+#define MPKI_LAUNCH(kernel, blocks, threads, bytes, stream, ...)                                   \
+    kernel<<<(unsigned)(blocks), threads, bytes, (cudaStream_t)(stream)>>>(__VA_ARGS__)
+#endif
+
+/** One bin of a factorization or a solve, or a whole product, of this kind of entries. flags: see
+ *  part::report(). */
+#define MPKI_CUDA_BATCH_RUN(p)                                                                     \
+    mpk_status mpki_##p##_cuda_batch_bin(mpki_cuda *cuda, const mpki_cuda_batch *batch,            \
+                                         const mpki_cuda_bin *bin, int32_t *flags);                \
+    mpk_status mpki_##p##_cuda_batch_product(mpki_cuda *cuda, const mpki_cuda_batch *batch);
+MPKI_CUDA_BATCH_RUN(s)
+MPKI_CUDA_BATCH_RUN(d)
+MPKI_CUDA_BATCH_RUN(c)
+MPKI_CUDA_BATCH_RUN(z)
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TESTS_CUDA_HOST_RUNTIME_H
+#define TESTS_CUDA_HOST_RUNTIME_H
+/** What the device's kernels for batches need to run on a host, so that they are tested where there
+ *  is no GPU: a block's threads are contexts that take turns and meet where a warp's or a block's
+ *  do. Memory of the device is memory of the host that is known to have been asked for as such.
+ *  Wrong use stops the process: threads that wait for ever, a value of a thread that takes no part,
+ *  threads of one mask in different operations. Shared memory is NaN before each block. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#define __host__
+#define __device__
+#define __global__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __align__(n) __attribute__((aligned(n)))
+#define __shared__ static /* blocks come one after the other */
+#define MPKI_ROOM char *const room = host_room
+
+typedef struct host_place {
+    unsigned x;
+} host_place;
+
+enum { HOST_STACK = 1 << 17, HOST_MOST = 128, HOST_SHARED = 232 * 1024 };
+enum host_op { HOST_SHFL = 1, HOST_BALLOT, HOST_SYNC, HOST_BLOCK };
+
+typedef struct host_thread {
+    jmp_buf turn;
+    ucontext_t first;
+    bool begun, left, waits;
+    host_op op;
+    unsigned mask, source;
+    uint64_t value, result;
+} host_thread;
+
+extern host_place threadIdx, blockIdx;
+extern char host_room[]; /* dynamic shared memory */
+
+/** The caller's part in an operation of all threads of the mask. */
+uint64_t host_meet(host_op op, unsigned mask, uint64_t value, unsigned source);
+/** call, by all threads of all blocks. */
+void host_launch(unsigned blocks, unsigned threads, size_t bytes, void (*call)(void *), void *arg);
+
+template <class F> void host_call(void *f) {
+    (*(F *)f)();
+}
+template <class F> void host_run(unsigned blocks, unsigned threads, size_t bytes, F f) {
+    host_launch(blocks, threads, bytes, host_call<F>, &f);
+}
+#define MPKI_LAUNCH(kernel, blocks, threads, bytes, stream, ...)                                   \
+    ((void)(stream), host_run((unsigned)(blocks), threads, bytes, [&] { kernel(__VA_ARGS__); }))
+
+template <class T> uint64_t host_bits(T x) {
+    uint64_t y = 0;
+    memcpy(&y, &x, sizeof x);
+    return y;
+}
+template <class T> T host_value(uint64_t x) {
+    T y;
+    memcpy(&y, &x, sizeof y);
+    return y;
+}
+template <class T> T __shfl_xor_sync(unsigned mask, T x, int h) {
+    return host_value<T>(host_meet(HOST_SHFL, mask, host_bits(x), threadIdx.x % 32 ^ (unsigned)h));
+}
+template <class T> T __shfl_sync(unsigned mask, T x, int lane, int width = 32) {
+    const unsigned w = (unsigned)width, base = threadIdx.x % 32 / w * w;
+    return host_value<T>(host_meet(HOST_SHFL, mask, host_bits(x), base + (unsigned)lane % w));
+}
+inline unsigned __ballot_sync(unsigned mask, bool x) {
+    return (unsigned)host_meet(HOST_BALLOT, mask, x, 0);
+}
+inline void __syncwarp(unsigned mask) {
+    host_meet(HOST_SYNC, mask, 0, 0);
+}
+inline void __syncthreads() {
+    host_meet(HOST_BLOCK, 0, 0, 0);
+}
+inline int __ffsll(long long x) {
+    return __builtin_ffsll(x);
+}
+inline int __popcll(unsigned long long x) {
+    return __builtin_popcountll(x);
+}
+inline unsigned __float_as_uint(float x) {
+    return (unsigned)host_bits(x);
+}
+inline float __uint_as_float(unsigned x) {
+    return host_value<float>(x);
+}
+inline int __double2hiint(double x) {
+    return (int)(host_bits(x) >> 32);
+}
+inline double __hiloint2double(int high, int low) {
+    return host_value<double>((uint64_t)(uint32_t)high << 32 | (uint32_t)low);
+}
+
+/* ---- the runtime, as far as batches ask for it ---- */
+
+typedef struct host_stream *cudaStream_t;
+typedef struct host_event *cudaEvent_t;
+typedef enum cudaError_t { cudaSuccess = 0, cudaErrorMemoryAllocation = 2 } cudaError_t;
+enum { cudaEventDisableTiming = 2, cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+
+cudaError_t cudaMalloc(void **p, size_t bytes);
+cudaError_t cudaFree(void *p);
+cudaError_t cudaMallocHost(void **p, size_t bytes);
+inline cudaError_t cudaGetLastError() {
+    return cudaSuccess;
+}
+inline cudaError_t cudaSetDevice(int) {
+    return cudaSuccess;
+}
+inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, int) {
+    *event = (cudaEvent_t)1;
+    return cudaSuccess;
+}
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, int) {
+    return cudaSuccess;
+}
+inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) {
+    return cudaSuccess;
+}
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
+    return cudaSuccess;
+}
+template <class K> cudaError_t cudaFuncSetAttribute(K, int, int bytes) {
+    if (bytes > HOST_SHARED - 5 * 1024) {
+        fprintf(stderr, "%d bytes of shared memory\n", bytes);
+        abort();
+    }
+    return cudaSuccess;
+}
+
+#endif

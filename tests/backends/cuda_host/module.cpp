@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A CUDA module without a device: batches alone, their kernels on the host (cuda_runtime.h). For
+// tests.
+#include "backends/cuda/batch/launch.cuh"
+
+#include <map>
+#include <stdarg.h>
+
+host_place threadIdx, blockIdx;
+alignas(16) char host_room[HOST_SHARED];
+
+static host_thread threads[HOST_MOST];
+static jmp_buf home;
+static ucontext_t start;
+static unsigned count;
+static void (*entry)(void *);
+static void *argument;
+
+[[noreturn]] static void wrong(const char *what) {
+    fprintf(stderr, "kernel on the host: %s, block %u, thread %u\n", what, blockIdx.x, threadIdx.x);
+    abort();
+}
+
+// All of the mask are there: their results.
+static void finish(host_thread *warp, unsigned mask) {
+    uint64_t all = 0;
+    for (unsigned l = 0; l < 32; ++l)
+        if (mask >> l & 1 && !warp[l].left && warp[l].op == HOST_BALLOT)
+            all |= (uint64_t)(warp[l].value != 0) << l;
+    for (unsigned l = 0; l < 32; ++l) {
+        host_thread *t = &warp[l];
+        if (!(mask >> l & 1) || t->left) continue;
+        if (t->op == HOST_SHFL && (!(mask >> t->source & 1) || warp[t->source].left))
+            wrong("a value of a thread that takes no part");
+        t->result = t->op == HOST_SHFL ? warp[t->source].value : all;
+        t->waits = false;
+    }
+}
+
+static bool warp_is_there(host_thread *warp, unsigned mask, host_op op) {
+    for (unsigned l = 0; l < 32; ++l) {
+        const host_thread *t = &warp[l];
+        if (!(mask >> l & 1) || t->left) continue;
+        if (!t->waits || t->mask != mask) return false;
+        if (t->op != op) wrong("threads of a mask in different operations");
+    }
+    return true;
+}
+
+static bool block_is_there() {
+    for (unsigned t = 0; t < count; ++t)
+        if (!threads[t].left && !(threads[t].waits && threads[t].op == HOST_BLOCK)) return false;
+    for (unsigned t = 0; t < count; ++t) threads[t].waits = false;
+    return true;
+}
+
+uint64_t host_meet(host_op op, unsigned mask, uint64_t value, unsigned source) {
+    const unsigned x = threadIdx.x;
+    host_thread *warp = &threads[x / 32 * 32], *me = &threads[x];
+    if (op != HOST_BLOCK && !(mask >> x % 32 & 1)) wrong("a thread outside of its own mask");
+    me->op = op, me->mask = mask, me->value = value, me->source = source;
+    me->waits = true;
+    if (op == HOST_BLOCK)
+        block_is_there();
+    else if (warp_is_there(warp, mask, op))
+        finish(warp, mask);
+    // the others' turn, even where this was the last one: who runs on first is nobody's right
+    if (!_setjmp(me->turn)) _longjmp(home, 1);
+    threadIdx.x = x;
+    return me->result;
+}
+
+static void thread_main() {
+    const unsigned x = threadIdx.x;
+    entry(argument);
+    threads[x].left = true;
+    _longjmp(home, 1);
+}
+
+static void turn(unsigned t, char *stacks) {
+    host_thread *me = &threads[t];
+    threadIdx.x = t;
+    if (_setjmp(home)) return;
+    if (me->begun) _longjmp(me->turn, 1);
+    me->begun = true;
+    getcontext(&me->first);
+    me->first.uc_stack.ss_sp = stacks + (size_t)t * HOST_STACK;
+    me->first.uc_stack.ss_size = HOST_STACK;
+    me->first.uc_link = NULL;
+    makecontext(&me->first, thread_main, 0);
+    swapcontext(&start, &me->first);
+}
+
+// One that left may have been the last that others waited for.
+static bool release() {
+    if (block_is_there()) return true;
+    for (unsigned t = 0; t < count; ++t) {
+        host_thread *warp = &threads[t / 32 * 32], *me = &threads[t];
+        if (me->left || !me->waits || me->op == HOST_BLOCK) continue;
+        if (!warp_is_there(warp, me->mask, me->op)) continue;
+        finish(warp, me->mask);
+        return true;
+    }
+    return false;
+}
+
+void host_launch(unsigned blocks, unsigned n, size_t bytes, void (*call)(void *), void *arg) {
+    if (n > HOST_MOST || n % 32 || bytes > HOST_SHARED) wrong("a launch");
+    char *stacks = (char *)malloc((size_t)n * HOST_STACK);
+    entry = call, argument = arg, count = n;
+    for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+        memset(threads, 0, sizeof threads);
+        for (unsigned t = n; t < HOST_MOST; ++t) threads[t].left = true;
+        memset(host_room, 0xff, bytes);
+        for (unsigned left = 0, idle = 0; left < n;) {
+            bool ran = false;
+            left = 0;
+            for (unsigned k = 0; k < n; ++k) { // every other block backwards: no order is promised
+                const unsigned t = blockIdx.x % 2 ? n - 1 - k : k;
+                if (!threads[t].left && !threads[t].waits) turn(t, stacks), ran = true;
+                left += threads[t].left;
+            }
+            idle = ran || release() ? 0 : idle + 1;
+            if (left < n && idle > 1) wrong("threads wait for ever");
+        }
+    }
+    free(stacks);
+}
+
+// ---- memory ----
+
+static std::map<char *, size_t> *memory; // of the "device"
+
+cudaError_t cudaMalloc(void **p, size_t bytes) {
+    const char *limit = getenv("METAPACK_CUDA_HOST_LIMIT");
+    if (limit && bytes > (size_t)atoll(limit)) return cudaErrorMemoryAllocation;
+    if (!memory) memory = new std::map<char *, size_t>;
+    *p = malloc(bytes ? bytes : 1);
+    memset(*p, 0xff, bytes);
+    (*memory)[(char *)*p] = bytes ? bytes : 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *p) {
+    if (!memory->erase((char *)p)) wrong("memory that is not the device's");
+    free(p);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMallocHost(void **p, size_t bytes) {
+    *p = malloc(bytes);
+    return cudaSuccess;
+}
+
+static int is_device(mpki_cuda *, const void *p) {
+    if (!memory) return 0;
+    auto next = memory->upper_bound((char *)p);
+    if (next == memory->begin()) return 0;
+    --next;
+    return (char *)p < next->first + next->second;
+}
+
+namespace mpki {
+mpk_status fail(mpki_cuda *cuda, cudaError_t error, const char *what) {
+    snprintf(cuda->text, sizeof cuda->text, "error %d: %s", (int)error, what);
+    return error == cudaErrorMemoryAllocation ? MPK_ERR_MEMORY : MPK_ERR_DEVICE;
+}
+mpk_status refuse(mpki_cuda *cuda, mpk_status status, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    vsnprintf(cuda->text, sizeof cuda->text, format, list);
+    va_end(list);
+    return status;
+}
+} // namespace mpki
+
+// ---- the table ----
+
+static int open(int device, mpki_cuda **cuda, char *text, size_t size) {
+    *cuda = NULL;
+    if (device != 0) {
+        snprintf(text, size, "device %d was asked for; there is one", device);
+        return MPK_ERR_DEVICE;
+    }
+    *cuda = new mpki_cuda();
+    return MPK_OK;
+}
+
+static void close(mpki_cuda *cuda) {
+    if (cuda->batch_room) cudaFree(cuda->batch_room);
+    free(cuda->batch_flags);
+    delete cuda;
+}
+
+static const char *last_error(const mpki_cuda *cuda) {
+    return cuda->text;
+}
+
+static int alloc(mpki_cuda *, int64_t bytes, void **p) {
+    return cudaMalloc(p, (size_t)bytes) ? MPK_ERR_MEMORY : MPK_OK;
+}
+
+static void release_memory(mpki_cuda *, void *p) {
+    if (p) cudaFree(p);
+}
+
+static int copy(mpki_cuda *cuda, void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
+                int64_t width, int64_t columns, int to_device, void *) {
+    if (width <= 0 || columns <= 0) return MPK_OK;
+    if (!is_device(cuda, to_device ? to : from) || is_device(cuda, to_device ? from : to))
+        wrong("a copy between other places than it says");
+    for (int64_t c = 0; c < columns; ++c)
+        memcpy((char *)to + c * to_pitch, (const char *)from + c * from_pitch, (size_t)width);
+    return MPK_OK;
+}
+
+static int synchronize(mpki_cuda *, void *) {
+    return MPK_OK;
+}
+
+extern "C" __attribute__((visibility("default"))) const mpki_cuda_table *mpki_cuda_module(void);
+extern "C" const mpki_cuda_table *mpki_cuda_module(void) {
+    static mpki_cuda_table table;
+    table.version = MPKI_CUDA_VERSION;
+    table.open = open, table.close = close, table.last_error = last_error;
+    table.alloc = alloc, table.release = release_memory, table.is_device = is_device;
+    table.copy = copy, table.synchronize = synchronize;
+    table.batch = &mpki_cuda_batches;
+    return &table;
+}

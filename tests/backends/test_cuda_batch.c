@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Batches in device memory: arguments, memory that fails, and that nothing else is needed than a
+ * context: on a GPU, or on the module that computes on the host. */
+#include "../support.h"
+
+#include "device_batch.h"
+#undef mpk_batch_ldlt
+#undef mpk_batch_solve
+#undef mpk_batch_gemm
+
+enum { N = 6, COUNT = 50 };
+
+static mpk_batch batch_of(mpk_pivoting pivoting) {
+    mpk_batch batch;
+    mpk_batch_init(&batch);
+    batch.count = COUNT, batch.n = N, batch.pivoting = pivoting;
+    return batch;
+}
+
+static void refused(mpk_context *ctx, mpk_status got, mpk_status expected, const char *word) {
+    const char *text = NULL;
+    assert_int_equal(got, expected);
+    assert_int_equal(mpk_last_error(ctx, NULL, NULL, &text), expected);
+    if (!strstr(text, word)) fail_msg("%s: %s", word, text);
+}
+
+/* No module: the reason is told, nothing was written, and host memory goes on. */
+static void test_absent(void **state) {
+    (void)state;
+    mpk_context *ctx = NULL;
+    char *before = getenv("METAPACK_CUDA_MODULE");
+    before = before ? strdup(before) : NULL;
+    assert_int_equal(setenv("METAPACK_CUDA_MODULE", "/nowhere/libmetapack_cuda.so", 1), 0);
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    double a = 2, b = 6;
+    int32_t outcome = -7;
+    mpk_batch batch = batch_of(MPK_PIVOTING_NONE);
+    mpk_batch_array x = {MPK_BATCH_STRIDED, MPK_DEVICE, &a, 1, 1, 1}, y = x;
+    mpk_batch_product product = {1, 1, 1, NULL, 0, 1, 0};
+    mpk_batch_results results = {&outcome, NULL};
+    batch.count = 1, batch.n = 1, y.data = &b;
+    for (int turn = 0; turn < 2; turn++) {
+        refused(ctx, mpk_batch_ldlt(ctx, &batch, &x, NULL, &results), MPK_ERR_DEVICE, "/nowhere");
+        refused(ctx, mpk_batch_solve(ctx, &batch, MPK_BATCH_LDLT, &x, NULL, 1, &y, &results),
+                MPK_ERR_DEVICE, "/nowhere");
+        refused(ctx, mpk_batch_gemm(ctx, &batch, &product, &x, NULL, &x, &y), MPK_ERR_DEVICE,
+                "/nowhere");
+    }
+    assert_true(outcome == -7 && a == 2 && b == 6);
+    x.memory = MPK_HOST;
+    assert_int_equal(mpk_batch_ldlt(ctx, &batch, &x, NULL, &results), MPK_OK);
+    assert_int_equal(outcome, MPK_BATCH_OK);
+    mpk_context_destroy(&ctx);
+    if (before)
+        setenv("METAPACK_CUDA_MODULE", before, 1);
+    else
+        unsetenv("METAPACK_CUDA_MODULE");
+    free(before);
+}
+
+static void test_arguments(void **state) {
+    (void)state;
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    const mpki_device *d = device_open(ctx);
+    double host[N * N * COUNT] = {0};
+    int32_t piv[N * COUNT] = {0}, outcome[COUNT];
+    for (int k = 0; k < COUNT; k++) outcome[k] = -7;
+    double *a = device_up(d, host, sizeof host), *b = device_up(d, host, sizeof host);
+    int32_t *dpiv = device_up(d, piv, sizeof piv);
+    mpk_batch_results results = {outcome, NULL};
+    mpk_batch good = batch_of(MPK_PIVOTING_PARTIAL), bad = good;
+    mpk_batch_array x = {MPK_BATCH_STRIDED, MPK_DEVICE, a, N * N, N, 1}, y = x, z = x;
+    mpk_batch_product product = {N, N, N, NULL, 0, 1, 0};
+    y.data = host, z.data = b;
+    const mpk_status argument = MPK_ERR_ARGUMENT;
+    refused(ctx, mpk_batch_ldlt(ctx, &good, &y, piv, &results), argument, "a is said to lie");
+    y.memory = MPK_HOST;
+    refused(ctx, mpk_batch_solve(ctx, &good, MPK_BATCH_LDLT, &x, NULL, 1, &y, &results), argument,
+            "others in device memory");
+    refused(ctx, mpk_batch_gemm(ctx, &good, &product, &x, NULL, &y, &z), argument, "others");
+    refused(ctx, mpk_batch_gemm(ctx, &good, &product, &x, &y, &z, &x), argument, "others");
+    bad.pivots_memory = MPK_DEVICE;
+    refused(ctx, mpk_batch_ldlt(ctx, &bad, &y, dpiv, &results), argument, "host memory");
+    refused(ctx, mpk_batch_ldlt(ctx, &bad, &x, piv, &results), argument, "pivots is said");
+    bad = good, bad.results_memory = MPK_DEVICE;
+    refused(ctx, mpk_batch_ldlt(ctx, &bad, &y, piv, &results), argument, "host memory");
+    refused(ctx, mpk_batch_ldlt(ctx, &bad, &x, piv, &results), argument, "outcome is said");
+    bad.results_memory = (mpk_memory)3;
+    refused(ctx, mpk_batch_ldlt(ctx, &bad, &x, piv, &results), argument, "memory");
+    bad = good, bad.asynchronous = 1;
+    refused(ctx, mpk_batch_ldlt(ctx, &bad, &x, piv, NULL), argument, "asynchronous");
+    refused(ctx, mpk_batch_ldlt(ctx, &bad, &y, piv, NULL), argument, "asynchronous");
+    bad.pivots_memory = MPK_DEVICE;
+    refused(ctx, mpk_batch_ldlt(ctx, &bad, &x, dpiv, &results), argument, "asynchronous");
+    bad.asynchronous = 2;
+    refused(ctx, mpk_batch_ldlt(ctx, &bad, &x, dpiv, NULL), argument, "neither");
+    bad = good, bad.device = 12345;
+    refused(ctx, mpk_batch_ldlt(ctx, &bad, &x, piv, &results), MPK_ERR_DEVICE, "12345");
+    bad = good, bad.count = (int64_t)1 << 31;
+    refused(ctx, mpk_batch_ldlt(ctx, &bad, &x, piv, &results), MPK_ERR_SIZE, "2^31");
+    for (int k = 0; k < COUNT; k++) assert_int_equal(outcome[k], -7);
+    /* pivots on the device are judged there: matrix 0 alone has right ones */
+    for (int k = 0; k < N; k++) piv[k] = N - 1 - k;
+    for (int k = 0; k < N; k++) piv[N + k] = k - 3, piv[2 * N + k] = k + 1;
+    for (int k = 0; k < N * N * COUNT; k++) host[k] = k % (N * N) % (N + 1) == 0;
+    device_down(d, dpiv, NULL, 0), device_down(d, a, NULL, 0);
+    dpiv = device_up(d, piv, sizeof piv);
+    x.data = a = device_up(d, host, sizeof host);
+    bad = good, bad.pivots_memory = MPK_DEVICE, bad.pivoting = MPK_PIVOTING_STATIC;
+    assert_int_equal(mpk_batch_ldlt(ctx, &bad, &x, dpiv, &results), MPK_PARTIAL);
+    for (int k = 0; k < COUNT; k++)
+        assert_int_equal(outcome[k], k == 0 ? MPK_BATCH_OK : MPK_BATCH_BREAKDOWN);
+    assert_int_equal(mpk_batch_solve(ctx, &bad, MPK_BATCH_LDLT, &x, dpiv, 1, &z, &results),
+                     MPK_PARTIAL);
+    for (int k = 0; k < COUNT; k++)
+        assert_int_equal(outcome[k], k == 0 ? MPK_BATCH_OK : MPK_BATCH_BREAKDOWN);
+    device_down(d, dpiv, NULL, 0), device_down(d, a, NULL, 0), device_down(d, b, NULL, 0);
+    mpk_context_destroy(&ctx);
+}
+
+/* count 0, n 0, nrhs 0, and arrays without data */
+static void test_empty(void **state) {
+    (void)state;
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpk_batch_array none = {MPK_BATCH_STRIDED, MPK_DEVICE, NULL, 0, N, 1};
+    int32_t outcome[3] = {9, 9, 9}, inertia[9] = {9, 9, 9, 9, 9, 9, 9, 9, 9}, piv[3];
+    mpk_batch_results results = {outcome, inertia};
+    mpk_batch_product product = {0, 0, 0, NULL, 0, 1, 1};
+    mpk_batch batch = batch_of(MPK_PIVOTING_NONE);
+    batch.count = 0;
+    assert_int_equal(mpk_batch_ldlt(ctx, &batch, &none, NULL, &results), MPK_OK);
+    assert_int_equal(outcome[0], 9);
+    for (int pivoting = 0; pivoting < MPK_PIVOTING_COUNT; pivoting++) {
+        batch = batch_of((mpk_pivoting)pivoting);
+        batch.count = 3, batch.n = 0;
+        for (int k = 0; k < 3; k++) outcome[k] = 9;
+        assert_int_equal(mpk_batch_ldlt(ctx, &batch, &none, piv, &results), MPK_OK);
+        assert_int_equal(mpk_batch_ldu(ctx, &batch, &none, piv, &results), MPK_OK);
+        for (int k = 0; k < 3; k++) assert_int_equal(outcome[k], MPK_BATCH_OK);
+        for (int k = 0; k < 9; k++) assert_int_equal(inertia[k], 0);
+        assert_int_equal(
+            mpk_batch_solve(ctx, &batch, MPK_BATCH_LDLT, &none, NULL, 4, &none, &results), MPK_OK);
+    }
+    assert_int_equal(mpk_batch_gemm(ctx, &batch, &product, &none, NULL, &none, &none), MPK_OK);
+    mpk_context_destroy(&ctx);
+}
+
+/* Memory of the host fails at each place in turn: an error, nothing lost, the context goes on. */
+static int64_t allowed;
+static void *limited(void *user, size_t size) {
+    (void)user;
+    return allowed-- > 0 ? aligned_alloc(64, (size + 63) / 64 * 64) : NULL;
+}
+static void give_back(void *user, void *ptr, size_t size) {
+    (void)user, (void)size;
+    free(ptr);
+}
+
+static void test_memory(void **state) {
+    (void)state;
+    double host[N * N * COUNT];
+    int32_t sizes[COUNT], piv[N * COUNT], outcome[COUNT];
+    for (int k = 0; k < N * N * COUNT; k++) host[k] = k % 7 - 3;
+    for (int k = 0; k < COUNT; k++) sizes[k] = k % (N + 1);
+    const mpk_allocator allocator = {limited, give_back, NULL};
+    bool done = false;
+    for (int64_t most = 1; !done && most < 100; most++) {
+        mpk_context *ctx = NULL;
+        allowed = most;
+        if (mpk_context_create(&allocator, &ctx) != MPK_OK) continue;
+        const mpki_device *d = mpki_cuda_open(ctx, 0);
+        if (d) {
+            mpk_batch batch = batch_of(MPK_PIVOTING_ROOK);
+            batch.sizes = sizes;
+            mpk_batch_array x = {MPK_BATCH_STRIDED, MPK_DEVICE, NULL, N * N, N, 1};
+            mpk_batch_results results = {outcome, NULL};
+            x.data = device_up(d, host, sizeof host);
+            mpk_status status = mpk_batch_ldlt(ctx, &batch, &x, piv, &results);
+            if (status < 0) assert_int_equal(status, MPK_ERR_MEMORY);
+            done = status >= 0;
+            if (!done) {
+                allowed = 100;
+                assert_true(mpk_batch_ldlt(ctx, &batch, &x, piv, &results) >= 0);
+            }
+            device_down(d, x.data, NULL, 0);
+        }
+        mpk_context_destroy(&ctx);
+    }
+    assert_true(done);
+}
+
+/* The device's memory fails: METAPACK_CUDA_HOST_LIMIT is the host module's. */
+static void test_device_memory(void **state) {
+    (void)state;
+    mpk_context *ctx = NULL;
+    const char *must = getenv("METAPACK_TEST_DEVICE");
+    if (must && !strcmp(must, "1")) skip();
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    const mpki_device *d = device_open(ctx);
+    double one[COUNT];
+    int32_t piv[COUNT], outcome[COUNT];
+    for (int k = 0; k < COUNT; k++) one[k] = k + 1;
+    mpk_batch batch = batch_of(MPK_PIVOTING_PARTIAL);
+    batch.n = 1;
+    mpk_batch_results results = {outcome, NULL};
+    mpk_batch_array x = {MPK_BATCH_STRIDED, MPK_DEVICE, device_up(d, one, sizeof one), 1, 1, 1};
+    setenv("METAPACK_CUDA_HOST_LIMIT", "10", 1);
+    refused(ctx, mpk_batch_ldlt(ctx, &batch, &x, piv, &results), MPK_ERR_MEMORY, "bytes");
+    unsetenv("METAPACK_CUDA_HOST_LIMIT");
+    assert_int_equal(mpk_batch_ldlt(ctx, &batch, &x, piv, &results), MPK_OK);
+    /* what was taken once is enough for a second call */
+    setenv("METAPACK_CUDA_HOST_LIMIT", "10", 1);
+    assert_int_equal(mpk_batch_ldlt(ctx, &batch, &x, piv, &results), MPK_OK);
+    unsetenv("METAPACK_CUDA_HOST_LIMIT");
+    device_down(d, x.data, NULL, 0);
+    mpk_context_destroy(&ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest absent[] = {cmocka_unit_test(test_absent)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_arguments),
+                                       cmocka_unit_test(test_empty), cmocka_unit_test(test_memory),
+                                       cmocka_unit_test(test_device_memory)};
+    int failed = cmocka_run_group_tests(absent, NULL, NULL);
+    if (!device_there()) {
+        print_message("no device, and no module that does without: nothing more to test\n");
+        return failed;
+    }
+    return failed + cmocka_run_group_tests(tests, NULL, NULL);
+}
