@@ -141,6 +141,8 @@ static mpk_status run(mpk_context *ctx, mpki_batch_job *job) {
     const mpk_batch *batch = &job->batch;
     call c = {.ctx = ctx, .job = job, .device = mpki_cuda_open(ctx, batch->device)};
     if (!c.device) return mpki_failed(ctx);
+    if (!c.device->table->batch)
+        return mpki_error(ctx, MPK_ERR_DEVICE, "batch", -1, "the CUDA module has no batches");
     if (batch->count > INT32_MAX)
         return mpki_error(ctx, MPK_ERR_SIZE, "batch", batch->count,
                           "a batch on a device has at most 2^31 - 1 matrices");
