@@ -9,9 +9,10 @@
 #include "../../backends/cpu/cpu.h"
 #include "band.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { DEPTH = 128, LEAF = 8, SWAP_COLUMNS = 32, ROWS = 384 };
+enum { DEPTH = 128, LEAF = 8, SWAP_COLUMNS = 32, ROWS = 96, LU_ROWS = 384 };
 
 int32_t FN(aasen_width)(const mpki_dense_call *call) {
     return call->dense.tile ? call->dense.tile : call->dense.n < 400 ? 32 : 64;
@@ -22,6 +23,7 @@ typedef struct aasen {
     int32_t nb;
     int64_t nt, j;  /* blocks; the one at work */
     int64_t known;  /* rows of H that are there: steps are packed as deep as they are used */
+    int64_t packed; /* of these, whole steps that are packed */
     T *minus;       /* -T: for block J nb x nb each of -T(J,J), -T(J+1,J), -T(J,J+1) */
     T *lpack;       /* L(J, K)^T packed, nb x nb for each K (and a sliver) */
     T *h;           /* n x nb: H(1..J, J) */
@@ -29,6 +31,11 @@ typedef struct aasen {
     T *square;      /* 3 nb x nb */
     int64_t each;   /* entries of a packed block */
     int32_t *swaps; /* nb: rows of the panel */
+    T *ones;        /* 2 nb: D^-1 = I for the kernel that solves with L(J, J) */
+    int32_t *moved; /* 2 nb: the indices that the panel's pivots move, ascending */
+    int32_t *from;  /* 2 nb: where in `moved` what comes to each of them stands */
+    mpki_dense_call *call;
+    FN(band) band; /* T's LU, some blocks behind */
 } aasen;
 
 static int64_t rows_of(const aasen *q, int64_t block) {
@@ -81,9 +88,10 @@ static void h_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     h_block(q, item + 1, q->h + item * q->nb, q->s->n);
 }
 
+/* H's blocks up to `known`, from step `packed` on */
 static void pack_h_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const aasen *q = arg;
-    const int64_t k0 = item * DEPTH, all = q->known, cols = rows_of(q, q->j);
+    const int64_t k0 = q->packed + item * DEPTH, all = q->known, cols = rows_of(q, q->j);
     const int64_t wide = (cols + 15) / 16 * 16;
     (void)pool, (void)worker;
     FN(pack_plain)
@@ -91,43 +99,58 @@ static void pack_h_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
      q->hpack + k0 * wide);
 }
 
-/* C (rows r0 .. r1-1 of block column J) -= L(rows, 1..J) H, to a depth of `depth` columns of L */
-static void subtract(const aasen *q, int64_t r0, int64_t r1, int64_t depth, T *c, int64_t ldc) {
+/* C (rows r0 .. r1-1 of block column J) -= L(rows, 1..J) H, columns k0 .. k1-1 of L */
+static void subtract(const aasen *q, int64_t r0, int64_t r1, int64_t k0, int64_t k1, T *c,
+                     int64_t ldc) {
     const int64_t cols = rows_of(q, q->j), wide = (cols + 15) / 16 * 16;
-    for (int64_t k0 = 0; k0 < depth; k0 += DEPTH)
-        q->s->k->multiply(r1 - r0, (int)cols, (int)(depth - k0 < DEPTH ? depth - k0 : DEPTH),
+    for (; k0 < k1; k0 += DEPTH)
+        q->s->k->multiply(r1 - r0, (int)cols, (int)(k1 - k0 < DEPTH ? k1 - k0 : DEPTH),
                           q->s->a + r0 + k0 * q->s->ld, q->s->ld, q->hpack + k0 * wide, c, ldc, 0,
                           INT64_MAX / 2);
 }
 
-static void panel_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    const aasen *q = arg;
+/* Whole steps of DEPTH that are known before T(J, J) is. */
+static int64_t early(const aasen *q) {
+    return q->j > 1 ? (q->j - 1) * q->nb / DEPTH * DEPTH : 0;
+}
+
+static void panel_rows(const aasen *q, int64_t item, int64_t k0, int64_t k1) {
     const int64_t n = q->s->n, r0 = (q->j + 1) * q->nb + item * ROWS;
     const int64_t r1 = r0 + ROWS < n ? r0 + ROWS : n;
+    subtract(q, r0, r1, k0, k1, q->s->a + r0 + q->j * q->nb * q->s->ld, q->s->ld);
+}
+
+static void panel_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const aasen *q = arg;
     (void)pool, (void)worker;
-    subtract(q, r0, r1, q->j * q->nb, q->s->a + r0 + q->j * q->nb * q->s->ld, q->s->ld);
+    panel_rows(q, item, early(q), q->j * q->nb);
 }
 
 /* ---- small triangular solves with L(J, J) -------------------------------------------------------
  */
 
-/* X := L^-1 X, L(J,J) unit lower, X rows x cols */
-static void solve_left(const aasen *q, int64_t rows, int64_t cols, T *x, int64_t ldx) {
-    const T *l = l_block(q, q->j, q->j);
-    for (int64_t c = 0; c < cols; c++)
-        for (int64_t k = 0; k < rows; k++) {
-            const T m = x[k + c * ldx];
-            for (int64_t i = k + 1; i < rows; i++) x[i + c * ldx] -= t_mul(l[i + k * q->s->ld], m);
-        }
-}
-
 /* X := X L^-T (L^-H), X rows x cols */
 static void solve_right(const aasen *q, int64_t rows, int64_t cols, T *x, int64_t ldx) {
     const T *l = l_block(q, q->j, q->j);
-    for (int64_t k = 0; k < cols; k++)
-        for (int64_t c = k + 1; c < cols; c++) {
-            const T m = conj_if(q->s->hermitian, l[c + k * q->s->ld]);
-            for (int64_t i = 0; i < rows; i++) x[i + c * ldx] -= t_mul(x[i + k * ldx], m);
+    if (cols > MPKI_BLOCK) { /* wider than the kernel goes */
+        for (int64_t k = 0; k < cols; k++)
+            for (int64_t c = k + 1; c < cols; c++) {
+                const T m = conj_if(q->s->hermitian, l[c + k * q->s->ld]);
+                for (int64_t i = 0; i < rows; i++) x[i + c * ldx] -= t_mul(x[i + k * ldx], m);
+            }
+        return;
+    }
+    q->s->k->apply(rows, (int)cols, (int)cols, x, ldx, NULL, l, q->s->ld, q->lpack + q->j * q->each,
+                   q->ones, q->s->hermitian, (R)1);
+}
+
+/* X (rows x rows) := X^T (X^H), ld nb */
+static void transpose(const aasen *q, int64_t rows, T *x) {
+    for (int64_t k = 0; k < rows; k++)
+        for (int64_t i = k; i < rows; i++) {
+            const T t = x[i + k * q->nb];
+            x[i + k * q->nb] = conj_if(q->s->hermitian, x[k + i * q->nb]);
+            x[k + i * q->nb] = conj_if(q->s->hermitian, t);
         }
 }
 
@@ -143,20 +166,20 @@ static void diagonal(const aasen *q) {
             c[k + i * nb] = conj_if(s->hermitian, a[i + k * s->ld]);
         }
     if (j > 1) { /* L(J, 1..J-1) H(1..J-1, J), then L(J,J) T(J,J-1) L(J,J-1)^T */
-        subtract(q, j * nb, j * nb + rows, (j - 1) * nb, c, nb);
+        subtract(q, j * nb, j * nb + rows, 0, (j - 1) * nb, c, nb);
         s->k->multiply(rows, (int)rows, (int)nb, minus_t(q, j - 1, 1), nb,
                        q->lpack + (j - 1) * q->each, y, nb, 1, INT64_MAX / 2);
-        const T *l = l_block(q, j, j);
-        for (int64_t k = 0; k < rows; k++) /* C -= L y: from the last row up, y stays whole */
-            for (int64_t i = 0; i < rows; i++) {
-                T sum = y[i + k * nb];
-                for (int64_t h = 0; h < i; h++) sum += t_mul(l[i + h * s->ld], y[h + k * nb]);
-                c[i + k * nb] -= sum;
-            }
+        /* what pack_l_item left in `square` is L(J,J) with its zeros; lpack's first block is free
+         */
+        FN(pack_plain)(s->k, (int)rows, (int)rows, y, nb, q->lpack);
+        s->k->multiply(rows, (int)rows, (int)rows, q->square, rows, q->lpack, c, nb, 0,
+                       INT64_MAX / 2);
     }
     if (j > 0) {
-        solve_left(q, rows, rows, c, nb);
         solve_right(q, rows, rows, c, nb);
+        transpose(q, rows, c);
+        solve_right(q, rows, rows, c, nb);
+        transpose(q, rows, c);
     }
     for (int64_t k = 0; k < rows; k++)
         for (int64_t i = k; i < rows; i++) {
@@ -165,6 +188,18 @@ static void diagonal(const aasen *q) {
             to[i + k * nb] = x;
             to[k + i * nb] = conj_if(s->hermitian, x);
         }
+}
+
+/* What needs T(J-1, J-1) and no more: T(J, J), the LU of T behind, and most of the panel. */
+static void early_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    aasen *q = arg;
+    (void)pool, (void)worker;
+    if (item == 0)
+        diagonal(q);
+    else if (item == 1)
+        FN(band_follow)(q->call, &q->band, q->nb, q->j);
+    else
+        panel_rows(q, item - 2, 0, early(q));
 }
 
 /* ---- the panel ----------------------------------------------------------------------------------
@@ -199,6 +234,22 @@ static void leaf(T *a, int64_t ld, int64_t m, int c0, int c1, int32_t *swaps) {
     }
 }
 
+typedef struct trailing {
+    const aasen *q;
+    T *a;
+    int64_t m;
+    int c0, mid, c1;
+} trailing;
+
+static void trailing_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const trailing *t = arg;
+    const int64_t ld = t->q->s->ld, r0 = t->mid + item * LU_ROWS;
+    (void)pool, (void)worker;
+    t->q->s->k->multiply(t->m - r0 < LU_ROWS ? t->m - r0 : LU_ROWS, t->c1 - t->mid, t->mid - t->c0,
+                         t->a + r0 + t->c0 * ld, ld, t->q->square, t->a + r0 + t->mid * ld, ld, 0,
+                         INT64_MAX / 2);
+}
+
 static void recursive_lu(const aasen *q, T *a, int64_t m, int c0, int c1, int32_t *swaps) {
     const int64_t ld = q->s->ld;
     if (c1 - c0 <= LEAF || c0 >= m) {
@@ -215,8 +266,8 @@ static void recursive_lu(const aasen *q, T *a, int64_t m, int c0, int c1, int32_
         }
     if (last < mid || mid >= m) return;
     FN(pack_plain)(q->s->k, mid - c0, c1 - mid, a + c0 + mid * ld, ld, q->square);
-    q->s->k->multiply(m - mid, c1 - mid, mid - c0, a + mid + c0 * ld, ld, q->square,
-                      a + mid + mid * ld, ld, 0, INT64_MAX / 2);
+    trailing t = {q, a, m, c0, mid, c1};
+    mpki_pool_for(q->s->pool, 0, (m - mid + LU_ROWS - 1) / LU_ROWS, trailing_item, &t);
     recursive_lu(q, a, m, mid, c1, swaps);
     for (int k = mid; k < c1 && k < m; k++) swap_rows(a + c0 * ld, ld, mid - c0, k, swaps[k]);
 }
@@ -231,39 +282,98 @@ static void earlier_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
             swap_rows(q->s->a + r0 + c * q->s->ld, 1, 1, k, q->swaps[k]);
 }
 
-/* rows and columns i < p of what is left, lower triangle from row first on */
-static void swap_symmetric(const FN(lower) * s, int64_t first, int64_t i, int64_t p) {
-    T *a = s->a;
-    const int64_t ld = s->ld;
-    if (i == p) return;
-    swap_rows(a + first * ld, ld, i - first, i, p);
-    T t = a[i + i * ld];
-    a[i + i * ld] = a[p + p * ld];
-    a[p + p * ld] = t;
-    for (int64_t k = i + 1; k < p; k++) {
-        t = conj_if(s->hermitian, a[k + i * ld]);
-        a[k + i * ld] = conj_if(s->hermitian, a[p + k * ld]);
-        a[p + k * ld] = t;
-    }
-    a[p + i * ld] = conj_if(s->hermitian, a[p + i * ld]);
-    for (int64_t k = p + 1; k < s->n; k++) {
-        t = a[k + i * ld];
-        a[k + i * ld] = a[k + p * ld];
-        a[k + p * ld] = t;
+/* The rows and columns that pivots move, taken out whole and put back in their new order, all
+ * threads at once: an exchange after the other would walk along rows, a page for each entry. */
+typedef struct exchange {
+    const aasen *q;
+    T *w; /* (n - r0) x count */
+    int64_t r0;
+    const int32_t *moved, *from;
+    int32_t count;
+} exchange;
+
+enum { EXCHANGE_ROWS = 128 };
+
+static void take_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const exchange *e = arg;
+    const FN(lower) *s = e->q->s;
+    const int64_t i0 = e->r0 + item * EXCHANGE_ROWS, ldw = s->n - e->r0;
+    const int64_t i1 = i0 + EXCHANGE_ROWS < s->n ? i0 + EXCHANGE_ROWS : s->n;
+    (void)pool, (void)worker;
+    for (int64_t i = i0; i < i1; i++)
+        for (int32_t x = e->count - 1; x >= 0 && e->moved[x] > i; x--)
+            e->w[i - e->r0 + x * ldw] = conj_if(s->hermitian, s->a[e->moved[x] + i * s->ld]);
+    for (int32_t x = 0; x < e->count && e->moved[x] < i1; x++) {
+        const int64_t first = e->moved[x] > i0 ? e->moved[x] : i0;
+        memcpy(e->w + first - e->r0 + x * ldw, s->a + first + e->moved[x] * s->ld,
+               (size_t)(i1 - first) * sizeof(T));
     }
 }
 
-static void exchange(const aasen *q) {
+static void put_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const exchange *e = arg;
+    const FN(lower) *s = e->q->s;
+    const int64_t i0 = e->r0 + item * EXCHANGE_ROWS, ldw = s->n - e->r0;
+    const int64_t i1 = i0 + EXCHANGE_ROWS < s->n ? i0 + EXCHANGE_ROWS : s->n;
+    int32_t before = 0; /* of those moved, the ones before i0 */
+    (void)pool, (void)worker;
+    while (before < e->count && e->moved[before] < i0) before++;
+    int32_t y = before;
+    for (int64_t i = i0; i < i1; i++) { /* along columns i, rows of those moved */
+        const bool own = y < e->count && e->moved[y] == i;
+        const int64_t row = (own ? e->moved[e->from[y]] : i) - e->r0;
+        y += own;
+        for (int32_t x = y; x < e->count; x++)
+            s->a[e->moved[x] + i * s->ld] = conj_if(s->hermitian, e->w[row + e->from[x] * ldw]);
+    }
+    for (int32_t x = 0; x < e->count && e->moved[x] < i1; x++) { /* down the columns moved */
+        const int64_t first = e->moved[x] > i0 ? e->moved[x] : i0;
+        const T *w = e->w + e->from[x] * ldw - e->r0;
+        T *a = s->a + e->moved[x] * s->ld;
+        memcpy(a + first, w + first, (size_t)(i1 - first) * sizeof(T));
+        for (int32_t z = before; z < e->count && e->moved[z] < i1; z++)
+            if (e->moved[z] >= first) a[e->moved[z]] = w[e->moved[e->from[z]]];
+    }
+}
+
+static int ascending(const void *a, const void *b) {
+    return *(const int32_t *)a - *(const int32_t *)b;
+}
+
+static int32_t place_of(const int32_t *moved, int32_t count, int32_t index) {
+    int32_t low = 0;
+    for (int32_t high = count; high - low > 1;) {
+        const int32_t mid = (low + high) / 2;
+        *(moved[mid] <= index ? &low : &high) = mid;
+    }
+    return low;
+}
+
+static void interchange(aasen *q) {
     const int64_t r0 = (q->j + 1) * q->nb, pivots = rows_of(q, q->j + 1);
-    mpki_pool_for(q->s->pool, 0, (q->j * q->nb + SWAP_COLUMNS - 1) / SWAP_COLUMNS, earlier_item,
-                  (void *)(uintptr_t)q);
-    for (int64_t k = 0; k < pivots; k++) {
+    int32_t *moved = q->moved, *from = q->from, count = 0, given = 0;
+    mpki_pool_for(q->s->pool, 0, (q->j * q->nb + SWAP_COLUMNS - 1) / SWAP_COLUMNS, earlier_item, q);
+    for (int32_t k = 0; k < pivots; k++)
+        if (q->swaps[k] != k)
+            moved[given++] = (int32_t)r0 + k, moved[given++] = (int32_t)r0 + q->swaps[k];
+    qsort(moved, (size_t)given, sizeof *moved, ascending);
+    for (int32_t x = 0; x < given; x++)
+        if (count == 0 || moved[x] != moved[count - 1]) moved[count++] = moved[x];
+    for (int32_t x = 0; x < count; x++) from[x] = x;
+    for (int32_t k = 0; k < pivots; k++) {
+        if (q->swaps[k] == k) continue;
         const int64_t i = r0 + k, p = r0 + q->swaps[k];
-        int32_t t = q->s->pivots[i];
+        int32_t *x = &from[place_of(moved, count, (int32_t)i)],
+                *y = &from[place_of(moved, count, (int32_t)p)], t = *x;
+        *x = *y, *y = t;
+        t = q->s->pivots[i];
         q->s->pivots[i] = q->s->pivots[p];
         q->s->pivots[p] = t;
-        swap_symmetric(q->s, r0, i, p);
     }
+    exchange e = {q, q->lpack, r0, moved, from, count}; /* over lpack and h, both used up */
+    const int64_t items = count > 0 ? (q->s->n - r0 + EXCHANGE_ROWS - 1) / EXCHANGE_ROWS : 0;
+    mpki_pool_for(q->s->pool, 0, items, take_item, &e);
+    mpki_pool_for(q->s->pool, 0, items, put_item, &e);
 }
 
 /* T(J+1, J) = U L(J,J)^-T, and its mirror */
@@ -286,7 +396,7 @@ static void beside(const aasen *q) {
 
 static int64_t work_entries(int64_t n, int64_t nb) {
     const int64_t nt = (n + nb - 1) / nb, each = nb * (nb + 16);
-    return nt * each + n * nb + (n + DEPTH) * (nb + 16) + 3 * nb * (nb + 16) + nb + 256;
+    return nt * each + n * nb + (n + DEPTH) * (nb + 16) + 3 * nb * (nb + 16) + 8 * nb + 256;
 }
 
 mpk_status FN(aasen_need)(const mpki_dense_call *call, int32_t nrhs, mpki_dense_need *need) {
@@ -302,37 +412,44 @@ mpk_status FN(aasen_need)(const mpki_dense_call *call, int32_t nrhs, mpki_dense_
 mpk_status FN(aasen_factorize)(mpki_dense_call *call, FN(lower) * s) {
     const int64_t n = s->n;
     const int32_t nb = FN(aasen_width)(call);
-    aasen q = {.s = s, .nb = nb, .nt = (n + nb - 1) / nb, .each = (int64_t)nb * (nb + 16)};
+    aasen q = {
+        .s = s, .call = call, .nb = nb, .nt = (n + nb - 1) / nb, .each = (int64_t)nb * (nb + 16)};
     q.minus = call->f->extra;
     memset(q.minus, 0, (size_t)(3 * q.nt * nb * nb) * sizeof(T));
     q.lpack = (T *)call->work;
     q.h = q.lpack + q.nt * q.each;
     q.hpack = q.h + n * nb;
     q.square = q.hpack + (n + DEPTH) * (nb + 16);
-    q.swaps = (int32_t *)(q.square + 3 * (int64_t)nb * (nb + 16));
+    q.ones = q.square + 3 * (int64_t)nb * (nb + 16);
+    q.swaps = (int32_t *)(q.ones + 2 * nb);
+    q.moved = q.swaps + nb, q.from = q.moved + 2 * nb;
+    for (int32_t k = 0; k < nb; k++) q.ones[2 * k] = t_make(1, 0), q.ones[2 * k + 1] = t_make(0, 0);
     for (int64_t k = 0; k < n; k++) s->pivots[k] = (int32_t)k;
+    FN(band_begin)(call, s, &q.band, nb);
     for (q.j = 0; q.j < q.nt; q.j++) {
-        const int64_t j = q.j;
-        mpki_pool_for(s->pool, 0, j, pack_l_item, &q); /* K = 1 .. J */
+        const int64_t j = q.j, rows = n - (j + 1) * nb; /* below the diagonal block */
+        mpki_pool_for(s->pool, 0, j, pack_l_item, &q);  /* K = 1 .. J */
+        q.packed = 0;
         if (j > 1) {
             mpki_pool_for(s->pool, 0, j - 1, h_item, &q); /* I = 1 .. J-1 */
             q.known = (j - 1) * nb;
             mpki_pool_for(s->pool, 0, (q.known + DEPTH - 1) / DEPTH, pack_h_item, &q);
         }
-        diagonal(&q);
-        if (j + 1 == q.nt) break;
+        const int64_t strips = rows > 0 ? (rows + ROWS - 1) / ROWS : 0;
+        mpki_pool_for(s->pool, 0, 2 + (early(&q) ? strips : 0), early_item, &q);
+        if (rows <= 0) break;
         if (j > 0) {
             h_block(&q, j, q.h + (j - 1) * nb, n);
-            q.known = j * nb;
-            mpki_pool_for(s->pool, 0, (q.known + DEPTH - 1) / DEPTH, pack_h_item, &q);
-            mpki_pool_for(s->pool, 0, (n - (j + 1) * nb + ROWS - 1) / ROWS, panel_item, &q);
+            q.known = j * nb, q.packed = early(&q);
+            mpki_pool_for(s->pool, 0, (q.known - q.packed + DEPTH - 1) / DEPTH, pack_h_item, &q);
+            mpki_pool_for(s->pool, 0, strips, panel_item, &q);
         }
         T *panel = s->a + (j + 1) * nb + j * nb * s->ld;
-        recursive_lu(&q, panel, n - (j + 1) * nb, 0, nb, q.swaps);
-        exchange(&q);
+        recursive_lu(&q, panel, rows, 0, nb, q.swaps);
         beside(&q);
+        interchange(&q);
     }
-    return FN(band_factorize)(call, s, nb);
+    return FN(band_finish)(call, s, &q.band, nb);
 }
 
 mpk_status FN(aasen_solve)(mpki_dense_call *call, int32_t nrhs, void *vx, int64_t ldx) {

@@ -6,9 +6,20 @@
  *  pivots are the second n of the factor's. */
 #include "host.h"
 
-/** LU with partial pivoting of the band that the blocks make, and what call->info tells: growth,
- *  max |L|, zero pivots. MPK_OK, MPK_SINGULAR, MPK_ERR_NUMERIC. */
-mpk_status FN(band_factorize)(mpki_dense_call *call, const FN(lower) * s, int32_t nb);
+/** LU with partial pivoting of the band that the blocks make, as far as they are there. */
+typedef struct FN(band) {
+    T *ab;
+    int64_t reach, done, zeros; /* last column touched, columns eliminated, zero pivots */
+    R most, check;              /* of T: max |.|, not 0 with NaN or Inf */
+    R zero;                     /* a pivot not above it is zero */
+} FN(band);
+void FN(band_begin)(const mpki_dense_call *call, const FN(lower) * s, FN(band) * band, int32_t nb);
+/** The blocks before J are there: take up T(., J-1), eliminate what that leaves whole. In the order
+ *  J = 0, 1 ..., by one thread at a time. */
+void FN(band_follow)(const mpki_dense_call *call, FN(band) * band, int32_t nb, int64_t j);
+/** The rest, and what call->info tells: growth, max |L|, zero pivots. MPK_OK, MPK_SINGULAR,
+ *  MPK_ERR_NUMERIC. */
+mpk_status FN(band_finish)(mpki_dense_call *call, const FN(lower) * s, FN(band) * band, int32_t nb);
 /** X := T^-1 X; zero pivots give zeros. */
 void FN(band_solve)(const mpki_dense_call *call, int32_t nb, int32_t nrhs, T *x, int64_t ldx);
 

@@ -13,82 +13,114 @@ static T *band_of(const mpki_dense_call *call, int32_t nb) {
     return (T *)call->f->extra + 3 * nt * nb * nb;
 }
 
-/* entry (i, j) of the band: row 2 nb + i - j of column j */
-static void spread(const mpki_dense_call *call, int32_t nb, T *ab) {
+/* The columns of block b into the band: entry (i, j) in row 2 nb + i - j of column j. */
+static void spread(const mpki_dense_call *call, FN(band) * band, int32_t nb, int64_t b) {
     const int64_t n = call->dense.n, ld = 3 * nb + 1, kv = 2 * nb;
-    memset(ab, 0, (size_t)(ld * n) * sizeof(T));
-    for (int64_t j = 0; j < n; j++) {
-        const int64_t b = j / nb, c = j - b * nb;
+    for (int64_t j = b * nb; j < n && j < (b + 1) * nb; j++) {
+        const int64_t c = j - b * nb;
+        T *ab = band->ab + j * ld;
+        memset(ab, 0, (size_t)ld * sizeof(T));
         for (int part = 0; part < 3; part++) { /* T(B,B), T(B+1,B), T(B-1,B) */
             const int64_t rows0 = part == 0 ? b * nb : part == 1 ? (b + 1) * nb : (b - 1) * nb;
             if (rows0 < 0) continue;
             const T *from = part < 2 ? block(call, nb, b, part) : block(call, nb, b - 1, 2);
             for (int64_t r = 0; r < nb && rows0 + r < n; r++) {
                 const int64_t i = rows0 + r, at = kv + i - j;
-                if (i - j <= nb && j - i <= nb) ab[at + j * ld] = t_make(0, 0) - from[r + c * nb];
+                if (i - j <= nb && j - i <= nb) ab[at] = t_make(0, 0) - from[r + c * nb];
             }
         }
+        FN(scan)(ld, ab, &band->most, &band->check);
     }
 }
 
-/* as xGBTF2, kl = ku = nb; zero: a pivot not above it is skipped */
-static int64_t band_lu(int64_t n, int32_t nb, T *ab, int32_t *ipiv, R zero) {
-    const int64_t ld = 3 * nb + 1, kv = 2 * nb;
-    int64_t ju = 0, zeros = 0;
-    for (int64_t j = 0; j < n; j++) {
+/* x -= m y, both in the first-level cache */
+static void axpy(int64_t count, T m, const T *restrict y, T *restrict x) {
+    for (int64_t i = 0; i < count; i++) x[i] -= t_mul(y[i], m);
+}
+
+/* Columns band->done .. end-1 as xGBTF2, kl = ku = nb. */
+static void eliminate_columns(const mpki_dense_call *call, FN(band) * band, int32_t nb,
+                              int64_t end) {
+    const int64_t n = call->dense.n, ld = 3 * nb + 1, kv = 2 * nb;
+    int32_t *ipiv = call->f->pivots + n;
+    for (int64_t j = band->done; j < end; j++) {
         const int64_t km = n - 1 - j < nb ? n - 1 - j : nb;
-        T *col = ab + kv + j * ld; /* the diagonal entry */
+        T *col = band->ab + kv + j * ld; /* the diagonal entry */
         int64_t p = 0;
         R most = t_abs1(col[0]);
         for (int64_t i = 1; i <= km; i++)
             if (t_abs1(col[i]) > most) most = t_abs1(col[i]), p = i;
         ipiv[j] = (int32_t)(j + p);
-        if (!(most > zero)) {
+        if (!(most > band->zero)) {
             for (int64_t i = 0; i <= km; i++) col[i] = t_make(0, 0);
             ipiv[j] = (int32_t)j;
-            zeros++;
+            band->zeros++;
             continue;
         }
         const int64_t reach = j + nb + p < n - 1 ? j + nb + p : n - 1;
-        if (reach > ju) ju = reach;
-        for (int64_t c = j; p && c <= ju; c++) {
-            T *x = ab + kv + j - c + c * ld, t = x[0];
+        if (reach > band->reach) band->reach = reach;
+        for (int64_t c = j; p && c <= band->reach; c++) {
+            T *x = band->ab + kv + j - c + c * ld, t = x[0];
             x[0] = x[p];
             x[p] = t;
         }
         const T inv = t_inv(col[0]);
         for (int64_t i = 1; i <= km; i++) col[i] = t_mul(col[i], inv);
-        for (int64_t c = j + 1; c <= ju; c++) {
-            T *x = ab + kv + j - c + c * ld;
-            const T u = x[0];
-            if (t_abs1(u) > 0)
-                for (int64_t i = 1; i <= km; i++) x[i] -= t_mul(col[i], u);
+        for (int64_t c = j + 1; c <= band->reach; c++) {
+            T *x = band->ab + kv + j - c + c * ld;
+            if (t_abs1(x[0]) > 0) axpy(km, x[0], col + 1, x + 1);
         }
     }
-    return zeros;
+    if (band->done < end) band->done = end;
 }
 
-mpk_status FN(band_factorize)(mpki_dense_call *call, const FN(lower) * s, int32_t nb) {
-    const int64_t n = s->n;
-    T *ab = band_of(call, nb);
+void FN(band_begin)(const mpki_dense_call *call, const FN(lower) * s, FN(band) * band, int32_t nb) {
+    *band = (FN(band)){.ab = band_of(call, nb), .zero = s->small};
+}
+
+void FN(band_follow)(const mpki_dense_call *call, FN(band) * band, int32_t nb, int64_t j) {
+    if (j < 1) return;
+    spread(call, band, nb, j - 1);
+    if (j >= 3)
+        eliminate_columns(call, band, nb, (j - 2) * nb); /* which reaches block J-1 at most */
+}
+
+/* ---- what the factors tell ----------------------------------------------------------------------
+ */
+
+enum { SCANNED = 64 }; /* columns of L in an item */
+
+typedef struct largest {
+    const FN(lower) * s;
+    int32_t nb;
+    double *most; /* of each item */
+} largest;
+
+static void largest_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const largest *l = arg;
+    const FN(lower) *s = l->s;
+    R most = 0, check = 0;
+    (void)pool, (void)worker;
+    for (int64_t j = item * SCANNED; j < (item + 1) * SCANNED && j + 1 + l->nb < s->n; j++)
+        FN(scan)(s->n - j - 1 - l->nb, s->a + j + 1 + l->nb + j * s->ld, &most, &check);
+    l->most[item] = check == 0 ? (double)most : (double)INFINITY;
+}
+
+mpk_status FN(band_finish)(mpki_dense_call *call, const FN(lower) * s, FN(band) * band,
+                           int32_t nb) {
+    const int64_t n = s->n, items = (n + SCANNED - 1) / SCANNED;
     mpk_dense_info *info = call->info;
-    R most = 0, most_l = 0, check = 0;
-    spread(call, nb, ab);
-    for (int64_t k = 0; k < (3 * nb + 1) * n; k++) {
-        R x = t_abs1(ab[k]);
-        check += x - x, most = x > most ? x : most;
-    }
-    for (int64_t j = 0; j + nb < n; j++)
-        for (int64_t i = j + 1 + nb; i < n; i++) {
-            R x = t_abs1(s->a[i + j * s->ld]);
-            check += x - x, most_l = x > most_l ? x : most_l;
-        }
-    if (!(check == 0))
+    largest l = {s, nb, (double *)call->work};
+    double most_l = 0;
+    if (n > 0) spread(call, band, nb, (n - 1) / nb);
+    mpki_pool_for(s->pool, 0, items, largest_item, &l);
+    for (int64_t k = 0; k < items; k++) most_l = l.most[k] > most_l ? l.most[k] : most_l;
+    if (!(band->check == 0) || !isfinite(most_l))
         return mpki_error(call->ctx, MPK_ERR_NUMERIC, "dense", -1, "the factors overflow");
-    info->zero_pivots = band_lu(n, nb, ab, s->pivots + n, s->small);
-    info->inertia.zero = info->zero_pivots;
-    info->growth = call->most > 0 ? (double)most / (call->most * call->scale) : 0;
-    info->max_l = (double)most_l;
+    eliminate_columns(call, band, nb, n);
+    info->zero_pivots = info->inertia.zero = band->zeros;
+    info->growth = call->most > 0 ? (double)band->most / (call->most * call->scale) : 0;
+    info->max_l = most_l;
     return info->zero_pivots ? MPK_SINGULAR : MPK_OK;
 }
 
