@@ -15,7 +15,7 @@
 enum { DEPTH = 128, LEAF = 8, SWAP_COLUMNS = 32, ROWS = 96, LU_ROWS = 384 };
 
 int32_t FN(aasen_width)(const mpki_dense_call *call) {
-    return call->dense.tile ? call->dense.tile : call->dense.n < 400 ? 32 : 64;
+    return call->dense.tile ? call->dense.tile : call->dense.n < 1500 ? 32 : 64;
 }
 
 typedef struct aasen {
