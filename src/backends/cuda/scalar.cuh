@@ -9,9 +9,7 @@
 
 namespace mpki {
 
-template <class F> struct alignas(2 * sizeof(F)) cx {
-    F x, y;
-};
+template <class F> struct alignas(2 * sizeof(F)) cx { F x, y; };
 
 template <class T> struct scalar_of {
     typedef T real;
@@ -146,7 +144,7 @@ __device__ inline unsigned key(float a) {
     return __float_as_uint(fabsf(a));
 }
 __device__ inline unsigned key(double a) {
-    return (unsigned)__double2hiint(fabs(a));
+    return (unsigned)__double2hiint(a) & 0x7fffffffu; /* fabs would be an addition */
 }
 template <class F> __device__ inline unsigned key(cx<F> a) {
     return key(abs1(a));

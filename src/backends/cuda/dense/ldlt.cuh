@@ -4,16 +4,18 @@
 /** Blocked LDLT whose pivots stay inside diagonal tiles, so that it may look ahead.
  *
  *  Columns are taken in outer blocks; a block is copied to a panel buffer, brought up to date there
- *  (left-looking over its tiles), and factored tile by tile: the tile by one thread block (tile.cuh),
- *  the rows below by W = A21 N, L = W D^-1 and the threshold test. While the next block is at work on
- *  the panels' stream, the trailing matrix gets this block's update on another. A itself is written
- *  only by trailing updates, and by `commit` once the whole block has passed; so when a column fails,
- *  the queued kernels turn into nothing, the panels before it become a short block, the column is
- *  exchanged with the last one not yet put off, and the pipeline starts again. Columns put off are
- *  factored at the end, in further stages. This is the a-posteriori pivoting of Hogg & Scott and
- *  Duff, Hogg & Lopez (SIAM J. Sci. Comput. 42, 2020), with the roll-back arranged for a GPU. */
+ *  (left-looking over its tiles), and factored tile by tile: the tile by one thread block
+ * (tile.cuh), the rows below by W = A21 N, L = W D^-1 and the threshold test. While the next block
+ * is at work on the panels' stream, the trailing matrix gets this block's update on another. A
+ * itself is written only by trailing updates, and by `commit` once the whole block has passed; so
+ * when a column fails, the queued kernels turn into nothing, the panels before it become a short
+ * block, the column is exchanged with the last one not yet put off, and the pipeline starts again.
+ * Columns put off are factored at the end, in further stages. This is the a-posteriori pivoting of
+ * Hogg & Scott and Duff, Hogg & Lopez (SIAM J. Sci. Comput. 42, 2020), with the roll-back arranged
+ * for a GPU. */
 #include "blas.cuh"
 #include "bunch_kaufman.cuh"
+#include "panel.cuh"
 #include "tile.cuh"
 
 #include <float.h>
@@ -22,6 +24,11 @@
 namespace mpki {
 
 static const int BLOCK_MAX = 768;
+/* of real doubles: up to so many rows updates go through update_kernel: within a block, beyond it
+ */
+static const int SMALL_PANEL = 6144, SMALL_TRAILING = 2560;
+/* and so many let the chain's kernels be launched early: there is room for them to wait in */
+static const int SMALL_CHAIN = 3072;
 
 /** Parts of the workspace. */
 struct ldlt_space {
@@ -32,7 +39,7 @@ struct ldlt_space {
     int *orig[2];
     T *panel[2], *L[2], *W[2];
     T *Ls[2], *Ws[2]; /* three times as wide: see split_kernel; NULL without */
-    bk_space bk; /* what is left at the end, and Bunch-Kaufman as a method */
+    bk_space bk;      /* what is left at the end, and Bunch-Kaufman as a method */
 };
 
 static inline int64_t align_up(int64_t x) {
@@ -78,13 +85,14 @@ static int64_t ldlt_layout(const mpki_cuda *cuda, const mpki_cuda_matrix *d, cha
     return at;
 }
 
-/** A block of columns: where it starts, candidates, pivots, what came kept from the block before and
- *  what it keeps. The same on the host as the kernels do it. */
+/** A block of columns: where it starts, candidates, pivots, what came kept from the block before
+ * and what it keeps. The same on the host as the kernels do it. */
 struct span {
     int c, wide, w, came, kept, q;
 };
 
-template <bool PIVOT> static span next_span(const ldlt_space &s, int from, int end, const span *old) {
+template <bool PIVOT>
+static span next_span(const ldlt_space &s, int from, int end, const span *old) {
     const int B = tile_size<T>::B, keep = PIVOT ? KEEP : 0, E = B - keep;
     span x;
     x.c = old ? old->c + old->w : from;
@@ -119,16 +127,28 @@ static mpk_status panels(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space 
         const int take = i + nb >= x.wide && !x.kept ? nb : B - keep;
         if (i) { /* what was kept is up to date */
             const int64_t r = j + keep;
-            MPKI_TRY(product(p, op, n - (int)r, nb - keep, i, s.scalars + MINUS, L + r, ld, W + r, ld,
-                             s.scalars + ALWAYS_ONE, P + r + (i + keep) * ld, ld));
+            T *C = P + r + (i + keep) * ld;
+#if MPKI_PRECISION == 1
+            if (n - r <= SMALL_PANEL) {
+                const update_job job = {n - (int)r, nb - keep,        i, L + r, W + r, C, C, ld, ld,
+                                        ld,         s.scalars + MINUS};
+                MPKI_PASS(update(cuda, job, p.stream, n - r <= SMALL_CHAIN));
+            } else
+#endif
+                MPKI_TRY(product(p, op, n - (int)r, nb - keep, i, s.scalars + MINUS, L + r, ld,
+                                 W + r, ld, s.scalars + ALWAYS_ONE, C, ld));
         }
+#if MPKI_PRECISION == 1
+        MPKI_TRY(launch_early(n - j <= SMALL_CHAIN, tile_kernel<H, PIVOT, T>, dim3(1), TILE_THREADS,
+                              shared, p.stream, nb, take, P + j + i * ld, ld, L + i * ld, ld,
+                              s.orig[x.q] + j, s.N, s.dinv, s.corner, limit, s.ctl));
+#else
         tile_kernel<H, PIVOT, T><<<1, TILE_THREADS, shared, p.stream>>>(
             nb, take, P + j + i * ld, ld, L + i * ld, ld, s.orig[x.q] + j, s.N, s.dinv, s.corner,
             limit, s.ctl);
         MPKI_TRY(cudaGetLastError());
+#endif
         const int64_t below = j + nb + i * ld;
-        MPKI_TRY(product(p, CUBLAS_OP_N, m, nb, nb, s.scalars + ONE, P + below, ld, s.N, B,
-                         s.scalars + NIL, W + below, ld));
         check_job<T> g;
         g.m = m, g.nb = nb, g.take = take, g.tile = B;
         g.W = W + below, g.L = L + below, g.P = P + below, g.save = s.save + j + nb;
@@ -137,8 +157,17 @@ static mpk_status panels(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space 
         g.orig = s.orig[x.q] + j, g.test = PIVOT, g.column = j;
         g.gate = i + take >= x.w ? gate : -1;
         g.scalars = s.scalars, g.ctl = s.ctl;
+#if MPKI_PRECISION == 1
+        MPKI_TRY(launch_early(n - j <= SMALL_CHAIN,
+                              aligned16(g.P, ld) ? panel_kernel<true> : panel_kernel<false>,
+                              dim3(m > 0 ? (m + PANEL_ROWS - 1) / PANEL_ROWS : 1), 256,
+                              sizeof(panel_memory), p.stream, g, W + below, (const T *)s.N, limit));
+#else
+        MPKI_TRY(product(p, CUBLAS_OP_N, m, nb, nb, s.scalars + ONE, P + below, ld, s.N, B,
+                         s.scalars + NIL, W + below, ld));
         const dim3 grid(m > 0 ? (m + 255) / 256 : 1, (nb + CHECK_COLUMNS - 1) / CHECK_COLUMNS);
         check_kernel<H, T><<<grid, 256, 0, p.stream>>>(g, limit);
+#endif
         MPKI_TRY(cudaGetLastError());
         i += take;
     }
@@ -160,12 +189,42 @@ static mpk_status commit(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space 
     return MPK_OK;
 }
 
+/** A block of columns begins: orig, what was kept of the block before, and columns of A less that
+ *  block's update. */
+template <bool H>
+static mpk_status begin_block(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s,
+                              const products &p, const products &wide, const span &x,
+                              const span &old, bool update) {
+    const cublasOperation_t op = H ? CUBLAS_OP_C : CUBLAS_OP_T;
+    const int n = d->n, q = x.q;
+    const int64_t ld = s.ld, r = x.c + x.came;
+    T *A = (T *)d->A;
+    unpermuted_kernel<<<(x.wide + 255) / 256, 256, 0, p.stream>>>(x.c, x.wide, s.orig[q]);
+    if (x.came)
+        copy_kernel<<<column_grid(n - x.c, x.came), 256, 0, p.stream>>>(
+            n - x.c, x.came, s.panel[q ^ 1] + x.c + old.w * ld, ld, s.panel[q] + x.c, ld,
+            s.scalars + MINUS);
+    copy_kernel<<<column_grid(n - (int)r, x.wide - x.came), 256, 0, p.stream>>>(
+        n - (int)r, x.wide - x.came, A + r + r * d->lda, d->lda, s.panel[q] + r + x.came * ld, ld,
+        s.scalars + MINUS);
+    MPKI_TRY(cudaGetLastError());
+    if (update) {
+        const T *L = s.L[q ^ 1], *W = s.W[q ^ 1];
+        int depth = old.w;
+#if MPKI_PRECISION % 2 == 0
+        if (s.Ls[0]) L = s.Ls[q ^ 1], W = s.Ws[q ^ 1], depth *= 3;
+#endif
+        MPKI_TRY(product(wide, op, n - (int)r, x.wide - x.came, depth, s.scalars + MINUS, L + r, ld,
+                         W + r, ld, s.scalars + ALWAYS_ONE, s.panel[q] + r + x.came * ld, ld));
+    }
+    return MPK_OK;
+}
+
 /** Blocks from column `from` to `end` (rows to n). Stops queueing when a failure shows. */
 template <bool H, bool PIVOT>
 static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s, int from,
                            int end, R limit) {
     const int n = d->n;
-    const cublasOperation_t op = H ? CUBLAS_OP_C : CUBLAS_OP_T;
     const products p = {cuda->panel_blas, cuda->panel, d->tf32 == 1};
     const products u = {cuda->update_blas, cuda->update, d->tf32 != 0};
     const products wide = {cuda->panel_blas, cuda->panel, d->tf32 != 0};
@@ -185,31 +244,39 @@ static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_spac
                 if (*(volatile int *)(cuda->pinned + 64 * past)) break;
             }
         }
-        unpermuted_kernel<<<(x.wide + 255) / 256, 256, 0, p.stream>>>(x.c, x.wide, s.orig[q]);
-        if (x.came)
-            copy_kernel<<<column_grid(n - x.c, x.came), 256, 0, p.stream>>>(
-                n - x.c, x.came, s.panel[q ^ 1] + x.c + old.w * ld, ld, s.panel[q] + x.c, ld,
-                s.scalars + MINUS);
         const int64_t r = x.c + x.came;
-        copy_kernel<<<column_grid(n - (int)r, x.wide - x.came), 256, 0, p.stream>>>(
-            n - (int)r, x.wide - x.came, A + r + r * d->lda, d->lda, s.panel[q] + r + x.came * ld, ld,
-            s.scalars + MINUS);
-        MPKI_TRY(cudaGetLastError());
-        if (J) {
-            const T *L = s.L[q ^ 1], *W = s.W[q ^ 1];
-            int depth = old.w;
-#if MPKI_PRECISION % 2 == 0
-            if (s.Ls[0]) L = s.Ls[q ^ 1], W = s.Ws[q ^ 1], depth *= 3;
+#if MPKI_PRECISION == 1
+        if (n - r <= SMALL_PANEL) {
+            T *kept = s.panel[q ^ 1] + x.c + (J ? old.w * ld : 0);
+            const update_job job = {n - (int)r,
+                                    x.wide - x.came,
+                                    J ? old.w : 0,
+                                    s.L[q ^ 1] + r,
+                                    s.W[q ^ 1] + r,
+                                    A + r + r * d->lda,
+                                    s.panel[q] + r + x.came * ld,
+                                    ld,
+                                    d->lda,
+                                    ld,
+                                    s.scalars + MINUS,
+                                    x.came,
+                                    n - x.c,
+                                    x.c,
+                                    x.wide,
+                                    kept,
+                                    s.panel[q] + x.c,
+                                    s.orig[q]};
+            MPKI_PASS(update(cuda, job, p.stream, n - r <= SMALL_CHAIN));
+        } else
 #endif
-            MPKI_TRY(product(wide, op, n - (int)r, x.wide - x.came, depth, s.scalars + MINUS, L + r,
-                             ld, W + r, ld, one, s.panel[q] + r + x.came * ld, ld));
-        }
+            MPKI_PASS((begin_block<H>(cuda, d, s, p, wide, x, old, J > 0)));
         MPKI_PASS((panels<H, PIVOT>(cuda, d, s, p, x, J, limit)));
 #if MPKI_PRECISION % 2 == 0
         const int64_t past = x.c + x.w;
         if (s.Ls[0] && past < n)
             split_kernel<<<column_grid(n - (int)past, x.w), 256, 0, p.stream>>>(
-                n - (int)past, x.w, s.L[q] + past, s.W[q] + past, ld, s.Ls[q] + past, s.Ws[q] + past);
+                n - (int)past, x.w, s.L[q] + past, s.W[q] + past, ld, s.Ls[q] + past,
+                s.Ws[q] + past);
 #endif
         MPKI_TRY(cudaEventRecord(cuda->panel_done[slot], p.stream));
 
@@ -217,14 +284,24 @@ static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_spac
         const span y = last ? x : next_span<PIVOT>(s, from, end, &x);
         const int64_t next = last ? end : y.c + y.wide;
         MPKI_TRY(cudaStreamWaitEvent(u.stream, cuda->panel_done[slot], 0));
-        MPKI_PASS((lower_update<H>(cuda, u, n - (int)next, x.w, s.L[q] + next, s.W[q] + next, ld,
-                                   A + next + next * d->lda, d->lda, s.scalars + GATES + J, one, 0,
-                                   s.Ls[q] ? s.Ls[q] + next : NULL,
-                                   s.Ws[q] ? s.Ws[q] + next : NULL)));
+        T *C = A + next + next * d->lda;
+#if MPKI_PRECISION == 1
+        if (n - next <= SMALL_TRAILING) {
+            const int m = n - (int)next;
+            const update_job job = {m, m,  x.w,    s.L[q] + next, s.W[q] + next,        C,
+                                    C, ld, d->lda, d->lda,        s.scalars + GATES + J};
+            MPKI_PASS(update(cuda, job, u.stream, false));
+        } else
+#endif
+            MPKI_PASS((lower_update<H>(cuda, u, n - (int)next, x.w, s.L[q] + next, s.W[q] + next,
+                                       ld, C, d->lda, s.scalars + GATES + J, one, 0,
+                                       s.Ls[q] ? s.Ls[q] + next : NULL,
+                                       s.Ws[q] ? s.Ws[q] + next : NULL)));
         MPKI_TRY(cudaEventRecord(cuda->update_done[slot], u.stream));
 
         MPKI_TRY(cudaStreamWaitEvent(cuda->side, cuda->panel_done[slot], 0));
-        MPKI_PASS(commit(cuda, d, s, x.c, x.w, x.kept, q, PIVOT, s.scalars + GATES + J, cuda->side));
+        MPKI_PASS(
+            commit(cuda, d, s, x.c, x.w, x.kept, q, PIVOT, s.scalars + GATES + J, cuda->side));
         if (PIVOT)
             MPKI_TRY(cudaMemcpyAsync(cuda->pinned + 64 * slot, s.ctl, 32, cudaMemcpyDeviceToHost,
                                      cuda->side));
@@ -242,15 +319,14 @@ static mpk_status drain(mpki_cuda *cuda) {
     return MPK_OK;
 }
 
-/** After a failure: the panels of the block before the failed one become a short block, columns that
- *  failed go behind *end; *from is where to start again. */
+/** After a failure: the panels of the block before the failed one become a short block, columns
+ * that failed go behind *end; *from is where to start again. */
 template <bool H>
 static mpk_status recover(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s,
                           const control &ctl, int *from, int *end) {
     const int B = tile_size<T>::B, n = d->n;
     span x = next_span<true>(s, *from, *end, NULL);
-    while (ctl.panel >= x.c + x.w)
-        x = next_span<true>(s, *from, *end, &x);
+    while (ctl.panel >= x.c + x.w) x = next_span<true>(s, *from, *end, &x);
     const int done = ctl.panel - x.c, nb = x.wide - done < B ? x.wide - done : B;
     const int take = done + nb >= x.wide && !x.kept ? nb : B - KEEP, q = x.q;
     const int64_t ld = s.ld, at = ctl.panel, below = at + nb;
@@ -268,19 +344,18 @@ static mpk_status recover(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space
     if (done) {
         MPKI_PASS(commit(cuda, d, s, x.c, done, KEEP, q, true, one, u.stream));
         /* the failed panel itself has this block's updates */
-        MPKI_PASS((lower_update<H>(cuda, u, n - (int)below, done, s.L[q] + below, s.W[q] + below, ld,
-                                   A + below + below * d->lda, d->lda, minus, one)));
+        MPKI_PASS((lower_update<H>(cuda, u, n - (int)below, done, s.L[q] + below, s.W[q] + below,
+                                   ld, A + below + below * d->lda, d->lda, minus, one)));
     }
     int put[TILE_MAX] = {0};
-    for (int k = 0; k < take; ++k)
-        put[ctl.order[k] & PLACE] = ctl.bad[k];
+    for (int k = 0; k < take; ++k) put[ctl.order[k] & PLACE] = ctl.bad[k];
     for (int k = nb - 1; k >= 0; --k) {
         if (!put[k]) continue;
         const int column = (int)at + k, to = --*end;
         ++d->delayed;
         if (column != to)
-            swap_kernel<H, T><<<(n + 255) / 256, 256, 0, u.stream>>>(n, A, d->lda, column, to,
-                                                                     d->perm);
+            swap_kernel<H, T>
+                <<<(n + 255) / 256, 256, 0, u.stream>>>(n, A, d->lda, column, to, d->perm);
     }
     MPKI_TRY(cudaGetLastError());
     MPKI_TRY(cudaStreamSynchronize(u.stream));
@@ -324,6 +399,9 @@ template <bool H, bool PIVOT>
 static mpk_status ldlt(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s) {
     const int n = d->n;
     cudaStream_t user = (cudaStream_t)d->stream;
+#if MPKI_PRECISION == 1
+    MPKI_PASS(panel_attributes(cuda));
+#endif
     MPKI_TRY(cudaFuncSetAttribute(tile_kernel<H, PIVOT, T>,
                                   cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   (int)sizeof(tile_memory<T>)));
@@ -337,7 +415,7 @@ static mpk_status ldlt(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s
     ctl->largest = key_of(d->most);
     MPKI_TRY(cudaMemcpyAsync(s.ctl, ctl, sizeof *ctl, cudaMemcpyHostToDevice, cuda->panel));
     if (!(d->most > 0))
-        largest_kernel<<<dim3(4, 256), 256, 0, cuda->panel>>>(n, (const T *)d->A, d->lda, s.ctl);
+        largest_kernel<<<dim3(4, n < 1024 ? n : 1024), 256, 0, cuda->panel>>>(n, (const T *)d->A, d->lda, s.ctl);
     identity<<<(n + 255) / 256 + 1, 256, 0, cuda->panel>>>(n, d->perm, d->kind);
     MPKI_TRY(cudaGetLastError());
     d->zeros = d->delayed = d->restarts = d->slow_tiles = 0;
@@ -366,7 +444,7 @@ static mpk_status ldlt(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s
         } else {
             from = end;
         }
-        if (from == end && end < n) { /* what was put off: one stage more */
+        if (from == end && end < n) {           /* what was put off: one stage more */
             if (n - end == tail) d->stages = 3; /* nothing was gained */
             tail = n - end;
             end = n;
@@ -390,7 +468,7 @@ static mpk_status bunch_kaufman(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt
     ctl->largest = key_of(d->most);
     MPKI_TRY(cudaMemcpyAsync(s.ctl, ctl, sizeof *ctl, cudaMemcpyHostToDevice, stream));
     if (!(d->most > 0))
-        largest_kernel<<<dim3(4, 256), 256, 0, stream>>>(n, (const T *)d->A, d->lda, s.ctl);
+        largest_kernel<<<dim3(4, n < 1024 ? n : 1024), 256, 0, stream>>>(n, (const T *)d->A, d->lda, s.ctl);
     identity<<<(n + 255) / 256 + 1, 256, 0, stream>>>(n, d->perm, d->kind);
     start_kernel<<<1, 128, 0, stream>>>(s.ctl, s.scalars, 0);
     MPKI_TRY(cudaGetLastError());

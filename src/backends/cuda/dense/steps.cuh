@@ -21,8 +21,7 @@ template <class T> __global__ void start_kernel(control *ctl, T *scalars, int ga
         scalars[ALWAYS_MINUS] = make<T>(-1), scalars[ALWAYS_ONE] = make<T>(1);
         scalars[ALWAYS_NIL] = make<T>(0);
     }
-    for (int g = threadIdx.x; g < gates; g += blockDim.x)
-        scalars[GATES + g] = make<T>(0);
+    for (int g = threadIdx.x; g < gates; g += blockDim.x) scalars[GATES + g] = make<T>(0);
 }
 
 /** Largest modulus (abs1) of the lower triangle, and whether it holds NaN or Inf. */
@@ -65,9 +64,57 @@ template <class T> struct check_job {
     control *ctl;
 };
 
+/** By all threads (128 or more) of the thread blocks that tested a tile's rows: the one that ends
+ * last gives the verdict: failed; or the order of the tile becomes part of orig and, where gate >=
+ * 0, the gate of this column block opens. */
+template <bool H, class T> __device__ void verdict(const check_job<T> &g) {
+    control *ctl = g.ctl;
+    __shared__ int last;
+    const int k = threadIdx.x;
+    const int mine = k < g.nb ? ctl->order[k] : 0;
+    const int stands = k < g.nb ? g.orig[mine & PLACE] : 0;
+    int any = 0, zeros = k < g.take ? ctl->zero[k] : 0;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0 && !g.test) last = blockIdx.x + blockIdx.y == 0;
+    if (threadIdx.x == 0 && g.test) {
+        const unsigned t = atomicAdd(&ctl->ticket, 1);
+        last = t == gridDim.x * gridDim.y - 1;
+        if (last) ctl->ticket = 0;
+    }
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+    if (g.test && k < g.take) any = *(volatile int *)&ctl->bad[k];
+    any = __syncthreads_or(any);
+    zeros = __syncthreads_count(zeros);
+    if (any) {
+        if (k < g.take) { /* a pivot of order 2 fails whole */
+            const int other = mine & FIRST_OF_TWO ? k + 1 : mine & SECOND_OF_TWO ? k - 1 : k;
+            const int both = *(volatile int *)&ctl->bad[other] | *(volatile int *)&ctl->bad[k];
+            if (both) ctl->bad[k] = 1;
+        }
+        __syncthreads();
+        if (k == 0) {
+            ctl->panel = g.column;
+            g.scalars[MINUS] = g.scalars[ONE] = make<T>(0), g.scalars[NIL] = make<T>(1);
+            __threadfence();
+            ctl->failed = 1;
+        }
+        return;
+    }
+    if (k < g.nb) g.orig[k] = stands | (mine & ~PLACE);
+    const int keep = g.nb - g.take;
+    if (k < keep * keep && k % keep >= k / keep)
+        g.P_corner[k % keep + k / keep * g.ld] = g.corner[k];
+    if (k == 0) {
+        if (zeros) atomicAdd(&ctl->zeros, zeros);
+        if (g.gate >= 0) g.scalars[GATES + g.gate] = make<T>(-1);
+    }
+}
+
 /** L = W D^-1; columns with an entry above `limit` (or not a number, or not zero over a zero pivot)
- *  are told in ctl->bad. The thread block that ends last gives the verdict: failed; or the order of
- *  the tile becomes part of orig and, where gate >= 0, the gate of this column block opens. */
+ *  are told in ctl->bad; then the verdict. */
 template <bool H, class T>
 __global__ void check_kernel(check_job<T> g, typename scalar_of<T>::real limit) {
     typedef typename scalar_of<T>::real R;
@@ -112,50 +159,7 @@ __global__ void check_kernel(check_job<T> g, typename scalar_of<T>::real limit) 
             for (int k = 0; k < CHECK_COLUMNS; ++k)
                 if (bad >> k & 1) ctl->bad[k0 + k] = 1;
     }
-    __shared__ int last;
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        const unsigned t = atomicAdd(&ctl->ticket, 1);
-        last = t == gridDim.x * gridDim.y - 1;
-        if (last) ctl->ticket = 0;
-    }
-    __syncthreads();
-    if (!last) return;
-    __threadfence();
-    const int k = threadIdx.x;
-    const int mine = k < g.nb ? ctl->order[k] : 0;
-    int any = 0, zeros = 0;
-    if (k < g.take) {
-        any = g.test && *(volatile int *)&ctl->bad[k];
-        zeros = ctl->zero[k];
-    }
-    const int stands = k < g.nb ? g.orig[mine & PLACE] : 0;
-    any = __syncthreads_or(any);
-    zeros = __syncthreads_count(zeros);
-    if (any) {
-        if (k < g.take) { /* a pivot of order 2 fails whole */
-            const int other = mine & FIRST_OF_TWO ? k + 1 : mine & SECOND_OF_TWO ? k - 1 : k;
-            const int both = *(volatile int *)&ctl->bad[other] | *(volatile int *)&ctl->bad[k];
-            if (both) ctl->bad[k] = 1;
-        }
-        __syncthreads();
-        if (k == 0) {
-            ctl->panel = g.column;
-            g.scalars[MINUS] = g.scalars[ONE] = make<T>(0), g.scalars[NIL] = make<T>(1);
-            __threadfence();
-            ctl->failed = 1;
-        }
-        return;
-    }
-    if (k < g.nb) g.orig[k] = stands | (mine & ~PLACE);
-    const int keep = g.nb - g.take;
-    if (k < keep * keep && k % keep >= k / keep)
-        g.P_corner[k % keep + k / keep * g.ld] = g.corner[k];
-    if (k == 0) {
-        if (zeros) atomicAdd(&ctl->zeros, zeros);
-        if (g.gate >= 0) g.scalars[GATES + g.gate] = make<T>(-1);
-    }
+    verdict<H>(g);
 }
 
 static const int DIAGONAL = 64;
@@ -186,8 +190,7 @@ __global__ void __launch_bounds__(256)
     int buf = 0;
     for (int k0 = 0; k0 < K; k0 += BK, buf ^= 1) {
 #pragma unroll
-        for (int x = 0; x < 2; ++x)
-            Ls[buf][lk + 8 * x][li] = l[x], Ws[buf][lk + 8 * x][li] = w[x];
+        for (int x = 0; x < 2; ++x) Ls[buf][lk + 8 * x][li] = l[x], Ws[buf][lk + 8 * x][li] = w[x];
         __syncthreads();
         load(k0 + BK);
 #pragma unroll
@@ -231,9 +234,9 @@ __global__ void commit_kernel(int n, int c, int w, int keep, const T *L, int64_t
 
 static const int PERMUTE_COLUMNS = 4;
 
-/** Rows c .. c + w + keep - 1 of the finished columns 0 .. c - 1 follow orig, and so does perm; kind
- *  tells pivots of order 2. A thread block: some columns, in (w + keep) * PERMUTE_COLUMNS entries of
- *  shared memory; the last one: perm. */
+/** Rows c .. c + w + keep - 1 of the finished columns 0 .. c - 1 follow orig, and so does perm;
+ * kind tells pivots of order 2. A thread block: some columns, in (w + keep) * PERMUTE_COLUMNS
+ * entries of shared memory; the last one: perm. */
 template <class T>
 __global__ void permute_kernel(int c, int w, int keep, T *A, int64_t lda, const int *orig,
                                int *perm, int *kind, const T *gate) {
@@ -243,8 +246,7 @@ __global__ void permute_kernel(int c, int w, int keep, T *A, int64_t lda, const 
     const int all = w + keep, tid = threadIdx.x;
     if (blockIdx.x == gridDim.x - 1) {
         int *old = (int *)shared_bytes;
-        for (int i = tid; i < all; i += blockDim.x)
-            old[i] = perm[c + i];
+        for (int i = tid; i < all; i += blockDim.x) old[i] = perm[c + i];
         __syncthreads();
         for (int i = tid; i < all; i += blockDim.x) {
             const int o = orig[c + i];

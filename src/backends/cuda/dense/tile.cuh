@@ -1,43 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_TILE_CUH
 #define MPKI_CUDA_TILE_CUH
-/** LDLT of one diagonal tile by one thread block, in shared memory: of nb <= B candidate columns the
- *  first `take` pivots are eliminated, the rest (KEEP, or none in the last tile) goes on to the next
- *  tile with its Schur complement. So no pivot is ever the last one left, the weak spot of pivoting
- *  inside tiles.
+/** LDLT of one diagonal tile by one thread block, in shared memory: of nb <= B candidate columns
+ * the first `take` pivots are eliminated, the rest (KEEP, or none in the last tile) goes on to the
+ * next tile with its Schur complement. So no pivot is ever the last one left, the weak spot of
+ * pivoting inside tiles.
  *
- *  Inside the tile the same again in blocks of 32 candidates: their rows lie in the registers of one
- *  warp, a row a lane, both triangles, so that a pivot's column is its row, which its lane publishes
- *  through shared memory; nothing moves until the block is done (implicit pivoting). The choice is
- *  rook pivoting (Ashcraft, Grimes & Lewis 1998) started from the largest diagonal entry, with
- *  magnitudes compared by their upper 32 bits (`key`). The rows of the tile below the block are then
- *  solved for and tested, |l| <= 1/u. Where that test fails, the tile is taken anew with complete
- *  pivoting (Bunch & Parlett 1971) over all its columns. While one warp is at a block, the others
- *  update what lies beyond the next one.
+ *  Inside the tile the same again in blocks of 32 candidates: their rows lie in the registers of
+ * one warp, a row a lane, both triangles, so that a pivot's column is its row, which its lane
+ * publishes through shared memory; nothing moves until the block is done (implicit pivoting). The
+ * choice is rook pivoting (Ashcraft, Grimes & Lewis 1998) started from the largest diagonal entry,
+ * with magnitudes compared by their upper 32 bits (`key`). The rows of the tile below the block are
+ * then solved for and tested, |l| <= 1/u. Where that test fails, the tile is taken anew with
+ * complete pivoting (Bunch & Parlett 1971) over all its columns. While one warp is at a block, the
+ * others update what lies beyond the next one.
  *
  *  Out: L and D as LAPACK's sytrf leaves them, the order of the columns, D^-1 as a tridiagonal, and
  *  N = P [L11 0; Lk I]^-T (-H): the rows below the tile times N are W = L21 D, and the Schur
- *  complement's columns of what was kept. */
+ *  complement's columns of what was kept. Real doubles leave N without P (panel.cuh). */
 #include "../scalar.cuh"
 #include "control.cuh"
+#include "mma.cuh"
 
 namespace mpki {
 
-template <class T> struct tile_size {
-    static const int B = sizeof(T) == 16 ? 64 : 128;
-};
+template <class T> struct tile_size { static const int B = sizeof(T) == 16 ? 64 : 128; };
 static const int TILE_THREADS = 256;
 static const int KEEP = 8;
 
+/** Real doubles take tile_lanes.cuh's way. */
+template <class T> struct by_lanes { static const bool value = false; };
+template <> struct by_lanes<double> { static const bool value = true; };
+
 template <class T> struct tile_memory {
-    static const int B = tile_size<T>::B, LD = B + 1, LT = 66;
-    T S[B * LD];                /* the tile, by columns */
-    alignas(16) T tmp[64 * LT]; /* W of a block, a column after the other; products of the inversion */
-    alignas(16) T Lt[32 * 32];  /* L of the block, a column after the other, rows in final order */
-    alignas(16) T rows[2][32];  /* published rows */
-    T Lb[32 * 33];              /* multipliers as they come, rows in the lanes' order */
-    T d[B], e[B];               /* D: diagonal; entry (k+1, k) of a pivot of order 2, else 0 */
-    T di[B], ei[B];             /* D^-1 alike */
+    static const bool LANES = by_lanes<T>::value;
+    /* 4 (mod 16): fragments of tensor cores without conflicts of banks */
+    static const int B = tile_size<T>::B, LD = LANES ? B + 4 : B + 1, LT = 66, WL = 12;
+    alignas(16) T S[B * LD]; /* the tile, by columns */
+    alignas(
+        16) T tmp[64 * LT]; /* W of a block, a column after the other; products of the inversion */
+    alignas(16) T Lt[32 * 33]; /* L of the block, a column after the other, rows in final order */
+    alignas(16) T rows[2][32]; /* published rows */
+    /* see tile_lanes.cuh */
+    alignas(16) T Mx[LANES ? 2 * 32 * 36 : 2], Wst[LANES ? 32 * WL : 2], Lc[LANES ? 8 * 36 : 2];
+    T Lb[32 * 33];  /* multipliers as they come, rows in the lanes' order */
+    T d[B], e[B];   /* D: diagonal; entry (k+1, k) of a pivot of order 2, else 0 */
+    T di[B], ei[B]; /* D^-1 alike */
     int order[B], from[32];
     int zero[B]; /* 1: the pivot is exactly zero */
     unsigned best[2][TILE_THREADS / 32];
@@ -78,8 +86,7 @@ __device__ inline void inverse2(T d1, T b, T d2, T &i11, T &i21, T &i22) {
 template <class T> __device__ inline void publish(T *row, const T (&a)[32], int lane, int from) {
     if (lane == from) {
 #pragma unroll
-        for (int j = 0; j < 32; ++j)
-            row[j] = a[j];
+        for (int j = 0; j < 32; ++j) row[j] = a[j];
     }
     __syncwarp();
 }
@@ -164,8 +171,7 @@ __device__ void block_rook(tile_memory<T> &m, int c0, int nb, int take,
             c = largest_diagonal(live, key(dg));
             d = shfl(dg, c.r & 31), di = quick_inverse(d, odd);
 #pragma unroll
-            for (int j = 0; j < 32; ++j)
-                nfma(a[j], l, row[j]);
+            for (int j = 0; j < 32; ++j) nfma(a[j], l, row[j]);
             m.Lb[(k - 1) * 33 + lane] = l;
         } else {
             const T *row1 = m.rows[buf], *row2 = m.rows[buf ^ 1];
@@ -216,13 +222,11 @@ __device__ void block_rook(tile_memory<T> &m, int c0, int nb, int take,
         T *kept = m.Lb;
         if (live) {
 #pragma unroll
-            for (int j = 0; j < 32; ++j)
-                kept[(pos - take) * 33 + j] = a[j];
+            for (int j = 0; j < 32; ++j) kept[(pos - take) * 33 + j] = a[j];
         }
         __syncwarp();
         if (live) {
-            for (int q = take; q < pos; ++q)
-                S[pos + q * LD] = kept[(pos - take) * 33 + m.from[q]];
+            for (int q = take; q < pos; ++q) S[pos + q * LD] = kept[(pos - take) * 33 + m.from[q]];
             S[pos + pos * LD] = dg;
         }
     }
@@ -232,23 +236,19 @@ __device__ void block_rook(tile_memory<T> &m, int c0, int nb, int take,
 template <class T> __device__ inline T select_entry(const T (&a)[32], int r) {
     T b[16];
 #pragma unroll
-    for (int j = 0; j < 16; ++j)
-        b[j] = r & 16 ? a[j + 16] : a[j];
+    for (int j = 0; j < 16; ++j) b[j] = r & 16 ? a[j + 16] : a[j];
 #pragma unroll
-    for (int j = 0; j < 8; ++j)
-        b[j] = r & 8 ? b[j + 8] : b[j];
+    for (int j = 0; j < 8; ++j) b[j] = r & 8 ? b[j + 8] : b[j];
 #pragma unroll
-    for (int j = 0; j < 4; ++j)
-        b[j] = r & 4 ? b[j + 4] : b[j];
+    for (int j = 0; j < 4; ++j) b[j] = r & 4 ? b[j + 4] : b[j];
 #pragma unroll
-    for (int j = 0; j < 2; ++j)
-        b[j] = r & 2 ? b[j + 2] : b[j];
+    for (int j = 0; j < 2; ++j) b[j] = r & 2 ? b[j + 2] : b[j];
     return r & 1 ? b[1] : b[0];
 }
 
-/** One warp: of the 32 candidates at c0, 32 - KEEP pivots of order 1, each the largest entry left on
- *  the diagonal: rook search without the search, for as long as |l| <= 4. False: it was not so, and
- *  nothing was written. */
+/** One warp: of the 32 candidates at c0, 32 - KEEP pivots of order 1, each the largest entry left
+ * on the diagonal: rook search without the search, for as long as |l| <= 4. False: it was not so,
+ * and nothing was written. */
 template <bool H, class T>
 __device__ bool block_diagonal(tile_memory<T> &m, int c0, typename scalar_of<T>::real tiny) {
     typedef typename scalar_of<T>::real R;
@@ -257,8 +257,7 @@ __device__ bool block_diagonal(tile_memory<T> &m, int c0, typename scalar_of<T>:
     T a[32];
     T *S = m.S + c0 + c0 * LD;
 #pragma unroll
-    for (int j = 0; j < 32; ++j)
-        a[j] = j <= lane ? S[lane + j * LD] : cj<H>(S[j + lane * LD]);
+    for (int j = 0; j < 32; ++j) a[j] = j <= lane ? S[lane + j * LD] : cj<H>(S[j + lane * LD]);
     T dg = diagonal<H>(S[lane + lane * LD]);
     const int mine = m.order[c0 + lane];
     const unsigned tiny_key = key(tiny);
@@ -283,8 +282,7 @@ __device__ bool block_diagonal(tile_memory<T> &m, int c0, typename scalar_of<T>:
         top = max(top, key(l));
         __syncwarp();
 #pragma unroll
-        for (int j = 0; j < 32; ++j)
-            nfma(a[j], l, row[j]);
+        for (int j = 0; j < 32; ++j) nfma(a[j], l, row[j]);
         m.Lb[k * 33 + lane] = l;
         if ((k & 7) == 7 && __any_sync(all, odd || !(top <= most))) return false;
     }
@@ -306,14 +304,14 @@ __device__ bool block_diagonal(tile_memory<T> &m, int c0, typename scalar_of<T>:
     __syncwarp();
     if (live) {
 #pragma unroll
-        for (int j = 0; j < 32; ++j)
-            m.Lb[(pos - STEP) * 33 + j] = a[j];
+        for (int j = 0; j < 32; ++j) m.Lb[(pos - STEP) * 33 + j] = a[j];
     }
     __syncwarp();
     if (live) {
 #pragma unroll
         for (int q = 0; q < KEEP; ++q)
-            if (STEP + q < pos) S[pos + (STEP + q) * LD] = m.Lb[(pos - STEP) * 33 + m.from[STEP + q]];
+            if (STEP + q < pos)
+                S[pos + (STEP + q) * LD] = m.Lb[(pos - STEP) * 33 + m.from[STEP + q]];
         S[pos + pos * LD] = dg;
     }
     return true;
@@ -330,8 +328,7 @@ __device__ bool block_plain(tile_memory<T> &m, int c0, int nb) {
     bool odd = false, none = false;
     T my_d = make<T>(0), my_di = make<T>(0);
 #pragma unroll
-    for (int j = 0; j < 32; ++j)
-        a[j] = j <= lane ? S[lane + j * LD] : make<T>(0);
+    for (int j = 0; j < 32; ++j) a[j] = j <= lane ? S[lane + j * LD] : make<T>(0);
     auto reciprocal = [&](T d) {
         T x;
         if (QUICK)
@@ -356,8 +353,7 @@ __device__ bool block_plain(tile_memory<T> &m, int c0, int nb) {
             m.rows[(k + 1) & 1][lane] = cj<H>(a[k < 31 ? k + 1 : 31]);
             if (k < 31) di = reciprocal(d);
 #pragma unroll
-            for (int j = k + 2; j < 32; ++j)
-                nfma(a[j], l, w[j]);
+            for (int j = k + 2; j < 32; ++j) nfma(a[j], l, w[j]);
         }
         m.Lt[k * 32 + lane] = l;
     }
@@ -382,13 +378,11 @@ __device__ inline T times_dinv(T before, T w, T after, T ei_before, T di, T ei) 
 }
 
 /** Candidates a block takes of its 32. */
-template <bool PIVOT> struct block_step {
-    static const int STEP = PIVOT ? 32 - KEEP : 32;
-};
+template <bool PIVOT> struct block_step { static const int STEP = PIVOT ? 32 - KEEP : 32; };
 
 /** All threads: rows of the tile below the factored block at c0: L in place, W in tmp, and what was
  *  kept of the block up to date. Rows of finished columns follow the block's order. */
-template <bool H, bool PIVOT, class T>
+template <bool H, bool PIVOT, class T, bool FOLLOW = true>
 __device__ void block_below(tile_memory<T> &m, int c0, typename scalar_of<T>::real limit,
                             typename scalar_of<T>::real tiny) {
     const int B = tile_memory<T>::B, LD = tile_memory<T>::LD, tid = threadIdx.x;
@@ -400,13 +394,11 @@ __device__ void block_below(tile_memory<T> &m, int c0, typename scalar_of<T>::re
         const bool pairs = m.pairs;
         T w[32];
 #pragma unroll
-        for (int k = 0; k < 32; ++k)
-            w[k] = S[i + (c0 + (PIVOT ? m.from[k] : k)) * LD];
+        for (int k = 0; k < 32; ++k) w[k] = S[i + (c0 + (PIVOT ? m.from[k] : k)) * LD];
 #pragma unroll
         for (int k = 0; k < (STEP < 31 ? STEP : 31); ++k) {
 #pragma unroll
-            for (int j = k + 1; j < 32; ++j)
-                nfma(w[j], w[k], cj<H>(m.Lt[k * 32 + j]));
+            for (int j = k + 1; j < 32; ++j) nfma(w[j], w[k], cj<H>(m.Lt[k * 32 + j]));
         }
         bool bad = false;
 #pragma unroll
@@ -425,7 +417,7 @@ __device__ void block_below(tile_memory<T> &m, int c0, typename scalar_of<T>::re
         }
         if (PIVOT && bad) m.failed = 1;
     }
-    if (PIVOT && tid >= TILE_THREADS - c0) {
+    if (PIVOT && FOLLOW && tid >= TILE_THREADS - c0) {
         const int j = tid - (TILE_THREADS - c0);
         T v[32];
 #pragma unroll
@@ -447,23 +439,21 @@ __device__ inline void trailing_piece(tile_memory<T> &m, int c0, int g, int h) {
     T c[8];
     if (i >= B) return;
 #pragma unroll
-    for (int y = 0; y < 8; ++y)
-        c[y] = make<T>(0);
+    for (int y = 0; y < 8; ++y) c[y] = make<T>(0);
     const T *l = m.S + i + c0 * LD, *w = m.tmp + 8 * h;
 #pragma unroll 8
     for (int k = 0; k < STEP; ++k) {
         const T lk = l[k * LD];
 #pragma unroll
-        for (int y = 0; y < 8; ++y)
-            pfma(c[y], lk, cj<H>(w[k * LW + y]));
+        for (int y = 0; y < 8; ++y) pfma(c[y], lk, cj<H>(w[k * LW + y]));
     }
 #pragma unroll
     for (int y = 0; y < 8; ++y)
         if (i >= j0 + y) m.S[i + (j0 + y) * LD] = m.S[i + (j0 + y) * LD] - c[y];
 }
 
-/** The trailing part after the block at c0. first: the pieces that the next block needs, by the first
- *  warps; else the others, by all warps but the first. */
+/** The trailing part after the block at c0. first: the pieces that the next block needs, by the
+ * first warps; else the others, by all warps but the first. */
 template <bool H, bool PIVOT, class T>
 __device__ void trailing(tile_memory<T> &m, int c0, bool first) {
     const int rest = tile_memory<T>::B - c0 - 32, warp = threadIdx.x >> 5;
@@ -481,6 +471,10 @@ __device__ void trailing(tile_memory<T> &m, int c0, bool first) {
             if (t++ % (TILE_THREADS / 32 - 1) == warp - 1) trailing_piece<H, PIVOT>(m, c0, g, h);
         }
 }
+
+} // namespace mpki
+#include "tile_lanes.cuh"
+namespace mpki {
 
 /** All threads: the largest of (k, position) pairs; ties to the lowest position. */
 template <class T>
@@ -540,7 +534,8 @@ __device__ void tile_complete(tile_memory<T> &m, int nb, int take,
         block_argmax(m, 0, k1, w1);
         block_argmax(m, 1, k0, w0);
         const bool nothing = unkey<R>(max(k0, k1)) <= tiny;
-        const bool one = nothing || k0 == 0 || (k + 1 == take && take < nb) || w0 == 0x7fffffff || unkey<R>(k1) >= alpha * unkey<R>(k0);
+        const bool one = nothing || k0 == 0 || (k + 1 == take && take < nb) || w0 == 0x7fffffff ||
+                         unkey<R>(k1) >= alpha * unkey<R>(k0);
         const int steps = one ? 1 : 2;
         for (int q = 0; q < steps; ++q) { /* bring pivots r > = k + q to the front: columns, rows */
             const int to = k + q, r = one ? w1 : q == 0 ? w0 / 256 : w0 % 256;
@@ -569,7 +564,8 @@ __device__ void tile_complete(tile_memory<T> &m, int nb, int take,
             if (tid < rest) {
                 const T l = m.tmp[tid] * di;
                 S[k + 1 + tid + k * LD] = l;
-                S[k + 1 + tid + (k + 1 + tid) * LD] = diagonal<H>(S[k + 1 + tid + (k + 1 + tid) * LD]);
+                S[k + 1 + tid + (k + 1 + tid) * LD] =
+                    diagonal<H>(S[k + 1 + tid + (k + 1 + tid) * LD]);
             }
             if (tid == 0) {
                 m.d[k] = d, m.e[k] = make<T>(0), m.di[k] = di, m.ei[k] = make<T>(0);
@@ -627,28 +623,24 @@ template <class T, int h> __device__ void inverse_merge(tile_memory<T> &m) {
 #pragma unroll
             for (int x = 0; x < X; ++x)
 #pragma unroll
-                for (int y = 0; y < Y; ++y)
-                    c[x][y] = make<T>(0);
+                for (int y = 0; y < Y; ++y) c[x][y] = make<T>(0);
             if (pass == 0) {
 #pragma unroll 8
                 for (int k = j0 / 8 * 8; k < h; ++k) { /* a multiple of 8: no remainder */
                     T l[X];
 #pragma unroll
-                    for (int x = 0; x < X; ++x)
-                        l[x] = S[h + lane + 32 * x + k * LD];
+                    for (int x = 0; x < X; ++x) l[x] = S[h + lane + 32 * x + k * LD];
 #pragma unroll
                     for (int y = 0; y < Y; ++y) {
                         const T w = S[k + (j0 + y) * LD];
 #pragma unroll
-                        for (int x = 0; x < X; ++x)
-                            pfma(c[x][y], l[x], w);
+                        for (int x = 0; x < X; ++x) pfma(c[x][y], l[x], w);
                     }
                 }
 #pragma unroll
                 for (int x = 0; x < X; ++x)
 #pragma unroll
-                    for (int y = 0; y < Y; ++y)
-                        tmp[lane + 32 * x + (j0 + y) * LT] = c[x][y];
+                    for (int y = 0; y < Y; ++y) tmp[lane + 32 * x + (j0 + y) * LT] = c[x][y];
             } else {
 #pragma unroll
                 for (int part = 0; part < X; ++part) { /* rows of part x have k < 32 (x + 1) */
@@ -656,22 +648,19 @@ template <class T, int h> __device__ void inverse_merge(tile_memory<T> &m) {
                     for (int k = 32 * part; k < 32 * part + 32; ++k) {
                         T w[Y];
 #pragma unroll
-                        for (int y = 0; y < Y; ++y)
-                            w[y] = tmp[k + (j0 + y) * LT];
+                        for (int y = 0; y < Y; ++y) w[y] = tmp[k + (j0 + y) * LT];
 #pragma unroll
                         for (int x = part; x < X; ++x) {
                             const T l = S[h + lane + 32 * x + (h + k) * LD];
 #pragma unroll
-                            for (int y = 0; y < Y; ++y)
-                                nfma(c[x][y], l, w[y]);
+                            for (int y = 0; y < Y; ++y) nfma(c[x][y], l, w[y]);
                         }
                     }
                 }
 #pragma unroll
                 for (int x = 0; x < X; ++x)
 #pragma unroll
-                    for (int y = 0; y < Y; ++y)
-                        S[h + lane + 32 * x + (j0 + y) * LD] = c[x][y];
+                    for (int y = 0; y < Y; ++y) S[h + lane + 32 * x + (j0 + y) * LD] = c[x][y];
             }
         }
         __syncthreads();
@@ -687,26 +676,112 @@ template <class T> __device__ void tile_inverse(tile_memory<T> &m) {
         T *S = m.S + warp * 32 * (LD + 1);
         T x[32];
 #pragma unroll
-        for (int i = 0; i < 32; ++i)
-            x[i] = make<T>(i == lane ? 1 : 0);
+        for (int i = 0; i < 32; ++i) x[i] = make<T>(i == lane ? 1 : 0);
 #pragma unroll
         for (int k = 0; k < 31; ++k) {
 #pragma unroll
-            for (int i = k + 1; i < 32; ++i)
-                nfma(x[i], S[i + k * LD], x[k]);
+            for (int i = k + 1; i < 32; ++i) nfma(x[i], S[i + k * LD], x[k]);
         }
         __syncwarp();
 #pragma unroll
-        for (int i = 0; i < 32; ++i)
-            S[i + lane * LD] = x[i];
+        for (int i = 0; i < 32; ++i) S[i + lane * LD] = x[i];
     }
     __syncthreads();
     inverse_merge<T, 32>(m);
     if (B == 128) inverse_merge<T, (B == 128 ? 64 : 32)>(m);
 }
 
-/** In: candidates j .. j + nb - 1, the lower triangle at A. orig[p]: where in the workspace's rows a
- *  row of L goes that now stands at j + p. corner: KEEP x KEEP, the Schur complement of what is kept. */
+/** All threads: the tile block by block; m.failed where a threshold test failed. */
+template <bool H, bool PIVOT, class T>
+__device__ void tile_blocks(tile_memory<T> &m, int nb, int take, typename scalar_of<T>::real limit,
+                            typename scalar_of<T>::real tiny) {
+    typedef typename scalar_of<T>::real R;
+    const int tid = threadIdx.x;
+    int before = -1;
+    for (int c0 = 0; c0 < take;) {
+        const int here = min(32, nb - c0);
+        const int step = !PIVOT                          ? 32
+                         : take == nb && here == nb - c0 ? here
+                                                         : min(32 - KEEP, take - c0);
+        if (tid < 32) {
+            bool done = false;
+            if (PIVOT && here == 32 && step == 32 - KEEP) done = block_diagonal<H>(m, c0, tiny);
+            if (tid == 0) m.pairs = !done;
+            if (PIVOT && !done)
+                block_rook<H>(m, c0, here, step, tiny);
+            else if (PIVOT)
+                ;
+            else if (!block_plain < H, sizeof(R) == 8 && !scalar_of<T>::complex > (m, c0, here))
+                block_plain<H, false>(m, c0, here);
+        } else if (before >= 0) {
+            trailing<H, PIVOT>(m, before, false);
+        }
+        __syncthreads();
+        block_below<H, PIVOT>(m, c0, limit, tiny);
+        __syncthreads();
+        if (PIVOT && m.failed) return;
+        trailing<H, PIVOT>(m, c0, true);
+        __syncthreads();
+        before = c0;
+        c0 += step;
+    }
+}
+
+/** The same for real doubles, with L^-1. Rows that are final are written out on the way. */
+template <bool PIVOT, class T>
+__device__ void tile_lanes(tile_memory<T> &m, int nb, int take, T limit, T tiny, T *L, int64_t ldl,
+                           const int *orig, T *N) {
+    const int tid = threadIdx.x;
+    int before = -1, turn = 0;
+    for (int c0 = 0; c0 < take; turn ^= 1) {
+        const int here = min(32, nb - c0);
+        const int step = !PIVOT                          ? 32
+                         : take == nb && here == nb - c0 ? here
+                                                         : min(32 - KEEP, take - c0);
+        T *Mx = m.Mx + turn * 32 * MX, *old = m.Mx + (turn ^ 1) * 32 * MX;
+        if (tid < 32) {
+            bool done = false;
+            if (!PIVOT || (here == 32 && step == 32 - KEEP))
+                done = block_lanes<PIVOT, true>(m, Mx, c0, here, tiny);
+            if (tid == 0) m.pairs = PIVOT && !done;
+            if (PIVOT && !done) {
+                block_rook<false>(m, c0, here, step, tiny);
+                block_invert(m, Mx, step);
+            } else if (!PIVOT && !done) {
+                block_lanes<false, false>(m, Mx, c0, here, tiny);
+            }
+        } else if (before >= 0 && helper() >= 0) {
+            inverse_rows(m, old, before, helper(), HELPERS);
+            lanes_trailing<PIVOT>(m, before, false);
+            helpers_barrier();
+            inverse_update<PIVOT>(m, before);
+            inverse_out(m, before, c0, N, helper(), HELPERS);
+            rows_out(m, before, c0, take, L, ldl, orig, helper(), HELPERS);
+        }
+        __syncthreads();
+        rows_moved<T> moved;
+        if (PIVOT) rows_take(m, c0, moved);
+        if (PIVOT && m.pairs)
+            block_below<false, PIVOT, T, false>(m, c0, limit, tiny);
+        else
+            lanes_below<PIVOT>(m, Mx, c0, limit);
+        __syncthreads();
+        if (PIVOT && m.failed) return;
+        if (PIVOT) rows_put(m, c0, moved);
+        lanes_trailing<PIVOT>(m, c0, true);
+        __syncthreads();
+        before = c0;
+        c0 += step;
+    }
+    inverse_rows(m, m.Mx + (turn ^ 1) * 32 * MX, before, tid >> 5, TILE_THREADS / 32);
+    rows_out(m, before, min(nb, before + 32), take, L, ldl, orig, tid >> 5, TILE_THREADS / 32);
+    __syncthreads();
+    inverse_out(m, before, tile_memory<T>::B, N, tid >> 5, TILE_THREADS / 32);
+}
+
+/** In: candidates j .. j + nb - 1, the lower triangle at A. orig[p]: where in the workspace's rows
+ * a row of L goes that now stands at j + p. corner: KEEP x KEEP, the Schur complement of what is
+ * kept. */
 template <bool H, bool PIVOT, class T>
 __global__ void __launch_bounds__(TILE_THREADS, 1)
     tile_kernel(int nb, int take, const T *A, int64_t lda, T *L, int64_t ldl, const int *orig, T *N,
@@ -715,16 +790,44 @@ __global__ void __launch_bounds__(TILE_THREADS, 1)
     extern __shared__ __align__(16) unsigned char shared_bytes[];
     tile_memory<T> &m = *reinterpret_cast<tile_memory<T> *>(shared_bytes);
     const int B = tile_memory<T>::B, LD = tile_memory<T>::LD, tid = threadIdx.x;
+    if constexpr (by_lanes<T>::value) launch_next(), wait_previous();
     if (ctl->failed) return;
     const R tiny = unkey<R>(ctl->largest) * (R)ctl->zero_tolerance;
     bool slow = false;
     for (;;) {
         {
             const int i = tid % B, j0 = tid / B, every = TILE_THREADS / B;
+            if constexpr (by_lanes<T>::value) {
+                const bool pairs = ((uintptr_t)A & 15) == 0 && lda % 2 == 0 && nb == B;
+                if (pairs) { /* of rows: 16 bytes */
+                    const int i2 = 2 * (tid % (B / 2)), last = i2 / 64 * 64 + 64;
+#pragma unroll 8
+                    for (int j = tid / (B / 2); j < last; j += 2 * every)
+                        if (i2 + 1 >= j)
+                            copy_async16(m.S + i2 + j * LD, A + i2 + j * lda);
+                        else
+                            *(double2 *)(m.S + i2 + j * LD) = make_double2(0, 0);
+                    copy_commit();
+                    for (int j = last + tid / (B / 2); j < B; j += 2 * every)
+                        *(double2 *)(m.S + i2 + j * LD) = make_double2(0, 0);
+                    copy_wait<0>();
+                    if ((i2 + 1) % (2 * every) == tid / (B / 2)) m.S[i2 + (i2 + 1) * LD] = 0;
+                } else {
+                    const int last = i / 32 * 32 + 32; /* of this warp's rows */
+#pragma unroll 8
+                    for (int j = j0; j < last; j += every)
+                        copy_async8(m.S + i + j * LD, A + (i >= j && i < nb ? i + j * lda : 0),
+                                    i >= j && i < nb);
+                    copy_commit();
+                    for (int j = last + j0; j < B; j += every) m.S[i + j * LD] = make<T>(0);
+                    copy_wait<0>();
+                }
+            } else {
 #pragma unroll 32
-            for (int q = 0; q < B / every; ++q) {
-                const int j = j0 + q * every;
-                m.S[i + j * LD] = i >= j && i < nb ? A[i + j * lda] : make<T>(0);
+                for (int q = 0; q < B / every; ++q) {
+                    const int j = j0 + q * every;
+                    m.S[i + j * LD] = i >= j && i < nb ? A[i + j * lda] : make<T>(0);
+                }
             }
         }
         if (tid == 0) m.failed = 0;
@@ -737,44 +840,21 @@ __global__ void __launch_bounds__(TILE_THREADS, 1)
             tile_complete<H>(m, nb, take, tiny);
             break;
         }
-        int before = -1;
-        for (int c0 = 0; c0 < take;) {
-            const int here = min(32, nb - c0);
-            const int step = !PIVOT ? 32 : take == nb && here == nb - c0 ? here
-                                                                        : min(32 - KEEP, take - c0);
-            if (tid < 32) {
-                bool done = false;
-                if (PIVOT && here == 32 && step == 32 - KEEP) done = block_diagonal<H>(m, c0, tiny);
-                if (tid == 0) m.pairs = !done;
-                if (PIVOT && !done)
-                    block_rook<H>(m, c0, here, step, tiny);
-                else if (PIVOT)
-                    ;
-                else if (!block_plain<H, sizeof(R) == 8 && !scalar_of<T>::complex>(m, c0, here))
-                    block_plain<H, false>(m, c0, here);
-            } else if (before >= 0) {
-                trailing<H, PIVOT>(m, before, false);
-            }
-            __syncthreads();
-            block_below<H, PIVOT>(m, c0, limit, tiny);
-            __syncthreads();
-            if (PIVOT && m.failed) break;
-            trailing<H, PIVOT>(m, c0, true);
-            __syncthreads();
-            before = c0;
-            c0 += step;
-        }
+        if constexpr (by_lanes<T>::value)
+            tile_lanes<PIVOT>(m, nb, take, limit, tiny, L, ldl, orig, N);
+        else
+            tile_blocks<H, PIVOT>(m, nb, take, limit, tiny);
         if (!PIVOT || !m.failed) break;
         slow = true;
         __syncthreads();
     }
     __syncthreads();
-    {
+    if (!by_lanes<T>::value || slow) {
         const int i = tid % B;
         T *to = L + (i < nb ? orig[m.order[i]] : 0);
         if (i < nb)
 #pragma unroll 16
-            for (int j = tid / B; j < take; j += TILE_THREADS / B)
+            for (int j = tid / B; j < min(take, i / 32 * 32 + 32); j += TILE_THREADS / B)
                 if (i >= j) to[j * ldl] = i == j ? m.d[j] : m.S[i + j * LD];
         /* D's entries beside the diagonal, over L's zeros; the same thread wrote them */
         const int first = i - 1;
@@ -793,20 +873,20 @@ __global__ void __launch_bounds__(TILE_THREADS, 1)
         ctl->zero[tid] = m.zero[tid], ctl->bad[tid] = 0;
     }
     if (tid == 0 && slow) atomicAdd(&ctl->slow_tiles, 1);
+    if (by_lanes<T>::value && !slow) return;
     __syncthreads();
     if (slow) /* whole squares were in use */
         for (int t = tid; t < B * B; t += TILE_THREADS)
             if (t % B < t / B) m.S[t % B + t / B * LD] = make<T>(0);
     if (tid < B) {
-        for (int j = max(take, tid - KEEP); j < tid; ++j)
-            m.S[tid + j * LD] = make<T>(0);
+        for (int j = max(take, tid - KEEP); j < tid; ++j) m.S[tid + j * LD] = make<T>(0);
         m.S[tid + tid * LD] = make<T>(1);
     }
     __syncthreads();
     tile_inverse(m);
     {
         const int i = tid % B, j0 = tid / B, every = TILE_THREADS / B;
-        T *to = N + m.order[i];
+        T *to = N + (by_lanes<T>::value ? i : m.order[i]);
 #pragma unroll 16
         for (int q = 0; q < B / every; ++q)
             to[(j0 + q * every) * B] = cj<H>(m.S[j0 + q * every + i * LD]);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_MMA_CUH
+#define MPKI_CUDA_MMA_CUH
+/** FP64 tensor cores, launches ahead of time, and copies to shared memory that no register waits
+ * for. Fragments, with g = lane / 4 and t = lane % 4: A (16 x K): a[2 i] is (g, t + 4 i), a[2 i +
+ * 1] is (g + 8, t + 4 i); B (K x 8): b[i] is (t + 4 i, g); C (16 x 8): c[0], c[1] are (g, 2 t), (g,
+ * 2 t + 1), c[2], c[3] the same of row g + 8. */
+namespace mpki {
+
+__device__ inline void mma8(double (&c)[4], const double (&a)[4], double b0, double b1) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+        "{%8,%9}, {%0,%1,%2,%3};"
+        : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+        : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b0), "d"(b1));
+}
+
+__device__ inline void mma16(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, "
+        "{%4,%5,%6,%7,%8,%9,%10,%11}, {%12,%13,%14,%15}, {%0,%1,%2,%3};"
+        : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+        : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]),
+          "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+}
+
+/** 8 bytes from global to shared memory; zeros where not `in`. */
+__device__ inline void copy_async8(double *to, const double *from, bool in) {
+    const unsigned at = (unsigned)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(at), "l"(from),
+                 "r"(in ? 8 : 0)
+                 : "memory");
+}
+__device__ inline void copy_async16(double *to, const double *from) {
+    const unsigned at = (unsigned)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+}
+/** 16 bytes of which the first `bytes` count: 0, 8 or 16; the rest zeros. */
+__device__ inline void copy_async16(double *to, const double *from, int bytes) {
+    const unsigned at = (unsigned)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(bytes)
+                 : "memory");
+}
+/** The launch of the next kernel of the stream may begin; wait for the kernel before to have
+ *  ended. */
+__device__ inline void launch_next() {
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+__device__ inline void wait_previous() {
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+__device__ inline void copy_commit() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+template <int left> __device__ inline void copy_wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
+}
+
+/** kernel<<<grid, threads, shared, stream>>>(arguments...), launched while the kernel before it
+ * still runs; it begins with wait_previous(). Not `early`: not so. What waits holds its place on a
+ * multiprocessor. */
+template <class... A, class... B>
+static cudaError_t launch_early(bool early, void (*kernel)(A...), dim3 grid, int threads,
+                                size_t shared, cudaStream_t stream, B... arguments) {
+    cudaLaunchConfig_t config = {};
+    cudaLaunchAttribute ahead[1];
+    ahead[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    ahead[0].val.programmaticStreamSerializationAllowed = early;
+    config.gridDim = grid, config.blockDim = dim3(threads), config.dynamicSmemBytes = shared;
+    config.stream = stream, config.attrs = ahead, config.numAttrs = 1;
+    return cudaLaunchKernelEx(&config, kernel, A(arguments)...);
+}
+
+} // namespace mpki
+#endif
