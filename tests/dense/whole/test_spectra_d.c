@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define MPKI_PRECISION 1
+#include "spectra_cases.h"
