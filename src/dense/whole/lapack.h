@@ -14,4 +14,11 @@ mpk_status FN(lapack_core)(const FN(lower) * s, int rook, int32_t panel, T *work
  *  is the old index at place k. first [out, n bytes]: 1 at the first column of a 2x2 pivot. */
 void FN(lapack_finish)(const FN(lower) * s, int rook, int32_t *order, unsigned char *first);
 
+/** For solves by blocks with factors in LAPACK's form, columns j0 .. j1-1 (no half pivot): L's rows
+ *  from j0 on as they stand after all of the block's interchanges, into panel (ld); and these
+ *  interchanges on the rows of X, or their inverses. */
+void FN(lapack_panel)(const mpki_dense_call *call, int64_t j0, int64_t j1, T *panel, int64_t ld);
+void FN(lapack_interchange)(const mpki_dense_call *call, int64_t j0, int64_t j1, int32_t nrhs, T *x,
+                            int64_t ldx, bool inverse);
+
 #endif

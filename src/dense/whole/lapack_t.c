@@ -11,7 +11,11 @@
 
 #include <string.h>
 
-enum { GEMV_ROWS = 512, GEMV_LEAST = 60000 };
+enum {
+    GEMV_ROWS = 512,
+    GEMV_LEAST = 60000,
+    MANY = 4 /* right-hand sides that pay for a copy of L */
+};
 
 /* The panel at j0: columns of A from there, and W (rows j0 .. n-1, ld n). */
 typedef struct panel {
@@ -263,12 +267,12 @@ static int32_t panel_width(const mpki_dense_call *call) {
 }
 
 mpk_status FN(lapack_need)(const mpki_dense_call *call, int32_t nrhs, mpki_dense_need *need) {
-    (void)nrhs;
-    const int64_t n = call->dense.n;
+    const int64_t n = call->dense.n, few = (int64_t)call->threads * (n + 8) * (int64_t)sizeof(T);
+    const int64_t many = nrhs < MANY ? 0 : FN(sweep_bytes)(call, nrhs);
     *need = (mpki_dense_need){.pivots = n};
     need->factorize_bytes =
         FN(lapack_work)(n, panel_width(call), call->threads) * (int64_t)sizeof(T);
-    need->solve_bytes = (int64_t)call->threads * (n + 8) * (int64_t)sizeof(T);
+    need->solve_bytes = few > many ? few : many;
     return MPK_OK;
 }
 
@@ -301,6 +305,69 @@ static int64_t pivot(const mpki_dense_call *call, int64_t k, bool *pair) {
     *pair = p < 0;
     p = (p < 0 ? -p : p) - 1;
     return upper ? n - 1 - p : p;
+}
+
+/* Exchanges of the pivot at column k of the lower factor: rows place[c] and with[c], in order.
+ * Returns the pivot's width. */
+static int exchanges(const mpki_dense_call *call, int64_t k, int64_t place[2], int64_t with[2]) {
+    bool pair;
+    with[0] = with[1] = pivot(call, k, &pair);
+    place[0] = place[1] = k;
+    if (!pair) {
+        with[1] = k;
+        return 1;
+    }
+    place[1] = k + 1;
+    with[1] = pivot(call, k + 1, &pair);
+    if (call->dense.method != MPK_DENSE_ROOK) with[0] = k;
+    return 2;
+}
+
+typedef struct copy_job {
+    const mpki_dense_call *call;
+    int64_t j0, j1, ld;
+    T *panel;
+} copy_job;
+
+static void copy_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const copy_job *c = arg;
+    const int64_t n = c->call->dense.n, j = c->j0 + item;
+    T *to = c->panel + item * c->ld;
+    int64_t ld, place[2], with[2];
+    (void)pool, (void)worker;
+    const T *from = FN(factor_block_at)(c->call, j, n - j, j, 1, to + item, &ld);
+    if (from != to + item) memcpy(to + item, from, (size_t)(n - j) * sizeof(T));
+    for (int64_t k = c->j0; k < c->j1;) {
+        const int width = exchanges(c->call, k, place, with);
+        for (int h = 0; h < 2 && k > j; h++) {
+            T *x = to + place[h] - c->j0, *y = to + with[h] - c->j0, t = *x;
+            *x = *y, *y = t;
+        }
+        k += width;
+    }
+}
+
+void FN(lapack_panel)(const mpki_dense_call *call, int64_t j0, int64_t j1, T *panel, int64_t ld) {
+    copy_job c = {call, j0, j1, ld, panel};
+    mpki_pool_for(call->pool, 0, j1 - j0, copy_item, &c);
+}
+
+void FN(lapack_interchange)(const mpki_dense_call *call, int64_t j0, int64_t j1, int32_t nrhs, T *x,
+                            int64_t ldx, bool inverse) {
+    int64_t rows[2][2 * MPKI_BLOCK + 4], place[2], with[2];
+    int32_t count = 0;
+    for (int64_t k = j0; k < j1;) {
+        const int width = exchanges(call, k, place, with);
+        for (int h = 0; h < 2; h++)
+            if (place[h] != with[h]) rows[0][count] = place[h], rows[1][count++] = with[h];
+        k += width;
+    }
+    for (int32_t c = 0; c < nrhs; c++, x += ldx)
+        for (int32_t h = 0; h < count; h++) {
+            T *y = x + rows[0][inverse ? count - 1 - h : h],
+              *z = x + rows[1][inverse ? count - 1 - h : h], t = *y;
+            *y = *z, *z = t;
+        }
 }
 
 static void swap_rows(const solve_job *s, int32_t c, int64_t i, int64_t j) {
@@ -365,16 +432,21 @@ static void solve_columns(const solve_job *s, int32_t c0, int32_t c1, T *buffer)
 
 static void solve_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const solve_job *s = arg;
-    const int32_t each = 8;
-    int32_t c0 = (int32_t)item * each, c1 = c0 + each < s->nrhs ? c0 + each : s->nrhs;
     (void)pool;
-    solve_columns(s, c0, c1, (T *)s->call->work + worker * (s->call->dense.n + 8));
+    solve_columns(s, (int32_t)item, (int32_t)item + 1,
+                  (T *)s->call->work + worker * (s->call->dense.n + 8));
 }
 
 mpk_status FN(lapack_solve)(mpki_dense_call *call, int32_t nrhs, void *x, int64_t ldx) {
     solve_job s = {call, nrhs, x, ldx, call->dense.method == MPK_DENSE_ROOK};
     FN(reverse_rows)(call, nrhs, x, ldx);
-    mpki_pool_for(call->pool, 0, (nrhs + 7) / 8, solve_item, &s);
+    if (nrhs >= MANY) {
+        FN(sweep_forward)(call, nrhs, x, ldx, call->work);
+        FN(sweep_diagonal)(call, nrhs, x, ldx);
+        FN(sweep_backward)(call, nrhs, x, ldx, call->work);
+    } else {
+        mpki_pool_for(call->pool, 0, nrhs, solve_item, &s);
+    }
     FN(reverse_rows)(call, nrhs, x, ldx);
     return MPK_OK;
 }

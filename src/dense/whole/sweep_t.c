@@ -3,7 +3,7 @@
  * pivot: few right-hand sides by matrix times vector, many by the packed product. */
 #include "../../backends/cpu/cpu.h"
 #include "../../kernels/pivot.h"
-#include "host.h"
+#include "lapack.h"
 
 #include <string.h>
 
@@ -22,12 +22,21 @@ typedef struct sweep {
     int64_t packed_size;
     T *turned;      /* threads x ROWS x MPKI_BLOCK */
     int64_t j0, j1; /* the block at work */
+    T *panel; /* of factors in LAPACK's form: columns first .. of L in an order of their own */
+    int64_t first;
 } sweep;
+
+static bool lapack_form(const mpki_dense_call *call) {
+    return call->dense.method == MPK_DENSE_BUNCH_KAUFMAN || call->dense.method == MPK_DENSE_ROOK;
+}
 
 int64_t FN(sweep_bytes)(const mpki_dense_call *call, int32_t nrhs) {
     int64_t wide = (nrhs < MPKI_BLOCK ? nrhs : MPKI_BLOCK) + 16;
     return (call->dense.n / (MPKI_BLOCK - 1) + 10) * 8 +
-           call->threads * (ROWS * wide + 2 * ROWS * MPKI_BLOCK + 64) * (int64_t)sizeof(T) + 256;
+           (call->threads * (ROWS * wide + 2 * ROWS * MPKI_BLOCK + 64) +
+            (lapack_form(call) ? (call->dense.n + 8) * MPKI_BLOCK : 0)) *
+               (int64_t)sizeof(T) +
+           256;
 }
 
 static sweep prepare(const mpki_dense_call *call, int32_t nrhs, T *x, int64_t ldx, char *work) {
@@ -51,7 +60,14 @@ static sweep prepare(const mpki_dense_call *call, int32_t nrhs, T *x, int64_t ld
     s.packed = (T *)(work + ((n / (MPKI_BLOCK - 1) + 10) * 8 + 63) / 64 * 64);
     s.packed_size = ROWS * wide;
     s.turned = s.packed + call->threads * s.packed_size;
+    if (lapack_form(call)) s.panel = s.turned + (int64_t)call->threads * 2 * ROWS * MPKI_BLOCK;
     return s;
+}
+
+static void begin(sweep *s, int64_t k) {
+    s->j0 = s->first = s->starts[k], s->j1 = s->starts[k + 1];
+    if (s->panel)
+        FN(lapack_panel)(s->call, s->j0, s->j1, s->panel, (s->call->dense.n - s->j0 + 7) / 8 * 8);
 }
 
 static bool begins_pair(const sweep *s, int64_t k) { /* k: the first column of a pivot */
@@ -62,6 +78,10 @@ static bool begins_pair(const sweep *s, int64_t k) { /* k: the first column of a
 
 static const T *block(const sweep *s, int worker, int64_t i0, int64_t rows, int64_t cols,
                       int64_t *ld) {
+    if (s->panel) {
+        *ld = (s->call->dense.n - s->first + 7) / 8 * 8;
+        return s->panel + (i0 - s->first) + (s->j0 - s->first) * *ld;
+    }
     return FN(factor_block_at)(s->call, i0, rows, s->j0, cols,
                                s->turned + (int64_t)worker * 2 * ROWS * MPKI_BLOCK, ld);
 }
@@ -142,7 +162,8 @@ static void below_many(mpki_pool *pool, int worker, void *arg, int64_t item) {
 void FN(sweep_forward)(const mpki_dense_call *call, int32_t nrhs, T *x, int64_t ldx, char *work) {
     sweep s = prepare(call, nrhs, x, ldx, work);
     for (int64_t k = 0; k < s.count; k++) {
-        s.j0 = s.starts[k], s.j1 = s.starts[k + 1];
+        begin(&s, k);
+        if (s.panel) FN(lapack_interchange)(call, s.j0, s.j1, nrhs, x, ldx, false);
         mpki_pool_for(call->pool, 0, (nrhs + FEW - 1) / FEW, diagonal_forward, &s);
         mpki_pool_for(call->pool, 0, (call->dense.n - s.j1 + ROWS - 1) / ROWS,
                       nrhs < FEW ? below_few : below_many, &s);
@@ -192,12 +213,13 @@ static void above_many(mpki_pool *pool, int worker, void *arg, int64_t item) {
 void FN(sweep_backward)(const mpki_dense_call *call, int32_t nrhs, T *x, int64_t ldx, char *work) {
     sweep s = prepare(call, nrhs, x, ldx, work);
     for (int64_t k = s.count - 1; k >= 0; k--) {
-        s.j0 = s.starts[k], s.j1 = s.starts[k + 1];
+        begin(&s, k);
         if (nrhs < FEW)
             mpki_pool_for(call->pool, 0, (s.j1 - s.j0 + COLS - 1) / COLS, above_few, &s);
         else
             mpki_pool_for(call->pool, 0, (nrhs + COLS - 1) / COLS, above_many, &s);
         mpki_pool_for(call->pool, 0, (nrhs + FEW - 1) / FEW, diagonal_backward, &s);
+        if (s.panel) FN(lapack_interchange)(call, s.j0, s.j1, nrhs, x, ldx, true);
     }
 }
 
