@@ -3,6 +3,7 @@
 # for. Without nvcc everything else builds, and a device is refused with the reason.
 set(METAPACK_CUDA AUTO CACHE STRING "AUTO | ON | OFF: the CUDA module, built where nvcc and cuBLAS are found")
 set(METAPACK_CUDA_ARCH sm_90 CACHE STRING "what nvcc compiles for")
+include(cmake/cuda-kernels.cmake)
 set(MPKI_HAVE_CUDA 1) # the loader; OFF leaves that out too
 if(METAPACK_CUDA STREQUAL "OFF")
     set(MPKI_HAVE_CUDA 0)
@@ -31,6 +32,8 @@ function(metapack_cuda_module)
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/src/backends/cuda)
     file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${source}/*.cuh ${source}/*.h)
     file(GLOB templated CONFIGURE_DEPENDS ${source}/dense/*_t.cu ${source}/batch/*_t.cu)
+    set(around ${source}/api.h ${source}/runtime.cuh ${source}/scalar.cuh ${source}/batch/emitted.cuh
+        ${source}/batch/launch.cuh ${source}/batch/tile.cuh ${source}/batch/batch.h)
     set(flags -std=c++17 -O3 -arch=${METAPACK_CUDA_ARCH} -I${CMAKE_CURRENT_SOURCE_DIR}/include
         -Xcompiler=-fPIC,-fvisibility=hidden,-Wall)
     set(objects)
@@ -49,6 +52,19 @@ function(metapack_cuda_module)
         foreach(precision RANGE 3)
             metapack_cuda_object(${file} ${name}${precision} -DMPKI_PRECISION=${precision})
         endforeach()
+    endforeach()
+    set(kernels ${MPKI_CUDA_${METAPACK_CUDA_KERNELS}})
+    mpki_cuda_kernels("${kernels}" files borg)
+    foreach(entry ${files})
+        string(REPLACE "|" ";" entry ${entry})
+        list(GET entry 0 file)
+        list(GET entry 1 depends)
+        list(GET entry 2 name)
+        set(out ${CMAKE_CURRENT_BINARY_DIR}/cuda/${name}.o)
+        add_custom_command(OUTPUT ${out} DEPENDS ${file} ${depends} ${around}
+            COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${METAPACK_NVCC} ${flags} -c ${file} -o ${out}
+            COMMENT "nvcc ${name}" VERBATIM)
+        list(APPEND objects ${out})
     endforeach()
     get_filename_component(libraries ${METAPACK_CUBLAS} DIRECTORY)
     set(module ${CMAKE_CURRENT_BINARY_DIR}/libmetapack_cuda.so)
@@ -94,6 +110,19 @@ function(metapack_cuda_host_module)
     metapack_cuda_host_object(${source}/batch/batch.cu batch)
     foreach(precision RANGE 3)
         metapack_cuda_host_object(${source}/batch/batch_t.cu batch_t${precision} -DMPKI_PRECISION=${precision})
+    endforeach()
+    # some of borgc's: what is around them is the same for all
+    mpki_cuda_kernels("ldlt:1:0:0:4,8;ldlt_partial:1:2:1:4,8,16;ldu_partial:2:2:2:8" files host)
+    foreach(entry ${files})
+        string(REPLACE "|" ";" entry ${entry})
+        list(GET entry 0 file)
+        list(GET entry 1 depends)
+        list(GET entry 2 name)
+        set(out ${CMAKE_CURRENT_BINARY_DIR}/cuda/host_${name}.o)
+        add_custom_command(OUTPUT ${out} DEPENDS ${file} ${depends} ${headers}
+            COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${METAPACK_HOST_CXX} ${flags} -x c++ -c ${file} -o ${out}
+            COMMENT "${name} for the host" VERBATIM)
+        list(APPEND objects ${out})
     endforeach()
     set(module ${CMAKE_CURRENT_BINARY_DIR}/cuda/libmetapack_cuda_host.so)
     add_custom_command(OUTPUT ${module} DEPENDS ${objects}

@@ -101,6 +101,68 @@ inline double __hiloint2double(int high, int low) {
     return host_value<double>((uint64_t)(uint32_t)high << 32 | (uint32_t)low);
 }
 
+/* ---- what borgc's kernels ask for ---- */
+
+inline int __ffs(int x) {
+    return __builtin_ffs(x);
+}
+inline int host_reduce_max(unsigned mask, int x) {
+    for (int h = 16; h > 0; h /= 2) {
+        const int y = __shfl_xor_sync(mask, x, h);
+        if (y > x) x = y;
+    }
+    return x;
+}
+inline int __reduce_max_sync(unsigned mask, int x) {
+    return host_reduce_max(mask, x);
+}
+inline unsigned __reduce_max_sync(unsigned mask, unsigned x) {
+    return (unsigned)host_reduce_max(mask, (int)(x ^ 0x80000000u)) ^ 0x80000000u;
+}
+inline double __longlong_as_double(long long x) {
+    return host_value<double>((uint64_t)x);
+}
+inline long long __double_as_longlong(double x) {
+    return (long long)host_bits(x);
+}
+#define HOST_ARITHMETIC(T, p)                                                                      \
+    inline T __##p##add_rn(T x, T y) {                                                             \
+        return x + y;                                                                              \
+    }                                                                                              \
+    inline T __##p##sub_rn(T x, T y) {                                                             \
+        return x - y;                                                                              \
+    }                                                                                              \
+    inline T __##p##mul_rn(T x, T y) {                                                             \
+        return x * y;                                                                              \
+    }                                                                                              \
+    inline T __##p##div_rn(T x, T y) {                                                             \
+        return x / y;                                                                              \
+    }                                                                                              \
+    inline T __##p##rcp_rn(T x) {                                                                  \
+        return 1 / x;                                                                              \
+    }
+HOST_ARITHMETIC(double, d)
+HOST_ARITHMETIC(float, f)
+inline double __dsqrt_rn(double x) {
+    return sqrt(x);
+}
+inline float __fsqrt_rn(float x) {
+    return sqrtf(x);
+}
+inline double __fma_rn(double x, double y, double z) {
+    return fma(x, y, z);
+}
+inline float __fmaf_rn(float x, float y, float z) {
+    return fmaf(x, y, z);
+}
+inline float __fdividef(float x, float y) {
+    return x / y;
+}
+inline int __syncthreads_or(int x) { /* kernels of one warp's packs do not ask for it */
+    (void)x;
+    abort();
+}
+
 /* ---- the runtime, as far as batches ask for it ---- */
 
 typedef struct host_stream *cudaStream_t;

@@ -7,6 +7,8 @@
 #include "product.cuh"
 #include "solve.cuh"
 
+#include <metapack/batch.h>
+
 using namespace mpki;
 
 typedef tile<8, 1, 1> tile8;
@@ -43,6 +45,13 @@ static mpk_status run(mpki_cuda *cuda, int verb, const part &p, void *stream) {
     return launch<TILE>(cuda, symmetric_kernel<T, TILE>, p, symmetric_bytes<T>(n), stream);
 }
 
+/* borgc's kernels index with 32 bits within a matrix, and know one stride of pivots. */
+static bool suits(const mpki_cuda_batch *batch, const part &p) {
+    return batch->verb == MPKI_CUDA_FACTORIZE && p.a.layout != MPK_BATCH_INTERLEAVED &&
+           p.a.ld <= 1 << 24 && p.pivoting != MPK_PIVOTING_STATIC &&
+           (p.method != MPK_BATCH_LDU || p.n == p.most);
+}
+
 mpk_status FN(cuda_batch_bin)(mpki_cuda *cuda, const mpki_cuda_batch *batch,
                               const mpki_cuda_bin *bin, int32_t *flags) {
     part p = {};
@@ -55,6 +64,11 @@ mpk_status FN(cuda_batch_bin)(mpki_cuda *cuda, const mpki_cuda_batch *batch,
     p.nrhs = batch->nrhs;
     p.tolerance = batch->zero_tolerance;
     if (batch->verb == MPKI_CUDA_SOLVE) p.inertia = NULL;
+    mpki_emitted emitted = suits(batch, p) ? FN(cuda_emitted)(p.method, p.pivoting, p.n) : NULL;
+    if (emitted) {
+        if (p.a.layout == MPK_BATCH_POINTERS) p.a.stride = 0;
+        return emitted(cuda, p, batch->stream);
+    }
     if (p.n <= 8) return run<tile8>(cuda, batch->verb, p, batch->stream);
     if (p.n <= 16) return run<tile16>(cuda, batch->verb, p, batch->stream);
     if (p.n <= 32) return run<tile32>(cuda, batch->verb, p, batch->stream);

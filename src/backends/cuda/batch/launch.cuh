@@ -10,12 +10,22 @@
     kernel<<<(unsigned)(blocks), threads, bytes, (cudaStream_t)(stream)>>>(__VA_ARGS__)
 #endif
 
+namespace mpki {
+struct part;
+}
+
+/** Launch of a factorization that borgc made: strided, or by pointers. */
+typedef mpk_status (*mpki_emitted)(mpki_cuda *cuda, const mpki::part &job, void *stream);
+#define MPKI_EMITTED_KEY(method, pivoting, n) (((method)*8 + (pivoting)) * 128 + (n))
+
 /** One bin of a factorization or a solve, or a whole product, of this kind of entries. flags: see
  *  part::report(). */
 #define MPKI_CUDA_BATCH_RUN(p)                                                                     \
     mpk_status mpki_##p##_cuda_batch_bin(mpki_cuda *cuda, const mpki_cuda_batch *batch,            \
                                          const mpki_cuda_bin *bin, int32_t *flags);                \
-    mpk_status mpki_##p##_cuda_batch_product(mpki_cuda *cuda, const mpki_cuda_batch *batch);
+    mpk_status mpki_##p##_cuda_batch_product(mpki_cuda *cuda, const mpki_cuda_batch *batch);       \
+    /* the one for this order, or NULL */                                                          \
+    mpki_emitted mpki_##p##_cuda_emitted(int method, int pivoting, int n);
 MPKI_CUDA_BATCH_RUN(s)
 MPKI_CUDA_BATCH_RUN(d)
 MPKI_CUDA_BATCH_RUN(c)

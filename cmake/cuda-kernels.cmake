@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# borgc's kernels for the CUDA module, each for one order and precision: what src/backends/cuda/batch/emitted.cuh takes.
+# They lie in <build>/cuda; git has none of them. Other orders, methods and pivotings take the general kernels.
+set(METAPACK_CUDA_KERNELS FEW CACHE STRING
+    "FEW | ALL | NONE: batched kernels that borgc makes for the CUDA module (nvcc takes 1 to 14 s for each)")
+
+# kernel:method:pivoting:lists of pivots:orders, numbers as in mpk_batch_method and mpk_pivoting.
+set(MPKI_CUDA_FEW
+    ldlt:1:0:0:4,8,16,24,32
+    ldlt_partial:1:2:1:4,8,16,24,32)
+set(MPKI_CUDA_ALL
+    llt:0:0:0:4,8,12,16,20,24,28,32
+    ldlt:1:0:0:4,8,12,16,20,24,28,32
+    ldu:2:0:0:4,8,12,16,20,24,28,32
+    ldlt_partial:1:2:1:4,8,12,16,20,24,28,32
+    ldlt_rook:1:3:1:4,8,12,16,20,24,28,32
+    ldlt_complete:1:4:1:4,8,12,16,20,24,28,32
+    ldu_partial:2:2:2:4,8,12,16,20,24,28,32)
+
+# What was fastest on an H200 (docs/results/borg.md): work-groups of a pack, blocks that a multiprocessor must hold, options.
+function(mpki_cuda_shape kernel n pack blocks options)
+    set(${pack} 1 PARENT_SCOPE)
+    set(${blocks} 1 PARENT_SCOPE)
+    set(${options} "" PARENT_SCOPE)
+    if(kernel STREQUAL ldlt)
+        if(n LESS_EQUAL 8)
+            set(${options} --disable=reuse PARENT_SCOPE)
+        elseif(n EQUAL 16)
+            set(${pack} 2 PARENT_SCOPE)
+        elseif(n EQUAL 32)
+            set(${blocks} 3 PARENT_SCOPE)
+        endif()
+    elseif(kernel STREQUAL ldlt_partial)
+        if(n EQUAL 8)
+            set(${pack} 4 PARENT_SCOPE)
+        elseif(n GREATER_EQUAL 12)
+            set(${blocks} 4 PARENT_SCOPE)
+        endif()
+    elseif(kernel STREQUAL ldlt_complete)
+        if(n EQUAL 4)
+            set(${pack} 8 PARENT_SCOPE)
+        elseif(n GREATER 28)
+            set(${blocks} 3 PARENT_SCOPE)
+        elseif(n GREATER_EQUAL 16)
+            set(${blocks} 4 PARENT_SCOPE)
+        endif()
+    endif()
+endfunction()
+
+# One kernel: file [out] to be compiled, what it depends on is added to its properties; name [out] of its launch.
+function(mpki_cuda_kernel place kernel lists n p file depends name)
+    set(folder ${CMAKE_CURRENT_BINARY_DIR}/cuda/${place})
+    set(id ${kernel}_${n}_${p})
+    set(source ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels/cl/${kernel}.cl)
+    file(GLOB shared CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels/cl/*.h)
+    mpki_cuda_shape(${kernel} ${n} pack blocks options)
+    set(single)
+    set(precision 1)
+    if(p STREQUAL s)
+        set(single -D SINGLE)
+        set(precision 0)
+    endif()
+    add_custom_command(OUTPUT ${folder}/${id}.inc
+        COMMAND borgc --emit=cuda --lane-order=wi -D WG_SIZE=${n} -D WG_PACK=${pack} ${single} ${options}
+                --name=${id} -o ${folder}/${id}.inc ${source}
+        DEPENDS borgc ${source} ${shared}
+        COMMENT "borgc ${kernel} ${n} ${p} cuda" VERBATIM)
+    set(lanes 4)
+    foreach(power 8 16 32)
+        if(n GREATER lanes)
+            set(lanes ${power})
+        endif()
+    endforeach()
+    set(pivots "")
+    if(lists GREATER 0)
+        set(pivots "piv,")
+    endif()
+    file(CONFIGURE OUTPUT ${folder}/${id}.cu CONTENT "/* Written by CMake. */
+#define MPKI_PRECISION ${precision}
+#define BORG_BLOCKS ${blocks}
+#include \"${CMAKE_CURRENT_SOURCE_DIR}/src/backends/cuda/batch/emitted.cuh\"
+namespace emitted {
+#include \"${folder}/${id}.inc\"
+}
+namespace { // a body of this file alone
+struct body {
+    static __device__ __forceinline__ void run(T *a, int ld, long long stride, int *piv, int *told, T tolerance,
+                                               long long first, long long last) {
+        (void)piv;
+        emitted::${id}(a, ld, stride, ${pivots} told, tolerance, first, last);
+    }
+};
+}
+mpk_status mpki_cuda_${id}(mpki_cuda *cuda, const mpki::part &job, void *stream) {
+    return mpki::launch_emitted<body, emitted::b_threads, ${lanes}, ${pack}, ${lists}, BORG_BLOCKS>(cuda, job, stream);
+}
+" @ONLY)
+    set(${file} ${folder}/${id}.cu PARENT_SCOPE)
+    set(${depends} ${folder}/${id}.inc PARENT_SCOPE)
+    set(${name} mpki_cuda_${id} PARENT_SCOPE)
+endfunction()
+
+# FILES [out]: file|dependency|name of the object, for each kernel and for the table of them; PLACE: their folder.
+function(mpki_cuda_kernels set_of files place)
+    set(all)
+    set(declared)
+    set(cases_s)
+    set(cases_d)
+    if(TARGET borgc AND NOT CMAKE_CROSSCOMPILING)
+        foreach(entry ${set_of})
+            string(REPLACE ":" ";" entry ${entry})
+            list(GET entry 0 kernel)
+            list(GET entry 1 method)
+            list(GET entry 2 pivoting)
+            list(GET entry 3 lists)
+            list(GET entry 4 orders)
+            string(REPLACE "," ";" orders ${orders})
+            foreach(p s d)
+                foreach(n ${orders})
+                    mpki_cuda_kernel(${place} ${kernel} ${lists} ${n} ${p} file depends name)
+                    list(APPEND all "${file}|${depends}|${kernel}_${n}_${p}")
+                    string(APPEND declared "mpk_status ${name}(mpki_cuda *, const mpki::part &, void *);\n")
+                    string(APPEND cases_${p}
+                        "    case MPKI_EMITTED_KEY(${method}, ${pivoting}, ${n}):\n        return ${name};\n")
+                endforeach()
+            endforeach()
+        endforeach()
+    endif()
+    set(MPKI_EMITTED_DECLARED "${declared}")
+    set(MPKI_EMITTED_S "${cases_s}")
+    set(MPKI_EMITTED_D "${cases_d}")
+    set(table ${CMAKE_CURRENT_BINARY_DIR}/cuda/${place}/table.cu)
+    configure_file(${CMAKE_CURRENT_SOURCE_DIR}/src/backends/cuda/batch/emitted_table.cu.in ${table} @ONLY)
+    list(APPEND all "${table}|${table}|emitted_table")
+    set(${files} "${all}" PARENT_SCOPE)
+endfunction()

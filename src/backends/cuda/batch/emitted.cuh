@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_BATCH_EMITTED_CUH
+#define MPKI_CUDA_BATCH_EMITTED_CUH
+/** Around a kernel that borgc made: a file of cmake/cuda-kernels.cmake includes this, then borgc's
+ *  output as a function of the device, and launches the kernel below with it. borgc's kernels take
+ *  strided matrices of one order, numbered from 0: each thread gets a base of its own, so that its
+ *  matrix lies where the stride says, and so pointers, and matrices sorted by order, cost nothing
+ *  more. Groups are numbered within a block; infos stay in shared memory and are told when the
+ * block is done. */
+#include "launch.cuh"
+#include "tile.cuh"
+
+#define B_KERNEL(threads)                                                                          \
+    enum { b_threads = threads };                                                                  \
+    static __device__ __forceinline__ void
+
+namespace mpki {
+
+/** LANES: threads of a group; PACK: groups of a pack. */
+template <int THREADS, int LANES, int PACK> struct emitted_block {
+    static const int GROUPS = THREADS / LANES;
+    long long first; /* place of the block's first group */
+    int local;       /* this thread's group; beyond the last one: the last */
+    int groups;      /* there are */
+    int threads;     /* of the packs that are there */
+    long long matrix;
+
+    __device__ emitted_block(const part &job) {
+        first = (long long)blockIdx.x * GROUPS;
+        groups = job.count - first < GROUPS ? (int)(job.count - first) : GROUPS;
+        threads = (groups + PACK - 1) / PACK * PACK * LANES;
+        local = (int)threadIdx.x / LANES;
+        if (local >= groups) local = groups - 1;
+        matrix = job.matrix(first + local);
+    }
+    /** Where a matrix would begin that the others follow by the stride. */
+    template <class T> __device__ T *base(const mpki_cuda_operand &x) const {
+        T *p = x.layout == 1 ? ((T *const *)x.data)[matrix] : (T *)x.data + matrix * x.stride;
+        return p - local * x.stride;
+    }
+    /** What the kernel told of its groups; pivots of those without factors are put in order. */
+    template <int LISTS> __device__ void tell(const part &job, const int *told) const {
+        __syncthreads();
+        const int g = (int)threadIdx.x;
+        if (g < groups)
+            job.report(job.matrix(first + g), told[4 * g], told[4 * g + 1], told[4 * g + 2],
+                       told[4 * g + 3]);
+        if (LISTS == 0) return;
+        const int each = (LISTS > 0 ? LISTS : 1) * job.n;
+        for (int k = (int)threadIdx.x; k < groups * each; k += threads) {
+            if (told[4 * (k / each)] <= 1) continue;
+            int *piv = job.pivots + job.matrix(first + k / each) * job.most * LISTS;
+            piv[k % each] = k % each % job.n;
+        }
+    }
+};
+
+/** BODY::run() is borgc's function. BLOCKS: least number of blocks of a multiprocessor. */
+template <class BODY, int THREADS, int LANES, int PACK, int LISTS, int BLOCKS>
+__global__ void __launch_bounds__(THREADS, BLOCKS) emitted_kernel(const part job) {
+    typedef emitted_block<THREADS, LANES, PACK> block;
+    __shared__ int told[4 * block::GROUPS];
+    const block at(job);
+    /* borgc's code lets them go, too, but they must not wait at our barrier for the rest of a warp
+     * whose exchanges wait for them */
+    if ((int)threadIdx.x >= at.threads) return;
+    const T tolerance = job.tolerance < 0 ? 4 * job.n * epsilon<T>() : (T)job.tolerance;
+    int *piv = LISTS > 0 ? job.pivots + (at.matrix * job.most - at.local * job.n) * LISTS : NULL;
+    BODY::run(at.template base<T>(job.a), job.a.ld, job.a.stride, piv, told, tolerance, -at.first,
+              job.count - at.first);
+    at.template tell<LISTS>(job, told);
+}
+
+template <class BODY, int THREADS, int LANES, int PACK, int LISTS, int BLOCKS>
+mpk_status launch_emitted(mpki_cuda *cuda, const part &job, void *stream) {
+    const int groups = THREADS / LANES;
+    MPKI_LAUNCH((emitted_kernel<BODY, THREADS, LANES, PACK, LISTS, BLOCKS>),
+                (job.count + groups - 1) / groups, THREADS, 0, stream, job);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+} // namespace mpki
+
+#endif
