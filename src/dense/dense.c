@@ -136,6 +136,7 @@ static mpk_status check_factor(mpk_context *ctx, const mpk_dense *d, const mpk_d
     if (status < 0) return status;
     if (!f->pivots && d->n > 0) REFUSE(-1, "f->pivots is NULL");
     if (!f->extra && extra > 0 && d->n > 0) REFUSE(-1, "f->extra is NULL");
+    if (extra > 0 && (uintptr_t)f->extra % 64) REFUSE(-1, "f->extra is not aligned to 64 bytes");
     return MPK_OK;
 }
 
@@ -407,15 +408,19 @@ static mpk_status check_rhs(session *s, int32_t nrhs, const void *b, int64_t ldb
         double square[2];
         status = s->place->dot(call, column, column, square);
         if (status < 0 || isfinite(square[0])) continue;
-        void *here = mpki_alloc(call->ctx, "dense", n, (size_t)size);
-        status = here ? s->place->get(call, column, here) : mpki_failed(call->ctx);
+        const bool host = call->dense.memory == MPK_HOST;
+        void *taken = host ? NULL : mpki_alloc(call->ctx, "dense", n, (size_t)size);
+        const void *here = host ? column : taken;
+        status = !here  ? mpki_failed(call->ctx)
+                 : host ? MPK_OK
+                        : s->place->get(call, column, taken);
         for (int64_t k = 0; k < reals && status >= 0; k++) {
             const bool single = scalar == MPK_S || scalar == MPK_C;
             if (!isfinite(single ? (double)((const float *)here)[k] : ((const double *)here)[k]))
                 status = mpki_error(call->ctx, MPK_ERR_INPUT, "dense", c,
                                     "right-hand side %d has an entry that is NaN or infinite", c);
         }
-        mpki_release(call->ctx, here);
+        if (taken) mpki_release(call->ctx, taken);
     }
     return status;
 }

@@ -327,7 +327,8 @@ mpk_status mpki_dense_condition(mpki_dense_solve *s, double *condition) {
     const parts p = cut(s, 1);
     /* A^-H: A^-1 when real or Hermitian, conj(A^-1 conj) when complex symmetric */
     const bool turn = d->scalar >= MPK_C && d->symmetry != MPK_HERMITIAN;
-    void *x = mpki_alloc(s->call.ctx, "dense", n, mpk_scalar_size(d->scalar));
+    const bool host = d->memory == MPK_HOST; /* work is there, and p.best free by now */
+    void *x = host ? p.best : mpki_alloc(s->call.ctx, "dense", n, mpk_scalar_size(d->scalar));
     double estimate = 0, sum = 0;
     int64_t last = -1;
     mpk_status status = MPK_OK;
@@ -364,6 +365,6 @@ mpk_status mpki_dense_condition(mpki_dense_solve *s, double *condition) {
     sum = 2 * sum / (3 * (double)n);
     *condition = s->norm_inf * (sum > estimate ? sum : estimate);
 done:
-    mpki_release(s->call.ctx, x);
+    if (!host) mpki_release(s->call.ctx, x);
     return status;
 }

@@ -3,6 +3,8 @@
  * place, and every way to be refused. */
 #include "support.h"
 
+#include <stdbool.h>
+
 enum { N = 130 };
 
 typedef struct fixture {
@@ -275,6 +277,26 @@ static void test_refused(void **unused) {
     close_fixture(&t);
 }
 
+/* what Aasen keeps beside L may share memory with nothing */
+static void test_extra_overlaps(void **unused) {
+    (void)unused;
+    fixture t = open_fixture(N, MPK_DENSE_AASEN, NULL);
+    mpk_dense_factor f = t.f;
+    assert_true(t.sizes.extra_bytes > 0);
+    f.extra = NULL;
+    REFUSED(MPK_ERR_ARGUMENT, FACTORIZE(&t.d, t.a, t.lda, &f, NULL, 0));
+    f.extra = t.work;
+    REFUSED(MPK_ERR_ARGUMENT, FACTORIZE(&t.d, t.a, t.lda, &f, t.work, t.sizes.factorize_bytes));
+    f.extra = (void *)(((uintptr_t)t.a + 63) / 64 * 64);
+    REFUSED(MPK_ERR_ARGUMENT, FACTORIZE(&t.d, t.a, t.lda, &f, NULL, 0));
+    f.extra = (void *)(((uintptr_t)t.f.f + 63) / 64 * 64);
+    REFUSED(MPK_ERR_ARGUMENT, FACTORIZE(&t.d, t.a, t.lda, &f, NULL, 0));
+    f.extra = (char *)t.f.extra + 8;
+    REFUSED(MPK_ERR_ARGUMENT, FACTORIZE(&t.d, t.a, t.lda, &f, NULL, 0));
+    assert_int_equal(FACTORIZE(&t.d, t.a, t.lda, &t.f, t.work, t.sizes.factorize_bytes), MPK_OK);
+    close_fixture(&t);
+}
+
 static void test_absent_device(void **unused) {
     (void)unused;
     fixture t = open_fixture(N, MPK_DENSE_TILE, NULL);
@@ -319,17 +341,86 @@ static void test_allocation(void **unused) {
     }
 }
 
-/* with work given, a factorization and a solve allocate nothing */
+/* an allocator that a switch makes refuse everything, however often it is asked */
+typedef struct refusing {
+    bool refuse;
+    int64_t asked; /* while it refuses */
+} refusing;
+
+static void *refusing_alloc(void *user, size_t size) {
+    refusing *r = user;
+    if (r->refuse) __atomic_add_fetch(&r->asked, 1, __ATOMIC_SEQ_CST);
+    return r->refuse ? NULL : aligned_alloc(64, (size + 63) / 64 * 64);
+}
+
+static void refusing_release(void *user, void *ptr, size_t size) {
+    (void)user, (void)size;
+    free(ptr);
+}
+
+/* with work given, a factorization, a solve with all that it may do, the inertia and sysv allocate
+ * nothing once the context has its threads */
 static void test_no_allocation(void **unused) {
     (void)unused;
-    for (int method = 1; method < MPK_DENSE_COUNT; method++) {
-        failing state = {.fail_at = -1};
-        mpk_allocator allocator = {failing_alloc, failing_release, &state};
-        fixture t = open_fixture(N, (mpk_dense_method)method, &allocator);
-        assert_int_equal(sysv(&t, NULL), MPK_OK); /* the pool is there now */
-        int64_t calls = state.calls;
-        assert_int_equal(sysv(&t, NULL), MPK_OK);
-        assert_int_equal(state.calls, calls);
+    for (int method = 0; method < MPK_DENSE_COUNT; method++)
+        for (int how = MPK_DENSE_REFINE_AUTO; how <= MPK_DENSE_REFINE_GMRES; how++) {
+            refusing state = {false, 0};
+            mpk_allocator allocator = {refusing_alloc, refusing_release, &state};
+            fixture t = open_fixture(N, (mpk_dense_method)method, &allocator);
+            mpk_dense_info info;
+            mpk_inertia in;
+            t.d.condition = MPK_ON;
+            t.d.refinement = (mpk_dense_refinement)how;
+            double *b = malloc(sizeof(double) * 7 * N), *x = malloc(sizeof(double) * 7 * N);
+            for (int k = 0; k < 7 * N; k++) b[k] = uniform();
+            mpk_dense_sizes sizes; /* for 7 right-hand sides: the blocked ways */
+            assert_int_equal(mpk_dense_query(t.ctx, &t.d, 7, &sizes), MPK_OK);
+            void *work = aligned_alloc(64, ((size_t)sizes.sysv_bytes + 63) / 64 * 64);
+            assert_int_equal(sysv(&t, NULL), MPK_OK); /* the threads are there now */
+            state.refuse = true;
+            assert_int_equal(mpk_dense_factorize(t.ctx, &t.d, t.a, t.lda, &t.f, work,
+                                                 sizes.factorize_bytes, &info),
+                             MPK_OK);
+            assert_int_equal(mpk_dense_solve(t.ctx, &t.d, t.a, t.lda, &t.f, 7, b, N, x, N, work,
+                                             sizes.solve_bytes, &info),
+                             MPK_OK);
+            assert_true(info.condition > 1 && info.componentwise <= 1e-14);
+            for (int c = 0; c < 7; c++) assert_true(omega(&t, x + c * N, b + c * N) <= 1e-14);
+            assert_int_equal(mpk_dense_inertia(t.ctx, &t.d, &t.f, work, sizes.sysv_bytes, &in),
+                             MPK_OK);
+            assert_int_equal(mpk_dense_sysv(t.ctx, &t.d, t.a, t.lda, &t.f, 7, b, N, x, N, work,
+                                            sizes.sysv_bytes, &info),
+                             MPK_OK);
+            assert_int_equal(state.asked, 0);
+            state.refuse = false;
+            free(b), free(x), free(work);
+            close_fixture(&t);
+        }
+}
+
+/* the condition beside the true one: a lower bound, seldom off by three */
+static void test_condition_of_random(void **unused) {
+    (void)unused;
+    static const mpk_dense_method methods[] = {MPK_DENSE_TILE, MPK_DENSE_BUNCH_KAUFMAN,
+                                               MPK_DENSE_ROOK, MPK_DENSE_AASEN};
+    for (int k = 0; k < 4; k++) {
+        fixture t = open_fixture(N, methods[k], NULL);
+        mpk_dense_info info;
+        double *full = malloc(sizeof(double) * N * N), *x = calloc(N * N, sizeof(double));
+        int *ipiv = malloc(sizeof(int) * N);
+        for (int j = 0; j < N; j++)
+            for (int i = 0; i < N; i++)
+                full[i + j * N] = i >= j ? t.a[i + j * t.lda] : t.a[j + i * t.lda];
+        const double norm = LAPACKE_dlange(LAPACK_COL_MAJOR, '1', N, N, full, N);
+        for (int i = 0; i < N; i++) x[i + i * N] = 1;
+        assert_int_equal(LAPACKE_dgesv(LAPACK_COL_MAJOR, N, N, full, N, ipiv, x, N), 0);
+        const double truth = norm * LAPACKE_dlange(LAPACK_COL_MAJOR, '1', N, N, x, N);
+        t.d.condition = MPK_ON;
+        assert_int_equal(sysv(&t, &info), MPK_OK);
+        if (!(info.condition <= 1.0001 * truth && info.condition >= truth / 3))
+            fail_msg("%s: condition %g, is %g", mpk_dense_method_name(methods[k]), info.condition,
+                     truth);
+        free(full), free(x), free(ipiv);
         close_fixture(&t);
     }
 }
@@ -353,8 +444,10 @@ int main(void) {
                                        cmocka_unit_test(test_ladder_falls_back),
                                        cmocka_unit_test(test_mixed),
                                        cmocka_unit_test(test_condition),
+                                       cmocka_unit_test(test_condition_of_random),
                                        cmocka_unit_test(test_refactor_in_place),
                                        cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_extra_overlaps),
                                        cmocka_unit_test(test_absent_device),
                                        cmocka_unit_test(test_empty_and_tiny),
                                        cmocka_unit_test(test_allocation),
