@@ -11,7 +11,7 @@ BENCH   ?=
 
 DEMO = data/acopf/ACTIVSg200_AC_02
 
-.PHONY: all build demo check check-clients bench-clients bench bench-borg bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete install uninstall format clean help
+.PHONY: all build demo check check-clients bench-clients bench bench-borg bench-dense bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete install uninstall format clean help
 all: build
 
 build:             ## install what is missing, build the library and the command
@@ -41,6 +41,12 @@ bench-borg: build  ## what borgc makes of the batched kernels beside compilers a
 	@cmake -B $(BUILD) -DMETAPACK_BENCH=ON >/dev/null
 	@tools/build $(BUILD) $(JOBS)
 	@bench/borg.py --build $(BUILD) --report docs/results/borg-cpu.md $(BENCH)
+
+bench-dense: build ## dense methods beside OpenBLAS on the processor, and the acoustics example: docs/results/dense.md
+	@$(SETUP) build test bench
+	@cmake -B $(BUILD) -DMETAPACK_BENCH=ON -DMETAPACK_TESTS=ON >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target bench_dense_host example_acoustics >/dev/null
+	@bench/dense.py --build $(BUILD) --fresh $(BENCH)
 
 bench-ildlt: bench-drivers ## block-iLDLT with the published settings: 2018, Tables I, II and Fig. 3
 	@bench/ildlt.py table1 --build $(BUILD) $(BENCH)

@@ -49,6 +49,7 @@ static double complex entry(const char *family, int n, int i, int j, int z) {
 
 typedef struct system {
     int n, z, threads, repeats, nrhs;
+    int hermitian; /* potrf in complex: the lower triangle, conjugated above */
     size_t size;
     void *a, *f, *b, *x;
     int32_t *pivots;
@@ -70,6 +71,7 @@ static double omega(const system_t *s, const void *a) {
         for (int j = 0; j < s->n; j++) {
             size_t at = (size_t)(i > j ? i : j) + (size_t)(i > j ? j : i) * (size_t)s->n;
             double complex e = s->z ? ((const double complex *)a)[at] : ((const double *)a)[at];
+            if (s->hermitian && i < j) e = conj(e);
             double complex x = s->z ? ((double complex *)s->x)[j] : ((double *)s->x)[j];
             r -= e * x, w += cabs(e) * cabs(x);
         }
@@ -175,12 +177,14 @@ static int theirs(system_t *s, const char *method, const char *family) {
     const size_t bytes = (size_t)s->n * (size_t)s->n * s->size;
     int info = 0;
     double solve_s = 0;
+    s->hermitian = s->z && !strcmp(method, "lapack-potrf");
     if (!strcmp(method, "lapack-potrf")) /* positive definite */
         for (int k = 0; k < s->n; k++) {
+            const size_t at = (size_t)k * (size_t)(s->n + 1);
             if (s->z)
-                ((double complex *)s->a)[(size_t)k * (size_t)(s->n + 1)] += 4 * s->n;
+                ((double complex *)s->a)[at] = creal(((double complex *)s->a)[at]) + 4 * s->n;
             else
-                ((double *)s->a)[(size_t)k * (size_t)(s->n + 1)] += 2 * s->n;
+                ((double *)s->a)[at] += 2 * s->n;
         }
     for (int k = -1; k < s->repeats; k++) {
         memcpy(s->f, s->a, bytes);

@@ -54,12 +54,26 @@ static void load_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 
 /* The kernels' register tiles reach above the diagonal, by less than a block: what stands there is
  * put aside, n x MPKI_BLOCK entries, and put back. */
-static void band_above(const FN(lower) * s, T *band, bool back) {
-    for (int64_t j = 1; j < s->n; j++) {
+typedef struct band_job {
+    const FN(lower) * s;
+    T *band;
+    bool back;
+} band_job;
+
+static void band_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const band_job *b = arg;
+    const FN(lower) *s = b->s;
+    (void)pool, (void)worker;
+    for (int64_t j = item * COLUMNS; j < item * COLUMNS + COLUMNS && j < s->n; j++) {
         const int64_t rows = j < MPKI_BLOCK ? j : MPKI_BLOCK;
-        T *a = s->a + j - rows + j * s->ld, *kept = band + j * MPKI_BLOCK;
-        memcpy(back ? a : kept, back ? kept : a, (size_t)rows * sizeof(T));
+        T *a = s->a + j - rows + j * s->ld, *kept = b->band + j * MPKI_BLOCK;
+        memcpy(b->back ? a : kept, b->back ? kept : a, (size_t)rows * sizeof(T));
     }
+}
+
+static void band_above(const FN(lower) * s, T *band, bool back) {
+    band_job b = {s, band, back};
+    mpki_pool_for(s->pool, 0, (s->n + COLUMNS - 1) / COLUMNS, band_item, &b);
 }
 
 static int64_t band_bytes(int64_t n) {
@@ -151,8 +165,9 @@ static mpk_status factorize(mpki_dense_call *call) {
 }
 
 /* ---- sums over the whole matrix from one triangle ----------------------------------------------
- * A task has rows of its own: columns pass as they lie, and the rows' own columns as dot products,
- * so every entry is read twice and nobody writes another's sums. Sums are in double. */
+ * Sums are in double. */
+
+enum { GROUPS = 16, COLUMNS_AT_ONCE = 4 };
 
 typedef struct product {
     const mpki_dense_call *call;
@@ -161,6 +176,8 @@ typedef struct product {
     const T *b;
     double *sums; /* of each task: rows of moduli; or the largest entry and the largest row sum */
     int64_t ldx;
+    double *size, *y, *w;     /* |x|; of each group A x and |A| |x| */
+    int64_t edge[GROUPS + 1]; /* columns of the groups */
 } product;
 
 #define WIDE (MPKI_COMPLEX ? 2 : 1)
@@ -180,72 +197,95 @@ static void add(double *sum, T a, T x) {
         sum[WIDE - 1] += (double)t_re(a) * (double)t_im(x) + (double)t_im(a) * (double)t_re(x);
 }
 
-/* sum[i] += A(rows, :) x and w[i] += |A| |x| for rows r0 .. r1-1 */
-static void rows_of_product(const mpki_dense_call *call, const T *x, int64_t r0, int64_t r1,
-                            double *sum, double *w) {
-    const mpk_dense *d = &call->dense;
-    const T *a = call->a;
-    const int64_t n = d->n, lda = call->lda;
-    const bool upper = d->uplo == MPK_UPPER;
-    const int hermitian = d->symmetry == MPK_HERMITIAN;
-    for (int64_t j = upper ? r0 : 0; j < (upper ? n : r1); j++) { /* rows as they lie */
-        int64_t i0 = r0, i1 = r1;
-        if (upper && i1 > j) i1 = j;
-        if (!upper && i0 < j + 1) i0 = j + 1;
-        const T xj = x[j], *col = a + j * lda;
-        const double size = modulus(xj);
+/* A x and |A| |x| in one look at the triangle: groups of columns, of about the same area, each with
+ * sums of its own, which are then added in order. */
+static int64_t group_edge(const mpk_dense *d, int group) {
+    const double share = (double)group / GROUPS;
+    if (d->uplo == MPK_UPPER) return (int64_t)((double)d->n * sqrt(share));
+    return group == GROUPS ? d->n : (int64_t)((double)d->n * (1 - sqrt(1 - share)));
+}
+
+/* entry (i, j), i not j, and its mirror */
+static inline void add_entry(const product *p, double *y, double *w, int64_t i, int64_t j, T e) {
+    const double m = modulus(e);
+    add(y + WIDE * i, e, p->x[j]);
+    add(y + WIDE * j, conj_if(p->call->dense.symmetry == MPK_HERMITIAN, e), p->x[i]);
+    w[i] += m * p->size[j];
+    w[j] += m * p->size[i];
+}
+
+/* columns j .. j+cols-1, rows i0 .. i1-1, none of them on the diagonal */
+static inline void add_columns(const product *p, double *y, double *w, const int cols, int64_t j,
+                               int64_t i0, int64_t i1) {
+    const int64_t lda = p->call->lda;
+    const T *a = (const T *)p->call->a + j * lda;
 #if MPKI_COMPLEX
-        for (int64_t i = i0; i < i1; i++) {
-            add(sum + WIDE * (i - r0), col[i], xj);
-            w[i - r0] += modulus(col[i]) * size;
-        }
+    for (int c = 0; c < cols; c++)
+        for (int64_t i = i0; i < i1; i++) add_entry(p, y, w, i, j + c, a[i + c * lda]);
 #else
-        for (int64_t i = i0; i < i1; i++) {
-            sum[i - r0] += (double)col[i] * (double)xj;
-            w[i - r0] += fabs((double)col[i]) * size;
+    double s[COLUMNS_AT_ONCE] = {0}, q[COLUMNS_AT_ONCE] = {0};
+    double xj[COLUMNS_AT_ONCE] = {0}, size[COLUMNS_AT_ONCE] = {0};
+    for (int c = 0; c < cols; c++) xj[c] = (double)p->x[j + c], size[c] = p->size[j + c];
+    for (int64_t i = i0; i < i1; i++) {
+        const double xi = (double)p->x[i], mi = p->size[i];
+        double yi = 0, wi = 0;
+        for (int c = 0; c < cols; c++) {
+            const double e = (double)a[i + c * lda], m = fabs(e);
+            yi += e * xj[c], wi += m * size[c];
+            s[c] += e * xi, q[c] += m * mi;
         }
-#endif
+        y[i] += yi, w[i] += wi;
     }
-    for (int64_t i = r0; i < r1; i++) { /* and the rows' own columns */
-        const T *col = a + i * lda;
-        const int64_t k0 = upper ? 0 : i + 1, k1 = upper ? i : n;
-        double s[2] = {0, 0}, m = 0;
-#if MPKI_COMPLEX
-        for (int64_t k = k0; k < k1; k++) {
-            add(s, conj_if(hermitian, col[k]), x[k]);
-            m += modulus(col[k]) * modulus(x[k]);
-        }
-#else
-        double p[8] = {0}, q[8] = {0};
-        int64_t k = k0;
-        for (; k + 8 <= k1; k += 8)
-            for (int h = 0; h < 8; h++) {
-                double t = (double)col[k + h] * (double)x[k + h];
-                p[h] += t, q[h] += fabs(t);
-            }
-        for (; k < k1; k++)
-            s[0] += (double)col[k] * (double)x[k], m += fabs((double)col[k] * (double)x[k]);
-        for (int h = 0; h < 8; h++) s[0] += p[h], m += q[h];
+    for (int c = 0; c < cols; c++) y[j + c] += s[c], w[j + c] += q[c];
 #endif
-        T diagonal = hermitian ? t_make(t_re(col[i]), 0) : col[i];
-        add(s, diagonal, x[i]);
-        m += modulus(diagonal) * modulus(x[i]);
-        for (int h = 0; h < WIDE; h++) sum[WIDE * (i - r0) + h] += s[h];
-        w[i - r0] += m;
+}
+
+static void group_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const product *p = arg;
+    const mpk_dense *d = &p->call->dense;
+    const bool upper = d->uplo == MPK_UPPER;
+    const int64_t n = d->n, j0 = p->edge[item], j1 = p->edge[item + 1];
+    const int64_t i0 = upper ? 0 : j0, i1 = upper ? j1 : n; /* rows that this touches */
+    double *y = p->y + item * n * WIDE, *w = p->w + item * n;
+    (void)pool, (void)worker;
+    memset(y + i0 * WIDE, 0, (size_t)((i1 - i0) * WIDE) * sizeof *y);
+    memset(w + i0, 0, (size_t)(i1 - i0) * sizeof *w);
+    for (int64_t j = j0; j < j1; j += COLUMNS_AT_ONCE) {
+        const int cols = (int)(j1 - j < COLUMNS_AT_ONCE ? j1 - j : COLUMNS_AT_ONCE);
+        for (int64_t c = j; c < j + cols; c++) { /* the corner */
+            const T *a = (const T *)p->call->a + c * p->call->lda;
+            const T diagonal = d->symmetry == MPK_HERMITIAN ? t_make(t_re(a[c]), 0) : a[c];
+            add(y + WIDE * c, diagonal, p->x[c]);
+            w[c] += modulus(diagonal) * p->size[c];
+            for (int64_t i = upper ? j : c + 1; i < (upper ? c : j + cols); i++)
+                add_entry(p, y, w, i, c, a[i]);
+        }
+        const int64_t first = upper ? 0 : j + cols, last = upper ? j : n;
+        if (cols == COLUMNS_AT_ONCE)
+            add_columns(p, y, w, COLUMNS_AT_ONCE, j, first, last);
+        else
+            add_columns(p, y, w, cols, j, first, last);
     }
 }
 
 static void residual_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const product *p = arg;
-    const int64_t n = p->call->dense.n, r0 = item * ROWS, r1 = r0 + ROWS < n ? r0 + ROWS : n;
-    double sum[WIDE * ROWS] = {0}, w[ROWS] = {0}, omega = 0;
+    const mpk_dense *d = &p->call->dense;
+    const int64_t n = d->n, r0 = item * ROWS, r1 = r0 + ROWS < n ? r0 + ROWS : n;
+    const bool upper = d->uplo == MPK_UPPER;
+    double omega = 0;
     (void)pool, (void)worker;
-    rows_of_product(p->call, p->x, r0, r1, sum, w);
     for (int64_t i = r0; i < r1; i++) {
+        double sum[2] = {0, 0}, w = 0;
+        for (int g = 0; g < GROUPS; g++) {
+            if (upper ? p->edge[g + 1] <= i : p->edge[g] > i) continue;
+            for (int h = 0; h < WIDE; h++) sum[h] += p->y[(g * n + i) * WIDE + h];
+            w += p->w[g * n + i];
+        }
         T b = p->b ? p->b[i] : t_make(0, 0);
-        double re = (double)t_re(b) - sum[WIDE * (i - r0)];
-        double im = MPKI_COMPLEX ? (double)t_im(b) - sum[WIDE * (i - r0) + WIDE - 1] : 0;
-        double size = MPKI_COMPLEX ? hypot(re, im) : fabs(re), bound = w[i - r0] + modulus(b);
+        double re = (double)t_re(b) - sum[0];
+        double im = MPKI_COMPLEX ? (double)t_im(b) - sum[1] : 0;
+        double size = MPKI_COMPLEX ? hypot(re, im) : fabs(re), bound = w + modulus(b);
         double q = size == 0 ? 0 : size / bound;
         if (!(q <= omega)) omega = q;
         p->r[i] = t_make((R)re, (R)im);
@@ -263,8 +303,9 @@ static double norm_inf(int64_t n, const T *x) {
 }
 
 static int64_t residual_bytes(const mpki_dense_call *call, int32_t nrhs) {
+    const int64_t n = call->dense.n;
     (void)nrhs;
-    return ((call->dense.n + ROWS - 1) / ROWS + 8) * 8;
+    return ((n + ROWS - 1) / ROWS + 8 + n + GROUPS * n * (WIDE + 1)) * 8;
 }
 
 static mpk_status residual(mpki_dense_call *call, int32_t nrhs, const void *vx, int64_t ldx,
@@ -275,6 +316,11 @@ static mpk_status residual(mpki_dense_call *call, int32_t nrhs, const void *vx, 
         product p = {.call = call, .sums = (double *)work, .ldx = ldx};
         p.x = (const T *)vx + c * ldx, p.r = (T *)vr + c * ldr;
         p.b = vb ? (const T *)vb + c * ldb : NULL;
+        for (int g = 0; g <= GROUPS; g++) p.edge[g] = group_edge(&call->dense, g);
+        p.size = p.sums + items;
+        p.w = p.size + n, p.y = p.w + GROUPS * n;
+        for (int64_t i = 0; i < n; i++) p.size[i] = modulus(p.x[i]);
+        mpki_pool_for(call->pool, 0, GROUPS, group_item, &p);
         mpki_pool_for(call->pool, 0, items, residual_item, &p);
         if (!error) continue;
         error[c] = (mpki_dense_error){0, norm_inf(n, p.r), norm_inf(n, p.x), norm_inf(n, p.b)};
@@ -320,9 +366,7 @@ static void largest_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 
 static mpk_status largest(mpki_dense_call *call, double *max, double *norm) {
     const int64_t items = (call->dense.n + ROWS - 1) / ROWS;
-    double sums[512], *s = sums;
-    if (items > 256) s = MPKI_NEW(call->ctx, "dense", 2 * items, double);
-    if (!s) return mpki_failed(call->ctx);
+    double *s = (double *)call->work; /* not in use yet */
     product p = {.call = call, .sums = s, .ldx = norm != NULL};
     mpki_pool_for(call->pool, 0, items, largest_item, &p);
     double most = 0, most_norm = 0;
@@ -332,7 +376,6 @@ static mpk_status largest(mpki_dense_call *call, double *max, double *norm) {
     }
     if (max) *max = most;
     if (norm) *norm = most_norm;
-    if (s != sums) mpki_release(call->ctx, s);
     return MPK_OK;
 }
 
