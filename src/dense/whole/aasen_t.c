@@ -319,20 +319,22 @@ static void put_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool, (void)worker;
     while (before < e->count && e->moved[before] < i0) before++;
     int32_t y = before;
-    for (int64_t i = i0; i < i1; i++) { /* along columns i, rows of those moved */
-        const bool own = y < e->count && e->moved[y] == i;
-        const int64_t row = (own ? e->moved[e->from[y]] : i) - e->r0;
-        y += own;
+    for (int64_t i = i0; i < i1; i++) { /* along columns that stay, rows of those moved */
+        if (y < e->count && e->moved[y] == i) {
+            y++;
+            continue;
+        }
         for (int32_t x = y; x < e->count; x++)
-            s->a[e->moved[x] + i * s->ld] = conj_if(s->hermitian, e->w[row + e->from[x] * ldw]);
+            s->a[e->moved[x] + i * s->ld] =
+                conj_if(s->hermitian, e->w[i - e->r0 + e->from[x] * ldw]);
     }
     for (int32_t x = 0; x < e->count && e->moved[x] < i1; x++) { /* down the columns moved */
         const int64_t first = e->moved[x] > i0 ? e->moved[x] : i0;
-        const T *w = e->w + e->from[x] * ldw - e->r0;
-        T *a = s->a + e->moved[x] * s->ld;
-        memcpy(a + first, w + first, (size_t)(i1 - first) * sizeof(T));
+        const T *w = e->w + e->from[x] * ldw;
+        T *a = s->a + e->r0 + e->moved[x] * s->ld;
+        memcpy(a + first - e->r0, w + first - e->r0, (size_t)(i1 - first) * sizeof(T));
         for (int32_t z = before; z < e->count && e->moved[z] < i1; z++)
-            if (e->moved[z] >= first) a[e->moved[z]] = w[e->moved[e->from[z]]];
+            if (e->moved[z] >= first) a[e->moved[z] - e->r0] = w[e->moved[e->from[z]] - e->r0];
     }
 }
 
