@@ -216,7 +216,8 @@ int main(int argc, char **argv) {
     s.nrhs = argc > 8 ? atoi(argv[8]) : 1;
     s.size = s.z ? 16 : 8;
     const size_t count = (size_t)s.n * (size_t)s.n;
-    s.a = malloc(count * s.size), s.f = malloc(count * s.size);
+    enum { BEYOND = 1 << 16 }; /* OpenBLAS 0.3.21: zgemv reads past the end of its matrix */
+    s.a = malloc(count * s.size + BEYOND), s.f = malloc(count * s.size + BEYOND);
     s.b = malloc((size_t)s.n * (size_t)s.nrhs * s.size);
     s.x = malloc((size_t)s.n * (size_t)s.nrhs * s.size);
     s.pivots = malloc((size_t)s.n * 8), s.time = malloc(sizeof(double) * (size_t)s.repeats);

