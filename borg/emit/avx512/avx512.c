@@ -113,9 +113,9 @@ static const char masks[] =
 
 static const char functions[] =
     "#define BROOT(type, T, V, name) \\\n"
-    "    FN T b_sqrt_##type(T x) { return (T)name##sqrt_p##V((B_RAW_##type)x); } \\\n"
-    "    FN T b_fmin_##type(T x, T y) { return (T)name##min_p##V((B_RAW_##type)y, (B_RAW_##type)x); } \\\n"
-    "    FN T b_fmax_##type(T x, T y) { return (T)name##max_p##V((B_RAW_##type)y, (B_RAW_##type)x); } \\\n"
+    "    FN T b_sqrt_##type(T x) { return (T)name##maskz_sqrt_p##V(-1, (B_RAW_##type)x); } \\\n"
+    "    FN T b_fmin_##type(T x, T y) { return (T)name##maskz_min_p##V(-1, (B_RAW_##type)y, (B_RAW_##type)x); } \\\n"
+    "    FN T b_fmax_##type(T x, T y) { return (T)name##maskz_max_p##V(-1, (B_RAW_##type)y, (B_RAW_##type)x); } \\\n"
     "    FN T b_fma_##type(T x, T y, T z) { \\\n"
     "        return (T)name##fmadd_p##V((B_RAW_##type)x, (B_RAW_##type)y, (B_RAW_##type)z); }\n"
     "#define B_RAW_f32 b_f32\n"

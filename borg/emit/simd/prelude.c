@@ -37,6 +37,7 @@ const char simd_scalar_text[] =
     "\n"
     "#define FN static inline __attribute__((always_inline, unused))\n"
     "typedef uint64_t __attribute__((may_alias)) b_pointer;\n"
+    "FN uint32_t s_first(uint64_t x) { return x ? (uint32_t)__builtin_ctzll(x) : 0; }\n"
     "\n"
     "/* scalars: each operation rounds by itself, nothing traps */\n"
     "#define S2(name, type, T, e) FN T s_##name##_##type(T x, T y) { return (T)(e); }\n"

@@ -9,6 +9,7 @@
 typedef struct lanes {
     const char **reg;
     int32_t items, groups;
+    bool full; /* one register whose lanes repeat the work-items until all are the result */
 } lanes;
 
 static int32_t lane_of(const simd *e, const lanes *x, int32_t w, int32_t g) {
@@ -27,6 +28,11 @@ static const char *take(simd *e, borg_type type, const lanes *x, const lanes *to
                         int32_t first, uint64_t *mask) {
     int32_t from[BORG_MAX_VECTOR], index[BORG_MAX_VECTOR], w, g;
     *mask = 0;
+    if (to->full) { /* the partner of each lane: all lanes stay in use, and get the result */
+        for (int32_t l = 0; l < e->lanes; ++l) from[l] = 0, index[l] = l ^ first;
+        *mask = simd_bits(e->lanes);
+        return simd_move(e, type, x->reg, from, index);
+    }
     for (int32_t l = 0; l < e->lanes; ++l) {
         from[l] = -1;
         index[l] = 0;
@@ -72,6 +78,7 @@ static const char *combine(simd *e, const borg_inst *v, borg_type type, const ch
 /* One step of the tree: work-items half .. onto 0 .. half-1. */
 static void halve(simd *e, const borg_inst *v, borg_type type, lanes *x, int32_t half) {
     lanes to = {.items = half, .groups = x->groups};
+    to.full = x->groups == 1 && x->items == 2 * half && (x->full || x->items == e->lanes);
     int32_t count = (half * x->groups + e->lanes - 1) / e->lanes;
     to.reg = BORG_NEW(e->arena, count, const char *);
     for (int32_t i = 0; i < count; ++i) {
@@ -91,10 +98,15 @@ static void halve(simd *e, const borg_inst *v, borg_type type, lanes *x, int32_t
     *x = to;
 }
 
-/* The tree over one row, `registers` names; what is left: one lane for each group. */
+/* The tree over one row, `registers` names; what is left: one lane for each group, or a register
+ * full of the result where a group fills one (`fills`). */
+static bool fills(const simd *e) {
+    return e->m->pack == 1 && e->m->size >= e->lanes;
+}
+
 static const char **tree(simd *e, const borg_inst *v, borg_type type, const char **registers,
                          int32_t items, int32_t groups) {
-    lanes x = {registers, items, groups};
+    lanes x = {registers, items, groups, false};
     int32_t half = 1;
     while (2 * half < items) half *= 2;
     for (; half >= 1 && x.items > 1; half /= 2) halve(e, v, type, &x, half);
@@ -144,12 +156,38 @@ static bool index_by_bits(simd *e, borg_inst *v, int32_t row, const char **regs,
             index[l] = g % e->lanes;
         }
         borg_put(&text, "%s(uint64_t)b_eq_%s(%s, %s) << %d", i ? " | " : "", simd_suffix(x->type),
-                 regs[i], simd_move(e, x->type, top, from, index), i * e->lanes);
+                 regs[i], fills(e) ? top[0] : simd_move(e, x->type, top, from, index),
+                 i * e->lanes);
     }
     const char *all = simd_temp(e, BORG_I64, true, text.text);
     for (g = 0; g < simd_row_count(e, v); ++g)
         simd_let(e, v, row * simd_row_count(e, v) + g,
                  borg_format(e->arena, "(uint32_t)__builtin_ctzll(%s >> %d)", all, g * size));
+    return true;
+}
+
+static bool is_constant(const borg_inst *x, uint64_t bits) {
+    return x->op == BORG_CONST && x->ntable == 1 && x->bits[0] == bits;
+}
+
+/* 1 or 0 in each lane: the lowest bit of the mask that chose. */
+static bool index_of_mask(simd *e, borg_inst *v, int32_t row) {
+    const borg_inst *x = v->args[0];
+    if (x->op != BORG_SELECT || borg_is_float(x->type) || !e->target->bits) return false;
+    const borg_inst *mask = x->args[0];
+    int32_t count = simd_row_count(e, x), size = e->m->size, low = row * count;
+    if (!is_constant(x->args[1], 1) || !is_constant(x->args[2], 0)) return false;
+    if (mask->spread != BORG_WI || simd_scalar(e, x) || !simd_scalar(e, v)) return false;
+    if (count * e->lanes > 64) return false;
+    borg_sink text = {.arena = e->arena};
+    for (int32_t i = 0; i < count; ++i)
+        borg_put(&text, "%s(uint64_t)(%s & %d) << %d", i ? " | " : "", simd_reg(e, mask, low + i),
+                 (int)simd_bits(simd_used(e, x, i)), i * e->lanes);
+    const char *all = simd_temp(e, BORG_I64, true, text.text);
+    for (int32_t g = 0; g < simd_row_count(e, v); ++g)
+        simd_let(e, v, row * simd_row_count(e, v) + g,
+                 borg_format(e->arena, "s_first(%s >> %d & UINT64_C(0x%llx))", all, g * size,
+                             (unsigned long long)simd_bits(size)));
     return true;
 }
 
@@ -204,6 +242,7 @@ void simd_reduce(simd *e, borg_inst *v) {
     int32_t count = simd_row_count(e, x);
     for (int32_t row = 0; row < v->rows; ++row) {
         const char **regs = BORG_NEW(e->arena, count, const char *);
+        if (v->op == BORG_RMAXIDX && index_of_mask(e, v, row)) continue;
         if (x->spread == BORG_WI && simd_scalar(e, x)) {
             const char *only = simd_reg(e, x, row);
             simd_name(e, v, row, v->op == BORG_RMAXIDX ? "0" : without_nan(e, v, x, only));

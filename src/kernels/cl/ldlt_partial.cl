@@ -114,7 +114,22 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
 
 #else
 /* A vector machine keeps A, L and M = L D in memory (work: 3 N N entries), both triangles of A, one row after the other
- * as work-items are; loops run at run time, steps of one or two columns. */
+ * as work-items are; loops run at run time, steps of one or two columns. The lowest row left is the candidate of each step,
+ * so rows are finished roughly in their order: once a block of them is, the rest of the kernel leaves its registers out. */
+#ifdef SINGLE
+#define LANES (WG_VECTOR_BYTES / 4)
+#define TINY ((T)1e-25)
+#define HUGE ((T)1e25)
+#else
+#define LANES (WG_VECTOR_BYTES / 8)
+#define TINY ((T)1e-200)
+#define HUGE ((T)1e200)
+#endif
+#if (N + LANES - 1) / LANES <= 4
+#define BLOCK LANES
+#else
+#define BLOCK ((N + 3) / 4)
+#endif
 __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
                       T tol, __global T *work)
 {
@@ -139,85 +154,115 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
     int zero = 0;
     int positive = 0;
     int first = 0; /* the lowest row left */
-    long done = 0; /* bit i: row i is finished */
     int s = 0;
-    while (s < N) {
-        int p = first;
-        int q = p;
-        T c1 = work[p * N + LANE];
+#pragma unroll
+    for (int b = 0; b < N; b += BLOCK) /* rows below b are finished */
+        while (s < N && first < b + BLOCK) {
+            int p = first;
+            T c1 = LANE >= b ? work[p * N + LANE] : (T)0;
+            T more1 = 0; /* two sums: half the latency */
 #pragma nounroll
-        for (int k = 0; k < s; ++k)
-            c1 -= work[N * N + k * N + LANE] * work[2 * N * N + k * N + p];
-        c1 = left ? c1 : (T)0;
-        T c2 = 0;
-        work[2 * N * N + s * N + LANE] = c1;
-        T size = left && LANE != p ? fabs(c1) : (T)-1;
-        T lambda = max(work_group_reduce_max(size), (T)0);
-        T diagonal = fabs(work[2 * N * N + s * N + p]);
-        bool two = false;
-        if (lambda > small && diagonal < ALPHA * lambda) {
-            int other = work_group_reduce_max_index(size);
-            c2 = work[other * N + LANE];
-#pragma nounroll
-            for (int k = 0; k < s; ++k)
-                c2 -= work[N * N + k * N + LANE] * work[2 * N * N + k * N + other];
-            c2 = left ? c2 : (T)0;
-            int next = min(s + 1, N - 1);
-            work[2 * N * N + next * N + LANE] = c2;
-            T sigma = work_group_reduce_max(left && LANE != other ? fabs(c2) : (T)0);
-            bool stay = diagonal * sigma >= ALPHA * lambda * lambda;
-            T beyond = fabs(work[2 * N * N + next * N + other]);
-            bool swap = !stay && beyond >= ALPHA * sigma;
-            two = !stay && !swap;
-            q = two ? other : q;
-            p = swap ? other : p;
-            c1 = swap ? c2 : c1;
-            if (swap)
-                work[2 * N * N + s * N + LANE] = c2;
-        }
-        if (two) {
-            T d1 = work[2 * N * N + s * N + p];
-            T d21 = work[2 * N * N + s * N + q];
-            T d2 = work[2 * N * N + (s + 1) * N + q];
-            T scale = max(fabs(d21), max(fabs(d1), fabs(d2)));
-            T r = rcp(scale);
-            T e1 = d1 * r;
-            T e21 = d21 * r;
-            T e2 = d2 * r;
-            T det = e1 * e2 - e21 * e21;
-            T f = r * rcp(det);
-            check += d1 * (T)0 + d21 * (T)0 + d2 * (T)0;
-            positive += det < 0 ? 1 : d1 + d2 > 0 ? 2 : 0;
-            T l1 = f * (e2 * c1 - e21 * c2);
-            T l2 = f * (e1 * c2 - e21 * c1);
-            /* finished rows are not asked for again: D is kept there */
-            work[N * N + s * N + LANE] = LANE == p || LANE == q ? c1 : l1;
-            work[N * N + (s + 1) * N + LANE] = LANE == q ? c2 : l2;
-            pair = LANE == p || LANE == q ? true : pair;
-            place = LANE == p ? s : LANE == q ? s + 1 : place;
-            left = left && LANE != p && LANE != q;
-            done |= (long)1 << q;
-            s += 2;
-        } else {
-            T d = work[2 * N * N + s * N + p];
-            T r = rcp(d);
-            check += d * (T)0;
-            positive += d > small ? 1 : 0;
-            if (!(fabs(d) > small)) { /* what is as small below is taken for zero, too */
-                zero += 1;
-                r = 0;
-                work[2 * N * N + s * N + LANE] = c1 * (T)0;
+            for (int k = s & 1; k < s; k += 2) {
+                T x = LANE >= b ? work[N * N + k * N + LANE] : (T)0;
+                T y = LANE >= b ? work[N * N + (k + 1) * N + LANE] : (T)0;
+                c1 -= x * work[2 * N * N + k * N + p];
+                more1 -= y * work[2 * N * N + (k + 1) * N + p];
             }
-            T l = c1 * r;
-            work[N * N + s * N + LANE] = LANE == p ? (r == 0 ? c1 * (T)0 : c1) : l;
-            place = LANE == p ? s : place;
-            left = left && LANE != p;
-            s += 1;
+            if (s & 1) {
+                T x = LANE >= b ? work[N * N + LANE] : (T)0;
+                c1 -= x * work[2 * N * N + p];
+            }
+            c1 += more1;
+            c1 = LANE >= b && left ? c1 : (T)0;
+            if (LANE >= b)
+                work[2 * N * N + s * N + LANE] = c1;
+            T size = LANE != p ? fabs(c1) : (T)-1;
+            T lambda = max(work_group_reduce_max(size), (T)0);
+            T d1 = work[2 * N * N + s * N + p];
+            T diagonal = fabs(d1);
+            bool two = false;
+            if (lambda > small && diagonal < ALPHA * lambda) {
+                int other = work_group_reduce_max_index(size);
+                T c2 = LANE >= b ? work[other * N + LANE] : (T)0;
+                T more2 = 0; /* two sums: half the latency */
+#pragma nounroll
+                for (int k = s & 1; k < s; k += 2) {
+                    T x = LANE >= b ? work[N * N + k * N + LANE] : (T)0;
+                    T y = LANE >= b ? work[N * N + (k + 1) * N + LANE] : (T)0;
+                    c2 -= x * work[2 * N * N + k * N + other];
+                    more2 -= y * work[2 * N * N + (k + 1) * N + other];
+                }
+                if (s & 1) {
+                    T x = LANE >= b ? work[N * N + LANE] : (T)0;
+                    c2 -= x * work[2 * N * N + other];
+                }
+                c2 += more2;
+                c2 = LANE >= b && left ? c2 : (T)0;
+                int next = min(s + 1, N - 1);
+                if (LANE >= b)
+                    work[2 * N * N + next * N + LANE] = c2;
+                T sigma = work_group_reduce_max(LANE != other ? fabs(c2) : (T)0);
+                T d21 = work[2 * N * N + s * N + other];
+                T d2 = work[2 * N * N + next * N + other];
+                bool stay = diagonal * sigma >= ALPHA * lambda * lambda;
+                two = !stay && fabs(d2) < ALPHA * sigma;
+                if (two) {
+                    T det = d1 * d2 - d21 * d21;
+                    T f = rcp(det);
+                    T e1 = f * d1;
+                    T e21 = f * d21;
+                    T e2 = f * d2;
+                    if (!(fabs(det) > TINY && fabs(det) < HUGE)) { /* as it may overflow: scaled */
+                        T r = rcp(max(fabs(d21), max(fabs(d1), fabs(d2))));
+                        T g1 = d1 * r;
+                        T g21 = d21 * r;
+                        T g2 = d2 * r;
+                        det = g1 * g2 - g21 * g21;
+                        f = rcp(det);
+                        e1 = g1 * f * r;
+                        e21 = g21 * f * r;
+                        e2 = g2 * f * r;
+                    }
+                    check += d1 * (T)0 + d21 * (T)0 + d2 * (T)0;
+                    positive += det < 0 ? 1 : d1 + d2 > 0 ? 2 : 0;
+                    T l1 = e2 * c1 - e21 * c2;
+                    T l2 = e1 * c2 - e21 * c1;
+                    /* finished rows are not asked for again: D is kept there */
+                    if (LANE >= b) {
+                        work[N * N + s * N + LANE] = LANE == p || LANE == other ? c1 : l1;
+                        work[N * N + (s + 1) * N + LANE] = LANE == other ? c2 : l2;
+                    }
+                    pair = LANE == p || LANE == other ? true : pair;
+                    place = LANE == p ? s : LANE == other ? s + 1 : place;
+                    left = left && LANE != p && LANE != other;
+                    s += 2;
+                } else if (!stay) {
+                    p = other;
+                    c1 = c2;
+                    if (LANE >= b)
+                        work[2 * N * N + s * N + LANE] = c2;
+                    d1 = d2;
+                }
+            }
+            if (!two) {
+                T r = rcp(d1);
+                check += d1 * (T)0;
+                positive += d1 > small ? 1 : 0;
+                if (!(fabs(d1) > small)) { /* what is as small below is taken for zero, too */
+                    zero += 1;
+                    r = 0;
+                    c1 = c1 * (T)0;
+                    if (LANE >= b)
+                        work[2 * N * N + s * N + LANE] = c1;
+                }
+                if (LANE >= b)
+                    work[N * N + s * N + LANE] = LANE == p ? c1 : c1 * r;
+                place = LANE == p ? s : place;
+                left = left && LANE != p;
+                s += 1;
+            }
+            first = work_group_reduce_max_index(left ? 1 : 0);
         }
-        done |= (long)1 << p;
-        while (first < N - 1 && (done >> first & 1) != 0)
-            first += 1;
-    }
     piv[GROUP * N + place] = pair ? ~LANE : LANE;
     barrier(CLK_GLOBAL_MEM_FENCE);
     int row = piv[GROUP * N + LANE];
