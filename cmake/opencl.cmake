@@ -21,10 +21,12 @@ foreach(test factor parts)
 endforeach()
 
 # the same platform for what borgc's backend opencl emits
-if(TARGET test_borg_emit AND OPENCL_LIBRARY AND OPENCL_INCLUDE_DIR)
-    target_compile_definitions(test_borg_emit PRIVATE METAPACK_OPENCL)
-    target_include_directories(test_borg_emit PRIVATE ${OPENCL_INCLUDE_DIR})
-    target_link_libraries(test_borg_emit PRIVATE ${OPENCL_LIBRARY})
-    set_tests_properties(borg_emit PROPERTIES ENVIRONMENT
-        "POCL_CACHE_DIR=${CMAKE_CURRENT_BINARY_DIR}/pocl;ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1")
-endif()
+foreach(test emit random)
+    if(TARGET test_borg_${test} AND OPENCL_LIBRARY AND OPENCL_INCLUDE_DIR)
+        target_compile_definitions(test_borg_${test} PRIVATE METAPACK_OPENCL)
+        target_include_directories(test_borg_${test} PRIVATE ${OPENCL_INCLUDE_DIR})
+        target_link_libraries(test_borg_${test} PRIVATE ${OPENCL_LIBRARY})
+        set_tests_properties(borg_${test} PROPERTIES ENVIRONMENT
+            "POCL_CACHE_DIR=${CMAKE_CURRENT_BINARY_DIR}/pocl;ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1")
+    endif()
+endforeach()

@@ -2,8 +2,8 @@
 /* Random kernels: the reference on the tree against the interpreter of the IR, for several packs
  * and orders, with and without vectors, and after each pass. Bit for bit (all NaN are equal). A
  * program that fails is made smaller before it is shown. BORG_RANDOM=count and BORG_SEED=first for
- * a long run. The backends c and avx512 are compared with the interpreter on the same programs,
- * fewer of them: BORG_RANDOM_EMIT=count. */
+ * a long run. The backends are compared with the interpreter on the same programs, fewer of them:
+ * BORG_RANDOM_EMIT=count, BORG_BACKEND=name for one of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +16,9 @@
 #include "emitted.h"
 #include "generate.h"
 #include "reference.h"
+#ifdef METAPACK_OPENCL
+#include "opencl_run.h"
+#endif
 
 enum { GROUPS = 5, MAX_ITEMS = 8, MAX_LINES = 2000 };
 
@@ -261,12 +264,16 @@ static bool emission_agrees(const emitted *all, const emission *e, int which) {
     return false;
 }
 
+static bool wanted(const char *name) {
+    return !getenv("BORG_BACKEND") || strcmp(getenv("BORG_BACKEND"), name) == 0;
+}
+
 static void check_backend(const char *name) {
     const borg_backend *backend = borg_backend_find(name);
     long count = getenv("BORG_RANDOM_EMIT") ? atol(getenv("BORG_RANDOM_EMIT")) : PORTION;
     uint64_t seed = getenv("BORG_SEED") ? strtoull(getenv("BORG_SEED"), NULL, 10) : 1;
     assert_non_null(backend);
-    if (!emitted_runs_here(backend)) skip();
+    if (!emitted_runs_here(backend) || !wanted(name)) skip();
     for (long done = 0; done < count; done += PORTION) {
         emission list[PORTION];
         emitted all;
@@ -295,8 +302,72 @@ static void test_avx512(void **state) {
     check_backend("avx512");
 }
 
+static void test_llvm(void **state) {
+    (void)state;
+    check_backend("llvm");
+}
+
+/* Threads of a block that take turns: cuda_host.h. */
+static void test_cuda(void **state) {
+    (void)state;
+    check_backend("cuda");
+}
+
+#ifdef METAPACK_OPENCL
+static bool opencl_agrees(opencl *d, const emission *e, const borg_options *options) {
+    data want, got;
+    borg_arg args[4];
+    const char *text;
+    size_t length;
+    borg_program *p = e->program;
+    const borg_module *m = p->units[0].module;
+    double f = 1.5;
+    uint64_t scalars[4] = {0, 0, 3, 0};
+    void *arrays[4] = {got.p, got.r, NULL, NULL};
+    size_t bytes[4] = {sizeof got.p, sizeof got.r, 0, 0};
+    memcpy(&scalars[3], &f, sizeof f);
+    fill(&want, e->seed);
+    fill(&got, e->seed);
+    set_args(args, &want, e->n);
+    if (!borg_interpret(p->units[0].module, p->units[0].tail, args, 0, GROUPS, 20000000, &p->diags))
+        return true; /* too long for the interpreter */
+    if (borg_program_emit(p, options->backend, options, &text, &length) != BORG_OK) return false;
+    const char *wrong = opencl_run(d, text, e->name, m, arrays, bytes, scalars, GROUPS);
+    if (!wrong && same(&want, &got, e->n)) return true;
+    print_message("opencl, seed %llu: %s\n", (unsigned long long)e->seed,
+                  wrong ? wrong : "other bits");
+    return false;
+}
+
+/* A program for each kernel: compiling takes the time. */
+static void test_opencl(void **state) {
+    (void)state;
+    opencl d;
+    long count = getenv("BORG_RANDOM_EMIT") ? atol(getenv("BORG_RANDOM_EMIT")) : 6;
+    uint64_t seed = getenv("BORG_SEED") ? strtoull(getenv("BORG_SEED"), NULL, 10) : 1;
+    const borg_backend *backend = borg_backend_find("opencl");
+    if (!wanted("opencl") || !opencl_open(&d)) skip();
+    for (long done = 0; done < count; ++seed) {
+        emission e;
+        if (!compile_random(seed, 0, backend, &e)) continue;
+        borg_options options = {.size = e.n, .strict = true, .backend = backend, .name = e.name};
+        bool good = opencl_agrees(&d, &e, &options);
+        borg_program_free(e.program);
+        assert_true(good);
+        ++done;
+    }
+    opencl_close(&d);
+}
+#else
+static void test_opencl(void **state) {
+    (void)state;
+    skip();
+}
+#endif
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_c),
-                                       cmocka_unit_test(test_avx512)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random), cmocka_unit_test(test_c),    cmocka_unit_test(test_avx512),
+        cmocka_unit_test(test_llvm),   cmocka_unit_test(test_cuda), cmocka_unit_test(test_opencl)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,23 +71,44 @@ static void whole(ll *e, const access *a, borg_inst *result) {
     }
 }
 
+/* x with zeros behind it, `wide` lanes. */
+static const char *padded(ll *e, borg_type type, const char *x, int32_t lanes, int32_t wide) {
+    int32_t *from = BORG_NEW(e->arena, wide, int32_t);
+    if (lanes == wide) return x;
+    for (int32_t i = 0; i < wide; ++i) from[i] = i < lanes ? i : lanes;
+    return ll_shuffle(e, type, x, "zeroinitializer", lanes, from, wide);
+}
+
+/* Gathers and scatters of a power of two lanes: LLVM 16 fills up others with undefined indices, and
+ * then makes gathers whose index lies in the result's register, which processors refuse. */
 static void scattered(ll *e, const access *a, borg_inst *result) {
-    const char *pt = ll_type(e, BORG_PTR, a->lanes), *mt = ll_type(e, BORG_I1, a->lanes);
-    const char *base = ll_widen(e, a->v->args[0], 0, a->value->spread);
+    int32_t lanes = a->lanes, wide = 1;
+    while (wide < lanes) wide *= 2;
+    const char *pt = ll_type(e, BORG_PTR, wide), *mt = ll_type(e, BORG_I1, wide);
+    const char *type = ll_type(e, a->value->type, wide);
+    const char *base =
+        padded(e, BORG_PTR, ll_widen(e, a->v->args[0], 0, a->value->spread), lanes, wide);
+    const char *index = padded(e, BORG_I64, indices(e, a), lanes, wide);
     const char *p = ll_let(e, "getelementptr %s, %s %s, %s %s", ll_type(e, a->value->type, 1), pt,
-                           base, ll_type(e, BORG_I64, a->lanes), indices(e, a));
-    const char *mask = a->mask ? a->mask : ll_splat(e, BORG_I1, 1, a->lanes);
+                           base, ll_type(e, BORG_I64, wide), index);
+    const char *mask =
+        padded(e, BORG_I1, a->mask ? a->mask : ll_splat(e, BORG_I1, 1, lanes), lanes, wide);
     if (result) {
-        const char *f = ll_intrinsic(e, "masked.gather", a->value->type, a->lanes, a->type,
-                                     borg_format(e->arena, "%s, i32, %s, %s", pt, mt, a->type));
-        ll_name(e, result, a->row,
-                ll_let(e, "call %s %s(%s %s, i32 %d, %s %s, %s zeroinitializer)", a->type, f, pt, p,
-                       a->bytes, mt, mask, a->type));
+        const char *f = ll_intrinsic(e, "masked.gather", a->value->type, wide, type,
+                                     borg_format(e->arena, "%s, i32, %s, %s", pt, mt, type));
+        const char *got = ll_let(e, "call %s %s(%s %s, i32 %d, %s %s, %s zeroinitializer)", type, f,
+                                 pt, p, a->bytes, mt, mask, type);
+        int32_t *from = BORG_NEW(e->arena, lanes, int32_t);
+        for (int32_t i = 0; i < lanes; ++i) from[i] = i;
+        if (lanes < wide)
+            got = ll_shuffle(e, a->value->type, got, "zeroinitializer", wide, from, lanes);
+        ll_name(e, result, a->row, got);
     } else {
-        const char *f = ll_intrinsic(e, "masked.scatter", a->value->type, a->lanes, "void",
-                                     borg_format(e->arena, "%s, %s, i32, %s", a->type, pt, mt));
-        ll_line(e, "call void %s(%s %s, %s %s, i32 %d, %s %s)", f, a->type,
-                ll_get(a->value, a->row), pt, p, a->bytes, mt, mask);
+        const char *f = ll_intrinsic(e, "masked.scatter", a->value->type, wide, "void",
+                                     borg_format(e->arena, "%s, %s, i32, %s", type, pt, mt));
+        ll_line(e, "call void %s(%s %s, %s %s, i32 %d, %s %s)", f, type,
+                padded(e, a->value->type, ll_get(a->value, a->row), lanes, wide), pt, p, a->bytes,
+                mt, mask);
     }
 }
 
