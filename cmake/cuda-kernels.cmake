@@ -4,10 +4,11 @@
 set(METAPACK_CUDA_KERNELS FEW CACHE STRING
     "FEW | ALL | NONE: batched kernels that borgc makes for the CUDA module (nvcc takes 1 to 14 s for each)")
 
-# kernel:method:pivoting:lists of pivots:orders, numbers as in mpk_batch_method and mpk_pivoting.
+# kernel:method:pivoting:lists of pivots:orders, numbers as in mpk_batch_method and mpk_pivoting; gemm_ab:product:0:0:orders.
 set(MPKI_CUDA_FEW
     ldlt:1:0:0:4,8,16,24,32
-    ldlt_partial:1:2:1:4,8,16,24,32)
+    ldlt_partial:1:2:1:4,8,16,24,32
+    gemm_ab:product:0:0:4,8,16)
 set(MPKI_CUDA_ALL
     llt:0:0:0:4,8,12,16,20,24,28,32
     ldlt:1:0:0:4,8,12,16,20,24,28,32
@@ -15,7 +16,8 @@ set(MPKI_CUDA_ALL
     ldlt_partial:1:2:1:4,8,12,16,20,24,28,32
     ldlt_rook:1:3:1:4,8,12,16,20,24,28,32
     ldlt_complete:1:4:1:4,8,12,16,20,24,28,32
-    ldu_partial:2:2:2:4,8,12,16,20,24,28,32)
+    ldu_partial:2:2:2:4,8,12,16,20,24,28,32
+    gemm_ab:product:0:0:4,8,12,16)
 
 # What was fastest on an H200 (docs/results/borg.md): work-groups of a pack, blocks that a multiprocessor must hold, options.
 function(mpki_cuda_shape kernel n pack blocks options)
@@ -71,9 +73,25 @@ function(mpki_cuda_kernel place kernel lists n p file depends name)
             set(lanes ${power})
         endif()
     endforeach()
-    set(pivots "")
-    if(lists GREATER 0)
-        set(pivots "piv,")
+    set(template "${lanes}, ${pack}, ${lists}, BORG_BLOCKS")
+    if(kernel STREQUAL gemm_ab)
+        set(launch launch_emitted_product)
+        set(part product_part)
+        set(template "${lanes}, ${pack}, BORG_BLOCKS")
+        set(run "T *c, int ldc, long long stride_c, const T *a, int lda, long long stride_a,
+        const T *b, int ldb, long long stride_b, long long first, long long last) {
+        emitted::${id}(c, ldc, stride_c, (T *)a, lda, stride_a, (T *)b, ldb, stride_b, first, last)")
+    else()
+        set(launch launch_emitted)
+        set(part part)
+        set(pivots)
+        if(lists GREATER 0)
+            set(pivots "piv,")
+        endif()
+        set(run "T *a, int ld, long long stride, int *piv, int *told, T tolerance, long long first,
+        long long last) {
+        (void)piv;
+        emitted::${id}(a, ld, stride, ${pivots} told, tolerance, first, last)")
     endif()
     file(CONFIGURE OUTPUT ${folder}/${id}.cu CONTENT "/* Written by CMake. */
 #define MPKI_PRECISION ${precision}
@@ -84,15 +102,12 @@ namespace emitted {
 }
 namespace { // a body of this file alone
 struct body {
-    static __device__ __forceinline__ void run(T *a, int ld, long long stride, int *piv, int *told, T tolerance,
-                                               long long first, long long last) {
-        (void)piv;
-        emitted::${id}(a, ld, stride, ${pivots} told, tolerance, first, last);
+    static __device__ __forceinline__ void run(${run};
     }
 };
 }
-mpk_status mpki_cuda_${id}(mpki_cuda *cuda, const mpki::part &job, void *stream) {
-    return mpki::launch_emitted<body, emitted::b_threads, ${lanes}, ${pack}, ${lists}, BORG_BLOCKS>(cuda, job, stream);
+mpk_status mpki_cuda_${id}(mpki_cuda *cuda, const mpki::${part} &job, void *stream) {
+    return mpki::${launch}<body, emitted::b_threads, ${template}>(cuda, job, stream);
 }
 " @ONLY)
     set(${file} ${folder}/${id}.cu PARENT_SCOPE)
@@ -106,6 +121,8 @@ function(mpki_cuda_kernels set_of files place)
     set(declared)
     set(cases_s)
     set(cases_d)
+    set(products_s)
+    set(products_d)
     if(TARGET borgc AND NOT CMAKE_CROSSCOMPILING)
         foreach(entry ${set_of})
             string(REPLACE ":" ";" entry ${entry})
@@ -119,7 +136,15 @@ function(mpki_cuda_kernels set_of files place)
                 foreach(n ${orders})
                     mpki_cuda_kernel(${place} ${kernel} ${lists} ${n} ${p} file depends name)
                     list(APPEND all "${file}|${depends}|${kernel}_${n}_${p}")
-                    string(APPEND declared "mpk_status ${name}(mpki_cuda *, const mpki::part &, void *);\n")
+                    set(part part)
+                    if(method STREQUAL product)
+                        set(part product_part)
+                    endif()
+                    string(APPEND declared "mpk_status ${name}(mpki_cuda *, const mpki::${part} &, void *);\n")
+                    if(method STREQUAL product)
+                        string(APPEND products_${p} "    case ${n}:\n        return ${name};\n")
+                        continue()
+                    endif()
                     string(APPEND cases_${p}
                         "    case MPKI_EMITTED_KEY(${method}, ${pivoting}, ${n}):\n        return ${name};\n")
                 endforeach()
@@ -129,6 +154,8 @@ function(mpki_cuda_kernels set_of files place)
     set(MPKI_EMITTED_DECLARED "${declared}")
     set(MPKI_EMITTED_S "${cases_s}")
     set(MPKI_EMITTED_D "${cases_d}")
+    set(MPKI_EMITTED_PRODUCT_S "${products_s}")
+    set(MPKI_EMITTED_PRODUCT_D "${products_d}")
     set(table ${CMAKE_CURRENT_BINARY_DIR}/cuda/${place}/table.cu)
     configure_file(${CMAKE_CURRENT_SOURCE_DIR}/src/backends/cuda/batch/emitted_table.cu.in ${table} @ONLY)
     list(APPEND all "${table}|${table}|emitted_table")

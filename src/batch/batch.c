@@ -51,7 +51,7 @@ static int64_t chunk_size(const mpki_batch_job *job) {
     return chunk;
 }
 
-/* The processor as a place. */
+/* On the processor. */
 static mpk_status run_here(mpk_context *ctx, mpki_batch_job *job) {
     int64_t *order = NULL;
     mpki_pool *pool = NULL;
@@ -78,25 +78,33 @@ done:
     return job->failed ? MPK_PARTIAL : job->singular ? MPK_SINGULAR : MPK_OK;
 }
 
-static const mpki_batch_place host = {run_here};
-
-static const mpki_batch_place *place_of(mpk_context *ctx, const mpki_batch_job *job) {
-    if (job->a->memory == MPK_HOST) return &host;
+/* On a device. */
+static mpk_status run_there(mpk_context *ctx, const mpki_batch_job *job) {
 #if defined(MPKI_HAVE_CUDA) && MPKI_HAVE_CUDA
-    return mpki_cuda_batch_place(ctx, job->batch.device);
+    const mpki_batch_call call = {.batch = job->batch,
+                                  .method = job->method,
+                                  .a = job->a,
+                                  .b = job->b,
+                                  .c = job->c,
+                                  .d = job->d,
+                                  .product = job->product,
+                                  .pivots = job->pivots,
+                                  .nrhs = job->nrhs,
+                                  .results = job->results};
+    const mpki_batch_place *place = mpki_cuda_batch_place(ctx, job->batch.device);
+    if (!place) return mpki_failed(ctx);
+    return job->batch.count > 0 ? place->run(ctx, &call) : MPK_OK;
 #else
-    mpki_error(ctx, MPK_ERR_DEVICE, "batch", job->batch.device,
-               "this build has no device backend (it was configured without CUDA)");
-    return NULL;
+    return mpki_error(ctx, MPK_ERR_DEVICE, "batch", job->batch.device,
+                      "this build has no device backend (it was configured without CUDA)");
 #endif
 }
 
 static mpk_status run(mpk_context *ctx, mpki_batch_job *job) {
     mpk_status status = mpki_batch_check_memory(ctx, job);
     if (status < 0) return status;
-    const mpki_batch_place *place = place_of(ctx, job);
-    if (!place) return mpki_failed(ctx);
-    return job->batch.count > 0 ? place->run(ctx, job) : MPK_OK;
+    if (job->a->memory == MPK_DEVICE) return run_there(ctx, job);
+    return job->batch.count > 0 ? run_here(ctx, job) : MPK_OK;
 }
 
 static mpk_status factor(mpk_context *ctx, const mpk_batch *batch, mpk_batch_method method,

@@ -147,6 +147,47 @@ static void test_empty(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* Pivots of a matrix without factors are a permutation nevertheless: a solve checks all of them.
+ * Orders that borgc made kernels for, and others, and more than one. */
+static void test_failed_pivots(void **state) {
+    (void)state;
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    enum { MOST = 16, BAD = 3 };
+    double host[COUNT * MOST * MOST];
+    int32_t piv[COUNT * MOST * 2], outcome[COUNT], sizes[COUNT];
+    mpk_batch_results results = {outcome, NULL};
+    const int orders[] = {4, 7, 8, 16};
+    for (int method = 1; method < 3; method++)
+        for (int mixed = 0; mixed < 2; mixed++)
+            for (int k = 0; k < 4; k++) {
+                const int n = orders[k], lists = method == MPK_BATCH_LDU ? 2 : 1;
+                mpk_batch batch = batch_of(MPK_PIVOTING_PARTIAL);
+                batch.n = n, batch.sizes = mixed ? sizes : NULL;
+                for (int b = 0; b < COUNT; b++) sizes[b] = b == BAD ? n : b % (n + 1);
+                for (int i = 0; i < COUNT * n * n; i++) host[i] = uniform();
+                for (int b = 0; b < COUNT; b++) /* symmetric */
+                    for (int j = 0; j < n; j++)
+                        for (int i = 0; i < j; i++)
+                            host[(b * n + j) * n + i] = host[(b * n + i) * n + j];
+                host[BAD * n * n + n - 1] = NAN;
+                for (int i = 0; i < COUNT * n * lists; i++) piv[i] = i % n;
+                mpk_batch_array x = {MPK_BATCH_STRIDED, MPK_HOST, host, n * n, n, 1};
+                assert_int_equal(
+                    (method == 1 ? device_ldlt : device_ldu)(ctx, &batch, &x, piv, &results),
+                    MPK_PARTIAL);
+                for (int b = 0; b < COUNT; b++)
+                    assert_int_equal(outcome[b], b == BAD ? MPK_BATCH_NOT_FINITE : MPK_BATCH_OK);
+                for (int i = 0; i < n * lists; i++)
+                    assert_int_equal(piv[BAD * n * lists + i], i % n);
+                mpk_batch_array y = {MPK_BATCH_STRIDED, MPK_HOST, host, n * n, n, 1};
+                assert_int_equal(mpk_batch_solve(ctx, &batch, (mpk_batch_method)method, &x, piv, 0,
+                                                 &y, &results),
+                                 MPK_OK);
+            }
+    mpk_context_destroy(&ctx);
+}
+
 /* Memory of the host fails at each place in turn: an error, nothing lost, the context goes on. */
 static int64_t allowed;
 static void *limited(void *user, size_t size) {
@@ -220,9 +261,10 @@ static void test_device_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest absent[] = {cmocka_unit_test(test_absent)};
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_arguments),
-                                       cmocka_unit_test(test_empty), cmocka_unit_test(test_memory),
-                                       cmocka_unit_test(test_device_memory)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_arguments), cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_failed_pivots), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_device_memory)};
     int failed = cmocka_run_group_tests(absent, NULL, NULL);
     if (!device_there()) {
         print_message("no device, and no module that does without: nothing more to test\n");

@@ -482,6 +482,7 @@ static void test_gemm(void **unused) {
                 mpk_batch_layout layout = (mpk_batch_layout)((i + how) % 3);
                 product_case(m, n, k, how, with_d, layout, -1, 1, 0);
                 product_case(m, m, m, how, with_d, layout, 1, 0, 0);
+                if (m % 4 == 0) product_case(m, m, m, how, with_d, layout, -1, 1, 0);
                 product_case(m, n, k, how, with_d, layout, 0.5, -2, 1);
             }
 }

@@ -129,7 +129,7 @@ typedef struct mpki_cuda_table {
                       int *pivots, void *stream);
     int (*pivots_in)(mpki_cuda *cuda, int n, int upper, const int *pivots, int *perm, int *kind,
                      void *stream);
-    const mpki_cuda_entries *entries[4]; /**< s d c z */
+    const mpki_cuda_entries *entries[4];       /**< s d c z */
     const struct mpki_cuda_batch_table *batch; /**< batch/batch.h */
 } mpki_cuda_table;
 

@@ -7,7 +7,7 @@
 
 typedef struct call {
     mpk_context *ctx;
-    mpki_batch_job *job;
+    const mpki_batch_call *job;
     const mpki_device *device;
     mpki_cuda_batch todo;
     mpki_cuda_bin bin[MPK_BATCH_MAX_N + 1];
@@ -31,7 +31,7 @@ static mpk_status check_pointer(call *c, const char *name, const void *p) {
 }
 
 static mpk_status check_pointers(call *c) {
-    const mpki_batch_job *job = c->job;
+    const mpki_batch_call *job = c->job;
     const mpk_batch_array *arrays[] = {job->a, job->b, job->c, job->d};
     static const char *const names[] = {"a", "b", "c", "d"};
     mpk_status status = MPK_OK;
@@ -113,7 +113,7 @@ static mpki_cuda_operand operand(const mpk_batch_array *x) {
 }
 
 static void describe(call *c) {
-    const mpki_batch_job *job = c->job;
+    const mpki_batch_call *job = c->job;
     const mpk_batch *batch = &job->batch;
     const mpk_batch_product *p = job->product;
     mpki_cuda_batch *t = &c->todo;
@@ -137,7 +137,7 @@ static void describe(call *c) {
     t->stream = batch->stream;
 }
 
-static mpk_status run(mpk_context *ctx, mpki_batch_job *job) {
+static mpk_status run(mpk_context *ctx, const mpki_batch_call *job) {
     const mpk_batch *batch = &job->batch;
     call c = {.ctx = ctx, .job = job, .device = mpki_cuda_open(ctx, batch->device)};
     if (!c.device) return mpki_failed(ctx);

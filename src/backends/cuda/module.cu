@@ -71,6 +71,7 @@ static void destroy(mpki_cuda *cuda) {
     if (cuda->partial) cudaFree(cuda->partial);
     if (cuda->partial_host) cudaFreeHost(cuda->partial_host);
     if (cuda->sums) cudaFree(cuda->sums);
+    if (cuda->batch_blas) cublasDestroy(cuda->batch_blas);
     if (cuda->batch_done) cudaEventDestroy(cuda->batch_done);
     if (cuda->batch_room) cudaFree(cuda->batch_room);
     if (cuda->batch_flags) cudaFreeHost(cuda->batch_flags);

@@ -27,6 +27,7 @@ struct mpki_cuda {
     cudaEvent_t batch_done;
     cudaStream_t batch_stream;
     int *batch_flags; /* page-locked */
+    cublasHandle_t batch_blas;
     char text[512];
 };
 

@@ -165,6 +165,10 @@ mpk_status fail(mpki_cuda *cuda, cudaError_t error, const char *what) {
     snprintf(cuda->text, sizeof cuda->text, "error %d: %s", (int)error, what);
     return error == cudaErrorMemoryAllocation ? MPK_ERR_MEMORY : MPK_ERR_DEVICE;
 }
+mpk_status fail(mpki_cuda *cuda, cublasStatus_t error, const char *what) {
+    snprintf(cuda->text, sizeof cuda->text, "cuBLAS %d: %s", (int)error, what);
+    return MPK_ERR_DEVICE;
+}
 mpk_status refuse(mpki_cuda *cuda, mpk_status status, const char *format, ...) {
     va_list list;
     va_start(list, format);

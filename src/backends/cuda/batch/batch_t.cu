@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The general kernels of one kind of entries, launched: as many threads for a matrix as its order
  * can use. */
+#include "blas.cuh"
 #include "launch.cuh"
 
 #include "general.cuh"
@@ -75,6 +76,16 @@ mpk_status FN(cuda_batch_bin)(mpki_cuda *cuda, const mpki_cuda_batch *batch,
     return run<tile64>(cuda, batch->verb, p, batch->stream);
 }
 
+static bool suits(const mpki_cuda_operand &x) {
+    return x.layout != MPK_BATCH_INTERLEAVED && x.ld <= 1 << 24;
+}
+
+/* C -= A B, square */
+static bool suits(const product_part &p) {
+    return p.m == p.n && p.n == p.k && p.alpha == -1 && p.beta == 1 && p.transpose_b == 0 &&
+           !p.sizes && !p.d.data && suits(p.a) && suits(p.b) && suits(p.c);
+}
+
 mpk_status FN(cuda_batch_product)(mpki_cuda *cuda, const mpki_cuda_batch *batch) {
     product_part p = {};
     p.a = batch->a, p.b = batch->b, p.c = batch->c, p.d = batch->d;
@@ -82,6 +93,14 @@ mpk_status FN(cuda_batch_product)(mpki_cuda *cuda, const mpki_cuda_batch *batch)
     p.m = batch->rows, p.n = batch->cols, p.k = batch->inner;
     p.transpose_b = batch->transpose_b, p.hermitian = batch->hermitian;
     p.alpha = batch->alpha, p.beta = batch->beta;
+    mpki_emitted_product emitted = suits(p) ? FN(cuda_emitted_product)(p.n) : NULL;
+    if (emitted) {
+        if (p.a.layout == MPK_BATCH_POINTERS) p.a.stride = 0;
+        if (p.b.layout == MPK_BATCH_POINTERS) p.b.stride = 0;
+        if (p.c.layout == MPK_BATCH_POINTERS) p.c.stride = 0;
+        return emitted(cuda, p, batch->stream);
+    }
+    if (blas_suits(p)) return blas_product<T>(cuda, p, batch->stream);
     const size_t each = product_bytes<T>(p.m, p.n, p.k);
     /* few rows take few lanes, as long as some blocks of such matrices fit a multiprocessor */
     const size_t most = 96 * 1024;

@@ -8,7 +8,7 @@
  *  more. Groups are numbered within a block; infos stay in shared memory and are told when the
  * block is done. */
 #include "launch.cuh"
-#include "tile.cuh"
+#include "product.cuh"
 
 #define B_KERNEL(threads)                                                                          \
     enum { b_threads = threads };                                                                  \
@@ -23,18 +23,16 @@ template <int THREADS, int LANES, int PACK> struct emitted_block {
     int local;       /* this thread's group; beyond the last one: the last */
     int groups;      /* there are */
     int threads;     /* of the packs that are there */
-    long long matrix;
 
-    __device__ emitted_block(const part &job) {
+    __device__ emitted_block(long long count) {
         first = (long long)blockIdx.x * GROUPS;
-        groups = job.count - first < GROUPS ? (int)(job.count - first) : GROUPS;
+        groups = count - first < GROUPS ? (int)(count - first) : GROUPS;
         threads = (groups + PACK - 1) / PACK * PACK * LANES;
         local = (int)threadIdx.x / LANES;
         if (local >= groups) local = groups - 1;
-        matrix = job.matrix(first + local);
     }
-    /** Where a matrix would begin that the others follow by the stride. */
-    template <class T> __device__ T *base(const mpki_cuda_operand &x) const {
+    /** Where the block's first matrix would begin if this thread's followed it by the stride. */
+    template <class T> __device__ T *base(const mpki_cuda_operand &x, long long matrix) const {
         T *p = x.layout == 1 ? ((T *const *)x.data)[matrix] : (T *)x.data + matrix * x.stride;
         return p - local * x.stride;
     }
@@ -60,14 +58,15 @@ template <class BODY, int THREADS, int LANES, int PACK, int LISTS, int BLOCKS>
 __global__ void __launch_bounds__(THREADS, BLOCKS) emitted_kernel(const part job) {
     typedef emitted_block<THREADS, LANES, PACK> block;
     __shared__ int told[4 * block::GROUPS];
-    const block at(job);
+    const block at(job.count);
     /* borgc's code lets them go, too, but they must not wait at our barrier for the rest of a warp
      * whose exchanges wait for them */
     if ((int)threadIdx.x >= at.threads) return;
     const T tolerance = job.tolerance < 0 ? 4 * job.n * epsilon<T>() : (T)job.tolerance;
-    int *piv = LISTS > 0 ? job.pivots + (at.matrix * job.most - at.local * job.n) * LISTS : NULL;
-    BODY::run(at.template base<T>(job.a), job.a.ld, job.a.stride, piv, told, tolerance, -at.first,
-              job.count - at.first);
+    const long long b = job.matrix(at.first + at.local);
+    int *piv = LISTS > 0 ? job.pivots + (b * job.most - at.local * job.n) * LISTS : NULL;
+    BODY::run(at.template base<T>(job.a, b), job.a.ld, job.a.stride, piv, told, tolerance,
+              -at.first, job.count - at.first);
     at.template tell<LISTS>(job, told);
 }
 
@@ -75,6 +74,26 @@ template <class BODY, int THREADS, int LANES, int PACK, int LISTS, int BLOCKS>
 mpk_status launch_emitted(mpki_cuda *cuda, const part &job, void *stream) {
     const int groups = THREADS / LANES;
     MPKI_LAUNCH((emitted_kernel<BODY, THREADS, LANES, PACK, LISTS, BLOCKS>),
+                (job.count + groups - 1) / groups, THREADS, 0, stream, job);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+/** C -= A B. */
+template <class BODY, int THREADS, int LANES, int PACK, int BLOCKS>
+__global__ void __launch_bounds__(THREADS, BLOCKS) emitted_product_kernel(const product_part job) {
+    const emitted_block<THREADS, LANES, PACK> at(job.count);
+    if ((int)threadIdx.x >= at.threads) return;
+    const long long b = at.first + at.local;
+    BODY::run(at.template base<T>(job.c, b), job.c.ld, job.c.stride, at.template base<T>(job.a, b),
+              job.a.ld, job.a.stride, at.template base<T>(job.b, b), job.b.ld, job.b.stride,
+              -at.first, job.count - at.first);
+}
+
+template <class BODY, int THREADS, int LANES, int PACK, int BLOCKS>
+mpk_status launch_emitted_product(mpki_cuda *cuda, const product_part &job, void *stream) {
+    const int groups = THREADS / LANES;
+    MPKI_LAUNCH((emitted_product_kernel<BODY, THREADS, LANES, PACK, BLOCKS>),
                 (job.count + groups - 1) / groups, THREADS, 0, stream, job);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;

@@ -12,10 +12,13 @@
 
 namespace mpki {
 struct part;
-}
+struct product_part;
+} // namespace mpki
 
 /** Launch of a factorization that borgc made: strided, or by pointers. */
 typedef mpk_status (*mpki_emitted)(mpki_cuda *cuda, const mpki::part &job, void *stream);
+typedef mpk_status (*mpki_emitted_product)(mpki_cuda *cuda, const mpki::product_part &job,
+                                           void *stream);
 #define MPKI_EMITTED_KEY(method, pivoting, n) (((method)*8 + (pivoting)) * 128 + (n))
 
 /** One bin of a factorization or a solve, or a whole product, of this kind of entries. flags: see
@@ -25,7 +28,8 @@ typedef mpk_status (*mpki_emitted)(mpki_cuda *cuda, const mpki::part &job, void 
                                          const mpki_cuda_bin *bin, int32_t *flags);                \
     mpk_status mpki_##p##_cuda_batch_product(mpki_cuda *cuda, const mpki_cuda_batch *batch);       \
     /* the one for this order, or NULL */                                                          \
-    mpki_emitted mpki_##p##_cuda_emitted(int method, int pivoting, int n);
+    mpki_emitted mpki_##p##_cuda_emitted(int method, int pivoting, int n);                         \
+    mpki_emitted_product mpki_##p##_cuda_emitted_product(int n);
 MPKI_CUDA_BATCH_RUN(s)
 MPKI_CUDA_BATCH_RUN(d)
 MPKI_CUDA_BATCH_RUN(c)
