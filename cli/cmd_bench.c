@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli.h"
+#include "bench.h"
 #include "dense.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 enum { REPEATS = 3 };
 
-static double now_s(void) {
+double cli_now_s(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
@@ -51,10 +51,10 @@ static int measure(cli_args *args, mpk_dense *d, bool *first) {
     for (int k = -1; k < REPEATS && status >= 0; k++) { /* the first is the check */
         mpk_dense_factor fac = {.struct_size = sizeof fac, .f = f, .ldf = n};
         fac.pivots = pivots, fac.extra = extra;
-        double start = now_s();
+        double start = cli_now_s();
         status =
             mpk_dense_sysv(args->ctx, d, a, n, &fac, 1, b, n, x, n, work, sizes.sysv_bytes, &info);
-        start = now_s() - start;
+        start = cli_now_s() - start;
         if (k >= 0) time[k] = info.factorize_s, total[k] = start;
     }
     if (status >= 0) {
@@ -85,14 +85,16 @@ static int measure(cli_args *args, mpk_dense *d, bool *first) {
     return mpk_exit_code(status);
 }
 
-/** metapack bench dense: rates of the dense methods over n, each checked before it is timed. */
+/** metapack bench dense, batch: rates over n, each method checked before it is timed. */
 int cmd_bench(cli_args *args) {
     static const char *const types[] = {"s", "d", "c", "z"};
     mpk_dense d;
     bool first = true;
     int worst = 0;
-    if (args->nwords != 1 || strcmp(args->words[0], "dense"))
-        return cli_usage_error(args, "what is to be measured: metapack bench dense");
+    const bool batch = args->nwords == 1 && !strcmp(args->words[0], "batch");
+    if (!batch && (args->nwords != 1 || strcmp(args->words[0], "dense")))
+        return cli_usage_error(
+            args, "what is to be measured: metapack bench dense, metapack bench batch");
     mpk_dense_init(&d);
     d.threads = args->options.threads;
     const char *type = args->scalar ? args->scalar : "d", *sizes = args->blocks,
@@ -102,6 +104,12 @@ int cmd_bench(cli_args *args) {
         if (!strcmp(type, types[k])) kind = k;
     if (kind < 0) return cli_usage_error(args, "--type is s, d, c or z, not '%s'", type);
     d.scalar = (mpk_scalar)kind;
+    if (batch) {
+        if (args->json) printf("[");
+        worst = cli_bench_batch(args, (mpk_scalar)kind);
+        if (args->json && worst != CLI_EXIT_USAGE) printf("]\n");
+        return worst;
+    }
     if (!sizes) sizes = "500,1000,2000";
     if (!method) method = "tile,bunch-kaufman,rook,aasen,butterfly,none,auto";
     if (args->json) printf("[");

@@ -22,7 +22,7 @@ _metapack_options() # COMMAND -> its options
         stats) echo "$all --generate --plot --strategy --ordering --block --levels --grid --similarity
             --scalar --matching --threads --memory-limit" ;;
         convert) echo "$all --generate --output" ;;
-        bench) echo '--methods --sizes --type --threads --seed --json --help dense' ;;
+        bench) echo '--methods --sizes --type --threads --seed --json --help dense batch' ;;
         ipopt-env | petsc-env) echo '--json --quiet --help' ;;
     esac
 }

@@ -73,11 +73,29 @@ static void bench(void **state) {
     assert_has(o.out, "\"gflops\":");
 }
 
+static void bench_batch(void **state) {
+    (void)state;
+    RUN(&o, NULL, "bench", "batch", "--sizes", "3,16", "--type", "z", "--methods",
+        "llt,ldlt/rook,ldu/partial");
+    assert_code(&o, 0);
+    assert_has(o.out, "ldlt/rook       16");
+    assert_null(strstr(o.out, "NOT GOOD"));
+    RUN(&o, NULL, "bench", "batch", "--sizes", "8", "--methods", "ldlt", "--json");
+    assert_code(&o, 0);
+    assert_has(o.out, "\"count\": 100000");
+    RUN(&o, NULL, "bench", "batch", "--sizes", "65");
+    assert_code(&o, 1);
+    RUN(&o, NULL, "bench", "batch", "--methods", "ldlt/static");
+    assert_code(&o, 1);
+    assert_has(o.err, "ldlt/static");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(solves_an_array, empty_folder),
                                        cmocka_unit_test_teardown(every_method, empty_folder),
                                        cmocka_unit_test_teardown(singular, empty_folder),
                                        cmocka_unit_test_teardown(wrong_use, empty_folder),
-                                       cmocka_unit_test_teardown(bench, empty_folder)};
+                                       cmocka_unit_test_teardown(bench, empty_folder),
+                                       cmocka_unit_test_teardown(bench_batch, empty_folder)};
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

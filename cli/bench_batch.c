@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* metapack bench batch: many small matrices at once, each method checked before it is timed. */
+#include "bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REPEATS = 5, CHECKED = 100 };
+#define BYTES ((int64_t)64 << 20) /* of the matrices of one measurement, about */
+
+typedef struct work {
+    mpk_batch batch;
+    mpk_batch_method method;
+    void *given, *a, *b;
+    int32_t *pivots, *outcome;
+} work;
+
+static const char *const methods[] = {"llt", "ldlt", "ldu"};
+static const char *const pivotings[] = {"none", "static", "partial", "rook", "complete"};
+
+static int entry_of(const char *const *list, int length, const char *word, int n) {
+    for (int k = 0; k < length; k++)
+        if ((int)strlen(list[k]) == n && !strncmp(list[k], word, (size_t)n)) return k;
+    return -1;
+}
+
+/* ldlt/partial, or ldlt: without pivoting */
+static bool read_method(const char *word, int length, work *w) {
+    const char *slash = memchr(word, '/', (size_t)length);
+    const int head = slash ? (int)(slash - word) : length;
+    const int method = entry_of(methods, 3, word, head);
+    const int pivoting = slash ? entry_of(pivotings, 5, slash + 1, length - head - 1) : 0;
+    if (method < 0 || pivoting < 0 || pivoting == MPK_PIVOTING_STATIC) return false;
+    w->method = (mpk_batch_method)method;
+    w->batch.pivoting = (mpk_pivoting)pivoting;
+    return true;
+}
+
+static double real_part(const work *w, const void *x, int64_t k) {
+    const bool single = w->batch.scalar == MPK_S || w->batch.scalar == MPK_C;
+    const int64_t at = w->batch.scalar >= MPK_C ? 2 * k : k;
+    return single ? (double)((const float *)x)[at] : ((const double *)x)[at];
+}
+
+/* Random symmetric ones with a strong diagonal, real numbers whatever the type, and b = A e. */
+static void fill(work *w, uint64_t seed) {
+    const int n = w->batch.n;
+    const size_t size = mpk_scalar_size(w->batch.scalar);
+    const bool single = w->batch.scalar == MPK_S || w->batch.scalar == MPK_C;
+    const int parts = w->batch.scalar >= MPK_C ? 2 : 1;
+    uint64_t s = seed * 2862933555777941757u + 3037000493u;
+    memset(w->given, 0, (size_t)w->batch.count * (size_t)(n * n) * size);
+    memset(w->b, 0, (size_t)w->batch.count * (size_t)n * size);
+    for (int64_t k = 0; k < w->batch.count; k++)
+        for (int j = 0; j < n; j++)
+            for (int i = j; i < n; i++) {
+                s = s * 6364136223846793005u + 1442695040888963407u;
+                double v = (double)(int64_t)(s ^ (s >> 29)) / 9223372036854775808.0;
+                if (i == j) v += w->batch.pivoting == MPK_PIVOTING_NONE ? 2 * n : 0;
+                const int64_t at[] = {(k * n + j) * n + i, (k * n + i) * n + j};
+                for (int q = 0; q < 2; q++) {
+                    if (w->method == MPK_BATCH_LLT && i != j) v = v > 0 ? 0.5 : -0.5;
+                    if (w->method == MPK_BATCH_LLT && i == j) v = 2 * n;
+                    if (single)
+                        ((float *)w->given)[at[q] * parts] = (float)v;
+                    else
+                        ((double *)w->given)[at[q] * parts] = v;
+                }
+            }
+    for (int64_t k = 0; k < w->batch.count && k < CHECKED; k++)
+        for (int i = 0; i < n; i++) {
+            double sum = 0;
+            for (int j = 0; j < n; j++) sum += real_part(w, w->given, (k * n + j) * n + i);
+            if (single)
+                ((float *)w->b)[(k * n + i) * parts] = (float)sum;
+            else
+                ((double *)w->b)[(k * n + i) * parts] = sum;
+        }
+}
+
+static mpk_status factorize(mpk_context *ctx, work *w) {
+    const mpk_batch_results results = {w->outcome, NULL};
+    const int n = w->batch.n;
+    const mpk_batch_array a = {MPK_BATCH_STRIDED, MPK_HOST, w->a, (int64_t)n * n, n, 1};
+    memcpy(w->a, w->given,
+           (size_t)w->batch.count * (size_t)(n * n) * mpk_scalar_size(w->batch.scalar));
+    return (w->method == MPK_BATCH_LLT    ? mpk_batch_llt
+            : w->method == MPK_BATCH_LDLT ? mpk_batch_ldlt
+                                          : mpk_batch_ldu)(ctx, &w->batch, &a, w->pivots, &results);
+}
+
+/* Solves some; the worst ||b - A x|| / (||A|| ||x|| + ||b||), largest entries. */
+static mpk_status check(mpk_context *ctx, work *w, double *worst) {
+    const int n = w->batch.n;
+    mpk_batch few = w->batch;
+    if (few.count > CHECKED) few.count = CHECKED;
+    const size_t bytes = (size_t)few.count * (size_t)n * mpk_scalar_size(few.scalar);
+    void *x = malloc(bytes + 64);
+    if (!x) return MPK_ERR_MEMORY;
+    memcpy(x, w->b, bytes);
+    const mpk_batch_array a = {MPK_BATCH_STRIDED, MPK_HOST, w->a, (int64_t)n * n, n, 1};
+    const mpk_batch_array b = {MPK_BATCH_STRIDED, MPK_HOST, x, n, n, 1};
+    mpk_status status =
+        mpk_batch_solve(ctx, &few, w->method, &a, few.pivoting ? w->pivots : NULL, 1, &b, NULL);
+    *worst = 0;
+    for (int64_t k = 0; k < few.count && status >= 0; k++) {
+        double r = 0, most_a = 0, most_x = 0, most_b = 0;
+        for (int i = 0; i < n; i++) {
+            double sum = real_part(w, w->b, k * n + i), row = 0;
+            most_b = fmax(most_b, fabs(sum));
+            most_x = fmax(most_x, fabs(real_part(w, x, k * n + i)));
+            for (int j = 0; j < n; j++) {
+                const double v = real_part(w, w->given, (k * n + j) * n + i);
+                sum -= v * real_part(w, x, k * n + j), row += fabs(v);
+            }
+            most_a = fmax(most_a, row);
+            if (!(fabs(sum) <= r)) r = fabs(sum);
+        }
+        const double error = r / (most_a * most_x + most_b);
+        if (!(error <= *worst)) *worst = error;
+    }
+    free(x);
+    return status;
+}
+
+static int measure(cli_args *args, work *w, bool *first) {
+    const int n = w->batch.n;
+    const int64_t each = (int64_t)n * n * (int64_t)mpk_scalar_size(w->batch.scalar);
+    const bool single = w->batch.scalar == MPK_S || w->batch.scalar == MPK_C;
+    w->batch.count = BYTES / each < 100000 ? BYTES / each : 100000;
+    const size_t count = (size_t)w->batch.count;
+    w->given = malloc(count * (size_t)each), w->a = malloc(count * (size_t)each);
+    w->b = malloc(count * (size_t)n * mpk_scalar_size(w->batch.scalar));
+    w->pivots = malloc(count * (size_t)n * 2 * sizeof *w->pivots);
+    w->outcome = malloc(count * sizeof *w->outcome);
+    mpk_status status = MPK_OK;
+    double least = INFINITY, error = INFINITY;
+    if (!w->given || !w->a || !w->b || !w->pivots || !w->outcome) status = MPK_ERR_MEMORY;
+    if (status >= 0) {
+        fill(w, (uint64_t)args->options.seed);
+        status = factorize(args->ctx, w);
+    }
+    if (status >= 0) status = check(args->ctx, w, &error);
+    for (int k = 0; k < REPEATS && status >= 0; k++) {
+        const double start = cli_now_s();
+        status = factorize(args->ctx, w);
+        least = fmin(least, cli_now_s() - start);
+    }
+    const bool good = error <= (single ? 1e-5 : 1e-13);
+    char name[32];
+    snprintf(name, sizeof name, "%s/%s", methods[w->method], pivotings[w->batch.pivoting]);
+    const double flops = (w->method == MPK_BATCH_LDU ? 2.0 : 1.0) / 3 * n * n * n * (double)count *
+                         (w->batch.scalar >= MPK_C ? 4 : 1);
+    if (status >= 0 && args->json)
+        printf("%s{\"method\": \"%s\", \"n\": %d, \"count\": %zu, \"status\": \"%s\", "
+               "\"factorize_s\": %.6g, \"gflops\": %.6g, \"normwise\": %.3g}",
+               *first ? "" : ",\n ", name, n, count, mpk_status_name(status), least,
+               flops / least * 1e-9, error);
+    else if (status >= 0)
+        printf("%-14s %3d  %7zu matrices %9.3f ms %8.2f GFLOP/s  eta %.1e%s\n", name, n, count,
+               least * 1e3, flops / least * 1e-9, error, good ? "" : "  NOT GOOD");
+    *first = *first && status < 0;
+    fflush(stdout);
+    free(w->given), free(w->a), free(w->b), free(w->pivots), free(w->outcome);
+    return mpk_exit_code(status);
+}
+
+int cli_bench_batch(cli_args *args, mpk_scalar scalar) {
+    const char *sizes = args->blocks ? args->blocks : "4,8,16,32,64";
+    const char *list = args->strategies
+                           ? args->strategies
+                           : "llt,ldlt,ldlt/partial,ldlt/rook,ldlt/complete,ldu/partial";
+    bool first = true;
+    int worst = 0;
+    for (const char *m = list; *m;) {
+        work w = {0};
+        const int length = (int)strcspn(m, ",");
+        mpk_batch_init(&w.batch);
+        w.batch.scalar = scalar, w.batch.threads = args->options.threads;
+        if (!read_method(m, length, &w))
+            return cli_usage_error(
+                args,
+                "--methods: METHOD/PIVOTING of llt, ldlt, ldu and none, partial, "
+                "rook, complete, not '%.*s'",
+                length, m);
+        for (const char *s = sizes; *s;) {
+            char *end;
+            const long n = strtol(s, &end, 10);
+            if (end == s || n < 1 || n > MPK_BATCH_MAX_N || (*end && *end != ','))
+                return cli_usage_error(args, "--sizes is a list of orders up to %d, not '%s'",
+                                       MPK_BATCH_MAX_N, sizes);
+            w.batch.n = (int32_t)n;
+            const int code = measure(args, &w, &first);
+            if (code > worst) worst = code;
+            s = *end ? end + 1 : end;
+        }
+        m += length + (m[length] == ',');
+    }
+    return worst;
+}
