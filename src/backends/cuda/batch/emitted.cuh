@@ -34,7 +34,7 @@ template <int THREADS, int LANES, int PACK> struct emitted_block {
     /** Where the block's first matrix would begin if this thread's followed it by the stride. */
     template <class T> __device__ T *base(const mpki_cuda_operand &x, long long matrix) const {
         T *p = x.layout == 1 ? ((T *const *)x.data)[matrix] : (T *)x.data + matrix * x.stride;
-        return p - local * x.stride;
+        return in_global(p - local * x.stride);
     }
     /** What the kernel told of its groups; pivots of those without factors are put in order. */
     template <int LISTS> __device__ void tell(const part &job, const int *told) const {

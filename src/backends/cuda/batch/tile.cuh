@@ -14,6 +14,15 @@
 
 namespace mpki {
 
+/** p, of which the compiler then knows that it is no shared memory: else it orders accesses as if
+ *  they could meet. */
+template <class T> __device__ inline T *in_global(T *p) {
+#ifdef __CUDA_ARCH__
+    __builtin_assume(__isGlobal(p));
+#endif
+    return p;
+}
+
 typedef unsigned long long bits; /* sets of rows or columns */
 
 static const unsigned TILE_BLOCK = 128; /* threads of a block */
@@ -114,6 +123,7 @@ template <class T> __device__ inline view<T> view_of(const mpki_cuda_operand &x,
         v.p += b * x.stride;
     else
         v.p += b / x.width * x.stride + b % x.width, v.step = x.width;
+    v.p = in_global(v.p);
     return v;
 }
 
