@@ -3,6 +3,8 @@
  * e / size, so that d[get_local_id()] is a row itself and d[k] one lane of it. */
 #include "borg/lower.h"
 
+enum { LEAST_PICKED = 3 };
+
 int32_t borg_lower_local_rows(const borg_lowerer *l, const borg_decl *d) {
     return (d->count + l->m->size - 1) / l->m->size;
 }
@@ -40,6 +42,23 @@ static borg_inst *shuffle(borg_lowerer *l, borg_inst *x, borg_inst *lane) {
     return borg_lower_simplify(l, v);
 }
 
+/* On a machine whose work-items read each other's slots one read is behind it: the element `row` of
+ * work-item `lane`, both known at run time only. */
+static borg_inst *pick_row(borg_lowerer *l, const borg_decl *d, borg_inst *lane, borg_inst *row) {
+    int32_t rows = borg_lower_local_rows(l, d);
+    borg_spread spread = lane->spread == BORG_WI ? BORG_WI : BORG_WG;
+    borg_inst **all = BORG_NEW(l->arena, rows, borg_inst *);
+    int32_t *map = BORG_NEW(l->arena, rows, int32_t);
+    for (int32_t r = 0; r < rows; ++r)
+        all[r] = borg_lower_unify(l, shuffle(l, borg_lower_read_cell(l, *row_cell(l, d, r)), lane),
+                                  spread, 1);
+    borg_inst *list = borg_emit_rows(&l->b, rows, all, map);
+    borg_inst *v = borg_emit(&l->b, BORG_PICKV, list->type, spread, 1, 2);
+    v->args[0] = list;
+    v->args[1] = borg_lower_unify(l, row, spread, 1);
+    return borg_lower_simplify(l, v);
+}
+
 borg_inst *borg_lower_local_read(borg_lowerer *l, const borg_decl *d, borg_inst *index,
                                  borg_loc loc) {
     check_bounds(l, d, index, loc);
@@ -50,6 +69,9 @@ borg_inst *borg_lower_local_read(borg_lowerer *l, const borg_decl *d, borg_inst 
         lane = borg_lower_elem(l, BORG_UREM, BORG_I32, index, constant(l, size), NULL);
         row = borg_lower_elem(l, BORG_UDIV, BORG_I32, index, constant(l, size), NULL);
     }
+    if (rows >= LEAST_PICKED && row->op != BORG_CONST && index->rows == 1 && l->options->backend &&
+        l->options->backend->machine.simt)
+        return pick_row(l, d, lane, row);
     for (int32_t r = 0; r < rows; ++r) {
         borg_inst *here =
             row ? borg_lower_cmp(l, BORG_ICMP, BORG_EQ, false, row, constant(l, r)) : NULL;

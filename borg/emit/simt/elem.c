@@ -121,7 +121,11 @@ void simt_elem(simt *e, borg_inst *v) {
         return;
     }
     for (int32_t i = 0; i < simt_count(e, v); ++i) {
-        const char *x[3] = {0};
+        const char *x[3] = {0}, *found = v->op == BORG_SELECT ? simt_gather(e, v, i) : NULL;
+        if (found) {
+            simt_let(e, v, i, found);
+            continue;
+        }
         for (int32_t k = 0; k < v->nargs && k < 3; ++k) x[k] = simt_get(e, v->args[k], i);
         simt_let(e, v, i, expression(e, v, x[0], x[1], x[2]));
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What moves between work-items, and the slots of shared memory that serve it. */
 #include "borg/emit/simt/simt.h"
+#include <string.h>
 
 /* ---- which values get a slot -------------------------------------------------------------------
  */
@@ -299,7 +300,12 @@ void simt_publish(simt *e, borg_inst *v) {
         simt_line(e, "%s = %s;", place, simt_get(e, v, i));
         if (v->mark & IN_SLOT) simt_name(e, v, i, place);
     }
-    if (v->mark & FAR) return;
+    if (!(v->mark & FAR)) e->unseen = true;
+}
+
+void simt_see_slots(simt *e) {
+    if (!e->unseen) return;
+    e->unseen = false;
     simt_line(e, e->target->opencl ? "barrier(CLK_LOCAL_MEM_FENCE);" : "b_syncwarp(%s);",
               simt_mask(e));
 }
@@ -311,6 +317,7 @@ void simt_publish(simt *e, borg_inst *v) {
 static const char *from_thread(simt *e, const borg_inst *v, int32_t i, const char *lane) {
     int32_t per = simt_per_row(e, v);
     const char *suffix = simt_suffix(v->type), *x = simt_get(e, v, i);
+    if (v->mark) simt_see_slots(e);
     if (v->mark)
         return borg_format(e->arena, "b_x%s[(%d + %s) * %d + %d]", suffix, i % per * e->lanes, lane,
                            e->stride[v->type], slot_of(v) + i / per);
@@ -398,6 +405,85 @@ static const char *perm_scalar(simt *e, const borg_inst *v, int32_t i) {
     return value;
 }
 
+/* ---- each thread another place ------------------------------------------------------------------
+ *
+ * A choice by constants among what other work-items hold in slots, as tiles of a product need it:
+ * each thread reads at a place of its own. What the places have in common with those of other
+ * reads, all but one constant, is a pointer made once. */
+
+/* The slot that work-item *w of row r reads; NULL: its value is no slot's, or its own. */
+static const borg_inst *slot_behind(const simt *e, const borg_inst *v, int32_t *r, int32_t *w) {
+    bool moved = false;
+    for (;;) {
+        if (v->op == BORG_SELECT && v->args[0]->op == BORG_CONST) {
+            v = v->args[borg_const_bits(e->m, v->args[0], *r, *w) & 1 ? 1 : 2];
+        } else if (v->op == BORG_PERM) {
+            const int32_t *from = &v->map[2 * (*r * e->m->size + *w)];
+            moved = true;
+            *r = from[0];
+            *w = from[1];
+            v = v->args[0];
+        } else if (v->op == BORG_BCAST && v->args[0]->op == BORG_LANE) {
+            const int32_t *from = &v->args[0]->map[2 * *r];
+            moved = true;
+            *r = from[0];
+            *w = from[1];
+            v = v->args[0]->args[0];
+        } else if (v->op == BORG_ROWS && v->mark == 0) {
+            int32_t row = v->map[*r];
+            v = v->args[*r];
+            *r = row;
+        } else {
+            bool good = moved && v->spread == BORG_WI && slot_of(v) >= 0 && !(v->mark & FAR);
+            return good ? v : NULL;
+        }
+    }
+}
+
+static const simt_places *places_like(simt *e, borg_type type, const int32_t *offset) {
+    simt_places *p = e->places;
+    size_t bytes = (size_t)e->lanes * sizeof *offset;
+    for (; p; p = p->next)
+        if (p->type == type && memcmp(p->offset, offset, bytes) == 0) return p;
+    p = BORG_NEW(e->arena, 1, simt_places);
+    *p = (simt_places){.type = type, .offset = BORG_NEW(e->arena, e->lanes, int32_t)};
+    memcpy(p->offset, offset, bytes);
+    p->number = e->places ? e->places->number + 1 : 0;
+    p->next = e->places;
+    return e->places = p;
+}
+
+const char *simt_gather(simt *e, const borg_inst *v, int32_t i) {
+    int32_t offset[BORG_MAX_SIZE], first = 0;
+    if (e->lanes == 1 || v->spread != BORG_WI) return NULL;
+    for (int32_t l = 0; l < e->lanes; ++l) {
+        int32_t r = i / e->rows, w = i % e->rows * e->lanes + l;
+        if (w >= e->m->size) w = e->m->size - 1;
+        const borg_inst *x = slot_behind(e, v, &r, &w);
+        if (!x || !x->aux || x->type != v->type) return NULL;
+        offset[l] = w * e->stride[x->type] + slot_of(x) + r;
+        if (l == 0) first = offset[0];
+        offset[l] -= first;
+    }
+    simt_see_slots(e);
+    return borg_format(e->arena, "b_o%d[%d]", places_like(e, v->type, offset)->number, first);
+}
+
+void simt_put_places(simt *e) {
+    uint64_t *bits = BORG_NEW(e->arena, e->lanes, uint64_t);
+    for (const simt_places *p = e->places; p; p = p->next) {
+        int32_t unit = 16 / borg_type_bytes(p->type);
+        bool even = !e->target->opencl;
+        for (int32_t l = 0; l < e->lanes; ++l) {
+            even = even && p->offset[l] % unit == 0;
+            bits[l] = (uint32_t)p->offset[l];
+        }
+        simt_line(e, "B_LOCAL const %s *const b_o%d = %s(b_x%s + (int)%s);",
+                  e->target->types[p->type], p->number, even ? "B_ALIGNED" : "",
+                  simt_suffix(p->type), simt_by_lane(e, BORG_I32, bits));
+    }
+}
+
 /* ---- places known at run time ------------------------------------------------------------------
  */
 
@@ -415,6 +501,7 @@ static const char *shufv_scalar(simt *e, const borg_inst *v, int32_t i) {
     const borg_inst *x = v->args[0];
     const char *index = borg_format(e->arena, "(int)%s", simt_get(e, v->args[1], i));
     int32_t r = i / simt_per_row(e, v);
+    if (x->mark) simt_see_slots(e);
     if (indexes_slots(e, v))
         return borg_format(e->arena, "q%d_%s[%d]", v->args[1]->id, simt_suffix(x->type),
                            slot_of(x) + r);
@@ -467,6 +554,7 @@ const char *simt_row_by_item(simt *e, const borg_inst *v) {
             return NULL;
         }
     }
+    if (indexes_slots(e, first)) simt_see_slots(e);
     if (indexes_slots(e, first))
         return borg_format(e->arena, "q%d_%s[%d + b_w0]", first->args[1]->id, simt_suffix(v->type),
                            slot_of(first->args[0]));
@@ -474,8 +562,33 @@ const char *simt_row_by_item(simt *e, const borg_inst *v) {
     return borg_format(e->arena, "b_row%s%d[b_w0]", simt_suffix(v->type), row_of(first) % 2);
 }
 
+/* Of values that lie in slots side by side, the thread's own or of one that an index names: one
+ * read. */
+static const char *pick_slot(simt *e, const borg_inst *v, int32_t i) {
+    const borg_inst *x = v->args[0], *first = NULL, *lane = NULL;
+    if (e->lanes == 1 || x->op != BORG_ROWS) return NULL;
+    for (int32_t r = 0; r < x->rows; ++r) {
+        const borg_inst *y = x->args[r], *index = NULL;
+        if (y->op == BORG_SHUFV && y->spread == v->spread) {
+            index = y->args[1];
+            y = y->args[0];
+        }
+        if (y->spread != BORG_WI || y->rows != 1 || slot_of(y) < 0 || y->mark & FAR) return NULL;
+        if (r == 0) first = y, lane = index;
+        if (lane != index || slot_of(y) != slot_of(first) + r) return NULL;
+    }
+    if (!lane && v->spread != BORG_WI) return NULL;
+    simt_see_slots(e);
+    const char *who = lane ? borg_format(e->arena, "(int)%s", simt_get(e, lane, i))
+                           : borg_format(e->arena, "(%d + b_l)", i * e->lanes);
+    return borg_format(e->arena, "b_x%s[%s * %d + %d + (int)%s]", simt_suffix(v->type), who,
+                       e->stride[v->type], slot_of(first), simt_get(e, v->args[1], i));
+}
+
 static const char *pickv_scalar(simt *e, const borg_inst *v, int32_t i) {
     const borg_inst *x = v->args[0];
+    const char *slot = pick_slot(e, v, i);
+    if (slot) return slot;
     int32_t per = simt_per_row(e, x);
     const char **row = BORG_NEW(e->arena, x->rows, const char *);
     for (int32_t r = 0; r < x->rows; ++r) row[r] = simt_get(e, x, r * per + i);
@@ -501,9 +614,11 @@ void simt_layout(simt *e, borg_inst *v) {
         case BORG_LANE:
             simt_let(e, v, i, lane_of(e, x, v->map[2 * r], v->map[2 * r + 1]));
             break;
-        case BORG_PERM:
-            simt_let(e, v, i, perm_scalar(e, v, i));
+        case BORG_PERM: {
+            const char *found = simt_gather(e, v, i);
+            simt_let(e, v, i, found ? found : perm_scalar(e, v, i));
             break;
+        }
         case BORG_SHUFV:
             if (v->spread == BORG_WG && v->mark && (v->aux || shuffle_row(e, v))) return;
             simt_let(e, v, i, shufv_scalar(e, v, i));

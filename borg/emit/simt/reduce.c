@@ -164,8 +164,18 @@ static bool ranks_itself(const borg_inst *v, uint64_t *negative, int depth) {
 static const char *greatest(simt *e, const char *type, const char *x) {
     bool sign = strcmp(type, "s32") == 0;
     const char *redux = sign ? "b_redux_s32" : "b_redux_u32";
+    const char *least = sign ? "0x80000000u" : "0u";
     if (e->lanes == 32)
         return simt_temp(e, BORG_I32, borg_format(e->arena, "(b_i32)%s(%s)", redux, x));
+    if (e->lanes == 16 && strcmp(simt_mask(e), "B_WARP") == 0) { /* two are faster than exchanges */
+        const char *half[2];
+        for (int i = 0; i < 2; ++i)
+            half[i] = simt_temp(e, BORG_I32,
+                                borg_format(e->arena, "(b_i32)%s(b_base == %d ? %s : %s)", redux,
+                                            16 * i, x, least));
+        return simt_temp(e, BORG_I32,
+                         borg_format(e->arena, "b_base == 0 ? %s : %s", half[0], half[1]));
+    }
     for (int32_t h = 1; h < e->lanes; h *= 2)
         x = simt_temp(
             e, BORG_I32,
@@ -201,10 +211,16 @@ static bool by_rank(simt *e, const borg_inst *v, int32_t r, const char **index,
                     const char **value) {
     const borg_inst *from = v->args[0];
     borg_type type = from->type;
-    if (e->target->opencl || e->lanes == 1 || e->rows != 1 || v->op == BORG_RMIN ||
-        type == BORG_I64 || type == BORG_I1)
+    bool several = e->rows != 1 && !(v->op == BORG_RMAX && type == BORG_I32);
+    if (e->target->opencl || e->lanes == 1 || several || v->op == BORG_RMIN || type == BORG_I64 ||
+        type == BORG_I1)
         return false;
-    const char *x = simt_get(e, from, r), *bits = x, *rank = x, *sense = v->uns ? "u32" : "s32";
+    const char *x = simt_get(e, from, r * e->rows), *bits = x, *rank = x;
+    const char *sense = v->uns ? "u32" : "s32";
+    for (int32_t j = 1; j < e->rows && j * e->lanes < e->m->size; ++j)
+        rank = simt_temp(e, BORG_I32,
+                         borg_format(e->arena, "(b_i32)b_max_%s(%s, %s)", sense, rank,
+                                     simt_get(e, from, r * e->rows + j)));
     if (borg_is_float(type)) {
         uint64_t negative = 0;
         bool plain = ranks_itself(from, &negative, 4);
@@ -238,7 +254,7 @@ static bool by_rank(simt *e, const borg_inst *v, int32_t r, const char **index,
  * size, size - 1, ... where it holds and 0 where not: a vote. */
 static const char *first_that(simt *e, const borg_inst *v) {
     const borg_inst *x = v->args[0];
-    if (v->op != BORG_RMAXIDX || e->target->opencl || e->lanes == 1 || e->rows != 1) return NULL;
+    if (v->op != BORG_RMAXIDX || e->target->opencl || e->lanes == 1) return NULL;
     if (x->op != BORG_SELECT || x->type != BORG_I32 || x->rows != 1) return NULL;
     const borg_inst *y = x->args[1], *z = x->args[2];
     if (y->op != BORG_CONST || !borg_is_splat(z) || z->bits[0] != 0) return NULL;
@@ -247,10 +263,16 @@ static const char *first_that(simt *e, const borg_inst *v) {
         if (here == 0 || here > INT32_MAX) return NULL;
         if (w > 0 && here >= borg_const_bits(e->m, y, 0, w - 1)) return NULL;
     }
-    const char *held = simt_temp(e, BORG_I32,
-                                 borg_format(e->arena, "b_ballot(%s, %s) & b_group", simt_mask(e),
-                                             simt_get(e, x->args[0], 0)));
-    return borg_format(e->arena, "%s ? (b_i32)(b_lowest(%s) - b_base) : 0u", held, held);
+    const char *first = "0u";
+    for (int32_t j = (e->m->size - 1) / e->lanes; j >= 0; --j) {
+        const char *held = simt_temp(e, BORG_I32,
+                                     borg_format(e->arena, "b_ballot(%s, %s) & b_group",
+                                                 simt_mask(e), simt_get(e, x->args[0], j)));
+        first = borg_format(e->arena, "%s ? (b_i32)(b_lowest(%s) - b_base + %d) : %s", held, held,
+                            j * e->lanes, first);
+        if (j > 0) first = simt_temp(e, BORG_I32, first);
+    }
+    return first;
 }
 
 /* ---- any, all ----------------------------------------------------------------------------------

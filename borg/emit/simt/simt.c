@@ -142,6 +142,26 @@ static const char *affine_by_lane(simt *e, borg_type type, const uint64_t *bits)
     return NULL;
 }
 
+/* a * (x / d) + b * (x % d) + c: places in tiles. */
+static const char *tile_by_lane(simt *e, borg_type type, const uint64_t *bits) {
+    uint64_t cut = type == BORG_I32 ? UINT32_MAX : UINT64_MAX;
+    for (int32_t d = 2; d < e->m->size && d < e->lanes; ++d) {
+        uint64_t a = bits[d] - bits[0], b = bits[1] - bits[0];
+        bool good = true;
+        for (int32_t l = 0; l < e->lanes && good; ++l) {
+            int32_t x = l >= e->m->size ? e->m->size - 1 : l;
+            good = ((bits[0] + a * (uint64_t)(x / d) + b * (uint64_t)(x % d)) & cut) ==
+                   (bits[l] & cut);
+        }
+        if (!good) continue;
+        const char *t = e->target->types[type];
+        return borg_format(e->arena, "(%s * (%s)(b_w0 / %d) + %s * (%s)(b_w0 %% %d) + %s)",
+                           simt_literal(e, type, a & cut), t, d, simt_literal(e, type, b & cut), t,
+                           d, simt_literal(e, type, bits[0]));
+    }
+    return NULL;
+}
+
 const char *simt_by_lane(simt *e, borg_type type, const uint64_t *bits) {
     bool equal = true;
     const char *text = NULL;
@@ -149,6 +169,7 @@ const char *simt_by_lane(simt *e, borg_type type, const uint64_t *bits) {
     if (equal) return simt_literal(e, type, bits[0]);
     if (type == BORG_I1) text = truth_by_lane(e, bits);
     if (borg_is_int(type)) text = affine_by_lane(e, type, bits);
+    if (!text && borg_is_int(type)) text = tile_by_lane(e, type, bits);
     if (text) return text;
     borg_put(e->head, "B_TABLE %s b_table_%s_%d[%d] = {", e->target->types[type], e->name,
              e->tables, e->lanes);
@@ -247,6 +268,7 @@ static void emit_loop(simt *e, borg_inst *v) {
         }
     }
     int32_t parts = !same_for_all(head->last->args[0], NULL, 8);
+    simt_see_slots(e); /* none are written in loops */
     simt_line(e, "for (;;) {");
     ++e->depth, e->branches += parts;
     emit_block(e, head);
@@ -277,6 +299,8 @@ static void emit_if(simt *e, borg_inst *v) {
         }
     }
     int32_t parts = !same_for_all(v->args[0], NULL, 8);
+    bool unseen = false;
+    simt_see_slots(e); /* while all are together */
     e->branches += parts;
     for (int32_t side = 0; side < 2; ++side) {
         simt_line(e, side ? "} else {" : "if (%s) {", side ? "" : simt_get(e, v->args[0], 0));
@@ -287,7 +311,10 @@ static void emit_if(simt *e, borg_inst *v) {
             for (int32_t i = 0; i < simt_count(e, yield->args[k]); ++i)
                 simt_line(e, "%s = %s;", names[k][i], simt_get(e, yield->args[k], i));
         --e->depth;
+        unseen = unseen || e->unseen;
+        e->unseen = false;
     }
+    e->unseen = unseen;
     e->branches -= parts;
     simt_line(e, "}");
 }
@@ -481,6 +508,7 @@ static void put_slots(simt *e) {
                       suffix, place, suffix, place, e->lanes, e->lanes);
         }
     }
+    simt_put_places(e);
     if (!e->target->opencl) return;
     for (int t = BORG_I1; t < BORG_PTR; ++t)
         simt_line(e, "B_SHARED %s b_r%s[%d];", e->target->types[t], simt_suffix((borg_type)t),
@@ -541,6 +569,8 @@ static void emit_unit(simt *e, const borg_unit *u) {
     borg_module *m = e->m = u->module;
     e->name = u->name;
     e->tables = e->temps = e->loops = e->branches = 0;
+    e->places = NULL;
+    e->unseen = false;
     memset(e->has_rows, 0, sizeof e->has_rows);
     borg_number(m);
     borg_count_uses(m);

@@ -21,6 +21,14 @@ typedef struct simt_target {
     bool opencl;              /* no shuffles: all that moves goes by slots; a block is a pack */
 } simt_target;
 
+/** Where the threads of a group read in shared memory, less what the first one's place adds. */
+typedef struct simt_places {
+    borg_type type;
+    int32_t *offset; /* [lanes] */
+    struct simt_places *next;
+    int32_t number;
+} simt_places;
+
 typedef struct simt {
     const simt_target *target;
     const borg_options *options;
@@ -37,8 +45,10 @@ typedef struct simt {
     int32_t *last, now;               /* of each value its last use; number of this instruction */
     int32_t planned_rows, row_number; /* rows shuffled in all, so far: move.c */
     bool has_loops, *negated;
+    bool unseen; /* slots were written that others may not read yet */
     bool has_rows[BORG_PTR];
     int32_t depth, temps, tables, loops, branches;
+    simt_places *places;
 } simt;
 
 /** The body of a backend's emit. */
@@ -68,10 +78,18 @@ const char *simt_by_lane(simt *e, borg_type type, const uint64_t *bits);
 void simt_plan_slots(simt *e);
 /** To be called when v has its value: puts it into its slot. */
 void simt_publish(simt *e, borg_inst *v);
+/** Before others' slots are read. Many are written at once so, and loads from memory overlap. */
+void simt_see_slots(simt *e);
 void simt_layout(simt *e, borg_inst *v);
 const char *simt_far(const simt *e, const borg_inst *v);
 /** A SELECT that needs only be read from shared memory; NULL: it must be computed. */
 const char *simt_row_by_item(simt *e, const borg_inst *v);
+
+/** Scalar i of a PERM or SELECT whose threads read slots, each its own: one read. NULL: it is not.
+ */
+const char *simt_gather(simt *e, const borg_inst *v, int32_t i);
+/** The pointers that simt_gather reads by. */
+void simt_put_places(simt *e);
 
 /* ---- reduce.c, memory.c, elem.c ---- */
 void simt_reduce(simt *e, borg_inst *v);

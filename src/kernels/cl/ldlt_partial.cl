@@ -6,7 +6,155 @@
 
 #define ALPHA ((T)0.6403882032022076) /* (1 + sqrt(17)) / 8 */
 
-#if !WG_VECTOR_BYTES || WG_PACK > 1 || N <= 8
+#ifdef BORG_SIMT
+/* On a GPU a column always waits: it is that of row p, d1 its diagonal entry, x1 its largest other one. Each step forms
+ * the column of that entry's row, eliminates one row or both, and the column that is left waits, kept up to date: N
+ * columns are formed in all. After a 2x2 pivot a step forms the lowest row's column alone. Largest entries are found by
+ * keys of 32 bits, the row in the last six: what is found is the largest to 2^-14; what is compared is its true value.
+ * What rows that are finished hold is of no account. NaN and Inf come to D, or to L beside it.
+ * place: -1, or where the row goes, and flags. Where a group has a warp of its own exchanges stand in branches. */
+#define PLACE 63
+#define FIRST 64 /* of a 2x2 pivot */
+#define SECOND 128
+#define POSITIVE 256
+#define ZERO 65536
+#if N > 16 && !defined(STRAIGHT)
+#define IF_LOOK if (!stay)
+#define IF_SECOND if (second)
+#define IF_ONE if (!two)
+#else
+#define IF_LOOK
+#define IF_SECOND
+#define IF_ONE
+#endif
+static uint key(T x) { return (magnitude(x) & ~63u) | (uint)(63 - LANE); }
+
+__kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
+                      T tol)
+{
+    long base = GROUP * stride;
+    T l[N];
+    T m[N];
+    __local T t[N * N]; /* the lower triangle, column-major */
+    T most = 0;
+    for (int j = 0; j < N; ++j)
+        t[j * N + LANE] = LANE >= j ? a[base + j * lda + LANE] : (T)0;
+    for (int j = 0; j < N; ++j)
+        most = max(most, fabs(t[j * N + LANE]));
+    T small = tol * work_group_reduce_max(most);
+    bool second = false; /* the second row of a 2x2 pivot was eliminated with the first */
+    T l2 = 0;
+    T m2 = 0;
+    T c1 = t[LANE] + (T)0; /* not from shared memory: what conditions are made of comes by exchanges */
+    T d1 = shuffle(c1, 0);
+    int place = -1;
+    int p = 0;
+    uint best = work_group_reduce_max(LANE > 0 ? key(c1) : 0u);
+    int other = 63 - (int)(best & 63u);
+    T x1 = N > 1 ? shuffle(c1, other) : (T)0;
+    for (int s = 0; s < N - 1; ++s) {
+        int r = other;
+        IF_SECOND {
+            int lowest = work_group_reduce_max_index(place < 0 ? N - LANE : 0);
+            r = second ? lowest : other;
+        }
+        T v = t[min(LANE, r) * N + max(LANE, r)];
+        T part[4] = {0};
+        for (int k = 0; k < s; ++k)
+            part[k % 4] -= l[k] * shuffle(m[k], r);
+        v += (part[0] + part[1]) + (part[2] + part[3]);
+        bool two = false;
+        bool stay = second;
+        T lambda = fabs(x1);
+        T sigma = 0;
+        T d = 0;
+        IF_SECOND {
+            v -= l2 * shuffle(m2, r);
+        }
+        stay = stay || fabs(d1) >= ALPHA * lambda || lambda <= small;
+        IF_LOOK {
+            uint top = work_group_reduce_max(place < 0 && LANE != r ? key(v) : 0u);
+            sigma = fabs(shuffle(v, 63 - (int)(top & 63u)));
+            d = shuffle(v, r);
+            bool swap = !stay && !(fabs(d1) * sigma >= ALPHA * lambda * lambda);
+            two = swap && fabs(d) < ALPHA * sigma;
+            if (swap && !two) { /* the columns change their parts */
+                T c = c1;
+                c1 = v;
+                v = c;
+                int q = p;
+                p = r;
+                r = q;
+                d1 = d;
+            }
+        }
+        if (second) {
+            l[s] = l2;
+            m[s] = m2;
+            c1 = v;
+            p = r;
+            l2 = 0;
+        } else {
+            bool good = two || !(fabs(d1) <= small && lambda <= small);
+            T f = rcp(two ? x1 : d1);
+            if (two) {
+                T e1 = d1 * f;
+                T e2 = d * f;
+                f *= rcp(e1 * e2 - (T)1);
+                l[s] = (e2 * c1 - v) * f;
+                l2 = (e1 * v - c1) * f;
+                m[s] = c1;
+                m2 = v;
+                place = LANE == p ? s + FIRST + POSITIVE : LANE == r ? s + 1 + SECOND : place;
+            } else {
+                T le = good ? c1 * f : (T)0;
+                l[s] = le;
+                m[s] = good ? c1 : (T)0;
+                place = LANE == p ? s + (good ? d1 > 0 ? POSITIVE : 0 : ZERO) : place;
+                c1 = v - le * x1;
+                p = r;
+            }
+        }
+        IF_ONE {
+            best = work_group_reduce_max(place < 0 && LANE != p ? key(c1) : 0u);
+            int next = 63 - (int)(best & 63u);
+            T dn = shuffle(c1, p);
+            T xn = s < N - 2 ? shuffle(c1, next) : (T)0;
+            other = two ? other : next;
+            d1 = two ? d1 : dn;
+            x1 = two ? x1 : xn;
+        }
+        second = two;
+    }
+    bool good = !(fabs(d1) <= small);
+    l[N - 1] = second ? l2 : (T)0;
+    m[N - 1] = second ? m2 : good ? c1 : (T)0;
+    place = place < 0 ? N - 1 + (good ? d1 > 0 ? POSITIVE : 0 : ZERO) : place;
+    T check = small * (T)0;
+    int to = place & PLACE;
+    int beside = (place & SECOND) != 0 ? to - 1 : to;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    for (int s = 0; s < N; ++s) {
+        if (to >= s) {
+            T x = to == s || beside == s ? m[s] : l[s];
+            check += x * (T)0;
+            a[base + s * lda + to] = x;
+        }
+    }
+    piv[GROUP * N + to] = (place & (FIRST | SECOND)) != 0 ? ~LANE : LANE;
+    bool finite = all(check == (T)0);
+    int counts = work_group_reduce_sum(place & (POSITIVE | ZERO));
+    if (LANE == 0) {
+        int zero = counts / ZERO;
+        int positive = counts % ZERO / POSITIVE;
+        info[4 * GROUP] = !finite ? 3 : zero > 0 ? 1 : 0;
+        info[4 * GROUP + 1] = !finite ? 0 : positive;
+        info[4 * GROUP + 2] = !finite ? 0 : N - positive - zero;
+        info[4 * GROUP + 3] = !finite ? 0 : zero;
+    }
+}
+
+#elif !WG_VECTOR_BYTES || WG_PACK > 1 || N <= 8
 __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
                       T tol)
 {

@@ -28,7 +28,7 @@ __kernel void ldu_partial(__global T *a, int lda, long stride, __global int *piv
         for (int k = 0; k < s; ++k)
             c -= l[k] * shuffle(u[k], s);
         c = left ? c : (T)0;
-        int p = work_group_reduce_max_index(left ? fabs(c) : (T)-1);
+        int p = work_group_reduce_max_index(left ? max((T)0, fabs(c)) : (T)-1); /* NaN: a row that is left, too */
         T r = LANE > s ? a[base + LANE * lda + p] : (T)0;
         for (int k = 0; k < s; ++k)
             r -= shuffle(l[k], p) * u[k];
