@@ -28,16 +28,23 @@ __kernel void gemm_ab(__global T *c, int ldc, long stride_c, __global const T *a
     }
 #elif defined(BORG_SIMT) && N >= 20 && N % 4 == 0
     /* a tile of C for each work-item, four rows by N / 4 columns: what it multiplies comes from the others as often as
-     * each can serve several products; C last */
+     * each can serve several products */
     __local T x[N * N];
     __local T y[N * N];
     T z[N];
+    T t[N];
     int row = LANE % (N / 4);
     int column = LANE / (N / 4) * (N / 4);
     for (int j = 0; j < N; ++j)
         x[j * N + LANE] = a[GROUP * stride_a + j * lda + LANE];
     for (int j = 0; j < N; ++j)
         y[j * N + LANE] = b[GROUP * stride_b + j * ldb + LANE];
+    barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+    for (int j = 0; j < N / 4; ++j)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+            t[4 * j + i] = c[GROUP * stride_c + (column + j) * ldc + i * (N / 4) + row];
 #pragma unroll
     for (int k = 0; k < N; ++k) {
         T u[4];
@@ -58,12 +65,7 @@ __kernel void gemm_ab(__global T *c, int ldc, long stride_c, __global const T *a
     for (int j = 0; j < N / 4; ++j)
 #pragma unroll
         for (int i = 0; i < 4; ++i)
-            z[4 * j + i] += c[GROUP * stride_c + (column + j) * ldc + i * (N / 4) + row];
-#pragma unroll
-    for (int j = 0; j < N / 4; ++j)
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-            c[GROUP * stride_c + (column + j) * ldc + i * (N / 4) + row] = z[4 * j + i];
+            c[GROUP * stride_c + (column + j) * ldc + i * (N / 4) + row] = t[4 * j + i] + z[4 * j + i];
 #else /* GPUs hide latencies by many threads of few registers: C last */
     T x[N];
     T y[N];
