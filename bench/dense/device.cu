@@ -96,6 +96,28 @@ __global__ void expand_kernel(int n, const T *A, int64_t lda, const int *kind, i
     }
 }
 
+/** Aasen: full unit lower L, whose first block column is the identity's, and F = L T from -T's
+ *  blocks; a thread an entry. */
+template <class T>
+__global__ void expand_aasen_kernel(int n, int nb, const T *A, int64_t lda, const T *minus, T *L, T *F) {
+    const int j = blockIdx.y, J = j / nb, last = (n + nb - 1) / nb - 1;
+    auto l = [&](int r, int c) {
+        return r < c || c < 0 || c >= n ? make<T>(0) : r == c ? make<T>(1)
+               : c < nb                 ? make<T>(0)
+                                        : A[r + (int64_t)(c - nb) * lda];
+    };
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        L[i + (int64_t)j * n] = l(i, j);
+        T f = make<T>(0);
+        for (int K = J > 0 ? J - 1 : 0; K <= J + 1 && K <= last; ++K) {
+            const T *t = minus + (3 * (int64_t)(K < J ? K : J) + (K == J ? 0 : K > J ? 1 : 2)) * nb * nb;
+            for (int k = 0; k < nb && K * nb + k < n && K * nb + k <= i; ++k)
+                nfma(f, l(i, K * nb + k), t[k + (j - J * nb) * nb]);
+        }
+        F[i + (int64_t)j * n] = f;
+    }
+}
+
 /** R -= P A P^T (full A), the largest modulus into *most as a double's bits. */
 template <class T>
 __global__ void compare_kernel(int n, const T *A, const int *perm, const T *R,
@@ -233,7 +255,9 @@ template <class T> static void check_one(int n, int64_t lda, int f, bool hermiti
     fill(f, n, 1, hermitian, true, full, n);
     CHECK(cudaDeviceSynchronize());
     const int status = api->entries[SCALAR]->factorize(cuda, &j.d);
-    double residual = INFINITY, omegas[2] = {INFINITY, INFINITY};
+    double residual = INFINITY, omegas[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
+    /* Aasen's growth takes more steps in single precision */
+    const int refinements = method == MPKI_CUDA_AASEN && kind_of<T>::eps > 1e-10 ? 3 : 1;
     bool upper_kept = true;
     int found[3] = {0, 0, 0}, want[3] = {-1, -1, -1}, two = 0;
     if (status >= 0) {
@@ -242,7 +266,11 @@ template <class T> static void check_one(int n, int64_t lda, int f, bool hermiti
         unsigned long long *most = device_new<unsigned long long>(1), bits = 0;
         CHECK(cudaMemset(most, 0, 8));
         const dim3 g((n + 255) / 256, n);
-        expand_kernel<<<g, 256>>>(n, A, lda, j.d.kind, hermitian, L, F);
+        if (method == MPKI_CUDA_AASEN)
+            expand_aasen_kernel<<<g, 256>>>(n, api->entries[SCALAR]->width(cuda, n), A, lda,
+                                            (const T *)j.d.extra, L, F);
+        else
+            expand_kernel<<<g, 256>>>(n, A, lda, j.d.kind, hermitian, L, F);
         CHECK(gemm_full(hermitian, n, F, L, R));
         compare_kernel<<<g, 256>>>(n, full, j.d.perm, R, most);
         CHECK(cudaMemcpy(&bits, most, 8, cudaMemcpyDeviceToHost));
@@ -259,7 +287,8 @@ template <class T> static void check_one(int n, int64_t lda, int f, bool hermiti
                 if (!isnan((double)re(a[i + (size_t)k * lda]))) upper_kept = false;
         }
         inertia_of(n, d, e, kind, found);
-        if (n <= 600 && (kind_of<T>::flops == 1 || hermitian) && n > 0) { /* the oracle */
+        if (n <= 600 && (kind_of<T>::flops == 1 || hermitian) && n > 0 &&
+            method != MPKI_CUDA_AASEN) { /* the oracle */
             int64_t lw = 0, lh = 0;
             size_t ld = 0;
             size_t lhs = 0;
@@ -294,7 +323,8 @@ template <class T> static void check_one(int n, int64_t lda, int f, bool hermiti
             cusolverDnDestroyParams(params);
             (void)lw, (void)lh;
         }
-        refine<T>(j, 1, omegas);
+        refine<T>(j, refinements, omegas);
+        omegas[1] = omegas[refinements];
         cudaFree(L), cudaFree(F), cudaFree(R), cudaFree(most);
     }
     double amax = j.d.largest > 0 ? j.d.largest : 1;
@@ -507,6 +537,7 @@ template <class T> static void checks_tiny() {
     for (int n : {1, 33, 129, 300}) {
         check_one<T>(n, n + 1, RANDOM, false, MPKI_CUDA_TILE);
         check_one<T>(n, n + 1, RANDOM, false, MPKI_CUDA_BUNCH_KAUFMAN);
+        check_one<T>(n, n + 1, RANDOM, false, MPKI_CUDA_AASEN);
     }
     check_one<T>(260, 260, DOMINANT, false, MPKI_CUDA_NONE);
     check_one<T>(260, 260, INTERIOR, false, MPKI_CUDA_TILE);
@@ -530,7 +561,7 @@ template <class T> static void checks(bool quick) {
             check_one<T>(n, n, RANDOM, true, MPKI_CUDA_TILE);
     for (int n : {33, 129, 700})
         check_one<T>(n, n, DOMINANT, complex, MPKI_CUDA_NONE);
-    for (int method : {MPKI_CUDA_BUNCH_KAUFMAN, MPKI_CUDA_ROOK}) {
+    for (int method : {MPKI_CUDA_BUNCH_KAUFMAN, MPKI_CUDA_ROOK, MPKI_CUDA_AASEN}) {
         for (int n : {1, 2, 33, 129, 300})
             check_one<T>(n, n + 1, RANDOM, false, method);
         if (complex) check_one<T>(300, 300, RANDOM, true, method);
@@ -538,6 +569,8 @@ template <class T> static void checks(bool quick) {
             for (int f : families)
                 check_one<T>(700, 700, f, false, method);
     }
+    for (int n : {64, 65, 2100}) /* whole blocks, one more, wide blocks */
+        check_one<T>(n, n, RANDOM, complex, MPKI_CUDA_AASEN);
 }
 
 int main(int argc, char **argv) {
@@ -591,7 +624,10 @@ int main(int argc, char **argv) {
     if (profile) {
         typedef double T;
         job j;
-        open_job<double>(j, profile, profile, false, methods == "none");
+        open_job<double>(j, profile, profile, false,
+                         methods == "none"    ? MPKI_CUDA_NONE
+                         : methods == "aasen" ? MPKI_CUDA_AASEN
+                                              : MPKI_CUDA_TILE);
         fill(methods == "none" ? DOMINANT : RANDOM, profile, 1, false, true, (double *)j.d.A, profile);
         CHECK(cudaDeviceSynchronize());
         api->entries[SCALAR]->factorize(cuda, &j.d);
@@ -625,6 +661,8 @@ int main(int argc, char **argv) {
             time_ours<type>(n, false, MPKI_CUDA_BUNCH_KAUFMAN, RANDOM, k, block, true);            \
         if (methods.find("rook") != std::string::npos)                                             \
             time_ours<type>(n, false, MPKI_CUDA_ROOK, RANDOM, k, block, true);                     \
+        if (methods.find("aasen") != std::string::npos)                                            \
+            time_ours<type>(n, false, MPKI_CUDA_AASEN, RANDOM, k, block, true);                    \
         if (methods.find("butterfly") != std::string::npos)                                        \
             time_ours<type>(n, false, MPKI_CUDA_BUTTERFLY, RANDOM, k, block, true);                \
         if (methods.find("none") != std::string::npos)                                             \

@@ -128,6 +128,9 @@ static void one_case(mpk_context *ctx, const mpki_device *d, mpk_scalar scalar,
     char *x = malloc((size_t)(N * SIDES * size));
     assert_int_equal(mpk_dense_sysv(ctx, &dense, a, lda, &f, sides, b, N, x, N, NULL, 0, &on_host),
                      MPK_OK);
+    mpk_inertia host_inertia = on_host.inertia, device_inertia;
+    if (method == MPK_DENSE_AASEN)
+        assert_int_equal(mpk_dense_inertia(ctx, &dense, &f, NULL, 0, &host_inertia), MPK_OK);
     free(f.f), free(f.pivots), free(f.extra);
 
     dense.memory = MPK_DEVICE;
@@ -150,6 +153,12 @@ static void one_case(mpk_context *ctx, const mpki_device *d, mpk_scalar scalar,
     if (method != MPK_DENSE_BUTTERFLY && on_host.inertia.positive + on_host.inertia.negative == N) {
         assert_int_equal(info.inertia.positive, on_host.inertia.positive);
         assert_int_equal(info.inertia.negative, on_host.inertia.negative);
+    }
+    if (method == MPK_DENSE_AASEN) {
+        assert_int_equal(mpk_dense_inertia(ctx, &dense, &g, NULL, 0, &device_inertia), MPK_OK);
+        assert_int_equal(device_inertia.positive, host_inertia.positive);
+        assert_int_equal(device_inertia.negative, host_inertia.negative);
+        assert_int_equal(device_inertia.zero, 0);
     }
     down(d, da, back, lda * N * size);
     for (int64_t k = 0; k < lda * N; k++) /* A and its other triangle are as they were */
@@ -192,7 +201,7 @@ static void agree(void **state) {
         skip();
     }
     const mpk_dense_method methods[] = {MPK_DENSE_TILE, MPK_DENSE_BUNCH_KAUFMAN, MPK_DENSE_ROOK,
-                                        MPK_DENSE_NONE, MPK_DENSE_BUTTERFLY};
+                                        MPK_DENSE_NONE, MPK_DENSE_BUTTERFLY,     MPK_DENSE_AASEN};
     for (int scalar = MPK_S; scalar <= MPK_Z; scalar++)
         for (int symmetry = 0; symmetry <= (scalar >= MPK_C); symmetry++)
             for (int uplo = 0; uplo < 2; uplo++)
@@ -202,8 +211,62 @@ static void agree(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* Memory of the host for the device's, and less memory than it takes: a status, the sizes, and the
+ * next call works. */
+static void refused(void **state) {
+    mpk_context *ctx = NULL;
+    mpk_dense dense;
+    mpk_dense_sizes sizes;
+    const char *text = "";
+    int64_t now = 0, hogged = 0;
+    void *hog[64];
+    int hogs = 0;
+    (void)state;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    const mpki_device *d = mpki_cuda_open(ctx, 0);
+    if (!d) {
+        mpk_context_destroy(&ctx);
+        skip();
+    }
+    mpk_dense_init(&dense);
+    dense.n = 4000, dense.memory = MPK_DEVICE, dense.method = MPK_DENSE_TILE;
+    mpk_dense_factor f = {.struct_size = sizeof f, .ldf = dense.n};
+    assert_int_equal(mpk_dense_query(ctx, &dense, 1, &sizes), MPK_OK);
+    assert_true(sizes.factorize_bytes > (int64_t)64 << 20);
+    const int64_t bytes = dense.n * dense.n * 8;
+    double *host = calloc((size_t)(dense.n * dense.n), 8);
+    for (int64_t k = 0; k < dense.n; k++) host[k * (dense.n + 1)] = k % 2 ? 1 : -1;
+    int32_t *pivots = calloc((size_t)dense.n, 4);
+    f.f = host, f.pivots = pivots;
+    assert_int_equal(mpk_dense_factorize(ctx, &dense, host, dense.n, &f, NULL, 0, NULL),
+                     MPK_ERR_ARGUMENT);
+    mpk_last_error(ctx, NULL, NULL, &text);
+    assert_non_null(strstr(text, "device's memory"));
+    void *a = up(d, host, bytes);
+    f.f = a, f.pivots = up(d, NULL, dense.n * 4);
+    d->table->describe(d->cuda, NULL, 0, &now, NULL);
+    for (int64_t piece = (int64_t)16 << 30; piece >= (int64_t)8 << 20 && hogs < 64;) {
+        if (now - hogged - piece < ((int64_t)32 << 20) ||
+            d->table->alloc(d->cuda, piece, &hog[hogs]) < 0)
+            piece /= 2;
+        else
+            hogged += piece, hogs++;
+    }
+    const mpk_status status = mpk_dense_factorize(ctx, &dense, a, dense.n, &f, NULL, 0, NULL);
+    mpk_last_error(ctx, NULL, NULL, &text);
+    print_message("%d: %s\n", status, text);
+    assert_int_equal(status, MPK_ERR_MEMORY);
+    assert_non_null(strstr(text, "GiB"));
+    while (hogs > 0) d->table->release(d->cuda, hog[--hogs]);
+    assert_int_equal(mpk_dense_factorize(ctx, &dense, a, dense.n, &f, NULL, 0, NULL), MPK_OK);
+    d->table->release(d->cuda, a), d->table->release(d->cuda, f.pivots);
+    free(host), free(pivots);
+    mpk_context_destroy(&ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(no_module), cmocka_unit_test(wrong_module),
-                                       cmocka_unit_test(no_device), cmocka_unit_test(agree)};
+                                       cmocka_unit_test(no_device), cmocka_unit_test(agree),
+                                       cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ typedef struct mpki_cuda_matrix {
     int *perm;   /**< device, n: old index at new place */
     int *kind;   /**< device, n: 0 pivot of order 1; 1, 2: first, second of a pair */
     int *ipiv;   /**< device, n, Bunch-Kaufman and rook: LAPACK's ipiv */
-    void *extra; /**< device: butterfly: its diagonals; Aasen: T */
+    void *extra; /**< device: butterfly: its diagonals; Aasen: T, see dense/aasen.cuh */
     void *work;  /**< device, workspace() bytes, 64-aligned */
     int64_t work_bytes;
     double u;              /**< threshold: |L| <= 1/u */
@@ -59,6 +59,7 @@ typedef struct mpki_cuda_matrix {
     int64_t slow_tiles; /**< tiles that needed complete pivoting over all columns */
     double largest;     /**< max |A| (|re| + |im|), to 20 bits */
     double max_l;       /**< max |L| outside the diagonal tiles, likewise */
+    double top;         /**< Aasen: max |T|, likewise */
 } mpki_cuda_matrix;
 
 /** What D tells. */
@@ -102,6 +103,8 @@ typedef struct mpki_cuda_entries {
                     int64_t ldr, mpki_cuda_error *error, void *work, void *stream);
     /** Rows of x in reverse order. */
     int (*reverse)(mpki_cuda *cuda, int n, int nrhs, void *x, int64_t ldx, void *stream);
+    /** Columns of a block of Aasen's T for order n. */
+    int (*width)(mpki_cuda *cuda, int n);
 } mpki_cuda_entries;
 
 typedef struct mpki_cuda_table {

@@ -176,8 +176,8 @@ static int alloc(mpki_cuda *cuda, int64_t bytes, void **ptr) {
         cudaGetLastError();
         cudaMemGetInfo(&now, &all);
         return refuse(cuda, MPK_ERR_MEMORY,
-                      "%lld bytes of device memory were asked for; %lld of %lld are free",
-                      (long long)bytes, (long long)now, (long long)all);
+                      "%.3f GiB of device memory are needed; %.3f of its %.3f GiB are free",
+                      (double)bytes * 0x1p-30, (double)now * 0x1p-30, (double)all * 0x1p-30);
     }
     MPKI_TRY(error);
     return MPK_OK;

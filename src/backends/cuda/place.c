@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The device as a place for dense matrices: backends/dense.h's slots over the module's entries. */
+#include "../../dense/methods.h"
 #include "../dense.h"
 #include "load.h"
 
@@ -21,6 +22,14 @@ static mpk_status told(const mpki_dense_call *call, int status) {
     if (status >= 0) return (mpk_status)status;
     return mpki_error(call->ctx, (mpk_status)status, "dense", -1, "%s",
                       d->table->last_error(d->cuda));
+}
+
+/* A host pointer would end in a fault of the device that nothing recovers from. */
+static mpk_status on_device(const mpki_dense_call *call, const char *name, const void *p) {
+    const mpki_device *d = device_of(call);
+    if (d->table->is_device(d->cuda, p)) return MPK_OK;
+    return mpki_error(call->ctx, MPK_ERR_ARGUMENT, "dense", -1,
+                      "%s does not lie in the device's memory, as memory = MPK_DEVICE says", name);
 }
 
 static int method_of(mpk_dense_method method) {
@@ -116,6 +125,18 @@ static mpk_status need_of(const mpki_dense_call *call, int32_t nrhs, mpki_dense_
     return MPK_OK;
 }
 
+/* Aasen: growth of T; its inertia takes an elimination, see aasen_inertia(). */
+static mpk_status read_band(mpki_dense_call *call, const parts *p) {
+    mpk_dense_info *info = call->info;
+    const double most = call->most * call->scale;
+    info->inertia = (mpk_inertia){0, 0, 0, 0};
+    info->inertia.zero = p->d.zeros;
+    info->growth = most > 0 ? p->d.top / most : 0;
+    if (!isfinite(p->d.top))
+        return mpki_error(call->ctx, MPK_ERR_NUMERIC, "dense", -1, "the factors are not finite");
+    return MPK_OK;
+}
+
 static mpk_status read_pivots(mpki_dense_call *call, const parts *p, mpk_inertia *inertia) {
     const mpki_device *d = device_of(call);
     mpki_cuda_pivots found;
@@ -147,7 +168,10 @@ static mpk_status factorize(mpki_dense_call *call) {
     const mpki_cuda_entries *e = entries_of(call, call->factor_scalar);
     const mpk_dense *dense = &call->dense;
     const int n = p.d.n;
-    int status = MPK_OK;
+    int status = on_device(call, "a", call->a);
+    if (status >= 0) status = on_device(call, "f", call->f->f);
+    if (status >= 0) status = on_device(call, "pivots", call->f->pivots);
+    if (status < 0) return (mpk_status)status;
     p.d.most = p.d.method == MPKI_CUDA_BUTTERFLY ? 0 : call->most * call->scale;
     if (upper(call) || call->a != call->f->f)
         status = e->triangle(d->cuda, n, dense->scalar, call->a, call->lda, upper(call),
@@ -158,7 +182,8 @@ static mpk_status factorize(mpki_dense_call *call) {
     info->delayed = p.d.delayed;
     info->zero_pivots = p.d.zeros;
     info->max_l = p.d.max_l;
-    mpk_status read = read_pivots(call, &p, &info->inertia);
+    mpk_status read =
+        p.d.method == MPKI_CUDA_AASEN ? read_band(call, &p) : read_pivots(call, &p, &info->inertia);
     if (read < 0) return read;
     const bool pivoted = p.d.method != MPKI_CUDA_NONE && p.d.method != MPKI_CUDA_BUTTERFLY;
     if (!pivoted && p.d.zeros > 0)
@@ -180,7 +205,9 @@ static mpk_status solve(mpki_dense_call *call, int32_t nrhs, void *x, int64_t ld
     const mpki_device *d = device_of(call);
     const mpki_cuda_entries *e = entries_of(call, call->factor_scalar);
     void *stream = call->dense.stream;
-    int status = MPK_OK;
+    int status = on_device(call, "f", call->f->f);
+    if (status >= 0) status = on_device(call, "x", x);
+    if (status < 0) return (mpk_status)status;
     if (!lapack_like(call))
         status = d->table->pivots_in(d->cuda, p.d.n, upper(call), call->f->pivots, p.d.perm,
                                      p.d.kind, stream);
@@ -192,6 +219,37 @@ static mpk_status solve(mpki_dense_call *call, int32_t nrhs, void *x, int64_t ld
     if (status >= 0) status = e->solve(d->cuda, &p.d, nrhs, x, ldx);
     if (status >= 0 && upper(call)) status = e->reverse(d->cuda, p.d.n, nrhs, x, ldx, stream);
     return told(call, status);
+}
+
+/* Inertia of T: its blocks, O(n nb) entries, are brought to the host, whose Aasen keeps them alike.
+ */
+static mpk_status aasen_inertia(mpki_dense_call *call, mpk_inertia *inertia) {
+    const mpki_device *d = device_of(call);
+    const int64_t n = call->dense.n;
+    mpki_dense_call host = *call;
+    mpk_dense_factor f = *call->f;
+    mpki_dense_need need;
+    host.dense.memory = MPK_HOST;
+    host.dense.scalar = call->factor_scalar;
+    host.dense.tile = entries_of(call, call->factor_scalar)->width(d->cuda, (int)n);
+    host.f = &f, host.state = NULL, host.pool = NULL, host.threads = 1;
+    const mpki_dense_method *aasen = &mpki_dense_host.method[MPK_DENSE_AASEN];
+    mpk_status status = aasen->need(&host, 0, &need);
+    if (status < 0) return status;
+    const int64_t nb = host.dense.tile, nt = (n + nb - 1) / nb,
+                  bytes = 3 * nt * nb * nb * (int64_t)mpk_scalar_size(call->factor_scalar);
+    f.extra = mpki_alloc(call->ctx, "dense", bytes, 1);
+    host.work = mpki_alloc(call->ctx, "dense", need.inertia_bytes, 1);
+    host.work_bytes = need.inertia_bytes;
+    if (!f.extra || !host.work) status = mpki_failed(call->ctx);
+    if (status >= 0)
+        status = told(call, d->table->copy(d->cuda, f.extra, bytes, call->f->extra, bytes, bytes, 1,
+                                           0, call->dense.stream));
+    if (status >= 0) status = told(call, d->table->synchronize(d->cuda, call->dense.stream));
+    if (status >= 0) status = aasen->inertia(&host, inertia);
+    mpki_release(call->ctx, host.work);
+    mpki_release(call->ctx, f.extra);
+    return status;
 }
 
 static const char *name(void) {
@@ -221,6 +279,8 @@ static void release(mpki_dense_call *call, void *ptr) {
 }
 
 static mpk_status largest(mpki_dense_call *call, double *max, double *norm_inf) {
+    mpk_status status = on_device(call, "a", call->a);
+    if (status < 0) return status;
     return told(call, entries_of(call, call->dense.scalar)
                           ->largest(device_of(call)->cuda, (int)call->dense.n, call->a, call->lda,
                                     upper(call), max, norm_inf, call->dense.stream));
@@ -294,6 +354,7 @@ static const mpki_dense_methods table = {
     .method = {[MPK_DENSE_TILE] = METHOD,
                [MPK_DENSE_BUNCH_KAUFMAN] = METHOD,
                [MPK_DENSE_ROOK] = METHOD,
+               [MPK_DENSE_AASEN] = {need_of, factorize, solve, aasen_inertia},
                [MPK_DENSE_BUTTERFLY] = METHOD,
                [MPK_DENSE_NONE] = METHOD},
     .ladder = {{MPK_DENSE_TILE, MPK_DENSE_WORKING, 0}, {MPK_DENSE_ROOK, MPK_DENSE_WORKING, 0}},

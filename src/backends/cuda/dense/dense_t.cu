@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Dense LDLT, its solves and what refinement needs, on the device, for one kind of entries. */
+#include "aasen.cuh"
 #include "butterfly.cuh"
 #include "ldlt.cuh"
 #include "solve.cuh"
@@ -23,12 +24,30 @@ typedef cx<double> wide;
 typedef cx<float> narrow;
 #endif
 
+static int64_t factor_bytes(const mpki_cuda *cuda, const mpki_cuda_matrix *d, char *work,
+                            ldlt_space *s) {
+    aasen_space own;
+    const int64_t bytes = ldlt_layout(cuda, d, work, s);
+    return d->method == MPKI_CUDA_AASEN ? bytes + aasen_layout(cuda, d->n, NULL, &own) : bytes;
+}
+
+static int width(mpki_cuda *cuda, int n) {
+    return aasen_width(cuda, n);
+}
+
+static int64_t solving_bytes(const mpki_cuda *cuda, const mpki_cuda_matrix *d, int64_t nrhs) {
+    return d->method == MPKI_CUDA_AASEN ? aasen_solve_bytes(cuda, d->n, nrhs)
+                                        : solve_bytes(d->n, nrhs);
+}
+
 static int workspace(mpki_cuda *cuda, const mpki_cuda_matrix *d, int64_t nrhs, int64_t *factorize,
                      int64_t *solves, int64_t *extra) {
     ldlt_space s;
-    *factorize = ldlt_layout(cuda, d, NULL, &s);
-    *solves = solve_bytes(d->n, nrhs);
-    *extra = d->method == MPKI_CUDA_BUTTERFLY ? (int64_t)sizeof(R) * d->n * d->depth : 0;
+    *factorize = factor_bytes(cuda, d, NULL, &s);
+    *solves = solving_bytes(cuda, d, nrhs);
+    *extra = d->method == MPKI_CUDA_BUTTERFLY ? (int64_t)sizeof(R) * d->n * d->depth
+             : d->method == MPKI_CUDA_AASEN   ? aasen_extra(cuda, d->n, NULL).bytes
+                                              : 0;
     return MPK_OK;
 }
 
@@ -40,7 +59,8 @@ static int enough(mpki_cuda *cuda, int64_t have, int64_t need) {
 
 template <bool H> static mpk_status factorize_as(mpki_cuda *cuda, mpki_cuda_matrix *d) {
     ldlt_space s;
-    MPKI_PASS(enough(cuda, d->work_bytes, ldlt_layout(cuda, d, (char *)d->work, &s)));
+    MPKI_PASS(enough(cuda, d->work_bytes, factor_bytes(cuda, d, (char *)d->work, &s)));
+    if (d->method == MPKI_CUDA_AASEN) return aasen<H>(cuda, d, s);
     if (d->method == MPKI_CUDA_TILE) return ldlt<H, true>(cuda, d, s);
     if (d->method == MPKI_CUDA_BUTTERFLY) {
         cudaStream_t stream = (cudaStream_t)d->stream;
@@ -69,6 +89,7 @@ template <bool H>
 static mpk_status solve_as(mpki_cuda *cuda, const mpki_cuda_matrix *d, int nrhs, T *X, int64_t ldx) {
     cudaStream_t stream = (cudaStream_t)d->stream;
     const bool turn = d->method == MPKI_CUDA_BUTTERFLY;
+    if (d->method == MPKI_CUDA_AASEN) return aasen_solve<H>(cuda, d, nrhs, X, ldx);
     const R *u = (const R *)d->extra;
     if (turn) MPKI_PASS(butterfly_vectors(cuda, d->n, d->depth, u, nrhs, X, ldx, true, stream));
     MPKI_PASS(solve<H>(cuda, d->n, (const T *)d->A, d->lda, d->perm, d->kind, nrhs, X, ldx,
@@ -79,7 +100,7 @@ static mpk_status solve_as(mpki_cuda *cuda, const mpki_cuda_matrix *d, int nrhs,
 
 static int solve_entry(mpki_cuda *cuda, const mpki_cuda_matrix *d, int nrhs, void *B, int64_t ldb) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_PASS(enough(cuda, d->work_bytes, solve_bytes(d->n, nrhs)));
+    MPKI_PASS(enough(cuda, d->work_bytes, solving_bytes(cuda, d, nrhs)));
     if (d->n == 0 || nrhs == 0) return MPK_OK;
 #if COMPLEX
     if (d->hermitian) return solve_as<true>(cuda, d, nrhs, (T *)B, ldb);
@@ -278,4 +299,4 @@ extern const mpki_cuda_entries FN(cuda_entries);
 const mpki_cuda_entries FN(cuda_entries) = {
     mpki::workspace, mpki::factorize, mpki::solve_entry, mpki::pivots,         mpki::triangle,
     mpki::largest,   mpki::copy,      mpki::axpy,        mpki::dot,            mpki::residual_bytes,
-    mpki::residual,  mpki::reverse};
+    mpki::residual,  mpki::reverse,   mpki::width};

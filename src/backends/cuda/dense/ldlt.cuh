@@ -40,6 +40,7 @@ struct ldlt_space {
     T *panel[2], *L[2], *W[2];
     T *Ls[2], *Ws[2]; /* three times as wide: see split_kernel; NULL without */
     bk_space bk;      /* what is left at the end, and Bunch-Kaufman as a method */
+    char *own; /* Aasen\'s part */
 };
 
 static inline int64_t align_up(int64_t x) {
@@ -70,7 +71,10 @@ static int64_t ldlt_layout(const mpki_cuda *cuda, const mpki_cuda_matrix *d, cha
     w->save = (T *)take(sizeof(T) * w->ld * KEEP);
     at += bk_layout(n, cuda->sms, base ? base + at : NULL, &w->bk);
     w->Ls[0] = w->Ls[1] = w->Ws[0] = w->Ws[1] = NULL;
-    if (d->method == MPKI_CUDA_BUNCH_KAUFMAN || d->method == MPKI_CUDA_ROOK) return at;
+    w->own = base ? base + at : NULL;
+    if (d->method == MPKI_CUDA_BUNCH_KAUFMAN || d->method == MPKI_CUDA_ROOK ||
+        d->method == MPKI_CUDA_AASEN)
+        return at;
     for (int i = 0; i < 2; ++i) {
         w->orig[i] = (int *)take(sizeof(int) * (w->ld + B));
         w->panel[i] = (T *)take(sizeof(T) * w->ld * width);
@@ -244,8 +248,8 @@ static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_spac
                 if (*(volatile int *)(cuda->pinned + 64 * past)) break;
             }
         }
-        const int64_t r = x.c + x.came;
 #if MPKI_PRECISION == 1
+        const int64_t r = x.c + x.came;
         if (n - r <= SMALL_PANEL) {
             T *kept = s.panel[q ^ 1] + x.c + (J ? old.w * ld : 0);
             const update_job job = {n - (int)r,
@@ -456,9 +460,8 @@ static mpk_status ldlt(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s
     return d->zeros ? MPK_SINGULAR : MPK_OK;
 }
 
-/** Bunch-Kaufman or rook pivoting throughout. */
-template <bool H>
-static mpk_status bunch_kaufman(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s) {
+/** What methods without look-ahead begin with, on the updates' stream. */
+static mpk_status plain_begin(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s) {
     const int n = d->n;
     cudaStream_t stream = cuda->update;
     control *ctl = (control *)(cuda->pinned + 1024);
@@ -468,7 +471,8 @@ static mpk_status bunch_kaufman(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt
     ctl->largest = key_of(d->most);
     MPKI_TRY(cudaMemcpyAsync(s.ctl, ctl, sizeof *ctl, cudaMemcpyHostToDevice, stream));
     if (!(d->most > 0))
-        largest_kernel<<<dim3(4, n < 1024 ? n : 1024), 256, 0, stream>>>(n, (const T *)d->A, d->lda, s.ctl);
+        largest_kernel<<<dim3(4, n < 1024 ? n : 1024), 256, 0, stream>>>(n, (const T *)d->A, d->lda,
+                                                                         s.ctl);
     identity<<<(n + 255) / 256 + 1, 256, 0, stream>>>(n, d->perm, d->kind);
     start_kernel<<<1, 128, 0, stream>>>(s.ctl, s.scalars, 0);
     MPKI_TRY(cudaGetLastError());
@@ -478,6 +482,13 @@ static mpk_status bunch_kaufman(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt
     d->zeros = d->delayed = d->restarts = d->slow_tiles = 0;
     d->stages = 1, d->max_l = 0;
     d->largest = key_value(ctl->largest);
+    return MPK_OK;
+}
+
+/** Bunch-Kaufman or rook pivoting throughout. */
+template <bool H>
+static mpk_status bunch_kaufman(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s) {
+    MPKI_PASS(plain_begin(cuda, d, s));
     MPKI_PASS(bk_run<H>(cuda, d, s.bk, 0, d->method == MPKI_CUDA_ROOK,
                         d->largest * d->zero_tolerance, s.scalars));
     return d->zeros ? MPK_SINGULAR : MPK_OK;

@@ -181,6 +181,96 @@ static int64_t solve_bytes(int n, int64_t nrhs) {
     return (int64_t)sizeof(T) * (tiles * B * B + n * nrhs + B * nrhs) + 1024;
 }
 
+/** What both sweeps work with: inverted tiles of L, one tile of right-hand sides, and Y, n x nrhs. */
+struct sweep_job {
+    int n, nrhs;
+    const T *A;
+    int64_t lda;
+    const int *kind;
+    T *M, *one_tile, *Y;
+    int64_t ldy;
+    cudaStream_t stream;
+};
+static const int BY_HAND = 4;
+
+static mpk_status sweep_begin(mpki_cuda *cuda, const sweep_job &g) {
+    const int tiles = (g.n + tile_size<T>::B - 1) / tile_size<T>::B;
+    const size_t shared = sizeof(tile_memory<T>);
+    MPKI_TRY(cudaFuncSetAttribute(invert_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  (int)shared));
+    invert_kernel<T><<<tiles, TILE_THREADS, shared, g.stream>>>(g.n, g.A, g.lda, g.kind, g.M);
+    MPKI_TRY(cudaGetLastError());
+    if (g.nrhs > BY_HAND) {
+        MPKI_TRY(cublasSetStream(cuda->panel_blas, g.stream));
+        MPKI_TRY(cublasSetPointerMode(cuda->panel_blas, CUBLAS_POINTER_MODE_HOST));
+    }
+    return MPK_OK;
+}
+static mpk_status sweep_end(mpki_cuda *cuda, const sweep_job &g) {
+    if (g.nrhs > BY_HAND) {
+        MPKI_TRY(cublasSetPointerMode(cuda->panel_blas, CUBLAS_POINTER_MODE_DEVICE));
+        MPKI_TRY(cublasSetStream(cuda->panel_blas, cuda->panel));
+    }
+    return MPK_OK;
+}
+
+/** Y := L^-1 Y. */
+static mpk_status sweep_forward(mpki_cuda *cuda, const sweep_job &g) {
+    const int B = tile_size<T>::B, n = g.n, nrhs = g.nrhs, tiles = (n + B - 1) / B;
+    const T *A = g.A, one = make<T>(1), minus = make<T>(-1), nil = make<T>(0);
+    const int64_t lda = g.lda, ldy = g.ldy;
+    const products p = {cuda->panel_blas, g.stream, 0};
+    for (int c = 0; c < nrhs && nrhs <= BY_HAND; ++c)
+        for (int t = -1; t < tiles - 1; ++t)
+            forward_kernel<<<t < 0 ? 1 : tiles - 1 - t, SOLVE_THREADS, 0, g.stream>>>(
+                n, t, A, lda, g.kind, g.M, g.Y + c * ldy);
+    for (int t = 0; t < tiles && nrhs > BY_HAND; ++t) {
+        const int r0 = t * B, nb = n - r0 < B ? n - r0 : B, m = n - r0 - nb;
+        T *y = g.Y + r0;
+        MPKI_TRY(product(p, CUBLAS_OP_N, nb, nrhs, nb, &one, g.M + (int64_t)t * B * B, B, y, ldy,
+                         &nil, g.one_tile, B));
+        MPKI_TRY(cudaMemcpy2DAsync(y, sizeof(T) * ldy, g.one_tile, sizeof(T) * B, sizeof(T) * nb,
+                                   nrhs, cudaMemcpyDeviceToDevice, g.stream));
+        if (m) {
+            MPKI_TRY(product(p, CUBLAS_OP_N, m, nrhs, nb, &minus, A + r0 + nb + (int64_t)r0 * lda,
+                             lda, g.one_tile, B, &one, y + nb, ldy));
+            straddle_kernel<<<(nrhs + 127) / 128, 128, 0, g.stream>>>(
+                nrhs, A, lda, g.kind, r0 + nb, y + nb, ldy, g.one_tile + nb - 1, B, 0);
+        }
+    }
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+/** Y := L^-T Y (L^-H). */
+template <bool H> static mpk_status sweep_backward(mpki_cuda *cuda, const sweep_job &g) {
+    const int B = tile_size<T>::B, n = g.n, nrhs = g.nrhs, tiles = (n + B - 1) / B;
+    const T *A = g.A, one = make<T>(1), minus = make<T>(-1), nil = make<T>(0);
+    const int64_t lda = g.lda, ldy = g.ldy;
+    const products p = {cuda->panel_blas, g.stream, 0};
+    const cublasOperation_t op = H ? CUBLAS_OP_C : CUBLAS_OP_T;
+    for (int c = 0; c < nrhs && nrhs <= BY_HAND; ++c)
+        for (int t = tiles; t >= 1; --t)
+            backward_kernel<H><<<t == tiles ? 1 : t, SOLVE_THREADS, 0, g.stream>>>(
+                n, t, A, lda, g.kind, g.M, g.Y + c * ldy);
+    for (int t = tiles - 1; t >= 0 && nrhs > BY_HAND; --t) {
+        const int r0 = t * B, nb = n - r0 < B ? n - r0 : B, m = n - r0 - nb;
+        T *y = g.Y + r0;
+        if (m) {
+            MPKI_TRY(product_left(p, op, nb, nrhs, m, &minus, A + r0 + nb + (int64_t)r0 * lda, lda,
+                                  y + nb, ldy, &one, y, ldy));
+            straddle_kernel<<<(nrhs + 127) / 128, 128, 0, g.stream>>>(
+                nrhs, A, lda, g.kind, r0 + nb, y + nb - 1, ldy, y + nb, ldy, H);
+        }
+        MPKI_TRY(product_left(p, op, nb, nrhs, nb, &one, g.M + (int64_t)t * B * B, B, y, ldy, &nil,
+                              g.one_tile, B));
+        MPKI_TRY(cudaMemcpy2DAsync(y, sizeof(T) * ldy, g.one_tile, sizeof(T) * B, sizeof(T) * nb,
+                                   nrhs, cudaMemcpyDeviceToDevice, g.stream));
+    }
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
 /** X (n x nrhs) := (L D L^T)^-1 X on `stream`, permutation included. kind NULL: no pairs. */
 template <bool H>
 static mpk_status solve(mpki_cuda *cuda, int n, const T *A, int64_t lda, const int *perm,
@@ -188,69 +278,14 @@ static mpk_status solve(mpki_cuda *cuda, int n, const T *A, int64_t lda, const i
                         cudaStream_t stream) {
     const int B = tile_size<T>::B, tiles = (n + B - 1) / B;
     T *M = (T *)work, *Y = M + (int64_t)tiles * B * B, *one_tile = Y + (int64_t)n * nrhs;
-    const size_t shared = sizeof(tile_memory<T>);
-    MPKI_TRY(cudaFuncSetAttribute(invert_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  (int)shared));
-    invert_kernel<T><<<tiles, TILE_THREADS, shared, stream>>>(n, A, lda, kind, M);
+    const sweep_job g = {n, nrhs, A, lda, kind, M, one_tile, Y, n, stream};
     const dim3 grid((n + 255) / 256, nrhs);
     gather_kernel<<<grid, 256, 0, stream>>>(n, perm, X, ldx, Y, n, 0);
-    MPKI_TRY(cudaGetLastError());
-    const int by_hand = 4;
-    if (nrhs <= by_hand) {
-        for (int c = 0; c < nrhs; ++c) {
-            T *y = Y + (int64_t)c * n;
-            for (int t = -1; t < tiles - 1; ++t)
-                forward_kernel<<<t < 0 ? 1 : tiles - 1 - t, SOLVE_THREADS, 0, stream>>>(
-                    n, t, A, lda, kind, M, y);
-        }
-    } else {
-        MPKI_TRY(cublasSetStream(cuda->panel_blas, stream));
-        MPKI_TRY(cublasSetPointerMode(cuda->panel_blas, CUBLAS_POINTER_MODE_HOST));
-    }
-    const T one = make<T>(1), minus = make<T>(-1), nil = make<T>(0);
-    const products p = {cuda->panel_blas, stream, 0};
-    if (nrhs > by_hand)
-        for (int t = 0; t < tiles; ++t) {
-            const int r0 = t * B, nb = n - r0 < B ? n - r0 : B, m = n - r0 - nb;
-            MPKI_TRY(product(p, CUBLAS_OP_N, nb, nrhs, nb, &one, M + (int64_t)t * B * B, B, Y + r0, n,
-                             &nil, one_tile, B));
-            MPKI_TRY(cudaMemcpy2DAsync(Y + r0, sizeof(T) * n, one_tile, sizeof(T) * B,
-                                       sizeof(T) * nb, nrhs, cudaMemcpyDeviceToDevice, stream));
-            if (m) {
-                MPKI_TRY(product(p, CUBLAS_OP_N, m, nrhs, nb, &minus,
-                                 A + r0 + nb + (int64_t)r0 * lda, lda, one_tile, B, &one, Y + r0 + nb,
-                                 n));
-                straddle_kernel<<<(nrhs + 127) / 128, 128, 0, stream>>>(
-                    nrhs, A, lda, kind, r0 + nb, Y + r0 + nb, n, one_tile + nb - 1, B, 0);
-            }
-        }
+    MPKI_PASS(sweep_begin(cuda, g));
+    MPKI_PASS(sweep_forward(cuda, g));
     pivots_kernel<H><<<grid, 256, 0, stream>>>(n, A, lda, kind, Y, n);
-    MPKI_TRY(cudaGetLastError());
-    if (nrhs <= by_hand) {
-        for (int c = 0; c < nrhs; ++c) {
-            T *y = Y + (int64_t)c * n;
-            for (int t = tiles; t >= 1; --t)
-                backward_kernel<H><<<t == tiles ? 1 : t, SOLVE_THREADS, 0, stream>>>(n, t, A, lda,
-                                                                                     kind, M, y);
-        }
-    } else {
-        for (int t = tiles - 1; t >= 0; --t) {
-            const int r0 = t * B, nb = n - r0 < B ? n - r0 : B, m = n - r0 - nb;
-            if (m) {
-                MPKI_TRY(product_left(p, H ? CUBLAS_OP_C : CUBLAS_OP_T, nb, nrhs, m, &minus,
-                                      A + r0 + nb + (int64_t)r0 * lda, lda, Y + r0 + nb, n, &one,
-                                      Y + r0, n));
-                straddle_kernel<<<(nrhs + 127) / 128, 128, 0, stream>>>(
-                    nrhs, A, lda, kind, r0 + nb, Y + r0 + nb - 1, n, Y + r0 + nb, n, H);
-            }
-            MPKI_TRY(product_left(p, H ? CUBLAS_OP_C : CUBLAS_OP_T, nb, nrhs, nb, &one,
-                                  M + (int64_t)t * B * B, B, Y + r0, n, &nil, one_tile, B));
-            MPKI_TRY(cudaMemcpy2DAsync(Y + r0, sizeof(T) * n, one_tile, sizeof(T) * B,
-                                       sizeof(T) * nb, nrhs, cudaMemcpyDeviceToDevice, stream));
-        }
-        MPKI_TRY(cublasSetPointerMode(cuda->panel_blas, CUBLAS_POINTER_MODE_DEVICE));
-        MPKI_TRY(cublasSetStream(cuda->panel_blas, cuda->panel));
-    }
+    MPKI_PASS(sweep_backward<H>(cuda, g));
+    MPKI_PASS(sweep_end(cuda, g));
     gather_kernel<<<grid, 256, 0, stream>>>(n, perm, Y, n, X, ldx, 1);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
