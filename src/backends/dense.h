@@ -26,9 +26,11 @@ typedef struct mpki_dense_call {
     mpk_dense_factor *f; /* in solves only read */
     char *work;          /* work_bytes, 64-byte aligned: this slot's alone */
     int64_t work_bytes;
-    mpki_pool *pool;      /* host: the threads, or NULL */
-    int threads;          /* host: workers of the pool, >= 1 */
-    void *state;          /* the place's own, from its `begin` (handles of a device) */
+    mpki_pool *pool; /* host: the threads, or NULL */
+    int threads;     /* host: workers of the pool, >= 1 */
+    void *state;     /* the place's own, from its `begin` (handles of a device) */
+    /** The processor's table, for what a device leaves to it. */
+    const struct mpki_dense_methods *host;
     mpk_dense_info *info; /* never NULL: a factorization adds inertia, two_by_two, delayed,
                              zero_pivots, growth, max_l */
 } mpki_dense_call;

@@ -84,7 +84,8 @@ static mpk_scalar factor_scalar(const mpk_dense *d) {
 
 /* What depends on the method: zero_tolerance, threads, the factor's scalar. */
 static mpki_dense_call call_of(mpk_context *ctx, const mpk_dense *d, mpk_dense_info *info) {
-    mpki_dense_call call = {.ctx = ctx, .dense = *d, .info = info, .scale = 1};
+    mpki_dense_call call = {
+        .ctx = ctx, .dense = *d, .info = info, .scale = 1, .host = &mpki_dense_host};
     call.factor_scalar = factor_scalar(d);
     if (call.dense.zero_tolerance < 0)
         call.dense.zero_tolerance = (double)d->n * eps_of(call.factor_scalar);

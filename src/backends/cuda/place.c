@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The device as a place for dense matrices: backends/dense.h's slots over the module's entries. */
-#include "../../dense/methods.h"
 #include "../dense.h"
 #include "load.h"
 
@@ -233,7 +232,7 @@ static mpk_status aasen_inertia(mpki_dense_call *call, mpk_inertia *inertia) {
     host.dense.scalar = call->factor_scalar;
     host.dense.tile = entries_of(call, call->factor_scalar)->width(d->cuda, (int)n);
     host.f = &f, host.state = NULL, host.pool = NULL, host.threads = 1;
-    const mpki_dense_method *aasen = &mpki_dense_host.method[MPK_DENSE_AASEN];
+    const mpki_dense_method *aasen = &call->host->method[MPK_DENSE_AASEN];
     mpk_status status = aasen->need(&host, 0, &need);
     if (status < 0) return status;
     const int64_t nb = host.dense.tile, nt = (n + nb - 1) / nb,
