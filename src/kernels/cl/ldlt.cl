@@ -29,19 +29,24 @@ __kernel void ldlt(__global T *a, int lda, long stride, __global int *info, T to
                 if (s + j < N)
                     z[j] -= x * a[base + k * lda + s + j];
         }
+        T next = shuffle(z[0], s); /* formed apart: the next pivot waits for a division and an FMA, no broadcast */
 #pragma unroll
         for (int j = 0; j < TILE && s + j < N; ++j) {
             T c = LANE >= s + j ? z[j] : (T)0;
-            T pivot = shuffle(c, s + j);
+            T pivot = next;
             T r = rcp(pivot);
             check += pivot * (T)0;
             positive += pivot > small ? 1 : 0;
             if (!(fabs(pivot) > small)) { /* a branch: nothing waits for it */
-                T rest = work_group_reduce_max(fabs(c));
+                T rest = work_group_reduce_max(LANE > s + j ? fabs(c) : (T)0);
                 broken = broken || rest > small;
                 zero += 1;
                 pivot = 0;
                 r = 0;
+            }
+            if (j + 1 < TILE && s + j + 1 < N) {
+                T below = shuffle(c, s + j + 1);
+                next = shuffle(z[j + 1], s + j + 1) - below * r * below;
             }
             T l = c * r;
             for (int i = j + 1; i < TILE && s + i < N; ++i)
