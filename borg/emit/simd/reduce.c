@@ -166,6 +166,36 @@ static bool index_by_bits(simd *e, borg_inst *v, int32_t row, const char **regs,
     return true;
 }
 
+/* Masks of a row as one number, a bit for each lane; registers for as many bits at most. */
+static const char *bits_of(simd *e, const borg_inst *mask, int32_t row) {
+    int32_t count = simd_row_count(e, mask), low = row * count;
+    borg_sink text = {.arena = e->arena};
+    for (int32_t i = 0; i < count; ++i)
+        borg_put(&text, "%s(uint64_t)(%s & %d) << %d", i ? " | " : "", simd_reg(e, mask, low + i),
+                 (int)simd_bits(simd_used(e, mask, i)), i * e->lanes);
+    return simd_temp(e, BORG_I64, true, text.text);
+}
+
+static bool has_bits(const simd *e, const borg_inst *v, const borg_inst *mask) {
+    return e->target->bits && mask->spread == BORG_WI && simd_scalar(e, v) &&
+           !simd_scalar(e, mask) && simd_row_count(e, mask) * e->lanes <= 64;
+}
+
+/* Any or all of a mask, for each group. */
+static bool over_bits(simd *e, borg_inst *v, int32_t row) {
+    const borg_inst *mask = v->args[0];
+    if ((v->op != BORG_ANY && v->op != BORG_ALL) || !has_bits(e, v, mask)) return false;
+    const char *all = bits_of(e, mask, row);
+    unsigned long long bits = (unsigned long long)simd_bits(e->m->size);
+    for (int32_t g = 0; g < simd_row_count(e, v); ++g)
+        simd_let(
+            e, v, row * simd_row_count(e, v) + g,
+            borg_format(e->arena, "(%s >> %d & UINT64_C(0x%llx)) %s", all, g * e->m->size, bits,
+                        v->op == BORG_ANY ? "!= 0"
+                                          : borg_format(e->arena, "== UINT64_C(0x%llx)", bits)));
+    return true;
+}
+
 static bool is_constant(const borg_inst *x, uint64_t bits) {
     return x->op == BORG_CONST && x->ntable == 1 && x->bits[0] == bits;
 }
@@ -175,15 +205,10 @@ static bool index_of_mask(simd *e, borg_inst *v, int32_t row) {
     const borg_inst *x = v->args[0];
     if (x->op != BORG_SELECT || borg_is_float(x->type) || !e->target->bits) return false;
     const borg_inst *mask = x->args[0];
-    int32_t count = simd_row_count(e, x), size = e->m->size, low = row * count;
+    int32_t size = e->m->size;
     if (!is_constant(x->args[1], 1) || !is_constant(x->args[2], 0)) return false;
-    if (mask->spread != BORG_WI || simd_scalar(e, x) || !simd_scalar(e, v)) return false;
-    if (count * e->lanes > 64) return false;
-    borg_sink text = {.arena = e->arena};
-    for (int32_t i = 0; i < count; ++i)
-        borg_put(&text, "%s(uint64_t)(%s & %d) << %d", i ? " | " : "", simd_reg(e, mask, low + i),
-                 (int)simd_bits(simd_used(e, x, i)), i * e->lanes);
-    const char *all = simd_temp(e, BORG_I64, true, text.text);
+    if (!has_bits(e, v, mask)) return false;
+    const char *all = bits_of(e, mask, row);
     for (int32_t g = 0; g < simd_row_count(e, v); ++g)
         simd_let(e, v, row * simd_row_count(e, v) + g,
                  borg_format(e->arena, "s_first(%s >> %d & UINT64_C(0x%llx))", all, g * size,
@@ -243,6 +268,7 @@ void simd_reduce(simd *e, borg_inst *v) {
     for (int32_t row = 0; row < v->rows; ++row) {
         const char **regs = BORG_NEW(e->arena, count, const char *);
         if (v->op == BORG_RMAXIDX && index_of_mask(e, v, row)) continue;
+        if (over_bits(e, v, row)) continue;
         if (x->spread == BORG_WI && simd_scalar(e, x)) {
             const char *only = simd_reg(e, x, row);
             simd_name(e, v, row, v->op == BORG_RMAXIDX ? "0" : without_nan(e, v, x, only));
