@@ -263,7 +263,8 @@ void FN(lapack_finish)(const FN(lower) * s, int rook, int32_t *order, unsigned c
  */
 
 static int32_t panel_width(const mpki_dense_call *call) {
-    return call->dense.tile ? call->dense.tile : call->dense.n < 400 ? 32 : 64;
+    const int64_t n = call->dense.n;
+    return call->dense.tile ? call->dense.tile : n < 400 ? 32 : n < 1500 ? 48 : 64;
 }
 
 mpk_status FN(lapack_need)(const mpki_dense_call *call, int32_t nrhs, mpki_dense_need *need) {
