@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
     d->table->alloc(d->cuda, n * n * size, &a);
     d->table->alloc(d->cuda, n * n * size, &f);
     d->table->alloc(d->cuda, n * 4 + 64, &pivots);
-    d->table->alloc(d->cuda, n * 32 + 64, &extra);
+    d->table->alloc(d->cuda, n * 8000 + 64, &extra); /* Aasen's T */
     d->table->alloc(d->cuda, n * size, &b);
     d->table->alloc(d->cuda, n * size, &x);
     for (int64_t j = 0; j <= n; j++) { /* the last column is b */

@@ -628,7 +628,7 @@ static mpk_status aasen_run(mpki_cuda *cuda, mpki_cuda_matrix *d, T *scalars, ch
     const int64_t square = (int64_t)nb * nb, ld = s.ld;
     T *A = (T *)d->A;
     cudaStream_t main = cuda->update;
-    const products u = {cuda->update_blas, main, d->tf32 != 0};
+    const products u = {cuda->update_blas, main, d->tf32 == 1 || d->tf32 == 3};
     const products exact = {cuda->update_blas, main, 0};
     const cublasOperation_t op = H ? CUBLAS_OP_C : CUBLAS_OP_T;
     const T *one = s.scalars + ALWAYS_ONE, *minus = s.scalars + ALWAYS_MINUS,

@@ -85,6 +85,10 @@ static int64_t ldlt_layout(const mpki_cuda *cuda, const mpki_cuda_matrix *d, cha
             w->Ls[i] = (T *)take(sizeof(T) * w->ld * width * 3);
             w->Ws[i] = (T *)take(sizeof(T) * w->ld * width * 3);
         }
+        if (d->tf32 == HALVES && MPKI_PRECISION == 0) {
+            w->Ls[i] = (T *)take(2 * w->ld * width);
+            w->Ws[i] = (T *)take(2 * w->ld * width);
+        }
     }
     return at;
 }
@@ -216,10 +220,12 @@ static mpk_status begin_block(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_s
         const T *L = s.L[q ^ 1], *W = s.W[q ^ 1];
         int depth = old.w;
 #if MPKI_PRECISION % 2 == 0
-        if (s.Ls[0]) L = s.Ls[q ^ 1], W = s.Ws[q ^ 1], depth *= 3;
+        if (s.Ls[0]) L = s.Ls[q ^ 1], W = s.Ws[q ^ 1];
+        if (s.Ls[0] && wide.tf32 != HALVES) depth *= 3;
 #endif
-        MPKI_TRY(product(wide, op, n - (int)r, x.wide - x.came, depth, s.scalars + MINUS, L + r, ld,
-                         W + r, ld, s.scalars + ALWAYS_ONE, s.panel[q] + r + x.came * ld, ld));
+        MPKI_TRY(product(wide, op, n - (int)r, x.wide - x.came, depth, s.scalars + MINUS,
+                         entry(wide, L, r), ld, entry(wide, W, r), ld, s.scalars + ALWAYS_ONE,
+                         s.panel[q] + r + x.came * ld, ld));
     }
     return MPK_OK;
 }
@@ -230,8 +236,9 @@ static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_spac
                            int end, R limit) {
     const int n = d->n;
     const products p = {cuda->panel_blas, cuda->panel, d->tf32 == 1};
-    const products u = {cuda->update_blas, cuda->update, d->tf32 != 0};
-    const products wide = {cuda->panel_blas, cuda->panel, d->tf32 != 0};
+    const int inputs = d->tf32 == HALVES ? s.Ls[0] ? HALVES : 0 : d->tf32 != 0;
+    const products u = {cuda->update_blas, cuda->update, inputs};
+    const products wide = {cuda->panel_blas, cuda->panel, inputs};
     const int64_t ld = s.ld;
     T *A = (T *)d->A, *one = s.scalars + ALWAYS_ONE;
     start_kernel<<<1, 128, 0, p.stream>>>(s.ctl, s.scalars, s.gates);
@@ -277,10 +284,17 @@ static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_spac
         MPKI_PASS((panels<H, PIVOT>(cuda, d, s, p, x, J, limit)));
 #if MPKI_PRECISION % 2 == 0
         const int64_t past = x.c + x.w;
-        if (s.Ls[0] && past < n)
+        if (s.Ls[0] && past < n && u.tf32 != HALVES)
             split_kernel<<<column_grid(n - (int)past, x.w), 256, 0, p.stream>>>(
                 n - (int)past, x.w, s.L[q] + past, s.W[q] + past, ld, s.Ls[q] + past,
                 s.Ws[q] + past);
+#if MPKI_PRECISION == 0
+        if (s.Ls[0] && past < n && u.tf32 == HALVES)
+            halves_kernel<<<x.w, 1024, 0, p.stream>>>(n - (int)past, s.L[q] + past, s.W[q] + past, ld,
+                                                      (__half *)s.Ls[q] + past,
+                                                      (__half *)s.Ws[q] + past);
+#endif
+        MPKI_TRY(cudaGetLastError());
 #endif
         MPKI_TRY(cudaEventRecord(cuda->panel_done[slot], p.stream));
 
@@ -299,8 +313,8 @@ static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_spac
 #endif
             MPKI_PASS((lower_update<H>(cuda, u, n - (int)next, x.w, s.L[q] + next, s.W[q] + next,
                                        ld, C, d->lda, s.scalars + GATES + J, one, 0,
-                                       s.Ls[q] ? s.Ls[q] + next : NULL,
-                                       s.Ws[q] ? s.Ws[q] + next : NULL)));
+                                       s.Ls[q] ? entry(u, s.Ls[q], next) : NULL,
+                                       s.Ws[q] ? entry(u, s.Ws[q], next) : NULL)));
         MPKI_TRY(cudaEventRecord(cuda->update_done[slot], u.stream));
 
         MPKI_TRY(cudaStreamWaitEvent(cuda->side, cuda->panel_done[slot], 0));
