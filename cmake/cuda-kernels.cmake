@@ -2,13 +2,18 @@
 # borgc's kernels for the CUDA module, each for one order and precision: what src/backends/cuda/batch/emitted.cuh takes.
 # They lie in <build>/cuda; git has none of them. Other orders, methods and pivotings take the general kernels.
 set(METAPACK_CUDA_KERNELS FEW CACHE STRING
-    "FEW | ALL | NONE: batched kernels that borgc makes for the CUDA module (nvcc takes 1 to 14 s for each)")
+    "FEW | ALL | NONE: batched kernels that borgc makes for the CUDA module (nvcc takes 1 to 7 s for each)")
 
 # kernel:method:pivoting:lists of pivots:orders, numbers as in mpk_batch_method and mpk_pivoting; gemm_ab:product:0:0:orders.
 set(MPKI_CUDA_FEW
+    llt:0:0:0:4,8,16,24,32
     ldlt:1:0:0:4,8,16,24,32
+    ldu:2:0:0:4,8,16,24,32
     ldlt_partial:1:2:1:4,8,16,24,32
-    gemm_ab:product:0:0:4,8,16)
+    ldlt_rook:1:3:1:4,8,16,24,32
+    ldlt_complete:1:4:1:4,8,16,24,32
+    ldu_partial:2:2:2:4,8,16,24,32
+    gemm_ab:product:0:0:4,8,16,24)
 set(MPKI_CUDA_ALL
     llt:0:0:0:4,8,12,16,20,24,28,32
     ldlt:1:0:0:4,8,12,16,20,24,28,32
@@ -17,7 +22,7 @@ set(MPKI_CUDA_ALL
     ldlt_rook:1:3:1:4,8,12,16,20,24,28,32
     ldlt_complete:1:4:1:4,8,12,16,20,24,28,32
     ldu_partial:2:2:2:4,8,12,16,20,24,28,32
-    gemm_ab:product:0:0:4,8,12,16)
+    gemm_ab:product:0:0:4,8,12,16,20,24)
 
 # What was fastest on an H200 (docs/results/borg.md): work-groups of a pack, blocks that a multiprocessor must hold, options.
 function(mpki_cuda_shape kernel n pack blocks options)
@@ -32,12 +37,8 @@ function(mpki_cuda_shape kernel n pack blocks options)
         elseif(n EQUAL 32)
             set(${blocks} 3 PARENT_SCOPE)
         endif()
-    elseif(kernel STREQUAL ldlt_partial)
-        if(n EQUAL 8)
-            set(${pack} 4 PARENT_SCOPE)
-        elseif(n GREATER_EQUAL 12)
-            set(${blocks} 4 PARENT_SCOPE)
-        endif()
+    elseif(kernel STREQUAL gemm_ab AND n GREATER 16)
+        set(${blocks} 6 PARENT_SCOPE)
     elseif(kernel STREQUAL ldlt_complete)
         if(n EQUAL 4)
             set(${pack} 8 PARENT_SCOPE)
