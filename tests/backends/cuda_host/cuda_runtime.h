@@ -28,7 +28,7 @@ typedef struct host_place {
 } host_place;
 
 enum { HOST_STACK = 1 << 17, HOST_MOST = 128, HOST_SHARED = 232 * 1024 };
-enum host_op { HOST_SHFL = 1, HOST_BALLOT, HOST_SYNC, HOST_BLOCK };
+enum host_op { HOST_SHFL = 1, HOST_BALLOT, HOST_MAX, HOST_SYNC, HOST_BLOCK };
 
 typedef struct host_thread {
     jmp_buf turn;
@@ -106,18 +106,11 @@ inline double __hiloint2double(int high, int low) {
 inline int __ffs(int x) {
     return __builtin_ffs(x);
 }
-inline int host_reduce_max(unsigned mask, int x) {
-    for (int h = 16; h > 0; h /= 2) {
-        const int y = __shfl_xor_sync(mask, x, h);
-        if (y > x) x = y;
-    }
-    return x;
-}
 inline int __reduce_max_sync(unsigned mask, int x) {
-    return host_reduce_max(mask, x);
+    return (int)host_meet(HOST_MAX, mask, (uint32_t)x ^ 0x80000000u, 0) ^ (int)0x80000000;
 }
 inline unsigned __reduce_max_sync(unsigned mask, unsigned x) {
-    return (unsigned)host_reduce_max(mask, (int)(x ^ 0x80000000u)) ^ 0x80000000u;
+    return (unsigned)host_meet(HOST_MAX, mask, x, 0);
 }
 inline double __longlong_as_double(long long x) {
     return host_value<double>((uint64_t)x);

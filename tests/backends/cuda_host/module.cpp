@@ -24,9 +24,11 @@ static void *argument;
 // All of the mask are there: their results.
 static void finish(host_thread *warp, unsigned mask) {
     uint64_t all = 0;
-    for (unsigned l = 0; l < 32; ++l)
-        if (mask >> l & 1 && !warp[l].left && warp[l].op == HOST_BALLOT)
-            all |= (uint64_t)(warp[l].value != 0) << l;
+    for (unsigned l = 0; l < 32; ++l) {
+        if (!(mask >> l & 1) || warp[l].left) continue;
+        if (warp[l].op == HOST_BALLOT) all |= (uint64_t)(warp[l].value != 0) << l;
+        if (warp[l].op == HOST_MAX && warp[l].value > all) all = warp[l].value;
+    }
     for (unsigned l = 0; l < 32; ++l) {
         host_thread *t = &warp[l];
         if (!(mask >> l & 1) || t->left) continue;
