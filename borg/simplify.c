@@ -257,6 +257,9 @@ static borg_inst *simplify_select(borg_builder *b, borg_inst *v) {
 }
 
 static borg_inst *simplify_icmp(borg_builder *b, borg_inst *v) {
+    borg_inst *below = v->pred == BORG_LT ? v->args[1] : v->pred == BORG_GT ? v->args[0] : NULL;
+    if (below && v->uns && borg_is_splat(below) && below->bits[0] == 0) /* nothing is below 0 */
+        return constant_like(b, v, 0);
     borg_inst *x = v->args[0], *y = v->args[1];
     if (x == y) {
         bool holds = v->pred == BORG_EQ || v->pred == BORG_LE || v->pred == BORG_GE;

@@ -12,6 +12,17 @@
 
 #define ALPHA ((T)0.6403882032022076) /* (1 + sqrt(17)) / 8 */
 
+/* Entries are compared, on a GPU by keys of 32 bits: integers are faster, and the row stands in the last six bits of
+ * what is reduced, so that an entry chosen is the largest to 2^-14. */
+#ifdef BORG_SIMT
+#define SIZE uint
+static uint size_of(T x) { return magnitude(x); }
+static uint named(uint x) { return (x & ~63u) | (uint)(63 - LANE); }
+#else
+#define SIZE T
+static T size_of(T x) { return fabs(x); }
+#endif
+
 __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv,
                             __global int *info, T tol)
 {
@@ -21,6 +32,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
     T t[N];
     T l[N + 1];
     T far[4] = {0}; /* largest entries of this row off the diagonal, columns 4i + k */
+    SIZE most_of[4];
     T check = 0;
     T diagonal = a[base + LANE * (lda + 1)];
     T entry = 0; /* D(k,k) for the row at place k */
@@ -32,8 +44,9 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
         if (LANE != j && fabs(t[j]) > far[j % 4])
             far[j % 4] = fabs(t[j]);
     }
-    T off = max(max(far[0], far[1]), max(far[2], far[3]));
-    T most = work_group_reduce_max(max(off, fabs(diagonal)));
+    T widest = max(max(far[0], far[1]), max(far[2], far[3]));
+    SIZE off = size_of(widest);
+    T most = work_group_reduce_max(max(widest, fabs(diagonal)));
     T small = most > 0 ? tol * most : (T)0;
     BITS rest = ~(BITS)0; /* columns that are not finished */
     bool broken = false;
@@ -45,20 +58,34 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
     int positive = 0;
     for (int s = 0; s < N; ++s) {
         bool act = !second;
+#ifdef BORG_SIMT
+        uint key1 = work_group_reduce_max(left ? named(size_of(diagonal)) : 0u);
+        uint key0 = work_group_reduce_max(left ? named(off) : 0u);
+        int p = 63 - (int)(key1 & 63u);
+        int r = 63 - (int)(key0 & 63u);
+        T mu1 = fabs(shuffle(diagonal, p));
+        bool good = mu1 > small || (key0 & ~63u) > size_of(small);
+        bool two = act && good && size_of(mu1 * ((T)1 / ALPHA)) < (key0 & ~63u);
+#else
         T size = left ? fabs(diagonal) : (T)-2;
         int p = work_group_reduce_max_index(size);
         T mu1 = shuffle(size, p);
         T width = left ? off : (T)-2;
         int r = work_group_reduce_max_index(width);
         T mu0 = shuffle(width, r);
-        int q = p;
         bool good = mu1 > small || mu0 > small;
         bool two = act && good && mu1 < ALPHA * mu0;
+#endif
+        int q = p;
         if (two) { /* its column: where row r, a column as well, is largest */
             for (int j = 0; j < N; ++j)
                 row1[j] = shuffle(t[j], r);
             T beyond = row1[LANE];
+#ifdef BORG_SIMT
+            int other = 63 - (int)(work_group_reduce_max(left && LANE != r ? named(size_of(beyond)) : 0u) & 63u);
+#else
             int other = work_group_reduce_max_index(left && LANE != r ? fabs(beyond) : (T)-2);
+#endif
             p = min(r, other);
             q = max(r, other);
         }
@@ -95,7 +122,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
             } else {
                 zero += act && !good ? 1 : 0;
                 positive += act && good && d1 > 0 ? 1 : 0;
-                l1 = good ? c1 * rcp(d1) : (T)0;
+                l1 = act && good ? c1 * rcp(d1) : (T)0;
             }
             l[s] = act ? l1 : l[s];
             check += l1 * (T)0;
@@ -110,13 +137,13 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
             diagonal -= l1 * c1;
             BITS others = rest & ~((BITS)1 << LANE);
             for (int k = 0; k < 4; ++k)
-                far[k] = 0;
+                most_of[k] = 0;
             for (int j = 0; j < N; ++j)
                 t[j] -= l1 * row1[j];
             for (int j = 0; j < N; ++j)
-                if ((others & ((BITS)1 << j)) != 0 && fabs(t[j]) > fabs(far[j % 4]))
-                    far[j % 4] = t[j];
-            off = max(max(fabs(far[0]), fabs(far[1])), max(fabs(far[2]), fabs(far[3])));
+                if ((others & ((BITS)1 << j)) != 0 && size_of(t[j]) > most_of[j % 4])
+                    most_of[j % 4] = size_of(t[j]);
+            off = max(max(most_of[0], most_of[1]), max(most_of[2], most_of[3]));
         }
         second = two;
     }
