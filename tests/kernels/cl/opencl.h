@@ -58,11 +58,19 @@ static inline char *with_shim(const char *file) {
     snprintf(path, sizeof path, "%s/%s.cl", METAPACK_KERNELS, file);
     char *source = text_of(path), *shim = text_of(METAPACK_SHIM);
     static const char memory[] = " __local double shim_memory[WG_SIZE];";
-    char *kernel = strstr(source, "__kernel"), *body = kernel ? strchr(kernel, '{') : NULL;
-    assert_non_null(body);
-    size_t size = strlen(shim) + strlen(source) + sizeof memory + 2;
+    size_t size = strlen(shim) + strlen(source) + 2, at;
+    for (const char *k = source; (k = strstr(k, "__kernel")); ++k) size += sizeof memory;
     char *all = malloc(size);
-    snprintf(all, size, "%s\n%.*s%s%s", shim, (int)(body + 1 - source), source, memory, body + 1);
+    const char *rest = source;
+    at = (size_t)snprintf(all, size, "%s\n", shim);
+    for (const char *k = source; (k = strstr(k, "__kernel")); ++k) { /* into each of the file */
+        const char *body = strchr(k, '{');
+        assert_non_null(body);
+        at += (size_t)snprintf(all + at, size - at, "%.*s%s", (int)(body + 1 - rest), rest, memory);
+        rest = body + 1;
+    }
+    assert_true(rest != source);
+    snprintf(all + at, size - at, "%s", rest);
     free(source), free(shim);
     return all;
 }
