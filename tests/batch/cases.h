@@ -42,6 +42,8 @@ enum family {
     ZERO_DIAGONAL, /* no 1x1 pivot at the start: 0 1; 1 0 at n = 2 */
     SADDLE,        /* [H B'; B 0] */
     GRADED,        /* entries over eight decades */
+    TINY_DIAGONAL, /* a first pivot below the zero tolerance that Bunch and Kaufman take all the
+                      same */
     RANK_ONE,      /* n - 1 zero pivots */
     ALL_ZERO,
     DEFINITE, /* for LLT, and for no pivoting */
@@ -57,6 +59,8 @@ static void fill(enum family family, int n, int general, int hermitian, T *a) {
             if (i == j && (family == ZERO_DIAGONAL)) x = t_make(0, 0);
             if (family == SADDLE && j >= n - n / 3 && i >= n - n / 3) x = t_make(0, 0);
             if (family == GRADED) x = x * (R)pow(10, -4.0 * (i + j) / n);
+            if (family == TINY_DIAGONAL && (i == 0 || j == 0))
+                x = i == j ? t_make(R_EPS / 4, 0) : x * r_sqrt(R_EPS) / 4;
             if (family == RANK_ONE) x = t_mul(v[i], conj_if(hermitian, v[j]));
             if (family == ALL_ZERO) x = t_make(0, 0);
             if (family == DEFINITE && i == j) x = t_make((R)2 * n + 1, 0);

@@ -199,7 +199,7 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
             c2 = left ? c2 : (T)0;
             check += c2 * (T)0;
             T sigma = work_group_reduce_max(left && LANE != other ? fabs(c2) : (T)0);
-            bool stay = diagonal * sigma >= ALPHA * lambda * lambda;
+            bool stay = diagonal > 0 && diagonal * sigma >= ALPHA * lambda * lambda;
             T beyond = fabs(shuffle(c2, other));
             bool swap = !stay && beyond >= ALPHA * sigma;
             two = !stay && !swap;
@@ -231,7 +231,7 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
                 }
             } else {
                 T d = shuffle(c1, p);
-                bool good = fabs(d) > small;
+                bool good = fabs(d) > small || lambda > small;
                 zero += good ? 0 : 1;
                 positive += good && d > 0 ? 1 : 0;
                 l[s] = good ? c1 * rcp(d) : (T)0;
@@ -352,7 +352,7 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
                 T sigma = work_group_reduce_max(LANE != other ? fabs(c2) : (T)0);
                 T d21 = work[2 * N * N + s * N + other];
                 T d2 = work[2 * N * N + next * N + other];
-                bool stay = diagonal * sigma >= ALPHA * lambda * lambda;
+                bool stay = diagonal > 0 && diagonal * sigma >= ALPHA * lambda * lambda;
                 two = !stay && fabs(d2) < ALPHA * sigma;
                 if (two) {
                     T det = d1 * d2 - d21 * d21;
@@ -395,8 +395,9 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
             if (!two) {
                 T r = rcp(d1);
                 check += d1 * (T)0;
-                positive += d1 > small ? 1 : 0;
-                if (!(fabs(d1) > small)) { /* what is as small below is taken for zero, too */
+                bool good = fabs(d1) > small || lambda > small;
+                positive += good && d1 > 0 ? 1 : 0;
+                if (!good) { /* what is as small below is taken for zero, too */
                     zero += 1;
                     r = 0;
                     c1 = c1 * (T)0;

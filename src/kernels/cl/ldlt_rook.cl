@@ -87,7 +87,7 @@ __kernel void ldlt_rook(__global T *a, int lda, long stride, __global int *piv, 
                 }
             } else {
                 T d = shuffle(c1, p);
-                bool good = fabs(d) > small;
+                bool good = fabs(d) > small || lambda > small;
                 zero += good ? 0 : 1;
                 positive += good && d > 0 ? 1 : 0;
                 l[s] = good ? c1 * rcp(d) : (T)0;
