@@ -53,9 +53,10 @@ static borg_inst *pick_row(borg_lowerer *l, const borg_decl *d, borg_inst *lane,
         all[r] = borg_lower_unify(l, shuffle(l, borg_lower_read_cell(l, *row_cell(l, d, r)), lane),
                                   spread, 1);
     borg_inst *list = borg_emit_rows(&l->b, rows, all, map);
+    row = borg_lower_unify(l, row, spread, 1);
     borg_inst *v = borg_emit(&l->b, BORG_PICKV, list->type, spread, 1, 2);
     v->args[0] = list;
-    v->args[1] = borg_lower_unify(l, row, spread, 1);
+    v->args[1] = row;
     return borg_lower_simplify(l, v);
 }
 

@@ -204,6 +204,21 @@ static void test_groups(void **state) {
     borg_arena_free(&arena);
 }
 
+/* A run-time index into more than two rows of a __local array: one pick where work-items read each
+ * other's slots, in every size (the checker looks on). */
+static void test_picked_row(void **state) {
+    (void)state;
+    for (int size = 1; size <= 4; ++size)
+        for (int pack = 1; pack <= 2; ++pack) {
+            borg_options options = {
+                .size = size, .pack = pack, .backend = borg_backend_find("cuda")};
+            const char *t = compile(K("__local double d[12]; d[get_local_id()] = q[" AT "];\n"
+                                      "p[" AT "] = d[(uint)m % 12] + m;"),
+                                    options);
+            assert_int_equal(count(t, "pickv"), 12 / size >= 3);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_address, teardown),
@@ -215,6 +230,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_split, teardown),
         cmocka_unit_test_teardown(test_lane_order, teardown),
         cmocka_unit_test_teardown(test_groups, teardown),
+        cmocka_unit_test_teardown(test_picked_row, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
