@@ -35,7 +35,8 @@ static const char *emitted_flags(const borg_backend *backend) {
         return "-mavx512f -mavx512vl -mavx512dq -mavx512bw -mfma";
     if (strcmp(backend->name, "cuda") == 0)
         return "-ffp-contract=off -Wno-unused-function -Wno-unused-variable "
-               "-Wno-unused-parameter -Wno-tautological-bitwise-compare";
+               "-Wno-unused-parameter -Wno-tautological-bitwise-compare -Wno-tautological-compare "
+               "-Wno-type-limits";
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "-mavx2 -mfma";
 #endif
