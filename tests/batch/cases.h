@@ -442,8 +442,8 @@ static void product_case(int m, int n, int k, int how, int with_d, mpk_batch_lay
         for (int j = 0; j < ns; j++)
             for (int i = 0; i < ms; i++) {
                 T sum = t_make(0, 0), old = entry();
-                for (int p = 0; p < ks; p++)
-                    for (int r = 0; r < ks; r++) {
+                for (int p = 0; p < ks; p++) /* D is tridiagonal */
+                    for (int r = p > 0 ? p - 1 : 0; r <= p + 1 && r < ks; r++) {
                         if (!with_d && p != r) continue;
                         T right = conj_if(how == 2, how ? *at(&b, q, j, r) : *at(&b, q, r, j));
                         T x = t_mul(*at(&a, q, i, p), right);
