@@ -11,7 +11,7 @@ BENCH   ?=
 
 DEMO = data/acopf/ACTIVSg200_AC_02
 
-.PHONY: all build demo check check-clients bench-clients bench bench-borg bench-dense bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete install uninstall format clean help
+.PHONY: all build demo check check-clients bench-clients bench bench-borg bench-dense bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete install uninstall format clean help
 all: build
 
 build:             ## install what is missing, build the library and the command
