@@ -103,12 +103,15 @@ __global__ void split_kernel(int m, int w, const G *L, const G *W, int64_t ld, G
 #if MPKI_PRECISION == 0
 /** L and W (m x columns) in half precision, a column a thread block: of each column L by a power of
  *  two and W by its inverse, so that both have the same largest exponent; their product is what it
- *  was, and only where that largest product passes 2^31 does anything overflow. */
+ *  was, and only where that largest product passes 2^31 does anything overflow. Behind a failure
+ *  all are zeros: what is left in L and W may overflow, and a gate of 0 times infinity is not 0. */
 __global__ static void __launch_bounds__(1024)
-    halves_kernel(int m, const float *L, const float *W, int64_t ld, __half *Lh, __half *Wh) {
+    halves_kernel(int m, const float *L, const float *W, int64_t ld, __half *Lh, __half *Wh,
+                  const control *ctl) {
     __shared__ unsigned most[2];
     const int64_t at = blockIdx.x * ld;
     unsigned l = 0, w = 0;
+    const bool failed = ctl->failed != 0;
     if (threadIdx.x < 2) most[threadIdx.x] = 0;
     __syncthreads();
     for (int i = threadIdx.x; i < m; i += blockDim.x)
@@ -120,8 +123,8 @@ __global__ static void __launch_bounds__(1024)
     shift = max(-100, min(100, shift));
     const float up = __int_as_float((127 + shift) << 23), down = __int_as_float((127 - shift) << 23);
     for (int i = threadIdx.x; i < m; i += blockDim.x) {
-        Lh[at + i] = __float2half_rn(L[at + i] * up);
-        Wh[at + i] = __float2half_rn(W[at + i] * down);
+        Lh[at + i] = __float2half_rn(failed ? 0 : L[at + i] * up);
+        Wh[at + i] = __float2half_rn(failed ? 0 : W[at + i] * down);
     }
 }
 #endif

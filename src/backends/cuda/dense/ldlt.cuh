@@ -292,7 +292,7 @@ static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_spac
         if (s.Ls[0] && past < n && u.tf32 == HALVES)
             halves_kernel<<<x.w, 1024, 0, p.stream>>>(n - (int)past, s.L[q] + past, s.W[q] + past, ld,
                                                       (__half *)s.Ls[q] + past,
-                                                      (__half *)s.Ws[q] + past);
+                                                      (__half *)s.Ws[q] + past, s.ctl);
 #endif
         MPKI_TRY(cudaGetLastError());
 #endif

@@ -134,15 +134,16 @@ __global__ void __launch_bounds__(256)
     __shared__ G xi[RT], xj[RT];
     __shared__ G other[RT];
     __shared__ R other_m[RT];
-    /* pair (p >= q) of tile numbers; lower: row tile p, column tile q; upper: the other way round */
-    const int64_t t = blockIdx.x;
+    /* pair (p >= q) of tile numbers; thread blocks that run together go down the same columns, so
+     * that what they read lies side by side in memory */
+    const int64_t t = upper ? blockIdx.x : gridDim.x - 1 - blockIdx.x;
     int p = (int)((sqrt(8.0 * t + 1.0) - 1.0) * 0.5);
     while ((int64_t)(p + 1) * (p + 2) / 2 <= t)
         ++p;
     while ((int64_t)p * (p + 1) / 2 > t)
         --p;
-    const int q = (int)(t - (int64_t)p * (p + 1) / 2);
-    const int I = upper ? q : p, J = upper ? p : q, tid = threadIdx.x;
+    const int q = (int)(t - (int64_t)p * (p + 1) / 2), last = (n - 1) / RT, tid = threadIdx.x;
+    const int I = upper ? q : last - q, J = upper ? p : last - p;
     const int r0 = I * RT, c0 = J * RT;
     if (tid < RT) xi[tid] = r0 + tid < n ? (x ? x[r0 + tid] : make<G>(1)) : make<G>(0);
     if (tid < RT) xj[tid] = c0 + tid < n ? (x ? x[c0 + tid] : make<G>(1)) : make<G>(0);
