@@ -25,7 +25,7 @@ typedef struct borg_reader {
 
 /** Options of a compilation: the command's flags are named after the fields. Zeroed = defaults. */
 typedef struct borg_options {
-    int32_t size;     /* WG_SIZE, 1 .. 64; required */
+    int32_t size;     /* WG_SIZE, 1 .. 256; required */
     int32_t pack;     /* WG_PACK, 1 .. 64; 0 = 1 */
     borg_order order; /* --lane-order wi | wg | auto; the command's default is auto */
     const struct borg_backend *backend; /* --emit: gives auto its cost model; may be NULL */

@@ -26,6 +26,7 @@ static const char usage[] =
     "  --kernel=NAME        only this kernel of the file\n"
     "  --name=NAME          name of the emitted function\n"
     "  --lane-order=ORDER   wi, wg or auto (default)\n"
+    "  --lanes=N            GPUs: threads of a work-group, 1, 2, 4, 8, 16 or 32 (chosen)\n"
     "  --strict             no fused multiply-add: bits as in the source\n"
     "  --fast-rcp           rcp() may be an approximation\n"
     "  --unroll-budget=N    instructions that unrolling may make (200000)\n"

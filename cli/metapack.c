@@ -20,7 +20,8 @@ static const struct command {
     {"generate", CLI_GENERATE, cmd_generate, "FAMILY [PARAMETERS] [-o FILE]", "make a test matrix"},
     {"stats", CLI_STATS, cmd_stats, "A", "what blockings of A cost, by level of fill"},
     {"convert", CLI_CONVERT, cmd_convert, "A FILE", "write A in another format"},
-    {"bench", CLI_BENCH, cmd_bench, "dense | batch", "rates of the dense methods, checked first"},
+    {"bench", CLI_BENCH, cmd_bench, "dense | batch",
+     "rates of dense and batched methods, checked first"},
     {"ipopt-env", CLI_IPOPT, cmd_ipopt_env, "", "say how Ipopt finds METAPACK"},
     {"petsc-env", CLI_PETSC, cmd_petsc_env, "[BUILD]", "say how PETSc finds METAPACK"},
 };

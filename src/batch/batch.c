@@ -80,7 +80,7 @@ done:
 
 /* On a device. */
 static mpk_status run_there(mpk_context *ctx, const mpki_batch_job *job) {
-#if defined(MPKI_HAVE_CUDA) && MPKI_HAVE_CUDA
+#if MPKI_HAVE_CUDA
     const mpki_batch_call call = {.batch = job->batch,
                                   .method = job->method,
                                   .a = job->a,

@@ -95,7 +95,7 @@ static mpki_dense_call call_of(mpk_context *ctx, const mpk_dense *d, mpk_dense_i
 
 const mpki_dense_methods *mpki_dense_place(mpk_context *ctx, const mpk_dense *dense) {
     if (dense->memory == MPK_HOST) return &mpki_dense_host;
-#if defined(MPKI_HAVE_CUDA) && MPKI_HAVE_CUDA
+#if MPKI_HAVE_CUDA
     return mpki_cuda_dense(ctx, dense->device);
 #else
     mpki_error(ctx, MPK_ERR_DEVICE, "dense", dense->device,

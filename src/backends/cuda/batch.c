@@ -12,8 +12,7 @@ typedef struct call {
     mpki_cuda_batch todo;
     mpki_cuda_bin bin[MPK_BATCH_MAX_N + 1];
     int32_t *order; /* host: the matrices by order */
-    char *room;     /* device */
-    int64_t room_bytes;
+    char *room;     /* device; NULL: none is wanted */
 } call;
 
 static mpk_status told(call *c, int status) {
@@ -97,7 +96,7 @@ static mpk_status place(call *c, list *lists, int count) {
     }
     if (bytes == 0) return MPK_OK;
     mpk_status status = told(c, batches->room(c->device->cuda, bytes, c->todo.stream, &room));
-    c->room = room, c->room_bytes = bytes;
+    c->room = room;
     for (int k = 0; k < count && status >= 0; k++) {
         if (!lists[k].host) continue;
         *lists[k].device = (int32_t *)(void *)(c->room + at[k]);

@@ -5,7 +5,7 @@
  *
  *  Columns are taken in outer blocks; a block is copied to a panel buffer, brought up to date there
  *  (left-looking over its tiles), and factored tile by tile: the tile by one thread block
- * (tile.cuh), the rows below by W = A21 N, L = W D^-1 and the threshold test. While the next block
+ *  (tile.cuh), the rows below by W = A21 N, L = W D^-1 and the threshold test. While the next block
  * is at work on the panels' stream, the trailing matrix gets this block's update on another. A
  * itself is written only by trailing updates, and by `commit` once the whole block has passed; so
  * when a column fails, the queued kernels turn into nothing, the panels before it become a short
@@ -40,7 +40,7 @@ struct ldlt_space {
     T *panel[2], *L[2], *W[2];
     T *Ls[2], *Ws[2]; /* three times as wide: see split_kernel; NULL without */
     bk_space bk;      /* what is left at the end, and Bunch-Kaufman as a method */
-    char *own; /* Aasen\'s part */
+    char *own; /* Aasen's part */
 };
 
 static inline int64_t align_up(int64_t x) {
