@@ -20,8 +20,6 @@ if(BORG_LLC)
 else()
     message(STATUS "tests of the backend llvm: left out, llc was not found")
 endif()
-# nvcc, for the tests of CUDA C
-find_program(BORG_NVCC nvcc PATHS /usr/local/cuda/bin /usr/local/cuda-13.0/bin)
-if(NOT BORG_NVCC)
+if(NOT METAPACK_NVCC) # cmake/cuda.cmake looked for it
     message(STATUS "tests of CUDA C by its compiler: left out, nvcc was not found")
 endif()

@@ -4,17 +4,39 @@
 set(METAPACK_CUDA AUTO CACHE STRING "AUTO | ON | OFF: the CUDA module, built where nvcc and cuBLAS are found")
 set(METAPACK_CUDA_ARCH sm_90 CACHE STRING "what nvcc compiles for")
 include(cmake/cuda-kernels.cmake)
+file(GLOB places /usr/local/cuda*/bin)
+find_program(METAPACK_NVCC nvcc HINTS ${places})
 set(MPKI_HAVE_CUDA 1) # the loader; OFF leaves that out too
 if(METAPACK_CUDA STREQUAL "OFF")
     set(MPKI_HAVE_CUDA 0)
 endif()
 
+# One object of a module, added to `objects`: [compile] is the compiler with its flags, [needs] what is included.
+macro(metapack_cuda_object name file needs compile)
+    set(out ${CMAKE_CURRENT_BINARY_DIR}/cuda/${name}.o)
+    add_custom_command(OUTPUT ${out} DEPENDS ${file} ${needs}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/cuda
+        COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${compile} ${ARGN} -c ${file} -o ${out}
+        COMMENT "${name}.o" VERBATIM)
+    list(APPEND objects ${out})
+endmacro()
+
+# The objects of borgc's kernels in [place], listed as cmake/cuda-kernels.cmake says; names begin with [prefix].
+macro(metapack_cuda_emitted_objects kernels place prefix needs compile)
+    mpki_cuda_kernels("${kernels}" files ${place})
+    foreach(entry ${files})
+        string(REPLACE "|" ";" entry ${entry})
+        list(GET entry 0 file)
+        list(GET entry 1 emitted)
+        list(GET entry 2 name)
+        metapack_cuda_object(${prefix}${name} ${file} "${emitted};${needs}" "${compile}")
+    endforeach()
+endmacro()
+
 function(metapack_cuda_module)
     if(METAPACK_CUDA STREQUAL "OFF" OR (METAPACK_SANITIZE AND NOT METAPACK_CUDA STREQUAL "ON"))
         return()
     endif()
-    file(GLOB places /usr/local/cuda*/bin)
-    find_program(METAPACK_NVCC nvcc HINTS ${places})
     if(METAPACK_NVCC)
         get_filename_component(nvcc ${METAPACK_NVCC} REALPATH)
         get_filename_component(home ${nvcc} DIRECTORY)
@@ -34,38 +56,18 @@ function(metapack_cuda_module)
     file(GLOB templated CONFIGURE_DEPENDS ${source}/dense/*_t.cu ${source}/batch/*_t.cu)
     set(around ${source}/api.h ${source}/runtime.cuh ${source}/scalar.cuh ${source}/batch/emitted.cuh
         ${source}/batch/launch.cuh ${source}/batch/tile.cuh ${source}/batch/batch.h)
-    set(flags -std=c++17 -O3 -arch=${METAPACK_CUDA_ARCH} -I${CMAKE_CURRENT_SOURCE_DIR}/include
+    set(compile ${METAPACK_NVCC} -std=c++17 -O3 -arch=${METAPACK_CUDA_ARCH} -I${CMAKE_CURRENT_SOURCE_DIR}/include
         -Xcompiler=-fPIC,-fvisibility=hidden,-Wall)
     set(objects)
-    macro(metapack_cuda_object file name)
-        set(out ${CMAKE_CURRENT_BINARY_DIR}/cuda/${name}.o)
-        add_custom_command(OUTPUT ${out} DEPENDS ${file} ${headers}
-            COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/cuda
-            COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${METAPACK_NVCC} ${flags} ${ARGN} -c ${file} -o ${out}
-            COMMENT "nvcc ${name}" VERBATIM)
-        list(APPEND objects ${out})
-    endmacro()
-    metapack_cuda_object(${source}/module.cu module)
-    metapack_cuda_object(${source}/batch/batch.cu batch)
+    metapack_cuda_object(module ${source}/module.cu "${headers}" "${compile}")
+    metapack_cuda_object(batch ${source}/batch/batch.cu "${headers}" "${compile}")
     foreach(file ${templated})
         get_filename_component(name ${file} NAME_WE)
         foreach(precision RANGE 3)
-            metapack_cuda_object(${file} ${name}${precision} -DMPKI_PRECISION=${precision})
+            metapack_cuda_object(${name}${precision} ${file} "${headers}" "${compile}" -DMPKI_PRECISION=${precision})
         endforeach()
     endforeach()
-    set(kernels ${MPKI_CUDA_${METAPACK_CUDA_KERNELS}})
-    mpki_cuda_kernels("${kernels}" files borg)
-    foreach(entry ${files})
-        string(REPLACE "|" ";" entry ${entry})
-        list(GET entry 0 file)
-        list(GET entry 1 depends)
-        list(GET entry 2 name)
-        set(out ${CMAKE_CURRENT_BINARY_DIR}/cuda/${name}.o)
-        add_custom_command(OUTPUT ${out} DEPENDS ${file} ${depends} ${around}
-            COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${METAPACK_NVCC} ${flags} -c ${file} -o ${out}
-            COMMENT "nvcc ${name}" VERBATIM)
-        list(APPEND objects ${out})
-    endforeach()
+    metapack_cuda_emitted_objects("${MPKI_CUDA_${METAPACK_CUDA_KERNELS}}" borg "" "${around}" "${compile}")
     get_filename_component(libraries ${METAPACK_CUBLAS} DIRECTORY)
     set(module ${CMAKE_CURRENT_BINARY_DIR}/libmetapack_cuda.so)
     # where nvcc's libraries lie is written into the module, so that the loader finds cuBLAS
@@ -103,35 +105,18 @@ function(metapack_cuda_host_module)
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/src/backends/cuda)
     set(host ${CMAKE_CURRENT_SOURCE_DIR}/tests/backends/cuda_host)
     file(GLOB headers CONFIGURE_DEPENDS ${source}/*.cuh ${source}/*.h ${source}/batch/*.cuh ${source}/batch/*.h ${host}/*.h)
-    set(flags -std=c++17 -O1 -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE -I${host} -I${CMAKE_CURRENT_SOURCE_DIR}/src
-        -I${CMAKE_CURRENT_SOURCE_DIR}/include)
+    set(compile ${METAPACK_HOST_CXX} -std=c++17 -O1 -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE -I${host}
+        -I${CMAKE_CURRENT_SOURCE_DIR}/src -I${CMAKE_CURRENT_SOURCE_DIR}/include -x c++)
     set(objects)
-    macro(metapack_cuda_host_object file name)
-        set(out ${CMAKE_CURRENT_BINARY_DIR}/cuda/host_${name}.o)
-        add_custom_command(OUTPUT ${out} DEPENDS ${file} ${headers}
-            COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/cuda
-            COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${METAPACK_HOST_CXX} ${flags} ${ARGN} -x c++ -c ${file} -o ${out}
-            COMMENT "${name} for the host" VERBATIM)
-        list(APPEND objects ${out})
-    endmacro()
-    metapack_cuda_host_object(${host}/module.cpp module)
-    metapack_cuda_host_object(${source}/batch/batch.cu batch)
+    metapack_cuda_object(host_module ${host}/module.cpp "${headers}" "${compile}")
+    metapack_cuda_object(host_batch ${source}/batch/batch.cu "${headers}" "${compile}")
     foreach(precision RANGE 3)
-        metapack_cuda_host_object(${source}/batch/batch_t.cu batch_t${precision} -DMPKI_PRECISION=${precision})
+        metapack_cuda_object(host_batch_t${precision} ${source}/batch/batch_t.cu "${headers}" "${compile}"
+            -DMPKI_PRECISION=${precision})
     endforeach()
     # some of borgc's: what is around them is the same for all
-    mpki_cuda_kernels("ldlt:1:0:0:4,8;ldlt_partial:1:2:1:4,8,16;ldu_partial:2:2:2:8;gemm_ab:product:0:0:4,8" files host)
-    foreach(entry ${files})
-        string(REPLACE "|" ";" entry ${entry})
-        list(GET entry 0 file)
-        list(GET entry 1 depends)
-        list(GET entry 2 name)
-        set(out ${CMAKE_CURRENT_BINARY_DIR}/cuda/host_${name}.o)
-        add_custom_command(OUTPUT ${out} DEPENDS ${file} ${depends} ${headers}
-            COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${METAPACK_HOST_CXX} ${flags} -x c++ -c ${file} -o ${out}
-            COMMENT "${name} for the host" VERBATIM)
-        list(APPEND objects ${out})
-    endforeach()
+    metapack_cuda_emitted_objects(
+        "ldlt:1:0:0:4,8;ldlt_partial:1:2:1:4,8,16;ldu_partial:2:2:2:8;gemm_ab:product:0:0:4,8" host host_ "${headers}" "${compile}")
     set(module ${CMAKE_CURRENT_BINARY_DIR}/cuda/libmetapack_cuda_host.so)
     add_custom_command(OUTPUT ${module} DEPENDS ${objects}
         COMMAND ${METAPACK_HOST_CXX} -shared -o ${module} ${objects} COMMENT "libmetapack_cuda_host.so" VERBATIM)
