@@ -1,12 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPK_CLI_BENCH_H
 #define MPK_CLI_BENCH_H
-/** metapack bench. */
+/** metapack bench: each method of a list at each order of a list, checked before it is timed. */
 #include "cli.h"
 
-/** Seconds of a clock that only goes forward. */
-double cli_now_s(void);
-/** Rates of metapack/batch.h over orders; the rows of JSON without the brackets around them. */
+/** What a method at an order took. */
+typedef struct cli_bench_row {
+    double seconds, gflops;
+    double error;                   /**< of the solution, as the bench's text calls it */
+    char more[256], more_json[256]; /**< the rest of the row; begins with a blank, with a comma */
+} cli_bench_row;
+
+/** One thing that can be measured. */
+typedef struct cli_bench {
+    const char *methods, *sizes; /**< what is measured when --methods, --sizes say nothing */
+    const char *expected;        /**< the methods there are, for an error's text */
+    int64_t most;                /**< the largest order */
+    /** Choose a method by its name; false: there is no such. */
+    bool (*choose)(void *work, const char *name);
+    /** Check and time the chosen method at order n; MPK_INACCURATE: the solution was not good. */
+    mpk_status (*measure)(cli_args *args, void *work, int64_t n, cli_bench_row *row);
+    const char *error_name, *error_sign; /**< in JSON, in text */
+} cli_bench;
+
+/** Both lists are read before anything is measured. Rows go to standard output, a method that
+ * failed to standard error too. Returns the worst exit code. */
+int cli_bench_run(cli_args *args, const cli_bench *bench, void *work);
+
+int cli_bench_dense(cli_args *args, mpk_scalar scalar);
 int cli_bench_batch(cli_args *args, mpk_scalar scalar);
 
 #endif

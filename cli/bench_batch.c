@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPEATS = 5, CHECKED = 100 };
-#define BYTES ((int64_t)64 << 20) /* of the matrices of one measurement, about */
+enum { REPEATS = 5, CHECKED = 100 }; /* the least time counts; matrices solved with */
+#define BYTES ((int64_t)64 << 20)    /* of the matrices of one measurement, about */
 
 typedef struct work {
     mpk_batch batch;
@@ -27,11 +27,12 @@ static int entry_of(const char *const *list, int length, const char *word, int n
 }
 
 /* ldlt/partial, or ldlt: without pivoting */
-static bool read_method(const char *word, int length, work *w) {
-    const char *slash = memchr(word, '/', (size_t)length);
-    const int head = slash ? (int)(slash - word) : length;
-    const int method = entry_of(methods, 3, word, head);
-    const int pivoting = slash ? entry_of(pivotings, 5, slash + 1, length - head - 1) : 0;
+static bool choose(void *work_, const char *name) {
+    work *w = work_;
+    const char *slash = strchr(name, '/');
+    const int head = (int)strcspn(name, "/");
+    const int method = entry_of(methods, 3, name, head);
+    const int pivoting = slash ? entry_of(pivotings, 5, slash + 1, (int)strlen(slash + 1)) : 0;
     if (method < 0 || pivoting < 0 || pivoting == MPK_PIVOTING_STATIC) return false;
     w->method = (mpk_batch_method)method;
     w->batch.pivoting = (mpk_pivoting)pivoting;
@@ -80,15 +81,20 @@ static void fill(work *w, uint64_t seed) {
         }
 }
 
-static mpk_status factorize(mpk_context *ctx, work *w) {
+/* The matrices are copied first: what is timed is the call alone. */
+static mpk_status factorize(mpk_context *ctx, work *w, double *seconds) {
     const mpk_batch_results results = {w->outcome, NULL};
     const int n = w->batch.n;
     const mpk_batch_array a = {MPK_BATCH_STRIDED, MPK_HOST, w->a, (int64_t)n * n, n, 1};
     memcpy(w->a, w->given,
            (size_t)w->batch.count * (size_t)(n * n) * mpk_scalar_size(w->batch.scalar));
-    return (w->method == MPK_BATCH_LLT    ? mpk_batch_llt
-            : w->method == MPK_BATCH_LDLT ? mpk_batch_ldlt
-                                          : mpk_batch_ldu)(ctx, &w->batch, &a, w->pivots, &results);
+    const double start = cli_now_s();
+    const mpk_status status =
+        (w->method == MPK_BATCH_LLT    ? mpk_batch_llt
+         : w->method == MPK_BATCH_LDLT ? mpk_batch_ldlt
+                                       : mpk_batch_ldu)(ctx, &w->batch, &a, w->pivots, &results);
+    *seconds = cli_now_s() - start;
+    return status;
 }
 
 /* Solves some; the worst ||b - A x|| / (||A|| ||x|| + ||b||), largest entries. */
@@ -125,8 +131,9 @@ static mpk_status check(mpk_context *ctx, work *w, double *worst) {
     return status;
 }
 
-static int measure(cli_args *args, work *w, bool *first) {
-    const int n = w->batch.n;
+static mpk_status measure(cli_args *args, void *work_, int64_t order, cli_bench_row *row) {
+    work *w = work_;
+    const int n = w->batch.n = (int32_t)order;
     const int64_t each = (int64_t)n * n * (int64_t)mpk_scalar_size(w->batch.scalar);
     const bool single = w->batch.scalar == MPK_S || w->batch.scalar == MPK_C;
     w->batch.count = BYTES / each < 100000 ? BYTES / each : 100000;
@@ -136,68 +143,39 @@ static int measure(cli_args *args, work *w, bool *first) {
     w->pivots = malloc(count * (size_t)n * 2 * sizeof *w->pivots);
     w->outcome = malloc(count * sizeof *w->outcome);
     mpk_status status = MPK_OK;
-    double least = INFINITY, error = INFINITY;
+    double seconds;
+    row->seconds = row->error = INFINITY;
     if (!w->given || !w->a || !w->b || !w->pivots || !w->outcome) status = MPK_ERR_MEMORY;
     if (status >= 0) {
         fill(w, (uint64_t)args->options.seed);
-        status = factorize(args->ctx, w);
+        status = factorize(args->ctx, w, &seconds);
     }
-    if (status >= 0) status = check(args->ctx, w, &error);
+    if (status >= 0) status = check(args->ctx, w, &row->error);
     for (int k = 0; k < REPEATS && status >= 0; k++) {
-        const double start = cli_now_s();
-        status = factorize(args->ctx, w);
-        least = fmin(least, cli_now_s() - start);
+        status = factorize(args->ctx, w, &seconds);
+        row->seconds = fmin(row->seconds, seconds);
     }
-    if (status >= 0 && !(error <= (single ? 1e-5 : 1e-13))) status = MPK_INACCURATE;
-    char name[32];
-    snprintf(name, sizeof name, "%s/%s", methods[w->method], pivotings[w->batch.pivoting]);
+    free(w->given), free(w->a), free(w->b), free(w->pivots), free(w->outcome);
+    if (status < 0) return status;
     const double flops = (w->method == MPK_BATCH_LDU ? 2.0 : 1.0) / 3 * n * n * n * (double)count *
                          (w->batch.scalar >= MPK_C ? 4 : 1);
-    if (status >= 0 && args->json)
-        printf("%s{\"method\": \"%s\", \"n\": %d, \"count\": %zu, \"status\": \"%s\", "
-               "\"factorize_s\": %.6g, \"gflops\": %.6g, \"normwise\": %.3g}",
-               *first ? "" : ",\n ", name, n, count, mpk_status_name(status), least,
-               flops / least * 1e-9, error);
-    else if (status >= 0)
-        printf("%-14s %3d  %7zu matrices %9.3f ms %8.2f GFLOP/s  eta %.1e%s\n", name, n, count,
-               least * 1e3, flops / least * 1e-9, error,
-               status == MPK_INACCURATE ? "  NOT GOOD" : "");
-    *first = *first && status < 0;
-    fflush(stdout);
-    free(w->given), free(w->a), free(w->b), free(w->pivots), free(w->outcome);
-    return mpk_exit_code(status);
+    row->gflops = flops / row->seconds * 1e-9;
+    snprintf(row->more, sizeof row->more, "  %7zu matrices", count);
+    snprintf(row->more_json, sizeof row->more_json, ", \"count\": %zu", count);
+    return row->error <= (single ? 1e-5 : 1e-13) ? status : MPK_INACCURATE;
 }
 
 int cli_bench_batch(cli_args *args, mpk_scalar scalar) {
-    const char *sizes = args->blocks ? args->blocks : "4,8,16,32,64";
-    const char *list = args->strategies
-                           ? args->strategies
-                           : "llt,ldlt,ldlt/partial,ldlt/rook,ldlt/complete,ldu/partial";
-    bool first = true;
-    int worst = 0;
-    for (const char *m = list; *m;) {
-        work w = {0};
-        const int length = (int)strcspn(m, ",");
-        mpk_batch_init(&w.batch);
-        w.batch.scalar = scalar, w.batch.threads = args->options.threads;
-        if (!read_method(m, length, &w))
-            return cli_usage_error(
-                args,
-                "--methods: METHOD/PIVOTING of llt, ldlt, ldu and none, partial, "
-                "rook, complete, not '%.*s'",
-                length, m);
-        for (const char *s = sizes; *s;) {
-            char *end;
-            const long n = strtol(s, &end, 10);
-            if (end == s || n < 1 || n > MPK_BATCH_MAX_N || (*end && *end != ','))
-                return cli_usage_error(args, "--sizes is a list of orders up to %d, not '%s'",
-                                       MPK_BATCH_MAX_N, sizes);
-            w.batch.n = (int32_t)n;
-            const int code = measure(args, &w, &first);
-            if (code > worst) worst = code;
-            s = *end ? end + 1 : end;
-        }
-        m += length + (m[length] == ',');
-    }
-    return worst;
+    static const cli_bench bench = {"llt,ldlt,ldlt/partial,ldlt/rook,ldlt/complete,ldu/partial",
+                                    "4,8,16,32,64",
+                                    "llt, ldlt, ldu, with /none, /partial, /rook, /complete",
+                                    MPK_BATCH_MAX_N,
+                                    choose,
+                                    measure,
+                                    "normwise",
+                                    "eta"};
+    work w = {0};
+    mpk_batch_init(&w.batch);
+    w.batch.scalar = scalar, w.batch.threads = args->options.threads;
+    return cli_bench_run(args, &bench, &w);
 }

@@ -55,6 +55,9 @@ int cli_matrix(const cli_args *args, mpk_job *job);
 /** Run a job with progress and interruption, print its report; returns the exit code. */
 int cli_run(const cli_args *args, const mpk_job *job);
 
+/** Seconds of a clock that only goes forward. */
+double cli_now_s(void);
+
 /** Progress on standard error. */
 typedef struct cli_progress {
     bool terminal, always, utf8, drawn;

@@ -20,7 +20,7 @@ static void on_signal(int number) {
     interrupted = 1;
 }
 
-static double now_s(void) {
+double cli_now_s(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
@@ -31,7 +31,7 @@ static void draw_bar(cli_progress *p, const char *stage, double fraction) {
     fprintf(stderr, "\r%-10s ", stage);
     for (int k = 0; k < BAR; k++)
         fputs(p->utf8 ? (k < full ? "━" : "╌") : (k < full ? "#" : "."), stderr);
-    fprintf(stderr, " %3d %%  %.1f s\033[K", (int)(100 * fraction), now_s() - p->start_s);
+    fprintf(stderr, " %3d %%  %.1f s\033[K", (int)(100 * fraction), cli_now_s() - p->start_s);
     fflush(stderr);
     p->drawn = true;
 }
@@ -40,7 +40,7 @@ static void draw_bar(cli_progress *p, const char *stage, double fraction) {
 static void tell_tenth(cli_progress *p, const char *stage, double fraction) {
     int tenth = (int)(10 * fraction);
     if (!strcmp(stage, p->stage) && tenth <= p->tenth) return;
-    fprintf(stderr, "%-10s %3d %%  %.1f s\n", stage, 10 * tenth, now_s() - p->start_s);
+    fprintf(stderr, "%-10s %3d %%  %.1f s\n", stage, 10 * tenth, cli_now_s() - p->start_s);
     p->tenth = tenth;
 }
 
@@ -49,7 +49,7 @@ static int on_progress(const char *stage, double fraction, void *user) {
     if (interrupted) return 1;
     if (!(fraction >= 0)) fraction = 0;
     if (fraction > 1) fraction = 1;
-    if (p->terminal && (p->always || now_s() - p->start_s > PATIENCE_S))
+    if (p->terminal && (p->always || cli_now_s() - p->start_s > PATIENCE_S))
         draw_bar(p, stage, fraction);
     else if (!p->terminal && p->always)
         tell_tenth(p, stage, fraction);
@@ -59,7 +59,7 @@ static int on_progress(const char *stage, double fraction, void *user) {
 
 void cli_progress_begin(cli_progress *p, mpk_context *ctx, bool always) {
     const char *term = getenv("TERM");
-    *p = (cli_progress){.always = always, .start_s = now_s()};
+    *p = (cli_progress){.always = always, .start_s = cli_now_s()};
     p->terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
     p->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
     /* no SA_RESTART: a blocked read returns; reset: a second Ctrl-C ends the process at once */
