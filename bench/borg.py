@@ -65,7 +65,7 @@ def by_borgc(options, kernel, n, precision):
                 library = compile_c(compiler, [*BACKENDS[backend], "-w"], source,
                                     f"{options.work}/{name}_{compiler}.so")
                 if library:
-                    yield f"borgc {backend} {compiler} pack={pack} {order}", "lib:" + library
+                    yield f"borgc {backend} {compiler} pack={pack} {order}", "borg:" + library
 
 
 def measure(options, kernel, n, precision, how):

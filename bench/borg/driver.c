@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One batched kernel, verified and then timed:
- *   driver KERNEL N s|d COUNT lib:FILE.so | blas | xsmm | batch   [rounds]   [cache]
- * lib: the function of the kernel's name in a shared object, with borgc's arguments; blas: a loop
- * over OpenBLAS or LAPACK; xsmm: LIBXSMM; batch: mpk_batch_*. One core. The least of `rounds` times
- * after two that do not count; "cache": few matrices again and again, the copy that renews them
- * taken off. Prints one JSON object; ends with 1 when the answer is wrong and with 2 when the
- * implementation has no such kernel. */
+ *   driver KERNEL N s|d COUNT lib:FILE.so | borg:FILE.so | blas | xsmm | batch   [rounds]   [cache]
+ * lib: the function of the kernel's name in a shared object, with borgc's arguments; borg: the
+ * same, and what it tells of each matrix is checked, too; blas: a loop over OpenBLAS or LAPACK;
+ * xsmm: LIBXSMM; batch: mpk_batch_*. One core. The least of `rounds` times after two that do not
+ * count; "cache": few matrices again and again, the copy that renews them taken off. Prints one
+ * JSON object; ends with 1 when the answer is wrong and with 2 when the implementation has no such
+ * kernel. */
 #include "common.h"
 
 #include <cblas.h>
@@ -83,12 +84,16 @@ static void call_library(const bench *b, void *function) {
         void (*work_s)(int64_t, int64_t, void *, int32_t, int64_t, int32_t *, int32_t *, float,
                        void *);
         void (*piv_s)(int64_t, int64_t, void *, int32_t, int64_t, int32_t *, int32_t *, float);
+        void (*two_strided)(int64_t, int64_t, void *, int32_t, int64_t, void *, int32_t, int64_t);
+        void (*trsm)(int64_t, int64_t, void *, int32_t, int64_t, void *, int32_t, int64_t, void *);
+        void (*solve)(int64_t, int64_t, void *, int32_t, int64_t, int32_t *, void *, int32_t,
+                      int64_t, int32_t, int32_t *);
     } f;
     f.p = function;
     for (int k = 0; k < b->parts; k++) p[k] = b->part[k].now;
     if (is(b, "gema") || is(b, "gemm"))
         f.three(0, last, p[0], p[1], p[2]);
-    else if (is(b, "trsv") || is(b, "frcg"))
+    else if (is(b, "trsv") || is(b, "frcg") || is(b, "invert_diagonal"))
         f.two(0, last, p[0], p[1]);
     else if (is(b, "ldus"))
         f.one(0, last, p[0]);
@@ -100,6 +105,12 @@ static void call_library(const bench *b, void *function) {
         f.ab(0, last, p[0], b->n, nn, p[1], b->n, nn, p[2], b->n, nn);
     else if (is(b, "gemm_adb"))
         f.adb(0, last, p[0], b->n, nn, p[1], b->n, nn, p[3], p[2], b->n, nn);
+    else if (is(b, "trsm"))
+        f.trsm(0, last, p[0], b->n, nn, p[1], b->n, nn, p[2]);
+    else if (is(b, "invert_triangle"))
+        f.two_strided(0, last, p[0], b->n, nn, p[1], b->n, nn);
+    else if (is(b, "ldlt_solve"))
+        f.solve(0, last, p[1], b->n, nn, b->piv, p[0], b->n, (int64_t)RHS * b->n, RHS, b->info);
     else if (is(b, "llt") || is(b, "ldlt") || is(b, "ldu")) {
         if (b->single)
             f.plain_s(0, last, p[0], b->n, nn, b->info, (float)b->tol);
@@ -196,8 +207,13 @@ static int batch_call(const bench *b, maker *m) {
     return status < 0 ? 2 : 0;
 }
 
+static const char *file_of(const char *how) {
+    const char *colon = strchr(how, ':');
+    return colon ? colon + 1 : NULL;
+}
+
 static int call(const bench *b, const char *how, maker *m) {
-    if (!strncmp(how, "lib:", 4)) {
+    if (file_of(how)) {
         call_library(b, m->function);
     } else if (!strcmp(how, "blas")) {
         if (b->single)
@@ -225,7 +241,7 @@ static int call(const bench *b, const char *how, maker *m) {
 }
 
 static int start(const bench *b, const char *how, maker *m) {
-    if (!strncmp(how, "lib:", 4)) return from_library(b, how + 4, m);
+    if (file_of(how)) return from_library(b, file_of(how), m);
     if (!strcmp(how, "blas")) return blas_has(b) ? 0 : 2;
     if (!strcmp(how, "batch")) {
         if (!(starts(b, "gemm") || starts(b, "ld") || starts(b, "llt")) || is(b, "ldus")) return 2;
@@ -284,8 +300,8 @@ static double time_cached(bench *b, const char *how, maker *m, int rounds) {
 
 int main(int argc, char **argv) {
     if (argc < 6) {
-        fprintf(stderr,
-                "usage: driver KERNEL N s|d COUNT lib:FILE|blas|xsmm|batch [rounds] [cache]\n");
+        fprintf(stderr, "usage: driver KERNEL N s|d COUNT lib:FILE|borg:FILE|blas|xsmm|batch "
+                        "[rounds] [cache]\n");
         return 3;
     }
     bench b = {.kernel = argv[1], .n = atoi(argv[2]), .single = argv[3][0] == 's'};
@@ -294,6 +310,7 @@ int main(int argc, char **argv) {
     maker m = {0};
     b.count = atoll(argv[4]);
     b.cached = argc > 7;
+    b.told = b.odd = !strncmp(how, "borg:", 5);
     if (b.n < 1 || b.n > 64 || b.count < 1 || !prepare(&b)) return 3;
     int rc = start(&b, how, &m);
     if (rc) return rc;
@@ -302,7 +319,7 @@ int main(int argc, char **argv) {
             memset(b.part[k].now, 0xff, (size_t)entries(&b, k) * size_of(&b));
     renew(&b);
     if ((rc = call(&b, how, &m))) return rc;
-    double error = check(&b, !strcmp(how, "blas") && (starts(&b, "ld") || starts(&b, "llt")));
+    double error = check(&b, !strcmp(how, "blas") && factorizes(&b));
     double time_s =
         error < 200 ? b.cached ? time_cached(&b, how, &m, rounds) : time_batch(&b, how, &m, rounds)
                     : 0;
