@@ -8,13 +8,15 @@
 For each kernel, size and precision every implementation is built, checked (a wrong one ends the run) and timed on
 one core: the least of ten rounds. Implementations: borgc through its backends with WG_PACK 1, 2, 4, 8; the same
 kernel by hand in C (bench/borg/reference.c), over the batch and over rows, by gcc and by clang; loops over OpenBLAS;
-LIBXSMM where it was found; mpk_batch_*. Rows go to BUILD/bench/borg.jsonl; a run that was broken off goes on from
-there, --fresh begins anew."""
-import argparse, collections, itertools, json, math, os, platform, shlex, shutil, subprocess, sys
+LIBXSMM where it was found; MKL's batched and compact BLAS where --mkl names libmkl_rt; mpk_batch_*. With --tune all
+are timed shortly first, and the two fastest of borgc and of the references in full. Rows go to BUILD/bench/borg.jsonl; a
+run that was broken off goes on from there, --fresh begins anew."""
+import argparse, collections, itertools, json, math, os, platform, shlex, shutil, subprocess, sys, time
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 SEVEN = ["gema", "gemm", "trsv", "ldus", "pade", "enum", "frcg"]
 LIBRARY = ["gemm_ab", "gemm_adb", "llt", "ldlt", "ldlt_partial", "ldlt_rook", "ldlt_complete", "ldu_partial"]
+OTHERS = {"blas": "OpenBLAS", "mkl": "MKL batch", "compact": "MKL compact", "xsmm": "LIBXSMM", "batch": "mpk_batch"}
 ENTRY = {"enum": "enumerate"}
 COMPILERS = {"gcc": "gcc", "clang": "clang-14"}
 NATIVE = ["-O3", "-march=native", "-mprefer-vector-width=512", "-fno-math-errno", "-fno-trapping-math"]
@@ -51,6 +53,8 @@ def references(options, kernel, n, precision):
 
 def by_borgc(options, kernel, n, precision):
     for backend, pack, order in itertools.product(options.backends, options.packs, options.orders):
+        if pack == "1" and order == "wg" and "wi" in options.orders:
+            continue  # the orders are the same
         name = f"{kernel}_{n}_{precision}_{backend}_{pack}_{order}"
         source = f"{options.work}/{name}.c"
         command = [options.borgc, f"--emit={backend}", f"--lane-order={order}", "-D", f"WG_SIZE={n}", "-D",
@@ -68,12 +72,32 @@ def by_borgc(options, kernel, n, precision):
                     yield f"borgc {backend} {compiler} pack={pack} {order}", "borg:" + library
 
 
+def fastest(options, key, candidates):
+    """All but what a short run shows to be slower than two others of its kind; kept for the next run."""
+    path = f"{options.work}/tuned{'_cached' if options.cached else ''}.json"
+    tuned = json.load(open(path, encoding="utf-8")) if os.path.exists(path) else {}
+    place = " ".join(map(str, key))
+    if place not in tuned:
+        short = argparse.Namespace(**{**vars(options), "count": max(200, options.count // 20), "rounds": 3})
+        times = collections.defaultdict(list)
+        for name, how in candidates:
+            row = measure(short, *key, how) if name not in OTHERS else {"time_ns": 0}
+            if row:
+                times[kind(name)].append((row["time_ns"], name))
+        tuned[place] = [name for k in times for _, name in sorted(times[k])[:2]]
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump(tuned, f)
+    return [c for c in candidates if c[0] in tuned[place]]
+
+
 def measure(options, kernel, n, precision, how):
     count = options.count
     if options.cached:  # what the second-level cache holds
         count = max(16, 131072 // (n * n * (8 if precision == "d" else 4)) // 16 * 16)
     command = [*options.prefix.split(), options.driver, kernel, str(n), precision, str(count), how, str(options.rounds)]
-    done = run(command + (["cache"] if options.cached else []), env=dict(os.environ, OPENBLAS_NUM_THREADS="1"))
+    done = run(command + (["cache"] if options.cached else []),
+               env=dict(os.environ, OPENBLAS_NUM_THREADS="1", MKL_THREADING_LAYER="SEQUENTIAL",
+                        **({"BENCH_MKL": options.mkl} if options.mkl else {})))
     if done.returncode == 2:
         return None
     if done.returncode:
@@ -106,9 +130,10 @@ def table(rows, kernels, out):
     cells = collections.defaultdict(list)
     for r in rows:
         cells[r["kernel"], r["n"], r["precision"]].append(r)
-    out.append("| kernel | n | type | borgc ns | how | best reference ns | how | BLAS ns | LIBXSMM ns | mpk_batch ns "
-               "| borgc GFLOP/s | against reference |")
-    out.append("|---|---|---|---|---|---|---|---|---|---|---|---|")
+    there = [k for k in OTHERS if any(kind(r["name"]) == k and r["kernel"] in kernels for r in rows)]
+    out.append("| kernel | n | type | borgc ns | how | best reference ns | how | " + "".join(f"{OTHERS[k]} ns | " for k in there)
+               + "borgc GFLOP/s | against reference |")
+    out.append("|" + "---|" * (9 + len(there)))
     ratios = collections.defaultdict(list)
     for kernel in kernels:
         for key in sorted(k for k in cells if k[0] == kernel):
@@ -119,7 +144,7 @@ def table(rows, kernels, out):
             if ratio:
                 ratios[kernel].append(ratio)
             out.append(f"| {kernel} | {key[1]} | {key[2]} | {text[0]} | {ours['name'][6:] if ours else ''} | {text[1]} | "
-                       f"{ref['name'][10:] if ref else ''} | {text[2]} | {text[3]} | {text[4]} | "
+                       f"{ref['name'][10:] if ref else ''} | {''.join(x + ' | ' for x in text[2:])}"
                        f"{format(ours['gflops'], '.3g') if ours else ''} | {format(ratio, '.2f') if ratio else ''} |")
     return ratios
 
@@ -158,6 +183,10 @@ def arguments():
     p.add_argument("--cached", action="store_true")
     p.add_argument("--fresh", action="store_true")
     p.add_argument("--prefix", default="", help="a command before the driver's: taskset -c 1")
+    p.add_argument("--mkl", help="file of libmkl_rt: the package mkl of PyPI has it")
+    p.add_argument("--limit", type=float, default=1e9, help="seconds: end then, between two rows, and leave the rest to the next run")
+    p.add_argument("--build-only", action="store_true", help="compile all (with --tune: and time it shortly), no more")
+    p.add_argument("--tune", action="store_true", help="time in full only what was fastest in a short run")
     p.add_argument("--report")
     o = p.parse_args()
     for key in ("kernels", "sizes", "precisions", "packs", "orders", "backends", "compilers"):
@@ -178,6 +207,7 @@ def arguments():
 
 
 def main():
+    start = time.monotonic()
     o = arguments()
     path = f"{o.build}/bench/borg{'_cached' if o.cached else ''}.jsonl"
     if o.fresh and os.path.exists(path):
@@ -186,10 +216,15 @@ def main():
     done = {(r["kernel"], r["n"], r["precision_key"], r["name"]) for r in rows}
     for kernel, n, precision in itertools.product(o.kernels, map(int, o.sizes), o.precisions):
         candidates = itertools.chain(references(o, kernel, n, precision), by_borgc(o, kernel, n, precision),
-                                     [(name, name) for name in ("blas", "xsmm", "batch")])
+                                     [(name, name) for name in OTHERS])
+        if o.tune:
+            candidates = fastest(o, (kernel, n, precision), list(candidates))
         for name, how in candidates:
-            if (kernel, n, precision, name) in done:
+            if (kernel, n, precision, name) in done or o.build_only:
                 continue
+            if time.monotonic() - start > o.limit:
+                print("the time is over: the next run goes on from here", flush=True)
+                return 1
             row = measure(o, kernel, n, precision, how)
             if row:
                 row.update(name=name, precision_key=precision)
@@ -200,7 +235,8 @@ def main():
                       flush=True)
     if o.report:
         report(o, rows)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

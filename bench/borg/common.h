@@ -280,7 +280,7 @@ static bool prepare(bench *b) {
     return true;
 }
 
-static void release(bench *b) {
+static inline void release(bench *b) {
     for (int k = 0; k < b->parts; k++) free(b->part[k].now), free(b->part[k].first);
     free(b->piv), free(b->info);
     memset(b, 0, sizeof *b);
@@ -568,7 +568,7 @@ static double check(const bench *b, bool other_form) {
 }
 
 /* Groups with the same entries have the same results, to the bit; else the first that differs. */
-static int64_t stray(const bench *b) {
+static inline int64_t stray(const bench *b) {
     for (int k = 0; k < b->parts && !is(b, "enum"); k++) {
         const size_t bytes = (size_t)b->part[k].each * size_of(b);
         for (int64_t g = own(b); bytes && g < b->count; g++)

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One batched kernel, verified and then timed:
- *   driver KERNEL N s|d COUNT lib:FILE.so | borg:FILE.so | blas | xsmm | batch   [rounds]   [cache]
+ *   driver KERNEL N s|d COUNT lib:FILE.so | borg:FILE.so | blas | mkl | compact | xsmm |
+ *          batch   [rounds]   [cache]
  * lib: the function of the kernel's name in a shared object, with borgc's arguments; borg: the
  * same, and what it tells of each matrix is checked, too; blas: a loop over OpenBLAS or LAPACK;
- * xsmm: LIBXSMM; batch: mpk_batch_*. One core. The least of `rounds` times after two that do not
+ * mkl, compact: mkl.h; xsmm: LIBXSMM;
+ * batch: mpk_batch_*. One core. The least of `rounds` times after two that do not
  * count; "cache": few matrices again and again, the copy that renews them taken off. Prints one
  * JSON object; ends with 1 when the answer is wrong and with 2 when the implementation has no such
  * kernel. */
 #include "common.h"
+#include "mkl.h"
 
 #include <cblas.h>
 #include <dlfcn.h>
@@ -35,22 +38,24 @@ static double now_s(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void renew(bench *b) {
-    for (int k = 0; k < b->parts; k++)
-        if (b->part[k].first)
-            memcpy(b->part[k].now, b->part[k].first, (size_t)entries(b, k) * size_of(b));
-}
-
 /* ---- implementations ---- */
 
 typedef struct maker {
     void *function;
     mpk_context *ctx;
+    mkl mkl;
 #ifdef HAVE_XSMM
     libxsmm_dmmfunction dmm;
     libxsmm_smmfunction smm;
 #endif
 } maker;
+
+static void renew(bench *b, const maker *m) {
+    for (int k = 0; k < b->parts; k++)
+        if (b->part[k].first)
+            memcpy(b->part[k].now, b->part[k].first, (size_t)entries(b, k) * size_of(b));
+    mkl_renew(b, &m->mkl);
+}
 
 static int from_library(const bench *b, const char *file, maker *m) {
     void *lib = dlopen(file, RTLD_NOW);
@@ -220,6 +225,8 @@ static int call(const bench *b, const char *how, maker *m) {
             blas_s(b);
         else
             blas_d(b);
+    } else if (m->mkl.lib) {
+        mkl_call(b, &m->mkl);
     } else if (!strcmp(how, "batch")) {
         return batch_call(b, m);
 #ifdef HAVE_XSMM
@@ -243,6 +250,8 @@ static int call(const bench *b, const char *how, maker *m) {
 static int start(const bench *b, const char *how, maker *m) {
     if (file_of(how)) return from_library(b, file_of(how), m);
     if (!strcmp(how, "blas")) return blas_has(b) ? 0 : 2;
+    if (!strcmp(how, "mkl") || !strcmp(how, "compact"))
+        return mkl_start(b, &m->mkl, !strcmp(how, "compact"));
     if (!strcmp(how, "batch")) {
         if (!(starts(b, "gemm") || starts(b, "ld") || starts(b, "llt")) || is(b, "ldus")) return 2;
         return mpk_context_create(NULL, &m->ctx) ? 3 : 0;
@@ -269,7 +278,7 @@ static int start(const bench *b, const char *how, maker *m) {
 static double time_batch(bench *b, const char *how, maker *m, int rounds) {
     double best = 1e300;
     for (int r = 0; r < rounds + 2; r++) {
-        renew(b);
+        renew(b, m);
         double t = now_s();
         call(b, how, m);
         t = now_s() - t;
@@ -283,14 +292,14 @@ static double time_cached(bench *b, const char *how, maker *m, int rounds) {
     int repeat = 1;
     for (double t = 0; t < 2e-3; repeat *= 2) {
         t = now_s();
-        for (int k = 0; k < repeat; k++) renew(b), call(b, how, m);
+        for (int k = 0; k < repeat; k++) renew(b, m), call(b, how, m);
         t = now_s() - t;
     }
     for (int r = 0; r < rounds + 2; r++) {
         double t0 = now_s();
-        for (int k = 0; k < repeat; k++) renew(b);
+        for (int k = 0; k < repeat; k++) renew(b, m);
         double t1 = now_s();
-        for (int k = 0; k < repeat; k++) renew(b), call(b, how, m);
+        for (int k = 0; k < repeat; k++) renew(b, m), call(b, how, m);
         double t2 = now_s();
         if (r >= 2 && t1 - t0 < copy) copy = t1 - t0;
         if (r >= 2 && t2 - t1 < best) best = t2 - t1;
@@ -300,8 +309,9 @@ static double time_cached(bench *b, const char *how, maker *m, int rounds) {
 
 int main(int argc, char **argv) {
     if (argc < 6) {
-        fprintf(stderr, "usage: driver KERNEL N s|d COUNT lib:FILE|borg:FILE|blas|xsmm|batch "
-                        "[rounds] [cache]\n");
+        fprintf(stderr,
+                "usage: driver KERNEL N s|d COUNT lib:FILE|borg:FILE|blas|mkl|compact|xsmm|batch "
+                "[rounds] [cache]\n");
         return 3;
     }
     bench b = {.kernel = argv[1], .n = atoi(argv[2]), .single = argv[3][0] == 's'};
@@ -317,9 +327,10 @@ int main(int argc, char **argv) {
     for (int k = 0; k < b.parts; k++) /* what is written must be written: not the last run's */
         if (!b.part[k].first && k < (is(&b, "pade") ? 2 : 1) && !is(&b, "trsv"))
             memset(b.part[k].now, 0xff, (size_t)entries(&b, k) * size_of(&b));
-    renew(&b);
+    renew(&b, &m);
     if ((rc = call(&b, how, &m))) return rc;
-    double error = check(&b, !strcmp(how, "blas") && factorizes(&b));
+    mkl_finish(&b, &m.mkl);
+    double error = check(&b, (m.mkl.lib || !strcmp(how, "blas")) && factorizes(&b));
     double time_s =
         error < 200 ? b.cached ? time_cached(&b, how, &m, rounds) : time_batch(&b, how, &m, rounds)
                     : 0;
