@@ -18,7 +18,7 @@ enum { GROUPS = 11, MOST_PARAMS = 16 };
 
 typedef struct variant {
     const char *kernel;
-    int size, pack, lanes;
+    int size, pack, lanes, disable;
     borg_order order;
     bool single;
     borg_program *program;
@@ -158,6 +158,7 @@ static void check(const borg_backend *backend, variant *list, int count) {
                           .pack = v->pack,
                           .order = v->order,
                           .lanes = v->lanes,
+                          .disable = v->disable,
                           .strict = true,
                           .backend = backend,
                           .defines = defines,
@@ -283,6 +284,30 @@ static void test_cuda_wide(void **state) {
     check(borg_backend_find("cuda"), list, sizeof list / sizeof *list);
 }
 
+/* Reorderings that are left out for measurements go through memory. */
+static void test_left_out(void **state) {
+    static const char *const kernels[] = {"ldus", "trsv", "gemm_adb", "ldlt_partial", "ldlt_solve"};
+    static const int each[] = {BORG_NO_REUSE | BORG_STREAM,
+                               BORG_NO_REUSE | BORG_NO_SCALAR | BORG_NO_VECTOR | BORG_NO_SEGMENTED |
+                                   BORG_NO_PERMUTE,
+                               BORG_NO_VECTOR | BORG_NO_PERMUTE};
+    static const char *const backends[] = {"c", "avx512"};
+    variant list[15];
+    (void)state;
+    for (int k = 0; k < 15; ++k)
+        list[k] = (variant){.kernel = kernels[k % 5],
+                            .size = 3 + k % 7,
+                            .pack = 1 + k % 3,
+                            .disable = each[k / 5],
+                            .single = k % 4 == 1};
+    for (int k = 0; k < 2; ++k) {
+        const borg_backend *backend = borg_backend_find(backends[k]);
+        const char *only = getenv("BORG_BACKEND");
+        if (!emitted_runs_here(backend) || (only && strcmp(only, backends[k]) != 0)) continue;
+        check(backend, list, 15);
+    }
+}
+
 #ifdef METAPACK_OPENCL
 static void check_opencl(opencl *d, variant *v) {
     const char *defines[] = {v->single ? "SINGLE" : "DOUBLE", NULL}, *text;
@@ -335,8 +360,9 @@ static void test_opencl(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_c),    cmocka_unit_test(test_avx512),
-        cmocka_unit_test(test_llvm), cmocka_unit_test(test_opencl),
-        cmocka_unit_test(test_cuda), cmocka_unit_test(test_cuda_wide)};
+        cmocka_unit_test(test_c),       cmocka_unit_test(test_avx512),
+        cmocka_unit_test(test_llvm),    cmocka_unit_test(test_opencl),
+        cmocka_unit_test(test_cuda),    cmocka_unit_test(test_cuda_wide),
+        cmocka_unit_test(test_left_out)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,6 +134,10 @@ static void move_register(simd *e, borg_inst *v, int32_t i) {
     }
     int32_t from[BORG_MAX_VECTOR], index[BORG_MAX_VECTOR];
     borg_classify_move(e->m, v, e->lanes, i, &k);
+    if (simd_left_out(e, v, &k)) {
+        simd_through_memory(e, v, i, &k);
+        return;
+    }
     const borg_inst *x = v->args[k.operand];
     if (k.kind == BORG_MOVE_COPY && simd_scalar(e, x) == simd_scalar(e, v)) {
         simd_name(e, v, i, simd_reg(e, x, k.source[0]));

@@ -73,7 +73,9 @@ void simd_line(simd *e, const char *format, ...) {
 void simd_let(simd *e, borg_inst *v, int32_t i, const char *expression) {
     const char *name = simd_count(e, v) == 1 ? borg_format(e->arena, "v%d", v->id)
                                              : borg_format(e->arena, "v%d_%d", v->id, i);
-    simd_line(e, "const %s %s = %s;", simd_type(v->type, simd_scalar(e, v)), name, expression);
+    const bool stream = e->options->disable & BORG_STREAM && borg_is_float(v->type);
+    simd_line(e, "const %s%s %s = %s;", stream ? "volatile " : "",
+              simd_type(v->type, simd_scalar(e, v)), name, expression);
     simd_name(e, v, i, name);
 }
 

@@ -73,6 +73,11 @@ void simd_layout(simd *e, borg_inst *v);
 void simd_reduce(simd *e, borg_inst *v);
 void simd_memory(simd *e, borg_inst *v);
 
+/* ---- leave.c ---- */
+/** Whether options leave this kind of reordering out; then it goes through memory. */
+bool simd_left_out(const simd *e, const borg_inst *v, const borg_move *k);
+void simd_through_memory(simd *e, borg_inst *v, int32_t i, const borg_move *k);
+
 /** prelude.c */
 extern const char simd_head_text[], simd_type_text[], simd_scalar_text[], simd_vector_text[];
 
