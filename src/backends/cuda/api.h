@@ -47,8 +47,8 @@ typedef struct mpki_cuda_matrix {
     double most;           /**< max |A|, where it is known; 0: to be found */
     int block;             /**< columns of an outer block; 0: the best known */
     int tf32;  /**< s, c: trailing updates on tensor cores: 1 inputs rounded to TF32 (all products);
-                    3 nearly single precision by three products; s alone: 2 inputs in half
-                    precision, scaled by powers of two */
+                    3 nearly single precision by three products, of half precision where entries
+                    are real; s alone: 2 inputs in half precision, scaled by powers of two */
     int depth; /**< of the butterflies */
     int64_t seed;
     void *stream; /**< caller's cudaStream_t */

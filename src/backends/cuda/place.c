@@ -7,10 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-/* of half precision: at 32768 some runs overflowed and some did not; not run again since
- * halves_kernel leaves zeros behind a failure */
-enum { HALF_MOST = 16384 };
-
 static const mpki_device *device_of(const mpki_dense_call *call) {
     return call->state;
 }
@@ -117,9 +113,6 @@ static mpk_status need_of(const mpki_dense_call *call, int32_t nrhs, mpki_dense_
     if (precision == MPK_DENSE_HALF && call->dense.scalar >= MPK_C)
         return mpki_error(call->ctx, MPK_ERR_UNSUPPORTED, "dense", precision,
                           "the device has no complex factorization in half precision");
-    if (precision == MPK_DENSE_HALF && call->dense.n > HALF_MOST)
-        return mpki_error(call->ctx, MPK_ERR_UNSUPPORTED, "dense", call->dense.n,
-                          "the device factors in half precision up to order %d", HALF_MOST);
     mpk_status status =
         told(call, entries_of(call, call->factor_scalar)
                        ->workspace(d->cuda, &p.d, nrhs, &factorize, &solve, &extra));

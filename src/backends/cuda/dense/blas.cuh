@@ -76,7 +76,7 @@ static inline cublasStatus_t products_strided(const products &p, cublasOperation
                                          CUBLAS_GEMM_DEFAULT);
 }
 
-#if MPKI_PRECISION % 2 == 0
+#if MPKI_PRECISION == 2
 __device__ inline float tf32_of(float x) {
     unsigned y;
     asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(y) : "f"(x));
@@ -87,7 +87,8 @@ template <class F> __device__ inline cx<F> tf32_of(cx<F> x) {
 }
 
 /** Single precision on tensor cores: with x = hi + lo, both of TF32's width, L W^T is, to nearly
- *  single precision, [L_hi L_hi L_lo] [W_hi W_lo W_hi]^T: one product three times as deep. */
+ *  single precision, [L_hi L_hi L_lo] [W_hi W_lo W_hi]^T: one product three times as deep. For
+ *  complex entries; real ones are split into halves. */
 template <class G>
 __global__ void split_kernel(int m, int w, const G *L, const G *W, int64_t ld, G *Ls, G *Ws) {
     const int64_t j = blockIdx.y;
@@ -101,33 +102,77 @@ __global__ void split_kernel(int m, int w, const G *L, const G *W, int64_t ld, G
 #endif
 
 #if MPKI_PRECISION == 0
-/** L and W (m x columns) in half precision, a column a thread block: of each column L by a power of
- *  two and W by its inverse, so that both have the same largest exponent; their product is what it
- *  was, and only where that largest product passes 2^31 does anything overflow. Behind a failure
- *  all are zeros: what is left in L and W may overflow, and a gate of 0 times infinity is not 0. */
-__global__ static void __launch_bounds__(1024)
-    halves_kernel(int m, const float *L, const float *W, int64_t ld, __half *Lh, __half *Wh,
-                  const control *ctl) {
+/** Largest exponents of the columns of L and W (m rows), a column a thread block: exponents[2 k],
+ *  exponents[2 k + 1]. */
+__global__ static void __launch_bounds__(512)
+    exponents_kernel(int m, const float *L, const float *W, int64_t ld, int *exponents) {
     __shared__ unsigned most[2];
     const int64_t at = blockIdx.x * ld;
     unsigned l = 0, w = 0;
-    const bool failed = ctl->failed != 0;
     if (threadIdx.x < 2) most[threadIdx.x] = 0;
     __syncthreads();
+#pragma unroll 8
     for (int i = threadIdx.x; i < m; i += blockDim.x)
         l = max(l, key(L[at + i])), w = max(w, key(W[at + i]));
     l = __reduce_max_sync(0xffffffffu, l), w = __reduce_max_sync(0xffffffffu, w);
     if ((threadIdx.x & 31) == 0) atomicMax(most, l), atomicMax(most + 1, w);
     __syncthreads();
-    int shift = most[0] && most[1] ? ((int)(most[1] >> 23) - (int)(most[0] >> 23)) / 2 : 0;
-    shift = max(-100, min(100, shift));
-    const float up = __int_as_float((127 + shift) << 23), down = __int_as_float((127 - shift) << 23);
-    for (int i = threadIdx.x; i < m; i += blockDim.x) {
-        Lh[at + i] = __float2half_rn(failed ? 0 : L[at + i] * up);
-        Wh[at + i] = __float2half_rn(failed ? 0 : W[at + i] * down);
+    if (threadIdx.x < 2) exponents[2 * blockIdx.x + threadIdx.x] = max(1u, most[threadIdx.x] >> 23);
+}
+
+/** L and W (m x w, rows from `L` on) in half precision, for products on tensor cores. Column k of L
+ *  is multiplied by a power of two and column k of W by another, so that both have the same largest
+ *  exponent and the product of the two powers, 2^c, is the same for all k; the largest product of
+ *  all is brought to 2^28 .. 2^30, where nothing overflows and little falls below half precision's
+ *  range. *scaled: -2^-c, the factor of the product. TERMS 3: with x = hi + lo, both of 11 bits, L
+ *  W^T is, to nearly single precision, [L_lo L_hi L_hi] [W_hi W_lo W_hi]^T. Behind a failure all are
+ *  zeros: what is left in L and W may overflow, and a gate of 0 times infinity is not 0. */
+template <int TERMS>
+__global__ static void __launch_bounds__(256)
+    halves_kernel(int m, int w, const float *L, const float *W, int64_t ld, const int *exponents,
+                  __half *Lh, __half *Wh, float *scaled, const control *ctl) {
+    __shared__ int most;
+    const bool failed = ctl->failed != 0;
+    const int k = blockIdx.y;
+    int top = 0;
+    if (threadIdx.x == 0) most = 0;
+    __syncthreads();
+    for (int j = threadIdx.x; j < w; j += blockDim.x)
+        top = max(top, exponents[2 * j] + exponents[2 * j + 1]);
+    top = __reduce_max_sync(0xffffffffu, top);
+    if ((threadIdx.x & 31) == 0) atomicMax(&most, top);
+    __syncthreads();
+    const int c = max(-120, min(120, 2 * (127 + 14) - most));
+    const int el = exponents[2 * k], ew = exponents[2 * k + 1], a = (c + ew - el) >> 1;
+    if (blockIdx.x + blockIdx.y + threadIdx.x == 0) *scaled = failed ? 0 : -ldexpf(1, -c);
+    L += k * ld, W += k * ld;
+    for (int i = 2 * (blockIdx.x * blockDim.x + threadIdx.x); i < m;
+         i += 2 * gridDim.x * blockDim.x) {
+        const bool two = i + 1 < m;
+        float2 l = make_float2(0, 0), v = l;
+        if (!failed) {
+            l = make_float2(ldexpf(L[i], a), two ? ldexpf(L[i + 1], a) : 0);
+            v = make_float2(ldexpf(W[i], c - a), two ? ldexpf(W[i + 1], c - a) : 0);
+        }
+        const __half2 lh = __float22half2_rn(l), vh = __float22half2_rn(v);
+        auto put = [&](__half *to, int term, __half2 x) {
+            *(__half2 *)(to + i + (k + (int64_t)term * w) * ld) = x;
+        };
+        put(Lh, TERMS - 1, lh), put(Wh, TERMS - 1, vh);
+        if (TERMS == 3) {
+            const float2 lb = __half22float2(lh), vb = __half22float2(vh);
+            put(Lh, 0, __floats2half2_rn(l.x - lb.x, l.y - lb.y)), put(Wh, 0, vh);
+            put(Lh, 1, lh), put(Wh, 1, __floats2half2_rn(v.x - vb.x, v.y - vb.y));
+        }
     }
 }
 #endif
+
+/** What split_kernel or halves_kernel made of the L and W of an update; the factor of the product. */
+struct split_part {
+    const T *L, *W, *gate;
+    int terms; /* times as deep */
+};
 
 /** Lower triangle of C (m x m) += gate * L W^T (W^H), L and W m x K: squares of half, a quarter, ...
  *  of m, all of one size in one strided batch, so that the upper triangle is never written and the
@@ -135,14 +180,12 @@ __global__ static void __launch_bounds__(1024)
 template <bool H>
 static mpk_status lower_update(mpki_cuda *cuda, const products &p, int m, int K, const T *L,
                                const T *W, int64_t ldw, T *C, int64_t ldc, const T *gate,
-                               const T *one, int64_t ldl = 0, const T *Ls = NULL,
-                               const T *Ws = NULL) {
+                               const T *one, int64_t ldl = 0, const split_part *split = NULL) {
     if (m <= 0 || K <= 0) return MPK_OK;
     if (!ldl) ldl = ldw;
-    const T *Ld = L, *Wd = W;
+    const T *Ld = L, *Wd = W, *open = gate;
     const int Kd = K;
-    if (Ls) L = Ls, W = Ws; /* see split_kernel, halves_kernel */
-    if (Ls && p.tf32 != HALVES) K *= 3;
+    if (split) L = split->L, W = split->W, K *= split->terms, gate = split->gate;
     const cublasOperation_t op = H ? CUBLAS_OP_C : CUBLAS_OP_T;
     int top = DIAGONAL;
     while (2 * top < m)
@@ -156,7 +199,7 @@ static mpk_status lower_update(mpki_cuda *cuda, const products &p, int m, int K,
                              entry(p, W, start), ldw, one, C + start + s + start * ldc, ldc));
     }
     diagonal_kernel<H><<<(m + DIAGONAL - 1) / DIAGONAL * 3, 256, 0, p.stream>>>(
-        m, Kd, Ld, ldl, Wd, ldw, C, ldc, gate);
+        m, Kd, Ld, ldl, Wd, ldw, C, ldc, open);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

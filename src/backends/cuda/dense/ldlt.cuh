@@ -38,7 +38,10 @@ struct ldlt_space {
     T *scalars, *N, *dinv, *corner, *save;
     int *orig[2];
     T *panel[2], *L[2], *W[2];
-    T *Ls[2], *Ws[2]; /* three times as wide: see split_kernel; NULL without */
+    /* `terms` times as wide: see split_kernel (rows as in L), halves_kernel (rows from where its
+     * updates begin); 0: none */
+    T *Ls[2], *Ws[2], *scaled;
+    int terms, *exponents;
     bk_space bk;      /* what is left at the end, and Bunch-Kaufman as a method */
     char *own; /* Aasen's part */
 };
@@ -70,7 +73,11 @@ static int64_t ldlt_layout(const mpki_cuda *cuda, const mpki_cuda_matrix *d, cha
     w->corner = (T *)take(sizeof(T) * KEEP * KEEP);
     w->save = (T *)take(sizeof(T) * w->ld * KEEP);
     at += bk_layout(n, cuda->sms, base ? base + at : NULL, &w->bk);
-    w->Ls[0] = w->Ls[1] = w->Ws[0] = w->Ws[1] = NULL;
+    w->Ls[0] = w->Ls[1] = w->Ws[0] = w->Ws[1] = w->scaled = NULL;
+    w->terms = sizeof(R) == 8                             ? 0
+               : d->tf32 == 3                             ? 3
+               : d->tf32 == HALVES && MPKI_PRECISION == 0 ? 1
+                                                          : 0;
     w->own = base ? base + at : NULL;
     if (d->method == MPKI_CUDA_BUNCH_KAUFMAN || d->method == MPKI_CUDA_ROOK ||
         d->method == MPKI_CUDA_AASEN)
@@ -80,15 +87,14 @@ static int64_t ldlt_layout(const mpki_cuda *cuda, const mpki_cuda_matrix *d, cha
         w->panel[i] = (T *)take(sizeof(T) * w->ld * width);
         w->L[i] = (T *)take(sizeof(T) * w->ld * width);
         w->W[i] = (T *)take(sizeof(T) * w->ld * width);
-        w->Ls[i] = w->Ws[i] = NULL;
-        if (d->tf32 == 3 && sizeof(R) == 4) {
-            w->Ls[i] = (T *)take(sizeof(T) * w->ld * width * 3);
-            w->Ws[i] = (T *)take(sizeof(T) * w->ld * width * 3);
+        if (w->terms) {
+            const int64_t bytes = (MPKI_PRECISION == 0 ? 2 : sizeof(T)) * w->ld * width * w->terms;
+            w->Ls[i] = (T *)take(bytes), w->Ws[i] = (T *)take(bytes);
         }
-        if (d->tf32 == HALVES && MPKI_PRECISION == 0) {
-            w->Ls[i] = (T *)take(2 * w->ld * width);
-            w->Ws[i] = (T *)take(2 * w->ld * width);
-        }
+    }
+    if (w->terms) {
+        w->scaled = (T *)take(sizeof(T) * w->gates);
+        w->exponents = (int *)take(2 * sizeof(int) * width);
     }
     return at;
 }
@@ -197,12 +203,50 @@ static mpk_status commit(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space 
     return MPK_OK;
 }
 
+/** Parts q of the split L and W from row `row` of theirs on. gate: of the block they belong to; open:
+ *  the factor that products of whole precision have. */
+static split_part split_of(const ldlt_space &s, const products &p, int q, int64_t row, int gate,
+                           const T *open) {
+    const split_part x = {entry(p, s.Ls[q], row), entry(p, s.Ws[q], row),
+                          p.tf32 == HALVES ? s.scaled + gate : open, s.terms};
+    return x;
+}
+
+/** The L and W of block x as the updates behind it want them; gate: its number. */
+static mpk_status split_block(mpki_cuda *cuda, int n, const ldlt_space &s, const span &x, int gate,
+                              cudaStream_t stream) {
+    const int64_t r = x.c + x.w + x.kept; /* W of what is kept was never written */
+    const int m = n - (int)r, q = x.q;
+    if (!s.terms || m <= 0) return MPK_OK;
+#if MPKI_PRECISION % 2 == 0
+    const T *L = s.L[q] + r, *W = s.W[q] + r;
+#endif
+#if MPKI_PRECISION == 2
+    split_kernel<<<column_grid(m, x.w), 256, 0, stream>>>(m, x.w, L, W, s.ld, s.Ls[q] + r,
+                                                          s.Ws[q] + r);
+#elif MPKI_PRECISION == 0
+    __half *Lh = (__half *)s.Ls[q], *Wh = (__half *)s.Ws[q];
+    exponents_kernel<<<x.w, 512, 0, stream>>>(m, L, W, s.ld, s.exponents);
+    MPKI_TRY(cudaGetLastError());
+    const dim3 grid = column_grid((m + 1) / 2, x.w);
+    if (s.terms == 3)
+        halves_kernel<3><<<grid, 256, 0, stream>>>(m, x.w, L, W, s.ld, s.exponents, Lh, Wh,
+                                                   s.scaled + gate, s.ctl);
+    else
+        halves_kernel<1><<<grid, 256, 0, stream>>>(m, x.w, L, W, s.ld, s.exponents, Lh, Wh,
+                                                   s.scaled + gate, s.ctl);
+#endif
+    (void)q, (void)gate, (void)stream;
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
 /** A block of columns begins: orig, what was kept of the block before, and columns of A less that
- *  block's update. */
+ *  block's update, whose gate is `gate`; -1: there is none. */
 template <bool H>
 static mpk_status begin_block(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s,
                               const products &p, const products &wide, const span &x,
-                              const span &old, bool update) {
+                              const span &old, int gate) {
     const cublasOperation_t op = H ? CUBLAS_OP_C : CUBLAS_OP_T;
     const int n = d->n, q = x.q;
     const int64_t ld = s.ld, r = x.c + x.came;
@@ -216,15 +260,15 @@ static mpk_status begin_block(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_s
         n - (int)r, x.wide - x.came, A + r + r * d->lda, d->lda, s.panel[q] + r + x.came * ld, ld,
         s.scalars + MINUS);
     MPKI_TRY(cudaGetLastError());
-    if (update) {
-        const T *L = s.L[q ^ 1], *W = s.W[q ^ 1];
-        int depth = old.w;
-#if MPKI_PRECISION % 2 == 0
-        if (s.Ls[0]) L = s.Ls[q ^ 1], W = s.Ws[q ^ 1];
-        if (s.Ls[0] && wide.tf32 != HALVES) depth *= 3;
-#endif
-        MPKI_TRY(product(wide, op, n - (int)r, x.wide - x.came, depth, s.scalars + MINUS,
-                         entry(wide, L, r), ld, entry(wide, W, r), ld, s.scalars + ALWAYS_ONE,
+    if (gate >= 0) {
+        const T *L = s.L[q ^ 1] + r, *W = s.W[q ^ 1] + r, *minus = s.scalars + MINUS;
+        split_part split;
+        if (s.terms) {
+            split = split_of(s, wide, q ^ 1, MPKI_PRECISION == 0 ? 0 : r, gate, minus);
+            L = split.L, W = split.W, minus = split.gate;
+        }
+        MPKI_TRY(product(wide, op, n - (int)r, x.wide - x.came, s.terms ? old.w * s.terms : old.w,
+                         minus, L, ld, W, ld, s.scalars + ALWAYS_ONE,
                          s.panel[q] + r + x.came * ld, ld));
     }
     return MPK_OK;
@@ -236,7 +280,7 @@ static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_spac
                            int end, R limit) {
     const int n = d->n;
     const products p = {cuda->panel_blas, cuda->panel, d->tf32 == 1};
-    const int inputs = d->tf32 == HALVES ? s.Ls[0] ? HALVES : 0 : d->tf32 != 0;
+    const int inputs = MPKI_PRECISION == 0 && s.terms ? HALVES : d->tf32 % 2;
     const products u = {cuda->update_blas, cuda->update, inputs};
     const products wide = {cuda->panel_blas, cuda->panel, inputs};
     const int64_t ld = s.ld;
@@ -280,22 +324,9 @@ static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_spac
             MPKI_PASS(update(cuda, job, p.stream, n - r <= SMALL_CHAIN));
         } else
 #endif
-            MPKI_PASS((begin_block<H>(cuda, d, s, p, wide, x, old, J > 0)));
+            MPKI_PASS((begin_block<H>(cuda, d, s, p, wide, x, old, J - 1)));
         MPKI_PASS((panels<H, PIVOT>(cuda, d, s, p, x, J, limit)));
-#if MPKI_PRECISION % 2 == 0
-        const int64_t past = x.c + x.w;
-        if (s.Ls[0] && past < n && u.tf32 != HALVES)
-            split_kernel<<<column_grid(n - (int)past, x.w), 256, 0, p.stream>>>(
-                n - (int)past, x.w, s.L[q] + past, s.W[q] + past, ld, s.Ls[q] + past,
-                s.Ws[q] + past);
-#if MPKI_PRECISION == 0
-        if (s.Ls[0] && past < n && u.tf32 == HALVES)
-            halves_kernel<<<x.w, 1024, 0, p.stream>>>(n - (int)past, s.L[q] + past, s.W[q] + past, ld,
-                                                      (__half *)s.Ls[q] + past,
-                                                      (__half *)s.Ws[q] + past, s.ctl);
-#endif
-        MPKI_TRY(cudaGetLastError());
-#endif
+        MPKI_PASS(split_block(cuda, n, s, x, J, p.stream));
         MPKI_TRY(cudaEventRecord(cuda->panel_done[slot], p.stream));
 
         const bool last = x.c + x.w >= end;
@@ -311,10 +342,14 @@ static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_spac
             MPKI_PASS(update(cuda, job, u.stream, false));
         } else
 #endif
+        {
+            const int64_t row = MPKI_PRECISION == 0 ? next - (x.c + x.w + x.kept) : next;
+            const T *gate = s.scalars + GATES + J;
+            const split_part split =
+                s.terms ? split_of(s, u, q, row, J, gate) : split_part{NULL, NULL, NULL, 0};
             MPKI_PASS((lower_update<H>(cuda, u, n - (int)next, x.w, s.L[q] + next, s.W[q] + next,
-                                       ld, C, d->lda, s.scalars + GATES + J, one, 0,
-                                       s.Ls[q] ? entry(u, s.Ls[q], next) : NULL,
-                                       s.Ws[q] ? entry(u, s.Ws[q], next) : NULL)));
+                                       ld, C, d->lda, gate, one, 0, s.terms ? &split : NULL)));
+        }
         MPKI_TRY(cudaEventRecord(cuda->update_done[slot], u.stream));
 
         MPKI_TRY(cudaStreamWaitEvent(cuda->side, cuda->panel_done[slot], 0));

@@ -116,24 +116,45 @@ template <class G> __global__ void dot_kernel(int n, const G *x, const G *y, dou
     if (threadIdx.x == 0) out[2 * blockIdx.x] = a, out[2 * blockIdx.x + 1] = b;
 }
 
-static const int RT = 128, RC = 16; /* tiles of the residual, columns at a time */
+static const int RT = 128; /* tiles of the residual */
 
 template <class G> struct sums {
     G v;
     typename scalar_of<G>::real m;
 };
 
+/** One warp: every lane's v[0 .. W - 1], summed over the warp; the result, of entry lane / (32 / W),
+ *  in v[0]. Half of what is left changes lanes in each step. */
+template <int W, class G> __device__ inline void fold(G (&v)[W]) {
+    const int lane = threadIdx.x & 31;
+#pragma unroll
+    for (int w = W / 2, o = 16; o; w /= 2, o /= 2) {
+        const bool high = lane & o;
+        if (w == 0) {
+            v[0] = v[0] + shfl_xor(v[0], o);
+            continue;
+        }
+#pragma unroll
+        for (int k = 0; k < W / 2; ++k) {
+            if (k >= w) break;
+            const G gone = high ? v[k] : v[k + w], kept = high ? v[k + w] : v[k];
+            v[k] = kept + shfl_xor(gone, o);
+        }
+    }
+}
+
 /** For each tile (I, J) of the stored triangle: slot J of rows I and slot I of rows J get their part
- *  of A x and |A| |x|. x NULL: ones. HERMITIAN: the other triangle is the conjugate. */
+ *  of A x and |A| |x|. x NULL: ones. HERMITIAN: the other triangle is the conjugate. A warp: 16
+ *  columns, a few at a time; a lane: rows 32 apart, so that nothing of A goes through shared
+ *  memory. */
 template <bool H, class G>
-__global__ void __launch_bounds__(256)
-    residual_tiles_kernel(int n, int upper, const G *A, int64_t lda, const G *x,
-                          sums<G> *part) {
+__global__ void __launch_bounds__(256, sizeof(G) == 16 ? 1 : 2)
+    residual_tiles_kernel(int n, int upper, const G *A, int64_t lda, const G *x, sums<G> *part) {
     typedef typename scalar_of<G>::real R;
-    __shared__ G a[RC][RT + 1];
-    __shared__ G xi[RT], xj[RT];
-    __shared__ G other[RT];
-    __shared__ R other_m[RT];
+    const int WARPS = 8, ROWS = RT / 32, COLUMNS = RT / WARPS;
+    const int W = sizeof(G) == 16 ? 2 : 4; /* columns at a time */
+    __shared__ G xs[RT], row_v[WARPS][RT], column_v[RT];
+    __shared__ R xs_m[RT], row_m[WARPS][RT], column_m[RT];
     /* pair (p >= q) of tile numbers; thread blocks that run together go down the same columns, so
      * that what they read lies side by side in memory */
     const int64_t t = upper ? blockIdx.x : gridDim.x - 1 - blockIdx.x;
@@ -143,53 +164,70 @@ __global__ void __launch_bounds__(256)
     while ((int64_t)p * (p + 1) / 2 > t)
         --p;
     const int q = (int)(t - (int64_t)p * (p + 1) / 2), last = (n - 1) / RT, tid = threadIdx.x;
-    const int I = upper ? q : last - q, J = upper ? p : last - p;
-    const int r0 = I * RT, c0 = J * RT;
-    if (tid < RT) xi[tid] = r0 + tid < n ? (x ? x[r0 + tid] : make<G>(1)) : make<G>(0);
-    if (tid < RT) xj[tid] = c0 + tid < n ? (x ? x[c0 + tid] : make<G>(1)) : make<G>(0);
-    G row = make<G>(0);
-    R row_m = 0;
-    const int i = tid % RT, half = tid / RT, cj_ = tid / RC, cs = tid % RC;
-    for (int k = 0; k < RT; k += RC) {
-        __syncthreads();
-        for (int e = tid; e < RT * RC; e += 256) {
-            const int r = e % RT, c = e / RT, gr = r0 + r, gc = c0 + k + c;
-            const bool in = gr < n && gc < n && (upper ? gr <= gc : gr >= gc);
-            G v = in ? A[gr + (int64_t)gc * lda] : make<G>(0);
-            a[c][r] = gr == gc ? diagonal<H>(v) : v;
-        }
-        __syncthreads();
+    const int I = upper ? q : last - q, J = upper ? p : last - p, lane = tid & 31, warp = tid >> 5;
+    const int r0 = I * RT, c0 = J * RT, rows = min(RT, n - r0);
+    if (tid < RT) {
+        xs[tid] = c0 + tid < n ? (x ? x[c0 + tid] : make<G>(1)) : make<G>(0);
+        xs_m[tid] = modulus(xs[tid]);
+    }
+    G xr[ROWS], sum[ROWS];
+    R xr_m[ROWS], sum_m[ROWS];
 #pragma unroll
-        for (int c = half * (RC / 2); c < half * (RC / 2) + RC / 2; ++c) {
-            const G v = a[c][i];
-            pfma(row, v, xj[k + c]);
-            row_m += modulus(v) * modulus(xj[k + c]);
-        }
-        G col = make<G>(0);
-        R col_m = 0;
-        for (int r = cs; r < RT; r += RC) {
-            G v = cj<H>(a[cj_][r]);
-            if (r0 + r == c0 + k + cj_) v = make<G>(0); /* the diagonal was in the row */
-            pfma(col, v, xi[r]);
-            col_m += modulus(v) * modulus(xi[r]);
-        }
-        for (int o = RC / 2; o; o >>= 1) {
-            col = col + shfl_xor(col, o);
-            col_m += __shfl_xor_sync(0xffffffffu, col_m, o);
-        }
-        if (cs == 0) other[k + cj_] = col, other_m[k + cj_] = col_m;
+    for (int r = 0; r < ROWS; ++r) {
+        const int i = r0 + lane + 32 * r;
+        xr[r] = i < n ? (x ? x[i] : make<G>(1)) : make<G>(0);
+        xr_m[r] = modulus(xr[r]);
+        sum[r] = make<G>(0), sum_m[r] = 0;
     }
     __syncthreads();
-    __shared__ G upper_half[RT];
-    __shared__ R upper_half_m[RT];
-    if (half) upper_half[i] = row, upper_half_m[i] = row_m;
-    __syncthreads();
-    if (!half) {
-        row = row + upper_half[i], row_m += upper_half_m[i];
-        if (I == J) row = row + other[i], row_m += other_m[i];
-        if (r0 + i < n) part[(int64_t)J * n + r0 + i] = {row, row_m};
-        if (I != J && c0 + i < n) part[(int64_t)I * n + c0 + i] = {other[i], other_m[i]};
+#pragma unroll 1
+    for (int k = warp * COLUMNS; k < (warp + 1) * COLUMNS; k += W) {
+        G v[W][ROWS], down[W];
+        R down_m[W];
+#pragma unroll
+        for (int c = 0; c < W; ++c) { /* rows from .. to - 1 of the column are stored */
+            const int d = c0 + k + c - r0, from = I != J || upper ? 0 : d;
+            const int to = c0 + k + c >= n ? from : I == J && upper ? min(rows, d + 1) : rows;
+            const G *a = A + r0 + lane + (int64_t)(c0 + k + c) * lda;
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r) {
+                const int i = lane + 32 * r;
+                v[c][r] = i >= from && i < to ? a[32 * r] : make<G>(0);
+            }
+        }
+#pragma unroll
+        for (int c = 0; c < W; ++c) {
+            const G xc = xs[k + c];
+            const R xc_m = xs_m[k + c];
+            down[c] = make<G>(0), down_m[c] = 0;
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r) {
+                const bool on = r0 + lane + 32 * r == c0 + k + c; /* the diagonal: once */
+                const G a = on ? diagonal<H>(v[c][r]) : v[c][r];
+                const R m = modulus(a);
+                pfma(sum[r], a, xc);
+                sum_m[r] += m * xc_m;
+                pfma(down[c], on ? make<G>(0) : cj<H>(a), xr[r]);
+                down_m[c] += (on ? 0 : m) * xr_m[r];
+            }
+        }
+        fold<W>(down), fold<W>(down_m);
+        if (lane % (32 / W) == 0) {
+            column_v[k + lane / (32 / W)] = down[0];
+            column_m[k + lane / (32 / W)] = down_m[0];
+        }
     }
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r)
+        row_v[warp][lane + 32 * r] = sum[r], row_m[warp][lane + 32 * r] = sum_m[r];
+    __syncthreads();
+    if (tid >= RT) return;
+    G all = row_v[0][tid];
+    R all_m = row_m[0][tid];
+    for (int w = 1; w < WARPS; ++w) all = all + row_v[w][tid], all_m += row_m[w][tid];
+    if (I == J) all = all + column_v[tid], all_m += column_m[tid];
+    if (r0 + tid < n) part[(int64_t)J * n + r0 + tid] = {all, all_m};
+    if (I != J && c0 + tid < n) part[(int64_t)I * n + c0 + tid] = {column_v[tid], column_m[tid]};
 }
 
 /** r = b - A x from the parts; out[4 block ...]: largest omega, |r|, |x|, |b| of the block. */
