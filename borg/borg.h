@@ -75,6 +75,7 @@ typedef struct borg_machine {
     int32_t vector_bytes; /* of a register: 64 for AVX-512 */
     int32_t registers;    /* 32 */
     double perm_cost;     /* of one static permute of a register, in units of one addition */
+    bool transposes;      /* stores of several rows side by side are no scatters (pass join) */
     double gather_cost;   /* per lane of an access that is neither contiguous nor a broadcast */
 } borg_machine;
 

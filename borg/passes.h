@@ -22,6 +22,7 @@ borg_pass_function borg_pass_mask; /* selections that a later one makes needless
 borg_pass_function borg_pass_address;  /* LOAD, STORE -> LOADA, STOREA where the index is affine */
 borg_pass_function borg_pass_fma;      /* a*b + c with a product used once */
 borg_pass_function borg_pass_split;    /* values of k rows -> k values of one row */
+borg_pass_function borg_pass_join;     /* stores side by side -> one of several rows */
 borg_pass_function borg_pass_schedule; /* order by liveness, within stretches without stores */
 
 typedef struct borg_pass {

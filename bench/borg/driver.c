@@ -122,7 +122,7 @@ static void call_library(const bench *b, void *function) {
         else
             f.plain_d(0, last, p[0], b->n, nn, b->info, b->tol);
     } else if (is(b, "ldlt_partial") && b->n > 8) { /* with room in memory: -D WG_PACK=1 */
-        static double work[3 * 64 * 64];
+        static double work[3 * 64 * 64] __attribute__((aligned(64)));
         if (b->single)
             f.work_s(0, last, p[0], b->n, nn, b->piv, b->info, (float)b->tol, work);
         else

@@ -6,6 +6,8 @@
 /* clang-format off */
 static const char header[] =
     "#include <immintrin.h>\n"
+    "/* by an insertion: gcc makes a shuffle of it */\n"
+    "#define B_JOIN(type, x, y) B_JOIN_##type(x, y)\n"
     "#if !defined(__AVX512F__) || !defined(__AVX512VL__) || !defined(__AVX512DQ__) || !defined(__AVX512BW__)\n"
     "#error \"compile with -mavx512f -mavx512vl -mavx512dq -mavx512bw -mfma\"\n"
     "#endif\n"
@@ -15,11 +17,25 @@ static const char header[] =
     "typedef __m256i b_i32;\n"
     "typedef __m256 b_f32;\n"
     "#define B_32(name) _mm256_##name\n"
+    "#define B_HALF32(name) _mm_##name\n"
+    "#define B_JOIN_f64(x, y) (vf64)_mm512_insertf64x4(_mm512_castpd256_pd512((__m256d)(x)), (__m256d)(y), 1)\n"
+    "#define B_JOIN_i64(x, y) (vi64)_mm512_inserti64x4(_mm512_castsi256_si512((__m256i)(x)), (__m256i)(y), 1)\n"
+    "#define B_JOIN_f32(x, y) (vf32)_mm256_insertf128_ps(_mm256_castps128_ps256((__m128)(x)), (__m128)(y), 1)\n"
+    "#define B_JOIN_i32(x, y) (vi32)_mm256_inserti128_si256(_mm256_castsi128_si256((__m128i)(x)), (__m128i)(y), 1)\n"
+    "typedef __m128i b_hi32;\n"
+    "typedef __m128 b_hf32;\n"
     "#else\n"
     "typedef __mmask16 vm;\n"
     "typedef __m512i b_i32;\n"
     "typedef __m512 b_f32;\n"
     "#define B_32(name) _mm512_##name\n"
+    "#define B_HALF32(name) _mm256_##name\n"
+    "#define B_JOIN_f64(x, y) __builtin_shufflevector(x, y, B_LOW, B_HIGH)\n"
+    "#define B_JOIN_i64(x, y) __builtin_shufflevector(x, y, B_LOW, B_HIGH)\n"
+    "#define B_JOIN_f32(x, y) (vf32)_mm512_insertf32x8(_mm512_castps256_ps512((__m256)(x)), (__m256)(y), 1)\n"
+    "#define B_JOIN_i32(x, y) (vi32)_mm512_inserti32x8(_mm512_castsi256_si512((__m256i)(x)), (__m256i)(y), 1)\n"
+    "typedef __m256i b_hi32;\n"
+    "typedef __m256 b_hf32;\n"
     "#endif\n";
 
 static const char masks[] =
@@ -116,8 +132,11 @@ static const char functions[] =
     "    FN T b_sqrt_##type(T x) { return (T)name##maskz_sqrt_p##V(-1, (B_RAW_##type)x); } \\\n"
     "    FN T b_fmin_##type(T x, T y) { return (T)name##maskz_min_p##V(-1, (B_RAW_##type)y, (B_RAW_##type)x); } \\\n"
     "    FN T b_fmax_##type(T x, T y) { return (T)name##maskz_max_p##V(-1, (B_RAW_##type)y, (B_RAW_##type)x); } \\\n"
-    "    FN T b_fma_##type(T x, T y, T z) { \\\n"
-    "        return (T)name##fmadd_p##V((B_RAW_##type)x, (B_RAW_##type)y, (B_RAW_##type)z); }\n"
+    "    BFMA(fma, fmadd, type, T, V, name) BFMA(fnma, fnmadd, type, T, V, name) \\\n"
+    "    BFMA(fms, fmsub, type, T, V, name) BFMA(fnms, fnmsub, type, T, V, name)\n"
+    "#define BFMA(own, f, type, T, V, name) \\\n"
+    "    FN T b_##own##_##type(T x, T y, T z) { \\\n"
+    "        return (T)name##f##_p##V((B_RAW_##type)x, (B_RAW_##type)y, (B_RAW_##type)z); }\n"
     "#define B_RAW_f32 b_f32\n"
     "#define B_RAW_f64 __m512d\n"
     "#if BORG_LANES == 8\n"
@@ -129,6 +148,9 @@ static const char functions[] =
     "FN vf64 b_fma_f64(vf64 x, vf64 y, vf64 z) {\n"
     "    for (int i = 0; i < BORG_LANES; ++i) z[i] = s_fma_f64(x[i], y[i], z[i]);\n"
     "    return z; }\n"
+    "FN vf64 b_fnma_f64(vf64 x, vf64 y, vf64 z) { return b_fma_f64(-x, y, z); }\n"
+    "FN vf64 b_fms_f64(vf64 x, vf64 y, vf64 z) { return b_fma_f64(x, y, -z); }\n"
+    "FN vf64 b_fnms_f64(vf64 x, vf64 y, vf64 z) { return b_fma_f64(-x, y, -z); }\n"
     "#endif\n"
     "\n"
     "/* memory under a mask: lanes whose bit is 0 are not touched and read as 0 (merge: as they were) */\n"
@@ -139,6 +161,13 @@ static const char functions[] =
     "#define B_512(name) _mm512_##name\n"
     "BMASK(f32, vf32, b_f32, B_32, B_32, ps)\n"
     "BMASK(i32, vi32, b_i32, B_32, B_32, epi32)\n"
+    "#define BMASKHALF(type, T, H, R, name, mask) \\\n"
+    "    FN H b_halfm_##type(vm m, const void *p) { return (H)name(maskz_loadu_##mask)((__mmask8)m, p); } \\\n"
+    "    FN void b_storem_low_##type(vm m, void *p, T x) { name(mask_storeu_##mask)(p, (__mmask8)m, (R)b_low_##type(x)); } \\\n"
+    "    FN void b_storem_high_##type(vm m, void *p, T x) { name(mask_storeu_##mask)(p, (__mmask8)m, (R)b_high_##type(x)); }\n"
+    "BMASKHALF(f32, vf32, hf32, b_hf32, B_HALF32, ps)\n"
+    "BMASKHALF(i32, vi32, hi32, b_hi32, B_HALF32, epi32)\n"
+    "#define B_256(name) _mm256_##name\n"
     "#define BLANES(type, T, E) \\\n"
     "    FN T b_gather_##type(vm m, const E *p, vi64 at) { \\\n"
     "        T x = {0}; \\\n"
@@ -151,6 +180,8 @@ static const char functions[] =
     "#if BORG_LANES == 8\n"
     "BMASK(f64, vf64, __m512d, B_512, B_512, pd)\n"
     "BMASK(i64, vi64, __m512i, B_512, B_512, epi64)\n"
+    "BMASKHALF(f64, vf64, hf64, __m256d, B_256, pd)\n"
+    "BMASKHALF(i64, vi64, hi64, __m256i, B_256, epi64)\n"
     "FN vf64 b_gather_f64(vm m, const void *p, vi64 at) {\n"
     "    return (vf64)_mm512_mask_i64gather_pd(_mm512_setzero_pd(), m, (__m512i)at, p, 8); }\n"
     "FN vi64 b_gather_i64(vm m, const void *p, vi64 at) {\n"
@@ -229,6 +260,6 @@ const borg_backend borg_backend_avx512 = {
     .name = "avx512",
     .summary = "C with AVX-512 intrinsics (F, VL, DQ, BW)",
     .suffix = ".c",
-    .machine = {.vector_bytes = 64, .registers = 32, .perm_cost = 1, .gather_cost = 2},
+    .machine = {.vector_bytes = 64, .registers = 32, .perm_cost = 1, .gather_cost = 2, .transposes = true},
     .emit = emit,
 };

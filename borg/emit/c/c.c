@@ -76,7 +76,10 @@ static const char functions[] =
     "    B2(fmax, type, T, b_select_##type(b_lt_##type(x, y), y, x)) \\\n"
     "    FN T b_fma_##type(T x, T y, T z) { \\\n"
     "        for (int i = 0; i < BORG_LANES; ++i) z[i] = s_fma_##type(x[i], y[i], z[i]); \\\n"
-    "        return z; }\n"
+    "        return z; } \\\n"
+    "    FN T b_fnma_##type(T x, T y, T z) { return b_fma_##type(-x, y, z); } \\\n"
+    "    FN T b_fms_##type(T x, T y, T z) { return b_fma_##type(x, y, -z); } \\\n"
+    "    FN T b_fnms_##type(T x, T y, T z) { return b_fma_##type(-x, y, -z); }\n"
     "BROOT(f32, vf32)\n"
     "BROOT(f64, vf64)\n";
 /* clang-format on */
@@ -94,6 +97,7 @@ const borg_backend borg_backend_c = {
     .name = "c",
     .summary = "C with vector extensions of gcc and clang, for any processor",
     .suffix = ".c",
-    .machine = {.vector_bytes = 32, .registers = 16, .perm_cost = 1, .gather_cost = 2},
+    .machine =
+        {.vector_bytes = 32, .registers = 16, .perm_cost = 1, .gather_cost = 2, .transposes = true},
     .emit = emit,
 };

@@ -196,84 +196,117 @@ static bool store_runs(simd *e, const access *k) {
 /* ---- interleaved groups, consecutive work-items: blocks transposed in registers ----------------
  */
 
-static bool transposable(const simd *e, const access *k) {
-    const borg_inst *mask = borg_mask(k->v);
-    return affine(k) && e->m->order == BORG_WG_MINOR && k->value->spread == BORG_WI &&
-           e->m->pack % e->lanes == 0 && e->m->pack > 1 && k->v->b == 1 && e->m->size > 1 &&
-           (!mask || mask->op == BORG_CONST) && (e->target->masked || e->m->size % e->lanes == 0);
-}
-
-/* x[0 .. lanes-1] := its transpose, by log2(lanes) steps of exchanges. */
-static void transpose(simd *e, borg_type type, const char **x) {
-    for (int32_t step = 1; step < e->lanes; step *= 2) {
-        for (int32_t i = 0; i < e->lanes; ++i) {
-            if (i & step) continue;
-            const char *pair[] = {x[i], x[i + step]};
-            int32_t from[BORG_MAX_VECTOR], index[BORG_MAX_VECTOR];
-            for (int32_t half = 0; half < 2; ++half) {
-                for (int32_t l = 0; l < e->lanes; ++l) {
-                    from[l] = l & step ? 1 : 0;
-                    index[l] = (l & ~step) + half * step;
-                }
-                x[i + half * step] = simd_move(e, type, pair, from, index);
-            }
-        }
-    }
-}
-
-/* Work-items w0 .. of group g: address and mask of the register in memory's order. */
-static bool memory_row(simd *e, access *k, int32_t w0, int32_t g, const char **mask,
-                       const char **at) {
+/* The work-items from w0 on that the mask lets through, a bit for each. */
+static uint64_t items_from(const simd *e, const access *k, int32_t row, int32_t w0) {
     const borg_inst *m = borg_mask(k->v);
     uint64_t bits = 0;
     for (int32_t l = 0; l < e->lanes && w0 + l < e->m->size; ++l)
-        bits |= (m ? borg_const_bits(e->m, m, k->row, w0 + l) & 1 : 1) << l;
-    k->wg[0] = g;
-    k->element[0] = (uint64_t)k->v->c[k->row] + (uint64_t)w0 + (uint64_t)k->v->a * (uint64_t)g;
-    *at = place(e, k, 0, 0);
-    *mask = bits == simd_bits(e->lanes) ? NULL : borg_format(e->arena, "0x%" PRIx64, bits);
-    return bits != 0;
+        bits |= (m ? borg_const_bits(e->m, m, row, w0 + l) & 1 : 1) << l;
+    return bits;
 }
 
-static bool masks_fit(const simd *e, const borg_inst *mask) {
-    if (e->target->masked || !mask) return true;
-    for (int32_t r = 0; r < mask->rows; ++r)
-        for (int32_t w = 0; w < e->m->size; ++w)
-            if (!borg_const_bits(e->m, mask, r, w)) return false;
+/* Address of work-item w0 of group g: the group's own, what all have in common (`common`: its name;
+ * behind a barrier, so that compilers do not keep eight addresses from a load to a store of the
+ * same place), a constant. */
+static const char *memory_row(simd *e, access *k, int32_t w0, int32_t g, const borg_inst *own,
+                              const char *common) {
+    k->wg[0] = g;
+    k->element[0] = (uint64_t)k->v->c[k->row] + (uint64_t)w0 + (uint64_t)k->v->a * (uint64_t)g;
+    if (!own) return place(e, k, 0, 0);
+    return borg_format(e->arena, "%s + (int64_t)%s%s%s + INT64_C(%" PRId64 ")", pointer(e, k, g),
+                       of_group(e, own, g), common ? " + (int64_t)" : "", common ? common : "",
+                       (int64_t)k->element[0]);
+}
+
+/* Splits a sum. */
+static const borg_inst *own_address(simd *e, const borg_inst *x, const char **common) {
+    *common = NULL;
+    if (x->mark != SIMD_ADDRESS || !simd_apart(e, x)) return NULL;
+    while (x->op == BORG_ADD) {
+        int32_t wide = x->args[0]->op == BORG_BCAST ? 0 : 1;
+        if (x->args[wide]->op != BORG_BCAST) break;
+        const char *part = simd_reg(e, x->args[wide]->args[0], 0);
+        *common = *common ? borg_format(e->arena, "%s + %s", *common, part) : part;
+        x = x->args[1 - wide];
+    }
+    if (*common)
+        *common = simd_temp(e, BORG_I64, true, borg_format(e->arena, "b_again(%s)", *common));
+    return x;
+}
+
+bool simd_transposable(const simd *e, const borg_inst *v, const borg_inst *value) {
+    const access k = {.v = v, .value = value, .type = value->type};
+    const borg_inst *mask = borg_mask(v);
+    if (!affine(&k) || e->m->order != BORG_WG_MINOR || value->spread != BORG_WI || v->b != 1 ||
+        e->m->pack % e->lanes != 0 || e->m->pack < 2 || e->m->size < 2 ||
+        (mask && mask->op != BORG_CONST))
+        return false;
+    for (int32_t r = 0; r < value->rows; ++r)
+        for (int32_t w0 = 0; w0 < e->m->size; w0 += e->lanes)
+            if (!simd_transposes(e, k.type, items_from(e, &k, r, w0))) return false;
     return true;
 }
 
 static void transposed(simd *e, access *k, borg_inst *v) {
     int32_t per_group = e->m->pack / e->lanes;
-    const char *suffix = simd_suffix(k->type), *mask, *at;
+    const char *common;
+    const borg_inst *own = own_address(e, k->v->args[1], &common);
     for (k->row = 0; k->row < k->value->rows; ++k->row) {
         for (int32_t w0 = 0; w0 < e->m->size; w0 += e->lanes) {
             int32_t items = e->m->size - w0 < e->lanes ? e->m->size - w0 : e->lanes;
+            uint64_t bits = items_from(e, k, k->row, w0);
             for (int32_t block = 0; block < per_group; ++block) {
-                const char *x[BORG_MAX_VECTOR];
+                const char *x[BORG_MAX_VECTOR], *at[BORG_MAX_VECTOR];
+                uint64_t all[BORG_MAX_VECTOR];
                 int32_t base = (k->row * e->m->size + w0) * per_group + block;
-                for (int32_t i = 0; i < e->lanes && k->store; ++i)
-                    x[i] = simd_reg(e, k->value, base + (i < items ? i : 0) * per_group);
-                if (k->store) transpose(e, k->type, x);
-                for (int32_t i = 0; i < e->lanes; ++i) {
-                    bool any = memory_row(e, k, w0, block * e->lanes + i, &mask, &at);
-                    if (k->store && any) {
-                        simd_line(e, mask ? "b_storem_%s(%s, %s, %s);" : "b_store_%s(%s%s, %s);",
-                                  suffix, mask ? mask : "", at, x[i]);
-                    } else if (!k->store) {
-                        const char *text =
-                            !any   ? simd_splat(e, k->type, "0")
-                            : mask ? borg_format(e->arena, "b_loadm_%s(%s, %s)", suffix, mask, at)
-                                   : borg_format(e->arena, "b_load_%s(%s)", suffix, at);
-                        x[i] = simd_temp(e, k->type, false, text);
-                    }
+                for (int32_t i = 0; i < e->lanes; ++i)
+                    at[i] = memory_row(e, k, w0, block * e->lanes + i, own, common);
+                if (k->store) {
+                    for (int32_t i = 0; i < e->lanes; ++i)
+                        x[i] = simd_reg(e, k->value, base + (i < items ? i : 0) * per_group);
+                    for (int32_t i = 0; i < e->lanes; ++i) all[i] = bits;
+                    simd_store_transposed(e, k->type, at, all, x);
+                } else {
+                    simd_load_transposed(e, k->type, at, bits, x);
+                    for (int32_t i = 0; i < items; ++i) simd_name(e, v, base + i * per_group, x[i]);
                 }
-                if (!k->store) transpose(e, k->type, x);
-                for (int32_t i = 0; i < items && !k->store; ++i)
-                    simd_name(e, v, base + i * per_group, x[i]);
             }
         }
     }
+}
+
+/* Rows side by side in memory, work-items apart: the other way round. */
+static void transposed_rows(simd *e, access *k) {
+    int32_t per_row = simd_row_count(e, k->value), rows = k->value->rows;
+    const borg_inst *mask = borg_mask(k->v);
+    k->wg[0] = 0;
+    for (int32_t first = 0; first < rows; first += e->lanes) {
+        for (int32_t reg = 0; reg < per_row; ++reg) {
+            const char *x[BORG_MAX_VECTOR], *at[BORG_MAX_VECTOR];
+            uint64_t bits[BORG_MAX_VECTOR] = {0};
+            for (int32_t i = 0; i < e->lanes; ++i) {
+                int32_t w = reg * e->lanes + i, r = first + i < rows ? first + i : first;
+                x[i] = simd_reg(e, k->value, r * per_row + reg);
+                k->element[0] = (uint64_t)k->v->c[first] + (uint64_t)k->v->b * (uint64_t)w;
+                at[i] = place(e, k, 0, 0);
+                for (r = first; r < rows && r < first + e->lanes && w < e->m->size; ++r)
+                    if (!mask || borg_const_bits(e->m, mask, r, w) & 1)
+                        bits[i] |= (uint64_t)1 << (r - first);
+            }
+            simd_store_transposed(e, k->type, at, bits, x);
+        }
+    }
+}
+
+static bool rows_transposable(const simd *e, const access *k) {
+    const borg_inst *mask = borg_mask(k->v);
+    if (!k->store || !affine(k) || k->value->rows < 2 || k->value->spread != BORG_WI ||
+        e->m->pack > 1 || simd_scalar(e, k->value) || (mask && mask->op != BORG_CONST) ||
+        !simd_transposes(e, k->type, 1))
+        return false;
+    for (int32_t r = 1; r < k->value->rows; ++r)
+        if (k->v->c[r] != k->v->c[r - 1] + 1) return false;
+    return true;
 }
 
 /* ---- gathers -----------------------------------------------------------------------------------
@@ -336,8 +369,12 @@ void simd_memory(simd *e, borg_inst *v) {
     access k = {.v = v, .value = borg_stored(v) ? borg_stored(v) : v};
     k.store = k.value != v;
     k.type = k.value->type;
-    if (transposable(e, &k) && masks_fit(e, borg_mask(v))) {
+    if (simd_transposable(e, v, k.value)) {
         transposed(e, &k, v);
+        return;
+    }
+    if (rows_transposable(e, &k)) {
+        transposed_rows(e, &k);
         return;
     }
     for (int32_t i = 0; i < simd_count(e, k.value); ++i) {

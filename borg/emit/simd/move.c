@@ -128,7 +128,7 @@ static void move_apart(simd *e, borg_inst *v, int32_t i) {
 
 static void move_register(simd *e, borg_inst *v, int32_t i) {
     borg_move k;
-    if (e->apart && (v->spread == BORG_WG || v->args[0]->spread == BORG_WG)) {
+    if (simd_apart(e, v) || simd_apart(e, v->args[0])) {
         move_apart(e, v, i);
         return;
     }

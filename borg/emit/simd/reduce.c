@@ -113,6 +113,14 @@ static const char **tree(simd *e, const borg_inst *v, borg_type type, const char
     return x.reg;
 }
 
+/* Register i of one group only comes as the second operand of the tree's first step, where FMAX and
+ * FMIN take the first instead of a NaN. */
+static bool comes_second(const simd *e, int32_t i) {
+    int32_t half = 1;
+    while (2 * half < e->m->size) half *= 2;
+    return e->m->pack == 1 && i * e->lanes >= half;
+}
+
 /* NaN counts as nothing. */
 static const char *without_nan(simd *e, const borg_inst *v, const borg_inst *x, const char *reg) {
     if (!borg_is_float(x->type)) return reg;
@@ -279,7 +287,8 @@ void simd_reduce(simd *e, borg_inst *v) {
             continue;
         }
         for (int32_t i = 0; i < count; ++i)
-            regs[i] = without_nan(e, v, x, simd_reg(e, x, row * count + i));
+            regs[i] = comes_second(e, i) ? simd_reg(e, x, row * count + i)
+                                         : without_nan(e, v, x, simd_reg(e, x, row * count + i));
         borg_inst step = *v;
         if (v->op == BORG_RMAXIDX) step.op = BORG_RMAX;
         const char **left = tree(e, &step, x->type, regs, e->m->size, e->m->pack);

@@ -8,16 +8,16 @@
 /* ---- values and their registers ----------------------------------------------------------------
  */
 
-static bool apart(const simd *e, const borg_inst *v) {
-    return e->apart && v->spread == BORG_WG;
+bool simd_apart(const simd *e, const borg_inst *v) {
+    return v->spread == BORG_WG && (e->apart || v->mark == SIMD_ADDRESS);
 }
 
 bool simd_scalar(const simd *e, const borg_inst *v) {
-    return apart(e, v) || borg_row_lanes(e->m, v) == 1;
+    return simd_apart(e, v) || borg_row_lanes(e->m, v) == 1;
 }
 
 int32_t simd_row_count(const simd *e, const borg_inst *v) {
-    return apart(e, v) ? e->m->pack : borg_row_registers(e->m, v, e->lanes);
+    return simd_apart(e, v) ? e->m->pack : borg_row_registers(e->m, v, e->lanes);
 }
 
 int32_t simd_count(const simd *e, const borg_inst *v) {
@@ -27,11 +27,11 @@ int32_t simd_count(const simd *e, const borg_inst *v) {
 void simd_place(const simd *e, const borg_inst *v, int32_t reg, int32_t lane, int32_t *wi,
                 int32_t *wg) {
     int32_t in_row = reg % simd_row_count(e, v);
-    borg_lane_place(e->m, v, apart(e, v) ? in_row : in_row * e->lanes + lane, wi, wg);
+    borg_lane_place(e->m, v, simd_apart(e, v) ? in_row : in_row * e->lanes + lane, wi, wg);
 }
 
 int32_t simd_used(const simd *e, const borg_inst *v, int32_t reg) {
-    if (apart(e, v)) return 1;
+    if (simd_apart(e, v)) return 1;
     int32_t left = borg_row_lanes(e->m, v) - reg % borg_row_registers(e->m, v, e->lanes) * e->lanes;
     return left < e->lanes ? left : e->lanes;
 }
@@ -241,8 +241,31 @@ static const char *function_of(simd *e, const borg_inst *v) {
                        simd_suffix(v->type));
 }
 
+static const borg_inst *negated(const borg_inst *x) {
+    return x->op == BORG_FNEG ? x->args[0] : NULL;
+}
+
+/* One instruction, whatever is negated: compilers keep a negation apart where it has several uses.
+ */
+static bool emit_fma(simd *e, borg_inst *v) {
+    if (v->op != BORG_FMA || simd_scalar(e, v)) return false;
+    const borg_inst *x = v->args[0], *y = v->args[1], *z = v->args[2];
+    bool minus = (negated(x) != NULL) != (negated(y) != NULL);
+    if (!negated(x) && !negated(y) && !negated(z)) return false;
+    const char *name = minus ? negated(z) ? "fnms" : "fnma" : negated(z) ? "fms" : "fma";
+    x = negated(x) ? negated(x) : x;
+    y = negated(y) ? negated(y) : y;
+    z = negated(z) ? negated(z) : z;
+    for (int32_t i = 0; i < simd_count(e, v); ++i)
+        simd_let(e, v, i,
+                 borg_format(e->arena, "b_%s_%s(%s, %s, %s)", name, simd_suffix(v->type),
+                             simd_reg(e, x, i), simd_reg(e, y, i), simd_reg(e, z, i)));
+    return true;
+}
+
 static void emit_elem(simd *e, borg_inst *v) {
     const char *function = function_of(e, v);
+    if (emit_fma(e, v)) return;
     for (int32_t i = 0; i < simd_count(e, v); ++i) {
         borg_sink text = {.arena = e->arena};
         simd_mask known = v->op == BORG_SELECT ? simd_mask_kind(e, v->args[0], i) : SIMD_SOME;
@@ -417,6 +440,7 @@ static void emit_pack(simd *e, borg_module *m, const char *name) {
     borg_number(m);
     borg_count_uses(m);
     clear_block(m->body);
+    simd_mark_addresses(e);
     borg_put(e->out, "static void %s_%d(int64_t g0", name, m->pack);
     put_parameters(e, m, true);
     borg_put(e->out, " {\n");

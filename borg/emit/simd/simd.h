@@ -37,7 +37,12 @@ typedef struct simd {
 borg_status simd_emit(const simd_target *target, const borg_unit *units, int32_t nunits,
                       const borg_options *options, borg_sink *sink);
 
+/** inst->mark: a number for each group that only addresses of transposed blocks are made of. It is
+ * a scalar for each group, whatever the order (address.c). */
+enum { SIMD_ADDRESS = 1 };
+
 /* ---- simd.c: values and their registers ---- */
+bool simd_apart(const simd *e, const borg_inst *v); /* a scalar for each group */
 bool simd_scalar(const simd *e, const borg_inst *v);
 int32_t simd_row_count(const simd *e, const borg_inst *v); /* registers or scalars of a row */
 /** Work-item and group of lane `lane` of register or scalar `reg`. */
@@ -77,6 +82,23 @@ void simd_memory(simd *e, borg_inst *v);
 /** Whether options leave this kind of reordering out; then it goes through memory. */
 bool simd_left_out(const simd *e, const borg_inst *v, const borg_move *k);
 void simd_through_memory(simd *e, borg_inst *v, int32_t i, const borg_move *k);
+
+/** Whether a load or store (value: what has its lanes) may go by simd_load_transposed. */
+bool simd_transposable(const simd *e, const borg_inst *v, const borg_inst *value);
+
+/* ---- address.c ---- */
+void simd_mark_addresses(simd *e);
+
+/* ---- transpose.c: work-items that lie side by side in memory, groups in registers ---- */
+/** Lane g of x[w] is work-item w at address at[g] (text), g and w below `lanes`; bits: the
+ * work-items that are there (stores: at each address). Of the others x is of no account, and memory
+ * is not touched. */
+void simd_load_transposed(simd *e, borg_type type, const char *const *at, uint64_t bits,
+                          const char **x);
+void simd_store_transposed(simd *e, borg_type type, const char *const *at, const uint64_t *bits,
+                           const char *const *x);
+/** Whether the target can do that with these bits. */
+bool simd_transposes(const simd *e, borg_type type, uint64_t bits);
 
 /** prelude.c */
 extern const char simd_head_text[], simd_type_text[], simd_scalar_text[], simd_vector_text[];
