@@ -261,9 +261,10 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
 }
 
 #else
-/* A vector machine keeps A, L and M = L D in memory (work: 3 N N entries), both triangles of A, one row after the other
- * as work-items are; loops run at run time, steps of one or two columns. The lowest row left is the candidate of each step,
- * so rows are finished roughly in their order: once a block of them is, the rest of the kernel leaves its registers out. */
+/* A vector machine keeps L, M = L D and A's upper triangle in memory (work: 3 N N entries), one column after the other
+ * as work-items are rows; loops run at run time, steps of one or two columns. The lowest row left is the candidate of
+ * each step, so rows are finished roughly in their order: once a block of them is, the rest of the kernel leaves its
+ * registers out. Where another row is eliminated alone, the candidate's column waits and is kept up to date. */
 #ifdef SINGLE
 #define LANES (WG_VECTOR_BYTES / 4)
 #define TINY ((T)1e-25)
@@ -279,7 +280,7 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
 #define BLOCK ((N + 3) / 4)
 #endif
 __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
-                      T tol, __global T *work)
+                      T tol, __global T *restrict work)
 {
     long base = GROUP * stride;
     T check = 0; /* 0 as long as pivots are finite: NaN and Inf elsewhere come to a later pivot */
@@ -288,17 +289,15 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
     for (int j = 0; j < N; ++j) {
         T x = LANE >= j ? a[base + j * lda + LANE] : (T)0;
         most = max(most, fabs(x));
-        if (LANE >= j)
-            work[j * N + LANE] = x;
         if (LANE > j)
             work[LANE * N + j] = x;
     }
     barrier(CLK_GLOBAL_MEM_FENCE);
     most = work_group_reduce_max(most);
     T small = most > 0 ? tol * most : (T)0;
-    bool left = true; /* this row is not finished */
-    int place = 0;
-    bool pair = false;
+    bool left = true;   /* this row is not finished */
+    bool waits = false; /* the lowest row's column is there: kept up to date */
+    T kept = 0;
     int zero = 0;
     int positive = 0;
     int first = 0; /* the lowest row left */
@@ -307,31 +306,37 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
     for (int b = 0; b < N; b += BLOCK) /* rows below b are finished */
         while (s < N && first < b + BLOCK) {
             int p = first;
-            T c1 = LANE >= b ? work[p * N + LANE] : (T)0;
-            T more1 = 0; /* two sums: half the latency */
+            T c1 = kept;
+            if (!waits) {
+                c1 = LANE >= b && left ? a[base + p * lda + LANE] : (T)0;
+                T more1 = 0; /* two sums: half the latency */
 #pragma nounroll
-            for (int k = s & 1; k < s; k += 2) {
-                T x = LANE >= b ? work[N * N + k * N + LANE] : (T)0;
-                T y = LANE >= b ? work[N * N + (k + 1) * N + LANE] : (T)0;
-                c1 -= x * work[2 * N * N + k * N + p];
-                more1 -= y * work[2 * N * N + (k + 1) * N + p];
+                for (int k = s & 1; k < s; k += 2) {
+                    T x = LANE >= b ? work[N * N + k * N + LANE] : (T)0;
+                    T y = LANE >= b ? work[N * N + (k + 1) * N + LANE] : (T)0;
+                    c1 -= x * work[2 * N * N + k * N + p];
+                    more1 -= y * work[2 * N * N + (k + 1) * N + p];
+                }
+                if (s & 1) {
+                    T x = LANE >= b ? work[N * N + LANE] : (T)0;
+                    c1 -= x * work[2 * N * N + p];
+                }
+                c1 += more1;
+                c1 = LANE >= b && left ? c1 : (T)0;
             }
-            if (s & 1) {
-                T x = LANE >= b ? work[N * N + LANE] : (T)0;
-                c1 -= x * work[2 * N * N + p];
-            }
-            c1 += more1;
-            c1 = LANE >= b && left ? c1 : (T)0;
+            waits = false;
             if (LANE >= b)
                 work[2 * N * N + s * N + LANE] = c1;
-            T size = LANE != p ? fabs(c1) : (T)-1;
-            T lambda = max(work_group_reduce_max(size), (T)0);
+            T size = LANE >= b && LANE != p ? fabs(c1) : (T)0;
+            T lambda = work_group_reduce_max(size);
             T d1 = work[2 * N * N + s * N + p];
             T diagonal = fabs(d1);
             bool two = false;
             if (lambda > small && diagonal < ALPHA * lambda) {
                 int other = work_group_reduce_max_index(size);
-                T c2 = LANE >= b ? work[other * N + LANE] : (T)0;
+                T c2 = LANE >= b && LANE >= other ? a[base + other * lda + LANE] : (T)0;
+                if (LANE >= b && LANE < other)
+                    c2 = work[other * N + LANE];
                 T more2 = 0; /* two sums: half the latency */
 #pragma nounroll
                 for (int k = s & 1; k < s; k += 2) {
@@ -349,7 +354,7 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
                 int next = min(s + 1, N - 1);
                 if (LANE >= b)
                     work[2 * N * N + next * N + LANE] = c2;
-                T sigma = work_group_reduce_max(LANE != other ? fabs(c2) : (T)0);
+                T sigma = work_group_reduce_max(LANE >= b && LANE != other ? fabs(c2) : (T)0);
                 T d21 = work[2 * N * N + s * N + other];
                 T d2 = work[2 * N * N + next * N + other];
                 bool stay = diagonal > 0 && diagonal * sigma >= ALPHA * lambda * lambda;
@@ -380,11 +385,16 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
                         work[N * N + s * N + LANE] = LANE == p || LANE == other ? c1 : l1;
                         work[N * N + (s + 1) * N + LANE] = LANE == other ? c2 : l2;
                     }
-                    pair = LANE == p || LANE == other ? true : pair;
-                    place = LANE == p ? s : LANE == other ? s + 1 : place;
+                    if (LANE == 0) {
+                        piv[GROUP * N + s] = ~p;
+                        piv[GROUP * N + s + 1] = ~other;
+                    }
                     left = left && LANE != p && LANE != other;
                     s += 2;
                 } else if (!stay) {
+                    waits = true;
+                    kept = c1 - c2 * (d21 * rcp(d2));
+                    kept = LANE != other ? kept : (T)0;
                     p = other;
                     c1 = c2;
                     if (LANE >= b)
@@ -406,13 +416,13 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
                 }
                 if (LANE >= b)
                     work[N * N + s * N + LANE] = LANE == p ? c1 : c1 * r;
-                place = LANE == p ? s : place;
+                if (LANE == 0)
+                    piv[GROUP * N + s] = p;
                 left = left && LANE != p;
                 s += 1;
             }
             first = work_group_reduce_max_index(left ? 1 : 0);
         }
-    piv[GROUP * N + place] = pair ? ~LANE : LANE;
     barrier(CLK_GLOBAL_MEM_FENCE);
     int row = piv[GROUP * N + LANE];
     row = row < 0 ? ~row : row;
