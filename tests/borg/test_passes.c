@@ -166,6 +166,58 @@ static const char *const outer_product =
     "    for (int j = 0; j < WG_SIZE; ++j) c[j] += a[k] * shuffle(a[j], k);\n"
     "  for (int j = 0; j < WG_SIZE; ++j) p[LOAD] = c[j];\n}\n";
 
+#define JOINED_BODY                                                                                \
+    "#pragma unroll\nfor (int j = 0; j < 16; ++j) {\n"                                             \
+    "  double x = q[j * 16 + get_local_id()] * 2;\n"                                               \
+    "  if (get_local_id() >= j) p[j * 16 + get_local_id()] = x;\n"                                 \
+    "  if (get_local_id() > j) p[get_local_id() * 16 + j] = x;\n}"
+
+/* What the module in `program` makes of p, q = 0, 1, 2, ...; p lies behind q, or in it. */
+static void interpret(double *p, bool inside) {
+    static double q[512];
+    for (int i = 0; i < 512; ++i) q[i] = i;
+    for (int i = 0; i < 256; ++i) p[i] = -i;
+    borg_arg args[3] = {
+        {.data = inside ? q : p, .count = 256}, {.data = q, .count = 256}, {.bits = 0}};
+    assert_true(borg_interpret(program->units[0].module, NULL, args, 0, 1, 0, &program->diags));
+    if (inside) memcpy(p, q, 256 * sizeof *p);
+}
+
+static void test_join(void **state) {
+    (void)state;
+    double plain[256], joined[256];
+    borg_options options = {.size = 16};
+    for (int inside = 0; inside < 2; ++inside) {
+        /* q may lie in p unless p is restrict: then stores keep their places */
+        const char *source = inside ? K(JOINED_BODY)
+                                    : "__kernel void k(__global double *restrict p, __global const "
+                                      "double *q, int m) {\n" JOINED_BODY "\n}\n";
+        options.backend = NULL;
+        compile(source, options);
+        interpret(plain, inside);
+        options.backend = borg_backend_find("avx512");
+        assert_non_null(options.backend);
+        const char *t = compile(source, options);
+        assert_int_equal(count(t, "storea"), inside ? 31 : 17);
+        assert_int_equal(count(t, "rows"), inside ? 0 : 1);
+        interpret(joined, inside);
+        assert_memory_equal(plain, joined, sizeof plain);
+    }
+    /* what is asked for in between */
+    const char *t = compile("__kernel void k(__global double *restrict p) {\n#pragma unroll\n"
+                            "for (int j = 0; j < 8; ++j) {\n"
+                            "  double x = p[get_local_id() * 8 + j + 1];\n"
+                            "  p[get_local_id() * 8 + j] = x + 1;\n}\n}\n",
+                            (borg_options){.size = 8, .backend = options.backend});
+    assert_int_equal(count(t, "rows"), 1); /* each is read before it is written */
+    t = compile("__kernel void k(__global double *restrict p) {\n#pragma unroll\n"
+                "for (int j = 1; j < 8; ++j) {\n"
+                "  double x = p[get_local_id() * 8 + j - 1];\n"
+                "  p[get_local_id() * 8 + j] = x + 1;\n}\n}\n",
+                (borg_options){.size = 8, .backend = options.backend});
+    assert_int_equal(count(t, "rows"), 0);
+}
+
 static void test_lane_order(void **state) {
     (void)state;
     const char *interleaved[] = {"LOAD=(g/8*(WG_SIZE*WG_SIZE)+j*WG_SIZE+get_local_id())*8+g%8",
@@ -228,6 +280,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_spread, teardown),
         cmocka_unit_test_teardown(test_loops, teardown),
         cmocka_unit_test_teardown(test_split, teardown),
+        cmocka_unit_test_teardown(test_join, teardown),
         cmocka_unit_test_teardown(test_lane_order, teardown),
         cmocka_unit_test_teardown(test_groups, teardown),
         cmocka_unit_test_teardown(test_picked_row, teardown),
