@@ -96,11 +96,12 @@ static bool const_range(const borg_inst *v, uint64_t *low, uint64_t *high) {
     return true;
 }
 
+/* left: values that are still looked at. */
 static bool range(const borg_module *m, const borg_inst *v, uint64_t *low, uint64_t *high,
-                  int depth) {
+                  int *left) {
     uint64_t l2, h2;
     *low = 0;
-    if (depth > 8) return false;
+    if (--*left < 0) return false;
     switch (v->op) {
     case BORG_CONST:
         return const_range(v, low, high);
@@ -116,7 +117,7 @@ static bool range(const borg_module *m, const borg_inst *v, uint64_t *low, uint6
     case BORG_LANE:
     case BORG_SHUFV:
     case BORG_PICKV:
-        return range(m, v->args[0], low, high, depth + 1);
+        return range(m, v->args[0], low, high, left);
     case BORG_ROWS:
     case BORG_SELECT:
     case BORG_SMIN:
@@ -125,7 +126,7 @@ static bool range(const borg_module *m, const borg_inst *v, uint64_t *low, uint6
         *high = 0;
         *low = UINT64_MAX;
         for (int32_t i = v->op == BORG_SELECT; i < v->nargs; ++i) {
-            if (!range(m, v->args[i], &l2, &h2, depth + 1)) return false;
+            if (!range(m, v->args[i], &l2, &h2, left)) return false;
             if (v->type == BORG_I32 ? h2 > INT32_MAX : h2 > INT64_MAX) return false;
             if (l2 < *low) *low = l2;
             if (h2 > *high) *high = h2;
@@ -137,7 +138,7 @@ static bool range(const borg_module *m, const borg_inst *v, uint64_t *low, uint6
         for (int i = 0; i < 2; ++i) {
             const borg_inst *yield = from->block[i]->last;
             if (!yield || yield->op != BORG_YIELD || yield->nargs <= v->index ||
-                !range(m, yield->args[v->index], &l2, &h2, depth + 1))
+                !range(m, yield->args[v->index], &l2, &h2, left))
                 return false;
             *low = i == 0 || l2 < *low ? l2 : *low;
             *high = i == 0 || h2 > *high ? h2 : *high;
@@ -146,14 +147,21 @@ static bool range(const borg_module *m, const borg_inst *v, uint64_t *low, uint6
     }
     case BORG_UMIN:
     case BORG_AND:
-        if (range(m, v->args[0], &l2, high, depth + 1)) {
-            if (range(m, v->args[1], &l2, &h2, depth + 1) && h2 < *high) *high = h2;
+        if (range(m, v->args[0], &l2, high, left)) {
+            if (range(m, v->args[1], &l2, &h2, left) && h2 < *high) *high = h2;
             return true;
         }
-        return range(m, v->args[1], &l2, high, depth + 1);
+        return range(m, v->args[1], &l2, high, left);
     case BORG_UREM:
         if (!borg_is_splat(v->args[1]) || !v->args[1]->bits[0]) return false;
         *high = v->args[1]->bits[0] - 1;
+        return true;
+    case BORG_ADD:
+    case BORG_MUL: /* as long as nothing wraps */
+        if (!range(m, v->args[0], &l2, high, left)) return false;
+        if (!range(m, v->args[1], &l2, &h2, left)) return false;
+        if (*high > INT16_MAX || h2 > INT16_MAX) return false;
+        *high = v->op == BORG_ADD ? *high + h2 : *high * h2;
         return true;
     case BORG_ZEXT:
     case BORG_SEXT:
@@ -161,14 +169,32 @@ static bool range(const borg_module *m, const borg_inst *v, uint64_t *low, uint6
             *high = 1;
             return true;
         }
-        return range(m, v->args[0], low, high, depth + 1) && *high <= INT32_MAX;
+        return range(m, v->args[0], low, high, left) && *high <= INT32_MAX;
     default:
         return false;
     }
 }
 
 bool borg_known_range(const borg_module *m, const borg_inst *v, uint64_t *low, uint64_t *high) {
-    return range(m, v, low, high, 0);
+    int left = 100;
+    return range(m, v, low, high, &left);
+}
+
+/* a * n + b with b < n, as indices of rows are made: *a, *b [out]; nothing wraps. */
+static bool splits(const borg_module *m, borg_inst *v, uint64_t n, borg_inst **a, borg_inst **b) {
+    uint64_t low, high;
+    if (v->op != BORG_ADD || !borg_known_range(m, v, &low, &high)) return false;
+    for (int32_t i = 0; i < 2; ++i) {
+        borg_inst *x = v->args[i];
+        if (x->op != BORG_MUL || !borg_known_range(m, v->args[1 - i], &low, &high)) continue;
+        for (int32_t k = 0; k < 2 && high < n; ++k) {
+            if (!borg_is_splat(x->args[k]) || x->args[k]->bits[0] != n) continue;
+            *a = x->args[1 - k];
+            *b = v->args[1 - i];
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- integers and i1 ---------------------------------------------------------------------------
@@ -199,8 +225,15 @@ static borg_inst *integer_identity(borg_builder *b, borg_inst *v) {
         if (is_splat_of(y, 0)) return y;
         return v;
     case BORG_SDIV:
-    case BORG_UDIV:
         return is_splat_of(y, 1) ? x : v;
+    case BORG_UDIV:
+    case BORG_UREM: {
+        borg_inst *high_part, *low_part;
+        if (v->op == BORG_UDIV && is_splat_of(y, 1)) return x;
+        if (borg_is_splat(y) && splits(b->module, x, y->bits[0], &high_part, &low_part))
+            return v->op == BORG_UDIV ? high_part : low_part;
+        return v;
+    }
     case BORG_AND:
         if (is_splat_of(x, 0) || is_splat_of(y, ones(v->type)) || x == y) return x;
         if (is_splat_of(y, 0) || is_splat_of(x, ones(v->type))) return y;

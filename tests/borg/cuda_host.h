@@ -192,6 +192,7 @@ static inline void host_launch(int threads, int groups,
 #define B_LOCAL
 #define B_SHARED static __attribute__((aligned(16)))
 #define B_RESTRICT restrict
+#define B_KEEP(p) ((void)(p))
 #define B_ALIGNED(p) __builtin_assume_aligned(p, 16)
 #define B_TABLE static const
 

@@ -102,6 +102,8 @@ static const char *integer(simt *e, const borg_inst *v, const char *x, const cha
 static const char *expression(simt *e, const borg_inst *v, const char *x, const char *y,
                               const char *z) {
     borg_type from = v->args[0]->type;
+    if (v->type == BORG_I1 && (v->op == BORG_AND || v->op == BORG_OR)) /* predicates, not bits */
+        return borg_format(e->arena, v->op == BORG_AND ? "%s && %s" : "%s || %s", x, y);
     if (binary(v->op)) return borg_format(e->arena, "%s %s %s", x, binary(v->op), y);
     if (borg_op_table[v->op].class == BORG_CONVERT) return convert(e, v, x);
     if (v->op == BORG_SELECT) return borg_format(e->arena, "%s ? %s : %s", x, y, z);

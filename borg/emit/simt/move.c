@@ -510,7 +510,10 @@ static const char *shufv_scalar(simt *e, const borg_inst *v, int32_t i) {
                            e->stride[x->type], slot_of(x) + r);
     const char **part = BORG_NEW(e->arena, e->rows, const char *);
     const char *row = NULL, *thread = index;
-    if (e->rows > 1 && e->lanes > 1) {
+    if (e->rows > 1 && e->lanes > 1 &&
+        !e->target->opencl) { /* exchanges wrap around by themselves */
+        row = simt_temp(e, BORG_I32, borg_format(e->arena, "(b_i32)%s / %du", index, e->lanes));
+    } else if (e->rows > 1 && e->lanes > 1) {
         row = simt_temp(e, BORG_I32, borg_format(e->arena, "%s / %d", index, e->lanes));
         thread = borg_format(e->arena, "(int)(%s %% %d)", index, e->lanes);
     }

@@ -570,6 +570,7 @@ static void emit_unit(simt *e, const borg_unit *u) {
     e->name = u->name;
     e->tables = e->temps = e->loops = e->branches = 0;
     e->places = NULL;
+    e->pointers = NULL;
     e->unseen = false;
     memset(e->has_rows, 0, sizeof e->has_rows);
     borg_number(m);

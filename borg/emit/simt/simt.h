@@ -29,6 +29,12 @@ typedef struct simt_places {
     int32_t number;
 } simt_places;
 
+/** A pointer that accesses to memory have in common. */
+typedef struct simt_pointer {
+    const char *text, *name;
+    struct simt_pointer *next;
+} simt_pointer;
+
 typedef struct simt {
     const simt_target *target;
     const borg_options *options;
@@ -49,6 +55,7 @@ typedef struct simt {
     bool has_rows[BORG_PTR];
     int32_t depth, temps, tables, loops, branches;
     simt_places *places;
+    simt_pointer *pointers;
 } simt;
 
 /** The body of a backend's emit. */
