@@ -7,27 +7,40 @@
 #define ALPHA ((T)0.6403882032022076) /* (1 + sqrt(17)) / 8 */
 
 #ifdef BORG_SIMT
-/* On a GPU a column always waits: it is that of row p, d1 its diagonal entry, x1 its largest other one. Each step forms
- * the column of that entry's row, eliminates one row or both, and the column that is left waits, kept up to date: N
- * columns are formed in all. After a 2x2 pivot a step forms the lowest row's column alone. Largest entries are found by
- * keys of 32 bits, the row in the last six: what is found is the largest to 2^-14; what is compared is its true value.
- * What rows that are finished hold is of no account. NaN and Inf come to D, or to L beside it.
- * place: -1, or where the row goes, and flags. Where a group has a warp of its own exchanges stand in branches. */
+/* On a GPU a column always waits: it is that of row p, d1 its diagonal entry. Each step forms the column of row r, where
+ * the waiting one is largest, eliminates one row, q, and the other column of the two, kept up to date, waits; after the
+ * first row of a 2x2 pivot the second one's column waits and is eliminated by the next step, which then forms the column
+ * of any row. N columns are formed in all. There is no branch, so that groups in one warp stay together.
+ * Sizes are compared by `magnitude`, whose upper bits are a logarithm, linear between powers of two: products by sums,
+ * ALPHA between 0.57 and 0.72, and the largest entry of a column by 32 bits, the last ones of which name its row (2^-14).
+ * What rows that are finished hold is of no account, so L's column takes up D's entries there. NaN and Inf come to it.
+ * place: where the row goes, and flags. */
 #define PLACE 63
-#define FIRST 64 /* of a 2x2 pivot */
-#define SECOND 128
+#define SECOND 128 /* of a 2x2 pivot */
+#define FIRST 64
 #define POSITIVE 256
 #define ZERO 65536
-#if N > 16 && !defined(STRAIGHT)
-#define IF_LOOK if (!stay)
-#define IF_SECOND if (second)
-#define IF_ONE if (!two)
+#if N <= 4
+#define LAST 3
+#elif N <= 8
+#define LAST 7
+#elif N <= 16
+#define LAST 15
+#elif N <= 32
+#define LAST 31
 #else
-#define IF_LOOK
-#define IF_SECOND
-#define IF_ONE
+#define LAST 63
 #endif
-static uint key(T x) { return (magnitude(x) & ~63u) | (uint)(63 - LANE); }
+#ifdef SINGLE
+#define LOG 5393725u /* -log2((sqrt(17) + 1) / 8), as magnitude counts it */
+#define ENDLESS 0x7f800000u
+#else
+#define LOG 674216u
+#define ENDLESS 0x7ff00000u
+#endif
+#define FOLDS (N / 2 + 1)
+
+static uint key(T x) { return (magnitude(x) & ~(uint)LAST) | (uint)LANE; }
 
 __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
                       T tol)
@@ -35,118 +48,100 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
     long base = GROUP * stride;
     T l[N];
     T m[N];
-    __local T t[N * N]; /* the lower triangle, column-major */
+    __local T t[FOLDS * N]; /* column j in row j, from LANE = j on, and before it column N - j */
     T most = 0;
-    for (int j = 0; j < N; ++j)
-        t[j * N + LANE] = LANE >= j ? a[base + j * lda + LANE] : (T)0;
-    for (int j = 0; j < N; ++j)
+    for (int j = 0; j < FOLDS; ++j)
+        t[j * N + LANE] = a[base + (LANE < j ? (N - j) * (lda + 1) : j * lda) + LANE];
+    for (int j = 0; j < FOLDS; ++j)
         most = max(most, fabs(t[j * N + LANE]));
     T small = tol * work_group_reduce_max(most);
-    bool second = false; /* the second row of a 2x2 pivot was eliminated with the first */
-    T l2 = 0;
-    T m2 = 0;
+    uint least = magnitude(small) | (uint)LAST;
+    bool second = false; /* of a 2x2 pivot is what this step eliminates */
+    T l2 = 0;            /* its column of L */
     T c1 = t[LANE] + (T)0; /* not from shared memory: what conditions are made of comes by exchanges */
-    T d1 = shuffle(c1, 0);
+    T dia = t[(LANE <= N / 2 ? LANE : N - LANE) * N + (LANE <= N / 2 ? LANE : 0)];
     int place = -1;
     int p = 0;
+    uint worst = 0; /* of all sizes that were looked at */
     uint best = work_group_reduce_max(LANE > 0 ? key(c1) : 0u);
-    int other = 63 - (int)(best & 63u);
-    T x1 = N > 1 ? shuffle(c1, other) : (T)0;
     for (int s = 0; s < N - 1; ++s) {
-        int r = other;
-        IF_SECOND {
-            int lowest = work_group_reduce_max_index(place < 0 ? N - LANE : 0);
-            r = second ? lowest : other;
-        }
-        T v = t[min(LANE, r) * N + max(LANE, r)];
+        int r = (int)(best & (uint)LAST);
+        T x1 = shuffle(c1, r);
+        T d = shuffle(dia, r);
+        T d1 = shuffle(dia, p);
+        T h = rcp(x1);
+        T e1 = d1 * h; /* scaled, lest the determinant overflow: d1 d / x1^2 - 1 */
+        T e2 = d * h;
+        T det = (T)1 - e1 * e2;
+        uint row = min(min((uint)r, (uint)(N - r)), (uint)(N / 2)); /* of t, where column r is, from item LANE - shift on */
+        int shift = r > N / 2 ? r : 0;
+        uint item = (uint)(LANE >= r ? LANE - shift : r - (LANE > N / 2 ? LANE : 0));
+        T v = t[(LANE >= r ? row : (uint)min(LANE, N - LANE)) * (uint)N + min(item, (uint)(N - 1))];
         T part[4] = {0};
         for (int k = 0; k < s; ++k)
-            part[k % 4] -= l[k] * shuffle(m[k], r);
-        v += (part[0] + part[1]) + (part[2] + part[3]);
-        bool two = false;
-        bool stay = second;
-        T lambda = fabs(x1);
-        T sigma = 0;
-        T d = 0;
-        IF_SECOND {
-            v -= l2 * shuffle(m2, r);
-        }
-        stay = stay || fabs(d1) >= ALPHA * lambda || lambda <= small;
-        IF_LOOK {
-            uint top = work_group_reduce_max(place < 0 && LANE != r ? key(v) : 0u);
-            sigma = fabs(shuffle(v, 63 - (int)(top & 63u)));
-            d = shuffle(v, r);
-            bool swap = !stay && !(fabs(d1) * sigma >= ALPHA * lambda * lambda);
-            two = swap && fabs(d) < ALPHA * sigma;
-            if (swap && !two) { /* the columns change their parts */
-                T c = c1;
-                c1 = v;
-                v = c;
-                int q = p;
-                p = r;
-                r = q;
-                d1 = d;
-            }
-        }
-        if (second) {
-            l[s] = l2;
-            m[s] = m2;
-            c1 = v;
-            p = r;
-            l2 = 0;
-        } else {
-            bool good = two || !(fabs(d1) <= small && lambda <= small);
-            T f = rcp(two ? x1 : d1);
-            if (two) {
-                T e1 = d1 * f;
-                T e2 = d * f;
-                f *= rcp(e1 * e2 - (T)1);
-                l[s] = (e2 * c1 - v) * f;
-                l2 = (e1 * v - c1) * f;
-                m[s] = c1;
-                m2 = v;
-                place = LANE == p ? s + FIRST + POSITIVE : LANE == r ? s + 1 + SECOND : place;
-            } else {
-                T le = good ? c1 * f : (T)0;
-                l[s] = le;
-                m[s] = good ? c1 : (T)0;
-                place = LANE == p ? s + (good ? d1 > 0 ? POSITIVE : 0 : ZERO) : place;
-                c1 = v - le * x1;
-                p = r;
-            }
-        }
-        IF_ONE {
-            best = work_group_reduce_max(place < 0 && LANE != p ? key(c1) : 0u);
-            int next = 63 - (int)(best & 63u);
-            T dn = shuffle(c1, p);
-            T xn = s < N - 2 ? shuffle(c1, next) : (T)0;
-            other = two ? other : next;
-            d1 = two ? d1 : dn;
-            x1 = two ? x1 : xn;
-        }
+            if (s >= 16 && k % 4 > 0)
+                part[k % 4] -= l[k] * shuffle(m[k], r);
+            else if (s >= 5 && s < 16 && k % 2 > 0)
+                part[1] -= l[k] * shuffle(m[k], r);
+            else
+                v -= l[k] * shuffle(m[k], r);
+        if (s >= 16)
+            v = (v + part[1]) + (part[2] + part[3]);
+        else if (s >= 5)
+            v += part[1];
+        v -= l2 * x1;
+        uint top = work_group_reduce_max(place < 0 && LANE != r ? key(v) : 0u);
+        uint k1 = magnitude(d1);
+        bool stay = second || best <= least ||
+                    (k1 > 0u && (k1 + LOG >= best || k1 + top + LOG >= 2u * best));
+        uint k2 = magnitude(d);
+        bool two = !stay && k2 + LOG < top;
+        worst = max(max(worst, max(best, top)), max(k1, k2));
+        bool swap = !stay && !two;
+        T c = swap ? v : c1;
+        T z = swap ? c1 : v;
+        T pivot = swap ? d : d1;
+        int q = swap ? r : p;
+        p = swap ? p : r;
+        bool good = two || best > least || !(fabs(pivot) <= small);
+        T f = rcp(two ? det : pivot);
+        T w = two ? h * f : (T)0;
+        f = good && !second ? f : (T)0;
+        T u = two ? -e2 * w : f;
+        T y = two ? -e1 * w : (T)0;
+        T e = two || second ? (T)0 : x1;
+        T x = l2 + u * c + w * z;
+        l2 = y * z + w * c;
+        c1 = z - x * e;
+        dia -= x * c;
+        int beside = two ? p : q;
+        l[s] = LANE == q || LANE == beside ? c : x;
+        m[s] = c;
+        int flags = second ? SECOND : two ? FIRST + POSITIVE : !good ? ZERO : pivot > 0 ? POSITIVE : 0;
+        place = LANE == q ? s + flags : place;
+        best = work_group_reduce_max(place < 0 && LANE != p ? key(c1) : 0u);
         second = two;
     }
+    T d1 = shuffle(dia, p);
     bool good = !(fabs(d1) <= small);
-    l[N - 1] = second ? l2 : (T)0;
-    m[N - 1] = second ? m2 : good ? c1 : (T)0;
-    place = place < 0 ? N - 1 + (good ? d1 > 0 ? POSITIVE : 0 : ZERO) : place;
-    T check = small * (T)0;
+    l[N - 1] = c1;
+    place = LANE == p ? N - 1 + (second ? SECOND : good ? d1 > 0 ? POSITIVE : 0 : ZERO) : place;
     int to = place & PLACE;
-    int beside = (place & SECOND) != 0 ? to - 1 : to;
     barrier(CLK_GLOBAL_MEM_FENCE);
-    for (int s = 0; s < N; ++s) {
-        if (to >= s) {
-            T x = to == s || beside == s ? m[s] : l[s];
-            check += x * (T)0;
-            a[base + s * lda + to] = x;
-        }
-    }
+    T check = small * (T)0 + (to == N - 1 ? c1 : (T)0) * (T)0; /* what no size has told of yet */
+    if (N > 1)
+        check += (to >= N - 2 ? l[N > 1 ? N - 2 : 0] : (T)0) * (T)0;
+    for (int s = 0; s < N; ++s)
+        if (to >= s)
+            a[base + s * lda + to] = l[s];
+    if ((place & ZERO) != 0)
+        a[base + to * (lda + 1)] = 0;
     piv[GROUP * N + to] = (place & (FIRST | SECOND)) != 0 ? ~LANE : LANE;
-    bool finite = all(check == (T)0);
+    bool finite = all(check == (T)0) && worst < ENDLESS;
     int counts = work_group_reduce_sum(place & (POSITIVE | ZERO));
     if (LANE == 0) {
-        int zero = counts / ZERO;
-        int positive = counts % ZERO / POSITIVE;
+        int zero = counts >> 16;
+        int positive = (counts & (ZERO - 1)) >> 8;
         info[4 * GROUP] = !finite ? 3 : zero > 0 ? 1 : 0;
         info[4 * GROUP + 1] = !finite ? 0 : positive;
         info[4 * GROUP + 2] = !finite ? 0 : N - positive - zero;
