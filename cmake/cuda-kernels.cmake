@@ -13,7 +13,7 @@ set(MPKI_CUDA_FEW
     ldlt_rook:1:3:1:4,8,16,24,32
     ldlt_complete:1:4:1:4,8,16,24,32
     ldu_partial:2:2:2:4,8,16,24,32
-    gemm_ab:product:0:0:4,8,16,24)
+    gemm_ab:product:0:0:4,8,16,24,32)
 set(MPKI_CUDA_ALL
     llt:0:0:0:4,8,12,16,20,24,28,32
     ldlt:1:0:0:4,8,12,16,20,24,28,32
@@ -22,29 +22,42 @@ set(MPKI_CUDA_ALL
     ldlt_rook:1:3:1:4,8,12,16,20,24,28,32
     ldlt_complete:1:4:1:4,8,12,16,20,24,28,32
     ldu_partial:2:2:2:4,8,12,16,20,24,28,32
-    gemm_ab:product:0:0:4,8,12,16,20,24)
+    gemm_ab:product:0:0:4,8,12,16,20,24,28,32)
 
-# What was fastest on an H200 (docs/results/borg.md): work-groups of a pack, blocks that a multiprocessor must hold, options.
-function(mpki_cuda_shape kernel n pack blocks options)
+# What was fastest on an H200 (docs/results/borg.md): work-groups of a pack, threads of a group, blocks that a multiprocessor
+# must hold, options.
+function(mpki_cuda_shape kernel n pack lanes blocks options)
     set(${pack} 1 PARENT_SCOPE)
     set(${blocks} 1 PARENT_SCOPE)
     set(${options} "" PARENT_SCOPE)
+    set(threads 4)
+    foreach(power 8 16 32)
+        if(n GREATER threads)
+            set(threads ${power})
+        endif()
+    endforeach()
     if(kernel STREQUAL ldlt)
         if(n LESS_EQUAL 8)
             set(${options} --disable=reuse PARENT_SCOPE)
-        elseif(n EQUAL 16)
-            set(${pack} 2 PARENT_SCOPE)
-        elseif(n EQUAL 32)
-            set(${blocks} 3 PARENT_SCOPE)
+        elseif(n LESS_EQUAL 24)
+            set(threads 8)
+        else()
+            set(threads 16)
         endif()
     elseif(kernel STREQUAL ldlt_partial)
-        if(n EQUAL 16) # what tells the results would cost a block
-            set(${blocks} 4 PARENT_SCOPE)
-        elseif(n EQUAL 24)
-            set(${blocks} 8 PARENT_SCOPE)
+        set(${options} --fast-rcp PARENT_SCOPE)
+        if(n GREATER 4 AND n LESS_EQUAL 8)
+            set(threads 4)
+        elseif(n GREATER 8 AND n LESS_EQUAL 24)
+            set(threads 8)
+        elseif(n GREATER 24)
+            set(threads 16)
         endif()
-    elseif(kernel STREQUAL gemm_ab AND n GREATER 16)
-        set(${blocks} 6 PARENT_SCOPE)
+        if(n GREATER 8 AND n LESS_EQUAL 16) # 128 registers
+            set(${blocks} 4 PARENT_SCOPE)
+        endif()
+    elseif(kernel STREQUAL gemm_ab AND n GREATER 24)
+        set(${blocks} 4 PARENT_SCOPE)
     elseif(kernel STREQUAL ldlt_complete)
         if(n EQUAL 4)
             set(${pack} 8 PARENT_SCOPE)
@@ -54,6 +67,7 @@ function(mpki_cuda_shape kernel n pack blocks options)
             set(${blocks} 4 PARENT_SCOPE)
         endif()
     endif()
+    set(${lanes} ${threads} PARENT_SCOPE)
 endfunction()
 
 # One kernel: file [out] to be compiled, what it depends on is added to its properties; name [out] of its launch.
@@ -62,7 +76,7 @@ function(mpki_cuda_kernel place kernel lists n p file depends name)
     set(id ${kernel}_${n}_${p})
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels/cl/${kernel}.cl)
     file(GLOB shared CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels/cl/*.h)
-    mpki_cuda_shape(${kernel} ${n} pack blocks options)
+    mpki_cuda_shape(${kernel} ${n} pack lanes blocks options)
     set(single)
     set(precision 1)
     if(p STREQUAL s)
@@ -70,16 +84,11 @@ function(mpki_cuda_kernel place kernel lists n p file depends name)
         set(precision 0)
     endif()
     add_custom_command(OUTPUT ${folder}/${id}.inc
-        COMMAND borgc --emit=cuda --lane-order=wi -D WG_SIZE=${n} -D WG_PACK=${pack} ${single} ${options}
+        COMMAND borgc --emit=cuda --lane-order=wi --lanes=${lanes} -D WG_SIZE=${n} -D WG_PACK=${pack} ${single}
+                ${options}
                 --name=${id} -o ${folder}/${id}.inc ${source}
         DEPENDS borgc ${source} ${shared}
         COMMENT "borgc ${kernel} ${n} ${p} cuda" VERBATIM)
-    set(lanes 4)
-    foreach(power 8 16 32)
-        if(n GREATER lanes)
-            set(lanes ${power})
-        endif()
-    endforeach()
     set(template "${lanes}, ${pack}, ${lists}, BORG_BLOCKS")
     if(kernel STREQUAL gemm_ab)
         set(launch launch_emitted_product)
