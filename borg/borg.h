@@ -30,6 +30,7 @@ typedef struct borg_options {
     borg_order order; /* --lane-order wi | wg | auto; the command's default is auto */
     const struct borg_backend *backend; /* --emit: gives auto its cost model; may be NULL */
     bool strict;                        /* no FMA formation */
+    bool whole_packs;                   /* groups come in multiples of pack: no tail */
     bool fast_rcp;
     int32_t lanes;         /* SIMT: threads of a work-group, 1 .. 32; 0 = chosen */
     int32_t unroll_budget; /* instructions; 0 = 200000 */
@@ -58,7 +59,8 @@ enum borg_disable {
 /** One kernel, ready for a backend. */
 typedef struct borg_unit {
     borg_module *module;
-    borg_module *tail; /* pack = 1, for the groups beyond the last full pack; NULL if pack is 1 */
+    borg_module *tail; /* pack = 1, for the groups beyond the last full pack; NULL if pack is 1, or
+                          with whole_packs */
     const char *name;  /* of the function to emit */
 } borg_unit;
 

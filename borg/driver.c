@@ -39,7 +39,7 @@ static borg_status make_unit(borg_program *p, const borg_function *kernel, const
     borg_status status;
     unit->module = make_ordered(p, kernel, o, pack, &status);
     if (!unit->module) return status;
-    if (pack > 1) {
+    if (pack > 1 && !o->whole_packs) {
         borg_options quiet = *o; /* what is dumped is the pack */
         quiet.dump_to = NULL;
         quiet.order = BORG_WI_MINOR; /* one group: the orders are the same */

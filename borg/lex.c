@@ -488,6 +488,11 @@ static void include_directive(lexer *l, borg_loc loc) {
     if (path) include_file(l, loc, path);
 }
 
+/* What is left out need not be of the language. */
+static void skip_line(lexer *l) {
+    while (l->at < l->end && *l->at != '\n') ++l->at;
+}
+
 static void directive(lexer *l, borg_loc loc) {
     borg_token word;
     if (!lex_token(l, &word, true)) return; /* "#" alone */
@@ -499,7 +504,7 @@ static void directive(lexer *l, borg_loc loc) {
                strcmp(text, "endif") == 0) {
         next_conditional(l, text, loc);
     } else if (!live(l)) {
-        rest_of_line(l);
+        skip_line(l);
     } else if (strcmp(text, "define") == 0) {
         define_directive(l, loc);
     } else if (strcmp(text, "undef") == 0) {
@@ -515,7 +520,7 @@ static void directive(lexer *l, borg_loc loc) {
         push(l, &t);
     } else if (strcmp(text, "error") == 0) {
         const char *start = l->at;
-        while (l->at < l->end && *l->at != '\n') ++l->at;
+        skip_line(l);
         borg_report(l->diags, BORG_ERROR, loc, "#error%.*s", (int)(l->at - start), start);
     } else if (strcmp(text, "include") == 0) {
         include_directive(l, loc);
@@ -549,7 +554,7 @@ static void lex_text(lexer *l, const borg_text *source, int32_t file) {
             ++l->at;
             directive(l, here(l, start));
         } else if (!live(l)) {
-            while (l->at < l->end && *l->at != '\n') ++l->at;
+            skip_line(l);
         } else if (lex_token(l, &t, false)) {
             expand(l, &t, t.loc, 0);
         }

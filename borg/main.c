@@ -28,6 +28,7 @@ static const char usage[] =
     "  --lane-order=ORDER   wi, wg or auto (default)\n"
     "  --lanes=N            GPUs: threads of a work-group, 1, 2, 4, 8, 16 or 32 (chosen)\n"
     "  --strict             no fused multiply-add: bits as in the source\n"
+    "  --whole-packs        groups come in multiples of WG_PACK: no code for the rest\n"
     "  --fast-rcp           rcp() may be an approximation\n"
     "  --unroll-budget=N    instructions that unrolling may make (200000)\n"
     "  --no-vector          unroll loops over constants, do not run them as vectors\n"
@@ -145,6 +146,8 @@ static int take_option(command *c, const char *a) {
         return set_disable(c, v);
     } else if (strcmp(a, "--strict") == 0) {
         o->strict = true;
+    } else if (strcmp(a, "--whole-packs") == 0) {
+        o->whole_packs = true;
     } else if (strcmp(a, "--fast-rcp") == 0) {
         o->fast_rcp = true;
     } else if (strcmp(a, "--no-vector") == 0) {

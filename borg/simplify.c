@@ -281,6 +281,11 @@ static borg_inst *simplify_select(borg_builder *b, borg_inst *v) {
         return borg_simplify(b, borg_emit_elem(b, BORG_SELECT, v->type, c, x, y->args[2]));
     if (x->op == BORG_SELECT && x->args[0] == c)
         return borg_simplify(b, borg_emit_elem(b, BORG_SELECT, v->type, c, x->args[1], y));
+    if (x->op == BORG_SELECT && x->args[2] == y && x->args[0]->op != BORG_CONST) {
+        borg_inst *both =
+            borg_simplify(b, borg_emit_elem(b, BORG_AND, BORG_I1, c, x->args[0], NULL));
+        return borg_simplify(b, borg_emit_elem(b, BORG_SELECT, v->type, both, x->args[1], y));
+    }
     if (is_splat_of(y, 0) && borg_mask(x) == c) return x; /* a masked load reads 0 elsewhere */
     if (v->type != BORG_I1) return v;
     if (is_splat_of(x, 1)) return borg_simplify(b, borg_emit_elem(b, BORG_OR, BORG_I1, c, y, NULL));

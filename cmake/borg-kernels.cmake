@@ -13,8 +13,19 @@ set(MPKI_BORG_FACTORS
     ldu:2:0:4,8,12,16,20,24,28,32
     llt_complete:0:4:4,8:+
     ldlt_partial:1:2:4,8,12,16,20,24,28,32:+
+    ldlt_rook:1:3:4,8,12:+
+    ldlt_complete:1:4:4,8,12:+
     ldu_partial:2:2:4,8:+)
 set(MPKI_BORG_PRODUCTS 4,8,12,16,20,24,28,32)
+
+# Does it have a matrix in each lane, rows and columns changing places (src/kernels/cl/ldlt_lanes.h)? Above order 12
+# Bunch-Kaufman with a row in each lane is faster, and the code of the others long.
+function(mpki_borg_interleaved interleaved kernel n)
+    set(${interleaved} FALSE PARENT_SCOPE)
+    if(kernel MATCHES "^ldlt_(partial|rook|complete)$" AND n LESS_EQUAL 12)
+        set(${interleaved} TRUE PARENT_SCOPE)
+    endif()
+endfunction()
 
 # Work-groups that share a pack, and the lane order. A row in each lane, where a group fills a register; else a matrix.
 function(mpki_borg_shape pack order kernel n precision)
@@ -24,10 +35,13 @@ function(mpki_borg_shape pack order kernel n precision)
     endif()
     set(${order} wi PARENT_SCOPE)
     set(${pack} 1 PARENT_SCOPE)
-    if(kernel STREQUAL gemm_ab OR (kernel STREQUAL ldlt_partial AND n GREATER 8))
+    mpki_borg_interleaved(interleaved ${kernel} ${n})
+    if(interleaved)
+        set(${order} wg PARENT_SCOPE)
+        set(${pack} ${lanes} PARENT_SCOPE)
+    elseif(kernel STREQUAL gemm_ab OR kernel STREQUAL ldlt_partial)
         return()
-    endif()
-    if(kernel STREQUAL ldu)
+    elseif(kernel STREQUAL ldu)
         if(n LESS_EQUAL 24)
             set(${pack} 2 PARENT_SCOPE)
         endif()
@@ -74,9 +88,14 @@ function(mpki_borg_kernel backend isa folder kernel orders precision)
             set(single -D SINGLE)
         endif()
         mpki_borg_shape(pack order ${kernel} ${n} ${precision})
+        mpki_borg_interleaved(interleaved ${kernel} ${n})
+        set(whole)
+        if(interleaved)
+            set(whole --whole-packs)
+        endif()
         set(source ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels/cl/${kernel}.cl)
         add_custom_command(OUTPUT ${folder}/${name}.inc
-            COMMAND borgc --emit=${backend} --lane-order=${order} -D WG_SIZE=${n} -D WG_PACK=${pack} ${single}
+            COMMAND borgc --emit=${backend} --lane-order=${order} -D WG_SIZE=${n} -D WG_PACK=${pack} ${single} ${whole}
                     --name=${name} -o ${folder}/${name}.inc ${source}
             DEPENDS borgc ${source} ${heads}
             COMMENT "borgc ${kernel} ${n} ${precision} ${isa}" VERBATIM)
@@ -114,10 +133,14 @@ function(mpki_borg_isa backend isa)
                 list(GET entry 0 n)
                 list(GET entry 1 name)
                 set(how ${kind})
-                if(kernel STREQUAL ldlt_partial AND n GREATER 8)
+                mpki_borg_shape(pack order ${kernel} ${n} ${precision})
+                mpki_borg_interleaved(interleaved ${kernel} ${n})
+                if(interleaved)
+                    set(how PACKED) # whole packs alone
+                elseif(kernel STREQUAL ldlt_partial)
                     set(how WORKING) # asks for room in memory
                 endif()
-                string(APPEND functions "${how}(${precision}, ${name})\n")
+                string(APPEND functions "${how}(${precision}, ${name}, ${n}, ${pack})\n")
                 string(APPEND entries "    [${method}][${pivoting}][${n}] = call_${name},\n")
             endforeach()
         endforeach()

@@ -97,6 +97,18 @@ static void test_whole(void **state) {
     assert_int_equal(system(command), 0);
 }
 
+/* Where groups come in whole packs alone there is no code for one. */
+static void test_whole_packs(void **state) {
+    (void)state;
+    put("top.cl", "__kernel void k(__global double *p) { p[get_group_id()] += 1; }\n");
+    assert_int_equal(borgc("--emit=c -DWG_SIZE=1 -DWG_PACK=4 top.cl > out"), 0);
+    assert_non_null(strstr(get("out"), "k_4(g, p_p)"));
+    assert_non_null(strstr(get("out"), "k_1(g, p_p)"));
+    assert_int_equal(borgc("--emit=c -DWG_SIZE=1 -DWG_PACK=4 --whole-packs top.cl > out"), 0);
+    assert_non_null(strstr(get("out"), "k_4(g, p_p)"));
+    assert_null(strstr(get("out"), "k_1("));
+}
+
 /* What is included lies beside the file that includes it; its errors are shown in its own lines. */
 static void test_include(void **state) {
     (void)state;
@@ -113,6 +125,9 @@ static void test_include(void **state) {
     assert_int_equal(borgc("-DWG_SIZE=2 top.cl 2> err"), 1);
     assert_non_null(strstr(get("err"), "sub/one.h:2:27: error: 'y' is not declared\n"
                                        "  T twice(T x) { return x + y; }\n"));
+    put("sub/one.h", "#ifdef T\n#include \"three.h\" '\n#define $\n#endif\n"
+                     "#define T int\nT twice(T x) { return x; }\n"); /* left out: anything goes */
+    assert_int_equal(borgc("-DWG_SIZE=2 top.cl > out"), 0);
     put("sub/one.h", "#include \"three.h\"\nint twice(int x) { return x; }\n");
     assert_int_equal(borgc("-DWG_SIZE=2 -DT=int top.cl 2> err"), 1);
     assert_non_null(strstr(get("err"), "sub/one.h:1:10: error: cannot read sub/three.h: No such"));
@@ -168,6 +183,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_status, setup, teardown),
         cmocka_unit_test_setup_teardown(test_whole, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_whole_packs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_include, setup, teardown),
         cmocka_unit_test_setup_teardown(test_text_form, setup, teardown),
         cmocka_unit_test_setup_teardown(test_interpret, setup, teardown),

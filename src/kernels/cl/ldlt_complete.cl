@@ -4,6 +4,13 @@
  * and the largest entry of the next step is found while this one updates. Rows never move, `place` is where row i
  * goes when L is written. piv [out]: as in ldlt_partial. */
 #include "real.h"
+
+/* small orders on a vector machine */
+#if LANES && WG_PACK >= LANES && N <= 16
+#define KERNEL ldlt_complete
+#define SEARCH COMPLETE
+#include "ldlt_lanes.h"
+#else
 #if WG_SIZE <= 32
 #define BITS uint
 #else
@@ -163,3 +170,4 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
         info[4 * GROUP + 3] = bad ? 0 : zero;
     }
 }
+#endif

@@ -4,6 +4,12 @@
  * where row i goes when L is written. piv [out]: old index p at each place, ~p at both places of a 2x2 pivot. */
 #include "real.h"
 
+/* small orders on a vector machine */
+#if LANES && WG_PACK >= LANES && N <= 16
+#define KERNEL ldlt_partial
+#define SEARCH PARTIAL
+#include "ldlt_lanes.h"
+#else
 #define ALPHA ((T)0.6403882032022076) /* (1 + sqrt(17)) / 8 */
 
 #ifdef BORG_SIMT
@@ -261,11 +267,9 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
  * each step, so rows are finished roughly in their order: once a block of them is, the rest of the kernel leaves its
  * registers out. Where another row is eliminated alone, the candidate's column waits and is kept up to date. */
 #ifdef SINGLE
-#define LANES (WG_VECTOR_BYTES / 4)
 #define TINY ((T)1e-25)
 #define HUGE ((T)1e25)
 #else
-#define LANES (WG_VECTOR_BYTES / 8)
 #define TINY ((T)1e-200)
 #define HUGE ((T)1e200)
 #endif
@@ -436,4 +440,5 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
         info[4 * GROUP + 3] = !finite ? 0 : zero;
     }
 }
+#endif
 #endif

@@ -4,6 +4,13 @@
  * M = L D; rows never move, `place` is where row i goes when L is written. piv [out]: as in ldlt_partial. */
 #include "real.h"
 
+/* small orders on a vector machine */
+#if LANES && WG_PACK >= LANES && N <= 16
+#define KERNEL ldlt_rook
+#define SEARCH ROOK
+#include "ldlt_lanes.h"
+#else
+
 #define ALPHA ((T)0.6403882032022076) /* (1 + sqrt(17)) / 8 */
 
 __kernel void ldlt_rook(__global T *a, int lda, long stride, __global int *piv, __global int *info,
@@ -115,3 +122,4 @@ __kernel void ldlt_rook(__global T *a, int lda, long stride, __global int *piv, 
         info[4 * GROUP + 3] = bad ? 0 : zero;
     }
 }
+#endif

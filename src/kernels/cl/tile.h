@@ -2,11 +2,6 @@
 /* TILE: columns at a time that fill, with their rows, the registers of a vector machine; else all.
  * Behind real.h. */
 #if WG_VECTOR_BYTES
-#ifdef SINGLE
-#define LANES (WG_VECTOR_BYTES / 4)
-#else
-#define LANES (WG_VECTOR_BYTES / 8)
-#endif
 #define REGISTERS ((N * WG_PACK + LANES - 1) / LANES)
 #if WG_VECTOR_BYTES > 32
 #define MOST 24
