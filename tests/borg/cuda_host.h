@@ -5,7 +5,7 @@
  * wait for each other where a warp's do. When all threads of a mask that have not left are there,
  * the last one gives each its result. Wrong use stops the process: threads that wait for ones that
  * never come, a value of a thread that does not take part, threads of one mask in different
- * operations. */
+ * operations, or in the same one at different places of the code. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@ typedef struct host_thread {
     ucontext_t context;
     bool left, waits;
     host_op op;
-    unsigned mask, source;
+    unsigned mask, source, site;
     uint64_t value, result;
 } host_thread;
 
@@ -78,13 +78,15 @@ static inline void host_finish(host_thread *warp, unsigned mask) {
         if (mask >> l & 1) warp[l].waits = false;
 }
 
-static inline uint64_t host_meet(host_op op, unsigned mask, uint64_t value, unsigned source) {
+static inline uint64_t host_meet(unsigned site, host_op op, unsigned mask, uint64_t value,
+                                 unsigned source) {
     host_thread *warp = &host_threads[threadIdx.x / 32 * 32], *me = &host_threads[threadIdx.x];
     if (!(mask >> threadIdx.x % 32 & 1)) host_wrong("a thread outside of its own mask");
     me->op = op;
     me->mask = mask;
     me->value = value;
     me->source = source;
+    me->site = site;
     me->waits = true;
     bool all = true;
     for (unsigned l = 0; l < 32; ++l) {
@@ -92,7 +94,7 @@ static inline uint64_t host_meet(host_op op, unsigned mask, uint64_t value, unsi
         if (!(mask >> l & 1) || t->left) continue;
         if (!t->waits || t->mask != mask) {
             all = false; /* elsewhere, in a branch of its pack, say */
-        } else if (t->op != op) {
+        } else if (t->op != op || t->site != site) {
             host_wrong("threads of a mask in different operations");
         }
     }
@@ -242,21 +244,30 @@ B_FN unsigned host_source(int lane, int width) {
     return me / (unsigned)width * (unsigned)width + (unsigned)lane % (unsigned)width;
 }
 #define HOST_SHUFFLES(type, T, to, of)                                                             \
-    B_FN T b_shfl_##type(unsigned mask, T x, int lane, int width) {                                \
-        return of(host_meet(HOST_SHFL, mask, to(x), host_source(lane, width)));                    \
+    B_FN T host_shfl_##type(unsigned site, unsigned mask, T x, int lane, int width) {              \
+        return of(host_meet(site, HOST_SHFL, mask, to(x), host_source(lane, width)));              \
     }                                                                                              \
-    B_FN T b_shfl_xor_##type(unsigned mask, T x, int h) {                                          \
-        return of(host_meet(HOST_SHFL, mask, to(x), (threadIdx.x % 32) ^ (unsigned)h));            \
+    B_FN T host_shfl_xor_##type(unsigned site, unsigned mask, T x, int h) {                        \
+        return of(host_meet(site, HOST_SHFL, mask, to(x), (threadIdx.x % 32) ^ (unsigned)h));      \
     }
 HOST_SHUFFLES(f64, double, b_bits_f64, b_of_bits_f64)
 HOST_SHUFFLES(f32, float, b_bits_f32, b_of_bits_f32)
 HOST_SHUFFLES(i64, b_i64, (uint64_t), (b_i64))
 HOST_SHUFFLES(i32, b_i32, (uint64_t), (b_i32))
 HOST_SHUFFLES(i1, b_bool, (uint64_t), (b_bool))
-#define b_ballot(mask, x) ((unsigned)host_meet(HOST_BALLOT, mask, (uint64_t)(x), 0))
-#define b_syncwarp(mask) ((void)host_meet(HOST_SYNC, mask, 0, 0))
-#define b_redux_s32(x) ((b_s32)host_meet(HOST_SMAX, B_WARP, (b_i32)(x), 0))
-#define b_redux_u32(x) ((b_i32)host_meet(HOST_UMAX, B_WARP, (b_i32)(x), 0))
+#define b_shfl_f64(...) host_shfl_f64(__COUNTER__, __VA_ARGS__)
+#define b_shfl_f32(...) host_shfl_f32(__COUNTER__, __VA_ARGS__)
+#define b_shfl_i64(...) host_shfl_i64(__COUNTER__, __VA_ARGS__)
+#define b_shfl_i32(...) host_shfl_i32(__COUNTER__, __VA_ARGS__)
+#define b_shfl_xor_f64(...) host_shfl_xor_f64(__COUNTER__, __VA_ARGS__)
+#define b_shfl_xor_f32(...) host_shfl_xor_f32(__COUNTER__, __VA_ARGS__)
+#define b_shfl_xor_i64(...) host_shfl_xor_i64(__COUNTER__, __VA_ARGS__)
+#define b_shfl_xor_i32(...) host_shfl_xor_i32(__COUNTER__, __VA_ARGS__)
+#define b_shfl_xor_i1(...) host_shfl_xor_i1(__COUNTER__, __VA_ARGS__)
+#define b_ballot(mask, x) ((unsigned)host_meet(__COUNTER__, HOST_BALLOT, mask, (uint64_t)(x), 0))
+#define b_syncwarp(mask) ((void)host_meet(__COUNTER__, HOST_SYNC, mask, 0, 0))
+#define b_redux_s32(x) ((b_s32)host_meet(__COUNTER__, HOST_SMAX, B_WARP, (b_i32)(x), 0))
+#define b_redux_u32(x) ((b_i32)host_meet(__COUNTER__, HOST_UMAX, B_WARP, (b_i32)(x), 0))
 #define b_any_of_block(x) host_any_of_block(x)
 #define b_lowest(x) (__builtin_ffs((int)(x)) - 1)
 

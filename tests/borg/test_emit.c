@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The library's kernels by every CPU backend against the interpreter, bit for bit in strict mode
  * (all NaN are equal). The short run takes each kernel in a few shapes; BORG_EMIT=all takes all
- * packs, orders and sizes up to BORG_MOST (16), or of BORG_SIZE; BORG_EMIT=KERNEL those of one
- * kernel; BORG_BACKEND=NAME: by one backend. BORG_CC, BORG_CFLAGS: another compiler. */
+ * packs, orders and sizes up to BORG_MOST (16), or of BORG_SIZE, of BORG_PACK; BORG_EMIT=KERNEL
+ * those of one kernel; BORG_BACKEND=NAME: by one backend. BORG_CC, BORG_CFLAGS: another compiler. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -206,6 +206,7 @@ static void check_all(const borg_backend *backend, const char *which) {
                          .order = at & 2 ? BORG_WG_MINOR : BORG_WI_MINOR,
                          .single = at & 1};
             if (only ? v.size != only : v.size > most) continue;
+            if (number("BORG_PACK", v.pack) != v.pack) continue;
             if (v.pack == 1 && v.order == BORG_WG_MINOR) continue; /* the orders are the same */
             list[count++] = v;
             if (count < PORTION) continue;
@@ -278,9 +279,11 @@ static void test_cuda_wide(void **state) {
                       {.kernel = "ldu_partial", .size = 33, .pack = 1},
                       {.kernel = "ldlt_partial", .size = 6, .pack = 5},
                       {.kernel = "ldlt_rook", .size = 12, .pack = 3},
-                      {.kernel = "ldlt_solve", .size = 35, .pack = 3, .single = true}};
+                      {.kernel = "ldlt_solve", .size = 35, .pack = 3, .single = true},
+                      {.kernel = "invert_diagonal", .size = 33, .pack = 1},
+                      {.kernel = "invert_diagonal", .size = 48, .pack = 1, .single = true}};
     const char *only = getenv("BORG_BACKEND");
-    if (only && strcmp(only, "cuda") != 0) skip();
+    if ((only && strcmp(only, "cuda") != 0) || getenv("BORG_EMIT")) skip();
     check(borg_backend_find("cuda"), list, sizeof list / sizeof *list);
 }
 

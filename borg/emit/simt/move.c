@@ -396,7 +396,13 @@ static const char *perm_scalar(simt *e, const borg_inst *v, int32_t i) {
         while (p->scalar[first] != p->scalar[l]) ++first;
         if (first < l) continue; /* done */
         const char *part = move_one(e, x, p, p->scalar[l]);
-        for (int32_t k = 0; k < e->lanes; ++k) bits[k] = p->scalar[k] == p->scalar[l];
+        bool only = true;
+        for (int32_t k = 0; k < e->lanes; ++k) {
+            bits[k] = p->scalar[k] == p->scalar[l];
+            only = only && bits[k];
+        }
+        /* all threads take part in each exchange: none stands in an arm of a choice */
+        if (!only) part = simt_temp(e, v->type, part);
         value = !value ? part
                        : simt_temp(e, v->type,
                                    borg_format(e->arena, "%s ? %s : %s",

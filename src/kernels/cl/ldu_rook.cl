@@ -42,7 +42,7 @@ __kernel void ldu_rook(__global T *a, int lda, long stride, __global int *piv, _
                 c -= l[k] * shuffle(u[k], q);
             c = left ? c : (T)0;
             check += c * (T)0;
-            size = left ? fabs(c) : (T)-1;
+            size = left ? max((T)0, fabs(c)) : (T)-1; /* NaN: a row that is left, too */
             p = work_group_reduce_max_index(size);
             value = shuffle(size, p);
             if (LANE == q)
@@ -58,7 +58,7 @@ __kernel void ldu_rook(__global T *a, int lda, long stride, __global int *piv, _
                 r -= shuffle(l[k], p) * u[k];
             r = open ? r : (T)0;
             check += r * (T)0;
-            size = open ? fabs(r) : (T)-1;
+            size = open ? max((T)0, fabs(r)) : (T)-1;
             int across = work_group_reduce_max_index(size);
             T next = shuffle(size, across);
             search = next > value && steps < N;
@@ -70,7 +70,7 @@ __kernel void ldu_rook(__global T *a, int lda, long stride, __global int *piv, _
                     c -= l[k] * shuffle(u[k], q);
                 c = left ? c : (T)0;
                 check += c * (T)0;
-                size = left ? fabs(c) : (T)-1;
+                size = left ? max((T)0, fabs(c)) : (T)-1;
                 int down = work_group_reduce_max_index(size);
                 T most2 = shuffle(size, down);
                 search = most2 > value;
