@@ -2,7 +2,8 @@
 /* The library's kernels by every CPU backend against the interpreter, bit for bit in strict mode
  * (all NaN are equal). The short run takes each kernel in a few shapes; BORG_EMIT=all takes all
  * packs, orders and sizes up to BORG_MOST (16), or of BORG_SIZE, of BORG_PACK; BORG_EMIT=KERNEL
- * those of one kernel; BORG_BACKEND=NAME: by one backend. BORG_CC, BORG_CFLAGS: another compiler. */
+ * those of one kernel; BORG_BACKEND=NAME: by one backend. BORG_CC, BORG_CFLAGS: another compiler.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -280,6 +281,7 @@ static void test_cuda_wide(void **state) {
                       {.kernel = "ldlt_partial", .size = 6, .pack = 5},
                       {.kernel = "ldlt_rook", .size = 12, .pack = 3},
                       {.kernel = "ldlt_solve", .size = 35, .pack = 3, .single = true},
+                      {.kernel = "ldlt_complete", .size = 24, .pack = 1, .lanes = 8},
                       {.kernel = "invert_diagonal", .size = 33, .pack = 1},
                       {.kernel = "invert_diagonal", .size = 48, .pack = 1, .single = true}};
     const char *only = getenv("BORG_BACKEND");

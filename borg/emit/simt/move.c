@@ -537,14 +537,15 @@ static const char *shufv_scalar(simt *e, const borg_inst *v, int32_t i) {
     return pick(e, part, e->rows, x->type, borg_format(e->arena, "(int)%s", row));
 }
 
-/* A choice by constants that gives work-item k the k-th value of a row: read by it from there. */
-/* The name by which a use far from its making should call it. */
-const char *simt_far(const simt *e, const borg_inst *v) {
+/* The name by which a use of scalar i far from its making should call it. */
+const char *simt_far(const simt *e, const borg_inst *v, int32_t i) {
+    int32_t per = simt_per_row(e, v);
     if (!(v->spread == BORG_WI && v->mark & FAR) || e->now - v->id < FAR_INSTRUCTIONS) return NULL;
-    return borg_format(e->arena, "b_x%s[b_l * %d + %d]", simt_suffix(v->type), e->stride[v->type],
-                       slot_of(v));
+    return borg_format(e->arena, "b_x%s[(%d + b_l) * %d + %d]", simt_suffix(v->type),
+                       i % per * e->lanes, e->stride[v->type], slot_of(v) + i / per);
 }
 
+/* A choice by constants that gives work-item k the k-th value of a row: read by it from there. */
 const char *simt_row_by_item(simt *e, const borg_inst *v) {
     const borg_inst *first = NULL;
     if (v->spread != BORG_WI || v->rows != 1 || e->rows != 1 || e->lanes == 1) return NULL;

@@ -17,7 +17,7 @@ int32_t simt_count(const simt *e, const borg_inst *v) {
 }
 
 const char *simt_get(const simt *e, const borg_inst *v, int32_t i) {
-    const char *far = simt_far(e, v);
+    const char *far = simt_far(e, v, i);
     return far ? far : ((const char *const *)v->aux)[i];
 }
 
