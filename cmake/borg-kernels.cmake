@@ -7,7 +7,7 @@ option(METAPACK_EMITTED_KERNELS "batched kernels made by borgc" ON)
 
 # source:method:pivoting:orders, method and pivoting as in mpk_batch_method and mpk_pivoting; + where the kernel has pivots.
 # The orders are those in which it was measured to be faster than the portable kernel (bench/borg.py).
-set(MPKI_BORG_FACTORS
+set(MPKI_BORG_FACTORS_avx512
     llt:0:0:4,8,12,16,20,24,28,32
     ldlt:1:0:4,8,12,16,20,24,28,32
     ldu:2:0:4,8,12,16,20,24,28,32
@@ -16,6 +16,11 @@ set(MPKI_BORG_FACTORS
     ldlt_rook:1:3:4,8,12:+
     ldlt_complete:1:4:4,8,12:+
     ldu_partial:2:2:4,8:+)
+# Searches for pivots are slower there than the portable kernels'.
+set(MPKI_BORG_FACTORS_avx2
+    llt:0:0:4,8,12,16,20,24,28,32
+    ldlt:1:0:4,8,12,16,20,24,28,32
+    ldu:2:0:4,8,12,16,20,24)
 set(MPKI_BORG_PRODUCTS 4,8,12,16,20,24,28,32)
 
 # Does it have a matrix in each lane, rows and columns changing places (src/kernels/cl/ldlt_lanes.h)? Above order 12
@@ -28,10 +33,13 @@ function(mpki_borg_interleaved interleaved kernel n)
 endfunction()
 
 # Work-groups that share a pack, and the lane order. A row in each lane, where a group fills a register; else a matrix.
-function(mpki_borg_shape pack order kernel n precision)
+function(mpki_borg_shape pack order isa kernel n precision)
     set(lanes 8)
+    if(isa STREQUAL avx2)
+        set(lanes 4)
+    endif()
     if(precision STREQUAL s)
-        set(lanes 16)
+        math(EXPR lanes "2 * ${lanes}")
     endif()
     set(${order} wi PARENT_SCOPE)
     set(${pack} 1 PARENT_SCOPE)
@@ -42,13 +50,13 @@ function(mpki_borg_shape pack order kernel n precision)
     elseif(kernel STREQUAL gemm_ab OR kernel STREQUAL ldlt_partial)
         return()
     elseif(kernel STREQUAL ldu)
-        if(n LESS_EQUAL 24)
+        if(n LESS_EQUAL 24 AND (isa STREQUAL avx512 OR n LESS_EQUAL 8))
             set(${pack} 2 PARENT_SCOPE)
         endif()
     elseif(n LESS_EQUAL 20)
         set(${order} wg PARENT_SCOPE)
         set(${pack} ${lanes} PARENT_SCOPE)
-    elseif(n LESS_EQUAL 24 OR kernel STREQUAL llt)
+    elseif(isa STREQUAL avx512 AND (n LESS_EQUAL 24 OR kernel STREQUAL llt))
         set(${pack} 2 PARENT_SCOPE)
     endif()
 endfunction()
@@ -58,7 +66,7 @@ function(metapack_borg_kernels objects isas)
     set(built)
     if(METAPACK_EMITTED_KERNELS AND TARGET borgc AND NOT CMAKE_CROSSCOMPILING AND
             CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-        foreach(pair avx512:avx512)
+        foreach(pair avx512:avx512 c:avx2)
             string(REPLACE ":" ";" pair ${pair})
             list(GET pair 0 backend)
             list(GET pair 1 isa)
@@ -87,7 +95,7 @@ function(mpki_borg_kernel backend isa folder kernel orders precision)
         if(precision STREQUAL s)
             set(single -D SINGLE)
         endif()
-        mpki_borg_shape(pack order ${kernel} ${n} ${precision})
+        mpki_borg_shape(pack order ${isa} ${kernel} ${n} ${precision})
         mpki_borg_interleaved(interleaved ${kernel} ${n})
         set(whole)
         if(interleaved)
@@ -116,7 +124,7 @@ function(mpki_borg_isa backend isa)
     set(functions)
     foreach(precision s d)
         set(entries)
-        foreach(factor ${MPKI_BORG_FACTORS})
+        foreach(factor ${MPKI_BORG_FACTORS_${isa}})
             string(REPLACE ":" ";" factor ${factor})
             list(GET factor 0 kernel)
             list(GET factor 1 method)
@@ -133,7 +141,7 @@ function(mpki_borg_isa backend isa)
                 list(GET entry 0 n)
                 list(GET entry 1 name)
                 set(how ${kind})
-                mpki_borg_shape(pack order ${kernel} ${n} ${precision})
+                mpki_borg_shape(pack order ${isa} ${kernel} ${n} ${precision})
                 mpki_borg_interleaved(interleaved ${kernel} ${n})
                 if(interleaved)
                     set(how PACKED) # whole packs alone
@@ -168,7 +176,7 @@ function(mpki_borg_isa backend isa)
         target_compile_options(metapack_borg_${isa} PRIVATE -fno-sanitize=all)
     endif()
     if(isa STREQUAL avx2)
-        target_compile_options(metapack_borg_${isa} PRIVATE -mavx2 -mfma)
+        target_compile_options(metapack_borg_${isa} PRIVATE -mavx2 -mfma -Wno-psabi)
     else()
         target_compile_options(metapack_borg_${isa} PRIVATE
             -mavx512f -mavx512vl -mavx512dq -mavx512bw -mfma -mprefer-vector-width=512)

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "backends/cpu/level.h"
 #include "core/precision.h"
 #include <metapack/metapack.h>
 
@@ -544,7 +545,22 @@ static void test_neighbours(void **unused) {
         }
 }
 
+#ifndef CASES_DEVICE
+/* The same with the kernels of a processor without AVX-512. */
+static int without_avx512(void **unused) {
+    (void)unused;
+    setenv("METAPACK_CPU", "avx2", 1);
+    return mpki_cpu_level() > 1; /* it would test what was tested */
+}
+
+static int with_all(void **unused) {
+    (void)unused;
+    return unsetenv("METAPACK_CPU");
+}
+#endif
+
 #define TEST(name) cmocka_unit_test(name)
+#define AVX2(name) cmocka_unit_test_setup_teardown(name, without_avx512, with_all)
 int main(void) {
     if (!device_there()) {
         print_message("no device, and no module that does without: nothing to test\n");
@@ -556,6 +572,10 @@ int main(void) {
         TEST(test_ldlt_complete), TEST(test_ldu_none),     TEST(test_ldu_static),
         TEST(test_ldu_partial),   TEST(test_ldu_rook),     TEST(test_ldu_complete),
         TEST(test_gemm),          TEST(test_neighbours),
+#ifndef CASES_DEVICE
+        AVX2(test_llt_none),      AVX2(test_ldlt_none),    AVX2(test_ldu_none),
+        AVX2(test_gemm),          AVX2(test_neighbours),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,18 @@ __kernel void llt(__global T *a, int lda, long stride, __global int *info, T tol
     T check = 0; /* 0 as long as pivots are finite: NaN and Inf elsewhere come to a later pivot */
     bool broken = false;
     int zero = 0;
-    T most = work_group_reduce_max(fabs(a[base + LANE * (lda + 1)]));
+#if WG_VECTOR_BYTES && WG_PACK >= LANES
+    /* a matrix in each lane: all of A first, its diagonal lies in registers then */
+    T t[N];
+    T diagonal = 0;
+    for (int j = 0; j < N; ++j) {
+        t[j] = LANE >= j ? a[base + j * lda + LANE] : (T)0;
+        diagonal = LANE == j ? t[j] : diagonal;
+    }
+#else
+    T diagonal = a[base + LANE * (lda + 1)];
+#endif
+    T most = work_group_reduce_max(fabs(diagonal));
     T small = most > 0 ? tol * most : (T)0;
 #if WG_VECTOR_BYTES && WG_PACK < LANES
 #pragma unroll
@@ -49,7 +60,11 @@ __kernel void llt(__global T *a, int lda, long stride, __global int *info, T tol
 #else
     T l[N];
     for (int s = 0; s < N; ++s) {
+#if WG_VECTOR_BYTES
+        T c = t[s];
+#else
         T c = LANE >= s ? a[base + s * lda + LANE] : (T)0;
+#endif
         for (int k = 0; k < s; ++k)
             c -= l[k] * shuffle(l[k], s);
         T d = shuffle(c, s);
