@@ -15,7 +15,7 @@ set(MPKI_BORG_FACTORS_avx512
     ldlt_partial:1:2:4,8,12,16,20,24,28,32:+
     ldlt_rook:1:3:4,8,12:+
     ldlt_complete:1:4:4,8,12:+
-    ldu_partial:2:2:4,8:+)
+    ldu_partial:2:2:4,8,12,16:+)
 # Searches for pivots are slower there than the portable kernels'.
 set(MPKI_BORG_FACTORS_avx2
     llt:0:0:4,8,12,16,20,24,28,32
@@ -27,7 +27,7 @@ set(MPKI_BORG_PRODUCTS 4,8,12,16,20,24,28,32)
 # Bunch-Kaufman with a row in each lane is faster, and the code of the others long.
 function(mpki_borg_interleaved interleaved kernel n)
     set(${interleaved} FALSE PARENT_SCOPE)
-    if(kernel MATCHES "^ldlt_(partial|rook|complete)$" AND n LESS_EQUAL 12)
+    if((kernel MATCHES "^ldlt_(partial|rook|complete)$" AND n LESS_EQUAL 12) OR (kernel STREQUAL ldu_partial AND n LESS_EQUAL 16))
         set(${interleaved} TRUE PARENT_SCOPE)
     endif()
 endfunction()
@@ -143,12 +143,17 @@ function(mpki_borg_isa backend isa)
                 set(how ${kind})
                 mpki_borg_shape(pack order ${isa} ${kernel} ${n} ${precision})
                 mpki_borg_interleaved(interleaved ${kernel} ${n})
+                set(lists)
                 if(interleaved)
                     set(how PACKED) # whole packs alone
+                    set(lists ", 1")
+                    if(kernel STREQUAL ldu_partial)
+                        set(lists ", 2")
+                    endif()
                 elseif(kernel STREQUAL ldlt_partial)
                     set(how WORKING) # asks for room in memory
                 endif()
-                string(APPEND functions "${how}(${precision}, ${name}, ${n}, ${pack})\n")
+                string(APPEND functions "${how}(${precision}, ${name}, ${n}, ${pack}${lists})\n")
                 string(APPEND entries "    [${method}][${pivoting}][${n}] = call_${name},\n")
             endforeach()
         endforeach()

@@ -4,6 +4,93 @@
  * when L is written. piv [out]: old rows, then the columns, which stay. */
 #include "real.h"
 
+#if LANES && WG_PACK >= LANES && N <= 16
+/* Small orders on a vector machine, a matrix in each lane: right-looking, all values are of a group, none of a
+ * work-item, but where rows are read and written; rows change places by selections. */
+__kernel void ldu_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
+                     T tol)
+{
+    long base = GROUP * stride;
+    T u[N * N]; /* row after row */
+    int row[N]; /* the old index of the row that is here */
+    T most = 0;
+    for (int j = 0; j < N; ++j) {
+        T x = a[base + j * lda + LANE];
+        most = max(most, fabs(x));
+        for (int i = 0; i < N; ++i)
+            u[i * N + j] = shuffle(x, i);
+        row[j] = j;
+    }
+    most = work_group_reduce_max(most);
+    T small = most > 0 ? tol * most : (T)0;
+    T check = most * (T)0; /* 0 as long as pivots are finite: NaN and Inf elsewhere come to a later one */
+    bool broken = false;
+    int zero = 0;
+    for (int k = 0; k < N; ++k) {
+        T lambda = 0;
+        int r = k;
+        for (int i = k; i < N; ++i)
+            lambda = max(lambda, fabs(u[i * N + k]));
+        for (int i = N - 1; i >= k; --i)
+            r = fabs(u[i * N + k]) == lambda ? i : r;
+        if (r > k) { /* rows k and r change places */
+            T first[N];
+            int old = row[k];
+            for (int j = 0; j < N; ++j)
+                first[j] = u[k * N + j];
+            for (int q = k + 1; q < N; ++q) {
+                bool hit = r == q;
+                for (int j = 0; j < N; ++j) {
+                    T x = u[q * N + j];
+                    u[q * N + j] = hit ? first[j] : x;
+                    u[k * N + j] = hit ? x : u[k * N + j];
+                }
+                row[k] = hit ? row[q] : row[k];
+                row[q] = hit ? old : row[q];
+            }
+        }
+        T d = u[k * N + k];
+        bool good = fabs(d) > small;
+        T f = good ? rcp(d) : (T)0;
+        check += d * (T)0;
+        if (!good) {
+            T rest = 0;
+            for (int j = k + 1; j < N; ++j)
+                rest = max(rest, fabs(u[k * N + j]));
+            broken = broken || rest > small;
+            zero += 1;
+            u[k * N + k] = 0;
+        }
+        for (int i = k + 1; i < N; ++i) {
+            T l = u[i * N + k] * f;
+            u[i * N + k] = l;
+            for (int j = k + 1; j < N; ++j)
+                u[i * N + j] -= l * u[k * N + j];
+        }
+        for (int j = k + 1; j < N; ++j)
+            u[k * N + j] *= f;
+    }
+    int place = 0;
+    for (int j = 0; j < N; ++j) {
+        T x = 0;
+        for (int i = 0; i < N; ++i)
+            x = LANE == i ? u[i * N + j] : x;
+        place = LANE == j ? row[j] : place;
+        a[base + j * lda + LANE] = x;
+    }
+    piv[GROUP * (2 * N) + LANE] = place;
+    piv[GROUP * (2 * N) + N + LANE] = LANE;
+    bool finite = check == (T)0;
+    if (LANE == 0) {
+        bool bad = !finite || broken;
+        info[4 * GROUP] = !finite ? 3 : broken ? 2 : zero > 0 ? 1 : 0;
+        info[4 * GROUP + 1] = bad ? 0 : N - zero;
+        info[4 * GROUP + 2] = 0;
+        info[4 * GROUP + 3] = bad ? 0 : zero;
+    }
+}
+
+#else
 __kernel void ldu_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
                      T tol)
 {
@@ -68,3 +155,4 @@ __kernel void ldu_partial(__global T *a, int lda, long stride, __global int *piv
         info[4 * GROUP + 3] = bad ? 0 : zero;
     }
 }
+#endif
