@@ -16,11 +16,14 @@ set(MPKI_BORG_FACTORS_avx512
     ldlt_rook:1:3:4,8,12:+
     ldlt_complete:1:4:4,8,12:+
     ldu_partial:2:2:4,8,12,16:+)
-# Searches for pivots are slower there than the portable kernels'.
 set(MPKI_BORG_FACTORS_avx2
     llt:0:0:4,8,12,16,20,24,28,32
     ldlt:1:0:4,8,12,16,20,24,28,32
-    ldu:2:0:4,8,12,16,20,24)
+    ldu:2:0:4,8,12,16,20,24
+    ldlt_partial:1:2:4,8:+
+    ldlt_rook:1:3:4,8:+
+    ldlt_complete:1:4:4,8:+
+    ldu_partial:2:2:4,8:+)
 set(MPKI_BORG_PRODUCTS 4,8,12,16,20,24,28,32)
 
 # Does it have a matrix in each lane, rows and columns changing places (src/kernels/cl/ldlt_lanes.h)? Above order 12
