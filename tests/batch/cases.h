@@ -574,6 +574,7 @@ int main(void) {
         TEST(test_gemm),          TEST(test_neighbours),
 #ifndef CASES_DEVICE
         AVX2(test_llt_none),      AVX2(test_ldlt_none),    AVX2(test_ldu_none),
+        AVX2(test_ldlt_partial),  AVX2(test_ldlt_rook),    AVX2(test_ldlt_complete),
         AVX2(test_gemm),          AVX2(test_neighbours),
 #endif
     };
