@@ -117,13 +117,9 @@ static const char *expression(simt *e, const borg_inst *v, const char *x, const 
 }
 
 void simt_elem(simt *e, borg_inst *v) {
-    const char *row = v->op == BORG_SELECT ? simt_row_by_item(e, v) : NULL;
-    if (row) {
-        simt_let(e, v, 0, row);
-        return;
-    }
     for (int32_t i = 0; i < simt_count(e, v); ++i) {
-        const char *x[3] = {0}, *found = v->op == BORG_SELECT ? simt_gather(e, v, i) : NULL;
+        const char *x[3] = {0}, *found = v->op == BORG_SELECT ? simt_row_by_item(e, v, i) : NULL;
+        if (v->op == BORG_SELECT && !found) found = simt_gather(e, v, i);
         if (found) {
             simt_let(e, v, i, found);
             continue;

@@ -124,9 +124,9 @@ static int32_t worth_a_slot(const simt *e, const borg_inst *v, bool loop) {
     if (v->mark >= 4) return v->uses - v->mark <= 2 ? IN_SLOT : 0;
     /* the rest of a result that waits for the end */
     bool wide = borg_type_bytes(v->type) * e->m->size >= 192;
-    return wide && v->op == BORG_RESULT && v->rows == 1 && v->uses <= 4 && !e->has_loops &&
-                   !e->negated[v->id] && v->mark == 0 &&
-                   e->last[v->id] - v->id > 4 * FAR_INSTRUCTIONS
+    bool waits = v->op == BORG_RESULT ? v->uses <= 4 : v->uses <= 2 && v->op == BORG_SELECT;
+    return (wide || e->rows > 1) && waits && v->rows == 1 && !e->has_loops && !e->negated[v->id] &&
+                   v->mark == 0 && e->last[v->id] - v->id > (e->rows > 1 ? 1 : 4) * FAR_INSTRUCTIONS
                ? FAR
                : -1;
 }
@@ -170,20 +170,20 @@ static int32_t stride_of(int32_t slots, borg_type type) {
 static bool in_row(const simt *e, const borg_inst *u, const borg_inst *v) {
     return u->op == BORG_SHUFV && u->spread == BORG_WG && u->rows == 1 && u->type == v->type &&
            u->args[1] == v->args[1] && u->args[0]->mark == 0 && u->args[0]->id < v->id &&
-           u->uses > 0 && u->mark == 0 && u->type != BORG_I1 && e->rows == 1;
+           u->uses > 0 && u->mark == 0 && u->type != BORG_I1;
 }
 
 /* loops: around the block. Where there are loops, rows stand within one of them: no row outlives a
  * turn, and the order of the text is that of the places' use. */
 static void plan_rows(simt *e, borg_block *block, int32_t loops, int32_t *starts) {
     for (borg_inst *v = block->first; v; v = v->next) {
-        int32_t count = 0, most = e->lanes < MOST_ROW ? e->lanes : MOST_ROW;
+        int32_t held = e->lanes * e->rows, count = 0, most = held < MOST_ROW ? held : MOST_ROW;
         int32_t inner = loops + (v->op == BORG_LOOP);
         if (v->block[0]) plan_rows(e, v->block[0], inner, starts);
         if (v->block[1]) plan_rows(e, v->block[1], inner, starts);
         if (loops != e->has_loops || !in_row(e, v, v)) continue;
         for (borg_inst *u = v; u; u = u->next) count += in_row(e, u, v);
-        if (count < LEAST_ROW) continue;
+        if (count < (e->rows == 1 ? LEAST_ROW : e->m->size)) continue;
         int32_t number = ++e->planned_rows, k = 0;
         starts[number] = v->id;
         for (borg_inst *u = v->next; u && k < most - 1; u = u->next)
@@ -213,11 +213,16 @@ static bool shuffle_row(simt *e, borg_inst *v) {
     e->row_number = row_of(v);
     e->has_rows[v->type] = true;
     simt_line(e, "b_syncwarp(%s);", simt_mask(e));
-    simt_line(e, "if (b_l == (int)%s) {", simt_get(e, v->args[1], 0));
-    for (borg_inst *u = v; u; u = u->next)
-        if (u->op == BORG_SHUFV && u->spread == BORG_WG && u->mark && row_of(u) == row_of(v))
-            simt_line(e, "    %s = %s;", row_place(e, u), simt_get(e, u->args[0], 0));
-    simt_line(e, "}");
+    for (int32_t j = 0; j < e->rows; ++j) { /* each row of the thread in a branch of its own */
+        simt_line(e, "if (%s == (b_i32)%s) {",
+                  e->rows == 1 ? "(b_i32)b_l"
+                               : borg_format(e->arena, "(b_i32)(b_l + %d)", j * e->lanes),
+                  simt_get(e, v->args[1], 0));
+        for (borg_inst *u = v; u; u = u->next)
+            if (u->op == BORG_SHUFV && u->spread == BORG_WG && u->mark && row_of(u) == row_of(v))
+                simt_line(e, "    %s = %s;", row_place(e, u), simt_get(e, u->args[0], j));
+        simt_line(e, "}");
+    }
     simt_line(e, "b_syncwarp(%s);", simt_mask(e));
     for (borg_inst *u = v; u; u = u->next) {
         if (!(u->op == BORG_SHUFV && u->spread == BORG_WG && u->mark && row_of(u) == row_of(v)))
@@ -546,9 +551,9 @@ const char *simt_far(const simt *e, const borg_inst *v, int32_t i) {
 }
 
 /* A choice by constants that gives work-item k the k-th value of a row: read by it from there. */
-const char *simt_row_by_item(simt *e, const borg_inst *v) {
+const char *simt_row_by_item(simt *e, const borg_inst *v, int32_t i) {
     const borg_inst *first = NULL;
-    if (v->spread != BORG_WI || v->rows != 1 || e->rows != 1 || e->lanes == 1) return NULL;
+    if (v->spread != BORG_WI || v->rows != 1 || e->lanes == 1) return NULL;
     if (v->args[0]->op != BORG_CONST || e->target->opencl) return NULL;
     for (int32_t l = 0; l < e->m->size; ++l) {
         int32_t r = 0, w = l;
@@ -566,10 +571,10 @@ const char *simt_row_by_item(simt *e, const borg_inst *v) {
     }
     if (indexes_slots(e, first)) simt_see_slots(e);
     if (indexes_slots(e, first))
-        return borg_format(e->arena, "q%d_%s[%d + b_w0]", first->args[1]->id, simt_suffix(v->type),
-                           slot_of(first->args[0]));
+        return borg_format(e->arena, "q%d_%s[%d + b_w%d]", first->args[1]->id, simt_suffix(v->type),
+                           slot_of(first->args[0]), i);
     if (e->row_number - row_of(first) > 1) return NULL; /* its place was given away */
-    return borg_format(e->arena, "b_row%s%d[b_w0]", simt_suffix(v->type), row_of(first) % 2);
+    return borg_format(e->arena, "b_row%s%d[b_w%d]", simt_suffix(v->type), row_of(first) % 2, i);
 }
 
 /* Of values that lie in slots side by side, the thread's own or of one that an index names: one

@@ -90,7 +90,7 @@ void simt_see_slots(simt *e);
 void simt_layout(simt *e, borg_inst *v);
 const char *simt_far(const simt *e, const borg_inst *v, int32_t i);
 /** A SELECT that needs only be read from shared memory; NULL: it must be computed. */
-const char *simt_row_by_item(simt *e, const borg_inst *v);
+const char *simt_row_by_item(simt *e, const borg_inst *v, int32_t i);
 
 /** Scalar i of a PERM or SELECT whose threads read slots, each its own: one read. NULL: it is not.
  */

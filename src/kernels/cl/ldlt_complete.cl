@@ -19,17 +19,141 @@
 
 #define ALPHA ((T)0.6403882032022076) /* (1 + sqrt(17)) / 8 */
 
-/* Entries are compared, on a GPU by keys of 32 bits: integers are faster, and the row stands in the last six bits of
- * what is reduced, so that an entry chosen is the largest to 2^-14. */
 #ifdef BORG_SIMT
-#define SIZE uint
-static uint size_of(T x) { return magnitude(x); }
-static uint named(uint x) { return (x & ~63u) | (uint)(63 - LANE); }
+/* On a GPU, without branches but rare ones: each step eliminates one row, p; the second row of a 2x2 pivot, q, stays as it is
+ * in the first one's step and is eliminated by the next. Sizes are compared by `magnitude`, see ldlt_partial.cl; the largest
+ * entry of a row is sought in all columns, the diagonal too (where that is the largest, it is the pivot), finished ones as
+ * well, which hold what rounding left there: rows that have nothing above that (`noise`) look again. L's columns take up D. */
+#define PLACE 63
+#define SECOND 128 /* of a 2x2 pivot */
+#define FIRST 64
+#define POSITIVE 256
+#define ZERO 65536
+#if N <= 4
+#define LAST 3
+#elif N <= 8
+#define LAST 7
+#elif N <= 16
+#define LAST 15
+#elif N <= 32
+#define LAST 31
 #else
-#define SIZE T
-static T size_of(T x) { return fabs(x); }
+#define LAST 63
 #endif
+#ifdef SINGLE
+#define LOG 5393725u /* -log2((sqrt(17) + 1) / 8), as magnitude counts it */
+#define ENDLESS 0x7f800000u
+#else
+#define LOG 674216u
+#define ENDLESS 0x7ff00000u
+#endif
+#define FOLDS (N / 2 + 1)
 
+static uint key(uint size) { return (size & ~(uint)LAST) | (uint)LANE; }
+
+__kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv,
+                            __global int *info, T tol)
+{
+    long base = GROUP * stride;
+    T t[N];
+    T l[N];
+    T row[N];
+    T row2[N];
+    __local T b[FOLDS * N]; /* column j in row j, from LANE = j on, and before it column N - j */
+    for (int j = 0; j < FOLDS; ++j)
+        b[j * N + LANE] = a[base + (LANE < j ? (N - j) * (lda + 1) : j * lda) + LANE];
+    for (int j = 0; j < N; ++j) {
+        int c = min(LANE, j);
+        int i = max(LANE, j);
+        t[j] = b[c <= N / 2 ? c * N + i : (N - c) * N + i - c];
+    }
+    T dia = b[(LANE <= N / 2 ? LANE : N - LANE) * N + (LANE <= N / 2 ? LANE : 0)] + (T)0;
+    T most = 0;
+    uint wide = 0;
+    for (int j = 0; j < N; ++j) {
+        most = max(most, fabs(t[j]));
+        wide = max(wide, magnitude(t[j]));
+    }
+    most = work_group_reduce_max(most);
+    T small = tol * most;
+    uint least = magnitude(small) | (uint)LAST;
+    uint noise = magnitude(most * (EPS * (T)(8 * N)));
+    uint worst = wide;
+    BITS rest = ~(BITS)0;
+    bool second = false; /* of a 2x2 pivot is what this step eliminates */
+    T l2 = 0;
+    int place = -1;
+    int q = 0;
+    for (int s = 0; s < N; ++s) {
+        uint key1 = work_group_reduce_max(place < 0 ? key(magnitude(dia)) : 0u);
+        uint key0 = work_group_reduce_max(place < 0 ? key(wide) : 0u);
+        bool two = !second && key1 + LOG < key0;
+        int p = second ? q : (int)((two ? key0 : key1) & (uint)LAST);
+        for (int j = 0; j < N; ++j)
+            row[j] = shuffle(t[j], p);
+        T c = row[LANE];
+        uint beyond = work_group_reduce_max(place < 0 && LANE != p ? key(magnitude(c)) : 0u);
+        q = (int)(beyond & (uint)LAST);
+        for (int j = 0; j < N; ++j)
+            row2[j] = shuffle(t[j], q);
+        T z = row2[LANE];
+        T d1 = shuffle(dia, p);
+        T d2 = shuffle(dia, q);
+        T x1 = shuffle(c, q);
+        T h = rcp(x1);
+        T e1 = d1 * h; /* scaled, lest the determinant overflow: d1 d2 / x1^2 - 1 */
+        T e2 = d2 * h;
+        T f = rcp(two ? (T)1 - e1 * e2 : d1);
+        T w = two ? h * f : (T)0;
+        bool good = key0 > least;
+        f = good && !second ? f : (T)0;
+        T u = two ? -e2 * w : f;
+        T y = two ? -e1 * w : (T)0;
+        T x = l2 + u * c + w * z;
+        l2 = y * z + w * c;
+        l[s] = LANE == p || (two && LANE == q) ? c : x;
+        T v = two && LANE == q ? (T)0 : x;
+        int flags = second ? SECOND : two ? FIRST + POSITIVE : !good ? ZERO : d1 > 0 ? POSITIVE : 0;
+        place = LANE == p ? s + flags : place;
+        rest = rest & ~((BITS)1 << p);
+        dia -= v * c;
+        wide = 0;
+        for (int j = 0; j < N; ++j)
+            t[j] -= v * row[j];
+        for (int j = 0; j < N; ++j)
+            wide = max(wide, magnitude(t[j]));
+        worst = place < 0 ? max(worst, wide) : worst;
+        if (any(place < 0 && wide <= noise)) { /* rare */
+            wide = 0;
+            for (int j = 0; j < N; ++j)
+                wide = max(wide, (rest & ((BITS)1 << j)) != 0 ? magnitude(t[j]) : 0u);
+        }
+        second = two;
+    }
+    int to = place & PLACE;
+    T check = small * (T)0;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    for (int s = 0; s < N; ++s)
+        if (to >= s) {
+            check += l[s] * (T)0;
+            a[base + s * lda + to] = l[s];
+        }
+    if ((place & ZERO) != 0)
+        a[base + to * (lda + 1)] = 0;
+    piv[GROUP * N + to] = (place & (FIRST | SECOND)) != 0 ? ~LANE : LANE;
+    bool finite = all(check == (T)0 && worst < ENDLESS);
+    int counts = work_group_reduce_sum(place & (POSITIVE | ZERO));
+    if (LANE == 0) {
+        int zero = counts >> 16;
+        int positive = (counts & (ZERO - 1)) >> 8;
+        info[4 * GROUP] = !finite ? 3 : zero > 0 ? 1 : 0;
+        info[4 * GROUP + 1] = !finite ? 0 : positive;
+        info[4 * GROUP + 2] = !finite ? 0 : N - positive - zero;
+        info[4 * GROUP + 3] = !finite ? 0 : zero;
+    }
+}
+
+#else
 __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv,
                             __global int *info, T tol)
 {
@@ -39,7 +163,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
     T t[N];
     T l[N + 1];
     T far[4] = {0}; /* largest entries of this row off the diagonal, columns 4i + k */
-    SIZE most_of[4];
+    T most_of[4];
     T check = 0;
     T diagonal = a[base + LANE * (lda + 1)];
     T entry = 0; /* D(k,k) for the row at place k */
@@ -52,7 +176,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
             far[j % 4] = fabs(t[j]);
     }
     T widest = max(max(far[0], far[1]), max(far[2], far[3]));
-    SIZE off = size_of(widest);
+    T off = widest;
     T most = work_group_reduce_max(max(widest, fabs(diagonal)));
     T small = most > 0 ? tol * most : (T)0;
     BITS rest = ~(BITS)0; /* columns that are not finished */
@@ -65,15 +189,6 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
     int positive = 0;
     for (int s = 0; s < N; ++s) {
         bool act = !second;
-#ifdef BORG_SIMT
-        uint key1 = work_group_reduce_max(left ? named(size_of(diagonal)) : 0u);
-        uint key0 = work_group_reduce_max(left ? named(off) : 0u);
-        int p = 63 - (int)(key1 & 63u);
-        int r = 63 - (int)(key0 & 63u);
-        T mu1 = fabs(shuffle(diagonal, p));
-        bool good = mu1 > small || (key0 & ~63u) > size_of(small);
-        bool two = act && good && size_of(mu1 * ((T)1 / ALPHA)) < (key0 & ~63u);
-#else
         T size = left ? fabs(diagonal) : (T)-2;
         int p = work_group_reduce_max_index(size);
         T mu1 = shuffle(size, p);
@@ -82,17 +197,12 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
         T mu0 = shuffle(width, r);
         bool good = mu1 > small || mu0 > small;
         bool two = act && good && mu1 < ALPHA * mu0;
-#endif
         int q = p;
         if (two) { /* its column: where row r, a column as well, is largest */
             for (int j = 0; j < N; ++j)
                 row1[j] = shuffle(t[j], r);
             T beyond = row1[LANE];
-#ifdef BORG_SIMT
-            int other = 63 - (int)(work_group_reduce_max(left && LANE != r ? named(size_of(beyond)) : 0u) & 63u);
-#else
             int other = work_group_reduce_max_index(left && LANE != r ? fabs(beyond) : (T)-2);
-#endif
             p = min(r, other);
             q = max(r, other);
         }
@@ -148,8 +258,8 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
             for (int j = 0; j < N; ++j)
                 t[j] -= l1 * row1[j];
             for (int j = 0; j < N; ++j)
-                if ((others & ((BITS)1 << j)) != 0 && size_of(t[j]) > most_of[j % 4])
-                    most_of[j % 4] = size_of(t[j]);
+                if ((others & ((BITS)1 << j)) != 0 && fabs(t[j]) > most_of[j % 4])
+                    most_of[j % 4] = fabs(t[j]);
             off = max(max(most_of[0], most_of[1]), max(most_of[2], most_of[3]));
         }
         second = two;
@@ -170,4 +280,5 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
         info[4 * GROUP + 3] = bad ? 0 : zero;
     }
 }
+#endif
 #endif
