@@ -51,6 +51,31 @@ def references(options, kernel, n, precision):
                 yield f"reference {name} {over}", "lib:" + library
 
 
+def wanted(options, key, name):
+    """Not what a short run has shown to be slow."""
+    return not options.tune or name in tuned(options).get(" ".join(map(str, key)), [name])
+
+
+def tuned(options):
+    path = f"{options.work}/tuned{'_cached' if options.cached else ''}.json"
+    return json.load(open(path, encoding="utf-8")) if os.path.exists(path) else {}
+
+
+def emit(command, out):
+    """borgc's code in that file, which stays as it is where the code is the same; whether it was made."""
+    try:
+        done = run([*command, "-o", out + ".new"], timeout=120)
+    except subprocess.TimeoutExpired:
+        return False
+    if done.returncode:
+        return False
+    if os.path.exists(out) and open(out, "rb").read() == open(out + ".new", "rb").read():
+        os.remove(out + ".new")
+    else:
+        os.replace(out + ".new", out)
+    return True
+
+
 def by_borgc(options, kernel, n, precision):
     for backend, pack, order in itertools.product(options.backends, options.packs, options.orders):
         if pack == "1" and order == "wg" and "wi" in options.orders:
@@ -58,14 +83,12 @@ def by_borgc(options, kernel, n, precision):
         name = f"{kernel}_{n}_{precision}_{backend}_{pack}_{order}"
         source = f"{options.work}/{name}.c"
         command = [options.borgc, f"--emit={backend}", f"--lane-order={order}", "-D", f"WG_SIZE={n}", "-D",
-                   f"WG_PACK={pack}", *(["-D", "SINGLE"] if precision == "s" else []), "-o", source,
+                   f"WG_PACK={pack}", *(["-D", "SINGLE"] if precision == "s" else []),
                    f"{ROOT}/src/kernels/cl/{kernel}.cl"]
-        try:
-            done = run(command, timeout=120)
-        except subprocess.TimeoutExpired:
-            continue
-        if done.returncode == 0:
-            for compiler in options.compilers:
+        compilers = [c for c in options.compilers
+                     if wanted(options, (kernel, n, precision), f"borgc {backend} {c} pack={pack} {order}")]
+        if compilers and emit(command, source):
+            for compiler in compilers:
                 library = compile_c(compiler, [*BACKENDS[backend], "-w"], source,
                                     f"{options.work}/{name}_{compiler}.so")
                 if library:
@@ -74,20 +97,18 @@ def by_borgc(options, kernel, n, precision):
 
 def fastest(options, key, candidates):
     """All but what a short run shows to be slower than two others of its kind; kept for the next run."""
-    path = f"{options.work}/tuned{'_cached' if options.cached else ''}.json"
-    tuned = json.load(open(path, encoding="utf-8")) if os.path.exists(path) else {}
-    place = " ".join(map(str, key))
-    if place not in tuned:
+    known, place = tuned(options), " ".join(map(str, key))
+    if place not in known:
         short = argparse.Namespace(**{**vars(options), "count": max(200, options.count // 20), "rounds": 3})
         times = collections.defaultdict(list)
         for name, how in candidates:
             row = measure(short, *key, how) if name not in OTHERS else {"time_ns": 0}
             if row:
                 times[kind(name)].append((row["time_ns"], name))
-        tuned[place] = [name for k in times for _, name in sorted(times[k])[:2]]
-        with open(path, "w", encoding="utf-8") as f:
-            json.dump(tuned, f)
-    return [c for c in candidates if c[0] in tuned[place]]
+        known[place] = [name for k in times for _, name in sorted(times[k])[:2]]
+        with open(f"{options.work}/tuned{'_cached' if options.cached else ''}.json", "w", encoding="utf-8") as f:
+            json.dump(known, f)
+    return [c for c in candidates if c[0] in known[place]]
 
 
 def measure(options, kernel, n, precision, how):
