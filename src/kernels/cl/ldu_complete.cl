@@ -18,8 +18,9 @@ __kernel void ldu_complete(__global T *a, int lda, long stride, __global int *pi
     for (int j = 0; j < N; ++j) {
         t[j] = a[base + j * lda + LANE];
         check += t[j] * (T)0;
-        if (fabs(t[j]) > off) {
-            off = fabs(t[j]);
+        T size = max((T)0, fabs(t[j])); /* NaN: an entry that is left, too */
+        if (size > off) {
+            off = size;
             at = j;
         }
     }
@@ -63,7 +64,7 @@ __kernel void ldu_complete(__global T *a, int lda, long stride, __global int *pi
         at = q;
         for (int j = 0; j < N; ++j) {
             t[j] -= x * pivot[j];
-            T y = ((rest >> j) & 1) != 0 ? fabs(t[j]) : (T)-1;
+            T y = ((rest >> j) & 1) != 0 ? max((T)0, fabs(t[j])) : (T)-1;
             if (y > off) {
                 off = y;
                 at = j;
