@@ -13,6 +13,8 @@ are timed shortly first, and the two fastest of borgc and of the references in f
 run that was broken off goes on from there, --fresh begins anew."""
 import argparse, collections, itertools, json, math, os, platform, shlex, shutil, subprocess, sys, time
 
+from page import put_section
+
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 SEVEN = ["gema", "gemm", "trsv", "ldus", "pade", "enum", "frcg"]
 LIBRARY = ["gemm_ab", "gemm_adb", "llt", "ldlt", "ldlt_partial", "ldlt_rook", "ldlt_complete", "ldu_partial"]
@@ -159,7 +161,7 @@ def table(rows, kernels, out):
     for kernel in kernels:
         for key in sorted(k for k in cells if k[0] == kernel):
             ours, ref = best(cells[key], "borgc"), best(cells[key], "reference")
-            others = [best(cells[key], k) for k in ("blas", "xsmm", "batch")]
+            others = [best(cells[key], k) for k in there]
             text = [f"{r['time_ns']:.4g}" if r else "" for r in (ours, ref, *others)]
             ratio = ref["time_ns"] / ours["time_ns"] if ours and ref else None
             if ratio:
@@ -171,8 +173,7 @@ def table(rows, kernels, out):
 
 
 def report(options, rows):
-    out = ["# borgc's kernels on a CPU", "",
-           f"`{shlex.join(['bench/borg.py'] + sys.argv[1:])}` on {cpu()}, one core; {options.count} matrices or groups of items"
+    out = [f"`{shlex.join(['bench/borg.py'] + sys.argv[1:])}` on {cpu()}, one core; {options.count} matrices or groups of items"
            + (" that the second-level cache holds." if options.cached else ".")
            + " Times are for one work-group; every row was checked first.", ""]
     ratios = table(rows, options.kernels, out)
@@ -185,8 +186,7 @@ def report(options, rows):
         rest = geometric([v for k, v in seven.items() if k != most])
         out += [f"Over the seven kernels of the thesis: {geometric(seven.values()):.2f} (there: 1.49 with AVX-512, 2.05 through "
                 f"LLVM). Without {most}: {rest:.2f}.", ""]
-    with open(options.report, "w", encoding="utf-8") as f:
-        f.write("\n".join(out))
+    put_section(options.report, options.heading, "\n".join(out))
 
 
 def arguments():
@@ -209,6 +209,7 @@ def arguments():
     p.add_argument("--build-only", action="store_true", help="compile all (with --tune: and time it shortly), no more")
     p.add_argument("--tune", action="store_true", help="time in full only what was fastest in a short run")
     p.add_argument("--report")
+    p.add_argument("--heading", default="borgc's kernels on a CPU", help="of the report's section")
     o = p.parse_args()
     for key in ("kernels", "sizes", "precisions", "packs", "orders", "backends", "compilers"):
         setattr(o, key, getattr(o, key).split(","))

@@ -218,8 +218,9 @@ static bool prepare(bench *b) {
     b->piv = room(sizeof(int32_t) * (size_t)(2 * n * b->count));
     b->info = room(sizeof(int32_t) * (size_t)(4 * b->count));
     b->tol = 4.0 * b->n * (b->single ? FLT_EPSILON : DBL_EPSILON);
-    if (is(b, "gema") || is(b, "gemm")) {
+    if (is(b, "gema") || is(b, "gema5") || is(b, "gemm")) {
         for (int k = 0; k < 3; k++) add(b, nn, 0, false);
+        for (int64_t k = 0; is(b, "gema5") && k < 2 * n * b->count; k++) b->piv[k] = 5; /* turns */
     } else if (is(b, "gemm_ab") || is(b, "gemm_adb")) {
         for (int k = 0; k < 3; k++) add(b, nn, 0, k == 0);
         if (is(b, "gemm_adb")) {
@@ -275,7 +276,7 @@ static bool prepare(bench *b) {
         for (int64_t g = own(b); bytes && g < b->count; g++)
             memcpy((char *)p + (size_t)g * bytes, (char *)p + (size_t)(g % own(b)) * bytes, bytes);
     }
-    const int64_t each = starts(b, "ldu") ? 2 * n : n;
+    const int64_t each = starts(b, "ldu") || is(b, "gema5") ? 2 * n : n;
     for (int64_t k = each * own(b); k < each * b->count; k++) b->piv[k] = b->piv[k - each * own(b)];
     return true;
 }
@@ -290,6 +291,7 @@ static inline void release(bench *b) {
 static double flops(const bench *b) {
     const double n = b->n, n3 = n * n * n;
     return is(b, "gema")                           ? n * n
+           : is(b, "gema5")                        ? 10 * n * n
            : is(b, "trsv")                         ? 2 * n * n
            : is(b, "ldlt_solve")                   ? 2 * n * n * RHS
            : is(b, "trsm")                         ? n3
@@ -517,10 +519,11 @@ static double worst_other(const bench *b, int64_t g) {
     if (is(b, "trsm")) return worst_trsm(b, g);
     if (starts(b, "invert")) return worst_inverse(b, g);
     if (is(b, "ldlt_solve")) return worst_solve(b, g);
-    if (is(b, "gema")) {
+    if (starts(b, "gema")) {
+        const int turns = is(b, "gema5") ? 5 : 1;
         for (int64_t k = g * n * n; k < (g + 1) * n * n; k++)
-            worst =
-                more(worst, fabs(get(b, 0, k, false) - get(b, 1, k, true) - get(b, 2, k, true)));
+            worst = more(
+                worst, fabs(get(b, 0, k, false) / turns - get(b, 1, k, true) - get(b, 2, k, true)));
         return worst / 2;
     }
     if (is(b, "trsv")) { /* L D U x = b with L, U unit: form it from x */

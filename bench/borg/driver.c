@@ -100,6 +100,8 @@ static void call_library(const bench *b, void *function) {
         f.three(0, last, p[0], p[1], p[2]);
     else if (is(b, "trsv") || is(b, "frcg") || is(b, "invert_diagonal"))
         f.two(0, last, p[0], p[1]);
+    else if (is(b, "gema5"))
+        f.four(0, last, p[0], p[1], p[2], b->piv);
     else if (is(b, "ldus"))
         f.one(0, last, p[0]);
     else if (is(b, "pade"))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* C = 5 (A + B), the sum in a loop (thesis of 2021, figure 7.10). -D UNROLLED: its bound is a constant; -D MASKED: each
  * work-item reads its own; else all read the same. */
-#include "real.h"
+#include "../../src/kernels/cl/real.h"
 
 __kernel void gema5(__global T *c, __global const T *a, __global const T *b, __global const int *turns)
 {
