@@ -174,6 +174,26 @@ template <class F> __device__ inline cx<F> shfl_xor(cx<F> a, int mask) {
     return {__shfl_xor_sync(0xffffffffu, a.x, mask), __shfl_xor_sync(0xffffffffu, a.y, mask)};
 }
 
+/** One warp: every lane's v[0 .. W - 1], summed over the warp; the result, of entry lane / (32 / W),
+ *  in v[0]. Half of what is left changes lanes in each step. */
+template <int W, class G> __device__ inline void fold(G (&v)[W]) {
+    const int lane = threadIdx.x & 31;
+#pragma unroll
+    for (int w = W / 2, o = 16; o; w /= 2, o /= 2) {
+        const bool high = lane & o;
+        if (w == 0) {
+            v[0] = v[0] + shfl_xor(v[0], o);
+            continue;
+        }
+#pragma unroll
+        for (int k = 0; k < W / 2; ++k) {
+            if (k >= w) break;
+            const G gone = high ? v[k] : v[k + w], kept = high ? v[k + w] : v[k];
+            v[k] = kept + shfl_xor(gone, o);
+        }
+    }
+}
+
 } // namespace mpki
 
 #ifndef MPKI_PRECISION

@@ -2,11 +2,12 @@
 #ifndef MPKI_CUDA_SOLVE_CUH
 #define MPKI_CUDA_SOLVE_CUH
 /** Solves with P A P^T = L D L^T, L in its final order. The diagonal tiles of L are inverted first,
- *  all at once; then a tile is one launch: rows below (or columns before) take the tile's part of
- *  the solution, and the thread block that holds the next tile multiplies it by its inverse at once,
- *  so that the next launch finds it ready. Many right-hand sides go through cuBLAS instead. */
+ *  all at once; then a sweep is one launch, in which a tile of the solution goes from the thread
+ *  block that has it to all that wait for it. Many right-hand sides go through cuBLAS instead. */
 #include "blas.cuh"
 #include "tile.cuh"
+
+#include <type_traits>
 
 namespace mpki {
 
@@ -68,101 +69,161 @@ __global__ void pivots_kernel(int n, const T *A, int64_t lda, const int *kind, T
 
 static const int SOLVE_THREADS = 512;
 
-/** M x (or M^H x, M^T x) for one tile by one thread block: x in shared memory; part: scratch. */
-template <bool TRANSPOSED, bool H, class T>
-__device__ void tile_times(int nb, const T *M, const T *x, T *part, T *out) {
-    const int B = tile_size<T>::B, tid = threadIdx.x, pieces = SOLVE_THREADS / B;
-    const int i = tid % B, p = tid / B;
-    T s = make<T>(0);
-    if (!TRANSPOSED) {
+/** A value of a sweep's solution as words that are written and read whole. Before it is written all
+ *  its bits are ones, a NaN that no arithmetic yields: a reader waits for the value itself. */
+template <class T> union solved {
+    typedef typename std::conditional<sizeof(T) == 4, unsigned, unsigned long long>::type word;
+    static const int WORDS = sizeof(T) / sizeof(word);
+    T value;
+    word w[WORDS];
+    __device__ solved() {}
+};
+template <class T> __device__ inline void publish_value(T *to, T v) {
+    solved<T> s;
+    s.value = v;
 #pragma unroll
-        for (int k = 0; k < B; k += pieces) /* rows beyond nb of M are the identity's */
-            pfma(s, M[i + (k + p) * B], k + p < nb ? x[k + p] : make<T>(0));
-        part[tid] = s;
+    for (int k = 0; k < solved<T>::WORDS; ++k) { /* shifted by one bit it is still a NaN */
+        const typename solved<T>::word w = s.w[k];
+        ((volatile typename solved<T>::word *)to)[k] = ~w == 0 ? w >> 1 : w;
+    }
+}
+template <class T> __device__ inline T await_value(const T *from) {
+    solved<T> s;
+#pragma unroll
+    for (int k = 0; k < solved<T>::WORDS; ++k)
+        do
+            s.w[k] = ((const volatile typename solved<T>::word *)from)[k];
+        while (~s.w[k] == 0);
+    return s.value;
+}
+
+/** What a thread of a sweep holds of a tile: forward, a row and B / PIECES columns of it; backward
+ *  (BACK), a lane's rows, 32 apart, of COLUMNS columns. */
+template <bool BACK, class T> struct sweep_part {
+    static const int B = tile_size<T>::B, PIECES = SOLVE_THREADS / B, K = B / PIECES,
+                     COLUMNS = B / (SOLVE_THREADS / 32), ROWS = B / 32;
+    static const int SUMS = BACK ? COLUMNS : scalar_of<T>::complex ? 1 : 2;
+    T v[K], sum[SUMS], all; /* all: forward, of the tiles before */
+    int i, k0; /* forward: row, first column; backward: lane, first column */
+
+    __device__ void begin() {
+        const int tid = threadIdx.x;
+        i = BACK ? tid & 31 : tid % B, k0 = BACK ? (tid >> 5) * COLUMNS : tid / B * K;
+#pragma unroll
+        for (int c = 0; c < SUMS; ++c) sum[c] = make<T>(0);
+        all = make<T>(0);
+    }
+    /** A tile ends: sums of sums of a tile's lose fewer bits than one long sum. */
+    __device__ void next() {
+        if (BACK) return;
+        all = all + (SUMS == 2 ? sum[0] + sum[SUMS - 1] : sum[0]);
+        sum[0] = sum[SUMS - 1] = make<T>(0);
+    }
+    /** Where the thread's first entry of the tile with its corner at a is, and on to the next. */
+    __device__ const T *at(const T *a, int64_t lda) const { return a + i + k0 * lda; }
+    __device__ T take(const T *&a, int64_t lda, int rows, int q) const {
+        const int r = BACK ? q % ROWS * 32 : 0;
+        const T value = i + r < rows ? a[r] : make<T>(0);
+        if (!BACK || q % ROWS == ROWS - 1) {
+            a += lda;
+            asm volatile("" : "+l"(a)); /* no register for every column's offset */
+        }
+        return value;
+    }
+    template <bool H> __device__ void add(int q, T a, const T *x) {
+        if (BACK)
+            pfma(sum[q / ROWS], cj<H>(a), x[i + q % ROWS * 32]);
+        else
+            pfma(sum[q % SUMS], a, x[k0 + q]);
+    }
+    /** All threads: the sums of all, in `out`. part: SOLVE_THREADS entries. */
+    __device__ void gather(T *part, T *out) {
+        const int tid = threadIdx.x;
+        if constexpr (BACK) {
+            fold<COLUMNS>(sum);
+            if (i % (32 / COLUMNS) == 0) out[k0 + i / (32 / COLUMNS)] = sum[0];
+        } else {
+            next();
+            part[tid] = all;
+            __syncthreads();
+            if (tid < B) {
+                T s = part[tid];
+#pragma unroll
+                for (int q = 1; q < PIECES; ++q) s = s + part[tid + q * B];
+                out[tid] = s;
+            }
+        }
         __syncthreads();
-        if (tid < nb) {
-            for (int q = 1; q < pieces; ++q)
-                s = s + part[tid + q * B];
-            out[tid] = s;
-        }
-    } else { /* a column a warp */
-        const int lane = tid & 31;
-#pragma unroll
-        for (int q = 0; q < B; q += SOLVE_THREADS / 32) {
-            const int j = q + (tid >> 5);
-            s = make<T>(0);
-#pragma unroll
-            for (int k = 0; k < B; k += 32)
-                pfma(s, cj<H>(M[k + lane + j * B]), k + lane < nb ? x[k + lane] : make<T>(0));
-            for (int o = 16; o; o >>= 1)
-                s = s + shfl_xor(s, o);
-            if (lane == 0 && j < nb) out[j] = s;
-        }
     }
-    __syncthreads();
-}
+};
 
-/** Step `tile` of L y = x: rows below lose A(below, tile) y; -1: only the first tile is made ready. */
-template <class T>
-__global__ void __launch_bounds__(SOLVE_THREADS)
-    forward_kernel(int n, int tile, const T *A, int64_t lda, const int *kind, const T *M, T *x) {
-    const int B = tile_size<T>::B, tid = threadIdx.x, pieces = SOLVE_THREADS / B;
-    __shared__ T y[B], part[SOLVE_THREADS], mine[B];
-    const int c0 = tile * B, r0 = (tile + 1 + blockIdx.x) * B, nb = min(B, n - r0);
-    const int i = tid % B, p = tid / B;
-    if (tile >= 0 && tid < B) y[tid] = x[c0 + tid];
+/** z := L^-1 b, or (BACK) L^-T b (L^-H), in one launch: a thread block has a tile of the solution,
+ *  whose parts it takes as the tiles before it become known; the tile of L that comes next is on its
+ *  way meanwhile. Thread blocks take their tiles by a ticket, so each waits only for those that run
+ *  already. z and *ticket: all bits ones. */
+template <bool BACK, bool H, class T>
+__global__ void __launch_bounds__(SOLVE_THREADS, sizeof(T) == 4 ? 2 : 1)
+    sweep_kernel(int n, const T *A, int64_t lda, const int *kind, const T *M, const T *b, T *z,
+                 int *ticket) {
+    typedef sweep_part<BACK, T> part_of;
+    const int B = part_of::B, K = part_of::K, tid = threadIdx.x, tiles = (n + B - 1) / B;
+    extern __shared__ __align__(16) unsigned char shared_bytes[];
+    T *inverse = (T *)shared_bytes;
+    __shared__ T x[2][B], part[SOLVE_THREADS], mine[B];
+    __shared__ int turn;
+    if (tid == 0) turn = atomicAdd(ticket, 1) + 1;
     __syncthreads();
-    T s = make<T>(0);
-    if (tile >= 0 && i < nb) {
-        const T *a = A + r0 + i + (int64_t)c0 * lda;
-        const bool skip = kind && i == 0 && blockIdx.x == 0 && kind[r0] == 2;
+    const int t = BACK ? tiles - 1 - turn : turn, first = BACK ? tiles - 1 : 0,
+              step = BACK ? -1 : 1, r0 = t * B, nb = min(B, n - r0);
+    const T *square = M + (int64_t)t * B * B;
+    for (int e = tid * (16 / (int)sizeof(T)); e < B * B; e += SOLVE_THREADS * (16 / (int)sizeof(T)))
+        copy_async16((double *)(inverse + e), (const double *)(square + e));
+    copy_commit();
+    const T right = tid < nb ? b[r0 + tid] : make<T>(0);
+    auto corner = [&](int s) {
+        return BACK ? A + (int64_t)s * B + (int64_t)r0 * lda : A + r0 + (int64_t)s * B * lda;
+    };
+    /* D's entry of a pair across two tiles is none of L's */
+    const int edge = BACK ? r0 + B : r0;
+    const bool pair = kind && edge > 0 && edge < n && kind[edge] == 2;
+    part_of p;
+    p.begin();
+    const bool odd = pair && (BACK ? p.i == 0 && p.k0 + part_of::COLUMNS == B
+                                   : p.i == 0 && p.k0 + K == B);
+    const int odd_q = BACK ? K - part_of::ROWS : K - 1;
+    if (turn > 0) {
+        const T *a = p.at(corner(first), lda);
+        const int rows = BACK ? min(B, n - first * B) : nb;
 #pragma unroll
-        for (int k = 0; k < B; k += pieces)
-            pfma(s, a[(k + p) * lda], skip && k + p == B - 1 ? make<T>(0) : y[k + p]);
+        for (int q = 0; q < K; ++q) p.v[q] = p.take(a, lda, rows, q);
     }
-    part[tid] = s;
-    __syncthreads();
-    if (tid < nb) {
-        for (int q = 1; q < pieces; ++q)
-            s = s + part[tid + q * B];
-        mine[tid] = x[r0 + tid] - s;
-        if (blockIdx.x) x[r0 + tid] = mine[tid];
-    }
-    __syncthreads();
-    if (blockIdx.x == 0)
-        tile_times<false, false>(nb, M + (int64_t)(tile + 1) * B * B, mine, part, x + r0);
-}
-
-/** Step `tile` of L^T x = y (L^H): columns before lose A(tile, before)^T x. Thread block b works on
- *  tile - 1 - b, a column a warp. tile = tiles: only the last tile is made ready. */
-template <bool H, class T>
-__global__ void __launch_bounds__(SOLVE_THREADS)
-    backward_kernel(int n, int tile, const T *A, int64_t lda, const int *kind, const T *M, T *x) {
-    const int B = tile_size<T>::B, tid = threadIdx.x, lane = tid & 31;
-    __shared__ T y[B], part[SOLVE_THREADS], mine[B];
-    const int r0 = tile * B, t = tile - 1 - blockIdx.x, c0 = t * B;
-    const int rows = max(0, min(B, n - r0)), nb = min(B, n - c0);
-    if (tid < B) y[tid] = tid < rows ? x[r0 + tid] : make<T>(0);
-    __syncthreads();
-#pragma unroll 4
-    for (int q = 0; q < B; q += SOLVE_THREADS / 32) {
-        const int j = q + (tid >> 5);
-        if (j >= nb) continue;
-        T s = make<T>(0);
-        const T *a = A + r0 + (int64_t)(c0 + j) * lda;
-        const bool skip = kind && rows && blockIdx.x == 0 && j == nb - 1 && kind[r0] == 2;
+    for (int k = 0, s = first; k < turn; ++k, s += step) {
+        T *now = x[k & 1];
+        if (tid < B) now[tid] = s * B + tid < n ? await_value(z + s * B + tid) : make<T>(0);
+        __syncthreads();
+        const T *a = p.at(corner(s + step), lda);
+        const int rows = k + 1 == turn ? 0 : BACK ? B : nb;
+        if (odd && k + 1 == turn) p.v[odd_q] = make<T>(0);
 #pragma unroll
-        for (int k = 0; k < B; k += 32)
-            if (k + lane < rows && !(skip && k + lane == 0)) pfma(s, cj<H>(a[k + lane]), y[k + lane]);
-        for (int o = 16; o; o >>= 1)
-            s = s + shfl_xor(s, o);
-        if (lane == 0) {
-            mine[j] = x[c0 + j] - s;
-            if (blockIdx.x) x[c0 + j] = mine[j];
+        for (int q = 0; q < K; ++q) {
+            p.template add<H>(q, p.v[q], now);
+            p.v[q] = p.take(a, lda, rows, q);
         }
+        p.next();
     }
+    p.gather(part, mine);
+    if (tid < B) mine[tid] = right - mine[tid];
+    copy_wait<0>();
     __syncthreads();
-    if (blockIdx.x == 0) tile_times<true, H>(nb, M + (int64_t)t * B * B, mine, part, x + c0);
+    p.begin();
+#pragma unroll
+    for (int q = 0; q < K; ++q)
+        p.template add<H>(q, inverse[BACK ? p.i + q % part_of::ROWS * 32 +
+                                                (p.k0 + q / part_of::ROWS) * B
+                                          : p.i + (p.k0 + q) * B],
+                          mine);
+    p.gather(part, x[0]);
+    if (tid < nb) publish_value(z + r0 + tid, x[0][tid]);
 }
 
 /** A product took D's entry (row, row - 1) of a pair across two tiles for one of L: y += e x. */
@@ -175,19 +236,25 @@ __global__ void straddle_kernel(int nrhs, const T *A, int64_t lda, const int *ki
     pfma(y[c * ldy], conjugate ? conj(e) : e, x[c * ldx]);
 }
 
+static const int TICKET = 16; /* entries before z: that of the thread blocks */
+/** Entries: one tile of right-hand sides, or a ticket and a solution that is being found. */
+static int64_t sweep_room(int64_t n, int64_t nrhs) {
+    return tile_size<T>::B * nrhs + TICKET + n;
+}
+
 /** Bytes of a solve's workspace: inverted tiles, one copy of the right-hand sides. */
 static int64_t solve_bytes(int n, int64_t nrhs) {
     const int64_t B = tile_size<T>::B, tiles = (n + B - 1) / B;
-    return (int64_t)sizeof(T) * (tiles * B * B + n * nrhs + B * nrhs) + 1024;
+    return (int64_t)sizeof(T) * (tiles * B * B + n * nrhs + sweep_room(n, nrhs)) + 1024;
 }
 
-/** What both sweeps work with: inverted tiles of L, one tile of right-hand sides, and Y, n x nrhs. */
+/** What both sweeps work with: inverted tiles of L, sweep_room() entries, and Y, n x nrhs. */
 struct sweep_job {
     int n, nrhs;
     const T *A;
     int64_t lda;
     const int *kind;
-    T *M, *one_tile, *Y;
+    T *M, *room, *Y;
     int64_t ldy;
     cudaStream_t stream;
 };
@@ -214,28 +281,42 @@ static mpk_status sweep_end(mpki_cuda *cuda, const sweep_job &g) {
     return MPK_OK;
 }
 
+/** A column of Y after the other through sweep_kernel(). */
+template <bool BACK, bool H> static mpk_status sweep_by_hand(mpki_cuda *cuda, const sweep_job &g) {
+    const int B = tile_size<T>::B, tiles = (g.n + B - 1) / B, shared = B * B * (int)sizeof(T);
+    T *z = g.room + TICKET;
+    MPKI_TRY(cudaFuncSetAttribute(sweep_kernel<BACK, H, T>,
+                                  cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+    for (int c = 0; c < g.nrhs; ++c) {
+        T *y = g.Y + c * g.ldy;
+        MPKI_TRY(cudaMemsetAsync(g.room, 0xff, sizeof(T) * (TICKET + g.n), g.stream));
+        sweep_kernel<BACK, H, T><<<tiles, SOLVE_THREADS, shared, g.stream>>>(
+            g.n, g.A, g.lda, g.kind, g.M, y, z, (int *)g.room);
+        MPKI_TRY(cudaGetLastError());
+        MPKI_TRY(cudaMemcpyAsync(y, z, sizeof(T) * g.n, cudaMemcpyDeviceToDevice, g.stream));
+    }
+    return MPK_OK;
+}
+
 /** Y := L^-1 Y. */
 static mpk_status sweep_forward(mpki_cuda *cuda, const sweep_job &g) {
     const int B = tile_size<T>::B, n = g.n, nrhs = g.nrhs, tiles = (n + B - 1) / B;
     const T *A = g.A, one = make<T>(1), minus = make<T>(-1), nil = make<T>(0);
     const int64_t lda = g.lda, ldy = g.ldy;
     const products p = {cuda->panel_blas, g.stream, 0};
-    for (int c = 0; c < nrhs && nrhs <= BY_HAND; ++c)
-        for (int t = -1; t < tiles - 1; ++t)
-            forward_kernel<<<t < 0 ? 1 : tiles - 1 - t, SOLVE_THREADS, 0, g.stream>>>(
-                n, t, A, lda, g.kind, g.M, g.Y + c * ldy);
-    for (int t = 0; t < tiles && nrhs > BY_HAND; ++t) {
+    if (nrhs <= BY_HAND) return sweep_by_hand<false, false>(cuda, g);
+    for (int t = 0; t < tiles; ++t) {
         const int r0 = t * B, nb = n - r0 < B ? n - r0 : B, m = n - r0 - nb;
         T *y = g.Y + r0;
         MPKI_TRY(product(p, CUBLAS_OP_N, nb, nrhs, nb, &one, g.M + (int64_t)t * B * B, B, y, ldy,
-                         &nil, g.one_tile, B));
-        MPKI_TRY(cudaMemcpy2DAsync(y, sizeof(T) * ldy, g.one_tile, sizeof(T) * B, sizeof(T) * nb,
+                         &nil, g.room, B));
+        MPKI_TRY(cudaMemcpy2DAsync(y, sizeof(T) * ldy, g.room, sizeof(T) * B, sizeof(T) * nb,
                                    nrhs, cudaMemcpyDeviceToDevice, g.stream));
         if (m) {
             MPKI_TRY(product(p, CUBLAS_OP_N, m, nrhs, nb, &minus, A + r0 + nb + (int64_t)r0 * lda,
-                             lda, g.one_tile, B, &one, y + nb, ldy));
+                             lda, g.room, B, &one, y + nb, ldy));
             straddle_kernel<<<(nrhs + 127) / 128, 128, 0, g.stream>>>(
-                nrhs, A, lda, g.kind, r0 + nb, y + nb, ldy, g.one_tile + nb - 1, B, 0);
+                nrhs, A, lda, g.kind, r0 + nb, y + nb, ldy, g.room + nb - 1, B, 0);
         }
     }
     MPKI_TRY(cudaGetLastError());
@@ -249,11 +330,8 @@ template <bool H> static mpk_status sweep_backward(mpki_cuda *cuda, const sweep_
     const int64_t lda = g.lda, ldy = g.ldy;
     const products p = {cuda->panel_blas, g.stream, 0};
     const cublasOperation_t op = H ? CUBLAS_OP_C : CUBLAS_OP_T;
-    for (int c = 0; c < nrhs && nrhs <= BY_HAND; ++c)
-        for (int t = tiles; t >= 1; --t)
-            backward_kernel<H><<<t == tiles ? 1 : t, SOLVE_THREADS, 0, g.stream>>>(
-                n, t, A, lda, g.kind, g.M, g.Y + c * ldy);
-    for (int t = tiles - 1; t >= 0 && nrhs > BY_HAND; --t) {
+    if (nrhs <= BY_HAND) return sweep_by_hand<true, H>(cuda, g);
+    for (int t = tiles - 1; t >= 0; --t) {
         const int r0 = t * B, nb = n - r0 < B ? n - r0 : B, m = n - r0 - nb;
         T *y = g.Y + r0;
         if (m) {
@@ -263,8 +341,8 @@ template <bool H> static mpk_status sweep_backward(mpki_cuda *cuda, const sweep_
                 nrhs, A, lda, g.kind, r0 + nb, y + nb - 1, ldy, y + nb, ldy, H);
         }
         MPKI_TRY(product_left(p, op, nb, nrhs, nb, &one, g.M + (int64_t)t * B * B, B, y, ldy, &nil,
-                              g.one_tile, B));
-        MPKI_TRY(cudaMemcpy2DAsync(y, sizeof(T) * ldy, g.one_tile, sizeof(T) * B, sizeof(T) * nb,
+                              g.room, B));
+        MPKI_TRY(cudaMemcpy2DAsync(y, sizeof(T) * ldy, g.room, sizeof(T) * B, sizeof(T) * nb,
                                    nrhs, cudaMemcpyDeviceToDevice, g.stream));
     }
     MPKI_TRY(cudaGetLastError());
@@ -277,8 +355,8 @@ static mpk_status solve(mpki_cuda *cuda, int n, const T *A, int64_t lda, const i
                         const int *kind, int nrhs, T *X, int64_t ldx, char *work,
                         cudaStream_t stream) {
     const int B = tile_size<T>::B, tiles = (n + B - 1) / B;
-    T *M = (T *)work, *Y = M + (int64_t)tiles * B * B, *one_tile = Y + (int64_t)n * nrhs;
-    const sweep_job g = {n, nrhs, A, lda, kind, M, one_tile, Y, n, stream};
+    T *M = (T *)work, *Y = M + (int64_t)tiles * B * B, *room = Y + (int64_t)n * nrhs;
+    const sweep_job g = {n, nrhs, A, lda, kind, M, room, Y, n, stream};
     const dim3 grid((n + 255) / 256, nrhs);
     gather_kernel<<<grid, 256, 0, stream>>>(n, perm, X, ldx, Y, n, 0);
     MPKI_PASS(sweep_begin(cuda, g));
