@@ -78,9 +78,9 @@ TFLOP/s:
     text.append(table(["n", *NAMES, *VENDOR], [[n, *(show(rate("d", m, n)) for m in NAMES + VENDOR)] for n in sizes]))
     text.append("\n![rate and time](dense-gpu-fig3.svg)\n")
     text.append("""
-Below n = 4096 the chain of tiles decides: about 72 µs a tile of 120 columns with pivoting, of which its one thread block takes
-54, and 55 µs of 128 without, 33 of them the tile; the rest are two launches a tile, each begun while the one before still runs.
-At n = 2048 cuSOLVER's unpivoted one is still faster by 4 to 7 %; from 4096 on ours is. Aasen: of 117 ms at n = 16384 about 40 are
+Below n = 4096 the chain of tiles decides: about 68 µs a tile of 120 columns with pivoting and 51 µs of 128 without, some 34 of
+them the tile, which one thread block has; the rest are two launches a tile, each begun while the one before still runs. Orders up
+to 2560 take a tile at a time. Two machines of the same kind differ by some 4 % above n = 8192. Aasen: of 117 ms at n = 16384 about 40 are
 products, 35 the panels (2 to 3 µs a column, one look at the offers of 132 thread blocks), the rest exchanges of rows and small
 products; T is factored beside it. Bunch-Kaufman takes 9 to 15 µs a column, cuSOLVER's 35 to 55.
 
@@ -106,8 +106,8 @@ Componentwise ω of a random right-hand side, unrefined and after one step of re
     cell = lambda r: "–" if not r or r["status"] not in ("ok", "singular") and r["omega_refined"] is None else \
         f"{r['time_s'] * 1e3:.1f} ({r['omega_refined']:.0e})" + ("" if r["status"] == "ok" else " ✗")
     text.append(table(["n", *(m for m, _ in whole)], [[n, *(cell(get("random", m, p, n)) for m, p in whole)] for n in ns]))
-    text.append("\n## Mixed precision (Fig. 7 and 8)\n\n`single`: factors in single precision, trailing updates by three TF32 products; "
-                "`tf32`: by one; `half`: by one of half precision, columns scaled by powers of two. Milliseconds, ω at the end, steps of refinement; ✗: the accuracy asked for was missed and the ladder would "
+    text.append("\n## Mixed precision (Fig. 7 and 8)\n\n`single`: factors in single precision, trailing updates by three products of half precision; "
+                "`tf32`: by one of TF32 inputs; `half`: by one of half precision, columns scaled by powers of two. A solve is timed until it is queued; it ends within the refinement. Milliseconds, ω at the end, steps of refinement; ✗: the accuracy asked for was missed and the ladder would "
                 "go on in double.\n\n")
     lines = []
     for matrix in ("random", "dominant"):
@@ -127,15 +127,15 @@ Componentwise ω of a random right-hand side, unrefined and after one step of re
     text.append("""
 ![where the time goes](dense-gpu-fig8.svg)
 
-On the H200 single precision multiplies no faster than double (54 and 56 TFLOP/s), so only tensor cores with short inputs gain. Well
-conditioned matrices (1.5 √n on the diagonal) are solved to the same ω in half of double's time at n = 32 768. The
-factors of a random matrix with products of 11 bits are no preconditioner for it: neither the classical iteration nor cycles of 20
-steps of GMRES contract, and the ladder goes on in double. Three TF32 products come near single precision. Why random matrices
-gain little with it: at n = 32 768 the factorization takes 0.72 of double's time (three products of 261 TFLOP/s make 87 against 56),
-and 8 steps of refinement at 9 ms add a quarter of it.
-A step is a solve, 2 ms, and a residual, some 7 where reading the stored triangle of A, 4.3 GB, would take 0.9: there is the most to
-gain. Half precision is real only and for n up to 16 384: at 32 768 some runs overflowed and some did not, for a reason not found
-yet, so there it is refused.
+On the H200 single precision multiplies no faster than double (54 and 56 TFLOP/s), so only tensor cores with short inputs gain.
+`single` splits L and W into two halves of 11 bits each and takes three products of half precision, which lose nothing against
+three of TF32 inputs and are three times as fast: at n = 32 768 the factorization takes two fifths of double's time, and what
+remains is panels in single precision, not products (`half`, with a third of the products, takes 89 ms). A random matrix then
+needs 6 or 7 steps of refinement at 3 ms, a residual and a solve; a well conditioned one (1.5 √n on the diagonal) two. Below
+n = 8192 the panels take all that the products gain. The factors of a random matrix with products of 11 bits, `tf32` and `half`,
+are no preconditioner for it: neither the classical iteration nor cycles of 20 steps of GMRES contract, and the ladder goes on in
+double; so it does at n = 8192 for this random matrix in single precision. Half precision is real only; its results are the same
+bits in every run, up to n = 32 768.
 
 ## Complex symmetric systems of the acoustics application's sizes (Tables 1 and 2)
 """)

@@ -54,7 +54,8 @@ static inline int64_t align_up(int64_t x) {
 static int64_t ldlt_layout(const mpki_cuda *cuda, const mpki_cuda_matrix *d, char *base,
                            ldlt_space *w) {
     const int B = tile_size<T>::B, n = d->n;
-    int block = d->block > 0 ? d->block : n <= 3072 ? 256 : 512;
+    const int small = MPKI_PRECISION == 1 && n <= 2560 ? 128 : 256;
+    int block = d->block > 0 ? d->block : n <= 3072 ? small : 512;
     if (block > BLOCK_MAX) block = BLOCK_MAX;
     w->tiles = (block + B - 1) / B;
     const int64_t width = w->tiles * B;
@@ -292,8 +293,15 @@ static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_spac
         const int slot = J % MPKI_RING, q = x.q;
         if (J >= 2) {
             const int past = (J - 2) % MPKI_RING;
-            MPKI_TRY(cudaStreamWaitEvent(p.stream, cuda->update_done[past], 0));
-            MPKI_TRY(cudaStreamWaitEvent(p.stream, cuda->side_done[past], 0));
+            /* a kernel behind another stream's event is not launched early; the host is two blocks
+             * ahead and can wait instead */
+            if (MPKI_PRECISION == 1 && n - x.c <= SMALL_CHAIN) {
+                MPKI_TRY(cudaEventSynchronize(cuda->update_done[past]));
+                MPKI_TRY(cudaEventSynchronize(cuda->side_done[past]));
+            } else {
+                MPKI_TRY(cudaStreamWaitEvent(p.stream, cuda->update_done[past], 0));
+                MPKI_TRY(cudaStreamWaitEvent(p.stream, cuda->side_done[past], 0));
+            }
             if (PIVOT) { /* not too far ahead of a failure */
                 MPKI_TRY(cudaEventSynchronize(cuda->side_done[past]));
                 if (*(volatile int *)(cuda->pinned + 64 * past)) break;

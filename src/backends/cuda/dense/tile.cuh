@@ -741,14 +741,14 @@ __device__ void tile_lanes(tile_memory<T> &m, int nb, int take, T limit, T tiny,
         T *Mx = m.Mx + turn * 32 * MX, *old = m.Mx + (turn ^ 1) * 32 * MX;
         if (tid < 32) {
             bool done = false;
-            if (!PIVOT || (here == 32 && step == 32 - KEEP))
-                done = block_lanes<PIVOT, true>(m, Mx, c0, here, tiny);
-            if (tid == 0) m.pairs = PIVOT && !done;
+            if (!PIVOT)
+                done = block_given<true>(m, Mx, c0, here) || block_given<false>(m, Mx, c0, here);
+            else if (here == 32 && step == 32 - KEEP)
+                done = block_lanes(m, Mx, c0, tiny);
+            if (tid == 0) m.pairs = !done;
             if (PIVOT && !done) {
                 block_rook<false>(m, c0, here, step, tiny);
                 block_invert(m, Mx, step);
-            } else if (!PIVOT && !done) {
-                block_lanes<false, false>(m, Mx, c0, here, tiny);
             }
         } else if (before >= 0 && helper() >= 0) {
             inverse_rows(m, old, before, helper(), HELPERS);

@@ -18,20 +18,126 @@ __device__ inline int helper() { /* 0 .. HELPERS - 1, or -1 */
     return warp == 0 || warp == 4 ? -1 : warp < 4 ? warp - 1 : warp - 2;
 }
 
+/** One warp: of the 32 columns at c0 all are pivots in the order given, tested by nobody but the
+ *  residual. As block_lanes() below, but columns of a group are brought up to date as soon as one is
+ *  known, by shuffles: the chain from pivot to pivot is a reciprocal and two products. False: a pivot
+ *  was out of the quick reciprocal's range; nothing was written. */
+template <bool QUICK, class T>
+__device__ bool block_given(tile_memory<T> &m, T *Mx, int c0, int nb) {
+    const unsigned all = 0xffffffffu;
+    const int lane = threadIdx.x & 31, LD = tile_memory<T>::LD, g = lane / 4, t = lane % 4;
+    const int LG = 33, CHUNK = 8, WL = tile_memory<T>::WL, LC = 36;
+    T *S = m.S + c0 + c0 * LD, *G = m.Lt, *mine_of_G = G + lane * LG;
+#pragma unroll 8
+    for (int j = 0; j < 32; ++j) {
+        const T v = S[lane + j * LD];
+        if (j <= lane) mine_of_G[j] = v, G[j * LG + lane] = v;
+    }
+    T my_d = 0, my_di = 0;
+    bool odd = false;
+    __syncwarp();
+#pragma unroll 1
+    for (int k0 = 0; k0 < 32; k0 += CHUNK) {
+        T a[CHUNK], l[CHUNK];
+#pragma unroll
+        for (int q = 0; q < CHUNK; ++q) a[q] = mine_of_G[k0 + q];
+#pragma unroll
+        for (int q = 0; q < CHUNK; ++q) {
+            const int k = k0 + q;
+            const T s = a[q], d = shfl(s, k);
+            T x, e = 0, w[CHUNK];
+            if (QUICK) { /* see block_lanes() */
+                const int exponent = __double2hiint(d) >> 20 & 0x7ff;
+                odd |= exponent < 64 || exponent > 1983;
+                asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(x) : "d"(d));
+            } else {
+                x = is_zero(d) ? (T)0 : inverse(d);
+            }
+#pragma unroll
+            for (int p = q + 1; p < CHUNK; ++p) w[p] = shfl(s, k0 + p);
+            if (QUICK) {
+                e = fma(-d, x, (T)1);
+                e = fma(e, e, e);
+            }
+            const bool self = lane == k;
+            const T sx = s * x, lk = QUICK ? fma(sx, e, sx) : sx, di = QUICK ? fma(x, e, x) : x;
+            l[q] = self ? di : lk;
+#pragma unroll
+            for (int p = q + 1; p < CHUNK; ++p) {
+                if (self) a[p] = 0;
+                nfma(a[p], l[q], w[p]);
+            }
+            if (self) my_d = d, my_di = di;
+            m.Wst[lane * WL + q] = s;
+            m.Lb[k * 33 + lane] = lk;
+            if (lane < k) Mx[k * MX + lane] = s;
+        }
+        if (k0 + CHUNK == 32) break;
+        /* a lane that became a pivot takes no part in what came before it */
+#pragma unroll
+        for (int q = 0; q < CHUNK; ++q)
+            m.Lc[q * LC + lane] = k0 + q < lane && lane < k0 + CHUNK ? (T)0 : l[q];
+        __syncwarp();
+        const int first = k0 / CHUNK + 1;
+        T c[8][4], b[4][2];
+#pragma unroll
+        for (int n = 1; n < 4; ++n) {
+            if (n < first) continue;
+            const T *B = m.Wst + (8 * n + g) * WL + t;
+            b[n][0] = B[0], b[n][1] = B[4];
+#pragma unroll
+            for (int y = 0; y < 2; ++y) {
+                const T *C = G + (16 * y + g) * LG + 8 * n + 2 * t;
+                T(&to)[4] = c[2 * n + y];
+                to[0] = C[0], to[1] = C[1], to[2] = C[8 * LG], to[3] = C[8 * LG + 1];
+            }
+        }
+#pragma unroll
+        for (int y = 0; y < 2; ++y) {
+            const T *A = m.Lc + t * LC + 16 * y + g;
+            const T f[4] = {-A[0], -A[8], -A[4 * LC], -A[4 * LC + 8]};
+            const bool new0 = 16 * y == k0, new1 = 16 * y + 8 == k0; /* their rows start again */
+#pragma unroll
+            for (int n = 1; n < 4; ++n) {
+                if (n < first) continue;
+                T(&to)[4] = c[2 * n + y];
+                if (new0) to[0] = to[1] = 0;
+                if (new1) to[2] = to[3] = 0;
+                mma8(to, f, b[n][0], b[n][1]);
+            }
+        }
+#pragma unroll
+        for (int n = 2; n < 8; ++n) {
+            if (n / 2 < first) continue;
+            T *C = G + (16 * (n & 1) + g) * LG + n / 2 * 8 + 2 * t;
+            C[0] = c[n][0], C[1] = c[n][1], C[8 * LG] = c[n][2], C[8 * LG + 1] = c[n][3];
+        }
+        __syncwarp();
+    }
+    if (QUICK && __any_sync(all, odd)) return false;
+    m.d[c0 + lane] = my_d, m.e[c0 + lane] = m.ei[c0 + lane] = 0;
+    m.di[c0 + lane] = my_di, m.zero[c0 + lane] = is_zero(my_d) && lane < nb;
+#pragma unroll 8
+    for (int q = 0; q < 32; ++q) {
+        if (q < lane) S[lane + q * LD] = m.Lb[q * 33 + lane];
+        if (q <= lane) Mx[q * MX + lane] = q == lane;
+    }
+    return true;
+}
+
 /** One warp: of the 32 candidates at c0, 32 - KEEP pivots of order 1, each the largest entry left
- * on the diagonal; or (not PIVOT) all in the order given, tested by nobody but the residual.
+ * on the diagonal.
  *
  *  The choice needs the diagonal alone, so columns come late, from the columns before them
  *  (left-looking) within a group of CHUNK; then tensor cores bring the square G up to date. Lane i
  *  keeps row i of L; once i is a pivot, it goes on with column i of L^-1, whose entries follow from
  *  the same products: its row of G starts again at zero. Loops are short: code that runs once is
  *  fetched more slowly than it runs. Mx: the block's inverse, rows in pivots' order, what is kept
- *  included. QUICK: reciprocals by Newton. False: some |l| > 4 or a pivot out of range; nothing was
- *  written. */
-template <bool PIVOT, bool QUICK, class T>
-__device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0, int nb, T tiny) {
+ *  included. False: some |l| > 4 or a pivot out of the quick reciprocal's range; nothing was written.
+ */
+template <class T> __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0, T tiny) {
     const unsigned all = 0xffffffffu, most = key((T)4), tiny_key = key(tiny);
-    const int lane = threadIdx.x & 31, LD = tile_memory<T>::LD, STEP = PIVOT ? 32 - KEEP : 32;
+    const int lane = threadIdx.x & 31, LD = tile_memory<T>::LD, STEP = 32 - KEEP;
     const int g = lane / 4, t = lane % 4, LG = 33, CHUNK = 8, WL = tile_memory<T>::WL, LC = 36;
     T *S = m.S + c0 + c0 * LD, *G = m.Lt, *mine_of_G = G + lane * LG;
 #pragma unroll 8
@@ -52,27 +158,21 @@ __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0, int nb, T tiny) {
 #pragma unroll
         for (int q = 0; q < CHUNK; ++q) {
             const int k = k0 + q;
-            int r = k;
-            if (PIVOT) { /* the lane's number in the last bits of its key */
-                const unsigned best = __reduce_max_sync(all, live ? (key(dg) & ~31u) | lane : 0);
-                r = best & 31;
-                odd |= best <= (tiny_key | 31);
-            }
+            /* the lane's number in the last bits of its key */
+            const unsigned best = __reduce_max_sync(all, live ? (key(dg) & ~31u) | lane : 0);
+            const int r = best & 31;
+            odd |= best <= (tiny_key | 31);
             const T *wr = m.Wst + r * WL;
             T s0 = mine_of_G[r], s1 = 0;
             const T d = shfl(dg, r);
             /* 1 / d is x (1 + e), l = s x (1 + e): the approximation x, 2^-23 off, and a step of
                the third order */
-            T x, e = 0;
-            if (QUICK) {
-                const int exponent = __double2hiint(d) >> 20 & 0x7ff;
-                odd |= exponent < 64 || exponent > 1983;
-                asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(x) : "d"(d));
-                e = fma(-d, x, (T)1);
-                e = fma(e, e, e);
-            } else {
-                x = is_zero(d) ? (T)0 : inverse(d);
-            }
+            T x, e;
+            const int exponent = __double2hiint(d) >> 20 & 0x7ff;
+            odd |= exponent < 64 || exponent > 1983;
+            asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(x) : "d"(d));
+            e = fma(-d, x, (T)1);
+            e = fma(e, e, e);
             if (now) s0 = 0;
 #pragma unroll
             for (int p = 0; p < q; p += 2) {
@@ -82,13 +182,12 @@ __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0, int nb, T tiny) {
             }
             s0 += s1;
             const bool self = lane == r, on = live && !self;
-            const T sx = s0 * x, lk = QUICK ? fma(sx, e, sx) : sx, less = fma(-lk, s0, dg);
-            const T di = QUICK ? fma(x, e, x) : x;
+            const T sx = s0 * x, lk = fma(sx, e, sx), less = fma(-lk, s0, dg), di = fma(x, e, x);
             l[q] = self ? di : lk;
             dg = on ? less : dg;
             m.Wst[lane * WL + q] = s0;
             m.Lb[k * 33 + lane] = lk;
-            if (PIVOT) top = max(top, on ? key(lk) : 0);
+            top = max(top, on ? key(lk) : 0);
             if (!live) Mx[k * MX + pos] = s0;
             if (self) {
                 live = false, now = true, pos = k, my_di = di;
@@ -97,8 +196,7 @@ __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0, int nb, T tiny) {
             }
             __syncwarp();
         }
-        if (PIVOT && __any_sync(all, odd || !(top <= most))) return false;
-        if (!PIVOT && k0 + CHUNK == STEP) break;
+        if (__any_sync(all, odd || !(top <= most))) return false;
         const unsigned fresh = __ballot_sync(all, now);
 #pragma unroll
         for (int q = 0; q < CHUNK; ++q) m.Lc[q * LC + lane] = l[q];
@@ -135,15 +233,14 @@ __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0, int nb, T tiny) {
         }
         __syncwarp();
     }
-    if (!PIVOT && QUICK && __any_sync(all, odd || !(abs1(dg) >= 0))) return false;
     const unsigned left = __ballot_sync(all, live);
     if (live) {
         pos = STEP + __popc(left & ((1u << lane) - 1));
     } else {
         m.d[c0 + pos] = dg, m.e[c0 + pos] = m.ei[c0 + pos] = 0;
-        m.di[c0 + pos] = my_di, m.zero[c0 + pos] = !PIVOT && is_zero(dg) && lane < nb;
+        m.di[c0 + pos] = my_di, m.zero[c0 + pos] = 0;
     }
-    if (PIVOT) m.order[c0 + pos] = mine, m.from[pos] = lane;
+    m.order[c0 + pos] = mine, m.from[pos] = lane;
 #pragma unroll 8
     for (int q = 0; q < STEP; ++q) {
         if (q < pos) S[pos + q * LD] = m.Lb[q * 33 + lane];
@@ -151,7 +248,7 @@ __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0, int nb, T tiny) {
     }
     unsigned rest = left;
 #pragma unroll
-    for (int p = 0; p < KEEP && PIVOT; ++p) {
+    for (int p = 0; p < KEEP; ++p) {
         const int q = STEP + p;
         const T v = mine_of_G[(__ffs(rest) - 1) & 31];
         rest &= rest - 1;
@@ -378,12 +475,13 @@ __device__ void rows_out(const tile_memory<T> &m, int r0, int r1, int take, T *L
     const int LD = tile_memory<T>::LD, i = r0 + (threadIdx.x & 31);
     if (i >= r1) return;
     T *to = L + orig[m.order[i]];
+    const int end = min(take, r1);
 #pragma unroll 4
-    for (int j = me; j < min(take, r1); j += warps)
-        if (j <= i)
-            to[j * ldl] = j == i                           ? m.d[j]
-                          : j == i - 1 && !is_zero(m.e[j]) ? m.e[j]
-                                                           : m.S[i + j * LD];
+    for (int j = me; j < end; j += warps) { /* no branch: their paths would follow one another */
+        const T l = m.S[i + min(j, i) * LD], e = m.e[j], d = m.d[j];
+        const T v = j == i - 1 && !is_zero(e) ? e : l;
+        if (j <= i) to[j * ldl] = j == i ? d : v;
+    }
 }
 
 /** Columns j0 .. j1 - 1 of N, rows of L^-1; of N the panels read squares of 16 on the diagonal and
