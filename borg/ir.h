@@ -194,8 +194,9 @@ typedef enum borg_class {
     /* reductions over the work-items of a group (WI -> WG) */                                     \
     X(RSUM, "rsum", 1, REDUCE) /* n or x; halving tree, see borg_reduce_step */                    \
     X(RMAX, "rmax", 1, REDUCE) /* n or x (inst->uns for unsigned); NaN counts as -inf; of equal */ \
-                               /* ones (-0, +0) that of the lowest wi */                           \
-    X(RMIN, "rmin", 1, REDUCE) /* NaN counts as +inf */                                            \
+                               /* ones (-0, +0) rsum's tree keeps the first here, GPUs that of */  \
+                               /* the lowest wi: kernels must not tell zeros' signs apart */       \
+    X(RMIN, "rmin", 1, REDUCE) /* NaN counts as +inf; of equal ones as rmax */                     \
     X(RMAXIDX, "rmaxidx", 1, REDUCE) /* result i32: the lowest wi that holds the maximum */        \
     X(ANY, "any", 1, REDUCE)         /* i1 */                                                      \
     X(ALL, "all", 1, REDUCE)         /* i1 */                                                      \
