@@ -167,7 +167,7 @@ static int32_t stride_of(int32_t slots, borg_type type) {
 /* A pivot row, say: values that are all asked of the same thread. It puts them into shared memory
  * side by side, and all read. Two places in turn, so that what is read from one can still be used
  * while the next row comes. */
-static bool in_row(const simt *e, const borg_inst *u, const borg_inst *v) {
+static bool in_row(const borg_inst *u, const borg_inst *v) {
     return u->op == BORG_SHUFV && u->spread == BORG_WG && u->rows == 1 && u->type == v->type &&
            u->args[1] == v->args[1] && u->args[0]->mark == 0 && u->args[0]->id < v->id &&
            u->uses > 0 && u->mark == 0 && u->type != BORG_I1;
@@ -181,13 +181,13 @@ static void plan_rows(simt *e, borg_block *block, int32_t loops, int32_t *starts
         int32_t inner = loops + (v->op == BORG_LOOP);
         if (v->block[0]) plan_rows(e, v->block[0], inner, starts);
         if (v->block[1]) plan_rows(e, v->block[1], inner, starts);
-        if (loops != e->has_loops || !in_row(e, v, v)) continue;
-        for (borg_inst *u = v; u; u = u->next) count += in_row(e, u, v);
+        if (loops != e->has_loops || !in_row(v, v)) continue;
+        for (borg_inst *u = v; u; u = u->next) count += in_row(u, v);
         if (count < (e->rows == 1 ? LEAST_ROW : e->m->size)) continue;
         int32_t number = ++e->planned_rows, k = 0;
         starts[number] = v->id;
         for (borg_inst *u = v->next; u && k < most - 1; u = u->next)
-            if (in_row(e, u, v)) u->mark = number * MOST_ROW + ++k + 1;
+            if (in_row(u, v)) u->mark = number * MOST_ROW + ++k + 1;
         v->mark = number * MOST_ROW + 1;
     }
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LDLT with pivoting for small orders on a vector machine, a matrix in each lane: P A P^T = L D L^T in place, lower
- * triangle, right-looking. All values are of a group, none of a work-item, but where rows are read and written; rows
- * and columns change places by selections, so that no step looks at what is finished. A step whose column was
- * eliminated with the one before does nothing. KERNEL, SEARCH: its name, and how pivots are found. piv [out]: old
- * index at each place, ~index at both places of a 2x2 pivot. Behind real.h. */
+/* LDLT with pivoting for small orders on a vector machine, a matrix in each lane: P A P^T = L D L^T
+ * in place, lower triangle, right-looking. All values are of a group, none of a work-item, but
+ * where rows are read and written; rows and columns change places by selections, so that no step
+ * looks at what is finished. A step whose column was eliminated with the one before does nothing.
+ * KERNEL, SEARCH: its name, and how pivots are found. piv [out]: old index at each place, ~index at
+ * both places of a 2x2 pivot. Behind real.h. */
 #define PARTIAL 1
 #define ROOK 2
 #define COMPLETE 3
 #define ALPHA ((T)0.6403882032022076) /* (1 + sqrt(17)) / 8 */
 
-__kernel void KERNEL(__global T *a, int lda, long stride, __global int *piv, __global int *info, T tol)
-{
+__kernel void KERNEL(__global T *a, int lda, long stride, __global int *piv, __global int *info,
+                     T tol) {
     long base = GROUP * stride;
     T u[N * N]; /* the lower triangle, row after row */
     int row[N]; /* the old index of the row that is here, ~ of a 2x2 pivot */
@@ -19,13 +20,12 @@ __kernel void KERNEL(__global T *a, int lda, long stride, __global int *piv, __g
     for (int j = 0; j < N; ++j) {
         T x = LANE >= j ? a[base + j * lda + LANE] : (T)0;
         most = max(most, fabs(x));
-        for (int i = j; i < N; ++i)
-            u[i * N + j] = shuffle(x, i);
+        for (int i = j; i < N; ++i) u[i * N + j] = shuffle(x, i);
         row[j] = j;
     }
     most = work_group_reduce_max(most);
     T small = most > 0 ? tol * most : (T)0;
-    T check = most * (T)0; /* 0 as long as pivots are finite: NaN and Inf elsewhere come to a later one */
+    T check = most * (T)0; /* 0 as long as pivots are finite: NaN and Inf come to a later one */
     bool second = false;   /* this column was eliminated with the one before */
     int zero = 0;
     int positive = 0;
@@ -41,8 +41,7 @@ __kernel void KERNEL(__global T *a, int lda, long stride, __global int *piv, __g
         T mu1 = d;
         for (int j = N - 1; j >= k; --j) {
             T most_of = 0;
-            for (int i = j + 1; i < N; ++i)
-                most_of = max(most_of, fabs(u[i * N + j]));
+            for (int i = j + 1; i < N; ++i) most_of = max(most_of, fabs(u[i * N + j]));
             r = most_of >= mu0 ? j : r;
             mu0 = max(mu0, most_of);
             first = fabs(u[j * N + j]) >= mu1 ? j : first;
@@ -52,39 +51,31 @@ __kernel void KERNEL(__global T *a, int lda, long stride, __global int *piv, __g
         two = !second && good && mu1 < ALPHA * mu0;
         r = two ? r : first;
 #include "ldlt_lanes_column.h"
-        for (int i = k; i < N; ++i)
-            c[i] = r > k ? c[i] : i > k ? u[i * N + k] : (T)0;
-        for (int i = N - 1; i > k; --i)
-            other = two && fabs(c[i]) == mu0 ? i : other;
-        other = r > k && fabs(c[k]) == mu0 ? r : other; /* row k is there then */
+        for (int i = k; i < N; ++i) c[i] = r > k ? c[i] : i > k ? u[i * N + k] : (T)0;
+        for (int i = N - 1; i > k; --i) other = two && fabs(c[i]) == mu0 ? i : other;
+        other = two && r > k && fabs(c[k]) == mu0 ? r : other; /* row k is there then */
         first = second ? k : r;
 #else
         T lambda = 0;
-        for (int i = k + 1; i < N; ++i)
-            lambda = max(lambda, fabs(u[i * N + k]));
-        for (int i = N - 1; i > k; --i)
-            r = fabs(u[i * N + k]) == lambda ? i : r;
+        for (int i = k + 1; i < N; ++i) lambda = max(lambda, fabs(u[i * N + k]));
+        for (int i = N - 1; i > k; --i) r = fabs(u[i * N + k]) == lambda ? i : r;
         bool good = d > small || lambda > small;
         bool look = !second && lambda > small && d < ALPHA * lambda;
 #if SEARCH == ROOK
         /* c1: column `first`, 0 on the diagonal; d1: its diagonal entry */
         T c1[N];
         T d1 = u[k * N + k];
-        for (int i = k; i < N; ++i)
-            c1[i] = i > k ? u[i * N + k] : (T)0;
+        for (int i = k; i < N; ++i) c1[i] = i > k ? u[i * N + k] : (T)0;
         int steps = 0;
         bool search = look;
         while (search) {
 #include "ldlt_lanes_column.h"
-            for (int i = k; i < N; ++i)
-                c[i] = r > k ? c[i] : i > k ? u[i * N + k] : (T)0;
+            for (int i = k; i < N; ++i) c[i] = r > k ? c[i] : i > k ? u[i * N + k] : (T)0;
             d2 = r > k ? d2 : u[k * N + k];
             T sigma = 0;
-            for (int i = k; i < N; ++i)
-                sigma = max(sigma, fabs(c[i]));
+            for (int i = k; i < N; ++i) sigma = max(sigma, fabs(c[i]));
             int next = k;
-            for (int i = N - 1; i > k; --i)
-                next = fabs(c[i]) == sigma ? i : next;
+            for (int i = N - 1; i > k; --i) next = fabs(c[i]) == sigma ? i : next;
             next = fabs(c[k]) == sigma && r > k ? k : next;
             bool one = fabs(d2) >= ALPHA * sigma;
             steps += 1;
@@ -92,22 +83,19 @@ __kernel void KERNEL(__global T *a, int lda, long stride, __global int *piv, __g
             search = !one && !two;
             other = two ? r : -1;
             first = two ? first : r;
-            for (int i = k; i < N; ++i)
-                c1[i] = two ? c1[i] : c[i];
+            for (int i = k; i < N; ++i) c1[i] = two ? c1[i] : c[i];
             d1 = two ? d1 : d2;
             r = search ? next : r;
             lambda = sigma;
         }
         other = other == k ? first : other; /* row k is there then */
         d2 = d1;
-        for (int i = k; i < N; ++i)
-            c[i] = c1[i];
+        for (int i = k; i < N; ++i) c[i] = c1[i];
 #else
         if (look) {
 #include "ldlt_lanes_column.h"
             T sigma = 0;
-            for (int i = k; i < N; ++i)
-                sigma = max(sigma, fabs(c[i]));
+            for (int i = k; i < N; ++i) sigma = max(sigma, fabs(c[i]));
             bool stay = d > 0 && d * sigma >= ALPHA * lambda * lambda;
             two = !stay && fabs(d2) < ALPHA * sigma;
             first = !stay && !two ? r : k;
@@ -132,13 +120,11 @@ __kernel void KERNEL(__global T *a, int lda, long stride, __global int *piv, __g
                 T ct[N]; /* column t */
                 T below = u[(k + 1) * N + k];
                 ct[k] = down ? below : u[k * N + k];
-                for (int i = k + 1; i < N; ++i)
-                    ct[i] = down ? u[i * N + k + 1] : u[i * N + k];
+                for (int i = k + 1; i < N; ++i) ct[i] = down ? u[i * N + k + 1] : u[i * N + k];
                 T dt = down ? ct[k + 1] : ct[k];
                 int old = down ? row[k + 1] : row[k];
                 int now = old;
-                for (int j = 0; j < k; ++j)
-                    xr[j] = down ? u[(k + 1) * N + j] : u[k * N + j];
+                for (int j = 0; j < k; ++j) xr[j] = down ? u[(k + 1) * N + j] : u[k * N + j];
                 for (int q = k + 1; q < N; ++q) {
                     bool hit = to == q;
                     for (int j = 0; j < k; ++j) { /* of L */
@@ -147,13 +133,10 @@ __kernel void KERNEL(__global T *a, int lda, long stride, __global int *piv, __g
                         u[q * N + j] = hit ? y : x;
                         xr[j] = hit ? x : xr[j];
                     }
-                    if (q > k + 1)
-                        u[q * N + k] = hit && down ? below : u[q * N + k];
-                    for (int j = k + 1; j < q; ++j)
-                        u[q * N + j] = hit ? ct[j] : u[q * N + j];
+                    if (q > k + 1) u[q * N + k] = hit && down ? below : u[q * N + k];
+                    for (int j = k + 1; j < q; ++j) u[q * N + j] = hit ? ct[j] : u[q * N + j];
                     u[q * N + q] = hit ? dt : u[q * N + q];
-                    for (int i = q + 1; i < N; ++i)
-                        u[i * N + q] = hit ? ct[i] : u[i * N + q];
+                    for (int i = q + 1; i < N; ++i) u[i * N + q] = hit ? ct[i] : u[i * N + q];
                     c[q] = hit ? ct[q] : c[q];
                     now = hit ? row[q] : now;
                     row[q] = hit ? old : row[q];
@@ -167,8 +150,7 @@ __kernel void KERNEL(__global T *a, int lda, long stride, __global int *piv, __g
                 u[k * N + k] = up ? d2 : u[k * N + k];
                 for (int i = k + 1; i < N; ++i) {
                     u[i * N + k] = up ? c[i] : u[i * N + k];
-                    if (i > k + 1)
-                        u[i * N + k + 1] = down ? c[i] : u[i * N + k + 1];
+                    if (i > k + 1) u[i * N + k + 1] = down ? c[i] : u[i * N + k + 1];
                 }
                 u[(k + 1) * N + k] = down ? c[k] : u[(k + 1) * N + k];
                 u[(k + 1) * N + k + 1] = down ? d2 : u[(k + 1) * N + k + 1];
@@ -194,15 +176,13 @@ __kernel void KERNEL(__global T *a, int lda, long stride, __global int *piv, __g
         c[k + 1] = two ? d2 : (T)0;
         for (int i = k + 1; i < N; ++i) {
             T l1 = (e2 * b[i] - c[i]) * g;
-            for (int j = k + 1; j <= i; ++j)
-                u[i * N + j] -= l1 * b[j];
+            for (int j = k + 1; j <= i; ++j) u[i * N + j] -= l1 * b[j];
             u[i * N + k] = second || (i == k + 1 && two) ? u[i * N + k] : l1;
         }
         if (two) {
             for (int i = k + 2; i < N; ++i) {
                 T l2 = (e1 * c[i] - b[i]) * g;
-                for (int j = k + 2; j <= i; ++j)
-                    u[i * N + j] -= l2 * c[j];
+                for (int j = k + 2; j <= i; ++j) u[i * N + j] -= l2 * c[j];
                 u[i * N + k + 1] = l2;
             }
         }
@@ -225,10 +205,8 @@ __kernel void KERNEL(__global T *a, int lda, long stride, __global int *piv, __g
             x = LANE == i && i >= j ? u[i * N + j] : x;
             p = LANE == i ? row[i] : p;
         }
-        if (LANE >= j)
-            a[base + j * lda + LANE] = x;
-        if (j == 0)
-            piv[GROUP * N + LANE] = p;
+        if (LANE >= j) a[base + j * lda + LANE] = x;
+        if (j == 0) piv[GROUP * N + LANE] = p;
     }
     bool finite = check == (T)0;
     if (LANE == 0) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Part of ldlt_lanes.h: c = column r > k of what is left, 0 on the diagonal; d2 = its diagonal entry. */
+/* Part of ldlt_lanes.h: c = column r > k of what is left, 0 on the diagonal; d2 = its diagonal
+ * entry. */
 d2 = u[(k + 1) * N + k + 1];
 for (int i = k; i < N; ++i)
     c[i] = i < k + 1 ? u[(k + 1) * N + i] : i > k + 1 ? u[i * N + k + 1] : (T)0;
