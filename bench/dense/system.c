@@ -2,7 +2,7 @@
 /* mpk_dense_sysv() on the device, all data there: time, split and errors for methods and
  * precisions.
  *
- *   system N LETTER METHOD:PRECISION[,...] [REPEAT] [OUT.jsonl] [dominant]
+ *   system N LETTER METHOD:PRECISION[:ACCURACY][,...] [REPEAT] [OUT.jsonl] [dominant]
  *
  * Matrices are random; dominant: with 1.5 sqrt(n) of changing sign on the diagonal, well
  * conditioned. */
@@ -77,6 +77,8 @@ int main(int argc, char **argv) {
     for (char *item = strtok(argv[3], ","); item; item = strtok(NULL, ",")) {
         char *colon = strchr(item, ':');
         if (colon) *colon++ = 0;
+        char *accuracy = colon ? strchr(colon, ':') : NULL;
+        if (accuracy) *accuracy++ = 0;
         mpk_dense dense;
         mpk_dense_sizes sizes;
         mpk_dense_info info, best;
@@ -84,6 +86,7 @@ int main(int argc, char **argv) {
         dense.n = n, dense.scalar = scalar, dense.memory = MPK_DEVICE;
         dense.method = (mpk_dense_method)method_named(item);
         dense.precision = (mpk_dense_precision)precision_named(colon ? colon : "working");
+        if (accuracy) dense.accuracy = atof(accuracy);
         mpk_status status = mpk_dense_query(ctx, &dense, 1, &sizes);
         if (status >= 0) status = (mpk_status)d->table->alloc(d->cuda, sizes.sysv_bytes, &work);
         double least = INFINITY;
