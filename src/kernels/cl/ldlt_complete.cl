@@ -4,9 +4,9 @@
  * and the largest entry of the next step is found while this one updates. Rows never move, `place` is where row i
  * goes when L is written. piv [out]: as in ldlt_partial. */
 #include "real.h"
+#include "ldlt_pivots.h"
 
-/* small orders on a vector machine */
-#if LANES && WG_PACK >= LANES && N <= 16
+#if LANES && WG_PACK >= LANES && N <= 16 /* small orders on a vector machine */
 #define KERNEL ldlt_complete
 #define SEARCH COMPLETE
 #include "ldlt_lanes.h"
@@ -17,38 +17,11 @@
 #define BITS ulong
 #endif
 
-#define ALPHA ((T)0.6403882032022076) /* (1 + sqrt(17)) / 8 */
-
 #ifdef BORG_SIMT
 /* On a GPU, without branches but rare ones: each step eliminates one row, p; the second row of a 2x2 pivot, q, stays as it is
  * in the first one's step and is eliminated by the next. Sizes are compared by `magnitude`, see ldlt_partial.cl; the largest
  * entry of a row is sought in all columns, the diagonal too (where that is the largest, it is the pivot), finished ones as
  * well, which hold what rounding left there: rows that have nothing above that (`noise`) look again. L's columns take up D. */
-#define PLACE 63
-#define SECOND 128 /* of a 2x2 pivot */
-#define FIRST 64
-#define POSITIVE 256
-#define ZERO 65536
-#if N <= 4
-#define LAST 3
-#elif N <= 8
-#define LAST 7
-#elif N <= 16
-#define LAST 15
-#elif N <= 32
-#define LAST 31
-#else
-#define LAST 63
-#endif
-#ifdef SINGLE
-#define LOG 5393725u /* -log2((sqrt(17) + 1) / 8), as magnitude counts it */
-#define ENDLESS 0x7f800000u
-#else
-#define LOG 674216u
-#define ENDLESS 0x7ff00000u
-#endif
-#define FOLDS (N / 2 + 1)
-
 static uint key(uint size) { return (size & ~(uint)LAST) | (uint)LANE; }
 
 __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv,

@@ -4,11 +4,7 @@
  * where rows are read and written; rows and columns change places by selections, so that no step
  * looks at what is finished. A step whose column was eliminated with the one before does nothing.
  * KERNEL, SEARCH: its name, and how pivots are found. piv [out]: old index at each place, ~index at
- * both places of a 2x2 pivot. Behind real.h. */
-#define PARTIAL 1
-#define ROOK 2
-#define COMPLETE 3
-#define ALPHA ((T)0.6403882032022076) /* (1 + sqrt(17)) / 8 */
+ * both places of a 2x2 pivot. Behind ldlt_pivots.h. */
 
 __kernel void KERNEL(__global T *a, int lda, long stride, __global int *piv, __global int *info,
                      T tol) {

@@ -3,16 +3,13 @@
  * columns that a step looks at are formed. Work-item i holds row i of L and of M = L D; rows never move, `place` is
  * where row i goes when L is written. piv [out]: old index p at each place, ~p at both places of a 2x2 pivot. */
 #include "real.h"
-
-/* small orders on a vector machine */
-#if LANES && WG_PACK >= LANES && N <= 16
+#include "ldlt_pivots.h"
 #define KERNEL ldlt_partial
 #define SEARCH PARTIAL
-#include "ldlt_lanes.h"
-#else
-#define ALPHA ((T)0.6403882032022076) /* (1 + sqrt(17)) / 8 */
 
-#ifdef BORG_SIMT
+#if LANES && WG_PACK >= LANES && N <= 16 /* small orders on a vector machine */
+#include "ldlt_lanes.h"
+#elif defined(BORG_SIMT)
 /* On a GPU a column always waits: it is that of row p, d1 its diagonal entry. Each step forms the column of row r, where
  * the waiting one is largest, eliminates one row, q, and the other column of the two, kept up to date, waits; after the
  * first row of a 2x2 pivot the second one's column waits and is eliminated by the next step, which then forms the column
@@ -21,31 +18,6 @@
  * ALPHA between 0.57 and 0.72, and the largest entry of a column by 32 bits, the last ones of which name its row (2^-14).
  * What rows that are finished hold is of no account, so L's column takes up D's entries there. NaN and Inf come to it.
  * place: where the row goes, and flags. */
-#define PLACE 63
-#define SECOND 128 /* of a 2x2 pivot */
-#define FIRST 64
-#define POSITIVE 256
-#define ZERO 65536
-#if N <= 4
-#define LAST 3
-#elif N <= 8
-#define LAST 7
-#elif N <= 16
-#define LAST 15
-#elif N <= 32
-#define LAST 31
-#else
-#define LAST 63
-#endif
-#ifdef SINGLE
-#define LOG 5393725u /* -log2((sqrt(17) + 1) / 8), as magnitude counts it */
-#define ENDLESS 0x7f800000u
-#else
-#define LOG 674216u
-#define ENDLESS 0x7ff00000u
-#endif
-#define FOLDS (N / 2 + 1)
-
 static uint key(T x) { return (magnitude(x) & ~(uint)LAST) | (uint)LANE; }
 
 __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
@@ -156,110 +128,7 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
 }
 
 #elif !WG_VECTOR_BYTES || WG_PACK > 1 || N <= 8
-__kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
-                      T tol)
-{
-    long base = GROUP * stride;
-    T l[N + 1];
-    T m[N + 1];
-    T check = 0;
-    T most = 0;
-    for (int j = 0; j < N; ++j) {
-        T x = LANE >= j ? a[base + j * lda + LANE] : (T)0;
-        check += x * (T)0;
-        most = max(most, fabs(x));
-    }
-    most = work_group_reduce_max(most);
-    T small = most > 0 ? tol * most : (T)0;
-    bool broken = false;
-    bool left = true;    /* this row is not finished */
-    bool second = false; /* this place was eliminated with the one before */
-    int place = 0;
-    int mark = 0; /* 1, 2: first and second row of a 2x2 pivot */
-    int zero = 0;
-    int positive = 0;
-    for (int s = 0; s < N; ++s) {
-        int p = work_group_reduce_max_index(left ? N - LANE : 0); /* the lowest row left */
-        int q = p;
-        T c1 = left ? a[base + (long)min(LANE, p) * lda + max(LANE, p)] : (T)0;
-        T c2 = 0;
-        for (int k = 0; k < s; ++k)
-            c1 -= l[k] * shuffle(m[k], p);
-        c1 = left ? c1 : (T)0;
-        check += c1 * (T)0;
-        T size = left && LANE != p ? fabs(c1) : (T)-1;
-        int other = work_group_reduce_max_index(size);
-        T lambda = max(shuffle(size, other), (T)0);
-        T diagonal = fabs(shuffle(c1, p));
-        bool two = false;
-        bool look = !second && lambda > small && diagonal < ALPHA * lambda;
-        if (look) {
-            c2 = left ? a[base + (long)min(LANE, other) * lda + max(LANE, other)] : (T)0;
-            for (int k = 0; k < s; ++k)
-                c2 -= l[k] * shuffle(m[k], other);
-            c2 = left ? c2 : (T)0;
-            check += c2 * (T)0;
-            T sigma = work_group_reduce_max(left && LANE != other ? fabs(c2) : (T)0);
-            bool stay = diagonal > 0 && diagonal * sigma >= ALPHA * lambda * lambda;
-            T beyond = fabs(shuffle(c2, other));
-            bool swap = !stay && beyond >= ALPHA * sigma;
-            two = !stay && !swap;
-            q = two ? other : q;
-            p = swap ? other : p;
-            c1 = swap ? c2 : c1;
-        }
-        if (!second) {
-            if (two) {
-                T d1 = shuffle(c1, p);
-                T d21 = shuffle(c1, q);
-                T d2 = shuffle(c2, q);
-                T scale = max(fabs(d21), max(fabs(d1), fabs(d2)));
-                T r = rcp(scale);
-                T e1 = d1 * r;
-                T e21 = d21 * r;
-                T e2 = d2 * r;
-                T det = e1 * e2 - e21 * e21;
-                T f = r * rcp(det);
-                positive += det < 0 ? 1 : d1 + d2 > 0 ? 2 : 0;
-                l[s] = f * (e2 * c1 - e21 * c2);
-                l[s + 1] = f * (e1 * c2 - e21 * c1);
-                m[s] = c1;
-                m[s + 1] = c2;
-                if (LANE == p || LANE == q) {
-                    left = false;
-                    mark = LANE == p ? 1 : 2;
-                    place = LANE == p ? s : s + 1;
-                }
-            } else {
-                T d = shuffle(c1, p);
-                bool good = fabs(d) > small || lambda > small;
-                zero += good ? 0 : 1;
-                positive += good && d > 0 ? 1 : 0;
-                l[s] = good ? c1 * rcp(d) : (T)0;
-                m[s] = good ? c1 : (T)0;
-                if (LANE == p) {
-                    left = false;
-                    place = s;
-                }
-            }
-        }
-        second = two;
-    }
-    check += most * (T)0;
-    barrier(CLK_GLOBAL_MEM_FENCE);
-    for (int s = 0; s < N; ++s)
-        if (place >= s)
-            a[base + s * lda + place] = place == s || (mark == 2 && place == s + 1) ? m[s] : l[s];
-    piv[GROUP * N + place] = mark > 0 ? ~LANE : LANE;
-    bool finite = all(check == (T)0);
-    if (LANE == 0) {
-        bool bad = !finite || broken;
-        info[4 * GROUP] = !finite ? 3 : broken ? 2 : zero > 0 ? 1 : 0;
-        info[4 * GROUP + 1] = bad ? 0 : positive;
-        info[4 * GROUP + 2] = bad ? 0 : N - positive - zero;
-        info[4 * GROUP + 3] = bad ? 0 : zero;
-    }
-}
+#include "ldlt_rows.h"
 
 #else
 /* A vector machine keeps L, M = L D and A's upper triangle in memory (work: 3 N N entries), one column after the other
@@ -440,5 +309,4 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
         info[4 * GROUP + 3] = !finite ? 0 : zero;
     }
 }
-#endif
 #endif

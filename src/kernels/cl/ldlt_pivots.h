@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What LDLT with pivoting by searches has in common. Behind real.h. */
+#define PARTIAL 1 /* what SEARCH may be */
+#define ROOK 2
+#define COMPLETE 3
+#define ALPHA ((T)0.6403882032022076) /* (1 + sqrt(17)) / 8 */
+
+#ifdef BORG_SIMT
+/* A row's place and flags beside it; rows named by the last bits of sizes; sizes as logarithms. */
+#define PLACE 63
+#define SECOND 128 /* of a 2x2 pivot */
+#define FIRST 64
+#define POSITIVE 256
+#define ZERO 65536
+#if N <= 4
+#define LAST 3
+#elif N <= 8
+#define LAST 7
+#elif N <= 16
+#define LAST 15
+#elif N <= 32
+#define LAST 31
+#else
+#define LAST 63
+#endif
+#ifdef SINGLE
+#define LOG 5393725u /* -log2((sqrt(17) + 1) / 8), as magnitude counts it */
+#define ENDLESS 0x7f800000u
+#else
+#define LOG 674216u
+#define ENDLESS 0x7ff00000u
+#endif
+#define FOLDS (N / 2 + 1)
+#endif
