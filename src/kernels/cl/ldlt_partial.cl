@@ -128,7 +128,11 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
 }
 
 #elif !WG_VECTOR_BYTES || WG_PACK > 1 || N <= 8
+__kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
+                      T tol)
+{
 #include "ldlt_rows.h"
+}
 
 #else
 /* A vector machine keeps L, M = L D and A's upper triangle in memory (work: 3 N N entries), one column after the other

@@ -8,5 +8,9 @@
 #if LANES && WG_PACK >= LANES && N <= 16 /* small orders on a vector machine */
 #include "ldlt_lanes.h"
 #else
+__kernel void ldlt_rook(__global T *a, int lda, long stride, __global int *piv, __global int *info,
+                        T tol)
+{
 #include "ldlt_rows.h"
+}
 #endif
