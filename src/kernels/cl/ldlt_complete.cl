@@ -153,7 +153,6 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
     T most = work_group_reduce_max(max(widest, fabs(diagonal)));
     T small = most > 0 ? tol * most : (T)0;
     BITS rest = ~(BITS)0; /* columns that are not finished */
-    bool broken = false;
     bool left = true;
     bool second = false;
     int place = 0;
@@ -246,11 +245,10 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
     piv[GROUP * N + place] = mark > 0 ? ~LANE : LANE;
     bool finite = all(check == (T)0);
     if (LANE == 0) {
-        bool bad = !finite || broken;
-        info[4 * GROUP] = !finite ? 3 : broken ? 2 : zero > 0 ? 1 : 0;
-        info[4 * GROUP + 1] = bad ? 0 : positive;
-        info[4 * GROUP + 2] = bad ? 0 : N - positive - zero;
-        info[4 * GROUP + 3] = bad ? 0 : zero;
+        info[4 * GROUP] = !finite ? 3 : zero > 0 ? 1 : 0;
+        info[4 * GROUP + 1] = !finite ? 0 : positive;
+        info[4 * GROUP + 2] = !finite ? 0 : N - positive - zero;
+        info[4 * GROUP + 3] = !finite ? 0 : zero;
     }
 }
 #endif

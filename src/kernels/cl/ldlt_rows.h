@@ -16,7 +16,6 @@ for (int j = 0; j < N; ++j) {
 }
 most = work_group_reduce_max(most);
 T small = tol * max(most, (T)0);
-bool broken = false;
 bool left = true;    /* this row is not finished */
 bool second = false; /* this place was eliminated with the one before */
 int place = 0;
@@ -117,9 +116,8 @@ for (int s = 0; s < N; ++s)
 piv[GROUP * N + place] = mark > 0 ? ~LANE : LANE;
 bool finite = all(check == (T)0);
 if (LANE == 0) {
-    bool bad = !finite || broken;
-    info[4 * GROUP] = !finite ? 3 : broken ? 2 : zero > 0 ? 1 : 0;
-    info[4 * GROUP + 1] = bad ? 0 : positive;
-    info[4 * GROUP + 2] = bad ? 0 : N - positive - zero;
-    info[4 * GROUP + 3] = bad ? 0 : zero;
+    info[4 * GROUP] = !finite ? 3 : zero > 0 ? 1 : 0;
+    info[4 * GROUP + 1] = !finite ? 0 : positive;
+    info[4 * GROUP + 2] = !finite ? 0 : N - positive - zero;
+    info[4 * GROUP + 3] = !finite ? 0 : zero;
 }
