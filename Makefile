@@ -36,11 +36,14 @@ bench: build       ## beside MUMPS, SSIDS and MKL PARDISO, where they are (bench
 	@tools/build $(BUILD) $(JOBS)
 	@bench/direct.py --build $(BUILD) --report docs/results/direct-cpu.md $(BENCH)
 
-bench-borg: build  ## what borgc makes of the batched kernels beside compilers and vendors (bench/README.md)
+# Of BENCH: --quick takes minutes and writes no page; with anything else only that part is measured, without the ablations.
+bench-borg: build  ## the experiment of Table 7.2: borgc's kernels beside compilers and vendors, and its ablations (bench/README.md)
 	@$(SETUP) build bench
+	@tools/fetch-peers $(BUILD)/peers pardiso
 	@cmake -B $(BUILD) -DMETAPACK_BENCH=ON >/dev/null
 	@tools/build $(BUILD) $(JOBS)
-	@bench/borg.py --build $(BUILD) --report docs/results/borg-cpu.md $(BENCH)
+	@bench/borg.py --build $(BUILD) $(if $(findstring --quick,$(BENCH)),,--report docs/results/borg-cpu.md) $(BENCH)
+	@$(if $(filter-out --quick,$(BENCH)),:,bench/borg_ablation.py --build $(BUILD) $(or $(BENCH),--report docs/results/borg-cpu.md))
 
 bench-dense: build ## dense methods beside OpenBLAS on the processor, and the acoustics example: docs/results/dense.md
 	@$(SETUP) build test bench

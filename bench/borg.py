@@ -2,74 +2,86 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What borgc makes of the kernels, beside compilers and vendors: the experiment of Table 7.2 of the thesis anew.
 
-    bench/borg.py [--build build] [--kernels gemm,ldlt] [--sizes 4,8] [--precisions d,s] [--count 100000] [--cached]
-                  [--report docs/results/borg.md]
+    bench/borg.py [--build build] [--kernels gemm,ldlt] [--sizes 4,8] [--precisions d,s] [--count 100000] [--quick]
+                  [--report docs/results/borg-cpu.md]
 
-For each kernel, size and precision every implementation is built, checked (a wrong one ends the run) and timed on
-one core: the least of ten rounds. Implementations: borgc through its backends with WG_PACK 1, 2, 4, 8; the same
-kernel by hand in C (bench/borg/reference.c), over the batch and over rows, by gcc and by clang; loops over OpenBLAS;
-LIBXSMM where it was found; MKL's batched and compact BLAS where --mkl names libmkl_rt; mpk_batch_*. With --tune all
-are timed shortly first, and the two fastest of borgc and of the references in full. Rows go to BUILD/bench/borg.jsonl; a
-run that was broken off goes on from there, --fresh begins anew."""
-import argparse, collections, itertools, json, math, os, platform, shlex, shutil, subprocess, sys, time
+For each kernel, size and precision every implementation is built, checked (a wrong one ends the run) and timed on one core, by
+turns: the least of ten rounds, at --count work-groups and (unless --modes batch) in cache. Implementations: borgc's avx512
+backend with each WG_PACK and lane order by gcc; of the fastest of these also clang's code, and llc's of the LLVM backend; what
+borgc chooses by itself (WG_PACK=auto); the same kernel by hand in C (bench/borg/reference.c), over the batch and over rows, by
+gcc and by clang; loops over OpenBLAS; LIBXSMM where it was found; MKL's batched and compact BLAS where there is a libmkl_rt;
+mpk_batch_*. Three steps, each of which goes on from where a run was broken off: build (several jobs), a short run that
+chooses, the timing. Rows go to BUILD/bench/borg.jsonl."""
+import argparse, collections, concurrent.futures, glob, itertools, json, math, os, platform, shlex, shutil, subprocess, sys, threading, time
 
+import chart
 from page import put_section
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 SEVEN = ["gema", "gemm", "trsv", "ldus", "pade", "enum", "frcg"]
+ITEMS = ["pade", "enum", "frcg"]  # work-items that have nothing to do with each other
 LIBRARY = ["gemm_ab", "gemm_adb", "llt", "ldlt", "ldlt_partial", "ldlt_rook", "ldlt_complete", "ldu_partial"]
+THESIS = {"gema": (1.00, 1.02), "gemm": (2.26, 2.92), "trsv": (1.70, 1.60), "ldus": (2.38, 2.86), "pade": (0.91, None),
+          "enum": (1.57, None), "frcg": (1.26, 2.63)}  # Table 7.2: AVX512, AVX512 through LLVM
 OTHERS = {"blas": "OpenBLAS", "mkl": "MKL batch", "compact": "MKL compact", "xsmm": "LIBXSMM", "batch": "mpk_batch"}
-ENTRY = {"enum": "enumerate"}
 COMPILERS = {"gcc": "gcc", "clang": "clang-14"}
 NATIVE = ["-O3", "-march=native", "-mprefer-vector-width=512", "-fno-math-errno", "-fno-trapping-math"]
 BACKENDS = {"avx512": ["-O2", *NATIVE[1:]], "c": ["-O2", *NATIVE[1:]]}  # straight code: -O3 is slower
+TYPES = {"d": "double", "s": "single"}
+MODES = ["batch", "cache"]
+LOCKS = collections.defaultdict(threading.Lock)
 
 
 def run(command, **more):
     return subprocess.run(command, capture_output=True, text=True, **more)
 
 
-def compile_c(compiler, flags, source, out):
-    """The shared object, or None where the compiler gives up."""
-    if os.path.exists(out) and os.path.getmtime(out) > os.path.getmtime(source):
-        return out
+def bounded(command, limit):
+    """Run it for so many seconds of processor time, whatever else the machine does; None where that was not enough."""
     try:
-        done = run([COMPILERS[compiler], "-shared", "-fPIC", *flags, "-o", out, source], timeout=300)
+        done = run([*(["prlimit", f"--cpu={math.ceil(limit)}"] if shutil.which("prlimit") else []), *command], timeout=20 * limit)
     except subprocess.TimeoutExpired:
         return None
-    if done.returncode:
-        print(done.stderr[:2000], file=sys.stderr)
-    return out if done.returncode == 0 else None
+    return done if done.returncode == 0 else None
 
 
-def references(options, kernel, n, precision):
-    for (name, compiler), over in itertools.product(COMPILERS.items(), ["batch", "matrix"]):
-        if shutil.which(compiler) and not (over == "matrix" and kernel in ("gema", "pade", "enum", "frcg")):
-            out = f"{options.work}/reference_{name}_{over}_{n}_{precision}.so"
-            flags = [*NATIVE, "-w", "-fopenmp-simd", f"-DN={n}", f"-DOVER_{over.upper()}"]
-            flags += ["-DSINGLE"] if precision == "s" else []
-            library = compile_c(name, flags, f"{ROOT}/bench/borg/reference.c", out)
-            if library:
-                yield f"reference {name} {over}", "lib:" + library
+def newer(out, source):
+    return os.path.exists(out) and os.path.getmtime(out) > os.path.getmtime(source)
 
 
-def wanted(options, key, name):
-    """Not what a short run has shown to be slow."""
-    return not options.tune or name in tuned(options).get(" ".join(map(str, key)), [name])
+def compile_c(compiler, flags, source, out, limit=300):
+    """The shared object, or None where the compiler gives up, which is not tried again."""
+    with LOCKS[out]:  # several kernels ask for the file of references
+        return compile_once(compiler, flags, source, out, limit)
 
 
-def tuned(options):
-    path = f"{options.work}/tuned{'_cached' if options.cached else ''}.json"
-    return json.load(open(path, encoding="utf-8")) if os.path.exists(path) else {}
+def compile_once(compiler, flags, source, out, limit):
+    if newer(out, source):
+        return out
+    if newer(out + ".failed", source):
+        return None
+    if bounded([COMPILERS[compiler], "-shared", "-fPIC", *flags, "-o", out, source], limit):
+        return out
+    open(out + ".failed", "w", encoding="utf-8").close()
+    return None
 
 
-def emit(command, out):
+def emit(command, out, limit=120):
     """borgc's code in that file, which stays as it is where the code is the same; whether it was made."""
-    try:
-        done = run([*command, "-o", out + ".new"], timeout=120)
-    except subprocess.TimeoutExpired:
-        return False
-    if done.returncode:
+    stamp, source = out + ".made", command[-1]
+    needs = [command[0], *glob.glob(os.path.dirname(source) + "/*.h"), source]
+    if all(newer(stamp, f) for f in needs) and open(stamp, encoding="utf-8").read() == shlex.join(command):
+        return os.path.exists(out)
+    made = emit_anew(command, out, limit)
+    with open(stamp, "w", encoding="utf-8") as f:
+        f.write(shlex.join(command))
+    return made
+
+
+def emit_anew(command, out, limit):
+    if not bounded([*command, "-o", out + ".new"], limit):
+        if os.path.exists(out):
+            os.remove(out)
         return False
     if os.path.exists(out) and open(out, "rb").read() == open(out + ".new", "rb").read():
         os.remove(out + ".new")
@@ -78,54 +90,139 @@ def emit(command, out):
     return True
 
 
-def by_borgc(options, kernel, n, precision):
-    for backend, pack, order in itertools.product(options.backends, options.packs, options.orders):
-        if pack == "1" and order == "wg" and "wi" in options.orders:
-            continue  # the orders are the same
-        name = f"{kernel}_{n}_{precision}_{backend}_{pack}_{order}"
-        source = f"{options.work}/{name}.c"
-        command = [options.borgc, f"--emit={backend}", f"--lane-order={order}", "-D", f"WG_SIZE={n}", "-D",
-                   f"WG_PACK={pack}", *(["-D", "SINGLE"] if precision == "s" else []),
-                   f"{ROOT}/src/kernels/cl/{kernel}.cl"]
-        compilers = [c for c in options.compilers
-                     if wanted(options, (kernel, n, precision), f"borgc {backend} {c} pack={pack} {order}")]
-        if compilers and emit(command, source):
-            for compiler in compilers:
-                library = compile_c(compiler, [*BACKENDS[backend], "-w"], source,
-                                    f"{options.work}/{name}_{compiler}.so")
-                if library:
-                    yield f"borgc {backend} {compiler} pack={pack} {order}", "borg:" + library
+# ---- what there is to build: functions that give the driver's word for an implementation, or None ----
 
 
-def fastest(options, key, candidates):
-    """All but what a short run shows to be slower than two others of its kind; kept for the next run."""
-    known, place = tuned(options), " ".join(map(str, key))
-    if place not in known:
-        short = argparse.Namespace(**{**vars(options), "count": max(200, options.count // 20), "rounds": 3})
-        times = collections.defaultdict(list)
-        for name, how in candidates:
-            row = measure(short, *key, how) if name not in OTHERS else {"time_ns": 0}
-            if row:
-                times[kind(name)].append((row["time_ns"], name))
-        known[place] = [name for k in times for _, name in sorted(times[k])[:2]]
-        with open(f"{options.work}/tuned{'_cached' if options.cached else ''}.json", "w", encoding="utf-8") as f:
-            json.dump(known, f)
-    return [c for c in candidates if c[0] in known[place]]
+def reference(o, key, compiler, over):
+    kernel, n, precision = key
+    out = f"{o.work}/reference_{compiler}_{over}_{n}_{precision}.so"
+    flags = [*NATIVE, "-w", "-fopenmp-simd", f"-DN={n}", f"-DOVER_{over.upper()}", *(["-DSINGLE"] if precision == "s" else [])]
+    library = compile_c(compiler, flags, f"{ROOT}/bench/borg/reference.c", out, o.compile_limit)
+    return library and "lib:" + library
 
 
-def measure(options, kernel, n, precision, how):
-    count = options.count
-    if options.cached:  # what the second-level cache holds
-        count = max(16, 131072 // (n * n * (8 if precision == "d" else 4)) // 16 * 16)
-    command = [*options.prefix.split(), options.driver, kernel, str(n), precision, str(count), how, str(options.rounds)]
-    done = run(command + (["cache"] if options.cached else []),
-               env=dict(os.environ, OPENBLAS_NUM_THREADS="1", MKL_THREADING_LAYER="SEQUENTIAL",
-                        **({"BENCH_MKL": options.mkl} if options.mkl else {})))
-    if done.returncode == 2:
+def through_llc(source, out, limit):
+    """LLVM's own code generator for this machine, then a shared object."""
+    if newer(out, source) or newer(out + ".failed", source):
+        return out if newer(out, source) else None
+    made = (bounded([shutil.which("llc-16") or "llc", "-O2", "-mcpu=native", "-relocation-model=pic", "-filetype=obj", "-o", out + ".o", source],
+                    limit) and bounded(["gcc", "-shared", "-o", out, out + ".o"], limit))
+    if not made:
+        open(out + ".failed", "w", encoding="utf-8").close()
+    return out if made else None
+
+
+def same_code(source, compiler):
+    """What was compiled from the same text for a WG_PACK that was given."""
+    text = open(source, "rb").read()
+    for other in glob.glob(source.replace("auto_auto", "[0-9]*_w?")):
+        library = f"{other[:-2]}_{compiler}.so"
+        if newer(library, other) and open(other, "rb").read() == text:
+            return library
+    return None
+
+
+def by_borgc(o, key, compiler, backend, pack, order):
+    kernel, n, precision = key
+    name = f"{kernel}_{n}_{precision}_{backend}_{pack}_{order}"
+    source = f"{o.work}/{name}{'.ll' if backend == 'llvm' else '.c'}"
+    command = [o.borgc, f"--emit={backend}", f"--lane-order={order}", "-D", f"WG_SIZE={n}", "-D", f"WG_PACK={pack}",
+               *(["-D", "SINGLE"] if precision == "s" else []), f"{ROOT}/src/kernels/cl/{kernel}.cl"]
+    if not emit(command, source, o.compile_limit):
         return None
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}: {done.stdout}{done.stderr} (exit {done.returncode})")
-    return json.loads(done.stdout)
+    out = f"{o.work}/{name}_{compiler}.so"
+    if pack == "auto" and same_code(source, compiler):
+        return "borg:" + same_code(source, compiler)
+    if backend == "llvm":
+        library = through_llc(source, out, o.compile_limit)
+    else:
+        library = compile_c(compiler, [*BACKENDS[backend], "-w"], source, out, o.compile_limit)
+    return library and "borg:" + library
+
+
+def shapes(o, key):
+    """WG_PACK and lane orders that may be worth a compiler's time: by the registers that one row fills."""
+    kernel, n, precision = key
+    lanes = 8 if precision == "d" else 16
+    for pack in o.packs:
+        row = -(-n * pack // lanes)
+        if pack > 1 and (row > (4 if kernel in ("gema", "gemm", "frcg", "gemm_ab") else 8) if n > 8 or kernel in ITEMS
+                         else pack > max(lanes, 16 // n * 4)):
+            continue
+        for order in o.orders:
+            if order == "wg" and "wi" in o.orders and (pack == 1 or n > 8 or kernel in (*ITEMS, "gema")):
+                continue  # the orders are the same, groups are, or interleaving has never paid
+            yield pack, order
+
+
+def first_choices(o, key):
+    """name -> what builds it: all but what the short run decides."""
+    made = {}
+    for compiler, over in itertools.product(COMPILERS, ["batch", "matrix"]):
+        if shutil.which(COMPILERS[compiler]) and not (over == "matrix" and key[0] in (*ITEMS, "gema")):
+            made[f"reference {compiler} {over}"] = (reference, compiler, over)
+    compiler = o.compilers[0]
+    for backend in o.backends:
+        for pack, order in shapes(o, key):
+            made[f"borgc {backend} {compiler} pack={pack} {order}"] = (by_borgc, compiler, backend, pack, order)
+    if o.default and "avx512" in o.backends:
+        made[f"default avx512 {compiler}"] = (by_borgc, compiler, "avx512", "auto", "auto")
+    return made
+
+
+def later_choices(o, fast):
+    """What other compilers make of the fastest in each mode."""
+    made = {}
+    for name in fast[:2]:
+        if kind(name) != "borgc":
+            continue
+        _, backend, _, pack, order = name.split()
+        for compiler in o.compilers[1:]:
+            to = "llvm" if compiler == "llc" else backend
+            if compiler != "llc" or backend == "avx512":
+                made[f"borgc {to} {compiler} {pack} {order}"] = (by_borgc, compiler, to, int(pack[5:]), order)
+    return made
+
+
+# ---- rows: one for each kernel, size, precision, mode and step, with the times of all implementations ----
+
+
+class Rows:
+    def __init__(self, path, fresh):
+        self.path, self.of = path, {}
+        if fresh and os.path.exists(path):
+            os.remove(path)
+        for line in open(path, encoding="utf-8") if os.path.exists(path) else []:
+            row = json.loads(line)
+            self.of[tuple(row["key"])] = row["results"]
+
+    def add(self, key, results):
+        self.of[key] = results
+        with open(self.path, "a", encoding="utf-8") as f:
+            f.write(json.dumps({"key": key, "results": results}) + "\n")
+
+
+def measure(o, key, mode, named, rounds, within):
+    """The results of {name: driver's word}, in one process."""
+    kernel, n, precision = key
+    count = o.count
+    if mode == "cache":  # what the second-level cache holds
+        count = max(16, 131072 // (n * n * (8 if precision == "d" else 4)) // 16 * 16)
+    results = []
+    odd = kernel in LIBRARY  # matrices with a NaN and of zeros are given only where all tell of them
+    for chosen in ([k for k in named if named[k].startswith("borg:")], [k for k in named if not named[k].startswith("borg:")]) \
+            if odd else (list(named),):
+        if not chosen:
+            continue
+        command = [*o.prefix.split(), o.driver, kernel, str(n), precision, str(count), "--rounds", str(rounds), "--within", str(within),
+                   *(["--cache"] if mode == "cache" else []), *dict.fromkeys(named[k] for k in chosen)]
+        done = run(command, env=dict(os.environ, OPENBLAS_NUM_THREADS="1", MKL_THREADING_LAYER="SEQUENTIAL",
+                                     **({"BENCH_MKL": o.mkl} if o.mkl else {})))
+        if done.returncode:
+            sys.exit(f"{' '.join(command)}: {done.stdout}{done.stderr} (exit {done.returncode})")
+        times = {row.pop("how"): row for row in map(json.loads, done.stdout.splitlines())}
+        results += [{"name": name, **times[named[name]]} for name in chosen if named[name] in times]
+    return results
 
 
 def kind(name):
@@ -137,8 +234,66 @@ def best(rows, *kinds):
     return min(chosen, key=lambda r: r["time_ns"]) if chosen else None
 
 
+def say(text):
+    print(time.strftime("%H:%M:%S ") + text, flush=True)
+
+
+class Over(Exception):
+    """The time that was given is over."""
+
+
+def build(o, wanted):
+    """{key: {name: what builds it}} -> {key: {name: driver's word}}, by several jobs at a time."""
+    made = {key: {} for key in wanted}
+    todo = [(key, name, how) for key in wanted for name, how in wanted[key].items()]
+    with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
+        doing = {pool.submit(how[0], o, key, *how[1:]): (key, name) for key, name, how in todo}
+        told = time.monotonic()
+        for k, f in enumerate(concurrent.futures.as_completed(doing)):
+            key, name = doing[f]
+            if f.result():
+                made[key][name] = f.result()
+            if time.monotonic() - told > 10:
+                told = time.monotonic()
+                say(f"built {k + 1} of {len(doing)}")
+    left = [(key, name) for key in wanted for name in wanted[key] if name not in made[key]]
+    if left:
+        say(f"{len(left)} of {len(todo)} are left out (compilers gave up): " + ", ".join(f"{k[0]} {k[1]} {k[2]} {name}" for k, name in left[:6])
+            + (" ..." if len(left) > 6 else ""))
+    return {key: {name: made[key][name] for name in wanted[key] if name in made[key]} for key in wanted}
+
+
+def fastest(o, rows, key):
+    """Of borgc's, those that the short runs show to be the two fastest, in each mode; None before these ran."""
+    names = []
+    for mode in o.modes:
+        if (*key, mode, "short") not in rows.of:
+            return None
+        mine = [r for r in rows.of[(*key, mode, "short")] if kind(r["name"]) == "borgc"]
+        names.append([r["name"] for r in sorted(mine, key=lambda r: r["time_ns"])[:2]])
+    return list(dict.fromkeys(itertools.chain(*itertools.zip_longest(*names, fillvalue=names[0][0]))))
+
+
+def step(o, rows, name, chosen, rounds, within, others):
+    for at, key in enumerate(chosen):
+        for mode in o.modes:
+            if (*key, mode, name) in rows.of:
+                continue
+            if time.monotonic() - o.start > o.limit:
+                raise Over
+            named = {**chosen[key], **({k: k for k in OTHERS} if others else {})}
+            results = measure(o, key, mode, named, rounds, within)
+            rows.add((*key, mode, name), results)
+            ours, ref = best(results, "borgc"), best(results, "reference")
+            say(f"{name} {at + 1} of {len(chosen)}: {key[0]} {key[1]} {key[2]} {mode:5} " + ", ".join(
+                f"{r['name']} {r['time_ns']:.4g} ns" for r in (ours, ref) if r))
+
+
+# ---- the report ----
+
+
 def geometric(values):
-    values = list(values)
+    values = [v for v in values if v]
     return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
 
 
@@ -149,114 +304,207 @@ def cpu():
     return platform.machine()
 
 
-def table(rows, kernels, out):
-    cells = collections.defaultdict(list)
-    for r in rows:
-        cells[r["kernel"], r["n"], r["precision"]].append(r)
-    there = [k for k in OTHERS if any(kind(r["name"]) == k and r["kernel"] in kernels for r in rows)]
-    out.append("| kernel | n | type | borgc ns | how | best reference ns | how | " + "".join(f"{OTHERS[k]} ns | " for k in there)
-               + "borgc GFLOP/s | against reference |")
-    out.append("|" + "---|" * (9 + len(there)))
-    ratios = collections.defaultdict(list)
-    for kernel in kernels:
-        for key in sorted(k for k in cells if k[0] == kernel):
-            ours, ref = best(cells[key], "borgc"), best(cells[key], "reference")
-            others = [best(cells[key], k) for k in there]
-            text = [f"{r['time_ns']:.4g}" if r else "" for r in (ours, ref, *others)]
-            ratio = ref["time_ns"] / ours["time_ns"] if ours and ref else None
-            if ratio:
-                ratios[kernel].append(ratio)
-            out.append(f"| {kernel} | {key[1]} | {key[2]} | {text[0]} | {ours['name'][6:] if ours else ''} | {text[1]} | "
-                       f"{ref['name'][10:] if ref else ''} | {''.join(x + ' | ' for x in text[2:])}"
-                       f"{format(ours['gflops'], '.3g') if ours else ''} | {format(ratio, '.2f') if ratio else ''} |")
-    return ratios
+def ratio(of, to):
+    return to["time_ns"] / of["time_ns"] if of and to else None
 
 
-def report(options, rows):
-    out = [f"`{shlex.join(['bench/borg.py'] + sys.argv[1:])}` on {cpu()}, one core; {options.count} matrices or groups of items"
-           + (" that the second-level cache holds." if options.cached else ".")
-           + " Times are for one work-group; every row was checked first.", ""]
-    ratios = table(rows, options.kernels, out)
-    seven = {k: geometric(v) for k, v in ratios.items() if k in SEVEN and v}
-    out += ["", "Geometric means of the time of the best compiler-vectorised reference over borgc's:", "",
-            "| " + " | ".join(ratios) + " |", "|" + "---|" * len(ratios),
-            "| " + " | ".join(f"{geometric(v):.2f}" for v in ratios.values()) + " |", ""]
-    if seven:
-        most = max(seven, key=seven.get)
-        rest = geometric([v for k, v in seven.items() if k != most])
-        out += [f"Over the seven kernels of the thesis: {geometric(seven.values()):.2f} (there: 1.49 with AVX-512, 2.05 through "
-                f"LLVM). Without {most}: {rest:.2f}.", ""]
-    put_section(options.report, options.heading, "\n".join(out))
+def table(o, rows, mode, precision):
+    """Lines of one table."""
+    full = {key[:3]: r for key, r in rows.of.items() if key[2:] == (precision, mode, "full")}
+    keys = [(k, n, precision) for k in o.kernels for n in o.sizes if (k, n, precision) in full]
+    there = [k for k in OTHERS if any(best(full[key], k) for key in keys)]
+    out = ["| kernel | n | borgc ns | how | chosen by itself | best reference ns | how | " + "".join(f"{OTHERS[k]} ns | " for k in there)
+           + "borgc GFLOP/s | against reference |", "|" + "---|" * (9 + len(there))]
+    for key in keys:
+        ours, ref, auto = (best(full[key], k) for k in ("borgc", "reference", "default"))
+        if auto and (not ours or auto["time_ns"] < ours["time_ns"]):
+            ours = auto
+        text = [f"{r['time_ns']:.4g}" if r else "" for r in (ours, auto, ref, *(best(full[key], k) for k in there))]
+        out.append(f"| {key[0]} | {key[1]} | {text[0]} | {how(ours)} | {text[1]} | {text[2]} | {how(ref)} | "
+                   + "".join(x + " | " for x in text[3:]) + (f"{ours['gflops']:.3g}" if ours else "")
+                   + f" | {format(ratio(ours, ref), '.2f') if ratio(ours, ref) else ''} |")
+    return out
+
+
+def how(row):
+    return row["name"].split(" ", 1)[1].replace("avx512 ", "").replace("llvm ", "") if row else ""
+
+
+def means(o, rows):
+    """{(kernel, mode, precision): (best over reference, default over reference, default over best)}, sizes together."""
+    found = collections.defaultdict(list)
+    for key, results in rows.of.items():
+        if key[4] != "full" or key[0] not in o.kernels or key[1] not in o.sizes:
+            continue
+        ours, ref, auto = best(results, "borgc", "default"), best(results, "reference"), best(results, "default")
+        if ours and ref:
+            found[key[0], key[3], key[2]].append((ratio(ours, ref), ratio(auto, ref), ratio(auto, ours)))
+    return {k: tuple(geometric(v[i] for v in values) for i in range(3)) for k, values in found.items()}
+
+
+def summary(o, rows):
+    m = means(o, rows)
+    columns = [(mode, p) for mode in o.modes for p in o.precisions]
+    kernels = [k for k in o.kernels if any((k, *c) in m for c in columns)]
+    title = {"batch": f"{o.count}", "cache": "in cache"}
+    out = ["Geometric means over the sizes of the time of the best compiler-vectorised reference over that of borgc's best; in brackets: over that "
+           "of what borgc chooses by itself.", "",
+           "| kernel | " + " | ".join(f"{title[mode]}, {TYPES[p]}" for mode, p in columns) + " | thesis: AVX-512 | thesis: LLVM |",
+           "|" + "---|" * (3 + len(columns))]
+
+    def cell(v):
+        return f"{v[0]:.2f} ({v[1]:.2f})" if v and not math.isnan(v[1]) else f"{v[0]:.2f}" if v else ""
+    for k in kernels:
+        there = [f"{x:.2f}" if x else "" for x in THESIS.get(k, (None, None))]
+        out.append(f"| {k} | " + " | ".join(cell(m.get((k, *c))) for c in columns) + f" | {there[0]} | {there[1]} |")
+    seven = {c: [m[(k, *c)] for k in SEVEN if (k, *c) in m] for c in columns}
+    if any(seven.values()):
+        out.append("| the seven | " + " | ".join(cell(tuple(geometric(v[i] for v in seven[c] if not math.isnan(v[i])) for i in range(3)))
+                                                 if seven[c] else "" for c in columns) + " | 1.49 | 2.05 |")
+    shares = [f"{geometric(v[2] for k, v in m.items() if k[1] == mode and not math.isnan(v[2])):.2f} ({title[mode]})" for mode in o.modes]
+    return out + ["", f"What borgc chooses by itself takes {' and '.join(shares)} times what its best takes; below, its time stands beside."
+                  .replace("takes 0", "reaches 0").replace(" times what its best takes", " of the speed of its best")]
+
+
+def plot(o, rows, precision):
+    """Figures 7.6 and 7.7: times by size, one panel for each kernel. The file's name."""
+    lines = {"borgc": ("borgc", "default"), "reference": ("reference",), "OpenBLAS": ("blas",), "MKL": ("mkl", "compact"), "LIBXSMM": ("xsmm",)}
+    mode = o.modes[0]
+    panels = []
+    for kernel in o.kernels:
+        at = [rows.of.get((kernel, n, precision, mode, "full"), []) for n in o.sizes]
+        series = [{"name": name, "y": [(best(r, *kinds) or {}).get("time_ns") for r in at]} for name, kinds in lines.items()]
+        series = [s for s in series if any(s["y"])]
+        if series:
+            panels.append({"title": f"{kernel}: ns for a work-group", "ticks": [str(n) for n in o.sizes], "series": series, "log": True, "label": "n"})
+    name = f"borg-{'cpu' if mode == 'batch' else 'cache'}-{TYPES[precision]}.svg"
+    if panels:
+        chart.draw(os.path.join(os.path.dirname(o.report), name), panels, list(lines), columns=4)
+    return name if panels else None
+
+
+def report(o, rows):
+    out = [f"`{shlex.join(['bench/borg.py'] + o.told)}` on {cpu()}, one core; batches of {o.count} work-groups"
+           + (", and as many as the second-level cache holds" if "cache" in o.modes else "")
+           + ". ns for a work-group, the least of ten rounds after two, implementations by turns; each was checked first. How: compiler, WG_PACK and "
+           "lane order; llc: through the LLVM backend. Reference: the same kernel by hand in C, `omp simd` over the batch or over rows, by gcc and clang; "
+           "the best counts. \"Chosen by itself\": `WG_PACK=auto`, gcc. Packing for MKL's compact BLAS is not timed.", ""]
+    out += summary(o, rows)
+    for precision in o.precisions:
+        name = plot(o, rows, precision)
+        out += ["", f"![times, {TYPES[precision]}]({name})"] if name else []
+    titles = {"batch": f"At a batch of {o.count}", "cache": "In cache"}
+    for mode, precision in itertools.product(o.modes, o.precisions):
+        out += ["", f"### {titles[mode]}, {TYPES[precision]}", "", *table(o, rows, mode, precision)]
+    put_section(o.report, o.heading, "\n".join(out + [""]))
+
+
+# ---- the command ----
+
+
+def listed(p, text, what, known=None, least=None, most=None):
+    values = [v for v in text.split(",") if v]
+    for v in values:
+        good = v in known if known else v.isdigit() and least <= int(v) <= most
+        if not good:
+            p.error(f"{what}: '{v}' is none of {', '.join(known)}" if known else f"{what}: '{v}' is no number from {least} to {most}")
+    if not values:
+        p.error(f"{what}: the list is empty")
+    return values if known else [int(v) for v in values]
+
+
+def find_mkl(o, p):
+    if o.mkl == "auto":
+        found = sorted(glob.glob(f"{o.build}/peers/**/libmkl_rt.so.*", recursive=True))
+        o.mkl = found[0] if found else None
+    elif o.mkl == "none":
+        o.mkl = None
+    elif not os.path.exists(o.mkl):
+        p.error(f"--mkl: there is no {o.mkl}")
+    o.mkl = o.mkl and os.path.abspath(o.mkl)
 
 
 def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--build", default="build")
-    p.add_argument("--kernels", default=",".join(SEVEN + LIBRARY))
-    p.add_argument("--sizes", default="4,8,12,16,20,24,28,32")
+    p.add_argument("--quick", action="store_true", help="minutes: sizes 4 and 16, WG_PACK 1 and 4, 10000 work-groups, three rounds; a report only where asked for")
+    p.add_argument("--kernels", default=",".join(SEVEN), help=f"of {','.join(SEVEN + LIBRARY)}")
+    p.add_argument("--sizes")
     p.add_argument("--precisions", default="d,s")
-    p.add_argument("--packs", default="1,2,4,8")
+    p.add_argument("--packs")
     p.add_argument("--orders", default="wi,wg")
-    p.add_argument("--backends", default="avx512,c")
-    p.add_argument("--compilers", default="gcc,clang")
-    p.add_argument("--count", type=int, default=100000)
-    p.add_argument("--rounds", type=int, default=10)
-    p.add_argument("--cached", action="store_true")
-    p.add_argument("--fresh", action="store_true")
+    p.add_argument("--backends", default="avx512")
+    p.add_argument("--compilers", default="gcc,clang,llc", help="the first for all, the others for the fastest")
+    p.add_argument("--modes", default="batch,cache")
+    p.add_argument("--count", type=int)
+    p.add_argument("--rounds", type=int)
+    p.add_argument("--jobs", type=int, default=os.cpu_count())
+    p.add_argument("--compile-limit", type=float, default=40, help="seconds of processor time for one compilation; what takes longer is left out")
+    p.add_argument("--no-default", dest="default", action="store_false", help="without what borgc chooses by itself")
+    p.add_argument("--fresh", action="store_true", help="forget the rows of earlier runs")
     p.add_argument("--prefix", default="", help="a command before the driver's: taskset -c 1")
-    p.add_argument("--mkl", help="file of libmkl_rt: the package mkl of PyPI has it")
-    p.add_argument("--limit", type=float, default=1e9, help="seconds: end then, between two rows, and leave the rest to the next run")
-    p.add_argument("--build-only", action="store_true", help="compile all (with --tune: and time it shortly), no more")
-    p.add_argument("--tune", action="store_true", help="time in full only what was fastest in a short run")
+    p.add_argument("--mkl", default="auto", help="file of libmkl_rt; none; auto: where tools/fetch-peers put it, in BUILD/peers")
+    p.add_argument("--limit", type=float, default=1e9, help="seconds: end then (with status 75), between two rows; the next run goes on from there")
+    p.add_argument("--steps", default="full", help="build: compile alone; short: and time shortly, to choose; late: and compile what was chosen; "
+                   "full: all")
     p.add_argument("--report")
-    p.add_argument("--heading", default="borgc's kernels on a CPU", help="of the report's section")
+    p.add_argument("--heading", default="The seven kernels of the thesis", help="of the report's section")
     o = p.parse_args()
-    for key in ("kernels", "sizes", "precisions", "packs", "orders", "backends", "compilers"):
-        setattr(o, key, getattr(o, key).split(","))
+    o.told, o.start = sys.argv[1:], time.monotonic()
+    o.kernels = listed(p, o.kernels, "--kernels", SEVEN + LIBRARY)
+    o.sizes = listed(p, o.sizes or ("4,16" if o.quick else "4,8,12,16,20,24,28,32"), "--sizes", None, 1, 64)
+    o.precisions = listed(p, o.precisions, "--precisions", list(TYPES))
+    o.packs = listed(p, o.packs or ("1,4" if o.quick else "1,2,4,8,16"), "--packs", None, 1, 64)
+    o.orders = listed(p, o.orders, "--orders", ["wi", "wg"])
+    o.backends = listed(p, o.backends, "--backends", list(BACKENDS))
+    o.compilers = listed(p, o.compilers, "--compilers", [*COMPILERS, "llc"])
+    o.modes = listed(p, o.modes, "--modes", MODES)
+    o.steps = listed(p, o.steps, "--steps", ["build", "short", "late", "full"])[-1]
+    o.count = o.count if o.count is not None else 10000 if o.quick else 100000
+    o.rounds = o.rounds if o.rounds is not None else 3 if o.quick else 10
+    if o.count < 1 or o.rounds < 1 or o.jobs < 1 or o.compile_limit <= 0:
+        p.error("--count, --rounds, --jobs and --compile-limit are positive")
+    if o.compilers[0] == "llc":
+        p.error("--compilers: llc is no compiler of C, it cannot be the first")
+    o.compilers = [c for c in o.compilers if shutil.which({**COMPILERS, "llc": "llc-16"}[c])]
     o.build = os.path.abspath(o.build)
     o.work, o.driver, o.borgc = f"{o.build}/bench/borg", f"{o.build}/bench/borg_driver", f"{o.build}/borgc"
-    os.makedirs(o.work, exist_ok=True)
+    find_mkl(o, p)
     if not os.path.exists(o.driver):
         sys.exit(f"{o.driver} is not there: make bench-borg builds it")
-    if os.path.exists(o.borgc):
-        listed = run([o.borgc, "--help"]).stdout
-        o.backends = [b for b in o.backends if f"\n  {b} " in listed.split("backends:")[-1]]
-    else:
-        o.backends = []
-    if not o.backends:
-        print("borgc has no such backend in this build: references alone", file=sys.stderr)
+    os.makedirs(o.work, exist_ok=True)
+    if "avx512" in o.backends and " avx512f" not in open("/proc/cpuinfo", encoding="utf-8").read():
+        say("this processor has no AVX-512: borgc's backend c in its place")
+        o.backends = ["c"]
+    if not o.compilers or not os.path.exists(o.borgc):
+        sys.exit(f"{o.borgc} or a compiler is not there")
     return o
 
 
 def main():
-    start = time.monotonic()
     o = arguments()
-    path = f"{o.build}/bench/borg{'_cached' if o.cached else ''}.jsonl"
-    if o.fresh and os.path.exists(path):
-        os.remove(path)
-    rows = [json.loads(line) for line in open(path, encoding="utf-8")] if os.path.exists(path) else []
-    done = {(r["kernel"], r["n"], r["precision_key"], r["name"]) for r in rows}
-    for kernel, n, precision in itertools.product(o.kernels, map(int, o.sizes), o.precisions):
-        candidates = itertools.chain(references(o, kernel, n, precision), by_borgc(o, kernel, n, precision),
-                                     [(name, name) for name in OTHERS])
-        if o.tune:
-            candidates = fastest(o, (kernel, n, precision), list(candidates))
-        for name, how in candidates:
-            if (kernel, n, precision, name) in done or o.build_only:
-                continue
-            if time.monotonic() - start > o.limit:
-                print("the time is over: the next run goes on from here", flush=True)
-                return 1
-            row = measure(o, kernel, n, precision, how)
-            if row:
-                row.update(name=name, precision_key=precision)
-                rows.append(row)
-                with open(path, "a", encoding="utf-8") as f:
-                    f.write(json.dumps(row) + "\n")
-                print(f"{kernel:14} {n:3} {precision} {name:34} {row['time_ns']:10.1f} ns {row['gflops']:8.2f} GFLOP/s",
-                      flush=True)
+    rows = Rows(f"{o.build}/bench/borg{'-quick' if o.quick else ''}.jsonl", o.fresh)
+    keys = [(k, n, p) for n in o.sizes for k in o.kernels for p in o.precisions]
+    say(f"{len(keys)} cases; MKL: {o.mkl or 'left out (tools/fetch-peers brings it)'}")
+    try:
+        made = build(o, {key: first_choices(o, key) for key in keys})
+        if o.steps == "build":
+            return 0
+        step(o, rows, "short", {k: {x: made[k][x] for x in made[k] if kind(x) == "borgc"} for k in keys}, 3, 1.5, False)
+        if o.steps == "short":
+            return 0
+        late = build(o, {key: later_choices(o, fastest(o, rows, key)) for key in keys})
+        if o.steps == "late":
+            return 0
+        chosen = {key: {**{x: made[key][x] for x in made[key] if kind(x) != "borgc" or x in fastest(o, rows, key)}, **late[key]} for key in keys}
+        step(o, rows, "full", chosen, o.rounds, 0, True)
+    except Over:
+        say("the time is over: the next run goes on from here")
+        return 75
     if o.report:
         report(o, rows)
+    else:
+        print("\n".join(summary(o, rows)))
     return 0
 
 

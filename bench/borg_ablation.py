@@ -2,93 +2,161 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What single parts of borgc bring on a CPU: Figures 7.8 to 7.10 of the thesis anew, in cache, double, one core.
 
-    bench/borg_ablation.py [--build build] [--sizes 8,16,24] [--build-only] [--prefix "taskset -c 1"] [--report docs/results/borg-cpu.md]
+    bench/borg_ablation.py [--build build] [--kernels ldus,trsv] [--sizes 4,8,16,32] [--prefix "taskset -c 1"] [--report docs/results/borg-cpu.md]
 
-7.8: LDUS with all reorderings through memory, then with ever more kinds of them; then with approximate reciprocals; each also
-with every value through memory (streaming). 7.9: LDUS by WG_PACK. 7.10: five sums in a loop that is unrolled, whose bound
-is read at run time, and whose bound each work-item reads for itself. Needs what `make bench-borg` builds."""
-import argparse, json, os, sys
+7.8: each kernel with all reorderings through memory, then with ever more kinds of them; then with approximate reciprocals; and
+with every value through memory (streaming). 7.9: WG_PACK, in both lane orders. 7.10: five sums in a loop that is unrolled, whose
+bound is read at run time, and whose bound each work-item reads for itself. The variants of a kernel are timed by turns.
+Code that is the same text is timed once. Rows go to BUILD/bench/ablation.jsonl; a run that was broken off goes on from
+there, --fresh begins anew. Needs what `make bench-borg` builds."""
+import argparse, json, os, shutil, sys, time
 
 import chart
-from borg import ROOT, BACKENDS, compile_c, cpu, emit, run
+from borg import BACKENDS, ROOT, SEVEN, Rows, build, compile_c, cpu, emit, listed, run, say, shapes
 from page import put_section
 
 KINDS = ["reuse", "scalar", "vector", "segmented", "permute"]
-STEPS = [("store and gather", KINDS), ("reuse", KINDS[1:]), ("scalar broadcast", KINDS[2:]), ("vector broadcast", KINDS[3:]),
-         ("segmented broadcast", KINDS[4:]), ("permutes", []), ("fast reciprocal", None)]
+STEPS = [("store, gather", KINDS), ("reuse", KINDS[1:]), ("scalar", KINDS[2:]), ("vector", KINDS[3:]), ("segmented", KINDS[4:]),
+         ("permutes", []), ("fast rcp", None)]
+PACKS = [(1, "wi"), *((pack, order) for pack in (2, 4, 8) for order in ("wi", "wg"))]
+LOOPS = ["UNROLLED", "UNIFORM", "MASKED"]
 
 
-def ldus(without, stream):
-    off = [*(without or []), *(["stream"] if stream else [])]
-    return ([f"--disable={','.join(off)}"] if off else []) + (["--fast-rcp"] if without is None else [])
+def full(n):
+    """WG_PACK that fills a register of doubles."""
+    return max(1, 8 // n)
 
 
-def cases(size):
+def cases(o, kernel, n):
+    """name -> (WG_PACK, lane order, flags)"""
+    if kernel == "gema5":
+        return {name.lower(): (1, "wi", ["-D", name]) for name in LOOPS}
+    made = {}
     for name, without in STEPS:
-        for stream in (False, True):
-            yield "7.8", f"{name}{', streaming' if stream else ''}", "ldus", size, 1, ldus(without, stream)
-    for pack in (1, 2, 4, 8):
-        yield "7.9", f"WG_PACK {pack}", "ldus", size, pack, []
-    for name in ("UNROLLED", "UNIFORM", "MASKED"):
-        yield "7.10", name.lower(), "gema5", size, 1, ["-D", name]
+        off = [f"--disable={','.join(without)}"] if without else []
+        made[name] = (full(n), "wi", off + (["--fast-rcp"] if without is None else []))
+    made["streaming"] = (full(n), "wi", ["--disable=stream"])
+    o.packs, o.orders = [1, 2, 4, 8], ["wi", "wg"]
+    worth = [pack for pack, _ in shapes(o, (kernel, n, "d"))]
+    for pack, order in PACKS:
+        if pack in worth:
+            made[f"{pack} {order}"] = (pack, order, [])
+    return made
 
 
-def time_of(o, kernel, size, pack, flags):
-    """ns for a work-group; None where it is only built."""
+def library(o, key, name, how):
+    kernel, n = key
+    pack, order, flags = how
     folder = "bench/borg" if kernel == "gema5" else "src/kernels/cl"
-    name = "_".join([kernel, str(size), str(pack), *flags]).replace("--", "").replace("=", "_").replace(",", "_")
-    source = f"{o.work}/{name}.c"
-    if not emit([o.borgc, "--emit=avx512", *flags, "-D", f"WG_SIZE={size}", "-D", f"WG_PACK={pack}",
-                 f"{ROOT}/{folder}/{kernel}.cl"], source):
-        sys.exit(f"borgc failed: {name}")
-    library = compile_c("gcc", [*BACKENDS["avx512"], "-w"], source, f"{o.work}/{name}.so")
+    base = f"{o.work}/{kernel}_{n}_{name}".replace(" ", "_").replace(",", "")
+    if not emit([o.borgc, "--emit=avx512", *flags, f"--lane-order={order}", "-D", f"WG_SIZE={n}", "-D", f"WG_PACK={pack}",
+                 f"{ROOT}/{folder}/{kernel}.cl"], base + ".c", o.compile_limit):
+        return None
+    return base + ".c"
+
+
+def compiled(o, key, source):
+    return compile_c("gcc", [*BACKENDS["avx512"], "-w"], source, source[:-2] + ".so", o.compile_limit)
+
+
+def timed(o, key, named):
+    """ns for a work-group by {name: source}; what is the same text once."""
+    kernel, n = key
+    texts, made = {}, build(o, {key: {name: (library, name, how) for name, how in named.items()}})[key]
+    for name, source in made.items():
+        texts.setdefault(open(source, "rb").read(), []).append(name)
+    libraries = build(o, {key: {names[0]: (compiled, made[names[0]]) for names in texts.values()}})[key]
     if o.build_only:
         return None
-    count = max(16, 131072 // (size * size * 8) // 16 * 16)
-    done = run([*o.prefix.split(), o.driver, kernel, str(size), "d", str(count), "lib:" + library, "10", "cache"])
+    count = max(16, 131072 // (n * n * 8) // 16 * 16)
+    words = {"lib:" + path: name for name, path in libraries.items()}
+    done = run([*o.prefix.split(), o.driver, kernel, str(n), "d", str(count), "--cache", *words])
     if done.returncode:
-        sys.exit(f"{name}: {done.stdout}{done.stderr}")
-    return json.loads(done.stdout)["time_ns"]
+        sys.exit(f"{kernel} {n}: {done.stdout}{done.stderr}")
+    times = {words[row["how"]]: row["time_ns"] for row in map(json.loads, done.stdout.splitlines())}
+    return {name: times[names[0]] for names in texts.values() if names[0] in times for name in names}
+
+
+def lines(o, rows, kernels, columns):
+    out = ["| kernel | n | " + " | ".join(columns) + " |", "|" + "---|" * (2 + len(columns))]
+    for kernel in kernels:
+        for n in o.sizes:
+            row = rows.of[kernel, n]
+            out.append(f"| {kernel} | {n} | " + " | ".join(f"{row[c]:.4g}" if c in row else "" for c in columns) + " |")
+    return out
+
+
+def panel(o, rows, kernel, title, names, ticks):
+    """Bars: times over the first's, for each order."""
+    series = [{"name": f"n = {n}", "y": [rows.of[kernel, n][c] / rows.of[kernel, n][names[0]] if c in rows.of[kernel, n] else None for c in names]}
+              for n in o.sizes]
+    return {"title": title, "ticks": ticks, "bars": True, "series": series}
 
 
 def report(o, rows):
-    text = [f"LDUS and a sum, double, matrices that the second-level cache holds, gcc, on {cpu()}, one core. ns for a work-group."]
-    titles = {"7.8": "Reorderings (7.8): LDUS, WG_PACK 1. From left to right ever more kinds are as they should be",
-              "7.9": "WG_PACK (7.9): LDUS", "7.10": "Loops (7.10): C = 5 (A + B)"}
-    panels, legend = [], [f"n = {n}" for n in o.sizes]
-    for figure, title in titles.items():
-        names = list(dict.fromkeys(name for f, name, _ in rows if f == figure))
-        text += ["", f"{title}.", "", "| | " + " | ".join(legend) + " |", "|" + "---|" * (1 + len(legend))]
-        text += [f"| {name} | " + " | ".join(f"{rows[figure, name, n]:.4g}" for n in o.sizes) + " |" for name in names]
-        shown = [name for name in names if "streaming" not in name]
-        first = {n: rows[figure, shown[0], n] for n in o.sizes}
-        panels.append({"title": f"{figure}: time over the first", "ticks": [s.split()[-1] if figure == "7.9" else s.split()[0] for s in shown], "bars": True,
-                       "series": [{"name": f"n = {n}", "y": [rows[figure, s, n] / first[n] for s in shown]} for n in o.sizes]})
-    chart.draw(os.path.join(os.path.dirname(o.report), "borg-ablation.svg"), panels, legend, columns=3)
+    steps, packs = [name for name, _ in STEPS], [f"{pack} {order}" for pack, order in PACKS]
+    text = [f"`bench/borg_ablation.py {' '.join(o.told)}`: double, matrices that the second-level cache holds, gcc, on {cpu()}, one core. ns for a "
+            "work-group.", "", o.text, "",
+            "Reorderings (7.8): from left to right ever more kinds are as they should be; registers are full (WG_PACK 2 at n = 4, else 1), groups one "
+            "after the other. Streaming: everything on, but each value through memory.", "",
+            *lines(o, rows, o.kernels, [*steps, "streaming"]), "",
+            "WG_PACK (7.9) and lane order: wi, groups one after the other; wg, interleaved. What is missing was too much code.", "",
+            *lines(o, rows, o.kernels, packs), "", "Loops (7.10): C = 5 (A + B).", "", *lines(o, rows, ["gema5"], [x.lower() for x in LOOPS])]
+    panels = [panel(o, rows, k, f"7.8, {k}: time over the first", steps, ["store", *steps[1:-1], "rcp"]) for k in o.kernels if k in ("trsv", "ldus", "gemm")]
+    panels += [panel(o, rows, k, f"7.9, {k}: time over WG_PACK 1", packs, packs) for k in o.kernels]
+    panels.append(panel(o, rows, "gema5", "7.10: time over the unrolled loop", [x.lower() for x in LOOPS], [x.lower() for x in LOOPS]))
+    chart.draw(os.path.join(os.path.dirname(o.report), "borg-ablation.svg"), panels, [f"n = {n}" for n in o.sizes], columns=3)
     put_section(o.report, "What single parts bring", "\n".join(text + ["", "![ablations](borg-ablation.svg)", ""]))
 
 
-def main():
+def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--build", default="build")
-    p.add_argument("--sizes", default="8,16,24")
+    p.add_argument("--kernels", default=",".join(SEVEN), help=f"of {','.join(SEVEN)}")
+    p.add_argument("--sizes")
+    p.add_argument("--quick", action="store_true", help="sizes 4 and 8 alone; a report only where asked for")
+    p.add_argument("--jobs", type=int, default=os.cpu_count())
+    p.add_argument("--compile-limit", type=float, default=40, help="seconds of processor time for one compilation; what takes longer is left out")
     p.add_argument("--build-only", action="store_true")
+    p.add_argument("--fresh", action="store_true")
+    p.add_argument("--limit", type=float, default=1e9, help="seconds: end then (with status 75); the next run goes on from there")
     p.add_argument("--prefix", default="")
     p.add_argument("--report")
     o = p.parse_args()
-    o.sizes = [int(n) for n in o.sizes.split(",")]
+    o.told, o.start = sys.argv[1:], time.monotonic()
+    o.kernels = listed(p, o.kernels, "--kernels", SEVEN)
+    o.sizes = listed(p, o.sizes or ("4,8" if o.quick else "4,8,16,32"), "--sizes", None, 1, 64)
+    if o.jobs < 1 or o.compile_limit <= 0:
+        p.error("--jobs and --compile-limit are positive")
     o.build = os.path.abspath(o.build)
     o.work, o.driver, o.borgc = f"{o.build}/bench/ablation", f"{o.build}/bench/borg_driver", f"{o.build}/borgc"
+    for file in (o.driver, o.borgc):
+        if not os.path.exists(file):
+            sys.exit(f"{file} is not there: make bench-borg builds it")
+    if not shutil.which("gcc") or " avx512f" not in open("/proc/cpuinfo", encoding="utf-8").read():
+        sys.exit("gcc and a processor with AVX-512 are needed")
     os.makedirs(o.work, exist_ok=True)
-    rows = {}
-    for size in o.sizes:
-        for figure, name, kernel, n, pack, flags in cases(size):
-            rows[figure, name, n] = time_of(o, kernel, n, pack, flags)
-            if rows[figure, name, n]:
-                print(f"{figure:5} {name:32} {n:3} {rows[figure, name, n]:10.1f} ns", flush=True)
+    return o
+
+
+def main():
+    o = arguments()
+    rows = Rows(f"{o.build}/bench/ablation{'-quick' if o.quick else ''}.jsonl", o.fresh)
+    for n in o.sizes:
+        for kernel in [*o.kernels, "gema5"]:
+            if (kernel, n) in rows.of:
+                continue
+            if time.monotonic() - o.start > o.limit:
+                say("the time is over: the next run goes on from here")
+                return 75
+            times = timed(o, (kernel, n), cases(o, kernel, n))
+            if times:
+                rows.add((kernel, n), times)
+                say(f"{kernel} {n}: " + ", ".join(f"{name} {t:.4g}" for name, t in times.items()))
     if o.report and not o.build_only:
         report(o, rows)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

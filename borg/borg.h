@@ -23,10 +23,12 @@ typedef struct borg_reader {
     void *self;
 } borg_reader;
 
+enum { BORG_PACK_AUTO = -1 };
+
 /** Options of a compilation: the command's flags are named after the fields. Zeroed = defaults. */
 typedef struct borg_options {
     int32_t size;     /* WG_SIZE, 1 .. 256; required */
-    int32_t pack;     /* WG_PACK, 1 .. 64; 0 = 1 */
+    int32_t pack;     /* WG_PACK, 1 .. 64; 0 = 1; BORG_PACK_AUTO: by the backend's cost model */
     borg_order order; /* --lane-order wi | wg | auto; the command's default is auto */
     const struct borg_backend *backend; /* --emit: gives auto its cost model; may be NULL */
     bool strict;                        /* no FMA formation */
@@ -78,6 +80,7 @@ typedef struct borg_machine {
     int32_t registers;    /* 32 */
     double perm_cost;     /* of one static permute of a register, in units of one addition */
     bool transposes;      /* stores of several rows side by side are no scatters (pass join) */
+    double code;          /* instructions that its first cache holds; 0: that is of no account */
     double gather_cost;   /* per lane of an access that is neither contiguous nor a broadcast */
 } borg_machine;
 

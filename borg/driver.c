@@ -58,7 +58,8 @@ static borg_status make_unit(borg_program *p, const borg_function *kernel, const
 static borg_status check_options(borg_program *p, const borg_options *o) {
     const char *wrong = NULL;
     if (o->size < 1 || o->size > BORG_MAX_SIZE) wrong = "WG_SIZE must be 1 to 256";
-    if (o->pack < 0 || o->pack > BORG_MAX_PACK) wrong = "WG_PACK must be 1 to 64";
+    if (o->pack < BORG_PACK_AUTO || o->pack > BORG_MAX_PACK)
+        wrong = "WG_PACK must be 1 to 64 or auto";
     if (!wrong) return BORG_OK;
     borg_report(&p->diags, BORG_ERROR, (borg_loc){0}, "%s", wrong);
     return BORG_ERR_OPTION;
@@ -80,9 +81,8 @@ static const char *const *all_defines(borg_program *p, const borg_options *o) {
     return list;
 }
 
-static borg_status compile(borg_program *p, const borg_options *o) {
-    borg_status status = check_options(p, o);
-    if (status) return status;
+static borg_status compile_packed(borg_program *p, const borg_options *o) {
+    borg_status status = BORG_OK;
     borg_token *tokens = borg_lex(&p->arena, all_defines(p, o), o->reader, &p->diags);
     borg_function *file = borg_parse_source(&p->arena, tokens, &p->diags);
     borg_check(file, &p->arena, o->size, &p->diags);
@@ -107,6 +107,48 @@ static borg_status compile(borg_program *p, const borg_options *o) {
         status = BORG_ERR_OPTION;
     }
     return status;
+}
+
+/* The cost of a group when `pack` of them go together; below 0: that cannot be compiled. */
+static double cost_of_pack(borg_program *p, const borg_options *o, int32_t pack) {
+    const borg_diags told = p->diags;
+    borg_options trial = *o;
+    double cost = 0;
+    trial.pack = pack;
+    trial.whole_packs = true;
+    trial.dump = NULL;
+    if (compile_packed(p, &trial)) cost = -1;
+    for (int32_t i = 0; cost >= 0 && i < p->nunits; ++i)
+        cost += borg_cost(p->units[i].module, &o->backend->machine) / pack;
+    p->diags = told;
+    p->units = NULL;
+    p->nunits = 0;
+    return cost;
+}
+
+/* WG_PACK=auto: the one whose groups cost least, up to a matrix in each lane. A larger one must
+ * earn its code. */
+static int32_t choose_pack(borg_program *p, const borg_options *o) {
+    int32_t best = 1, most = o->backend ? o->backend->machine.vector_bytes / 4 : 0;
+    if (!o->backend || o->backend->machine.simt) return best;
+    double least = cost_of_pack(p, o, 1);
+    for (int32_t pack = 2; least >= 0 && pack <= most; pack *= 2) {
+        double cost = cost_of_pack(p, o, pack);
+        if (cost < 0) break;
+        if (cost < 0.9 * least) {
+            least = cost;
+            best = pack;
+        }
+    }
+    return best;
+}
+
+static borg_status compile(borg_program *p, const borg_options *o) {
+    borg_status status = check_options(p, o);
+    if (status) return status;
+    borg_options chosen = *o;
+    if (o->pack == BORG_PACK_AUTO) chosen.pack = choose_pack(p, o);
+    return compile_packed(p, &chosen);
 }
 
 static borg_status compile_ir(borg_program *p, const borg_options *o) {

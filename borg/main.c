@@ -20,7 +20,8 @@ typedef struct command {
 
 static const char usage[] =
     "usage: borgc -DWG_SIZE=n [options] kernel.cl\n"
-    "  -D NAME[=text]       define a macro; WG_SIZE is required, WG_PACK is known\n"
+    "  -D NAME[=text]       define a macro; WG_SIZE is required; WG_PACK is known,\n"
+    "                       1 if not given, auto: chosen by the cost model\n"
     "  --emit=NAME          backend, or infreg: the intermediate form (default)\n"
     "  -o FILE              write there (default: standard output)\n"
     "  --kernel=NAME        only this kernel of the file\n"
@@ -94,8 +95,10 @@ static int add_define(command *c, const char *text) {
         if (!to_int(value, 1, BORG_MAX_SIZE, &c->options.size))
             return complain("WG_SIZE must be 1 to 256", value);
     } else if ((value = value_of(text, "WG_PACK"))) {
-        if (!to_int(value, 1, BORG_MAX_PACK, &number))
-            return complain("WG_PACK must be 1 to 64", value);
+        if (strcmp(value, "auto") == 0)
+            number = BORG_PACK_AUTO;
+        else if (!to_int(value, 1, BORG_MAX_PACK, &number))
+            return complain("WG_PACK must be 1 to 64 or auto", value);
         c->options.pack = number;
     } else {
         c->defines[c->ndefines++] = text;

@@ -6,14 +6,15 @@
  * transposition group-minor: BCAST WG -> WI, LANE, PERM nothing; a reduction size-1 additions on
  * registers of groups; contiguous access where a = 1, else transposed (24 permutes for each 8 x 8)
  * or gathered. A group-minor register holds `pack` lanes of one work-item: with pack below the
- * vector length most of it is empty, and that is counted. */
+ * vector length most of it is empty, and that is counted. Code beyond the instruction cache costs
+ * in proportion to its length. */
 #include "borg/passes.h"
 
 typedef struct model {
     const borg_module *m;
     const borg_machine *machine;
     bool wg_minor;
-    double cost;
+    double cost, code; /* code: the same for one turn of each loop, as instructions lie in memory */
     double live, most; /* registers */
 } model;
 
@@ -120,7 +121,10 @@ static void walk(model *k, borg_block *block, double weight) {
             walk(k, v->block[1], weight / 2);
             continue;
         }
-        k->cost += weight * cost_of(k, v);
+        const double cost = cost_of(k, v),
+                     regs = v->type == BORG_VOID ? 1 : registers(k, v, v->type);
+        k->cost += weight * cost;
+        k->code += cost < 2 * regs ? cost : 2 * regs;
         if (v->type != BORG_VOID && v->op != BORG_CONST && v->uses > 0)
             k->live += registers(k, v, v->type);
         for (int32_t i = 0; i < v->nargs; ++i) {
@@ -149,6 +153,9 @@ static double cost_in_order(borg_module *m, const borg_machine *machine, bool wg
     borg_count_uses(m);
     copy_uses(m->body);
     walk(&k, m->body, 1.0);
+    /* code that no instruction cache holds waits for its instructions, and its spills make it more
+     */
+    if (machine->code > 0 && k.code > machine->code) k.cost *= k.code / machine->code;
     return k.cost;
 }
 

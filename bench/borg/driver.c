@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One batched kernel, verified and then timed:
- *   driver KERNEL N s|d COUNT lib:FILE.so | borg:FILE.so | blas | mkl | compact | xsmm |
- *          batch   [rounds]   [cache]
- * lib: the function of the kernel's name in a shared object, with borgc's arguments; borg: the
- * same, and what it tells of each matrix is checked, too; blas: a loop over OpenBLAS or LAPACK;
- * mkl, compact: mkl.h; xsmm: LIBXSMM;
- * batch: mpk_batch_*. One core. The least of `rounds` times after two that do not
- * count; "cache": few matrices again and again, the copy that renews them taken off. Prints one
- * JSON object; ends with 1 when the answer is wrong and with 2 when the implementation has no such
- * kernel. */
+/* Implementations of one batched kernel, verified and then timed by turns:
+ *   driver KERNEL N s|d COUNT [--rounds R] [--seconds S] [--within F] [--cache] HOW...
+ * HOW is lib:FILE.so | borg:FILE.so | blas | mkl | compact | xsmm | batch. lib: the function of the
+ * kernel's name in a shared object, with borgc's arguments; borg: the same, and what it tells of
+ * each matrix is checked, too; blas: a loop over OpenBLAS or LAPACK; mkl, compact: mkl.h; xsmm:
+ * LIBXSMM; batch: mpk_batch_*. One core. The least of R times (10) after two that do not count;
+ * what has taken S seconds (2) counts from three times on. --within: of borg: and of lib:, those
+ * that twice took more than F times what the fastest of their kind took stop. --cache: few matrices
+ * again and again, the copy that renews them taken off. Prints one JSON object for each HOW that
+ * has such a kernel; ends with 1 when an answer is wrong. */
 #include "common.h"
 #include "mkl.h"
 
@@ -41,7 +41,7 @@ static double now_s(void) {
 /* ---- implementations ---- */
 
 typedef struct maker {
-    void *function;
+    void *lib, *function;
     mpk_context *ctx;
     mkl mkl;
 #ifdef HAVE_XSMM
@@ -58,12 +58,12 @@ static void renew(bench *b, const maker *m) {
 }
 
 static int from_library(const bench *b, const char *file, maker *m) {
-    void *lib = dlopen(file, RTLD_NOW);
-    if (!lib) {
+    m->lib = dlopen(file, RTLD_NOW);
+    if (!m->lib) {
         fprintf(stderr, "driver: %s\n", dlerror());
         return 3;
     }
-    m->function = dlsym(lib, is(b, "enum") ? "enumerate" : b->kernel);
+    m->function = dlsym(m->lib, is(b, "enum") ? "enumerate" : b->kernel);
     return m->function ? 0 : 2;
 }
 
@@ -277,71 +277,147 @@ static int start(const bench *b, const char *how, maker *m) {
 
 /* ---- the clock ---- */
 
-static double time_batch(bench *b, const char *how, maker *m, int rounds) {
-    double best = 1e300;
-    for (int r = 0; r < rounds + 2; r++) {
-        renew(b, m);
-        double t = now_s();
-        call(b, how, m);
+typedef struct candidate {
+    const char *how;
+    maker m;
+    bool there, stopped;
+    int repeat, rounds;            /* calls in a round; rounds so far, two of which do not count */
+    double best, copy, last, took; /* s */
+    double error;
+} candidate;
+
+typedef struct settings {
+    int rounds;
+    double seconds, within;
+} settings;
+
+static void repeat_for(bench *b, candidate *c) {
+    c->repeat = 1;
+    for (double t = 0; b->cached && t < 2e-3; c->repeat *= 2) {
+        t = now_s();
+        for (int k = 0; k < c->repeat; k++) renew(b, &c->m), call(b, c->how, &c->m);
         t = now_s() - t;
-        if (r >= 2 && t < best) best = t;
     }
-    return best / (double)b->count;
 }
 
-static double time_cached(bench *b, const char *how, maker *m, int rounds) {
-    double best = 1e300, copy = 1e300;
-    int repeat = 1;
-    for (double t = 0; t < 2e-3; repeat *= 2) {
-        t = now_s();
-        for (int k = 0; k < repeat; k++) renew(b, m), call(b, how, m);
-        t = now_s() - t;
+static void one_round(bench *b, candidate *c) {
+    double t0 = now_s();
+    for (int k = 0; k < c->repeat; k++) renew(b, &c->m);
+    double t1 = now_s(), copy = b->cached ? t1 - t0 : 0;
+    for (int k = 0; k < c->repeat; k++) {
+        if (b->cached) renew(b, &c->m);
+        call(b, c->how, &c->m);
     }
-    for (int r = 0; r < rounds + 2; r++) {
-        double t0 = now_s();
-        for (int k = 0; k < repeat; k++) renew(b, m);
-        double t1 = now_s();
-        for (int k = 0; k < repeat; k++) renew(b, m), call(b, how, m);
-        double t2 = now_s();
-        if (r >= 2 && t1 - t0 < copy) copy = t1 - t0;
-        if (r >= 2 && t2 - t1 < best) best = t2 - t1;
+    c->last = now_s() - t1;
+    c->took += now_s() - t0;
+    if (c->rounds++ < 2) return;
+    c->copy = fmin(c->copy, copy);
+    c->best = fmin(c->best, c->last);
+}
+
+static bool same_kind(const candidate *x, const candidate *y) {
+    return file_of(x->how) && file_of(y->how) && x->how[0] == y->how[0];
+}
+
+static bool finished(const settings *s, const candidate *all, int count, const candidate *c) {
+    if (c->rounds >= s->rounds + 2 || (c->rounds >= 5 && c->took > s->seconds)) return true;
+    for (int k = 0; c->rounds >= 4 && s->within > 0 && k < count; k++)
+        if (all[k].there && same_kind(&all[k], c) && all[k].rounds > 2 &&
+            c->best - c->copy > s->within * (all[k].best - all[k].copy))
+            return true;
+    return false;
+}
+
+static int verify(bench *b, candidate *c) {
+    for (int k = 0; k < b->parts; k++) /* what is written must be written: not the last run's */
+        if (!b->part[k].first && k < (is(b, "pade") ? 2 : 1) && !is(b, "trsv"))
+            memset(b->part[k].now, 0xff, (size_t)entries(b, k) * size_of(b));
+    renew(b, &c->m);
+    int rc = call(b, c->how, &c->m);
+    if (rc) return rc;
+    mkl_finish(b, &c->m.mkl);
+    b->told = !strncmp(c->how, "borg:", 5);
+    c->error = check(b, (c->m.mkl.lib || !strcmp(c->how, "blas")) && factorizes(b));
+    return c->error < 200 ? 0 : 1;
+}
+
+static void print(const bench *b, const candidate *c) {
+    const double time_s = (c->best - c->copy) / c->repeat / (double)b->count;
+    printf("{\"how\": \"%s\", \"kernel\": \"%s\", \"n\": %d, \"precision\": \"%s\", "
+           "\"count\": %lld, \"cached\": %s, \"rounds\": %d, \"error_eps\": %.3g, "
+           "\"time_ns\": %.4g, \"gflops\": %.4g}\n",
+           c->how, b->kernel, b->n, b->single ? "single" : "double", (long long)b->count,
+           b->cached ? "true" : "false", c->rounds - 2, c->error, 1e9 * time_s,
+           1e-9 * flops(b) / time_s);
+}
+
+/* 0, 1: a wrong answer, 3: something else went wrong */
+static int compare(bench *b, const settings *s, candidate *all, int count) {
+    for (int k = 0; k < count; k++) {
+        candidate *c = &all[k];
+        c->best = c->copy = 1e300;
+        int rc = start(b, c->how, &c->m);
+        if (!rc) rc = verify(b, c);
+        if (rc == 1) fprintf(stderr, "driver: %s is wrong, by %g eps\n", c->how, c->error);
+        if (rc && rc != 2) return rc;
+        c->there = !rc;
+        if (c->there) repeat_for(b, c);
     }
-    return (best - copy) / repeat / (double)b->count;
+    for (bool more = true; more;) {
+        more = false;
+        for (int k = 0; k < count; k++) {
+            if (!all[k].there || all[k].stopped) continue;
+            one_round(b, &all[k]);
+            all[k].stopped = finished(s, all, count, &all[k]);
+            more |= !all[k].stopped;
+        }
+    }
+    for (int k = 0; k < count; k++)
+        if (all[k].there) print(b, &all[k]);
+    return 0;
+}
+
+static int usage(void) {
+    fprintf(stderr,
+            "usage: driver KERNEL N s|d COUNT [--rounds R] [--seconds S] [--within F] [--cache] "
+            "HOW...\nHOW: lib:FILE|borg:FILE|blas|mkl|compact|xsmm|batch\n");
+    return 3;
 }
 
 int main(int argc, char **argv) {
-    if (argc < 6) {
-        fprintf(stderr,
-                "usage: driver KERNEL N s|d COUNT lib:FILE|borg:FILE|blas|mkl|compact|xsmm|batch "
-                "[rounds] [cache]\n");
-        return 3;
-    }
+    if (argc < 6) return usage();
     bench b = {.kernel = argv[1], .n = atoi(argv[2]), .single = argv[3][0] == 's'};
-    const char *how = argv[5];
-    const int rounds = argc > 6 ? atoi(argv[6]) : 10;
-    maker m = {0};
+    settings s = {10, 2, 0};
+    int at = 5, rc = 3;
     b.count = atoll(argv[4]);
-    b.cached = argc > 7;
-    b.told = b.odd = !strncmp(how, "borg:", 5);
-    if (b.n < 1 || b.n > 64 || b.count < 1 || !prepare(&b)) return 3;
-    int rc = start(&b, how, &m);
-    if (rc) return rc;
-    for (int k = 0; k < b.parts; k++) /* what is written must be written: not the last run's */
-        if (!b.part[k].first && k < (is(&b, "pade") ? 2 : 1) && !is(&b, "trsv"))
-            memset(b.part[k].now, 0xff, (size_t)entries(&b, k) * size_of(&b));
-    renew(&b, &m);
-    if ((rc = call(&b, how, &m))) return rc;
-    mkl_finish(&b, &m.mkl);
-    double error = check(&b, (m.mkl.lib || !strcmp(how, "blas")) && factorizes(&b));
-    double time_s =
-        error < 200 ? b.cached ? time_cached(&b, how, &m, rounds) : time_batch(&b, how, &m, rounds)
-                    : 0;
-    printf(
-        "{\"kernel\": \"%s\", \"n\": %d, \"precision\": \"%s\", \"count\": %lld, \"cached\": %s, "
-        "\"error_eps\": %.3g, \"time_ns\": %.4g, \"gflops\": %.4g}\n",
-        b.kernel, b.n, b.single ? "single" : "double", (long long)b.count,
-        b.cached ? "true" : "false", error, 1e9 * time_s,
-        time_s > 0 ? 1e-9 * flops(&b) / time_s : 0);
-    mpk_context_destroy(&m.ctx);
-    return error < 200 ? 0 : 1;
+    for (; at < argc && !strncmp(argv[at], "--", 2); at++) {
+        const bool valued = at + 1 < argc;
+        if (!strcmp(argv[at], "--cache"))
+            b.cached = true;
+        else if (valued && !strcmp(argv[at], "--rounds"))
+            s.rounds = atoi(argv[++at]);
+        else if (valued && !strcmp(argv[at], "--seconds"))
+            s.seconds = atof(argv[++at]);
+        else if (valued && !strcmp(argv[at], "--within"))
+            s.within = atof(argv[++at]);
+        else
+            return usage();
+    }
+    const int count = argc - at;
+    if (b.n < 1 || b.n > 64 || b.count < 1 || s.rounds < 1 || count < 1) return usage();
+    candidate *all = calloc((size_t)count, sizeof *all);
+    if (!all) return 3;
+    b.odd = true; /* matrices that are not like the others: where all tell of each */
+    for (int k = 0; k < count; k++) {
+        all[k].how = argv[at + k];
+        b.odd &= !strncmp(all[k].how, "borg:", 5);
+    }
+    if (prepare(&b)) rc = compare(&b, &s, all, count);
+    for (int k = 0; k < count; k++) {
+        mpk_context_destroy(&all[k].m.ctx);
+        if (all[k].m.lib) dlclose(all[k].m.lib);
+    }
+    free(all);
+    release(&b);
+    return rc;
 }

@@ -109,6 +109,30 @@ static void test_whole_packs(void **state) {
     assert_null(strstr(get("out"), "k_1("));
 }
 
+/* WG_PACK=auto: as many groups as fill registers; one where there is no vector machine, or where
+ * the source has errors, which are told once. */
+static void test_auto_pack(void **state) {
+    (void)state;
+    put("fill.cl", "__kernel void k(__global double *p) {\n"
+                   "    long at = get_group_id() * WG_SIZE + get_local_id();\n"
+                   "    p[at] = p[at] * p[at] + 1;\n}\n");
+    assert_int_equal(borgc("--emit=avx512 -DWG_SIZE=1 -DWG_PACK=auto fill.cl > out"), 0);
+    assert_non_null(strstr(get("out"), "k: 1 work-items, 8 groups at a time"));
+    assert_int_equal(borgc("--emit=avx512 -DWG_SIZE=64 -DWG_PACK=auto fill.cl > out"), 0);
+    assert_non_null(strstr(get("out"), "k: 64 work-items, 1 groups at a time"));
+    assert_int_equal(borgc("-DWG_SIZE=2 -DWG_PACK=auto fill.cl > out"), 0);
+    assert_non_null(strstr(get("out"), "kernel @k size 2 pack 1"));
+    assert_int_equal(borgc("--emit=cuda -DWG_SIZE=2 -DWG_PACK=auto fill.cl > out"), 0);
+    put("bad.cl", "__kernel void k(__global double *p) { x = 1; }");
+    assert_int_equal(borgc("--emit=avx512 -DWG_SIZE=4 -DWG_PACK=auto bad.cl > out 2> err"), 1);
+    const char *first = strstr(get("err"), "'x' is not declared");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "'x' is not declared"));
+    assert_int_equal(borgc("-DWG_SIZE=4 -DWG_PACK=often fill.cl 2> err"), 2);
+    assert_non_null(strstr(get("err"), "WG_PACK must be 1 to 64 or auto"));
+    assert_int_equal(borgc("-DWG_SIZE=4 -DWG_PACK=-1 fill.cl 2> err"), 2);
+}
+
 /* What is included lies beside the file that includes it; its errors are shown in its own lines. */
 static void test_include(void **state) {
     (void)state;
@@ -184,6 +208,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_status, setup, teardown),
         cmocka_unit_test_setup_teardown(test_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(test_whole_packs, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_auto_pack, setup, teardown),
         cmocka_unit_test_setup_teardown(test_include, setup, teardown),
         cmocka_unit_test_setup_teardown(test_text_form, setup, teardown),
         cmocka_unit_test_setup_teardown(test_interpret, setup, teardown),

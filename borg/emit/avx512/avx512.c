@@ -260,7 +260,11 @@ const borg_backend borg_backend_avx512 = {
     .name = "avx512",
     .summary = "C with AVX-512 intrinsics (F, VL, DQ, BW)",
     .suffix = ".c",
-    .machine =
-        {.vector_bytes = 64, .registers = 32, .perm_cost = 1, .gather_cost = 2, .transposes = true},
+    .machine = {.vector_bytes = 64,
+                .registers = 32,
+                .perm_cost = 1,
+                .gather_cost = 2,
+                .transposes = true,
+                .code = 4000},
     .emit = emit,
 };

@@ -120,7 +120,11 @@ const borg_backend borg_backend_c = {
     .name = "c",
     .summary = "C with vector extensions of gcc and clang, for any processor",
     .suffix = ".c",
-    .machine =
-        {.vector_bytes = 32, .registers = 16, .perm_cost = 1, .gather_cost = 2, .transposes = true},
+    .machine = {.vector_bytes = 32,
+                .registers = 16,
+                .perm_cost = 1,
+                .gather_cost = 2,
+                .transposes = true,
+                .code = 4000},
     .emit = emit,
 };

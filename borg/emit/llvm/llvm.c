@@ -389,6 +389,7 @@ const borg_backend borg_backend_llvm = {
     .name = "llvm",
     .summary = "LLVM IR as text: any vector machine that llc knows",
     .suffix = ".ll",
-    .machine = {.vector_bytes = 64, .registers = 32, .perm_cost = 1, .gather_cost = 2},
+    .machine =
+        {.vector_bytes = 64, .registers = 32, .perm_cost = 1, .gather_cost = 2, .code = 4000},
     .emit = emit,
 };

@@ -21,7 +21,8 @@ __kernel void enumerate(__global T *value, __global const T *c, __global const T
         T left = 0;
         for (int k = 0; k < 10; ++k)
             left += d[10 * r + k] * x[k];
-        good = good && left <= b[r];
+        T most = b[r]; /* here, not behind &&: there it would be read under a mask */
+        good = good && left <= most;
     }
     value[i] = good ? sum : (T)-1e30;
 }
