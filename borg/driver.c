@@ -60,6 +60,13 @@ static borg_status check_options(borg_program *p, const borg_options *o) {
     if (o->size < 1 || o->size > BORG_MAX_SIZE) wrong = "WG_SIZE must be 1 to 256";
     if (o->pack < BORG_PACK_AUTO || o->pack > BORG_MAX_PACK)
         wrong = "WG_PACK must be 1 to 64 or auto";
+    for (const char *const *s = o->set; s && *s && !wrong; ++s) {
+        const char *value = strchr(*s, '=');
+        char *rest = NULL;
+        if (value) (void)strtoll(value + 1, &rest, 0);
+        if (!value || value == *s || rest == value + 1 || *rest)
+            wrong = "--set needs NAME=value, an integer";
+    }
     if (!wrong) return BORG_OK;
     borg_report(&p->diags, BORG_ERROR, (borg_loc){0}, "%s", wrong);
     return BORG_ERR_OPTION;

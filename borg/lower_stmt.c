@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Statements: conditions become masks, or branches where all lanes go the same way. */
 #include "borg/lower.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum { BRANCH_NODES = 24, SKIP_NODES = 80, MAX_DEPTH = 300 };
@@ -290,8 +291,21 @@ borg_inst *borg_lower_call(borg_lowerer *l, const borg_expr *e) {
 /* ---- a kernel ----------------------------------------------------------------------------------
  */
 
+/* What --set says of an integer parameter: false if nothing. */
+static bool set_to(const borg_options *options, const borg_param *p, uint64_t *bits) {
+    size_t length = strlen(p->name);
+    for (const char *const *s = options->set; s && *s; ++s) {
+        if (strncmp(*s, p->name, length) != 0 || (*s)[length] != '=') continue;
+        *bits = (uint64_t)strtoll(*s + length + 1, NULL, 0);
+        if (p->type == BORG_I32) *bits = (uint32_t)*bits;
+        return borg_is_int(p->type);
+    }
+    return false;
+}
+
 static void make_params(borg_lowerer *l) {
     borg_module *m = l->m;
+    uint64_t bits;
     for (const borg_decl *d = l->kernel->params; d; d = d->next) ++m->nparams;
     m->params = BORG_NEW(l->arena, m->nparams, borg_param);
     l->params = BORG_NEW(l->arena, m->nparams, borg_inst *);
@@ -306,10 +320,26 @@ static void make_params(borg_lowerer *l) {
         p->readonly = d->depth && d->constant;
         p->restricted = d->restricted;
         if (d->depth) continue;
-        borg_inst *v = borg_emit(&l->b, BORG_PARAM, p->type, BORG_UNI, 1, 0);
-        v->index = i;
+        borg_inst *v;
+        if (set_to(l->options, p, &bits)) {
+            v = borg_lower_const(l, p->type, bits);
+        } else {
+            v = borg_emit(&l->b, BORG_PARAM, p->type, BORG_UNI, 1, 0);
+            v->index = i;
+        }
         l->params[i] = v;
         *borg_lower_cell(l, d, 0) = (borg_cell){v, 0};
+    }
+    for (const char *const *s = l->options->set; s && *s; ++s) {
+        bool found = false;
+        for (i = 0; i < m->nparams; ++i) {
+            size_t length = strlen(m->params[i].name);
+            found = found || (borg_is_int(m->params[i].type) && (*s)[length] == '=' &&
+                              strncmp(*s, m->params[i].name, length) == 0);
+        }
+        if (!found)
+            borg_report(l->diags, BORG_ERROR, l->kernel->loc,
+                        "'%s' has no integer parameter to set: %s", l->kernel->name, *s);
     }
 }
 

@@ -12,8 +12,8 @@ enum { EXIT_SOURCE = 1, EXIT_USAGE = 2, EXIT_FILE = 3, EXIT_MEMORY = 4 };
 typedef struct command {
     borg_options options;
     const char *input, *output, *emit;
-    const char **defines;
-    size_t ndefines;
+    const char **defines, **set;
+    size_t ndefines, nset;
     bool ir, interpret;
     bool warnings_are_errors;
 } command;
@@ -28,6 +28,8 @@ static const char usage[] =
     "  --name=NAME          name of the emitted function\n"
     "  --lane-order=ORDER   wi, wg or auto (default)\n"
     "  --lanes=N            GPUs: threads of a work-group, 1, 2, 4, 8, 16 or 32 (chosen)\n"
+    "  --set=NAME=value     an integer parameter that is always this value\n"
+    "  --stage=LIST         cuda, a group in each thread: these pointers by shared memory\n"
     "  --strict             no fused multiply-add: bits as in the source\n"
     "  --whole-packs        groups come in multiples of WG_PACK: no code for the rest\n"
     "  --fast-rcp           rcp() may be an approximation\n"
@@ -140,6 +142,10 @@ static int take_option(command *c, const char *a) {
     } else if ((v = value_of(a, "--lanes"))) {
         if (!to_int(v, 1, 32, &o->lanes) || (o->lanes & (o->lanes - 1)))
             return complain("--lanes is 1, 2, 4, 8, 16 or 32", v);
+    } else if ((v = value_of(a, "--set"))) {
+        c->set[c->nset++] = v;
+    } else if ((v = value_of(a, "--stage"))) {
+        o->stage = v;
     } else if ((v = value_of(a, "--unroll-budget"))) {
         if (!to_int(v, 1, 100000000, &o->unroll_budget)) return complain("not a number", v);
     } else if ((v = value_of(a, "--optimise"))) {
@@ -352,14 +358,18 @@ int main(int argc, char **argv) {
     }
     c.options.order = BORG_ORDER_AUTO;
     c.options.reader = &borg_file_reader;
-    c.defines = calloc((size_t)argc + 1, sizeof *c.defines);
+    c.defines = calloc(2 * (size_t)argc + 2, sizeof *c.defines);
     if (!c.defines) return EXIT_MEMORY;
+    c.set = c.defines + argc + 1;
     c.options.defines = c.defines;
+    c.options.set = c.set;
     int status = take_arguments(&c, argc, argv);
     if (!status && strcmp(c.emit, "infreg") != 0) {
         c.options.backend = borg_backend_find(c.emit);
         if (!c.options.backend) status = complain("no such backend (borgc --help)", c.emit);
     }
+    if (!status && c.options.stage && strcmp(c.emit, "cuda") != 0)
+        status = complain("--stage is for --emit=cuda", NULL);
     if (!status) status = run(&c);
     free(c.defines);
     return status;

@@ -188,6 +188,89 @@ static void test_failed_pivots(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* Matrices that lie one after the other have kernels of their own: the same solutions and outcomes
+ * as where they are not aligned or lie apart, and what is above the diagonal stays. */
+static void layout_case(mpk_context *ctx, const mpki_device *d, mpk_pivoting pivoting, int n,
+                        int shift, int ld, double *host, int32_t *piv, int32_t *told) {
+    const int each = n * ld, total = COUNT * each + 1;
+    double *a = malloc((size_t)total * sizeof *a);
+    for (int k = 0; k < total; k++) a[k] = 77;
+    for (int b = 0; b < COUNT; b++)
+        for (int j = 0; j < n; j++)
+            for (int i = j; i < n; i++)
+                a[shift + b * each + j * ld + i] = host[(b * n + j) * n + i];
+    double *there = device_up(d, a, total * (int64_t)sizeof *a);
+    mpk_batch batch = batch_of(pivoting);
+    batch.n = n;
+    mpk_batch_array x = {MPK_BATCH_STRIDED, MPK_DEVICE, there + shift, each, ld, 1};
+    mpk_batch_results results = {told, told + COUNT};
+    assert_int_equal(mpk_batch_ldlt(ctx, &batch, &x, pivoting ? piv : NULL, &results), MPK_PARTIAL);
+    device_down(d, there, a, total * (int64_t)sizeof *a);
+    for (int b = 0; b < COUNT; b++)
+        for (int j = 0; j < n; j++)
+            for (int i = 0; i < ld; i++) {
+                const double got = a[shift + b * each + j * ld + i];
+                if (i < j || i >= n)
+                    assert_true(got == 77);
+                else
+                    host[(b * n + j) * n + i] = got;
+            }
+    free(a);
+}
+
+/* A x = 1, 2, ... */
+static void solve_case(mpk_context *ctx, mpk_pivoting pivoting, int n, double *factors,
+                       int32_t *piv, double *x) {
+    int32_t outcome[COUNT];
+    mpk_batch batch = batch_of(pivoting);
+    mpk_batch_results results = {outcome, NULL};
+    batch.n = n;
+    mpk_batch_array a = {MPK_BATCH_STRIDED, MPK_HOST, factors, n * n, n, 1};
+    mpk_batch_array b = {MPK_BATCH_STRIDED, MPK_HOST, x, n, n, 1};
+    for (int i = 0; i < COUNT * n; i++) x[i] = 1 + i % n;
+    assert_true(mpk_batch_solve(ctx, &batch, MPK_BATCH_LDLT, &a, pivoting ? piv : NULL, 1, &b,
+                                &results) >= 0);
+}
+
+static void test_layouts(void **state) {
+    (void)state;
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    const mpki_device *d = device_open(ctx);
+    static double host[COUNT * 64], packed[COUNT * 64], other[COUNT * 64];
+    double solved[2][COUNT * 8];
+    const int orders[] = {1, 4, 6, 8};
+    for (int pivoting = 0; pivoting < MPK_PIVOTING_COUNT; pivoting++) {
+        if (pivoting == MPK_PIVOTING_STATIC) continue;
+        for (int k = 0; k < 4; k++) {
+            const int n = orders[k], bytes = COUNT * n * n * (int)sizeof *host;
+            int32_t piv[2][COUNT * 8] = {{0}}, told[2][4 * COUNT];
+            for (int b = 0; b < COUNT; b++)
+                for (int j = 0; j < n; j++)
+                    for (int i = 0; i < n; i++)
+                        host[(b * n + j) * n + i] =
+                            i == j ? (b + j) % 3 ? 30.0 - 2 * j : 2.0 * j - 30 : uniform();
+            for (int i = 0; i < n * n; i++) host[7 * n * n + i] = 0;
+            host[40 * n * n + n - 1] = NAN;
+            memcpy(packed, host, (size_t)bytes);
+            layout_case(ctx, d, (mpk_pivoting)pivoting, n, 0, n, packed, piv[0], told[0]);
+            solve_case(ctx, (mpk_pivoting)pivoting, n, packed, piv[0], solved[0]);
+            for (int turn = 0; turn < 2; turn++) {
+                memcpy(other, host, (size_t)bytes);
+                layout_case(ctx, d, (mpk_pivoting)pivoting, n, turn, n + 1 - turn, other, piv[1],
+                            told[1]);
+                solve_case(ctx, (mpk_pivoting)pivoting, n, other, piv[1], solved[1]);
+                assert_memory_equal(told[0], told[1], sizeof told[0]);
+                for (int i = 0; i < COUNT * n; i++)
+                    assert_true(i / n == 40 || fabs(solved[0][i] - solved[1][i]) < 1e-14);
+            }
+            assert_int_equal(told[0][7], MPK_BATCH_SINGULAR);
+            assert_int_equal(told[0][40], MPK_BATCH_NOT_FINITE);
+        }
+    }
+    mpk_context_destroy(&ctx);
+}
+
 /* Memory of the host fails at each place in turn: an error, nothing lost, the context goes on. */
 static int64_t allowed;
 static void *limited(void *user, size_t size) {
@@ -262,9 +345,9 @@ static void test_device_memory(void **state) {
 int main(void) {
     const struct CMUnitTest absent[] = {cmocka_unit_test(test_absent)};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arguments), cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_failed_pivots), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_device_memory)};
+        cmocka_unit_test(test_arguments),     cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_failed_pivots), cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_memory),        cmocka_unit_test(test_device_memory)};
     int failed = cmocka_run_group_tests(absent, NULL, NULL);
     if (!device_there()) {
         print_message("no device, and no module that does without: nothing more to test\n");

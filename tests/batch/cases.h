@@ -198,7 +198,7 @@ typedef struct setup {
     mpk_pivoting pivoting;
     enum family family;
     mpk_batch_layout layout;
-    int n, hermitian, sizes, threads;
+    int n, hermitian, sizes, threads, packed; /* packed: strided, nothing between matrices */
     int64_t count;
 } setup;
 
@@ -263,6 +263,7 @@ static void run(const setup *s) {
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
     const int lists = s->method == MPK_BATCH_LDU ? 2 : 1;
     operand x = operand_new(s->layout, s->count, s->n, s->n);
+    if (s->packed) x.array.ld = s->n, x.array.stride = (int64_t)s->n * s->n;
     T **truth = malloc((size_t)s->count * sizeof(T *));
     int32_t *sizes = calloc((size_t)s->count + 1, sizeof *sizes);
     int32_t *piv = calloc((size_t)s->count * s->n * lists + 1, sizeof *piv);
@@ -351,6 +352,7 @@ static void sweep(mpk_batch_method method, mpk_pivoting pivoting) {
                            .n = orders[k],
                            .hermitian = hermitian && method != MPK_BATCH_LDU,
                            .sizes = (k + family) % 4 == 3,
+                           .packed = (k + family) % 3 == 0 && family % 2 == 0,
                            .threads = 1 + (k + family) % 2,
                            .count = FEW              ? 1 + 60 / (4 + orders[k])
                                     : orders[k] > 20 ? 3

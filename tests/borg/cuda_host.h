@@ -188,6 +188,13 @@ static inline void host_launch(int threads, int groups,
 /* ---- the names that emitted code uses ----------------------------------------------------------
  */
 
+typedef struct __attribute__((may_alias, aligned(16))) b_i128 {
+    uint64_t x, y;
+} b_i128;
+#define b_copy(to, from) (*(to) = *(from))
+#define b_copied() ((void)0)
+#define B_ROLLED
+
 #define B_KERNEL(threads) static void
 #define B_FN static inline
 #define B_GLOBAL

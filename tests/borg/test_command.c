@@ -192,6 +192,48 @@ static void test_interpret(void **state) {
     assert_non_null(strstr(get("err"), "p[5] of 5 elements"));
 }
 
+/* Parameters that are known, and arrays whose pieces a warp copies. */
+static void test_stage(void **state) {
+    (void)state;
+    put("two.cl", "__kernel void k(__global double *p, int ld, __global int *q, float f) {\n"
+                  "    double x = p[get_group_id() * ld + 3];\n"
+                  "    p[get_group_id() * ld + 1] = x * f;\n"
+                  "    q[get_group_id() * get_local_id()] = 1;\n}\n");
+    assert_int_equal(borgc("-DWG_SIZE=2 --set=ld=0x10 two.cl > out"), 0);
+    assert_null(strstr(get("out"), "param uni<i32>"));
+    assert_non_null(strstr(get("out"), "const uni<i64> 16"));
+    const char *const wrong[] = {"--set=ld", "--set=ld=", "--set=ld=2x", "--set=4"};
+    for (int k = 0; k < 4; ++k) {
+        char line[64];
+        snprintf(line, sizeof line, "-DWG_SIZE=2 %s two.cl 2> err", wrong[k]);
+        assert_int_equal(borgc(line), 2);
+    }
+    assert_int_equal(borgc("-DWG_SIZE=2 --set=f=1 two.cl 2> err"), 1);
+    assert_non_null(strstr(get("err"), "'k' has no integer parameter to set: f=1"));
+    const char *const cuda = "--emit=cuda -DWG_SIZE=2 --lane-order=wg --set=ld=4";
+    const char *const refused[][2] = {
+        {"--stage=q", "'q' cannot be staged: an index that is no constant"},
+        {"--stage=p,ld", "no parameter 'ld' that is a pointer"},
+        {"--stage=p --set=k=2", "'k' has no integer parameter to set: k=2"},
+        {"--stage=p -DWG_PACK=2", "'p' cannot be staged: not in CUDA with a group in each thread"}};
+    char line[160];
+    for (int k = 0; k < 4; ++k) {
+        snprintf(line, sizeof line, "%s %s two.cl > out 2> err", cuda, refused[k][0]);
+        assert_int_not_equal(borgc(line), 0);
+        assert_non_null(strstr(get("err"), refused[k][1]));
+        assert_string_equal(get("out"), "");
+    }
+    assert_int_equal(borgc("--emit=cuda -DWG_SIZE=2 --lane-order=wg --set=ld=2 --stage=p two.cl "
+                           "2> err"),
+                     2);
+    assert_non_null(strstr(get("err"), "two.cl:2:"));
+    assert_non_null(strstr(get("err"), "an index outside of the group's piece"));
+    assert_int_equal(borgc("--emit=opencl -DWG_SIZE=2 --stage=p two.cl 2> err"), 2);
+    snprintf(line, sizeof line, "%s --stage=p two.cl > out", cuda);
+    assert_int_equal(borgc(line), 0);
+    assert_non_null(strstr(get("out"), "b_stage_p[384]")); /* 128 pieces, 3 times 16 bytes apart */
+}
+
 static void test_dumps(void **state) {
     (void)state;
     put("good.cl", good);
@@ -212,6 +254,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_include, setup, teardown),
         cmocka_unit_test_setup_teardown(test_text_form, setup, teardown),
         cmocka_unit_test_setup_teardown(test_interpret, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stage, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dumps, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

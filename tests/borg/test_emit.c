@@ -15,15 +15,21 @@
 #include "opencl_run.h"
 #endif
 
-enum { GROUPS = 11, MOST_PARAMS = 16 };
+enum { MOST_PARAMS = 16 };
 
 typedef struct variant {
     const char *kernel;
     int size, pack, lanes, disable;
     borg_order order;
     bool single;
+    const char *stage; /* with a group in each thread */
     borg_program *program;
 } variant;
+
+/* A warp of staged groups and some. */
+static int64_t groups_of(const variant *v) {
+    return v->stage ? 43 : 11;
+}
 
 typedef struct arguments {
     uint64_t scalar[MOST_PARAMS];
@@ -51,7 +57,7 @@ static void fill_array(const variant *v, const borg_param *p, arguments *a, int 
     int n = v->size;
     bool lu = strncmp(v->kernel, "ldu", 3) == 0;
     uint32_t state = (uint32_t)(17 * n + i);
-    a->count[i] = (int64_t)(GROUPS + 2) * (n * n + 10 * n + 4);
+    a->count[i] = (groups_of(v) + 2) * (n * n + 10 * n + 4);
     a->bytes[i] = (size_t)a->count[i] * (size_t)borg_type_bytes(p->elem);
     a->data[i] = malloc(a->bytes[i]);
     for (int64_t k = 0; k < a->count[i]; ++k) {
@@ -79,7 +85,7 @@ static void fill(const variant *v, arguments *a) {
         if (p->type == BORG_I32) a->scalar[i] = (uint64_t)v->size;
         if (p->type == BORG_I64) a->scalar[i] = (uint64_t)v->size * (uint64_t)v->size;
         if (strcmp(p->name, "nrhs") == 0) a->scalar[i] = v->size < 3 ? 1 : 3;
-        if (strcmp(p->name, "total") == 0) a->scalar[i] = (uint64_t)v->size * GROUPS;
+        if (strcmp(p->name, "total") == 0) a->scalar[i] = (uint64_t)(v->size * groups_of(v));
     }
 }
 
@@ -111,7 +117,7 @@ static void interpret(const variant *v, arguments *a) {
     borg_program *p = v->program;
     for (int i = 0; i < MOST_PARAMS; ++i)
         args[i] = (borg_arg){.bits = a->scalar[i], .data = a->data[i], .count = a->count[i]};
-    if (!borg_interpret(p->units[0].module, p->units[0].tail, args, 0, GROUPS, 0, &p->diags))
+    if (!borg_interpret(p->units[0].module, p->units[0].tail, args, 0, groups_of(v), 0, &p->diags))
         fail_msg("%s: %s", v->kernel, borg_program_messages(p));
 }
 
@@ -125,7 +131,7 @@ static bool agrees(const variant *v, const emitted *e, int which) {
     interpret(v, &want);
     for (int i = 0; i < m->nparams; ++i)
         args[i] = got.data[i] ? got.data[i] : (void *)&got.scalar[i];
-    emitted_call(e, which, 0, GROUPS, args);
+    emitted_call(e, which, 0, groups_of(v), args);
     for (int i = 0; i < m->nparams && good; ++i) {
         if (!got.data[i]) continue;
         int64_t at = difference(&m->params[i], want.data[i], got.data[i], got.bytes[i]);
@@ -152,9 +158,13 @@ static void check(const borg_backend *backend, variant *list, int count) {
     assert_true(emitted_start(&e));
     for (int i = 0; i < count; ++i) {
         variant *v = &list[i];
-        char name[16];
-        const char *defines[] = {v->single ? "SINGLE" : "DOUBLE", NULL};
+        char name[16], ld[16], stride[24];
+        const char *defines[] = {v->single ? "SINGLE" : "DOUBLE", v->stage ? "IN_LANES" : NULL,
+                                 NULL};
+        const char *set[] = {ld, stride, NULL};
         snprintf(name, sizeof name, "k%d", i);
+        snprintf(ld, sizeof ld, "lda=%d", v->size);
+        snprintf(stride, sizeof stride, "stride=%d", v->size * v->size);
         borg_options o = {.size = v->size,
                           .pack = v->pack,
                           .order = v->order,
@@ -163,6 +173,8 @@ static void check(const borg_backend *backend, variant *list, int count) {
                           .strict = true,
                           .backend = backend,
                           .defines = defines,
+                          .set = v->stage ? set : NULL,
+                          .stage = v->stage,
                           .name = name};
         v->program = library_compile(v->kernel, &o);
         assert_int_equal(emitted_add(&e, v->program, backend, &o), i);
@@ -291,6 +303,30 @@ static void test_cuda_wide(void **state) {
     check(borg_backend_find("cuda"), list, sizeof list / sizeof *list);
 }
 
+/* A group in each thread, its arrays by shared memory or registers: pieces that are a multiple of
+ * 16 bytes and others, wholly written ones, ones of which parts are not touched. */
+static void test_cuda_staged(void **state) {
+    (void)state;
+    static const char *const all = "a,piv,info";
+    variant list[] = {
+        {.kernel = "ldlt", .size = 4, .stage = "a,info"},
+        {.kernel = "ldlt", .size = 8, .stage = "a"},
+        {.kernel = "ldlt", .size = 1, .stage = "info,a", .single = true},
+        {.kernel = "ldlt_partial", .size = 4, .stage = all},
+        {.kernel = "ldlt_partial", .size = 8, .stage = all, .single = true},
+        {.kernel = "ldlt_partial", .size = 7, .stage = "piv"},
+        {.kernel = "ldlt_rook", .size = 3, .stage = all, .single = true},
+        {.kernel = "ldlt_complete", .size = 5, .stage = all},
+        {.kernel = "ldlt_complete", .size = 6, .stage = all, .single = true},
+        {.kernel = "ldlt_complete", .size = 2, .stage = all},
+    };
+    enum { COUNT = sizeof list / sizeof *list };
+    const char *only = getenv("BORG_BACKEND");
+    if ((only && strcmp(only, "cuda") != 0) || getenv("BORG_EMIT")) skip();
+    for (int k = 0; k < COUNT; ++k) list[k].pack = 1, list[k].order = BORG_WG_MINOR;
+    check(borg_backend_find("cuda"), list, COUNT);
+}
+
 /* Reorderings that are left out for measurements go through memory. */
 static void test_left_out(void **state) {
     static const char *const kernels[] = {"ldus", "trsv", "gemm_adb", "ldlt_partial", "ldlt_solve"};
@@ -333,7 +369,8 @@ static void check_opencl(opencl *d, variant *v) {
     fill(v, &want);
     fill(v, &got);
     interpret(v, &want);
-    const char *wrong = opencl_run(d, text, o.name, m, got.data, got.bytes, got.scalar, GROUPS);
+    const char *wrong =
+        opencl_run(d, text, o.name, m, got.data, got.bytes, got.scalar, groups_of(v));
     if (wrong) fail_msg("opencl: %s, size %d: %s", v->kernel, v->size, wrong);
     for (int i = 0; i < m->nparams; ++i)
         if (got.data[i] && difference(&m->params[i], want.data[i], got.data[i], got.bytes[i]) >= 0)
@@ -368,9 +405,9 @@ static void test_opencl(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_c),       cmocka_unit_test(test_avx512),
-        cmocka_unit_test(test_llvm),    cmocka_unit_test(test_opencl),
-        cmocka_unit_test(test_cuda),    cmocka_unit_test(test_cuda_wide),
-        cmocka_unit_test(test_left_out)};
+        cmocka_unit_test(test_c),           cmocka_unit_test(test_avx512),
+        cmocka_unit_test(test_llvm),        cmocka_unit_test(test_opencl),
+        cmocka_unit_test(test_cuda),        cmocka_unit_test(test_cuda_wide),
+        cmocka_unit_test(test_cuda_staged), cmocka_unit_test(test_left_out)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

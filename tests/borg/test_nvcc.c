@@ -21,10 +21,21 @@ typedef struct usage {
     int stack, stores, loads, registers;
 } usage;
 
+/* pack 0: a group in each thread, its arrays by shared memory */
 static void emit(const char *kernel, int size, int pack, const char *path) {
-    const char *text;
+    const char *text, *defines[] = {"IN_LANES", NULL};
+    char ld[16], stride[24];
+    const char *set[] = {ld, stride, NULL};
     size_t length;
     borg_options o = {.size = size, .pack = pack, .backend = borg_backend_find("cuda")};
+    snprintf(ld, sizeof ld, "lda=%d", size);
+    snprintf(stride, sizeof stride, "stride=%d", size * size);
+    if (pack == 0) {
+        o.order = BORG_WG_MINOR;
+        o.defines = defines;
+        o.set = set;
+        o.stage = "a,piv,info";
+    }
     borg_program *p = library_compile(kernel, &o);
     assert_int_equal(borg_program_emit(p, o.backend, &o, &text, &length), BORG_OK);
     FILE *file = fopen(path, "wb");
@@ -93,6 +104,8 @@ static void test_resources(void **state) {
     check("ldlt_static", 3, 2);
     check("llt", 16, 1);
     check("ldlt", 32, 1);
+    check("ldlt_partial", 4, 0);
+    check("ldlt_complete", 7, 0);
 }
 
 int main(void) {

@@ -68,6 +68,22 @@ static const char header[] =
     "#define b_shfl_xor_i1(mask, x, h) (__shfl_xor_sync(mask, (int)(x), h) != 0)\n"
     "#define b_ballot(mask, x) __ballot_sync(mask, x)\n"
     "#define b_syncwarp(mask) __syncwarp(mask)\n"
+    "#ifdef __CUDACC__ /* to shared memory from global memory, there after b_copied() */\n"
+    "#define B_ROLLED _Pragma(\"unroll 1\")\n"
+    "typedef uint4 b_i128;\n"
+    "template <typename T> static __device__ __forceinline__ void b_copy(T *to, const T *from) {\n"
+    "    asm volatile(\"cp.async.ca.shared.global [%0], [%1], %2;\" ::\"r\"(\n"
+    "                     (unsigned)__cvta_generic_to_shared(to)),\n"
+    "                 \"l\"(from), \"n\"(sizeof(T))\n"
+    "                 : \"memory\");\n"
+    "}\n"
+    "#define b_copied() asm volatile(\"cp.async.wait_all;\" ::: \"memory\")\n"
+    "#else\n"
+    "#define B_ROLLED\n"
+    "typedef struct __attribute__((may_alias, aligned(16))) b_i128 { b_i64 x, y; } b_i128;\n"
+    "#define b_copy(to, from) (*(to) = *(from))\n"
+    "#define b_copied() ((void)0)\n"
+    "#endif\n"
     "#define b_any_of_block(x) (__syncthreads_or(x) != 0)\n"
     "#define b_redux_s32(x) __reduce_max_sync(B_WARP, (int)(x))\n"
     "#define b_redux_u32(x) __reduce_max_sync(B_WARP, (unsigned)(x))\n"
@@ -107,8 +123,7 @@ static const simt_target target = {.header = header, .types = types};
 
 static borg_status emit(const borg_unit *units, int32_t nunits, const borg_options *options,
                         borg_sink *sink, borg_diags *diags) {
-    (void)diags;
-    return simt_emit(&target, units, nunits, options, sink);
+    return simt_emit(&target, units, nunits, options, sink, diags);
 }
 
 const borg_backend borg_backend_cuda = {

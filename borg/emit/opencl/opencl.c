@@ -110,8 +110,7 @@ static const simt_target target = {.header = header, .types = types, .opencl = t
 
 static borg_status emit(const borg_unit *units, int32_t nunits, const borg_options *options,
                         borg_sink *sink, borg_diags *diags) {
-    (void)diags;
-    return simt_emit(&target, units, nunits, options, sink);
+    return simt_emit(&target, units, nunits, options, sink, diags);
 }
 
 const borg_backend borg_backend_opencl = {

@@ -84,6 +84,8 @@ static const char *common_pointer(simt *e, const char *text, bool wanted) {
 /* The element of scalar i: row i / per, work-item i % per of the thread. */
 static const char *element(simt *e, const borg_inst *v, const borg_inst *value, int32_t i) {
     int32_t per = simt_per_row(e, value), r = i / per, j = i % per;
+    const char *staged = simt_staged(e, v, r, j);
+    if (staged) return staged;
     bool affine = v->op == BORG_LOADA || v->op == BORG_STOREA;
     terms t = {.count = 0};
     borg_sink text = {.arena = e->arena};

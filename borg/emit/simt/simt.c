@@ -451,7 +451,7 @@ static void put_place(simt *e) {
         simt_line(e, "const b_s64 b_g0 = b_from + (b_warp * %d + b_part) * %d;", e->units, pack);
         simt_line(e, "if (b_part >= %d) return;", e->units);
     }
-    simt_line(e, "if (b_g0 >= b_last) return;");
+    if (e->nstages == 0) simt_line(e, "if (b_g0 >= b_last) return;");
     simt_line(e, "const int b_l = b_at %% %d, b_own = b_at / %d;", e->lanes, e->lanes);
     if (pack == 1) {
         simt_line(e, "const int b_wg = 0;");
@@ -537,8 +537,9 @@ static int32_t row_bytes(const simt *e) {
     return bytes;
 }
 
-/* How the work-items lie in threads, packs in warps and warps in blocks. */
-static void choose_geometry(simt *e) {
+/* How the work-items lie in threads, packs in warps and warps in blocks. False: not as was asked.
+ */
+static bool choose_geometry(simt *e) {
     const borg_module *m = e->m;
     e->lanes = 1;
     if (e->target->opencl) {
@@ -551,6 +552,7 @@ static void choose_geometry(simt *e) {
     simt_plan_slots(e);
     int32_t width = e->lanes * m->pack;
     e->units = width > 32 ? 0 : 32 / width;
+    if (!simt_plan_stages(e)) return false;
     if (e->target->opencl) {
         e->threads = width;
         e->groups = m->pack;
@@ -559,13 +561,15 @@ static void choose_geometry(simt *e) {
         e->groups = m->pack;
     } else {
         e->threads = 128;
-        while (e->threads > 32 && e->threads / e->lanes * shared_bytes(e) > 44 * 1024)
+        while (e->threads > 32 && (e->threads / e->lanes * shared_bytes(e) > 44 * 1024 ||
+                                   e->threads / 32 * simt_stage_bytes(e) > 24 * 1024))
             e->threads /= 2;
         e->groups = e->threads / 32 * e->units * m->pack;
     }
+    return true;
 }
 
-static void emit_unit(simt *e, const borg_unit *u) {
+static bool emit_unit(simt *e, const borg_unit *u) {
     borg_module *m = e->m = u->module;
     e->name = u->name;
     e->tables = e->temps = e->loops = e->branches = 0;
@@ -576,14 +580,15 @@ static void emit_unit(simt *e, const borg_unit *u) {
     borg_number(m);
     borg_count_uses(m);
     clear_block(m->body);
-    choose_geometry(e);
+    if (!choose_geometry(e)) return false;
     borg_sink body = {.arena = e->arena}, frame = {.arena = e->arena};
     e->head = e->out;
     e->out = &body;
     e->depth = 1;
     emit_block(e, m->body);
     e->out = &frame;
-    int32_t bytes = e->threads / e->lanes * (shared_bytes(e) + row_bytes(e));
+    int32_t bytes = e->threads / e->lanes * (shared_bytes(e) + row_bytes(e)) +
+                    e->threads / 32 * simt_stage_bytes(e);
     borg_put(
         &frame,
         "/* %s: %d work-items, %d groups in a pack; a group in %d threads, %d work-items each\n",
@@ -596,18 +601,23 @@ static void emit_unit(simt *e, const borg_unit *u) {
     put_place(e);
     put_items(e);
     put_slots(e);
+    simt_stage_in(e);
     e->out = e->head;
     borg_put_text(e->out, frame.text, frame.length);
     if (body.text) borg_put_text(e->out, body.text, body.length);
+    simt_stage_out(e);
     borg_put(e->out, "}\n\n");
+    return true;
 }
 
 borg_status simt_emit(const simt_target *target, const borg_unit *units, int32_t nunits,
-                      const borg_options *options, borg_sink *sink) {
-    simt e = {.target = target, .options = options, .out = sink, .arena = sink->arena};
+                      const borg_options *options, borg_sink *sink, borg_diags *diags) {
+    simt e = {
+        .target = target, .options = options, .out = sink, .arena = sink->arena, .diags = diags};
     borg_put(sink, "/* Made by borgc. */\n");
     borg_put_text(sink, target->header, strlen(target->header));
     borg_put_text(sink, simt_prelude_text, strlen(simt_prelude_text));
-    for (int32_t i = 0; i < nunits; ++i) emit_unit(&e, &units[i]);
+    for (int32_t i = 0; i < nunits; ++i)
+        if (!emit_unit(&e, &units[i])) return BORG_ERR_OPTION;
     return BORG_OK;
 }

@@ -56,11 +56,14 @@ typedef struct simt {
     int32_t depth, temps, tables, loops, branches;
     simt_places *places;
     simt_pointer *pointers;
+    borg_diags *diags;
+    struct simt_stage *stages; /* stage.c */
+    int32_t nstages;
 } simt;
 
 /** The body of a backend's emit. */
 borg_status simt_emit(const simt_target *target, const borg_unit *units, int32_t nunits,
-                      const borg_options *options, borg_sink *sink);
+                      const borg_options *options, borg_sink *sink, borg_diags *diags);
 
 /* ---- simt.c: values and their scalars ---- */
 int32_t simt_per_row(const simt *e, const borg_inst *v); /* scalars of a row */
@@ -97,6 +100,17 @@ const char *simt_row_by_item(simt *e, const borg_inst *v, int32_t i);
 const char *simt_gather(simt *e, const borg_inst *v, int32_t i);
 /** The pointers that simt_gather reads by. */
 void simt_put_places(simt *e);
+
+/* ---- stage.c ---- */
+/** Parameters that options->stage names. False: one cannot be, a message says why. */
+bool simt_plan_stages(simt *e);
+/** Of a warp: bytes of shared memory. */
+int32_t simt_stage_bytes(const simt *e);
+/** Before the body, and behind it. */
+void simt_stage_in(simt *e);
+void simt_stage_out(simt *e);
+/** The element of v's array that lies in shared memory, or NULL; row and work-item of the value. */
+const char *simt_staged(simt *e, const borg_inst *v, int32_t row, int32_t item);
 
 /* ---- reduce.c, memory.c, elem.c ---- */
 void simt_reduce(simt *e, borg_inst *v);

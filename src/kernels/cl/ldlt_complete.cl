@@ -6,7 +6,7 @@
 #include "real.h"
 #include "ldlt_pivots.h"
 
-#if LANES && WG_PACK >= LANES && N <= 16 /* small orders on a vector machine */
+#if (LANES && WG_PACK >= LANES && N <= 16) || defined(IN_LANES) /* small orders, a matrix in each lane */
 #define KERNEL ldlt_complete
 #define SEARCH COMPLETE
 #include "ldlt_lanes.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LDLT with pivoting for small orders on a vector machine, a matrix in each lane: P A P^T = L D L^T
+/* LDLT with pivoting for small orders, a matrix in each lane of a vector machine or, with IN_LANES, in
+ * each thread of a GPU: P A P^T = L D L^T
  * in place, lower triangle, right-looking. All values are of a group, none of a work-item, but
  * where rows are read and written; rows and columns change places by selections, so that no step
  * looks at what is finished. A step whose column was eliminated with the one before does nothing.

@@ -7,7 +7,7 @@
 #define KERNEL ldlt_partial
 #define SEARCH PARTIAL
 
-#if LANES && WG_PACK >= LANES && N <= 16 /* small orders on a vector machine */
+#if (LANES && WG_PACK >= LANES && N <= 16) || defined(IN_LANES) /* small orders, a matrix in each lane */
 #include "ldlt_lanes.h"
 #elif defined(BORG_SIMT)
 /* On a GPU a column always waits: it is that of row p, d1 its diagonal entry. Each step forms the column of row r, where

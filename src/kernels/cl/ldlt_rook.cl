@@ -5,7 +5,7 @@
 #define KERNEL ldlt_rook
 #define SEARCH ROOK
 
-#if LANES && WG_PACK >= LANES && N <= 16 /* small orders on a vector machine */
+#if (LANES && WG_PACK >= LANES && N <= 16) || defined(IN_LANES) /* small orders, a matrix in each lane */
 #include "ldlt_lanes.h"
 #else
 __kernel void ldlt_rook(__global T *a, int lda, long stride, __global int *piv, __global int *info,

@@ -53,6 +53,16 @@ static bool suits(const mpki_cuda_batch *batch, const part &p) {
            (p.method != MPK_BATCH_LDU || p.n == p.most);
 }
 
+static bool aligned(const void *p) {
+    return (uintptr_t)p % 16 == 0;
+}
+
+/* Nothing lies between the matrices, so that accesses of 16 bytes take them, and their pivots. */
+static bool packed(const part &p) {
+    return p.a.layout == MPK_BATCH_STRIDED && p.a.ld == p.n && p.a.stride == (int64_t)p.n * p.n &&
+           !p.order && p.first == 0 && p.n == p.most && aligned(p.a.data) && aligned(p.pivots);
+}
+
 mpk_status FN(cuda_batch_bin)(mpki_cuda *cuda, const mpki_cuda_batch *batch,
                               const mpki_cuda_bin *bin, int32_t *flags) {
     part p = {};
@@ -66,6 +76,9 @@ mpk_status FN(cuda_batch_bin)(mpki_cuda *cuda, const mpki_cuda_batch *batch,
     p.tolerance = batch->zero_tolerance;
     if (batch->verb == MPKI_CUDA_SOLVE) p.inertia = NULL;
     mpki_emitted emitted = suits(batch, p) ? FN(cuda_emitted)(p.method, p.pivoting, p.n) : NULL;
+    mpki_emitted faster =
+        emitted && packed(p) ? FN(cuda_emitted_packed)(p.method, p.pivoting, p.n) : NULL;
+    if (faster) return faster(cuda, p, batch->stream);
     if (emitted) {
         if (p.a.layout == MPK_BATCH_POINTERS) p.a.stride = 0;
         return emitted(cuda, p, batch->stream);

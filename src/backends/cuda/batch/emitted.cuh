@@ -53,15 +53,16 @@ template <int THREADS, int LANES, int PACK> struct emitted_block {
     }
 };
 
-/** BODY::run() is borgc's function. BLOCKS: least number of blocks of a multiprocessor. */
-template <class BODY, int THREADS, int LANES, int PACK, int LISTS, int BLOCKS>
+/** BODY::run() is borgc's function. BLOCKS: least number of blocks of a multiprocessor. STAGED: a
+ *  warp's matrices, that lie one after the other, go by shared memory, by all of its threads. */
+template <class BODY, int THREADS, int LANES, int PACK, int LISTS, int BLOCKS, bool STAGED = false>
 __global__ void __launch_bounds__(THREADS, BLOCKS) emitted_kernel(const part job) {
     typedef emitted_block<THREADS, LANES, PACK> block;
-    __shared__ int told[4 * block::GROUPS];
+    __shared__ __align__(16) int told[4 * block::GROUPS];
     const block at(job.count);
     /* borgc's code lets them go, too, but they must not wait at our barrier for the rest of a warp
      * whose exchanges wait for them */
-    if ((int)threadIdx.x >= at.threads) return;
+    if (!STAGED && (int)threadIdx.x >= at.threads) return;
     const T tolerance = job.tolerance < 0 ? 4 * job.n * epsilon<T>() : (T)job.tolerance;
     const long long b = job.matrix(at.first + at.local);
     int *piv = LISTS > 0 ? job.pivots + (b * job.most - at.local * job.n) * LISTS : NULL;
@@ -70,10 +71,10 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) emitted_kernel(const part job
     at.template tell<LISTS>(job, told);
 }
 
-template <class BODY, int THREADS, int LANES, int PACK, int LISTS, int BLOCKS>
+template <class BODY, int THREADS, int LANES, int PACK, int LISTS, int BLOCKS, bool STAGED = false>
 mpk_status launch_emitted(mpki_cuda *cuda, const part &job, void *stream) {
     const int groups = THREADS / LANES;
-    MPKI_LAUNCH((emitted_kernel<BODY, THREADS, LANES, PACK, LISTS, BLOCKS>),
+    MPKI_LAUNCH((emitted_kernel<BODY, THREADS, LANES, PACK, LISTS, BLOCKS, STAGED>),
                 (job.count + groups - 1) / groups, THREADS, 0, stream, job);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;

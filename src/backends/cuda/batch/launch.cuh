@@ -29,6 +29,8 @@ typedef mpk_status (*mpki_emitted_product)(mpki_cuda *cuda, const mpki::product_
     mpk_status mpki_##p##_cuda_batch_product(mpki_cuda *cuda, const mpki_cuda_batch *batch);       \
     /* the one for this order, or NULL */                                                          \
     mpki_emitted mpki_##p##_cuda_emitted(int method, int pivoting, int n);                         \
+    /* the one for matrices that lie one after the other, aligned to 16 bytes, or NULL */          \
+    mpki_emitted mpki_##p##_cuda_emitted_packed(int method, int pivoting, int n);                  \
     mpki_emitted_product mpki_##p##_cuda_emitted_product(int n);
 MPKI_CUDA_BATCH_RUN(s)
 MPKI_CUDA_BATCH_RUN(d)
