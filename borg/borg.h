@@ -41,13 +41,13 @@ typedef struct borg_options {
     bool no_vector;        /* loops over constants are unrolled, never run as vectors */
     const char *const *defines; /* "NAME" or "NAME=text", NULL-terminated; may be NULL */
     const borg_reader *reader;  /* NULL: what is included cannot be read */
-    const char *const *set;     /* --set: "NAME=value", integer parameters that are always this value
-                                   (whoever calls gives it); NULL-terminated; may be NULL */
-    const char *stage;          /* --stage: names, by commas, of pointers whose groups' pieces go by
-                                   shared memory, whole (borg/emit/simt/stage.c); may be NULL */
-    const char *kernel;         /* only this one; NULL = all of the file */
-    const char *name;           /* --name: of the emitted function; NULL = the kernel's */
-    const char *dump;           /* "ast", "ssa", "infreg" or the name of a pass; NULL = nothing */
+    const char *const *set; /* --set: "NAME=value", integer parameters that are always this value
+                               (whoever calls gives it); NULL-terminated; may be NULL */
+    const char *stage;      /* --stage: names, by commas, of pointers whose groups' pieces go by
+                               shared memory, whole (borg/emit/simt/stage.c); may be NULL */
+    const char *kernel;     /* only this one; NULL = all of the file */
+    const char *name;       /* --name: of the emitted function; NULL = the kernel's */
+    const char *dump;       /* "ast", "ssa", "infreg" or the name of a pass; NULL = nothing */
     borg_sink *dump_to;
     int32_t disable; /* ablation: bits of borg_disable */
 } borg_options;
