@@ -116,7 +116,96 @@ static const char *expression(simt *e, const borg_inst *v, const char *x, const 
     return borg_is_float(v->type) ? real(e, v, x, y, z) : integer(e, v, x, y);
 }
 
+/* ---- the greatest of many magnitudes
+ * -------------------------------------------------------------
+ *
+ * Each would take an instruction to lose its sign. Instead: among numbers without a sign the upper
+ * halves' greatest as signed integers is the one sought, among those with one the greatest as
+ * unsigned ones, less its sign. Compilers make maxima of three of it. */
+
+enum { LEAST_CHAIN = 4 };
+
+static bool in_chain(const borg_inst *v) {
+    return v->op == BORG_UMAX && v->type == BORG_I32 && v->rows == 1;
+}
+
+/* The operand that goes on with the chain, or NULL; *other: the other one. */
+static borg_inst *rest_of_chain(const borg_inst *v, borg_inst **other) {
+    for (int k = 0; k < 2; ++k) {
+        *other = v->args[1 - k];
+        if (in_chain(v->args[k]) && v->args[k]->uses == 1) return v->args[k];
+    }
+    *other = v->args[1];
+    return NULL;
+}
+
+static int32_t magnitudes(const borg_inst *v) {
+    int32_t count = 0;
+    borg_inst *other;
+    for (const borg_inst *next; v; v = next) {
+        next = rest_of_chain(v, &other);
+        count += other->op == BORG_MAGNITUDE;
+        if (!next) count += v->args[0]->op == BORG_MAGNITUDE;
+    }
+    return count;
+}
+
+static void find_chains(simt *e, borg_block *block) {
+    borg_inst *other;
+    for (borg_inst *v = block->last; v; v = v->prev) { /* from their ends */
+        if (in_chain(v) && !e->inner[v->id] && magnitudes(v) >= LEAST_CHAIN)
+            for (borg_inst *u = v; (u = rest_of_chain(u, &other));) e->inner[u->id] = true;
+        if (v->block[0]) find_chains(e, v->block[0]);
+        if (v->block[1]) find_chains(e, v->block[1]);
+    }
+}
+
+void simt_plan_maxima(simt *e) {
+    e->inner = BORG_NEW(e->arena, e->m->ninsts + 1, bool);
+    if (!e->target->opencl) find_chains(e, e->m->body);
+}
+
+/* The greatest so far: as signed, as unsigned integers, and of what is no magnitude. */
+typedef struct chain {
+    const char *plain, *signless, *other;
+} chain;
+
+static void add_to_chain(simt *e, chain *c, const borg_inst *x, int32_t i) {
+    if (x->op != BORG_MAGNITUDE) {
+        const char *y = simt_get(e, x, i);
+        c->other = c->other ? borg_format(e->arena, "b_max_u32(%s, %s)", c->other, y) : y;
+        return;
+    }
+    const borg_inst *from = x->args[0];
+    const char *y = borg_format(
+        e->arena, from->type == BORG_F64 ? "(b_i32)(b_bits_%s(%s) >> 32)" : "b_bits_%s(%s)",
+        simt_suffix(from->type), simt_get(e, from, i));
+    c->plain = simt_temp(
+        e, BORG_I32, c->plain ? borg_format(e->arena, "(b_i32)b_max_s32(%s, %s)", c->plain, y) : y);
+    c->signless = simt_temp(
+        e, BORG_I32, c->signless ? borg_format(e->arena, "b_max_u32(%s, %s)", c->signless, y) : y);
+}
+
+static const char *chain_scalar(simt *e, const borg_inst *v, int32_t i) {
+    chain c = {0};
+    borg_inst *other;
+    for (const borg_inst *next; v; v = next) {
+        next = rest_of_chain(v, &other);
+        add_to_chain(e, &c, other, i);
+        if (!next) add_to_chain(e, &c, v->args[0], i);
+    }
+    const char *most =
+        borg_format(e->arena, "(b_i32)b_max_s32(%s, %s & 0x7fffffffu)", c.plain, c.signless);
+    return c.other ? borg_format(e->arena, "b_max_u32(%s, %s)", most, c.other) : most;
+}
+
 void simt_elem(simt *e, borg_inst *v) {
+    if (e->inner[v->id]) return;
+    borg_inst *other = NULL;
+    if (in_chain(v) && rest_of_chain(v, &other) && e->inner[rest_of_chain(v, &other)->id]) {
+        for (int32_t i = 0; i < simt_count(e, v); ++i) simt_let(e, v, i, chain_scalar(e, v, i));
+        return;
+    }
     for (int32_t i = 0; i < simt_count(e, v); ++i) {
         const char *x[3] = {0}, *found = v->op == BORG_SELECT ? simt_row_by_item(e, v, i) : NULL;
         if (v->op == BORG_SELECT && !found) found = simt_gather(e, v, i);

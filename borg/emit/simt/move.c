@@ -161,6 +161,11 @@ static int32_t stride_of(int32_t slots, borg_type type) {
     return (n | 1) * unit;
 }
 
+/* Rows of groups that share a warp are read at once: in different banks, too. */
+int32_t simt_row_length(const simt *e, borg_type type) {
+    return stride_of(e->lanes * e->rows, type);
+}
+
 /* ---- rows: several values of one thread ---------------------------------------------------------
  */
 
@@ -273,6 +278,7 @@ void simt_plan_slots(simt *e) {
     count_moves(e, e->m->body);
     e->negated = BORG_NEW(e->arena, e->m->ninsts + 1, bool);
     find_negated(e, e->m->body);
+    simt_plan_maxima(e);
     give_slots(e, e->m->body, false, false, &bytes);
     give_slots(e, e->m->body, false, true, &bytes);
     for (int t = BORG_I32; t < BORG_PTR; ++t)

@@ -503,9 +503,11 @@ static void put_slots(simt *e) {
     for (int t = BORG_I32; t < BORG_PTR; ++t) {
         for (int place = 0; place < 2 && e->has_rows[t]; ++place) {
             const char *suffix = simt_suffix((borg_type)t), *type = e->target->types[t];
-            simt_line(e, "B_SHARED %s b_rows%s%d[%d];", type, suffix, place, e->threads * e->rows);
+            int32_t each = simt_row_length(e, (borg_type)t);
+            simt_line(e, "B_SHARED %s b_rows%s%d[%d];", type, suffix, place,
+                      e->threads / e->lanes * each);
             simt_line(e, "B_LOCAL %s *const b_row%s%d = b_rows%s%d + threadIdx.x / %d * %d;", type,
-                      suffix, place, suffix, place, e->lanes, e->lanes * e->rows);
+                      suffix, place, suffix, place, e->lanes, each);
         }
     }
     simt_put_places(e);
@@ -533,7 +535,8 @@ static int32_t shared_bytes(const simt *e) {
 static int32_t row_bytes(const simt *e) {
     int32_t bytes = 0;
     for (int t = BORG_I32; t < BORG_PTR; ++t)
-        bytes += e->has_rows[t] ? 2 * e->lanes * e->rows * borg_type_bytes((borg_type)t) : 0;
+        if (e->has_rows[t])
+            bytes += 2 * simt_row_length(e, (borg_type)t) * borg_type_bytes((borg_type)t);
     return bytes;
 }
 

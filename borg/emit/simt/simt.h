@@ -51,6 +51,7 @@ typedef struct simt {
     int32_t *last, now;               /* of each value its last use; number of this instruction */
     int32_t planned_rows, row_number; /* rows shuffled in all, so far: move.c */
     bool has_loops, *negated;
+    bool *inner; /* of each value: a maximum that is but a part of a longer one: elem.c */
     bool unseen; /* slots were written that others may not read yet */
     bool has_rows[BORG_PTR];
     int32_t depth, temps, tables, loops, branches;
@@ -90,6 +91,8 @@ void simt_plan_slots(simt *e);
 void simt_publish(simt *e, borg_inst *v);
 /** Before others' slots are read. Many are written at once so, and loads from memory overlap. */
 void simt_see_slots(simt *e);
+/** Elements from one group's row in shared memory to the next one's. */
+int32_t simt_row_length(const simt *e, borg_type type);
 void simt_layout(simt *e, borg_inst *v);
 const char *simt_far(const simt *e, const borg_inst *v, int32_t i);
 /** A SELECT that needs only be read from shared memory; NULL: it must be computed. */
@@ -116,6 +119,8 @@ const char *simt_staged(simt *e, const borg_inst *v, int32_t row, int32_t item);
 void simt_reduce(simt *e, borg_inst *v);
 void simt_memory(simt *e, borg_inst *v);
 void simt_elem(simt *e, borg_inst *v);
+/** Find chains of maxima of magnitudes. */
+void simt_plan_maxima(simt *e);
 
 /** prelude.c: functions that CUDA C and OpenCL C share. */
 extern const char simt_prelude_text[];

@@ -18,10 +18,12 @@
 #endif
 
 #ifdef BORG_SIMT
-/* On a GPU, without branches but rare ones: each step eliminates one row, p; the second row of a 2x2 pivot, q, stays as it is
- * in the first one's step and is eliminated by the next. Sizes are compared by `magnitude`, see ldlt_partial.cl; the largest
- * entry of a row is sought in all columns, the diagonal too (where that is the largest, it is the pivot), finished ones as
- * well, which hold what rounding left there: rows that have nothing above that (`noise`) look again. L's columns take up D. */
+/* On a GPU: each step eliminates one row, p; the second row of a 2x2 pivot, q, stays as it is in the first one's step and is
+ * eliminated by the next. Sizes are compared by `magnitude`, see ldlt_partial.cl; the largest entry of a row is sought in all
+ * columns, the diagonal too (where that is the largest, it is the pivot), finished ones as well, which hold what rounding left
+ * there: where a row has nothing above that (`noise`) they become zero. L's columns take up D. Beyond small orders the loop
+ * stays rolled (its code must fit the instruction cache) and L goes to A's place, a column's entries side by side in the order
+ * of their rows, which is changed when all is done. */
 static uint key(uint size) { return (size & ~(uint)LAST) | (uint)LANE; }
 
 __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv,
@@ -29,9 +31,6 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
 {
     long base = GROUP * stride;
     T t[N];
-    T l[N];
-    T row[N];
-    T row2[N];
     __local T b[FOLDS * N]; /* column j in row j, from LANE = j on, and before it column N - j */
     for (int j = 0; j < FOLDS; ++j)
         b[j * N + LANE] = a[base + (LANE < j ? (N - j) * (lda + 1) : j * lda) + LANE];
@@ -42,11 +41,11 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
     }
     T dia = b[(LANE <= N / 2 ? LANE : N - LANE) * N + (LANE <= N / 2 ? LANE : 0)] + (T)0;
     T most = 0;
+    for (int j = 0; j < FOLDS; ++j)
+        most = max(most, fabs(b[j * N + LANE]));
     uint wide = 0;
-    for (int j = 0; j < N; ++j) {
-        most = max(most, fabs(t[j]));
+    for (int j = 0; j < N; ++j)
         wide = max(wide, magnitude(t[j]));
-    }
     most = work_group_reduce_max(most);
     T small = tol * most;
     uint least = magnitude(small) | (uint)LAST;
@@ -56,63 +55,93 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
     bool second = false; /* of a 2x2 pivot is what this step eliminates */
     T l2 = 0;
     int place = -1;
+    int at = LANE; /* of this row's entry of L: its number among those that are left */
+    int order = 0; /* the row that was eliminated in step LANE */
     int q = 0;
+#if N > 8
+#pragma nounroll
+#else
+    T l[N];
+#endif
     for (int s = 0; s < N; ++s) {
         uint key1 = work_group_reduce_max(place < 0 ? key(magnitude(dia)) : 0u);
         uint key0 = work_group_reduce_max(place < 0 ? key(wide) : 0u);
-        bool two = !second && key1 + LOG < key0;
+        bool good = key0 > least;
+        bool two = good && !second && key1 + LOG < key0;
         int p = second ? q : (int)((two ? key0 : key1) & (uint)LAST);
+        T row[N];
         for (int j = 0; j < N; ++j)
             row[j] = shuffle(t[j], p);
         T c = row[LANE];
-        uint beyond = work_group_reduce_max(place < 0 && LANE != p ? key(magnitude(c)) : 0u);
-        q = (int)(beyond & (uint)LAST);
-        for (int j = 0; j < N; ++j)
-            row2[j] = shuffle(t[j], q);
-        T z = row2[LANE];
         T d1 = shuffle(dia, p);
-        T d2 = shuffle(dia, q);
-        T x1 = shuffle(c, q);
-        T h = rcp(x1);
-        T e1 = d1 * h; /* scaled, lest the determinant overflow: d1 d2 / x1^2 - 1 */
-        T e2 = d2 * h;
-        T f = rcp(two ? (T)1 - e1 * e2 : d1);
-        T w = two ? h * f : (T)0;
-        bool good = key0 > least;
-        f = good && !second ? f : (T)0;
-        T u = two ? -e2 * w : f;
-        T y = two ? -e1 * w : (T)0;
-        T x = l2 + u * c + w * z;
-        l2 = y * z + w * c;
-        l[s] = LANE == p || (two && LANE == q) ? c : x;
-        T v = two && LANE == q ? (T)0 : x;
+        T v = l2 + (good && !second ? rcp(d1) : (T)0) * c;
+        T x = LANE == p ? c : v;
         int flags = second ? SECOND : two ? FIRST + POSITIVE : !good ? ZERO : d1 > 0 ? POSITIVE : 0;
+        l2 = 0;
+        if (two) {
+            uint beyond = work_group_reduce_max(place < 0 && LANE != p ? key(magnitude(c)) : 0u);
+            q = (int)(beyond & (uint)LAST);
+            T row2[N];
+            for (int j = 0; j < N; ++j)
+                row2[j] = shuffle(t[j], q);
+            T z = row2[LANE];
+            T d2 = shuffle(dia, q);
+            T h = rcp(shuffle(c, q));
+            T e1 = d1 * h; /* scaled, lest the determinant overflow: d1 d2 / x1^2 - 1 */
+            T e2 = d2 * h;
+            T f = rcp((T)1 - e1 * e2);
+            T w = h * f;
+            v = w * z - e2 * w * c;
+            l2 = w * c - e1 * w * z;
+            x = LANE == p || LANE == q ? c : v;
+            v = LANE == q ? (T)0 : v;
+        }
+#if N > 8
+        if (place < 0)
+            a[base + at] = x;
+        at += LANE > p ? lda : lda + 1;
+        order = LANE == s ? p : order;
+#else
+        l[s] = x;
+#endif
         place = LANE == p ? s + flags : place;
         rest = rest & ~((BITS)1 << p);
         dia -= v * c;
-        wide = 0;
         for (int j = 0; j < N; ++j)
             t[j] -= v * row[j];
+        wide = 0;
         for (int j = 0; j < N; ++j)
             wide = max(wide, magnitude(t[j]));
         worst = place < 0 ? max(worst, wide) : worst;
         if (any(place < 0 && wide <= noise)) { /* rare */
+            for (int j = 0; j < N; ++j)
+                t[j] = (rest & ((BITS)1 << j)) != 0 ? t[j] : (T)0;
             wide = 0;
             for (int j = 0; j < N; ++j)
-                wide = max(wide, (rest & ((BITS)1 << j)) != 0 ? magnitude(t[j]) : 0u);
+                wide = max(wide, magnitude(t[j]));
         }
         second = two;
     }
     int to = place & PLACE;
     T check = small * (T)0;
     barrier(CLK_GLOBAL_MEM_FENCE);
-    for (int s = 0; s < N; ++s)
-        if (to >= s) {
-            check += l[s] * (T)0;
-            a[base + s * lda + to] = l[s];
-        }
+#if N > 8
+    T l[N];
+    at = LANE;
+    for (int s = 0; s < N; ++s) {
+        if (to >= s)
+            l[s] = a[base + at];
+        at += LANE > shuffle(order, s) ? lda : lda + 1;
+    }
+#endif
     if ((place & ZERO) != 0)
-        a[base + to * (lda + 1)] = 0;
+        for (int s = 0; s < N; ++s)
+            if (to == s)
+                l[s] = 0;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    for (int s = 0; s < N; ++s)
+        if (to >= s)
+            a[base + s * lda + to] = l[s];
     piv[GROUP * N + to] = (place & (FIRST | SECOND)) != 0 ? ~LANE : LANE;
     bool finite = all(check == (T)0 && worst < ENDLESS);
     int counts = work_group_reduce_sum(place & (POSITIVE | ZERO));
