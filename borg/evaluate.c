@@ -237,12 +237,8 @@ static uint64_t without_nan(borg_type type, uint64_t x, double instead) {
     return x;
 }
 
-static uint64_t combine(borg_op op, borg_type type, bool uns, uint64_t x, uint64_t y) {
+static uint64_t combine(borg_op op, borg_type type, uint64_t x, uint64_t y) {
     switch (op) {
-    case BORG_RMAX:
-        return greater(type, uns, y, x) ? y : x;
-    case BORG_RMIN:
-        return greater(type, uns, x, y) ? y : x;
     case BORG_ANY:
     case BORG_ANYP:
         return x | y;
@@ -257,22 +253,24 @@ static uint64_t combine(borg_op op, borg_type type, bool uns, uint64_t x, uint64
     return narrow(type, x + y);
 }
 
+/* The place of the greatest or least, the first of equal ones. */
+static int32_t extreme(borg_type from, bool uns, bool least, uint64_t *x, int32_t count) {
+    int32_t best = 0;
+    for (int32_t i = 0; i < count; ++i)
+        x[i] = without_nan(from, x[i], least ? (double)INFINITY : -(double)INFINITY);
+    for (int32_t i = 1; i < count; ++i)
+        if (least ? greater(from, uns, x[best], x[i]) : greater(from, uns, x[i], x[best])) best = i;
+    return best;
+}
+
 uint64_t borg_reduce(borg_op op, borg_type from, bool uns, uint64_t *x, int32_t count) {
-    if (op == BORG_RMAX || op == BORG_RMIN || op == BORG_RMAXIDX) {
-        for (int32_t i = 0; i < count; ++i)
-            x[i] = without_nan(from, x[i], op == BORG_RMIN ? (double)INFINITY : -(double)INFINITY);
-    }
-    if (op == BORG_RMAXIDX) {
-        int32_t best = 0;
-        for (int32_t i = 1; i < count; ++i)
-            if (greater(from, uns, x[i], x[best])) best = i;
-        return (uint64_t)best;
-    }
+    if (op == BORG_RMAXIDX) return (uint64_t)extreme(from, uns, false, x, count);
+    if (op == BORG_RMAX || op == BORG_RMIN) return x[extreme(from, uns, op == BORG_RMIN, x, count)];
     int32_t half = 1;
     while (2 * half < count) half *= 2;
     for (; half >= 1; half /= 2) {
         for (int32_t i = 0; i < half && i + half < count; ++i)
-            x[i] = combine(op, from, uns, x[i], x[i + half]);
+            x[i] = combine(op, from, x[i], x[i + half]);
     }
     return x[0];
 }

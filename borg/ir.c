@@ -259,3 +259,85 @@ void borg_count_uses(borg_module *m) {
     clear_uses(m->body);
     add_uses(m->body);
 }
+
+/* ---- signs of zeros ----------------------------------------------------------------------------
+ */
+
+enum { MOST_VISITS = 1000, MOST_PHIS = 16 };
+
+typedef struct visitor {
+    int visits, nphis;
+    const borg_inst *phis[MOST_PHIS]; /* of loops gone into: without -0 unless shown otherwise */
+} visitor;
+
+static bool never_minus_zero(visitor *k, const borg_inst *v);
+
+static bool none_in_constant(const borg_inst *v) {
+    uint64_t sign = v->type == BORG_F64 ? (uint64_t)1 << 63 : (uint64_t)1 << 31;
+    for (int32_t i = 0; i < v->ntable; ++i)
+        if (v->bits[i] == sign) return false;
+    return true;
+}
+
+static bool never_in_loop(visitor *k, const borg_inst *phi) {
+    const borg_inst *loop = phi->parent->owner;
+    int32_t i = 0;
+    for (int32_t j = 0; j < k->nphis; ++j)
+        if (k->phis[j] == phi) return true;
+    for (const borg_inst *p = loop->block[0]->first; p != phi; p = p->next) ++i;
+    const borg_inst *yield = loop->block[1]->last;
+    if (k->nphis == MOST_PHIS || !yield || yield->op != BORG_YIELD || i >= yield->nargs)
+        return false; /* the loop is being made */
+    k->phis[k->nphis++] = phi;
+    return never_minus_zero(k, phi->args[0]) && never_minus_zero(k, yield->args[i]);
+}
+
+static bool never_in_result(visitor *k, const borg_inst *v) {
+    const borg_inst *from = v->args[0];
+    if (from->op == BORG_LOOP) {
+        const borg_inst *phi = from->block[0]->first;
+        for (int32_t i = 0; i < v->index; ++i) phi = phi->next;
+        return never_minus_zero(k, phi);
+    }
+    return never_minus_zero(k, from->block[0]->last->args[v->index]) &&
+           never_minus_zero(k, from->block[1]->last->args[v->index]);
+}
+
+static bool never_minus_zero(visitor *k, const borg_inst *v) {
+    if (!borg_is_float(v->type) || v->op == BORG_FABS) return true;
+    if (--k->visits < 0) return false;
+    int32_t first = 0;
+    switch (v->op) {
+    case BORG_CONST:
+        return none_in_constant(v);
+    case BORG_PHI:
+        return never_in_loop(k, v);
+    case BORG_RESULT:
+        return never_in_result(k, v);
+    case BORG_SELECT:
+        first = 1;
+        break;
+    case BORG_PERM:
+    case BORG_LANE:
+    case BORG_SHUFV:
+    case BORG_PICKV:
+        return never_minus_zero(k, v->args[0]);
+    case BORG_FMAX:
+    case BORG_FMIN:
+    case BORG_RMAX:
+    case BORG_RMIN:
+    case BORG_BCAST:
+    case BORG_ROWS:
+        break;
+    default:
+        return false;
+    }
+    for (int32_t i = first; i < v->nargs; ++i)
+        if (!never_minus_zero(k, v->args[i])) return false;
+    return true;
+}
+
+bool borg_no_minus_zero(const borg_inst *v) {
+    visitor k = {.visits = MOST_VISITS};
+    return never_minus_zero(&k, v);
+}

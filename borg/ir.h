@@ -194,9 +194,8 @@ typedef enum borg_class {
     /* reductions over the work-items of a group (WI -> WG) */                                     \
     X(RSUM, "rsum", 1, REDUCE) /* n or x; halving tree, see borg_reduce_step */                    \
     X(RMAX, "rmax", 1, REDUCE) /* n or x (inst->uns for unsigned); NaN counts as -inf; of equal */ \
-                               /* ones (-0, +0) rsum's tree keeps the first here, GPUs that of */  \
-                               /* the lowest wi: kernels must not tell zeros' signs apart */       \
-    X(RMIN, "rmin", 1, REDUCE) /* NaN counts as +inf; of equal ones as rmax */                     \
+                               /* ones (-0, +0) that of the lowest wi, so lane rmaxidx's */        \
+    X(RMIN, "rmin", 1, REDUCE) /* NaN counts as +inf; of equal ones that of the lowest wi */       \
     X(RMAXIDX, "rmaxidx", 1, REDUCE) /* result i32: the lowest wi that holds the maximum */        \
     X(ANY, "any", 1, REDUCE)         /* i1 */                                                      \
     X(ALL, "all", 1, REDUCE)         /* i1 */                                                      \
@@ -396,6 +395,9 @@ uint64_t borg_evaluate(const borg_inst *inst, borg_type from, uint64_t x, uint64
 /** Reductions: combine in place the `count` patterns x[0..count-1] (type `from` of the operand) by
  *  the halving tree of language.md and return the result of `op`. */
 uint64_t borg_reduce(borg_op op, borg_type from, bool uns, uint64_t *x, int32_t count);
+/** Can no lane be -0? Then equal lanes have equal bits but for NaN, and a maximum may be found in
+ *  any order. False where it cannot be seen; an integer has none. */
+bool borg_no_minus_zero(const borg_inst *v);
 
 /** An argument of the interpreter. */
 typedef struct borg_arg {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTS_BORG_LIBRARY_H
 #define TESTS_BORG_LIBRARY_H
-/** The library's kernels, src/kernels/cl, compiled. Behind cmocka.h. */
+/** The library's kernels, src/kernels/cl, and those of tests/borg ("./kernels/NAME"), compiled.
+ * Behind cmocka.h. */
 #include <stdio.h>
 #include <string.h>
 #include "borg/files.h"
@@ -38,7 +39,7 @@ static inline borg_program *library_compile(const char *kernel, const borg_optio
     borg_options o = *options;
     borg_program *p = NULL;
     size_t length = 0;
-    snprintf(path, sizeof path, "%s/%s.cl", METAPACK_KERNELS, kernel);
+    snprintf(path, sizeof path, "%s/%s.cl", *kernel == '.' ? BORG_TESTS : METAPACK_KERNELS, kernel);
     FILE *file = fopen(path, "rb");
     if (!file) fail_msg("no %s", path);
     char *text = borg_read_all(file, &length);

@@ -227,6 +227,8 @@ static void test_reductions(void **state) {
     assert_int_equal(borg_reduce(BORG_RMAXIDX, BORG_F64, false, z, 2), 0);
     assert_true(borg_reduce(BORG_RMAX, BORG_F64, false, z, 2) == bits(-INFINITY));
     uint64_t u[2] = {1, 0xffffffffu};
+    uint64_t zeros[] = {bits(-1.0), bits(-0.0), bits(0.0), bits(-1.0)};
+    assert_true(borg_reduce(BORG_RMAX, BORG_F64, false, zeros, 4) == bits(-0.0)); /* the lowest */
     assert_int_equal(borg_reduce(BORG_RMAXIDX, BORG_I32, false, u, 2), 0);
     assert_int_equal(borg_reduce(BORG_RMAXIDX, BORG_I32, true, u, 2), 1);
 }

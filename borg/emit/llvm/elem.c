@@ -342,6 +342,8 @@ static const char *tree(ll *e, const borg_inst *v, int32_t r) {
     const borg_inst *from = v->args[0];
     borg_type type = from->type;
     int32_t count = e->m->size, pack = e->m->pack, half = 1, lanes = count * pack;
+    bool by_index = v->op == BORG_RMAXIDX; /* of equal ones the lowest work-item's */
+    if (v->op == BORG_RMAX || v->op == BORG_RMIN) by_index = !borg_no_minus_zero(from);
     state x = {ll_get(from, r), NULL};
     if (borg_is_float(type) && v->op != BORG_RSUM) {
         uint64_t infinity = type == BORG_F64 ? 0x7ff0000000000000u : 0x7f800000u;
@@ -351,7 +353,7 @@ static const char *tree(ll *e, const borg_inst *v, int32_t r) {
                          ll_splat(e, type, v->op == BORG_RMIN ? infinity : infinity | sign, lanes),
                          x.value);
     }
-    if (v->op == BORG_RMAXIDX) {
+    if (by_index) {
         uint64_t *bits = BORG_NEW(e->arena, lanes, uint64_t);
         for (int32_t w = 0; w < count; ++w)
             for (int32_t g = 0; g < pack; ++g) bits[ll_number(e, w, g, count)] = (uint64_t)w;

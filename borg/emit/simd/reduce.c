@@ -22,10 +22,10 @@ static void place_of(const simd *e, const lanes *x, int32_t lane, int32_t *w, in
     *g = wg_minor ? lane % x->groups : lane / x->items;
 }
 
-/* Register i of a row with `items` work-items: those of x from work-item `first` on. mask: which
- * lanes there are. A register may become a scalar, at the end. */
+/* Register i of `to`: each `step`-th work-item of x from `first` on. mask: which lanes there are. A
+ * register may become a scalar, at the end. */
 static const char *take(simd *e, borg_type type, const lanes *x, const lanes *to, int32_t i,
-                        int32_t first, uint64_t *mask) {
+                        int32_t first, int32_t step, uint64_t *mask) {
     int32_t from[BORG_MAX_VECTOR], index[BORG_MAX_VECTOR], w, g;
     *mask = 0;
     if (to->full) { /* the partner of each lane: all lanes stay in use, and get the result */
@@ -38,8 +38,8 @@ static const char *take(simd *e, borg_type type, const lanes *x, const lanes *to
         index[l] = 0;
         if (i * e->lanes + l >= to->items * to->groups) continue;
         place_of(e, to, i * e->lanes + l, &w, &g);
-        if (w + first >= x->items) continue;
-        int32_t lane = lane_of(e, x, w + first, g);
+        if (w * step + first >= x->items) continue;
+        int32_t lane = lane_of(e, x, w * step + first, g);
         from[l] = lane / e->lanes;
         index[l] = lane % e->lanes;
         *mask |= (uint64_t)1 << l;
@@ -75,16 +75,18 @@ static const char *combine(simd *e, const borg_inst *v, borg_type type, const ch
                      borg_format(e->arena, "b_%s_%s(%s, %s)", op, simd_suffix(type), x, y));
 }
 
-/* One step of the tree: work-items half .. onto 0 .. half-1. */
-static void halve(simd *e, const borg_inst *v, borg_type type, lanes *x, int32_t half) {
+/* One step of a tree: work-items half .. onto 0 .. half-1, or each odd one onto the one before. */
+static void halve(simd *e, const borg_inst *v, borg_type type, lanes *x, int32_t half,
+                  bool neighbours) {
     lanes to = {.items = half, .groups = x->groups};
-    to.full = x->groups == 1 && x->items == 2 * half && (x->full || x->items == e->lanes);
-    int32_t count = (half * x->groups + e->lanes - 1) / e->lanes;
+    to.full =
+        !neighbours && x->groups == 1 && x->items == 2 * half && (x->full || x->items == e->lanes);
+    int32_t count = (half * x->groups + e->lanes - 1) / e->lanes, step = neighbours ? 2 : 1;
     to.reg = BORG_NEW(e->arena, count, const char *);
     for (int32_t i = 0; i < count; ++i) {
         uint64_t low, high;
-        const char *a = take(e, type, x, &to, i, 0, &low);
-        const char *b = take(e, type, x, &to, i, half, &high);
+        const char *a = take(e, type, x, &to, i, 0, step, &low);
+        const char *b = take(e, type, x, &to, i, neighbours ? 1 : half, step, &high);
         to.reg[i] = a;
         if (!high) continue;
         to.reg[i] = combine(e, v, type, a, b);
@@ -98,18 +100,26 @@ static void halve(simd *e, const borg_inst *v, borg_type type, lanes *x, int32_t
     *x = to;
 }
 
-/* The tree over one row, `registers` names; what is left: one lane for each group, or a register
- * full of the result where a group fills one (`fills`). */
+/* A group fills a register, and the tree leaves it full of the result. */
 static bool fills(const simd *e) {
     return e->m->pack == 1 && e->m->size >= e->lanes;
 }
 
+/* Where the first of equal ones tells, what meets must lie side by side: the lower ones first. */
+static bool by_neighbours(const borg_inst *v) {
+    return (v->op == BORG_RMAX || v->op == BORG_RMIN) && v->nargs > 0 &&
+           !borg_no_minus_zero(v->args[0]);
+}
+
+/* The tree over one row, `registers` names; what is left: one lane for each group, or a register
+ * full of the result (`fills`, but not by neighbours). */
 static const char **tree(simd *e, const borg_inst *v, borg_type type, const char **registers,
                          int32_t items, int32_t groups) {
     lanes x = {registers, items, groups, false};
     int32_t half = 1;
+    while (by_neighbours(v) && x.items > 1) halve(e, v, type, &x, (x.items + 1) / 2, true);
     while (2 * half < items) half *= 2;
-    for (; half >= 1 && x.items > 1; half /= 2) halve(e, v, type, &x, half);
+    for (; half >= 1 && x.items > 1; half /= 2) halve(e, v, type, &x, half, false);
     return x.reg;
 }
 
@@ -287,10 +297,11 @@ void simd_reduce(simd *e, borg_inst *v) {
             continue;
         }
         for (int32_t i = 0; i < count; ++i)
-            regs[i] = comes_second(e, i) ? simd_reg(e, x, row * count + i)
-                                         : without_nan(e, v, x, simd_reg(e, x, row * count + i));
-        borg_inst step = *v;
-        if (v->op == BORG_RMAXIDX) step.op = BORG_RMAX;
+            regs[i] = comes_second(e, i) && !by_neighbours(v)
+                          ? simd_reg(e, x, row * count + i)
+                          : without_nan(e, v, x, simd_reg(e, x, row * count + i));
+        borg_inst step = *v; /* of an index: the maximum, whose sign if zero does not tell */
+        if (v->op == BORG_RMAXIDX) step.op = BORG_RMAX, step.nargs = 0;
         const char **left = tree(e, &step, x->type, regs, e->m->size, e->m->pack);
         if (v->op == BORG_RMAXIDX) {
             index_of(e, v, row, regs, left);

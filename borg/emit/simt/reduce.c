@@ -58,25 +58,6 @@ static const char *sum(simt *e, const borg_inst *x, int32_t r) {
 /* ---- maxima ------------------------------------------------------------------------------------
  */
 
-/* No -0 among its lanes: then equal values have equal bits. */
-static bool without_minus_zero(const borg_inst *v, int depth) {
-    if (!borg_is_float(v->type) || v->op == BORG_FABS) return true;
-    if (depth == 0) return false;
-    if (v->op == BORG_CONST) {
-        for (int32_t i = 0; i < v->ntable; ++i)
-            if (v->bits[i] == (v->type == BORG_F64 ? (uint64_t)1 << 63 : (uint64_t)1 << 31))
-                return false;
-        return true;
-    }
-    if (v->op == BORG_FMAX || v->op == BORG_FMIN)
-        return without_minus_zero(v->args[0], depth - 1) &&
-               without_minus_zero(v->args[1], depth - 1);
-    if (v->op == BORG_SELECT)
-        return without_minus_zero(v->args[1], depth - 1) &&
-               without_minus_zero(v->args[2], depth - 1);
-    return v->op == BORG_BCAST && without_minus_zero(v->args[0], depth - 1);
-}
-
 typedef struct best {
     const char *value, *index; /* index NULL: not asked for */
 } best;
@@ -115,7 +96,7 @@ static const char *without_nan(simt *e, const borg_inst *v, const char *x) {
 
 static best extreme(simt *e, const borg_inst *v, int32_t r) {
     const borg_inst *x = v->args[0];
-    bool index = v->op == BORG_RMAXIDX, ties = index || !without_minus_zero(x, 4);
+    bool index = v->op == BORG_RMAXIDX, ties = index || !borg_no_minus_zero(x);
     bool keep = index || (ties && e->rows > 1);
     best z = {0};
     for (int32_t j = 0; j < e->rows && j * e->lanes < e->m->size; ++j) {
