@@ -3,7 +3,8 @@
 #define TESTS_BORG_EMITTED_H
 /** Emitted C, compiled by a compiler of the machine, loaded and run beside the interpreter. Many
  * programs go into one shared object, those with vectors of one length into one file. The compiler:
- * BORG_CC (default: the build's), with BORG_CFLAGS behind ours. */
+ * BORG_CC (default: the build's), with BORG_CFLAGS behind ours; BORG_MACHINE: the flags that choose
+ * the backend c's machine. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -37,6 +38,7 @@ static const char *emitted_flags(const borg_backend *backend) {
         return "-ffp-contract=off -Wno-unused-function -Wno-unused-variable "
                "-Wno-unused-parameter -Wno-tautological-bitwise-compare -Wno-tautological-compare "
                "-Wno-type-limits";
+    if (getenv("BORG_MACHINE")) return getenv("BORG_MACHINE");
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "-mavx2 -mfma";
 #endif

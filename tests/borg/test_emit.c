@@ -3,6 +3,9 @@
  * (all NaN are equal). The short run takes each kernel in a few shapes; BORG_EMIT=all takes all
  * packs, orders and sizes up to BORG_MOST (16), or of BORG_SIZE, of BORG_PACK; BORG_EMIT=KERNEL
  * those of one kernel; BORG_BACKEND=NAME: by one backend. BORG_CC, BORG_CFLAGS: another compiler.
+ * BORG_CASES="SIZE:PACK:wi|wg:d|s ...": these of the kernel BORG_EMIT by the backend BORG_BACKEND
+ * with a line of result for each, those of more than BORG_MOST_BYTES of code left out: this is what
+ * tests/borg/matrix asks for.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +18,7 @@
 #include "opencl_run.h"
 #endif
 
-enum { MOST_PARAMS = 16 };
+enum { MOST_PARAMS = 16, MOST_CASES = 64 };
 
 typedef struct variant {
     const char *kernel;
@@ -23,6 +26,9 @@ typedef struct variant {
     borg_order order;
     bool single;
     const char *stage; /* with a group in each thread */
+    bool large;        /* left out: its code is beyond BORG_MOST_BYTES */
+    char ld[16], stride[24];
+    const char *defines[3], *set[3];
     borg_program *program;
 } variant;
 
@@ -151,55 +157,87 @@ static bool agrees(const variant *v, const emitted *e, int which) {
     return good;
 }
 
+static int number(const char *name, int otherwise) {
+    return getenv(name) ? atoi(getenv(name)) : otherwise;
+}
+
+/* What tests/borg/matrix reads: a line for each of BORG_CASES. */
+static void say(const variant *v, const char *result) {
+    if (!getenv("BORG_CASES")) return;
+    printf("case %d:%d:%s:%c %s\n", v->size, v->pack, v->order == BORG_WG_MINOR ? "wg" : "wi",
+           v->single ? 's' : 'd', result);
+    fflush(stdout);
+}
+
+/* Compile a variant's program for the backend; false: its code is beyond BORG_MOST_BYTES. */
+static bool compile_variant(variant *v, borg_options *o, const borg_backend *backend,
+                            const char *name) {
+    const char *text;
+    size_t length, most = (size_t)number("BORG_MOST_BYTES", INT32_MAX);
+    v->defines[0] = v->single ? "SINGLE" : "DOUBLE";
+    v->defines[1] = v->stage ? "IN_LANES" : NULL;
+    v->set[0] = v->ld;
+    v->set[1] = v->stride;
+    snprintf(v->ld, sizeof v->ld, "lda=%d", v->size);
+    snprintf(v->stride, sizeof v->stride, "stride=%d", v->size * v->size);
+    *o = (borg_options){.size = v->size,
+                        .pack = v->pack,
+                        .order = v->order,
+                        .lanes = v->lanes,
+                        .disable = v->disable,
+                        .strict = true,
+                        .backend = backend,
+                        .defines = v->defines,
+                        .set = v->stage ? v->set : NULL,
+                        .stage = v->stage,
+                        .name = name};
+    v->program = library_compile(v->kernel, o);
+    if (most == INT32_MAX) return true;
+    assert_int_equal(borg_program_emit(v->program, backend, o, &text, &length), BORG_OK);
+    v->large = length > most;
+    if (!v->large) return true;
+    say(v, borg_format(&v->program->arena, "large %zu", length));
+    borg_program_free(v->program);
+    return false;
+}
+
 /* One shared object: all variants, their programs compiled anew. */
 static void check(const borg_backend *backend, variant *list, int count) {
     emitted e;
     bool good = true;
+    char names[EMITTED_MAX][16];
     assert_true(emitted_start(&e));
-    for (int i = 0; i < count; ++i) {
-        variant *v = &list[i];
-        char name[16], ld[16], stride[24];
-        const char *defines[] = {v->single ? "SINGLE" : "DOUBLE", v->stage ? "IN_LANES" : NULL,
-                                 NULL};
-        const char *set[] = {ld, stride, NULL};
-        snprintf(name, sizeof name, "k%d", i);
-        snprintf(ld, sizeof ld, "lda=%d", v->size);
-        snprintf(stride, sizeof stride, "stride=%d", v->size * v->size);
-        borg_options o = {.size = v->size,
-                          .pack = v->pack,
-                          .order = v->order,
-                          .lanes = v->lanes,
-                          .disable = v->disable,
-                          .strict = true,
-                          .backend = backend,
-                          .defines = defines,
-                          .set = v->stage ? set : NULL,
-                          .stage = v->stage,
-                          .name = name};
-        v->program = library_compile(v->kernel, &o);
-        assert_int_equal(emitted_add(&e, v->program, backend, &o), i);
+    for (int i = 0, k = 0; i < count; ++i) {
+        borg_options o;
+        snprintf(names[k], sizeof names[k], "k%d", k);
+        if (!compile_variant(&list[i], &o, backend, names[k])) continue;
+        assert_int_equal(emitted_add(&e, list[i].program, backend, &o), k);
+        ++k;
     }
-    if (!emitted_build(&e, backend)) {
+    if (e.count && !emitted_build(&e, backend)) {
+        for (int i = 0; i < count; ++i)
+            if (!list[i].large) say(&list[i], "uncompiled");
         emitted_end(&e, true);
         fail();
     }
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0, k = 0; i < count; ++i) {
         variant *v = &list[i];
-        if (!agrees(v, &e, i)) {
+        if (v->large) continue;
+        if (agrees(v, &e, k)) {
+            say(v, "same");
+        } else {
             print_message("%s: %s, size %d, pack %d, order %s, %s: other bits (k%d)\n",
                           backend->name, v->kernel, v->size, v->pack,
                           v->order == BORG_WG_MINOR ? "wg" : "wi", v->single ? "float" : "double",
-                          i);
+                          k);
+            say(v, "other");
             good = false;
         }
         borg_program_free(v->program);
+        ++k;
     }
     emitted_end(&e, !good);
     assert_true(good);
-}
-
-static int number(const char *name, int otherwise) {
-    return getenv(name) ? atoi(getenv(name)) : otherwise;
 }
 
 /* Everything of BORG_EMIT, in portions; BORG_SIZE: of this size alone. */
@@ -230,6 +268,22 @@ static void check_all(const borg_backend *backend, const char *which) {
     if (count) check(backend, list, count);
 }
 
+/* BORG_CASES; how many there are. */
+static int read_cases(const char *text, variant *list) {
+    int count = 0, used;
+    char order[3], type;
+    variant v = {.kernel = getenv("BORG_EMIT")};
+    for (; sscanf(text, " %d:%d:%2[wig]:%c%n", &v.size, &v.pack, order, &type, &used) == 4;
+         text += used) {
+        v.order = strcmp(order, "wg") == 0 ? BORG_WG_MINOR : BORG_WI_MINOR;
+        v.single = type == 's';
+        assert_true(count < MOST_CASES);
+        list[count++] = v;
+    }
+    assert_true(count > 0 && *text == 0);
+    return count;
+}
+
 /* Each kernel, the shapes in turn. */
 static void check_some(const borg_backend *backend) {
     static const int sizes[] = {4, 3, 2, 5, 1}, packs[] = {1, 2, 4, 8};
@@ -248,7 +302,10 @@ static void check_backend(const char *name) {
     assert_non_null(backend);
     if (!emitted_runs_here(backend)) skip();
     if (getenv("BORG_BACKEND") && strcmp(getenv("BORG_BACKEND"), name) != 0) skip();
-    if (getenv("BORG_EMIT")) {
+    if (getenv("BORG_CASES")) {
+        variant list[MOST_CASES];
+        check(backend, list, read_cases(getenv("BORG_CASES"), list));
+    } else if (getenv("BORG_EMIT")) {
         check_all(backend, getenv("BORG_EMIT"));
     } else {
         check_some(backend);
@@ -352,49 +409,91 @@ static void test_left_out(void **state) {
     }
 }
 
+/* Maxima of zeros of either sign: the interpreter's, to the bit, in all shapes of a tree. */
+static int zeros(variant *list) {
+    static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 16, 19, 33};
+    int count = 0;
+    for (int i = 0; i < 11; ++i)
+        for (int k = 0; k < 4; ++k)
+            list[count++] = (variant){.kernel = "./kernels/zeros",
+                                      .size = sizes[i],
+                                      .pack = k == 0   ? 1
+                                              : k == 3 ? 8
+                                                       : 2,
+                                      .lanes = k == 1 && sizes[i] > 4 ? 4 : 0,
+                                      .order = k > 1 ? BORG_WG_MINOR : BORG_WI_MINOR,
+                                      .single = (i + k) % 3 == 0};
+    return count;
+}
+
+static void test_zeros(void **state) {
+    static const char *const backends[] = {"c", "avx512", "llvm", "cuda"};
+    variant list[MOST_CASES];
+    (void)state;
+    if (getenv("BORG_EMIT")) skip();
+    for (int k = 0; k < 4; ++k) {
+        const borg_backend *backend = borg_backend_find(backends[k]);
+        const char *only = getenv("BORG_BACKEND");
+        if (!emitted_runs_here(backend) || (only && strcmp(only, backends[k]) != 0)) continue;
+        check(backend, list, zeros(list));
+    }
+}
+
 #ifdef METAPACK_OPENCL
-static void check_opencl(opencl *d, variant *v) {
-    const char *defines[] = {v->single ? "SINGLE" : "DOUBLE", NULL}, *text;
+static bool opencl_agrees(opencl *d, variant *v, const borg_options *o) {
+    const char *text;
     size_t length;
     arguments want, got;
-    borg_options o = {.size = v->size,
-                      .pack = v->pack,
-                      .strict = true,
-                      .backend = borg_backend_find("opencl"),
-                      .defines = defines,
-                      .name = "tested"};
-    v->program = library_compile(v->kernel, &o);
-    assert_int_equal(borg_program_emit(v->program, o.backend, &o, &text, &length), BORG_OK);
+    bool good = true;
+    assert_int_equal(borg_program_emit(v->program, o->backend, o, &text, &length), BORG_OK);
     const borg_module *m = v->program->units[0].module;
     fill(v, &want);
     fill(v, &got);
     interpret(v, &want);
     const char *wrong =
-        opencl_run(d, text, o.name, m, got.data, got.bytes, got.scalar, groups_of(v));
-    if (wrong) fail_msg("opencl: %s, size %d: %s", v->kernel, v->size, wrong);
-    for (int i = 0; i < m->nparams; ++i)
-        if (got.data[i] && difference(&m->params[i], want.data[i], got.data[i], got.bytes[i]) >= 0)
-            fail_msg("opencl: %s, size %d, pack %d: other bits", v->kernel, v->size, v->pack);
+        opencl_run(d, text, o->name, m, got.data, got.bytes, got.scalar, groups_of(v));
+    if (wrong) print_message("opencl: %s, size %d: %s\n", v->kernel, v->size, wrong);
+    for (int i = 0; i < m->nparams && !wrong && good; ++i)
+        good =
+            !got.data[i] || difference(&m->params[i], want.data[i], got.data[i], got.bytes[i]) < 0;
+    if (!good) {
+        print_message("opencl: %s, size %d, pack %d: other bits\n", v->kernel, v->size, v->pack);
+    }
+    say(v, wrong ? "uncompiled" : good ? "same" : "other");
     release(&want);
     release(&got);
+    return good && !wrong;
+}
+
+static bool check_opencl(opencl *d, variant *v) {
+    borg_options o;
+    if (!compile_variant(v, &o, borg_backend_find("opencl"), "tested")) return true;
+    bool good = opencl_agrees(d, v, &o);
     borg_program_free(v->program);
+    return good;
 }
 
 /* OpenCL C on whatever platform there is; BORG_EMIT: all kernels. */
 static void test_opencl(void **state) {
     (void)state;
     opencl d;
+    variant list[MOST_CASES];
+    int count = 0;
+    bool good = true;
     const char *only = getenv("BORG_BACKEND");
     if (only && strcmp(only, "opencl") != 0) skip();
     if (!opencl_open(&d)) skip();
-    for (int k = 0; k < LIBRARY_KERNELS; k += getenv("BORG_EMIT") ? 1 : 4) {
-        variant v = {.kernel = library_kernels[k],
-                     .size = 2 + k % 4,
-                     .pack = 1 + k % 3,
-                     .single = k % 5 == 4};
-        check_opencl(&d, &v);
-    }
+    for (int k = 0; k < LIBRARY_KERNELS; k += getenv("BORG_EMIT") ? 1 : 4)
+        list[count++] = (variant){.kernel = library_kernels[k],
+                                  .size = 2 + k % 4,
+                                  .pack = 1 + k % 3,
+                                  .single = k % 5 == 4};
+    if (!getenv("BORG_EMIT"))
+        list[count++] = (variant){.kernel = "./kernels/zeros", .size = 5, .pack = 2};
+    if (getenv("BORG_CASES")) count = read_cases(getenv("BORG_CASES"), list);
+    for (int i = 0; i < count; ++i) good = check_opencl(&d, &list[i]) && good;
     opencl_close(&d);
+    assert_true(good);
 }
 #else
 static void test_opencl(void **state) {
@@ -408,6 +507,7 @@ int main(void) {
         cmocka_unit_test(test_c),           cmocka_unit_test(test_avx512),
         cmocka_unit_test(test_llvm),        cmocka_unit_test(test_opencl),
         cmocka_unit_test(test_cuda),        cmocka_unit_test(test_cuda_wide),
-        cmocka_unit_test(test_cuda_staged), cmocka_unit_test(test_left_out)};
+        cmocka_unit_test(test_cuda_staged), cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_zeros)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
