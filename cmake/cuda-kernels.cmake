@@ -74,7 +74,7 @@ endfunction()
 
 # Kernels that have one more for matrices that lie one after the other, up to this order: a matrix in each thread, a warp's
 # by shared memory.
-set(MPKI_CUDA_PACKED ldlt ldlt_partial ldlt_rook ldlt_complete)
+set(MPKI_CUDA_PACKED llt ldlt ldlt_partial ldlt_rook ldlt_complete ldu ldu_partial)
 set(MPKI_CUDA_PACKED_MOST 8)
 
 # One kernel, PACKED or not: file [out] to be compiled, what it depends on is added to its properties; name [out] of its launch.

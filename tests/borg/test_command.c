@@ -229,6 +229,11 @@ static void test_stage(void **state) {
     assert_non_null(strstr(get("err"), "two.cl:2:"));
     assert_non_null(strstr(get("err"), "an index outside of the group's piece"));
     assert_int_equal(borgc("--emit=opencl -DWG_SIZE=2 --stage=p two.cl 2> err"), 2);
+    put("much.cl", "__kernel void k(__global double *p, __global const double *q) {\n"
+                   "    p[get_group_id() * 128] = q[get_group_id() * 128];\n}\n");
+    assert_int_equal(borgc("--emit=cuda -DWG_SIZE=1 --stage=p,q much.cl 2> err"), 2);
+    assert_non_null(strstr(get("err"), "'q' cannot be staged: shared memory is short"));
+    assert_int_equal(borgc("--emit=cuda -DWG_SIZE=1 --stage=p much.cl > out"), 0);
     snprintf(line, sizeof line, "%s --stage=p two.cl > out", cuda);
     assert_int_equal(borgc(line), 0);
     assert_non_null(strstr(get("out"), "b_stage_p[384]")); /* 128 pieces, 3 times 16 bytes apart */

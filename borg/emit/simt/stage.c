@@ -16,6 +16,7 @@
 #include <string.h>
 
 enum { UNIT = 16, SECTOR = 32, MOST_BYTES = 1024, MOST_HELD = 32, AT_ONCE = 8 };
+enum { MOST_SHARED = 44 * 1024 }; /* a warp's */
 
 typedef struct simt_stage {
     const borg_param *param;
@@ -176,6 +177,8 @@ bool simt_plan_stages(simt *e) {
         if (e->nstages == e->m->nparams || !plan(e, &e->stages[e->nstages], list, length))
             return false;
         ++e->nstages;
+        if (simt_stage_bytes(e) > MOST_SHARED)
+            return refuse(e, &e->stages[e->nstages - 1], (borg_loc){0}, "shared memory is short");
         list += length + (list[length] == ',');
     }
     return true;

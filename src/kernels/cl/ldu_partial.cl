@@ -4,7 +4,7 @@
  * when L is written. piv [out]: old rows, then the columns, which stay. */
 #include "real.h"
 
-#if LANES && WG_PACK >= LANES && N <= 16
+#if (LANES && WG_PACK >= LANES && N <= 16) || defined(IN_LANES)
 /* Small orders on a vector machine, a matrix in each lane: right-looking, all values are of a group, none of a
  * work-item, but where rows are read and written; rows change places by selections. */
 __kernel void ldu_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
