@@ -146,8 +146,8 @@ def shapes(o, key):
     lanes = 8 if precision == "d" else 16
     for pack in o.packs:
         row = -(-n * pack // lanes)
-        if pack > 1 and (row > (4 if kernel in ("gema", "gemm", "frcg", "gemm_ab") else 8) if n > 8 or kernel in ITEMS
-                         else pack > max(lanes, 16 // n * 4)):
+        light = kernel in ("gema", "gemm", "frcg", "gemm_ab")
+        if pack > 1 and (row > (4 if light else 8) if n > (4 if light else 8) or kernel in ITEMS else pack > max(lanes, 16 // n * 4)):
             continue
         for order in o.orders:
             if order == "wg" and "wi" in o.orders and (pack == 1 or n > 8 or kernel in (*ITEMS, "gema")):
@@ -173,7 +173,7 @@ def first_choices(o, key):
 def later_choices(o, fast):
     """What other compilers make of the fastest in each mode."""
     made = {}
-    for name in fast[:2]:
+    for name in fast:
         if kind(name) != "borgc":
             continue
         _, backend, _, pack, order = name.split()
@@ -214,7 +214,7 @@ def measure(o, key, mode, named, rounds, within):
             if odd else (list(named),):
         if not chosen:
             continue
-        command = [*o.prefix.split(), o.driver, kernel, str(n), precision, str(count), "--rounds", str(rounds), "--within", str(within),
+        command = [*o.prefix.split(), o.driver, kernel, str(n), precision, str(count), "--rounds", str(rounds), "--seconds", str(o.seconds), "--within", str(within),
                    *(["--cache"] if mode == "cache" else []), *dict.fromkeys(named[k] for k in chosen)]
         done = run(command, env=dict(os.environ, OPENBLAS_NUM_THREADS="1", MKL_THREADING_LAYER="SEQUENTIAL",
                                      **({"BENCH_MKL": o.mkl} if o.mkl else {})))
@@ -263,15 +263,15 @@ def build(o, wanted):
     return {key: {name: made[key][name] for name in wanted[key] if name in made[key]} for key in wanted}
 
 
-def fastest(o, rows, key):
-    """Of borgc's, those that the short runs show to be the two fastest, in each mode; None before these ran."""
+def fastest(o, rows, key, count=2):
+    """Of borgc's, those that the short runs show to be the fastest in each mode; None before these ran."""
     names = []
     for mode in o.modes:
         if (*key, mode, "short") not in rows.of:
             return None
         mine = [r for r in rows.of[(*key, mode, "short")] if kind(r["name"]) == "borgc"]
-        names.append([r["name"] for r in sorted(mine, key=lambda r: r["time_ns"])[:2]])
-    return list(dict.fromkeys(itertools.chain(*itertools.zip_longest(*names, fillvalue=names[0][0]))))
+        names += [r["name"] for r in sorted(mine, key=lambda r: r["time_ns"])[:count]]
+    return list(dict.fromkeys(names))
 
 
 def step(o, rows, name, chosen, rounds, within, others):
@@ -386,7 +386,7 @@ def plot(o, rows, precision):
 def report(o, rows):
     out = [f"`{shlex.join(['bench/borg.py'] + o.told)}` on {cpu()}, one core; batches of {o.count} work-groups"
            + (", and as many as the second-level cache holds" if "cache" in o.modes else "")
-           + ". ns for a work-group, the least of ten rounds after two, implementations by turns; each was checked first. How: compiler, WG_PACK and "
+           + ". ns for a work-group, the least of ten rounds after two (of three to ten where they take long), implementations by turns; each was checked first. How: compiler, WG_PACK and "
            "lane order; llc: through the LLVM backend. Reference: the same kernel by hand in C, `omp simd` over the batch or over rows, by gcc and clang; "
            "the best counts. \"Chosen by itself\": `WG_PACK=auto`, gcc. Packing for MKL's compact BLAS is not timed.", ""]
     out += summary(o, rows)
@@ -438,6 +438,7 @@ def arguments():
     p.add_argument("--modes", default="batch,cache")
     p.add_argument("--count", type=int)
     p.add_argument("--rounds", type=int)
+    p.add_argument("--seconds", type=float, default=2, help="an implementation that has taken so long ends with three rounds or more")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--compile-limit", type=float, default=40, help="seconds of processor time for one compilation; what takes longer is left out")
     p.add_argument("--no-default", dest="default", action="store_false", help="without what borgc chooses by itself")
@@ -493,7 +494,7 @@ def main():
         step(o, rows, "short", {k: {x: made[k][x] for x in made[k] if kind(x) == "borgc"} for k in keys}, 3, 1.5, False)
         if o.steps == "short":
             return 0
-        late = build(o, {key: later_choices(o, fastest(o, rows, key)) for key in keys})
+        late = build(o, {key: later_choices(o, fastest(o, rows, key, 1)) for key in keys})
         if o.steps == "late":
             return 0
         chosen = {key: {**{x: made[key][x] for x in made[key] if kind(x) != "borgc" or x in fastest(o, rows, key)}, **late[key]} for key in keys}

@@ -322,6 +322,22 @@ static void test_avx512(void **state) {
     check_backend("avx512");
 }
 
+/* Rows that end within a register: quarters and halves of it take the place of masks. */
+static void test_pieces(void **state) {
+    (void)state;
+    const borg_backend *backend = borg_backend_find("avx512");
+    variant list[8];
+    if (!emitted_runs_here(backend)) skip();
+    if (getenv("BORG_BACKEND") || getenv("BORG_EMIT")) skip();
+    for (int k = 0; k < 8; ++k)
+        list[k] = (variant){.kernel = k & 1 ? "ldus" : "trsv",
+                            .size = k & 1 ? 6 : 12,
+                            .pack = k & 2 ? 2 : 1,
+                            .order = BORG_WI_MINOR,
+                            .single = k & 4};
+    check(backend, list, 8);
+}
+
 /* LLVM IR, verified by opt and compiled by llc for this machine. */
 static void test_llvm(void **state) {
     (void)state;
@@ -504,10 +520,10 @@ static void test_opencl(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_c),           cmocka_unit_test(test_avx512),
-        cmocka_unit_test(test_llvm),        cmocka_unit_test(test_opencl),
-        cmocka_unit_test(test_cuda),        cmocka_unit_test(test_cuda_wide),
-        cmocka_unit_test(test_cuda_staged), cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_zeros)};
+        cmocka_unit_test(test_c),         cmocka_unit_test(test_avx512),
+        cmocka_unit_test(test_pieces),    cmocka_unit_test(test_llvm),
+        cmocka_unit_test(test_opencl),    cmocka_unit_test(test_cuda),
+        cmocka_unit_test(test_cuda_wide), cmocka_unit_test(test_cuda_staged),
+        cmocka_unit_test(test_left_out),  cmocka_unit_test(test_zeros)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

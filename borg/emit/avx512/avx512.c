@@ -248,6 +248,7 @@ static const simd_target target = {.bytes = 64,
                                    .masks = masks,
                                    .functions = functions,
                                    .bits = true,
+                                   .pieces = true,
                                    .masked = true};
 
 static borg_status emit(const borg_unit *units, int32_t nunits, const borg_options *options,

@@ -158,13 +158,84 @@ static const char *run_mask(simd *e, const access *k, const int32_t *first, int3
     return borg_format(e->arena, "%s & 0x%" PRIx64, k->mask, bits);
 }
 
+/* Whether the kernel may write through the pointer. */
+static bool written(const simd *e, const borg_inst *pointer) {
+    return pointer->op != BORG_PARAM || !e->m->params[pointer->index].readonly;
+}
+
+/* ---- exact pieces: what a constant mask lets through as quarters and halves of a register. A load
+ * waits for an earlier store that its whole register overlaps, be the lanes in common masked out:
+ * with n = 12 each group would wait for the one before it. ---- */
+
+typedef struct piece {
+    int32_t lane, lanes; /* of the register: a quarter or a half of it, at a place of its size */
+    int32_t run;
+} piece;
+
+/* The pieces of the runs; 0 where masks are to do it. */
+static int32_t find_pieces(const simd *e, const access *k, const int32_t *first, int32_t count,
+                           piece *list) {
+    const int32_t quarter = e->lanes / 4;
+    int32_t found = 0;
+    if (!e->target->pieces || k->mask || quarter == 0 ||
+        e->lanes * borg_type_bytes(k->type) != e->target->bytes)
+        return 0;
+    for (int32_t run = 0; run < count; ++run) {
+        if (first[run] % quarter || first[run + 1] % quarter) return 0;
+        for (int32_t l = first[run]; l < first[run + 1];) {
+            const bool half = l % (2 * quarter) == 0 && l + 2 * quarter <= first[run + 1];
+            list[found++] = (piece){l, half ? 2 * quarter : quarter, run};
+            l += list[found - 1].lanes;
+        }
+    }
+    return found;
+}
+
+static const char *load_pieces(simd *e, const access *k, const piece *list, int32_t count) {
+    const char *type = simd_type(k->type, false), *value = NULL;
+    for (int32_t i = 0; i < count; ++i) {
+        const piece *x = &list[i];
+        const bool half = 4 * x->lanes > e->lanes;
+        const char *part = borg_format(e->arena, "_mm%s_loadu_ps((const float *)(%s))",
+                                       half ? "256" : "", place(e, k, x->lane, 0));
+        if (i == 0 && x->lane == 0)
+            value = borg_format(e->arena, "(%s)_mm512_zextps%d_ps512(%s)", type, half ? 256 : 128,
+                                part);
+        else
+            value = borg_format(
+                e->arena, "(%s)_mm512_insertf32x%d((__m512)%s, %s, %d)", type, half ? 8 : 4,
+                value ? value : borg_format(e->arena, "(%s){0}", type), part, x->lane / x->lanes);
+        if (i + 1 < count) value = simd_temp(e, k->type, false, value);
+    }
+    return value;
+}
+
+static void store_pieces(simd *e, const access *k, const piece *list, int32_t count) {
+    const char *value = simd_reg(e, k->value, k->reg);
+    for (int32_t i = 0; i < count; ++i) {
+        const piece *x = &list[i];
+        const bool half = 4 * x->lanes > e->lanes;
+        const char *part = x->lane == 0
+                               ? borg_format(e->arena, "_mm512_castps512_ps%d((__m512)%s)",
+                                             half ? 256 : 128, value)
+                               : borg_format(e->arena, "_mm512_extractf32x%d_ps((__m512)%s, %d)",
+                                             half ? 8 : 4, value, x->lane / x->lanes);
+        simd_line(e, "_mm%s_storeu_ps((float *)(%s), %s);", half ? "256" : "",
+                  place(e, k, x->lane, 0), part);
+    }
+}
+
 static bool load_runs(simd *e, const access *k, borg_inst *v) {
+    piece list[BORG_MAX_VECTOR];
     int32_t first[BORG_MAX_VECTOR + 1], count = find_runs(e, k, first);
+    const int32_t pieces = find_pieces(e, k, first, count, list);
     const char *suffix = simd_suffix(v->type), *value = NULL;
     if (broadcasts(e, k) && !k->mask) {
         value = simd_splat(e, v->type, borg_format(e->arena, "*(%s)", place(e, k, 0, 0)));
     } else if (count == 1 && k->used == e->lanes && !k->mask) {
         value = borg_format(e->arena, "b_load_%s(%s)", suffix, place(e, k, 0, 0));
+    } else if (pieces == 1 || (pieces > 1 && written(e, k->v->args[0]))) {
+        value = load_pieces(e, k, list, pieces);
     } else if (e->target->masked && (count <= 2 || 2 * count <= k->used)) {
         for (int32_t run = 0; run < count; ++run) {
             const char *at = place(e, k, first[run], first[run]),
@@ -179,10 +250,14 @@ static bool load_runs(simd *e, const access *k, borg_inst *v) {
 }
 
 static bool store_runs(simd *e, const access *k) {
+    piece list[BORG_MAX_VECTOR];
     int32_t first[BORG_MAX_VECTOR + 1], count = find_runs(e, k, first);
+    const int32_t pieces = find_pieces(e, k, first, count, list);
     const char *suffix = simd_suffix(k->type), *value = simd_reg(e, k->value, k->reg);
     if (count == 1 && k->used == e->lanes && !k->mask) {
         simd_line(e, "b_store_%s(%s, %s);", suffix, place(e, k, 0, 0), value);
+    } else if (pieces) {
+        store_pieces(e, k, list, pieces);
     } else if (e->target->masked && (count <= 2 || 2 * count <= k->used)) {
         for (int32_t run = 0; run < count; ++run)
             simd_line(e, "b_storem_%s(%s, %s, %s);", suffix, run_mask(e, k, first, run),
