@@ -205,9 +205,10 @@ class Rows:
 def measure(o, key, mode, named, rounds, within):
     """The results of {name: driver's word}, in one process."""
     kernel, n, precision = key
-    count = o.count
+    each = n * n * (8 if precision == "d" else 4)
+    count = min(o.count, max(16, o.memory * 1000000 // (3 * each) // 16 * 16))
     if mode == "cache":  # what the second-level cache holds
-        count = max(16, 131072 // (n * n * (8 if precision == "d" else 4)) // 16 * 16)
+        count = max(16, 131072 // each // 16 * 16)
     results = []
     odd = kernel in LIBRARY  # matrices with a NaN and of zeros are given only where all tell of them
     for chosen in ([k for k in named if named[k].startswith("borg:")], [k for k in named if not named[k].startswith("borg:")]) \
@@ -327,7 +328,10 @@ def table(o, rows, mode, precision):
 
 
 def how(row):
-    return row["name"].split(" ", 1)[1].replace("avx512 ", "").replace("llvm ", "") if row else ""
+    if not row:
+        return ""
+    text = row["name"].split(" ", 1)[1].replace("avx512 ", "").replace("llvm ", "")
+    return text + " auto" if kind(row["name"]) == "default" else text
 
 
 def means(o, rows):
@@ -384,7 +388,7 @@ def plot(o, rows, precision):
 
 
 def report(o, rows):
-    out = [f"`{shlex.join(['bench/borg.py'] + o.told)}` on {cpu()}, one core; batches of {o.count} work-groups"
+    out = [f"`{shlex.join(['bench/borg.py'] + o.told)}` on {cpu()}, one core; batches of {o.count} work-groups, fewer where three matrices of each took more than {o.memory} MB"
            + (", and as many as the second-level cache holds" if "cache" in o.modes else "")
            + ". ns for a work-group, the least of ten rounds after two (of three to ten where they take long), implementations by turns; each was checked first. How: compiler, WG_PACK and "
            "lane order; llc: through the LLVM backend. Reference: the same kernel by hand in C, `omp simd` over the batch or over rows, by gcc and clang; "
@@ -437,6 +441,7 @@ def arguments():
     p.add_argument("--compilers", default="gcc,clang,llc", help="the first for all, the others for the fastest")
     p.add_argument("--modes", default="batch,cache")
     p.add_argument("--count", type=int)
+    p.add_argument("--memory", type=int, default=600, help="megabytes that three matrices of each group may take: large ones are fewer")
     p.add_argument("--rounds", type=int)
     p.add_argument("--seconds", type=float, default=2, help="an implementation that has taken so long ends with three rounds or more")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -463,8 +468,8 @@ def arguments():
     o.steps = listed(p, o.steps, "--steps", ["build", "short", "late", "full"])[-1]
     o.count = o.count if o.count is not None else 10000 if o.quick else 100000
     o.rounds = o.rounds if o.rounds is not None else 3 if o.quick else 10
-    if o.count < 1 or o.rounds < 1 or o.jobs < 1 or o.compile_limit <= 0:
-        p.error("--count, --rounds, --jobs and --compile-limit are positive")
+    if o.count < 1 or o.memory < 1 or o.seconds <= 0 or o.rounds < 1 or o.jobs < 1 or o.compile_limit <= 0:
+        p.error("--count, --memory, --seconds, --rounds, --jobs and --compile-limit are positive")
     if o.compilers[0] == "llc":
         p.error("--compilers: llc is no compiler of C, it cannot be the first")
     o.compilers = [c for c in o.compilers if shutil.which({**COMPILERS, "llc": "llc-16"}[c])]
