@@ -233,6 +233,8 @@ static void test_stage(void **state) {
                    "    p[get_group_id() * 128] = q[get_group_id() * 128];\n}\n");
     assert_int_equal(borgc("--emit=cuda -DWG_SIZE=1 --stage=p,q much.cl 2> err"), 2);
     assert_non_null(strstr(get("err"), "'q' cannot be staged: shared memory is short"));
+    assert_int_equal(borgc("--emit=cuda -DWG_SIZE=1 --stage=p,p much.cl 2> err"), 2);
+    assert_non_null(strstr(get("err"), "'p' cannot be staged: it is named twice"));
     assert_int_equal(borgc("--emit=cuda -DWG_SIZE=1 --stage=p much.cl > out"), 0);
     snprintf(line, sizeof line, "%s --stage=p two.cl > out", cuda);
     assert_int_equal(borgc(line), 0);

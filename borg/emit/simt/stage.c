@@ -162,6 +162,8 @@ static bool plan(simt *e, simt_stage *s, const char *name, size_t length) {
     if (e->target->opencl || e->lanes != 1 || m->pack != 1)
         return refuse(e, s, (borg_loc){0},
                       "not in CUDA with a group in each thread (--lane-order=wg)");
+    for (int32_t k = 0; k < e->nstages; ++k)
+        if (e->stages[k].index == i) return refuse(e, s, (borg_loc){0}, "it is named twice");
     if (!look_at_all(e, s, m->body)) return false;
     if (s->each == 0) return refuse(e, s, (borg_loc){0}, "nothing is done with it");
     arrange(s);
