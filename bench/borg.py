@@ -259,7 +259,7 @@ def build(o, wanted):
                 say(f"built {k + 1} of {len(doing)}")
     left = [(key, name) for key in wanted for name in wanted[key] if name not in made[key]]
     if left:
-        say(f"{len(left)} of {len(todo)} are left out (compilers gave up): " + ", ".join(f"{k[0]} {k[1]} {k[2]} {name}" for k, name in left[:6])
+        say(f"{len(left)} of {len(todo)} are left out (compilers gave up): " + ", ".join(" ".join(map(str, (*k, name))) for k, name in left[:6])
             + (" ..." if len(left) > 6 else ""))
     return {key: {name: made[key][name] for name in wanted[key] if name in made[key]} for key in wanted}
 
