@@ -454,7 +454,7 @@ def arguments():
     p.add_argument("--steps", default="full", help="build: compile alone; short: and time shortly, to choose; late: and compile what was chosen; "
                    "full: all")
     p.add_argument("--report")
-    p.add_argument("--heading", default="The seven kernels of the thesis", help="of the report's section")
+    p.add_argument("--heading", help="of the report's section (The seven kernels of the thesis; of a part of them, or of other kernels: A part)")
     o = p.parse_args()
     o.told, o.start = sys.argv[1:], time.monotonic()
     o.kernels = listed(p, o.kernels, "--kernels", SEVEN + LIBRARY)
@@ -473,6 +473,8 @@ def arguments():
     if o.compilers[0] == "llc":
         p.error("--compilers: llc is no compiler of C, it cannot be the first")
     o.compilers = [c for c in o.compilers if shutil.which({**COMPILERS, "llc": "llc-16"}[c])]
+    whole = o.kernels == SEVEN and o.sizes == list(range(4, 33, 4)) and o.precisions == list(TYPES) and o.modes == MODES
+    o.heading = o.heading or ("The seven kernels of the thesis" if whole else "A part")
     o.build = os.path.abspath(o.build)
     o.work, o.driver, o.borgc = f"{o.build}/bench/borg", f"{o.build}/bench/borg_driver", f"{o.build}/borgc"
     find_mkl(o, p)
