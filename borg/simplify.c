@@ -152,6 +152,11 @@ static bool range(const borg_module *m, const borg_inst *v, uint64_t *low, uint6
             return true;
         }
         return range(m, v->args[1], &l2, high, left);
+    case BORG_OR: /* no bit above the highest of both */
+        if (!range(m, v->args[0], &l2, high, left)) return false;
+        if (!range(m, v->args[1], &l2, &h2, left)) return false;
+        for (*high |= h2; *high & (*high + 1);) *high |= *high >> 1;
+        return true;
     case BORG_UREM:
         if (!borg_is_splat(v->args[1]) || !v->args[1]->bits[0]) return false;
         *high = v->args[1]->bits[0] - 1;

@@ -367,6 +367,8 @@ static void test_cuda_wide(void **state) {
                       {.kernel = "ldlt_rook", .size = 12, .pack = 3},
                       {.kernel = "ldlt_solve", .size = 35, .pack = 3, .single = true},
                       {.kernel = "ldlt_complete", .size = 24, .pack = 1, .lanes = 8},
+                      {.kernel = "ldlt_complete", .size = 20, .pack = 1},
+                      {.kernel = "ldlt_complete", .size = 36, .pack = 1, .single = true},
                       {.kernel = "ldu_complete", .size = 3, .pack = 4},
                       {.kernel = "ldu_rook", .size = 7, .pack = 2, .single = true},
                       {.kernel = "invert_diagonal", .size = 33, .pack = 1},
@@ -398,6 +400,32 @@ static void test_cuda_staged(void **state) {
     if ((only && strcmp(only, "cuda") != 0) || getenv("BORG_EMIT")) skip();
     for (int k = 0; k < COUNT; ++k) list[k].pack = 1, list[k].order = BORG_WG_MINOR;
     check(borg_backend_find("cuda"), list, COUNT);
+}
+
+/* What lives in a slot around a loop is changed by those alone who have it: no choice is computed,
+ * and nothing is carried in registers. The greatest of magnitudes loses one sign. */
+static void test_cuda_kept(void **state) {
+    static const char *const defines[] = {NULL};
+    const char *text;
+    size_t length;
+    borg_options o = {.size = 20,
+                      .pack = 1,
+                      .strict = true,
+                      .backend = borg_backend_find("cuda"),
+                      .defines = defines,
+                      .name = "tested"};
+    (void)state;
+    borg_program *p = library_compile("ldlt_complete", &o);
+    assert_int_equal(borg_program_emit(p, o.backend, &o, &text, &length), BORG_OK);
+    const char *loop = strstr(text, "for (;;)");
+    assert_non_null(loop);
+    const char *store = strstr(loop, "{\n            b_xf64[(0 + b_l) * ");
+    assert_non_null(store);
+    for (int k = 0; k < 5; ++k) /* five columns of a tile under one condition */
+        assert_non_null(store = strstr(strchr(store, '\n') + 1, "            b_xf64[(0 + b_l) * "));
+    assert_int_equal(strncmp(strchr(store, '\n') + 1, "        }", 9), 0);
+    assert_non_null(strstr(loop, "b_max_s32("));
+    borg_program_free(p);
 }
 
 /* Reorderings that are left out for measurements go through memory. */
@@ -524,6 +552,7 @@ int main(void) {
         cmocka_unit_test(test_pieces),    cmocka_unit_test(test_llvm),
         cmocka_unit_test(test_opencl),    cmocka_unit_test(test_cuda),
         cmocka_unit_test(test_cuda_wide), cmocka_unit_test(test_cuda_staged),
-        cmocka_unit_test(test_left_out),  cmocka_unit_test(test_zeros)};
+        cmocka_unit_test(test_cuda_kept), cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_zeros)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

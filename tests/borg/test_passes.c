@@ -111,6 +111,13 @@ static void test_layouts(void **state) {
                 (borg_options){.size = 4});
     assert_int_equal(count(t, "umin"), 0);
     assert_int_equal(count(t, "rmaxidx"), 1);
+    /* no bit above the highest of both */
+    t = compile(K("p[" AT "] = shuffle(q[" AT "], (m & 4) | (get_local_id() & 3));"),
+                (borg_options){.size = 8});
+    assert_int_equal(count(t, "umin"), 0);
+    t = compile(K("p[" AT "] = shuffle(q[" AT "], (m & 8) | (get_local_id() & 3));"),
+                (borg_options){.size = 8});
+    assert_int_equal(count(t, "umin"), 1);
 }
 
 /* Uniform work is done once for a group, or for all. */

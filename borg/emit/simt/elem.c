@@ -201,6 +201,10 @@ static const char *chain_scalar(simt *e, const borg_inst *v, int32_t i) {
 
 void simt_elem(simt *e, borg_inst *v) {
     if (e->inner[v->id]) return;
+    if (simt_is_kept(e, v)) {
+        simt_change_kept(e, v);
+        return;
+    }
     borg_inst *other = NULL;
     if (in_chain(v) && rest_of_chain(v, &other) && e->inner[rest_of_chain(v, &other)->id]) {
         for (int32_t i = 0; i < simt_count(e, v); ++i) simt_let(e, v, i, chain_scalar(e, v, i));
@@ -209,6 +213,7 @@ void simt_elem(simt *e, borg_inst *v) {
     for (int32_t i = 0; i < simt_count(e, v); ++i) {
         const char *x[3] = {0}, *found = v->op == BORG_SELECT ? simt_row_by_item(e, v, i) : NULL;
         if (v->op == BORG_SELECT && !found) found = simt_gather(e, v, i);
+        if (v->op == BORG_SELECT && !found) found = simt_pick_by_item(e, v, i);
         if (found) {
             simt_let(e, v, i, found);
             continue;

@@ -154,6 +154,74 @@ static void give_slots(simt *e, borg_block *block, bool loop, bool far, int32_t 
     }
 }
 
+/* ---- what lives in a slot around a loop
+ * ----------------------------------------------------------
+ *
+ * A value that a loop carries, that is changed by `c ? x : itself` and is only ever asked for by
+ * other work-items: those whose c holds write x into the slot, nothing else is done. So a pivot row
+ * that lies in parts with several threads is written by these alone. */
+
+/* The last change of a PHI in a turn if all uses are as said above, else NULL. */
+static borg_inst *last_change(const borg_inst *loop, const borg_inst *phi, int32_t at) {
+    borg_inst *last = loop->block[1]->last->args[at], *v = last;
+    if (phi->spread != BORG_WI || phi->rows != 1 || phi->type == BORG_I1 || phi->type == BORG_PTR)
+        return NULL;
+    if (phi->uses != 1 || !borg_is_splat(phi->args[0]) || v == phi) return NULL;
+    for (; v != phi; v = v->args[2]) {
+        if (v->op != BORG_SELECT || v->parent != loop->block[1] || v->spread != BORG_WI)
+            return NULL;
+        if (v != last && (v->uses != 1 || v->mark != 0)) return NULL;
+    }
+    if (last->uses != last->mark + 1) return NULL; /* `mark` counts moves: the rest is the YIELD */
+    for (const borg_inst *r = loop->next; r; r = r->next)
+        if (r->op == BORG_RESULT && r->args[0] == loop && r->index == at && r->uses > 0)
+            return NULL;
+    return last;
+}
+
+static void find_kept(simt *e, borg_block *block) {
+    for (borg_inst *v = block->first; v; v = v->next) {
+        int32_t at = 0;
+        if (v->block[0]) find_kept(e, v->block[0]);
+        if (v->block[1]) find_kept(e, v->block[1]);
+        if (v->op != BORG_LOOP) continue;
+        for (borg_inst *p = v->block[0]->first; p && p->op == BORG_PHI; p = p->next, ++at) {
+            borg_inst *u = last_change(v, p, at);
+            for (e->kept[p->id] = u != NULL; u && u != p; u = u->args[2]) e->kept[u->id] = true;
+        }
+    }
+}
+
+/* After all other slots were given: what was kept has `mark` 0 then. */
+static void give_kept(simt *e, borg_block *block, int32_t *bytes) {
+    for (borg_inst *v = block->first; v; v = v->next) {
+        int32_t at = 0;
+        for (int t = BORG_I32; t < BORG_PTR && v->op == BORG_LOOP; ++t) { /* to be read by twos */
+            int32_t unit = 16 / borg_type_bytes((borg_type)t);
+            if (e->slots[t]) e->slots[t] = (e->slots[t] + unit - 1) / unit * unit;
+        }
+        for (borg_inst *p = v->op == BORG_LOOP ? v->block[0]->first : NULL; p && p->op == BORG_PHI;
+             p = p->next, ++at) {
+            if (!e->kept[p->id]) continue;
+            int32_t each = borg_type_bytes(p->type) * e->lanes * e->rows;
+            bool good = e->slots[p->type] < MOST_SLOTS && *bytes + each <= MOST_SLOT_BYTES;
+            if (good) *bytes += each;
+            if (good) p->mark = ++e->slots[p->type] | IN_SLOT;
+            for (borg_inst *u = v->block[1]->last->args[at]; u != p; u = u->args[2]) {
+                u->mark = p->mark;
+                e->kept[u->id] = good;
+            }
+            e->kept[p->id] = good;
+        }
+        if (v->block[0]) give_kept(e, v->block[0], bytes);
+        if (v->block[1]) give_kept(e, v->block[1], bytes);
+    }
+}
+
+bool simt_is_kept(const simt *e, const borg_inst *v) {
+    return e->kept[v->id];
+}
+
 /* Neighbouring work-items' slots lie in different banks when four threads' 16 bytes are read or
  * written at once: an odd number of 16 bytes from one to the next. */
 static int32_t stride_of(int32_t slots, borg_type type) {
@@ -279,8 +347,12 @@ void simt_plan_slots(simt *e) {
     e->negated = BORG_NEW(e->arena, e->m->ninsts + 1, bool);
     find_negated(e, e->m->body);
     simt_plan_maxima(e);
+    e->kept = BORG_NEW(e->arena, e->m->ninsts + 1, bool);
+    if (!e->target->opencl && e->lanes > 1 && !(e->options->disable & BORG_NO_REUSE))
+        find_kept(e, e->m->body);
     give_slots(e, e->m->body, false, false, &bytes);
     give_slots(e, e->m->body, false, true, &bytes);
+    give_kept(e, e->m->body, &bytes);
     for (int t = BORG_I32; t < BORG_PTR; ++t)
         e->stride[t] = e->slots[t] ? stride_of(e->slots[t], (borg_type)t) : 0;
     find_indices(e, e->m->body);
@@ -299,7 +371,41 @@ static void publish_index(simt *e, const borg_inst *v) {
                       simt_suffix((borg_type)t), simt_get(e, v, 0), e->stride[t]);
 }
 
+static const char *own_slot(simt *e, const borg_inst *v, int32_t i) {
+    int32_t per = simt_per_row(e, v);
+    return borg_format(e->arena, "b_x%s[(%d + b_l) * %d + %d]", simt_suffix(v->type),
+                       i % per * e->lanes, e->stride[v->type], slot_of(v) + i / per);
+}
+
+void simt_begin_kept(simt *e, borg_inst *phi) {
+    for (int32_t i = 0; i < simt_count(e, phi); ++i) {
+        simt_line(e, "%s = %s;", own_slot(e, phi, i), simt_get(e, phi->args[0], i));
+        simt_name(e, phi, i, own_slot(e, phi, i));
+    }
+    e->unseen = true;
+}
+
+/* Together with those that follow under the same condition: compilers write two at once. */
+void simt_change_kept(simt *e, borg_inst *v) {
+    if (v->aux) return;
+    if (!e->writing) simt_line(e, "b_syncwarp(%s);", simt_mask(e));
+    e->writing = e->unseen = true;
+    for (int32_t i = 0; i < simt_count(e, v); ++i) {
+        simt_line(e, "if (%s) {", simt_get(e, v->args[0], i));
+        for (borg_inst *u = v; u && u->op == BORG_SELECT; u = u->next) {
+            if (!e->kept[u->id] || u->args[0] != v->args[0] || u->args[1]->id > v->id) break;
+            simt_line(e, "    %s = %s;", own_slot(e, u, i), simt_get(e, u->args[1], i));
+        }
+        simt_line(e, "}");
+    }
+    for (borg_inst *u = v; u && u->op == BORG_SELECT; u = u->next) {
+        if (!e->kept[u->id] || u->args[0] != v->args[0] || u->args[1]->id > v->id) break;
+        for (int32_t i = 0; i < simt_count(e, u); ++i) simt_name(e, u, i, own_slot(e, u, i));
+    }
+}
+
 void simt_publish(simt *e, borg_inst *v) {
+    if (v->id >= 0 && e->kept[v->id]) return;
     if (v->mark == 1 && v->spread == BORG_WG && v->op != BORG_SHUFV && v->type == BORG_I32)
         publish_index(e, v);
     if (v->mark == 0 || v->spread != BORG_WI) return;
@@ -316,7 +422,7 @@ void simt_publish(simt *e, borg_inst *v) {
 
 void simt_see_slots(simt *e) {
     if (!e->unseen) return;
-    e->unseen = false;
+    e->unseen = e->writing = false;
     simt_line(e, e->target->opencl ? "barrier(CLK_LOCAL_MEM_FENCE);" : "b_syncwarp(%s);",
               simt_mask(e));
 }
@@ -455,6 +561,29 @@ static const borg_inst *slot_behind(const simt *e, const borg_inst *v, int32_t *
             return good ? v : NULL;
         }
     }
+}
+
+const char *simt_pick_by_item(simt *e, const borg_inst *v, int32_t i) {
+    const borg_inst *first = NULL;
+    uint64_t *slot = BORG_NEW(e->arena, e->lanes, uint64_t);
+    if (v->spread != BORG_WI || v->rows != 1 || e->lanes == 1 || e->target->opencl) return NULL;
+    if (v->args[0]->op != BORG_CONST) return NULL;
+    for (int32_t l = 0; l < e->lanes; ++l) {
+        int32_t r = 0, w = i * e->lanes + l;
+        if (w >= e->m->size) w = e->m->size - 1;
+        int32_t own = w;
+        const borg_inst *u = source_of(e, v, &r, &w);
+        if (u->op == BORG_BCAST) u = u->args[0];
+        if (u->op != BORG_SHUFV || u->rows != 1 || w != own || r != 0) return NULL;
+        if (l == 0) first = u;
+        if (u->args[1] != first->args[1] || u->spread != first->spread) return NULL;
+        if (slot_of(u->args[0]) < 0 || u->args[0]->mark & FAR) return NULL;
+        slot[l] = (uint64_t)slot_of(u->args[0]);
+    }
+    simt_see_slots(e);
+    return borg_format(e->arena, "b_x%s[(int)%s * %d + (int)%s]", simt_suffix(v->type),
+                       simt_get(e, first->args[1], first->spread == BORG_WI ? i : 0),
+                       e->stride[v->type], simt_by_lane(e, BORG_I32, slot));
 }
 
 static const simt_places *places_like(simt *e, borg_type type, const int32_t *offset) {

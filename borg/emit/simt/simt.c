@@ -260,6 +260,10 @@ static bool same_for_all(const borg_inst *v, const borg_inst *phi, int depth) {
 static void emit_loop(simt *e, borg_inst *v) {
     borg_block *head = v->block[0], *body = v->block[1];
     for (borg_inst *p = head->first; p && p->op == BORG_PHI; p = p->next) {
+        if (simt_is_kept(e, p)) {
+            simt_begin_kept(e, p);
+            continue;
+        }
         for (int32_t i = 0; i < simt_count(e, p); ++i) {
             const char *name = borg_format(e->arena, "v%d_%d", p->id, i);
             simt_line(e, "%s %s = %s;", e->target->types[p->type], name,
@@ -268,7 +272,8 @@ static void emit_loop(simt *e, borg_inst *v) {
         }
     }
     int32_t parts = !same_for_all(head->last->args[0], NULL, 8);
-    simt_see_slots(e); /* none are written in loops */
+    simt_see_slots(e);
+    e->writing = false;
     simt_line(e, "for (;;) {");
     ++e->depth, e->branches += parts;
     emit_block(e, head);
@@ -276,10 +281,10 @@ static void emit_loop(simt *e, borg_inst *v) {
     borg_inst **next = body->last->args;
     int32_t first = e->temps, at = 0;
     for (borg_inst *p = head->first; p && p->op == BORG_PHI; p = p->next, ++at)
-        for (int32_t i = 0; i < simt_count(e, p); ++i)
+        for (int32_t i = 0; i < simt_count(e, p) && !simt_is_kept(e, p); ++i)
             simt_temp(e, p->type, simt_get(e, next[at], i));
     for (borg_inst *p = head->first; p && p->op == BORG_PHI; p = p->next)
-        for (int32_t i = 0; i < simt_count(e, p); ++i)
+        for (int32_t i = 0; i < simt_count(e, p) && !simt_is_kept(e, p); ++i)
             simt_line(e, "%s = t%d;", simt_get(e, p, i), first++);
     --e->depth, e->branches -= parts;
     simt_line(e, "}");
@@ -578,7 +583,7 @@ static bool emit_unit(simt *e, const borg_unit *u) {
     e->tables = e->temps = e->loops = e->branches = 0;
     e->places = NULL;
     e->pointers = NULL;
-    e->unseen = false;
+    e->unseen = e->writing = false;
     memset(e->has_rows, 0, sizeof e->has_rows);
     borg_number(m);
     borg_count_uses(m);
