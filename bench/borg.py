@@ -381,7 +381,7 @@ def plot(o, rows, precision):
         series = [s for s in series if any(s["y"])]
         if series:
             panels.append({"title": f"{kernel}: ns for a work-group", "ticks": [str(n) for n in o.sizes], "series": series, "log": True, "label": "n"})
-    name = f"borg-{'cpu' if mode == 'batch' else 'cache'}-{TYPES[precision]}.svg"
+    name = f"borg-{'part' if o.heading == 'A part' else 'cpu'}-{TYPES[precision]}.svg"
     if panels:
         chart.draw(os.path.join(os.path.dirname(o.report), name), panels, list(lines), columns=4)
     return name if panels else None
