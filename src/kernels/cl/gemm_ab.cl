@@ -45,7 +45,11 @@ __kernel void gemm_ab(__global T *c, int ldc, long stride_c, __global const T *a
 #pragma unroll
         for (int i = 0; i < 4; ++i)
             t[4 * j + i] = c[GROUP * stride_c + (column + j) * ldc + i * (N / 4) + row];
+#if N > 48 /* unrolled it is beyond the budget, and beyond a GPU's instruction cache long before */
+#pragma nounroll
+#else
 #pragma unroll
+#endif
     for (int k = 0; k < N; ++k) {
         T u[4];
         if (k % 4 == 0) /* else compilers read everything first, and spill */
