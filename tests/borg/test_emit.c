@@ -353,26 +353,29 @@ static void test_cuda(void **state) {
 /* A warp for a group, padded ones, several work-items in a thread, a pack of several warps. */
 static void test_cuda_wide(void **state) {
     (void)state;
-    variant list[] = {{.kernel = "gemm_ab", .size = 32, .pack = 1},
-                      {.kernel = "gemm_ab", .size = 24, .pack = 1, .lanes = 8},
-                      {.kernel = "ldlt_partial", .size = 11, .pack = 2, .lanes = 4},
-                      {.kernel = "ldlt_partial", .size = 20, .pack = 1},
-                      {.kernel = "ldlt_complete", .size = 17, .pack = 2},
-                      {.kernel = "ldlt_rook", .size = 18, .pack = 1, .single = true},
-                      {.kernel = "ldlt_static", .size = 9, .pack = 8},
-                      {.kernel = "ldlt", .size = 34, .pack = 1},
-                      {.kernel = "trsv", .size = 64, .pack = 2},
-                      {.kernel = "ldu_partial", .size = 33, .pack = 1},
-                      {.kernel = "ldlt_partial", .size = 6, .pack = 5},
-                      {.kernel = "ldlt_rook", .size = 12, .pack = 3},
-                      {.kernel = "ldlt_solve", .size = 35, .pack = 3, .single = true},
-                      {.kernel = "ldlt_complete", .size = 24, .pack = 1, .lanes = 8},
-                      {.kernel = "ldlt_complete", .size = 20, .pack = 1},
-                      {.kernel = "ldlt_complete", .size = 36, .pack = 1, .single = true},
-                      {.kernel = "ldu_complete", .size = 3, .pack = 4},
-                      {.kernel = "ldu_rook", .size = 7, .pack = 2, .single = true},
-                      {.kernel = "invert_diagonal", .size = 33, .pack = 1},
-                      {.kernel = "invert_diagonal", .size = 48, .pack = 1, .single = true}};
+    variant list[] = {
+        {.kernel = "gemm_ab", .size = 32, .pack = 1},
+        {.kernel = "gemm_ab", .size = 24, .pack = 1, .lanes = 8},
+        {.kernel = "ldlt_partial", .size = 11, .pack = 2, .lanes = 4},
+        {.kernel = "ldlt_partial", .size = 8, .pack = 1, .lanes = 4},
+        {.kernel = "ldlt_partial", .size = 8, .pack = 1, .lanes = 4, .disable = BORG_NO_REUSE},
+        {.kernel = "ldlt_partial", .size = 20, .pack = 1},
+        {.kernel = "ldlt_complete", .size = 17, .pack = 2},
+        {.kernel = "ldlt_rook", .size = 18, .pack = 1, .single = true},
+        {.kernel = "ldlt_static", .size = 9, .pack = 8},
+        {.kernel = "ldlt", .size = 34, .pack = 1},
+        {.kernel = "trsv", .size = 64, .pack = 2},
+        {.kernel = "ldu_partial", .size = 33, .pack = 1},
+        {.kernel = "ldlt_partial", .size = 6, .pack = 5},
+        {.kernel = "ldlt_rook", .size = 12, .pack = 3},
+        {.kernel = "ldlt_solve", .size = 35, .pack = 3, .single = true},
+        {.kernel = "ldlt_complete", .size = 24, .pack = 1, .lanes = 8},
+        {.kernel = "ldlt_complete", .size = 20, .pack = 1},
+        {.kernel = "ldlt_complete", .size = 36, .pack = 1, .single = true},
+        {.kernel = "ldu_complete", .size = 3, .pack = 4},
+        {.kernel = "ldu_rook", .size = 7, .pack = 2, .single = true},
+        {.kernel = "invert_diagonal", .size = 33, .pack = 1},
+        {.kernel = "invert_diagonal", .size = 48, .pack = 1, .single = true}};
     const char *only = getenv("BORG_BACKEND");
     if ((only && strcmp(only, "cuda") != 0) || getenv("BORG_EMIT")) skip();
     check(borg_backend_find("cuda"), list, sizeof list / sizeof *list);

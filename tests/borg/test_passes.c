@@ -149,6 +149,29 @@ static void test_loops(void **state) {
     assert_int_equal(count(t, "phi"), 2); /* what nobody uses is not carried */
 }
 
+/* a * n + b, divided by n and its remainder: the parts themselves where b < n and nothing wraps. */
+static void test_indices(void **state) {
+    static const struct {
+        const char *index;
+        int divisions;
+    } cases[] = {
+        {"uint i = ((uint)q[" AT "] & 15u) * 5u + get_local_id();", 0},
+        {"uint i = get_local_id() + 5u * ((uint)q[" AT "] & 15u);", 0},
+        {"uint i = ((uint)q[" AT "] & 15u) * 5u + ((uint)q[0] & 4u);", 0},
+        {"uint i = ((uint)q[" AT "] & 15u) * 5u + 2 * get_local_id();", 2}, /* b up to 6 */
+        {"uint i = (uint)q[" AT "] * 5u + get_local_id();", 2},             /* may wrap */
+        {"uint i = ((uint)q[" AT "] & 15u) * 10u + get_local_id();", 2},    /* another factor */
+        {"uint i = ((uint)q[" AT "] & 15u) * 5u - get_local_id();", 2}};
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        char source[512];
+        snprintf(source, sizeof source, K("%s\np[" AT "] = (i / 5u) * 64u + i %% 5u;"),
+                 cases[k].index);
+        const char *t = compile(source, (borg_options){.size = 4});
+        assert_int_equal(count(t, "udiv") + count(t, "urem"), cases[k].divisions);
+    }
+}
+
 static void test_split(void **state) {
     (void)state;
     const char *t =
@@ -287,6 +310,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_spread, teardown),
         cmocka_unit_test_teardown(test_loops, teardown),
         cmocka_unit_test_teardown(test_split, teardown),
+        cmocka_unit_test_teardown(test_indices, teardown),
         cmocka_unit_test_teardown(test_join, teardown),
         cmocka_unit_test_teardown(test_lane_order, teardown),
         cmocka_unit_test_teardown(test_groups, teardown),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** Any text as a kernel, and as InfReg-IR: compiled or refused with a message, within memory, and
- * what comes out has passed the checker. What was printed is read again and printed the same. */
+ * what comes out has passed the checker. What was printed is read again and printed the same. Each
+ * backend emits it or says why not. */
 #include "borg/borg.h"
 #include "fuzz.h"
 #include <string.h>
@@ -18,9 +19,22 @@ static void check_round_trip(borg_program *p) {
     }
 }
 
+static void check_emission(borg_program *p, const borg_options *options) {
+    for (const borg_backend *const *backend = borg_backends(); *backend; ++backend) {
+        const char *text = NULL;
+        size_t length = 0, errors = (size_t)p->diags.errors;
+        borg_status status = borg_program_emit(p, *backend, options, &text, &length);
+        FUZZ_ASSERT(status != BORG_ERR_INTERNAL);
+        if (status == BORG_ERR_MEMORY) return;
+        FUZZ_ASSERT(status == BORG_OK ? text && length == strlen(text)
+                                      : (size_t)p->diags.errors > errors);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     bool ir = size > 6 && memcmp(data, "kernel", 6) == 0;
     borg_options options = {.size = 3, .pack = 2, .verify = true, .unroll_budget = 2000};
+    options.order = size % 2 ? BORG_WG_MINOR : BORG_WI_MINOR;
     borg_program *p = NULL;
     borg_status status =
         (ir ? borg_compile_ir : borg_compile)("fuzz", (const char *)data, size, &options, NULL, &p);
@@ -31,6 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         FUZZ_ASSERT(borg_program_messages(p));
     }
     if (status == BORG_OK) check_round_trip(p);
+    if (status == BORG_OK) check_emission(p, &options);
     borg_program_free(p);
     return 0;
 }
