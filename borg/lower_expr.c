@@ -313,7 +313,7 @@ static borg_inst *read_array(borg_lowerer *l, const place *p) {
         }
         return result ? result : borg_lower_read_cell(l, cells[0]);
     }
-    warn_dynamic(l, p);
+    if (index->spread == BORG_WI) warn_dynamic(l, p); /* else a jump or memory finds it */
     borg_inst *all = gather_cells(l, cells, count);
     index = borg_lower_elem(l, BORG_UMIN, BORG_I32, index, integer(l, count - 1), NULL);
     borg_spread spread = all->spread > index->spread ? all->spread : index->spread;

@@ -201,10 +201,6 @@ static const char *chain_scalar(simt *e, const borg_inst *v, int32_t i) {
 
 void simt_elem(simt *e, borg_inst *v) {
     if (e->inner[v->id]) return;
-    if (simt_is_kept(e, v)) {
-        simt_change_kept(e, v);
-        return;
-    }
     borg_inst *other = NULL;
     if (in_chain(v) && rest_of_chain(v, &other) && e->inner[rest_of_chain(v, &other)->id]) {
         for (int32_t i = 0; i < simt_count(e, v); ++i) simt_let(e, v, i, chain_scalar(e, v, i));

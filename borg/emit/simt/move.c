@@ -18,6 +18,8 @@ enum {
     DONE = 1 << 18, /* while slots are given */
     FAR_INSTRUCTIONS = 400,
     LEAST_ROW = 4,
+    LEAST_WHOLE = 16,
+    MOST_WHOLES = 4,
     MOST_ROW = 64,
     LATE = 1 << 30
 };
@@ -154,74 +156,6 @@ static void give_slots(simt *e, borg_block *block, bool loop, bool far, int32_t 
     }
 }
 
-/* ---- what lives in a slot around a loop
- * ----------------------------------------------------------
- *
- * A value that a loop carries, that is changed by `c ? x : itself` and is only ever asked for by
- * other work-items: those whose c holds write x into the slot, nothing else is done. So a pivot row
- * that lies in parts with several threads is written by these alone. */
-
-/* The last change of a PHI in a turn if all uses are as said above, else NULL. */
-static borg_inst *last_change(const borg_inst *loop, const borg_inst *phi, int32_t at) {
-    borg_inst *last = loop->block[1]->last->args[at], *v = last;
-    if (phi->spread != BORG_WI || phi->rows != 1 || phi->type == BORG_I1 || phi->type == BORG_PTR)
-        return NULL;
-    if (phi->uses != 1 || !borg_is_splat(phi->args[0]) || v == phi) return NULL;
-    for (; v != phi; v = v->args[2]) {
-        if (v->op != BORG_SELECT || v->parent != loop->block[1] || v->spread != BORG_WI)
-            return NULL;
-        if (v != last && (v->uses != 1 || v->mark != 0)) return NULL;
-    }
-    if (last->uses != last->mark + 1) return NULL; /* `mark` counts moves: the rest is the YIELD */
-    for (const borg_inst *r = loop->next; r; r = r->next)
-        if (r->op == BORG_RESULT && r->args[0] == loop && r->index == at && r->uses > 0)
-            return NULL;
-    return last;
-}
-
-static void find_kept(simt *e, borg_block *block) {
-    for (borg_inst *v = block->first; v; v = v->next) {
-        int32_t at = 0;
-        if (v->block[0]) find_kept(e, v->block[0]);
-        if (v->block[1]) find_kept(e, v->block[1]);
-        if (v->op != BORG_LOOP) continue;
-        for (borg_inst *p = v->block[0]->first; p && p->op == BORG_PHI; p = p->next, ++at) {
-            borg_inst *u = last_change(v, p, at);
-            for (e->kept[p->id] = u != NULL; u && u != p; u = u->args[2]) e->kept[u->id] = true;
-        }
-    }
-}
-
-/* After all other slots were given: what was kept has `mark` 0 then. */
-static void give_kept(simt *e, borg_block *block, int32_t *bytes) {
-    for (borg_inst *v = block->first; v; v = v->next) {
-        int32_t at = 0;
-        for (int t = BORG_I32; t < BORG_PTR && v->op == BORG_LOOP; ++t) { /* to be read by twos */
-            int32_t unit = 16 / borg_type_bytes((borg_type)t);
-            if (e->slots[t]) e->slots[t] = (e->slots[t] + unit - 1) / unit * unit;
-        }
-        for (borg_inst *p = v->op == BORG_LOOP ? v->block[0]->first : NULL; p && p->op == BORG_PHI;
-             p = p->next, ++at) {
-            if (!e->kept[p->id]) continue;
-            int32_t each = borg_type_bytes(p->type) * e->lanes * e->rows;
-            bool good = e->slots[p->type] < MOST_SLOTS && *bytes + each <= MOST_SLOT_BYTES;
-            if (good) *bytes += each;
-            if (good) p->mark = ++e->slots[p->type] | IN_SLOT;
-            for (borg_inst *u = v->block[1]->last->args[at]; u != p; u = u->args[2]) {
-                u->mark = p->mark;
-                e->kept[u->id] = good;
-            }
-            e->kept[p->id] = good;
-        }
-        if (v->block[0]) give_kept(e, v->block[0], bytes);
-        if (v->block[1]) give_kept(e, v->block[1], bytes);
-    }
-}
-
-bool simt_is_kept(const simt *e, const borg_inst *v) {
-    return e->kept[v->id];
-}
-
 /* Neighbouring work-items' slots lie in different banks when four threads' 16 bytes are read or
  * written at once: an odd number of 16 bytes from one to the next. */
 static int32_t stride_of(int32_t slots, borg_type type) {
@@ -325,6 +259,47 @@ static void find_indices(const simt *e, borg_block *block) {
     }
 }
 
+/* ---- a value that all read ----------------------------------------------------------------------
+ *
+ * In a loop, where nothing gets a slot: a value of which most work-items' are asked for, each by
+ * all, is put into a place of its own, work-item after work-item, so that two are read at once. */
+static const borg_inst *source_of(const simt *e, const borg_inst *v, int32_t *r, int32_t *w);
+
+static void count_lanes(const simt *e, const borg_block *block, int32_t *asked, int32_t loops) {
+    for (const borg_inst *v = block->first; v; v = v->next) {
+        int32_t inner = loops + (v->op == BORG_LOOP), r = 0, w = 0;
+        if (v->block[0]) count_lanes(e, v->block[0], asked, inner);
+        if (v->block[1]) count_lanes(e, v->block[1], asked, inner);
+        if (v->op != BORG_LANE || v->rows != 1 || loops == 0) continue;
+        r = v->map[0];
+        w = v->map[1];
+        const borg_inst *x = source_of(e, v->args[0], &r, &w);
+        if (x->spread == BORG_WI && x->rows == 1 && x->mark == 0 && x->type != BORG_I1 &&
+            x->op != BORG_PHI && x->op != BORG_RESULT && x->op != BORG_CONST && x->op != BORG_LID)
+            ++asked[x->id];
+    }
+}
+
+static void plan_wholes(simt *e, const borg_block *block, int32_t *asked, int32_t loops) {
+    for (const borg_inst *v = block->first; v; v = v->next) {
+        int32_t inner = loops + (v->op == BORG_LOOP);
+        if (v->block[0]) plan_wholes(e, v->block[0], asked, inner);
+        if (v->block[1]) plan_wholes(e, v->block[1], asked, inner);
+        bool good = v->id >= 0 && loops > 0 && asked[v->id] >= LEAST_WHOLE &&
+                    2 * asked[v->id] >= e->m->size && e->wholes[v->type] < MOST_WHOLES;
+        if (good) e->whole[v->id] = ++e->wholes[v->type];
+    }
+}
+
+static void publish_whole(simt *e, const borg_inst *v) {
+    simt_line(e, "b_syncwarp(%s);", simt_mask(e));
+    for (int32_t j = 0; j < e->rows; ++j)
+        simt_line(e, "b_all%s[%d + %d + b_l] = %s;", simt_suffix(v->type),
+                  (e->whole[v->id] - 1) * simt_row_length(e, v->type), j * e->lanes,
+                  simt_get(e, v, j));
+    simt_line(e, "b_syncwarp(%s);", simt_mask(e));
+}
+
 static bool nested(const borg_block *block, int32_t loops) {
     bool found = loops > 1;
     for (const borg_inst *v = block->first; v && !found; v = v->next)
@@ -347,16 +322,17 @@ void simt_plan_slots(simt *e) {
     e->negated = BORG_NEW(e->arena, e->m->ninsts + 1, bool);
     find_negated(e, e->m->body);
     simt_plan_maxima(e);
-    e->kept = BORG_NEW(e->arena, e->m->ninsts + 1, bool);
-    if (!e->target->opencl && e->lanes > 1 && !(e->options->disable & BORG_NO_REUSE))
-        find_kept(e, e->m->body);
     give_slots(e, e->m->body, false, false, &bytes);
     give_slots(e, e->m->body, false, true, &bytes);
-    give_kept(e, e->m->body, &bytes);
     for (int t = BORG_I32; t < BORG_PTR; ++t)
         e->stride[t] = e->slots[t] ? stride_of(e->slots[t], (borg_type)t) : 0;
     find_indices(e, e->m->body);
+    e->whole = BORG_NEW(e->arena, e->m->ninsts + 1, int32_t);
+    memset(e->wholes, 0, sizeof e->wholes);
     if (e->target->opencl || e->lanes < 8 || e->options->disable & BORG_NO_REUSE) return;
+    int32_t *asked = BORG_NEW(e->arena, e->m->ninsts + 1, int32_t);
+    count_lanes(e, e->m->body, asked, 0);
+    plan_wholes(e, e->m->body, asked, 0);
     if (e->has_loops && nested(e->m->body, 0)) return;
     int32_t *starts = BORG_NEW(e->arena, e->m->ninsts + 1, int32_t);
     plan_rows(e, e->m->body, 0, starts);
@@ -371,43 +347,10 @@ static void publish_index(simt *e, const borg_inst *v) {
                       simt_suffix((borg_type)t), simt_get(e, v, 0), e->stride[t]);
 }
 
-static const char *own_slot(simt *e, const borg_inst *v, int32_t i) {
-    int32_t per = simt_per_row(e, v);
-    return borg_format(e->arena, "b_x%s[(%d + b_l) * %d + %d]", simt_suffix(v->type),
-                       i % per * e->lanes, e->stride[v->type], slot_of(v) + i / per);
-}
-
-void simt_begin_kept(simt *e, borg_inst *phi) {
-    for (int32_t i = 0; i < simt_count(e, phi); ++i) {
-        simt_line(e, "%s = %s;", own_slot(e, phi, i), simt_get(e, phi->args[0], i));
-        simt_name(e, phi, i, own_slot(e, phi, i));
-    }
-    e->unseen = true;
-}
-
-/* Together with those that follow under the same condition: compilers write two at once. */
-void simt_change_kept(simt *e, borg_inst *v) {
-    if (v->aux) return;
-    if (!e->writing) simt_line(e, "b_syncwarp(%s);", simt_mask(e));
-    e->writing = e->unseen = true;
-    for (int32_t i = 0; i < simt_count(e, v); ++i) {
-        simt_line(e, "if (%s) {", simt_get(e, v->args[0], i));
-        for (borg_inst *u = v; u && u->op == BORG_SELECT; u = u->next) {
-            if (!e->kept[u->id] || u->args[0] != v->args[0] || u->args[1]->id > v->id) break;
-            simt_line(e, "    %s = %s;", own_slot(e, u, i), simt_get(e, u->args[1], i));
-        }
-        simt_line(e, "}");
-    }
-    for (borg_inst *u = v; u && u->op == BORG_SELECT; u = u->next) {
-        if (!e->kept[u->id] || u->args[0] != v->args[0] || u->args[1]->id > v->id) break;
-        for (int32_t i = 0; i < simt_count(e, u); ++i) simt_name(e, u, i, own_slot(e, u, i));
-    }
-}
-
 void simt_publish(simt *e, borg_inst *v) {
-    if (v->id >= 0 && e->kept[v->id]) return;
     if (v->mark == 1 && v->spread == BORG_WG && v->op != BORG_SHUFV && v->type == BORG_I32)
         publish_index(e, v);
+    if (v->id >= 0 && e->whole[v->id]) publish_whole(e, v);
     if (v->mark == 0 || v->spread != BORG_WI) return;
     int32_t per = simt_per_row(e, v), stride = e->stride[v->type];
     const char *suffix = simt_suffix(v->type);
@@ -422,7 +365,7 @@ void simt_publish(simt *e, borg_inst *v) {
 
 void simt_see_slots(simt *e) {
     if (!e->unseen) return;
-    e->unseen = e->writing = false;
+    e->unseen = false;
     simt_line(e, e->target->opencl ? "barrier(CLK_LOCAL_MEM_FENCE);" : "b_syncwarp(%s);",
               simt_mask(e));
 }
@@ -471,6 +414,9 @@ static const char *lane_of(simt *e, const borg_inst *v, int32_t r, int32_t w) {
     if (v->op == BORG_BCAST) return simt_get(e, v->args[0], r);
     int32_t i = r * e->rows + w / e->lanes;
     if (e->lanes == 1) return simt_get(e, v, i);
+    if (e->whole[v->id])
+        return borg_format(e->arena, "b_all%s[%d]", simt_suffix(v->type),
+                           (e->whole[v->id] - 1) * simt_row_length(e, v->type) + w);
     return from_thread(e, v, i, borg_format(e->arena, "%d", w % e->lanes));
 }
 
@@ -735,6 +681,30 @@ static const char *pick_slot(simt *e, const borg_inst *v, int32_t i) {
                        e->stride[v->type], slot_of(first), simt_get(e, v->args[1], i));
 }
 
+enum { JUMP_ROWS = 8 };
+
+/* An index that is the same for a whole warp. */
+static bool goes_together(const simt *e, const borg_inst *index) {
+    while (index->op == BORG_BCAST) index = index->args[0];
+    return !e->target->opencl && (index->spread == BORG_UNI ||
+                                  (index->spread == BORG_WG && e->lanes == 32 && e->m->pack == 1));
+}
+
+/* By a jump: a few instructions instead of a choice for each of them. */
+static const char *jump_to(simt *e, const char *const *x, int32_t count, borg_type type,
+                           const char *which) {
+    const char *value = borg_format(e->arena, "t%d", e->temps++);
+    simt_line(e, "%s %s;", e->target->types[type], value);
+    simt_line(e, "switch (%s) {", which);
+    for (int32_t k = 0; k < count; ++k)
+        if (k + 1 < count)
+            simt_line(e, "case %d: %s = %s; break;", k, value, x[k]);
+        else
+            simt_line(e, "default: %s = %s;", value, x[k]);
+    simt_line(e, "}");
+    return value;
+}
+
 static const char *pickv_scalar(simt *e, const borg_inst *v, int32_t i) {
     const borg_inst *x = v->args[0];
     const char *slot = pick_slot(e, v, i);
@@ -742,8 +712,10 @@ static const char *pickv_scalar(simt *e, const borg_inst *v, int32_t i) {
     int32_t per = simt_per_row(e, x);
     const char **row = BORG_NEW(e->arena, x->rows, const char *);
     for (int32_t r = 0; r < x->rows; ++r) row[r] = simt_get(e, x, r * per + i);
-    return pick(e, row, x->rows, v->type,
-                borg_format(e->arena, "(int)%s", simt_get(e, v->args[1], i)));
+    const char *index = borg_format(e->arena, "(int)%s", simt_get(e, v->args[1], i));
+    return goes_together(e, v->args[1]) && x->rows >= JUMP_ROWS
+               ? jump_to(e, row, x->rows, v->type, index)
+               : pick(e, row, x->rows, v->type, index);
 }
 
 /* ---- instructions ------------------------------------------------------------------------------

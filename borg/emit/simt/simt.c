@@ -260,10 +260,6 @@ static bool same_for_all(const borg_inst *v, const borg_inst *phi, int depth) {
 static void emit_loop(simt *e, borg_inst *v) {
     borg_block *head = v->block[0], *body = v->block[1];
     for (borg_inst *p = head->first; p && p->op == BORG_PHI; p = p->next) {
-        if (simt_is_kept(e, p)) {
-            simt_begin_kept(e, p);
-            continue;
-        }
         for (int32_t i = 0; i < simt_count(e, p); ++i) {
             const char *name = borg_format(e->arena, "v%d_%d", p->id, i);
             simt_line(e, "%s %s = %s;", e->target->types[p->type], name,
@@ -272,8 +268,7 @@ static void emit_loop(simt *e, borg_inst *v) {
         }
     }
     int32_t parts = !same_for_all(head->last->args[0], NULL, 8);
-    simt_see_slots(e);
-    e->writing = false;
+    simt_see_slots(e); /* none are written in loops */
     simt_line(e, "for (;;) {");
     ++e->depth, e->branches += parts;
     emit_block(e, head);
@@ -281,10 +276,10 @@ static void emit_loop(simt *e, borg_inst *v) {
     borg_inst **next = body->last->args;
     int32_t first = e->temps, at = 0;
     for (borg_inst *p = head->first; p && p->op == BORG_PHI; p = p->next, ++at)
-        for (int32_t i = 0; i < simt_count(e, p) && !simt_is_kept(e, p); ++i)
+        for (int32_t i = 0; i < simt_count(e, p); ++i)
             simt_temp(e, p->type, simt_get(e, next[at], i));
     for (borg_inst *p = head->first; p && p->op == BORG_PHI; p = p->next)
-        for (int32_t i = 0; i < simt_count(e, p) && !simt_is_kept(e, p); ++i)
+        for (int32_t i = 0; i < simt_count(e, p); ++i)
             simt_line(e, "%s = t%d;", simt_get(e, p, i), first++);
     --e->depth, e->branches -= parts;
     simt_line(e, "}");
@@ -506,6 +501,13 @@ static void put_slots(simt *e) {
                   each);
     }
     for (int t = BORG_I32; t < BORG_PTR; ++t) {
+        if (e->wholes[t]) {
+            const char *suffix = simt_suffix((borg_type)t), *type = e->target->types[t];
+            int32_t each = e->wholes[t] * simt_row_length(e, (borg_type)t);
+            simt_line(e, "B_SHARED %s b_alls%s[%d];", type, suffix, e->threads / e->lanes * each);
+            simt_line(e, "B_LOCAL %s *const b_all%s = B_ALIGNED(b_alls%s + threadIdx.x / %d * %d);",
+                      type, suffix, suffix, e->lanes, each);
+        }
         for (int place = 0; place < 2 && e->has_rows[t]; ++place) {
             const char *suffix = simt_suffix((borg_type)t), *type = e->target->types[t];
             int32_t each = simt_row_length(e, (borg_type)t);
@@ -539,9 +541,10 @@ static int32_t shared_bytes(const simt *e) {
 
 static int32_t row_bytes(const simt *e) {
     int32_t bytes = 0;
-    for (int t = BORG_I32; t < BORG_PTR; ++t)
-        if (e->has_rows[t])
-            bytes += 2 * simt_row_length(e, (borg_type)t) * borg_type_bytes((borg_type)t);
+    for (int t = BORG_I32; t < BORG_PTR; ++t) {
+        int32_t rows = (e->has_rows[t] ? 2 : 0) + e->wholes[t];
+        bytes += rows * simt_row_length(e, (borg_type)t) * borg_type_bytes((borg_type)t);
+    }
     return bytes;
 }
 
@@ -583,7 +586,7 @@ static bool emit_unit(simt *e, const borg_unit *u) {
     e->tables = e->temps = e->loops = e->branches = 0;
     e->places = NULL;
     e->pointers = NULL;
-    e->unseen = e->writing = false;
+    e->unseen = false;
     memset(e->has_rows, 0, sizeof e->has_rows);
     borg_number(m);
     borg_count_uses(m);

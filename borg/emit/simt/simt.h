@@ -51,10 +51,10 @@ typedef struct simt {
     int32_t *last, now;               /* of each value its last use; number of this instruction */
     int32_t planned_rows, row_number; /* rows shuffled in all, so far: move.c */
     bool has_loops, *negated;
-    bool *inner;  /* of each value: a maximum that is but a part of a longer one: elem.c */
-    bool unseen;  /* slots were written that others may not read yet */
-    bool writing; /* nobody has read since */
-    bool *kept;   /* of each value: it lives on in its slot around a loop: move.c */
+    bool *inner; /* of each value: a maximum that is but a part of a longer one: elem.c */
+    bool unseen; /* slots were written that others may not read yet */
+    int32_t *whole, wholes[BORG_PTR]; /* of each value the place that all read it from, from 1 on;
+                                       * places of each type: move.c */
     bool has_rows[BORG_PTR];
     int32_t depth, temps, tables, loops, branches;
     simt_places *places;
@@ -93,10 +93,6 @@ void simt_plan_slots(simt *e);
 void simt_publish(simt *e, borg_inst *v);
 /** Before others' slots are read. Many are written at once so, and loads from memory overlap. */
 void simt_see_slots(simt *e);
-/** v lives in a slot around a loop. Its first value, a PHI's; a choice that changes it. */
-bool simt_is_kept(const simt *e, const borg_inst *v);
-void simt_begin_kept(simt *e, borg_inst *phi);
-void simt_change_kept(simt *e, borg_inst *v);
 /** A choice by constants among slots of work-items that one index names: one read, or NULL. */
 const char *simt_pick_by_item(simt *e, const borg_inst *v, int32_t i);
 /** Elements from one group's row in shared memory to the next one's. */

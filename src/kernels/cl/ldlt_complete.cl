@@ -17,212 +17,7 @@
 #define BITS ulong
 #endif
 
-#if defined(BORG_SIMT) && N > 16 && N <= 32 && N % 4 == 0
-/* On a GPU, 20, 24, 28 and 32: four rows by N / 4 columns, a tile, with each work-item, so that what a step
- * exchanges is read by fewer. Work-item LANE = 4 R + C has the rows 4 R to 4 R + 3 of the columns C, C + 4, C + 8 ..., and what
- * else belongs to row LANE. A step eliminates row p: those who hold parts of it put them into `w`, and all take what
- * they need, their tile's columns and, A being symmetric, rows. A 2x2 pivot eliminates row q as well. Sizes are compared by `magnitude`, see ldlt_partial.cl; finished rows and columns
- * hold what rounding left there; where nothing else is above that (`noise`) they become zero. L's columns take up D and go to
- * A's place, the rows that are left side by side in their order, which is changed when all is done. */
-#define Q (N / 4)
-#define R (LANE / 4)
-#define C (LANE % 4)
-
-static uint key(uint size) { return (size & ~(uint)LAST) | (uint)LANE; }
-
-__kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv,
-                            __global int *info, T tol)
-{
-    long base = GROUP * stride;
-    T t[N];                /* entry (4 R + i, C + 4 j) is 4 j + i */
-    __local T b[FOLDS * N]; /* column j in row j, from LANE = j on, and before it column N - j */
-    for (int j = 0; j < FOLDS; ++j)
-        b[j * N + LANE] = a[base + (LANE < j ? (N - j) * (lda + 1) : j * lda) + LANE];
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-#pragma unroll
-        for (int j = 0; j < Q; ++j) {
-            int c = min(4 * R + i, C + 4 * j);
-            int k = max(4 * R + i, C + 4 * j);
-            t[4 * j + i] = b[c <= N / 2 ? c * N + k : (N - c) * N + k - c];
-        }
-    T dia = b[(LANE <= N / 2 ? LANE : N - LANE) * N + (LANE <= N / 2 ? LANE : 0)] + (T)0;
-    T most = 0;
-    for (int j = 0; j < FOLDS; ++j)
-        most = max(most, fabs(b[j * N + LANE]));
-    uint wide = 0;
-    for (int j = 0; j < N; ++j)
-        wide = max(wide, magnitude(t[j]));
-    most = work_group_reduce_max(most);
-    T small = tol * most;
-    uint least = magnitude(small) | (uint)LAST;
-    uint noise = magnitude(most * (EPS * (T)(8 * N))) | (uint)LAST;
-    uint worst = 0;
-    BITS rest = ~(BITS)0;
-    T w[Q] = {0};
-    T z[Q] = {0};
-    int place = -1;
-    int at = LANE; /* of this row's entry of L: its number among those that are left */
-    int order = 0; /* the row that was eliminated in step LANE */
-    int s = 0;
-#pragma nounroll
-    while (s < N) {
-        uint key1 = work_group_reduce_max(place < 0 ? key(magnitude(dia)) : 0u);
-        uint key0 = work_group_reduce_max(key(wide));
-        worst = max(worst, key0);
-        if (key0 <= noise) { /* rare */
-#pragma unroll
-            for (int i = 0; i < 4; ++i)
-#pragma unroll
-                for (int j = 0; j < Q; ++j)
-                    t[4 * j + i] = (rest >> (4 * R + i) & rest >> (C + 4 * j) & 1) != 0 ? t[4 * j + i] : (T)0;
-            wide = 0;
-            for (int j = 0; j < N; ++j)
-                wide = max(wide, magnitude(t[j]));
-            key0 = work_group_reduce_max(key(wide));
-        }
-        bool good = key0 > least;
-        bool two = good && key0 < ENDLESS && key1 + LOG < key0;
-        int p = (int)(key1 & (uint)LAST);
-        int q = 0;
-        if (two) { /* which entry it is */
-            uint k = 0;
-            for (int j = 0; j < N; ++j)
-                k = magnitude(t[j]) == wide ? (uint)j : k;
-            uint who = key0 & (uint)LAST;
-            k = shuffle(k, (int)who);
-            q = (int)((who & 3) | (k & ~3u));
-            who = (who & ~3u) | (k & 3);
-            two = (rest >> (int)who & rest >> q & 1) != 0 && (int)who != q; /* nothing is eliminated twice */
-            p = two ? (int)who : p;
-        }
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            bool mine = LANE - C == p - i; /* R = p / 4 and i = p % 4 */
-#pragma unroll
-            for (int j = 0; j < Q; ++j)
-                w[j] = mine ? t[4 * j + i] : w[j];
-        }
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            bool mine = two && LANE - C == q - i;
-#pragma unroll
-            for (int j = 0; j < Q; ++j)
-                z[j] = mine ? t[4 * j + i] : z[j];
-        }
-        T part[Q];
-        T x[4];
-        T v[4];
-        int from = p & (LAST - 3);
-        for (int j = 0; j < Q; ++j)
-            part[j] = shuffle(w[j], from + C);
-        T c = part[R];
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            for (int j = 0; j < Q; ++j)
-                part[j] = shuffle(w[j], from | i);
-            x[i] = part[R];
-        }
-        T d1 = shuffle(dia, p);
-        int flags = two ? FIRST + POSITIVE : !good ? ZERO : d1 > 0 ? POSITIVE : 0;
-        int next = at + (LANE > p ? lda : lda + 1);
-        T l = 0;
-        if (two) {
-            T l2[4];
-            int other = q & (LAST - 3);
-            for (int j = 0; j < Q; ++j)
-                part[j] = shuffle(z[j], other + C);
-            T y = part[R];
-            T d2 = shuffle(dia, q);
-            T h = rcp(shuffle(c, q));
-            T e1 = d1 * h; /* scaled, lest the determinant overflow: d1 d2 / c_q^2 - 1 */
-            T e2 = d2 * h;
-            T g = h * rcp((T)1 - e1 * e2);
-            e1 = e1 * g;
-            e2 = e2 * g;
-            l = g * y - e2 * c;
-            T m = g * c - e1 * y;
-            dia -= l * c;
-            dia -= m * y;
-            l = LANE == p || LANE == q ? c : l;
-            if (place < 0 && LANE != p)
-                a[base + next] = LANE == q ? y : m;
-            next += LANE > q ? lda : lda + 1;
-            order = LANE == s + 1 ? q : order;
-#pragma unroll
-            for (int i = 0; i < 4; ++i) {
-                for (int j = 0; j < Q; ++j)
-                    part[j] = shuffle(z[j], other | i);
-                T u = part[R];
-                v[i] = g * u - e2 * x[i];
-                l2[i] = g * x[i] - e1 * u;
-            }
-#pragma unroll
-            for (int j = 0; j < Q; ++j) {
-                T k = shuffle(z[j], other | C);
-#pragma unroll
-                for (int i = 0; i < 4; ++i)
-                    t[4 * j + i] -= l2[i] * k;
-            }
-        } else {
-            T f = good ? rcp(d1) : (T)0;
-            l = f * c;
-            dia -= l * c;
-            l = LANE == p ? c : l;
-            for (int i = 0; i < 4; ++i)
-                v[i] = f * x[i];
-        }
-        if (place < 0)
-            a[base + at] = l;
-        at = next;
-        order = LANE == s ? p : order;
-        place = LANE == p ? s + flags : two && LANE == q ? s + 1 + SECOND : place;
-        rest = rest & ~((BITS)1 << p);
-        rest = two ? rest & ~((BITS)1 << q) : rest;
-        s += two ? 2 : 1;
-#pragma unroll
-        for (int j = 0; j < Q; ++j) {
-            T k = shuffle(w[j], from | C);
-#pragma unroll
-            for (int i = 0; i < 4; ++i)
-                t[4 * j + i] -= v[i] * k;
-        }
-        wide = 0;
-        for (int j = 0; j < N; ++j)
-            wide = max(wide, magnitude(t[j]));
-    }
-    int to = place & PLACE;
-    T check = small * (T)0;
-    barrier(CLK_GLOBAL_MEM_FENCE);
-    T l[N];
-    at = LANE;
-    for (int s = 0; s < N; ++s) {
-        if (to >= s)
-            l[s] = a[base + at];
-        at += LANE > shuffle(order, s) ? lda : lda + 1;
-    }
-    if ((place & ZERO) != 0)
-        for (int s = 0; s < N; ++s)
-            if (to == s)
-                l[s] = 0;
-    barrier(CLK_GLOBAL_MEM_FENCE);
-    for (int s = 0; s < N; ++s)
-        if (to >= s)
-            a[base + s * lda + to] = l[s];
-    piv[GROUP * N + to] = (place & (FIRST | SECOND)) != 0 ? ~LANE : LANE;
-    bool finite = check == (T)0 && worst < ENDLESS;
-    int counts = work_group_reduce_sum(place & (POSITIVE | ZERO));
-    if (LANE == 0) {
-        int zero = counts >> 16;
-        int positive = (counts & (ZERO - 1)) >> 8;
-        info[4 * GROUP] = !finite ? 3 : zero > 0 ? 1 : 0;
-        info[4 * GROUP + 1] = !finite ? 0 : positive;
-        info[4 * GROUP + 2] = !finite ? 0 : N - positive - zero;
-        info[4 * GROUP + 3] = !finite ? 0 : zero;
-    }
-}
-
-#elif defined(BORG_SIMT)
+#ifdef BORG_SIMT
 /* On a GPU: each step eliminates one row, p; the second row of a 2x2 pivot, q, stays as it is in the first one's step and is
  * eliminated by the next. Sizes are compared by `magnitude`, see ldlt_partial.cl; the largest entry of a row is sought in all
  * columns, the diagonal too (where that is the largest, it is the pivot), finished ones as well, which hold what rounding left
@@ -257,11 +52,72 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
     uint noise = magnitude(most * (EPS * (T)(8 * N)));
     uint worst = wide;
     BITS rest = ~(BITS)0;
-    bool second = false; /* of a 2x2 pivot is what this step eliminates */
-    T l2 = 0;
     int place = -1;
     int at = LANE; /* of this row's entry of L: its number among those that are left */
     int order = 0; /* the row that was eliminated in step LANE */
+#if N > 16 && N <= 32 /* one matrix in a warp: a jump finds an element, and both rows of a 2x2 pivot go in one turn */
+    int s = 0;
+#pragma nounroll
+    while (s < N) {
+        uint key1 = work_group_reduce_max(place < 0 ? key(magnitude(dia)) : 0u);
+        uint key0 = work_group_reduce_max(place < 0 ? key(wide) : 0u);
+        bool good = key0 > least;
+        bool two = good && s < N - 1 && key1 + LOG < key0;
+        int p = (int)((two ? key0 : key1) & (uint)LAST);
+        T c = t[p];
+        T d1 = shuffle(c, p);
+        if (two) {
+            uint beyond = work_group_reduce_max(place < 0 && LANE != p ? key(magnitude(c)) : 0u);
+            int q = (int)(beyond & (uint)LAST);
+            T z = t[q];
+            T d2 = shuffle(z, q);
+            T h = rcp(shuffle(c, q));
+            T e1 = d1 * h; /* scaled, lest the determinant overflow: d1 d2 / x1^2 - 1 */
+            T e2 = d2 * h;
+            T w = h * rcp((T)1 - e1 * e2);
+            T x = w * z - e2 * w * c;
+            T y = w * c - e1 * w * z;
+            if (place < 0)
+                a[base + at] = LANE == p || LANE == q ? c : x;
+            at += LANE > p ? lda : lda + 1;
+            if (place < 0 && LANE != p)
+                a[base + at] = LANE == q ? z : y;
+            at += LANE > q ? lda : lda + 1;
+            order = LANE == s ? p : LANE == s + 1 ? q : order;
+            place = LANE == p ? s + (FIRST + POSITIVE) : LANE == q ? s + 1 + SECOND : place;
+            rest = rest & ~((BITS)1 << p) & ~((BITS)1 << q);
+            dia -= x * c + y * z;
+            for (int j = 0; j < N; ++j)
+                t[j] = t[j] - x * shuffle(c, j) - y * shuffle(z, j);
+            s += 2;
+        } else {
+            T x = (good ? rcp(d1) : (T)0) * c;
+            if (place < 0)
+                a[base + at] = LANE == p ? c : x;
+            at += LANE > p ? lda : lda + 1;
+            order = LANE == s ? p : order;
+            place = LANE == p ? s + (!good ? ZERO : d1 > 0 ? POSITIVE : 0) : place;
+            rest = rest & ~((BITS)1 << p);
+            dia -= x * c;
+            for (int j = 0; j < N; ++j)
+                t[j] -= x * shuffle(c, j);
+            s += 1;
+        }
+        wide = 0;
+        for (int j = 0; j < N; ++j)
+            wide = max(wide, magnitude(t[j]));
+        worst = place < 0 ? max(worst, wide) : worst;
+        if (any(place < 0 && wide <= noise)) { /* rare */
+            for (int j = 0; j < N; ++j)
+                t[j] = (rest & ((BITS)1 << j)) != 0 ? t[j] : (T)0;
+            wide = 0;
+            for (int j = 0; j < N; ++j)
+                wide = max(wide, magnitude(t[j]));
+        }
+    }
+#else
+    bool second = false; /* of a 2x2 pivot is what this step eliminates */
+    T l2 = 0;
     int q = 0;
 #if N > 8
 #pragma nounroll
@@ -327,6 +183,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
         }
         second = two;
     }
+#endif
     int to = place & PLACE;
     T check = small * (T)0;
     barrier(CLK_GLOBAL_MEM_FENCE);
