@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LDLT with pivoting for small orders, a matrix in each lane of a vector machine or, with IN_LANES, in
- * each thread of a GPU: P A P^T = L D L^T
- * in place, lower triangle, right-looking. All values are of a group, none of a work-item, but
- * where rows are read and written; rows and columns change places by selections, so that no step
- * looks at what is finished. A step whose column was eliminated with the one before does nothing.
- * KERNEL, SEARCH: its name, and how pivots are found. piv [out]: old index at each place, ~index at
- * both places of a 2x2 pivot. Behind ldlt_pivots.h. */
+/* LDLT with pivoting for small orders, a matrix in each lane of a vector machine or, with IN_LANES,
+ * in each thread of a GPU: P A P^T = L D L^T in place, lower triangle, right-looking. All values
+ * are of a group, none of a work-item, but where rows are read and written; rows and columns change
+ * places by selections, so that no step looks at what is finished. A step whose column was
+ * eliminated with the one before does nothing. KERNEL, SEARCH: its name, and how pivots are found.
+ * piv [out]: old index at each place, ~index at both places of a 2x2 pivot. Behind ldlt_pivots.h.
+ */
 
 __kernel void KERNEL(__global T *a, int lda, long stride, __global int *piv, __global int *info,
                      T tol) {
