@@ -24,6 +24,9 @@
  * there: where a row has nothing above that (`noise`) they become zero. L's columns take up D. Beyond small orders the loop
  * stays rolled (its code must fit the instruction cache) and L goes to A's place, a column's entries side by side in the order
  * of their rows, which is changed when all is done. */
+/* One matrix in a warp: a jump finds an element, and both rows of a 2x2 pivot go in one turn. */
+#define WARP (N > 16 && N <= 32)
+
 static uint key(uint size) { return (size & ~(uint)LAST) | (uint)LANE; }
 
 __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv,
@@ -55,15 +58,21 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
     int place = -1;
     int at = LANE; /* of this row's entry of L: its number among those that are left */
     int order = 0; /* the row that was eliminated in step LANE */
-#if N > 16 && N <= 32 /* one matrix in a warp: a jump finds an element, and both rows of a 2x2 pivot go in one turn */
-    int s = 0;
+    bool second = false; /* of a 2x2 pivot is what this step eliminates, row `next` */
+    int next = 0;
+    T l2 = 0;
+#if N > 8
 #pragma nounroll
-    while (s < N) {
+#else
+    T l[N];
+#endif
+    for (int s = 0; s < N;) {
         uint key1 = work_group_reduce_max(place < 0 ? key(magnitude(dia)) : 0u);
         uint key0 = work_group_reduce_max(place < 0 ? key(wide) : 0u);
         bool good = key0 > least;
-        bool two = good && s < N - 1 && key1 + LOG < key0;
-        int p = (int)((two ? key0 : key1) & (uint)LAST);
+        bool two = good && !second && s < N - 1 && key1 + LOG < key0;
+        int p = second ? next : (int)((two ? key0 : key1) & (uint)LAST);
+#if WARP
         T c = t[p];
         T d1 = shuffle(c, p);
         if (two) {
@@ -103,33 +112,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
                 t[j] -= x * shuffle(c, j);
             s += 1;
         }
-        wide = 0;
-        for (int j = 0; j < N; ++j)
-            wide = max(wide, magnitude(t[j]));
-        worst = place < 0 ? max(worst, wide) : worst;
-        if (any(place < 0 && wide <= noise)) { /* rare */
-            for (int j = 0; j < N; ++j)
-                t[j] = (rest & ((BITS)1 << j)) != 0 ? t[j] : (T)0;
-            wide = 0;
-            for (int j = 0; j < N; ++j)
-                wide = max(wide, magnitude(t[j]));
-        }
-    }
 #else
-    bool second = false; /* of a 2x2 pivot is what this step eliminates */
-    T l2 = 0;
-    int q = 0;
-#if N > 8
-#pragma nounroll
-#else
-    T l[N];
-#endif
-    for (int s = 0; s < N; ++s) {
-        uint key1 = work_group_reduce_max(place < 0 ? key(magnitude(dia)) : 0u);
-        uint key0 = work_group_reduce_max(place < 0 ? key(wide) : 0u);
-        bool good = key0 > least;
-        bool two = good && !second && key1 + LOG < key0;
-        int p = second ? q : (int)((two ? key0 : key1) & (uint)LAST);
         T row[N];
         for (int j = 0; j < N; ++j)
             row[j] = shuffle(t[j], p);
@@ -141,7 +124,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
         l2 = 0;
         if (two) {
             uint beyond = work_group_reduce_max(place < 0 && LANE != p ? key(magnitude(c)) : 0u);
-            q = (int)(beyond & (uint)LAST);
+            int q = (int)(beyond & (uint)LAST);
             T row2[N];
             for (int j = 0; j < N; ++j)
                 row2[j] = shuffle(t[j], q);
@@ -156,6 +139,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
             l2 = w * c - e1 * w * z;
             x = LANE == p || LANE == q ? c : v;
             v = LANE == q ? (T)0 : v;
+            next = q;
         }
 #if N > 8
         if (place < 0)
@@ -170,6 +154,9 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
         dia -= v * c;
         for (int j = 0; j < N; ++j)
             t[j] -= v * row[j];
+        second = two;
+        s += 1;
+#endif
         wide = 0;
         for (int j = 0; j < N; ++j)
             wide = max(wide, magnitude(t[j]));
@@ -181,9 +168,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
             for (int j = 0; j < N; ++j)
                 wide = max(wide, magnitude(t[j]));
         }
-        second = two;
     }
-#endif
     int to = place & PLACE;
     T check = small * (T)0;
     barrier(CLK_GLOBAL_MEM_FENCE);
