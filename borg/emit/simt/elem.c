@@ -209,7 +209,6 @@ void simt_elem(simt *e, borg_inst *v) {
     for (int32_t i = 0; i < simt_count(e, v); ++i) {
         const char *x[3] = {0}, *found = v->op == BORG_SELECT ? simt_row_by_item(e, v, i) : NULL;
         if (v->op == BORG_SELECT && !found) found = simt_gather(e, v, i);
-        if (v->op == BORG_SELECT && !found) found = simt_pick_by_item(e, v, i);
         if (found) {
             simt_let(e, v, i, found);
             continue;

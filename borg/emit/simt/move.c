@@ -509,29 +509,6 @@ static const borg_inst *slot_behind(const simt *e, const borg_inst *v, int32_t *
     }
 }
 
-const char *simt_pick_by_item(simt *e, const borg_inst *v, int32_t i) {
-    const borg_inst *first = NULL;
-    uint64_t *slot = BORG_NEW(e->arena, e->lanes, uint64_t);
-    if (v->spread != BORG_WI || v->rows != 1 || e->lanes == 1 || e->target->opencl) return NULL;
-    if (v->args[0]->op != BORG_CONST) return NULL;
-    for (int32_t l = 0; l < e->lanes; ++l) {
-        int32_t r = 0, w = i * e->lanes + l;
-        if (w >= e->m->size) w = e->m->size - 1;
-        int32_t own = w;
-        const borg_inst *u = source_of(e, v, &r, &w);
-        if (u->op == BORG_BCAST) u = u->args[0];
-        if (u->op != BORG_SHUFV || u->rows != 1 || w != own || r != 0) return NULL;
-        if (l == 0) first = u;
-        if (u->args[1] != first->args[1] || u->spread != first->spread) return NULL;
-        if (slot_of(u->args[0]) < 0 || u->args[0]->mark & FAR) return NULL;
-        slot[l] = (uint64_t)slot_of(u->args[0]);
-    }
-    simt_see_slots(e);
-    return borg_format(e->arena, "b_x%s[(int)%s * %d + (int)%s]", simt_suffix(v->type),
-                       simt_get(e, first->args[1], first->spread == BORG_WI ? i : 0),
-                       e->stride[v->type], simt_by_lane(e, BORG_I32, slot));
-}
-
 static const simt_places *places_like(simt *e, borg_type type, const int32_t *offset) {
     simt_places *p = e->places;
     size_t bytes = (size_t)e->lanes * sizeof *offset;

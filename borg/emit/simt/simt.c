@@ -532,19 +532,22 @@ static void clear_block(borg_block *block) {
     }
 }
 
+/* Of a group: what is known before the geometry is chosen, and rows, known when all is emitted. */
 static int32_t shared_bytes(const simt *e) {
     int32_t bytes = 0;
-    for (int t = BORG_I32; t < BORG_PTR; ++t)
-        bytes += e->lanes * e->rows * e->stride[t] * borg_type_bytes((borg_type)t);
+    for (int t = BORG_I32; t < BORG_PTR; ++t) {
+        int32_t row = simt_row_length(e, (borg_type)t);
+        bytes += (e->lanes * e->rows * e->stride[t] + e->wholes[t] * row) *
+                 borg_type_bytes((borg_type)t);
+    }
     return bytes;
 }
 
 static int32_t row_bytes(const simt *e) {
     int32_t bytes = 0;
-    for (int t = BORG_I32; t < BORG_PTR; ++t) {
-        int32_t rows = (e->has_rows[t] ? 2 : 0) + e->wholes[t];
-        bytes += rows * simt_row_length(e, (borg_type)t) * borg_type_bytes((borg_type)t);
-    }
+    for (int t = BORG_I32; t < BORG_PTR; ++t)
+        if (e->has_rows[t])
+            bytes += 2 * simt_row_length(e, (borg_type)t) * borg_type_bytes((borg_type)t);
     return bytes;
 }
 

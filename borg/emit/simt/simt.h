@@ -93,8 +93,6 @@ void simt_plan_slots(simt *e);
 void simt_publish(simt *e, borg_inst *v);
 /** Before others' slots are read. Many are written at once so, and loads from memory overlap. */
 void simt_see_slots(simt *e);
-/** A choice by constants among slots of work-items that one index names: one read, or NULL. */
-const char *simt_pick_by_item(simt *e, const borg_inst *v, int32_t i);
 /** Elements from one group's row in shared memory to the next one's. */
 int32_t simt_row_length(const simt *e, borg_type type);
 void simt_layout(simt *e, borg_inst *v);
