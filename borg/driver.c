@@ -3,6 +3,7 @@
  *     lex -> parse -> check -> for each kernel: lower -> passes -> unit        then: backend */
 #include "borg/ast.h"
 #include "borg/passes.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,9 +64,12 @@ static borg_status check_options(borg_program *p, const borg_options *o) {
     for (const char *const *s = o->set; s && *s && !wrong; ++s) {
         const char *value = strchr(*s, '=');
         char *rest = NULL;
+        errno = 0;
         if (value) (void)strtoll(value + 1, &rest, 0);
         if (!value || value == *s || rest == value + 1 || *rest)
             wrong = "--set needs NAME=value, an integer";
+        else if (errno == ERANGE)
+            wrong = "--set needs an integer of 64 bits";
     }
     if (!wrong) return BORG_OK;
     borg_report(&p->diags, BORG_ERROR, (borg_loc){0}, "%s", wrong);

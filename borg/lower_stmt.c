@@ -303,6 +303,11 @@ static bool set_to(const borg_options *options, const borg_param *p, uint64_t *b
     return false;
 }
 
+static bool holds(const borg_param *p, int64_t value) {
+    if (p->type == BORG_I64) return !p->uns || value >= 0;
+    return p->uns ? value >= 0 && value <= UINT32_MAX : value >= INT32_MIN && value <= INT32_MAX;
+}
+
 static void make_params(borg_lowerer *l) {
     borg_module *m = l->m;
     uint64_t bits;
@@ -333,9 +338,15 @@ static void make_params(borg_lowerer *l) {
     for (const char *const *s = l->options->set; s && *s; ++s) {
         bool found = false;
         for (i = 0; i < m->nparams; ++i) {
-            size_t length = strlen(m->params[i].name);
-            found = found || (borg_is_int(m->params[i].type) && (*s)[length] == '=' &&
-                              strncmp(*s, m->params[i].name, length) == 0);
+            const borg_param *p = &m->params[i];
+            size_t length = strlen(p->name);
+            if (!borg_is_int(p->type) || strncmp(*s, p->name, length) != 0 || (*s)[length] != '=')
+                continue;
+            found = true;
+            if (!holds(p, strtoll(*s + length + 1, NULL, 0)))
+                borg_report(l->diags, BORG_ERROR, l->kernel->loc,
+                            "'%s' of '%s' is an integer that cannot be set to this: %s", p->name,
+                            l->kernel->name, *s);
         }
         if (!found)
             borg_report(l->diags, BORG_ERROR, l->kernel->loc,

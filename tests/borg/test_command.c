@@ -210,6 +210,27 @@ static void test_stage(void **state) {
     }
     assert_int_equal(borgc("-DWG_SIZE=2 --set=f=1 two.cl 2> err"), 1);
     assert_non_null(strstr(get("err"), "'k' has no integer parameter to set: f=1"));
+    put("four.cl", "__kernel void k(__global long *p, int i, uint u, long l, ulong m) {\n"
+                   "    p[get_group_id()] = l + i + (long)(m + u);\n}\n");
+    const char *const held[] = {"i=2147483647",         "i=-0x80000000",  "u=0xffffffff",
+                                "l=0x7fffffffffffffff", "l=-99999999999", "m=99999999999"};
+    for (size_t k = 0; k < sizeof held / sizeof *held; ++k) {
+        char line[96];
+        snprintf(line, sizeof line, "-DWG_SIZE=2 --set=%s four.cl > out", held[k]);
+        assert_int_equal(borgc(line), 0);
+    }
+    const char *const beyond[] = {"i=2147483648",  "i=99999999999", "i=-2147483649",
+                                  "u=0x100000000", "u=-1",          "m=-1"};
+    for (size_t k = 0; k < sizeof beyond / sizeof *beyond; ++k) {
+        char line[96];
+        snprintf(line, sizeof line, "-DWG_SIZE=2 --set=%s four.cl > out 2> err", beyond[k]);
+        assert_int_equal(borgc(line), 1);
+        assert_non_null(strstr(get("err"), "is an integer that cannot be set to this: "));
+        assert_non_null(strstr(get("err"), beyond[k]));
+        assert_string_equal(get("out"), "");
+    }
+    assert_int_equal(borgc("-DWG_SIZE=2 --set=l=99999999999999999999 four.cl 2> err"), 2);
+    assert_non_null(strstr(get("err"), "--set needs an integer of 64 bits"));
     const char *const cuda = "--emit=cuda -DWG_SIZE=2 --lane-order=wg --set=ld=4";
     const char *const refused[][2] = {
         {"--stage=q", "'q' cannot be staged: an index that is no constant"},
