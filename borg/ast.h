@@ -47,7 +47,12 @@ typedef enum borg_ctype {
     BORG_C_DOUBLE
 } borg_ctype;
 
-typedef enum borg_storage { BORG_PRIVATE, BORG_LOCAL, BORG_PARAMETER } borg_storage;
+typedef enum borg_storage {
+    BORG_PRIVATE,
+    BORG_LOCAL_REGISTERS, /* __local */
+    BORG_LOCAL_MEMORY,    /* __local volatile */
+    BORG_PARAMETER
+} borg_storage;
 
 /** A variable or parameter. */
 typedef struct borg_decl {

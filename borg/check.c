@@ -545,10 +545,12 @@ static void check_decl(checker *c, borg_decl *d) {
             d->count = (int32_t)count;
         }
     }
-    if (d->storage == BORG_LOCAL && (c->level != 2 || !c->function->kernel))
+    bool local = d->storage == BORG_LOCAL_REGISTERS || d->storage == BORG_LOCAL_MEMORY;
+    if (local && (c->level != 2 || !c->function->kernel))
         complain(c, d->loc, "__local '%s' is declared at the top of a kernel", d->name);
-    if (d->init && d->storage == BORG_LOCAL)
-        complain(c, d->loc, "__local '%s' has no initialiser", d->name);
+    if (d->init && local) complain(c, d->loc, "__local '%s' has no initialiser", d->name);
+    if (d->storage == BORG_LOCAL_MEMORY && d->type == BORG_C_BOOL)
+        complain(c, d->loc, "'%s': bool is not kept in memory", d->name);
     if (d->init && d->init->kind == BORG_E_LIST) {
         borg_expr *l = d->init;
         if (!d->array) complain(c, l->loc, "%s", "a scalar is not initialised by a list");

@@ -10,6 +10,7 @@ typedef struct machine {
     borg_diags *diags;
     borg_arena *arena;
     int64_t g0, steps;
+    char **locals; /* the groups' arrays one after the other */
     bool failed;
 } machine;
 
@@ -44,6 +45,10 @@ static void make_room(machine *k, borg_block *block) {
     }
 }
 
+static size_t local_bytes(const borg_local *d) {
+    return (size_t)d->count * (size_t)borg_type_bytes(d->elem);
+}
+
 static void run_leaf(machine *k, borg_inst *v) {
     for (int32_t r = 0; r < v->rows; ++r) {
         for (int32_t w = 0; w < items(k, v); ++w) {
@@ -53,6 +58,10 @@ static void run_leaf(machine *k, borg_inst *v) {
                 case BORG_PARAM:
                     bits = v->type == BORG_PTR ? (uint64_t)(uintptr_t)k->args[v->index].data
                                                : k->args[v->index].bits;
+                    break;
+                case BORG_LOCAL:
+                    bits = (uint64_t)(uintptr_t)(k->locals[v->index] +
+                                                 g * local_bytes(&k->m->locals[v->index]));
                     break;
                 case BORG_CONST:
                     bits = borg_const_bits(k->m, v, r, w);
@@ -140,7 +149,10 @@ static void run_reduce(machine *k, borg_inst *v) {
  */
 
 static int64_t element(const machine *k, const borg_inst *v, int32_t r, int32_t w, int32_t g) {
-    if (v->op == BORG_LOAD || v->op == BORG_STORE) return (int64_t)*lane(k, v->args[1], r, w, g);
+    if (v->op == BORG_LOAD || v->op == BORG_STORE) {
+        uint64_t index = *lane(k, v->args[1], r, w, g);
+        return v->args[1]->type == BORG_I32 ? (int32_t)(uint32_t)index : (int64_t)index;
+    }
     uint64_t off = *lane(k, v->args[1], 0, w, g);
     return (int64_t)(off + (uint64_t)v->c[r] + (uint64_t)v->b * (uint64_t)w +
                      (uint64_t)v->a * (uint64_t)g);
@@ -148,6 +160,13 @@ static int64_t element(const machine *k, const borg_inst *v, int32_t r, int32_t 
 
 static bool in_bounds(machine *k, const borg_inst *v, int64_t index) {
     const borg_inst *p = v->args[0];
+    if (p->op == BORG_LOCAL) {
+        const borg_local *d = &k->m->locals[p->index];
+        if (index >= 0 && index < d->count) return true;
+        return trap(k, v,
+                    borg_format(k->arena, "index %" PRId64 " of '%s', which has %d elements", index,
+                                d->name, d->count));
+    }
     if (p->op != BORG_PARAM) return true;
     int64_t count = k->args[p->index].count;
     if (count < 0 || (index >= 0 && index < count)) return true;
@@ -286,8 +305,14 @@ static bool run_packs(machine *k, borg_module *m, int64_t first, int64_t last) {
     if (first >= last) return true;
     k->m = m;
     make_room(k, m->body);
-    for (k->g0 = first; k->g0 + m->pack <= last && !k->failed; k->g0 += m->pack)
+    k->locals = BORG_NEW(k->arena, m->nlocals + 1, char *);
+    for (int32_t i = 0; i < m->nlocals; ++i)
+        k->locals[i] = borg_alloc(k->arena, local_bytes(&m->locals[i]) * (size_t)m->pack, 8);
+    for (k->g0 = first; k->g0 + m->pack <= last && !k->failed; k->g0 += m->pack) {
+        for (int32_t i = 0; i < m->nlocals; ++i)
+            memset(k->locals[i], 0, local_bytes(&m->locals[i]) * (size_t)m->pack);
         run_block(k, m->body);
+    }
     return !k->failed;
 }
 

@@ -14,6 +14,14 @@ int borg_type_bytes(borg_type type) {
     return bytes[type];
 }
 
+bool borg_local_on_stack(const borg_module *m, int32_t i) {
+    enum { MOST = 64 * 1024 };
+    int64_t bytes = 0;
+    for (int32_t k = 0; k <= i; ++k)
+        bytes += (int64_t)m->pack * m->locals[k].count * borg_type_bytes(m->locals[k].elem);
+    return bytes <= MOST;
+}
+
 const char *borg_type_text(borg_type type) {
     static const char *const text[] = {"void", "i1", "i32", "i64", "f32", "f64", "ptr"};
     return text[type];
@@ -62,6 +70,20 @@ borg_inst *borg_mask(const borg_inst *v) {
 
 borg_inst *borg_stored(const borg_inst *v) {
     return v->op == BORG_STORE || v->op == BORG_STOREA ? v->args[2] : NULL;
+}
+
+const borg_inst *borg_root(const borg_inst *access) {
+    const borg_inst *p = access->args[0];
+    while (p->op == BORG_LOAD || p->op == BORG_LOADA) p = p->args[0];
+    return p;
+}
+
+bool borg_may_meet(const borg_module *m, const borg_inst *x, const borg_inst *y) {
+    if (x->op == BORG_BARRIER || y->op == BORG_BARRIER) return true;
+    const borg_inst *p = borg_root(x), *q = borg_root(y);
+    if (p->op == BORG_LOCAL || q->op == BORG_LOCAL) return p->op == q->op && p->index == q->index;
+    if (p->op != BORG_PARAM || q->op != BORG_PARAM || p->index == q->index) return true;
+    return !m->params[p->index].restricted && !m->params[q->index].restricted;
 }
 
 bool borg_is_pure(const borg_inst *v) {

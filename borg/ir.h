@@ -61,10 +61,17 @@
  * i64 f64 ptr 8); the arrays are aligned to their element only. LOAD  p, index [, mask] lane l
  * reads p[index(l)] LOADA p, off [, mask] a b c[]    lane (r, w, g) reads p[off + c[r] + b*w + a*g]
  *      STORE p, index, value [, mask]   STOREA p, off, value [, mask]  a b c[]   likewise
- *  index: i64, rows and spread of the value. off: i64, one row, UNI or WG, never wider than the
- *  value. A mask is i1 with rows and spread of the value; a lane whose mask is 0 does not touch
- *  memory, and reads as 0. Memory operations take place in program order; two operations on
- *  different parameters may be exchanged if one of them is `restrict`.
+ *  index: i64 (of a LOCAL: i32, signed), rows and spread of the value. off: i64, one row, UNI or
+ *  WG, never wider than the value. A mask is i1 with rows and spread of the value; a lane whose
+ * mask is 0 does not touch memory, and reads as 0. Memory operations take place in program order;
+ * two operations on different parameters may be exchanged if one of them is `restrict`. The
+ * kernel's own arrays (`locals`) are there once for each group. LOCAL is the address, for each
+ *  group, of one of them; it is operand 0 of LOAD and STORE and nothing else, the value has the
+ *  array's type and is WG or WI, and lane (r, w, g) has element index(r, w, g) of group g's array.
+ *  Where elements lie is for the backend to choose. What an array holds when a pack begins is
+ *  unspecified (the interpreter: zeros). Accesses to different arrays never meet, nor do they meet
+ *  accesses through parameters. A LOAD of one lane for a group reads for all of its work-items, a
+ *  STORE of one lane for a group writes for all of them, so that each sees it without a BARRIER.
  *
  *  5. Control
  *  ----------
@@ -130,6 +137,7 @@ typedef enum borg_class {
     X(WGID, "wgid", 0, LEAF)   /* i32 WG: wg, 0 .. pack-1 */                                       \
     X(GID, "gid", 0, LEAF)     /* i64 WG: g0 + wg, the work-group */                               \
     X(G0, "g0", 0, LEAF)       /* i64 UNI: first group of the pack, a multiple of pack */          \
+    X(LOCAL, "local", 0, LEAF) /* ptr WG, one row: the group's inst->index-th array, see 4 */      \
     /* elementwise, integers; AND OR XOR NOT also i1 */                                            \
     X(ADD, "add", 2, ELEM)                                                                         \
     X(SUB, "sub", 2, ELEM)                                                                         \
@@ -243,7 +251,7 @@ typedef struct borg_inst {
 
     borg_pred pred;   /* ICMP, FCMP */
     bool uns;         /* ICMP, RMAX, RMIN, RMAXIDX of integers: unsigned */
-    int32_t index;    /* PARAM, RESULT */
+    int32_t index;    /* PARAM, LOCAL, RESULT */
     int32_t ntable;   /* CONST: 1, rows (UNI, WG) or rows * size (WI) */
     uint64_t *bits;   /* CONST: ntable patterns */
     int32_t *map;     /* ROWS: rows; PERM: 2*rows*size; LANE: 2*rows */
@@ -278,6 +286,14 @@ typedef struct borg_param {
     bool restricted; /* ptr: restrict */
 } borg_param;
 
+/** An array of each group, in memory. */
+typedef struct borg_local {
+    const char *name;
+    borg_type elem; /* i32 i64 f32 f64 */
+    bool uns;       /* elements: unsigned in the source */
+    int32_t count;  /* elements, 1 .. BORG_MAX_ROWS */
+} borg_local;
+
 typedef struct borg_module {
     borg_arena *arena;
     const char *name; /* of the kernel in the source */
@@ -288,6 +304,8 @@ typedef struct borg_module {
     bool fast_rcp;    /* RCP may be an approximation */
     int32_t nparams;
     borg_param *params;
+    int32_t nlocals;
+    borg_local *locals;
     borg_block *body;
     int32_t ninsts; /* made so far, an upper bound of what is in use */
 } borg_module;
@@ -303,6 +321,8 @@ static inline bool borg_is_int(borg_type type) {
 }
 /** Bytes of an element in memory; i1: 1, void: 0. */
 int borg_type_bytes(borg_type type);
+/** Whether a CPU keeps the pack's i-th arrays on the stack: up to 64 KiB of them, in order. */
+bool borg_local_on_stack(const borg_module *m, int32_t i);
 const char *borg_type_text(borg_type type);       /* "f64" */
 const char *borg_spread_text(borg_spread spread); /* "wi" */
 const char *borg_pred_text(borg_pred pred);       /* "lt" */
@@ -325,6 +345,11 @@ static inline bool borg_is_splat(const borg_inst *v) {
 borg_inst *borg_mask(const borg_inst *v);
 /** The value operand of a STORE or STOREA; else NULL. */
 borg_inst *borg_stored(const borg_inst *v);
+/** The parameter or LOCAL that an access goes by, through pointers loaded from arrays of pointers.
+ */
+const borg_inst *borg_root(const borg_inst *access);
+/** Whether two memory operations, of which one writes, may touch the same element. */
+bool borg_may_meet(const borg_module *m, const borg_inst *x, const borg_inst *y);
 /** True if the instruction may be removed when nobody uses it (loads may). */
 bool borg_is_pure(const borg_inst *v);
 

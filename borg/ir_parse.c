@@ -316,6 +316,18 @@ static void take_param_reference(reader *r, borg_inst *v) {
     fail(r, "no parameter of this name");
 }
 
+static void take_local_reference(reader *r, borg_inst *v) {
+    char *name = take_name(r, GLOBAL);
+    borg_module *m = r->b.module;
+    for (int32_t i = 0; i < m->nlocals; ++i) {
+        if (strcmp(m->locals[i].name, name) == 0) {
+            v->index = i;
+            return;
+        }
+    }
+    fail(r, "no local array of this name");
+}
+
 /* %1, %2, mask %3, map {..}: operands, then what else the operation has */
 static void take_operands(reader *r, borg_inst *v) {
     borg_inst *args[MAX_ROWS];
@@ -401,6 +413,8 @@ static void take_inst(reader *r) {
     if (op == BORG_LOOP && accept(r, "trip")) v->trip = take_int(r, 0, INT64_MAX);
     if (op == BORG_PARAM) {
         take_param_reference(r, v);
+    } else if (op == BORG_LOCAL) {
+        take_local_reference(r, v);
     } else if (op == BORG_CONST) {
         take_const(r, v);
     } else {
@@ -428,14 +442,12 @@ static void take_block(reader *r, borg_block *block) {
 /* ---- kernels -----------------------------------------------------------------------------------
  */
 
-static void take_elem(reader *r, borg_param *p) {
-    p->uns = is(r, "u.i32") || is(r, "u.i64");
-    if (p->uns) {
-        p->elem = is(r, "u.i32") ? BORG_I32 : BORG_I64;
-        advance(r);
-    } else {
-        p->elem = take_type(r);
-    }
+static borg_type take_elem(reader *r, bool *uns) {
+    *uns = is(r, "u.i32") || is(r, "u.i64");
+    if (!*uns) return take_type(r);
+    borg_type type = is(r, "u.i32") ? BORG_I32 : BORG_I64;
+    advance(r);
+    return type;
 }
 
 static void take_param(reader *r, borg_param *p) {
@@ -446,15 +458,14 @@ static void take_param(reader *r, borg_param *p) {
             expect(r, "<");
             p->depth = 2;
         }
-        take_elem(r, p);
+        p->elem = take_elem(r, &p->uns);
         p->type = BORG_PTR;
         expect(r, ">");
         if (p->depth == 2) expect(r, ">");
         if (accept(r, "readonly")) p->readonly = true;
         if (accept(r, "restrict")) p->restricted = true;
     } else {
-        take_elem(r, p);
-        p->type = p->elem;
+        p->type = take_elem(r, &p->uns);
         p->elem = BORG_VOID;
     }
     p->name = take_name(r, GLOBAL);
@@ -478,6 +489,28 @@ static void take_header(reader *r, borg_module *m) {
     expect(r, ")");
 }
 
+/* local (f64 @u[36], u.i32 @row[8]) */
+static void take_locals(reader *r, borg_module *m) {
+    size_t capacity = 0;
+    if (!accept(r, "local")) return;
+    expect(r, "(");
+    do {
+        m->locals =
+            borg_grow(r->arena, m->locals, (size_t)m->nlocals + 1, &capacity, sizeof *m->locals);
+        borg_local *d = &m->locals[m->nlocals];
+        d->elem = take_elem(r, &d->uns);
+        d->name = take_name(r, GLOBAL);
+        expect(r, "[");
+        d->count = (int32_t)take_int(r, 1, BORG_MAX_ROWS);
+        expect(r, "]");
+        if (!borg_is_int(d->elem) && !borg_is_float(d->elem)) fail(r, "no type of an array");
+        for (int32_t i = 0; i < m->nlocals && !r->failed; ++i)
+            if (strcmp(m->locals[i].name, d->name) == 0) fail(r, "two local arrays of one name");
+        ++m->nlocals;
+    } while (!r->failed && accept(r, ","));
+    expect(r, ")");
+}
+
 static borg_module *take_kernel(reader *r) {
     expect(r, "kernel");
     char *name = take_name(r, GLOBAL);
@@ -492,6 +525,7 @@ static borg_module *take_kernel(reader *r) {
     borg_module *m = borg_module_new(r->arena, name, size, pack, order);
     r->b = (borg_builder){.module = m, .block = m->body};
     take_header(r, m);
+    take_locals(r, m);
     if (expect(r, "{")) {
         r->b.block = m->body;
         /* the closing brace is looked at, not passed: the caller learns where the kernel ends */

@@ -14,6 +14,12 @@ typedef struct borg_cell {
     int32_t row;
 } borg_cell;
 
+/** A __local array in memory and the LOCAL that is its address. */
+typedef struct borg_lower_array {
+    const borg_decl *decl;
+    borg_inst *address;
+} borg_lower_array;
+
 /** What break and continue took out of the innermost loop's mask. NULL: nothing. */
 typedef struct borg_lower_loop {
     struct borg_lower_loop *outer;
@@ -39,6 +45,8 @@ typedef struct borg_lowerer {
     borg_inst *mask; /* i1: work-items that are here; NULL: all */
     borg_lower_loop *loop;
     borg_inst **params;
+    borg_lower_array *locals; /* those in memory, by number in the module's table */
+    size_t locals_capacity, table_capacity;
     borg_inst **pool; /* splat constants by hash */
     size_t pool_capacity, pool_count;
     int32_t budget, unrolling; /* unrolling: depth of unrolled loops around */
@@ -119,7 +127,7 @@ int64_t borg_lower_trips(borg_lowerer *l, const borg_stmt *s);
 /* walk.c: what a tree contains */
 typedef struct borg_contents {
     int32_t nodes;
-    bool loops, jumps, calls, stores, locals;
+    bool loops, jumps, calls;
 } borg_contents;
 void borg_scan_stmt(const borg_stmt *s, borg_contents *c);
 void borg_scan_expr(const borg_expr *e, borg_contents *c);

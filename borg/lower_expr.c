@@ -109,7 +109,7 @@ int32_t borg_lower_cells_of(borg_lowerer *l, const borg_decl *d) {
         for (size_t i = old; i < l->first_capacity; ++i) l->first[i] = -1;
     }
     if (l->first[d->number] >= 0) return l->first[d->number];
-    int32_t count = d->storage == BORG_LOCAL ? borg_lower_local_rows(l, d) : d->count;
+    int32_t count = d->storage == BORG_LOCAL_REGISTERS ? borg_lower_local_rows(l, d) : d->count;
     size_t total = (size_t)l->ncells + (size_t)count;
     l->cells = borg_grow(l->arena, l->cells, total, &l->cells_capacity, sizeof *l->cells);
     l->owner = borg_grow(l->arena, l->owner, total, &l->owner_capacity, sizeof *l->owner);
@@ -121,7 +121,7 @@ int32_t borg_lower_cells_of(borg_lowerer *l, const borg_decl *d) {
 }
 
 static int32_t cell_count(const borg_lowerer *l, const borg_decl *d) {
-    return d->storage == BORG_LOCAL ? borg_lower_local_rows(l, d) : d->count;
+    return d->storage == BORG_LOCAL_REGISTERS ? borg_lower_local_rows(l, d) : d->count;
 }
 
 static void set_cell(borg_lowerer *l, const borg_decl *d, int32_t element, borg_inst *v,
@@ -149,12 +149,39 @@ void borg_lower_born(borg_lowerer *l, const borg_decl *d) {
     l->born[first] = l->mask;
 }
 
+/* A __local volatile array: it stands at the kernel's top, where everybody is. */
+static void declare_memory(borg_lowerer *l, const borg_decl *d) {
+    borg_module *m = l->m;
+    size_t count = (size_t)m->nlocals + 1;
+    m->locals = borg_grow(l->arena, m->locals, count, &l->table_capacity, sizeof *m->locals);
+    l->locals = borg_grow(l->arena, l->locals, count, &l->locals_capacity, sizeof *l->locals);
+    borg_inst *v = borg_emit(&l->b, BORG_LOCAL, BORG_PTR, BORG_WG, 1, 0);
+    v->index = m->nlocals;
+    m->locals[m->nlocals] = (borg_local){
+        .name = d->name,
+        .elem = borg_ctype_ir(d->type),
+        .uns = borg_ctype_unsigned(d->type),
+        .count = d->count,
+    };
+    l->locals[m->nlocals++] = (borg_lower_array){d, v};
+}
+
+static borg_inst *local_memory(borg_lowerer *l, const borg_decl *d) {
+    int32_t i = 0;
+    while (l->locals[i].decl != d) ++i;
+    return l->locals[i].address;
+}
+
 void borg_lower_declare(borg_lowerer *l, const borg_decl *d) {
+    if (d->storage == BORG_LOCAL_MEMORY) {
+        declare_memory(l, d);
+        return;
+    }
     int32_t count = cell_count(l, d);
     borg_lower_born(l, d);
     borg_type type = borg_ctype_ir(d->type);
     borg_inst *zero = borg_lower_const(l, type, 0);
-    if (d->storage == BORG_LOCAL) zero = borg_emit_const(&l->b, type, BORG_WI, 1, 0);
+    if (d->storage == BORG_LOCAL_REGISTERS) zero = borg_emit_const(&l->b, type, BORG_WI, 1, 0);
     const borg_expr *init = d->init;
     borg_inst **values = BORG_NEW(l->arena, count, borg_inst *);
     for (int32_t i = 0; i < count; ++i) {
@@ -167,13 +194,19 @@ void borg_lower_declare(borg_lowerer *l, const borg_decl *d) {
 }
 
 void borg_lower_declare_dead(borg_lowerer *l, const borg_decl *d) {
+    if (d->storage == BORG_LOCAL_MEMORY) {
+        declare_memory(l, d);
+        return;
+    }
     borg_inst *zero = borg_lower_const(l, borg_ctype_ir(d->type), 0);
     borg_lower_born(l, d);
-    if (d->storage == BORG_LOCAL) zero = borg_emit_const(&l->b, zero->type, BORG_WI, 1, 0);
+    if (d->storage == BORG_LOCAL_REGISTERS)
+        zero = borg_emit_const(&l->b, zero->type, BORG_WI, 1, 0);
     for (int32_t i = 0; i < cell_count(l, d); ++i) set_cell(l, d, i, zero, 0);
 }
 
 void borg_lower_forget(borg_lowerer *l, const borg_decl *d) {
+    if (d->storage == BORG_LOCAL_MEMORY) return;
     int32_t first = borg_lower_cells_of(l, d);
     for (int32_t i = 0; i < cell_count(l, d); ++i) l->cells[first + i].value = NULL;
 }
@@ -184,8 +217,8 @@ void borg_lower_forget(borg_lowerer *l, const borg_decl *d) {
 typedef struct place {
     const borg_expr *e;
     const borg_decl *d;
-    borg_inst *index;   /* arrays, memory: i64; private and local arrays: i32 */
-    borg_inst *pointer; /* memory */
+    borg_inst *index;   /* arrays, memory: i64; private and __local arrays: i32 */
+    borg_inst *pointer; /* memory, __local volatile arrays */
 } place;
 
 static borg_inst *convert(borg_lowerer *l, borg_inst *v, borg_ctype from, borg_ctype to);
@@ -202,13 +235,22 @@ static borg_inst *parameter(borg_lowerer *l, const borg_decl *d) {
     return l->params[index];
 }
 
+/* An index that is inside of the array for whoever is here or not. */
+static bool surely_inside(const borg_lowerer *l, const borg_inst *pointer, const borg_inst *index) {
+    uint64_t low, high;
+    return pointer->op == BORG_LOCAL && borg_known_range(l->m, index, &low, &high) &&
+           high < (uint64_t)l->m->locals[pointer->index].count;
+}
+
 static borg_inst *load(borg_lowerer *l, borg_type type, borg_inst *pointer, borg_inst *index,
                        borg_loc loc) {
     borg_spread spread = index->spread > pointer->spread ? index->spread : pointer->spread;
-    /* a uniform load where only some work-items are: for the group if any of them is */
-    borg_inst *mask = l->mask;
+    borg_inst *mask = surely_inside(l, pointer, index) ? NULL : l->mask;
+    bool simt = l->options->backend && l->options->backend->machine.simt;
+    /* a uniform load where only some work-items are: for the group if any of them is, but where
+     * each has a thread and the array is near, each for itself */
     if (mask && mask->spread > spread) {
-        if (mask->spread == BORG_WI) {
+        if (mask->spread == BORG_WI && !(simt && pointer->op == BORG_LOCAL)) {
             borg_inst *any = borg_emit(&l->b, BORG_ANY, BORG_I1, BORG_WG, mask->rows, 1);
             any->args[0] = mask;
             mask = borg_lower_simplify(l, any);
@@ -244,14 +286,6 @@ static place memory_place(borg_lowerer *l, const borg_expr *e) {
     return p;
 }
 
-static place place_of(borg_lowerer *l, const borg_expr *e) {
-    place p = {.e = e, .d = e->decl};
-    if (e->kind == BORG_E_NAME) return p;
-    if (e->decl->storage == BORG_PARAMETER && e->decl->depth) return memory_place(l, e);
-    p.index = convert(l, borg_lower_expr(l, e->args[0]), e->args[0]->type, BORG_C_INT);
-    return p;
-}
-
 static bool in_bounds(borg_lowerer *l, const place *p) {
     for (int32_t i = 0; i < p->index->ntable; ++i) {
         int32_t at = (int32_t)(uint32_t)p->index->bits[i];
@@ -263,6 +297,17 @@ static bool in_bounds(borg_lowerer *l, const place *p) {
         return false;
     }
     return true;
+}
+
+static place place_of(borg_lowerer *l, const borg_expr *e) {
+    place p = {.e = e, .d = e->decl};
+    if (e->kind == BORG_E_NAME) return p;
+    if (e->decl->storage == BORG_PARAMETER && e->decl->depth) return memory_place(l, e);
+    p.index = convert(l, borg_lower_expr(l, e->args[0]), e->args[0]->type, BORG_C_INT);
+    if (p.d->storage != BORG_LOCAL_MEMORY) return p;
+    p.pointer = local_memory(l, p.d);
+    if (p.index->op == BORG_CONST && !in_bounds(l, &p)) p.index = borg_lower_const(l, BORG_I32, 0);
+    return p;
 }
 
 static void warn_dynamic(borg_lowerer *l, const place *p) {
@@ -328,7 +373,7 @@ static borg_inst *read_array(borg_lowerer *l, const place *p) {
 static borg_inst *read_place(borg_lowerer *l, const place *p) {
     const borg_decl *d = p->d;
     if (p->pointer) return load(l, borg_ctype_ir(d->type), p->pointer, p->index, p->e->loc);
-    if (d->storage == BORG_LOCAL) return borg_lower_local_read(l, d, p->index, p->e->loc);
+    if (d->storage == BORG_LOCAL_REGISTERS) return borg_lower_local_read(l, d, p->index, p->e->loc);
     if (p->index) return read_array(l, p);
     return borg_lower_read_cell(l, *borg_lower_cell(l, d, 0));
 }
@@ -395,7 +440,7 @@ static void write_place(borg_lowerer *l, const place *p, borg_inst *value) {
     const borg_decl *d = p->d;
     if (p->pointer) {
         store(l, p, value);
-    } else if (d->storage == BORG_LOCAL) {
+    } else if (d->storage == BORG_LOCAL_REGISTERS) {
         borg_lower_local_write(l, d, p->index, value, p->e->loc);
     } else if (p->index) {
         write_array(l, p, value);

@@ -46,7 +46,8 @@ void borg_lower_restore(borg_lowerer *l, const borg_checkpoint *c) {
     if (!c->last) {
         for (borg_inst *v = c->block->last, *prev; v; v = prev) {
             prev = v->prev;
-            bool pooled = c->block == l->m->body && (v->op == BORG_CONST || v->op == BORG_PARAM);
+            bool pooled = c->block == l->m->body &&
+                          (v->op == BORG_CONST || v->op == BORG_PARAM || v->op == BORG_LOCAL);
             if (!pooled) borg_unlink(v);
         }
     }

@@ -120,7 +120,7 @@ static void collect_place(vectoriser *k, const borg_expr *e, bool read, bool wri
         }
         if (read && k->nloaded < 16) k->loaded[k->nloaded++] = d;
         if (k->nloaded == 16) k->bad = true;
-    } else if (d->storage == BORG_LOCAL) {
+    } else if (d->storage == BORG_LOCAL_REGISTERS || d->storage == BORG_LOCAL_MEMORY) {
         k->bad = true;
     } else if (!is_inner(k, d)) {
         int64_t index = 0;
@@ -240,7 +240,7 @@ static bool find_counter(vectoriser *k) {
     if (!s->step || !s->expr || (s->step->kind != BORG_E_STEP && s->step->kind != BORG_E_ASSIGN))
         return false;
     const borg_decl *d = s->step->args[0]->decl;
-    if (!d || d->array || d->depth || d->storage == BORG_LOCAL ||
+    if (!d || d->array || d->depth || d->storage == BORG_LOCAL_REGISTERS ||
         (d->type != BORG_C_INT && d->type != BORG_C_LONG && d->type != BORG_C_UINT))
         return false;
     const borg_inst *v = borg_lower_cell(k->l, d, 0)->value;

@@ -112,8 +112,8 @@ static bool foreign_type(const borg_token *t) {
 
 typedef struct specifier {
     borg_ctype type;
-    bool found, constant, local, global, kernel, restricted;
-    borg_loc loc;
+    bool found, constant, local, global, kernel, restricted, in_memory;
+    borg_loc loc, volatile_loc;
 } specifier;
 
 static void skip_attribute(parser *p) {
@@ -162,12 +162,21 @@ static specifier specifiers(parser *p) {
             advance(p);
             if (is(p, "(")) skip_attribute(p);
             continue;
-        } else if (!is(p, "static") && !is(p, "inline") && !is(p, "volatile") &&
-                   !is(p, "__private") && !is(p, "private")) {
+        } else if (is(p, "volatile")) {
+            s.in_memory = true;
+            s.volatile_loc = p->at->loc;
+        } else if (!is(p, "static") && !is(p, "inline") && !is(p, "__private") &&
+                   !is(p, "private")) {
             return s;
         }
         advance(p);
     }
+}
+
+static void refuse_volatile(parser *p, const specifier *s) {
+    if (s->in_memory)
+        complain(p, s->volatile_loc, "%s",
+                 "volatile is for __local arrays, which it puts into memory");
 }
 
 static bool starts_declaration(const parser *p) {
@@ -465,7 +474,7 @@ static borg_decl *declarator(parser *p, const specifier *s) {
     borg_decl *d = BORG_NEW(p->arena, 1, borg_decl);
     d->type = s->type;
     d->constant = s->constant;
-    d->storage = s->local ? BORG_LOCAL : BORG_PRIVATE;
+    d->storage = !s->local ? BORG_PRIVATE : s->in_memory ? BORG_LOCAL_MEMORY : BORG_LOCAL_REGISTERS;
     d->number = p->next_number++;
     d->loc = p->at->loc;
     d->name = "";
@@ -484,6 +493,7 @@ static borg_decl *declarator(parser *p, const specifier *s) {
         expect(p, "]");
         if (is(p, "[")) complain(p, p->at->loc, "%s", "arrays have one dimension");
     }
+    if (!s->local || !d->array) refuse_volatile(p, s);
     if (accept(p, "=")) d->init = initialiser(p);
     return d;
 }
@@ -651,11 +661,13 @@ static borg_decl *parameter(parser *p) {
     d->count = 1;
     d->number = p->next_number++;
     if (!s.found) complain(p, p->at->loc, "%s", "expected the type of a parameter");
+    refuse_volatile(p, &s);
     if (s.local) complain(p, s.loc, "%s", "__local arrays are declared in the kernel, not passed");
     while (accept(p, "*")) {
         ++d->depth;
         specifier more = specifiers(p);
         d->restricted |= more.restricted;
+        refuse_volatile(p, &more);
     }
     if (d->depth > 2) complain(p, p->at->loc, "%s", "a parameter is T, T* or T**");
     d->loc = p->at->loc;
@@ -691,6 +703,7 @@ static void skip_to_function(parser *p) {
 static borg_function *function(parser *p) {
     borg_function *f = BORG_NEW(p->arena, 1, borg_function);
     specifier s = specifiers(p);
+    refuse_volatile(p, &s);
     f->kernel = s.kernel;
     f->type = s.type;
     f->loc = p->at->loc;

@@ -174,7 +174,8 @@ static void convert(borg_module *m, borg_inst *v) {
 
 static void visit(borg_module *m, borg_block *block) {
     for (borg_inst *v = block->first; v; v = v->next) {
-        if (v->op == BORG_LOAD || v->op == BORG_STORE) convert(m, v);
+        if ((v->op == BORG_LOAD || v->op == BORG_STORE) && v->args[0]->op != BORG_LOCAL)
+            convert(m, v);
         if (v->block[0]) visit(m, v->block[0]);
         if (v->block[1]) visit(m, v->block[1]);
     }

@@ -18,11 +18,6 @@ static bool affine(const borg_inst *v) {
     return v->op == BORG_LOADA || v->op == BORG_STOREA;
 }
 
-static const borg_inst *root(const borg_inst *p) {
-    while (p->op == BORG_LOAD || p->op == BORG_LOADA) p = p->args[0];
-    return p;
-}
-
 static const borg_inst *value_of(const borg_inst *v) {
     const borg_inst *stored = borg_stored(v);
     return stored ? stored : v;
@@ -58,11 +53,7 @@ static bool overlap(const borg_module *m, const borg_inst *x, const borg_inst *y
 }
 
 static bool may_meet(const borg_module *m, const borg_inst *x, const borg_inst *y) {
-    if (y->op == BORG_BARRIER) return true;
-    const borg_inst *p = root(x->args[0]), *q = root(y->args[0]);
-    if (p->op != BORG_PARAM || q->op != BORG_PARAM) return true;
-    if (p != q && p->index != q->index)
-        return !m->params[p->index].restricted && !m->params[q->index].restricted;
+    if (!borg_may_meet(m, x, y)) return false;
     if (!affine(y) || x->args[0] != y->args[0] || x->args[1] != y->args[1]) return true;
     if (value_of(x)->type != value_of(y)->type) return true;
     return overlap(m, x, y);

@@ -28,7 +28,8 @@ typedef struct scheduler {
 
 /* Registers that a value fills. Masks have their own; what is uniform is a scalar. */
 static float weight_of(const scheduler *s, const borg_inst *v) {
-    if (v->type == BORG_VOID || v->op == BORG_CONST || v->op == BORG_PARAM) return 0;
+    if (v->type == BORG_VOID || v->op == BORG_CONST || v->op == BORG_PARAM || v->op == BORG_LOCAL)
+        return 0;
     if (v->spread == BORG_UNI || v->type == BORG_I1) return 0.05f;
     int32_t lanes = s->vector_bytes / borg_type_bytes(v->type), row = borg_row_lanes(s->m, v);
     if (lanes < 1) lanes = 1;
@@ -44,18 +45,6 @@ static node *node_of(const scheduler *s, const borg_inst *v) {
 /* ---- memory order ------------------------------------------------------------------------------
  */
 
-static const borg_inst *root(const borg_inst *p) {
-    while (p->op == BORG_LOAD || p->op == BORG_LOADA) p = p->args[0];
-    return p;
-}
-
-static bool may_meet(const borg_module *m, const borg_inst *x, const borg_inst *y) {
-    if (x->op == BORG_BARRIER || y->op == BORG_BARRIER) return true;
-    const borg_inst *p = root(x->args[0]), *q = root(y->args[0]);
-    if (p->op != BORG_PARAM || q->op != BORG_PARAM || p->index == q->index) return true;
-    return !m->params[p->index].restricted && !m->params[q->index].restricted;
-}
-
 static bool writes(const borg_inst *v) {
     return v->op == BORG_STORE || v->op == BORG_STOREA || v->op == BORG_BARRIER;
 }
@@ -67,7 +56,7 @@ static void add_memory_order(scheduler *s) {
         if (borg_op_table[v->op].class != BORG_MEMORY) continue;
         for (int32_t j = count - 1; j >= 0; --j) {
             borg_inst *u = s->nodes[memory[j]].inst;
-            if ((!writes(u) && !writes(v)) || !may_meet(s->m, u, v)) continue;
+            if ((!writes(u) && !writes(v)) || !borg_may_meet(s->m, u, v)) continue;
             node *n = &s->nodes[i];
             n->before = borg_grow(s->m->arena, n->before, (size_t)n->nbefore + 1, &n->capacity,
                                   sizeof *n->before);

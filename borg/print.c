@@ -55,6 +55,9 @@ static void print_payload(const borg_module *m, const borg_inst *v, borg_sink *s
     case BORG_PARAM:
         borg_put(sink, " @%s", m->params[v->index].name);
         break;
+    case BORG_LOCAL:
+        borg_put(sink, " @%s", m->locals[v->index].name);
+        break;
     case BORG_CONST:
         borg_put(sink, v->ntable == 1 ? " " : " {");
         for (int32_t i = 0; i < v->ntable; ++i) {
@@ -137,6 +140,11 @@ void borg_print(borg_module *m, borg_sink *sink) {
     for (int32_t i = 0; i < m->nparams; ++i) {
         if (i) borg_put(sink, ", ");
         print_param(&m->params[i], sink);
+    }
+    for (int32_t i = 0; i < m->nlocals; ++i) {
+        const borg_local *d = &m->locals[i];
+        borg_put(sink, "%s%s%s @%s[%d]", i ? ", " : ") local (", d->uns ? "u." : "",
+                 borg_type_text(d->elem), d->name, d->count);
     }
     borg_put(sink, ") {\n");
     print_block(m, m->body, 1, sink);

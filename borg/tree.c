@@ -21,7 +21,7 @@ static void line(int depth, borg_sink *sink) {
 }
 
 static void print_decl(const borg_decl *d, int depth, borg_sink *sink) {
-    static const char *const storage[] = {"private", "local", "parameter"};
+    static const char *const storage[] = {"private", "local", "local volatile", "parameter"};
     line(depth, sink);
     borg_put(sink, "(%s %s%s%.*s %s", storage[d->storage], d->constant ? "const " : "",
              borg_ctype_text(d->type), d->depth, "**", d->name);

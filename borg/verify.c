@@ -159,7 +159,13 @@ static bool check_memory(checker *c, const borg_inst *v) {
     NEED(v->nargs == least || v->nargs == least + 1, "wrong number of operands");
     const borg_inst *p = v->args[0], *index = v->args[1], *value = store ? v->args[2] : v;
     NEED(p->type == BORG_PTR && p->rows == 1 && p->spread <= BORG_WG, "needs a pointer");
-    NEED(index->type == BORG_I64, "needs an i64 index");
+    if (p->op == BORG_LOCAL) {
+        NEED(v->op == BORG_LOAD || v->op == BORG_STORE, "a local array has no affine accesses");
+        NEED(index->type == BORG_I32, "a local array needs an i32 index");
+        NEED(value->type == c->m->locals[p->index].elem, "a local array of another type");
+    } else {
+        NEED(index->type == BORG_I64, "needs an i64 index");
+    }
     NEED(value->type != BORG_I1 && value->type != BORG_VOID, "no such type in memory");
     NEED(!store || value->type != BORG_PTR, "pointers are not stored");
     NEED(p->spread <= value->spread, "the value is narrower than the pointer");
@@ -184,6 +190,11 @@ static bool check_leaf(checker *c, const borg_inst *v) {
         NEED(v->index >= 0 && v->index < c->m->nparams, "no such parameter");
         NEED(v->type == c->m->params[v->index].type, "parameter of another type");
         NEED(v->spread == BORG_UNI && v->rows == 1, "a parameter is UNI, one row");
+        return true;
+    case BORG_LOCAL:
+        NEED(v->index >= 0 && v->index < c->m->nlocals, "no such local array");
+        NEED(v->type == BORG_PTR && v->spread == BORG_WG && v->rows == 1,
+             "a local array is ptr WG, one row");
         return true;
     case BORG_CONST:
         NEED(v->type != BORG_PTR && v->bits && (v->ntable == 1 || v->ntable == full),
@@ -292,6 +303,8 @@ static bool check_inst(checker *c, const borg_inst *v) {
     for (int32_t i = 0; i < v->nargs; ++i) {
         NEED(v->args[i]->mark == 1, "an operand that is not visible here");
         NEED(v->args[i]->type != BORG_VOID || v->op == BORG_RESULT, "an operand without value");
+        NEED(v->args[i]->op != BORG_LOCAL || (i == 0 && info->class == BORG_MEMORY),
+             "the address of a local array is loaded and stored by alone");
     }
     switch (info->class) {
     case BORG_LEAF:

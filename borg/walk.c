@@ -13,10 +13,6 @@ void borg_scan_expr(const borg_expr *e, borg_contents *c) {
         if (e->builtin >= BORG_B_SUM && e->builtin <= BORG_B_RMAXIDX) c->nodes += REDUCTION_NODES;
         if (e->function) borg_scan_stmt(e->function->body, c);
     }
-    if ((e->kind == BORG_E_ASSIGN || e->kind == BORG_E_STEP) && e->args[0]->decl &&
-        e->args[0]->decl->storage == BORG_PARAMETER && e->args[0]->decl->depth)
-        c->stores = true;
-    if (e->decl && e->decl->storage == BORG_LOCAL) c->locals = true;
     for (int32_t i = 0; i < e->nargs; ++i) borg_scan_expr(e->args[i], c);
 }
 

@@ -175,7 +175,7 @@ static ref_value ref_load(reference *r, const borg_expr *e, const ref_value *ind
         }
         const ref_value *element = r->vars[d->number];
         if (index && r->here[w]) element += ref_index(r, d, index->i[w]);
-        int from = d->storage == BORG_LOCAL ? 0 : w; /* a local array: kept in item 0 */
+        int from = d->storage == BORG_LOCAL_REGISTERS ? 0 : w; /* a local array: kept in item 0 */
         v.i[w] = element->i[from];
         v.d[w] = element->d[from];
     }
@@ -200,7 +200,7 @@ static void ref_store(reference *r, const borg_expr *e, const ref_value *index, 
         }
         ref_value *element = r->vars[d->number];
         if (index) element += ref_index(r, d, index->i[w]);
-        int to = d->storage == BORG_LOCAL ? 0 : w;
+        int to = d->storage == BORG_LOCAL_REGISTERS ? 0 : w;
         element->i[to] = v.i[w];
         element->d[to] = v.d[w];
     }

@@ -493,6 +493,29 @@ static void test_zeros(void **state) {
     }
 }
 
+/* Arrays in memory, read and written at places that are known at run time only. */
+static void test_locals(void **state) {
+    static const char *const backends[] = {"c", "avx512", "llvm"};
+    static const int sizes[] = {4, 1, 3, 2, 5, 8, 7, 6, 16}, packs[] = {1, 2, 4, 8};
+    variant list[2 * MOST_CASES];
+    int count = 0;
+    (void)state;
+    if (getenv("BORG_EMIT")) skip();
+    for (int i = 0; i < 9; ++i)
+        for (int k = i % 2; k < 8; k += 2)
+            list[count++] = (variant){.kernel = "./kernels/locals",
+                                      .size = sizes[i],
+                                      .pack = packs[(i + k) / 2 % 4],
+                                      .order = (i + k) / 2 & 1 ? BORG_WG_MINOR : BORG_WI_MINOR,
+                                      .single = (i + k / 2) % 3 == 0};
+    for (int k = 0; k < 3; ++k) {
+        const borg_backend *backend = borg_backend_find(backends[k]);
+        const char *only = getenv("BORG_BACKEND");
+        if (!emitted_runs_here(backend) || (only && strcmp(only, backends[k]) != 0)) continue;
+        check(backend, list, count);
+    }
+}
+
 #ifdef METAPACK_OPENCL
 static bool opencl_agrees(opencl *d, variant *v, const borg_options *o) {
     const char *text;
@@ -563,6 +586,6 @@ int main(void) {
         cmocka_unit_test(test_opencl),    cmocka_unit_test(test_cuda),
         cmocka_unit_test(test_cuda_wide), cmocka_unit_test(test_cuda_staged),
         cmocka_unit_test(test_cuda_jump), cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_zeros)};
+        cmocka_unit_test(test_zeros),     cmocka_unit_test(test_locals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static const char *print(borg_module *m) {
 /* Every operation once. */
 static const char *const everything =
     "kernel @all size 4 pack 2 order wi strict fast_rcp (ptr<f64> restrict @a, "
-    "ptr<ptr<u.i32>> readonly @list, u.i64 @m, f32 @x) {\n"
+    "ptr<ptr<u.i32>> readonly @list, u.i64 @m, f32 @x) local (u.i32 @own[4], f64 @never[36]) {\n"
     "  %0 = param uni<ptr> @a\n"
     "  %1 = gid wg<i64>\n"
     "  %2 = const wg<i64> 16\n"
@@ -105,6 +105,9 @@ static const char *const everything =
     "  %36 = const uni<f64> 0x7ff8000000000001\n"
     "  %37 = const uni<3 x f32> {-inf, -0, 0.100000001}\n"
     "  %38 = magnitude wi<i32> %18\n"
+    "  %39 = local wg<ptr> @own\n"
+    "  store %39, %9, %35, mask %11\n"
+    "  %40 = load wg<i32> %39, %14\n"
     "}\n";
 
 static void test_round_trip(void **state) {
@@ -139,6 +142,17 @@ static void test_verifier(void **state) {
         {"%0 = param uni<ptr> @a\n %1 = const wi<i64> 0\n %2 = load wg<f64> %0, %1", "differ in"},
         {"%0 = param uni<ptr> @a\n %1 = const wi<i64> 0\n %2 = load wi<i1> %0, %1", "no such type"},
         {"%0 = const uni<f64> 1\n %1 = sitofp uni<f32> %0", "no such conversion"},
+        {"%0 = local wg<ptr> @u\n %1 = const wg<i32> 0\n %2 = load wg<f64> %0, %1", NULL},
+        {"%0 = local wg<ptr> @v", "no local array"},
+        {"%0 = local uni<ptr> @u", "is ptr WG"},
+        {"%0 = local wg<ptr> @u\n %1 = const wg<i64> 0\n %2 = load wg<f64> %0, %1", "i32 index"},
+        {"%0 = local wg<ptr> @u\n %1 = const wg<i32> 0\n %2 = load wg<f32> %0, %1", "another type"},
+        {"%0 = local wg<ptr> @u\n %1 = const uni<i32> 0\n %2 = load uni<f64> %0, %1", "narrower"},
+        {"%0 = local wg<ptr> @u\n %1 = const uni<i32> 0\n %2 = loada wg<f64> %0, %1, a 0, b 0, c "
+         "{0}",
+         "no affine"},
+        {"%0 = local wg<ptr> @u\n %1 = rows wg<ptr> %0, map {0}", "loaded and stored by alone"},
+        {"%0 = param uni<ptr> @a\n %1 = const wg<i32> 0\n %2 = load wg<f64> %0, %1", "i64 index"},
         {"%0 = const wi<4096 x f64> 1", NULL},
         {"%0 = const wi<4097 x f64> 1", "expected an integer"},
     };
@@ -146,7 +160,8 @@ static void test_verifier(void **state) {
         char text[1024];
         diags.first = diags.last = NULL;
         diags.errors = 0;
-        snprintf(text, sizeof text, "kernel @k size 4 pack 2 order wi (ptr<f64> @a) {\n %s\n}\n",
+        snprintf(text, sizeof text,
+                 "kernel @k size 4 pack 2 order wi (ptr<f64> @a) local (f64 @u[3]) {\n %s\n}\n",
                  cases[i][0]);
         borg_module *m = parse_quietly(text);
         if (!cases[i][1]) {
@@ -181,6 +196,40 @@ static void test_interpret(void **state) {
     args[0].count = 32;
     assert_false(borg_interpret(m, NULL, args, 0, 2, 10, &diags));
     assert_non_null(strstr(diags.last->message, "too many steps"));
+}
+
+/* Each group has its own array, zeros when a pack begins; lanes go to any element of it. */
+static void test_locals(void **state) {
+    (void)state;
+    borg_module *m = parse("kernel @own size 2 pack 2 order wg (ptr<f64> @a, ptr<i32> @at) "
+                           "local (i64 @before[2], f64 @u[3]) {\n"
+                           "  %0 = param uni<ptr> @a\n"
+                           "  %1 = param uni<ptr> @at\n"
+                           "  %2 = g0 uni<i64>\n"
+                           "  %3 = const uni<i64> 2\n"
+                           "  %4 = mul uni<i64> %2, %3\n"
+                           "  %5 = loada wi<f64> %0, %4, a 2, b 1, c {0}\n"
+                           "  %6 = loada wi<i32> %1, %4, a 2, b 1, c {0}\n"
+                           "  %7 = local wg<ptr> @u\n"
+                           "  store %7, %6, %5\n"
+                           "  barrier\n"
+                           "  %8 = const wi<i32> {2, 0}\n"
+                           "  %9 = load wi<f64> %7, %8\n"
+                           "  storea %0, %4, %9, a 2, b 1, c {0}\n"
+                           "}\n");
+    assert_non_null(m);
+    double a[8] = {10, 11, 20, 21, 30, 31, 40, 41};
+    static const double want[8] = {11, 10, 0, 20, 0, 31, 41, 0};
+    int32_t at[8] = {0, 2, 0, 1, 1, 0, 1, 2};
+    borg_arg args[2] = {{.data = a, .count = 8}, {.data = at, .count = 8}};
+    assert_true(borg_interpret(m, NULL, args, 0, 4, 0, &diags));
+    assert_memory_equal(a, want, sizeof a);
+    at[3] = 3;
+    assert_false(borg_interpret(m, NULL, args, 0, 4, 0, &diags));
+    assert_non_null(strstr(diags.last->message, "index 3 of 'u', which has 3 elements"));
+    at[3] = -1;
+    assert_false(borg_interpret(m, NULL, args, 0, 4, 0, &diags));
+    assert_non_null(strstr(diags.last->message, "index -1 of 'u'"));
 }
 
 static uint64_t bits(double x) {
@@ -272,6 +321,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
         cmocka_unit_test_setup_teardown(test_verifier, setup, teardown),
         cmocka_unit_test_setup_teardown(test_interpret, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_locals, setup, teardown),
         cmocka_unit_test(test_arithmetic),
         cmocka_unit_test(test_reductions),
         cmocka_unit_test(test_broken_text),

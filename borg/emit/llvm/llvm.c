@@ -174,6 +174,30 @@ const char *ll_widen(ll *e, const borg_inst *v, int32_t row, borg_spread spread)
 /* ---- leaves ------------------------------------------------------------------------------------
  */
 
+/* The groups' arrays one after the other, on the stack or of the thread. */
+static const char *array_name(const ll *e, int32_t i) {
+    const char *name = e->m->locals[i].name;
+    return borg_local_on_stack(e->m, i)
+               ? borg_format(e->arena, "%%l_%s", name)
+               : borg_format(e->arena, "@%s.%d.l_%s", e->function, e->m->pack, name);
+}
+
+static void put_arrays(ll *e, bool on_stack) {
+    for (int32_t i = 0; i < e->m->nlocals; ++i) {
+        const borg_local *d = &e->m->locals[i];
+        const char *type = ll_type(e, d->elem, 1);
+        if (borg_local_on_stack(e->m, i) != on_stack) continue;
+        if (on_stack) {
+            ll_line(e, "%s = alloca [%d x %s], align 64", array_name(e, i), e->m->pack * d->count,
+                    type);
+        } else {
+            borg_put(e->out,
+                     "%s = internal thread_local global [%d x %s] zeroinitializer, align 64\n",
+                     array_name(e, i), e->m->pack * d->count, type);
+        }
+    }
+}
+
 static void emit_leaf(ll *e, borg_inst *v) {
     int32_t items = ll_items(e, v->spread), groups = ll_groups(e, v->spread),
             lanes = items * groups;
@@ -182,6 +206,15 @@ static void emit_leaf(ll *e, borg_inst *v) {
         ll_name(e, v, 0,
                 v->op == BORG_G0 ? "%g0"
                                  : borg_format(e->arena, "%%p_%s", e->m->params[v->index].name));
+        return;
+    }
+    if (v->op == BORG_LOCAL) {
+        const borg_local *d = &e->m->locals[v->index];
+        for (int32_t g = 0; g < groups; ++g) bits[g] = (uint64_t)g * (uint64_t)d->count;
+        ll_name(e, v, 0,
+                ll_let(e, "getelementptr %s, ptr %s, %s %s", ll_type(e, d->elem, 1),
+                       array_name(e, v->index), ll_type(e, BORG_I64, lanes),
+                       ll_constant(e, BORG_I64, bits, lanes)));
         return;
     }
     for (int32_t r = 0; r < v->rows; ++r) {
@@ -339,11 +372,14 @@ static void emit_pack(ll *e, borg_module *m, const char *name) {
     borg_number(m);
     borg_count_uses(m);
     clear_block(m->body);
+    e->function = name;
+    put_arrays(e, false);
     borg_put(e->out, "define internal void @%s.%d(i64 %%g0", name, m->pack);
     put_parameters(e, m, true);
     borg_put(e->out, " {\n");
     begin(e, "entry");
     ll_line(e, "%%nowhere = alloca i64");
+    put_arrays(e, true);
     emit_block(e, m->body);
     ll_line(e, "ret void");
     borg_put(e->out, "}\n\n");

@@ -12,7 +12,8 @@ typedef struct ll {
     borg_module *m;
     const char **declared; /* intrinsics */
     size_t ndeclared, capacity;
-    const char *label; /* of the basic block that is written */
+    const char *function; /* that is written, its unit's name */
+    const char *label;    /* of the basic block that is written */
     int32_t temps, labels;
 } ll;
 

@@ -26,7 +26,11 @@ static const char *indices(ll *e, const access *a) {
     const borg_inst *v = a->v, *off = v->args[1];
     int32_t size = ll_items(e, a->value->spread), pack = ll_groups(e, a->value->spread);
     uint64_t *bits = BORG_NEW(e->arena, a->lanes, uint64_t);
-    if (v->op == BORG_LOAD || v->op == BORG_STORE) return ll_get(off, a->row);
+    if ((v->op == BORG_LOAD || v->op == BORG_STORE) && off->type == BORG_I64)
+        return ll_get(off, a->row);
+    if (v->op == BORG_LOAD || v->op == BORG_STORE)
+        return ll_let(e, "sext %s %s to %s", ll_type(e, BORG_I32, a->lanes), ll_get(off, a->row),
+                      ll_type(e, BORG_I64, a->lanes));
     for (int32_t w = 0; w < size; ++w)
         for (int32_t g = 0; g < pack; ++g)
             bits[ll_number(e, w, g, size)] = (uint64_t)(v->c[a->row] + v->b * w + v->a * g);

@@ -31,6 +31,7 @@ static const char *of_group(simd *e, const borg_inst *x, int32_t g) {
 static const char *pointer(simd *e, const access *k, int32_t g) {
     const borg_inst *p = k->v->args[0];
     const char *type = memory_type(k->type), *constant = k->store ? "" : "const ";
+    if (p->op == BORG_LOCAL) return simd_reg(e, p, g); /* an array of this type */
     if (p->op == BORG_PARAM)
         return borg_format(e->arena, "((%s%s *)%s)", constant, type, simd_reg(e, p, 0));
     return borg_format(e->arena, "((%s%s *)(uintptr_t)%s)", constant, type, of_group(e, p, g));
@@ -47,8 +48,8 @@ static const char *element(simd *e, const access *k, int32_t lane, int32_t less)
         return borg_format(e->arena, "(int64_t)(%s + UINT64_C(%" PRIu64 "))",
                            of_group(e, x, k->wg[lane]), k->element[lane] - (uint64_t)less);
     const char *reg = simd_reg(e, x, k->reg);
-    return borg_format(e->arena, "(int64_t)%s",
-                       simd_scalar(e, x) ? reg : simd_lane(e, BORG_I64, reg, lane));
+    return borg_format(e->arena, "(%s)%s", x->type == BORG_I32 ? "int32_t" : "int64_t",
+                       simd_scalar(e, x) ? reg : simd_lane(e, x->type, reg, lane));
 }
 
 static const char *place(simd *e, const access *k, int32_t lane, int32_t less) {

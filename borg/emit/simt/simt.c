@@ -628,6 +628,14 @@ borg_status simt_emit(const simt_target *target, const borg_unit *units, int32_t
                       const borg_options *options, borg_sink *sink, borg_diags *diags) {
     simt e = {
         .target = target, .options = options, .out = sink, .arena = sink->arena, .diags = diags};
+    for (int32_t i = 0; i < nunits; ++i) {
+        const borg_module *m = units[i].module;
+        if (m->nlocals == 0) continue;
+        borg_report(diags, BORG_ERROR, (borg_loc){0},
+                    "'%s': __local volatile '%s': this backend keeps no arrays in memory", m->name,
+                    m->locals[0].name);
+        return BORG_ERR_OPTION;
+    }
     borg_put(sink, "/* Made by borgc. */\n");
     borg_put_text(sink, target->header, strlen(target->header));
     borg_put_text(sink, simt_prelude_text, strlen(simt_prelude_text));
