@@ -192,6 +192,18 @@ static void test_interpret(void **state) {
     assert_non_null(strstr(get("err"), "p[5] of 5 elements"));
 }
 
+/* Work-items that share the rows of a matrix; kernels with one for each row refuse that. */
+static void test_order(void **state) {
+    (void)state;
+    assert_int_equal(borgc("-DWG_SIZE=2 -DORDER=3 --interpret " BORG_TESTS "/kernels/rows.cl > out "
+                           "<<'end'\n1 9 1 2 3 4 5 6 7 8 9 3 9 3 0 0 0\nend"),
+                     0);
+    assert_non_null(strstr(get("out"), "sums 3 0x1.8p+4 0x1.bp+4 0x1.2p+5\n"));
+    assert_int_equal(borgc("-DWG_SIZE=2 -DORDER=3 " METAPACK_KERNELS "/ldlt.cl > out 2> err"), 1);
+    assert_non_null(strstr(get("err"), "real.h:"));
+    assert_non_null(strstr(get("err"), "this kernel has a work-item for each row: no ORDER"));
+}
+
 /* Parameters that are known, and arrays whose pieces a warp copies. */
 static void test_stage(void **state) {
     (void)state;
@@ -282,6 +294,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_include, setup, teardown),
         cmocka_unit_test_setup_teardown(test_text_form, setup, teardown),
         cmocka_unit_test_setup_teardown(test_interpret, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_order, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stage, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dumps, setup, teardown),
     };

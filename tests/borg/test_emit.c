@@ -3,9 +3,10 @@
  * (all NaN are equal). The short run takes each kernel in a few shapes; BORG_EMIT=all takes all
  * packs, orders and sizes up to BORG_MOST (16), or of BORG_SIZE, of BORG_PACK; BORG_EMIT=KERNEL
  * those of one kernel; BORG_BACKEND=NAME: by one backend. BORG_CC, BORG_CFLAGS: another compiler.
- * BORG_CASES="SIZE:PACK:wi|wg:d|s ...": these of the kernel BORG_EMIT by the backend BORG_BACKEND
- * with a line of result for each, those of more than BORG_MOST_BYTES of code left out: this is what
- * tests/borg/matrix asks for.
+ * BORG_CASES="SIZE[/ITEMS]:PACK:wi|wg:d|s ...": these of the kernel BORG_EMIT by the backend
+ * BORG_BACKEND (ITEMS work-items, in as many threads, share SIZE rows) with a line of result for
+ * each, those of more than BORG_MOST_BYTES of code left out: this is what tests/borg/matrix asks
+ * for.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,11 +24,12 @@ enum { MOST_PARAMS = 16, MOST_CASES = 64 };
 typedef struct variant {
     const char *kernel;
     int size, pack, lanes, disable;
+    int items; /* work-items that share `size` rows; 0: as many */
     borg_order order;
     bool single;
     const char *stage; /* with a group in each thread */
     bool large;        /* left out: its code is beyond BORG_MOST_BYTES */
-    char ld[16], stride[24];
+    char ld[16], stride[24], rows[16];
     const char *defines[3], *set[3];
     borg_program *program;
 } variant;
@@ -164,7 +166,9 @@ static int number(const char *name, int otherwise) {
 /* What tests/borg/matrix reads: a line for each of BORG_CASES. */
 static void say(const variant *v, const char *result) {
     if (!getenv("BORG_CASES")) return;
-    printf("case %d:%d:%s:%c %s\n", v->size, v->pack, v->order == BORG_WG_MINOR ? "wg" : "wi",
+    printf("case %d", v->size);
+    if (v->items) printf("/%d", v->items);
+    printf(":%d:%s:%c %s\n", v->pack, v->order == BORG_WG_MINOR ? "wg" : "wi",
            v->single ? 's' : 'd', result);
     fflush(stdout);
 }
@@ -175,12 +179,13 @@ static bool compile_variant(variant *v, borg_options *o, const borg_backend *bac
     const char *text;
     size_t length, most = (size_t)number("BORG_MOST_BYTES", INT32_MAX);
     v->defines[0] = v->single ? "SINGLE" : "DOUBLE";
-    v->defines[1] = v->stage ? "IN_LANES" : NULL;
+    v->defines[1] = v->stage ? "IN_LANES" : v->items ? v->rows : NULL;
     v->set[0] = v->ld;
     v->set[1] = v->stride;
     snprintf(v->ld, sizeof v->ld, "lda=%d", v->size);
     snprintf(v->stride, sizeof v->stride, "stride=%d", v->size * v->size);
-    *o = (borg_options){.size = v->size,
+    snprintf(v->rows, sizeof v->rows, "ORDER=%d", v->size);
+    *o = (borg_options){.size = v->items ? v->items : v->size,
                         .pack = v->pack,
                         .order = v->order,
                         .lanes = v->lanes,
@@ -274,15 +279,22 @@ static void check_all(const borg_backend *backend, const char *which) {
 static int read_cases(const char *text, variant *list) {
     int count = 0, used;
     char order[3], type;
-    variant v = {.kernel = getenv("BORG_EMIT")};
-    for (; sscanf(text, " %d:%d:%2[wig]:%c%n", &v.size, &v.pack, order, &type, &used) == 4;
-         text += used) {
+    for (; *text; text += used) {
+        variant v = {.kernel = getenv("BORG_EMIT")};
+        assert_int_equal(sscanf(text, " %d%n", &v.size, &used), 1);
+        text += used;
+        if (*text == '/') {
+            assert_int_equal(sscanf(text, "/%d%n", &v.items, &used), 1);
+            text += used;
+        }
+        assert_int_equal(sscanf(text, ":%d:%2[wig]:%c%n", &v.pack, order, &type, &used), 3);
         v.order = strcmp(order, "wg") == 0 ? BORG_WG_MINOR : BORG_WI_MINOR;
         v.single = type == 's';
+        v.lanes = v.items;
         assert_true(count < MOST_CASES);
         list[count++] = v;
     }
-    assert_true(count > 0 && *text == 0);
+    assert_true(count > 0);
     return count;
 }
 
@@ -516,6 +528,24 @@ static void test_locals(void **state) {
     }
 }
 
+/* Fewer work-items than a matrix has rows: ORDER. */
+static void test_rows(void **state) {
+    static const char *const backends[] = {"c", "avx512", "llvm", "cuda"};
+    (void)state;
+    if (getenv("BORG_EMIT")) skip();
+    for (int k = 0; k < 4; ++k) {
+        variant list[] = {
+            {.kernel = "./kernels/rows", .size = 9, .items = 4, .pack = 8},
+            {.kernel = "./kernels/rows", .size = 12, .items = 4, .pack = 1, .single = true},
+            {.kernel = "./kernels/rows", .size = 17, .items = 2, .pack = 4, .order = BORG_WG_MINOR},
+            {.kernel = "./kernels/rows", .size = 3, .items = 4, .pack = 2, .order = BORG_WG_MINOR}};
+        const borg_backend *backend = borg_backend_find(backends[k]);
+        const char *only = getenv("BORG_BACKEND");
+        if (!emitted_runs_here(backend) || (only && strcmp(only, backends[k]) != 0)) continue;
+        check(backend, list, sizeof list / sizeof *list);
+    }
+}
+
 #ifdef METAPACK_OPENCL
 static bool opencl_agrees(opencl *d, variant *v, const borg_options *o) {
     const char *text;
@@ -586,6 +616,7 @@ int main(void) {
         cmocka_unit_test(test_opencl),    cmocka_unit_test(test_cuda),
         cmocka_unit_test(test_cuda_wide), cmocka_unit_test(test_cuda_staged),
         cmocka_unit_test(test_cuda_jump), cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_zeros),     cmocka_unit_test(test_locals)};
+        cmocka_unit_test(test_zeros),     cmocka_unit_test(test_locals),
+        cmocka_unit_test(test_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

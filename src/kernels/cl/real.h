@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What each kernel has: -D WG_SIZE=n: the order; -D SINGLE: float instead of double.
- * LANES: numbers in a vector register, 0 where there are none. */
+/* What each kernel has: -D WG_SIZE=n: the order N, a work-item for each row; -D SINGLE: float
+ * instead of double. -D ORDER=n: WG_SIZE work-items share the rows of a matrix of order n, where a
+ * kernel is written for that (HAS_ORDER, before this). LANES: numbers in a vector register, 0 where
+ * there are none. */
 #ifdef SINGLE
 #define T float
 #define EPS ((T)1.1920929e-7f)
@@ -10,6 +12,13 @@
 #define EPS ((T)2.220446049250313e-16)
 #define LANES (WG_VECTOR_BYTES / 8)
 #endif
+#ifdef ORDER
+#define N ORDER
+#ifndef HAS_ORDER
+#error this kernel has a work-item for each row: no ORDER
+#endif
+#else
 #define N WG_SIZE
+#endif
 #define LANE ((int)get_local_id(0))
 #define GROUP ((long)get_group_id(0))
