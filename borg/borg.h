@@ -34,7 +34,7 @@ typedef struct borg_options {
     bool strict;                        /* no FMA formation */
     bool whole_packs;                   /* groups come in multiples of pack: no tail */
     bool fast_rcp;
-    int32_t lanes;         /* SIMT: threads of a work-group, 1 .. 32; 0 = chosen */
+    int32_t lanes;         /* SIMT: threads of a work-group, 1 .. 32; 0 = chosen, 1 in order wg */
     int32_t unroll_budget; /* instructions; 0 = 200000 */
     int32_t optimise;      /* 0: all passes; -1: those needed only. Of text form: 0 none, 1 all */
     bool verify;           /* the checker runs between passes */

@@ -243,14 +243,20 @@ static void test_stage(void **state) {
     }
     assert_int_equal(borgc("-DWG_SIZE=2 --set=l=99999999999999999999 four.cl 2> err"), 2);
     assert_non_null(strstr(get("err"), "--set needs an integer of 64 bits"));
+    assert_int_equal(borgc("--emit=cuda -DWG_SIZE=4 --lanes=4 --lane-order=wg -DWG_PACK=3 two.cl "
+                           "> out 2> err"),
+                     2);
+    assert_non_null(strstr(get("err"), "in 4 threads each a warp holds 8: WG_PACK must divide"));
+    assert_string_equal(get("out"), "");
     const char *const cuda = "--emit=cuda -DWG_SIZE=2 --lane-order=wg --set=ld=4";
     const char *const refused[][2] = {
         {"--stage=q", "'q' cannot be staged: an index that is no constant"},
         {"--stage=p,ld", "no parameter 'ld' that is a pointer"},
         {"--stage=p --set=k=2", "'k' has no integer parameter to set: k=2"},
-        {"--stage=p -DWG_PACK=2", "'p' cannot be staged: not in CUDA with a group in each thread"}};
+        {"--stage=p -DWG_PACK=2", "'p' cannot be staged: not in CUDA with a group in each thread"},
+        {"--stage=p --lanes=2", "'p' cannot be staged: not in CUDA with a group in each thread"}};
     char line[160];
-    for (int k = 0; k < 4; ++k) {
+    for (int k = 0; k < 5; ++k) {
         snprintf(line, sizeof line, "%s %s two.cl > out 2> err", cuda, refused[k][0]);
         assert_int_not_equal(borgc(line), 0);
         assert_non_null(strstr(get("err"), refused[k][1]));

@@ -398,6 +398,45 @@ static void test_cuda_wide(void **state) {
     check(borg_backend_find("cuda"), list, sizeof list / sizeof *list);
 }
 
+/* Groups interleaved in several threads each: packs that fill a warp, are parts of one or a group;
+ * work-items that fill the threads, fewer and more. */
+static void test_cuda_interleaved(void **state) {
+    (void)state;
+    variant list[] = {
+        {.kernel = "ldlt_partial", .size = 2, .pack = 16, .lanes = 2},
+        {.kernel = "ldlt_partial", .size = 3, .pack = 1, .lanes = 4},
+        {.kernel = "ldlt_partial", .size = 4, .pack = 4, .lanes = 4, .single = true},
+        {.kernel = "ldlt_partial", .size = 8, .pack = 1, .lanes = 2},
+        {.kernel = "ldlt_partial", .size = 6, .pack = 8, .lanes = 4},
+        {.kernel = "ldlt_rook", .size = 4, .pack = 16, .lanes = 2},
+        {.kernel = "ldlt_rook", .size = 7, .pack = 1, .lanes = 8, .single = true},
+        {.kernel = "ldlt_complete", .size = 8, .pack = 4, .lanes = 8},
+        {.kernel = "ldlt_complete", .size = 6, .pack = 1, .lanes = 4},
+        {.kernel = "ldlt_complete", .size = 3, .pack = 2, .lanes = 2, .single = true},
+        {.kernel = "ldlt", .size = 9, .pack = 2, .lanes = 4},
+        {.kernel = "ldlt", .size = 4, .pack = 8, .lanes = 4},
+        {.kernel = "ldu_partial", .size = 8, .pack = 1, .lanes = 4},
+        {.kernel = "ldu_complete", .size = 5, .pack = 4, .lanes = 2},
+        {.kernel = "ldlt_solve", .size = 6, .pack = 8, .lanes = 4},
+        {.kernel = "ldlt_static", .size = 8, .pack = 2, .lanes = 8, .single = true},
+        {.kernel = "trsv", .size = 8, .pack = 16, .lanes = 2},
+        {.kernel = "trsv", .size = 33, .pack = 2, .lanes = 16},
+        {.kernel = "gemm_ab", .size = 6, .pack = 4, .lanes = 8},
+        {.kernel = "invert_diagonal", .size = 4, .pack = 2, .lanes = 2},
+        {.kernel = "./kernels/votes", .size = 2, .pack = 1, .lanes = 2},
+        {.kernel = "./kernels/votes", .size = 3, .pack = 8, .lanes = 4},
+        {.kernel = "./kernels/votes", .size = 4, .pack = 2, .lanes = 2},
+        {.kernel = "./kernels/votes", .size = 6, .pack = 1, .lanes = 4},
+        {.kernel = "./kernels/votes", .size = 8, .pack = 4, .lanes = 8},
+        {.kernel = "./kernels/votes", .size = 13, .pack = 1, .lanes = 16, .single = true},
+        {.kernel = "./kernels/votes", .size = 6, .pack = 1, .lanes = 4}};
+    enum { COUNT = sizeof list / sizeof *list };
+    const char *only = getenv("BORG_BACKEND");
+    if ((only && strcmp(only, "cuda") != 0) || getenv("BORG_EMIT")) skip();
+    for (int k = 0; k < COUNT - 1; ++k) list[k].order = BORG_WG_MINOR;
+    check(borg_backend_find("cuda"), list, COUNT);
+}
+
 /* A group in each thread, its arrays by shared memory or registers: pieces that are a multiple of
  * 16 bytes and others, wholly written ones, ones of which parts are not touched. */
 static void test_cuda_staged(void **state) {
@@ -611,12 +650,12 @@ static void test_opencl(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_c),         cmocka_unit_test(test_avx512),
-        cmocka_unit_test(test_pieces),    cmocka_unit_test(test_llvm),
-        cmocka_unit_test(test_opencl),    cmocka_unit_test(test_cuda),
-        cmocka_unit_test(test_cuda_wide), cmocka_unit_test(test_cuda_staged),
-        cmocka_unit_test(test_cuda_jump), cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_zeros),     cmocka_unit_test(test_locals),
-        cmocka_unit_test(test_rows)};
+        cmocka_unit_test(test_c),           cmocka_unit_test(test_avx512),
+        cmocka_unit_test(test_pieces),      cmocka_unit_test(test_llvm),
+        cmocka_unit_test(test_opencl),      cmocka_unit_test(test_cuda),
+        cmocka_unit_test(test_cuda_wide),   cmocka_unit_test(test_cuda_interleaved),
+        cmocka_unit_test(test_cuda_staged), cmocka_unit_test(test_cuda_jump),
+        cmocka_unit_test(test_left_out),    cmocka_unit_test(test_zeros),
+        cmocka_unit_test(test_locals),      cmocka_unit_test(test_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,13 +21,19 @@ typedef struct usage {
     int stack, stores, loads, registers;
 } usage;
 
-/* pack 0: a group in each thread, its arrays by shared memory */
+/* pack 0: a group in each thread, its arrays by shared memory; below: interleaved in -pack threads
+ */
 static void emit(const char *kernel, int size, int pack, const char *path) {
     const char *text, *defines[] = {"IN_LANES", NULL};
     char ld[16], stride[24];
     const char *set[] = {ld, stride, NULL};
     size_t length;
     borg_options o = {.size = size, .pack = pack, .backend = borg_backend_find("cuda")};
+    if (pack < 0) {
+        o.lanes = -pack;
+        o.pack = 32 / o.lanes;
+        o.order = BORG_WG_MINOR;
+    }
     snprintf(ld, sizeof ld, "lda=%d", size);
     snprintf(stride, sizeof stride, "stride=%d", size * size);
     if (pack == 0) {
@@ -106,6 +112,8 @@ static void test_resources(void **state) {
     check("ldlt", 32, 1);
     check("ldlt_partial", 4, 0);
     check("ldlt_complete", 7, 0);
+    check("ldlt_partial", 4, -4);
+    check("ldlt_complete", 6, -2);
 }
 
 int main(void) {

@@ -218,9 +218,16 @@ enum { PORTION = 24 };
 typedef struct emission {
     borg_program *program;
     uint64_t seed;
-    int n;
+    int n, lanes;
     char name[16]; /* of the function: the program points to it */
 } emission;
+
+/* Threads of a group, for GPUs; interleaved packs that fit a warp. 0: chosen. */
+static int lanes_of(uint64_t seed, int pack, bool interleaved) {
+    static const int lanes[] = {4, 0, 2, 8, 1};
+    int n = lanes[seed / 120 % 5];
+    return interleaved && (n * pack > 32 || pack == 3) ? 0 : n;
+}
 
 /* The program of a seed, in shapes that take turns; false: none, or refused. */
 static bool compile_random(uint64_t seed, int number, const borg_backend *backend, emission *e) {
@@ -230,11 +237,14 @@ static bool compile_random(uint64_t seed, int number, const borg_backend *backen
     if (setjmp(arena.oom)) fail();
     borg_sink text = {.arena = &arena};
     gen_program(&text, seed);
-    *e = (emission){.seed = seed, .n = sizes[seed % 6]};
+    int pack = packs[seed / 6 % 5];
+    bool interleaved = seed / 30 % 2;
+    *e = (emission){.seed = seed, .n = sizes[seed % 6], .lanes = lanes_of(seed, pack, interleaved)};
     snprintf(e->name, sizeof e->name, "k%d", number);
     borg_options options = {.size = sizes[seed % 6],
-                            .pack = packs[seed / 6 % 5],
-                            .order = seed / 30 % 2 ? BORG_WG_MINOR : BORG_WI_MINOR,
+                            .pack = pack,
+                            .order = interleaved ? BORG_WG_MINOR : BORG_WI_MINOR,
+                            .lanes = e->lanes,
                             .strict = seed / 60 % 2 == 0, /* else FMAs are the interpreter's */
                             .backend = backend,
                             .name = e->name};
@@ -280,7 +290,8 @@ static void check_backend(const char *name) {
         bool good = emitted_start(&all);
         for (int i = 0; i < PORTION && good; ++seed) {
             if (!compile_random(seed, i, backend, &list[i])) continue;
-            borg_options options = {.size = list[i].n, .strict = true, .backend = backend};
+            borg_options options = {
+                .size = list[i].n, .lanes = list[i].lanes, .strict = true, .backend = backend};
             good = emitted_add(&all, list[i].program, backend, &options) == i;
             ++i;
         }

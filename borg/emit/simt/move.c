@@ -122,7 +122,7 @@ static int32_t worth_a_slot(const simt *e, const borg_inst *v, bool loop) {
     if (loop || v->spread != BORG_WI || v->type == BORG_I1 || v->type == BORG_PTR) return -1;
     if (v->id < 0 || e->options->disable & BORG_NO_REUSE) return -1;
     if (e->target->opencl) return v->mark >= 2 ? 0 : -1;
-    if (e->lanes == 1) return -1;
+    if (e->lanes == 1 || e->step > 1) return -1;
     if (v->mark >= 4) return v->uses - v->mark <= 2 ? IN_SLOT : 0;
     /* the rest of a result that waits for the end */
     bool wide = borg_type_bytes(v->type) * e->m->size >= 192;
@@ -329,7 +329,8 @@ void simt_plan_slots(simt *e) {
     find_indices(e, e->m->body);
     e->whole = BORG_NEW(e->arena, e->m->ninsts + 1, int32_t);
     memset(e->wholes, 0, sizeof e->wholes);
-    if (e->target->opencl || e->lanes < 8 || e->options->disable & BORG_NO_REUSE) return;
+    if (e->target->opencl || e->lanes < 8 || e->step > 1 || e->options->disable & BORG_NO_REUSE)
+        return;
     int32_t *asked = BORG_NEW(e->arena, e->m->ninsts + 1, int32_t);
     count_lanes(e, e->m->body, asked, 0);
     plan_wholes(e, e->m->body, asked, 0);
@@ -391,9 +392,9 @@ static const char *from_thread(simt *e, const borg_inst *v, int32_t i, const cha
     }
     if (v->type == BORG_I1)
         return borg_format(e->arena, "(b_bool)(b_ballot(%s, %s) >> (b_base + %s) & 1u)",
-                           simt_mask(e), x, lane);
-    return borg_format(e->arena, "b_shfl_%s(%s, %s, %s, %d)", suffix, simt_mask(e), x, lane,
-                       e->lanes);
+                           simt_mask(e), x,
+                           e->step == 1 ? lane : borg_format(e->arena, "(%s) * %d", lane, e->step));
+    return simt_shuffled(e, v->type, x, lane);
 }
 
 /* ---- constant places ---------------------------------------------------------------------------
@@ -579,8 +580,8 @@ static const char *shufv_scalar(simt *e, const borg_inst *v, int32_t i) {
                            e->stride[x->type], slot_of(x) + r);
     const char **part = BORG_NEW(e->arena, e->rows, const char *);
     const char *row = NULL, *thread = index;
-    if (e->rows > 1 && e->lanes > 1 &&
-        !e->target->opencl) { /* exchanges wrap around by themselves */
+    if (e->rows > 1 && e->lanes > 1 && !e->target->opencl &&
+        x->type != BORG_I1) { /* exchanges wrap around by themselves, votes do not */
         row = simt_temp(e, BORG_I32, borg_format(e->arena, "(b_i32)%s / %du", index, e->lanes));
     } else if (e->rows > 1 && e->lanes > 1) {
         row = simt_temp(e, BORG_I32, borg_format(e->arena, "%s / %d", index, e->lanes));
@@ -591,9 +592,7 @@ static const char *shufv_scalar(simt *e, const borg_inst *v, int32_t i) {
     if (e->rows == 1) return from_thread(e, x, r, thread);
     if (v->spread == BORG_WG && !e->target->opencl) {
         const char *one = pick(e, part, e->rows, x->type, borg_format(e->arena, "(int)%s", row));
-        if (x->type != BORG_I1)
-            return borg_format(e->arena, "b_shfl_%s(%s, %s, %s, %d)", simt_suffix(x->type),
-                               simt_mask(e), one, thread, e->lanes);
+        if (x->type != BORG_I1) return simt_shuffled(e, x->type, one, thread);
     }
     for (int32_t j = 0; j < e->rows; ++j)
         part[j] = simt_temp(e, x->type, from_thread(e, x, r * e->rows + j, thread));

@@ -24,9 +24,9 @@ static const char *only_items(simt *e, borg_type type, const char *x, int32_t j,
 }
 
 static const char *shuffled(simt *e, borg_type type, const char *x, int32_t h) {
-    return simt_temp(
-        e, type,
-        borg_format(e->arena, "b_shfl_xor_%s(%s, %s, %d)", simt_suffix(type), simt_mask(e), x, h));
+    return simt_temp(e, type,
+                     borg_format(e->arena, "b_shfl_xor_%s(%s, %s, %d)", simt_suffix(type),
+                                 simt_mask(e), x, h * e->step));
 }
 
 /* ---- sums --------------------------------------------------------------------------------------
@@ -148,7 +148,8 @@ static const char *greatest(simt *e, const char *type, const char *x) {
     const char *least = sign ? "0x80000000u" : "0u";
     if (e->lanes == 32)
         return simt_temp(e, BORG_I32, borg_format(e->arena, "(b_i32)%s(%s)", redux, x));
-    if (e->lanes == 16 && strcmp(simt_mask(e), "B_WARP") == 0) { /* two are faster than exchanges */
+    if (e->lanes == 16 && e->step == 1 &&
+        strcmp(simt_mask(e), "B_WARP") == 0) { /* two are faster than exchanges */
         const char *half[2];
         for (int i = 0; i < 2; ++i)
             half[i] = simt_temp(e, BORG_I32,
@@ -226,8 +227,8 @@ static bool by_rank(simt *e, const borg_inst *v, int32_t r, const char **index,
     winner = who(e, rank, most);
     if (type == BORG_F64) winner = low_decides(e, bits, rank, most, winner);
     *value = x;
-    *index =
-        simt_temp(e, BORG_I32, borg_format(e->arena, "(b_i32)(b_lowest(%s) - b_base)", winner));
+    *index = simt_temp(e, BORG_I32,
+                       simt_thread_of_group(e, borg_format(e->arena, "b_lowest(%s)", winner)));
     return true;
 }
 
@@ -249,7 +250,8 @@ static const char *first_that(simt *e, const borg_inst *v) {
         const char *held = simt_temp(e, BORG_I32,
                                      borg_format(e->arena, "b_ballot(%s, %s) & b_group",
                                                  simt_mask(e), simt_get(e, x->args[0], j)));
-        first = borg_format(e->arena, "%s ? (b_i32)(b_lowest(%s) - b_base + %d) : %s", held, held,
+        first = borg_format(e->arena, "%s ? %s + %d : %s", held,
+                            simt_thread_of_group(e, borg_format(e->arena, "b_lowest(%s)", held)),
                             j * e->lanes, first);
         if (j > 0) first = simt_temp(e, BORG_I32, first);
     }
@@ -315,8 +317,7 @@ void simt_reduce(simt *e, borg_inst *v) {
             if (v->op == BORG_RMAX && !index)
                 index = value;
             else if (v->op == BORG_RMAX)
-                index = borg_format(e->arena, "b_shfl_%s(%s, %s, (int)%s, %d)",
-                                    simt_suffix(v->type), simt_mask(e), value, index, e->lanes);
+                index = simt_shuffled(e, v->type, value, borg_format(e->arena, "(int)%s", index));
             simt_let(e, v, r, index);
         } else {
             best z = extreme(e, v, r);

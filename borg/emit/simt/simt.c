@@ -70,6 +70,19 @@ const char *simt_on(const simt *e, int32_t j) {
     return borg_format(e->arena, "b_on%d", j);
 }
 
+const char *simt_shuffled(const simt *e, borg_type type, const char *x, const char *lane) {
+    const char *suffix = simt_suffix(type), *mask = simt_mask(e);
+    if (e->step == 1)
+        return borg_format(e->arena, "b_shfl_%s(%s, %s, %s, %d)", suffix, mask, x, lane, e->lanes);
+    return borg_format(e->arena, "b_shfl_%s(%s, %s, b_base + (%s) * %d, 32)", suffix, mask, x, lane,
+                       e->step);
+}
+
+const char *simt_thread_of_group(const simt *e, const char *text) {
+    if (e->step == 1) return borg_format(e->arena, "(b_i32)(%s - b_base)", text);
+    return borg_format(e->arena, "(b_i32)(%s) / %du", text, e->step);
+}
+
 /* ---- constants ---------------------------------------------------------------------------------
  */
 
@@ -412,8 +425,25 @@ static void put_parameters(simt *e) {
     borg_put(e->out, "b_s64 b_from, b_s64 b_last)");
 }
 
+/* Bits 0 .. count-1 of each thread of an interleaved group. */
+static uint32_t each_step(const simt *e, int32_t count) {
+    uint32_t bits = 0;
+    for (int32_t l = 0; l < e->lanes; ++l)
+        bits |= (uint32_t)(((uint64_t)1 << count) - 1) << l * e->step;
+    return bits;
+}
+
 static void put_masks(simt *e, int32_t width) {
     if (e->target->opencl) return;
+    if (e->step > 1) {
+        int32_t pack = e->m->pack;
+        simt_line(e, "const int b_base = threadIdx.x %% %d;", e->step);
+        simt_line(e, "const unsigned b_group = 0x%" PRIx32 "u << b_base;", each_step(e, 1));
+        simt_line(e, "const unsigned b_pack = 0x%" PRIx32 "u << b_base / %d * %d;",
+                  each_step(e, pack), pack, pack);
+        simt_line(e, "(void)b_base, (void)b_group, (void)b_pack;");
+        return;
+    }
     simt_line(e, "const int b_base = threadIdx.x %% 32 / %d * %d;", e->lanes, e->lanes);
     if (e->lanes == 32) {
         simt_line(e, "const unsigned b_group = B_WARP;");
@@ -438,6 +468,11 @@ static void put_place(simt *e) {
     } else if (e->units == 0) {
         simt_line(e, "const int b_at = threadIdx.x;");
         simt_line(e, "const b_s64 b_g0 = b_from + (b_s64)blockIdx.x * %d;", pack);
+    } else if (e->step > 1) {
+        simt_line(e, "const b_s64 b_warp = (b_s64)blockIdx.x * %d + threadIdx.x / 32;",
+                  e->threads / 32);
+        simt_line(e, "const b_s64 b_g0 = b_from + (b_warp * %d + threadIdx.x %% %d / %d) * %d;",
+                  e->units, e->step, pack, pack);
     } else if (e->units * width == 32) {
         simt_line(e, "const int b_at = threadIdx.x %% %d;", width);
         simt_line(e, "const b_s64 b_unit = (b_s64)blockIdx.x * %d + threadIdx.x / %d;",
@@ -452,7 +487,12 @@ static void put_place(simt *e) {
         simt_line(e, "if (b_part >= %d) return;", e->units);
     }
     if (e->nstages == 0) simt_line(e, "if (b_g0 >= b_last) return;");
-    simt_line(e, "const int b_l = b_at %% %d, b_own = b_at / %d;", e->lanes, e->lanes);
+    if (e->step > 1) {
+        simt_line(e, "const int b_l = threadIdx.x %% 32 / %d, b_own = threadIdx.x %% %d;", e->step,
+                  pack);
+    } else {
+        simt_line(e, "const int b_l = b_at %% %d, b_own = b_at / %d;", e->lanes, e->lanes);
+    }
     if (pack == 1) {
         simt_line(e, "const int b_wg = 0;");
     } else {
@@ -555,14 +595,23 @@ static int32_t row_bytes(const simt *e) {
  */
 static bool choose_geometry(simt *e) {
     const borg_module *m = e->m;
-    e->lanes = 1;
+    bool interleaved = m->order == BORG_WG_MINOR;
+    e->lanes = e->step = 1;
     if (e->target->opencl) {
         e->lanes = m->size;
-    } else if (m->order == BORG_WI_MINOR) {
-        int32_t most = e->options->lanes > 0 ? e->options->lanes : 32;
+    } else {
+        int32_t most = e->options->lanes > 0 ? e->options->lanes : interleaved ? 1 : 32;
         while (e->lanes < m->size && e->lanes < most) e->lanes *= 2;
+        if (interleaved && e->lanes > 1) e->step = 32 / e->lanes;
     }
     e->rows = (m->size + e->lanes - 1) / e->lanes;
+    if (e->step > 1 && e->step % m->pack != 0) {
+        borg_report(e->diags, BORG_ERROR, (borg_loc){0},
+                    "'%s': of interleaved groups in %d threads each a warp holds %d: WG_PACK must "
+                    "divide that",
+                    m->name, e->lanes, e->step);
+        return false;
+    }
     simt_plan_slots(e);
     int32_t width = e->lanes * m->pack;
     e->units = width > 32 ? 0 : 32 / width;

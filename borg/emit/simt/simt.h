@@ -7,6 +7,9 @@
  *      lanes >= size, rows = 1       a work-item in each thread: the sub-warps of the thesis
  *      lanes = 1, rows = size        a work-group in each thread: lane order "wg", nothing is moved
  *      else                          several work-items in each thread
+ *  In lane order "wi" the threads of a group follow each other, in "wg" groups do: thread t of a
+ *  warp of `step` = 32 / lanes groups is thread t / step of group t % step. Such groups exchange by
+ *  shuffles alone.
  *  WG and UNI values are computed by every thread alike. Threads beyond the last work-item do what
  *  the last one does, and store nothing; so do threads beyond the last group of a pack.
  *
@@ -43,6 +46,7 @@ typedef struct simt {
     borg_module *m;
     const char *name;
     int32_t lanes, rows;              /* threads of a group, work-items of a thread */
+    int32_t step;                     /* threads from one of a group to its next */
     int32_t units;                    /* packs in a warp; 0: a pack fills several warps */
     int32_t threads;                  /* of a block */
     int32_t groups;                   /* that a block does */
@@ -84,6 +88,10 @@ const char *simt_mask(const simt *e);
 /** Work-item j of this thread, and whether it is one that may store (NULL: always). */
 const char *simt_item(const simt *e, int32_t j);
 const char *simt_on(const simt *e, int32_t j);
+/** x as thread `lane` (text) of the group has it; it wraps around. */
+const char *simt_shuffled(const simt *e, borg_type type, const char *x, const char *lane);
+/** A thread of the warp, as `text` tells it, as one of the group. */
+const char *simt_thread_of_group(const simt *e, const char *text);
 /** bits[l], l the thread of the group: a literal, arithmetic, or a table. */
 const char *simt_by_lane(simt *e, borg_type type, const uint64_t *bits);
 
