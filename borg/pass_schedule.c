@@ -62,7 +62,8 @@ static void add_memory_order(scheduler *s) {
                                   sizeof *n->before);
             n->before[n->nbefore++] = memory[j];
             ++s->nodes[memory[j]].pending;
-            if (writes(u) && writes(v)) break; /* what is before u is before v by u */
+            /* what is before u, and meets v, is before v by u; a barrier meets more than a store */
+            if (u->op == BORG_BARRIER || (writes(u) && writes(v) && v->op != BORG_BARRIER)) break;
         }
         memory[count++] = i;
     }

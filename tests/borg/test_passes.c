@@ -301,6 +301,31 @@ static void test_picked_row(void **state) {
         }
 }
 
+/* A store stays before the barrier behind it, be there one to another array between. */
+static void test_schedule(void **state) {
+    (void)state;
+    const char *t = compile(K("__local volatile double s[2 * WG_SIZE];\n"
+                              "__local volatile uint c[WG_SIZE];\n"
+                              "int w = get_local_id();\n"
+                              "double x = q[" AT "], sum = 1, a[6], b[6] = {1, p[" AT "], x};\n"
+                              "for (int i = 0; i < 6; ++i) a[i] = p[" AT "] + i;\n"
+                              "s[w + WG_SIZE] = x;\n"
+                              "c[w] = w;\n"
+                              "barrier(CLK_LOCAL_MEM_FENCE);\n"
+                              "s[2 * w + 1] = c[(w + m) % WG_SIZE];\n"
+                              "barrier(CLK_LOCAL_MEM_FENCE);\n"
+                              "double d = s[w] - s[2 * WG_SIZE - 1 - w];\n"
+                              "for (int i = 0; i < 6; ++i) sum += a[i] * 0.5 + b[i];\n"
+                              "p[" AT "] = sum + d;\n"),
+                            (borg_options){.size = 8, .pack = 4});
+    const char *barrier = strstr(t, "barrier\n"), *at = t;
+    assert_non_null(barrier);
+    for (int i = 0; i < 2; ++i) {
+        at = strstr(at + 1, "store ");
+        assert_true(at && at < barrier);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_address, teardown),
@@ -312,6 +337,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_split, teardown),
         cmocka_unit_test_teardown(test_indices, teardown),
         cmocka_unit_test_teardown(test_join, teardown),
+        cmocka_unit_test_teardown(test_schedule, teardown),
         cmocka_unit_test_teardown(test_lane_order, teardown),
         cmocka_unit_test_teardown(test_groups, teardown),
         cmocka_unit_test_teardown(test_picked_row, teardown),
