@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Random well-typed kernels: one statement a line, so that a failing one can be made smaller by
  * leaving lines out. Every program ends; indices are in range; group operations stand under
- * conditions that are the same for a group. */
+ * conditions that are the same for a group. Arrays in memory are written between barriers, no
+ * element by two work-items. */
 #ifndef BORG_TESTS_GENERATE_H
 #define BORG_TESTS_GENERATE_H
 #include "borg/arena.h"
@@ -15,6 +16,7 @@ typedef struct generator {
     int loops;    /* around: counters i0 .. */
     bool uniform; /* here, group operations may stand */
     bool in_loop;
+    bool memory; /* there are arrays in memory: s, c */
     int budget;
     int names;
     uint32_t constant_counters; /* bit k: i<k> is a counter over constants */
@@ -185,6 +187,13 @@ static void gen_real(generator *g, int depth) {
     static const char *const ops[] = {"+", "-", "*", "/"};
     uint32_t kind = gen_next(g, depth > 0 ? 16 : 5);
     bool saved = g->uniform;
+    if (g->memory && depth > 0 && gen_next(g, 8) == 0) {
+        borg_put(g->out, gen_next(g, 3) ? "s[" : "c[");
+        borg_put(g->out, "(uint)(");
+        gen_int(g, depth - 1);
+        borg_put(g->out, ") %% WG_SIZE]");
+        return;
+    }
     switch (kind) {
     case 0:
         borg_put(g->out, "%d.%u", (int)gen_next(g, 5), gen_next(g, 4) * 25);
@@ -271,9 +280,40 @@ static void gen_indent(generator *g) {
 
 static void gen_block(generator *g, int statements);
 
+/* A write to memory, on one line; everything is computed before the first barrier. */
+static void gen_memory(generator *g) {
+    static const char *const ops[] = {"=", "=", "+=", "-="};
+    borg_put(g->out, "{ double v = ");
+    gen_real(g, 2);
+    borg_put(g->out, "; bool t = ");
+    gen_bool(g, 1);
+    borg_put(g->out, "; uint e = ");
+    gen_int(g, 2);
+    borg_put(g->out, "; uint h = shuffle(e, %u) %% 64; barrier(0); ", gen_next(g, 3));
+    if (gen_next(g, 3)) borg_put(g->out, "if (t) ");
+    switch (gen_next(g, 4)) {
+    case 0: /* one work-item, anywhere */
+        borg_put(g->out, "if (get_local_id() == %u) s[e %% (2 * WG_SIZE)] %s v", gen_next(g, 3),
+                 ops[gen_next(g, 4)]);
+        break;
+    case 1:
+        borg_put(g->out, "c[(get_local_id() + h) %% WG_SIZE] %s e", ops[gen_next(g, 4)]);
+        break;
+    default:
+        borg_put(g->out, "s[2 * ((get_local_id() + h) %% WG_SIZE) + %u] %s v", gen_next(g, 2),
+                 ops[gen_next(g, 4)]);
+        break;
+    }
+    borg_put(g->out, "; barrier(0); }\n");
+}
+
 static void gen_assign(generator *g) {
     static const char *const ops[] = {"=", "=", "=", "+=", "-=", "*="};
     gen_indent(g);
+    if (g->memory && g->uniform && gen_next(g, 4) == 0) {
+        gen_memory(g);
+        return;
+    }
     switch (gen_next(g, 8)) {
     case 0:
         borg_put(g->out, "k%u %s ", gen_next(g, 2), ops[gen_next(g, 6)]);
@@ -413,9 +453,14 @@ static void gen_block(generator *g, int statements) {
     }
 }
 
-/* Parameters: double *p, float *r (both WG_SIZE each group), int m, double f. */
-static void gen_program(borg_sink *out, uint64_t seed) {
-    generator g = {.out = out, .state = seed * 2654435761u + 12345, .uniform = true, .budget = 26};
+/* Parameters: double *p, float *r (both WG_SIZE each group), int m, double f. memory: with arrays
+ * in memory. */
+static void gen_program(borg_sink *out, uint64_t seed, bool memory) {
+    generator g = {.out = out,
+                   .state = seed * 2654435761u + 12345,
+                   .uniform = true,
+                   .budget = 26,
+                   .memory = memory};
     borg_put(out, "float helper(float x) {\n  float y = x;\n  if (y > 2)\n    y = y * 0.5f;\n"
                   "  return y + 1;\n}\n");
     borg_put(out,
@@ -430,7 +475,15 @@ static void gen_program(borg_sink *out, uint64_t seed) {
              "  bool q = x0 > x1;\n"
              "  for (int i = 0; i < %d; ++i)\n    a[i] = x0 + i;\n",
              GEN_LEN, GEN_LEN, GEN_LEN, GEN_LEN);
+    if (memory)
+        borg_put(out, "  __local volatile double s[2 * WG_SIZE];\n"
+                      "  __local volatile uint c[WG_SIZE];\n"
+                      "  s[get_local_id()] = x0;\n"
+                      "  s[get_local_id() + WG_SIZE] = x1;\n"
+                      "  c[get_local_id()] = u;\n"
+                      "  barrier(0);\n");
     gen_block(&g, 14);
+    if (memory) borg_put(out, "  x3 += s[get_local_id()] - s[2 * WG_SIZE - 1 - get_local_id()];\n");
     borg_put(out, "  for (int i = 0; i < %d; ++i)\n    x2 += a[i] * 0.5 + b[i] + d[i];\n", GEN_LEN);
     borg_put(out,
              "  p[get_group_id() * WG_SIZE + get_local_id()] = x0 + x2 + x3 + k0;\n"

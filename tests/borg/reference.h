@@ -155,6 +155,11 @@ static int64_t ref_index(reference *r, const borg_decl *d, int64_t at) {
     return 0;
 }
 
+/* An array of the group: kept in item 0. */
+static bool ref_shared(const borg_decl *d) {
+    return d->storage == BORG_LOCAL_REGISTERS || d->storage == BORG_LOCAL_MEMORY;
+}
+
 static ref_value ref_load(reference *r, const borg_expr *e, const ref_value *index) {
     const borg_decl *d = e->decl;
     ref_value v;
@@ -175,7 +180,7 @@ static ref_value ref_load(reference *r, const borg_expr *e, const ref_value *ind
         }
         const ref_value *element = r->vars[d->number];
         if (index && r->here[w]) element += ref_index(r, d, index->i[w]);
-        int from = d->storage == BORG_LOCAL_REGISTERS ? 0 : w; /* a local array: kept in item 0 */
+        int from = ref_shared(d) ? 0 : w;
         v.i[w] = element->i[from];
         v.d[w] = element->d[from];
     }
@@ -200,7 +205,7 @@ static void ref_store(reference *r, const borg_expr *e, const ref_value *index, 
         }
         ref_value *element = r->vars[d->number];
         if (index) element += ref_index(r, d, index->i[w]);
-        int to = d->storage == BORG_LOCAL_REGISTERS ? 0 : w;
+        int to = ref_shared(d) ? 0 : w;
         element->i[to] = v.i[w];
         element->d[to] = v.d[w];
     }
