@@ -161,6 +161,19 @@ static bool range(const borg_module *m, const borg_inst *v, uint64_t *low, uint6
         if (!borg_is_splat(v->args[1]) || !v->args[1]->bits[0]) return false;
         *high = v->args[1]->bits[0] - 1;
         return true;
+    case BORG_SDIV:
+    case BORG_UDIV:
+    case BORG_ASHR:
+    case BORG_LSHR: { /* of what has no sign, by a constant */
+        const borg_inst *y = v->args[1];
+        bool shift = v->op == BORG_ASHR || v->op == BORG_LSHR;
+        uint64_t by = borg_is_splat(y) ? y->bits[0] : 0;
+        if (!borg_is_splat(y) || !range(m, v->args[0], low, high, left)) return false;
+        if (*high > INT32_MAX || by > (shift ? 31 : INT32_MAX) || (by == 0 && !shift)) return false;
+        *low = shift ? *low >> by : *low / by;
+        *high = shift ? *high >> by : *high / by;
+        return true;
+    }
     case BORG_ADD:
     case BORG_MUL: /* as long as nothing wraps */
         if (!range(m, v->args[0], &l2, high, left)) return false;

@@ -301,6 +301,38 @@ static void test_picked_row(void **state) {
         }
 }
 
+/* A load from an array in memory needs no mask where its index is inside for certain. */
+static void test_inside(void **state) {
+    (void)state;
+    static const struct {
+        const char *index;
+        int masks;
+    } cases[] = {{"get_local_id()", 0},
+                 {"m & 7", 0},
+                 {"m & 15", 1},
+                 {"m", 1},
+                 {"(m & 15) >> 1", 0},
+                 {"(m & 15) >> 0", 1},
+                 {"(m & 3) * (m & 3) / 2", 0},
+                 {"(m & 7) * (m & 3) / 2", 1},
+                 {"(m & 15) / -2", 1},
+                 {"m / 1000", 1}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        char source[512];
+        snprintf(source, sizeof source,
+                 K("__local volatile double s[8];\n"
+                   "if (get_local_id() < 4) s[get_local_id()] = q[" AT "];\n"
+                   "barrier(CLK_LOCAL_MEM_FENCE);\n"
+                   "if (q[get_group_id()] > 0) p[" AT "] = s[%s];"),
+                 cases[k].index);
+        const char *t = compile(source, (borg_options){.size = 4, .pack = 2}), *load = t;
+        int masks = 0;
+        while ((load = strstr(load + 1, "load w")))
+            masks += strstr(load, "mask") && strstr(load, "mask") < strchr(load, '\n');
+        assert_int_equal(masks, cases[k].masks);
+    }
+}
+
 /* A store stays before the barrier behind it, be there one to another array between. */
 static void test_schedule(void **state) {
     (void)state;
@@ -337,6 +369,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_split, teardown),
         cmocka_unit_test_teardown(test_indices, teardown),
         cmocka_unit_test_teardown(test_join, teardown),
+        cmocka_unit_test_teardown(test_inside, teardown),
         cmocka_unit_test_teardown(test_schedule, teardown),
         cmocka_unit_test_teardown(test_lane_order, teardown),
         cmocka_unit_test_teardown(test_groups, teardown),
