@@ -86,6 +86,18 @@ bool borg_may_meet(const borg_module *m, const borg_inst *x, const borg_inst *y)
     return !m->params[p->index].restricted && !m->params[q->index].restricted;
 }
 
+static bool same_for_groups(const borg_inst *v, int depth) {
+    borg_class class = borg_op_table[v->op].class;
+    if (v->spread == BORG_UNI || v->op == BORG_CONST || v->op == BORG_LID) return true;
+    bool good = depth > 0 && (v->op == BORG_BCAST || class == BORG_ELEM || class == BORG_CONVERT);
+    for (int32_t i = 0; i < v->nargs && good; ++i) good = same_for_groups(v->args[i], depth - 1);
+    return good;
+}
+
+bool borg_same_for_groups(const borg_inst *v) {
+    return same_for_groups(v, 8);
+}
+
 bool borg_is_pure(const borg_inst *v) {
     switch (v->op) {
     case BORG_STORE:

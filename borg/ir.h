@@ -350,6 +350,8 @@ borg_inst *borg_stored(const borg_inst *v);
 const borg_inst *borg_root(const borg_inst *access);
 /** Whether two memory operations, of which one writes, may touch the same element. */
 bool borg_may_meet(const borg_module *m, const borg_inst *x, const borg_inst *y);
+/** Whether it can be seen that the lanes of a row differ by the work-item alone. */
+bool borg_same_for_groups(const borg_inst *v);
 /** True if the instruction may be removed when nobody uses it (loads may). */
 bool borg_is_pure(const borg_inst *v);
 

@@ -42,9 +42,10 @@ static bool renames(const model *k, borg_type type) {
 static double memory_cost(const model *k, const borg_inst *v, const borg_inst *value) {
     double regs = registers(k, value, value->type);
     double lanes = (double)borg_lanes(k->m, value);
-    /* an array in memory: on a SIMT machine one access of all threads, else by lanes, in its cache
-     */
-    if (v->args[0]->op == BORG_LOCAL) return k->machine->simt ? value->rows : lanes;
+    if (v->args[0]->op == BORG_LOCAL) { /* near: an access of all threads; by lanes; side by side */
+        bool together = k->wg_minor && borg_same_for_groups(v->args[1]);
+        return k->machine->simt ? value->rows : together ? regs : lanes;
+    }
     if (v->op == BORG_LOAD || v->op == BORG_STORE) return lanes * k->machine->gather_cost;
     if (value->spread == BORG_UNI) return value->rows;
     bool contiguous = k->wg_minor ? v->a == 1 || (v->b == k->m->pack && v->a == 1) : v->b == 1;

@@ -585,6 +585,29 @@ static void test_rows(void **state) {
     }
 }
 
+/* A group in each lane: the model takes that order, an element of each group is a register. */
+static void test_locals_together(void **state) {
+    static const char *const defines[] = {NULL};
+    const char *text;
+    size_t length;
+    borg_options o = {.size = 1,
+                      .pack = 8,
+                      .order = BORG_ORDER_AUTO,
+                      .strict = true,
+                      .backend = borg_backend_find("avx512"),
+                      .defines = defines,
+                      .name = "tested"};
+    (void)state;
+    borg_program *p = library_compile("./kernels/locals", &o);
+    assert_int_equal(p->units[0].module->order, BORG_WG_MINOR);
+    assert_int_equal(borg_program_emit(p, o.backend, &o, &text, &length), BORG_OK);
+    assert_non_null(strstr(text, "b_store_f64((l_u + 0) + 0, "));
+    assert_non_null(strstr(text, " = b_load_f64((l_u + 0) + (int64_t)(int32_t)"));
+    assert_non_null(strstr(text, "b_store_i64((l_many + 0) + 8, "));
+    assert_non_null(strstr(text, "b_gather_i32("));
+    borg_program_free(p);
+}
+
 #ifdef METAPACK_OPENCL
 static bool opencl_agrees(opencl *d, variant *v, const borg_options *o) {
     const char *text;
@@ -656,6 +679,7 @@ int main(void) {
         cmocka_unit_test(test_cuda_wide),   cmocka_unit_test(test_cuda_interleaved),
         cmocka_unit_test(test_cuda_staged), cmocka_unit_test(test_cuda_jump),
         cmocka_unit_test(test_left_out),    cmocka_unit_test(test_zeros),
-        cmocka_unit_test(test_locals),      cmocka_unit_test(test_rows)};
+        cmocka_unit_test(test_locals),      cmocka_unit_test(test_locals_together),
+        cmocka_unit_test(test_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

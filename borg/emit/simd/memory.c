@@ -28,10 +28,18 @@ static const char *of_group(simd *e, const borg_inst *x, int32_t g) {
     return simd_lane(e, x->type, simd_reg(e, x, g / e->lanes), g % e->lanes);
 }
 
+/* Whether elements of the groups' arrays alternate. */
+static bool interleaved(const simd *e) {
+    return e->m->order == BORG_WG_MINOR;
+}
+
 static const char *pointer(simd *e, const access *k, int32_t g) {
     const borg_inst *p = k->v->args[0];
     const char *type = memory_type(k->type), *constant = k->store ? "" : "const ";
-    if (p->op == BORG_LOCAL) return simd_reg(e, p, g); /* an array of this type */
+    if (p->op == BORG_LOCAL) { /* of this type */
+        const borg_local *d = &e->m->locals[p->index];
+        return borg_format(e->arena, "(l_%s + %d)", d->name, interleaved(e) ? g : g * d->count);
+    }
     if (p->op == BORG_PARAM)
         return borg_format(e->arena, "((%s%s *)%s)", constant, type, simd_reg(e, p, 0));
     return borg_format(e->arena, "((%s%s *)(uintptr_t)%s)", constant, type, of_group(e, p, g));
@@ -41,15 +49,34 @@ static bool affine(const access *k) {
     return k->v->op == BORG_LOADA || k->v->op == BORG_STOREA;
 }
 
+/* The place in a group's array. */
+static const char *local_element(simd *e, const access *k, int32_t lane) {
+    const borg_inst *x = k->v->args[1];
+    const int32_t step = interleaved(e) ? e->m->pack : 1;
+    if (x->op == BORG_CONST) {
+        int64_t at = (int32_t)borg_const_bits(e->m, x, k->row, k->wi[lane]);
+        return borg_format(e->arena, "%" PRId64, at * step);
+    }
+    const char *index = simd_reg(e, x, k->reg);
+    if (x->op == BORG_BCAST && x->args[0]->spread == BORG_UNI) {
+        index = simd_reg(e, x->args[0], k->row);
+    } else if (!simd_scalar(e, x)) {
+        index = simd_lane(e, BORG_I32, index, lane);
+    }
+    if (step == 1) return borg_format(e->arena, "(int32_t)%s", index);
+    return borg_format(e->arena, "(int64_t)(int32_t)%s * %d", index, step);
+}
+
 /* The element of a lane, `less` before it. */
 static const char *element(simd *e, const access *k, int32_t lane, int32_t less) {
     const borg_inst *x = k->v->args[1];
     if (affine(k))
         return borg_format(e->arena, "(int64_t)(%s + UINT64_C(%" PRIu64 "))",
                            of_group(e, x, k->wg[lane]), k->element[lane] - (uint64_t)less);
+    if (x->type == BORG_I32) return local_element(e, k, lane);
     const char *reg = simd_reg(e, x, k->reg);
-    return borg_format(e->arena, "(%s)%s", x->type == BORG_I32 ? "int32_t" : "int64_t",
-                       simd_scalar(e, x) ? reg : simd_lane(e, x->type, reg, lane));
+    return borg_format(e->arena, "(int64_t)%s",
+                       simd_scalar(e, x) ? reg : simd_lane(e, BORG_I64, reg, lane));
 }
 
 static const char *place(simd *e, const access *k, int32_t lane, int32_t less) {
@@ -388,9 +415,23 @@ static bool rows_transposable(const simd *e, const access *k) {
 /* ---- gathers -----------------------------------------------------------------------------------
  */
 
+/* The same from group 0's array on. */
+static const char *local_indices(simd *e, const access *k) {
+    const int32_t count = e->m->locals[k->v->args[0]->index].count;
+    uint64_t group[BORG_MAX_VECTOR];
+    for (int32_t l = 0; l < k->used; ++l)
+        group[l] = (uint64_t)k->wg[l] * (interleaved(e) ? 1 : (uint64_t)count);
+    const char *index =
+        borg_format(e->arena, "b_sext_i32_i64(%s)", simd_reg(e, k->v->args[1], k->reg));
+    if (e->m->pack == 1) return index;
+    if (interleaved(e)) index = borg_format(e->arena, "%s * %d", index, e->m->pack);
+    return borg_format(e->arena, "%s + %s", index, simd_literals(e, BORG_I64, group, k->used));
+}
+
 /* The indices of a register's lanes as a register, NULL if there is no such thing. */
 static const char *indices(simd *e, const access *k) {
     const borg_inst *x = k->v->args[1];
+    if (k->v->args[0]->op == BORG_LOCAL) return local_indices(e, k);
     if (k->v->args[0]->spread != BORG_UNI) return NULL;
     if (!affine(k)) return simd_reg(e, x, k->reg);
     const char *offset = NULL;
@@ -440,6 +481,30 @@ static bool store_scatter(simd *e, const access *k) {
     return true;
 }
 
+/* ---- the groups' arrays, interleaved: one element of each group is a register ------------------
+ */
+
+static bool side_by_side(const simd *e, const access *k) {
+    return k->v->args[0]->op == BORG_LOCAL && interleaved(e) && e->m->pack % e->lanes == 0 &&
+           !simd_scalar(e, k->value) && (!k->mask || e->target->masked) &&
+           borg_same_for_groups(k->v->args[1]);
+}
+
+static void move_side_by_side(simd *e, const access *k, borg_inst *v) {
+    const char *at = place(e, k, 0, 0), *suffix = simd_suffix(k->type);
+    if (!k->store) {
+        simd_let(e, v, k->reg,
+                 k->mask
+                     ? borg_format(e->arena, "b_loadm_%s(%s, %s)", suffix, gather_mask(e, k), at)
+                     : borg_format(e->arena, "b_load_%s(%s)", suffix, at));
+    } else if (k->mask) {
+        simd_line(e, "b_storem_%s(%s, %s, %s);", suffix, gather_mask(e, k), at,
+                  simd_reg(e, k->value, k->reg));
+    } else {
+        simd_line(e, "b_store_%s(%s, %s);", suffix, at, simd_reg(e, k->value, k->reg));
+    }
+}
+
 void simd_memory(simd *e, borg_inst *v) {
     if (v->op == BORG_BARRIER) return;
     access k = {.v = v, .value = borg_stored(v) ? borg_stored(v) : v};
@@ -462,7 +527,9 @@ void simd_memory(simd *e, borg_inst *v) {
                 simd_name(e, v, i, simd_scalar(e, v) ? zero : simd_splat(e, k.type, zero));
             continue;
         }
-        if (k.store) {
+        if (side_by_side(e, &k)) {
+            move_side_by_side(e, &k, v);
+        } else if (k.store) {
             if (!(runs && store_runs(e, &k)) && !store_scatter(e, &k)) store_lanes(e, &k);
         } else if (!(runs && load_runs(e, &k, v)) && !load_gather(e, &k, v)) {
             load_lanes(e, &k, v);

@@ -220,11 +220,7 @@ static void emit_leaf(simd *e, borg_inst *v) {
     case BORG_GID:
         emit_gid(e, v);
         break;
-    case BORG_LOCAL: /* a name for each group, whatever the order */
-        v->aux = BORG_NEW(e->arena, e->m->pack, const char *);
-        for (int32_t g = 0; g < e->m->pack; ++g)
-            ((const char **)v->aux)[g] =
-                borg_format(e->arena, "l_%s[%d]", e->m->locals[v->index].name, g);
+    case BORG_LOCAL: /* named where it is used */
         break;
     default:
         emit_constants(e, v);
@@ -445,9 +441,9 @@ static void put_arrays(simd *e) {
     const borg_module *m = e->m;
     for (int32_t i = 0; i < m->nlocals; ++i) {
         const borg_local *d = &m->locals[i];
-        simd_line(e, "%s%s l_%s[%d][%d] __attribute__((aligned(64)));",
+        simd_line(e, "%s%s l_%s[%d] __attribute__((aligned(64)));",
                   borg_local_on_stack(m, i) ? "" : "static __thread ", simd_type(d->elem, true),
-                  d->name, m->pack, d->count);
+                  d->name, m->pack * d->count);
         simd_line(e, "(void)l_%s;", d->name);
     }
 }
