@@ -4,7 +4,7 @@
  * packs, orders and sizes up to BORG_MOST (16), or of BORG_SIZE, of BORG_PACK; BORG_EMIT=KERNEL
  * those of one kernel; BORG_BACKEND=NAME: by one backend. BORG_CC, BORG_CFLAGS: another compiler.
  * BORG_CASES="SIZE[/ITEMS]:PACK:wi|wg:d|s ...": these of the kernel BORG_EMIT by the backend
- * BORG_BACKEND (ITEMS work-items, in as many threads, share SIZE rows) with a line of result for
+ * BORG_BACKEND (ITEMS work-items share SIZE rows, in as many threads) with a line of result for
  * each, those of more than BORG_MOST_BYTES of code left out: this is what tests/borg/matrix asks
  * for.
  */
@@ -290,7 +290,7 @@ static int read_cases(const char *text, variant *list) {
         assert_int_equal(sscanf(text, ":%d:%2[wig]:%c%n", &v.pack, order, &type, &used), 3);
         v.order = strcmp(order, "wg") == 0 ? BORG_WG_MINOR : BORG_WI_MINOR;
         v.single = type == 's';
-        v.lanes = v.items;
+        if (v.order == BORG_WG_MINOR) v.lanes = v.items;
         assert_true(count < MOST_CASES);
         list[count++] = v;
     }
@@ -577,7 +577,10 @@ static void test_rows(void **state) {
             {.kernel = "./kernels/rows", .size = 9, .items = 4, .pack = 8},
             {.kernel = "./kernels/rows", .size = 12, .items = 4, .pack = 1, .single = true},
             {.kernel = "./kernels/rows", .size = 17, .items = 2, .pack = 4, .order = BORG_WG_MINOR},
-            {.kernel = "./kernels/rows", .size = 3, .items = 4, .pack = 2, .order = BORG_WG_MINOR}};
+            {.kernel = "./kernels/rows", .size = 3, .items = 4, .pack = 2, .order = BORG_WG_MINOR},
+            {.kernel = "./kernels/rows", .size = 13, .items = 4, .pack = 8, .order = BORG_WG_MINOR},
+            {.kernel = "./kernels/rows", .size = 24, .items = 32, .pack = 1}};
+        list[4].lanes = 4; /* a warp's, interleaved */
         const borg_backend *backend = borg_backend_find(backends[k]);
         const char *only = getenv("BORG_BACKEND");
         if (!emitted_runs_here(backend) || (only && strcmp(only, backends[k]) != 0)) continue;
