@@ -102,6 +102,7 @@ typedef enum borg_builtin {
     BORG_B_ISNAN,
     BORG_B_MAGNITUDE,
     BORG_B_SHUFFLE,
+    BORG_B_MMA,
     BORG_B_SUM,
     BORG_B_RMAX,
     BORG_B_RMIN,

@@ -85,6 +85,7 @@ typedef struct borg_machine {
     double perm_cost;     /* of one static permute of a register, in units of one addition */
     bool transposes;      /* stores of several rows side by side are no scatters (pass join) */
     double code;          /* instructions that its first cache holds; 0: that is of no account */
+    bool mma;             /* MMA of f64 by instructions: one group in a warp, not in strict mode */
     double gather_cost;   /* per lane of an access that is neither contiguous nor a broadcast */
 } borg_machine;
 

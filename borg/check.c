@@ -318,6 +318,7 @@ static const struct {
     {"isnan", BORG_B_ISNAN, 1, 1},
     {"magnitude", BORG_B_MAGNITUDE, 1, 1},
     {"shuffle", BORG_B_SHUFFLE, 2, 2},
+    {"mma8x8x4", BORG_B_MMA, 4, 4},
     {"work_group_reduce_sum", BORG_B_SUM, 1, 1},
     {"work_group_reduce_add", BORG_B_SUM, 1, 1},
     {"work_group_reduce_max", BORG_B_RMAX, 1, 1},
@@ -357,7 +358,7 @@ static void check_builtin(checker *c, borg_expr *e, size_t index) {
     borg_ctype t = BORG_C_BOOL;
     for (int32_t i = 0; i < e->nargs; ++i) {
         value(c, e->args[i]);
-        if (!(e->builtin == BORG_B_SHUFFLE && i == 1))
+        if (!(e->builtin == BORG_B_SHUFFLE && i == 1) && !(e->builtin == BORG_B_MMA && i == 3))
             t = e->args[i]->type > t ? e->args[i]->type : t;
     }
     int64_t zero;
@@ -389,6 +390,14 @@ static void check_builtin(checker *c, borg_expr *e, size_t index) {
             complain(c, e->args[1]->loc, "%s", "the lane of a shuffle is an integer");
         e->args[1] = cast(c, e->args[1], BORG_C_INT);
         e->type = t;
+        return;
+    case BORG_B_MMA:
+        --e->nargs;
+        to_float(c, e, t);
+        ++e->nargs;
+        if (borg_ctype_float(e->args[3]->type))
+            complain(c, e->args[3]->loc, "%s", "the last argument of 'mma8x8x4' is an integer");
+        e->args[3] = cast(c, e->args[3], BORG_C_INT);
         return;
     case BORG_B_ANY:
     case BORG_B_ALL:

@@ -238,6 +238,12 @@ borg_status borg_program_emit(borg_program *p, const borg_backend *backend,
     if (setjmp(p->arena.oom)) return BORG_ERR_MEMORY;
     sink = BORG_NEW(&p->arena, 1, borg_sink);
     sink->arena = &p->arena;
+    borg_options now = *options; /* IR may come here without passes */
+    now.backend = backend;
+    for (int32_t i = 0; i < p->nunits; ++i) {
+        borg_pass_mma(p->units[i].module, &now);
+        if (p->units[i].tail) borg_pass_mma(p->units[i].tail, &now);
+    }
     borg_status status = backend->emit(p->units, p->nunits, options, sink, &p->diags);
     *text = sink->text ? sink->text : "";
     *length = sink->length;

@@ -95,6 +95,17 @@ static void run_elem(machine *k, borg_inst *v) {
         out[l] = borg_evaluate(v, from, x[l], y ? y[l] : 0, z ? z[l] : 0);
 }
 
+static uint64_t mma_lane(machine *k, const borg_inst *v, int32_t r, int32_t w, int32_t g) {
+    const borg_inst step = {.op = BORG_FMA, .type = v->type};
+    uint64_t c = *lane(k, v->args[2], r, w, g);
+    for (int32_t i = 0; i < 4; ++i) {
+        uint64_t a = *lane(k, v->args[0], r, 4 * (w / 4) + i, g);
+        uint64_t b = *lane(k, v->args[1], r, 4 * (2 * (w % 4) + v->index) + i, g);
+        c = borg_evaluate(&step, v->type, a, b, c);
+    }
+    return c;
+}
+
 static uint64_t layout_lane(machine *k, const borg_inst *v, int32_t r, int32_t w, int32_t g) {
     const borg_inst *x = v->args[0];
     const int32_t *map = v->map;
@@ -115,6 +126,8 @@ static uint64_t layout_lane(machine *k, const borg_inst *v, int32_t r, int32_t w
         if (index >= (uint64_t)size) return trap(k, v, "no such work-item");
         return *lane(k, x, r, (int32_t)index, g);
     }
+    case BORG_MMA:
+        return mma_lane(k, v, r, w, g);
     default: {
         uint64_t index = *lane(k, v->args[1], 0, w, g);
         if (index >= (uint64_t)x->rows) return trap(k, v, "no such element");

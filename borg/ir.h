@@ -37,8 +37,8 @@
  *  - Elementwise operations need equal rows and spread of result and all operands. Nothing is
  *    broadcast in silence: BCAST widens the spread, ROWS repeats rows.
  *  - Floating point is IEEE 754, round to nearest even, denormals kept, each operation rounded by
- *    itself; only FMA fuses. The bits of a NaN are not specified (all NaN are equal in tests);
- *    signed zeros are. FNEG and FABS change the sign bit only, of a NaN too.
+ *    itself; only FMA and MMA fuse. The bits of a NaN are not specified (all NaN are equal in
+ * tests); signed zeros are. FNEG and FABS change the sign bit only, of a NaN too.
  *  - Integers wrap. SDIV truncates; x / 0 = 0, INT_MIN / -1 = INT_MIN; x % 0 = x, INT_MIN % -1 = 0:
  *    a - b * (a / b) always. Shift counts are taken modulo the width. (Lanes that are masked out
  *    later compute too, so nothing may trap.)
@@ -50,6 +50,10 @@
  *    an f64 NaN whose upper fraction bits are 0 equal to them).
  *  - RCP is 1/x rounded as a division; with module->fast_rcp an approximation within 2 ulp will do.
  *    SQRT is correctly rounded.
+ *  - MMA is C += A B of tiles, C 8x8, A 8x4, B 4x8: work-item w has a = A[w/4][w%4], b =
+ * B[w%4][w/4] and c = C[w/4][2*(w%4) + e]. In a module that is not `strict` a machine that has an
+ *    instruction for it may round the four products in another order; pass `mma` makes shuffles
+ *    and FMA of all others.
  *  - Nothing is undefined but: a memory access out of bounds; two lanes of one STORE that write the
  *    same address (any one wins); a LOAD of what another work-item stored with no BARRIER between;
  *    an index of SHUFV or PICKV out of range (the front end limits them; the interpreter objects).
@@ -199,6 +203,9 @@ typedef enum borg_class {
     /* WI as the result: (r, w, g) = operand 0 (r, index(r,w,g), g) */                             \
     X(PICKV, "pickv", 2, LAYOUT) /* one row: = operand 0 (index(w,g), w, g), index i32 one row, */ \
                                  /* 0 .. rows-1; result, operands of the same spread */            \
+    X(MMA, "mma", 3, LAYOUT) /* f32, f64 WI, size 32, e = inst->index 0 or 1: operands a, b, */    \
+                             /* c, and of each row, for k = 0 .. 3 in this order, */               \
+                             /* c = fma(a (4*(w/4) + k), b (4*(2*(w%4) + e) + k), c) */            \
     /* reductions over the work-items of a group (WI -> WG) */                                     \
     X(RSUM, "rsum", 1, REDUCE) /* n or x; halving tree, see borg_reduce_step */                    \
     X(RMAX, "rmax", 1, REDUCE) /* n or x (inst->uns for unsigned); NaN counts as -inf; of equal */ \
@@ -251,7 +258,7 @@ typedef struct borg_inst {
 
     borg_pred pred;   /* ICMP, FCMP */
     bool uns;         /* ICMP, RMAX, RMIN, RMAXIDX of integers: unsigned */
-    int32_t index;    /* PARAM, LOCAL, RESULT */
+    int32_t index;    /* PARAM, LOCAL, RESULT, MMA */
     int32_t ntable;   /* CONST: 1, rows (UNI, WG) or rows * size (WI) */
     uint64_t *bits;   /* CONST: ntable patterns */
     int32_t *map;     /* ROWS: rows; PERM: 2*rows*size; LANE: 2*rows */

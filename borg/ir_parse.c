@@ -348,7 +348,7 @@ static void take_operands(reader *r, borg_inst *v) {
     if (count) memcpy(v->args, args, (size_t)count * sizeof *args);
     if (v->op == BORG_LOADA || v->op == BORG_STOREA) take_affine(r, v);
     if (v->op == BORG_ROWS || v->op == BORG_PERM || v->op == BORG_LANE) take_map(r, v);
-    if (v->op == BORG_RESULT) v->index = (int32_t)take_int(r, 0, MAX_TABLE);
+    if (v->op == BORG_RESULT || v->op == BORG_MMA) v->index = (int32_t)take_int(r, 0, MAX_TABLE);
 }
 
 static void take_metadata(reader *r, borg_inst *v) {

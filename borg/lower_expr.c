@@ -641,6 +641,44 @@ static borg_inst *lower_shuffle(borg_lowerer *l, const borg_expr *e) {
     return borg_lower_simplify(l, v);
 }
 
+/* row -1: all rows */
+static borg_inst *one_mma(borg_lowerer *l, borg_inst *const *x, int32_t row, int32_t half) {
+    borg_inst *args[3];
+    for (int i = 0; i < 3; ++i)
+        args[i] = row < 0 ? x[i] : borg_lower_simplify(l, borg_emit_rows(&l->b, 1, &x[i], &row));
+    borg_inst *v = borg_emit(&l->b, BORG_MMA, args[0]->type, BORG_WI, args[0]->rows, 3);
+    for (int i = 0; i < 3; ++i) v->args[i] = args[i];
+    v->index = half;
+    return v;
+}
+
+/* While a loop runs as vectors the half may be another one in each row. */
+static borg_inst *lower_mma(borg_lowerer *l, const borg_expr *e) {
+    borg_inst *x[4];
+    int32_t rows = 1;
+    require_all(l, e);
+    for (int i = 0; i < 4; ++i) x[i] = borg_lower_expr(l, e->args[i]);
+    for (int i = 0; i < 4; ++i) rows = x[i]->rows > rows ? x[i]->rows : rows;
+    if (l->m->size != 32) {
+        borg_report(l->diags, BORG_ERROR, e->loc, "'%s' is for WG_SIZE 32", e->text);
+        return x[2];
+    }
+    bool good = x[3]->op == BORG_CONST && x[3]->spread == BORG_UNI;
+    for (int32_t r = 0; good && r < x[3]->rows; ++r) good = borg_const_bits(l->m, x[3], r, 0) <= 1;
+    if (!good) {
+        borg_report(l->diags, BORG_ERROR, e->args[3]->loc,
+                    "the last argument of '%s' is the constant 0 or 1", e->text);
+        return x[2];
+    }
+    for (int i = 0; i < 3; ++i) x[i] = borg_lower_unify(l, x[i], BORG_WI, rows);
+    if (borg_is_splat(x[3])) return one_mma(l, x, -1, (int32_t)x[3]->bits[0]);
+    borg_inst **each = BORG_NEW(l->arena, rows, borg_inst *);
+    int32_t *map = BORG_NEW(l->arena, rows, int32_t);
+    for (int32_t r = 0; r < rows; ++r)
+        each[r] = one_mma(l, x, r, (int32_t)borg_const_bits(l->m, x[3], r, 0));
+    return borg_lower_simplify(l, borg_emit_rows(&l->b, rows, each, map));
+}
+
 static borg_inst *lower_reduce(borg_lowerer *l, const borg_expr *e) {
     static const struct {
         borg_builtin builtin;
@@ -691,6 +729,8 @@ static borg_inst *lower_builtin(borg_lowerer *l, const borg_expr *e) {
         return lower_max(l, e);
     case BORG_B_SHUFFLE:
         return lower_shuffle(l, e);
+    case BORG_B_MMA:
+        return lower_mma(l, e);
     case BORG_B_SUM:
     case BORG_B_RMAX:
     case BORG_B_RMIN:

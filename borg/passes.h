@@ -15,6 +15,7 @@ bool borg_known_range(const borg_module *m, const borg_inst *v, uint64_t *low, u
 
 typedef void borg_pass_function(borg_module *m, const borg_options *options);
 
+borg_pass_function borg_pass_mma;  /* MMA -> shuffles and FMA where the target has no such thing */
 borg_pass_function borg_pass_fold; /* constants, identities, layouts composed, masks simplified */
 borg_pass_function borg_pass_cse;  /* common subexpressions, loads with no store between */
 borg_pass_function borg_pass_dce;  /* what nobody uses, loop values that never change */

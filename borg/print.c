@@ -76,6 +76,7 @@ static void print_payload(const borg_module *m, const borg_inst *v, borg_sink *s
         borg_put(sink, ", map "), print_map(v->map, 2 * v->rows, sink);
         break;
     case BORG_RESULT:
+    case BORG_MMA:
         borg_put(sink, ", %d", v->index);
         break;
     case BORG_LOADA:

@@ -559,6 +559,8 @@ static borg_inst *simplify_layout(borg_builder *b, borg_inst *v) {
         return simplify_lane(b, v);
     case BORG_SHUFV:
         return simplify_shufv(b, v);
+    case BORG_MMA:
+        return v;
     default:
         if (borg_is_splat(v->args[1]) && v->args[1]->bits[0] < (uint64_t)x->rows)
             return one_row(b, x, (int32_t)v->args[1]->bits[0]);

@@ -132,6 +132,14 @@ static bool check_layout(checker *c, const borg_inst *v) {
              "shuffles a WI value, keeps the rows");
         NEED(v->args[1]->type == BORG_I32 && same_shape(v->args[1], v), "needs an i32 index");
         return true;
+    case BORG_MMA:
+        NEED(c->m->size == 32, "is for 32 work-items");
+        NEED(borg_is_float(v->type) && v->spread == BORG_WI, "is f32 or f64, WI");
+        for (int32_t i = 0; i < 3; ++i)
+            NEED(v->args[i]->type == v->type && same_shape(v->args[i], v),
+                 "operands of another type or shape");
+        NEED(v->index == 0 || v->index == 1, "the half of the tile is 0 or 1");
+        return true;
     default:
         NEED(v->rows == 1 && x->spread == v->spread, "one row, spread of the operand");
         NEED(v->args[1]->type == BORG_I32 && same_shape(v->args[1], v), "needs an i32 index");

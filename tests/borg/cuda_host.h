@@ -262,6 +262,18 @@ HOST_SHUFFLES(f32, float, b_bits_f32, b_of_bits_f32)
 HOST_SHUFFLES(i64, b_i64, (uint64_t), (b_i64))
 HOST_SHUFFLES(i32, b_i32, (uint64_t), (b_i32))
 HOST_SHUFFLES(i1, b_bool, (uint64_t), (b_bool))
+/* The two entries of a thread in a tile of 8x8: k by k, as the interpreter adds. */
+B_FN void host_mma_f64(unsigned site, double *x, double *y, double a, double b, double c,
+                       double d) {
+    int l = (int)(threadIdx.x % 32), column = l % 4 * 8;
+    for (int k = 0; k < 4; ++k) {
+        double f = host_shfl_f64(site, ~0u, a, l / 4 * 4 + k, 32);
+        c = fma(f, host_shfl_f64(site, ~0u, b, column + k, 32), c);
+        d = fma(f, host_shfl_f64(site, ~0u, b, column + 4 + k, 32), d);
+    }
+    *x = c, *y = d;
+}
+#define b_mma_f64(...) host_mma_f64(__COUNTER__, __VA_ARGS__)
 #define b_shfl_f64(...) host_shfl_f64(__COUNTER__, __VA_ARGS__)
 #define b_shfl_f32(...) host_shfl_f32(__COUNTER__, __VA_ARGS__)
 #define b_shfl_i64(...) host_shfl_i64(__COUNTER__, __VA_ARGS__)

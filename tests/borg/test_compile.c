@@ -204,11 +204,72 @@ static void test_mixture(void **state) {
     free(source);
 }
 
+enum { TILE_GROUPS = 3, TILE_ITEMS = 32 };
+
+/* C += A B with A in x, B in y and C in z, as the work-items hold them. */
+static void plain_tile(const double *x, const double *y, double *z, int half) {
+    for (int w = 0; w < TILE_ITEMS; ++w) {
+        int row = w / 4, column = 2 * (w % 4) + half;
+        for (int k = 0; k < 4; ++k) z[w] = fma(x[4 * row + k], y[4 * column + k], z[w]);
+    }
+}
+
+/* Kept as one operation, or as moves and FMA: the same bits. */
+static void test_tile(void **state) {
+    (void)state;
+    const char *source = "__kernel void k(__global double *c, __global const double *a, __global "
+                         "const double *b) {\n"
+                         "    long at = get_group_id() * 32 + get_local_id();\n"
+                         "    double x = a[at], y = b[at], z[4];\n"
+                         "    for (int i = 0; i < 4; ++i) z[i] = c[4 * at + i];\n"
+                         "    for (int i = 0; i < 4; ++i) z[i] = mma8x8x4(x, y, z[i], i % 2);\n"
+                         "    for (int i = 0; i < 4; ++i) c[4 * at + i] = z[i];\n"
+                         "}\n";
+    double a[TILE_GROUPS][TILE_ITEMS], b[TILE_GROUPS][TILE_ITEMS], z[TILE_ITEMS];
+    double c[TILE_GROUPS][TILE_ITEMS][4], want[TILE_GROUPS][TILE_ITEMS][4];
+    uint32_t random = 3;
+    for (int k = 0; k < 12; ++k) {
+        borg_options options = {.size = TILE_ITEMS,
+                                .pack = 1 + k % 2,
+                                .order = k & 2 ? BORG_WG_MINOR : BORG_WI_MINOR,
+                                .strict = k >= 8,
+                                .no_vector = k % 3 == 0,
+                                .verify = true,
+                                .backend = k & 4 ? borg_backend_find("c") : NULL};
+        for (int i = 0; i < TILE_GROUPS * TILE_ITEMS; ++i) {
+            int g = i / TILE_ITEMS, w = i % TILE_ITEMS;
+            a[g][w] = noise(&random) - 0.5;
+            b[g][w] = noise(&random) - 0.5;
+            for (int e = 0; e < 4; ++e) c[g][w][e] = noise(&random);
+        }
+        memcpy(want, c, sizeof c);
+        for (int g = 0; g < TILE_GROUPS; ++g) {
+            for (int e = 0; e < 4; ++e) {
+                for (int w = 0; w < TILE_ITEMS; ++w) z[w] = want[g][w][e];
+                plain_tile(a[g], b[g], z, e % 2);
+                for (int w = 0; w < TILE_ITEMS; ++w) want[g][w][e] = z[w];
+            }
+        }
+        borg_program *p = compile(source, &options);
+        int count = 0;
+        for (const borg_inst *v = p->units[0].module->body->first; v; v = v->next)
+            count += v->op == BORG_MMA;
+        assert_int_equal(count, options.backend || options.strict ? 0 : 4);
+        borg_arg args[3] = {{.data = c, .count = 4 * TILE_GROUPS * TILE_ITEMS},
+                            {.data = a, .count = TILE_GROUPS * TILE_ITEMS},
+                            {.data = b, .count = TILE_GROUPS * TILE_ITEMS}};
+        run(p, args, TILE_GROUPS);
+        assert_memory_equal(c, want, sizeof c);
+        borg_program_free(p);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ldus),
         cmocka_unit_test(test_listing3),
         cmocka_unit_test(test_mixture),
+        cmocka_unit_test(test_tile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,9 +26,9 @@ typedef struct variant {
     int size, pack, lanes, disable;
     int items; /* work-items that share `size` rows; 0: as many */
     borg_order order;
-    bool single;
-    const char *stage; /* with a group in each thread */
-    bool large;        /* left out: its code is beyond BORG_MOST_BYTES */
+    bool single, fused; /* fused: not strict */
+    const char *stage;  /* with a group in each thread */
+    bool large;         /* left out: its code is beyond BORG_MOST_BYTES */
     char ld[16], stride[24], rows[16];
     const char *defines[3], *set[3];
     borg_program *program;
@@ -190,7 +190,7 @@ static bool compile_variant(variant *v, borg_options *o, const borg_backend *bac
                         .order = v->order,
                         .lanes = v->lanes,
                         .disable = v->disable,
-                        .strict = true,
+                        .strict = !v->fused,
                         .backend = backend,
                         .defines = v->defines,
                         .set = v->stage ? v->set : NULL,
@@ -567,6 +567,57 @@ static void test_locals(void **state) {
     }
 }
 
+/* How often `what` stands in what is emitted for tiles.cl. */
+static int count_in_tiles(const char *what, const variant *wanted) {
+    const char *text;
+    size_t length;
+    borg_options o;
+    variant v = *wanted;
+    int count = 0;
+    const borg_backend *backend = borg_backend_find("cuda");
+    assert_true(compile_variant(&v, &o, backend, "tiles"));
+    assert_int_equal(borg_program_emit(v.program, backend, &o, &text, &length), BORG_OK);
+    for (const char *at = text; (at = strstr(at, what)); ++at) ++count;
+    borg_program_free(v.program);
+    return count;
+}
+
+/* Tiles: by moves and FMA in strict mode, else by the instruction where there is one: then both
+ * halves of a tile at once. */
+static void test_tiles(void **state) {
+    static const char *const backends[] = {"c", "avx512", "llvm", "cuda"};
+    const char *kernel = "./kernels/tiles", *call = "b_mma_f64(&";
+    (void)state;
+    if (getenv("BORG_EMIT")) skip();
+    for (int k = 0; k < 4; ++k) {
+        variant list[] = {
+            {.kernel = kernel, .size = 32, .pack = 1},
+            {.kernel = kernel, .size = 32, .pack = 1, .fused = true},
+            {.kernel = kernel, .size = 32, .pack = 2, .fused = true},
+            {.kernel = kernel, .size = 32, .pack = 2, .order = BORG_WG_MINOR, .fused = true},
+            {.kernel = kernel, .size = 32, .pack = 1, .lanes = k == 3 ? 8 : 0, .fused = true},
+            {.kernel = kernel, .size = 32, .pack = 1, .single = true, .fused = true}};
+        const borg_backend *backend = borg_backend_find(backends[k]);
+        const char *only = getenv("BORG_BACKEND");
+        if (!emitted_runs_here(backend) || (only && strcmp(only, backends[k]) != 0)) continue;
+        check(backend, list, sizeof list / sizeof *list);
+    }
+    variant v = {.kernel = kernel, .size = 32, .pack = 1, .fused = true};
+    assert_int_equal(count_in_tiles(call, &v), 9);
+    v.pack = 2;
+    assert_int_equal(count_in_tiles(call, &v), 9);
+    v.order = BORG_WG_MINOR;
+    assert_int_equal(count_in_tiles(call, &v), 0);
+    v.pack = 1;
+    v.order = BORG_WI_MINOR;
+    v.lanes = 16;
+    assert_int_equal(count_in_tiles(call, &v), 0);
+    v = (variant){.kernel = kernel, .size = 32, .pack = 1, .single = true, .fused = true};
+    assert_int_equal(count_in_tiles(call, &v), 0);
+    v = (variant){.kernel = kernel, .size = 32, .pack = 1};
+    assert_int_equal(count_in_tiles(call, &v), 0);
+}
+
 /* Fewer work-items than a matrix has rows: ORDER. */
 static void test_rows(void **state) {
     static const char *const backends[] = {"c", "avx512", "llvm", "cuda"};
@@ -662,6 +713,8 @@ static void test_opencl(void **state) {
                                   .single = k % 5 == 4};
     if (!getenv("BORG_EMIT"))
         list[count++] = (variant){.kernel = "./kernels/zeros", .size = 5, .pack = 2};
+    if (!getenv("BORG_EMIT"))
+        list[count++] = (variant){.kernel = "./kernels/tiles", .size = 32, .pack = 1};
     if (getenv("BORG_CASES")) count = read_cases(getenv("BORG_CASES"), list);
     for (int i = 0; i < count; ++i) good = check_opencl(&d, &list[i]) && good;
     opencl_close(&d);
@@ -683,6 +736,6 @@ int main(void) {
         cmocka_unit_test(test_cuda_staged), cmocka_unit_test(test_cuda_jump),
         cmocka_unit_test(test_left_out),    cmocka_unit_test(test_zeros),
         cmocka_unit_test(test_locals),      cmocka_unit_test(test_locals_together),
-        cmocka_unit_test(test_rows)};
+        cmocka_unit_test(test_rows),        cmocka_unit_test(test_tiles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,6 +97,37 @@ static void check(size_t i) {
     borg_program_free(p);
 }
 
+/* What is refused of work-groups of 32, and of others. */
+static void test_tiles(void **state) {
+    (void)state;
+    static const struct {
+        int size;
+        const char *source, *message;
+    } list[] = {
+        {16, K("p[0] = mma8x8x4(p[1], p[2], p[3], 0);"),
+         "2:8: error: 'mma8x8x4' is for WG_SIZE 32"},
+        {64, K("p[0] = mma8x8x4(p[1], p[2], p[3], 0);"),
+         "2:8: error: 'mma8x8x4' is for WG_SIZE 32"},
+        {32, K("p[0] = mma8x8x4(p[1], p[2], p[3], 2);"), "2:35: error: the last argument"},
+        {32, K("p[0] = mma8x8x4(p[1], p[2], p[3], m);"), "2:35: error: the last argument"},
+        {32, K("p[0] = mma8x8x4(p[1], p[2], p[3], 0.0);"), "2:35: error: the last argument"},
+        {32, K("p[0] = mma8x8x4(p[1], p[2], p[3]);"), "2:8: error: wrong number of arguments"},
+        {32, K("if (get_local_id() > 1) p[0] = mma8x8x4(p[1], p[2], p[3], 1);"),
+         "2:32: error: 'mma8x8x4' under a condition"},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; ++i) {
+        borg_options options = {.size = list[i].size};
+        borg_program *p = NULL;
+        borg_status status =
+            borg_compile("t.cl", list[i].source, strlen(list[i].source), &options, NULL, &p);
+        assert_non_null(p);
+        assert_int_equal(status, BORG_ERR_SOURCE);
+        if (!strstr(borg_program_messages(p), list[i].message))
+            fail_msg("case %zu: %s", i, borg_program_messages(p));
+        borg_program_free(p);
+    }
+}
+
 static void test_messages(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) check(i);
@@ -305,10 +336,10 @@ static void test_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_messages),  cmocka_unit_test(test_all_at_once),
-        cmocka_unit_test(test_warnings),  cmocka_unit_test(test_options),
-        cmocka_unit_test(test_any_bytes), cmocka_unit_test(test_bombs),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_messages),    cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_all_at_once), cmocka_unit_test(test_warnings),
+        cmocka_unit_test(test_options),     cmocka_unit_test(test_any_bytes),
+        cmocka_unit_test(test_bombs),       cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

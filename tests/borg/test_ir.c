@@ -115,6 +115,11 @@ static void test_round_trip(void **state) {
     borg_module *m = parse(everything);
     assert_non_null(m);
     assert_string_equal(print(m), everything);
+    const char *tile = "kernel @tile size 32 pack 1 order wi () {\n"
+                       "  %0 = const wi<2 x f32> 1\n"
+                       "  %1 = mma wi<2 x f32> %0, %0, %0, 1\n"
+                       "}\n";
+    assert_string_equal(print(parse(tile)), tile);
     borg_sink sink = {.arena = &arena};
     borg_print_lanes(m, &sink);
     assert_non_null(strstr(sink.text, "type <32 x f64> metadata {ix, wi, wg} <{{0,0,0}, {0,1,0}"));
@@ -153,6 +158,7 @@ static void test_verifier(void **state) {
          "no affine"},
         {"%0 = local wg<ptr> @u\n %1 = rows wg<ptr> %0, map {0}", "loaded and stored by alone"},
         {"%0 = param uni<ptr> @a\n %1 = const wg<i32> 0\n %2 = load wg<f64> %0, %1", "i64 index"},
+        {"%0 = const wi<f64> 1\n %1 = mma wi<f64> %0, %0, %0, 1", "for 32 work-items"},
         {"%0 = const wi<4096 x f64> 1", NULL},
         {"%0 = const wi<4097 x f64> 1", "expected an integer"},
     };
@@ -170,6 +176,32 @@ static void test_verifier(void **state) {
         }
         assert_null(m);
         if (!strstr(diags.first->message, cases[i][1]))
+            fail_msg("case %zu: '%s' does not say '%s'", i, diags.first->message, cases[i][1]);
+    }
+}
+
+static void test_tile(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"mma wi<f64> %0, %0, %0, 0", NULL},
+        {"mma wi<f64> %0, %0, %0, 2", "the half of the tile"},
+        {"mma wi<f64> %0, %0, %1, 0", "another type or shape"},
+        {"mma wi<f64> %0, %2, %0, 0", "another type or shape"},
+        {"mma wi<f64> %0, %0, 0", "wrong number of operands"},
+        {"mma wg<f64> %2, %2, %2, 0", "f32 or f64, WI"},
+        {"mma wi<i32> %3, %3, %3, 0", "f32 or f64, WI"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[512];
+        diags.first = diags.last = NULL;
+        diags.errors = 0;
+        snprintf(text, sizeof text,
+                 "kernel @k size 32 pack 1 order wi () {\n %%0 = const wi<f64> 1\n %%1 = const "
+                 "wi<f32> 1\n %%2 = const wg<f64> 1\n %%3 = lid wi<i32>\n %%4 = %s\n}\n",
+                 cases[i][0]);
+        borg_module *m = parse_quietly(text);
+        assert_int_equal(m != NULL, cases[i][1] == NULL);
+        if (cases[i][1] && !strstr(diags.first->message, cases[i][1]))
             fail_msg("case %zu: '%s' does not say '%s'", i, diags.first->message, cases[i][1]);
     }
 }
@@ -320,6 +352,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
         cmocka_unit_test_setup_teardown(test_verifier, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_tile, setup, teardown),
         cmocka_unit_test_setup_teardown(test_interpret, setup, teardown),
         cmocka_unit_test_setup_teardown(test_locals, setup, teardown),
         cmocka_unit_test(test_arithmetic),

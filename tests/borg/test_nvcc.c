@@ -116,7 +116,29 @@ static void test_resources(void **state) {
     check("ldlt_complete", 6, -2);
 }
 
+/* The instruction of a tile, once for both of its halves. */
+static void test_tiles(void **state) {
+    char folder[] = "/tmp/borg-nvcc-XXXXXX", path[64], command[1024], line[1024];
+    int count = 0;
+    (void)state;
+    if (access(BORG_NVCC, X_OK) != 0) skip();
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/k.cu", folder);
+    emit("./kernels/tiles", 32, 1, path);
+    snprintf(command, sizeof command, "%s -std=c++17 -O3 -arch=sm_90 -ptx -o - %s", BORG_NVCC,
+             path);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    while (fgets(line, sizeof line, pipe))
+        count += strstr(line, "mma.sync.aligned.m8n8k4.row.col.f64") != NULL;
+    assert_int_equal(pclose(pipe), 0);
+    remove(path);
+    rmdir(folder);
+    assert_int_equal(count, 9);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_resources)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_resources),
+                                       cmocka_unit_test(test_tiles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,6 +84,23 @@ static const char header[] =
     "#define b_copy(to, from) (*(to) = *(from))\n"
     "#define b_copied() ((void)0)\n"
     "#endif\n"
+    "/* x, y: two neighbours in the row of a tile, by the tensor cores */\n"
+    "#if defined(__CUDACC__) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)\n"
+    "B_FN void b_mma_f64(double *x, double *y, double a, double b, double c, double d) {\n"
+    "    asm(\"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%4,%5};\"\n"
+    "        : \"=d\"(*x), \"=d\"(*y) : \"d\"(a), \"d\"(b), \"d\"(c), \"d\"(d));\n"
+    "}\n"
+    "#else\n"
+    "B_FN void b_mma_f64(double *x, double *y, double a, double b, double c, double d) {\n"
+    "    const int l = threadIdx.x % 32;\n"
+    "    for (int k = 0; k < 4; ++k) {\n"
+    "        const double f = __shfl_sync(0xffffffffu, a, l / 4 * 4 + k);\n"
+    "        c = __fma_rn(f, __shfl_sync(0xffffffffu, b, l % 4 * 8 + k), c);\n"
+    "        d = __fma_rn(f, __shfl_sync(0xffffffffu, b, l % 4 * 8 + 4 + k), d);\n"
+    "    }\n"
+    "    *x = c, *y = d;\n"
+    "}\n"
+    "#endif\n"
     "#define b_any_of_block(x) (__syncthreads_or(x) != 0)\n"
     "#define b_redux_s32(x) __reduce_max_sync(B_WARP, (int)(x))\n"
     "#define b_redux_u32(x) __reduce_max_sync(B_WARP, (unsigned)(x))\n"
@@ -130,6 +147,6 @@ const borg_backend borg_backend_cuda = {
     .name = "cuda",
     .summary = "CUDA C: sub-warps of threads, or a work-group in each",
     .suffix = ".cu",
-    .machine = {.simt = true, .vector_bytes = 256, .registers = 255},
+    .machine = {.simt = true, .mma = true, .vector_bytes = 256, .registers = 255},
     .emit = emit,
 };

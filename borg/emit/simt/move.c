@@ -327,6 +327,7 @@ void simt_plan_slots(simt *e) {
     for (int t = BORG_I32; t < BORG_PTR; ++t)
         e->stride[t] = e->slots[t] ? stride_of(e->slots[t], (borg_type)t) : 0;
     find_indices(e, e->m->body);
+    e->partner = BORG_NEW(e->arena, e->m->ninsts + 1, borg_inst *);
     e->whole = BORG_NEW(e->arena, e->m->ninsts + 1, int32_t);
     memset(e->wholes, 0, sizeof e->wholes);
     if (e->target->opencl || e->lanes < 8 || e->step > 1 || e->options->disable & BORG_NO_REUSE)
@@ -349,6 +350,7 @@ static void publish_index(simt *e, const borg_inst *v) {
 }
 
 void simt_publish(simt *e, borg_inst *v) {
+    if (v->op == BORG_MMA && !v->aux) return; /* made later, with its other half */
     if (v->mark == 1 && v->spread == BORG_WG && v->op != BORG_SHUFV && v->type == BORG_I32)
         publish_index(e, v);
     if (v->id >= 0 && e->whole[v->id]) publish_whole(e, v);
@@ -694,11 +696,77 @@ static const char *pickv_scalar(simt *e, const borg_inst *v, int32_t i) {
                : pick(e, row, x->rows, v->type, index);
 }
 
+/* ---- tiles ------------------------------------------------------------------------------------
+ */
+
+/* The other half of the tile, further down. */
+static borg_inst *other_half(const borg_inst *v) {
+    for (borg_inst *u = v->next; u; u = u->next)
+        if (u->op == BORG_MMA && u->index != v->index && u->args[0] == v->args[0] &&
+            u->args[1] == v->args[1] && u->uses > 0 && !u->aux)
+            return u;
+    return NULL;
+}
+
+static bool uses(const borg_block *block, const borg_inst *v);
+
+static bool used_by(const borg_inst *u, const borg_inst *v) {
+    for (int32_t k = 0; k < u->nargs; ++k)
+        if (u->args[k] == v) return true;
+    return (u->block[0] && uses(u->block[0], v)) || (u->block[1] && uses(u->block[1], v));
+}
+
+static bool uses(const borg_block *block, const borg_inst *v) {
+    for (const borg_inst *u = block->first; u; u = u->next)
+        if (used_by(u, v)) return true;
+    return false;
+}
+
+/* v may be made where u is, behind it. */
+static bool can_wait(const borg_inst *v, const borg_inst *u) {
+    for (const borg_inst *x = v->next; x != u; x = x->next)
+        if (used_by(x, v)) return false;
+    return !used_by(u, v);
+}
+
+/* Both halves of a tile are one instruction: where the first one stands if what the other one adds
+ * to is known there, else where the other one stands. A half alone is made with a needless one. */
+static void emit_mma(simt *e, borg_inst *v) {
+    borg_inst *first = e->partner[v->id], *half[2] = {NULL, NULL};
+    if (v->aux) return; /* done */
+    borg_inst *other = first ? first : other_half(v);
+    if (other && !first && other->args[2]->id > v->id) {
+        if (can_wait(v, other)) {
+            e->partner[other->id] = v;
+            return;
+        }
+        other = NULL;
+    }
+    half[v->index] = v;
+    half[1 - v->index] = other;
+    const char *name[2], *type = e->target->types[v->type];
+    for (int i = 0; i < 2; ++i) {
+        name[i] = half[i] ? borg_format(e->arena, "v%d", half[i]->id)
+                          : borg_format(e->arena, "t%d", e->temps++);
+        if (half[i]) simt_name(e, half[i], 0, name[i]);
+    }
+    simt_line(e, "%s %s, %s;", type, name[0], name[1]);
+    simt_line(e, "b_mma_%s(&%s, &%s, %s, %s, %s, %s);", simt_suffix(v->type), name[0], name[1],
+              simt_get(e, v->args[0], 0), simt_get(e, v->args[1], 0),
+              simt_get(e, (half[0] ? half[0] : v)->args[2], 0),
+              simt_get(e, (half[1] ? half[1] : v)->args[2], 0));
+    if (first) simt_publish(e, first);
+}
+
 /* ---- instructions ------------------------------------------------------------------------------
  */
 
 void simt_layout(simt *e, borg_inst *v) {
     int32_t per = simt_per_row(e, v);
+    if (v->op == BORG_MMA) {
+        emit_mma(e, v);
+        return;
+    }
     for (int32_t i = 0; i < simt_count(e, v); ++i) {
         int32_t r = i / per, j = i % per;
         const borg_inst *x = v->args[0];

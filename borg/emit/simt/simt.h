@@ -60,6 +60,7 @@ typedef struct simt {
     int32_t *whole, wholes[BORG_PTR]; /* of each value the place that all read it from, from 1 on;
                                        * places of each type: move.c */
     bool has_rows[BORG_PTR];
+    borg_inst **partner; /* of an MMA, by value: the one made with it, in front of it: move.c */
     int32_t depth, temps, tables, loops, branches;
     simt_places *places;
     simt_pointer *pointers;
