@@ -67,15 +67,18 @@
  *      STORE p, index, value [, mask]   STOREA p, off, value [, mask]  a b c[]   likewise
  *  index: i64 (of a LOCAL: i32, signed), rows and spread of the value. off: i64, one row, UNI or
  *  WG, never wider than the value. A mask is i1 with rows and spread of the value; a lane whose
- * mask is 0 does not touch memory, and reads as 0. Memory operations take place in program order;
- * two operations on different parameters may be exchanged if one of them is `restrict`. The
- * kernel's own arrays (`locals`) are there once for each group. LOCAL is the address, for each
+ *  mask is 0 does not touch memory, and reads as 0. Memory operations take place in program order;
+ *  two operations on different parameters may be exchanged if one of them is `restrict`.
+ *
+ *  The kernel's own arrays (`locals`) are there once for each group. LOCAL is the address, for each
  *  group, of one of them; it is operand 0 of LOAD and STORE and nothing else, the value has the
  *  array's type and is WG or WI, and lane (r, w, g) has element index(r, w, g) of group g's array.
  *  Where elements lie is for the backend to choose. What an array holds when a pack begins is
  *  unspecified (the interpreter: zeros). Accesses to different arrays never meet, nor do they meet
- *  accesses through parameters. A LOAD of one lane for a group reads for all of its work-items, a
- *  STORE of one lane for a group writes for all of them, so that each sees it without a BARRIER.
+ *  accesses through parameters. Between a STORE to an element by one work-item and another access
+ *  to it by another one stands a BARRIER, whichever comes first; else what is read is unspecified.
+ *  A LOAD of one lane for a group is one by each work-item, a STORE of one lane for a group, too,
+ *  but these two need no BARRIER between, in either order.
  *
  *  5. Control
  *  ----------

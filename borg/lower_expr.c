@@ -246,11 +246,14 @@ static borg_inst *load(borg_lowerer *l, borg_type type, borg_inst *pointer, borg
                        borg_loc loc) {
     borg_spread spread = index->spread > pointer->spread ? index->spread : pointer->spread;
     borg_inst *mask = surely_inside(l, pointer, index) ? NULL : l->mask;
+    /* where each work-item has a thread, it reads the group's array for itself: there may be no
+     * barrier between its store and its load */
     bool simt = l->options->backend && l->options->backend->machine.simt;
-    /* a uniform load where only some work-items are: for the group if any of them is, but where
-     * each has a thread and the array is near, each for itself */
+    if (simt && pointer->op == BORG_LOCAL && l->mask && l->mask->spread == BORG_WI)
+        spread = BORG_WI;
+    /* a uniform load where only some work-items are: for the group if any of them is */
     if (mask && mask->spread > spread) {
-        if (mask->spread == BORG_WI && !(simt && pointer->op == BORG_LOCAL)) {
+        if (mask->spread == BORG_WI) {
             borg_inst *any = borg_emit(&l->b, BORG_ANY, BORG_I1, BORG_WG, mask->rows, 1);
             any->args[0] = mask;
             mask = borg_lower_simplify(l, any);

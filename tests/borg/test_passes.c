@@ -333,6 +333,20 @@ static void test_inside(void **state) {
     }
 }
 
+/* What a work-item does alone it sees alone where it has a thread: no load for the group. */
+static void test_alone(void **state) {
+    (void)state;
+    const char *source = K("__local volatile double s[8];\n"
+                           "s[get_local_id()] = q[" AT "];\n"
+                           "barrier(CLK_LOCAL_MEM_FENCE);\n"
+                           "if (get_local_id() == 2) { s[m & 7] = s[3]; p[0] = s[3] + s[m]; }");
+    const char *t = compile(source, (borg_options){.size = 4});
+    assert_int_equal(count(t, "load wg<f64>"), 3);
+    t = compile(source, (borg_options){.size = 4, .backend = borg_backend_find("cuda")});
+    assert_int_equal(count(t, "load wi<f64>"), 3);
+    assert_int_equal(count(t, " any "), 0);
+}
+
 /* A store stays before the barrier behind it, be there one to another array between. */
 static void test_schedule(void **state) {
     (void)state;
@@ -370,6 +384,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_indices, teardown),
         cmocka_unit_test_teardown(test_join, teardown),
         cmocka_unit_test_teardown(test_inside, teardown),
+        cmocka_unit_test_teardown(test_alone, teardown),
         cmocka_unit_test_teardown(test_schedule, teardown),
         cmocka_unit_test_teardown(test_lane_order, teardown),
         cmocka_unit_test_teardown(test_groups, teardown),
