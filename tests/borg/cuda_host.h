@@ -156,10 +156,14 @@ static inline void host_block(unsigned block, unsigned threads, char *stacks) {
         c->uc_link = &host_home;
         makecontext(c, host_thread_main, 0);
     }
+    uint32_t chance = 1;
     for (unsigned left = 0, idle = 0; left < threads;) {
-        bool ran = false;
+        bool ran = false, backward;
+        chance = chance * 1664525u + 1013904223u;
+        backward = chance >> 20 & 1;
         left = 0;
-        for (unsigned t = 0; t < threads; ++t) {
+        for (unsigned k = 0; k < threads; ++k) { /* now the first, now the last one is ahead */
+            unsigned t = backward ? threads - 1 - k : k;
             left += host_threads[t].left;
             if (host_threads[t].left || host_threads[t].waits) continue;
             threadIdx.x = t;

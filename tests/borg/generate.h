@@ -16,7 +16,6 @@ typedef struct generator {
     int loops;    /* around: counters i0 .. */
     bool uniform; /* here, group operations may stand */
     bool in_loop;
-    bool memory; /* there are arrays in memory: s, c */
     int budget;
     int names;
     uint32_t constant_counters; /* bit k: i<k> is a counter over constants */
@@ -187,7 +186,7 @@ static void gen_real(generator *g, int depth) {
     static const char *const ops[] = {"+", "-", "*", "/"};
     uint32_t kind = gen_next(g, depth > 0 ? 16 : 5);
     bool saved = g->uniform;
-    if (g->memory && depth > 0 && gen_next(g, 8) == 0) {
+    if (depth > 0 && gen_next(g, 8) == 0) {
         borg_put(g->out, gen_next(g, 3) ? "s[" : "c[");
         borg_put(g->out, "(uint)(");
         gen_int(g, depth - 1);
@@ -310,7 +309,7 @@ static void gen_memory(generator *g) {
 static void gen_assign(generator *g) {
     static const char *const ops[] = {"=", "=", "=", "+=", "-=", "*="};
     gen_indent(g);
-    if (g->memory && g->uniform && gen_next(g, 4) == 0) {
+    if (g->uniform && gen_next(g, 4) == 0) {
         gen_memory(g);
         return;
     }
@@ -453,14 +452,9 @@ static void gen_block(generator *g, int statements) {
     }
 }
 
-/* Parameters: double *p, float *r (both WG_SIZE each group), int m, double f. memory: with arrays
- * in memory. */
-static void gen_program(borg_sink *out, uint64_t seed, bool memory) {
-    generator g = {.out = out,
-                   .state = seed * 2654435761u + 12345,
-                   .uniform = true,
-                   .budget = 26,
-                   .memory = memory};
+/* Parameters: double *p, float *r (both WG_SIZE each group), int m, double f. */
+static void gen_program(borg_sink *out, uint64_t seed) {
+    generator g = {.out = out, .state = seed * 2654435761u + 12345, .uniform = true, .budget = 26};
     borg_put(out, "float helper(float x) {\n  float y = x;\n  if (y > 2)\n    y = y * 0.5f;\n"
                   "  return y + 1;\n}\n");
     borg_put(out,
@@ -475,15 +469,14 @@ static void gen_program(borg_sink *out, uint64_t seed, bool memory) {
              "  bool q = x0 > x1;\n"
              "  for (int i = 0; i < %d; ++i)\n    a[i] = x0 + i;\n",
              GEN_LEN, GEN_LEN, GEN_LEN, GEN_LEN);
-    if (memory)
-        borg_put(out, "  __local volatile double s[2 * WG_SIZE];\n"
-                      "  __local volatile uint c[WG_SIZE];\n"
-                      "  s[get_local_id()] = x0;\n"
-                      "  s[get_local_id() + WG_SIZE] = x1;\n"
-                      "  c[get_local_id()] = u;\n"
-                      "  barrier(0);\n");
+    borg_put(out, "  __local volatile double s[2 * WG_SIZE];\n"
+                  "  __local volatile uint c[WG_SIZE];\n"
+                  "  s[get_local_id()] = x0;\n"
+                  "  s[get_local_id() + WG_SIZE] = x1;\n"
+                  "  c[get_local_id()] = u;\n"
+                  "  barrier(0);\n");
     gen_block(&g, 14);
-    if (memory) borg_put(out, "  x3 += s[get_local_id()] - s[2 * WG_SIZE - 1 - get_local_id()];\n");
+    borg_put(out, "  x3 += s[get_local_id()] - s[2 * WG_SIZE - 1 - get_local_id()];\n");
     borg_put(out, "  for (int i = 0; i < %d; ++i)\n    x2 += a[i] * 0.5 + b[i] + d[i];\n", GEN_LEN);
     borg_put(out,
              "  p[get_group_id() * WG_SIZE + get_local_id()] = x0 + x2 + x3 + k0;\n"

@@ -248,6 +248,16 @@ static void test_stage(void **state) {
                      2);
     assert_non_null(strstr(get("err"), "in 4 threads each a warp holds 8: WG_PACK must divide"));
     assert_string_equal(get("out"), "");
+    put("large.cl", "__kernel void k(__global double *p) {\n"
+                    "    __local volatile double x[200];\n"
+                    "    x[get_local_id()] = p[get_group_id()];\n"
+                    "    p[get_group_id()] = x[0];\n}\n");
+    assert_int_equal(borgc("--emit=cuda -DWG_SIZE=2 --lane-order=wg large.cl > out 2> err"), 2);
+    assert_non_null(strstr(get("err"), "'k': a block of 32 threads needs 51200 bytes of shared"));
+    assert_string_equal(get("out"), "");
+    assert_int_equal(borgc("--emit=cuda -DWG_SIZE=2 --lane-order=wg --lanes=2 large.cl > out"), 0);
+    assert_non_null(strstr(get("out"), "borg-launch: threads=32 groups=16 shared=25600 "));
+    assert_int_equal(borgc("--emit=opencl -DWG_SIZE=2 -DWG_PACK=64 large.cl 2> err"), 2);
     const char *const cuda = "--emit=cuda -DWG_SIZE=2 --lane-order=wg --set=ld=4";
     const char *const refused[][2] = {
         {"--stage=q", "'q' cannot be staged: an index that is no constant"},

@@ -546,7 +546,7 @@ static void test_zeros(void **state) {
 
 /* Arrays in memory, read and written at places that are known at run time only. */
 static void test_locals(void **state) {
-    static const char *const backends[] = {"c", "avx512", "llvm"};
+    static const char *const backends[] = {"c", "avx512", "llvm", "cuda"};
     static const int sizes[] = {4, 1, 3, 2, 5, 8, 7, 6, 16}, packs[] = {1, 2, 4, 8};
     variant list[2 * MOST_CASES];
     int count = 0;
@@ -554,12 +554,12 @@ static void test_locals(void **state) {
     if (getenv("BORG_EMIT")) skip();
     for (int i = 0; i < 9; ++i)
         for (int k = i % 2; k < 8; k += 2)
-            list[count++] = (variant){.kernel = "./kernels/locals",
+            list[count++] = (variant){.kernel = k / 2 % 2 ? "./kernels/turns" : "./kernels/locals",
                                       .size = sizes[i],
                                       .pack = packs[(i + k) / 2 % 4],
                                       .order = (i + k) / 2 & 1 ? BORG_WG_MINOR : BORG_WI_MINOR,
                                       .single = (i + k / 2) % 3 == 0};
-    for (int k = 0; k < 3; ++k) {
+    for (int k = 0; k < 4; ++k) {
         const borg_backend *backend = borg_backend_find(backends[k]);
         const char *only = getenv("BORG_BACKEND");
         if (!emitted_runs_here(backend) || (only && strcmp(only, backends[k]) != 0)) continue;
@@ -616,6 +616,34 @@ static void test_tiles(void **state) {
     assert_int_equal(count_in_tiles(call, &v), 0);
     v = (variant){.kernel = kernel, .size = 32, .pack = 1};
     assert_int_equal(count_in_tiles(call, &v), 0);
+}
+
+/* Such arrays in shared memory: groups of one thread and of several, interleaved and side by side,
+ * threads without a work-item, several work-items in a thread, packs of several warps. */
+static void test_cuda_locals(void **state) {
+    (void)state;
+    variant list[] = {{.size = 2, .pack = 16, .lanes = 2, .order = BORG_WG_MINOR},
+                      {.size = 4, .pack = 8, .lanes = 4, .order = BORG_WG_MINOR},
+                      {.size = 4, .pack = 1, .lanes = 4, .order = BORG_WG_MINOR, .single = true},
+                      {.size = 3, .pack = 1, .lanes = 4, .order = BORG_WG_MINOR},
+                      {.size = 6, .pack = 8, .lanes = 4, .order = BORG_WG_MINOR},
+                      {.size = 6, .pack = 4, .lanes = 2, .order = BORG_WG_MINOR},
+                      {.size = 8, .pack = 4, .lanes = 8, .order = BORG_WG_MINOR},
+                      {.size = 5, .pack = 2, .lanes = 8, .order = BORG_WG_MINOR, .single = true},
+                      {.size = 4, .pack = 64, .order = BORG_WG_MINOR},
+                      {.size = 11, .pack = 2, .lanes = 4},
+                      {.size = 8, .pack = 1, .lanes = 2},
+                      {.size = 7, .pack = 1},
+                      {.size = 12, .pack = 3, .single = true},
+                      {.size = 32, .pack = 1},
+                      {.size = 33, .pack = 1}};
+    enum { COUNT = sizeof list / sizeof *list };
+    const char *only = getenv("BORG_BACKEND");
+    if ((only && strcmp(only, "cuda") != 0) || getenv("BORG_EMIT")) skip();
+    for (int i = 0; i < 2; ++i) {
+        for (int k = 0; k < COUNT; ++k) list[k].kernel = i ? "./kernels/turns" : "./kernels/locals";
+        check(borg_backend_find("cuda"), list, COUNT);
+    }
 }
 
 /* Fewer work-items than a matrix has rows: ORDER. */
@@ -728,14 +756,22 @@ static void test_opencl(void **state) {
 #endif
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_c),           cmocka_unit_test(test_avx512),
-        cmocka_unit_test(test_pieces),      cmocka_unit_test(test_llvm),
-        cmocka_unit_test(test_opencl),      cmocka_unit_test(test_cuda),
-        cmocka_unit_test(test_cuda_wide),   cmocka_unit_test(test_cuda_interleaved),
-        cmocka_unit_test(test_cuda_staged), cmocka_unit_test(test_cuda_jump),
-        cmocka_unit_test(test_left_out),    cmocka_unit_test(test_zeros),
-        cmocka_unit_test(test_locals),      cmocka_unit_test(test_locals_together),
-        cmocka_unit_test(test_rows),        cmocka_unit_test(test_tiles)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_c),
+                                       cmocka_unit_test(test_avx512),
+                                       cmocka_unit_test(test_pieces),
+                                       cmocka_unit_test(test_llvm),
+                                       cmocka_unit_test(test_opencl),
+                                       cmocka_unit_test(test_cuda),
+                                       cmocka_unit_test(test_cuda_wide),
+                                       cmocka_unit_test(test_cuda_interleaved),
+                                       cmocka_unit_test(test_cuda_staged),
+                                       cmocka_unit_test(test_cuda_jump),
+                                       cmocka_unit_test(test_left_out),
+                                       cmocka_unit_test(test_zeros),
+                                       cmocka_unit_test(test_locals),
+                                       cmocka_unit_test(test_cuda_locals),
+                                       cmocka_unit_test(test_locals_together),
+                                       cmocka_unit_test(test_rows),
+                                       cmocka_unit_test(test_tiles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,6 +114,8 @@ static void test_resources(void **state) {
     check("ldlt_complete", 7, 0);
     check("ldlt_partial", 4, -4);
     check("ldlt_complete", 6, -2);
+    check("./kernels/locals", 8, 1);
+    check("./kernels/locals", 4, -2);
 }
 
 /* The instruction of a tile, once for both of its halves. */

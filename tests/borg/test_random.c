@@ -187,7 +187,7 @@ static outcome one_program(uint64_t seed) {
     borg_arena_init(&arena, NULL, 0);
     if (setjmp(arena.oom)) fail();
     borg_sink text = {.arena = &arena};
-    gen_program(&text, seed, true);
+    gen_program(&text, seed);
     outcome out = try(text.text, seed);
     if (out == FAILED) {
         shrink(text.text, seed);
@@ -236,7 +236,7 @@ static bool compile_random(uint64_t seed, int number, const borg_backend *backen
     borg_arena_init(&arena, NULL, 0);
     if (setjmp(arena.oom)) fail();
     borg_sink text = {.arena = &arena};
-    gen_program(&text, seed, !backend->machine.simt); /* which refuses arrays in memory */
+    gen_program(&text, seed);
     int pack = packs[seed / 6 % 5];
     bool interleaved = seed / 30 % 2;
     *e = (emission){.seed = seed, .n = sizes[seed % 6], .lanes = lanes_of(seed, pack, interleaved)};

@@ -146,6 +146,7 @@ static void store(simt *e, borg_inst *v) {
 }
 
 void simt_memory(simt *e, borg_inst *v) {
+    if (simt_local(e, v)) return;
     switch (v->op) {
     case BORG_LOAD:
     case BORG_LOADA:
@@ -161,6 +162,7 @@ void simt_memory(simt *e, borg_inst *v) {
         } else if (e->lanes > 1) {
             simt_line(e, "b_syncwarp(%s);", simt_mask(e));
         }
+        simt_local_barrier(e);
         break;
     }
 }

@@ -309,7 +309,7 @@ static bool nested(const borg_block *block, int32_t loops) {
 }
 
 void simt_plan_slots(simt *e) {
-    int32_t bytes = 0;
+    int32_t bytes = simt_local_bytes(e);
     e->now = 0;
     e->has_loops = false;
     e->planned_rows = e->row_number = 0;

@@ -232,6 +232,8 @@ static void emit_leaf(simt *e, borg_inst *v) {
     case BORG_WGID:
         simt_name(e, v, 0, "(b_i32)b_wg");
         break;
+    case BORG_LOCAL:
+        break; /* local.c */
     case BORG_CONST:
         if (v->spread != BORG_WI) {
             for (int32_t r = 0; r < v->rows; ++r)
@@ -282,6 +284,7 @@ static void emit_loop(simt *e, borg_inst *v) {
     }
     int32_t parts = !same_for_all(head->last->args[0], NULL, 8);
     simt_see_slots(e); /* none are written in loops */
+    simt_local_touch(e, v);
     simt_line(e, "for (;;) {");
     ++e->depth, e->branches += parts;
     emit_block(e, head);
@@ -296,6 +299,7 @@ static void emit_loop(simt *e, borg_inst *v) {
             simt_line(e, "%s = t%d;", simt_get(e, p, i), first++);
     --e->depth, e->branches -= parts;
     simt_line(e, "}");
+    simt_local_touch(e, v);
 }
 
 /* The RESULTs of an IF stand after it: their variables are declared before. */
@@ -314,6 +318,7 @@ static void emit_if(simt *e, borg_inst *v) {
     int32_t parts = !same_for_all(v->args[0], NULL, 8);
     bool unseen = false;
     simt_see_slots(e); /* while all are together */
+    simt_local_touch(e, v);
     e->branches += parts;
     for (int32_t side = 0; side < 2; ++side) {
         simt_line(e, side ? "} else {" : "if (%s) {", side ? "" : simt_get(e, v->args[0], 0));
@@ -330,6 +335,7 @@ static void emit_if(simt *e, borg_inst *v) {
     e->unseen = unseen;
     e->branches -= parts;
     simt_line(e, "}");
+    simt_local_touch(e, v);
 }
 
 static void emit_result(simt *e, borg_inst *v) {
@@ -558,6 +564,7 @@ static void put_slots(simt *e) {
         }
     }
     simt_put_places(e);
+    simt_put_locals(e);
     if (!e->target->opencl) return;
     for (int t = BORG_I1; t < BORG_PTR; ++t)
         simt_line(e, "B_SHARED %s b_r%s[%d];", e->target->types[t], simt_suffix((borg_type)t),
@@ -574,7 +581,7 @@ static void clear_block(borg_block *block) {
 
 /* Of a group: what is known before the geometry is chosen, and rows, known when all is emitted. */
 static int32_t shared_bytes(const simt *e) {
-    int32_t bytes = 0;
+    int32_t bytes = simt_local_bytes(e);
     for (int t = BORG_I32; t < BORG_PTR; ++t) {
         int32_t row = simt_row_length(e, (borg_type)t);
         bytes += (e->lanes * e->rows * e->stride[t] + e->wholes[t] * row) *
@@ -590,6 +597,9 @@ static int32_t row_bytes(const simt *e) {
             bytes += 2 * simt_row_length(e, (borg_type)t) * borg_type_bytes((borg_type)t);
     return bytes;
 }
+
+/* Of a block: beyond the first its warps are fewer, beyond the second it cannot be. */
+enum { MOST_ARRAYS = 16 * 1024, MOST_SHARED = 48 * 1024 };
 
 /* How the work-items lie in threads, packs in warps and warps in blocks. False: not as was asked.
  */
@@ -612,6 +622,7 @@ static bool choose_geometry(simt *e) {
                     m->name, e->lanes, e->step);
         return false;
     }
+    simt_plan_locals(e);
     simt_plan_slots(e);
     int32_t width = e->lanes * m->pack;
     e->units = width > 32 ? 0 : 32 / width;
@@ -625,6 +636,7 @@ static bool choose_geometry(simt *e) {
     } else {
         e->threads = 128;
         while (e->threads > 32 && (e->threads / e->lanes * shared_bytes(e) > 44 * 1024 ||
+                                   e->threads / e->lanes * simt_local_bytes(e) > MOST_ARRAYS ||
                                    e->threads / 32 * simt_stage_bytes(e) > 24 * 1024))
             e->threads /= 2;
         e->groups = e->threads / 32 * e->units * m->pack;
@@ -652,6 +664,13 @@ static bool emit_unit(simt *e, const borg_unit *u) {
     e->out = &frame;
     int32_t bytes = e->threads / e->lanes * (shared_bytes(e) + row_bytes(e)) +
                     e->threads / 32 * simt_stage_bytes(e);
+    if (m->nlocals > 0 && bytes > MOST_SHARED) {
+        borg_report(e->diags, BORG_ERROR, (borg_loc){0},
+                    "'%s': a block of %d threads needs %d bytes of shared memory for %d groups' "
+                    "__local volatile arrays and what they exchange, and has %d",
+                    m->name, e->threads, bytes, e->threads / e->lanes, MOST_SHARED);
+        return false;
+    }
     borg_put(
         &frame,
         "/* %s: %d work-items, %d groups in a pack; a group in %d threads, %d work-items each\n",
@@ -677,14 +696,6 @@ borg_status simt_emit(const simt_target *target, const borg_unit *units, int32_t
                       const borg_options *options, borg_sink *sink, borg_diags *diags) {
     simt e = {
         .target = target, .options = options, .out = sink, .arena = sink->arena, .diags = diags};
-    for (int32_t i = 0; i < nunits; ++i) {
-        const borg_module *m = units[i].module;
-        if (m->nlocals == 0) continue;
-        borg_report(diags, BORG_ERROR, (borg_loc){0},
-                    "'%s': __local volatile '%s': this backend keeps no arrays in memory", m->name,
-                    m->locals[0].name);
-        return BORG_ERR_OPTION;
-    }
     borg_put(sink, "/* Made by borgc. */\n");
     borg_put_text(sink, target->header, strlen(target->header));
     borg_put_text(sink, simt_prelude_text, strlen(simt_prelude_text));

@@ -67,6 +67,7 @@ typedef struct simt {
     borg_diags *diags;
     struct simt_stage *stages; /* stage.c */
     int32_t nstages;
+    struct simt_local *locals; /* local.c */
 } simt;
 
 /** The body of a backend's emit. */
@@ -125,6 +126,19 @@ void simt_stage_in(simt *e);
 void simt_stage_out(simt *e);
 /** The element of v's array that lies in shared memory, or NULL; row and work-item of the value. */
 const char *simt_staged(simt *e, const borg_inst *v, int32_t row, int32_t item);
+
+/* ---- local.c ---- */
+/** To be called when it is known how a group lies in threads. */
+void simt_plan_locals(simt *e);
+/** Of a group: bytes of shared memory. */
+int32_t simt_local_bytes(const simt *e);
+void simt_put_locals(simt *e);
+/** A load or store of an array in memory; false: it is of another one. */
+bool simt_local(simt *e, borg_inst *v);
+/** At a BARRIER. */
+void simt_local_barrier(simt *e);
+/** Before and behind a LOOP or IF: whatever is done there to arrays may just have been. */
+void simt_local_touch(simt *e, const borg_inst *v);
 
 /* ---- reduce.c, memory.c, elem.c ---- */
 void simt_reduce(simt *e, borg_inst *v);

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arrays in memory (__local volatile): of each group a piece of shared memory. Where groups of a
+ * warp are interleaved, element e of group g is element e * P + g of the warp's piece, so that the
+ * groups' indices never meet in a bank; else a group's elements are side by side.
+ *
+ * A value of a group is computed by all its threads, and so is what the last work-item does by
+ * threads that have none: such a load must not see a later store of another thread, and must see an
+ * earlier one. Where an array has stores of groups, or there are such threads, a sync stands
+ * between. */
+#include "borg/emit/simt/simt.h"
+#include <inttypes.h>
+#include <string.h>
+
+enum { MOST_TERMS = 4, MOST_DEPTH = 8, MOST_FACTOR = 1 << 16 };
+
+struct simt_local {
+    int32_t pitch;                      /* elements from group to group, or of a group */
+    bool by_groups, by_items;           /* has stores of whole groups, of work-items */
+    bool read, group_wrote, item_wrote; /* since the last sync */
+};
+
+/* ---- what there is -----------------------------------------------------------------------------
+ */
+
+static bool interleaved(const simt *e) {
+    return e->m->order == BORG_WG_MINOR && !e->target->opencl;
+}
+
+static bool has_clones(const simt *e) {
+    return e->lanes * e->rows > e->m->size;
+}
+
+static struct simt_local *local_of(const simt *e, const borg_inst *v) {
+    return v->nargs > 0 && v->args[0]->op == BORG_LOCAL ? &e->locals[v->args[0]->index] : NULL;
+}
+
+static void find_stores(const simt *e, const borg_block *block) {
+    for (const borg_inst *v = block->first; v; v = v->next) {
+        struct simt_local *a = v->op == BORG_STORE ? local_of(e, v) : NULL;
+        if (a && borg_stored(v)->spread == BORG_WI) a->by_items = true;
+        if (a && borg_stored(v)->spread != BORG_WI) a->by_groups = true;
+        for (int k = 0; k < 2; ++k)
+            if (v->block[k]) find_stores(e, v->block[k]);
+    }
+}
+
+void simt_plan_locals(simt *e) {
+    const borg_module *m = e->m;
+    e->locals = BORG_NEW(e->arena, m->nlocals + 1, struct simt_local);
+    for (int32_t i = 0; i < m->nlocals; ++i) {
+        bool share_warp = e->lanes < 32 && !e->target->opencl;
+        int32_t count = m->locals[i].count;
+        e->locals[i].pitch = interleaved(e) || !share_warp ? count : count | 1;
+    }
+    find_stores(e, m->body);
+}
+
+int32_t simt_local_bytes(const simt *e) {
+    int32_t bytes = 0;
+    for (int32_t i = 0; i < e->m->nlocals; ++i)
+        bytes += e->locals[i].pitch * borg_type_bytes(e->m->locals[i].elem);
+    return bytes;
+}
+
+void simt_put_locals(simt *e) {
+    for (int32_t i = 0; i < e->m->nlocals; ++i) {
+        const borg_local *d = &e->m->locals[i];
+        const char *type = e->target->types[d->elem], *own;
+        int32_t pitch = e->locals[i].pitch, groups = e->m->pack;
+        if (!e->target->opencl) groups = e->threads / e->lanes;
+        if (e->target->opencl) {
+            own = borg_format(e->arena, "b_own * %d", pitch);
+        } else if (!interleaved(e)) {
+            own = borg_format(e->arena, "threadIdx.x / %d * %d", e->lanes, pitch);
+        } else {
+            own = e->threads == 32 ? "b_base"
+                                   : borg_format(e->arena, "threadIdx.x / 32 * %d + b_base",
+                                                 32 / e->lanes * pitch);
+        }
+        simt_line(e, "B_SHARED %s s_%s[%d];", type, d->name, groups * pitch);
+        simt_line(e, "B_LOCAL %s *const l_%s = s_%s + %s;", type, d->name, d->name, own);
+        simt_line(e, "(void)l_%s;", d->name);
+    }
+}
+
+/* ---- indices -----------------------------------------------------------------------------------
+ *
+ * A sum of terms, what all have in common first, constants last: these become part of the
+ * instruction. An index that would wrap is undefined. */
+typedef struct sum {
+    const borg_inst *term[MOST_TERMS];
+    int64_t factor[MOST_TERMS], item, constant; /* item: factor of the work-item's number */
+    int32_t count;
+} sum;
+
+/* v = a * work-item + b */
+static bool by_item(const simt *e, const borg_inst *v, int64_t *a, int64_t *b) {
+    *a = v->op == BORG_LID, *b = 0;
+    if (v->op == BORG_LID) return true;
+    if (v->op != BORG_CONST || v->rows != 1) return false;
+    *b = (int32_t)borg_const_bits(e->m, v, 0, 0);
+    if (e->m->size > 1) *a = (int32_t)borg_const_bits(e->m, v, 0, 1) - *b;
+    for (int32_t w = 0; w < e->m->size; ++w)
+        if ((int32_t)borg_const_bits(e->m, v, 0, w) != *a * w + *b) return false;
+    return true;
+}
+
+static bool collect(const simt *e, sum *s, const borg_inst *v, int64_t factor, int depth) {
+    int64_t a, b;
+    while (v->op == BORG_BCAST) v = v->args[0];
+    if (factor > MOST_FACTOR || factor < -MOST_FACTOR) return false;
+    if (v->op == BORG_LID || (v->op == BORG_CONST && v->spread == BORG_WI && v->rows == 1)) {
+        if (by_item(e, v, &a, &b)) {
+            s->item += factor * a;
+            s->constant += factor * b;
+            return true;
+        }
+    } else if (borg_is_splat(v)) {
+        s->constant += factor * (int32_t)v->bits[0];
+        return true;
+    }
+    if (depth > 0 && v->rows == 1) {
+        if (v->op == BORG_ADD || v->op == BORG_SUB)
+            return collect(e, s, v->args[0], factor, depth - 1) &&
+                   collect(e, s, v->args[1], v->op == BORG_ADD ? factor : -factor, depth - 1);
+        if (v->op == BORG_MUL && borg_is_splat(v->args[1]))
+            return collect(e, s, v->args[0], factor * (int32_t)v->args[1]->bits[0], depth - 1);
+        if (v->op == BORG_SHL && borg_is_splat(v->args[1]) && v->args[1]->bits[0] < 16)
+            return collect(e, s, v->args[0], factor * (1 << v->args[1]->bits[0]), depth - 1);
+    }
+    for (int32_t k = 0; k < s->count; ++k)
+        if (s->term[k] == v) {
+            s->factor[k] += factor;
+            return true;
+        }
+    if (s->count == MOST_TERMS) return false;
+    int32_t at = s->count++;
+    for (; at > 0 && s->term[at - 1]->spread > v->spread; --at) {
+        s->term[at] = s->term[at - 1];
+        s->factor[at] = s->factor[at - 1];
+    }
+    s->term[at] = v;
+    s->factor[at] = factor;
+    return true;
+}
+
+static sum index_of(const simt *e, const borg_inst *access) {
+    const borg_inst *v = access->args[1];
+    sum s = {.count = 0};
+    if (collect(e, &s, v, 1, MOST_DEPTH)) return s;
+    return (sum){.term = {v}, .factor = {1}, .count = 1};
+}
+
+static void put_term(borg_sink *text, const char *x, int64_t factor) {
+    if (factor == 0) return;
+    borg_put(text, "%s%s", text->length ? " + " : "", x);
+    if (factor != 1) borg_put(text, " * %" PRId64, factor);
+}
+
+/* The element of row r, work-item j of the thread. */
+static const char *element(simt *e, const borg_inst *v, int32_t r, int32_t j) {
+    sum s = index_of(e, v);
+    borg_sink text = {.arena = e->arena};
+    int64_t step = interleaved(e) ? 32 / e->lanes : 1;
+    for (int32_t k = 0; k < s.count; ++k) {
+        int32_t own = simt_per_row(e, s.term[k]);
+        int32_t i = (s.term[k]->rows == 1 ? 0 : r) * own + (own == 1 ? 0 : j);
+        put_term(&text, borg_format(e->arena, "(int)%s", simt_get(e, s.term[k], i)),
+                 s.factor[k] * step);
+    }
+    if (e->lanes == 1) {
+        s.constant += s.item * j;
+    } else if ((j + 1) * e->lanes <= e->m->size) {
+        put_term(&text, "b_l", s.item * step);
+        s.constant += s.item * j * e->lanes;
+    } else {
+        put_term(&text, simt_item(e, j), s.item * step);
+    }
+    if (s.constant != 0 || text.length == 0)
+        borg_put(&text, "%s%" PRId64, text.length ? " + " : "", s.constant * step);
+    return borg_format(e->arena, "l_%s[%s]", e->m->locals[v->args[0]->index].name, text.text);
+}
+
+/* ---- order -------------------------------------------------------------------------------------
+ */
+
+static void all_seen(const simt *e) {
+    for (int32_t i = 0; i < e->m->nlocals; ++i)
+        e->locals[i].read = e->locals[i].group_wrote = e->locals[i].item_wrote = false;
+}
+
+void simt_local_barrier(simt *e) {
+    all_seen(e);
+}
+
+static void sync(simt *e) {
+    simt_line(e, e->target->opencl ? "barrier(CLK_LOCAL_MEM_FENCE);" : "b_syncwarp(%s);",
+              simt_mask(e));
+    all_seen(e);
+}
+
+static void touch(const simt *e, const borg_block *block) {
+    for (const borg_inst *v = block->first; v; v = v->next) {
+        struct simt_local *a = local_of(e, v);
+        const borg_inst *value = borg_stored(v);
+        if (a && !value) a->read = true;
+        if (a && value && value->spread == BORG_WI) a->item_wrote = true;
+        if (a && value && value->spread != BORG_WI) a->group_wrote = true;
+        for (int k = 0; k < 2; ++k)
+            if (v->block[k]) touch(e, v->block[k]);
+    }
+}
+
+void simt_local_touch(simt *e, const borg_inst *v) {
+    for (int k = 0; k < 2; ++k) touch(e, v->block[k]);
+}
+
+/* Who is not alone: threads of a group that do the same. */
+static void before_load(simt *e, struct simt_local *a) {
+    bool clones = has_clones(e);
+    if (e->lanes > 1 && (a->group_wrote || (clones && a->item_wrote))) sync(e);
+    a->read = true;
+}
+
+static void before_store(simt *e, struct simt_local *a, bool group) {
+    bool clones = has_clones(e), hurts = group ? a->read : a->group_wrote || (clones && a->read);
+    if (e->lanes > 1 && hurts) sync(e);
+    if (group) a->group_wrote = true;
+    if (!group) a->item_wrote = true;
+}
+
+/* ---- accesses ----------------------------------------------------------------------------------
+ */
+
+static void load(simt *e, borg_inst *v) {
+    const borg_inst *mask = borg_mask(v);
+    int32_t per = simt_per_row(e, v);
+    before_load(e, local_of(e, v));
+    for (int32_t i = 0; i < simt_count(e, v); ++i) {
+        const char *x = element(e, v, i / per, i % per);
+        if (mask)
+            x = borg_format(e->arena, "%s ? %s : %s", simt_get(e, mask, i), x,
+                            simt_literal(e, v->type, 0));
+        simt_let(e, v, i, x);
+    }
+}
+
+/* Threads without a group have a piece of their own: they need not be kept from storing. */
+static void store(simt *e, borg_inst *v) {
+    const borg_inst *value = borg_stored(v), *mask = borg_mask(v);
+    int32_t per = simt_per_row(e, value);
+    before_store(e, local_of(e, v), value->spread != BORG_WI);
+    for (int32_t i = 0; i < simt_count(e, value); ++i) {
+        int32_t there = e->m->size - i % per * e->lanes;
+        const char *x = element(e, v, i / per, i % per), *y = simt_get(e, value, i);
+        borg_sink when = {.arena = e->arena};
+        if (value->spread == BORG_WI && there <= 0) continue;
+        if (value->spread == BORG_WI && there < e->lanes) borg_put(&when, "b_l < %d", there);
+        if (mask) borg_put(&when, "%s%s", when.length ? " && " : "", simt_get(e, mask, i));
+        if (when.length) {
+            simt_line(e, "if (%s) %s = %s;", when.text, x, y);
+        } else {
+            simt_line(e, "%s = %s;", x, y);
+        }
+    }
+}
+
+bool simt_local(simt *e, borg_inst *v) {
+    if (!local_of(e, v)) return false;
+    if (v->op == BORG_LOAD) load(e, v);
+    if (v->op == BORG_STORE) store(e, v);
+    return true;
+}
