@@ -41,9 +41,9 @@ static const char *convert(simt *e, const borg_inst *v, const char *x) {
     case BORG_SITOFP:
         return borg_format(e->arena, "(%s)(%s)%s", to, wide ? "b_s64" : "b_s32", x);
     case BORG_MAGNITUDE:
-        return borg_format(e->arena, "(b_i32)(b_bits_%s(%s)%s) & 0x7fffffffu",
-                           simt_suffix(v->args[0]->type), x,
-                           v->args[0]->type == BORG_F64 ? " >> 32" : "");
+        return borg_format(e->arena, "(b_i32)(b_bits_%s(%s)%s)%s", simt_suffix(v->args[0]->type), x,
+                           v->args[0]->type == BORG_F64 ? " >> 32" : "",
+                           e->signs[v->id] ? "" : " & 0x7fffffffu");
     default:
         return borg_format(e->arena, "b_%s_%s_%s(%s)", borg_op_table[v->op].text,
                            simt_suffix(v->args[0]->type), simt_suffix(v->type), x);
@@ -116,6 +116,104 @@ static const char *expression(simt *e, const borg_inst *v, const char *x, const 
     return borg_is_float(v->type) ? real(e, v, x, y, z) : integer(e, v, x, y);
 }
 
+/* ---- magnitudes under masks --------------------------------------------------------------------
+ *
+ * A magnitude that is joined by AND with what has no sign needs not lose its own before. */
+
+enum { MOST_VISITS = 128 };
+
+typedef struct visited {
+    const borg_inst *list[MOST_VISITS];
+    int32_t count;
+} visited;
+
+static const borg_inst *yielded(const borg_inst *phi) {
+    int32_t at = 0;
+    for (const borg_inst *p = phi->prev; p; p = p->prev) ++at;
+    return phi->parent->owner->block[1]->last->args[at];
+}
+
+/* No lane's highest bit is set, given that this holds for those visited: what goes round a loop
+ * keeps it if nothing that comes in breaks it. */
+static bool has_no_sign(visited *k, const borg_inst *v) {
+    const borg_inst *from = v->nargs ? v->args[0] : NULL;
+    for (int32_t i = 0; i < k->count; ++i)
+        if (k->list[i] == v) return true;
+    if (v->type != BORG_I32 || k->count == MOST_VISITS) return false;
+    k->list[k->count++] = v;
+    switch (v->op) {
+    case BORG_CONST:
+        for (int32_t i = 0; i < v->ntable; ++i)
+            if (v->bits[i] >> 31) return false;
+        return true;
+    case BORG_LID:
+    case BORG_MAGNITUDE:
+        return true;
+    case BORG_BCAST:
+        return has_no_sign(k, from);
+    case BORG_SELECT:
+        return has_no_sign(k, v->args[1]) && has_no_sign(k, v->args[2]);
+    case BORG_OR:
+        return has_no_sign(k, from) && has_no_sign(k, v->args[1]);
+    case BORG_AND: {
+        int32_t before = k->count;
+        if (has_no_sign(k, from)) return true;
+        k->count = before;
+        return has_no_sign(k, v->args[1]);
+    }
+    case BORG_PHI:
+        return has_no_sign(k, from) && has_no_sign(k, yielded(v));
+    case BORG_RESULT:
+        if (from->op == BORG_LOOP) {
+            const borg_inst *phi = from->block[0]->first;
+            for (int32_t i = 0; i < v->index; ++i) phi = phi->next;
+            return has_no_sign(k, phi);
+        }
+        return has_no_sign(k, from->block[0]->last->args[v->index]) &&
+               has_no_sign(k, from->block[1]->last->args[v->index]);
+    default:
+        return false;
+    }
+}
+
+static bool is_and(const borg_inst *v) {
+    return v->op == BORG_AND && v->type == BORG_I32;
+}
+
+/* Among what is joined is a magnitude of which nobody else asks. */
+static bool joins_magnitude(const borg_inst *v, int depth) {
+    if (v->op == BORG_MAGNITUDE) return v->uses == 1;
+    return depth > 0 && is_and(v) &&
+           (joins_magnitude(v->args[0], depth - 1) || joins_magnitude(v->args[1], depth - 1));
+}
+
+/* And something without a sign, but for the magnitudes. */
+static bool masks_sign(const borg_inst *v, int depth) {
+    visited k = {.count = 0};
+    if (is_and(v))
+        return depth > 0 &&
+               (masks_sign(v->args[0], depth - 1) || masks_sign(v->args[1], depth - 1));
+    return v->op != BORG_MAGNITUDE && has_no_sign(&k, v);
+}
+
+static void keep_signs(simt *e, const borg_inst *v, int depth) {
+    for (int i = 0; i < 2 && depth > 0; ++i) {
+        const borg_inst *x = v->args[i];
+        if (x->uses != 1) continue;
+        if (is_and(x)) keep_signs(e, x, depth - 1);
+        if (x->op == BORG_MAGNITUDE) e->signs[x->id] = true;
+    }
+}
+
+static void find_masks(simt *e, borg_block *block) {
+    enum { DEPTH = 4 };
+    for (borg_inst *v = block->first; v; v = v->next) {
+        if (is_and(v) && joins_magnitude(v, DEPTH) && masks_sign(v, DEPTH)) keep_signs(e, v, DEPTH);
+        if (v->block[0]) find_masks(e, v->block[0]);
+        if (v->block[1]) find_masks(e, v->block[1]);
+    }
+}
+
 /* ---- the greatest of many magnitudes
  * -------------------------------------------------------------
  *
@@ -162,6 +260,8 @@ static void find_chains(simt *e, borg_block *block) {
 
 void simt_plan_maxima(simt *e) {
     e->inner = BORG_NEW(e->arena, e->m->ninsts + 1, bool);
+    e->signs = BORG_NEW(e->arena, e->m->ninsts + 1, bool);
+    find_masks(e, e->m->body);
     if (!e->target->opencl) find_chains(e, e->m->body);
 }
 

@@ -175,6 +175,32 @@ static const char *tile_by_lane(simt *e, borg_type type, const uint64_t *bits) {
     return NULL;
 }
 
+/* a * (x / d) + h[x % d] + c with a few h: a place of its own for each thread of d. */
+static const char *choice_by_lane(simt *e, borg_type type, const uint64_t *bits) {
+    enum { MOST_ITEMS = 8, MOST_CHOICES = 3 };
+    uint64_t cut = type == BORG_I32 ? UINT32_MAX : UINT64_MAX;
+    for (int32_t d = 2; d <= MOST_ITEMS && d < e->m->size && d < e->lanes; ++d) {
+        uint64_t a = bits[d] - bits[0];
+        int32_t choices = 1;
+        bool good = true;
+        for (int32_t l = 0; l < e->lanes && good; ++l) {
+            int32_t x = l >= e->m->size ? e->m->size - 1 : l;
+            good = ((a * (uint64_t)(x / d) + bits[x % d]) & cut) == (bits[l] & cut);
+        }
+        for (int32_t i = 1; i < d; ++i) choices += bits[i] != bits[i - 1];
+        if (!good || choices > MOST_CHOICES) continue;
+        const char *h = simt_literal(e, type, (bits[d - 1] - bits[0]) & cut);
+        for (int32_t i = d - 2; i >= 0; --i)
+            if (bits[i] != bits[i + 1])
+                h = borg_format(e->arena, "b_w0 %% %d < %d ? %s : %s", d, i + 1,
+                                simt_literal(e, type, (bits[i] - bits[0]) & cut), h);
+        return borg_format(e->arena, "(%s * (%s)(b_w0 / %d) + (%s) + %s)",
+                           simt_literal(e, type, a & cut), e->target->types[type], d, h,
+                           simt_literal(e, type, bits[0]));
+    }
+    return NULL;
+}
+
 const char *simt_by_lane(simt *e, borg_type type, const uint64_t *bits) {
     bool equal = true;
     const char *text = NULL;
@@ -183,6 +209,7 @@ const char *simt_by_lane(simt *e, borg_type type, const uint64_t *bits) {
     if (type == BORG_I1) text = truth_by_lane(e, bits);
     if (borg_is_int(type)) text = affine_by_lane(e, type, bits);
     if (!text && borg_is_int(type)) text = tile_by_lane(e, type, bits);
+    if (!text && borg_is_int(type)) text = choice_by_lane(e, type, bits);
     if (text) return text;
     borg_put(e->head, "B_TABLE %s b_table_%s_%d[%d] = {", e->target->types[type], e->name,
              e->tables, e->lanes);

@@ -56,6 +56,7 @@ typedef struct simt {
     int32_t planned_rows, row_number; /* rows shuffled in all, so far: move.c */
     bool has_loops, *negated;
     bool *inner; /* of each value: a maximum that is but a part of a longer one: elem.c */
+    bool *signs; /* of each value: a magnitude whose sign goes with a mask: elem.c */
     bool unseen; /* slots were written that others may not read yet */
     int32_t *whole, wholes[BORG_PTR]; /* of each value the place that all read it from, from 1 on;
                                        * places of each type: move.c */

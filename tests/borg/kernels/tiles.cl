@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tiles of 8x8 that 32 work-items hold: both halves of one at once, in a loop and in branches that a group takes as a whole,
- * halves alone, and a second half that adds to what is known late, or to the first one. */
+ * halves alone, and a second half that adds to what is known late, or to the first one. And what is done with them:
+ * the greatest entry among rows and columns that are left, a place that is another one for each column. */
 #ifdef SINGLE
 #define T float
 #else
@@ -20,8 +21,14 @@ __kernel void tiles(__global T *a, int lda, long stride, __global T *b)
     }
     for (int k = 0; k < 4; ++k) t[k] = mma8x8x4(-x[k / 2], y[k / 2], t[k], k % 2);
     int s = 0;
+    int place = i + (j == 0 ? 3 : j == 1 ? 11 : 24);
+    uint rows = w < 30 ? 0x7fffffffu : 0u, columns = ~0u, keys = 0;
 #pragma nounroll
     while (s < lda / 8) {
+        uint key = work_group_reduce_max(magnitude(t[2]) & columns & rows);
+        columns = w == (int)(key & 31) ? 0 : columns;
+        rows = key > 5 && w == s ? 0 : rows;
+        keys ^= key ^ work_group_reduce_max(magnitude(t[3]) & columns);
         T most = work_group_reduce_max(fabs(t[0]));
         if (most > 1) {
             T f = rcp(most);
@@ -41,4 +48,5 @@ __kernel void tiles(__global T *a, int lda, long stride, __global T *b)
     t[3] = mma8x8x4(y[1], y[0], first, 0);
     t[2] += mma8x8x4(y[1], y[0], t[3] + second, 1);
     for (int k = 0; k < 4; ++k) b[from + w * 4 + k] = t[k];
+    b[from + 128 + w] = keys + a[from + place] + a[from + 8 + place];
 }
