@@ -49,8 +49,10 @@ void simt_plan_locals(simt *e) {
     e->locals = BORG_NEW(e->arena, m->nlocals + 1, struct simt_local);
     for (int32_t i = 0; i < m->nlocals; ++i) {
         bool share_warp = e->lanes < 32 && !e->target->opencl;
-        int32_t count = m->locals[i].count;
-        e->locals[i].pitch = interleaved(e) || !share_warp ? count : count | 1;
+        int32_t unit = 16 / borg_type_bytes(m->locals[i].elem), count = m->locals[i].count;
+        e->locals[i].pitch = !share_warp      ? (count + unit - 1) / unit * unit
+                             : interleaved(e) ? count
+                                              : count | 1;
     }
     find_stores(e, m->body);
 }
@@ -62,24 +64,35 @@ int32_t simt_local_bytes(const simt *e) {
     return bytes;
 }
 
+/* All arrays of a type are one: compilers then reach them from one address. */
 void simt_put_locals(simt *e) {
+    int32_t length[BORG_PTR] = {0}, groups = e->target->opencl ? e->m->pack : e->threads / e->lanes;
+    for (int32_t i = 0; i < e->m->nlocals; ++i)
+        length[e->m->locals[i].elem] += groups * e->locals[i].pitch;
+    for (int t = BORG_I32; t < BORG_PTR; ++t)
+        if (length[t])
+            simt_line(e, "B_SHARED %s s_%s[%d];", e->target->types[t], simt_suffix((borg_type)t),
+                      length[t]);
+    memset(length, 0, sizeof length);
     for (int32_t i = 0; i < e->m->nlocals; ++i) {
         const borg_local *d = &e->m->locals[i];
-        const char *type = e->target->types[d->elem], *own;
-        int32_t pitch = e->locals[i].pitch, groups = e->m->pack;
-        if (!e->target->opencl) groups = e->threads / e->lanes;
+        const char *own;
+        int32_t pitch = e->locals[i].pitch;
         if (e->target->opencl) {
-            own = borg_format(e->arena, "b_own * %d", pitch);
-        } else if (!interleaved(e)) {
-            own = borg_format(e->arena, "threadIdx.x / %d * %d", e->lanes, pitch);
-        } else {
-            own = e->threads == 32 ? "b_base"
-                                   : borg_format(e->arena, "threadIdx.x / 32 * %d + b_base",
+            own = borg_format(e->arena, " + b_own * %d", pitch);
+        } else if (interleaved(e)) {
+            own = e->threads == 32 ? " + b_base"
+                                   : borg_format(e->arena, " + threadIdx.x / 32 * %d + b_base",
                                                  32 / e->lanes * pitch);
+        } else if (groups == 1) {
+            own = "";
+        } else {
+            own = borg_format(e->arena, " + threadIdx.x / %d * %d", e->lanes, pitch);
         }
-        simt_line(e, "B_SHARED %s s_%s[%d];", type, d->name, groups * pitch);
-        simt_line(e, "B_LOCAL %s *const l_%s = s_%s + %s;", type, d->name, d->name, own);
+        simt_line(e, "B_LOCAL %s *const l_%s = s_%s + %d%s;", e->target->types[d->elem], d->name,
+                  simt_suffix(d->elem), length[d->elem], own);
         simt_line(e, "(void)l_%s;", d->name);
+        length[d->elem] += groups * pitch;
     }
 }
 
