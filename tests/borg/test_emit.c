@@ -606,7 +606,7 @@ static void test_tiles(void **state) {
     assert_int_equal(count_in_tiles(call, &v), 9);
     /* `rows` has no sign, `columns` may have one */
     assert_int_equal(count_in_tiles(">> 32) & 0x7fffffffu", &v), 1);
-    assert_int_equal(count_in_tiles("b_table", &v), 2); /* w ^ 5 alone */
+    assert_int_equal(count_in_tiles("b_table", &v), 3); /* w ^ 5, used twice */
     v.pack = 2;
     assert_int_equal(count_in_tiles(call, &v), 9);
     v.order = BORG_WG_MINOR;

@@ -201,6 +201,31 @@ static const char *choice_by_lane(simt *e, borg_type type, const uint64_t *bits)
     return NULL;
 }
 
+/* A table of what is added to the first thread's, a few bits each: others that differ from it by a
+ * constant share it. */
+static const char *table_like(simt *e, borg_type type, const uint64_t *bits) {
+    simt_table *t = e->shared;
+    int32_t *more = BORG_NEW(e->arena, e->lanes, int32_t);
+    for (int32_t l = 0; l < e->lanes; ++l) {
+        int64_t difference = type == BORG_I32 ? (int32_t)(uint32_t)(bits[l] - bits[0])
+                                              : (int64_t)(bits[l] - bits[0]);
+        more[l] = (int32_t)difference;
+        if (more[l] != difference) return NULL;
+    }
+    while (t && memcmp(t->more, more, (size_t)e->lanes * sizeof *more) != 0) t = t->next;
+    if (!t) {
+        t = BORG_NEW(e->arena, 1, simt_table);
+        *t = (simt_table){.more = more, .number = e->tables++, .next = e->shared};
+        e->shared = t;
+        borg_put(e->head, "B_TABLE b_s32 b_table_%s_%d[%d] = {", e->name, t->number, e->lanes);
+        for (int32_t l = 0; l < e->lanes; ++l)
+            borg_put(e->head, "%s%" PRId32, l ? ", " : "", more[l]);
+        borg_put(e->head, "};\n");
+    }
+    return borg_format(e->arena, "((%s)b_table_%s_%d[b_l] + %s)", e->target->types[type], e->name,
+                       t->number, simt_literal(e, type, bits[0]));
+}
+
 const char *simt_by_lane(simt *e, borg_type type, const uint64_t *bits) {
     bool equal = true;
     const char *text = NULL;
@@ -211,6 +236,8 @@ const char *simt_by_lane(simt *e, borg_type type, const uint64_t *bits) {
     if (!text && borg_is_int(type)) text = tile_by_lane(e, type, bits);
     if (!text && borg_is_int(type)) text = choice_by_lane(e, type, bits);
     if (text) return text;
+    const char *shared = borg_is_int(type) ? table_like(e, type, bits) : NULL;
+    if (shared) return shared;
     borg_put(e->head, "B_TABLE %s b_table_%s_%d[%d] = {", e->target->types[type], e->name,
              e->tables, e->lanes);
     for (int32_t l = 0; l < e->lanes; ++l)
@@ -676,6 +703,7 @@ static bool emit_unit(simt *e, const borg_unit *u) {
     e->name = u->name;
     e->tables = e->temps = e->loops = e->branches = 0;
     e->places = NULL;
+    e->shared = NULL;
     e->pointers = NULL;
     e->unseen = false;
     memset(e->has_rows, 0, sizeof e->has_rows);

@@ -32,6 +32,12 @@ typedef struct simt_places {
     int32_t number;
 } simt_places;
 
+/** A table of integers, one for each thread of a group, less the first one's. */
+typedef struct simt_table {
+    int32_t *more, number;
+    struct simt_table *next;
+} simt_table;
+
 /** A pointer that accesses to memory have in common. */
 typedef struct simt_pointer {
     const char *text, *name;
@@ -64,6 +70,7 @@ typedef struct simt {
     borg_inst **partner; /* of an MMA, by value: the one made with it, in front of it: move.c */
     int32_t depth, temps, tables, loops, branches;
     simt_places *places;
+    simt_table *shared;
     simt_pointer *pointers;
     borg_diags *diags;
     struct simt_stage *stages; /* stage.c */

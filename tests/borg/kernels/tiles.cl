@@ -48,5 +48,5 @@ __kernel void tiles(__global T *a, int lda, long stride, __global T *b)
     t[3] = mma8x8x4(y[1], y[0], first, 0);
     t[2] += mma8x8x4(y[1], y[0], t[3] + second, 1);
     for (int k = 0; k < 4; ++k) b[from + w * 4 + k] = t[k];
-    b[from + 128 + w] = keys + a[from + place] + a[from + 8 + place];
+    b[from + 128 + w] = keys + a[from + place] + a[from + 8 + place] + a[from + 40 + (w ^ 5)];
 }
