@@ -24,7 +24,15 @@ typedef char *b_ptr;
 enum { HOST_STACK = 1 << 23, HOST_MOST = 1024 };
 typedef enum host_op { HOST_SHFL = 1, HOST_BALLOT, HOST_SMAX, HOST_UMAX, HOST_SYNC } host_op;
 
+typedef struct host_copying {
+    void *to;
+    const void *from;
+    size_t bytes;
+} host_copying;
+
 typedef struct host_thread {
+    host_copying *copies; /* under way */
+    size_t ncopies;
     ucontext_t context;
     bool left, waits;
     host_op op;
@@ -119,8 +127,25 @@ static inline bool host_any_of_block(bool x) {
     return host_vote;
 }
 
+/* Copies arrive when they must, the last one first, and read only then. */
+static inline void host_copy(void *to, const void *from, size_t bytes) {
+    host_thread *me = &host_threads[threadIdx.x];
+    me->copies = realloc(me->copies, (me->ncopies + 1) * sizeof *me->copies);
+    if (!me->copies) abort();
+    me->copies[me->ncopies++] = (host_copying){to, from, bytes};
+}
+
+static inline void host_copied(void) {
+    host_thread *me = &host_threads[threadIdx.x];
+    for (; me->ncopies > 0; --me->ncopies) {
+        const host_copying *c = &me->copies[me->ncopies - 1];
+        memcpy(c->to, c->from, c->bytes);
+    }
+}
+
 static inline void host_thread_main(void) {
     host_call(host_args, host_first, host_last);
+    free(host_threads[threadIdx.x].copies);
     host_threads[threadIdx.x].left = true;
     swapcontext(&host_threads[threadIdx.x].context, &host_home);
 }
@@ -195,8 +220,8 @@ static inline void host_launch(int threads, int groups,
 typedef struct __attribute__((may_alias, aligned(16))) b_i128 {
     uint64_t x, y;
 } b_i128;
-#define b_copy(to, from) (*(to) = *(from))
-#define b_copied() ((void)0)
+#define b_copy(to, from) host_copy(to, from, sizeof *(to))
+#define b_copied() host_copied()
 #define B_ROLLED
 
 #define B_KERNEL(threads) static void

@@ -643,8 +643,10 @@ static void test_cuda_locals(void **state) {
     enum { COUNT = sizeof list / sizeof *list };
     const char *only = getenv("BORG_BACKEND");
     if ((only && strcmp(only, "cuda") != 0) || getenv("BORG_EMIT")) skip();
-    for (int i = 0; i < 2; ++i) {
-        for (int k = 0; k < COUNT; ++k) list[k].kernel = i ? "./kernels/turns" : "./kernels/locals";
+    static const char *const kernels[] = {"./kernels/locals", "./kernels/turns",
+                                          "./kernels/copies"};
+    for (int i = 0; i < 3; ++i) {
+        for (int k = 0; k < COUNT; ++k) list[k].kernel = kernels[i];
         check(borg_backend_find("cuda"), list, COUNT);
     }
 }

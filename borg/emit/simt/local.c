@@ -6,7 +6,11 @@
  * A value of a group is computed by all its threads, and so is what the last work-item does by
  * threads that have none: such a load must not see a later store of another thread, and must see an
  * earlier one. Where an array has stores of groups, or there are such threads, a sync stands
- * between. */
+ * between.
+ *
+ * What is loaded from global memory only to be stored goes there by an asynchronous copy (CUDA),
+ * so that a thread waits once for many: before it reads the array, writes it otherwise or writes to
+ * global memory, and at a barrier. */
 #include "borg/emit/simt/simt.h"
 #include <inttypes.h>
 #include <string.h>
@@ -17,6 +21,9 @@ struct simt_local {
     int32_t pitch;                      /* elements from group to group, or of a group */
     bool by_groups, by_items;           /* has stores of whole groups, of work-items */
     bool read, group_wrote, item_wrote; /* since the last sync */
+    bool copies;                        /* some may be under way that are not in this list */
+    const borg_inst **copied;           /* stores by copies that are under way */
+    size_t ncopied, capacity;
 };
 
 /* ---- what there is -----------------------------------------------------------------------------
@@ -34,9 +41,25 @@ static struct simt_local *local_of(const simt *e, const borg_inst *v) {
     return v->nargs > 0 && v->args[0]->op == BORG_LOCAL ? &e->locals[v->args[0]->index] : NULL;
 }
 
+/* A store of what is loaded for it alone, with nothing between that could change it. */
+static bool is_copy(const simt *e, const borg_inst *v) {
+    const borg_inst *x = borg_stored(v);
+    if (e->target->opencl || e->options->stage || x->uses != 1 || x->parent != v->parent)
+        return false;
+    if ((x->op != BORG_LOAD && x->op != BORG_LOADA) || x->args[0]->op == BORG_LOCAL) return false;
+    if (x->rows != 1 || x->spread != BORG_WI) return false;
+    if (borg_mask(x) && borg_mask(x) != borg_mask(v)) return false;
+    for (const borg_inst *u = x->next; u != v; u = u->next) {
+        if (borg_op_table[u->op].class == BORG_CONTROL || u->op == BORG_BARRIER) return false;
+        if (borg_stored(u) && borg_may_meet(e->m, u, x)) return false;
+    }
+    return true;
+}
+
 static void find_stores(const simt *e, const borg_block *block) {
     for (const borg_inst *v = block->first; v; v = v->next) {
         struct simt_local *a = v->op == BORG_STORE ? local_of(e, v) : NULL;
+        if (a && is_copy(e, v)) e->copied[borg_stored(v)->id] = true;
         if (a && borg_stored(v)->spread == BORG_WI) a->by_items = true;
         if (a && borg_stored(v)->spread != BORG_WI) a->by_groups = true;
         for (int k = 0; k < 2; ++k)
@@ -47,6 +70,7 @@ static void find_stores(const simt *e, const borg_block *block) {
 void simt_plan_locals(simt *e) {
     const borg_module *m = e->m;
     e->locals = BORG_NEW(e->arena, m->nlocals + 1, struct simt_local);
+    e->copied = BORG_NEW(e->arena, m->ninsts + 1, bool);
     for (int32_t i = 0; i < m->nlocals; ++i) {
         bool share_warp = e->lanes < 32 && !e->target->opencl;
         int32_t unit = 16 / borg_type_bytes(m->locals[i].elem), count = m->locals[i].count;
@@ -202,14 +226,93 @@ static void all_seen(const simt *e) {
         e->locals[i].read = e->locals[i].group_wrote = e->locals[i].item_wrote = false;
 }
 
+static bool under_way(const struct simt_local *a) {
+    return a->copies || a->ncopied > 0;
+}
+
+static void wait_for_copies(simt *e) {
+    simt_line(e, "b_copied();");
+    for (int32_t i = 0; i < e->m->nlocals; ++i) {
+        e->locals[i].copies = false;
+        e->locals[i].ncopied = 0;
+    }
+}
+
+void simt_local_wait(simt *e) {
+    for (int32_t i = 0; i < e->m->nlocals; ++i)
+        if (under_way(&e->locals[i])) wait_for_copies(e);
+}
+
 void simt_local_barrier(simt *e) {
     all_seen(e);
 }
 
 static void sync(simt *e) {
+    simt_local_wait(e);
     simt_line(e, e->target->opencl ? "barrier(CLK_LOCAL_MEM_FENCE);" : "b_syncwarp(%s);",
               simt_mask(e));
     all_seen(e);
+}
+
+/* Of work-item w's element what is known here. */
+static int64_t known_place(const simt *e, const sum *s, int32_t w) {
+    int64_t at = s->constant + s->item * w;
+    for (int32_t k = 0; k < s->count; ++k)
+        if (s->term[k]->op == BORG_CONST)
+            at += s->factor[k] * (int32_t)borg_const_bits(e->m, s->term[k], 0, w);
+    return at;
+}
+
+static bool has_terms_of(const sum *s, const sum *t) {
+    for (int32_t k = 0; k < t->count; ++k) {
+        bool found = t->term[k]->op == BORG_CONST;
+        for (int32_t i = 0; i < s->count; ++i)
+            found = found || (t->term[k] == s->term[i] && t->factor[k] == s->factor[i]);
+        if (!found) return false;
+    }
+    return true;
+}
+
+/* No work-item writes an element twice. */
+static bool apart(const simt *e, const borg_inst *v, const borg_inst *u) {
+    sum s = index_of(e, v), t = index_of(e, u);
+    if (!has_terms_of(&s, &t) || !has_terms_of(&t, &s)) return false;
+    for (int32_t w = 0; w < e->m->size; ++w)
+        if (known_place(e, &s, w) == known_place(e, &t, w)) return false;
+    return true;
+}
+
+static bool apart_from_copies(const simt *e, const struct simt_local *a, const borg_inst *v) {
+    for (size_t i = 0; i < a->ncopied; ++i)
+        if (!apart(e, v, a->copied[i])) return false;
+    return true;
+}
+
+/* The innermost loop around `block` does not change it. */
+static bool same_in_all_turns(const borg_inst *v, const borg_block *block) {
+    const borg_inst *loop = block->owner;
+    while (loop && loop->op != BORG_LOOP) loop = loop->parent->owner;
+    if (!loop) return false;
+    for (const borg_inst *o = v->parent->owner; o; o = o->parent->owner)
+        if (o == loop) return false;
+    return true;
+}
+
+static bool copies_to(const simt *e, const struct simt_local *a, const borg_block *block) {
+    for (const borg_inst *v = block->first; v; v = v->next) {
+        if (local_of(e, v) == a && borg_stored(v) && e->copied[borg_stored(v)->id]) return true;
+        for (int k = 0; k < 2; ++k)
+            if (v->block[k] && copies_to(e, a, v->block[k])) return true;
+    }
+    return false;
+}
+
+void simt_local_enter(simt *e, const borg_inst *v) {
+    for (int32_t i = 0; i < e->m->nlocals; ++i) {
+        const struct simt_local *a = &e->locals[i];
+        if (under_way(a) && (v->op == BORG_IF || !copies_to(e, a, v->block[1]))) wait_for_copies(e);
+    }
+    simt_local_touch(e, v);
 }
 
 static void touch(const simt *e, const borg_block *block) {
@@ -218,6 +321,7 @@ static void touch(const simt *e, const borg_block *block) {
         const borg_inst *value = borg_stored(v);
         if (a && !value) a->read = true;
         if (a && value && value->spread == BORG_WI) a->item_wrote = true;
+        if (a && value && e->copied[value->id]) a->copies = true;
         if (a && value && value->spread != BORG_WI) a->group_wrote = true;
         for (int k = 0; k < 2; ++k)
             if (v->block[k]) touch(e, v->block[k]);
@@ -231,6 +335,7 @@ void simt_local_touch(simt *e, const borg_inst *v) {
 /* Who is not alone: threads of a group that do the same. */
 static void before_load(simt *e, struct simt_local *a) {
     bool clones = has_clones(e);
+    if (under_way(a)) wait_for_copies(e);
     if (e->lanes > 1 && (a->group_wrote || (clones && a->item_wrote))) sync(e);
     a->read = true;
 }
@@ -258,28 +363,51 @@ static void load(simt *e, borg_inst *v) {
     }
 }
 
+/* Copies to one element may arrive in either order. Those of different turns of a loop are kept
+ * apart only where they surely meet (language.md). */
+static void before_copy(simt *e, struct simt_local *a, const borg_inst *v) {
+    bool good = apart_from_copies(e, a, v) && !same_in_all_turns(v->args[1], v->parent);
+    if (!good && under_way(a)) wait_for_copies(e);
+    a->copied = borg_grow(e->arena, a->copied, a->ncopied + 1, &a->capacity, sizeof *a->copied);
+    a->copied[a->ncopied++] = v;
+}
+
 /* Threads without a group have a piece of their own: they need not be kept from storing. */
 static void store(simt *e, borg_inst *v) {
     const borg_inst *value = borg_stored(v), *mask = borg_mask(v);
+    struct simt_local *a = local_of(e, v);
+    bool copy = simt_is_copied(e, value);
     int32_t per = simt_per_row(e, value);
-    before_store(e, local_of(e, v), value->spread != BORG_WI);
+    before_store(e, a, value->spread != BORG_WI);
+    if (copy) before_copy(e, a, v);
+    if (!copy && (a->copies || !apart_from_copies(e, a, v))) wait_for_copies(e);
     for (int32_t i = 0; i < simt_count(e, value); ++i) {
         int32_t there = e->m->size - i % per * e->lanes;
-        const char *x = element(e, v, i / per, i % per), *y = simt_get(e, value, i);
+        const char *x = element(e, v, i / per, i % per);
+        const char *y = copy ? simt_element(e, value, value, i) : simt_get(e, value, i);
         borg_sink when = {.arena = e->arena};
         if (value->spread == BORG_WI && there <= 0) continue;
         if (value->spread == BORG_WI && there < e->lanes) borg_put(&when, "b_l < %d", there);
         if (mask) borg_put(&when, "%s%s", when.length ? " && " : "", simt_get(e, mask, i));
+        const char *what = borg_format(e->arena, copy ? "b_copy(&%s, &%s)" : "%s = %s", x, y);
         if (when.length) {
-            simt_line(e, "if (%s) %s = %s;", when.text, x, y);
+            simt_line(e, "if (%s) %s;", when.text, what);
         } else {
-            simt_line(e, "%s = %s;", x, y);
+            simt_line(e, "%s;", what);
         }
     }
 }
 
+/* A row's place may be another one's by then. */
+bool simt_is_copied(const simt *e, const borg_inst *v) {
+    return v->id >= 0 && e->copied[v->id] && e->planned_rows == 0;
+}
+
 bool simt_local(simt *e, borg_inst *v) {
-    if (!local_of(e, v)) return false;
+    if (!local_of(e, v)) {
+        if (borg_stored(v)) simt_local_wait(e); /* it may write what is copied */
+        return simt_is_copied(e, v);
+    }
     if (v->op == BORG_LOAD) load(e, v);
     if (v->op == BORG_STORE) store(e, v);
     return true;

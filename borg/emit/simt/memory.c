@@ -82,7 +82,7 @@ static const char *common_pointer(simt *e, const char *text, bool wanted) {
 }
 
 /* The element of scalar i: row i / per, work-item i % per of the thread. */
-static const char *element(simt *e, const borg_inst *v, const borg_inst *value, int32_t i) {
+const char *simt_element(simt *e, const borg_inst *v, const borg_inst *value, int32_t i) {
     int32_t per = simt_per_row(e, value), r = i / per, j = i % per;
     const char *staged = simt_staged(e, v, r, j);
     if (staged) return staged;
@@ -117,7 +117,7 @@ static const char *element(simt *e, const borg_inst *v, const borg_inst *value, 
 static void load(simt *e, borg_inst *v) {
     const borg_inst *mask = borg_mask(v);
     for (int32_t i = 0; i < simt_count(e, v); ++i) {
-        const char *x = element(e, v, v, i);
+        const char *x = simt_element(e, v, v, i);
         if (v->type == BORG_PTR) x = borg_format(e->arena, "(b_ptr)%s", x);
         if (mask)
             x = borg_format(e->arena, "%s ? %s : %s", simt_get(e, mask, i), x,
@@ -134,7 +134,7 @@ static void store(simt *e, borg_inst *v) {
         const char *on = value->spread == BORG_WI   ? simt_on(e, i % e->rows)
                          : value->spread == BORG_WG ? "b_first_of_group"
                                                     : "b_first_of_pack";
-        const char *x = element(e, v, value, i), *y = simt_get(e, value, i);
+        const char *x = simt_element(e, v, value, i), *y = simt_get(e, value, i);
         if (on && m) {
             simt_line(e, "if (%s & %s) %s = %s;", on, m, x, y);
         } else if (on || m) {
@@ -157,6 +157,7 @@ void simt_memory(simt *e, borg_inst *v) {
         store(e, v);
         break;
     default:
+        simt_local_wait(e);
         if (e->target->opencl) {
             simt_line(e, "barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);");
         } else if (e->lanes > 1) {

@@ -338,7 +338,7 @@ static void emit_loop(simt *e, borg_inst *v) {
     }
     int32_t parts = !same_for_all(head->last->args[0], NULL, 8);
     simt_see_slots(e); /* none are written in loops */
-    simt_local_touch(e, v);
+    simt_local_enter(e, v);
     simt_line(e, "for (;;) {");
     ++e->depth, e->branches += parts;
     emit_block(e, head);
@@ -372,7 +372,7 @@ static void emit_if(simt *e, borg_inst *v) {
     int32_t parts = !same_for_all(v->args[0], NULL, 8);
     bool unseen = false;
     simt_see_slots(e); /* while all are together */
-    simt_local_touch(e, v);
+    simt_local_enter(e, v);
     e->branches += parts;
     for (int32_t side = 0; side < 2; ++side) {
         simt_line(e, side ? "} else {" : "if (%s) {", side ? "" : simt_get(e, v->args[0], 0));

@@ -76,6 +76,7 @@ typedef struct simt {
     struct simt_stage *stages; /* stage.c */
     int32_t nstages;
     struct simt_local *locals; /* local.c */
+    bool *copied;              /* of each load: it may be a copy to one of them */
 } simt;
 
 /** The body of a backend's emit. */
@@ -141,16 +142,22 @@ void simt_plan_locals(simt *e);
 /** Of a group: bytes of shared memory. */
 int32_t simt_local_bytes(const simt *e);
 void simt_put_locals(simt *e);
-/** A load or store of an array in memory; false: it is of another one. */
+/** A load or store of an array in memory, or a load that its store does; false: it is neither. */
 bool simt_local(simt *e, borg_inst *v);
-/** At a BARRIER. */
+bool simt_is_copied(const simt *e, const borg_inst *v);
+/** Before a BARRIER: copies arrive. */
+void simt_local_wait(simt *e);
+/** Behind it. */
 void simt_local_barrier(simt *e);
-/** Before and behind a LOOP or IF: whatever is done there to arrays may just have been. */
+/** Before a LOOP or IF, and behind: whatever is done there to arrays may just have been. */
+void simt_local_enter(simt *e, const borg_inst *v);
 void simt_local_touch(simt *e, const borg_inst *v);
 
 /* ---- reduce.c, memory.c, elem.c ---- */
 void simt_reduce(simt *e, borg_inst *v);
 void simt_memory(simt *e, borg_inst *v);
+/** Scalar i of what v loads or stores, in its array in global memory. */
+const char *simt_element(simt *e, const borg_inst *v, const borg_inst *value, int32_t i);
 void simt_elem(simt *e, borg_inst *v);
 /** Find chains of maxima of magnitudes. */
 void simt_plan_maxima(simt *e);
