@@ -688,7 +688,8 @@ static bool choose_geometry(simt *e) {
         e->threads = (width + 31) / 32 * 32;
         e->groups = m->pack;
     } else {
-        e->threads = 128;
+        /* with arrays a warp for itself: its own part of them needs no address of its own */
+        e->threads = m->nlocals > 0 && e->lanes == 32 ? 32 : 128;
         while (e->threads > 32 && (e->threads / e->lanes * shared_bytes(e) > 44 * 1024 ||
                                    e->threads / e->lanes * simt_local_bytes(e) > MOST_ARRAYS ||
                                    e->threads / 32 * simt_stage_bytes(e) > 24 * 1024))
