@@ -3,10 +3,20 @@
  * Work-item i holds row i of what is left, all of it: a column is a row, the pivot row is shuffled to all,
  * and the largest entry of the next step is found while this one updates. Rows never move, `place` is where row i
  * goes when L is written. piv [out]: as in ldlt_partial. */
+#define HAS_ORDER 32
 #include "real.h"
 #include "ldlt_pivots.h"
 
-#if (LANES && WG_PACK >= LANES && N <= 16) || defined(IN_LANES) /* small orders, a matrix in each lane */
+#ifdef ORDER /* a warp's tiles */
+#define SEARCH COMPLETE
+static uint key(T x) { return (magnitude(x) & ~(uint)LAST) | (uint)LANE; }
+
+__kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv, __global int *info,
+                  T tol)
+{
+#include "ldlt_tiles.h"
+}
+#elif (LANES && WG_PACK >= LANES && N <= 16) || defined(IN_LANES) /* small orders, a matrix in each lane */
 #define KERNEL ldlt_complete
 #define SEARCH COMPLETE
 #include "ldlt_lanes.h"

@@ -2,12 +2,21 @@
 /* LDLT by Bunch & Kaufman (1977): P A P^T = L D L^T in place, lower triangle, left-looking: only the one or two
  * columns that a step looks at are formed. Work-item i holds row i of L and of M = L D; rows never move, `place` is
  * where row i goes when L is written. piv [out]: old index p at each place, ~p at both places of a 2x2 pivot. */
+#define HAS_ORDER 32
 #include "real.h"
 #include "ldlt_pivots.h"
 #define KERNEL ldlt_partial
 #define SEARCH PARTIAL
 
-#if (LANES && WG_PACK >= LANES && N <= 16) || defined(IN_LANES) /* small orders, a matrix in each lane */
+#ifdef ORDER /* a warp's tiles */
+static uint key(T x) { return (magnitude(x) & ~(uint)LAST) | (uint)LANE; }
+
+__kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
+                  T tol)
+{
+#include "ldlt_tiles.h"
+}
+#elif (LANES && WG_PACK >= LANES && N <= 16) || defined(IN_LANES) /* small orders, a matrix in each lane */
 #include "ldlt_lanes.h"
 #elif defined(BORG_SIMT)
 /* On a GPU a column always waits: it is that of row p, d1 its diagonal entry. Each step forms the column of row r, where

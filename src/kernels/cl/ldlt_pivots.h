@@ -5,7 +5,7 @@
 #define COMPLETE 3
 #define ALPHA ((T)0.6403882032022076) /* (1 + sqrt(17)) / 8 */
 
-#ifdef BORG_SIMT
+#if defined(BORG_SIMT) || defined(ORDER)
 /* A row's place and flags beside it; rows named by the last bits of sizes; sizes as logarithms. */
 #define PLACE 63
 #define SECOND 128 /* of a 2x2 pivot */
