@@ -672,6 +672,39 @@ static void test_rows(void **state) {
     }
 }
 
+/* LDLT with pivots by tiles of a warp: orders that fill tiles and others; by `c` small ones, as
+ * compilers take long; by `cuda` also with the instruction, several groups in a pack, several
+ * work-items in a thread. */
+static void test_rows_tiles(void **state) {
+    static const char *const backends[] = {"c", "avx512", "llvm", "cuda"};
+    static const char *const kernels[] = {"ldlt_partial", "ldlt_complete"};
+    static const int orders[] = {1, 7, 8, 13, 16, 24, 31, 32};
+    (void)state;
+    if (getenv("BORG_EMIT")) skip();
+    for (int k = 0; k < 4; ++k) {
+        variant list[16] = {
+            {.kernel = kernels[0], .size = 1, .pack = 1, .fused = true},
+            {.kernel = kernels[1], .size = 8, .pack = 1, .fused = true},
+            {.kernel = kernels[1], .size = 13, .pack = 1, .fused = true},
+            {.kernel = kernels[0], .size = 20, .pack = 2, .fused = true},
+            {.kernel = kernels[0], .size = 32, .pack = 1, .fused = true},
+            {.kernel = kernels[1], .size = 32, .pack = 1, .fused = true},
+            {.kernel = kernels[0], .size = 9, .pack = 1, .lanes = 8},
+            {.kernel = kernels[1], .size = 17, .pack = 2, .lanes = 16, .order = BORG_WG_MINOR}};
+        int count = k == 3 ? 8 : 0;
+        const borg_backend *backend = borg_backend_find(backends[k]);
+        const char *only = getenv("BORG_BACKEND");
+        if (!emitted_runs_here(backend) || (only && strcmp(only, backends[k]) != 0)) continue;
+        for (int i = 0; i < (k ? 8 : 4); ++i)
+            list[count++] = (variant){.kernel = kernels[(i + k) % 2],
+                                      .size = orders[i],
+                                      .pack = 1,
+                                      .single = (i + k) % 4 == 1};
+        for (int i = 0; i < count; ++i) list[i].items = 32;
+        check(backend, list, count);
+    }
+}
+
 /* A group in each lane: the model takes that order, an element of each group is a register. */
 static void test_locals_together(void **state) {
     static const char *const defines[] = {NULL};
@@ -748,6 +781,8 @@ static void test_opencl(void **state) {
         list[count++] = (variant){.kernel = "./kernels/zeros", .size = 5, .pack = 2};
     if (!getenv("BORG_EMIT"))
         list[count++] = (variant){.kernel = "./kernels/tiles", .size = 32, .pack = 1};
+    if (!getenv("BORG_EMIT"))
+        list[count++] = (variant){.kernel = "ldlt_complete", .size = 7, .items = 32, .pack = 1};
     if (getenv("BORG_CASES")) count = read_cases(getenv("BORG_CASES"), list);
     for (int i = 0; i < count; ++i) good = check_opencl(&d, &list[i]) && good;
     opencl_close(&d);
@@ -777,6 +812,7 @@ int main(void) {
                                        cmocka_unit_test(test_cuda_locals),
                                        cmocka_unit_test(test_locals_together),
                                        cmocka_unit_test(test_rows),
+                                       cmocka_unit_test(test_rows_tiles),
                                        cmocka_unit_test(test_tiles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

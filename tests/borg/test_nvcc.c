@@ -21,11 +21,12 @@ typedef struct usage {
     int stack, stores, loads, registers;
 } usage;
 
-/* pack 0: a group in each thread, its arrays by shared memory; below: interleaved in -pack threads
- */
-static void emit(const char *kernel, int size, int pack, const char *path) {
+/* pack 0: a group in each thread, its arrays by shared memory; below: interleaved in -pack threads.
+ * order: of a matrix whose rows `size` work-items share; 0: as many rows as they are */
+static void emit(const char *kernel, int size, int pack, int order, const char *path) {
     const char *text, *defines[] = {"IN_LANES", NULL};
-    char ld[16], stride[24];
+    char ld[16], stride[24], rows[16];
+    const char *shared[] = {rows, NULL};
     const char *set[] = {ld, stride, NULL};
     size_t length;
     borg_options o = {.size = size, .pack = pack, .backend = borg_backend_find("cuda")};
@@ -36,6 +37,8 @@ static void emit(const char *kernel, int size, int pack, const char *path) {
     }
     snprintf(ld, sizeof ld, "lda=%d", size);
     snprintf(stride, sizeof stride, "stride=%d", size * size);
+    snprintf(rows, sizeof rows, "ORDER=%d", order);
+    if (order) o.defines = shared;
     if (pack == 0) {
         o.order = BORG_WG_MINOR;
         o.defines = defines;
@@ -79,20 +82,26 @@ static usage compile(const char *path) {
     return sum;
 }
 
-static void check(const char *kernel, int size, int pack) {
+static void check_shared(const char *kernel, int size, int pack, int order) {
     char folder[] = "/tmp/borg-nvcc-XXXXXX", path[64], other[80];
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/k.cu", folder);
     snprintf(other, sizeof other, "%s.cubin", path);
-    emit(kernel, size, pack, path);
+    emit(kernel, size, pack, order, path);
     usage u = compile(path);
     remove(path);
     remove(other);
     rmdir(folder);
-    print_message("%s, size %d, pack %d: %d registers, spills %d and %d bytes, stack %d bytes\n",
-                  kernel, size, pack, u.registers, u.stores, u.loads, u.stack);
+    print_message("%s, size %d, pack %d, order %d: %d registers, spills %d and %d bytes, stack %d "
+                  "bytes\n",
+                  kernel, size, pack, order ? order : size, u.registers, u.stores, u.loads,
+                  u.stack);
     assert_true(u.registers > 0);
     if (size <= 32) assert_int_equal(u.stores + u.loads + u.stack, 0);
+}
+
+static void check(const char *kernel, int size, int pack) {
+    check_shared(kernel, size, pack, 0);
 }
 
 static void test_resources(void **state) {
@@ -118,15 +127,13 @@ static void test_resources(void **state) {
     check("./kernels/locals", 4, -2);
 }
 
-/* The instruction of a tile, once for both of its halves. */
-static void test_tiles(void **state) {
+/* How often the instruction of a tile stands in what nvcc makes. */
+static int count_tiles(const char *kernel, int order) {
     char folder[] = "/tmp/borg-nvcc-XXXXXX", path[64], command[1024], line[1024];
     int count = 0;
-    (void)state;
-    if (access(BORG_NVCC, X_OK) != 0) skip();
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/k.cu", folder);
-    emit("./kernels/tiles", 32, 1, path);
+    emit(kernel, 32, 1, order, path);
     snprintf(command, sizeof command, "%s -std=c++17 -O3 -arch=sm_90 -ptx -o - %s", BORG_NVCC,
              path);
     FILE *pipe = popen(command, "r");
@@ -136,11 +143,32 @@ static void test_tiles(void **state) {
     assert_int_equal(pclose(pipe), 0);
     remove(path);
     rmdir(folder);
-    assert_int_equal(count, 9);
+    return count;
+}
+
+/* Once for both halves of a tile. */
+static void test_tiles(void **state) {
+    (void)state;
+    if (access(BORG_NVCC, X_OK) != 0) skip();
+    assert_int_equal(count_tiles("./kernels/tiles", 0), 9);
+}
+
+/* LDLT with pivots by a warp's tiles: one place updates them all, each by one instruction. */
+static void test_rows_tiles(void **state) {
+    static const char *const kernels[] = {"ldlt_partial", "ldlt_complete"};
+    (void)state;
+    if (access(BORG_NVCC, X_OK) != 0) skip();
+    for (int k = 0; k < 2; ++k)
+        for (int n = 16; n <= 32; n += 8) {
+            int tiles = n / 8 * (n / 8 + 1) / 2;
+            check_shared(kernels[k], 32, 1, n);
+            assert_int_equal(count_tiles(kernels[k], n), tiles);
+        }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_resources),
-                                       cmocka_unit_test(test_tiles)};
+                                       cmocka_unit_test(test_tiles),
+                                       cmocka_unit_test(test_rows_tiles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
