@@ -12,7 +12,7 @@
 #define FIRST 64
 #define POSITIVE 256
 #define ZERO 65536
-#if N <= 4
+#if N <= 4 && !defined(ORDER) /* a tile has eight rows */
 #define LAST 3
 #elif N <= 8
 #define LAST 7
