@@ -24,10 +24,19 @@ set(MPKI_CUDA_ALL
     ldu_partial:2:2:2:4,8,12,16,20,24,28,32
     gemm_ab:product:0:0:4,8,12,16,20,24,28,32)
 
+# kernel:precision:least order:greatest:work-items:blocks: so many work-items, in as many threads, share the rows of a matrix
+# (HAS_ORDER in src/kernels/cl/real.h), where that was faster than a work-item for each row.
+set(MPKI_CUDA_SHARED
+    ldlt_partial:d:20:32:32:1
+    ldlt_complete:d:9:16:32:1
+    ldlt_complete:d:17:24:32:25
+    ldlt_complete:d:25:32:32:20)
+
 # What was fastest on an H200 (docs/results/borg.md): work-groups of a pack, threads of a group, blocks that a multiprocessor
-# must hold, options.
-function(mpki_cuda_shape kernel n p pack lanes blocks options)
+# must hold, options; work-items that share the rows, 0: each has one.
+function(mpki_cuda_shape kernel n p pack lanes blocks options items)
     set(${pack} 1 PARENT_SCOPE)
+    set(${items} 0 PARENT_SCOPE)
     set(${blocks} 1 PARENT_SCOPE)
     set(${options} "" PARENT_SCOPE)
     set(threads 4)
@@ -69,6 +78,19 @@ function(mpki_cuda_shape kernel n p pack lanes blocks options)
             endif()
         endif()
     endif()
+    foreach(entry ${MPKI_CUDA_SHARED})
+        string(REPLACE ":" ";" entry ${entry})
+        list(GET entry 0 name)
+        list(GET entry 1 precision)
+        list(GET entry 2 least)
+        list(GET entry 3 most)
+        if(kernel STREQUAL name AND p STREQUAL precision AND NOT n LESS least AND NOT n GREATER most)
+            list(GET entry 4 threads)
+            list(GET entry 5 at_least)
+            set(${items} ${threads} PARENT_SCOPE)
+            set(${blocks} ${at_least} PARENT_SCOPE)
+        endif()
+    endforeach()
     set(${lanes} ${threads} PARENT_SCOPE)
 endfunction()
 
@@ -83,10 +105,13 @@ function(mpki_cuda_kernel place kernel lists n p packed file depends name)
     set(id ${kernel}_${n}_${p})
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels/cl/${kernel}.cl)
     file(GLOB shared CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels/cl/*.h)
-    mpki_cuda_shape(${kernel} ${n} ${p} pack lanes blocks options)
+    mpki_cuda_shape(${kernel} ${n} ${p} pack lanes blocks options items)
     set(single)
     set(precision 1)
-    set(order --lane-order=wi --lanes=${lanes})
+    set(order --lane-order=wi --lanes=${lanes} -D WG_SIZE=${n})
+    if(items)
+        set(order --lane-order=wi --lanes=${lanes} -D WG_SIZE=${items} -D ORDER=${n})
+    endif()
     set(staged)
     if(packed)
         string(APPEND id _packed)
@@ -98,7 +123,7 @@ function(mpki_cuda_kernel place kernel lists n p packed file depends name)
         if(lists GREATER 0)
             set(stage a,piv,info)
         endif()
-        set(order --lane-order=wg -D IN_LANES --set=lda=${n} --set=stride=${square} --stage=${stage})
+        set(order --lane-order=wg -D WG_SIZE=${n} -D IN_LANES --set=lda=${n} --set=stride=${square} --stage=${stage})
         set(staged ", true")
     endif()
     if(p STREQUAL s)
@@ -106,7 +131,7 @@ function(mpki_cuda_kernel place kernel lists n p packed file depends name)
         set(precision 0)
     endif()
     add_custom_command(OUTPUT ${folder}/${id}.inc
-        COMMAND borgc --emit=cuda ${order} -D WG_SIZE=${n} -D WG_PACK=${pack} ${single}
+        COMMAND borgc --emit=cuda ${order} -D WG_PACK=${pack} ${single}
                 ${options}
                 --name=${id} -o ${folder}/${id}.inc ${source}
         DEPENDS borgc ${source} ${shared}
