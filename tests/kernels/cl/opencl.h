@@ -100,13 +100,17 @@ typedef struct argument {
     ((single) ? (argument){{NULL, 0}, sizeof(float), {.f = (float)(x)}}                            \
               : (argument){{NULL, 0}, sizeof(double), {.d = (x)}})
 
-static inline void run_kernel(device *d, const char *file, const char *name, int wg_size,
+/* order: of matrices whose rows wg_size work-items share (ORDER), 0: each has one */
+static inline void run_shared(device *d, const char *file, const char *name, int wg_size, int order,
                               bool single, int64_t groups, argument *arguments, int count) {
     char options[640], *text = with_shim(file);
     cl_int rc;
     cl_mem memory[16] = {0};
     snprintf(options, sizeof options, "-w -cl-std=CL1.2 -cl-opt-disable -I %s -D WG_SIZE=%d%s",
              METAPACK_KERNELS, wg_size, single ? " -D SINGLE" : "");
+    if (order)
+        snprintf(options + strlen(options), sizeof options - strlen(options), " -D ORDER=%d",
+                 order);
     cl_program program = clCreateProgramWithSource(d->context, 1, (const char **)&text, NULL, &rc);
     assert_int_equal(rc, CL_SUCCESS);
     if (clBuildProgram(program, 1, &d->id, options, NULL, NULL) != CL_SUCCESS) {
@@ -141,6 +145,11 @@ static inline void run_kernel(device *d, const char *file, const char *name, int
     clReleaseKernel(kernel);
     clReleaseProgram(program);
     free(text);
+}
+
+static inline void run_kernel(device *d, const char *file, const char *name, int wg_size,
+                              bool single, int64_t groups, argument *arguments, int count) {
+    run_shared(d, file, name, wg_size, 0, single, groups, arguments, count);
 }
 
 #else

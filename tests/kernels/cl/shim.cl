@@ -62,8 +62,34 @@
 SHIM_DEFINE(double, -INFINITY, INFINITY)
 SHIM_DEFINE(float, -INFINITY, INFINITY)
 SHIM_DEFINE(int, INT_MIN, INT_MAX)
+SHIM_DEFINE(uint, 0, UINT_MAX)
+
+__attribute__((overloadable)) uint magnitude(double x)
+{
+    return (uint)(as_ulong(x) >> 32) & 0x7fffffffu;
+}
+__attribute__((overloadable)) uint magnitude(float x)
+{
+    return as_uint(x) & 0x7fffffffu;
+}
+
+/* tiles: by the definition */
+#define SHIM_TILE(type)                                                                            \
+    __attribute__((overloadable)) type shim_tile(type a, type b, type c, int e,                    \
+                                                 __local double *memory)                           \
+    {                                                                                              \
+        for (int k = 0; k < 4; k++) {                                                              \
+            type x = shim_shuffle(a, SHIM_LANE / 4 * 4 + k, memory);                               \
+            type y = shim_shuffle(b, (SHIM_LANE % 4 * 2 + e) * 4 + k, memory);                     \
+            c = fma(x, y, c);                                                                      \
+        }                                                                                          \
+        return c;                                                                                  \
+    }
+SHIM_TILE(double)
+SHIM_TILE(float)
 
 #define shuffle(x, lane) shim_shuffle(x, lane, shim_memory)
+#define mma8x8x4(a, b, c, e) shim_tile(a, b, c, e, shim_memory)
 #define work_group_reduce_max(x) shim_max(x, shim_memory)
 #define work_group_reduce_sum(x) shim_sum(x, shim_memory)
 #define work_group_reduce_max_index(x) shim_max_index(x, shim_memory)
