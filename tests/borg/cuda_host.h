@@ -22,7 +22,14 @@ typedef long long b_s64;
 typedef char *b_ptr;
 
 enum { HOST_STACK = 1 << 23, HOST_MOST = 1024 };
-typedef enum host_op { HOST_SHFL = 1, HOST_BALLOT, HOST_SMAX, HOST_UMAX, HOST_SYNC } host_op;
+typedef enum host_op {
+    HOST_SHFL = 1,
+    HOST_BALLOT,
+    HOST_SMAX,
+    HOST_UMAX,
+    HOST_SUM,
+    HOST_SYNC
+} host_op;
 
 typedef struct host_copying {
     void *to;
@@ -71,6 +78,7 @@ static inline void host_finish(host_thread *warp, unsigned mask) {
         host_thread *t = &warp[l];
         if (!(mask >> l & 1) || t->left) continue;
         if (t->op == HOST_BALLOT) all |= (uint64_t)(t->value != 0) << l;
+        if (t->op == HOST_SUM) all = (uint32_t)(all + t->value);
         if (t->op == HOST_SMAX && (!begun || (int32_t)t->value > (int32_t)all)) all = t->value;
         if (t->op == HOST_UMAX && (!begun || (uint32_t)t->value > (uint32_t)all)) all = t->value;
         begun = true;
@@ -314,6 +322,7 @@ B_FN void host_mma_f64(unsigned site, double *x, double *y, double a, double b, 
 #define b_shfl_xor_i1(...) host_shfl_xor_i1(__COUNTER__, __VA_ARGS__)
 #define b_ballot(mask, x) ((unsigned)host_meet(__COUNTER__, HOST_BALLOT, mask, (uint64_t)(x), 0))
 #define b_syncwarp(mask) ((void)host_meet(__COUNTER__, HOST_SYNC, mask, 0, 0))
+#define b_redux_sum(x) ((b_i32)host_meet(__COUNTER__, HOST_SUM, B_WARP, (b_i32)(x), 0))
 #define b_redux_s32(x) ((b_s32)host_meet(__COUNTER__, HOST_SMAX, B_WARP, (b_i32)(x), 0))
 #define b_redux_u32(x) ((b_i32)host_meet(__COUNTER__, HOST_UMAX, B_WARP, (b_i32)(x), 0))
 #define b_any_of_block(x) host_any_of_block(x)

@@ -194,8 +194,73 @@ static void put_term(borg_sink *text, const char *x, int64_t factor) {
     if (factor != 1) borg_put(text, " * %" PRId64, factor);
 }
 
+static bool by_thread(const borg_inst *v) {
+    return v->op == BORG_CONST && v->spread == BORG_WI && v->rows == 1;
+}
+
+/* What the thread alone decides of an index, in bytes, less the first thread's, which goes to the
+ * sum's constant: a variable, made once and held in a register, as compilers make it again for each
+ * access otherwise. NULL: nothing. */
+static const char *place(simt *e, sum *s, int32_t j, int32_t bytes) {
+    simt_held *h = e->held;
+    uint64_t *bits = BORG_NEW(e->arena, e->lanes, uint64_t);
+    int64_t first = 0;
+    bool any = false;
+    for (int32_t l = 0; l < e->lanes; ++l) {
+        int64_t at = s->item * (j * e->lanes + l);
+        for (int32_t k = 0; k < s->count; ++k)
+            if (by_thread(s->term[k]))
+                at +=
+                    s->factor[k] * (int32_t)borg_const_bits(e->m, s->term[k], 0, j * e->lanes + l);
+        if (l == 0) first = at;
+        bits[l] = (uint32_t)((at - first) * bytes);
+        any = any || bits[l] != 0;
+    }
+    if (!any) return NULL;
+    s->constant += first;
+    while (h && memcmp(h->bits, bits, sizeof *bits * (size_t)e->lanes)) h = h->next;
+    if (!h) {
+        h = BORG_NEW(e->arena, 1, simt_held);
+        *h = (simt_held){bits, e->held ? e->held->number + 1 : 0, e->held};
+        e->held = h;
+    }
+    return borg_format(e->arena, "b_h%d", h->number);
+}
+
+void simt_put_held(simt *e) {
+    for (const simt_held *h = e->held; h; h = h->next) {
+        simt_line(e, "int b_h%d = (int)%s;", h->number, simt_by_lane(e, BORG_I32, h->bits));
+        simt_line(e, "B_HOLD(b_h%d);", h->number);
+    }
+}
+
+/* The same by bytes, for a warp's own arrays. */
+static const char *held_element(simt *e, const borg_inst *v, int32_t r, int32_t j) {
+    const borg_local *d = &e->m->locals[v->args[0]->index];
+    const int32_t bytes = borg_type_bytes(d->elem);
+    sum s = index_of(e, v);
+    borg_sink text = {.arena = e->arena};
+    const char *own = place(e, &s, j, bytes);
+    if (!own) return NULL;
+    borg_put(&text, "%s", own);
+    for (int32_t k = 0; k < s.count; ++k) {
+        int32_t each = simt_per_row(e, s.term[k]);
+        int32_t i = (s.term[k]->rows == 1 ? 0 : r) * each + (each == 1 ? 0 : j);
+        if (!by_thread(s.term[k]))
+            put_term(&text, borg_format(e->arena, "(int)%s", simt_get(e, s.term[k], i)),
+                     s.factor[k] * bytes);
+    }
+    if (s.constant != 0) borg_put(&text, " + %" PRId64, s.constant * bytes);
+    return borg_format(e->arena, "B_AT(%s, l_%s, %s)", e->target->types[d->elem], d->name,
+                       text.text);
+}
+
 /* The element of row r, work-item j of the thread. */
 static const char *element(simt *e, const borg_inst *v, int32_t r, int32_t j) {
+    if (e->lanes == 32 && e->m->size % 32 == 0 && !e->target->opencl) {
+        const char *text = held_element(e, v, r, j);
+        if (text) return text;
+    }
     sum s = index_of(e, v);
     borg_sink text = {.arena = e->arena};
     int64_t step = interleaved(e) ? 32 / e->lanes : 1;

@@ -50,6 +50,8 @@ static const char *sum(simt *e, const borg_inst *x, int32_t r) {
     for (int32_t h = power_above(e->rows) / 2; h > 0; h /= 2)
         for (int32_t j = 0; j < h && j + h < e->rows; ++j)
             part[j] = add(e, x->type, part[j], part[j + h]);
+    if (x->type == BORG_I32 && e->lanes == 32) /* in any order */
+        return borg_format(e->arena, "(b_i32)b_redux_sum(%s)", part[0]);
     for (int32_t h = e->lanes / 2; h > 0; h /= 2)
         part[0] = add(e, x->type, part[0], shuffled(e, x->type, part[0], h));
     return part[0];

@@ -259,7 +259,13 @@ static void emit_items(simt *e, borg_inst *v) {
             bits[l] = v->op == BORG_LID ? (uint64_t)w : borg_const_bits(e->m, v, r, w);
         }
         const char *text = simt_by_lane(e, v->type, bits);
-        if (v->mark || strchr(text, '[') || strchr(text, '*')) {
+        bool named = v->mark || strchr(text, '[') || strchr(text, '*');
+        if (named && e->m->nlocals > 0 && e->lanes == 32 && v->type == BORG_I32) {
+            const char *name = borg_format(e->arena, "v%d_%d", v->id, i);
+            simt_line(e, "b_i32 %s = %s;", name, text);
+            simt_line(e, "B_HOLD(%s);", name);
+            simt_name(e, v, i, name);
+        } else if (named) {
             simt_let(e, v, i, text);
         } else {
             simt_name(e, v, i, text);
@@ -619,6 +625,7 @@ static void put_slots(simt *e) {
     }
     simt_put_places(e);
     simt_put_locals(e);
+    simt_put_held(e);
     if (!e->target->opencl) return;
     for (int t = BORG_I1; t < BORG_PTR; ++t)
         simt_line(e, "B_SHARED %s b_r%s[%d];", e->target->types[t], simt_suffix((borg_type)t),
@@ -704,6 +711,7 @@ static bool emit_unit(simt *e, const borg_unit *u) {
     e->name = u->name;
     e->tables = e->temps = e->loops = e->branches = 0;
     e->places = NULL;
+    e->held = NULL;
     e->shared = NULL;
     e->pointers = NULL;
     e->unseen = false;

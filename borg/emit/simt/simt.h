@@ -44,6 +44,13 @@ typedef struct simt_pointer {
     struct simt_pointer *next;
 } simt_pointer;
 
+/* Places in arrays in memory by thread, in bytes: local.c. */
+typedef struct simt_held {
+    uint64_t *bits;
+    int32_t number;
+    struct simt_held *next;
+} simt_held;
+
 typedef struct simt {
     const simt_target *target;
     const borg_options *options;
@@ -76,7 +83,8 @@ typedef struct simt {
     struct simt_stage *stages; /* stage.c */
     int32_t nstages;
     struct simt_local *locals; /* local.c */
-    bool *copied;              /* of each load: it may be a copy to one of them */
+    simt_held *held;
+    bool *copied; /* of each load: it may be a copy to one of them */
 } simt;
 
 /** The body of a backend's emit. */
@@ -142,6 +150,8 @@ void simt_plan_locals(simt *e);
 /** Of a group: bytes of shared memory. */
 int32_t simt_local_bytes(const simt *e);
 void simt_put_locals(simt *e);
+/** Places that threads hold. */
+void simt_put_held(simt *e);
 /** A load or store of an array in memory, or a load that its store does; false: it is neither. */
 bool simt_local(simt *e, borg_inst *v);
 bool simt_is_copied(const simt *e, const borg_inst *v);

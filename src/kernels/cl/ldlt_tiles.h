@@ -15,10 +15,11 @@
 #define COLUMN 36 /* from one column to the next: four of them lie in different banks */
 #if SEARCH == COMPLETE
 #define ZEROS (2 * COLUMN + 4) /* where columns that are not there are read */
+#define PLACES (ZEROS + 32)
 #else
 #define WAITING (4 * COLUMN)
 #define FETCHED (5 * COLUMN)
-#define ZEROS (6 * COLUMN + 4)
+#define PLACES (6 * COLUMN)
 #endif
 
 long base = GROUP * stride;
@@ -26,7 +27,7 @@ int r = LANE / 4;
 int h = LANE % 4;
 T t[TILES * (TILES + 1)];
 __local volatile T l[N * COLUMN];
-__local volatile T c[ZEROS + 32]; /* columns of updates; the one that waits; zeros */
+__local volatile T c[PLACES]; /* columns of updates, one that waits, one that was fetched; zeros */
 T most = 0;
 for (int b = 0; b < TILES; ++b)
     for (int q = b; q < TILES; ++q)
@@ -36,17 +37,18 @@ for (int b = 0; b < TILES; ++b)
             T x = 0;
             if (i < N) x = a[base + (long)j * lda + i];
             t[q * (q + 1) + 2 * b + e] = x;
-            most = max(most, fabs(x));
+            most = fabs(x) > fabs(most) ? x : most;
         }
-most = work_group_reduce_max(most);
-T small = tol * most;
+most = shuffle(
+    most, (int)(work_group_reduce_max((magnitude(most) & ~31u) | (uint)LANE) & 31u)); /* to 2^-15 */
+T small = tol * fabs(most);
 uint least = magnitude(small) | (uint)LAST;
 uint worst = magnitude(most);
 int place = LANE < N ? -1 : 0;
 int s = 0;
 int at = LANE; /* in l, of this row in column s */
-c[ZEROS + LANE] = 0;
 #if SEARCH == COMPLETE
+c[ZEROS + LANE] = 0;
 T dia = 0;
 if (LANE < N) dia = a[base + LANE * (lda + 1)];
 uint rows[TILES];        /* bits of sizes that count: none where a row is finished, */
@@ -56,9 +58,9 @@ for (int q = 0; q < TILES; ++q) {
     columns[2 * q] = 0xffffffffu;
     columns[2 * q + 1] = 0xffffffffu;
 }
-int one = h == 0 ? r : ZEROS;
-int first = h == 0 ? r : h == 1 ? COLUMN + r : ZEROS;
-int other = h == 0 ? COLUMN + r : h == 1 ? r : ZEROS;
+int one = r + (h == 0 ? 0 : ZEROS);
+int first = r + (h == 0 ? 0 : h == 1 ? COLUMN : ZEROS);
+int other = r + (h == 0 ? COLUMN : h == 1 ? 0 : ZEROS);
 bool more = true;
 #pragma nounroll
 while (s < N - 1 && more) {
@@ -148,11 +150,13 @@ while (s < N) { /* nothing is left */
 }
 #else
 int p = 0;
-int late = 0; /* updates that are not applied yet: the last columns of L, and c's first ones */
+int late = 0;   /* updates that are not applied yet: the last columns of L, and c's first ones */
+int start = at; /* of the first of these columns of L */
 int wanted = 0;
 int put = FETCHED;
 c[LANE] = 0;
 c[COLUMN + LANE] = 0;
+c[3 * COLUMN + LANE] = 0; /* where three come together */
 #include "ldlt_tiles_fetch.h"
 T u = c[FETCHED + LANE];
 c[WAITING + LANE] = u;
@@ -163,7 +167,7 @@ while (s < N - 1) {
     T d1 = c[WAITING + p];
     uint k1 = magnitude(d1);
     int q0 = (int)(best & (uint)LAST);
-    bool again = true; /* another column is to wait */
+    int again = 1; /* another column is to wait */
     worst = max(worst, max(best, k1));
     int slot = late * COLUMN + LANE;
     if (best <= least || (k1 > 0u && k1 + LOG >= best)) { /* no other column is looked at */
@@ -183,7 +187,7 @@ while (s < N - 1) {
         T d21 = c[WAITING + q0];
         T l0 = 0;
         T l1 = 0;
-        if (late > 0) l0 = l[at - late * COLUMN];
+        if (late > 0) l0 = l[start];
         if (late > 1) l1 = l[at - COLUMN];
         v = v - l0 * c[q0] - l1 * c[COLUMN + q0];
         T d2 = shuffle(v, q0);
@@ -217,17 +221,16 @@ while (s < N - 1) {
             s += 1;
             at += COLUMN;
             late += 1;
-            again = false;
+            again = 0;
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (late > 2) {
-        int from = h < late ? h * COLUMN + r : ZEROS;
-        int low = (s - late + min(h, late - 1)) * COLUMN + r;
+        int low = start - LANE + min(h, late - 1) * COLUMN + r;
         T x[TILES];
         T y[TILES];
         for (int k = 0; k < TILES; ++k) {
-            y[k] = c[from + 8 * k];
+            y[k] = c[h * COLUMN + r + 8 * k];
             x[k] = -l[low + 8 * k];
         }
         for (int q = 0; q < TILES; ++q)
@@ -236,14 +239,16 @@ while (s < N - 1) {
                 t[q * (q + 1) + 2 * b + 1] = mma8x8x4(x[q], y[b], t[q * (q + 1) + 2 * b + 1], 1);
             }
         late = 0;
+        start = at;
         barrier(CLK_LOCAL_MEM_FENCE);
+        c[3 * COLUMN + LANE] = 0;
     }
-    if (again) {
+    if (again != 0) {
         wanted = p;
 #include "ldlt_tiles_fetch.h"
         T l0 = 0;
         T l1 = 0;
-        if (late > 0) l0 = l[at - late * COLUMN];
+        if (late > 0) l0 = l[start];
         if (late > 1) l1 = l[at - COLUMN];
         u = c[FETCHED + LANE] - l0 * c[p] - l1 * c[COLUMN + p];
         c[WAITING + LANE] = u;

@@ -28,7 +28,7 @@ typedef struct host_place {
 } host_place;
 
 enum { HOST_STACK = 1 << 17, HOST_MOST = 128, HOST_SHARED = 232 * 1024 };
-enum host_op { HOST_SHFL = 1, HOST_BALLOT, HOST_MAX, HOST_SYNC, HOST_BLOCK };
+enum host_op { HOST_SHFL = 1, HOST_BALLOT, HOST_MAX, HOST_SUM, HOST_SYNC, HOST_BLOCK };
 
 typedef struct host_thread {
     jmp_buf turn;
@@ -105,6 +105,9 @@ inline double __hiloint2double(int high, int low) {
 
 inline int __ffs(int x) {
     return __builtin_ffs(x);
+}
+inline unsigned __reduce_add_sync(unsigned mask, unsigned x) {
+    return (unsigned)host_meet(HOST_SUM, mask, x, 0);
 }
 inline int __reduce_max_sync(unsigned mask, int x) {
     return (int)host_meet(HOST_MAX, mask, (uint32_t)x ^ 0x80000000u, 0) ^ (int)0x80000000;
