@@ -192,6 +192,7 @@ while (s < N - 1) {
         v = v - l0 * c[q0] - l1 * c[COLUMN + q0];
         T d2 = shuffle(v, q0);
         uint top = work_group_reduce_max(place < 0 && LANE != q0 ? magnitude(v) : 0u);
+        barrier(CLK_LOCAL_MEM_FENCE); /* what others read of c is written now */
         uint k2 = magnitude(d2);
         bool stay = k1 > 0u && k1 + top + LOG >= 2u * best;
         if (!stay && k2 + LOG < top) {
