@@ -28,7 +28,7 @@ int h = LANE % 4;
 T t[TILES * (TILES + 1)];
 __local volatile T l[N * COLUMN];
 __local volatile T c[PLACES]; /* columns of updates, one that waits, one that was fetched; zeros */
-T most = 0;
+uint size = 0;
 for (int b = 0; b < TILES; ++b)
     for (int q = b; q < TILES; ++q)
         for (int e = 0; e < 2; ++e) {
@@ -37,13 +37,12 @@ for (int b = 0; b < TILES; ++b)
             T x = 0;
             if (i < N) x = a[base + (long)j * lda + i];
             t[q * (q + 1) + 2 * b + e] = x;
-            most = fabs(x) > fabs(most) ? x : most;
+            size = max(size, magnitude(x));
         }
-most = shuffle(
-    most, (int)(work_group_reduce_max((magnitude(most) & ~31u) | (uint)LANE) & 31u)); /* to 2^-15 */
-T small = tol * fabs(most);
-uint least = magnitude(small) | (uint)LAST;
-uint worst = magnitude(most);
+/* tol times the largest entry, by logarithms: to a tenth */
+uint worst = work_group_reduce_max(size);
+uint product = worst + magnitude(tol);
+uint least = (tol > 0 && product > magnitude((T)1) ? product - magnitude((T)1) : 0u) | (uint)LAST;
 int place = LANE < N ? -1 : 0;
 int s = 0;
 int at = LANE; /* in l, of this row in column s */
@@ -171,7 +170,7 @@ while (s < N - 1) {
     worst = max(worst, max(best, k1));
     int slot = late * COLUMN + LANE;
     if (best <= least || (k1 > 0u && k1 + LOG >= best)) { /* no other column is looked at */
-        bool good = best > least || !(fabs(d1) <= small);
+        bool good = best > least || k1 > least;
         T l1 = (good ? rcp(d1) : (T)0) * u;
         l[at] = LANE == p ? good ? u : (T)0 : l1;
         c[slot] = u;
@@ -258,7 +257,7 @@ while (s < N - 1) {
 }
 if (s < N) { /* one row is left */
     worst = max(worst, magnitude(c[WAITING + p]));
-    l[at] = !(fabs(u) <= small) ? u : (T)0;
+    l[at] = magnitude(u) > least ? u : (T)0;
     place = LANE == p ? s : place;
 }
 #endif
