@@ -26,7 +26,8 @@ static const struct {
                {4, "arithmetic"},        {5, "random"},    {-1, "one small, the others large"},
                {-3, "geometric, rising"}};
 
-static double most_l; /* of the tile method, over all matrices */
+static double most_l;        /* of the tile method, over all matrices */
+static int made, not_finite; /* by the generator */
 
 static double complex *generated(int n, int mode, double cond, int hermitian) {
     int seed[4] = {7, n % 4096, (mode + 8) * 100, 2 * (int)log10(cond) + 1}, info = 0, all = n - 1;
@@ -38,9 +39,17 @@ static double complex *generated(int n, int mode, double cond, int hermitian) {
      a, &n, work, &info, 1, 1, 1);
     assert_int_equal(info, 0);
     double complex *w = malloc((size_t)n * n * sizeof *w);
-    for (int k = 0; k < n * n; k++) w[k] = (double)t_re(a[k]) + (double)t_im(a[k]) * I;
+    double sum = 0;
+    for (int k = 0; k < n * n; k++) {
+        w[k] = (double)t_re(a[k]) + (double)t_im(a[k]) * I;
+        sum += cabs(w[k]);
+    }
     free(d), free(a), free(work);
-    return w;
+    made++;
+    if (isfinite(sum)) return w;
+    not_finite++; /* seen with OpenBLAS 0.3.21's kernels for Prescott, single precision */
+    free(w);
+    return NULL;
 }
 
 /* LAPACK's pivots for the same matrix */
@@ -77,7 +86,12 @@ static void check_spectrum(int n, int which, double cond, int upper, int hermiti
     snprintf(what, sizeof what, "%s, condition %.0e, n=%d %s%s %s", spectra[which].name, cond, n,
              upper ? "upper" : "lower", hermitian ? " hermitian" : "",
              mpk_dense_method_name(method));
-    matrix m = make_of(generated(n, spectra[which].mode, cond, hermitian), n, upper, hermitian);
+    double complex *w = generated(n, spectra[which].mode, cond, hermitian);
+    if (!w) {
+        print_message("%s: the generator's matrix is not finite, left out\n", what);
+        return;
+    }
+    matrix m = make_of(w, n, upper, hermitian);
     mpk_context *ctx = NULL;
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
     mpk_dense d = dense_of(&m, method);
@@ -144,6 +158,7 @@ static void test_spectra(void **unused) {
                                    methods[h]);
         }
     print_message("max |L| of the tile method: %.3g\n", most_l);
+    assert_true(10 * not_finite <= made);
 }
 
 int main(void) {
