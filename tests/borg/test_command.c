@@ -202,6 +202,9 @@ static void test_order(void **state) {
     assert_int_equal(borgc("-DWG_SIZE=2 -DORDER=3 " METAPACK_KERNELS "/ldlt.cl > out 2> err"), 1);
     assert_non_null(strstr(get("err"), "real.h:"));
     assert_non_null(strstr(get("err"), "this kernel has a work-item for each row: no ORDER"));
+    assert_int_equal(
+        borgc("-DWG_SIZE=32 -DORDER=33 " METAPACK_KERNELS "/ldlt_partial.cl > out 2> err"), 1);
+    assert_non_null(strstr(get("err"), "a warp's tiles take orders up to 32"));
 }
 
 /* Parameters that are known, and arrays whose pieces a warp copies. */

@@ -142,11 +142,15 @@ static bool by_item(const simt *e, const borg_inst *v, int64_t *a, int64_t *b) {
     return true;
 }
 
+static bool by_thread(const borg_inst *v) {
+    return v->op == BORG_CONST && v->spread == BORG_WI && v->rows == 1;
+}
+
 static bool collect(const simt *e, sum *s, const borg_inst *v, int64_t factor, int depth) {
     int64_t a, b;
     while (v->op == BORG_BCAST) v = v->args[0];
     if (factor > MOST_FACTOR || factor < -MOST_FACTOR) return false;
-    if (v->op == BORG_LID || (v->op == BORG_CONST && v->spread == BORG_WI && v->rows == 1)) {
+    if (v->op == BORG_LID || by_thread(v)) {
         if (by_item(e, v, &a, &b)) {
             s->item += factor * a;
             s->constant += factor * b;
@@ -194,10 +198,6 @@ static void put_term(borg_sink *text, const char *x, int64_t factor) {
     if (factor != 1) borg_put(text, " * %" PRId64, factor);
 }
 
-static bool by_thread(const borg_inst *v) {
-    return v->op == BORG_CONST && v->spread == BORG_WI && v->rows == 1;
-}
-
 /* What the thread alone decides of an index, in bytes, less the first thread's, which goes to the
  * sum's constant: a variable, made once and held in a register, as compilers make it again for each
  * access otherwise. NULL: nothing. */
@@ -225,6 +225,10 @@ static const char *place(simt *e, sum *s, int32_t j, int32_t bytes) {
         e->held = h;
     }
     return borg_format(e->arena, "b_h%d", h->number);
+}
+
+bool simt_holds(const simt *e) {
+    return e->m->nlocals > 0 && e->lanes == 32 && e->m->size % 32 == 0 && !e->target->opencl;
 }
 
 void simt_put_held(simt *e) {
@@ -257,7 +261,7 @@ static const char *held_element(simt *e, const borg_inst *v, int32_t r, int32_t 
 
 /* The element of row r, work-item j of the thread. */
 static const char *element(simt *e, const borg_inst *v, int32_t r, int32_t j) {
-    if (e->lanes == 32 && e->m->size % 32 == 0 && !e->target->opencl) {
+    if (simt_holds(e)) {
         const char *text = held_element(e, v, r, j);
         if (text) return text;
     }

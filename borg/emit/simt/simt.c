@@ -260,8 +260,7 @@ static void emit_items(simt *e, borg_inst *v) {
         }
         const char *text = simt_by_lane(e, v->type, bits);
         bool named = v->mark || strchr(text, '[') || strchr(text, '*');
-        if (named && e->m->nlocals > 0 && e->lanes == 32 && v->type == BORG_I32 &&
-            !e->target->opencl) {
+        if (named && v->type == BORG_I32 && simt_holds(e)) {
             const char *name = borg_format(e->arena, "v%d_%d", v->id, i);
             simt_line(e, "b_i32 %s = %s;", name, text);
             simt_line(e, "B_HOLD(%s);", name);

@@ -150,7 +150,9 @@ void simt_plan_locals(simt *e);
 /** Of a group: bytes of shared memory. */
 int32_t simt_local_bytes(const simt *e);
 void simt_put_locals(simt *e);
-/** Places that threads hold. */
+/** Whether places by thread are held in registers: a warp's arrays, whole warps of work-items. */
+bool simt_holds(const simt *e);
+/** These places. */
 void simt_put_held(simt *e);
 /** A load or store of an array in memory, or a load that its store does; false: it is neither. */
 bool simt_local(simt *e, borg_inst *v);

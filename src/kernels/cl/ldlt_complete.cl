@@ -9,8 +9,6 @@
 
 #ifdef ORDER /* a warp's tiles */
 #define SEARCH COMPLETE
-static uint key(T x) { return (magnitude(x) & ~(uint)LAST) | (uint)LANE; }
-
 __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv, __global int *info,
                   T tol)
 {
@@ -36,8 +34,6 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
  * of their rows, which is changed when all is done. */
 /* One matrix in a warp: a jump finds an element, and both rows of a 2x2 pivot go in one turn. */
 #define WARP (N > 16 && N <= 32)
-
-static uint key(uint size) { return (size & ~(uint)LAST) | (uint)LANE; }
 
 __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv,
                             __global int *info, T tol)
@@ -77,8 +73,8 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
     T l[N];
 #endif
     for (int s = 0; s < N;) {
-        uint key1 = work_group_reduce_max(place < 0 ? key(magnitude(dia)) : 0u);
-        uint key0 = work_group_reduce_max(place < 0 ? key(wide) : 0u);
+        uint key1 = work_group_reduce_max(place < 0 ? key(dia) : 0u);
+        uint key0 = work_group_reduce_max(place < 0 ? named(wide) : 0u);
         bool good = key0 > least;
         bool two = good && !second && s < N - 1 && key1 + LOG < key0;
         int p = second ? next : (int)((two ? key0 : key1) & (uint)LAST);
@@ -86,7 +82,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
         T c = t[p];
         T d1 = shuffle(c, p);
         if (two) {
-            uint beyond = work_group_reduce_max(place < 0 && LANE != p ? key(magnitude(c)) : 0u);
+            uint beyond = work_group_reduce_max(place < 0 && LANE != p ? key(c) : 0u);
             int q = (int)(beyond & (uint)LAST);
             T z = t[q];
             T d2 = shuffle(z, q);
@@ -133,7 +129,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
         int flags = second ? SECOND : two ? FIRST + POSITIVE : !good ? ZERO : d1 > 0 ? POSITIVE : 0;
         l2 = 0;
         if (two) {
-            uint beyond = work_group_reduce_max(place < 0 && LANE != p ? key(magnitude(c)) : 0u);
+            uint beyond = work_group_reduce_max(place < 0 && LANE != p ? key(c) : 0u);
             int q = (int)(beyond & (uint)LAST);
             T row2[N];
             for (int j = 0; j < N; ++j)
@@ -202,14 +198,9 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
     piv[GROUP * N + to] = (place & (FIRST | SECOND)) != 0 ? ~LANE : LANE;
     bool finite = all(check == (T)0 && worst < ENDLESS);
     int counts = work_group_reduce_sum(place & (POSITIVE | ZERO));
-    if (LANE == 0) {
-        int zero = counts >> 16;
-        int positive = (counts & (ZERO - 1)) >> 8;
-        info[4 * GROUP] = !finite ? 3 : zero > 0 ? 1 : 0;
-        info[4 * GROUP + 1] = !finite ? 0 : positive;
-        info[4 * GROUP + 2] = !finite ? 0 : N - positive - zero;
-        info[4 * GROUP + 3] = !finite ? 0 : zero;
-    }
+    int zero = counts >> 16;
+    int positive = (counts & (ZERO - 1)) >> 8;
+#include "ldlt_info.h"
 }
 
 #else
@@ -330,12 +321,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
                                                                       : l[s];
     piv[GROUP * N + place] = mark > 0 ? ~LANE : LANE;
     bool finite = all(check == (T)0);
-    if (LANE == 0) {
-        info[4 * GROUP] = !finite ? 3 : zero > 0 ? 1 : 0;
-        info[4 * GROUP + 1] = !finite ? 0 : positive;
-        info[4 * GROUP + 2] = !finite ? 0 : N - positive - zero;
-        info[4 * GROUP + 3] = !finite ? 0 : zero;
-    }
+#include "ldlt_info.h"
 }
 #endif
 #endif

@@ -206,10 +206,5 @@ __kernel void KERNEL(__global T *a, int lda, long stride, __global int *piv, __g
         if (j == 0) piv[GROUP * N + LANE] = p;
     }
     bool finite = check == (T)0;
-    if (LANE == 0) {
-        info[4 * GROUP] = !finite ? 3 : zero > 0 ? 1 : 0;
-        info[4 * GROUP + 1] = !finite ? 0 : positive;
-        info[4 * GROUP + 2] = !finite ? 0 : N - positive - zero;
-        info[4 * GROUP + 3] = !finite ? 0 : zero;
-    }
+#include "ldlt_info.h"
 }

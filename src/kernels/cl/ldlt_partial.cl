@@ -9,8 +9,6 @@
 #define SEARCH PARTIAL
 
 #ifdef ORDER /* a warp's tiles */
-static uint key(T x) { return (magnitude(x) & ~(uint)LAST) | (uint)LANE; }
-
 __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
                   T tol)
 {
@@ -27,8 +25,6 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
  * ALPHA between 0.57 and 0.72, and the largest entry of a column by 32 bits, the last ones of which name its row (2^-14).
  * What rows that are finished hold is of no account, so L's column takes up D's entries there. NaN and Inf come to it.
  * place: where the row goes, and flags. */
-static uint key(T x) { return (magnitude(x) & ~(uint)LAST) | (uint)LANE; }
-
 __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
                       T tol)
 {
@@ -126,14 +122,9 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
     piv[GROUP * N + to] = (place & (FIRST | SECOND)) != 0 ? ~LANE : LANE;
     bool finite = all(check == (T)0) && worst < ENDLESS;
     int counts = work_group_reduce_sum(place & (POSITIVE | ZERO));
-    if (LANE == 0) {
-        int zero = counts >> 16;
-        int positive = (counts & (ZERO - 1)) >> 8;
-        info[4 * GROUP] = !finite ? 3 : zero > 0 ? 1 : 0;
-        info[4 * GROUP + 1] = !finite ? 0 : positive;
-        info[4 * GROUP + 2] = !finite ? 0 : N - positive - zero;
-        info[4 * GROUP + 3] = !finite ? 0 : zero;
-    }
+    int zero = counts >> 16;
+    int positive = (counts & (ZERO - 1)) >> 8;
+#include "ldlt_info.h"
 }
 
 #elif !WG_VECTOR_BYTES || WG_PACK > 1 || N <= 8
@@ -315,11 +306,6 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
     }
     check += most * (T)0;
     bool finite = check == (T)0;
-    if (LANE == 0) {
-        info[4 * GROUP] = !finite ? 3 : zero > 0 ? 1 : 0;
-        info[4 * GROUP + 1] = !finite ? 0 : positive;
-        info[4 * GROUP + 2] = !finite ? 0 : N - positive - zero;
-        info[4 * GROUP + 3] = !finite ? 0 : zero;
-    }
+#include "ldlt_info.h"
 }
 #endif

@@ -31,4 +31,12 @@
 #define ENDLESS 0x7ff00000u
 #endif
 #define FOLDS (N / 2 + 1)
+
+/* A size, and that of x, with this row's name in its last bits. */
+static uint named(uint size) {
+    return (size & ~(uint)LAST) | (uint)LANE;
+}
+static uint key(T x) {
+    return named(magnitude(x));
+}
 #endif

@@ -115,9 +115,4 @@ for (int s = 0; s < N; ++s)
         a[base + s * lda + place] = place == s || (mark == 2 && place == s + 1) ? m[s] : l[s];
 piv[GROUP * N + place] = mark > 0 ? ~LANE : LANE;
 bool finite = all(check == (T)0);
-if (LANE == 0) {
-    info[4 * GROUP] = !finite ? 3 : zero > 0 ? 1 : 0;
-    info[4 * GROUP + 1] = !finite ? 0 : positive;
-    info[4 * GROUP + 2] = !finite ? 0 : N - positive - zero;
-    info[4 * GROUP + 3] = !finite ? 0 : zero;
-}
+#include "ldlt_info.h"

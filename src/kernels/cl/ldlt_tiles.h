@@ -11,6 +11,9 @@
  * Bunch-Parlett: an update in each step, of one or two columns, as all entries are looked at.
  * Sizes are compared as in ldlt_partial.cl and ldlt_complete.cl. The body of a kernel, behind
  * ldlt_pivots.h. */
+#if N > 32
+#error a warp's tiles take orders up to 32
+#endif
 #define TILES ((N + 7) / 8)
 #define COLUMN 36 /* from one column to the next: four of them lie in different banks */
 #if SEARCH == COMPLETE
@@ -123,11 +126,7 @@ while (s < N - 1 && more) {
             s += 1;
             at += COLUMN;
         }
-        for (int q = 0; q < TILES; ++q)
-            for (int b = 0; b < q + 1; ++b) {
-                t[q * (q + 1) + 2 * b] = mma8x8x4(x[q], y[b], t[q * (q + 1) + 2 * b], 0);
-                t[q * (q + 1) + 2 * b + 1] = mma8x8x4(x[q], y[b], t[q * (q + 1) + 2 * b + 1], 1);
-            }
+#include "ldlt_tiles_update.h"
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
@@ -166,7 +165,7 @@ while (s < N - 1) {
     T d1 = c[WAITING + p];
     uint k1 = magnitude(d1);
     int q0 = (int)(best & (uint)LAST);
-    int again = 1; /* another column is to wait */
+    int again = 1; /* another column is to wait; a bool would be bytes to nvcc */
     worst = max(worst, max(best, k1));
     int slot = late * COLUMN + LANE;
     if (best <= least || (k1 > 0u && k1 + LOG >= best)) { /* no other column is looked at */
@@ -233,11 +232,7 @@ while (s < N - 1) {
             y[k] = c[h * COLUMN + r + 8 * k];
             x[k] = -l[low + 8 * k];
         }
-        for (int q = 0; q < TILES; ++q)
-            for (int b = 0; b < q + 1; ++b) {
-                t[q * (q + 1) + 2 * b] = mma8x8x4(x[q], y[b], t[q * (q + 1) + 2 * b], 0);
-                t[q * (q + 1) + 2 * b + 1] = mma8x8x4(x[q], y[b], t[q * (q + 1) + 2 * b + 1], 1);
-            }
+#include "ldlt_tiles_update.h"
         late = 0;
         start = at;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -273,11 +268,6 @@ int counts = work_group_reduce_sum((alone && pivot > 0) || (place & FIRST) != 0 
                                    : alone && pivot == (T)0                     ? ZERO
                                                                                 : 0);
 bool finite = worst < ENDLESS;
-if (LANE == 0) {
-    int zero = counts >> 16;
-    int positive = (counts & (ZERO - 1)) >> 8;
-    info[4 * GROUP] = !finite ? 3 : zero > 0 ? 1 : 0;
-    info[4 * GROUP + 1] = !finite ? 0 : positive;
-    info[4 * GROUP + 2] = !finite ? 0 : N - positive - zero;
-    info[4 * GROUP + 3] = !finite ? 0 : zero;
-}
+int zero = counts >> 16;
+int positive = (counts & (ZERO - 1)) >> 8;
+#include "ldlt_info.h"
