@@ -245,8 +245,8 @@ static const char *held_element(simt *e, const borg_inst *v, int32_t r, int32_t 
     sum s = index_of(e, v);
     borg_sink text = {.arena = e->arena};
     const char *own = place(e, &s, j, bytes);
-    if (!own) return NULL;
-    borg_put(&text, "%s", own);
+    if (!own && s.count < 2) return NULL;
+    if (own) borg_put(&text, "%s", own);
     for (int32_t k = 0; k < s.count; ++k) {
         int32_t each = simt_per_row(e, s.term[k]);
         int32_t i = (s.term[k]->rows == 1 ? 0 : r) * each + (each == 1 ? 0 : j);
