@@ -682,7 +682,7 @@ static void test_rows_tiles(void **state) {
     (void)state;
     if (getenv("BORG_EMIT")) skip();
     for (int k = 0; k < 4; ++k) {
-        variant list[16] = {
+        variant list[17] = {
             {.kernel = kernels[0], .size = 1, .pack = 1, .fused = true},
             {.kernel = kernels[1], .size = 8, .pack = 1, .fused = true},
             {.kernel = kernels[1], .size = 13, .pack = 1, .fused = true},
@@ -690,8 +690,9 @@ static void test_rows_tiles(void **state) {
             {.kernel = kernels[0], .size = 32, .pack = 1, .fused = true},
             {.kernel = kernels[1], .size = 32, .pack = 1, .fused = true},
             {.kernel = kernels[0], .size = 9, .pack = 1, .lanes = 8},
-            {.kernel = kernels[1], .size = 17, .pack = 2, .lanes = 16, .order = BORG_WG_MINOR}};
-        int count = k == 3 ? 8 : 0;
+            {.kernel = kernels[1], .size = 17, .pack = 2, .lanes = 16, .order = BORG_WG_MINOR},
+            {.kernel = kernels[0], .size = 18, .pack = 1, .fused = true}};
+        int count = k == 3 ? 9 : 0;
         const borg_backend *backend = borg_backend_find(backends[k]);
         const char *only = getenv("BORG_BACKEND");
         if (!emitted_runs_here(backend) || (only && strcmp(only, backends[k]) != 0)) continue;

@@ -26,6 +26,8 @@ enum family {
     NOTHING,   /* zero */
     LARGE,     /* products of two entries overflow */
     SMALL,     /* and become zero */
+    FAR,       /* no diagonal, and a first column so small that its square is nothing */
+    TINY,      /* no diagonal, entries near to the least number (Bunch-Kaufman: zero) */
     NOT_A_NUMBER,
     ENDLESS = NOT_A_NUMBER + PLACES,
     GROUPS = ENDLESS + PLACES
@@ -73,10 +75,13 @@ static bool graded(int g) {
 
 static void make(batch *b, int g, uint32_t *state) {
     int n = b->n, first = n > 2 ? 1 : 0;
+    double least = ldexp(1, b->single ? -130 : -1026);
     for (int j = 0; j < n; ++j)
         for (int i = j; i < n; ++i) {
             double x = (float)noise(state);
-            if (g == NO_DIAGONAL && i == j) x = 0;
+            if ((g == NO_DIAGONAL || g == FAR || g == TINY) && i == j) x = 0;
+            if (g == FAR && j == 0) x = ldexp(x, b->single ? -66 : -600);
+            if (g == TINY) x = x < 0 ? -least : x > 0 ? least : 0;
             if (g == PAIRS) x = i == j && n == 2 * i + 1 ? 0.25 : i + j == n - 1 ? 1 + i : 0;
             if (g == PAIR_LAST)
                 x = j == first && i == first + 1                       ? 0.5
@@ -98,7 +103,7 @@ static void make(batch *b, int g, uint32_t *state) {
         b->inertia[g][0] = (n + 1) / 2;
         b->inertia[g][1] = n / 2;
     }
-    if (g == RANDOM || g == NO_DIAGONAL || g == PAIR_LAST || g == LARGE || g == SMALL)
+    if (g == RANDOM || g == NO_DIAGONAL || g == PAIR_LAST || g == LARGE || g == SMALL || g == FAR)
         b->inertia[g][0] = -1;
     if (g >= NOT_A_NUMBER) {
         int place = (g - NOT_A_NUMBER) % PLACES;
@@ -206,7 +211,11 @@ static void check_group(const batch *b, int g) {
         assert_int_equal(info[1] + info[2] + info[3], 0);
         return;
     }
-    if (b->tol > 0 ? graded(g) : g == DEFICIENT) return; /* what is zero is not known */
+    if (g == TINY) {
+        if (!b->complete) assert_int_equal(info[3], n);
+        return;
+    }
+    if (b->tol > 0 ? graded(g) || g == FAR : g == DEFICIENT) return; /* what is zero is not known */
     read_pivots(b, g, row, first);
     check_factors(b, g, row, first);
     assert_int_equal(info[0], info[3] > 0);

@@ -153,7 +153,8 @@ static void test_tiles(void **state) {
     assert_int_equal(count_tiles("./kernels/tiles", 0), 9);
 }
 
-/* LDLT with pivots by a warp's tiles: one place updates them all, each by one instruction. */
+/* LDLT with pivots by a warp's tiles: one place updates them all, each by one instruction.
+ * Bunch-Kaufman beyond 16: that, what is late between the stages, and three tiles. */
 static void test_rows_tiles(void **state) {
     static const char *const kernels[] = {"ldlt_partial", "ldlt_complete"};
     (void)state;
@@ -162,7 +163,7 @@ static void test_rows_tiles(void **state) {
         for (int n = 16; n <= 32; n += 8) {
             int tiles = n / 8 * (n / 8 + 1) / 2;
             check_shared(kernels[k], 32, 1, n);
-            assert_int_equal(count_tiles(kernels[k], n), tiles);
+            assert_int_equal(count_tiles(kernels[k], n), k == 0 && n > 16 ? 2 * tiles + 3 : tiles);
         }
 }
 

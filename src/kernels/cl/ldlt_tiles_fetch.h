@@ -3,6 +3,9 @@
 {
     int column = (wanted & 7) - 2 * h; /* 0, 1: it is of those of this work-item, */
     int row = (wanted & 7) - r;        /* 0: or, as a row, the one of its tiles */
+#if SEARCH == PARTIAL
+    bool mine = (wanted & 6) == 2 * h;
+#endif
     if (TILES == 1 || wanted < 8) {
 #define B 0
 #include "ldlt_tiles_of.h"
@@ -31,4 +34,6 @@
 #endif
     }
 }
+#if SEARCH == COMPLETE
 barrier(CLK_LOCAL_MEM_FENCE);
+#endif
