@@ -73,10 +73,14 @@ void simt_plan_locals(simt *e) {
     e->copied = BORG_NEW(e->arena, m->ninsts + 1, bool);
     for (int32_t i = 0; i < m->nlocals; ++i) {
         bool share_warp = e->lanes < 32 && !e->target->opencl;
-        int32_t unit = 16 / borg_type_bytes(m->locals[i].elem), count = m->locals[i].count;
-        e->locals[i].pitch = !share_warp      ? (count + unit - 1) / unit * unit
-                             : interleaved(e) ? count
-                                              : count | 1;
+        int32_t bytes = borg_type_bytes(m->locals[i].elem), count = m->locals[i].count;
+        int32_t unit = 16 / bytes, banks = 128 / bytes;
+        if (!share_warp)
+            e->locals[i].pitch = (count + unit - 1) / unit * unit;
+        else if (interleaved(e))
+            e->locals[i].pitch = count;
+        else /* an element of each thread: in different banks */
+            e->locals[i].pitch = (count - e->lanes + banks - 1) / banks * banks + e->lanes;
     }
     find_stores(e, m->body);
 }
@@ -108,7 +112,7 @@ void simt_put_locals(simt *e) {
             own = e->threads == 32 ? " + b_base"
                                    : borg_format(e->arena, " + threadIdx.x / 32 * %d + b_base",
                                                  32 / e->lanes * pitch);
-        } else if (groups == 1) {
+        } else if (groups == 1 || simt_holds(e)) {
             own = "";
         } else {
             own = borg_format(e->arena, " + threadIdx.x / %d * %d", e->lanes, pitch);
@@ -199,9 +203,10 @@ static void put_term(borg_sink *text, const char *x, int64_t factor) {
 }
 
 /* What the thread alone decides of an index, in bytes, less the first thread's, which goes to the
- * sum's constant: a variable, made once and held in a register, as compilers make it again for each
- * access otherwise. NULL: nothing. */
-static const char *place(simt *e, sum *s, int32_t j, int32_t bytes) {
+ * sum's constant; where groups share a block, from where these begin, `pitch` bytes from one to the
+ * next. A variable, made once and held in a register, as compilers make it again for each access
+ * otherwise. NULL: nothing. */
+static const char *place(simt *e, sum *s, int32_t j, int32_t bytes, int32_t pitch) {
     simt_held *h = e->held;
     uint64_t *bits = BORG_NEW(e->arena, e->lanes, uint64_t);
     int64_t first = 0;
@@ -216,25 +221,32 @@ static const char *place(simt *e, sum *s, int32_t j, int32_t bytes) {
         bits[l] = (uint32_t)((at - first) * bytes);
         any = any || bits[l] != 0;
     }
-    if (!any) return NULL;
+    if (!any && pitch == 0) return NULL;
     s->constant += first;
-    while (h && memcmp(h->bits, bits, sizeof *bits * (size_t)e->lanes)) h = h->next;
+    while (h && (memcmp(h->bits, bits, sizeof *bits * (size_t)e->lanes) || h->pitch != pitch))
+        h = h->next;
     if (!h) {
         h = BORG_NEW(e->arena, 1, simt_held);
-        *h = (simt_held){bits, e->held ? e->held->number + 1 : 0, e->held};
+        *h = (simt_held){bits, pitch, e->held ? e->held->number + 1 : 0, e->held};
         e->held = h;
     }
     return borg_format(e->arena, "b_h%d", h->number);
 }
 
 bool simt_holds(const simt *e) {
-    return e->m->nlocals > 0 && e->lanes == 32 && e->m->size % 32 == 0 && !e->target->opencl;
+    return e->m->nlocals > 0 && !has_clones(e) && !interleaved(e) && !e->target->opencl;
 }
 
 void simt_put_held(simt *e) {
     for (const simt_held *h = e->held; h; h = h->next) {
+        uint64_t all = (uint64_t)h->pitch;
+        for (int32_t l = 0; l < e->lanes; ++l) all |= h->bits[l];
         simt_line(e, "int b_h%d = (int)%s;", h->number, simt_by_lane(e, BORG_I32, h->bits));
+        if (h->pitch)
+            simt_line(e, "b_h%d += (int)threadIdx.x / %d * %d;", h->number, e->lanes, h->pitch);
         simt_line(e, "B_HOLD(b_h%d);", h->number);
+        if (h->pitch && all % 16 == 0) /* what is read by twos */
+            simt_line(e, "b_h%d &= ~15;", h->number);
     }
 }
 
@@ -244,7 +256,9 @@ static const char *held_element(simt *e, const borg_inst *v, int32_t r, int32_t 
     const int32_t bytes = borg_type_bytes(d->elem);
     sum s = index_of(e, v);
     borg_sink text = {.arena = e->arena};
-    const char *own = place(e, &s, j, bytes);
+    int32_t groups = e->threads / e->lanes,
+            pitch = groups == 1 ? 0 : bytes * e->locals[v->args[0]->index].pitch;
+    const char *own = place(e, &s, j, bytes, pitch);
     if (!own && s.count < 2) return NULL;
     if (own) borg_put(&text, "%s", own);
     for (int32_t k = 0; k < s.count; ++k) {

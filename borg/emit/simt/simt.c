@@ -557,7 +557,14 @@ static void put_place(simt *e) {
         simt_line(e, "const int b_l = threadIdx.x %% 32 / %d, b_own = threadIdx.x %% %d;", e->step,
                   pack);
     } else {
-        simt_line(e, "const int b_l = b_at %% %d, b_own = b_at / %d;", e->lanes, e->lanes);
+        if (simt_holds(e) && e->lanes < 32) { /* a remainder would be taken again at each use */
+            simt_line(e, "int b_l = (int)threadIdx.x / %d * %d;", e->lanes, e->lanes);
+            simt_line(e, "B_HOLD(b_l);");
+            simt_line(e, "b_l = (int)threadIdx.x - b_l;");
+        } else {
+            simt_line(e, "const int b_l = b_at %% %d;", e->lanes);
+        }
+        simt_line(e, "const int b_own = b_at / %d;", e->lanes);
     }
     if (pack == 1) {
         simt_line(e, "const int b_wg = 0;");

@@ -47,7 +47,7 @@ typedef struct simt_pointer {
 /* Places in arrays in memory by thread, in bytes: local.c. */
 typedef struct simt_held {
     uint64_t *bits;
-    int32_t number;
+    int32_t pitch, number; /* pitch: from group to group, 0 where a block is one */
     struct simt_held *next;
 } simt_held;
 
