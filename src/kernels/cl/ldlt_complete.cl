@@ -57,7 +57,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
         wide = max(wide, magnitude(t[j]));
     most = work_group_reduce_max(most);
     T small = tol * most;
-    uint least = magnitude(small) | (uint)LAST;
+    uint least = max(magnitude(small), LOG) | (uint)LAST;
     uint noise = magnitude(most * (EPS * (T)(8 * N)));
     uint worst = wide;
     BITS rest = ~(BITS)0;

@@ -38,7 +38,7 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
     for (int j = 0; j < FOLDS; ++j)
         most = max(most, fabs(t[j * N + LANE]));
     T small = tol * work_group_reduce_max(most);
-    uint least = magnitude(small) | (uint)LAST;
+    uint least = max(magnitude(small), LOG) | (uint)LAST;
     bool second = false; /* of a 2x2 pivot is what this step eliminates */
     T l2 = 0;            /* its column of L */
     T c1 = t[LANE] + (T)0; /* not from shared memory: what conditions are made of comes by exchanges */
@@ -79,7 +79,7 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
                     (k1 > 0u && (k1 + LOG >= best || k1 + top + LOG >= 2u * best));
         uint k2 = magnitude(d);
         bool two = !stay && k2 + LOG < top;
-        worst = max(max(worst, max(best, top)), max(k1, k2));
+        worst = max(max(worst, best), max(k1, k2));
         bool swap = !stay && !two;
         T c = swap ? v : c1;
         T z = swap ? c1 : v;

@@ -32,9 +32,25 @@
 #endif
 #define FOLDS (N / 2 + 1)
 
-/* A size, and that of x, with this row's name in its last bits. */
+/* A size, and that of x, with a row's name in its last bits. */
+static uint named_as(uint size, int row) {
+    return (size & ~(uint)LAST) | (uint)row;
+}
 static uint named(uint size) {
-    return (size & ~(uint)LAST) | (uint)LANE;
+    return named_as(size, LANE);
+}
+/* How many bits are 1. */
+static int ones(uint bits) {
+    bits -= bits >> 1 & 0x55555555u;
+    bits = (bits & 0x33333333u) + (bits >> 2 & 0x33333333u);
+    return (int)((bits + (bits >> 4) & 0x0f0f0f0fu) * 0x01010101u >> 24);
+}
+/* Up to which size a column counts as zero: tol times the largest entry, by logarithms, to a tenth,
+ * and not below LOG, a denormal number, so that 0 + LOG is never the larger size. */
+static uint threshold(uint largest, T tol) {
+    uint product = largest + magnitude(tol);
+    return max(tol > 0 && product > magnitude((T)1) ? product - magnitude((T)1) : 0u, LOG) |
+           (uint)LAST;
 }
 static uint key(T x) {
     return named(magnitude(x));

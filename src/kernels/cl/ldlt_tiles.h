@@ -12,8 +12,8 @@
  * Bunch-Parlett (ldlt_tiles_complete.h): an update in each step, of one or two columns, as all
  * entries are looked at. Sizes are compared as in ldlt_partial.cl and ldlt_complete.cl. The body of
  * a kernel, behind ldlt_pivots.h. */
-#if N > 32
-#error a warp's tiles take orders up to 32
+#if N > 32 || WG_SIZE != 32
+#error a warp's tiles take 32 work-items and orders up to 32
 #endif
 #define TILES ((N + 7) / 8)
 #if SEARCH == COMPLETE
@@ -61,10 +61,8 @@ for (int b = 0; b < TILES; ++b)
             t[q * (q + 1) + 2 * b + e] = x;
             size = max(size, magnitude(x));
         }
-/* tol times the largest entry, by logarithms: to a tenth */
 uint worst = work_group_reduce_max(size);
-uint product = worst + magnitude(tol);
-uint least = (tol > 0 && product > magnitude((T)1) ? product - magnitude((T)1) : 0u) | (uint)LAST;
+uint least = threshold(worst, tol);
 int s = 0;
 #if SEARCH == COMPLETE
 #include "ldlt_tiles_complete.h"

@@ -10,11 +10,8 @@ if (late > 0) {
 int before = LANE < N ? place : 0;
 int done = s;
 uint left = work_group_reduce_sum(before < 0 ? 1u << LANE : 0u);
-uint bits = left & ((1u << LANE) - 1u);
-bits -= bits >> 1 & 0x55555555u;
-bits = (bits & 0x33333333u) + (bits >> 2 & 0x33333333u);
-bits = (bits + (bits >> 4) & 0x0f0f0f0fu) * 0x01010101u >> 24;
-int rank = before < 0 ? (int)bits : 16; /* rows that are done: all to one that nobody reads */
+int rank = before < 0 ? ones(left & ((1u << LANE) - 1u))
+                      : 16; /* rows that are done: all to one that nobody reads */
 __local volatile int ranks[32];
 ranks[LANE] = rank;
 barrier(CLK_LOCAL_MEM_FENCE);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Part of ldlt_tiles.h: Bunch-Kaufman, in two stages beyond order 16. Sizes below LOG count as
- * zero, so that 0 + LOG is never the larger one. */
-least = max(least, LOG | (uint)LAST);
+/* Part of ldlt_tiles.h: Bunch-Kaufman, in two stages beyond order 16. */
 int row = TILES > 3 ? lane : TILES == 3 ? lane < 24 ? lane : lane - 24 : lane &(8 * TILES - 1);
 int place = row < N ? -1 : 0;
 int p = 0;

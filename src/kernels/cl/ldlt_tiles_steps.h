@@ -34,6 +34,7 @@ while (s < STOP) {
         T d21 = c[slot + wanted];
         int put = C + 5 * COLUMN;
 #include "ldlt_tiles_column.h"
+        T d = shuffle(v, wanted);
         uint top = work_group_reduce_max(place < 0 && row != wanted ? magnitude(v) : 0u);
         uint k2 = magnitude(d);
         if (k1 > 0u && k1 + top + LOG >= 2u * best) { /* row p after all; the other one waits */
