@@ -27,6 +27,7 @@ set(MPKI_CUDA_ALL
 # kernel:precision:least order:greatest:work-items:blocks: so many work-items, in as many threads, share the rows of a matrix
 # (HAS_ORDER in src/kernels/cl/real.h), where that was faster than a work-item for each row.
 set(MPKI_CUDA_SHARED
+    ldlt_partial:d:9:16:8:16
     ldlt_partial:d:20:24:32:28
     ldlt_partial:d:25:32:32:24
     ldlt_complete:d:9:16:32:1

@@ -204,7 +204,17 @@ static void test_order(void **state) {
     assert_non_null(strstr(get("err"), "this kernel has a work-item for each row: no ORDER"));
     assert_int_equal(
         borgc("-DWG_SIZE=32 -DORDER=33 " METAPACK_KERNELS "/ldlt_partial.cl > out 2> err"), 1);
-    assert_non_null(strstr(get("err"), "a warp's tiles take orders up to 32"));
+    assert_non_null(strstr(get("err"), "a warp's tiles take 32 work-items and orders up to 32"));
+    assert_int_equal(
+        borgc("-DWG_SIZE=8 -DORDER=8 " METAPACK_KERNELS "/ldlt_complete.cl > out 2> err"), 1);
+    assert_non_null(strstr(get("err"), "a warp's tiles take 32 work-items and orders up to 32"));
+    for (int n = 8; n <= 17; n += 9) {
+        char line[256];
+        snprintf(line, sizeof line, "-DWG_SIZE=8 -DORDER=%d %s/ldlt_partial.cl > out 2> err", n,
+                 METAPACK_KERNELS);
+        assert_int_equal(borgc(line), 1);
+        assert_non_null(strstr(get("err"), "two rows in a work-item take orders above WG_SIZE"));
+    }
 }
 
 /* Parameters that are known, and arrays whose pieces a warp copies. */

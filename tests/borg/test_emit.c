@@ -706,6 +706,33 @@ static void test_rows_tiles(void **state) {
     }
 }
 
+/* Bunch-Kaufman with two rows in a work-item: groups that share a warp, packs, a group in each lane
+ * of a vector, fewer threads. */
+static void test_rows_halves(void **state) {
+    static const char *const backends[] = {"c", "avx512", "llvm", "cuda"};
+    (void)state;
+    if (getenv("BORG_EMIT")) skip();
+    for (int k = 0; k < 4; ++k) {
+        variant list[] = {{.size = 16, .pack = 1, .fused = true},
+                          {.size = 9, .pack = 1, .single = true},
+                          {.size = 13, .pack = k == 3 ? 4 : 2},
+                          {.size = 15, .pack = 2, .lanes = k == 3 ? 4 : 0},
+                          {.size = 11,
+                           .pack = 8,
+                           .order = k == 3 ? BORG_WI_MINOR : BORG_WG_MINOR,
+                           .fused = true}};
+        const borg_backend *backend = borg_backend_find(backends[k]);
+        const char *only = getenv("BORG_BACKEND");
+        int count = (int)(sizeof list / sizeof *list);
+        if (!emitted_runs_here(backend) || (only && strcmp(only, backends[k]) != 0)) continue;
+        for (int i = 0; i < count; ++i) {
+            list[i].kernel = "ldlt_partial";
+            list[i].items = 8;
+        }
+        check(backend, list, count);
+    }
+}
+
 /* A group in each lane: the model takes that order, an element of each group is a register. */
 static void test_locals_together(void **state) {
     static const char *const defines[] = {NULL};
@@ -814,6 +841,7 @@ int main(void) {
                                        cmocka_unit_test(test_locals_together),
                                        cmocka_unit_test(test_rows),
                                        cmocka_unit_test(test_rows_tiles),
+                                       cmocka_unit_test(test_rows_halves),
                                        cmocka_unit_test(test_tiles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

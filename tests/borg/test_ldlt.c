@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include "library.h"
 
-enum { MAX = 32, TILES = 32, SPARE = 3, PLACES = 6 };
+enum { MAX = 32, TILES = 32, HALVES = 8, SPARE = 3, PLACES = 6 };
 
 enum family {
     SIGNS,   /* M D M^T, D of either sign: the inertia is D's */
@@ -285,9 +285,14 @@ static void test_rows(void **state) {
     check_orders(1, MAX, 0, true);
 }
 
+static void test_halves(void **state) {
+    (void)state;
+    check_orders(HALVES + 1, 2 * HALVES, HALVES, false);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_partial),
                                        cmocka_unit_test(test_complete),
-                                       cmocka_unit_test(test_rows)};
+                                       cmocka_unit_test(test_halves), cmocka_unit_test(test_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

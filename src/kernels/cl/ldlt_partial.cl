@@ -8,7 +8,9 @@
 #define KERNEL ldlt_partial
 #define SEARCH PARTIAL
 
-#ifdef ORDER /* a warp's tiles */
+#if defined(ORDER) && WG_SIZE < 32 /* two rows in a work-item */
+#include "ldlt_halves.h"
+#elif defined(ORDER) /* a warp's tiles */
 __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
                   T tol)
 {
