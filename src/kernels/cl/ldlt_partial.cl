@@ -2,7 +2,7 @@
 /* LDLT by Bunch & Kaufman (1977): P A P^T = L D L^T in place, lower triangle, left-looking: only the one or two
  * columns that a step looks at are formed. Work-item i holds row i of L and of M = L D; rows never move, `place` is
  * where row i goes when L is written. piv [out]: old index p at each place, ~p at both places of a 2x2 pivot. */
-#define HAS_ORDER 32
+#define HAS_ORDER 32 8
 #include "real.h"
 #include "ldlt_pivots.h"
 #define KERNEL ldlt_partial

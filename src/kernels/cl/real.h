@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What each kernel has: -D WG_SIZE=n: the order N, a work-item for each row; -D SINGLE: float
  * instead of double. -D ORDER=n: WG_SIZE work-items share the rows of a matrix of order n, where a
- * kernel is written for that (HAS_ORDER, before this). LANES: numbers in a vector register, 0 where
- * there are none. */
+ * kernel is written for that (HAS_ORDER, before this: the numbers that it takes). LANES: numbers in
+ * a vector register, 0 where there are none. */
 #ifdef SINGLE
 #define T float
 #define EPS ((T)1.1920929e-7f)
