@@ -558,9 +558,9 @@ static void put_place(simt *e) {
                   pack);
     } else {
         if (simt_holds(e) && e->lanes < 32) { /* a remainder would be taken again at each use */
-            simt_line(e, "int b_l = (int)threadIdx.x / %d * %d;", e->lanes, e->lanes);
-            simt_line(e, "B_HOLD(b_l);");
-            simt_line(e, "b_l = (int)threadIdx.x - b_l;");
+            simt_line(e, "int b_l0 = (int)threadIdx.x / %d * %d;", e->lanes, e->lanes);
+            simt_line(e, "B_HOLD(b_l0);");
+            simt_line(e, "const int b_l = (int)threadIdx.x - b_l0;");
         } else {
             simt_line(e, "const int b_l = b_at %% %d;", e->lanes);
         }
