@@ -713,17 +713,15 @@ static void test_rows_halves(void **state) {
     (void)state;
     if (getenv("BORG_EMIT")) skip();
     for (int k = 0; k < 4; ++k) {
-        variant list[] = {{.size = 16, .pack = 1, .fused = true},
-                          {.size = 9, .pack = 1, .single = true},
-                          {.size = 13, .pack = k == 3 ? 4 : 2},
-                          {.size = 15, .pack = 2, .lanes = k == 3 ? 4 : 0},
-                          {.size = 11,
-                           .pack = 8,
-                           .order = k == 3 ? BORG_WI_MINOR : BORG_WG_MINOR,
-                           .fused = true}};
+        variant list[] = {
+            {.size = 9, .pack = 1, .single = true},
+            {.size = 13, .pack = k == 3 ? 4 : 2},
+            {.size = 11, .pack = 8, .order = k == 3 ? BORG_WI_MINOR : BORG_WG_MINOR, .fused = true},
+            {.size = 16, .pack = 1, .fused = true},
+            {.size = 15, .pack = 2, .lanes = k == 3 ? 4 : 0}};
         const borg_backend *backend = borg_backend_find(backends[k]);
         const char *only = getenv("BORG_BACKEND");
-        int count = (int)(sizeof list / sizeof *list);
+        int count = k == 0 ? 1 : k < 3 ? 2 : 5; /* compilers take long */
         if (!emitted_runs_here(backend) || (only && strcmp(only, backends[k]) != 0)) continue;
         for (int i = 0; i < count; ++i) {
             list[i].kernel = "ldlt_partial";
