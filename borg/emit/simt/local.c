@@ -250,7 +250,7 @@ void simt_put_held(simt *e) {
     }
 }
 
-/* The same by bytes, for a warp's own arrays. */
+/* The same by bytes. */
 static const char *held_element(simt *e, const borg_inst *v, int32_t r, int32_t j) {
     const borg_local *d = &e->m->locals[v->args[0]->index];
     const int32_t bytes = borg_type_bytes(d->elem);

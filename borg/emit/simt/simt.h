@@ -150,7 +150,8 @@ void simt_plan_locals(simt *e);
 /** Of a group: bytes of shared memory. */
 int32_t simt_local_bytes(const simt *e);
 void simt_put_locals(simt *e);
-/** Whether places by thread are held in registers: a warp's arrays, whole warps of work-items. */
+/** Whether places by thread are held in registers: there are arrays, each thread has work-items,
+ * and groups are not interleaved. */
 bool simt_holds(const simt *e);
 /** These places. */
 void simt_put_held(simt *e);

@@ -41,25 +41,7 @@ for (int e = 0; e < SLOTS; ++e) {
     wide = max(wide, PLACES[e] < 0 && ROW != r ? named_as(magnitude(v[e]), ROW) : 0u);
 }
 uint top = work_group_reduce_max(wide);
-uint k1 = magnitude(d1);
-uint k2 = magnitude(d);
-bool stay =
-    second || best <= least || (k1 > 0u && (k1 + LOG >= best || k1 + top + LOG >= 2u * best));
-bool two = !stay && k2 + LOG < top;
-bool swap = !stay && !two;
-worst = max(max(worst, best), max(k1, k2));
-T pivot = swap ? d : d1;
-bool good = two || best > least || (swap ? k2 : k1) > least;
-T f = rcp(two ? det : pivot);
-T w = two ? h * f : (T)0;
-f = good && !second ? f : (T)0;
-T g = two ? -e2 * w : f;
-T y2 = two ? -e1 * w : (T)0;
-T x21 = two || second ? (T)0 : x1;
-int q = swap ? r : p;
-p = swap ? p : r;
-int beside = two ? p : q;
-int flags = second ? SECOND : two ? FIRST + POSITIVE : !good ? ZERO : pivot > 0 ? POSITIVE : 0;
+#include "ldlt_partial_choice.h"
 wide = 0;
 #if SLOTS > 1
 barrier(CLK_LOCAL_MEM_FENCE);

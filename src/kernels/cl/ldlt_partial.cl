@@ -76,39 +76,21 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
             v += part[1];
         v -= l2 * x1;
         uint top = work_group_reduce_max(place < 0 && LANE != r ? key(v) : 0u);
-        uint k1 = magnitude(d1);
-        bool stay = second || best <= least ||
-                    (k1 > 0u && (k1 + LOG >= best || k1 + top + LOG >= 2u * best));
-        uint k2 = magnitude(d);
-        bool two = !stay && k2 + LOG < top;
-        worst = max(max(worst, best), max(k1, k2));
-        bool swap = !stay && !two;
+#include "ldlt_partial_choice.h"
         T c = swap ? v : c1;
         T z = swap ? c1 : v;
-        T pivot = swap ? d : d1;
-        int q = swap ? r : p;
-        p = swap ? p : r;
-        bool good = two || best > least || !(fabs(pivot) <= small);
-        T f = rcp(two ? det : pivot);
-        T w = two ? h * f : (T)0;
-        f = good && !second ? f : (T)0;
-        T u = two ? -e2 * w : f;
-        T y = two ? -e1 * w : (T)0;
-        T e = two || second ? (T)0 : x1;
-        T x = l2 + u * c + w * z;
-        l2 = y * z + w * c;
-        c1 = z - x * e;
+        T x = l2 + g * c + w * z;
+        l2 = y2 * z + w * c;
+        c1 = z - x * x21;
         dia -= x * c;
-        int beside = two ? p : q;
         l[s] = LANE == q || LANE == beside ? c : x;
         m[s] = c;
-        int flags = second ? SECOND : two ? FIRST + POSITIVE : !good ? ZERO : pivot > 0 ? POSITIVE : 0;
         place = LANE == q ? s + flags : place;
         best = work_group_reduce_max(place < 0 && LANE != p ? key(c1) : 0u);
         second = two;
     }
     T d1 = shuffle(dia, p);
-    bool good = !(fabs(d1) <= small);
+    bool good = magnitude(d1) > least;
     l[N - 1] = c1;
     place = LANE == p ? N - 1 + (second ? SECOND : good ? d1 > 0 ? POSITIVE : 0 : ZERO) : place;
     int to = place & PLACE;

@@ -23,7 +23,7 @@ while (s < N - 1 && more) {
         uint size = 0;
         for (int b = 0; b < 2 * q + 2; ++b)
             size = max(size, magnitude(t[q * (q + 1) + b]) & rows[q] & columns[b]);
-        wide = max(wide, (size & ~(uint)LAST) | (uint)(8 * q + r));
+        wide = max(wide, named_as(size, 8 * q + r));
     }
     uint key0 = work_group_reduce_max(wide);
     uint key1 = work_group_reduce_max(place < 0 ? key(dia) : 0u);

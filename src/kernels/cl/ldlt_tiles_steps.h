@@ -13,8 +13,7 @@ while (s < STOP) {
     }
     int slot = C + late * COLUMN; /* where the column waits for its update */
     c[slot + ROW] = u;
-    uint best = work_group_reduce_max(
-        place < 0 && row != p ? (magnitude(u) & ~(uint)LAST) | (uint)row : 0u);
+    uint best = work_group_reduce_max(place < 0 && row != p ? named_as(magnitude(u), row) : 0u);
     barrier(CLK_LOCAL_MEM_FENCE);
     T d1 = c[slot + p];
     uint k1 = magnitude(d1);
