@@ -293,10 +293,10 @@ static void run(mpk_context *ctx, const mpk_problem *problem, const char *list) 
     mpk_options_init(&o);
     mpk_status status = set(ctx, &o, &damping, list);
     if (!status) status = mpk_analyse(ctx, problem, &o, &an);
-    if (status >= 0) status = mpk_factorize(ctx, an, a.ax, &o, &fac);
+    if (status >= 0) status = mpk_factorize(ctx, an, NULL, &o, &fac);
     if (status >= 0 && damping > 0 && fac->block) { /* its norm is known only now */
         o.static_shift = fmin(damping * measure(problem, fac, dominance), 1);
-        status = mpk_factorize(ctx, an, a.ax, &o, &fac);
+        status = mpk_factorize(ctx, an, NULL, &o, &fac);
     }
     if (status >= 0 && fac->block && fac->block->scalar == MPK_D) {
         const double norm = measure(problem, fac, dominance);

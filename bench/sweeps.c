@@ -145,7 +145,7 @@ int main(int argc, char **argv) {
     if (!status) status = mpk_analyse(ctx, problem, &o, &an);
     if (!status) {
         mpk_problem_view_get(problem, &a);
-        status = mpk_factorize(ctx, an, a.ax, &o, &fac);
+        status = mpk_factorize(ctx, an, NULL, &o, &fac);
     }
     if (status >= 0) status = measure(ctx, argv[1], fac, threads);
     if (status < 0) fprintf(stderr, "%s: %s\n", argv[1], mpk_status_text(status));

@@ -25,7 +25,7 @@ int main(void) {
         if (!b || !x) status = MPK_ERR_MEMORY;
     }
     if (!status) status = mpk_analyse(ctx, a, NULL, &an);
-    if (!status) status = mpk_factorize(ctx, an, view.ax, NULL, &fac);
+    if (!status) status = mpk_factorize(ctx, an, NULL, NULL, &fac);
     if (!status) {
         for (int k = 0; k < NRHS; k++) b[(size_t)k * (size_t)view.n + 7 * (size_t)k] = 1;
         status = mpk_solve(ctx, fac, NRHS, b, view.n, x, view.n, NULL, &info);

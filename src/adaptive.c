@@ -91,7 +91,7 @@ static mpk_status attempt(search *s, const mpk_options *o) {
     mpk_solve_info info = {0};
     mpk_factor_info f;
     const double start = mpki_now_s();
-    mpk_status status = mpk_factorize(ctx, r->analysis, s->problem->ax, o, &r->factor);
+    mpk_status status = mpk_factorize(ctx, r->analysis, NULL, o, &r->factor);
     if (status < 0) mpk_factor_destroy(&r->factor);
     if (status >= 0) {
         mpk_factor_info_get(r->factor, &f);

@@ -114,7 +114,7 @@ static mpk_status analyse(work *w) {
 }
 
 static mpk_status factorize(work *w) {
-    mpk_status status = mpk_factorize(w->ctx, w->an, w->run.problem.ax, &w->options, &w->fac);
+    mpk_status status = mpk_factorize(w->ctx, w->an, NULL, &w->options, &w->fac);
     tell(w);
     return status;
 }

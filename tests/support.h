@@ -41,7 +41,11 @@ static inline dense dense_new(int n, mpk_scalar scalar, mpk_symmetry symmetry) {
 
 static inline void dense_set(dense *m, int i, int j, double complex x) {
     if (m->scalar == MPK_S || m->scalar == MPK_D) x = creal(x);
-    if (m->scalar == MPK_S || m->scalar == MPK_C) x = (float complex)x;
+    if (m->scalar == MPK_S || m->scalar == MPK_C) {
+        /* volatile: gcc 12 vectorises the two roundings away at -O2 */
+        volatile float re = (float)creal(x), im = (float)cimag(x);
+        x = CMPLX(re, im);
+    }
     if (i == j && m->symmetry == MPK_HERMITIAN) x = creal(x);
     m->a[i + (size_t)j * m->n] = x;
     m->a[j + (size_t)i * m->n] = m->symmetry == MPK_HERMITIAN ? conj(x) : x;

@@ -30,19 +30,28 @@ typedef struct mpk_factor_info {
  *  diagonal (1x1, 2x2), S diagonal scaling, E static shifts (0 unless asked for).
  *  ctx     [inout] context; errors are recorded here
  *  an      [in]    analysis, borrowed: must outlive *fac
- *  ax      [in]    values, size nnz(an), type scalar(an), in the order of the problem's ai; copied
- *  options [in]    NULL: the defaults
- *  fac     [inout] *fac == NULL: created, else refactorized in place (of the same analysis)
- *  Returns MPK_OK | MPK_SINGULAR, MPK_PERTURBED (> 0: *fac is usable, see the info)
- *          | MPK_ERR_ARGUMENT, _INPUT (NaN, Inf), _MEMORY, _NUMERIC, _CANCELLED (< 0: a new *fac
- * stays NULL, an old one is left without values: mpk_solve then returns MPK_ERR_ARGUMENT). Memory,
- * cost, threads: info.peak_bytes, info.flops, options.threads. Method: docs/factorization.md. */
+ *  ax      [in]    values of the type of the problem, one for each entry that it was made from and
+ *                  in the order in which they were given: unsorted, of one triangle or of both,
+ * with duplicates, as they were then, and read and checked as then. Copied. NULL: the values of the
+ * problem as it was analysed options [in]    NULL: the defaults fac     [inout] *fac == NULL:
+ * created, else refactorized in place (of the same analysis, with the context that it was made
+ * with) Returns MPK_OK | MPK_SINGULAR, MPK_PERTURBED (> 0: *fac is usable, see the info) |
+ * MPK_ERR_ARGUMENT, _INPUT (NaN, Inf, not symmetric, a Hermitian diagonal that is not real),
+ * _MEMORY, _NUMERIC, _CANCELLED (< 0: a new *fac stays NULL; an old one is as it was after
+ * _ARGUMENT and _INPUT, else it is left without values, and mpk_solve returns MPK_ERR_ARGUMENT).
+ * Memory, cost, threads: info.peak_bytes, info.flops, options.threads. Method:
+ * docs/factorization.md. Example: examples/refactor.c */
 MPK_API mpk_status mpk_factorize(mpk_context *ctx, const mpk_analysis *an, const void *ax,
                                  const mpk_options *options, mpk_factor **fac);
 
 /** Refactorize with new values of the same pattern: mpk_factorize() on an existing factor. */
 MPK_API mpk_status mpk_refactorize(mpk_context *ctx, const void *ax, const mpk_options *options,
                                    mpk_factor *fac);
+
+/** mpk_factorize() for values in the order of mpk_problem_view: size nnz, the lower triangle by
+ *  columns. The order of a problem that was read from a file or generated is that, too. */
+MPK_API mpk_status mpk_factorize_lower(mpk_context *ctx, const mpk_analysis *an, const void *ax,
+                                       const mpk_options *options, mpk_factor **fac);
 
 MPK_API void mpk_factor_info_get(const mpk_factor *fac, mpk_factor_info *info);
 /** What a factorization on blocks did; all zero for the direct solver. */

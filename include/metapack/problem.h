@@ -8,9 +8,10 @@ extern "C" {
 #endif
 
 /** A symmetric or Hermitian sparse matrix: the lower triangle by columns, rows sorted, no
- *  duplicates, explicit zeros kept. Immutable but for its values. */
+ *  duplicates, explicit zeros kept. Immutable but for its values. It remembers in which order the
+ *  caller gave its entries, so that new values can come in the same one. */
 
-/** Read-only view of a problem; pointers live as long as the problem. */
+/** Read-only view of a problem; pointers live as long as the problem, ax until new values come. */
 typedef struct mpk_problem_view {
     int32_t n;
     int64_t nnz; /**< stored entries, lower triangle with diagonal */
@@ -68,9 +69,16 @@ MPK_API const char *mpk_generators(void);
 
 MPK_API void mpk_problem_view_get(const mpk_problem *problem, mpk_problem_view *view);
 
-/** Replace the values (size nnz, in the order of ai); MPK_ERR_INPUT for NaN or Inf, then unchanged.
+/** Replace the values.
+ *  ax [in] one value for each entry that the problem was made from, in the order in which they were
+ *          given (a problem that was read or generated: that of mpk_problem_view); copied
+ *  Returns MPK_OK | MPK_ERR_INPUT (NaN, Inf, not symmetric, a Hermitian diagonal that is not real;
+ *  the problem is then unchanged), _ARGUMENT, _MEMORY. What was analysed before keeps its values.
  */
 MPK_API mpk_status mpk_problem_set_values(mpk_context *ctx, mpk_problem *problem, const void *ax);
+
+/** The same for values in the order of mpk_problem_view, size nnz. */
+MPK_API mpk_status mpk_problem_set_lower(mpk_context *ctx, mpk_problem *problem, const void *ax);
 
 MPK_API void mpk_problem_destroy(mpk_problem **problem);
 

@@ -106,7 +106,7 @@ static PetscErrorCode factorize(Mat F, Mat A, const mpkp_entries *e) {
     mpk_status status = MPK_OK;
     const PetscErrorCode changed = mpkp_gather_values(e, &view, ax, place);
     if (!changed && place[0] < 0)
-        status = mpk_factorize(s->ctx, s->analysis, ax, &s->choice.mpk, &s->factor);
+        status = mpk_factorize_lower(s->ctx, s->analysis, ax, &s->choice.mpk, &s->factor);
     PetscCall(PetscFree(ax));
     PetscCall(changed);
     if (place[0] >= 0) {

@@ -15,11 +15,13 @@ void mpk_analysis_destroy(mpk_analysis **handle) {
     if (!handle || !*handle) return;
     mpk_analysis *an = *handle;
     mpk_context *ctx = an->ctx;
-    void *const parts[] = {an->ap,   an->ai,     an->scale,     an->perm,        an->iperm,
-                           an->sptr, an->parent, an->child_ptr, an->child,       an->rptr,
-                           an->ridx, an->rel,    an->flops,     an->scatter_ptr, an->scatter};
+    void *const parts[] = {an->scale,     an->perm,        an->iperm,  an->sptr, an->parent,
+                           an->child_ptr, an->child,       an->rptr,   an->ridx, an->rel,
+                           an->flops,     an->scatter_ptr, an->scatter};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(ctx, parts[k]);
     mpki_block_analysis_free(ctx, &an->block);
+    mpki_layout_release(&an->layout);
+    mpki_values_release(&an->values);
     mpki_release(ctx, an);
     *handle = NULL;
 }
@@ -32,7 +34,7 @@ void mpk_analysis_perm(const mpk_analysis *an, int32_t *perm) {
     if (an && perm && an->n) memcpy(perm, an->perm, (size_t)an->n * sizeof *perm);
 }
 
-/* An analysis with its own copy of the pattern and nothing else. */
+/* An analysis with the pattern and the values, and nothing else. */
 static mpk_analysis *create(mpk_context *ctx, const mpk_problem *problem,
                             const mpk_options *options) {
     mpk_analysis *an = MPKI_ZNEW(ctx, STAGE, 1, mpk_analysis);
@@ -45,15 +47,15 @@ static mpk_analysis *create(mpk_context *ctx, const mpk_problem *problem,
     an->scalar = problem->scalar;
     an->symmetry = problem->symmetry;
     an->info.structural_rank = -1;
-    an->ap = MPKI_NEW(ctx, STAGE, (int64_t)an->n + 1, int64_t);
-    an->ai = MPKI_NEW(ctx, STAGE, an->nnz, int32_t);
+    an->layout = mpki_layout_share(ctx, STAGE, problem->layout);
+    if (problem->values) an->values = mpki_values_share(ctx, STAGE, problem->values);
     an->perm = MPKI_NEW(ctx, STAGE, an->n, int32_t);
-    if (!an->ap || !an->ai || !an->perm) {
+    if (!an->layout || !an->perm || (problem->values && !an->values)) {
         mpk_analysis_destroy(&an);
         return NULL;
     }
-    memcpy(an->ap, problem->ap, ((size_t)an->n + 1) * sizeof *an->ap);
-    if (an->nnz) memcpy(an->ai, problem->ai, (size_t)an->nnz * sizeof *an->ai);
+    an->ap = an->layout->ap;
+    an->ai = an->layout->ai;
     return an;
 }
 

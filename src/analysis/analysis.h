@@ -26,13 +26,15 @@ struct mpk_analysis {
     struct mpki_block_analysis *block; /* methods on blocks (block/block.h); then there are no
                                           supernodes. NULL: the direct solver */
     mpk_options options;               /* as resolved at analysis; given_perm is not kept */
-    /* the pattern (own copy) */
+    /* what the problem holds, too */
+    mpki_layout *layout;
+    mpki_values *values; /* as they were analysed; NULL: the analysis is a factor's own */
     int32_t n;
     int64_t nnz;
     mpk_scalar scalar;
     mpk_symmetry symmetry;
-    int64_t *ap;
-    int32_t *ai;
+    const int64_t *ap;
+    const int32_t *ai;
     /* scaling from the matching, size n in problem order, or NULL: the factorization equilibrates
      */
     double *scale;

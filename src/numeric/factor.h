@@ -63,11 +63,12 @@ struct mpk_factor {
     const mpk_analysis *an;   /* the one in force: the caller's, or own after outer pivoting */
     mpk_analysis *own;
     mpk_options options;
-    double patience; /* with an analysis of older values; doubles when a new one did not pay */
-    bool valid;      /* holds a factorization */
-    void *ax;        /* copy of the values, problem order */
-    double *scale;   /* n, problem order, powers of two */
-    mpki_node *node; /* nsuper */
+    double patience;     /* with an analysis of older values; doubles when a new one did not pay */
+    bool valid;          /* holds a factorization */
+    mpki_values *values; /* in the order of the analysis' ai; shared where they are the problem's */
+    const void *ax;      /* what they hold */
+    double *scale;       /* n, problem order, powers of two */
+    mpki_node *node;     /* nsuper */
     mpki_arena arena;
     bool have_arena;
     mpki_walk_memory memory;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The numeric verbs: values in, scaled, through the walk over the tree; once more with a matching
  * if delayed columns run away (outer pivoting). */
+#include "../problem/given.h"
 #include "block/block_factor.h"
 
 #include <math.h>
 #include <string.h>
+
+static const char STAGE[] = "factorize";
 
 void mpki_walk_memory_free(mpk_context *ctx, mpki_walk_memory *m) {
     for (int t = 0; t < m->workers; t++) {
@@ -34,7 +37,7 @@ static mpk_status factorize_once(mpk_factor *fac, const mpki_stop *stop,
     const mpk_analysis *an = fac->an;
     mpk_status status = mpki_find_scaling(ctx, an, &fac->options, fac->ax, fac->scale);
     if (status < 0) return status;
-    void *sax = mpki_alloc(ctx, "factorize", an->nnz, mpk_scalar_size(an->scalar));
+    void *sax = mpki_alloc(ctx, STAGE, an->nnz, mpk_scalar_size(an->scalar));
     if (!sax) return mpki_failed(ctx);
     MPKI_DISPATCH(an->scalar, scale_values)(an, fac->ax, fac->scale, sax);
     double small =
@@ -59,10 +62,11 @@ static mpk_status reanalyse(mpk_factor *fac, mpk_switch matching) {
     fac->have_arena = false;
     mpki_walk_memory_free(ctx, &fac->memory);
     mpk_problem problem = {.ctx = ctx,
-                           .n = an->n,
-                           .nnz = an->nnz,
                            .scalar = an->scalar,
                            .symmetry = an->symmetry,
+                           .layout = an->layout,
+                           .n = an->n,
+                           .nnz = an->nnz,
                            .ap = an->ap,
                            .ai = an->ai,
                            .ax = fac->ax};
@@ -72,7 +76,7 @@ static mpk_status reanalyse(mpk_factor *fac, mpk_switch matching) {
     mpk_analysis *own = NULL;
     mpk_status status = mpk_analyse(ctx, &problem, &options, &own);
     if (status < 0) return status;
-    mpki_node *node = MPKI_ZNEW(ctx, "factorize", own->nsuper + 1, mpki_node);
+    mpki_node *node = MPKI_ZNEW(ctx, STAGE, own->nsuper + 1, mpki_node);
     if (!node) {
         mpk_analysis_destroy(&own);
         return mpki_failed(ctx);
@@ -132,7 +136,7 @@ static mpk_status factorize_blocks(mpk_factor *fac, int64_t bytes_before) {
     mpk_memory_usage(ctx, NULL, &peak);
     fac->info.peak_bytes = peak - bytes_before;
     fac->valid = true;
-    mpki_progress(ctx, "factorize", 1);
+    mpki_progress(ctx, STAGE, 1);
     return fac->info.inertia.zero > 0 ? MPK_SINGULAR : MPK_OK;
 }
 
@@ -165,29 +169,54 @@ static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric
     }
 }
 
-static mpk_status factorize(mpk_context *ctx, const mpk_analysis *base, const void *ax,
-                            const mpk_options *options, bool is_new, mpk_factor *fac) {
+/* ---- values ------------------------------------------------------------------------------------
+ */
+
+/* In which order a caller's values stand. */
+typedef mpk_status take_fn(mpk_context *ctx, const char *stage, const mpki_layout *layout,
+                           mpk_scalar scalar, mpk_symmetry symmetry, const void *values, void *ax);
+
+/* The values to be factorized into fac: those analysed (ax NULL), which are shared, or the
+ * caller's. The array of the problem's view is known by its address, whatever order is spoken of.
+ */
+static mpk_status take_values(mpk_factor *fac, const void *ax, take_fn *take) {
+    const mpk_analysis *base = fac->base;
+    mpk_context *ctx = fac->ctx;
+    if (ax == base->values->ax) ax = NULL;
+    mpki_values *values = ax ? mpki_values_new(ctx, STAGE, base->values->bytes)
+                             : mpki_values_share(ctx, STAGE, base->values);
+    if (!values) return mpki_failed(ctx);
+    mpk_status status =
+        ax ? take(ctx, STAGE, base->layout, base->scalar, base->symmetry, ax, values->ax) : MPK_OK;
+    if (status) {
+        mpki_values_release(&values);
+        return status;
+    }
+    mpki_values_release(&fac->values);
+    fac->values = values;
+    fac->ax = values->ax;
+    return MPK_OK;
+}
+
+/* ---- the verbs ---------------------------------------------------------------------------------
+ */
+
+static mpk_status factorize(mpk_factor *fac, const void *ax, take_fn *take,
+                            const mpk_options *options, bool is_new) {
+    mpk_context *ctx = fac->ctx;
     double start_s = mpki_now_s();
     mpk_options full;
-    fac->valid = false; /* whatever goes wrong, old factors do not pass for new ones */
     mpk_status status = mpki_options_resolve(ctx, options, &full);
     if (status < 0) return status;
-    int64_t bad = mpki_first_nonfinite(base->scalar, base->nnz, ax);
-    if (bad >= 0) {
-        int32_t col = 0;
-        while (base->ap[col + 1] <= bad) col++;
-        return mpki_error(ctx, MPK_ERR_INPUT, "factorize", bad,
-                          "the value at row %d, column %d is not finite", base->ai[bad] + 1,
-                          col + 1);
-    }
     int64_t bytes_before;
     mpk_memory_usage(ctx, &bytes_before, NULL);
     if (fac->have_arena) bytes_before -= mpki_arena_bytes(&fac->arena); /* the factor counts */
     mpk_memory_reset_peak(ctx);
+    status = take_values(fac, ax, take);
+    if (status < 0) return status;
+    fac->valid = false; /* whatever goes wrong now, old factors do not pass for new ones */
     fac->options = full;
-    size_t bytes = (size_t)base->nnz * mpk_scalar_size(base->scalar);
-    if (bytes) memcpy(fac->ax, ax, bytes);
-    if (base->block) {
+    if (fac->base->block) {
         status = factorize_blocks(fac, bytes_before);
         if (status >= 0) fac->info.time_s = mpki_now_s() - start_s;
         return status;
@@ -198,45 +227,59 @@ static mpk_status factorize(mpk_context *ctx, const mpk_analysis *base, const vo
     if (status < 0) return status;
     fac->valid = true;
     fill_info(fac, &result, stages, bytes_before, start_s);
-    mpki_progress(ctx, "factorize", 1);
+    mpki_progress(ctx, STAGE, 1);
     if (result.pivots.zero > 0) return MPK_SINGULAR;
     return result.pivots.perturbed > 0 ? MPK_PERTURBED : MPK_OK;
 }
 
-mpk_status mpk_factorize(mpk_context *ctx, const mpk_analysis *an, const void *ax,
+static mpk_status refactorize(mpk_context *ctx, const void *ax, take_fn *take,
+                              const mpk_options *options, mpk_factor *fac) {
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!fac) return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "the factor is NULL");
+    if (fac->ctx != ctx)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "the factor was made with another context");
+    return factorize(fac, ax, take, options, false);
+}
+
+static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const void *ax, take_fn *take,
                          const mpk_options *options, mpk_factor **out) {
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
-    if (!an || !out || (!ax && an->nnz > 0))
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, "factorize", -1,
-                          "analysis, values and factor must not be NULL");
+    if (!an || !out)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "analysis and factor must not be NULL");
     if (*out && (*out)->base != an)
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, "factorize", -1,
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           "the factor belongs to another analysis");
-    if (*out) return mpk_refactorize(ctx, ax, options, *out);
-    mpk_factor *fac = MPKI_ZNEW(ctx, "factorize", 1, mpk_factor);
+    if (*out) return refactorize(ctx, ax, take, options, *out);
+    mpk_factor *fac = MPKI_ZNEW(ctx, STAGE, 1, mpk_factor);
     if (!fac) return mpki_failed(ctx);
     fac->ctx = ctx;
     fac->base = fac->an = an;
     fac->patience = 1;
-    fac->ax = mpki_alloc(ctx, "factorize", an->nnz, mpk_scalar_size(an->scalar));
-    fac->scale = MPKI_NEW(ctx, "factorize", an->n, double);
-    fac->node = MPKI_ZNEW(ctx, "factorize", an->nsuper + 1, mpki_node);
+    fac->scale = MPKI_NEW(ctx, STAGE, an->n, double);
+    fac->node = MPKI_ZNEW(ctx, STAGE, an->nsuper + 1, mpki_node);
     mpk_status status = mpki_failed(ctx);
-    if (status == MPK_OK) status = factorize(ctx, an, ax, options, true, fac);
+    if (status == MPK_OK) status = factorize(fac, ax, take, options, true);
     if (status < 0) mpk_factor_destroy(&fac);
     *out = fac;
     return status;
 }
 
+mpk_status mpk_factorize(mpk_context *ctx, const mpk_analysis *an, const void *ax,
+                         const mpk_options *options, mpk_factor **fac) {
+    return create(ctx, an, ax, mpki_given_gather, options, fac);
+}
+
+mpk_status mpk_factorize_lower(mpk_context *ctx, const mpk_analysis *an, const void *ax,
+                               const mpk_options *options, mpk_factor **fac) {
+    return create(ctx, an, ax, mpki_given_copy, options, fac);
+}
+
 mpk_status mpk_refactorize(mpk_context *ctx, const void *ax, const mpk_options *options,
                            mpk_factor *fac) {
-    if (!ctx) return MPK_ERR_ARGUMENT;
-    mpki_clear_error(ctx);
-    if (!fac || (!ax && fac->an->nnz > 0))
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, "factorize", -1,
-                          "factor and values must not be NULL");
-    return factorize(ctx, fac->an, ax, options, false, fac);
+    return refactorize(ctx, ax, mpki_given_gather, options, fac);
 }
 
 void mpk_factor_info_get(const mpk_factor *fac, mpk_factor_info *info) {
@@ -252,7 +295,7 @@ void mpk_factor_destroy(mpk_factor **out) {
     mpk_analysis_destroy(&fac->own);
     mpki_release(fac->ctx, fac->node);
     mpki_release(fac->ctx, fac->scale);
-    mpki_release(fac->ctx, fac->ax);
+    mpki_values_release(&fac->values);
     mpki_release(fac->ctx, fac);
     *out = NULL;
 }

@@ -28,19 +28,31 @@ mpk_status mpki_assemble(mpk_context *ctx, const mpki_assembly *how, mpki_entrie
                          mpk_problem **problem) {
     static mpki_assemble_fn *const table[] = {mpki_s_assemble, mpki_d_assemble, mpki_c_assemble,
                                               mpki_z_assemble};
-    mpk_status status = MPK_OK;
+    mpki_assembled a = {0};
     mpk_problem *made = MPKI_ZNEW(ctx, how->stage, 1, mpk_problem);
-    if (!made) {
-        status = mpki_failed(ctx);
-        goto done;
+    mpk_status status = mpki_failed(ctx);
+    if (made) {
+        made->ctx = ctx;
+        status = table[how->scalar](ctx, how, entries, &a);
     }
-    *made = (mpk_problem){.ctx = ctx, .n = how->n, .scalar = how->scalar};
-    status = table[how->scalar](ctx, how, entries, made);
-    if (status) goto done;
-    *problem = made;
-    made = NULL;
-done:
+    if (!status) {
+        const int64_t bytes = a.nnz * (int64_t)mpk_scalar_size(how->scalar);
+        made->scalar = how->scalar;
+        made->symmetry = a.symmetry;
+        made->layout = mpki_layout_new(ctx, how->stage, how->n, a.nnz, a.ap, a.ai);
+        if (made->layout) made->values = mpki_values_take(ctx, how->stage, bytes, a.ax);
+        status = mpki_failed(ctx);
+    }
+    if (!status) {
+        mpki_problem_look(made);
+        *problem = made;
+    } else {
+        if (made && made->layout) a.ap = NULL, a.ai = NULL;
+        mpki_release(ctx, a.ap);
+        mpki_release(ctx, a.ai);
+        mpki_release(ctx, a.ax);
+        mpk_problem_destroy(&made);
+    }
     mpki_entries_free(ctx, entries);
-    mpk_problem_destroy(&made);
     return status;
 }

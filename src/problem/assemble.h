@@ -35,10 +35,16 @@ typedef struct mpki_assembly {
 mpk_status mpki_assemble(mpk_context *ctx, const mpki_assembly *how, mpki_entries *entries,
                          mpk_problem **problem);
 
-/** The part of the above that depends on the scalar (assemble_t.c): fills ap, ai, ax, nnz and
- *  symmetry of an otherwise complete problem. */
+/** What the part of the above that depends on the scalar (assemble_t.c) makes. */
+typedef struct mpki_assembled {
+    int64_t nnz;
+    mpk_symmetry symmetry;
+    int64_t *ap;
+    int32_t *ai;
+    void *ax;
+} mpki_assembled;
 typedef mpk_status mpki_assemble_fn(mpk_context *ctx, const mpki_assembly *how,
-                                    mpki_entries *entries, mpk_problem *problem);
+                                    mpki_entries *entries, mpki_assembled *made);
 mpki_assemble_fn mpki_s_assemble, mpki_d_assemble, mpki_c_assemble, mpki_z_assemble;
 
 #endif

@@ -2,8 +2,7 @@
 /** Entries -> sorted lower triangle by columns. An entry of the upper triangle travels at its
  * mirror place with its row index complemented (~row), so that the two halves of a matrix given in
  * full meet as neighbours and can be compared. */
-#include "assemble.h"
-#include "../core/precision.h"
+#include "law.h"
 
 #include <string.h>
 
@@ -127,53 +126,6 @@ static int64_t next_place(const columns *c, int64_t k, int64_t end, place *p) {
     return k;
 }
 
-static bool agree(T lower, T upper, bool hermitian) {
-    T other = conj_if(hermitian, upper);
-    R larger = fmax(t_abs(lower), t_abs(other));
-    return t_abs(lower - other) <= 10 * R_EPS * larger;
-}
-
-static bool diagonal_real(T d) {
-    return r_abs(t_im(d)) <= 10 * R_EPS * r_abs(t_re(d));
-}
-
-static bool finite_entry(T x) {
-    return isfinite(t_re(x)) && isfinite(t_im(x));
-}
-
-/* "file: " or nothing. */
-static const char *source(const mpki_assembly *how) {
-    return how->source ? how->source : "";
-}
-static const char *colon(const mpki_assembly *how) {
-    return how->source ? ": " : "";
-}
-
-static mpk_status complain(mpk_context *ctx, const mpki_assembly *how, int32_t i, int32_t j,
-                           const char *what) {
-    long long row = (long long)i + how->base, col = (long long)j + how->base;
-    return mpki_error(ctx, MPK_ERR_INPUT, how->stage, row, "%s%srow %lld, column %lld: %s",
-                      source(how), colon(how), row, col, what);
-}
-
-static mpk_status unsymmetric(mpk_context *ctx, const mpki_assembly *how, const place *p, int32_t j,
-                              bool hermitian) {
-    long long row = (long long)p->row + how->base, col = (long long)j + how->base;
-    const char *law = hermitian ? "Hermitian" : "symmetric";
-    if (MPKI_COMPLEX)
-        return mpki_error(
-            ctx, MPK_ERR_INPUT, how->stage, row,
-            "%s%srow %lld, column %lld is (%.17g, %.17g) but row %lld, column %lld is "
-            "(%.17g, %.17g): the matrix is not %s",
-            source(how), colon(how), row, col, (double)t_re(p->lower), (double)t_im(p->lower), col,
-            row, (double)t_re(p->upper), (double)t_im(p->upper), law);
-    return mpki_error(ctx, MPK_ERR_INPUT, how->stage, row,
-                      "%s%srow %lld, column %lld is %.17g but row %lld, column %lld is %.17g: the "
-                      "matrix is not %s",
-                      source(how), colon(how), row, col, (double)t_re(p->lower), col, row,
-                      (double)t_re(p->upper), law);
-}
-
 /* Does the place obey the law? MPK_FULL: both halves agree. MPK_EITHER: one half only. */
 static mpk_status check_place(mpk_context *ctx, const mpki_assembly *how, const place *p, int32_t j,
                               bool hermitian) {
@@ -181,7 +133,7 @@ static mpk_status check_place(mpk_context *ctx, const mpki_assembly *how, const 
         return complain(ctx, how, j, j, "a Hermitian matrix has a real diagonal");
     if (p->row == j) return MPK_OK;
     if (how->triangle == MPK_FULL && !agree(p->lower, p->upper, hermitian))
-        return unsymmetric(ctx, how, p, j, hermitian);
+        return unsymmetric(ctx, how, p->row, j, p->lower, p->upper, hermitian);
     if (how->triangle == MPK_EITHER && p->has_lower && p->has_upper)
         return complain(ctx, how, p->row, j,
                         "given in both triangles; a symmetric matrix gives each pair once");
@@ -267,7 +219,7 @@ static mpk_status shrink(mpk_context *ctx, const char *stage, int64_t nnz, int64
 }
 
 mpk_status FN(assemble)(mpk_context *ctx, const mpki_assembly *how, mpki_entries *entries,
-                        mpk_problem *problem) {
+                        mpki_assembled *made) {
     columns c = {0};
     bool hermitian = MPKI_COMPLEX && how->symmetry == MPK_HERMITIAN;
     int64_t held = entries->capacity;
@@ -286,11 +238,11 @@ mpk_status FN(assemble)(mpk_context *ctx, const mpki_assembly *how, mpki_entries
     status = merge(ctx, how, &c, hermitian);
     if (!status) status = shrink(ctx, how->stage, c.ptr[how->n], held, &c);
     if (status) goto done;
-    problem->nnz = c.ptr[how->n];
-    problem->symmetry = hermitian ? MPK_HERMITIAN : MPK_SYMMETRIC;
-    problem->ap = c.ptr;
-    problem->ai = c.idx;
-    problem->ax = c.val;
+    *made = (mpki_assembled){.nnz = c.ptr[how->n],
+                             .symmetry = hermitian ? MPK_HERMITIAN : MPK_SYMMETRIC,
+                             .ap = c.ptr,
+                             .ai = c.idx,
+                             .ax = c.val};
     c = (columns){0};
 done:
     columns_free(ctx, &c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** The object: from arrays, view, new values, end. */
-#include "assemble.h"
+#include "given.h"
 
 #include <string.h>
 
@@ -47,13 +47,21 @@ static mpk_status check_entries(mpk_context *ctx, int32_t n, mpk_scalar scalar,
     return MPK_OK;
 }
 
+/* The problem, with the way for values that come later in the same order: that of `rows` and of
+ * compressed columns `ap` or `cols`. */
 static mpk_status finish(mpk_context *ctx, int32_t n, mpk_scalar scalar, mpk_symmetry symmetry,
-                         mpk_triangle triangle, mpki_entries *e, mpk_problem **problem) {
+                         mpk_triangle triangle, mpki_entries *e, const int32_t *rows,
+                         const int64_t *ap, const int32_t *cols, mpk_problem **problem) {
     mpki_assembly how = {
         .stage = STAGE, .n = n, .scalar = scalar, .symmetry = symmetry, .triangle = triangle};
+    const int64_t count = e->count;
+    mpk_problem *made = NULL;
     mpk_status status = check_entries(ctx, n, scalar, e);
-    if (!status) status = mpki_assemble(ctx, &how, e, problem);
+    if (!status) status = mpki_assemble(ctx, &how, e, &made);
     mpki_entries_free(ctx, e);
+    if (!status) status = mpki_given_map(ctx, STAGE, triangle, count, rows, ap, cols, made->layout);
+    if (status) mpk_problem_destroy(&made);
+    *problem = made;
     return status;
 }
 
@@ -82,7 +90,7 @@ mpk_status mpk_problem_from_csc(mpk_context *ctx, int32_t n, mpk_scalar scalar,
         memcpy(e.value, ax, (size_t)nnz * mpk_scalar_size(scalar));
     }
     e.count = nnz;
-    return finish(ctx, n, scalar, symmetry, triangle, &e, problem);
+    return finish(ctx, n, scalar, symmetry, triangle, &e, ai, ap, NULL, problem);
 }
 
 mpk_status mpk_problem_from_triplets(mpk_context *ctx, int32_t n, mpk_scalar scalar,
@@ -108,7 +116,7 @@ mpk_status mpk_problem_from_triplets(mpk_context *ctx, int32_t n, mpk_scalar sca
         memcpy(e.value, values, (size_t)nnz * mpk_scalar_size(scalar));
     }
     e.count = nnz;
-    return finish(ctx, n, scalar, symmetry, triangle, &e, problem);
+    return finish(ctx, n, scalar, symmetry, triangle, &e, rows, NULL, cols, problem);
 }
 
 void mpk_problem_view_get(const mpk_problem *problem, mpk_problem_view *view) {
@@ -124,57 +132,50 @@ void mpk_problem_view_get(const mpk_problem *problem, mpk_problem_view *view) {
                                .ax = problem->ax};
 }
 
-/* Column that holds entry k. */
-static int32_t column_of(const mpk_problem *problem, int64_t k) {
-    int32_t low = 0, high = problem->n - 1;
-    while (low < high) {
-        int32_t middle = low + (high - low + 1) / 2;
-        if (problem->ap[middle] <= k)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
-/* First column whose diagonal has an imaginary part, -1: none. */
-static int32_t diagonal_not_real(const mpk_problem *problem, const void *ax) {
-    for (int32_t j = 0; j < problem->n; j++) {
-        int64_t k = problem->ap[j];
-        if (k == problem->ap[j + 1] || problem->ai[k] != j) continue;
-        double im = problem->scalar == MPK_C ? ((const float *)ax)[2 * k + 1]
-                                             : ((const double *)ax)[2 * k + 1];
-        if (im != 0) return j;
-    }
-    return -1;
-}
-
-mpk_status mpk_problem_set_values(mpk_context *ctx, mpk_problem *problem, const void *ax) {
+/* New values by `take`, seen by this problem alone. */
+static mpk_status set(mpk_context *ctx, mpk_problem *problem, const void *ax,
+                      mpk_status (*take)(mpk_context *ctx, const char *stage,
+                                         const mpki_layout *layout, mpk_scalar scalar,
+                                         mpk_symmetry symmetry, const void *values, void *ax)) {
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     if (!problem || (!ax && problem->nnz > 0))
         return bad_argument(ctx, "the problem or ax is NULL");
-    int64_t k = mpki_first_nonfinite(problem->scalar, problem->nnz, ax);
-    if (k >= 0)
-        return mpki_error(ctx, MPK_ERR_INPUT, STAGE, k,
-                          "entry %lld: row %d, column %d is NaN or infinite", (long long)k,
-                          problem->ai[k], column_of(problem, k));
-    int32_t j = problem->symmetry == MPK_HERMITIAN ? diagonal_not_real(problem, ax) : -1;
-    if (j >= 0)
-        return mpki_error(ctx, MPK_ERR_INPUT, STAGE, j,
-                          "row %d, column %d: a Hermitian matrix has a real diagonal", j, j);
-    if (problem->nnz > 0)
-        memcpy(problem->ax, ax, (size_t)problem->nnz * mpk_scalar_size(problem->scalar));
+    /* into new memory: what fails halfway has changed nothing */
+    mpki_values *made = mpki_values_new(problem->ctx, STAGE, problem->values->bytes);
+    if (!made) return mpki_error(ctx, MPK_ERR_MEMORY, STAGE, -1, "no memory for new values");
+    mpk_status status =
+        take(ctx, STAGE, problem->layout, problem->scalar, problem->symmetry, ax, made->ax);
+    if (status) {
+        mpki_values_release(&made);
+        return status;
+    }
+    mpki_values_release(&problem->values);
+    problem->values = made;
+    mpki_problem_look(problem);
     return MPK_OK;
+}
+
+mpk_status mpk_problem_set_values(mpk_context *ctx, mpk_problem *problem, const void *ax) {
+    return set(ctx, problem, ax, mpki_given_gather);
+}
+
+mpk_status mpk_problem_set_lower(mpk_context *ctx, mpk_problem *problem, const void *ax) {
+    return set(ctx, problem, ax, mpki_given_copy);
+}
+
+void mpki_problem_look(mpk_problem *problem) {
+    problem->n = problem->layout->n;
+    problem->nnz = problem->layout->nnz;
+    problem->ap = problem->layout->ap;
+    problem->ai = problem->layout->ai;
+    problem->ax = problem->values->ax;
 }
 
 void mpk_problem_destroy(mpk_problem **problem) {
     if (!problem || !*problem) return;
-    mpk_problem *p = *problem;
-    mpk_context *ctx = p->ctx;
-    mpki_release(ctx, p->ap);
-    mpki_release(ctx, p->ai);
-    mpki_release(ctx, p->ax);
-    mpki_release(ctx, p);
+    mpki_layout_release(&(*problem)->layout);
+    mpki_values_release(&(*problem)->values);
+    mpki_release((*problem)->ctx, *problem);
     *problem = NULL;
 }

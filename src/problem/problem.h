@@ -2,19 +2,24 @@
 #ifndef MPKI_PROBLEM_H
 #define MPKI_PROBLEM_H
 /** Inside of mpk_problem, and what other rooms ask of a matrix. */
-#include "../core/core.h"
-#include <metapack/problem.h>
+#include "shared.h"
 
 struct mpk_problem {
     mpk_context *ctx; /* whose memory it is; must outlive the problem */
-    int32_t n;
-    int64_t nnz;
     mpk_scalar scalar;
     mpk_symmetry symmetry;
-    int64_t *ap; /* n + 1 */
-    int32_t *ai; /* nnz */
-    void *ax;    /* nnz entries of `scalar` */
+    mpki_layout *layout; /* shared with its analyses */
+    mpki_values *values; /* likewise; NULL: ax is somebody else's */
+    /* what these two hold */
+    int32_t n;
+    int64_t nnz;
+    const int64_t *ap; /* n + 1 */
+    const int32_t *ai; /* nnz */
+    const void *ax;    /* nnz entries of `scalar` */
 };
+
+/** Let n, nnz, ap, ai and ax say what layout and values hold. */
+void mpki_problem_look(mpk_problem *problem);
 
 /** Index of the first entry that is NaN or Inf, -1 if all are finite. */
 int64_t mpki_first_nonfinite(mpk_scalar scalar, int64_t count, const void *values);

@@ -83,44 +83,39 @@ static inline pattern pattern_grid(int32_t nx, int32_t ny) {
     return p;
 }
 
-/* values: 1 + place, so that each differs; diagonal large */
-static inline mpk_problem *problem_new(mpk_context *ctx, const pattern *p, mpk_scalar scalar,
-                                       mpk_symmetry symmetry) {
-    mpk_problem *a = calloc(1, sizeof *a);
+/* values: 1 + place, so that each differs; diagonal large. In a context of its own, so that the
+ * allocations counted are those of the analysis, and so that patterns go from one context to
+ * another. */
+static inline mpk_problem *problem_new(const pattern *p, mpk_scalar scalar, mpk_symmetry symmetry) {
+    static mpk_context *apart; /* until the end of the program */
+    mpk_problem *a = NULL;
+    int32_t *rows = calloc((size_t)p->n * p->n + 1, sizeof *rows);
+    int32_t *cols = calloc((size_t)p->n * p->n + 1, sizeof *cols);
+    void *values = calloc((size_t)p->n * p->n + 1, 16);
     int64_t nnz = 0;
-    a->ctx = ctx;
-    a->n = p->n;
-    a->scalar = scalar;
-    a->symmetry = symmetry;
-    a->ap = calloc((size_t)p->n + 1, sizeof *a->ap);
+    if (!apart) assert_int_equal(mpk_context_create(NULL, &apart), MPK_OK);
     for (int32_t j = 0; j < p->n; j++)
-        for (int32_t i = j; i < p->n; i++) nnz += p->entry[(size_t)i * p->n + j];
-    a->nnz = nnz;
-    a->ai = calloc((size_t)nnz + 1, sizeof *a->ai);
-    a->ax = calloc((size_t)nnz + 1, mpk_scalar_size(scalar));
-    nnz = 0;
-    for (int32_t j = 0; j < p->n; j++) {
         for (int32_t i = j; i < p->n; i++) {
             if (!p->entry[(size_t)i * p->n + j]) continue;
-            a->ai[nnz] = i;
+            rows[nnz] = i;
+            cols[nnz] = j;
             double x = i == j ? 10.0 * p->n : 1 + (double)(nnz % 7);
-            if (scalar == MPK_S) ((float *)a->ax)[nnz] = (float)x;
-            if (scalar == MPK_D) ((double *)a->ax)[nnz] = x;
-            if (scalar == MPK_C) ((float *)a->ax)[2 * nnz] = (float)x;
-            if (scalar == MPK_Z) ((double *)a->ax)[2 * nnz] = x;
+            if (scalar == MPK_S) ((float *)values)[nnz] = (float)x;
+            if (scalar == MPK_D) ((double *)values)[nnz] = x;
+            if (scalar == MPK_C) ((float *)values)[2 * nnz] = (float)x;
+            if (scalar == MPK_Z) ((double *)values)[2 * nnz] = x;
             nnz++;
         }
-        a->ap[j + 1] = nnz;
-    }
+    assert_int_equal(mpk_problem_from_triplets(apart, p->n, scalar, symmetry, MPK_LOWER, nnz, rows,
+                                               cols, values, &a),
+                     MPK_OK);
+    free(rows);
+    free(cols);
+    free(values);
     return a;
 }
 static inline void problem_free(mpk_problem **a) {
-    if (!*a) return;
-    free((*a)->ap);
-    free((*a)->ai);
-    free((*a)->ax);
-    free(*a);
-    *a = NULL;
+    mpk_problem_destroy(a);
 }
 
 /* ---- elimination by brute force -----------------------------------------------------------------

@@ -11,7 +11,7 @@ static void assert_text_has(const char *word) {
 static void test_arguments(void **state) {
     (void)state;
     pattern p = pattern_grid(4, 5);
-    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
     mpk_analysis *an = NULL;
     mpk_options options;
     mpk_options_init(&options);
@@ -38,7 +38,7 @@ static void test_info(void **state) {
     pattern p = pattern_grid(13, 11);
     const mpk_scalar scalars[] = {MPK_S, MPK_D, MPK_C, MPK_Z};
     for (int k = 0; k < 4; k++) {
-        mpk_problem *a = problem_new(ctx, &p, scalars[k], k > 1 ? MPK_HERMITIAN : MPK_SYMMETRIC);
+        mpk_problem *a = problem_new(&p, scalars[k], k > 1 ? MPK_HERMITIAN : MPK_SYMMETRIC);
         mpk_analysis *an = NULL;
         assert_int_equal(mpk_analyse(ctx, a, NULL, &an), MPK_OK);
         assert_int_equal(mpki_analysis_check(ctx, an), MPK_OK);
@@ -71,7 +71,7 @@ static void test_tiny(void **state) {
     (void)state;
     for (int32_t n = 0; n < 3; n++) {
         pattern p = pattern_random(n, 0, 100);
-        mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+        mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
         for (int m = MPK_ORDERING_AUTO; m <= MPK_ORDERING_NATURAL; m++) {
             mpk_options options;
             int32_t given[] = {1, 0};
@@ -96,7 +96,7 @@ static void test_tiny(void **state) {
 static void test_given_order(void **state) {
     (void)state;
     pattern p = pattern_grid(5, 4);
-    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
     mpk_options options;
     mpk_analysis *an = NULL;
     int32_t perm[20];
@@ -136,7 +136,7 @@ static void test_given_order(void **state) {
 static void test_memory_limit(void **state) {
     (void)state;
     pattern p = pattern_grid(20, 20);
-    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
     mpk_options options;
     mpk_analysis *an = NULL;
     mpk_options_init(&options);
@@ -161,7 +161,7 @@ static mpk_problem *saddle(double h, bool dependent) {
         else
             pattern_set(&p, 60 + i, 2 * i), pattern_set(&p, 60 + i, 2 * i + 1);
     }
-    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
     for (int32_t j = 0; j < 60; j++) ((double *)a->ax)[a->ap[j]] = h;
     free(p.entry);
     return a;
@@ -172,7 +172,7 @@ static mpk_problem *coupled(void) {
     pattern p = pattern_new(90);
     for (int32_t i = 0; i < 45; i++)
         for (int32_t j = i ? i - 1 : 0; j <= i + 1 && j < 45; j++) pattern_set(&p, 45 + i, j);
-    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
     for (int32_t j = 0; j < 45; j++)
         for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++)
             if (a->ai[k] == j + 45) ((double *)a->ax)[k] = 100;
@@ -193,7 +193,7 @@ static mpk_analysis *analyse_with(const mpk_problem *a, mpk_switch matching, mpk
 static void test_matching(void **state) {
     (void)state;
     pattern grid = pattern_grid(12, 12);
-    mpk_problem *definite = problem_new(ctx, &grid, MPK_D, MPK_SYMMETRIC);
+    mpk_problem *definite = problem_new(&grid, MPK_D, MPK_SYMMETRIC);
     mpk_analysis *an = analyse_with(definite, MPK_AUTO, MPK_OK);
     assert_int_equal(an->info.matching, 0); /* a strong diagonal: not even looked for */
     assert_int_equal(an->info.scaling, 1);
@@ -281,7 +281,7 @@ static int stop_after(const char *stage, double fraction, void *user) {
 static void test_cancel(void **state) {
     (void)state;
     pattern p = pattern_grid(10, 10);
-    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
     mpk_analysis *an = NULL;
     double limit = 0;
     mpk_context_set_progress(ctx, stop_after, &limit);
@@ -297,7 +297,7 @@ static void test_cancel(void **state) {
 static void test_same_seed_same_order(void **state) {
     (void)state;
     pattern p = pattern_grid(25, 25);
-    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
     for (int m = MPK_ORDERING_AUTO; m <= MPK_ORDERING_RCM; m++) {
         mpk_options options;
         mpk_analysis *one = NULL, *two = NULL;
@@ -345,7 +345,7 @@ static void test_failing_memory(void **state) {
 static void test_checker(void **state) {
     (void)state;
     pattern p = pattern_grid(8, 8);
-    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
     mpk_analysis *an = NULL;
     mpk_options options;
     mpk_options_init(&options);

@@ -16,7 +16,7 @@ enum { METHODS = sizeof methods / sizeof *methods };
 
 static mpki_graph graph_of(const pattern *p, const int32_t *mate, int32_t *map) {
     mpki_graph graph;
-    mpk_problem *a = problem_new(ctx, p, MPK_D, MPK_SYMMETRIC);
+    mpk_problem *a = problem_new(p, MPK_D, MPK_SYMMETRIC);
     assert_int_equal(mpki_graph_build(ctx, a->n, a->ap, a->ai, mate, map, &graph), MPK_OK);
     problem_free(&a);
     return graph;
@@ -333,7 +333,7 @@ static void test_failing_memory(void **state) {
     for (int32_t i = 0; i < p.n; i++) pattern_set(&p, 3, i); /* one dense vertex: stripped */
     int32_t mate[144], map[144], perm[144];
     for (int32_t i = 0; i < p.n; i++) mate[i] = i ^ 1;
-    mpk_problem *a = problem_new(NULL, &p, MPK_D, MPK_SYMMETRIC);
+    mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
     for (int m = 0; m < METHODS; m++) {
         bool succeeded = false;
         for (long k = 0; !succeeded; k++) {

@@ -12,15 +12,14 @@ static mpk_analysis *bare_analysis(mpk_context *c, const mpk_problem *a, const i
     an->nnz = a->nnz;
     an->scalar = a->scalar;
     an->symmetry = a->symmetry;
-    an->ap = mpki_alloc(c, "test", a->n + 1, sizeof *an->ap);
-    an->ai = mpki_alloc(c, "test", a->nnz, sizeof *an->ai);
+    an->layout = mpki_layout_share(c, "test", a->layout);
     an->perm = mpki_alloc(c, "test", a->n, sizeof *an->perm);
-    if (!an->ap || !an->ai || !an->perm) {
+    if (!an->layout || !an->perm) {
         mpk_analysis_destroy(&an);
         return NULL;
     }
-    memcpy(an->ap, a->ap, ((size_t)a->n + 1) * sizeof *an->ap);
-    memcpy(an->ai, a->ai, (size_t)a->nnz * sizeof *an->ai);
+    an->ap = an->layout->ap;
+    an->ai = an->layout->ai;
     memcpy(an->perm, perm, (size_t)a->n * sizeof *perm);
     return an;
 }
@@ -55,7 +54,7 @@ static void check_against_brute_force(const pattern *p, const int32_t *perm,
     int32_t n = p->n;
     char *filled = malloc((size_t)n * n + 1);
     double flops, flops_after;
-    mpk_problem *a = problem_new(ctx, p, MPK_Z, symmetry);
+    mpk_problem *a = problem_new(p, MPK_Z, symmetry);
     int64_t nnz = eliminate(p, perm, filled, &flops);
 
     mpk_analysis *an = bare_analysis(ctx, a, perm);
@@ -132,7 +131,7 @@ static void test_tree_and_counts(void **state) {
     for (int trial = 0; trial < 60; trial++) {
         int32_t n = 1 + random_below(80);
         pattern p = pattern_random(n, random_below(3 * n), 100);
-        mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+        mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
         mpki_graph graph;
         assert_int_equal(mpki_graph_build(ctx, n, a->ap, a->ai, NULL, NULL, &graph), MPK_OK);
         int32_t *perm = random_perm(n), *iperm = malloc(n * sizeof *iperm);
@@ -178,7 +177,7 @@ static void test_pairs_stay_together(void **state) {
             mate[columns[k + 1]] = pair ? columns[k] : columns[k + 1];
             if (pair) pattern_set(&p, columns[k], columns[k + 1]);
         }
-        mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+        mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
         mpk_analysis *an = bare_analysis(ctx, a, columns);
         const mpki_relax *relax = trial % 2 ? &mpki_relax_none : &mpki_relax_default;
         assert_int_equal(mpki_symbolic_relaxed(ctx, an, NULL, mate, relax), MPK_OK);
@@ -204,7 +203,7 @@ static void test_memory_limit(void **state) {
     (void)state;
     pattern p = pattern_grid(20, 20);
     int32_t *perm = random_perm(p.n);
-    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
     mpk_analysis *an = bare_analysis(ctx, a, perm);
     assert_int_equal(mpki_symbolic(ctx, an, NULL, NULL), MPK_OK);
     int64_t peak = an->info.peak_bytes, named;
@@ -233,7 +232,7 @@ static void test_failing_memory(void **state) {
         mpk_allocator allocator = {failing_alloc, failing_release, &f};
         mpk_context *c = NULL;
         assert_int_equal(mpk_context_create(&allocator, &c), MPK_OK);
-        mpk_problem *a = problem_new(c, &p, MPK_D, MPK_SYMMETRIC);
+        mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
         mpk_analysis *an = bare_analysis(c, a, perm);
         f.countdown = k - 1;
         mpk_status status = mpki_symbolic(c, an, NULL, mate);

@@ -226,20 +226,16 @@ def test_refactor_refuses_another_pattern(rng):
         assert np.array_equal(factor.solve(b), want)
 
 
-def test_refactor_after_failure(rng):
+def test_refactor_with_bad_values(rng):
     a = sp.csc_matrix(regular(rng, 20))
     factor = pymetapack.ldl(a)
+    want = factor.solve(np.ones(20))
     bad = a.copy()
     bad.data[:] = np.nan
     with pytest.raises(pymetapack.InputError, match="NaN|finite"):
         factor.refactor(bad)
-    assert factor.status != "ok" and "without values" in repr(factor)
-    for ask in (lambda: factor.solve(np.ones(20)), lambda: factor.inertia, lambda: factor.D):
-        with pytest.raises(pymetapack.ArgumentError):
-            ask()
-    factor.refactor(a)
     assert factor.status == "ok"
-    check_solution(a.toarray(), factor.solve(np.ones(20)), np.ones(20))
+    assert np.array_equal(factor.solve(np.ones(20)), want)
 
 
 def test_the_users_arrays_are_his(rng):

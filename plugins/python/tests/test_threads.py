@@ -120,6 +120,19 @@ def test_progress_can_end_it():
     with pytest.raises(pymetapack.CancelledError):
         pymetapack.ldl(a, progress=lambda stage, part: stage == "factorize")
 
+    stop = False
+    factor = pymetapack.ldl(a, progress=lambda stage, part: stop)
+    stop = True
+    with pytest.raises(pymetapack.CancelledError):
+        factor.refactor(a)
+    stop = False
+    assert factor.status != "ok" and "without values" in repr(factor)
+    for ask in (lambda: factor.solve(np.ones(a.shape[0])), lambda: factor.inertia):
+        with pytest.raises(pymetapack.ArgumentError):
+            ask()
+    factor.refactor(a)
+    assert factor.status == "ok"
+
     def wrong(stage, part):
         raise KeyError("mine")
 

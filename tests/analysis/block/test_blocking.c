@@ -6,7 +6,7 @@
 
 static mpki_graph graph_of(const pattern *p) {
     mpki_graph graph;
-    mpk_problem *a = problem_new(ctx, p, MPK_D, MPK_SYMMETRIC);
+    mpk_problem *a = problem_new(p, MPK_D, MPK_SYMMETRIC);
     assert_int_equal(mpki_graph_build(ctx, a->n, a->ap, a->ai, NULL, NULL, &graph), MPK_OK);
     problem_free(&a);
     return graph;

@@ -30,7 +30,7 @@ static void blocking_drop(mpki_blocking *b) {
 
 static void check(const pattern *p, const mpki_blocking *b) {
     pattern expected = pattern_new(b->nframes);
-    mpk_problem *a = problem_new(ctx, p, MPK_D, MPK_SYMMETRIC);
+    mpk_problem *a = problem_new(p, MPK_D, MPK_SYMMETRIC);
     mpki_pattern blocks;
     for (int32_t f = 0; f < b->nframes; f++) pattern_set(&expected, f, f);
     for (int32_t i = 0; i < p->n; i++)
@@ -73,7 +73,7 @@ static void test_empty_diagonal(void **state) {
 static void test_no_memory(void **state) {
     (void)state;
     pattern p = pattern_kind(1, 40);
-    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
     mpki_blocking b = blocking_random(40, 4);
     mpki_pattern blocks;
     mpk_status status = MPK_ERR_MEMORY;

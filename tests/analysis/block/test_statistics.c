@@ -86,7 +86,7 @@ static void test_against_brute_force(void **state) {
             free(p.entry);
             p = pattern_random(trial, trial, 50);
         }
-        mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+        mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
         mpk_options options;
         mpk_block_stats stats;
         mpk_options_init(&options);
@@ -150,7 +150,7 @@ static void test_threads(void **state) {
 static void test_without_scalar(void **state) {
     (void)state;
     pattern p = pattern_grid(6, 6);
-    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
     const int32_t level = 0;
     mpk_block_stats stats;
     assert_int_equal(mpk_block_statistics(ctx, a, NULL, &level, 1, 0, &stats), MPK_OK);
@@ -169,7 +169,7 @@ static void test_without_scalar(void **state) {
 static void test_arguments(void **state) {
     (void)state;
     pattern p = pattern_grid(3, 3);
-    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
     const int32_t level = 0, bad = -2;
     int32_t twice[9] = {0};
     mpk_block_stats stats;
@@ -203,7 +203,7 @@ static void test_arguments(void **state) {
 static void test_memory_fails(void **state) {
     (void)state;
     pattern p = pattern_grid(7, 6);
-    mpk_problem *a = problem_new(ctx, &p, MPK_D, MPK_SYMMETRIC);
+    mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
     const int32_t levels[] = {1, -1};
     mpk_options options;
     mpk_options_init(&options);

@@ -18,7 +18,7 @@ from ._errors import (
 )  # fmt: skip
 from ._lib import ffi, lib, text
 from ._matrix import (
-    Gather, Matrix, copy_array, destroy_problem, host_array, pointer, refuse_device, take,
+    Matrix, destroy_problem, host_array, places, pointer, refuse_device, take,
     view_of, working_dtype,
 )  # fmt: skip
 from ._options import Options, as_dict
@@ -82,7 +82,7 @@ class Factor:
         self._an = self._ctx.own("analysis")
         self._fac = self._ctx.own("factor")
         self._solve_info = ffi.new("mpk_solve_info *")
-        self._gather: Optional[Gather] = None
+        self._places: Any = None
         self._status = 0
         problem = m.problem(self._ctx)
         try:
@@ -102,7 +102,7 @@ class Factor:
         info = self.analysis_info = ffi.new("mpk_analysis_info *")
         lib.mpk_analysis_info_get(self._an[0], info)
         self._long = bool(info.factor_flops > _LONG_FLOPS or self._nnz > 5 * _LONG_NNZ)
-        status = call(lib.mpk_factorize, self._an[0], view.ax, options, self._fac,
+        status = call(lib.mpk_factorize, self._an[0], ffi.NULL, options, self._fac,
                       long=self._long, progress=self._progress)  # fmt: skip
         self._status = self._ctx.check(status)
 
@@ -139,16 +139,18 @@ class Factor:
         ------
         PatternError
             Another order or pattern; the factor is as it was.
-        InputError, SingularMatrixError, MemoryLimitError, NumericError
+        InputError
+            NaN, infinite or unsymmetric values; the factor is as it was.
+        SingularMatrixError, MemoryLimitError, NumericError
             The factor is then without values: ``solve`` raises ArgumentError until the next
-            successful refactor.  Values that are not symmetric leave it as it was.
+            successful refactor.
         """
         refuse_device(A, "the matrix")
         m = self._new_values(A)
         with self._ctx.lock:
-            if self._m.same_pattern(m) and self._gatherer() is not None:
-                ax = self._gatherer()(m.values)  # type: ignore[misc]
-                self._refactorize(pointer(ax))
+            if self._m.same_pattern(m):
+                ax = np.ascontiguousarray(m.data)
+                self._refactorize(lib.mpk_factorize, pointer(ax))
             else:
                 problem = m.problem(self._ctx)
                 try:
@@ -158,7 +160,7 @@ class Factor:
                             "the matrix has another pattern of nonzeros than the one factorized "
                             "before: call ldl again", "argument", "refactor"
                         )  # fmt: skip
-                    self._refactorize(view.ax)
+                    self._refactorize(lib.mpk_factorize_lower, view.ax)
                 finally:
                     destroy_problem(problem)
         self._told_singular(2)
@@ -182,37 +184,21 @@ class Factor:
                                "argument", "refactor")  # fmt: skip
         return take(values, self._lower, self._hermitian, self.dtype)
 
-    def _refactorize(self, ax: Any) -> None:
-        self._status = lib.MPK_ERR_NUMERIC  # until it is there
-        status = self._ctx.call(lib.mpk_refactorize, ax, self._options.pointer, self._fac[0],
+    def _refactorize(self, verb: Any, ax: Any) -> None:
+        status = self._ctx.call(verb, self._an[0], ax, self._options.pointer, self._fac,
                                 long=self._long, progress=self._progress)  # fmt: skip
-        self._status = status
+        if status not in (lib.MPK_ERR_INPUT, lib.MPK_ERR_ARGUMENT):  # then it is as it was
+            self._status = status
         self._ctx.check(status)
 
-    def _gatherer(self) -> Optional[Gather]:
-        if self._gather is None:
-            gather = Gather(self._m)
+    def _has_pattern(self, view: Any) -> bool:
+        if self._places is None:
             problem = self._m.problem(self._ctx, np.zeros(len(self._m.indices), self.dtype))
             try:
-                view = view_of(problem)
-                ap = copy_array(view.ap, self._m.n + 1, np.int64)
-                key = copy_array(view.ai, view.nnz, np.int32).astype(np.int64)
-                key += np.repeat(np.arange(self._m.n, dtype=np.int64), np.diff(ap)) * self._m.n
-                self._pattern = key
-                self._usable = gather.agrees(int(view.nnz), key)
+                self._places = places(view_of(problem))
             finally:
                 destroy_problem(problem)
-            self._gather = gather
-        return self._gather if self._usable else None
-
-    def _has_pattern(self, view: Any) -> bool:
-        self._gatherer()
-        if int(view.nnz) != len(self._pattern):
-            return False
-        ap = copy_array(view.ap, self._m.n + 1, np.int64)
-        key = copy_array(view.ai, view.nnz, np.int32).astype(np.int64)
-        key += np.repeat(np.arange(self._m.n, dtype=np.int64), np.diff(ap)) * self._m.n
-        return np.array_equal(key, self._pattern)
+        return int(view.nnz) == len(self._places) and np.array_equal(places(view), self._places)
 
     # ---- solve -----------------------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._context import Context
-from ._errors import InputError, MetapackError
 from ._lib import ffi, lib
 
 SCALARS: dict[Any, int] = {
@@ -180,66 +179,9 @@ def copy_array(address: Any, count: int, dtype: Any) -> Any:
     return np.frombuffer(ffi.buffer(address, count * dtype.itemsize), dtype).copy()
 
 
-class Gather:
-    """Values in the user's order -> the lower triangle by columns, as the library stores it.
-
-    Made at the first refactor, from the pattern alone: the entries that count, sorted by place;
-    duplicates are summed.
-    """
-
-    def __init__(self, m: Matrix) -> None:
-        outer = np.repeat(np.arange(m.n, dtype=np.int32), np.diff(m.indptr))
-        rows, cols = m.indices, outer
-        self.count = len(rows)
-        self.m = m
-        if m.triangle == lib.MPK_UPPER:
-            self.place, self.source, self.starts = self._sorted(cols, rows, rows <= cols)
-        else:
-            self.place, self.source, self.starts = self._sorted(rows, cols, rows >= cols)
-        if m.triangle == lib.MPK_FULL:
-            mirror, self.mirror, self.mirror_starts = self._sorted(cols, rows, rows <= cols)
-            self.mirrored = np.array_equal(mirror, self.place)
-        else:
-            self.mirrored = True
-        self.flip = m.hermitian and m.triangle == lib.MPK_UPPER
-
-    def _sorted(self, rows: Any, cols: Any, keep: Any) -> tuple[Any, Any, Any]:
-        source = np.flatnonzero(keep)
-        key = cols[source].astype(np.int64) * self.m.n + rows[source]
-        order = np.argsort(key, kind="stable")
-        key, source = key[order], source[order]
-        new = np.ones(len(key), dtype=bool)
-        new[1:] = key[1:] != key[:-1]
-        starts = np.flatnonzero(new)
-        return key[starts], source, starts if len(starts) < len(source) else None
-
-    @staticmethod
-    def _pick(values: Any, source: Any, starts: Any) -> Any:
-        picked = values[source]
-        return picked if starts is None else np.add.reduceat(picked, starts)
-
-    def agrees(self, nnz: int, columns: Any) -> bool:
-        """Does the library store exactly these places?"""
-        return self.mirrored and nnz == len(self.place) and np.array_equal(columns, self.place)
-
-    def __call__(self, values: Any) -> Any:
-        m = self.m
-        lower = self._pick(values, self.source, self.starts)
-        if m.triangle == lib.MPK_FULL:
-            upper = self._pick(values, self.mirror, self.mirror_starts)
-            if m.hermitian:
-                upper = upper.conj()
-            limit = 10 * np.finfo(m.dtype).eps * np.maximum(abs(lower), abs(upper))
-            if not np.all(abs(lower - upper) <= limit):  # also with NaN, which the library names
-                if np.isfinite(lower).all() and np.isfinite(upper).all():
-                    raise _unsymmetric(m, int(np.argmax(abs(lower - upper) - limit)), self.place)
-        if m.conjugate != self.flip:
-            lower = lower.conj()
-        return np.ascontiguousarray(lower)
-
-
-def _unsymmetric(m: Matrix, k: int, place: Any) -> MetapackError:
-    col, row = divmod(int(place[k]), m.n)
-    law = "Hermitian" if m.hermitian else "symmetric"
-    return InputError(f"the new values at ({row}, {col}) and ({col}, {row}) differ: the matrix is "
-                      f"not {law}", "input", "refactor", k)  # fmt: skip
+def places(view: Any) -> Any:
+    """Column and row of each entry that the library stores, as one number."""
+    n = int(view.n)
+    ap = copy_array(view.ap, n + 1, np.int64)
+    rows = copy_array(view.ai, view.nnz, np.int32).astype(np.int64)
+    return rows + np.repeat(np.arange(n, dtype=np.int64), np.diff(ap)) * n

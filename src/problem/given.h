@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_PROBLEM_GIVEN_H
+#define MPKI_PROBLEM_GIVEN_H
+/** From values in the order in which the caller gave the pattern to those of the lower triangle by
+ *  columns. */
+#include "assemble.h"
+
+/** Map the entries that a problem was made from into *layout, which has its pattern and no map yet.
+ *  A map that would change nothing is not kept.
+ *  rows [in] count; columns: `cols` [in] count, or `ap` [in] n + 1 of compressed ones
+ *  Returns MPK_OK | MPK_ERR_MEMORY */
+mpk_status mpki_given_map(mpk_context *ctx, const char *stage, mpk_triangle triangle, int64_t count,
+                          const int32_t *rows, const int64_t *ap, const int32_t *cols,
+                          mpki_layout *layout);
+
+/** ax := the stored values of `given`, by the map: duplicates summed, the other triangle mirrored,
+ *  and everything checked as when a problem is made.
+ *  given [in] layout->given entries of `scalar`   ax [out] layout->nnz entries; undefined after a
+ *  failure     stage [in] for errors
+ *  Returns MPK_OK | MPK_ERR_INPUT (NaN or Inf, not symmetric, overflow), _MEMORY */
+mpk_status mpki_given_gather(mpk_context *ctx, const char *stage, const mpki_layout *layout,
+                             mpk_scalar scalar, mpk_symmetry symmetry, const void *given, void *ax);
+
+/** The same for values in the order of the layout's ai: checked and copied. */
+mpk_status mpki_given_copy(mpk_context *ctx, const char *stage, const mpki_layout *layout,
+                           mpk_scalar scalar, mpk_symmetry symmetry, const void *values, void *ax);
+
+/** A value's place: its entry; mirrored where it came from the upper triangle; or none, where it
+ *  lies in a triangle that does not count. */
+enum { MPKI_PLACE_NONE = -1 };
+static inline int64_t mpki_place_mirrored(int64_t entry) {
+    return -2 - entry;
+}
+static inline int64_t mpki_place(const mpki_layout *layout, int64_t k) {
+    return layout->wide ? ((const int64_t *)layout->place)[k] : ((const int32_t *)layout->place)[k];
+}
+
+/** The part that depends on the scalar (given_t.c): ax by the map, the law checked; and the law of
+ *  a Hermitian diagonal alone, which becomes real in place. */
+typedef struct mpki_given_table {
+    mpk_status (*gather)(mpk_context *ctx, const mpki_assembly *how, const mpki_layout *layout,
+                         const void *given, void *ax);
+    mpk_status (*diagonal)(mpk_context *ctx, const mpki_assembly *how, const mpki_layout *layout,
+                           void *ax);
+} mpki_given_table;
+extern const mpki_given_table mpki_s_given, mpki_d_given, mpki_c_given, mpki_z_given;
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Values by the map of given.c. What is summed, and in which order, is what assemble_t.c sums, so
+ * that the same values give the same bits whichever way they came. */
+#include "given.h"
+#include "law.h"
+
+/* One value for each entry, from one triangle. */
+static void scatter(const mpki_layout *layout, int hermitian, const T *given, T *ax) {
+    for (int64_t k = 0; k < layout->given; k++) {
+        const int64_t place = mpki_place(layout, k);
+        if (place >= 0)
+            ax[place] = given[k];
+        else if (place != MPKI_PLACE_NONE)
+            ax[-2 - place] = conj_if(hermitian, given[k]);
+    }
+}
+
+/* Sums of what came from the lower triangle and from the upper one, apart; seen: bit 0 and 1. */
+static void sum(const mpki_layout *layout, const T *given, T *lower, T *upper, char *seen) {
+    for (int64_t k = 0; k < layout->nnz; k++) {
+        lower[k] = upper[k] = t_make(0, 0);
+        seen[k] = 0;
+    }
+    for (int64_t k = 0; k < layout->given; k++) {
+        const int64_t place = mpki_place(layout, k);
+        if (place == MPKI_PLACE_NONE) continue;
+        const int64_t entry = place >= 0 ? place : -2 - place;
+        const char bit = place >= 0 ? 1 : 2;
+        T *to = place >= 0 ? lower : upper;
+        to[entry] = seen[entry] & bit ? to[entry] + given[k] : given[k];
+        seen[entry] |= bit;
+    }
+}
+
+static mpk_status settle(mpk_context *ctx, const mpki_assembly *how, const mpki_layout *layout,
+                         int hermitian, T *ax, const T *upper, const char *seen) {
+    for (int32_t j = 0; j < layout->n; j++)
+        for (int64_t k = layout->ap[j]; k < layout->ap[j + 1]; k++) {
+            const int32_t i = layout->ai[k];
+            if (i != j && how->triangle == MPK_FULL && !agree(ax[k], upper[k], hermitian))
+                return unsymmetric(ctx, how, i, j, ax[k], upper[k], hermitian);
+            if (!(seen[k] & 1)) ax[k] = conj_if(hermitian, upper[k]);
+            if (!finite_entry(ax[k]))
+                return complain(ctx, how, i, j, "the sum of the duplicates overflows");
+        }
+    return MPK_OK;
+}
+
+static mpk_status gather(mpk_context *ctx, const mpki_assembly *how, const mpki_layout *layout,
+                         const void *given, void *ax) {
+    const int hermitian = MPKI_COMPLEX && how->symmetry == MPK_HERMITIAN;
+    if (!layout->duplicates && how->triangle != MPK_FULL) {
+        scatter(layout, hermitian, given, ax);
+        return MPK_OK;
+    }
+    T *upper = MPKI_NEW(ctx, how->stage, layout->nnz, T);
+    char *seen = MPKI_NEW(ctx, how->stage, layout->nnz, char);
+    mpk_status status = upper && seen ? MPK_OK : mpki_failed(ctx);
+    if (!status) {
+        sum(layout, given, ax, upper, seen);
+        status = settle(ctx, how, layout, hermitian, ax, upper, seen);
+    }
+    mpki_release(ctx, upper);
+    mpki_release(ctx, seen);
+    return status;
+}
+
+static mpk_status diagonal(mpk_context *ctx, const mpki_assembly *how, const mpki_layout *layout,
+                           void *vax) {
+    T *ax = vax;
+    if (!MPKI_COMPLEX || how->symmetry != MPK_HERMITIAN) return MPK_OK;
+    for (int32_t j = 0; j < layout->n; j++) {
+        const int64_t k = layout->ap[j];
+        if (k == layout->ap[j + 1] || layout->ai[k] != j) continue;
+        if (!diagonal_real(ax[k]))
+            return complain(ctx, how, j, j, "a Hermitian matrix has a real diagonal");
+        ax[k] = t_make(t_re(ax[k]), 0);
+    }
+    return MPK_OK;
+}
+
+const mpki_given_table FN(given) = {gather, diagonal};
