@@ -106,7 +106,9 @@ typedef struct mpk_options {
                                  borrowed during mpk_analyse only */
     mpk_krylov krylov;  /**< auto | none | sqmr | minres | symmlq | cg | gmres | fgmres | bicgstab |
                              idr */
-    double tolerance;   /**< true relative residual that a Krylov method has to reach. 1e-6 */
+    double tolerance;   /**< true relative residual ||b - A x||_2 / ||b||_2 that a Krylov method has
+                             to reach. < 0 (default): as accurate as rounding allows, the
+                             componentwise backward error at most `accuracy` */
     int max_iterations; /**< of a Krylov method. Default 1000 */
     int restart;        /**< m of gmres(m) and fgmres(m). Default 50 */
     int shadow;         /**< s of idr(s). Default 4 */

@@ -29,8 +29,9 @@ typedef struct mpk_solve_info {
  *  nrhs [in] >= 0;  b [in] n x nrhs, column-major, ldb >= n;  x [out] likewise, ldx >= n; b == x is
  * allowed options [in] refine, accuracy, condition, threads; NULL: the defaults info [out] may be
  * NULL Returns MPK_OK | MPK_SINGULAR (a zero pivot; x solves A x = b as well as the info says) |
- * MPK_INACCURATE (info.componentwise > options.accuracy) |
- * MPK_ERR_ARGUMENT, _INPUT, _MEMORY. */
+ * MPK_INACCURATE (info.componentwise > options.accuracy) | MPK_ERR_ARGUMENT, _INPUT, _MEMORY,
+ * _NUMERIC (a solution overflows), _CANCELLED. After a failure an x that was b is b again, another
+ * one is undefined. */
 MPK_API mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
                              int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
                              mpk_solve_info *info);

@@ -254,7 +254,9 @@ mpk_status ip_factorize(ip_pattern *p, const double *val, const ip_request *requ
     options.static_shift = request->static_shift > 0 ? request->static_shift : 0;
     options.pivot_threshold = threshold(request->u);
     options.zero_tolerance = zero_tolerance(request->small);
-    return mpk_factorize(f->ctx, p->an, val, &options, &f->fac);
+    status = mpk_factorize(f->ctx, p->an, val, &options, &f->fac);
+    if (status < 0) mpk_factor_destroy(&f->fac); /* old values must not pass for the new ones */
+    return status;
 }
 
 void ip_factor_info(const ip_factor *f, mpk_factor_info *info, mpk_analysis_info *analysis) {

@@ -39,7 +39,7 @@ const char *mpk_status_text(mpk_status status) {
 }
 
 mpk_status mpki_worse(mpk_status a, mpk_status b) {
-    static const mpk_status order[] = {MPK_SINGULAR, MPK_INACCURATE, MPK_NOT_CONVERGED,
+    static const mpk_status order[] = {MPK_SINGULAR, MPK_NOT_CONVERGED, MPK_INACCURATE,
                                        MPK_PERTURBED};
     if (a < 0 || b < 0) return a < 0 ? a : b;
     for (size_t k = 0; k < sizeof order / sizeof *order; k++)

@@ -9,6 +9,9 @@
  * column). */
 #include "../core/precision.h"
 
+/* doubles a row that `residual` works in */
+#define MPKI_RESIDUAL_ROW (MPKI_COMPLEX ? 5 : 4)
+
 typedef struct FN(kernels) {
     const char *isa;
     int nc; /* columns of a packed sliver */
@@ -47,6 +50,17 @@ typedef struct FN(kernels) {
      * asked. */
     void (*gemv)(int64_t rows, int cols, const T *a, int64_t lda, const T *x, T *y);
     void (*gemvt)(int64_t rows, int cols, const T *a, int64_t lda, const T *x, T *y, int conjugate);
+
+    /** r = b - A x, as if in twice the precision and rounded once (S, C: sums in double), and
+     *  w = |A| |x| + |b| for a sparse A by its lower triangle (n, ap, ai, ax). r may be b, not x.
+     *  work: MPKI_RESIDUAL_ROW * n doubles. Sums that over- or underflow are not told here: w
+     *  shows them. */
+    void (*residual)(int32_t n, const int64_t *ap, const int32_t *ai, const T *ax, int hermitian,
+                     const T *x, const T *b, T *r, double *w, double *work);
+    /** The same for rows r0 .. r1-1 of a matrix in both triangles: row i has entries ptr[i] ..
+     *  ptr[i+1]-1, val[k] in column col[k]. */
+    void (*residual_rows)(int32_t r0, int32_t r1, const int64_t *ptr, const int32_t *col,
+                          const T *val, const T *x, const T *b, T *r, double *w);
 } FN(kernels);
 
 #endif

@@ -67,6 +67,8 @@ struct mpk_factor {
     bool valid;          /* holds a factorization */
     mpki_values *values; /* in the order of the analysis' ai; shared where they are the problem's */
     const void *ax;      /* what they hold */
+    double *row_norm;    /* n: sums of moduli of A's rows, problem order */
+    double norm_inf;     /* the largest of them */
     double *scale;       /* n, problem order, powers of two */
     mpki_node *node;     /* nsuper */
     mpki_arena arena;

@@ -195,6 +195,9 @@ static mpk_status take_values(mpk_factor *fac, const void *ax, take_fn *take) {
     mpki_values_release(&fac->values);
     fac->values = values;
     fac->ax = values->ax;
+    const mpk_problem_view a = {base->n,  base->nnz, base->scalar, base->symmetry,
+                                base->ap, base->ai,  fac->ax};
+    fac->norm_inf = mpki_row_sums(&a, fac->row_norm);
     return MPK_OK;
 }
 
@@ -259,6 +262,7 @@ static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const void *a
     fac->base = fac->an = an;
     fac->patience = 1;
     fac->scale = MPKI_NEW(ctx, STAGE, an->n, double);
+    fac->row_norm = MPKI_NEW(ctx, STAGE, an->n, double);
     fac->node = MPKI_ZNEW(ctx, STAGE, an->nsuper + 1, mpki_node);
     mpk_status status = mpki_failed(ctx);
     if (status == MPK_OK) status = factorize(fac, ax, take, options, true);
@@ -295,6 +299,7 @@ void mpk_factor_destroy(mpk_factor **out) {
     mpk_analysis_destroy(&fac->own);
     mpki_release(fac->ctx, fac->node);
     mpki_release(fac->ctx, fac->scale);
+    mpki_release(fac->ctx, fac->row_norm);
     mpki_values_release(&fac->values);
     mpki_release(fac->ctx, fac);
     *out = NULL;

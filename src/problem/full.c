@@ -157,14 +157,6 @@ static void residual_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     tables[f->scalar]->residual(f, f->cut[t], f->cut[t + 1], p->x, p->b, p->y, p->w);
 }
 
-static void row_sums_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
-    (void)pool;
-    (void)worker;
-    const product *p = arg;
-    const mpki_full *f = p->full;
-    tables[f->scalar]->row_sums(f, f->cut[t], f->cut[t + 1], p->w);
-}
-
 void mpki_full_multiply(const mpki_full *full, mpki_pool *pool, const void *x, void *y) {
     product p = {.full = full, .x = x, .y = y};
     mpki_pool_for(pool, 0, full->parts, multiply_item, &p);
@@ -174,9 +166,4 @@ void mpki_full_residual(const mpki_full *full, mpki_pool *pool, const void *x, c
                         void *r, double *w) {
     product p = {.full = full, .x = x, .b = b, .y = r, .w = w};
     mpki_pool_for(pool, 0, full->parts, residual_item, &p);
-}
-
-void mpki_full_row_sums(const mpki_full *full, mpki_pool *pool, double *sums) {
-    product p = {.full = full, .w = sums};
-    mpki_pool_for(pool, 0, full->parts, row_sums_item, &p);
 }

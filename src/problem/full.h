@@ -31,12 +31,9 @@ void mpki_full_free(mpk_context *ctx, mpki_full *full);
 /** y := A x; x and y n entries, not overlapping. pool NULL: serially. The same bits for any number
  *  of threads. By worker 0 of the pool outside of a run, or serially from anywhere. */
 void mpki_full_multiply(const mpki_full *full, mpki_pool *pool, const void *x, void *y);
-/** r := b - A x, sums in double also for S and C; r may be b, not x. w != NULL [out] n:
- *  |A| |x| + |b|. */
+/** r := b - A x as by mpki_residual; r may be b, not x. w [out] n: |A| |x| + |b|. */
 void mpki_full_residual(const mpki_full *full, mpki_pool *pool, const void *x, const void *b,
                         void *r, double *w);
-/** sums [out] n: of the moduli in each row. */
-void mpki_full_row_sums(const mpki_full *full, mpki_pool *pool, double *sums);
 
 /* ---- one table for each scalar (full_t.c) ---------------------------------------------------- */
 
@@ -48,7 +45,6 @@ typedef struct mpki_full_table {
     void (*multiply)(const mpki_full *full, int32_t r0, int32_t r1, const void *x, void *y);
     void (*residual)(const mpki_full *full, int32_t r0, int32_t r1, const void *x, const void *b,
                      void *r, double *w);
-    void (*row_sums)(const mpki_full *full, int32_t r0, int32_t r1, double *sums);
 } mpki_full_table;
 
 extern const mpki_full_table mpki_s_full, mpki_d_full, mpki_c_full, mpki_z_full;

@@ -1,44 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "full.h"
-#include "../core/precision.h"
+#include "../backends/cpu/cpu.h"
 
 #include <string.h>
-
-/* What sums of residuals are held in, and a product of two entries in it. */
-#if MPKI_COMPLEX
-typedef double complex W;
-static inline W wide(double re, double im) {
-    W w;
-    ((double *)&w)[0] = re;
-    ((double *)&w)[1] = im;
-    return w;
-}
-static inline W wide_mul(T a, T x) {
-    const double ar = t_re(a), ai = t_im(a), xr = t_re(x), xi = t_im(x);
-    return wide(ar * xr - ai * xi, ar * xi + ai * xr);
-}
-static inline T narrow(W w) {
-    return t_make((R)((const double *)&w)[0], (R)((const double *)&w)[1]);
-}
-static inline double modulus(T x) {
-    const double re = t_re(x), im = t_im(x), square = re * re + im * im;
-    return square > 1e-280 && square < 1e280 ? sqrt(square) : hypot(re, im);
-}
-#else
-typedef double W;
-static inline W wide(double re, double im) {
-    return (void)im, re;
-}
-static inline W wide_mul(T a, T x) {
-    return (double)a * (double)x;
-}
-static inline T narrow(W w) {
-    return (T)w;
-}
-static inline double modulus(T x) {
-    return fabs((double)x);
-}
-#endif
 
 static void scatter(const mpk_problem_view *a, int32_t c0, int32_t c1, int32_t *next,
                     mpki_full *full) {
@@ -86,44 +50,9 @@ static void multiply(const mpki_full *full, int32_t r0, int32_t r1, const void *
     }
 }
 
-static void denominator(const mpki_full *full, int32_t r0, int32_t r1, const T *x, const T *b,
-                        double *w) {
-    const T *val = full->val;
-    for (int32_t i = r0; i < r1; i++) {
-        double sum = modulus(b[i]);
-        for (int64_t k = full->ptr[i]; k < full->ptr[i + 1]; k++)
-            sum += modulus(val[k]) * modulus(x[full->col[k]]);
-        w[i] = sum;
-    }
+static void residual(const mpki_full *full, int32_t r0, int32_t r1, const void *x, const void *b,
+                     void *r, double *w) {
+    FN(cpu_kernels)()->residual_rows(r0, r1, full->ptr, full->col, full->val, x, b, r, w);
 }
 
-static void residual(const mpki_full *full, int32_t r0, int32_t r1, const void *vx, const void *vb,
-                     void *vr, double *w) {
-    const T *val = full->val, *x = vx, *b = vb;
-    const int32_t *col = full->col;
-    T *r = vr;
-    if (w) denominator(full, r0, r1, x, b, w); /* before r, which may be b, is written */
-    for (int32_t i = r0; i < r1; i++) {
-        int64_t k = full->ptr[i];
-        const int64_t end = full->ptr[i + 1];
-        W s0 = wide(t_re(b[i]), t_im(b[i])), s1 = wide(0, 0);
-        for (; k + 2 <= end; k += 2) {
-            fetch(val + k, col + k);
-            s0 -= wide_mul(val[k], x[col[k]]);
-            s1 -= wide_mul(val[k + 1], x[col[k + 1]]);
-        }
-        if (k < end) s0 -= wide_mul(val[k], x[col[k]]);
-        r[i] = narrow(s0 + s1);
-    }
-}
-
-static void row_sums(const mpki_full *full, int32_t r0, int32_t r1, double *sums) {
-    const T *val = full->val;
-    for (int32_t i = r0; i < r1; i++) {
-        double sum = 0;
-        for (int64_t k = full->ptr[i]; k < full->ptr[i + 1]; k++) sum += modulus(val[k]);
-        sums[i] = sum;
-    }
-}
-
-const mpki_full_table FN(full) = {scatter, multiply, residual, row_sums};
+const mpki_full_table FN(full) = {scatter, multiply, residual};

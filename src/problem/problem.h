@@ -24,19 +24,15 @@ void mpki_problem_look(mpk_problem *problem);
 /** Index of the first entry that is NaN or Inf, -1 if all are finite. */
 int64_t mpki_first_nonfinite(mpk_scalar scalar, int64_t count, const void *values);
 
-/** r = b - A x and, when w != NULL, w = |A| |x| + |b| (real, double), for one column; the pattern
- * and values as in mpk_problem_view, so that a factor's own copy of the values serves. r has type
- * `scalar` and is accumulated in double for S and C; work: n doubles for S, 2n for C, unused (NULL
- * will do) for D and Z. r may be b, not x. */
+/** r = b - A x, as if in twice the precision and rounded once (S and C: summed in double), and
+ *  w = |A| |x| + |b| (real, double), for one column; the pattern and values as in mpk_problem_view,
+ *  so that a factor's own values serve. Sums that over- or underflow are not told here: w shows
+ * them. r [out] n, may be b, not x    w [out] n    work: MPKI_RESIDUAL_WORK(scalar) * n doubles */
 void mpki_residual(const mpk_problem_view *a, const void *x, const void *b, void *r, double *w,
                    double *work);
+#define MPKI_RESIDUAL_WORK(scalar) ((scalar) >= MPK_C ? 5 : 4)
 
-/** r = b - A x for scalar D or Z, as if in twice the precision; low: n doubles for D, 2n for Z. r
- * may not be b. */
-void mpki_residual_compensated(const mpk_problem_view *a, const void *x, const void *b, void *r,
-                               double *low);
-
-/** max_i sum_j |a_ij|; work: n doubles. */
-double mpki_norm_inf(const mpk_problem_view *a, double *work);
+/** sums [out] n: sum_j |a_ij|. Returns the largest, ||A||_inf; both may be infinite. */
+double mpki_row_sums(const mpk_problem_view *a, double *sums);
 
 #endif

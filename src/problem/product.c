@@ -32,10 +32,10 @@ void mpki_residual(const mpk_problem_view *a, const void *x, const void *b, void
     tables[a->scalar]->residual(a, x, b, r, w, work);
 }
 
-double mpki_norm_inf(const mpk_problem_view *a, double *work) {
-    tables[a->scalar]->row_sums(a, work);
+double mpki_row_sums(const mpk_problem_view *a, double *sums) {
+    tables[a->scalar]->row_sums(a, sums);
     double norm = 0;
     for (int32_t i = 0; i < a->n; i++)
-        if (!(work[i] <= norm)) norm = work[i];
+        if (!(sums[i] <= norm)) norm = sums[i];
     return norm;
 }

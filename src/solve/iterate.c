@@ -1,27 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* mpk_solve by a Krylov method: cycles of the method on what is left of b, each measured. */
 #include "iterate.h"
 #include "../problem/full.h"
 #include "krylov/krylov.h"
 #include "precondition.h"
-#include "refine.h"
+#include "columns.h"
+#include "measure.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char STAGE[] = "solve";
+
+/* Without a tolerance of the user's the answer is to be accurate to rounding. A cycle is then asked
+ * for about half the digits, and what it leaves is the next one's right-hand side. A residual of
+ * ENOUGH is what iterative methods are commonly asked for: with less, it has not converged. */
+static const double CYCLE = 1e-8, CYCLE_SINGLE = 1e-4, ENOUGH = 1e-6, ENOUGH_SINGLE = 1e-3;
 
 /* Everything that lives during one solve. */
 typedef struct iteration {
     mpk_context *ctx;
     const mpk_factor *fac;
+    const mpk_options *options;
+    mpki_system system;
     mpki_full full;
     mpki_pool *pool;
+    int32_t longest; /* entries of a row */
     mpki_preconditioner m;
     bool abs;
-    void *b, *x, *r; /* n each */
-    double *w, *row_norm;
-    double a_norm;
+    void *b, *x, *r, *d, *kept; /* n each: right-hand side, solution, residual, correction, spare */
+    double *w, *sums;
+    double accuracy;
+    mpki_record *record;
     double *history; /* of the right-hand side at work, when recorded */
+    int32_t cycles;
+    char message[MPKI_KRYLOV_MESSAGE]; /* of the last cycle, then of the right-hand side */
 } iteration;
 
 bool mpki_wants_krylov(const mpk_factor *fac, const mpk_options *options) {
@@ -35,9 +49,29 @@ static mpk_status multiply(void *self, const void *x, void *y) {
     return MPK_OK;
 }
 
-static mpk_status residual(void *self, const void *x, const void *b, void *r) {
+static bool single(const iteration *it) {
+    return it->full.scalar == MPK_S || it->full.scalar == MPK_C;
+}
+
+/* By a product in working precision where its error cannot matter, else as if in twice that
+ * precision. */
+static mpk_status residual(void *self, const void *x, const void *b, double wanted, void *r,
+                           double *error) {
     iteration *it = self;
-    mpki_full_residual(&it->full, it->pool, x, b, r, NULL);
+    const mpk_scalar scalar = it->full.scalar;
+    const int32_t n = it->full.n;
+    const double unit = single(it) ? 0x1p-24 : 0x1p-53, terms = it->longest + 2.0;
+    const double x_norm = MPKI_DISPATCH(scalar, column_norm)(n, x);
+    const double b_norm = MPKI_DISPATCH(scalar, column_norm)(n, b);
+    *error = terms * unit * (it->system.norm_inf * x_norm + b_norm);
+    if (*error <= 0.1 * wanted) {
+        mpki_full_multiply(&it->full, it->pool, x, r);
+        MPKI_DISPATCH(scalar, column_subtract)(n, b, r);
+        return MPK_OK;
+    }
+    mpki_full_residual(&it->full, it->pool, x, b, r, it->w);
+    *error = 2 * unit * MPKI_DISPATCH(scalar, column_norm)(n, r) +
+             terms * 0x1p-53 * (single(it) ? 1 : terms * 0x1p-53) * mpki_d_column_norm(n, it->w);
     return MPK_OK;
 }
 
@@ -53,47 +87,33 @@ static void free_all(iteration *it) {
     mpki_release(it->ctx, it->b);
     mpki_release(it->ctx, it->x);
     mpki_release(it->ctx, it->r);
+    mpki_release(it->ctx, it->d);
+    mpki_release(it->ctx, it->kept);
     mpki_release(it->ctx, it->w);
-    mpki_release(it->ctx, it->row_norm);
+    mpki_release(it->ctx, it->sums);
     mpki_release(it->ctx, it->history);
 }
 
-static mpk_status make(iteration *it, int threads) {
+static mpk_status make(iteration *it) {
     const mpk_analysis *an = it->fac->an;
     const size_t size = mpk_scalar_size(an->scalar);
-    const mpk_problem_view a = {an->n,  an->nnz, an->scalar, an->symmetry,
-                                an->ap, an->ai,  it->fac->ax};
+    const int threads = it->options->threads;
+    it->system = mpki_system_of(it->ctx, it->fac);
     if (mpki_preconditioner_make(it->ctx, it->fac, threads, 1, &it->m) < 0 ||
-        mpki_full_make(it->ctx, &a, threads, &it->full, &it->pool) < 0)
+        mpki_full_make(it->ctx, &it->system.a, threads, &it->full, &it->pool) < 0)
         return mpki_failed(it->ctx);
+    for (int32_t i = 0; i < an->n; i++)
+        if (it->full.ptr[i + 1] - it->full.ptr[i] > it->longest)
+            it->longest = (int32_t)(it->full.ptr[i + 1] - it->full.ptr[i]);
     it->b = mpki_alloc(it->ctx, STAGE, an->n, size);
     it->x = mpki_alloc(it->ctx, STAGE, an->n, size);
     it->r = mpki_alloc(it->ctx, STAGE, an->n, size);
+    it->d = mpki_alloc(it->ctx, STAGE, an->n, size);
+    it->kept = mpki_alloc(it->ctx, STAGE, an->n, size);
     it->w = MPKI_NEW(it->ctx, STAGE, an->n, double);
-    it->row_norm = MPKI_NEW(it->ctx, STAGE, an->n, double);
-    if (mpki_failed(it->ctx) < 0) return mpki_failed(it->ctx);
-    mpki_full_row_sums(&it->full, it->pool, it->row_norm);
-    for (int32_t i = 0; i < an->n; i++) it->a_norm = fmax(it->a_norm, it->row_norm[i]);
-    return MPK_OK;
-}
-
-/* The worst over the right-hand sides; the method's account of the longest one. */
-static void gather(iteration *it, const mpk_krylov_info *krylov, bool first, mpk_solve_info *info,
-                   mpki_record *record) {
-    mpki_full_residual(&it->full, it->pool, it->x, it->b, it->r, it->w);
-    const mpki_quality q = MPKI_DISPATCH(it->full.scalar, quality)(it->full.n, it->x, it->b, it->r,
-                                                                   it->w, it->row_norm, it->a_norm);
-    if (!(q.componentwise <= info->componentwise)) info->componentwise = q.componentwise;
-    if (!(q.normwise <= info->normwise)) info->normwise = q.normwise;
-    if (!(q.relative <= info->relative_residual)) info->relative_residual = q.relative;
-    if (first || krylov->iterations > info->krylov.iterations) {
-        info->krylov = *krylov;
-        if (record) {
-            record->count = krylov->history_count;
-            memcpy(record->residual, it->history, (size_t)record->count * sizeof(double));
-        }
-    }
-    info->unrefined = info->componentwise;
+    it->sums = MPKI_NEW(it->ctx, STAGE, MPKI_RESIDUAL_WORK(an->scalar) * (int64_t)an->n, double);
+    if (it->record) it->history = MPKI_ZNEW(it->ctx, STAGE, it->record->size, double);
+    return mpki_failed(it->ctx);
 }
 
 /* What these options ask of this factor, or what does not go together. */
@@ -118,13 +138,141 @@ static mpk_status task_of(iteration *it, const mpk_options *options, mpk_krylov_
     task->n = an->n;
     task->a = (mpk_operator){multiply, it};
     task->m = (mpk_operator){precondition, it};
-    task->tolerance = options->tolerance;
-    task->max_iterations = options->max_iterations;
     task->restart = options->restart;
     task->shadow = options->shadow;
     task->seed = options->seed;
     it->abs = task->method >= MPK_KRYLOV_MINRES && task->method <= MPK_KRYLOV_CG;
     return MPK_OK;
+}
+
+/* ---- one right-hand side -----------------------------------------------------------------------
+ */
+
+/* One more cycle's account to those before it. */
+static void add_account(mpk_krylov_info *sum, const mpk_krylov_info *cycle) {
+    sum->method = cycle->method;
+    sum->iterations += cycle->iterations;
+    sum->products += cycle->products;
+    sum->applications += cycle->applications;
+    sum->restarts += cycle->restarts;
+    sum->breakdowns += cycle->breakdowns;
+    sum->recurred = cycle->recurred;
+    sum->gap = fmax(sum->gap, cycle->gap);
+    sum->quasi_gap = fmax(sum->quasi_gap, cycle->quasi_gap);
+    sum->history_count += cycle->history_count;
+    sum->time_s += cycle->time_s;
+    sum->time_product_s += cycle->time_product_s;
+    sum->time_precondition_s += cycle->time_precondition_s;
+}
+
+static double enough(const iteration *it) {
+    return single(it) ? ENOUGH_SINGLE : ENOUGH;
+}
+
+/* A backward error alone is small for every large vector that a singular A takes to nearly nothing.
+ */
+static bool good(const iteration *it, const mpki_quality *q) {
+    return it->options->tolerance >= 0
+               ? q->relative <= it->options->tolerance
+               : q->componentwise <= it->accuracy && q->relative <= enough(it);
+}
+
+static bool better(const iteration *it, const mpki_quality *q, const mpki_quality *than,
+                   double by) {
+    return it->options->tolerance >= 0 ? q->relative < by * than->relative
+                                       : q->componentwise < by * than->componentwise;
+}
+
+/* What the next cycle is to make of its right-hand side, which is `relative` of b. */
+static double asked(const iteration *it, double relative) {
+    const double cycle = single(it) ? CYCLE_SINGLE : CYCLE;
+    if (it->options->tolerance < 0) return cycle;
+    if (relative >= 1) return it->options->tolerance;
+    return fmax(cycle, 0.5 * it->options->tolerance / relative);
+}
+
+/* Until x is good enough, or a cycle brings no more: a cycle of the method on what is left of b. */
+static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from, double share,
+                               mpki_quality *q, mpk_krylov_info *account) {
+    const mpk_scalar scalar = it->full.scalar;
+    const int32_t n = it->full.n;
+    const size_t bytes = (size_t)n * mpk_scalar_size(scalar);
+    mpk_status status = MPK_OK;
+    *account = (mpk_krylov_info){.method = task->method, .tolerance = it->options->tolerance};
+    memset(it->x, 0, bytes);
+    memcpy(it->r, it->b, bytes);
+    *q = (mpki_quality){1, 1, 1, 0};
+    it->cycles = 0;
+    for (bool first = true;; first = false) {
+        mpk_krylov_info cycle;
+        const mpki_quality before = *q;
+        const mpki_krylov_extra extra = {residual, it, it->system.norm_inf, from, share};
+        const int32_t told = account->history_count;
+        task->max_iterations = it->options->max_iterations - account->iterations;
+        task->tolerance = asked(it, first ? 1 : q->relative);
+        task->history = it->record ? it->history + told : NULL;
+        task->history_size = it->record ? it->record->size - told : 0;
+        memset(it->d, 0, bytes);
+        it->cycles++;
+        status = mpki_krylov_run(it->ctx, task, &extra, it->r, it->d, &cycle, it->message);
+        if (status < 0) return status;
+        for (int32_t h = 0; !first && h < cycle.history_count; h++)
+            it->history[told + h] *= before.relative;
+        add_account(account, &cycle);
+        memcpy(it->kept, it->x, bytes);
+        MPKI_DISPATCH(scalar, column_add)(n, -before.exponent, it->d, it->x);
+        *q = MPKI_DISPATCH(scalar, measure)(&it->system, it->x, it->b, it->r, it->w, it->sums);
+        if (mpki_failed(it->ctx) < 0) return mpki_failed(it->ctx);
+        if (good(it, q)) return MPK_OK;
+        if (!first && !better(it, q, &before, 1)) {
+            memcpy(it->x, it->kept, bytes);
+            *q = before;
+            break;
+        }
+        if ((!first && !better(it, q, &before, 0.5)) ||
+            account->iterations >= it->options->max_iterations || !isfinite(q->relative) ||
+            (first && status > 0 && !(it->options->tolerance < 0 && q->relative <= enough(it))))
+            break;
+    }
+    account->residual = q->relative;
+    return MPK_NOT_CONVERGED;
+}
+
+/* What a right-hand side that did not become good has become. */
+static mpk_status outcome(iteration *it, const mpki_quality *q, const mpk_krylov_info *account) {
+    if (it->options->tolerance >= 0 || !(q->relative <= enough(it))) {
+        char wanted[48] = "an answer accurate to rounding";
+        if (it->options->tolerance >= 0)
+            snprintf(wanted, sizeof wanted, "%.2e", it->options->tolerance);
+        if (it->cycles > 1 || !it->message[0])
+            snprintf(it->message, sizeof it->message,
+                     "relative residual %.2e after %d iterations; %s was asked for", q->relative,
+                     account->iterations, wanted);
+        return MPK_NOT_CONVERGED;
+    }
+    snprintf(
+        it->message, sizeof it->message,
+        "converged to a relative residual of %.1e in %d iterations, but not to the accuracy of "
+        "rounding: componentwise backward error %.1e",
+        q->relative, account->iterations, q->componentwise);
+    return MPK_INACCURATE;
+}
+
+/* ---- all of them -------------------------------------------------------------------------------
+ */
+
+/* The worst over the right-hand sides; the method's account of the longest one. */
+static void gather(iteration *it, const mpki_quality *q, const mpk_krylov_info *account, bool first,
+                   mpk_solve_info *info) {
+    info->componentwise = fmax(info->componentwise, q->componentwise);
+    info->normwise = fmax(info->normwise, q->normwise);
+    info->relative_residual = fmax(info->relative_residual, q->relative);
+    info->unrefined = info->componentwise;
+    if (!first && account->iterations <= info->krylov.iterations) return;
+    info->krylov = *account;
+    if (!it->record) return;
+    it->record->count = account->history_count;
+    memcpy(it->record->residual, it->history, (size_t)it->record->count * sizeof(double));
 }
 
 mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_options *options,
@@ -133,31 +281,26 @@ mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_optio
     const double start_s = mpki_now_s();
     const mpk_analysis *an = fac->an;
     const size_t size = mpk_scalar_size(an->scalar), bytes = (size_t)an->n * size;
-    iteration it = {.ctx = ctx, .fac = fac};
+    iteration it = {.ctx = ctx, .fac = fac, .options = options, .record = record};
     mpk_solve_info info = {0};
-    char message[MPKI_KRYLOV_MESSAGE] = "", worst[MPKI_KRYLOV_MESSAGE] = "";
+    char worst[MPKI_KRYLOV_MESSAGE] = "";
     mpk_krylov_task task;
     mpk_status status = task_of(&it, options, &task), worst_status = MPK_OK;
-    if (status >= 0) status = make(&it, options->threads);
+    it.accuracy = mpki_accuracy(options, an->scalar);
+    if (status >= 0) status = make(&it);
     info.krylov.method = task.method;
-    if (status >= 0 && record) {
-        it.history = MPKI_NEW(ctx, STAGE, record->size, double);
-        if (!it.history) status = mpki_failed(ctx);
-        task.history = it.history;
-        task.history_size = record->size;
-    }
     for (int32_t c = 0; status >= 0 && an->n > 0 && c < nrhs; c++) {
-        mpk_krylov_info krylov;
+        mpk_krylov_info account;
+        mpki_quality q;
         memcpy(it.b, (const char *)b + (size_t)(c * ldb) * size, bytes);
-        memset(it.x, 0, bytes);
-        const mpki_krylov_extra extra = {residual, &it, (double)c / nrhs, 1.0 / nrhs};
-        status = mpki_krylov_run(ctx, &task, &extra, it.b, it.x, &krylov, message);
+        status = solve_column(&it, &task, (double)c / nrhs, 1.0 / nrhs, &q, &account);
         if (status < 0) break;
-        if (status > 0 && worst_status == MPK_OK) {
+        if (status > 0) status = outcome(&it, &q, &account);
+        if (mpki_worse(worst_status, status) != worst_status) {
             worst_status = status;
-            memcpy(worst, message, sizeof worst);
+            memcpy(worst, it.message, sizeof worst);
         }
-        gather(&it, &krylov, c == 0, &info, record);
+        gather(&it, &q, &account, c == 0, &info);
         memcpy((char *)x + (size_t)(c * ldx) * size, it.x, bytes);
     }
     free_all(&it);

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* mpk_solve: the first solution, refinement, the verdict; parts of a factor. */
 #include "iterate.h"
 #include "precondition.h"
 #include "refine.h"
 
 #include <string.h>
 
+static const char STAGE[] = "solve";
+
 enum { BLOCK = 8 }; /* right-hand sides in a sweep; fixed, so that bits do not depend on threads */
 
 static mpk_status check(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
                         int64_t ldb, const void *x, int64_t ldx) {
     if (!fac || !fac->valid)
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, "solve", -1, "the factor holds no factorization");
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "the factor holds no factorization");
     if (nrhs < 0)
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, "solve", nrhs, "nrhs = %d is negative", nrhs);
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, nrhs, "nrhs = %d is negative", nrhs);
     if (nrhs > 0 && fac->an->n > 0 && (!b || !x))
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, "solve", -1,
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           "right-hand side and solution must not be NULL");
     if (ldb < fac->an->n || ldx < fac->an->n)
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, "solve", ldb < fac->an->n ? ldb : ldx,
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, ldb < fac->an->n ? ldb : ldx,
                           "a leading dimension is smaller than n = %d", fac->an->n);
     return MPK_OK;
 }
@@ -29,24 +32,24 @@ static void work_free(mpk_context *ctx, mpki_solve_work *work) {
     mpki_release(ctx, work->b);
     mpki_release(ctx, work->x);
     mpki_release(ctx, work->w);
-    mpki_release(ctx, work->wide);
-    mpki_release(ctx, work->row_norm);
+    mpki_release(ctx, work->sums);
 }
 
 static mpk_status work_make(mpk_context *ctx, const mpk_factor *fac, int threads, int block,
                             mpki_solve_work *work) {
-    const int32_t n = fac->an->n;
-    const size_t size = mpk_scalar_size(fac->an->scalar);
+    const mpk_analysis *an = fac->an;
+    const int32_t n = an->n;
+    const size_t size = mpk_scalar_size(an->scalar);
     *work = (mpki_solve_work){0};
     if (mpki_sweeps_make(ctx, fac, threads, block, &work->sweeps) < 0) return mpki_failed(ctx);
     work->block = block;
-    work->y = mpki_alloc(ctx, "solve", (int64_t)n * block * work->sweeps.threads, size);
-    work->r = mpki_alloc(ctx, "solve", n, size);
-    work->b = mpki_alloc(ctx, "solve", n, size);
-    work->x = mpki_alloc(ctx, "solve", n, size);
-    work->w = MPKI_NEW(ctx, "solve", n, double);
-    work->wide = MPKI_NEW(ctx, "solve", 2 * (int64_t)n, double);
-    work->row_norm = MPKI_NEW(ctx, "solve", n, double);
+    work->y = mpki_alloc(ctx, STAGE, (int64_t)n * block * work->sweeps.threads, size);
+    work->r = mpki_alloc(ctx, STAGE, n, size);
+    work->b = mpki_alloc(ctx, STAGE, n, size);
+    work->x = mpki_alloc(ctx, STAGE, n, size);
+    work->w = MPKI_NEW(ctx, STAGE, n, double);
+    work->sums = MPKI_NEW(ctx, STAGE, MPKI_RESIDUAL_WORK(an->scalar) * (int64_t)n, double);
+    work->system = mpki_system_of(ctx, fac);
     if (mpki_failed(ctx) < 0) work_free(ctx, work);
     return mpki_failed(ctx);
 }
@@ -92,69 +95,121 @@ static void solve_first(first_solve *s) {
     mpki_pool_for(work->sweeps.pool, 0, count, solve_item, s);
 }
 
+/* ---- with refinement ---------------------------------------------------------------------------
+ */
+
+/* A caller's columns and what is to be done with them. */
+typedef struct columns {
+    mpk_context *ctx;
+    const mpk_factor *fac;
+    const mpk_options *options;
+    int32_t nrhs;
+    const char *b;
+    char *x;
+    int64_t ldb, ldx;
+} columns;
+
+static mpk_status check_finite(const columns *c) {
+    const mpk_analysis *an = c->fac->an;
+    const size_t size = mpk_scalar_size(an->scalar);
+    for (int32_t r = 0; an->n > 0 && r < c->nrhs; r++) {
+        const int64_t bad =
+            mpki_first_nonfinite(an->scalar, an->n, c->b + (size_t)(r * c->ldb) * size);
+        if (bad >= 0)
+            return mpki_error(c->ctx, MPK_ERR_INPUT, STAGE, bad,
+                              "right-hand side %d is not finite in row %lld", r + 1,
+                              (long long)bad + 1);
+    }
+    return MPK_OK;
+}
+
+/* What is to be said of a solve that was refined. */
+static mpk_status verdict(const columns *c, const mpk_solve_info *info, double accuracy) {
+    const int64_t zero = c->fac->info.inertia.zero;
+    if (zero > 0)
+        return mpki_error(c->ctx, MPK_SINGULAR, STAGE, zero,
+                          "singular: %lld zero pivots of %d; componentwise backward error %.1e",
+                          (long long)zero, c->fac->an->n, info->componentwise);
+    if (!(info->componentwise <= accuracy))
+        return mpki_error(
+            c->ctx, MPK_INACCURATE, STAGE, -1,
+            "componentwise backward error %.1e after %d steps of refinement, %.1e was "
+            "asked for; normwise %.1e",
+            info->componentwise, info->iterations, accuracy, info->normwise);
+    return MPK_OK;
+}
+
+static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double accuracy,
+                                 mpk_solve_info *info) {
+    const mpk_analysis *an = c->fac->an;
+    const size_t size = mpk_scalar_size(an->scalar);
+    for (int32_t r = 0; an->n > 0 && r < c->nrhs; r++) {
+        memcpy(work->b, c->b + (size_t)(r * c->ldb) * size, (size_t)an->n * size);
+        if (!MPKI_DISPATCH(an->scalar, refine)(c->fac, c->options->refine, accuracy, work,
+                                               c->x + (size_t)(r * c->ldx) * size, info))
+            return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, r, "solution %d overflows", r + 1);
+        if (mpki_failed(c->ctx) < 0) return mpki_failed(c->ctx);
+        if (mpki_progress(c->ctx, STAGE, (double)(r + 1) / c->nrhs))
+            return mpki_error(c->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
+    }
+    return MPK_OK;
+}
+
+static mpk_status solve_directly(const columns *c, mpk_solve_info *out) {
+    const double start_s = mpki_now_s();
+    const mpk_analysis *an = c->fac->an;
+    const double accuracy = mpki_accuracy(c->options, an->scalar);
+    mpk_solve_info info = {0};
+    mpki_solve_work work;
+    const int block = c->nrhs < 2 ? 1 : c->nrhs < BLOCK ? c->nrhs : BLOCK;
+    if (work_make(c->ctx, c->fac, c->options->threads, block, &work) < 0)
+        return mpki_failed(c->ctx);
+    first_solve first = {c->fac, &work, c->b, c->x, c->ldb, c->ldx, c->nrhs};
+    if (an->n > 0 && c->nrhs > 0) solve_first(&first);
+    mpk_status status = refine_columns(c, &work, accuracy, &info);
+    if (status >= 0 && c->options->condition == MPK_ON)
+        info.condition = MPKI_DISPATCH(an->scalar, inverse_norm1)(c->fac, &work) * c->fac->norm_inf;
+    work_free(c->ctx, &work);
+    if (status < 0) return status;
+    info.time_s = mpki_now_s() - start_s;
+    if (out) *out = info;
+    return verdict(c, &info, accuracy);
+}
+
+static void copy_columns(size_t bytes, int32_t nrhs, const char *from, size_t from_step, char *to,
+                         size_t to_step) {
+    for (int32_t r = 0; bytes > 0 && r < nrhs; r++)
+        memcpy(to + (size_t)r * to_step, from + (size_t)r * from_step, bytes);
+}
+
 mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
                       int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
                       mpk_solve_info *out, mpki_record *record) {
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
-    double start_s = mpki_now_s();
     mpk_options full;
     mpk_status status = check(ctx, fac, nrhs, b, ldb, x, ldx);
     if (status == MPK_OK) status = mpki_options_resolve(ctx, options, &full);
     if (status < 0) return status;
-    const mpk_analysis *an = fac->an;
-    const int32_t n = an->n;
-    const mpk_scalar scalar = an->scalar;
-    const size_t size = mpk_scalar_size(scalar);
-    mpk_solve_info info = {0};
-    for (int32_t r = 0; n > 0 && r < nrhs; r++) {
-        int64_t bad = mpki_first_nonfinite(scalar, n, (const char *)b + (size_t)(r * ldb) * size);
-        if (bad >= 0)
-            return mpki_error(ctx, MPK_ERR_INPUT, "solve", bad,
-                              "right-hand side %d is not finite in row %lld", r + 1,
-                              (long long)bad + 1);
-    }
-    if (mpki_wants_krylov(fac, &full))
-        return mpki_iterate(ctx, fac, &full, nrhs, b, ldb, x, ldx, out, record);
-    mpki_solve_work work;
-    if (work_make(ctx, fac, full.threads, nrhs < 2 ? 1 : nrhs < BLOCK ? nrhs : BLOCK, &work) < 0)
-        return mpki_failed(ctx);
-    mpk_problem_view a = {n, an->nnz, scalar, an->symmetry, an->ap, an->ai, fac->ax};
-    work.norm_inf = mpki_norm_inf(&a, work.w);
-    const bool single = scalar == MPK_S || scalar == MPK_C;
-    const double accuracy = full.accuracy >= 0 ? full.accuracy : single ? 0x1p29 * 1e-14 : 1e-14;
-    void *original = NULL;
+    columns c = {ctx, fac, &full, nrhs, b, x, ldb, ldx};
+    status = check_finite(&c);
+    if (status < 0) return status;
+    const size_t size = mpk_scalar_size(fac->an->scalar), bytes = (size_t)fac->an->n * size;
+    char *original = NULL;
     if (b == x && nrhs > 0) { /* the solution overwrites b, and refinement still needs it */
-        original = mpki_alloc(ctx, "solve", (int64_t)n * nrhs, size);
-        if (!original) goto done;
-        for (int32_t r = 0; n > 0 && r < nrhs; r++)
-            memcpy((char *)original + (size_t)r * n * size,
-                   (const char *)b + (size_t)(r * ldb) * size, (size_t)n * size);
-        b = original;
-        ldb = n;
+        original = mpki_alloc(ctx, STAGE, (int64_t)fac->an->n * nrhs, size);
+        if (!original) return mpki_failed(ctx);
+        copy_columns(bytes, nrhs, b, (size_t)ldb * size, original, bytes);
+        c.b = original;
+        c.ldb = fac->an->n;
     }
-    first_solve first = {fac, &work, b, x, ldb, ldx, nrhs};
-    if (n > 0 && nrhs > 0) solve_first(&first);
-    for (int32_t r = 0; n > 0 && r < nrhs; r++) {
-        memcpy(work.b, (const char *)b + (size_t)(r * ldb) * size, (size_t)n * size);
-        MPKI_DISPATCH(scalar, refine)
-        (fac, full.refine, accuracy, &work, (char *)x + (size_t)(r * ldx) * size, &info);
-        if (mpki_progress(ctx, "solve", (double)(r + 1) / nrhs)) {
-            mpki_error(ctx, MPK_ERR_CANCELLED, "solve", -1, "stopped on request");
-            goto done;
-        }
-    }
-    if (full.condition == MPK_ON)
-        info.condition = MPKI_DISPATCH(scalar, inverse_norm1)(fac, &work) * work.norm_inf;
-    info.time_s = mpki_now_s() - start_s;
-    if (out) *out = info;
-    status = fac->info.inertia.zero > 0          ? MPK_SINGULAR
-             : !(info.componentwise <= accuracy) ? MPK_INACCURATE
-                                                 : MPK_OK;
-done:
+    status = mpki_wants_krylov(fac, &full)
+                 ? mpki_iterate(ctx, fac, &full, nrhs, c.b, c.ldb, x, ldx, out, record)
+                 : solve_directly(&c, out);
+    if (original && status < 0) /* what failed has changed nothing */
+        copy_columns(bytes, nrhs, original, bytes, x, (size_t)ldb * size);
     mpki_release(ctx, original);
-    work_free(ctx, &work);
-    return mpki_failed(ctx) < 0 ? mpki_failed(ctx) : status;
+    return status;
 }
 
 mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
@@ -172,7 +227,7 @@ static mpk_status solve_in_place(mpk_context *ctx, const mpk_factor *fac, int32_
     if (nrhs == 0 || fac->an->n == 0) return MPK_OK;
     if (mpki_sweeps_make(ctx, fac, fac->options.threads, block, &work.sweeps) < 0)
         return mpki_failed(ctx);
-    work.y = mpki_alloc(ctx, "solve", (int64_t)fac->an->n * block * work.sweeps.threads,
+    work.y = mpki_alloc(ctx, STAGE, (int64_t)fac->an->n * block * work.sweeps.threads,
                         mpk_scalar_size(fac->an->scalar));
     first_solve first = {fac, &work, x, x, ldx, ldx, nrhs};
     if (work.y) solve_first(&first);
@@ -187,7 +242,7 @@ mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part
     mpk_status status = check(ctx, fac, nrhs, x, ldx, x, ldx);
     if (status < 0) return status;
     if (part < MPK_PART_L || part > MPK_PART_ABS)
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, "solve", part, "there is no part %d", (int)part);
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, part, "there is no part %d", (int)part);
     if (fac->an->block) {
         mpki_preconditioner p;
         status = mpki_preconditioner_make(ctx, fac, 1, nrhs > 1 ? nrhs : 1, &p);
@@ -207,7 +262,7 @@ mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part
     const size_t size = mpk_scalar_size(scalar);
     const int32_t n = fac->an->n;
     mpki_sweeps sweeps;
-    void *y = mpki_alloc(ctx, "solve", n, size);
+    void *y = mpki_alloc(ctx, STAGE, n, size);
     if (!y) return mpki_failed(ctx);
     status = mpki_sweeps_make(ctx, fac, 1, 1, &sweeps);
     for (int32_t r = 0; status == MPK_OK && n > 0 && r < nrhs; r++) {

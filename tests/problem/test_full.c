@@ -79,7 +79,7 @@ static void compare(mpk_context *ctx, const char *spec, mpk_scalar scalar, bool 
     const double eps = scalar == MPK_S || scalar == MPK_C ? FLT_EPSILON : DBL_EPSILON;
     char *x = malloc(n * size), *y = malloc(n * size), *first = malloc(n * size),
          *r = malloc(n * size), *want = malloc(n * size);
-    double *w = malloc(n * 8), *w2 = malloc(n * 8), *work = malloc(2 * n * 8);
+    double *w = malloc(n * 8), *w2 = malloc(n * 8), *work = malloc(5 * n * 8);
     for (size_t i = 0; i < n; i++)
         put(scalar, x, (int64_t)i,
             ((double)(i % 7) - 3) / 4 + (scalar >= MPK_C ? (double)(i % 5) * 0.5 * I : 0));
@@ -101,10 +101,6 @@ static void compare(mpk_context *ctx, const char *spec, mpk_scalar scalar, bool 
             assert_true(cabs(get(scalar, r, i) - get(scalar, want, i)) <=
                         100 * DBL_EPSILON * w[i] + eps * cabs(get(scalar, r, i)));
         }
-        mpki_norm_inf(&a, w);
-        mpki_full_row_sums(&f, pool, w2);
-        for (int64_t i = 0; i < a.n; i++)
-            assert_true(fabs(w[i] - w2[i]) <= 100 * DBL_EPSILON * w[i]);
         mpki_full_free(ctx, &f);
     }
     free(x), free(y), free(first), free(r), free(want), free(w), free(w2), free(work);

@@ -24,17 +24,21 @@ typedef enum mpki_event {
 
 typedef struct mpki_krylov mpki_krylov;
 
-/** r := b - A x, better than by a product in the task's precision. NULL: by a product. */
-typedef mpk_status (*mpki_residual_fn)(void *self, const void *x, const void *b, void *r);
+/** r := b - A x, by whatever precision it takes that the error of r, of which *error is a bound in
+ *  the 2-norm, is small beside the larger of ||r||_2 and `wanted`; or as small as it can be made.
+ */
+typedef mpk_status (*mpki_residual_fn)(void *self, const void *x, const void *b, double wanted,
+                                       void *r, double *error);
 
 /** What a caller inside the library may add to a task. */
 typedef struct mpki_krylov_extra {
-    mpki_residual_fn residual; /* NULL: by a product */
+    mpki_residual_fn residual; /* NULL: by a product in the task's precision */
     void *self;                /* of residual */
+    double a_norm;             /* ||A||, of use with residual; else it is estimated */
     double from, share;        /* this solve is told as progress from .. from + share */
 } mpki_krylov_extra;
 
-enum { MPKI_KRYLOV_MESSAGE = 256 };
+enum { MPKI_KRYLOV_MESSAGE = 400 };
 
 struct mpki_krylov {
     mpk_context *ctx;
@@ -54,8 +58,12 @@ struct mpki_krylov {
     void *iterate;
     int32_t cycle_steps; /* gmres: columns done */
     /* judgement; residuals relative to ||b|| */
-    bool fresh; /* r and truth belong to the iterate */
-    double truth, best_truth;
+    bool fresh;               /* r and truth belong to the iterate */
+    double truth, best_truth; /* with what rounding may hide */
+    double noise;             /* that part of truth */
+    double a_norm;            /* largest ||A v|| / ||v|| seen, or the caller's */
+    double flattest;    /* least ||A x|| / (||A|| ||x||) of an iterate: small where A is singular */
+    bool hidden;        /* a residual that looked small enough was hidden by rounding */
     double recurred;    /* as the method has it */
     double quasi;       /* sqmr: its quasi-residual; 0: none */
     double target;      /* recurred residual at which the truth is asked for */

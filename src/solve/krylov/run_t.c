@@ -58,9 +58,17 @@ static bool apply(mpki_krylov *k, const mpk_operator *op, const char *name, cons
     return false;
 }
 
+/* ||A||, from below: some of the directions that pass will do. */
+static void look_at_norm(mpki_krylov *k, const T *x, const T *y) {
+    if (k->extra.residual || k->info.products % 4 != 0) return;
+    const double size = FN(vec_norm)(k->n, x), image = FN(vec_norm)(k->n, y);
+    if (size > 0 && image / size > k->a_norm && isfinite(image / size)) k->a_norm = image / size;
+}
+
 bool FN(krylov_product)(mpki_krylov *k, const T *x, T *y) {
     const double start_s = mpki_now_s();
     const bool good = apply(k, &k->task.a, "the product with A", x, y);
+    if (good) look_at_norm(k, x, y);
     k->info.products++;
     k->info.time_product_s += mpki_now_s() - start_s;
     return good;
@@ -83,32 +91,46 @@ mpki_event FN(krylov_break)(mpki_krylov *k, const char *reason) {
 /* ---- judgement ---------------------------------------------------------------------------------
  */
 
+/* r := b - A x for the iterate, and a bound of its error; false: an operator failed. Without a
+ * better way the bound is of the kind eps ||A|| ||x||, which no residual of one precision can go
+ * below. */
+static bool residual(mpki_krylov *k, double x_norm, double *error) {
+    T *r = k->r;
+    if (k->extra.residual) {
+        const double start_s = mpki_now_s();
+        const double wanted = k->task.tolerance * k->b_norm;
+        mpk_status status = k->extra.residual(k->extra.self, k->iterate, k->b, wanted, r, error);
+        k->info.products++;
+        k->info.time_product_s += mpki_now_s() - start_s;
+        if (status < 0) k->status = status;
+        return status >= 0;
+    }
+    if (!FN(krylov_product)(k, k->iterate, r) && k->status < 0) return false;
+    FN(vec_axpby)(k->n, w_make(1, 0), k->b, w_make(-1, 0), r);
+    *error = 2 * (double)R_EPS * k->a_norm * x_norm;
+    return true;
+}
+
 /* The true residual of the iterate, into k->r and k->truth; the best one is kept. False: an
  * operator failed. */
 static bool truth(mpki_krylov *k) {
-    T *r = k->r;
     if (k->fresh) return true;
-    if (!all_finite(k->n, k->iterate)) {
+    k->fresh = true;
+    k->truth = INFINITY;
+    if (!all_finite(k->n, k->iterate)) return true;
+    const double x_norm = FN(vec_norm)(k->n, k->iterate);
+    double error = 0;
+    if (!residual(k, x_norm, &error)) return false;
+    const double seen = FN(vec_norm)(k->n, k->r) / k->b_norm;
+    k->noise = error / k->b_norm;
+    k->truth = seen + k->noise;
+    if (!isfinite(k->truth)) {
         k->truth = INFINITY;
-        k->fresh = true;
         return true;
     }
-    if (k->extra.residual) {
-        const double start_s = mpki_now_s();
-        mpk_status status = k->extra.residual(k->extra.self, k->iterate, k->b, r);
-        k->info.products++;
-        k->info.time_product_s += mpki_now_s() - start_s;
-        if (status < 0) {
-            k->status = status;
-            return false;
-        }
-    } else {
-        if (!FN(krylov_product)(k, k->iterate, r) && k->status < 0) return false;
-        FN(vec_axpby)(k->n, w_make(1, 0), k->b, w_make(-1, 0), r);
-    }
-    k->truth = FN(vec_norm)(k->n, r) / k->b_norm;
-    if (!isfinite(k->truth)) k->truth = INFINITY;
-    k->fresh = true;
+    k->hidden = seen <= k->task.tolerance && !(k->truth <= k->task.tolerance);
+    const double flat = k->b_norm * (1 + k->truth) / (k->a_norm * x_norm);
+    if (flat < k->flattest) k->flattest = flat;
     /* not for a hair: near a singular matrix a residual falls by rounding while x grows */
     if (k->truth < BETTER * k->best_truth ||
         (k->truth <= k->task.tolerance && k->truth < k->best_truth)) {
@@ -221,15 +243,46 @@ static bool move(mpki_krylov *k) {
     return true;
 }
 
+/* What the failure says of A, if anything: an iterate whose product with A is of the size of
+ * rounding, or a residual that A (= its own transpose, or nearly) takes to nothing, shows that A is
+ * singular, and the second that b lies outside of its range. */
+static void diagnose(mpki_krylov *k, char *text, size_t size) {
+    T *image = vec(k, 0);
+    text[0] = '\0';
+    memcpy(k->x, k->best, (size_t)k->n * sizeof(T));
+    k->iterate = k->x;
+    k->fresh = false;
+    if (!truth(k) || !(k->truth < INFINITY) || k->task.max_iterations == 0) return;
+    const double r_norm = FN(vec_norm)(k->n, k->r);
+    if (k->flattest <= 100 * (double)R_EPS) {
+        snprintf(
+            text, size,
+            "; A is singular to working precision: ||A x|| = %.1e ||A|| ||x|| for an x that was "
+            "met",
+            k->flattest);
+        return;
+    }
+    if (!(r_norm > 0) || !FN(krylov_product)(k, k->r, image)) return;
+    const double flat = FN(vec_norm)(k->n, image) / (k->a_norm * r_norm);
+    if (flat <= sqrt((double)R_EPS))
+        snprintf(
+            text, size,
+            "; A is singular or nearly: ||A r|| = %.1e ||A|| ||r|| for this residual r, and then "
+            "no x does better",
+            flat);
+}
+
 /* Why it ended without success, in words. */
 static void explain(mpki_krylov *k, mpki_event event) {
     const char *name = mpki_krylov_name(k->task.method);
-    char why[160];
+    char why[160], more[160];
+    const bool hidden = k->hidden;
+    diagnose(k, more, sizeof more);
     switch (event) {
     case MPKI_LIMIT:
         snprintf(k->message, sizeof k->message,
-                 "%s: %d iterations were not enough; relative residual %.2e, %.2e was asked for",
-                 name, k->info.iterations, k->best_truth, k->task.tolerance);
+                 "%s: %d iterations were not enough; relative residual %.2e, %.2e was asked for%s",
+                 name, k->info.iterations, k->best_truth, k->task.tolerance, more);
         return;
     case MPKI_BREAKDOWN:
         snprintf(why, sizeof why, "broke down %d times (%s)", k->info.breakdowns,
@@ -250,8 +303,9 @@ static void explain(mpki_krylov *k, mpki_event event) {
         break;
     }
     snprintf(k->message, sizeof k->message,
-             "%s: %s; relative residual %.2e after %d iterations, %.2e was asked for", name, why,
-             k->best_truth, k->info.iterations, k->task.tolerance);
+             "%s: %s; relative residual %.2e after %d iterations, %.2e was asked for%s%s", name,
+             why, k->best_truth, k->info.iterations, k->task.tolerance,
+             hidden && !more[0] ? ", and rounding hides smaller ones" : "", more);
 }
 
 static mpki_event (*const cycles[])(mpki_krylov *k) = {NULL,         NULL,   FN(sqmr),  FN(minres),
@@ -310,13 +364,33 @@ static double power_of_two(int32_t n, const T *b) {
     return ldexp(1, -exponent);
 }
 
+/* The best iterate to the caller, in his scale; one that underflows there is another one. */
+static mpki_event give(mpki_krylov *k, mpki_event event, T *x) {
+    FN(vec_scale)(k->n, w_make(1 / k->scale, 0), k->best, k->x);
+    if (!all_finite(k->n, k->x)) {
+        k->status = mpki_error(k->ctx, MPK_ERR_NUMERIC, "solve", -1, "the solution overflows");
+        return MPKI_FAILURE;
+    }
+    memcpy(x, k->x, (size_t)k->n * sizeof(T));
+    FN(vec_scale)(k->n, w_make(k->scale, 0), x, k->x);
+    if (!memcmp(k->x, k->best, (size_t)k->n * sizeof(T))) return event;
+    k->iterate = k->x;
+    k->fresh = false;
+    k->best_truth = INFINITY;
+    if (!truth(k)) return MPKI_FAILURE;
+    if (event != MPKI_CONVERGED || k->truth <= k->task.tolerance) return event;
+    k->reason = "the solution underflows";
+    return MPKI_UNFIT;
+}
+
 mpk_status FN(krylov)(mpki_krylov *k, const void *b, void *vx) {
     T *x = vx;
     const size_t bytes = (size_t)k->n * sizeof(T);
     k->scale = power_of_two(k->n, b);
     FN(vec_scale)(k->n, w_make(k->scale, 0), b, k->b);
     k->b_norm = FN(vec_norm)(k->n, k->b);
-    k->best_truth = k->truth = INFINITY;
+    k->best_truth = k->truth = k->flattest = INFINITY;
+    k->a_norm = k->extra.a_norm;
     if (!(k->b_norm > 0)) { /* b = 0 */
         memset(x, 0, bytes);
         return MPK_OK;
@@ -333,12 +407,10 @@ mpk_status FN(krylov)(mpki_krylov *k, const void *b, void *vx) {
     k->info.recurred = k->truth;
     if (event == MPKI_GO) event = iterate(k);
     if (event == MPKI_FAILURE) return k->status;
-    FN(vec_scale)(k->n, w_make(1 / k->scale, 0), k->best, k->x);
-    if (!all_finite(k->n, k->x))
-        return mpki_error(k->ctx, MPK_ERR_NUMERIC, "solve", -1, "the solution overflows");
-    memcpy(x, k->x, bytes);
+    event = give(k, event, x);
+    if (event == MPKI_FAILURE) return k->status;
     k->info.residual = k->best_truth;
     if (event == MPKI_CONVERGED) return MPK_OK;
     explain(k, event);
-    return MPK_NOT_CONVERGED;
+    return k->status < 0 ? k->status : MPK_NOT_CONVERGED;
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_EXACT_H
+#define MPKI_EXACT_H
+/** Products and sums of doubles with what rounding took from them (Dekker 1971; Knuth 1969). The
+ * file that includes this must be compiled without contraction of its own. */
+#include <math.h>
+
+/** a b = *high + *low, unless something over- or underflows. */
+static inline void exact_product(double a, double b, double *high, double *low) {
+    const double p = a * b;
+    *high = p;
+#ifdef __FP_FAST_FMA
+    *low = __builtin_fma(a, b, -p);
+#else /* halves of 26 bits: a product of two of them has no rounding error */
+    const double unit = 0x1p27 + 1, ta = unit * a, tb = unit * b;
+    const double ah = ta - (ta - a), bh = tb - (tb - b), al = a - ah, bl = b - bh;
+    *low = ((ah * bh - p) + ah * bl + al * bh) + al * bl;
+#endif
+}
+
+/** *sum + *low += x: nothing is lost but in the last place of *low. */
+static inline void exact_add(double x, double *sum, double *low) {
+    const double s = *sum + x, t = s - *sum;
+    *low += (*sum - (s - t)) + (x - t);
+    *sum = s;
+}
+
+/** *sum + *low += a b */
+static inline void exact_add_product(double a, double b, double *sum, double *low) {
+    double p, e;
+    exact_product(a, b, &p, &e);
+    exact_add(p, sum, low);
+    *low += e;
+}
+
+#endif

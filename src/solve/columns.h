@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_COLUMNS_H
+#define MPKI_COLUMNS_H
+/** What solves do with single columns of n entries. */
+#include "../core/core.h"
+
+#define MPKI_COLUMNS(p)                                                                            \
+    /** ||x||_2, at any distance from 1; infinite or NaN where an entry is */                      \
+    double mpki_##p##_column_norm(int32_t n, const void *x);                                       \
+    /** y := b - y; the norm of y */                                                               \
+    double mpki_##p##_column_subtract(int32_t n, const void *b, void *y);                          \
+    /** x += 2^exponent d */                                                                       \
+    void mpki_##p##_column_add(int32_t n, int exponent, const void *d, void *x);                   \
+    bool mpki_##p##_column_finite(int32_t n, const void *x);
+MPKI_COLUMNS(s)
+MPKI_COLUMNS(d)
+MPKI_COLUMNS(c)
+MPKI_COLUMNS(z)
+#undef MPKI_COLUMNS
+
+#endif

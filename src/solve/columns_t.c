@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Operations on single columns, not worth a thread. */
+#include "columns.h"
+#include "../core/precision.h"
+
+enum { REALS = sizeof(T) / sizeof(R) };
+
+double FN(column_norm)(int32_t n, const void *vx) {
+    const R *x = vx;
+    double most = 0, sum = 0;
+    for (int64_t i = 0; i < REALS * (int64_t)n; i++) {
+        const double a = fabs((double)x[i]);
+        if (!(a <= most)) most = a; /* NaN stays */
+    }
+    if (!(most > 0) || !isfinite(most)) return most;
+    int exponent;
+    frexp(most, &exponent);
+    if (exponent < -1000) exponent = -1000;
+    const double unit = ldexp(1, -exponent);
+    for (int64_t i = 0; i < REALS * (int64_t)n; i++) {
+        const double a = (double)x[i] * unit;
+        sum += a * a;
+    }
+    return ldexp(sqrt(sum), exponent);
+}
+
+double FN(column_subtract)(int32_t n, const void *vb, void *vy) {
+    const R *b = vb;
+    R *y = vy;
+    for (int64_t i = 0; i < REALS * (int64_t)n; i++) y[i] = b[i] - y[i];
+    return FN(column_norm)(n, y);
+}
+
+void FN(column_add)(int32_t n, int exponent, const void *vd, void *vx) {
+    const R *d = vd;
+    R *x = vx;
+    if (exponent == 0)
+        for (int64_t i = 0; i < REALS * (int64_t)n; i++) x[i] += d[i];
+    else
+        for (int64_t i = 0; i < REALS * (int64_t)n; i++)
+            x[i] = (R)((double)x[i] + ldexp((double)d[i], exponent));
+}
+
+bool FN(column_finite)(int32_t n, const void *vx) {
+    const R *x = vx;
+    for (int64_t i = 0; i < REALS * (int64_t)n; i++)
+        if (!isfinite(x[i])) return false;
+    return true;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_MEASURE_H
+#define MPKI_MEASURE_H
+/** How good is a solution? Errors of x measured with residuals that rounding does not blur, at
+ *  whatever distance from 1 the numbers are. */
+#include "../numeric/factor.h"
+
+/** A system whose solutions are measured. */
+typedef struct mpki_system {
+    mpk_context *ctx; /* memory and its want are told here */
+    mpk_problem_view a;
+    const double *row_norm; /* n: sums of moduli; infinite where they overflow */
+    double norm_inf;        /* the largest of them */
+} mpki_system;
+
+/** The system of a factor. */
+static inline mpki_system mpki_system_of(mpk_context *ctx, const mpk_factor *fac) {
+    const mpk_analysis *an = fac->an;
+    return (mpki_system){.ctx = ctx,
+                         .a = {an->n, an->nnz, an->scalar, an->symmetry, an->ap, an->ai, fac->ax},
+                         .row_norm = fac->row_norm,
+                         .norm_inf = fac->norm_inf};
+}
+
+/** The componentwise backward error that options.accuracy asks for. */
+static inline double mpki_accuracy(const mpk_options *options, mpk_scalar scalar) {
+    if (options->accuracy >= 0) return options->accuracy;
+    return scalar == MPK_S || scalar == MPK_C ? 0x1p29 * 1e-14 : 1e-14;
+}
+
+/** Backward errors and the relative residual of one solution (metapack/solve.h). Where x or b is
+ * not finite all three are infinite; they are never NaN. */
+typedef struct mpki_quality {
+    double componentwise, normwise, relative;
+    int exponent; /* r holds 2^exponent (b - A x): not 0 where that is too small or too large */
+} mpki_quality;
+
+#define MPKI_MEASURE(p)                                                                            \
+    /** x, b [in] n     r [out] n: see exponent; may be b, not x     w [out] n: |A| |x| + |b|      \
+     *  work: MPKI_RESIDUAL_WORK(scalar) * n doubles */                                            \
+    mpki_quality mpki_##p##_measure(const mpki_system *s, const void *x, const void *b, void *r,   \
+                                    double *w, double *work);                                      \
+    /** the errors from r = b - A x and w = |A| |x| + |b|; false: they must be found in another    \
+     * way, as some number is near the ends of what doubles hold */                                           \
+    bool mpki_##p##_quality(const mpki_system *s, const void *x, const void *b, const void *r,     \
+                            const double *w, mpki_quality *quality);                               \
+    /** measure() in extended range. Without memory for it (MPK_ERR_MEMORY) errors are infinite.   \
+     */                                                                                            \
+    mpki_quality mpki_##p##_measure_wide(const mpki_system *s, const void *x, const void *b,       \
+                                         void *r);
+MPKI_MEASURE(s)
+MPKI_MEASURE(d)
+MPKI_MEASURE(c)
+MPKI_MEASURE(z)
+#undef MPKI_MEASURE
+
+#endif

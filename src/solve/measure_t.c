@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Errors from one pass over A, where all numbers are well inside the range of doubles. */
+#include "columns.h"
+#include "measure.h"
+#include "../core/precision.h"
+
+/* What is smaller may have lost digits to underflow, what is larger is near overflow. */
+static const double SMALL = sizeof(R) == sizeof(float) ? 1e-30 : 1e-270;
+static const double LARGE = sizeof(R) == sizeof(float) ? 1e37 : 1e300;
+
+static double modulus(T x) {
+#if MPKI_COMPLEX
+    const double re = (double)t_re(x), im = (double)t_im(x), square = re * re + im * im;
+    return square > 1e-280 && square < 1e280 ? sqrt(square) : hypot(re, im);
+#else
+    return fabs((double)x);
+#endif
+}
+
+static double norm_inf(int32_t n, const T *x) {
+    double most = 0;
+    for (int32_t i = 0; i < n; i++) {
+        const double a = modulus(x[i]);
+        if (!(a <= most)) most = a; /* NaN stays */
+    }
+    return most;
+}
+
+static bool inside(double x) {
+    return x == 0 || (x > SMALL && x < LARGE);
+}
+
+/* omega_1 + omega_2 of Arioli, Demmel & Duff (1989); false: a row is near the ends. */
+static bool componentwise(const mpki_system *s, const T *b, const T *r, const double *w,
+                          double x_norm, double *omega) {
+    const int32_t n = s->a.n;
+    const double tiny = 1000.0 * n * (double)R_EPS / 2;
+    double omega1 = 0, omega2 = 0;
+    for (int32_t i = 0; i < n; i++) {
+        const double bi = modulus(b[i]), ri = modulus(r[i]);
+        const double all = s->row_norm[i] * x_norm + bi;
+        if (!inside(all) || !inside(s->row_norm[i]) ||
+            (all == 0 && s->row_norm[i] > 0 && x_norm > 0))
+            return false;
+        if (ri == 0) continue;
+        if (w[i] > tiny * all) {
+            const double q = ri / w[i];
+            if (!(q <= omega1)) omega1 = q;
+        } else {
+            const double q = ri / (w[i] - bi + s->row_norm[i] * x_norm);
+            if (!(q <= omega2)) omega2 = q;
+        }
+    }
+    *omega = omega1 + omega2;
+    return true;
+}
+
+bool FN(quality)(const mpki_system *s, const void *vx, const void *vb, const void *vr,
+                 const double *w, mpki_quality *q) {
+    const T *x = vx, *b = vb, *r = vr;
+    const int32_t n = s->a.n;
+    const double x_norm = norm_inf(n, x), b_norm = norm_inf(n, b), r_norm = norm_inf(n, r);
+    *q = (mpki_quality){0};
+    if (!inside(x_norm) || !inside(b_norm) || !isfinite(r_norm) ||
+        !componentwise(s, b, r, w, x_norm, &q->componentwise))
+        return false;
+    const double b2 = FN(column_norm)(n, b), r2 = FN(column_norm)(n, r);
+    if (r_norm > 0) q->normwise = r_norm / (s->norm_inf * x_norm + b_norm);
+    if (r2 > 0) q->relative = b2 > 0 ? r2 / b2 : INFINITY;
+    return true;
+}
+
+mpki_quality FN(measure)(const mpki_system *s, const void *x, const void *b, void *r, double *w,
+                         double *work) {
+    mpki_quality q;
+    mpki_residual(&s->a, x, b, r, w, work);
+    if (FN(quality)(s, x, b, r, w, &q)) return q;
+    return FN(measure_wide)(s, x, b, r);
+}
