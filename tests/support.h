@@ -44,7 +44,8 @@ static inline void dense_set(dense *m, int i, int j, double complex x) {
     if (m->scalar == MPK_S || m->scalar == MPK_C) {
         /* volatile: gcc 12 vectorises the two roundings away at -O2 */
         volatile float re = (float)creal(x), im = (float)cimag(x);
-        x = CMPLX(re, im);
+        __real__ x = re;
+        __imag__ x = im;
     }
     if (i == j && m->symmetry == MPK_HERMITIAN) x = creal(x);
     m->a[i + (size_t)j * m->n] = x;

@@ -8,6 +8,15 @@
 extern "C" {
 #endif
 
+/** What is known of the rank. A zero pivot is a column of which nothing is above zero_tolerance
+ * when its turn comes; it says that A is singular only if a vector shows it. docs/numerics.md */
+typedef enum mpk_rank {
+    MPK_RANK_FULL = 0,       /**< no zero pivot */
+    MPK_RANK_STRUCTURAL = 1, /**< singular whatever the values: the matching found fewer than n */
+    MPK_RANK_NUMERICAL = 2,  /**< singular: with a vector v that A takes to nothing but rounding */
+    MPK_RANK_UNDECIDED = 3   /**< zero pivots, and no such vector: too ill-conditioned to tell */
+} mpk_rank;
+
 /** What a factorization did. */
 typedef struct mpk_factor_info {
     mpk_inertia inertia;
@@ -24,6 +33,11 @@ typedef struct mpk_factor_info {
     int32_t max_front;  /**< rows of the largest front, delayed columns included */
     int32_t threads;
     double time_s;
+    mpk_rank rank;     /**< of A; methods on blocks: always full, as their pivots are not A's */
+    double rank_bound; /**< numerical, undecided: the least eta seen for which (A + E) v = 0 with
+                            |E| <= eta |A|, after scaling; else 0 */
+    int again; /**< 1: factorized a second time, by another scaling or with a lower bound of zero
+                    pivots, and that was better; remembered for the next values */
 } mpk_factor_info;
 
 /** Factorize: P S A S P^T + E = L D L^T (L D L^H when Hermitian), L unit lower triangular, D block

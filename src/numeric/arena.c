@@ -78,3 +78,12 @@ int64_t mpki_arena_bytes(const mpki_arena *arena) {
         bytes += chunk->size;
     return bytes;
 }
+
+void mpki_arena_exchange(mpki_arena *a, mpki_arena *b) {
+    mpki_chunk *chunk = atomic_load(&a->current);
+    const int64_t step = a->step;
+    atomic_store(&a->current, atomic_load(&b->current));
+    a->step = b->step;
+    atomic_store(&b->current, chunk);
+    b->step = step;
+}

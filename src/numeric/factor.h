@@ -3,6 +3,7 @@
 #define MPKI_FACTOR_H
 /** Inside of mpk_factor, as numeric/ makes it and solve/ reads it. */
 #include "../analysis/analysis.h"
+#include "../problem/measure.h"
 #include "tree.h"
 #include "../core/pool.h"
 #include "../dense/front.h"
@@ -42,6 +43,8 @@ void *mpki_arena_alloc(mpki_arena *arena, int64_t bytes);
 /** Forget all blocks, keep the first chunk. */
 void mpki_arena_reset(mpki_arena *arena);
 void mpki_arena_free(mpki_arena *arena);
+/** Each gets the other's blocks. Both are initialised, and nobody allocates meanwhile. */
+void mpki_arena_exchange(mpki_arena *a, mpki_arena *b);
 int64_t mpki_arena_bytes(const mpki_arena *arena);
 
 /** What the walk over the tree works in; kept from one factorization to the next. */
@@ -63,12 +66,15 @@ struct mpk_factor {
     const mpk_analysis *an;   /* the one in force: the caller's, or own after outer pivoting */
     mpk_analysis *own;
     mpk_options options;
-    double patience;     /* with an analysis of older values; doubles when a new one did not pay */
-    bool valid;          /* holds a factorization */
+    double patience;   /* with an analysis of older values; doubles when a new one did not pay */
+    bool equilibrated; /* the matching\'s scaling lost to equilibration on these or older values */
+    bool lowered;      /* zero pivots of the usual size were none: likewise */
+    bool valid;        /* holds a factorization */
     mpki_values *values; /* in the order of the analysis' ai; shared where they are the problem's */
     const void *ax;      /* what they hold */
     double *row_norm;    /* n: sums of moduli of A's rows, problem order */
     double norm_inf;     /* the largest of them */
+    double size;         /* largest entry after scaling: 1, unless that is off */
     double *scale;       /* n, problem order, powers of two */
     mpki_node *node;     /* nsuper */
     mpki_arena arena;
@@ -78,6 +84,15 @@ struct mpk_factor {
     mpk_factor_info info;
 };
 
+/** The system that a factor is of. */
+static inline mpki_system mpki_system_of(mpk_context *ctx, const mpk_factor *fac) {
+    const mpk_analysis *an = fac->an;
+    return (mpki_system){.ctx = ctx,
+                         .a = {an->n, an->nnz, an->scalar, an->symmetry, an->ap, an->ai, fac->ax},
+                         .row_norm = fac->row_norm,
+                         .norm_inf = fac->norm_inf};
+}
+
 /** When to give up the order in force: more flops, or more columns rejected. Both are sums that do
  * not depend on who adds first, so the decision is the same for any number of threads. */
 typedef struct mpki_stop {
@@ -86,8 +101,9 @@ typedef struct mpki_stop {
 } mpki_stop;
 
 /** The numeric phase for one precision, until `stop` (NULL: never): fills fac->node from the scaled
- * values sax (nnz). Counts go to pivots, flops and max_front. *runaway: delayed columns made it
- * cost far more than predicted, and it stopped. */
+ * values sax (nnz); zero pivots below `small`, perturbed ones of `shift`, in the units of sax.
+ * Counts go to pivots, flops and max_front. *runaway: delayed columns made it cost far more than
+ * predicted, and it stopped. */
 typedef struct mpki_numeric_result {
     mpki_pivots pivots;
     double flops;
@@ -97,13 +113,30 @@ typedef struct mpki_numeric_result {
 } mpki_numeric_result;
 
 /** The scaling for these values: the analysis' own, brought up to date by a sweep of equilibration,
- * or equilibration alone, or ones (options.scaling off). scale [out] n, problem order, powers of
- * two. */
+ * or equilibration alone (also where that is asked for), or ones (options.scaling off). scale [out]
+ * n, problem order, powers of two. */
 mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
-                             const void *ax, double *scale);
+                             const void *ax, bool equilibrated, double *scale);
+
+/** The largest entry after that scaling, which thresholds are relative to: 1, unless scaling is
+ * off. Without memory to find it: 1, and MPK_ERR_MEMORY in ctx. */
+double mpki_scaled_size(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
+                        const void *ax);
+
+/** One factorization with the analysis and the scaling in force. stop NULL: whatever it takes. */
+mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop, mpki_numeric_result *result);
+/** What a factorization is given up for: far more work than was predicted. */
+mpki_stop mpki_fresh_stop(const mpk_analysis *an);
+/** fac->info, but for rank, from what the numeric phase counted. */
+void mpki_factor_describe(mpk_factor *fac, const mpki_numeric_result *result);
+/** A pivot of this size or less may be no more than rounding, relative to the largest entry. */
+double mpki_pivot_noise(const mpk_factor *fac);
+/** What is left of a column that should have cancelled counts as zero below this, in a matrix
+ * scaled to 1. */
+double mpki_default_zero_tolerance(mpk_scalar scalar);
 
 #define MPKI_NUMERIC(p)                                                                            \
-    mpk_status mpki_##p##_numeric(mpk_factor *fac, const void *sax, double small,                  \
+    mpk_status mpki_##p##_numeric(mpk_factor *fac, const void *sax, double small, double shift,    \
                                   const mpki_stop *stop, mpki_numeric_result *result);             \
     void mpki_##p##_scale_values(const mpk_analysis *an, const void *ax, const double *scale,      \
                                  void *sax);                                                       \

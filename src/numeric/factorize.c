@@ -3,6 +3,7 @@
  * if delayed columns run away (outer pivoting). */
 #include "../problem/given.h"
 #include "block/block_factor.h"
+#include "verdict.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,33 +26,36 @@ void mpki_walk_memory_free(mpk_context *ctx, mpki_walk_memory *m) {
 /* What rounding leaves of entries that should cancel, in a matrix scaled to 1: about 45 eps. With
  * it the counts of zeros agree with eigenvalues on the singular matrices of the test set;
  * docs/numerics.md has the table. */
-static double default_zero_tolerance(const mpk_analysis *an) {
-    bool single = an->scalar == MPK_S || an->scalar == MPK_C;
-    return (single ? 0x1p29 : 1) * 1e-14;
+double mpki_default_zero_tolerance(mpk_scalar scalar) {
+    return (scalar == MPK_S || scalar == MPK_C ? 0x1p29 : 1) * 1e-14;
 }
 
-/* One factorization with the analysis in force. */
-static mpk_status factorize_once(mpk_factor *fac, const mpki_stop *stop,
-                                 mpki_numeric_result *result) {
+mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
+                               mpki_numeric_result *result) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
-    mpk_status status = mpki_find_scaling(ctx, an, &fac->options, fac->ax, fac->scale);
+    mpk_status status =
+        mpki_find_scaling(ctx, an, &fac->options, fac->ax, fac->equilibrated, fac->scale);
     if (status < 0) return status;
     void *sax = mpki_alloc(ctx, STAGE, an->nnz, mpk_scalar_size(an->scalar));
     if (!sax) return mpki_failed(ctx);
     MPKI_DISPATCH(an->scalar, scale_values)(an, fac->ax, fac->scale, sax);
-    double small =
-        fac->options.zero_tolerance >= 0 ? fac->options.zero_tolerance : default_zero_tolerance(an);
+    fac->size = mpki_scaled_size(ctx, an, &fac->options, fac->ax);
+    const bool single = an->scalar == MPK_S || an->scalar == MPK_C;
+    const double small = fac->options.zero_tolerance >= 0 ? fac->options.zero_tolerance
+                         : fac->lowered                   ? (single ? 0x1p-23 : 0x1p-52)
+                                                          : mpki_default_zero_tolerance(an->scalar);
     if (fac->have_arena)
         mpki_arena_reset(&fac->arena);
     else
         status = mpki_arena_init(ctx, an->info.factor_bytes + 4096, &fac->arena);
     if (status == MPK_OK) {
         fac->have_arena = true;
-        status = MPKI_DISPATCH(an->scalar, numeric)(fac, sax, small, stop, result);
+        status = MPKI_DISPATCH(an->scalar, numeric)(
+            fac, sax, small * fac->size, fac->options.static_shift * fac->size, stop, result);
     }
     mpki_release(ctx, sax);
-    return status;
+    return mpki_failed(ctx) < 0 ? mpki_failed(ctx) : status;
 }
 
 /* Match on the current values, order and analyse again. */
@@ -88,36 +92,34 @@ static mpk_status reanalyse(mpk_factor *fac, mpk_switch matching) {
     return MPK_OK;
 }
 
-static void fill_info(mpk_factor *fac, const mpki_numeric_result *r, int stages,
-                      int64_t bytes_before, double start_s) {
+double mpki_pivot_noise(const mpk_factor *fac) {
+    const mpk_analysis *an = fac->an;
+    const double eps = an->scalar == MPK_S || an->scalar == MPK_C ? 0x1p-24 : 0x1p-53;
+    return 10 * eps * sqrt((double)an->n + 1) * fmax(fac->info.growth, 1);
+}
+
+void mpki_factor_describe(mpk_factor *fac, const mpki_numeric_result *r) {
     const mpk_analysis *an = fac->an;
     mpk_factor_info *info = &fac->info;
-    int64_t peak;
-    mpk_memory_usage(fac->ctx, NULL, &peak);
     const bool counted =
         an->symmetry == MPK_HERMITIAN || an->scalar == MPK_S || an->scalar == MPK_D;
-    *info = (mpk_factor_info){.nnz = r->nnz,
-                              .flops = r->flops,
-                              .bytes = mpki_arena_bytes(&fac->arena),
-                              .peak_bytes = peak - bytes_before,
-                              .rejected = r->pivots.rejected,
-                              .stages = stages,
-                              .two_by_two = r->pivots.two_by_two,
-                              .perturbed = r->pivots.perturbed,
-                              .growth = r->pivots.max_d,
-                              .min_pivot = isfinite(r->pivots.min_d) ? r->pivots.min_d : 0,
-                              .max_front = r->max_front,
-                              .threads = fac->options.threads};
+    *info =
+        (mpk_factor_info){.nnz = r->nnz,
+                          .flops = r->flops,
+                          .bytes = mpki_arena_bytes(&fac->arena),
+                          .rejected = r->pivots.rejected,
+                          .two_by_two = r->pivots.two_by_two,
+                          .perturbed = r->pivots.perturbed,
+                          .growth = r->pivots.max_d / fac->size,
+                          .min_pivot = isfinite(r->pivots.min_d) ? r->pivots.min_d / fac->size : 0,
+                          .max_front = r->max_front,
+                          .threads = fac->options.threads};
     info->inertia.zero = r->pivots.zero;
-    if (counted) {
-        info->inertia.positive = r->pivots.positive;
-        info->inertia.negative = r->pivots.negative;
-        double eps = an->scalar == MPK_S || an->scalar == MPK_C ? 0x1p-24 : 0x1p-53;
-        double noise = 10 * eps * sqrt((double)an->n + 1) * (info->growth > 1 ? info->growth : 1);
-        info->inertia.certified = r->pivots.zero == 0 && r->pivots.perturbed == 0 &&
-                                  (an->n == 0 || info->min_pivot > noise);
-    }
-    info->time_s = mpki_now_s() - start_s;
+    if (!counted) return;
+    info->inertia.positive = r->pivots.positive;
+    info->inertia.negative = r->pivots.negative;
+    info->inertia.certified = r->pivots.zero == 0 && r->pivots.perturbed == 0 &&
+                              (an->n == 0 || info->min_pivot > mpki_pivot_noise(fac));
 }
 
 /* The methods on blocks; none keeps its scaling alone. */
@@ -129,7 +131,7 @@ static mpk_status factorize_blocks(mpk_factor *fac, int64_t bytes_before) {
     mpk_status status = mpki_check_options(ctx, &fac->options);
     if (status < 0) return status;
     status = fac->options.method == MPK_METHOD_NONE
-                 ? mpki_find_scaling(ctx, fac->an, &fac->options, fac->ax, fac->scale)
+                 ? mpki_find_scaling(ctx, fac->an, &fac->options, fac->ax, false, fac->scale)
                  : mpki_block_factorize(fac);
     if (status < 0) return status;
     int64_t peak;
@@ -138,6 +140,10 @@ static mpk_status factorize_blocks(mpk_factor *fac, int64_t bytes_before) {
     fac->valid = true;
     mpki_progress(ctx, STAGE, 1);
     return fac->info.inertia.zero > 0 ? MPK_SINGULAR : MPK_OK;
+}
+
+mpki_stop mpki_fresh_stop(const mpk_analysis *an) {
+    return (mpki_stop){3 * an->info.factor_flops + 2e8, (int64_t)an->n + 1000};
 }
 
 /* Outer pivoting. The analysis is of these values if the factor is new; later it is of older ones,
@@ -151,13 +157,13 @@ static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric
     bool fresh = is_new;
     for (;; ++*stages) {
         const mpk_analysis_info *info = &fac->an->info;
-        mpki_stop stop = {3 * info->factor_flops + 2e8, (int64_t)info->n + 1000};
+        mpki_stop stop = mpki_fresh_stop(fac->an);
         if (!fresh) {
             stop.flops = fac->patience * (2 * info->factor_flops + 200.0 * (double)info->nnz);
             stop.rejected = (int64_t)(fac->patience * (0.5 * info->n + 100));
         }
         const bool may_stop = free_to && (!fresh || !info->matching);
-        mpk_status status = factorize_once(fac, may_stop ? &stop : NULL, result);
+        mpk_status status = mpki_factorize_once(fac, may_stop ? &stop : NULL, result);
         if (status < 0 || !result->runaway) {
             const bool paid = result->flops < 0.5 * stop.flops;
             if (status >= 0 && *stages > 1 && !is_new && !paid) fac->patience *= 2;
@@ -204,6 +210,22 @@ static mpk_status take_values(mpk_factor *fac, const void *ax, take_fn *take) {
 /* ---- the verbs ---------------------------------------------------------------------------------
  */
 
+/* What there is to say of a factor that can be used. */
+static mpk_status outcome(const mpk_factor *fac) {
+    const mpk_factor_info *info = &fac->info;
+    const int64_t zero = info->inertia.zero;
+    if (info->rank == MPK_RANK_STRUCTURAL)
+        return mpki_error(fac->ctx, MPK_SINGULAR, STAGE, zero,
+                          "structurally singular: at most %d of %d rows are independent",
+                          fac->an->info.structural_rank, fac->an->n);
+    if (info->rank == MPK_RANK_NUMERICAL)
+        return mpki_error(fac->ctx, MPK_SINGULAR, STAGE, zero,
+                          "singular: %lld zero pivots of %d, and (A + E) v = 0 for a vector v with "
+                          "|E| <= %.1e |A| after scaling",
+                          (long long)zero, fac->an->n, info->rank_bound);
+    return info->perturbed > 0 ? MPK_PERTURBED : MPK_OK;
+}
+
 static mpk_status factorize(mpk_factor *fac, const void *ax, take_fn *take,
                             const mpk_options *options, bool is_new) {
     mpk_context *ctx = fac->ctx;
@@ -228,11 +250,17 @@ static mpk_status factorize(mpk_factor *fac, const void *ax, take_fn *take,
     int stages = 1;
     status = factorize_by_stages(fac, is_new, &result, &stages);
     if (status < 0) return status;
+    mpki_factor_describe(fac, &result);
+    status = mpki_find_rank(fac);
+    if (status < 0) return status;
     fac->valid = true;
-    fill_info(fac, &result, stages, bytes_before, start_s);
+    int64_t peak;
+    mpk_memory_usage(ctx, NULL, &peak);
+    fac->info.stages = stages + fac->info.again;
+    fac->info.peak_bytes = peak - bytes_before;
+    fac->info.time_s = mpki_now_s() - start_s;
     mpki_progress(ctx, STAGE, 1);
-    if (result.pivots.zero > 0) return MPK_SINGULAR;
-    return result.pivots.perturbed > 0 ? MPK_PERTURBED : MPK_OK;
+    return outcome(fac);
 }
 
 static mpk_status refactorize(mpk_context *ctx, const void *ax, take_fn *take,

@@ -354,16 +354,15 @@ static void add_up(const walk *z, int threads, mpki_numeric_result *result) {
     }
 }
 
-mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, const mpki_stop *stop,
-                       mpki_numeric_result *result) {
+mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, double shift,
+                       const mpki_stop *stop, mpki_numeric_result *result) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
     int threads = fac->options.threads;
     mpki_pool *pool = NULL;
     walk z = {.fac = fac, .an = an, .sax = sax, .stop_flops = INFINITY, .stop_rejected = INT64_MAX};
-    z.rules =
-        (FN(front_rules)){FN(cpu_kernels)(), an->symmetry == MPK_HERMITIAN,
-                          (R)fac->options.pivot_threshold, (R)small, (R)fac->options.static_shift};
+    z.rules = (FN(front_rules)){FN(cpu_kernels)(), an->symmetry == MPK_HERMITIAN,
+                                (R)fac->options.pivot_threshold, (R)small, (R)shift};
     if (z.rules.u < R_EPS) z.rules.u = R_EPS;
     if (stop) {
         z.stop_flops = stop->flops;
@@ -415,12 +414,17 @@ done:
     return mpki_failed(ctx);
 }
 
+/* By a power of two that a float may not hold, though the product does. */
+static T times(T x, double s) {
+    return t_make((R)((double)t_re(x) * s), (R)((double)t_im(x) * s));
+}
+
 void FN(scale_values)(const mpk_analysis *an, const void *ax, const double *scale, void *sax) {
     const T *x = ax;
     T *y = sax;
     for (int32_t j = 0; j < an->n; j++)
         for (int64_t k = an->ap[j]; k < an->ap[j + 1]; k++)
-            y[k] = x[k] * (R)scale[j] * (R)scale[an->ai[k]];
+            y[k] = times(x[k], scale[j] * scale[an->ai[k]]);
 }
 
 void FN(moduli)(int64_t nnz, const void *ax, double *absval) {

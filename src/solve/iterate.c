@@ -4,8 +4,8 @@
 #include "../problem/full.h"
 #include "krylov/krylov.h"
 #include "precondition.h"
-#include "columns.h"
-#include "measure.h"
+#include "../problem/columns.h"
+#include "../problem/measure.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -201,7 +201,7 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from
     *account = (mpk_krylov_info){.method = task->method, .tolerance = it->options->tolerance};
     memset(it->x, 0, bytes);
     memcpy(it->r, it->b, bytes);
-    *q = (mpki_quality){1, 1, 1, 0};
+    *q = (mpki_quality){1, 1, 1, 0, 0};
     it->cycles = 0;
     for (bool first = true;; first = false) {
         mpk_krylov_info cycle;

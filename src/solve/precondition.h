@@ -3,7 +3,7 @@
 #define MPKI_PRECONDITION_H
 /** A factor of any kind as an operator: x := M^-1 x, or with |D| in the place of D. */
 #include "block/blocks.h"
-#include "triangular.h"
+#include "../numeric/triangular.h"
 #include <metapack/solve.h>
 
 /** What the applications of one solve share; made once a solve. */

@@ -2,8 +2,9 @@
 /* mpk_solve: the first solution, refinement, the verdict; parts of a factor. */
 #include "iterate.h"
 #include "precondition.h"
-#include "refine.h"
+#include "../numeric/verdict.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char STAGE[] = "solve";
@@ -23,35 +24,6 @@ static mpk_status check(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, c
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, ldb < fac->an->n ? ldb : ldx,
                           "a leading dimension is smaller than n = %d", fac->an->n);
     return MPK_OK;
-}
-
-static void work_free(mpk_context *ctx, mpki_solve_work *work) {
-    mpki_sweeps_free(ctx, &work->sweeps);
-    mpki_release(ctx, work->y);
-    mpki_release(ctx, work->r);
-    mpki_release(ctx, work->b);
-    mpki_release(ctx, work->x);
-    mpki_release(ctx, work->w);
-    mpki_release(ctx, work->sums);
-}
-
-static mpk_status work_make(mpk_context *ctx, const mpk_factor *fac, int threads, int block,
-                            mpki_solve_work *work) {
-    const mpk_analysis *an = fac->an;
-    const int32_t n = an->n;
-    const size_t size = mpk_scalar_size(an->scalar);
-    *work = (mpki_solve_work){0};
-    if (mpki_sweeps_make(ctx, fac, threads, block, &work->sweeps) < 0) return mpki_failed(ctx);
-    work->block = block;
-    work->y = mpki_alloc(ctx, STAGE, (int64_t)n * block * work->sweeps.threads, size);
-    work->r = mpki_alloc(ctx, STAGE, n, size);
-    work->b = mpki_alloc(ctx, STAGE, n, size);
-    work->x = mpki_alloc(ctx, STAGE, n, size);
-    work->w = MPKI_NEW(ctx, STAGE, n, double);
-    work->sums = MPKI_NEW(ctx, STAGE, MPKI_RESIDUAL_WORK(an->scalar) * (int64_t)n, double);
-    work->system = mpki_system_of(ctx, fac);
-    if (mpki_failed(ctx) < 0) work_free(ctx, work);
-    return mpki_failed(ctx);
 }
 
 /* X := A^-1 B through the factor, no refinement: blocks of right-hand sides, a worker for each. */
@@ -124,31 +96,52 @@ static mpk_status check_finite(const columns *c) {
 }
 
 /* What is to be said of a solve that was refined. */
-static mpk_status verdict(const columns *c, const mpk_solve_info *info, double accuracy) {
-    const int64_t zero = c->fac->info.inertia.zero;
-    if (zero > 0)
-        return mpki_error(c->ctx, MPK_SINGULAR, STAGE, zero,
+static mpk_status verdict(const columns *c, const mpk_solve_info *info, double accuracy,
+                          double eta) {
+    const mpk_factor_info *f = &c->fac->info;
+    if (f->rank == MPK_RANK_STRUCTURAL || f->rank == MPK_RANK_NUMERICAL)
+        return mpki_error(c->ctx, MPK_SINGULAR, STAGE, f->inertia.zero,
                           "singular: %lld zero pivots of %d; componentwise backward error %.1e",
-                          (long long)zero, c->fac->an->n, info->componentwise);
+                          (long long)f->inertia.zero, c->fac->an->n, info->componentwise);
+    if (isfinite(eta))
+        return mpki_error(c->ctx, MPK_SINGULAR, STAGE, -1,
+                          "singular: (A + E) x = 0 for the solution x with |E| <= %.1e |A| after "
+                          "scaling; componentwise backward error %.1e, relative residual %.1e",
+                          eta, info->componentwise, info->relative_residual);
     if (!(info->componentwise <= accuracy))
         return mpki_error(
             c->ctx, MPK_INACCURATE, STAGE, -1,
             "componentwise backward error %.1e after %d steps of refinement, %.1e was "
-            "asked for; normwise %.1e",
-            info->componentwise, info->iterations, accuracy, info->normwise);
+            "asked for; normwise %.1e%s",
+            info->componentwise, info->iterations, accuracy, info->normwise,
+            f->rank == MPK_RANK_UNDECIDED
+                ? "; A is too ill-conditioned to tell whether it is singular"
+                : "");
     return MPK_OK;
 }
 
+/* A backward error is small for whatever a singular A takes to nothing: is x such a vector? Not
+ * asked where pivots clear of rounding say that there is none. */
+static double kernel(const columns *c, mpki_solve_work *work, const void *x) {
+    const mpk_analysis *an = c->fac->an;
+    const bool single = an->scalar == MPK_S || an->scalar == MPK_C;
+    if (!(work->growth >= (single ? 1e5 : 1e13)) || c->fac->info.inertia.certified) return INFINITY;
+    const double eta = MPKI_DISPATCH(an->scalar, flatness)(c->fac->scale, work, x);
+    return eta <= mpki_default_zero_tolerance(an->scalar) ? eta : INFINITY;
+}
+
+/* *eta: see kernel() */
 static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double accuracy,
-                                 mpk_solve_info *info) {
+                                 mpk_solve_info *info, double *eta) {
     const mpk_analysis *an = c->fac->an;
     const size_t size = mpk_scalar_size(an->scalar);
     for (int32_t r = 0; an->n > 0 && r < c->nrhs; r++) {
         memcpy(work->b, c->b + (size_t)(r * c->ldb) * size, (size_t)an->n * size);
-        if (!MPKI_DISPATCH(an->scalar, refine)(c->fac, c->options->refine, accuracy, work,
-                                               c->x + (size_t)(r * c->ldx) * size, info))
+        void *x = c->x + (size_t)(r * c->ldx) * size;
+        if (!MPKI_DISPATCH(an->scalar, refine)(c->fac, c->options->refine, accuracy, work, x, info))
             return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, r, "solution %d overflows", r + 1);
         if (mpki_failed(c->ctx) < 0) return mpki_failed(c->ctx);
+        *eta = fmin(*eta, kernel(c, work, x));
         if (mpki_progress(c->ctx, STAGE, (double)(r + 1) / c->nrhs))
             return mpki_error(c->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     }
@@ -162,18 +155,19 @@ static mpk_status solve_directly(const columns *c, mpk_solve_info *out) {
     mpk_solve_info info = {0};
     mpki_solve_work work;
     const int block = c->nrhs < 2 ? 1 : c->nrhs < BLOCK ? c->nrhs : BLOCK;
-    if (work_make(c->ctx, c->fac, c->options->threads, block, &work) < 0)
+    if (mpki_solve_work_make(c->ctx, c->fac, c->options->threads, block, &work) < 0)
         return mpki_failed(c->ctx);
     first_solve first = {c->fac, &work, c->b, c->x, c->ldb, c->ldx, c->nrhs};
     if (an->n > 0 && c->nrhs > 0) solve_first(&first);
-    mpk_status status = refine_columns(c, &work, accuracy, &info);
+    double eta = INFINITY;
+    mpk_status status = refine_columns(c, &work, accuracy, &info, &eta);
     if (status >= 0 && c->options->condition == MPK_ON)
         info.condition = MPKI_DISPATCH(an->scalar, inverse_norm1)(c->fac, &work) * c->fac->norm_inf;
-    work_free(c->ctx, &work);
+    mpki_solve_work_free(c->ctx, &work);
     if (status < 0) return status;
     info.time_s = mpki_now_s() - start_s;
     if (out) *out = info;
-    return verdict(c, &info, accuracy);
+    return verdict(c, &info, accuracy, eta);
 }
 
 static void copy_columns(size_t bytes, int32_t nrhs, const char *from, size_t from_step, char *to,
@@ -231,7 +225,7 @@ static mpk_status solve_in_place(mpk_context *ctx, const mpk_factor *fac, int32_
                         mpk_scalar_size(fac->an->scalar));
     first_solve first = {fac, &work, x, x, ldx, ldx, nrhs};
     if (work.y) solve_first(&first);
-    work_free(ctx, &work);
+    mpki_solve_work_free(ctx, &work);
     return mpki_failed(ctx);
 }
 

@@ -496,9 +496,9 @@ static bool is_complete(const mpk_options *o) {
     return o->drop_tolerance == 0 && o->fill_factor == 0;
 }
 
-/* The smallest pivot that is let stand where nothing can be put off: relative to the scaled matrix,
- * whose entries are about 1. An incomplete factor is better off with a firm floor; a complete one
- * must not be changed more than rounding changes it. */
+/* The smallest pivot that is let stand where nothing can be put off: relative to the largest entry
+ * of the scaled matrix. An incomplete factor is better off with a firm floor; a complete one must
+ * not be changed more than rounding changes it. */
 static double pivot_floor(const mpki_meta *meta) {
     const bool single = meta->bf->scalar == MPK_S || meta->bf->scalar == MPK_C;
     if (meta->o->static_shift > 0) return meta->o->static_shift;
@@ -568,9 +568,9 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
     meta.widest = mpki_block_ld(bf->blocking->largest, mpk_scalar_size(bf->scalar));
     meta.complete = is_complete(o);
     meta.bound = o->pivot_threshold > 0 ? 1 / o->pivot_threshold : INFINITY;
-    meta.floor = pivot_floor(&meta);
+    meta.floor = pivot_floor(&meta) * mpki_scaled_size(ctx, an, o, fac->ax);
     mpk_problem_view view = {an->n, an->nnz, an->scalar, an->symmetry, an->ap, an->ai, fac->ax};
-    mpk_status status = mpki_find_scaling(ctx, an, o, fac->ax, fac->scale);
+    mpk_status status = mpki_find_scaling(ctx, an, o, fac->ax, false, fac->scale);
     if (!status) status = mpki_full_make(ctx, &view, o->threads, &full, NULL);
     if (!status) status = prepare(&meta);
     if (!status && meta.threads > 1) meta.pool = mpki_context_pool(ctx, meta.threads, 16);

@@ -4,7 +4,7 @@
 #include "../support.h"
 
 #include "../oracle/quad.h"
-#include "solve/measure.h"
+#include "problem/measure.h"
 
 static bool single(mpk_scalar scalar) {
     return scalar == MPK_S || scalar == MPK_C;

@@ -3,7 +3,7 @@
 #define MPKI_MEASURE_H
 /** How good is a solution? Errors of x measured with residuals that rounding does not blur, at
  *  whatever distance from 1 the numbers are. */
-#include "../numeric/factor.h"
+#include "problem.h"
 
 /** A system whose solutions are measured. */
 typedef struct mpki_system {
@@ -12,15 +12,6 @@ typedef struct mpki_system {
     const double *row_norm; /* n: sums of moduli; infinite where they overflow */
     double norm_inf;        /* the largest of them */
 } mpki_system;
-
-/** The system of a factor. */
-static inline mpki_system mpki_system_of(mpk_context *ctx, const mpk_factor *fac) {
-    const mpk_analysis *an = fac->an;
-    return (mpki_system){.ctx = ctx,
-                         .a = {an->n, an->nnz, an->scalar, an->symmetry, an->ap, an->ai, fac->ax},
-                         .row_norm = fac->row_norm,
-                         .norm_inf = fac->norm_inf};
-}
 
 /** The componentwise backward error that options.accuracy asks for. */
 static inline double mpki_accuracy(const mpk_options *options, mpk_scalar scalar) {
@@ -32,7 +23,8 @@ static inline double mpki_accuracy(const mpk_options *options, mpk_scalar scalar
  * not finite all three are infinite; they are never NaN. */
 typedef struct mpki_quality {
     double componentwise, normwise, relative;
-    int exponent; /* r holds 2^exponent (b - A x): not 0 where that is too small or too large */
+    double growth; /* ||A||_inf ||x||_inf / ||b||_inf */
+    int exponent;  /* r holds 2^exponent (b - A x): not 0 where that is too small or too large */
 } mpki_quality;
 
 #define MPKI_MEASURE(p)                                                                            \
@@ -41,7 +33,7 @@ typedef struct mpki_quality {
     mpki_quality mpki_##p##_measure(const mpki_system *s, const void *x, const void *b, void *r,   \
                                     double *w, double *work);                                      \
     /** the errors from r = b - A x and w = |A| |x| + |b|; false: they must be found in another    \
-     * way, as some number is near the ends of what doubles hold */                                           \
+     * way, as some number is near the ends of what doubles hold */                                \
     bool mpki_##p##_quality(const mpki_system *s, const void *x, const void *b, const void *r,     \
                             const double *w, mpki_quality *quality);                               \
     /** measure() in extended range. Without memory for it (MPK_ERR_MEMORY) errors are infinite.   \

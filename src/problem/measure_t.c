@@ -67,6 +67,7 @@ bool FN(quality)(const mpki_system *s, const void *vx, const void *vb, const voi
     const double b2 = FN(column_norm)(n, b), r2 = FN(column_norm)(n, r);
     if (r_norm > 0) q->normwise = r_norm / (s->norm_inf * x_norm + b_norm);
     if (r2 > 0) q->relative = b2 > 0 ? r2 / b2 : INFINITY;
+    if (x_norm > 0) q->growth = b_norm > 0 ? s->norm_inf * (x_norm / b_norm) : INFINITY;
     return true;
 }
 

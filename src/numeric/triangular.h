@@ -5,7 +5,7 @@
  * the factor's scalar type, nrhs of them row by row: entry (position, r) at [position * nrhs + r].
  */
 #include "../core/pool.h"
-#include "../numeric/factor.h"
+#include "factor.h"
 
 /** What the sweeps of one solve share. One right-hand side goes over the tree in parallel: what a
  * node subtracts from its ancestors travels from child to parent (u), so nobody writes where

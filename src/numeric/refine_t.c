@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "columns.h"
 #include "refine.h"
 #include "../core/precision.h"
+#include "../problem/columns.h"
 
 #include <string.h>
 
-/* x := A^-1 x through the factor, no refinement */
-static void apply_inverse(const mpk_factor *fac, mpki_solve_work *work, T *x) {
+void FN(apply_inverse)(const mpk_factor *fac, mpki_solve_work *work, void *x) {
     FN(permute_in)(fac, 1, x, fac->an->n, work->y);
     FN(forward)(&work->sweeps, work->y);
     FN(diagonal)(fac, 1, work->y);
@@ -34,7 +33,7 @@ bool FN(refine)(const mpk_factor *fac, int steps, double accuracy, mpki_solve_wo
     while (!(q.componentwise <= accuracy) && isfinite(q.componentwise) && step < steps) {
         const mpki_quality kept = q;
         memcpy(best, x, (size_t)n * sizeof(T));
-        apply_inverse(fac, work, work->r);
+        FN(apply_inverse)(fac, work, work->r);
         FN(column_add)(n, -q.exponent, work->r, x);
         q = FN(measure)(s, x, work->b, work->r, work->w, work->sums);
         step++;
@@ -46,6 +45,7 @@ bool FN(refine)(const mpk_factor *fac, int steps, double accuracy, mpki_solve_wo
         if (!(q.componentwise <= 0.5 * kept.componentwise)) break; /* stagnates */
     }
     tell(info, &q, unrefined, step);
+    work->growth = q.growth;
     return FN(column_finite)(n, x);
 }
 
@@ -57,7 +57,7 @@ double FN(inverse_norm1)(const mpk_factor *fac, mpki_solve_work *work) {
     if (n == 0) return 0;
     for (int32_t i = 0; i < n; i++) x[i] = t_make((R)1 / (R)n, 0);
     for (int round = 0; round < 5; round++) {
-        apply_inverse(fac, work, x);
+        FN(apply_inverse)(fac, work, x);
         double sum = 0;
         for (int32_t i = 0; i < n; i++) sum += (double)t_abs(x[i]);
         if (round > 0 && !(sum > estimate)) break;
@@ -70,7 +70,7 @@ double FN(inverse_norm1)(const mpk_factor *fac, mpki_solve_work *work) {
         /* A^-H sign: A^-1 when real or Hermitian; conj(A^-1 conj(sign)) when complex symmetric */
         const int turn = fac->an->symmetry != MPK_HERMITIAN;
         for (int32_t i = 0; turn && i < n; i++) x[i] = t_conj(x[i]);
-        apply_inverse(fac, work, x);
+        FN(apply_inverse)(fac, work, x);
         int32_t place = 0;
         for (int32_t i = 1; i < n; i++)
             if (t_abs(x[i]) > t_abs(x[place])) place = i;
@@ -81,7 +81,7 @@ double FN(inverse_norm1)(const mpk_factor *fac, mpki_solve_work *work) {
     /* Higham's second guess catches what the first one misses */
     for (int32_t i = 0; i < n; i++)
         x[i] = t_make((R)((i % 2 ? -1.0 : 1.0) * (1.0 + (n > 1 ? (double)i / (n - 1) : 0.0))), 0);
-    apply_inverse(fac, work, x);
+    FN(apply_inverse)(fac, work, x);
     double sum = 0;
     for (int32_t i = 0; i < n; i++) sum += (double)t_abs(x[i]);
     sum = 2 * sum / (3.0 * n);

@@ -85,7 +85,7 @@ mpki_quality FN(measure_wide)(const mpki_system *s, const void *vx, const void *
     const T *x = vx, *b = vb;
     T *r = vr;
     const int32_t n = s->a.n;
-    mpki_quality q = {INFINITY, INFINITY, INFINITY, 0};
+    mpki_quality q = {INFINITY, INFINITY, INFINITY, INFINITY, 0};
     if (!FN(column_finite)(n, x) || !FN(column_finite)(n, b)) return q;
     row *rows = MPKI_NEW(s->ctx, "solve", n, row);
     if (!rows) return q;
@@ -110,6 +110,7 @@ mpki_quality FN(measure_wide)(const mpki_system *s, const void *vx, const void *
     q.componentwise = (double)(omega[0] + omega[1]);
     q.normwise = r_norm > 0 ? (double)(r_norm / (a_norm * x_norm + b_norm)) : 0;
     q.relative = r_norm > 0 ? b_norm > 0 ? (double)(sqrtl(r2) / sqrtl(b2)) : INFINITY : 0;
+    q.growth = x_norm > 0 ? b_norm > 0 ? (double)(a_norm * x_norm / b_norm) : INFINITY : 0;
     if (r_norm > 0) { /* the largest entry of 2^exponent r is about 1 */
         frexpl(r_norm, &q.exponent);
         q.exponent = -q.exponent;

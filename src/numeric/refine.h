@@ -2,7 +2,6 @@
 #ifndef MPKI_REFINE_H
 #define MPKI_REFINE_H
 /** Refinement of one right-hand side. */
-#include "measure.h"
 #include "triangular.h"
 #include <metapack/solve.h>
 
@@ -15,9 +14,17 @@ typedef struct mpki_solve_work {
     double *w;       /* n: |A| |x| + |b| */
     double *sums;    /* of the residual: MPKI_RESIDUAL_WORK(scalar) * n */
     mpki_system system;
+    double growth; /* ||A|| ||x|| / ||b|| of the solution refined last */
 } mpki_solve_work;
 
+/** threads >= 1; block: most right-hand sides swept together. Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_solve_work_make(mpk_context *ctx, const mpk_factor *fac, int threads, int block,
+                                mpki_solve_work *work);
+void mpki_solve_work_free(mpk_context *ctx, mpki_solve_work *work);
+
 #define MPKI_REFINE(p)                                                                             \
+    /** x := A^-1 x through the factor, one right-hand side, no refinement */                      \
+    void mpki_##p##_apply_inverse(const mpk_factor *fac, mpki_solve_work *work, void *x);          \
     /** x (n) holds a first solution of A x = work->b; refine it, and tell. The best x seen is     \
      *  left. False: it is not finite. */                                                          \
     bool mpki_##p##_refine(const mpk_factor *fac, int steps, double accuracy,                      \

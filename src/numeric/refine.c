@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Room for solves with a direct factor. */
+#include "refine.h"
+
+static const char STAGE[] = "solve";
+
+void mpki_solve_work_free(mpk_context *ctx, mpki_solve_work *work) {
+    mpki_sweeps_free(ctx, &work->sweeps);
+    mpki_release(ctx, work->y);
+    mpki_release(ctx, work->r);
+    mpki_release(ctx, work->b);
+    mpki_release(ctx, work->x);
+    mpki_release(ctx, work->w);
+    mpki_release(ctx, work->sums);
+}
+
+mpk_status mpki_solve_work_make(mpk_context *ctx, const mpk_factor *fac, int threads, int block,
+                                mpki_solve_work *work) {
+    const mpk_analysis *an = fac->an;
+    const int32_t n = an->n;
+    const size_t size = mpk_scalar_size(an->scalar);
+    *work = (mpki_solve_work){0};
+    if (mpki_sweeps_make(ctx, fac, threads, block, &work->sweeps) < 0) return mpki_failed(ctx);
+    work->block = block;
+    work->y = mpki_alloc(ctx, STAGE, (int64_t)n * block * work->sweeps.threads, size);
+    work->r = mpki_alloc(ctx, STAGE, n, size);
+    work->b = mpki_alloc(ctx, STAGE, n, size);
+    work->x = mpki_alloc(ctx, STAGE, n, size);
+    work->w = MPKI_NEW(ctx, STAGE, n, double);
+    work->sums = MPKI_NEW(ctx, STAGE, MPKI_RESIDUAL_WORK(an->scalar) * (int64_t)n, double);
+    work->system = mpki_system_of(ctx, fac);
+    if (mpki_failed(ctx) < 0) mpki_solve_work_free(ctx, work);
+    return mpki_failed(ctx);
+}

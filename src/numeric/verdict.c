@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rank of A, as far as a factorization and a few vectors tell it. */
+#include "verdict.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char STAGE[] = "factorize";
+
+enum {
+    WEAK_MOST = 8,   /* pivots that are looked at one by one */
+    TRIAL_STEPS = 3, /* of refinement */
+    OTHER_TIMES = 50 /* work that another scaling may take, times that predicted: its pivots are not
+                        those that the order was made for */
+};
+
+/* Room for the vectors of one look. */
+typedef struct look {
+    mpk_factor *fac;
+    mpki_solve_work work;
+    void *v;       /* n */
+    double *other; /* n: the scaling not in force, where two disagree */
+    double bound;  /* of what counts as nothing: that of zero pivots */
+} look;
+
+static mpk_scalar scalar_of(const look *l) {
+    return l->fac->an->scalar;
+}
+
+static void look_free(look *l) {
+    mpk_context *ctx = l->fac->ctx;
+    mpki_solve_work_free(ctx, &l->work);
+    mpki_release(ctx, l->v);
+    mpki_release(ctx, l->other);
+}
+
+static mpk_status look_make(mpk_factor *fac, look *l) {
+    mpk_context *ctx = fac->ctx;
+    *l = (look){.fac = fac};
+    l->bound = mpki_default_zero_tolerance(fac->an->scalar);
+    if (fac->options.zero_tolerance > l->bound) l->bound = fac->options.zero_tolerance;
+    if (mpki_solve_work_make(ctx, fac, fac->options.threads, 1, &l->work) < 0)
+        return mpki_failed(ctx);
+    l->v = mpki_alloc(ctx, STAGE, fac->an->n, mpk_scalar_size(fac->an->scalar));
+    if (!l->v) look_free(l);
+    return mpki_failed(ctx);
+}
+
+/* How nearly A takes v to nothing, in both scalings where there are two. */
+static double flatness(look *l) {
+    double eta = MPKI_DISPATCH(scalar_of(l), flatness)(l->fac->scale, &l->work, l->v);
+    if (l->other && isfinite(eta))
+        eta = fmax(eta, MPKI_DISPATCH(scalar_of(l), flatness)(l->other, &l->work, l->v));
+    return eta;
+}
+
+/* A vector that should be one of A's kernel, and once more where rounding blurs it. */
+static double settle(look *l, const mpki_weak_pivot *list, int count) {
+    double eta = flatness(l);
+    if (eta <= l->bound || !isfinite(eta)) return eta;
+    MPKI_DISPATCH(scalar_of(l), null_refine)(l->fac, list, count, &l->work, l->v);
+    return fmin(eta, flatness(l));
+}
+
+/* Is there a vector of A's kernel? First one for all zero pivots together; where some of them are
+ * more than rounding, which spoils it, some of them one by one. */
+static double kernel_of_zeros(look *l) {
+    mpki_weak_pivot list[WEAK_MOST];
+    MPKI_DISPATCH(scalar_of(l), null_of_zeros)(l->fac, &l->work, l->v);
+    double eta = settle(l, NULL, 0);
+    if (eta <= l->bound || l->fac->info.inertia.zero == 1) return eta;
+    const int count = MPKI_DISPATCH(scalar_of(l), zero_pivots)(l->fac, WEAK_MOST, list);
+    for (int w = 0; w < count && !(eta <= l->bound); w++) {
+        MPKI_DISPATCH(scalar_of(l), null_of_weak)(l->fac, list, w, &l->work, l->v);
+        eta = fmin(eta, settle(l, NULL, 0));
+    }
+    return eta;
+}
+
+static void conclude(mpk_factor *fac, double eta, double bound) {
+    fac->info.rank = eta <= bound ? MPK_RANK_NUMERICAL : MPK_RANK_UNDECIDED;
+    fac->info.rank_bound = isfinite(eta) ? eta : 0;
+}
+
+/* Pivots that may be nothing but rounding: each is zero if a vector says so. */
+static mpk_status look_at_weak(mpk_factor *fac) {
+    mpki_weak_pivot list[WEAK_MOST], zero[WEAK_MOST];
+    look l;
+    mpk_status status = look_make(fac, &l);
+    if (status < 0) return status;
+    const int count =
+        MPKI_DISPATCH(scalar_of(&l), weak_pivots)(fac, mpki_pivot_noise(fac), WEAK_MOST, list);
+    int zeros = 0;
+    double worst = 0;
+    for (int w = 0; w < count; w++) {
+        MPKI_DISPATCH(scalar_of(&l), null_of_weak)(fac, list, w, &l.work, l.v);
+        const double eta = settle(&l, list, count);
+        if (!(eta <= l.bound)) continue;
+        worst = fmax(worst, eta);
+        zero[zeros++] = list[w];
+    }
+    if (zeros > 0) {
+        MPKI_DISPATCH(scalar_of(&l), weak_to_zero)(fac, zero, zeros);
+        conclude(fac, worst, l.bound);
+    }
+    look_free(&l);
+    return mpki_failed(fac->ctx);
+}
+
+/* ---- where two scalings disagree ---------------------------------------------------------------
+ */
+
+/* The backward error of a solve with a known solution; and how nearly A takes to nothing, in both
+ * scalings, what the factor takes there. */
+typedef struct evidence {
+    double omega, eta;
+} evidence;
+
+static mpk_status try_solve(mpk_factor *fac, const double *other, evidence *e) {
+    mpk_context *ctx = fac->ctx;
+    const mpk_scalar scalar = fac->an->scalar;
+    const int32_t n = fac->an->n;
+    const double accuracy = mpki_accuracy(&fac->options, scalar);
+    mpk_solve_info info = {0};
+    look l;
+    mpk_status status = look_make(fac, &l);
+    if (status < 0) return status;
+    void *x = mpki_alloc(ctx, STAGE, n, mpk_scalar_size(scalar));
+    if (x) {
+        MPKI_DISPATCH(scalar, trial)(&l.work, l.v, l.work.b);
+        memcpy(x, l.work.b, (size_t)n * mpk_scalar_size(scalar));
+        MPKI_DISPATCH(scalar, apply_inverse)(fac, &l.work, x);
+        MPKI_DISPATCH(scalar, refine)(fac, TRIAL_STEPS, accuracy, &l.work, x, &info);
+        *e = (evidence){info.componentwise, INFINITY};
+        l.other = (double *)other;
+        if (fac->info.inertia.zero > 0) e->eta = kernel_of_zeros(&l);
+        l.other = NULL;
+    }
+    mpki_release(ctx, x);
+    look_free(&l);
+    return mpki_failed(ctx);
+}
+
+static bool decided(const mpk_factor *fac, const evidence *e, double bound) {
+    return fac->info.inertia.zero == 0 || e->eta <= bound;
+}
+
+static bool better(const mpk_factor *a, const evidence *ea, const mpk_factor *b, const evidence *eb,
+                   double bound) {
+    const double accuracy = mpki_accuracy(&a->options, a->an->scalar);
+    const bool good_a = ea->omega <= accuracy, good_b = eb->omega <= accuracy;
+    if (good_a != good_b) return good_a;
+    if (good_a && decided(a, ea, bound) != decided(b, eb, bound)) return decided(a, ea, bound);
+    return ea->omega < eb->omega;
+}
+
+/* What one numeric phase makes changes places. */
+static void exchange(mpk_factor *a, mpk_factor *b) {
+#define SWAP(type, field)                                                                          \
+    do {                                                                                           \
+        type kept = a->field;                                                                      \
+        a->field = b->field;                                                                       \
+        b->field = kept;                                                                           \
+    } while (0)
+    SWAP(bool, equilibrated);
+    SWAP(bool, lowered);
+    SWAP(double *, scale);
+    SWAP(mpki_node *, node);
+    SWAP(mpki_walk_memory, memory);
+    SWAP(mpk_factor_info, info);
+    mpki_arena_exchange(&a->arena, &b->arena);
+#undef SWAP
+}
+
+/* Another factor of the same values and analysis, empty. */
+static mpk_factor *twin(const mpk_factor *fac) {
+    mpk_context *ctx = fac->ctx;
+    mpk_factor *other = MPKI_ZNEW(ctx, STAGE, 1, mpk_factor);
+    if (!other) return NULL;
+    other->ctx = ctx;
+    other->base = fac->base;
+    other->an = fac->an;
+    other->options = fac->options;
+    other->values = mpki_values_share(ctx, STAGE, fac->values);
+    other->ax = fac->ax;
+    other->norm_inf = fac->norm_inf;
+    other->equilibrated = fac->equilibrated;
+    other->lowered = fac->lowered;
+    other->scale = MPKI_NEW(ctx, STAGE, fac->an->n, double);
+    other->node = MPKI_ZNEW(ctx, STAGE, fac->an->nsuper + 1, mpki_node);
+    return other;
+}
+
+/* Factorize in another way, by the other scaling or with a lower bound of zero pivots, and keep the
+ * better factor. */
+static mpk_status try_other(mpk_factor *fac, bool rescale, evidence *e, double bound) {
+    mpk_context *ctx = fac->ctx;
+    const mpki_stop stop = {OTHER_TIMES * fac->an->info.factor_flops + 2e9, INT64_MAX};
+    mpki_numeric_result result;
+    evidence its;
+    mpk_factor *other = twin(fac);
+    mpk_status status = mpki_failed(ctx);
+    if (status >= 0) {
+        if (rescale)
+            other->equilibrated = !fac->equilibrated;
+        else
+            other->lowered = true;
+        status = mpki_factorize_once(other, &stop, &result);
+    }
+    if (status == MPK_ERR_NUMERIC) { /* overflow: then the first it is */
+        mpki_clear_error(ctx);
+        status = MPK_OK;
+    } else if (status >= 0 && !result.runaway) {
+        double *row_norm = fac->row_norm; /* the values' own: it serves both */
+        mpki_factor_describe(other, &result);
+        other->row_norm = row_norm;
+        status = try_solve(other, rescale ? fac->scale : NULL, &its);
+        other->row_norm = NULL;
+        if (status >= 0 && better(other, &its, fac, e, bound)) {
+            exchange(fac, other);
+            fac->info.again = 1;
+            *e = its;
+        }
+    }
+    mpk_factor_destroy(&other);
+    return status;
+}
+
+/* The matching moved columns far from where equilibration puts them: a zero pivot of the one is
+ * none of the other. Both are asked before anything is said. */
+static mpk_status look_at_both(mpk_factor *fac) {
+    mpk_context *ctx = fac->ctx;
+    const mpk_analysis *an = fac->an;
+    double bound = mpki_default_zero_tolerance(an->scalar);
+    double *other = MPKI_NEW(ctx, STAGE, an->n, double);
+    evidence e = {INFINITY, INFINITY};
+    mpk_status status = mpki_failed(ctx);
+    if (status >= 0)
+        status = mpki_find_scaling(ctx, an, &fac->options, fac->ax, !fac->equilibrated, other);
+    if (status >= 0) status = try_solve(fac, other, &e);
+    mpki_release(ctx, other);
+    if (status < 0) return status;
+    if (!(e.omega <= mpki_accuracy(&fac->options, an->scalar)) || !decided(fac, &e, bound))
+        status = try_other(fac, true, &e, bound);
+    if (status >= 0 && fac->info.inertia.zero > 0) conclude(fac, e.eta, bound);
+    return status;
+}
+
+/* Zero pivots in a matrix that is well scaled. If no vector confirms them they may be small pivots.
+ */
+static mpk_status look_at_zeros(mpk_factor *fac) {
+    look l;
+    evidence e = {INFINITY, INFINITY};
+    mpk_status status = look_make(fac, &l);
+    if (status < 0) return status;
+    const double bound = l.bound, eta = kernel_of_zeros(&l);
+    look_free(&l);
+    if (mpki_failed(fac->ctx) < 0) return mpki_failed(fac->ctx);
+    conclude(fac, eta, bound);
+    if (eta <= bound || fac->options.zero_tolerance >= 0 || fac->lowered) return MPK_OK;
+    status = try_solve(fac, NULL, &e);
+    if (status >= 0) status = try_other(fac, false, &e, bound);
+    if (status >= 0 && fac->info.inertia.zero > 0) conclude(fac, e.eta, bound);
+    return status;
+}
+
+/* ---- the verdict -------------------------------------------------------------------------------
+ */
+
+/* What the matching found holds for the values that it saw: a zero among them may be none now. */
+static bool structurally_singular(const mpk_factor *fac) {
+    const mpk_analysis *an = fac->an;
+    if (an->info.structural_rank < 0 || an->info.structural_rank >= an->n) return false;
+    if (fac->own) return true; /* analysed again, on these */
+    return fac->ax == an->values->ax || !memcmp(fac->ax, an->values->ax, (size_t)an->values->bytes);
+}
+
+mpk_status mpki_find_rank(mpk_factor *fac) {
+    const mpk_analysis *an = fac->an;
+    const mpk_options *o = &fac->options;
+    mpk_factor_info *info = &fac->info;
+    if (an->n == 0 || info->perturbed > 0) return MPK_OK;
+    if (structurally_singular(fac)) {
+        info->rank = MPK_RANK_STRUCTURAL;
+        return MPK_OK;
+    }
+    /* an eigenvalue of a complex symmetric block tells nothing: it is looked at zeros alone */
+    const bool counted = an->scalar <= MPK_D || an->symmetry == MPK_HERMITIAN;
+    const bool weak =
+        counted && info->inertia.zero == 0 && !(info->min_pivot > mpki_pivot_noise(fac));
+    const bool by_default = o->zero_tolerance < 0;
+    if (info->inertia.zero == 0 && !(weak && by_default)) return MPK_OK;
+    if (an->scale_far && by_default && o->scaling == MPK_AUTO) return look_at_both(fac);
+    return weak ? look_at_weak(fac) : look_at_zeros(fac);
+}
