@@ -140,7 +140,7 @@ mpk_status mpki_chunk_lay_out(mpki_meta *meta, bool flight) {
     const mpki_blocking *b = meta->bf->blocking;
     const size_t size = mpk_scalar_size(meta->bf->scalar);
     const int64_t items = c->batch->count;
-    if (c->count > c->frames_room) {
+    if (c->count > c->frames_room || !c->first) { /* an empty matrix asks for no room, but some */
         c->frames_room = 2 * (int64_t)c->count;
         if (!room_for(meta, &c->first, c->frames_room + 1, sizeof *c->first))
             return mpki_failed(meta->ctx);
