@@ -158,6 +158,10 @@ static void write_blocks(object *top, const mpk_run *run) {
     real(&o, "time_fill_s", "%.6f", b->time_fill_s);
     real(&o, "time_numeric_s", "%.6f", b->time_numeric_s);
     real(&o, "time_inspector_s", "%.6f", b->time_inspector_s);
+    if (p->factor_type == MPK_TYPE_LLT) {
+        integer(&o, "breakdowns", b->breakdowns);
+        real(&o, "diagonal_shift", "%.6g", b->diagonal_shift);
+    }
     close_object(&o);
 }
 

@@ -173,6 +173,10 @@ static void write_blocks(const mpk_run *run, mpki_buffer *out) {
          mpki_show_count(x, b->two_by_two), mpki_show_count(y, b->perturbed),
          mpki_show_count(z, b->rejected), plural(b->rejected), b->stages, plural(b->stages),
          f->growth);
+    if (b->breakdowns > 0)
+        line(out, "",
+             "broke down %d time%s; the factor is that of A with %.3g of its diagonal added",
+             b->breakdowns, plural(b->breakdowns), b->diagonal_shift);
 }
 
 /* What method auto tried before it came to this. */

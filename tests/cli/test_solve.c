@@ -77,6 +77,23 @@ static void ones(void **state) {
     }
 }
 
+/* An incomplete LLT that breaks down is repaired, and both reports say with how much. */
+static void breakdowns(void **state) {
+    (void)state;
+    RUN(&o, NULL, "solve", METAPACK_DATA "/definite/bcsstk03.mtx.xz", "--method", "ildlt",
+        "--factor-type", "llt", "--level", "0", "--block", "1", "--krylov", "cg", "--json");
+    assert_code(&o, 0);
+    assert_true(json_valid(o.out));
+    assert_has(o.err, "of its diagonal added");
+    const char *blocks = strstr(o.out, "\"blocks\"");
+    assert_true(number_of(blocks, "breakdowns") >= 1);
+    assert_true(number_of(blocks, "diagonal_shift") >= 1e-3);
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--method", "ildlt", "--factor-type", "llt", "--krylov",
+        "cg");
+    assert_code(&o, 5);
+    assert_has(o.err, "row 4: its diagonal entry is not positive");
+}
+
 static void complex_systems(void **state) {
     (void)state;
     double x[16];
@@ -357,6 +374,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(kkt_system, empty_folder),
         cmocka_unit_test_teardown(ones, empty_folder),
+        cmocka_unit_test_teardown(breakdowns, empty_folder),
         cmocka_unit_test_teardown(complex_systems, empty_folder),
         cmocka_unit_test_teardown(standard_input_and_compressed, empty_folder),
         cmocka_unit_test_teardown(singular, empty_folder),
