@@ -9,28 +9,52 @@
 
 enum { WIDTH = 100, LABEL = 14 };
 
+/* Names of files and texts of others may hold anything: what a terminal would obey, and what is no
+ * UTF-8, becomes a question mark. */
+static void tame(char *text) {
+    for (unsigned char *s = (unsigned char *)text; *s;) {
+        int length = mpki_utf8_length(s);
+        const bool control = *s < 0x20 || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0);
+        if (length == 0 || control) memset(s, '?', (size_t)(length = length ? length : 1));
+        s += length;
+    }
+}
+
+/* Bytes of the beginning of `text` that fits into `room` columns and ends between words. */
+static int fit(const char *text, int room) {
+    int at = 0, blank = 0;
+    for (int column = 0; text[at] && column < room; column++) {
+        if (text[at] == ' ') blank = at;
+        at += mpki_utf8_length((const unsigned char *)text + at);
+    }
+    return !text[at] || text[at] == ' ' || blank == 0 ? at : blank; /* or in one long word */
+}
+
 /* One paragraph: the label, then the text, broken between words. */
 static void __attribute__((format(printf, 3, 4)))
 line(mpki_buffer *out, const char *label, const char *format, ...) {
     char text[1024];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    const int size = vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    if (size >= (int)sizeof text) memcpy(text + sizeof text - 4, "...", 4);
+    tame(text);
     for (size_t end = strlen(text); end > 0 && text[end - 1] == ' ';) text[--end] = '\0';
     const char *rest = text;
     do {
         while (*rest == ' ') rest++;
-        int length = (int)strlen(rest), room = WIDTH - LABEL;
-        if (length > room) {
-            length = room;
-            while (length > 0 && rest[length] != ' ') length--;
-            if (length == 0) length = room; /* one long word, such as a file name */
-        }
+        const int length = fit(rest, WIDTH - LABEL);
         mpki_buffer_printf(out, "%-*s%.*s\n", LABEL, label, length, rest);
         rest += length;
         label = "";
     } while (*rest);
+}
+
+/* a - b; of counts that are none, any number. */
+static int64_t difference(int64_t a, int64_t b) {
+    int64_t c;
+    return __builtin_sub_overflow(a, b, &c) ? 0 : c;
 }
 
 static const char *plural(int64_t count) {
@@ -161,8 +185,9 @@ static void write_blocks(const mpk_run *run, mpki_buffer *out) {
     const mpk_factor_info *f = &run->factor;
     char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX], u[MPKI_UNIT_MAX];
     line(out, "Blocks", "%s on the diagonal, %s below it (%.3g filled; %.3g of A's), %s level sets",
-         mpki_show_count(x, b->block_rows), mpki_show_count(y, b->blocks - b->block_rows),
-         b->mean_fill_out, b->mean_fill_in, mpki_show_count(z, b->levels));
+         mpki_show_count(x, b->block_rows),
+         mpki_show_count(y, difference(b->blocks, b->block_rows)), b->mean_fill_out,
+         b->mean_fill_in, mpki_show_count(z, b->levels));
     line(out, "", "%s dense, %s bitmap, %s with rows left out", mpki_show_count(x, b->dense),
          mpki_show_count(y, b->bitmap), mpki_show_count(z, b->rows));
     line(out, "Factor", "incomplete, %s, %d thread%s; %s; L with %s entries, %s dropped; %s",
@@ -230,7 +255,8 @@ static void write_solve(const mpk_report *report, mpki_buffer *out) {
         line(out, "", "condition number about %s, so about %d digits of x can be trusted",
              mpki_show_error(x, s->condition),
              s->condition > 0 && isfinite(s->condition)
-                 ? (int)fmax(0, -log10(fmin(1, s->condition * fmax(s->componentwise, 1.1e-16))))
+                 ? (int)fmax(
+                       0, -log10(fmin(1, fmax(1, s->condition) * fmax(s->componentwise, 1.1e-16))))
                  : 0);
 }
 
@@ -274,7 +300,8 @@ static void write_outcome(const mpk_report *report, mpki_buffer *out) {
         if (run->have_factor && in->zero > 0)
             line(out, "Result", "SINGULAR: %s zero pivot%s, so the numerical rank is %s of %s. %s",
                  mpki_show_count(x, in->zero), plural(in->zero),
-                 mpki_show_count(y, run->problem.n - in->zero), mpki_show_count(z, run->problem.n),
+                 mpki_show_count(y, difference(run->problem.n, in->zero)),
+                 mpki_show_count(z, run->problem.n),
                  !run->have_solve ? ""
                  : run->solve.normwise <= 1e-10
                      ? "The right-hand side is consistent: x solves the system, but is not unique."

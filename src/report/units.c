@@ -30,6 +30,10 @@ const char *mpki_show_si(char *out, double x, const char *unit) {
         x /= 1000;
         p++;
     }
+    if (!(fabs(x) < 9.995e5)) { /* beyond all prefixes */
+        snprintf(out, MPKI_UNIT_MAX, "%.3g E%s", x, unit);
+        return out;
+    }
     /* three digits that count, none of them after the point for whole numbers below 1000 */
     int decimals = p == 0 && x == floor(x) ? 0 : fabs(x) < 9.995 ? 2 : fabs(x) < 99.95 ? 1 : 0;
     char mark[2] = {p ? prefix[p] : '\0', '\0'};
@@ -59,8 +63,10 @@ const char *mpki_show_time(char *out, double time_s) {
     else if (time_s < 7199.5)
         snprintf(out, MPKI_UNIT_MAX, "%d min %02d s", (int)((time_s + 0.5) / 60),
                  (int)(time_s + 0.5) % 60);
-    else
+    else if (time_s < 3.6e12)
         snprintf(out, MPKI_UNIT_MAX, "%.1f h", time_s / 3600);
+    else
+        snprintf(out, MPKI_UNIT_MAX, "%.3g h", time_s / 3600);
     return out;
 }
 
