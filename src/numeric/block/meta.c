@@ -63,7 +63,8 @@ static mpk_status workers_make(mpki_meta *meta) {
 static mpk_status grow(mpki_meta *meta) {
     mpki_block_factor *bf = meta->bf;
     const int64_t n = bf->index.nblocks, had = bf->room;
-    if (n <= had) return MPK_OK;
+    if (n <= had && bf->lower)
+        return MPK_OK; /* without any block the arrays are there, and empty */
     struct {
         void **at;
         size_t size;
