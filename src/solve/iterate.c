@@ -19,6 +19,7 @@ typedef struct iteration {
     mpki_preconditioner m;
     bool abs;
     void *b, *x, *r; /* n each */
+    void *all;       /* of several right-hand sides: solutions that wait for the last one */
     double *w, *row_norm;
     double a_norm;
     double *history; /* of the right-hand side at work, when recorded */
@@ -53,6 +54,7 @@ static void free_all(iteration *it) {
     mpki_release(it->ctx, it->b);
     mpki_release(it->ctx, it->x);
     mpki_release(it->ctx, it->r);
+    mpki_release(it->ctx, it->all);
     mpki_release(it->ctx, it->w);
     mpki_release(it->ctx, it->row_norm);
     mpki_release(it->ctx, it->history);
@@ -146,6 +148,10 @@ mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_optio
         task.history = it.history;
         task.history_size = record->size;
     }
+    if (status >= 0 && nrhs > 1) { /* a failure with a later one must leave x as it was */
+        it.all = mpki_alloc(ctx, STAGE, (int64_t)an->n * nrhs, size);
+        if (!it.all) status = mpki_failed(ctx);
+    }
     for (int32_t c = 0; status >= 0 && an->n > 0 && c < nrhs; c++) {
         mpk_krylov_info krylov;
         memcpy(it.b, (const char *)b + (size_t)(c * ldb) * size, bytes);
@@ -158,8 +164,10 @@ mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_optio
             memcpy(worst, message, sizeof worst);
         }
         gather(&it, &krylov, c == 0, &info, record);
-        memcpy((char *)x + (size_t)(c * ldx) * size, it.x, bytes);
+        memcpy(nrhs > 1 ? (char *)it.all + (size_t)c * bytes : (char *)x, it.x, bytes);
     }
+    for (int32_t c = 0; status >= 0 && an->n > 0 && nrhs > 1 && c < nrhs; c++)
+        memcpy((char *)x + (size_t)(c * ldx) * size, (char *)it.all + (size_t)c * bytes, bytes);
     free_all(&it);
     if (status < 0) return status;
     info.time_s = mpki_now_s() - start_s;

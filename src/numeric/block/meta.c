@@ -565,7 +565,10 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, mpki_meta *meta) {
     meta->bound = o->pivot_threshold > 0 ? 1 / o->pivot_threshold : INFINITY;
     meta->floor = pivot_floor(meta);
     mpk_status status = prepare(meta);
-    if (!status && meta->threads > 1) meta->pool = mpki_context_pool(ctx, meta->threads, 16);
+    if (!status && meta->threads > 1) {
+        meta->pool = mpki_context_pool(ctx, meta->threads, 16);
+        if (!meta->pool) status = mpki_failed(ctx);
+    }
     const double numeric = mpki_now_s();
     if (!status) status = o->schedule == MPK_SCHEDULE_JACOBI ? mpki_jacobi(meta) : run_stages(meta);
     if (!status) sum_up(meta, fac);
