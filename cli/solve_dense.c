@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char *const methods[] = {"auto",  "tile",      "bunch-kaufman", "rook",
                                       "aasen", "butterfly", "none",          NULL};
@@ -19,7 +20,9 @@ int cli_dense_method(const char *word) {
 
 bool cli_is_array(const char *path) {
     char line[128] = "";
+    struct stat there;
     if (!path || !strcmp(path, "-")) return false;
+    if (stat(path, &there) || !S_ISREG(there.st_mode)) return false; /* a pipe is read once */
     FILE *file = fopen(path, "r");
     if (!file) return false;
     bool array = fgets(line, sizeof line, file) && !strncmp(line, "%%MatrixMarket", 14) &&

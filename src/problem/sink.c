@@ -224,6 +224,20 @@ mpk_status mpki_sink_print(mpki_sink *s, const char *format, ...) {
     return s->used >= TEXT_SIZE ? drain(s, Z_NO_FLUSH) : MPK_OK;
 }
 
+mpk_status mpki_sink_bytes(mpki_sink *s, const void *bytes, int64_t count) {
+    mpk_status status = MPK_OK;
+    for (const char *from = bytes; count > 0 && !status;) {
+        const size_t room = TEXT_SIZE - s->used;
+        const size_t size = (size_t)count < room ? (size_t)count : room;
+        memcpy(s->text + s->used, from, size);
+        s->used += size;
+        from += size;
+        count -= (int64_t)size;
+        if (s->used >= TEXT_SIZE) status = drain(s, Z_NO_FLUSH);
+    }
+    return status;
+}
+
 void mpki_sink_text(mpki_sink *s, const char *text) {
     size_t size = strlen(text);
     memcpy(s->text + s->used, text, size);

@@ -24,29 +24,12 @@ static void put_string(mpki_buffer *out, const char *text) {
     mpki_buffer_bytes(out, "\"", 1);
 }
 
-/* Part of a number of JSON, but for its point. */
-static bool of_number(char c) {
-    return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == 'e';
-}
-
-/* JSON has no NaN and no infinity. The locale may have a decimal comma, or some character of two
- * bytes: JSON has not. */
+/* JSON has no NaN and no infinity. */
 static void put_real(mpki_buffer *out, const char *format, double x) {
-    if (!isfinite(x)) {
+    if (isfinite(x))
+        mpki_buffer_printf(out, format, x);
+    else
         mpki_buffer_printf(out, "null");
-        return;
-    }
-    const int64_t start = out->size;
-    int64_t to = start;
-    mpki_buffer_printf(out, format, x);
-    for (int64_t k = start; k < out->size; k++)
-        if (of_number(out->data[k]))
-            out->data[to++] = out->data[k];
-        else if (of_number(out->data[k - 1]))
-            out->data[to++] = '.';
-    if (to == out->size || out->status) return;
-    out->size = to;
-    out->data[to] = '\0';
 }
 
 /* Where a member of an object stands: the first has no comma before it. */

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { WIDTH = 100, LABEL = 14 };
@@ -36,7 +35,7 @@ line(mpki_buffer *out, const char *label, const char *format, ...) {
     char text[1024];
     va_list args;
     va_start(args, format);
-    const int size = vsnprintf(text, sizeof text, format, args);
+    const int size = mpki_print_list(text, sizeof text, format, args);
     va_end(args);
     if (size >= (int)sizeof text) memcpy(text + sizeof text - 4, "...", 4);
     tame(text);
@@ -227,7 +226,7 @@ static void write_krylov(const mpk_report *report, mpki_buffer *out) {
     line(out, "", "%s product%s with A in %s, %s of the preconditioner in %s",
          mpki_show_count(a, k->products), plural(k->products), mpki_show_time(b, k->time_product_s),
          mpki_show_count(c, k->applications), mpki_show_time(d, k->time_precondition_s));
-    snprintf(d, sizeof d, ", %.3g to the quasi-residual", k->quasi_gap);
+    mpki_print(d, sizeof d, ", %.3g to the quasi-residual", k->quasi_gap);
     line(out, "Residual", "%s relative and true (asked: %s), %s as recurred; largest gap %.3g%s",
          mpki_show_error(a, k->residual), mpki_show_error(c, k->tolerance),
          mpki_show_error(b, k->recurred), k->gap, k->quasi_gap > 0 ? d : "");
@@ -265,19 +264,19 @@ static void write_time(const mpk_report *report, mpki_buffer *out) {
     char x[4][MPKI_UNIT_MAX], rest[4 * MPKI_UNIT_MAX] = "";
     int used = 0;
     if (run->have_analysis)
-        used += snprintf(rest + used, sizeof rest - (size_t)used, ", analyse %s",
-                         mpki_show_time(x[1], run->analysis.time_s));
+        used += mpki_print(rest + used, sizeof rest - (size_t)used, ", analyse %s",
+                           mpki_show_time(x[1], run->analysis.time_s));
     if (run->have_factor)
-        used += snprintf(rest + used, sizeof rest - (size_t)used, ", factorize %s",
-                         mpki_show_time(x[2], run->factor.time_s));
+        used += mpki_print(rest + used, sizeof rest - (size_t)used, ", factorize %s",
+                           mpki_show_time(x[2], run->factor.time_s));
     if (run->have_solve)
-        snprintf(rest + used, sizeof rest - (size_t)used, ", solve %s",
-                 mpki_show_time(x[3], run->solve.time_s));
+        mpki_print(rest + used, sizeof rest - (size_t)used, ", solve %s",
+                   mpki_show_time(x[3], run->solve.time_s));
     line(out, "Time", "read %s%s", mpki_show_time(x[0], run->time_read_s), rest);
     char predicted[MPKI_UNIT_MAX + 16] = "";
     if (run->analysis.peak_bytes > 0)
-        snprintf(predicted, sizeof predicted, " (predicted %s)",
-                 mpki_show_bytes(x[2], (double)run->analysis.peak_bytes));
+        mpki_print(predicted, sizeof predicted, " (predicted %s)",
+                   mpki_show_bytes(x[2], (double)run->analysis.peak_bytes));
     if (run->have_factor)
         line(out, "Memory", "factor %s, peak of factorizing %s%s, of the run %s",
              mpki_show_bytes(x[0], (double)run->factor.bytes),
