@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -16,7 +17,7 @@
 static char folder[] = "/tmp/metapack-signals-XXXXXX";
 static char pipe_path[64], file_path[64];
 
-static volatile sig_atomic_t rings;
+static _Atomic int rings; /* lock-free: of any thread's handler */
 
 static void ring(int number) {
     (void)number;

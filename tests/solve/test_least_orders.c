@@ -56,9 +56,10 @@ static void solve_one(mpk_context *ctx, const mpk_problem *problem, const mpk_op
     mpk_analysis_destroy(&an);
 }
 
-/* Every choice of the words that decide the path; the numbers go with them in turn. */
-static void all_choices(mpk_context *ctx, const mpk_problem *problem, int32_t n, double a,
-                        tally *t) {
+/* Every choice of the words that decide the path, or one in so many; the numbers go with them in
+ * turn. */
+static void all_choices(mpk_context *ctx, const mpk_problem *problem, int every, int32_t n,
+                        double a, tally *t) {
     int64_t turn = 0;
     mpk_options o;
     mpk_options_init(&o);
@@ -68,6 +69,7 @@ static void all_choices(mpk_context *ctx, const mpk_problem *problem, int32_t n,
             for (o.factor_type = MPK_TYPE_LDLT; o.factor_type <= MPK_TYPE_LDU; o.factor_type++)
                 for (o.pivoting = 0; o.pivoting < MPK_PIVOTING_COUNT; o.pivoting++)
                     for (o.krylov = 0; o.krylov <= MPK_KRYLOV_IDR; o.krylov++, turn++) {
+                        if (turn % every) continue;
                         static const int levels[] = {-1, 0, 1};
                         o.level = levels[turn % 3];
                         o.stages = turn % 2 ? 3 : 1;
@@ -109,11 +111,12 @@ static void test_orders(void **unused) {
         assert_int_equal(mpk_problem_from_csc(ctx, cases[k].n, scalar, kinds[turn / CASES].symmetry,
                                               MPK_LOWER, ap, ai, &value, &problem),
                          MPK_OK);
-        all_choices(ctx, problem, cases[k].n, cases[k].a, &t);
+        const int every = scalar == MPK_D ? 1 : 7; /* of no divisor of the loops' lengths */
+        all_choices(ctx, problem, every, cases[k].n, cases[k].a, &t);
         mpk_problem_destroy(&problem);
         mpk_context_destroy(&ctx);
         assert_int_equal(f.held, 0);
-        assert_true(t.good + t.other > 1500); /* of 3600: most do run */
+        assert_true(t.good + t.other > 1500 / every); /* of 3600: most do run */
     }
 }
 
