@@ -149,7 +149,7 @@ static void print_json(const char *source, const mpk_problem_view *p, const work
                        const mpk_dense_info *i, mpk_status status) {
     printf("{\"format\": \"metapack-dense/1\", \"status\": \"%s\", \"source\": ",
            mpk_status_name(status));
-    cli_print_json_string(source);
+    cli_print_json_string(stdout, source);
     printf(", \"n\": %d, \"field\": \"%s\", \"nrhs\": %d, \"place\": \"%s\", \"method\": \"%s\", "
            "\"precision\": \"%s\", \"fallbacks\": %d, \"attempts\": [",
            p->n, field(p), w->nrhs, i->place, mpk_dense_method_name(i->method),
