@@ -5,6 +5,7 @@
 #include <metapack/metapack.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 /** Sub-commands as bits, so that a flag can belong to several. */
 enum {
@@ -76,7 +77,8 @@ bool cli_progress_end(cli_progress *progress, mpk_context *ctx);
 bool cli_installed(const char *const *places, int count, const char *file, char folder[PATH_MAX]);
 /** In single quotes, so that the shell takes every byte as it is. */
 void cli_print_quoted(const char *text);
-void cli_print_json_string(const char *text);
+/** As a string of JSON; bytes that are no UTF-8 become U+FFFD. */
+void cli_print_json_string(FILE *out, const char *text);
 
 int cmd_solve(cli_args *args);
 int cmd_analyse(cli_args *args);

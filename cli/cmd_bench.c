@@ -37,7 +37,7 @@ static void put_row(const cli_args *args, const cli_bench *bench, const char *na
                (long long)n, mpk_status_name(status));
         if (status < 0) {
             printf(", \"message\": ");
-            cli_print_json_string(message);
+            cli_print_json_string(stdout, message);
         } else {
             printf(", \"factorize_s\": %.6g, \"gflops\": %.6g, \"%s\": %.3g%s", row->seconds,
                    row->gflops, bench->error_name, row->error, row->more_json);

@@ -21,9 +21,9 @@ int cmd_ipopt_env(cli_args *args) {
     snprintf(library, sizeof library, "%s/libmetapack_ipopt.so", folder);
     if (args->json) {
         printf("{\"folder\": ");
-        cli_print_json_string(folder);
+        cli_print_json_string(stdout, folder);
         printf(", \"hsllib\": ");
-        cli_print_json_string(library);
+        cli_print_json_string(stdout, library);
         printf("}\n");
         return 0;
     }

@@ -60,9 +60,9 @@ int cmd_petsc_env(cli_args *args) {
         return fail(args, "PETSC_OPTIONS cannot hold a path with blanks in it");
     if (args->json) {
         printf("{\"build\": ");
-        cli_print_json_string(build);
+        cli_print_json_string(stdout, build);
         printf(", \"library\": ");
-        cli_print_json_string(library);
+        cli_print_json_string(stdout, library);
         printf("}\n");
         return 0;
     }

@@ -34,15 +34,3 @@ void cli_print_quoted(const char *text) {
     }
     putchar('\'');
 }
-
-void cli_print_json_string(const char *text) {
-    putchar('"');
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\') putchar('\\');
-        if ((unsigned char)*text < 0x20)
-            printf("\\u%04x", (unsigned)*text);
-        else
-            putchar(*text);
-    }
-    putchar('"');
-}

@@ -4,6 +4,7 @@
 
 #include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -93,8 +94,8 @@ static int unknown(const cli_args *args, const char *name) {
     return cli_usage_error(args, "unknown command '%s'", name);
 }
 
-/* After "metapack": the command and its options. */
-static int dispatch(cli_args *args, int argc, char **argv) {
+/* After "metapack": the command and its options. wish [in] why nothing can be computed, or NULL. */
+static int dispatch(cli_args *args, const char *wish, int argc, char **argv) {
     const char *name = argc ? argv[0] : NULL;
     if (!name) {
         fprintf(stderr, "metapack: no command. Try: metapack --help\n");
@@ -125,18 +126,33 @@ static int dispatch(cli_args *args, int argc, char **argv) {
         print_command_help(args, command);
         return 0;
     }
+    if (wish) return cli_usage_error(args, "%s", wish);
     return command->run(args);
+}
+
+/* What is wrong with METAPACK_CPU, or NULL. The context is made without it then, so that help and
+ * version can be asked for, and a failure be told as JSON. */
+static const char *check_wish(void) {
+    const char *wish = NULL;
+    mpk_context *ctx = NULL;
+    const mpk_status status = mpk_context_create(NULL, &ctx);
+    mpk_context_destroy(&ctx);
+    if (status != MPK_ERR_ARGUMENT && status != MPK_ERR_UNSUPPORTED) return NULL;
+    mpk_last_error(NULL, NULL, NULL, &wish);
+    unsetenv("METAPACK_CPU");
+    return wish;
 }
 
 int main(int argc, char **argv) {
     cli_args args = {0};
     setlocale(LC_CTYPE, "");
+    const char *wish = check_wish();
     if (mpk_context_create(NULL, &args.ctx)) {
         fprintf(stderr, "metapack: not enough memory\n");
         return mpk_exit_code(MPK_ERR_MEMORY);
     }
     mpk_options_init(&args.options);
-    int code = dispatch(&args, argc - 1, argv + 1);
+    int code = dispatch(&args, wish, argc - 1, argv + 1);
     if (fflush(stdout) && code == 0) code = CLI_EXIT_FILE;
     mpk_context_destroy(&args.ctx);
     return code;

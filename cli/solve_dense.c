@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char *const methods[] = {"auto",  "tile",      "bunch-kaufman", "rook",
                                       "aasen", "butterfly", "none",          NULL};
@@ -19,7 +20,9 @@ int cli_dense_method(const char *word) {
 
 bool cli_is_array(const char *path) {
     char line[128] = "";
+    struct stat there;
     if (!path || !strcmp(path, "-")) return false;
+    if (stat(path, &there) || !S_ISREG(there.st_mode)) return false; /* a pipe is read once */
     FILE *file = fopen(path, "r");
     if (!file) return false;
     bool array = fgets(line, sizeof line, file) && !strncmp(line, "%%MatrixMarket", 14) &&
@@ -146,7 +149,7 @@ static void print_json(const char *source, const mpk_problem_view *p, const work
                        const mpk_dense_info *i, mpk_status status) {
     printf("{\"format\": \"metapack-dense/1\", \"status\": \"%s\", \"source\": ",
            mpk_status_name(status));
-    cli_print_json_string(source);
+    cli_print_json_string(stdout, source);
     printf(", \"n\": %d, \"field\": \"%s\", \"nrhs\": %d, \"place\": \"%s\", \"method\": \"%s\", "
            "\"precision\": \"%s\", \"fallbacks\": %d, \"attempts\": [",
            p->n, field(p), w->nrhs, i->place, mpk_dense_method_name(i->method),

@@ -3,19 +3,6 @@
 
 #include <inttypes.h>
 
-static void put_string(FILE *out, const char *text) {
-    fputc('"', out);
-    for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            fprintf(out, "\\%c", *s);
-        else if (*s < 0x20 || *s >= 0x7f) /* bytes of a name need not be UTF-8 */
-            fprintf(out, "\\u%04x", *s);
-        else
-            fputc(*s, out);
-    }
-    fputc('"', out);
-}
-
 static void write_level(const mpk_block_level *row, FILE *out) {
     if (row->level < 0)
         fprintf(out, "        { \"level\": \"full\"");
@@ -51,7 +38,7 @@ static void write_run(const stats_run *run, FILE *out) {
 void stats_write_json(const stats_table *t, FILE *out) {
     fprintf(out, "{\n  \"schema\": \"metapack-stats/1\",\n  \"version\": \"%s\",\n  \"source\": ",
             mpk_version());
-    put_string(out, t->source);
+    cli_print_json_string(out, t->source);
     fprintf(out,
             ",\n  \"n\": %d,\n  \"nnz\": %" PRId64
             ",\n  \"grid\": %s,\n  \"matching\": \"%s\",\n  \"similarity\": %.6g,\n"

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PANEL = 300, TALL = 220, LEFT = 74, RIGHT = 66, GAP = 16, TOP = 96, ROW = TALL + 76 };
@@ -209,16 +210,21 @@ static void write_svg(const stats_table *t, FILE *out) {
     fprintf(out, "</svg>\n");
 }
 
+/* Beside and then renamed; devices and pipes must not be replaced. */
 int stats_write_plot(const stats_table *t, const char *path) {
     char beside[4096];
-    if (snprintf(beside, sizeof beside, "%s.part", path) >= (int)sizeof beside) return ENAMETOOLONG;
+    struct stat there;
+    const bool in_place = stat(path, &there) == 0 && !S_ISREG(there.st_mode);
+    if (snprintf(beside, sizeof beside, "%s%s", path, in_place ? "" : ".part") >=
+        (int)sizeof beside)
+        return ENAMETOOLONG;
     FILE *file = fopen(beside, "w");
     if (!file) return errno;
     write_svg(t, file);
     bool bad = ferror(file);
-    if (fclose(file) || bad || rename(beside, path)) {
+    if (fclose(file) || bad || (!in_place && rename(beside, path))) {
         int error = errno ? errno : EIO;
-        unlink(beside);
+        if (!in_place) unlink(beside);
         return error;
     }
     return 0;

@@ -38,7 +38,7 @@ typedef struct search {
     const char *b;
     char *x;
     int64_t ldb, ldx;
-    char *trial; /* n x nrhs */
+    char *trial, *kept; /* n x nrhs: of the attempt at work, and of the best before it */
     mpki_record *record;
     mpk_adaptive *result;
     double best; /* residual of what is in x */
@@ -71,9 +71,9 @@ static mpk_attempt *note(search *s, const mpk_options *o) {
 static void keep(search *s, const mpk_options *o, const mpk_solve_info *info) {
     const double residual = info->relative_residual;
     if (s->have_x && !(residual < s->best)) return;
-    for (int32_t r = 0; r < s->nrhs; r++)
-        memcpy(s->x + (size_t)(r * s->ldx) * s->size, s->trial + (size_t)r * (size_t)s->n * s->size,
-               (size_t)s->n * s->size);
+    char *const solution = s->trial;
+    s->trial = s->kept;
+    s->kept = solution;
     s->have_x = true;
     s->best = residual;
     s->result->options = *o;
@@ -81,6 +81,13 @@ static void keep(search *s, const mpk_options *o, const mpk_solve_info *info) {
     const char *text = NULL;
     mpk_last_error(s->ctx, NULL, NULL, &text);
     strncpy(s->message, text ? text : "", sizeof s->message - 1);
+}
+
+/* The best solution to the caller: only now, so that a failure leaves x as it was. */
+static void hand_out(const search *s) {
+    for (int32_t r = 0; r < s->nrhs; r++)
+        memcpy(s->x + (size_t)(r * s->ldx) * s->size, s->kept + (size_t)r * (size_t)s->n * s->size,
+               (size_t)s->n * s->size);
 }
 
 /* Factorize and solve with these options; the analysis is there. */
@@ -230,11 +237,13 @@ mpk_status mpk_solve_adaptive(mpk_context *ctx, const mpk_problem *problem,
     mpk_status status = mpki_options_resolve(ctx, options, &s.options);
     if (status) return status;
     s.trial = mpki_alloc(ctx, STAGE, (int64_t)problem->n * nrhs, s.size);
-    if (!s.trial) return mpki_failed(ctx);
-    bool done;
-    status = direct(&s, &done);
+    s.kept = mpki_alloc(ctx, STAGE, (int64_t)problem->n * nrhs, s.size);
+    bool done = true;
+    status = s.trial && s.kept ? direct(&s, &done) : mpki_failed(ctx);
     if (!done) status = climb(&s);
+    if (status >= 0 && s.have_x && problem->n > 0) hand_out(&s);
     mpki_release(ctx, s.trial);
+    mpki_release(ctx, s.kept);
     if (history_count) *history_count = record.count;
     return status;
 }

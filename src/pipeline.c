@@ -202,6 +202,10 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
     w.run.source = job->matrix ? job->matrix : job->generate;
     w.run.backend = mpki_cpu_name();
     mpk_status status = mpki_options_resolve(ctx, options, &w.options);
+    if (!status && (unsigned)job->goal > MPK_GOAL_SOLVE)
+        status = mpki_error(ctx, MPK_ERR_ARGUMENT, "job", -1,
+                            "goal = %d: expected one from %d (read) to %d (solve)", (int)job->goal,
+                            MPK_GOAL_READ, MPK_GOAL_SOLVE);
     if (!status) status = load(&w);
     const bool adaptive = w.options.method == MPK_METHOD_AUTO && job->goal >= MPK_GOAL_SOLVE;
     if (status >= 0 && !adaptive && job->goal >= MPK_GOAL_ANALYSE)

@@ -75,6 +75,9 @@ typedef struct mpk_block_info {
     double flops;                       /**< of the block products, as computed (dense counts) */
     double time_block_s, time_fill_s, time_numeric_s; /**< blocking; fill and schedule; numbers */
     double time_inspector_s; /**< symbolic work that ran beside the numeric one */
+    int32_t breakdowns;      /**< factor_type llt: tries that ended at a pivot <= 0 */
+    double diagonal_shift;   /**< part of its diagonal that was added to A after them, so that the
+                                  factor is one of A + diagonal_shift diag(A); 0: of A */
 } mpk_block_info;
 
 #ifdef __cplusplus

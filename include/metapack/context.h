@@ -16,15 +16,18 @@ typedef struct mpk_allocator {
     void *user;
 } mpk_allocator;
 
-/** Progress of a long call: `stage` is "read", "analyse", "factorize", "solve"; 0 <= fraction <= 1.
- *  Called from one thread at a time (not always the caller's), at most about 20 times a second.
- *  A return other than 0 cancels the call, which then returns MPK_ERR_CANCELLED. */
+/** Progress of a long call: `stage` is "read", "analyse", "factorize", "solve", and "write" where a
+ *  signal comes while a pipe keeps a file waiting; 0 <= fraction <= 1. Called from one thread at a
+ * time (not always the caller's), at most about 20 times a second. A return other than 0 cancels
+ * the call, which then returns MPK_ERR_CANCELLED. */
 typedef int (*mpk_progress_fn)(const char *stage, double fraction, void *user);
 
 /** Create a context: the place of errors, memory and threads. It holds no matrix.
  *  allocator [in] NULL: the C library's (huge pages for large blocks); copied
  *  ctx       [out] created context; *ctx must be NULL before
- *  Returns MPK_OK | MPK_ERR_ARGUMENT | MPK_ERR_MEMORY.
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT (also: METAPACK_CPU in the environment is none of generic,
+ *  avx2, avx512) | MPK_ERR_UNSUPPORTED (it asks for more than the processor has) | MPK_ERR_MEMORY.
+ *  mpk_last_error(NULL, ...) has the text of what METAPACK_CPU is refused for.
  *  Threads: one context serves one calling thread at a time; any number of contexts may be in use
  *  at once, they share nothing. */
 MPK_API mpk_status mpk_context_create(const mpk_allocator *allocator, mpk_context **ctx);
@@ -36,7 +39,8 @@ MPK_API void mpk_context_set_progress(mpk_context *ctx, mpk_progress_fn progress
 
 /** The last failure on this context: status, the stage that failed ("read", "match", ...), the
  *  index it is about (row, column, line or byte count; -1: none) and a text for people. Each out
- *  parameter may be NULL. The text lives until the next call on the context. */
+ *  parameter may be NULL. The text lives until the next call on the context. ctx NULL: why none can
+ *  be created, if METAPACK_CPU in the environment is the reason; the text is static. */
 MPK_API mpk_status mpk_last_error(const mpk_context *ctx, const char **stage, int64_t *index,
                                   const char **text);
 

@@ -43,7 +43,9 @@ typedef enum mpk_strategy {
 /** What the meta-algorithm makes of the matrix. */
 typedef enum mpk_factor_type {
     MPK_TYPE_LDLT = 0,
-    MPK_TYPE_LLT = 1, /**< definite matrices: a pivot <= 0 is an error */
+    MPK_TYPE_LLT = 1, /**< positive definite matrices, real or Hermitian: a pivot <= 0 is an error
+                           if the factorization is complete, else part of the diagonal is added
+                           (mpk_block_info.diagonal_shift) and it starts again */
     MPK_TYPE_LDU = 2  /**< rows and columns pivoted apart; twice the memory */
 } mpk_factor_type;
 

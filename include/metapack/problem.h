@@ -96,8 +96,8 @@ MPK_API mpk_status mpk_rhs_write(mpk_context *ctx, const char *path, int32_t n, 
 /** Free memory that METAPACK allocated for the caller; NULL is fine; *ptr becomes NULL. */
 MPK_API void mpk_free(mpk_context *ctx, void **ptr);
 
-/** y = A x for nrhs columns. x [in] n x nrhs, ldx >= n; y [out] likewise; host; must not overlap.
- */
+/** y = A x for nrhs columns. x [in] n x nrhs, ldx >= n; y [out] likewise; host. No column of y may
+ *  share memory with one of x (they may lie between each other): MPK_ERR_ARGUMENT, y untouched. */
 MPK_API mpk_status mpk_problem_multiply(mpk_context *ctx, const mpk_problem *problem, int32_t nrhs,
                                         const void *x, int64_t ldx, void *y, int64_t ldy);
 

@@ -98,9 +98,10 @@ mpk_status ip_pattern_create(const mpk_allocator *allocator, int n, const int *p
     p->ordering = ordering;
     p->ptr = take(&from, (int64_t)n + 1, sizeof *p->ptr);
     p->row = take(&from, p->nnz, sizeof *p->row);
-    if (!p->ptr || !p->row || new_context(&from, &p->ctx)) {
+    const mpk_status made = p->ptr && p->row ? new_context(&from, &p->ctx) : MPK_ERR_MEMORY;
+    if (made) {
         destroy(p);
-        return MPK_ERR_MEMORY;
+        return made;
     }
     memcpy(p->ptr, ptr, ((size_t)n + 1) * sizeof *ptr);
     if (p->nnz) memcpy(p->row, row, (size_t)p->nnz * sizeof *row);
@@ -206,9 +207,10 @@ void ip_factor_free(ip_factor **handle) {
 static mpk_status create(ip_pattern *p, ip_factor **out) {
     ip_factor *f = take(&p->allocator, 1, sizeof *f);
     if (!f) return MPK_ERR_MEMORY;
-    if (new_context(&p->allocator, &f->ctx)) {
+    const mpk_status made = new_context(&p->allocator, &f->ctx);
+    if (made) {
         give(&p->allocator, f, 1, sizeof *f);
-        return MPK_ERR_MEMORY;
+        return made;
     }
     f->pattern = p;
     atomic_fetch_add(&p->references, 1);

@@ -181,8 +181,10 @@ PetscErrorCode mpkp_get_factor(Mat A, MatFactorType ftype, Mat *result) {
     PetscCall(PetscCalloc1(1, &s));
     F->data = s;
     F->ops->destroy = destroy;
-    if (mpk_context_create(NULL, &s->ctx)) {
+    const mpk_status made = mpk_context_create(NULL, &s->ctx);
+    if (made) {
         PetscCall(MatDestroy(&F));
+        PetscCheck(made == MPK_ERR_MEMORY, PETSC_COMM_SELF, PETSC_ERR_USER, "%s", mpkp_text(NULL));
         SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "METAPACK: no memory for a context");
     }
     if (ftype == MAT_FACTOR_CHOLESKY) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
 #include "core.h"
+#include "cpu.h"
 #include "pool.h"
 
 #include <metapack/problem.h>
@@ -133,6 +134,8 @@ static bool keep(mpk_context *ctx, header *block) {
 mpk_status mpk_context_create(const mpk_allocator *allocator, mpk_context **out) {
     if (!out || *out) return MPK_ERR_ARGUMENT;
     if (allocator && (!allocator->alloc || !allocator->release)) return MPK_ERR_ARGUMENT;
+    mpk_status wish = mpki_cpu_wish(NULL, NULL);
+    if (wish) return wish;
     mpk_allocator chosen =
         allocator ? *allocator : (mpk_allocator){default_alloc, default_release, NULL};
     mpk_context *ctx = chosen.alloc(chosen.user, sizeof *ctx);
@@ -309,7 +312,11 @@ mpk_status mpk_last_error(const mpk_context *ctx, const char **stage, int64_t *i
     if (stage) *stage = ctx ? ctx->stage : "";
     if (index) *index = ctx ? ctx->index : -1;
     if (text) *text = ctx ? ctx->text : "no context";
-    return ctx ? ctx->status : MPK_ERR_ARGUMENT;
+    if (ctx) return ctx->status;
+    const char *why;
+    mpk_status wish = mpki_cpu_wish(NULL, &why);
+    if (wish && text) *text = why;
+    return wish ? wish : MPK_ERR_ARGUMENT;
 }
 
 /* ---- progress and time ------------------------------------------------------------------------

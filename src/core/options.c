@@ -3,6 +3,7 @@
 #include "core.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <math.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -117,6 +118,14 @@ static mpk_status bad(mpk_context *ctx, const char *key, const char *value, cons
                       want);
 }
 
+/* strtod, but with a decimal point whatever the caller's locale has. */
+static double read_real(const char *text, char **end) {
+    const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* always there: costs nothing */
+    const double x = c ? strtod_l(text, end, c) : strtod(text, end);
+    if (c) freelocale(c);
+    return x;
+}
+
 mpk_status mpk_options_set(mpk_context *ctx, mpk_options *options, const char *key,
                            const char *value) {
     mpki_clear_error(ctx);
@@ -141,7 +150,7 @@ mpk_status mpk_options_set(mpk_context *ctx, mpk_options *options, const char *k
         char *end;
         errno = 0;
         if (o->kind == REAL) {
-            double x = strtod(value, &end);
+            double x = read_real(value, &end);
             if (end == value || *end || !(x >= o->least && x <= o->most))
                 return bad(ctx, key, value, "a number in its range");
             *(double *)field = x;

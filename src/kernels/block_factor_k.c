@@ -456,6 +456,7 @@ void ISA_FN(block_factor)(int w, T *c, int ld, int type, int pivoting, const int
         T dp = c[next.i * ld + next.i];
         if (!FN(pivot_finite)(dp) || (type == MPK_TYPE_LLT && !(t_re(dp) > 0))) {
             report->failed = p;
+            report->indefinite = FN(pivot_finite)(dp);
             return;
         }
         if (next.width == 1)

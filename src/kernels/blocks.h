@@ -57,6 +57,7 @@ typedef struct FN(pivot_report) {
     R smallest, largest; /* absolute eigenvalues of the blocks of D, before replacement */
     R norm_m;            /* largest entry of M in modulus: growth inside the block */
     int32_t failed;      /* rows from here on could not be pivoted (llt: a pivot <= 0), or -1 */
+    int32_t indefinite;  /* that pivot was finite: llt alone */
 } FN(pivot_report);
 
 typedef struct FN(block_kernels) {

@@ -9,6 +9,10 @@
 static inline bool agree(T lower, T upper, bool hermitian) {
     T other = conj_if(hermitian, upper);
     R larger = fmax(t_abs(lower), t_abs(other));
+    if (!isfinite(larger)) { /* a modulus beyond the type, of parts that are not */
+        lower *= (R)0.25, other *= (R)0.25;
+        larger = fmax(t_abs(lower), t_abs(other));
+    }
     return t_abs(lower - other) <= 10 * R_EPS * larger;
 }
 

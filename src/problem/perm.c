@@ -1,49 +1,65 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "perm.h"
+#include "number.h"
+#include "text.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { LINE_MAX_BYTES = 4096 };
+static const char STAGE[] = "read";
 
 /* What is known while the lines go by. */
 typedef struct reader {
-    mpk_context *ctx;
-    const char *path;
-    int64_t line;
+    mpki_text text;
     int32_t n, count;
     bool market, sized; /* a Matrix Market file; its size line has been seen */
     int32_t *perm;
 } reader;
 
 static mpk_status bad(const reader *r, const char *what) {
-    return mpki_error(r->ctx, MPK_ERR_INPUT, "read", r->line, "%s:%lld: %s", r->path,
-                      (long long)r->line, what);
+    return mpki_text_error(&r->text, MPK_ERR_INPUT, "%s", what);
+}
+
+/* The sizes of a Matrix Market array. */
+static mpk_status take_sizes(reader *r, const char *p) {
+    int64_t rows = 0, columns = 0, product;
+    bool good = mpki_read_integer(&p, &rows);
+    p = mpki_skip_blanks(p);
+    good = good && mpki_read_integer(&p, &columns);
+    p = mpki_skip_blanks(p);
+    if (!good || *p != '\n' || __builtin_mul_overflow(rows, columns, &product) || product != r->n)
+        return bad(r, "the order must have as many entries as the matrix has rows");
+    r->sized = true;
+    r->text.cursor = p + 1;
+    return MPK_OK;
 }
 
 /* The numbers of one line. */
-static mpk_status take_line(reader *r, const char *text) {
-    if (r->market && !r->sized) {
-        long long rows, columns;
-        if (sscanf(text, "%lld %lld", &rows, &columns) != 2 || rows * columns != r->n)
-            return bad(r, "the order must have as many entries as the matrix has rows");
-        r->sized = true;
-        return MPK_OK;
-    }
-    for (;;) {
-        char *end;
-        double x = strtod(text, &end);
-        if (end == text) break;
+static mpk_status take_line(reader *r, const char *p) {
+    if (r->market && !r->sized) return take_sizes(r, p);
+    while (*p != '\n') {
+        double x;
+        if (!mpki_read_real(&p, &x)) return bad(r, "expected integers");
         if (!(x >= 0 && x <= r->n) || x != floor(x))
             return bad(r, "an entry of the order is no index of the matrix");
         if (r->count == r->n) return bad(r, "the order has more entries than the matrix has rows");
         r->perm[r->count++] = (int32_t)x;
-        text = end;
+        p = mpki_skip_blanks(p);
     }
-    while (*text == ' ' || *text == '\t' || *text == '\r' || *text == '\n') text++;
-    return *text ? bad(r, "expected integers") : MPK_OK;
+    r->text.cursor = p + 1;
+    return MPK_OK;
+}
+
+static mpk_status take_all(reader *r) {
+    for (;;) {
+        const char *start;
+        mpk_status status = mpki_text_next(&r->text, &start);
+        if (status || !start) return status;
+        const char *p = mpki_skip_blanks(start);
+        if (r->text.line == 1 && mpki_is_matrix_market(start)) r->market = true;
+        if (*p == '%' || *p == '#' || *p == '\n')
+            mpki_text_skip(&r->text, p);
+        else
+            status = take_line(r, p);
+        if (status) return status;
+    }
 }
 
 /* Count from 0, each index once. */
@@ -52,44 +68,39 @@ static mpk_status check(reader *r) {
     int32_t base = 1;
     for (int32_t k = 0; k < r->n; k++)
         if (r->perm[k] == 0) base = 0;
-    char *seen = mpki_calloc(r->ctx, "read", r->n, 1);
-    if (!seen) return MPK_ERR_MEMORY;
+    char *seen = mpki_calloc(r->text.ctx, STAGE, r->n, 1);
+    if (!seen) return mpki_failed(r->text.ctx);
     mpk_status status = MPK_OK;
     for (int32_t k = 0; k < r->n && !status; k++) {
         int32_t i = r->perm[k] -= base;
         if (i >= r->n || seen[i])
-            status = mpki_error(r->ctx, MPK_ERR_INPUT, "read", k,
-                                "%s: entry %d: index %d is out of range or there twice", r->path,
-                                k + 1, i + base);
+            status = mpki_error(r->text.ctx, MPK_ERR_INPUT, STAGE, k,
+                                "%s: entry %d: index %d is out of range or there twice",
+                                mpki_stream_name(r->text.stream), k + 1, i + base);
         else
             seen[i] = 1;
     }
-    mpki_release(r->ctx, seen);
+    mpki_release(r->text.ctx, seen);
     return status;
 }
 
-mpk_status mpki_perm_read(mpk_context *ctx, const char *path, int32_t n, int32_t **perm) {
-    reader r = {.ctx = ctx, .path = path, .n = n};
-    char text[LINE_MAX_BYTES];
-    mpk_status status = MPK_OK;
-    FILE *file = fopen(path, "r");
-    if (!file) return mpki_error(ctx, MPK_ERR_FILE, "read", -1, "%s: cannot be opened", path);
-    r.perm = MPKI_NEW(ctx, "read", n, int32_t);
-    if (!r.perm) status = MPK_ERR_MEMORY;
-    while (!status && fgets(text, sizeof text, file)) {
-        r.line++;
-        if (!strchr(text, '\n') && !feof(file)) status = bad(&r, "the line is too long");
-        if (r.line == 1 && !strncmp(text, "%%MatrixMarket", 14)) r.market = true;
-        if (!status && *text != '%' && *text != '#' && *text != '\n') status = take_line(&r, text);
-    }
-    if (!status && ferror(file))
-        status = mpki_error(ctx, MPK_ERR_FILE, "read", r.line, "%s: cannot be read", path);
-    fclose(file);
+mpk_status mpki_perm_read_stream(mpk_context *ctx, mpki_stream *stream, int32_t n, int32_t **perm) {
+    reader r = {.text = {.ctx = ctx, .stream = stream}, .n = n};
+    r.perm = MPKI_NEW(ctx, STAGE, n, int32_t);
+    mpk_status status = r.perm ? take_all(&r) : mpki_failed(ctx);
     if (!status) status = check(&r);
     if (status)
         mpki_release(ctx, r.perm);
     else
         *perm = r.perm;
+    return status;
+}
+
+mpk_status mpki_perm_read(mpk_context *ctx, const char *path, int32_t n, int32_t **perm) {
+    mpki_stream *stream = NULL;
+    mpk_status status = mpki_stream_open(ctx, path, &stream);
+    if (!status) status = mpki_perm_read_stream(ctx, stream, n, perm);
+    mpki_stream_close(&stream);
     return status;
 }
 

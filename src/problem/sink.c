@@ -40,13 +40,23 @@ static mpk_status file_error(mpki_sink *s, const char *what) {
                       strerror_r(errno, buffer, sizeof buffer));
 }
 
+/* After a signal, which may ask to stop. */
+static mpk_status ask(mpki_sink *s) {
+    if (!mpki_progress(s->ctx, STAGE, 0)) return MPK_OK;
+    return mpki_error(s->ctx, MPK_ERR_CANCELLED, STAGE, -1, "%s: stopped on request", s->name);
+}
+
 /* ---- bytes out ---------------------------------------------------------------------------- */
 
 static mpk_status write_all(mpki_sink *s, const void *data, size_t size) {
     const char *p = data;
     while (size > 0) {
         ssize_t count = write(s->fd, p, size);
-        if (count < 0 && errno == EINTR) continue;
+        if (count < 0 && errno == EINTR) {
+            mpk_status status = ask(s);
+            if (status) return status;
+            continue;
+        }
         if (count < 0) return file_error(s, "cannot write");
         p += count;
         size -= (size_t)count;
@@ -127,7 +137,10 @@ static mpk_status open_file(mpki_sink *s, const char *path) {
         return file_error(s, "cannot write");
     }
     if (exists && !S_ISREG(info.st_mode)) { /* a device or a pipe: there is nothing to replace */
-        s->fd = open(path, O_WRONLY | O_CLOEXEC);
+        while ((s->fd = open(path, O_WRONLY | O_CLOEXEC)) < 0 && errno == EINTR) {
+            mpk_status status = ask(s);
+            if (status) return status;
+        }
         if (s->fd < 0) return file_error(s, "cannot open");
         s->close_fd = true;
         return MPK_OK;
@@ -211,6 +224,20 @@ mpk_status mpki_sink_print(mpki_sink *s, const char *format, ...) {
     return s->used >= TEXT_SIZE ? drain(s, Z_NO_FLUSH) : MPK_OK;
 }
 
+mpk_status mpki_sink_bytes(mpki_sink *s, const void *bytes, int64_t count) {
+    mpk_status status = MPK_OK;
+    for (const char *from = bytes; count > 0 && !status;) {
+        const size_t room = TEXT_SIZE - s->used;
+        const size_t size = (size_t)count < room ? (size_t)count : room;
+        memcpy(s->text + s->used, from, size);
+        s->used += size;
+        from += size;
+        count -= (int64_t)size;
+        if (s->used >= TEXT_SIZE) status = drain(s, Z_NO_FLUSH);
+    }
+    return status;
+}
+
 void mpki_sink_text(mpki_sink *s, const char *text) {
     size_t size = strlen(text);
     memcpy(s->text + s->used, text, size);
@@ -266,7 +293,8 @@ mpk_status mpki_sink_close(mpki_sink **sink, mpk_status status) {
     if (!sink || !*sink) return status;
     mpki_sink *s = *sink;
     if (!status) status = drain(s, Z_FINISH);
-    if (s->close_fd && close(s->fd) && !status) status = file_error(s, "cannot write");
+    if (s->close_fd && close(s->fd) && errno != EINTR && !status)
+        status = file_error(s, "cannot write");
     if (s->temporary && s->temporary[0]) {
         if (!status && rename(s->temporary, s->target)) status = file_error(s, "cannot create");
         if (status) unlink(s->temporary);

@@ -15,6 +15,9 @@ mpk_status mpki_sink_open(mpk_context *ctx, const char *path, mpki_sink **sink);
 mpk_status mpki_sink_print(mpki_sink *sink, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/** Any bytes. */
+mpk_status mpki_sink_bytes(mpki_sink *sink, const void *bytes, int64_t count);
+
 /** A short piece of a line; mpki_sink_end_line() after at most 200 characters. */
 void mpki_sink_text(mpki_sink *sink, const char *text);
 void mpki_sink_integer(mpki_sink *sink, int64_t value);

@@ -266,17 +266,26 @@ static mpk_status stream_new(mpk_context *ctx, const char *name, mpki_stream **o
     return s->raw ? MPK_OK : mpki_failed(ctx);
 }
 
+/* A pipe waits here for its other end. */
+static mpk_status source_open(mpki_stream *s, const char *path) {
+    while ((s->fd = open(path, O_RDONLY | O_CLOEXEC)) < 0 && errno == EINTR) {
+        mpk_status status = tell(s); /* the signal may ask to stop */
+        if (status) return status;
+    }
+    return s->fd < 0 ? file_error(s, "cannot open") : MPK_OK;
+}
+
 mpk_status mpki_stream_open(mpk_context *ctx, const char *path, mpki_stream **out) {
     bool input = !strcmp(path, "-");
     mpki_stream *s = NULL;
     mpk_status status = stream_new(ctx, input ? "standard input" : path, &s);
     if (status) goto done;
-    s->fd = input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     s->close_fd = !input;
-    if (s->fd < 0) {
-        status = file_error(s, "cannot open");
-        goto done;
-    }
+    if (input)
+        s->fd = STDIN_FILENO;
+    else
+        status = source_open(s, path);
+    if (status) goto done;
     struct stat info;
     if (!input && !fstat(s->fd, &info) && S_ISREG(info.st_mode) && info.st_size > 0)
         s->size = info.st_size;

@@ -1,9 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
 #include "report.h"
 
+#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+int mpki_print_list(char *out, size_t size, const char *format, va_list args) {
+    const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* always there: costs nothing */
+    if (!c) return vsnprintf(out, size, format, args);
+    const locale_t before = uselocale(c);
+    const int count = vsnprintf(out, size, format, args);
+    uselocale(before);
+    freelocale(c);
+    return count;
+}
+
+int mpki_print(char *out, size_t size, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    const int count = mpki_print_list(out, size, format, args);
+    va_end(args);
+    return count;
+}
 
 void mpki_buffer_init(mpki_buffer *buf, mpk_context *ctx) {
     *buf = (mpki_buffer){.ctx = ctx};
@@ -37,10 +57,10 @@ void mpki_buffer_printf(mpki_buffer *buf, const char *format, ...) {
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    int count = vsnprintf(NULL, 0, format, args);
+    const int count = mpki_print_list(NULL, 0, format, args);
     va_end(args);
     if (count >= 0 && reserve(buf, count)) {
-        vsnprintf(buf->data + buf->size, (size_t)count + 1, format, again);
+        mpki_print_list(buf->data + buf->size, (size_t)count + 1, format, again);
         buf->size += count;
     }
     va_end(again);

@@ -24,16 +24,12 @@ static void put_string(mpki_buffer *out, const char *text) {
     mpki_buffer_bytes(out, "\"", 1);
 }
 
-/* JSON has no NaN and no infinity. The locale may have a decimal comma: JSON has not. */
+/* JSON has no NaN and no infinity. */
 static void put_real(mpki_buffer *out, const char *format, double x) {
-    if (!isfinite(x)) {
+    if (isfinite(x))
+        mpki_buffer_printf(out, format, x);
+    else
         mpki_buffer_printf(out, "null");
-        return;
-    }
-    int64_t start = out->size;
-    mpki_buffer_printf(out, format, x);
-    for (int64_t k = start; k < out->size; k++)
-        if (out->data[k] == ',') out->data[k] = '.';
 }
 
 /* Where a member of an object stands: the first has no comma before it. */
@@ -158,6 +154,10 @@ static void write_blocks(object *top, const mpk_run *run) {
     real(&o, "time_fill_s", "%.6f", b->time_fill_s);
     real(&o, "time_numeric_s", "%.6f", b->time_numeric_s);
     real(&o, "time_inspector_s", "%.6f", b->time_inspector_s);
+    if (p->factor_type == MPK_TYPE_LLT) {
+        integer(&o, "breakdowns", b->breakdowns);
+        real(&o, "diagonal_shift", "%.6g", b->diagonal_shift);
+    }
     close_object(&o);
 }
 

@@ -2,12 +2,11 @@
 /** One picture of a run: pattern of A, pattern of the permuted factor, time by phase, and, where a
  *  Krylov method ran, the residual over its iterations. Lengths in CSS pixels. The patterns are
  * embedded pictures of at most 400 x 400 cells, so that the file stays small for any n. */
+#include "../problem/sink.h"
 #include "report.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
     MARGIN = 40,
@@ -72,13 +71,13 @@ static void put_head(mpki_buffer *out, const mpk_report *report) {
     char title[80], n[MPKI_UNIT_MAX], nnz[MPKI_UNIT_MAX], facts[256];
     const char *source = run->source ? run->source : "matrix";
     size_t length = strlen(source);
-    snprintf(title, sizeof title, "%s%s", length > 66 ? "..." : "",
-             length > 66 ? source + length - 63 : source);
+    mpki_print(title, sizeof title, "%s%s", length > 66 ? "..." : "",
+               length > 66 ? source + length - 63 : source);
     put_text(out, MARGIN, 52, "h", title);
-    snprintf(facts, sizeof facts, "n = %s,  %s entries in the lower triangle,  %s %s",
-             mpki_show_count(n, run->problem.n), mpki_show_count(nnz, run->problem.nnz),
-             run->problem.scalar >= MPK_C ? "complex" : "real",
-             mpki_symmetry_name(run->problem.symmetry));
+    mpki_print(facts, sizeof facts, "n = %s,  %s entries in the lower triangle,  %s %s",
+               mpki_show_count(n, run->problem.n), mpki_show_count(nnz, run->problem.nnz),
+               run->problem.scalar >= MPK_C ? "complex" : "real",
+               mpki_symmetry_name(run->problem.symmetry));
     put_text(out, MARGIN, 76, "s", facts);
 }
 
@@ -248,12 +247,13 @@ static mpk_status put_factor(mpk_context *ctx, mpki_buffer *out, const mpk_repor
     shade(&upper, 1, shades, true);
     char title[96], caption[128], nnz[MPKI_UNIT_MAX], name[MPKI_UNIT_MAX];
     mpk_ordering ordering = run->have_analysis ? run->analysis.ordering : an->info.ordering;
-    snprintf(title, sizeof title, "The factor L, %s ordering", mpki_show_ordering(name, ordering));
+    mpki_print(title, sizeof title, "The factor L, %s ordering",
+               mpki_show_ordering(name, ordering));
     put_text(out, x, TOP - 12, "t", title);
     int64_t entries = run->have_factor ? run->factor.nnz : an->info.factor_nnz;
-    snprintf(caption, sizeof caption, "L: %s entries, %.1f times A",
-             mpki_show_si(nnz, (double)entries, ""),
-             a->nnz > 0 ? (double)entries / (double)a->nnz : 0.0);
+    mpki_print(caption, sizeof caption, "L: %s entries, %.1f times A",
+               mpki_show_si(nnz, (double)entries, ""),
+               a->nnz > 0 ? (double)entries / (double)a->nnz : 0.0);
     mpki_buffer_printf(out,
                        "<rect x=\"%.0f\" y=\"%d\" width=\"11\" height=\"11\" rx=\"2\" "
                        "fill=\"#2a5a9f\"/>\n<rect x=\"%.0f\" y=\"%d\" width=\"11\" height=\"11\" "
@@ -300,8 +300,8 @@ static const char *show_time(char *out, double time_s) {
     char plain[MPKI_UNIT_MAX];
     mpki_show_time(plain, time_s);
     char *us = strstr(plain, " us");
-    snprintf(out, MPKI_UNIT_MAX, "%.*s%s", us ? (int)(us - plain) : MPKI_UNIT_MAX, plain,
-             us ? " \u00b5s" : "");
+    mpki_print(out, MPKI_UNIT_MAX, "%.*s%s", us ? (int)(us - plain) : MPKI_UNIT_MAX, plain,
+               us ? " \u00b5s" : "");
     return out;
 }
 
@@ -312,7 +312,7 @@ static void put_times(mpki_buffer *out, const mpk_run *run) {
     char shown[MPKI_UNIT_MAX], label[2 * MPKI_UNIT_MAX];
     for (int k = 0; k < count; k++) total += phases[k].time_s;
     put_text(out, MARGIN, BAR_TOP - 14, "t", "Time by phase");
-    snprintf(label, sizeof label, "%s in all", show_time(shown, total));
+    mpki_print(label, sizeof label, "%s in all", show_time(shown, total));
     put_text(out, WIDTH - MARGIN, BAR_TOP - 14, "e", label);
     mpki_buffer_printf(
         out,
@@ -340,8 +340,8 @@ static void put_times(mpki_buffer *out, const mpk_run *run) {
                            left, y, phases[k].colour);
         put_text(out, left + 18, y + 10, "", phases[k].name);
         double share = total > 0 ? 100 * phases[k].time_s / total : 0;
-        snprintf(label, sizeof label, "%s,  %.*f %%", show_time(shown, phases[k].time_s),
-                 share >= 0.05 && share < 9.95 ? 1 : 0, share);
+        mpki_print(label, sizeof label, "%s,  %.*f %%", show_time(shown, phases[k].time_s),
+                   share >= 0.05 && share < 9.95 ? 1 : 0, share);
         put_text(out, left + 18, y + 29, "s", label);
     }
 }
@@ -399,7 +399,7 @@ static void put_axes(mpki_buffer *out, const curve *c) {
         double y = CURVE_TOP + CURVE_HEIGHT * (double)(c->most - decade) / (c->most - c->least);
         mpki_buffer_printf(out, "<path d=\"M%d %.1fH%.0f\" stroke=\"#e6eaee\"/>\n", CURVE_LEFT, y,
                            right);
-        snprintf(label, sizeof label, decade == 0 ? "1" : "1e%+03d", decade);
+        mpki_print(label, sizeof label, decade == 0 ? "1" : "1e%+03d", decade);
         put_text(out, CURVE_LEFT - 8, y + 4, "e", label);
     }
     for (int64_t k = 0, by = round_step(c->count, 10); k <= c->count; k += by) {
@@ -419,11 +419,11 @@ static void put_residuals(mpki_buffer *out, const mpk_run *run) {
     const mpk_krylov_info *k = &run->solve.krylov;
     const curve c = frame_of(run);
     char label[192], a[MPKI_UNIT_MAX], b[MPKI_UNIT_MAX];
-    snprintf(label, sizeof label, "Relative residual, %s", mpki_show_krylov(k->method));
+    mpki_print(label, sizeof label, "Relative residual, %s", mpki_show_krylov(k->method));
     put_text(out, MARGIN, CURVE_TOP - 22, "t", label);
-    snprintf(label, sizeof label, "%s iteration%s, true residual %s",
-             mpki_show_count(a, k->iterations), k->iterations == 1 ? "" : "s",
-             mpki_show_error(b, k->residual));
+    mpki_print(label, sizeof label, "%s iteration%s, true residual %s",
+               mpki_show_count(a, k->iterations), k->iterations == 1 ? "" : "s",
+               mpki_show_error(b, k->residual));
     put_text(out, WIDTH - MARGIN, CURVE_TOP - 22, "e", label);
     put_axes(out, &c);
     if (drawable(k->tolerance)) {
@@ -476,21 +476,11 @@ static void put_facts(mpki_buffer *out, const mpk_report *report) {
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* Beside and then renamed; devices and pipes, which must not be replaced, are written directly. */
 static mpk_status write_whole(mpk_context *ctx, const mpki_buffer *svg, const char *path) {
-    char name[4096];
-    struct stat there;
-    bool beside = stat(path, &there) != 0 || S_ISREG(there.st_mode);
-    if (snprintf(name, sizeof name, "%s%s", path, beside ? ".part" : "") >= (int)sizeof name)
-        return mpki_error(ctx, MPK_ERR_FILE, "plot", -1, "%.200s...: the name is too long", path);
-    FILE *file = fopen(name, "wb");
-    if (!file) return mpki_error(ctx, MPK_ERR_FILE, "plot", -1, "%s: cannot be written", path);
-    bool good = fwrite(svg->data, 1, (size_t)svg->size, file) == (size_t)svg->size;
-    good = fclose(file) == 0 && good;
-    if (good && beside) good = rename(name, path) == 0;
-    if (good) return MPK_OK;
-    if (beside) remove(name);
-    return mpki_error(ctx, MPK_ERR_FILE, "plot", -1, "%s: cannot be written", path);
+    mpki_sink *sink = NULL;
+    mpk_status status = mpki_sink_open(ctx, path, &sink);
+    if (!status) status = mpki_sink_bytes(sink, svg->data, svg->size);
+    return mpki_sink_close(&sink, status);
 }
 
 mpk_status mpk_report_plot(mpk_context *ctx, const mpk_report *report, const mpk_problem *problem,

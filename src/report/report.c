@@ -21,6 +21,7 @@ static char *render(const mpk_report *report, void (*write)(const mpk_report *, 
     mpki_buffer buf;
     mpki_buffer_init(&buf, report->ctx);
     write(report, &buf);
+    mpki_buffer_bytes(&buf, "", 0); /* a run of which there is nothing to say has a text, too */
     if (!buf.status) return buf.data;
     *failed = true;
     mpki_buffer_free(&buf);
@@ -42,7 +43,7 @@ static void look_at_matrix(mpk_report *report, const mpk_problem_view *a, bool *
 
 mpk_status mpk_report_create(mpk_context *ctx, const mpk_run *run, mpk_report **out) {
     if (!ctx) return MPK_ERR_ARGUMENT;
-    if (!run || !out || *out) {
+    if (!run || !out || *out || run->attempts < 0 || run->attempts > MPK_ATTEMPTS) {
         mpki_clear_error(ctx);
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "report", -1, "run or report is not valid");
     }

@@ -7,6 +7,7 @@
 #include "../core/core.h"
 #include "../problem/problem.h"
 #include <metapack/report.h>
+#include <stdarg.h>
 
 /* ---- a growing text ------------------------------------------------------------------------ */
 
@@ -17,6 +18,11 @@ typedef struct mpki_buffer {
     int64_t size, capacity;
     mpk_status status;
 } mpki_buffer;
+
+/** vsnprintf and snprintf, but with a decimal point whatever the caller's locale has. */
+int mpki_print_list(char *out, size_t size, const char *format, va_list args);
+int mpki_print(char *out, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 void mpki_buffer_init(mpki_buffer *buf, mpk_context *ctx);
 void mpki_buffer_printf(mpki_buffer *buf, const char *format, ...)

@@ -4,10 +4,30 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { WIDTH = 100, LABEL = 14 };
+
+/* Names of files and texts of others may hold anything: what a terminal would obey, and what is no
+ * UTF-8, becomes a question mark. */
+static void tame(char *text) {
+    for (unsigned char *s = (unsigned char *)text; *s;) {
+        int length = mpki_utf8_length(s);
+        const bool control = *s < 0x20 || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0);
+        if (length == 0 || control) memset(s, '?', (size_t)(length = length ? length : 1));
+        s += length;
+    }
+}
+
+/* Bytes of the beginning of `text` that fits into `room` columns and ends between words. */
+static int fit(const char *text, int room) {
+    int at = 0, blank = 0;
+    for (int column = 0; text[at] && column < room; column++) {
+        if (text[at] == ' ') blank = at;
+        at += mpki_utf8_length((const unsigned char *)text + at);
+    }
+    return !text[at] || text[at] == ' ' || blank == 0 ? at : blank; /* or in one long word */
+}
 
 /* One paragraph: the label, then the text, broken between words. */
 static void __attribute__((format(printf, 3, 4)))
@@ -15,22 +35,25 @@ line(mpki_buffer *out, const char *label, const char *format, ...) {
     char text[1024];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    const int size = mpki_print_list(text, sizeof text, format, args);
     va_end(args);
+    if (size >= (int)sizeof text) memcpy(text + sizeof text - 4, "...", 4);
+    tame(text);
     for (size_t end = strlen(text); end > 0 && text[end - 1] == ' ';) text[--end] = '\0';
     const char *rest = text;
     do {
         while (*rest == ' ') rest++;
-        int length = (int)strlen(rest), room = WIDTH - LABEL;
-        if (length > room) {
-            length = room;
-            while (length > 0 && rest[length] != ' ') length--;
-            if (length == 0) length = room; /* one long word, such as a file name */
-        }
+        const int length = fit(rest, WIDTH - LABEL);
         mpki_buffer_printf(out, "%-*s%.*s\n", LABEL, label, length, rest);
         rest += length;
         label = "";
     } while (*rest);
+}
+
+/* a - b; of counts that are none, any number. */
+static int64_t difference(int64_t a, int64_t b) {
+    int64_t c;
+    return __builtin_sub_overflow(a, b, &c) ? 0 : c;
 }
 
 static const char *plural(int64_t count) {
@@ -161,8 +184,9 @@ static void write_blocks(const mpk_run *run, mpki_buffer *out) {
     const mpk_factor_info *f = &run->factor;
     char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX], u[MPKI_UNIT_MAX];
     line(out, "Blocks", "%s on the diagonal, %s below it (%.3g filled; %.3g of A's), %s level sets",
-         mpki_show_count(x, b->block_rows), mpki_show_count(y, b->blocks - b->block_rows),
-         b->mean_fill_out, b->mean_fill_in, mpki_show_count(z, b->levels));
+         mpki_show_count(x, b->block_rows),
+         mpki_show_count(y, difference(b->blocks, b->block_rows)), b->mean_fill_out,
+         b->mean_fill_in, mpki_show_count(z, b->levels));
     line(out, "", "%s dense, %s bitmap, %s with rows left out", mpki_show_count(x, b->dense),
          mpki_show_count(y, b->bitmap), mpki_show_count(z, b->rows));
     line(out, "Factor", "incomplete, %s, %d thread%s; %s; L with %s entries, %s dropped; %s",
@@ -173,6 +197,10 @@ static void write_blocks(const mpk_run *run, mpki_buffer *out) {
          mpki_show_count(x, b->two_by_two), mpki_show_count(y, b->perturbed),
          mpki_show_count(z, b->rejected), plural(b->rejected), b->stages, plural(b->stages),
          f->growth);
+    if (b->breakdowns > 0)
+        line(out, "",
+             "broke down %d time%s; the factor is that of A with %.3g of its diagonal added",
+             b->breakdowns, plural(b->breakdowns), b->diagonal_shift);
 }
 
 /* What method auto tried before it came to this. */
@@ -198,7 +226,7 @@ static void write_krylov(const mpk_report *report, mpki_buffer *out) {
     line(out, "", "%s product%s with A in %s, %s of the preconditioner in %s",
          mpki_show_count(a, k->products), plural(k->products), mpki_show_time(b, k->time_product_s),
          mpki_show_count(c, k->applications), mpki_show_time(d, k->time_precondition_s));
-    snprintf(d, sizeof d, ", %.3g to the quasi-residual", k->quasi_gap);
+    mpki_print(d, sizeof d, ", %.3g to the quasi-residual", k->quasi_gap);
     line(out, "Residual", "%s relative and true (asked: %s), %s as recurred; largest gap %.3g%s",
          mpki_show_error(a, k->residual), mpki_show_error(c, k->tolerance),
          mpki_show_error(b, k->recurred), k->gap, k->quasi_gap > 0 ? d : "");
@@ -226,7 +254,8 @@ static void write_solve(const mpk_report *report, mpki_buffer *out) {
         line(out, "", "condition number about %s, so about %d digits of x can be trusted",
              mpki_show_error(x, s->condition),
              s->condition > 0 && isfinite(s->condition)
-                 ? (int)fmax(0, -log10(fmin(1, s->condition * fmax(s->componentwise, 1.1e-16))))
+                 ? (int)fmax(
+                       0, -log10(fmin(1, fmax(1, s->condition) * fmax(s->componentwise, 1.1e-16))))
                  : 0);
 }
 
@@ -235,19 +264,19 @@ static void write_time(const mpk_report *report, mpki_buffer *out) {
     char x[4][MPKI_UNIT_MAX], rest[4 * MPKI_UNIT_MAX] = "";
     int used = 0;
     if (run->have_analysis)
-        used += snprintf(rest + used, sizeof rest - (size_t)used, ", analyse %s",
-                         mpki_show_time(x[1], run->analysis.time_s));
+        used += mpki_print(rest + used, sizeof rest - (size_t)used, ", analyse %s",
+                           mpki_show_time(x[1], run->analysis.time_s));
     if (run->have_factor)
-        used += snprintf(rest + used, sizeof rest - (size_t)used, ", factorize %s",
-                         mpki_show_time(x[2], run->factor.time_s));
+        used += mpki_print(rest + used, sizeof rest - (size_t)used, ", factorize %s",
+                           mpki_show_time(x[2], run->factor.time_s));
     if (run->have_solve)
-        snprintf(rest + used, sizeof rest - (size_t)used, ", solve %s",
-                 mpki_show_time(x[3], run->solve.time_s));
+        mpki_print(rest + used, sizeof rest - (size_t)used, ", solve %s",
+                   mpki_show_time(x[3], run->solve.time_s));
     line(out, "Time", "read %s%s", mpki_show_time(x[0], run->time_read_s), rest);
     char predicted[MPKI_UNIT_MAX + 16] = "";
     if (run->analysis.peak_bytes > 0)
-        snprintf(predicted, sizeof predicted, " (predicted %s)",
-                 mpki_show_bytes(x[2], (double)run->analysis.peak_bytes));
+        mpki_print(predicted, sizeof predicted, " (predicted %s)",
+                   mpki_show_bytes(x[2], (double)run->analysis.peak_bytes));
     if (run->have_factor)
         line(out, "Memory", "factor %s, peak of factorizing %s%s, of the run %s",
              mpki_show_bytes(x[0], (double)run->factor.bytes),
@@ -270,7 +299,8 @@ static void write_outcome(const mpk_report *report, mpki_buffer *out) {
         if (run->have_factor && in->zero > 0)
             line(out, "Result", "SINGULAR: %s zero pivot%s, so the numerical rank is %s of %s. %s",
                  mpki_show_count(x, in->zero), plural(in->zero),
-                 mpki_show_count(y, run->problem.n - in->zero), mpki_show_count(z, run->problem.n),
+                 mpki_show_count(y, difference(run->problem.n, in->zero)),
+                 mpki_show_count(z, run->problem.n),
                  !run->have_solve ? ""
                  : run->solve.normwise <= 1e-10
                      ? "The right-hand side is consistent: x solves the system, but is not unique."

@@ -22,7 +22,7 @@ const char *mpki_show_count(char *out, int64_t count) {
 const char *mpki_show_si(char *out, double x, const char *unit) {
     static const char prefix[] = " kMGTPE";
     if (!isfinite(x)) {
-        snprintf(out, MPKI_UNIT_MAX, "unknown");
+        mpki_print(out, MPKI_UNIT_MAX, "unknown");
         return out;
     }
     int p = 0;
@@ -30,10 +30,14 @@ const char *mpki_show_si(char *out, double x, const char *unit) {
         x /= 1000;
         p++;
     }
+    if (!(fabs(x) < 9.995e5)) { /* beyond all prefixes */
+        mpki_print(out, MPKI_UNIT_MAX, "%.3g E%s", x, unit);
+        return out;
+    }
     /* three digits that count, none of them after the point for whole numbers below 1000 */
     int decimals = p == 0 && x == floor(x) ? 0 : fabs(x) < 9.995 ? 2 : fabs(x) < 99.95 ? 1 : 0;
     char mark[2] = {p ? prefix[p] : '\0', '\0'};
-    snprintf(out, MPKI_UNIT_MAX, "%.*f%s%s%s", decimals, x, p || *unit ? " " : "", mark, unit);
+    mpki_print(out, MPKI_UNIT_MAX, "%.*f%s%s%s", decimals, x, p || *unit ? " " : "", mark, unit);
     return out;
 }
 
@@ -43,39 +47,41 @@ const char *mpki_show_bytes(char *out, double bytes) {
 
 const char *mpki_show_time(char *out, double time_s) {
     if (!(time_s >= 0) || !isfinite(time_s))
-        snprintf(out, MPKI_UNIT_MAX, "unknown");
+        mpki_print(out, MPKI_UNIT_MAX, "unknown");
     else if (time_s < 5e-8)
-        snprintf(out, MPKI_UNIT_MAX, "0 s");
+        mpki_print(out, MPKI_UNIT_MAX, "0 s");
     else if (time_s < 9.995e-4)
-        snprintf(out, MPKI_UNIT_MAX, "%.3g us", time_s * 1e6);
+        mpki_print(out, MPKI_UNIT_MAX, "%.3g us", time_s * 1e6);
     else if (time_s < 0.9995)
-        snprintf(out, MPKI_UNIT_MAX, "%.*f ms",
-                 time_s < 9.995e-3   ? 2
-                 : time_s < 9.995e-2 ? 1
-                                     : 0,
-                 time_s * 1e3);
+        mpki_print(out, MPKI_UNIT_MAX, "%.*f ms",
+                   time_s < 9.995e-3   ? 2
+                   : time_s < 9.995e-2 ? 1
+                                       : 0,
+                   time_s * 1e3);
     else if (time_s < 119.5)
-        snprintf(out, MPKI_UNIT_MAX, "%.*f s", time_s < 9.995 ? 2 : 1, time_s);
+        mpki_print(out, MPKI_UNIT_MAX, "%.*f s", time_s < 9.995 ? 2 : 1, time_s);
     else if (time_s < 7199.5)
-        snprintf(out, MPKI_UNIT_MAX, "%d min %02d s", (int)((time_s + 0.5) / 60),
-                 (int)(time_s + 0.5) % 60);
+        mpki_print(out, MPKI_UNIT_MAX, "%d min %02d s", (int)((time_s + 0.5) / 60),
+                   (int)(time_s + 0.5) % 60);
+    else if (time_s < 3.6e12)
+        mpki_print(out, MPKI_UNIT_MAX, "%.1f h", time_s / 3600);
     else
-        snprintf(out, MPKI_UNIT_MAX, "%.1f h", time_s / 3600);
+        mpki_print(out, MPKI_UNIT_MAX, "%.3g h", time_s / 3600);
     return out;
 }
 
 const char *mpki_show_error(char *out, double error) {
     if (!isfinite(error))
-        snprintf(out, MPKI_UNIT_MAX, "not finite");
+        mpki_print(out, MPKI_UNIT_MAX, "not finite");
     else if (error == 0)
-        snprintf(out, MPKI_UNIT_MAX, "0");
+        mpki_print(out, MPKI_UNIT_MAX, "0");
     else
-        snprintf(out, MPKI_UNIT_MAX, "%.1e", error);
+        mpki_print(out, MPKI_UNIT_MAX, "%.1e", error);
     return out;
 }
 
 const char *mpki_show_ordering(char *out, mpk_ordering ordering) {
-    snprintf(out, MPKI_UNIT_MAX, "%s", mpk_ordering_name(ordering));
+    mpki_print(out, MPKI_UNIT_MAX, "%s", mpk_ordering_name(ordering));
     if ((ordering >= MPK_ORDERING_AMD && ordering <= MPK_ORDERING_RCM) ||
         ordering == MPK_ORDERING_ND || ordering == MPK_ORDERING_GMC) /* acronyms */
         for (char *p = out; *p; p++) *p = (char)(*p - 'a' + 'A');

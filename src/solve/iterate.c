@@ -30,6 +30,7 @@ typedef struct iteration {
     mpki_preconditioner m;
     bool abs;
     void *b, *x, *r, *d, *kept; /* n each: right-hand side, solution, residual, correction, spare */
+    void *all; /* of several right-hand sides: solutions that wait for the last one */
     double *w, *sums;
     double accuracy;
     mpki_record *record;
@@ -89,6 +90,7 @@ static void free_all(iteration *it) {
     mpki_release(it->ctx, it->r);
     mpki_release(it->ctx, it->d);
     mpki_release(it->ctx, it->kept);
+    mpki_release(it->ctx, it->all);
     mpki_release(it->ctx, it->w);
     mpki_release(it->ctx, it->sums);
     mpki_release(it->ctx, it->history);
@@ -289,6 +291,10 @@ mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_optio
     it.accuracy = mpki_accuracy(options, an->scalar);
     if (status >= 0) status = make(&it);
     info.krylov.method = task.method;
+    if (status >= 0 && nrhs > 1) { /* a failure with a later one must leave x as it was */
+        it.all = mpki_alloc(ctx, STAGE, (int64_t)an->n * nrhs, size);
+        if (!it.all) status = mpki_failed(ctx);
+    }
     for (int32_t c = 0; status >= 0 && an->n > 0 && c < nrhs; c++) {
         mpk_krylov_info account;
         mpki_quality q;
@@ -301,8 +307,10 @@ mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_optio
             memcpy(worst, it.message, sizeof worst);
         }
         gather(&it, &q, &account, c == 0, &info);
-        memcpy((char *)x + (size_t)(c * ldx) * size, it.x, bytes);
+        memcpy(nrhs > 1 ? (char *)it.all + (size_t)c * bytes : (char *)x, it.x, bytes);
     }
+    for (int32_t c = 0; status >= 0 && an->n > 0 && nrhs > 1 && c < nrhs; c++)
+        memcpy((char *)x + (size_t)(c * ldx) * size, (char *)it.all + (size_t)c * bytes, bytes);
     free_all(&it);
     if (status < 0) return status;
     info.time_s = mpki_now_s() - start_s;

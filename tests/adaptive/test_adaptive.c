@@ -146,6 +146,34 @@ static void test_statuses(void **state) {
     end(&j);
 }
 
+/* Stopped after an attempt that gave an answer, but not a good one: x is as it was. */
+static int stop_later(const char *stage, double fraction, void *user) {
+    const job *j = user;
+    (void)fraction;
+    return j->r.attempts >= 2 && !strcmp(stage, "factorize");
+}
+
+static void test_cancelled(void **state) {
+    (void)state;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.direct = MPK_OFF;
+    o.tolerance = 0; /* which no attempt reaches */
+    o.max_iterations = 2;
+    o.threads = 1;
+    job j = go("lp-kkt 80 150 4", &o);
+    assert_true(j.r.attempts >= 3 && j.r.solve.relative_residual > 0); /* there was an answer */
+    mpk_adaptive_clear(&j.r);
+    for (int i = 0; i < j.n; i++) j.x[i] = 77;
+    mpk_context_set_progress(j.ctx, stop_later, &j);
+    j.status = mpk_solve_adaptive(j.ctx, j.problem, &o, 1, j.b, j.n, j.x, j.n, NULL, 0, NULL, &j.r);
+    assert_int_equal(j.status, MPK_ERR_CANCELLED);
+    assert_true(isfinite(j.r.attempt[0].residual));
+    for (int i = 0; i < j.n; i++) assert_true(j.x[i] == 77);
+    mpk_context_set_progress(j.ctx, NULL, NULL);
+    end(&j);
+}
+
 static void test_arguments(void **state) {
     (void)state;
     mpk_context *ctx = NULL;
@@ -167,6 +195,7 @@ int main(void) {
         cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_statuses),
         cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

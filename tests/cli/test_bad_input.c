@@ -144,7 +144,22 @@ static void pipes_stay_pipes(void **state) {
     assert_code(&o, 0);
     assert_int_equal(stat("pipe", &was), 0);
     assert_true(S_ISFIFO(was.st_mode));
+    while (read(fd, text, sizeof text - 1) > 0) {}
+    RUN(&o, NULL, "stats", TINY "kkt.mtx", "--plot", "pipe", "-q");
+    assert_code(&o, 0);
+    assert_int_equal(stat("pipe", &was), 0);
+    assert_true(S_ISFIFO(was.st_mode));
+    assert_true(read(fd, text, sizeof text - 1) > 20);
     close(fd);
+    /* nor is a link replaced by what it should point to */
+    assert_int_equal(symlink("target.svg", "link.svg"), 0);
+    write_text("target.svg", "old");
+    RUN(&o, NULL, "info", TINY "kkt.mtx", "--plot", "link.svg", "-q");
+    assert_code(&o, 0);
+    assert_int_equal(lstat("link.svg", &was), 0);
+    assert_true(S_ISLNK(was.st_mode));
+    read_text("target.svg", text, sizeof text);
+    assert_non_null(strstr(text, "<svg"));
 }
 
 int main(void) {

@@ -43,6 +43,19 @@ static void singular(void **state) {
     assert_has(o.out, "\"zero\": 1");
 }
 
+/* A name of any bytes in an object of JSON. */
+static void strange_names(void **state) {
+    (void)state;
+    static const char *const commands[] = {"solve", "info", "stats"};
+    write_text("d\xff\"\x02\xc3\xa4.mtx", SYMMETRIC);
+    for (int k = 0; k < 3; k++) {
+        RUN(&o, NULL, commands[k], "d\xff\"\x02\xc3\xa4.mtx", "--json");
+        assert_code(&o, 0);
+        assert_true(json_valid(o.out));
+        if (k != 1) assert_non_null(strstr(o.out, "\"d\\ufffd\\\"\\u0002\xc3\xa4.mtx\""));
+    }
+}
+
 static void wrong_use(void **state) {
     (void)state;
     write_text("a.mtx", SYMMETRIC);
@@ -97,6 +110,7 @@ int main(void) {
                                        cmocka_unit_test_teardown(every_method, empty_folder),
                                        cmocka_unit_test_teardown(singular, empty_folder),
                                        cmocka_unit_test_teardown(wrong_use, empty_folder),
+                                       cmocka_unit_test_teardown(strange_names, empty_folder),
                                        cmocka_unit_test_teardown(bench, empty_folder),
                                        cmocka_unit_test_teardown(bench_batch, empty_folder)};
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

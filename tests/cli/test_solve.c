@@ -77,6 +77,23 @@ static void ones(void **state) {
     }
 }
 
+/* An incomplete LLT that breaks down is repaired, and both reports say with how much. */
+static void breakdowns(void **state) {
+    (void)state;
+    RUN(&o, NULL, "solve", METAPACK_DATA "/definite/bcsstk03.mtx.xz", "--method", "ildlt",
+        "--factor-type", "llt", "--level", "0", "--block", "1", "--krylov", "cg", "--json");
+    assert_code(&o, 0);
+    assert_true(json_valid(o.out));
+    assert_has(o.err, "of its diagonal added");
+    const char *blocks = strstr(o.out, "\"blocks\"");
+    assert_true(number_of(blocks, "breakdowns") >= 1);
+    assert_true(number_of(blocks, "diagonal_shift") >= 1e-3);
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--method", "ildlt", "--factor-type", "llt", "--krylov",
+        "cg");
+    assert_code(&o, 5);
+    assert_has(o.err, "row 4: its diagonal entry is not positive");
+}
+
 static void complex_systems(void **state) {
     (void)state;
     double x[16];
@@ -353,10 +370,58 @@ static void interrupt_reading(void **state) {
     assert_files(0);
 }
 
+/* Has the child slept for a tenth of a second? Then it waits for what does not come. */
+static void wait_until_blocked(pid_t child) {
+    char path[64], line[512];
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)child);
+    for (int asleep = 0, turn = 0; asleep < 20 && turn < 4000; turn++) {
+        usleep(5000);
+        read_text(path, line, sizeof line);
+        const char *state = strrchr(line, ')');
+        asleep = state && state[2] == 'S' ? asleep + 1 : 0;
+    }
+}
+
+/* And while it waits for somebody to open a pipe's other end. */
+static void interrupt_opening(void **state) {
+    (void)state;
+    static const char *const words[] = {"info", "pipe", "--json", NULL};
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    pid_t child = start(words, NULL);
+    wait_until_blocked(child);
+    assert_int_equal(kill(child, SIGINT), 0);
+    finish(child, &o);
+    unlink("pipe");
+    assert_code(&o, 130);
+    assert_has(o.out, "\"status\": \"cancelled\"");
+    assert_files(0);
+}
+
+/* solve <(xz -dc A.mtx.xz): what looks at the first bytes must not take them away. */
+static void matrix_from_a_pipe(void **state) {
+    (void)state;
+    static const char *const words[] = {"solve", "pipe", "-q", "--json", NULL};
+    static char text[4096];
+    read_text(TINY "kkt.mtx", text, sizeof text);
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    pid_t child = start(words, NULL);
+    int fd = open("pipe", O_WRONLY);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    finish(child, &o);
+    unlink("pipe");
+    assert_code(&o, 0);
+    assert_has(o.out, "\"n\": 5");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(kkt_system, empty_folder),
         cmocka_unit_test_teardown(ones, empty_folder),
+        cmocka_unit_test_teardown(breakdowns, empty_folder),
+        cmocka_unit_test_teardown(interrupt_opening, empty_folder),
+        cmocka_unit_test_teardown(matrix_from_a_pipe, empty_folder),
         cmocka_unit_test_teardown(complex_systems, empty_folder),
         cmocka_unit_test_teardown(standard_input_and_compressed, empty_folder),
         cmocka_unit_test_teardown(singular, empty_folder),

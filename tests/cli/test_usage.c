@@ -148,6 +148,34 @@ static void failures_as_json(void **state) {
     assert_has(o.out, "none.mtx");
 }
 
+/* METAPACK_CPU that is no word, or more than there is, ends what would compute; help is given. */
+static void wrong_environment(void **state) {
+    (void)state;
+    setenv("METAPACK_CPU", "bogus", 1);
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--json");
+    assert_code(&o, 1);
+    assert_has(o.err, "METAPACK_CPU in the environment: expected generic | avx2 | avx512");
+    assert_true(json_valid(o.out));
+    assert_has(o.out, "\"status\": \"argument\"");
+    RUN(&o, NULL, "stats", TINY "kkt.mtx");
+    assert_code(&o, 1);
+    RUN(&o, NULL, "solve", "--help");
+    assert_code(&o, 0);
+    RUN(&o, NULL, "--version");
+    assert_code(&o, 0);
+    setenv("METAPACK_CPU", "avx512", 1);
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--json");
+    if (o.code == 1)
+        assert_has(o.err, "this processor has no AVX-512");
+    else
+        assert_has(o.out, "\"backend\": \"cpu-avx512\"");
+    setenv("METAPACK_CPU", "generic", 1);
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--json");
+    assert_code(&o, 0);
+    assert_has(o.out, "\"backend\": \"cpu-generic\"");
+    unsetenv("METAPACK_CPU");
+}
+
 /* All ways to give a value; "--" ends the options. */
 static void ways_to_write_options(void **state) {
     (void)state;
@@ -174,6 +202,7 @@ int main(void) {
         cmocka_unit_test_teardown(options_are_documented, empty_folder),
         cmocka_unit_test_teardown(wrong_use, empty_folder),
         cmocka_unit_test_teardown(failures_as_json, empty_folder),
+        cmocka_unit_test_teardown(wrong_environment, empty_folder),
         cmocka_unit_test_teardown(ways_to_write_options, empty_folder)};
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

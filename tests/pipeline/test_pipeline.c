@@ -55,6 +55,13 @@ static void wrong_jobs(void **state) {
     assert_non_null(report); /* says why */
     assert_non_null(strstr(mpk_report_json(report), "pivot_threshold"));
     mpk_report_destroy(&report);
+    for (int goal = -1; goal < 100; goal += goal < 0 ? 5 : 95) { /* -1, 4, 99 */
+        job.goal = (mpk_goal)goal;
+        assert_int_equal(mpk_job_run(ctx, &job, NULL, &report), MPK_ERR_ARGUMENT);
+        assert_non_null(strstr(mpk_report_json(report), "goal = "));
+        assert_int_equal(mpk_report_run(report)->have_analysis, 0);
+        mpk_report_destroy(&report);
+    }
     mpk_context_destroy(&ctx);
 }
 

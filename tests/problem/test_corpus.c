@@ -16,6 +16,18 @@
 #define LLVMFuzzerTestOneInput fuzz_number
 #include "fuzz/fuzz_number.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_arrays
+#include "fuzz/fuzz_arrays.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_options
+#include "fuzz/fuzz_options.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_perm
+#include "fuzz/fuzz_perm.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_report
+#include "fuzz/fuzz_report.c"
+#undef LLVMFuzzerTestOneInput
 
 typedef int target(const uint8_t *data, size_t size);
 
@@ -58,13 +70,29 @@ static void number_corpus(void **state) {
     (void)state;
     replay("number", fuzz_number);
 }
+static void arrays_corpus(void **state) {
+    (void)state;
+    replay("arrays", fuzz_arrays);
+}
+static void options_corpus(void **state) {
+    (void)state;
+    replay("options", fuzz_options);
+}
+static void perm_corpus(void **state) {
+    (void)state;
+    replay("perm", fuzz_perm);
+}
+static void report_corpus(void **state) {
+    (void)state;
+    replay("report", fuzz_report);
+}
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(read_corpus),
-        cmocka_unit_test(rhs_corpus),
-        cmocka_unit_test(generate_corpus),
-        cmocka_unit_test(number_corpus),
+        cmocka_unit_test(read_corpus),     cmocka_unit_test(rhs_corpus),
+        cmocka_unit_test(generate_corpus), cmocka_unit_test(number_corpus),
+        cmocka_unit_test(report_corpus),   cmocka_unit_test(perm_corpus),
+        cmocka_unit_test(options_corpus),  cmocka_unit_test(arrays_corpus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

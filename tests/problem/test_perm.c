@@ -2,7 +2,9 @@
 #include "support.h"
 
 #include "problem/perm.h"
+#include <locale.h>
 #include <unistd.h>
+#include <zlib.h>
 
 static char path[] = "/tmp/metapack-perm-XXXXXX";
 
@@ -35,7 +37,7 @@ static void orders_that_are_none(void **state) {
     (void)state;
     static const struct {
         const char *text, *said;
-    } cases[] = {{"", "fewer"},
+    } cases[] = {{"\n", "fewer"},
                  {"0 1\n", "fewer"},
                  {"0 1\n2 0\n", ":2: the order has more"},
                  {"0 1 1\n", "there twice"},
@@ -46,7 +48,14 @@ static void orders_that_are_none(void **state) {
                  {"0 nan 2\n", "no index"},
                  {"0 1 two\n", ":1: expected integers"},
                  {"%%MatrixMarket matrix array integer general\n4 1\n", ":2: the order must have"},
-                 {"%%MatrixMarket matrix array integer general\nx\n", ":2: the order must have"}};
+                 {"%%MatrixMarket matrix array integer general\nx\n", ":2: the order must have"},
+                 /* entries of a coordinate file are no order; the product is 3 modulo 2^64 */
+                 {"%%MatrixMarket matrix coordinate real general\n3 1 3\n1 1 1\n",
+                  ":2: the order must have"},
+                 {"%%MatrixMarket matrix array integer general\n131 "
+                  "844889041543948929\n",
+                  ":2: the order must have"},
+                 {"0x1 0 2\n", ":1: expected integers"}};
     mpk_context *ctx = new_context();
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         int32_t *perm = NULL;
@@ -62,13 +71,36 @@ static void orders_that_are_none(void **state) {
     assert_said(ctx, "/nowhere/order");
     mpki_clear_error(ctx);
     assert_int_equal(mpki_perm_read(ctx, "/tmp", 3, &perm), MPK_ERR_FILE); /* a folder */
-    char text[6000];
-    memset(text, ' ', sizeof text - 1);
-    text[sizeof text - 1] = '\0';
-    write_text(text);
+    write_text("");
     mpki_clear_error(ctx);
-    assert_int_equal(mpki_perm_read(ctx, path, 3, &perm), MPK_ERR_INPUT);
-    assert_said(ctx, "too long");
+    assert_int_equal(mpki_perm_read(ctx, path, 3, &perm), MPK_ERR_FORMAT);
+    assert_said(ctx, "empty");
+    mpk_context_destroy(&ctx);
+}
+
+/* Long lines, compressed files, and a decimal comma of the program's locale. */
+static void dresses(void **state) {
+    (void)state;
+    mpk_context *ctx = new_context();
+    int32_t *perm = NULL;
+    static char text[6010];
+    memset(text, ' ', sizeof text);
+    memcpy(text, "2", 1);
+    memcpy(text + 6000, "0.0 1\n", 7);
+    write_text(text);
+    setlocale(LC_NUMERIC, "de_DE.UTF-8"); /* where it is installed */
+    assert_int_equal(mpki_perm_read(ctx, path, 3, &perm), MPK_OK);
+    setlocale(LC_NUMERIC, "C");
+    assert_int_equal(perm[2], 1);
+    mpki_release(ctx, perm);
+    perm = NULL;
+    gzFile file = gzopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(gzwrite(file, "1 3 2\n", 6), 6);
+    assert_int_equal(gzclose(file), Z_OK);
+    assert_int_equal(mpki_perm_read(ctx, path, 3, &perm), MPK_OK);
+    assert_int_equal(perm[1], 2);
+    mpki_release(ctx, perm);
     mpk_context_destroy(&ctx);
 }
 
@@ -99,6 +131,6 @@ static int leave(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(orders_that_are_good),
                                        cmocka_unit_test(orders_that_are_none),
-                                       cmocka_unit_test(no_memory)};
+                                       cmocka_unit_test(dresses), cmocka_unit_test(no_memory)};
     return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -187,6 +187,27 @@ static void nearly_symmetric(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* Moduli that overflow, of parts that do not: infinity is not near to everything. */
+static void largest_moduli(void **state) {
+    (void)state;
+    mpk_context *ctx = new_context();
+    mpk_problem *p = NULL;
+    const int32_t r[] = {0, 1, 1, 0}, c[] = {0, 1, 0, 1};
+    for (int hermitian = 0; hermitian < 2; hermitian++) {
+        const mpk_symmetry law = hermitian ? MPK_HERMITIAN : MPK_SYMMETRIC;
+        const double turn = hermitian ? -1 : 1;
+        const double other[] = {1, 0, 1, 0, 1.5e308, 1.5e308, -1.5e308, 1.4e308};
+        const double same[] = {1, 0, 1, 0, 1.5e308, 1.5e308, 1.5e308, turn * 1.5e308};
+        const float small[] = {1, 0, 1, 0, 3e38f, 3e38f, -3e38f, 2.9e38f};
+        refuse(ctx, MPK_Z, law, MPK_FULL, 4, r, c, other, MPK_ERR_INPUT, "the matrix is not");
+        refuse(ctx, MPK_C, law, MPK_FULL, 4, r, c, small, MPK_ERR_INPUT, "the matrix is not");
+        assert_int_equal(mpk_problem_from_triplets(ctx, 2, MPK_Z, law, MPK_FULL, 4, r, c, same, &p),
+                         MPK_OK);
+        mpk_problem_destroy(&p);
+    }
+    mpk_context_destroy(&ctx);
+}
+
 static void orders_zero_and_one(void **state) {
     (void)state;
     mpk_context *ctx = new_context();
@@ -292,10 +313,15 @@ static void memory_runs_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(csc_lower),        cmocka_unit_test(triangles),
-        cmocka_unit_test(shuffled),         cmocka_unit_test(bad_entries),
-        cmocka_unit_test(nearly_symmetric), cmocka_unit_test(orders_zero_and_one),
-        cmocka_unit_test(hermitian),        cmocka_unit_test(set_values),
+        cmocka_unit_test(csc_lower),
+        cmocka_unit_test(triangles),
+        cmocka_unit_test(shuffled),
+        cmocka_unit_test(bad_entries),
+        cmocka_unit_test(nearly_symmetric),
+        cmocka_unit_test(largest_moduli),
+        cmocka_unit_test(orders_zero_and_one),
+        cmocka_unit_test(hermitian),
+        cmocka_unit_test(set_values),
         cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,6 +160,42 @@ static void bad_arguments(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* y must not lie on x, not by one entry of any column; columns in turn are no overlap. */
+static void in_place(void **state) {
+    (void)state;
+    enum { NRHS = 3, ROOM = 4 * N * NRHS };
+    static dense d;
+    mpk_context *ctx = new_context();
+    mpk_problem *p = draw(ctx, MPK_D, MPK_SYMMETRIC, &d);
+    double z[ROOM], before[ROOM], want[N * NRHS], *x = z + N * NRHS;
+    const char *text;
+    for (int i = 0; i < ROOM; i++) z[i] = before[i] = i % 7 - 3;
+    assert_int_equal(mpk_problem_multiply(ctx, p, 1, x, N, x, N), MPK_ERR_ARGUMENT);
+    mpk_last_error(ctx, NULL, NULL, &text);
+    assert_non_null(strstr(text, "overlap"));
+    for (int ldx = N; ldx <= N + 2; ldx++)
+        for (int ldy = N; ldy <= N + 2; ldy++)
+            for (int shift = -N * NRHS; shift <= 2 * N; shift++) {
+                bool shared = false;
+                for (int c = 0; c < NRHS; c++)
+                    for (int k = 0; k < NRHS; k++) {
+                        const int apart = shift + k * ldy - c * ldx;
+                        shared |= apart > -N && apart < N;
+                    }
+                if (!shared) continue;
+                assert_int_equal(mpk_problem_multiply(ctx, p, NRHS, x, ldx, x + shift, ldy),
+                                 MPK_ERR_ARGUMENT);
+                assert_memory_equal(z, before, sizeof z);
+            }
+    assert_int_equal(mpk_problem_multiply(ctx, p, NRHS, z, 2 * N, want, N), MPK_OK);
+    assert_int_equal(mpk_problem_multiply(ctx, p, NRHS, z, 2 * N, z + N, 2 * N), MPK_OK);
+    for (int c = 0; c < NRHS; c++)
+        assert_memory_equal(z + N + 2 * N * c, want + N * c, N * sizeof *z);
+    assert_int_equal(mpk_problem_multiply(ctx, p, 0, z, N, z, N), MPK_OK); /* nothing is touched */
+    mpk_problem_destroy(&p);
+    mpk_context_destroy(&ctx);
+}
+
 /* First, last, and beyond a block of the scan. */
 static void nonfinite(void **state) {
     (void)state;
@@ -181,9 +217,8 @@ static void nonfinite(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(against_dense),
-        cmocka_unit_test(no_overflow_in_double),
-        cmocka_unit_test(bad_arguments),
+        cmocka_unit_test(against_dense), cmocka_unit_test(no_overflow_in_double),
+        cmocka_unit_test(bad_arguments), cmocka_unit_test(in_place),
         cmocka_unit_test(nonfinite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

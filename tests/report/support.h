@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TEST_REPORT_SUPPORT_H
 #define TEST_REPORT_SUPPORT_H
-/** A run to report, and a judge of JSON. */
+/** A run to report, and a look at what came of it. */
 #include "problem/support.h"
 
+#include "report/json.h"
 #include "report/report.h"
-#include <ctype.h>
 #include <math.h>
 
 /* 3 x 3: 4 . . / 1 0 . / . 2 5, with a stored zero on the diagonal. */
@@ -72,96 +72,6 @@ static inline char *unbroken(const char *text) {
             *out++ = *text;
     }
     return copy;
-}
-
-/* ---- JSON (RFC 8259), as strict as a parser of others would be ------------------------------- */
-
-static inline const char *json_value(const char *s, int depth);
-
-static inline const char *json_blank(const char *s) {
-    return s + strspn(s, " \t\r\n");
-}
-
-static inline const char *json_string(const char *s) {
-    if (*s++ != '"') return NULL;
-    while (*s != '"') {
-        int length = mpki_utf8_length((const unsigned char *)s);
-        if (length == 0 || (unsigned char)*s < 0x20) return NULL;
-        if (*s == '\\') {
-            s++;
-            if (*s == 'u')
-                for (int k = 1; k <= 4; k++)
-                    if (!isxdigit((unsigned char)s[k])) return NULL;
-            if (!*s || !strchr("\"\\/bfnrtu", *s)) return NULL;
-            s += *s == 'u' ? 5 : 1;
-        } else
-            s += length;
-    }
-    return s + 1;
-}
-
-static inline const char *json_number(const char *s) {
-    if (*s == '-') s++;
-    if (*s == '0')
-        s++;
-    else if (isdigit((unsigned char)*s))
-        s += strspn(s, "0123456789");
-    else
-        return NULL;
-    if (*s == '.') {
-        size_t digits = strspn(s + 1, "0123456789");
-        if (digits == 0) return NULL;
-        s += 1 + digits;
-    }
-    if (*s == 'e' || *s == 'E') {
-        s += s[1] == '+' || s[1] == '-' ? 2 : 1;
-        size_t digits = strspn(s, "0123456789");
-        if (digits == 0) return NULL;
-        s += digits;
-    }
-    return s;
-}
-
-/* After the value that begins at s, or NULL if it is none. */
-static inline const char *json_value(const char *s, int depth) {
-    static const char *const words[] = {"true", "false", "null"};
-    if (depth > 20) return NULL;
-    if (*s == '"') return json_string(s);
-    for (int k = 0; k < 3; k++)
-        if (!strncmp(s, words[k], strlen(words[k]))) return s + strlen(words[k]);
-    if (*s == '[') {
-        s = json_blank(s + 1);
-        if (*s == ']') return s + 1;
-        for (;;) {
-            s = json_value(json_blank(s), depth + 1);
-            if (!s) return NULL;
-            s = json_blank(s);
-            if (*s == ']') return s + 1;
-            if (*s++ != ',') return NULL;
-        }
-    }
-    if (*s != '{') return json_number(s);
-    s = json_blank(s + 1);
-    if (*s == '}') return s + 1;
-    for (;;) {
-        s = json_string(json_blank(s));
-        if (!s) return NULL;
-        s = json_blank(s);
-        if (*s++ != ':') return NULL;
-        s = json_value(json_blank(s), depth + 1);
-        if (!s) return NULL;
-        s = json_blank(s);
-        if (*s == '}') return s + 1;
-        if (*s++ != ',') return NULL;
-    }
-}
-
-/* One object and nothing else. */
-static inline bool json_valid(const char *text) {
-    const char *s = json_blank(text);
-    if (*s != '{') return false;
-    s = json_value(s, 0);
-    return s && *json_blank(s) == '\0';
 }
 
 /* The keys of all objects in order, "a b{c d} e": what a reader of the schema relies on. */

@@ -40,6 +40,14 @@ static void wrong_arguments(void **state) {
     assert_int_equal(mpk_report_create(ctx, &run, &report), MPK_OK);
     assert_int_equal(mpk_report_create(ctx, &run, &report), MPK_ERR_ARGUMENT); /* would be lost */
     mpk_report_destroy(&report);
+    run.attempts = MPK_ATTEMPTS + 1; /* there is no such entry */
+    assert_int_equal(mpk_report_create(ctx, &run, &report), MPK_ERR_ARGUMENT);
+    run.attempts = -1;
+    assert_int_equal(mpk_report_create(ctx, &run, &report), MPK_ERR_ARGUMENT);
+    run = (mpk_run){0}; /* of which there is nothing to say */
+    assert_int_equal(mpk_report_create(ctx, &run, &report), MPK_OK);
+    assert_string_equal(mpk_report_text(report), "");
+    mpk_report_destroy(&report);
     assert_string_equal(mpk_report_text(NULL), "");
     assert_string_equal(mpk_report_json(NULL), "");
     assert_null(mpk_report_run(NULL));

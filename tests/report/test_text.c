@@ -37,6 +37,38 @@ static void good_run(void **state) {
           "NOT");
 }
 
+/* What a terminal would obey and what is no UTF-8 is not shown; no character is cut in two. */
+static void strange_names(void **state) {
+    (void)state;
+    mpk_run run = small_run();
+    run.source = "a\033[2Jb\rc\td\x7f"
+                 "e\xff\xfe"
+                 "f\xc2\x9bg.mtx";
+    check(&run, SAYS("a?[2Jb?c?d?e??f??g.mtx"), NULL);
+    char name[1200] = "";
+    for (int k = 0; k < 590; k++) strcat(name, "\xc3\xa4");
+    run.source = name;
+    mpk_context *ctx = new_context();
+    mpk_report *report = NULL;
+    assert_int_equal(mpk_report_create(ctx, &run, &report), MPK_OK);
+    for (const char *s = mpk_report_text(report); *s; s += json_character(s))
+        assert_true(json_character(s) > 0);
+    assert_non_null(strstr(mpk_report_text(report), "..."));
+    mpk_report_destroy(&report);
+    mpk_context_destroy(&ctx);
+}
+
+/* Counts at the ends of their type. */
+static void largest_counts(void **state) {
+    (void)state;
+    mpk_run run = small_run();
+    run.status = MPK_SINGULAR;
+    run.factor.inertia.zero = INT64_MAX;
+    run.problem.n = -2;
+    run.solve.condition = 5e-324;
+    check(&run, SAYS("9 223 372 036 854 775 807 zero pivots"), NULL);
+}
+
 static void krylov_method(void **state) {
     (void)state;
     mpk_run run = small_run();
@@ -138,6 +170,8 @@ static void long_names_and_wild_numbers(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(good_run),
                                        cmocka_unit_test(krylov_method),
+                                       cmocka_unit_test(strange_names),
+                                       cmocka_unit_test(largest_counts),
                                        cmocka_unit_test(what_is_off_is_said),
                                        cmocka_unit_test(complex_symmetric_has_no_inertia),
                                        cmocka_unit_test(reading_tells_of_the_matrix),

@@ -20,7 +20,9 @@ static void prefixes(void **state) {
     assert_string_equal(mpki_show_si(out, 999.6, "B"), "1.00 kB");
     assert_string_equal(mpki_show_si(out, 1270000000.0, "flop"), "1.27 Gflop");
     assert_string_equal(mpki_show_si(out, 28192672, ""), "28.2 M");
-    assert_string_equal(mpki_show_si(out, 1e30, "B"), "1000000000000 EB");
+    assert_string_equal(mpki_show_si(out, 1e30, "B"), "1e+12 EB");
+    assert_string_equal(mpki_show_si(out, -1.7e308, "FLOP/s"), "-1.7e+290 EFLOP/s");
+    assert_string_equal(mpki_show_si(out, 123456e18, ""), "123456 E");
     assert_string_equal(mpki_show_si(out, NAN, "B"), "unknown");
     assert_string_equal(mpki_show_bytes(out, 1536), "1.54 kB");
 }
@@ -37,6 +39,7 @@ static void times(void **state) {
     assert_string_equal(mpki_show_time(out, 119.6), "2 min 00 s");
     assert_string_equal(mpki_show_time(out, 125), "2 min 05 s");
     assert_string_equal(mpki_show_time(out, 7200), "2.0 h");
+    assert_string_equal(mpki_show_time(out, 1.7e308), "4.72e+304 h");
     assert_string_equal(mpki_show_time(out, -1), "unknown");
     assert_string_equal(mpki_show_time(out, NAN), "unknown");
     assert_string_equal(mpki_show_time(out, INFINITY), "unknown");

@@ -2,7 +2,10 @@
 """Bad input: each its own Python error with the reason, and the interpreter lives on."""
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -229,3 +232,12 @@ def test_neither_pickled_nor_copied():
             act(factor)
         with pytest.raises(TypeError, match="cannot be pickled"):
             act(mp.ldl_batch(np.eye(2)[None]))
+
+
+def test_environment_refused():
+    """METAPACK_CPU that is no word is told, not passed over."""
+    code = "import numpy, pymetapack\npymetapack.ldl(numpy.eye(2))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          env={**os.environ, "METAPACK_CPU": "bogus"})  # fmt: skip
+    assert done.returncode != 0
+    assert "ArgumentError: METAPACK_CPU in the environment: expected generic" in done.stderr

@@ -125,6 +125,9 @@ mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
                               const mpk_options *options, mpk_analysis *an);
 /** Options that exclude each other in the methods on blocks: MPK_ERR_ARGUMENT names them. */
 mpk_status mpki_check_options(mpk_context *ctx, const mpk_options *options);
+/** A factor_type that matrices of this kind do not have: MPK_ERR_ARGUMENT. */
+mpk_status mpki_check_type(mpk_context *ctx, const mpk_options *options, mpk_scalar scalar,
+                           mpk_symmetry symmetry);
 /** Options that a method implies: jacobi its schedule, ilu0 scalar blocks without fill or pivoting.
  */
 void mpki_imply_options(mpk_options *options);

@@ -76,15 +76,28 @@ mpk_status mpki_check_options(mpk_context *ctx, const mpk_options *o) {
     return why ? mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1, "%s", why) : MPK_OK;
 }
 
+mpk_status mpki_check_type(mpk_context *ctx, const mpk_options *o, mpk_scalar scalar,
+                           mpk_symmetry symmetry) {
+    const bool complex = scalar == MPK_C || scalar == MPK_Z;
+    if (o->factor_type != MPK_TYPE_LLT || !complex || symmetry == MPK_HERMITIAN) return MPK_OK;
+    return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1,
+                      "factor_type llt is for definite matrices, and a complex symmetric one is "
+                      "none: take ldlt or ldu");
+}
+
 mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
                               const mpk_options *options, mpk_analysis *an) {
     mpki_graph graph = {0};
     int32_t *mate = NULL;
     double start = mpki_now_s();
+    mpk_status status = options->method == MPK_METHOD_NONE
+                            ? MPK_OK
+                            : mpki_check_type(ctx, options, problem->scalar, problem->symmetry);
+    if (status) return status;
     an->block = MPKI_ZNEW(ctx, STAGE, 1, mpki_block_analysis);
     if (!an->block) return mpki_failed(ctx);
     mpki_block_analysis *b = an->block;
-    mpk_status status = match(ctx, problem, options, an, &mate);
+    status = match(ctx, problem, options, an, &mate);
     an->info.time_match_s = b->time_match_s = mpki_now_s() - start;
     if (!status && mpki_progress(ctx, STAGE, 0.2))
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");

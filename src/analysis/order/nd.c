@@ -198,8 +198,14 @@ mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed
         return mpki_failed(ctx);
     }
     mpki_pool *pool = NULL;
-    if (threads > 1 && graph->n > PARALLEL)
+    if (threads > 1 && graph->n > PARALLEL) {
         pool = mpki_context_pool(ctx, threads, graph->n / PARALLEL * 4 + 64);
+        if (!pool) {
+            mpki_nd_graph_free(ctx, &root->graph);
+            mpki_release(ctx, root);
+            return mpki_failed(ctx);
+        }
+    }
     if (pool) {
         mpki_pool_push(pool, graph->n, dissect, root, 0);
         mpki_pool_run(pool);

@@ -1,21 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "level.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "../../core/cpu.h"
 
 int mpki_cpu_level(void) {
-    int level = 0;
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) level = 1;
-    if (level == 1 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
-        level = 2;
-    const char *wish = getenv("METAPACK_CPU");
-    if (wish && !strcmp(wish, "generic")) level = 0;
-    if (wish && !strcmp(wish, "avx2") && level > 1) level = 1;
-#endif
+    int level;
+    (void)mpki_cpu_wish(&level, NULL); /* a word that is none was refused with the context */
     return level;
 }
 

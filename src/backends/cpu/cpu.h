@@ -6,7 +6,7 @@
 #include "../../kernels/kernels.h"
 
 /** Table of precision T. METAPACK_CPU=generic|avx2|avx512 in the environment forbids the wider
- * ones. */
+ * ones (core/cpu.h). */
 const FN(kernels) * FN(cpu_kernels)(void);
 /** The same of the kernels on small blocks. */
 const FN(block_kernels) * FN(cpu_block_kernels)(void);

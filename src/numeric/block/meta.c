@@ -54,6 +54,7 @@ static mpk_status workers_make(mpki_meta *meta) {
         me->block = (char *)me->work + 4 * (size_t)block * size;
         for (int32_t f = 0; f < m; f++) me->slot[f] = -1;
         me->smallest = INFINITY;
+        me->broken_frame = INT32_MAX;
     }
     return meta->worker ? MPK_OK : mpki_failed(meta->ctx);
 }
@@ -62,7 +63,8 @@ static mpk_status workers_make(mpki_meta *meta) {
 static mpk_status grow(mpki_meta *meta) {
     mpki_block_factor *bf = meta->bf;
     const int64_t n = bf->index.nblocks, had = bf->room;
-    if (n <= had) return MPK_OK;
+    if (n <= had && bf->lower)
+        return MPK_OK; /* without any block the arrays are there, and empty */
     struct {
         void **at;
         size_t size;
@@ -140,7 +142,7 @@ mpk_status mpki_chunk_lay_out(mpki_meta *meta, bool flight) {
     const mpki_blocking *b = meta->bf->blocking;
     const size_t size = mpk_scalar_size(meta->bf->scalar);
     const int64_t items = c->batch->count;
-    if (c->count > c->frames_room) {
+    if (c->count > c->frames_room || !c->first) { /* an empty matrix asks for no room, but some */
         c->frames_room = 2 * (int64_t)c->count;
         if (!room_for(meta, &c->first, c->frames_room + 1, sizeof *c->first))
             return mpki_failed(meta->ctx);
@@ -200,17 +202,20 @@ mpk_status mpki_chunk_lay_out(mpki_meta *meta, bool flight) {
 }
 
 mpk_status mpki_meta_failure(mpki_meta *meta) {
+    int32_t broken = INT32_MAX, failed = INT32_MAX;
     for (int t = 0; t < meta->threads; t++) {
         const mpki_meta_worker *me = &meta->worker[t];
-        if (me->status == MPK_ERR_NUMERIC)
-            return mpki_error(meta->ctx, MPK_ERR_NUMERIC, STAGE, me->failed_frame,
-                              meta->o->factor_type == MPK_TYPE_LLT
-                                  ? "block %d: a pivot is not positive: the matrix is not definite"
-                                  : "block %d: its pivots overflow",
-                              me->failed_frame);
-        if (me->status) return mpki_failed(meta->ctx) < 0 ? mpki_failed(meta->ctx) : me->status;
+        if (me->status && me->status != MPK_ERR_NUMERIC)
+            return mpki_failed(meta->ctx) < 0 ? mpki_failed(meta->ctx) : me->status;
+        if (me->broken_frame < broken) broken = me->broken_frame;
+        if (me->status && me->failed_frame < failed) failed = me->failed_frame;
     }
-    return MPK_OK;
+    meta->broken = broken < INT32_MAX;
+    meta->broken_frame = broken;
+    if (meta->broken) return MPK_ERR_NUMERIC;
+    if (failed == INT32_MAX) return MPK_OK;
+    return mpki_error(meta->ctx, MPK_ERR_NUMERIC, STAGE, failed, "block %d: its pivots overflow",
+                      failed);
 }
 
 /* ---- portions of work from the inspector
@@ -540,53 +545,128 @@ static mpk_status prepare(mpki_meta *meta) {
     return status;
 }
 
-mpk_status mpki_block_factorize(mpk_factor *fac) {
+/* One run; diagonal_shift, broken and broken_frame of *meta are the caller's. */
+static mpk_status run(mpk_factor *fac, const mpki_full *full, mpki_meta *meta) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
     const mpk_options *o = &fac->options;
-    mpki_full full = {0};
     const bool single = o->precision == MPK_PRECISION_SINGLE;
-    mpki_meta meta = {.ctx = ctx,
-                      .an = an,
-                      .ba = an->block,
-                      .o = o,
-                      .full = &full,
-                      .scale = fac->scale,
-                      .threads = o->threads,
-                      .ldu = o->factor_type == MPK_TYPE_LDU,
-                      .hermitian = an->symmetry == MPK_HERMITIAN && o->factor_type != MPK_TYPE_LDU,
-                      .random = (uint64_t)o->seed};
-    mpki_block_factor_free(ctx, &fac->block);
     fac->block = MPKI_ZNEW(ctx, STAGE, 1, mpki_block_factor);
     if (!fac->block) return mpki_failed(ctx);
-    mpki_block_factor *bf = meta.bf = fac->block;
+    mpki_block_factor *bf = meta->bf = fac->block;
     bf->blocking = &an->block->blocking;
     bf->scalar = !single               ? an->scalar
                  : an->scalar == MPK_D ? MPK_S
                  : an->scalar == MPK_Z ? MPK_C
                                        : an->scalar;
-    meta.widest = mpki_block_ld(bf->blocking->largest, mpk_scalar_size(bf->scalar));
-    meta.complete = is_complete(o);
-    meta.bound = o->pivot_threshold > 0 ? 1 / o->pivot_threshold : INFINITY;
-    meta.floor = pivot_floor(&meta) * mpki_scaled_size(ctx, an, o, fac->ax);
-    mpk_problem_view view = {an->n, an->nnz, an->scalar, an->symmetry, an->ap, an->ai, fac->ax};
-    mpk_status status = mpki_find_scaling(ctx, an, o, fac->ax, false, fac->scale);
-    if (!status) status = mpki_full_make(ctx, &view, o->threads, &full, NULL);
-    if (!status) status = prepare(&meta);
-    if (!status && meta.threads > 1) meta.pool = mpki_context_pool(ctx, meta.threads, 16);
+    meta->full = full;
+    meta->widest = mpki_block_ld(bf->blocking->largest, mpk_scalar_size(bf->scalar));
+    meta->complete = is_complete(o);
+    meta->bound = o->pivot_threshold > 0 ? 1 / o->pivot_threshold : INFINITY;
+    meta->floor = pivot_floor(meta) * mpki_scaled_size(ctx, an, o, fac->ax);
+    mpk_status status = prepare(meta);
+    if (!status && meta->threads > 1) {
+        meta->pool = mpki_context_pool(ctx, meta->threads, 16);
+        if (!meta->pool) status = mpki_failed(ctx);
+    }
     const double numeric = mpki_now_s();
-    if (!status)
-        status = o->schedule == MPK_SCHEDULE_JACOBI ? mpki_jacobi(&meta) : run_stages(&meta);
-    if (!status) sum_up(&meta, fac);
+    if (!status) status = o->schedule == MPK_SCHEDULE_JACOBI ? mpki_jacobi(meta) : run_stages(meta);
+    if (!status) sum_up(meta, fac);
     bf->info.time_block_s = an->block->time_block_s;
     bf->info.time_numeric_s = mpki_now_s() - numeric;
-    chunk_free(&meta);
-    workers_free(&meta);
-    mpki_release(ctx, meta.final);
-    mpki_release(ctx, meta.want);
-    mpki_release(ctx, meta.of_a);
-    mpki_release(ctx, meta.capacity);
-    mpki_release(ctx, meta.reject);
+    chunk_free(meta);
+    workers_free(meta);
+    mpki_release(ctx, meta->final);
+    mpki_release(ctx, meta->want);
+    mpki_release(ctx, meta->of_a);
+    mpki_release(ctx, meta->capacity);
+    mpki_release(ctx, meta->reject);
+    return status;
+}
+
+/* ---- breakdowns of LLT --------------------------------------------------------------------------
+ */
+
+/* What is dropped can leave a definite matrix with a pivot <= 0. Manteuffel 1980 adds alpha diag(A)
+ * until there is none; Lin & More 1999 begin at 1e-3 and double. Here alpha grows fourfold: a third
+ * fewer restarts, and no more iterations (docs/meta-algorithm.md). */
+enum { REPAIRS = 6 };
+static const double FIRST_SHIFT = 1e-3, SHIFT_GROWTH = 4;
+
+/* First row without a positive diagonal entry: no shift makes that definite; -1: there is none. */
+static int32_t not_positive(const mpk_analysis *an, const void *ax) {
+    const int64_t parts = an->scalar == MPK_C || an->scalar == MPK_Z ? 2 : 1;
+    const bool single = an->scalar == MPK_S || an->scalar == MPK_C;
+    for (int32_t j = 0; j < an->n; j++) {
+        const int64_t k = an->ap[j];
+        if (k == an->ap[j + 1] || an->ai[k] != j) return j;
+        if (!((single ? ((const float *)ax)[parts * k] : ((const double *)ax)[parts * k]) > 0))
+            return j;
+    }
+    return -1;
+}
+
+/* What a pivot <= 0 says: of the matrix only where nothing was dropped or rounded to less. */
+static mpk_status tell_breakdown(const mpki_meta *meta, const void *ax, int tries) {
+    const bool exact = meta->complete && meta->o->level < 0 &&
+                       meta->o->schedule != MPK_SCHEDULE_JACOBI &&
+                       meta->bf->scalar == meta->an->scalar;
+    const int32_t row = not_positive(meta->an, ax);
+    if (row >= 0)
+        return mpki_error(meta->ctx, MPK_ERR_NUMERIC, STAGE, row,
+                          "row %d: its diagonal entry is not positive, so the matrix is not "
+                          "positive definite, as factor_type llt asks",
+                          row + 1);
+    if (exact)
+        return mpki_error(meta->ctx, MPK_ERR_NUMERIC, STAGE, meta->broken_frame,
+                          "block %d: a pivot of the complete factorization is not positive: to "
+                          "working precision the matrix is not positive definite",
+                          meta->broken_frame);
+    if (tries < REPAIRS) return MPK_OK;
+    return mpki_error(meta->ctx, MPK_ERR_NUMERIC, STAGE, meta->broken_frame,
+                      "block %d: the incomplete factorization broke down at a pivot that is not "
+                      "positive, at last with %.3g times its diagonal added to the matrix; whether "
+                      "the matrix is definite this does not tell: a higher level, a smaller "
+                      "drop_tolerance or factor_type ldlt may do",
+                      meta->broken_frame, meta->diagonal_shift);
+}
+
+mpk_status mpki_block_factorize(mpk_factor *fac) {
+    mpk_context *ctx = fac->ctx;
+    const mpk_analysis *an = fac->an;
+    const mpk_options *o = &fac->options;
+    mpki_full full = {0};
+    double shift = 0, time_fill_s = 0, time_numeric_s = 0;
+    mpk_problem_view view = {an->n, an->nnz, an->scalar, an->symmetry, an->ap, an->ai, fac->ax};
+    mpki_block_factor_free(ctx, &fac->block);
+    mpk_status status = mpki_check_type(ctx, o, an->scalar, an->symmetry);
+    if (!status) status = mpki_find_scaling(ctx, an, o, fac->ax, false, fac->scale);
+    if (!status) status = mpki_full_make(ctx, &view, o->threads, &full, NULL);
+    for (int tries = 0; !status; tries++) {
+        mpki_meta meta = {.ctx = ctx,
+                          .an = an,
+                          .ba = an->block,
+                          .o = o,
+                          .scale = fac->scale,
+                          .threads = o->threads,
+                          .ldu = o->factor_type == MPK_TYPE_LDU,
+                          .hermitian =
+                              an->symmetry == MPK_HERMITIAN && o->factor_type != MPK_TYPE_LDU,
+                          .random = (uint64_t)o->seed,
+                          .diagonal_shift = shift};
+        status = run(fac, &full, &meta);
+        if (fac->block) {
+            mpk_block_info *info = &fac->block->info;
+            info->breakdowns = tries;
+            info->diagonal_shift = shift;
+            info->time_fill_s = time_fill_s += info->time_fill_s;
+            info->time_numeric_s = time_numeric_s += info->time_numeric_s;
+        }
+        if (!meta.broken) break;
+        status = tell_breakdown(&meta, fac->ax, tries);
+        if (!status) mpki_block_factor_free(ctx, &fac->block);
+        shift = shift > 0 ? SHIFT_GROWTH * shift : FIRST_SHIFT;
+    }
     mpki_full_free(ctx, &full);
     if (status < 0) mpki_block_factor_free(ctx, &fac->block);
     return status;

@@ -24,6 +24,7 @@ typedef struct mpki_meta_worker {
     double smallest, largest;    /* pivots */
     mpk_status status;           /* first failure, and where */
     int32_t failed_frame;
+    int32_t broken_frame; /* LLT: the first frame with a pivot <= 0, or INT32_MAX */
 } mpki_meta_worker;
 
 /** A pivot at work: M and N dense (w x w, ld = mpki_block_ld(w)), D and its inverse; n == m unless
@@ -71,10 +72,13 @@ typedef struct mpki_meta {
     int64_t *capacity;        /* by block: entries it may keep; < 0: no bound, and no threshold */
     _Atomic int64_t leftover; /* entries that earlier blocks left unused */
     double floor;             /* smallest pivot of the scaled matrix */
-    double bound;             /* 1/u: larger entries of L reject their frame; infinity: none */
-    bool last;                /* the last stage: nothing is rejected */
-    uint64_t random;          /* state of the butterflies */
-    unsigned char *reject;    /* by frame, in this stage */
+    double diagonal_shift;    /* this part of the diagonal is added to it: after a breakdown */
+    bool broken;              /* LLT met a pivot <= 0, the first in frame `broken_frame` */
+    int32_t broken_frame;
+    double bound;          /* 1/u: larger entries of L reject their frame; infinity: none */
+    bool last;             /* the last stage: nothing is rejected */
+    uint64_t random;       /* state of the butterflies */
+    unsigned char *reject; /* by frame, in this stage */
     mpki_chunk_work chunk;
 } mpki_meta;
 
@@ -116,7 +120,9 @@ mpk_status mpki_push_back_rejected(mpki_meta *meta, int32_t *first, int32_t *cou
 /** Mark what is due: blocks without values that touch a frame not accepted yet. */
 void mpki_want_stage(mpki_meta *meta);
 
-/** What the workers met, told to the context; MPK_OK where all went well. */
+/** What the workers met, told to the context; MPK_OK where all went well. A pivot <= 0 of LLT is
+ * not told, for it may be repaired: MPK_ERR_NUMERIC and meta->broken. The same for any number of
+ *  threads. */
 mpk_status mpki_meta_failure(mpki_meta *meta);
 
 /* jacobi.c */

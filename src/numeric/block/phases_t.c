@@ -20,9 +20,11 @@ void FN(meta_begin)(mpki_meta *meta) {
 /* ---- A ------------------------------------------------------------------------------------------
  */
 
-/* The shift that option `shift` adds to a scaled diagonal entry. */
-static T shifted(T diagonal, double shift) {
-    return diagonal + (t_re(diagonal) > 0 ? (R)shift : -(R)shift);
+/* A scaled diagonal entry with what option `shift` adds to it, with its sign, and a repair. */
+static T shifted(const mpki_meta *meta, T diagonal) {
+    const R shift = (R)meta->o->shift;
+    diagonal += t_re(diagonal) > 0 ? shift : -shift;
+    return diagonal * (R)(1 + meta->diagonal_shift);
 }
 
 /* Items of a frame's column by the frame across. */
@@ -54,7 +56,7 @@ void FN(meta_load_column)(const mpki_meta *meta, int32_t f, bool add, int32_t *s
             const int32_t h = a->col[e], q = b->iperm[h], across = b->of[q];
             if (slot[across] < 0) continue;
             T v = t_load(a->scalar, a->val, e) * (R)(meta->scale[g] * meta->scale[h]); /* A(g, h) */
-            if (p == q) v = shifted(v, meta->o->shift);
+            if (p == q) v = shifted(meta, v);
             const int64_t at =
                 c->at[c->first[f] + slot[across]] + (int64_t)(q - b->bptr[across]) * ld + (p - p0);
             lower[at] += conj_if(meta->an->symmetry == MPK_HERMITIAN, v); /* A(h, g) */
@@ -203,7 +205,11 @@ void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,
                           randomise ? butterfly : NULL, meta->hermitian, to->m, to->n, to->d,
                           to->dinv, me->work, &report);
     if (report.failed >= 0 && (meta->last || meta->o->factor_type == MPK_TYPE_LLT)) {
-        if (!me->status) me->status = MPK_ERR_NUMERIC, me->failed_frame = frame;
+        if (report.indefinite) {
+            if (frame < me->broken_frame) me->broken_frame = frame;
+        } else if (!me->status || (me->status == MPK_ERR_NUMERIC && frame < me->failed_frame)) {
+            me->status = MPK_ERR_NUMERIC, me->failed_frame = frame;
+        }
         meta->reject[frame] = 1;
     } else if (!meta->last && (report.failed >= 0 || report.perturbed || report.zero ||
                                !(report.norm_m <= 1 / r_sqrt(R_EPS)))) {

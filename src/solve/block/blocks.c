@@ -36,8 +36,13 @@ mpk_status mpki_block_sweeps_make(mpk_context *ctx, const mpk_factor *fac, int t
         return mpki_failed(ctx);
     }
     const bool wide = s->jacobi || bf->index.m >= SHARE_WIDTH * bf->levels.count;
-    if (threads > 1 && wide && s->bytes > SHARE_BYTES)
+    if (threads > 1 && wide && s->bytes > SHARE_BYTES) {
         s->pool = mpki_context_pool(ctx, threads, 16);
+        if (!s->pool) {
+            mpki_block_sweeps_free(ctx, s);
+            return mpki_failed(ctx);
+        }
+    }
     return MPK_OK;
 }
 

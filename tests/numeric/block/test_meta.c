@@ -371,7 +371,7 @@ static void test_llt(void **state) {
     assert_int_equal(r.status, MPK_ERR_NUMERIC);
     const char *text;
     mpk_last_error(ctx, NULL, NULL, &text);
-    assert_non_null(strstr(text, "not definite"));
+    assert_non_null(strstr(text, "not positive definite"));
     end(&r);
     mpk_context_destroy(&ctx);
 }

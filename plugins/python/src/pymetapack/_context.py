@@ -53,8 +53,13 @@ class Context:
         self._owned: list[tuple[Any, Any]] = []
         self.lock = threading.RLock()
         status = lib.mpk_context_create(ffi.NULL, self._handle)
-        if status < 0:
-            raise by_name[status_names[status]]("no memory for a context")
+        if status < 0:  # no memory, or a word in METAPACK_CPU that is none
+            words = ffi.new("char *[1]")
+            lib.mpk_last_error(ffi.NULL, ffi.NULL, ffi.NULL, words)
+            memory = status == lib.MPK_ERR_MEMORY
+            raise by_name[status_names[status]](
+                "no memory for a context" if memory else text(words[0])
+            )
 
     @property
     def pointer(self) -> Any:

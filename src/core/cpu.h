@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CORE_CPU_H
+#define MPKI_CORE_CPU_H
+/** Which vector instructions may be used: 0 none beyond the compiler's own, 1 AVX2, 2 AVX-512. */
+#include <metapack/status.h>
+
+/** The widest that this processor has and the system saves. */
+int mpki_cpu_widest(void);
+
+/** What the word `wish` asks for where `widest` is the most there is; NULL or empty: that.
+ *  level [out] that, and the widest where the word is none or asks for more than there is; or NULL
+ *  text  [out] what is wrong with METAPACK_CPU as the word, "" where nothing is; static; or NULL
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT (no such word) | MPK_ERR_UNSUPPORTED (more than there is). */
+mpk_status mpki_cpu_choose(const char *wish, int widest, int *level, const char **text);
+/** The same of METAPACK_CPU in the environment and this processor. */
+mpk_status mpki_cpu_wish(int *level, const char **text);
+
+#endif

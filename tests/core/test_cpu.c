@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* METAPACK_CPU: a word that is none, or asks for more than the processor has, is told. */
+#include "support.h"
+
+#include "backends/cpu/level.h"
+#include <stdbool.h>
+#include "core/cpu.h"
+
+static void test_words(void **unused) {
+    (void)unused;
+    static const char *const words[] = {"generic", "avx2", "avx512"};
+    static const char *const bad[] = {"bogus", "AVX2", "avx", "avx2 ", "2", "avx5120"};
+    for (int widest = 0; widest < 3; widest++) {
+        const char *text = NULL;
+        int level = -1;
+        assert_int_equal(mpki_cpu_choose(NULL, widest, &level, &text), MPK_OK);
+        assert_int_equal(level, widest);
+        assert_string_equal(text, "");
+        assert_int_equal(mpki_cpu_choose("", widest, &level, &text), MPK_OK);
+        assert_int_equal(level, widest);
+        for (int asked = 0; asked < 3; asked++) {
+            const bool there = asked <= widest;
+            assert_int_equal(mpki_cpu_choose(words[asked], widest, &level, &text),
+                             there ? MPK_OK : MPK_ERR_UNSUPPORTED);
+            assert_int_equal(level, there ? asked : widest);
+            if (there) {
+                assert_string_equal(text, "");
+                continue;
+            }
+            assert_non_null(strstr(text, words[asked])); /* what was asked and what there is */
+            for (int k = 0; k <= widest; k++) assert_non_null(strstr(text, words[k]));
+        }
+        for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+            assert_int_equal(mpki_cpu_choose(bad[k], widest, &level, &text), MPK_ERR_ARGUMENT);
+            assert_int_equal(level, widest);
+            for (int w = 0; w < 3; w++) assert_non_null(strstr(text, words[w]));
+        }
+    }
+}
+
+/* What was ignored in silence refuses the context, and the reason can be asked for without one. */
+static void test_context(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    const char *text = NULL;
+    setenv("METAPACK_CPU", "bogus", 1);
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_ERR_ARGUMENT);
+    assert_null(ctx);
+    assert_int_equal(mpk_last_error(NULL, NULL, NULL, &text), MPK_ERR_ARGUMENT);
+    assert_non_null(strstr(text, "generic | avx2 | avx512"));
+    assert_int_equal(mpki_cpu_level(), mpki_cpu_widest());
+    setenv("METAPACK_CPU", "avx512", 1);
+    const bool there = mpki_cpu_widest() >= 2;
+    assert_int_equal(mpk_context_create(NULL, &ctx), there ? MPK_OK : MPK_ERR_UNSUPPORTED);
+    assert_int_equal(ctx != NULL, there);
+    mpk_context_destroy(&ctx);
+    setenv("METAPACK_CPU", "generic", 1);
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    assert_int_equal(mpki_cpu_level(), 0);
+    assert_string_equal(mpki_cpu_name(), "cpu-generic");
+    mpk_context_destroy(&ctx);
+    setenv("METAPACK_CPU", "", 1);
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpk_context_destroy(&ctx);
+    unsetenv("METAPACK_CPU");
+    assert_int_equal(mpk_last_error(NULL, NULL, NULL, &text), MPK_ERR_ARGUMENT);
+    assert_string_equal(text, "no context");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_words),
+                                       cmocka_unit_test(test_context)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
