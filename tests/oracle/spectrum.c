@@ -27,7 +27,7 @@ static int exponent_of(const quad_entry *e) {
 }
 
 /* Halve what is left of each row's exponent, over and over. */
-static void find_powers(int32_t n, int64_t count, const quad_entry *all, int *power) {
+static void even_out_largest(int32_t n, int64_t count, const quad_entry *all, int *power) {
     int *most = must_alloc((size_t)n, sizeof *most);
     for (int sweep = 0; sweep < 24; sweep++) {
         for (int32_t i = 0; i < n; i++) most[i] = INT_MIN / 4;
@@ -41,13 +41,35 @@ static void find_powers(int32_t n, int64_t count, const quad_entry *all, int *po
     free(most);
 }
 
-static scaled scaled_make(const equations *eq) {
+/* Exponents of all entries near 0 in the sense of least squares (Curtis & Reid 1972). */
+static void even_out_all(int32_t n, int64_t count, const quad_entry *all, int *power) {
+    double *s = must_alloc((size_t)n, sizeof *s), *sum = must_alloc((size_t)n, sizeof *sum);
+    double *weight = must_alloc((size_t)n, sizeof *weight);
+    for (int sweep = 0; sweep < 200; sweep++) {
+        for (int32_t i = 0; i < n; i++) sum[i] = weight[i] = 0;
+        for (int64_t k = 0; k < count; k++) {
+            const int e = exponent_of(&all[k]), twice = all[k].i == all[k].j ? 2 : 1;
+            if (e <= INT_MIN / 8) continue;
+            sum[all[k].i] += twice * (e + s[all[k].i] + s[all[k].j]);
+            weight[all[k].i] += twice * (twice + 1); /* so that all rows may move at once */
+        }
+        for (int32_t i = 0; i < n; i++)
+            if (weight[i] > 0) s[i] -= sum[i] / weight[i];
+    }
+    for (int32_t i = 0; i < n; i++) power[i] = (int)nearbyint(s[i]);
+    free(weight);
+    free(sum);
+    free(s);
+}
+
+static scaled scaled_make(const equations *eq, enum scaling scaling) {
     const size_t n = (size_t)eq->n;
     int64_t count;
     quad_entry *all = equations_whole(eq, &count);
     scaled s = {eq->n, must_alloc(n * n, sizeof(quad)), NULL, must_alloc(n, sizeof(int))};
     if (is_complex(eq->scalar)) s.im = must_alloc(n * n, sizeof(quad));
-    find_powers(eq->n, count, all, s.power);
+    if (scaling == BY_ALL) even_out_all(eq->n, count, all, s.power);
+    even_out_largest(eq->n, count, all, s.power);
     for (int64_t k = 0; k < count; k++) {
         const size_t at = (size_t)all[k].i + (size_t)all[k].j * n;
         const int power = s.power[all[k].i] + s.power[all[k].j];
@@ -154,8 +176,8 @@ static void pivot2(scaled *s, int32_t k, spectrum *out) {
     mirror(s, k + 2);
 }
 
-spectrum spectrum_of(const equations *eq) {
-    scaled s = scaled_make(eq);
+spectrum spectrum_of(const equations *eq, enum scaling scaling) {
+    scaled s = scaled_make(eq, scaling);
     const size_t n = (size_t)eq->n;
     const quad alpha = (quad)0.6403882032022076; /* (1 + sqrt 17) / 8 */
     spectrum out = {.smallest = INFINITY};
@@ -296,11 +318,11 @@ static double largest_solution(const scaled *inverse, const equations *eq) {
     return to_double(most);
 }
 
-quad_inverse quad_inverse_of(const equations *eq) {
+quad_inverse quad_inverse_of(const equations *eq, enum scaling scaling) {
     const size_t n = (size_t)eq->n;
     quad_inverse out = {0};
     if (eq->n == 0) return (quad_inverse){1, 1, 1, 0};
-    scaled a = scaled_make(eq);
+    scaled a = scaled_make(eq, scaling);
     scaled inverse = {eq->n, must_alloc(n * n, sizeof(quad)), NULL, must_alloc(n, sizeof(int))};
     memcpy(inverse.power, a.power, n * sizeof *inverse.power);
     if (a.im) inverse.im = must_alloc(n * n, sizeof(quad));

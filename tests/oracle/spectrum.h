@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ORACLE_SPECTRUM_H
 #define ORACLE_SPECTRUM_H
-/** Inertia and condition in quadruple precision, after a symmetric scaling by powers of two that
- *  brings the largest entry of each row near 1. */
+/** Inertia and condition in quadruple precision, after a symmetric scaling by powers of two. */
 #include "equations.h"
+
+/** Each row's largest entry near 1, or before that all entries near 1 in the mean: the better one
+ *  of the two is not known beforehand. */
+enum scaling { BY_LARGEST, BY_ALL };
 
 typedef struct spectrum {
     int32_t positive, negative, zero;
@@ -13,7 +16,7 @@ typedef struct spectrum {
 
 /** L D L^H by complete pivoting (Bunch & Parlett 1971); real and Hermitian matrices. Its error is
  *  about 1e-33; the counts are trusted where D stays above 1e-24. */
-spectrum spectrum_of(const equations *eq);
+spectrum spectrum_of(const equations *eq, enum scaling scaling);
 
 typedef struct quad_inverse {
     int found;      /* 0: a pivot vanished; nothing else is set */
@@ -23,6 +26,6 @@ typedef struct quad_inverse {
 } quad_inverse;
 
 /** Gauss with partial pivoting on the scaled matrix; any symmetry. */
-quad_inverse quad_inverse_of(const equations *eq);
+quad_inverse quad_inverse_of(const equations *eq, enum scaling scaling);
 
 #endif

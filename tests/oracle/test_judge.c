@@ -55,7 +55,7 @@ static void inertias(void **state) {
     const quad_entry entry[] = {{0, 0, 2 * r * r, 0}, {2, 1, 0, r * s}, {3, 3, -3, 0}};
     const double b[8] = {0};
     equations eq = made(MPK_Z, MPK_HERMITIAN, 4, 3, entry, b);
-    const spectrum found = spectrum_of(&eq);
+    const spectrum found = spectrum_of(&eq, BY_LARGEST);
     assert_int_equal(found.positive, 2);
     assert_int_equal(found.negative, 2);
     assert_true(found.sure);
@@ -63,7 +63,7 @@ static void inertias(void **state) {
     /* 1e-30 of a pivot is not to be trusted, and zero is none */
     const quad_entry close[] = {{0, 0, 1, 0}, {1, 0, 1, 0}, {1, 1, 1, 0}};
     eq = made(MPK_D, MPK_SYMMETRIC, 2, 3, close, b);
-    assert_false(spectrum_of(&eq).sure);
+    assert_false(spectrum_of(&eq, BY_LARGEST).sure);
     equations_free(&eq);
 }
 
@@ -72,11 +72,31 @@ static void conditions(void **state) {
     const quad_entry entry[] = {{0, 0, 0x1p-100, 0}, {1, 1, 0x1p100, 0}};
     const double b[] = {1, 0, 1, 0};
     equations eq = made(MPK_D, MPK_SYMMETRIC, 2, 2, entry, b);
-    const quad_inverse found = quad_inverse_of(&eq);
+    const quad_inverse found = quad_inverse_of(&eq, BY_LARGEST);
     assert_true(found.found);
     assert_true(found.scaled <= 4);
     assert_true(found.plain == 0x1p200);
     assert_true(found.largest == 0x1p100);
+    equations_free(&eq);
+}
+
+/* The largest entries alone lead astray: D comes down to 1e-56, though a scaling has condition 4.
+ */
+static void scalings(void **state) {
+    (void)state;
+    const quad_entry entry[] = {{1, 0, -0x1.2p-414, 0},
+                                {2, 0, -0x1.02p-210, 0},
+                                {3, 0, 0x1.2p-397, 0},
+                                {2, 1, -0x1.7p-166, 0},
+                                {3, 2, 0x1.1p-142, 0}};
+    const double b[8] = {1, 0, 1, 0, 1, 0, 1, 0};
+    equations eq = made(MPK_D, MPK_SYMMETRIC, 4, 5, entry, b);
+    truth t = truth_make(&eq);
+    assert_false(spectrum_of(&eq, BY_LARGEST).sure);
+    assert_true(truth_spectrum(&t)->sure);
+    assert_int_equal(t.spectrum.positive, 2);
+    assert_true(truth_condition(&t, 1) < 100);
+    truth_free(&t);
     equations_free(&eq);
 }
 
@@ -166,8 +186,8 @@ static void texts(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ranks), cmocka_unit_test(inertias),
-                                       cmocka_unit_test(conditions), cmocka_unit_test(lies),
-                                       cmocka_unit_test(texts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ranks),      cmocka_unit_test(inertias),
+                                       cmocka_unit_test(conditions), cmocka_unit_test(scalings),
+                                       cmocka_unit_test(lies),       cmocka_unit_test(texts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

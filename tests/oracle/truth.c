@@ -20,14 +20,28 @@ const exact_rank *truth_rank(truth *t) {
 }
 
 const spectrum *truth_spectrum(truth *t) {
-    if (!t->have_spectrum) t->spectrum = spectrum_of(t->eq);
+    if (t->have_spectrum) return &t->spectrum;
     t->have_spectrum = 1;
+    t->spectrum = spectrum_of(t->eq, BY_LARGEST);
+    if (!t->spectrum.sure && t->spectrum.zero == 0) {
+        const spectrum other = spectrum_of(t->eq, BY_ALL);
+        if (other.sure) t->spectrum = other;
+    }
     return &t->spectrum;
 }
 
+/* Above this the other scaling is tried. */
+static const double WELL = 1e5;
+
 const quad_inverse *truth_inverse(truth *t) {
-    if (!t->have_inverse) t->inverse = quad_inverse_of(t->eq);
+    if (t->have_inverse) return &t->inverse;
     t->have_inverse = 1;
+    t->inverse = quad_inverse_of(t->eq, BY_LARGEST);
+    if (!t->inverse.found || t->inverse.scaled >= WELL) {
+        const quad_inverse other = quad_inverse_of(t->eq, BY_ALL);
+        if (other.found && (!t->inverse.found || other.scaled < t->inverse.scaled))
+            t->inverse = other;
+    }
     return &t->inverse;
 }
 
