@@ -151,6 +151,7 @@ void setup_random(setup *s, int path, const equations *eq, int spoilt, random_st
         random_blocks(o, eq, r);
         if (path == PATH_ILU0) o->butterfly = MPK_OFF; /* there are no stages */
     }
+    if (path == PATH_DIRECT && random_chance(r, 0.1)) o->krylov = MPK_KRYLOV_NONE;
     if (path == PATH_DIRECT_KRYLOV) o->krylov = random_method(eq, 1, r);
     if (path == PATH_ADAPTIVE) {
         o->direct = (mpk_switch)random_below(r, 3);
