@@ -131,6 +131,14 @@ static const named_case cases[] = {
      SIDES(P(0), P(0))},
     {"far-rows", "direct", "matching=off", MPK_Z, MPK_SYMMETRIC, 2, 1,
      ENTRIES({1, 0, 0, -1}, {1, 1, 0, 8.1e162}), SIDES(P(0), P(0))},
+    /* late interior point: scaled conditions 4 and 9, four sweeps of equilibration are too few */
+    {"theta-single", "direct", "matching=off", MPK_S, MPK_SYMMETRIC, 3, 1,
+     ENTRIES(R(2, 0, 3), R(1, 1, 4.009817899941481e-8), R(2, 1, -2)), SIDES(P(0), P(0), P(0))},
+    {"delta-complex", "direct", "matching=off", MPK_C, MPK_SYMMETRIC, 3, 1,
+     ENTRIES({1, 0, 0, -1}, {2, 0, 0, 1}, R(2, 2, -1e-12)), SIDES(P(0), P(0), P(0))},
+    /* diag(8192, -1e-12): rows that are small are not dependent */
+    {"dense-diagonal", "dense", "", MPK_D, MPK_SYMMETRIC, 2, 1,
+     ENTRIES(R(0, 0, 8192), R(1, 1, -1e-12)), SIDES(P(0), P(0))},
     {"denormal-jacobi", "jacobi", "scaling=off", MPK_Z, MPK_SYMMETRIC, 1, 1,
      ENTRIES({0, 0, 0, 8.9e-309}), SIDES(P(0))},
     {"denormal-aasen", "dense", "dense_method=4 apart=1", MPK_C, MPK_SYMMETRIC, 2, 1,
@@ -155,6 +163,10 @@ static const named_case cases[] = {
     {"huge-entries", "none", "", MPK_Z, MPK_HERMITIAN, 4, 1,
      ENTRIES(R(3, 0, 0x1p1022), {3, 1, 0, 0x1p1022}, R(3, 3, 0x1p1023)),
      SIDES(P(0), P(0), P(1), P(0))},
+    /* NaN and infinity in x, and "ok": a maximum forgot the NaN at the next finite entry */
+    {"nan-solution", "direct", "", MPK_C, MPK_HERMITIAN, 4, 2,
+     ENTRIES({1, 0, 0, -0.625}, R(1, 1, -1), {3, 2, 0, 1}),
+     SIDES(1.0656762357420577e38, 0, 0, -1.457166190379214e38, P(0), P(0), P(0), P(0), P(0), P(0))},
     /* never ended: |re| + |im| of b overflows, though |b| does not */
     {"huge-modulus", "krylov", "", MPK_Z, MPK_HERMITIAN, 1, 1, ENTRIES(R(0, 0, 1)),
      SIDES(-1.1e308, 1.1e308)},

@@ -155,7 +155,9 @@ void run_batch(verdicts *v, mpk_context *ctx) {
     int32_t *pivots = set->options.pivoting == MPK_PIVOTING_NONE ? NULL : s.pivots;
     const mpk_batch_results results = {s.outcome, s.inertia};
     const mpk_status status = verbs[set->batch_method](ctx, &s.batch, &s.a, pivots, &results);
-    const int pivoted = set->options.pivoting >= MPK_PIVOTING_ROOK;
+    /* LLT of what is not definite is not stable, whatever the pivots */
+    const int pivoted =
+        set->options.pivoting >= MPK_PIVOTING_ROOK && set->batch_method != MPK_BATCH_LLT;
     if (set->spoil && eq->n > 0) {
         if (status != MPK_PARTIAL || s.outcome[0] != MPK_BATCH_NOT_FINITE)
             wrong(v, WRONG_ACCEPTED, "batch: %s, outcome %d", mpk_status_name(status),
