@@ -11,7 +11,7 @@ BENCH   ?=
 
 DEMO = data/acopf/ACTIVSg200_AC_02
 
-.PHONY: all build demo check check-clients bench-clients bench bench-borg bench-dense bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete install uninstall format clean help
+.PHONY: all build demo check check-all check-clients bench-clients bench bench-borg bench-dense bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete install uninstall format clean help
 all: build
 
 build:             ## install what is missing, build the library and the command
@@ -24,6 +24,9 @@ demo: build        ## build, then solve a real interior-point KKT system and pri
 check:             ## everything that must hold before a change goes in (tools/check --list)
 	@$(SETUP) build test sanitize
 	@JOBS=$(JOBS) tools/check
+
+check-all: check   ## and what takes an hour: random systems, judged exactly (docs/oracle.md; HOURS=1)
+	@JOBS=$(JOBS) tools/check-all $(HOURS)
 
 check-clients:     ## clients from PyPI on METAPACK: the Python wheel, scikit-fem, Ipopt (tools/check-clients --list)
 	@$(SETUP) build

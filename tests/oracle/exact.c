@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "exact.h"
+
+#include <string.h>
+
+/* Primes 4 q + 1, q a prime, of which 2 is a primitive root: no two powers of two of the range of
+ * doubles are congruent, as 1 and 2^61 are modulo the Mersenne prime. root^2 = -1. */
+static const struct field {
+    uint64_t prime, root;
+} fields[] = {{UINT64_C(0x23c87c73c59d3cdd), UINT64_C(0x55b54d5ed60e514)},
+              {UINT64_C(0x2bbc51f762b0ce85), UINT64_C(0x1505a5aee6f1f286)}};
+
+__extension__ typedef unsigned __int128 wide;
+
+static uint64_t times(const struct field *f, uint64_t a, uint64_t b) {
+    return (uint64_t)((wide)a * b % f->prime);
+}
+
+static uint64_t plus(const struct field *f, uint64_t a, uint64_t b) {
+    const uint64_t sum = a + b; /* below 2^63 */
+    return sum >= f->prime ? sum - f->prime : sum;
+}
+
+static uint64_t minus(const struct field *f, uint64_t a, uint64_t b) {
+    return a >= b ? a - b : a + f->prime - b;
+}
+
+static uint64_t power(const struct field *f, uint64_t a, uint64_t exponent) {
+    uint64_t result = 1;
+    for (; exponent; exponent >>= 1, a = times(f, a, a))
+        if (exponent & 1) result = times(f, result, a);
+    return result;
+}
+
+static uint64_t inverse(const struct field *f, uint64_t a) {
+    return power(f, a, f->prime - 2);
+}
+
+/* A finite double's image. */
+static uint64_t residue(const struct field *f, double x) {
+    int exponent;
+    const int64_t m = (int64_t)ldexp(frexp(x, &exponent), 53);
+    if (m == 0) return 0;
+    exponent -= 53;
+    const uint64_t size = (uint64_t)(m < 0 ? -m : m);
+    const uint64_t two = power(f, 2, (uint64_t)(exponent < 0 ? -exponent : exponent));
+    const uint64_t r = times(f, size, exponent < 0 ? inverse(f, two) : two);
+    return m < 0 ? minus(f, 0, r) : r;
+}
+
+static uint64_t image(const struct field *f, double re, double im) {
+    const uint64_t r = residue(f, re);
+    return im == 0 ? r : plus(f, r, times(f, residue(f, im), f->root));
+}
+
+/* (A, B) by rows: n x (n + nrhs) residues. */
+static uint64_t *augmented(const struct field *f, const equations *eq) {
+    const size_t width = (size_t)(eq->n + eq->nrhs);
+    uint64_t *a = must_alloc((size_t)eq->n * width, sizeof *a);
+    int64_t count;
+    quad_entry *all = equations_whole(eq, &count);
+    for (int64_t k = 0; k < count; k++)
+        a[(size_t)all[k].i * width + (size_t)all[k].j] = image(f, all[k].re, all[k].im);
+    free(all);
+    for (int32_t r = 0; r < eq->nrhs; r++)
+        for (int32_t i = 0; i < eq->n; i++) {
+            const double *b = eq->b + 2 * ((size_t)r * (size_t)eq->n + (size_t)i);
+            a[(size_t)i * width + (size_t)(eq->n + r)] = image(f, b[0], b[1]);
+        }
+    return a;
+}
+
+static void swap_rows(uint64_t *a, size_t width, int32_t i, int32_t j) {
+    for (size_t k = 0; i != j && k < width; k++) {
+        const uint64_t t = a[(size_t)i * width + k];
+        a[(size_t)i * width + k] = a[(size_t)j * width + k];
+        a[(size_t)j * width + k] = t;
+    }
+}
+
+/* Gauss; the rows from *rank on are zero in A's columns afterwards. */
+static int32_t eliminate(const struct field *f, uint64_t *a, int32_t n, size_t width) {
+    int32_t rank = 0;
+    for (int32_t j = 0; j < n && rank < n; j++) {
+        int32_t pivot = rank;
+        while (pivot < n && a[(size_t)pivot * width + (size_t)j] == 0) pivot++;
+        if (pivot == n) continue;
+        swap_rows(a, width, pivot, rank);
+        const uint64_t *top = a + (size_t)rank * width;
+        const uint64_t over = inverse(f, top[j]);
+        for (int32_t i = rank + 1; i < n; i++) {
+            uint64_t *row = a + (size_t)i * width;
+            if (row[j] == 0) continue;
+            const uint64_t factor = times(f, row[j], over);
+            for (size_t k = (size_t)j; k < width; k++)
+                if (top[k]) row[k] = minus(f, row[k], times(f, factor, top[k]));
+        }
+        rank++;
+    }
+    return rank;
+}
+
+static void rank_in(const struct field *f, const equations *eq, exact_rank *best) {
+    const size_t width = (size_t)(eq->n + eq->nrhs);
+    uint64_t *a = augmented(f, eq);
+    const int32_t rank = eliminate(f, a, eq->n, width);
+    for (int32_t r = 0; r < eq->nrhs; r++) {
+        int32_t with = rank;
+        for (int32_t i = rank; i < eq->n; i++)
+            if (a[(size_t)i * width + (size_t)(eq->n + r)]) with = rank + 1;
+        if (rank > best->rank || with > best->augmented[r]) best->augmented[r] = with;
+    }
+    if (rank > best->rank) best->rank = rank;
+    free(a);
+}
+
+exact_rank exact_rank_of(const equations *eq) {
+    exact_rank best = {0};
+    best.augmented = must_alloc((size_t)eq->nrhs, sizeof *best.augmented);
+    for (int k = 0; k < 2 && best.rank < eq->n; k++) rank_in(&fields[k], eq, &best);
+    return best;
+}
+
+void exact_rank_free(exact_rank *rank) {
+    free(rank->augmented);
+    *rank = (exact_rank){0};
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ORACLE_FAMILIES_H
+#define ORACLE_FAMILIES_H
+/** Random systems by family. A family fills a draft; what it means the matrix to be counts for
+ * nothing afterwards: the judge finds rank, inertia and condition by himself. */
+#include "equations.h"
+#include "random.h"
+
+/** A dense lower triangle in the making. */
+typedef struct draft {
+    random_state *rng;
+    mpk_scalar scalar;
+    mpk_symmetry symmetry;
+    int32_t n;
+    int style;            /* of random values */
+    double *a;            /* n x n complex numbers, as pairs; (i, j) with i >= j */
+    unsigned char *there; /* n x n: is it stored? */
+} draft;
+
+/** Entry (i, j) in either triangle, rounded to the type, the diagonal of a Hermitian one to its
+ * real part; stored also when zero. */
+void draft_set(draft *d, int i, int j, double re, double im);
+void draft_drop(draft *d, int i, int j);
+const double *draft_at(const draft *d, int i, int j); /* i >= j */
+
+/** A value of the draft's style. */
+void draft_value(draft *d, double *re, double *im);
+static inline void draft_random(draft *d, int i, int j) {
+    double re, im;
+    draft_value(d, &re, &im);
+    draft_set(d, i, j, re, im);
+}
+
+/** a(i, j) times 2^(power[i] + power[j]). */
+void draft_scale(draft *d, const int *power);
+
+/** The exponent that a type reaches with room to spare: 1000 or 120. */
+static inline int draft_range(const draft *d) {
+    return is_single(d->scalar) ? 120 : 1000;
+}
+
+typedef void (*fill_fn)(draft *d);
+
+/* families_plain.c: full rank as a rule */
+void fill_dense(draft *d);
+void fill_sparse(draft *d);
+void fill_saddle(draft *d);
+void fill_pairs(draft *d);
+void fill_definite(draft *d);
+void fill_helmholtz(draft *d);
+void fill_any(draft *d); /* one of these */
+
+/* families_singular.c: small integers, most of them singular */
+void fill_dependent(draft *d); /* a saddle point whose constraints depend on each other */
+void fill_laplacian(draft *d);
+void fill_ones(draft *d);
+void fill_outer(draft *d);
+void fill_low_rank(draft *d);
+void fill_congruent(draft *d);
+void fill_zero(draft *d);
+void fill_empty(draft *d);
+
+/* families_extreme.c: scaled, graded, nearly singular */
+void fill_scaled(draft *d);
+void fill_scaled_rows(draft *d);
+void fill_huge(draft *d);
+void fill_denormal(draft *d);
+void fill_near_singular(draft *d);
+void fill_graded(draft *d);
+void fill_interior(draft *d);
+void fill_tiny(draft *d);
+
+enum { FAMILIES = 25 };
+const char *family_name(int family);
+int family_find(const char *name); /* -1: none */
+/** Is it the family whose input is spoilt by a NaN or the like? */
+int family_is_spoilt(int family);
+
+/** A system of a family. */
+void family_make(int family, random_state *rng, equations *eq);
+
+#endif

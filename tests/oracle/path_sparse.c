@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sparse systems: the direct solver, the methods on blocks, method auto. */
+#include "paths.h"
+
+#include <string.h>
+
+typedef struct session {
+    verdicts *v;
+    mpk_context *ctx;
+    const equations *eq;
+    const setup *setup;
+    mpk_options options;
+    quad_entry *earlier; /* other values of the pattern, or NULL */
+    int32_t *perm;
+    mpk_problem *problem;
+    mpk_analysis *an;
+    mpk_factor *fac;
+    int said_singular;
+} session;
+
+static void session_end(session *s) {
+    mpk_factor_destroy(&s->fac);
+    mpk_analysis_destroy(&s->an);
+    mpk_problem_destroy(&s->problem);
+    free(s->earlier);
+    free(s->perm);
+}
+
+static void choose_options(session *s) {
+    static const mpk_method methods[] = {MPK_METHOD_LDLT, MPK_METHOD_LDLT,  MPK_METHOD_LDLT,
+                                         MPK_METHOD_AUTO, MPK_METHOD_ILDLT, MPK_METHOD_JACOBI,
+                                         MPK_METHOD_ILU0, MPK_METHOD_NONE};
+    s->options = s->setup->options;
+    s->options.method = methods[s->v->trial->path];
+    if (s->options.ordering == MPK_ORDERING_GIVEN) {
+        s->perm = must_alloc((size_t)s->eq->n, sizeof *s->perm);
+        setup_permutation(s->setup, s->eq->n, s->perm);
+        s->options.given_perm = s->perm;
+    }
+}
+
+/* ---- values ------------------------------------------------------------------------------------
+ */
+
+/* Values of the pattern as mpk_factorize and its like take them: in the order in which the caller
+ * gave the pattern. ORACLE_LOWER_VALUES: in that of mpk_problem_view.ai, which is eq's own. */
+static void *values_of(const session *s, const quad_entry *entry, int spoilt, int *spoiled) {
+#ifdef ORACLE_LOWER_VALUES
+    setup plain = *s->setup;
+    plain.triplets = 1;
+    plain.triangle = MPK_LOWER;
+    plain.mix = plain.twice = plain.junk = 0;
+    given g = given_make(s->eq, entry, &plain);
+#else
+    given g = given_make(s->eq, entry, s->setup);
+#endif
+    *spoiled = spoilt && given_spoil(s->eq, s->setup, &g);
+    void *value = g.value;
+    g.value = NULL;
+    given_free(&g);
+    return value;
+}
+
+static int null_values(const session *s) {
+#ifdef ORACLE_LOWER_VALUES
+    (void)s;
+    return 0;
+#else
+    return s->setup->null;
+#endif
+}
+
+/* Is the input spoilt on the way into the problem, or into the factorization? */
+static int spoils_problem(const session *s) {
+    const int imaginary = s->setup->spoil == SPOIL_IMAGINARY && s->setup->spoil_at % 2 == 0;
+    return s->setup->spoil == SPOIL_MATRIX || imaginary ||
+           (s->setup->spoil != SPOIL_NOTHING && s->setup->spoil != SPOIL_SIDES &&
+            s->v->trial->path == PATH_ADAPTIVE);
+}
+
+static int spoils_values(const session *s) {
+    return !spoils_problem(s) &&
+           (s->setup->spoil == SPOIL_VALUES || s->setup->spoil == SPOIL_IMAGINARY);
+}
+
+/* ---- problem, analysis -------------------------------------------------------------------------
+ */
+
+/* The library holds the matrix that was given. */
+static void check_view(session *s) {
+    mpk_problem_view view;
+    mpk_problem_view_get(s->problem, &view);
+    int same = view.nnz == s->eq->count;
+    double *pairs = must_alloc(2 * (size_t)view.nnz, sizeof *pairs);
+    numbers_load(s->eq->scalar, view.nnz, view.ax, pairs);
+    for (int64_t k = 0; same && k < view.nnz; k++) {
+        const quad_entry *e = &s->eq->entry[k];
+        same = view.ai[k] == e->i && k >= view.ap[e->j] && k < view.ap[e->j + 1] &&
+               pairs[2 * k] == e->re && pairs[2 * k + 1] == e->im;
+    }
+    free(pairs);
+    if (!same) wrong(s->v, WRONG_OUTPUTS, "the problem made is not the matrix given");
+}
+
+static int make_problem(session *s) {
+    const int replace = s->setup->replace && s->setup->spoil == SPOIL_NOTHING;
+    if (s->setup->before || replace)
+        s->earlier = given_before(s->eq, s->setup->before ? s->setup->before : 1);
+    given g = given_make(s->eq, replace ? s->earlier : s->eq->entry, s->setup);
+    const int spoilt = spoils_problem(s) && given_spoil(s->eq, s->setup, &g);
+    mpk_status status = given_problem(s->ctx, s->eq, s->setup, &g, &s->problem);
+    given_free(&g);
+    if (spoilt) {
+        judge_spoilt(s->v, s->ctx, "problem", status);
+        if (status < 0 && s->problem) wrong(s->v, WRONG_OUTPUTS, "a failure made a problem");
+        return 0;
+    }
+    if (judge_status(s->v, s->ctx, "problem", status)) return 0;
+    if (replace) {
+        int spoiled;
+        void *value = values_of(s, s->eq->entry, 0, &spoiled);
+        status = mpk_problem_set_values(s->ctx, s->problem, value);
+        free(value);
+        if (judge_status(s->v, s->ctx, "set_values", status)) return 0;
+    }
+    check_view(s);
+    return 1;
+}
+
+static int analyse(session *s) {
+    mpk_analysis_info info;
+    const mpk_status status = mpk_analyse(s->ctx, s->problem, &s->options, &s->an);
+    if (judge_status(s->v, s->ctx, "analyse", status)) {
+        if (s->an) wrong(s->v, WRONG_OUTPUTS, "a failure made an analysis");
+        return 0;
+    }
+    mpk_analysis_info_get(s->an, &info);
+    if (status == MPK_SINGULAR) s->said_singular = 1;
+    if ((status == MPK_SINGULAR ||
+         (info.structural_rank >= 0 && info.structural_rank < s->eq->n)) &&
+        truth_rank(&s->v->truth)->rank > info.structural_rank)
+        wrong(s->v, WRONG_STRUCTURAL, "analyse: %s, structural rank %d; rank %d of %d",
+              mpk_status_name(status), info.structural_rank, truth_rank(&s->v->truth)->rank,
+              s->eq->n);
+    return 1;
+}
+
+/* ---- factorization -----------------------------------------------------------------------------
+ */
+
+/* Zero pivots are as the defaults have them: what the caller takes for zero by himself is his. */
+static int default_zeros(const session *s) {
+    return s->options.zero_tolerance <= default_accuracy(s->eq->scalar);
+}
+
+static mpk_status factorize_once(session *s, int *spoilt) {
+    const quad_entry *entry = s->eq->entry;
+    void *value = values_of(s, entry, spoils_values(s), spoilt);
+    const void *given = null_values(s) && !*spoilt && !s->setup->before ? NULL : value;
+    mpk_status status = s->fac ? mpk_refactorize(s->ctx, given, &s->options, s->fac)
+                               : mpk_factorize(s->ctx, s->an, given, &s->options, &s->fac);
+    free(value);
+    return status;
+}
+
+/* Earlier values of the same pattern; a failure there ends the trial. */
+static int factorize_earlier(session *s) {
+    int spoilt;
+    void *value = values_of(s, s->earlier, 0, &spoilt);
+    const mpk_status status = mpk_factorize(s->ctx, s->an, value, &s->options, &s->fac);
+    free(value);
+    return status >= 0;
+}
+
+static int factorize(session *s) {
+    int spoilt;
+    mpk_factor_info info;
+    if (s->setup->before && !factorize_earlier(s)) return 0;
+    const int fresh = s->fac == NULL;
+    const mpk_status status = factorize_once(s, &spoilt);
+    const char *call = fresh ? "factorize" : "refactorize";
+    if (status < 0 && fresh && s->fac) wrong(s->v, WRONG_OUTPUTS, "a failure made a factor");
+    if (spoilt) {
+        judge_spoilt(s->v, s->ctx, call, status);
+        return 0;
+    }
+    if (judge_status(s->v, s->ctx, call, status)) return 0;
+    mpk_factor_info_get(s->fac, &info);
+    judge_inertia(s->v, &info.inertia, s->options.method == MPK_METHOD_LDLT);
+    if (status == MPK_SINGULAR && !s->said_singular && default_zeros(s)) {
+        judge_singular(s->v, call, s->options.scaling != MPK_OFF);
+        s->said_singular = 1;
+    }
+    return 1;
+}
+
+/* ---- solution ----------------------------------------------------------------------------------
+ */
+
+static reported what_was_said(const mpk_options *o, const equations *eq, mpk_status status,
+                              const mpk_solve_info *info) {
+    const int refined = o->method == MPK_METHOD_LDLT &&
+                        (o->krylov == MPK_KRYLOV_AUTO || o->krylov == MPK_KRYLOV_NONE);
+    return (reported){.status = status,
+                      .accuracy = !refined           ? -1
+                                  : o->accuracy >= 0 ? o->accuracy
+                                                     : default_accuracy(eq->scalar),
+                      .tolerance = refined ? -1 : o->tolerance,
+                      .measures = 1,
+                      .normwise = info->normwise,
+                      .componentwise = info->componentwise,
+                      .has_relative = 1,
+                      .relative = info->relative_residual,
+                      .has_krylov = !refined,
+                      .krylov = info->krylov.residual};
+}
+
+static void judge_call(session *s, const char *call, const sides *io, const mpk_options *o,
+                       mpk_status status, const mpk_solve_info *info) {
+    sides_check(io, s->v, call, status);
+    if (s->setup->spoil == SPOIL_SIDES && s->eq->n > 0 && s->eq->nrhs > 0) {
+        judge_spoilt(s->v, s->ctx, call, status);
+        return;
+    }
+    if (judge_status(s->v, s->ctx, call, status)) return;
+    if (status == MPK_SINGULAR && !s->said_singular && default_zeros(s))
+        judge_singular(s->v, call, o->scaling != MPK_OFF);
+    const reported said = what_was_said(o, s->eq, status, info);
+    judge_solution(s->v, &said, io->x, io->ld);
+}
+
+/* NaN or the like in the last right-hand side. */
+static void spoil_sides(const session *s, sides *io) {
+    const size_t size = mpk_scalar_size(s->eq->scalar);
+    if (s->setup->spoil != SPOIL_SIDES || s->eq->nrhs == 0 || s->eq->n == 0) return;
+    const size_t last = (size_t)(s->eq->nrhs - 1) * (size_t)io->ld * size;
+    number_spoil(s->setup, s->eq->scalar, s->eq->n, (char *)io->b + last);
+    const size_t bytes = (size_t)io->ld * (size_t)s->eq->nrhs * size;
+    memcpy(io->b_copy, io->b, bytes);
+    if (io->x == io->b) memcpy(io->x_copy, io->b, bytes);
+}
+
+static void solve(session *s) {
+    sides io = sides_make(s->eq, s->setup, s->setup->in_place);
+    mpk_solve_info info;
+    pattern_fill(&info, sizeof info);
+    spoil_sides(s, &io);
+    const mpk_status status =
+        mpk_solve(s->ctx, s->fac, s->eq->nrhs, io.b, io.ld, io.x, io.ld, &s->options, &info);
+    pattern_check(s->v, "solve", status, &info, sizeof info);
+    judge_call(s, "solve", &io, &s->options, status, &info);
+    sides_free(&io);
+}
+
+static void solve_adaptive(session *s) {
+    sides io = sides_make(s->eq, s->setup, 0);
+    mpk_adaptive result = {0};
+    spoil_sides(s, &io);
+    const mpk_status status = mpk_solve_adaptive(s->ctx, s->problem, &s->options, s->eq->nrhs, io.b,
+                                                 io.ld, io.x, io.ld, NULL, 0, NULL, &result);
+    if (status >= 0 && result.options.method == MPK_METHOD_LDLT && result.factor) {
+        mpk_factor_info info;
+        mpk_factor_info_get(result.factor, &info);
+        judge_inertia(s->v, &info.inertia, 1);
+    }
+    judge_call(s, "solve_adaptive", &io, &result.options, status, &result.solve);
+    mpk_adaptive_clear(&result);
+    sides_free(&io);
+}
+
+void run_sparse(verdicts *v, mpk_context *ctx) {
+    session s = {.v = v, .ctx = ctx, .eq = &v->trial->eq, .setup = &v->trial->setup};
+    choose_options(&s);
+    if (make_problem(&s)) {
+        if (v->trial->path == PATH_ADAPTIVE)
+            solve_adaptive(&s);
+        else if (analyse(&s) && factorize(&s))
+            solve(&s);
+    }
+    session_end(&s);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ORACLE_PATHS_H
+#define ORACLE_PATHS_H
+/** The ways through the library, each of which hands what it is told to the judge. */
+#include "given.h"
+#include "verdict.h"
+
+void run_sparse(verdicts *v, mpk_context *ctx);   /* analyse, factorize, solve; adaptive */
+void run_operator(verdicts *v, mpk_context *ctx); /* mpk_krylov_solve */
+void run_dense(verdicts *v, mpk_context *ctx);
+void run_batch(verdicts *v, mpk_context *ctx);
+
+/** One trial from a context's beginning to its end. */
+void trial_run(verdicts *v);
+
+/** Right-hand sides and solutions as the library gets them, and whether it kept its hands off what
+ *  it must not write. */
+typedef struct sides {
+    const equations *eq;
+    int64_t ld;
+    void *b, *x;           /* one array where b is x */
+    void *b_copy, *x_copy; /* as they were */
+} sides;
+
+sides sides_make(const equations *eq, const setup *s, int in_place);
+void sides_free(sides *s);
+
+/** After the call: a failure leaves x, nothing changes b or the rows beyond n. */
+void sides_check(const sides *s, verdicts *v, const char *call, mpk_status status);
+
+/** What a call reports in is filled with a pattern before it, and keeps that if the call fails. */
+void pattern_fill(void *info, size_t bytes);
+void pattern_check(verdicts *v, const char *call, mpk_status status, const void *info,
+                   size_t bytes);
+
+#endif

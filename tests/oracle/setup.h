@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ORACLE_SETUP_H
+#define ORACLE_SETUP_H
+/** How a system goes into the library and what is asked there: the library's options, and choices
+ *  of the test. As text: key=value, with blanks between, what is not by default alone. */
+#include "equations.h"
+#include "random.h"
+
+enum path {
+    PATH_DIRECT,
+    PATH_DIRECT_KRYLOV,
+    PATH_REFACTORIZE,
+    PATH_ADAPTIVE,
+    PATH_ILDLT,
+    PATH_JACOBI,
+    PATH_ILU0,
+    PATH_NONE,
+    PATH_KRYLOV,
+    PATH_DENSE,
+    PATH_BATCH,
+    PATHS
+};
+const char *path_name(int path);
+int path_find(const char *name); /* -1: none */
+
+/** What is wrong with the input, and must be refused. */
+enum spoil { SPOIL_NOTHING, SPOIL_MATRIX, SPOIL_VALUES, SPOIL_SIDES, SPOIL_IMAGINARY };
+
+typedef struct setup {
+    mpk_options options;
+    /* the way in */
+    int triplets;   /* from_triplets, else from_csc */
+    int triangle;   /* mpk_triangle */
+    int64_t mix;    /* seed of the order of entries; 0: sorted */
+    int64_t twice;  /* seed: some entries come as two or three to be summed; 0: none */
+    int64_t junk;   /* seed: entries in the triangle that does not count; 0: none */
+    int null;       /* values NULL: the problem's */
+    int replace;    /* mpk_problem_set_values before the analysis */
+    int64_t before; /* seed of other values that are factorized first; 0: none */
+    int64_t order;  /* seed of the given permutation */
+    int lead;       /* rows that leading dimensions have to spare */
+    int in_place;   /* b is x */
+    int spoil, spoil_with, spoil_at; /* enum spoil; 0 NaN, 1 Inf, 2 -Inf */
+    /* mpk_krylov_solve */
+    int check, guess, diagonal; /* first guess random; preconditioned by |diagonal|^-1 */
+    /* mpk_dense_... and mpk_batch_... */
+    int dense_method, dense_precision, upper, apart, tile, depth, refinement;
+    int batch_method, layout, copies;
+} setup;
+
+void setup_default(setup *s);
+
+/** Choices at random for a path; spoilt: with something that must be refused. */
+void setup_random(setup *s, int path, const equations *eq, int spoilt, random_state *rng);
+
+/** Text of what is not by default; and back. parse returns 0 for an unknown word. */
+enum { SETUP_TEXT = 2048 };
+void setup_text(const setup *s, char text[SETUP_TEXT]);
+int setup_parse(setup *s, const char *text);
+
+/** Bring one choice, numbered from 0, back to its default. Returns -1: no such number; 0: it was
+ *  there already; 1: changed. */
+int setup_reset(setup *s, int number);
+
+/** The permutation of options.ordering = given. */
+void setup_permutation(const setup *s, int32_t n, int32_t *perm);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ORACLE_SPECTRUM_H
+#define ORACLE_SPECTRUM_H
+/** Inertia and condition in quadruple precision, after a symmetric scaling by powers of two. */
+#include "equations.h"
+
+/** Each row's largest entry near 1, or before that all entries near 1 in the mean: the better one
+ *  of the two is not known beforehand. */
+enum scaling { BY_LARGEST, BY_ALL };
+
+typedef struct spectrum {
+    int32_t positive, negative, zero;
+    double smallest; /* least modulus of an eigenvalue of D, scaled matrix; 0: singular or close */
+    int sure;        /* the counts are those of A */
+} spectrum;
+
+/** L D L^H by complete pivoting (Bunch & Parlett 1971); real and Hermitian matrices. Its error is
+ *  about 1e-33; the counts are trusted where D stays above 1e-24. */
+spectrum spectrum_of(const equations *eq, enum scaling scaling);
+
+typedef struct quad_inverse {
+    int found;      /* 0: a pivot vanished; nothing else is set */
+    double scaled;  /* ||A||_inf ||A^-1||_inf, scaled; trusted up to 1e24 */
+    double plain;   /* as it stands */
+    double largest; /* entry of the solutions A^-1 B; infinity where a double cannot hold it */
+} quad_inverse;
+
+/** Gauss with partial pivoting on the scaled matrix; any symmetry. */
+quad_inverse quad_inverse_of(const equations *eq, enum scaling scaling);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "verdict.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what counts as wrong ----------------------------------------------------------------------
+ */
+
+/* A componentwise error may exceed the accuracy by this factor, a residual the tolerance by that.
+ */
+static const double ACCURACY_ROOM = 2, TOLERANCE_ROOM = 1.01;
+/* A measure may be off by this factor, either way, where the larger value is above the floor. */
+static const double MEASURE_ROOM = 2;
+#ifndef ORACLE_FLOOR
+#define ORACLE_FLOOR 1e-15 /* a few units of 1e-17 are what compensated residuals can keep */
+#endif
+#ifndef ORACLE_FLOOR_SINGLE
+#define ORACLE_FLOOR_SINGLE 1e-6
+#endif
+/* Singular is a false verdict where the condition number is below this. */
+static const double CONDITION = 1e12, CONDITION_SINGLE = 1e5;
+
+double default_accuracy(mpk_scalar scalar) {
+    return (is_single(scalar) ? 0x1p29 : 1) * 1e-14;
+}
+
+static const char *const wrong_names[WRONGS] = {
+    "not-finite", "inaccurate", "unconverged", "inconsistent", "normwise", "componentwise",
+    "relative",   "krylov",     "inertia",     "inertia-sum",  "singular", "structural",
+    "indefinite", "refused",    "accepted",    "overflow",     "unusable", "silent",
+    "outputs",    "leak",       "crash",       "hang"};
+
+static const char *const counted_names[COUNTS] = {"ok",       "certified", "unchecked",
+                                                  "singular", "refused",   "invalid"};
+
+const char *wrong_name(int wrong) {
+    return wrong_names[wrong];
+}
+
+const char *counted_name(int counted) {
+    return counted_names[counted];
+}
+
+void trial_free(trial *t) {
+    equations_free(&t->eq);
+}
+
+void wrong(verdicts *v, int wrong, const char *format, ...) {
+    char details[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(details, sizeof details, format, args);
+    va_end(args);
+    v->found |= UINT32_C(1) << wrong;
+    v->tell(v->self, v->trial, wrong, details);
+}
+
+void counted(verdicts *v, int counted) {
+    v->count(v->self, v->trial, counted);
+}
+
+/* ---- solutions ---------------------------------------------------------------------------------
+ */
+
+/* Entries of A and b from one end of the range to the other, or at its upper end. */
+static int extreme(const equations *eq) {
+    const double top = is_single(eq->scalar) ? 0x1p120 : 0x1p1000;
+    double most = 0, least = INFINITY;
+    for (int64_t k = 0; k < eq->count; k++) {
+        const double a = fmax(fabs(eq->entry[k].re), fabs(eq->entry[k].im));
+        most = fmax(most, a);
+        if (a > 0) least = fmin(least, a);
+    }
+    for (int64_t k = 0; k < 2 * (int64_t)eq->n * eq->nrhs; k++) most = fmax(most, fabs(eq->b[k]));
+    return most > top / 16 || most / sqrt(top) > least * sqrt(top);
+}
+
+/* Is there no solution within the range, or none that can be told where numbers are at its ends? */
+static int out_of_range(verdicts *v) {
+    const double top = is_single(v->trial->eq.scalar) ? (double)FLT_MAX : DBL_MAX;
+    if (truth_condition(&v->truth, 1) <= 1e24) return !(v->truth.inverse.largest <= top / 16);
+    return extreme(&v->trial->eq);
+}
+
+/* The worst over the right-hand sides. */
+typedef struct measured {
+    quad_errors errors;
+    int finite;
+} measured;
+
+static double larger(double a, double b) {
+    return a > b || isnan(a) ? a : b;
+}
+
+static measured measure(verdicts *v, const void *x, int64_t ldx, int plain) {
+    const equations *eq = &v->trial->eq;
+    const size_t size = mpk_scalar_size(eq->scalar), n = (size_t)eq->n;
+    const double eps = is_single(eq->scalar) ? FLT_EPSILON : DBL_EPSILON;
+    double *pairs = must_alloc(2 * n, sizeof *pairs);
+    measured m = {.finite = 1};
+    for (int32_t r = 0; r < eq->nrhs; r++) {
+        numbers_load(eq->scalar, eq->n, (const char *)x + (size_t)(r * ldx) * size, pairs);
+        for (size_t k = 0; k < 2 * n; k++) m.finite &= isfinite(pairs[k]) != 0;
+        const quad_errors e = quad_judge(eq->n, v->truth.count, v->truth.whole, pairs,
+                                         eq->b + 2 * n * (size_t)r, eps);
+        m.errors.normwise = larger(m.errors.normwise, e.normwise);
+        m.errors.componentwise = larger(m.errors.componentwise, plain ? e.plain : e.componentwise);
+        m.errors.relative = larger(m.errors.relative, e.relative);
+    }
+    free(pairs);
+    return m;
+}
+
+static void judge_measure(verdicts *v, int kind, double said, double is) {
+    const double floor = is_single(v->trial->eq.scalar) ? ORACLE_FLOOR_SINGLE : ORACLE_FLOOR;
+    const double most = larger(said, is), least = most == said ? is : said;
+    if (most <= floor || (most <= MEASURE_ROOM * least) || said == is) return;
+    wrong(v, kind, "reported %.3g, true %.3g", said, is);
+}
+
+/* An ok for what has no solution: not where b is off by rounding alone, and not where the caller
+ * took less for zero than the library would. */
+static int judge_inconsistent(verdicts *v, const measured *m) {
+    const double rounding = is_single(v->trial->eq.scalar) ? 1e-4 : 1e-8;
+    const double zero = v->trial->setup.options.zero_tolerance;
+    if (v->said_singular || !(m->errors.relative > rounding) ||
+        (zero >= 0 && zero < default_accuracy(v->trial->eq.scalar)) ||
+        !truth_inconsistent(&v->truth))
+        return 0;
+    wrong(v, WRONG_INCONSISTENT, "ok; rank %d of %d, no solution; true relative residual %.3g",
+          truth_rank(&v->truth)->rank, v->trial->eq.n, m->errors.relative);
+    return 1;
+}
+
+static void judge_ok(verdicts *v, const reported *said, const measured *m) {
+    const double floor = 0x1p-53;
+    const quad_errors *e = &m->errors;
+    counted(v, COUNT_OK);
+    if (!m->finite) {
+        wrong(v, WRONG_NOT_FINITE, "ok, and x is not finite");
+        return;
+    }
+    const int converged =
+        !(said->tolerance >= 0) || e->relative <= TOLERANCE_ROOM * said->tolerance + floor;
+    if ((said->accuracy >= 0 || !converged) && judge_inconsistent(v, m)) return;
+    if (said->accuracy >= 0 && !(e->componentwise <= ACCURACY_ROOM * said->accuracy + floor))
+        wrong(v, WRONG_INACCURATE, "ok; true componentwise error %.3g, accuracy %.3g",
+              e->componentwise, said->accuracy);
+    if (said->normwise_bound > 0 && !(e->normwise <= said->normwise_bound))
+        wrong(v, WRONG_INACCURATE, "ok; true normwise error %.3g, bound %.3g", e->normwise,
+              said->normwise_bound);
+    if (!converged)
+        wrong(v, WRONG_UNCONVERGED,
+              "ok; true relative residual %.3g, tolerance %.3g, reported %.3g", e->relative,
+              said->tolerance, said->has_krylov ? said->krylov : said->relative);
+}
+
+void judge_solution(verdicts *v, const reported *said, const void *x, int64_t ldx) {
+    const equations *eq = &v->trial->eq;
+    if (said->status < 0 || eq->n == 0 || eq->nrhs == 0) return;
+    const measured m = measure(v, x, ldx, said->plain);
+    if (said->status == MPK_OK) judge_ok(v, said, &m);
+    if (said->status > 0 && !m.finite) {
+        const int beyond = out_of_range(v);
+        wrong(v, beyond ? WRONG_OVERFLOW : WRONG_UNUSABLE,
+              "%s, and x is not finite; the solution's largest entry is %.3g",
+              mpk_status_name(said->status),
+              v->truth.inverse.found ? v->truth.inverse.largest : NAN);
+    }
+    if (said->measures) {
+        judge_measure(v, WRONG_NORMWISE, said->normwise, m.errors.normwise);
+        judge_measure(v, WRONG_COMPONENTWISE, said->componentwise, m.errors.componentwise);
+    }
+    if (said->has_relative) judge_measure(v, WRONG_RELATIVE, said->relative, m.errors.relative);
+    if (said->has_krylov && eq->nrhs == 1)
+        judge_measure(v, WRONG_KRYLOV, said->krylov, m.errors.relative);
+}
+
+/* ---- inertia, rank -----------------------------------------------------------------------------
+ */
+
+void judge_inertia(verdicts *v, const mpk_inertia *in, int zeros) {
+    const equations *eq = &v->trial->eq;
+    const int64_t sum = in->positive + in->negative + in->zero;
+    if (!has_inertia(eq)) {
+        if (in->certified && eq->n > 0)
+            wrong(v, WRONG_INERTIA, "certified, and the matrix is complex symmetric");
+        return;
+    }
+    if (zeros && sum != eq->n)
+        wrong(v, WRONG_INERTIA_SUM, "%lld + %lld + %lld, n = %d", (long long)in->positive,
+              (long long)in->negative, (long long)in->zero, eq->n);
+    if (!in->certified) return;
+    const spectrum *is = truth_spectrum(&v->truth);
+    const int singular = !is->sure && truth_singular(&v->truth);
+    counted(v, is->sure || singular ? COUNT_CERTIFIED : COUNT_UNCHECKED);
+    if (singular)
+        wrong(v, WRONG_INERTIA, "certified %lld+ %lld- %lld0, and the rank is %d of %d",
+              (long long)in->positive, (long long)in->negative, (long long)in->zero,
+              truth_rank(&v->truth)->rank, eq->n);
+    else if (is->sure && (in->positive != is->positive || in->negative != is->negative))
+        wrong(v, WRONG_INERTIA, "certified %lld+ %lld- %lld0, true %d+ %d- 0",
+              (long long)in->positive, (long long)in->negative, (long long)in->zero, is->positive,
+              is->negative);
+}
+
+void judge_singular(verdicts *v, const char *call, int scaled) {
+    const double bound = is_single(v->trial->eq.scalar) ? CONDITION_SINGLE : CONDITION;
+    if (truth_singular(&v->truth)) {
+        counted(v, COUNT_SINGULAR);
+        return;
+    }
+    const double condition = truth_condition(&v->truth, scaled);
+    if (condition < bound)
+        wrong(v, WRONG_SINGULAR, "%s: singular; full rank, %s condition %.3g", call,
+              scaled ? "scaled" : "plain", condition);
+}
+
+/* ---- failures ----------------------------------------------------------------------------------
+ */
+
+/* May a valid system end in MPK_ERR_NUMERIC? Where its solution is beyond the range; where there
+ * is none, or none that can be told, and its numbers are at the ends of the range; in a Cholesky
+ * factorization of what is not definite; without pivoting; in sweeps that need not converge. */
+static int may_overflow(verdicts *v, const char *text) {
+    const equations *eq = &v->trial->eq;
+    const setup *s = &v->trial->setup;
+    const int on_blocks = v->trial->path >= PATH_ILDLT && v->trial->path <= PATH_ILU0;
+    if (v->trial->path == PATH_DENSE && s->dense_method >= MPK_DENSE_BUTTERFLY) return 1;
+    if (on_blocks && s->options.factor_type == MPK_TYPE_LLT) {
+        const int definite =
+            has_inertia(eq) && truth_spectrum(&v->truth)->sure && v->truth.spectrum.negative == 0;
+        if (definite && strstr(text, "not definite"))
+            wrong(v, WRONG_INDEFINITE, "'%s', and A is positive definite", text);
+        return 1;
+    }
+    if (on_blocks && (v->trial->path == PATH_JACOBI || s->options.schedule == MPK_SCHEDULE_JACOBI))
+        return 1;
+    return out_of_range(v) || (v->trial->path == PATH_KRYLOV && extreme(eq));
+}
+
+int judge_status(verdicts *v, mpk_context *ctx, const char *call, mpk_status status) {
+    const char *text = "";
+    const mpk_status last = mpk_last_error(ctx, NULL, NULL, &text);
+    if (status == MPK_OK) return 0;
+    if (status == MPK_SINGULAR) v->said_singular = 1;
+    if (!text || !*text)
+        wrong(v, WRONG_SILENT, "%s: %s without a text", call, mpk_status_name(status));
+    else if (last != status)
+        wrong(v, WRONG_SILENT, "%s: %s, and mpk_last_error says %s: %s", call,
+              mpk_status_name(status), mpk_status_name(last), text);
+    if (status > 0) return 0;
+    if (status == MPK_ERR_NUMERIC && may_overflow(v, text))
+        counted(v, COUNT_REFUSED);
+    else
+        wrong(v, WRONG_REFUSED, "%s: %s: %s", call, mpk_status_name(status), text);
+    return 1;
+}
+
+void judge_spoilt(verdicts *v, mpk_context *ctx, const char *call, mpk_status status) {
+    const char *text = "";
+    mpk_last_error(ctx, NULL, NULL, &text);
+    if (status != MPK_ERR_INPUT)
+        wrong(v, WRONG_ACCEPTED, "%s: %s", call, mpk_status_name(status));
+    else if (!text || !*text)
+        wrong(v, WRONG_SILENT, "%s: %s without a text", call, mpk_status_name(status));
+    else
+        counted(v, COUNT_INVALID);
+}
