@@ -41,9 +41,9 @@ typedef struct search {
     char *trial, *kept; /* n x nrhs: of the attempt at work, and of the best before it */
     mpki_record *record;
     mpk_adaptive *result;
-    double best; /* residual of what is in x */
     bool have_x;
-    char message[256]; /* of the best attempt */
+    mpk_status best;   /* of what is in `kept` */
+    char message[256]; /* its text */
 } search;
 
 void mpk_adaptive_clear(mpk_adaptive *result) {
@@ -67,15 +67,21 @@ static mpk_attempt *note(search *s, const mpk_options *o) {
     return a;
 }
 
+/* By what was asked for: the tolerance, or by default the backward error. */
+static double error_of(const search *s, const mpk_solve_info *info) {
+    return s->options.tolerance >= 0 ? info->relative_residual : info->componentwise;
+}
+
 /* Keep a solution if it is better than what there is. */
-static void keep(search *s, const mpk_options *o, const mpk_solve_info *info) {
-    const double residual = info->relative_residual;
-    if (s->have_x && !(residual < s->best)) return;
+static void keep(search *s, const mpk_options *o, mpk_status status, const mpk_solve_info *info) {
+    if (s->have_x && mpki_worse(s->best, status) == status && s->best != status) return;
+    if (s->have_x && s->best == status && !(error_of(s, info) < error_of(s, &s->result->solve)))
+        return;
     char *const solution = s->trial;
     s->trial = s->kept;
     s->kept = solution;
     s->have_x = true;
-    s->best = residual;
+    s->best = status;
     s->result->options = *o;
     s->result->solve = *info;
     const char *text = NULL;
@@ -116,7 +122,7 @@ static mpk_status attempt(search *s, const mpk_options *o) {
     if (status >= 0) {
         a->iterations = info.krylov.iterations;
         a->residual = info.relative_residual;
-        keep(s, o, &info);
+        keep(s, o, status, &info);
     }
     a->status = status;
     a->time_s = mpki_now_s() - start;
@@ -156,6 +162,19 @@ static mpk_status fits_at_all(search *s) {
         least, s->options.memory_limit);
 }
 
+/* The worse of what the analysis and an attempt said, with a text of its own. */
+static mpk_status say(const search *s, mpk_status analysed, mpk_status status) {
+    const char *text = NULL;
+    const mpk_status both = mpki_worse(analysed, status);
+    if (both <= 0 || mpk_last_error(s->ctx, NULL, NULL, &text) == both) return both;
+    char last[200] = "";
+    if (text) strncpy(last, text, sizeof last - 1);
+    mpki_clear_error(s->ctx);
+    return mpki_error(s->ctx, both, STAGE, s->result->analysis->info.structural_rank,
+                      "structurally singular: at most %d of %d rows are independent%s%s",
+                      s->result->analysis->info.structural_rank, s->n, *last ? "; " : "", last);
+}
+
 static mpk_status climb(search *s) {
     mpk_context *ctx = s->ctx;
     mpk_options o = s->options;
@@ -185,12 +204,12 @@ static mpk_status climb(search *s) {
         status = attempt(s, &o);
         if (status == MPK_OK || status == MPK_SINGULAR || status == MPK_ERR_CANCELLED ||
             status == MPK_ERR_ARGUMENT || status == MPK_ERR_INPUT)
-            return mpki_worse(analysed, status);
+            return say(s, analysed, status);
         if (status == MPK_ERR_MEMORY) break; /* the next one would need more */
     }
-    if (!s->have_x) return status < 0 ? status : MPK_NOT_CONVERGED;
+    if (!s->have_x) return status;
     mpki_clear_error(ctx);
-    return mpki_error(ctx, MPK_NOT_CONVERGED, STAGE, -1,
+    return mpki_error(ctx, mpki_worse(analysed, s->best), STAGE, -1,
                       "none of %d factorizations was good enough; the best: %.200s", r->attempts,
                       s->message);
 }
@@ -200,12 +219,19 @@ static mpk_status direct(search *s, bool *done) {
     mpk_options o = s->options;
     mpk_adaptive *r = s->result;
     *done = false;
-    if (o.direct == MPK_OFF) return MPK_OK;
+    if (o.direct == MPK_OFF) {
+        strncpy(r->no_direct, "direct = off", sizeof r->no_direct - 1);
+        return MPK_OK;
+    }
     o.method = MPK_METHOD_LDLT;
     mpk_status status = mpk_analyse(s->ctx, s->problem, &o, &r->analysis);
-    if (status >= 0) status = mpki_worse(status, attempt(s, &o));
+    if (status >= 0) status = say(s, status, attempt(s, &o));
     *done = status != MPK_ERR_MEMORY;
-    if (!*done) mpki_clear_error(s->ctx);
+    if (*done) return status;
+    const char *text = NULL;
+    mpk_last_error(s->ctx, NULL, NULL, &text);
+    strncpy(r->no_direct, text ? text : "", sizeof r->no_direct - 1);
+    mpki_clear_error(s->ctx);
     return status;
 }
 
@@ -232,8 +258,7 @@ mpk_status mpk_solve_adaptive(mpk_context *ctx, const mpk_problem *problem,
                 .ldb = ldb,
                 .ldx = ldx,
                 .record = history ? &record : NULL,
-                .result = result,
-                .best = INFINITY};
+                .result = result};
     mpk_status status = mpki_options_resolve(ctx, options, &s.options);
     if (status) return status;
     s.trial = mpki_alloc(ctx, STAGE, (int64_t)problem->n * nrhs, s.size);

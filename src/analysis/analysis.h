@@ -12,6 +12,8 @@
 #include "../problem/problem.h"
 #include <metapack/analysis.h>
 
+#include <math.h>
+
 /** Where entries of A go: entry `src` of ax is added at local (row, col)
  *  of the front that owns it, row >= col. */
 typedef struct mpki_scatter {
@@ -70,10 +72,26 @@ struct mpk_analysis {
 mpk_status mpki_match(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                       const double *absval, int32_t *mate, double *scale, int32_t *rank);
 
+/** s a t, also where s t is beyond the range. */
+static inline double mpki_scaled(double a, double s, double t) {
+    const double p = s * t;
+    if (p > 0x1p-1000 && p < 0x1p+1000) return a * p;
+    const double least = s < t ? s : t, most = s < t ? t : s;
+    return fabs(a) < 1 ? a * most * least : a * least * most;
+}
+
 /** Symmetric equilibration in the infinity norm (Ruiz 2001): scale [inout] n, multiplied by factors
- *  that bring the largest entry of each row of S A S near 1. Rows of zeros keep their factor. */
+ *  that bring the largest entry of each row of S A S near 1; more than `sweeps` of them where rows
+ *  are still off by more than 16 then. Rows of zeros keep their factor. */
 mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                             const double *absval, int sweeps, double *scale);
+
+/** Scaling by least squares of exponents (Curtis & Reid 1972, J. Inst. Maths Applics 10, here for
+ *  symmetric A): scale [out] n, s with the sum over entries of (log2 s_i |a_ij| s_j)^2 least, in 30
+ *  steps of conjugate gradients at most. Where rows differ by many powers of two equilibration
+ *  takes one of many scalings with maxima of 1; this one is near that which made them differ. */
+mpk_status mpki_level(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
+                      const double *absval, double *scale);
 
 /* ---- order/ ------------------------------------------------------------------------------------
  */

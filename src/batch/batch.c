@@ -103,8 +103,19 @@ static mpk_status run_there(mpk_context *ctx, const mpki_batch_job *job) {
 static mpk_status run(mpk_context *ctx, mpki_batch_job *job) {
     mpk_status status = mpki_batch_check_memory(ctx, job);
     if (status < 0) return status;
-    if (job->a->memory == MPK_DEVICE) return run_there(ctx, job);
-    return job->batch.count > 0 ? run_here(ctx, job) : MPK_OK;
+    if (job->a->memory == MPK_DEVICE)
+        status = run_there(ctx, job);
+    else if (job->batch.count > 0)
+        status = run_here(ctx, job);
+    if (status == MPK_PARTIAL)
+        return mpki_error(ctx, status, "batch", -1,
+                          "some of %lld matrices have no result: outcome tells which, and why",
+                          (long long)job->batch.count);
+    if (status == MPK_SINGULAR)
+        return mpki_error(ctx, status, "batch", -1,
+                          "some of %lld matrices are singular: outcome tells which",
+                          (long long)job->batch.count);
+    return status;
 }
 
 static mpk_status factor(mpk_context *ctx, const mpk_batch *batch, mpk_batch_method method,

@@ -282,7 +282,8 @@ mpk_status mpki_error(mpk_context *ctx, mpk_status status, const char *stage, in
                       const char *format, ...) {
     if (!ctx) return status;
     pthread_mutex_lock(&ctx->mutex);
-    if (ctx->status == MPK_OK) { /* what follows from the first failure hides nothing */
+    /* what follows from the first failure hides nothing; a failure outweighs a warning */
+    if (ctx->status == MPK_OK || (ctx->status > 0 && status < 0)) {
         ctx->status = status;
         ctx->index = index;
         snprintf(ctx->stage, sizeof ctx->stage, "%s", stage);

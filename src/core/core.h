@@ -65,4 +65,9 @@ mpk_status mpki_options_resolve(mpk_context *ctx, const mpk_options *given, mpk_
 /** Threads that options.threads = 0 means here: OMP_NUM_THREADS, else the affinity mask. */
 int mpki_threads_default(void);
 
+/** The larger one; NaN if either is, wherever it stands in a row of calls. */
+static inline double mpki_larger(double a, double b) {
+    return a <= b ? b : b == b ? a : b;
+}
+
 #endif

@@ -128,6 +128,17 @@ static inline T t_load(mpk_scalar scalar, const void *x, int64_t i) {
     return (T)((const double *)x)[i];
 #endif
 }
+/** real and imaginary part of entry i, in double */
+static inline void t_parts(mpk_scalar scalar, const void *x, int64_t i, double *re, double *im) {
+#if MPKI_COMPLEX
+    const int64_t k = 2 * i;
+    *re = scalar == MPK_C ? ((const float *)x)[k] : ((const double *)x)[k];
+    *im = scalar == MPK_C ? ((const float *)x)[k + 1] : ((const double *)x)[k + 1];
+#else
+    *re = scalar == MPK_S ? ((const float *)x)[i] : ((const double *)x)[i];
+    *im = 0;
+#endif
+}
 static inline void t_store(mpk_scalar scalar, void *x, int64_t i, T value) {
 #if MPKI_COMPLEX
     if (scalar == MPK_C)

@@ -236,12 +236,17 @@ mpk_status mpk_dense_query(mpk_context *ctx, const mpk_dense *dense, int32_t nrh
 /* ---- factorize ----------------------------------------------------------------------------------
  */
 
-/* A power of two that brings max |A| near 1 for factors of less than working precision. */
+/* A power of two that brings max |A| near 1: for factors of less than working precision, and where
+ * in working precision (on the host, not in place) pivots would over- or underflow. */
 static double scale_for(const mpki_dense_call *call) {
+    const bool single = call->dense.scalar == MPK_S || call->dense.scalar == MPK_C;
+    const double range = single ? 0x1p40 : 0x1p300;
     int exponent;
-    if (call->factor_scalar == call->dense.scalar && call->dense.precision == MPK_DENSE_WORKING)
-        return 1;
     if (!(call->most > 0)) return 1;
+    if (call->factor_scalar == call->dense.scalar && call->dense.precision == MPK_DENSE_WORKING &&
+        (call->dense.memory != MPK_HOST || call->f->f == call->a ||
+         (call->most < range && call->most > 1 / range)))
+        return 1;
     frexp(call->most, &exponent);
     if (exponent < -1000) exponent = -1000;
     return ldexp(1, -exponent);
@@ -267,6 +272,12 @@ static mpk_status run_factorize(const mpki_dense_methods *place, mpki_dense_call
     if (call->dense.method == MPK_DENSE_NONE || call->dense.method == MPK_DENSE_BUTTERFLY)
         info->inertia.certified = 0; /* nothing bounds the growth */
     call->f->inertia = info->inertia;
+    if (status == MPK_SINGULAR)
+        mpki_error(
+            call->ctx, MPK_SINGULAR, "dense", info->zero_pivots,
+            "singular: %lld zero pivots of %lld: less than %.1e of the largest entry is left of "
+            "them",
+            (long long)info->zero_pivots, (long long)call->dense.n, call->dense.zero_tolerance);
     return status;
 }
 
@@ -496,7 +507,7 @@ static mpk_status climb(session *s, const mpki_dense_rung *rung, double norm, in
         call.work_bytes = s->call.work_bytes;
         status = run_solve(s, &call, norm, nrhs, b, ldb, x, ldx);
         attempt->componentwise = call.info->componentwise;
-        if (status == MPK_OK) status = factored;
+        status = mpki_worse(status, factored);
     }
     attempt->status = status;
     attempt->time_s = mpki_now_s() - begun;
@@ -508,21 +519,54 @@ static bool may_fall_back(mpk_status status) {
     return status == MPK_INACCURATE || status == MPK_SINGULAR || status == MPK_ERR_NUMERIC;
 }
 
+/* On the host: do rows differ so much in size that what is nothing beside one counts in another? */
+static bool badly_scaled(const mpki_dense_call *call) {
+    const mpk_dense *d = &call->dense;
+    const bool single = d->scalar == MPK_S || d->scalar == MPK_C;
+    const int64_t parts = d->scalar >= MPK_C ? 2 : 1;
+    if (d->memory != MPK_HOST) return false;
+    double *most = MPKI_ZNEW(call->ctx, "dense", d->n, double);
+    if (!most) return false;
+    for (int64_t j = 0; j < d->n; j++) {
+        const int64_t i0 = d->uplo == MPK_UPPER ? 0 : j, i1 = d->uplo == MPK_UPPER ? j + 1 : d->n;
+        for (int64_t i = i0; i < i1; i++)
+            for (int64_t h = 0; h < parts; h++) {
+                const int64_t k = parts * (i + j * call->lda) + h;
+                const double a = fabs(single ? (double)((const float *)call->a)[k]
+                                             : ((const double *)call->a)[k]);
+                if (a > most[i]) most[i] = a;
+                if (a > most[j]) most[j] = a;
+            }
+    }
+    double least = INFINITY;
+    for (int64_t i = 0; i < d->n; i++) least = fmin(least, most[i]);
+    mpki_release(call->ctx, most);
+    return least > 0 && least < 1e-3 * call->most;
+}
+
 static mpk_status ladder(session *s, double norm, int32_t nrhs, const void *b, int64_t ldb, void *x,
                          int64_t ldx) {
     mpk_status status = MPK_ERR_UNSUPPORTED;
     mpk_dense_info *info = &s->info;
+    const mpki_dense_rung *singular = NULL; /* the rung that found it so */
     for (int k = 0; k < MPK_DENSE_ATTEMPTS; k++) {
         const mpki_dense_rung *rung = &s->place->ladder[k];
         if (rung->method == MPK_DENSE_AUTO) break;
         if (!rung_applies(rung, &s->call.dense)) continue;
         if (info->attempts > 0) mpki_clear_error(s->call.ctx);
         status = climb(s, rung, norm, nrhs, b, ldb, x, ldx, &info->attempt[info->attempts++]);
-        /* a singular matrix stays singular: once it was found so in working precision */
-        if (!may_fall_back(status) ||
-            (status == MPK_SINGULAR && rung->precision == MPK_DENSE_WORKING &&
-             info->componentwise <= s->call.dense.accuracy))
-            break;
+        if (!may_fall_back(status)) break;
+        /* a singular matrix stays singular, once it was found so in working precision; but a row
+         * may only be small */
+        if (status == MPK_SINGULAR && rung->precision == MPK_DENSE_WORKING &&
+            info->componentwise <= s->call.dense.accuracy) {
+            if (rung->method == MPK_DENSE_ROOK || !badly_scaled(&s->call)) break;
+            singular = rung;
+        }
+    }
+    if (singular && may_fall_back(status) && info->attempts < MPK_DENSE_ATTEMPTS) {
+        mpki_clear_error(s->call.ctx);
+        status = climb(s, singular, norm, nrhs, b, ldb, x, ldx, &info->attempt[info->attempts++]);
     }
     info->fallbacks = info->attempts > 0 ? info->attempts - 1 : 0;
     return status;
@@ -563,7 +607,7 @@ mpk_status mpk_dense_sysv(mpk_context *ctx, const mpk_dense *dense, const void *
     mpk_status factored = status;
     if (in_place) call->a = NULL;
     if (status >= 0 && nrhs > 0) status = run_solve(&s, call, norm, nrhs, b, ldb, x, ldx);
-    return finish(&s, status == MPK_OK ? factored : status, info);
+    return finish(&s, mpki_worse(status, factored), info);
 }
 
 /* ---- inertia ------------------------------------------------------------------------------------

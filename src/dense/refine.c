@@ -6,6 +6,7 @@
  * places. Right-hand sides of less than working precision are scaled to the largest entry 1, so
  * that nothing overflows on the way. */
 #include "refine.h"
+#include "../problem/measure.h"
 
 #include <complex.h>
 #include <math.h>
@@ -52,6 +53,24 @@ static parts cut(const mpki_dense_solve *s, int32_t nrhs) {
     return p;
 }
 
+/* y := 2^exponent y, in two steps, for a power that is beyond the type's range alone */
+static mpk_status shift(mpki_dense_solve *s, const parts *p, int exponent, char *y, int64_t ldy) {
+    mpki_dense_call *call = &s->call;
+    const mpki_dense_methods *place = s->place;
+    const mpk_scalar scalar = call->dense.scalar;
+    char *wide = p->basis + (KRYLOV + 2) * p->column;
+    mpk_status status = MPK_OK;
+    const int part[2] = {exponent / 2, exponent - exponent / 2};
+    for (int k = 0; k < 2 && status >= 0; k++) {
+        const double m[2] = {ldexp(1, part[k]), 0};
+        status = place->copy(call, call->dense.n, 1, scalar, y, ldy, scalar, wide, p->ld);
+        if (status >= 0)
+            status = place->copy(call, call->dense.n, 1, scalar, NULL, ldy, scalar, y, ldy);
+        if (status >= 0) status = place->axpy(call, 1, m, wide, p->ld, y, ldy);
+    }
+    return status;
+}
+
 /* Y := M^-1 Y with the factors M, nrhs columns of working precision; sizes[c] ~ largest entries */
 static mpk_status precondition(mpki_dense_solve *s, const parts *p, int32_t nrhs, char *y,
                                int64_t ldy, const double *sizes) {
@@ -61,7 +80,14 @@ static mpk_status precondition(mpki_dense_solve *s, const parts *p, int32_t nrhs
     const int64_t n = call->dense.n, size = (int64_t)mpk_scalar_size(scalar);
     const mpki_dense_method *method = &place->method[call->f->method];
     mpk_status status = MPK_OK;
-    if (!low(call)) return method->solve(call, nrhs, y, ldy);
+    if (!low(call)) {
+        int exponent;
+        frexp(call->f->scale, &exponent);
+        status = method->solve(call, nrhs, y, ldy);
+        for (int32_t c = 0; c < nrhs && status >= 0 && exponent != 1; c++)
+            status = shift(s, p, exponent - 1, y + c * ldy * size, ldy);
+        return status;
+    }
     /* t = y / size, rounded; t := (scale A)^-1 t; y = scale size t */
     char *wide = p->basis + (KRYLOV + 2) * p->column;
     for (int32_t c = 0; c < nrhs && status >= 0; c++) {
@@ -172,6 +198,84 @@ static mpk_status gmres(mpki_dense_solve *s, const parts *p, char *r, int *steps
     return status < 0 ? status : precondition(s, p, 1, r, p->ld, &beta);
 }
 
+/* ---- errors near the ends of the range ---------------------------------------------------------
+ */
+
+/* The lower triangle of a, packed; NULL without memory. */
+static void *pack(const mpki_dense_call *call, int64_t *ap, int32_t *ai) {
+    const mpk_dense *d = &call->dense;
+    const size_t size = mpk_scalar_size(d->scalar);
+    const int64_t n = d->n;
+    char *ax = mpki_alloc(call->ctx, "dense", n * (n + 1) / 2, size);
+    int64_t k = 0;
+    for (int64_t j = 0; ax && j < n; j++) {
+        ap[j] = k;
+        for (int64_t i = j; i < n; i++, k++) {
+            const int64_t at = d->uplo == MPK_UPPER ? j + i * call->lda : i + j * call->lda;
+            char *to = ax + (size_t)k * size;
+            ai[k] = (int32_t)i;
+            memcpy(to, (const char *)call->a + (size_t)at * size, size);
+            if (d->symmetry != MPK_HERMITIAN) continue;
+            const double turn = i == j ? 0 : d->uplo == MPK_UPPER ? -1 : 1;
+            if (d->scalar == MPK_C) ((float *)(void *)to)[1] *= (float)turn;
+            if (d->scalar == MPK_Z) ((double *)(void *)to)[1] *= turn;
+        }
+    }
+    ap[n] = k;
+    return ax;
+}
+
+/* In extended range, on the host; what lies on a device is not asked for: its errors are infinite.
+ */
+static mpki_quality measure_far(const mpki_dense_solve *s, const void *b, const void *x) {
+    const mpki_dense_call *call = &s->call;
+    const mpk_dense *d = &call->dense;
+    mpki_quality q = {INFINITY, INFINITY, INFINITY, INFINITY, 0};
+    if (d->memory != MPK_HOST) return q;
+    mpk_context *ctx = call->ctx;
+    const int64_t n = d->n, nnz = n * (n + 1) / 2;
+    int64_t *ap = MPKI_NEW(ctx, "dense", n + 1, int64_t);
+    int32_t *ai = MPKI_NEW(ctx, "dense", nnz, int32_t);
+    void *r = mpki_alloc(ctx, "dense", n, mpk_scalar_size(d->scalar));
+    void *ax = ap && ai && r ? pack(call, ap, ai) : NULL;
+    if (ax) {
+        const mpki_system system = {
+            .ctx = ctx, .a = {(int32_t)n, nnz, d->scalar, d->symmetry, ap, ai, ax}, .plain = true};
+        q = d->scalar == MPK_S   ? mpki_s_measure_wide(&system, x, b, r)
+            : d->scalar == MPK_D ? mpki_d_measure_wide(&system, x, b, r)
+            : d->scalar == MPK_C ? mpki_c_measure_wide(&system, x, b, r)
+                                 : mpki_z_measure_wide(&system, x, b, r);
+    }
+    mpki_release(ctx, ap);
+    mpki_release(ctx, ai);
+    mpki_release(ctx, r);
+    mpki_release(ctx, ax);
+    return q;
+}
+
+/* The errors of a column as they are; false: the backward error is small because x is so large
+ * that b hardly counts beside it, and pivots do not say that A has full rank. */
+static bool settle(const mpki_dense_solve *s, const void *b, const void *x,
+                   const mpki_dense_error *now, double *omega, double *normwise) {
+    const mpki_dense_call *call = &s->call;
+    const bool single = call->dense.scalar == MPK_S || call->dense.scalar == MPK_C;
+    mpki_quality q = {now->omega, 0, 0, 0, 0};
+    if (now->far || !isfinite(now->omega) || !(s->norm_inf < 1e300) || !(s->norm_inf > 1e-270)) {
+        q = measure_far(s, b, x);
+    } else {
+        const double bound = s->norm_inf * now->x_inf + now->b_inf;
+        q.normwise = now->r_inf == 0 ? 0 : now->r_inf / bound;
+        q.relative = now->r_inf == 0 ? 0 : now->b_inf > 0 ? now->r_inf / now->b_inf : INFINITY;
+        q.growth = now->x_inf == 0  ? 0
+                   : now->b_inf > 0 ? s->norm_inf * (now->x_inf / now->b_inf)
+                                    : INFINITY;
+    }
+    *omega = q.componentwise;
+    *normwise = q.normwise;
+    const double most = fmin(single ? 1e5 : 1e13, 0.1 / call->dense.accuracy);
+    return call->f->inertia.certified || q.growth < most || q.relative <= (single ? 1e-2 : 1e-6);
+}
+
 /* ---- refinement, a right-hand side after the other in what is measured -------------------------
  */
 
@@ -181,7 +285,8 @@ static double worse(double a, double b) {
 
 /* One column: x solves A x = b to some accuracy; make that dense.accuracy. */
 static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char *b, int64_t ldb,
-                                char *x, int64_t ldx, double *omega, double *normwise) {
+                                char *x, int64_t ldx, double *omega, double *normwise,
+                                bool *sound) {
     mpki_dense_call *call = &s->call;
     const mpki_dense_methods *place = s->place;
     const mpk_dense *d = &call->dense;
@@ -191,6 +296,18 @@ static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char 
     int step = 0, solves = 0;
     mpk_status status = place->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
     if (status < 0) return status;
+    if (!isfinite(now.x_inf) && now.b_inf > 0) { /* overflow on the way: with b near 1 */
+        int exponent;
+        frexp(now.b_inf, &exponent);
+        const double unit = 1;
+        status = place->copy(call, d->n, 1, d->scalar, b, ldb, d->scalar, x, ldx);
+        if (status >= 0) status = shift(s, p, -exponent, x, ldx);
+        if (status >= 0) status = precondition(s, p, 1, x, ldx, &unit);
+        if (status >= 0) status = shift(s, p, exponent, x, ldx);
+        if (status >= 0)
+            status = place->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
+        if (status < 0) return status;
+    }
     call->info->unrefined = worse(call->info->unrefined, now.omega);
     while (!(now.omega <= d->accuracy) && isfinite(now.omega) && isfinite(now.r_inf) &&
            step < d->refine) {
@@ -220,9 +337,9 @@ static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char 
             failed = true;
         }
     }
-    *omega = now.omega;
-    const double bound = s->norm_inf * now.x_inf + now.b_inf;
-    *normwise = now.r_inf == 0 ? 0 : now.r_inf / bound;
+    if (!isfinite(now.x_inf))
+        return mpki_error(call->ctx, MPK_ERR_NUMERIC, "dense", -1, "the solution overflows");
+    *sound = settle(s, b, x, &now, omega, normwise);
     if (step > call->info->iterations) call->info->iterations = step;
     call->info->gmres += solves;
     return MPK_OK;
@@ -237,6 +354,7 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
     const int64_t size = (int64_t)mpk_scalar_size(d->scalar);
     mpk_dense_info *info = call->info;
     mpk_status status = MPK_OK;
+    bool all_sound = true;
     double start = mpki_now_s();
     info->iterations = info->gmres = 0;
     info->unrefined = info->componentwise = info->normwise = 0;
@@ -261,16 +379,30 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
     info->solve_s = mpki_now_s() - start;
     start = mpki_now_s();
     for (int32_t c = 0; call->a && c < nrhs && status >= 0; c++) {
-        double omega, normwise;
+        double omega = 0, normwise = 0;
+        bool sound = true;
         status = refine_column(s, &p, rhs + c * ldr * size, ldr, (char *)x + c * ldx * size, ldx,
-                               &omega, &normwise);
+                               &omega, &normwise, &sound);
         if (status < 0) break;
+        all_sound &= sound;
         info->componentwise = worse(info->componentwise, omega);
         info->normwise = worse(info->normwise, normwise);
     }
     info->refine_s = mpki_now_s() - start;
-    if (status < 0) return status;
-    return !call->a || info->componentwise <= d->accuracy ? MPK_OK : MPK_INACCURATE;
+    if (status < 0 && rhs == p.keep) /* what failed has changed nothing */
+        place->copy(call, d->n, nrhs, d->scalar, rhs, ldr, d->scalar, x, ldx);
+    if (status < 0 || !call->a) return status;
+    if (!(info->componentwise <= d->accuracy))
+        return mpki_error(
+            call->ctx, MPK_INACCURATE, "dense", -1,
+            "componentwise backward error %.1e after %d steps of refinement, %.1e was "
+            "asked for; normwise %.1e",
+            info->componentwise, info->iterations, d->accuracy, info->normwise);
+    if (all_sound) return MPK_OK;
+    return mpki_error(call->ctx, MPK_INACCURATE, "dense", -1,
+                      "componentwise backward error %.1e, but the solution is so large that b "
+                      "hardly counts beside it: A is singular or too ill-conditioned to tell",
+                      info->componentwise);
 }
 
 /* ---- condition ----------------------------------------------------------------------------------

@@ -66,10 +66,10 @@ struct mpk_factor {
     const mpk_analysis *an;   /* the one in force: the caller's, or own after outer pivoting */
     mpk_analysis *own;
     mpk_options options;
-    double patience;   /* with an analysis of older values; doubles when a new one did not pay */
-    bool equilibrated; /* the matching\'s scaling lost to equilibration on these or older values */
-    bool lowered;      /* zero pivots of the usual size were none: likewise */
-    bool valid;        /* holds a factorization */
+    double patience;     /* with an analysis of older values; doubles when a new one did not pay */
+    bool rescaled;       /* the other scaling did better on these or older values */
+    bool lowered;        /* zero pivots of the usual size were none: likewise */
+    bool valid;          /* holds a factorization */
     mpki_values *values; /* in the order of the analysis' ai; shared where they are the problem's */
     const void *ax;      /* what they hold */
     double *row_norm;    /* n: sums of moduli of A's rows, problem order */
@@ -113,15 +113,14 @@ typedef struct mpki_numeric_result {
 } mpki_numeric_result;
 
 /** The scaling for these values: the analysis' own, brought up to date by a sweep of equilibration,
- * or equilibration alone (also where that is asked for), or ones (options.scaling off). scale [out]
- * n, problem order, powers of two. */
+ *  or where it has none equilibration. rescaled: the other one, which is equilibration where that is
+ *  far from the matching's, and levels (mpki_level) otherwise. options.scaling off: a power of two
+ *  for all rows, 1 unless entries are near the ends of the range.
+ *    scale [out] n, problem order, powers of two
+ *    size  [out] the largest entry after scaling, which thresholds are relative to: 1, unless
+ *          scaling is off */
 mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
-                             const void *ax, bool equilibrated, double *scale);
-
-/** The largest entry after that scaling, which thresholds are relative to: 1, unless scaling is
- * off. Without memory to find it: 1, and MPK_ERR_MEMORY in ctx. */
-double mpki_scaled_size(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
-                        const void *ax);
+                             const void *ax, bool rescaled, double *scale, double *size);
 
 /** One factorization with the analysis and the scaling in force. stop NULL: whatever it takes. */
 mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop, mpki_numeric_result *result);

@@ -35,12 +35,11 @@ mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
     mpk_status status =
-        mpki_find_scaling(ctx, an, &fac->options, fac->ax, fac->equilibrated, fac->scale);
+        mpki_find_scaling(ctx, an, &fac->options, fac->ax, fac->rescaled, fac->scale, &fac->size);
     if (status < 0) return status;
     void *sax = mpki_alloc(ctx, STAGE, an->nnz, mpk_scalar_size(an->scalar));
     if (!sax) return mpki_failed(ctx);
     MPKI_DISPATCH(an->scalar, scale_values)(an, fac->ax, fac->scale, sax);
-    fac->size = mpki_scaled_size(ctx, an, &fac->options, fac->ax);
     const bool single = an->scalar == MPK_S || an->scalar == MPK_C;
     const double small = fac->options.zero_tolerance >= 0 ? fac->options.zero_tolerance
                          : fac->lowered                   ? (single ? 0x1p-23 : 0x1p-52)
@@ -122,6 +121,13 @@ void mpki_factor_describe(mpk_factor *fac, const mpki_numeric_result *r) {
                               (an->n == 0 || info->min_pivot > mpki_pivot_noise(fac));
 }
 
+/* A row of A without an entry that is not zero; -1: none. */
+static int32_t row_of_zeros(const mpk_factor *fac) {
+    int32_t row = 0;
+    while (row < fac->an->n && fac->row_norm[row] > 0) row++;
+    return row < fac->an->n ? row : -1;
+}
+
 /* The methods on blocks; none keeps its scaling alone. */
 static mpk_status factorize_blocks(mpk_factor *fac, int64_t bytes_before) {
     mpk_context *ctx = fac->ctx;
@@ -130,16 +136,19 @@ static mpk_status factorize_blocks(mpk_factor *fac, int64_t bytes_before) {
     fac->info = (mpk_factor_info){.stages = 1, .threads = fac->options.threads};
     mpk_status status = mpki_check_options(ctx, &fac->options);
     if (status < 0) return status;
-    status = fac->options.method == MPK_METHOD_NONE
-                 ? mpki_find_scaling(ctx, fac->an, &fac->options, fac->ax, false, fac->scale)
-                 : mpki_block_factorize(fac);
+    status =
+        fac->options.method == MPK_METHOD_NONE
+            ? mpki_find_scaling(ctx, fac->an, &fac->options, fac->ax, false, fac->scale, &fac->size)
+            : mpki_block_factorize(fac);
     if (status < 0) return status;
     int64_t peak;
     mpk_memory_usage(ctx, NULL, &peak);
     fac->info.peak_bytes = peak - bytes_before;
     fac->valid = true;
     mpki_progress(ctx, STAGE, 1);
-    return fac->info.inertia.zero > 0 ? MPK_SINGULAR : MPK_OK;
+    const int32_t empty = fac->info.inertia.zero > 0 ? row_of_zeros(fac) : -1;
+    if (empty < 0) return MPK_OK; /* a zero pivot of an incomplete factor says nothing of A */
+    return mpki_error(ctx, MPK_SINGULAR, STAGE, empty, "singular: row %d is zero", empty + 1);
 }
 
 mpki_stop mpki_fresh_stop(const mpk_analysis *an) {
@@ -223,7 +232,12 @@ static mpk_status outcome(const mpk_factor *fac) {
                           "singular: %lld zero pivots of %d, and (A + E) v = 0 for a vector v with "
                           "|E| <= %.1e |A| after scaling",
                           (long long)zero, fac->an->n, info->rank_bound);
-    return info->perturbed > 0 ? MPK_PERTURBED : MPK_OK;
+    if (info->perturbed > 0)
+        return mpki_error(fac->ctx, MPK_PERTURBED, STAGE, info->perturbed,
+                          "%lld pivots of %d were replaced by static_shift = %.3g, relative to the "
+                          "largest entry after scaling",
+                          (long long)info->perturbed, fac->an->n, fac->options.static_shift);
+    return MPK_OK;
 }
 
 static mpk_status factorize(mpk_factor *fac, const void *ax, take_fn *take,

@@ -7,6 +7,7 @@
 #include "factor.h"
 #include "recycle.h"
 
+#include <float.h>
 #include <string.h>
 
 /* in what tree->cost counts: below it a second worker comes too late */
@@ -415,8 +416,8 @@ done:
 }
 
 /* By a power of two that a float may not hold, though the product does. */
-static T times(T x, double s) {
-    return t_make((R)((double)t_re(x) * s), (R)((double)t_im(x) * s));
+static T scaled(T x, double s, double t) {
+    return t_make((R)mpki_scaled((double)t_re(x), s, t), (R)mpki_scaled((double)t_im(x), s, t));
 }
 
 void FN(scale_values)(const mpk_analysis *an, const void *ax, const double *scale, void *sax) {
@@ -424,12 +425,16 @@ void FN(scale_values)(const mpk_analysis *an, const void *ax, const double *scal
     T *y = sax;
     for (int32_t j = 0; j < an->n; j++)
         for (int64_t k = an->ap[j]; k < an->ap[j + 1]; k++)
-            y[k] = times(x[k], scale[j] * scale[an->ai[k]]);
+            y[k] = scaled(x[k], scale[j], scale[an->ai[k]]);
 }
 
 void FN(moduli)(int64_t nnz, const void *ax, double *absval) {
     const T *x = ax;
-    for (int64_t k = 0; k < nnz; k++) absval[k] = (double)t_abs(x[k]);
+    for (int64_t k = 0; k < nnz; k++) {
+        absval[k] = (double)t_abs(x[k]);
+        if (!isfinite(absval[k])) /* a modulus beyond the type, of parts that are not */
+            absval[k] = fmin(hypot((double)t_re(x[k]), (double)t_im(x[k])), DBL_MAX);
+    }
 }
 
 /* ---- what a caller may ask of D

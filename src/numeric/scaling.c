@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "factor.h"
 
+#include <math.h>
 #include <string.h>
 
+/* With scaling off A is left as it is, unless its largest entry is beyond these: factors would
+ * over- or underflow. */
+static const double MOST = 0x1p300, MOST_SINGLE = 0x1p40;
+
+static bool single(const mpk_analysis *an) {
+    return an->scalar == MPK_S || an->scalar == MPK_C;
+}
+
+/* The factor's precision: that of blocks may be less than A's. */
+static double range_of(const mpk_analysis *an, const mpk_options *options) {
+    const bool less = an->block && options->precision == MPK_PRECISION_SINGLE;
+    return single(an) || less ? MOST_SINGLE : MOST;
+}
+
 /* Scaling by powers of two commits no rounding error of its own: the nearest one, from the bits. */
-static void to_powers_of_two(int32_t n, mpk_scalar scalar, double *scale) {
+static void to_powers_of_two(const mpk_analysis *an, double *scale) {
     const double sqrt2 = 1.4142135623730951;
-    const double most = scalar == MPK_S || scalar == MPK_C ? 0x1p120 : 0x1p1000;
-    for (int32_t i = 0; i < n; i++) {
+    const double most = single(an) ? 0x1p120 : 0x1p1000;
+    for (int32_t i = 0; i < an->n; i++) {
         double x = scale[i] * sqrt2;
         if (!(x >= 1 / most && x <= most)) {
             scale[i] = 1;
@@ -20,33 +35,40 @@ static void to_powers_of_two(int32_t n, mpk_scalar scalar, double *scale) {
     }
 }
 
-mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
-                             const void *ax, bool equilibrated, double *scale) {
-    const double *matched = equilibrated ? NULL : an->scale;
-    for (int32_t i = 0; i < an->n; i++) scale[i] = matched ? matched[i] : 1;
-    if (options->scaling == MPK_OFF) {
-        for (int32_t i = 0; i < an->n; i++) scale[i] = 1;
-        return MPK_OK;
+/* One power of two for all rows, and what the largest entry then is. */
+static double shift_range(const mpk_analysis *an, double range, const double *absval,
+                          double *scale) {
+    double most = 0, s = 1;
+    int exponent = 0;
+    for (int64_t k = 0; k < an->nnz; k++)
+        if (absval[k] > most) most = absval[k];
+    if (most > range || (most > 0 && most < 1 / range)) {
+        frexp(most, &exponent);
+        s = ldexp(1, -exponent / 2);
     }
+    for (int32_t i = 0; i < an->n; i++) scale[i] = s;
+    return most > 0 ? most * s * s : 1;
+}
+
+mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
+                             const void *ax, bool rescaled, double *scale, double *size) {
+    const double *matched = rescaled ? NULL : an->scale;
     double *absval = MPKI_NEW(ctx, "factorize", an->nnz, double);
     if (!absval) return mpki_failed(ctx);
     MPKI_DISPATCH(an->scalar, moduli)(an->nnz, ax, absval);
-    mpk_status status =
-        mpki_equilibrate(ctx, an->n, an->ap, an->ai, absval, matched ? 1 : 4, scale);
+    for (int32_t i = 0; i < an->n; i++) scale[i] = matched ? matched[i] : 1;
+    *size = 1;
+    mpk_status status = MPK_OK;
+    if (options->scaling == MPK_OFF) {
+        *size = shift_range(an, range_of(an, options), absval, scale);
+    } else {
+        const bool level = rescaled && !an->scale_far;
+        if (level) status = mpki_level(ctx, an->n, an->ap, an->ai, absval, scale);
+        if (status >= 0)
+            status = mpki_equilibrate(ctx, an->n, an->ap, an->ai, absval, matched || level ? 1 : 4,
+                                      scale);
+        to_powers_of_two(an, scale);
+    }
     mpki_release(ctx, absval);
-    to_powers_of_two(an->n, an->scalar, scale);
     return status;
-}
-
-double mpki_scaled_size(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
-                        const void *ax) {
-    double most = 0;
-    if (options->scaling != MPK_OFF) return 1;
-    double *absval = MPKI_NEW(ctx, "factorize", an->nnz, double);
-    if (!absval) return 1;
-    MPKI_DISPATCH(an->scalar, moduli)(an->nnz, ax, absval);
-    for (int64_t k = 0; k < an->nnz; k++)
-        if (absval[k] > most) most = absval[k];
-    mpki_release(ctx, absval);
-    return most > 0 ? most : 1;
 }

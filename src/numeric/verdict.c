@@ -7,6 +7,8 @@
 
 static const char STAGE[] = "factorize";
 
+static const double FAR = 1000; /* between two scalings, as in the analysis */
+
 enum {
     WEAK_MOST = 8,   /* pivots that are looked at one by one */
     TRIAL_STEPS = 3, /* of refinement */
@@ -82,6 +84,13 @@ static void conclude(mpk_factor *fac, double eta, double bound) {
     fac->info.rank_bound = isfinite(eta) ? eta : 0;
 }
 
+/* No zero pivots, and one that may be rounding. An eigenvalue of a complex symmetric block tells
+ * nothing: those are asked about zeros alone. */
+static bool weak(const mpk_factor *fac) {
+    const bool counted = fac->an->scalar <= MPK_D || fac->an->symmetry == MPK_HERMITIAN;
+    return counted && fac->info.inertia.zero == 0 && !(fac->info.min_pivot > mpki_pivot_noise(fac));
+}
+
 /* Pivots that may be nothing but rounding: each is zero if a vector says so. */
 static mpk_status look_at_weak(mpk_factor *fac) {
     mpki_weak_pivot list[WEAK_MOST], zero[WEAK_MOST];
@@ -145,12 +154,20 @@ static bool decided(const mpk_factor *fac, const evidence *e, double bound) {
     return fac->info.inertia.zero == 0 || e->eta <= bound;
 }
 
+/* Has a second factor an answer where the first had none? Pivots that are not zero are one only if
+ * they are clear of rounding: an exactly singular matrix has weak ones in most scalings. */
+static bool clear(const mpk_factor *fac, const evidence *e, double bound) {
+    return fac->info.inertia.zero == 0 ? fac->info.min_pivot > mpki_pivot_noise(fac)
+                                       : e->eta <= bound;
+}
+
+/* Is the second factor a better than the first, b? */
 static bool better(const mpk_factor *a, const evidence *ea, const mpk_factor *b, const evidence *eb,
                    double bound) {
     const double accuracy = mpki_accuracy(&a->options, a->an->scalar);
     const bool good_a = ea->omega <= accuracy, good_b = eb->omega <= accuracy;
     if (good_a != good_b) return good_a;
-    if (good_a && decided(a, ea, bound) != decided(b, eb, bound)) return decided(a, ea, bound);
+    if (good_a && !decided(b, eb, bound)) return clear(a, ea, bound);
     return ea->omega < eb->omega;
 }
 
@@ -162,7 +179,8 @@ static void exchange(mpk_factor *a, mpk_factor *b) {
         a->field = b->field;                                                                       \
         b->field = kept;                                                                           \
     } while (0)
-    SWAP(bool, equilibrated);
+    SWAP(bool, rescaled);
+    SWAP(double, size);
     SWAP(bool, lowered);
     SWAP(double *, scale);
     SWAP(mpki_node *, node);
@@ -184,7 +202,7 @@ static mpk_factor *twin(const mpk_factor *fac) {
     other->values = mpki_values_share(ctx, STAGE, fac->values);
     other->ax = fac->ax;
     other->norm_inf = fac->norm_inf;
-    other->equilibrated = fac->equilibrated;
+    other->rescaled = fac->rescaled;
     other->lowered = fac->lowered;
     other->scale = MPKI_NEW(ctx, STAGE, fac->an->n, double);
     other->node = MPKI_ZNEW(ctx, STAGE, fac->an->nsuper + 1, mpki_node);
@@ -202,7 +220,7 @@ static mpk_status try_other(mpk_factor *fac, bool rescale, evidence *e, double b
     mpk_status status = mpki_failed(ctx);
     if (status >= 0) {
         if (rescale)
-            other->equilibrated = !fac->equilibrated;
+            other->rescaled = !fac->rescaled;
         else
             other->lowered = true;
         status = mpki_factorize_once(other, &stop, &result);
@@ -233,16 +251,21 @@ static mpk_status look_at_both(mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
     double bound = mpki_default_zero_tolerance(an->scalar);
     double *other = MPKI_NEW(ctx, STAGE, an->n, double);
+    double size;
     evidence e = {INFINITY, INFINITY};
     mpk_status status = mpki_failed(ctx);
     if (status >= 0)
-        status = mpki_find_scaling(ctx, an, &fac->options, fac->ax, !fac->equilibrated, other);
+        status = mpki_find_scaling(ctx, an, &fac->options, fac->ax, !fac->rescaled, other, &size);
     if (status >= 0) status = try_solve(fac, other, &e);
     mpki_release(ctx, other);
     if (status < 0) return status;
     if (!(e.omega <= mpki_accuracy(&fac->options, an->scalar)) || !decided(fac, &e, bound))
         status = try_other(fac, true, &e, bound);
-    if (status >= 0 && fac->info.inertia.zero > 0) conclude(fac, e.eta, bound);
+    if (status < 0) return status;
+    if (fac->info.inertia.zero > 0)
+        conclude(fac, e.eta, bound);
+    else if (weak(fac))
+        status = look_at_weak(fac);
     return status;
 }
 
@@ -275,6 +298,25 @@ static bool structurally_singular(const mpk_factor *fac) {
     return fac->ax == an->values->ax || !memcmp(fac->ax, an->values->ax, (size_t)an->values->bytes);
 }
 
+/* Is the scaling in force far from the other one, so that the two may disagree about a pivot? */
+static mpk_status scalings_differ(const mpk_factor *fac, bool *far) {
+    mpk_context *ctx = fac->ctx;
+    const mpk_analysis *an = fac->an;
+    const mpk_options *o = &fac->options;
+    *far = an->scale_far && o->scaling == MPK_AUTO;
+    if (*far || an->scale_far || o->scaling == MPK_OFF) return MPK_OK;
+    double *other = MPKI_NEW(ctx, STAGE, an->n, double), size, least = INFINITY, most = 0;
+    mpk_status status = mpki_failed(ctx);
+    if (status >= 0) status = mpki_find_scaling(ctx, an, o, fac->ax, !fac->rescaled, other, &size);
+    for (int32_t i = 0; status >= 0 && i < an->n; i++) {
+        const double ratio = other[i] / fac->scale[i];
+        least = fmin(least, ratio), most = fmax(most, ratio);
+    }
+    mpki_release(ctx, other);
+    *far = most > FAR * least;
+    return status;
+}
+
 mpk_status mpki_find_rank(mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
     const mpk_options *o = &fac->options;
@@ -284,12 +326,13 @@ mpk_status mpki_find_rank(mpk_factor *fac) {
         info->rank = MPK_RANK_STRUCTURAL;
         return MPK_OK;
     }
-    /* an eigenvalue of a complex symmetric block tells nothing: it is looked at zeros alone */
-    const bool counted = an->scalar <= MPK_D || an->symmetry == MPK_HERMITIAN;
-    const bool weak =
-        counted && info->inertia.zero == 0 && !(info->min_pivot > mpki_pivot_noise(fac));
     const bool by_default = o->zero_tolerance < 0;
-    if (info->inertia.zero == 0 && !(weak && by_default)) return MPK_OK;
-    if (an->scale_far && by_default && o->scaling == MPK_AUTO) return look_at_both(fac);
-    return weak ? look_at_weak(fac) : look_at_zeros(fac);
+    if (info->inertia.zero == 0 && !(weak(fac) && by_default)) return MPK_OK;
+    if (o->zero_tolerance <= mpki_default_zero_tolerance(an->scalar)) {
+        bool far = false;
+        mpk_status status = scalings_differ(fac, &far);
+        if (status < 0) return status;
+        if (far) return look_at_both(fac);
+    }
+    return info->inertia.zero == 0 ? look_at_weak(fac) : look_at_zeros(fac);
 }

@@ -5,11 +5,11 @@
  *  vector shows it. docs/numerics.md, "Rank". */
 #include "refine.h"
 
-/** fac->info.rank and rank_bound, for a factorization just made and described. Where the scaling of
- * a matching moved columns far from equilibration, and a trial solve is not accurate or no vector
- *  confirms the zero pivots, A is factorized again with equilibration alone, and the better one
- *  stays (info.rescaled, fac->equilibrated). Pivots at the level of rounding of which a vector
- * shows that they are zero become zero pivots. Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
+/** fac->info.rank and rank_bound, for a factorization just made and described. Where the scaling is
+ *  far from another one, and a trial solve is not accurate or no vector confirms the zero pivots, A
+ *  is factorized again with that other one, and the better factor stays (info.again,
+ *  fac->rescaled). Pivots at the level of rounding of which a vector shows that they are zero
+ * become zero pivots. Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
 mpk_status mpki_find_rank(mpk_factor *fac);
 
 /** A pivot whose smaller eigenvalue is in doubt: column k of a node, or the pair k and k + 1. */

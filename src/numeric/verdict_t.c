@@ -102,9 +102,9 @@ double FN(flatness)(const double *scale, mpki_solve_work *work, const void *vv) 
     for (int32_t i = 0; i < n; i++) {
         const double ri = modulus(r[i]) * scale[i], wi = work->w[i] * scale[i];
         const double q = ri / (wi > tiny * most ? wi : wi + most);
-        if (ri > 0 && !(q <= eta)) eta = q;
+        if (ri > 0 || ri != ri) eta = mpki_larger(eta, q);
     }
-    return eta; /* NaN was taken for larger */
+    return isnan(eta) ? INFINITY : eta;
 }
 
 void FN(trial)(mpki_solve_work *work, void *vx, void *vb) {

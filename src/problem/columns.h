@@ -11,6 +11,10 @@
     double mpki_##p##_column_subtract(int32_t n, const void *b, void *y);                          \
     /** x += 2^exponent d */                                                                       \
     void mpki_##p##_column_add(int32_t n, int exponent, const void *d, void *x);                   \
+    /** largest modulus of real and imaginary parts; NaN where one is */                           \
+    double mpki_##p##_column_largest(int64_t n, const void *x);                                    \
+    /** x := 2^exponent x */                                                                       \
+    void mpki_##p##_column_shift(int64_t n, int exponent, void *x);                                \
     bool mpki_##p##_column_finite(int32_t n, const void *x);
 MPKI_COLUMNS(s)
 MPKI_COLUMNS(d)

@@ -9,8 +9,7 @@ double FN(column_norm)(int32_t n, const void *vx) {
     const R *x = vx;
     double most = 0, sum = 0;
     for (int64_t i = 0; i < REALS * (int64_t)n; i++) {
-        const double a = fabs((double)x[i]);
-        if (!(a <= most)) most = a; /* NaN stays */
+        most = mpki_larger(most, fabs((double)x[i]));
     }
     if (!(most > 0) || !isfinite(most)) return most;
     int exponent;
@@ -39,6 +38,18 @@ void FN(column_add)(int32_t n, int exponent, const void *vd, void *vx) {
     else
         for (int64_t i = 0; i < REALS * (int64_t)n; i++)
             x[i] = (R)((double)x[i] + ldexp((double)d[i], exponent));
+}
+
+double FN(column_largest)(int64_t n, const void *vx) {
+    const R *x = vx;
+    double most = 0;
+    for (int64_t i = 0; i < REALS * n; i++) most = mpki_larger(most, fabs((double)x[i]));
+    return most;
+}
+
+void FN(column_shift)(int64_t n, int exponent, void *vx) {
+    R *x = vx;
+    for (int64_t i = 0; i < REALS * n; i++) x[i] = (R)ldexp((double)x[i], exponent);
 }
 
 bool FN(column_finite)(int32_t n, const void *vx) {

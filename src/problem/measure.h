@@ -11,6 +11,7 @@ typedef struct mpki_system {
     mpk_problem_view a;
     const double *row_norm; /* n: sums of moduli; infinite where they overflow */
     double norm_inf;        /* the largest of them */
+    bool plain;             /* rows that hardly count are measured as all others (dense matrices) */
 } mpki_system;
 
 /** The componentwise backward error that options.accuracy asks for. */

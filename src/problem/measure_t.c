@@ -20,8 +20,7 @@ static double modulus(T x) {
 static double norm_inf(int32_t n, const T *x) {
     double most = 0;
     for (int32_t i = 0; i < n; i++) {
-        const double a = modulus(x[i]);
-        if (!(a <= most)) most = a; /* NaN stays */
+        most = mpki_larger(most, modulus(x[i]));
     }
     return most;
 }
@@ -45,10 +44,10 @@ static bool componentwise(const mpki_system *s, const T *b, const T *r, const do
         if (ri == 0) continue;
         if (w[i] > tiny * all) {
             const double q = ri / w[i];
-            if (!(q <= omega1)) omega1 = q;
+            omega1 = mpki_larger(omega1, q);
         } else {
             const double q = ri / (w[i] - bi + s->row_norm[i] * x_norm);
-            if (!(q <= omega2)) omega2 = q;
+            omega2 = mpki_larger(omega2, q);
         }
     }
     *omega = omega1 + omega2;

@@ -93,7 +93,7 @@ mpki_quality FN(measure_wide)(const mpki_system *s, const void *vx, const void *
     wide x_norm = 0, b_norm = 0, r_norm = 0, a_norm = 0, b2 = 0, r2 = 0, omega[2] = {0, 0};
     for (int32_t i = 0; i < n; i++)
         x_norm = fmaxl(x_norm, modulus((double)t_re(x[i]), (double)t_im(x[i])));
-    const wide tiny = 1000 * (wide)n * R_EPS / 2;
+    const wide tiny = s->plain ? 0 : 1000 * (wide)n * R_EPS / 2;
     for (int32_t i = 0; i < n; i++) {
         const wide bi = modulus((double)t_re(b[i]), (double)t_im(b[i])), ri = length(&rows[i]);
         const wide all = rows[i].norm * x_norm + bi, w = rows[i].w + bi;

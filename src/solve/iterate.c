@@ -27,6 +27,7 @@ typedef struct iteration {
     mpki_full full;
     mpki_pool *pool;
     int32_t longest; /* entries of a row */
+    int exponent;    /* `full` holds 2^-exponent A: not 0 where products would leave the range */
     mpki_preconditioner m;
     bool abs;
     void *b, *x, *r, *d, *kept; /* n each: right-hand side, solution, residual, correction, spare */
@@ -54,6 +55,12 @@ static bool single(const iteration *it) {
     return it->full.scalar == MPK_S || it->full.scalar == MPK_C;
 }
 
+/* of what `full` holds; where A's overflows, by its largest entry */
+static double norm_inf(const iteration *it) {
+    const double norm = ldexp(it->system.norm_inf, -it->exponent);
+    return isfinite(norm) ? norm : (double)it->longest;
+}
+
 /* By a product in working precision where its error cannot matter, else as if in twice that
  * precision. */
 static mpk_status residual(void *self, const void *x, const void *b, double wanted, void *r,
@@ -64,7 +71,7 @@ static mpk_status residual(void *self, const void *x, const void *b, double want
     const double unit = single(it) ? 0x1p-24 : 0x1p-53, terms = it->longest + 2.0;
     const double x_norm = MPKI_DISPATCH(scalar, column_norm)(n, x);
     const double b_norm = MPKI_DISPATCH(scalar, column_norm)(n, b);
-    *error = terms * unit * (it->system.norm_inf * x_norm + b_norm);
+    *error = terms * unit * (norm_inf(it) * x_norm + b_norm);
     if (*error <= 0.1 * wanted) {
         mpki_full_multiply(&it->full, it->pool, x, r);
         MPKI_DISPATCH(scalar, column_subtract)(n, b, r);
@@ -76,10 +83,25 @@ static mpk_status residual(void *self, const void *x, const void *b, double want
     return MPK_OK;
 }
 
+/* y := (2^-exponent A)^-1 x, nearly: half of the power goes before the factor, half behind */
 static mpk_status precondition(void *self, const void *x, void *y) {
     iteration *it = self;
-    memcpy(y, x, (size_t)it->full.n * mpk_scalar_size(it->full.scalar));
-    return mpki_precondition(it->ctx, &it->m, it->abs, 1, y, it->full.n);
+    const mpk_scalar scalar = it->full.scalar;
+    const int before = it->exponent / 2;
+    memcpy(y, x, (size_t)it->full.n * mpk_scalar_size(scalar));
+    if (it->exponent) MPKI_DISPATCH(scalar, column_shift)(it->full.n, before, y);
+    const mpk_status status = mpki_precondition(it->ctx, &it->m, it->abs, 1, y, it->full.n);
+    if (it->exponent) MPKI_DISPATCH(scalar, column_shift)(it->full.n, it->exponent - before, y);
+    return status;
+}
+
+/* Methods form squares: entries far from 1 are brought near it, by one power of two for all. */
+static void shift_range(iteration *it) {
+    const double range = single(it) ? 0x1p30 : 0x1p250;
+    const double most = MPKI_DISPATCH(it->full.scalar, column_largest)(it->full.nnz, it->full.val);
+    if (!(most > 0) || (most < range && most > 1 / range)) return;
+    frexp(most, &it->exponent);
+    MPKI_DISPATCH(it->full.scalar, column_shift)(it->full.nnz, -it->exponent, it->full.val);
 }
 
 static void free_all(iteration *it) {
@@ -104,6 +126,7 @@ static mpk_status make(iteration *it) {
     if (mpki_preconditioner_make(it->ctx, it->fac, threads, 1, &it->m) < 0 ||
         mpki_full_make(it->ctx, &it->system.a, threads, &it->full, &it->pool) < 0)
         return mpki_failed(it->ctx);
+    shift_range(it);
     for (int32_t i = 0; i < an->n; i++)
         if (it->full.ptr[i + 1] - it->full.ptr[i] > it->longest)
             it->longest = (int32_t)(it->full.ptr[i + 1] - it->full.ptr[i]);
@@ -208,7 +231,7 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from
     for (bool first = true;; first = false) {
         mpk_krylov_info cycle;
         const mpki_quality before = *q;
-        const mpki_krylov_extra extra = {residual, it, it->system.norm_inf, from, share};
+        const mpki_krylov_extra extra = {residual, it, norm_inf(it), from, share};
         const int32_t told = account->history_count;
         task->max_iterations = it->options->max_iterations - account->iterations;
         task->tolerance = asked(it, first ? 1 : q->relative);
@@ -222,9 +245,17 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from
             it->history[told + h] *= before.relative;
         add_account(account, &cycle);
         memcpy(it->kept, it->x, bytes);
-        MPKI_DISPATCH(scalar, column_add)(n, -before.exponent, it->d, it->x);
+        MPKI_DISPATCH(scalar, column_add)(n, -before.exponent - it->exponent, it->d, it->x);
+        if (!MPKI_DISPATCH(scalar, column_finite)(n, it->x)) {
+            memcpy(it->x, it->kept, bytes);
+            snprintf(it->message, sizeof it->message,
+                     "what %s makes of the solution overflows; relative residual %.2e",
+                     mpki_krylov_name(task->method), q->relative);
+            break;
+        }
         *q = MPKI_DISPATCH(scalar, measure)(&it->system, it->x, it->b, it->r, it->w, it->sums);
         if (mpki_failed(it->ctx) < 0) return mpki_failed(it->ctx);
+        account->residual = q->relative;
         if (good(it, q)) return MPK_OK;
         if (!first && !better(it, q, &before, 1)) {
             memcpy(it->x, it->kept, bytes);
@@ -316,6 +347,11 @@ mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_optio
     info.time_s = mpki_now_s() - start_s;
     if (out) *out = info;
     if (worst_status > 0) return mpki_error(ctx, worst_status, STAGE, -1, "%s", worst);
-    /* a zero pivot of an incomplete factor says nothing of A */
-    return !an->block && fac->info.inertia.zero > 0 ? MPK_SINGULAR : MPK_OK;
+    if (fac->info.rank != MPK_RANK_STRUCTURAL && fac->info.rank != MPK_RANK_NUMERICAL)
+        return MPK_OK;
+    return mpki_error(ctx, MPK_SINGULAR, STAGE, fac->info.inertia.zero,
+                      "singular: %lld zero pivots of %d; relative residual %.1e, componentwise "
+                      "backward error %.1e",
+                      (long long)fac->info.inertia.zero, an->n, info.relative_residual,
+                      info.componentwise);
 }

@@ -3,6 +3,7 @@
 #include "iterate.h"
 #include "precondition.h"
 #include "../numeric/verdict.h"
+#include "../problem/columns.h"
 
 #include <math.h>
 #include <string.h>
@@ -96,8 +97,8 @@ static mpk_status check_finite(const columns *c) {
 }
 
 /* What is to be said of a solve that was refined. */
-static mpk_status verdict(const columns *c, const mpk_solve_info *info, double accuracy,
-                          double eta) {
+static mpk_status verdict(const columns *c, const mpk_solve_info *info, double accuracy, double eta,
+                          bool replaced) {
     const mpk_factor_info *f = &c->fac->info;
     if (f->rank == MPK_RANK_STRUCTURAL || f->rank == MPK_RANK_NUMERICAL)
         return mpki_error(c->ctx, MPK_SINGULAR, STAGE, f->inertia.zero,
@@ -117,31 +118,56 @@ static mpk_status verdict(const columns *c, const mpk_solve_info *info, double a
             f->rank == MPK_RANK_UNDECIDED
                 ? "; A is too ill-conditioned to tell whether it is singular"
                 : "");
+    if (replaced)
+        return mpki_error(c->ctx, MPK_INACCURATE, STAGE, -1,
+                          "componentwise backward error %.1e, but pivots were replaced, and the "
+                          "solution is so large that b hardly counts beside it: A may be singular",
+                          info->componentwise);
     return MPK_OK;
+}
+
+/* ||A|| ||x|| / ||b||, from which on b hardly counts beside A x. */
+static double large(mpk_scalar scalar) {
+    return scalar == MPK_S || scalar == MPK_C ? 1e5 : 1e13;
 }
 
 /* A backward error is small for whatever a singular A takes to nothing: is x such a vector? Not
  * asked where pivots clear of rounding say that there is none. */
 static double kernel(const columns *c, mpki_solve_work *work, const void *x) {
     const mpk_analysis *an = c->fac->an;
-    const bool single = an->scalar == MPK_S || an->scalar == MPK_C;
-    if (!(work->growth >= (single ? 1e5 : 1e13)) || c->fac->info.inertia.certified) return INFINITY;
+    if (!(work->growth >= large(an->scalar)) || c->fac->info.inertia.certified) return INFINITY;
     const double eta = MPKI_DISPATCH(an->scalar, flatness)(c->fac->scale, work, x);
     return eta <= mpki_default_zero_tolerance(an->scalar) ? eta : INFINITY;
 }
 
-/* *eta: see kernel() */
+/* The first solve overflowed on its way: once more with b near 1. */
+static void solve_shifted(const columns *c, mpki_solve_work *work, void *x) {
+    const mpk_analysis *an = c->fac->an;
+    const double most = MPKI_DISPATCH(an->scalar, column_largest)(an->n, work->b);
+    int exponent;
+    if (!(most > 0)) return;
+    frexp(most, &exponent);
+    memcpy(x, work->b, (size_t)an->n * mpk_scalar_size(an->scalar));
+    MPKI_DISPATCH(an->scalar, column_shift)(an->n, -exponent, x);
+    MPKI_DISPATCH(an->scalar, apply_inverse)(c->fac, work, x);
+    MPKI_DISPATCH(an->scalar, column_shift)(an->n, exponent, x);
+}
+
+/* *eta: see kernel()   *replaced: pivots were, and x is large */
 static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double accuracy,
-                                 mpk_solve_info *info, double *eta) {
+                                 mpk_solve_info *info, double *eta, bool *replaced) {
     const mpk_analysis *an = c->fac->an;
     const size_t size = mpk_scalar_size(an->scalar);
     for (int32_t r = 0; an->n > 0 && r < c->nrhs; r++) {
         memcpy(work->b, c->b + (size_t)(r * c->ldb) * size, (size_t)an->n * size);
         void *x = c->x + (size_t)(r * c->ldx) * size;
+        if (!MPKI_DISPATCH(an->scalar, column_finite)(an->n, x)) solve_shifted(c, work, x);
         if (!MPKI_DISPATCH(an->scalar, refine)(c->fac, c->options->refine, accuracy, work, x, info))
             return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, r, "solution %d overflows", r + 1);
         if (mpki_failed(c->ctx) < 0) return mpki_failed(c->ctx);
         *eta = fmin(*eta, kernel(c, work, x));
+        *replaced |= c->fac->info.perturbed > 0 && work->growth >= large(an->scalar) &&
+                     info->relative_residual > (large(an->scalar) < 1e13 ? 1e-2 : 1e-6);
         if (mpki_progress(c->ctx, STAGE, (double)(r + 1) / c->nrhs))
             return mpki_error(c->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     }
@@ -160,14 +186,15 @@ static mpk_status solve_directly(const columns *c, mpk_solve_info *out) {
     first_solve first = {c->fac, &work, c->b, c->x, c->ldb, c->ldx, c->nrhs};
     if (an->n > 0 && c->nrhs > 0) solve_first(&first);
     double eta = INFINITY;
-    mpk_status status = refine_columns(c, &work, accuracy, &info, &eta);
+    bool replaced = false;
+    mpk_status status = refine_columns(c, &work, accuracy, &info, &eta, &replaced);
     if (status >= 0 && c->options->condition == MPK_ON)
         info.condition = MPKI_DISPATCH(an->scalar, inverse_norm1)(c->fac, &work) * c->fac->norm_inf;
     mpki_solve_work_free(c->ctx, &work);
     if (status < 0) return status;
     info.time_s = mpki_now_s() - start_s;
     if (out) *out = info;
-    return verdict(c, &info, accuracy, eta);
+    return verdict(c, &info, accuracy, eta, replaced);
 }
 
 static void copy_columns(size_t bytes, int32_t nrhs, const char *from, size_t from_step, char *to,

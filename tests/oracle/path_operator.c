@@ -56,7 +56,7 @@ static mpk_krylov_task task_of(const trial *t, operator_data *op) {
     task.n = t->eq.n;
     task.a = (mpk_operator){apply_matrix, op};
     if (t->setup.diagonal) task.m = (mpk_operator){apply_diagonal, op};
-    task.tolerance = o->tolerance;
+    if (o->tolerance >= 0) task.tolerance = o->tolerance;
     task.max_iterations = o->max_iterations;
     task.restart = o->restart;
     task.shadow = o->shadow;

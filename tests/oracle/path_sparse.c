@@ -32,6 +32,8 @@ static void choose_options(session *s) {
                                          MPK_METHOD_ILU0, MPK_METHOD_NONE};
     s->options = s->setup->options;
     s->options.method = methods[s->v->trial->path];
+    if (!has_inertia(s->eq) && s->options.factor_type == MPK_TYPE_LLT)
+        s->options.factor_type = MPK_TYPE_LDLT; /* LLT is for definite matrices: refused */
     if (s->options.ordering == MPK_ORDERING_GIVEN) {
         s->perm = must_alloc((size_t)s->eq->n, sizeof *s->perm);
         setup_permutation(s->setup, s->eq->n, s->perm);
@@ -197,14 +199,14 @@ static int factorize(session *s) {
 /* ---- solution ----------------------------------------------------------------------------------
  */
 
+/* Without a tolerance every solve is to be accurate to rounding. */
 static reported what_was_said(const mpk_options *o, const equations *eq, mpk_status status,
                               const mpk_solve_info *info) {
     const int refined = o->method == MPK_METHOD_LDLT &&
                         (o->krylov == MPK_KRYLOV_AUTO || o->krylov == MPK_KRYLOV_NONE);
+    const double accuracy = o->accuracy >= 0 ? o->accuracy : default_accuracy(eq->scalar);
     return (reported){.status = status,
-                      .accuracy = !refined           ? -1
-                                  : o->accuracy >= 0 ? o->accuracy
-                                                     : default_accuracy(eq->scalar),
+                      .accuracy = refined || o->tolerance < 0 ? accuracy : -1,
                       .tolerance = refined ? -1 : o->tolerance,
                       .measures = 1,
                       .normwise = info->normwise,

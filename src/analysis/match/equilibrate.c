@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Symmetric equilibration in the infinity norm (D. Ruiz, RAL-TR-2001-034). */
+/* Symmetric equilibration in the infinity norm (D. Ruiz, RAL-TR-2001-034), and by least squares of
+ * exponents (A. R. Curtis & J. K. Reid 1972). */
 #include "../analysis.h"
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
-/* s_i s_j stays finite and not zero, and DBL_MAX can still be brought to 1 */
-#define SCALE_MAX 0x1p+511
-#define SCALE_MIN 0x1p-512
+#define SCALE_MAX 0x1p+1000
+#define SCALE_MIN 0x1p-1000
+
+enum { MORE = 12 }; /* sweeps beyond those asked for: each halves the exponents of the maxima */
 
 static double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
@@ -21,7 +24,7 @@ static void row_maxima(int32_t n, const int64_t *ap, const int32_t *ai, const do
         for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
             if (!(absval[k] > 0)) continue;
             int32_t i = ai[k];
-            double a = clamp(absval[k] * (s[i] * s[j]), DBL_MIN, DBL_MAX);
+            double a = clamp(mpki_scaled(absval[k], s[i], s[j]), DBL_MIN, DBL_MAX);
             if (a > most) most = a;
             if (a > largest[i]) largest[i] = a;
         }
@@ -29,15 +32,84 @@ static void row_maxima(int32_t n, const int64_t *ap, const int32_t *ai, const do
     }
 }
 
+static bool even(int32_t n, const double *largest) {
+    for (int32_t i = 0; i < n; i++)
+        if (largest[i] > 16 || (largest[i] > 0 && largest[i] < 0.0625)) return false;
+    return true;
+}
+
 mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                             const double *absval, int sweeps, double *scale) {
     double *largest = MPKI_NEW(ctx, "equilibrate", n, double);
     if (!largest) return mpki_failed(ctx);
-    for (int sweep = 0; sweep < sweeps; sweep++) {
+    for (int sweep = 0; sweep < sweeps + MORE; sweep++) {
         row_maxima(n, ap, ai, absval, scale, largest);
+        if (sweep >= sweeps && even(n, largest)) break;
         for (int32_t i = 0; i < n; i++)
             if (largest[i] > 0) scale[i] = clamp(scale[i] / sqrt(largest[i]), SCALE_MIN, SCALE_MAX);
     }
     mpki_release(ctx, largest);
+    return MPK_OK;
+}
+
+/* ---- levels ------------------------------------------------------------------------------------
+ */
+
+/* y_i := sum over the entries of row i of (x_i + x_j); diagonal: their number, and one more for a
+ * diagonal entry */
+static void add_levels(int32_t n, const int64_t *ap, const int32_t *ai, const double *absval,
+                       const double *x, double *y) {
+    memset(y, 0, (size_t)n * sizeof *y);
+    for (int32_t j = 0; j < n; j++)
+        for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
+            if (!(absval[k] > 0)) continue;
+            const int32_t i = ai[k];
+            y[i] += x[i] + x[j];
+            if (i != j) y[j] += x[i] + x[j];
+        }
+}
+
+/* rhs_i := -sum of log2 |a_ij|, weight_i := the diagonal of the normal equations */
+static void exponents(int32_t n, const int64_t *ap, const int32_t *ai, const double *absval,
+                      double *rhs, double *weight) {
+    for (int32_t j = 0; j < n; j++)
+        for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
+            if (!(absval[k] > 0)) continue;
+            const double level = log2(absval[k]);
+            const int32_t i = ai[k];
+            rhs[i] -= level, weight[i] += i == j ? 2 : 1;
+            if (i != j) rhs[j] -= level, weight[j] += 1;
+        }
+}
+
+mpk_status mpki_level(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
+                      const double *absval, double *scale) {
+    enum { STEPS = 30 };
+    double *work = MPKI_ZNEW(ctx, "equilibrate", 5 * (int64_t)n, double);
+    if (!work) return mpki_failed(ctx);
+    double *u = work, *r = work + n, *p = r + n, *q = p + n, *weight = q + n;
+    double rho = 0;
+    exponents(n, ap, ai, absval, r, weight);
+    for (int32_t i = 0; i < n; i++) {
+        p[i] = weight[i] > 0 ? r[i] / weight[i] : 0;
+        rho += r[i] * p[i];
+    }
+    const double first = rho;
+    for (int step = 0; step < STEPS && rho > 1e-4 * first; step++) {
+        double pq = 0, next = 0;
+        add_levels(n, ap, ai, absval, p, q);
+        for (int32_t i = 0; i < n; i++) pq += p[i] * q[i];
+        if (!(pq > 0)) break;
+        for (int32_t i = 0; i < n; i++) {
+            u[i] += rho / pq * p[i];
+            r[i] -= rho / pq * q[i];
+            if (weight[i] > 0) next += r[i] * r[i] / weight[i];
+        }
+        for (int32_t i = 0; i < n; i++)
+            p[i] = (weight[i] > 0 ? r[i] / weight[i] : 0) + next / rho * p[i];
+        rho = next;
+    }
+    for (int32_t i = 0; i < n; i++) scale[i] = clamp(exp2(u[i]), SCALE_MIN, SCALE_MAX);
+    mpki_release(ctx, work);
     return MPK_OK;
 }

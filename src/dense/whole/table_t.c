@@ -177,6 +177,7 @@ typedef struct product {
     double *sums; /* of each task: rows of moduli; or the largest entry and the largest row sum */
     int64_t ldx;
     double *size, *y, *w;     /* |x|; of each group A x and |A| |x| */
+    bool nothing;             /* x = 0 */
     int64_t edge[GROUPS + 1]; /* columns of the groups */
 } product;
 
@@ -273,7 +274,8 @@ static void residual_item(mpki_pool *pool, int worker, void *arg, int64_t item) 
     const mpk_dense *d = &p->call->dense;
     const int64_t n = d->n, r0 = item * ROWS, r1 = r0 + ROWS < n ? r0 + ROWS : n;
     const bool upper = d->uplo == MPK_UPPER;
-    double omega = 0;
+    double omega = 0, most = 0;
+    bool far = false;
     (void)pool, (void)worker;
     for (int64_t i = r0; i < r1; i++) {
         double sum[2] = {0, 0}, w = 0;
@@ -287,17 +289,20 @@ static void residual_item(mpki_pool *pool, int worker, void *arg, int64_t item) 
         double im = MPKI_COMPLEX ? (double)t_im(b) - sum[1] : 0;
         double size = MPKI_COMPLEX ? hypot(re, im) : fabs(re), bound = w + modulus(b);
         double q = size == 0 ? 0 : size / bound;
-        if (!(q <= omega)) omega = q;
+        omega = mpki_larger(omega, q);
+        most = mpki_larger(most, size);
+        if (!(bound < 1e300) || !(bound > 1e-270 || (bound == 0 && p->nothing))) far = true;
         p->r[i] = t_make((R)re, (R)im);
     }
-    p->sums[item] = omega == omega ? omega : INFINITY;
+    double *sums = p->sums + 2 * item;
+    sums[0] = omega == omega ? omega : INFINITY;
+    sums[1] = far ? INFINITY : most;
 }
 
 static double norm_inf(int64_t n, const T *x) {
     double most = 0;
     for (int64_t i = 0; x && i < n; i++) {
-        double a = modulus(x[i]);
-        if (!(a <= most)) most = a;
+        most = mpki_larger(most, modulus(x[i]));
     }
     return most == most ? most : INFINITY;
 }
@@ -305,7 +310,7 @@ static double norm_inf(int64_t n, const T *x) {
 static int64_t residual_bytes(const mpki_dense_call *call, int32_t nrhs) {
     const int64_t n = call->dense.n;
     (void)nrhs;
-    return ((n + ROWS - 1) / ROWS + 8 + n + GROUPS * n * (WIDE + 1)) * 8;
+    return (2 * ((n + ROWS - 1) / ROWS) + 8 + n + GROUPS * n * (WIDE + 1)) * 8;
 }
 
 static mpk_status residual(mpki_dense_call *call, int32_t nrhs, const void *vx, int64_t ldx,
@@ -317,15 +322,22 @@ static mpk_status residual(mpki_dense_call *call, int32_t nrhs, const void *vx, 
         p.x = (const T *)vx + c * ldx, p.r = (T *)vr + c * ldr;
         p.b = vb ? (const T *)vb + c * ldb : NULL;
         for (int g = 0; g <= GROUPS; g++) p.edge[g] = group_edge(&call->dense, g);
-        p.size = p.sums + items;
+        p.size = p.sums + 2 * items;
         p.w = p.size + n, p.y = p.w + GROUPS * n;
-        for (int64_t i = 0; i < n; i++) p.size[i] = modulus(p.x[i]);
+        p.nothing = true; /* x = 0: rows of nothing are no underflow */
+        for (int64_t i = 0; i < n; i++) {
+            p.size[i] = modulus(p.x[i]);
+            p.nothing &= p.size[i] == 0;
+        }
         mpki_pool_for(call->pool, 0, GROUPS, group_item, &p);
         mpki_pool_for(call->pool, 0, items, residual_item, &p);
         if (!error) continue;
-        error[c] = (mpki_dense_error){0, norm_inf(n, p.r), norm_inf(n, p.x), norm_inf(n, p.b)};
-        for (int64_t k = 0; k < items; k++)
-            if (p.sums[k] > error[c].omega) error[c].omega = p.sums[k];
+        error[c] = (mpki_dense_error){0, 0, norm_inf(n, p.x), norm_inf(n, p.b), false};
+        for (int64_t k = 0; k < items; k++) {
+            error[c].omega = fmax(error[c].omega, p.sums[2 * k]);
+            error[c].r_inf = fmax(error[c].r_inf, p.sums[2 * k + 1]);
+        }
+        error[c].far = !isfinite(error[c].r_inf);
         if (!isfinite(error[c].x_inf)) error[c].omega = INFINITY;
     }
     return MPK_OK;

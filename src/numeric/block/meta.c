@@ -563,7 +563,7 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, mpki_meta *meta) {
     meta->widest = mpki_block_ld(bf->blocking->largest, mpk_scalar_size(bf->scalar));
     meta->complete = is_complete(o);
     meta->bound = o->pivot_threshold > 0 ? 1 / o->pivot_threshold : INFINITY;
-    meta->floor = pivot_floor(meta) * mpki_scaled_size(ctx, an, o, fac->ax);
+    meta->floor = pivot_floor(meta) * fac->size;
     mpk_status status = prepare(meta);
     if (!status && meta->threads > 1) {
         meta->pool = mpki_context_pool(ctx, meta->threads, 16);
@@ -640,7 +640,7 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
     mpk_problem_view view = {an->n, an->nnz, an->scalar, an->symmetry, an->ap, an->ai, fac->ax};
     mpki_block_factor_free(ctx, &fac->block);
     mpk_status status = mpki_check_type(ctx, o, an->scalar, an->symmetry);
-    if (!status) status = mpki_find_scaling(ctx, an, o, fac->ax, false, fac->scale);
+    if (!status) status = mpki_find_scaling(ctx, an, o, fac->ax, false, fac->scale, &fac->size);
     if (!status) status = mpki_full_make(ctx, &view, o->threads, &full, NULL);
     for (int tries = 0; !status; tries++) {
         mpki_meta meta = {.ctx = ctx,

@@ -27,6 +27,15 @@ static T shifted(const mpki_meta *meta, T diagonal) {
     return diagonal * (R)(1 + meta->diagonal_shift);
 }
 
+/* Entry e of row g, scaled before it is rounded. */
+static T scaled_entry(const mpki_meta *meta, int32_t g, int64_t e) {
+    const mpki_full *a = meta->full;
+    const double s = meta->scale[g], t = meta->scale[a->col[e]];
+    double re, im;
+    t_parts(a->scalar, a->val, e, &re, &im);
+    return t_make((R)mpki_scaled(re, s, t), (R)mpki_scaled(im, s, t));
+}
+
 /* Items of a frame's column by the frame across. */
 static void set_slots(const mpki_meta *meta, int32_t f, int32_t *slot, bool clear) {
     const mpki_chunk_work *c = &meta->chunk;
@@ -55,7 +64,7 @@ void FN(meta_load_column)(const mpki_meta *meta, int32_t f, bool add, int32_t *s
         for (int64_t e = a->ptr[g]; e < a->ptr[g + 1]; e++) {
             const int32_t h = a->col[e], q = b->iperm[h], across = b->of[q];
             if (slot[across] < 0) continue;
-            T v = t_load(a->scalar, a->val, e) * (R)(meta->scale[g] * meta->scale[h]); /* A(g, h) */
+            T v = scaled_entry(meta, g, e); /* A(g, h) */
             if (p == q) v = shifted(meta, v);
             const int64_t at =
                 c->at[c->first[f] + slot[across]] + (int64_t)(q - b->bptr[across]) * ld + (p - p0);
@@ -72,8 +81,7 @@ double FN(meta_norm1)(const mpki_meta *meta) {
     for (int32_t g = 0; g < a->n; g++) {
         double sum = 0;
         for (int64_t e = a->ptr[g]; e < a->ptr[g + 1]; e++)
-            sum += (double)t_abs(t_load(a->scalar, a->val, e)) * meta->scale[g] *
-                   meta->scale[a->col[e]];
+            sum += (double)t_abs(scaled_entry(meta, g, e));
         if (sum > most) most = sum;
     }
     return most;

@@ -22,6 +22,7 @@ typedef struct pass {
     mpk_part part;
     char *x; /* the caller's vectors */
     int64_t ldx;
+    double unit; /* they are taken times this: a power of two */
 } pass;
 
 static int rows_of(const mpki_block_factor *bf, int32_t f) {
@@ -179,6 +180,45 @@ static void triangular(mpki_block_sweeps *s, int nrhs, bool backward) {
  */
 
 /* y := P S x, or x := S P^T z; without P and S where the vector is between two parts. */
+/* Vectors in double, blocks in single: the scaling may leave the range of floats between them. */
+static bool mixed(const mpki_block_sweeps *s) {
+    const mpk_scalar scalar = s->fac->an->scalar;
+    return sizeof(R) == sizeof(float) && (scalar == MPK_D || scalar == MPK_Z);
+}
+
+static void move_wide(const pass *p, char *column, int64_t i, int64_t at, bool in_order) {
+    const mpk_scalar scalar = p->s->fac->an->scalar;
+    const double scale = in_order ? 1 : p->s->fac->scale[i];
+    double re, im;
+    if (p->to) {
+        t_parts(scalar, column, i, &re, &im);
+        p->to[at] = t_make((R)(re * scale * p->unit), (R)(im * scale * p->unit));
+        return;
+    }
+    double *x = (double *)(void *)column + (MPKI_COMPLEX ? 2 : 1) * i;
+    x[0] = (double)t_re(p->from[at]) * scale / p->unit;
+    if (MPKI_COMPLEX) x[1] = (double)t_im(p->from[at]) * scale / p->unit;
+}
+
+/* What brings the largest entry near 1, where it is far from that. */
+static double unit_of(const mpki_block_sweeps *s, mpk_part part, int nrhs, const char *x,
+                      int64_t ldx) {
+    const mpk_scalar scalar = s->fac->an->scalar;
+    const bool scaled = part != MPK_PART_D && part != MPK_PART_LT;
+    double most = 0;
+    int exponent;
+    if (!mixed(s)) return 1;
+    for (int r = 0; r < nrhs; r++)
+        for (int32_t i = 0; i < s->fac->an->n; i++) {
+            double re, im;
+            t_parts(scalar, x + (size_t)r * (size_t)ldx * mpk_scalar_size(scalar), i, &re, &im);
+            most = fmax(most, fmax(fabs(re), fabs(im)) * (scaled ? s->fac->scale[i] : 1));
+        }
+    if (!(most > 0) || !isfinite(most) || (most > 0x1p-40 && most < 0x1p40)) return 1;
+    frexp(most, &exponent);
+    return ldexp(1, exponent < -1000 ? 1000 : -exponent);
+}
+
 static void move_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool, (void)worker;
     const pass *p = arg;
@@ -194,7 +234,9 @@ static void move_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
         const R scale = in_order ? 1 : (R)s->fac->scale[i];
         for (int r = 0; r < p->nrhs; r++) {
             char *column = p->x + (size_t)r * (size_t)p->ldx * mpk_scalar_size(scalar);
-            if (out)
+            if (p->unit != 1)
+                move_wide(p, column, i, k * p->nrhs + r, in_order);
+            else if (out)
                 t_store(scalar, column, i, scale * p->from[k * p->nrhs + r]);
             else
                 p->to[k * p->nrhs + r] = scale * t_load(scalar, column, i);
@@ -202,9 +244,10 @@ static void move_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     }
 }
 
-static void move(mpki_block_sweeps *s, mpk_part part, int nrhs, char *x, int64_t ldx, const T *from,
-                 T *to) {
-    pass p = {.s = s, .nrhs = nrhs, .part = part, .x = x, .ldx = ldx, .from = from, .to = to};
+static void move(mpki_block_sweeps *s, mpk_part part, int nrhs, char *x, int64_t ldx, double unit,
+                 const T *from, T *to) {
+    pass p = {.s = s, .nrhs = nrhs, .part = part, .x = x, .ldx = ldx, .unit = unit, .from = from};
+    p.to = to;
     mpki_pool_for(s->pool, 0, ((int64_t)s->fac->an->n + ROWS - 1) / ROWS, move_item, &p);
 }
 
@@ -223,7 +266,8 @@ void FN(block_begin)(mpki_block_sweeps *s) {
 
 void FN(block_apply)(mpki_block_sweeps *s, mpk_part part, int nrhs, void *x, int64_t ldx) {
     const bool all = part == MPK_PART_ALL || part == MPK_PART_ABS;
-    move(s, part, nrhs, x, ldx, NULL, s->y);
+    const double unit = unit_of(s, part, nrhs, x, ldx);
+    move(s, part, nrhs, x, ldx, unit, NULL, s->y);
     if (all || part == MPK_PART_L) {
         triangular(s, nrhs, false);
         T *swap = s->y;
@@ -232,8 +276,8 @@ void FN(block_apply)(mpki_block_sweeps *s, mpk_part part, int nrhs, void *x, int
     if (all || part == MPK_PART_D) diagonal(s, nrhs, part == MPK_PART_ABS, s->y);
     if (all || part == MPK_PART_LT) {
         triangular(s, nrhs, true);
-        move(s, part, nrhs, x, ldx, s->z, NULL);
+        move(s, part, nrhs, x, ldx, unit, s->z, NULL);
     } else {
-        move(s, part, nrhs, x, ldx, s->y, NULL);
+        move(s, part, nrhs, x, ldx, unit, s->y, NULL);
     }
 }

@@ -49,7 +49,9 @@ static bool apply(mpki_krylov *k, const mpk_operator *op, const char *name, cons
         return false;
     }
     if (all_finite(k->n, y)) return true;
-    if (moderate(k->n, x))
+    if (k->extra.residual) /* a factor's, of numbers that are far apart: the user can do nothing */
+        k->reason = "overflow in the preconditioner";
+    else if (moderate(k->n, x))
         k->status = mpki_error(k->ctx, MPK_ERR_NUMERIC, "solve",
                                mpki_first_nonfinite(k->task.scalar, k->n, y),
                                "%s gave NaN or Inf for a finite vector", name);
@@ -60,7 +62,7 @@ static bool apply(mpki_krylov *k, const mpk_operator *op, const char *name, cons
 
 /* ||A||, from below: some of the directions that pass will do. */
 static void look_at_norm(mpki_krylov *k, const T *x, const T *y) {
-    if (k->extra.residual || k->info.products % 4 != 0) return;
+    if (k->extra.residual || (k->a_norm > 0 && k->info.products % 4 != 0)) return;
     const double size = FN(vec_norm)(k->n, x), image = FN(vec_norm)(k->n, y);
     if (size > 0 && image / size > k->a_norm && isfinite(image / size)) k->a_norm = image / size;
 }
@@ -340,7 +342,7 @@ static mpki_event iterate(mpki_krylov *k) {
             continue;
         }
         if (event == MPKI_BREAKDOWN) k->info.breakdowns++;
-        fruitless = k->best_truth <= 0.5 * halved ? 0 : fruitless + 1;
+        fruitless = k->best_truth < 0.5 * halved ? 0 : fruitless + 1;
         if (fruitless == 0) halved = k->best_truth;
         if (fruitless > FRUITLESS_MOST || k->info.iterations >= k->task.max_iterations)
             return event;
@@ -367,6 +369,12 @@ static double power_of_two(int32_t n, const T *b) {
 /* The best iterate to the caller, in his scale; one that underflows there is another one. */
 static mpki_event give(mpki_krylov *k, mpki_event event, T *x) {
     FN(vec_scale)(k->n, w_make(1 / k->scale, 0), k->best, k->x);
+    if (!all_finite(k->n, k->x) && k->extra.residual) { /* the caller goes on with what he has */
+        memset(x, 0, (size_t)k->n * sizeof(T));
+        k->best_truth = 1;
+        k->reason = "the solution overflows";
+        return MPKI_UNFIT;
+    }
     if (!all_finite(k->n, k->x)) {
         k->status = mpki_error(k->ctx, MPK_ERR_NUMERIC, "solve", -1, "the solution overflows");
         return MPKI_FAILURE;
