@@ -95,8 +95,11 @@ typedef struct mpk_options {
                                  them; inertia is then not certified. Default 0: never */
     int threads; /**< 0 (default): OMP_NUM_THREADS if set, else the cores given to the process */
     int refine;  /**< most steps of iterative refinement. Default 10 */
-    double accuracy;          /**< refine until the componentwise backward error is at most this.
-                                   < 0 (default): a small multiple of the unit roundoff */
+    double accuracy;   /**< refine until the componentwise backward error is at most this.
+                            < 0 (default): a small multiple of the unit roundoff */
+    int model_threads; /**< threads of the machine that an ordering is chosen for (analysis by
+                            predicted time). Not those at work: the same choice, and the same bits,
+                            for any number of them. Default 2 */
     mpk_switch deterministic; /**< on: the same bits for any number of threads. The direct solver
                                    always is. off: leftover capacity of incomplete factorizations
                                    is dealt out by atomic operations. Default on */

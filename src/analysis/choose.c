@@ -184,7 +184,8 @@ static mpk_status try_amd(chooser *c, enum pairs pairs, trial *t) {
     const mpki_graph *graph = trial_graph(c, t);
     status = mpki_order(c->ctx, graph, MPK_ORDERING_AMD, 0, 1, t->vertex_perm, NULL);
     if (!status)
-        status = mpki_order_time(c->ctx, graph, t->vertex_perm, c->options->threads, &t->cost);
+        status =
+            mpki_order_time(c->ctx, graph, t->vertex_perm, c->options->model_threads, &t->cost);
     if (status || !c->choice->scale) return status;
     int32_t *perm = MPKI_NEW(c->ctx, STAGE, p->n, int32_t);
     if (!perm) return mpki_failed(c->ctx);
@@ -244,7 +245,8 @@ static mpk_status order(chooser *c, int32_t *perm) {
     c->choice->ordering = method;
     if (!status && method == MPK_ORDERING_AUTO)
         status = mpki_order_improve(c->ctx, graph, c->options->seed, c->options->threads,
-                                    t.vertex_perm, &t.cost, &c->choice->ordering);
+                                    c->options->model_threads, t.vertex_perm, &t.cost,
+                                    &c->choice->ordering);
     else if (!status && method != MPK_ORDERING_AMD)
         status = mpki_order(c->ctx, graph, method, c->options->seed, c->options->threads,
                             t.vertex_perm, NULL);

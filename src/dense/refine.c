@@ -273,7 +273,8 @@ static bool settle(const mpki_dense_solve *s, const void *b, const void *x,
     *omega = q.componentwise;
     *normwise = q.normwise;
     const double most = fmin(single ? 1e5 : 1e13, 0.1 / call->dense.accuracy);
-    return call->f->inertia.certified || q.growth < most || q.relative <= (single ? 1e-2 : 1e-6);
+    return call->f->inertia.certified || q.growth < most || now->share * most > 10 ||
+           q.relative <= (single ? 1e-2 : 1e-6);
 }
 
 /* ---- refinement, a right-hand side after the other in what is measured -------------------------

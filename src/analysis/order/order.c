@@ -159,10 +159,12 @@ static mpk_status order_graph(mpk_context *ctx, const mpki_graph *graph, mpk_ord
 /* ---- auto ---------------------------------------------------------------------------------------
  */
 
+enum { MODEL_CORES = 2 }; /* that of options.model_threads, for graphs of blocks */
+
 /* Seconds that nested dissection will take: linear in the graph for each of its log2(n / 100)
- * levels, of which all but the first keep all threads busy. Fitted to 16 matrices on a Zen 4 at 3.7
+ * levels, of which all but the first keep all cores busy. Fitted to 16 matrices on a Zen 4 at 3.7
  * GHz. */
-static double nd_time(const mpki_graph *graph, int threads) {
+static double nd_time(const mpki_graph *graph, int cores) {
     int64_t limit = dense_degree(graph);
     double vertices = 0, edges = 0;
     for (int32_t v = 0; v < graph->n; v++) {
@@ -172,7 +174,7 @@ static double nd_time(const mpki_graph *graph, int threads) {
     }
     double level = 2.6e-7 * vertices + 1.3e-8 * edges;
     double levels = vertices < 400 ? 2 : log2(vertices / 100);
-    return level * (1 + (levels - 1) / threads);
+    return level * (1 + (levels - 1) / cores);
 }
 
 /* Nested dissection seldom saves more than three quarters of the factorization, and sometimes
@@ -180,17 +182,17 @@ static double nd_time(const mpki_graph *graph, int threads) {
 static const double ND_SHARE = 0.7;
 
 mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
-                              int32_t *perm, mpki_cost *cost, mpk_ordering *used) {
+                              int cores, int32_t *perm, mpki_cost *cost, mpk_ordering *used) {
     mpki_cost nd;
     *used = MPK_ORDERING_AMD;
     bool possible = graph->n >= 200 && graph->xadj[graph->n] <= INT32_MAX;
-    if (!possible || nd_time(graph, threads) > ND_SHARE * cost->time_s) return MPK_OK;
+    if (!possible || nd_time(graph, cores) > ND_SHARE * cost->time_s) return MPK_OK;
     if (mpki_progress(ctx, "analyse", 0.3))
         return mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     int32_t *other = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
     if (!other) return mpki_failed(ctx);
     mpk_status status = order_graph(ctx, graph, MPK_ORDERING_ND, seed, threads, other);
-    if (!status) status = mpki_order_time(ctx, graph, other, threads, &nd);
+    if (!status) status = mpki_order_time(ctx, graph, other, cores, &nd);
     if (!status && nd.time_s < cost->time_s) {
         memcpy(perm, other, (size_t)graph->n * sizeof *perm);
         *cost = nd;
@@ -207,9 +209,10 @@ mpk_status mpki_order(mpk_context *ctx, const mpki_graph *graph, mpk_ordering me
     if (!used) used = &ignored;
     *used = method;
     if (method != MPK_ORDERING_AUTO) return order_graph(ctx, graph, method, seed, threads, perm);
+    const int cores = MODEL_CORES;
     *used = MPK_ORDERING_AMD;
     mpk_status status = order_graph(ctx, graph, MPK_ORDERING_AMD, seed, 1, perm);
-    if (!status) status = mpki_order_time(ctx, graph, perm, threads, &cost);
-    if (!status) status = mpki_order_improve(ctx, graph, seed, threads, perm, &cost, used);
+    if (!status) status = mpki_order_time(ctx, graph, perm, cores, &cost);
+    if (!status) status = mpki_order_improve(ctx, graph, seed, threads, cores, perm, &cost, used);
     return status;
 }

@@ -35,6 +35,6 @@ mpk_status mpki_twins_expand(mpk_context *ctx, int32_t n, const int32_t *map, in
  * replaced by METIS's when that is expected to win back its own time, and then does cost less.
  * *used [out]. */
 mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
-                              int32_t *perm, mpki_cost *cost, mpk_ordering *used);
+                              int cores, int32_t *perm, mpki_cost *cost, mpk_ordering *used);
 
 #endif
