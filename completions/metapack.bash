@@ -4,7 +4,7 @@
 _metapack_options() # COMMAND -> its options
 {
     local all='--json --quiet --progress --seed --help'
-    local order='--generate --plot --method --ordering --given-perm --matching --scaling --threads
+    local order='--generate --plot --method --ordering --given-perm --matching --scaling --model-threads --threads
         --deterministic --memory-limit'
     local factor='--pivot-threshold --zero-tolerance --static-shift'
     local blocks='--strategy --block --grid --similarity'

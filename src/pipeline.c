@@ -136,6 +136,7 @@ static mpk_status search(work *w) {
     tell(w);
     w->run.attempts = r.attempts;
     memcpy(w->run.attempt, r.attempt, sizeof r.attempt);
+    memcpy(w->run.no_direct, r.no_direct, sizeof r.no_direct);
     if (status >= 0) {
         w->run.solve = r.solve;
         w->options = r.options;

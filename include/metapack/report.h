@@ -29,6 +29,7 @@ typedef struct mpk_run {
     mpk_block_info block; /**< methods on blocks; block_rows 0: the direct solver */
     int32_t attempts;     /**< of method auto; 0: the method was given */
     mpk_attempt attempt[MPK_ATTEMPTS];
+    char no_direct[256]; /**< why method auto did not take the direct solver; empty: it did */
 } mpk_run;
 
 /** Create a report of a run (copied, strings included). Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY.

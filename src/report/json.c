@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report.h"
+#include "../problem/measure.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -78,6 +79,35 @@ static void write_inertia(object *top, const mpk_inertia *inertia) {
     close_object(&o);
 }
 
+/* What the solve was asked for, and what of that was reached. */
+static void write_accuracy(object *top, const mpk_run *run) {
+    const mpk_solve_info *s = &run->solve;
+    const double accuracy = mpki_accuracy(&run->options, run->problem.scalar);
+    const bool krylov = s->krylov.method > MPK_KRYLOV_NONE;
+    const bool rounding = s->componentwise <= accuracy;
+    const bool converged =
+        krylov && s->krylov.tolerance >= 0 && s->relative_residual <= s->krylov.tolerance;
+    object o = open_object(top, "accuracy");
+    text(&o, "reached", rounding ? "rounding" : converged ? "tolerance" : "none");
+    real(&o, "componentwise_asked", "%.6g", accuracy);
+    if (krylov && s->krylov.tolerance >= 0) real(&o, "tolerance", "%.6g", s->krylov.tolerance);
+    close_object(&o);
+}
+
+/* Of a complete factorization: what its pivots say of the rank. */
+static void write_rank(object *top, const mpk_run *run) {
+    static const char *const names[] = {"full", "structural", "numerical", "undecided"};
+    const mpk_factor_info *f = &run->factor;
+    object o = open_object(top, "rank");
+    text(&o, "verdict",
+         f->rank == MPK_RANK_FULL && f->inertia.zero + f->perturbed > 0 ? "unknown"
+                                                                        : names[f->rank]);
+    if (run->analysis.structural_rank >= 0)
+        integer(&o, "structural", run->analysis.structural_rank);
+    if (f->rank > MPK_RANK_STRUCTURAL) real(&o, "bound", "%.6g", f->rank_bound);
+    close_object(&o);
+}
+
 static void write_solve(object *top, const mpk_solve_info *solve) {
     object o = open_object(top, "backward_error");
     real(&o, "normwise", "%.6g", solve->normwise);
@@ -100,7 +130,7 @@ static void write_krylov(object *top, const mpk_run *run) {
     integer(&o, "applications", k->applications);
     integer(&o, "restarts", k->restarts);
     integer(&o, "breakdowns", k->breakdowns);
-    real(&o, "tolerance", "%.6g", k->tolerance);
+    if (k->tolerance >= 0) real(&o, "tolerance", "%.6g", k->tolerance);
     real(&o, "residual", "%.6g", k->residual);
     real(&o, "recurred", "%.6g", k->recurred);
     real(&o, "gap", "%.6g", k->gap);
@@ -236,11 +266,15 @@ void mpki_report_write_json(const mpk_report *report, mpki_buffer *out) {
         text(&top, "message",
              run->message && *run->message ? run->message : mpk_status_text(run->status));
     if (run->have_factor) write_inertia(&top, &run->factor.inertia);
+    if (run->have_factor && run->block.block_rows == 0 && run->options.method != MPK_METHOD_NONE)
+        write_rank(&top, run);
     if (run->have_solve) write_solve(&top, &run->solve);
+    if (run->have_solve) write_accuracy(&top, run);
     if (run->have_solve && run->solve.krylov.method > MPK_KRYLOV_NONE) write_krylov(&top, run);
     if (report->have_problem) write_times(&top, run);
     if (run->have_analysis) write_factor(&top, run);
     if (run->have_factor && run->block.block_rows > 0) write_blocks(&top, run);
     if (run->attempts > 0 && run->block.block_rows > 0) write_attempts(&top, run);
+    if (run->no_direct[0]) text(&top, "no_direct", run->no_direct);
     mpki_buffer_printf(out, "\n}\n");
 }

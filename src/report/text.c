@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** The report for people: a label of 14 columns, then what there is to say, at most 100 columns. */
 #include "report.h"
+#include "../problem/measure.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -174,9 +175,11 @@ static void write_by_hand(const mpk_run *run, mpki_buffer *out) {
     line(out, "", "--fill-factor %g --drop-tolerance %g --factor-type %s --pivoting %s --stages %d",
          o->fill_factor, o->drop_tolerance, mpk_option_word("factor_type", (int)o->factor_type),
          mpk_option_word("pivoting", (int)o->pivoting), o->stages);
-    line(out, "", "--schedule %s --precision %s --solve-sweeps %d --tolerance %g",
+    char tolerance[40] = "";
+    if (o->tolerance >= 0) mpki_print(tolerance, sizeof tolerance, " --tolerance %g", o->tolerance);
+    line(out, "", "--schedule %s --precision %s --solve-sweeps %d%s",
          mpk_option_word("schedule", (int)o->schedule),
-         mpk_option_word("precision", (int)o->precision), o->solve_sweeps, o->tolerance);
+         mpk_option_word("precision", (int)o->precision), o->solve_sweeps, tolerance);
 }
 
 static void write_blocks(const mpk_run *run, mpki_buffer *out) {
@@ -206,6 +209,7 @@ static void write_blocks(const mpk_run *run, mpki_buffer *out) {
 /* What method auto tried before it came to this. */
 static void write_attempts(const mpk_run *run, mpki_buffer *out) {
     char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX];
+    if (run->no_direct[0]) line(out, "Not direct", "%s", run->no_direct);
     for (int32_t k = 0; k < run->attempts; k++) {
         const mpk_attempt *a = &run->attempt[k];
         if (a->method == MPK_METHOD_LDLT) continue;
@@ -228,7 +232,8 @@ static void write_krylov(const mpk_report *report, mpki_buffer *out) {
          mpki_show_count(c, k->applications), mpki_show_time(d, k->time_precondition_s));
     mpki_print(d, sizeof d, ", %.3g to the quasi-residual", k->quasi_gap);
     line(out, "Residual", "%s relative and true (asked: %s), %s as recurred; largest gap %.3g%s",
-         mpki_show_error(a, k->residual), mpki_show_error(c, k->tolerance),
+         mpki_show_error(a, k->residual),
+         k->tolerance >= 0 ? mpki_show_error(c, k->tolerance) : "what rounding allows",
          mpki_show_error(b, k->recurred), k->gap, k->quasi_gap > 0 ? d : "");
     if (k->restarts > 0 || k->breakdowns > 0)
         line(out, "", "%d restart%s, %d breakdown%s", k->restarts, plural(k->restarts),
@@ -284,27 +289,61 @@ static void write_time(const mpk_report *report, mpki_buffer *out) {
              mpki_show_bytes(x[3], run->peak_bytes));
 }
 
+/* What was reached, and of what was asked for: two things that "good" must not mix up. */
+static void write_good(const mpk_run *run, mpki_buffer *out) {
+    const mpk_solve_info *s = &run->solve;
+    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX];
+    if (s->componentwise <= mpki_accuracy(&run->options, run->problem.scalar))
+        line(out, "Result", "good: accurate to rounding");
+    else
+        line(out, "Result",
+             "converged to %s, the tolerance asked for; not to rounding: componentwise backward "
+             "error %s",
+             mpki_show_error(x, s->krylov.tolerance), mpki_show_error(y, s->componentwise));
+}
+
+/* Of a singular system that was solved. */
+static const char *consistency(const mpk_run *run) {
+    if (!run->have_solve) return "";
+    return run->solve.relative_residual <= 1e-8
+               ? "The right-hand side is consistent: x solves the system, but is not unique."
+           : run->solve.normwise > 1e-10
+               ? "The right-hand side is not consistent: no x solves the system."
+               : "x solves a system near this one; whether there is a solution of this one its "
+                 "errors do not tell.";
+}
+
 /* In plain words what is off, and what can be done about it. */
 static void write_outcome(const mpk_report *report, mpki_buffer *out) {
     const mpk_run *run = &report->run;
     const mpk_inertia *in = &run->factor.inertia;
     const char *message =
         run->message && *run->message ? run->message : mpk_status_text(run->status);
-    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX];
+    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX], u[MPKI_UNIT_MAX];
     switch (run->status) {
     case MPK_OK:
-        if (run->have_analysis) line(out, "Result", "good");
+        if (run->have_solve)
+            write_good(run, out);
+        else if (run->have_analysis)
+            line(out, "Result", "good");
         break;
     case MPK_SINGULAR:
-        if (run->have_factor && in->zero > 0)
-            line(out, "Result", "SINGULAR: %s zero pivot%s, so the numerical rank is %s of %s. %s",
+        if (run->have_factor && run->factor.rank == MPK_RANK_STRUCTURAL)
+            line(out, "Result",
+                 "SINGULAR by structure: whatever its values, the rank is at most %s of %s. %s",
+                 mpki_show_count(y, run->analysis.structural_rank),
+                 mpki_show_count(z, run->problem.n), consistency(run));
+        else if (run->have_factor && in->zero > 0)
+            line(out, "Result",
+                 "SINGULAR to working precision: %s zero pivot%s, so the numerical rank is %s of "
+                 "%s; "
+                 "a relative change of %s in its entries makes it so exactly. %s",
                  mpki_show_count(x, in->zero), plural(in->zero),
                  mpki_show_count(y, difference(run->problem.n, in->zero)),
-                 mpki_show_count(z, run->problem.n),
-                 !run->have_solve ? ""
-                 : run->solve.normwise <= 1e-10
-                     ? "The right-hand side is consistent: x solves the system, but is not unique."
-                     : "The right-hand side is not consistent: no x solves the system.");
+                 mpki_show_count(z, run->problem.n), mpki_show_error(u, run->factor.rank_bound),
+                 consistency(run));
+        else if (run->have_solve)
+            line(out, "Result", "SINGULAR: %s", message);
         else
             line(out, "Result",
                  "SINGULAR by structure: whatever its values, the rank is less than n.");
@@ -315,6 +354,12 @@ static void write_outcome(const mpk_report *report, mpki_buffer *out) {
              mpki_show_count(x, run->factor.perturbed), plural(run->factor.perturbed));
         break;
     case MPK_INACCURATE:
+        if (run->solve.krylov.method > MPK_KRYLOV_NONE) {
+            line(out, "Result", "NOT ACCURATE TO ROUNDING: %s", message);
+            break;
+        }
+        if (run->factor.rank == MPK_RANK_UNDECIDED)
+            line(out, "", "A is too ill-conditioned to tell whether it is singular");
         line(out, "Result",
              "ACCURACY NOT REACHED: the componentwise backward error stays at %s. %s",
              mpki_show_error(x, run->solve.componentwise),

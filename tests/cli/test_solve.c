@@ -32,8 +32,9 @@ static double number_of(const char *json, const char *key) {
 
 #define ALL_KEYS                                                                                   \
     "schema version n nnz scalar symmetry method backend threads ordering status "                 \
-    "inertia{positive negative zero certified} "                                                   \
+    "inertia{positive negative zero certified} rank{verdict structural} "                          \
     "backward_error{normwise componentwise unrefined} relative_residual iterations "               \
+    "accuracy{reached componentwise_asked} "                                                       \
     "time_s{read analyse factorize solve} "                                                        \
     "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth}}"
 

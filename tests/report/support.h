@@ -55,6 +55,7 @@ static inline mpk_run small_run(void) {
                                .unrefined = 3e-12,
                                .relative_residual = 2e-16,
                                .time_s = 0.125},
+                     .options = {.accuracy = -1, .tolerance = -1},
                      .nrhs = 1,
                      .status = MPK_OK,
                      .backend = "cpu-test",

@@ -5,8 +5,9 @@
 
 #define ALL_KEYS                                                                                   \
     "schema version n nnz scalar symmetry method backend threads ordering status "                 \
-    "inertia{positive negative zero certified} "                                                   \
+    "inertia{positive negative zero certified} rank{verdict structural} "                          \
     "backward_error{normwise componentwise unrefined} relative_residual iterations "               \
+    "accuracy{reached componentwise_asked} "                                                       \
     "time_s{read analyse factorize solve} "                                                        \
     "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth}}"
 
@@ -29,7 +30,8 @@ static void keys_of_each_goal(void **state) {
     assert_keys(&run, ALL_KEYS);
     run.have_solve = 0;
     assert_keys(&run, "schema version n nnz scalar symmetry method backend threads ordering status "
-                      "inertia{positive negative zero certified} time_s{read analyse factorize} "
+                      "inertia{positive negative zero certified} rank{verdict structural} "
+                      "time_s{read analyse factorize} "
                       "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth}}");
     run.have_factor = 0;
     assert_keys(&run, "schema version n nnz scalar symmetry method ordering status "
@@ -69,9 +71,10 @@ static void krylov(void **state) {
     mpk_context_destroy(&ctx);
     run.history = NULL;
     assert_keys(&run, "schema version n nnz scalar symmetry method backend threads ordering status "
-                      "inertia{positive negative zero certified} "
+                      "inertia{positive negative zero certified} rank{verdict structural} "
                       "backward_error{normwise componentwise unrefined} relative_residual "
-                      "iterations krylov{method iterations products applications restarts "
+                      "iterations accuracy{reached componentwise_asked tolerance} krylov{method "
+                      "iterations products applications restarts "
                       "breakdowns tolerance residual recurred gap quasi_gap time_product_s "
                       "time_precondition_s} time_s{read analyse factorize solve} "
                       "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth}}");
