@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a factorization says of the rank: structurally singular, singular with a vector that shows
+ * it, full, and what a second scaling makes of a first doubt. Random matrices: tests/oracle/. */
+#include "support.h"
+
+#include <string.h>
+
+typedef struct outcome {
+    mpk_status analysed, factored, solved;
+    mpk_factor_info factor;
+    mpk_solve_info solve;
+    char text[512]; /* of the solve */
+} outcome;
+
+static outcome go(const dense *m, const mpk_options *o, const void *b, void *x) {
+    mpk_context *ctx = NULL;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    const char *text = "";
+    outcome r = {0};
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpk_problem *problem = dense_problem(ctx, m, 0);
+    r.analysed = mpk_analyse(ctx, problem, o, &an);
+    r.factored = mpk_factorize(ctx, an, NULL, o, &fac);
+    assert_true(r.factored >= 0);
+    if (r.factored > 0) {
+        mpk_last_error(ctx, NULL, NULL, &text);
+        assert_true(*text);
+    }
+    mpk_factor_info_get(fac, &r.factor);
+    r.solved = mpk_solve(ctx, fac, 1, b, m->n, x, m->n, o, &r.solve);
+    mpk_last_error(ctx, NULL, NULL, &text);
+    snprintf(r.text, sizeof r.text, "%s", text);
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+    return r;
+}
+
+static mpk_options defaults(void) {
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT;
+    return o;
+}
+
+/* The Laplacian of a path: A 1 = 0, and no pivot but the last is small. */
+static dense path(int n, mpk_scalar scalar) {
+    dense m = dense_new(n, scalar, MPK_SYMMETRIC);
+    for (int i = 0; i < n; i++) {
+        dense_set(&m, i, i, i == 0 || i == n - 1 ? 1 : 2);
+        if (i) dense_set(&m, i, i - 1, -1);
+    }
+    return m;
+}
+
+static void test_numerical(void **unused) {
+    (void)unused;
+    enum { N = 40 };
+    for (int matching = MPK_AUTO; matching <= MPK_ON; matching++) {
+        dense m = path(N, MPK_D);
+        double b[N] = {1, -1}, x[N];
+        mpk_options o = defaults();
+        o.matching = (mpk_switch)matching;
+        outcome r = go(&m, &o, b, x); /* consistent: b sums to 0 */
+        assert_int_equal(r.factored, MPK_SINGULAR);
+        assert_int_equal(r.factor.rank, MPK_RANK_NUMERICAL);
+        assert_true(r.factor.rank_bound <= 1e-14);
+        assert_int_equal(r.factor.inertia.zero, 1);
+        assert_int_equal(r.factor.inertia.positive, N - 1);
+        assert_false(r.factor.inertia.certified);
+        assert_int_equal(r.solved, MPK_SINGULAR);
+        assert_true(r.solve.relative_residual <= 1e-14);
+        b[1] = 1; /* no solution */
+        r = go(&m, &o, b, x);
+        assert_int_equal(r.solved, MPK_SINGULAR);
+        assert_true(r.solve.relative_residual > 0.1);
+        free(m.a);
+    }
+}
+
+static void test_structural(void **unused) {
+    (void)unused;
+    /* three columns with entries in two rows alone */
+    dense m = dense_new(5, MPK_D, MPK_SYMMETRIC);
+    const double b[5] = {1, 2, 3, 4, 5};
+    double x[5];
+    mpk_options o = defaults();
+    o.matching = MPK_ON;
+    for (int j = 0; j < 3; j++)
+        for (int i = 3; i < 5; i++) dense_set(&m, i, j, 1 + i * j);
+    outcome r = go(&m, &o, b, x);
+    assert_int_equal(r.analysed, MPK_SINGULAR);
+    assert_int_equal(r.factored, MPK_SINGULAR);
+    assert_int_equal(r.factor.rank, MPK_RANK_STRUCTURAL);
+    assert_int_equal(r.solved, MPK_SINGULAR);
+    free(m.a);
+}
+
+/* Thresholds are relative, scaling or none, at any distance from 1. */
+static void test_small_numbers(void **unused) {
+    (void)unused;
+    static const double sizes[] = {1e-15, 1e-160, 4e-308, 1e-320, 1e160, 1e308};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        for (int scaling = MPK_AUTO; scaling <= MPK_ON; scaling++) {
+            dense m = dense_new(2, MPK_D, MPK_SYMMETRIC);
+            const double b[2] = {3 * sizes[k] / 4, sizes[k] / 2};
+            double x[2];
+            mpk_options o = defaults();
+            o.scaling = (mpk_switch)scaling;
+            dense_set(&m, 0, 0, sizes[k] / 2);
+            dense_set(&m, 1, 0, sizes[k] / 4);
+            dense_set(&m, 1, 1, sizes[k] / 4);
+            const outcome r = go(&m, &o, b, x);
+            assert_int_equal(r.factored, MPK_OK);
+            assert_int_equal(r.factor.rank, MPK_RANK_FULL);
+            assert_int_equal(r.factor.inertia.positive, 2);
+            assert_true(r.factor.inertia.certified);
+            assert_int_equal(r.solved, MPK_OK);
+            assert_true(fabs(x[0] - 1) <= 1e-3 && fabs(x[1] - 1) <= 1e-3); /* of few digits */
+            free(m.a);
+        }
+}
+
+/* Rows scaled by powers of two that equilibration does not find back: full rank all the same. */
+static void test_other_scaling(void **unused) {
+    (void)unused;
+    enum { N = 12 };
+    for (int matching = MPK_AUTO; matching <= MPK_ON; matching++) {
+        dense m = dense_new(N, MPK_D, MPK_SYMMETRIC);
+        double b[N], x[N];
+        mpk_options o = defaults();
+        o.matching = (mpk_switch)matching;
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j <= i; j++) {
+                const double a = i == j ? 0 : (double)((7 * i + 3 * j) % 5 - 2);
+                dense_set(&m, i, j, ldexp(a, (37 * i) % 101 - 50 + (37 * j) % 101 - 50));
+            }
+        for (int i = 0; i < N; i++) b[i] = ldexp(1, (37 * i) % 101 - 50);
+        const outcome r = go(&m, &o, b, x);
+        assert_int_equal(r.factored, MPK_OK);
+        assert_int_equal(r.factor.inertia.zero, 0);
+        assert_int_equal(r.solved, MPK_OK);
+        assert_true(r.solve.componentwise <= 1e-14);
+        free(m.a);
+    }
+}
+
+/* A solution that A takes to nothing is no solution, though its backward error is small. */
+static void test_kernel_in_solution(void **unused) {
+    (void)unused;
+    enum { N = 40 };
+    dense m = path(N, MPK_D);
+    double b[N] = {1}, x[N];
+    mpk_options o = defaults();
+    o.zero_tolerance = 0; /* so that the last pivot is taken for one */
+    dense_set(&m, N - 1, N - 1, 1 + 0x1p-52);
+    const outcome r = go(&m, &o, b, x);
+    assert_int_equal(r.factored, MPK_OK);
+    assert_true(r.solve.componentwise <= 1e-14);
+    assert_int_equal(r.solved, MPK_SINGULAR);
+    assert_non_null(strstr(r.text, "(A + E) x = 0"));
+    free(m.a);
+}
+
+/* The k-th allocation of a verdict that takes a second factorization fails. */
+typedef struct meter {
+    int left;
+} meter;
+
+static void *metered(void *self, size_t size) {
+    meter *m = self;
+    return m->left-- > 0 ? malloc(size) : NULL;
+}
+
+static void metered_free(void *self, void *ptr, size_t size) {
+    (void)self, (void)size;
+    free(ptr);
+}
+
+static void test_without_memory(void **unused) {
+    (void)unused;
+    dense m = path(40, MPK_D);
+    int fine = 0;
+    for (int k = 0; k < 400 && !fine; k++) {
+        meter gauge = {1 << 30};
+        const mpk_allocator allocator = {metered, metered_free, &gauge};
+        mpk_context *ctx = NULL;
+        mpk_analysis *an = NULL;
+        mpk_factor *fac = NULL;
+        const mpk_options o = defaults();
+        assert_int_equal(mpk_context_create(&allocator, &ctx), MPK_OK);
+        mpk_problem *problem = dense_problem(ctx, &m, 0);
+        mpk_analyse(ctx, problem, &o, &an);
+        gauge.left = k;
+        const mpk_status status = mpk_factorize(ctx, an, NULL, &o, &fac);
+        gauge.left = 1 << 30;
+        fine = status == MPK_SINGULAR;
+        if (!fine) {
+            assert_int_equal(status, MPK_ERR_MEMORY);
+            assert_null(fac);
+        }
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&problem);
+        mpk_context_destroy(&ctx);
+    }
+    assert_true(fine);
+    free(m.a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_numerical),          cmocka_unit_test(test_structural),
+        cmocka_unit_test(test_small_numbers),      cmocka_unit_test(test_other_scaling),
+        cmocka_unit_test(test_kernel_in_solution), cmocka_unit_test(test_without_memory)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
