@@ -57,7 +57,6 @@ typedef struct mpki_dense_method {
 typedef struct mpki_dense_error {
     double omega; /* max_i |r|_i / (|A| |x| + |b|)_i; 0/0 = 0, NaN and x/0 = infinity */
     double r_inf, x_inf, b_inf; /* largest moduli */
-    double share;               /* max_i |b|_i / (|A| |x| + |b|)_i; 1 where that is not known */
     bool far; /* numbers are too near to the ends of the range for this to be true */
 } mpki_dense_error;
 

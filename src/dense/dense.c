@@ -548,7 +548,8 @@ static mpk_status ladder(session *s, double norm, int32_t nrhs, const void *b, i
                          int64_t ldx) {
     mpk_status status = MPK_ERR_UNSUPPORTED;
     mpk_dense_info *info = &s->info;
-    const mpki_dense_rung *singular = NULL; /* the rung that found it so */
+    /* rungs to go back to: that found it singular, that gave an answer of some kind */
+    const mpki_dense_rung *singular = NULL, *usable = NULL;
     for (int k = 0; k < MPK_DENSE_ATTEMPTS; k++) {
         const mpki_dense_rung *rung = &s->place->ladder[k];
         if (rung->method == MPK_DENSE_AUTO) break;
@@ -556,6 +557,7 @@ static mpk_status ladder(session *s, double norm, int32_t nrhs, const void *b, i
         if (info->attempts > 0) mpki_clear_error(s->call.ctx);
         status = climb(s, rung, norm, nrhs, b, ldb, x, ldx, &info->attempt[info->attempts++]);
         if (!may_fall_back(status)) break;
+        if (status > 0) usable = rung;
         /* a singular matrix stays singular, once it was found so in working precision; but a row
          * may only be small */
         if (status == MPK_SINGULAR && rung->precision == MPK_DENSE_WORKING &&
@@ -564,6 +566,7 @@ static mpk_status ladder(session *s, double norm, int32_t nrhs, const void *b, i
             singular = rung;
         }
     }
+    if (!singular && status == MPK_ERR_NUMERIC) singular = usable;
     if (singular && may_fall_back(status) && info->attempts < MPK_DENSE_ATTEMPTS) {
         mpki_clear_error(s->call.ctx);
         status = climb(s, singular, norm, nrhs, b, ldb, x, ldx, &info->attempt[info->attempts++]);

@@ -68,6 +68,7 @@ struct mpk_factor {
     mpk_options options;
     double patience;     /* with an analysis of older values; doubles when a new one did not pay */
     bool rescaled;       /* the other scaling did better on these or older values */
+    bool raised;         /* the usual bound of zero pivots left noise that overflowed */
     bool lowered;        /* zero pivots of the usual size were none: likewise */
     bool valid;          /* holds a factorization */
     mpki_values *values; /* in the order of the analysis' ai; shared where they are the problem's */
@@ -113,12 +114,11 @@ typedef struct mpki_numeric_result {
 } mpki_numeric_result;
 
 /** The scaling for these values: the analysis' own, brought up to date by a sweep of equilibration,
- *  or where it has none equilibration. rescaled: the other one, which is equilibration where that is
- *  far from the matching's, and levels (mpki_level) otherwise. options.scaling off: a power of two
- *  for all rows, 1 unless entries are near the ends of the range.
- *    scale [out] n, problem order, powers of two
- *    size  [out] the largest entry after scaling, which thresholds are relative to: 1, unless
- *          scaling is off */
+ *  or where it has none equilibration. rescaled: the other one, which is equilibration where that
+ * is far from the matching's, and levels (mpki_level) otherwise. options.scaling off: a power of
+ * two for all rows, 1 unless entries are near the ends of the range. scale [out] n, problem order,
+ * powers of two size  [out] the largest entry after scaling, which thresholds are relative to: 1,
+ * unless scaling is off */
 mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
                              const void *ax, bool rescaled, double *scale, double *size);
 

@@ -42,6 +42,7 @@ mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
     MPKI_DISPATCH(an->scalar, scale_values)(an, fac->ax, fac->scale, sax);
     const bool single = an->scalar == MPK_S || an->scalar == MPK_C;
     const double small = fac->options.zero_tolerance >= 0 ? fac->options.zero_tolerance
+                         : fac->raised                    ? (single ? 1e-3 : 1e-11)
                          : fac->lowered                   ? (single ? 0x1p-23 : 0x1p-52)
                                                           : mpki_default_zero_tolerance(an->scalar);
     if (fac->have_arena)
@@ -262,7 +263,15 @@ static mpk_status factorize(mpk_factor *fac, const void *ax, take_fn *take,
     }
     mpki_numeric_result result;
     int stages = 1;
+    fac->raised = false;
     status = factorize_by_stages(fac, is_new, &result, &stages);
+    if (status == MPK_ERR_NUMERIC && full.zero_tolerance < 0) {
+        /* in a singular matrix noise can pass for pivots, and its noise for others, without end */
+        mpki_clear_error(ctx);
+        fac->raised = true;
+        stages++;
+        status = factorize_by_stages(fac, is_new, &result, &stages);
+    }
     if (status < 0) return status;
     mpki_factor_describe(fac, &result);
     status = mpki_find_rank(fac);

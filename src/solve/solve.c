@@ -166,7 +166,8 @@ static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double
             return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, r, "solution %d overflows", r + 1);
         if (mpki_failed(c->ctx) < 0) return mpki_failed(c->ctx);
         *eta = fmin(*eta, kernel(c, work, x));
-        *replaced |= c->fac->info.perturbed > 0 && work->growth >= large(an->scalar) &&
+        *replaced |= c->fac->info.perturbed > 0 &&
+                     work->growth >= fmin(large(an->scalar), 0.1 / accuracy) &&
                      info->relative_residual > (large(an->scalar) < 1e13 ? 1e-2 : 1e-6);
         if (mpki_progress(c->ctx, STAGE, (double)(r + 1) / c->nrhs))
             return mpki_error(c->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");

@@ -64,6 +64,13 @@ void counted(verdicts *v, int counted) {
 /* ---- solutions ---------------------------------------------------------------------------------
  */
 
+static double largest(const equations *eq) {
+    double most = 0;
+    for (int64_t k = 0; k < eq->count; k++)
+        most = fmax(most, fmax(fabs(eq->entry[k].re), fabs(eq->entry[k].im)));
+    return most;
+}
+
 /* Entries of A and b from one end of the range to the other, or at its upper end. */
 static int extreme(const equations *eq) {
     const double top = is_single(eq->scalar) ? 0x1p120 : 0x1p1000;
@@ -174,7 +181,9 @@ void judge_solution(verdicts *v, const reported *said, const void *x, int64_t ld
         judge_measure(v, WRONG_NORMWISE, said->normwise, m.errors.normwise);
         judge_measure(v, WRONG_COMPONENTWISE, said->componentwise, m.errors.componentwise);
     }
-    if (m.errors.noise > 0.1 * m.errors.relative) return; /* nor can quadruple precision tell it */
+    /* nor can quadruple precision tell it; beyond 1 it is no answer, by whatever factor */
+    if (m.errors.noise > 0.1 * m.errors.relative || (m.errors.relative > 1 && said->relative > 1))
+        return;
     if (said->has_relative) judge_measure(v, WRONG_RELATIVE, said->relative, m.errors.relative);
     /* an operator's residual comes with a bound of what its rounding hides */
     const int bound = v->trial->path == PATH_KRYLOV && said->krylov >= m.errors.relative;
@@ -219,7 +228,7 @@ void judge_singular(verdicts *v, const char *call, int scaled) {
     const double condition = truth_condition(&v->truth, scaled);
     /* a dense matrix is not scaled: rows that differ by more than this no pivoting makes good */
     const double plain = truth_condition(&v->truth, 0);
-    if (v->trial->path == PATH_DENSE && scaled && plain > 1e30) return;
+    if (v->trial->path == PATH_DENSE && scaled && (plain > 1e30 || out_of_range(v))) return;
     /* nor are factors that scale them numbers of the type */
     if (scaled && plain > (is_single(v->trial->eq.scalar) ? 1e75 : 1e300)) return;
     if (condition < bound)
@@ -246,7 +255,15 @@ static int may_overflow(verdicts *v, const char *text) {
         s->options.zero_tolerance < default_accuracy(eq->scalar) && truth_singular(&v->truth))
         return 1;
     /* a solution of a singular system is one of many; none of them need be within the range */
-    if (v->said_singular || (s->options.static_shift > 0 && truth_singular(&v->truth))) return 1;
+    if (v->said_singular) return 1;
+    if (v->trial->path == PATH_DENSE &&
+        truth_condition(&v->truth, 0) > (is_single(eq->scalar) ? 1e15 : 1e30))
+        return 1;
+    /* pivots replaced by less than the precision holds, as was asked */
+    if (s->options.static_shift > 0 && !on_blocks) return 1;
+    /* squares of what an operator gives, which only the caller can scale */
+    if (v->trial->path == PATH_KRYLOV && largest(eq) > (is_single(eq->scalar) ? 0x1p50 : 0x1p400))
+        return 1;
     if (on_blocks && s->options.factor_type == MPK_TYPE_LLT) {
         const int definite =
             has_inertia(eq) && truth_spectrum(&v->truth)->sure && v->truth.spectrum.negative == 0;

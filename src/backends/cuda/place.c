@@ -319,7 +319,8 @@ static mpk_status residual(mpki_dense_call *call, int32_t nrhs, const void *x, i
                              ldx, b ? (const char *)b + c * ldb * size : NULL, ldb,
                              (char *)r + c * ldr * size, ldr, error ? &one : NULL, work,
                              call->dense.stream);
-        if (status >= 0 && error) error[c] = (mpki_dense_error){one.omega, one.r, one.x, one.b, 1, false};
+        if (status >= 0 && error)
+            error[c] = (mpki_dense_error){one.omega, one.r, one.x, one.b, false};
     }
     return told(call, status);
 }

@@ -274,7 +274,7 @@ static void residual_item(mpki_pool *pool, int worker, void *arg, int64_t item) 
     const mpk_dense *d = &p->call->dense;
     const int64_t n = d->n, r0 = item * ROWS, r1 = r0 + ROWS < n ? r0 + ROWS : n;
     const bool upper = d->uplo == MPK_UPPER;
-    double omega = 0, most = 0, share = 0;
+    double omega = 0, most = 0;
     bool far = false;
     (void)pool, (void)worker;
     for (int64_t i = r0; i < r1; i++) {
@@ -291,14 +291,12 @@ static void residual_item(mpki_pool *pool, int worker, void *arg, int64_t item) 
         double q = size == 0 ? 0 : size / bound;
         omega = mpki_larger(omega, q);
         most = mpki_larger(most, size);
-        if (bound > 0) share = fmax(share, modulus(b) / bound);
         if (!(bound < 1e300) || !(bound > 1e-270 || (bound == 0 && p->nothing))) far = true;
         p->r[i] = t_make((R)re, (R)im);
     }
-    double *sums = p->sums + 3 * item;
+    double *sums = p->sums + 2 * item;
     sums[0] = omega == omega ? omega : INFINITY;
     sums[1] = far ? INFINITY : most;
-    sums[2] = share;
 }
 
 static double norm_inf(int64_t n, const T *x) {
@@ -312,7 +310,7 @@ static double norm_inf(int64_t n, const T *x) {
 static int64_t residual_bytes(const mpki_dense_call *call, int32_t nrhs) {
     const int64_t n = call->dense.n;
     (void)nrhs;
-    return (3 * ((n + ROWS - 1) / ROWS) + 8 + n + GROUPS * n * (WIDE + 1)) * 8;
+    return (2 * ((n + ROWS - 1) / ROWS) + 8 + n + GROUPS * n * (WIDE + 1)) * 8;
 }
 
 static mpk_status residual(mpki_dense_call *call, int32_t nrhs, const void *vx, int64_t ldx,
@@ -324,7 +322,7 @@ static mpk_status residual(mpki_dense_call *call, int32_t nrhs, const void *vx, 
         p.x = (const T *)vx + c * ldx, p.r = (T *)vr + c * ldr;
         p.b = vb ? (const T *)vb + c * ldb : NULL;
         for (int g = 0; g <= GROUPS; g++) p.edge[g] = group_edge(&call->dense, g);
-        p.size = p.sums + 3 * items;
+        p.size = p.sums + 2 * items;
         p.w = p.size + n, p.y = p.w + GROUPS * n;
         p.nothing = true; /* x = 0: rows of nothing are no underflow */
         for (int64_t i = 0; i < n; i++) {
@@ -334,11 +332,10 @@ static mpk_status residual(mpki_dense_call *call, int32_t nrhs, const void *vx, 
         mpki_pool_for(call->pool, 0, GROUPS, group_item, &p);
         mpki_pool_for(call->pool, 0, items, residual_item, &p);
         if (!error) continue;
-        error[c] = (mpki_dense_error){0, 0, norm_inf(n, p.x), norm_inf(n, p.b), 0, false};
+        error[c] = (mpki_dense_error){0, 0, norm_inf(n, p.x), norm_inf(n, p.b), false};
         for (int64_t k = 0; k < items; k++) {
-            error[c].omega = fmax(error[c].omega, p.sums[3 * k]);
-            error[c].r_inf = fmax(error[c].r_inf, p.sums[3 * k + 1]);
-            error[c].share = fmax(error[c].share, p.sums[3 * k + 2]);
+            error[c].omega = fmax(error[c].omega, p.sums[2 * k]);
+            error[c].r_inf = fmax(error[c].r_inf, p.sums[2 * k + 1]);
         }
         error[c].far = !isfinite(error[c].r_inf);
         if (!isfinite(error[c].x_inf)) error[c].omega = INFINITY;

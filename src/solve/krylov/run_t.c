@@ -109,7 +109,7 @@ static bool residual(mpki_krylov *k, double x_norm, double *error) {
     }
     if (!FN(krylov_product)(k, k->iterate, r) && k->status < 0) return false;
     FN(vec_axpby)(k->n, w_make(1, 0), k->b, w_make(-1, 0), r);
-    *error = 2 * (double)R_EPS * k->a_norm * x_norm;
+    *error = 4 * (double)R_EPS * k->a_norm * x_norm;
     return true;
 }
 
