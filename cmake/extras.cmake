@@ -100,9 +100,12 @@ if(METAPACK_TESTS)
         set_tests_properties(symbols install PROPERTIES LABELS install TIMEOUT 300)
     endif()
     find_program(PYTHON3 python3)
+    add_executable(judge tests/matrices/judge.c)
+    target_link_libraries(judge PRIVATE m)
     if(PYTHON3 AND TARGET metapack_command)
         add_test(NAME data COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/matrices/run.py
-                 --command $<TARGET_FILE:metapack_command> ${CMAKE_CURRENT_SOURCE_DIR}/data)
+                 --command $<TARGET_FILE:metapack_command> --judge $<TARGET_FILE:judge>
+                 ${CMAKE_CURRENT_SOURCE_DIR}/data)
         set_tests_properties(data PROPERTIES LABELS pipeline TIMEOUT 600)
         set(folder "$ENV{METAPACK_MATRICES}")
         if(NOT folder)
@@ -110,7 +113,8 @@ if(METAPACK_TESTS)
         endif()
         if(EXISTS ${folder}/CATALOG.md)
             add_test(NAME matrices COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/matrices/run.py
-                     --command $<TARGET_FILE:metapack_command> ${folder})
+                     --command $<TARGET_FILE:metapack_command> --judge $<TARGET_FILE:judge>
+                     ${folder})
             set_tests_properties(matrices PROPERTIES LABELS matrices TIMEOUT 900 RUN_SERIAL ON)
         endif()
     endif()

@@ -2,19 +2,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Solve every matrix of a catalogue with the command and judge each answer independently of the library.
 
-    run.py --command build/metapack [--threads 2] [--only PATTERN] FOLDER
+    run.py --command build/metapack [--judge build/judge] [--threads 2] [--only PATTERN] FOLDER
 
 FOLDER has a table in README.md or CATALOG.md with the columns `file`, `n`, `inertia` and perhaps `status`.
 An inertia is positive/negative/zero and its source: `e` dense eigenvalues, `m` another solver with null-pivot
 detection, `h` by hand, `?` unknown. The residual is computed here, row by row with correctly rounded sums, from the file
-and the x that the command wrote: nothing of the library takes part.
+and the x that the command wrote: nothing of the library takes part. With --judge (tests/matrices/judge.c) that is
+done in quadruple precision, and the error that the command reports must be within a factor of 2 of it.
 
 An answer fails if it is called good ("ok") and its componentwise backward error exceeds 1e-14; if the
 inertia contradicts an oracle; if the exit code and the status differ; if a regular matrix is called singular;
 if the command crashes or exceeds its time."""
-import argparse, fnmatch, gzip, json, lzma, math, os, re, subprocess, sys, tempfile, time
+import argparse, fnmatch, gzip, json, lzma, math, os, re, shutil, subprocess, sys, tempfile, time
 
 BOUND = 1e-14
+FLOOR = 1e-16  # of errors that are compared with those reported: less is a rounding or two
 EXIT = {"ok": 0, "singular": 3, "inaccurate": 5}
 # Numerically singular although another solver's pivots did not show it: the catalogue says so.
 NO_ORACLE = re.compile(r"nullity \d+|num\. rank")
@@ -104,6 +106,27 @@ def backward_error(rows, x, b):
     return omega[0] + omega[1]
 
 
+def plain_file(path, folder):
+    """The path of the same text, uncompressed, at most one of them in the folder."""
+    opener = {".xz": lzma.open, ".gz": gzip.open}.get(os.path.splitext(path)[1])
+    if not opener:
+        return path
+    copy = os.path.join(folder, "plain.mtx")
+    with opener(path, "rb") as source, open(copy, "wb") as sink:
+        shutil.copyfileobj(source, sink)
+    return copy
+
+
+def judge(options, matrix, b_path, x_path, work):
+    """The componentwise backward error in quadruple precision."""
+    if not b_path.endswith(".mtx"):
+        folder = os.path.join(work, "side")
+        os.makedirs(folder, exist_ok=True)
+        b_path = plain_file(b_path, folder)
+    done = subprocess.run([options.judge, matrix, b_path, x_path], stdout=subprocess.PIPE, text=True, check=True)
+    return float(done.stdout.split()[0])
+
+
 def judge_inertia(row, inertia, n):
     """Return (verdict, text): verdict "", "~" (differs, but no oracle) or "FAIL"."""
     got = [inertia[k] for k in ("positive", "negative", "zero")]
@@ -126,6 +149,11 @@ def solve(row, options, work):
     """Run the command on one matrix; return the table's cells and the list of failures."""
     stem = row["path"].replace(".mtx", "_b.mtx")
     b_path = stem if stem != row["path"] and os.path.exists(stem) else None
+    matrix = plain_file(row["path"], work) if options.judge else row["path"]
+    if options.judge and not b_path:  # A 1, rounded once: the library's own sum is another right-hand side
+        b_path = os.path.join(work, "b.mtx")
+        with open(b_path, "w") as sink:
+            subprocess.run([options.judge, matrix], stdout=sink, check=True)
     x_path = os.path.join(work, "x.mtx")
     if os.path.exists(x_path):
         os.remove(x_path)
@@ -161,15 +189,19 @@ def solve(row, options, work):
     error = report.get("backward_error") or {}
     cells["said"] = f"{error['componentwise']:.1e}" if error.get("componentwise") is not None else "-"
     cells["steps"] = str(report.get("iterations", "-"))
-    rows = load_matrix(row["path"])
-    if rows is not None and os.path.exists(x_path):
+    rows = None if options.judge else load_matrix(row["path"])
+    if (options.judge or rows is not None) and os.path.exists(x_path):
         x = load_vector(x_path)
-        b = load_vector(b_path) if b_path else [total(a for _, a in r) for r in rows]
-        if len(x) != len(rows):
+        if not options.judge:
+            b = load_vector(b_path) if b_path else [total(a for _, a in r) for r in rows]
+        if len(x) != report["n"]:
             wrong.append("x has the wrong length")
         else:
-            true = backward_error(rows, x, b)
+            true = judge(options, matrix, b_path, x_path, work) if options.judge else backward_error(rows, x, b)
             cells["true"] = f"{true:.1e}"
+            said = error.get("componentwise")
+            if options.judge and (said is None or not max(said, true, FLOOR) <= 2 * max(min(said, true), FLOOR)):
+                wrong.append(f"error reported {said}, true {true:.2e}")
             if status == "ok" and not true <= BOUND:
                 wrong.append(f"called good, backward error {true:.1e}")
     elif status == "ok" and not os.path.exists(x_path):
@@ -181,6 +213,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder")
     parser.add_argument("--command", required=True)
+    parser.add_argument("--judge", help="the program of tests/matrices/judge.c")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument("--only", default="*")

@@ -579,7 +579,8 @@ def ildl(A: Any, *, lower: Optional[bool] = None, hermitian: bool = False, singu
     others guide it (docs/meta-algorithm.md).
 
     ``solve`` of the result runs a preconditioned Krylov method, ``krylov="sqmr"`` unless you say
-    otherwise, to ``tolerance`` (1e-6) with at most ``max_iterations`` (1000).  ``aspreconditioner``
+    otherwise, until it is accurate to rounding, or to the relative residual ``tolerance`` if you give
+    one, with at most ``max_iterations`` (1000).  ``aspreconditioner``
     gives M⁻¹ for another one.
 
     >>> import numpy as np, pymetapack
