@@ -12,7 +12,7 @@ add_executable(oracle ${MPKI_ORACLE})
 target_link_libraries(oracle PRIVATE metapack_static m)
 target_sources(test_oracle_judge PRIVATE ${MPKI_ORACLE_JUDGE})
 
-set(cases 40000)
+set(cases 25000)
 if(METAPACK_SANITIZE)
     set(cases 3000)
 endif()
