@@ -99,12 +99,13 @@ static void write_rank(object *top, const mpk_run *run) {
     static const char *const names[] = {"full", "structural", "numerical", "undecided"};
     const mpk_factor_info *f = &run->factor;
     object o = open_object(top, "rank");
-    text(&o, "verdict",
-         f->rank == MPK_RANK_FULL && f->inertia.zero + f->perturbed > 0 ? "unknown"
-                                                                        : names[f->rank]);
+    const bool known = (unsigned)f->rank < sizeof names / sizeof *names &&
+                       !(f->rank == MPK_RANK_FULL && (f->inertia.zero > 0 || f->perturbed > 0));
+    text(&o, "verdict", known ? names[f->rank] : "unknown");
     if (run->analysis.structural_rank >= 0)
         integer(&o, "structural", run->analysis.structural_rank);
-    if (f->rank > MPK_RANK_STRUCTURAL) real(&o, "bound", "%.6g", f->rank_bound);
+    if (f->rank == MPK_RANK_NUMERICAL || f->rank == MPK_RANK_UNDECIDED)
+        real(&o, "bound", "%.6g", f->rank_bound);
     close_object(&o);
 }
 
