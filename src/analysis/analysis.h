@@ -82,7 +82,7 @@ static inline double mpki_scaled(double a, double s, double t) {
 
 /** Symmetric equilibration in the infinity norm (Ruiz 2001): scale [inout] n, multiplied by factors
  *  that bring the largest entry of each row of S A S near 1; more than `sweeps` of them where rows
- *  are still off by more than 16 then. Rows of zeros keep their factor. */
+ *  are still off by more than 2^16 then. Rows of zeros keep their factor. */
 mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                             const double *absval, int sweeps, double *scale);
 

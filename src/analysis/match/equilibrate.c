@@ -9,6 +9,7 @@
 #define SCALE_MAX 0x1p+1000
 #define SCALE_MIN 0x1p-1000
 
+static const double UNEVEN = 0x1p16;
 enum { MORE = 12 }; /* sweeps beyond those asked for: each halves the exponents of the maxima */
 
 static double clamp(double x, double low, double high) {
@@ -34,7 +35,7 @@ static void row_maxima(int32_t n, const int64_t *ap, const int32_t *ai, const do
 
 static bool even(int32_t n, const double *largest) {
     for (int32_t i = 0; i < n; i++)
-        if (largest[i] > 16 || (largest[i] > 0 && largest[i] < 0.0625)) return false;
+        if (largest[i] > UNEVEN || (largest[i] > 0 && largest[i] < 1 / UNEVEN)) return false;
     return true;
 }
 
