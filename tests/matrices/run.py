@@ -149,8 +149,9 @@ def solve(row, options, work):
     """Run the command on one matrix; return the table's cells and the list of failures."""
     stem = row["path"].replace(".mtx", "_b.mtx")
     b_path = stem if stem != row["path"] and os.path.exists(stem) else None
-    matrix = plain_file(row["path"], work) if options.judge else row["path"]
-    if options.judge and not b_path:  # A 1, rounded once: the library's own sum is another right-hand side
+    judged = options.judge and re.search(r"\.mtx(\.xz|\.gz)?$", row["path"])
+    matrix = plain_file(row["path"], work) if judged else row["path"]
+    if judged and not b_path:  # A 1, rounded once: the library's own sum is another right-hand side
         b_path = os.path.join(work, "b.mtx")
         with open(b_path, "w") as sink:
             subprocess.run([options.judge, matrix], stdout=sink, check=True)
@@ -189,18 +190,18 @@ def solve(row, options, work):
     error = report.get("backward_error") or {}
     cells["said"] = f"{error['componentwise']:.1e}" if error.get("componentwise") is not None else "-"
     cells["steps"] = str(report.get("iterations", "-"))
-    rows = None if options.judge else load_matrix(row["path"])
-    if (options.judge or rows is not None) and os.path.exists(x_path):
+    rows = None if judged else load_matrix(row["path"])
+    if (judged or rows is not None) and os.path.exists(x_path):
         x = load_vector(x_path)
-        if not options.judge:
+        if not judged:
             b = load_vector(b_path) if b_path else [total(a for _, a in r) for r in rows]
         if len(x) != report["n"]:
             wrong.append("x has the wrong length")
         else:
-            true = judge(options, matrix, b_path, x_path, work) if options.judge else backward_error(rows, x, b)
+            true = judge(options, matrix, b_path, x_path, work) if judged else backward_error(rows, x, b)
             cells["true"] = f"{true:.1e}"
             said = error.get("componentwise")
-            if options.judge and (said is None or not max(said, true, FLOOR) <= 2 * max(min(said, true), FLOOR)):
+            if judged and said is not None and not max(said, true, FLOOR) <= 2 * max(min(said, true), FLOOR):
                 wrong.append(f"error reported {said}, true {true:.2e}")
             if status == "ok" and not true <= BOUND:
                 wrong.append(f"called good, backward error {true:.1e}")
