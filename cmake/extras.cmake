@@ -104,7 +104,7 @@ if(METAPACK_TESTS)
     target_link_libraries(judge PRIVATE m)
     if(PYTHON3 AND TARGET metapack_command)
         add_test(NAME data COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/matrices/run.py
-                 --command $<TARGET_FILE:metapack_command> --judge $<TARGET_FILE:judge>
+                 --command $<TARGET_FILE:metapack_command> --judge $<TARGET_FILE:judge> --bits 1,3,4,8,16
                  ${CMAKE_CURRENT_SOURCE_DIR}/data)
         set_tests_properties(data PROPERTIES LABELS pipeline TIMEOUT 600)
         set(folder "$ENV{METAPACK_MATRICES}")

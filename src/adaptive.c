@@ -169,10 +169,12 @@ static mpk_status say(const search *s, mpk_status analysed, mpk_status status) {
     if (both <= 0 || mpk_last_error(s->ctx, NULL, NULL, &text) == both) return both;
     char last[200] = "";
     if (text) strncpy(last, text, sizeof last - 1);
+    const int32_t rank = s->result->analysis->info.structural_rank;
     mpki_clear_error(s->ctx);
-    return mpki_error(s->ctx, both, STAGE, s->result->analysis->info.structural_rank,
-                      "structurally singular: at most %d of %d rows are independent%s%s",
-                      s->result->analysis->info.structural_rank, s->n, *last ? "; " : "", last);
+    if (analysed != MPK_SINGULAR) return mpki_error(s->ctx, both, STAGE, -1, "singular; %s", last);
+    return mpki_error(s->ctx, both, STAGE, rank,
+                      "structurally singular: at most %d of %d rows are independent%s%s", rank,
+                      s->n, *last ? "; " : "", last);
 }
 
 static mpk_status climb(search *s) {

@@ -43,10 +43,10 @@ typedef struct mpk_adaptive {
  *  history [out]  history_size entries or NULL: residuals of the last attempt's iterations;
  *                 history_count [out] how many
  *  result [out]   freed with mpk_adaptive_clear, also after a failure
- *  Returns MPK_OK: as accurate as was asked for, by default as rounding allows | MPK_INACCURATE:
- * not quite that, the default of an iterative solve: converged, but not to rounding | MPK_SINGULAR
- * | MPK_NOT_CONVERGED: no attempt was good enough. The text says what the best reached |
- * MPK_ERR_... */
+ *  Returns MPK_OK: as accurate as was asked for, by default as rounding allows
+ *          | MPK_INACCURATE: converged, but not to that (without a tolerance)
+ *          | MPK_SINGULAR | MPK_NOT_CONVERGED: no attempt was good enough
+ *          | MPK_ERR_... The text says what the best attempt reached. */
 MPK_API mpk_status mpk_solve_adaptive(mpk_context *ctx, const mpk_problem *problem,
                                       const mpk_options *options, int32_t nrhs, const void *b,
                                       int64_t ldb, void *x, int64_t ldx, double *history,

@@ -104,7 +104,8 @@ typedef struct mpk_dense_factor {
     mpk_dense_precision precision; /**< [out] */
     int64_t n;                     /**< [out] */
     double scale;                  /**< [out] f holds the factors of scale A: a power of two, 1 in
-                                        working precision */
+                                        working precision but for entries near the ends of the
+                                        range (host, not in place) */
     mpk_inertia inertia;           /**< [out] as in mpk_dense_info */
 } mpk_dense_factor;
 

@@ -46,15 +46,18 @@ typedef struct mpk_factor_info {
  *  an      [in]    analysis, borrowed: must outlive *fac
  *  ax      [in]    values of the type of the problem, one for each entry that it was made from and
  *                  in the order in which they were given: unsorted, of one triangle or of both,
- * with duplicates, as they were then, and read and checked as then. Copied. NULL: the values of the
- * problem as it was analysed options [in]    NULL: the defaults fac     [inout] *fac == NULL:
- * created, else refactorized in place (of the same analysis, with the context that it was made
- * with) Returns MPK_OK | MPK_SINGULAR, MPK_PERTURBED (> 0: *fac is usable, see the info) |
- * MPK_ERR_ARGUMENT, _INPUT (NaN, Inf, not symmetric, a Hermitian diagonal that is not real),
- * _MEMORY, _NUMERIC, _CANCELLED (< 0: a new *fac stays NULL; an old one is as it was after
- * _ARGUMENT and _INPUT, else it is left without values, and mpk_solve returns MPK_ERR_ARGUMENT).
- * Memory, cost, threads: info.peak_bytes, info.flops, options.threads. Method:
- * docs/factorization.md. Example: examples/refactor.c */
+ *                  with duplicates, as they were then, and read and checked as then. Copied.
+ *                  NULL: the values of the problem as it was analysed
+ *  options [in]    NULL: the defaults
+ *  fac     [inout] *fac == NULL: created, else refactorized in place (of the same analysis, with
+ *                  the context that it was made with)
+ *  Returns MPK_OK | MPK_SINGULAR, MPK_PERTURBED (> 0: *fac is usable, see the info)
+ *          | MPK_ERR_ARGUMENT, _INPUT (NaN, Inf, not symmetric, a Hermitian diagonal that is not
+ *          real), _MEMORY, _NUMERIC, _CANCELLED (< 0: a new *fac stays NULL; an old one is as it
+ *          was after _ARGUMENT and _INPUT, else it is left without values, and mpk_solve returns
+ *          MPK_ERR_ARGUMENT).
+ *  Memory, cost, threads: info.peak_bytes, info.flops, options.threads.
+ *  Method: docs/factorization.md. Example: examples/refactor.c */
 MPK_API mpk_status mpk_factorize(mpk_context *ctx, const mpk_analysis *an, const void *ax,
                                  const mpk_options *options, mpk_factor **fac);
 

@@ -52,7 +52,8 @@ typedef struct mpk_krylov_info {
     int32_t restarts; /**< after a breakdown or a drift of the recurrence, not those of gmres(m) */
     int32_t breakdowns;
     double tolerance; /**< that was asked for */
-    double residual;  /**< true relative residual at the end */
+    double residual;  /**< true relative residual at the end; of mpk_krylov_solve() with a bound of
+                           what rounding may hide in it, which only operators know better */
     double recurred;  /**< what the method believed then */
     double gap;       /**< largest true / recurred seen at a check */
     double quasi_gap; /**< sqmr: largest true residual / quasi-residual seen at a check; else 0 */

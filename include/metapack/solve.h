@@ -24,14 +24,18 @@ typedef struct mpk_solve_info {
                                  refinement alone */
 } mpk_solve_info;
 
-/** Solve A X = B with iterative refinement in working precision.
- *  fac [in] a factor; not changed, but one thread at a time may use it together with ctx
- *  nrhs [in] >= 0;  b [in] n x nrhs, column-major, ldb >= n;  x [out] likewise, ldx >= n; b == x is
- * allowed options [in] refine, accuracy, condition, threads; NULL: the defaults info [out] may be
- * NULL Returns MPK_OK | MPK_SINGULAR (a zero pivot; x solves A x = b as well as the info says) |
- * MPK_INACCURATE (info.componentwise > options.accuracy) | MPK_ERR_ARGUMENT, _INPUT, _MEMORY,
- * _NUMERIC (a solution overflows), _CANCELLED. After a failure an x that was b is b again, another
- * one is undefined. */
+/** Solve A X = B with iterative refinement in working precision, residuals as if in twice that.
+ *  fac     [in]  a factor; not changed, but one thread at a time may use it together with ctx
+ *  nrhs    [in]  >= 0
+ *  b       [in]  n x nrhs, column-major, ldb >= n
+ *  x       [out] likewise, ldx >= n; b == x is allowed
+ *  options [in]  refine, accuracy, condition, krylov, tolerance, threads; NULL: the defaults
+ *  info    [out] may be NULL
+ *  Returns MPK_OK | MPK_SINGULAR (a vector that A takes to nothing was met; x solves A x = b as
+ *          well as the info says) | MPK_INACCURATE (info.componentwise > options.accuracy, or
+ *          pivots were replaced and b hardly counts beside A x) | MPK_NOT_CONVERGED
+ *          | MPK_ERR_ARGUMENT, _INPUT, _MEMORY, _NUMERIC (a solution overflows), _CANCELLED. After
+ *          a failure an x that was b is b again, another one is undefined. */
 MPK_API mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
                              int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
                              mpk_solve_info *info);

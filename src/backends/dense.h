@@ -21,7 +21,7 @@ typedef struct mpki_dense_call {
     mpk_scalar factor_scalar; /* S or C where dense.precision is less than working; else scalar */
     const void *a;            /* the matrix, or NULL in a solve without refinement */
     int64_t lda;
-    double scale; /* f becomes the factors of scale a: a power of two, 1 in working precision */
+    double scale; /* f becomes the factors of scale a: a power of two; see mpk_dense_factor */
     double most;  /* max |a| of the triangle, before scaling; 0 in solves */
     mpk_dense_factor *f; /* in solves only read */
     char *work;          /* work_bytes, 64-byte aligned: this slot's alone */

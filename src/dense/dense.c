@@ -548,8 +548,8 @@ static mpk_status ladder(session *s, double norm, int32_t nrhs, const void *b, i
                          int64_t ldx) {
     mpk_status status = MPK_ERR_UNSUPPORTED;
     mpk_dense_info *info = &s->info;
-    /* rungs to go back to: that found it singular, that gave an answer of some kind */
-    const mpki_dense_rung *singular = NULL, *usable = NULL;
+    const mpki_dense_rung *back = NULL; /* to go back to, if no later one does better */
+    mpk_status said = MPK_OK;           /* by that rung */
     for (int k = 0; k < MPK_DENSE_ATTEMPTS; k++) {
         const mpki_dense_rung *rung = &s->place->ladder[k];
         if (rung->method == MPK_DENSE_AUTO) break;
@@ -557,19 +557,19 @@ static mpk_status ladder(session *s, double norm, int32_t nrhs, const void *b, i
         if (info->attempts > 0) mpki_clear_error(s->call.ctx);
         status = climb(s, rung, norm, nrhs, b, ldb, x, ldx, &info->attempt[info->attempts++]);
         if (!may_fall_back(status)) break;
-        if (status > 0) usable = rung;
+        if (status < 0) continue;
         /* a singular matrix stays singular, once it was found so in working precision; but a row
          * may only be small */
-        if (status == MPK_SINGULAR && rung->precision == MPK_DENSE_WORKING &&
-            info->componentwise <= s->call.dense.accuracy) {
-            if (rung->method == MPK_DENSE_ROOK || !badly_scaled(&s->call)) break;
-            singular = rung;
-        }
+        const bool settled = status == MPK_SINGULAR && rung->precision == MPK_DENSE_WORKING &&
+                             info->componentwise <= s->call.dense.accuracy;
+        if (settled && (rung->method == MPK_DENSE_ROOK || !badly_scaled(&s->call))) break;
+        if (said == MPK_SINGULAR) continue;
+        back = rung, said = settled ? MPK_SINGULAR : MPK_INACCURATE;
     }
-    if (!singular && status == MPK_ERR_NUMERIC) singular = usable;
-    if (singular && may_fall_back(status) && info->attempts < MPK_DENSE_ATTEMPTS) {
+    if (back && info->attempts < MPK_DENSE_ATTEMPTS &&
+        (status == MPK_ERR_NUMERIC || (said == MPK_SINGULAR && status == MPK_INACCURATE))) {
         mpki_clear_error(s->call.ctx);
-        status = climb(s, singular, norm, nrhs, b, ldb, x, ldx, &info->attempt[info->attempts++]);
+        status = climb(s, back, norm, nrhs, b, ldb, x, ldx, &info->attempt[info->attempts++]);
     }
     info->fallbacks = info->attempts > 0 ? info->attempts - 1 : 0;
     return status;

@@ -126,9 +126,16 @@ static mpk_status verdict(const columns *c, const mpk_solve_info *info, double a
     return MPK_OK;
 }
 
-/* ||A|| ||x|| / ||b||, from which on b hardly counts beside A x. */
+/* ||A|| ||x|| / ||b||, from which on b hardly counts beside A x; and a relative residual that is no
+ * solution's. */
+static const double LARGE = 1e13, LARGE_SINGLE = 1e5, RESIDUAL = 1e-6, RESIDUAL_SINGLE = 1e-2;
+
+static bool single(mpk_scalar scalar) {
+    return scalar == MPK_S || scalar == MPK_C;
+}
+
 static double large(mpk_scalar scalar) {
-    return scalar == MPK_S || scalar == MPK_C ? 1e5 : 1e13;
+    return single(scalar) ? LARGE_SINGLE : LARGE;
 }
 
 /* A backward error is small for whatever a singular A takes to nothing: is x such a vector? Not
@@ -168,7 +175,7 @@ static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double
         *eta = fmin(*eta, kernel(c, work, x));
         *replaced |= c->fac->info.perturbed > 0 &&
                      work->growth >= fmin(large(an->scalar), 0.1 / accuracy) &&
-                     info->relative_residual > (large(an->scalar) < 1e13 ? 1e-2 : 1e-6);
+                     info->relative_residual > (single(an->scalar) ? RESIDUAL_SINGLE : RESIDUAL);
         if (mpki_progress(c->ctx, STAGE, (double)(r + 1) / c->nrhs))
             return mpki_error(c->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     }

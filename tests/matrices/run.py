@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Solve every matrix of a catalogue with the command and judge each answer independently of the library.
 
-    run.py --command build/metapack [--judge build/judge] [--threads 2] [--only PATTERN] FOLDER
+    run.py --command build/metapack [--judge build/judge] [--threads 2] [--bits 1,3,4,8,16] [--only PATTERN] FOLDER
 
 FOLDER has a table in README.md or CATALOG.md with the columns `file`, `n`, `inertia` and perhaps `status`.
 An inertia is positive/negative/zero and its source: `e` dense eigenvalues, `m` another solver with null-pivot
 detection, `h` by hand, `?` unknown. The residual is computed here, row by row with correctly rounded sums, from the file
 and the x that the command wrote: nothing of the library takes part. With --judge (tests/matrices/judge.c) that is
-done in quadruple precision, and the error that the command reports must be within a factor of 2 of it.
+done in quadruple precision, and the error that the command reports must be within a factor of 2 of it. With --bits each
+number of threads must give the same file x.
 
 An answer fails if it is called good ("ok") and its componentwise backward error exceeds 1e-14; if the
 inertia contradicts an oracle; if the exit code and the status differ; if a regular matrix is called singular;
@@ -207,6 +208,14 @@ def solve(row, options, work):
                 wrong.append(f"called good, backward error {true:.1e}")
     elif status == "ok" and not os.path.exists(x_path):
         wrong.append("no solution was written")
+    for threads in options.bits if os.path.exists(x_path) else []:
+        with open(x_path, "rb") as file:
+            bits = file.read()
+        command[command.index("--threads") + 1] = threads
+        subprocess.run(command, capture_output=True, timeout=options.timeout)
+        with open(x_path, "rb") as file:
+            if file.read() != bits:
+                wrong.append(f"other bits with {threads} threads")
     return cells, wrong
 
 
@@ -216,6 +225,7 @@ def main():
     parser.add_argument("--command", required=True)
     parser.add_argument("--judge", help="the program of tests/matrices/judge.c")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--bits", default=[], type=lambda text: text.split(","), help="numbers of threads")
     parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument("--only", default="*")
     options = parser.parse_args()

@@ -5,6 +5,7 @@
  * is there afterwards, and nothing else. */
 #define _GNU_SOURCE
 #include "problem/support.h"
+#include "folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -83,16 +84,6 @@ int rename(const char *from, const char *to) {
 }
 
 /* ---- what is called ---- */
-
-static char folder[] = "/tmp/metapack-files-XXXXXX";
-
-static const char *in_folder(const char *name) {
-    static char path[4][128];
-    static int turn;
-    char *at = path[turn++ % 4];
-    snprintf(at, sizeof path[0], "%s/%s", folder, name);
-    return at;
-}
 
 typedef struct verb {
     const char *name;

@@ -2,19 +2,10 @@
 /* Whatever the program's locale has for a decimal point: options, files and reports are the same
  * bytes. Two locales are made for the test, one with a comma, one with a character of two bytes. */
 #include "report/support.h"
+#include "folder.h"
 
 #include <locale.h>
 #include <unistd.h>
-
-static char folder[] = "/tmp/metapack-locale-XXXXXX";
-
-static const char *in_folder(const char *name) {
-    static char path[2][128];
-    static int turn;
-    char *at = path[turn++ % 2];
-    snprintf(at, sizeof path[0], "%s/%s", folder, name);
-    return at;
-}
 
 /* The file's bytes; zeros behind them. */
 static void content(const char *path, char *text, size_t size) {

@@ -3,6 +3,7 @@
  * memory, outputs are as they were, nothing is lost, and the same call succeeds afterwards with the
  * same bits. Once with that one failure, once with memory that is gone from then on. */
 #include "support.h"
+#include "folder.h"
 
 #include <stdbool.h>
 #include <unistd.h>
@@ -78,15 +79,6 @@ typedef struct scenario {
 } scenario;
 
 static int kind; /* of the scenario at work */
-
-static char folder[] = "/tmp/metapack-memory-XXXXXX";
-static const char *in_folder(const char *name) {
-    static char path[4][128];
-    static int turn;
-    char *at = path[turn++ % 4];
-    snprintf(at, sizeof path[0], "%s/%s", folder, name);
-    return at;
-}
 
 static void clear(world *w) {
     mpk_adaptive_clear(&w->adaptive);

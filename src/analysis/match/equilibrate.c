@@ -6,11 +6,14 @@
 #include <math.h>
 #include <string.h>
 
+/* s_i a_ij s_j is formed without s_i s_j (mpki_scaled) */
 #define SCALE_MAX 0x1p+1000
 #define SCALE_MIN 0x1p-1000
 
+/* Sweeps beyond those asked for, each of which halves the exponents of the rows' maxima, while some
+ * are this far from 1. */
+enum { MORE = 12 };
 static const double UNEVEN = 0x1p16;
-enum { MORE = 12 }; /* sweeps beyond those asked for: each halves the exponents of the maxima */
 
 static double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
