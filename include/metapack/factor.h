@@ -35,13 +35,16 @@ typedef struct mpk_factor_info {
     double time_s;
     mpk_rank rank;     /**< of A; methods on blocks: always full, as their pivots are not A's */
     double rank_bound; /**< numerical, undecided: the least eta seen for which (A + E) v = 0 with
-                            |E| <= eta |A|, after scaling; else 0 */
+                            |E| <= eta |A|, after scaling; structural: 0, or the backward error of
+                            a known solution that shows that A has more rank than its factor */
     int again; /**< 1: factorized a second time, by another scaling or with a lower bound of zero
                     pivots, and that was better; remembered for the next values */
 } mpk_factor_info;
 
 /** Factorize: P S A S P^T + E = L D L^T (L D L^H when Hermitian), L unit lower triangular, D block
- *  diagonal (1x1, 2x2), S diagonal scaling, E static shifts (0 unless asked for).
+ *  diagonal (1x1, 2x2), S diagonal scaling, E static shifts (0 unless asked for). Where A is
+ *  structurally singular, rows and columns that depend on the others whatever their values count as
+ *  zero in that, with zero pivots.
  *  ctx     [inout] context; errors are recorded here
  *  an      [in]    analysis, borrowed: must outlive *fac
  *  ax      [in]    values of the type of the problem, one for each entry that it was made from and

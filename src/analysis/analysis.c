@@ -20,6 +20,7 @@ void mpk_analysis_destroy(mpk_analysis **handle) {
                            an->flops,     an->scatter_ptr, an->scatter};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(ctx, parts[k]);
     mpki_block_analysis_free(ctx, &an->block);
+    mpki_core_free(ctx, &an->core);
     mpki_layout_release(&an->layout);
     mpki_values_release(&an->values);
     mpki_release(ctx, an);
@@ -64,18 +65,21 @@ static mpk_analysis *create(mpk_context *ctx, const mpk_problem *problem,
 
 /* Scaling, matching and order into *an; the graph of A stays for the symbolic phase. */
 static mpk_status choose(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
-                         mpk_analysis *an, mpki_graph *graph, mpki_choice *choice) {
+                         const char *keep, mpk_analysis *an, mpki_graph *graph,
+                         mpki_choice *choice) {
     mpk_status status = MPK_OK;
     if (options->ordering == MPK_ORDERING_GIVEN)
         status = mpki_perm_check(ctx, STAGE, an->n, options->given_perm);
     if (!status) status = mpki_graph_build(ctx, an->n, an->ap, an->ai, NULL, NULL, graph);
     if (!status)
-        status =
-            mpki_choose(ctx, problem, options, graph, an->perm, choice, &an->info.time_match_s);
+        status = mpki_choose(ctx, problem, options, keep, graph, an->perm, choice,
+                             &an->info.time_match_s);
     if (status) return status;
     an->info.ordering = choice->ordering;
     an->info.matching = choice->mate != NULL;
     an->info.structural_rank = choice->rank;
+    an->core = choice->core;
+    choice->core = (mpki_core){0};
     an->info.scaling = options->scaling == MPK_OFF ? 0 : choice->scale ? 2 : 1;
     if (an->info.scaling == 2) {
         an->scale = choice->scale;
@@ -86,11 +90,11 @@ static mpk_status choose(mpk_context *ctx, const mpk_problem *problem, const mpk
 }
 
 static mpk_status build(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
-                        mpk_analysis *an) {
+                        const char *keep, mpk_analysis *an) {
     mpki_graph graph = {0};
     mpki_choice choice = {.rank = -1};
     double start = mpki_now_s();
-    mpk_status status = choose(ctx, problem, options, an, &graph, &choice);
+    mpk_status status = choose(ctx, problem, options, keep, an, &graph, &choice);
     double ordered = mpki_now_s();
     if (!status && mpki_progress(ctx, STAGE, 0.7))
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
@@ -109,8 +113,8 @@ static mpk_status build(mpk_context *ctx, const mpk_problem *problem, const mpk_
     return status;
 }
 
-mpk_status mpk_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
-                       mpk_analysis **an) {
+mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
+                        const char *keep, mpk_analysis **an) {
     mpk_options full;
     double start = mpki_now_s();
     if (!ctx) return MPK_ERR_ARGUMENT;
@@ -127,7 +131,7 @@ mpk_status mpk_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_o
     mpk_analysis *made = create(ctx, problem, &full);
     if (!made) return mpki_failed(ctx);
     status = mpki_on_blocks(full.method) ? mpki_block_analyse(ctx, problem, &full, made)
-                                         : build(ctx, problem, &full, made);
+                                         : build(ctx, problem, &full, keep, made);
     if (status < 0) {
         mpk_analysis_destroy(&made);
         return status;
@@ -136,4 +140,9 @@ mpk_status mpk_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_o
     mpki_progress(ctx, STAGE, 1);
     *an = made;
     return status;
+}
+
+mpk_status mpk_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
+                       mpk_analysis **an) {
+    return mpki_analyse(ctx, problem, options, NULL, an);
 }

@@ -23,6 +23,18 @@ typedef struct mpki_scatter {
     int32_t col; /* local column, < w */
 } mpki_scatter;
 
+/** What is factorized of A: all of it; or, where A is structurally singular, the entries between
+ * columns that the matching covers. Those alone have full structural rank, so that if they have
+ * full rank the other columns depend on them, whatever their values: the factor has zero pivots
+ * there. */
+typedef struct mpki_core {
+    int64_t *ap;      /* n + 1; NULL: all of A */
+    int32_t *ai;      /* ap[n] */
+    int64_t *src;     /* ap[n]: places in ax */
+    char *bare;       /* n: 1 for columns without entries in it */
+    int32_t left_out; /* how many those are */
+} mpki_core;
+
 struct mpk_analysis {
     mpk_context *ctx;
     struct mpki_block_analysis *block; /* methods on blocks (block/block.h); then there are no
@@ -37,6 +49,7 @@ struct mpk_analysis {
     mpk_symmetry symmetry;
     const int64_t *ap;
     const int32_t *ai;
+    mpki_core core;
     /* scaling from the matching, size n in problem order, or NULL: the factorization equilibrates
      */
     double *scale;
@@ -56,9 +69,14 @@ struct mpk_analysis {
     int32_t *rel;               /* rptr[nsuper]: local row of ridx[k] in the parent's front */
     double *flops;              /* nsuper: of the front alone */
     int64_t *scatter_ptr;       /* nsuper + 1 */
-    mpki_scatter *scatter;      /* nnz, grouped by supernode, by column within */
+    mpki_scatter *scatter;      /* those of the core, grouped by supernode, by column within */
     mpk_analysis_info info;
 };
+
+/** mpk_analyse.  keep [in] n: columns that belong to the core, though the matching leaves them
+ * bare; NULL: none */
+mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
+                        const char *keep, mpk_analysis **an);
 
 /* ---- match/ ------------------------------------------------------------------------------------
  */
@@ -68,9 +86,19 @@ struct mpk_analysis {
  *  mate  [out] n: mate[i] = j and mate[j] = i where {i,j} is a 2x2 candidate, mate[i] = i otherwise
  *  scale [out] n: s with s_i |a_ij| s_j <= 1 (+ rounding), = 1 on matched entries; finite, > 0
  *  rank  [out] structural rank
+ *  bare  [out] n: 1 for each of the n - rank columns that it does not cover, else 0; may be NULL
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
 mpk_status mpki_match(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
-                      const double *absval, int32_t *mate, double *scale, int32_t *rank);
+                      const double *absval, int32_t *mate, double *scale, int32_t *rank,
+                      char *bare);
+
+void mpki_core_free(mpk_context *ctx, mpki_core *core);
+/** Columns that the core of an analysis lacks, if its rank is less than that of A: of those missed
+ *  that it leaves out, `most` from all over A.  missed [in] n: rows that no solution with the core
+ * satisfies keep [inout] n: 1 for those taken; added [out] how many.  Returns MPK_OK |
+ * MPK_ERR_MEMORY. */
+mpk_status mpki_core_extend(mpk_context *ctx, const mpk_analysis *an, const char *missed,
+                            int32_t most, char *keep, int32_t *added);
 
 /** s a t, also where s t is beyond the range. */
 static inline double mpki_scaled(double a, double s, double t) {

@@ -32,6 +32,7 @@ static const double FAR = 1e3;
 void mpki_choice_free(mpk_context *ctx, mpki_choice *choice) {
     mpki_release(ctx, choice->mate);
     mpki_release(ctx, choice->scale);
+    mpki_core_free(ctx, &choice->core);
     *choice = (mpki_choice){.rank = -1};
 }
 
@@ -40,7 +41,9 @@ typedef struct chooser {
     mpk_context *ctx;
     const mpk_problem *problem;
     const mpk_options *options;
-    const mpki_graph *graph; /* uncompressed */
+    const int64_t *ap; /* the entries in play: those of the core */
+    const int32_t *ai;
+    mpki_graph *graph; /* of them, uncompressed */
     mpki_moduli moduli;
     char *weak;
     mpki_choice *choice;
@@ -78,24 +81,56 @@ static bool scaled_far(int32_t n, const double *matched, const double *equilibra
     return !(most <= FAR);
 }
 
-/* A matching for the problem: mate, scale and rank. equilibrated [in] n: for comparison. */
-static mpk_status use_matching(chooser *c, const double *equilibrated) {
+/* The columns that the matching leaves bare are taken out of everything that follows, but for those
+ * to keep. Not if there are explicit zeros: what takes their place later may cover them. */
+static mpk_status leave_out(chooser *c, const char *keep, char *bare) {
+    const mpk_problem *p = c->problem;
+    int32_t left = 0;
+    mpki_core *core = &c->choice->core;
+    for (int64_t k = 0; k < p->nnz; k++)
+        if (c->moduli.entry[k] == 0) return MPK_OK;
+    for (int32_t i = 0; i < p->n; i++) {
+        bare[i] = bare[i] && !(keep && keep[i]);
+        left += bare[i];
+    }
+    if (left == 0) return MPK_OK;
+    mpk_status status = mpki_core_build(c->ctx, p, bare, core);
+    if (status) return status;
+    c->ap = core->ap;
+    c->ai = core->ai;
+    for (int64_t k = 0; k < core->ap[p->n]; k++) c->moduli.entry[k] = c->moduli.entry[core->src[k]];
+    for (int32_t i = 0; i < p->n; i++) {
+        if (!bare[i]) continue;
+        c->weak[i] = 0;
+        c->moduli.diagonal[i] = 1; /* no pivot to wait for */
+    }
+    mpki_graph_free(c->ctx, c->graph);
+    return mpki_graph_build(c->ctx, p->n, c->ap, c->ai, NULL, NULL, c->graph);
+}
+
+/* A matching for the problem: mate, scale, rank and core. equilibrated [in] n: for comparison. */
+static mpk_status use_matching(chooser *c, const double *equilibrated, const char *keep) {
     const mpk_problem *p = c->problem;
     mpki_choice *choice = c->choice;
     choice->mate = MPKI_NEW(c->ctx, STAGE, p->n, int32_t);
     choice->scale = MPKI_NEW(c->ctx, STAGE, p->n, double);
-    if (!choice->mate || !choice->scale) return mpki_failed(c->ctx);
-    mpk_status status = mpki_match(c->ctx, p->n, p->ap, p->ai, c->moduli.entry, choice->mate,
-                                   choice->scale, &choice->rank);
-    if (status) return status;
-    choice->scale_far = scaled_far(p->n, choice->scale, equilibrated);
-    mpki_weak_columns(p->n, c->moduli.diagonal, choice->scale, STRONG, c->weak);
-    return MPK_OK;
+    char *bare = MPKI_NEW(c->ctx, STAGE, p->n, char);
+    mpk_status status = mpki_failed(c->ctx);
+    if (!status)
+        status = mpki_match(c->ctx, p->n, p->ap, p->ai, c->moduli.entry, choice->mate,
+                            choice->scale, &choice->rank, bare);
+    if (!status) {
+        choice->scale_far = scaled_far(p->n, choice->scale, equilibrated);
+        mpki_weak_columns(p->n, c->moduli.diagonal, choice->scale, STRONG, c->weak);
+        if (choice->rank < p->n) status = leave_out(c, keep, bare);
+    }
+    mpki_release(c->ctx, bare);
+    return status;
 }
 
 /* Match if that is wanted: always, never, or where the equilibrated diagonal is not strong
  * throughout. */
-static mpk_status match(chooser *c) {
+static mpk_status match(chooser *c, const char *keep) {
     const mpk_problem *p = c->problem;
     if (c->options->matching == MPK_OFF) return MPK_OK;
     mpk_status status = mpki_moduli_build(c->ctx, p, &c->moduli);
@@ -107,7 +142,7 @@ static mpk_status match(chooser *c) {
         status = mpki_equilibrate(c->ctx, p->n, p->ap, p->ai, c->moduli.entry, SWEEPS, scale);
     bool wanted = c->options->matching == MPK_ON ||
                   (!status && mpki_weak_columns(p->n, c->moduli.diagonal, scale, STRONG, c->weak));
-    if (!status && wanted) status = use_matching(c, scale);
+    if (!status && wanted) status = use_matching(c, scale, keep);
     mpki_release(c->ctx, scale);
     return status;
 }
@@ -144,7 +179,7 @@ static mpk_status trial_build(chooser *c, enum pairs pairs, trial *t) {
         if (!t->mate || !t->map) return mpki_failed(c->ctx);
         if (select_pairs(p->n, c->choice->mate, c->weak, pairs, t->mate)) {
             mpk_status status =
-                mpki_graph_build(c->ctx, p->n, p->ap, p->ai, t->mate, t->map, &t->graph);
+                mpki_graph_build(c->ctx, p->n, c->ap, c->ai, t->mate, t->map, &t->graph);
             if (status) return status;
         } else { /* nothing to compress */
             mpki_release(c->ctx, t->mate);
@@ -191,7 +226,7 @@ static mpk_status try_amd(chooser *c, enum pairs pairs, trial *t) {
     if (!perm) return mpki_failed(c->ctx);
     status = expand(c, t, perm);
     if (!status)
-        status = mpki_weak_pivots(c->ctx, c->graph, p->ap, p->ai, &c->moduli, c->choice->scale,
+        status = mpki_weak_pivots(c->ctx, c->graph, c->ap, c->ai, &c->moduli, c->choice->scale,
                                   perm, t->mate, c->options->pivot_threshold, &t->failing);
     mpki_release(c->ctx, perm);
     return status;
@@ -212,7 +247,7 @@ static mpk_status choose_pairs(chooser *c, trial *best) {
     if (c->options->matching == MPK_ON) return settled(c, ALL_PAIRS, best);
     char *covered = MPKI_NEW(c->ctx, STAGE, p->n, char);
     if (!covered) return mpki_failed(c->ctx);
-    int32_t alone = mpki_weak_alone(p->n, p->ap, p->ai, c->weak, covered);
+    int32_t alone = mpki_weak_alone(p->n, c->ap, c->ai, c->weak, covered);
     mpki_release(c->ctx, covered);
     if (alone > HOPELESS * p->n) return settled(c, WEAK_PAIRS, best);
 
@@ -259,12 +294,18 @@ static mpk_status order(chooser *c, int32_t *perm) {
 }
 
 mpk_status mpki_choose(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
-                       const mpki_graph *graph, int32_t *perm, mpki_choice *choice,
+                       const char *keep, mpki_graph *graph, int32_t *perm, mpki_choice *choice,
                        double *time_match_s) {
     *choice = (mpki_choice){.rank = -1};
-    chooser c = {ctx, problem, options, graph, {0}, NULL, choice};
+    chooser c = {.ctx = ctx,
+                 .problem = problem,
+                 .options = options,
+                 .ap = problem->ap,
+                 .ai = problem->ai,
+                 .graph = graph,
+                 .choice = choice};
     double start = mpki_now_s();
-    mpk_status status = match(&c);
+    mpk_status status = match(&c, keep);
     *time_match_s = mpki_now_s() - start;
     if (!status && mpki_progress(ctx, STAGE, 0.1))
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");

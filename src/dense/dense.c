@@ -519,7 +519,8 @@ static bool may_fall_back(mpk_status status) {
     return status == MPK_INACCURATE || status == MPK_SINGULAR || status == MPK_ERR_NUMERIC;
 }
 
-/* On the host: do rows differ so much in size that what is nothing beside one counts in another? */
+/* On the host: do rows differ so much in size that what is nothing beside one counts in another? In
+ * single precision, where zero pivots are up to 5e-6, any difference may do that. */
 static bool badly_scaled(const mpki_dense_call *call) {
     const mpk_dense *d = &call->dense;
     const bool single = d->scalar == MPK_S || d->scalar == MPK_C;
@@ -541,7 +542,7 @@ static bool badly_scaled(const mpki_dense_call *call) {
     double least = INFINITY;
     for (int64_t i = 0; i < d->n; i++) least = fmin(least, most[i]);
     mpki_release(call->ctx, most);
-    return least > 0 && least < 1e-3 * call->most;
+    return least > 0 && least < (single ? 0.5 : 1e-3) * call->most;
 }
 
 static mpk_status ladder(session *s, double norm, int32_t nrhs, const void *b, int64_t ldb, void *x,

@@ -18,8 +18,8 @@ static mpki_chunk *chunk_new(mpk_context *ctx, int64_t bytes, mpki_chunk *link) 
     return chunk;
 }
 
-mpk_status mpki_arena_init(mpk_context *ctx, int64_t bytes, mpki_arena *arena) {
-    *arena = (mpki_arena){.ctx = ctx, .step = bytes / 16 + (1 << 16)};
+mpk_status mpki_arena_init(mpk_context *ctx, int64_t bytes, double limit, mpki_arena *arena) {
+    *arena = (mpki_arena){.ctx = ctx, .step = bytes / 16 + (1 << 16), .limit = limit};
     if (pthread_mutex_init(&arena->mutex, NULL))
         return mpki_error(ctx, MPK_ERR_MEMORY, "factorize", -1, "no mutex");
     mpki_chunk *chunk = chunk_new(ctx, bytes, NULL);
@@ -29,6 +29,26 @@ mpk_status mpki_arena_init(mpk_context *ctx, int64_t bytes, mpki_arena *arena) {
     }
     atomic_store(&arena->current, chunk);
     return MPK_OK;
+}
+
+/* Is there room for more than was predicted? The machine is asked seldom, for that takes a while.
+ */
+static bool room(mpki_arena *arena, int64_t bytes) {
+    enum { ASK = 1 << 26, SPARE = 1 << 28 };
+    int64_t held;
+    double has = arena->limit;
+    mpk_memory_usage(arena->ctx, &held, NULL);
+    arena->unasked += bytes;
+    if (!(has > 0)) {
+        if (arena->unasked < ASK) return true;
+        arena->unasked = 0;
+        has = (double)mpki_memory_available() - SPARE + (double)held;
+    }
+    if ((double)held + (double)bytes <= has) return true;
+    mpki_error(arena->ctx, MPK_ERR_MEMORY, "factorize", bytes,
+               "delayed columns: with %.3g GB, the factor outgrows what %s", (double)held * 1e-9,
+               arena->limit > 0 ? "memory_limit allows" : "this machine has free");
+    return false;
 }
 
 void *mpki_arena_alloc(mpki_arena *arena, int64_t bytes) {
@@ -41,7 +61,7 @@ void *mpki_arena_alloc(mpki_arena *arena, int64_t bytes) {
         pthread_mutex_lock(&arena->mutex);
         if (atomic_load(&arena->current) == chunk) {
             int64_t size = bytes > arena->step ? bytes : arena->step;
-            mpki_chunk *more = chunk_new(arena->ctx, size, chunk);
+            mpki_chunk *more = room(arena, size) ? chunk_new(arena->ctx, size, chunk) : NULL;
             if (!more) {
                 pthread_mutex_unlock(&arena->mutex);
                 return NULL;
@@ -60,6 +80,7 @@ void mpki_arena_reset(mpki_arena *arena) {
         mpki_release(arena->ctx, chunk);
         chunk = older;
     }
+    arena->unasked = 0;
     atomic_store(&chunk->used, 0);
     atomic_store(&arena->current, chunk);
 }
@@ -81,9 +102,9 @@ int64_t mpki_arena_bytes(const mpki_arena *arena) {
 
 void mpki_arena_exchange(mpki_arena *a, mpki_arena *b) {
     mpki_chunk *chunk = atomic_load(&a->current);
-    const int64_t step = a->step;
+    const int64_t step = a->step, unasked = a->unasked;
     atomic_store(&a->current, atomic_load(&b->current));
-    a->step = b->step;
+    a->step = b->step, a->unasked = b->unasked;
     atomic_store(&b->current, chunk);
-    b->step = step;
+    b->step = step, b->unasked = unasked;
 }

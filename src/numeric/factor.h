@@ -34,10 +34,14 @@ typedef struct mpki_arena {
     mpk_context *ctx;
     _Atomic(mpki_chunk *) current;
     pthread_mutex_t mutex;
-    int64_t step; /* size of a further chunk */
+    int64_t step;    /* size of a further chunk */
+    double limit;    /* bytes that the context may hold; 0: what the machine has free */
+    int64_t unasked; /* bytes taken beyond the first chunk since the machine was asked */
 } mpki_arena;
 
-mpk_status mpki_arena_init(mpk_context *ctx, int64_t bytes, mpki_arena *arena);
+/** bytes [in] of the first chunk, which is taken at once; limit [in] as in options.memory_limit,
+ *  for what comes after it */
+mpk_status mpki_arena_init(mpk_context *ctx, int64_t bytes, double limit, mpki_arena *arena);
 /** 64-byte aligned; NULL on MPK_ERR_MEMORY. Thread-safe. */
 void *mpki_arena_alloc(mpki_arena *arena, int64_t bytes);
 /** Forget all blocks, keep the first chunk. */

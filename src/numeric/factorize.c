@@ -48,7 +48,8 @@ mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
     if (fac->have_arena)
         mpki_arena_reset(&fac->arena);
     else
-        status = mpki_arena_init(ctx, an->info.factor_bytes + 4096, &fac->arena);
+        status = mpki_arena_init(ctx, an->info.factor_bytes + 4096, fac->options.memory_limit,
+                                 &fac->arena);
     if (status == MPK_OK) {
         fac->have_arena = true;
         status = MPKI_DISPATCH(an->scalar, numeric)(
@@ -58,13 +59,17 @@ mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
     return mpki_failed(ctx) < 0 ? mpki_failed(ctx) : status;
 }
 
-/* Match on the current values, order and analyse again. */
-static mpk_status reanalyse(mpk_factor *fac, mpk_switch matching) {
-    mpk_context *ctx = fac->ctx;
-    const mpk_analysis *an = fac->an;
+static void numbers_free(mpk_factor *fac) {
     if (fac->have_arena) mpki_arena_free(&fac->arena);
     fac->have_arena = false;
-    mpki_walk_memory_free(ctx, &fac->memory);
+    mpki_walk_memory_free(fac->ctx, &fac->memory);
+}
+
+/* Match on the current values, order and analyse again. After a failure the factor is as it was.
+ * keep [in] as for mpki_analyse */
+static mpk_status reanalyse(mpk_factor *fac, mpk_switch matching, const char *keep) {
+    mpk_context *ctx = fac->ctx;
+    const mpk_analysis *an = fac->an;
     mpk_problem problem = {.ctx = ctx,
                            .scalar = an->scalar,
                            .symmetry = an->symmetry,
@@ -78,13 +83,14 @@ static mpk_status reanalyse(mpk_factor *fac, mpk_switch matching) {
     options.matching = matching;
     if (options.ordering == MPK_ORDERING_GIVEN) options.ordering = MPK_ORDERING_AUTO;
     mpk_analysis *own = NULL;
-    mpk_status status = mpk_analyse(ctx, &problem, &options, &own);
+    mpk_status status = mpki_analyse(ctx, &problem, &options, keep, &own);
     if (status < 0) return status;
     mpki_node *node = MPKI_ZNEW(ctx, STAGE, own->nsuper + 1, mpki_node);
     if (!node) {
         mpk_analysis_destroy(&own);
         return mpki_failed(ctx);
     }
+    numbers_free(fac);
     mpki_release(ctx, fac->node);
     fac->node = node;
     mpk_analysis_destroy(&fac->own);
@@ -179,10 +185,85 @@ static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric
             if (status >= 0 && *stages > 1 && !is_new && !paid) fac->patience *= 2;
             return status;
         }
-        status = reanalyse(fac, fresh ? MPK_ON : MPK_AUTO);
+        numbers_free(fac); /* they have run away, and the room may be needed */
+        status = reanalyse(fac, fresh ? MPK_ON : MPK_AUTO, NULL);
         if (status < 0) return status;
         fresh = true;
     }
+}
+
+/* With the analysis that the factor was made for. */
+static mpk_status return_to_base(mpk_factor *fac) {
+    mpki_node *node = MPKI_ZNEW(fac->ctx, STAGE, fac->base->nsuper + 1, mpki_node);
+    if (!node) return mpki_failed(fac->ctx);
+    numbers_free(fac);
+    mpki_release(fac->ctx, fac->node);
+    fac->node = node;
+    fac->an = fac->base;
+    mpk_analysis_destroy(&fac->own);
+    return MPK_OK;
+}
+
+/* Once more, with what of A the core has missed. *dear [out]: columns that depend on others are
+ * delayed from node to node up to the root, at a price that nobody would pay; the factor has no
+ * numbers then. */
+static mpk_status extend_core(mpk_factor *fac, const char *keep, mpki_numeric_result *result,
+                              bool *dear) {
+    mpk_status status = reanalyse(fac, fac->an->options.matching, keep);
+    if (status >= 0) {
+        const mpk_analysis_info *info = &fac->an->info;
+        const mpki_stop stop = {50 * info->factor_flops + 2e5 * info->n, 50 * (int64_t)info->n};
+        status = mpki_factorize_once(fac, &stop, result);
+    }
+    *dear = status == MPK_ERR_MEMORY || (status >= 0 && result->runaway);
+    if (*dear || status >= 0) mpki_clear_error(fac->ctx);
+    return *dear ? MPK_OK : status;
+}
+
+/* The rows that the core lacks, or a part of them; in the last round, or if it lacks none, all: a
+ * static shift makes pivots of all zeros. */
+static mpk_status choose_rows(const mpk_factor *fac, int round, const char *missed, char *keep) {
+    enum { ROUNDS = 8, FEW = 50 };
+    const mpk_analysis *an = fac->an;
+    const int64_t lacking = fac->info.inertia.zero - (an->n - an->info.structural_rank);
+    const int64_t most = lacking > FEW << round ? lacking : FEW << round;
+    int32_t added;
+    mpk_status status = mpki_core_extend(fac->ctx, an, missed, (int32_t)most, keep, &added);
+    if (status >= 0 && (added == 0 || round == ROUNDS || fac->options.static_shift > 0))
+        memset(keep, 1, (size_t)an->n);
+    return status;
+}
+
+/* The core of a structurally singular matrix is all that need be factorized, unless it is singular,
+ * too, or the other columns depend on it by large numbers. Then it gets rows that it does not
+ * explain, a few times, at last all of A; and if that is too dear, it is taken as it was. */
+static mpk_status factorize_rest(mpk_factor *fac, mpki_numeric_result *result, int *stages) {
+    mpk_context *ctx = fac->ctx;
+    const int32_t n = fac->an->n;
+    double error = 0;
+    bool dear = false;
+    if (!fac->an->core.ap) return MPK_OK;
+    char *keep = MPKI_ZNEW(ctx, STAGE, n, char), *missed = MPKI_NEW(ctx, STAGE, n, char);
+    mpk_status status = keep && missed ? MPK_OK : mpki_failed(ctx);
+    for (int round = 1; status >= 0 && fac->an->core.ap && !dear; round++) {
+        status = mpki_try_core(fac, missed, &error);
+        if (status < 0 || error <= mpki_accuracy(&fac->options, fac->an->scalar)) break;
+        status = choose_rows(fac, round, missed, keep);
+        if (status < 0) break;
+        ++*stages;
+        status = extend_core(fac, keep, result, &dear);
+        if (status >= 0 && !dear) mpki_factor_describe(fac, result);
+    }
+    if (status >= 0 && dear) {
+        ++*stages;
+        status = return_to_base(fac);
+        if (status >= 0) status = factorize_by_stages(fac, true, result, stages);
+        if (status >= 0) mpki_factor_describe(fac, result);
+        if (status >= 0) fac->info.rank_bound = error;
+    }
+    mpki_release(ctx, keep);
+    mpki_release(ctx, missed);
+    return status;
 }
 
 /* ---- values ------------------------------------------------------------------------------------
@@ -274,7 +355,8 @@ static mpk_status factorize(mpk_factor *fac, const void *ax, take_fn *take,
     }
     if (status < 0) return status;
     mpki_factor_describe(fac, &result);
-    status = mpki_find_rank(fac);
+    status = factorize_rest(fac, &result, &stages);
+    if (status >= 0) status = mpki_find_rank(fac);
     if (status < 0) return status;
     fac->valid = true;
     int64_t peak;

@@ -125,7 +125,8 @@ typedef struct evidence {
     double omega, eta;
 } evidence;
 
-static mpk_status try_solve(mpk_factor *fac, const double *other, evidence *e) {
+/* missed [out] n: 1 for the rows that the solution does not satisfy, where it is not NULL */
+static mpk_status try_solve(mpk_factor *fac, const double *other, evidence *e, char *missed) {
     mpk_context *ctx = fac->ctx;
     const mpk_scalar scalar = fac->an->scalar;
     const int32_t n = fac->an->n;
@@ -142,8 +143,9 @@ static mpk_status try_solve(mpk_factor *fac, const double *other, evidence *e) {
         MPKI_DISPATCH(scalar, refine)(fac, TRIAL_STEPS, accuracy, &l.work, x, &info);
         *e = (evidence){info.componentwise, INFINITY};
         l.other = (double *)other;
-        if (fac->info.inertia.zero > 0) e->eta = kernel_of_zeros(&l);
+        if (fac->info.inertia.zero > 0 && !fac->an->core.ap) e->eta = kernel_of_zeros(&l);
         l.other = NULL;
+        if (missed) MPKI_DISPATCH(scalar, missed)(&l.work, x, accuracy, missed);
     }
     mpki_release(ctx, x);
     look_free(&l);
@@ -232,7 +234,7 @@ static mpk_status try_other(mpk_factor *fac, bool rescale, evidence *e, double b
         double *row_norm = fac->row_norm; /* the values' own: it serves both */
         mpki_factor_describe(other, &result);
         other->row_norm = row_norm;
-        status = try_solve(other, rescale ? fac->scale : NULL, &its);
+        status = try_solve(other, rescale ? fac->scale : NULL, &its, NULL);
         other->row_norm = NULL;
         if (status >= 0 && better(other, &its, fac, e, bound)) {
             exchange(fac, other);
@@ -256,7 +258,7 @@ static mpk_status look_at_both(mpk_factor *fac) {
     mpk_status status = mpki_failed(ctx);
     if (status >= 0)
         status = mpki_find_scaling(ctx, an, &fac->options, fac->ax, !fac->rescaled, other, &size);
-    if (status >= 0) status = try_solve(fac, other, &e);
+    if (status >= 0) status = try_solve(fac, other, &e, NULL);
     mpki_release(ctx, other);
     if (status < 0) return status;
     if (!(e.omega <= mpki_accuracy(&fac->options, an->scalar)) || !decided(fac, &e, bound))
@@ -281,9 +283,16 @@ static mpk_status look_at_zeros(mpk_factor *fac) {
     if (mpki_failed(fac->ctx) < 0) return mpki_failed(fac->ctx);
     conclude(fac, eta, bound);
     if (eta <= bound || fac->options.zero_tolerance >= 0 || fac->lowered) return MPK_OK;
-    status = try_solve(fac, NULL, &e);
+    status = try_solve(fac, NULL, &e, NULL);
     if (status >= 0) status = try_other(fac, false, &e, bound);
     if (status >= 0 && fac->info.inertia.zero > 0) conclude(fac, e.eta, bound);
+    return status;
+}
+
+mpk_status mpki_try_core(mpk_factor *fac, char *missed, double *error) {
+    evidence e = {INFINITY, INFINITY};
+    mpk_status status = try_solve(fac, NULL, &e, missed);
+    *error = e.omega;
     return status;
 }
 
@@ -294,7 +303,7 @@ static mpk_status look_at_zeros(mpk_factor *fac) {
 static bool structurally_singular(const mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
     if (an->info.structural_rank < 0 || an->info.structural_rank >= an->n) return false;
-    if (fac->own) return true; /* analysed again, on these */
+    if (fac->own || an->core.ap) return true; /* analysed again, on these; or the pattern says so */
     return fac->ax == an->values->ax || !memcmp(fac->ax, an->values->ax, (size_t)an->values->bytes);
 }
 

@@ -12,6 +12,12 @@
  * become zero pivots. Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
 mpk_status mpki_find_rank(mpk_factor *fac);
 
+/** Of a factor of a core: a known x of A x = b. If it comes back to options.accuracy, the core has
+ * the rank of A, and what was left out depends on it by moderate numbers. missed [out] n: 1 for the
+ * rows of A that the solution does not satisfy so well, else 0 error  [out] its componentwise
+ * backward error Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
+mpk_status mpki_try_core(mpk_factor *fac, char *missed, double *error);
+
 /** A pivot whose smaller eigenvalue is in doubt: column k of a node, or the pair k and k + 1. */
 typedef struct mpki_weak_pivot {
     int32_t node, k;
@@ -45,7 +51,9 @@ typedef struct mpki_weak_pivot {
     /** Make them zero pivots. */                                                                  \
     void mpki_##p##_weak_to_zero(mpk_factor *fac, const mpki_weak_pivot *list, int count);         \
     /** x := +-1 in a fixed disorder, b := A x */                                                  \
-    void mpki_##p##_trial(mpki_solve_work *work, void *x, void *b);
+    void mpki_##p##_trial(mpki_solve_work *work, void *x, void *b);                                \
+    /** missed [out] n: 1 where |work->b - A x| > accuracy (|A| |x| + |b|), else 0 */              \
+    void mpki_##p##_missed(mpki_solve_work *work, const void *x, double accuracy, char *missed);
 MPKI_VERDICT(s)
 MPKI_VERDICT(d)
 MPKI_VERDICT(c)

@@ -116,6 +116,13 @@ void FN(trial)(mpki_solve_work *work, void *vx, void *vb) {
     for (int32_t i = 0; i < a->n; i++) b[i] = -b[i];
 }
 
+void FN(missed)(mpki_solve_work *work, const void *x, double accuracy, char *missed) {
+    const mpk_problem_view *a = &work->system.a;
+    const T *r = work->r;
+    mpki_residual(a, x, work->b, work->r, work->w, work->sums);
+    for (int32_t i = 0; i < a->n; i++) missed[i] = !(modulus(r[i]) <= accuracy * work->w[i]);
+}
+
 /* ---- pivots in doubt ---------------------------------------------------------------------------
  */
 

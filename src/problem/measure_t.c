@@ -8,6 +8,10 @@
 static const double SMALL = sizeof(R) == sizeof(float) ? 1e-30 : 1e-270;
 static const double LARGE = sizeof(R) == sizeof(float) ? 1e37 : 1e300;
 
+/* ||A|| ||x|| / ||b|| from which on the rounding of the residual's sums, in double or twice that,
+ * can be seen beside b. */
+static const double LOST = sizeof(R) == sizeof(float) ? 1e13 : 1e28;
+
 static double modulus(T x) {
 #if MPKI_COMPLEX
     const double re = (double)t_re(x), im = (double)t_im(x), square = re * re + im * im;
@@ -67,7 +71,7 @@ bool FN(quality)(const mpki_system *s, const void *vx, const void *vb, const voi
     if (r_norm > 0) q->normwise = r_norm / (s->norm_inf * x_norm + b_norm);
     if (r2 > 0) q->relative = b2 > 0 ? r2 / b2 : INFINITY;
     if (x_norm > 0) q->growth = b_norm > 0 ? s->norm_inf * (x_norm / b_norm) : INFINITY;
-    return true;
+    return !(q->growth > LOST) || b_norm == 0;
 }
 
 mpki_quality FN(measure)(const mpki_system *s, const void *x, const void *b, void *r, double *w,

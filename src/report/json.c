@@ -104,7 +104,7 @@ static void write_rank(object *top, const mpk_run *run) {
     text(&o, "verdict", known ? names[f->rank] : "unknown");
     if (run->analysis.structural_rank >= 0)
         integer(&o, "structural", run->analysis.structural_rank);
-    if (f->rank == MPK_RANK_NUMERICAL || f->rank == MPK_RANK_UNDECIDED)
+    if (f->rank == MPK_RANK_NUMERICAL || f->rank == MPK_RANK_UNDECIDED || f->rank_bound > 0)
         real(&o, "bound", "%.6g", f->rank_bound);
     close_object(&o);
 }

@@ -120,7 +120,7 @@ static double check_certificate(mpk_context *ctx, const matrix *a, bool in_range
     int32_t n = a->n, rank = -1, covered = 0;
     int32_t *mate = calloc((size_t)n + 1, sizeof *mate);
     double *s = calloc((size_t)n + 1, sizeof *s), cost = 0;
-    assert_int_equal(mpki_match(ctx, n, a->ap, a->ai, a->ax, mate, s, &rank), MPK_OK);
+    assert_int_equal(mpki_match(ctx, n, a->ap, a->ai, a->ax, mate, s, &rank, NULL), MPK_OK);
     check_mates(n, mate);
     for (int32_t j = 0; j < n; j++) {
         assert_true(s[j] > 0 && s[j] < INFINITY);
@@ -157,7 +157,7 @@ static double check_certificate(mpk_context *ctx, const matrix *a, bool in_range
 static int32_t rank_of(mpk_context *ctx, const matrix *a) {
     int32_t rank = -1, *mate = calloc((size_t)a->n + 1, sizeof *mate);
     double *s = calloc((size_t)a->n + 1, sizeof *s);
-    assert_int_equal(mpki_match(ctx, a->n, a->ap, a->ai, a->ax, mate, s, &rank), MPK_OK);
+    assert_int_equal(mpki_match(ctx, a->n, a->ap, a->ai, a->ax, mate, s, &rank, NULL), MPK_OK);
     free(mate);
     free(s);
     return rank;
@@ -391,7 +391,7 @@ static void ranks_of_known_patterns(void **state) {
 static void match_dense(mpk_context *ctx, int32_t n, const double *dense, int32_t *mate, double *s,
                         int32_t *rank) {
     matrix a = from_dense(n, dense);
-    assert_int_equal(mpki_match(ctx, n, a.ap, a.ai, a.ax, mate, s, rank), MPK_OK);
+    assert_int_equal(mpki_match(ctx, n, a.ap, a.ai, a.ax, mate, s, rank, NULL), MPK_OK);
     matrix_free(&a);
 }
 
@@ -399,7 +399,8 @@ static void orders_zero_and_one(void **state) {
     int32_t mate = -7, rank = -7;
     double s = -7, zero = 0, four = 4;
     int64_t ap[1] = {0};
-    assert_int_equal(mpki_match(context(state), 0, ap, NULL, NULL, NULL, NULL, &rank), MPK_OK);
+    assert_int_equal(mpki_match(context(state), 0, ap, NULL, NULL, NULL, NULL, &rank, NULL),
+                     MPK_OK);
     assert_int_equal(rank, 0);
     match_dense(context(state), 1, &four, &mate, &s, &rank);
     assert_int_equal(rank, 1);
@@ -415,7 +416,7 @@ static void explicit_zeros_are_no_entries(void **state) {
     int64_t ap[3] = {0, 2, 3};
     int32_t ai[3] = {0, 1, 1}, mate[2], rank;
     double ax[3] = {5, 0, 0}, s[2];
-    assert_int_equal(mpki_match(context(state), 2, ap, ai, ax, mate, s, &rank), MPK_OK);
+    assert_int_equal(mpki_match(context(state), 2, ap, ai, ax, mate, s, &rank, NULL), MPK_OK);
     assert_int_equal(rank, 1);
     assert_true(s[1] == 1);
 }
@@ -505,7 +506,7 @@ static void equal_input_gives_equal_output(void **state) {
     double *s = calloc(4000, sizeof *s);
     for (int k = 0; k < 2; k++)
         assert_int_equal(mpki_match(context(state), 2000, a.ap, a.ai, a.ax, mate + 2000 * k,
-                                    s + 2000 * k, &rank[k]),
+                                    s + 2000 * k, &rank[k], NULL),
                          MPK_OK);
     assert_memory_equal(mate, mate + 2000, 2000 * sizeof *mate);
     assert_memory_equal(s, s + 2000, 2000 * sizeof *s);
@@ -530,7 +531,7 @@ static void every_allocation_may_fail(void **state) {
         memory.countdown = k;
         int32_t mate[30] = {5}, rank = 99;
         double s[30] = {5};
-        mpk_status status = mpki_match(ctx, 30, a.ap, a.ai, a.ax, mate, s, &rank);
+        mpk_status status = mpki_match(ctx, 30, a.ap, a.ai, a.ax, mate, s, &rank, NULL);
         done = status == MPK_OK;
         if (!done) {
             assert_int_equal(status, MPK_ERR_MEMORY);
@@ -571,7 +572,7 @@ static void can_be_cancelled(void **state) {
     matrix a = from_dense(4, dense);
     mpk_context *ctx = context(state);
     mpk_context_set_progress(ctx, stop, &calls);
-    assert_int_equal(mpki_match(ctx, 4, a.ap, a.ai, a.ax, mate, s, &rank), MPK_ERR_CANCELLED);
+    assert_int_equal(mpki_match(ctx, 4, a.ap, a.ai, a.ax, mate, s, &rank, NULL), MPK_ERR_CANCELLED);
     assert_in_range(calls, 1, before);
     assert_int_equal(rank, 9);
     assert_int_equal(mate[0], 9);

@@ -25,7 +25,9 @@ static double congruence_error(mpk_context *ctx, const dense *m, const mpk_facto
     void *x = calloc((size_t)n * n + 1, size), *d = calloc(2 * (size_t)n + 1, size);
     double complex *y = malloc(((size_t)n * n + 1) * sizeof *y);
     /* X = L^-1 P S A */
-    for (int k = 0; k < n * n; k++) scalar_store(m->scalar, x, k, m->a[k]);
+    const char *bare = fac->an->core.bare; /* rows and columns that are not factorized */
+    for (int k = 0; k < n * n; k++)
+        scalar_store(m->scalar, x, k, bare && (bare[k % n] || bare[k / n]) ? 0 : m->a[k]);
     assert_int_equal(mpk_solve_part(ctx, fac, MPK_PART_L, n, x, n), MPK_OK);
     /* Y = X^T or X^H: its columns are those of A S P^T L^-T again, by symmetry: apply the same part
      */

@@ -239,6 +239,11 @@ void judge_singular(verdicts *v, const char *call, int scaled) {
 /* ---- failures ----------------------------------------------------------------------------------
  */
 
+/* Are numbers of A and of its inverse so far apart that only scaling brings them together? */
+static int wild(verdicts *v) {
+    return truth_condition(&v->truth, 0) > (is_single(v->trial->eq.scalar) ? 1e15 : 1e30);
+}
+
 /* May a valid system end in MPK_ERR_NUMERIC? Where its solution is beyond the range; where there
  * is none, or none that can be told, and its numbers are at the ends of the range; in a Cholesky
  * factorization of what is not definite; without pivoting; in sweeps that need not converge. */
@@ -252,13 +257,12 @@ static int may_overflow(verdicts *v, const char *text) {
         truth_singular(&v->truth))
         return 1;
     if (s->options.zero_tolerance >= 0 &&
-        s->options.zero_tolerance < default_accuracy(eq->scalar) && truth_singular(&v->truth))
+        s->options.zero_tolerance < default_accuracy(eq->scalar) &&
+        (truth_singular(&v->truth) || wild(v)))
         return 1;
     /* a solution of a singular system is one of many; none of them need be within the range */
     if (v->said_singular) return 1;
-    if (v->trial->path == PATH_DENSE &&
-        truth_condition(&v->truth, 0) > (is_single(eq->scalar) ? 1e15 : 1e30))
-        return 1;
+    if (v->trial->path == PATH_DENSE && wild(v)) return 1;
     /* pivots replaced by less than the precision holds, as was asked */
     if (s->options.static_shift > 0 && !on_blocks) return 1;
     /* squares of what an operator gives, which only the caller can scale */

@@ -27,7 +27,7 @@ static mpk_status match(mpk_context *ctx, const mpk_problem *p, const mpk_option
     if (!status && (!*mate || !an->scale)) status = mpki_failed(ctx);
     if (!status)
         status = mpki_match(ctx, p->n, p->ap, p->ai, moduli.entry, *mate, an->scale,
-                            &an->info.structural_rank);
+                            &an->info.structural_rank, NULL);
     mpki_moduli_free(ctx, &moduli);
     an->info.matching = 1;
     return status;

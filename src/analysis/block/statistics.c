@@ -48,7 +48,8 @@ static mpk_status match(session *s, int32_t **mate) {
     double *scale = MPKI_NEW(s->ctx, STAGE, p->n, double);
     *mate = MPKI_NEW(s->ctx, STAGE, p->n, int32_t);
     if (!status && (!scale || !*mate)) status = mpki_failed(s->ctx);
-    if (!status) status = mpki_match(s->ctx, p->n, p->ap, p->ai, moduli.entry, *mate, scale, &rank);
+    if (!status)
+        status = mpki_match(s->ctx, p->n, p->ap, p->ai, moduli.entry, *mate, scale, &rank, NULL);
     mpki_moduli_free(s->ctx, &moduli);
     mpki_release(s->ctx, scale);
     return status;

@@ -49,13 +49,15 @@ void mpki_match_free(mpki_matching *m) {
 }
 
 mpk_status mpki_match(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
-                      const double *absval, int32_t *mate, double *scale, int32_t *rank) {
+                      const double *absval, int32_t *mate, double *scale, int32_t *rank,
+                      char *bare) {
     mpki_matching m;
     mpk_status status = mpki_match_solve(ctx, n, ap, ai, absval, &m);
     if (status) return status;
     mpki_match_scale(&m, scale);
     mpki_match_split(&m, SAFE_DIAGONAL, mate);
     *rank = n - m.exposed;
+    for (int32_t i = 0; bare && i < n; i++) bare[i] = m.node[i].mate == MPKI_EXPOSED;
     mpki_match_free(&m);
     return MPK_OK;
 }

@@ -155,12 +155,14 @@ static void map_children(mpk_analysis *an, int32_t s, const int32_t *local) {
 static int64_t place_entries(const mpk_analysis *an, const mpki_graph *graph,
                              const int64_t *upper_ptr, const int64_t *upper, int32_t s,
                              const int32_t *local, int64_t fill) {
+    const int64_t *ap = an->core.ap ? an->core.ap : an->ap;
+    const int32_t *ai = an->core.ap ? an->core.ai : an->ai;
     int32_t first = an->sptr[s];
     bool flip = an->symmetry == MPK_HERMITIAN;
     for (int32_t c = first; c < an->sptr[s + 1]; c++) {
         int32_t v = an->perm[c];
-        int64_t src = an->ap[v];
-        if (src < an->ap[v + 1] && an->ai[src] == v)
+        int64_t src = ap[v];
+        if (src < ap[v + 1] && ai[src] == v)
             an->scatter[fill++] = (mpki_scatter){src++, c - first, c - first};
         int64_t k = graph->xadj[v], above = upper_ptr[v];
         for (; k < graph->xadj[v + 1] && graph->adj[k] < v; k++, above++) {
@@ -181,10 +183,12 @@ static int64_t place_entries(const mpk_analysis *an, const mpki_graph *graph,
 
 /* upper_ptr [out] n + 1, upper [out] off-diagonal entries: places in ax of the entries of row v */
 static void transpose_places(const mpk_analysis *an, int64_t *upper_ptr, int64_t *upper) {
+    const int64_t *ap = an->core.ap ? an->core.ap : an->ap;
+    const int32_t *ai = an->core.ap ? an->core.ai : an->ai;
     int32_t n = an->n;
     memset(upper_ptr, 0, ((size_t)n + 1) * sizeof *upper_ptr);
     for (int32_t j = 0; j < n; j++)
-        for (int64_t k = an->ap[j]; k < an->ap[j + 1]; k++) upper_ptr[an->ai[k]] += an->ai[k] != j;
+        for (int64_t k = ap[j]; k < ap[j + 1]; k++) upper_ptr[ai[k]] += ai[k] != j;
     int64_t sum = 0;
     for (int32_t v = 0; v <= n; v++) {
         int64_t count = upper_ptr[v];
@@ -192,8 +196,8 @@ static void transpose_places(const mpk_analysis *an, int64_t *upper_ptr, int64_t
         sum += count;
     }
     for (int32_t j = 0; j < n; j++)
-        for (int64_t k = an->ap[j]; k < an->ap[j + 1]; k++)
-            if (an->ai[k] != j) upper[upper_ptr[an->ai[k]]++] = k;
+        for (int64_t k = ap[j]; k < ap[j + 1]; k++)
+            if (ai[k] != j) upper[upper_ptr[ai[k]]++] = k;
     for (int32_t v = n; v > 0; v--) upper_ptr[v] = upper_ptr[v - 1];
     upper_ptr[0] = 0;
 }
@@ -218,6 +222,8 @@ mpk_status mpki_structure_maps(mpk_context *ctx, const mpki_graph *graph, mpk_an
         an->scatter_ptr[s + 1] =
             place_entries(an, graph, upper_ptr, upper, s, local, an->scatter_ptr[s]);
     }
+    for (int64_t k = 0; an->core.ap && k < an->scatter_ptr[an->nsuper]; k++)
+        an->scatter[k].src = an->core.src[an->scatter[k].src];
 done:
     mpki_release(ctx, local);
     mpki_release(ctx, upper_ptr);

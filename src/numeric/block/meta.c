@@ -532,7 +532,7 @@ static mpk_status prepare(mpki_meta *meta) {
     meta->reject = MPKI_ZNEW(ctx, STAGE, m, unsigned char);
     bf->frame = MPKI_ZNEW(ctx, STAGE, m, mpki_frame);
     if (!status && (!meta->final || !meta->reject || !bf->frame)) status = mpki_failed(ctx);
-    if (!status) status = mpki_arena_init(ctx, 1 << 14, &bf->arena);
+    if (!status) status = mpki_arena_init(ctx, 1 << 14, 0, &bf->arena);
     if (!status) {
         bf->have_arena = true;
         bf->arena.step = meta->an->nnz * (int64_t)mpk_scalar_size(bf->scalar) / 8 + (1 << 16);
