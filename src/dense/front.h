@@ -49,6 +49,8 @@ typedef struct FN(front_rules) {
     R u;     /* threshold: |L| <= 1/u */
     R small; /* a column not above this is a zero pivot */
     R shift; /* > 0: static perturbation of what fails */
+    R noise; /* a tile, which does not see the rows below, takes no pivot that is not above this,
+                either: L could overflow beyond repair */
 } FN(front_rules);
 
 /** Entries of the single allocation that FN(front_work_set) cuts up, for fronts of at most n rows.

@@ -276,8 +276,8 @@ static int32_t factor_tile(FN(front) * f, const FN(front_rules) * rules, int64_t
         }
         for (int32_t i = b; i < MPKI_TILE; i++) sj[i] = t_make(0, 0);
     }
-    int32_t np =
-        rules->k->tile(b, s, perm, f->d + 2 * p, f->dinv + 2 * p, rules->hermitian, rules->small);
+    const R least = rules->small > rules->noise ? rules->small : rules->noise;
+    int32_t np = rules->k->tile(b, s, perm, f->d + 2 * p, f->dinv + 2 * p, rules->hermitian, least);
     for (int32_t j = 0; j < b; j++)
         memcpy(at(f, p + j, p + j), s + j + j * MPKI_TILE, (size_t)(b - j) * sizeof(T));
     return np;

@@ -324,7 +324,7 @@ static bool settle(const mpki_dense_solve *s, const void *b, const void *x,
     }
     *omega = q.componentwise;
     *normwise = q.normwise;
-    const double most = fmin(single ? 1e4 : 1e13, 0.1 / call->dense.accuracy);
+    const double most = fmin(single ? 1e4 : 1e12, 0.1 / call->dense.accuracy);
     return call->f->inertia.certified || q.growth < most || q.relative <= (single ? 1e-4 : 1e-6) ||
            !hides_kernel(s, x);
 }

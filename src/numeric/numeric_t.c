@@ -362,8 +362,12 @@ mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, double sh
     int threads = fac->options.threads;
     mpki_pool *pool = NULL;
     walk z = {.fac = fac, .an = an, .sax = sax, .stop_flops = INFINITY, .stop_rejected = INT64_MAX};
-    z.rules = (FN(front_rules)){FN(cpu_kernels)(), an->symmetry == MPK_HERMITIAN,
-                                (R)fac->options.pivot_threshold, (R)small, (R)shift};
+    z.rules = (FN(front_rules)){.k = FN(cpu_kernels)(),
+                                .hermitian = an->symmetry == MPK_HERMITIAN,
+                                .u = (R)fac->options.pivot_threshold,
+                                .small = (R)small,
+                                .shift = (R)shift,
+                                .noise = (R)(mpki_default_zero_tolerance(an->scalar) * fac->size)};
     if (z.rules.u < R_EPS) z.rules.u = R_EPS;
     if (stop) {
         z.stop_flops = stop->flops;

@@ -16,7 +16,7 @@ static const char STAGE[] = "solve";
 /* Without a tolerance of the user's the answer is to be accurate to rounding. A cycle is then asked
  * for about half the digits, and what it leaves is the next one's right-hand side. A residual of
  * ENOUGH is what iterative methods are commonly asked for: with less, it has not converged. */
-static const double CYCLE = 1e-8, CYCLE_SINGLE = 1e-4, ENOUGH = 1e-6, ENOUGH_SINGLE = 1e-3;
+static const double CYCLE = 1e-8, CYCLE_SINGLE = 1e-4, ENOUGH = 1e-6, ENOUGH_SINGLE = 1e-4;
 
 /* Everything that lives during one solve. */
 typedef struct iteration {

@@ -128,7 +128,7 @@ static mpk_status verdict(const columns *c, const mpk_solve_info *info, double a
 
 /* ||A|| ||x|| / ||b||, from which on b hardly counts beside A x; and a relative residual that is no
  * solution's. */
-static const double LARGE = 1e13, LARGE_SINGLE = 1e5, RESIDUAL = 1e-6, RESIDUAL_SINGLE = 1e-2;
+static const double LARGE = 1e12, LARGE_SINGLE = 1e5, RESIDUAL = 1e-6, RESIDUAL_SINGLE = 1e-2;
 
 static bool single(mpk_scalar scalar) {
     return scalar == MPK_S || scalar == MPK_C;
@@ -138,13 +138,28 @@ static double large(mpk_scalar scalar) {
     return single(scalar) ? LARGE_SINGLE : LARGE;
 }
 
-/* A backward error is small for whatever a singular A takes to nothing: is x such a vector? Not
- * asked where pivots clear of rounding say that there is none. */
-static double kernel(const columns *c, mpki_solve_work *work, const void *x) {
-    const mpk_analysis *an = c->fac->an;
-    if (!(work->growth >= large(an->scalar)) || c->fac->info.inertia.certified) return INFINITY;
-    const double eta = MPKI_DISPATCH(an->scalar, flatness)(c->fac->scale, work, x);
-    return eta <= mpki_default_zero_tolerance(an->scalar) ? eta : INFINITY;
+/* A backward error is small for whatever a singular A takes to nothing: is x such a vector, in both
+ * scalings that there are? Not asked where pivots clear of rounding say that there is none. */
+static mpk_status kernel(const columns *c, mpki_solve_work *work, const void *x, double *eta) {
+    const mpk_factor *fac = c->fac;
+    const mpk_analysis *an = fac->an;
+    const double bound = mpki_default_zero_tolerance(an->scalar);
+    double size;
+    *eta = INFINITY;
+    if (!(work->growth >= large(an->scalar)) || fac->info.inertia.certified) return MPK_OK;
+    double flat = MPKI_DISPATCH(an->scalar, flatness)(fac->scale, work, x);
+    if (flat <= bound && fac->options.scaling != MPK_OFF) {
+        double *other = MPKI_NEW(c->ctx, STAGE, an->n, double);
+        mpk_status status = mpki_failed(c->ctx);
+        if (status >= 0)
+            status =
+                mpki_find_scaling(c->ctx, an, &fac->options, fac->ax, !fac->rescaled, other, &size);
+        if (status >= 0) flat = fmax(flat, MPKI_DISPATCH(an->scalar, flatness)(other, work, x));
+        mpki_release(c->ctx, other);
+        if (status < 0) return status;
+    }
+    if (flat <= bound) *eta = flat;
+    return MPK_OK;
 }
 
 /* The first solve overflowed on its way: once more with b near 1. */
@@ -172,7 +187,10 @@ static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double
         if (!MPKI_DISPATCH(an->scalar, refine)(c->fac, c->options->refine, accuracy, work, x, info))
             return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, r, "solution %d overflows", r + 1);
         if (mpki_failed(c->ctx) < 0) return mpki_failed(c->ctx);
-        *eta = fmin(*eta, kernel(c, work, x));
+        double flat;
+        mpk_status status = kernel(c, work, x, &flat);
+        if (status < 0) return status;
+        *eta = fmin(*eta, flat);
         *replaced |= c->fac->info.perturbed > 0 &&
                      work->growth >= fmin(large(an->scalar), 0.1 / accuracy) &&
                      info->relative_residual > (single(an->scalar) ? RESIDUAL_SINGLE : RESIDUAL);

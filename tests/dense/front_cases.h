@@ -59,7 +59,9 @@ static void check(enum family family, int n, int w, int hermitian, R u, int thre
     for (int j = 0; j < w; j++)
         for (int i = j; i < n; i++) *FN(front_at)(&f, i, j) = a[i + (int64_t)j * n];
     T *c = calloc((size_t)mpki_trapezoid(m, m) + 64, sizeof(T));
-    FN(front_rules) rules = {FN(cpu_kernels)(), hermitian, u, (R)(n * (double)R_EPS), 0};
+    FN(front_rules)
+    rules = {
+        .k = FN(cpu_kernels)(), .hermitian = hermitian, .u = u, .small = (R)(n * (double)R_EPS)};
     FN(front_work) works[8];
     T *memory[8];
     mpki_pool *pool = threads > 1 ? mpki_context_pool(ctx, threads, 16) : NULL;

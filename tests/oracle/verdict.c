@@ -20,7 +20,7 @@ static const double MEASURE_ROOM = 2;
 #define ORACLE_FLOOR_SINGLE 1e-6
 #endif
 /* Singular is a false verdict where the condition number is below this. */
-static const double CONDITION = 1e12, CONDITION_SINGLE = 1e5;
+static const double CONDITION = 1e12, CONDITION_SINGLE = 1e12 / 0x1p29;
 
 double default_accuracy(mpk_scalar scalar) {
     return (is_single(scalar) ? 0x1p29 : 1) * 1e-14;

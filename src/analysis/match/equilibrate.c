@@ -88,7 +88,7 @@ static void exponents(int32_t n, const int64_t *ap, const int32_t *ai, const dou
 
 mpk_status mpki_level(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                       const double *absval, double *scale) {
-    enum { STEPS = 30 };
+    enum { STEPS = 100 };
     double *work = MPKI_ZNEW(ctx, "equilibrate", 5 * (int64_t)n, double);
     if (!work) return mpki_failed(ctx);
     double *u = work, *r = work + n, *p = r + n, *q = p + n, *weight = q + n;
@@ -99,7 +99,7 @@ mpk_status mpki_level(mpk_context *ctx, int32_t n, const int64_t *ap, const int3
         rho += r[i] * p[i];
     }
     const double first = rho;
-    for (int step = 0; step < STEPS && rho > 1e-4 * first; step++) {
+    for (int step = 0; step < STEPS && rho > 1e-10 * first; step++) {
         double pq = 0, next = 0;
         add_levels(n, ap, ai, absval, p, q);
         for (int32_t i = 0; i < n; i++) pq += p[i] * q[i];

@@ -169,7 +169,8 @@ static bool eliminate(mpki_dense_call *call, int32_t nb, R u, R small, mpki_pivo
     T *front = (T *)call->work, *kept = front + most * most + 64, *update = kept + most * most + 64,
       *d = update + most * most + 64;
     FN(front_work) work;
-    FN(front_rules) rules = {FN(cpu_kernels)(), hermitian, u, small, 0};
+    FN(front_rules)
+    rules = {.k = FN(cpu_kernels)(), .hermitian = hermitian, .u = u, .small = small};
     FN(front_work_set)(&work, most, d + 4 * most);
     int32_t *id = (int32_t *)(d + 4 * most + FN(front_work_size)(most) + 64);
     int64_t carried = 0; /* kept: carried columns and the block's own, lower, ld = most */

@@ -85,8 +85,9 @@ mpk_status FN(tile_factorize)(mpki_dense_call *call, FN(lower) * s) {
     FN(front_work) works[256];
     FN(front) f = {.nrows = n, .w = (int32_t)n, .ld0 = s->ld, .a = s->a, .id = s->pivots};
     FN(front_rules)
-    rules = {&table, s->hermitian, natural ? 0 : (R)call->dense.pivot_threshold,
-             natural ? 0 : s->small, 0}; /* the order is given: refinement judges small pivots */
+    rules = {.k = &table, .hermitian = s->hermitian};
+    if (!natural) /* where the order is given refinement judges small pivots */
+        rules.u = (R)call->dense.pivot_threshold, rules.small = s->small;
     mpki_pivots counted = {.min_d = INFINITY};
     T *shared = (T *)call->work + own_entries(n);
     char *own = call->work + 4 * n * (int64_t)sizeof(T);
