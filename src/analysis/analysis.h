@@ -115,8 +115,8 @@ mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, cons
                             const double *absval, int sweeps, double *scale);
 
 /** Scaling by least squares of exponents (Curtis & Reid 1972, J. Inst. Maths Applics 10, here for
- *  symmetric A): scale [out] n, s with the sum over entries of (log2 s_i |a_ij| s_j)^2 least, in 100
- *  steps of conjugate gradients at most. Where rows differ by many powers of two equilibration
+ *  symmetric A): scale [out] n, s with the sum over entries of (log2 s_i |a_ij| s_j)^2 least, in at
+ *  most 100 steps of conjugate gradients. Where rows differ by many powers of two equilibration
  *  takes one of many scalings with maxima of 1; this one is near that which made them differ. */
 mpk_status mpki_level(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                       const double *absval, double *scale);
