@@ -98,7 +98,7 @@ static mpk_status check_finite(const columns *c) {
 
 /* What is to be said of a solve that was refined. */
 static mpk_status verdict(const columns *c, const mpk_solve_info *info, double accuracy, double eta,
-                          bool replaced) {
+                          bool doubtful) {
     const mpk_factor_info *f = &c->fac->info;
     if (f->rank == MPK_RANK_STRUCTURAL || f->rank == MPK_RANK_NUMERICAL)
         return mpki_error(c->ctx, MPK_SINGULAR, STAGE, f->inertia.zero,
@@ -118,11 +118,12 @@ static mpk_status verdict(const columns *c, const mpk_solve_info *info, double a
             f->rank == MPK_RANK_UNDECIDED
                 ? "; A is too ill-conditioned to tell whether it is singular"
                 : "");
-    if (replaced)
-        return mpki_error(c->ctx, MPK_INACCURATE, STAGE, -1,
-                          "componentwise backward error %.1e, but pivots were replaced, and the "
-                          "solution is so large that b hardly counts beside it: A may be singular",
-                          info->componentwise);
+    if (doubtful)
+        return mpki_error(
+            c->ctx, MPK_INACCURATE, STAGE, -1,
+            "componentwise backward error %.1e, but %sthe solution is so large that b "
+            "hardly counts beside it: A may be singular",
+            info->componentwise, f->perturbed > 0 ? "pivots were replaced, and " : "");
     return MPK_OK;
 }
 
@@ -138,17 +139,25 @@ static double large(mpk_scalar scalar) {
     return single(scalar) ? LARGE_SINGLE : LARGE;
 }
 
-/* A backward error is small for whatever a singular A takes to nothing: is x such a vector, in both
- * scalings that there are? Not asked where pivots clear of rounding say that there is none. */
-static mpk_status kernel(const columns *c, mpki_solve_work *work, const void *x, double *eta) {
+static double no_solution(mpk_scalar scalar) {
+    return single(scalar) ? RESIDUAL_SINGLE : RESIDUAL;
+}
+
+/* A backward error is small for whatever a singular A takes to nothing: is x such a vector? *eta is
+ * finite if it is one in both scalings that there are, *maybe true if it is in one. Not asked where
+ * pivots clear of rounding say that there is none. */
+static mpk_status kernel(const columns *c, mpki_solve_work *work, const void *x, double *eta,
+                         bool *maybe) {
     const mpk_factor *fac = c->fac;
     const mpk_analysis *an = fac->an;
     const double bound = mpki_default_zero_tolerance(an->scalar);
     double size;
     *eta = INFINITY;
+    *maybe = false;
     if (!(work->growth >= large(an->scalar)) || fac->info.inertia.certified) return MPK_OK;
     double flat = MPKI_DISPATCH(an->scalar, flatness)(fac->scale, work, x);
-    if (flat <= bound && fac->options.scaling != MPK_OFF) {
+    *maybe = flat <= bound;
+    if (*maybe && fac->options.scaling != MPK_OFF) {
         double *other = MPKI_NEW(c->ctx, STAGE, an->n, double);
         mpk_status status = mpki_failed(c->ctx);
         if (status >= 0)
@@ -175,10 +184,12 @@ static void solve_shifted(const columns *c, mpki_solve_work *work, void *x) {
     MPKI_DISPATCH(an->scalar, column_shift)(an->n, exponent, x);
 }
 
-/* *eta: see kernel()   *replaced: pivots were, and x is large */
+/* *eta: see kernel()
+ * *doubtful: x is no solution, and pivots are zero or were replaced, or eta could not tell */
 static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double accuracy,
-                                 mpk_solve_info *info, double *eta, bool *replaced) {
-    const mpk_analysis *an = c->fac->an;
+                                 mpk_solve_info *info, double *eta, bool *doubtful) {
+    const mpk_factor *fac = c->fac;
+    const mpk_analysis *an = fac->an;
     const size_t size = mpk_scalar_size(an->scalar);
     for (int32_t r = 0; an->n > 0 && r < c->nrhs; r++) {
         memcpy(work->b, c->b + (size_t)(r * c->ldb) * size, (size_t)an->n * size);
@@ -188,12 +199,13 @@ static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double
             return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, r, "solution %d overflows", r + 1);
         if (mpki_failed(c->ctx) < 0) return mpki_failed(c->ctx);
         double flat;
-        mpk_status status = kernel(c, work, x, &flat);
+        bool maybe;
+        mpk_status status = kernel(c, work, x, &flat, &maybe);
         if (status < 0) return status;
         *eta = fmin(*eta, flat);
-        *replaced |= c->fac->info.perturbed > 0 &&
-                     work->growth >= fmin(large(an->scalar), 0.1 / accuracy) &&
-                     info->relative_residual > (single(an->scalar) ? RESIDUAL_SINGLE : RESIDUAL);
+        maybe |= fac->info.rank == MPK_RANK_UNDECIDED;
+        maybe |= fac->info.perturbed > 0 && work->growth >= fmin(large(an->scalar), 0.1 / accuracy);
+        *doubtful |= maybe && info->relative_residual > no_solution(an->scalar);
         if (mpki_progress(c->ctx, STAGE, (double)(r + 1) / c->nrhs))
             return mpki_error(c->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     }
@@ -212,15 +224,15 @@ static mpk_status solve_directly(const columns *c, mpk_solve_info *out) {
     first_solve first = {c->fac, &work, c->b, c->x, c->ldb, c->ldx, c->nrhs};
     if (an->n > 0 && c->nrhs > 0) solve_first(&first);
     double eta = INFINITY;
-    bool replaced = false;
-    mpk_status status = refine_columns(c, &work, accuracy, &info, &eta, &replaced);
+    bool doubtful = false;
+    mpk_status status = refine_columns(c, &work, accuracy, &info, &eta, &doubtful);
     if (status >= 0 && c->options->condition == MPK_ON)
         info.condition = MPKI_DISPATCH(an->scalar, inverse_norm1)(c->fac, &work) * c->fac->norm_inf;
     mpki_solve_work_free(c->ctx, &work);
     if (status < 0) return status;
     info.time_s = mpki_now_s() - start_s;
     if (out) *out = info;
-    return verdict(c, &info, accuracy, eta, replaced);
+    return verdict(c, &info, accuracy, eta, doubtful);
 }
 
 static void copy_columns(size_t bytes, int32_t nrhs, const char *from, size_t from_step, char *to,

@@ -206,6 +206,21 @@ static const named_case cases[] = {
     /* perturbed, and the text said structurally singular */
     {"shifted-structure", "direct", "static_shift=1e-6", MPK_D, MPK_SYMMETRIC, 3, 1,
      ENTRIES(R(0, 0, 1), R(2, 0, 1), R(2, 1, 1)), SIDES(P(1), P(1), P(1))},
+    /* "NaN or infinite": |re| + |im| is beyond the range, neither is */
+    {"huge-modulus-dense", "dense", "", MPK_C, MPK_SYMMETRIC, 1, 1,
+     ENTRIES({0, 0, 2.596148429267414e+33, 3.4028234663852886e+38}), SIDES(P(0))},
+    /* zero pivots that no vector confirms, and a relative residual of 0.6: ok */
+    {"undecided-inconsistent", "refactorize", "matching=off", MPK_Z, MPK_SYMMETRIC, 12, 1,
+     ENTRIES({10, 0, 0, 2.128860556032837e-103}, {8, 1, 0, -4.398046511104e+13},
+             {9, 1, 0, 112150186033152}, R(10, 2, 2.578006377737878e-117),
+             {9, 3, -4.355983657177684e-109, 1.862857430003566e-109},
+             {10, 3, 1.194742879192332e-118, -1.2444542400868874e-118}, {7, 4, 0, -1},
+             {10, 5, 0, -8.504617354806007e-33}, {8, 6, 0, 1.7748119470129343e-51}, {11, 6, 0, 1}),
+     SIDES(P(0), P(0), P(0), P(0), P(0), 0, -4, P(0), P(0), P(0), P(0), P(0), 0, 5)},
+    /* the scale that its row needs is beyond what was allowed: 1 was taken, and the pivot for zero
+     */
+    {"scale-at-the-end", "direct", "", MPK_C, MPK_SYMMETRIC, 2, 1,
+     ENTRIES(R(1, 0, -7.52316384526264e-37), {1, 1, 0, 3}), SIDES(P(0), P(0))},
     /* the solution is 3.5e357: "inaccurate" and x infinite, where overflow should be said */
     {"solution-overflows", "direct", "", MPK_D, MPK_SYMMETRIC, 1, 1, ENTRIES(R(0, 0, 1e-60)),
      SIDES(P(3.5e297))},

@@ -89,7 +89,7 @@ static void judge_zeros(session *s, const char *call, mpk_status status) {
     const double tolerance = s->dense.zero_tolerance;
     const int single = s->dense.precision != MPK_DENSE_WORKING;
     if (status != MPK_SINGULAR || tolerance > default_accuracy(s->t->eq.scalar)) return;
-    if (s->dense.method == MPK_DENSE_AUTO && tolerance < 0)
+    if (s->dense.method == MPK_DENSE_AUTO && tolerance < 0 && !single)
         judge_singular(s->v, call, 1);
     else if (!single || (truth_condition(&s->v->truth, 0) < 1e5))
         judge_singular(s->v, call, 0);

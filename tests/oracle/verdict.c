@@ -71,8 +71,8 @@ static double largest(const equations *eq) {
     return most;
 }
 
-/* Entries of A and b from one end of the range to the other, or at its upper end. */
-static int extreme(const equations *eq) {
+/* Entries of A and b `span` apart, or at the upper end of the range. */
+static int spread(const equations *eq, double span) {
     const double top = is_single(eq->scalar) ? 0x1p120 : 0x1p1000;
     double most = 0, least = INFINITY;
     for (int64_t k = 0; k < eq->count; k++) {
@@ -81,14 +81,19 @@ static int extreme(const equations *eq) {
         if (a > 0) least = fmin(least, a);
     }
     for (int64_t k = 0; k < 2 * (int64_t)eq->n * eq->nrhs; k++) most = fmax(most, fabs(eq->b[k]));
-    return most > top / 16 || most / sqrt(top) > least * sqrt(top);
+    return most > top / 16 || most / sqrt(span) > least * sqrt(span);
+}
+
+/* From one end of the range to the other. */
+static int extreme(const equations *eq) {
+    return spread(eq, is_single(eq->scalar) ? 0x1p120 : 0x1p1000);
 }
 
 /* Is there no solution within the range, or none that can be told where numbers are at its ends? */
 static int out_of_range(verdicts *v) {
     const double top = is_single(v->trial->eq.scalar) ? (double)FLT_MAX : DBL_MAX;
     if (truth_condition(&v->truth, 1) <= 1e24) return !(v->truth.inverse.largest <= top / 16);
-    return extreme(&v->trial->eq);
+    return spread(&v->trial->eq, is_single(v->trial->eq.scalar) ? 0x1p60 : 0x1p500);
 }
 
 /* The worst over the right-hand sides. */
@@ -230,7 +235,7 @@ void judge_singular(verdicts *v, const char *call, int scaled) {
     const double plain = truth_condition(&v->truth, 0);
     if (v->trial->path == PATH_DENSE && scaled && (plain > 1e30 || out_of_range(v))) return;
     /* nor are factors that scale them numbers of the type */
-    if (scaled && plain > (is_single(v->trial->eq.scalar) ? 1e75 : 1e300)) return;
+    if (scaled && plain > (is_single(v->trial->eq.scalar) ? 1e70 : 1e300)) return;
     if (condition < bound)
         wrong(v, WRONG_SINGULAR, "%s: singular; full rank, %s condition %.3g", call,
               scaled ? "scaled" : "plain", condition);

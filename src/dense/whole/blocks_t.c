@@ -110,6 +110,11 @@ void FN(pack_plain)(const FN(kernels) * k, int depth, int cols, const T *b, int6
     }
 }
 
+/* 0, but NaN of NaN and Inf */
+static R nothing(T x) {
+    return (t_re(x) - t_re(x)) + (t_im(x) - t_im(x));
+}
+
 void FN(scan)(int64_t count, const T *x, R *most, R *check) {
     enum { WIDE = 8 }; /* sums side by side: the compiler may not reorder one */
     R m[WIDE] = {0}, c[WIDE] = {0};
@@ -117,12 +122,12 @@ void FN(scan)(int64_t count, const T *x, R *most, R *check) {
     for (; i + WIDE <= count; i += WIDE)
         for (int h = 0; h < WIDE; h++) {
             R a = t_abs1(x[i + h]);
-            c[h] += a - a; /* NaN and Inf stay in it */
+            c[h] += nothing(x[i + h]);
             m[h] = a > m[h] ? a : m[h];
         }
     for (; i < count; i++) {
         R a = t_abs1(x[i]);
-        c[0] += a - a;
+        c[0] += nothing(x[i]);
         m[0] = a > m[0] ? a : m[0];
     }
     for (int h = 0; h < WIDE; h++) {

@@ -372,7 +372,9 @@ static void largest_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
             for (int64_t i = i0; i < i1; i++) w[i - r0] += modulus(a[i + j * lda]);
         }
     for (int64_t i = r0; i < r1; i++) norm = w[i - r0] > norm ? w[i - r0] : norm;
-    p->sums[2 * item] = check == 0 ? (double)most : INFINITY;
+    /* |re| + |im| may be beyond the range where neither is */
+    const double top = sizeof(R) == sizeof(float) ? FLT_MAX : DBL_MAX;
+    p->sums[2 * item] = check == 0 ? fmin((double)most, top) : INFINITY;
     p->sums[2 * item + 1] = norm;
 }
 
