@@ -100,6 +100,16 @@ void mpki_core_free(mpk_context *ctx, mpki_core *core);
 mpk_status mpki_core_extend(mpk_context *ctx, const mpk_analysis *an, const char *missed,
                             int32_t most, char *keep, int32_t *added);
 
+/** Are the products of any two such scales well inside the range? */
+static inline bool mpki_scale_near(double s) {
+    return s > 0x1p-500 && s < 0x1p+500;
+}
+static inline bool mpki_scales_near(int32_t n, const double *s) {
+    bool all = true;
+    for (int32_t i = 0; i < n; i++) all &= mpki_scale_near(s[i]);
+    return all;
+}
+
 /** s a t, also where s t is beyond the range. */
 static inline double mpki_scaled(double a, double s, double t) {
     const double p = s * t;

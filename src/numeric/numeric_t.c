@@ -419,24 +419,28 @@ done:
     return mpki_failed(ctx);
 }
 
-/* By a power of two that a float may not hold, though the product does. */
-static T scaled(T x, double s, double t) {
-    return t_make((R)mpki_scaled((double)t_re(x), s, t), (R)mpki_scaled((double)t_im(x), s, t));
+/* By a power of two that a float may not hold, though the product does. near: see mpki_scale_near
+ */
+static inline T scaled(T x, double s, double t, bool near) {
+    const double re = (double)t_re(x), im = (double)t_im(x);
+    return near ? t_make((R)(re * (s * t)), (R)(im * (s * t)))
+                : t_make((R)mpki_scaled(re, s, t), (R)mpki_scaled(im, s, t));
 }
 
 void FN(scale_values)(const mpk_analysis *an, const void *ax, const double *scale, void *sax) {
     const T *x = ax;
     T *y = sax;
+    const bool near = mpki_scales_near(an->n, scale);
     for (int32_t j = 0; j < an->n; j++)
         for (int64_t k = an->ap[j]; k < an->ap[j + 1]; k++)
-            y[k] = scaled(x[k], scale[j], scale[an->ai[k]]);
+            y[k] = scaled(x[k], scale[j], scale[an->ai[k]], near);
 }
 
 void FN(moduli)(int64_t nnz, const void *ax, double *absval) {
     const T *x = ax;
     for (int64_t k = 0; k < nnz; k++) {
         absval[k] = (double)t_abs(x[k]);
-        if (!isfinite(absval[k])) /* a modulus beyond the type, of parts that are not */
+        if (MPKI_COMPLEX && !isfinite(absval[k])) /* beyond the type, of parts that are not */
             absval[k] = fmin(hypot((double)t_re(x[k]), (double)t_im(x[k])), DBL_MAX);
     }
 }

@@ -23,7 +23,8 @@ static void to_powers_of_two(const mpk_analysis *an, double *scale) {
     const double sqrt2 = 1.4142135623730951;
     const double most = single(an) ? 0x1p120 : 0x1p1000;
     for (int32_t i = 0; i < an->n; i++) {
-        double x = scale[i] > 0 ? fmin(fmax(scale[i] * sqrt2, 1 / most), most) : 1;
+        double x = scale[i] > 0 ? scale[i] * sqrt2 : 1;
+        x = x < 1 / most ? 1 / most : x > most ? most : x;
         uint64_t bits;
         memcpy(&bits, &x, sizeof bits);
         bits &= UINT64_C(0x7ff) << 52;

@@ -19,16 +19,19 @@ static double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
 
-/* largest[i] = max_j |s_i a_ij s_j|; 0 only for rows of zeros */
-static void row_maxima(int32_t n, const int64_t *ap, const int32_t *ai, const double *absval,
-                       const double *s, double *largest) {
+/* largest[i] = max_j |s_i a_ij s_j|; 0 only for rows of zeros. safe: s is near 1 */
+static inline __attribute__((always_inline)) void maxima(int32_t n, const int64_t *ap,
+                                                         const int32_t *ai, const double *absval,
+                                                         const double *s, bool safe,
+                                                         double *largest) {
     for (int32_t i = 0; i < n; i++) largest[i] = 0;
     for (int32_t j = 0; j < n; j++) {
         double most = largest[j];
         for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
             if (!(absval[k] > 0)) continue;
             int32_t i = ai[k];
-            double a = clamp(mpki_scaled(absval[k], s[i], s[j]), DBL_MIN, DBL_MAX);
+            double a = safe ? absval[k] * (s[i] * s[j]) : mpki_scaled(absval[k], s[i], s[j]);
+            a = clamp(a, DBL_MIN, DBL_MAX);
             if (a > most) most = a;
             if (a > largest[i]) largest[i] = a;
         }
@@ -36,21 +39,31 @@ static void row_maxima(int32_t n, const int64_t *ap, const int32_t *ai, const do
     }
 }
 
-static bool even(int32_t n, const double *largest) {
-    for (int32_t i = 0; i < n; i++)
-        if (largest[i] > UNEVEN || (largest[i] > 0 && largest[i] < 1 / UNEVEN)) return false;
-    return true;
+/* Is a row's largest entry m near 1? */
+static bool even(double m) {
+    return m <= UNEVEN && (m >= 1 / UNEVEN || m == 0);
 }
 
 mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                             const double *absval, int sweeps, double *scale) {
     double *largest = MPKI_NEW(ctx, "equilibrate", n, double);
     if (!largest) return mpki_failed(ctx);
+    bool near = mpki_scales_near(n, scale);
     for (int sweep = 0; sweep < sweeps + MORE; sweep++) {
-        row_maxima(n, ap, ai, absval, scale, largest);
-        if (sweep >= sweeps && even(n, largest)) break;
-        for (int32_t i = 0; i < n; i++)
+        bool all_even = true, all_near = true;
+        if (near)
+            maxima(n, ap, ai, absval, scale, true, largest);
+        else
+            maxima(n, ap, ai, absval, scale, false, largest);
+        for (int32_t i = 0; i < n; i++) all_even &= even(largest[i]);
+        if (sweep >= sweeps && all_even) break;
+        for (int32_t i = 0; i < n; i++) {
             if (largest[i] > 0) scale[i] = clamp(scale[i] / sqrt(largest[i]), SCALE_MIN, SCALE_MAX);
+            all_near &= mpki_scale_near(scale[i]);
+        }
+        near = all_near;
+        /* where the largest entries were even they are so after a sweep: sqrt(m_i / m_j) or more */
+        if (sweep + 1 >= sweeps && all_even) break;
     }
     mpki_release(ctx, largest);
     return MPK_OK;
@@ -89,6 +102,7 @@ static void exponents(int32_t n, const int64_t *ap, const int32_t *ai, const dou
 mpk_status mpki_level(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                       const double *absval, double *scale) {
     enum { STEPS = 100 };
+    const double ENOUGH = 0.01; /* square of an exponent's error, on average */
     double *work = MPKI_ZNEW(ctx, "equilibrate", 5 * (int64_t)n, double);
     if (!work) return mpki_failed(ctx);
     double *u = work, *r = work + n, *p = r + n, *q = p + n, *weight = q + n;
@@ -98,8 +112,7 @@ mpk_status mpki_level(mpk_context *ctx, int32_t n, const int64_t *ap, const int3
         p[i] = weight[i] > 0 ? r[i] / weight[i] : 0;
         rho += r[i] * p[i];
     }
-    const double first = rho;
-    for (int step = 0; step < STEPS && rho > 1e-10 * first; step++) {
+    for (int step = 0; step < STEPS && rho > ENOUGH * n; step++) {
         double pq = 0, next = 0;
         add_levels(n, ap, ai, absval, p, q);
         for (int32_t i = 0; i < n; i++) pq += p[i] * q[i];
