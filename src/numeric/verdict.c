@@ -2,6 +2,8 @@
 /* The rank of A, as far as a factorization and a few vectors tell it. */
 #include "verdict.h"
 
+#include "../problem/columns.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -20,9 +22,9 @@ enum {
 typedef struct look {
     mpk_factor *fac;
     mpki_solve_work work;
-    void *v;       /* n */
-    double *other; /* n: the scaling not in force, where two disagree */
-    double bound;  /* of what counts as nothing: that of zero pivots */
+    void *v;             /* n */
+    const double *other; /* n: the scaling not in force, where two disagree */
+    double bound;        /* of what counts as nothing: that of zero pivots */
 } look;
 
 static mpk_scalar scalar_of(const look *l) {
@@ -33,7 +35,6 @@ static void look_free(look *l) {
     mpk_context *ctx = l->fac->ctx;
     mpki_solve_work_free(ctx, &l->work);
     mpki_release(ctx, l->v);
-    mpki_release(ctx, l->other);
 }
 
 static mpk_status look_make(mpk_factor *fac, look *l) {
@@ -50,10 +51,7 @@ static mpk_status look_make(mpk_factor *fac, look *l) {
 
 /* How nearly A takes v to nothing, in both scalings where there are two. */
 static double flatness(look *l) {
-    double eta = MPKI_DISPATCH(scalar_of(l), flatness)(l->fac->scale, &l->work, l->v);
-    if (l->other && isfinite(eta))
-        eta = fmax(eta, MPKI_DISPATCH(scalar_of(l), flatness)(l->other, &l->work, l->v));
-    return eta;
+    return MPKI_DISPATCH(scalar_of(l), flatness)(l->fac->scale, l->other, &l->work, l->v);
 }
 
 /* A vector that should be one of A's kernel, and once more where rounding blurs it. */
@@ -91,6 +89,27 @@ static bool weak(const mpk_factor *fac) {
     return counted && fac->info.inertia.zero == 0 && !(fac->info.min_pivot > mpki_pivot_noise(fac));
 }
 
+/* May A have a kernel? Whatever a solve starts from, it ends near it, for the factor takes noise
+ * for a pivot then; a second one takes what the first left. */
+static mpk_status may_have_kernel(mpk_factor *fac, bool *may) {
+    look l;
+    mpk_status status = look_make(fac, &l);
+    if (status < 0) return status;
+    const mpk_scalar scalar = scalar_of(&l);
+    *may = false;
+    MPKI_DISPATCH(scalar, signs)(fac->an->n, l.v);
+    for (int step = 0; step < 2 && !*may; step++) {
+        int exponent;
+        MPKI_DISPATCH(scalar, apply_inverse)(fac, &l.work, l.v);
+        frexp(MPKI_DISPATCH(scalar, column_largest)(fac->an->n, l.v), &exponent);
+        MPKI_DISPATCH(scalar, column_shift)(fac->an->n, -exponent, l.v);
+        const double eta = flatness(&l);
+        *may = eta <= 10 * l.bound || !isfinite(eta);
+    }
+    look_free(&l);
+    return mpki_failed(fac->ctx);
+}
+
 /* Pivots that may be nothing but rounding: each is zero if a vector says so. */
 static mpk_status look_at_weak(mpk_factor *fac) {
     mpki_weak_pivot list[WEAK_MOST], zero[WEAK_MOST];
@@ -126,7 +145,7 @@ typedef struct evidence {
 } evidence;
 
 /* missed [out] n: 1 for the rows that the solution does not satisfy, where it is not NULL */
-static mpk_status try_solve(mpk_factor *fac, const double *other, evidence *e, char *missed) {
+static mpk_status try_solve(mpk_factor *fac, double *omega, char *missed) {
     mpk_context *ctx = fac->ctx;
     const mpk_scalar scalar = fac->an->scalar;
     const int32_t n = fac->an->n;
@@ -141,15 +160,24 @@ static mpk_status try_solve(mpk_factor *fac, const double *other, evidence *e, c
         memcpy(x, l.work.b, (size_t)n * mpk_scalar_size(scalar));
         MPKI_DISPATCH(scalar, apply_inverse)(fac, &l.work, x);
         MPKI_DISPATCH(scalar, refine)(fac, TRIAL_STEPS, accuracy, &l.work, x, &info);
-        *e = (evidence){info.componentwise, INFINITY};
-        l.other = (double *)other;
-        if (fac->info.inertia.zero > 0 && !fac->an->core.ap) e->eta = kernel_of_zeros(&l);
-        l.other = NULL;
+        *omega = info.componentwise;
         if (missed) MPKI_DISPATCH(scalar, missed)(&l.work, x, accuracy, missed);
     }
     mpki_release(ctx, x);
     look_free(&l);
     return mpki_failed(ctx);
+}
+
+/* other [in] n: another scaling, or NULL */
+static mpk_status try_zeros(mpk_factor *fac, const double *other, double *eta) {
+    look l;
+    mpk_status status = look_make(fac, &l);
+    *eta = INFINITY;
+    if (status < 0) return status;
+    l.other = other;
+    if (fac->info.inertia.zero > 0) *eta = kernel_of_zeros(&l);
+    look_free(&l);
+    return mpki_failed(fac->ctx);
 }
 
 static bool decided(const mpk_factor *fac, const evidence *e, double bound) {
@@ -234,7 +262,8 @@ static mpk_status try_other(mpk_factor *fac, bool rescale, evidence *e, double b
         double *row_norm = fac->row_norm; /* the values' own: it serves both */
         mpki_factor_describe(other, &result);
         other->row_norm = row_norm;
-        status = try_solve(other, rescale ? fac->scale : NULL, &its, NULL);
+        status = try_solve(other, &its.omega, NULL);
+        if (status >= 0) status = try_zeros(other, rescale ? fac->scale : NULL, &its.eta);
         other->row_norm = NULL;
         if (status >= 0 && better(other, &its, fac, e, bound)) {
             exchange(fac, other);
@@ -251,18 +280,21 @@ static mpk_status try_other(mpk_factor *fac, bool rescale, evidence *e, double b
 static mpk_status look_at_both(mpk_factor *fac) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
-    double bound = mpki_default_zero_tolerance(an->scalar);
+    const double bound = mpki_default_zero_tolerance(an->scalar);
     double *other = MPKI_NEW(ctx, STAGE, an->n, double);
     double size;
     evidence e = {INFINITY, INFINITY};
     mpk_status status = mpki_failed(ctx);
     if (status >= 0)
         status = mpki_find_scaling(ctx, an, &fac->options, fac->ax, !fac->rescaled, other, &size);
-    if (status >= 0) status = try_solve(fac, other, &e, NULL);
+    if (status >= 0) status = try_zeros(fac, other, &e.eta);
     mpki_release(ctx, other);
-    if (status < 0) return status;
-    if (!(e.omega <= mpki_accuracy(&fac->options, an->scalar)) || !decided(fac, &e, bound))
-        status = try_other(fac, true, &e, bound);
+    if (status >= 0 && !(e.eta <= bound)) {
+        status = try_solve(fac, &e.omega, NULL);
+        if (status >= 0 &&
+            (fac->info.inertia.zero > 0 || !(e.omega <= mpki_accuracy(&fac->options, an->scalar))))
+            status = try_other(fac, true, &e, bound);
+    }
     if (status < 0) return status;
     if (fac->info.inertia.zero > 0)
         conclude(fac, e.eta, bound);
@@ -283,17 +315,15 @@ static mpk_status look_at_zeros(mpk_factor *fac) {
     if (mpki_failed(fac->ctx) < 0) return mpki_failed(fac->ctx);
     conclude(fac, eta, bound);
     if (eta <= bound || fac->options.zero_tolerance >= 0 || fac->lowered) return MPK_OK;
-    status = try_solve(fac, NULL, &e, NULL);
+    e.eta = eta;
+    status = try_solve(fac, &e.omega, NULL);
     if (status >= 0) status = try_other(fac, false, &e, bound);
     if (status >= 0 && fac->info.inertia.zero > 0) conclude(fac, e.eta, bound);
     return status;
 }
 
 mpk_status mpki_try_core(mpk_factor *fac, char *missed, double *error) {
-    evidence e = {INFINITY, INFINITY};
-    mpk_status status = try_solve(fac, NULL, &e, missed);
-    *error = e.omega;
-    return status;
+    return try_solve(fac, error, missed);
 }
 
 /* ---- the verdict -------------------------------------------------------------------------------
@@ -337,6 +367,11 @@ mpk_status mpki_find_rank(mpk_factor *fac) {
     }
     const bool by_default = o->zero_tolerance < 0;
     if (info->inertia.zero == 0 && !(weak(fac) && by_default)) return MPK_OK;
+    if (info->inertia.zero == 0 && !an->scale_far) {
+        bool may = true;
+        mpk_status status = may_have_kernel(fac, &may);
+        if (status < 0 || !may) return status;
+    }
     if (o->zero_tolerance <= mpki_default_zero_tolerance(an->scalar)) {
         bool far = false;
         mpk_status status = scalings_differ(fac, &far);

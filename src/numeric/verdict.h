@@ -38,9 +38,13 @@ typedef struct mpki_weak_pivot {
      *  holds -A v */                                                                              \
     void mpki_##p##_null_refine(const mpk_factor *fac, const mpki_weak_pivot *list, int count,     \
                                 mpki_solve_work *work, void *v);                                   \
-    /** The least eta with |A v| <= eta |A| |v| in A scaled by `scale`, rows that v hardly touches \
-     *  measured against all of it; infinite where that cannot be said. work->r := -A v */         \
-    double mpki_##p##_flatness(const double *scale, mpki_solve_work *work, const void *v);         \
+    /** The least eta with |A v| <= eta |A| |v| in A scaled by `scale`, and by `other` where that  \
+     * is not NULL; rows that v hardly touches measured against all of it; infinite where it       \
+     * cannot be said. work->r := -A v */                                                          \
+    double mpki_##p##_flatness(const double *scale, const double *other, mpki_solve_work *work,    \
+                               const void *v);                                                     \
+    /** x := +-1 in a fixed disorder */                                                            \
+    void mpki_##p##_signs(int32_t n, void *x);                                                     \
     /** The `most` weakest pivots, smallest first, that are not zero and at most `bound`; returns  \
      *  how many. Not for complex symmetric matrices, whose blocks have no eigenvalues to speak    \
      * of. */                                                                                      \
@@ -50,7 +54,7 @@ typedef struct mpki_weak_pivot {
     int mpki_##p##_zero_pivots(const mpk_factor *fac, int most, mpki_weak_pivot *list);            \
     /** Make them zero pivots. */                                                                  \
     void mpki_##p##_weak_to_zero(mpk_factor *fac, const mpki_weak_pivot *list, int count);         \
-    /** x := +-1 in a fixed disorder, b := A x */                                                  \
+    /** x := the same, b := A x */                                                                 \
     void mpki_##p##_trial(mpki_solve_work *work, void *x, void *b);                                \
     /** missed [out] n: 1 where |work->b - A x| > accuracy (|A| |x| + |b|), else 0 */              \
     void mpki_##p##_missed(mpki_solve_work *work, const void *x, double accuracy, char *missed);

@@ -88,17 +88,13 @@ static double modulus(T x) {
     return MPKI_COMPLEX ? hypot((double)t_re(x), (double)t_im(x)) : fabs((double)t_re(x));
 }
 
-double FN(flatness)(const double *scale, mpki_solve_work *work, const void *vv) {
-    const mpki_system *s = &work->system;
-    const int32_t n = s->a.n;
-    const T *v = vv;
-    T *r = work->r;
+/* In one scaling; r holds -A v, work->w |A| |v|. */
+static double flat_in(const double *scale, const mpki_solve_work *work, int32_t n, const T *v) {
+    const T *r = work->r;
     const double tiny = 1000.0 * n * (double)R_EPS / 2;
     double most = 0, eta = 0;
-    memset(r, 0, (size_t)n * sizeof *r);
-    mpki_residual(&s->a, v, r, r, work->w, work->sums);
     for (int32_t i = 0; i < n; i++) most = fmax(most, modulus(v[i]) / scale[i]);
-    if (!(most > 0) || !isfinite(most) || !FN(column_finite)(n, v)) return INFINITY;
+    if (!(most > 0) || !isfinite(most)) return INFINITY;
     for (int32_t i = 0; i < n; i++) {
         const double ri = modulus(r[i]) * scale[i], wi = work->w[i] * scale[i];
         const double q = ri / (wi > tiny * most ? wi : wi + most);
@@ -107,10 +103,26 @@ double FN(flatness)(const double *scale, mpki_solve_work *work, const void *vv) 
     return isnan(eta) ? INFINITY : eta;
 }
 
+double FN(flatness)(const double *scale, const double *other, mpki_solve_work *work,
+                    const void *v) {
+    const mpki_system *s = &work->system;
+    const int32_t n = s->a.n;
+    if (!FN(column_finite)(n, v)) return INFINITY;
+    memset(work->r, 0, (size_t)n * sizeof(T));
+    mpki_residual(&s->a, v, work->r, work->r, work->w, work->sums);
+    const double eta = flat_in(scale, work, n, v);
+    return other ? mpki_larger(eta, flat_in(other, work, n, v)) : eta;
+}
+
+void FN(signs)(int32_t n, void *vx) {
+    T *x = vx;
+    for (int32_t i = 0; i < n; i++) x[i] = t_make((R)sign_of((uint64_t)i), 0);
+}
+
 void FN(trial)(mpki_solve_work *work, void *vx, void *vb) {
     const mpk_problem_view *a = &work->system.a;
     T *x = vx, *b = vb;
-    for (int32_t i = 0; i < a->n; i++) x[i] = t_make((R)sign_of((uint64_t)i), 0);
+    FN(signs)(a->n, x);
     memset(b, 0, (size_t)a->n * sizeof *b);
     mpki_residual(a, x, b, b, work->w, work->sums);
     for (int32_t i = 0; i < a->n; i++) b[i] = -b[i];

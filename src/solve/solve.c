@@ -155,7 +155,7 @@ static mpk_status kernel(const columns *c, mpki_solve_work *work, const void *x,
     *eta = INFINITY;
     *maybe = false;
     if (!(work->growth >= large(an->scalar)) || fac->info.inertia.certified) return MPK_OK;
-    double flat = MPKI_DISPATCH(an->scalar, flatness)(fac->scale, work, x);
+    double flat = MPKI_DISPATCH(an->scalar, flatness)(fac->scale, NULL, work, x);
     *maybe = flat <= bound;
     if (*maybe && fac->options.scaling != MPK_OFF) {
         double *other = MPKI_NEW(c->ctx, STAGE, an->n, double);
@@ -163,7 +163,7 @@ static mpk_status kernel(const columns *c, mpki_solve_work *work, const void *x,
         if (status >= 0)
             status =
                 mpki_find_scaling(c->ctx, an, &fac->options, fac->ax, !fac->rescaled, other, &size);
-        if (status >= 0) flat = fmax(flat, MPKI_DISPATCH(an->scalar, flatness)(other, work, x));
+        if (status >= 0) flat = MPKI_DISPATCH(an->scalar, flatness)(fac->scale, other, work, x);
         mpki_release(c->ctx, other);
         if (status < 0) return status;
     }

@@ -86,13 +86,21 @@ static void add_levels(int32_t n, const int64_t *ap, const int32_t *ai, const do
         }
 }
 
+/* log2 a to a tenth, by the bits; a > 0 */
+static double level_of(double a) {
+    uint64_t bits;
+    if (a < DBL_MIN) return log2(a);
+    memcpy(&bits, &a, sizeof bits);
+    return (double)(bits >> 20) * 0x1p-32 - 1023;
+}
+
 /* rhs_i := -sum of log2 |a_ij|, weight_i := the diagonal of the normal equations */
 static void exponents(int32_t n, const int64_t *ap, const int32_t *ai, const double *absval,
                       double *rhs, double *weight) {
     for (int32_t j = 0; j < n; j++)
         for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
             if (!(absval[k] > 0)) continue;
-            const double level = log2(absval[k]);
+            const double level = level_of(absval[k]);
             const int32_t i = ai[k];
             rhs[i] -= level, weight[i] += i == j ? 2 : 1;
             if (i != j) rhs[j] -= level, weight[j] += 1;
@@ -102,7 +110,7 @@ static void exponents(int32_t n, const int64_t *ap, const int32_t *ai, const dou
 mpk_status mpki_level(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                       const double *absval, double *scale) {
     enum { STEPS = 100 };
-    const double ENOUGH = 0.01; /* square of an exponent's error, on average */
+    const double ENOUGH = 0.1; /* square of an exponent's error, on average */
     double *work = MPKI_ZNEW(ctx, "equilibrate", 5 * (int64_t)n, double);
     if (!work) return mpki_failed(ctx);
     double *u = work, *r = work + n, *p = r + n, *q = p + n, *weight = q + n;
