@@ -106,7 +106,8 @@ typedef struct mpk_options {
     mpk_switch condition;     /**< on: estimate the condition number in mpk_solve. Default off */
     int64_t seed;             /**< of everything random. Default 1 */
     double memory_limit; /**< bytes; 0 (default): what the machine has free. A prediction above it
-                            is refused before anything is allocated */
+                            is refused before anything is allocated; a factor that delayed columns
+                            let outgrow it ends in MPK_ERR_MEMORY */
     const int32_t *given_perm; /**< size n, for ordering = given: old index at each new position;
                                  borrowed during mpk_analyse only */
     mpk_krylov krylov;  /**< auto | none | sqmr | minres | symmlq | cg | gmres | fgmres | bicgstab |
