@@ -51,6 +51,8 @@ typedef struct FN(front_rules) {
     R shift; /* > 0: static perturbation of what fails */
     R noise; /* a tile, which does not see the rows below, takes no pivot that is not above this,
                 either: L could overflow beyond repair */
+    bool (*cancelled)(void *self); /* asked now and then in long searches; NULL: never */
+    void *self;
 } FN(front_rules);
 
 /** Entries of the single allocation that FN(front_work_set) cuts up, for fronts of at most n rows.

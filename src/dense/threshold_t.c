@@ -116,7 +116,9 @@ static void bring(FN(front) * f, int hermitian, int64_t p, int64_t j, int64_t r)
 
 mpk_status FN(front_threshold)(FN(front) * f, const FN(front_rules) * rules, int root,
                                mpki_pivots *pivots) {
+    enum { ASK = 1 << 20 }; /* entries looked at between two questions */
     const int hermitian = rules->hermitian;
+    int64_t seen = 0;
     int64_t p = f->nelim,
             next = p; /* where the search goes on: columns before it have failed lately */
     while (p < f->w) {
@@ -126,6 +128,11 @@ mpk_status FN(front_threshold)(FN(front) * f, const FN(front_rules) * rules, int
         for (int64_t tried = 0, j = next; tried < f->w - p && pick < 0;
              tried++, j = j + 1 < f->w ? j + 1 : p) {
             next = j + 1;
+            seen += f->nrows - p;
+            if (seen > ASK && rules->cancelled) {
+                if (rules->cancelled(rules->self)) return MPK_ERR_CANCELLED;
+                seen = 0;
+            }
             column c = scan(f, j, p, -1);
             if (!c.finite) return MPK_ERR_NUMERIC;
             R d = t_abs1(*at(f, j, j));

@@ -22,6 +22,7 @@ mpk_status mpki_arena_init(mpk_context *ctx, int64_t bytes, double limit, mpki_a
     *arena = (mpki_arena){.ctx = ctx, .step = bytes / 16 + (1 << 16), .limit = limit};
     if (pthread_mutex_init(&arena->mutex, NULL))
         return mpki_error(ctx, MPK_ERR_MEMORY, "factorize", -1, "no mutex");
+    mpk_memory_usage(ctx, &arena->before, NULL);
     mpki_chunk *chunk = chunk_new(ctx, bytes, NULL);
     if (!chunk) {
         pthread_mutex_destroy(&arena->mutex);
@@ -38,6 +39,7 @@ static bool room(mpki_arena *arena, int64_t bytes) {
     int64_t held;
     double has = arena->limit;
     mpk_memory_usage(arena->ctx, &held, NULL);
+    held -= arena->before;
     arena->unasked += bytes;
     if (!(has > 0)) {
         if (arena->unasked < ASK) return true;
@@ -80,6 +82,8 @@ void mpki_arena_reset(mpki_arena *arena) {
         mpki_release(arena->ctx, chunk);
         chunk = older;
     }
+    mpk_memory_usage(arena->ctx, &arena->before, NULL);
+    arena->before -= chunk->size;
     arena->unasked = 0;
     atomic_store(&chunk->used, 0);
     atomic_store(&arena->current, chunk);

@@ -35,7 +35,8 @@ typedef struct mpki_arena {
     _Atomic(mpki_chunk *) current;
     pthread_mutex_t mutex;
     int64_t step;    /* size of a further chunk */
-    double limit;    /* bytes that the context may hold; 0: what the machine has free */
+    double limit;    /* bytes that may be held beyond `before`; 0: what the machine has free */
+    int64_t before;  /* held by the context without this arena's blocks and what came after them */
     int64_t unasked; /* bytes taken beyond the first chunk since the machine was asked */
 } mpki_arena;
 

@@ -45,11 +45,13 @@ mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
                          : fac->raised                    ? (single ? 1e-3 : 1e-11)
                          : fac->lowered                   ? (single ? 0x1p-23 : 0x1p-52)
                                                           : mpki_default_zero_tolerance(an->scalar);
-    if (fac->have_arena)
+    if (fac->have_arena) {
         mpki_arena_reset(&fac->arena);
-    else
+        fac->arena.limit = fac->options.memory_limit;
+    } else {
         status = mpki_arena_init(ctx, an->info.factor_bytes + 4096, fac->options.memory_limit,
                                  &fac->arena);
+    }
     if (status == MPK_OK) {
         fac->have_arena = true;
         status = MPKI_DISPATCH(an->scalar, numeric)(

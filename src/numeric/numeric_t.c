@@ -231,6 +231,15 @@ static double front_flops(double nrows, double e) {
     return sum2 + 2 * sum1;
 }
 
+static double done_share(walk *z) {
+    return fmin(atomic_load(&z->done_flops) / (z->an->info.factor_flops + 1), 1);
+}
+
+static bool cancelled(void *self) {
+    walk *z = self;
+    return mpki_progress(z->fac->ctx, "factorize", done_share(z));
+}
+
 static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     const mpk_analysis *an = z->an;
     mpk_factor *fac = z->fac;
@@ -367,7 +376,9 @@ mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, double sh
                                 .u = (R)fac->options.pivot_threshold,
                                 .small = (R)small,
                                 .shift = (R)shift,
-                                .noise = (R)(mpki_default_zero_tolerance(an->scalar) * fac->size)};
+                                .noise = (R)(mpki_default_zero_tolerance(an->scalar) * fac->size),
+                                .cancelled = cancelled,
+                                .self = &z};
     if (z.rules.u < R_EPS) z.rules.u = R_EPS;
     if (stop) {
         z.stop_flops = stop->flops;

@@ -172,8 +172,35 @@ static void test_threads(void **unused) {
     all_families(2, sizes, sizeof sizes / sizeof *sizes);
 }
 
+static bool second_time(void *self) {
+    return ++*(int *)self == 2;
+}
+
+/* A search that takes long, for no column has a pivot, ends when it is asked to. */
+static void test_cancelled(void **unused) {
+    (void)unused;
+    enum { ROWS = 40000, COLUMNS = 64 };
+    int asked = 0;
+    mpki_pivots pivots = {.min_d = 1e300};
+    FN(front) f = {.nrows = ROWS, .w = COLUMNS, .ld0 = mpki_leading(ROWS)};
+    f.a = calloc((size_t)mpki_trapezoid(ROWS, COLUMNS) + 64, sizeof(T));
+    f.id = calloc(COLUMNS, sizeof *f.id);
+    f.d = calloc(2 * COLUMNS, sizeof(T));
+    f.dinv = calloc(2 * COLUMNS, sizeof(T));
+    for (int j = 0; j < COLUMNS; j++) {
+        *FN(front_at)(&f, j, j) = t_make(1, 0);
+        *FN(front_at)(&f, ROWS - 1, j) = t_make(1000, 0);
+    }
+    const FN(front_rules)
+        rules = {.k = FN(cpu_kernels)(), .u = (R)0.1, .cancelled = second_time, .self = &asked};
+    assert_int_equal(FN(front_threshold)(&f, &rules, 0, &pivots), MPK_ERR_CANCELLED);
+    assert_int_equal(asked, 2);
+    free(f.a), free(f.id), free(f.d), free(f.dinv);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_small), cmocka_unit_test(test_panels),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cancelled),
+                                       cmocka_unit_test(test_small), cmocka_unit_test(test_panels),
                                        cmocka_unit_test(test_threads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
