@@ -9,7 +9,8 @@
 
 static const char STAGE[] = "factorize";
 
-static const double FAR = 1000; /* between two scalings, as in the analysis */
+/* Between two scalings, as in the analysis; zero pivots of single precision are up to 5e-6. */
+static const double FAR = 1000, FAR_SINGLE = 10;
 
 enum {
     WEAK_MOST = 8,   /* pivots that are looked at one by one */
@@ -352,7 +353,8 @@ static mpk_status scalings_differ(const mpk_factor *fac, bool *far) {
         least = fmin(least, ratio), most = fmax(most, ratio);
     }
     mpki_release(ctx, other);
-    *far = most > FAR * least;
+    const bool single = an->scalar == MPK_S || an->scalar == MPK_C;
+    *far = most > (single ? FAR_SINGLE : FAR) * least;
     return status;
 }
 

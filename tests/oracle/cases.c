@@ -221,6 +221,19 @@ static const named_case cases[] = {
      */
     {"scale-at-the-end", "direct", "", MPK_C, MPK_SYMMETRIC, 2, 1,
      ENTRIES(R(1, 0, -7.52316384526264e-37), {1, 1, 0, 3}), SIDES(P(0), P(0))},
+    /* singular to 4e-6 in one of two scalings that are 500 apart */
+    {"single-scalings", "direct", "matching=off", MPK_C, MPK_SYMMETRIC, 5, 1,
+     ENTRIES(R(0, 0, 2.596148429267414e+33), {1, 0, 0, -262144}, {2, 0, 0, 4248569380864},
+             {3, 0, 2.135962952849633e+22, 3.777893186295716e+22}, {4, 0, -0.0625, 0.125},
+             R(2, 1, -0x1p-52), {3, 1, -1.9073486328125e-06, 9.5367431640625e-07},
+             {4, 1, 0, -5.03773093948853e-30},
+             {2, 2, -3.725290298461914e-09, 1.862645149230957e-09}, R(3, 2, -16),
+             R(4, 2, -8.080145742175228e-23), {4, 3, 5.46229728115577e-13, 5.020832924765295e-13}),
+     SIDES(P(0), P(0), P(0), P(0), P(0))},
+    /* the norm of an operator was taken from its first product alone, and bounded nothing */
+    {"norm-of-one-product", "krylov", "krylov=fgmres", MPK_D, MPK_SYMMETRIC, 3, 1,
+     ENTRIES(R(0, 0, -2), R(1, 0, -2.225180373977157e-06), R(2, 1, -1.1017819733937408e-17)),
+     SIDES(P(0), P(0), P(1))},
     /* the solution is 3.5e357: "inaccurate" and x infinite, where overflow should be said */
     {"solution-overflows", "direct", "", MPK_D, MPK_SYMMETRIC, 1, 1, ENTRIES(R(0, 0, 1e-60)),
      SIDES(P(3.5e297))},

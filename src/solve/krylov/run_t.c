@@ -60,9 +60,10 @@ static bool apply(mpki_krylov *k, const mpk_operator *op, const char *name, cons
     return false;
 }
 
-/* ||A||, from below: some of the directions that pass will do. */
+/* ||A||, from below: the first and some of the other directions that pass will do. */
 static void look_at_norm(mpki_krylov *k, const T *x, const T *y) {
-    if (k->extra.residual || (k->a_norm > 0 && k->info.products % 4 != 0)) return;
+    enum { FIRST = 16 };
+    if (k->extra.residual || (k->info.products > FIRST && k->info.products % 4 != 0)) return;
     const double size = FN(vec_norm)(k->n, x), image = FN(vec_norm)(k->n, y);
     if (size > 0 && image / size > k->a_norm && isfinite(image / size)) k->a_norm = image / size;
 }
