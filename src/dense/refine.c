@@ -267,12 +267,13 @@ static double complex entry(mpk_scalar scalar, const void *x, int64_t i) {
 }
 
 /* Does A take the large entries of x to nothing beside |A| |x|, where b asks for nothing of the
- * kind? Then they are of its kernel, or all but. On the host; elsewhere, and without memory, no. */
-static bool hides_kernel(const mpki_dense_solve *s, const void *x) {
+ * kind? Then they are of its kernel, or all but. growth [in] ||A|| ||x|| / ||b||: what b does ask
+ * for is not large. On the host; elsewhere, and without memory, no. */
+static bool hides_kernel(const mpki_dense_solve *s, const void *x, double growth) {
     const mpki_dense_call *call = &s->call;
     const mpk_dense *d = &call->dense;
     const double eps = d->scalar == MPK_S || d->scalar == MPK_C ? 0x1p-24 : 0x1p-53;
-    const double large = 1e-6, flat = 1e-3;
+    const double large = fmax(1e-6, 100 / growth), flat = 1e-3;
     const int64_t n = d->n;
     const bool there = d->memory == MPK_HOST;
     double complex *y =
@@ -326,7 +327,7 @@ static bool settle(const mpki_dense_solve *s, const void *b, const void *x,
     *normwise = q.normwise;
     const double most = fmin(single ? 1e4 : 1e12, 0.1 / call->dense.accuracy);
     return call->f->inertia.certified || q.growth < most || q.relative <= (single ? 1e-4 : 1e-6) ||
-           !hides_kernel(s, x);
+           !hides_kernel(s, x, q.growth);
 }
 
 /* ---- refinement, a right-hand side after the other in what is measured -------------------------

@@ -234,6 +234,11 @@ static const named_case cases[] = {
     {"norm-of-one-product", "krylov", "krylov=fgmres", MPK_D, MPK_SYMMETRIC, 3, 1,
      ENTRIES(R(0, 0, -2), R(1, 0, -2.225180373977157e-06), R(2, 1, -1.1017819733937408e-17)),
      SIDES(P(0), P(0), P(1))},
+    /* the rest of a solution beside a vector of the kernel, in single precision */
+    {"single-kernel", "dense", "", MPK_S, MPK_SYMMETRIC, 3, 1,
+     ENTRIES(R(0, 0, -1.8433796167373657), R(2, 0, 1.8433796167373657), R(1, 1, -1),
+             R(2, 2, -1.8433796167373657)),
+     SIDES(P(-1.352898852468967e+25), P(-3.592961118192264e+25), P(1.166528514788518e+25))},
     /* the solution is 3.5e357: "inaccurate" and x infinite, where overflow should be said */
     {"solution-overflows", "direct", "", MPK_D, MPK_SYMMETRIC, 1, 1, ENTRIES(R(0, 0, 1e-60)),
      SIDES(P(3.5e297))},
