@@ -376,7 +376,7 @@ mpk_status FN(numeric)(mpk_factor *fac, const void *sax, double small, double sh
                                 .u = (R)fac->options.pivot_threshold,
                                 .small = (R)small,
                                 .shift = (R)shift,
-                                .noise = (R)(mpki_default_zero_tolerance(an->scalar) * fac->size),
+                                .noise = (R)((double)R_EPS * fac->size),
                                 .cancelled = cancelled,
                                 .self = &z};
     if (z.rules.u < R_EPS) z.rules.u = R_EPS;

@@ -93,6 +93,7 @@ static bool weak(const mpk_factor *fac) {
 /* May A have a kernel? Whatever a solve starts from, it ends near it, for the factor takes noise
  * for a pivot then; a second one takes what the first left. */
 static mpk_status may_have_kernel(mpk_factor *fac, bool *may) {
+    static const double CLEAR = 1e5; /* a factor's rounding blurs what it finds */
     look l;
     mpk_status status = look_make(fac, &l);
     if (status < 0) return status;
@@ -105,7 +106,7 @@ static mpk_status may_have_kernel(mpk_factor *fac, bool *may) {
         frexp(MPKI_DISPATCH(scalar, column_largest)(fac->an->n, l.v), &exponent);
         MPKI_DISPATCH(scalar, column_shift)(fac->an->n, -exponent, l.v);
         const double eta = flatness(&l);
-        *may = eta <= 10 * l.bound || !isfinite(eta);
+        *may = eta <= CLEAR * l.bound || !isfinite(eta);
     }
     look_free(&l);
     return mpki_failed(fac->ctx);
@@ -290,12 +291,10 @@ static mpk_status look_at_both(mpk_factor *fac) {
         status = mpki_find_scaling(ctx, an, &fac->options, fac->ax, !fac->rescaled, other, &size);
     if (status >= 0) status = try_zeros(fac, other, &e.eta);
     mpki_release(ctx, other);
-    if (status >= 0 && !(e.eta <= bound)) {
-        status = try_solve(fac, &e.omega, NULL);
-        if (status >= 0 &&
-            (fac->info.inertia.zero > 0 || !(e.omega <= mpki_accuracy(&fac->options, an->scalar))))
-            status = try_other(fac, true, &e, bound);
-    }
+    if (status >= 0) status = try_solve(fac, &e.omega, NULL);
+    if (status >= 0 &&
+        (!(e.omega <= mpki_accuracy(&fac->options, an->scalar)) || !decided(fac, &e, bound)))
+        status = try_other(fac, true, &e, bound);
     if (status < 0) return status;
     if (fac->info.inertia.zero > 0)
         conclude(fac, e.eta, bound);

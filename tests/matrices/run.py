@@ -14,7 +14,7 @@ number of threads must give the same file x.
 An answer fails if it is called good ("ok") and its componentwise backward error exceeds 1e-14; if the
 inertia contradicts an oracle; if the exit code and the status differ; if a regular matrix is called singular;
 if the command crashes or exceeds its time."""
-import argparse, fnmatch, gzip, json, lzma, math, os, re, shutil, subprocess, sys, tempfile, time
+import argparse, collections, fnmatch, gzip, json, lzma, math, os, re, shutil, subprocess, sys, tempfile, time
 
 BOUND = 1e-14
 FLOOR = 1e-16  # of errors that are compared with those reported: less is a rounding or two
@@ -232,6 +232,7 @@ def main():
     columns = [("name", 38), ("n", 7), ("status", 11), ("said", 8), ("true", 8), ("steps", 5), ("wall", 6), ("inertia", 30)]
     print("  ".join(f"{c:<{w}}" for c, w in columns))
     failed = count = 0
+    said = collections.Counter()
     with tempfile.TemporaryDirectory() as work:
         for row in catalogue(options.folder):
             if not fnmatch.fnmatch(row["name"], options.only):
@@ -240,8 +241,10 @@ def main():
             cells.update(name=row["name"], n=row["n"])
             count += 1
             failed += bool(wrong)
+            said[cells.get("status", "-")] += 1
             print("  ".join(f"{cells.get(c, '-'):<{w}}" for c, w in columns).rstrip()
                   + (f"  <- FAIL: {'; '.join(wrong)}" if wrong else ""), flush=True)
+    print(", ".join(f"{n} {status}" for status, n in sorted(said.items())))
     print(f"{count - failed} of {count} right" + ("" if count else ": the catalogue names no file that is there"))
     return 1 if failed or not count else 0
 
