@@ -143,6 +143,19 @@ static bool truth(mpki_krylov *k) {
     return true;
 }
 
+/* ||A|| of a caller's operator is known from products alone, and those of a method may all avoid
+ * what is large in A: one with a vector of signs, by rows as large as A's, that is none of theirs.
+ */
+static bool probe_norm(mpki_krylov *k) {
+    T *signs = k->best;
+    if (k->extra.residual) return true;
+    for (int32_t i = 0; i < k->n; i++)
+        signs[i] = t_make((((uint32_t)i * UINT32_C(2654435761)) >> 31) ? (R)1 : (R)-1, 0);
+    const bool good = FN(krylov_product)(k, signs, k->r);
+    memset(signs, 0, (size_t)k->n * sizeof(T));
+    return good || k->status >= 0;
+}
+
 /* Progress on the way from 1 to the tolerance, by logarithms; iterations where that is further. */
 static double fraction(mpki_krylov *k, double recurred) {
     const double steps = (double)k->info.iterations / ((double)k->task.max_iterations + 1);
@@ -407,7 +420,7 @@ mpk_status FN(krylov)(mpki_krylov *k, const void *b, void *vx) {
     FN(vec_scale)(k->n, w_make(k->scale, 0), x, k->x);
     if (!all_finite(k->n, k->x)) memset(k->x, 0, bytes); /* a guess beyond any use */
     k->iterate = k->x;
-    mpki_event event = truth(k) ? MPKI_GO : MPKI_FAILURE;
+    mpki_event event = probe_norm(k) && truth(k) ? MPKI_GO : MPKI_FAILURE;
     if (event == MPKI_GO && !(k->truth < INFINITY)) {
         memset(k->x, 0, bytes);
         k->fresh = false;
