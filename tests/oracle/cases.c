@@ -239,6 +239,12 @@ static const named_case cases[] = {
      ENTRIES(R(0, 0, -1.8433796167373657), R(2, 0, 1.8433796167373657), R(1, 1, -1),
              R(2, 2, -1.8433796167373657)),
      SIDES(P(-1.352898852468967e+25), P(-3.592961118192264e+25), P(1.166528514788518e+25))},
+    /* no product of the method met what is large in A */
+    {"norm-unseen", "krylov", "krylov=gmres diagonal=1", MPK_D, MPK_SYMMETRIC, 5, 1,
+     ENTRIES(R(2, 0, -0.166259765625), R(3, 0, 1), R(1, 1, -0.001953125), R(3, 1, 6.103515625e-05),
+             R(4, 1, 2.271308715724677e-11), R(2, 2, 9.5367431640625e-07),
+             R(4, 4, 2.710505431213761e-20)),
+     SIDES(P(1), P(0), P(0), P(-0.5), P(1))},
     /* the solution is 3.5e357: "inaccurate" and x infinite, where overflow should be said */
     {"solution-overflows", "direct", "", MPK_D, MPK_SYMMETRIC, 1, 1, ENTRIES(R(0, 0, 1e-60)),
      SIDES(P(3.5e297))},
