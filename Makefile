@@ -18,8 +18,13 @@ build:             ## install what is missing, build the library and the command
 	@$(SETUP) build
 	@tools/build $(BUILD) $(JOBS) -DMETAPACK_TESTS=OFF
 
-demo: build        ## build, then solve a real interior-point KKT system and print the report
-	$(BUILD)/metapack solve $(DEMO).mtx.xz -b $(DEMO)_b.mtx.xz
+# What the demo does not run is left out: half of the build, and of the packages.
+demo:              ## build the command alone, solve a real interior-point KKT system and print the report
+	@$(SETUP) demo
+	@TARGETS=metapack_command tools/build $(BUILD)/demo $(JOBS) -DMETAPACK_ISAS=NATIVE -DMETAPACK_SCOTCH=OFF \
+	    -DMETAPACK_CUDA=OFF -DMETAPACK_EMITTED_KERNELS=OFF -DMETAPACK_IPOPT=OFF -DMETAPACK_PETSC=OFF \
+	    -DMETAPACK_TESTS=OFF -DMETAPACK_BENCH=OFF
+	$(BUILD)/demo/metapack solve $(DEMO).mtx.xz -b $(DEMO)_b.mtx.xz
 
 check:             ## everything that must hold before a change goes in (tools/check --list)
 	@$(SETUP) build test sanitize
@@ -37,7 +42,7 @@ bench: build       ## beside MUMPS, SSIDS and MKL PARDISO, where they are (bench
 	@tools/fetch-peers $(BUILD)/peers
 	@cmake -B $(BUILD) -DMETAPACK_BENCH=ON -DMETAPACK_PEERS=$(abspath $(BUILD))/peers | grep benchmark
 	@tools/build $(BUILD) $(JOBS)
-	@bench/direct.py --build $(BUILD) --report docs/results/direct-cpu.md $(BENCH)
+	@bench/direct.py --build $(BUILD) --report bench/results/direct-cpu.md $(BENCH)
 
 # Of BENCH: --quick takes minutes and writes no page; with anything else only that part is measured, without the ablations.
 bench-borg: build  ## the experiment of Table 7.2: borgc's kernels beside compilers and vendors, and its ablations (bench/README.md)
@@ -45,10 +50,10 @@ bench-borg: build  ## the experiment of Table 7.2: borgc's kernels beside compil
 	@tools/fetch-peers $(BUILD)/peers pardiso
 	@cmake -B $(BUILD) -DMETAPACK_BENCH=ON >/dev/null
 	@tools/build $(BUILD) $(JOBS)
-	@bench/borg.py --build $(BUILD) $(if $(findstring --quick,$(BENCH)),,--report docs/results/borg-cpu.md) $(BENCH)
-	@$(if $(filter-out --quick,$(BENCH)),:,bench/borg_ablation.py --build $(BUILD) $(or $(BENCH),--report docs/results/borg-cpu.md))
+	@bench/borg.py --build $(BUILD) $(if $(findstring --quick,$(BENCH)),,--report bench/results/borg-cpu.md) $(BENCH)
+	@$(if $(filter-out --quick,$(BENCH)),:,bench/borg_ablation.py --build $(BUILD) $(or $(BENCH),--report bench/results/borg-cpu.md))
 
-bench-dense: build ## dense methods beside OpenBLAS on the processor, and the acoustics example: docs/results/dense.md
+bench-dense: build ## dense methods beside OpenBLAS on the processor, and the acoustics example: bench/results/dense.md
 	@$(SETUP) build test bench
 	@cmake -B $(BUILD) -DMETAPACK_BENCH=ON -DMETAPACK_TESTS=ON >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS) --target bench_dense_host example_acoustics >/dev/null
@@ -68,12 +73,12 @@ bench-auto: bench-drivers ## --method auto on every indefinite matrix
 bench-sweeps: bench-drivers ## bandwidth of the triangular sweeps on blocks
 	@bench/sweeps.py --build $(BUILD) $(BENCH)
 
-bench-clients: build ## Ipopt's problems beside MUMPS: docs/results/clients.md
+bench-clients: build ## Ipopt's problems beside MUMPS: bench/results/clients.md
 	@$(SETUP) build test
 	@tools/check-clients ipopt
-	@build/clients/ipopt/bin/python bench/clients.py --build $(BUILD) --report docs/results/clients.md $(BENCH)
+	@build/clients/ipopt/bin/python bench/clients.py --build $(BUILD) --report bench/results/clients.md $(BENCH)
 
-bench-incomplete: bench-sweeps bench-jacobi bench-ildlt bench-auto ## all of docs/results/incomplete.md
+bench-incomplete: bench-sweeps bench-jacobi bench-ildlt bench-auto ## all of bench/results/incomplete.md
 
 .PHONY: bench-drivers
 bench-drivers: build

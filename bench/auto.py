@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`--method auto --no-direct --krylov sqmr --tolerance 1e-6` on every indefinite matrix of at least 1000 rows.
 
-    bench/auto.py [MATRICES] [--build build] [--only PATTERN] [--report docs/results/incomplete.md]
+    bench/auto.py [MATRICES] [--build build] [--only PATTERN] [--report bench/results/incomplete.md]
 
 Matrices: those of MATRICES/CATALOG.md that are indefinite and not counted as singular there; without that file, all in
 the folder whose direct factorization finds both signs and no zero pivot. Beside it the direct solver's memory. Writes

@@ -39,7 +39,9 @@ const char *bench_prepare(const bench_matrix *a);
 /** A second call replaces the first one's result. */
 const char *bench_analyse(const bench_matrix *a);
 const char *bench_factorize(const bench_matrix *a);
-/** x [out], b [in]: n values (pairs where complex). */
+/** n values each (pairs where complex).
+ *  x [out] the solution
+ *  b [in]  the right-hand side */
 const char *bench_solve(const bench_matrix *a, const double *b, double *x);
 /** True: bench_solve() refines and checks by itself, and the driver does not refine after it. */
 extern const bool bench_refines;

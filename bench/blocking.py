@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Table 8.1 and Figures 8.9 to 8.11 of Thuerck 2021 anew: what the strategies BR, RB and RBR make of a matrix.
 
-    bench/blocking.py [MATRICES] [--build build] [--only PATTERN] [--report docs/results/blocking.md]
+    bench/blocking.py [MATRICES] [--build build] [--only PATTERN] [--report bench/results/blocking.md]
 
 Matrices: MATRICES, or the folder METAPACK_MATRICES (or ../shared/matrices, else data/), those of at least 1000 rows,
 each pattern once, and some generated ones. On each, `metapack stats` blocks by three strategies and two orderings into
@@ -339,7 +339,7 @@ TEXT = """# Blockings: Table 8.1 and Figures 8.9 to 8.11 of Thuerck 2021
 
 Complete factors of {count} patterns (each once, whatever the values), blocked by BR, RB and RBR with AMD and METIS:
 
-    bench/blocking.py --report docs/results/blocking.md
+    bench/blocking.py --report bench/results/blocking.md
 
 Nothing here is a time: the figures are the same on every machine. No matching, so that no values play a part. A level
 set is a set of block columns that do not depend on each other, a sublevel a subset of it without conflicting updates;
@@ -374,7 +374,7 @@ matrices grow, and the thesis's are larger still:
 
 {large}
 
-Ours, variable blocks of up to 16 rows ([blocking.md](../blocking.md); what `grid = off`, the default, gives):
+Ours, variable blocks of up to 16 rows ([blocking.md](../../docs/blocking.md); what `grid = off`, the default, gives):
 
 {free}
 

@@ -6,6 +6,7 @@
  *
  *  bench_blocks_d [KERNEL ...]      METAPACK_CPU=generic|avx2 for narrower vectors */
 #include "backends/cpu/cpu.h"
+#include "core/random.h"
 #include <metapack/options.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +19,7 @@ enum { SETS = 24 }; /* different blocks in a round */
 static const FN(block_kernels) * kern;
 static uint64_t state = 7;
 static double uniform(void) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(int64_t)(state ^ (state >> 29)) / 9223372036854775808.0;
+    return mpki_random_signed(&state);
 }
 static T entry(void) {
     R re = (R)uniform();

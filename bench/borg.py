@@ -3,7 +3,7 @@
 """What borgc makes of the kernels, beside compilers and vendors: the experiment of Table 7.2 of the thesis anew.
 
     bench/borg.py [--build build] [--kernels gemm,ldlt] [--sizes 4,8] [--precisions d,s] [--count 100000] [--quick]
-                  [--report docs/results/borg-cpu.md]
+                  [--report bench/results/borg-cpu.md]
 
 For each kernel, size and precision every implementation is built, checked (a wrong one ends the run) and timed on one core, by
 turns: the least of ten rounds, at --count work-groups and (unless --modes batch) in cache. Implementations: borgc's avx512

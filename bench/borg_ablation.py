@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What single parts of borgc bring on a CPU: Figures 7.8 to 7.10 of the thesis anew, in cache, double, one core.
 
-    bench/borg_ablation.py [--build build] [--kernels ldus,trsv] [--sizes 4,8,16,32] [--prefix "taskset -c 1"] [--report docs/results/borg-cpu.md]
+    bench/borg_ablation.py [--build build] [--kernels ldus,trsv] [--sizes 4,8,16,32] [--prefix "taskset -c 1"] [--report bench/results/borg-cpu.md]
 
 7.8: each kernel with all reorderings through memory, then with ever more kinds of them; then with approximate reciprocals; and
 with every value through memory (streaming). 7.9: WG_PACK, in both lane orders. 7.10: five sums in a loop that is unrolled, whose

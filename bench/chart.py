@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Charts for docs/results: panels of lines and of grouped bars, each axis linear or logarithmic, as SVG by svg.py."""
+"""Charts for bench/results: panels of lines and of grouped bars, each axis linear or logarithmic, as SVG by svg.py."""
 import math
 
 import svg

@@ -3,7 +3,7 @@
 """Ipopt on METAPACK beside Ipopt on MUMPS: the problems of bench/clients/problems.py, each in a process of its own.
 
   bench/clients.py [--build build] [--only GLOB,...] [--quick] [--ipopts 3.14,3.11] [--repeat N] [--rows FILE]
-                   [--report docs/results/clients.md]
+                   [--report bench/results/clients.md]
 
 Needs a Python with casadi and numpy (make check-clients makes one in build/clients/ipopt). Two Ipopts: the one in
 CasADi's wheel (3.14) and, where it is installed, the distribution's (Debian 12: 3.11.9). Exit code 1 if METAPACK fails
@@ -116,7 +116,7 @@ def report(args, rows):
              "binary with its MUMPS 5.5.1, the newer that of the wheel `casadi` with its MUMPS. The same process, options "
              "and functions for both solvers but for the option `linear_solver` (and `hsllib`).",
              "Linear algebra is Ipopt's `PDSystemSolverSolveOnce`, processor seconds (user and system): analysis, "
-             "factorizations and solves, with Ipopt's assembly of the system. Problems: [bench/clients/problems.py](../../bench/clients/problems.py), "
+             "factorizations and solves, with Ipopt's assembly of the system. Problems: [bench/clients/problems.py](../clients/problems.py), "
              "at most 500 iterations and 120 s.",
              f"Load of the machine at the end: {os.getloadavg()[2]:.0f} (in the last quarter of an hour); what is measured are "
              f"processor seconds, but Time_Limit is {args.seconds:.0f} s on the wall. MA27 and MA57 were not at hand.", "",

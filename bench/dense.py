@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Dense methods on the processor beside OpenBLAS: the paper's Figures 3, 4, 5, 7 and 8 anew.
 
-    bench/dense.py [--build build] [--threads 2] [--sizes 500,1000,2000,4000] [--rounds 3] [--report docs/results/dense.md]
+    bench/dense.py [--build build] [--threads 2] [--sizes 500,1000,2000,4000] [--rounds 3] [--report bench/results/dense.md]
                    [--fresh] [--wrap COMMAND]
 
 Tables 1 and 2 come from build/example_acoustics where that is built (METAPACK_TESTS=ON). Each method is its own process (build/bench/dense-host), checked before it is timed; the rounds go through all methods in
@@ -238,7 +238,7 @@ def main():
     parser.add_argument("--wrap", type=shlex.split, default=[])
     parser.add_argument("--fresh", action="store_true", help="forget the rows of earlier runs")
     parser.add_argument("--report-only", action="store_true")
-    parser.add_argument("--report", default=f"{ROOT}/docs/results/dense.md")
+    parser.add_argument("--report", default=f"{ROOT}/bench/results/dense.md")
     options = parser.parse_args()
     rows = measure(options)
     place(options.report, report(options, rows))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/results/dense-gpu.md from the rows that bench/device-dense and bench/dense/system.c left.
+"""bench/results/dense-gpu.md from the rows that bench/device-dense and bench/dense/system.c left.
 
-    bench/dense_gpu.py dense.jsonl system.jsonl [--date 2026-11-21] [--out docs/results/dense-gpu.md]
+    bench/dense_gpu.py dense.jsonl system.jsonl [--date 2026-11-21] [--out bench/results/dense-gpu.md]
 
 Figures and tables as in Baboulin, Dongarra, Remy, Tomov & Yamazaki (Concurrency Computat. 29, 2017): rate and time of the
 factorizations (3), of whole solutions (4), errors (5), mixed precision (7) and its split (8), complex symmetric systems of the
@@ -30,7 +30,7 @@ def main():
     at.add_argument("system")
     at.add_argument("--date", default="")
     at.add_argument("--driver", default="580.159.04")
-    at.add_argument("--out", default="docs/results/dense-gpu.md")
+    at.add_argument("--out", default="bench/results/dense-gpu.md")
     o = at.parse_args()
     rows, systems = load(o.dense), load(o.system)
     folder = os.path.dirname(o.out)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Time METAPACK beside those of its peers that were built, and write a table.
 
-    bench/direct.py [--build build] [--only PATTERN] [--threads 1,2] [--report docs/results/direct-cpu.md]
+    bench/direct.py [--build build] [--only PATTERN] [--threads 1,2] [--report bench/results/direct-cpu.md]
 
 Matrices: data/, the folder METAPACK_MATRICES (or ../shared/matrices) where it exists, and the generated families
 below. On each, every solver runs with each of its settings, one process after the other; a setting counts only if

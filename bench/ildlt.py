@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Table I, Table II and Fig. 3 of Thuerck, Naumov, Garland & Goesele 2018 anew: block-iLDLᵀ.
 
-    bench/ildlt.py table1|fig3 [MATRICES] [--build build] [--threads 2] [--report docs/results/incomplete.md]
+    bench/ildlt.py table1|fig3 [MATRICES] [--build build] [--threads 2] [--report bench/results/incomplete.md]
 
 table1: the published settings on those matrices of the paper that can be had, our figures beside the published ones.
-fig3: level of fill, drop tolerance, fill factor and pivoting, one at a time; docs/results/ildlt-fig3.svg.
+fig3: level of fill, drop tolerance, fill factor and pivoting, one at a time; bench/results/ildlt-fig3.svg.
 Each writes its section of the report; rows go to BUILD/bench/ildlt-*.jsonl."""
 import fnmatch, sys
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What bench/ildlt.py, bench/jacobi.py, bench/auto.py and bench/sweeps.py share: the command run once, rows kept, and a
-section of docs/results/incomplete.md rewritten."""
+section of bench/results/incomplete.md rewritten."""
 import argparse, datetime, glob, json, math, os, platform, re, subprocess, sys, tempfile, threading, time
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
@@ -22,7 +22,7 @@ def arguments(description):
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
     parser.add_argument("--only", default="*", help="matrices, by a shell pattern")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--report", default=os.path.join(ROOT, "docs/results/incomplete.md"))
+    parser.add_argument("--report", default=os.path.join(ROOT, "bench/results/incomplete.md"))
     return parser
 
 
@@ -122,7 +122,7 @@ def machine():
 
 
 def picture(name):
-    return os.path.join(ROOT, "docs/results", name)
+    return os.path.join(ROOT, "bench/results", name)
 
 
 def finite(x):

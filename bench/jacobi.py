@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fig. 3 and Table I of Thuerck 2019 (Fig. 6.4, 6.5 and Table 6.1 of Thuerck 2021) anew: Jacobi-LDLᵀ.
 
-    bench/jacobi.py fig3|table1 [MATRICES] [--build build] [--threads 2] [--report docs/results/incomplete.md]
+    bench/jacobi.py fig3|table1 [MATRICES] [--build build] [--threads 2] [--report bench/results/incomplete.md]
 
 fig3: (a) diagonal dominance of block rows, (b) epsilon, (c) block size, (d) inner and outer pivoting, (e) sweeps, by the
-error of L D Lᵀ (bench/reconstruct.c), (f) time beside the level-scheduled factorization; docs/results/jacobi-fig3.svg.
+error of L D Lᵀ (bench/reconstruct.c), (f) time beside the level-scheduled factorization; bench/results/jacobi-fig3.svg.
 table1: backward error and residual after 4 runs of GMRES(25).
 Each writes its section of the report; rows go to BUILD/bench/jacobi-*.jsonl."""
 import fnmatch, json, math, os, subprocess, sys

@@ -70,19 +70,19 @@ static mpki_blocking points(int32_t n, const int64_t *ap, const int32_t *ai) {
 /* All lists, in portions of 256 frames; push: else pull. Returns updates. */
 static int64_t list_all(const mpki_ibcsr *x, const mpki_levels *v, bool push, bool check) {
     unsigned char *final = malloc((size_t)x->m);
-    mpki_batch batch = {0};
+    mpki_updates batch = {0};
     int64_t updates = 0;
     memset(final, 1, (size_t)x->m);
     for (int32_t s = 0; s < v->count; s++)
         for (int32_t k = v->ptr[s]; k < v->ptr[s + 1]; k += 256) {
             int32_t count = v->ptr[s + 1] - k < 256 ? v->ptr[s + 1] - k : 256;
-            need(push ? mpki_batch_push(ctx, x, NULL, count, v->frame + k, &batch)
-                      : mpki_batch_pull(ctx, x, final, NULL, count, v->frame + k, &batch),
+            need(push ? mpki_updates_push(ctx, x, NULL, count, v->frame + k, &batch)
+                      : mpki_updates_pull(ctx, x, final, NULL, count, v->frame + k, &batch),
                  "lists");
-            if (check) need(mpki_batch_check(ctx, &batch), "lists");
+            if (check) need(mpki_updates_check(ctx, &batch), "lists");
             updates += batch.ptr[batch.count];
         }
-    mpki_batch_free(ctx, &batch);
+    mpki_updates_free(ctx, &batch);
     free(final);
     return updates;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pages of docs/results that several runs write."""
+"""Pages of bench/results that several runs write."""
 import os, re
 
 

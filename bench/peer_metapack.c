@@ -21,7 +21,7 @@ static mpk_solve_info last;
  */
 static const char *check(mpk_status status) {
     const char *text = NULL;
-    if (status >= 0) return NULL;
+    if (!mpk_failed(status)) return NULL;
     mpk_last_error(ctx, NULL, NULL, &text);
     return text && *text ? text : mpk_status_text(status);
 }
@@ -32,7 +32,7 @@ const char *bench_start(int threads, const char *setting) {
     mpk_options_init(&options);
     options.threads = threads;
     snprintf(copy, sizeof copy, "%s", setting);
-    for (char *word = strtok(copy, "+"); word && status >= 0; word = strtok(NULL, "+")) {
+    for (char *word = strtok(copy, "+"); word && !mpk_failed(status); word = strtok(NULL, "+")) {
         if (!strcmp(word, "default")) continue;
         char *value = strchr(word, '=');
         if (!value) return "unknown setting";

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """METAPACK inside PETSc, beside MUMPS inside PETSc: real KKT systems and examples/petsc/saddle.c on 1, 2 and 4 ranks.
-Rows are kept in <build>/bench/petsc.jsonl; the section "PETSc" of docs/results/clients.md is written from them.
+Rows are kept in <build>/bench/petsc.jsonl; the section "PETSc" of bench/results/clients.md is written from them.
 
-    bench/petsc.py [--part whole|strong|weak|report] [--build build] [--report docs/results/clients.md]"""
+    bench/petsc.py [--part whole|strong|weak|report] [--build build] [--report bench/results/clients.md]"""
 import argparse
 import datetime
 import json
@@ -197,7 +197,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=["whole", "strong", "weak", "report"], help="only this; default: all")
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
-    parser.add_argument("--report", default=os.path.join(ROOT, "docs", "results", "clients.md"))
+    parser.add_argument("--report", default=os.path.join(ROOT, "bench", "results", "clients.md"))
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--only", help="expression for names of matrices")
     args = parser.parse_args()

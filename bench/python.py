@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Time pymetapack beside SciPy's SuperLU and, where they are installed, PARDISO (pypardiso) and QDLDL.
 
-    PYTHONPATH=build/python bench/python.py [--report docs/results/clients.md] [--repeat 7]
+    PYTHONPATH=build/python bench/python.py [--report bench/results/clients.md] [--repeat 7]
 
 What a call costs on small matrices, and whole solutions of real and generated ones, one thread each, every solver
 in a process of its own. The best of the repetitions counts; an answer is right if its normwise backward error

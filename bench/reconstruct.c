@@ -16,7 +16,8 @@
  *
  * What counts as L D L^T is what the triangular solves invert, formed from the stored blocks. */
 #include "backends/cpu/cpu.h"
-#include "numeric/block/block_factor.h"
+#include "blocks/blocks.h"
+#include "factor/stages.h"
 #include <math.h>
 #include <metapack/metapack.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ static void *memory(size_t count, size_t size) {
 
 typedef struct product {
     const mpk_factor *fac;
-    const mpki_block_factor *bf;
+    const mpki_blocks *bf;
     const FN(block_kernels) * kernels;
     const mpk_problem *problem;
     mpk_context *ctx;
@@ -46,8 +47,8 @@ typedef struct product {
     double *y, *u, *v;
 } product;
 
-static int rows_of(const mpki_block_factor *bf, int32_t f) {
-    return bf->blocking->bptr[f + 1] - bf->blocking->bptr[f];
+static int rows_of(const mpki_blocks *bf, int32_t f) {
+    return bf->stages->blocking->bptr[f + 1] - bf->stages->blocking->bptr[f];
 }
 
 static void factor_lu(int w, double *a, int32_t *swap) {
@@ -95,10 +96,10 @@ static void solve_lu(int w, const double *a, const int32_t *swap, bool transpose
 
 /* to := L from, or L^T from; the blocks hold -M = -L_ii^-1 and L_ji. */
 static void multiply_l(const product *p, bool transposed, const double *from, double *to) {
-    const mpki_block_factor *bf = p->bf;
-    const mpki_ibcsr *x = &bf->index;
+    const mpki_blocks *bf = p->bf;
+    const mpki_ibcsr *x = &bf->stages->index;
     for (int32_t f = 0; f < x->m; f++) {
-        const int32_t at = bf->blocking->bptr[f], w = rows_of(bf, f);
+        const int32_t at = bf->stages->blocking->bptr[f], w = rows_of(bf, f);
         const int64_t begin = transposed ? x->diagonal[f] + 1 : x->ptr[f];
         const int64_t end = transposed ? x->ptr[f + 1] : x->diagonal[f];
         double *here = to + at, diagonal[MPKI_BLOCK_MAX];
@@ -106,7 +107,7 @@ static void multiply_l(const product *p, bool transposed, const double *from, do
         memcpy(diagonal, from + at, (size_t)w * sizeof *diagonal);
         for (int64_t e = begin; e < end; e++) {
             const mpki_block *b = &bf->lower[x->entry[e].block];
-            const double *v = from + bf->blocking->bptr[x->entry[e].other];
+            const double *v = from + bf->stages->blocking->bptr[x->entry[e].other];
             if (b->format == MPKI_EMPTY) continue;
             if (transposed)
                 p->kernels->apply_t(b, v, 1, 0, here);
@@ -120,12 +121,12 @@ static void multiply_l(const product *p, bool transposed, const double *from, do
 
 /* to := (L D L^T - P S A S P^T) x */
 static void multiply(const product *p, const double *x, double *to) {
-    const mpki_block_factor *bf = p->bf;
-    const int32_t n = bf->blocking->n, *perm = bf->blocking->perm;
+    const mpki_blocks *bf = p->bf;
+    const int32_t n = bf->stages->blocking->n, *perm = bf->stages->blocking->perm;
     multiply_l(p, true, x, p->y);
-    for (int32_t f = 0; f < bf->index.m; f++)
+    for (int32_t f = 0; f < bf->stages->index.m; f++)
         p->kernels->diagonal(rows_of(bf, f), bf->frame[f].d, bf->frame[f].d, 0, 0, 1,
-                             p->y + bf->blocking->bptr[f]);
+                             p->y + bf->stages->blocking->bptr[f]);
     multiply_l(p, false, p->y, to);
     for (int32_t k = 0; k < n; k++) p->u[perm[k]] = x[k] * p->fac->scale[perm[k]];
     mpk_problem_multiply(p->ctx, p->problem, 1, p->u, n, p->v, n);
@@ -140,7 +141,7 @@ static double norm1(int32_t n, const double *x) {
 
 /* The 1-norm of the error, a lower bound. */
 static double estimate(const product *p) {
-    const int32_t n = p->bf->blocking->n;
+    const int32_t n = p->bf->stages->blocking->n;
     double *x = memory((size_t)n, sizeof *x), *y = memory((size_t)n, sizeof *y), best = 0;
     for (int32_t k = 0; k < n; k++) x[k] = 1.0 / n;
     for (int step = 0, last = -1; step < 5; step++) {
@@ -169,28 +170,29 @@ static double estimate(const product *p) {
 }
 
 static double reconstruction(mpk_context *ctx, const mpk_problem *problem, const mpk_factor *fac) {
-    const mpki_block_factor *bf = fac->block;
-    const int32_t n = bf->blocking->n;
-    const int ld = mpki_block_ld(bf->blocking->largest, sizeof(double));
+    const mpki_blocks *bf = fac->blocks->numbers;
+    const int32_t n = bf->stages->blocking->n;
+    const int ld = mpki_block_ld(bf->stages->blocking->largest, sizeof(double));
     product p = {.fac = fac, .bf = bf, .problem = problem, .ctx = ctx};
     p.kernels = FN(cpu_block_kernels)();
-    p.lu = memory((size_t)bf->index.m, sizeof *p.lu);
+    p.lu = memory((size_t)bf->stages->index.m, sizeof *p.lu);
     p.swap = memory((size_t)n, sizeof *p.swap);
     p.y = memory((size_t)n, sizeof *p.y);
     p.u = memory((size_t)n, sizeof *p.u);
     p.v = memory((size_t)n, sizeof *p.v);
-    double *dense = aligned_alloc(64, (size_t)bf->blocking->largest * (size_t)ld * sizeof *dense);
+    double *dense =
+        aligned_alloc(64, (size_t)bf->stages->blocking->largest * (size_t)ld * sizeof *dense);
     if (!dense) exit(1);
-    for (int32_t f = 0; f < bf->index.m; f++) {
+    for (int32_t f = 0; f < bf->stages->index.m; f++) {
         const int w = rows_of(bf, f);
         p.lu[f] = memory((size_t)w * (size_t)w, sizeof **p.lu);
         p.kernels->unpack(&bf->frame[f].m, dense, ld);
         for (int r = 0; r < w; r++)
             for (int c = 0; c < w; c++) p.lu[f][r + c * w] = dense[r * ld + c];
-        factor_lu(w, p.lu[f], p.swap + bf->blocking->bptr[f]);
+        factor_lu(w, p.lu[f], p.swap + bf->stages->blocking->bptr[f]);
     }
     const double error = estimate(&p);
-    for (int32_t f = 0; f < bf->index.m; f++) free(p.lu[f]);
+    for (int32_t f = 0; f < bf->stages->index.m; f++) free(p.lu[f]);
     free(p.lu), free(p.swap), free(p.y), free(p.u), free(p.v), free(dense);
     return error;
 }
@@ -211,7 +213,7 @@ static int by_place(const void *a, const void *b) {
 
 /* The scaled matrix's 1-norm; dominance [out] least, mean, largest over block rows. */
 static double measure(const mpk_problem *problem, const mpk_factor *fac, double *dominance) {
-    const mpki_blocking *b = fac->block->blocking;
+    const mpki_blocking *b = fac->blocks->stages.blocking;
     mpk_problem_view a;
     mpk_problem_view_get(problem, &a);
     const double *ax = a.ax, *s = fac->scale;
@@ -276,7 +278,7 @@ static mpk_status set(mpk_context *ctx, mpk_options *o, double *damping, const c
             continue;
         }
         const mpk_status status = mpk_options_set(ctx, o, word, value ? value : "on");
-        if (status) return status;
+        if (mpk_failed(status)) return status;
     }
     return MPK_OK;
 }
@@ -292,13 +294,13 @@ static void run(mpk_context *ctx, const mpk_problem *problem, const char *list) 
     mpk_problem_view_get(problem, &a);
     mpk_options_init(&o);
     mpk_status status = set(ctx, &o, &damping, list);
-    if (!status) status = mpk_analyse(ctx, problem, &o, &an);
-    if (status >= 0) status = mpk_factorize(ctx, an, NULL, &o, &fac);
-    if (status >= 0 && damping > 0 && fac->block) { /* its norm is known only now */
+    if (!mpk_failed(status)) status = mpk_analyse(ctx, problem, &o, &an);
+    if (!mpk_failed(status)) status = mpk_factorize(ctx, an, NULL, &o, &fac);
+    if (!mpk_failed(status) && damping > 0 && fac->blocks) { /* its norm is known only now */
         o.static_shift = fmin(damping * measure(problem, fac, dominance), 1);
         status = mpk_factorize(ctx, an, NULL, &o, &fac);
     }
-    if (status >= 0 && fac->block && fac->block->scalar == MPK_D) {
+    if (!mpk_failed(status) && fac->blocks && fac->blocks->stages.stored == MPK_D) {
         const double norm = measure(problem, fac, dominance);
         error = reconstruction(ctx, problem, fac) / norm;
         mpk_factor_info_get(fac, &info);
@@ -307,7 +309,7 @@ static void run(mpk_context *ctx, const mpk_problem *problem, const char *list) 
     const char *text = NULL;
     mpk_last_error(ctx, NULL, NULL, &text);
     printf("{\"options\": \"%s\", \"n\": %d, \"status\": \"%s\"", list, (int)a.n,
-           status < 0 && text ? mpk_status_text(status) : "ok");
+           mpk_failed(status) && text ? mpk_status_text(status) : "ok");
     number("error", error);
     number("factor_s", info.time_s);
     number("blocks", (double)blocks.blocks);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures for docs/results without a plotting library: a drawing and panels with axes. Lengths in CSS pixels."""
+"""Pictures for bench/results without a plotting library: a drawing and panels with axes. Lengths in CSS pixels."""
 import html, math
 
 INK, SOFT, FRAME, GRID = "#1d2733", "#64707d", "#c9d1d9", "#eceff2"

@@ -5,7 +5,8 @@
  * the GB/s of reading as many bytes from memory with as many threads; apply: L, D and L^T at once,
  * with the bytes of both sweeps. Fastest of several; the turns of sweeps and reading alternate, so
  * that both see the same machine. */
-#include "solve/block/blocks.h"
+#include "blocks/sweeps.h"
+#include "factor/stages.h"
 #include <metapack/metapack.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -31,13 +32,14 @@ static double stored(const mpki_block *b, size_t size) {
            (double)b->nnz * (double)size;
 }
 
-static double sweep_bytes(const mpki_block_factor *bf) {
+static double sweep_bytes(const mpki_blocks *bf) {
     const size_t size = mpk_scalar_size(bf->scalar);
+    const mpki_ibcsr *x = &bf->stages->index;
     double sum = 0;
-    for (int32_t f = 0; f < bf->index.m; f++) {
+    for (int32_t f = 0; f < x->m; f++) {
         sum += stored(&bf->frame[f].m, size);
-        for (int64_t e = bf->index.ptr[f]; e < bf->index.diagonal[f]; e++)
-            sum += stored(&bf->lower[bf->index.entry[e].block], size);
+        for (int64_t e = x->ptr[f]; e < x->diagonal[f]; e++)
+            sum += stored(&bf->lower[x->entry[e].block], size);
     }
     return sum;
 }
@@ -80,11 +82,13 @@ static double read_all(const uint64_t *data, size_t count, int threads, uint64_t
 
 static mpk_status measure(mpk_context *ctx, const char *matrix, const mpk_factor *fac,
                           int threads) {
-    mpki_block_sweeps s;
-    mpk_status status = mpki_block_sweeps_make(ctx, fac, threads, 1, &s);
-    if (status) return status;
+    const mpki_block_body *body = fac->blocks;
+    mpki_block_solver *s;
+    int32_t takes;
+    mpk_status status = mpki_block_solver_make(ctx, body->numbers, threads, 1, &s, &takes);
+    if (mpk_failed(status)) return status;
     const int32_t n = fac->an->n;
-    const double bytes = sweep_bytes(fac->block);
+    const double bytes = sweep_bytes(body->numbers);
     const size_t count = (size_t)(bytes / 8);
     double *x = calloc((size_t)n, sizeof *x), best[4] = {1e300, 1e300, 1e300, 1e300};
     uint64_t *data = malloc(count * 8), sum = 0;
@@ -93,13 +97,13 @@ static mpk_status measure(mpk_context *ctx, const char *matrix, const mpk_factor
     for (int turn = 0; turn < TURNS; turn++) {
         for (int32_t k = 0; k < n; k++) x[k] = 1;
         const double start = now();
-        mpki_block_apply(&s, MPK_PART_L, 1, x, n);
+        mpki_block_apply(s, MPK_PART_L, 1, x, n);
         const double middle = now();
-        mpki_block_apply(&s, MPK_PART_D, 1, x, n);
+        mpki_block_apply(s, MPK_PART_D, 1, x, n);
         const double after = now();
-        mpki_block_apply(&s, MPK_PART_LT, 1, x, n);
+        mpki_block_apply(s, MPK_PART_LT, 1, x, n);
         const double end = now(), reading = read_all(data, count, threads, &sum), again = now();
-        mpki_block_apply(&s, MPK_PART_ALL, 1, x, n);
+        mpki_block_apply(s, MPK_PART_ALL, 1, x, n);
         const double all = now() - again;
         if (all < best[3]) best[3] = all;
         if (middle - start < best[0]) best[0] = middle - start;
@@ -110,11 +114,12 @@ static mpk_status measure(mpk_context *ctx, const char *matrix, const mpk_factor
            "\"levels\": %d, \"forward_s\": %.6f, \"backward_s\": %.6f, \"read_s\": %.6f, "
            "\"forward_gbs\": %.2f, \"backward_gbs\": %.2f, \"read_gbs\": %.2f, \"apply_s\": %.6f, "
            "\"apply_gbs\": %.2f, \"check\": %d}\n",
-           matrix, (int)n, threads, s.pool ? "true" : "false", bytes, (int)fac->block->levels.count,
-           best[0], best[1], best[2], bytes / best[0] / 1e9, bytes / best[1] / 1e9,
-           bytes / best[2] / 1e9, best[3], 2 * bytes / best[3] / 1e9, (int)(sum & 1));
+           matrix, (int)n, threads, s->pool ? "true" : "false", bytes,
+           (int)body->stages.levels.count, best[0], best[1], best[2], bytes / best[0] / 1e9,
+           bytes / best[1] / 1e9, bytes / best[2] / 1e9, best[3], 2 * bytes / best[3] / 1e9,
+           (int)(sum & 1));
     free(x), free(data);
-    mpki_block_sweeps_free(ctx, &s);
+    mpki_block_solver_free(ctx, &s);
     return MPK_OK;
 }
 
@@ -132,26 +137,26 @@ int main(int argc, char **argv) {
     mpk_problem_view a;
     mpk_options_init(&o);
     mpk_status status = mpk_context_create(NULL, &ctx);
-    if (!status)
+    if (!mpk_failed(status))
         status = !strncmp(argv[1], "generate ", 9)
                      ? mpk_problem_generate(ctx, argv[1] + 9, 1, &problem)
                      : mpk_problem_read(ctx, argv[1], &problem);
-    for (char *rest = argv[3], *word; !status && (word = strsep(&rest, ","));) {
+    for (char *rest = argv[3], *word; !mpk_failed(status) && (word = strsep(&rest, ","));) {
         char *value = strchr(word, '=');
         if (value) *value++ = 0;
         status = mpk_options_set(ctx, &o, word, value ? value : "on");
     }
     o.threads = threads;
-    if (!status) status = mpk_analyse(ctx, problem, &o, &an);
-    if (!status) {
+    if (!mpk_failed(status)) status = mpk_analyse(ctx, problem, &o, &an);
+    if (!mpk_failed(status)) {
         mpk_problem_view_get(problem, &a);
         status = mpk_factorize(ctx, an, NULL, &o, &fac);
     }
-    if (status >= 0) status = measure(ctx, argv[1], fac, threads);
-    if (status < 0) fprintf(stderr, "%s: %s\n", argv[1], mpk_status_text(status));
+    if (!mpk_failed(status)) status = measure(ctx, argv[1], fac, threads);
+    if (mpk_failed(status)) fprintf(stderr, "%s: %s\n", argv[1], mpk_status_text(status));
     mpk_factor_destroy(&fac);
     mpk_analysis_destroy(&an);
     mpk_problem_destroy(&problem);
     mpk_context_destroy(&ctx);
-    return status >= 0 ? 0 : 2;
+    return !mpk_failed(status) ? 0 : 2;
 }

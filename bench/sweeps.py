@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How near to the memory's bandwidth the triangular sweeps on blocks run (bench/sweeps.c).
 
-    bench/sweeps.py [MATRICES] [--build build] [--report docs/results/incomplete.md]
+    bench/sweeps.py [MATRICES] [--build build] [--report bench/results/incomplete.md]
 
 Factors larger than the caches, on one thread and on two; writes its section of the report."""
 import fnmatch, json, os, subprocess

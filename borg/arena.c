@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory that a compilation frees as a whole, and text that grows in it. */
 #include "borg/arena.h"
 #include <stdio.h>
 #include <stdlib.h>

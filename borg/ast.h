@@ -33,6 +33,9 @@ typedef struct borg_token {
 borg_token *borg_lex(borg_arena *arena, const char *const *defines, const borg_reader *reader,
                      borg_diags *diags);
 
+/** condition.c: the value behind #if of tokens up to END; false: they are no expression. */
+bool borg_condition(const borg_token *tokens, int64_t *value);
+
 /* ---- the tree ----------------------------------------------------------------------------------
  */
 
@@ -62,10 +65,11 @@ typedef struct borg_decl {
     borg_ctype type;
     borg_storage storage;
     int32_t depth; /* parameter: 0 scalar, 1 pointer, 2 array of pointers */
+    bool alias;    /* array parameter of a helper function: another name for the caller's */
     bool constant, restricted;
     bool array;
-    struct borg_expr *length; /* array: as written */
-    int32_t count;            /* elements: 1 of a scalar */
+    struct borg_expr *length; /* array: as written; NULL: that of the argument */
+    int32_t count;            /* elements: 1 of a scalar, 0: those of the argument */
     struct borg_expr *init;   /* or NULL; a LIST for arrays */
     int32_t number;           /* unique in the file */
 } borg_decl;
@@ -163,6 +167,7 @@ typedef struct borg_function {
     bool kernel;
     borg_ctype type;
     borg_decl *params;
+    int32_t numbers; /* variables in the file */
     borg_stmt *body; /* BLOCK */
     bool active;     /* being checked: finds recursion */
     bool checked;
@@ -182,10 +187,18 @@ static inline bool borg_ctype_unsigned(borg_ctype t) {
 static inline bool borg_ctype_float(borg_ctype t) {
     return t >= BORG_C_FLOAT;
 }
+
+/* ---- constant.c --------------------------------------------------------------------------------
+ */
+
+/** How strongly an operator of two operands binds, 0 (||) to 9 (* / %); -1: it is none. */
+int borg_operator_level(const char *op);
+/** Its value, wrapping; false: a division by 0. */
+bool borg_operator_value(const char *op, int64_t a, int64_t b, int64_t *value);
 /** An integer constant expression without variables (literals, operators, get_local_size()). */
 bool borg_constant(const borg_expr *e, int32_t size, int64_t *value);
 
-/** lower.c: one kernel of a checked file as InfReg-IR for the given size, pack and order. NULL and
+/** lower/: one kernel of a checked file as InfReg-IR for the given size, pack and order. NULL and
  *  messages if it cannot be mapped. */
 borg_module *borg_lower(const borg_function *kernel, borg_arena *arena, const borg_options *options,
                         int32_t pack, borg_order order, borg_diags *diags);

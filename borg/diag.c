@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What the compiler has to say of its input: kept in the order of the source, each once. */
 #include "borg/diag.h"
 #include <stdlib.h>
 #include <string.h>

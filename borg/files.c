@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Files read and written whole. */
 #include "borg/files.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -228,108 +228,6 @@ static borg_token *rest_of_line(lexer *l) {
     return list;
 }
 
-/* ---- #if ---------------------------------------------------------------------------------------
- */
-
-typedef struct condition {
-    lexer *l;
-    const borg_token *at;
-    int depth;
-    bool wrong;
-} condition;
-
-static int level_of(const char *op) {
-    static const char *const levels[][5] = {{"||"},
-                                            {"&&"},
-                                            {"|"},
-                                            {"^"},
-                                            {"&"},
-                                            {"==", "!="},
-                                            {"<", "<=", ">", ">="},
-                                            {"<<", ">>"},
-                                            {"+", "-"},
-                                            {"*", "/", "%"}};
-    for (int i = 0; i < 10; ++i)
-        for (int j = 0; j < 5 && levels[i][j]; ++j)
-            if (strcmp(levels[i][j], op) == 0) return i;
-    return -1;
-}
-
-static int64_t apply(const char *op, int64_t a, int64_t b) {
-    switch (op[0]) {
-    case '|':
-        return op[1] ? a || b : a | b;
-    case '&':
-        return op[1] ? a && b : a & b;
-    case '^':
-        return a ^ b;
-    case '=':
-        return a == b;
-    case '!':
-        return a != b;
-    case '<':
-        return op[1] == '<' ? (int64_t)((uint64_t)a << (b & 63)) : op[1] ? a <= b : a < b;
-    case '>':
-        return op[1] == '>' ? a >> (b & 63) : op[1] ? a >= b : a > b;
-    case '+':
-        return (int64_t)((uint64_t)a + (uint64_t)b);
-    case '-':
-        return (int64_t)((uint64_t)a - (uint64_t)b);
-    case '*':
-        return (int64_t)((uint64_t)a * (uint64_t)b);
-    default:
-        break;
-    }
-    if (b == 0) return op[0] == '/' ? 0 : a;
-    if (b == -1) return op[0] == '/' ? (int64_t)(0 - (uint64_t)a) : 0;
-    return op[0] == '/' ? a / b : a % b;
-}
-
-static int64_t condition_level(condition *c, int level);
-
-static int64_t condition_atom(condition *c) {
-    const borg_token *t = c->at;
-    int64_t value = 0;
-    if (++c->depth > 100 || t->kind == BORG_TOKEN_END) {
-        c->wrong = true;
-    } else if (t->kind == BORG_TOKEN_INT) {
-        ++c->at;
-        value = (int64_t)t->integer;
-    } else if (t->kind == BORG_TOKEN_NAME) {
-        ++c->at; /* a name that is no macro counts as 0 */
-    } else if (t->kind == BORG_TOKEN_PUNCT && strchr("!-+~", t->text[0]) && !t->text[1]) {
-        ++c->at;
-        value = condition_atom(c);
-        char op = t->text[0];
-        value = op == '!'   ? !value
-                : op == '-' ? (int64_t)(0 - (uint64_t)value)
-                : op == '~' ? ~value
-                            : value;
-    } else if (t->kind == BORG_TOKEN_PUNCT && strcmp(t->text, "(") == 0) {
-        ++c->at;
-        value = condition_level(c, 0);
-        if (c->at->kind == BORG_TOKEN_PUNCT && strcmp(c->at->text, ")") == 0) {
-            ++c->at;
-        } else {
-            c->wrong = true;
-        }
-    } else {
-        c->wrong = true;
-    }
-    --c->depth;
-    return value;
-}
-
-static int64_t condition_level(condition *c, int level) {
-    if (level > 9) return condition_atom(c);
-    int64_t value = condition_level(c, level + 1);
-    while (!c->wrong && c->at->kind == BORG_TOKEN_PUNCT && level_of(c->at->text) == level) {
-        const char *op = c->at++->text;
-        value = apply(op, value, condition_level(c, level + 1));
-    }
-    return value;
-}
-
 static bool is_text(const borg_token *t, const char *text) {
     return t->kind != BORG_TOKEN_END && t->text && strcmp(t->text, text) == 0;
 }
@@ -358,10 +256,8 @@ static bool evaluate_condition(lexer *l, borg_token *list, borg_loc loc) {
     }
     borg_token end = {.loc = loc};
     push(l, &end);
-    condition c = {.l = l, .at = l->out};
-    bool empty = l->out->kind == BORG_TOKEN_END;
-    int64_t value = empty ? 0 : condition_level(&c, 0);
-    if (empty || c.wrong || c.at->kind != BORG_TOKEN_END)
+    int64_t value;
+    if (!borg_condition(l->out, &value))
         complain(l, loc, "expected an integer constant expression after #if");
     l->out = saved;
     l->count = count;

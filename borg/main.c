@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* borgc: options, files, exit status. Everything else is in the library. */
 #include "borg/files.h"
+#include "borg/passes.h"
+#include "core/output.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { EXIT_SOURCE = 1, EXIT_USAGE = 2, EXIT_FILE = 3, EXIT_MEMORY = 4 };
 
@@ -53,24 +54,19 @@ static int complain(const char *reason, const char *what) {
 /* ---- files -------------------------------------------------------------------------------------
  */
 
-/* Whole or not at all: to a file beside it, renamed when complete. */
+/* Whole or not at all. */
 static int write_whole(const char *path, const char *text, size_t length) {
     if (!path || strcmp(path, "-") == 0)
         return fwrite(text, 1, length, stdout) == length && fflush(stdout) == 0 ? 0 : EXIT_FILE;
-    size_t room = strlen(path) + 32;
-    char *temporary = malloc(room);
-    if (!temporary) return EXIT_MEMORY;
-    snprintf(temporary, room, "%s.tmp%ld", path, (long)getpid());
-    FILE *file = fopen(temporary, "wb");
-    bool good = file && fwrite(text, 1, length, file) == length;
-    good = file && fclose(file) == 0 && good;
-    good = good && rename(temporary, path) == 0;
-    if (!good) {
-        fprintf(stderr, "borgc: cannot write %s: %s\n", path, strerror(errno));
-        remove(temporary);
+    mpki_output output;
+    int error = mpki_output_open(&output, path);
+    if (!error) {
+        error = mpki_output_write(&output, text, length);
+        const int closing = mpki_output_close(&output, !error);
+        if (!error) error = closing;
     }
-    free(temporary);
-    return good ? 0 : EXIT_FILE;
+    if (error) fprintf(stderr, "borgc: cannot write %s: %s\n", path, strerror(error));
+    return error ? EXIT_FILE : 0;
 }
 
 /* ---- options -----------------------------------------------------------------------------------
@@ -123,6 +119,16 @@ static int set_disable(command *c, const char *list) {
     return 0;
 }
 
+static int set_dump(command *c, const char *what) {
+    static const char *const forms[] = {"ast", "ssa", "infreg"};
+    bool known = false;
+    for (int k = 0; k < 3; ++k) known |= strcmp(what, forms[k]) == 0;
+    for (const borg_pass *p = borg_passes; p->name; ++p) known |= strcmp(what, p->name) == 0;
+    if (!known) return complain("nothing of this name can be dumped", what);
+    c->options.dump = what;
+    return 0;
+}
+
 static int take_option(command *c, const char *a) {
     const char *v;
     borg_options *o = &c->options;
@@ -133,7 +139,7 @@ static int take_option(command *c, const char *a) {
     } else if ((v = value_of(a, "--name"))) {
         o->name = v;
     } else if ((v = value_of(a, "--dump"))) {
-        o->dump = v;
+        return set_dump(c, v);
     } else if ((v = value_of(a, "--lane-order"))) {
         if (strcmp(v, "wi") && strcmp(v, "wg") && strcmp(v, "auto"))
             return complain("the lane order is wi, wg or auto", v);

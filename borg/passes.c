@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The passes over the intermediate form, in their order, and how they are run. */
 #include "borg/passes.h"
 #include <string.h>
 

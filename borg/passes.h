@@ -10,7 +10,14 @@
  * builder's place; the instruction itself if nothing better is known. NULL: it does nothing and can
  * go. */
 borg_inst *borg_simplify(borg_builder *b, borg_inst *v);
-/** The unsigned interval in which all lanes of an i32 or i64 value lie, if one is known. */
+/** simplify_layout.c: that of a layout operation. */
+borg_inst *borg_simplify_layout(borg_builder *b, borg_inst *v);
+bool borg_all_const(const borg_inst *v); /* operands */
+/** Entries in the table of a constant of v's layout. */
+int32_t borg_table_length(const borg_module *m, const borg_inst *v);
+borg_inst *borg_constant_like(borg_builder *b, const borg_inst *v, uint64_t bits);
+/** range.c: the unsigned interval in which all lanes of an i32 or i64 value lie, if one is known.
+ */
 bool borg_known_range(const borg_module *m, const borg_inst *v, uint64_t *low, uint64_t *high);
 
 typedef void borg_pass_function(borg_module *m, const borg_options *options);

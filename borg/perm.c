@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Where the lanes of a value lie when it is moved between registers. */
 #include "borg/perm.h"
 #include <string.h>
 

@@ -4,10 +4,18 @@
 #include "borg/passes.h"
 #include <string.h>
 
-static bool all_const(const borg_inst *v) {
+bool borg_all_const(const borg_inst *v) {
     for (int32_t i = 0; i < v->nargs; ++i)
         if (v->args[i]->op != BORG_CONST) return false;
     return v->nargs > 0;
+}
+
+int32_t borg_table_length(const borg_module *m, const borg_inst *v) {
+    return v->spread == BORG_WI ? v->rows * m->size : v->rows;
+}
+
+borg_inst *borg_constant_like(borg_builder *b, const borg_inst *v, uint64_t bits) {
+    return borg_emit_const(b, v->type, v->spread, v->rows, bits);
 }
 
 static bool is_splat_of(const borg_inst *v, uint64_t bits) {
@@ -20,10 +28,6 @@ static uint64_t ones(borg_type type) {
 
 static uint64_t one_of(borg_type type) {
     return type == BORG_F64 ? 0x3ff0000000000000u : type == BORG_F32 ? 0x3f800000u : 1;
-}
-
-static int32_t table_length(const borg_module *m, const borg_inst *v) {
-    return v->spread == BORG_WI ? v->rows * m->size : v->rows;
 }
 
 /* A constant computed lane by lane from constant operands. */
@@ -39,7 +43,7 @@ static borg_inst *fold_elem(borg_builder *b, const borg_inst *v) {
     if (splat)
         return borg_emit_const(b, v->type, v->spread, v->rows,
                                borg_evaluate(v, from, x[0], x[1], x[2]));
-    int32_t count = table_length(m, v), items = v->spread == BORG_WI ? m->size : 1;
+    int32_t count = borg_table_length(m, v), items = v->spread == BORG_WI ? m->size : 1;
     uint64_t *bits = BORG_NEW(m->arena, count, uint64_t);
     for (int32_t l = 0; l < count; ++l) {
         for (int32_t i = 0; i < v->nargs; ++i)
@@ -83,121 +87,6 @@ static borg_inst *narrow_elem(borg_builder *b, borg_inst *v) {
     return borg_emit_bcast(b, n, v->spread);
 }
 
-/* ---- ranges ------------------------------------------------------------------------------------
- */
-
-static bool const_range(const borg_inst *v, uint64_t *low, uint64_t *high) {
-    *low = UINT64_MAX;
-    *high = 0;
-    for (int32_t i = 0; i < v->ntable; ++i) {
-        if (v->bits[i] < *low) *low = v->bits[i];
-        if (v->bits[i] > *high) *high = v->bits[i];
-    }
-    return true;
-}
-
-/* left: values that are still looked at. */
-static bool range(const borg_module *m, const borg_inst *v, uint64_t *low, uint64_t *high,
-                  int *left) {
-    uint64_t l2, h2;
-    *low = 0;
-    if (--*left < 0) return false;
-    switch (v->op) {
-    case BORG_CONST:
-        return const_range(v, low, high);
-    case BORG_LID:
-    case BORG_RMAXIDX:
-        *high = (uint64_t)m->size - 1;
-        return true;
-    case BORG_WGID:
-        *high = (uint64_t)m->pack - 1;
-        return true;
-    case BORG_BCAST:
-    case BORG_PERM:
-    case BORG_LANE:
-    case BORG_SHUFV:
-    case BORG_PICKV:
-        return range(m, v->args[0], low, high, left);
-    case BORG_ROWS:
-    case BORG_SELECT:
-    case BORG_SMIN:
-    case BORG_SMAX:
-    case BORG_UMAX:
-        *high = 0;
-        *low = UINT64_MAX;
-        for (int32_t i = v->op == BORG_SELECT; i < v->nargs; ++i) {
-            if (!range(m, v->args[i], &l2, &h2, left)) return false;
-            if (v->type == BORG_I32 ? h2 > INT32_MAX : h2 > INT64_MAX) return false;
-            if (l2 < *low) *low = l2;
-            if (h2 > *high) *high = h2;
-        }
-        return true;
-    case BORG_RESULT: {
-        const borg_inst *from = v->args[0];
-        if (from->op != BORG_IF) return false;
-        for (int i = 0; i < 2; ++i) {
-            const borg_inst *yield = from->block[i]->last;
-            if (!yield || yield->op != BORG_YIELD || yield->nargs <= v->index ||
-                !range(m, yield->args[v->index], &l2, &h2, left))
-                return false;
-            *low = i == 0 || l2 < *low ? l2 : *low;
-            *high = i == 0 || h2 > *high ? h2 : *high;
-        }
-        return true;
-    }
-    case BORG_UMIN:
-    case BORG_AND:
-        if (range(m, v->args[0], &l2, high, left)) {
-            if (range(m, v->args[1], &l2, &h2, left) && h2 < *high) *high = h2;
-            return true;
-        }
-        return range(m, v->args[1], &l2, high, left);
-    case BORG_OR: /* no bit above the highest of both */
-        if (!range(m, v->args[0], &l2, high, left)) return false;
-        if (!range(m, v->args[1], &l2, &h2, left)) return false;
-        for (*high |= h2; *high & (*high + 1);) *high |= *high >> 1;
-        return true;
-    case BORG_UREM:
-        if (!borg_is_splat(v->args[1]) || !v->args[1]->bits[0]) return false;
-        *high = v->args[1]->bits[0] - 1;
-        return true;
-    case BORG_SDIV:
-    case BORG_UDIV:
-    case BORG_ASHR:
-    case BORG_LSHR: { /* of what has no sign, by a constant */
-        const borg_inst *y = v->args[1];
-        bool shift = v->op == BORG_ASHR || v->op == BORG_LSHR;
-        uint64_t by = borg_is_splat(y) ? y->bits[0] : 0;
-        if (!borg_is_splat(y) || !range(m, v->args[0], low, high, left)) return false;
-        if (*high > INT32_MAX || by > (shift ? 31 : INT32_MAX) || (by == 0 && !shift)) return false;
-        *low = shift ? *low >> by : *low / by;
-        *high = shift ? *high >> by : *high / by;
-        return true;
-    }
-    case BORG_ADD:
-    case BORG_MUL: /* as long as nothing wraps */
-        if (!range(m, v->args[0], &l2, high, left)) return false;
-        if (!range(m, v->args[1], &l2, &h2, left)) return false;
-        if (*high > INT16_MAX || h2 > INT16_MAX) return false;
-        *high = v->op == BORG_ADD ? *high + h2 : *high * h2;
-        return true;
-    case BORG_ZEXT:
-    case BORG_SEXT:
-        if (v->args[0]->type == BORG_I1) {
-            *high = 1;
-            return true;
-        }
-        return range(m, v->args[0], low, high, left) && *high <= INT32_MAX;
-    default:
-        return false;
-    }
-}
-
-bool borg_known_range(const borg_module *m, const borg_inst *v, uint64_t *low, uint64_t *high) {
-    int left = 100;
-    return range(m, v, low, high, &left);
-}
-
 /* a * n + b with b < n, as indices of rows are made: *a, *b [out]; nothing wraps. */
 static bool splits(const borg_module *m, borg_inst *v, uint64_t n, borg_inst **a, borg_inst **b) {
     uint64_t low, high;
@@ -218,10 +107,6 @@ static bool splits(const borg_module *m, borg_inst *v, uint64_t n, borg_inst **a
 /* ---- integers and i1 ---------------------------------------------------------------------------
  */
 
-static borg_inst *constant_like(borg_builder *b, const borg_inst *v, uint64_t bits) {
-    return borg_emit_const(b, v->type, v->spread, v->rows, bits);
-}
-
 static borg_inst *integer_identity(borg_builder *b, borg_inst *v) {
     borg_inst *x = v->args[0], *y = v->nargs > 1 ? v->args[1] : NULL;
     uint64_t low, high, limit;
@@ -234,7 +119,7 @@ static borg_inst *integer_identity(borg_builder *b, borg_inst *v) {
     case BORG_LSHR:
     case BORG_ASHR:
         if (is_splat_of(y, 0)) return x;
-        if (v->op == BORG_SUB && x == y) return constant_like(b, v, 0);
+        if (v->op == BORG_SUB && x == y) return borg_constant_like(b, v, 0);
         return v;
     case BORG_MUL:
         if (is_splat_of(x, 1)) return y;
@@ -263,7 +148,7 @@ static borg_inst *integer_identity(borg_builder *b, borg_inst *v) {
     case BORG_XOR:
         if (is_splat_of(y, 0)) return x;
         if (is_splat_of(x, 0)) return y;
-        if (x == y) return constant_like(b, v, 0);
+        if (x == y) return borg_constant_like(b, v, 0);
         return v;
     case BORG_UMIN:
         if (borg_is_splat(y)) {
@@ -315,11 +200,11 @@ static borg_inst *simplify_select(borg_builder *b, borg_inst *v) {
 static borg_inst *simplify_icmp(borg_builder *b, borg_inst *v) {
     borg_inst *below = v->pred == BORG_LT ? v->args[1] : v->pred == BORG_GT ? v->args[0] : NULL;
     if (below && v->uns && borg_is_splat(below) && below->bits[0] == 0) /* nothing is below 0 */
-        return constant_like(b, v, 0);
+        return borg_constant_like(b, v, 0);
     borg_inst *x = v->args[0], *y = v->args[1];
     if (x == y) {
         bool holds = v->pred == BORG_EQ || v->pred == BORG_LE || v->pred == BORG_GE;
-        return constant_like(b, v, holds);
+        return borg_constant_like(b, v, holds);
     }
     if (x->type == BORG_I1 && borg_is_splat(y)) {
         bool keep = (v->pred == BORG_NE) == (y->bits[0] == 0);
@@ -334,7 +219,7 @@ static borg_inst *simplify_icmp(borg_builder *b, borg_inst *v) {
 }
 
 static borg_inst *simplify_elem(borg_builder *b, borg_inst *v) {
-    if (all_const(v)) return fold_elem(b, v);
+    if (borg_all_const(v)) return fold_elem(b, v);
     borg_inst *r = v;
     switch (v->op) {
     case BORG_NOT:
@@ -370,204 +255,6 @@ static borg_inst *simplify_elem(borg_builder *b, borg_inst *v) {
     return r == v ? narrow_elem(b, v) : r;
 }
 
-/* ---- layouts -----------------------------------------------------------------------------------
- */
-
-static borg_inst *simplify_rows(borg_builder *b, borg_inst *v) {
-    const borg_module *m = b->module;
-    bool same = v->rows == v->args[0]->rows;
-    for (int32_t r = 0; r < v->rows; ++r) same = same && v->args[r] == v->args[0] && v->map[r] == r;
-    if (same) return v->args[0];
-    if (all_const(v)) {
-        int32_t count = table_length(m, v), items = v->spread == BORG_WI ? m->size : 1;
-        uint64_t *bits = BORG_NEW(m->arena, count, uint64_t);
-        for (int32_t l = 0; l < count; ++l)
-            bits[l] = borg_const_bits(m, v->args[l / items], v->map[l / items], l % items);
-        return borg_emit_table(b, v->type, v->spread, v->rows, bits);
-    }
-    bool nested = false, uniform = true;
-    borg_spread narrow = BORG_UNI;
-    for (int32_t r = 0; r < v->rows; ++r) {
-        const borg_inst *x = v->args[r];
-        nested = nested || x->op == BORG_ROWS;
-        uniform = uniform && x->op == BORG_BCAST;
-        if (x->op == BORG_BCAST && x->args[0]->spread > narrow) narrow = x->args[0]->spread;
-    }
-    if (!nested && !uniform) return v;
-    borg_inst **from = BORG_NEW(m->arena, v->rows, borg_inst *);
-    int32_t *map = BORG_NEW(m->arena, v->rows, int32_t);
-    for (int32_t r = 0; r < v->rows; ++r) {
-        borg_inst *x = v->args[r];
-        map[r] = v->map[r];
-        from[r] = x;
-        if (uniform) {
-            from[r] = borg_emit_bcast(b, x->args[0], narrow);
-        } else if (x->op == BORG_ROWS) {
-            from[r] = x->args[v->map[r]];
-            map[r] = x->map[v->map[r]];
-        }
-    }
-    borg_inst *n = borg_simplify(b, borg_emit_rows(b, v->rows, from, map));
-    return uniform ? borg_emit_bcast(b, n, v->spread) : n;
-}
-
-/* Where lane (row, wi) of x comes from, through layouts that only move lanes. */
-static void trace(const borg_module *m, borg_inst **x, int32_t *row, int32_t *wi) {
-    for (;;) {
-        borg_inst *v = *x;
-        if (v->op == BORG_ROWS) {
-            *x = v->args[*row];
-            *row = v->map[*row];
-        } else if (v->op == BORG_PERM) {
-            const int32_t *from = &v->map[2 * (*row * m->size + *wi)];
-            *x = v->args[0];
-            *row = from[0];
-            *wi = from[1];
-        } else {
-            return;
-        }
-    }
-}
-
-static borg_inst *one_row(borg_builder *b, borg_inst *x, int32_t row) {
-    if (x->rows == 1) return x;
-    return borg_simplify(b, borg_emit_rows(b, 1, &x, &row));
-}
-
-static borg_inst *simplify_lane(borg_builder *b, borg_inst *v) {
-    const borg_module *m = b->module;
-    if (all_const(v)) {
-        uint64_t *bits = BORG_NEW(m->arena, v->rows, uint64_t);
-        for (int32_t r = 0; r < v->rows; ++r)
-            bits[r] = borg_const_bits(m, v->args[0], v->map[2 * r], v->map[2 * r + 1]);
-        return borg_emit_table(b, v->type, BORG_WG, v->rows, bits);
-    }
-    if (v->rows != 1) return v;
-    borg_inst *x = v->args[0];
-    int32_t row = v->map[0], wi = v->map[1];
-    trace(m, &x, &row, &wi);
-    if (x->op == BORG_CONST) {
-        return borg_emit_const(b, v->type, BORG_WG, 1, borg_const_bits(m, x, row, wi));
-    }
-    if (x->op == BORG_BCAST) return borg_emit_bcast(b, one_row(b, x->args[0], row), BORG_WG);
-    if (x == v->args[0]) return v;
-    int32_t map[2] = {row, wi};
-    return borg_emit_lane(b, x, 1, map);
-}
-
-static borg_inst *simplify_perm(borg_builder *b, borg_inst *v) {
-    const borg_module *m = b->module;
-    int32_t size = m->size, count = v->rows * size;
-    borg_inst *x = v->args[0];
-    bool identity = v->rows == x->rows, in_row = true, uniform = v->rows == 1;
-    for (int32_t i = 0; i < count; ++i) {
-        const int32_t *from = &v->map[2 * i];
-        identity = identity && from[0] == i / size && from[1] == i % size;
-        in_row = in_row && from[0] == v->map[2 * (i / size * size)] && from[1] == i % size;
-        uniform = uniform && from[0] == v->map[0] && from[1] == v->map[1];
-    }
-    if (identity) return x;
-    if (x->op == BORG_CONST) {
-        uint64_t *bits = BORG_NEW(m->arena, count, uint64_t);
-        for (int32_t i = 0; i < count; ++i)
-            bits[i] = borg_const_bits(m, x, v->map[2 * i], v->map[2 * i + 1]);
-        return borg_emit_table(b, v->type, BORG_WI, v->rows, bits);
-    }
-    if (in_row) { /* rows are chosen, lanes stay */
-        borg_inst **from = BORG_NEW(m->arena, v->rows, borg_inst *);
-        int32_t *map = BORG_NEW(m->arena, v->rows, int32_t);
-        for (int32_t r = 0; r < v->rows; ++r) {
-            from[r] = x;
-            map[r] = v->map[2 * r * size];
-        }
-        return borg_simplify(b, borg_emit_rows(b, v->rows, from, map));
-    }
-    if (uniform) {
-        borg_inst *lane = borg_simplify(b, borg_emit_lane(b, x, 1, v->map));
-        return borg_emit_bcast(b, lane, BORG_WI);
-    }
-    /* composed with what the operand is, if all lanes then come from one value */
-    int32_t *map = BORG_NEW(m->arena, 2 * count, int32_t);
-    borg_inst *source = NULL;
-    for (int32_t i = 0; i < count; ++i) {
-        borg_inst *from = x;
-        map[2 * i] = v->map[2 * i];
-        map[2 * i + 1] = v->map[2 * i + 1];
-        trace(m, &from, &map[2 * i], &map[2 * i + 1]);
-        if (source && from != source) return v;
-        source = from;
-    }
-    if (source == x || !source) return v;
-    return borg_simplify(b, borg_emit_perm(b, source, v->rows, map));
-}
-
-static borg_inst *simplify_shufv(borg_builder *b, borg_inst *v) {
-    const borg_module *m = b->module;
-    borg_inst *x = v->args[0], *index = v->args[1];
-    if (x->op == BORG_BCAST) return borg_emit_bcast(b, x->args[0], v->spread);
-    if (index->op == BORG_CONST && v->spread == BORG_WI) {
-        int32_t count = v->rows * m->size;
-        int32_t *map = BORG_NEW(m->arena, 2 * count, int32_t);
-        for (int32_t i = 0; i < count; ++i) {
-            map[2 * i] = i / m->size;
-            map[2 * i + 1] = (int32_t)borg_const_bits(m, index, i / m->size, i % m->size);
-            if (map[2 * i + 1] < 0 || map[2 * i + 1] >= m->size) return v;
-        }
-        return borg_simplify(b, borg_emit_perm(b, x, v->rows, map));
-    }
-    if (index->op == BORG_CONST) {
-        int32_t *map = BORG_NEW(m->arena, 2 * v->rows, int32_t);
-        for (int32_t r = 0; r < v->rows; ++r) {
-            map[2 * r] = r;
-            map[2 * r + 1] = (int32_t)borg_const_bits(m, index, r, 0);
-            if (map[2 * r + 1] < 0 || map[2 * r + 1] >= m->size) return v;
-        }
-        return borg_simplify(b, borg_emit_lane(b, x, v->rows, map));
-    }
-    if (v->spread == BORG_WI && index->op == BORG_BCAST) {
-        borg_inst *n = borg_emit(b, BORG_SHUFV, v->type, BORG_WG, v->rows, 2);
-        n->args[0] = x;
-        n->args[1] = index->args[0];
-        if (index->args[0]->spread < BORG_WG) {
-            borg_unlink(n);
-            n->args[1] = borg_emit_bcast(b, index->args[0], BORG_WG);
-            borg_insert(b->block, b->before, n);
-        }
-        return borg_emit_bcast(b, n, BORG_WI);
-    }
-    return v;
-}
-
-static borg_inst *simplify_layout(borg_builder *b, borg_inst *v) {
-    borg_inst *x = v->args[0];
-    switch (v->op) {
-    case BORG_BCAST:
-        if (borg_is_splat(x)) return constant_like(b, v, x->bits[0]);
-        if (x->op == BORG_CONST) {
-            int32_t count = table_length(b->module, v);
-            int32_t items = v->spread == BORG_WI ? b->module->size : 1;
-            uint64_t *bits = BORG_NEW(b->module->arena, count, uint64_t);
-            for (int32_t l = 0; l < count; ++l) bits[l] = x->bits[l / items];
-            return borg_emit_table(b, v->type, v->spread, v->rows, bits);
-        }
-        return x->op == BORG_BCAST ? borg_emit_bcast(b, x->args[0], v->spread) : v;
-    case BORG_ROWS:
-        return simplify_rows(b, v);
-    case BORG_PERM:
-        return simplify_perm(b, v);
-    case BORG_LANE:
-        return simplify_lane(b, v);
-    case BORG_SHUFV:
-        return simplify_shufv(b, v);
-    case BORG_MMA:
-        return v;
-    default:
-        if (borg_is_splat(v->args[1]) && v->args[1]->bits[0] < (uint64_t)x->rows)
-            return one_row(b, x, (int32_t)v->args[1]->bits[0]);
-        return v;
-    }
-}
-
 /* ---- the rest ----------------------------------------------------------------------------------
  */
 
@@ -577,10 +264,10 @@ static borg_inst *simplify_reduce(borg_builder *b, borg_inst *v) {
         int32_t count = x->spread == BORG_WI ? b->module->size : 1;
         uint64_t *copy = BORG_NEW(b->module->arena, count, uint64_t);
         for (int32_t w = 0; w < count; ++w) copy[w] = borg_const_bits(b->module, x, 0, w);
-        return constant_like(b, v, borg_reduce(v->op, x->type, v->uns, copy, count));
+        return borg_constant_like(b, v, borg_reduce(v->op, x->type, v->uns, copy, count));
     }
     if (v->op < BORG_ANY) return v;
-    if (borg_is_splat(x)) return constant_like(b, v, x->bits[0]);
+    if (borg_is_splat(x)) return borg_constant_like(b, v, x->bits[0]);
     if (x->op == BORG_BCAST && x->args[0]->spread <= v->spread)
         return borg_emit_bcast(b, x->args[0], v->spread);
     if ((v->op == BORG_ANYP || v->op == BORG_ALLP) && x->op == BORG_BCAST) {
@@ -598,7 +285,7 @@ static borg_inst *simplify_memory(borg_builder *b, borg_inst *v) {
         --v->nargs; /* in place: the mask is the last operand */
         return v;
     }
-    return v->type == BORG_VOID ? NULL : v->type == BORG_PTR ? v : constant_like(b, v, 0);
+    return v->type == BORG_VOID ? NULL : v->type == BORG_PTR ? v : borg_constant_like(b, v, 0);
 }
 
 borg_inst *borg_simplify(borg_builder *b, borg_inst *v) {
@@ -607,7 +294,7 @@ borg_inst *borg_simplify(borg_builder *b, borg_inst *v) {
     case BORG_CONVERT:
         return simplify_elem(b, v);
     case BORG_LAYOUT:
-        return simplify_layout(b, v);
+        return borg_simplify_layout(b, v);
     case BORG_REDUCE:
         return simplify_reduce(b, v);
     case BORG_MEMORY:

@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tree as text: --dump=ast. */
+/* Types of the tree, and the tree as text: --dump=ast. */
 #include "borg/ast.h"
+
+const char *borg_ctype_text(borg_ctype type) {
+    static const char *const text[] = {"void", "bool",  "int",   "uint",
+                                       "long", "ulong", "float", "double"};
+    return text[type];
+}
+
+borg_type borg_ctype_ir(borg_ctype type) {
+    static const borg_type types[] = {BORG_VOID, BORG_I1,  BORG_I32, BORG_I32,
+                                      BORG_I64,  BORG_I64, BORG_F32, BORG_F64};
+    return types[type];
+}
 
 static void print_expr(const borg_expr *e, borg_sink *sink) {
     static const char *const kinds[] = {"int",    "float",   "name",    "index",  "unary",
@@ -23,9 +35,11 @@ static void line(int depth, borg_sink *sink) {
 static void print_decl(const borg_decl *d, int depth, borg_sink *sink) {
     static const char *const storage[] = {"private", "local", "local volatile", "parameter"};
     line(depth, sink);
-    borg_put(sink, "(%s %s%s%.*s %s", storage[d->storage], d->constant ? "const " : "",
-             borg_ctype_text(d->type), d->depth, "**", d->name);
-    if (d->array) borg_put(sink, "[%d]", d->count);
+    borg_put(sink, "(%s%s %s%s%.*s %s", d->array && d->alias ? "parameter " : "",
+             storage[d->storage], d->constant ? "const " : "", borg_ctype_text(d->type), d->depth,
+             "**", d->name);
+    if (d->array && d->count) borg_put(sink, "[%d]", d->count);
+    if (d->array && !d->count) borg_put(sink, "[]");
     if (d->init) {
         borg_put(sink, " ");
         print_expr(d->init, sink);

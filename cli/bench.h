@@ -4,6 +4,17 @@
 /** metapack bench: each method of a list at each order of a list, checked before it is timed. */
 #include "cli.h"
 
+/** The next of a stream of numbers in [-1, 1], the same everywhere; bench matrices are made of it.
+ * A seed's stream begins at cli_bench_seed. The library's own generator is none of its headers. */
+static inline uint64_t cli_bench_seed(uint64_t seed) {
+    return seed * UINT64_C(2862933555777941757) + UINT64_C(3037000493);
+}
+static inline double cli_bench_random(uint64_t *state) {
+    const uint64_t s = *state =
+        *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(int64_t)(s ^ (s >> 29)) / 9223372036854775808.0;
+}
+
 /** What a method at an order took. */
 typedef struct cli_bench_row {
     double seconds, gflops;

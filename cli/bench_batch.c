@@ -51,14 +51,13 @@ static void fill(work *w, uint64_t seed) {
     const size_t size = mpk_scalar_size(w->batch.scalar);
     const bool single = w->batch.scalar == MPK_S || w->batch.scalar == MPK_C;
     const int parts = w->batch.scalar >= MPK_C ? 2 : 1;
-    uint64_t s = seed * 2862933555777941757u + 3037000493u;
+    uint64_t s = cli_bench_seed(seed);
     memset(w->given, 0, (size_t)w->batch.count * (size_t)(n * n) * size);
     memset(w->b, 0, (size_t)w->batch.count * (size_t)n * size);
     for (int64_t k = 0; k < w->batch.count; k++)
         for (int j = 0; j < n; j++)
             for (int i = j; i < n; i++) {
-                s = s * 6364136223846793005u + 1442695040888963407u;
-                double v = (double)(int64_t)(s ^ (s >> 29)) / 9223372036854775808.0;
+                double v = cli_bench_random(&s);
                 if (i == j) v += w->batch.pivoting == MPK_PIVOTING_NONE ? 2 * n : 0;
                 const int64_t at[] = {(k * n + j) * n + i, (k * n + i) * n + j};
                 for (int q = 0; q < 2; q++) {
@@ -111,7 +110,7 @@ static mpk_status check(mpk_context *ctx, work *w, double *worst) {
     mpk_status status =
         mpk_batch_solve(ctx, &few, w->method, &a, few.pivoting ? w->pivots : NULL, 1, &b, NULL);
     *worst = 0;
-    for (int64_t k = 0; k < few.count && status >= 0; k++) {
+    for (int64_t k = 0; k < few.count && !mpk_failed(status); k++) {
         double r = 0, most_a = 0, most_x = 0, most_b = 0;
         for (int i = 0; i < n; i++) {
             double sum = real_part(w, w->b, k * n + i), row = 0;
@@ -146,17 +145,17 @@ static mpk_status measure(cli_args *args, void *work_, int64_t order, cli_bench_
     double seconds;
     row->seconds = row->error = INFINITY;
     if (!w->given || !w->a || !w->b || !w->pivots || !w->outcome) status = MPK_ERR_MEMORY;
-    if (status >= 0) {
+    if (!mpk_failed(status)) {
         fill(w, (uint64_t)args->options.seed);
         status = factorize(args->ctx, w, &seconds);
     }
-    if (status >= 0) status = check(args->ctx, w, &row->error);
-    for (int k = 0; k < REPEATS && status >= 0; k++) {
+    if (!mpk_failed(status)) status = check(args->ctx, w, &row->error);
+    for (int k = 0; k < REPEATS && !mpk_failed(status); k++) {
         status = factorize(args->ctx, w, &seconds);
         row->seconds = fmin(row->seconds, seconds);
     }
     free(w->given), free(w->a), free(w->b), free(w->pivots), free(w->outcome);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     const double flops = (w->method == MPK_BATCH_LDU ? 2.0 : 1.0) / 3 * n * n * n * (double)count *
                          (w->batch.scalar >= MPK_C ? 4 : 1);
     row->gflops = flops / row->seconds * 1e-9;

@@ -10,10 +10,9 @@ enum { REPEATS = 3 };
 
 /* uniform in (-1, 1), the same everywhere; real kinds of `size` bytes */
 static void fill(void *x, int64_t reals, size_t size, uint64_t seed) {
-    uint64_t s = seed * 2862933555777941757u + 3037000493u;
+    uint64_t s = cli_bench_seed(seed);
     for (int64_t k = 0; k < reals; k++) {
-        s = s * 6364136223846793005u + 1442695040888963407u;
-        double v = (double)(int64_t)(s ^ (s >> 29)) / 9223372036854775808.0;
+        double v = cli_bench_random(&s);
         if (size == 4)
             ((float *)x)[k] = (float)v;
         else
@@ -46,7 +45,7 @@ static mpk_status measure(cli_args *args, void *work, int64_t n, cli_bench_row *
     mpk_dense_sizes sizes;
     mpk_dense_info info = {.place = ""};
     mpk_status status = mpk_dense_query(args->ctx, d, 1, &sizes);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     void *a = malloc((size_t)(n * n) * size + 64), *b = malloc((size_t)n * size + 64),
          *x = malloc((size_t)n * size + 64), *f = malloc((size_t)sizes.factor_bytes + 64),
          *extra = aligned_alloc(64, ((size_t)sizes.extra_bytes + 127) / 64 * 64),
@@ -54,11 +53,11 @@ static mpk_status measure(cli_args *args, void *work, int64_t n, cli_bench_row *
     int32_t *pivots = malloc((size_t)sizes.pivots * 4 + 64);
     double time[REPEATS], total[REPEATS];
     if (!(a && b && x && f && extra && room && pivots)) status = MPK_ERR_MEMORY;
-    if (status >= 0) {
+    if (!mpk_failed(status)) {
         fill(a, n * n * parts, real, (uint64_t)args->options.seed);
         fill(b, n * parts, real, 7);
     }
-    for (int k = -1; k < REPEATS && status >= 0; k++) {
+    for (int k = -1; k < REPEATS && !mpk_failed(status); k++) {
         mpk_dense_factor fac = {.struct_size = sizeof fac, .f = f, .ldf = n};
         fac.pivots = pivots, fac.extra = extra;
         const double start = cli_now_s();
@@ -67,7 +66,7 @@ static mpk_status measure(cli_args *args, void *work, int64_t n, cli_bench_row *
         if (k >= 0) time[k] = info.factorize_s, total[k] = cli_now_s() - start;
     }
     free(a), free(b), free(x), free(f), free(extra), free(room), free(pivots);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     row->seconds = median(time);
     const double whole = median(total);
     row->gflops =

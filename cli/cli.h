@@ -35,12 +35,41 @@ typedef struct cli_args {
     const char *generate, *rhs, *output, *plot, *perm;
     const char *strategies, *orderings, *blocks, *levels, *scalar; /* lists of stats */
     bool json, progress, quiet, help;
+    uint64_t typed; /* bit k: mpk_option_at(k) was given */
 } cli_args;
+
+/** What follows a flag, and where it goes. */
+typedef enum cli_kind {
+    CLI_SWITCH,       /**< nothing: a bool of cli_args */
+    CLI_STRING,       /**< a value: a const char * of cli_args */
+    CLI_OPTION,       /**< a value for mpk_options_set() */
+    CLI_OPTION_ON,    /**< the same; without =VALUE it means "on" */
+    CLI_OPTION_BYTES, /**< the same; the value may end in K, M, G, T or Ki, Mi, ... */
+    CLI_OPTION_OFF    /**< nothing: --no-NAME sets NAME to "off" */
+} cli_kind;
+
+typedef struct cli_flag {
+    const char *name;
+    char letter; /* 0: none */
+    cli_kind kind;
+    unsigned commands; /* that take it */
+    size_t offset;     /* CLI_SWITCH, CLI_STRING */
+    const char
+        *value; /* what stands for the value in the help; NULL: none, or "on" may be left out */
+    const char *help; /* NULL: the sentence of the table of options */
+} cli_flag;
+
+extern const cli_flag cli_flags[]; /* ends with name NULL */
+/** The row of the table of options behind a flag, or NULL. */
+const mpk_option *cli_flag_option(const cli_flag *flag);
 
 /** Read the options of `command` from argv[0 .. argc-1] (the words after the sub-command).
  *  Returns 0, or the exit code after telling what is wrong. */
 int cli_parse(cli_args *args, int argc, char **argv);
-/** Print the options of args->command, one on a line. */
+/** Did the user give options that nobody reads? Method auto is ldlt where nothing is solved; dense
+ *  [in] the words that chose a dense method, or NULL. Returns 0, or the exit code after telling. */
+int cli_check_read(const cli_args *args, const char *dense);
+/** Print the options of args->command, in at most 100 columns. */
 void cli_print_options(const cli_args *args);
 /** Tell a wrong use on standard error (and, with --json, on standard output); returns exit code 1.
  */

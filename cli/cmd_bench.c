@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* metapack bench: methods at orders, each checked before it is timed. */
 #include "bench.h"
 
 #include <stdio.h>
@@ -29,13 +30,13 @@ static int next_size(const char **list, int64_t most, int64_t *n) {
 static void put_row(const cli_args *args, const cli_bench *bench, const char *name, int64_t n,
                     mpk_status status, const cli_bench_row *row, bool first) {
     const char *message = NULL;
-    if (status < 0 &&
+    if (mpk_failed(status) &&
         (mpk_last_error(args->ctx, NULL, NULL, &message) != status || !message || !*message))
         message = mpk_status_text(status);
     if (args->json) {
         printf("%s{\"method\": \"%s\", \"n\": %lld, \"status\": \"%s\"", first ? "" : ",\n ", name,
                (long long)n, mpk_status_name(status));
-        if (status < 0) {
+        if (mpk_failed(status)) {
             printf(", \"message\": ");
             cli_print_json_string(stdout, message);
         } else {
@@ -43,12 +44,12 @@ static void put_row(const cli_args *args, const cli_bench *bench, const char *na
                    row->gflops, bench->error_name, row->error, row->more_json);
         }
         printf("}");
-    } else if (status >= 0) {
+    } else if (!mpk_failed(status)) {
         printf("%-14s %7lld  %9.3f ms %8.2f GFLOP/s  %s %.1e%s%s\n", name, (long long)n,
                row->seconds * 1e3, row->gflops, bench->error_sign, row->error, row->more,
                status == MPK_OK ? "" : "  NOT GOOD");
     }
-    if (status < 0)
+    if (mpk_failed(status))
         fprintf(stderr, "metapack bench: %s, n = %lld: %s\n", name, (long long)n, message);
     fflush(stdout);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* metapack convert: a matrix from one file format to another. */
 #include "cli.h"
 
 /** metapack convert A FILE: read in any known format, write in the one that FILE's ending says. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* metapack generate: a matrix of a family, to a file. */
 #include "cli.h"
 
 #include <stdio.h>

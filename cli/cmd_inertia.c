@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* metapack inertia: positive, negative and zero eigenvalues. */
 #include "cli.h"
 
 /** metapack inertia A: numbers of positive, negative and zero eigenvalues, from a factorization. */
 int cmd_inertia(cli_args *args) {
     mpk_job job = {.goal = MPK_GOAL_FACTORIZE};
     int code = cli_matrix(args, &job);
+    if (!code) code = cli_check_read(args, NULL);
     return code ? code : cli_run(args, &job);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* metapack info: what reading a matrix tells of it. */
 #include "cli.h"
 
 /** metapack info A: what the file holds; nothing is computed. */

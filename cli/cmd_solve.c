@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* metapack solve: A x = b, sparse or dense, from files to files. */
 #include "cli.h"
 #include "dense.h"
 
@@ -7,6 +8,7 @@
 /** metapack solve A [-b B] [-o X]: solve A X = B. */
 int cmd_solve(cli_args *args) {
     mpk_job job = {.goal = MPK_GOAL_SOLVE, .rhs = args->rhs, .output = args->output};
+    char by[64];
     int code = cli_matrix(args, &job);
     if (code) return code;
     if (job.matrix && job.rhs && !strcmp(job.matrix, "-") && !strcmp(job.rhs, "-"))
@@ -17,10 +19,19 @@ int cmd_solve(cli_args *args) {
         const int method = cli_dense_method(args->dense);
         if (method < 0)
             return cli_usage_error(args, "--dense: there is no method '%s'", args->dense);
-        return cli_solve_dense(args, &job, method);
+        snprintf(by, sizeof by, "--dense %s", args->dense);
+        if (job.plot || job.perm)
+            return cli_usage_error(args, "option --%s is not read by %s",
+                                   job.plot ? "plot" : "given-perm", by);
+        code = cli_check_read(args, by);
+        return code ? code : cli_solve_dense(args, &job, method);
     }
     if (!off && !job.perm && !job.plot && args->options.method == MPK_METHOD_AUTO &&
-        cli_is_array(job.matrix))
-        return cli_solve_dense(args, &job, MPK_DENSE_AUTO);
-    return cli_run(args, &job);
+        cli_is_array(job.matrix)) {
+        code = cli_check_read(args, "the dense solver, which takes array files; --dense off asks "
+                                    "for another");
+        return code ? code : cli_solve_dense(args, &job, MPK_DENSE_AUTO);
+    }
+    code = cli_check_read(args, NULL);
+    return code ? code : cli_run(args, &job);
 }

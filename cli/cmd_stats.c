@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* metapack stats: blocks, level sets and memory of many blockings, computed and handed to
+ * writers. */
 #include "stats.h"
 
 #include <stdlib.h>
@@ -105,15 +107,15 @@ static mpk_status compute(cli_args *args, stats_table *t) {
     mpk_problem *problem = NULL;
     mpk_job job = {0};
     mpk_status status = cli_matrix(args, &job) ? MPK_ERR_ARGUMENT : MPK_OK;
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     t->source = job.matrix ? job.matrix : job.generate;
     status = job.matrix
                  ? mpk_problem_read(args->ctx, job.matrix, &problem)
                  : mpk_problem_generate(args->ctx, job.generate, args->options.seed, &problem);
-    if (!status) mpk_problem_view_get(problem, &t->problem);
+    if (!mpk_failed(status)) mpk_problem_view_get(problem, &t->problem);
     for (int s = 0; s < t->strategies; s++)
         for (int o = 0; o < t->orderings; o++)
-            for (int b = 0; !status && b < t->blocks; b++) {
+            for (int b = 0; !mpk_failed(status) && b < t->blocks; b++) {
                 stats_run *run = &t->run[t->count];
                 *run = (stats_run){t->strategy[s], t->ordering[o], t->block[b], {0}};
                 args->options.strategy = run->strategy;
@@ -122,7 +124,7 @@ static mpk_status compute(cli_args *args, stats_table *t) {
                 args->options.level = t->level[t->levels - 1];
                 status = mpk_block_statistics(args->ctx, problem, &args->options, t->level,
                                               t->levels, t->scalar, &run->stats);
-                t->count += !status;
+                t->count += !mpk_failed(status);
             }
     t->options = args->options;
     mpk_problem_destroy(&problem);
@@ -157,15 +159,15 @@ int cmd_stats(cli_args *args) {
     cli_progress_begin(&progress, args->ctx, args->progress);
     mpk_status status = compute(args, &t);
     bool interrupted = cli_progress_end(&progress, args->ctx);
-    if (status && t.source) {
+    if (mpk_failed(status) && t.source) {
         mpk_last_error(args->ctx, NULL, NULL, &text);
         if (interrupted) text = "interrupted";
         fprintf(stderr, "metapack stats: %s\n", text && *text ? text : mpk_status_text(status));
         cli_print_failure(args, status, text);
-    } else if (!status) {
+    } else if (!mpk_failed(status)) {
         code = tell(args, &t);
     }
     for (int k = 0; k < t.count; k++) mpk_block_stats_clear(args->ctx, &t.run[k].stats);
     free(t.run);
-    return status ? mpk_exit_code(status) : code;
+    return mpk_failed(status) ? mpk_exit_code(status) : code;
 }

@@ -147,7 +147,7 @@ int main(int argc, char **argv) {
     cli_args args = {0};
     setlocale(LC_CTYPE, "");
     const char *wish = check_wish();
-    if (mpk_context_create(NULL, &args.ctx)) {
+    if (mpk_failed(mpk_context_create(NULL, &args.ctx))) {
         fprintf(stderr, "metapack: not enough memory\n");
         return mpk_exit_code(MPK_ERR_MEMORY);
     }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Progress on a terminal, and Ctrl-C as a request to stop. */
 #define _GNU_SOURCE
 #include "cli.h"
 

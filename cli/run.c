@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What commands around mpk_job_run share: the matrix they are about, the report, the exit code. */
 #include "cli.h"
 
 #include <stdio.h>
@@ -31,9 +32,9 @@ int cli_matrix(const cli_args *args, mpk_job *job) {
 static void tell(const cli_args *args, const mpk_report *report, mpk_status status) {
     const mpk_run *run = mpk_report_run(report);
     const char *text = mpk_status_text(status);
-    if (run && (status >= 0 || run->have_analysis) && !args->quiet) {
+    if (run && (!mpk_failed(status) || run->have_analysis) && !args->quiet) {
         fputs(mpk_report_text(report), stderr);
-    } else if (status < 0) {
+    } else if (mpk_failed(status)) {
         if (run && run->message && *run->message) text = run->message;
         fprintf(stderr, "metapack %s: %s\n", args->name, text);
     }
@@ -48,7 +49,7 @@ int cli_run(const cli_args *args, const mpk_job *job) {
     cli_progress_begin(&progress, args->ctx, args->progress);
     mpk_status status = mpk_job_run(args->ctx, job, &args->options, &report);
     bool interrupted = cli_progress_end(&progress, args->ctx);
-    if (interrupted && status < 0) { /* perhaps told as a read that broke off */
+    if (interrupted && mpk_failed(status)) { /* perhaps told as a read that broke off */
         status = MPK_ERR_CANCELLED;
         fprintf(stderr, "metapack %s: interrupted\n", args->name);
         cli_print_failure(args, status, "interrupted");

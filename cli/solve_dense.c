@@ -49,14 +49,30 @@ typedef struct work {
     int32_t *pivots;
     int32_t nrhs;
     double read_s;
+    char message[160]; /* of what the library has not said */
 } work;
+
+/* Refuse what takes more than memory_limit: A, and what else is said to be needed. */
+static mpk_status check_memory(const cli_args *args, const mpk_problem_view *p, double more,
+                               work *w) {
+    const double limit = args->options.memory_limit;
+    const double bytes = (double)p->n * p->n * (double)mpk_scalar_size(p->scalar) + more;
+    if (!(limit > 0) || bytes <= limit) return MPK_OK;
+    snprintf(w->message, sizeof w->message,
+             "as a dense matrix it would take %.0f bytes: more than the %.0f that memory_limit "
+             "allows",
+             bytes, limit);
+    return MPK_ERR_MEMORY;
+}
 
 static mpk_status load(cli_args *args, const mpk_job *job, work *w, mpk_problem_view *p) {
     mpk_status status = job->matrix ? mpk_problem_read(args->ctx, job->matrix, &w->problem)
                                     : mpk_problem_generate(args->ctx, job->generate,
                                                            args->options.seed, &w->problem);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     mpk_problem_view_get(w->problem, p);
+    status = check_memory(args, p, 0, w);
+    if (mpk_failed(status)) return status;
     w->a = dense_of(p);
     if (!w->a) return MPK_ERR_MEMORY;
     if (job->rhs) return mpk_rhs_read(args->ctx, job->rhs, p->n, p->scalar, &w->nrhs, &w->b);
@@ -71,7 +87,7 @@ static mpk_status load(cli_args *args, const mpk_job *job, work *w, mpk_problem_
         else
             *(double *)(void *)(ones + (size_t)i * size) = 1;
     }
-    if (status >= 0)
+    if (!mpk_failed(status))
         status = mpk_problem_multiply(args->ctx, w->problem, 1, ones, p->n, w->b, p->n);
     free(ones);
     return status;
@@ -81,7 +97,11 @@ static mpk_status run(cli_args *args, const mpk_problem_view *p, work *w, mpk_de
                       mpk_dense_info *info) {
     mpk_dense_sizes sizes;
     mpk_status status = mpk_dense_query(args->ctx, d, w->nrhs, &sizes);
-    if (status < 0) return status;
+    if (!mpk_failed(status))
+        status = check_memory(
+            args, p,
+            (double)sizes.factor_bytes + (double)sizes.extra_bytes + (double)sizes.sysv_bytes, w);
+    if (mpk_failed(status)) return status;
     w->f = malloc((size_t)sizes.factor_bytes + 64);
     w->pivots = malloc((size_t)sizes.pivots * sizeof(int32_t) + 64);
     w->extra = aligned_alloc(64, ((size_t)sizes.extra_bytes + 127) / 64 * 64);
@@ -91,9 +111,9 @@ static mpk_status run(cli_args *args, const mpk_problem_view *p, work *w, mpk_de
     f.pivots = w->pivots, f.extra = w->extra;
     status = mpk_dense_sysv(args->ctx, d, w->a, f.ldf, &f, w->nrhs, w->b, p->n, w->x, p->n, NULL, 0,
                             info);
-    if (status >= 0 && info->method == MPK_DENSE_AASEN) {
+    if (!mpk_failed(status) && info->method == MPK_DENSE_AASEN) {
         mpk_status counted = mpk_dense_inertia(args->ctx, d, &f, NULL, 0, &info->inertia);
-        if (counted < 0) return counted;
+        if (mpk_failed(counted)) return counted;
     }
     return status;
 }
@@ -187,7 +207,7 @@ int cli_solve_dense(cli_args *args, const mpk_job *job, int method) {
                                "standard output cannot take both --json and the data: -o FILE");
     mpk_dense_init(&d);
     mpk_status status = load(args, job, &w, &p);
-    if (status >= 0) {
+    if (!mpk_failed(status)) {
         d.scalar = p.scalar, d.symmetry = p.symmetry, d.n = p.n;
         d.method = (mpk_dense_method)method, d.threads = args->options.threads;
         d.precision =
@@ -198,12 +218,13 @@ int cli_solve_dense(cli_args *args, const mpk_job *job, int method) {
         d.condition = args->options.condition, d.seed = args->options.seed;
         status = run(args, &p, &w, &d, &info);
     }
-    if (status >= 0 && job->output) {
+    if (!mpk_failed(status) && job->output) {
         mpk_status written = mpk_rhs_write(args->ctx, job->output, p.n, p.scalar, w.nrhs, w.x, p.n);
-        if (written < 0) status = written;
+        if (mpk_failed(written)) status = written;
     }
-    if (status < 0) {
+    if (mpk_failed(status)) {
         mpk_last_error(args->ctx, NULL, NULL, &text);
+        if (w.message[0]) text = w.message;
         if (!text || !*text) text = mpk_status_text(status);
         fprintf(stderr, "metapack %s: %s\n", args->name, text);
         cli_print_failure(args, status, text);

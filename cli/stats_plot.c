@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The picture of metapack stats, after Fig. 1 of Thuerck et al. 2018 and Fig. 8.11 of Thuerck 2021.
  * Lengths in CSS pixels. */
+#include "core/output.h"
 #include "stats.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { PANEL = 300, TALL = 220, LEFT = 74, RIGHT = 66, GAP = 16, TOP = 96, ROW = TALL + 76 };
 
@@ -210,22 +210,21 @@ static void write_svg(const stats_table *t, FILE *out) {
     fprintf(out, "</svg>\n");
 }
 
-/* Beside and then renamed; devices and pipes must not be replaced. */
 int stats_write_plot(const stats_table *t, const char *path) {
-    char beside[4096];
-    struct stat there;
-    const bool in_place = stat(path, &there) == 0 && !S_ISREG(there.st_mode);
-    if (snprintf(beside, sizeof beside, "%s%s", path, in_place ? "" : ".part") >=
-        (int)sizeof beside)
-        return ENAMETOOLONG;
-    FILE *file = fopen(beside, "w");
-    if (!file) return errno;
-    write_svg(t, file);
-    bool bad = ferror(file);
-    if (fclose(file) || bad || (!in_place && rename(beside, path))) {
-        int error = errno ? errno : EIO;
-        if (!in_place) unlink(beside);
-        return error;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+    if (!memory) return errno;
+    write_svg(t, memory);
+    const bool bad = ferror(memory);
+    int error = fclose(memory) || bad ? ENOMEM : 0;
+    mpki_output output;
+    if (!error) error = mpki_output_open(&output, path);
+    if (!error) {
+        error = mpki_output_write(&output, text, size);
+        const int closing = mpki_output_close(&output, !error);
+        if (!error) error = closing;
     }
-    return 0;
+    free(text);
+    return error;
 }

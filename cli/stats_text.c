@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of metapack stats as text. */
 #include "stats.h"
 
 #include <inttypes.h>

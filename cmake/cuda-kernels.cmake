@@ -34,7 +34,7 @@ set(MPKI_CUDA_SHARED
     ldlt_complete:d:17:24:32:25
     ldlt_complete:d:25:32:32:20)
 
-# What was fastest on an H200 (docs/results/borg.md): work-groups of a pack, threads of a group, blocks that a multiprocessor
+# What was fastest on an H200 (bench/results/borg.md): work-groups of a pack, threads of a group, blocks that a multiprocessor
 # must hold, options; work-items that share the rows, 0: each has one.
 function(mpki_cuda_shape kernel n p pack lanes blocks options items)
     set(${pack} 1 PARENT_SCOPE)

@@ -7,7 +7,6 @@ foreach(test factor parts)
     set(target test_kernels_cl_${test})
     if(TARGET ${target})
         target_compile_definitions(${target} PRIVATE
-            METAPACK_KERNELS="${CMAKE_CURRENT_SOURCE_DIR}/src/kernels/cl"
             METAPACK_SHIM="${CMAKE_CURRENT_SOURCE_DIR}/tests/kernels/cl/shim.cl")
         if(OPENCL_LIBRARY AND OPENCL_INCLUDE_DIR)
             target_compile_definitions(${target} PRIVATE METAPACK_OPENCL)

@@ -1,52 +1,99 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # bash completion for metapack(1): commands, options, their values, families, files.
 
+# options: begin, made by tools/option-texts
 _metapack_options() # COMMAND -> its options
 {
-    local all='--json --quiet --progress --seed --help'
-    local order='--generate --plot --method --ordering --given-perm --matching --scaling --model-threads --threads
-        --deterministic --memory-limit'
-    local factor='--pivot-threshold --zero-tolerance --static-shift'
-    local blocks='--strategy --block --grid --similarity'
-    local incomplete='--level --fill-factor --drop-tolerance --factor-type --pivoting --stages
-        --butterfly --schedule --sweeps --jacobi-epsilon --jacobi-decay --shift --precision
-        --solve-sweeps'
-    local krylov='--krylov --tolerance --max-iterations --restart --shadow --direct --no-direct'
     case $1 in
-        solve) echo "$all $order $factor $blocks $incomplete $krylov --rhs --output --refine
-            --accuracy --condition --dense" ;;
-        analyse | analyze) echo "$all $order $blocks" ;;
-        inertia) echo "$all $order $factor" ;;
-        info) echo "$all --generate --plot" ;;
-        generate) echo "$all --output" ;;
-        stats) echo "$all --generate --plot --strategy --ordering --block --levels --grid --similarity
-            --scalar --matching --threads --memory-limit" ;;
-        convert) echo "$all --generate --output" ;;
-        bench) echo '--methods --sizes --type --threads --seed --json --help dense batch' ;;
-        ipopt-env | petsc-env) echo '--json --quiet --help' ;;
+        solve)
+            echo '--generate --rhs --output --plot --dense --json --quiet --progress --method
+                --ordering --given-perm --matching --model-threads --scaling --pivot-threshold
+                --zero-tolerance --static-shift --refine --accuracy --condition --krylov
+                --tolerance --max-iterations --restart --shadow --direct --no-direct --strategy
+                --block --grid --similarity --level --fill-factor --drop-tolerance --factor-type
+                --pivoting --stages --butterfly --schedule --sweeps --jacobi-epsilon
+                --jacobi-decay --shift --precision --solve-sweeps --threads --deterministic
+                --memory-limit --seed --help' ;;
+        analyse | analyze)
+            echo '--generate --plot --json --quiet --progress --method --ordering --given-perm
+                --matching --model-threads --scaling --strategy --block --grid --similarity
+                --threads --deterministic --memory-limit --seed --help' ;;
+        inertia)
+            echo '--generate --plot --json --quiet --progress --method --ordering --given-perm
+                --matching --model-threads --scaling --pivot-threshold --zero-tolerance
+                --static-shift --threads --deterministic --memory-limit --seed --help' ;;
+        info)
+            echo '--generate --plot --json --quiet --progress --seed --help' ;;
+        generate)
+            echo '--output --json --quiet --progress --seed --help' ;;
+        stats)
+            echo '--generate --plot --json --quiet --progress --strategy --ordering --block
+                --levels --scalar --matching --grid --similarity --threads --memory-limit --seed
+                --help' ;;
+        convert)
+            echo '--generate --output --json --quiet --progress --seed --help' ;;
+        bench)
+            echo '--methods --sizes --type --json --threads --seed --help' ;;
+        ipopt-env)
+            echo '--json --quiet --help' ;;
+        petsc-env)
+            echo '--json --quiet --help' ;;
     esac
 }
+
+_metapack_words() # OPTION -> the words it takes, or nothing
+{
+    case $1 in
+        --method) echo 'auto ldlt ildlt jacobi ilu0 none' ;;
+        --ordering) echo 'auto amd metis scotch rcm given natural nd gmc' ;;
+        --matching) echo 'off on auto' ;;
+        --scaling) echo 'off on auto' ;;
+        --deterministic) echo 'off on auto' ;;
+        --condition) echo 'off on auto' ;;
+        --krylov) echo 'auto none sqmr minres symmlq cg gmres fgmres bicgstab idr' ;;
+        --direct) echo 'off on auto' ;;
+        --strategy) echo 'auto br rb rbr' ;;
+        --grid) echo 'off on auto' ;;
+        --factor-type) echo 'ldlt llt ldu' ;;
+        --pivoting) echo 'none static bk rook complete' ;;
+        --butterfly) echo 'off on auto' ;;
+        --schedule) echo 'pull subsets atomic jacobi' ;;
+        --precision) echo 'double single' ;;
+    esac
+}
+
+_metapack_optional() # OPTION: may its value be left out?
+{
+    case $1 in
+        --condition | --grid | --butterfly | --deterministic) return 0 ;;
+        *) return 1 ;;
+    esac
+}
+
+_metapack_number() # OPTION: is its value a number?
+{
+    case $1 in
+        --pivot-threshold | --zero-tolerance | --static-shift | --threads) return 0 ;;
+        --model-threads | --refine | --accuracy | --seed | --memory-limit) return 0 ;;
+        --tolerance | --max-iterations | --restart | --shadow | --block) return 0 ;;
+        --similarity | --level | --fill-factor | --drop-tolerance | --stages) return 0 ;;
+        --sweeps | --jacobi-epsilon | --jacobi-decay | --shift | --solve-sweeps) return 0 ;;
+        *) return 1 ;;
+    esac
+}
+# options: end
 
 _metapack_values() # OPTION -> the words it takes, or nothing
 {
     case $1 in
-        --ordering) echo 'auto amd nd metis scotch rcm gmc given natural' ;;
-        --matching | --scaling | --direct) echo 'on off auto' ;;
-        --deterministic | --condition | --grid | --butterfly) echo 'on off' ;;
-        --method) echo 'auto ldlt ildlt jacobi ilu0 none' ;;
-        --krylov) echo 'auto none sqmr minres symmlq cg gmres fgmres bicgstab idr' ;;
-        --strategy) echo 'auto br rb rbr' ;;
         --dense | --methods) echo 'auto tile bunch-kaufman rook aasen butterfly none off' ;;
         --type) echo 's d c z' ;;
         --levels) echo '0 0:3 0:5 full 0:3,full' ;;
         --scalar) echo 'on off' ;;
-        --factor-type) echo 'ldlt llt ldu' ;;
-        --pivoting) echo 'none static bk rook complete' ;;
-        --schedule) echo 'pull subsets atomic jacobi' ;;
-        --precision) echo 'double single' ;;
         --pivot-threshold) echo '0.01 0.1 0.5' ;;
         --threads) seq 0 "$(nproc 2>/dev/null || echo 1)" ;;
         --generate) _metapack_families ;;
+        *) _metapack_words "$1" ;;
     esac
 }
 
@@ -73,7 +120,7 @@ _metapack()
         cur='' prev=${COMP_WORDS[COMP_CWORD - 1]}
     elif [[ $prev == = ]]; then
         prev=${COMP_WORDS[COMP_CWORD - 2]}
-    elif [[ $prev =~ ^--(deterministic|condition|grid|butterfly)$ ]]; then
+    elif _metapack_optional "$prev"; then
         prev='' # their value comes after "=" alone
     fi
     case $prev in
@@ -82,17 +129,15 @@ _metapack()
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
             return
             ;;
-        --seed | --refine | --accuracy | --zero-tolerance | --static-shift | --memory-limit | \
-            --tolerance | --max-iterations | --restart | --shadow | --block | --similarity | \
-            --level | --fill-factor | --drop-tolerance | --stages | --sweeps | \
-            --jacobi-epsilon | --jacobi-decay | --shift | --solve-sweeps)
-            return
-            ;;
     esac
     if [[ -n $prev && -n $(_metapack_values "$prev") ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_metapack_values "$prev")" -- "$cur")
+    elif _metapack_number "$prev"; then
+        return
     elif [[ $cur == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_metapack_options "$command")" -- "$cur")
+    elif [[ $command == bench ]]; then
+        mapfile -t COMPREPLY < <(compgen -W 'dense batch' -- "$cur")
     elif [[ $command == generate ]]; then
         ((COMP_CWORD == 2)) && mapfile -t COMPREPLY < <(compgen -W "$(_metapack_families)" -- "$cur")
     else

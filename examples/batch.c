@@ -31,14 +31,15 @@ int main(void) {
     mpk_batch_array vectors = {MPK_BATCH_STRIDED, MPK_HOST, x, N, N, 1};
     mpk_batch_results results = {outcome, &inertia[0][0]};
     mpk_status status = mpk_context_create(NULL, &ctx);
-    if (!status) status = mpk_batch_ldlt(ctx, &batch, &matrices, &pivots[0][0], &results);
+    if (!mpk_failed(status))
+        status = mpk_batch_ldlt(ctx, &batch, &matrices, &pivots[0][0], &results);
     printf("factorization: %s\n", mpk_status_text(status));
-    if (status >= 0) /* the broken one stays without factors, its solution means nothing */
+    if (!mpk_failed(status)) /* the broken one stays without factors, its solution means nothing */
         mpk_batch_solve(ctx, &batch, MPK_BATCH_LDLT, &matrices, &pivots[0][0], 1, &vectors, NULL);
 
     int good = 0;
     double worst = 0;
-    for (int b = 0; b < COUNT && status >= 0; b++) {
+    for (int b = 0; b < COUNT && !mpk_failed(status); b++) {
         if (outcome[b] != MPK_BATCH_OK) continue;
         good += inertia[b][0] == N - 1 && inertia[b][1] == 1;
         double sum = -1; /* a'x = 1 */

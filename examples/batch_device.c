@@ -70,12 +70,12 @@ int main(void) {
     mpk_batch_array vectors = {MPK_BATCH_STRIDED, MPK_DEVICE, dx, N, N, 1};
     mpk_batch_results results = {outcome, signs};
     mpk_status status = mpk_context_create(NULL, &ctx);
-    if (!status) status = mpk_batch_ldlt(ctx, &batch, &matrices, pivots, &results);
-    if (!status)
+    if (!mpk_failed(status)) status = mpk_batch_ldlt(ctx, &batch, &matrices, pivots, &results);
+    if (!mpk_failed(status))
         status = mpk_batch_solve(ctx, &batch, MPK_BATCH_LDLT, &matrices, pivots, 1, &vectors, NULL);
     mpk_last_error(ctx, NULL, NULL, &text);
     printf("%s %s\n", mpk_status_text(status), text);
-    if (status) goto done;
+    if (mpk_failed(status)) goto done;
     cuda_memcpy(x, dx, sizeof(double) * COUNT * N, TO_HOST);
     cuda_memcpy(inertia, signs, sizeof(int32_t) * 3 * COUNT, TO_HOST);
 

@@ -20,12 +20,12 @@ int main(void) {
     mpk_dense_init(&dense);
     dense.n = N;
     mpk_status status = mpk_context_create(NULL, &ctx);
-    if (!status) status = mpk_dense_query(ctx, &dense, 1, &sizes);
-    if (status) return 1;
+    if (!mpk_failed(status)) status = mpk_dense_query(ctx, &dense, 1, &sizes);
+    if (mpk_failed(status)) return 1;
     mpk_dense_factor factor = {.struct_size = sizeof factor, .f = f, .ldf = N};
     factor.pivots = malloc((size_t)sizes.pivots * sizeof(int32_t));
     status = mpk_dense_sysv(ctx, &dense, a, N, &factor, 1, b, N, x, N, NULL, 0, &info);
-    if (status >= 0)
+    if (!mpk_failed(status))
         printf("%s by %s: backward error %.0e, %lld positive and %lld negative eigenvalues\n",
                mpk_status_text(status), mpk_dense_method_name(info.method), info.componentwise,
                (long long)info.inertia.positive, (long long)info.inertia.negative);

@@ -29,13 +29,13 @@ int main(void) {
         ap[j + 1] = nnz;
     }
     mpk_status status = mpk_context_create(NULL, &ctx);
-    if (!status)
+    if (!mpk_failed(status))
         status = mpk_problem_from_csc(ctx, N, MPK_D, MPK_SYMMETRIC, MPK_LOWER, ap, ai, ax, &a);
-    if (!status) status = mpk_analyse(ctx, a, NULL, &an);
-    for (int k = 0; k < 4 && !status; k++) {
+    if (!mpk_failed(status)) status = mpk_analyse(ctx, a, NULL, &an);
+    for (int k = 0; k < 4 && !mpk_failed(status); k++) {
         for (int32_t j = 0; j < N; j++) ax[ap[j]] = 2 - sigmas[k]; /* the diagonal comes first */
         status = mpk_factorize(ctx, an, ax, NULL, &fac);
-        if (status) break;
+        if (mpk_failed(status)) break;
         mpk_factor_info info;
         mpk_factor_info_get(fac, &info);
         int below = 0;
@@ -49,5 +49,5 @@ int main(void) {
     mpk_analysis_destroy(&an);
     mpk_problem_destroy(&a);
     mpk_context_destroy(&ctx);
-    return status || wrong;
+    return mpk_failed(status) || wrong;
 }

@@ -53,7 +53,7 @@ int main(void) {
     factorize(&m);
     for (int i = 0; i < N; i++) b[i] = sin(3 * (i + 1) * h) + 1;
     mpk_context *ctx = NULL;
-    if (mpk_context_create(NULL, &ctx)) return EXIT_FAILURE;
+    if (mpk_failed(mpk_context_create(NULL, &ctx))) return EXIT_FAILURE;
     mpk_krylov_task task;
     mpk_krylov_task_init(&task);
     task.method = MPK_KRYLOV_MINRES;

@@ -17,20 +17,20 @@ int main(void) {
     mpk_solve_info info = {0};
     double *b = NULL, *x = NULL, asymmetry = 0, largest = 0;
     mpk_status status = mpk_context_create(NULL, &ctx);
-    if (!status) status = mpk_problem_generate(ctx, "helmholtz 2d 40 0.3", 1, &a);
-    if (!status) {
+    if (!mpk_failed(status)) status = mpk_problem_generate(ctx, "helmholtz 2d 40 0.3", 1, &a);
+    if (!mpk_failed(status)) {
         mpk_problem_view_get(a, &view);
         b = calloc((size_t)view.n * NRHS, sizeof *b);
         x = calloc((size_t)view.n * NRHS, sizeof *x);
         if (!b || !x) status = MPK_ERR_MEMORY;
     }
-    if (!status) status = mpk_analyse(ctx, a, NULL, &an);
-    if (!status) status = mpk_factorize(ctx, an, NULL, NULL, &fac);
-    if (!status) {
+    if (!mpk_failed(status)) status = mpk_analyse(ctx, a, NULL, &an);
+    if (!mpk_failed(status)) status = mpk_factorize(ctx, an, NULL, NULL, &fac);
+    if (!mpk_failed(status)) {
         for (int k = 0; k < NRHS; k++) b[(size_t)k * (size_t)view.n + 7 * (size_t)k] = 1;
         status = mpk_solve(ctx, fac, NRHS, b, view.n, x, view.n, NULL, &info);
     }
-    if (!status) {
+    if (!mpk_failed(status)) {
         for (int i = 0; i < NRHS; i++) {
             for (int j = 0; j < NRHS; j++) {
                 double xij = x[(size_t)j * (size_t)view.n + 7 * (size_t)i];
@@ -51,5 +51,5 @@ int main(void) {
     mpk_analysis_destroy(&an);
     mpk_problem_destroy(&a);
     mpk_context_destroy(&ctx);
-    return status || !(info.componentwise < 1e-14) || !(asymmetry <= 1e-10 * largest);
+    return mpk_failed(status) || !(info.componentwise < 1e-14) || !(asymmetry <= 1e-10 * largest);
 }

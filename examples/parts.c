@@ -16,16 +16,16 @@ int main(void) {
     mpk_analysis *an = NULL;
     mpk_factor *fac = NULL;
     mpk_status status = mpk_context_create(NULL, &ctx);
-    if (!status)
+    if (!mpk_failed(status))
         status = mpk_problem_from_csc(ctx, 4, MPK_D, MPK_SYMMETRIC, MPK_LOWER, ap, ai, ax, &a);
-    if (!status) status = mpk_analyse(ctx, a, NULL, &an);
-    if (!status) status = mpk_factorize(ctx, an, ax, NULL, &fac);
-    if (!status) status = mpk_solve_part(ctx, fac, MPK_PART_L, 1, x, 4);
-    if (!status) status = mpk_solve_part(ctx, fac, MPK_PART_D, 1, x, 4);
-    if (!status) status = mpk_solve_part(ctx, fac, MPK_PART_LT, 1, x, 4);
-    if (!status) status = mpk_get(ctx, fac, MPK_GET_D, d, sizeof d);
-    if (!status) status = mpk_get(ctx, fac, MPK_GET_LOGDET, logdet, sizeof logdet);
-    if (!status) {
+    if (!mpk_failed(status)) status = mpk_analyse(ctx, a, NULL, &an);
+    if (!mpk_failed(status)) status = mpk_factorize(ctx, an, ax, NULL, &fac);
+    if (!mpk_failed(status)) status = mpk_solve_part(ctx, fac, MPK_PART_L, 1, x, 4);
+    if (!mpk_failed(status)) status = mpk_solve_part(ctx, fac, MPK_PART_D, 1, x, 4);
+    if (!mpk_failed(status)) status = mpk_solve_part(ctx, fac, MPK_PART_LT, 1, x, 4);
+    if (!mpk_failed(status)) status = mpk_get(ctx, fac, MPK_GET_D, d, sizeof d);
+    if (!mpk_failed(status)) status = mpk_get(ctx, fac, MPK_GET_LOGDET, logdet, sizeof logdet);
+    if (!mpk_failed(status)) {
         for (int i = 0; i < 4; i++) missed = fmax(missed, fabs(x[i] - (i + 1)));
         printf("x = (%.3f, %.3f, %.3f, %.3f)\n", x[0], x[1], x[2], x[3]);
         for (int i = 0; i < 4; i++)
@@ -37,5 +37,6 @@ int main(void) {
     mpk_analysis_destroy(&an);
     mpk_problem_destroy(&a);
     mpk_context_destroy(&ctx);
-    return status || !(missed < 1e-12) || !(fabs(logdet[1] * exp(logdet[0]) - 9) < 1e-12);
+    return mpk_failed(status) || !(missed < 1e-12) ||
+           !(fabs(logdet[1] * exp(logdet[0]) - 9) < 1e-12);
 }

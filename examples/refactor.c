@@ -38,11 +38,11 @@ int main(void) {
         ax[2 * j] = ax[2 * j + 1] = 1;
     }
     mpk_status status = mpk_context_create(NULL, &ctx);
-    if (!status)
+    if (!mpk_failed(status))
         status = mpk_problem_from_csc(ctx, ORDER, MPK_D, MPK_SYMMETRIC, MPK_LOWER, ap, ai, ax, &a);
-    if (!status) status = mpk_analyse(ctx, a, NULL, &an); /* once */
+    if (!mpk_failed(status)) status = mpk_analyse(ctx, a, NULL, &an); /* once */
 
-    for (; !status && mu > 1e-12 && steps < 100; steps++) {
+    for (; !mpk_failed(status) && mu > 1e-12 && steps < 100; steps++) {
         double sum = 0, length = 1, centre = 0.2 * mu;
         for (int j = 0; j < N; j++) sum += x[j];
         for (int j = 0; j < N; j++) {
@@ -51,8 +51,8 @@ int main(void) {
         }
         r[N] = 0.5 * N - sum;
         status = mpk_factorize(ctx, an, ax, NULL, &fac); /* from the second time on: in place */
-        if (!status) status = mpk_solve(ctx, fac, 1, r, ORDER, d, ORDER, NULL, NULL);
-        if (status) break;
+        if (!mpk_failed(status)) status = mpk_solve(ctx, fac, 1, r, ORDER, d, ORDER, NULL, NULL);
+        if (mpk_failed(status)) break;
         mpk_factor_info info;
         mpk_factor_info_get(fac, &info);
         if (info.inertia.negative != 1) break; /* one constraint: the step is one of descent */
@@ -78,5 +78,5 @@ int main(void) {
     mpk_analysis_destroy(&an);
     mpk_problem_destroy(&a);
     mpk_context_destroy(&ctx);
-    return status || !(mu <= 1e-12) || !(fabs(sum - 0.5 * N) < 1e-8);
+    return mpk_failed(status) || !(mu <= 1e-12) || !(fabs(sum - 0.5 * N) < 1e-8);
 }

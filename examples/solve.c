@@ -15,12 +15,12 @@ int main(void) {
     mpk_solve_info answer = {0};
     mpk_factor_info factor = {0};
     mpk_status status = mpk_context_create(NULL, &ctx);
-    if (!status)
+    if (!mpk_failed(status))
         status = mpk_problem_from_csc(ctx, 5, MPK_D, MPK_SYMMETRIC, MPK_LOWER, ap, ai, ax, &a);
-    if (!status) status = mpk_analyse(ctx, a, NULL, &an);
-    if (!status) status = mpk_factorize(ctx, an, ax, NULL, &fac);
-    if (!status) status = mpk_solve(ctx, fac, 1, b, 5, x, 5, NULL, &answer);
-    if (!status) {
+    if (!mpk_failed(status)) status = mpk_analyse(ctx, a, NULL, &an);
+    if (!mpk_failed(status)) status = mpk_factorize(ctx, an, ax, NULL, &fac);
+    if (!mpk_failed(status)) status = mpk_solve(ctx, fac, 1, b, 5, x, 5, NULL, &answer);
+    if (!mpk_failed(status)) {
         mpk_factor_info_get(fac, &factor);
         printf("x = %.4f, y = %.4f, z = %.4f\n", x[0], x[1], x[2]);
         printf("%d positive, %d negative eigenvalues\n", (int)factor.inertia.positive,
@@ -34,5 +34,5 @@ int main(void) {
     mpk_context_destroy(&ctx);
     /* three variables and two constraints: the minimum is one exactly if the inertia is (3, 2, 0)
      */
-    return status || factor.inertia.negative != 2 || !(answer.componentwise < 1e-15);
+    return mpk_failed(status) || factor.inertia.negative != 2 || !(answer.componentwise < 1e-15);
 }

@@ -105,8 +105,8 @@ static mpk_status attempt(search *s, const mpk_options *o) {
     mpk_factor_info f;
     const double start = mpki_now_s();
     mpk_status status = mpk_factorize(ctx, r->analysis, NULL, o, &r->factor);
-    if (status < 0) mpk_factor_destroy(&r->factor);
-    if (status >= 0) {
+    if (mpk_failed(status)) mpk_factor_destroy(&r->factor);
+    if (!mpk_failed(status)) {
         mpk_factor_info_get(r->factor, &f);
         a->bytes = f.bytes;
         if (s->options.memory_limit > 0 && (double)f.peak_bytes > s->options.memory_limit)
@@ -114,12 +114,12 @@ static mpk_status attempt(search *s, const mpk_options *o) {
                                 "the factorization took %lld bytes, and the limit is %.0f",
                                 (long long)f.peak_bytes, s->options.memory_limit);
     }
-    if (status >= 0) {
+    if (!mpk_failed(status)) {
         const mpk_status solved =
             mpki_solve(ctx, r->factor, s->nrhs, s->b, s->ldb, s->trial, s->n, o, &info, s->record);
         status = mpki_worse(status, solved);
     }
-    if (status >= 0) {
+    if (!mpk_failed(status)) {
         a->iterations = info.krylov.iterations;
         a->residual = info.relative_residual;
         keep(s, o, status, &info);
@@ -137,7 +137,7 @@ static double complete_flops(search *s, const mpki_block_analysis *ba) {
     mpk_status status =
         mpki_pattern_fill(s->ctx, &ba->a, -1, s->options.threads, MOST_BLOCKS, &filled);
     double flops = 0;
-    for (int32_t k = 0; !status && k < filled.m; k++) {
+    for (int32_t k = 0; !mpk_failed(status) && k < filled.m; k++) {
         double rows = 0;
         const int32_t *bptr = ba->blocking.bptr;
         for (int64_t e = filled.ptr[k] + 1; e < filled.ptr[k + 1]; e++)
@@ -145,8 +145,8 @@ static double complete_flops(search *s, const mpki_block_analysis *ba) {
         flops += rows * rows * (bptr[k + 1] - bptr[k]);
     }
     mpki_pattern_free(s->ctx, &filled);
-    if (status) mpki_clear_error(s->ctx);
-    return status ? INFINITY : flops;
+    if (mpk_failed(status)) mpki_clear_error(s->ctx);
+    return mpk_failed(status) ? INFINITY : flops;
 }
 
 /* An iterative solve holds both triangles of A, a factor of its size at the least, and vectors. */
@@ -185,8 +185,8 @@ static mpk_status climb(search *s) {
     mpk_factor_destroy(&r->factor);
     mpk_analysis_destroy(&r->analysis);
     mpk_status status = fits_at_all(s);
-    if (!status) status = mpk_analyse(ctx, s->problem, &o, &r->analysis);
-    if (status < 0) return status;
+    if (!mpk_failed(status)) status = mpk_analyse(ctx, s->problem, &o, &r->analysis);
+    if (mpk_failed(status)) return status;
     const mpk_status analysed = status;
     o.strategy =
         r->analysis->block->blocking.strategy; /* so that the options given back, taken by */
@@ -227,7 +227,7 @@ static mpk_status direct(search *s, bool *done) {
     }
     o.method = MPK_METHOD_LDLT;
     mpk_status status = mpk_analyse(s->ctx, s->problem, &o, &r->analysis);
-    if (status >= 0) status = say(s, status, attempt(s, &o));
+    if (!mpk_failed(status)) status = say(s, status, attempt(s, &o));
     *done = status != MPK_ERR_MEMORY;
     if (*done) return status;
     const char *text = NULL;
@@ -262,13 +262,13 @@ mpk_status mpk_solve_adaptive(mpk_context *ctx, const mpk_problem *problem,
                 .record = history ? &record : NULL,
                 .result = result};
     mpk_status status = mpki_options_resolve(ctx, options, &s.options);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     s.trial = mpki_alloc(ctx, STAGE, (int64_t)problem->n * nrhs, s.size);
     s.kept = mpki_alloc(ctx, STAGE, (int64_t)problem->n * nrhs, s.size);
     bool done = true;
     status = s.trial && s.kept ? direct(&s, &done) : mpki_failed(ctx);
     if (!done) status = climb(&s);
-    if (status >= 0 && s.have_x && problem->n > 0) hand_out(&s);
+    if (!mpk_failed(status) && s.have_x && problem->n > 0) hand_out(&s);
     mpki_release(ctx, s.trial);
     mpki_release(ctx, s.kept);
     if (history_count) *history_count = record.count;

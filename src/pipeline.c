@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** load -> analyse -> factorize -> solve -> write, report. */
-#include "backends/cpu/level.h"
 #include "problem/perm.h"
 #include "report/report.h"
 #include "solve/iterate.h"
@@ -60,13 +59,14 @@ static mpk_status load_rhs(work *w) {
     w->x = mpki_calloc(ctx, "read", a->n, size);
     void *ones = mpki_calloc(ctx, "read", a->n, size);
     mpk_status status = w->x && ones ? MPK_OK : mpki_failed(ctx);
-    for (int64_t i = 0; i < a->n && !status; i++) {
+    for (int64_t i = 0; i < a->n && !mpk_failed(status); i++) {
         if (a->scalar == MPK_S || a->scalar == MPK_C)
             *(float *)((char *)ones + i * size) = 1;
         else
             *(double *)((char *)ones + i * size) = 1;
     }
-    if (!status) status = mpk_problem_multiply(ctx, w->problem, 1, ones, a->n, w->x, a->n);
+    if (!mpk_failed(status))
+        status = mpk_problem_multiply(ctx, w->problem, 1, ones, a->n, w->x, a->n);
     mpki_release(ctx, ones);
     return status;
 }
@@ -75,21 +75,21 @@ static mpk_status load(work *w) {
     double start = mpki_now_s();
     const mpk_job *job = w->job;
     mpk_status status = look_at_output(w->ctx, job->output);
-    if (!status) status = look_at_output(w->ctx, job->plot);
-    if (!status)
+    if (!mpk_failed(status)) status = look_at_output(w->ctx, job->plot);
+    if (!mpk_failed(status))
         status = job->matrix
                      ? mpk_problem_read(w->ctx, job->matrix, &w->problem)
                      : mpk_problem_generate(w->ctx, job->generate, w->options.seed, &w->problem);
-    if (!status) {
+    if (!mpk_failed(status)) {
         mpk_problem_view_get(w->problem, &w->run.problem);
         if (w->run.problem.n == 0)
             status = mpki_error(w->ctx, MPK_ERR_INPUT, "read", -1,
                                 "%s: the matrix has no rows (n = 0)", w->run.source);
     }
-    if (!status && job->perm)
+    if (!mpk_failed(status) && job->perm)
         status = mpki_perm_read(w->ctx, job->perm, w->run.problem.n, &w->perm);
     if (w->perm) w->options.given_perm = w->perm;
-    if (!status && job->goal >= MPK_GOAL_SOLVE) status = load_rhs(w);
+    if (!mpk_failed(status) && job->goal >= MPK_GOAL_SOLVE) status = load_rhs(w);
     w->run.time_read_s = mpki_now_s() - start;
     return status;
 }
@@ -137,7 +137,7 @@ static mpk_status search(work *w) {
     w->run.attempts = r.attempts;
     memcpy(w->run.attempt, r.attempt, sizeof r.attempt);
     memcpy(w->run.no_direct, r.no_direct, sizeof r.no_direct);
-    if (status >= 0) {
+    if (!mpk_failed(status)) {
         w->run.solve = r.solve;
         w->options = r.options;
         w->options.given_perm = w->perm;
@@ -154,7 +154,7 @@ static mpk_status solve(work *w, bool adaptive) {
     mpk_status status = adaptive ? search(w)
                                  : mpki_solve(w->ctx, w->fac, w->run.nrhs, w->x, n, w->x, n,
                                               &w->options, &w->run.solve, &w->history);
-    w->run.have_solve = status >= 0;
+    w->run.have_solve = !mpk_failed(status);
     w->run.history = w->history.residual;
     w->run.history_count = w->history.count;
     if (status == MPK_NOT_CONVERGED) {
@@ -183,9 +183,9 @@ static mpk_status make_report(work *w, mpk_status status, mpk_report **report) {
     if (status != MPK_OK) mpk_last_error(w->ctx, NULL, NULL, &w->run.message);
     if (status == MPK_NOT_CONVERGED) w->run.message = w->message;
     mpk_status made = mpk_report_create(w->ctx, &w->run, report);
-    if (made || status < 0 || !w->job->plot) return mpki_worse(status, made);
+    if (made || mpk_failed(status) || !w->job->plot) return mpki_worse(status, made);
     made = mpk_report_plot(w->ctx, *report, w->problem, w->an, w->fac, w->job->plot);
-    if (made >= 0) return status;
+    if (!mpk_failed(made)) return status;
     mpk_report_destroy(report); /* a new one that says what the plot lacked */
     mpk_last_error(w->ctx, NULL, NULL, &w->run.message);
     w->run.status = made;
@@ -201,21 +201,21 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "job", -1, "the job names no matrix or no report");
     work w = {.ctx = ctx, .job = job};
     w.run.source = job->matrix ? job->matrix : job->generate;
-    w.run.backend = mpki_cpu_name();
     mpk_status status = mpki_options_resolve(ctx, options, &w.options);
-    if (!status && (unsigned)job->goal > MPK_GOAL_SOLVE)
+    w.run.backend = mpki_engine_of(ctx, &w.options)->name();
+    if (!mpk_failed(status) && (unsigned)job->goal > MPK_GOAL_SOLVE)
         status = mpki_error(ctx, MPK_ERR_ARGUMENT, "job", -1,
                             "goal = %d: expected one from %d (read) to %d (solve)", (int)job->goal,
                             MPK_GOAL_READ, MPK_GOAL_SOLVE);
-    if (!status) status = load(&w);
+    if (!mpk_failed(status)) status = load(&w);
     const bool adaptive = w.options.method == MPK_METHOD_AUTO && job->goal >= MPK_GOAL_SOLVE;
-    if (status >= 0 && !adaptive && job->goal >= MPK_GOAL_ANALYSE)
+    if (!mpk_failed(status) && !adaptive && job->goal >= MPK_GOAL_ANALYSE)
         status = mpki_worse(status, analyse(&w));
-    if (status >= 0 && !adaptive && job->goal >= MPK_GOAL_FACTORIZE)
+    if (!mpk_failed(status) && !adaptive && job->goal >= MPK_GOAL_FACTORIZE)
         status = mpki_worse(status, factorize(&w));
-    if (status >= 0 && job->goal >= MPK_GOAL_SOLVE)
+    if (!mpk_failed(status) && job->goal >= MPK_GOAL_SOLVE)
         status = mpki_worse(status, solve(&w, adaptive));
-    if (status >= 0) status = mpki_worse(status, write_output(&w));
+    if (!mpk_failed(status)) status = mpki_worse(status, write_output(&w));
     status = make_report(&w, status, report);
     mpki_release(ctx, w.x);
     mpki_release(ctx, w.history.residual);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TEST_SUPPORT_H
 #define TEST_SUPPORT_H
-/** Matrices, oracles and a failing allocator for the tests of numeric/ and solve/. */
+/** Matrices, oracles and a failing allocator for the tests of factor/ and solve/. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include "core/random.h"
 #include <complex.h>
 #define lapack_complex_float float _Complex
 #define lapack_complex_double double _Complex
@@ -22,8 +23,7 @@
 
 static uint64_t support_state = 1;
 static inline double uniform(void) { /* (-1, 1) */
-    support_state = support_state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(int64_t)(support_state ^ (support_state >> 29)) / 9223372036854775808.0;
+    return mpki_random_lcg_signed(&support_state);
 }
 
 /* ---- a dense Hermitian or symmetric matrix as double complex, and its ways into METAPACK ---- */

@@ -8,6 +8,8 @@
  * cublas?getrfBatched or cublas?gemmStridedBatched, and the worst backward error of some matrices
  * against the host's own. mixed: strided, orders 1 .. n by turns. The data are renewed between
  * calls, outside the time. */
+#include "../../src/core/random.h"
+
 #include <metapack/metapack.h>
 
 #include <cublas_v2.h>
@@ -52,8 +54,7 @@ static double now_ms(void) {
 
 static uint64_t state = 1;
 static double uniform(void) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(int64_t)(state ^ (state >> 29)) / 9223372036854775808.0;
+    return mpki_random_signed(&state);
 }
 
 static int is(const char *a, const char *b) {
@@ -192,7 +193,7 @@ static mpk_status call(bench *b, int asynchronous) {
 
 static void must(bench *b, mpk_status status) {
     const char *text = "";
-    if (status >= 0 && status != MPK_PARTIAL) return;
+    if (!mpk_failed(status) && status != MPK_PARTIAL) return;
     mpk_last_error(b->ctx, NULL, NULL, &text);
     fprintf(stderr, "%s %s n %d: status %d %s\n", b->verb, b->layout, b->n, status, text);
     exit(4);

@@ -3,6 +3,8 @@
 #define BENCH_BORG_COMMON_H
 /** The batched kernels of the benchmark: what each reads and writes, how much work it is, and
  * whether its result is right. For driver.c and device.c. */
+#include "../../src/core/random.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
@@ -35,9 +37,8 @@ typedef struct bench {
 enum { RHS = 3, WITH_NAN = 7, ALL_ZERO = 13 }; /* columns that a solve has; groups that are odd */
 
 static uint64_t state = 1;
-static double uniform(void) { /* (0, 1) */
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (double)((state ^ (state >> 29)) >> 11) / 9007199254740992.0;
+static double uniform(void) { /* [0, 1) */
+    return mpki_random_unit(mpki_random_next(&state));
 }
 
 static bool is(const bench *b, const char *name) {

@@ -99,10 +99,12 @@ __global__ void expand_kernel(int n, const T *A, int64_t lda, const int *kind, i
 /** Aasen: full unit lower L, whose first block column is the identity's, and F = L T from -T's
  *  blocks; a thread an entry. */
 template <class T>
-__global__ void expand_aasen_kernel(int n, int nb, const T *A, int64_t lda, const T *minus, T *L, T *F) {
+__global__ void expand_aasen_kernel(int n, int nb, const T *A, int64_t lda, const T *minus, T *L,
+                                    T *F) {
     const int j = blockIdx.y, J = j / nb, last = (n + nb - 1) / nb - 1;
     auto l = [&](int r, int c) {
-        return r < c || c < 0 || c >= n ? make<T>(0) : r == c ? make<T>(1)
+        return r < c || c < 0 || c >= n ? make<T>(0)
+               : r == c                 ? make<T>(1)
                : c < nb                 ? make<T>(0)
                                         : A[r + (int64_t)(c - nb) * lda];
     };
@@ -110,7 +112,10 @@ __global__ void expand_aasen_kernel(int n, int nb, const T *A, int64_t lda, cons
         L[i + (int64_t)j * n] = l(i, j);
         T f = make<T>(0);
         for (int K = J > 0 ? J - 1 : 0; K <= J + 1 && K <= last; ++K) {
-            const T *t = minus + (3 * (int64_t)(K < J ? K : J) + (K == J ? 0 : K > J ? 1 : 2)) * nb * nb;
+            const T *t = minus + (3 * (int64_t)(K < J ? K : J) + (K == J  ? 0
+                                                                  : K > J ? 1
+                                                                          : 2)) *
+                                     nb * nb;
             for (int k = 0; k < nb && K * nb + k < n && K * nb + k <= i; ++k)
                 nfma(f, l(i, K * nb + k), t[k + (j - J * nb) * nb]);
         }
@@ -177,7 +182,8 @@ static void inertia_of(int n, const std::vector<double> &d, const std::vector<do
     }
 }
 
-template <class T> static cublasStatus_t gemm_full(bool conj_b, int n, const T *A, const T *B, T *C) {
+template <class T>
+static cublasStatus_t gemm_full(bool conj_b, int n, const T *A, const T *B, T *C) {
     const T one = make<T>(1), nil = make<T>(0);
     return cublasGemmEx(blas, CUBLAS_OP_N, conj_b ? CUBLAS_OP_C : CUBLAS_OP_T, n, n, n, &one, A,
                         kind_of<T>::type, n, B, kind_of<T>::type, n, &nil, C, kind_of<T>::type, n,
@@ -192,7 +198,8 @@ struct job {
 };
 
 template <class T>
-static void open_job(job &j, int n, int64_t lda, bool hermitian, int method, int block = 0, int tf32 = 0) {
+static void open_job(job &j, int n, int64_t lda, bool hermitian, int method, int block = 0,
+                     int tf32 = 0) {
     memset(&j, 0, sizeof j);
     j.d.scalar = kind_of<T>::scalar;
     j.d.hermitian = hermitian;
@@ -243,8 +250,8 @@ template <class T> static int refine(job &j, int steps, double *omegas) {
     }
 }
 
-static const char *const method_name[] = {"tile", "none", "bunch-kaufman", "rook",
-                                          "aasen", "butterfly"};
+static const char *const method_name[] = {"tile", "none",  "bunch-kaufman",
+                                          "rook", "aasen", "butterfly"};
 
 template <class T> static void check_one(int n, int64_t lda, int f, bool hermitian, int method) {
     job j;
@@ -312,13 +319,11 @@ template <class T> static void check_one(int n, int64_t lda, int f, bool hermiti
             } else {
                 std::vector<float> v(n);
                 CHECK(cudaMemcpy(v.data(), W, 4 * n, cudaMemcpyDeviceToHost));
-                for (int k = 0; k < n; ++k)
-                    w[k] = v[k];
+                for (int k = 0; k < n; ++k) w[k] = v[k];
             }
             const double top = fmax(fabs(w[0]), fabs(w[n - 1]));
             want[0] = want[1] = want[2] = 0;
-            for (double v : w)
-                ++want[fabs(v) <= n * kind_of<T>::eps * top ? 2 : v > 0 ? 0 : 1];
+            for (double v : w) ++want[fabs(v) <= n * kind_of<T>::eps * top ? 2 : v > 0 ? 0 : 1];
             cudaFree(dw), cudaFree(W), cudaFree(info);
             cusolverDnDestroyParams(params);
             (void)lw, (void)lh;
@@ -336,25 +341,30 @@ template <class T> static void check_one(int n, int64_t lda, int f, bool hermiti
     if (want[0] >= 0 && f != INTERIOR && f != GRADED && f != FIEDLER)
         ok = ok && found[0] == want[0] && found[1] == want[1];
     if (!ok) ++failures;
-    fprintf(rows,
-            "{\"row\": \"check\", \"letter\": \"%c\", \"hermitian\": %d, \"method\": \"%s\", "
-            "\"family\": \"%s\", \"n\": %d, \"lda\": %lld, \"status\": %d, \"scaled_residual\": %.3g, "
-            "\"omega\": %.3g, \"omega_refined\": %.3g, \"max_l\": %.4g, \"inertia\": [%d, %d, %d], "
-            "\"oracle\": [%d, %d, %d], \"pairs\": %d, \"delayed\": %lld, \"stages\": %lld, \"restarts\": "
-            "%lld, \"slow_tiles\": %lld, \"zeros\": %lld, \"ok\": %s}\n",
-            kind_of<T>::letter, hermitian, method_name[method], family_name[f], n, (long long)lda,
-            status, scaled, omegas[0], omegas[1], j.d.max_l, found[0], found[1], found[2], want[0],
-            want[1], want[2], two, (long long)j.d.delayed, (long long)j.d.stages,
-            (long long)j.d.restarts, (long long)j.d.slow_tiles, (long long)j.d.zeros,
-            ok ? "true" : "false");
+    fprintf(
+        rows,
+        "{\"row\": \"check\", \"letter\": \"%c\", \"hermitian\": %d, \"method\": \"%s\", "
+        "\"family\": \"%s\", \"n\": %d, \"lda\": %lld, \"status\": %d, \"scaled_residual\": %.3g, "
+        "\"omega\": %.3g, \"omega_refined\": %.3g, \"max_l\": %.4g, \"inertia\": [%d, %d, %d], "
+        "\"oracle\": [%d, %d, %d], \"pairs\": %d, \"delayed\": %lld, \"stages\": %lld, "
+        "\"restarts\": "
+        "%lld, \"slow_tiles\": %lld, \"zeros\": %lld, \"ok\": %s}\n",
+        kind_of<T>::letter, hermitian, method_name[method], family_name[f], n, (long long)lda,
+        status, scaled, omegas[0], omegas[1], j.d.max_l, found[0], found[1], found[2], want[0],
+        want[1], want[2], two, (long long)j.d.delayed, (long long)j.d.stages,
+        (long long)j.d.restarts, (long long)j.d.slow_tiles, (long long)j.d.zeros,
+        ok ? "true" : "false");
     fflush(rows);
-    printf("%c%s %-6s %-13s n=%-5d st=%d res=%-8.2g w=%.1e %.1e L=%-6.3g in=%d,%d,%d/%d,%d,%d 2x2=%d "
-           "del=%lld stg=%lld slow=%lld zero=%lld %s %s\n",
-           kind_of<T>::letter, hermitian ? "h" : " ", method_name[method], family_name[f], n, status,
-           scaled, omegas[0], omegas[1], j.d.max_l, found[0], found[1], found[2], want[0], want[1],
-           want[2], two, (long long)j.d.delayed, (long long)j.d.stages, (long long)j.d.slow_tiles,
-           (long long)j.d.zeros, ok ? "ok" : "FAILED",
-           status < 0 ? api->last_error(cuda) : upper_kept ? "" : "upper triangle touched");
+    printf(
+        "%c%s %-6s %-13s n=%-5d st=%d res=%-8.2g w=%.1e %.1e L=%-6.3g in=%d,%d,%d/%d,%d,%d 2x2=%d "
+        "del=%lld stg=%lld slow=%lld zero=%lld %s %s\n",
+        kind_of<T>::letter, hermitian ? "h" : " ", method_name[method], family_name[f], n, status,
+        scaled, omegas[0], omegas[1], j.d.max_l, found[0], found[1], found[2], want[0], want[1],
+        want[2], two, (long long)j.d.delayed, (long long)j.d.stages, (long long)j.d.slow_tiles,
+        (long long)j.d.zeros, ok ? "ok" : "FAILED",
+        status < 0   ? api->last_error(cuda)
+        : upper_kept ? ""
+                     : "upper triangle touched");
     fflush(stdout);
     close_job(j);
 }
@@ -383,32 +393,40 @@ template <class F, class G> static double time_s(int repeat, F prepare, G work, 
         if (k) t.push_back(ms * 1e-3); /* the first warms up */
     }
     cudaEventDestroy(a), cudaEventDestroy(b);
-    if (spread) *spread = (*std::max_element(t.begin(), t.end()) - *std::min_element(t.begin(), t.end()));
+    if (spread)
+        *spread = (*std::max_element(t.begin(), t.end()) - *std::min_element(t.begin(), t.end()));
     return median(t);
 }
 
 static void row(char letter, bool hermitian, const char *method, int n, double t, double spread,
                 double flops, double omega, double omega1, const mpki_cuda_matrix *d) {
     const double rate = flops / t * 1e-12;
-    fprintf(rows,
-            "{\"row\": \"time\", \"letter\": \"%c\", \"hermitian\": %d, \"method\": \"%s\", \"n\": %d, "
-            "\"time_s\": %.6g, \"spread_s\": %.3g, \"tflops\": %.4g, \"omega\": %.3g, "
-            "\"omega_refined\": %.3g",
-            letter, hermitian, method, n, t, spread, rate, omega, omega1);
+    fprintf(
+        rows,
+        "{\"row\": \"time\", \"letter\": \"%c\", \"hermitian\": %d, \"method\": \"%s\", \"n\": %d, "
+        "\"time_s\": %.6g, \"spread_s\": %.3g, \"tflops\": %.4g, \"omega\": %.3g, "
+        "\"omega_refined\": %.3g",
+        letter, hermitian, method, n, t, spread, rate, omega, omega1);
     if (d)
-        fprintf(rows, ", \"delayed\": %lld, \"restarts\": %lld, \"slow_tiles\": %lld, \"block\": %d, \"max_l\": %.4g",
-                (long long)d->delayed, (long long)d->restarts, (long long)d->slow_tiles, d->block, d->max_l);
+        fprintf(rows,
+                ", \"delayed\": %lld, \"restarts\": %lld, \"slow_tiles\": %lld, \"block\": %d, "
+                "\"max_l\": %.4g",
+                (long long)d->delayed, (long long)d->restarts, (long long)d->slow_tiles, d->block,
+                d->max_l);
     fprintf(rows, "}\n");
     fflush(rows);
-    printf("%c%s %-22s n=%-6d %9.3f ms (+-%.3f) %7.3f TF/s w=%.1e %.1e", letter, hermitian ? "h" : " ",
-           method, n, t * 1e3, spread * 1e3, rate, omega, omega1);
-    if (d) printf(" del=%lld rst=%lld slow=%lld L=%.3g", (long long)d->delayed, (long long)d->restarts, (long long)d->slow_tiles, d->max_l);
+    printf("%c%s %-22s n=%-6d %9.3f ms (+-%.3f) %7.3f TF/s w=%.1e %.1e", letter,
+           hermitian ? "h" : " ", method, n, t * 1e3, spread * 1e3, rate, omega, omega1);
+    if (d)
+        printf(" del=%lld rst=%lld slow=%lld L=%.3g", (long long)d->delayed, (long long)d->restarts,
+               (long long)d->slow_tiles, d->max_l);
     printf("\n");
     fflush(stdout);
 }
 
 template <class T>
-static void time_ours(int n, bool hermitian, int method, int f, int repeat, int block, bool verify) {
+static void time_ours(int n, bool hermitian, int method, int f, int repeat, int block,
+                      bool verify) {
     job j;
     open_job<T>(j, n, n, hermitian, method, block);
     fill(f, n, 1, hermitian, true, (T *)j.full, n);
@@ -438,7 +456,8 @@ static void time_ours(int n, bool hermitian, int method, int f, int repeat, int 
     close_job(j);
 }
 
-/** cuSOLVER: sytrf with and without pivots, getrf, potrf (the generic interface where it exists). */
+/** cuSOLVER: sytrf with and without pivots, getrf, potrf (the generic interface where it
+ *  exists). */
 template <class T> struct vendor;
 #define VENDOR(type, raw, letter)                                                                  \
     template <> struct vendor<type> {                                                              \
@@ -486,7 +505,8 @@ template <class T> static void time_vendor(int n, const char *what, int repeat) 
     T *w = device_new<T>(lw);
     double spread;
     const double t = time_s(
-        repeat, [&] { CHECK(cudaMemcpyAsync(A, full, sizeof(T) * n * n, cudaMemcpyDeviceToDevice)); },
+        repeat,
+        [&] { CHECK(cudaMemcpyAsync(A, full, sizeof(T) * n * n, cudaMemcpyDeviceToDevice)); },
         [&] {
             if (lu)
                 V::getrf(n, A, ipiv, w, info);
@@ -507,8 +527,7 @@ template <class T> static void time_vendor(int n, const char *what, int repeat) 
 
 /** The trailing update's rate: squares in strided batches beside cuBLAS's own syrkx. */
 static void time_update(int n, int K) {
-    double *C = device_new<double>((int64_t)n * n), *L = device_new<double>((int64_t)n * K),
-           spread;
+    double *C = device_new<double>((int64_t)n * n), *L = device_new<double>((int64_t)n * K), spread;
     fill(RANDOM, n, 1, false, true, C, n);
     fill_kernel<<<dim3((n + 255) / 256, K, 1), 256>>>(RANDOM, n, 2, 0, 1, L, n);
     const double minus = -1e-6, one = 1;
@@ -528,7 +547,8 @@ static void time_update(int n, int K) {
                               n));
         },
         &spread);
-    row('d', 0, ("gemm-" + std::to_string(K)).c_str(), n, g, spread, 2.0 * n * n * K, NAN, NAN, NULL);
+    row('d', 0, ("gemm-" + std::to_string(K)).c_str(), n, g, spread, 2.0 * n * n * K, NAN, NAN,
+        NULL);
     cudaFree(C), cudaFree(L);
 }
 
@@ -547,27 +567,21 @@ template <class T> static void checks_tiny() {
 
 template <class T> static void checks(bool quick) {
     const bool complex = kind_of<T>::flops == 4;
-    const int families[] = {RANDOM, ZERO_DIAGONAL, SADDLE, GRADED, FIEDLER, CHAIN,
-                            WILKINSON, INTERIOR, SINGULAR, ZERO};
+    const int families[] = {RANDOM, ZERO_DIAGONAL, SADDLE,   GRADED,   FIEDLER,
+                            CHAIN,  WILKINSON,     INTERIOR, SINGULAR, ZERO};
     const int sizes[] = {1, 2, 31, 33, 64, 127, 129, 300};
-    for (int n : sizes)
-        check_one<T>(n, n + 3, RANDOM, false, MPKI_CUDA_TILE);
+    for (int n : sizes) check_one<T>(n, n + 3, RANDOM, false, MPKI_CUDA_TILE);
     if (!quick)
         for (int f : families)
-            for (int n : {500, 1500})
-                check_one<T>(n, n, f, false, MPKI_CUDA_TILE);
+            for (int n : {500, 1500}) check_one<T>(n, n, f, false, MPKI_CUDA_TILE);
     if (complex)
-        for (int n : {33, 300, 777})
-            check_one<T>(n, n, RANDOM, true, MPKI_CUDA_TILE);
-    for (int n : {33, 129, 700})
-        check_one<T>(n, n, DOMINANT, complex, MPKI_CUDA_NONE);
+        for (int n : {33, 300, 777}) check_one<T>(n, n, RANDOM, true, MPKI_CUDA_TILE);
+    for (int n : {33, 129, 700}) check_one<T>(n, n, DOMINANT, complex, MPKI_CUDA_NONE);
     for (int method : {MPKI_CUDA_BUNCH_KAUFMAN, MPKI_CUDA_ROOK, MPKI_CUDA_AASEN}) {
-        for (int n : {1, 2, 33, 129, 300})
-            check_one<T>(n, n + 1, RANDOM, false, method);
+        for (int n : {1, 2, 33, 129, 300}) check_one<T>(n, n + 1, RANDOM, false, method);
         if (complex) check_one<T>(300, 300, RANDOM, true, method);
         if (!quick)
-            for (int f : families)
-                check_one<T>(700, 700, f, false, method);
+            for (int f : families) check_one<T>(700, 700, f, false, method);
     }
     for (int n : {64, 65, 2100}) /* whole blocks, one more, wide blocks */
         check_one<T>(n, n, RANDOM, complex, MPKI_CUDA_AASEN);
@@ -582,23 +596,35 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; ++i) {
         std::string a = argv[i];
         auto next = [&] { return i + 1 < argc ? argv[++i] : (char *)""; };
-        if (a == "--module") module = next();
-        else if (a == "--out") out = next();
-        else if (a == "--check") check = true;
-        else if (a == "--quick") quick = true;
-        else if (a == "--tiny") tiny = true;
-        else if (a == "--time") timing = true;
-        else if (a == "--updates") updates = true;
-        else if (a == "--profile") profile = atoi(next());
-        else if (a == "--letters") letters = next();
-        else if (a == "--methods") methods = next();
-        else if (a == "--vendors") vendors = next();
-        else if (a == "--blocks") blocks = next();
-        else if (a == "--repeat") repeat = atoi(next());
+        if (a == "--module")
+            module = next();
+        else if (a == "--out")
+            out = next();
+        else if (a == "--check")
+            check = true;
+        else if (a == "--quick")
+            quick = true;
+        else if (a == "--tiny")
+            tiny = true;
+        else if (a == "--time")
+            timing = true;
+        else if (a == "--updates")
+            updates = true;
+        else if (a == "--profile")
+            profile = atoi(next());
+        else if (a == "--letters")
+            letters = next();
+        else if (a == "--methods")
+            methods = next();
+        else if (a == "--vendors")
+            vendors = next();
+        else if (a == "--blocks")
+            blocks = next();
+        else if (a == "--repeat")
+            repeat = atoi(next());
         else if (a == "--sizes") {
             sizes.clear();
-            for (char *p = strtok(next(), ","); p; p = strtok(NULL, ","))
-                sizes.push_back(atoi(p));
+            for (char *p = strtok(next(), ","); p; p = strtok(NULL, ",")) sizes.push_back(atoi(p));
         } else {
             fprintf(stderr, "unknown option %s\n", argv[i]);
             return 2;
@@ -628,7 +654,8 @@ int main(int argc, char **argv) {
                          methods == "none"    ? MPKI_CUDA_NONE
                          : methods == "aasen" ? MPKI_CUDA_AASEN
                                               : MPKI_CUDA_TILE);
-        fill(methods == "none" ? DOMINANT : RANDOM, profile, 1, false, true, (double *)j.d.A, profile);
+        fill(methods == "none" ? DOMINANT : RANDOM, profile, 1, false, true, (double *)j.d.A,
+             profile);
         CHECK(cudaDeviceSynchronize());
         api->entries[SCALAR]->factorize(cuda, &j.d);
         CHECK(cudaDeviceSynchronize());
@@ -644,12 +671,13 @@ int main(int argc, char **argv) {
         }
     if (updates)
         for (int n : {4096, 16384})
-            for (int K : {128, 256, 512})
-                time_update(n, K);
+            for (int K : {128, 256, 512}) time_update(n, K);
     if (timing)
         for (const char *c = letters; *c; ++c)
             for (int n : sizes) {
-                const int k = n > 20000 ? std::min(repeat, 2) : n > 10000 ? std::min(repeat, 3) : repeat;
+                const int k = n > 20000   ? std::min(repeat, 2)
+                              : n > 10000 ? std::min(repeat, 3)
+                                          : repeat;
                 std::string list = blocks;
                 for (char *p = strtok(&list[0], ","); p; p = strtok(NULL, ",")) {
                     const int block = atoi(p);

@@ -7,6 +7,8 @@
  *  lapack-getrf of the BLAS it was linked to. The matrix is diagonally shifted for potrf. TYPE: d,
  * z. A row has the factorization's times and, of a solve with one right-hand side, omega before and
  *  after refinement. */
+#include "../../src/core/random.h"
+
 #include <complex.h>
 #include <math.h>
 #include <metapack/metapack.h>
@@ -30,8 +32,7 @@ static double now_s(void) {
 
 static uint64_t state = 1;
 static double uniform(void) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(int64_t)(state ^ (state >> 29)) / 9223372036854775808.0;
+    return mpki_random_signed(&state);
 }
 
 static double complex entry(const char *family, int n, int i, int j, int z) {
@@ -107,7 +108,9 @@ static int ours(system_t *s, const char *method, const char *family, const char 
         if (!strcmp(method, mpk_dense_method_name((mpk_dense_method)k)))
             d.method = (mpk_dense_method)k;
     if (!strcmp(precision, "single")) d.precision = MPK_DENSE_SINGLE;
-    if (mpk_context_create(NULL, &ctx) || mpk_dense_query(ctx, &d, s->nrhs, &sizes)) return 1;
+    if (mpk_failed(mpk_context_create(NULL, &ctx)) ||
+        mpk_failed(mpk_dense_query(ctx, &d, s->nrhs, &sizes)))
+        return 1;
     mpk_dense_factor f = {.struct_size = sizeof f, .f = s->f, .ldf = s->n};
     f.pivots = malloc((size_t)sizes.pivots * 4 + 64);
     f.extra = aligned_alloc(64, ((size_t)sizes.extra_bytes + 127) / 64 * 64);

@@ -4,33 +4,31 @@
 /** Test matrices by formula, filled on the device: entry (i, j) of an order n depends on (i, j)
  *  alone, so that any part can be made anywhere. */
 #include "../../src/backends/cuda/scalar.cuh"
+#include "../../src/core/random.h"
 
 enum family {
-    RANDOM,      /* uniform in (-1, 1), both parts where complex */
+    RANDOM, /* uniform in (-1, 1), both parts where complex */
     ZERO_DIAGONAL,
-    SADDLE,      /* [D B^T; B 0], D diagonal positive, a third of the rows below */
-    GRADED,      /* random, scaled by 10^(-6 i / n) on both sides */
-    FIEDLER,     /* |i - j| */
-    CHAIN,       /* zero but for pairs [0 1; 1 0] far apart: row i with row n - 1 - i */
-    WILKINSON,   /* growth: 1 on the diagonal and in the last column, -1 below */
-    INTERIOR,    /* late interior point: diagonal over 16 decades, coupling, -1e-8 below */
-    SINGULAR,    /* random of rank n - n/8: the last rows repeat the first */
-    DOMINANT,    /* random with sqrt(n) on the diagonal: for methods without pivoting */
-    POSITIVE,    /* random with n on the diagonal: for Cholesky */
-    ZERO,        /* nothing */
+    SADDLE,    /* [D B^T; B 0], D diagonal positive, a third of the rows below */
+    GRADED,    /* random, scaled by 10^(-6 i / n) on both sides */
+    FIEDLER,   /* |i - j| */
+    CHAIN,     /* zero but for pairs [0 1; 1 0] far apart: row i with row n - 1 - i */
+    WILKINSON, /* growth: 1 on the diagonal and in the last column, -1 below */
+    INTERIOR,  /* late interior point: diagonal over 16 decades, coupling, -1e-8 below */
+    SINGULAR,  /* random of rank n - n/8: the last rows repeat the first */
+    DOMINANT,  /* random with sqrt(n) on the diagonal: for methods without pivoting */
+    POSITIVE,  /* random with n on the diagonal: for Cholesky */
+    ZERO,      /* nothing */
     FAMILIES
 };
 static const char *const family_name[FAMILIES] = {
-    "random", "zero-diagonal", "saddle", "graded", "fiedler", "chain",
-    "wilkinson", "interior", "singular", "dominant", "positive", "zero"};
+    "random",    "zero-diagonal", "saddle",   "graded",   "fiedler",  "chain",
+    "wilkinson", "interior",      "singular", "dominant", "positive", "zero"};
 
 __host__ __device__ inline double hash01(uint64_t i, uint64_t j, uint64_t seed) {
-    uint64_t z = (i * 0x9E3779B97F4A7C15ull) ^ (j * 0xC2B2AE3D27D4EB4Full) ^
-                 (seed * 0x165667B19E3779F9ull);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-    z ^= z >> 31;
-    return (double)(z >> 11) * 0x1p-52 - 1.0; /* (-1, 1) */
+    const uint64_t z = (i * MPKI_GOLDEN) ^ (j * UINT64_C(0xC2B2AE3D27D4EB4F)) ^
+                       (seed * UINT64_C(0x165667B19E3779F9));
+    return 2 * mpki_random_unit(mpki_random_mix(z)) - 1; /* [-1, 1) */
 }
 
 /** Lower entry (i, j), i >= j: real and imaginary part. */
@@ -99,12 +97,12 @@ template <> __host__ __device__ inline float from_parts<float>(double re, double
 template <> __host__ __device__ inline double from_parts<double>(double re, double) {
     return re;
 }
-template <> __host__ __device__ inline mpki::cx<float> from_parts<mpki::cx<float>>(double re,
-                                                                                   double im) {
+template <>
+__host__ __device__ inline mpki::cx<float> from_parts<mpki::cx<float>>(double re, double im) {
     return {(float)re, (float)im};
 }
-template <> __host__ __device__ inline mpki::cx<double> from_parts<mpki::cx<double>>(double re,
-                                                                                     double im) {
+template <>
+__host__ __device__ inline mpki::cx<double> from_parts<mpki::cx<double>>(double re, double im) {
     return {re, im};
 }
 

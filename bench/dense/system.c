@@ -7,6 +7,7 @@
  * Matrices are random; dominant: with 1.5 sqrt(n) of changing sign on the diagonal, well
  * conditioned. */
 #include "../../src/backends/cuda/load.h"
+#include "../../src/core/random.h"
 
 #include <metapack/dense.h>
 #include <math.h>
@@ -16,8 +17,7 @@
 
 static uint64_t seed = 1;
 static double uniform(void) {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (double)(seed >> 11) * 0x1p-52 - 1;
+    return mpki_random_signed(&seed);
 }
 
 static int method_named(const char *name) {
@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
     mpk_context *ctx = NULL;
     const char *text = "";
     const double diagonal = argc > 6 ? 1.5 * sqrt((double)n) : 0;
-    if (mpk_context_create(NULL, &ctx)) return 1;
+    if (mpk_failed(mpk_context_create(NULL, &ctx))) return 1;
     const mpki_device *d = mpki_cuda_open(ctx, 0);
     if (!d) {
         mpk_last_error(ctx, NULL, NULL, &text);
@@ -88,10 +88,11 @@ int main(int argc, char **argv) {
         dense.precision = (mpk_dense_precision)precision_named(colon ? colon : "working");
         if (accuracy) dense.accuracy = atof(accuracy);
         mpk_status status = mpk_dense_query(ctx, &dense, 1, &sizes);
-        if (status >= 0) status = (mpk_status)d->table->alloc(d->cuda, sizes.sysv_bytes, &work);
+        if (!mpk_failed(status))
+            status = (mpk_status)d->table->alloc(d->cuda, sizes.sysv_bytes, &work);
         double least = INFINITY;
         memset(&best, 0, sizeof best);
-        for (int k = 0; k <= repeat && status >= 0; k++) {
+        for (int k = 0; k <= repeat && !mpk_failed(status); k++) {
             mpk_dense_factor factor = {
                 .struct_size = sizeof factor, .f = f, .ldf = n, .pivots = pivots, .extra = extra};
             const double start = mpki_now_s();
@@ -100,13 +101,13 @@ int main(int argc, char **argv) {
             const double t = mpki_now_s() - start;
             if (k && t < least) least = t, best = info;
         }
-        if (status < 0) mpk_last_error(ctx, NULL, NULL, &text);
+        if (mpk_failed(status)) mpk_last_error(ctx, NULL, NULL, &text);
         printf("%c %s:%s n=%lld %s total %.1f ms factorize %.1f solve %.1f refine %.1f omega %.2e "
                "-> %.2e steps %d gmres %d %s\n",
                letter, item, colon ? colon : "working", (long long)n, mpk_status_name(status),
                least * 1e3, best.factorize_s * 1e3, best.solve_s * 1e3, best.refine_s * 1e3,
                best.unrefined, best.componentwise, best.iterations, best.gmres,
-               status < 0 ? text : "");
+               mpk_failed(status) ? text : "");
         fflush(stdout);
         if (rows) {
             fprintf(rows,

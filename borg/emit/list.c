@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The back ends by name. */
 #include "borg/borg.h"
 #include "borg/emit/list.h"
 #include <string.h>

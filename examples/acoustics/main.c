@@ -104,7 +104,7 @@ int main(int argc, char **argv) {
     }
     float complex *a = malloc((size_t)n * (size_t)n * sizeof *a);
     float complex *b = malloc((size_t)n * sizeof *b), *x = malloc((size_t)n * sizeof *x);
-    if (!a || !b || !x || mpk_context_create(NULL, &ctx)) goto done;
+    if (!a || !b || !x || mpk_failed(mpk_context_create(NULL, &ctx))) goto done;
 
     double start = now();
     boundary_matrix(&s, k, a);
@@ -113,7 +113,7 @@ int main(int argc, char **argv) {
            n, k, 6.283185307 / k / sqrt(12.566370614 / n * 2.3), now() - start);
 
     mpk_status status = mpk_dense_query(ctx, &dense, 1, &sizes);
-    if (status) goto done;
+    if (mpk_failed(status)) goto done;
     factor.f = malloc((size_t)sizes.factor_bytes + 1);
     factor.ldf = n;
     factor.pivots = malloc((size_t)(sizes.pivots > n ? sizes.pivots : n) * sizeof *factor.pivots);
@@ -122,7 +122,7 @@ int main(int argc, char **argv) {
     start = now();
     status = mpk_dense_sysv(ctx, &dense, a, n, &factor, 1, b, n, x, n, NULL, 0, &info);
     const double time_s = now() - start;
-    if (status < 0) goto done;
+    if (mpk_failed(status)) goto done;
     printf(
         "LDL^T    %.3f s by %s: factorize %.3f s (%.1f GFLOP/s), refine %d steps, residual %.2g, "
         "omega %.2g: %s\n",

@@ -36,7 +36,9 @@ typedef struct mpk_adaptive {
 } mpk_adaptive;
 
 /** Solve A X = B by whatever it takes.
- *  problem [in]   b [in] n x nrhs, ldb >= n    x [out] n x nrhs, ldx >= n: the best solution found
+ *  problem [in]   borrowed during the call
+ *  b       [in]   n x nrhs, ldb >= n, host
+ *  x       [out]  n x nrhs, ldx >= n, host: the best solution found
  *  options [in]   NULL: the defaults. direct off: never the direct solver; tolerance and
  *                 max_iterations are those of each attempt; memory_limit holds for all. level,
  *                 fill_factor, drop_tolerance, stages are chosen; everything else is kept.

@@ -31,11 +31,14 @@ typedef struct mpk_analysis_info {
 /** Analyse: scaling, matching, ordering, elimination tree, supernodes, schedule, predictions. The
  *  result serves every matrix with the pattern of `problem`; its values only guide matching and
  *  scaling. Immutable: any number of factors and threads may share it.
- *  ctx      [inout] errors are recorded here     problem [in] borrowed during the call
- *  options  [in]    NULL: the defaults           an [out] created; *an must be NULL before
+ *  ctx      [inout] errors are recorded here
+ *  problem  [in]    borrowed during the call
+ *  options  [in]    NULL: the defaults
+ *  an       [out]   created; *an must be NULL before
  *  Returns MPK_OK | MPK_SINGULAR (structurally; *an is usable) | MPK_ERR_ARGUMENT, _MEMORY (also
- * when the prediction exceeds options.memory_limit), _UNSUPPORTED (an ordering that was not built),
- * _CANCELLED. Threads: those of options.threads. Method and sources: docs/analysis.md. */
+ *          when the prediction exceeds options.memory_limit), _UNSUPPORTED (an ordering that was
+ *          not built), _CANCELLED
+ *  Threads: those of options.threads. Method and sources: docs/analysis.md. */
 MPK_API mpk_status mpk_analyse(mpk_context *ctx, const mpk_problem *problem,
                                const mpk_options *options, mpk_analysis **an);
 MPK_API void mpk_analysis_info_get(const mpk_analysis *an, mpk_analysis_info *info);

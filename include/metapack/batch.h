@@ -5,8 +5,7 @@
  *  MPK_BATCH_MAX_N. Each matrix has an outcome of its own; a singular or NaN one leaves its
  *  neighbours right. How to lay out the data and what each method does: docs/batch.md.
  *  Example: examples/batch.c. */
-#include <metapack/options.h>
-#include <metapack/problem.h>
+#include <metapack/context.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,10 +21,6 @@ typedef enum mpk_batch_layout {
     MPK_BATCH_INTERLEAVED = 2 /**< data + (b / width) stride + (i + j ld) width + b % width */
 } mpk_batch_layout;
 
-/** The memory that data (and, for pointers, what they point to) lies in. One for all arrays of a
- *  call. */
-typedef enum mpk_memory { MPK_HOST = 0, MPK_DEVICE = 1 } mpk_memory;
-
 /** Outcome of one matrix. */
 typedef enum mpk_batch_outcome {
     MPK_BATCH_OK = 0,
@@ -39,8 +34,9 @@ typedef enum mpk_batch_outcome {
 /** One operand of all matrices; borrowed. */
 typedef struct mpk_batch_array {
     mpk_batch_layout layout;
-    mpk_memory memory;
-    void *data;     /**< see the layout; aligned to the entry's real type */
+    mpk_memory memory; /**< of data and, for pointers, of what they point to; one for all arrays of
+                            a call */
+    void *data;        /**< see the layout; aligned to the entry's real type */
     int64_t stride; /**< entries from matrix to matrix, interleaved: from group to group; at least
                          ld times the columns (times the width). Not used for pointers */
     int32_t ld;     /**< leading dimension, at least the rows (and at least 1) */
@@ -122,8 +118,9 @@ typedef enum mpk_batch_method {
 } mpk_batch_method;
 
 /** Solve A X = B with the factors that `method` left; batch as it was there.
- *  a, pivots [in] factors (pivots NULL: no pivoting)
- *  nrhs [in]    columns of B, 0 .. MPK_BATCH_MAX_N      b [inout] n x nrhs each: B, then X
+ *  a, pivots [in]    factors (pivots NULL: no pivoting)
+ *  nrhs      [in]    columns of B, 0 .. MPK_BATCH_MAX_N
+ *  b         [inout] n x nrhs each: B, then X
  *  A zero pivot gives zero in its place. results->outcome: _OK, _SINGULAR (a zero pivot), or
  *  _NOT_FINITE (X is not finite); results->inertia is not written. Returns as above. */
 MPK_API mpk_status mpk_batch_solve(mpk_context *ctx, const mpk_batch *batch,

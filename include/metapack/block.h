@@ -3,7 +3,7 @@
 #define METAPACK_BLOCK_H
 /** Blocks: what a blocking of a matrix costs before it is factorized, and what a factorization on
  *  blocks (methods ildlt, jacobi, ilu0) did. Method notes: docs/blocking.md,
- * docs/meta-algorithm.md. */
+ *  docs/meta-algorithm.md. */
 #include <metapack/options.h>
 #include <metapack/problem.h>
 

@@ -18,8 +18,8 @@ typedef struct mpk_allocator {
 
 /** Progress of a long call: `stage` is "read", "analyse", "factorize", "solve", and "write" where a
  *  signal comes while a pipe keeps a file waiting; 0 <= fraction <= 1. Called from one thread at a
- * time (not always the caller's), at most about 20 times a second. A return other than 0 cancels
- * the call, which then returns MPK_ERR_CANCELLED. */
+ *  time (not always the caller's), at most about 20 times a second. A return other than 0 cancels
+ *  the call, which then returns MPK_ERR_CANCELLED. */
 typedef int (*mpk_progress_fn)(const char *stage, double fraction, void *user);
 
 /** Create a context: the place of errors, memory and threads. It holds no matrix.

@@ -8,7 +8,7 @@
  *  Matrices are column-major, entry (i, j) at a + i + j lda; one triangle is read, the other never
  *  touched. All memory is the caller's: mpk_dense_query() tells how much; nothing is allocated in a
  *  factorization or a solve. */
-#include <metapack/batch.h>
+#include <metapack/options.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -151,7 +151,8 @@ typedef struct mpk_dense_info {
 } mpk_dense_info;
 
 /** Factorize.
- *  ctx   [inout] context; errors are recorded here         dense [in] what and how
+ *  ctx   [inout] context; errors are recorded here
+ *  dense [in] what and how
  *  a     [in] n x n, lda >= max(1, n): the triangle dense->uplo. Untouched but where it is f->f
  *  f     [inout] memory given, result described. f->f == a with ldf == lda: in place (working
  *        precision only); any other overlap of a, f, extra, work is MPK_ERR_ARGUMENT
@@ -169,8 +170,8 @@ MPK_API mpk_status mpk_dense_factorize(mpk_context *ctx, const mpk_dense *dense,
 
 /** Solve A X = B with a factorization.
  *  a     [in] the matrix, for refinement and errors; NULL: neither
- *  b     [in] n x nrhs, ldb >= max(1, n);  x [out] likewise; x == b with ldx == ldb is allowed,
- *        any other overlap is not
+ *  b     [in] n x nrhs, ldb >= max(1, n)
+ *  x     [out] likewise; x == b with ldx == ldb is allowed, any other overlap is not
  *  work  [inout] at least sizes.solve_bytes for nrhs; NULL as above
  *  Returns MPK_OK | MPK_SINGULAR (as the info says) | MPK_INACCURATE (a given, dense->accuracy
  *  missed) | MPK_ERR_... as above; MPK_ERR_INPUT: NaN or Inf in b. */

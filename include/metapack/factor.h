@@ -90,8 +90,9 @@ typedef enum mpk_quantity {
 } mpk_quantity;
 
 /** Copy a quantity of the factor to the host.
- *  out [out] bytes >= mpk_get_size(fac, what); Returns MPK_OK | MPK_ERR_ARGUMENT |
- * MPK_ERR_UNSUPPORTED (perm, D, logdet of a factorization on blocks). */
+ *  out [out] bytes >= mpk_get_size(fac, what)
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT | MPK_ERR_UNSUPPORTED (perm, D, logdet of a factorization on
+ *          blocks) */
 MPK_API size_t mpk_get_size(const mpk_factor *fac, mpk_quantity what);
 MPK_API mpk_status mpk_get(mpk_context *ctx, const mpk_factor *fac, mpk_quantity what, void *out,
                            size_t bytes);

@@ -2,7 +2,7 @@
 #ifndef METAPACK_KRYLOV_H
 #define METAPACK_KRYLOV_H
 /** Iterative solution of A x = b with any operator and any preconditioner. */
-#include <metapack/factor.h>
+#include <metapack/options.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -64,12 +64,15 @@ typedef struct mpk_krylov_info {
 MPK_API void mpk_krylov_task_init(mpk_krylov_task *task);
 
 /** Solve A x = b.
- *  b [in] n entries, finite    x [inout] n entries: the first guess, then the solution
+ *  b [in]    n entries, finite, host
+ *  x [inout] n entries, host: the first guess, then the solution
  *  Returns MPK_OK (the true residual is at most the tolerance) | MPK_NOT_CONVERGED (x is the best
  *  iterate seen; the message says whether iterations ran out, it stagnated, broke down or diverged)
- * | MPK_ERR_ARGUMENT, _INPUT, _MEMORY, _NUMERIC (an operator gave NaN or Inf), _CANCELLED, or what
- * an operator returned. Memory: the method's vectors. One thread; operators may use more. Sources
- * for each method: docs/krylov.md. Example: examples/matrix_free.c */
+ *  | MPK_ERR_ARGUMENT, _INPUT, _MEMORY, _NUMERIC (an operator gave NaN or Inf), _CANCELLED, or what
+ *  an operator returned. Memory: the method's vectors. One thread; operators may use more.
+ *  An operator is called once more, with a vector of signs, when a solution is judged: what that
+ *  gives bounds its norm from below. Sources for each method: docs/krylov.md.
+ *  Example: examples/matrix_free.c */
 MPK_API mpk_status mpk_krylov_solve(mpk_context *ctx, const mpk_krylov_task *task, const void *b,
                                     void *x, mpk_krylov_info *info);
 

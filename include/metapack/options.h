@@ -80,66 +80,138 @@ typedef enum mpk_switch { MPK_OFF = 0, MPK_ON = 1, MPK_AUTO = 2 } mpk_switch;
 
 /** All choices. The name of a field is the key of mpk_options_set() and, with
  *  dashes, the flag of the command: pivot_threshold, --pivot-threshold.
- *  Call mpk_options_init() first; later versions add fields at the end. */
+ *  Call mpk_options_init() first; later versions add fields at the end. docs/options.md has them by
+ *  subject. */
 typedef struct mpk_options {
     size_t struct_size; /**< set by mpk_options_init(): how much of this struct the caller knows */
-    mpk_method method;  /**< auto | ldlt | ildlt | jacobi | ilu0 | none */
-    mpk_ordering ordering; /**< auto | amd | nd | metis | scotch | rcm | gmc | given | natural */
-    mpk_switch
-        matching;       /**< maximum-product matching for scaling and 2x2 candidates: on|off|auto */
-    mpk_switch scaling; /**< symmetric scaling before the factorization: on | off | auto */
-    double pivot_threshold; /**< u in [0, 0.5]: accepted pivots give |L| <= 1/u. Default 0.01 */
-    double zero_tolerance;  /**< a pivot column of the scaled matrix not above this is a zero pivot;
-                                 < 0 (default): chosen from the precision, see docs/numerics.md */
-    double static_shift;    /**< > 0: perturb failed pivots to this times ||A|| instead of delaying
-                                 them; inertia is then not certified. Default 0: never */
-    int threads; /**< 0 (default): OMP_NUM_THREADS if set, else the cores given to the process */
-    int refine;  /**< most steps of iterative refinement. Default 10 */
-    double accuracy;   /**< refine until the componentwise backward error is at most this.
-                            < 0 (default): a small multiple of the unit roundoff */
-    int model_threads; /**< threads of the machine that an ordering is chosen for (analysis by
-                            predicted time). Not those at work: the same choice, and the same bits,
-                            for any number of them. Default 2 */
-    mpk_switch deterministic; /**< on: the same bits for any number of threads. The direct solver
-                                   always is. off: leftover capacity of incomplete factorizations
-                                   is dealt out by atomic operations. Default on */
-    mpk_switch condition;     /**< on: estimate the condition number in mpk_solve. Default off */
-    int64_t seed;             /**< of everything random. Default 1 */
-    double memory_limit; /**< bytes; 0 (default): what the machine has free. A prediction above it
-                            is refused before anything is allocated; a factor that delayed columns
-                            let outgrow it ends in MPK_ERR_MEMORY */
-    const int32_t *given_perm; /**< size n, for ordering = given: old index at each new position;
-                                 borrowed during mpk_analyse only */
-    mpk_krylov krylov;  /**< auto | none | sqmr | minres | symmlq | cg | gmres | fgmres | bicgstab |
-                             idr */
-    double tolerance;   /**< true relative residual ||b - A x||_2 / ||b||_2 that a Krylov method has
-                             to reach. < 0 (default): as accurate as rounding allows, the
-                             componentwise backward error at most `accuracy` */
-    int max_iterations; /**< of a Krylov method. Default 1000 */
-    int restart;        /**< m of gmres(m) and fgmres(m). Default 50 */
-    int shadow;         /**< s of idr(s). Default 4 */
-    mpk_switch direct;  /**< may method = auto end in the direct solver? on | off | auto: where it
-                             fits */
-    mpk_strategy strategy; /**< auto | br | rb | rbr */
-    int block;             /**< most rows of a block, 1 .. 128. Default 32 */
-    mpk_switch grid;       /**< on: all blocks of that size, cut on a regular grid. Default off */
-    double similarity;  /**< cosine from which rows are gathered into a block; falls by 0.9 a level
-                           of  the blocking. Default 0.8 */
-    int level;          /**< of fill; -1: complete. Default 1 */
-    double fill_factor; /**< entries a row of L may keep, times those of A's row; 0: any number.
-                             Default 4 */
-    double drop_tolerance;       /**< entries below this times their row's norm are dropped. 1e-4 */
-    mpk_factor_type factor_type; /**< ldlt | llt | ldu */
-    mpk_pivoting pivoting;   /**< inside a diagonal block: none | static | bk | rook | complete */
-    int stages;              /**< of outer pivoting; 1 (default): none */
-    mpk_switch butterfly;    /**< random butterflies on rejected diagonal blocks. Default off */
-    mpk_schedule schedule;   /**< pull | subsets | atomic | jacobi */
-    int sweeps;              /**< of the fixed-point factorization (schedule = jacobi). Default 8 */
-    double jacobi_epsilon;   /**< damping of its pivots. Default 0.1 */
-    double jacobi_decay;     /**< of the damping, a sweep. Default 0.95 */
-    double shift;            /**< added to the scaled diagonal, with its sign. Default 0 */
-    mpk_precision precision; /**< of the stored factor: double | single */
-    int solve_sweeps; /**< triangular solves by this many Jacobi sweeps; 0 (default): exact */
+    /* options: begin, made by tools/option-texts from the table in src/core/options.c */
+    /** What is factorized. auto: direct where it fits, else ildlt up a ladder of parameters;
+     *  ldlt: the direct solver; ildlt: an LDLT factorization on blocks, complete or incomplete;
+     *  jacobi: the same by fixed-point sweeps; ilu0: on scalars, without fill, pivoting and
+     *  dropping; none: no preconditioner but the scaling. Default auto. */
+    mpk_method method;
+    /** The fill-reducing ordering. auto: AMD, or nested dissection (nd) where that pays for its
+     *  own time; natural: that of the matrix; gmc: greedy multicolouring, on blocks alone;
+     *  given: the caller's own. Default auto. */
+    mpk_ordering ordering;
+    /** Maximum-product matching, for scaling and 2x2 pivots. It orders pairs of rows together
+     *  that are likely to become 2x2 pivots, which helps where the diagonal has zeros. auto:
+     *  the direct solver tries what it costs; on for methods on blocks. Default auto. */
+    mpk_switch matching;
+    /** Symmetric scaling before the factorization. Default auto. */
+    mpk_switch scaling;
+    /** Accept pivots that keep the entries of L at most 1/u in modulus. Larger is more stable
+     *  and slower. On blocks only a stage that is not the last rejects any. From 0 to 0.5.
+     *  Default 0.01. */
+    double pivot_threshold;
+    /** A pivot column not above this times the scaled matrix's largest entry is zero; below 0
+     *  (default): chosen from the precision. See docs/numerics.md. From -1 to 1. */
+    double zero_tolerance;
+    /** Replace failed pivots by this times the scaled matrix's largest entry; 0 (default):
+     *  never. They are then not delayed, and the inertia is not certified. With 0 the direct
+     *  solver delays them; on blocks the last stage replaces those below 1e-8, in single
+     *  precision 1e-4, of a complete factorization 1e-14 and 1e-6. From 0 to 1. */
+    double static_shift;
+    /** Threads at work; 0 (default): OMP_NUM_THREADS, else all cores given to the process. From
+     *  0 to 1024 threads. */
+    int threads;
+    /** Most steps of iterative refinement. From 0 to 1000 steps. Default 10. */
+    int refine;
+    /** Componentwise backward error that the answer is to have; below 0 (default): a small
+     *  multiple of the unit roundoff. From -1 to 1. */
+    double accuracy;
+    /** Choose the ordering for a machine with so many threads. The threads at work do not
+     *  change it: the same choice, and the same bits, for any number of them. From 1 to 1024
+     *  threads. Default 2. */
+    int model_threads;
+    /** The same bits for any number of threads. off: leftover capacity of incomplete
+     *  factorizations is dealt out by atomic operations; all else is so anyway, but for
+     *  schedule atomic. Default on. */
+    mpk_switch deterministic;
+    /** Estimate the condition number of A. Default off. */
+    mpk_switch condition;
+    /** Of everything random. From -9e+18 to 9e+18. Default 1. */
+    int64_t seed;
+    /** Most memory of a factorization, on blocks also of the solves with it; 0 (default): what
+     *  the machine has free. What is predicted to need more is refused before it is allocated,
+     *  and what outgrows it on the way ends in MPK_ERR_MEMORY. From 0 to 1e+18 bytes. */
+    double memory_limit;
+    /** Size n, for ordering given: the old index at each new position; borrowed during
+     *  mpk_analyse only. */
+    const int32_t *given_perm;
+    /** The iterative method, with the factor as preconditioner. Minres, symmlq and cg take L
+     *  |D| L^T. auto (default): refinement after ldlt, otherwise sqmr, or gmres where the
+     *  factor is ldu; none: refinement alone. Default auto. */
+    mpk_krylov krylov;
+    /** True relative residual |b - A x| / |b| to reach; below 0 (default): as accurate as
+     *  rounding allows. In the 2-norm. By default the componentwise backward error is to be
+     *  what accuracy has; a relative residual of 1e-6 without that ends with exit code 5. From
+     *  -1 to 1. */
+    double tolerance;
+    /** Most iterations of the iterative method. From 0 to 1000000000 iterations. Default
+     *  1000. */
+    int max_iterations;
+    /** Gmres and fgmres restart after so many steps. From 1 to 100000 steps. Default 50. */
+    int restart;
+    /** Vectors in the shadow space of idr. From 1 to 64 vectors. Default 4. */
+    int shadow;
+    /** May method auto end in the direct solver? auto: where it fits. Default auto. */
+    mpk_switch direct;
+    /** How rows become blocks. br: block, then reorder; rb: reorder, then cut; rbr: reorder,
+     *  cut, reorder the blocks; docs/blocking.md. Default auto. */
+    mpk_strategy strategy;
+    /** Most rows of a block. From 1 to 128 rows. Default 32. */
+    int block;
+    /** All blocks but the last have as many rows as block says. They are cut on a regular grid.
+     *  Default off. */
+    mpk_switch grid;
+    /** Rows whose patterns have at least this cosine share a block. It falls by the factor 0.9
+     *  from one level of the blocking to the next. From 0 to 1. Default 0.8. */
+    double similarity;
+    /** Level of fill of the blocks, -1: complete. From -1 to 1000000. Default 1. */
+    int level;
+    /** A block of L keeps this times its entries in A, 0: any number. A block of fill gets the
+     *  mean share of its block column. What a block leaves unused, later ones may take.
+     *  Diagonal blocks, the last block columns and blocks whose share is about half of them or
+     *  more keep all entries, and nothing is dropped there. From 0 to 1000000000. Default 4. */
+    double fill_factor;
+    /** Drop entries of L not above this times the norm of their column of L. In the 2-norm,
+     *  with the unit diagonal. From 0 to 1. Default 0.0001. */
+    double drop_tolerance;
+    /** What the factorization on blocks makes of the matrix. llt: for positive definite ones;
+     *  where an incomplete one meets a pivot that is not positive, part of the diagonal is
+     *  added to the matrix, more at each try, and the report tells how much. ldu: rows and
+     *  columns pivoted apart, twice the memory. Default ldlt. */
+    mpk_factor_type factor_type;
+    /** Pivoting inside a diagonal block. Default rook. */
+    mpk_pivoting pivoting;
+    /** Stages of outer pivoting, 1: none. Blocks that fail the threshold are pushed back to the
+     *  next stage. From 1 to 1000 stages. Default 1. */
+    int stages;
+    /** Random butterflies on rejected diagonal blocks. Default off. */
+    mpk_switch butterfly;
+    /** In which order the blocks are computed, and who writes where. pull: a block gathers its
+     *  updates when its level set is due; subsets: updates are pushed, in conflict-free subsets
+     *  of level sets; atomic: by atomic subtraction, not reproducible; jacobi: all blocks at
+     *  once, in sweeps. Default pull. */
+    mpk_schedule schedule;
+    /** Sweeps of the fixed-point factorization (schedule jacobi). From 1 to 10000 sweeps.
+     *  Default 8. */
+    int sweeps;
+    /** Sweeps keep pivots above this times the norm of the scaled matrix. In the 1-norm. From 0
+     *  to 1. Default 0.1. */
+    double jacobi_epsilon;
+    /** The factor by which jacobi_epsilon falls from sweep to sweep. From 0 to 1. Default
+     *  0.95. */
+    double jacobi_decay;
+    /** Added to the diagonal of the scaled matrix, with its sign. From 0 to 1. Default 0. */
+    double shift;
+    /** Of the stored factor. double: that of the matrix. Default double. */
+    mpk_precision precision;
+    /** Triangular solves by so many Jacobi sweeps, 0: exact. From 0 to 10000 sweeps. Default
+     *  0. */
+    int solve_sweeps;
+    /* options: end */
 } mpk_options;
 
 /** Fill *options with the defaults. */
@@ -149,6 +221,46 @@ MPK_API void mpk_options_init(mpk_options *options);
  *  value "0.1". Returns MPK_OK, or MPK_ERR_ARGUMENT with the reason in mpk_last_error(). */
 MPK_API mpk_status mpk_options_set(mpk_context *ctx, mpk_options *options, const char *key,
                                    const char *value);
+
+typedef enum mpk_option_kind {
+    MPK_OPTION_CHOICE = 0,  /**< an enum: one of the words */
+    MPK_OPTION_INTEGER = 1, /**< int */
+    MPK_OPTION_INT64 = 2,
+    MPK_OPTION_REAL = 3 /**< double */
+} mpk_option_kind;
+
+/** A row of the table of options. Static. */
+typedef struct mpk_option {
+    const char *key; /**< as mpk_options_set() takes it */
+    size_t offset;   /**< of the field in mpk_options */
+    mpk_option_kind kind;
+    const char *const *words; /**< choices: count of them, by value; else NULL */
+    int count;
+    double least, most; /**< range, both ends included; of a choice 0 and count - 1 */
+    double preset;      /**< the default */
+    const char *unit;   /**< "bytes", "steps", ...; empty: a pure number, or a choice */
+    unsigned methods;   /**< bit 1 << mpk_method: who reads it; MPK_READ_DENSE */
+    unsigned krylov;    /**< bit 1 << mpk_krylov: read where one of these runs, none meaning
+                             refinement; 0: whichever runs */
+    int schedule;       /**< 1: read by schedule jacobi alone; -1: by all others; 0: by all */
+    const char *text;   /**< what it is, in a sentence without its end */
+    const char *more;   /**< what else there is to say of it: sentences, or empty */
+} mpk_option;
+
+enum { MPK_READ_DENSE = 0x10000 }; /**< in mpk_option.methods: the methods of dense.h */
+
+/** The rows, from 0; NULL behind the last. */
+MPK_API const mpk_option *mpk_option_at(int index);
+
+/** The value in *options; of a choice its number. seed: as near as a double comes. */
+MPK_API double mpk_option_value(const mpk_option *option, const mpk_options *options);
+
+/** Does a sparse solve with these options read this one? Method auto reads what its attempts read,
+ *  but for what it chooses by itself.
+ *  why [out] size bytes or NULL: "not read by method ldlt, but by ildlt and ilu0"; empty if it is
+ *  Returns 1 or 0. */
+MPK_API int mpk_option_is_read(const mpk_option *option, const mpk_options *options, char *why,
+                               size_t size);
 
 /** The word for a value of an option that is a choice: ("schedule", MPK_SCHEDULE_PULL) gives
  * "pull"; "unknown" for anything else. Static. */

@@ -31,7 +31,9 @@ typedef struct mpk_job {
 } mpk_job;
 
 /** Run a job: read -> analyse -> factorize -> solve -> write, report.
- *  ctx     [inout] errors are recorded here     job [in]     options [in] NULL: the defaults
+ *  ctx     [inout] errors are recorded here
+ *  job     [in]    borrowed during the call
+ *  options [in]    NULL: the defaults
  *  report  [out]   created also when the run failed, and then it says why, unless memory for the
  *                  report itself is missing; *report must be NULL before
  *  Returns the worst status of the parts: >= 0: every file asked for was written; < 0: none was

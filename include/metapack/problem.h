@@ -22,20 +22,16 @@ typedef struct mpk_problem_view {
     const void *ax;    /**< size nnz: values of type `scalar`; a pattern file has ones */
 } mpk_problem_view;
 
-/** Which of the given entries count. */
-typedef enum mpk_triangle {
-    MPK_LOWER = 0,
-    MPK_UPPER = 1,
-    MPK_FULL = 2,  /**< both triangles are given and must agree: to 10 eps times the larger entry */
-    MPK_EITHER = 3 /**< each off-diagonal pair is given once, in either triangle */
-} mpk_triangle;
-
 /** Make a problem from compressed columns; everything is copied.
- *  n        [in] order, >= 0              scalar, symmetry, triangle [in] how to read the arrays
- *  ap       [in] size n + 1, ap[0] = 0    ai [in] size ap[n], 0-based, any order; duplicates are
- * summed ax       [in] size ap[n], values       problem [out] created; *problem must be NULL before
+ *  n        [in]  order, >= 0
+ *  scalar, symmetry, triangle [in] how to read the arrays
+ *  ap       [in]  size n + 1, ap[0] = 0
+ *  ai       [in]  size ap[n], 0-based, any order; duplicates are summed
+ *  ax       [in]  size ap[n], values
+ *  problem  [out] created; *problem must be NULL before
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _INPUT (index out of range, NaN or Inf, not symmetric),
- * _MEMORY. Example: examples/solve.c */
+ *          _MEMORY
+ *  Example: examples/solve.c */
 MPK_API mpk_status mpk_problem_from_csc(mpk_context *ctx, int32_t n, mpk_scalar scalar,
                                         mpk_symmetry symmetry, mpk_triangle triangle,
                                         const int64_t *ap, const int32_t *ai, const void *ax,
@@ -50,7 +46,7 @@ MPK_API mpk_status mpk_problem_from_triplets(mpk_context *ctx, int32_t n, mpk_sc
 /** Read Matrix Market or Rutherford-Boeing (told apart by content), plain, .gz or .xz (likewise);
  *  path "-" is standard input. Real files give MPK_D, complex ones MPK_Z.
  *  Returns MPK_OK | MPK_ERR_FILE, _FORMAT, _INPUT (with line, row and column in the text), _SIZE,
- * _MEMORY. */
+ *  _MEMORY. */
 MPK_API mpk_status mpk_problem_read(mpk_context *ctx, const char *path, mpk_problem **problem);
 
 /** Write in the format that the name's ending says: .mtx, .rb (each also .gz); "-": Matrix Market
@@ -96,8 +92,10 @@ MPK_API mpk_status mpk_rhs_write(mpk_context *ctx, const char *path, int32_t n, 
 /** Free memory that METAPACK allocated for the caller; NULL is fine; *ptr becomes NULL. */
 MPK_API void mpk_free(mpk_context *ctx, void **ptr);
 
-/** y = A x for nrhs columns. x [in] n x nrhs, ldx >= n; y [out] likewise; host. No column of y may
- *  share memory with one of x (they may lie between each other): MPK_ERR_ARGUMENT, y untouched. */
+/** y = A x for nrhs columns.
+ *  x [in]  n x nrhs, ldx >= n, host
+ *  y [out] n x nrhs, ldy >= n, host. No column of y may share memory with one of x (they may lie
+ *          between each other): MPK_ERR_ARGUMENT, y untouched */
 MPK_API mpk_status mpk_problem_multiply(mpk_context *ctx, const mpk_problem *problem, int32_t nrhs,
                                         const void *x, int64_t ldx, void *y, int64_t ldy);
 

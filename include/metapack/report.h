@@ -2,6 +2,10 @@
 #ifndef METAPACK_REPORT_H
 #define METAPACK_REPORT_H
 #include <metapack/adaptive.h>
+#include <metapack/analysis.h>
+#include <metapack/block.h>
+#include <metapack/factor.h>
+#include <metapack/problem.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -10,8 +10,8 @@ extern "C" {
 /** What a solve did; the worst over all right-hand sides.
  *  normwise      = max_j ||b - A x||_inf / (||A||_inf ||x||_inf + ||b||_inf)
  *  componentwise = max_i |b - A x|_i / (|A| |x| + |b|)_i, with 0/0 = 0 and, for a row whose
- * denominator is negligible, the second denominator of Arioli, Demmel & Duff 1989 (eq. 2.13,
- * omega_1 + omega_2); docs/numerics.md. */
+ *  denominator is negligible, the second denominator of Arioli, Demmel & Duff 1989 (eq. 2.13,
+ *  omega_1 + omega_2); docs/numerics.md. */
 typedef struct mpk_solve_info {
     int32_t iterations; /**< steps of refinement taken */
     double normwise;

@@ -30,6 +30,12 @@ typedef enum mpk_status {
     MPK_ERR_INTERNAL = -11    /**< a checker found a broken invariant: a defect of METAPACK */
 } mpk_status;
 
+/** Did the call fail? The question to ask of a status: `if (mpk_failed(status))`. Neither
+ *  `if (status)` nor `if (!status)` asks it, since a positive status comes with a result. */
+static inline int mpk_failed(mpk_status status) {
+    return status < 0;
+}
+
 /** Name of a status in lower case ("ok", "singular", ...), never NULL. Thread-safe. */
 MPK_API const char *mpk_status_name(mpk_status status);
 

@@ -30,6 +30,20 @@ typedef enum mpk_symmetry {
     MPK_HERMITIAN = 1  /**< A = A^H, complex entries only; the diagonal is real */
 } mpk_symmetry;
 
+/** Which of the given entries count. */
+typedef enum mpk_triangle {
+    MPK_LOWER = 0,
+    MPK_UPPER = 1,
+    MPK_FULL = 2,  /**< both triangles are given and must agree: to 10 eps times the larger entry */
+    MPK_EITHER = 3 /**< each off-diagonal pair is given once, in either triangle */
+} mpk_triangle;
+
+/** Where an array lies. */
+typedef enum mpk_memory {
+    MPK_HOST = 0,  /**< memory of the processor */
+    MPK_DEVICE = 1 /**< memory of the device that the call names */
+} mpk_memory;
+
 /** How pivots are chosen in a dense matrix or block. */
 typedef enum mpk_pivoting {
     MPK_PIVOTING_NONE = 0,     /**< in the order given */

@@ -26,7 +26,7 @@ static inline int ip_flag(const ip_flags *flags, mpk_status status) {
     case MPK_ERR_MEMORY:
         return flags->memory;
     default:
-        return status >= 0 ? 0 : flags->other;
+        return !mpk_failed(status) ? 0 : flags->other;
     }
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The handles that callers hold: told from other pointers, so that a stale one does no harm. */
 #include "handles.h"
 
 #include <pthread.h>

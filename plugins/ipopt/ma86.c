@@ -62,7 +62,7 @@ void ma86_analyse_d(int n, const int *ptr, const int *row, int *order, void **ha
         status = MPK_ERR_MEMORY;
     }
     info->flag = flag_of(status);
-    if (status < 0) {
+    if (mpk_failed(status)) {
         free(k);
         return;
     }
@@ -106,7 +106,7 @@ void ma86_factor_d(int n, const int *ptr, const int *row, const double *val, con
     const ip_request request = {control->u, control->small, control->static_shift};
     mpk_status status = ip_factorize(k->pattern, val, &request, &k->fac);
     info->flag = flag_of(status);
-    if (status < 0) return;
+    if (mpk_failed(status)) return;
     report(k->fac, n, control->u, info);
     if (status == MPK_SINGULAR && control->action) info->flag = MA86_WARN_SINGULAR;
 }

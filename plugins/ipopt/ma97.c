@@ -53,10 +53,10 @@ void ma97_analyse_d(int check, int n, const int *ptr, const int *row, const doub
     mpk_status status = ip_pattern_create(NULL, n, ptr, row, control->f_arrays ? 1 : 0,
                                           ordering_of(control), &pattern);
     if (status == MPK_OK && !ip_handle_add(pattern, IP_PATTERN)) status = MPK_ERR_MEMORY;
-    if (status >= 0 && val) status = ip_pattern_analyse(pattern, val);
+    if (!mpk_failed(status) && val) status = ip_pattern_analyse(pattern, val);
     info->flag = flag_of(status);
     if (status == MPK_SINGULAR) info->flag = 0; /* the factorization will tell */
-    if (status < 0) {
+    if (mpk_failed(status)) {
         ip_handle_remove(pattern, IP_PATTERN);
         ip_pattern_release(pattern);
         return;
@@ -105,7 +105,7 @@ void ma97_factor_d(int matrix_type, const int *ptr, const int *row, const double
     }
     *fkeep = fac;
     info->flag = flag_of(status);
-    if (status < 0) return;
+    if (mpk_failed(status)) return;
     report(fac, ip_pattern_n(pattern), info);
     if (status == MPK_SINGULAR && control->action) info->flag = MA97_WARN_SINGULAR;
     if (control->scaling && scale) ip_factor_scale(fac, scale);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A pattern and its factors for MA86's and MA97's calls, by METAPACK's. */
 #define _GNU_SOURCE
 #include "system.h"
 
@@ -99,7 +100,7 @@ mpk_status ip_pattern_create(const mpk_allocator *allocator, int n, const int *p
     p->ptr = take(&from, (int64_t)n + 1, sizeof *p->ptr);
     p->row = take(&from, p->nnz, sizeof *p->row);
     const mpk_status made = p->ptr && p->row ? new_context(&from, &p->ctx) : MPK_ERR_MEMORY;
-    if (made) {
+    if (mpk_failed(made)) {
         destroy(p);
         return made;
     }
@@ -155,7 +156,7 @@ static void dump(const ip_pattern *p, mpk_context *ctx, const double *val) {
     const char *folder = getenv("METAPACK_IPOPT_DUMP");
     char path[1024];
     mpk_problem *problem = NULL;
-    if (!folder || make_problem(p, ctx, val, &problem) < 0) return;
+    if (!folder || mpk_failed(make_problem(p, ctx, val, &problem))) return;
     int length = snprintf(path, sizeof path, "%s/ipopt-%ld-%05d.mtx", folder, (long)getpid(),
                           atomic_fetch_add(&number, 1));
     if (length < (int)sizeof path) mpk_problem_write(ctx, problem, path);
@@ -167,14 +168,14 @@ static mpk_status analyse(ip_pattern *p, const double *val) {
     mpk_problem *problem = NULL;
     mpk_analysis *an = NULL;
     mpk_status status = make_problem(p, p->ctx, val, &problem);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     mpk_options options;
     mpk_options_init(&options);
     options.method = MPK_METHOD_LDLT;
     options.threads = threads_wanted();
     options.ordering = p->ordering;
     status = mpk_analyse(p->ctx, problem, &options, &an);
-    if (status >= 0) {
+    if (!mpk_failed(status)) {
         mpk_analysis_destroy(&p->an);
         p->an = an;
     }
@@ -208,7 +209,7 @@ static mpk_status create(ip_pattern *p, ip_factor **out) {
     ip_factor *f = take(&p->allocator, 1, sizeof *f);
     if (!f) return MPK_ERR_MEMORY;
     const mpk_status made = new_context(&p->allocator, &f->ctx);
-    if (made) {
+    if (mpk_failed(made)) {
         give(&p->allocator, f, 1, sizeof *f);
         return made;
     }
@@ -242,13 +243,13 @@ mpk_status ip_factorize(ip_pattern *p, const double *val, const ip_request *requ
                         ip_factor **handle) {
     mpk_status status = MPK_OK;
     if (*handle && (*handle)->pattern != p) ip_factor_free(handle);
-    if (!*handle && (status = create(p, handle)) < 0) return status;
+    if (!*handle && mpk_failed(status = create(p, handle))) return status;
     ip_factor *f = *handle;
     dump(p, f->ctx, val);
     pthread_mutex_lock(&p->mutex);
     if (!p->an) status = analyse(p, val);
     pthread_mutex_unlock(&p->mutex);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     mpk_options options;
     mpk_options_init(&options);
     options.method = MPK_METHOD_LDLT;
@@ -257,7 +258,8 @@ mpk_status ip_factorize(ip_pattern *p, const double *val, const ip_request *requ
     options.pivot_threshold = threshold(request->u);
     options.zero_tolerance = zero_tolerance(request->small);
     status = mpk_factorize(f->ctx, p->an, val, &options, &f->fac);
-    if (status < 0) mpk_factor_destroy(&f->fac); /* old values must not pass for the new ones */
+    if (mpk_failed(status))
+        mpk_factor_destroy(&f->fac); /* old values must not pass for the new ones */
     return status;
 }
 
@@ -268,19 +270,20 @@ void ip_factor_info(const ip_factor *f, mpk_factor_info *info, mpk_analysis_info
 
 double ip_factor_logdet(const ip_factor *f) {
     double value[3] = {0};
-    if (mpk_get(f->ctx, f->fac, MPK_GET_LOGDET, value, sizeof value) < 0) return 0;
+    if (mpk_failed(mpk_get(f->ctx, f->fac, MPK_GET_LOGDET, value, sizeof value))) return 0;
     return value[0];
 }
 
 void ip_factor_scale(ip_factor *f, double *scale) {
     const size_t bytes = (size_t)f->pattern->n * sizeof *scale;
-    if (!f->fac || mpk_get(f->ctx, f->fac, MPK_GET_SCALE, scale, bytes) < 0)
+    if (!f->fac || mpk_failed(mpk_get(f->ctx, f->fac, MPK_GET_SCALE, scale, bytes)))
         for (int i = 0; i < f->pattern->n; i++) scale[i] = 1;
 }
 
 mpk_status ip_solve(ip_factor *f, int job, int nrhs, double *x, int ldx) {
     static const mpk_part part[] = {MPK_PART_ALL, MPK_PART_L, MPK_PART_D, MPK_PART_LT, MPK_PART_D};
     mpk_status status = mpk_solve_part(f->ctx, f->fac, part[job], nrhs, x, ldx);
-    if (status >= 0 && job == 4) status = mpk_solve_part(f->ctx, f->fac, MPK_PART_LT, nrhs, x, ldx);
+    if (!mpk_failed(status) && job == 4)
+        status = mpk_solve_part(f->ctx, f->fac, MPK_PART_LT, nrhs, x, ldx);
     return status;
 }

@@ -13,9 +13,14 @@ typedef struct ip_pattern ip_pattern;
 /** One factorization, with its context: any number of them may be in use at once. */
 typedef struct ip_factor ip_factor;
 
-/** n [in] order; ptr [in] n + 1; row [in] ptr[n] - base: rows >= their column, increasing;
- *  base [in] 0 or 1; copied. ordering [in] AUTO, AMD or ND.
- *  allocator [in] NULL: the C library's
+/** Make a pattern; everything is copied.
+ *  allocator [in]  NULL: the C library's
+ *  n         [in]  order
+ *  ptr       [in]  n + 1
+ *  row       [in]  ptr[n] - base: rows >= their column, increasing
+ *  base      [in]  0 or 1: what ptr and row count from
+ *  ordering  [in]  AUTO, AMD or ND
+ *  pattern   [out] created
  *  Returns MPK_OK | MPK_ERR_ARGUMENT (NULL, n < 0), _FORMAT (not such a pattern), _MEMORY. */
 mpk_status ip_pattern_create(const mpk_allocator *allocator, int n, const int *ptr, const int *row,
                              int base, mpk_ordering ordering, ip_pattern **pattern);

@@ -72,9 +72,9 @@ static PetscErrorCode analyse(Mat F, Mat A, const mpkp_entries *e) {
     PetscCall(PetscFree2(ai, ax));
     PetscCall(PetscFree(ap));
     if (!finite) PetscCall(PetscInfo(F, "METAPACK: analysis of a matrix with NaN or Inf\n"));
-    if (status >= 0) status = mpk_analyse(s->ctx, s->problem, &s->choice.mpk, &s->analysis);
+    if (!mpk_failed(status)) status = mpk_analyse(s->ctx, s->problem, &s->choice.mpk, &s->analysis);
     s->analyses++;
-    if (status < 0) PetscCall(fail_status(F, A, status));
+    if (mpk_failed(status)) PetscCall(fail_status(F, A, status));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -117,8 +117,8 @@ static PetscErrorCode factorize(Mat F, Mat A, const mpkp_entries *e) {
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     s->factorizations++;
-    s->usable = (PetscBool)(status >= 0);
-    if (status < 0) {
+    s->usable = (PetscBool)(!mpk_failed(status));
+    if (mpk_failed(status)) {
         PetscCall(fail_status(F, A, status));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
@@ -182,7 +182,7 @@ PetscErrorCode mpkp_get_factor(Mat A, MatFactorType ftype, Mat *result) {
     F->data = s;
     F->ops->destroy = destroy;
     const mpk_status made = mpk_context_create(NULL, &s->ctx);
-    if (made) {
+    if (mpk_failed(made)) {
         PetscCall(MatDestroy(&F));
         PetscCheck(made == MPK_ERR_MEMORY, PETSC_COMM_SELF, PETSC_ERR_USER, "%s", mpkp_text(NULL));
         SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "METAPACK: no memory for a context");

@@ -38,7 +38,7 @@ static PetscErrorCode solve_columns(Mat F, int32_t nrhs, const PetscScalar *b, P
             for (PetscInt i = 0; i < n; i++) x[k * ldx + i] = PETSC_INFINITY;
         PetscFunctionReturn(PETSC_SUCCESS);
     }
-    if (status < 0) mpkp_misuse(s->ctx, status);
+    if (mpk_failed(status)) mpkp_misuse(s->ctx, status);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

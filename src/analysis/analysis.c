@@ -35,6 +35,10 @@ void mpk_analysis_perm(const mpk_analysis *an, int32_t *perm) {
     if (an && perm && an->n) memcpy(perm, an->perm, (size_t)an->n * sizeof *perm);
 }
 
+const int32_t *mpki_positions(const mpk_analysis *an) {
+    return an->block ? an->block->blocking.iperm : an->iperm;
+}
+
 /* An analysis with the pattern and the values, and nothing else. */
 static mpk_analysis *create(mpk_context *ctx, const mpk_problem *problem,
                             const mpk_options *options) {
@@ -57,6 +61,7 @@ static mpk_analysis *create(mpk_context *ctx, const mpk_problem *problem,
     }
     an->ap = an->layout->ap;
     an->ai = an->layout->ai;
+    an->core = mpki_core_all(an->ap, an->ai);
     return an;
 }
 
@@ -70,15 +75,16 @@ static mpk_status choose(mpk_context *ctx, const mpk_problem *problem, const mpk
     mpk_status status = MPK_OK;
     if (options->ordering == MPK_ORDERING_GIVEN)
         status = mpki_perm_check(ctx, STAGE, an->n, options->given_perm);
-    if (!status) status = mpki_graph_build(ctx, an->n, an->ap, an->ai, NULL, NULL, graph);
-    if (!status)
+    if (!mpk_failed(status))
+        status = mpki_graph_build(ctx, an->n, an->ap, an->ai, NULL, NULL, graph);
+    if (!mpk_failed(status))
         status = mpki_choose(ctx, problem, options, keep, graph, an->perm, choice,
                              &an->info.time_match_s);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     an->info.ordering = choice->ordering;
     an->info.matching = choice->mate != NULL;
     an->info.structural_rank = choice->rank;
-    an->core = choice->core;
+    if (mpki_core_is_part(&choice->core)) an->core = choice->core;
     choice->core = (mpki_core){0};
     an->info.scaling = options->scaling == MPK_OFF ? 0 : choice->scale ? 2 : 1;
     if (an->info.scaling == 2) {
@@ -96,15 +102,15 @@ static mpk_status build(mpk_context *ctx, const mpk_problem *problem, const mpk_
     double start = mpki_now_s();
     mpk_status status = choose(ctx, problem, options, keep, an, &graph, &choice);
     double ordered = mpki_now_s();
-    if (!status && mpki_progress(ctx, STAGE, 0.7))
+    if (!mpk_failed(status) && mpki_progress(ctx, STAGE, 0.7))
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
-    if (!status) status = mpki_symbolic(ctx, an, &graph, choice.mate);
+    if (!mpk_failed(status)) status = mpki_symbolic(ctx, an, &graph, choice.mate);
     an->info.time_order_s = ordered - start - an->info.time_match_s;
     an->info.time_symbolic_s = mpki_now_s() - ordered;
 #ifndef NDEBUG
-    if (!status) status = mpki_analysis_check(ctx, an);
+    if (!mpk_failed(status)) status = mpki_analysis_check(ctx, an);
 #endif
-    if (!status && choice.rank >= 0 && choice.rank < an->n)
+    if (!mpk_failed(status) && choice.rank >= 0 && choice.rank < an->n)
         status = mpki_error(ctx, MPK_SINGULAR, STAGE, choice.rank,
                             "structurally singular: at most %d of %d rows are independent",
                             choice.rank, an->n);
@@ -123,16 +129,17 @@ mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           !problem ? "the problem is NULL" : "*an must be NULL before mpk_analyse");
     mpk_status status = mpki_options_resolve(ctx, options, &full);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     mpki_imply_options(&full);
-    if (mpki_on_blocks(full.method) && (status = mpki_check_options(ctx, &full))) return status;
+    if (mpki_on_blocks(full.method) && mpk_failed(status = mpki_check_options(ctx, &full)))
+        return status;
     if (mpki_progress(ctx, STAGE, 0))
         return mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     mpk_analysis *made = create(ctx, problem, &full);
     if (!made) return mpki_failed(ctx);
     status = mpki_on_blocks(full.method) ? mpki_block_analyse(ctx, problem, &full, made)
                                          : build(ctx, problem, &full, keep, made);
-    if (status < 0) {
+    if (mpk_failed(status)) {
         mpk_analysis_destroy(&made);
         return status;
     }

@@ -1,39 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_ANALYSIS_H
 #define MPKI_ANALYSIS_H
-/** The result of an analysis, as numeric/ and solve/ read it; and the seams between its parts.
+/** The result of an analysis, as factor/ reads it; and the seams between its parts.
  *
  *  Numbering. "Position" is the index after the permutation: perm[position] = index in the problem.
  *  Supernode s owns positions sptr[s] .. sptr[s+1]-1 (postordered: children before parents). Its
  * front has w = sptr[s+1]-sptr[s] own columns, then the m = rptr[s+1]-rptr[s] rows ridx[rptr[s]..],
  * which are positions >= sptr[s+1], increasing. Local row r of a front: r < w an own column, else
  * row ridx[rptr+r-w]. */
+#include "../backends/sparse.h"
 #include "../core/core.h"
+#include "../core/scaled.h"
 #include "../problem/problem.h"
 #include <metapack/analysis.h>
-
-#include <math.h>
-
-/** Where entries of A go: entry `src` of ax is added at local (row, col)
- *  of the front that owns it, row >= col. */
-typedef struct mpki_scatter {
-    int64_t src;
-    int32_t
-        row; /* local row; ~row when the entry must be conjugated (Hermitian, triangle flipped) */
-    int32_t col; /* local column, < w */
-} mpki_scatter;
 
 /** What is factorized of A: all of it; or, where A is structurally singular, the entries between
  * columns that the matching covers. Those alone have full structural rank, so that if they have
  * full rank the other columns depend on them, whatever their values: the factor has zero pivots
  * there. */
 typedef struct mpki_core {
-    int64_t *ap;      /* n + 1; NULL: all of A */
-    int32_t *ai;      /* ap[n] */
-    int64_t *src;     /* ap[n]: places in ax */
-    char *bare;       /* n: 1 for columns without entries in it */
-    int32_t left_out; /* how many those are */
+    const int64_t *ap; /* n + 1 */
+    const int32_t *ai; /* ap[n] */
+    int64_t *src;      /* ap[n]: places in ax; NULL: it is all of A, and borrows its arrays */
+    char *bare;        /* n: 1 for columns without entries in it; NULL: none */
 } mpki_core;
+
+static inline bool mpki_core_is_part(const mpki_core *core) {
+    return core->src != NULL;
+}
 
 struct mpk_analysis {
     mpk_context *ctx;
@@ -73,6 +67,9 @@ struct mpk_analysis {
     mpk_analysis_info info;
 };
 
+/** n: the position of each index. */
+const int32_t *mpki_positions(const mpk_analysis *an);
+
 /** mpk_analyse.  keep [in] n: columns that belong to the core, though the matching leaves them
  * bare; NULL: none */
 mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
@@ -92,32 +89,6 @@ mpk_status mpki_match(mpk_context *ctx, int32_t n, const int64_t *ap, const int3
                       const double *absval, int32_t *mate, double *scale, int32_t *rank,
                       char *bare);
 
-void mpki_core_free(mpk_context *ctx, mpki_core *core);
-/** Columns that the core of an analysis lacks, if its rank is less than that of A: of those missed
- *  that it leaves out, `most` from all over A.  missed [in] n: rows that no solution with the core
- * satisfies keep [inout] n: 1 for those taken; added [out] how many.  Returns MPK_OK |
- * MPK_ERR_MEMORY. */
-mpk_status mpki_core_extend(mpk_context *ctx, const mpk_analysis *an, const char *missed,
-                            int32_t most, char *keep, int32_t *added);
-
-/** Are the products of any two such scales well inside the range? */
-static inline bool mpki_scale_near(double s) {
-    return s > 0x1p-500 && s < 0x1p+500;
-}
-static inline bool mpki_scales_near(int32_t n, const double *s) {
-    bool all = true;
-    for (int32_t i = 0; i < n; i++) all &= mpki_scale_near(s[i]);
-    return all;
-}
-
-/** s a t, also where s t is beyond the range. */
-static inline double mpki_scaled(double a, double s, double t) {
-    const double p = s * t;
-    if (p > 0x1p-1000 && p < 0x1p+1000) return a * p;
-    const double least = s < t ? s : t, most = s < t ? t : s;
-    return fabs(a) < 1 ? a * most * least : a * least * most;
-}
-
 /** Symmetric equilibration in the infinity norm (Ruiz 2001): scale [inout] n, multiplied by factors
  *  that bring the largest entry of each row of S A S near 1; more than `sweeps` of them where rows
  *  are still off by more than 2^16 then. Rows of zeros keep their factor. */
@@ -125,11 +96,36 @@ mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, cons
                             const double *absval, int sweeps, double *scale);
 
 /** Scaling by least squares of exponents (Curtis & Reid 1972, J. Inst. Maths Applics 10, here for
- *  symmetric A): scale [out] n, s with the sum over entries of (log2 s_i |a_ij| s_j)^2 least, in at
- *  most 100 steps of conjugate gradients. Where rows differ by many powers of two equilibration
+ *  symmetric A): scale [out] n, s with the sum over entries of (log2 s_i |a_ij| s_j)^2 least, by
+ *  conjugate gradients: until the mean square of an exponent's error is 0.1 or less, at most 100
+ *  steps. Where rows differ by many powers of two equilibration
  *  takes one of many scalings with maxima of 1; this one is near that which made them differ. */
 mpk_status mpki_level(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                       const double *absval, double *scale);
+
+/* ---- core.c ------------------------------------------------------------------------------------
+ */
+
+/** All of A, whose arrays it borrows. */
+mpki_core mpki_core_all(const int64_t *ap, const int32_t *ai);
+
+/** The entries of columns that are not bare.
+ *  bare [in]  n
+ *  core [out] released by mpki_core_free; empty after a failure
+ *  Returns MPK_OK | MPK_ERR_MEMORY */
+mpk_status mpki_core_build(mpk_context *ctx, const mpk_problem *problem, const char *bare,
+                           mpki_core *core);
+
+/** Columns that the core of an analysis lacks, if its rank is less than that of A: of those missed
+ *  that it leaves out, `most` from all over A.
+ *  missed [in]    n: 1 for rows that no solution with the core satisfies
+ *  keep   [inout] n: set to 1 for those taken
+ *  added  [out]   how many those are
+ *  Returns MPK_OK | MPK_ERR_MEMORY */
+mpk_status mpki_core_extend(mpk_context *ctx, const mpk_analysis *an, const char *missed,
+                            int32_t most, char *keep, int32_t *added);
+
+void mpki_core_free(mpk_context *ctx, mpki_core *core);
 
 /* ---- order/ ------------------------------------------------------------------------------------
  */
@@ -151,8 +147,8 @@ void mpki_graph_free(mpk_context *ctx, mpki_graph *graph);
 
 /** Order a graph: perm[k] = vertex at position k. method AMD, METIS, SCOTCH, RCM, NATURAL or AUTO;
  *  *used tells which. Dense vertices are put last by every method but NATURAL. Deterministic for a
- * seed, whatever the threads (AUTO may try two methods at once when threads > 1). Returns MPK_OK |
- * MPK_ERR_MEMORY, _UNSUPPORTED, _CANCELLED. */
+ *  seed, whatever the threads (AUTO may try two methods at once when threads > 1). Returns MPK_OK |
+ *  MPK_ERR_MEMORY, _UNSUPPORTED, _CANCELLED. */
 mpk_status mpki_order(mpk_context *ctx, const mpki_graph *graph, mpk_ordering method, int64_t seed,
                       int threads, int32_t *perm, mpk_ordering *used);
 
@@ -164,11 +160,12 @@ mpk_status mpki_order_cost(mpk_context *ctx, const mpki_graph *graph, const int3
  */
 
 /** From an->perm (any order) to everything below it in the struct: elimination tree, postorder
- * (perm is rewritten), counts, relaxed supernodes, row structures, rel, scatter, flops and info's
- * predictions. graph [in] the uncompressed graph of A, or NULL: built here mate  [in] n, problem
- * indices, or NULL: pairs {i, mate[i]} that are neighbours in perm and joined by an entry of A end
- * up neighbours in one supernode Returns MPK_OK | MPK_ERR_MEMORY (also: the prediction exceeds what
- * options.memory_limit allows). */
+ *  (perm is rewritten), counts, relaxed supernodes, row structures, rel, scatter, flops and info's
+ *  predictions.
+ *  graph [in] the uncompressed graph of A, or NULL: built here
+ *  mate  [in] n, problem indices, or NULL: pairs {i, mate[i]} that are neighbours in perm and
+ *             joined by an entry of A end up neighbours in one supernode
+ *  Returns MPK_OK | MPK_ERR_MEMORY (also: the prediction exceeds what memory_limit allows) */
 mpk_status mpki_symbolic(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
                          const int32_t *mate);
 

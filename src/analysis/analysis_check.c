@@ -89,9 +89,8 @@ static mpk_status check_rows(mpk_context *ctx, const mpk_analysis *an) {
 /* Each entry once, at the right place, conjugated where its triangle flipped. */
 static mpk_status check_scatter(mpk_context *ctx, const mpk_analysis *an, const int32_t *column,
                                 char *seen) {
-    REQUIRE(an->scatter_ptr[0] == 0 &&
-                an->scatter_ptr[an->nsuper] == (an->core.ap ? an->core.ap[an->n] : an->nnz),
-            0, "scatter does not cover the entries");
+    REQUIRE(an->scatter_ptr[0] == 0 && an->scatter_ptr[an->nsuper] == an->core.ap[an->n], 0,
+            "scatter does not cover the entries");
     for (int32_t s = 0; s < an->nsuper; s++) {
         int32_t w = an->sptr[s + 1] - an->sptr[s], before = 0;
         int64_t front = w + an->rptr[s + 1] - an->rptr[s];
@@ -119,13 +118,13 @@ mpk_status mpki_analysis_check(mpk_context *ctx, const mpk_analysis *an) {
     int32_t *column = MPKI_NEW(ctx, STAGE, an->nnz, int32_t);
     char *seen = MPKI_ZNEW(ctx, STAGE, an->nnz, char);
     mpk_status status = first && column && seen ? MPK_OK : mpki_failed(ctx);
-    for (int32_t j = 0; !status && j < an->n; j++)
+    for (int32_t j = 0; !mpk_failed(status) && j < an->n; j++)
         for (int64_t k = an->ap[j]; k < an->ap[j + 1]; k++) column[k] = j;
-    if (!status) status = check_perm(ctx, an);
-    if (!status) status = check_tree(ctx, an);
-    if (!status) status = check_postorder(ctx, an, first);
-    if (!status) status = check_rows(ctx, an);
-    if (!status) status = check_scatter(ctx, an, column, seen);
+    if (!mpk_failed(status)) status = check_perm(ctx, an);
+    if (!mpk_failed(status)) status = check_tree(ctx, an);
+    if (!mpk_failed(status)) status = check_postorder(ctx, an, first);
+    if (!mpk_failed(status)) status = check_rows(ctx, an);
+    if (!mpk_failed(status)) status = check_scatter(ctx, an, column, seen);
     mpki_release(ctx, first);
     mpki_release(ctx, column);
     mpki_release(ctx, seen);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What the direct solver does with a matrix before its tree: matching, scaling, ordering. */
 #include "choose.h"
 
 #include "order/order.h"
@@ -41,9 +42,7 @@ typedef struct chooser {
     mpk_context *ctx;
     const mpk_problem *problem;
     const mpk_options *options;
-    const int64_t *ap; /* the entries in play: those of the core */
-    const int32_t *ai;
-    mpki_graph *graph; /* of them, uncompressed */
+    mpki_graph *graph; /* of the core, uncompressed */
     mpki_moduli moduli;
     char *weak;
     mpki_choice *choice;
@@ -95,9 +94,7 @@ static mpk_status leave_out(chooser *c, const char *keep, char *bare) {
     }
     if (left == 0) return MPK_OK;
     mpk_status status = mpki_core_build(c->ctx, p, bare, core);
-    if (status) return status;
-    c->ap = core->ap;
-    c->ai = core->ai;
+    if (mpk_failed(status)) return status;
     for (int64_t k = 0; k < core->ap[p->n]; k++) c->moduli.entry[k] = c->moduli.entry[core->src[k]];
     for (int32_t i = 0; i < p->n; i++) {
         if (!bare[i]) continue;
@@ -105,7 +102,7 @@ static mpk_status leave_out(chooser *c, const char *keep, char *bare) {
         c->moduli.diagonal[i] = 1; /* no pivot to wait for */
     }
     mpki_graph_free(c->ctx, c->graph);
-    return mpki_graph_build(c->ctx, p->n, c->ap, c->ai, NULL, NULL, c->graph);
+    return mpki_graph_build(c->ctx, p->n, core->ap, core->ai, NULL, NULL, c->graph);
 }
 
 /* A matching for the problem: mate, scale, rank and core. equilibrated [in] n: for comparison. */
@@ -116,10 +113,10 @@ static mpk_status use_matching(chooser *c, const double *equilibrated, const cha
     choice->scale = MPKI_NEW(c->ctx, STAGE, p->n, double);
     char *bare = MPKI_NEW(c->ctx, STAGE, p->n, char);
     mpk_status status = mpki_failed(c->ctx);
-    if (!status)
+    if (!mpk_failed(status))
         status = mpki_match(c->ctx, p->n, p->ap, p->ai, c->moduli.entry, choice->mate,
                             choice->scale, &choice->rank, bare);
-    if (!status) {
+    if (!mpk_failed(status)) {
         choice->scale_far = scaled_far(p->n, choice->scale, equilibrated);
         mpki_weak_columns(p->n, c->moduli.diagonal, choice->scale, STRONG, c->weak);
         if (choice->rank < p->n) status = leave_out(c, keep, bare);
@@ -136,13 +133,14 @@ static mpk_status match(chooser *c, const char *keep) {
     mpk_status status = mpki_moduli_build(c->ctx, p, &c->moduli);
     double *scale = MPKI_NEW(c->ctx, STAGE, p->n, double);
     c->weak = MPKI_NEW(c->ctx, STAGE, p->n, char);
-    if (!status && (!scale || !c->weak)) status = mpki_failed(c->ctx);
-    for (int32_t i = 0; !status && i < p->n; i++) scale[i] = 1;
-    if (!status)
+    if (!mpk_failed(status) && (!scale || !c->weak)) status = mpki_failed(c->ctx);
+    for (int32_t i = 0; !mpk_failed(status) && i < p->n; i++) scale[i] = 1;
+    if (!mpk_failed(status))
         status = mpki_equilibrate(c->ctx, p->n, p->ap, p->ai, c->moduli.entry, SWEEPS, scale);
     bool wanted = c->options->matching == MPK_ON ||
-                  (!status && mpki_weak_columns(p->n, c->moduli.diagonal, scale, STRONG, c->weak));
-    if (!status && wanted) status = use_matching(c, scale, keep);
+                  (!mpk_failed(status) &&
+                   mpki_weak_columns(p->n, c->moduli.diagonal, scale, STRONG, c->weak));
+    if (!mpk_failed(status) && wanted) status = use_matching(c, scale, keep);
     mpki_release(c->ctx, scale);
     return status;
 }
@@ -172,6 +170,7 @@ static int32_t select_pairs(int32_t n, const int32_t *mate, const char *weak, en
 /* The graph with the pairs asked for, not yet ordered. */
 static mpk_status trial_build(chooser *c, enum pairs pairs, trial *t) {
     const mpk_problem *p = c->problem;
+    const mpki_core *core = &c->choice->core;
     *t = (trial){0};
     if (pairs != NO_PAIRS && c->choice->mate) {
         t->mate = MPKI_NEW(c->ctx, STAGE, p->n, int32_t);
@@ -179,8 +178,8 @@ static mpk_status trial_build(chooser *c, enum pairs pairs, trial *t) {
         if (!t->mate || !t->map) return mpki_failed(c->ctx);
         if (select_pairs(p->n, c->choice->mate, c->weak, pairs, t->mate)) {
             mpk_status status =
-                mpki_graph_build(c->ctx, p->n, c->ap, c->ai, t->mate, t->map, &t->graph);
-            if (status) return status;
+                mpki_graph_build(c->ctx, p->n, core->ap, core->ai, t->mate, t->map, &t->graph);
+            if (mpk_failed(status)) return status;
         } else { /* nothing to compress */
             mpki_release(c->ctx, t->mate);
             mpki_release(c->ctx, t->map);
@@ -215,19 +214,20 @@ static mpk_status expand(chooser *c, const trial *t, int32_t *perm) {
 static mpk_status try_amd(chooser *c, enum pairs pairs, trial *t) {
     const mpk_problem *p = c->problem;
     mpk_status status = trial_build(c, pairs, t);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     const mpki_graph *graph = trial_graph(c, t);
     status = mpki_order(c->ctx, graph, MPK_ORDERING_AMD, 0, 1, t->vertex_perm, NULL);
-    if (!status)
+    if (!mpk_failed(status))
         status =
             mpki_order_time(c->ctx, graph, t->vertex_perm, c->options->model_threads, &t->cost);
     if (status || !c->choice->scale) return status;
     int32_t *perm = MPKI_NEW(c->ctx, STAGE, p->n, int32_t);
     if (!perm) return mpki_failed(c->ctx);
     status = expand(c, t, perm);
-    if (!status)
-        status = mpki_weak_pivots(c->ctx, c->graph, c->ap, c->ai, &c->moduli, c->choice->scale,
-                                  perm, t->mate, c->options->pivot_threshold, &t->failing);
+    if (!mpk_failed(status))
+        status = mpki_weak_pivots(c->ctx, c->graph, c->choice->core.ap, c->choice->core.ai,
+                                  &c->moduli, c->choice->scale, perm, t->mate,
+                                  c->options->pivot_threshold, &t->failing);
     mpki_release(c->ctx, perm);
     return status;
 }
@@ -247,21 +247,21 @@ static mpk_status choose_pairs(chooser *c, trial *best) {
     if (c->options->matching == MPK_ON) return settled(c, ALL_PAIRS, best);
     char *covered = MPKI_NEW(c->ctx, STAGE, p->n, char);
     if (!covered) return mpki_failed(c->ctx);
-    int32_t alone = mpki_weak_alone(p->n, c->ap, c->ai, c->weak, covered);
+    int32_t alone = mpki_weak_alone(p->n, c->choice->core.ap, c->choice->core.ai, c->weak, covered);
     mpki_release(c->ctx, covered);
     if (alone > HOPELESS * p->n) return settled(c, WEAK_PAIRS, best);
 
     mpk_status status = try_amd(c, WEAK_PAIRS, best);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     bool replace = false;
     int32_t paired = p->n - (best->map ? best->graph.n : p->n);
     if (best->failing > MANY * p->n) {
         status = try_amd(c, ALL_PAIRS, &other);
-        replace = !status && other.cost.time_s <= DEARER * best->cost.time_s;
+        replace = !mpk_failed(status) && other.cost.time_s <= DEARER * best->cost.time_s;
     } else if (paired > FEW * p->n) {
         status = try_amd(c, NO_PAIRS, &other);
-        replace =
-            !status && other.failing <= HARMLESS * p->n && other.cost.time_s <= best->cost.time_s;
+        replace = !mpk_failed(status) && other.failing <= HARMLESS * p->n &&
+                  other.cost.time_s <= best->cost.time_s;
     }
     if (replace) {
         trial swap = *best;
@@ -278,14 +278,14 @@ static mpk_status order(chooser *c, int32_t *perm) {
     mpk_status status = choose_pairs(c, &t);
     const mpki_graph *graph = trial_graph(c, &t);
     c->choice->ordering = method;
-    if (!status && method == MPK_ORDERING_AUTO)
+    if (!mpk_failed(status) && method == MPK_ORDERING_AUTO)
         status = mpki_order_improve(c->ctx, graph, c->options->seed, c->options->threads,
                                     c->options->model_threads, t.vertex_perm, &t.cost,
                                     &c->choice->ordering);
-    else if (!status && method != MPK_ORDERING_AMD)
+    else if (!mpk_failed(status) && method != MPK_ORDERING_AMD)
         status = mpki_order(c->ctx, graph, method, c->options->seed, c->options->threads,
                             t.vertex_perm, NULL);
-    if (!status) status = expand(c, &t, perm);
+    if (!mpk_failed(status)) status = expand(c, &t, perm);
     mpki_release(c->ctx, c->choice->mate); /* from here on: the pairs that were compressed */
     c->choice->mate = t.mate;
     t.mate = NULL;
@@ -296,32 +296,27 @@ static mpk_status order(chooser *c, int32_t *perm) {
 mpk_status mpki_choose(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
                        const char *keep, mpki_graph *graph, int32_t *perm, mpki_choice *choice,
                        double *time_match_s) {
-    *choice = (mpki_choice){.rank = -1};
-    chooser c = {.ctx = ctx,
-                 .problem = problem,
-                 .options = options,
-                 .ap = problem->ap,
-                 .ai = problem->ai,
-                 .graph = graph,
-                 .choice = choice};
+    *choice = (mpki_choice){.rank = -1, .core = mpki_core_all(problem->ap, problem->ai)};
+    chooser c = {
+        .ctx = ctx, .problem = problem, .options = options, .graph = graph, .choice = choice};
     double start = mpki_now_s();
     mpk_status status = match(&c, keep);
     *time_match_s = mpki_now_s() - start;
-    if (!status && mpki_progress(ctx, STAGE, 0.1))
+    if (!mpk_failed(status) && mpki_progress(ctx, STAGE, 0.1))
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     bool keeps_order =
         options->ordering == MPK_ORDERING_GIVEN || options->ordering == MPK_ORDERING_NATURAL;
     choice->ordering = options->ordering;
-    if (!status && keeps_order) {
+    if (!mpk_failed(status) && keeps_order) {
         mpki_release(ctx, choice->mate); /* that order knows nothing of pairs */
         choice->mate = NULL;
         for (int32_t k = 0; k < problem->n; k++)
             perm[k] = options->ordering == MPK_ORDERING_GIVEN ? options->given_perm[k] : k;
-    } else if (!status) {
+    } else if (!mpk_failed(status)) {
         status = order(&c, perm);
     }
     mpki_moduli_free(ctx, &c.moduli);
     mpki_release(ctx, c.weak);
-    if (status) mpki_choice_free(ctx, choice);
+    if (mpk_failed(status)) mpki_choice_free(ctx, choice);
     return status;
 }

@@ -19,14 +19,12 @@ typedef struct mpki_choice {
  *  keep  [in] as for mpki_analyse
  *  graph [inout] of A, uncompressed, then of choice->core
  *  perm  [out] n: columns in order, pairs adjacent
+ *  time_match_s [out] seconds of the matching
  *  options.given_perm must have been checked; GIVEN and NATURAL take only the scaling from a
- * matching. time_match_s [out] seconds of the matching */
+ *  matching. */
 mpk_status mpki_choose(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
                        const char *keep, mpki_graph *graph, int32_t *perm, mpki_choice *choice,
                        double *time_match_s);
-/** The entries of columns that are not bare.  bare [in] n.  Returns MPK_OK | MPK_ERR_MEMORY. */
-mpk_status mpki_core_build(mpk_context *ctx, const mpk_problem *problem, const char *bare,
-                           mpki_core *core);
 void mpki_choice_free(mpk_context *ctx, mpki_choice *choice);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Moduli of A, and which columns can have no good 1x1 pivot on their diagonal. */
 #include "weakness.h"
 
 #include <math.h>
@@ -112,8 +113,9 @@ mpk_status mpki_weak_pivots(mpk_context *ctx, const mpki_graph *graph, const int
     char *state = MPKI_ZNEW(ctx, STAGE, n, char);
     mpk_status status = full && pivot && state ? MPK_OK : mpki_failed(ctx);
     *failed = 0;
-    for (int32_t i = 0; !status && i < n; i++) pivot[i] = scale[i] * moduli->diagonal[i] * scale[i];
-    for (int32_t k = 0; !status && k < n; k++) {
+    for (int32_t i = 0; !mpk_failed(status) && i < n; i++)
+        pivot[i] = scale[i] * moduli->diagonal[i] * scale[i];
+    for (int32_t k = 0; !mpk_failed(status) && k < n; k++) {
         int32_t v = perm[k], partner = -1;
         if (state[v] == PAIRED) continue;
         double most = 0;

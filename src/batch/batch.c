@@ -74,7 +74,7 @@ static mpk_status run_here(mpk_context *ctx, mpki_batch_job *job) {
 done:
     mpki_release(ctx, job->work);
     mpki_release(ctx, order);
-    if (mpki_failed(ctx) < 0) return mpki_failed(ctx);
+    if (mpk_failed(mpki_failed(ctx))) return mpki_failed(ctx);
     return job->failed ? MPK_PARTIAL : job->singular ? MPK_SINGULAR : MPK_OK;
 }
 
@@ -102,7 +102,7 @@ static mpk_status run_there(mpk_context *ctx, const mpki_batch_job *job) {
 
 static mpk_status run(mpk_context *ctx, mpki_batch_job *job) {
     mpk_status status = mpki_batch_check_memory(ctx, job);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     if (job->a->memory == MPK_DEVICE)
         status = run_there(ctx, job);
     else if (job->batch.count > 0)
@@ -127,7 +127,7 @@ static mpk_status factor(mpk_context *ctx, const mpk_batch *batch, mpk_batch_met
     mpk_status status = mpki_batch_check_shape(ctx, batch, &job.batch);
     if (status == MPK_OK)
         status = mpki_batch_check_array(ctx, &job.batch, "a", a, job.batch.n, job.batch.n);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     const mpk_pivoting pivoting = job.batch.pivoting;
     const int n = job.batch.n;
     if (!DISPATCH(job.batch.scalar, has)(method, pivoting))
@@ -139,7 +139,7 @@ static mpk_status factor(mpk_context *ctx, const mpk_batch *batch, mpk_batch_met
     if (pivoting == MPK_PIVOTING_STATIC && n > 0)
         status = mpki_batch_check_pivots(ctx, &job.batch, method == MPK_BATCH_LDU,
                                          method == MPK_BATCH_LDLT, pivots);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     if (results) job.results = *results;
     job.fn = DISPATCH(job.batch.scalar, factor_chunk);
     job.work_bytes = DISPATCH(job.batch.scalar, work_bytes)(&job);
@@ -169,7 +169,7 @@ mpk_status mpk_batch_solve(mpk_context *ctx, const mpk_batch *batch, mpk_batch_m
     mpki_clear_error(ctx);
     mpki_batch_job job = {.method = method, .a = a, .b = b, .nrhs = nrhs};
     mpk_status status = mpki_batch_check_shape(ctx, batch, &job.batch);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     const int n = job.batch.n;
     if ((unsigned)method > MPK_BATCH_LDU)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "batch", method, "no such method");
@@ -182,7 +182,7 @@ mpk_status mpk_batch_solve(mpk_context *ctx, const mpk_batch *batch, mpk_batch_m
     if (status == MPK_OK && pivots && n > 0)
         status = mpki_batch_check_pivots(ctx, &job.batch, method == MPK_BATCH_LDU,
                                          method == MPK_BATCH_LDLT, pivots);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     job.pivots = (int32_t *)(uintptr_t)pivots; /* a solve only reads them */
     if (results) job.results.outcome = results->outcome;
     job.fn = DISPATCH(job.batch.scalar, solve_chunk);
@@ -226,7 +226,7 @@ mpk_status mpk_batch_gemm(mpk_context *ctx, const mpk_batch *batch,
     }
     mpk_status status = mpki_batch_check_shape(ctx, batch ? &plain : NULL, &job.batch);
     if (status == MPK_OK) status = check_product(ctx, &job.batch, product);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     const int64_t m = product->m, n = product->n, k = product->k;
     const bool t = product->transpose_b != 0;
     status = mpki_batch_check_array(ctx, &job.batch, "c", c, m, n);
@@ -234,7 +234,7 @@ mpk_status mpk_batch_gemm(mpk_context *ctx, const mpk_batch *batch,
     if (status == MPK_OK)
         status = mpki_batch_check_array(ctx, &job.batch, "b", b, t ? n : k, t ? k : n);
     if (status == MPK_OK && d) status = mpki_batch_check_array(ctx, &job.batch, "d", d, 2, k);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     job.fn = DISPATCH(job.batch.scalar, gemm_chunk);
     job.work_bytes = DISPATCH(job.batch.scalar, gemm_bytes)(&job);
     job.flops = 2.0 * (double)m * (double)n * (double)k;

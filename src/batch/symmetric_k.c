@@ -3,6 +3,7 @@
  * a finished row or column is struck from the list of active ones, every loop runs down a whole
  * column, and the permutation is applied when L is written back. */
 #include "kernels.h"
+#include "../kernels/alpha.h"
 #include "../kernels/isa.h"
 #include "../kernels/vector.h"
 #include "pivot.h"
@@ -82,7 +83,7 @@ static int largest(const elimination *e, const T *c, int but, R *value) {
 
 enum { ALL_ZERO = 0 }; /* widths of a pivot: 1, 2, or nothing but zeros is left here */
 
-static const R alpha = (R)0.6403882032022076; /* (1 + sqrt(17)) / 8: Bunch & Kaufman 1977 */
+static const R alpha = (R)MPKI_ALPHA;
 
 /* Bunch & Kaufman (1977), algorithm A, on the lowest active column. */
 static int choose_partial(const elimination *e, int *p, int *q) {

@@ -45,24 +45,20 @@
         .solve = {NAME(isa, llt_solve), NAME(isa, ldlt_solve), NAME(isa, ldu_solve)},              \
     };
 
+#if MPKI_ISAS & 1
 TABLE(generic)
-#if defined(__x86_64__)
+#endif
+#if MPKI_ISAS & 2
 TABLE(avx2)
+#endif
+#if MPKI_ISAS & 4
 TABLE(avx512)
 #endif
 
 const FN(batch_kernels) * FN(batch_portable)(void) {
-#if defined(__x86_64__)
-    switch (mpki_cpu_level()) {
-    case 2:
-        return &avx512_table;
-    case 1:
-        return &avx2_table;
-    default:
-        break;
-    }
-#endif
-    return &generic_table;
+    static const FN(batch_kernels) *const tables[] = {
+        MPKI_IF_generic(&generic_table), MPKI_IF_avx2(&avx2_table), MPKI_IF_avx512(&avx512_table)};
+    return tables[mpki_cpu_level()];
 }
 
 FN(batch_factor_fn)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The context: memory of the caller's or our own, the last error, progress, the device, the
+ * pool. */
 #define _GNU_SOURCE
 #include "core.h"
 #include "cpu.h"
@@ -34,7 +36,8 @@ static const size_t KEPT_LIMIT = (size_t)32 << 20;
 struct mpk_context {
     mpk_allocator allocator;
     _Atomic int64_t now_bytes, peak_bytes;
-    pthread_mutex_t mutex; /* guards the error and the progress below */
+    _Atomic int64_t bound_bytes; /* of now_bytes; 0: none */
+    pthread_mutex_t mutex;       /* guards the error and the progress below */
     mpk_status status;
     char stage[32];
     int64_t index;
@@ -47,6 +50,7 @@ struct mpk_context {
     mpki_pool *pool; /* NULL until threads are first wanted */
     void *device;    /* NULL until a device is first wanted */
     void (*device_close)(void *device);
+    const void *engine; /* NULL: by options */
     struct {
         pthread_mutex_t mutex;
         int count; /* oldest first */
@@ -135,7 +139,7 @@ mpk_status mpk_context_create(const mpk_allocator *allocator, mpk_context **out)
     if (!out || *out) return MPK_ERR_ARGUMENT;
     if (allocator && (!allocator->alloc || !allocator->release)) return MPK_ERR_ARGUMENT;
     mpk_status wish = mpki_cpu_wish(NULL, NULL);
-    if (wish) return wish;
+    if (mpk_failed(wish)) return wish;
     mpk_allocator chosen =
         allocator ? *allocator : (mpk_allocator){default_alloc, default_release, NULL};
     mpk_context *ctx = chosen.alloc(chosen.user, sizeof *ctx);
@@ -154,6 +158,14 @@ mpk_status mpk_context_create(const mpk_allocator *allocator, mpk_context **out)
     }
     *out = ctx;
     return MPK_OK;
+}
+
+const void *mpki_context_engine(const mpk_context *ctx) {
+    return ctx->engine;
+}
+
+void mpki_context_set_engine(mpk_context *ctx, const void *engine) {
+    ctx->engine = engine;
 }
 
 void *mpki_context_device(const mpk_context *ctx) {
@@ -202,6 +214,12 @@ void *mpki_alloc(mpk_context *ctx, const char *stage, int64_t count, size_t size
         return NULL;
     }
     size_t whole = kept_size(bytes + ALIGN);
+    const int64_t bound = atomic_load(&ctx->bound_bytes);
+    if (bound > 0 && atomic_load(&ctx->now_bytes) + (int64_t)whole > bound) {
+        mpki_error(ctx, MPK_ERR_MEMORY, stage, (int64_t)bytes,
+                   "%zu bytes more are needed, and that is more than memory_limit allows", bytes);
+        return NULL;
+    }
     header *block = take_kept(ctx, whole);
     if (block) {
         account(ctx, (int64_t)block->size);
@@ -238,6 +256,12 @@ void mpki_release(mpk_context *ctx, void *ptr) {
     size_t whole = block->size;
     atomic_fetch_sub(&ctx->now_bytes, (int64_t)whole);
     if (!keep(ctx, block)) ctx->allocator.release(ctx->allocator.user, block, whole);
+}
+
+void mpki_memory_bound(mpk_context *ctx, int64_t held, double limit) {
+    const double bound =
+        limit > 0 ? (double)atomic_load(&ctx->now_bytes) - (double)held + limit : 0;
+    atomic_store(&ctx->bound_bytes, bound < 9e18 ? (int64_t)bound : 0);
 }
 
 void mpk_free(mpk_context *ctx, void **ptr) {
@@ -283,7 +307,7 @@ mpk_status mpki_error(mpk_context *ctx, mpk_status status, const char *stage, in
     if (!ctx) return status;
     pthread_mutex_lock(&ctx->mutex);
     /* what follows from the first failure hides nothing; a failure outweighs a warning */
-    if (ctx->status == MPK_OK || (ctx->status > 0 && status < 0)) {
+    if (ctx->status == MPK_OK || (ctx->status > 0 && mpk_failed(status))) {
         ctx->status = status;
         ctx->index = index;
         snprintf(ctx->stage, sizeof ctx->stage, "%s", stage);
@@ -316,8 +340,8 @@ mpk_status mpk_last_error(const mpk_context *ctx, const char **stage, int64_t *i
     if (ctx) return ctx->status;
     const char *why;
     mpk_status wish = mpki_cpu_wish(NULL, &why);
-    if (wish && text) *text = why;
-    return wish ? wish : MPK_ERR_ARGUMENT;
+    if (mpk_failed(wish) && text) *text = why;
+    return mpk_failed(wish) ? wish : MPK_ERR_ARGUMENT;
 }
 
 /* ---- progress and time ------------------------------------------------------------------------

@@ -24,6 +24,10 @@ void mpki_release(mpk_context *ctx, void *ptr);
 #define MPKI_ZNEW(ctx, stage, count, type)                                                         \
     ((type *)mpki_calloc((ctx), (stage), (count), sizeof(type)))
 
+/** From now on until it is called with limit 0, mpki_alloc refuses what would go beyond `limit`
+ *  bytes, of which `held` are there already. For a verb in which one thread uses the context. */
+void mpki_memory_bound(mpk_context *ctx, int64_t held, double limit);
+
 /** Bytes the machine could still give this process (cgroup and MemAvailable), for predictions. */
 int64_t mpki_memory_available(void);
 
@@ -35,10 +39,11 @@ mpk_status mpki_error(mpk_context *ctx, mpk_status status, const char *stage, in
                       const char *format, ...) __attribute__((format(printf, 5, 6)));
 /** Forget the last error: the first act of every public verb. */
 void mpki_clear_error(mpk_context *ctx);
-/** Status recorded since mpki_clear_error (MPK_OK if none): after a failed mpki_alloc. */
+/** Status recorded since mpki_clear_error (MPK_OK if none): what to return after a failed
+ *  mpki_alloc. Not mpk_failed(), which asks whether a status is a failure. */
 mpk_status mpki_failed(const mpk_context *ctx);
 
-/** The graver of two outcomes; failures above all. */
+/** The worse of two statuses: a failure before a reservation before MPK_OK. */
 mpk_status mpki_worse(mpk_status a, mpk_status b);
 
 /* ---- a device -----------------------------------------------------------------------------------
@@ -48,6 +53,10 @@ mpk_status mpki_worse(mpk_status a, mpk_status b);
 void *mpki_context_device(const mpk_context *ctx);
 /** Keep `device`; `close` ends it when another one comes or the context goes. */
 void mpki_context_set_device(mpk_context *ctx, void *device, void (*close)(void *device));
+
+/** The engine that factors of this context shall use (factor/factor.h); NULL: by options. */
+const void *mpki_context_engine(const mpk_context *ctx);
+void mpki_context_set_engine(mpk_context *ctx, const void *engine);
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
@@ -64,6 +73,15 @@ double mpki_now_s(void); /* monotonic seconds */
 mpk_status mpki_options_resolve(mpk_context *ctx, const mpk_options *given, mpk_options *full);
 /** Threads that options.threads = 0 means here: OMP_NUM_THREADS, else the affinity mask. */
 int mpki_threads_default(void);
+
+/* ---- precisions ------------------------------------------------------------------------------ */
+
+/** Call the function of the precision `scalar`. */
+#define MPKI_DISPATCH(scalar, name)                                                                \
+    ((scalar) == MPK_S   ? mpki_s_##name                                                           \
+     : (scalar) == MPK_D ? mpki_d_##name                                                           \
+     : (scalar) == MPK_C ? mpki_c_##name                                                           \
+                         : mpki_z_##name)
 
 /** The larger one; NaN if either is, wherever it stands in a row of calls. */
 static inline double mpki_larger(double a, double b) {

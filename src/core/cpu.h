@@ -7,11 +7,13 @@
 /** The widest that this processor has and the system saves. */
 int mpki_cpu_widest(void);
 
-/** What the word `wish` asks for where `widest` is the most there is; NULL or empty: that.
- *  level [out] that, and the widest where the word is none or asks for more than there is; or NULL
+/** What the word `wish` asks for; NULL or empty: the widest that can be used.
+ *  widest [in] what the processor has    built [in] what there are kernels for: a bit for each, > 0
+ *  level [out] that; where it is refused, the widest that can be used; or NULL. Always one built.
  *  text  [out] what is wrong with METAPACK_CPU as the word, "" where nothing is; static; or NULL
- *  Returns MPK_OK | MPK_ERR_ARGUMENT (no such word) | MPK_ERR_UNSUPPORTED (more than there is). */
-mpk_status mpki_cpu_choose(const char *wish, int widest, int *level, const char **text);
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT (no such word) | MPK_ERR_UNSUPPORTED (more than there is,
+ *  or not built). */
+mpk_status mpki_cpu_choose(const char *wish, int widest, int built, int *level, const char **text);
 /** The same of METAPACK_CPU in the environment and this processor. */
 mpk_status mpki_cpu_wish(int *level, const char **text);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of options: keys, ranges, words, defaults. */
 #define _GNU_SOURCE
 #include "core.h"
 
@@ -6,6 +7,7 @@
 #include <locale.h>
 #include <math.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,91 +23,176 @@ static const char *const schedule_names[] = {"pull", "subsets", "atomic", "jacob
 static const char *const precision_names[] = {"double", "single"};
 static const char *const switch_names[] = {"off", "on", "auto"};
 
-/* One row for each option: its key, how its text is read, where it lies, what it may be. */
-enum kind { INTEGER, INT64, REAL, CHOICE };
-static const struct option {
-    const char *key;
-    enum kind kind;
-    size_t offset;
-    const char *const *names; /* CHOICE: the words */
-    int count;
-    double least, most; /* numbers: the range */
-} table[] = {
-#define AT(field) offsetof(mpk_options, field)
-    {"method", CHOICE, AT(method), method_names, 6, 0, 0},
-    {"ordering", CHOICE, AT(ordering), ordering_names, 9, 0, 0},
-    {"matching", CHOICE, AT(matching), switch_names, 3, 0, 0},
-    {"scaling", CHOICE, AT(scaling), switch_names, 3, 0, 0},
-    {"pivot_threshold", REAL, AT(pivot_threshold), NULL, 0, 0, 0.5},
-    {"zero_tolerance", REAL, AT(zero_tolerance), NULL, 0, -1, 1},
-    {"static_shift", REAL, AT(static_shift), NULL, 0, 0, 1},
-    {"threads", INTEGER, AT(threads), NULL, 0, 0, 1024},
-    {"model_threads", INTEGER, AT(model_threads), NULL, 0, 1, 1024},
-    {"refine", INTEGER, AT(refine), NULL, 0, 0, 1000},
-    {"accuracy", REAL, AT(accuracy), NULL, 0, -1, 1},
-    {"deterministic", CHOICE, AT(deterministic), switch_names, 3, 0, 0},
-    {"condition", CHOICE, AT(condition), switch_names, 3, 0, 0},
-    {"seed", INT64, AT(seed), NULL, 0, -9e18, 9e18},
-    {"memory_limit", REAL, AT(memory_limit), NULL, 0, 0, 1e18},
-    {"krylov", CHOICE, AT(krylov), krylov_names, 10, 0, 0},
-    {"tolerance", REAL, AT(tolerance), NULL, 0, -1, 1},
-    {"max_iterations", INTEGER, AT(max_iterations), NULL, 0, 0, 1e9},
-    {"restart", INTEGER, AT(restart), NULL, 0, 1, 100000},
-    {"shadow", INTEGER, AT(shadow), NULL, 0, 1, 64},
-    {"direct", CHOICE, AT(direct), switch_names, 3, 0, 0},
-    {"strategy", CHOICE, AT(strategy), strategy_names, 4, 0, 0},
-    {"block", INTEGER, AT(block), NULL, 0, 1, 128},
-    {"grid", CHOICE, AT(grid), switch_names, 3, 0, 0},
-    {"similarity", REAL, AT(similarity), NULL, 0, 0, 1},
-    {"level", INTEGER, AT(level), NULL, 0, -1, 1000000},
-    {"fill_factor", REAL, AT(fill_factor), NULL, 0, 0, 1e9},
-    {"drop_tolerance", REAL, AT(drop_tolerance), NULL, 0, 0, 1},
-    {"factor_type", CHOICE, AT(factor_type), type_names, 3, 0, 0},
-    {"pivoting", CHOICE, AT(pivoting), pivoting_names, 5, 0, 0},
-    {"stages", INTEGER, AT(stages), NULL, 0, 1, 1000},
-    {"butterfly", CHOICE, AT(butterfly), switch_names, 3, 0, 0},
-    {"schedule", CHOICE, AT(schedule), schedule_names, 4, 0, 0},
-    {"sweeps", INTEGER, AT(sweeps), NULL, 0, 1, 10000},
-    {"jacobi_epsilon", REAL, AT(jacobi_epsilon), NULL, 0, 0, 1},
-    {"jacobi_decay", REAL, AT(jacobi_decay), NULL, 0, 0, 1},
-    {"shift", REAL, AT(shift), NULL, 0, 0, 1},
-    {"precision", CHOICE, AT(precision), precision_names, 2, 0, 0},
-    {"solve_sweeps", INTEGER, AT(solve_sweeps), NULL, 0, 0, 10000},
-#undef AT
+#define LDLT (1u << MPK_METHOD_LDLT)
+#define ILDLT (1u << MPK_METHOD_ILDLT)
+#define JACOBI (1u << MPK_METHOD_JACOBI)
+#define ILU0 (1u << MPK_METHOD_ILU0)
+#define NONE (1u << MPK_METHOD_NONE)
+#define AUTO (1u << MPK_METHOD_AUTO)
+#define DENSE MPK_READ_DENSE
+#define BLOCKS (ILDLT | JACOBI | ILU0)
+#define SPARSE (AUTO | LDLT | BLOCKS | NONE)
+#define CHOSEN (ILDLT | JACOBI) /* not ilu0; where AUTO is not, it chooses by itself */
+#define K(name) (1u << MPK_KRYLOV_##name)
+#define ITERATIVE (~(K(AUTO) | K(NONE)))
+
+#define FIELD(key) #key, offsetof(mpk_options, key)
+#define WORDS(key, names, preset)                                                                  \
+    FIELD(key), MPK_OPTION_CHOICE, names, sizeof names / sizeof *names, 0,                         \
+        (double)(sizeof names / sizeof *names - 1), preset
+#define WHOLE(key, least, most, preset) FIELD(key), MPK_OPTION_INTEGER, NULL, 0, least, most, preset
+#define LONG(key, least, most, preset) FIELD(key), MPK_OPTION_INT64, NULL, 0, least, most, preset
+#define NUMBER(key, least, most, preset) FIELD(key), MPK_OPTION_REAL, NULL, 0, least, most, preset
+
+/* The table of options. What is told of them elsewhere is made from it: the defaults, the help of
+ * the command, PETSc's and Python's options, reports; and by tools/option-texts the comments of
+ * mpk_options, the manual pages, the completion and docs/options.md. */
+static const mpk_option table[] = {
+    {WORDS(method, method_names, MPK_METHOD_AUTO), "", SPARSE, 0, 0, "what is factorized",
+     "auto: direct where it fits, else ildlt up a ladder of parameters; ldlt: the direct solver; "
+     "ildlt: an LDLT factorization on blocks, complete or incomplete; jacobi: the same by "
+     "fixed-point sweeps; ilu0: on scalars, without fill, pivoting and dropping; none: no "
+     "preconditioner but the scaling."},
+    {WORDS(ordering, ordering_names, MPK_ORDERING_AUTO), "", AUTO | LDLT | BLOCKS, 0, 0,
+     "the fill-reducing ordering",
+     "auto: AMD, or nested dissection (nd) where that pays for its own time; natural: that of the "
+     "matrix; gmc: greedy multicolouring, on blocks alone; given: the caller's own."},
+    {WORDS(matching, switch_names, MPK_AUTO), "", SPARSE, 0, 0,
+     "maximum-product matching, for scaling and 2x2 pivots",
+     "It orders pairs of rows together that are likely to become 2x2 pivots, which helps where the "
+     "diagonal has zeros. auto: the direct solver tries what it costs; on for methods on blocks."},
+    {WORDS(scaling, switch_names, MPK_AUTO), "", SPARSE, 0, 0,
+     "symmetric scaling before the factorization", ""},
+    {NUMBER(pivot_threshold, 0, 0.5, 0.01), "", AUTO | LDLT | ILDLT | DENSE, 0, -1,
+     "accept pivots that keep the entries of L at most 1/u in modulus",
+     "Larger is more stable and slower. On blocks only a stage that is not the last rejects any."},
+    {NUMBER(zero_tolerance, -1, 1, -1), "", AUTO | LDLT | DENSE, 0, 0,
+     "a pivot column not above this times the scaled matrix's largest entry is zero; below 0 "
+     "(default): chosen from the precision",
+     "See docs/numerics.md."},
+    {NUMBER(static_shift, 0, 1, 0), "", AUTO | LDLT | ILDLT | ILU0, 0, -1,
+     "replace failed pivots by this times the scaled matrix's largest entry; 0 (default): never",
+     "They are then not delayed, and the inertia is not certified. With 0 the direct solver delays "
+     "them; on blocks the last stage replaces those below 1e-8, in single precision 1e-4, "
+     "of a complete factorization 1e-14 and 1e-6."},
+    {WHOLE(threads, 0, 1024, 0), "threads", SPARSE | DENSE, 0, 0,
+     "threads at work; 0 (default): OMP_NUM_THREADS, else all cores given to the process", ""},
+    {WHOLE(model_threads, 1, 1024, 2), "threads", AUTO | LDLT, 0, 0,
+     "choose the ordering for a machine with so many threads",
+     "The threads at work do not change it: the same choice, and the same bits, for any number of "
+     "them."},
+    {WHOLE(refine, 0, 1000, 10), "steps", AUTO | LDLT | DENSE, K(NONE), 0,
+     "most steps of iterative refinement", ""},
+    {NUMBER(accuracy, -1, 1, -1), "", SPARSE | DENSE, 0, 0,
+     "componentwise backward error that the answer is to have; below 0 (default): a small multiple "
+     "of the unit roundoff",
+     ""},
+    {WORDS(deterministic, switch_names, MPK_ON), "", SPARSE | DENSE, 0, 0,
+     "the same bits for any number of threads",
+     "off: leftover capacity of incomplete factorizations is dealt out by atomic operations; all "
+     "else is so anyway, but for schedule atomic."},
+    {WORDS(condition, switch_names, MPK_OFF), "", AUTO | LDLT | DENSE, K(NONE), 0,
+     "estimate the condition number of A", ""},
+    {LONG(seed, -9e18, 9e18, 1), "", SPARSE | DENSE, 0, 0, "of everything random", ""},
+    {NUMBER(memory_limit, 0, 1e18, 0), "bytes", SPARSE | DENSE, 0, 0,
+     "most memory of a factorization, on blocks also of the solves with it; 0 (default): what the "
+     "machine has free",
+     "What is predicted to need more is refused before it is allocated, and what outgrows it on "
+     "the way ends in MPK_ERR_MEMORY."},
+    {WORDS(krylov, krylov_names, MPK_KRYLOV_AUTO), "", SPARSE, 0, 0,
+     "the iterative method, with the factor as preconditioner",
+     "Minres, symmlq and cg take L |D| L^T. auto (default): refinement after ldlt, otherwise sqmr, "
+     "or gmres where the factor is ldu; none: refinement alone."},
+    {NUMBER(tolerance, -1, 1, -1), "", SPARSE, ITERATIVE, 0,
+     "true relative residual |b - A x| / |b| to reach; below 0 (default): as accurate as rounding "
+     "allows",
+     "In the 2-norm. By default the componentwise backward error is to be what accuracy has; a "
+     "relative residual of 1e-6 without that ends with exit code 5."},
+    {WHOLE(max_iterations, 0, 1e9, 1000), "iterations", SPARSE, ITERATIVE, 0,
+     "most iterations of the iterative method", ""},
+    {WHOLE(restart, 1, 100000, 50), "steps", SPARSE, K(GMRES) | K(FGMRES), 0,
+     "gmres and fgmres restart after so many steps", ""},
+    {WHOLE(shadow, 1, 64, 4), "vectors", SPARSE, K(IDR), 0, "vectors in the shadow space of idr",
+     ""},
+    {WORDS(direct, switch_names, MPK_AUTO), "", AUTO, 0, 0,
+     "may method auto end in the direct solver?", "auto: where it fits."},
+    {WORDS(strategy, strategy_names, MPK_STRATEGY_AUTO), "", AUTO | BLOCKS, 0, 0,
+     "how rows become blocks",
+     "br: block, then reorder; rb: reorder, then cut; rbr: reorder, cut, reorder the blocks; "
+     "docs/blocking.md."},
+    {WHOLE(block, 1, 128, 32), "rows", AUTO | CHOSEN, 0, 0, "most rows of a block", ""},
+    {WORDS(grid, switch_names, MPK_OFF), "", AUTO | CHOSEN, 0, 0,
+     "all blocks but the last have as many rows as block says", "They are cut on a regular grid."},
+    {NUMBER(similarity, 0, 1, 0.8), "", AUTO | CHOSEN, 0, 0,
+     "rows whose patterns have at least this cosine share a block",
+     "It falls by the factor 0.9 from one level of the blocking to the next."},
+    {WHOLE(level, -1, 1000000, 1), "", CHOSEN, 0, 0, "level of fill of the blocks, -1: complete",
+     ""},
+    {NUMBER(fill_factor, 0, 1e9, 4), "", CHOSEN, 0, 0,
+     "a block of L keeps this times its entries in A, 0: any number",
+     "A block of fill gets the mean share of its block column. What a block leaves unused, later "
+     "ones may take. Diagonal blocks, the last block columns and blocks whose share is about half "
+     "of them or more keep all entries, and nothing is dropped there."},
+    {NUMBER(drop_tolerance, 0, 1, 1e-4), "", CHOSEN, 0, 0,
+     "drop entries of L not above this times the norm of their column of L",
+     "In the 2-norm, with the unit diagonal."},
+    {WORDS(factor_type, type_names, MPK_TYPE_LDLT), "", AUTO | BLOCKS, 0, 0,
+     "what the factorization on blocks makes of the matrix",
+     "llt: for positive definite ones; where an incomplete one meets a pivot that is not positive, "
+     "part of the diagonal is added to the matrix, more at each try, and the report tells how "
+     "much. ldu: rows and columns pivoted apart, twice the memory."},
+    {WORDS(pivoting, pivoting_names, MPK_PIVOTING_ROOK), "", AUTO | CHOSEN, 0, 0,
+     "pivoting inside a diagonal block", ""},
+    {WHOLE(stages, 1, 1000, 1), "stages", CHOSEN, 0, 0, "stages of outer pivoting, 1: none",
+     "Blocks that fail the threshold are pushed back to the next stage."},
+    {WORDS(butterfly, switch_names, MPK_OFF), "", CHOSEN, 0, 0,
+     "random butterflies on rejected diagonal blocks", ""},
+    {WORDS(schedule, schedule_names, MPK_SCHEDULE_PULL), "", AUTO | ILDLT | ILU0, 0, 0,
+     "in which order the blocks are computed, and who writes where",
+     "pull: a block gathers its updates when its level set is due; subsets: updates are pushed, in "
+     "conflict-free subsets of level sets; atomic: by atomic subtraction, not reproducible; "
+     "jacobi: all blocks at once, in sweeps."},
+    {WHOLE(sweeps, 1, 10000, 8), "sweeps", AUTO | BLOCKS, 0, 1,
+     "sweeps of the fixed-point factorization (schedule jacobi)", ""},
+    {NUMBER(jacobi_epsilon, 0, 1, 0.1), "", AUTO | BLOCKS, 0, 1,
+     "sweeps keep pivots above this times the norm of the scaled matrix", "In the 1-norm."},
+    {NUMBER(jacobi_decay, 0, 1, 0.95), "", AUTO | BLOCKS, 0, 1,
+     "the factor by which jacobi_epsilon falls from sweep to sweep", ""},
+    {NUMBER(shift, 0, 1, 0), "", AUTO | BLOCKS, 0, 0,
+     "added to the diagonal of the scaled matrix, with its sign", ""},
+    {WORDS(precision, precision_names, MPK_PRECISION_DOUBLE), "", AUTO | BLOCKS | DENSE, 0, 0,
+     "of the stored factor", "double: that of the matrix."},
+    {WHOLE(solve_sweeps, 0, 10000, 0), "sweeps", AUTO | BLOCKS, 0, 0,
+     "triangular solves by so many Jacobi sweeps, 0: exact", ""},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 
+const mpk_option *mpk_option_at(int index) {
+    return index >= 0 && index < TABLE_SIZE ? &table[index] : NULL;
+}
+
+static void put(const mpk_option *o, double value, mpk_options *options) {
+    char *field = (char *)options + o->offset;
+    if (o->kind == MPK_OPTION_REAL)
+        *(double *)field = value;
+    else if (o->kind == MPK_OPTION_INT64)
+        *(int64_t *)field = (int64_t)value;
+    else
+        *(int *)field = (int)value;
+}
+
+double mpk_option_value(const mpk_option *o, const mpk_options *options) {
+    const char *field = (const char *)options + o->offset;
+    return o->kind == MPK_OPTION_REAL    ? *(const double *)field
+           : o->kind == MPK_OPTION_INT64 ? (double)*(const int64_t *)field
+                                         : (double)*(const int *)field;
+}
+
 void mpk_options_init(mpk_options *options) {
     if (!options) return;
-    *options = (mpk_options){.struct_size = sizeof *options,
-                             .method = MPK_METHOD_AUTO,
-                             .ordering = MPK_ORDERING_AUTO,
-                             .matching = MPK_AUTO,
-                             .scaling = MPK_AUTO,
-                             .pivot_threshold = 0.01,
-                             .zero_tolerance = -1,
-                             .model_threads = 2,
-                             .refine = 10,
-                             .accuracy = -1,
-                             .deterministic = MPK_ON,
-                             .seed = 1,
-                             .tolerance = -1,
-                             .max_iterations = 1000,
-                             .restart = 50,
-                             .shadow = 4,
-                             .direct = MPK_AUTO,
-                             .block = 32,
-                             .grid = MPK_OFF,
-                             .similarity = 0.8,
-                             .level = 1,
-                             .fill_factor = 4,
-                             .drop_tolerance = 1e-4,
-                             .pivoting = MPK_PIVOTING_ROOK,
-                             .stages = 1,
-                             .butterfly = MPK_OFF,
-                             .sweeps = 8,
-                             .jacobi_epsilon = 0.1,
-                             .jacobi_decay = 0.95};
+    memset(options, 0, sizeof *options);
+    options->struct_size = sizeof *options;
+    for (int k = 0; k < TABLE_SIZE; k++) put(&table[k], table[k].preset, options);
 }
 
 /* The same key with dashes or underscores. */
@@ -135,36 +222,31 @@ mpk_status mpk_options_set(mpk_context *ctx, mpk_options *options, const char *k
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1,
                           "options were not set up by mpk_options_init()");
     for (int k = 0; k < TABLE_SIZE; k++) {
-        const struct option *o = &table[k];
+        const mpk_option *o = &table[k];
+        char want[160] = "", *end = NULL;
         if (!key_equal(o->key, key)) continue;
-        char *field = (char *)options + o->offset;
-        if (o->kind == CHOICE) {
-            char words[128] = "";
+        if (o->kind == MPK_OPTION_CHOICE) {
             for (int c = 0; c < o->count; c++) {
-                if (!strcmp(o->names[c], value)) {
-                    *(int *)field = c;
+                if (!strcmp(o->words[c], value)) {
+                    put(o, c, options);
                     return MPK_OK;
                 }
-                strcat(strcat(words, c ? " | " : ""), o->names[c]);
+                strcat(strcat(want, c ? " | " : ""), o->words[c]);
             }
-            return bad(ctx, key, value, words);
+            return bad(ctx, key, value, want);
         }
-        char *end;
+        const bool real = o->kind == MPK_OPTION_REAL;
         errno = 0;
-        if (o->kind == REAL) {
-            double x = read_real(value, &end);
-            if (end == value || *end || !(x >= o->least && x <= o->most))
-                return bad(ctx, key, value, "a number in its range");
-            *(double *)field = x;
-        } else {
-            long long x = strtoll(value, &end, 10);
-            if (end == value || *end || errno || (double)x < o->least || (double)x > o->most)
-                return bad(ctx, key, value, "an integer in its range");
-            if (o->kind == INTEGER)
-                *(int *)field = (int)x;
-            else
-                *(int64_t *)field = x;
-        }
+        const long long whole = real ? 0 : strtoll(value, &end, 10);
+        const double x = real ? read_real(value, &end) : (double)whole;
+        snprintf(want, sizeof want, "%s from %.15g to %.15g", real ? "a number" : "an integer",
+                 o->least, o->most);
+        if (end == value || *end || (!real && errno) || !(x >= o->least && x <= o->most))
+            return bad(ctx, key, value, want);
+        if (o->kind == MPK_OPTION_INT64)
+            *(int64_t *)((char *)options + o->offset) = whole;
+        else
+            put(o, x, options);
         return MPK_OK;
     }
     return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1, "there is no option '%s'", key);
@@ -181,12 +263,8 @@ mpk_status mpki_options_resolve(mpk_context *ctx, const mpk_options *given, mpk_
         full->struct_size = sizeof *full;
     }
     for (int k = 0; k < TABLE_SIZE; k++) {
-        const char *field = (const char *)full + table[k].offset;
-        double x = table[k].kind == REAL    ? *(const double *)field
-                   : table[k].kind == INT64 ? (double)*(const int64_t *)field
-                                            : (double)*(const int *)field;
-        double most = table[k].kind == CHOICE ? table[k].count - 1 : table[k].most;
-        if (!(x >= table[k].least && x <= most))
+        const double x = mpk_option_value(&table[k], full);
+        if (!(x >= table[k].least && x <= table[k].most))
             return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1, "%s = %g is out of its range",
                               table[k].key, x);
     }
@@ -208,9 +286,65 @@ int mpki_threads_default(void) {
 
 const char *mpk_option_word(const char *key, int value) {
     for (int k = 0; key && k < TABLE_SIZE; k++)
-        if (table[k].kind == CHOICE && key_equal(table[k].key, key))
-            return value >= 0 && value < table[k].count ? table[k].names[value] : "unknown";
+        if (table[k].kind == MPK_OPTION_CHOICE && key_equal(table[k].key, key))
+            return value >= 0 && value < table[k].count ? table[k].words[value] : "unknown";
     return "unknown";
+}
+
+/* ---- who reads an option ----------------------------------------------------------------------
+ */
+
+/* The Krylov methods that may run with these options, as bits; none: refinement. */
+static unsigned krylov_of(const mpk_options *o) {
+    if (o->krylov != MPK_KRYLOV_AUTO) return 1u << ((unsigned)o->krylov & 31);
+    const unsigned blocks = o->factor_type == MPK_TYPE_LDU ? K(GMRES) : K(SQMR);
+    if (o->method == MPK_METHOD_LDLT) return K(NONE);
+    return o->method == MPK_METHOD_AUTO ? blocks | K(NONE) : blocks;
+}
+
+/* Are blocks computed in sweeps? */
+static bool in_sweeps(const mpk_options *o) {
+    const bool free_choice = o->method != MPK_METHOD_LDLT && o->method != MPK_METHOD_NONE;
+    return o->method == MPK_METHOD_JACOBI || (free_choice && o->schedule == MPK_SCHEDULE_JACOBI);
+}
+
+/* "ldlt, ildlt and none" */
+static const char *list(char *out, size_t size, const char *key, unsigned bits) {
+    int left = __builtin_popcount(bits);
+    size_t used = 0;
+    out[0] = '\0';
+    for (int k = 0; k < 32; k++) {
+        if (!(bits >> k & 1)) continue;
+        used += (size_t)snprintf(out + used, size - used, "%s%s", mpk_option_word(key, k),
+                                 left > 2    ? ", "
+                                 : left == 2 ? " and "
+                                             : "");
+        left--;
+    }
+    return out;
+}
+
+int mpk_option_is_read(const mpk_option *o, const mpk_options *options, char *why, size_t size) {
+    enum { LIST = 160 }; /* all words of a choice fit */
+    char who[LIST], with[LIST], text[3 * LIST] = "";
+    const unsigned methods = o->methods & ~DENSE, all = (2u << MPK_KRYLOV_IDR) - 1;
+    const unsigned krylov = krylov_of(options);
+    const char *const method = mpk_method_name(options->method);
+    const bool sweeps = in_sweeps(options);
+    if (!(methods >> ((unsigned)options->method & 31) & 1))
+        snprintf(text, sizeof text, "not read by method %s, but by %s", method,
+                 list(who, sizeof who, "method", methods));
+    else if ((o->schedule > 0 && !sweeps) ||
+             (o->schedule < 0 && sweeps && options->method != MPK_METHOD_AUTO))
+        snprintf(text, sizeof text, "not read by schedule %s%s",
+                 sweeps ? "jacobi" : mpk_option_word("schedule", (int)options->schedule),
+                 sweeps ? "" : ", but by jacobi");
+    else if (o->krylov && !(o->krylov & krylov))
+        snprintf(text, sizeof text, "not read by method %s with krylov %s, but with %s", method,
+                 list(with, sizeof with, "krylov", krylov),
+                 list(who, sizeof who, "krylov", o->krylov & all));
+    if (why) snprintf(why, size, "%s", text);
+    return !text[0];
 }
 
 const char *mpk_ordering_name(mpk_ordering ordering) {

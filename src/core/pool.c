@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Threads that run tasks which push tasks, and loops inside tasks. */
 #define _GNU_SOURCE
 #include "pool.h"
 
@@ -170,7 +171,7 @@ mpki_pool *mpki_pool_create(mpk_context *ctx, int threads) {
 failed:
     mpki_release(ctx, helper);
     mpki_release(ctx, pool);
-    if (mpki_failed(ctx) >= 0) mpki_error(ctx, MPK_ERR_MEMORY, "threads", -1, "no mutex");
+    if (!mpk_failed(mpki_failed(ctx))) mpki_error(ctx, MPK_ERR_MEMORY, "threads", -1, "no mutex");
     return NULL;
 }
 

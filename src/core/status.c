@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Names, sentences and order of the statuses; the version. */
 #include <metapack/status.h>
 
 #include "config.h"
@@ -41,7 +42,7 @@ const char *mpk_status_text(mpk_status status) {
 mpk_status mpki_worse(mpk_status a, mpk_status b) {
     static const mpk_status order[] = {MPK_SINGULAR, MPK_NOT_CONVERGED, MPK_INACCURATE,
                                        MPK_PERTURBED};
-    if (a < 0 || b < 0) return a < 0 ? a : b;
+    if (mpk_failed(a) || mpk_failed(b)) return mpk_failed(a) ? a : b;
     for (size_t k = 0; k < sizeof order / sizeof *order; k++)
         if (a == order[k] || b == order[k]) return order[k];
     return MPK_OK;

@@ -8,11 +8,9 @@
  * A block of at most 128 untried columns is pulled, its diagonal block is factored with pivots from
  * inside, the rows below follow, and the leading columns whose entries stay within 1/u are
  * accepted. */
-#include "front.h"
+#include "rank.h"
 
 #include <string.h>
-
-enum { ROWS_PER_ITEM = 192 }; /* of a parallel loop: a multiple of every register tile */
 
 static int64_t block_entries(int64_t n) {
     int64_t side = n < MPKI_PANEL ? (n + 15) & ~(int64_t)15 : MPKI_PANEL; /* whole slivers */
@@ -32,16 +30,6 @@ void FN(front_work_set)(FN(front_work) * work, int64_t n, T *memory) {
     work->inner = memory + 4 * block;
     work->dd = work->inner + 4 * MPKI_TILE * MPKI_PANEL;
     work->perm = (int32_t *)(work->dd + 4 * MPKI_PANEL);
-}
-
-static inline T *at(const FN(front) * f, int64_t i, int64_t j) {
-    return FN(front_at)(f, i, j);
-}
-static inline int64_t ld(const FN(front) * f, int64_t j) {
-    return FN(front_ld)(f, j);
-}
-static inline int is_pair(const FN(front) * f, int64_t k) {
-    return t_abs1(f->d[2 * k + 1]) > 0;
 }
 
 void FN(front_swap)(FN(front) * f, int hermitian, int64_t i, int64_t j) {
@@ -69,191 +57,6 @@ void FN(front_swap)(FN(front) * f, int hermitian, int64_t i, int64_t j) {
     int32_t t = f->id[i];
     f->id[i] = f->id[j];
     f->id[j] = t;
-}
-
-/* ---- pulling and pushing: C(rows, cols) -= L(rows, k0..k1) D L(cols, k0..k1)^T ------------------
- */
-
-/* Pivots k0 .. of one step: at most a panel (and one, when flat), never half of a 2x2 pivot. One
- * that straddles two panels is a step of its own (k1 - k0 == 2 across the boundary). */
-static int64_t step_end(const FN(front) * f, int64_t k0, int64_t k1) {
-    int64_t edge = ((k0 + (f->flat ? 1 : 0)) / MPKI_PANEL + 1) * MPKI_PANEL;
-    if (edge >= k1) return k1;
-    if (!is_pair(f, edge - 1)) return edge;
-    if (f->flat) return edge - 1; /* one leading dimension: what lies across goes with the next */
-    return edge - 1 > k0 ? edge - 1 : edge + 1;
-}
-
-typedef struct rank {
-    const FN(front) * f;
-    const FN(front_rules) * rules;
-    FN(front_work) * works;
-    int64_t row0, row1, col0, k0, k1; /* rows, first column, pivots */
-    int32_t cols;                     /* at most a panel's */
-    T *c;                             /* address of (row0, col0) */
-    int64_t ldc;
-    int overwrite;
-    int64_t step; /* rows of an item */
-} rank;
-
-/* Rows r0 .. r1-1 of a rank update, pivots step by step. */
-static void rank_rows(const rank *u, T *packed, int64_t r0, int64_t r1) {
-    const FN(front) *f = u->f;
-    const FN(kernels) *k = u->rules->k;
-    int overwrite = u->overwrite;
-    T *c = u->c + (r0 - u->row0);
-    for (int64_t k0 = u->k0, k1; k0 < u->k1; k0 = k1, overwrite = 0) {
-        k1 = step_end(f, k0, u->k1);
-        if (k0 / MPKI_PANEL == (k1 - 1) / MPKI_PANEL) {
-            k->pack(u->cols, (int)(k1 - k0), at(f, u->col0, k0), ld(f, k0), f->d + 2 * k0,
-                    u->rules->hermitian, packed);
-            k->multiply(r1 - r0, u->cols, (int)(k1 - k0), at(f, r0, k0), ld(f, k0), packed, c,
-                        u->ldc, overwrite, r0 - u->col0);
-        } else { /* a pair across the boundary of two panels */
-            T pair[2 * MPKI_PANEL], depth1[MPKI_PANEL + 64];
-            memcpy(pair, at(f, u->col0, k0), (size_t)u->cols * sizeof(T));
-            memcpy(pair + u->cols, at(f, u->col0, k0 + 1), (size_t)u->cols * sizeof(T));
-            k->pack(u->cols, 2, pair, u->cols, f->d + 2 * k0, u->rules->hermitian, packed);
-            for (int h = 0; h < 2; h++) {
-                for (int32_t j = 0; j < u->cols; j += k->nc) /* depth h of each sliver */
-                    memcpy(depth1 + j, packed + 2 * j + h * k->nc, (size_t)k->nc * sizeof(T));
-                k->multiply(r1 - r0, u->cols, 1, at(f, r0, k0 + h), ld(f, k0 + h), depth1, c,
-                            u->ldc, overwrite && h == 0, r0 - u->col0);
-            }
-        }
-    }
-}
-
-/* A flat front has room for all of the right operand: it is packed once, by all threads, and the
- * rows go in small items, the last ones smaller still, so that all threads end together. */
-static int64_t packed_width(const rank *u) {
-    const int nc = u->rules->k->nc;
-    return (u->cols + nc - 1) / nc * nc;
-}
-
-static void pack_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    const rank *u = arg;
-    const FN(front) *f = u->f;
-    int64_t k0 = u->k0, k1 = step_end(f, k0, u->k1);
-    (void)pool, (void)worker;
-    for (; item > 0; item--) k0 = k1, k1 = step_end(f, k0, u->k1);
-    u->rules->k->pack(u->cols, (int)(k1 - k0), at(f, u->col0, k0), ld(f, k0), f->d + 2 * k0,
-                      u->rules->hermitian, f->right + packed_width(u) * (k0 - u->k0));
-}
-
-static void pack_right(const rank *u, mpki_pool *pool, int worker) {
-    int64_t items = 0;
-    for (int64_t k = u->k0; k < u->k1; items++) k = step_end(u->f, k, u->k1);
-    mpki_pool_for(pool, worker, items, pack_item, (void *)(uintptr_t)u);
-}
-
-static void packed_rows(const rank *u, int64_t r0, int64_t r1) {
-    const FN(front) *f = u->f;
-    T *c = u->c + (r0 - u->row0);
-    for (int64_t k0 = u->k0, k1; k0 < u->k1; k0 = k1) {
-        k1 = step_end(f, k0, u->k1);
-        u->rules->k->multiply(r1 - r0, u->cols, (int)(k1 - k0), at(f, r0, k0), ld(f, k0),
-                              f->right + packed_width(u) * (k0 - u->k0), c, u->ldc, 0,
-                              r0 - u->col0);
-    }
-}
-
-enum { SMALL_ROWS = ROWS_PER_ITEM / 4 };
-
-/* Rows that go in small items: the last ones, some for each thread. */
-static int64_t small_rows(int64_t rows, mpki_pool *pool) {
-    int64_t most = (int64_t)mpki_pool_threads(pool) * ROWS_PER_ITEM;
-    return rows < most ? rows : rows - (rows - most) / ROWS_PER_ITEM * ROWS_PER_ITEM;
-}
-
-static int64_t items_of(int64_t rows, mpki_pool *pool) {
-    int64_t small = small_rows(rows, pool);
-    return (rows - small) / ROWS_PER_ITEM + (small + SMALL_ROWS - 1) / SMALL_ROWS;
-}
-
-/* First row of an item, of the end for what comes after the last one. */
-static int64_t item_row(int64_t rows, mpki_pool *pool, int64_t item) {
-    int64_t large = (rows - small_rows(rows, pool)) / ROWS_PER_ITEM;
-    if (item <= large) return item * ROWS_PER_ITEM;
-    int64_t row = large * ROWS_PER_ITEM + (item - large) * SMALL_ROWS;
-    return row < rows ? row : rows;
-}
-
-static void packed_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    const rank *u = arg;
-    const int64_t rows = u->row1 - u->row0;
-    (void)worker;
-    packed_rows(u, u->row0 + item_row(rows, pool, item), u->row0 + item_row(rows, pool, item + 1));
-}
-
-/* Rows of an item: two for each worker, if that is not too few rows to pack for. */
-static int64_t rows_of_item(int64_t rows, mpki_pool *pool) {
-    int64_t parts = (rows + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM,
-            each = (parts + 1) / (2 * mpki_pool_threads(pool));
-    return ROWS_PER_ITEM * (each < 2 ? 2 : each > 8 ? 8 : each);
-}
-
-static void rank_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    (void)pool;
-    const rank *u = arg;
-    int64_t r0 = u->row0 + item * u->step, r1 = r0 + u->step;
-    rank_rows(u, u->works[worker].packed, r0, r1 < u->row1 ? r1 : u->row1);
-}
-
-static void rank_update(rank *u, FN(front_work) * work, mpki_pool *pool, int worker) {
-    if (u->k1 <= u->k0 || u->cols <= 0 || u->row1 <= u->row0) return;
-    if (u->f->right) {
-        pack_right(u, pool, worker);
-        mpki_pool_for(pool, worker, items_of(u->row1 - u->row0, pool), packed_item, u);
-        return;
-    }
-    u->step = rows_of_item(u->row1 - u->row0, pool);
-    int64_t items = (u->row1 - u->row0 + u->step - 1) / u->step;
-    if (!pool || items < 2)
-        rank_rows(u, work->packed, u->row0, u->row1);
-    else
-        mpki_pool_for(pool, worker, items, rank_item, u);
-}
-
-/* Update columns c0 .. c1-1, rows from row0 (at least the column's own), by pivots k0 .. k1-1. */
-static void update_columns(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
-                           mpki_pool *pool, int worker, int64_t c0, int64_t c1, int64_t row0,
-                           int64_t row1, int64_t k0, int64_t k1) {
-    FN(front_work) *works = work - (pool ? worker : 0);
-    for (int64_t j0 = c0, j1; j0 < c1; j0 = j1) {
-        j1 = (j0 / MPKI_PANEL + 1) * MPKI_PANEL;
-        if (j1 > c1) j1 = c1;
-        int64_t r0 = row0 > j0 ? row0 : j0;
-        rank u = {f,         rules, works, r0, row1, j0, k0, k1, (int32_t)(j1 - j0), at(f, r0, j0),
-                  ld(f, j0), 0,     0};
-        rank_update(&u, work, pool, worker);
-    }
-}
-
-void FN(front_update)(const FN(front) * f, const FN(front_rules) * rules, FN(front_work) * works,
-                      T *c, mpki_pool *pool, int worker) {
-    int64_t m = f->nrows - f->w, ldm = mpki_leading(m);
-    if (f->nelim == 0) {
-        memset(c, 0, (size_t)mpki_trapezoid(m, m) * sizeof(T));
-        return;
-    }
-    for (int64_t j = 0; j < m; j += MPKI_PANEL) {
-        int64_t k = j / MPKI_PANEL;
-        rank u = {f,
-                  rules,
-                  works,
-                  f->w + j,
-                  f->nrows,
-                  f->w + j,
-                  0,
-                  f->nelim,
-                  (int32_t)(m - j < MPKI_PANEL ? m - j : MPKI_PANEL),
-                  c + mpki_panel_offset(ldm, k),
-                  ldm - j,
-                  1,
-                  0};
-        rank_update(&u, &works[worker], pool, worker);
-    }
 }
 
 /* ---- a diagonal block -------------------------------------------------------------------------
@@ -380,105 +183,16 @@ static void below_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     below_rows(s, r0, r1 < s->f->nrows ? r1 : s->f->nrows);
 }
 
-/* Taking back columns ne .. np-1 of a block: the rows below and the diagonal block become what they
- * are when only the first ne columns have been eliminated. Nothing was divided by a small pivot in
- * X = L21 D, so this adds no error beyond that of the elimination itself. */
-typedef struct back {
-    FN(front) * f;
-    const FN(front_rules) * rules;
-    FN(front_work) * works;
-    int64_t p;
-    int32_t b, ne, np;
-} back;
-
-static void axpy(int64_t rows, T m, const T *restrict x, T *restrict y) {
-    for (int64_t i = 0; i < rows; i++) y[i] += t_mul(x[i], m);
-}
-
-static void back_rows(const back *s, T *packed, int64_t r0, int64_t rows) {
-    enum { SLIVER = 8 };
-    FN(front) *f = s->f;
-    const FN(kernels) *k = s->rules->k;
-    const int hermitian = s->rules->hermitian;
-    const int64_t p = s->p, ldp = ld(f, p);
-    T *x = at(f, r0, p); /* column j of the block: x + j ldp */
-    T minus[2 * MPKI_PANEL];
-    for (int32_t j = 0; j < s->b; j++)
-        minus[2 * j] = t_make(-1, 0), minus[2 * j + 1] = t_make(0, 0);
-    for (int32_t j = s->ne; j < s->np; j++) { /* L -> X = L D */
-        const T *d = f->d + 2 * (p + j);
-        T *x1 = x + j * ldp, *x2 = x1 + ldp;
-        if (j + 1 < s->np && t_abs1(d[1]) > 0) {
-            T d12 = conj_if(hermitian, d[1]);
-            for (int64_t i = 0; i < rows; i++) {
-                T l1 = x1[i], l2 = x2[i];
-                x1[i] = t_mul(l1, d[0]) + t_mul(l2, d[1]);
-                x2[i] = t_mul(l1, d12) + t_mul(l2, d[2]);
-            }
-            j++;
-        } else {
-            for (int64_t i = 0; i < rows; i++) x1[i] = t_mul(x1[i], d[0]);
-        }
-    }
-    for (int32_t j1 = s->b, j0; j1 > s->ne;
-         j1 = j0) { /* A(:,j) = X(:,j) + sum over k < j of X(:,k) L(j,k) */
-        j0 = j1 - SLIVER > s->ne ? j1 - SLIVER : s->ne;
-        for (int32_t j = j1 - 1; j > j0; j--)
-            for (int32_t i = j0; i < (j < s->np ? j : s->np); i++)
-                axpy(rows, conj_if(hermitian, *at(f, p + j, p + i)), x + i * ldp, x + j * ldp);
-        int32_t depth = (j0 < s->np ? j0 : s->np) - s->ne;
-        if (depth <= 0) continue;
-        k->pack(j1 - j0, depth, at(f, p + j0, p + s->ne), ldp, minus, hermitian, packed);
-        k->multiply(rows, j1 - j0, depth, x + s->ne * ldp, ldp, packed, x + j0 * ldp, ldp, 0,
-                    INT64_MAX / 2);
-    }
-}
-
-static void back_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    (void)pool;
-    const back *s = arg;
-    int64_t r0 = s->p + s->b + item * ROWS_PER_ITEM, left = s->f->nrows - r0;
-    back_rows(s, s->works[worker].packed, r0, left < ROWS_PER_ITEM ? left : ROWS_PER_ITEM);
-}
-
-/* backup: the block as it was before, b x b with leading dimension b. */
-static void take_back(const back *s, FN(front_work) * work, const int32_t *perm, mpki_pool *pool,
-                      int worker) {
-    FN(front) *f = s->f;
-    const int hermitian = s->rules->hermitian;
-    const int32_t b = s->b, ne = s->ne;
-    const int64_t p = s->p;
-    int64_t items = (f->nrows - p - b + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM;
-    if (pool) {
-        mpki_pool_for(pool, worker, items, back_item, (void *)s);
-    } else {
-        for (int64_t r0 = p + b; r0 < f->nrows; r0 += ROWS_PER_ITEM)
-            back_rows(s, work->packed, r0,
-                      f->nrows - r0 < ROWS_PER_ITEM ? f->nrows - r0 : ROWS_PER_ITEM);
-    }
-    const T *backup = work->backup;
-    for (int32_t j = ne; j < b; j++)
-        for (int32_t i = j; i < b; i++)
-            *at(f, p + i, p + j) = perm[i] >= perm[j]
-                                       ? backup[perm[i] + (int64_t)perm[j] * b]
-                                       : conj_if(hermitian, backup[perm[j] + (int64_t)perm[i] * b]);
-    if (ne == 0) return;
-    const FN(kernels) *k = s->rules->k;
-    k->pack(b - ne, ne, at(f, p + ne, p), ld(f, p), f->d + 2 * p, hermitian, work->packed);
-    k->multiply(b - ne, b - ne, ne, at(f, p + ne, p), ld(f, p), work->packed, at(f, p + ne, p + ne),
-                ld(f, p), 0, 0);
-}
-
 /* Columns c0 .. c1-1 by pivots k0 .. k1-1: their rows among the untried, and those below. */
 static void pull(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
                  mpki_pool *pool, int worker, int64_t c0, int64_t c1, int64_t end, int64_t k0,
                  int64_t k1) {
     if (c1 <= c0) return;
     if (end == f->w) {
-        update_columns(f, rules, work, pool, worker, c0, c1, c0, f->nrows, k0, k1);
+        FN(rank_columns)(f, rules, work, pool, worker, c0, c1, c0, f->nrows, k0, k1);
     } else {
-        update_columns(f, rules, work, pool, worker, c0, c1, c0, end, k0, k1);
-        update_columns(f, rules, work, pool, worker, c0, c1, f->w, f->nrows, k0, k1);
+        FN(rank_columns)(f, rules, work, pool, worker, c0, c1, c0, end, k0, k1);
+        FN(rank_columns)(f, rules, work, pool, worker, c0, c1, f->w, f->nrows, k0, k1);
     }
 }
 
@@ -499,7 +213,7 @@ typedef struct ahead {
     int64_t p, next, end, base, step, strips; /* strips: of the untried */
     int32_t b, b2, np;
     int32_t *perm;
-    rank packed; /* flat: the pull, its right operand packed */
+    FN(rank) packed; /* flat: the pull, its right operand packed */
 } ahead;
 
 static int32_t diagonal_block(const ahead *s, FN(front_work) * work) {
@@ -516,38 +230,39 @@ static void ahead_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
         return;
     }
     if (f->right) {
-        packed_item(pool, worker, &s->packed, item - 1);
+        FN(rank_packed_item)(pool, worker, &s->packed, item - 1);
         return;
     }
     int64_t first = s->next, last = s->end, k = item - 1;
     if (k >= s->strips) first = f->w, last = f->nrows, k -= s->strips;
     int64_t r0 = first + k * s->step, r1 = r0 + s->step < last ? r0 + s->step : last;
-    rank u = {f,     s->rules,           s->works,       r0, r1, s->next, s->base, s->p,
-              s->b2, at(f, r0, s->next), ld(f, s->next), 0,  0};
-    rank_rows(&u, s->works[worker].packed, r0, r1);
+    FN(rank)
+    u = {f,     s->rules,           s->works,       r0, r1, s->next, s->base, s->p,
+         s->b2, at(f, r0, s->next), ld(f, s->next), 0,  0};
+    FN(rank_rows)(&u, s->works[worker].packed, r0, r1);
 }
 
 static void factor_ahead(ahead *s, mpki_pool *pool, int worker) {
     int64_t items = 1;
     if (s->b2 > 0 && s->p > s->base && s->f->right) {
         FN(front) *f = s->f;
-        s->packed = (rank){f,
-                           s->rules,
-                           s->works,
-                           s->next,
-                           s->end,
-                           s->next,
-                           s->base,
-                           s->p,
-                           s->b2,
-                           at(f, s->next, s->next),
-                           ld(f, s->next),
-                           0,
-                           0};
-        pack_right(&s->packed, pool, worker);
-        items += items_of(s->end - s->next, pool);
+        s->packed = (FN(rank)){f,
+                               s->rules,
+                               s->works,
+                               s->next,
+                               s->end,
+                               s->next,
+                               s->base,
+                               s->p,
+                               s->b2,
+                               at(f, s->next, s->next),
+                               ld(f, s->next),
+                               0,
+                               0};
+        FN(rank_pack)(&s->packed, pool, worker);
+        items += FN(rank_packed_items)(s->end - s->next, pool);
     } else if (s->b2 > 0 && s->p > s->base) {
-        s->step = rows_of_item(s->f->nrows - s->next, pool);
+        s->step = FN(rank_item_rows)(s->f->nrows - s->next, pool);
         s->strips = (s->end - s->next + s->step - 1) / s->step;
         items += s->strips + (s->f->nrows - s->f->w + s->step - 1) / s->step;
     }
@@ -594,8 +309,8 @@ static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * 
             ne = s.good;
             if (ne > 0 && is_pair(f, p + ne - 1)) ne--;
             if (ne < np) {
-                back t = {f, rules, work - (pool ? worker : 0), p, b, ne, np};
-                take_back(&t, work, perm, pool, worker);
+                FN(rank_back) t = {f, rules, work - (pool ? worker : 0), p, b, ne, np};
+                FN(rank_take_back)(&t, work, perm, pool, worker);
             }
         }
         for (int32_t j = ne; j < b; j++) f->d[2 * (p + j) + 1] = t_make(0, 0);
@@ -611,8 +326,8 @@ static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * 
         if (left > 0) ready = seen = base;
         if (end < w &&
             ne > 0) { /* push to the rejected: their rows of untried columns, and their columns */
-            update_columns(f, rules, work, pool, worker, p + b, end, end, w, p, p + ne);
-            update_columns(f, rules, work, pool, worker, end, w, end, f->nrows, p, p + ne);
+            FN(rank_columns)(f, rules, work, pool, worker, p + b, end, end, w, p, p + ne);
+            FN(rank_columns)(f, rules, work, pool, worker, end, w, end, f->nrows, p, p + ne);
         }
         for (int64_t k = 0; k < left && k < untried; k++)
             FN(front_swap)(f, rules->hermitian, p + ne + k, end - 1 - k);

@@ -8,7 +8,6 @@
 #include "refine.h"
 #include "../problem/measure.h"
 
-#include <complex.h>
 #include <math.h>
 #include <string.h>
 
@@ -61,12 +60,12 @@ static mpk_status shift(mpki_dense_solve *s, const parts *p, int exponent, char 
     char *wide = p->basis + (KRYLOV + 2) * p->column;
     mpk_status status = MPK_OK;
     const int part[2] = {exponent / 2, exponent - exponent / 2};
-    for (int k = 0; k < 2 && status >= 0; k++) {
+    for (int k = 0; k < 2 && !mpk_failed(status); k++) {
         const double m[2] = {ldexp(1, part[k]), 0};
         status = place->copy(call, call->dense.n, 1, scalar, y, ldy, scalar, wide, p->ld);
-        if (status >= 0)
+        if (!mpk_failed(status))
             status = place->copy(call, call->dense.n, 1, scalar, NULL, ldy, scalar, y, ldy);
-        if (status >= 0) status = place->axpy(call, 1, m, wide, p->ld, y, ldy);
+        if (!mpk_failed(status)) status = place->axpy(call, 1, m, wide, p->ld, y, ldy);
     }
     return status;
 }
@@ -84,29 +83,31 @@ static mpk_status precondition(mpki_dense_solve *s, const parts *p, int32_t nrhs
         int exponent;
         frexp(call->f->scale, &exponent);
         status = method->solve(call, nrhs, y, ldy);
-        for (int32_t c = 0; c < nrhs && status >= 0 && exponent != 1; c++)
+        for (int32_t c = 0; c < nrhs && !mpk_failed(status) && exponent != 1; c++)
             status = shift(s, p, exponent - 1, y + c * ldy * size, ldy);
         return status;
     }
     /* t = y / size, rounded; t := (scale A)^-1 t; y = scale size t */
     char *wide = p->basis + (KRYLOV + 2) * p->column;
-    for (int32_t c = 0; c < nrhs && status >= 0; c++) {
+    for (int32_t c = 0; c < nrhs && !mpk_failed(status); c++) {
         const double m[2] = {sizes[c] > 0 ? 1 / sizes[c] : 0, 0};
         status = place->copy(call, n, 1, scalar, NULL, p->ld, scalar, wide, p->ld);
-        if (status >= 0) status = place->axpy(call, 1, m, y + c * ldy * size, ldy, wide, p->ld);
-        if (status >= 0)
+        if (!mpk_failed(status))
+            status = place->axpy(call, 1, m, y + c * ldy * size, ldy, wide, p->ld);
+        if (!mpk_failed(status))
             status = place->copy(call, n, 1, scalar, wide, p->ld, factor,
                                  p->low + c * p->ld * (int64_t)mpk_scalar_size(factor), p->ld);
     }
-    if (status >= 0) status = method->solve(call, nrhs, p->low, p->ld);
-    for (int32_t c = 0; c < nrhs && status >= 0; c++) {
+    if (!mpk_failed(status)) status = method->solve(call, nrhs, p->low, p->ld);
+    for (int32_t c = 0; c < nrhs && !mpk_failed(status); c++) {
         const double m[2] = {sizes[c] * call->f->scale, 0};
         char *yc = y + c * ldy * size;
         status =
             place->copy(call, n, 1, factor, p->low + c * p->ld * (int64_t)mpk_scalar_size(factor),
                         p->ld, scalar, wide, p->ld);
-        if (status >= 0) status = place->copy(call, n, 1, scalar, NULL, ldy, scalar, yc, ldy);
-        if (status >= 0) status = place->axpy(call, 1, m, wide, p->ld, yc, ldy);
+        if (!mpk_failed(status))
+            status = place->copy(call, n, 1, scalar, NULL, ldy, scalar, yc, ldy);
+        if (!mpk_failed(status)) status = place->axpy(call, 1, m, wide, p->ld, yc, ldy);
     }
     return status;
 }
@@ -127,7 +128,7 @@ static mpk_status scale_into(mpki_dense_solve *s, const parts *p, const char *x,
     const double alpha[2] = {m, 0};
     mpk_status status =
         s->place->copy(&s->call, s->call.dense.n, 1, scalar, NULL, p->ld, scalar, y, p->ld);
-    return status < 0 ? status : s->place->axpy(&s->call, 1, alpha, x, p->ld, y, p->ld);
+    return mpk_failed(status) ? status : s->place->axpy(&s->call, 1, alpha, x, p->ld, y, p->ld);
 }
 
 /* r := an approximate solution d of A d = r, to a tenth of a thousandth of ||r||. */
@@ -139,34 +140,34 @@ static mpk_status gmres(mpki_dense_solve *s, const parts *p, char *r, int *steps
     double beta, unit = 1;
     int m = 0;
     mpk_status status = norm2(s, r, &beta);
-    if (status < 0 || !(beta > 0) || !isfinite(beta)) return status;
+    if (mpk_failed(status) || !(beta > 0) || !isfinite(beta)) return status;
     status = scale_into(s, p, r, 1 / beta, v);
     g[0] = beta;
-    while (status >= 0 && m < KRYLOV) {
+    while (!mpk_failed(status) && m < KRYLOV) {
         char *next = v + (m + 1) * p->column;
         status = scale_into(s, p, v + m * p->column, 1, z);
-        if (status >= 0) status = precondition(s, p, 1, z, p->ld, &unit);
-        if (status >= 0) /* next = -A z */
+        if (!mpk_failed(status)) status = precondition(s, p, 1, z, p->ld, &unit);
+        if (!mpk_failed(status)) /* next = -A z */
             status =
                 place->residual(call, 1, z, p->ld, NULL, p->ld, next, p->ld, NULL, p->residual);
-        if (status < 0) break;
+        if (mpk_failed(status)) break;
         for (int k = 0; k <= m; k++) { /* modified Gram-Schmidt */
             double d[2], minus[2];
             status = place->dot(call, v + k * p->column, next, d);
-            if (status < 0) return status;
+            if (mpk_failed(status)) return status;
             minus[0] = -d[0], minus[1] = -d[1];
             status = place->axpy(call, 1, minus, v + k * p->column, p->ld, next, p->ld);
-            if (status < 0) return status;
+            if (mpk_failed(status)) return status;
             h[k][m] = -(d[0] + d[1] * I);
         }
         double length;
         status = norm2(s, next, &length);
-        if (status < 0 || !isfinite(length)) break;
+        if (mpk_failed(status) || !isfinite(length)) break;
         /* next is -A z made orthogonal: v_{m+1} = -next / length belongs to A z */
         h[m + 1][m] = length;
         if (length > 0) {
             status = scale_into(s, p, next, -1 / length, z);
-            if (status >= 0) status = scale_into(s, p, z, 1, next);
+            if (!mpk_failed(status)) status = scale_into(s, p, z, 1, next);
         }
         for (int k = 0; k < m; k++) {
             double complex a = h[k][m], b = h[k + 1][m];
@@ -183,7 +184,7 @@ static mpk_status gmres(mpki_dense_solve *s, const parts *p, char *r, int *steps
         ++*steps;
         if (cabs(g[m]) <= 1e-4 * beta || !(length > 0)) break;
     }
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     for (int k = m - 1; k >= 0; k--) {
         y[k] = g[k];
         for (int j = k + 1; j < m; j++) y[k] -= h[k][j] * y[j];
@@ -191,143 +192,11 @@ static mpk_status gmres(mpki_dense_solve *s, const parts *p, char *r, int *steps
     }
     status = place->copy(call, call->dense.n, 1, call->dense.scalar, NULL, p->ld,
                          call->dense.scalar, r, p->ld);
-    for (int k = 0; k < m && status >= 0; k++) {
+    for (int k = 0; k < m && !mpk_failed(status); k++) {
         const double alpha[2] = {creal(y[k]), cimag(y[k])};
         status = place->axpy(call, 1, alpha, v + k * p->column, p->ld, r, p->ld);
     }
-    return status < 0 ? status : precondition(s, p, 1, r, p->ld, &beta);
-}
-
-/* ---- errors near the ends of the range ---------------------------------------------------------
- */
-
-/* The lower triangle of a, packed; NULL without memory. */
-static void *pack(const mpki_dense_call *call, int64_t *ap, int32_t *ai) {
-    const mpk_dense *d = &call->dense;
-    const size_t size = mpk_scalar_size(d->scalar);
-    const int64_t n = d->n;
-    char *ax = mpki_alloc(call->ctx, "dense", n * (n + 1) / 2, size);
-    int64_t k = 0;
-    for (int64_t j = 0; ax && j < n; j++) {
-        ap[j] = k;
-        for (int64_t i = j; i < n; i++, k++) {
-            const int64_t at = d->uplo == MPK_UPPER ? j + i * call->lda : i + j * call->lda;
-            char *to = ax + (size_t)k * size;
-            ai[k] = (int32_t)i;
-            memcpy(to, (const char *)call->a + (size_t)at * size, size);
-            if (d->symmetry != MPK_HERMITIAN) continue;
-            const double turn = i == j ? 0 : d->uplo == MPK_UPPER ? -1 : 1;
-            if (d->scalar == MPK_C) ((float *)(void *)to)[1] *= (float)turn;
-            if (d->scalar == MPK_Z) ((double *)(void *)to)[1] *= turn;
-        }
-    }
-    ap[n] = k;
-    return ax;
-}
-
-/* In extended range, on the host; what lies on a device is not asked for: its errors are infinite.
- */
-static mpki_quality measure_far(const mpki_dense_solve *s, const void *b, const void *x) {
-    const mpki_dense_call *call = &s->call;
-    const mpk_dense *d = &call->dense;
-    mpki_quality q = {INFINITY, INFINITY, INFINITY, INFINITY, 0};
-    if (d->memory != MPK_HOST) return q;
-    mpk_context *ctx = call->ctx;
-    const int64_t n = d->n, nnz = n * (n + 1) / 2;
-    int64_t *ap = MPKI_NEW(ctx, "dense", n + 1, int64_t);
-    int32_t *ai = MPKI_NEW(ctx, "dense", nnz, int32_t);
-    void *r = mpki_alloc(ctx, "dense", n, mpk_scalar_size(d->scalar));
-    void *ax = ap && ai && r ? pack(call, ap, ai) : NULL;
-    if (ax) {
-        const mpki_system system = {
-            .ctx = ctx, .a = {(int32_t)n, nnz, d->scalar, d->symmetry, ap, ai, ax}, .plain = true};
-        q = d->scalar == MPK_S   ? mpki_s_measure_wide(&system, x, b, r)
-            : d->scalar == MPK_D ? mpki_d_measure_wide(&system, x, b, r)
-            : d->scalar == MPK_C ? mpki_c_measure_wide(&system, x, b, r)
-                                 : mpki_z_measure_wide(&system, x, b, r);
-    }
-    mpki_release(ctx, ap);
-    mpki_release(ctx, ai);
-    mpki_release(ctx, r);
-    mpki_release(ctx, ax);
-    return q;
-}
-
-static double complex entry(mpk_scalar scalar, const void *x, int64_t i) {
-    switch (scalar) {
-    case MPK_S:
-        return ((const float *)x)[i];
-    case MPK_D:
-        return ((const double *)x)[i];
-    case MPK_C:
-        return ((const float complex *)x)[i];
-    default:
-        return ((const double complex *)x)[i];
-    }
-}
-
-/* Does A take the large entries of x to nothing beside |A| |x|, where b asks for nothing of the
- * kind? Then they are of its kernel, or all but. growth [in] ||A|| ||x|| / ||b||: what b does ask
- * for is not large. On the host; elsewhere, and without memory, no. */
-static bool hides_kernel(const mpki_dense_solve *s, const void *x, double growth) {
-    const mpki_dense_call *call = &s->call;
-    const mpk_dense *d = &call->dense;
-    const double eps = d->scalar == MPK_S || d->scalar == MPK_C ? 0x1p-24 : 0x1p-53;
-    const double large = fmax(1e-6, 100 / growth), flat = 1e-3;
-    const int64_t n = d->n;
-    const bool there = d->memory == MPK_HOST;
-    double complex *y =
-        there ? mpki_alloc(call->ctx, "dense", 2 * n, sizeof(double complex)) : NULL;
-    double *w = there ? MPKI_ZNEW(call->ctx, "dense", 2 * n, double) : NULL;
-    double share = 0, x_inf = 0;
-    for (int64_t j = 0; y && j < n; j++) x_inf = fmax(x_inf, cabs(entry(d->scalar, x, j)));
-    for (int64_t j = 0; y && j < n; j++) {
-        const double complex v = entry(d->scalar, x, j);
-        y[j] = 0, y[n + j] = cabs(v) >= large * x_inf ? v / x_inf : 0;
-    }
-    for (int64_t j = 0; y && w && j < n; j++)
-        for (int64_t i = j; i < n; i++) {
-            const int64_t at = d->uplo == MPK_UPPER ? j + i * call->lda : i + j * call->lda;
-            double complex a = entry(d->scalar, call->a, at);
-            const double size = cabs(a);
-            if (d->symmetry == MPK_HERMITIAN && d->uplo == MPK_UPPER) a = conj(a);
-            y[i] += a * y[n + j], w[i] += size * cabs(y[n + j]), w[n + i] += size;
-            if (i == j) continue;
-            y[j] += (d->symmetry == MPK_HERMITIAN ? conj(a) : a) * y[n + i];
-            w[j] += size * cabs(y[n + i]), w[n + j] += size;
-        }
-    for (int64_t i = 0; y && w && i < n; i++) {
-        const double bound = w[i] > (double)n * eps * w[n + i] ? w[i] : w[n + i];
-        if (bound > 0) share = fmax(share, cabs(y[i]) / bound);
-    }
-    const bool known = y && w;
-    mpki_release(call->ctx, y);
-    mpki_release(call->ctx, w);
-    return known && share <= flat;
-}
-
-/* The errors of a column as they are; false: the backward error is small because x is so large
- * that b hardly counts beside it, and pivots do not say that A has full rank. */
-static bool settle(const mpki_dense_solve *s, const void *b, const void *x,
-                   const mpki_dense_error *now, double *omega, double *normwise) {
-    const mpki_dense_call *call = &s->call;
-    const bool single = call->dense.scalar == MPK_S || call->dense.scalar == MPK_C;
-    mpki_quality q = {now->omega, 0, 0, 0, 0};
-    if (now->far || !isfinite(now->omega) || !(s->norm_inf < 1e300) || !(s->norm_inf > 1e-270)) {
-        q = measure_far(s, b, x);
-    } else {
-        const double bound = s->norm_inf * now->x_inf + now->b_inf;
-        q.normwise = now->r_inf == 0 ? 0 : now->r_inf / bound;
-        q.relative = now->r_inf == 0 ? 0 : now->b_inf > 0 ? now->r_inf / now->b_inf : INFINITY;
-        q.growth = now->x_inf == 0  ? 0
-                   : now->b_inf > 0 ? s->norm_inf * (now->x_inf / now->b_inf)
-                                    : INFINITY;
-    }
-    *omega = q.componentwise;
-    *normwise = q.normwise;
-    const double most = fmin(single ? 1e4 : 1e12, 0.1 / call->dense.accuracy);
-    return call->f->inertia.certified || q.growth < most || q.relative <= (single ? 1e-4 : 1e-6) ||
-           !hides_kernel(s, x, q.growth);
+    return mpk_failed(status) ? status : precondition(s, p, 1, r, p->ld, &beta);
 }
 
 /* ---- refinement, a right-hand side after the other in what is measured -------------------------
@@ -349,38 +218,38 @@ static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char 
     bool krylov = d->refinement == MPK_DENSE_REFINE_GMRES, failed = false;
     int step = 0, solves = 0;
     mpk_status status = place->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     if (!isfinite(now.x_inf) && now.b_inf > 0) { /* overflow on the way: with b near 1 */
         int exponent;
         frexp(now.b_inf, &exponent);
         const double unit = 1;
         status = place->copy(call, d->n, 1, d->scalar, b, ldb, d->scalar, x, ldx);
-        if (status >= 0) status = shift(s, p, -exponent, x, ldx);
-        if (status >= 0) status = precondition(s, p, 1, x, ldx, &unit);
-        if (status >= 0) status = shift(s, p, exponent, x, ldx);
-        if (status >= 0)
+        if (!mpk_failed(status)) status = shift(s, p, -exponent, x, ldx);
+        if (!mpk_failed(status)) status = precondition(s, p, 1, x, ldx, &unit);
+        if (!mpk_failed(status)) status = shift(s, p, exponent, x, ldx);
+        if (!mpk_failed(status))
             status = place->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
-        if (status < 0) return status;
+        if (mpk_failed(status)) return status;
     }
     call->info->unrefined = worse(call->info->unrefined, now.omega);
     while (!(now.omega <= d->accuracy) && isfinite(now.omega) && isfinite(now.r_inf) &&
            step < d->refine) {
         kept = now;
         status = place->copy(call, d->n, 1, d->scalar, x, ldx, d->scalar, p->best, p->ld);
-        if (status >= 0)
+        if (!mpk_failed(status))
             status = krylov ? gmres(s, p, p->r, &solves)
                             : precondition(s, p, 1, p->r, p->ld, &now.r_inf);
-        if (status >= 0) status = place->axpy(call, 1, one, p->r, p->ld, x, ldx);
-        if (status >= 0)
+        if (!mpk_failed(status)) status = place->axpy(call, 1, one, p->r, p->ld, x, ldx);
+        if (!mpk_failed(status))
             status = place->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
-        if (status < 0) return status;
+        if (mpk_failed(status)) return status;
         step++;
         const bool better = now.omega < kept.omega;
         if (!better) { /* back to what was */
             status = place->copy(call, d->n, 1, d->scalar, p->best, p->ld, d->scalar, x, ldx);
-            if (status >= 0)
+            if (!mpk_failed(status))
                 status = place->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
-            if (status < 0) return status;
+            if (mpk_failed(status)) return status;
         }
         if (now.omega <= d->accuracy || (better && now.omega <= 0.25 * kept.omega)) continue;
         if (!krylov && d->refinement == MPK_DENSE_REFINE_AUTO) {
@@ -393,7 +262,7 @@ static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char 
     }
     if (!isfinite(now.x_inf))
         return mpki_error(call->ctx, MPK_ERR_NUMERIC, "dense", -1, "the solution overflows");
-    *sound = settle(s, b, x, &now, omega, normwise);
+    *sound = mpki_dense_settle(s, b, x, &now, omega, normwise);
     if (step > call->info->iterations) call->info->iterations = step;
     call->info->gmres += solves;
     return MPK_OK;
@@ -420,32 +289,32 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
     } else if (b != x) {
         status = place->copy(call, d->n, nrhs, d->scalar, b, ldb, d->scalar, x, ldx);
     }
-    for (int32_t c0 = 0; c0 < nrhs && status >= 0; c0 += TOGETHER) {
+    for (int32_t c0 = 0; c0 < nrhs && !mpk_failed(status); c0 += TOGETHER) {
         const int32_t cols = nrhs - c0 < TOGETHER ? nrhs - c0 : TOGETHER;
         double sizes[TOGETHER];
-        for (int32_t c = 0; low(call) && c < cols && status >= 0; c++) {
+        for (int32_t c = 0; low(call) && c < cols && !mpk_failed(status); c++) {
             status = norm2(s, rhs + (c0 + c) * ldr * size, &sizes[c]);
             if (!isfinite(sizes[c])) sizes[c] = 1;
         }
-        if (status >= 0)
+        if (!mpk_failed(status))
             status = precondition(s, &p, cols, (char *)x + c0 * ldx * size, ldx, sizes);
     }
     info->solve_s = mpki_now_s() - start;
     start = mpki_now_s();
-    for (int32_t c = 0; call->a && c < nrhs && status >= 0; c++) {
+    for (int32_t c = 0; call->a && c < nrhs && !mpk_failed(status); c++) {
         double omega = 0, normwise = 0;
         bool sound = true;
         status = refine_column(s, &p, rhs + c * ldr * size, ldr, (char *)x + c * ldx * size, ldx,
                                &omega, &normwise, &sound);
-        if (status < 0) break;
+        if (mpk_failed(status)) break;
         all_sound &= sound;
         info->componentwise = worse(info->componentwise, omega);
         info->normwise = worse(info->normwise, normwise);
     }
     info->refine_s = mpki_now_s() - start;
-    if (status < 0 && rhs == p.keep) /* what failed has changed nothing */
+    if (mpk_failed(status) && rhs == p.keep) /* what failed has changed nothing */
         place->copy(call, d->n, nrhs, d->scalar, rhs, ldr, d->scalar, x, ldx);
-    if (status < 0 || !call->a) return status;
+    if (mpk_failed(status) || !call->a) return status;
     if (!(info->componentwise <= d->accuracy))
         return mpki_error(
             call->ctx, MPK_INACCURATE, "dense", -1,
@@ -483,14 +352,14 @@ static mpk_status inverse(mpki_dense_solve *s, const parts *p, void *v, bool con
     const mpk_dense *d = &s->call.dense;
     double most = 0;
     for (int64_t i = 0; i < d->n; i++) {
-        if (conjugate) set(d->scalar, v, i, conj(entry(d->scalar, v, i)));
-        most = fmax(most, cabs(entry(d->scalar, v, i)));
+        if (conjugate) set(d->scalar, v, i, conj(mpki_dense_entry(d->scalar, v, i)));
+        most = fmax(most, cabs(mpki_dense_entry(d->scalar, v, i)));
     }
     mpk_status status = s->place->put(&s->call, v, p->r);
-    if (status >= 0) status = precondition(s, p, 1, p->r, p->ld, &most);
-    if (status >= 0) status = s->place->get(&s->call, p->r, v);
-    for (int64_t i = 0; conjugate && i < d->n && status >= 0; i++)
-        set(d->scalar, v, i, conj(entry(d->scalar, v, i)));
+    if (!mpk_failed(status)) status = precondition(s, p, 1, p->r, p->ld, &most);
+    if (!mpk_failed(status)) status = s->place->get(&s->call, p->r, v);
+    for (int64_t i = 0; conjugate && i < d->n && !mpk_failed(status); i++)
+        set(d->scalar, v, i, conj(mpki_dense_entry(d->scalar, v, i)));
     return status;
 }
 
@@ -510,20 +379,22 @@ mpk_status mpki_dense_condition(mpki_dense_solve *s, double *condition) {
     for (int64_t i = 0; i < n; i++) set(d->scalar, x, i, 1.0 / (double)n);
     for (int round = 0; round < 5; round++) {
         status = inverse(s, &p, x, false);
-        if (status < 0) goto done;
+        if (mpk_failed(status)) goto done;
         sum = 0;
-        for (int64_t i = 0; i < n; i++) sum += cabs(entry(d->scalar, x, i));
+        for (int64_t i = 0; i < n; i++) sum += cabs(mpki_dense_entry(d->scalar, x, i));
         if (round > 0 && !(sum > estimate)) break;
         estimate = sum;
         for (int64_t i = 0; i < n; i++) {
-            double complex v = entry(d->scalar, x, i);
+            double complex v = mpki_dense_entry(d->scalar, x, i);
             set(d->scalar, x, i, cabs(v) > 0 ? v / cabs(v) : 1);
         }
         status = inverse(s, &p, x, turn);
-        if (status < 0) goto done;
+        if (mpk_failed(status)) goto done;
         int64_t place = 0;
         for (int64_t i = 1; i < n; i++)
-            if (cabs(entry(d->scalar, x, i)) > cabs(entry(d->scalar, x, place))) place = i;
+            if (cabs(mpki_dense_entry(d->scalar, x, i)) >
+                cabs(mpki_dense_entry(d->scalar, x, place)))
+                place = i;
         if (place == last) break;
         last = place;
         for (int64_t i = 0; i < n; i++) set(d->scalar, x, i, i == place);
@@ -532,9 +403,9 @@ mpk_status mpki_dense_condition(mpki_dense_solve *s, double *condition) {
         set(d->scalar, x, i,
             (i % 2 ? -1.0 : 1.0) * (1 + (n > 1 ? (double)i / (double)(n - 1) : 0)));
     status = inverse(s, &p, x, false);
-    if (status < 0) goto done;
+    if (mpk_failed(status)) goto done;
     sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += cabs(entry(d->scalar, x, i));
+    for (int64_t i = 0; i < n; i++) sum += cabs(mpki_dense_entry(d->scalar, x, i));
     sum = 2 * sum / (3 * (double)n);
     *condition = s->norm_inf * (sum > estimate ? sum : estimate);
 done:

@@ -3,6 +3,7 @@
 #define MPKI_DENSE_REFINE_H
 /** From a factorization to a solution with its errors, at any place. */
 #include "methods.h"
+#include <complex.h>
 
 /** A solve on its way: the place's table, the call (dense and f settled), and where the work lies.
  */
@@ -21,6 +22,16 @@ int64_t mpki_dense_solve_bytes(const mpki_dense_methods *place, const mpki_dense
  *  MPK_OK, MPK_INACCURATE, or a failure of the place. */
 mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, int64_t ldb,
                               void *x, int64_t ldx);
+
+/** Entry i of a vector in host memory, widened. */
+double complex mpki_dense_entry(mpk_scalar scalar, const void *x, int64_t i);
+
+/** The errors of a column as they are. False: the backward error is small because x is so large
+ * that b hardly counts beside it, and pivots do not say that A has full rank. b, x     [in]  n
+ * entries each now      [in]  what the place measured of them omega    [out] componentwise backward
+ * error normwise [out] normwise backward error */
+bool mpki_dense_settle(const mpki_dense_solve *s, const void *b, const void *x,
+                       const mpki_dense_error *now, double *omega, double *normwise);
 
 /** ||A||_1 ||A^-1||_1 by Hager's method. */
 mpk_status mpki_dense_condition(mpki_dense_solve *s, double *condition);

@@ -6,13 +6,14 @@
  * Kaufman 1977; Ashcraft, Grimes & Lewis 1998 (rook); Bunch & Parlett 1971 (complete); Duff &
  * Pralet 2005 (static 1x1 and 2x2 pivots of a matching). Comparisons of complex entries use |re| +
  * |im|. */
+#include "alpha.h"
 #include "block_inverse.h"
 #include "block_isa.h"
 #include "block_pivot.h"
 #include "block_turn.h"
 #include <metapack/options.h>
 
-#define ALPHA ((R)0.6403882032022076) /* (1 + sqrt(17)) / 8 */
+#define ALPHA ((R)MPKI_ALPHA)
 
 #if MPKI_PRECISION == 0 || MPKI_PRECISION == 2
 typedef int32_t ivec __attribute__((vector_size(VBYTES)));

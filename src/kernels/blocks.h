@@ -4,13 +4,13 @@
 /** Kernels of the meta-algorithm on small blocks, for one precision and one instruction set. Blocks
  *  are at most MPKI_BLOCK_MAX rows and columns and ROW-major here: entry (r, c) of a dense one at
  *  [r * ld + c]. Work blocks have ld = mpki_block_ld(cols), a multiple of a vector, with zeros in
- * the padding, 64-byte aligned; stored blocks are packed.
+ *  the padding, 64-byte aligned; stored blocks are packed.
  *
  *  A frame i after its factorization is held by M (w x w, dense) and D: M C M^T = D (M C M^H when
  *  Hermitian) for the block C on the diagonal: M = L^-1 P. For LDU: M C N^T = D with M = L^-1 P and
  *  N^T = Q U^-1. Then the solve with a pivot block is a product, L_ji = C_ji M^T D^-1 (with N for
  *  LDU: L_ji = C_ji N^T D^-1 and, transposed, U_ij^T = C_ij^T M^T D^-1), and permutations need
- * never touch another block. For LLT, D = I and M = L^-1 P. */
+ *  never touch another block. For LLT, D = I and M = L^-1 P. */
 #include "../core/precision.h"
 #include <stdbool.h>
 
@@ -19,7 +19,7 @@ enum { MPKI_BLOCK_MAX = 128 };
 /** Formats of a stored block. Values lie row after row.
  *  DENSE   rows x cols values
  *  BITMAP  row_mask of the rows that hold anything, for each of these a mask of its columns, then
- * the values of the set bits ROWS    row_mask, then cols values for each row in it */
+ *  the values of the set bits ROWS    row_mask, then cols values for each row in it */
 typedef enum mpki_format {
     MPKI_EMPTY = 0,
     MPKI_DENSE = 1,
@@ -64,17 +64,22 @@ typedef struct FN(block_kernels) {
     const char *isa;
 
     /** Factor the w x w block c (both triangles, ld), destroyed.
-     *  type, pivoting: mpk_factor_type, mpk_pivoting. pair [in] w or NULL: pair[r] = the row that
-     *  static pivoting couples r with, r itself for 1x1. floor: a pivot (1x1, or the eigenvalues of
-     *  a 2x2) not above it in modulus is replaced by one of that modulus and its sign (positive for
-     *  zero), and counted; 0: zero pivots stay and are counted as zero, their rows of M D^-1 are
-     *  taken as 0. butterfly [in] NULL, or 2 w reals: the random diagonals of a depth-1 butterfly
-     * B (the first w); B^T c B is then factored, M = L^-1 P B^T, and `pair` means nothing. LDU:
-     * the other w are those of V, B^T c V is factored, and N = U^-T Q^T V^T. m, n [out] w x w, ld;
-     * n is written for LDU only. d, dinv [out] 2 w: D(k,k), then D(k+1,k) (0 where k is not the
-     * first of a 2x2). NaN anywhere: report->failed = 0. Sources: Bunch & Kaufman 1977; Ashcraft,
-     * Grimes & Lewis 1998 (rook); Bunch & Parlett 1971; Baboulin et al. 2014 (butterflies). work: 4
-     * w ld entries. */
+     *  type, pivoting [in] mpk_factor_type, mpk_pivoting
+     *  pair      [in]  w or NULL: pair[r] = the row that static pivoting couples r with, r itself
+     *                  for 1x1
+     *  floor     [in]  a pivot (1x1, or the eigenvalues of a 2x2) not above it in modulus is
+     *                  replaced by one of that modulus and its sign (positive for zero), and counted;
+     *                  0: zero pivots stay and are counted as zero, their rows of M D^-1 are taken
+     *                  as 0
+     *  butterfly [in]  NULL, or 2 w reals: the random diagonals of a depth-1 butterfly B (the first
+     *                  w); B^T c B is then factored, M = L^-1 P B^T, and `pair` means nothing. LDU:
+     *                  the other w are those of V, B^T c V is factored, and N = U^-T Q^T V^T
+     *  m, n      [out] w x w, ld; n is written for LDU only
+     *  d, dinv   [out] 2 w: D(k,k), then D(k+1,k) (0 where k is not the first of a 2x2)
+     *  work      [out] 4 w ld entries
+     *  report    [out] NaN anywhere: failed = 0
+     *  Sources: Bunch & Kaufman 1977; Ashcraft, Grimes & Lewis 1998 (rook); Bunch & Parlett 1971;
+     *  Baboulin et al. 2014 (butterflies). */
     void (*factor)(int w, T *c, int ld, int type, int pivoting, const int32_t *pair, R floor,
                    const R *butterfly, int hermitian, T *m, T *n, T *d, T *dinv, T *work,
                    FN(pivot_report) * report);
@@ -100,7 +105,7 @@ typedef struct FN(block_kernels) {
 
     /** y := M x and y := M^T x (M^H) for a dense w x w M (ld), nrhs as above; and x := E x, where E
      *  is what dinv holds: D^-1, or D itself to multiply by D (d is not read). absolute: |E| = (E^H
-     * E)^(1/2), by the eigenvalues of the 2x2 blocks. */
+     *  E)^(1/2), by the eigenvalues of the 2x2 blocks. */
     void (*multiply)(int w, const T *m, int ld, const T *x, int nrhs, T *y);
     void (*multiply_t)(int w, const T *m, int ld, const T *x, int nrhs, int conjugate, T *y);
     void (*diagonal)(int w, const T *d, const T *dinv, int absolute, int hermitian, int nrhs, T *x);

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_ISA_H
 #define MPKI_ISA_H
-/** Names of kernels: ISA_FN(multiply) is mpki_d_avx512_multiply and so on. */
+/** Names of kernels: ISA_FN(multiply) is FN(avx512_multiply), that is mpki_d_avx512_multiply, and so
+ *  on. A name of its own beside FN(), since a kernel's file is compiled once per precision and
+ *  instruction set, and FN() in it still names what all sets share: types and their tables. To find
+ *  a definition search for its text, ISA_FN(multiply)( at the start of a line in *_k.c. */
 #include "kernels.h"
 
 #ifndef MPKI_ISA
 #define MPKI_ISA generic
 #endif
-#define MPKI_PASTE(a, b) a##_##b
-#define MPKI_PASTE2(a, b) MPKI_PASTE(a, b)
-#if MPKI_PRECISION == 0
-#define ISA_FN(name) MPKI_PASTE2(MPKI_PASTE2(mpki_s, MPKI_ISA), name)
-#elif MPKI_PRECISION == 1
-#define ISA_FN(name) MPKI_PASTE2(MPKI_PASTE2(mpki_d, MPKI_ISA), name)
-#elif MPKI_PRECISION == 2
-#define ISA_FN(name) MPKI_PASTE2(MPKI_PASTE2(mpki_c, MPKI_ISA), name)
-#else
-#define ISA_FN(name) MPKI_PASTE2(MPKI_PASTE2(mpki_z, MPKI_ISA), name)
-#endif
+#define MPKI_OF_ISA2(isa, name) FN(isa##_##name)
+#define MPKI_OF_ISA(isa, name) MPKI_OF_ISA2(isa, name)
+#define ISA_FN(name) MPKI_OF_ISA(MPKI_ISA, name)
 #define MPKI_STRING2(x) #x
 #define MPKI_STRING(x) MPKI_STRING2(x)
 

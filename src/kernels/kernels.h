@@ -2,11 +2,11 @@
 #ifndef MPKI_KERNELS_H
 #define MPKI_KERNELS_H
 /** The table of block kernels for one precision and one instruction set. A kernel knows nothing of
- * the matrix; it allocates nothing; sizes are entries of T; all matrices are column-major.
+ *  the matrix; it allocates nothing; sizes are entries of T; all matrices are column-major.
  *
  *  "Packed" operand: columns 0..cols-1 of a k-deep right factor, in slivers of nc columns; sliver s
- * begins at entry s * nc * k and holds, depth after depth, nc entries (zeros beyond the last
- * column). */
+ *  begins at entry s * nc * k and holds, depth after depth, nc entries (zeros beyond the last
+ *  column). */
 #include "../core/precision.h"
 
 /* doubles a row that `residual` works in */
@@ -18,7 +18,7 @@ typedef struct FN(kernels) {
 
     /** C = C - A B (overwrite = 0) or C = -A B (1); A rows x depth, B packed depth x cols. Entries
      *  (i, j) with i + below < j are not needed and may be left out: below = (row of C's first row)
-     * - (column of its first column) in a lower triangle; pass a large number for all. */
+     *  - (column of its first column) in a lower triangle; pass a large number for all. */
     void (*multiply)(int64_t rows, int cols, int depth, const T *a, int64_t lda, const T *packed,
                      T *c, int64_t ldc, int overwrite, int64_t below);
 
@@ -30,8 +30,8 @@ typedef struct FN(kernels) {
 
     /** X := X P L^-T (L^-H) D^-1 for rows x b panel x: the rows of L below a factored b x b block.
      *  perm: column k of the result comes from column perm[k] of x (NULL: k). np <= b columns are
-     * solved against the unit lower l (np x np) and dinv (as d, of D^-1); the others, np..b-1, are
-     * left updated: X(:,j) - sum_{k<np} X(:,k) L(j,k)^T, unscaled, for which l has all b rows.
+     *  solved against the unit lower l (np x np) and dinv (as d, of D^-1); the others, np..b-1, are
+     *  left updated: X(:,j) - sum_{k<np} X(:,k) L(j,k)^T, unscaled, for which l has all b rows.
      *  packed: L packed with d == NULL, b columns x np deep.
      *  Returns the number of leading columns whose entries all satisfy |x| <= bound (NaN does not).
      */
@@ -41,9 +41,9 @@ typedef struct FN(kernels) {
     /** Factor an n x n tile, n <= 32, both triangles given in a (ld 32, 64-byte aligned,
      *  zeros in rows n .. 31 of its n columns), by Bunch
      * & Parlett (1971) complete pivoting: P A P^T = L D L^T. perm [out]: old index at each place. a
-     * becomes L (unit lower, strictly below the diagonal); d, dinv [out] 2n as in `pack`. Stops
-     * when what is left is not above `small`, and returns the number of columns eliminated; the
-     * rest of a, in both triangles, is the remaining Schur complement. */
+     *  becomes L (unit lower, strictly below the diagonal); d, dinv [out] 2n as in `pack`. Stops
+     *  when what is left is not above `small`, and returns the number of columns eliminated; the
+     *  rest of a, in both triangles, is the remaining Schur complement. */
     int (*tile)(int n, T *a, int32_t *perm, T *d, T *dinv, int hermitian, R small);
 
     /** y(i) -= sum_j A(i,j) x(j), A rows x cols; and y(j) -= sum_i op(A(i,j)) x(i), op = conj if

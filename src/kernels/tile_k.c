@@ -2,6 +2,7 @@
 /* L D L^T of a tile of at most 32 columns by complete pivoting (Bunch & Parlett 1971, SIAM J.
  * Numer. Anal. 8). Both triangles are kept, so a row is a column and every loop runs along memory;
  * the largest entry of the next step is found while this step's update passes. */
+#include "alpha.h"
 #include "isa.h"
 #include "pivot.h"
 #include "vector.h"
@@ -49,7 +50,7 @@ INLINE void update_column(int s, int n, T *restrict a, const T *l1, T u1, const 
 #endif
 
 int ISA_FN(tile)(int n, T *a, int32_t *perm, T *d, T *dinv, int hermitian, R small) {
-    const R alpha = (R)0.6403882032022076;   /* (1 + sqrt(17)) / 8 */
+    const R alpha = (R)MPKI_ALPHA;
     R most[LD] __attribute__((aligned(64))); /* most[i] = max over remaining j of |a(i, j)| */
     for (int i = 0; i < LD; i++) most[i] = 0;
     for (int i = 0; i < n; i++) perm[i] = i;

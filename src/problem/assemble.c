@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Entries in any order to compressed columns of the lower triangle: duplicates summed, checked. */
 #include "assemble.h"
 
 mpk_status mpki_entries_reserve(mpk_context *ctx, const char *stage, mpk_scalar scalar,
@@ -35,7 +36,7 @@ mpk_status mpki_assemble(mpk_context *ctx, const mpki_assembly *how, mpki_entrie
         made->ctx = ctx;
         status = table[how->scalar](ctx, how, entries, &a);
     }
-    if (!status) {
+    if (!mpk_failed(status)) {
         const int64_t bytes = a.nnz * (int64_t)mpk_scalar_size(how->scalar);
         made->scalar = how->scalar;
         made->symmetry = a.symmetry;
@@ -43,7 +44,7 @@ mpk_status mpki_assemble(mpk_context *ctx, const mpki_assembly *how, mpki_entrie
         if (made->layout) made->values = mpki_values_take(ctx, how->stage, bytes, a.ax);
         status = mpki_failed(ctx);
     }
-    if (!status) {
+    if (!mpk_failed(status)) {
         mpki_problem_look(made);
         *problem = made;
     } else {

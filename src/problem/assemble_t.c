@@ -147,7 +147,7 @@ static mpk_status check(mpk_context *ctx, const mpki_assembly *how, const column
             place p;
             k = next_place(c, k, c->ptr[j + 1], &p);
             mpk_status status = check_place(ctx, how, &p, j, hermitian);
-            if (status) return status;
+            if (mpk_failed(status)) return status;
         }
     return MPK_OK;
 }
@@ -225,19 +225,19 @@ mpk_status FN(assemble)(mpk_context *ctx, const mpki_assembly *how, mpki_entries
     int64_t held = entries->capacity;
     bool sorted = fold(how, entries);
     mpk_status status = sort(ctx, how, entries, sorted, &c);
-    if (status) goto done;
+    if (mpk_failed(status)) goto done;
     if (!sorted) held = c.ptr[how->n];
     status = check(ctx, how, &c, hermitian);
-    if (status && how->either_symmetry && MPKI_COMPLEX && !hermitian &&
+    if (mpk_failed(status) && how->either_symmetry && MPKI_COMPLEX && !hermitian &&
         !check(NULL, how, &c, true)) {
         mpki_clear_error(ctx);
         hermitian = true;
         status = MPK_OK;
     }
-    if (status) goto done;
+    if (mpk_failed(status)) goto done;
     status = merge(ctx, how, &c, hermitian);
-    if (!status) status = shrink(ctx, how->stage, c.ptr[how->n], held, &c);
-    if (status) goto done;
+    if (!mpk_failed(status)) status = shrink(ctx, how->stage, c.ptr[how->n], held, &c);
+    if (mpk_failed(status)) goto done;
     *made = (mpki_assembled){.nnz = c.ptr[how->n],
                              .symmetry = hermitian ? MPK_HERMITIAN : MPK_SYMMETRIC,
                              .ap = c.ptr,

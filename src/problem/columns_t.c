@@ -2,6 +2,9 @@
 /* Operations on single columns, not worth a thread. */
 #include "columns.h"
 #include "../core/precision.h"
+#include "../core/random.h"
+
+#include <float.h>
 
 enum { REALS = sizeof(T) / sizeof(R) };
 
@@ -57,4 +60,18 @@ bool FN(column_finite)(int32_t n, const void *vx) {
     for (int64_t i = 0; i < REALS * (int64_t)n; i++)
         if (!isfinite(x[i])) return false;
     return true;
+}
+
+void FN(column_signs)(int32_t n, void *vx) {
+    T *x = vx;
+    for (int32_t i = 0; i < n; i++) x[i] = t_make((R)mpki_random_sign((uint64_t)i), 0);
+}
+
+void FN(column_moduli)(int64_t count, const void *vx, double *absval) {
+    const T *x = vx;
+    for (int64_t k = 0; k < count; k++) {
+        absval[k] = (double)t_abs(x[k]);
+        if (MPKI_COMPLEX && !isfinite(absval[k])) /* beyond the type, of parts that are not */
+            absval[k] = fmin(hypot((double)t_re(x[k]), (double)t_im(x[k])), DBL_MAX);
+    }
 }

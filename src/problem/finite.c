@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The first entry of an array that is NaN or infinite. */
 #include "problem.h"
 
 #include <math.h>

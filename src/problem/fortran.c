@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Fortran's format strings and the fields of fixed width that they describe. */
 #include "fortran.h"
 #include "number.h"
 
@@ -93,7 +94,7 @@ static mpk_status next_field(mpki_fields *f, const char **field, int *size) {
     if (f->field == f->format->per_line) mpki_fields_end(f);
     if (!f->line) {
         mpk_status status = mpki_text_next(f->text, &f->line);
-        if (status) return status;
+        if (mpk_failed(status)) return status;
         if (!f->line)
             return mpki_text_error(f->text, MPK_ERR_FORMAT,
                                    "the file ends in the %s: is it cut off?", f->what);
@@ -122,7 +123,7 @@ mpk_status mpki_fields_integer(mpki_fields *f, int64_t *value) {
     const char *p;
     int size;
     mpk_status status = next_field(f, &p, &size);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     int64_t x = 0;
     for (int k = 0; k < size; k++) {
         if (!mpki_is_digit(p[k]) || k >= 18) return bad_field(f, p, size);
@@ -182,7 +183,7 @@ mpk_status mpki_fields_real(mpki_fields *f, double *value) {
     const char *p;
     int size;
     mpk_status status = next_field(f, &p, &size);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     char text[MAX_WIDTH + 1 + MPKI_NUMBER_SLACK];
     memcpy(text, p, (size_t)size);
     text[size] = '\n';

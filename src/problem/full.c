@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Both triangles of A by rows, multiplied by all threads. */
 #include "full.h"
 
 static const char STAGE[] = "product";
@@ -116,7 +117,7 @@ mpk_status mpki_full_make(mpk_context *ctx, const mpk_problem_view *a, int threa
     mpk_status status = make(ctx, &m, pool);
     mpki_release(ctx, m.cut);
     mpki_release(ctx, m.next);
-    if (status < 0)
+    if (mpk_failed(status))
         mpki_full_free(ctx, full);
     else if (out)
         *out = pool;

@@ -4,20 +4,9 @@
 /** A in both triangles, by rows: what iterative methods multiply with and what a numeric phase
  *  reads row by row. It needs about twice the memory of the lower triangle, and gives products
  *  whose rows do not depend on each other, so that all threads share them. */
+#include "../backends/sparse.h"
 #include "../core/pool.h"
 #include "problem.h"
-
-typedef struct mpki_full {
-    int32_t n;
-    int64_t nnz; /* both triangles, the diagonal once */
-    mpk_scalar scalar;
-    int64_t *ptr; /* n + 1: row i has entries ptr[i] .. ptr[i+1]-1 */
-    int32_t *col; /* nnz, increasing within a row */
-    void *val;    /* nnz entries of `scalar`: a_ij as it stands in row i, column j (conjugated where
-                     a Hermitian matrix is stored transposed) */
-    int32_t parts; /* rows cut into parts of about the same number of entries */
-    int32_t *cut;  /* parts + 1 */
-} mpki_full;
 
 /** Make it from the lower triangle, on the context's pool when threads > 1 and the matrix is worth
  *  it. pool [out] the pool that products shall run on, NULL where they are too small to share; it

@@ -7,7 +7,9 @@
 
 /** Map the entries that a problem was made from into *layout, which has its pattern and no map yet.
  *  A map that would change nothing is not kept.
- *  rows [in] count; columns: `cols` [in] count, or `ap` [in] n + 1 of compressed ones
+ *  rows [in] count
+ *  cols [in] count, or NULL: `ap` has the columns
+ *  ap   [in] n + 1: the columns, compressed
  *  Returns MPK_OK | MPK_ERR_MEMORY */
 mpk_status mpki_given_map(mpk_context *ctx, const char *stage, mpk_triangle triangle, int64_t count,
                           const int32_t *rows, const int64_t *ap, const int32_t *cols,
@@ -15,8 +17,9 @@ mpk_status mpki_given_map(mpk_context *ctx, const char *stage, mpk_triangle tria
 
 /** ax := the stored values of `given`, by the map: duplicates summed, the other triangle mirrored,
  *  and everything checked as when a problem is made.
- *  given [in] layout->given entries of `scalar`   ax [out] layout->nnz entries; undefined after a
- *  failure     stage [in] for errors
+ *  stage [in]  for errors
+ *  given [in]  layout->given entries of `scalar`
+ *  ax    [out] layout->nnz entries; undefined after a failure
  *  Returns MPK_OK | MPK_ERR_INPUT (NaN or Inf, not symmetric, overflow), _MEMORY */
 mpk_status mpki_given_gather(mpk_context *ctx, const char *stage, const mpki_layout *layout,
                              mpk_scalar scalar, mpk_symmetry symmetry, const void *given, void *ax);

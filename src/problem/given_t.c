@@ -56,7 +56,7 @@ static mpk_status gather(mpk_context *ctx, const mpki_assembly *how, const mpki_
     T *upper = MPKI_NEW(ctx, how->stage, layout->nnz, T);
     char *seen = MPKI_NEW(ctx, how->stage, layout->nnz, char);
     mpk_status status = upper && seen ? MPK_OK : mpki_failed(ctx);
-    if (!status) {
+    if (!mpk_failed(status)) {
         sum(layout, given, ax, upper, seen);
         status = settle(ctx, how, layout, hermitian, ax, upper, seen);
     }

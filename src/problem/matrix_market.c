@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** Matrix Market exchange format: R. F. Boisvert, R. Pozo, K. A. Remington, "The Matrix Market
- * Exchange Formats: Initial Design", NISTIR 5935, 1996. Taken beyond it: comments and blank lines
- * anywhere, one
+ *  Exchange Formats: Initial Design", NISTIR 5935, 1996. Taken beyond it: comments and blank lines
+ *  anywhere, one
  *  '%' before the banner, either triangle in a symmetric file, duplicates (summed), D exponents. */
 #include "matrix_market.h"
 #include "number.h"
@@ -71,7 +71,7 @@ static mpk_status parse_banner(const mpki_text *text, const char *line, mpki_mm_
 static mpk_status next_content(mpki_text *text, const char **start) {
     for (;;) {
         mpk_status status = mpki_text_next(text, start);
-        if (status || !*start) return status;
+        if (mpk_failed(status) || !*start) return status;
         const char *p = mpki_skip_blanks(*start);
         if (*p != '%' && *p != '\n') {
             *start = p;
@@ -107,7 +107,7 @@ static mpk_status count_array(const mpki_text *text, mpki_mm_header *h) {
 static mpk_status parse_sizes(mpki_text *text, mpki_mm_header *h) {
     const char *p;
     mpk_status status = next_content(text, &p);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     if (!p) return mpki_text_error(text, MPK_ERR_FORMAT, "the file ends before the sizes");
     bool good = mpki_read_integer(&p, &h->rows);
     p = mpki_skip_blanks(p);
@@ -118,7 +118,7 @@ static mpk_status parse_sizes(mpki_text *text, mpki_mm_header *h) {
         return mpki_text_error(text, MPK_ERR_FORMAT, "expected the sizes: %s",
                                h->array ? "rows columns" : "rows columns entries");
     status = end_line(text, p);
-    if (!status && h->array) status = count_array(text, h);
+    if (!mpk_failed(status) && h->array) status = count_array(text, h);
     return status;
 }
 
@@ -126,7 +126,7 @@ static mpk_status parse_sizes(mpki_text *text, mpki_mm_header *h) {
 static mpk_status expect_end(mpki_text *text, const mpki_mm_header *h) {
     const char *p;
     mpk_status status = next_content(text, &p);
-    if (status || !p) return status;
+    if (mpk_failed(status) || !p) return status;
     return mpki_text_error(text, MPK_ERR_FORMAT, "more than the %lld entries that are declared",
                            (long long)h->nnz);
 }
@@ -205,17 +205,18 @@ static mpk_status read_entries(mpki_text *text, const mpki_mm_header *h, mpk_sca
         const char *p;
         double value[2];
         mpk_status status = next_content(text, &p);
-        if (status) return status;
+        if (mpk_failed(status)) return status;
         if (!p) return truncated(text, h, e->count);
         if (h->array) {
             next_place(h, &row, &col);
         } else {
             status = parse_place(text, h, &p, &row, &col);
         }
-        if (!status) status = parse_value(text, h->field, row, col, &p, value);
-        if (!status) status = end_line(text, p);
-        if (!status && e->count == e->capacity) status = mpki_text_grow(text, scalar, h->nnz, e);
-        if (status) return status;
+        if (!mpk_failed(status)) status = parse_value(text, h->field, row, col, &p, value);
+        if (!mpk_failed(status)) status = end_line(text, p);
+        if (!mpk_failed(status) && e->count == e->capacity)
+            status = mpki_text_grow(text, scalar, h->nnz, e);
+        if (mpk_failed(status)) return status;
         store(e, complex, row, col, value);
     }
     return expect_end(text, h);
@@ -223,22 +224,22 @@ static mpk_status read_entries(mpki_text *text, const mpki_mm_header *h, mpk_sca
 
 mpk_status mpki_mm_sizes(mpki_text *text, const char *first, mpki_mm_header *h) {
     mpk_status status = parse_banner(text, first, h);
-    return status ? status : parse_sizes(text, h);
+    return mpk_failed(status) ? status : parse_sizes(text, h);
 }
 
 mpk_status mpki_mm_entries(mpki_text *text, const mpki_mm_header *h, mpki_entries *e) {
     int64_t bytes = h->array ? 2 : h->field == MPKI_MM_PATTERN ? 4 : 6; /* "1 1 1\n" */
     mpk_status status = mpki_text_entries(text, mpki_mm_scalar(h), h->nnz, bytes, e);
-    return status ? status : read_entries(text, h, mpki_mm_scalar(h), e);
+    return mpk_failed(status) ? status : read_entries(text, h, mpki_mm_scalar(h), e);
 }
 
 mpk_status mpki_read_matrix_market(mpki_text *text, const char *first, mpk_problem **problem) {
     mpki_mm_header h = {0};
     mpki_entries e = {0};
     mpk_status status = mpki_mm_sizes(text, first, &h);
-    if (!status) status = mpki_text_order(text, h.rows, h.cols, h.nnz);
-    if (!status) status = mpki_mm_entries(text, &h, &e);
-    if (status) goto done;
+    if (!mpk_failed(status)) status = mpki_text_order(text, h.rows, h.cols, h.nnz);
+    if (!mpk_failed(status)) status = mpki_mm_entries(text, &h, &e);
+    if (mpk_failed(status)) goto done;
     mpk_scalar scalar = mpki_mm_scalar(&h);
     mpki_assembly how = {
         .stage = "read",

@@ -28,9 +28,13 @@ typedef struct mpki_quality {
     int exponent;  /* r holds 2^exponent (b - A x): not 0 where that is too small or too large */
 } mpki_quality;
 
+/* clang-format off */
 #define MPKI_MEASURE(p)                                                                            \
-    /** x, b [in] n     r [out] n: see exponent; may be b, not x     w [out] n: |A| |x| + |b|      \
-     *  work: MPKI_RESIDUAL_WORK(scalar) * n doubles */                                            \
+    /** The errors of x.                                                                           \
+     *  x, b [in]  n                                                                               \
+     *  r    [out] n: see exponent; may be b, not x                                                \
+     *  w    [out] n: |A| |x| + |b|                                                                \
+     *  work [out] MPKI_RESIDUAL_WORK(scalar) * n doubles */                                       \
     mpki_quality mpki_##p##_measure(const mpki_system *s, const void *x, const void *b, void *r,   \
                                     double *w, double *work);                                      \
     /** the errors from r = b - A x and w = |A| |x| + |b|; false: they must be found in another    \
@@ -41,6 +45,7 @@ typedef struct mpki_quality {
      */                                                                                            \
     mpki_quality mpki_##p##_measure_wide(const mpki_system *s, const void *x, const void *b,       \
                                          void *r);
+/* clang-format on */
 MPKI_MEASURE(s)
 MPKI_MEASURE(d)
 MPKI_MEASURE(c)

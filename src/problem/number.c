@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Decimal numbers to doubles, correctly rounded, most of them without the C library. */
 #define _GNU_SOURCE
 #include "number.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Orders of rows: read from a file, checked to be permutations. */
 #include "perm.h"
 #include "number.h"
 #include "text.h"
@@ -51,14 +52,14 @@ static mpk_status take_all(reader *r) {
     for (;;) {
         const char *start;
         mpk_status status = mpki_text_next(&r->text, &start);
-        if (status || !start) return status;
+        if (mpk_failed(status) || !start) return status;
         const char *p = mpki_skip_blanks(start);
         if (r->text.line == 1 && mpki_is_matrix_market(start)) r->market = true;
         if (*p == '%' || *p == '#' || *p == '\n')
             mpki_text_skip(&r->text, p);
         else
             status = take_line(r, p);
-        if (status) return status;
+        if (mpk_failed(status)) return status;
     }
 }
 
@@ -71,7 +72,7 @@ static mpk_status check(reader *r) {
     char *seen = mpki_calloc(r->text.ctx, STAGE, r->n, 1);
     if (!seen) return mpki_failed(r->text.ctx);
     mpk_status status = MPK_OK;
-    for (int32_t k = 0; k < r->n && !status; k++) {
+    for (int32_t k = 0; k < r->n && !mpk_failed(status); k++) {
         int32_t i = r->perm[k] -= base;
         if (i >= r->n || seen[i])
             status = mpki_error(r->text.ctx, MPK_ERR_INPUT, STAGE, k,
@@ -88,8 +89,8 @@ mpk_status mpki_perm_read_stream(mpk_context *ctx, mpki_stream *stream, int32_t 
     reader r = {.text = {.ctx = ctx, .stream = stream}, .n = n};
     r.perm = MPKI_NEW(ctx, STAGE, n, int32_t);
     mpk_status status = r.perm ? take_all(&r) : mpki_failed(ctx);
-    if (!status) status = check(&r);
-    if (status)
+    if (!mpk_failed(status)) status = check(&r);
+    if (mpk_failed(status))
         mpki_release(ctx, r.perm);
     else
         *perm = r.perm;
@@ -99,7 +100,7 @@ mpk_status mpki_perm_read_stream(mpk_context *ctx, mpki_stream *stream, int32_t 
 mpk_status mpki_perm_read(mpk_context *ctx, const char *path, int32_t n, int32_t **perm) {
     mpki_stream *stream = NULL;
     mpk_status status = mpki_stream_open(ctx, path, &stream);
-    if (!status) status = mpki_perm_read_stream(ctx, stream, n, perm);
+    if (!mpk_failed(status)) status = mpki_perm_read_stream(ctx, stream, n, perm);
     mpki_stream_close(&stream);
     return status;
 }
@@ -110,7 +111,7 @@ mpk_status mpki_perm_check(mpk_context *ctx, const char *stage, int32_t n, const
                           "ordering = given, but options.given_perm is NULL");
     char *seen = mpki_calloc(ctx, stage, n, 1);
     mpk_status status = seen ? MPK_OK : MPK_ERR_MEMORY;
-    for (int32_t k = 0; !status && k < n; k++) {
+    for (int32_t k = 0; !mpk_failed(status) && k < n; k++) {
         int32_t i = given[k];
         if (i < 0 || i >= n)
             status = mpki_error(ctx, MPK_ERR_ARGUMENT, stage, k,

@@ -57,10 +57,11 @@ static mpk_status finish(mpk_context *ctx, int32_t n, mpk_scalar scalar, mpk_sym
     const int64_t count = e->count;
     mpk_problem *made = NULL;
     mpk_status status = check_entries(ctx, n, scalar, e);
-    if (!status) status = mpki_assemble(ctx, &how, e, &made);
+    if (!mpk_failed(status)) status = mpki_assemble(ctx, &how, e, &made);
     mpki_entries_free(ctx, e);
-    if (!status) status = mpki_given_map(ctx, STAGE, triangle, count, rows, ap, cols, made->layout);
-    if (status) mpk_problem_destroy(&made);
+    if (!mpk_failed(status))
+        status = mpki_given_map(ctx, STAGE, triangle, count, rows, ap, cols, made->layout);
+    if (mpk_failed(status)) mpk_problem_destroy(&made);
     *problem = made;
     return status;
 }
@@ -71,15 +72,15 @@ mpk_status mpk_problem_from_csc(mpk_context *ctx, int32_t n, mpk_scalar scalar,
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     mpk_status status = check_kind(ctx, n, scalar, symmetry, triangle, problem);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     if (!ap) return bad_argument(ctx, "ap is NULL");
     status = check_pointers(ctx, n, ap);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     int64_t nnz = ap[n];
     if (nnz > 0 && (!ai || !ax)) return bad_argument(ctx, "ai or ax is NULL");
     mpki_entries e = {0};
     status = mpki_entries_reserve(ctx, STAGE, scalar, &e, nnz);
-    if (status) {
+    if (mpk_failed(status)) {
         mpki_entries_free(ctx, &e);
         return status;
     }
@@ -100,13 +101,13 @@ mpk_status mpk_problem_from_triplets(mpk_context *ctx, int32_t n, mpk_scalar sca
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     mpk_status status = check_kind(ctx, n, scalar, symmetry, triangle, problem);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     if (nnz < 0) return bad_argument(ctx, "nnz is negative");
     if (nnz > 0 && (!rows || !cols || !values))
         return bad_argument(ctx, "rows, cols or values is NULL");
     mpki_entries e = {0};
     status = mpki_entries_reserve(ctx, STAGE, scalar, &e, nnz);
-    if (status) {
+    if (mpk_failed(status)) {
         mpki_entries_free(ctx, &e);
         return status;
     }
@@ -146,7 +147,7 @@ static mpk_status set(mpk_context *ctx, mpk_problem *problem, const void *ax,
     if (!made) return mpki_error(ctx, MPK_ERR_MEMORY, STAGE, -1, "no memory for new values");
     mpk_status status =
         take(ctx, STAGE, problem->layout, problem->scalar, problem->symmetry, ax, made->ax);
-    if (status) {
+    if (mpk_failed(status)) {
         mpki_values_release(&made);
         return status;
     }

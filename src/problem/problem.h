@@ -27,7 +27,10 @@ int64_t mpki_first_nonfinite(mpk_scalar scalar, int64_t count, const void *value
 /** r = b - A x, as if in twice the precision and rounded once (S and C: summed in double), and
  *  w = |A| |x| + |b| (real, double), for one column; the pattern and values as in mpk_problem_view,
  *  so that a factor's own values serve. Sums that over- or underflow are not told here: w shows
- * them. r [out] n, may be b, not x    w [out] n    work: MPKI_RESIDUAL_WORK(scalar) * n doubles */
+ *  them.
+ *  r    [out] n, may be b, not x
+ *  w    [out] n
+ *  work [out] MPKI_RESIDUAL_WORK(scalar) * n doubles */
 void mpki_residual(const mpk_problem_view *a, const void *x, const void *b, void *r, double *w,
                    double *work);
 #define MPKI_RESIDUAL_WORK(scalar) ((scalar) >= MPK_C ? 5 : 4)

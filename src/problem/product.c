@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Products with A, residuals and row sums, for every precision. */
 #include "product.h"
 
 #include <string.h>

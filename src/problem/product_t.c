@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Products with A, residuals and row sums by the columns of its lower triangle, in one
+ * precision. */
 #include "product.h"
 #include "../backends/cpu/cpu.h"
 

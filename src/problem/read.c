@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads a matrix: which format it is in, by its content, and the reader of that. */
 #include "text.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@ mpk_status mpki_text_first(mpki_text *text, char *line, size_t size) {
     bool found;
     const char *p;
     mpk_status status = mpki_text_next(text, &p);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     if (!p) return mpki_text_error(text, MPK_ERR_FORMAT, "the file is empty");
     if (looks_binary(p, text->end))
         return mpki_text_error(text, MPK_ERR_FORMAT, "this is a binary file");
@@ -28,7 +29,7 @@ mpk_status mpki_problem_read_stream(mpk_context *ctx, mpki_stream *stream, mpk_p
     mpki_text text = {.ctx = ctx, .stream = stream};
     char first[256];
     mpk_status status = mpki_text_first(&text, first, sizeof first);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     if (mpki_is_matrix_market(first)) return mpki_read_matrix_market(&text, first, problem);
     return mpki_read_rutherford_boeing(&text, problem);
 }
@@ -41,7 +42,7 @@ mpk_status mpk_problem_read(mpk_context *ctx, const char *path, mpk_problem **pr
                           "the path is NULL, or the place for the problem does not hold NULL");
     mpki_stream *stream = NULL;
     mpk_status status = mpki_stream_open(ctx, path, &stream);
-    if (!status) status = mpki_problem_read_stream(ctx, stream, problem);
+    if (!mpk_failed(status)) status = mpki_problem_read_stream(ctx, stream, problem);
     mpki_stream_close(&stream);
     return status;
 }

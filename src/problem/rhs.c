@@ -55,13 +55,13 @@ mpk_status mpki_rhs_read_stream(mpk_context *ctx, mpki_stream *stream, int32_t n
     mpki_entries e = {0};
     void *block = NULL;
     mpk_status status = mpki_text_first(&text, first, sizeof first);
-    if (!status && !mpki_is_matrix_market(first))
+    if (!mpk_failed(status) && !mpki_is_matrix_market(first))
         status = mpki_text_error(&text, MPK_ERR_FORMAT,
                                  "not a Matrix Market file: no %%%%MatrixMarket in its first line");
-    if (!status) status = mpki_mm_sizes(&text, first, &h);
-    if (!status) status = check_block(&text, &h, n, scalar);
-    if (!status) status = mpki_mm_entries(&text, &h, &e);
-    if (status) goto done;
+    if (!mpk_failed(status)) status = mpki_mm_sizes(&text, first, &h);
+    if (!mpk_failed(status)) status = check_block(&text, &h, n, scalar);
+    if (!mpk_failed(status)) status = mpki_mm_entries(&text, &h, &e);
+    if (mpk_failed(status)) goto done;
     const int64_t size = n * h.cols;
     block = mpki_calloc(ctx, STAGE, size, mpk_scalar_size(scalar));
     if (!block) {
@@ -96,7 +96,7 @@ mpk_status mpk_rhs_read(mpk_context *ctx, const char *path, int32_t n, mpk_scala
             "path, nrhs or b is NULL, *b is not, n is negative or the scalar unknown");
     mpki_stream *stream = NULL;
     mpk_status status = mpki_stream_open(ctx, path, &stream);
-    if (!status) status = mpki_rhs_read_stream(ctx, stream, n, scalar, nrhs, b);
+    if (!mpk_failed(status)) status = mpki_rhs_read_stream(ctx, stream, n, scalar, nrhs, b);
     mpki_stream_close(&stream);
     return status;
 }
@@ -113,11 +113,11 @@ mpk_status mpk_rhs_write(mpk_context *ctx, const char *path, int32_t n, mpk_scal
     const bool complex = scalar == MPK_C || scalar == MPK_Z;
     mpki_sink *sink = NULL;
     mpk_status status = mpki_sink_open(ctx, path, &sink);
-    if (!status)
+    if (!mpk_failed(status))
         status = mpki_sink_print(sink, "%%%%MatrixMarket matrix array %s general\n%d %d\n",
                                  complex ? "complex" : "real", n, nrhs);
-    for (int64_t c = 0; c < nrhs && !status; c++)
-        for (int64_t i = 0; i < n && !status; i++) {
+    for (int64_t c = 0; c < nrhs && !mpk_failed(status); c++)
+        for (int64_t i = 0; i < n && !mpk_failed(status); i++) {
             mpki_sink_value(sink, scalar, x, c * ldx + i);
             status = mpki_sink_end_line(sink);
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** Rutherford-Boeing: I. S. Duff, R. G. Grimes, J. G. Lewis, "The Rutherford-Boeing Sparse Matrix
  *  Collection", RAL-TR-97-031, 1997; and its ancestor Harwell-Boeing (ACM TOMS 15, 1989), whose
- * right-hand sides are passed over. A type 'u' is taken when the values are symmetric. */
+ *  right-hand sides are passed over. A type 'u' is taken when the values are symmetric. */
 #include "fortran.h"
 #include "number.h"
 
@@ -57,7 +57,7 @@ static mpk_status read_formats(mpki_text *text, header *h) {
     char line[128];
     bool found;
     mpk_status status = mpki_text_copy(text, line, sizeof line, &found);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     const char *p = line;
     bool good = mpki_fortran_parse(&p, &h->pointers) && mpki_fortran_parse(&p, &h->indices);
     good = good && h->pointers.letter == 'I' && h->indices.letter == 'I';
@@ -75,12 +75,12 @@ static mpk_status read_header(mpki_text *text, header *h) {
     bool found;
     int64_t cards[5] = {0}, sizes[3];
     mpk_status status = mpki_text_copy(text, second, sizeof second, &found);
-    if (!status && found) status = mpki_text_copy(text, third, sizeof third, &found);
-    if (status) return status;
+    if (!mpk_failed(status) && found) status = mpki_text_copy(text, third, sizeof third, &found);
+    if (mpk_failed(status)) return status;
     if (!found || strlen(third) < 4 || !is_type(third)) return not_this_format(text);
     memcpy(h->type, third, 3);
     status = check_type(text, h);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     if (read_counts(third + 3, sizes, 3) < 3)
         return mpki_text_error(text, MPK_ERR_FORMAT,
                                "expected the type, then rows, columns and entries");
@@ -89,8 +89,9 @@ static mpk_status read_header(mpki_text *text, header *h) {
     h->nnz = sizes[2];
     h->rhs_cards = read_counts(second, cards, 5) == 5 ? cards[4] : 0;
     status = mpki_text_order(text, h->rows, h->cols, h->nnz);
-    if (!status) status = read_formats(text, h);
-    if (!status && h->rhs_cards > 0) status = mpki_text_copy(text, third, sizeof third, &found);
+    if (!mpk_failed(status)) status = read_formats(text, h);
+    if (!mpk_failed(status) && h->rhs_cards > 0)
+        status = mpki_text_copy(text, third, sizeof third, &found);
     return status;
 }
 
@@ -110,7 +111,7 @@ static mpk_status read_pointers(mpki_text *text, const header *h, int64_t **ptr)
         }
         int64_t p;
         mpk_status status = mpki_fields_integer(&fields, &p);
-        if (status) return status;
+        if (mpk_failed(status)) return status;
         if (p < last || (k == 0 && p != 1) || p > h->nnz + 1)
             return mpki_text_error(text, MPK_ERR_FORMAT,
                                    "column pointer %lld is %lld: they start with 1, do not "
@@ -133,12 +134,13 @@ static mpk_status read_rows(mpki_text *text, const header *h, const int64_t *ptr
         int64_t row;
         mpk_status status = mpki_fields_integer(&fields, &row);
         while (ptr[col + 1] - 1 <= e->count) col++;
-        if (!status && (row < 1 || row > h->rows))
+        if (!mpk_failed(status) && (row < 1 || row > h->rows))
             status = mpki_text_error(
                 text, MPK_ERR_INPUT, "row %lld, column %lld is outside the %lld x %lld matrix",
                 (long long)row, (long long)col + 1, (long long)h->rows, (long long)h->cols);
-        if (!status && e->count == e->capacity) status = mpki_text_grow(text, scalar, h->nnz, e);
-        if (status) return status;
+        if (!mpk_failed(status) && e->count == e->capacity)
+            status = mpki_text_grow(text, scalar, h->nnz, e);
+        if (mpk_failed(status)) return status;
         e->row[e->count] = (int32_t)(row - 1);
         e->col[e->count] = (int32_t)col;
     }
@@ -157,7 +159,7 @@ static mpk_status read_values(mpki_text *text, const header *h, mpk_scalar scala
             continue;
         }
         mpk_status status = mpki_fields_real(&fields, &value[k]);
-        if (status) return status;
+        if (mpk_failed(status)) return status;
         if (!isfinite(value[k]))
             return mpki_text_error(text, MPK_ERR_INPUT,
                                    "row %lld, column %lld: NaN, infinite or too large for a double",
@@ -173,13 +175,13 @@ mpk_status mpki_read_rutherford_boeing(mpki_text *text, mpk_problem **problem) {
     mpki_entries e = {0};
     int64_t *ptr = NULL;
     mpk_status status = read_header(text, &h);
-    if (status) goto done;
+    if (mpk_failed(status)) goto done;
     const mpk_scalar scalar = h.type[0] == 'c' ? MPK_Z : MPK_D;
     status = mpki_text_entries(text, scalar, h.nnz, 1, &e);
-    if (!status) status = read_pointers(text, &h, &ptr);
-    if (!status) status = read_rows(text, &h, ptr, scalar, &e);
-    if (!status) status = read_values(text, &h, scalar, &e);
-    if (status) goto done;
+    if (!mpk_failed(status)) status = read_pointers(text, &h, &ptr);
+    if (!mpk_failed(status)) status = read_rows(text, &h, ptr, scalar, &e);
+    if (!mpk_failed(status)) status = read_values(text, &h, scalar, &e);
+    if (mpk_failed(status)) goto done;
     mpki_assembly how = {
         .stage = "read",
         .source = mpki_stream_name(text->stream),

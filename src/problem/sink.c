@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Text on its way to a file: gathered, compressed where the name asks for it, written out. */
 #define _GNU_SOURCE
 #include "sink.h"
+#include "../core/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <locale.h>
 #include <math.h>
 #include <stdarg.h>
@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -22,12 +21,10 @@ enum { TEXT_SIZE = 256 << 10, LINE_SIZE = 512, PACKED_SIZE = 64 << 10 };
 
 struct mpki_sink {
     mpk_context *ctx;
-    int fd;
-    bool close_fd, gz;
-    char *name;      /* as the caller said it, for messages */
-    char *target;    /* takes the name in the end; NULL: written in place */
-    char *temporary; /* PATH_MAX each */
-    char *text;      /* TEXT_SIZE + LINE_SIZE */
+    mpki_output output;
+    bool gz;
+    char *name; /* as the caller said it, for messages */
+    char *text; /* TEXT_SIZE + LINE_SIZE */
     size_t used;
     unsigned char *packed;
     z_stream stream;
@@ -51,10 +48,10 @@ static mpk_status ask(mpki_sink *s) {
 static mpk_status write_all(mpki_sink *s, const void *data, size_t size) {
     const char *p = data;
     while (size > 0) {
-        ssize_t count = write(s->fd, p, size);
+        ssize_t count = write(s->output.fd, p, size);
         if (count < 0 && errno == EINTR) {
             mpk_status status = ask(s);
-            if (status) return status;
+            if (mpk_failed(status)) return status;
             continue;
         }
         if (count < 0) return file_error(s, "cannot write");
@@ -77,7 +74,7 @@ static mpk_status drain(mpki_sink *s, int flush) {
             s->stream.avail_out = PACKED_SIZE;
             deflate(&s->stream, flush);
             status = write_all(s, s->packed, PACKED_SIZE - s->stream.avail_out);
-        } while (!status && s->stream.avail_out == 0);
+        } while (!mpk_failed(status) && s->stream.avail_out == 0);
     }
     s->used = 0;
     return status;
@@ -107,56 +104,13 @@ static mpk_status start_gz(mpki_sink *s) {
     return MPK_OK;
 }
 
-/* A new file beside the target, with the permissions of what it will replace. */
-static mpk_status open_temporary(mpki_sink *s, const struct stat *old) {
-    for (int attempt = 0; attempt < 100; attempt++) {
-        int length =
-            snprintf(s->temporary, PATH_MAX, "%s.%ld-%d.tmp", s->target, (long)getpid(), attempt);
-        if (length >= PATH_MAX) {
-            errno = ENAMETOOLONG;
-            break;
-        }
-        s->fd = open(s->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (s->fd >= 0) {
-            s->close_fd = true;
-            /* where this is refused, the new file keeps the permissions of new files */
-            if (old && fchmod(s->fd, old->st_mode & 07777)) errno = 0;
-            return MPK_OK;
-        }
-        if (errno != EEXIST) break;
-    }
-    s->temporary[0] = '\0';
-    return file_error(s, "cannot create");
-}
-
 static mpk_status open_file(mpki_sink *s, const char *path) {
-    struct stat info;
-    bool exists = !stat(path, &info);
-    if (exists && S_ISDIR(info.st_mode)) {
-        errno = EISDIR;
-        return file_error(s, "cannot write");
+    while ((errno = mpki_output_open(&s->output, path)) == EINTR) {
+        mpk_status status = ask(s);
+        if (mpk_failed(status)) return status;
     }
-    if (exists && !S_ISREG(info.st_mode)) { /* a device or a pipe: there is nothing to replace */
-        while ((s->fd = open(path, O_WRONLY | O_CLOEXEC)) < 0 && errno == EINTR) {
-            mpk_status status = ask(s);
-            if (status) return status;
-        }
-        if (s->fd < 0) return file_error(s, "cannot open");
-        s->close_fd = true;
-        return MPK_OK;
-    }
-    s->target = MPKI_NEW(s->ctx, STAGE, PATH_MAX, char);
-    s->temporary = MPKI_ZNEW(s->ctx, STAGE, PATH_MAX, char);
-    if (!s->target || !s->temporary) return mpki_failed(s->ctx);
-    /* a link stays one: what it points to is replaced */
-    if (!exists || !realpath(path, s->target)) {
-        if (strlen(path) >= PATH_MAX) {
-            errno = ENAMETOOLONG;
-            return file_error(s, "cannot create");
-        }
-        strcpy(s->target, path);
-    }
-    return open_temporary(s, exists ? &info : NULL);
+    const char *what = s->output.target[0] ? "cannot create" : "cannot open";
+    return errno ? file_error(s, what) : MPK_OK;
 }
 
 static bool ends_with(const char *text, const char *end) {
@@ -171,7 +125,7 @@ mpk_status mpki_sink_open(mpk_context *ctx, const char *path, mpki_sink **out) {
     mpki_sink *s = MPKI_ZNEW(ctx, STAGE, 1, mpki_sink);
     if (!s) return mpki_failed(ctx);
     s->ctx = ctx;
-    s->fd = -1;
+    s->output.fd = -1;
     s->name = MPKI_NEW(ctx, STAGE, (int64_t)strlen(name) + 1, char);
     s->text = MPKI_NEW(ctx, STAGE, TEXT_SIZE + LINE_SIZE, char);
     if (!s->name || !s->text) {
@@ -185,12 +139,12 @@ mpk_status mpki_sink_open(mpk_context *ctx, const char *path, mpki_sink **out) {
         goto done;
     }
     if (ends_with(path, ".gz")) status = start_gz(s);
-    if (status) goto done;
+    if (mpk_failed(status)) goto done;
     if (output)
-        s->fd = STDOUT_FILENO;
+        s->output.fd = STDOUT_FILENO;
     else
         status = open_file(s, path);
-    if (status) goto done;
+    if (mpk_failed(status)) goto done;
     *out = s;
     s = NULL;
 done:
@@ -226,7 +180,7 @@ mpk_status mpki_sink_print(mpki_sink *s, const char *format, ...) {
 
 mpk_status mpki_sink_bytes(mpki_sink *s, const void *bytes, int64_t count) {
     mpk_status status = MPK_OK;
-    for (const char *from = bytes; count > 0 && !status;) {
+    for (const char *from = bytes; count > 0 && !mpk_failed(status);) {
         const size_t room = TEXT_SIZE - s->used;
         const size_t size = (size_t)count < room ? (size_t)count : room;
         memcpy(s->text + s->used, from, size);
@@ -292,19 +246,13 @@ mpk_status mpki_sink_end_line(mpki_sink *s) {
 mpk_status mpki_sink_close(mpki_sink **sink, mpk_status status) {
     if (!sink || !*sink) return status;
     mpki_sink *s = *sink;
-    if (!status) status = drain(s, Z_FINISH);
-    if (s->close_fd && close(s->fd) && errno != EINTR && !status)
-        status = file_error(s, "cannot write");
-    if (s->temporary && s->temporary[0]) {
-        if (!status && rename(s->temporary, s->target)) status = file_error(s, "cannot create");
-        if (status) unlink(s->temporary);
-    }
+    if (!mpk_failed(status)) status = drain(s, Z_FINISH);
+    errno = mpki_output_close(&s->output, !mpk_failed(status));
+    if (errno && !mpk_failed(status)) status = file_error(s, "cannot write");
     if (s->gz) deflateEnd(&s->stream);
     if (s->c) freelocale(s->c);
     mpki_release(s->ctx, s->packed);
     mpki_release(s->ctx, s->text);
-    mpki_release(s->ctx, s->temporary);
-    mpki_release(s->ctx, s->target);
     mpki_release(s->ctx, s->name);
     mpki_release(s->ctx, s);
     *sink = NULL;

@@ -6,9 +6,8 @@
 
 typedef struct mpki_sink mpki_sink;
 
-/** Open for writing. path "-": standard output; a name that ends in ".gz" is compressed. A regular
- * file is written beside its name and takes its place in mpki_sink_close(); devices and pipes are
- * written to. */
+/** Open for writing. path "-": standard output; a name that ends in ".gz" is compressed. What is
+ * replaced and what is written to: core/output.h. */
 mpk_status mpki_sink_open(mpk_context *ctx, const char *path, mpki_sink **sink);
 
 /** Formatted text, at most 256 characters; in the C locale whatever the caller's is. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A file as lines: plain, gzip or xz, told apart by content, from memory or standard input. */
 #define _GNU_SOURCE
 #include "stream.h"
 #include "number.h"
@@ -76,7 +77,7 @@ static mpk_status source_read(mpki_stream *s, void *buffer, size_t size, size_t 
         ssize_t count;
         while ((count = read(s->fd, buffer, size)) < 0 && errno == EINTR) {
             mpk_status status = tell(s); /* the signal may ask to stop */
-            if (status) return status;
+            if (mpk_failed(status)) return status;
         }
         if (count < 0) return file_error(s, "cannot read");
         *got = (size_t)count;
@@ -141,7 +142,7 @@ static mpk_status gz_read(mpki_stream *s, void *out, size_t size, size_t *got) {
     *got = 0;
     while (*got == 0) {
         mpk_status status = raw_fill(s);
-        if (status) return status;
+        if (mpk_failed(status)) return status;
         if (s->raw_at == s->raw_size) {
             s->end = true;
             return s->member_end ? MPK_OK : bad_data(s, "the gzip data is cut off");
@@ -169,7 +170,7 @@ static mpk_status xz_read(mpki_stream *s, void *out, size_t size, size_t *got) {
     *got = 0;
     while (*got == 0 && !s->end) {
         mpk_status status = raw_fill(s);
-        if (status) return status;
+        if (mpk_failed(status)) return status;
         s->xz.next_in = s->raw + s->raw_at;
         s->xz.avail_in = s->raw_size - s->raw_at;
         s->xz.next_out = out;
@@ -227,7 +228,7 @@ static mpk_status detect(mpki_stream *s) {
     while (s->raw_size < 8 && !s->source_end) {
         size_t got;
         mpk_status status = source_read(s, s->raw + s->raw_size, RAW_SIZE - s->raw_size, &got);
-        if (status) return status;
+        if (mpk_failed(status)) return status;
         s->raw_size += got;
     }
     if (s->raw_size == 0) return bad_data(s, "the file is empty");
@@ -270,7 +271,7 @@ static mpk_status stream_new(mpk_context *ctx, const char *name, mpki_stream **o
 static mpk_status source_open(mpki_stream *s, const char *path) {
     while ((s->fd = open(path, O_RDONLY | O_CLOEXEC)) < 0 && errno == EINTR) {
         mpk_status status = tell(s); /* the signal may ask to stop */
-        if (status) return status;
+        if (mpk_failed(status)) return status;
     }
     return s->fd < 0 ? file_error(s, "cannot open") : MPK_OK;
 }
@@ -279,19 +280,19 @@ mpk_status mpki_stream_open(mpk_context *ctx, const char *path, mpki_stream **ou
     bool input = !strcmp(path, "-");
     mpki_stream *s = NULL;
     mpk_status status = stream_new(ctx, input ? "standard input" : path, &s);
-    if (status) goto done;
+    if (mpk_failed(status)) goto done;
     s->close_fd = !input;
     if (input)
         s->fd = STDIN_FILENO;
     else
         status = source_open(s, path);
-    if (status) goto done;
+    if (mpk_failed(status)) goto done;
     struct stat info;
     if (!input && !fstat(s->fd, &info) && S_ISREG(info.st_mode) && info.st_size > 0)
         s->size = info.st_size;
     status = detect(s);
-    if (!status) status = text_new(s);
-    if (status) goto done;
+    if (!mpk_failed(status)) status = text_new(s);
+    if (mpk_failed(status)) goto done;
     *out = s;
     s = NULL;
 done:
@@ -303,13 +304,13 @@ mpk_status mpki_stream_memory(mpk_context *ctx, const char *name, const void *da
                               mpki_stream **out) {
     mpki_stream *s = NULL;
     mpk_status status = stream_new(ctx, name, &s);
-    if (status) goto done;
+    if (mpk_failed(status)) goto done;
     s->data = data;
     s->data_left = size;
     s->size = (int64_t)size;
     status = detect(s);
-    if (!status) status = text_new(s);
-    if (status) goto done;
+    if (!mpk_failed(status)) status = text_new(s);
+    if (mpk_failed(status)) goto done;
     *out = s;
     s = NULL;
 done:
@@ -343,11 +344,11 @@ mpk_status mpki_stream_lines(mpki_stream *s, const char **cursor, const char **e
     memmove(s->text, s->text + s->text_given, s->text_size);
     s->text_given = 0;
     mpk_status told = tell(s);
-    if (told) return told;
+    if (mpk_failed(told)) return told;
     while (!s->end && s->text_size < s->text_room) {
         size_t got;
         mpk_status status = text_read(s, s->text + s->text_size, s->text_room - s->text_size, &got);
-        if (status) return status;
+        if (mpk_failed(status)) return status;
         s->text_size += got;
     }
     if (s->end && s->text_size > 0 && s->text[s->text_size - 1] != '\n')

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Numbers, words and errors of a text file, with the line that they are in. */
 #include "text.h"
 #include "number.h"
 
@@ -11,7 +12,7 @@ static const char STAGE[] = "read";
 mpk_status mpki_text_next_slow(mpki_text *text, const char **p) {
     *p = NULL;
     mpk_status status = mpki_stream_lines(text->stream, &text->cursor, &text->end);
-    if (status || text->cursor == text->end) return status;
+    if (mpk_failed(status) || text->cursor == text->end) return status;
     text->line++;
     *p = text->cursor;
     return MPK_OK;
@@ -27,7 +28,7 @@ mpk_status mpki_text_copy(mpki_text *text, char *line, size_t size, bool *found)
     *found = false;
     line[0] = '\0';
     mpk_status status = mpki_text_next(text, &p);
-    if (status || !p) return status;
+    if (mpk_failed(status) || !p) return status;
     mpki_text_skip(text, p);
     size_t length = (size_t)(text->cursor - p) - 1;
     if (length >= size) length = size - 1;

@@ -18,8 +18,8 @@ static mpk_status write_matrix_market(mpki_sink *sink, const mpk_problem *p) {
         sink, "%%%%MatrixMarket matrix coordinate %s %s\n%d %d %lld\n",
         is_complex(p) ? "complex" : "real",
         p->symmetry == MPK_HERMITIAN ? "hermitian" : "symmetric", p->n, p->n, (long long)p->nnz);
-    for (int32_t j = 0; j < p->n && !status; j++)
-        for (int64_t k = p->ap[j]; k < p->ap[j + 1] && !status; k++) {
+    for (int32_t j = 0; j < p->n && !mpk_failed(status); j++)
+        for (int64_t k = p->ap[j]; k < p->ap[j + 1] && !mpk_failed(status); k++) {
             mpki_sink_integer(sink, (int64_t)p->ai[k] + 1);
             mpki_sink_blank(sink);
             mpki_sink_integer(sink, (int64_t)j + 1);
@@ -60,7 +60,7 @@ static mpk_status write_field(mpki_sink *sink, const layout *l, int64_t k, int64
 static mpk_status write_value(mpki_sink *sink, const layout *l, int64_t k, double value) {
     mpk_status status = mpki_sink_print(sink, "%25.16E", value);
     bool full = (k + 1) % l->per_card == 0 || k + 1 == l->count;
-    return full && !status ? mpki_sink_end_line(sink) : status;
+    return full && !mpk_failed(status) ? mpki_sink_end_line(sink) : status;
 }
 
 /* The k-th real number of the values, complex ones being pairs. */
@@ -76,16 +76,16 @@ static mpk_status write_header(mpki_sink *sink, const mpk_problem *p, const layo
     snprintf(format[1], sizeof format[1], "(%dI%d)", rows->per_card, rows->width);
     snprintf(format[2], sizeof format[2], "(1P,%dE%d.16)", values->per_card, values->width);
     mpk_status status = mpki_sink_print(sink, "%-72s%-8s\n", "METAPACK", "MATRIX");
-    if (!status)
+    if (!mpk_failed(status))
         status = mpki_sink_print(sink, "%14lld%14lld%14lld%14lld\n",
                                  (long long)(pointers->cards + rows->cards + values->cards),
                                  (long long)pointers->cards, (long long)rows->cards,
                                  (long long)values->cards);
-    if (!status)
+    if (!mpk_failed(status))
         status = mpki_sink_print(sink, "%c%ca%11s%14d%14d%14lld%14d\n", is_complex(p) ? 'c' : 'r',
                                  p->symmetry == MPK_HERMITIAN ? 'h' : 's', "", p->n, p->n,
                                  (long long)p->nnz, 0);
-    if (!status)
+    if (!mpk_failed(status))
         status = mpki_sink_print(sink, "%-16s%-16s%-20s\n", format[0], format[1], format[2]);
     return status;
 }
@@ -96,11 +96,11 @@ static mpk_status write_rutherford_boeing(mpki_sink *sink, const mpk_problem *p)
     layout rows = layout_of(p->nnz, narrow, CARD / narrow);
     layout values = layout_of(is_complex(p) ? 2 * p->nnz : p->nnz, VALUE_WIDTH, VALUES_PER_CARD);
     mpk_status status = write_header(sink, p, &pointers, &rows, &values);
-    for (int64_t k = 0; k < pointers.count && !status; k++)
+    for (int64_t k = 0; k < pointers.count && !mpk_failed(status); k++)
         status = write_field(sink, &pointers, k, p->ap[k] + 1);
-    for (int64_t k = 0; k < rows.count && !status; k++)
+    for (int64_t k = 0; k < rows.count && !mpk_failed(status); k++)
         status = write_field(sink, &rows, k, (int64_t)p->ai[k] + 1);
-    for (int64_t k = 0; k < values.count && !status; k++)
+    for (int64_t k = 0; k < values.count && !mpk_failed(status); k++)
         status = write_value(sink, &values, k, part(p, k));
     return status;
 }
@@ -134,6 +134,6 @@ mpk_status mpk_problem_write(mpk_context *ctx, const mpk_problem *problem, const
                           "%s: the name says no format: .mtx, .rb, .mtx.gz or .rb.gz", path);
     mpki_sink *sink = NULL;
     mpk_status status = mpki_sink_open(ctx, path, &sink);
-    if (!status) status = write(sink, problem);
+    if (!mpk_failed(status)) status = write(sink, problem);
     return mpki_sink_close(&sink, status);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Text that grows, and printf that is the same in every locale. */
 #define _GNU_SOURCE
 #include "report.h"
 
@@ -31,7 +32,7 @@ void mpki_buffer_init(mpki_buffer *buf, mpk_context *ctx) {
 
 /* Room for `more` bytes and the closing zero. */
 static bool reserve(mpki_buffer *buf, int64_t more) {
-    if (buf->status) return false;
+    if (mpk_failed(buf->status)) return false;
     int64_t need = buf->size + more + 1;
     if (need <= buf->capacity) return true;
     int64_t capacity = buf->capacity ? buf->capacity : 1024;

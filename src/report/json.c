@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A report as one JSON object (docs/json.md). */
 #include "report.h"
 #include "../problem/measure.h"
 
@@ -116,7 +117,8 @@ static void write_solve(object *top, const mpk_solve_info *solve) {
     real(&o, "unrefined", "%.6g", solve->unrefined);
     close_object(&o);
     real(top, "relative_residual", "%.6g", solve->relative_residual);
-    integer(top, "iterations", solve->iterations);
+    integer(top, "iterations",
+            solve->krylov.method > MPK_KRYLOV_NONE ? solve->krylov.iterations : solve->iterations);
     if (solve->condition != 0) real(top, "condition", "%.6g", solve->condition);
 }
 
@@ -192,6 +194,27 @@ static void write_blocks(object *top, const mpk_run *run) {
     close_object(&o);
 }
 
+/* What the method read, as it was in force. */
+static void write_options(object *top, const mpk_run *run) {
+    const mpk_option *option;
+    object o = open_object(top, "options");
+    for (int k = 0; (option = mpk_option_at(k)); k++) {
+        const double value = mpk_option_value(option, &run->options);
+        if (!mpki_option_in_force(option, run)) continue;
+        if (option->count)
+            text(&o, option->key, mpk_option_word(option->key, (int)value));
+        else if (option->kind == MPK_OPTION_REAL)
+            real(&o, option->key, "%.15g", value);
+        else
+            integer(
+                &o, option->key,
+                option->kind == MPK_OPTION_INT64
+                    ? *(const int64_t *)(const void *)((const char *)&run->options + option->offset)
+                    : (int64_t)value);
+    }
+    close_object(&o);
+}
+
 static void write_attempts(object *top, const mpk_run *run) {
     key(top, "attempts");
     for (int32_t k = 0; k < run->attempts; k++) {
@@ -253,10 +276,7 @@ void mpki_report_write_json(const mpk_report *report, mpki_buffer *out) {
         text(&top, "scalar", mpki_scalar_name(run->problem.scalar));
         text(&top, "symmetry", mpki_symmetry_name(run->problem.symmetry));
     }
-    if (run->have_analysis)
-        text(&top, "method",
-             mpk_method_name(run->options.method == MPK_METHOD_AUTO ? MPK_METHOD_LDLT
-                                                                    : run->options.method));
+    if (run->have_analysis) text(&top, "method", mpk_method_name(run->options.method));
     if (run->have_factor) {
         if (run->backend) text(&top, "backend", run->backend);
         integer(&top, "threads", run->factor.threads);
@@ -274,6 +294,7 @@ void mpki_report_write_json(const mpk_report *report, mpki_buffer *out) {
     if (run->have_solve && run->solve.krylov.method > MPK_KRYLOV_NONE) write_krylov(&top, run);
     if (report->have_problem) write_times(&top, run);
     if (run->have_analysis) write_factor(&top, run);
+    if (run->have_analysis) write_options(&top, run);
     if (run->have_factor && run->block.block_rows > 0) write_blocks(&top, run);
     if (run->attempts > 0 && run->block.block_rows > 0) write_attempts(&top, run);
     if (run->no_direct[0]) text(&top, "no_direct", run->no_direct);

@@ -1,32 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** One picture of a run: pattern of A, pattern of the permuted factor, time by phase, and, where a
- *  Krylov method ran, the residual over its iterations. Lengths in CSS pixels. The patterns are
- * embedded pictures of at most 400 x 400 cells, so that the file stays small for any n. */
+ *  Krylov method ran, the residual over its iterations. */
 #include "../problem/sink.h"
-#include "report.h"
+#include "plot.h"
 
 #include <math.h>
 #include <string.h>
-
-enum {
-    MARGIN = 40,
-    PANEL = 420, /* side of a pattern */
-    GAP = 60,    /* between the two */
-    WIDTH = 2 * MARGIN + 2 * PANEL + GAP,
-    TOP = 128, /* of the patterns */
-    BAR_TOP = TOP + PANEL + 104,
-    BAR_HEIGHT = 30,
-    HEIGHT = BAR_TOP + BAR_HEIGHT + 84,
-    CURVE_TOP = HEIGHT + 36, /* of the residuals */
-    CURVE_HEIGHT = 280,
-    CURVE_LEFT = MARGIN + 56,
-    CURVE_MOST = 2000, /* points of the curve */
-    LEVELS = 24        /* shades of each ramp */
-};
-
-#define INK "#1d2733"
-#define SOFT "#64707d"
-#define FRAME "#c9d1d9"
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
@@ -48,7 +27,7 @@ static void put_escaped(mpki_buffer *out, const char *text) {
     }
 }
 
-static void put_text(mpki_buffer *out, double x, double y, const char *class, const char *text) {
+void mpki_plot_text(mpki_buffer *out, double x, double y, const char *class, const char *text) {
     mpki_buffer_printf(out, "<text x=\"%.0f\" y=\"%.0f\" class=\"%s\">", x, y, class);
     put_escaped(out, text);
     mpki_buffer_printf(out, "</text>\n");
@@ -73,202 +52,12 @@ static void put_head(mpki_buffer *out, const mpk_report *report) {
     size_t length = strlen(source);
     mpki_print(title, sizeof title, "%s%s", length > 66 ? "..." : "",
                length > 66 ? source + length - 63 : source);
-    put_text(out, MARGIN, 52, "h", title);
+    mpki_plot_text(out, MARGIN, 52, "h", title);
     mpki_print(facts, sizeof facts, "n = %s,  %s entries in the lower triangle,  %s %s",
                mpki_show_count(n, run->problem.n), mpki_show_count(nnz, run->problem.nnz),
                run->problem.scalar >= MPK_C ? "complex" : "real",
                mpki_symmetry_name(run->problem.symmetry));
-    put_text(out, MARGIN, 76, "s", facts);
-}
-
-/* ---- patterns -------------------------------------------------------------------------------- */
-
-static void put_base64(mpki_buffer *out, const uint8_t *data, int64_t size) {
-    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (int64_t k = 0; k < size; k += 3) {
-        uint32_t b1 = k + 1 < size ? data[k + 1] : 0, b2 = k + 2 < size ? data[k + 2] : 0;
-        uint32_t word = (uint32_t)data[k] << 16 | b1 << 8 | b2;
-        char four[4] = {digit[word >> 18], digit[word >> 12 & 63],
-                        k + 1 < size ? digit[word >> 6 & 63] : '=',
-                        k + 2 < size ? digit[word & 63] : '='};
-        mpki_buffer_bytes(out, four, 4);
-    }
-}
-
-/* Colours 1 .. LEVELS: blue ramp, LEVELS + 1 .. 2 LEVELS: orange ramp; 0: paper. */
-static void make_palette(uint8_t palette[][3]) {
-    static const double light[2][3] = {{190, 212, 240}, {250, 214, 178}};
-    static const double dark[2][3] = {{10, 48, 110}, {178, 72, 8}};
-    for (int c = 0; c < 3; c++) palette[0][c] = 255;
-    for (int ramp = 0; ramp < 2; ramp++)
-        for (int k = 0; k < LEVELS; k++)
-            for (int c = 0; c < 3; c++) {
-                double t = (double)k / (LEVELS - 1);
-                palette[1 + ramp * LEVELS + k][c] =
-                    (uint8_t)(light[ramp][c] + t * (dark[ramp][c] - light[ramp][c]) + 0.5);
-            }
-}
-
-/* Shades by the logarithm of the density, from the sparsest cell that is not empty to the densest.
- */
-static void shade(const mpki_raster *raster, int ramp, uint8_t *shades, bool strictly_upper) {
-    double least = INFINITY, most = 0;
-    int64_t cells = raster->cells;
-    for (int64_t k = 0; k < cells * cells; k++) {
-        if (raster->count[k] > 0 && raster->count[k] < least) least = raster->count[k];
-        if (raster->count[k] > most) most = raster->count[k];
-    }
-    double range = most > least ? log(most / least) : 0;
-    for (int64_t r = 0; r < cells; r++) {
-        for (int64_t c = strictly_upper ? r + 1 : 0; c < cells; c++) {
-            double count = raster->count[r * cells + c];
-            if (!(count > 0)) continue;
-            double t = range > 0 ? log(count / least) / range : 0.75;
-            shades[r * cells + c] = (uint8_t)(1 + ramp * LEVELS + (int)(t * (LEVELS - 1) + 0.5));
-        }
-    }
-}
-
-/* Shades as an embedded picture with a frame, at least 800 pixels wide so that it stays crisp. */
-static mpk_status put_picture(mpk_context *ctx, mpki_buffer *out, int32_t cells,
-                              const uint8_t *shades, double x) {
-    uint8_t palette[1 + 2 * LEVELS][3];
-    make_palette(palette);
-    int32_t scale = (2 * MPKI_RASTER_MAX + cells - 1) / cells, size = scale * cells;
-    int32_t gap = scale >= 16 ? scale / 16 : 0; /* lines of paper between the cells of tiny ones */
-    uint8_t *pixels = MPKI_ZNEW(ctx, "plot", (int64_t)size * size, uint8_t);
-    mpki_buffer png;
-    mpki_buffer_init(&png, ctx);
-    mpk_status status = MPK_ERR_MEMORY;
-    if (!pixels) goto done;
-    for (int32_t y = 0; y < size; y++)
-        for (int32_t u = 0; u < size; u++)
-            if (y % scale >= gap && u % scale >= gap)
-                pixels[(int64_t)y * size + u] = shades[(int64_t)(y / scale) * cells + u / scale];
-    status =
-        mpki_png_write(ctx, size, size, pixels, (const uint8_t(*)[3])palette, 1 + 2 * LEVELS, &png);
-    if (status) goto done;
-    mpki_buffer_printf(out,
-                       "<image x=\"%.0f\" y=\"%d\" width=\"%d\" height=\"%d\" "
-                       "xlink:href=\"data:image/png;base64,",
-                       x, TOP, PANEL, PANEL);
-    put_base64(out, (const uint8_t *)png.data, png.size);
-    mpki_buffer_printf(out,
-                       "\"/>\n<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" fill=\"none\" "
-                       "stroke=\"" FRAME "\"/>\n",
-                       x - 0.5, TOP - 0.5, PANEL + 1, PANEL + 1);
-    status = out->status;
-done:
-    mpki_release(ctx, pixels);
-    mpki_buffer_free(&png);
-    return status;
-}
-
-/* "sparse [ramp] dense", its right end at x. */
-static void put_ramp(mpki_buffer *out, double x, double y) {
-    uint8_t palette[1 + 2 * LEVELS][3];
-    make_palette(palette);
-    put_text(out, x, y, "e", "dense");
-    for (int k = 0; k < 12; k++) {
-        const uint8_t *c = palette[1 + k * (LEVELS - 1) / 11];
-        mpki_buffer_printf(out,
-                           "<rect x=\"%.0f\" y=\"%.0f\" width=\"6.2\" height=\"10\" "
-                           "fill=\"#%02x%02x%02x\"/>\n",
-                           x - 116 + 6 * k, y - 9, c[0], c[1], c[2]);
-    }
-    put_text(out, x - 123, y, "e", "sparse");
-}
-
-static mpk_status put_matrix(mpk_context *ctx, mpki_buffer *out, const mpk_problem_view *a) {
-    mpki_raster raster;
-    uint8_t *shades = NULL;
-    mpk_status status = mpki_raster_create(ctx, a->n, &raster);
-    if (status) return status;
-    mpki_raster_add_matrix(&raster, a, NULL);
-    shades = MPKI_ZNEW(ctx, "plot", (int64_t)raster.cells * raster.cells, uint8_t);
-    if (!shades) {
-        status = MPK_ERR_MEMORY;
-        goto done;
-    }
-    shade(&raster, 0, shades, false);
-    put_text(out, MARGIN, TOP - 12, "t", "A in the order given");
-    status = put_picture(ctx, out, raster.cells, shades, MARGIN);
-    if (a->n > MPKI_RASTER_MAX) put_ramp(out, MARGIN + PANEL, TOP + PANEL + 22);
-done:
-    mpki_release(ctx, shades);
-    mpki_raster_free(ctx, &raster);
-    return status;
-}
-
-/* The order of elimination of a factor on blocks, pushed back frames last: start[place] of each
- * frame, and the new position of each index. */
-static mpk_status block_order(mpk_context *ctx, const mpki_block_factor *factor, int32_t **start,
-                              int32_t **iperm) {
-    const mpki_blocking *b = factor->blocking;
-    const mpki_ibcsr *index = &factor->index;
-    *start = MPKI_NEW(ctx, "plot", (int64_t)index->m + 1, int32_t);
-    *iperm = MPKI_NEW(ctx, "plot", b->n, int32_t);
-    if (!*start || !*iperm) return mpki_failed(ctx);
-    (*start)[0] = 0;
-    for (int32_t place = 0; place < index->m; place++) {
-        const int32_t f = index->frame[place];
-        (*start)[place + 1] = (*start)[place] + b->bptr[f + 1] - b->bptr[f];
-        for (int32_t p = b->bptr[f]; p < b->bptr[f + 1]; p++)
-            (*iperm)[b->perm[p]] = (*start)[place] + p - b->bptr[f];
-    }
-    return MPK_OK;
-}
-
-/* L below the diagonal, the permuted A above it. */
-static mpk_status put_factor(mpk_context *ctx, mpki_buffer *out, const mpk_report *report,
-                             const mpk_problem_view *a, const mpk_analysis *an,
-                             const mpki_block_factor *blocks) {
-    const mpk_run *run = &report->run;
-    double x = MARGIN + PANEL + GAP;
-    mpki_raster upper = {0}, lower = {0};
-    uint8_t *shades = NULL;
-    int32_t *start = NULL, *iperm = NULL;
-    mpk_status status = mpki_raster_create(ctx, a->n, &upper);
-    if (!status) status = mpki_raster_create(ctx, a->n, &lower);
-    if (!status && blocks) status = block_order(ctx, blocks, &start, &iperm);
-    if (status) goto done;
-    shades = MPKI_ZNEW(ctx, "plot", (int64_t)upper.cells * upper.cells, uint8_t);
-    status = MPK_ERR_MEMORY;
-    if (!shades) goto done;
-    mpki_raster_add_matrix(&upper, a,
-                           iperm       ? iperm
-                           : an->block ? an->block->blocking.iperm
-                                       : an->iperm);
-    if (blocks)
-        mpki_raster_add_blocks(&lower, blocks, start);
-    else
-        mpki_raster_add_factor(&lower, an);
-    shade(&lower, 0, shades, false);
-    shade(&upper, 1, shades, true);
-    char title[96], caption[128], nnz[MPKI_UNIT_MAX], name[MPKI_UNIT_MAX];
-    mpk_ordering ordering = run->have_analysis ? run->analysis.ordering : an->info.ordering;
-    mpki_print(title, sizeof title, "The factor L, %s ordering",
-               mpki_show_ordering(name, ordering));
-    put_text(out, x, TOP - 12, "t", title);
-    int64_t entries = run->have_factor ? run->factor.nnz : an->info.factor_nnz;
-    mpki_print(caption, sizeof caption, "L: %s entries, %.1f times A",
-               mpki_show_si(nnz, (double)entries, ""),
-               a->nnz > 0 ? (double)entries / (double)a->nnz : 0.0);
-    mpki_buffer_printf(out,
-                       "<rect x=\"%.0f\" y=\"%d\" width=\"11\" height=\"11\" rx=\"2\" "
-                       "fill=\"#2a5a9f\"/>\n<rect x=\"%.0f\" y=\"%d\" width=\"11\" height=\"11\" "
-                       "rx=\"2\" fill=\"#d98a4b\"/>\n",
-                       x, TOP + PANEL + 12, x + PANEL - 98, TOP + PANEL + 12);
-    put_text(out, x + 18, TOP + PANEL + 22, "s", caption);
-    put_text(out, x + PANEL - 80, TOP + PANEL + 22, "s", "A, permuted");
-    status = put_picture(ctx, out, upper.cells, shades, x);
-done:
-    mpki_release(ctx, shades);
-    mpki_release(ctx, start);
-    mpki_release(ctx, iperm);
-    mpki_raster_free(ctx, &upper);
-    mpki_raster_free(ctx, &lower);
-    return status;
+    mpki_plot_text(out, MARGIN, 76, "s", facts);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -311,9 +100,9 @@ static void put_times(mpki_buffer *out, const mpk_run *run) {
     double total = 0, x = MARGIN, length = WIDTH - 2 * MARGIN;
     char shown[MPKI_UNIT_MAX], label[2 * MPKI_UNIT_MAX];
     for (int k = 0; k < count; k++) total += phases[k].time_s;
-    put_text(out, MARGIN, BAR_TOP - 14, "t", "Time by phase");
+    mpki_plot_text(out, MARGIN, BAR_TOP - 14, "t", "Time by phase");
     mpki_print(label, sizeof label, "%s in all", show_time(shown, total));
-    put_text(out, WIDTH - MARGIN, BAR_TOP - 14, "e", label);
+    mpki_plot_text(out, WIDTH - MARGIN, BAR_TOP - 14, "e", label);
     mpki_buffer_printf(
         out,
         "<clipPath id=\"bar\"><rect x=\"%d\" y=\"%d\" width=\"%.0f\" height=\"%d\" "
@@ -327,7 +116,7 @@ static void put_times(mpki_buffer *out, const mpk_run *run) {
                            x, BAR_TOP, width, BAR_HEIGHT, phases[k].colour);
         /* a name in the bar only where it surely fits; the legend below has all of them */
         if (width > 8.0 * (double)strlen(phases[k].name) + 20)
-            put_text(out, x + width / 2, BAR_TOP + 20, "w", phases[k].name);
+            mpki_plot_text(out, x + width / 2, BAR_TOP + 20, "w", phases[k].name);
         x += width;
     }
     mpki_buffer_printf(out, "</g>\n");
@@ -338,11 +127,11 @@ static void put_times(mpki_buffer *out, const mpk_run *run) {
                            "<rect x=\"%.0f\" y=\"%d\" width=\"11\" height=\"11\" rx=\"2\" "
                            "fill=\"%s\"/>\n",
                            left, y, phases[k].colour);
-        put_text(out, left + 18, y + 10, "", phases[k].name);
+        mpki_plot_text(out, left + 18, y + 10, "", phases[k].name);
         double share = total > 0 ? 100 * phases[k].time_s / total : 0;
         mpki_print(label, sizeof label, "%s,  %.*f %%", show_time(shown, phases[k].time_s),
                    share >= 0.05 && share < 9.95 ? 1 : 0, share);
-        put_text(out, left + 18, y + 29, "s", label);
+        mpki_plot_text(out, left + 18, y + 29, "s", label);
     }
 }
 
@@ -400,7 +189,7 @@ static void put_axes(mpki_buffer *out, const curve *c) {
         mpki_buffer_printf(out, "<path d=\"M%d %.1fH%.0f\" stroke=\"#e6eaee\"/>\n", CURVE_LEFT, y,
                            right);
         mpki_print(label, sizeof label, decade == 0 ? "1" : "1e%+03d", decade);
-        put_text(out, CURVE_LEFT - 8, y + 4, "e", label);
+        mpki_plot_text(out, CURVE_LEFT - 8, y + 4, "e", label);
     }
     for (int64_t k = 0, by = round_step(c->count, 10); k <= c->count; k += by) {
         double x = curve_x(c, (double)k);
@@ -412,7 +201,7 @@ static void put_axes(mpki_buffer *out, const curve *c) {
     }
     mpki_buffer_printf(out, "<path d=\"M%d %d.5V%.1fH%.0f\" fill=\"none\" stroke=\"" FRAME "\"/>\n",
                        CURVE_LEFT, CURVE_TOP, bottom + 0.5, right);
-    put_text(out, right, bottom + 42, "e", "iteration");
+    mpki_plot_text(out, right, bottom + 42, "e", "iteration");
 }
 
 static void put_residuals(mpki_buffer *out, const mpk_run *run) {
@@ -420,18 +209,18 @@ static void put_residuals(mpki_buffer *out, const mpk_run *run) {
     const curve c = frame_of(run);
     char label[192], a[MPKI_UNIT_MAX], b[MPKI_UNIT_MAX];
     mpki_print(label, sizeof label, "Relative residual, %s", mpki_show_krylov(k->method));
-    put_text(out, MARGIN, CURVE_TOP - 22, "t", label);
+    mpki_plot_text(out, MARGIN, CURVE_TOP - 22, "t", label);
     mpki_print(label, sizeof label, "%s iteration%s, true residual %s",
                mpki_show_count(a, k->iterations), k->iterations == 1 ? "" : "s",
                mpki_show_error(b, k->residual));
-    put_text(out, WIDTH - MARGIN, CURVE_TOP - 22, "e", label);
+    mpki_plot_text(out, WIDTH - MARGIN, CURVE_TOP - 22, "e", label);
     put_axes(out, &c);
     if (drawable(k->tolerance)) {
         double y = curve_y(&c, k->tolerance);
         mpki_buffer_printf(
             out, "<path d=\"M%d %.1fH%d\" stroke=\"#d9793d\" stroke-dasharray=\"6 4\"/>\n",
             CURVE_LEFT, y, WIDTH - MARGIN);
-        put_text(out, CURVE_LEFT + 6, y - 6, "s", "tolerance");
+        mpki_plot_text(out, CURVE_LEFT + 6, y - 6, "s", "tolerance");
     }
     mpki_buffer_printf(out, "<polyline fill=\"none\" stroke=\"#2a5a9f\" stroke-width=\"1.8\" "
                             "stroke-linejoin=\"round\" points=\"");
@@ -464,9 +253,9 @@ static void put_facts(mpki_buffer *out, const mpk_report *report) {
                  {"empty rows", s->empty_rows}};
     double x = MARGIN + PANEL + GAP;
     if (!report->have_stats) return;
-    put_text(out, x, TOP - 12, "t", "The matrix in numbers");
+    mpki_plot_text(out, x, TOP - 12, "t", "The matrix in numbers");
     for (int k = 0; k < (int)(sizeof facts / sizeof *facts); k++) {
-        put_text(out, x, TOP + 18 + 28 * k, "s", facts[k].name);
+        mpki_plot_text(out, x, TOP + 18 + 28 * k, "s", facts[k].name);
         mpki_buffer_printf(out, "<text x=\"%.0f\" y=\"%d\" text-anchor=\"end\">%s</text>\n",
                            x + PANEL, TOP + 18 + 28 * k, mpki_show_count(value, facts[k].value));
         mpki_buffer_printf(out, "<path d=\"M%.0f %d.5h%d\" stroke=\"#e6eaee\"/>\n", x,
@@ -479,7 +268,7 @@ static void put_facts(mpki_buffer *out, const mpk_report *report) {
 static mpk_status write_whole(mpk_context *ctx, const mpki_buffer *svg, const char *path) {
     mpki_sink *sink = NULL;
     mpk_status status = mpki_sink_open(ctx, path, &sink);
-    if (!status) status = mpki_sink_bytes(sink, svg->data, svg->size);
+    if (!mpk_failed(status)) status = mpki_sink_bytes(sink, svg->data, svg->size);
     return mpki_sink_close(&sink, status);
 }
 
@@ -494,18 +283,18 @@ mpk_status mpk_report_plot(mpk_context *ctx, const mpk_report *report, const mpk
     mpki_buffer svg;
     mpki_buffer_init(&svg, ctx);
     put_head(&svg, report);
-    mpk_status status = put_matrix(ctx, &svg, &view);
-    if (status) goto done;
+    mpk_status status = mpki_plot_matrix(ctx, &svg, &view);
+    if (mpk_failed(status)) goto done;
     /* columns that the direct solver delays are not shown: the pattern is that of the analysis */
     if (an)
-        status = put_factor(ctx, &svg, report, &view, an, fac ? fac->block : NULL);
+        status = mpki_plot_factor(ctx, &svg, report, &view, an, fac);
     else
         put_facts(&svg, report);
-    if (status) goto done;
+    if (mpk_failed(status)) goto done;
     put_times(&svg, &report->run);
     if (report->run.history) put_residuals(&svg, &report->run);
     mpki_buffer_printf(&svg, "</svg>\n");
-    status = svg.status ? svg.status : write_whole(ctx, &svg, path);
+    status = mpk_failed(svg.status) ? svg.status : write_whole(ctx, &svg, path);
 done:
     mpki_buffer_free(&svg);
     return status;

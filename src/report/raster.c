@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* How many entries of a pattern fall into each cell of a coarse grid. */
 #include "report.h"
 
 #include <math.h>
@@ -76,21 +77,7 @@ static void add_spread(mpki_raster *raster, double entries, int32_t i0, int32_t 
     }
 }
 
-void mpki_raster_add_blocks(mpki_raster *raster, const mpki_block_factor *factor,
-                            const int32_t *start) {
-    const mpki_ibcsr *index = &factor->index;
-    for (int64_t b = 0; b < index->nblocks; b++) {
-        int32_t row = index->place[index->rows[b]], column = index->place[index->cols[b]];
-        if (row == column || factor->lower[b].nnz == 0) continue;
-        if (row < column) { /* pushed back: transposed by implication */
-            const int32_t other = row;
-            row = column;
-            column = other;
-        }
-        add_spread(raster, factor->lower[b].nnz, start[row], start[row + 1], start[column],
-                   start[column + 1]);
-    }
-    for (int32_t place = 0; place < index->m; place++) /* the triangle on the diagonal */
-        for (int32_t i = start[place]; i < start[place + 1]; i++)
-            add_spread(raster, i + 1 - start[place], i, i + 1, start[place], i + 1);
+void mpki_raster_add_tile(void *raster, int64_t entries, int32_t r0, int32_t r1, int32_t c0,
+                          int32_t c1) {
+    add_spread(raster, (double)entries, r0, r1, c0, c1);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A report: a run's numbers, copied, with its text and JSON made when asked for; exit codes. */
 #include "report.h"
 
 #include <string.h>
@@ -22,7 +23,7 @@ static char *render(const mpk_report *report, void (*write)(const mpk_report *, 
     mpki_buffer_init(&buf, report->ctx);
     write(report, &buf);
     mpki_buffer_bytes(&buf, "", 0); /* a run of which there is nothing to say has a text, too */
-    if (!buf.status) return buf.data;
+    if (!mpk_failed(buf.status)) return buf.data;
     *failed = true;
     mpki_buffer_free(&buf);
     return NULL;
@@ -30,7 +31,7 @@ static char *render(const mpk_report *report, void (*write)(const mpk_report *, 
 
 /* A run that went no further than reading is asked about the matrix itself. */
 static void look_at_matrix(mpk_report *report, const mpk_problem_view *a, bool *failed) {
-    if (report->run.have_analysis || !a->ap || a->n < 1 || report->run.status < 0) return;
+    if (report->run.have_analysis || !a->ap || a->n < 1 || mpk_failed(report->run.status)) return;
     int32_t *counts = MPKI_NEW(report->ctx, "report", a->n, int32_t);
     if (!counts) {
         *failed = true;
@@ -53,6 +54,7 @@ mpk_status mpk_report_create(mpk_context *ctx, const mpk_run *run, mpk_report **
     if (!report) return MPK_ERR_MEMORY;
     report->ctx = ctx;
     report->run = *run;
+    mpki_options_in_force(run, &report->run.options);
     report->have_problem = run->problem.ap != NULL;
     report->run.problem.ap = NULL;
     report->run.problem.ai = NULL;

@@ -3,7 +3,7 @@
 #define MPKI_REPORT_H
 /** Inside of mpk_report: numbers -> text, JSON, pictures. */
 #include "../analysis/analysis.h"
-#include "../numeric/block/block_factor.h"
+#include "../factor/factor.h"
 #include "../core/core.h"
 #include "../problem/problem.h"
 #include <metapack/report.h>
@@ -45,6 +45,17 @@ const char *mpki_show_ordering(char *out, mpk_ordering ordering); /* AMD, METIS,
 const char *mpki_show_krylov(mpk_krylov method);                  /* SQMR, IDR(s); "" for none */
 const char *mpki_scalar_name(mpk_scalar scalar);                  /* "s", "d", "c", "z" */
 const char *mpki_symmetry_name(mpk_symmetry symmetry);            /* "symmetric", "hermitian" */
+
+/* ---- options in force ---------------------------------------------------------------------- */
+
+/** *options of a run as they were in force. */
+void mpki_options_in_force(const mpk_run *run, mpk_options *options);
+/** Was it read? run->options are in force. */
+bool mpki_option_in_force(const mpk_option *option, const mpk_run *run);
+/** A line of options as the command takes them, from row *at of the table on, which moves behind
+ *  it; NULL: there are no more. out [out] size bytes, at most width are written if a word fits */
+const mpk_option *mpki_options_by_hand(const mpk_run *run, int *at, int width, char *out,
+                                       size_t size);
 
 /* ---- a look at the matrix ------------------------------------------------------------------ */
 
@@ -91,10 +102,9 @@ void mpki_raster_free(mpk_context *ctx, mpki_raster *raster);
 void mpki_raster_add_matrix(mpki_raster *raster, const mpk_problem_view *a, const int32_t *iperm);
 /** Add the lower triangle of L as the supernodes have it. */
 void mpki_raster_add_factor(mpki_raster *raster, const mpk_analysis *an);
-/** Add the blocks of L, each with its entries spread evenly; start [in] by place: position of the
- *  frame's first row in the order of elimination. */
-void mpki_raster_add_blocks(mpki_raster *raster, const mpki_block_factor *factor,
-                            const int32_t *start);
+/** Add `entries`, spread evenly over rows r0 .. r1-1 and columns c0 .. c1-1: an mpki_tile_fn. */
+void mpki_raster_add_tile(void *raster, int64_t entries, int32_t r0, int32_t r1, int32_t c0,
+                          int32_t c1);
 
 /** A PNG of width x height palette indices (one byte each) with `colours` RGB triplets. */
 mpk_status mpki_png_write(mpk_context *ctx, int32_t width, int32_t height, const uint8_t *pixels,

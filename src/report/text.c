@@ -166,20 +166,11 @@ static void write_factor(const mpk_report *report, mpki_buffer *out) {
 /* The options of a method on blocks as the command takes them, so that they can be given by hand.
  */
 static void write_by_hand(const mpk_run *run, mpki_buffer *out) {
-    const mpk_options *o = &run->options;
-    line(out, "Options", "--method %s --strategy %s --ordering %s --block %d%s --level %d",
-         mpk_method_name(o->method == MPK_METHOD_AUTO ? MPK_METHOD_ILDLT : o->method),
-         mpk_option_word("strategy", (int)run->block.strategy),
-         mpk_option_word("ordering", (int)run->block.ordering), o->block,
-         o->grid == MPK_ON ? " --grid" : "", o->level);
-    line(out, "", "--fill-factor %g --drop-tolerance %g --factor-type %s --pivoting %s --stages %d",
-         o->fill_factor, o->drop_tolerance, mpk_option_word("factor_type", (int)o->factor_type),
-         mpk_option_word("pivoting", (int)o->pivoting), o->stages);
-    char tolerance[40] = "";
-    if (o->tolerance >= 0) mpki_print(tolerance, sizeof tolerance, " --tolerance %g", o->tolerance);
-    line(out, "", "--schedule %s --precision %s --solve-sweeps %d%s",
-         mpk_option_word("schedule", (int)o->schedule),
-         mpk_option_word("precision", (int)o->precision), o->solve_sweeps, tolerance);
+    char text[WIDTH + 1];
+    int row = 0;
+    for (bool first = true; mpki_options_by_hand(run, &row, WIDTH - LABEL, text, sizeof text);
+         first = false)
+        line(out, first ? "Options" : "", "%s", text);
 }
 
 static void write_blocks(const mpk_run *run, mpki_buffer *out) {

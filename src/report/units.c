@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Numbers as people read them: counts, bytes, times, errors, names. */
 #include "report.h"
 
 #include <math.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpk_solve by a Krylov method: cycles of the method on what is left of b, each measured. */
 #include "iterate.h"
-#include "../problem/full.h"
 #include "krylov/krylov.h"
-#include "precondition.h"
+#include "../factor/apply.h"
 #include "../problem/columns.h"
 #include "../problem/measure.h"
 
@@ -24,12 +23,12 @@ typedef struct iteration {
     const mpk_factor *fac;
     const mpk_options *options;
     mpki_system system;
-    mpki_full full;
-    mpki_pool *pool;
+    const mpki_vector_engine *engine;
+    mpki_matrix *matrix;
     int32_t longest; /* entries of a row */
-    int exponent;    /* `full` holds 2^-exponent A: not 0 where products would leave the range */
-    mpki_preconditioner m;
-    bool abs;
+    int exponent;    /* it holds 2^-exponent A: not 0 where products would leave the range */
+    mpki_application m;
+    mpk_part part;              /* of the factor that preconditions: all of it, or with |D| */
     void *b, *x, *r, *d, *kept; /* n each: right-hand side, solution, residual, correction, spare */
     void *all; /* of several right-hand sides: solutions that wait for the last one */
     double *w, *sums;
@@ -41,72 +40,53 @@ typedef struct iteration {
 } iteration;
 
 bool mpki_wants_krylov(const mpk_factor *fac, const mpk_options *options) {
-    if (fac->an->block) return true;
+    if (!fac->form->exact) return true;
     return options->krylov != MPK_KRYLOV_AUTO && options->krylov != MPK_KRYLOV_NONE;
 }
 
-static mpk_status multiply(void *self, const void *x, void *y) {
-    iteration *it = self;
-    mpki_full_multiply(&it->full, it->pool, x, y);
-    return MPK_OK;
+static mpk_scalar scalar_of(const iteration *it) {
+    return it->system.a.scalar;
 }
 
 static bool single(const iteration *it) {
-    return it->full.scalar == MPK_S || it->full.scalar == MPK_C;
+    return scalar_of(it) == MPK_S || scalar_of(it) == MPK_C;
 }
 
-/* of what `full` holds; where A's overflows, by its largest entry */
+/* of what the matrix holds; where A's overflows, by its largest entry */
 static double norm_inf(const iteration *it) {
     const double norm = ldexp(it->system.norm_inf, -it->exponent);
     return isfinite(norm) ? norm : (double)it->longest;
 }
 
-/* By a product in working precision where its error cannot matter, else as if in twice that
- * precision. */
+static mpk_status multiply(void *self, const void *x, void *y) {
+    iteration *it = self;
+    it->engine->multiply(it->matrix, x, y);
+    return MPK_OK;
+}
+
 static mpk_status residual(void *self, const void *x, const void *b, double wanted, void *r,
                            double *error) {
     iteration *it = self;
-    const mpk_scalar scalar = it->full.scalar;
-    const int32_t n = it->full.n;
-    const double unit = single(it) ? 0x1p-24 : 0x1p-53, terms = it->longest + 2.0;
-    const double x_norm = MPKI_DISPATCH(scalar, column_norm)(n, x);
-    const double b_norm = MPKI_DISPATCH(scalar, column_norm)(n, b);
-    *error = terms * unit * (norm_inf(it) * x_norm + b_norm);
-    if (*error <= 0.1 * wanted) {
-        mpki_full_multiply(&it->full, it->pool, x, r);
-        MPKI_DISPATCH(scalar, column_subtract)(n, b, r);
-        return MPK_OK;
-    }
-    mpki_full_residual(&it->full, it->pool, x, b, r, it->w);
-    *error = 2 * unit * MPKI_DISPATCH(scalar, column_norm)(n, r) +
-             terms * 0x1p-53 * (single(it) ? 1 : terms * 0x1p-53) * mpki_d_column_norm(n, it->w);
+    it->engine->residual(it->matrix, norm_inf(it), x, b, wanted, r, error);
     return MPK_OK;
 }
 
 /* y := (2^-exponent A)^-1 x, nearly: half of the power goes before the factor, half behind */
 static mpk_status precondition(void *self, const void *x, void *y) {
     iteration *it = self;
-    const mpk_scalar scalar = it->full.scalar;
+    const mpk_scalar scalar = scalar_of(it);
+    const int32_t n = it->system.a.n;
     const int before = it->exponent / 2;
-    memcpy(y, x, (size_t)it->full.n * mpk_scalar_size(scalar));
-    if (it->exponent) MPKI_DISPATCH(scalar, column_shift)(it->full.n, before, y);
-    const mpk_status status = mpki_precondition(it->ctx, &it->m, it->abs, 1, y, it->full.n);
-    if (it->exponent) MPKI_DISPATCH(scalar, column_shift)(it->full.n, it->exponent - before, y);
+    memcpy(y, x, (size_t)n * mpk_scalar_size(scalar));
+    if (it->exponent) MPKI_DISPATCH(scalar, column_shift)(n, before, y);
+    const mpk_status status = mpki_apply(&it->m, it->part, 1, y, n, y, n);
+    if (it->exponent) MPKI_DISPATCH(scalar, column_shift)(n, it->exponent - before, y);
     return status;
 }
 
-/* Methods form squares: entries far from 1 are brought near it, by one power of two for all. */
-static void shift_range(iteration *it) {
-    const double range = single(it) ? 0x1p30 : 0x1p250;
-    const double most = MPKI_DISPATCH(it->full.scalar, column_largest)(it->full.nnz, it->full.val);
-    if (!(most > 0) || (most < range && most > 1 / range)) return;
-    frexp(most, &it->exponent);
-    MPKI_DISPATCH(it->full.scalar, column_shift)(it->full.nnz, -it->exponent, it->full.val);
-}
-
 static void free_all(iteration *it) {
-    mpki_full_free(it->ctx, &it->full);
-    mpki_preconditioner_free(it->ctx, &it->m);
+    if (it->engine) it->engine->matrix_free(it->ctx, &it->matrix);
+    mpki_apply_free(&it->m);
     mpki_release(it->ctx, it->b);
     mpki_release(it->ctx, it->x);
     mpki_release(it->ctx, it->r);
@@ -123,13 +103,11 @@ static mpk_status make(iteration *it) {
     const size_t size = mpk_scalar_size(an->scalar);
     const int threads = it->options->threads;
     it->system = mpki_system_of(it->ctx, it->fac);
-    if (mpki_preconditioner_make(it->ctx, it->fac, threads, 1, &it->m) < 0 ||
-        mpki_full_make(it->ctx, &it->system.a, threads, &it->full, &it->pool) < 0)
+    it->engine = it->fac->engine->vectors;
+    if (mpki_apply_make(it->ctx, it->fac, threads, 1, &it->m) < 0 ||
+        it->engine->matrix_make(it->ctx, &it->system.a, threads, &it->matrix, &it->exponent,
+                                &it->longest) < 0)
         return mpki_failed(it->ctx);
-    shift_range(it);
-    for (int32_t i = 0; i < an->n; i++)
-        if (it->full.ptr[i + 1] - it->full.ptr[i] > it->longest)
-            it->longest = (int32_t)(it->full.ptr[i + 1] - it->full.ptr[i]);
     it->b = mpki_alloc(it->ctx, STAGE, an->n, size);
     it->x = mpki_alloc(it->ctx, STAGE, an->n, size);
     it->r = mpki_alloc(it->ctx, STAGE, an->n, size);
@@ -144,16 +122,17 @@ static mpk_status make(iteration *it) {
 /* What these options ask of this factor, or what does not go together. */
 static mpk_status task_of(iteration *it, const mpk_options *options, mpk_krylov_task *task) {
     const mpk_analysis *an = it->fac->an;
-    const bool ldu = an->block && it->fac->options.factor_type == MPK_TYPE_LDU;
+    const bool symmetric = it->fac->form->symmetric(it->fac);
     mpk_krylov_task_init(task);
     task->method = options->krylov;
-    if (task->method == MPK_KRYLOV_AUTO) task->method = ldu ? MPK_KRYLOV_GMRES : MPK_KRYLOV_SQMR;
+    if (task->method == MPK_KRYLOV_AUTO)
+        task->method = symmetric ? MPK_KRYLOV_SQMR : MPK_KRYLOV_GMRES;
     if (task->method == MPK_KRYLOV_NONE)
         return mpki_error(it->ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           "krylov = none needs the direct factor: method %s leaves a residual that "
                           "only an iterative method removes",
                           mpk_method_name(it->fac->options.method));
-    if (ldu && task->method <= MPK_KRYLOV_CG)
+    if (!symmetric && task->method <= MPK_KRYLOV_CG)
         return mpki_error(it->ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           "krylov = %s needs a symmetric preconditioner, and factor_type = ldu is "
                           "none: gmres, fgmres, bicgstab or idr",
@@ -166,7 +145,8 @@ static mpk_status task_of(iteration *it, const mpk_options *options, mpk_krylov_
     task->restart = options->restart;
     task->shadow = options->shadow;
     task->seed = options->seed;
-    it->abs = task->method >= MPK_KRYLOV_MINRES && task->method <= MPK_KRYLOV_CG;
+    it->part = task->method >= MPK_KRYLOV_MINRES && task->method <= MPK_KRYLOV_CG ? MPK_PART_ABS
+                                                                                  : MPK_PART_ALL;
     return MPK_OK;
 }
 
@@ -219,8 +199,8 @@ static double asked(const iteration *it, double relative) {
 /* Until x is good enough, or a cycle brings no more: a cycle of the method on what is left of b. */
 static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from, double share,
                                mpki_quality *q, mpk_krylov_info *account) {
-    const mpk_scalar scalar = it->full.scalar;
-    const int32_t n = it->full.n;
+    const mpk_scalar scalar = scalar_of(it);
+    const int32_t n = it->system.a.n;
     const size_t bytes = (size_t)n * mpk_scalar_size(scalar);
     mpk_status status = MPK_OK;
     *account = (mpk_krylov_info){.method = task->method, .tolerance = it->options->tolerance};
@@ -239,8 +219,8 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from
         task->history_size = it->record ? it->record->size - told : 0;
         memset(it->d, 0, bytes);
         it->cycles++;
-        status = mpki_krylov_run(it->ctx, task, &extra, it->r, it->d, &cycle, it->message);
-        if (status < 0) return status;
+        status = it->engine->krylov(it->ctx, task, &extra, it->r, it->d, &cycle, it->message);
+        if (mpk_failed(status)) return status;
         for (int32_t h = 0; !first && h < cycle.history_count; h++)
             it->history[told + h] *= before.relative;
         add_account(account, &cycle);
@@ -254,7 +234,7 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from
             break;
         }
         *q = MPKI_DISPATCH(scalar, measure)(&it->system, it->x, it->b, it->r, it->w, it->sums);
-        if (mpki_failed(it->ctx) < 0) return mpki_failed(it->ctx);
+        if (mpk_failed(mpki_failed(it->ctx))) return mpki_failed(it->ctx);
         account->residual = q->relative;
         if (good(it, q)) return MPK_OK;
         if (!first && !better(it, q, &before, 1)) {
@@ -319,19 +299,20 @@ mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_optio
     char worst[MPKI_KRYLOV_MESSAGE] = "";
     mpk_krylov_task task;
     mpk_status status = task_of(&it, options, &task), worst_status = MPK_OK;
+    if (!fac->form->exact) mpki_memory_bound(ctx, fac->info.bytes, options->memory_limit);
     it.accuracy = mpki_accuracy(options, an->scalar);
-    if (status >= 0) status = make(&it);
+    if (!mpk_failed(status)) status = make(&it);
     info.krylov.method = task.method;
-    if (status >= 0 && nrhs > 1) { /* a failure with a later one must leave x as it was */
+    if (!mpk_failed(status) && nrhs > 1) { /* a failure with a later one must leave x as it was */
         it.all = mpki_alloc(ctx, STAGE, (int64_t)an->n * nrhs, size);
         if (!it.all) status = mpki_failed(ctx);
     }
-    for (int32_t c = 0; status >= 0 && an->n > 0 && c < nrhs; c++) {
+    for (int32_t c = 0; !mpk_failed(status) && an->n > 0 && c < nrhs; c++) {
         mpk_krylov_info account;
         mpki_quality q;
         memcpy(it.b, (const char *)b + (size_t)(c * ldb) * size, bytes);
         status = solve_column(&it, &task, (double)c / nrhs, 1.0 / nrhs, &q, &account);
-        if (status < 0) break;
+        if (mpk_failed(status)) break;
         if (status > 0) status = outcome(&it, &q, &account);
         if (mpki_worse(worst_status, status) != worst_status) {
             worst_status = status;
@@ -340,10 +321,11 @@ mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_optio
         gather(&it, &q, &account, c == 0, &info);
         memcpy(nrhs > 1 ? (char *)it.all + (size_t)c * bytes : (char *)x, it.x, bytes);
     }
-    for (int32_t c = 0; status >= 0 && an->n > 0 && nrhs > 1 && c < nrhs; c++)
+    for (int32_t c = 0; !mpk_failed(status) && an->n > 0 && nrhs > 1 && c < nrhs; c++)
         memcpy((char *)x + (size_t)(c * ldx) * size, (char *)it.all + (size_t)c * bytes, bytes);
+    mpki_memory_bound(ctx, 0, 0);
     free_all(&it);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     info.time_s = mpki_now_s() - start_s;
     if (out) *out = info;
     if (worst_status > 0) return mpki_error(ctx, worst_status, STAGE, -1, "%s", worst);

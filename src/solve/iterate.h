@@ -2,7 +2,7 @@
 #ifndef MPKI_ITERATE_H
 #define MPKI_ITERATE_H
 /** mpk_solve by a Krylov method, with the factor as preconditioner. */
-#include "../numeric/factor.h"
+#include "../factor/factor.h"
 #include <metapack/solve.h>
 
 /** Do these options ask for a Krylov method with this factor? auto: refinement where the factor is

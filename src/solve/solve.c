@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpk_solve: the first solution, refinement, the verdict; parts of a factor. */
 #include "iterate.h"
-#include "precondition.h"
-#include "../numeric/verdict.h"
+#include "../factor/rank.h"
 #include "../problem/columns.h"
 
 #include <math.h>
 #include <string.h>
 
 static const char STAGE[] = "solve";
-
-enum { BLOCK = 8 }; /* right-hand sides in a sweep; fixed, so that bits do not depend on threads */
 
 static mpk_status check(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
                         int64_t ldb, const void *x, int64_t ldx) {
@@ -25,47 +22,6 @@ static mpk_status check(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, c
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, ldb < fac->an->n ? ldb : ldx,
                           "a leading dimension is smaller than n = %d", fac->an->n);
     return MPK_OK;
-}
-
-/* X := A^-1 B through the factor, no refinement: blocks of right-hand sides, a worker for each. */
-typedef struct first_solve {
-    const mpk_factor *fac;
-    mpki_solve_work *work;
-    const char *b;
-    char *x;
-    int64_t ldb, ldx;
-    int32_t nrhs;
-} first_solve;
-
-static void solve_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    (void)pool;
-    const first_solve *s = arg;
-    const mpk_factor *fac = s->fac;
-    const mpk_scalar scalar = fac->an->scalar;
-    const size_t size = mpk_scalar_size(scalar);
-    const int64_t r0 = item * BLOCK;
-    const int block = s->nrhs - r0 < BLOCK ? (int)(s->nrhs - r0) : BLOCK;
-    char *y =
-        (char *)s->work->y + (size_t)worker * (size_t)fac->an->n * (size_t)s->work->block * size;
-    MPKI_DISPATCH(scalar, permute_in)(fac, block, s->b + (size_t)(r0 * s->ldb) * size, s->ldb, y);
-    MPKI_DISPATCH(scalar, sweep_block)(&s->work->sweeps, worker, block, y);
-    MPKI_DISPATCH(scalar, permute_out)(fac, block, y, s->x + (size_t)(r0 * s->ldx) * size, s->ldx);
-}
-
-static void solve_first(first_solve *s) {
-    const mpk_factor *fac = s->fac;
-    const mpk_scalar scalar = fac->an->scalar;
-    mpki_solve_work *work = s->work;
-    if (s->nrhs == 1) {
-        MPKI_DISPATCH(scalar, permute_in)(fac, 1, s->b, s->ldb, work->y);
-        MPKI_DISPATCH(scalar, forward)(&work->sweeps, work->y);
-        MPKI_DISPATCH(scalar, diagonal)(fac, 1, work->y);
-        MPKI_DISPATCH(scalar, backward)(&work->sweeps, work->y);
-        MPKI_DISPATCH(scalar, permute_out)(fac, 1, work->y, s->x, s->ldx);
-        return;
-    }
-    int64_t count = (s->nrhs + BLOCK - 1) / BLOCK;
-    mpki_pool_for(work->sweeps.pool, 0, count, solve_item, s);
 }
 
 /* ---- with refinement ---------------------------------------------------------------------------
@@ -119,11 +75,14 @@ static mpk_status verdict(const columns *c, const mpk_solve_info *info, double a
                 ? "; A is too ill-conditioned to tell whether it is singular"
                 : "");
     if (doubtful)
-        return mpki_error(
-            c->ctx, MPK_INACCURATE, STAGE, -1,
-            "componentwise backward error %.1e, but %sthe solution is so large that b "
-            "hardly counts beside it: A may be singular",
-            info->componentwise, f->perturbed > 0 ? "pivots were replaced, and " : "");
+        return mpki_error(c->ctx, MPK_INACCURATE, STAGE, -1,
+                          "componentwise backward error %.1e, but %sthe relative residual is %.1e: "
+                          "b hardly counts beside A x, and A may be singular",
+                          info->componentwise,
+                          f->perturbed > 0                ? "pivots were replaced and "
+                          : f->rank == MPK_RANK_UNDECIDED ? "pivots are zero and "
+                                                          : "",
+                          info->relative_residual);
     return MPK_OK;
 }
 
@@ -160,12 +119,13 @@ static mpk_status kernel(const columns *c, mpki_solve_work *work, const void *x,
     if (*maybe && fac->options.scaling != MPK_OFF) {
         double *other = MPKI_NEW(c->ctx, STAGE, an->n, double);
         mpk_status status = mpki_failed(c->ctx);
-        if (status >= 0)
+        if (!mpk_failed(status))
             status =
                 mpki_find_scaling(c->ctx, an, &fac->options, fac->ax, !fac->rescaled, other, &size);
-        if (status >= 0) flat = MPKI_DISPATCH(an->scalar, flatness)(fac->scale, other, work, x);
+        if (!mpk_failed(status))
+            flat = MPKI_DISPATCH(an->scalar, flatness)(fac->scale, other, work, x);
         mpki_release(c->ctx, other);
-        if (status < 0) return status;
+        if (mpk_failed(status)) return status;
     }
     if (flat <= bound) *eta = flat;
     return MPK_OK;
@@ -180,7 +140,7 @@ static void solve_shifted(const columns *c, mpki_solve_work *work, void *x) {
     frexp(most, &exponent);
     memcpy(x, work->b, (size_t)an->n * mpk_scalar_size(an->scalar));
     MPKI_DISPATCH(an->scalar, column_shift)(an->n, -exponent, x);
-    MPKI_DISPATCH(an->scalar, apply_inverse)(c->fac, work, x);
+    mpki_apply_inverse(work, x);
     MPKI_DISPATCH(an->scalar, column_shift)(an->n, exponent, x);
 }
 
@@ -195,13 +155,13 @@ static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double
         memcpy(work->b, c->b + (size_t)(r * c->ldb) * size, (size_t)an->n * size);
         void *x = c->x + (size_t)(r * c->ldx) * size;
         if (!MPKI_DISPATCH(an->scalar, column_finite)(an->n, x)) solve_shifted(c, work, x);
-        if (!MPKI_DISPATCH(an->scalar, refine)(c->fac, c->options->refine, accuracy, work, x, info))
+        if (!MPKI_DISPATCH(an->scalar, refine)(work, c->options->refine, accuracy, x, info))
             return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, r, "solution %d overflows", r + 1);
-        if (mpki_failed(c->ctx) < 0) return mpki_failed(c->ctx);
+        if (mpk_failed(mpki_failed(c->ctx))) return mpki_failed(c->ctx);
         double flat;
         bool maybe;
         mpk_status status = kernel(c, work, x, &flat, &maybe);
-        if (status < 0) return status;
+        if (mpk_failed(status)) return status;
         *eta = fmin(*eta, flat);
         maybe |= fac->info.rank == MPK_RANK_UNDECIDED;
         maybe |= fac->info.perturbed > 0 && work->growth >= fmin(large(an->scalar), 0.1 / accuracy);
@@ -218,18 +178,16 @@ static mpk_status solve_directly(const columns *c, mpk_solve_info *out) {
     const double accuracy = mpki_accuracy(c->options, an->scalar);
     mpk_solve_info info = {0};
     mpki_solve_work work;
-    const int block = c->nrhs < 2 ? 1 : c->nrhs < BLOCK ? c->nrhs : BLOCK;
-    if (mpki_solve_work_make(c->ctx, c->fac, c->options->threads, block, &work) < 0)
+    if (mpki_solve_work_make(c->ctx, c->fac, c->options->threads, c->nrhs, &work) < 0)
         return mpki_failed(c->ctx);
-    first_solve first = {c->fac, &work, c->b, c->x, c->ldb, c->ldx, c->nrhs};
-    if (an->n > 0 && c->nrhs > 0) solve_first(&first);
     double eta = INFINITY;
     bool doubtful = false;
-    mpk_status status = refine_columns(c, &work, accuracy, &info, &eta, &doubtful);
-    if (status >= 0 && c->options->condition == MPK_ON)
-        info.condition = MPKI_DISPATCH(an->scalar, inverse_norm1)(c->fac, &work) * c->fac->norm_inf;
+    mpk_status status = mpki_apply(&work.m, MPK_PART_ALL, c->nrhs, c->b, c->ldb, c->x, c->ldx);
+    if (!mpk_failed(status)) status = refine_columns(c, &work, accuracy, &info, &eta, &doubtful);
+    if (!mpk_failed(status) && c->options->condition == MPK_ON)
+        info.condition = MPKI_DISPATCH(an->scalar, inverse_norm1)(&work) * c->fac->norm_inf;
     mpki_solve_work_free(c->ctx, &work);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     info.time_s = mpki_now_s() - start_s;
     if (out) *out = info;
     return verdict(c, &info, accuracy, eta, doubtful);
@@ -249,10 +207,10 @@ mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, con
     mpk_options full;
     mpk_status status = check(ctx, fac, nrhs, b, ldb, x, ldx);
     if (status == MPK_OK) status = mpki_options_resolve(ctx, options, &full);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     columns c = {ctx, fac, &full, nrhs, b, x, ldb, ldx};
     status = check_finite(&c);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     const size_t size = mpk_scalar_size(fac->an->scalar), bytes = (size_t)fac->an->n * size;
     char *original = NULL;
     if (b == x && nrhs > 0) { /* the solution overwrites b, and refinement still needs it */
@@ -265,7 +223,7 @@ mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, con
     status = mpki_wants_krylov(fac, &full)
                  ? mpki_iterate(ctx, fac, &full, nrhs, c.b, c.ldb, x, ldx, out, record)
                  : solve_directly(&c, out);
-    if (original && status < 0) /* what failed has changed nothing */
+    if (original && mpk_failed(status)) /* what failed has changed nothing */
         copy_columns(bytes, nrhs, original, bytes, x, (size_t)ldb * size);
     mpki_release(ctx, original);
     return status;
@@ -277,68 +235,21 @@ mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, cons
     return mpki_solve(ctx, fac, nrhs, b, ldb, x, ldx, options, info, NULL);
 }
 
-/* X := A^-1 X by the direct factor: as mpk_solve does before it refines, with the factorization's
- * threads. */
-static mpk_status solve_in_place(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, void *x,
-                                 int64_t ldx) {
-    const int block = nrhs < BLOCK ? nrhs : BLOCK;
-    mpki_solve_work work = {.block = block};
-    if (nrhs == 0 || fac->an->n == 0) return MPK_OK;
-    if (mpki_sweeps_make(ctx, fac, fac->options.threads, block, &work.sweeps) < 0)
-        return mpki_failed(ctx);
-    work.y = mpki_alloc(ctx, STAGE, (int64_t)fac->an->n * block * work.sweeps.threads,
-                        mpk_scalar_size(fac->an->scalar));
-    first_solve first = {fac, &work, x, x, ldx, ldx, nrhs};
-    if (work.y) solve_first(&first);
-    mpki_solve_work_free(ctx, &work);
-    return mpki_failed(ctx);
-}
-
 mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part, int32_t nrhs,
                           void *x, int64_t ldx) {
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     mpk_status status = check(ctx, fac, nrhs, x, ldx, x, ldx);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     if (part < MPK_PART_L || part > MPK_PART_ABS)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, part, "there is no part %d", (int)part);
-    if (fac->an->block) {
-        mpki_preconditioner p;
-        status = mpki_preconditioner_make(ctx, fac, 1, nrhs > 1 ? nrhs : 1, &p);
-        if (status == MPK_OK) status = mpki_precondition_part(ctx, &p, part, nrhs, x, ldx);
-        mpki_preconditioner_free(ctx, &p);
-        return status;
-    }
-    if (part == MPK_PART_ALL) return solve_in_place(ctx, fac, nrhs, x, ldx);
-    if (part == MPK_PART_ABS) {
-        mpki_preconditioner p;
-        status = mpki_preconditioner_make(ctx, fac, 1, nrhs > 1 ? nrhs : 1, &p);
-        if (status == MPK_OK) status = mpki_precondition(ctx, &p, true, nrhs, x, ldx);
-        mpki_preconditioner_free(ctx, &p);
-        return status;
-    }
-    const mpk_scalar scalar = fac->an->scalar;
-    const size_t size = mpk_scalar_size(scalar);
-    const int32_t n = fac->an->n;
-    mpki_sweeps sweeps;
-    void *y = mpki_alloc(ctx, STAGE, n, size);
-    if (!y) return mpki_failed(ctx);
-    status = mpki_sweeps_make(ctx, fac, 1, 1, &sweeps);
-    for (int32_t r = 0; status == MPK_OK && n > 0 && r < nrhs; r++) {
-        char *xr = (char *)x + (size_t)(r * ldx) * size;
-        if (part == MPK_PART_L) { /* vectors between the parts are in the order of positions */
-            MPKI_DISPATCH(scalar, permute_in)(fac, 1, xr, n, y);
-            MPKI_DISPATCH(scalar, forward)(&sweeps, y);
-            memcpy(xr, y, (size_t)n * size);
-        } else if (part == MPK_PART_D) {
-            MPKI_DISPATCH(scalar, diagonal)(fac, 1, xr);
-        } else {
-            memcpy(y, xr, (size_t)n * size);
-            MPKI_DISPATCH(scalar, backward)(&sweeps, y);
-            MPKI_DISPATCH(scalar, permute_out)(fac, 1, y, xr, n);
-        }
-    }
-    mpki_release(ctx, y);
-    if (status == MPK_OK) mpki_sweeps_free(ctx, &sweeps);
+    if (nrhs == 0 || fac->an->n == 0) return MPK_OK;
+    /* as mpk_solve does before it refines, with the factorization's threads */
+    const int threads = part == MPK_PART_ALL ? fac->options.threads : 1;
+    mpki_application m;
+    status = mpki_apply_make(ctx, fac, threads, nrhs, &m);
+    if (mpk_failed(status)) return status;
+    status = mpki_apply(&m, part, nrhs, x, ldx, x, ldx);
+    mpki_apply_free(&m);
     return status;
 }

@@ -12,6 +12,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/symbolic/symbolic.h"
+#include "core/random.h"
 
 /* ---- memory that fails at the k-th request ------------------------------------------------------
  */
@@ -42,8 +43,7 @@ static void failing_release(void *user, void *ptr, size_t size) {
 
 static uint64_t random_state = 1;
 static uint32_t random_u32(void) {
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(random_state >> 33);
+    return (uint32_t)(mpki_random_next(&random_state) >> 33);
 }
 static int32_t random_below(int32_t n) {
     return (int32_t)(random_u32() % (uint32_t)n);

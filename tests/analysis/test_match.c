@@ -259,7 +259,7 @@ static mpk_context *context(void **state) {
 
 static int set_up(void **state) {
     mpk_context *ctx = NULL;
-    if (mpk_context_create(NULL, &ctx)) return 1;
+    if (mpk_failed(mpk_context_create(NULL, &ctx))) return 1;
     random_state = 7;
     *state = ctx;
     return 0;

@@ -20,6 +20,7 @@ static mpk_analysis *bare_analysis(mpk_context *c, const mpk_problem *a, const i
     }
     an->ap = an->layout->ap;
     an->ai = an->layout->ai;
+    an->core = mpki_core_all(an->ap, an->ai);
     memcpy(an->perm, perm, (size_t)a->n * sizeof *perm);
     return an;
 }

@@ -12,6 +12,7 @@
 
 #include "backends/cpu/level.h"
 #include "core/precision.h"
+#include "core/random.h"
 #include <metapack/metapack.h>
 
 #ifdef CASES_DEVICE /* the same cases in device memory */
@@ -27,8 +28,7 @@ enum { MAX = MPK_BATCH_MAX_N };
 
 static uint64_t state = 1;
 static R uniform(void) { /* (-1, 1) */
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (R)((double)(int64_t)(state ^ (state >> 29)) / 9223372036854775808.0);
+    return (R)mpki_random_signed(&state);
 }
 
 static T entry(void) {
@@ -290,7 +290,7 @@ static void run(const setup *s) {
     mpk_batch_results results = {outcome, inertia};
     const int pivots = s->pivoting != MPK_PIVOTING_NONE;
     mpk_status status = verbs[s->method](ctx, &batch, &x.array, pivots ? piv : NULL, &results);
-    assert_true(status >= 0);
+    assert_true(!mpk_failed(status));
     int worst = 0;
     for (int64_t b = 0; b < s->count; b++) {
         const int n = sizes[b], *in = inertia + 3 * b;

@@ -197,7 +197,7 @@ static void test_allocations(void **unused) {
             batch.sizes = sizes, batch.threads = 2;
             mpk_batch_array x = {MPK_BATCH_STRIDED, MPK_HOST, a, N * N, N, 1};
             mpk_status status = mpk_batch_ldlt(ctx, &batch, &x, piv, NULL);
-            if (status < 0) {
+            if (mpk_failed(status)) {
                 assert_int_equal(status, MPK_ERR_MEMORY);
                 assert_memory_equal(a, copy, COUNT * N * N * sizeof *a);
             } else { /* the next verb, and the one after it */
@@ -206,8 +206,9 @@ static void test_allocations(void **unused) {
                 y.data = copy, z.data = third;
                 memset(third, 0, COUNT * N * N * sizeof *third);
                 status = mpk_batch_solve(ctx, &batch, MPK_BATCH_LDLT, &x, piv, N, &y, NULL);
-                if (status >= 0) status = mpk_batch_gemm(ctx, &batch, &product, &x, NULL, &y, &z);
-                if (status < 0) {
+                if (!mpk_failed(status))
+                    status = mpk_batch_gemm(ctx, &batch, &product, &x, NULL, &y, &z);
+                if (mpk_failed(status)) {
                     assert_int_equal(status, MPK_ERR_MEMORY);
                     for (int64_t i = 0; i < COUNT * N * N; i++) assert_true(third[i] == 0);
                 }

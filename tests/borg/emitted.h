@@ -3,7 +3,8 @@
 #define TESTS_BORG_EMITTED_H
 /** Emitted C, compiled by a compiler of the machine, loaded and run beside the interpreter. Many
  * programs go into one shared object, those with vectors of one length into one file. The compiler:
- * BORG_CC (default: the build's), with BORG_CFLAGS behind ours; BORG_MACHINE: the flags that choose
+ * BORG_CC (default: the build's; none: what is emitted is neither compiled nor run), with
+ * BORG_CFLAGS behind ours; BORG_MACHINE: the flags that choose
  * the backend c's machine. */
 #include <dlfcn.h>
 #include <math.h>
@@ -55,6 +56,11 @@ static bool emitted_runs_here(const borg_backend *backend) {
                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
 #endif
     return false;
+}
+
+static inline bool emitted_only(void) {
+    const char *cc = getenv("BORG_CC");
+    return cc && strcmp(cc, "none") == 0;
 }
 
 static bool emitted_start(emitted *e) {

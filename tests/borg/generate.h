@@ -19,6 +19,8 @@ typedef struct generator {
     int budget;
     int names;
     uint32_t constant_counters; /* bit k: i<k> is a counter over constants */
+    int functions;              /* part0 .. that may be called here */
+    int calls;                  /* that may still be made */
 } generator;
 
 static uint32_t gen_next(generator *g, uint32_t below) {
@@ -306,9 +308,21 @@ static void gen_memory(generator *g) {
     borg_put(g->out, "; barrier(0); }\n");
 }
 
+/* A call of a function that takes arrays of every kind: which, by chance, even one array twice. */
+static void gen_call(generator *g) {
+    --g->calls;
+    borg_put(g->out, "x%u = part%u(%s, %s, d, s, c, p, x0, x1, x2, x3, k0, k1, u, big, q, m, f);\n",
+             gen_next(g, GEN_SCALARS), gen_next(g, (uint32_t)g->functions),
+             gen_next(g, 2) ? "a" : "b", gen_next(g, 2) ? "a" : "b");
+}
+
 static void gen_assign(generator *g) {
     static const char *const ops[] = {"=", "=", "=", "+=", "-=", "*="};
     gen_indent(g);
+    if (g->uniform && g->calls > 0 && g->functions && g->loops < 2 && gen_next(g, 4) == 0) {
+        gen_call(g);
+        return;
+    }
     if (g->uniform && gen_next(g, 4) == 0) {
         gen_memory(g);
         return;
@@ -452,11 +466,30 @@ static void gen_block(generator *g, int statements) {
     }
 }
 
+/* part<k>: its parameters are named as the kernel's variables, so its body is made alike. */
+static void gen_function(generator *g) {
+    borg_put(g->out, "static double part%d(double a[%d], double b[], __local double d[],\n",
+             g->functions, GEN_LEN);
+    borg_put(g->out, "    __local volatile double s[2 * WG_SIZE], __local volatile uint c[],\n"
+                     "    __global double *p, double x0, double x1, double x2, double x3,\n"
+                     "    int k0, int k1, uint u, long big, bool q, int m, double f) {\n");
+    g->budget = 8;
+    g->calls = 1;
+    gen_block(g, 4);
+    borg_put(g->out, "  p[get_group_id() * WG_SIZE + get_local_id()] += x0;\n");
+    borg_put(g->out, "  return x1 + x2 + x3 + k0 + k1 + u + (double)big + (q ? 1 : 0);\n}\n");
+    ++g->functions;
+}
+
 /* Parameters: double *p, float *r (both WG_SIZE each group), int m, double f. */
 static void gen_program(borg_sink *out, uint64_t seed) {
-    generator g = {.out = out, .state = seed * 2654435761u + 12345, .uniform = true, .budget = 26};
+    generator g = {.out = out, .state = seed * 2654435761u + 12345, .uniform = true};
     borg_put(out, "float helper(float x) {\n  float y = x;\n  if (y > 2)\n    y = y * 0.5f;\n"
                   "  return y + 1;\n}\n");
+    gen_function(&g);
+    gen_function(&g);
+    g.budget = 26;
+    g.calls = 2;
     borg_put(out,
              "__kernel void k(__global double *p, __global float *r, int m, double f) {\n"
              "  double x0 = p[get_group_id() * WG_SIZE + get_local_id()];\n"

@@ -22,6 +22,7 @@ typedef struct reference {
     ref_value *vars[REF_VARS]; /* elements of each variable, by decl number */
     void *pointers[REF_VARS];  /* parameters */
     int64_t lengths[REF_VARS];
+    int32_t counts[REF_VARS]; /* elements of an array */
     bool here[REF_ITEMS], broken[REF_ITEMS], skipped[REF_ITEMS];
     int64_t steps;
     const char *wrong; /* the program leaves the language at run time: not a test */
@@ -150,7 +151,7 @@ static ref_value ref_binary(const reference *r, const char *op, borg_ctype t, re
  */
 
 static int64_t ref_index(reference *r, const borg_decl *d, int64_t at) {
-    if (at >= 0 && at < d->count) return at;
+    if (at >= 0 && at < r->counts[d->number]) return at;
     r->wrong = "index";
     return 0;
 }
@@ -345,17 +346,38 @@ static ref_value *ref_room(reference *r, const borg_decl *d) {
         return nowhere;
     }
     if (!r->vars[d->number]) r->vars[d->number] = BORG_NEW(r->arena, d->count, ref_value);
+    r->counts[d->number] = d->count;
     return r->vars[d->number];
+}
+
+/* An array parameter is the argument. */
+static void ref_alias(reference *r, const borg_decl *d, const borg_decl *from) {
+    if (d->number >= REF_VARS || from->number >= REF_VARS) {
+        r->wrong = "variables";
+        return;
+    }
+    r->vars[d->number] = r->vars[from->number];
+    r->counts[d->number] = r->counts[from->number];
+    r->pointers[d->number] = r->pointers[from->number];
+    r->lengths[d->number] = r->lengths[from->number];
 }
 
 static ref_value ref_call(reference *r, const borg_expr *e) {
     const borg_function *f = e->function;
-    ref_value a[16], v;
+    ref_value a[24], v;
     bool broken[REF_ITEMS], skipped[REF_ITEMS];
     memset(&v, 0, sizeof v);
-    for (int i = 0; i < e->nargs && i < 16; ++i) a[i] = ref_expr(r, e->args[i]);
     int i = 0;
-    for (const borg_decl *d = f->params; d; d = d->next) ref_room(r, d)[0] = a[i++];
+    for (const borg_decl *d = f->params; d; d = d->next, ++i)
+        if (!d->alias) a[i] = ref_expr(r, e->args[i]);
+    i = 0;
+    for (const borg_decl *d = f->params; d; d = d->next, ++i) {
+        if (d->alias) {
+            ref_alias(r, d, e->args[i]->decl);
+        } else {
+            ref_room(r, d)[0] = a[i];
+        }
+    }
     memcpy(broken, r->broken, sizeof broken);
     memcpy(skipped, r->skipped, sizeof skipped);
     for (const borg_stmt *s = f->body->body; s; s = s->next) {

@@ -7,8 +7,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,6 +86,19 @@ static void test_status(void **state) {
     assert_int_equal(borgc("--version > out"), 0);
 }
 
+static mode_t kind(const char *name) {
+    char path[256];
+    struct stat info;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return lstat(path, &info) ? 0 : info.st_mode & S_IFMT;
+}
+
+static void assert_nothing_left(void) {
+    char command[128];
+    snprintf(command, sizeof command, "test -z \"$(ls %s | grep tmp)\"", folder);
+    assert_int_equal(system(command), 0);
+}
+
 /* An older output survives a failed run, and no temporary file is left. */
 static void test_whole(void **state) {
     (void)state;
@@ -92,9 +109,48 @@ static void test_whole(void **state) {
     put("good.cl", good);
     assert_int_equal(borgc("-DWG_SIZE=4 -DOFFSET=0 good.cl -o out.ir"), 0);
     assert_non_null(strstr(get("out.ir"), "kernel @twice"));
-    char command[128];
-    snprintf(command, sizeof command, "test -z \"$(ls %s | grep tmp)\"", folder);
-    assert_int_equal(system(command), 0);
+    assert_nothing_left();
+}
+
+/* Pipes, devices and links are written to and stay what they are. */
+static void test_not_replaced(void **state) {
+    (void)state;
+    char path[256], text[4096] = "";
+    put("good.cl", good);
+    snprintf(path, sizeof path, "%s/pipe", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    const int fd = open(path, O_RDWR | O_NONBLOCK);
+    assert_true(fd >= 0);
+    assert_int_equal(borgc("-DWG_SIZE=4 -DOFFSET=0 good.cl -o pipe"), 0);
+    assert_int_equal(kind("pipe"), S_IFIFO);
+    assert_true(read(fd, text, sizeof text - 1) > 20);
+    assert_non_null(strstr(text, "kernel @twice"));
+    close(fd);
+
+    snprintf(path, sizeof path, "%s/link", folder);
+    assert_int_equal(symlink("behind.ir", path), 0); /* first to nothing, then to a file */
+    for (int turn = 0; turn < 2; turn++) {
+        assert_int_equal(borgc("-DWG_SIZE=4 -DOFFSET=0 good.cl -o link"), 0);
+        assert_int_equal(kind("link"), S_IFLNK);
+        assert_int_equal(kind("behind.ir"), S_IFREG);
+        assert_non_null(strstr(get("behind.ir"), "kernel @twice"));
+        put("behind.ir", "old");
+    }
+
+    /* a copy of /dev/full, which only root can make; nobody else can replace the real one */
+    snprintf(path, sizeof path, "%s/full", folder);
+    const bool copy = mknod(path, S_IFCHR | 0600, makedev(1, 7)) == 0;
+    const int probe = copy ? open(path, O_WRONLY) : -1; /* a file system may have no devices */
+    if (probe >= 0) {
+        close(probe);
+        assert_int_equal(borgc("-DWG_SIZE=4 -DOFFSET=0 good.cl -o full 2> err"), 3);
+        assert_int_equal(kind("full"), S_IFCHR);
+        assert_non_null(strstr(get("err"), "cannot write full: No space left on device"));
+    } else if (geteuid() != 0) {
+        assert_int_equal(borgc("-DWG_SIZE=4 -DOFFSET=0 good.cl -o /dev/full 2> err"), 3);
+        assert_non_null(strstr(get("err"), "cannot write /dev/full: No space left on device"));
+    }
+    assert_nothing_left();
 }
 
 /* Where groups come in whole packs alone there is no code for one. */
@@ -312,12 +368,15 @@ static void test_dumps(void **state) {
     assert_non_null(strstr(get("err"), "metadata {ix, wi, wg} <{{0,0,0}, {0,1,0}}>"));
     assert_int_equal(borgc("-DWG_SIZE=2 -DOFFSET=0 --dump=address good.cl > out 2> err"), 0);
     assert_non_null(strstr(get("err"), "; after address"));
+    assert_int_equal(borgc("-DWG_SIZE=2 -DOFFSET=0 --dump=bogus good.cl > out 2> err"), 2);
+    assert_non_null(strstr(get("err"), "nothing of this name can be dumped: bogus"));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_status, setup, teardown),
         cmocka_unit_test_setup_teardown(test_whole, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_not_replaced, setup, teardown),
         cmocka_unit_test_setup_teardown(test_whole_packs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_auto_pack, setup, teardown),
         cmocka_unit_test_setup_teardown(test_include, setup, teardown),

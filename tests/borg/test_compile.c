@@ -124,6 +124,53 @@ static void test_listing3(void **state) {
     free(source);
 }
 
+/* What a function does to an array parameter it does to the argument: by way of another function,
+ * with one array twice, in a loop at run time, where only some work-items are, and in memory. */
+static void test_array_parameters(void **state) {
+    (void)state;
+    static const char source[] =
+        "static void put(int x[], int at, int value) { x[at] = value; }\n"
+        "static void both(int a[2], int b[], int k) { put(a, 0, k); put(b, 1, 10 * a[0]); }\n"
+        "static int total(const int x[]) { int s = 0; for (int i = 0; i < 2; ++i) s += x[i];\n"
+        "  return s; }\n"
+        "static void share(__local volatile int t[], __local int d[3], __global const int *p) {\n"
+        "  t[get_local_id()] = p[3 + get_local_id()]; d[get_local_id()] = p[get_local_id()];\n"
+        "  barrier(0); }\n"
+        "__kernel void k(__global int *p, int n) {\n"
+        "  __local volatile int t[3]; __local int d[3]; int a[2], b[2];\n"
+        "  share(t, d, p);\n"
+        "  both(a, b, 1); both(a, a, 2);\n"
+        "  for (int i = 0; i < n; ++i) put(b, 0, b[0] + a[0] + i);\n"
+        "  if (get_local_id() > 0) both(b, a, 5);\n"
+        "  put(p, 6, total(a));\n" /* refused: put takes private arrays */
+        "}\n";
+    borg_options options = {.size = 3, .strict = true, .verify = true};
+    borg_program *p = NULL;
+    assert_int_equal(borg_compile("t.cl", source, strlen(source), &options, NULL, &p),
+                     BORG_ERR_SOURCE);
+    assert_non_null(strstr(borg_program_messages(p), "'p' is __global, 'x' is private"));
+    borg_program_free(p);
+    char text[2048];
+    const char *end = strstr(source, "  put(p, 6");
+    snprintf(text, sizeof text, "%.*s%s", (int)(end - source), source,
+             "  p[get_local_id()] = total(a);\n"
+             "  p[3 + get_local_id()] = total(b);\n"
+             "  p[6 + get_local_id()] = t[2 - get_local_id()] + d[1];\n}\n");
+    /* a is 2, 20; b is 0 + (2 + 0) + (2 + 1) = 5, 10; then behind item 0 b[0] = 5, a[1] = 50 */
+    int32_t data[9] = {1, 2, 3, 40, 50, 60};
+    static const int32_t want[9] = {22, 52, 52, 15, 15, 15, 62, 52, 42};
+    for (int whole = 0; whole < 2; ++whole) {
+        int32_t given[9];
+        options.no_vector = whole != 0;
+        p = compile(text, &options);
+        memcpy(given, data, sizeof given);
+        borg_arg args[2] = {{.data = given, .count = 9}, {.bits = 2}};
+        run(p, args, 1);
+        assert_memory_equal(given, want, sizeof want);
+        borg_program_free(p);
+    }
+}
+
 enum { MIX_GROUPS = 7, MIX = 4 };
 
 /* The mixture of everything, by hand, one group. */
@@ -266,9 +313,8 @@ static void test_tile(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ldus),
-        cmocka_unit_test(test_listing3),
-        cmocka_unit_test(test_mixture),
+        cmocka_unit_test(test_ldus),     cmocka_unit_test(test_array_parameters),
+        cmocka_unit_test(test_listing3), cmocka_unit_test(test_mixture),
         cmocka_unit_test(test_tile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,10 +41,10 @@ static inline void write_text(const char *path, const char *text) {
 }
 
 static inline pid_t start(const char *const *words, const char *input) {
-    const char *argv[40] = {METAPACK_COMMAND};
+    const char *argv[80] = {METAPACK_COMMAND};
     int argc = 1;
     for (; *words; words++) argv[argc++] = *words;
-    assert_true(argc < 40);
+    assert_true(argc < 80);
     write_text("stdin", input ? input : "");
     pid_t child = fork();
     assert_true(child >= 0);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The command on files that cannot be taken or written: exit codes, reasons, nothing
+ * overwritten. */
 #include "support.h"
+
+#include <sys/sysmacros.h>
 
 #define COORDINATE "%%MatrixMarket matrix coordinate real "
 #define ARRAY "%%MatrixMarket matrix array real general\n"
@@ -126,7 +130,7 @@ static void bad_outputs(void **state) {
     assert_files(0);
 }
 
-/* A device or a pipe is written into, not replaced by a file. */
+/* A pipe is written into, not replaced by a file. */
 static void pipes_stay_pipes(void **state) {
     (void)state;
     static char text[1 << 16];
@@ -151,15 +155,83 @@ static void pipes_stay_pipes(void **state) {
     assert_true(S_ISFIFO(was.st_mode));
     assert_true(read(fd, text, sizeof text - 1) > 20);
     close(fd);
-    /* nor is a link replaced by what it should point to */
-    assert_int_equal(symlink("target.svg", "link.svg"), 0);
-    write_text("target.svg", "old");
-    RUN(&o, NULL, "info", TINY "kkt.mtx", "--plot", "link.svg", "-q");
+}
+
+static mode_t kind(const char *path) {
+    struct stat info;
+    return lstat(path, &info) ? 0 : info.st_mode & S_IFMT;
+}
+
+/* A link stays one, whether or not there is a file at its end. */
+static void links_stay_links(void **state) {
+    (void)state;
+    static const char *const verbs[] = {"info", "stats"};
+    static char text[1 << 16];
+    for (int k = 0; k < 4; k++) {
+        if (k < 2) {
+            unlink("link.svg");
+            unlink("target.svg");
+            assert_int_equal(symlink("target.svg", "link.svg"), 0);
+        } else {
+            write_text("target.svg", "old");
+        }
+        RUN(&o, NULL, verbs[k % 2], TINY "kkt.mtx", "--plot", "link.svg", "-q");
+        assert_code(&o, 0);
+        assert_int_equal(kind("link.svg"), S_IFLNK);
+        assert_int_equal(kind("target.svg"), S_IFREG);
+        read_text("target.svg", text, sizeof text);
+        assert_non_null(strstr(text, "<svg"));
+    }
+    assert_int_equal(mkdir("below", 0700), 0); /* relative to where the link is */
+    assert_int_equal(symlink("../x.mtx", "below/one.mtx"), 0);
+    assert_int_equal(symlink("below/one.mtx", "two.mtx"), 0);
+    RUN(&o, NULL, "generate", "nlpkkt", "3", "-o", "two.mtx", "-q");
     assert_code(&o, 0);
-    assert_int_equal(lstat("link.svg", &was), 0);
-    assert_true(S_ISLNK(was.st_mode));
-    read_text("target.svg", text, sizeof text);
-    assert_non_null(strstr(text, "<svg"));
+    assert_int_equal(kind("below/one.mtx"), S_IFLNK);
+    assert_int_equal(kind("two.mtx"), S_IFLNK);
+    assert_int_equal(kind("x.mtx"), S_IFREG);
+    assert_int_equal(symlink("round.mtx", "round.mtx"), 0);
+    RUN(&o, NULL, "generate", "nlpkkt", "3", "-o", "round.mtx", "-q");
+    assert_code(&o, 2);
+    assert_has(o.err, "round.mtx");
+    assert_int_equal(kind("round.mtx"), S_IFLNK);
+    unlink("below/one.mtx");
+    rmdir("below");
+    unlink("link.svg");
+    unlink("two.mtx");
+    unlink("round.mtx");
+    assert_files(2);
+    /* standard output by its other name goes where it is, after what is there already */
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "-o", "/dev/stdout", "-q");
+    assert_code(&o, 0);
+    assert_int_equal(strncmp(o.out, "%%MatrixMarket", 14), 0);
+    assert_files(2);
+}
+
+/* A device with no room is an error that names it; it stays a device, and nothing is left. Root
+ * could replace it, and tries with a copy. */
+static void full_devices(void **state) {
+    (void)state;
+    const char *path = "/dev/full";
+    if (geteuid() == 0) {
+        path = "full";
+        assert_int_equal(mknod(path, S_IFCHR | 0600, makedev(1, 7)), 0);
+        const int fd = open(path, O_WRONLY);
+        unlink(fd < 0 ? path : "");
+        if (fd < 0) skip(); /* a file system without devices */
+        close(fd);
+    }
+    for (int k = 0; k < 3; k++) {
+        if (k == 0) RUN(&o, NULL, "solve", TINY "kkt.mtx", "-o", path, "-q");
+        if (k == 1) RUN(&o, NULL, "info", TINY "kkt.mtx", "--plot", path, "-q");
+        if (k == 2) RUN(&o, NULL, "stats", TINY "kkt.mtx", "--plot", path, "-q");
+        assert_code(&o, 2);
+        assert_has(o.err, path);
+        assert_has(o.err, "No space left on device");
+        assert_int_equal(kind(path), S_IFCHR);
+    }
+    if (geteuid() == 0) unlink(path);
+    assert_files(0);
 }
 
 int main(void) {
@@ -168,6 +240,8 @@ int main(void) {
         cmocka_unit_test_teardown(bad_bytes, empty_folder),
         cmocka_unit_test_teardown(bad_right_hand_sides, empty_folder),
         cmocka_unit_test_teardown(bad_outputs, empty_folder),
-        cmocka_unit_test_teardown(pipes_stay_pipes, empty_folder)};
+        cmocka_unit_test_teardown(pipes_stay_pipes, empty_folder),
+        cmocka_unit_test_teardown(links_stay_links, empty_folder),
+        cmocka_unit_test_teardown(full_devices, empty_folder)};
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

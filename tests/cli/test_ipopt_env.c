@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* metapack ipopt-env: a line for a shell, and mistakes. */
 #include "support.h"
 
 static outcome o;

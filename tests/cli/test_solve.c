@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* metapack solve: systems whose solutions are known, outcomes as exit codes. */
 #include "support.h"
 
 static outcome o;
@@ -36,7 +37,10 @@ static double number_of(const char *json, const char *key) {
     "backward_error{normwise componentwise unrefined} relative_residual iterations "               \
     "accuracy{reached componentwise_asked} "                                                       \
     "time_s{read analyse factorize solve} "                                                        \
-    "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth}}"
+    "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth} "                        \
+    "options{method ordering matching scaling pivot_threshold zero_tolerance static_shift "        \
+    "threads "                                                                                     \
+    "model_threads refine accuracy deterministic condition seed memory_limit krylov}}"
 
 /* The KKT system of the README, its answer by hand. */
 static void kkt_system(void **state) {
@@ -281,7 +285,10 @@ static void other_commands(void **state) {
     assert_code(&o, 0);
     json_keys(o.out, keys, sizeof keys);
     assert_string_equal(keys, "schema version n nnz scalar symmetry method ordering status "
-                              "time_s{read analyse} factor{nnz flops bytes peak_bytes}}");
+                              "time_s{read analyse} factor{nnz flops bytes peak_bytes} "
+                              "options{method ordering matching scaling pivot_threshold "
+                              "zero_tolerance static_shift threads "
+                              "model_threads accuracy deterministic seed memory_limit krylov}}");
     RUN(&o, NULL, "info", TINY "kkt.mtx", "--json");
     assert_code(&o, 0);
     json_keys(o.out, keys, sizeof keys);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* metapack stats: the table, its JSON and its picture. */
 #include "support.h"
 
 static outcome o;

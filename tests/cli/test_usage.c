@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Help, wrong use, ways to write options. */
 #include "support.h"
 
 static outcome o;

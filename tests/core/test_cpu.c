@@ -10,32 +10,41 @@ static void test_words(void **unused) {
     (void)unused;
     static const char *const words[] = {"generic", "avx2", "avx512"};
     static const char *const bad[] = {"bogus", "AVX2", "avx", "avx2 ", "2", "avx5120"};
-    for (int widest = 0; widest < 3; widest++) {
-        const char *text = NULL;
-        int level = -1;
-        assert_int_equal(mpki_cpu_choose(NULL, widest, &level, &text), MPK_OK);
-        assert_int_equal(level, widest);
-        assert_string_equal(text, "");
-        assert_int_equal(mpki_cpu_choose("", widest, &level, &text), MPK_OK);
-        assert_int_equal(level, widest);
-        for (int asked = 0; asked < 3; asked++) {
-            const bool there = asked <= widest;
-            assert_int_equal(mpki_cpu_choose(words[asked], widest, &level, &text),
-                             there ? MPK_OK : MPK_ERR_UNSUPPORTED);
-            assert_int_equal(level, there ? asked : widest);
-            if (there) {
-                assert_string_equal(text, "");
-                continue;
+    for (int widest = 0; widest < 3; widest++)
+        for (int built = 1; built < 8; built++) {
+            const char *text = NULL;
+            int level = -1, most = -1;
+            for (int k = 0; k <= widest; k++)
+                if (built >> k & 1) most = k;
+            const mpk_status none = most < 0 ? MPK_ERR_UNSUPPORTED : MPK_OK;
+            for (int k = 0; k < 2; k++) {
+                assert_int_equal(mpki_cpu_choose(k ? "" : NULL, widest, built, &level, &text),
+                                 none);
+                assert_true(most < 0 ? built >> level & 1 : level == most);
+                assert_true(most < 0 ? strstr(text, "METAPACK_ISAS") != NULL : !*text);
             }
-            assert_non_null(strstr(text, words[asked])); /* what was asked and what there is */
-            for (int k = 0; k <= widest; k++) assert_non_null(strstr(text, words[k]));
+            for (int asked = 0; asked < 3; asked++) {
+                const bool there = asked <= widest && built >> asked & 1;
+                assert_int_equal(mpki_cpu_choose(words[asked], widest, built, &level, &text),
+                                 there ? MPK_OK : MPK_ERR_UNSUPPORTED);
+                assert_true(built >> level & 1);
+                if (most >= 0) assert_int_equal(level, there ? asked : most);
+                if (there) {
+                    assert_string_equal(text, "");
+                    continue;
+                }
+                assert_non_null(strstr(text, words[asked])); /* what was asked */
+                if (asked <= widest) assert_non_null(strstr(text, "built without it"));
+                for (int k = 0; asked > widest && k <= widest; k++) /* and what there is */
+                    assert_non_null(strstr(text, words[k]));
+            }
+            for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+                assert_int_equal(mpki_cpu_choose(bad[k], widest, built, &level, &text),
+                                 MPK_ERR_ARGUMENT);
+                assert_true(built >> level & 1);
+                for (int w = 0; w < 3; w++) assert_non_null(strstr(text, words[w]));
+            }
         }
-        for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
-            assert_int_equal(mpki_cpu_choose(bad[k], widest, &level, &text), MPK_ERR_ARGUMENT);
-            assert_int_equal(level, widest);
-            for (int w = 0; w < 3; w++) assert_non_null(strstr(text, words[w]));
-        }
-    }
 }
 
 /* What was ignored in silence refuses the context, and the reason can be asked for without one. */

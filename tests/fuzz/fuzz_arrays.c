@@ -189,8 +189,8 @@ static void arrays_use(mpk_context *ctx, const mpk_problem *problem) {
     FUZZ_ASSERT(mpk_problem_multiply(ctx, twin, 1, b, v.n, x, v.n) == MPK_OK);
     FUZZ_ASSERT(mpk_problem_set_values(ctx, twin, v.ax) == MPK_OK);
     mpk_status status = mpk_analyse(ctx, twin, &o, &an);
-    if (status >= 0) status = mpk_factorize(ctx, an, v.ax, &o, &fac);
-    if (status >= 0) status = mpk_solve(ctx, fac, 1, b, v.n, x, v.n, &o, NULL);
+    if (!mpk_failed(status)) status = mpk_factorize(ctx, an, v.ax, &o, &fac);
+    if (!mpk_failed(status)) status = mpk_solve(ctx, fac, 1, b, v.n, x, v.n, &o, NULL);
     FUZZ_ASSERT(status != MPK_ERR_INTERNAL && status != MPK_ERR_ARGUMENT);
     mpk_factor_destroy(&fac);
     mpk_analysis_destroy(&an);
@@ -214,7 +214,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     FUZZ_ASSERT(status == MPK_OK || status == MPK_ERR_ARGUMENT || status == MPK_ERR_INPUT);
     if (status != MPK_ERR_ARGUMENT) {
         arrays_sum(&a, &truth);
-        if (status) FUZZ_ASSERT(truth.reason);
+        if (mpk_failed(status)) FUZZ_ASSERT(truth.reason);
     }
     if (problem) {
         fuzz_check_problem(problem);

@@ -44,7 +44,7 @@ static void options_from_text(mpk_context *ctx, fuzz_input *in, mpk_options *o) 
         const char *text = NULL;
         FUZZ_ASSERT(mpk_last_error(ctx, NULL, NULL, &text) == status);
         FUZZ_ASSERT(status == MPK_OK || (status == MPK_ERR_ARGUMENT && *text));
-        if (status) FUZZ_ASSERT(!memcmp(&before, o, sizeof before));
+        if (mpk_failed(status)) FUZZ_ASSERT(!memcmp(&before, o, sizeof before));
     }
 }
 
@@ -96,19 +96,19 @@ static void options_solve(mpk_context *ctx, const options_system *s, const mpk_o
     mpk_status status = mpk_problem_from_csc(ctx, n, MPK_D, MPK_SYMMETRIC, MPK_LOWER, s->ap, s->ai,
                                              s->ax, &problem);
     FUZZ_ASSERT(status == MPK_OK || status == MPK_ERR_MEMORY);
-    if (status) return;
+    if (mpk_failed(status)) return;
     if (o->method == MPK_METHOD_AUTO) {
         status = mpk_solve_adaptive(ctx, problem, o, 1, b, n, x, n, NULL, 0, NULL, &r);
         mpk_adaptive_clear(&r);
     } else {
         status = mpk_analyse(ctx, problem, o, &an);
-        if (status >= 0) status = mpk_factorize(ctx, an, s->ax, o, &fac);
-        if (status >= 0) status = mpk_refactorize(ctx, s->ax, o, fac);
-        if (status >= 0) status = mpk_solve(ctx, fac, 1, b, n, x, n, o, NULL);
+        if (!mpk_failed(status)) status = mpk_factorize(ctx, an, s->ax, o, &fac);
+        if (!mpk_failed(status)) status = mpk_refactorize(ctx, s->ax, o, fac);
+        if (!mpk_failed(status)) status = mpk_solve(ctx, fac, 1, b, n, x, n, o, NULL);
     }
     const char *text = NULL;
     mpk_last_error(ctx, NULL, NULL, &text);
-    FUZZ_ASSERT(status != MPK_ERR_INTERNAL && (status >= 0 || *text));
+    FUZZ_ASSERT(status != MPK_ERR_INTERNAL && (!mpk_failed(status) || *text));
     if (status == MPK_OK) options_check(s, o, b, x);
     mpk_factor_destroy(&fac);
     mpk_analysis_destroy(&an);
@@ -140,7 +140,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const mpk_status status = mpki_options_resolve(ctx, &given.o, &full);
     FUZZ_ASSERT(status == MPK_OK || status == MPK_ERR_ARGUMENT);
     FUZZ_ASSERT(full.struct_size == sizeof full);
-    if (!status) {
+    if (!mpk_failed(status)) {
         FUZZ_ASSERT(full.threads >= 1);
         options_limit(&full);
         options_solve(ctx, s, &full);

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     mpki_stream *stream = NULL;
     int32_t *perm = NULL;
     mpk_status status = mpki_stream_memory(ctx, "input", data + 1, size - 1, &stream);
-    if (!status) status = mpki_perm_read_stream(ctx, stream, n, &perm);
+    if (!mpk_failed(status)) status = mpki_perm_read_stream(ctx, stream, n, &perm);
     mpki_stream_close(&stream);
     fuzz_check_status(ctx, status, perm);
     if (perm) {

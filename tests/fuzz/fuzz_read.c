@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     mpki_stream *stream = NULL;
     mpk_problem *problem = NULL;
     mpk_status status = mpki_stream_memory(ctx, "input", data, size, &stream);
-    if (!status) status = mpki_problem_read_stream(ctx, stream, &problem);
+    if (!mpk_failed(status)) status = mpki_problem_read_stream(ctx, stream, &problem);
     mpki_stream_close(&stream);
     fuzz_check_status(ctx, status, problem);
     if (problem) {

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int32_t nrhs = -1;
     void *b = NULL;
     mpk_status status = mpki_stream_memory(ctx, "input", data + 1, size - 1, &stream);
-    if (!status) status = mpki_rhs_read_stream(ctx, stream, n, scalar, &nrhs, &b);
+    if (!mpk_failed(status)) status = mpki_rhs_read_stream(ctx, stream, n, scalar, &nrhs, &b);
     mpki_stream_close(&stream);
     fuzz_check_status(ctx, status, b);
     if (b) FUZZ_ASSERT(nrhs >= 1 && mpki_first_nonfinite(scalar, (int64_t)n * nrhs, b) == -1);

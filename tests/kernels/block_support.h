@@ -15,6 +15,7 @@
 
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/level.h"
+#include "core/random.h"
 #include <metapack/options.h>
 
 typedef double complex zz;
@@ -34,8 +35,7 @@ static inline const FN(block_kernels) * kernels_of(int k) {
 
 static uint64_t state = 1;
 static inline double uniform(void) { /* (-1, 1) */
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(int64_t)(state ^ (state >> 29)) / 9223372036854775808.0;
+    return mpki_random_signed(&state);
 }
 static inline T random_entry(void) {
     R re = (R)uniform();

@@ -70,7 +70,7 @@ static const named_case cases[] = {
     {"ones-idr", "none", "krylov=idr", MPK_D, MPK_SYMMETRIC, 2, 1,
      ENTRIES(R(0, 0, 0.1), R(1, 0, 0.1), R(1, 1, 0.1)), SIDES(P(0), P(-1))},
     {"ones-bicgstab", "none", "krylov=bicgstab", MPK_D, MPK_SYMMETRIC, 3, 1,
-     ENTRIES(R(0, 0, 1), R(1, 0, 1), R(2, 0, 1), R(1, 1, 1), R(2, 1, 1)), SIDES(P(0), P(0), P(-1))},
+     ENTRIES(R(0, 0, 1), R(1, 0, 1), R(2, 0, 1), R(1, 1, 1), R(2, 1, 1)), SIDES(P(0), P(-1), P(0))},
     {"ones-symmlq", "ildlt", "krylov=symmlq", MPK_D, MPK_SYMMETRIC, 2, 1, ONES2},
     {"ones-ilu0", "ilu0", "krylov=idr precision=single", MPK_D, MPK_SYMMETRIC, 2, 1, ONES2},
     {"neumann-gmres", "adaptive", "krylov=gmres direct=off", MPK_D, MPK_SYMMETRIC, 20, 1, NEUMANN},
@@ -203,9 +203,10 @@ static const named_case cases[] = {
              R(16, 8, 0), R(10, 9, 0)),
      SIDES(P(0), P(0), P(0), P(0), P(0), P(0), P(0), P(0), P(0), P(0), P(0), P(0), P(0), P(0), P(0),
            P(0), P(0))},
-    /* perturbed, and the text said structurally singular */
-    {"shifted-structure", "direct", "static_shift=1e-6", MPK_D, MPK_SYMMETRIC, 3, 1,
-     ENTRIES(R(0, 0, 1), R(2, 0, 1), R(2, 1, 1)), SIDES(P(1), P(1), P(1))},
+    /* the core lacks rank, and gets all of A, under a static shift */
+    {"shifted-structure", "direct", "static_shift=1e-6", MPK_D, MPK_SYMMETRIC, 5, 1,
+     ENTRIES(R(2, 0, 1), R(3, 0, 1), R(4, 0, 0.25), R(2, 1, 1), R(3, 1, 1), R(4, 1, 0.5)),
+     SIDES(P(1), P(1), P(1), P(1), P(1))},
     /* "NaN or infinite": |re| + |im| is beyond the range, neither is */
     {"huge-modulus-dense", "dense", "", MPK_C, MPK_SYMMETRIC, 1, 1,
      ENTRIES({0, 0, 2.596148429267414e+33, 3.4028234663852886e+38}), SIDES(P(0))},

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Rank and consistency without rounding: elimination modulo a prime of 61 bits. */
 #include "exact.h"
 
 #include <string.h>

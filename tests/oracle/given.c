@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A matrix as a caller may give it: any triangle, any order, entries in parts. */
 #include "given.h"
 
 #include <string.h>

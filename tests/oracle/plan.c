@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Which trials there are, and their run in processes of their own. */
 #define _GNU_SOURCE
 #include "plan.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Inertia and condition in quadruple precision. */
 #include "spectrum.h"
 
 #include <limits.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What is so, computed when it is first asked for. */
 #include "truth.h"
 
 truth truth_make(const equations *eq) {

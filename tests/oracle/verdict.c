@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What the library said, against what is so. */
 #include "verdict.h"
 
 #include <stdarg.h>

@@ -212,8 +212,9 @@ static void *share(void *arg) {
         ax[k] = ((const double *)s->a->ax)[k] * (1 + s->number % 4); /* values of its own */
     for (int i = 0; i < s->a->n; i++) b[i] = i % 3 + 1;
     s->status = mpk_context_create(NULL, &ctx);
-    if (!s->status) s->status = mpk_factorize(ctx, s->an, ax, &o, &fac);
-    if (s->status >= 0) s->status = mpk_solve(ctx, fac, 1, b, s->a->n, s->x, s->a->n, &o, NULL);
+    if (!mpk_failed(s->status)) s->status = mpk_factorize(ctx, s->an, ax, &o, &fac);
+    if (!mpk_failed(s->status))
+        s->status = mpk_solve(ctx, fac, 1, b, s->a->n, s->x, s->a->n, &o, NULL);
     mpk_factor_destroy(&fac);
     mpk_context_destroy(&ctx);
     return NULL;
@@ -237,7 +238,7 @@ static void test_shared_analysis(void **unused) {
     }
     for (int k = 0; k < WORKERS; k++) assert_int_equal(pthread_join(sharers[k].thread, NULL), 0);
     for (int k = 0; k < WORKERS; k++) {
-        assert_true(sharers[k].status >= 0);
+        assert_true(!mpk_failed(sharers[k].status));
         assert_memory_equal(sharers[k].x, sharers[k % 4].x, (size_t)a.n * sizeof(double));
     }
     mpk_analysis_destroy(&an);

@@ -46,17 +46,17 @@ static mpk_status open_solver(solver *s) {
     s->o.ordering = MPK_ORDERING_ND;
     for (int i = 0; i < N; i++) s->b[i] = i % 7 - 2.5;
     mpk_status status = mpk_context_create(NULL, &s->ctx);
-    if (!status) status = mpk_problem_generate(s->ctx, spec, 1, &s->problem);
+    if (!mpk_failed(status)) status = mpk_problem_generate(s->ctx, spec, 1, &s->problem);
     mpk_problem_view_get(s->problem, &s->a);
-    if (!status) status = mpk_analyse(s->ctx, s->problem, &s->o, &s->an);
-    if (status >= 0) status = mpk_factorize(s->ctx, s->an, s->a.ax, &s->o, &s->fac);
+    if (!mpk_failed(status)) status = mpk_analyse(s->ctx, s->problem, &s->o, &s->an);
+    if (!mpk_failed(status)) status = mpk_factorize(s->ctx, s->an, s->a.ax, &s->o, &s->fac);
     return status;
 }
 
 static mpk_status solve(solver *s) {
     memset(s->x, 0, sizeof s->x);
     mpk_status status = mpk_refactorize(s->ctx, s->a.ax, &s->o, s->fac);
-    if (status >= 0) status = mpk_solve(s->ctx, s->fac, 1, s->b, N, s->x, N, &s->o, NULL);
+    if (!mpk_failed(status)) status = mpk_solve(s->ctx, s->fac, 1, s->b, N, s->x, N, &s->o, NULL);
     return status;
 }
 

@@ -101,7 +101,7 @@ static void assert_untouched(const scenario *s, const world *w, int64_t k) {
 static void assert_error(const scenario *s, const world *w, mpk_status status) {
     const char *text = NULL;
     const mpk_status last = mpk_last_error(w->ctx, NULL, NULL, &text);
-    if (status < 0 ? last != status || !*text : last < 0)
+    if (mpk_failed(status) ? last != status || !*text : mpk_failed(last))
         fail_msg("%s: status %s, but the last error is %s: %s", s->name, mpk_status_name(status),
                  mpk_status_name(last), text);
 }
@@ -150,14 +150,15 @@ static bool attempt(const scenario *s, int64_t k, bool for_good, const unsigned 
         fail_msg("%s: allocation %lld failed%s: %s", s->name, (long long)k,
                  for_good ? " and all after it" : "", mpk_status_name(status));
     } else {
-        assert_true(status >= 0);
+        assert_true(!mpk_failed(status));
         if (!reached) assert_memory_equal(w.out, want, sizeof w.out);
     }
     assert_error(s, &w, status);
-    if (status < 0 && k % AGAIN == 1) { /* what is left is as good as before */
+    if (mpk_failed(status) && k % AGAIN == 1) { /* what is left is as good as before */
         clear(&w);
         status = s->verb(&w);
-        if (status < 0) fail_msg("%s: not even afterwards: %s", s->name, mpk_status_name(status));
+        if (mpk_failed(status))
+            fail_msg("%s: not even afterwards: %s", s->name, mpk_status_name(status));
         assert_memory_equal(w.out, want, sizeof w.out);
     }
     const int64_t now = close_world(&w);
@@ -174,13 +175,13 @@ static int64_t sweep(const scenario *s) {
     purse p = {0};
     open_world(s, &p, &w);
     const mpk_status status = s->verb(&w);
-    if (status < 0 && status != MPK_ERR_UNSUPPORTED)
+    if (mpk_failed(status) && status != MPK_ERR_UNSUPPORTED)
         fail_msg("%s: %s", s->name, mpk_status_name(status));
     memcpy(want, w.out, sizeof want);
     assert_true(close_world(&w) <= THREADS_BYTES);
     assert_int_equal(p.held, 0);
     int64_t k = 1;
-    for (int for_good = 0; status >= 0 && for_good < 2; for_good++)
+    for (int for_good = 0; !mpk_failed(status) && for_good < 2; for_good++)
         for (k = 1; attempt(s, k, for_good, want);) {
             k++;
 #ifdef SANITIZED
@@ -271,7 +272,7 @@ static mpk_status analyse_direct(world *w) {
     o.matching = kind % 2 ? MPK_ON : MPK_OFF;
     o.threads = 1 + kind % 2;
     const mpk_status status = mpk_analyse(w->ctx, w->problem, &o, &w->new_an);
-    if (status >= 0) mpk_analysis_perm(w->new_an, (int32_t *)w->out);
+    if (!mpk_failed(status)) mpk_analysis_perm(w->new_an, (int32_t *)w->out);
     return status;
 }
 
@@ -282,7 +283,7 @@ static mpk_status analyse_blocks(world *w) {
     o.block = 5;
     o.ordering = kind / 4 ? MPK_ORDERING_GMC : MPK_ORDERING_AUTO;
     const mpk_status status = mpk_analyse(w->ctx, w->problem, &o, &w->new_an);
-    if (status >= 0) mpk_analysis_perm(w->new_an, (int32_t *)w->out);
+    if (!mpk_failed(status)) mpk_analysis_perm(w->new_an, (int32_t *)w->out);
     return status;
 }
 
@@ -299,7 +300,7 @@ static void prepare_analysis(world *w) {
 
 static mpk_status factorize(world *w) {
     const mpk_status status = mpk_factorize(w->ctx, w->an, w->a.ax, &w->o, &w->new_fac);
-    if (status >= 0) mpk_get(w->ctx, w->new_fac, MPK_GET_SCALE, w->out, sizeof w->out);
+    if (!mpk_failed(status)) mpk_get(w->ctx, w->new_fac, MPK_GET_SCALE, w->out, sizeof w->out);
     return status;
 }
 
@@ -310,7 +311,7 @@ static void prepare_factor(world *w) {
 
 static mpk_status refactorize(world *w) {
     const mpk_status status = mpk_refactorize(w->ctx, w->a.ax, &w->o, w->fac);
-    if (status >= 0) mpk_get(w->ctx, w->fac, MPK_GET_SCALE, w->out, sizeof w->out);
+    if (!mpk_failed(status)) mpk_get(w->ctx, w->fac, MPK_GET_SCALE, w->out, sizeof w->out);
     return status;
 }
 
@@ -344,7 +345,7 @@ static mpk_status reanalyse(world *w) {
     memcpy(ax, w->a.ax, (size_t)w->a.nnz * sizeof *ax);
     for (int32_t j = 0; j < w->a.n; j++) ax[w->a.ap[j]] = 0;
     const mpk_status status = mpk_refactorize(w->ctx, ax, &w->o, w->fac);
-    if (status >= 0) mpk_get(w->ctx, w->fac, MPK_GET_INERTIA, w->out, sizeof w->out);
+    if (!mpk_failed(status)) mpk_get(w->ctx, w->fac, MPK_GET_INERTIA, w->out, sizeof w->out);
     return status;
 }
 
@@ -380,8 +381,8 @@ static mpk_status part(world *w) {
     static double x[ROOM];
     memcpy(x, w->b, sizeof x);
     const mpk_status status = mpk_solve_part(w->ctx, w->fac, (mpk_part)(1 + kind / 15), nrhs, x, n);
-    if (status < 0) assert_memory_equal(x, w->b, sizeof x);
-    if (status >= 0) memcpy(w->out, x, sizeof x);
+    if (mpk_failed(status)) assert_memory_equal(x, w->b, sizeof x);
+    if (!mpk_failed(status)) memcpy(w->out, x, sizeof x);
     return status;
 }
 
@@ -422,8 +423,8 @@ static mpk_status krylov(world *w) {
     task.history_size = 10;
     task.restart = 20;
     const mpk_status status = mpk_krylov_solve(w->ctx, &task, w->b, x, &info);
-    if (status >= 0) memcpy(w->out, x, sizeof x);
-    for (int i = 0; status < 0 && i < n; i++) assert_true(x[i] == 0);
+    if (!mpk_failed(status)) memcpy(w->out, x, sizeof x);
+    for (int i = 0; mpk_failed(status) && i < n; i++) assert_true(x[i] == 0);
     return status;
 }
 
@@ -478,7 +479,7 @@ static mpk_status job(world *w) {
     unlink(j.output);
     if (j.plot) unlink(j.plot);
     const mpk_status status = mpk_job_run(w->ctx, &j, &o, &made);
-    if (status < 0) {
+    if (mpk_failed(status)) {
         assert_true(!made || mpk_report_run(made)->status == status);
         /* only the plot may be missing beside a solution that is whole */
         if (j.plot) assert_int_not_equal(access(j.plot, F_OK), 0);
@@ -519,7 +520,7 @@ static mpk_status dense_call(world *w) {
     d.condition = MPK_ON;
     dense_matrix(a);
     mpk_status status = mpk_dense_query(w->ctx, &d, 1, &sizes);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     assert_true(sizes.pivots <= 4 * DENSE_N && sizes.extra_bytes <= (int64_t)sizeof extra);
     mpk_dense_factor factor = {
         .struct_size = sizeof factor, .f = f, .ldf = DENSE_N, .pivots = pivots, .extra = extra};
@@ -528,12 +529,12 @@ static mpk_status dense_call(world *w) {
                                 0, NULL);
     } else {
         status = mpk_dense_factorize(w->ctx, &d, a, DENSE_N, &factor, NULL, 0, NULL);
-        if (status >= 0)
+        if (!mpk_failed(status))
             status = mpk_dense_solve(w->ctx, &d, a, DENSE_N, &factor, 1, w->b, DENSE_N, x, DENSE_N,
                                      NULL, 0, NULL);
-        if (status >= 0) status = mpk_dense_inertia(w->ctx, &d, &factor, NULL, 0, &inertia);
+        if (!mpk_failed(status)) status = mpk_dense_inertia(w->ctx, &d, &factor, NULL, 0, &inertia);
     }
-    if (status >= 0) memcpy(w->out, x, sizeof x);
+    if (!mpk_failed(status)) memcpy(w->out, x, sizeof x);
     return status;
 }
 
@@ -556,13 +557,13 @@ static mpk_status batch_call(world *w) {
     mpk_status status = (method == MPK_BATCH_LLT    ? mpk_batch_llt
                          : method == MPK_BATCH_LDLT ? mpk_batch_ldlt
                                                     : mpk_batch_ldu)(w->ctx, &batch, &x, p, NULL);
-    if (status >= 0) status = mpk_batch_solve(w->ctx, &batch, method, &x, p, 1, &y, NULL);
-    if (status >= 0) {
+    if (!mpk_failed(status)) status = mpk_batch_solve(w->ctx, &batch, method, &x, p, 1, &y, NULL);
+    if (!mpk_failed(status)) {
         const mpk_batch_product product = {N, 1, N, NULL, 0, 1, 0};
         static double c[COUNT * N];
         const mpk_batch_array z = {MPK_BATCH_STRIDED, MPK_HOST, c, N, N, 1};
         status = mpk_batch_gemm(w->ctx, &batch, &product, &x, NULL, &y, &z);
-        if (status >= 0) memcpy(w->out, c, sizeof c);
+        if (!mpk_failed(status)) memcpy(w->out, c, sizeof c);
     }
     return status;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* mpk_job_run from files to files: goals, outputs, failures. */
 #include "problem/support.h"
 
 #include <math.h>

@@ -54,16 +54,17 @@ static void solve_from(const char *path, mpk_method method, outcome *o) {
     options.method = method;
     options.threads = 3;
     o->status = mpk_context_create(NULL, &ctx);
-    if (!o->status) o->status = mpk_problem_read(ctx, path, &problem);
+    if (!mpk_failed(o->status)) o->status = mpk_problem_read(ctx, path, &problem);
     mpk_problem_view_get(problem, &a);
     o->n = a.n;
-    if (!o->status && a.n > MOST) o->status = MPK_ERR_SIZE;
+    if (!mpk_failed(o->status) && a.n > MOST) o->status = MPK_ERR_SIZE;
     for (int i = 0; i < MOST; i++) b[i] = i % 7 - 2.5;
-    if (!o->status) o->status = mpk_analyse(ctx, problem, &options, &an);
-    for (int turn = 0; turn < 5 && o->status >= 0; turn++) {
+    if (!mpk_failed(o->status)) o->status = mpk_analyse(ctx, problem, &options, &an);
+    for (int turn = 0; turn < 5 && !mpk_failed(o->status); turn++) {
         mpk_factor_destroy(&fac);
         o->status = mpk_factorize(ctx, an, a.ax, &options, &fac);
-        if (o->status >= 0) o->status = mpk_solve(ctx, fac, 1, b, a.n, o->x, a.n, &options, NULL);
+        if (!mpk_failed(o->status))
+            o->status = mpk_solve(ctx, fac, 1, b, a.n, o->x, a.n, &options, NULL);
     }
     mpk_factor_destroy(&fac);
     mpk_analysis_destroy(&an);
@@ -77,7 +78,7 @@ static void test_solving(void **unused) {
     static const mpk_method methods[] = {MPK_METHOD_LDLT, MPK_METHOD_ILDLT};
     for (int k = 0; k < 2; k++) {
         solve_from(file_path, methods[k], &want);
-        assert_true(want.status >= 0);
+        assert_true(!mpk_failed(want.status));
         assert_true(want.n > 1000);
         const int before = rings;
         set_timer(true);

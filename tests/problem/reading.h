@@ -10,7 +10,7 @@ static inline mpk_status read_text(mpk_context *ctx, const char *text, mpk_probl
     mpki_stream *stream = NULL;
     mpki_clear_error(ctx);
     mpk_status status = mpki_stream_memory(ctx, "text", text, strlen(text), &stream);
-    if (!status) status = mpki_problem_read_stream(ctx, stream, p);
+    if (!mpk_failed(status)) status = mpki_problem_read_stream(ctx, stream, p);
     mpki_stream_close(&stream);
     return status;
 }

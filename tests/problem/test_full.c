@@ -155,8 +155,8 @@ static mpk_status make_one(mpk_context *ctx) {
     mpk_status status = mpk_problem_generate(ctx, "random 30 0.2", 1, &p);
     mpk_problem_view a;
     mpk_problem_view_get(p, &a);
-    if (!status) status = mpki_full_make(ctx, &a, 2, &f, NULL);
-    if (status) assert_null(f.ptr);
+    if (!mpk_failed(status)) status = mpki_full_make(ctx, &a, 2, &f, NULL);
+    if (mpk_failed(status)) assert_null(f.ptr);
     mpki_full_free(ctx, &f);
     mpk_problem_destroy(&p);
     return status;

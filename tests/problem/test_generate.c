@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Generators: counts, inertia, fingerprints of their entries, what they refuse. */
 #include "support.h"
 
 #include <complex.h>
@@ -10,7 +11,7 @@ static mpk_problem *make(mpk_context *ctx, const char *spec, int64_t seed) {
     mpk_status status = mpk_problem_generate(ctx, spec, seed, &p);
     const char *text = NULL;
     mpk_last_error(ctx, NULL, NULL, &text);
-    if (status) fail_msg("%s: %s", spec, text);
+    if (mpk_failed(status)) fail_msg("%s: %s", spec, text);
     return p;
 }
 

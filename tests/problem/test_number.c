@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Decimal numbers, hard and random ones, against the C library. */
 #include "support.h"
 
+#include "core/random.h"
 #include "problem/number.h"
 #include <locale.h>
 
@@ -116,10 +118,7 @@ static void random_numbers(void **state) {
     uint64_t s = 1;
     long quick = 0, total = 0;
     for (int k = 0; k < 300000; k++) {
-        uint64_t bits = s = s * 6364136223846793005u + 1442695040888963407u;
-        bits ^= bits >> 29;
-        bits *= 0xbf58476d1ce4e5b9u;
-        bits ^= bits >> 32;
+        uint64_t bits = mpki_random_next(&s);
         if (k % 2)
             bits = (bits & 0x800fffffffffffffu) | ((960 + bits % 128) << 52); /* common sizes */
         double x;

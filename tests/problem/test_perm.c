@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Orders of rows from files: good ones, and what is none. */
 #include "support.h"
 
 #include "problem/perm.h"

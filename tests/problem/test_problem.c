@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Problems from arrays: triangles, duplicates, bad entries, new values. */
 #include "support.h"
 
+#include "core/random.h"
 #include "problem/problem.h"
 #include <complex.h>
 #include <float.h>
@@ -83,15 +85,15 @@ static void shuffled(void **state) {
     static double values[NNZ], dense[N][N];
     uint64_t s = 12345;
     for (int k = 0; k < NNZ; k++) {
-        s = s * 6364136223846793005u + 1442695040888963407u;
-        rows[k] = (int32_t)((s >> 33) % N);
-        cols[k] = (int32_t)((s >> 45) % N);
+        const uint64_t bits = mpki_random_next(&s);
+        rows[k] = (int32_t)((bits >> 33) % N);
+        cols[k] = (int32_t)((bits >> 45) % N);
         if (rows[k] < cols[k]) {
             int32_t t = rows[k];
             rows[k] = cols[k];
             cols[k] = t;
         }
-        values[k] = (double)((s >> 20) % 64); /* small integers: sums are exact */
+        values[k] = (double)((bits >> 20) % 64); /* small integers: sums are exact */
         dense[rows[k]][cols[k]] += values[k];
     }
     mpk_context *ctx = new_context();

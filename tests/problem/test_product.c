@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Products with A against dense ones, for every precision and symmetry. */
 #include "support.h"
 
+#include "core/random.h"
 #include "problem/problem.h"
 #include <complex.h>
 #include <float.h>
@@ -24,10 +26,10 @@ static mpk_problem *draw(mpk_context *ctx, mpk_scalar scalar, mpk_symmetry symme
     memset(d, 0, sizeof *d);
     for (int j = 0; j < N; j++)
         for (int i = j; i < N; i++) {
-            s = s * 6364136223846793005u + 1442695040888963407u;
-            if (s >> 62) continue; /* a quarter of the places */
-            double re = (double)(int)((s >> 20) % 2001 - 1000) / 256.0;
-            double im = (double)(int)((s >> 40) % 2001 - 1000) / 256.0;
+            const uint64_t bits = mpki_random_next(&s);
+            if (bits >> 62) continue; /* a quarter of the places */
+            double re = (double)(int)((bits >> 20) % 2001 - 1000) / 256.0;
+            double im = (double)(int)((bits >> 40) % 2001 - 1000) / 256.0;
             if (scalar == MPK_S || scalar == MPK_D || (symmetry == MPK_HERMITIAN && i == j)) im = 0;
             rows[count] = i;
             cols[count] = j;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* One matrix in many Matrix Market files, and files that are refused. */
 #include "reading.h"
 
 #include <zlib.h>

@@ -4,13 +4,13 @@
 #include "support.h"
 
 #include "../oracle/quad.h"
+#include "core/random.h"
 #include "problem/full.h"
 #include <complex.h>
 
 static uint64_t state = 1;
 static double draw(void) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(int64_t)(state ^ (state >> 29)) / 9223372036854775808.0;
+    return mpki_random_signed(&state);
 }
 
 static double complex get(mpk_scalar scalar, const void *x, int64_t k) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Right-hand sides, read and written. */
 #include "support.h"
 
 #include "problem/text.h"
@@ -10,7 +11,7 @@ static mpk_status read_text(mpk_context *ctx, const char *text, int32_t n, mpk_s
     mpki_stream *stream = NULL;
     mpki_clear_error(ctx);
     mpk_status status = mpki_stream_memory(ctx, "text", text, strlen(text), &stream);
-    if (!status) status = mpki_rhs_read_stream(ctx, stream, n, scalar, nrhs, b);
+    if (!mpk_failed(status)) status = mpki_rhs_read_stream(ctx, stream, n, scalar, nrhs, b);
     mpki_stream_close(&stream);
     return status;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Rutherford-Boeing files: formats, fields, what is refused. */
 #include "reading.h"
 
 #include "problem/fortran.h"
@@ -49,7 +50,7 @@ static void formats(void **state) {
         }
         const char *text = NULL;
         mpk_last_error(ctx, NULL, NULL, &text);
-        if (status) fail_msg("file %zu: %s", k, text);
+        if (mpk_failed(status)) fail_msg("file %zu: %s", k, text);
         mpk_problem_view_get(p, &v);
         assert_int_equal(v.n, 3);
         assert_int_equal(v.scalar, MPK_D);

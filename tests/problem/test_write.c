@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Matrices written and read again: whole or not at all. */
 #include "support.h"
 
 #include <dirent.h>
@@ -73,7 +74,7 @@ static void there_and_back(void **state) {
             mpk_status status = mpk_problem_read(ctx, in_directory(names[k]), &b);
             const char *text;
             mpk_last_error(ctx, NULL, NULL, &text);
-            if (status) fail_msg("%s, %s: %s", specs[s], names[k], text);
+            if (mpk_failed(status)) fail_msg("%s, %s: %s", specs[s], names[k], text);
             assert_equal_problems(a, b);
             mpk_problem_destroy(&a);
             mpk_problem_destroy(&b);

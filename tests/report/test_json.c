@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The JSON of a report: its keys, its numbers, hostile strings. */
 #include "support.h"
 
 #include <locale.h>
@@ -9,7 +10,10 @@
     "backward_error{normwise componentwise unrefined} relative_residual iterations "               \
     "accuracy{reached componentwise_asked} "                                                       \
     "time_s{read analyse factorize solve} "                                                        \
-    "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth}}"
+    "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth} "                        \
+    "options{method ordering matching scaling pivot_threshold zero_tolerance static_shift "        \
+    "threads "                                                                                     \
+    "model_threads refine accuracy deterministic condition seed memory_limit krylov}}"
 
 static void assert_keys(const mpk_run *run, const char *expected) {
     char keys[2048];
@@ -32,10 +36,16 @@ static void keys_of_each_goal(void **state) {
     assert_keys(&run, "schema version n nnz scalar symmetry method backend threads ordering status "
                       "inertia{positive negative zero certified} rank{verdict structural} "
                       "time_s{read analyse factorize} "
-                      "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth}}");
+                      "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth} "
+                      "options{method ordering matching scaling pivot_threshold zero_tolerance "
+                      "static_shift threads "
+                      "model_threads accuracy deterministic seed memory_limit krylov}}");
     run.have_factor = 0;
     assert_keys(&run, "schema version n nnz scalar symmetry method ordering status "
-                      "time_s{read analyse} factor{nnz flops bytes peak_bytes}}");
+                      "time_s{read analyse} factor{nnz flops bytes peak_bytes} "
+                      "options{method ordering matching scaling pivot_threshold zero_tolerance "
+                      "static_shift threads "
+                      "model_threads accuracy deterministic seed memory_limit krylov}}");
     run.have_analysis = 0;
     assert_keys(&run, "schema version n nnz scalar symmetry status time_s{read}}");
     run = (mpk_run){.status = MPK_ERR_FORMAT, .message = "x.mtx:3: bad"};
@@ -70,14 +80,19 @@ static void krylov(void **state) {
     mpk_report_destroy(&report);
     mpk_context_destroy(&ctx);
     run.history = NULL;
-    assert_keys(&run, "schema version n nnz scalar symmetry method backend threads ordering status "
-                      "inertia{positive negative zero certified} rank{verdict structural} "
-                      "backward_error{normwise componentwise unrefined} relative_residual "
-                      "iterations accuracy{reached componentwise_asked tolerance} krylov{method "
-                      "iterations products applications restarts "
-                      "breakdowns tolerance residual recurred gap quasi_gap time_product_s "
-                      "time_precondition_s} time_s{read analyse factorize solve} "
-                      "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth}}");
+    assert_keys(
+        &run,
+        "schema version n nnz scalar symmetry method backend threads ordering status "
+        "inertia{positive negative zero certified} rank{verdict structural} "
+        "backward_error{normwise componentwise unrefined} relative_residual "
+        "iterations accuracy{reached componentwise_asked tolerance} krylov{method "
+        "iterations products applications restarts "
+        "breakdowns tolerance residual recurred gap quasi_gap time_product_s "
+        "time_precondition_s} time_s{read analyse factorize solve} "
+        "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth} "
+        "options{method ordering matching scaling pivot_threshold zero_tolerance static_shift "
+        "threads "
+        "model_threads accuracy deterministic seed memory_limit krylov tolerance max_iterations}}");
 }
 
 static void condition_only_where_asked_for(void **state) {

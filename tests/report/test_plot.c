@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The picture of a run: its panels, and failures. */
 #include "support.h"
 
 #include <sys/stat.h>
@@ -37,7 +38,7 @@ static mpk_status plot_run(mpk_context *ctx, const mpk_run *run, const mpk_analy
     problem.ai = (int32_t *)small_ai;
     problem.ax = (void *)small_ax;
     mpk_status status = mpk_report_create(ctx, run, &report);
-    if (!status) status = mpk_report_plot(ctx, report, &problem, an, NULL, name);
+    if (!mpk_failed(status)) status = mpk_report_plot(ctx, report, &problem, an, NULL, name);
     mpk_report_destroy(&report);
     return status;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* PNGs, decoded again. */
 #include "support.h"
 
 #include <zlib.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Cells of a pattern, counted against a plain loop. */
 #include "support.h"
+
+#include "factor/stages.h"
 
 static double at(const mpki_raster *r, int32_t row, int32_t col) {
     return r->count[(int64_t)row * r->cells + col];
@@ -70,24 +73,38 @@ static void no_memory(void **state) {
     sweep_allocations(create_and_free);
 }
 
+static int64_t off_diagonal;
+
+static int64_t kept(const mpki_blocks *f, int64_t block) {
+    (void)f;
+    return block == 1 ? off_diagonal : 1;
+}
+
 /* Frames of 2 and 1 rows, the first pushed back: L's only block lies in the last two rows. */
 static void blocks_pushed_back(void **state) {
     (void)state;
     mpk_context *ctx = new_context();
     int32_t frame[] = {1, 0}, place[] = {1, 0}, rows[] = {0, 1, 1}, cols[] = {0, 0, 1};
-    int32_t start[] = {0, 1, 3};
-    mpki_block lower[] = {{.nnz = 3}, {.nnz = 1}, {.nnz = 1}};
-    mpki_block_factor factor = {
-        .index = {.m = 2, .frame = frame, .place = place, .nblocks = 3, .rows = rows, .cols = cols},
-        .lower = lower};
+    int32_t perm[] = {0, 1, 2}, bptr[] = {0, 2, 3}, iperm[3];
+    const mpki_blocking blocking = {.n = 3, .nframes = 2, .perm = perm, .bptr = bptr};
+    const mpki_block_engine blocks = {.entries = kept};
+    const mpki_engine engine = {.blocks = &blocks};
+    mpki_block_body body = {
+        .stages = {
+            .blocking = &blocking,
+            .index = {
+                .m = 2, .frame = frame, .place = place, .nblocks = 3, .rows = rows, .cols = cols}}};
+    const mpk_factor factor = {.ctx = ctx, .engine = &engine, .blocks = &body};
     const double want[9] = {1, 0, 0, 0.5, 1, 0, 0.5, 1, 1};
     mpki_raster raster;
     assert_int_equal(mpki_raster_create(ctx, 3, &raster), MPK_OK);
-    mpki_raster_add_blocks(&raster, &factor, start);
+    off_diagonal = 1;
+    assert_int_equal(mpki_block_form.shape(&factor, iperm, mpki_raster_add_tile, &raster), MPK_OK);
     for (int k = 0; k < 9; k++) assert_true(raster.count[k] == want[k]);
-    lower[1].nnz = 0; /* dropped whole */
+    assert_true(iperm[2] == 0 && iperm[0] == 1 && iperm[1] == 2);
+    off_diagonal = 0; /* dropped whole */
     memset(raster.count, 0, 9 * sizeof *raster.count);
-    mpki_raster_add_blocks(&raster, &factor, start);
+    assert_int_equal(mpki_block_form.shape(&factor, iperm, mpki_raster_add_tile, &raster), MPK_OK);
     assert_true(raster.count[3] == 0 && raster.count[6] == 0 && raster.count[7] == 1);
     mpki_raster_free(ctx, &raster);
     mpk_context_destroy(&ctx);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Reports: copies, arguments, exit codes, the buffer. */
 #include "support.h"
 
 /* Strings of the run may go once the report is made. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What reading tells of a matrix, by hand. */
 #include "support.h"
 
 static void by_hand(void **state) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The text of a report: what is said, how wide, of strange names and numbers. */
 #include "support.h"
 
 /* The text of a run; each line at most 100 columns, none with a blank at its end. */

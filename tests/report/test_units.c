@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Numbers as people read them, by hand. */
 #include "support.h"
 
 static void counts(void **state) {

@@ -6,7 +6,6 @@
 #include "../oracle/quad.h"
 
 #include "solve/iterate.h"
-#include "solve/precondition.h"
 #include <stdbool.h>
 
 static const struct {

@@ -18,7 +18,7 @@ static void check_answer(mpk_context *ctx, const mpk_options *o, mpk_status stat
         return;
     }
     assert_true(status != MPK_ERR_INTERNAL && status != MPK_ERR_MEMORY);
-    if (status < 0) assert_true(*text);
+    if (mpk_failed(status)) assert_true(*text);
     if (n == 0) assert_true(status == MPK_OK);
     t->good += status == MPK_OK;
     t->other += status != MPK_OK;
@@ -47,9 +47,9 @@ static void solve_one(mpk_context *ctx, const mpk_problem *problem, const mpk_op
         return;
     }
     mpk_status status = mpk_analyse(ctx, problem, o, &an);
-    if (status >= 0) status = mpk_factorize(ctx, an, v.ax, o, &fac);
-    if (status >= 0) status = mpk_refactorize(ctx, v.ax, o, fac);
-    if (status >= 0) status = mpk_solve(ctx, fac, 1, b, ld, x, ld, o, NULL);
+    if (!mpk_failed(status)) status = mpk_factorize(ctx, an, v.ax, o, &fac);
+    if (!mpk_failed(status)) status = mpk_refactorize(ctx, v.ax, o, fac);
+    if (!mpk_failed(status)) status = mpk_solve(ctx, fac, 1, b, ld, x, ld, o, NULL);
     check_answer(ctx, o, status, n, a, 6, creal(scalar_load(v.scalar, x, 0)), t);
     if (n == 0) assert_true(scalar_load(v.scalar, x, 0) == 77);
     mpk_factor_destroy(&fac);

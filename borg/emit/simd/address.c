@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Interleaved groups: what only addresses of transposed blocks are made of is a scalar for each
  * group, not a lane of a register that would have to be taken out again. */
-#include "borg/emit/simd/simd.h"
+#include "borg/emit/simd/leaves.h"
 
 static bool candidate(const borg_inst *v) {
     if (v->spread != BORG_WG || v->type != BORG_I64 || v->rows != 1) return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* For measurements (--disable; thesis of 2021, figure 7.8): reorderings of a kind that is left out
  * go through memory, stored by registers and gathered by lanes. */
-#include "borg/emit/simd/simd.h"
+#include "borg/emit/simd/leave.h"
 
 static int32_t kind_of(borg_move_kind kind) {
     switch (kind) {
@@ -26,7 +26,7 @@ bool simd_left_out(const simd *e, const borg_inst *v, const borg_move *k) {
 
 void simd_through_memory(simd *e, borg_inst *v, int32_t i, const borg_move *k) {
     const borg_inst *x = v->args[k->operand];
-    const char *name = borg_format(e->arena, "m%d", e->temps++), *suffix = simd_suffix(v->type);
+    const char *name = borg_format(e->arena, "m%d", e->c.temps++), *suffix = simd_suffix(v->type);
     const bool scalar = simd_scalar(e, v);
     int32_t list[BORG_MAX_VECTOR], count = 0;
     uint64_t at[BORG_MAX_VECTOR];
@@ -36,10 +36,11 @@ void simd_through_memory(simd *e, borg_inst *v, int32_t i, const borg_move *k) {
         if (s == count) list[count++] = k->from[l];
         at[l] = (uint64_t)(s * e->lanes + k->index[l] % e->lanes);
     }
-    simd_line(e, "%s %s[%d];", simd_type(v->type, true), name, count * e->lanes);
+    ctext_line(&e->c, "%s %s[%d];", simd_type(v->type, true), name, count * e->lanes);
     for (int32_t s = 0; s < count; ++s)
-        simd_line(e, "b_put_%s(%s + %d, %s);", suffix, name, s * e->lanes, simd_reg(e, x, list[s]));
-    simd_line(e, "__asm__(\"\" : \"+m\"(%s));", name); /* what was stored is loaded */
+        ctext_line(&e->c, "b_put_%s(%s + %d, %s);", suffix, name, s * e->lanes,
+                   simd_reg(e, x, list[s]));
+    ctext_line(&e->c, "__asm__(\"\" : \"+m\"(%s));", name); /* what was stored is loaded */
     for (int32_t l = k->used; l < e->lanes; ++l) at[l] = at[0];
     const char *text = e->target->masked
                            ? borg_format(e->arena, "b_gather_%s((vm)-1, %s, %s)", suffix, name,

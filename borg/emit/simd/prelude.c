@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The text at the head of emitted files: what the operations are on scalars and on registers. Kept
  * apart from what a target does in its own way: its `header` stands before, `functions` between. */
-#include "borg/emit/simd/simd.h"
+#include "borg/emit/simd/core.h"
 
 /* clang-format off */
 const char simd_head_text[] =

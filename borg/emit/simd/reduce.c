@@ -2,7 +2,8 @@
 /* Reductions over the work-items of a group, by the halving tree of borg_reduce. After each step
  * what is left lies densely in registers again, so that eight groups of eight take 4 + 2 + 1
  * additions, not 24. */
-#include "borg/emit/simd/simd.h"
+#include "borg/emit/simd/leaves.h"
+#include "borg/emit/simd/move.h"
 #include <string.h>
 
 /* Lanes of a row on their way: `items` for each of `groups`, in the module's order. */
@@ -151,7 +152,7 @@ static void finish(simd *e, borg_inst *v, int32_t row, const char *const *left) 
             simd_let(e, v, row * per_row + i,
                      simd_lane(e, v->type, left[i / e->lanes], i % e->lanes));
         } else {
-            simd_name(e, v, row * per_row + i, left[i]);
+            ctext_name(&e->c, v, row * per_row + i, left[i]);
         }
     }
 }
@@ -289,7 +290,7 @@ void simd_reduce(simd *e, borg_inst *v) {
         if (over_bits(e, v, row)) continue;
         if (x->spread == BORG_WI && simd_scalar(e, x)) {
             const char *only = simd_reg(e, x, row);
-            simd_name(e, v, row, v->op == BORG_RMAXIDX ? "0" : without_nan(e, v, x, only));
+            ctext_name(&e->c, v, row, v->op == BORG_RMAXIDX ? "0" : without_nan(e, v, x, only));
             continue;
         }
         if (v->spread == BORG_UNI) {

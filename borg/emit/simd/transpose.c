@@ -7,7 +7,8 @@
  * bits, then of pieces of 128 bits. With the bits of a lane's number, highest first, and those of a
  * register's, eight lanes of 64 bits (g: group, w: work-item) go from (g1 w1 w0), (g2 g0) to
  * (g1 w1 g0), (g2 w0) to (g2 g1 g0), (w1 w0). */
-#include "borg/emit/simd/simd.h"
+#include "borg/emit/simd/move.h"
+#include "borg/emit/simd/transpose.h"
 #include <inttypes.h>
 
 enum { UNIT = 16 }; /* bytes */
@@ -122,14 +123,14 @@ static void store_half(const block *b, const char *at, uint64_t bits, const char
     const char *suffix = simd_suffix(b->type), *name = half ? "high" : "low";
     if (!bits) return;
     if (bits == simd_bits(count)) {
-        simd_line(b->e, "b_store_%s_%s(%s, %s);", name, suffix, at, x);
+        ctext_line(&b->e->c, "b_store_%s_%s(%s, %s);", name, suffix, at, x);
     } else if (b->e->target->masked) {
-        simd_line(b->e, "b_storem_%s_%s(%s, %s, %s);", name, suffix, hex(b->e, bits), at, x);
+        ctext_line(&b->e->c, "b_storem_%s_%s(%s, %s, %s);", name, suffix, hex(b->e, bits), at, x);
     } else {
         for (int32_t l = 0; l < count; ++l)
             if (bits >> l & 1)
-                simd_line(b->e, "(%s)[%d] = %s;", at, l,
-                          simd_lane(b->e, b->type, x, half * count + l));
+                ctext_line(&b->e->c, "(%s)[%d] = %s;", at, l,
+                           simd_lane(b->e, b->type, x, half * count + l));
     }
 }
 
@@ -235,7 +236,7 @@ void simd_store_transposed(simd *e, borg_type type, const char *const *at, const
     for (int32_t i = 0; i < e->lanes; ++i) {
         const char *mask = mask_text(e, bits[i]);
         if (bits[i])
-            simd_line(e, mask ? "b_storem_%s(%s, %s, %s);" : "b_store_%s(%s%s, %s);", suffix,
-                      mask ? mask : "", at[i], reg[i]);
+            ctext_line(&e->c, mask ? "b_storem_%s(%s, %s, %s);" : "b_store_%s(%s%s, %s);", suffix,
+                       mask ? mask : "", at[i], reg[i]);
     }
 }

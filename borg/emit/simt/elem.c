@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Elementwise operations as expressions of C. Integers have no sign: b_i32, b_i64. */
-#include "borg/emit/simt/simt.h"
+#include "borg/emit/simt/leaves.h"
 
 static const char *binary(borg_op op) {
     switch (op) {

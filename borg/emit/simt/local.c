@@ -11,7 +11,7 @@
  * What is loaded from global memory only to be stored goes there by an asynchronous copy (CUDA),
  * so that a thread waits once for many: before it reads the array, writes it otherwise or writes to
  * global memory, and at a barrier. */
-#include "borg/emit/simt/simt.h"
+#include "borg/emit/simt/leaves.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -99,8 +99,8 @@ void simt_put_locals(simt *e) {
         length[e->m->locals[i].elem] += groups * e->locals[i].pitch;
     for (int t = BORG_I32; t < BORG_PTR; ++t)
         if (length[t])
-            simt_line(e, "B_SHARED %s s_%s[%d];", e->target->types[t], simt_suffix((borg_type)t),
-                      length[t]);
+            ctext_line(&e->c, "B_SHARED %s s_%s[%d];", e->target->types[t],
+                       simt_suffix((borg_type)t), length[t]);
     memset(length, 0, sizeof length);
     for (int32_t i = 0; i < e->m->nlocals; ++i) {
         const borg_local *d = &e->m->locals[i];
@@ -117,9 +117,9 @@ void simt_put_locals(simt *e) {
         } else {
             own = borg_format(e->arena, " + threadIdx.x / %d * %d", e->lanes, pitch);
         }
-        simt_line(e, "B_LOCAL %s *const l_%s = s_%s + %d%s;", e->target->types[d->elem], d->name,
-                  simt_suffix(d->elem), length[d->elem], own);
-        simt_line(e, "(void)l_%s;", d->name);
+        ctext_line(&e->c, "B_LOCAL %s *const l_%s = s_%s + %d%s;", e->target->types[d->elem],
+                   d->name, simt_suffix(d->elem), length[d->elem], own);
+        ctext_line(&e->c, "(void)l_%s;", d->name);
         length[d->elem] += groups * pitch;
     }
 }
@@ -241,12 +241,13 @@ void simt_put_held(simt *e) {
     for (const simt_held *h = e->held; h; h = h->next) {
         uint64_t all = (uint64_t)h->pitch;
         for (int32_t l = 0; l < e->lanes; ++l) all |= h->bits[l];
-        simt_line(e, "int b_h%d = (int)%s;", h->number, simt_by_lane(e, BORG_I32, h->bits));
+        ctext_line(&e->c, "int b_h%d = (int)%s;", h->number, simt_by_lane(e, BORG_I32, h->bits));
         if (h->pitch)
-            simt_line(e, "b_h%d += (int)threadIdx.x / %d * %d;", h->number, e->lanes, h->pitch);
-        simt_line(e, "B_HOLD(b_h%d);", h->number);
+            ctext_line(&e->c, "b_h%d += (int)threadIdx.x / %d * %d;", h->number, e->lanes,
+                       h->pitch);
+        ctext_line(&e->c, "B_HOLD(b_h%d);", h->number);
         if (h->pitch && all % 16 == 0) /* what is read by twos */
-            simt_line(e, "b_h%d &= ~15;", h->number);
+            ctext_line(&e->c, "b_h%d &= ~15;", h->number);
     }
 }
 
@@ -314,7 +315,7 @@ static bool under_way(const struct simt_local *a) {
 }
 
 static void wait_for_copies(simt *e) {
-    simt_line(e, "b_copied();");
+    ctext_line(&e->c, "b_copied();");
     for (int32_t i = 0; i < e->m->nlocals; ++i) {
         e->locals[i].copies = false;
         e->locals[i].ncopied = 0;
@@ -332,8 +333,8 @@ void simt_local_barrier(simt *e) {
 
 static void sync(simt *e) {
     simt_local_wait(e);
-    simt_line(e, e->target->opencl ? "barrier(CLK_LOCAL_MEM_FENCE);" : "b_syncwarp(%s);",
-              simt_mask(e));
+    ctext_line(&e->c, e->target->opencl ? "barrier(CLK_LOCAL_MEM_FENCE);" : "b_syncwarp(%s);",
+               simt_mask(e));
     all_seen(e);
 }
 
@@ -474,9 +475,9 @@ static void store(simt *e, borg_inst *v) {
         if (mask) borg_put(&when, "%s%s", when.length ? " && " : "", simt_get(e, mask, i));
         const char *what = borg_format(e->arena, copy ? "b_copy(&%s, &%s)" : "%s = %s", x, y);
         if (when.length) {
-            simt_line(e, "if (%s) %s;", when.text, what);
+            ctext_line(&e->c, "if (%s) %s;", when.text, what);
         } else {
-            simt_line(e, "%s;", what);
+            ctext_line(&e->c, "%s;", what);
         }
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions that CUDA C and OpenCL C share: what C leaves undefined, defined as in borg/ir.h. */
-#include "borg/emit/simt/simt.h"
+#include "borg/emit/simt/core.h"
 
 /* clang-format off */
 const char simt_prelude_text[] =

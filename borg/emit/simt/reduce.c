@@ -4,7 +4,7 @@
  * the halving tree of language.md: work-item w and w + h meet, h falling; with w = j * lanes + l
  * the first steps are within a thread. Maxima meet from h = 1 on, so that the lower of two threads
  * always stands for lower work-items, and ties go to it. */
-#include "borg/emit/simt/simt.h"
+#include "borg/emit/simt/leaves.h"
 #include <string.h>
 
 static int32_t power_above(int32_t n) {
@@ -176,17 +176,17 @@ static const char *who(simt *e, const char *rank, const char *most) {
 
 static const char *low_decides(simt *e, const char *bits, const char *rank, const char *most,
                                const char *held) {
-    const char *winner = borg_format(e->arena, "t%d", e->temps++);
-    simt_line(e, "b_i32 %s = %s;", winner, held);
-    simt_line(e, "if (b_ballot(%s, (%s & (%s - 1)) != 0)) {", simt_mask(e), held, held);
-    ++e->depth;
+    const char *winner = borg_format(e->arena, "t%d", e->c.temps++);
+    ctext_line(&e->c, "b_i32 %s = %s;", winner, held);
+    ctext_line(&e->c, "if (b_ballot(%s, (%s & (%s - 1)) != 0)) {", simt_mask(e), held, held);
+    ++e->c.depth;
     const char *low = simt_temp(
         e, BORG_I32, borg_format(e->arena, "%s == %s ? (b_i32)%s : 0u", rank, most, bits));
     const char *all = greatest(e, "u32", low);
-    simt_line(e, "%s = b_ballot(%s, (%s == %s) & (%s == %s)) & b_group;", winner, simt_mask(e),
-              rank, most, low, all);
-    --e->depth;
-    simt_line(e, "}");
+    ctext_line(&e->c, "%s = b_ballot(%s, (%s == %s) & (%s == %s)) & b_group;", winner, simt_mask(e),
+               rank, most, low, all);
+    --e->c.depth;
+    ctext_line(&e->c, "}");
     return winner;
 }
 
@@ -294,10 +294,10 @@ static const char *by_slot(simt *e, const borg_inst *v, int32_t r) {
     const borg_inst *x = v->args[0];
     const char *suffix = simt_suffix(x->type);
     bool pack = v->spread == BORG_UNI;
-    simt_line(e, "barrier(CLK_LOCAL_MEM_FENCE);");
-    simt_line(e, "b_r%s[%s] = %s;", suffix, x->spread == BORG_WI ? "b_at" : "b_own",
-              simt_get(e, x, r));
-    simt_line(e, "barrier(CLK_LOCAL_MEM_FENCE);");
+    ctext_line(&e->c, "barrier(CLK_LOCAL_MEM_FENCE);");
+    ctext_line(&e->c, "b_r%s[%s] = %s;", suffix, x->spread == BORG_WI ? "b_at" : "b_own",
+               simt_get(e, x, r));
+    ctext_line(&e->c, "barrier(CLK_LOCAL_MEM_FENCE);");
     bool sign = !borg_is_float(x->type) && !v->uns && x->type != BORG_I1 && v->op != BORG_RSUM;
     int32_t count = (x->spread == BORG_WI ? e->m->size : 1) * (pack ? e->m->pack : 1);
     return borg_format(e->arena, "b_%s%s_%s(b_r%s + b_own * %d, %d)", sign ? "s" : "",

@@ -11,7 +11,7 @@
  * write are written with what they were. Sectors of 32 bytes that it does not touch are left out. A
  * piece of which all is written and nothing read is not copied in; where it is a few units
  * long it waits in registers. */
-#include "borg/emit/simt/simt.h"
+#include "borg/emit/simt/leaves.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -242,79 +242,79 @@ static const char *unit_type(const simt *e, const simt_stage *s) {
 /* The rest of a batch, fewer than 32 groups. */
 static void put_rest(simt *e, const simt_stage *s, bool in) {
     const char *name = s->param->name;
-    simt_line(e, "    B_ROLLED");
-    simt_line(e, "    for (int q = b_lane; q < b_here * %d; q += 32)", s->units);
+    ctext_line(&e->c, "    B_ROLLED");
+    ctext_line(&e->c, "    for (int q = b_lane; q < b_here * %d; q += 32)", s->units);
     const char *at = borg_format(e->arena, "b_all_%s[q / %d * %d + q %% %d]", name, s->units,
                                  s->pitch, s->units);
     const char *run = borg_format(e->arena, "b_run_%s[q]", name);
-    simt_line(e, "        %s%s = %s;", wanted(e, s, "q"), in ? at : run, in ? run : at);
+    ctext_line(&e->c, "        %s%s = %s;", wanted(e, s, "q"), in ? at : run, in ? run : at);
 }
 
 static void put_in(simt *e, const simt_stage *s) {
     const char *name = s->param->name, *type = unit_type(e, s);
     bool direct = s->units <= AT_ONCE; /* by registers: sooner there than an asynchronous copy */
-    simt_line(e, "if (b_here == 32) {");
+    ctext_line(&e->c, "if (b_here == 32) {");
     for (int32_t k = 0; k < s->units; ++k) {
         const char *if_wanted = wanted(e, s, borg_format(e->arena, "b_lane + %d", 32 * k));
         if (direct) {
-            simt_line(e, "    const %s c%d = b_run_%s[b_lane + %d];", type, k, name, 32 * k);
+            ctext_line(&e->c, "    const %s c%d = b_run_%s[b_lane + %d];", type, k, name, 32 * k);
         } else {
-            simt_line(e, "    %sb_copy(&b_all_%s[%s], &b_run_%s[b_lane + %d]);", if_wanted, name,
-                      place(e, s, k), name, 32 * k);
+            ctext_line(&e->c, "    %sb_copy(&b_all_%s[%s], &b_run_%s[b_lane + %d]);", if_wanted,
+                       name, place(e, s, k), name, 32 * k);
         }
     }
     for (int32_t k = 0; direct && k < s->units; ++k)
-        simt_line(e, "    b_all_%s[%s] = c%d;", name, place(e, s, k), k);
-    simt_line(e, "} else {");
+        ctext_line(&e->c, "    b_all_%s[%s] = c%d;", name, place(e, s, k), k);
+    ctext_line(&e->c, "} else {");
     put_rest(e, s, true);
-    simt_line(e, "}");
+    ctext_line(&e->c, "}");
 }
 
 static void put_out(simt *e, const simt_stage *s) {
     const char *name = s->param->name, *type = unit_type(e, s);
-    simt_line(e, "if (b_here == 32) {");
+    ctext_line(&e->c, "if (b_here == 32) {");
     for (int32_t from = 0; from < s->units; from += AT_ONCE) {
         int32_t to = from + AT_ONCE < s->units ? from + AT_ONCE : s->units;
         for (int32_t k = from; k < to; ++k)
-            simt_line(e, "    const %s c%d = b_all_%s[%s];", type, k, name, place(e, s, k));
+            ctext_line(&e->c, "    const %s c%d = b_all_%s[%s];", type, k, name, place(e, s, k));
         for (int32_t k = from; k < to; ++k)
-            simt_line(e, "    %sb_run_%s[b_lane + %d] = c%d;",
-                      wanted(e, s, borg_format(e->arena, "b_lane + %d", 32 * k)), name, 32 * k, k);
+            ctext_line(&e->c, "    %sb_run_%s[b_lane + %d] = c%d;",
+                       wanted(e, s, borg_format(e->arena, "b_lane + %d", 32 * k)), name, 32 * k, k);
     }
-    simt_line(e, "} else {");
+    ctext_line(&e->c, "} else {");
     put_rest(e, s, false);
-    simt_line(e, "}");
+    ctext_line(&e->c, "}");
 }
 
 void simt_stage_in(simt *e) {
     bool copies = false;
     if (e->nstages == 0) return;
-    simt_line(e, "const int b_lane = threadIdx.x %% 32;");
-    simt_line(e, "const b_s64 b_first = b_g0 - b_lane;");
-    simt_line(e, "const int b_here = b_last - b_first < 32 ? (int)(b_last - b_first) : 32;");
-    simt_line(e, "(void)b_first, (void)b_here;");
+    ctext_line(&e->c, "const int b_lane = threadIdx.x %% 32;");
+    ctext_line(&e->c, "const b_s64 b_first = b_g0 - b_lane;");
+    ctext_line(&e->c, "const int b_here = b_last - b_first < 32 ? (int)(b_last - b_first) : 32;");
+    ctext_line(&e->c, "(void)b_first, (void)b_here;");
     for (int32_t i = 0; i < e->nstages; ++i) {
         const simt_stage *s = &e->stages[i];
         const char *name = s->param->name, *type = e->target->types[s->param->elem];
         const char *unit = unit_type(e, s);
         if (s->held) {
-            simt_line(e, "union { %s x[%d]; %s u[%d]; } b_q_%s;", type, s->each, unit, s->units,
-                      name);
+            ctext_line(&e->c, "union { %s x[%d]; %s u[%d]; } b_q_%s;", type, s->each, unit,
+                       s->units, name);
             continue;
         }
-        simt_line(e, "B_SHARED %s b_stage_%s[%d];", unit, name, e->threads * s->pitch);
-        simt_line(e, "B_LOCAL %s *const b_all_%s = b_stage_%s + threadIdx.x / 32 * %d;", unit, name,
-                  name, 32 * s->pitch);
-        simt_line(e, "B_LOCAL %s *const b_q_%s = (%s *)(b_all_%s + b_lane * %d);", type, name, type,
-                  name, s->pitch);
-        simt_line(e, "B_GLOBAL %s *const b_run_%s = (%s *)((%s *)p_%s + b_first * %d);", unit, name,
-                  unit, type, name, s->each);
+        ctext_line(&e->c, "B_SHARED %s b_stage_%s[%d];", unit, name, e->threads * s->pitch);
+        ctext_line(&e->c, "B_LOCAL %s *const b_all_%s = b_stage_%s + threadIdx.x / 32 * %d;", unit,
+                   name, name, 32 * s->pitch);
+        ctext_line(&e->c, "B_LOCAL %s *const b_q_%s = (%s *)(b_all_%s + b_lane * %d);", type, name,
+                   type, name, s->pitch);
+        ctext_line(&e->c, "B_GLOBAL %s *const b_run_%s = (%s *)((%s *)p_%s + b_first * %d);", unit,
+                   name, unit, type, name, s->each);
         if (s->in) put_in(e, s);
         copies = copies || (s->in && s->units > AT_ONCE);
     }
-    if (copies) simt_line(e, "b_copied();");
-    simt_line(e, "b_syncwarp(B_WARP);");
-    simt_line(e, "if (b_g0 < b_last) {");
+    if (copies) ctext_line(&e->c, "b_copied();");
+    ctext_line(&e->c, "b_syncwarp(B_WARP);");
+    ctext_line(&e->c, "if (b_g0 < b_last) {");
 }
 
 void simt_stage_out(simt *e) {
@@ -323,11 +323,11 @@ void simt_stage_out(simt *e) {
         const simt_stage *s = &e->stages[i];
         const char *name = s->param->name;
         for (int32_t k = 0; s->held && k < s->units; ++k)
-            simt_line(e, "((b_i128 *)((%s *)p_%s + b_g0 * %d))[%d] = b_q_%s.u[%d];",
-                      e->target->types[s->param->elem], name, s->each, k, name, k);
+            ctext_line(&e->c, "((b_i128 *)((%s *)p_%s + b_g0 * %d))[%d] = b_q_%s.u[%d];",
+                       e->target->types[s->param->elem], name, s->each, k, name, k);
     }
-    simt_line(e, "}");
-    simt_line(e, "b_syncwarp(B_WARP);");
+    ctext_line(&e->c, "}");
+    ctext_line(&e->c, "b_syncwarp(B_WARP);");
     for (int32_t i = 0; i < e->nstages; ++i)
         if (e->stages[i].out && !e->stages[i].held) put_out(e, &e->stages[i]);
 }

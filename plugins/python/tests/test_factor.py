@@ -295,6 +295,16 @@ def test_stats(rng):
     assert stats["block"]["block_rows"] >= 1 and stats["method"] == "ildlt"
 
 
+def test_options_are_described():
+    """The docstring has the library's sentence, values and default of each option."""
+    described = pymetapack.options.__doc__
+    for key in pymetapack.options():
+        assert key == "given_perm" or f"\n{key} : " in described
+    assert "\npivot_threshold : 0 ... 0.5; default 0.01\n    Accept pivots " in described
+    assert "\nfactor_type : ldlt | llt | ldu; default ldlt\n" in described
+    assert "norm of their column of L" in described
+
+
 def test_options(rng):
     a = regular(rng, 30)
     assert "pivot_threshold" in pymetapack.options()

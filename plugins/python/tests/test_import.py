@@ -38,6 +38,7 @@ def false_library(folder, version="", leave_out=(), options_size=None):
         f"{{ *p = {options_size or ffi.sizeof('mpk_options')}; }}",
         "mpk_krylov_task_init": "void mpk_krylov_task_init(unsigned long *p) "
         f"{{ *p = {ffi.sizeof('mpk_krylov_task')}; }}",
+        "mpk_option_at": "void *mpk_option_at(int index) { return 0; }",
     }
     lines = [special.get(name, f"int {name}(void) {{ return -9; }}")
              for name in functions if name not in leave_out]  # fmt: skip

@@ -14,15 +14,6 @@
 /* ---- blocking.c: Thuerck et al. 2018, sec. III.A; Thuerck 2021, sec. 8.5 -----------------------
  */
 
-typedef struct mpki_blocking {
-    int32_t n, nframes, largest;
-    int32_t *perm, *iperm; /* n */
-    int32_t *bptr;         /* nframes + 1 */
-    int32_t *of;           /* n: frame of each position */
-    mpk_strategy strategy; /* the ones chosen where the options said auto */
-    mpk_ordering ordering;
-} mpki_blocking;
-
 /** Block the graph of A (uncompressed) by options strategy, ordering, block, grid, similarity,
  *  seed, threads. mate [in] n or NULL: pairs {i, mate[i]} get neighbouring positions in one frame
  *  (unless options.block is 1, or a regular grid cuts between them). With ordering = given the
@@ -57,31 +48,13 @@ void mpki_pattern_free(mpk_context *ctx, mpki_pattern *pattern);
 /* ---- ibcsr.c: Thuerck 2019, sec. V; Thuerck 2021, sec. 6.4 and 8.3.1 ---------------------------
  */
 
-/** One nonzero block as a frame's list sees it: the frame across, and the block's number. */
-typedef struct mpki_entry {
-    int32_t other;
-    int64_t block;
-} mpki_entry;
-
-/** Indexed block CSR of a symmetric pattern (an unsymmetric one is held on the union of L and U^T;
- *  its two halves share the index, so there is one list where the thesis has R and C). Each frame f
- *  lists every block of its row and of its column, itself included, sorted by the place of the
- *  frame across; `diagonal[f]` is where it stands itself, so that the entries before it are C->
- * (row f of L, left of the pivot) and those after it C-down (column f of L, below it). A push-back
- * permutes indices alone: a block whose two frames changed sides is transposed by implication. */
-typedef struct mpki_ibcsr {
-    int32_t m;         /* frames */
-    int32_t *frame;    /* P: frame at each place */
-    int32_t *place;    /* P^-1 */
-    int32_t *stage;    /* X: by frame, how often it was pushed back */
-    int64_t *ptr;      /* m + 1: the lists, by frame */
-    mpki_entry *entry; /* ptr[m] */
-    int64_t *diagonal; /* by frame, index into entry */
-    int64_t nblocks;
-    int32_t *rows,
-        *cols; /* by block: frame of its rows and of its columns, as it was made: the
-                  rows' frame stood at the later place then. Block numbers never change */
-} mpki_ibcsr;
+/* mpki_ibcsr (backends/sparse.h): indexed block CSR of a symmetric pattern (an unsymmetric one is
+ * held on the union of L and U^T; its two halves share the index, so there is one list where the
+ * thesis has R and C). Each frame f lists every block of its row and of its column, itself
+ * included, sorted by the place of the frame across; `diagonal[f]` is where it stands itself, so
+ * that the entries before it are C-> (row f of L, left of the pivot) and those after it C-down
+ * (column f of L, below it). A push-back permutes indices alone: a block whose two frames changed
+ * sides is transposed by implication. */
 
 /** From a pattern whose places are the frames in order; block k of the pattern is block k. */
 mpk_status mpki_ibcsr_make(mpk_context *ctx, const mpki_pattern *pattern, mpki_ibcsr *index);
@@ -101,10 +74,6 @@ mpk_status mpki_ibcsr_merge(mpk_context *ctx, mpki_ibcsr *index, const mpki_patt
  *  pattern entry e when number != NULL, allocated here. */
 mpk_status mpki_ibcsr_pattern(mpk_context *ctx, const mpki_ibcsr *index, mpki_pattern *pattern,
                               int64_t **number);
-/** Is block b of the index transposed against how it was made? */
-static inline bool mpki_ibcsr_transposed(const mpki_ibcsr *x, int64_t b) {
-    return x->place[x->rows[b]] < x->place[x->cols[b]];
-}
 /** Every invariant above; MPK_ERR_INTERNAL with what is broken. */
 mpk_status mpki_ibcsr_check(mpk_context *ctx, const mpki_ibcsr *index);
 void mpki_ibcsr_free(mpk_context *ctx, mpki_ibcsr *index);
@@ -135,6 +104,12 @@ void mpki_block_analysis_free(mpk_context *ctx, mpki_block_analysis **block);
 /** Does the method work on blocks (ildlt, jacobi, ilu0)? none has an analysis, but no factor. */
 static inline bool mpki_on_blocks(mpk_method method) {
     return method >= MPK_METHOD_ILDLT;
+}
+/** Of the numbers of a factor: that of A, but for blocks in single precision. */
+static inline mpk_scalar mpki_stored_scalar(mpk_scalar scalar, mpk_method method,
+                                            const mpk_options *options) {
+    const bool less = mpki_on_blocks(method) && options->precision == MPK_PRECISION_SINGLE;
+    return !less ? scalar : scalar == MPK_D ? MPK_S : scalar == MPK_Z ? MPK_C : scalar;
 }
 
 #endif

@@ -24,8 +24,8 @@ static mpk_status match(mpk_context *ctx, const mpk_problem *p, const mpk_option
     mpk_status status = mpki_moduli_build(ctx, p, &moduli);
     *mate = MPKI_NEW(ctx, STAGE, p->n, int32_t);
     an->scale = MPKI_NEW(ctx, STAGE, p->n, double);
-    if (!status && (!*mate || !an->scale)) status = mpki_failed(ctx);
-    if (!status)
+    if (!mpk_failed(status) && (!*mate || !an->scale)) status = mpki_failed(ctx);
+    if (!mpk_failed(status))
         status = mpki_match(ctx, p->n, p->ap, p->ai, moduli.entry, *mate, an->scale,
                             &an->info.structural_rank, NULL);
     mpki_moduli_free(ctx, &moduli);
@@ -85,6 +85,19 @@ mpk_status mpki_check_type(mpk_context *ctx, const mpk_options *o, mpk_scalar sc
                       "none: take ldlt or ldu");
 }
 
+/* Refuse what cannot fit: what is dropped is not known before, but a factorization works on both
+ * triangles of A by rows. */
+static mpk_status check_memory(mpk_context *ctx, const mpk_problem *p, const mpk_options *options) {
+    const double entries = 2 * (double)p->nnz - p->n, limit = options->memory_limit;
+    const double least = entries * (double)(mpk_scalar_size(p->scalar) + sizeof(int32_t)) +
+                         (double)p->n * sizeof(int64_t);
+    if (!(limit > 0) || least <= limit) return MPK_OK;
+    return mpki_error(ctx, MPK_ERR_MEMORY, STAGE, (int64_t)least,
+                      "the factorization would take at least %.0f bytes: more than the %.0f that "
+                      "memory_limit allows",
+                      least, limit);
+}
+
 mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
                               const mpk_options *options, mpk_analysis *an) {
     mpki_graph graph = {0};
@@ -93,13 +106,14 @@ mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
     mpk_status status = options->method == MPK_METHOD_NONE
                             ? MPK_OK
                             : mpki_check_type(ctx, options, problem->scalar, problem->symmetry);
-    if (status) return status;
+    if (!mpk_failed(status)) status = check_memory(ctx, problem, options);
+    if (mpk_failed(status)) return status;
     an->block = MPKI_ZNEW(ctx, STAGE, 1, mpki_block_analysis);
     if (!an->block) return mpki_failed(ctx);
     mpki_block_analysis *b = an->block;
     status = match(ctx, problem, options, an, &mate);
     an->info.time_match_s = b->time_match_s = mpki_now_s() - start;
-    if (!status && mpki_progress(ctx, STAGE, 0.2))
+    if (!mpk_failed(status) && mpki_progress(ctx, STAGE, 0.2))
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     if (options->method == MPK_METHOD_NONE) { /* the scaling is all there is */
         for (int32_t i = 0; i < an->n; i++) an->perm[i] = i;
@@ -107,14 +121,16 @@ mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
         an->info.scaling = options->scaling == MPK_OFF ? 0 : an->scale ? 2 : 1;
         return status;
     }
-    if (!status) status = mpki_graph_build(ctx, an->n, an->ap, an->ai, NULL, NULL, &graph);
-    if (!status) status = mpki_blocking_make(ctx, &graph, mate, options, &b->blocking);
+    if (!mpk_failed(status))
+        status = mpki_graph_build(ctx, an->n, an->ap, an->ai, NULL, NULL, &graph);
+    if (!mpk_failed(status)) status = mpki_blocking_make(ctx, &graph, mate, options, &b->blocking);
     mpki_graph_free(ctx, &graph);
-    if (!status && mate) status = place_pairs(ctx, &b->blocking, mate, &b->pair);
+    if (!mpk_failed(status) && mate) status = place_pairs(ctx, &b->blocking, mate, &b->pair);
     mpki_release(ctx, mate);
     an->info.time_order_s = b->time_block_s = mpki_now_s() - start - b->time_match_s;
-    if (!status) status = mpki_pattern_of_matrix(ctx, an->n, an->ap, an->ai, &b->blocking, &b->a);
-    if (status) return status;
+    if (!mpk_failed(status))
+        status = mpki_pattern_of_matrix(ctx, an->n, an->ap, an->ai, &b->blocking, &b->a);
+    if (mpk_failed(status)) return status;
     if (an->n) memcpy(an->perm, b->blocking.perm, (size_t)an->n * sizeof *an->perm);
     an->info.ordering = b->blocking.ordering;
     an->info.scaling = options->scaling == MPK_OFF ? 0 : an->scale ? 2 : 1;

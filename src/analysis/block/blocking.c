@@ -79,7 +79,7 @@ static mpk_status gather_groups(mpk_context *ctx, draft *d, int32_t groups, int3
     int32_t n = d->rows->n;
     mpk_status status = mpki_group_levels(ctx, d->rows, d->options->similarity, WIDER * d->most,
                                           false, d->options->threads, d->group, &groups);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     memcpy(first, d->order, (size_t)n * sizeof *first);
     sort_by_group(n, first, d->group, groups, ptr, d->order);
     return MPK_OK;
@@ -91,11 +91,11 @@ static mpk_status group_rows(mpk_context *ctx, draft *d) {
     int32_t *ptr = MPKI_NEW(ctx, STAGE, (int64_t)n + 1, int32_t);
     int32_t *first = MPKI_NEW(ctx, STAGE, n, int32_t);
     mpk_status status = ptr && first ? MPK_OK : mpki_failed(ctx);
-    if (!status)
+    if (!mpk_failed(status))
         status = mpki_group_levels(ctx, d->rows, d->options->similarity, d->most, false,
                                    d->options->threads, d->group, &groups);
-    if (!status) sort_by_group(n, NULL, d->group, groups, ptr, d->order);
-    if (!status && d->grid) status = gather_groups(ctx, d, groups, ptr, first);
+    if (!mpk_failed(status)) sort_by_group(n, NULL, d->group, groups, ptr, d->order);
+    if (!mpk_failed(status) && d->grid) status = gather_groups(ctx, d, groups, ptr, first);
     mpki_release(ctx, ptr);
     mpki_release(ctx, first);
     return status;
@@ -119,7 +119,7 @@ static mpk_status cut(mpk_context *ctx, draft *d, const int32_t *parent, int32_t
     for (int32_t k = 0; k < n; k++) d->group[d->order[k]] = k;
     mpk_status status = mpki_group_levels(ctx, d->rows, d->options->similarity, d->most, true,
                                           d->options->threads, d->group, &groups);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     int32_t *by_place = inverse, *weight = NULL;
     if (d->rows->weight) {
         weight = MPKI_NEW(ctx, STAGE, n, int32_t);
@@ -142,14 +142,15 @@ static mpk_status cut_order(mpk_context *ctx, draft *d) {
     int32_t *count = MPKI_NEW(ctx, STAGE, n, int32_t);
     mpk_status status = inverse && parent && count ? MPK_OK : mpki_failed(ctx);
     bool keep = d->ordering == MPK_ORDERING_GIVEN || d->ordering == MPK_ORDERING_NATURAL;
-    if (!status && d->ordering == MPK_ORDERING_GIVEN)
+    if (!mpk_failed(status) && d->ordering == MPK_ORDERING_GIVEN)
         take_given(d);
-    else if (!status)
+    else if (!mpk_failed(status))
         status = mpki_order(ctx, d->rows, d->ordering, d->options->seed, d->options->threads,
                             d->order, &d->ordering);
-    for (int32_t k = 0; !status && k < n; k++) inverse[d->order[k]] = k;
-    if (!status && !keep) status = mpki_elimination(ctx, d->rows, d->order, inverse, parent, count);
-    if (!status && !d->grid) status = cut(ctx, d, keep ? NULL : parent, inverse);
+    for (int32_t k = 0; !mpk_failed(status) && k < n; k++) inverse[d->order[k]] = k;
+    if (!mpk_failed(status) && !keep)
+        status = mpki_elimination(ctx, d->rows, d->order, inverse, parent, count);
+    if (!mpk_failed(status) && !d->grid) status = cut(ctx, d, keep ? NULL : parent, inverse);
     mpki_release(ctx, inverse);
     mpki_release(ctx, parent);
     mpki_release(ctx, count);
@@ -180,11 +181,11 @@ static void expand(draft *d) {
 static mpk_status order_blocks(mpk_context *ctx, draft *d) {
     mpki_graph blocks = {0};
     mpk_status status = mpki_quotient(ctx, d->graph, d->frame, d->blocks, &blocks);
-    if (!status)
+    if (!mpk_failed(status))
         status = mpki_order(ctx, &blocks, d->ordering, d->options->seed, d->options->threads,
                             d->place, &d->ordering);
     mpki_graph_free(ctx, &blocks);
-    if (status || !d->grid || d->graph->n % d->most == 0) return status;
+    if (mpk_failed(status) || !d->grid || d->graph->n % d->most == 0) return status;
     int32_t short_one = d->blocks - 1, at = 0;
     while (d->place[at] != short_one) at++;
     memmove(d->place + at, d->place + at + 1, (size_t)(short_one - at) * sizeof *d->place);
@@ -234,8 +235,8 @@ static mpk_status run(mpk_context *ctx, draft *d, mpki_blocking *b) {
     d->frame = MPKI_NEW(ctx, STAGE, n, int32_t);
     if (!d->vertex || !d->order || !d->group || !d->sequence || !d->frame) return mpki_failed(ctx);
     mpk_status status = take_pairs(ctx, d);
-    if (!status) status = br ? group_rows(ctx, d) : cut_order(ctx, d);
-    if (status) return status;
+    if (!mpk_failed(status)) status = br ? group_rows(ctx, d) : cut_order(ctx, d);
+    if (mpk_failed(status)) return status;
     expand(d);
     d->place = MPKI_NEW(ctx, STAGE, d->blocks, int32_t);
     if (!d->place) return mpki_failed(ctx);
@@ -244,7 +245,7 @@ static mpk_status run(mpk_context *ctx, draft *d, mpki_blocking *b) {
         for (int32_t f = 0; f < d->blocks; f++) d->place[f] = f;
     else
         status = order_blocks(ctx, d);
-    return status ? status : finish(ctx, d, b);
+    return mpk_failed(status) ? status : finish(ctx, d, b);
 }
 
 mpk_status mpki_blocking_make(mpk_context *ctx, const mpki_graph *graph, const int32_t *mate,
@@ -262,8 +263,8 @@ mpk_status mpki_blocking_make(mpk_context *ctx, const mpki_graph *graph, const i
     mpk_status status = MPK_OK;
     if (blocking->strategy == MPK_STRATEGY_AUTO)
         status = mpki_strategy_choose(ctx, graph, options, &blocking->strategy);
-    if (!status) status = run(ctx, &d, blocking);
+    if (!mpk_failed(status)) status = run(ctx, &d, blocking);
     draft_free(ctx, &d);
-    if (status) mpki_blocking_free(ctx, blocking);
+    if (mpk_failed(status)) mpki_blocking_free(ctx, blocking);
     return status;
 }

@@ -197,8 +197,8 @@ mpk_status mpki_group_similar(mpk_context *ctx, const mpki_graph *graph, double 
                 .desk = MPKI_ZNEW(ctx, STAGE, threads, desk)};
     bool ready = (pool || threads == 1) && length && s.count && s.below2 && s.desk;
     mpk_status status = ready ? MPK_OK : mpki_failed(ctx);
-    if (!status) status = desks_make(ctx, threads, n < PART ? n : PART, s.desk);
-    if (!status) {
+    if (!mpk_failed(status)) status = desks_make(ctx, threads, n < PART ? n : PART, s.desk);
+    if (!mpk_failed(status)) {
         double below2 = 0;
         measure(&s, length);
         *count = group_all(&s, pool, parts);

@@ -156,7 +156,7 @@ static mpk_status fill_level(mpk_context *ctx, const mpki_pattern *a, int level,
     f.part = MPKI_ZNEW(ctx, STAGE, chunks, int32_t *);
     f.own = MPKI_ZNEW(ctx, STAGE, threads, searcher);
     if (!f.count || !f.part || !f.own) goto failed;
-    if ((status = transpose(ctx, a, &xptr, &xrow))) goto done;
+    if (mpk_failed(status = transpose(ctx, a, &xptr, &xrow))) goto done;
     f.xptr = xptr;
     f.xrow = xrow;
     mpki_pool_for(pool, 0, chunks, fill_chunk, &f);
@@ -221,7 +221,7 @@ static mpk_status fill_complete(mpk_context *ctx, const mpki_pattern *a, int64_t
     mpk_status status = MPK_OK;
     ptr = filled->ptr = MPKI_NEW(ctx, STAGE, (int64_t)m + 1, int64_t);
     if (!parent || !mark || !ptr) goto failed;
-    if ((status = transpose(ctx, a, &xptr, &xrow))) goto done;
+    if (mpk_failed(status = transpose(ctx, a, &xptr, &xrow))) goto done;
     elimination_tree(m, xptr, xrow, mark, parent);
     ptr[0] = 0;
     for (int32_t i = 0; i < m; i++) {
@@ -289,6 +289,6 @@ mpk_status mpki_pattern_fill(mpk_context *ctx, const mpki_pattern *a, int level,
         status = fill_complete(ctx, a, max_blocks, filled);
     else
         status = fill_level(ctx, a, level, threads, max_blocks, filled);
-    if (status) mpki_pattern_free(ctx, filled);
+    if (mpk_failed(status)) mpki_pattern_free(ctx, filled);
     return status;
 }

@@ -44,7 +44,8 @@ mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, double t
 /** Join groups of neighbours that hang together in the elimination tree: a group and the next one,
  *  if that holds the parent of its last column; and whole subtrees side by side under one group.
  *  parent [in] n: the tree by position, in a postorder (mpki_elimination)
- *  weight [in] n by position; NULL: 1      of, groups [inout] groups of neighbours, by position */
+ *  weight [in] n by position; NULL: 1
+ *  of, groups [inout] groups of neighbours, by position */
 mpk_status mpki_group_subtrees(mpk_context *ctx, int32_t n, const int32_t *weight,
                                const int32_t *parent, int32_t most, int32_t *of, int32_t *groups);
 

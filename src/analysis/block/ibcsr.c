@@ -94,7 +94,7 @@ mpk_status mpki_ibcsr_make(mpk_context *ctx, const mpki_pattern *pattern, mpki_i
             index->cols[k] = f;
         }
     }
-    if ((status = lists_make(ctx, m, index->frame, &c, &l))) goto failed;
+    if (mpk_failed(status = lists_make(ctx, m, index->frame, &c, &l))) goto failed;
     index->ptr = l.ptr;
     index->diagonal = l.diagonal;
     index->entry = l.entry;
@@ -247,7 +247,7 @@ mpk_status mpki_ibcsr_merge(mpk_context *ctx, mpki_ibcsr *index, const mpki_patt
     if (!c.row || !c.number || !rows || !cols) goto failed;
     fresh = index->nblocks;
     for (int32_t p = 0; p < m; p++) merge_column(index, pattern, keep, p, &fresh, &c);
-    if ((status = lists_make(ctx, m, index->frame, &c, &l))) goto done;
+    if (mpk_failed(status = lists_make(ctx, m, index->frame, &c, &l))) goto done;
 
     memcpy(rows, index->rows, (size_t)index->nblocks * sizeof *rows);
     memcpy(cols, index->cols, (size_t)index->nblocks * sizeof *cols);
@@ -348,14 +348,15 @@ static mpk_status check_list(mpk_context *ctx, const mpki_ibcsr *x, int32_t f, u
 
 mpk_status mpki_ibcsr_check(mpk_context *ctx, const mpki_ibcsr *index) {
     mpk_status status = check_places(ctx, index);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     if (index->ptr[0] != 0) return broken(ctx, 0, "the lists do not begin at 0");
     for (int32_t f = 0; f < index->m; f++)
         if (index->ptr[f + 1] <= index->ptr[f]) return broken(ctx, f, "a list is empty");
     unsigned char *met = MPKI_ZNEW(ctx, STAGE, index->nblocks, unsigned char);
     if (!met) return mpki_failed(ctx);
-    for (int32_t f = 0; !status && f < index->m; f++) status = check_list(ctx, index, f, met);
-    for (int64_t b = 0; !status && b < index->nblocks; b++)
+    for (int32_t f = 0; !mpk_failed(status) && f < index->m; f++)
+        status = check_list(ctx, index, f, met);
+    for (int64_t b = 0; !mpk_failed(status) && b < index->nblocks; b++)
         if (met[b] == 1 && index->rows[b] != index->cols[b])
             status = broken(ctx, b, "a block is in one list only");
     mpki_release(ctx, met);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows with one pattern, found by hash values: the first level of a blocking costs a pass over the
  * edges instead of a search (Saad 2003, section 3.1, groups them so, too). */
+#include "../../core/random.h"
 #include "grouping.h"
 
 #include <stdlib.h>
@@ -16,12 +17,6 @@ static int by_key(const void *a, const void *b) {
     const row *x = a, *y = b;
     if (x->key != y->key) return x->key < y->key ? -1 : 1;
     return x->vertex < y->vertex ? -1 : 1;
-}
-
-static uint64_t mix(int32_t v) {
-    uint64_t x = ((uint64_t)v + 1) * 0x9E3779B97F4A7C15u;
-    x = (x ^ (x >> 32)) * 0xD6E8FEB86659FD93u;
-    return x ^ (x >> 29);
 }
 
 /* Same neighbours, themselves left aside: with `closed` the two must be joined, without they are
@@ -77,8 +72,9 @@ static void group_pass(const mpki_graph *g, bool closed, int32_t most, const cha
     int64_t length = 0;
     for (int32_t v = 0; v < g->n; v++) {
         if (taken[v]) continue;
-        uint64_t key = closed ? mix(v) : 0;
-        for (int64_t e = g->xadj[v]; e < g->xadj[v + 1]; e++) key += mix(g->adj[e]);
+        uint64_t key = closed ? mpki_random_at((uint64_t)v) : 0;
+        for (int64_t e = g->xadj[v]; e < g->xadj[v + 1]; e++)
+            key += mpki_random_at((uint64_t)g->adj[e]);
         rows[length++] = (row){key, v};
     }
     qsort(rows, (size_t)length, sizeof *rows, by_key);
@@ -95,7 +91,7 @@ mpk_status mpki_group_identical(mpk_context *ctx, const mpki_graph *graph, int32
     int32_t *leader = MPKI_NEW(ctx, STAGE, n, int32_t);
     char *taken = MPKI_ZNEW(ctx, STAGE, n, char);
     mpk_status status = rows && leader && taken ? MPK_OK : mpki_failed(ctx);
-    if (status) goto done;
+    if (mpk_failed(status)) goto done;
     for (int32_t v = 0; v < n; v++) leader[v] = v;
     group_pass(graph, true, most, taken, rows, leader);
     for (int32_t v = 0; v < n; v++)

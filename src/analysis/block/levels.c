@@ -19,7 +19,7 @@ static mpk_status coarsen(mpk_context *ctx, const mpki_graph *original, const in
                           int32_t count, mpki_graph *current) {
     mpki_graph coarse;
     mpk_status status = mpki_quotient(ctx, current->xadj ? current : original, of, count, &coarse);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     mpki_graph_free(ctx, current);
     *current = coarse;
     return MPK_OK;
@@ -31,22 +31,22 @@ mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, double t
     mpki_graph coarse = {0};
     int32_t *next = MPKI_NEW(ctx, STAGE, n, int32_t);
     mpk_status status = next ? MPK_OK : mpki_failed(ctx);
-    if (!status && *count == 0) {
+    if (!mpk_failed(status) && *count == 0) {
         for (int32_t v = 0; v < n; v++) of[v] = v;
         *count = n;
-    } else if (!status) {
+    } else if (!mpk_failed(status)) {
         status = coarsen(ctx, graph, of, *count, &coarse);
     }
-    if (!status && !ordered && n > 0) {
+    if (!mpk_failed(status) && !ordered && n > 0) {
         const mpki_graph *g = coarse.xadj ? &coarse : graph;
         status = mpki_group_identical(ctx, g, most, next, &groups);
-        if (!status && groups < g->n) {
+        if (!mpk_failed(status) && groups < g->n) {
             compose(n, next, of);
             *count = groups;
             status = coarsen(ctx, graph, next, groups, &coarse);
         }
     }
-    while (!status && tau >= FLOOR && *count > 1) {
+    while (!mpk_failed(status) && tau >= FLOOR && *count > 1) {
         const mpki_graph *g = coarse.xadj ? &coarse : graph;
         double below;
         if (mpki_progress(ctx, "analyse", 0.1)) {
@@ -55,7 +55,7 @@ mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, double t
         }
         status = ordered ? mpki_group_neighbours(ctx, g, tau, most, next, &groups, &below)
                          : mpki_group_similar(ctx, g, tau, most, threads, next, &groups, &below);
-        if (status) break;
+        if (mpk_failed(status)) break;
         tau *= DECAY;
         if (groups == *count) { /* nothing joined: on to where something will */
             while (tau > below && tau >= FLOOR) tau *= DECAY;

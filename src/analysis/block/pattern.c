@@ -123,8 +123,8 @@ mpk_status mpki_pattern_of_matrix(mpk_context *ctx, int32_t n, const int64_t *ap
     for (int32_t f = 0; f < m; f++)
         for (int32_t p = blocking->bptr[f]; p < blocking->bptr[f + 1]; p++)
             g.frame[blocking->perm[p]] = f;
-    if ((status = look_all(ctx, &g))) goto done;
-    if ((status = by_row(ctx, &g, rptr, &earlier))) goto done;
+    if (mpk_failed(status = look_all(ctx, &g))) goto done;
+    if (mpk_failed(status = by_row(ctx, &g, rptr, &earlier))) goto done;
     status = by_column(ctx, m, rptr, earlier, g.mark, pattern);
 done:
     mpki_release(ctx, g.frame);
@@ -133,6 +133,6 @@ done:
     mpki_release(ctx, g.seen);
     mpki_release(ctx, rptr);
     mpki_release(ctx, earlier);
-    if (status) mpki_pattern_free(ctx, pattern);
+    if (mpk_failed(status)) mpki_pattern_free(ctx, pattern);
     return status;
 }

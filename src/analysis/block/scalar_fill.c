@@ -77,7 +77,7 @@ mpk_status mpki_scalar_complete(mpk_context *ctx, const mpki_graph *graph, const
     part *parts = MPKI_ZNEW(ctx, STAGE, chunks, part);
     bool ready = (pool || threads == 1) && work && mark && parts;
     mpk_status status = ready ? MPK_OK : mpki_failed(ctx);
-    if (status) goto done;
+    if (mpk_failed(status)) goto done;
     int32_t *perm = work, *iperm = work + n, *parent = work + 2 * (int64_t)n;
     int32_t *count = work + 3 * (int64_t)n, *frame = work + 4 * (int64_t)n;
     for (int32_t k = 0; k < n; k++) {
@@ -85,7 +85,7 @@ mpk_status mpki_scalar_complete(mpk_context *ctx, const mpki_graph *graph, const
         iperm[k] = b->iperm[k];
     }
     status = mpki_elimination(ctx, graph, perm, iperm, parent, count);
-    if (status) goto done;
+    if (mpk_failed(status)) goto done;
     for (int32_t k = 0; k < n; k++) frame[k] = b->of[b->iperm[perm[k]]];
     for (int64_t k = 0; k < threads * (int64_t)n; k++) mark[k] = -1;
     walk w = {graph, b, perm, iperm, parent, frame, mark, parts};

@@ -47,8 +47,8 @@ static mpk_status match(session *s, int32_t **mate) {
     mpk_status status = mpki_moduli_build(s->ctx, p, &moduli);
     double *scale = MPKI_NEW(s->ctx, STAGE, p->n, double);
     *mate = MPKI_NEW(s->ctx, STAGE, p->n, int32_t);
-    if (!status && (!scale || !*mate)) status = mpki_failed(s->ctx);
-    if (!status)
+    if (!mpk_failed(status) && (!scale || !*mate)) status = mpki_failed(s->ctx);
+    if (!mpk_failed(status))
         status = mpki_match(s->ctx, p->n, p->ap, p->ai, moduli.entry, *mate, scale, &rank, NULL);
     mpki_moduli_free(s->ctx, &moduli);
     mpki_release(s->ctx, scale);
@@ -74,12 +74,14 @@ static mpk_status begin(session *s) {
     const mpk_problem *p = s->problem;
     int32_t *mate = NULL;
     mpk_status status = match(s, &mate);
-    if (!status) status = mpki_graph_build(s->ctx, p->n, p->ap, p->ai, NULL, NULL, &s->graph);
-    if (!status) status = mpki_blocking_make(s->ctx, &s->graph, mate, &s->options, &s->blocking);
+    if (!mpk_failed(status))
+        status = mpki_graph_build(s->ctx, p->n, p->ap, p->ai, NULL, NULL, &s->graph);
+    if (!mpk_failed(status))
+        status = mpki_blocking_make(s->ctx, &s->graph, mate, &s->options, &s->blocking);
     mpki_release(s->ctx, mate);
-    if (!status)
+    if (!mpk_failed(status))
         status = mpki_pattern_of_matrix(s->ctx, p->n, p->ap, p->ai, &s->blocking, &s->blocks);
-    if (!status && s->scalar) status = make_columns(s);
+    if (!mpk_failed(status) && s->scalar) status = make_columns(s);
     double bytes =
         s->options.memory_limit > 0 ? s->options.memory_limit : (double)mpki_memory_available();
     s->max_blocks = (int64_t)(bytes / 16); /* a row index, twice while it is made, and lists */
@@ -105,12 +107,13 @@ static mpk_status block_columns(session *s, int32_t level, mpk_block_level *row)
     mpki_pattern filled = {0};
     mpk_status status =
         mpki_pattern_fill(s->ctx, &s->blocks, level, s->options.threads, s->max_blocks, &filled);
-    if (!status) status = mpki_count_levels(s->ctx, &filled, &row->levels, &row->sublevels);
+    if (!mpk_failed(status))
+        status = mpki_count_levels(s->ctx, &filled, &row->levels, &row->sublevels);
     double room = 0;
-    for (int32_t c = 0; !status && c < filled.m; c++)
+    for (int32_t c = 0; !mpk_failed(status) && c < filled.m; c++)
         for (int64_t k = filled.ptr[c]; k < filled.ptr[c + 1]; k++)
             room += mpki_block_room(&s->blocking, filled.row[k], c);
-    row->blocks = status ? 0 : filled.ptr[filled.m];
+    row->blocks = mpk_failed(status) ? 0 : filled.ptr[filled.m];
     row->capacity = (int64_t)room;
     row->mean_block = row->blocks ? room / (double)row->blocks : 0;
     mpki_pattern_free(s->ctx, &filled);
@@ -127,9 +130,9 @@ static mpk_status scalar_columns(session *s, int32_t level, mpk_block_level *row
         mpki_pattern filled = {0};
         status = mpki_pattern_fill(s->ctx, &s->entries, level, s->options.threads, s->max_blocks,
                                    &filled);
-        if (!status) status = mpki_count_levels(s->ctx, &filled, &fill.depth, NULL);
-        if (!status) fill.nnz = filled.ptr[filled.m];
-        for (int32_t c = 0; !status && c < filled.m; c++)
+        if (!mpk_failed(status)) status = mpki_count_levels(s->ctx, &filled, &fill.depth, NULL);
+        if (!mpk_failed(status)) fill.nnz = filled.ptr[filled.m];
+        for (int32_t c = 0; !mpk_failed(status) && c < filled.m; c++)
             for (int64_t k = filled.ptr[c]; k < filled.ptr[c + 1]; k++)
                 fill.shares += 1 / mpki_block_room(&s->blocking, s->blocking.of[filled.row[k]],
                                                    s->blocking.of[c]);
@@ -145,7 +148,7 @@ static mpk_status scalar_columns(session *s, int32_t level, mpk_block_level *row
 static mpk_status fill_table(session *s, const int32_t *levels, int32_t count,
                              mpk_block_stats *stats) {
     mpk_status status = MPK_OK;
-    for (int32_t k = 0; !status && k < count; k++) {
+    for (int32_t k = 0; !mpk_failed(status) && k < count; k++) {
         mpk_block_level *row = &stats->row[k];
         double start = mpki_now_s();
         if (mpki_progress(s->ctx, "analyse", 0.2 + 0.8 * k / count))
@@ -156,7 +159,7 @@ static mpk_status fill_table(session *s, const int32_t *levels, int32_t count,
                                  .mean_fill = -1,
                                  .memory_ratio = -1};
         status = block_columns(s, levels[k], row);
-        if (!status && s->scalar) status = scalar_columns(s, levels[k], row);
+        if (!mpk_failed(status) && s->scalar) status = scalar_columns(s, levels[k], row);
         row->time_s = mpki_now_s() - start;
     }
     return status;
@@ -185,12 +188,12 @@ mpk_status mpk_block_statistics(mpk_context *ctx, const mpk_problem *problem,
     if (!ctx || !stats) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     mpk_status status = mpki_options_resolve(ctx, options, &s.options);
-    if (!status) status = check(ctx, problem, &s.options, levels, count);
-    if (status) return status;
+    if (!mpk_failed(status)) status = check(ctx, problem, &s.options, levels, count);
+    if (mpk_failed(status)) return status;
     mpk_block_stats made = {.n = problem->n, .nnz = problem->nnz, .count = count};
     made.row = MPKI_ZNEW(ctx, STAGE, count, mpk_block_level);
     status = made.row ? begin(&s) : mpki_failed(ctx);
-    if (!status) {
+    if (!mpk_failed(status)) {
         made.strategy = s.blocking.strategy;
         made.ordering = s.blocking.ordering;
         made.block_rows = s.blocking.nframes;
@@ -201,7 +204,7 @@ mpk_status mpk_block_statistics(mpk_context *ctx, const mpk_problem *problem,
         status = fill_table(&s, levels, count, &made);
     }
     session_end(&s);
-    if (status)
+    if (mpk_failed(status))
         mpk_block_stats_clear(ctx, &made);
     else
         *stats = made;

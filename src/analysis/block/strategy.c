@@ -39,12 +39,12 @@ mpk_status mpki_blocking_cost(mpk_context *ctx, const mpki_graph *graph, const m
     mpki_pattern a = {0}, filled = {0};
     int32_t *of = MPKI_NEW(ctx, STAGE, b->n, int32_t);
     mpk_status status = of ? MPK_OK : mpki_failed(ctx);
-    for (int32_t k = 0; !status && k < b->n; k++) of[b->perm[k]] = b->of[k];
-    if (!status) status = mpki_quotient(ctx, graph, of, b->nframes, &blocks);
-    if (!status) status = graph_pattern(ctx, &blocks, &a);
-    if (!status) status = mpki_pattern_fill(ctx, &a, level, threads, 0, &filled);
+    for (int32_t k = 0; !mpk_failed(status) && k < b->n; k++) of[b->perm[k]] = b->of[k];
+    if (!mpk_failed(status)) status = mpki_quotient(ctx, graph, of, b->nframes, &blocks);
+    if (!mpk_failed(status)) status = graph_pattern(ctx, &blocks, &a);
+    if (!mpk_failed(status)) status = mpki_pattern_fill(ctx, &a, level, threads, 0, &filled);
     *cost = 0;
-    for (int32_t c = 0; !status && c < b->nframes; c++) {
+    for (int32_t c = 0; !mpk_failed(status) && c < b->nframes; c++) {
         double width = blocks.weight[c];
         for (int64_t k = filled.ptr[c]; k < filled.ptr[c + 1]; k++)
             *cost += width * blocks.weight[filled.row[k]] + BLOCK_OVERHEAD;
@@ -93,7 +93,7 @@ static mpk_status take_sample(mpk_context *ctx, const mpki_graph *g, mpki_graph 
     int32_t *list = MPKI_NEW(ctx, STAGE, n, int32_t);
     mpk_status status = number && list ? MPK_OK : mpki_failed(ctx);
     *sample = (mpki_graph){0};
-    if (status) goto done;
+    if (mpk_failed(status)) goto done;
     kept = grow_patches(g, wanted, number, list);
     qsort(list, (size_t)kept, sizeof *list, compare);
     for (int32_t k = 0; k < kept; k++) number[list[k]] = k;
@@ -118,7 +118,7 @@ static mpk_status take_sample(mpk_context *ctx, const mpki_graph *g, mpki_graph 
 done:
     mpki_release(ctx, number);
     mpki_release(ctx, list);
-    if (status) mpki_graph_free(ctx, sample);
+    if (mpk_failed(status)) mpki_graph_free(ctx, sample);
     return status;
 }
 
@@ -137,14 +137,15 @@ mpk_status mpki_strategy_choose(mpk_context *ctx, const mpki_graph *graph,
     mpk_options trial = *options;
     double least = 0;
     trial.level = trial_level(options, whole);
-    for (int k = 0; !status && k < 2; k++) {
+    for (int k = 0; !mpk_failed(status) && k < 2; k++) {
         mpki_blocking b;
         double cost;
         const mpki_graph *g = whole ? graph : &sample;
         trial.strategy = choice[k];
         status = mpki_blocking_make(ctx, g, NULL, &trial, &b);
-        if (!status) status = mpki_blocking_cost(ctx, g, &b, trial.level, options->threads, &cost);
-        if (!status && (k == 0 || cost < least)) {
+        if (!mpk_failed(status))
+            status = mpki_blocking_cost(ctx, g, &b, trial.level, options->threads, &cost);
+        if (!mpk_failed(status) && (k == 0 || cost < least)) {
             least = cost;
             *strategy = choice[k];
         }

@@ -70,7 +70,7 @@ mpk_status mpki_group_subtrees(mpk_context *ctx, int32_t n, const int32_t *weigh
     int32_t *least = MPKI_NEW(ctx, STAGE, n, int32_t);
     span *list = MPKI_NEW(ctx, STAGE, *groups, span);
     mpk_status status = least && list ? MPK_OK : mpki_failed(ctx);
-    if (status || n == 0) goto done;
+    if (mpk_failed(status) || n == 0) goto done;
     for (int32_t k = 0; k < n; k++) least[k] = k;
     for (int32_t k = 0; k < n; k++)
         if (parent[k] >= 0 && least[k] < least[parent[k]]) least[parent[k]] = least[k];

@@ -12,7 +12,7 @@ mpk_status mpki_match_solve(mpk_context *ctx, int32_t n, const int64_t *ap, cons
                             const double *absval, mpki_matching *m) {
     *m = (mpki_matching){.ctx = ctx};
     mpk_status status = mpki_match_graph_build(ctx, n, ap, ai, absval, &m->graph);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     m->node = MPKI_NEW(ctx, "match", n, mpki_match_node);
     m->queue = MPKI_NEW(ctx, "match", n, int32_t);
     m->heap = MPKI_NEW(ctx, "match", n, mpki_match_entry);
@@ -27,9 +27,9 @@ mpk_status mpki_match_solve(mpk_context *ctx, int32_t n, const int64_t *ap, cons
     }
     mpki_match_start(m);
     status = mpki_match_augment(m, 0.01);
-    if (status) goto done;
+    if (mpk_failed(status)) goto done;
     status = mpki_match_settle(m);
-    if (status) goto done;
+    if (mpk_failed(status)) goto done;
     return MPK_OK;
 done:
     mpki_match_free(m);
@@ -53,7 +53,7 @@ mpk_status mpki_match(mpk_context *ctx, int32_t n, const int64_t *ap, const int3
                       char *bare) {
     mpki_matching m;
     mpk_status status = mpki_match_solve(ctx, n, ap, ai, absval, &m);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     mpki_match_scale(&m, scale);
     mpki_match_split(&m, SAFE_DIAGONAL, mate);
     *rank = n - m.exposed;

@@ -4,11 +4,11 @@
 /** Maximum-product matching of a symmetric matrix, found on its own graph.
  *
  *  With costs w_ij = -log|a_ij| the matching is a linear programme over the rows and columns of A.
- * A and its transpose are the same matrix, so there is an optimal dual with u = v =: p, maximise
- * sum p_i   subject to   p_i + p_j <= w_ij   (i = j: 2 p_i <= w_ii), and an optimal primal that
- * consists of pairs {i,j} and of cycles of odd length (a diagonal entry is one of length 1): the
- * half-integral matching of Balinski (1965). Everything here works on it: n vertices instead of n
- * rows and n columns. docs/matching.md tells the whole method. */
+ *  A and its transpose are the same matrix, so there is an optimal dual with u = v =: p, maximise
+ *  sum p_i   subject to   p_i + p_j <= w_ij   (i = j: 2 p_i <= w_ii), and an optimal primal that
+ *  consists of pairs {i,j} and of cycles of odd length (a diagonal entry is one of length 1): the
+ *  half-integral matching of Balinski (1965). Everything here works on it: n vertices instead of n
+ *  rows and n columns. docs/matching.md tells the whole method. */
 #include "../analysis.h"
 
 /** An entry of the graph; packed, for a search is bound by the memory that it touches. */

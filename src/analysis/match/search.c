@@ -172,7 +172,7 @@ mpk_status mpki_match_augment(mpki_matching *m, double fraction) {
                 mpki_match_reach(m, best.x, best.y, root);
         } else {
             mpk_status status = mpki_match_freeze(m, root);
-            if (status) return status;
+            if (mpk_failed(status)) return status;
         }
         if (m->scanned - told > 1 << 18) {
             told = m->scanned;

@@ -56,7 +56,7 @@ static void update(mpki_matching *m, int32_t x, double distance) {
 mpk_status mpki_match_freeze(mpki_matching *m, int32_t root) {
     mpki_match_node *node = m->node;
     mpk_status status = first_failure(m);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     int32_t tree = m->queue_size, exposed = root;
     double distance = node[root].key - node[root].p;
     for (int32_t k = 1; k < tree; k++) {
@@ -106,7 +106,7 @@ mpk_status mpki_match_settle(mpki_matching *m) {
     for (int32_t i = 0; i < g->n; i++) m->side[i] = node[i].mate == MPKI_EXPOSED ? 1 : 0;
     mpki_match_start(m);
     mpk_status status = mpki_match_augment(m, 0.05);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     for (int32_t i = 0; i < g->n; i++) { /* no entry joins two exposed vertices */
         if (!m->side[i]) continue;
         double least = MPKI_MATCH_NONE;

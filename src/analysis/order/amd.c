@@ -68,7 +68,7 @@ static mpk_status order_long(mpk_context *ctx, const mpki_graph *graph, int64_t 
     ptr[n] = fill;
     controls(control);
     status = outcome(ctx, (int)amd_l_order(n, ptr, idx, out, control, info));
-    for (int32_t k = 0; !status && k < n; k++) perm[k] = (int32_t)out[k];
+    for (int32_t k = 0; !mpk_failed(status) && k < n; k++) perm[k] = (int32_t)out[k];
 done:
     mpki_release(ctx, ptr);
     mpki_release(ctx, idx);

@@ -45,7 +45,7 @@ mpk_status mpki_order_gmc(mpk_context *ctx, const mpki_graph *graph, int32_t *pe
     int32_t *used = MPKI_NEW(ctx, STAGE, n, int32_t);
     int32_t *colour = MPKI_NEW(ctx, STAGE, n, int32_t);
     mpk_status status = start && list && used && colour ? MPK_OK : mpki_failed(ctx);
-    if (status) goto done;
+    if (mpk_failed(status)) goto done;
     by_degree(graph, start, list);
     int32_t colours = colour_all(graph, list, used, colour);
     memset(start, 0, ((size_t)n + 1) * sizeof *start);

@@ -137,11 +137,11 @@ mpk_status mpki_graph_build(mpk_context *ctx, int32_t n, const int64_t *ap, cons
     *graph = (mpki_graph){.n = n};
     if (mate) {
         status = number_vertices(ctx, n, mate, map, graph);
-        if (!status) status = build_compressed(ctx, n, ap, ai, map, graph);
+        if (!mpk_failed(status)) status = build_compressed(ctx, n, ap, ai, map, graph);
     } else {
         for (int32_t i = 0; map && i < n; i++) map[i] = i;
         status = build_plain(ctx, n, ap, ai, graph);
     }
-    if (status) mpki_graph_free(ctx, graph);
+    if (mpk_failed(status)) mpki_graph_free(ctx, graph);
     return status;
 }

@@ -52,7 +52,7 @@ mpk_status mpki_order_metis(mpk_context *ctx, const mpki_graph *graph, int64_t s
         status = mpki_error(ctx, MPK_ERR_MEMORY, STAGE, -1, "METIS ran out of memory");
     else if (code != METIS_OK)
         status = mpki_error(ctx, MPK_ERR_INTERNAL, STAGE, code, "METIS failed (code %d)", code);
-    for (int32_t k = 0; !status && k < n; k++) perm[k] = (int32_t)order[k];
+    for (int32_t k = 0; !mpk_failed(status) && k < n; k++) perm[k] = (int32_t)order[k];
 done:
     mpki_release(ctx, xadj);
     if (!narrow) {

@@ -41,9 +41,10 @@ static mpk_status order_leaf(dissection *d, const mpki_nd_graph *g, int32_t firs
     graph.xadj = MPKI_NEW(ctx, STAGE, (int64_t)g->n + 1, int64_t);
     int32_t *order = MPKI_NEW(ctx, STAGE, g->n, int32_t);
     mpk_status status = graph.xadj && order ? MPK_OK : mpki_failed(ctx);
-    for (int32_t v = 0; !status && v <= g->n; v++) graph.xadj[v] = g->xadj[v];
-    if (!status) status = mpki_order_amd(ctx, &graph, order);
-    for (int32_t k = 0; !status && k < g->n; k++) d->perm[first + k] = g->label[order[k]];
+    for (int32_t v = 0; !mpk_failed(status) && v <= g->n; v++) graph.xadj[v] = g->xadj[v];
+    if (!mpk_failed(status)) status = mpki_order_amd(ctx, &graph, order);
+    for (int32_t k = 0; !mpk_failed(status) && k < g->n; k++)
+        d->perm[first + k] = g->label[order[k]];
     d->placed += g->n;
     mpki_release(ctx, graph.xadj);
     mpki_release(ctx, order);
@@ -101,8 +102,7 @@ static mpk_status split(mpki_pool *pool, int worker, part *p) {
     mpk_context *ctx = p->all->ctx;
     mpki_nd_graph *g = p->graph;
     /* what is drawn depends on the place in the tree alone, not on who came first */
-    uint64_t random =
-        p->all->seed ^ ((uint64_t)p->first << 32) ^ (uint64_t)g->n * 0x9E3779B97F4A7C15u;
+    uint64_t random = p->all->seed ^ ((uint64_t)p->first << 32) ^ (uint64_t)g->n * MPKI_GOLDEN;
     random = random ? random : 1;
     mpki_nd_graph *half[2] = {NULL, NULL};
     bool poor = false;
@@ -111,22 +111,22 @@ static mpk_status split(mpki_pool *pool, int worker, part *p) {
     mpk_status status = where && number ? MPK_OK : mpki_failed(ctx);
     /* of mpk_analyse, the dissection is about the part from 0.3 to 0.7 */
     double done = (double)p->all->placed / p->all->n;
-    if (!status && mpki_progress(ctx, "analyse", 0.3 + 0.4 * done))
+    if (!mpk_failed(status) && mpki_progress(ctx, "analyse", 0.3 + 0.4 * done))
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
-    if (!status) status = mpki_nd_separate(ctx, g, &random, where);
-    if (!status) {
+    if (!mpk_failed(status)) status = mpki_nd_separate(ctx, g, &random, where);
+    if (!mpk_failed(status)) {
         if (g->coarser) mpki_nd_graph_free(ctx, &g->coarser);
         half[0] = extract(ctx, g, where, MPKI_ND_A, number);
         half[1] = half[0] ? extract(ctx, g, where, MPKI_ND_B, number) : NULL;
         if (!half[1]) status = mpki_failed(ctx);
     }
     int32_t first = p->first;
-    if (!status) {
+    if (!mpk_failed(status)) {
         int32_t larger = half[0]->n > half[1]->n ? half[0]->n : half[1]->n;
         poor = larger > POOR * g->n;
         if (poor) status = order_leaf(p->all, g, first);
     }
-    if (!status && !poor) {
+    if (!mpk_failed(status) && !poor) {
         int32_t last = first + g->n;
         for (int32_t v = g->n - 1; v >= 0; v--)
             if (where[v] == MPKI_ND_SEP) p->all->perm[--last] = g->label[v];
@@ -135,12 +135,12 @@ static mpk_status split(mpki_pool *pool, int worker, part *p) {
     mpki_nd_graph_free(ctx, &p->graph);
     mpki_release(ctx, where);
     mpki_release(ctx, number);
-    if (!status && !poor) {
+    if (!mpk_failed(status) && !poor) {
         part a = {p->all, half[0], first}, b = {p->all, half[1], first + half[0]->n};
         half[0] = half[1] = NULL;
         status = hand_on(pool, worker, a);
         mpk_status other = hand_on(pool, worker, b);
-        if (!status) status = other;
+        if (!mpk_failed(status)) status = other;
     }
     mpki_nd_graph_free(ctx, &half[0]);
     mpki_nd_graph_free(ctx, &half[1]);
@@ -160,7 +160,7 @@ static void dissect(mpki_pool *pool, int worker, void *arg, int64_t item) {
         else
             status = split(pool, worker, p);
     }
-    if (status) d->failed = status;
+    if (mpk_failed(status)) d->failed = status;
     mpki_nd_graph_free(ctx, &p->graph);
     mpki_release(ctx, p);
 }

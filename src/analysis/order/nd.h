@@ -2,6 +2,7 @@
 #ifndef MPKI_ND_H
 #define MPKI_ND_H
 /** Our own nested dissection: the pieces. docs/analysis.md tells the method and its sources. */
+#include "../../core/random.h"
 #include "order.h"
 
 /** A graph on its way through the dissection: 32-bit throughout, one block of memory. */
@@ -19,16 +20,6 @@ typedef struct mpki_nd_graph {
 
 /** Where a vertex is: in one of two parts, or in the separator between them. */
 enum { MPKI_ND_A = 0, MPKI_ND_B = 1, MPKI_ND_SEP = 2 };
-
-/** Random numbers: xorshift64* (Vigna 2016); state != 0. */
-static inline uint32_t mpki_nd_random(uint64_t *state) {
-    uint64_t x = *state;
-    x ^= x >> 12;
-    x ^= x << 25;
-    x ^= x >> 27;
-    *state = x;
-    return (uint32_t)((x * 0x2545F4914F6CDD1Du) >> 33);
-}
 
 mpki_nd_graph *mpki_nd_graph_create(mpk_context *ctx, int32_t n, int64_t edges, bool edge_weights);
 /** Free a graph and all coarser ones. */

@@ -39,7 +39,7 @@ static void visiting_order(const mpki_nd_graph *g, uint64_t *random, int32_t *or
     int32_t start[2048] = {0};
     if (cap > 2046) cap = 2046;
     for (int32_t v = 0; v < n; v++) {
-        int32_t j = (int32_t)(mpki_nd_random(random) % (uint32_t)(v + 1));
+        int32_t j = (int32_t)(mpki_random_xorshift(random) % (uint32_t)(v + 1));
         shuffled[v] = shuffled[j];
         shuffled[j] = v;
     }
@@ -61,7 +61,8 @@ static int32_t heavy_edge_matching(const mpki_nd_graph *g, const int32_t *order,
         if (match[v] >= 0) continue;
         int64_t room = max_weight - g->weight[v];
         int32_t begin = g->xadj[v], degree = g->xadj[v + 1] - begin;
-        int32_t e = begin + (degree ? (int32_t)(mpki_nd_random(random) % (uint32_t)degree) : 0);
+        int32_t e =
+            begin + (degree ? (int32_t)(mpki_random_xorshift(random) % (uint32_t)degree) : 0);
         for (int32_t i = 0; i < degree; i++, e = e + 1 < begin + degree ? e + 1 : begin) {
             int32_t u = g->adj[e], w = g->edge ? g->edge[e] : 1;
             if (w <= heaviest || match[u] >= 0 || g->weight[u] > room) continue;

@@ -225,7 +225,7 @@ static void refine(state *s) {
  */
 static void grow(state *s, uint64_t *random) {
     int32_t n = s->g->n;
-    int32_t seed = (int32_t)(mpki_nd_random(random) % (uint32_t)n);
+    int32_t seed = (int32_t)(mpki_random_xorshift(random) % (uint32_t)n);
     memset(s->where, MPKI_ND_B, (size_t)n);
     weigh(s);
     while (s->part[MPKI_ND_SEP] == 0 && s->part[MPKI_ND_A] < s->part[MPKI_ND_B]) {
@@ -276,7 +276,7 @@ static mpk_status run(mpk_context *ctx, mpki_nd_graph *g, uint64_t *random, stat
                       int8_t **spare, quality *result) {
     int32_t target = g->n / 8 < 40 ? 40 : g->n / 8 > 100 ? 100 : g->n / 8;
     mpk_status status = mpki_nd_coarsen(ctx, g, target, random);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     s->g = coarsest(g);
     start(s, random, *spare);
     uncoarsen(s, g, spare);
@@ -304,14 +304,14 @@ mpk_status mpki_nd_separate(mpk_context *ctx, mpki_nd_graph *graph, uint64_t *ra
         runs = RUNS_LARGE;
     }
     quality champion = {0};
-    for (int k = 0; !status && k < runs; k++) {
+    for (int k = 0; !mpk_failed(status) && k < runs; k++) {
         quality now;
         status = run(ctx, middle, random, &s, &spare, &now);
-        if (status || (k > 0 && !better(now, champion))) continue;
+        if (mpk_failed(status) || (k > 0 && !better(now, champion))) continue;
         champion = now;
         memcpy(best, s.where, (size_t)middle->n);
     }
-    if (status) goto done;
+    if (mpk_failed(status)) goto done;
     memcpy(s.where, best, (size_t)middle->n);
     s.g = middle;
     weigh(&s);

@@ -52,7 +52,7 @@ static mpk_status strip(mpk_context *ctx, const mpki_graph *graph, int64_t limit
     part->xadj[kept] = fill;
 done:
     mpki_release(ctx, number);
-    if (status) mpki_graph_free(ctx, part);
+    if (mpk_failed(status)) mpki_graph_free(ctx, part);
     return status;
 }
 
@@ -89,14 +89,15 @@ static mpk_status order_part(mpk_context *ctx, const mpki_graph *graph, mpk_orde
     mpki_graph small = {0};
     int32_t *small_perm = NULL, *map = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
     mpk_status status = map ? MPK_OK : mpki_failed(ctx);
-    if (!status) status = mpki_twins_merge(ctx, graph, TWINS, map, &small);
-    if (!status && small.n == 0) {
+    if (!mpk_failed(status)) status = mpki_twins_merge(ctx, graph, TWINS, map, &small);
+    if (!mpk_failed(status) && small.n == 0) {
         status = order_by(ctx, graph, method, seed, threads, perm);
-    } else if (!status) {
+    } else if (!mpk_failed(status)) {
         small_perm = MPKI_NEW(ctx, STAGE, small.n, int32_t);
         if (!small_perm) status = mpki_failed(ctx);
-        if (!status) status = order_by(ctx, &small, method, seed, threads, small_perm);
-        if (!status) status = mpki_twins_expand(ctx, graph->n, map, small.n, small_perm, perm);
+        if (!mpk_failed(status)) status = order_by(ctx, &small, method, seed, threads, small_perm);
+        if (!mpk_failed(status))
+            status = mpki_twins_expand(ctx, graph->n, map, small.n, small_perm, perm);
     }
     mpki_graph_free(ctx, &small);
     mpki_release(ctx, small_perm);
@@ -147,10 +148,10 @@ static mpk_status order_graph(mpk_context *ctx, const mpki_graph *graph, mpk_ord
     int32_t kept = n - dense;
     int32_t *keep = MPKI_NEW(ctx, STAGE, kept, int32_t);
     mpk_status status = keep ? MPK_OK : mpki_failed(ctx);
-    if (!status) status = strip(ctx, graph, limit, kept, keep, &part);
-    if (!status) status = order_part(ctx, &part, method, seed, threads, perm);
-    if (!status) status = place_dense(ctx, graph, limit, dense, perm + kept);
-    for (int32_t k = 0; !status && k < kept; k++) perm[k] = keep[perm[k]];
+    if (!mpk_failed(status)) status = strip(ctx, graph, limit, kept, keep, &part);
+    if (!mpk_failed(status)) status = order_part(ctx, &part, method, seed, threads, perm);
+    if (!mpk_failed(status)) status = place_dense(ctx, graph, limit, dense, perm + kept);
+    for (int32_t k = 0; !mpk_failed(status) && k < kept; k++) perm[k] = keep[perm[k]];
     mpki_graph_free(ctx, &part);
     mpki_release(ctx, keep);
     return status;
@@ -192,8 +193,8 @@ mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t
     int32_t *other = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
     if (!other) return mpki_failed(ctx);
     mpk_status status = order_graph(ctx, graph, MPK_ORDERING_ND, seed, threads, other);
-    if (!status) status = mpki_order_time(ctx, graph, other, cores, &nd);
-    if (!status && nd.time_s < cost->time_s) {
+    if (!mpk_failed(status)) status = mpki_order_time(ctx, graph, other, cores, &nd);
+    if (!mpk_failed(status) && nd.time_s < cost->time_s) {
         memcpy(perm, other, (size_t)graph->n * sizeof *perm);
         *cost = nd;
         *used = MPK_ORDERING_ND;
@@ -212,7 +213,8 @@ mpk_status mpki_order(mpk_context *ctx, const mpki_graph *graph, mpk_ordering me
     const int cores = MODEL_CORES;
     *used = MPK_ORDERING_AMD;
     mpk_status status = order_graph(ctx, graph, MPK_ORDERING_AMD, seed, 1, perm);
-    if (!status) status = mpki_order_time(ctx, graph, perm, cores, &cost);
-    if (!status) status = mpki_order_improve(ctx, graph, seed, threads, cores, perm, &cost, used);
+    if (!mpk_failed(status)) status = mpki_order_time(ctx, graph, perm, cores, &cost);
+    if (!mpk_failed(status))
+        status = mpki_order_improve(ctx, graph, seed, threads, cores, perm, &cost, used);
     return status;
 }

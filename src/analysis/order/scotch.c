@@ -76,7 +76,7 @@ mpk_status mpki_order_scotch(mpk_context *ctx, const mpki_graph *graph, int64_t 
         goto done;
     }
     status = order_built(ctx, &built, seed, order);
-    for (int32_t k = 0; !status && k < n; k++) perm[k] = (int32_t)order[k];
+    for (int32_t k = 0; !mpk_failed(status) && k < n; k++) perm[k] = (int32_t)order[k];
 done:
     if (have_graph) SCOTCH_graphExit(&built);
     mpki_release(ctx, xadj);

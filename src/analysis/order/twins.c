@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Vertices with the same neighbours and joined to each other (the unknowns of one grid point) stay
  * together in any good order: one vertex for all of them makes a graph several times smaller. */
+#include "../../core/random.h"
 #include "order.h"
 
 #include <string.h>
 
 static const char STAGE[] = "order";
-
-static uint64_t mix(int32_t v) {
-    uint64_t x = (uint64_t)v + 0x9E3779B97F4A7C15u;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-    return x ^ (x >> 27);
-}
 
 /* Are the neighbours of u and v, with themselves, the same set? Rows are sorted. */
 static bool twins(const mpki_graph *g, int32_t u, int32_t v) {
@@ -93,8 +88,9 @@ mpk_status mpki_twins_merge(mpk_context *ctx, const mpki_graph *graph, double mo
         goto done;
     }
     for (int32_t v = 0; v < n; v++) {
-        key[v] = mix(v);
-        for (int64_t k = graph->xadj[v]; k < graph->xadj[v + 1]; k++) key[v] += mix(graph->adj[k]);
+        key[v] = mpki_random_at((uint64_t)v);
+        for (int64_t k = graph->xadj[v]; k < graph->xadj[v + 1]; k++)
+            key[v] += mpki_random_at((uint64_t)graph->adj[k]);
     }
     int32_t *leader = work, *link = work + n, *table = work + 2 * (int64_t)n;
     int32_t leaders = find_leaders(graph, key, n + 1, table, link, leader);
@@ -110,12 +106,12 @@ mpk_status mpki_twins_expand(mpk_context *ctx, int32_t n, const int32_t *map, in
     int32_t *start = MPKI_ZNEW(ctx, STAGE, (int64_t)small_n + 1, int32_t);
     int32_t *size = MPKI_ZNEW(ctx, STAGE, small_n, int32_t);
     mpk_status status = start && size ? MPK_OK : mpki_failed(ctx);
-    for (int32_t v = 0; !status && v < n; v++) size[map[v]]++;
-    for (int32_t k = 0, at = 0; !status && k < small_n; k++) {
+    for (int32_t v = 0; !mpk_failed(status) && v < n; v++) size[map[v]]++;
+    for (int32_t k = 0, at = 0; !mpk_failed(status) && k < small_n; k++) {
         start[small_perm[k]] = at;
         at += size[small_perm[k]];
     }
-    for (int32_t v = 0; !status && v < n; v++) perm[start[map[v]]++] = v;
+    for (int32_t v = 0; !mpk_failed(status) && v < n; v++) perm[start[map[v]]++] = v;
     mpki_release(ctx, start);
     mpki_release(ctx, size);
     return status;

@@ -4,18 +4,18 @@
 
 static const char STAGE[] = "batches";
 
-void mpki_batch_free(mpk_context *ctx, mpki_batch *batch) {
+void mpki_updates_free(mpk_context *ctx, mpki_updates *batch) {
     mpki_release(ctx, batch->target);
     mpki_release(ctx, batch->ptr);
     mpki_release(ctx, batch->update);
     mpki_release(ctx, batch->mark);
-    *batch = (mpki_batch){0};
+    *batch = (mpki_updates){0};
 }
 
 /* ---- memory that stays from call to call --------------------------------------------------------
  */
 
-mpk_status mpki_batch_begin(mpk_context *ctx, int32_t m, mpki_batch *batch) {
+mpk_status mpki_updates_begin(mpk_context *ctx, int32_t m, mpki_updates *batch) {
     batch->count = 0;
     if (batch->marks < m) {
         int32_t *mark = MPKI_NEW(ctx, STAGE, m, int32_t);
@@ -35,7 +35,7 @@ mpk_status mpki_batch_begin(mpk_context *ctx, int32_t m, mpki_batch *batch) {
 }
 
 /* Room for `count` items. The items so far stay. */
-static mpk_status reserve_items(mpk_context *ctx, mpki_batch *batch, int64_t count) {
+static mpk_status reserve_items(mpk_context *ctx, mpki_updates *batch, int64_t count) {
     if (count <= batch->capacity) return MPK_OK;
     int64_t room = count + count / 2 + 64;
     int64_t *target = mpki_resize(ctx, STAGE, batch->target, room, sizeof *target);
@@ -48,7 +48,7 @@ static mpk_status reserve_items(mpk_context *ctx, mpki_batch *batch, int64_t cou
     return MPK_OK;
 }
 
-static mpk_status reserve_updates(mpk_context *ctx, mpki_batch *batch, int64_t count) {
+static mpk_status reserve_updates(mpk_context *ctx, mpki_updates *batch, int64_t count) {
     if (count <= batch->update_capacity) return MPK_OK;
     int64_t room = count + count / 2 + 64;
     mpki_update *update = mpki_resize(ctx, STAGE, batch->update, room, sizeof *update);
@@ -108,11 +108,11 @@ static void pull_all(const pull *u, const int32_t *mark, int64_t *slot, mpki_upd
 
 /* Append the items of column c. */
 static mpk_status pull_column(mpk_context *ctx, pull *u, const unsigned char *want,
-                              mpki_batch *batch) {
+                              mpki_updates *batch) {
     const mpki_ibcsr *x = u->x;
     int64_t first = batch->count, items = 0, begin_e = x->diagonal[u->c], end_e = x->ptr[u->c + 1];
     mpk_status status = reserve_items(ctx, batch, first + end_e - begin_e);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     int32_t *mark = batch->mark;
     for (int64_t e = begin_e; e < end_e; e++) {
         int32_t row = x->entry[e].other;
@@ -137,7 +137,7 @@ static mpk_status pull_column(mpk_context *ctx, pull *u, const unsigned char *wa
         end += updates;
     }
     status = reserve_updates(ctx, batch, end);
-    if (!status) {
+    if (!mpk_failed(status)) {
         pull_all(u, mark, slot, batch->update);
         batch->count = first + items;
     }
@@ -145,19 +145,19 @@ static mpk_status pull_column(mpk_context *ctx, pull *u, const unsigned char *wa
     return status;
 }
 
-mpk_status mpki_batch_pull_frame(mpk_context *ctx, const mpki_ibcsr *index,
-                                 const unsigned char *final, const unsigned char *want,
-                                 int32_t frame, mpki_batch *batch) {
+mpk_status mpki_updates_pull_frame(mpk_context *ctx, const mpki_ibcsr *index,
+                                   const unsigned char *final, const unsigned char *want,
+                                   int32_t frame, mpki_updates *batch) {
     pull u = {.x = index, .final = final, .c = frame};
     return pull_column(ctx, &u, want, batch);
 }
 
-mpk_status mpki_batch_pull(mpk_context *ctx, const mpki_ibcsr *index, const unsigned char *final,
-                           const unsigned char *want, int32_t count, const int32_t *frames,
-                           mpki_batch *batch) {
-    mpk_status status = mpki_batch_begin(ctx, index->m, batch);
-    for (int32_t k = 0; !status && k < count; k++)
-        status = mpki_batch_pull_frame(ctx, index, final, want, frames[k], batch);
+mpk_status mpki_updates_pull(mpk_context *ctx, const mpki_ibcsr *index, const unsigned char *final,
+                             const unsigned char *want, int32_t count, const int32_t *frames,
+                             mpki_updates *batch) {
+    mpk_status status = mpki_updates_begin(ctx, index->m, batch);
+    for (int32_t k = 0; !mpk_failed(status) && k < count; k++)
+        status = mpki_updates_pull_frame(ctx, index, final, want, frames[k], batch);
     return status;
 }
 
@@ -167,13 +167,13 @@ mpk_status mpki_batch_pull(mpk_context *ctx, const mpki_ibcsr *index, const unsi
 
 /* Append what frame k does to row i; at most `most` targets. */
 static mpk_status push_row(mpk_context *ctx, const mpki_ibcsr *x, const unsigned char *want,
-                           int32_t k, int32_t i, int64_t most, mpki_batch *batch) {
+                           int32_t k, int32_t i, int64_t most, mpki_updates *batch) {
     const mpki_entry *down = x->entry + x->diagonal[k]; /* C-down(k), one behind */
     const mpki_entry *diagonal = x->entry + x->diagonal[i], *e = diagonal;
     const int32_t *mark = batch->mark;
     mpk_status status = reserve_items(ctx, batch, batch->count + most + 1);
-    if (!status) status = reserve_updates(ctx, batch, batch->count + most + 1);
-    if (status) return status;
+    if (!mpk_failed(status)) status = reserve_updates(ctx, batch, batch->count + most + 1);
+    if (mpk_failed(status)) return status;
     while (e->other != k) e--;
     int64_t a = e->block, *target = batch->target + batch->count, n = 0;
     mpki_update *update = batch->update + batch->count;
@@ -188,13 +188,13 @@ static mpk_status push_row(mpk_context *ctx, const mpki_ibcsr *x, const unsigned
     return MPK_OK;
 }
 
-mpk_status mpki_batch_push_frame(mpk_context *ctx, const mpki_ibcsr *index,
-                                 const unsigned char *want, int32_t frame, mpki_batch *batch) {
+mpk_status mpki_updates_push_frame(mpk_context *ctx, const mpki_ibcsr *index,
+                                   const unsigned char *want, int32_t frame, mpki_updates *batch) {
     const mpki_ibcsr *x = index;
     const int64_t first = x->diagonal[frame] + 1, end = x->ptr[frame + 1];
     mpk_status status = MPK_OK;
     for (int64_t e = first; e < end; e++) batch->mark[x->entry[e].other] = (int32_t)(e - first);
-    for (int64_t e = first; !status && e < end; e++) {
+    for (int64_t e = first; !mpk_failed(status) && e < end; e++) {
         if (e + 2 < end) fetch(x->entry + x->diagonal[x->entry[e + 2].other] + 1);
         status = push_row(ctx, x, want, frame, x->entry[e].other, e - first + 1, batch);
     }
@@ -202,18 +202,18 @@ mpk_status mpki_batch_push_frame(mpk_context *ctx, const mpki_ibcsr *index,
     return status;
 }
 
-mpk_status mpki_batch_push(mpk_context *ctx, const mpki_ibcsr *index, const unsigned char *want,
-                           int32_t count, const int32_t *frames, mpki_batch *batch) {
-    mpk_status status = mpki_batch_begin(ctx, index->m, batch);
-    for (int32_t k = 0; !status && k < count; k++)
-        status = mpki_batch_push_frame(ctx, index, want, frames[k], batch);
+mpk_status mpki_updates_push(mpk_context *ctx, const mpki_ibcsr *index, const unsigned char *want,
+                             int32_t count, const int32_t *frames, mpki_updates *batch) {
+    mpk_status status = mpki_updates_begin(ctx, index->m, batch);
+    for (int32_t k = 0; !mpk_failed(status) && k < count; k++)
+        status = mpki_updates_push_frame(ctx, index, want, frames[k], batch);
     return status;
 }
 
 /* ---- check -------------------------------------------------------------------------------------
  */
 
-mpk_status mpki_batch_check(mpk_context *ctx, const mpki_batch *batch) {
+mpk_status mpki_updates_check(mpk_context *ctx, const mpki_updates *batch) {
     int64_t last = -1;
     for (int64_t t = 0; t < batch->count; t++) {
         if (batch->target[t] < 0 || batch->ptr[t + 1] < batch->ptr[t])
@@ -224,7 +224,7 @@ mpk_status mpki_batch_check(mpk_context *ctx, const mpki_batch *batch) {
     unsigned char *met = MPKI_ZNEW(ctx, STAGE, last + 1, unsigned char);
     mpk_status status = MPK_OK;
     if (!met) return mpki_failed(ctx);
-    for (int64_t t = 0; !status && t < batch->count; t++) {
+    for (int64_t t = 0; !mpk_failed(status) && t < batch->count; t++) {
         if (met[batch->target[t]])
             status =
                 mpki_error(ctx, MPK_ERR_INTERNAL, STAGE, batch->target[t],

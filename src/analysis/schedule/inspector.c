@@ -53,7 +53,7 @@ static int32_t width(const mpki_inspection *in, int32_t f) {
 }
 
 /* Entries of the targets from item `from` on, all in the column of f. */
-static int64_t entries_of(const mpki_inspection *in, const mpki_batch *batch, int64_t from,
+static int64_t entries_of(const mpki_inspection *in, const mpki_updates *batch, int64_t from,
                           int32_t f) {
     int64_t rows = 0;
     for (int64_t t = from; t < batch->count; t++) {
@@ -66,8 +66,8 @@ static int64_t entries_of(const mpki_inspection *in, const mpki_batch *batch, in
 static mpk_status list_frame(mpki_inspector *s, int32_t f, mpki_portion *portion) {
     const mpki_ibcsr *x = s->what.index;
     if (portion->kind == MPKI_PORTION_COLUMNS)
-        return mpki_batch_pull_frame(s->ctx, x, s->final, s->want, f, &portion->batch);
-    return mpki_batch_push_frame(s->ctx, x, s->want, f, &portion->batch);
+        return mpki_updates_pull_frame(s->ctx, x, s->final, s->want, f, &portion->batch);
+    return mpki_updates_push_frame(s->ctx, x, s->want, f, &portion->batch);
 }
 
 static mpk_status frame_room(mpki_inspector *s, mpki_portion *portion) {
@@ -85,12 +85,12 @@ static mpk_status frame_room(mpki_inspector *s, mpki_portion *portion) {
 static int32_t fill_portion(mpki_inspector *s, const int32_t *frame, int32_t begin, int32_t end,
                             mpki_portion *portion, mpk_status *status) {
     const mpki_inspection *in = &s->what;
-    mpki_batch *batch = &portion->batch;
+    mpki_updates *batch = &portion->batch;
     int32_t k = begin;
     portion->count = 0;
     portion->entries = 0;
-    *status = mpki_batch_begin(s->ctx, in->index->m, batch);
-    for (; k < end && !*status && !s->stop; k++) {
+    *status = mpki_updates_begin(s->ctx, in->index->m, batch);
+    for (; k < end && !mpk_failed(*status) && !s->stop; k++) {
         const int64_t from = batch->count;
         if (portion->entries >= in->budget || batch->ptr[from] >= in->budget) break;
         if ((*status = frame_room(s, portion))) break;
@@ -125,7 +125,7 @@ static bool make_portion(mpki_inspector *s, mpki_portion *portion, mpk_status *s
     const bool push = s->what.schedule != MPK_SCHEDULE_PULL;
     walk *w = &s->w;
     *status = s->begun ? MPK_OK : divide(s);
-    while (!*status && !s->stop && w->level < levels->count) {
+    while (!mpk_failed(*status) && !s->stop && w->level < levels->count) {
         const mpki_levels *set = w->downdates ? &w->set : levels;
         const int32_t number = w->downdates ? w->subset : w->level;
         const int32_t begin = set->ptr[number] + w->at, end = set->ptr[number + 1];
@@ -142,7 +142,7 @@ static bool make_portion(mpki_inspector *s, mpki_portion *portion, mpk_status *s
             w->downdates = more;
             if (!more) w->level++;
         }
-        if (portion->batch.count > 0 && !*status && !s->stop) return true;
+        if (portion->batch.count > 0 && !mpk_failed(*status) && !s->stop) return true;
     }
     return false;
 }
@@ -297,7 +297,7 @@ void mpki_inspector_stop(mpki_inspector **inspector, mpki_inspector_times *times
     }
     if (times) *times = (mpki_inspector_times){s->work_s, s->waited_s};
     for (int k = 0; k < SLOTS; k++) {
-        mpki_batch_free(s->ctx, &s->slot[k].batch);
+        mpki_updates_free(s->ctx, &s->slot[k].batch);
         mpki_release(s->ctx, s->slot[k].frame);
     }
     if (s->w.of) mpki_levels_free(s->ctx, &s->w.set);

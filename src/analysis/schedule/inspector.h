@@ -30,14 +30,14 @@ typedef enum mpki_portion_kind {
 
 /** Some frames of one level. Pull: COLUMNS alone. The push schedules: for each level first COLUMNS,
  *  then DOWNDATES, of which one subset may fill several. No portion is empty; order within as in
- *  mpki_batch_pull and _push. */
+ *  mpki_updates_pull and _push. */
 typedef struct mpki_portion {
     mpki_portion_kind kind;
     int32_t level;  /* in inspection.levels */
     int32_t subset; /* DOWNDATES: number over all levels; else -1 */
     int32_t count;
     int32_t *frame; /* count; those with nothing to do are left out */
-    mpki_batch batch;
+    mpki_updates batch;
     int64_t entries;    /* of the targets of COLUMNS */
     int32_t frame_room; /* of frame */
 } mpki_portion;

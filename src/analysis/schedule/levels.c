@@ -70,9 +70,10 @@ mpk_status mpki_levels_check(mpk_context *ctx, const mpki_ibcsr *index, const mp
     int32_t *set = MPKI_NEW(ctx, STAGE, index->m, int32_t);
     if (!set) return mpki_failed(ctx);
     mpk_status status = sets(ctx, index, levels, set);
-    for (int32_t f = 0; !status && f < index->m; f++) {
+    for (int32_t f = 0; !mpk_failed(status) && f < index->m; f++) {
         if (set[f] < 0) continue;
-        for (int64_t e = index->diagonal[f] + 1; !status && e < index->ptr[f + 1]; e++) {
+        for (int64_t e = index->diagonal[f] + 1; !mpk_failed(status) && e < index->ptr[f + 1];
+             e++) {
             int32_t g = index->entry[e].other;
             if (set[g] < 0 || set[g] > set[f]) continue;
             status =
@@ -87,15 +88,16 @@ mpk_status mpki_levels_check(mpk_context *ctx, const mpki_ibcsr *index, const mp
 mpk_status mpki_subsets_check(mpk_context *ctx, const mpki_ibcsr *index,
                               const mpki_levels *subsets) {
     mpk_status status = mpki_levels_check(ctx, index, subsets);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     int32_t *last = MPKI_NEW(ctx, STAGE, 2 * (int64_t)index->m, int32_t);
     if (!last) return mpki_failed(ctx);
     int32_t *set = last + index->m; /* the last set that reached a successor, and from where */
     for (int32_t f = 0; f < index->m; f++) set[f] = -1;
     for (int32_t s = 0; s < subsets->count; s++)
-        for (int32_t k = subsets->ptr[s]; !status && k < subsets->ptr[s + 1]; k++) {
+        for (int32_t k = subsets->ptr[s]; !mpk_failed(status) && k < subsets->ptr[s + 1]; k++) {
             int32_t f = subsets->frame[k];
-            for (int64_t e = index->diagonal[f] + 1; !status && e < index->ptr[f + 1]; e++) {
+            for (int64_t e = index->diagonal[f] + 1; !mpk_failed(status) && e < index->ptr[f + 1];
+                 e++) {
                 int32_t g = index->entry[e].other;
                 if (set[g] == s)
                     status = mpki_error(ctx, MPK_ERR_INTERNAL, STAGE, f,

@@ -8,11 +8,6 @@
 /** Frames first..m-1 (by place) in level sets: a frame's level exceeds that of every frame before
  * it with which it shares a block; frames of one level are independent. ptr: count + 1, into frame;
  * frame: frames, in order of place within a level. */
-typedef struct mpki_levels {
-    int32_t count;
-    int32_t *ptr, *frame;
-} mpki_levels;
-
 mpk_status mpki_levels_make(mpk_context *ctx, const mpki_ibcsr *index, int32_t first,
                             mpki_levels *levels);
 /** Split each level into subsets in which no two frames share a successor (Thuerck 2021, problem
@@ -39,7 +34,7 @@ typedef struct mpki_update {
 
 /** A batch of downdates: item t updates block target[t] by update[ptr[t]] .. update[ptr[t+1]-1].
  *  Items of one batch never share a target, except in atomic batches. */
-typedef struct mpki_batch {
+typedef struct mpki_updates {
     int64_t count;
     int64_t *target;
     int64_t *ptr; /* count + 1 */
@@ -47,29 +42,29 @@ typedef struct mpki_batch {
     int64_t capacity, update_capacity; /* of the arrays: a batch is filled again and again */
     int32_t *mark;                     /* marks, -1 each between calls: work of pull and push */
     int32_t marks;
-} mpki_batch;
+} mpki_updates;
 
 /** Pull: for each of the given frames (count; one level or a part of one) all blocks of its column,
  *  the diagonal one first, rows by place, each with all updates from frames that are final
  *  (final[k] != 0) and stand before it, by place. want [in] by block or NULL: targets with
  *  want[block] == 0 are left out. Works for every stage: later rows are found by place. */
-mpk_status mpki_batch_pull(mpk_context *ctx, const mpki_ibcsr *index, const unsigned char *final,
-                           const unsigned char *want, int32_t count, const int32_t *frames,
-                           mpki_batch *batch);
+mpk_status mpki_updates_pull(mpk_context *ctx, const mpki_ibcsr *index, const unsigned char *final,
+                             const unsigned char *want, int32_t count, const int32_t *frames,
+                             mpki_updates *batch);
 /** Push: the downdates that the given frames cause, one update an item, by frame, then by row and
  *  column of the target; targets that the index lacks are left out, and those with
  *  want[block] == 0. If `frames` is a conflict-free subset, no target appears twice. */
-mpk_status mpki_batch_push(mpk_context *ctx, const mpki_ibcsr *index, const unsigned char *want,
-                           int32_t count, const int32_t *frames, mpki_batch *batch);
+mpk_status mpki_updates_push(mpk_context *ctx, const mpki_ibcsr *index, const unsigned char *want,
+                             int32_t count, const int32_t *frames, mpki_updates *batch);
 /** The same, a frame at a time: an empty batch for an index of m frames, and one frame more. */
-mpk_status mpki_batch_begin(mpk_context *ctx, int32_t m, mpki_batch *batch);
-mpk_status mpki_batch_pull_frame(mpk_context *ctx, const mpki_ibcsr *index,
-                                 const unsigned char *final, const unsigned char *want,
-                                 int32_t frame, mpki_batch *batch);
-mpk_status mpki_batch_push_frame(mpk_context *ctx, const mpki_ibcsr *index,
-                                 const unsigned char *want, int32_t frame, mpki_batch *batch);
+mpk_status mpki_updates_begin(mpk_context *ctx, int32_t m, mpki_updates *batch);
+mpk_status mpki_updates_pull_frame(mpk_context *ctx, const mpki_ibcsr *index,
+                                   const unsigned char *final, const unsigned char *want,
+                                   int32_t frame, mpki_updates *batch);
+mpk_status mpki_updates_push_frame(mpk_context *ctx, const mpki_ibcsr *index,
+                                   const unsigned char *want, int32_t frame, mpki_updates *batch);
 /** No target twice? MPK_ERR_INTERNAL names it. */
-mpk_status mpki_batch_check(mpk_context *ctx, const mpki_batch *batch);
-void mpki_batch_free(mpk_context *ctx, mpki_batch *batch);
+mpk_status mpki_updates_check(mpk_context *ctx, const mpki_updates *batch);
+void mpki_updates_free(mpk_context *ctx, mpki_updates *batch);
 
 #endif

@@ -145,7 +145,7 @@ mpk_status mpki_subsets_make(mpk_context *ctx, const mpki_ibcsr *index, const mp
     int32_t *from = NULL;
     *subsets = (mpki_levels){0};
     if (of) *of = NULL;
-    if (status || !colour || !total) goto failed;
+    if (mpk_failed(status) || !colour || !total) goto failed;
     for (int32_t s = 0; s < levels->count; s++) {
         int32_t first = levels->ptr[s];
         total[s] =
@@ -215,7 +215,7 @@ mpk_status mpki_count_levels(mpk_context *ctx, const mpki_pattern *pattern, int3
         if (level[k] >= count) count = level[k] + 1;
     }
     if (sublevels) {
-        if ((status = colouring_new(ctx, m, (successors){NULL, pattern}, &c))) goto done;
+        if (mpk_failed(status = colouring_new(ctx, m, (successors){NULL, pattern}, &c))) goto done;
         level_sets(pattern, level, count, ptr, frame);
         int32_t *colour = level; /* no longer wanted */
         for (int32_t s = 0; s < count; s++)

@@ -155,8 +155,8 @@ static void map_children(mpk_analysis *an, int32_t s, const int32_t *local) {
 static int64_t place_entries(const mpk_analysis *an, const mpki_graph *graph,
                              const int64_t *upper_ptr, const int64_t *upper, int32_t s,
                              const int32_t *local, int64_t fill) {
-    const int64_t *ap = an->core.ap ? an->core.ap : an->ap;
-    const int32_t *ai = an->core.ap ? an->core.ai : an->ai;
+    const int64_t *ap = an->core.ap;
+    const int32_t *ai = an->core.ai;
     int32_t first = an->sptr[s];
     bool flip = an->symmetry == MPK_HERMITIAN;
     for (int32_t c = first; c < an->sptr[s + 1]; c++) {
@@ -183,8 +183,8 @@ static int64_t place_entries(const mpk_analysis *an, const mpki_graph *graph,
 
 /* upper_ptr [out] n + 1, upper [out] off-diagonal entries: places in ax of the entries of row v */
 static void transpose_places(const mpk_analysis *an, int64_t *upper_ptr, int64_t *upper) {
-    const int64_t *ap = an->core.ap ? an->core.ap : an->ap;
-    const int32_t *ai = an->core.ap ? an->core.ai : an->ai;
+    const int64_t *ap = an->core.ap;
+    const int32_t *ai = an->core.ai;
     int32_t n = an->n;
     memset(upper_ptr, 0, ((size_t)n + 1) * sizeof *upper_ptr);
     for (int32_t j = 0; j < n; j++)
@@ -222,7 +222,7 @@ mpk_status mpki_structure_maps(mpk_context *ctx, const mpki_graph *graph, mpk_an
         an->scatter_ptr[s + 1] =
             place_entries(an, graph, upper_ptr, upper, s, local, an->scatter_ptr[s]);
     }
-    for (int64_t k = 0; an->core.ap && k < an->scatter_ptr[an->nsuper]; k++)
+    for (int64_t k = 0; mpki_core_is_part(&an->core) && k < an->scatter_ptr[an->nsuper]; k++)
         an->scatter[k].src = an->core.src[an->scatter[k].src];
 done:
     mpki_release(ctx, local);

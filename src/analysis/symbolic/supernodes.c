@@ -121,7 +121,7 @@ mpk_status mpki_nodes_build(mpk_context *ctx, int32_t n, const int32_t *parent, 
     }
 done:
     mpki_release(ctx, work);
-    if (status) mpki_nodes_free(ctx, nodes);
+    if (mpk_failed(status)) mpki_nodes_free(ctx, nodes);
     return status;
 }
 
@@ -220,7 +220,7 @@ mpk_status mpki_nodes_sort(mpk_context *ctx, mpki_nodes *nodes, int64_t *peak) {
     double *need = MPKI_NEW(ctx, STAGE, nodes->count, double); /* peak of the subtree */
     mpk_status status = list && need ? MPK_OK : mpki_failed(ctx);
     double most = 0;
-    for (int32_t s = 0; !status && s < nodes->count; s++) {
+    for (int32_t s = 0; !mpk_failed(status) && s < nodes->count; s++) {
         if (!nodes->alive[s]) continue;
         int32_t count = 0;
         for (int32_t c = nodes->child[s]; c >= 0; c = nodes->sibling[c]) {

@@ -86,23 +86,24 @@ mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_
         status = mpki_failed(ctx);
         goto done;
     }
-    if (!given && (status = mpki_graph_build(ctx, n, an->ap, an->ai, NULL, NULL, &built)))
+    if (!given && mpk_failed(status = mpki_graph_build(ctx, n, an->ap, an->ai, NULL, NULL, &built)))
         goto done;
     const mpki_graph *graph = given ? given : &built;
     for (int32_t k = 0; k < n; k++) an->iperm[an->perm[k]] = k;
-    if ((status = mpki_elimination(ctx, graph, an->perm, an->iperm, parent, count))) goto done;
+    if (mpk_failed(status = mpki_elimination(ctx, graph, an->perm, an->iperm, parent, count)))
+        goto done;
     if (mate && !(join = find_pairs(ctx, an, parent, mate))) {
         status = mpki_failed(ctx);
         goto done;
     }
-    if ((status = mpki_nodes_build(ctx, n, parent, count, join, &nodes))) goto done;
-    if ((status = mpki_nodes_merge(ctx, relax, &nodes))) goto done;
-    if ((status = mpki_nodes_sort(ctx, &nodes, &stack))) goto done;
-    if ((status = mpki_structure_number(ctx, &nodes, an))) goto done;
+    if (mpk_failed(status = mpki_nodes_build(ctx, n, parent, count, join, &nodes))) goto done;
+    if (mpk_failed(status = mpki_nodes_merge(ctx, relax, &nodes))) goto done;
+    if (mpk_failed(status = mpki_nodes_sort(ctx, &nodes, &stack))) goto done;
+    if (mpk_failed(status = mpki_structure_number(ctx, &nodes, an))) goto done;
     predict(an, stack);
-    if ((status = tree_height(ctx, an))) goto done;
-    if ((status = check_memory(ctx, an))) goto done;
-    if ((status = mpki_structure_rows(ctx, graph, an))) goto done;
+    if (mpk_failed(status = tree_height(ctx, an))) goto done;
+    if (mpk_failed(status = check_memory(ctx, an))) goto done;
+    if (mpk_failed(status = mpki_structure_rows(ctx, graph, an))) goto done;
     status = mpki_structure_maps(ctx, graph, an);
 done:
     mpki_nodes_free(ctx, &nodes);

@@ -8,8 +8,8 @@
  *  perm, iperm [inout] n: any permutation and its inverse in; an equivalent postorder out
  *  parent      [out]   n: parent in the tree, by position; -1: a root
  *  count       [out]   n: entries in column k of L with its diagonal, in units of the graph's
- * weights Liu 1986 (tree, path compression), Gilbert, Ng & Peyton 1994 (counts by the skeleton).
- * Nearly linear in the edges. Returns MPK_OK | MPK_ERR_MEMORY. */
+ *  weights Liu 1986 (tree, path compression), Gilbert, Ng & Peyton 1994 (counts by the skeleton).
+ *  Nearly linear in the edges. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_elimination(mpk_context *ctx, const mpki_graph *graph, int32_t *perm,
                             int32_t *iperm, int32_t *parent, int32_t *count);
 

@@ -148,7 +148,7 @@ mpk_status mpki_order_time(mpk_context *ctx, const mpki_graph *graph, const int3
         inverse[perm[k]] = k;
     }
     status = mpki_elimination(ctx, graph, order, inverse, parent, count);
-    for (int32_t k = 0; !status && k < n; k++) {
+    for (int32_t k = 0; !mpk_failed(status) && k < n; k++) {
         double w = graph->weight ? graph->weight[order[k]] : 1, m = count[k] - w;
         cost->nnz += w * (w + 1) / 2 + w * m;
         cost->flops += mpki_front_flops(w, m);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of kernels for the instruction set in use. */
 #include "level.h"
 #include "../../core/cpu.h"
 

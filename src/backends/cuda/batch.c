@@ -16,7 +16,7 @@ typedef struct call {
 } call;
 
 static mpk_status told(call *c, int status) {
-    if (status >= 0) return (mpk_status)status;
+    if (!mpk_failed(status)) return (mpk_status)status;
     return mpki_error(c->ctx, (mpk_status)status, "batch", -1, "%s",
                       c->device->table->last_error(c->device->cuda));
 }
@@ -97,7 +97,7 @@ static mpk_status place(call *c, list *lists, int count) {
     if (bytes == 0) return MPK_OK;
     mpk_status status = told(c, batches->room(c->device->cuda, bytes, c->todo.stream, &room));
     c->room = room;
-    for (int k = 0; k < count && status >= 0; k++) {
+    for (int k = 0; k < count && !mpk_failed(status); k++) {
         if (!lists[k].host) continue;
         *lists[k].device = (int32_t *)(void *)(c->room + at[k]);
         if (lists[k].in && lists[k].ints > 0) status = move(c, &lists[k], true);
@@ -146,8 +146,8 @@ static mpk_status run(mpk_context *ctx, const mpki_batch_call *job) {
         return mpki_error(ctx, MPK_ERR_SIZE, "batch", batch->count,
                           "a batch on a device has at most 2^31 - 1 matrices");
     mpk_status status = check_pointers(&c);
-    if (status >= 0) status = sort(&c);
-    if (status < 0) goto done;
+    if (!mpk_failed(status)) status = sort(&c);
+    if (mpk_failed(status)) goto done;
     describe(&c);
     const bool factorize = c.todo.verb == MPKI_CUDA_FACTORIZE;
     const bool given = !factorize || batch->pivoting == MPK_PIVOTING_STATIC;
@@ -167,14 +167,16 @@ static mpk_status run(mpk_context *ctx, const mpki_batch_call *job) {
     if (factorize && !given && batch->sizes) lists[2].in = true;
     status = place(&c, lists, LISTS);
     c.todo.order = order, c.todo.sizes = sizes;
-    if (status >= 0) status = told(&c, c.device->table->batch->run(c.device->cuda, &c.todo));
-    for (int k = 0; k < LISTS && status >= 0; k++)
+    if (!mpk_failed(status))
+        status = told(&c, c.device->table->batch->run(c.device->cuda, &c.todo));
+    for (int k = 0; k < LISTS && !mpk_failed(status); k++)
         if (lists[k].host && lists[k].out && lists[k].ints > 0) status = move(&c, &lists[k], false);
-    if (c.room && status >= 0)
+    if (c.room && !mpk_failed(status))
         status = told(&c, c.device->table->batch->done(c.device->cuda, c.todo.stream));
-    if (c.todo.wait && status >= 0)
+    if (c.todo.wait && !mpk_failed(status))
         status = told(&c, c.device->table->synchronize(c.device->cuda, c.todo.stream));
-    if (status >= 0) status = c.todo.failed ? MPK_PARTIAL : c.todo.singular ? MPK_SINGULAR : MPK_OK;
+    if (!mpk_failed(status))
+        status = c.todo.failed ? MPK_PARTIAL : c.todo.singular ? MPK_SINGULAR : MPK_OK;
 done:
     mpki_release(ctx, c.order);
     return status;

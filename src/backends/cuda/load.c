@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Loads the CUDA module when a device is first asked for, or says why there is none. */
 #define _GNU_SOURCE
 #include "load.h"
 

@@ -82,8 +82,7 @@ static mpk_status prepare(mpki_cuda *cuda) {
     int low, high, value;
     MPKI_TRY(cudaSetDevice(cuda->device));
     MPKI_TRY(cudaDeviceGetAttribute(&cuda->sms, cudaDevAttrMultiProcessorCount, cuda->device));
-    MPKI_TRY(
-        cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, cuda->device));
+    MPKI_TRY(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, cuda->device));
     cuda->shared_max = (size_t)value;
     MPKI_TRY(cudaDeviceGetStreamPriorityRange(&low, &high));
     MPKI_TRY(cudaStreamCreateWithPriority(&cuda->panel, cudaStreamNonBlocking, high));
@@ -134,7 +133,7 @@ static int open(int device, mpki_cuda **out, char *text, size_t size) {
     }
     cuda->device = device;
     mpk_status status = prepare(cuda);
-    if (status < 0) {
+    if (mpk_failed(status)) {
         snprintf(text, size, "%s", cuda->text);
         destroy(cuda);
         return status;
@@ -202,10 +201,9 @@ static int copy(mpki_cuda *cuda, void *to, int64_t to_pitch, const void *from, i
                 int64_t width, int64_t columns, int to_device, void *stream) {
     if (width <= 0 || columns <= 0) return MPK_OK;
     MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_TRY(cudaMemcpy2DAsync(to, (size_t)to_pitch, from, (size_t)from_pitch, (size_t)width,
-                               (size_t)columns,
-                               to_device ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost,
-                               (cudaStream_t)stream));
+    MPKI_TRY(cudaMemcpy2DAsync(
+        to, (size_t)to_pitch, from, (size_t)from_pitch, (size_t)width, (size_t)columns,
+        to_device ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, (cudaStream_t)stream));
     return MPK_OK;
 }
 

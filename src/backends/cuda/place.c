@@ -18,7 +18,7 @@ static const mpki_cuda_entries *entries_of(const mpki_dense_call *call, mpk_scal
 /* Status of a module's function; its text becomes the context's. */
 static mpk_status told(const mpki_dense_call *call, int status) {
     const mpki_device *d = device_of(call);
-    if (status >= 0) return (mpk_status)status;
+    if (!mpk_failed(status)) return (mpk_status)status;
     return mpki_error(call->ctx, (mpk_status)status, "dense", -1, "%s",
                       d->table->last_error(d->cuda));
 }
@@ -116,7 +116,7 @@ static mpk_status need_of(const mpki_dense_call *call, int32_t nrhs, mpki_dense_
     mpk_status status =
         told(call, entries_of(call, call->factor_scalar)
                        ->workspace(d->cuda, &p.d, nrhs, &factorize, &solve, &extra));
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     need->pivots = call->dense.n;
     need->extra_bytes = lapack_like(call) ? 2 * call->dense.n * (int64_t)sizeof(int32_t) : extra;
     need->factorize_bytes = p.lists_bytes + 512 + p.square_bytes + factorize;
@@ -143,7 +143,7 @@ static mpk_status read_pivots(mpki_dense_call *call, const parts *p, mpk_inertia
     mpk_dense_info *info = call->info;
     mpk_status status =
         told(call, entries_of(call, call->factor_scalar)->pivots(d->cuda, &p->d, &found));
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     const bool complex_symmetric = call->factor_scalar >= MPK_C && !p->d.hermitian;
     const double eps =
         call->factor_scalar == MPK_S || call->factor_scalar == MPK_C ? FLT_EPSILON : DBL_EPSILON;
@@ -169,22 +169,22 @@ static mpk_status factorize(mpki_dense_call *call) {
     const mpk_dense *dense = &call->dense;
     const int n = p.d.n;
     int status = on_device(call, "a", call->a);
-    if (status >= 0) status = on_device(call, "f", call->f->f);
-    if (status >= 0) status = on_device(call, "pivots", call->f->pivots);
-    if (status < 0) return (mpk_status)status;
+    if (!mpk_failed(status)) status = on_device(call, "f", call->f->f);
+    if (!mpk_failed(status)) status = on_device(call, "pivots", call->f->pivots);
+    if (mpk_failed(status)) return (mpk_status)status;
     p.d.most = p.d.method == MPKI_CUDA_BUTTERFLY ? 0 : call->most * call->scale;
     if (upper(call) || call->a != call->f->f)
         status = e->triangle(d->cuda, n, dense->scalar, call->a, call->lda, upper(call),
                              call->scale, p.d.A, p.d.lda, 0, dense->stream);
-    if (status >= 0) status = e->factorize(d->cuda, &p.d);
-    if (status < 0) return told(call, status);
+    if (!mpk_failed(status)) status = e->factorize(d->cuda, &p.d);
+    if (mpk_failed(status)) return told(call, status);
     mpk_dense_info *info = call->info;
     info->delayed = p.d.delayed;
     info->zero_pivots = p.d.zeros;
     info->max_l = p.d.max_l;
     mpk_status read =
         p.d.method == MPKI_CUDA_AASEN ? read_band(call, &p) : read_pivots(call, &p, &info->inertia);
-    if (read < 0) return read;
+    if (mpk_failed(read)) return read;
     const bool pivoted = p.d.method != MPKI_CUDA_NONE && p.d.method != MPKI_CUDA_BUTTERFLY;
     if (!pivoted && p.d.zeros > 0)
         return mpki_error(call->ctx, MPK_ERR_NUMERIC, "dense", -1,
@@ -192,11 +192,11 @@ static mpk_status factorize(mpki_dense_call *call) {
     if (upper(call))
         status = e->triangle(d->cuda, n, call->factor_scalar, p.d.A, p.d.lda, 1, 1, call->f->f,
                              call->f->ldf, 1, dense->stream);
-    if (status >= 0)
+    if (!mpk_failed(status))
         status = d->table->pivots_out(
             d->cuda, n, upper(call), lapack_like(call) ? p.d.ipiv : p.d.perm,
             lapack_like(call) ? NULL : p.d.kind, call->f->pivots, dense->stream);
-    if (status < 0) return told(call, status);
+    if (mpk_failed(status)) return told(call, status);
     return p.d.zeros > 0 ? MPK_SINGULAR : MPK_OK;
 }
 
@@ -206,18 +206,19 @@ static mpk_status solve(mpki_dense_call *call, int32_t nrhs, void *x, int64_t ld
     const mpki_cuda_entries *e = entries_of(call, call->factor_scalar);
     void *stream = call->dense.stream;
     int status = on_device(call, "f", call->f->f);
-    if (status >= 0) status = on_device(call, "x", x);
-    if (status < 0) return (mpk_status)status;
+    if (!mpk_failed(status)) status = on_device(call, "x", x);
+    if (mpk_failed(status)) return (mpk_status)status;
     if (!lapack_like(call))
         status = d->table->pivots_in(d->cuda, p.d.n, upper(call), call->f->pivots, p.d.perm,
                                      p.d.kind, stream);
-    if (status >= 0 && upper(call)) {
+    if (!mpk_failed(status) && upper(call)) {
         status = e->triangle(d->cuda, p.d.n, call->factor_scalar, call->f->f, call->f->ldf, 1, 1,
                              p.d.A, p.d.lda, 0, stream);
-        if (status >= 0) status = e->reverse(d->cuda, p.d.n, nrhs, x, ldx, stream);
+        if (!mpk_failed(status)) status = e->reverse(d->cuda, p.d.n, nrhs, x, ldx, stream);
     }
-    if (status >= 0) status = e->solve(d->cuda, &p.d, nrhs, x, ldx);
-    if (status >= 0 && upper(call)) status = e->reverse(d->cuda, p.d.n, nrhs, x, ldx, stream);
+    if (!mpk_failed(status)) status = e->solve(d->cuda, &p.d, nrhs, x, ldx);
+    if (!mpk_failed(status) && upper(call))
+        status = e->reverse(d->cuda, p.d.n, nrhs, x, ldx, stream);
     return told(call, status);
 }
 
@@ -235,18 +236,19 @@ static mpk_status aasen_inertia(mpki_dense_call *call, mpk_inertia *inertia) {
     host.f = &f, host.state = NULL, host.pool = NULL, host.threads = 1;
     const mpki_dense_method *aasen = &call->host->method[MPK_DENSE_AASEN];
     mpk_status status = aasen->need(&host, 0, &need);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     const int64_t nb = host.dense.tile, nt = (n + nb - 1) / nb,
                   bytes = 3 * nt * nb * nb * (int64_t)mpk_scalar_size(call->factor_scalar);
     f.extra = mpki_alloc(call->ctx, "dense", bytes, 1);
     host.work = mpki_alloc(call->ctx, "dense", need.inertia_bytes, 1);
     host.work_bytes = need.inertia_bytes;
     if (!f.extra || !host.work) status = mpki_failed(call->ctx);
-    if (status >= 0)
+    if (!mpk_failed(status))
         status = told(call, d->table->copy(d->cuda, f.extra, bytes, call->f->extra, bytes, bytes, 1,
                                            0, call->dense.stream));
-    if (status >= 0) status = told(call, d->table->synchronize(d->cuda, call->dense.stream));
-    if (status >= 0) status = aasen->inertia(&host, inertia);
+    if (!mpk_failed(status))
+        status = told(call, d->table->synchronize(d->cuda, call->dense.stream));
+    if (!mpk_failed(status)) status = aasen->inertia(&host, inertia);
     mpki_release(call->ctx, host.work);
     mpki_release(call->ctx, f.extra);
     return status;
@@ -280,7 +282,7 @@ static void release(mpki_dense_call *call, void *ptr) {
 
 static mpk_status largest(mpki_dense_call *call, double *max, double *norm_inf) {
     mpk_status status = on_device(call, "a", call->a);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     return told(call, entries_of(call, call->dense.scalar)
                           ->largest(device_of(call)->cuda, (int)call->dense.n, call->a, call->lda,
                                     upper(call), max, norm_inf, call->dense.stream));
@@ -312,14 +314,14 @@ static mpk_status residual(mpki_dense_call *call, int32_t nrhs, const void *x, i
     const mpki_cuda_entries *e = entries_of(call, call->dense.scalar);
     const int64_t size = (int64_t)mpk_scalar_size(call->dense.scalar);
     int status = MPK_OK;
-    for (int32_t c = 0; c < nrhs && status >= 0; c++) {
+    for (int32_t c = 0; c < nrhs && !mpk_failed(status); c++) {
         mpki_cuda_error one;
         status = e->residual(d->cuda, (int)call->dense.n, call->dense.symmetry == MPK_HERMITIAN,
                              upper(call), call->a, call->lda, 1, (const char *)x + c * ldx * size,
                              ldx, b ? (const char *)b + c * ldb * size : NULL, ldb,
                              (char *)r + c * ldr * size, ldr, error ? &one : NULL, work,
                              call->dense.stream);
-        if (status >= 0 && error)
+        if (!mpk_failed(status) && error)
             error[c] = (mpki_dense_error){one.omega, one.r, one.x, one.b, false};
     }
     return told(call, status);
@@ -335,7 +337,7 @@ static mpk_status transfer(mpki_dense_call *call, const void *from, void *to, in
     const int64_t bytes = call->dense.n * (int64_t)mpk_scalar_size(call->dense.scalar);
     int status =
         d->table->copy(d->cuda, to, bytes, from, bytes, bytes, 1, to_device, call->dense.stream);
-    if (status >= 0) status = d->table->synchronize(d->cuda, call->dense.stream);
+    if (!mpk_failed(status)) status = d->table->synchronize(d->cuda, call->dense.stream);
     return told(call, status);
 }
 

@@ -51,8 +51,8 @@ mpk_status refuse(mpki_cuda *cuda, mpk_status status, const char *format, ...);
 
 } // namespace mpki
 
-/** `count` doubles of device memory for partial results, and the same on the host, page-locked; they
- *  live with the runtime. */
+/** `count` doubles of device memory for partial results, and the same on the host, page-locked;
+ *  they live with the runtime. */
 namespace mpki {
 mpk_status scratch(mpki_cuda *cuda, int64_t count, double **device, double **host);
 }

@@ -174,8 +174,8 @@ template <class F> __device__ inline cx<F> shfl_xor(cx<F> a, int mask) {
     return {__shfl_xor_sync(0xffffffffu, a.x, mask), __shfl_xor_sync(0xffffffffu, a.y, mask)};
 }
 
-/** One warp: every lane's v[0 .. W - 1], summed over the warp; the result, of entry lane / (32 / W),
- *  in v[0]. Half of what is left changes lanes in each step. */
+/** One warp: every lane's v[0 .. W - 1], summed over the warp; the result, of entry lane / (32 /
+ *  W), in v[0]. Half of what is left changes lanes in each step. */
 template <int W, class G> __device__ inline void fold(G (&v)[W]) {
     const int lane = threadIdx.x & 31;
 #pragma unroll

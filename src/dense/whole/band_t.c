@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* T of Aasen's L T L^T, a band: its LU with partial pivoting, solves, inertia. */
 #include "band.h"
 #include "../../backends/cpu/cpu.h"
 
@@ -193,7 +194,7 @@ static bool eliminate(mpki_dense_call *call, int32_t nb, R u, R small, mpki_pivo
                 front[w + i + (carried + k) * most] =
                     t_make(0, 0) - block(call, nb, j, 1)[i + k * nb];
         *status = FN(front_factor)(&f, &rules, &work, NULL, 0, found);
-        if (*status < 0) return true;
+        if (mpk_failed(*status)) return true;
         if (!next) return true;
         const int64_t left = w - f.nelim;
         if (left + 2 * nb > most) return false;
@@ -229,7 +230,7 @@ mpk_status FN(band_inertia)(mpki_dense_call *call, int32_t nb, mpk_inertia *iner
     for (int k = 0; k < 3; k++) {
         mpki_pivots found = {.min_d = INFINITY};
         if (!eliminate(call, nb, (R)thresholds[k], small, &found, &status)) continue;
-        if (status < 0) return mpki_error(call->ctx, status, "dense", -1, "T overflows");
+        if (mpk_failed(status)) return mpki_error(call->ctx, status, "dense", -1, "T overflows");
         *inertia = (mpk_inertia){found.positive, found.negative, found.zero, 0};
         const double top = found.max_d > (double)most ? found.max_d : (double)most;
         inertia->certified = signs && k == 0 && found.zero == 0 &&

@@ -3,6 +3,7 @@
  * 2.4): A_r = U^T A U, U = diag(B_1, B_2) B for depth 2, factored without pivoting. A butterfly of
  * odd order leaves its middle row alone but for a factor, so any n will do without padding (theirs
  * pad). The diagonals are exp(r / 10), r uniform in (-1/2, 1/2), from the caller's seed. */
+#include "../../core/random.h"
 #include "host.h"
 
 #include <string.h>
@@ -36,17 +37,13 @@ static int flies(const mpki_dense_call *call, int level, fly out[2]) {
 static void draw(const mpki_dense_call *call) {
     const int64_t n = call->dense.n;
     double *r = call->f->extra;
-    uint64_t x = (uint64_t)call->dense.seed * 0x9E3779B97F4A7C15u + 0x632BE59BD9B4E019u;
+    uint64_t x = (uint64_t)call->dense.seed * MPKI_GOLDEN + UINT64_C(0x632BE59BD9B4E019);
     for (int level = 0; level < call->dense.depth; level++) {
         fly f[2];
         const int count = flies(call, level, f);
         for (int h = 0; h < count; h++)
             for (int64_t k = 0; k < f[h].size; k++) {
-                uint64_t z = (x += 0x9E3779B97F4A7C15u); /* splitmix64 */
-                z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-                z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-                z ^= z >> 31;
-                double e = exp(((double)(z >> 11) * 0x1p-53 - 0.5) / 10);
+                double e = exp((mpki_random_unit(mpki_random_next(&x)) - 0.5) / 10);
                 const bool middle = f[h].size % 2 && k == f[h].pairs;
                 r[level * n + f[h].first + k] = middle ? e : e * 0.70710678118654752;
             }

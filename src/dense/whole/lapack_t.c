@@ -7,6 +7,7 @@
  * a column that is not above s->small is a zero pivot (LAPACK: exactly zero), L is then zero. */
 #include "lapack.h"
 #include "../../backends/cpu/cpu.h"
+#include "../../kernels/alpha.h"
 #include "../../kernels/pivot.h"
 
 #include <string.h>
@@ -92,7 +93,7 @@ typedef struct choice {
 } choice;
 
 static choice choose(const panel *q, int rook, int64_t k) {
-    const R alpha = (R)0.6403882032022076; /* (1 + sqrt(17)) / 8 */
+    const R alpha = (R)MPKI_ALPHA;
     const int64_t n = q->s->n;
     T *w = w_at(q, 0, k), *v = k + 1 < n ? w + q->ldw : NULL;
     fetch(q, k, k, k);

@@ -152,14 +152,14 @@ static mpk_status factorize(mpki_dense_call *call) {
         status = FN(tile_factorize)(call, &s);
         break;
     }
-    if (status >= 0 && d->method != MPK_DENSE_AASEN) status = FN(account)(call, &s);
+    if (!mpk_failed(status) && d->method != MPK_DENSE_AASEN) status = FN(account)(call, &s);
     band_above(&s, band, true);
     call->work -= band_bytes(n);
     if (upper) {
         FN(turn)(n, s.a, s.ld, call->pool);
-        if (status >= 0) reverse_pivots(call, lapack);
+        if (!mpk_failed(status)) reverse_pivots(call, lapack);
     }
-    if (status == MPK_ERR_NUMERIC && mpki_failed(call->ctx) >= 0)
+    if (status == MPK_ERR_NUMERIC && !mpk_failed(mpki_failed(call->ctx)))
         mpki_error(call->ctx, status, "dense", -1, "the factors overflow");
     return status;
 }

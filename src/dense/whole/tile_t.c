@@ -67,7 +67,7 @@ static mpk_status second_stage(const FN(lower) * s, int64_t first, T *work, char
     unsigned char *pair = (unsigned char *)(order + m);
     sub.n = m, sub.a = s->a + first + first * s->ld, sub.pivots = ipiv;
     mpk_status status = FN(lapack_core)(&sub, 1, SECOND_PANEL, work);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     FN(lapack_finish)(&sub, 1, order, pair);
     reorder(s, first, order, work, ipiv);
     for (int64_t k = 0; k < m; k++)
@@ -116,7 +116,8 @@ mpk_status FN(tile_factorize)(mpki_dense_call *call, FN(lower) * s) {
     }
     if (f.nelim == n) return MPK_OK;
     mpk_status status = second_stage(s, f.nelim, shared, own);
-    return status < 0 ? mpki_error(call->ctx, status, "dense", -1, "the factors overflow") : status;
+    return mpk_failed(status) ? mpki_error(call->ctx, status, "dense", -1, "the factors overflow")
+                              : status;
 }
 
 mpk_status FN(tile_solve)(mpki_dense_call *call, int32_t nrhs, void *vx, int64_t ldx) {

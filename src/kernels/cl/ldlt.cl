@@ -2,8 +2,7 @@
 /* LDLT without pivoting: A = L D L^T in place, lower triangle, left-looking. Work-item i holds row i of L;
  * D is the same for all. A NaN or Inf anywhere comes to a later pivot. GPUs, where all threads would form D L^T alike
  * and latencies count, keep L D, read all of A first and sum in four parts. */
-#include "real.h"
-#include "tile.h"
+#include "left_looking.h"
 
 __kernel void ldlt(__global T *a, int lda, long stride, __global int *info, T tol)
 {
@@ -12,26 +11,13 @@ __kernel void ldlt(__global T *a, int lda, long stride, __global int *info, T to
     bool broken = false;
     int zero = 0;
     int positive = 0;
-#if WG_VECTOR_BYTES && WG_PACK >= LANES
-    /* a matrix in each lane: all of A first, its diagonal lies in registers then */
-    T t[N];
-    T diagonal = 0;
-    for (int j = 0; j < N; ++j) {
-        t[j] = LANE >= j ? a[base + j * lda + LANE] : (T)0;
-        diagonal = LANE == j ? t[j] : diagonal;
-    }
-#else
-    T diagonal = a[base + LANE * (lda + 1)];
-#endif
-    T most = work_group_reduce_max(fabs(diagonal));
-    T small = most > 0 ? tol * most : (T)0;
+    T t[N]; /* all of A, where it is read at once */
+    T small = small_of(diagonal_of(a, lda, base, t), tol);
 #if WG_VECTOR_BYTES && WG_PACK < LANES
 #pragma unroll
     for (int s = 0; s < N; s += TILE) {
         T z[TILE];
-        for (int j = 0; j < TILE; ++j)
-            if (s + j < N)
-                z[j] = LANE >= s + j ? a[base + (s + j) * lda + LANE] : (T)0;
+        fetch_columns(a, lda, base, s, z);
 #pragma nounroll
         for (int k = 0; k < s; ++k) {
             T x = LANE >= s ? a[base + k * lda + LANE] : (T)0;
@@ -72,7 +58,6 @@ __kernel void ldlt(__global T *a, int lda, long stride, __global int *info, T to
     T d[N];
 #ifdef BORG_SIMT
     T m[N];
-    T t[N];
     for (int j = 0; j < N; ++j)
         t[j] = LANE >= j ? a[base + j * lda + LANE] : (T)0;
 #endif
@@ -118,11 +103,5 @@ __kernel void ldlt(__global T *a, int lda, long stride, __global int *info, T to
     }
 #endif
     bool finite = check == (T)0;
-    if (LANE == 0) {
-        bool bad = !finite || broken;
-        info[4 * GROUP] = !finite ? 3 : broken ? 2 : zero > 0 ? 1 : 0;
-        info[4 * GROUP + 1] = bad ? 0 : positive;
-        info[4 * GROUP + 2] = bad ? 0 : N - positive - zero;
-        info[4 * GROUP + 3] = bad ? 0 : zero;
-    }
+    put_info(info, finite, broken, positive, N - positive - zero, zero);
 }

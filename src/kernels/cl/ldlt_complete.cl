@@ -4,20 +4,24 @@
  * and the largest entry of the next step is found while this one updates. Rows never move, `place` is where row i
  * goes when L is written. piv [out]: as in ldlt_partial. */
 #define HAS_ORDER 32
-#include "real.h"
-#include "ldlt_pivots.h"
+#include "ldlt_lanes.h"
 
 #ifdef ORDER /* a warp's tiles */
-#define SEARCH COMPLETE
+#include "ldlt_tiles_complete.h"
+
 __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv, __global int *info,
                   T tol)
 {
-#include "ldlt_tiles.h"
+    __local volatile T l[COMPLETE_COLUMNS];
+    __local volatile T c[COMPLETE_PLACES];
+    ldlt_tiles(l, c, a, lda, stride, piv, info, tol);
 }
 #elif (LANES && WG_PACK >= LANES && N <= 16) || defined(IN_LANES) /* small orders, a matrix in each lane */
-#define KERNEL ldlt_complete
-#define SEARCH COMPLETE
-#include "ldlt_lanes.h"
+__kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv,
+                            __global int *info, T tol)
+{
+    ldlt_lanes(COMPLETE, a, lda, stride, piv, info, tol);
+}
 #else
 #if WG_SIZE <= 32
 #define BITS uint
@@ -200,7 +204,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
     int counts = work_group_reduce_sum(place & (POSITIVE | ZERO));
     int zero = counts >> 16;
     int positive = (counts & (ZERO - 1)) >> 8;
-#include "ldlt_info.h"
+    put_info(info, finite, false, positive, N - positive - zero, zero);
 }
 
 #else
@@ -321,7 +325,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
                                                                       : l[s];
     piv[GROUP * N + place] = mark > 0 ? ~LANE : LANE;
     bool finite = all(check == (T)0);
-#include "ldlt_info.h"
+    put_info(info, finite, false, positive, N - positive - zero, zero);
 }
 #endif
 #endif

@@ -3,22 +3,43 @@
  * columns that a step looks at are formed. Work-item i holds row i of L and of M = L D; rows never move, `place` is
  * where row i goes when L is written. piv [out]: old index p at each place, ~p at both places of a 2x2 pivot. */
 #define HAS_ORDER 32 8
-#include "real.h"
-#include "ldlt_pivots.h"
-#define KERNEL ldlt_partial
-#define SEARCH PARTIAL
+#include "ldlt_lanes.h"
+#include "ldlt_rows.h"
 
 #if defined(ORDER) && WG_SIZE < 32 /* two rows in a work-item */
 #include "ldlt_halves.h"
-#elif defined(ORDER) /* a warp's tiles */
+
 __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
                   T tol)
 {
-#include "ldlt_tiles.h"
+    __local volatile T t[HALVES_TRIANGLE];
+    __local volatile T rec[HALVES_RECORDS];
+    __local volatile int name[HALVES_NAMES];
+    ldlt_halves(t, rec, name, a, lda, stride, piv, info, tol);
+}
+#elif defined(ORDER) /* a warp's tiles */
+#include "ldlt_tiles_partial.h"
+
+__kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
+                  T tol)
+{
+    __local volatile T c[PARTIAL_PLACES];
+#if N > 16
+    __local volatile int ranks[32];
+    ldlt_tiles(c, ranks, a, lda, stride, piv, info, tol);
+#else
+    ldlt_tiles(c, a, lda, stride, piv, info, tol);
+#endif
 }
 #elif (LANES && WG_PACK >= LANES && N <= 16) || defined(IN_LANES) /* small orders, a matrix in each lane */
-#include "ldlt_lanes.h"
+__kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
+                  T tol)
+{
+    ldlt_lanes(PARTIAL, a, lda, stride, piv, info, tol);
+}
 #elif defined(BORG_SIMT)
+#include "ldlt_choice.h"
+
 /* On a GPU a column always waits: it is that of row p, d1 its diagonal entry. Each step forms the column of row r, where
  * the waiting one is largest, eliminates one row, q, and the other column of the two, kept up to date, waits; after the
  * first row of a 2x2 pivot the second one's column waits and is eliminated by the next step, which then forms the column
@@ -47,17 +68,15 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
     T dia = t[(LANE <= N / 2 ? LANE : N - LANE) * N + (LANE <= N / 2 ? LANE : 0)];
     int place = -1;
     int p = 0;
-    uint worst = 0; /* of all sizes that were looked at */
+    uint worst[1] = {0}; /* of all sizes that were looked at */
     uint best = work_group_reduce_max(LANE > 0 ? key(c1) : 0u);
     for (int s = 0; s < N - 1; ++s) {
         int r = (int)(best & (uint)LAST);
         T x1 = shuffle(c1, r);
         T d = shuffle(dia, r);
         T d1 = shuffle(dia, p);
-        T h = rcp(x1);
-        T e1 = d1 * h; /* scaled, lest the determinant overflow: d1 d / x1^2 - 1 */
-        T e2 = d * h;
-        T det = (T)1 - e1 * e2;
+        T e[4];
+        pair_of(x1, d1, d, e);
         uint row = min(min((uint)r, (uint)(N - r)), (uint)(N / 2)); /* of t, where column r is, from item LANE - shift on */
         int shift = r > N / 2 ? r : 0;
         uint item = (uint)(LANE >= r ? LANE - shift : r - (LANE > N / 2 ? LANE : 0));
@@ -76,12 +95,19 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
             v += part[1];
         v -= l2 * x1;
         uint top = work_group_reduce_max(place < 0 && LANE != r ? key(v) : 0u);
-#include "ldlt_partial_choice.h"
-        T c = swap ? v : c1;
-        T z = swap ? c1 : v;
-        T x = l2 + g * c + w * z;
-        l2 = y2 * z + w * c;
-        c1 = z - x * x21;
+        bool how[2];
+        T f[4];
+        int rows[2];
+        int flags = choose(second, best, top, least, x1, d1, d, e, p, r, worst, how, f, rows);
+        bool two = how[0];
+        T c = how[1] ? v : c1;
+        T z = how[1] ? c1 : v;
+        T x = l2 + f[0] * c + f[1] * z;
+        l2 = f[2] * z + f[1] * c;
+        c1 = z - x * f[3];
+        int q = rows[0];
+        p = rows[1];
+        int beside = two ? p : q;
         dia -= x * c;
         l[s] = LANE == q || LANE == beside ? c : x;
         m[s] = c;
@@ -104,18 +130,18 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
     if ((place & ZERO) != 0)
         a[base + to * (lda + 1)] = 0;
     piv[GROUP * N + to] = (place & (FIRST | SECOND)) != 0 ? ~LANE : LANE;
-    bool finite = all(check == (T)0) && worst < ENDLESS;
+    bool finite = all(check == (T)0) && worst[0] < ENDLESS;
     int counts = work_group_reduce_sum(place & (POSITIVE | ZERO));
     int zero = counts >> 16;
     int positive = (counts & (ZERO - 1)) >> 8;
-#include "ldlt_info.h"
+    put_info(info, finite, false, positive, N - positive - zero, zero);
 }
 
 #elif !WG_VECTOR_BYTES || WG_PACK > 1 || N <= 8
 __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
                       T tol)
 {
-#include "ldlt_rows.h"
+    ldlt_rows(PARTIAL, a, lda, stride, piv, info, tol);
 }
 
 #else
@@ -290,6 +316,6 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
     }
     check += most * (T)0;
     bool finite = check == (T)0;
-#include "ldlt_info.h"
+    put_info(info, finite, false, positive, N - positive - zero, zero);
 }
 #endif

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What LDLT with pivoting by searches has in common. Behind real.h. */
-#define PARTIAL 1 /* what SEARCH may be */
+#ifndef LDLT_PIVOTS_H
+#define LDLT_PIVOTS_H
+#include "real.h"
+
+/* What LDLT with pivoting by searches has in common. */
+#define PARTIAL 1 /* how pivots are searched for */
 #define ROOK 2
 #define COMPLETE 3
 #define ALPHA ((T)0.6403882032022076) /* (1 + sqrt(17)) / 8 */
@@ -55,4 +59,5 @@ static uint threshold(uint largest, T tol) {
 static uint key(T x) {
     return named(magnitude(x));
 }
+#endif
 #endif

@@ -2,6 +2,7 @@
 /* LDLT with pivots given: P A P^T = L D L^T in place, lower triangle, left-looking. piv [in]: old index p at each
  * place, ~p (negative) at both places of a 2x2 pivot. Work-item i holds row i of L and of M = L D in the order of
  * the factors. */
+#include "info.h"
 #include "real.h"
 
 __kernel void ldlt_static(__global T *a, int lda, long stride, __global const int *piv,
@@ -99,11 +100,5 @@ __kernel void ldlt_static(__global T *a, int lda, long stride, __global const in
         if (LANE >= s)
             a[base + s * lda + LANE] = LANE == s || (tail && LANE == s + 1) ? m[s] : l[s];
     bool finite = all(check == (T)0);
-    if (LANE == 0) {
-        bool bad = !finite || broken;
-        info[4 * GROUP] = !finite ? 3 : broken ? 2 : zero > 0 ? 1 : 0;
-        info[4 * GROUP + 1] = bad ? 0 : positive;
-        info[4 * GROUP + 2] = bad ? 0 : N - positive - zero;
-        info[4 * GROUP + 3] = bad ? 0 : zero;
-    }
+    put_info(info, finite, broken, positive, N - positive - zero, zero);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* LDU without pivoting: A = L D U in place, column and row of each step by dot products (Crout). Work-item i
  * holds row i of L and column i of D U. */
+#include "info.h"
 #include "real.h"
 #include "tile.h"
 
@@ -89,11 +90,5 @@ __kernel void ldu(__global T *a, int lda, long stride, __global int *info, T tol
     }
 #endif
     bool finite = all(check == (T)0);
-    if (LANE == 0) {
-        bool bad = !finite || broken;
-        info[4 * GROUP] = !finite ? 3 : broken ? 2 : zero > 0 ? 1 : 0;
-        info[4 * GROUP + 1] = bad ? 0 : N - zero;
-        info[4 * GROUP + 2] = 0;
-        info[4 * GROUP + 3] = bad ? 0 : zero;
-    }
+    put_info(info, finite, broken, N - zero, 0, zero);
 }

@@ -2,6 +2,7 @@
 /* LDU with complete pivoting: P A Q = L D U in place, right-looking, the largest of all that is left. Work-item i holds
  * row i of it; the pivot row goes through local memory, and the largest entry of each row for the next step is found
  * while this one updates. Nothing moves before it is written. piv [out]: old rows, then old columns. */
+#include "info.h"
 #include "real.h"
 
 __kernel void ldu_complete(__global T *a, int lda, long stride, __global int *piv,
@@ -82,11 +83,5 @@ __kernel void ldu_complete(__global T *a, int lda, long stride, __global int *pi
     piv[GROUP * (2 * N) + row] = LANE;
     piv[GROUP * (2 * N) + N + col] = LANE;
     bool finite = all(check == (T)0);
-    if (LANE == 0) {
-        bool bad = !finite || broken;
-        info[4 * GROUP] = !finite ? 3 : broken ? 2 : zero > 0 ? 1 : 0;
-        info[4 * GROUP + 1] = bad ? 0 : N - zero;
-        info[4 * GROUP + 2] = 0;
-        info[4 * GROUP + 3] = bad ? 0 : zero;
-    }
+    put_info(info, finite, broken, N - zero, 0, zero);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* LDU with pivots given: P A Q = L D U in place, column and row of each step by dot products. piv [in]: old rows,
  * then old columns. Work-item i holds row i of L and column i of D U in the order of the factors. */
+#include "info.h"
 #include "real.h"
 
 __kernel void ldu_static(__global T *a, int lda, long stride, __global const int *piv,
@@ -48,11 +49,5 @@ __kernel void ldu_static(__global T *a, int lda, long stride, __global const int
             a[base + LANE * lda + s] = fabs(d) > 0 ? u[s] * rcp(d) : (T)0;
     }
     bool finite = all(check == (T)0);
-    if (LANE == 0) {
-        bool bad = !finite || broken;
-        info[4 * GROUP] = !finite ? 3 : broken ? 2 : zero > 0 ? 1 : 0;
-        info[4 * GROUP + 1] = bad ? 0 : N - zero;
-        info[4 * GROUP + 2] = 0;
-        info[4 * GROUP + 3] = bad ? 0 : zero;
-    }
+    put_info(info, finite, broken, N - zero, 0, zero);
 }

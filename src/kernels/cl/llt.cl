@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* LLT: A = L L^T in place, lower triangle, left-looking. Work-item i holds row i of L.
  * info: outcome, positive, negative, zero pivots of each matrix, as in mpk_batch.h. */
-#include "real.h"
-#include "tile.h"
+#include "left_looking.h"
 
 __kernel void llt(__global T *a, int lda, long stride, __global int *info, T tol)
 {
@@ -10,26 +9,13 @@ __kernel void llt(__global T *a, int lda, long stride, __global int *info, T tol
     T check = 0; /* 0 as long as pivots are finite: NaN and Inf elsewhere come to a later pivot */
     bool broken = false;
     int zero = 0;
-#if WG_VECTOR_BYTES && WG_PACK >= LANES
-    /* a matrix in each lane: all of A first, its diagonal lies in registers then */
-    T t[N];
-    T diagonal = 0;
-    for (int j = 0; j < N; ++j) {
-        t[j] = LANE >= j ? a[base + j * lda + LANE] : (T)0;
-        diagonal = LANE == j ? t[j] : diagonal;
-    }
-#else
-    T diagonal = a[base + LANE * (lda + 1)];
-#endif
-    T most = work_group_reduce_max(fabs(diagonal));
-    T small = most > 0 ? tol * most : (T)0;
+    T t[N]; /* all of A, where it is read at once */
+    T small = small_of(diagonal_of(a, lda, base, t), tol);
 #if WG_VECTOR_BYTES && WG_PACK < LANES
 #pragma unroll
     for (int s = 0; s < N; s += TILE) {
         T z[TILE];
-        for (int j = 0; j < TILE; ++j)
-            if (s + j < N)
-                z[j] = LANE >= s + j ? a[base + (s + j) * lda + LANE] : (T)0;
+        fetch_columns(a, lda, base, s, z);
 #pragma nounroll
         for (int k = 0; k < s; ++k) {
             T x = LANE >= s ? a[base + k * lda + LANE] : (T)0;
@@ -82,11 +68,5 @@ __kernel void llt(__global T *a, int lda, long stride, __global int *info, T tol
     }
 #endif
     bool finite = check == (T)0;
-    if (LANE == 0) {
-        bool bad = !finite || broken;
-        info[4 * GROUP] = !finite ? 3 : broken ? 2 : zero > 0 ? 1 : 0;
-        info[4 * GROUP + 1] = bad ? 0 : N - zero;
-        info[4 * GROUP + 2] = 0;
-        info[4 * GROUP + 3] = bad ? 0 : zero;
-    }
+    put_info(info, finite, broken, N - zero, 0, zero);
 }

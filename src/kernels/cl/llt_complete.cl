@@ -2,6 +2,7 @@
 /* LLT with the largest of the remaining diagonal as pivot: P A P^T = L L^T in place, lower triangle,
  * left-looking. Work-item i holds row i of L and keeps its diagonal entry up to date; rows never move, `place`
  * is where row i goes when L is written. piv: n old indices. */
+#include "info.h"
 #include "real.h"
 
 __kernel void llt_complete(__global T *a, int lda, long stride, __global int *piv,
@@ -53,11 +54,5 @@ __kernel void llt_complete(__global T *a, int lda, long stride, __global int *pi
     piv[GROUP * N + place] = LANE;
     int positive = N - zero;
     bool finite = all(check == (T)0);
-    if (LANE == 0) {
-        bool bad = !finite || broken;
-        info[4 * GROUP] = !finite ? 3 : broken ? 2 : zero > 0 ? 1 : 0;
-        info[4 * GROUP + 1] = bad ? 0 : positive;
-        info[4 * GROUP + 2] = bad ? 0 : N - positive - zero;
-        info[4 * GROUP + 3] = bad ? 0 : zero;
-    }
+    put_info(info, finite, broken, positive, N - positive - zero, zero);
 }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef REAL_H
+#define REAL_H
 /* What each kernel has: -D WG_SIZE=n: the order N, a work-item for each row; -D SINGLE: float
  * instead of double. -D ORDER=n: WG_SIZE work-items share the rows of a matrix of order n, where a
  * kernel is written for that (HAS_ORDER, before this: the numbers that it takes). LANES: numbers in
@@ -22,3 +24,4 @@
 #endif
 #define LANE ((int)get_local_id(0))
 #define GROUP ((long)get_group_id(0))
+#endif

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TILE_H
+#define TILE_H
+#include "real.h"
+
 /* TILE: columns at a time that fill, with their rows, the registers of a vector machine; else all.
- * Behind real.h. */
+ */
 #if WG_VECTOR_BYTES
 #define REGISTERS ((N * WG_PACK + LANES - 1) / LANES)
 #if WG_VECTOR_BYTES > 32
@@ -23,4 +27,5 @@
 #endif
 #else
 #define TILE N
+#endif
 #endif

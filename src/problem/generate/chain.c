@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** Discrete-time linear-quadratic optimal control: minimise the sum of x'Qx + u'Ru subject to
  *  x(t+1) = A x(t) + B u(t), x(0) given. Stage by stage: controls u(t), multipliers l(t), states
- * x(t+1); block tridiagonal, inertia (T (states + controls), T states, 0). */
+ *  x(t+1); block tridiagonal, inertia (T (states + controls), T states, 0). */
 #include "generate.h"
 
 enum { MAX_BLOCK = 512 };
@@ -22,14 +22,14 @@ static mpk_status draw(mpki_generator *g, system *s) {
     s->r = s->q + (size_t)nx * (size_t)nx;
     for (int i = 0; i < nx; i++)
         for (int j = 0; j < nx; j++) {
-            s->a[i * nx + j] = (i == j ? 1 : 0) + coupling * mpki_random_signed(g);
+            s->a[i * nx + j] = (i == j ? 1 : 0) + coupling * mpki_draw_signed(g);
             /* diagonally dominant: positive definite */
-            s->q[i * nx + j] = i == j  ? 1 + mpki_random_unit(g)
-                               : j < i ? coupling * mpki_random_signed(g)
+            s->q[i * nx + j] = i == j  ? 1 + mpki_draw_unit(g)
+                               : j < i ? coupling * mpki_draw_signed(g)
                                        : 0;
         }
-    for (int i = 0; i < nx * nu; i++) s->b[i] = mpki_random_signed(g);
-    for (int i = 0; i < nu; i++) s->r[i] = 0.1 + mpki_random_unit(g);
+    for (int i = 0; i < nx * nu; i++) s->b[i] = mpki_draw_signed(g);
+    for (int i = 0; i < nu; i++) s->r[i] = 0.1 + mpki_draw_unit(g);
     return MPK_OK;
 }
 
@@ -52,8 +52,8 @@ static mpk_status optimal_control(mpki_generator *g) {
     system s = {.states = (int)nx, .controls = (int)nu};
     mpk_status status = mpki_generator_size(
         g, horizon * (2 * nx + nu), horizon * (nu + nx * nu + nx + nx * (nx + 1) / 2 + nx * nx));
-    if (!status) status = draw(g, &s);
-    if (status) return status;
+    if (!mpk_failed(status)) status = draw(g, &s);
+    if (mpk_failed(status)) return status;
     for (int64_t t = 0; t < (int64_t)horizon; t++) emit_stage(g, &s, t, t + 1 == (int64_t)horizon);
     mpki_release(g->ctx, s.a);
     return MPK_OK;

@@ -49,7 +49,7 @@ static int64_t point(const grid *g, const int x[3]) {
 static void state_column(mpki_generator *out, const grid *g, const int x[3]) {
     int64_t col = point(g, x), adjoints = g->points + g->controls;
     double weight = weight2(x[0], g->n) * weight2(x[1], g->n) * weight2(x[2], g->n) * 0.125;
-    double barrier = g->barrier > 0 ? mpki_random_magnitude(out, g->barrier) : 0;
+    double barrier = g->barrier > 0 ? mpki_draw_magnitude(out, g->barrier) : 0;
     mpki_emit(out, col, col, g->h * g->h * g->h * weight * (1 + barrier));
     int d[3];
     for (d[2] = -1; d[2] <= 1; d[2]++)
@@ -65,7 +65,7 @@ static void state_column(mpki_generator *out, const grid *g, const int x[3]) {
 static void control_column(mpki_generator *out, const grid *g, int face, int a, int b) {
     const int n = g->n, axis = face / 2, first = axis == 0 ? 1 : 0, second = axis == 2 ? 1 : 2;
     int64_t col = g->points + ((int64_t)face * n + b) * n + a, adjoints = g->points + g->controls;
-    double barrier = g->barrier > 0 ? mpki_random_magnitude(out, g->barrier) : 0;
+    double barrier = g->barrier > 0 ? mpki_draw_magnitude(out, g->barrier) : 0;
     mpki_emit(out, col, col,
               g->alpha * g->h * g->h * (weight2(a, n) * weight2(b, n) * 0.25) * (1 + barrier));
     for (int db = -1; db <= 1; db++)
@@ -94,7 +94,7 @@ static mpk_status nlpkkt(mpki_generator *out) {
         mpki_generator_size(out, 2 * side * side * side + 6 * side * side,
                             side * side * side + 6 * side * side +
                                 couplings * couplings * couplings + 6 * couplings * couplings);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     int x[3];
     for (x[2] = 0; x[2] < n; x[2]++) {
         if (mpki_progress(out->ctx, "read", x[2] / side))
@@ -122,7 +122,7 @@ static mpk_status control_distributed(mpki_generator *out) {
     const double side = (double)n, h = 1 / (side + 1), alpha = out->value[1];
     const double m = h * h * h, cube = side * side * side; /* h^3 I is the mass */
     mpk_status status = mpki_generator_size(out, 3 * cube, 3 * cube + 7 * cube - 6 * side * side);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     for (int64_t col = 0; col < points; col++) {
         const int64_t x = col % n, y = col / n % n, z = col / plane, row = 2 * points + col;
         mpki_emit(out, col, col, m);

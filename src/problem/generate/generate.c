@@ -52,10 +52,10 @@ mpk_status mpki_generator_size(mpki_generator *g, double n, double nnz) {
     return mpki_entries_reserve(g->ctx, STAGE, g->scalar, &g->entries, (int64_t)nnz);
 }
 
-double mpki_random_magnitude(mpki_generator *g, double decades) {
+double mpki_draw_magnitude(mpki_generator *g, double decades) {
     int64_t powers = (int64_t)(decades * 3.3219280948873623 + 0.5); /* log2(10) */
-    double x = 1 + mpki_random_unit(g);
-    int64_t k = mpki_random_index(g, powers > 0 ? powers : 1) - powers / 2;
+    double x = 1 + mpki_draw_unit(g);
+    int64_t k = mpki_draw_index(g, powers > 0 ? powers : 1) - powers / 2;
     for (; k > 0; k--) x *= 2;
     for (; k < 0; k++) x /= 2;
     return x;
@@ -180,7 +180,7 @@ static mpk_status parse(mpki_generator *g, const char *spec, const mpki_family *
     for (int k = 0; family->parameters[k].name; k++) g->value[k] = family->parameters[k].initial;
     while (next_word(&spec, word, sizeof word)) {
         mpk_status status = take_word(g, family, given, word);
-        if (status) return status;
+        if (mpk_failed(status)) return status;
     }
     list_parameters(family, valid, sizeof valid);
     for (int k = 0; family->parameters[k].name; k++)
@@ -203,8 +203,8 @@ mpk_status mpk_problem_generate(mpk_context *ctx, const char *spec, int64_t seed
         .ctx = ctx, .random = (uint64_t)seed, .scalar = MPK_D, .symmetry = MPK_SYMMETRIC};
     const mpki_family *family = NULL;
     mpk_status status = parse(&g, spec, &family);
-    if (!status) status = family->make(&g);
-    if (status) goto done;
+    if (!mpk_failed(status)) status = family->make(&g);
+    if (mpk_failed(status)) goto done;
     mpki_assembly how = {.stage = STAGE,
                          .n = g.n,
                          .scalar = g.scalar,

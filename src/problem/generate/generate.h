@@ -2,10 +2,11 @@
 #ifndef MPKI_PROBLEM_GENERATE_H
 #define MPKI_PROBLEM_GENERATE_H
 /** Inside of the generators: a family fills entries from its parameters and a stream of random
- * bits.
+ *  bits.
  *
  *  Equal bits on every machine: only +, -, *, / and sqrt on doubles, compiled without contraction;
- * random numbers of our own; no other function of the C library. Formulas: docs/generators.md. */
+ *  random numbers of our own; no other function of the C library. Formulas: docs/generators.md. */
+#include "../../core/random.h"
 #include "../assemble.h"
 
 enum { MPKI_MAX_PARAMETERS = 8 };
@@ -59,32 +60,24 @@ static inline void mpki_emit_complex(mpki_generator *g, int64_t row, int64_t col
     ((double *)g->entries.value)[2 * k + 1] = im;
 }
 
-/** 64 random bits: SplitMix64 (Steele, Lea & Flood, OOPSLA 2014, doi:10.1145/2660193.2660195). */
-static inline uint64_t mpki_random_bits(mpki_generator *g) {
-    uint64_t z = g->random += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 /** Uniform in [0, 1), a multiple of 2^-53. */
-static inline double mpki_random_unit(mpki_generator *g) {
-    return (double)(mpki_random_bits(g) >> 11) * 0x1p-53;
+static inline double mpki_draw_unit(mpki_generator *g) {
+    return mpki_random_unit(mpki_random_next(&g->random));
 }
 
 /** Uniform in [-1, 1). */
-static inline double mpki_random_signed(mpki_generator *g) {
-    return 2 * mpki_random_unit(g) - 1;
+static inline double mpki_draw_signed(mpki_generator *g) {
+    return 2 * mpki_draw_unit(g) - 1;
 }
 
 /** Uniform in 0 .. count - 1. */
-static inline int64_t mpki_random_index(mpki_generator *g, int64_t count) {
-    return (int64_t)(mpki_random_unit(g) *
+static inline int64_t mpki_draw_index(mpki_generator *g, int64_t count) {
+    return (int64_t)(mpki_draw_unit(g) *
                      (double)count); /* count <= 2^31: the product rounds below it */
 }
 
 /** 2^k (1 + u), k uniform over the powers of two of `decades` decades around 1, u in [0, 1). */
-double mpki_random_magnitude(mpki_generator *g, double decades);
+double mpki_draw_magnitude(mpki_generator *g, double decades);
 
 extern const mpki_family mpki_family_nlpkkt, mpki_family_control_distributed, mpki_family_lin,
     mpki_family_helmholtz, mpki_family_stokes, mpki_family_lp_kkt, mpki_family_optimal_control,

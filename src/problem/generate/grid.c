@@ -27,12 +27,12 @@ static mpk_status lin(mpki_generator *g) {
     const int count = (int)g->value[4];
     const double n = size[0] * size[1] * size[2];
     mpk_status status = mpki_generator_size(g, n, 4 * n);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     well wells[MAX_WELLS];
     for (int k = 0; k < count; k++) {
-        for (int a = 0; a < 3; a++) wells[k].at[a] = mpki_random_unit(g) * (size[a] - 1);
-        wells[k].depth = 0.5 + mpki_random_unit(g);
-        wells[k].width = 2 + 4 * mpki_random_unit(g);
+        for (int a = 0; a < 3; a++) wells[k].at[a] = mpki_draw_unit(g) * (size[a] - 1);
+        wells[k].depth = 0.5 + mpki_draw_unit(g);
+        wells[k].width = 2 + 4 * mpki_draw_unit(g);
     }
     const int64_t nx = (int64_t)size[0], ny = (int64_t)size[1], nz = (int64_t)size[2];
     for (int64_t k = 0; k < nx * ny * nz; k++) {
@@ -95,7 +95,7 @@ static mpk_status helmholtz(mpki_generator *g) {
     m.kh = sqrt(m.shift > 0 ? m.shift : 0);
     if (m.absorbing || m.damping != 0) g->scalar = MPK_Z;
     mpk_status status = mpki_generator_size(g, total, (m.dimension + 1) * total);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     for (int64_t k = 0; k < n * n * depth; k++) {
         const int64_t x = k % n, y = k / n % n, z = k / (n * n);
         int faces = (x == 0) + (x == n - 1) + (y == 0) + (y == n - 1);

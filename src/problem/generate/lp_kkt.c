@@ -9,9 +9,9 @@
 static int64_t pick_row(mpki_generator *g, bool local, int64_t rows, int64_t width,
                         int64_t centre) {
     enum { REACH = 6 };
-    if (!local) return mpki_random_index(g, rows);
-    int64_t x = centre % width + mpki_random_index(g, 2 * REACH + 1) - REACH;
-    int64_t y = centre / width + mpki_random_index(g, 2 * REACH + 1) - REACH;
+    if (!local) return mpki_draw_index(g, rows);
+    int64_t x = centre % width + mpki_draw_index(g, 2 * REACH + 1) - REACH;
+    int64_t y = centre / width + mpki_draw_index(g, 2 * REACH + 1) - REACH;
     if (x < 0) x = -x;
     if (y < 0) y = -y;
     if (x >= width) x = width - 1;
@@ -49,16 +49,16 @@ static mpk_status lp_kkt(mpki_generator *g) {
                           (long long)cols);
     mpk_status status = mpki_generator_size(g, (double)rows + (double)cols,
                                             (double)cols * (1 + wanted) + (double)rows);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     int64_t width = 1;
     while (width * width < rows) width++;
     for (int64_t j = 0; j < cols; j++) {
         int64_t list[MAX_COLUMN + 1], centre = j * rows / cols;
-        mpki_emit(g, j, j, mpki_random_magnitude(g, decades));
+        mpki_emit(g, j, j, mpki_draw_magnitude(g, decades));
         int count = column_rows(g, local, rows, width, centre, wanted, list);
         for (int k = 0; k < count; k++) {
-            double size = 0.5 + 1.5 * mpki_random_unit(g);
-            mpki_emit(g, cols + list[k], j, mpki_random_bits(g) >> 63 ? -size : size);
+            double size = 0.5 + 1.5 * mpki_draw_unit(g);
+            mpki_emit(g, cols + list[k], j, mpki_random_next(&g->random) >> 63 ? -size : size);
         }
     }
     for (int64_t i = 0; i < rows && delta > 0; i++) mpki_emit(g, cols + i, cols + i, -delta);

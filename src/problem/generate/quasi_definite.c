@@ -8,19 +8,19 @@
 static mpk_status quasi_definite(mpki_generator *g) {
     const double side = g->value[0], decades = g->value[1], edges = 2 * side * (side - 1);
     mpk_status status = mpki_generator_size(g, edges + side * side, 3 * edges + side * side);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     const int64_t n = (int64_t)side, nodes = 2 * n * (n - 1);
     int64_t edge = 0;
     for (int vertical = 0; vertical < 2; vertical++)
         for (int64_t node = 0; node < n * n; node++) {
             if (vertical ? node / n == n - 1 : node % n == n - 1) continue;
-            mpki_emit(g, edge, edge, mpki_random_magnitude(g, decades));
+            mpki_emit(g, edge, edge, mpki_draw_magnitude(g, decades));
             mpki_emit(g, nodes + node, edge, -1);
             mpki_emit(g, nodes + node + (vertical ? n : 1), edge, 1);
             edge++;
         }
     for (int64_t node = 0; node < n * n; node++)
-        mpki_emit(g, nodes + node, nodes + node, -mpki_random_magnitude(g, decades));
+        mpki_emit(g, nodes + node, nodes + node, -mpki_draw_magnitude(g, decades));
     return MPK_OK;
 }
 

@@ -5,13 +5,13 @@
 
 /* A value of modulus about 1 times a random magnitude. */
 static void emit_random(mpki_generator *g, int64_t row, int64_t col, double decades) {
-    double size = decades > 0 ? mpki_random_magnitude(g, decades) : 1;
-    double re = mpki_random_signed(g) * size;
+    double size = decades > 0 ? mpki_draw_magnitude(g, decades) : 1;
+    double re = mpki_draw_signed(g) * size;
     if (g->scalar == MPK_D) {
         mpki_emit(g, row, col, re);
         return;
     }
-    double im = mpki_random_signed(g) * size;
+    double im = mpki_draw_signed(g) * size;
     mpki_emit_complex(g, row, col, re, g->symmetry == MPK_HERMITIAN && row == col ? 0 : im);
 }
 
@@ -21,11 +21,11 @@ static mpk_status make_random(mpki_generator *g) {
     if (g->value[3] != 0) g->scalar = MPK_Z;
     if (g->value[3] == 2) g->symmetry = MPK_HERMITIAN;
     mpk_status status = mpki_generator_size(g, n, n + pairs + 1);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     const int64_t order = (int64_t)n;
     int64_t single = -1; /* a row without diagonal that waits for its partner */
     for (int64_t k = 0; k < order; k++) {
-        if (mpki_random_unit(g) >= zeros) {
+        if (mpki_draw_unit(g) >= zeros) {
             emit_random(g, k, k, decades);
         } else if (single < 0) {
             single = k;
@@ -36,7 +36,7 @@ static mpk_status make_random(mpki_generator *g) {
     }
     if (single >= 0) emit_random(g, single, single, decades);
     for (int64_t k = 0; k < (int64_t)pairs && order > 1; k++) {
-        int64_t i = mpki_random_index(g, order), j = mpki_random_index(g, order - 1);
+        int64_t i = mpki_draw_index(g, order), j = mpki_draw_index(g, order - 1);
         if (j >= i) j++;
         emit_random(g, i > j ? i : j, i > j ? j : i, decades);
     }

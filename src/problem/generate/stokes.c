@@ -41,7 +41,7 @@ static mpk_status stokes_mac(mpki_generator *g) {
     const double side = g->value[1], velocities = 2 * side * (side - 1);
     mac m = {.n = (int64_t)side, .viscosity = g->value[2], .h = 1 / side};
     mpk_status status = mpki_generator_size(g, velocities + side * side - 1, 5 * velocities);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     for (int64_t j = 0; j < m.n; j++)
         for (int64_t i = 0; i < m.n - 1; i++) horizontal(g, &m, i, j);
     for (int64_t j = 0; j < m.n - 1; j++)
@@ -103,7 +103,7 @@ static mpk_status stokes_taylor_hood(mpki_generator *g) {
     /* at most 13 entries below a velocity, and 6 pressures */
     mpk_status status = mpki_generator_size(g, 2 * inner * inner + (side + 1) * (side + 1) - 1,
                                             2 * inner * inner * 19);
-    if (status) return status;
+    if (mpk_failed(status)) return status;
     for (int component = 0; component < 2; component++)
         for (int64_t j = 1; j <= 2 * n - 1; j++)
             for (int64_t i = 1; i <= 2 * n - 1; i++) taylor_hood_column(g, n, component, i, j);

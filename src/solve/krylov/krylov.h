@@ -2,10 +2,11 @@
 #ifndef MPKI_KRYLOV_H
 #define MPKI_KRYLOV_H
 /** What the iterative methods share: one method a file runs cycles, from a first guess with its
- * true residual until something happens; run.c judges what happened by the true residual and
+ * true residual until something happens; run_t.c judges what happened by the true residual and
  * decides whether there is another cycle. All vectors have n entries of the task's scalar type. */
+#include "../../backends/sparse.h"
 #include "../../core/core.h"
-#include "../../numeric/factor.h"
+#include "../../problem/problem.h"
 #include <metapack/krylov.h>
 
 /** How a cycle, or an iteration of it, ended. */
@@ -23,22 +24,6 @@ typedef enum mpki_event {
 } mpki_event;
 
 typedef struct mpki_krylov mpki_krylov;
-
-/** r := b - A x, by whatever precision it takes that the error of r, of which *error is a bound in
- *  the 2-norm, is small beside the larger of ||r||_2 and `wanted`; or as small as it can be made.
- */
-typedef mpk_status (*mpki_residual_fn)(void *self, const void *x, const void *b, double wanted,
-                                       void *r, double *error);
-
-/** What a caller inside the library may add to a task. */
-typedef struct mpki_krylov_extra {
-    mpki_residual_fn residual; /* NULL: by a product in the task's precision */
-    void *self;                /* of residual */
-    double a_norm;             /* ||A||, of use with residual; else it is estimated */
-    double from, share;        /* this solve is told as progress from .. from + share */
-} mpki_krylov_extra;
-
-enum { MPKI_KRYLOV_MESSAGE = 400 };
 
 struct mpki_krylov {
     mpk_context *ctx;

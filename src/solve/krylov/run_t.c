@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** What surrounds the methods: operators, the judgement by the true residual, restarts. */
 #include "vectors.h"
+#include "../../core/random.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -149,8 +150,7 @@ static bool truth(mpki_krylov *k) {
 static bool probe_norm(mpki_krylov *k) {
     T *signs = k->best;
     if (k->extra.residual) return true;
-    for (int32_t i = 0; i < k->n; i++)
-        signs[i] = t_make((((uint32_t)i * UINT32_C(2654435761)) >> 31) ? (R)1 : (R)-1, 0);
+    for (int32_t i = 0; i < k->n; i++) signs[i] = t_make((R)mpki_random_sign32((uint32_t)i), 0);
     const bool good = FN(krylov_product)(k, signs, k->r);
     memset(signs, 0, (size_t)k->n * sizeof(T));
     return good || k->status >= 0;

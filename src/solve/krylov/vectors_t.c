@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Sums and updates of vectors, one precision; the order of additions is fixed. */
 #include "vectors.h"
+#include "../../core/random.h"
 
 /* Sums in LANES parts, so that the compiler may use vectors; the order of additions is fixed. */
 enum { LANES = 8 };
@@ -114,17 +116,10 @@ void FN(vec_scale)(int32_t n, W a, const T *x, T *y) {
     for (int32_t i = 0; i < n; i++) y[i] = t_mul(c, x[i]);
 }
 
-static double draw(uint64_t *state) { /* Steele, Lea & Flood 2014: splitmix64 */
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    z ^= z >> 31;
-    return (double)(int64_t)z * 0x1p-63;
-}
-
 void FN(vec_random)(int32_t n, uint64_t *state, T *x) {
     for (int32_t i = 0; i < n; i++) {
-        const double re = draw(state), im = MPKI_COMPLEX ? draw(state) : 0;
+        const double re = mpki_random_signed(state);
+        const double im = MPKI_COMPLEX ? mpki_random_signed(state) : 0;
         x[i] = t_make((R)re, (R)im);
     }
 }

@@ -384,7 +384,7 @@ static void test_memory_fails(void **state) {
             test_memory.countdown = k;
             status = mpki_blocking_make(ctx, &graph, mate, &options, &b);
             test_memory.countdown = -1;
-            if (status) {
+            if (mpk_failed(status)) {
                 assert_int_equal(status, MPK_ERR_MEMORY);
                 assert_null(b.perm);
                 assert_null(b.bptr);

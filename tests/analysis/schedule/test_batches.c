@@ -29,7 +29,7 @@ static int64_t brute(const mpki_ibcsr *x, const unsigned char *final, const unsi
     return count;
 }
 
-static int64_t triples_of(const mpki_batch *batch, triple *out) {
+static int64_t triples_of(const mpki_updates *batch, triple *out) {
     int64_t count = 0;
     if (batch->count) assert_int_equal(batch->ptr[0], 0);
     for (int64_t t = 0; t < batch->count; t++)
@@ -50,7 +50,7 @@ static void assert_same_triples(triple *x, int64_t nx, triple *y, int64_t ny) {
 }
 
 /* The order that pull promises, and that a and b are the blocks they should be. */
-static void check_pull_order(const mpki_ibcsr *x, const mpki_batch *batch) {
+static void check_pull_order(const mpki_ibcsr *x, const mpki_updates *batch) {
     for (int64_t t = 0; t < batch->count; t++) {
         int64_t target = batch->target[t];
         int32_t r = x->rows[target], c = x->cols[target], last = -1;
@@ -74,7 +74,7 @@ static void check_index(const mpki_ibcsr *x, const unsigned char *final,
     size_t most = (size_t)m * m * m + 1;
     triple *expected, *got = malloc(most * sizeof *got);
     int64_t n = brute(x, final, want, &expected), found = 0, items = 0;
-    mpki_batch batch = {0};
+    mpki_updates batch = {0};
     mpki_levels levels, subsets;
     int32_t *of;
     assert_int_equal(mpki_levels_make(ctx, x, 0, &levels), MPK_OK);
@@ -88,9 +88,9 @@ static void check_index(const mpki_ibcsr *x, const unsigned char *final,
             if (half) first = mid;
             if (!half) last = mid;
             assert_int_equal(
-                mpki_batch_pull(ctx, x, final, want, last - first, levels.frame + first, &batch),
+                mpki_updates_pull(ctx, x, final, want, last - first, levels.frame + first, &batch),
                 MPK_OK);
-            assert_int_equal(mpki_batch_check(ctx, &batch), MPK_OK);
+            assert_int_equal(mpki_updates_check(ctx, &batch), MPK_OK);
             check_pull_order(x, &batch);
             found += triples_of(&batch, got + found);
             items += batch.count;
@@ -104,8 +104,8 @@ static void check_index(const mpki_ibcsr *x, const unsigned char *final,
         int32_t count = 0;
         for (int32_t k = subsets.ptr[s]; k < subsets.ptr[s + 1]; k++)
             if (final[subsets.frame[k]]) frames[count++] = subsets.frame[k];
-        assert_int_equal(mpki_batch_push(ctx, x, want, count, frames, &batch), MPK_OK);
-        assert_int_equal(mpki_batch_check(ctx, &batch), MPK_OK);
+        assert_int_equal(mpki_updates_push(ctx, x, want, count, frames, &batch), MPK_OK);
+        assert_int_equal(mpki_updates_check(ctx, &batch), MPK_OK);
         for (int64_t t = 0; t < batch.count; t++) assert_int_equal(batch.ptr[t], t);
         found += triples_of(&batch, got + found);
     }
@@ -113,7 +113,7 @@ static void check_index(const mpki_ibcsr *x, const unsigned char *final,
     mpki_levels_free(ctx, &levels);
     mpki_levels_free(ctx, &subsets);
     mpki_release(ctx, of);
-    mpki_batch_free(ctx, &batch);
+    mpki_updates_free(ctx, &batch);
     free(frames), free(got), free(expected);
 }
 
@@ -163,17 +163,18 @@ static void test_order(void **state) {
             mpki_ibcsr x = index_of(&p, round - 1);
             unsigned char final[40];
             memset(final, 1, sizeof final);
-            mpki_batch batch = {0};
+            mpki_updates batch = {0};
             int32_t count = random_frames(&x, 40, 30, frames);
             assert_int_equal(mpki_ibcsr_push_back(ctx, &x, count, frames), MPK_OK);
             count = random_frames(&x, 40, 50, frames);
-            assert_int_equal(mpki_batch_pull(ctx, &x, final, NULL, count, frames, &batch), MPK_OK);
+            assert_int_equal(mpki_updates_pull(ctx, &x, final, NULL, count, frames, &batch),
+                             MPK_OK);
             int64_t t = 0;
             for (int32_t k = 0; k < count; k++)
                 for (int64_t e = x.diagonal[frames[k]]; e < x.ptr[frames[k] + 1]; e++)
                     assert_int_equal(batch.target[t++], x.entry[e].block);
             assert_int_equal(t, batch.count);
-            assert_int_equal(mpki_batch_push(ctx, &x, NULL, count, frames, &batch), MPK_OK);
+            assert_int_equal(mpki_updates_push(ctx, &x, NULL, count, frames, &batch), MPK_OK);
             t = 0;
             for (int32_t k = 0; k < count; k++) {
                 int32_t last_row = -1, last_column = -1;
@@ -189,7 +190,7 @@ static void test_order(void **state) {
                 }
             }
             assert_int_equal(t, batch.count);
-            mpki_batch_free(ctx, &batch);
+            mpki_updates_free(ctx, &batch);
             mpki_ibcsr_free(ctx, &x);
             free(p.entry);
         }
@@ -199,7 +200,7 @@ static void test_order(void **state) {
 static void test_reuse_and_check(void **state) {
     (void)state;
     const int32_t sizes[] = {5, 50, 1, 0, 30};
-    mpki_batch batch = {0};
+    mpki_updates batch = {0};
     for (int k = 0; k < 5; k++) {
         pattern p = pattern_kind(3, sizes[k]);
         mpki_ibcsr x = index_of(&p, 1);
@@ -208,23 +209,24 @@ static void test_reuse_and_check(void **state) {
         memset(final, 1, sizeof final);
         assert_int_equal(mpki_levels_make(ctx, &x, 0, &levels), MPK_OK);
         int64_t updates = 0, blocks = (x.ptr[x.m] + x.m) / 2;
-        assert_int_equal(mpki_batch_pull(ctx, &x, final, NULL, sizes[k], x.frame, &batch), MPK_OK);
+        assert_int_equal(mpki_updates_pull(ctx, &x, final, NULL, sizes[k], x.frame, &batch),
+                         MPK_OK);
         assert_int_equal(batch.count, blocks);
-        assert_int_equal(mpki_batch_check(ctx, &batch), MPK_OK);
+        assert_int_equal(mpki_updates_check(ctx, &batch), MPK_OK);
         updates = batch.ptr[batch.count];
-        assert_int_equal(mpki_batch_push(ctx, &x, NULL, sizes[k], x.frame, &batch), MPK_OK);
+        assert_int_equal(mpki_updates_push(ctx, &x, NULL, sizes[k], x.frame, &batch), MPK_OK);
         assert_int_equal(batch.count, updates);
-        if (sizes[k] > 3) assert_int_equal(mpki_batch_check(ctx, &batch), MPK_ERR_INTERNAL);
+        if (sizes[k] > 3) assert_int_equal(mpki_updates_check(ctx, &batch), MPK_ERR_INTERNAL);
         mpki_clear_error(ctx);
-        assert_int_equal(mpki_batch_pull(ctx, &x, final, NULL, 0, NULL, &batch), MPK_OK);
+        assert_int_equal(mpki_updates_pull(ctx, &x, final, NULL, 0, NULL, &batch), MPK_OK);
         assert_int_equal(batch.count, 0);
         assert_int_equal(batch.ptr[0], 0);
         mpki_levels_free(ctx, &levels);
         mpki_ibcsr_free(ctx, &x);
         free(p.entry);
     }
-    mpki_batch_free(ctx, &batch);
-    mpki_batch_free(ctx, &batch);
+    mpki_updates_free(ctx, &batch);
+    mpki_updates_free(ctx, &batch);
 }
 
 /* When memory fails in one call, the batch can be used in the next. */
@@ -236,30 +238,30 @@ static void test_no_memory(void **state) {
     memset(final, 1, sizeof final);
     for (int push = 0; push < 2; push++) {
         mpk_status status = MPK_ERR_MEMORY;
-        mpki_batch batch = {0}, whole = {0};
+        mpki_updates batch = {0}, whole = {0};
         int32_t failures = 0;
         for (long k = 0; k < 40; k++) {
             mpki_clear_error(ctx);
             test_memory.countdown = k % 4; /* grows a little each time */
-            status = push ? mpki_batch_push(ctx, &x, NULL, 40, x.frame, &batch)
-                          : mpki_batch_pull(ctx, &x, final, NULL, 40, x.frame, &batch);
+            status = push ? mpki_updates_push(ctx, &x, NULL, 40, x.frame, &batch)
+                          : mpki_updates_pull(ctx, &x, final, NULL, 40, x.frame, &batch);
             test_memory.countdown = -1;
-            if (!status) break;
+            if (!mpk_failed(status)) break;
             failures++;
             assert_int_equal(status, MPK_ERR_MEMORY);
             for (int32_t f = 0; f < batch.marks; f++) assert_int_equal(batch.mark[f], -1);
         }
         assert_int_equal(status, MPK_OK);
         assert_true(failures > 5);
-        status = push ? mpki_batch_push(ctx, &x, NULL, 40, x.frame, &whole)
-                      : mpki_batch_pull(ctx, &x, final, NULL, 40, x.frame, &whole);
+        status = push ? mpki_updates_push(ctx, &x, NULL, 40, x.frame, &whole)
+                      : mpki_updates_pull(ctx, &x, final, NULL, 40, x.frame, &whole);
         assert_int_equal(status, MPK_OK);
         assert_int_equal(whole.count, batch.count);
         assert_memory_equal(whole.target, batch.target, (size_t)batch.count * 8);
         assert_memory_equal(whole.ptr, batch.ptr, ((size_t)batch.count + 1) * 8);
         assert_memory_equal(whole.update, batch.update, (size_t)batch.ptr[batch.count] * 16);
-        mpki_batch_free(ctx, &batch);
-        mpki_batch_free(ctx, &whole);
+        mpki_updates_free(ctx, &batch);
+        mpki_updates_free(ctx, &whole);
     }
     mpki_ibcsr_free(ctx, &x);
     free(p.entry);

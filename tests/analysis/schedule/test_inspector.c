@@ -23,7 +23,7 @@ static void record_free(record *r) {
     free(r->target), free(r->sizes), free(r->update);
 }
 
-static void record_batch(record *r, const mpki_batch *batch) {
+static void record_batch(record *r, const mpki_updates *batch) {
     assert_int_equal(batch->ptr[0], 0);
     for (int64_t t = 0; t < batch->count; t++) {
         assert_true(r->items < MOST && r->updates + batch->ptr[t + 1] - batch->ptr[t] < MOST);
@@ -46,7 +46,7 @@ static void assert_same_record(const record *a, const record *b) {
 static record direct(const mpki_inspection *in) {
     record r = record_new();
     const mpki_levels *levels = in->levels;
-    mpki_batch batch = {0};
+    mpki_updates batch = {0};
     mpki_levels subsets = {0};
     int32_t *of = NULL, set = 0, m = in->index->m;
     const bool push = in->schedule != MPK_SCHEDULE_PULL;
@@ -58,25 +58,25 @@ static record direct(const mpki_inspection *in) {
     for (int32_t l = 0; l < levels->count; l++) {
         const int32_t *frame = levels->frame + levels->ptr[l];
         int32_t count = levels->ptr[l + 1] - levels->ptr[l];
-        assert_int_equal(mpki_batch_pull(ctx, in->index, final, in->want, count, frame, &batch),
+        assert_int_equal(mpki_updates_pull(ctx, in->index, final, in->want, count, frame, &batch),
                          MPK_OK);
         record_batch(&r, &batch);
         if (in->schedule == MPK_SCHEDULE_ATOMIC) {
-            assert_int_equal(mpki_batch_push(ctx, in->index, in->want, count, frame, &batch),
+            assert_int_equal(mpki_updates_push(ctx, in->index, in->want, count, frame, &batch),
                              MPK_OK);
             record_batch(&r, &batch);
         }
         for (; of && set < subsets.count && of[set] == l; set++) {
-            assert_int_equal(mpki_batch_push(ctx, in->index, in->want,
-                                             subsets.ptr[set + 1] - subsets.ptr[set],
-                                             subsets.frame + subsets.ptr[set], &batch),
+            assert_int_equal(mpki_updates_push(ctx, in->index, in->want,
+                                               subsets.ptr[set + 1] - subsets.ptr[set],
+                                               subsets.frame + subsets.ptr[set], &batch),
                              MPK_OK);
             record_batch(&r, &batch);
         }
     }
     mpki_levels_free(ctx, &subsets);
     mpki_release(ctx, of);
-    mpki_batch_free(ctx, &batch);
+    mpki_updates_free(ctx, &batch);
     free(final);
     return r;
 }
@@ -148,7 +148,7 @@ static record inspected(const mpki_inspection *in, bool slow) {
         }
         assert_int_equal(t, portion->batch.count);
         if (kind == MPKI_PORTION_COLUMNS || in->schedule == MPK_SCHEDULE_SUBSETS)
-            assert_int_equal(mpki_batch_check(ctx, &portion->batch), MPK_OK);
+            assert_int_equal(mpki_updates_check(ctx, &portion->batch), MPK_OK);
         assert_int_equal(entries, portion->entries);
         record_batch(&r, &portion->batch);
         r.portions++;
@@ -306,10 +306,10 @@ static void test_no_memory(void **state) {
                 mpki_clear_error(ctx);
                 test_memory.countdown = k;
                 status = mpki_inspector_start(ctx, &in, &inspector);
-                if (status) assert_null(inspector);
-                for (bool more = !status; more; more = !status && portion)
+                if (mpk_failed(status)) assert_null(inspector);
+                for (bool more = !mpk_failed(status); more; more = !mpk_failed(status) && portion)
                     status = mpki_inspector_next(inspector, &portion);
-                if (status) {
+                if (mpk_failed(status)) {
                     assert_int_equal(status, MPK_ERR_MEMORY);
                     assert_null(portion);
                     if (inspector)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include "core/random.h"
 #include <complex.h>
 #define lapack_complex_float float _Complex
 #define lapack_complex_double double _Complex
@@ -20,8 +21,7 @@
 
 static uint64_t state = 1;
 static inline double uniform(void) { /* (-1, 1) */
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(int64_t)(state ^ (state >> 29)) / 9223372036854775808.0;
+    return mpki_random_lcg_signed(&state);
 }
 
 enum family {

@@ -34,7 +34,7 @@ static void check_method(enum family family, int n, int upper, int hermitian,
     if (method == MPK_DENSE_BUTTERFLY && status == MPK_ERR_NUMERIC &&
         (family_singular(family, n) || family == SINGULAR || n < 4))
         goto done; /* likely to factor, not sure to */
-    if (status < 0) fail_msg("%s: status %d", what, status);
+    if (mpk_failed(status)) fail_msg("%s: status %d", what, status);
     assert_memory_equal(m.a, kept, bytes);
     if (!outside_untouched(&m, f)) fail_msg("%s: wrote outside its triangle", what);
 

@@ -52,27 +52,119 @@ static inline char *text_of(const char *path) {
     return text;
 }
 
-/* the shim, then the source, with the shim's memory declared where a kernel begins */
-static inline char *with_shim(const char *file) {
+/* ---- sources with the shim ---------------------------------------------------------------------
+ *
+ * OpenCL C has local memory in kernels alone, so the shim's is declared where a kernel begins, and
+ * each function takes it as one more parameter. */
+enum { MOST_FUNCTIONS = 128 };
+
+typedef struct shimmed {
+    char *text;
+    size_t length, capacity;
+    char names[MOST_FUNCTIONS][32]; /* of the functions */
+    int count;
+} shimmed;
+
+static inline void put_part(shimmed *s, const char *part, size_t length) {
+    if (s->length + length + 1 > s->capacity) {
+        s->capacity = 2 * (s->length + length + 1);
+        s->text = realloc(s->text, s->capacity);
+        assert_non_null(s->text);
+    }
+    memcpy(s->text + s->length, part, length);
+    s->length += length;
+    s->text[s->length] = 0;
+}
+
+static inline bool in_name(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* A source with what it includes in its place; the names of its functions. */
+static inline void put_source(shimmed *s, const char *file) {
     char path[512];
-    snprintf(path, sizeof path, "%s/%s.cl", METAPACK_KERNELS, file);
-    char *source = text_of(path), *shim = text_of(METAPACK_SHIM);
+    snprintf(path, sizeof path, "%s/%s", METAPACK_KERNELS, file);
+    char *source = text_of(path);
+    for (const char *line = source, *next; *line; line = next) {
+        next = strchr(line, '\n');
+        next = next ? next + 1 : line + strlen(line);
+        if (strncmp(line, "#include \"", 10) == 0) {
+            char name[128];
+            assert_int_equal(sscanf(line + 10, "%127[^\"]", name), 1);
+            put_source(s, name);
+            continue;
+        }
+        const char *open = strncmp(line, "static ", 7) == 0 ? memchr(line, '(', next - line) : NULL;
+        const char *from = open;
+        while (from && in_name(from[-1])) --from;
+        if (open) {
+            assert_true(s->count < MOST_FUNCTIONS && open - from < 32);
+            snprintf(s->names[s->count++], 32, "%.*s", (int)(open - from), from);
+        }
+        put_part(s, line, (size_t)(next - line));
+    }
+    free(source);
+}
+
+static inline bool is_function(const shimmed *s, const char *name, size_t length) {
+    for (int k = 0; k < s->count; ++k)
+        if (strlen(s->names[k]) == length && memcmp(s->names[k], name, length) == 0) return true;
+    return false;
+}
+
+/* Behind the parenthesis that closes the one before `at`. */
+static inline const char *behind(const char *at) {
+    for (int depth = 1; depth > 0; ++at) {
+        assert_true(*at != 0);
+        depth += *at == '(' ? 1 : *at == ')' ? -1 : 0;
+    }
+    return at;
+}
+
+/* The text from `at` to `end`, the shim's memory given to each function that is defined or called.
+ */
+static inline void put_calls(const shimmed *s, shimmed *out, const char *at, const char *end) {
+    while (at < end) {
+        const char *name = at;
+        while (at < end && in_name(*at)) ++at;
+        if (at == name) {
+            put_part(out, at++, 1);
+            continue;
+        }
+        put_part(out, name, (size_t)(at - name));
+        if (*at != '(' || !is_function(s, name, (size_t)(at - name))) continue;
+        const char *close = behind(at + 1) - 1, *line = name;
+        while (line > s->text && line[-1] != '\n') --line;
+        bool defined = strncmp(line, "static ", 7) == 0, none = close == at + 1;
+        put_part(out, "(", 1);
+        put_calls(s, out, at + 1, close);
+        if (!none) put_part(out, ", ", 2);
+        if (defined) put_part(out, "__local double *", 16);
+        put_part(out, "shim_memory)", 12);
+        at = close + 1;
+    }
+}
+
+static inline char *with_shim(const char *file) {
     static const char memory[] = " __local double shim_memory[WG_SIZE];";
-    size_t size = strlen(shim) + strlen(source) + 2, at;
-    for (const char *k = source; (k = strstr(k, "__kernel")); ++k) size += sizeof memory;
-    char *all = malloc(size);
-    const char *rest = source;
-    at = (size_t)snprintf(all, size, "%s\n", shim);
-    for (const char *k = source; (k = strstr(k, "__kernel")); ++k) { /* into each of the file */
+    shimmed s = {0}, calls = {0}, all = {0};
+    char name[128], *shim = text_of(METAPACK_SHIM);
+    snprintf(name, sizeof name, "%s.cl", file);
+    put_source(&s, name);
+    put_calls(&s, &calls, s.text, s.text + s.length);
+    put_part(&all, shim, strlen(shim));
+    const char *rest = calls.text;
+    for (const char *k = rest; (k = strstr(k, "__kernel void ")); ++k) { /* into each of the file */
         const char *body = strchr(k, '{');
         assert_non_null(body);
-        at += (size_t)snprintf(all + at, size - at, "%.*s%s", (int)(body + 1 - rest), rest, memory);
+        put_part(&all, rest, (size_t)(body + 1 - rest));
+        put_part(&all, memory, sizeof memory - 1);
         rest = body + 1;
     }
-    assert_true(rest != source);
-    snprintf(all + at, size - at, "%s", rest);
-    free(source), free(shim);
-    return all;
+    assert_true(rest != calls.text);
+    put_part(&all, rest, strlen(rest));
+    free(s.text), free(calls.text), free(shim);
+    return all.text;
 }
 
 typedef struct buffer {
@@ -106,8 +198,8 @@ static inline void run_shared(device *d, const char *file, const char *name, int
     char options[640], *text = with_shim(file);
     cl_int rc;
     cl_mem memory[16] = {0};
-    snprintf(options, sizeof options, "-w -cl-std=CL1.2 -cl-opt-disable -I %s -D WG_SIZE=%d%s",
-             METAPACK_KERNELS, wg_size, single ? " -D SINGLE" : "");
+    snprintf(options, sizeof options, "-w -cl-std=CL1.2 -cl-opt-disable -D WG_SIZE=%d%s", wg_size,
+             single ? " -D SINGLE" : "");
     if (order)
         snprintf(options + strlen(options), sizeof options - strlen(options), " -D ORDER=%d",
                  order);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the kernels' language has and OpenCL C 1.2 has not: exchange between the work-items of a group, through
- * local memory and barriers. The test puts the declaration of shim_memory into each kernel and leaves the source as
- * it is otherwise. */
+ * local memory and barriers. The test puts the declaration of shim_memory into each kernel, gives it to each function
+ * as one more argument, and leaves the source as it is otherwise. */
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL FP_CONTRACT OFF
 

@@ -28,12 +28,12 @@ static mpk_status live(const mpk_allocator *allocator, const lower *a) {
     double x[2][40] = {{0}};
     mpk_status status =
         ip_pattern_create(allocator, a->n, a->ptr, a->row, a->base, MPK_ORDERING_AUTO, &pattern);
-    for (int round = 0; status >= 0 && round < 2; round++) {
+    for (int round = 0; !mpk_failed(status) && round < 2; round++) {
         const ip_request request = {1e-8, 1e-20, 0};
         status = ip_factorize(pattern, a->val, &request, &fac);
         for (int i = 0; i < 40; i++) x[0][i] = x[1][i] = i % 3;
-        if (status >= 0) status = ip_solve(fac, 0, 2, x[0], 40);
-        for (int i = 0; status >= 0 && i < a->n; i++) assert_true(x[0][i] == x[1][i]);
+        if (!mpk_failed(status)) status = ip_solve(fac, 0, 2, x[0], 40);
+        for (int i = 0; !mpk_failed(status) && i < a->n; i++) assert_true(x[0][i] == x[1][i]);
     }
     ip_factor_free(&fac);
     ip_pattern_release(pattern);

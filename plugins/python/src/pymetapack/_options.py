@@ -23,6 +23,27 @@ def keys() -> tuple[str, ...]:
     return (*_FIELDS, "given_perm")
 
 
+def _described() -> str:
+    """The library's table of options, a paragraph for each."""
+    paragraphs = []
+    index = 0
+    while (row := lib.mpk_option_at(index)) != ffi.NULL:
+        values = [text(row.words[k]) for k in range(row.count)]
+        kind = " | ".join(values) if values else f"{row.least:g} ... {row.most:g} {text(row.unit)}"
+        preset = values[int(row.preset)] if values else f"{row.preset:g}"
+        sentence, more = text(row.text), text(row.more)
+        end = "" if sentence.endswith("?") else "."
+        paragraphs.append(
+            f"{text(row.key)} : {kind.strip()}; default {preset}\n"
+            f"    {sentence[0].upper()}{sentence[1:]}{end}{' ' + more if more else ''}"
+        )
+        index += 1
+    return "\n".join(paragraphs)
+
+
+keys.__doc__ = f"{keys.__doc__}\n\n{_described()}\n"
+
+
 def _word(value: Any) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "on" if value else "off"

@@ -31,7 +31,7 @@ MPKI_BLAS(double, double, D)
 MPKI_BLAS(cx<float>, cuComplex, C)
 MPKI_BLAS(cx<double>, cuDoubleComplex, Z)
 
-/** cuBLAS wins from about 16 x 16 x 16 on (docs/results/batch-gpu.md). */
+/** cuBLAS wins from about 16 x 16 x 16 on (bench/results/batch-gpu.md). */
 inline bool blas_suits(const product_part &p) {
     return !p.sizes && !p.d.data && p.k > 0 && p.alpha != 0 &&
            (int64_t)p.m * p.n * p.k > 16 * 16 * 16 && p.a.layout != 2 && p.a.layout == p.b.layout &&

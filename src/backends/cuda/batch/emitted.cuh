@@ -6,7 +6,7 @@
  *  strided matrices of one order, numbered from 0: each thread gets a base of its own, so that its
  *  matrix lies where the stride says, and so pointers, and matrices sorted by order, cost nothing
  *  more. Groups are numbered within a block; infos stay in shared memory and are told when the
- * block is done. */
+ *  block is done. */
 #include "launch.cuh"
 #include "product.cuh"
 

@@ -6,31 +6,24 @@
  * two sets, L and U stay where their entries were, and the permutations are applied when they are
  * written.
  */
-#include "symmetric.cuh"
+#include "elimination.cuh"
 
 namespace mpki {
 
-template <class T, class TILE> struct general {
-    typedef typename scalar_of<T>::real R;
-    static const int ROWS = TILE::ROWS, L = TILE::L, W = TILE::W;
+template <class T, class TILE> struct general : elimination<T, TILE> {
+    typedef elimination<T, TILE> base;
+    typedef typename base::R R;
+    using base::bad, base::zero, base::at, base::set_small;
+    using base::ROWS, base::L, base::W;
+    using base::t, base::job, base::n, base::given, base::small, base::singular, base::broken;
 
-    const TILE &t;
-    const part &job;
-    const int n, ld;
-    T *w;                     /* shared: n columns */
     unsigned char *row, *col; /* shared: old indices at each place */
-    const int *given;         /* static pivots: rows, then columns, job.most apart */
-    bits rows, cols;          /* not finished */
-    R small;
-    bool singular, broken, bad;
-    int zero;
+    bits rows, cols;          /* not finished; `given`: rows, then columns, job.most apart */
 
     __device__ general(const TILE &tile_, const part &job_, T *w_, unsigned char *lists)
-        : t(tile_), job(job_), n(job_.n), ld(shared_ld(job_.n)), w(w_), row(lists), col(lists + 64),
-          given(NULL), rows(all_below(job_.n)), cols(all_below(job_.n)), small(0), singular(false),
-          broken(false), bad(false), zero(0) {}
+        : base(tile_, job_, w_), row(lists), col(lists + 64), rows(all_below(job_.n)),
+          cols(all_below(job_.n)) {}
 
-    __device__ T &at(int i, int j) { return w[i + j * ld]; }
     __device__ bool row_left(int i) const { return i < n && (rows >> i & 1); }
     __device__ bool col_left(int j) const { return j < n && (cols >> j & 1); }
 
@@ -54,7 +47,7 @@ template <class T, class TILE> struct general {
             }
         most = t.max_of_all(most);
         bad = t.any_of_all(bad);
-        small = (R)(job.tolerance < 0 ? 4 * n * (double)epsilon<R>() : job.tolerance) * most;
+        set_small(most);
     }
 
     __device__ int largest_row(int q, R *value) {
@@ -122,13 +115,7 @@ template <class T, class TILE> struct general {
         }
         int where = column;
         t.largest(most, where);
-        int mine = column == where ? best : -1;
-#pragma unroll
-        for (int h = L / 2; h > 0; h /= 2) {
-            const int other = __shfl_xor_sync(t.mask, mine, h);
-            if (other > mine) mine = other;
-        }
-        *p = mine, *q = where;
+        *p = base::row_of_winner(column, where, best), *q = where;
     }
 
     __device__ void choose(int s, int *p, int *q) {
@@ -236,7 +223,7 @@ __global__ void __launch_bounds__(TILE_BLOCK) general_kernel(const part job) {
     const long long place = TILE::place();
     if (place >= job.count) return;
     const size_t each = general_bytes<T>(job.n);
-    char *mine = room + (TILE::W == 1 ? threadIdx.x / TILE::L : 0) * each;
+    char *mine = room_of<TILE>(room, each);
     general<T, TILE> e(t, job, (T *)mine, (unsigned char *)mine + each - 128);
     const int n = job.n;
     const long long b = job.matrix(place);
@@ -248,24 +235,14 @@ __global__ void __launch_bounds__(TILE_BLOCK) general_kernel(const part job) {
         e.broken = !read_marks(t, n, piv + job.most, false, &marks) || e.broken;
         if (!e.broken) e.given = piv;
     }
-    e.load(a);
-    const bool bad = e.bad;
-    if (!bad && !e.broken) e.ldu();
-    e.bad = e.broken ? bad : t.any_of_all(e.bad);
-    const bool none = e.bad || e.broken;
-    if (!none) e.store(a);
+    run_elimination(e, a, [&] { e.ldu(); });
+    const bool none = e.none();
     if (piv && job.pivoting >= 2 && t.warp == 0)
         for (int k = t.lane; k < n; k += TILE::L) {
             piv[k] = none ? k : e.row[k];
             piv[job.most + k] = none ? k : e.col[k];
         }
-    if (t.leads())
-        job.report(b,
-                   e.bad        ? 3
-                   : e.broken   ? 2
-                   : e.singular ? 1
-                                : 0,
-                   none ? 0 : n - e.zero, 0, none ? 0 : e.zero);
+    if (t.leads()) job.report(b, e.outcome(), none ? 0 : n - e.zero, 0, none ? 0 : e.zero);
 }
 
 } // namespace mpki

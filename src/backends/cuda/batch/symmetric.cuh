@@ -5,7 +5,8 @@
  *  decisions of src/batch/symmetric_k.c. Both triangles are kept and rows never move: what is
  *  finished is struck from a set, column p then holds column s of L (and D on its diagonal), and
  *  the permutation is applied when L is written back. */
-#include "tile.cuh"
+#include "../../../kernels/alpha.h"
+#include "elimination.cuh"
 
 namespace mpki {
 
@@ -36,27 +37,21 @@ template <class T> struct two {
     }
 };
 
-template <class T, class TILE> struct symmetric {
-    typedef typename scalar_of<T>::real R;
-    static const int ROWS = TILE::ROWS, L = TILE::L, W = TILE::W;
+template <class T, class TILE> struct symmetric : elimination<T, TILE> {
+    typedef elimination<T, TILE> base;
+    typedef typename base::R R;
+    using base::bad, base::zero, base::at, base::set_small;
+    using base::ROWS, base::L, base::W;
+    using base::t, base::job, base::n, base::given, base::small, base::singular, base::broken;
 
-    const TILE &t;
-    const part &job;
-    const int n, ld;
-    T *w;                /* shared: n columns */
     unsigned char *perm; /* shared: old index at each place */
-    const int *given;    /* static pivots */
     bits left, pairs;    /* rows that are not finished; places in 2x2 pivots */
-    R small;
-    bool singular, broken, bad;
-    int positive, negative, zero;
+    int positive, negative;
 
     __device__ symmetric(const TILE &tile_, const part &job_, T *w_, unsigned char *perm_)
-        : t(tile_), job(job_), n(job_.n), ld(shared_ld(job_.n)), w(w_), perm(perm_), given(NULL),
-          left(all_below(job_.n)), pairs(0), small(0), singular(false), broken(false), bad(false),
-          positive(0), negative(0), zero(0) {}
+        : base(tile_, job_, w_), perm(perm_), left(all_below(job_.n)), pairs(0), positive(0),
+          negative(0) {}
 
-    __device__ T &at(int i, int j) { return w[i + j * ld]; }
     __device__ bool is_left(int i) const { return i < n && (left >> i & 1); }
 
     __device__ void load(const view<T> &a) {
@@ -76,7 +71,7 @@ template <class T, class TILE> struct symmetric {
             }
         most = t.max_of_all(most);
         bad = t.any_of_all(bad);
-        small = (R)(job.tolerance < 0 ? 4 * n * (double)epsilon<R>() : job.tolerance) * most;
+        set_small(most);
         t.sync();
     }
 
@@ -97,8 +92,8 @@ template <class T, class TILE> struct symmetric {
     }
 
     static __device__ R alpha() {
-        return (R)0.6403882032022076;
-    } /* (1 + sqrt(17)) / 8 */
+        return (R)MPKI_ALPHA;
+    }
 
     /* The width of the next pivot p (q): 1, 2, or 0 where nothing but zeros is left. */
     __device__ int choose_partial(int *p, int *q) {
@@ -153,13 +148,7 @@ template <class T, class TILE> struct symmetric {
         if (dp < 64) *p = dp;
         if (!(diag > small) && !(most > small)) return 0;
         if (where == 64 || diag >= alpha() * most) return 1;
-        /* the row that the column's lane found */
-        int mine = column == where ? row : -1;
-#pragma unroll
-        for (int h = L / 2; h > 0; h /= 2) {
-            const int other = __shfl_xor_sync(t.mask, mine, h);
-            if (other > mine) mine = other;
-        }
+        const int mine = base::row_of_winner(column, where, row);
         *p = mine < where ? mine : where;
         *q = mine < where ? where : mine;
         return 2;
@@ -397,7 +386,7 @@ __global__ void __launch_bounds__(TILE_BLOCK) symmetric_kernel(const part job) {
     const long long place = TILE::place();
     if (place >= job.count) return;
     const size_t each = symmetric_bytes<T>(job.n);
-    char *mine = room + (TILE::W == 1 ? threadIdx.x / TILE::L : 0) * each;
+    char *mine = room_of<TILE>(room, each);
     symmetric<T, TILE> e(t, job, (T *)mine, (unsigned char *)mine + each - 64);
     const int n = job.n;
     const long long b = job.matrix(place);
@@ -408,17 +397,13 @@ __global__ void __launch_bounds__(TILE_BLOCK) symmetric_kernel(const part job) {
         e.broken = !read_marks(t, n, piv, true, &marks);
         e.given = piv;
     }
-    e.load(a);
-    const bool bad = e.bad;
-    if (!bad && !e.broken) {
+    run_elimination(e, a, [&] {
         if (job.method == 0)
             e.llt();
         else
             e.ldlt();
-    }
-    e.bad = e.broken ? bad : t.any_of_all(e.bad);
-    const bool none = e.bad || e.broken;
-    if (!none) e.store(a);
+    });
+    const bool none = e.none();
     if (piv && job.pivoting >= 2 && t.warp == 0)
         for (int k = t.lane; k < n; k += TILE::L) {
             const int p = none ? k : e.perm[k];
@@ -426,13 +411,8 @@ __global__ void __launch_bounds__(TILE_BLOCK) symmetric_kernel(const part job) {
         }
     if (t.leads()) {
         const bool counts = !scalar_of<T>::complex || job.hermitian;
-        job.report(b,
-                   e.bad        ? 3
-                   : e.broken   ? 2
-                   : e.singular ? 1
-                                : 0,
-                   none || !counts ? 0 : e.positive, none || !counts ? 0 : e.negative,
-                   none ? 0 : e.zero);
+        job.report(b, e.outcome(), none || !counts ? 0 : e.positive,
+                   none || !counts ? 0 : e.negative, none ? 0 : e.zero);
     }
 }
 

@@ -68,12 +68,11 @@ static inline cublasStatus_t products_strided(const products &p, cublasOperation
                                               int64_t stride_b, const T *beta, T *C, int64_t ldc,
                                               int64_t stride_c, int count) {
     if (m <= 0 || n <= 0 || count <= 0) return CUBLAS_STATUS_SUCCESS;
-    if (count == 1)
-        return product(p, opb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
-    return cublasGemmStridedBatchedEx_64(p.handle, CUBLAS_OP_N, opb, m, n, k, alpha, A, input_type(p),
-                                         lda, stride_a, B, input_type(p), ldb, stride_b, beta, C,
-                                         BLAS_TYPE, ldc, stride_c, count, compute_type(p.tf32),
-                                         CUBLAS_GEMM_DEFAULT);
+    if (count == 1) return product(p, opb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
+    return cublasGemmStridedBatchedEx_64(p.handle, CUBLAS_OP_N, opb, m, n, k, alpha, A,
+                                         input_type(p), lda, stride_a, B, input_type(p), ldb,
+                                         stride_b, beta, C, BLAS_TYPE, ldc, stride_c, count,
+                                         compute_type(p.tf32), CUBLAS_GEMM_DEFAULT);
 }
 
 #if MPKI_PRECISION == 2
@@ -125,8 +124,8 @@ __global__ static void __launch_bounds__(512)
  *  exponent and the product of the two powers, 2^c, is the same for all k; the largest product of
  *  all is brought to 2^28 .. 2^30, where nothing overflows and little falls below half precision's
  *  range. *scaled: -2^-c, the factor of the product. TERMS 3: with x = hi + lo, both of 11 bits, L
- *  W^T is, to nearly single precision, [L_lo L_hi L_hi] [W_hi W_lo W_hi]^T. Behind a failure all are
- *  zeros: what is left in L and W may overflow, and a gate of 0 times infinity is not 0. */
+ *  W^T is, to nearly single precision, [L_lo L_hi L_hi] [W_hi W_lo W_hi]^T. Behind a failure all
+ *  are zeros: what is left in L and W may overflow, and a gate of 0 times infinity is not 0. */
 template <int TERMS>
 __global__ static void __launch_bounds__(256)
     halves_kernel(int m, int w, const float *L, const float *W, int64_t ld, const int *exponents,
@@ -168,15 +167,17 @@ __global__ static void __launch_bounds__(256)
 }
 #endif
 
-/** What split_kernel or halves_kernel made of the L and W of an update; the factor of the product. */
+/** What split_kernel or halves_kernel made of the L and W of an update; the factor of the
+ *  product. */
 struct split_part {
     const T *L, *W, *gate;
     int terms; /* times as deep */
 };
 
-/** Lower triangle of C (m x m) += gate * L W^T (W^H), L and W m x K: squares of half, a quarter, ...
- *  of m, all of one size in one strided batch, so that the upper triangle is never written and the
- *  number of launches is logarithmic; then the diagonal blocks. gate is 0 (nothing happens) or -1. */
+/** Lower triangle of C (m x m) += gate * L W^T (W^H), L and W m x K: squares of half, a quarter,
+ *  ... of m, all of one size in one strided batch, so that the upper triangle is never written and
+ *  the number of launches is logarithmic; then the diagonal blocks. gate is 0 (nothing happens)
+ *  or -1. */
 template <bool H>
 static mpk_status lower_update(mpki_cuda *cuda, const products &p, int m, int K, const T *L,
                                const T *W, int64_t ldw, T *C, int64_t ldc, const T *gate,
@@ -188,18 +189,17 @@ static mpk_status lower_update(mpki_cuda *cuda, const products &p, int m, int K,
     if (split) L = split->L, W = split->W, K *= split->terms, gate = split->gate;
     const cublasOperation_t op = H ? CUBLAS_OP_C : CUBLAS_OP_T;
     int top = DIAGONAL;
-    while (2 * top < m)
-        top *= 2;
+    while (2 * top < m) top *= 2;
     for (int64_t s = top; s >= DIAGONAL; s /= 2) {
         const int64_t pairs = m / (2 * s), start = 2 * pairs * s;
-        MPKI_TRY(products_strided(p, op, s, s, K, gate, entry(p, L, s), ldl, 2 * s, W, ldw, 2 * s, one,
-                                  C + s, ldc, 2 * s * (ldc + 1), pairs));
+        MPKI_TRY(products_strided(p, op, s, s, K, gate, entry(p, L, s), ldl, 2 * s, W, ldw, 2 * s,
+                                  one, C + s, ldc, 2 * s * (ldc + 1), pairs));
         if (m - start > s)
             MPKI_TRY(product(p, op, m - start - s, s, K, gate, entry(p, L, start + s), ldl,
                              entry(p, W, start), ldw, one, C + start + s + start * ldc, ldc));
     }
-    diagonal_kernel<H><<<(m + DIAGONAL - 1) / DIAGONAL * 3, 256, 0, p.stream>>>(
-        m, Kd, Ld, ldl, Wd, ldw, C, ldc, open);
+    diagonal_kernel<H><<<(m + DIAGONAL - 1) / DIAGONAL * 3, 256, 0, p.stream>>>(m, Kd, Ld, ldl, Wd,
+                                                                                ldw, C, ldc, open);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

@@ -3,9 +3,10 @@
 #define MPKI_CUDA_BUNCH_KAUFMAN_CUH
 /** Bunch-Kaufman (1977) and bounded Bunch-Kaufman or rook pivoting (Ashcraft, Grimes & Lewis 1998)
  *  as LAPACK's xLASYF and xLASYF_ROOK choose pivots, the panel by one persistent kernel: every
- *  thread block keeps a slab of rows, left-looking; a column costs one barrier of the grid where its
- *  diagonal entry is good enough, two or three where another column is looked at and rows move.
+ *  thread block keeps a slab of rows, left-looking; a column costs one barrier of the grid where
+ *  its diagonal entry is good enough, two or three where another column is looked at and rows move.
  *  L ends in its final order: interchanges reach the columns before the panel too. */
+#include "../../../kernels/alpha.h"
 #include "blas.cuh"
 #include "tile.cuh"
 
@@ -83,16 +84,15 @@ template <class R> __device__ inline void warp_best(R &v, int &i) {
     }
 }
 
-/** W(:, to) = column c of what is left (rows k..), from A and the panel's columns before k; then the
- *  largest entry but row `skip` (rows > k only, where below is set), of all thread blocks, and entry
- *  `row` of the column. */
+/** W(:, to) = column c of what is left (rows k..), from A and the panel's columns before k; then
+ *  the largest entry but row `skip` (rows > k only, where below is set), of all thread blocks, and
+ *  entry `row` of the column. */
 template <bool H, class T>
 __device__ void bk_column(const bk_job<T> &g, bk_memory<T> &m, int first, int last, int k, int c,
                           int to, int skip, bool below, unsigned &phase) {
     typedef typename scalar_of<T>::real R;
     const int tid = threadIdx.x, p_all = k - g.j0;
-    for (int p = tid; p < p_all; p += BK_THREADS)
-        m.w[p] = cj<H>(fresh(g.W + c + p * g.ldw));
+    for (int p = tid; p < p_all; p += BK_THREADS) m.w[p] = cj<H>(fresh(g.W + c + p * g.ldw));
     __syncthreads();
     const int rows = last - first, padded = (rows + 31) / 32 * 32;
     const int groups = padded > 0 && padded <= BK_THREADS ? BK_THREADS / padded : 1;
@@ -100,7 +100,7 @@ __device__ void bk_column(const bk_job<T> &g, bk_memory<T> &m, int first, int la
     R best = -1;
     int where = 0x7fffffff;
     const unsigned ring = (phase & 3);
-    for (int base = 0; base < rows; base += groups > 1 ? rows : BK_THREADS) {
+    for (int base = 0; base<rows; base += groups> 1 ? rows : BK_THREADS) {
         const int i = first + base + lane_row;
         const bool in = base + lane_row < rows && i >= k && group < groups;
         T s = make<T>(0);
@@ -115,16 +115,14 @@ __device__ void bk_column(const bk_job<T> &g, bk_memory<T> &m, int first, int la
                 nfma(s, l1, m.w[p]), nfma(s2, l2, m.w[p + groups]);
                 nfma(s3, l3, m.w[p + 2 * groups]), nfma(s4, l4, m.w[p + 3 * groups]);
             }
-            for (; p < p_all; p += groups)
-                nfma(s, fresh(l + p * g.lda), m.w[p]);
+            for (; p < p_all; p += groups) nfma(s, fresh(l + p * g.lda), m.w[p]);
             s = (s + s2) + (s3 + s4);
         }
         if (groups > 1) {
             m.part[tid] = s;
             __syncthreads();
             if (group == 0)
-                for (int q = 1; q < groups; ++q)
-                    s = s + m.part[tid + q * padded];
+                for (int q = 1; q < groups; ++q) s = s + m.part[tid + q * padded];
             __syncthreads();
         }
         if (in && group == 0) {
@@ -140,8 +138,7 @@ __device__ void bk_column(const bk_job<T> &g, bk_memory<T> &m, int first, int la
     if ((tid & 31) == 0) m.value[tid >> 5] = best, m.index[tid >> 5] = where;
     __syncthreads();
     if (tid == 0) {
-        for (int q = 1; q < BK_THREADS / 32; ++q)
-            better(best, where, m.value[q], m.index[q]);
+        for (int q = 1; q < BK_THREADS / 32; ++q) better(best, where, m.value[q], m.index[q]);
         g.value[ring * gridDim.x + blockIdx.x] = best;
         g.index[ring * gridDim.x + blockIdx.x] = where;
     }
@@ -193,11 +190,13 @@ __device__ void bk_swap(const bk_job<T> &g, int first, int last, int kk, int kp,
     }
 }
 
+/** One function: the choice of a pivot goes back and forth between columns that the whole grid
+ *  brings up to date. */
 template <bool H, class T>
 __global__ void __launch_bounds__(BK_THREADS, 1) bk_panel_kernel(bk_job<T> g) {
     typedef typename scalar_of<T>::real R;
     __shared__ bk_memory<T> m;
-    const R alpha = (R)0.64038820320220756872767623199676;
+    const R alpha = (R)MPKI_ALPHA;
     const int left = g.n - g.j0, each = (left + gridDim.x - 1) / gridDim.x, tid = threadIdx.x;
     const int first = min(g.n, g.j0 + (int)blockIdx.x * each), last = min(g.n, first + each);
     unsigned phase = 0;
@@ -242,8 +241,7 @@ __global__ void __launch_bounds__(BK_THREADS, 1) bk_panel_kernel(bk_job<T> g) {
         }
         if (from_next) /* the pivot's column, its rows k and kp exchanged already */
             for (int i = max(first, k) + tid; i < last; i += BK_THREADS)
-                g.W[i + q * g.ldw] =
-                    fresh(g.W + (i == k ? kp : i == kp ? k : i) + (q + 1) * g.ldw);
+                g.W[i + q * g.ldw] = fresh(g.W + (i == k ? kp : i == kp ? k : i) + (q + 1) * g.ldw);
         const int kk = k + step - 1;
         const bool first_swap = step == 2 && p != k, second = kp != kk;
         if (first_swap) {
@@ -347,8 +345,8 @@ static int64_t bk_layout(int n, int blocks, char *base, bk_space *s) {
 
 /** Columns from .. n - 1 of A, rows to n; perm holds what is known before. state: see bk_job. */
 template <bool H>
-static mpk_status bk_run(mpki_cuda *cuda, mpki_cuda_matrix *d, const bk_space &s, int from, bool rook,
-                         double tiny, const T *scalars) {
+static mpk_status bk_run(mpki_cuda *cuda, mpki_cuda_matrix *d, const bk_space &s, int from,
+                         bool rook, double tiny, const T *scalars) {
     const int n = d->n;
     T *A = (T *)d->A, *W = (T *)s.W;
     cudaStream_t stream = cuda->update;
@@ -358,7 +356,10 @@ static mpk_status bk_run(mpki_cuda *cuda, mpki_cuda_matrix *d, const bk_space &s
     for (int k = from; k < n;) {
         bk_job<T> g;
         g.n = n, g.j0 = k, g.rook = rook;
-        g.nb = n - k <= BK_COLUMNS ? n - k : d->block > 0 && d->block < BK_COLUMNS ? d->block : n < 6000 ? 64 : BK_COLUMNS;
+        g.nb = n - k <= BK_COLUMNS                     ? n - k
+               : d->block > 0 && d->block < BK_COLUMNS ? d->block
+               : n < 6000                              ? 64
+                                                       : BK_COLUMNS;
         g.A = A, g.W = W, g.lda = d->lda, g.ldw = s.ld;
         g.value = (R *)s.value, g.index = s.index, g.special = (T *)s.special;
         g.barrier = s.barrier, g.ipiv = d->ipiv, g.perm = d->perm, g.kind = d->kind;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_BUTTERFLY_CUH
 #define MPKI_CUDA_BUTTERFLY_CUH
-/** Random butterfly transformation U^T A U (Parker 1995; Baboulin, Dongarra, Herrmann & Tomov 2013),
- *  in place on the lower triangle, for any n: a butterfly couples i with i + h, h = n / 2 of its
- *  part, and leaves an odd one out. Depth 2: the butterflies of the two halves, then the whole's. The
- *  diagonals, exp(r / 10) with r uniform in (-1/2, 1/2), lie behind each other: depth x n. */
+/** Random butterfly transformation U^T A U (Parker 1995; Baboulin, Dongarra, Herrmann & Tomov
+ *  2013), in place on the lower triangle, for any n: a butterfly couples i with i + h, h = n / 2 of
+ *  its part, and leaves an odd one out. Depth 2: the butterflies of the two halves, then the
+ *  whole's. The diagonals, exp(r / 10) with r uniform in (-1/2, 1/2), lie behind each other:
+ *  depth x n. */
+#include "../../../core/random.h"
 #include "../runtime.cuh"
 #include "../scalar.cuh"
 
@@ -13,11 +15,8 @@ namespace mpki {
 template <class R> __global__ void butterfly_fill_kernel(int n, int depth, uint64_t seed, R *u) {
     for (int64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < (int64_t)n * depth;
          i += gridDim.x * blockDim.x) {
-        uint64_t z = seed * 0x9E3779B97F4A7C15ull + (uint64_t)i * 0xD1B54A32D192ED03ull + 1;
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-        z ^= z >> 31;
-        u[i] = (R)exp(((double)(z >> 11) * 0x1p-53 - 0.5) / 10);
+        const uint64_t z = seed * MPKI_GOLDEN + (uint64_t)i * UINT64_C(0xD1B54A32D192ED03) + 1;
+        u[i] = (R)exp((mpki_random_unit(mpki_random_mix(z)) - 0.5) / 10);
     }
 }
 
@@ -53,7 +52,8 @@ __global__ void butterfly_kernel(wing r, wing c, const R *u, T *A, int64_t lda) 
         }
 }
 
-/** The odd one's row or column, against the butterfly of `w`: entries (odd, w) (row) or (w, odd). */
+/** The odd one's row or column, against the butterfly of `w`: entries (odd, w) (row) or (w,
+ *  odd). */
 template <class T, class R>
 __global__ void butterfly_odd_kernel(wing w, int odd, const R *u, T *A, int64_t lda) {
     const int64_t i = blockIdx.x * blockDim.x + threadIdx.x;

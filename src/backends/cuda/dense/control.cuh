@@ -24,9 +24,9 @@ struct control {
     unsigned largest;      /* key of the largest modulus of the input */
     unsigned max_l;        /* key of the largest |L| off the tiles */
     double zero_tolerance; /* a column not above this times `largest` is a zero pivot */
-    int bad[TILE_MAX];   /* columns of the current tile that failed */
-    int zero[TILE_MAX];  /* its zero pivots */
-    int order[TILE_MAX]; /* its columns in their new order */
+    int bad[TILE_MAX];     /* columns of the current tile that failed */
+    int zero[TILE_MAX];    /* its zero pivots */
+    int order[TILE_MAX];   /* its columns in their new order */
 };
 
 } // namespace mpki

@@ -86,7 +86,8 @@ static int factorize(mpki_cuda *cuda, mpki_cuda_matrix *d) {
 }
 
 template <bool H>
-static mpk_status solve_as(mpki_cuda *cuda, const mpki_cuda_matrix *d, int nrhs, T *X, int64_t ldx) {
+static mpk_status solve_as(mpki_cuda *cuda, const mpki_cuda_matrix *d, int nrhs, T *X,
+                           int64_t ldx) {
     cudaStream_t stream = (cudaStream_t)d->stream;
     const bool turn = d->method == MPKI_CUDA_BUTTERFLY;
     if (d->method == MPKI_CUDA_AASEN) return aasen_solve<H>(cuda, d, nrhs, X, ldx);
@@ -115,8 +116,8 @@ static int pivots(mpki_cuda *cuda, const mpki_cuda_matrix *d, mpki_cuda_pivots *
     MPKI_PASS(scratch(cuda, 6 * blocks, &part, &host));
     inertia_kernel<false><<<blocks, 256, 0, stream>>>(d->n, (const T *)d->A, d->lda, d->kind, part);
     MPKI_TRY(cudaGetLastError());
-    MPKI_TRY(cudaMemcpyAsync(host, part, sizeof(double) * 6 * blocks, cudaMemcpyDeviceToHost,
-                             stream));
+    MPKI_TRY(
+        cudaMemcpyAsync(host, part, sizeof(double) * 6 * blocks, cudaMemcpyDeviceToHost, stream));
     MPKI_TRY(cudaStreamSynchronize(stream));
     *out = {0, 0, 0, 0, INFINITY, 0};
     for (int b = 0; b < blocks; ++b, host += 6) {
@@ -130,8 +131,12 @@ static int pivots(mpki_cuda *cuda, const mpki_cuda_matrix *d, mpki_cuda_pivots *
 
 static dim3 sheet(int64_t rows, int64_t columns) {
     const int64_t x = (rows + 255) / 256;
-    return dim3(x < 1 ? 1 : x > 64 ? 64 : (unsigned)x,
-                columns < 1 ? 1 : columns > 8192 ? 8192 : (unsigned)columns);
+    return dim3(x < 1    ? 1
+                : x > 64 ? 64
+                         : (unsigned)x,
+                columns < 1      ? 1
+                : columns > 8192 ? 8192
+                                 : (unsigned)columns);
 }
 
 static bool same_width(mpk_scalar kind) {
@@ -181,8 +186,8 @@ static T entry_of(const double a[2]) {
 
 static int axpy(mpki_cuda *cuda, int64_t n, int64_t cols, const double alpha[2], const void *x,
                 int64_t ldx, void *y, int64_t ldy, void *stream) {
-    axpy_kernel<<<sheet(n, cols), 256, 0, (cudaStream_t)stream>>>(
-        n, cols, entry_of(alpha), (const T *)x, ldx, (T *)y, ldy);
+    axpy_kernel<<<sheet(n, cols), 256, 0, (cudaStream_t)stream>>>(n, cols, entry_of(alpha),
+                                                                  (const T *)x, ldx, (T *)y, ldy);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -198,8 +203,7 @@ static int dot(mpki_cuda *cuda, int64_t n, const void *x, const void *y, double 
     MPKI_TRY(cudaMemcpyAsync(host, part, sizeof(double) * 2 * blocks, cudaMemcpyDeviceToHost, s));
     MPKI_TRY(cudaStreamSynchronize(s));
     result[0] = result[1] = 0;
-    for (int b = 0; b < blocks; ++b)
-        result[0] += host[2 * b], result[1] += host[2 * b + 1];
+    for (int b = 0; b < blocks; ++b) result[0] += host[2 * b], result[1] += host[2 * b + 1];
     return MPK_OK;
 }
 
@@ -230,12 +234,15 @@ static int residual(mpki_cuda *cuda, int n, int hermitian, int upper, const void
     double *out, *host;
     MPKI_PASS(scratch(cuda, 4 * blocks, &out, &host));
     for (int c = 0; c < nrhs; ++c) {
-        const T *xc = (const T *)x + (int64_t)c * ldx, *bc = b ? (const T *)b + (int64_t)c * ldb : NULL;
+        const T *xc = (const T *)x + (int64_t)c * ldx,
+                *bc = b ? (const T *)b + (int64_t)c * ldb : NULL;
         MPKI_PASS(tiles(cuda, n, hermitian, upper, (const T *)A, lda, xc, part, s));
-        residual_sum_kernel<<<blocks, 256, 0, s>>>(n, t, part, xc, bc, (T *)r + (int64_t)c * ldr, out);
+        residual_sum_kernel<<<blocks, 256, 0, s>>>(n, t, part, xc, bc, (T *)r + (int64_t)c * ldr,
+                                                   out);
         MPKI_TRY(cudaGetLastError());
         if (!error) continue;
-        MPKI_TRY(cudaMemcpyAsync(host, out, sizeof(double) * 4 * blocks, cudaMemcpyDeviceToHost, s));
+        MPKI_TRY(
+            cudaMemcpyAsync(host, out, sizeof(double) * 4 * blocks, cudaMemcpyDeviceToHost, s));
         MPKI_TRY(cudaStreamSynchronize(s));
         error[c] = {0, 0, 0, 0};
         for (int k = 0; k < blocks; ++k) {
@@ -263,8 +270,7 @@ static int largest(mpki_cuda *cuda, int n, const void *A, int64_t lda, int upper
         MPKI_TRY(cudaMemcpyAsync(host, out, sizeof(double) * count, cudaMemcpyDeviceToHost, s));
         MPKI_TRY(cudaStreamSynchronize(s));
         *most = 0;
-        for (int k = 0; k < count; ++k)
-            *most = host[k] > *most ? host[k] : *most;
+        for (int k = 0; k < count; ++k) *most = host[k] > *most ? host[k] : *most;
     }
     if (!norm) return MPK_OK;
     const int64_t need = residual_bytes(n);
@@ -281,8 +287,7 @@ static int largest(mpki_cuda *cuda, int n, const void *A, int64_t lda, int upper
     MPKI_TRY(cudaMemcpyAsync(host, out, sizeof(double) * blocks, cudaMemcpyDeviceToHost, s));
     MPKI_TRY(cudaStreamSynchronize(s));
     *norm = 0;
-    for (int k = 0; k < blocks; ++k)
-        *norm = host[k] > *norm ? host[k] : *norm;
+    for (int k = 0; k < blocks; ++k) *norm = host[k] > *norm ? host[k] : *norm;
     return MPK_OK;
 }
 
@@ -297,6 +302,6 @@ static int reverse(mpki_cuda *cuda, int n, int nrhs, void *x, int64_t ldx, void 
 
 extern const mpki_cuda_entries FN(cuda_entries);
 const mpki_cuda_entries FN(cuda_entries) = {
-    mpki::workspace, mpki::factorize, mpki::solve_entry, mpki::pivots,         mpki::triangle,
-    mpki::largest,   mpki::copy,      mpki::axpy,        mpki::dot,            mpki::residual_bytes,
+    mpki::workspace, mpki::factorize, mpki::solve_entry, mpki::pivots, mpki::triangle,
+    mpki::largest,   mpki::copy,      mpki::axpy,        mpki::dot,    mpki::residual_bytes,
     mpki::residual,  mpki::reverse,   mpki::width};

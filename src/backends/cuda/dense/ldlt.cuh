@@ -6,15 +6,16 @@
  *  Columns are taken in outer blocks; a block is copied to a panel buffer, brought up to date there
  *  (left-looking over its tiles), and factored tile by tile: the tile by one thread block
  *  (tile.cuh), the rows below by W = A21 N, L = W D^-1 and the threshold test. While the next block
- * is at work on the panels' stream, the trailing matrix gets this block's update on another. A
- * itself is written only by trailing updates, and by `commit` once the whole block has passed; so
- * when a column fails, the queued kernels turn into nothing, the panels before it become a short
- * block, the column is exchanged with the last one not yet put off, and the pipeline starts again.
- * Columns put off are factored at the end, in further stages. This is the a-posteriori pivoting of
- * Hogg & Scott and Duff, Hogg & Lopez (SIAM J. Sci. Comput. 42, 2020), with the roll-back arranged
- * for a GPU. */
+ *  is at work on the panels' stream, the trailing matrix gets this block's update on another. A
+ *  itself is written only by trailing updates, and by `commit` once the whole block has passed; so
+ *  when a column fails, the queued kernels turn into nothing, the panels before it become a short
+ *  block, the column is exchanged with the last one not yet put off, and the pipeline starts again.
+ *  Columns put off are factored at the end, in further stages. This is the a-posteriori pivoting of
+ *  Hogg & Scott and Duff, Hogg & Lopez (SIAM J. Sci. Comput. 42, 2020), with the roll-back arranged
+ *  for a GPU. */
 #include "blas.cuh"
 #include "bunch_kaufman.cuh"
+#include "ldlt_space.cuh"
 #include "panel.cuh"
 #include "tile.cuh"
 
@@ -22,111 +23,6 @@
 #include <string.h>
 
 namespace mpki {
-
-static const int BLOCK_MAX = 768;
-/* of real doubles: up to so many rows updates go through update_kernel: within a block, beyond it
- */
-static const int SMALL_PANEL = 6144, SMALL_TRAILING = 2560;
-/* and so many let the chain's kernels be launched early: there is room for them to wait in */
-static const int SMALL_CHAIN = 3072;
-
-/** Parts of the workspace. */
-struct ldlt_space {
-    int64_t ld;
-    int tiles, gates; /* tiles a block of columns; blocks there may be */
-    control *ctl;
-    T *scalars, *N, *dinv, *corner, *save;
-    int *orig[2];
-    T *panel[2], *L[2], *W[2];
-    /* `terms` times as wide: see split_kernel (rows as in L), halves_kernel (rows from where its
-     * updates begin); 0: none */
-    T *Ls[2], *Ws[2], *scaled;
-    int terms, *exponents;
-    bk_space bk;      /* what is left at the end, and Bunch-Kaufman as a method */
-    char *own; /* Aasen's part */
-};
-
-static inline int64_t align_up(int64_t x) {
-    return (x + 255) / 256 * 256;
-}
-
-/** Lays the parts out from `base`; NULL only counts. Returns the bytes. */
-static int64_t ldlt_layout(const mpki_cuda *cuda, const mpki_cuda_matrix *d, char *base,
-                           ldlt_space *w) {
-    const int B = tile_size<T>::B, n = d->n;
-    const int small = MPKI_PRECISION == 1 && n <= 2560 ? 128 : 256;
-    int block = d->block > 0 ? d->block : n <= 3072 ? small : 512;
-    if (block > BLOCK_MAX) block = BLOCK_MAX;
-    w->tiles = (block + B - 1) / B;
-    const int64_t width = w->tiles * B;
-    w->ld = ((int64_t)n + 31) / 32 * 32;
-    w->gates = n / (w->tiles * (B - KEEP)) + 2;
-    int64_t at = 0;
-    auto take = [&](int64_t bytes) {
-        char *p = base ? base + at : NULL;
-        at += align_up(bytes);
-        return p;
-    };
-    w->ctl = (control *)take(sizeof(control));
-    w->scalars = (T *)take(sizeof(T) * (GATES + w->gates));
-    w->N = (T *)take(sizeof(T) * B * B);
-    w->dinv = (T *)take(sizeof(T) * 2 * B);
-    w->corner = (T *)take(sizeof(T) * KEEP * KEEP);
-    w->save = (T *)take(sizeof(T) * w->ld * KEEP);
-    at += bk_layout(n, cuda->sms, base ? base + at : NULL, &w->bk);
-    w->Ls[0] = w->Ls[1] = w->Ws[0] = w->Ws[1] = w->scaled = NULL;
-    w->terms = sizeof(R) == 8                             ? 0
-               : d->tf32 == 3                             ? 3
-               : d->tf32 == HALVES && MPKI_PRECISION == 0 ? 1
-                                                          : 0;
-    w->own = base ? base + at : NULL;
-    if (d->method == MPKI_CUDA_BUNCH_KAUFMAN || d->method == MPKI_CUDA_ROOK ||
-        d->method == MPKI_CUDA_AASEN)
-        return at;
-    for (int i = 0; i < 2; ++i) {
-        w->orig[i] = (int *)take(sizeof(int) * (w->ld + B));
-        w->panel[i] = (T *)take(sizeof(T) * w->ld * width);
-        w->L[i] = (T *)take(sizeof(T) * w->ld * width);
-        w->W[i] = (T *)take(sizeof(T) * w->ld * width);
-        if (w->terms) {
-            const int64_t bytes = (MPKI_PRECISION == 0 ? 2 : sizeof(T)) * w->ld * width * w->terms;
-            w->Ls[i] = (T *)take(bytes), w->Ws[i] = (T *)take(bytes);
-        }
-    }
-    if (w->terms) {
-        w->scaled = (T *)take(sizeof(T) * w->gates);
-        w->exponents = (int *)take(2 * sizeof(int) * width);
-    }
-    return at;
-}
-
-/** A block of columns: where it starts, candidates, pivots, what came kept from the block before
- * and what it keeps. The same on the host as the kernels do it. */
-struct span {
-    int c, wide, w, came, kept, q;
-};
-
-template <bool PIVOT>
-static span next_span(const ldlt_space &s, int from, int end, const span *old) {
-    const int B = tile_size<T>::B, keep = PIVOT ? KEEP : 0, E = B - keep;
-    span x;
-    x.c = old ? old->c + old->w : from;
-    x.q = old ? old->q ^ 1 : 0;
-    x.came = old ? old->kept : 0;
-    const int64_t full = (int64_t)s.tiles * E + keep;
-    if (end - x.c <= full) {
-        x.wide = x.w = end - x.c;
-        x.kept = 0;
-    } else {
-        x.wide = (int)full, x.w = s.tiles * E, x.kept = keep;
-    }
-    return x;
-}
-
-static inline dim3 column_grid(int rows, int columns) {
-    int x = (rows + 255) / 256;
-    return dim3(x < 1 ? 1 : x > 64 ? 64 : x, columns);
-}
 
 /** One block's panels on the panels' stream. */
 template <bool H, bool PIVOT>
@@ -204,8 +100,8 @@ static mpk_status commit(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space 
     return MPK_OK;
 }
 
-/** Parts q of the split L and W from row `row` of theirs on. gate: of the block they belong to; open:
- *  the factor that products of whole precision have. */
+/** Parts q of the split L and W from row `row` of theirs on. gate: of the block they belong to;
+ *  open: the factor that products of whole precision have. */
 static split_part split_of(const ldlt_space &s, const products &p, int q, int64_t row, int gate,
                            const T *open) {
     const split_part x = {entry(p, s.Ls[q], row), entry(p, s.Ws[q], row),
@@ -269,8 +165,8 @@ static mpk_status begin_block(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_s
             L = split.L, W = split.W, minus = split.gate;
         }
         MPKI_TRY(product(wide, op, n - (int)r, x.wide - x.came, s.terms ? old.w * s.terms : old.w,
-                         minus, L, ld, W, ld, s.scalars + ALWAYS_ONE,
-                         s.panel[q] + r + x.came * ld, ld));
+                         minus, L, ld, W, ld, s.scalars + ALWAYS_ONE, s.panel[q] + r + x.came * ld,
+                         ld));
     }
     return MPK_OK;
 }
@@ -476,7 +372,8 @@ static mpk_status ldlt(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s
     ctl->largest = key_of(d->most);
     MPKI_TRY(cudaMemcpyAsync(s.ctl, ctl, sizeof *ctl, cudaMemcpyHostToDevice, cuda->panel));
     if (!(d->most > 0))
-        largest_kernel<<<dim3(4, n < 1024 ? n : 1024), 256, 0, cuda->panel>>>(n, (const T *)d->A, d->lda, s.ctl);
+        largest_kernel<<<dim3(4, n < 1024 ? n : 1024), 256, 0, cuda->panel>>>(n, (const T *)d->A,
+                                                                              d->lda, s.ctl);
     identity<<<(n + 255) / 256 + 1, 256, 0, cuda->panel>>>(n, d->perm, d->kind);
     MPKI_TRY(cudaGetLastError());
     d->zeros = d->delayed = d->restarts = d->slow_tiles = 0;

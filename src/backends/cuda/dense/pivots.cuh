@@ -20,8 +20,7 @@ __global__ static void pivots_out_kernel(int n, int upper, const int *perm, cons
 }
 
 /** One thread block: perm and kind from pivots: within a run of pairs places take turns. */
-__global__ static void pivots_in_kernel(int n, int upper, const int *pivots, int *perm,
-                                        int *kind) {
+__global__ static void pivots_in_kernel(int n, int upper, const int *pivots, int *perm, int *kind) {
     __shared__ int carry; /* length parity of the run that ends before this stretch */
     __shared__ int last[1024];
     if (threadIdx.x == 0) carry = 0;

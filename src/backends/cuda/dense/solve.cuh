@@ -90,8 +90,7 @@ template <class T> __device__ inline void publish_value(T *to, T v) {
 template <class T> __device__ inline T await_value(const T *from) {
     solved<T> s;
 #pragma unroll
-    for (int k = 0; k < solved<T>::WORDS; ++k)
-        do
+    for (int k = 0; k < solved<T>::WORDS; ++k) do
             s.w[k] = ((const volatile typename solved<T>::word *)from)[k];
         while (~s.w[k] == 0);
     return s.value;
@@ -104,7 +103,7 @@ template <bool BACK, class T> struct sweep_part {
                      COLUMNS = B / (SOLVE_THREADS / 32), ROWS = B / 32;
     static const int SUMS = BACK ? COLUMNS : scalar_of<T>::complex ? 1 : 2;
     T v[K], sum[SUMS], all; /* all: forward, of the tiles before */
-    int i, k0; /* forward: row, first column; backward: lane, first column */
+    int i, k0;              /* forward: row, first column; backward: lane, first column */
 
     __device__ void begin() {
         const int tid = threadIdx.x;
@@ -120,7 +119,9 @@ template <bool BACK, class T> struct sweep_part {
         sum[0] = sum[SUMS - 1] = make<T>(0);
     }
     /** Where the thread's first entry of the tile with its corner at a is, and on to the next. */
-    __device__ const T *at(const T *a, int64_t lda) const { return a + i + k0 * lda; }
+    __device__ const T *at(const T *a, int64_t lda) const {
+        return a + i + k0 * lda;
+    }
     __device__ T take(const T *&a, int64_t lda, int rows, int q) const {
         const int r = BACK ? q % ROWS * 32 : 0;
         const T value = i + r < rows ? a[r] : make<T>(0);
@@ -158,9 +159,9 @@ template <bool BACK, class T> struct sweep_part {
 };
 
 /** z := L^-1 b, or (BACK) L^-T b (L^-H), in one launch: a thread block has a tile of the solution,
- *  whose parts it takes as the tiles before it become known; the tile of L that comes next is on its
- *  way meanwhile. Thread blocks take their tiles by a ticket, so each waits only for those that run
- *  already. z and *ticket: all bits ones. */
+ *  whose parts it takes as the tiles before it become known; the tile of L that comes next is on
+ *  its way meanwhile. Thread blocks take their tiles by a ticket, so each waits only for those that
+ *  run already. z and *ticket: all bits ones. */
 template <bool BACK, bool H, class T>
 __global__ void __launch_bounds__(SOLVE_THREADS, sizeof(T) == 4 ? 2 : 1)
     sweep_kernel(int n, const T *A, int64_t lda, const int *kind, const T *M, const T *b, T *z,
@@ -188,8 +189,8 @@ __global__ void __launch_bounds__(SOLVE_THREADS, sizeof(T) == 4 ? 2 : 1)
     const bool pair = kind && edge > 0 && edge < n && kind[edge] == 2;
     part_of p;
     p.begin();
-    const bool odd = pair && (BACK ? p.i == 0 && p.k0 + part_of::COLUMNS == B
-                                   : p.i == 0 && p.k0 + K == B);
+    const bool odd =
+        pair && (BACK ? p.i == 0 && p.k0 + part_of::COLUMNS == B : p.i == 0 && p.k0 + K == B);
     const int odd_q = BACK ? K - part_of::ROWS : K - 1;
     if (turn > 0) {
         const T *a = p.at(corner(first), lda);
@@ -218,10 +219,11 @@ __global__ void __launch_bounds__(SOLVE_THREADS, sizeof(T) == 4 ? 2 : 1)
     p.begin();
 #pragma unroll
     for (int q = 0; q < K; ++q)
-        p.template add<H>(q, inverse[BACK ? p.i + q % part_of::ROWS * 32 +
-                                                (p.k0 + q / part_of::ROWS) * B
-                                          : p.i + (p.k0 + q) * B],
-                          mine);
+        p.template add<H>(
+            q,
+            inverse[BACK ? p.i + q % part_of::ROWS * 32 + (p.k0 + q / part_of::ROWS) * B
+                         : p.i + (p.k0 + q) * B],
+            mine);
     p.gather(part, x[0]);
     if (tid < nb) publish_value(z + r0 + tid, x[0][tid]);
 }
@@ -310,8 +312,8 @@ static mpk_status sweep_forward(mpki_cuda *cuda, const sweep_job &g) {
         T *y = g.Y + r0;
         MPKI_TRY(product(p, CUBLAS_OP_N, nb, nrhs, nb, &one, g.M + (int64_t)t * B * B, B, y, ldy,
                          &nil, g.room, B));
-        MPKI_TRY(cudaMemcpy2DAsync(y, sizeof(T) * ldy, g.room, sizeof(T) * B, sizeof(T) * nb,
-                                   nrhs, cudaMemcpyDeviceToDevice, g.stream));
+        MPKI_TRY(cudaMemcpy2DAsync(y, sizeof(T) * ldy, g.room, sizeof(T) * B, sizeof(T) * nb, nrhs,
+                                   cudaMemcpyDeviceToDevice, g.stream));
         if (m) {
             MPKI_TRY(product(p, CUBLAS_OP_N, m, nrhs, nb, &minus, A + r0 + nb + (int64_t)r0 * lda,
                              lda, g.room, B, &one, y + nb, ldy));
@@ -342,8 +344,8 @@ template <bool H> static mpk_status sweep_backward(mpki_cuda *cuda, const sweep_
         }
         MPKI_TRY(product_left(p, op, nb, nrhs, nb, &one, g.M + (int64_t)t * B * B, B, y, ldy, &nil,
                               g.room, B));
-        MPKI_TRY(cudaMemcpy2DAsync(y, sizeof(T) * ldy, g.room, sizeof(T) * B, sizeof(T) * nb,
-                                   nrhs, cudaMemcpyDeviceToDevice, g.stream));
+        MPKI_TRY(cudaMemcpy2DAsync(y, sizeof(T) * ldy, g.room, sizeof(T) * B, sizeof(T) * nb, nrhs,
+                                   cudaMemcpyDeviceToDevice, g.stream));
     }
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;

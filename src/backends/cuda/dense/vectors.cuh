@@ -2,7 +2,8 @@
 #ifndef MPKI_CUDA_VECTORS_CUH
 #define MPKI_CUDA_VECTORS_CUH
 /** What refinement, errors and inertia need beside the factors: triangles from one kind of entries
- *  to another, largest entries, residuals with |A| |x|, sums. All sums are taken in a fixed order. */
+ *  to another, largest entries, residuals with |A| |x|, sums. All sums are taken in a fixed
+ *  order. */
 #include "../runtime.cuh"
 #include "tile.cuh"
 
@@ -17,8 +18,8 @@ template <class F, class G> __host__ __device__ inline void cast(cx<F> from, cx<
     to.x = (G)from.x, to.y = (G)from.y;
 }
 
-/** to (lower triangle) = scale * from's triangle; upper: from is read in reverse order, J A J. back:
- *  to's upper triangle, in reverse order, from from's lower one. */
+/** to (lower triangle) = scale * from's triangle; upper: from is read in reverse order, J A J.
+ *  back: to's upper triangle, in reverse order, from from's lower one. */
 template <class F, class G>
 __global__ void triangle_kernel(int n, const F *from, int64_t ldf, int upper, double scale, G *to,
                                 int64_t ldt, int back) {
@@ -68,26 +69,22 @@ __global__ void axpy_kernel(int64_t n, int64_t cols, G alpha, const G *x, int64_
 
 /** Sums over a thread block of 256, in a fixed order; the result in thread 0. */
 __device__ inline double block_sum(double v, double *scratch) {
-    for (int o = 16; o; o >>= 1)
-        v += __shfl_xor_sync(0xffffffffu, v, o);
+    for (int o = 16; o; o >>= 1) v += __shfl_xor_sync(0xffffffffu, v, o);
     if ((threadIdx.x & 31) == 0) scratch[threadIdx.x >> 5] = v;
     __syncthreads();
     v = 0;
-    for (unsigned w = 0; w < blockDim.x / 32; ++w)
-        v += scratch[w];
+    for (unsigned w = 0; w < blockDim.x / 32; ++w) v += scratch[w];
     __syncthreads();
     return v;
 }
 /** The largest; NaN counts as infinity. */
 __device__ inline double block_max(double v, double *scratch) {
     if (!(v <= DBL_MAX)) v = INFINITY;
-    for (int o = 16; o; o >>= 1)
-        v = fmax(v, __shfl_xor_sync(0xffffffffu, v, o));
+    for (int o = 16; o; o >>= 1) v = fmax(v, __shfl_xor_sync(0xffffffffu, v, o));
     if ((threadIdx.x & 31) == 0) scratch[threadIdx.x >> 5] = v;
     __syncthreads();
     v = 0;
-    for (unsigned w = 0; w < blockDim.x / 32; ++w)
-        v = fmax(v, scratch[w]);
+    for (unsigned w = 0; w < blockDim.x / 32; ++w) v = fmax(v, scratch[w]);
     __syncthreads();
     return v;
 }
@@ -123,9 +120,9 @@ template <class G> struct sums {
     typename scalar_of<G>::real m;
 };
 
-/** For each tile (I, J) of the stored triangle: slot J of rows I and slot I of rows J get their part
- *  of A x and |A| |x|. x NULL: ones. HERMITIAN: the other triangle is the conjugate. A warp: 16
- *  columns, a few at a time; a lane: rows 32 apart, so that nothing of A goes through shared
+/** For each tile (I, J) of the stored triangle: slot J of rows I and slot I of rows J get their
+ *  part of A x and |A| |x|. x NULL: ones. HERMITIAN: the other triangle is the conjugate. A warp:
+ *  16 columns, a few at a time; a lane: rows 32 apart, so that nothing of A goes through shared
  *  memory. */
 template <bool H, class G>
 __global__ void __launch_bounds__(256, sizeof(G) == 16 ? 1 : 2)
@@ -139,10 +136,8 @@ __global__ void __launch_bounds__(256, sizeof(G) == 16 ? 1 : 2)
      * that what they read lies side by side in memory */
     const int64_t t = upper ? blockIdx.x : gridDim.x - 1 - blockIdx.x;
     int p = (int)((sqrt(8.0 * t + 1.0) - 1.0) * 0.5);
-    while ((int64_t)(p + 1) * (p + 2) / 2 <= t)
-        ++p;
-    while ((int64_t)p * (p + 1) / 2 > t)
-        --p;
+    while ((int64_t)(p + 1) * (p + 2) / 2 <= t) ++p;
+    while ((int64_t)p * (p + 1) / 2 > t) --p;
     const int q = (int)(t - (int64_t)p * (p + 1) / 2), last = (n - 1) / RT, tid = threadIdx.x;
     const int I = upper ? q : last - q, J = upper ? p : last - p, lane = tid & 31, warp = tid >> 5;
     const int r0 = I * RT, c0 = J * RT, rows = min(RT, n - r0);
@@ -241,14 +236,12 @@ __global__ void residual_sum_kernel(int n, int tiles, const sums<G> *part, const
 }
 
 /** Largest row sum of |A| from the parts, by blocks. */
-template <class G>
-__global__ void norm_kernel(int n, int tiles, const sums<G> *part, double *out) {
+template <class G> __global__ void norm_kernel(int n, int tiles, const sums<G> *part, double *out) {
     __shared__ double scratch[32];
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     double m = 0;
     if (i < n)
-        for (int s = 0; s < tiles; ++s)
-            m += (double)part[(int64_t)s * n + i].m;
+        for (int s = 0; s < tiles; ++s) m += (double)part[(int64_t)s * n + i].m;
     m = block_max(m, scratch);
     if (threadIdx.x == 0) out[blockIdx.x] = m;
 }
@@ -272,8 +265,8 @@ __global__ void triangle_max_kernel(int n, const G *A, int64_t lda, int upper, d
     if (threadIdx.x == 0) out[blockIdx.y * gridDim.x + blockIdx.x] = m;
 }
 
-/** From D: out[5 block ...]: positive, negative, zero eigenvalues, smallest |eigenvalue| of a pivot,
- *  largest |entry|; pairs in out[5]. */
+/** From D: out[5 block ...]: positive, negative, zero eigenvalues, smallest |eigenvalue| of a
+ *  pivot, largest |entry|; pairs in out[5]. */
 template <bool H, class G>
 __global__ void inertia_kernel(int n, const G *A, int64_t lda, const int *kind, double *out) {
     __shared__ double scratch[32];

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BORG_LOWER_LEAVES_H
+#define BORG_LOWER_LEAVES_H
+/** The parts of the lowering that take values, or only look at the tree: none of them executes it,
+ * so they stand on core.h alone. */
+#include "borg/lower/core.h"
+
+/* ---- operator.c ---- */
+borg_inst *borg_lower_convert(borg_lowerer *l, borg_inst *v, borg_ctype from, borg_ctype to);
+/** text: the operator; what follows its first character is of no account. */
+borg_inst *borg_lower_arithmetic(borg_lowerer *l, const char *text, borg_ctype type, borg_inst *x,
+                                 borg_inst *y);
+borg_inst *borg_lower_comparison(borg_lowerer *l, const borg_expr *e, borg_inst *x, borg_inst *y);
+bool borg_lower_is_comparison(const char *text);
+
+/* ---- builtin.c ---- */
+borg_inst *borg_lower_builtin(borg_lowerer *l, const borg_expr *e, borg_inst *const *args);
+
+/* ---- local.c: __local arrays in registers ---- */
+borg_inst *borg_lower_local_read(borg_lowerer *l, const borg_decl *d, borg_inst *index,
+                                 borg_loc loc);
+void borg_lower_local_write(borg_lowerer *l, const borg_decl *d, borg_inst *index, borg_inst *value,
+                            borg_loc loc);
+
+/* ---- vector.c: index sets of a loop (7.3.1) ---- */
+/** The values of a counter, and where sets of them end whose turns can be executed together. */
+typedef struct borg_index_sets {
+    const borg_decl *counter;
+    int64_t *values, last; /* last: behind the loop */
+    int32_t *ends, count;
+} borg_index_sets;
+/** False: the loop cannot be run as vectors. */
+bool borg_lower_index_sets(borg_lowerer *l, const borg_stmt *s, borg_index_sets *sets);
+/** Turns of a `for` over constants whose body leaves the counter alone; -1: not known. */
+int64_t borg_lower_trips(borg_lowerer *l, const borg_stmt *s);
+
+/* ---- scan.c: what a tree contains ---- */
+typedef struct borg_contents {
+    int32_t nodes;
+    bool loops, jumps, calls;
+} borg_contents;
+void borg_scan_stmt(const borg_stmt *s, borg_contents *c);
+void borg_scan_expr(const borg_expr *e, borg_contents *c);
+/** By decl number, whether the variable is assigned in the loop's condition, body and, with_step,
+ * step.
+ */
+bool *borg_lower_assigned(borg_lowerer *l, const borg_stmt *loop, bool with_step);
+bool borg_lower_mentions(const borg_lowerer *l, const borg_expr *e, const borg_decl *d);
+
+#endif

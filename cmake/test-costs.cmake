@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# In a first run CTest does not know which tests take long: a long one that is started last leaves all processors but
+# one idle. NAME:COST, in seconds of one core or about.
+foreach(entry oracle_random:900 oracle_cases:800 matrices:1000 borg_emit:100 borg_emit_parts:120 borg_random:60 pipeline_memory_faults:40
+        batch_z:30 batch_c:30 batch_d:20 batch_s:20 kernels_cl_factor:30 plugins_petsc_real_valgrind_krylov:30 data:30)
+    string(REPLACE ":" ";" entry ${entry})
+    list(GET entry 0 name)
+    list(GET entry 1 cost)
+    if(TEST ${name})
+        set_tests_properties(${name} PROPERTIES COST ${cost})
+    endif()
+endforeach()
+# What borgc emits is compiled and run once, in the build without sanitizers: neither the text nor its object is
+# instrumented. Here borgc makes all of it.
+foreach(name borg_emit borg_emit_parts)
+    if(METAPACK_SANITIZE AND TEST ${name})
+        set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT BORG_CC=none)
+    endif()
+endforeach()

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_BATCH_ELIMINATION_CUH
+#define MPKI_CUDA_BATCH_ELIMINATION_CUH
+/** What eliminations in shared memory have in common, symmetric or not: the matrix, its outcome,
+ *  and a kernel's way from operands to results. */
+#include "tile.cuh"
+
+namespace mpki {
+
+template <class T, class TILE> struct elimination {
+    typedef typename scalar_of<T>::real R;
+    static const int ROWS = TILE::ROWS, L = TILE::L, W = TILE::W;
+
+    const TILE &t;
+    const part &job;
+    const int n, ld;
+    T *w;             /* shared: n columns */
+    const int *given; /* static pivots */
+    R small;
+    bool singular, broken, bad;
+    int zero;
+
+    __device__ elimination(const TILE &tile_, const part &job_, T *w_)
+        : t(tile_), job(job_), n(job_.n), ld(shared_ld(job_.n)), w(w_), given(NULL), small(0),
+          singular(false), broken(false), bad(false), zero(0) {}
+
+    __device__ T &at(int i, int j) { return w[i + j * ld]; }
+
+    /** Zero tolerance, from the largest entry that counts for it. */
+    __device__ void set_small(R most) {
+        small = (R)(job.tolerance < 0 ? 4 * n * (double)epsilon<R>() : job.tolerance) * most;
+    }
+
+    /** What the lane found whose `column` won: its `row`. */
+    __device__ int row_of_winner(int column, int where, int row) const {
+        int mine = column == where ? row : -1;
+#pragma unroll
+        for (int h = L / 2; h > 0; h /= 2) {
+            const int other = __shfl_xor_sync(t.mask, mine, h);
+            if (other > mine) mine = other;
+        }
+        return mine;
+    }
+
+    /** mpk_batch_outcome, of the matrix as all threads of it know it. */
+    __device__ int outcome() const {
+        return bad ? 3 : broken ? 2 : singular ? 1 : 0;
+    }
+    __device__ bool none() const {
+        return bad || broken;
+    }
+};
+
+/** This thread's matrix in dynamic shared memory, of which each takes `each` bytes. */
+template <class TILE> __device__ inline char *room_of(char *room, size_t each) {
+    return room + (TILE::W == 1 ? threadIdx.x / TILE::L : 0) * each;
+}
+
+/** Load, eliminate, and store if there are factors; broken may be so from the pivots given. */
+template <class E, class V, class F>
+__device__ inline void run_elimination(E &e, const V &a, F eliminate) {
+    e.load(a);
+    const bool bad = e.bad;
+    if (!bad && !e.broken) eliminate();
+    e.bad = e.broken ? bad : e.t.any_of_all(e.bad);
+    if (!e.none()) e.store(a);
+}
+
+} // namespace mpki
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_TILE_MEMORY_CUH
+#define MPKI_CUDA_TILE_MEMORY_CUH
+/** What the threads of a tile share, and the small things that all of its parts use. */
+#include "../scalar.cuh"
+#include "control.cuh"
+
+namespace mpki {
+
+template <class T> struct tile_size { static const int B = sizeof(T) == 16 ? 64 : 128; };
+static const int TILE_THREADS = 256;
+static const int KEEP = 8;
+
+/** Real doubles take tile_lanes.cuh's way. */
+template <class T> struct by_lanes { static const bool value = false; };
+template <> struct by_lanes<double> { static const bool value = true; };
+
+template <class T> struct tile_memory {
+    static const bool LANES = by_lanes<T>::value;
+    /* 4 (mod 16): fragments of tensor cores without conflicts of banks */
+    static const int B = tile_size<T>::B, LD = LANES ? B + 4 : B + 1, LT = 66, WL = 12;
+    alignas(16) T S[B * LD]; /* the tile, by columns */
+    alignas(
+        16) T tmp[64 * LT]; /* W of a block, a column after the other; products of the inversion */
+    alignas(16) T Lt[32 * 33]; /* L of the block, a column after the other, rows in final order */
+    alignas(16) T rows[2][32]; /* published rows */
+    /* see tile_lanes.cuh */
+    alignas(16) T Mx[LANES ? 2 * 32 * 36 : 2], Wst[LANES ? 32 * WL : 2], Lc[LANES ? 8 * 36 : 2];
+    T Lb[32 * 33];  /* multipliers as they come, rows in the lanes' order */
+    T d[B], e[B];   /* D: diagonal; entry (k+1, k) of a pivot of order 2, else 0 */
+    T di[B], ei[B]; /* D^-1 alike */
+    int order[B], from[32];
+    int zero[B]; /* 1: the pivot is exactly zero */
+    unsigned best[2][TILE_THREADS / 32];
+    int where[2][TILE_THREADS / 32];
+    int failed, pairs;
+};
+
+/** 1 / a by the hardware's approximation and two Newton steps; odd becomes true where that is not
+ *  safe and the true division must be taken. */
+__device__ inline float quick_inverse(float a, bool &odd) {
+    (void)odd;
+    return 1.0f / a;
+}
+__device__ inline double quick_inverse(double a, bool &odd) {
+    const int e = __double2hiint(a) >> 20 & 0x7ff;
+    odd |= e < 64 || e > 1983;
+    double x;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(x) : "d"(a));
+    x = fma(fma(-a, x, 1.0), x, x);
+    return fma(fma(-a, x, 1.0), x, x);
+}
+template <class F> __device__ inline cx<F> quick_inverse(cx<F> a, bool &odd) {
+    (void)odd;
+    return inverse(a);
+}
+
+/** D^-1 of [d1 conj(b); b d2], scaled by |b| so that it overflows only where the result does. */
+template <bool H, class T>
+__device__ inline void inverse2(T d1, T b, T d2, T &i11, T &i21, T &i22) {
+    T s = make<T>(1.0 / (double)abs1(b));
+    T a = d1 * s, f = b * s, c = d2 * s;
+    T g = s * inverse(a * c - f * cj<H>(f));
+    i11 = diagonal<H>(c * g);
+    i22 = diagonal<H>(a * g);
+    i21 = -(f * g);
+}
+
+template <class T> __device__ inline void publish(T *row, const T (&a)[32], int lane, int from) {
+    if (lane == from) {
+#pragma unroll
+        for (int j = 0; j < 32; ++j) row[j] = a[j];
+    }
+    __syncwarp();
+}
+
+/** The entry of the candidate with the largest diagonal entry, and its reciprocal. */
+struct candidate {
+    unsigned kd, m1; /* this lane's key, the largest */
+    int r;           /* the lane that has it */
+};
+__device__ inline candidate largest_diagonal(bool live, unsigned k) {
+    candidate c;
+    c.kd = live ? k : 0;
+    c.m1 = __reduce_max_sync(0xffffffffu, c.kd);
+    c.r = __ffs(__ballot_sync(0xffffffffu, live && c.kd == c.m1)) - 1;
+    return c;
+}
+
+} // namespace mpki
+#endif

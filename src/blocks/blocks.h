@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_BLOCK_ENGINE_H
+#define MPKI_BLOCK_ENGINE_H
+/** The engine of the processor for factors on blocks, from inside: Meta-algorithm 12 of Thuerck
+ * 2021 for one assignment of its parameters. With 𝓛 and 𝓓 by frames in the order of places, S
+ *  P-permuted:  A ~ 𝓛 𝓓 𝓛^T,  𝓛_ii = M_i^-1,  𝓛_ji = lower block (j, i);  LDU: A ~ 𝓛 𝓓 𝓤 with
+ *  𝓤_ii = N_i^-T and 𝓤_ij = the transpose of the upper block (j, i). */
+#include "../backends/sparse.h"
+#include "../core/arena.h"
+#include "../kernels/blocks.h"
+
+/** A frame after its factorization. M is often sparse, so it is stored as blocks are, and negated:
+ *  then y -= (-M) x, the kernel that applies a block, applies it. */
+typedef struct mpki_frame {
+    mpki_block m, n; /* -M and, for LDU, -N; else n is m */
+    void *d, *dinv;  /* 2 w, entries of the stored precision; NULL before */
+} mpki_frame;
+
+struct mpki_blocks {
+    mpk_scalar scalar; /* of the stored factor */
+    mpki_stages *stages;
+    mpki_frame *frame; /* by frame */
+    mpki_block *lower; /* by block, rows of the frame at the later place; EMPTY: no entries */
+    mpki_block *upper; /* LDU: U^T, as lower; else == lower */
+    int64_t room;      /* blocks that lower and upper have room for */
+    mpki_arena arena;  /* of all values */
+    bool have_arena;
+    struct mpki_meta *meta; /* what the factorization works in; NULL after it */
+};
+
+#endif

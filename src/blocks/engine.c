@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The engine of the processor for factors on blocks: its table, and a factor from its making to its
+ * end. */
+#include "meta.h"
+#include "sweeps.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char STAGE[] = "factorize";
+
+/* Bytes of a step of the arena where huge pages fit. */
+enum { HUGE_STEP = 8 << 20 };
+
+static void work_free(mpki_blocks *f) {
+    if (!f->meta) return;
+    mpki_chunk_free(f->meta);
+    mpki_workers_free(f->meta);
+    mpki_release(f->stages->ctx, f->meta);
+    f->meta = NULL;
+}
+
+static void end(mpk_context *ctx, mpki_blocks **handle) {
+    mpki_blocks *f = *handle;
+    if (!f) return;
+    work_free(f);
+    mpki_release(ctx, f->frame);
+    if (f->upper != f->lower) mpki_release(ctx, f->upper);
+    mpki_release(ctx, f->lower);
+    if (f->have_arena) mpki_arena_free(&f->arena);
+    mpki_release(ctx, f);
+    *handle = NULL;
+}
+
+/* Room for blocks; new ones are zero. */
+static mpk_status grow(mpki_blocks *f) {
+    mpk_context *ctx = f->stages->ctx;
+    const int64_t n = f->stages->index.nblocks, had = f->room;
+    if (n <= had && f->lower) return MPK_OK; /* without any block the arrays are there, and empty */
+    for (int half = 0; half <= f->stages->ldu; half++) {
+        mpki_block **at = half ? &f->upper : &f->lower;
+        mpki_block *more = mpki_resize(ctx, STAGE, *at, n, sizeof **at);
+        if (!more) return mpki_failed(ctx);
+        memset(more + had, 0, (size_t)(n - had) * sizeof *more);
+        *at = more;
+        if (!f->stages->ldu) f->upper = f->lower; /* at once: a failure frees both */
+    }
+    f->room = n;
+    return MPK_OK;
+}
+
+static mpk_status fill(mpki_blocks *f) {
+    mpki_stages *s = f->stages;
+    mpk_context *ctx = s->ctx;
+    mpk_status status = grow(f);
+    f->frame = MPKI_ZNEW(ctx, STAGE, s->blocking->nframes, mpki_frame);
+    if (!mpk_failed(status) && !f->frame) status = mpki_failed(ctx);
+    if (!mpk_failed(status)) status = mpki_arena_init(ctx, 1 << 14, 0, &f->arena);
+    if (mpk_failed(status)) return status;
+    f->have_arena = true;
+    f->arena.step = s->nnz * (int64_t)mpk_scalar_size(f->scalar) / 8 + (1 << 16);
+    if (f->arena.step > HUGE_STEP / 8) /* large enough for huge pages */
+        f->arena.step = (f->arena.step + HUGE_STEP - 1) / HUGE_STEP * HUGE_STEP;
+    mpki_meta *meta = f->meta = MPKI_ZNEW(ctx, STAGE, 1, mpki_meta);
+    if (!meta) return mpki_failed(ctx);
+    meta->ctx = ctx;
+    meta->stages = s;
+    meta->bf = f;
+    meta->norm1 = -1;
+    meta->threads = s->options->threads;
+    meta->widest = mpki_block_ld(s->blocking->largest, mpk_scalar_size(f->scalar));
+    MPKI_DISPATCH(f->scalar, meta_begin)(meta);
+    return mpki_workers_make(meta);
+}
+
+static mpk_status make(mpki_stages *s, mpki_blocks **out) {
+    mpki_blocks *f = MPKI_ZNEW(s->ctx, STAGE, 1, mpki_blocks);
+    *out = f;
+    if (!f) return mpki_failed(s->ctx);
+    f->scalar = s->stored;
+    f->stages = s;
+    mpk_status status = fill(f);
+    if (mpk_failed(status)) end(s->ctx, out);
+    return status;
+}
+
+/* The threads are asked for when there is something for them to do. */
+static mpk_status threads(mpki_blocks *f) {
+    mpki_meta *meta = f->meta;
+    if (meta->threads > 1) meta->pool = mpki_context_pool(meta->ctx, meta->threads, 16);
+    return mpki_failed(meta->ctx);
+}
+
+static mpk_status stage(mpki_blocks *f) {
+    mpk_status status = threads(f);
+    return mpk_failed(status) ? status : mpki_run_levels(f->meta);
+}
+
+static mpk_status sweeps(mpki_blocks *f, bool may_reorder, bool *reorder) {
+    mpk_status status = threads(f);
+    return mpk_failed(status) ? status : mpki_run_sweeps(f->meta, may_reorder, reorder);
+}
+
+static void finish(mpki_blocks *f, mpki_block_counts *c) {
+    const mpki_stages *s = f->stages;
+    *c = (mpki_block_counts){.smallest = INFINITY};
+    for (int t = 0; t < f->meta->threads; t++) {
+        const mpki_meta_worker *me = &f->meta->worker[t];
+        c->flops += me->flops;
+        c->perturbed += me->perturbed;
+        c->two_by_two += me->two_by_two;
+        c->kept += me->kept;
+        c->dropped += me->dropped;
+        c->dense += me->dense;
+        c->bitmap += me->bitmap;
+        c->rows += me->rows;
+        c->fill_out += me->fill_out;
+        c->positive += me->positive;
+        c->negative += me->negative;
+        c->zero += me->zero;
+        if (me->smallest < c->smallest) c->smallest = me->smallest;
+        if (me->largest > c->largest) c->largest = me->largest;
+    }
+    c->bytes = mpki_arena_bytes(&f->arena) +
+               f->room * (int64_t)sizeof *f->lower * (s->ldu ? 2 : 1) +
+               s->index.m * (int64_t)sizeof *f->frame;
+    work_free(f);
+}
+
+static int64_t entries(const mpki_blocks *f, int64_t block) {
+    return f->lower[block].nnz;
+}
+
+const mpki_block_engine mpki_cpu_blocks = {
+    .make = make,
+    .free = end,
+    .grow = grow,
+    .stage = stage,
+    .sweeps = sweeps,
+    .finish = finish,
+    .entries = entries,
+    .solver_make = mpki_block_solver_make,
+    .solver_free = mpki_block_solver_free,
+    .apply = mpki_block_apply,
+};

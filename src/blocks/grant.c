@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Dealing out the entries that blocks may keep: Thuerck et al. 2018, algorithm 2. */
+#include "meta.h"
+
+void mpki_grant(mpki_meta *meta) {
+    mpki_chunk_work *c = &meta->chunk;
+    if (meta->stages->options->deterministic == MPK_OFF) return;
+    int64_t left = atomic_load(&meta->leftover);
+    for (int64_t t = 0; t < c->first[c->count]; t++) {
+        const int64_t room = meta->stages->capacity[c->batch->target[t]];
+        if (room < 0 || room == INT64_MAX) continue;
+        const int64_t more = c->need[t] - room;
+        const int64_t granted = more <= 0 ? 0 : more < left ? more : left;
+        left -= more <= 0 ? more : granted;
+        if (more > 0) c->need[t] = room + granted;
+    }
+    atomic_store(&meta->leftover, left);
+}
+
+int64_t mpki_grant_atomically(mpki_meta *meta, int64_t item) {
+    const mpki_chunk_work *c = &meta->chunk;
+    const int64_t room = meta->stages->capacity[c->batch->target[item]], need = c->need[item];
+    if (room < 0 || room == INT64_MAX) return need;
+    const int64_t required = need - room;
+    const int64_t free = atomic_fetch_sub(&meta->leftover, required); /* may be a gift, too */
+    if (required <= 0) return need;
+    int64_t granted = required < free ? required : free;
+    if (granted < 0) granted = 0;
+    atomic_fetch_add(&meta->leftover, required - granted);
+    return room + granted;
+}

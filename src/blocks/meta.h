@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_META_H
+#define MPKI_META_H
+/** A stage of the meta-algorithm, as its parts share it: meta.c walks over level sets, phases_t.c
+ *  executes the batches of block operations that a chunk of frames gives or that are pushed,
+ * jacobi.c and jacobi_t.c are the schedule of sweeps, grant.c deals out memory. */
+#include "../analysis/schedule/inspector.h"
+#include "../core/pool.h"
+#include "blocks.h"
+
+enum { GROUP = 8 }; /* targets of one column that share the right operands of their updates */
+
+/** What a worker owns. Work blocks have room for widest x widest entries. */
+typedef struct mpki_meta_worker {
+    void *w, *wu;  /* right operands, lower and upper */
+    void *work;    /* 4 blocks for kernels */
+    void *block;   /* one block */
+    int32_t *slot; /* frames: item of the frame across in the column at hand; -1 */
+    double flops;
+    int64_t perturbed, two_by_two, positive, negative, zero, kept, dropped;
+    int64_t dense, bitmap, rows; /* blocks stored so */
+    double fill_out;             /* sum over stored blocks of kept entries / entries */
+    double smallest, largest;    /* pivots */
+    mpk_status status;           /* first failure, and where */
+    int32_t failed_frame;
+    int32_t broken_frame; /* LLT: the first frame with a pivot <= 0, or INT32_MAX */
+} mpki_meta_worker;
+
+/** A pivot at work: M and N dense (w x w, ld = mpki_block_ld(w)), D and its inverse; n == m unless
+ *  LDU. */
+typedef struct mpki_work_pivot {
+    void *m, *n, *d, *dinv;
+} mpki_work_pivot;
+
+/** A chunk: frames of one level and the blocks of their columns that are due. Item = block. */
+typedef struct mpki_chunk_work {
+    int32_t count; /* frames */
+    const int32_t *frame;
+    const mpki_updates *batch; /* targets and, when pulled, their updates */
+    mpki_work_pivot *pivot;    /* count; in pivot_memory, but for Jacobi sweeps */
+    void *pivot_memory;
+    int64_t *first;             /* count + 1: items of each frame; the diagonal one first, if due */
+    int64_t *at;                /* items + 1: offset of its work block in `flight`, entries */
+    int64_t *group, *group_end; /* groups: their items, neighbours in one column */
+    int32_t *group_frame;       /* groups: index into frame */
+    int64_t groups;
+    void *flight, *flight_u; /* work blocks, lower and upper */
+    void *norm2;             /* groups x 2 widest reals: squared column norms; upper: behind */
+    double *largest;         /* groups */
+    int64_t *need;           /* items: entries above the drop tolerance, and then: granted */
+    int64_t frames_room, items_room, groups_room, flight_room, pivot_room;
+} mpki_chunk_work;
+
+typedef struct mpki_meta {
+    mpk_context *ctx;
+    mpki_stages *stages;
+    mpki_blocks *bf;
+    const void *kernels; /* mpki_<p>_block_kernels of the stored precision */
+    int widest;          /* rows of the largest frame, rounded up to a vector */
+    mpki_pool *pool;
+    int threads;
+    mpki_meta_worker *worker;
+    _Atomic int64_t leftover; /* entries that earlier blocks left unused */
+    double norm1;             /* of the scaled matrix, for the sweeps; < 0: not asked for yet */
+    mpki_chunk_work chunk;
+} mpki_meta;
+
+/* grant.c */
+
+/** Deal out the chunk's entries, items in order: need[item] becomes what it may keep; what a block
+ *  leaves unused goes to `leftover` and from there to blocks that want more: Thuerck et al. 2018,
+ *  algorithm 2, in a deterministic form: one after the other, so that nothing depends on threads.
+ *  Nothing is done where options.deterministic is off. */
+void mpki_grant(mpki_meta *meta);
+/** The same for one item by atomic operations, as the paper has it: called by any worker when the
+ *  block is stored; returns what it may keep. */
+int64_t mpki_grant_atomically(mpki_meta *meta, int64_t item);
+
+/* meta.c */
+
+/** first, at, groups and memory for the chunk's batch of targets; without flight the work blocks
+ * lie elsewhere. */
+mpk_status mpki_chunk_lay_out(mpki_meta *meta, bool flight);
+/** What the workers met, told to the context; MPK_OK where all went well. A pivot <= 0 of LLT is
+ * not told, for it may be repaired: MPK_ERR_NUMERIC and stages->broken_frame. The same for any
+ *  number of threads. */
+mpk_status mpki_meta_failure(mpki_meta *meta);
+
+mpk_status mpki_workers_make(mpki_meta *meta);
+void mpki_workers_free(mpki_meta *meta);
+void mpki_chunk_free(mpki_meta *meta);
+/** A stage by level sets: the slot mpki_block_engine.stage. */
+mpk_status mpki_run_levels(mpki_meta *meta);
+
+/* jacobi.c */
+
+/** A stage of sweeps: the slot mpki_block_engine.sweeps. */
+mpk_status mpki_run_sweeps(mpki_meta *meta, bool may_reorder, bool *reorder);
+
+/* clang-format off */
+#define MPKI_META(p)                                                                               \
+    /** Before anything else: the kernels of this processor. */                                    \
+    void mpki_##p##_meta_begin(mpki_meta *meta);                                                   \
+    /** Phase I and II and III on meta->chunk, whose batch holds updates to pull, or whose work    \
+     *  blocks hold what was pushed. stages->reject is set for frames that fail. */                \
+    void mpki_##p##_meta_chunk(mpki_meta *meta, bool pushed);                                      \
+    /** Their parts: load the work blocks of frame f of the chunk with A, or add A to them; gather \
+     *  the updates of items t0 .. t1-1 of one column; factor a diagonal work block; gather and    \
+     *  solve a group; drop and store all items and accept their frames. */                        \
+    void mpki_##p##_meta_load_column(const mpki_meta *meta, int32_t f, bool add, int32_t *slot);   \
+    void mpki_##p##_meta_pull(const mpki_meta *meta, mpki_meta_worker *me, int32_t frame,          \
+                              int64_t t0, int64_t t1);                                             \
+    void mpki_##p##_meta_factor(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,              \
+                                const mpki_work_pivot *to, void *diagonal);                        \
+    void mpki_##p##_meta_solve(mpki_meta *meta, mpki_meta_worker *me, int64_t g, bool pushed);     \
+    void mpki_##p##_meta_store(mpki_meta *meta);                                                   \
+    /** Downdates of a push batch, on work blocks at `flight` + at[block]. */                      \
+    void mpki_##p##_meta_push(mpki_meta *meta, const mpki_updates *batch, const int64_t *at,       \
+                              void *flight, void *flight_u, bool atomic);                          \
+    /** One sweep of the Jacobi schedule: reads bf->lower, upper and frame, writes the dense       \
+     * blocks new_lower, new_upper and the pivots of meta->chunk. */                               \
+    void mpki_##p##_meta_sweep(mpki_meta *meta, mpki_block *new_lower, mpki_block *new_upper);     \
+    /** The start of the sweeps: lower and upper := A, D := I. */                                  \
+    void mpki_##p##_meta_start(mpki_meta *meta);                                                   \
+    double mpki_##p##_meta_norm1(const mpki_meta *meta);
+/* clang-format on */
+MPKI_META(s)
+MPKI_META(d)
+MPKI_META(c)
+MPKI_META(z)
+#undef MPKI_META
+
+#endif

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The three phases of the meta-algorithm on a chunk of frames (Thuerck 2021, fig. 8.1), each a
+ * batch of operations on blocks that do not depend on each other: load and factor the pivots;
+ * gather the blocks below them and solve; drop and store (store_t.c). */
+#include "../backends/cpu/cpu.h"
+#include "../core/random.h"
+#include "../core/scaled.h"
+#include "meta.h"
+
+#include <string.h>
+
+#define LD(cols) mpki_block_ld(cols, sizeof(T))
+
+static const FN(block_kernels) * kernels(const mpki_meta *meta) {
+    return meta->kernels;
+}
+
+void FN(meta_begin)(mpki_meta *meta) {
+    meta->kernels = FN(cpu_block_kernels)();
+}
+
+/* ---- A ------------------------------------------------------------------------------------------
+ */
+
+/* A scaled diagonal entry with what option `shift` adds to it, with its sign, and a repair. */
+static T shifted(const mpki_meta *meta, T diagonal) {
+    const R shift = (R)meta->stages->options->shift;
+    diagonal += t_re(diagonal) > 0 ? shift : -shift;
+    return diagonal * (R)(1 + meta->stages->diagonal_shift);
+}
+
+/* Entry e of row g, scaled before it is rounded. */
+static T scaled_entry(const mpki_meta *meta, int32_t g, int64_t e) {
+    const mpki_full *a = meta->stages->a;
+    const double s = meta->stages->scale[g], t = meta->stages->scale[a->col[e]];
+    double re, im;
+    t_parts(a->scalar, a->val, e, &re, &im);
+    return t_make((R)mpki_scaled(re, s, t), (R)mpki_scaled(im, s, t));
+}
+
+/* Items of a frame's column by the frame across. */
+static void set_slots(const mpki_meta *meta, int32_t f, int32_t *slot, bool clear) {
+    const mpki_chunk_work *c = &meta->chunk;
+    for (int64_t t = c->first[f]; t < c->first[f + 1]; t++)
+        slot[mpki_row_frame(&meta->stages->index, c->batch->target[t])] =
+            clear ? -1 : (int32_t)(t - c->first[f]);
+}
+
+/* Work blocks of a frame's column := the scaled entries of A, or += where add. */
+void FN(meta_load_column)(const mpki_meta *meta, int32_t f, bool add, int32_t *slot) {
+    const mpki_chunk_work *c = &meta->chunk;
+    const mpki_blocking *b = meta->stages->blocking;
+    const mpki_full *a = meta->stages->a;
+    const int32_t frame = c->frame[f], p0 = b->bptr[frame];
+    const int ld = LD(mpki_frame_rows(b, frame));
+    T *lower = (T *)c->flight, *upper = (T *)c->flight_u;
+    for (int64_t t = c->first[f]; t < c->first[f + 1] && !add; t++) {
+        const int32_t row = mpki_row_frame(&meta->stages->index, c->batch->target[t]);
+        const size_t bytes = (size_t)mpki_frame_rows(b, row) * (size_t)ld * sizeof(T);
+        memset(lower + c->at[t], 0, bytes);
+        if (meta->stages->ldu) memset(upper + c->at[t], 0, bytes);
+    }
+    set_slots(meta, f, slot, false);
+    for (int32_t p = p0; p < b->bptr[frame + 1]; p++) {
+        const int32_t g = b->perm[p];
+        for (int64_t e = a->ptr[g]; e < a->ptr[g + 1]; e++) {
+            const int32_t h = a->col[e], q = b->iperm[h], across = b->of[q];
+            if (slot[across] < 0) continue;
+            T v = scaled_entry(meta, g, e); /* A(g, h) */
+            if (p == q) v = shifted(meta, v);
+            const int64_t at =
+                c->at[c->first[f] + slot[across]] + (int64_t)(q - b->bptr[across]) * ld + (p - p0);
+            lower[at] += conj_if(meta->stages->symmetry == MPK_HERMITIAN, v); /* A(h, g) */
+            if (meta->stages->ldu) upper[at] += v;
+        }
+    }
+    set_slots(meta, f, slot, true);
+}
+
+double FN(meta_norm1)(const mpki_meta *meta) {
+    const mpki_full *a = meta->stages->a;
+    double most = 0;
+    for (int32_t g = 0; g < a->n; g++) {
+        double sum = 0;
+        for (int64_t e = a->ptr[g]; e < a->ptr[g + 1]; e++)
+            sum += (double)t_abs(scaled_entry(meta, g, e));
+        if (sum > most) most = sum;
+    }
+    return most;
+}
+
+/* ---- updates ------------------------------------------------------------------------------------
+ */
+
+/* The frame whose column holds block b of frame f's row. */
+static int32_t across(const mpki_ibcsr *x, int64_t b, int32_t f) {
+    return x->rows[b] == f ? x->cols[b] : x->rows[b];
+}
+
+/* Right operands of updates through block b in the row of frame f: D L_fk^T and, for LDU, those of
+ * the other half. Returns the depth, 0 where the product vanishes. */
+static int right_operands(const mpki_meta *meta, mpki_meta_worker *me, int64_t b, int32_t f) {
+    const mpki_blocks *bf = meta->bf;
+    const int ld = LD(mpki_frame_rows(meta->stages->blocking, f));
+    const int32_t k = across(&meta->stages->index, b, f);
+    const T *d = bf->frame[k].d;
+    if (bf->lower[b].format == MPKI_EMPTY && bf->upper[b].format == MPKI_EMPTY) return 0;
+    const mpki_block *for_lower = &bf->upper[b]; /* U_kf = (U^T)_fk */
+    if (for_lower->format != MPKI_EMPTY)
+        kernels(meta)->right(for_lower, d, meta->stages->hermitian, me->w, ld);
+    if (meta->stages->ldu && bf->lower[b].format != MPKI_EMPTY)
+        kernels(meta)->right(&bf->lower[b], d, 0, me->wu, ld);
+    return mpki_frame_rows(meta->stages->blocking, k);
+}
+
+static void downdate(const mpki_meta *meta, mpki_meta_worker *me, const mpki_update *u, int cols,
+                     T *lower, T *upper) {
+    const mpki_blocks *bf = meta->bf;
+    const mpki_block *l = &bf->lower[u->a], *ut = &bf->upper[u->a];
+    const int ld = LD(cols);
+    if (l->format != MPKI_EMPTY && bf->upper[u->b].format != MPKI_EMPTY) {
+        kernels(meta)->downdate(l, me->w, ld, cols, lower, ld);
+        me->flops += 2.0 * l->rows * l->cols * cols;
+    }
+    if (meta->stages->ldu && ut->format != MPKI_EMPTY && bf->lower[u->b].format != MPKI_EMPTY) {
+        kernels(meta)->downdate(ut, me->wu, ld, cols, upper, ld);
+        me->flops += 2.0 * ut->rows * ut->cols * cols;
+    }
+}
+
+/* All updates of the items t0 .. t1-1 of one column: the updates of each are sorted by the place of
+ * their column k, so items advance together and share the right operands. */
+void FN(meta_pull)(const mpki_meta *meta, mpki_meta_worker *me, int32_t frame, int64_t t0,
+                   int64_t t1) {
+    const mpki_chunk_work *c = &meta->chunk;
+    const mpki_ibcsr *x = &meta->stages->index;
+    const int cols = mpki_frame_rows(meta->stages->blocking, frame);
+    int64_t cursor[GROUP];
+    for (int64_t t = t0; t < t1; t++) cursor[t - t0] = c->batch->ptr[t];
+    for (;;) {
+        int32_t place = INT32_MAX;
+        int64_t b = -1;
+        for (int64_t t = t0; t < t1; t++) {
+            if (cursor[t - t0] == c->batch->ptr[t + 1]) continue;
+            const int64_t candidate = c->batch->update[cursor[t - t0]].b;
+            const int32_t at = x->place[across(x, candidate, frame)];
+            if (at < place) place = at, b = candidate;
+        }
+        if (b < 0) return;
+        const int depth = right_operands(meta, me, b, frame);
+        for (int64_t t = t0; t < t1; t++) {
+            if (cursor[t - t0] == c->batch->ptr[t + 1]) continue;
+            const mpki_update *u = &c->batch->update[cursor[t - t0]];
+            if (u->b != b) continue;
+            cursor[t - t0]++;
+            if (depth)
+                downdate(meta, me, u, cols, (T *)c->flight + c->at[t],
+                         meta->stages->ldu ? (T *)c->flight_u + c->at[t] : NULL);
+        }
+    }
+}
+
+/* ---- phase I ------------------------------------------------------------------------------------
+ */
+
+/* Pivots of an earlier stage, dense again. */
+static void recall(const mpki_meta *meta, int32_t frame, const mpki_work_pivot *to) {
+    const mpki_frame *from = &meta->bf->frame[frame];
+    const int w = mpki_frame_rows(meta->stages->blocking, frame);
+    for (int half = 0; half <= meta->stages->ldu; half++) {
+        T *m = half ? to->n : to->m;
+        kernels(meta)->unpack(half ? &from->n : &from->m, m, LD(w));
+        for (int64_t k = 0; k < (int64_t)w * LD(w); k++) m[k] = -m[k];
+    }
+    memcpy(to->d, from->d, 2 * (size_t)w * sizeof(T));
+    memcpy(to->dinv, from->dinv, 2 * (size_t)w * sizeof(T));
+}
+
+/* Random diagonals of a butterfly: exp(r/10), r in [-1/2, 1/2], as Baboulin et al. take them. */
+static void random_butterfly(uint64_t state, int w, R *butterfly) {
+    for (int k = 0; k < 2 * w; k++) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        butterfly[k] = (R)exp(((double)(state >> 11) * 0x1p-53 - 0.5) / 10);
+    }
+}
+
+static void count_pivots(mpki_meta_worker *me, const FN(pivot_report) * r) {
+    me->perturbed += r->perturbed;
+    me->two_by_two += r->two_by_two;
+    me->positive += r->positive;
+    me->negative += r->negative;
+    me->zero += r->zero;
+    if ((double)r->smallest < me->smallest) me->smallest = (double)r->smallest;
+    if ((double)r->largest > me->largest) me->largest = (double)r->largest;
+}
+
+/* Factor the diagonal work block of a frame. A frame that may still be rejected is, where a pivot
+ * had to be replaced or vanished, or M grows beyond 1/sqrt(eps). */
+void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,
+                     const mpki_work_pivot *to, void *diagonal) {
+    const mpki_blocking *b = meta->stages->blocking;
+    const int w = mpki_frame_rows(b, frame), ld = LD(w);
+    int32_t pair[MPKI_BLOCK_MAX];
+    R butterfly[2 * MPKI_BLOCK_MAX];
+    if (meta->stages->pair)
+        for (int r = 0; r < w; r++)
+            pair[r] = meta->stages->pair[b->bptr[frame] + r] - b->bptr[frame];
+    const bool randomise =
+        meta->stages->options->butterfly == MPK_ON && meta->stages->index.stage[frame] > 0;
+    if (randomise)
+        random_butterfly((uint64_t)meta->stages->options->seed + (uint64_t)frame * MPKI_GOLDEN, w,
+                         butterfly);
+    FN(pivot_report) report;
+    kernels(meta)->factor(w, diagonal, ld, (int)meta->stages->options->factor_type,
+                          (int)meta->stages->options->pivoting, meta->stages->pair ? pair : NULL,
+                          (R)meta->stages->floor, randomise ? butterfly : NULL,
+                          meta->stages->hermitian, to->m, to->n, to->d, to->dinv, me->work,
+                          &report);
+    if (report.failed >= 0 &&
+        (meta->stages->last || meta->stages->options->factor_type == MPK_TYPE_LLT)) {
+        if (report.indefinite) {
+            if (frame < me->broken_frame) me->broken_frame = frame;
+        } else if (!me->status || (me->status == MPK_ERR_NUMERIC && frame < me->failed_frame)) {
+            me->status = MPK_ERR_NUMERIC, me->failed_frame = frame;
+        }
+        meta->stages->reject[frame] = 1;
+    } else if (!meta->stages->last && (report.failed >= 0 || report.perturbed || report.zero ||
+                                       !(report.norm_m <= 1 / r_sqrt(R_EPS)))) {
+        meta->stages->reject[frame] = 1;
+    }
+    if (!meta->stages->reject[frame]) count_pivots(me, &report);
+}
+
+typedef struct phase {
+    mpki_meta *meta;
+    bool pushed; /* updates were pushed into the work blocks: nothing to pull */
+} phase;
+
+static void pivot_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool;
+    const phase *ph = arg;
+    mpki_meta *meta = ph->meta;
+    mpki_chunk_work *c = &meta->chunk;
+    mpki_meta_worker *me = &meta->worker[worker];
+    const int32_t f = (int32_t)item, frame = c->frame[f];
+    if (c->first[f] == c->first[f + 1]) return;
+    FN(meta_load_column)(meta, f, ph->pushed, me->slot);
+    if (meta->stages->final[frame]) { /* of an earlier stage: only rows below are due */
+        recall(meta, frame, &c->pivot[f]);
+        return;
+    }
+    if (!ph->pushed) FN(meta_pull)(meta, me, frame, c->first[f], c->first[f] + 1);
+    FN(meta_factor)(meta, me, frame, &c->pivot[f], (T *)c->flight + c->at[c->first[f]]);
+}
+
+/* ---- phase II -----------------------------------------------------------------------------------
+ */
+
+/* L_ji = C_ji M^T D^-1 with N for LDU, U_ij^T = C_ij^T M^T D^-1. */
+void FN(meta_solve)(mpki_meta *meta, mpki_meta_worker *me, int64_t g, bool pushed) {
+    mpki_chunk_work *c = &meta->chunk;
+    const int32_t frame = c->frame[c->group_frame[g]];
+    R *norm2 = (R *)c->norm2 + g * 2 * meta->widest;
+    memset(norm2, 0, 2 * (size_t)meta->widest * sizeof(R));
+    c->largest[g] = 0;
+    if (meta->stages->reject[frame]) return;
+    const int w = mpki_frame_rows(meta->stages->blocking, frame), ld = LD(w);
+    const mpki_work_pivot *pivot = &c->pivot[c->group_frame[g]];
+    if (!pushed) FN(meta_pull)(meta, me, frame, c->group[g], c->group_end[g]);
+    for (int64_t t = c->group[g]; t < c->group_end[g]; t++) {
+        const int rows = mpki_frame_rows(meta->stages->blocking,
+                                         mpki_row_frame(&meta->stages->index, c->batch->target[t]));
+        R most = kernels(meta)->solve(rows, w, (T *)c->flight + c->at[t], ld, pivot->n, ld,
+                                      pivot->dinv, meta->stages->hermitian, me->work, norm2);
+        if (!(most <= c->largest[g])) c->largest[g] = most;
+        me->flops += 2.0 * rows * w * w;
+        if (!meta->stages->ldu) continue;
+        most = kernels(meta)->solve(rows, w, (T *)c->flight_u + c->at[t], ld, pivot->m, ld,
+                                    pivot->dinv, 0, me->work, norm2 + meta->widest);
+        if (!(most <= c->largest[g])) c->largest[g] = most;
+        me->flops += 2.0 * rows * w * w;
+    }
+}
+
+static void solve_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
+    (void)pool;
+    const phase *ph = arg;
+    FN(meta_solve)(ph->meta, &ph->meta->worker[worker], g, ph->pushed);
+}
+
+void FN(meta_chunk)(mpki_meta *meta, bool pushed) {
+    phase ph = {meta, pushed};
+    mpki_pool_for(meta->pool, 0, meta->chunk.count, pivot_item, &ph);
+    mpki_pool_for(meta->pool, 0, meta->chunk.groups, solve_item, &ph);
+    FN(meta_store)(meta);
+}
+
+/* ---- push ---------------------------------------------------------------------------------------
+ */
+
+typedef struct push {
+    mpki_meta *meta;
+    const mpki_updates *batch;
+    const int64_t *at;
+    T *flight, *flight_u;
+    bool atomic;
+} push;
+
+/* to += from by atomic additions, real by real. */
+static void add_atomically(int64_t count, const T *from, T *to) {
+    const R *x = (const R *)from;
+    R *y = (R *)to;
+    for (int64_t k = 0; k < count * (int64_t)(sizeof(T) / sizeof(R)); k++) {
+        if (x[k] == 0) continue;
+        R old, sum;
+        __atomic_load(&y[k], &old, __ATOMIC_RELAXED);
+        do {
+            sum = old + x[k];
+        } while (!__atomic_compare_exchange(&y[k], &old, &sum, true, __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED));
+    }
+}
+
+static void push_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
+    (void)pool;
+    const push *p = arg;
+    mpki_meta *meta = p->meta;
+    mpki_meta_worker *me = &meta->worker[worker];
+    const mpki_ibcsr *x = &meta->stages->index;
+    const int64_t b = p->batch->target[t];
+    const int32_t col = mpki_col_frame(x, b), row = mpki_row_frame(x, b);
+    const int cols = mpki_frame_rows(meta->stages->blocking, col);
+    const int64_t count = (int64_t)mpki_frame_rows(meta->stages->blocking, row) * LD(cols);
+    T *lower = p->flight + p->at[b], *upper = meta->stages->ldu ? p->flight_u + p->at[b] : NULL;
+    for (int64_t e = p->batch->ptr[t]; e < p->batch->ptr[t + 1]; e++) {
+        const mpki_update *u = &p->batch->update[e];
+        if (!right_operands(meta, me, u->b, col)) continue;
+        if (!p->atomic) {
+            downdate(meta, me, u, cols, lower, upper);
+            continue;
+        }
+        T *mine = me->block, *mine_u = (T *)me->block + (int64_t)meta->widest * meta->widest;
+        memset(mine, 0, (size_t)count * sizeof(T));
+        if (upper) memset(mine_u, 0, (size_t)count * sizeof(T));
+        downdate(meta, me, u, cols, mine, mine_u);
+        add_atomically(count, mine, lower);
+        if (upper) add_atomically(count, mine_u, upper);
+    }
+}
+
+void FN(meta_push)(mpki_meta *meta, const mpki_updates *batch, const int64_t *at, void *flight,
+                   void *flight_u, bool atomic) {
+    push p = {meta, batch, at, flight, flight_u, atomic};
+    mpki_pool_for(meta->pool, 0, batch->count, push_item, &p);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Applying a factor on blocks: room for it. */
+#include "sweeps.h"
+
+/* Fewer bytes of blocks than this are not worth waking anybody. */
+static const double SHARE_BYTES = 1 << 18;
+/* Level sets narrower than this on average leave nothing to share. */
+enum { SHARE_WIDTH = 3 };
+
+void mpki_block_solver_free(mpk_context *ctx, mpki_block_solver **handle) {
+    mpki_block_solver *s = *handle;
+    if (!s) return;
+    mpki_release(ctx, s->y);
+    mpki_release(ctx, s->z);
+    mpki_release(ctx, s->other);
+    mpki_release(ctx, (void *)s->done);
+    mpki_release(ctx, s);
+    *handle = NULL;
+}
+
+mpk_status mpki_block_solver_make(mpk_context *ctx, const mpki_blocks *bf, int threads,
+                                  int32_t columns, mpki_block_solver **out, int32_t *takes) {
+    const mpki_stages *stages = bf->stages;
+    const int64_t n = stages->blocking->n, m = stages->index.m;
+    const size_t size = mpk_scalar_size(bf->scalar);
+    const int nrhs = columns > MPKI_SWEEP_RHS ? MPKI_SWEEP_RHS : columns;
+    mpki_block_solver *s = MPKI_ZNEW(ctx, "solve", 1, mpki_block_solver);
+    *out = s;
+    *takes = nrhs;
+    if (!s) return mpki_failed(ctx);
+    s->bf = bf;
+    s->threads = threads;
+    s->nrhs = nrhs;
+    s->jacobi = stages->options->solve_sweeps;
+    s->bytes = (double)mpki_arena_bytes(&bf->arena);
+    MPKI_DISPATCH(bf->scalar, block_begin)(s);
+    s->y = mpki_alloc(ctx, "solve", n * nrhs, size);
+    s->z = mpki_alloc(ctx, "solve", n * nrhs, size);
+    if (s->jacobi) s->other = mpki_alloc(ctx, "solve", n * nrhs, size);
+    s->done = mpki_calloc(ctx, "solve", m, sizeof *s->done);
+    const bool wide = s->jacobi || m >= SHARE_WIDTH * (int64_t)stages->levels.count;
+    if (!mpk_failed(mpki_failed(ctx)) && threads > 1 && wide && s->bytes > SHARE_BYTES)
+        s->pool = mpki_context_pool(ctx, threads, 16);
+    if (mpk_failed(mpki_failed(ctx))) mpki_block_solver_free(ctx, out);
+    return mpki_failed(ctx);
+}
+
+void mpki_block_apply(mpki_block_solver *s, mpk_part part, int32_t nrhs, void *x, int64_t ldx) {
+    MPKI_DISPATCH(s->bf->scalar, block_solve)(s, part, nrhs, x, ldx);
+}

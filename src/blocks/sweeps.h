@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_BLOCK_SWEEPS_H
+#define MPKI_BLOCK_SWEEPS_H
+/** Applying a factor on blocks: (𝓛 𝓓 𝓛^T)^-1 x, exactly or by Jacobi sweeps. */
+#include "../core/pool.h"
+#include "blocks.h"
+
+/** Columns that one application takes at most. */
+enum { MPKI_SWEEP_RHS = 8 };
+
+/** What the applications of one solve share. Vectors lie in positions, nrhs numbers for each row.
+ * Exact solves go over the frames in the order of the level sets: workers claim frames in that
+ * order and wait for those they depend on, which somebody claimed before, so there is no barrier
+ * between levels; each frame is written by one worker, so bits do not depend on threads. */
+struct mpki_block_solver {
+    const mpki_blocks *bf;
+    int threads, nrhs, jacobi; /* jacobi: sweeps for each triangular solve; 0: exact */
+    mpki_pool *pool;           /* NULL: the caller alone */
+    const void *kernels;       /* mpki_<p>_block_kernels of the stored precision */
+    void *y, *z, *other;       /* n x nrhs of the stored precision */
+    _Atomic uint32_t *done;    /* by frame: generation of the sweep that finished it */
+    uint32_t generation;
+    /* exact solves run shared or alone, whichever was faster lately: beside other processes a
+     * worker that the system puts aside keeps the others waiting */
+    double time_s[2]; /* alone, shared */
+    int64_t runs;
+    double bytes; /* of the blocks that one triangular sweep reads */
+};
+
+/** The slots of mpki_block_engine of these names. */
+mpk_status mpki_block_solver_make(mpk_context *ctx, const mpki_blocks *f, int threads,
+                                  int32_t columns, mpki_block_solver **s, int32_t *takes);
+void mpki_block_solver_free(mpk_context *ctx, mpki_block_solver **s);
+void mpki_block_apply(mpki_block_solver *s, mpk_part part, int32_t nrhs, void *x, int64_t ldx);
+
+#define MPKI_BLOCK_SOLVE(p)                                                                        \
+    void mpki_##p##_block_begin(mpki_block_solver *s);                                             \
+    void mpki_##p##_block_solve(mpki_block_solver *s, mpk_part part, int nrhs, void *x,            \
+                                int64_t ldx);
+MPKI_BLOCK_SOLVE(s)
+MPKI_BLOCK_SOLVE(d)
+MPKI_BLOCK_SOLVE(c)
+MPKI_BLOCK_SOLVE(z)
+#undef MPKI_BLOCK_SOLVE
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory of a factor's numbers: chunks from which any thread cuts blocks without a lock. */
+#include "arena.h"
+
+enum { ALIGN = 64 };
+
+static mpki_chunk *chunk_new(mpk_context *ctx, int64_t bytes, mpki_chunk *link) {
+    mpki_chunk *chunk = MPKI_ZNEW(ctx, "factorize", 1, mpki_chunk);
+    char *base =
+        MPKI_NEW(ctx, "factorize", bytes + ALIGN, char); /* readable behind the last block */
+    if (!chunk || !base) {
+        mpki_release(ctx, chunk);
+        mpki_release(ctx, base);
+        return NULL;
+    }
+    chunk->link = link;
+    chunk->size = bytes;
+    chunk->base = base;
+    return chunk;
+}
+
+mpk_status mpki_arena_init(mpk_context *ctx, int64_t bytes, double limit, mpki_arena *arena) {
+    *arena = (mpki_arena){.ctx = ctx, .step = bytes / 16 + (1 << 16), .limit = limit};
+    if (pthread_mutex_init(&arena->mutex, NULL))
+        return mpki_error(ctx, MPK_ERR_MEMORY, "factorize", -1, "no mutex");
+    mpk_memory_usage(ctx, &arena->before, NULL);
+    mpki_chunk *chunk = chunk_new(ctx, bytes, NULL);
+    if (!chunk) {
+        pthread_mutex_destroy(&arena->mutex);
+        return mpki_failed(ctx);
+    }
+    atomic_store(&arena->current, chunk);
+    return MPK_OK;
+}
+
+/* Is there room for more than was predicted? The machine is asked seldom, for that takes a while.
+ */
+static bool room(mpki_arena *arena, int64_t bytes) {
+    enum { ASK = 1 << 26, SPARE = 1 << 28 };
+    int64_t held;
+    double has = arena->limit;
+    mpk_memory_usage(arena->ctx, &held, NULL);
+    held -= arena->before;
+    arena->unasked += bytes;
+    if (!(has > 0)) {
+        if (arena->unasked < ASK) return true;
+        arena->unasked = 0;
+        has = (double)mpki_memory_available() - SPARE + (double)held;
+    }
+    if ((double)held + (double)bytes <= has) return true;
+    mpki_error(arena->ctx, MPK_ERR_MEMORY, "factorize", bytes,
+               "with %.3g GB, the factor outgrows what %s", (double)held * 1e-9,
+               arena->limit > 0 ? "memory_limit allows" : "this machine has free");
+    return false;
+}
+
+void *mpki_arena_alloc(mpki_arena *arena, int64_t bytes) {
+    bytes = (bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);
+    for (;;) {
+        mpki_chunk *chunk = atomic_load(&arena->current);
+        int64_t at = atomic_fetch_add(&chunk->used, bytes);
+        if (at + bytes <= chunk->size) return chunk->base + at;
+        atomic_fetch_sub(&chunk->used, bytes);
+        pthread_mutex_lock(&arena->mutex);
+        if (atomic_load(&arena->current) == chunk) {
+            int64_t size = bytes > arena->step ? bytes : arena->step;
+            mpki_chunk *more = room(arena, size) ? chunk_new(arena->ctx, size, chunk) : NULL;
+            if (!more) {
+                pthread_mutex_unlock(&arena->mutex);
+                return NULL;
+            }
+            atomic_store(&arena->current, more);
+        }
+        pthread_mutex_unlock(&arena->mutex);
+    }
+}
+
+void mpki_arena_reset(mpki_arena *arena) {
+    mpki_chunk *chunk = atomic_load(&arena->current);
+    while (chunk->link) {
+        mpki_chunk *older = chunk->link;
+        mpki_release(arena->ctx, chunk->base);
+        mpki_release(arena->ctx, chunk);
+        chunk = older;
+    }
+    mpk_memory_usage(arena->ctx, &arena->before, NULL);
+    arena->before -= chunk->size;
+    arena->unasked = 0;
+    atomic_store(&chunk->used, 0);
+    atomic_store(&arena->current, chunk);
+}
+
+void mpki_arena_free(mpki_arena *arena) {
+    mpki_arena_reset(arena);
+    mpki_chunk *chunk = atomic_load(&arena->current);
+    mpki_release(arena->ctx, chunk->base);
+    mpki_release(arena->ctx, chunk);
+    pthread_mutex_destroy(&arena->mutex);
+}
+
+int64_t mpki_arena_bytes(const mpki_arena *arena) {
+    int64_t bytes = 0;
+    for (mpki_chunk *chunk = atomic_load(&arena->current); chunk; chunk = chunk->link)
+        bytes += chunk->size;
+    return bytes;
+}

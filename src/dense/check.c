@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the verbs of metapack/dense.h are given: is it there, does it fit, does it overlap? */
+#include "session.h"
+
+#include <float.h>
+#include <math.h>
+
+double mpki_dense_eps(mpk_scalar scalar) {
+    return scalar == MPK_S || scalar == MPK_C ? FLT_EPSILON : DBL_EPSILON;
+}
+
+mpk_status mpki_dense_resolve(mpk_context *ctx, const mpk_dense *given, mpk_dense *d) {
+    mpk_dense_init(d);
+    if (!given) MPKI_REFUSE(-1, "dense is NULL");
+    if (given->struct_size < sizeof *d) MPKI_REFUSE(-1, "dense was not filled by mpk_dense_init()");
+    *d = *given;
+    if ((unsigned)d->scalar > MPK_Z || (unsigned)d->symmetry > MPK_HERMITIAN)
+        MPKI_REFUSE(-1, "no such scalar or symmetry");
+    if (d->symmetry == MPK_HERMITIAN && d->scalar < MPK_C)
+        MPKI_REFUSE(-1, "real matrices are symmetric, not Hermitian");
+    if (d->uplo != MPK_LOWER && d->uplo != MPK_UPPER)
+        MPKI_REFUSE(d->uplo, "uplo is neither lower nor upper");
+    if (d->n < 0) MPKI_REFUSE(d->n, "n is negative");
+    if (d->n > INT32_MAX - 8)
+        return mpki_error(ctx, MPK_ERR_SIZE, "dense", d->n, "n is above 2^31");
+    if ((unsigned)d->memory > MPK_DEVICE) MPKI_REFUSE(d->memory, "no such memory");
+    if ((unsigned)d->method >= MPK_DENSE_COUNT) MPKI_REFUSE(d->method, "no such method");
+    if ((unsigned)d->precision > MPK_DENSE_HALF) MPKI_REFUSE(d->precision, "no such precision");
+    if ((unsigned)d->refinement > MPK_DENSE_REFINE_GMRES)
+        MPKI_REFUSE(d->refinement, "no such refinement");
+    if (!(d->pivot_threshold > 0 && d->pivot_threshold <= 0.5))
+        MPKI_REFUSE(-1, "pivot_threshold is not in (0, 0.5]");
+    if (d->tile != 0 && (d->tile < 32 || d->tile > 256))
+        MPKI_REFUSE(d->tile, "tile is not in 32 .. 256");
+    if (d->depth < 1 || d->depth > 2) MPKI_REFUSE(d->depth, "depth is neither 1 nor 2");
+    if (d->refine < 0 || d->threads < 0) MPKI_REFUSE(-1, "refine or threads is negative");
+    if (isnan(d->zero_tolerance) || isnan(d->accuracy)) MPKI_REFUSE(-1, "a tolerance is NaN");
+    if (d->precision == MPK_DENSE_SINGLE && (d->scalar == MPK_S || d->scalar == MPK_C))
+        d->precision = MPK_DENSE_WORKING;
+    if (d->accuracy < 0) {
+        const double root = sqrt((double)d->n);
+        d->accuracy = mpki_dense_eps(d->scalar) * (root > 4 ? root : 4);
+    }
+    return MPK_OK;
+}
+
+mpk_scalar mpki_dense_factor_scalar(const mpk_dense *d) {
+    if (d->precision == MPK_DENSE_WORKING) return d->scalar;
+    return d->scalar == MPK_D || d->scalar == MPK_S ? MPK_S : MPK_C;
+}
+
+mpk_status mpki_dense_check_matrix(mpk_context *ctx, const mpk_dense *d, const char *name,
+                                   const void *a, int64_t lda, size_t size) {
+    if (!a && d->n > 0) MPKI_REFUSE(-1, "%s is NULL", name);
+    if (lda < d->n || lda < 1)
+        MPKI_REFUSE(lda, "the leading dimension of %s is %lld, less than n = %lld", name,
+                    (long long)lda, (long long)d->n);
+    if (d->n > 0 && lda > INT64_MAX / d->n / (int64_t)size)
+        return mpki_error(ctx, MPK_ERR_SIZE, "dense", lda, "%s does not fit", name);
+    return MPK_OK;
+}
+
+mpk_status mpki_dense_check_factor(mpk_context *ctx, const mpk_dense *d, const mpk_dense_factor *f,
+                                   int64_t extra) {
+    if (!f) MPKI_REFUSE(-1, "f is NULL");
+    if (f->struct_size < sizeof *f)
+        MPKI_REFUSE(-1, "f->struct_size is not sizeof(mpk_dense_factor)");
+    mpk_status status = mpki_dense_check_matrix(ctx, d, "f", f->f, f->ldf,
+                                                mpk_scalar_size(mpki_dense_factor_scalar(d)));
+    if (mpk_failed(status)) return status;
+    if (!f->pivots && d->n > 0) MPKI_REFUSE(-1, "f->pivots is NULL");
+    if (!f->extra && extra > 0 && d->n > 0) MPKI_REFUSE(-1, "f->extra is NULL");
+    if (extra > 0 && (uintptr_t)f->extra % 64)
+        MPKI_REFUSE(-1, "f->extra is not aligned to 64 bytes");
+    return MPK_OK;
+}
+
+mpk_status mpki_dense_check_work(mpk_context *ctx, const void *work, int64_t bytes,
+                                 int64_t wanted) {
+    if (!work) return MPK_OK;
+    if ((uintptr_t)work % 64) MPKI_REFUSE(-1, "work is not aligned to 64 bytes");
+    if (bytes < wanted)
+        MPKI_REFUSE(bytes, "work has %lld bytes of %lld", (long long)bytes, (long long)wanted);
+    return MPK_OK;
+}
+
+/* ---- overlaps -----------------------------------------------------------------------------------
+ */
+
+typedef struct range {
+    const char *first, *last;
+} range;
+
+static range span(const void *x, int64_t rows, int64_t cols, int64_t ld, size_t size) {
+    const char *first = x;
+    if (!x || rows == 0 || cols == 0) return (range){first, first};
+    return (range){first, first + ((size_t)(cols - 1) * (size_t)ld + (size_t)rows) * size};
+}
+
+static bool overlap(range a, range b) {
+    return a.first < b.last && b.first < a.last;
+}
+
+/* a, f, work, x as the caller gave them: only a == f is allowed to coincide */
+mpk_status mpki_dense_check_overlap(mpk_context *ctx, const mpk_dense *d, const void *a,
+                                    int64_t lda, const mpk_dense_factor *f,
+                                    const mpk_dense_sizes *sizes, const void *work,
+                                    int64_t work_bytes, bool writes) {
+    const range ra = span(a, d->n, d->n, lda, mpk_scalar_size(d->scalar));
+    const range rf = span(f->f, d->n, d->n, f->ldf, mpk_scalar_size(mpki_dense_factor_scalar(d)));
+    const range rw = span(work, work_bytes, 1, work_bytes, 1);
+    const range re = span(f->extra, sizes->extra_bytes, 1, sizes->extra_bytes, 1);
+    const range rp = span(f->pivots, sizes->pivots, 1, sizes->pivots, sizeof(int32_t));
+    const bool in_place =
+        writes && a == f->f && lda == f->ldf && mpki_dense_factor_scalar(d) == d->scalar;
+    if (a == f->f && a && d->n > 0 && !in_place)
+        MPKI_REFUSE(-1, writes ? "in place: f and a must agree in leading dimension and precision"
+                               : "a is f: the matrix is gone, it cannot refine");
+    if ((!in_place && overlap(ra, rf)) || overlap(ra, rw) || overlap(rf, rw) || overlap(ra, re) ||
+        overlap(rf, re) || overlap(re, rw) || overlap(rp, ra) || overlap(rp, rf) ||
+        overlap(rp, rw) || overlap(rp, re))
+        MPKI_REFUSE(-1, "a, f, pivots, extra and work overlap");
+    return MPK_OK;
+}
+
+mpk_status mpki_dense_check_sides(mpki_dense_session *s, const void *a, int64_t lda, int32_t nrhs,
+                                  const void *b, int64_t ldb, const void *x, int64_t ldx,
+                                  const void *work, int64_t work_bytes) {
+    mpk_context *ctx = s->call.ctx;
+    const mpk_dense *d = &s->call.dense;
+    const mpk_dense_factor *f = s->call.f;
+    const size_t size = mpk_scalar_size(d->scalar);
+    if (nrhs == 0 || d->n == 0) return MPK_OK;
+    if (!b || !x) MPKI_REFUSE(-1, "b or x is NULL");
+    if (ldb < d->n || ldx < d->n) MPKI_REFUSE(ldb < d->n ? ldb : ldx, "ldb or ldx is less than n");
+    const range rb = span(b, d->n, nrhs, ldb, size), rx = span(x, d->n, nrhs, ldx, size);
+    const range ra = span(a, d->n, d->n, lda, size);
+    const range rf = span(f->f, d->n, d->n, f->ldf, mpk_scalar_size(mpki_dense_factor_scalar(d)));
+    const range rw = span(work, work_bytes, 1, work_bytes, 1);
+    if ((b == x ? ldb != ldx : overlap(rb, rx)) || overlap(rx, ra) || overlap(rx, rf) ||
+        overlap(rx, rw) || overlap(rb, rw) || overlap(rb, rf))
+        MPKI_REFUSE(-1, "b, x, a, f and work overlap");
+    return MPK_OK;
+}

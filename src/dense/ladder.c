@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Method auto of mpk_dense_sysv: up the place's ladder of methods until a solution is accurate. */
+#include "session.h"
+
+#include <math.h>
+
+/* One rung: factors and solution in place; what came of it in *attempt. */
+static mpk_status climb(mpki_dense_session *s, const mpki_dense_rung *rung, double norm,
+                        int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx,
+                        mpk_dense_attempt *attempt) {
+    mpki_dense_call call = s->call;
+    const double begun = mpki_now_s();
+    call.dense.method = rung->method, call.dense.precision = rung->precision;
+    call.factor_scalar = mpki_dense_factor_scalar(&call.dense);
+    if (rung->precision != MPK_DENSE_WORKING && s->by_default)
+        call.dense.zero_tolerance = (double)call.dense.n * mpki_dense_eps(call.factor_scalar);
+    if (rung->method == MPK_DENSE_ROOK && s->by_default)
+        call.dense.zero_tolerance = 0; /* the last resort: rows that are small are not zero */
+    *attempt = (mpk_dense_attempt){rung->method, rung->precision, MPK_OK, INFINITY, 0};
+    mpk_status status = mpki_dense_run_factorize(s->place, &call), factored = status;
+    if (!mpk_failed(status)) {
+        call.work_bytes = s->call.work_bytes;
+        status = mpki_dense_run_solve(s, &call, norm, nrhs, b, ldb, x, ldx);
+        attempt->componentwise = call.info->componentwise;
+        status = mpki_worse(status, factored);
+    }
+    attempt->status = status;
+    attempt->time_s = mpki_now_s() - begun;
+    return status;
+}
+
+/* A better method can help; memory, a device or a cancellation it cannot. */
+static bool may_fall_back(mpk_status status) {
+    return status == MPK_INACCURATE || status == MPK_SINGULAR || status == MPK_ERR_NUMERIC;
+}
+
+/* On the host: do rows differ so much in size that what is nothing beside one counts in another? In
+ * single precision, where zero pivots are up to 5e-6, any difference may do that. */
+static bool badly_scaled(const mpki_dense_call *call) {
+    const mpk_dense *d = &call->dense;
+    const bool single = d->scalar == MPK_S || d->scalar == MPK_C;
+    const int64_t parts = d->scalar >= MPK_C ? 2 : 1;
+    if (d->memory != MPK_HOST) return false;
+    double *most = MPKI_ZNEW(call->ctx, "dense", d->n, double);
+    if (!most) return false;
+    for (int64_t j = 0; j < d->n; j++) {
+        const int64_t i0 = d->uplo == MPK_UPPER ? 0 : j, i1 = d->uplo == MPK_UPPER ? j + 1 : d->n;
+        for (int64_t i = i0; i < i1; i++)
+            for (int64_t h = 0; h < parts; h++) {
+                const int64_t k = parts * (i + j * call->lda) + h;
+                const double a = fabs(single ? (double)((const float *)call->a)[k]
+                                             : ((const double *)call->a)[k]);
+                if (a > most[i]) most[i] = a;
+                if (a > most[j]) most[j] = a;
+            }
+    }
+    double least = INFINITY;
+    for (int64_t i = 0; i < d->n; i++) least = fmin(least, most[i]);
+    mpki_release(call->ctx, most);
+    return least > 0 && least < (single ? 0.5 : 1e-3) * call->most;
+}
+
+mpk_status mpki_dense_ladder(mpki_dense_session *s, double norm, int32_t nrhs, const void *b,
+                             int64_t ldb, void *x, int64_t ldx) {
+    mpk_status status = MPK_ERR_UNSUPPORTED;
+    mpk_dense_info *info = &s->info;
+    const mpki_dense_rung *back = NULL; /* to go back to, if no later one does better */
+    mpk_status said = MPK_OK;           /* by that rung */
+    for (int k = 0; k < MPK_DENSE_ATTEMPTS; k++) {
+        const mpki_dense_rung *rung = &s->place->ladder[k];
+        if (rung->method == MPK_DENSE_AUTO) break;
+        if (!mpki_dense_rung_applies(rung, &s->call.dense)) continue;
+        if (info->attempts > 0) mpki_clear_error(s->call.ctx);
+        status = climb(s, rung, norm, nrhs, b, ldb, x, ldx, &info->attempt[info->attempts++]);
+        if (!may_fall_back(status)) break;
+        if (mpk_failed(status)) continue;
+        /* a singular matrix stays singular, once it was found so in working precision; but a row
+         * may only be small */
+        const bool settled = status == MPK_SINGULAR && rung->precision == MPK_DENSE_WORKING &&
+                             info->componentwise <= s->call.dense.accuracy;
+        if (settled && (rung->method == MPK_DENSE_ROOK || !badly_scaled(&s->call))) break;
+        if (said == MPK_SINGULAR) continue;
+        back = rung, said = settled ? MPK_SINGULAR : MPK_INACCURATE;
+    }
+    if (back && info->attempts < MPK_DENSE_ATTEMPTS &&
+        (status == MPK_ERR_NUMERIC || (said == MPK_SINGULAR && status == MPK_INACCURATE))) {
+        mpki_clear_error(s->call.ctx);
+        status = climb(s, back, norm, nrhs, b, ldb, x, ldx, &info->attempt[info->attempts++]);
+    }
+    info->fallbacks = info->attempts > 0 ? info->attempts - 1 : 0;
+    return status;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Updates of a front by its pivots: see rank.h. */
+#include "rank.h"
+
+#include <string.h>
+
+/* Pivots k0 .. of one step: at most a panel (and one, when flat), never half of a 2x2 pivot. One
+ * that straddles two panels is a step of its own (k1 - k0 == 2 across the boundary). */
+static int64_t step_end(const FN(front) * f, int64_t k0, int64_t k1) {
+    int64_t edge = ((k0 + (f->flat ? 1 : 0)) / MPKI_PANEL + 1) * MPKI_PANEL;
+    if (edge >= k1) return k1;
+    if (!is_pair(f, edge - 1)) return edge;
+    if (f->flat) return edge - 1; /* one leading dimension: what lies across goes with the next */
+    return edge - 1 > k0 ? edge - 1 : edge + 1;
+}
+
+void FN(rank_rows)(const FN(rank) * u, T *packed, int64_t r0, int64_t r1) {
+    const FN(front) *f = u->f;
+    const FN(kernels) *k = u->rules->k;
+    int overwrite = u->overwrite;
+    T *c = u->c + (r0 - u->row0);
+    for (int64_t k0 = u->k0, k1; k0 < u->k1; k0 = k1, overwrite = 0) {
+        k1 = step_end(f, k0, u->k1);
+        if (k0 / MPKI_PANEL == (k1 - 1) / MPKI_PANEL) {
+            k->pack(u->cols, (int)(k1 - k0), at(f, u->col0, k0), ld(f, k0), f->d + 2 * k0,
+                    u->rules->hermitian, packed);
+            k->multiply(r1 - r0, u->cols, (int)(k1 - k0), at(f, r0, k0), ld(f, k0), packed, c,
+                        u->ldc, overwrite, r0 - u->col0);
+        } else { /* a pair across the boundary of two panels */
+            T pair[2 * MPKI_PANEL], depth1[MPKI_PANEL + 64];
+            memcpy(pair, at(f, u->col0, k0), (size_t)u->cols * sizeof(T));
+            memcpy(pair + u->cols, at(f, u->col0, k0 + 1), (size_t)u->cols * sizeof(T));
+            k->pack(u->cols, 2, pair, u->cols, f->d + 2 * k0, u->rules->hermitian, packed);
+            for (int h = 0; h < 2; h++) {
+                for (int32_t j = 0; j < u->cols; j += k->nc) /* depth h of each sliver */
+                    memcpy(depth1 + j, packed + 2 * j + h * k->nc, (size_t)k->nc * sizeof(T));
+                k->multiply(r1 - r0, u->cols, 1, at(f, r0, k0 + h), ld(f, k0 + h), depth1, c,
+                            u->ldc, overwrite && h == 0, r0 - u->col0);
+            }
+        }
+    }
+}
+
+static int64_t packed_width(const FN(rank) * u) {
+    const int nc = u->rules->k->nc;
+    return (u->cols + nc - 1) / nc * nc;
+}
+
+static void pack_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const FN(rank) *u = arg;
+    const FN(front) *f = u->f;
+    int64_t k0 = u->k0, k1 = step_end(f, k0, u->k1);
+    (void)pool, (void)worker;
+    for (; item > 0; item--) k0 = k1, k1 = step_end(f, k0, u->k1);
+    u->rules->k->pack(u->cols, (int)(k1 - k0), at(f, u->col0, k0), ld(f, k0), f->d + 2 * k0,
+                      u->rules->hermitian, f->right + packed_width(u) * (k0 - u->k0));
+}
+
+void FN(rank_pack)(const FN(rank) * u, mpki_pool *pool, int worker) {
+    int64_t items = 0;
+    for (int64_t k = u->k0; k < u->k1; items++) k = step_end(u->f, k, u->k1);
+    mpki_pool_for(pool, worker, items, pack_item, (void *)(uintptr_t)u);
+}
+
+static void packed_rows(const FN(rank) * u, int64_t r0, int64_t r1) {
+    const FN(front) *f = u->f;
+    T *c = u->c + (r0 - u->row0);
+    for (int64_t k0 = u->k0, k1; k0 < u->k1; k0 = k1) {
+        k1 = step_end(f, k0, u->k1);
+        u->rules->k->multiply(r1 - r0, u->cols, (int)(k1 - k0), at(f, r0, k0), ld(f, k0),
+                              f->right + packed_width(u) * (k0 - u->k0), c, u->ldc, 0,
+                              r0 - u->col0);
+    }
+}
+
+enum { SMALL_ROWS = ROWS_PER_ITEM / 4 };
+
+/* Rows that go in small items: the last ones, some for each thread. */
+static int64_t small_rows(int64_t rows, mpki_pool *pool) {
+    int64_t most = (int64_t)mpki_pool_threads(pool) * ROWS_PER_ITEM;
+    return rows < most ? rows : rows - (rows - most) / ROWS_PER_ITEM * ROWS_PER_ITEM;
+}
+
+int64_t FN(rank_packed_items)(int64_t rows, mpki_pool *pool) {
+    int64_t small = small_rows(rows, pool);
+    return (rows - small) / ROWS_PER_ITEM + (small + SMALL_ROWS - 1) / SMALL_ROWS;
+}
+
+/* First row of an item, of the end for what comes after the last one. */
+static int64_t item_row(int64_t rows, mpki_pool *pool, int64_t item) {
+    int64_t large = (rows - small_rows(rows, pool)) / ROWS_PER_ITEM;
+    if (item <= large) return item * ROWS_PER_ITEM;
+    int64_t row = large * ROWS_PER_ITEM + (item - large) * SMALL_ROWS;
+    return row < rows ? row : rows;
+}
+
+void FN(rank_packed_item)(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const FN(rank) *u = arg;
+    const int64_t rows = u->row1 - u->row0;
+    (void)worker;
+    packed_rows(u, u->row0 + item_row(rows, pool, item), u->row0 + item_row(rows, pool, item + 1));
+}
+
+int64_t FN(rank_item_rows)(int64_t rows, mpki_pool *pool) {
+    int64_t parts = (rows + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM,
+            each = (parts + 1) / (2 * mpki_pool_threads(pool));
+    return ROWS_PER_ITEM * (each < 2 ? 2 : each > 8 ? 8 : each);
+}
+
+static void rank_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool;
+    const FN(rank) *u = arg;
+    int64_t r0 = u->row0 + item * u->step, r1 = r0 + u->step;
+    FN(rank_rows)(u, u->works[worker].packed, r0, r1 < u->row1 ? r1 : u->row1);
+}
+
+static void rank_update(FN(rank) * u, FN(front_work) * work, mpki_pool *pool, int worker) {
+    if (u->k1 <= u->k0 || u->cols <= 0 || u->row1 <= u->row0) return;
+    if (u->f->right) {
+        FN(rank_pack)(u, pool, worker);
+        mpki_pool_for(pool, worker, FN(rank_packed_items)(u->row1 - u->row0, pool),
+                      FN(rank_packed_item), u);
+        return;
+    }
+    u->step = FN(rank_item_rows)(u->row1 - u->row0, pool);
+    int64_t items = (u->row1 - u->row0 + u->step - 1) / u->step;
+    if (!pool || items < 2)
+        FN(rank_rows)(u, work->packed, u->row0, u->row1);
+    else
+        mpki_pool_for(pool, worker, items, rank_item, u);
+}
+
+void FN(rank_columns)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
+                      mpki_pool *pool, int worker, int64_t c0, int64_t c1, int64_t row0,
+                      int64_t row1, int64_t k0, int64_t k1) {
+    FN(front_work) *works = work - (pool ? worker : 0);
+    for (int64_t j0 = c0, j1; j0 < c1; j0 = j1) {
+        j1 = (j0 / MPKI_PANEL + 1) * MPKI_PANEL;
+        if (j1 > c1) j1 = c1;
+        int64_t r0 = row0 > j0 ? row0 : j0;
+        FN(rank)
+        u = {f,         rules, works, r0, row1, j0, k0, k1, (int32_t)(j1 - j0), at(f, r0, j0),
+             ld(f, j0), 0,     0};
+        rank_update(&u, work, pool, worker);
+    }
+}
+
+void FN(front_update)(const FN(front) * f, const FN(front_rules) * rules, FN(front_work) * works,
+                      T *c, mpki_pool *pool, int worker) {
+    int64_t m = f->nrows - f->w, ldm = mpki_leading(m);
+    if (f->nelim == 0) {
+        memset(c, 0, (size_t)mpki_trapezoid(m, m) * sizeof(T));
+        return;
+    }
+    for (int64_t j = 0; j < m; j += MPKI_PANEL) {
+        int64_t k = j / MPKI_PANEL;
+        FN(rank)
+        u = {f,
+             rules,
+             works,
+             f->w + j,
+             f->nrows,
+             f->w + j,
+             0,
+             f->nelim,
+             (int32_t)(m - j < MPKI_PANEL ? m - j : MPKI_PANEL),
+             c + mpki_panel_offset(ldm, k),
+             ldm - j,
+             1,
+             0};
+        rank_update(&u, &works[worker], pool, worker);
+    }
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_DIRECT_SWEEPS_H
+#define MPKI_DIRECT_SWEEPS_H
+/** Applying a direct factor: the slots of mpki_direct_engine of these names. */
+#include "direct.h"
+
+mpk_status mpki_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int threads,
+                                   int32_t columns, mpki_direct_solver **out);
+void mpki_direct_solver_free(mpki_direct_solver **s);
+mpk_status mpki_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,
+                             int64_t ldb, void *x, int64_t ldx);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How many entries a block may keep: Thuerck et al. 2018, sec. IV.A. */
+#include "stages.h"
+
+#include <math.h>
+
+/* Sparse storage must save at least this share of a dense block to be worth its indirection. */
+static const double COMPENSATION = 0.5;
+/* The last frames, this share of them, are kept dense: most updates end there. */
+static const double DENSE_TAIL = 0.01;
+
+/* Entries of A in each of its blocks, by block of the index. */
+static mpk_status count_entries(mpki_stages *s, int32_t *count) {
+    const mpki_ibcsr *x = &s->index;
+    const mpki_blocking *b = s->blocking;
+    const mpki_full *a = s->a;
+    int64_t *block = MPKI_NEW(s->ctx, "factorize", x->m, int64_t);
+    if (!block) return mpki_failed(s->ctx);
+    for (int32_t f = 0; f < x->m; f++) block[f] = -1;
+    for (int32_t f = 0; f < x->m; f++) { /* column f: entries at and after its place */
+        for (int64_t e = x->diagonal[f]; e < x->ptr[f + 1]; e++)
+            block[x->entry[e].other] = x->entry[e].block;
+        for (int32_t p = b->bptr[f]; p < b->bptr[f + 1]; p++)
+            for (int64_t e = a->ptr[b->perm[p]]; e < a->ptr[b->perm[p] + 1]; e++) {
+                const int64_t to = block[b->of[b->iperm[a->col[e]]]];
+                if (to >= 0) count[to]++;
+            }
+        for (int64_t e = x->diagonal[f]; e < x->ptr[f + 1]; e++) block[x->entry[e].other] = -1;
+    }
+    mpki_release(s->ctx, block);
+    return MPK_OK;
+}
+
+mpk_status mpki_capacities(mpki_stages *s) {
+    const mpki_ibcsr *x = &s->index;
+    const mpki_blocking *b = s->blocking;
+    const double fill = s->options->fill_factor;
+    const size_t size = mpk_scalar_size(s->stored);
+    for (int64_t k = 0; k < x->nblocks; k++) s->capacity[k] = fill > 0 ? 0 : INT64_MAX;
+    for (int64_t k = 0; s->complete && k < x->nblocks; k++) s->capacity[k] = -1;
+    int32_t *count = MPKI_ZNEW(s->ctx, "factorize", x->nblocks, int32_t);
+    if (!count) return mpki_failed(s->ctx);
+    mpk_status status = count_entries(s, count);
+    double in = 0;
+    int64_t occupied = 0;
+    for (int32_t f = 0; !mpk_failed(status) && f < x->m; f++) {
+        double sum = 0, blocks = 0;
+        for (int64_t e = x->diagonal[f] + 1; e < x->ptr[f + 1]; e++) {
+            sum += count[x->entry[e].block];
+            blocks += count[x->entry[e].block] > 0;
+        }
+        const double mean = blocks > 0 ? sum / blocks : 1;
+        for (int64_t e = x->diagonal[f]; e < x->ptr[f + 1]; e++) {
+            const int64_t k = x->entry[e].block;
+            const double entries =
+                (double)mpki_frame_rows(b, f) * mpki_frame_rows(b, x->entry[e].other);
+            const double room = ceil(fill * (count[k] > 0 ? count[k] : mean));
+            const double bytes = room * (double)size + entries / 8;
+            const bool tail = x->place[f] >= x->m - (int32_t)ceil(DENSE_TAIL * x->m);
+            const bool dense = bytes > (1 - COMPENSATION) * entries * (double)size;
+            if (count[k] > 0) in += count[k] / entries, occupied++;
+            if (fill > 0 && !s->complete)
+                s->capacity[k] = x->entry[e].other == f || tail || dense ? -1 : (int64_t)room;
+        }
+    }
+    s->info.mean_fill_in = occupied ? in / (double)occupied : 0;
+    mpki_release(s->ctx, count);
+    return status;
+}

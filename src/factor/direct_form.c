@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A factor by the multifrontal method: values through scaling and the engine; once more with
+ * another analysis if delayed columns run away (outer pivoting); what a structurally singular
+ * matrix needs; the verdict. */
+#include "direct_form.h"
+#include "rank.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char STAGE[] = "factorize";
+
+/* What rounding leaves of entries that should cancel, in a matrix scaled to 1: about 45 eps. With
+ * it the counts of zeros agree with eigenvalues on the singular matrices of the test set;
+ * docs/numerics.md has the table. */
+double mpki_default_zero_tolerance(mpk_scalar scalar) {
+    return (scalar == MPK_S || scalar == MPK_C ? 0x1p29 : 1) * 1e-14;
+}
+
+mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
+                               mpki_numeric_result *result) {
+    mpk_context *ctx = fac->ctx;
+    const mpk_analysis *an = fac->an;
+    mpk_status status =
+        mpki_find_scaling(ctx, an, &fac->options, fac->ax, fac->rescaled, fac->scale, &fac->size);
+    if (mpk_failed(status)) return status;
+    const bool single = an->scalar == MPK_S || an->scalar == MPK_C;
+    const double small = fac->options.zero_tolerance >= 0 ? fac->options.zero_tolerance
+                         : fac->raised                    ? (single ? 1e-3 : 1e-11)
+                         : fac->lowered                   ? (single ? 0x1p-23 : 0x1p-52)
+                                                          : mpki_default_zero_tolerance(an->scalar);
+    const mpki_pivot_rules rules = {.threshold = fac->options.pivot_threshold,
+                                    .small = small * fac->size,
+                                    .shift = fac->options.static_shift * fac->size,
+                                    .size = fac->size,
+                                    .threads = fac->options.threads,
+                                    .memory_limit = fac->options.memory_limit};
+    return fac->engine->direct->factorize(fac->direct, fac->ax, fac->scale, &rules, stop, result);
+}
+
+mpki_tree_view mpki_tree_view_of(const mpk_analysis *an) {
+    return (mpki_tree_view){.n = an->n,
+                            .nsuper = an->nsuper,
+                            .nnz = an->nnz,
+                            .scalar = an->scalar,
+                            .symmetry = an->symmetry,
+                            .ap = an->ap,
+                            .ai = an->ai,
+                            .perm = an->perm,
+                            .sptr = an->sptr,
+                            .parent = an->parent,
+                            .child_ptr = an->child_ptr,
+                            .child = an->child,
+                            .rptr = an->rptr,
+                            .ridx = an->ridx,
+                            .rel = an->rel,
+                            .flops = an->flops,
+                            .scatter_ptr = an->scatter_ptr,
+                            .scatter = an->scatter,
+                            .factor_flops = an->info.factor_flops,
+                            .factor_bytes = an->info.factor_bytes,
+                            .max_front = an->info.max_front};
+}
+
+/* ---- another analysis ---------------------------------------------------------------------------
+ */
+
+/* Room for numbers by `an` in the place of those that there are. After a failure they are still
+ * there. */
+static mpk_status replace(mpk_factor *fac, const mpk_analysis *an) {
+    const mpki_tree_view tree = mpki_tree_view_of(an);
+    mpki_direct *fresh = NULL;
+    mpk_status status = fac->engine->direct->make(fac->ctx, &tree, &fresh);
+    if (mpk_failed(status)) return status;
+    fac->engine->direct->free(&fac->direct);
+    fac->direct = fresh;
+    return MPK_OK;
+}
+
+/* Match on the current values, order and analyse again. After a failure the factor is as it was.
+ * keep [in] as for mpki_analyse */
+static mpk_status reanalyse(mpk_factor *fac, mpk_switch matching, const char *keep) {
+    mpk_context *ctx = fac->ctx;
+    const mpk_analysis *an = fac->an;
+    mpk_problem problem = {.ctx = ctx,
+                           .scalar = an->scalar,
+                           .symmetry = an->symmetry,
+                           .layout = an->layout,
+                           .n = an->n,
+                           .nnz = an->nnz,
+                           .ap = an->ap,
+                           .ai = an->ai,
+                           .ax = fac->ax};
+    mpk_options options = an->options;
+    options.matching = matching;
+    if (options.ordering == MPK_ORDERING_GIVEN) options.ordering = MPK_ORDERING_AUTO;
+    mpk_analysis *own = NULL;
+    mpk_status status = mpki_analyse(ctx, &problem, &options, keep, &own);
+    if (mpk_failed(status)) return status;
+    status = replace(fac, own);
+    if (mpk_failed(status)) {
+        mpk_analysis_destroy(&own);
+        return status;
+    }
+    mpk_analysis_destroy(&fac->own);
+    fac->an = fac->own = own;
+    return MPK_OK;
+}
+
+/* With the analysis that the factor was made for. */
+static mpk_status return_to_base(mpk_factor *fac) {
+    mpk_status status = replace(fac, fac->base);
+    if (mpk_failed(status)) return status;
+    fac->an = fac->base;
+    mpk_analysis_destroy(&fac->own);
+    return MPK_OK;
+}
+
+double mpki_pivot_noise(const mpk_factor *fac) {
+    const mpk_analysis *an = fac->an;
+    const double eps = an->scalar == MPK_S || an->scalar == MPK_C ? 0x1p-24 : 0x1p-53;
+    return 10 * eps * sqrt((double)an->n + 1) * fmax(fac->info.growth, 1);
+}
+
+void mpki_factor_describe(mpk_factor *fac, const mpki_numeric_result *r) {
+    const mpk_analysis *an = fac->an;
+    mpk_factor_info *info = &fac->info;
+    const bool counted =
+        an->symmetry == MPK_HERMITIAN || an->scalar == MPK_S || an->scalar == MPK_D;
+    *info = (mpk_factor_info){.nnz = r->nnz,
+                              .flops = r->flops,
+                              .bytes = fac->engine->direct->bytes(fac->direct),
+                              .rejected = r->delayed,
+                              .two_by_two = r->two_by_two,
+                              .perturbed = r->perturbed,
+                              .growth = r->max_d / fac->size,
+                              .min_pivot = isfinite(r->min_d) ? r->min_d / fac->size : 0,
+                              .max_front = r->max_front,
+                              .threads = fac->options.threads};
+    info->inertia.zero = r->zero;
+    if (!counted) return;
+    info->inertia.positive = r->positive;
+    info->inertia.negative = r->negative;
+    info->inertia.certified = r->zero == 0 && r->perturbed == 0 &&
+                              (an->n == 0 || info->min_pivot > mpki_pivot_noise(fac));
+}
+
+mpki_stop mpki_fresh_stop(const mpk_analysis *an) {
+    return (mpki_stop){3 * an->info.factor_flops + 2e8, (int64_t)an->n + 1000};
+}
+
+/* Outer pivoting. The analysis is of these values if the factor is new; later it is of older ones,
+ * and is given up sooner: what it was good for may be gone (Sigma of an interior point grows by ten
+ * orders). With the values in hand it is made anew as the caller asked for it, and if even that
+ * runs away without a matching, with one. */
+static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric_result *result,
+                                      int *stages) {
+    const bool free_to = fac->options.matching == MPK_AUTO && fac->options.static_shift == 0 &&
+                         fac->an->options.matching == MPK_AUTO;
+    bool fresh = is_new;
+    for (;; ++*stages) {
+        const mpk_analysis_info *info = &fac->an->info;
+        mpki_stop stop = mpki_fresh_stop(fac->an);
+        if (!fresh) {
+            stop.flops = fac->patience * (2 * info->factor_flops + 200.0 * (double)info->nnz);
+            stop.rejected = (int64_t)(fac->patience * (0.5 * info->n + 100));
+        }
+        const bool may_stop = free_to && (!fresh || !info->matching);
+        mpk_status status = mpki_factorize_once(fac, may_stop ? &stop : NULL, result);
+        if (mpk_failed(status) || !result->runaway) {
+            const bool paid = result->flops < 0.5 * stop.flops;
+            if (!mpk_failed(status) && *stages > 1 && !is_new && !paid) fac->patience *= 2;
+            return status;
+        }
+        fac->engine->direct->clear(
+            fac->direct); /* they have run away, and the room may be needed */
+        status = reanalyse(fac, fresh ? MPK_ON : MPK_AUTO, NULL);
+        if (mpk_failed(status)) return status;
+        fresh = true;
+    }
+}
+
+/* Once more, with what of A the core has missed. *dear [out]: columns that depend on others are
+ * delayed from node to node up to the root, at a price that nobody would pay, or its pivots
+ * overflow; the factor has no numbers then. */
+static mpk_status extend_core(mpk_factor *fac, const char *keep, mpki_numeric_result *result,
+                              bool *dear) {
+    mpk_status status = reanalyse(fac, fac->an->options.matching, keep);
+    if (!mpk_failed(status)) {
+        const mpk_analysis_info *info = &fac->an->info;
+        const mpki_stop stop = {50 * info->factor_flops + 2e5 * info->n, 50 * (int64_t)info->n};
+        status = mpki_factorize_once(fac, &stop, result);
+    }
+    *dear = status == MPK_ERR_MEMORY || status == MPK_ERR_NUMERIC ||
+            (!mpk_failed(status) && result->runaway);
+    if (*dear || !mpk_failed(status)) mpki_clear_error(fac->ctx);
+    return *dear ? MPK_OK : status;
+}
+
+/* The rows that the core lacks, or a part of them; in the last round, or if it lacks none, all: a
+ * static shift makes pivots of all zeros. */
+static mpk_status choose_rows(const mpk_factor *fac, int round, const char *missed, char *keep) {
+    enum { ROUNDS = 8, FEW = 50 };
+    const mpk_analysis *an = fac->an;
+    const int64_t lacking = fac->info.inertia.zero - (an->n - an->info.structural_rank);
+    const int64_t most = lacking > FEW << round ? lacking : FEW << round;
+    int32_t added;
+    mpk_status status = mpki_core_extend(fac->ctx, an, missed, (int32_t)most, keep, &added);
+    if (!mpk_failed(status) && (added == 0 || round == ROUNDS || fac->options.static_shift > 0))
+        memset(keep, 1, (size_t)an->n);
+    return status;
+}
+
+/* The core of a structurally singular matrix is all that need be factorized, unless it is singular,
+ * too, or the other columns depend on it by large numbers. Then it gets rows that it does not
+ * explain, a few times, at last all of A; and if that is too dear, it is taken as it was. */
+static mpk_status factorize_rest(mpk_factor *fac, mpki_numeric_result *result, int *stages) {
+    mpk_context *ctx = fac->ctx;
+    const int32_t n = fac->an->n;
+    double error = 0;
+    bool dear = false;
+    if (!mpki_core_is_part(&fac->an->core)) return MPK_OK;
+    char *keep = MPKI_ZNEW(ctx, STAGE, n, char), *missed = MPKI_NEW(ctx, STAGE, n, char);
+    mpk_status status = keep && missed ? MPK_OK : mpki_failed(ctx);
+    for (int round = 1; !mpk_failed(status) && mpki_core_is_part(&fac->an->core) && !dear;
+         round++) {
+        status = mpki_try_core(fac, missed, &error);
+        if (mpk_failed(status) || error <= mpki_accuracy(&fac->options, fac->an->scalar)) break;
+        status = choose_rows(fac, round, missed, keep);
+        if (mpk_failed(status)) break;
+        ++*stages;
+        status = extend_core(fac, keep, result, &dear);
+        if (!mpk_failed(status) && !dear) mpki_factor_describe(fac, result);
+    }
+    if (!mpk_failed(status) && dear) {
+        ++*stages;
+        status = return_to_base(fac);
+        if (!mpk_failed(status)) status = factorize_by_stages(fac, true, result, stages);
+        if (!mpk_failed(status)) mpki_factor_describe(fac, result);
+        if (!mpk_failed(status)) fac->info.rank_bound = error;
+    }
+    mpki_release(ctx, keep);
+    mpki_release(ctx, missed);
+    return status;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------
+ */
+
+/* What there is to say of a factor that can be used. */
+static mpk_status outcome(const mpk_factor *fac) {
+    const mpk_factor_info *info = &fac->info;
+    const int64_t zero = info->inertia.zero;
+    if (info->rank == MPK_RANK_STRUCTURAL)
+        return mpki_error(fac->ctx, MPK_SINGULAR, STAGE, zero,
+                          "structurally singular: at most %d of %d rows are independent",
+                          fac->an->info.structural_rank, fac->an->n);
+    if (info->rank == MPK_RANK_NUMERICAL)
+        return mpki_error(fac->ctx, MPK_SINGULAR, STAGE, zero,
+                          "singular: %lld zero pivots of %d, and (A + E) v = 0 for a vector v with "
+                          "|E| <= %.1e |A| after scaling",
+                          (long long)zero, fac->an->n, info->rank_bound);
+    if (info->perturbed > 0)
+        return mpki_error(fac->ctx, MPK_PERTURBED, STAGE, info->perturbed,
+                          "%lld pivots of %d were replaced by static_shift = %.3g, relative to the "
+                          "largest entry after scaling",
+                          (long long)info->perturbed, fac->an->n, fac->options.static_shift);
+    return MPK_OK;
+}
+
+static mpk_status factorize(mpk_factor *fac, bool is_new) {
+    mpk_context *ctx = fac->ctx;
+    mpki_numeric_result result;
+    int stages = 1;
+    mpk_status status = MPK_OK;
+    fac->raised = false;
+    if (!fac->direct) status = replace(fac, fac->an);
+    if (mpk_failed(status)) return status;
+    status = factorize_by_stages(fac, is_new, &result, &stages);
+    if (status == MPK_ERR_NUMERIC && fac->options.zero_tolerance < 0) {
+        /* in a singular matrix noise can pass for pivots, and its noise for others, without end */
+        mpki_clear_error(ctx);
+        fac->raised = true;
+        stages++;
+        status = factorize_by_stages(fac, is_new, &result, &stages);
+    }
+    if (mpk_failed(status)) return status;
+    mpki_factor_describe(fac, &result);
+    status = factorize_rest(fac, &result, &stages);
+    if (!mpk_failed(status)) status = mpki_find_rank(fac);
+    if (mpk_failed(status)) return status;
+    fac->info.stages = stages + fac->info.again;
+    return outcome(fac);
+}
+
+/* ---- the other verbs ----------------------------------------------------------------------------
+ */
+
+static int64_t bytes(const mpk_factor *fac) {
+    return fac->direct ? fac->engine->direct->bytes(fac->direct) : 0;
+}
+
+static void end(mpk_factor *fac) {
+    fac->engine->direct->free(&fac->direct);
+}
+
+static mpk_status get(const mpk_factor *fac, mpk_quantity what, void *out) {
+    return fac->engine->direct->get(fac->direct, what, out);
+}
+
+static bool symmetric(const mpk_factor *fac) {
+    (void)fac;
+    return true;
+}
+
+static mpk_status apply_make(mpk_context *ctx, const mpk_factor *fac, int threads, int32_t columns,
+                             void **work) {
+    mpki_direct_solver *solver = NULL;
+    mpk_status status =
+        fac->engine->direct->solver_make(ctx, fac->direct, threads, columns, &solver);
+    *work = solver;
+    return status;
+}
+
+static void apply_free(mpk_context *ctx, const mpk_factor *fac, void **work) {
+    (void)ctx;
+    mpki_direct_solver *solver = *work;
+    fac->engine->direct->solver_free(&solver);
+    *work = NULL;
+}
+
+static mpk_status apply(mpk_context *ctx, const mpk_factor *fac, void *work, mpk_part part,
+                        int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx) {
+    (void)ctx;
+    return fac->engine->direct->apply(work, part, nrhs, b, ldb, x, ldx);
+}
+
+const mpki_form mpki_direct_form = {.exact = true,
+                                    .factorize = factorize,
+                                    .bytes = bytes,
+                                    .free = end,
+                                    .get = get,
+                                    .symmetric = symmetric,
+                                    .apply_make = apply_make,
+                                    .apply_free = apply_free,
+                                    .apply = apply};

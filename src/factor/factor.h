@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_FACTOR_H
+#define MPKI_FACTOR_H
+/** Inside of mpk_factor: what all forms of it share. */
+#include "../analysis/analysis.h"
+#include "../problem/measure.h"
+#include <metapack/factor.h>
+
+/** A part of L for pictures: `entries` of it lie in rows r0 .. r1-1 and columns c0 .. c1-1, which
+ * are in the order of elimination. */
+typedef void mpki_tile_fn(void *self, int64_t entries, int32_t r0, int32_t r1, int32_t c0,
+                          int32_t c1);
+
+/** What a factor is made of: the verbs that depend on it. One for each family of methods; which,
+ *  says mpki_form_of() alone. What they compute, they compute through fac->engine. */
+typedef struct mpki_form {
+    bool exact; /* the factor is of A itself: a solve may do with refinement */
+    /** Numbers and info from fac->ax, fac->options.
+     *  is_new [in] they are the first ones of this factor
+     *  A status as of mpk_factorize, errors and outcomes recorded. */
+    mpk_status (*factorize)(mpk_factor *fac, bool is_new);
+    /** Bytes of the numbers that there are. */
+    int64_t (*bytes)(const mpk_factor *fac);
+    void (*free)(mpk_factor *fac);
+    /** MPK_GET_PERM, _D, _LOGDET; NULL: not there. */
+    mpk_status (*get)(const mpk_factor *fac, mpk_quantity what, void *out);
+    /** What mpk_factor_block_info_get() gives; NULL: nothing. */
+    const mpk_block_info *(*block_info)(const mpk_factor *fac);
+    /** Is its M symmetric, as CG, MINRES, SYMMLQ and SQMR need it? */
+    bool (*symmetric)(const mpk_factor *fac);
+    /** What of L is kept, told to `tell`; iperm [out] n: the order. NULL: as the analysis has it.
+     *  MPK_OK | MPK_ERR_MEMORY. */
+    mpk_status (*shape)(const mpk_factor *fac, int32_t *iperm, mpki_tile_fn *tell, void *self);
+    /** Room for applications on `threads` to at most `columns` right-hand sides; see
+     * factor/apply.h. MPK_OK | MPK_ERR_MEMORY. */
+    mpk_status (*apply_make)(mpk_context *ctx, const mpk_factor *fac, int threads, int32_t columns,
+                             void **work);
+    void (*apply_free)(mpk_context *ctx, const mpk_factor *fac, void **work);
+    mpk_status (*apply)(mpk_context *ctx, const mpk_factor *fac, void *work, mpk_part part,
+                        int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx);
+} mpki_form;
+
+extern const mpki_form mpki_direct_form, mpki_block_form, mpki_scaling_form;
+
+struct mpk_factor {
+    mpk_context *ctx;
+    const mpki_form *form;
+    const mpki_engine *engine;
+    const mpk_analysis *base; /* the caller's */
+    const mpk_analysis *an;   /* the one in force: the caller's, or own after outer pivoting */
+    mpk_analysis *own;
+    mpk_options options;
+    double patience;     /* with an analysis of older values; doubles when a new one did not pay */
+    bool rescaled;       /* the other scaling did better on these or older values */
+    bool raised;         /* the usual bound of zero pivots left noise that overflowed */
+    bool lowered;        /* zero pivots of the usual size were none: likewise */
+    bool valid;          /* holds a factorization */
+    mpki_values *values; /* in the order of the analysis' ai; shared where they are the problem's */
+    const void *ax;      /* what they hold */
+    double *row_norm;    /* n: sums of moduli of A's rows, problem order */
+    double norm_inf;     /* the largest of them */
+    double size;         /* largest entry after scaling: 1, unless that is off */
+    double *scale;       /* n, problem order, powers of two */
+    mpki_direct *direct; /* form direct: the engine's */
+    struct mpki_block_body *blocks; /* form blocks: stages.h */
+    mpk_factor_info info;
+};
+
+/** The only place that knows which methods have which form. */
+const mpki_form *mpki_form_of(const mpk_analysis *an);
+/** The only place that chooses an engine: the one that the context was told to use, else the
+ *  processor's. */
+const mpki_engine *mpki_engine_of(const mpk_context *ctx, const mpk_options *options);
+/** What factors made after this shall use; NULL: by options. The engine must outlive them. */
+void mpki_engine_use(mpk_context *ctx, const mpki_engine *engine);
+
+/** The system that a factor is of. */
+static inline mpki_system mpki_system_of(mpk_context *ctx, const mpk_factor *fac) {
+    const mpk_analysis *an = fac->an;
+    return (mpki_system){.ctx = ctx,
+                         .a = {an->n, an->nnz, an->scalar, an->symmetry, an->ap, an->ai, fac->ax},
+                         .row_norm = fac->row_norm,
+                         .norm_inf = fac->norm_inf};
+}
+
+/** The scaling for these values: the analysis' own, brought up to date by a sweep of equilibration,
+ *  or where it has none equilibration. options.scaling off: a power of two for all rows, 1 unless
+ *  entries are near the ends of the range.
+ *  rescaled [in]  the other one: equilibration where that is far from the matching's, and levels
+ *                 (mpki_level) otherwise
+ *  scale    [out] n, problem order, powers of two
+ *  size     [out] the largest entry after scaling, which thresholds are relative to: 1, unless
+ *                 scaling is off
+ *  Returns MPK_OK | MPK_ERR_MEMORY */
+mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
+                             const void *ax, bool rescaled, double *scale, double *size);
+
+/** What is left of a column that should have cancelled counts as zero below this, in a matrix
+ * scaled to 1. */
+double mpki_default_zero_tolerance(mpk_scalar scalar);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The verbs on a factor, of whatever form: values in, the form's work, what may be asked of it. */
+#include "../problem/given.h"
+#include "factor.h"
+
+#include <string.h>
+
+static const char STAGE[] = "factorize";
+
+/* ---- values ------------------------------------------------------------------------------------
+ */
+
+/* In which order a caller's values stand. */
+typedef mpk_status take_fn(mpk_context *ctx, const char *stage, const mpki_layout *layout,
+                           mpk_scalar scalar, mpk_symmetry symmetry, const void *values, void *ax);
+
+/* The values to be factorized into fac: those analysed (ax NULL), which are shared, or the
+ * caller's. The array of the problem's view is known by its address, whatever order is spoken of.
+ */
+static mpk_status take_values(mpk_factor *fac, const void *ax, take_fn *take) {
+    const mpk_analysis *base = fac->base;
+    mpk_context *ctx = fac->ctx;
+    if (ax == base->values->ax) ax = NULL;
+    mpki_values *values = ax ? mpki_values_new(ctx, STAGE, base->values->bytes)
+                             : mpki_values_share(ctx, STAGE, base->values);
+    if (!values) return mpki_failed(ctx);
+    mpk_status status =
+        ax ? take(ctx, STAGE, base->layout, base->scalar, base->symmetry, ax, values->ax) : MPK_OK;
+    if (mpk_failed(status)) {
+        mpki_values_release(&values);
+        return status;
+    }
+    mpki_values_release(&fac->values);
+    fac->values = values;
+    fac->ax = values->ax;
+    const mpk_problem_view a = {base->n,  base->nnz, base->scalar, base->symmetry,
+                                base->ap, base->ai,  fac->ax};
+    fac->norm_inf = mpki_row_sums(&a, fac->row_norm);
+    return MPK_OK;
+}
+
+/* ---- the verbs ---------------------------------------------------------------------------------
+ */
+
+/* The form does the work; what all of them do before and after it stands here. */
+static mpk_status factorize(mpk_factor *fac, const void *ax, take_fn *take,
+                            const mpk_options *options, bool is_new) {
+    mpk_context *ctx = fac->ctx;
+    double start_s = mpki_now_s();
+    mpk_options full;
+    mpk_status status = mpki_options_resolve(ctx, options, &full);
+    if (mpk_failed(status)) return status;
+    int64_t before, peak;
+    mpk_memory_usage(ctx, &before, NULL);
+    before -= fac->form->bytes(fac); /* the factor counts */
+    mpk_memory_reset_peak(ctx);
+    status = take_values(fac, ax, take);
+    if (mpk_failed(status)) return status;
+    fac->valid = false; /* whatever goes wrong now, old factors do not pass for new ones */
+    fac->options = full;
+    status = fac->form->factorize(fac, is_new);
+    if (mpk_failed(status)) return status;
+    fac->valid = true;
+    mpk_memory_usage(ctx, NULL, &peak);
+    fac->info.peak_bytes = peak - before;
+    fac->info.time_s = mpki_now_s() - start_s;
+    mpki_progress(ctx, STAGE, 1);
+    return status;
+}
+
+static mpk_status refactorize(mpk_context *ctx, const void *ax, take_fn *take,
+                              const mpk_options *options, mpk_factor *fac) {
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!fac) return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "the factor is NULL");
+    if (fac->ctx != ctx)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "the factor was made with another context");
+    return factorize(fac, ax, take, options, false);
+}
+
+static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const void *ax, take_fn *take,
+                         const mpk_options *options, mpk_factor **out) {
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!an || !out)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "analysis and factor must not be NULL");
+    if (*out && (*out)->base != an)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "the factor belongs to another analysis");
+    if (*out) return refactorize(ctx, ax, take, options, *out);
+    mpk_factor *fac = MPKI_ZNEW(ctx, STAGE, 1, mpk_factor);
+    if (!fac) return mpki_failed(ctx);
+    fac->ctx = ctx;
+    fac->form = mpki_form_of(an);
+    fac->engine = mpki_engine_of(ctx, options);
+    fac->base = fac->an = an;
+    fac->patience = 1;
+    fac->scale = MPKI_NEW(ctx, STAGE, an->n, double);
+    fac->row_norm = MPKI_NEW(ctx, STAGE, an->n, double);
+    mpk_status status = mpki_failed(ctx);
+    if (status == MPK_OK) status = factorize(fac, ax, take, options, true);
+    if (mpk_failed(status)) mpk_factor_destroy(&fac);
+    *out = fac;
+    return status;
+}
+
+mpk_status mpk_factorize(mpk_context *ctx, const mpk_analysis *an, const void *ax,
+                         const mpk_options *options, mpk_factor **fac) {
+    return create(ctx, an, ax, mpki_given_gather, options, fac);
+}
+
+mpk_status mpk_factorize_lower(mpk_context *ctx, const mpk_analysis *an, const void *ax,
+                               const mpk_options *options, mpk_factor **fac) {
+    return create(ctx, an, ax, mpki_given_copy, options, fac);
+}
+
+mpk_status mpk_refactorize(mpk_context *ctx, const void *ax, const mpk_options *options,
+                           mpk_factor *fac) {
+    return refactorize(ctx, ax, mpki_given_gather, options, fac);
+}
+
+void mpk_factor_info_get(const mpk_factor *fac, mpk_factor_info *info) {
+    if (info) *info = fac ? fac->info : (mpk_factor_info){0};
+}
+
+void mpk_factor_destroy(mpk_factor **out) {
+    if (!out || !*out) return;
+    mpk_factor *fac = *out;
+    fac->form->free(fac);
+    mpk_analysis_destroy(&fac->own);
+    mpki_release(fac->ctx, fac->scale);
+    mpki_release(fac->ctx, fac->row_norm);
+    mpki_values_release(&fac->values);
+    mpki_release(fac->ctx, fac);
+    *out = NULL;
+}
+
+/* ---- what a caller may ask of the factor
+ * ---------------------------------------------------------- */
+
+size_t mpk_get_size(const mpk_factor *fac, mpk_quantity what) {
+    if (!fac) return 0;
+    size_t n = (size_t)fac->an->n;
+    switch (what) {
+    case MPK_GET_INERTIA:
+        return 3 * sizeof(int64_t);
+    case MPK_GET_PERM:
+        return n * sizeof(int32_t);
+    case MPK_GET_SCALE:
+        return n * sizeof(double);
+    case MPK_GET_D:
+        return 2 * n * mpk_scalar_size(fac->an->scalar);
+    case MPK_GET_LOGDET:
+        return 3 * sizeof(double);
+    }
+    return 0;
+}
+
+mpk_status mpk_get(mpk_context *ctx, const mpk_factor *fac, mpk_quantity what, void *out,
+                   size_t bytes) {
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!fac || !fac->valid || !out)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", -1, "the factor holds no factorization");
+    if ((unsigned)what > MPK_GET_LOGDET)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", what, "there is no quantity %d", (int)what);
+    size_t need = mpk_get_size(fac, what);
+    if (bytes < need)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", (int64_t)bytes,
+                          "%zu bytes given, %zu needed", bytes, need);
+    if (what == MPK_GET_INERTIA) {
+        int64_t *counts = out;
+        counts[0] = fac->info.inertia.positive;
+        counts[1] = fac->info.inertia.negative;
+        counts[2] = fac->info.inertia.zero;
+        return MPK_OK;
+    }
+    if (what == MPK_GET_SCALE) {
+        memcpy(out, fac->scale, need);
+        return MPK_OK;
+    }
+    if (!fac->form->get)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, "get", what,
+                          "a factor on blocks gives its inertia and scaling only");
+    return fac->form->get(fac, what, out);
+}
+
+void mpk_factor_block_info_get(const mpk_factor *fac, mpk_block_info *info) {
+    const mpk_block_info *of = fac && fac->form->block_info ? fac->form->block_info(fac) : NULL;
+    if (info) *info = of ? *of : (mpk_block_info){0};
+}

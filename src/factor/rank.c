@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rank of A, as far as a factorization and a few vectors tell it. */
+#include "rank.h"
+
+#include "../problem/columns.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char STAGE[] = "factorize";
+
+/* Between two scalings, as in the analysis; zero pivots of single precision are up to 5e-6. */
+static const double FAR = 1000, FAR_SINGLE = 10;
+
+enum {
+    WEAK_MOST = 8,   /* pivots that are looked at one by one */
+    TRIAL_STEPS = 3, /* of refinement */
+    OTHER_TIMES = 50 /* work that another scaling may take, times that predicted: its pivots are not
+                        those that the order was made for */
+};
+
+/* Room for the vectors of one look. */
+typedef struct look {
+    mpk_factor *fac;
+    mpki_solve_work work;
+    void *v;             /* n */
+    const double *other; /* n: the scaling not in force, where two disagree */
+    double bound;        /* of what counts as nothing: that of zero pivots */
+} look;
+
+static mpk_scalar scalar_of(const look *l) {
+    return l->fac->an->scalar;
+}
+
+static void look_free(look *l) {
+    mpk_context *ctx = l->fac->ctx;
+    mpki_solve_work_free(ctx, &l->work);
+    mpki_release(ctx, l->v);
+}
+
+/* What A may leave of a vector that counts as one of its kernel. */
+static double confirmed(const mpk_factor *fac) {
+    return fmax(mpki_default_zero_tolerance(fac->an->scalar), fac->options.zero_tolerance);
+}
+
+static mpk_status look_make(mpk_factor *fac, look *l) {
+    mpk_context *ctx = fac->ctx;
+    *l = (look){.fac = fac};
+    l->bound = confirmed(fac);
+    if (mpki_solve_work_make(ctx, fac, fac->options.threads, 1, &l->work) < 0)
+        return mpki_failed(ctx);
+    l->v = mpki_alloc(ctx, STAGE, fac->an->n, mpk_scalar_size(fac->an->scalar));
+    if (!l->v) look_free(l);
+    return mpki_failed(ctx);
+}
+
+static const mpki_direct_engine *engine_of(const look *l) {
+    return l->fac->engine->direct;
+}
+
+/* v := the part of the factor applied to v */
+static void apply(look *l, mpk_part part, void *v) {
+    const int32_t n = l->fac->an->n;
+    mpki_apply(&l->work.m, part, 1, v, n, v, n);
+}
+
+/* How nearly A takes v to nothing, in both scalings where there are two. */
+static double flatness(look *l) {
+    return MPKI_DISPATCH(scalar_of(l), flatness)(l->fac->scale, l->other, &l->work, l->v);
+}
+
+/* v := v - M^+ A v, where M^+ solves with all pivots but the zero and the weak ones; work.r holds
+ * -A v. */
+static void refine_null(look *l, const mpki_weak_pivot *list, int count) {
+    const mpk_scalar scalar = scalar_of(l);
+    void *r = l->work.r;
+    apply(l, MPK_PART_L, r);
+    MPKI_DISPATCH(scalar, null_project)(list, count, r); /* before D^-1, which makes it all there */
+    apply(l, MPK_PART_D, r);                             /* is, and after it, which made some of */
+    MPKI_DISPATCH(scalar, null_project)(list, count, r); /* rounding */
+    apply(l, MPK_PART_LT, r);
+    MPKI_DISPATCH(scalar, column_add)(l->fac->an->n, 0, r, l->v);
+}
+
+/* A vector that should be one of A's kernel, and once more where rounding blurs it. */
+static double settle(look *l, const mpki_weak_pivot *list, int count) {
+    double eta = flatness(l);
+    if (eta <= l->bound || !isfinite(eta)) return eta;
+    refine_null(l, list, count);
+    return fmin(eta, flatness(l));
+}
+
+/* v := a vector that the factor takes to this pivot alone */
+static void null_of_weak(look *l, const mpki_weak_pivot *pivot) {
+    MPKI_DISPATCH(scalar_of(l), null_of_weak)(pivot, l->fac->an->n, l->v);
+    apply(l, MPK_PART_LT, l->v);
+}
+
+/* Is there a vector of A's kernel? First one for all zero pivots together; where some of them are
+ * more than rounding, which spoils it, some of them one by one. */
+static double kernel_of_zeros(look *l) {
+    mpki_weak_pivot list[WEAK_MOST];
+    engine_of(l)->at_zeros(l->fac->direct, l->v);
+    apply(l, MPK_PART_LT, l->v);
+    double eta = settle(l, NULL, 0);
+    if (eta <= l->bound || l->fac->info.inertia.zero == 1) return eta;
+    const int count =
+        engine_of(l)->zeros(l->fac->direct, l->fac->info.inertia.zero, WEAK_MOST, list);
+    for (int w = 0; w < count && !(eta <= l->bound); w++) {
+        null_of_weak(l, &list[w]);
+        eta = fmin(eta, settle(l, NULL, 0));
+    }
+    return eta;
+}
+
+static void conclude(mpk_factor *fac, double eta, double bound) {
+    fac->info.rank = eta <= bound ? MPK_RANK_NUMERICAL : MPK_RANK_UNDECIDED;
+    fac->info.rank_bound = isfinite(eta) ? eta : 0;
+}
+
+/* No zero pivots, and one that may be rounding. An eigenvalue of a complex symmetric block tells
+ * nothing: those are asked about zeros alone. */
+static bool weak(const mpk_factor *fac) {
+    const bool counted = fac->an->scalar <= MPK_D || fac->an->symmetry == MPK_HERMITIAN;
+    return counted && fac->info.inertia.zero == 0 && !(fac->info.min_pivot > mpki_pivot_noise(fac));
+}
+
+/* May A have a kernel? Whatever a solve starts from, it ends near it, for the factor takes noise
+ * for a pivot then; a second one takes what the first left. */
+static mpk_status may_have_kernel(mpk_factor *fac, bool *may) {
+    static const double CLEAR = 1e5; /* a factor's rounding blurs what it finds */
+    look l;
+    mpk_status status = look_make(fac, &l);
+    if (mpk_failed(status)) return status;
+    const mpk_scalar scalar = scalar_of(&l);
+    *may = false;
+    MPKI_DISPATCH(scalar, column_signs)(fac->an->n, l.v);
+    for (int step = 0; step < 2 && !*may; step++) {
+        int exponent;
+        mpki_apply_inverse(&l.work, l.v);
+        frexp(MPKI_DISPATCH(scalar, column_largest)(fac->an->n, l.v), &exponent);
+        MPKI_DISPATCH(scalar, column_shift)(fac->an->n, -exponent, l.v);
+        const double eta = flatness(&l);
+        *may = eta <= CLEAR * l.bound || !isfinite(eta);
+    }
+    look_free(&l);
+    return mpki_failed(fac->ctx);
+}
+
+static void make_zero(mpk_factor *fac, const mpki_weak_pivot *list, int count) {
+    fac->engine->direct->to_zero(fac->direct, list, count);
+    for (int w = 0; w < count; w++) {
+        if (list[w].sign > 0)
+            fac->info.inertia.positive--;
+        else
+            fac->info.inertia.negative--;
+        fac->info.inertia.zero++;
+    }
+    fac->info.inertia.certified = 0;
+}
+
+/* Pivots that may be nothing but rounding: each is zero if a vector says so. */
+static mpk_status look_at_weak(mpk_factor *fac) {
+    mpki_weak_pivot list[WEAK_MOST], zero[WEAK_MOST];
+    look l;
+    mpk_status status = look_make(fac, &l);
+    if (mpk_failed(status)) return status;
+    const int count = engine_of(&l)->weak(fac->direct, mpki_pivot_noise(fac), WEAK_MOST, list);
+    int zeros = 0;
+    double worst = 0;
+    for (int w = 0; w < count; w++) {
+        null_of_weak(&l, &list[w]);
+        const double eta = settle(&l, list, count);
+        if (!(eta <= l.bound)) continue;
+        worst = fmax(worst, eta);
+        zero[zeros++] = list[w];
+    }
+    if (zeros > 0) {
+        make_zero(fac, zero, zeros);
+        conclude(fac, worst, l.bound);
+    }
+    look_free(&l);
+    return mpki_failed(fac->ctx);
+}
+
+/* ---- where two scalings disagree ---------------------------------------------------------------
+ */
+
+/* The backward error of a solve with a known solution; and how nearly A takes to nothing, in both
+ * scalings, what the factor takes there. */
+typedef struct evidence {
+    double omega, eta;
+} evidence;
+
+/* missed [out] n: 1 for the rows that the solution does not satisfy, where it is not NULL */
+static mpk_status try_solve(mpk_factor *fac, double *omega, char *missed) {
+    mpk_context *ctx = fac->ctx;
+    const mpk_scalar scalar = fac->an->scalar;
+    const int32_t n = fac->an->n;
+    const double accuracy = mpki_accuracy(&fac->options, scalar);
+    mpk_solve_info info = {0};
+    look l;
+    mpk_status status = look_make(fac, &l);
+    if (mpk_failed(status)) return status;
+    void *x = mpki_alloc(ctx, STAGE, n, mpk_scalar_size(scalar));
+    if (x) {
+        MPKI_DISPATCH(scalar, trial)(&l.work, l.v, l.work.b);
+        memcpy(x, l.work.b, (size_t)n * mpk_scalar_size(scalar));
+        mpki_apply_inverse(&l.work, x);
+        MPKI_DISPATCH(scalar, refine)(&l.work, TRIAL_STEPS, accuracy, x, &info);
+        *omega = info.componentwise;
+        if (missed) MPKI_DISPATCH(scalar, missed)(&l.work, x, accuracy, missed);
+    }
+    mpki_release(ctx, x);
+    look_free(&l);
+    return mpki_failed(ctx);
+}
+
+/* other [in] n: another scaling, or NULL */
+static mpk_status try_zeros(mpk_factor *fac, const double *other, double *eta) {
+    look l;
+    mpk_status status = look_make(fac, &l);
+    *eta = INFINITY;
+    if (mpk_failed(status)) return status;
+    l.other = other;
+    if (fac->info.inertia.zero > 0) *eta = kernel_of_zeros(&l);
+    look_free(&l);
+    return mpki_failed(fac->ctx);
+}
+
+static bool decided(const mpk_factor *fac, const evidence *e, double bound) {
+    return fac->info.inertia.zero == 0 || e->eta <= bound;
+}
+
+/* Has a second factor an answer where the first had none? Pivots that are not zero are one only if
+ * they are clear of rounding: an exactly singular matrix has weak ones in most scalings. */
+static bool clear(const mpk_factor *fac, const evidence *e, double bound) {
+    return fac->info.inertia.zero == 0 ? fac->info.min_pivot > mpki_pivot_noise(fac)
+                                       : e->eta <= bound;
+}
+
+/* Is the second factor a better than the first, b? */
+static bool better(const mpk_factor *a, const evidence *ea, const mpk_factor *b, const evidence *eb,
+                   double bound) {
+    const double accuracy = mpki_accuracy(&a->options, a->an->scalar);
+    const bool good_a = ea->omega <= accuracy, good_b = eb->omega <= accuracy;
+    if (good_a != good_b) return good_a;
+    if (good_a && !decided(b, eb, bound)) return clear(a, ea, bound);
+    return ea->omega < eb->omega;
+}
+
+/* What one numeric phase makes changes places. */
+static void exchange(mpk_factor *a, mpk_factor *b) {
+#define SWAP(type, field)                                                                          \
+    do {                                                                                           \
+        type kept = a->field;                                                                      \
+        a->field = b->field;                                                                       \
+        b->field = kept;                                                                           \
+    } while (0)
+    SWAP(bool, rescaled);
+    SWAP(double, size);
+    SWAP(bool, lowered);
+    SWAP(double *, scale);
+    SWAP(mpki_direct *, direct);
+    SWAP(mpk_factor_info, info);
+#undef SWAP
+}
+
+/* Another factor of the same values and analysis, empty. */
+static mpk_factor *twin(const mpk_factor *fac) {
+    mpk_context *ctx = fac->ctx;
+    mpk_factor *other = MPKI_ZNEW(ctx, STAGE, 1, mpk_factor);
+    if (!other) return NULL;
+    other->ctx = ctx;
+    other->form = fac->form;
+    other->engine = fac->engine;
+    other->base = fac->base;
+    other->an = fac->an;
+    other->options = fac->options;
+    other->values = mpki_values_share(ctx, STAGE, fac->values);
+    other->ax = fac->ax;
+    other->norm_inf = fac->norm_inf;
+    other->rescaled = fac->rescaled;
+    other->lowered = fac->lowered;
+    other->scale = MPKI_NEW(ctx, STAGE, fac->an->n, double);
+    const mpki_tree_view tree = mpki_tree_view_of(fac->an);
+    (void)fac->engine->direct->make(ctx, &tree, &other->direct); /* a failure is recorded */
+    return other;
+}
+
+/* Factorize in another way, by the other scaling or with a lower bound of zero pivots, and keep the
+ * better factor. */
+static mpk_status try_other(mpk_factor *fac, bool rescale, evidence *e, double bound) {
+    mpk_context *ctx = fac->ctx;
+    const mpki_stop stop = {OTHER_TIMES * fac->an->info.factor_flops + 2e9, INT64_MAX};
+    mpki_numeric_result result;
+    evidence its;
+    mpk_factor *other = twin(fac);
+    mpk_status status = mpki_failed(ctx);
+    if (!mpk_failed(status)) {
+        if (rescale)
+            other->rescaled = !fac->rescaled;
+        else
+            other->lowered = true;
+        status = mpki_factorize_once(other, &stop, &result);
+    }
+    if (status == MPK_ERR_NUMERIC) { /* overflow: then the first it is */
+        mpki_clear_error(ctx);
+        status = MPK_OK;
+    } else if (!mpk_failed(status) && !result.runaway) {
+        double *row_norm = fac->row_norm; /* the values' own: it serves both */
+        mpki_factor_describe(other, &result);
+        other->row_norm = row_norm;
+        status = try_solve(other, &its.omega, NULL);
+        if (!mpk_failed(status)) status = try_zeros(other, rescale ? fac->scale : NULL, &its.eta);
+        other->row_norm = NULL;
+        if (!mpk_failed(status) && better(other, &its, fac, e, bound)) {
+            exchange(fac, other);
+            fac->info.again = 1;
+            *e = its;
+        }
+    }
+    mpk_factor_destroy(&other);
+    return status;
+}
+
+/* The matching moved columns far from where equilibration puts them: a zero pivot of the one is
+ * none of the other. Both are asked before anything is said. */
+static mpk_status look_at_both(mpk_factor *fac) {
+    mpk_context *ctx = fac->ctx;
+    const mpk_analysis *an = fac->an;
+    const double bound = mpki_default_zero_tolerance(an->scalar);
+    double *other = MPKI_NEW(ctx, STAGE, an->n, double);
+    double size;
+    evidence e = {INFINITY, INFINITY};
+    mpk_status status = mpki_failed(ctx);
+    if (!mpk_failed(status))
+        status = mpki_find_scaling(ctx, an, &fac->options, fac->ax, !fac->rescaled, other, &size);
+    if (!mpk_failed(status)) status = try_zeros(fac, other, &e.eta);
+    mpki_release(ctx, other);
+    if (!mpk_failed(status)) status = try_solve(fac, &e.omega, NULL);
+    if (!mpk_failed(status) &&
+        (!(e.omega <= mpki_accuracy(&fac->options, an->scalar)) || !decided(fac, &e, bound)))
+        status = try_other(fac, true, &e, bound);
+    if (mpk_failed(status)) return status;
+    if (fac->info.inertia.zero > 0)
+        conclude(fac, e.eta, bound);
+    else if (weak(fac))
+        status = look_at_weak(fac);
+    return status;
+}
+
+/* Zero pivots in a matrix that is well scaled. If no vector confirms them they may be small pivots.
+ */
+static mpk_status look_at_zeros(mpk_factor *fac) {
+    const double bound = confirmed(fac);
+    evidence e = {INFINITY, INFINITY};
+    mpk_status status = try_zeros(fac, NULL, &e.eta);
+    if (mpk_failed(status)) return status;
+    conclude(fac, e.eta, bound);
+    if (e.eta <= bound || fac->options.zero_tolerance >= 0 || fac->lowered) return MPK_OK;
+    status = try_solve(fac, &e.omega, NULL);
+    if (!mpk_failed(status)) status = try_other(fac, false, &e, bound);
+    if (!mpk_failed(status) && fac->info.inertia.zero > 0) conclude(fac, e.eta, bound);
+    return status;
+}
+
+mpk_status mpki_try_core(mpk_factor *fac, char *missed, double *error) {
+    return try_solve(fac, error, missed);
+}
+
+/* ---- the verdict -------------------------------------------------------------------------------
+ */
+
+/* What the matching found holds for the values that it saw: a zero among them may be none now. */
+static bool structurally_singular(const mpk_factor *fac) {
+    const mpk_analysis *an = fac->an;
+    if (an->info.structural_rank < 0 || an->info.structural_rank >= an->n) return false;
+    if (fac->own || mpki_core_is_part(&an->core))
+        return true; /* analysed again, on these; or the pattern says so */
+    return fac->ax == an->values->ax || !memcmp(fac->ax, an->values->ax, (size_t)an->values->bytes);
+}
+
+/* Is the scaling in force far from the other one, so that the two may disagree about a pivot? */
+static mpk_status scalings_differ(const mpk_factor *fac, bool *far) {
+    mpk_context *ctx = fac->ctx;
+    const mpk_analysis *an = fac->an;
+    const mpk_options *o = &fac->options;
+    *far = an->scale_far && o->scaling == MPK_AUTO;
+    if (*far || an->scale_far || o->scaling == MPK_OFF) return MPK_OK;
+    double *other = MPKI_NEW(ctx, STAGE, an->n, double), size, least = INFINITY, most = 0;
+    mpk_status status = mpki_failed(ctx);
+    if (!mpk_failed(status))
+        status = mpki_find_scaling(ctx, an, o, fac->ax, !fac->rescaled, other, &size);
+    for (int32_t i = 0; !mpk_failed(status) && i < an->n; i++) {
+        const double ratio = other[i] / fac->scale[i];
+        least = fmin(least, ratio), most = fmax(most, ratio);
+    }
+    mpki_release(ctx, other);
+    const bool single = an->scalar == MPK_S || an->scalar == MPK_C;
+    *far = most > (single ? FAR_SINGLE : FAR) * least;
+    return status;
+}
+
+mpk_status mpki_find_rank(mpk_factor *fac) {
+    const mpk_analysis *an = fac->an;
+    const mpk_options *o = &fac->options;
+    mpk_factor_info *info = &fac->info;
+    if (an->n == 0 || info->perturbed > 0) return MPK_OK;
+    if (structurally_singular(fac)) {
+        info->rank = MPK_RANK_STRUCTURAL;
+        return MPK_OK;
+    }
+    const bool by_default = o->zero_tolerance < 0;
+    if (info->inertia.zero == 0 && !(weak(fac) && by_default)) return MPK_OK;
+    if (info->inertia.zero == 0 && !an->scale_far) {
+        bool may = true;
+        mpk_status status = may_have_kernel(fac, &may);
+        if (mpk_failed(status) || !may) return status;
+    }
+    if (o->zero_tolerance <= mpki_default_zero_tolerance(an->scalar)) {
+        bool far = false;
+        mpk_status status = scalings_differ(fac, &far);
+        if (mpk_failed(status)) return status;
+        if (far) return look_at_both(fac);
+    }
+    return info->inertia.zero == 0 ? look_at_weak(fac) : look_at_zeros(fac);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_RANK_H
+#define MPKI_RANK_H
+/** What zero pivots, and pivots at the level of rounding, say of the rank of A: nothing, unless a
+ *  vector shows it. docs/numerics.md, "Rank". */
+#include "direct_form.h"
+#include "refine.h"
+
+/** fac->info.rank and rank_bound, for a factorization just made and described. Where the scaling is
+ *  far from another one, and a trial solve is not accurate or no vector confirms the zero pivots, A
+ *  is factorized again with that other one, and the better factor stays (info.again,
+ *  fac->rescaled). Pivots at the level of rounding of which a vector shows that they are zero
+ *  become zero pivots.
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
+mpk_status mpki_find_rank(mpk_factor *fac);
+
+/** Of a factor of a core: a known x of A x = b. If it comes back to options.accuracy, the core has
+ *  the rank of A, and what was left out depends on it by moderate numbers.
+ *  missed [out] n: 1 for the rows of A that the solution does not satisfy so well, else 0
+ *  error  [out] its componentwise backward error
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
+mpk_status mpki_try_core(mpk_factor *fac, char *missed, double *error);
+
+#define MPKI_RANK(p)                                                                                 \
+    /** y := a vector, in positions, that D takes to this pivot alone */                             \
+    void mpki_##p##_null_of_weak(const mpki_weak_pivot *pivot, int32_t n, void *y);                  \
+    /** y without its part along the eigenvectors of the pivots */                                   \
+    void mpki_##p##_null_project(const mpki_weak_pivot *list, int count, void *y);                   \
+    /** The least eta with |A v| <= eta |A| |v| in A scaled by `scale`, and by `other` where that  \
+     * is not NULL; rows that v hardly touches measured against all of it; infinite where it       \
+     * cannot be said. work->r := -A v */ \
+    double mpki_##p##_flatness(const double *scale, const double *other, mpki_solve_work *work,      \
+                               const void *v);                                                       \
+    /** x := +-1 in a fixed disorder, b := A x */                                                    \
+    void mpki_##p##_trial(mpki_solve_work *work, void *x, void *b);                                  \
+    /** missed [out] n: 1 where |work->b - A x| > accuracy (|A| |x| + |b|), else 0 */                \
+    void mpki_##p##_missed(mpki_solve_work *work, const void *x, double accuracy, char *missed);
+MPKI_RANK(s)
+MPKI_RANK(d)
+MPKI_RANK(c)
+MPKI_RANK(z)
+#undef MPKI_RANK
+
+#endif

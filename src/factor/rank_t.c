@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Vectors that A may take to zero: what the factor says of them, and what A itself does. */
+#include "rank.h"
+#include "../core/precision.h"
+#include "../problem/columns.h"
+
+#include <string.h>
+
+static T entry(const double *pair) {
+    return t_make((R)pair[0], (R)pair[1]);
+}
+
+void FN(null_of_weak)(const mpki_weak_pivot *p, int32_t n, void *vy) {
+    T *y = vy;
+    memset(y, 0, (size_t)n * sizeof(T));
+    y[p->at[0]] = entry(p->vector);
+    if (p->pair) y[p->at[1]] = entry(p->vector + 2);
+}
+
+void FN(null_project)(const mpki_weak_pivot *list, int count, void *vy) {
+    T *y = vy;
+    for (int w = 0; w < count; w++) {
+        const mpki_weak_pivot *p = &list[w];
+        if (!p->pair) {
+            y[p->at[0]] = t_make(0, 0);
+            continue;
+        }
+        const T q0 = entry(p->vector), q1 = entry(p->vector + 2);
+        const T along = t_mul(t_conj(q0), y[p->at[0]]) + t_mul(t_conj(q1), y[p->at[1]]);
+        y[p->at[0]] -= t_mul(q0, along);
+        y[p->at[1]] -= t_mul(q1, along);
+    }
+}
+
+/* ---- with A ------------------------------------------------------------------------------------
+ */
+
+static double modulus(T x) {
+    return MPKI_COMPLEX ? hypot((double)t_re(x), (double)t_im(x)) : fabs((double)t_re(x));
+}
+
+/* In one scaling; r holds -A v, work->w |A| |v|. */
+static double flat_in(const double *scale, const mpki_solve_work *work, int32_t n, const T *v) {
+    const T *r = work->r;
+    const double tiny = 1000.0 * n * (double)R_EPS / 2;
+    double most = 0, eta = 0;
+    for (int32_t i = 0; i < n; i++) most = fmax(most, modulus(v[i]) / scale[i]);
+    if (!(most > 0) || !isfinite(most)) return INFINITY;
+    for (int32_t i = 0; i < n; i++) {
+        const double ri = modulus(r[i]) * scale[i], wi = work->w[i] * scale[i];
+        const double q = ri / (wi > tiny * most ? wi : wi + most);
+        if (ri > 0 || ri != ri) eta = mpki_larger(eta, q);
+    }
+    return isnan(eta) ? INFINITY : eta;
+}
+
+double FN(flatness)(const double *scale, const double *other, mpki_solve_work *work,
+                    const void *v) {
+    const mpki_system *s = &work->system;
+    const int32_t n = s->a.n;
+    if (!FN(column_finite)(n, v)) return INFINITY;
+    memset(work->r, 0, (size_t)n * sizeof(T));
+    mpki_residual(&s->a, v, work->r, work->r, work->w, work->sums);
+    const double eta = flat_in(scale, work, n, v);
+    return other ? mpki_larger(eta, flat_in(other, work, n, v)) : eta;
+}
+
+void FN(trial)(mpki_solve_work *work, void *vx, void *vb) {
+    const mpk_problem_view *a = &work->system.a;
+    T *x = vx, *b = vb;
+    FN(column_signs)(a->n, x);
+    memset(b, 0, (size_t)a->n * sizeof *b);
+    mpki_residual(a, x, b, b, work->w, work->sums);
+    for (int32_t i = 0; i < a->n; i++) b[i] = -b[i];
+}
+
+void FN(missed)(mpki_solve_work *work, const void *x, double accuracy, char *missed) {
+    const mpk_problem_view *a = &work->system.a;
+    const T *r = work->r;
+    mpki_residual(a, x, work->b, work->r, work->w, work->sums);
+    for (int32_t i = 0; i < a->n; i++) missed[i] = !(modulus(r[i]) <= accuracy * work->w[i]);
+}

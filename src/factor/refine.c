@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Room for solves that are refined. */
+#include "refine.h"
+
+static const char STAGE[] = "solve";
+
+void mpki_solve_work_free(mpk_context *ctx, mpki_solve_work *work) {
+    mpki_apply_free(&work->m);
+    mpki_release(ctx, work->r);
+    mpki_release(ctx, work->b);
+    mpki_release(ctx, work->x);
+    mpki_release(ctx, work->w);
+    mpki_release(ctx, work->sums);
+}
+
+mpk_status mpki_solve_work_make(mpk_context *ctx, const mpk_factor *fac, int threads,
+                                int32_t columns, mpki_solve_work *work) {
+    const mpk_analysis *an = fac->an;
+    const int32_t n = an->n;
+    const size_t size = mpk_scalar_size(an->scalar);
+    *work = (mpki_solve_work){0};
+    if (mpki_apply_make(ctx, fac, threads, columns, &work->m) < 0) return mpki_failed(ctx);
+    work->r = mpki_alloc(ctx, STAGE, n, size);
+    work->b = mpki_alloc(ctx, STAGE, n, size);
+    work->x = mpki_alloc(ctx, STAGE, n, size);
+    work->w = MPKI_NEW(ctx, STAGE, n, double);
+    work->sums = MPKI_NEW(ctx, STAGE, MPKI_RESIDUAL_WORK(an->scalar) * (int64_t)n, double);
+    work->system = mpki_system_of(ctx, fac);
+    if (mpk_failed(mpki_failed(ctx))) mpki_solve_work_free(ctx, work);
+    return mpki_failed(ctx);
+}
+
+void mpki_apply_inverse(mpki_solve_work *work, void *x) {
+    const int32_t n = work->system.a.n;
+    mpki_apply(&work->m, MPK_PART_ALL, 1, x, n, x, n);
+}

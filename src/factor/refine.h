@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_REFINE_H
+#define MPKI_REFINE_H
+/** Refinement of one right-hand side. */
+#include "apply.h"
+#include <metapack/solve.h>
+
+/** Work space of a solve, shared by all its right-hand sides. */
+typedef struct mpki_solve_work {
+    mpki_application m;
+    void *r, *b, *x; /* n each: residual, copy of b, best x so far */
+    double *w;       /* n: |A| |x| + |b| */
+    double *sums;    /* of the residual: MPKI_RESIDUAL_WORK(scalar) * n */
+    mpki_system system;
+    double growth; /* ||A|| ||x|| / ||b|| of the solution refined last */
+} mpki_solve_work;
+
+/** threads >= 1; columns: most right-hand sides that are solved at once.
+ *  Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_solve_work_make(mpk_context *ctx, const mpk_factor *fac, int threads,
+                                int32_t columns, mpki_solve_work *work);
+void mpki_solve_work_free(mpk_context *ctx, mpki_solve_work *work);
+
+/** x := A^-1 x through the factor, one right-hand side, no refinement */
+void mpki_apply_inverse(mpki_solve_work *work, void *x);
+
+#define MPKI_REFINE(p)                                                                               \
+    /** x (n) holds a first solution of A x = work->b; refine it, and tell. The best x seen is     \
+     *  left. False: it is not finite. */ \
+    bool mpki_##p##_refine(mpki_solve_work *work, int steps, double accuracy, void *x,               \
+                           mpk_solve_info *info);                                                    \
+    /** Estimate of ||A^-1||_1 (Hager 1984, Higham 1988). */                                         \
+    double mpki_##p##_inverse_norm1(mpki_solve_work *work);
+MPKI_REFINE(s)
+MPKI_REFINE(d)
+MPKI_REFINE(c)
+MPKI_REFINE(z)
+#undef MPKI_REFINE
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The scaling that a factorization takes for its values. */
+#include "../analysis/block/block.h"
+#include "../problem/columns.h"
+#include "factor.h"
+
+#include <math.h>
+#include <string.h>
+
+/* With scaling off A is left as it is, unless its largest entry is beyond these: factors would
+ * over- or underflow. */
+static const double MOST = 0x1p300, MOST_SINGLE = 0x1p40;
+
+static bool single(const mpk_analysis *an) {
+    return an->scalar == MPK_S || an->scalar == MPK_C;
+}
+
+/* The factor's precision: that of blocks may be less than A's. */
+static double range_of(const mpk_analysis *an, const mpk_options *options) {
+    const mpk_scalar stored = mpki_stored_scalar(an->scalar, an->options.method, options);
+    return stored == MPK_S || stored == MPK_C ? MOST_SINGLE : MOST;
+}
+
+/* Scaling by powers of two commits no rounding error of its own: the nearest one, from the bits. */
+static void to_powers_of_two(const mpk_analysis *an, double *scale) {
+    const double sqrt2 = 1.4142135623730951;
+    const double most = single(an) ? 0x1p120 : 0x1p1000;
+    for (int32_t i = 0; i < an->n; i++) {
+        double x = scale[i] > 0 ? scale[i] * sqrt2 : 1;
+        x = x < 1 / most ? 1 / most : x > most ? most : x;
+        uint64_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        bits &= UINT64_C(0x7ff) << 52;
+        memcpy(&scale[i], &bits, sizeof bits);
+    }
+}
+
+/* One power of two for all rows, and what the largest entry then is. */
+static double shift_range(const mpk_analysis *an, double range, const double *absval,
+                          double *scale) {
+    double most = 0, s = 1;
+    int exponent = 0;
+    for (int64_t k = 0; k < an->nnz; k++)
+        if (absval[k] > most) most = absval[k];
+    if (most > range || (most > 0 && most < 1 / range)) {
+        frexp(most, &exponent);
+        s = ldexp(1, -exponent / 2);
+    }
+    for (int32_t i = 0; i < an->n; i++) scale[i] = s;
+    return most > 0 ? most * s * s : 1;
+}
+
+mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
+                             const void *ax, bool rescaled, double *scale, double *size) {
+    const double *matched = rescaled ? NULL : an->scale;
+    double *absval = MPKI_NEW(ctx, "factorize", an->nnz, double);
+    if (!absval) return mpki_failed(ctx);
+    MPKI_DISPATCH(an->scalar, column_moduli)(an->nnz, ax, absval);
+    for (int32_t i = 0; i < an->n; i++) scale[i] = matched ? matched[i] : 1;
+    *size = 1;
+    mpk_status status = MPK_OK;
+    if (options->scaling == MPK_OFF) {
+        *size = shift_range(an, range_of(an, options), absval, scale);
+    } else {
+        const bool level = rescaled && !an->scale_far;
+        if (level) status = mpki_level(ctx, an->n, an->ap, an->ai, absval, scale);
+        if (!mpk_failed(status))
+            status = mpki_equilibrate(ctx, an->n, an->ap, an->ai, absval, matched || level ? 1 : 4,
+                                      scale);
+        to_powers_of_two(an, scale);
+    }
+    mpki_release(ctx, absval);
+    return status;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Method none: all that is left of a factor is its scaling, M^-1 = S S. */
+#include "../analysis/block/block.h"
+#include "factor.h"
+
+#include <string.h>
+
+static mpk_status factorize(mpk_factor *fac, bool is_new) {
+    (void)is_new;
+    fac->options.method = fac->an->options.method;
+    fac->info = (mpk_factor_info){.stages = 1, .threads = fac->options.threads};
+    return mpki_find_scaling(fac->ctx, fac->an, &fac->options, fac->ax, false, fac->scale,
+                             &fac->size);
+}
+
+static int64_t bytes(const mpk_factor *fac) {
+    (void)fac;
+    return 0;
+}
+
+static void end(mpk_factor *fac) {
+    (void)fac;
+}
+
+static bool symmetric(const mpk_factor *fac) {
+    (void)fac;
+    return true;
+}
+
+static mpk_status apply_make(mpk_context *ctx, const mpk_factor *fac, int threads, int32_t columns,
+                             void **work) {
+    (void)ctx, (void)fac, (void)threads, (void)columns;
+    *work = NULL;
+    return MPK_OK;
+}
+
+static void apply_free(mpk_context *ctx, const mpk_factor *fac, void **work) {
+    (void)ctx, (void)fac, (void)work;
+}
+
+/* x := S S x; its L and L^T are S, its D is I. */
+static void scale_column(const mpk_factor *fac, mpk_part part, void *x) {
+    const mpk_scalar scalar = fac->an->scalar;
+    const bool twice = part == MPK_PART_ALL || part == MPK_PART_ABS;
+    const int reals = scalar == MPK_C || scalar == MPK_Z ? 2 : 1;
+    for (int64_t k = 0; part != MPK_PART_D && k < (int64_t)fac->an->n * reals; k++) {
+        const double s = fac->scale[k / reals] * (twice ? fac->scale[k / reals] : 1);
+        if (scalar == MPK_S || scalar == MPK_C)
+            ((float *)x)[k] *= (float)s;
+        else
+            ((double *)x)[k] *= s;
+    }
+}
+
+static mpk_status apply(mpk_context *ctx, const mpk_factor *fac, void *work, mpk_part part,
+                        int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx) {
+    (void)ctx, (void)work;
+    const size_t size = mpk_scalar_size(fac->an->scalar);
+    for (int32_t r = 0; r < nrhs; r++) {
+        char *to = (char *)x + (size_t)(r * ldx) * size;
+        memmove(to, (const char *)b + (size_t)(r * ldb) * size, (size_t)fac->an->n * size);
+        scale_column(fac, part, to);
+    }
+    return MPK_OK;
+}
+
+const mpki_form mpki_scaling_form = {.factorize = factorize,
+                                     .bytes = bytes,
+                                     .free = end,
+                                     .symmetric = symmetric,
+                                     .apply_make = apply_make,
+                                     .apply_free = apply_free,
+                                     .apply = apply};

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A factor on blocks: the meta-algorithm by stages (Thuerck 2021, algorithm 12). Each stage is the
+ * engine's; what it rejects is pushed back here, and its fill computed anew. Where LLT breaks down,
+ * all is done again with more on the diagonal. */
+#include "stages.h"
+#include "../problem/full.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char STAGE[] = "factorize";
+
+/* ---- the object ---------------------------------------------------------------------------------
+ */
+
+/* What only the factorization needs. */
+static void work_free(mpki_block_body *body) {
+    mpki_stages *s = &body->stages;
+    unsigned char **const parts[] = {&s->final, &s->reject, &s->want, &s->stored_blocks,
+                                     &body->of_a};
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+        mpki_release(s->ctx, *parts[k]);
+        *parts[k] = NULL;
+    }
+    mpki_release(s->ctx, s->capacity);
+    s->capacity = NULL;
+}
+
+void mpki_block_body_free(mpk_factor *fac) {
+    mpki_block_body *body = fac->blocks;
+    if (!body) return;
+    work_free(body);
+    fac->engine->blocks->free(fac->ctx, &body->numbers);
+    mpki_ibcsr_free(fac->ctx, &body->stages.index);
+    mpki_levels_free(fac->ctx, &body->stages.levels);
+    mpki_release(fac->ctx, body);
+    fac->blocks = NULL;
+}
+
+/* Room for what is kept by block; new ones are zero. */
+static mpk_status grow(mpki_block_body *body) {
+    mpki_stages *s = &body->stages;
+    const int64_t n = s->index.nblocks, had = body->room;
+    if (n <= had && s->want) return MPK_OK; /* without any block the arrays are there, and empty */
+    struct {
+        void **at;
+        size_t size;
+    } parts[] = {
+        {(void **)&s->want, 1},
+        {(void **)&s->stored_blocks, 1},
+        {(void **)&body->of_a, 1},
+        {(void **)&s->capacity, sizeof *s->capacity},
+    };
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+        void *more = mpki_resize(s->ctx, STAGE, *parts[k].at, n, parts[k].size);
+        if (!more) return mpki_failed(s->ctx);
+        memset((char *)more + (size_t)had * parts[k].size, 0, (size_t)(n - had) * parts[k].size);
+        *parts[k].at = more;
+    }
+    body->room = n;
+    return body->numbers ? body->engine->grow(body->numbers) : MPK_OK;
+}
+
+/* ---- stages -------------------------------------------------------------------------------------
+ */
+
+/* a := a followed by b, whose frames are new. */
+static mpk_status append_levels(mpk_context *ctx, mpki_levels *a, const mpki_levels *b) {
+    const int32_t na = a->count ? a->ptr[a->count] : 0, nb = b->count ? b->ptr[b->count] : 0;
+    int32_t *ptr = mpki_resize(ctx, STAGE, a->ptr, (int64_t)a->count + b->count + 1, sizeof *ptr);
+    if (!ptr) return mpki_failed(ctx);
+    a->ptr = ptr;
+    int32_t *frame = mpki_resize(ctx, STAGE, a->frame, (int64_t)na + nb, sizeof *frame);
+    if (!frame) return mpki_failed(ctx);
+    a->frame = frame;
+    for (int32_t l = 0; l <= b->count; l++) ptr[a->count + l] = na + (b->count ? b->ptr[l] : 0);
+    if (nb) memcpy(frame + na, b->frame, (size_t)nb * sizeof *frame);
+    a->count += b->count;
+    return MPK_OK;
+}
+
+/* Take rejected frames out of the levels they failed in. */
+static void drop_rejected(mpki_block_body *body) {
+    mpki_levels *v = &body->stages.levels;
+    int32_t to = 0, begin = 0;
+    for (int32_t l = 0; l < v->count; l++) {
+        const int32_t end = v->ptr[l + 1];
+        for (int32_t k = begin; k < end; k++)
+            if (!body->stages.reject[v->frame[k]]) v->frame[to++] = v->frame[k];
+        v->ptr[l + 1] = to;
+        begin = end;
+    }
+}
+
+/* Fill for the order as it stands: from A's blocks, never from earlier fill. */
+static mpk_status refill(mpki_block_body *body) {
+    mpki_ibcsr *x = &body->stages.index;
+    mpki_pattern now = {0}, filled = {0};
+    int64_t *number = NULL, count = 0;
+    mpk_status status = mpki_ibcsr_pattern(body->stages.ctx, x, &now, &number);
+    for (int32_t k = 0; !mpk_failed(status) && k < now.m; k++) {
+        const int64_t begin = k ? now.ptr[k] : 0, end = now.ptr[k + 1];
+        int64_t e = begin;
+        now.ptr[k] = count; /* entries move up in place; ptr[k] is read before it is written */
+        for (; e < end; e++)
+            if (body->of_a[number[e]]) {
+                now.row[count] = now.row[e];
+                count++;
+            }
+        if (k == now.m - 1) now.ptr[now.m] = count;
+    }
+    if (!mpk_failed(status))
+        status =
+            mpki_pattern_fill(body->stages.ctx, &now, body->stages.options->level, 1, 0, &filled);
+    /* a block between two frames that were rejected, or one of them, may have become useless */
+    unsigned char *keep =
+        status ? NULL : MPKI_ZNEW(body->stages.ctx, STAGE, x->nblocks, unsigned char);
+    if (!mpk_failed(status) && !keep) status = mpki_failed(body->stages.ctx);
+    for (int64_t b = 0; !mpk_failed(status) && b < x->nblocks; b++)
+        keep[b] = (body->stages.final[x->rows[b]] && body->stages.final[x->cols[b]]) ||
+                  body->of_a[b] || body->stages.stored_blocks[b];
+    if (!mpk_failed(status)) status = mpki_ibcsr_merge(body->stages.ctx, x, &filled, keep);
+    mpki_release(body->stages.ctx, keep);
+    mpki_release(body->stages.ctx, number);
+    mpki_pattern_free(body->stages.ctx, &now);
+    mpki_pattern_free(body->stages.ctx, &filled);
+    return status ? status : grow(body);
+}
+
+/* Push the frames that were not accepted behind all others and compute fill anew. *first [out]
+ * place of the first of them; *count how many. */
+static mpk_status push_back_rejected(mpki_block_body *body, int32_t *first, int32_t *count) {
+    const int32_t m = body->stages.index.m;
+    int32_t *rejected = MPKI_NEW(body->stages.ctx, STAGE, m, int32_t);
+    if (!rejected) return mpki_failed(body->stages.ctx);
+    *count = 0;
+    for (int32_t f = 0; f < m; f++)
+        if (!body->stages.final[f]) rejected[(*count)++] = f;
+    *first = m - *count;
+    body->stages.info.rejected += *count;
+    mpk_status status = MPK_OK;
+    if (*count)
+        status = mpki_ibcsr_push_back(body->stages.ctx, &body->stages.index, *count, rejected);
+    mpki_release(body->stages.ctx, rejected);
+    if (!mpk_failed(status) && *count) status = refill(body);
+    return status;
+}
+
+/* Everything that touches a frame of this stage and has no value yet is due. */
+static void want_stage(mpki_block_body *body) {
+    const mpki_ibcsr *x = &body->stages.index;
+    memset(body->stages.want, 0, (size_t)x->nblocks);
+    for (int32_t f = 0; f < x->m; f++) {
+        if (body->stages.final[f]) continue;
+        for (int64_t e = x->ptr[f]; e < x->ptr[f + 1]; e++) {
+            const int64_t b = x->entry[e].block;
+            body->stages.want[b] = !body->stages.stored_blocks[b];
+        }
+    }
+}
+
+static mpk_status begin_stage(mpki_block_body *body) {
+    mpki_stages *s = &body->stages;
+    want_stage(body);
+    memset(s->reject, 0, (size_t)s->index.m);
+    return mpki_capacities(s);
+}
+
+static mpk_status run_levels(mpki_block_body *body) {
+    mpki_stages *s = &body->stages;
+    mpk_status status = MPK_OK;
+    int32_t first = 0;
+    for (int stage = 1; !mpk_failed(status); stage++) {
+        mpki_levels fresh = {0};
+        int32_t count = 0;
+        s->last = stage >= s->options->stages;
+        status = begin_stage(body);
+        if (!mpk_failed(status)) status = mpki_levels_make(s->ctx, &s->index, first, &fresh);
+        if (!mpk_failed(status)) status = append_levels(s->ctx, &s->levels, &fresh);
+        mpki_levels_free(s->ctx, &fresh);
+        if (!mpk_failed(status)) status = body->engine->stage(body->numbers);
+        if (mpk_failed(status)) break;
+        s->info.stages = stage;
+        drop_rejected(body);
+        status = push_back_rejected(body, &first, &count);
+        if (count == 0) break;
+    }
+    return status;
+}
+
+/* The schedule without dependencies: Thuerck 2019, algorithm 2. */
+static mpk_status run_sweeps(mpki_block_body *body) {
+    mpki_stages *s = &body->stages;
+    mpk_status status = MPK_OK;
+    for (int stage = 1; !mpk_failed(status); stage++) {
+        bool reorder;
+        int32_t first, count;
+        s->info.stages = stage;
+        status = begin_stage(body);
+        if (!mpk_failed(status))
+            status = body->engine->sweeps(body->numbers, stage < s->options->stages, &reorder);
+        if (mpk_failed(status) || !reorder) break;
+        status = push_back_rejected(body, &first, &count);
+        memset(s->final, 0, (size_t)s->index.m);
+    }
+    if (!mpk_failed(status)) status = mpki_levels_make(s->ctx, &s->index, 0, &s->levels);
+    return status;
+}
+
+/* ---- the run ------------------------------------------------------------------------------------
+ */
+
+static void sum_up(const mpki_block_body *body, const mpki_block_counts *c, mpk_factor *fac) {
+    const mpki_stages *s = &body->stages;
+    mpk_block_info *info = &fac->blocks->stages.info;
+    const int64_t stored = c->dense + c->bitmap + c->rows;
+    info->flops = c->flops;
+    info->perturbed = c->perturbed;
+    info->two_by_two = c->two_by_two;
+    info->kept = c->kept;
+    info->dropped = c->dropped;
+    info->dense = c->dense;
+    info->bitmap = c->bitmap;
+    info->rows = c->rows;
+    info->mean_fill_out = stored ? c->fill_out / (double)stored : 1;
+    info->blocks = stored + s->index.m;
+    info->block_rows = s->index.m;
+    info->levels = s->levels.count;
+    info->strategy = s->blocking->strategy;
+    info->ordering = s->blocking->ordering;
+    info->schedule = s->options->schedule;
+    info->input_nnz = s->nnz;
+    info->bytes = c->bytes + s->index.ptr[s->index.m] * (int64_t)sizeof *s->index.entry;
+    fac->info = (mpk_factor_info){.threads = fac->options.threads,
+                                  .stages = info->stages,
+                                  .nnz = info->kept,
+                                  .flops = info->flops,
+                                  .bytes = info->bytes,
+                                  .rejected = info->rejected,
+                                  .two_by_two = info->two_by_two,
+                                  .perturbed = info->perturbed,
+                                  .growth = c->largest / s->size,
+                                  .min_pivot = isfinite(c->smallest) ? c->smallest / s->size : 0,
+                                  .max_front = s->blocking->largest};
+    fac->info.inertia.positive = c->positive;
+    fac->info.inertia.negative = c->negative;
+    fac->info.inertia.zero = c->zero;
+    for (int32_t f = 0; f < s->index.m; f++) {
+        const int64_t w = mpki_frame_rows(s->blocking, f);
+        fac->info.nnz += w * (w + 1) / 2;
+    }
+}
+
+/* A complete factorization drops nothing and keeps every entry. */
+static bool is_complete(const mpk_options *o) {
+    return o->drop_tolerance == 0 && o->fill_factor == 0;
+}
+
+/* The smallest pivot that is let stand where nothing can be put off: relative to the largest entry
+ * of the scaled matrix. An incomplete factor is better off with a firm floor; a complete one must
+ * not be changed more than rounding changes it. */
+static double pivot_floor(const mpki_stages *s) {
+    const bool single = s->stored == MPK_S || s->stored == MPK_C;
+    if (s->options->static_shift > 0) return s->options->static_shift;
+    if (s->complete && s->options->level < 0) return single ? 1e-6 : 1e-14;
+    return single ? 1e-4 : 1e-8;
+}
+
+static mpk_status prepare(mpki_block_body *body, const mpki_pattern *a) {
+    mpki_stages *s = &body->stages;
+    mpk_context *ctx = s->ctx;
+    mpki_pattern filled = {0};
+    const double start = mpki_now_s();
+    mpk_status status =
+        mpki_pattern_fill(ctx, a, s->options->level, s->options->threads, 0, &filled);
+    if (!mpk_failed(status)) status = mpki_ibcsr_make(ctx, &filled, &s->index);
+    if (!mpk_failed(status)) status = grow(body);
+    for (int32_t k = 0; !mpk_failed(status) && k < filled.m;
+         k++) { /* which blocks are A's: both are sorted */
+        int64_t e = a->ptr[k];
+        for (int64_t b = filled.ptr[k]; b < filled.ptr[k + 1] && e < a->ptr[k + 1]; b++)
+            if (filled.row[b] == a->row[e]) body->of_a[b] = 1, e++;
+    }
+    mpki_pattern_free(ctx, &filled);
+    s->final = MPKI_ZNEW(ctx, STAGE, s->blocking->nframes, unsigned char);
+    s->reject = MPKI_ZNEW(ctx, STAGE, s->blocking->nframes, unsigned char);
+    if (!mpk_failed(status) && (!s->final || !s->reject)) status = mpki_failed(ctx);
+    if (!mpk_failed(status)) status = body->engine->make(s, &body->numbers);
+    s->info.time_fill_s = mpki_now_s() - start;
+    return status;
+}
+
+/* One run, with shift times its diagonal added to the matrix. */
+static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift) {
+    mpk_context *ctx = fac->ctx;
+    const mpk_analysis *an = fac->an;
+    const mpk_options *o = &fac->options;
+    mpki_block_body *body = fac->blocks = MPKI_ZNEW(ctx, STAGE, 1, mpki_block_body);
+    if (!body) return mpki_failed(ctx);
+    mpki_stages *s = &body->stages;
+    mpki_block_counts counts;
+    const bool ldu = o->factor_type == MPK_TYPE_LDU;
+    body->engine = fac->engine->blocks;
+    *s = (mpki_stages){.ctx = ctx,
+                       .scalar = an->scalar,
+                       .stored = mpki_stored_scalar(an->scalar, o->method, o),
+                       .symmetry = an->symmetry,
+                       .nnz = an->nnz,
+                       .options = o,
+                       .a = full,
+                       .scale = fac->scale,
+                       .blocking = &an->block->blocking,
+                       .pair = an->block->pair,
+                       .ldu = ldu,
+                       .hermitian = an->symmetry == MPK_HERMITIAN && !ldu,
+                       .complete = is_complete(o),
+                       .bound = o->pivot_threshold > 0 ? 1 / o->pivot_threshold : INFINITY,
+                       .diagonal_shift = shift,
+                       .size = fac->size,
+                       .broken_frame = -1};
+    s->floor = pivot_floor(s) * fac->size;
+    mpk_status status = prepare(body, &an->block->a);
+    const double numeric = mpki_now_s();
+    if (!mpk_failed(status))
+        status = o->schedule == MPK_SCHEDULE_JACOBI ? run_sweeps(body) : run_levels(body);
+    if (!mpk_failed(status)) {
+        body->engine->finish(body->numbers, &counts);
+        sum_up(body, &counts, fac);
+    }
+    s->info.time_block_s = an->block->time_block_s;
+    s->info.time_numeric_s = mpki_now_s() - numeric;
+    work_free(body);
+    s->a = NULL;
+    return status;
+}
+
+/* ---- breakdowns of LLT --------------------------------------------------------------------------
+ */
+
+/* What is dropped can leave a definite matrix with a pivot <= 0. Manteuffel 1980 adds alpha diag(A)
+ * until there is none; Lin & More 1999 begin at 1e-3 and double. Here alpha grows fourfold: a third
+ * fewer restarts, and no more iterations (docs/meta-algorithm.md). */
+enum { REPAIRS = 6 };
+static const double FIRST_SHIFT = 1e-3, SHIFT_GROWTH = 4;
+
+/* First row without a positive diagonal entry: no shift makes that definite; -1: there is none. */
+static int32_t not_positive(const mpk_analysis *an, const void *ax) {
+    const int64_t parts = an->scalar == MPK_C || an->scalar == MPK_Z ? 2 : 1;
+    const bool single = an->scalar == MPK_S || an->scalar == MPK_C;
+    for (int32_t j = 0; j < an->n; j++) {
+        const int64_t k = an->ap[j];
+        if (k == an->ap[j + 1] || an->ai[k] != j) return j;
+        if (!((single ? ((const float *)ax)[parts * k] : ((const double *)ax)[parts * k]) > 0))
+            return j;
+    }
+    return -1;
+}
+
+/* What a pivot <= 0 says: of the matrix only where nothing was dropped or rounded to less. */
+static mpk_status tell_breakdown(const mpki_stages *s, const mpk_analysis *an, const void *ax,
+                                 int tries) {
+    const bool exact = s->complete && s->options->level < 0 &&
+                       s->options->schedule != MPK_SCHEDULE_JACOBI && s->stored == s->scalar;
+    const int32_t row = not_positive(an, ax);
+    if (row >= 0)
+        return mpki_error(s->ctx, MPK_ERR_NUMERIC, STAGE, row,
+                          "row %d: its diagonal entry is not positive, so the matrix is not "
+                          "positive definite, as factor_type llt asks",
+                          row + 1);
+    if (exact)
+        return mpki_error(s->ctx, MPK_ERR_NUMERIC, STAGE, s->broken_frame,
+                          "block %d: a pivot of the complete factorization is not positive: to "
+                          "working precision the matrix is not positive definite",
+                          s->broken_frame);
+    if (tries < REPAIRS) return MPK_OK;
+    return mpki_error(s->ctx, MPK_ERR_NUMERIC, STAGE, s->broken_frame,
+                      "block %d: the incomplete factorization broke down at a pivot that is not "
+                      "positive, at last with %.3g times its diagonal added to the matrix; whether "
+                      "the matrix is definite this does not tell: a higher level, a smaller "
+                      "drop_tolerance or factor_type ldlt may do",
+                      s->broken_frame, s->diagonal_shift);
+}
+
+/* Again and again, until LLT does not break down. */
+mpk_status mpki_block_factorize(mpk_factor *fac) {
+    mpk_context *ctx = fac->ctx;
+    const mpk_analysis *an = fac->an;
+    const mpk_options *o = &fac->options;
+    mpki_full full = {0};
+    double shift = 0, time_fill_s = 0, time_numeric_s = 0;
+    mpk_problem_view view = {an->n, an->nnz, an->scalar, an->symmetry, an->ap, an->ai, fac->ax};
+    mpki_block_body_free(fac);
+    mpki_memory_bound(ctx, 0, o->memory_limit);
+    mpk_status status = mpki_check_type(ctx, o, an->scalar, an->symmetry);
+    if (!mpk_failed(status))
+        status = mpki_find_scaling(ctx, an, o, fac->ax, false, fac->scale, &fac->size);
+    if (!mpk_failed(status)) status = mpki_full_make(ctx, &view, o->threads, &full, NULL);
+    for (int tries = 0; !mpk_failed(status); tries++) {
+        status = run(fac, &full, shift);
+        if (!fac->blocks) break;
+        mpki_stages *s = &fac->blocks->stages;
+        s->info.breakdowns = tries;
+        s->info.diagonal_shift = shift;
+        s->info.time_fill_s = time_fill_s += s->info.time_fill_s;
+        s->info.time_numeric_s = time_numeric_s += s->info.time_numeric_s;
+        if (s->broken_frame < 0) break;
+        status = tell_breakdown(s, an, fac->ax, tries);
+        if (!mpk_failed(status)) mpki_block_body_free(fac);
+        shift = shift > 0 ? SHIFT_GROWTH * shift : FIRST_SHIFT;
+    }
+    mpki_full_free(ctx, &full);
+    mpki_memory_bound(ctx, 0, 0);
+    if (mpk_failed(status)) mpki_block_body_free(fac);
+    return status;
+}

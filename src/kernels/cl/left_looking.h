@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LEFT_LOOKING_H
+#define LEFT_LOOKING_H
+#include "info.h"
+#include "tile.h"
+
+/* What llt and ldlt begin with, and where their columns come from. The steps are two: LLT's column
+ * waits for a square root and is written whole, LDLT's next pivot is formed before its column is,
+ * and D is kept. */
+
+/* The diagonal entry of this row. t: where each lane has a matrix, all of it, whose diagonal lies
+ * in registers then. */
+static T diagonal_of(__global const T *a, int lda, long base, T t[N]) {
+#if WG_VECTOR_BYTES && WG_PACK >= LANES
+    T diagonal = 0;
+    for (int j = 0; j < N; ++j) {
+        t[j] = LANE >= j ? a[base + j * lda + LANE] : (T)0;
+        diagonal = LANE == j ? t[j] : diagonal;
+    }
+    return diagonal;
+#else
+    return a[base + LANE * (lda + 1)];
+#endif
+}
+
+/* What counts as zero: tol times the largest entry on the diagonal. */
+static T small_of(T diagonal, T tol) {
+    T most = work_group_reduce_max(fabs(diagonal));
+    return most > 0 ? tol * most : (T)0;
+}
+
+/* Columns s, s + 1, ... of the lower triangle. */
+static void fetch_columns(__global const T *a, int lda, long base, int s, T z[TILE]) {
+    for (int j = 0; j < TILE; ++j)
+        if (s + j < N) z[j] = LANE >= s + j ? a[base + (s + j) * lda + LANE] : (T)0;
+}
+#endif

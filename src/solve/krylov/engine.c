@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The vectors of Krylov methods on the processor: products with A in both triangles, the true
+ * residual, and the methods themselves. */
+#include "../../problem/columns.h"
+#include "../../problem/full.h"
+#include "krylov.h"
+
+#include <math.h>
+#include <string.h>
+
+struct mpki_matrix {
+    mpki_full full; /* 2^-exponent A */
+    mpki_pool *pool;
+    int32_t longest; /* entries of a row */
+    double *w;       /* n: |A| |x| + |b| */
+};
+
+static bool single(const mpki_matrix *m) {
+    return m->full.scalar == MPK_S || m->full.scalar == MPK_C;
+}
+
+/* Methods form squares: entries far from 1 are brought near it, by one power of two for all. */
+static int shift_range(mpki_matrix *m) {
+    const double range = single(m) ? 0x1p30 : 0x1p250;
+    const double most = MPKI_DISPATCH(m->full.scalar, column_largest)(m->full.nnz, m->full.val);
+    int exponent = 0;
+    if (!(most > 0) || (most < range && most > 1 / range)) return 0;
+    frexp(most, &exponent);
+    MPKI_DISPATCH(m->full.scalar, column_shift)(m->full.nnz, -exponent, m->full.val);
+    return exponent;
+}
+
+static void matrix_free(mpk_context *ctx, mpki_matrix **handle) {
+    mpki_matrix *m = *handle;
+    if (!m) return;
+    mpki_full_free(ctx, &m->full);
+    mpki_release(ctx, m->w);
+    mpki_release(ctx, m);
+    *handle = NULL;
+}
+
+static mpk_status matrix_make(mpk_context *ctx, const mpk_problem_view *a, int threads,
+                              mpki_matrix **out, int *exponent, int32_t *longest) {
+    mpki_matrix *m = *out = MPKI_ZNEW(ctx, "solve", 1, mpki_matrix);
+    if (!m) return mpki_failed(ctx);
+    if (mpki_full_make(ctx, a, threads, &m->full, &m->pool) >= 0)
+        m->w = MPKI_NEW(ctx, "solve", a->n, double);
+    if (mpk_failed(mpki_failed(ctx))) {
+        matrix_free(ctx, out);
+        return mpki_failed(ctx);
+    }
+    *exponent = shift_range(m);
+    for (int32_t i = 0; i < a->n; i++)
+        if (m->full.ptr[i + 1] - m->full.ptr[i] > m->longest)
+            m->longest = (int32_t)(m->full.ptr[i + 1] - m->full.ptr[i]);
+    *longest = m->longest;
+    return MPK_OK;
+}
+
+static void multiply(mpki_matrix *m, const void *x, void *y) {
+    mpki_full_multiply(&m->full, m->pool, x, y);
+}
+
+/* By a product in working precision where its error cannot matter, else as if in twice that
+ * precision. */
+static void residual(mpki_matrix *m, double norm, const void *x, const void *b, double wanted,
+                     void *r, double *error) {
+    const mpk_scalar scalar = m->full.scalar;
+    const int32_t n = m->full.n;
+    const double unit = single(m) ? 0x1p-24 : 0x1p-53, terms = m->longest + 2.0;
+    const double x_norm = MPKI_DISPATCH(scalar, column_norm)(n, x);
+    const double b_norm = MPKI_DISPATCH(scalar, column_norm)(n, b);
+    *error = terms * unit * (norm * x_norm + b_norm);
+    if (*error <= 0.1 * wanted) {
+        mpki_full_multiply(&m->full, m->pool, x, r);
+        MPKI_DISPATCH(scalar, column_subtract)(n, b, r);
+        return;
+    }
+    mpki_full_residual(&m->full, m->pool, x, b, r, m->w);
+    *error = 2 * unit * MPKI_DISPATCH(scalar, column_norm)(n, r) +
+             terms * 0x1p-53 * (single(m) ? 1 : terms * 0x1p-53) * mpki_d_column_norm(n, m->w);
+}
+
+const mpki_vector_engine mpki_cpu_vectors = {.matrix_make = matrix_make,
+                                             .matrix_free = matrix_free,
+                                             .multiply = multiply,
+                                             .residual = residual,
+                                             .krylov = mpki_krylov_run};
