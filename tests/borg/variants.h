@@ -21,6 +21,14 @@ typedef struct variant {
     borg_program *program;
 } variant;
 
+/* Compilers take most of the time: a run takes a part of the shapes that sizes, packs, orders and
+ * precisions make together, each of these at least once; BORG_SHAPES=all (tools/check-all) takes
+ * all of them. */
+static inline bool all_shapes(void) {
+    const char *shapes = getenv("BORG_SHAPES");
+    return shapes && strcmp(shapes, "all") == 0;
+}
+
 /* A warp of staged groups and some. */
 static inline int64_t groups_of(const variant *v) {
     return v->stage ? 43 : 11;
