@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_OPTIONS_H
 #define METAPACK_OPTIONS_H
+/** Every choice of the sparse solvers, in one struct and one table. Functions without a context may
+ *  be called from any thread; the strings that they return are static. */
 #include <metapack/context.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/** What is factorized, and so how mpk_solve goes about it. */
+/** What is factorized; mpk_solve then refines or iterates with the factor. */
 typedef enum mpk_method {
-    MPK_METHOD_AUTO = 0,   /**< direct where it fits, else ildlt with a ladder of parameters */
+    MPK_METHOD_AUTO = 0,   /**< direct where it fits, else ildlt up a ladder of parameters. Only
+                                mpk_solve_adaptive and mpk_job_run climb it; mpk_analyse and
+                                mpk_factorize take it for MPK_METHOD_LDLT */
     MPK_METHOD_LDLT = 1,   /**< the direct solver */
     MPK_METHOD_ILDLT = 2,  /**< the meta-algorithm on blocks: complete or incomplete */
     MPK_METHOD_JACOBI = 3, /**< the same by fixed-point sweeps (schedule = jacobi) */
-    MPK_METHOD_ILU0 =
-        4,              /**< scalar blocks, no fill, no pivoting, nothing dropped: for comparison */
-    MPK_METHOD_NONE = 5 /**< no preconditioner; the diagonal scaling stays */
+    MPK_METHOD_ILU0 = 4, /**< on scalars, no fill, no pivoting, nothing dropped: to compare with */
+    MPK_METHOD_NONE = 5  /**< no preconditioner but the diagonal scaling */
 } mpk_method;
 
-/** Iterative methods; the first three and CG keep symmetry. */
+/** Iterative methods. sqmr, minres, symmlq and cg need a symmetric preconditioner. */
 typedef enum mpk_krylov {
     MPK_KRYLOV_AUTO = 0, /**< refinement after ldlt, else sqmr (gmres where the factor is ldu) */
     MPK_KRYLOV_NONE = 1, /**< iterative refinement only */
@@ -57,7 +60,7 @@ typedef enum mpk_schedule {
     MPK_SCHEDULE_JACOBI = 3   /**< all blocks at once, in sweeps */
 } mpk_schedule;
 
-/** Entries of the stored factor beneath a double precision solver. */
+/** Precision in which a factor on blocks is stored. */
 typedef enum mpk_precision {
     MPK_PRECISION_DOUBLE = 0, /**< that of the matrix */
     MPK_PRECISION_SINGLE = 1
@@ -75,13 +78,12 @@ typedef enum mpk_ordering {
     MPK_ORDERING_GMC = 8 /**< greedy multicolouring: independent sets first; only on blocks */
 } mpk_ordering;
 
-/** Three-valued switch. */
+/** A switch; auto: METAPACK decides. */
 typedef enum mpk_switch { MPK_OFF = 0, MPK_ON = 1, MPK_AUTO = 2 } mpk_switch;
 
-/** All choices. The name of a field is the key of mpk_options_set() and, with
- *  dashes, the flag of the command: pivot_threshold, --pivot-threshold.
- *  Call mpk_options_init() first; later versions add fields at the end. docs/options.md has them by
- *  subject. */
+/** All choices. The name of a field is the key of mpk_options_set() and, with dashes, the flag of
+ *  the command: pivot_threshold, --pivot-threshold. Call mpk_options_init() first; later versions
+ *  add fields at the end. docs/options.md says which methods read which. */
 typedef struct mpk_options {
     size_t struct_size; /**< set by mpk_options_init(): how much of this struct the caller knows */
     /* options: begin, made by tools/option-texts from the table in src/core/options.c */
@@ -217,56 +219,61 @@ typedef struct mpk_options {
 /** Fill *options with the defaults. */
 MPK_API void mpk_options_init(mpk_options *options);
 
-/** Set one option from text, as the command line does: key "pivot_threshold" or "pivot-threshold",
- *  value "0.1". Returns MPK_OK, or MPK_ERR_ARGUMENT with the reason in mpk_last_error(). */
+/** Set one option from text, as the command line does.
+ *  ctx   [inout] for the text of an error; may be NULL
+ *  key   [in]    "pivot_threshold" or "pivot-threshold"
+ *  value [in]    "0.1"; a choice by its word
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT: no such option, no such value, out of range; *options is then
+ *          unchanged. */
 MPK_API mpk_status mpk_options_set(mpk_context *ctx, mpk_options *options, const char *key,
                                    const char *value);
 
+/** C type of an option. */
 typedef enum mpk_option_kind {
-    MPK_OPTION_CHOICE = 0,  /**< an enum: one of the words */
+    MPK_OPTION_CHOICE = 0,  /**< an enum; one of `words` */
     MPK_OPTION_INTEGER = 1, /**< int */
     MPK_OPTION_INT64 = 2,
     MPK_OPTION_REAL = 3 /**< double */
 } mpk_option_kind;
 
-/** A row of the table of options. Static. */
+/** A row of the table of options. */
 typedef struct mpk_option {
     const char *key; /**< as mpk_options_set() takes it */
     size_t offset;   /**< of the field in mpk_options */
     mpk_option_kind kind;
-    const char *const *words; /**< choices: count of them, by value; else NULL */
+    const char *const *words; /**< of a choice: `count` words, by value; else NULL */
     int count;
     double least, most; /**< range, both ends included; of a choice 0 and count - 1 */
     double preset;      /**< the default */
     const char *unit;   /**< "bytes", "steps", ...; empty: a pure number, or a choice */
-    unsigned methods;   /**< bit 1 << mpk_method: who reads it; MPK_READ_DENSE */
-    unsigned krylov;    /**< bit 1 << mpk_krylov: read where one of these runs, none meaning
-                             refinement; 0: whichever runs */
+    unsigned methods;   /**< who reads it: bits 1 << mpk_method, and MPK_READ_DENSE */
+    unsigned krylov;    /**< bits 1 << mpk_krylov: read only where one of these runs, none
+                             meaning refinement; 0: whichever runs */
     int schedule;       /**< 1: read by schedule jacobi alone; -1: by all others; 0: by all */
-    const char *text;   /**< what it is, in a sentence without its end */
-    const char *more;   /**< what else there is to say of it: sentences, or empty */
+    const char *text;   /**< what it is, without capital and full stop */
+    const char *more;   /**< further sentences, or empty */
 } mpk_option;
 
-enum { MPK_READ_DENSE = 0x10000 }; /**< in mpk_option.methods: the methods of dense.h */
+enum { MPK_READ_DENSE = 0x10000 }; /**< in mpk_option.methods: read by `metapack solve --dense` */
 
-/** The rows, from 0; NULL behind the last. */
+/** Row `index` of the table, from 0; NULL after the last. */
 MPK_API const mpk_option *mpk_option_at(int index);
 
-/** The value in *options; of a choice its number. seed: as near as a double comes. */
+/** The value in *options; of a choice its number. A large seed is rounded to a double. */
 MPK_API double mpk_option_value(const mpk_option *option, const mpk_options *options);
 
 /** Does a sparse solve with these options read this one? Method auto reads what its attempts read,
- *  but for what it chooses by itself.
- *  why [out] size bytes or NULL: "not read by method ldlt, but by ildlt and ilu0"; empty if it is
+ *  except what it chooses by itself.
+ *  why [out] `size` bytes, or NULL: "not read by method ldlt, but by ildlt and ilu0"; empty if read
  *  Returns 1 or 0. */
 MPK_API int mpk_option_is_read(const mpk_option *option, const mpk_options *options, char *why,
                                size_t size);
 
-/** The word for a value of an option that is a choice: ("schedule", MPK_SCHEDULE_PULL) gives
- * "pull"; "unknown" for anything else. Static. */
+/** The word for a value of a choice: ("schedule", MPK_SCHEDULE_PULL) gives "pull"; "unknown" where
+ *  there is none. */
 MPK_API const char *mpk_option_word(const char *key, int value);
 
-/** Names for reports: "auto", "amd", ... */
+/** The same for ordering and method. */
 MPK_API const char *mpk_ordering_name(mpk_ordering ordering);
 MPK_API const char *mpk_method_name(mpk_method method);
 
