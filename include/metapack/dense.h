@@ -178,7 +178,9 @@ MPK_API mpk_status mpk_dense_factorize(mpk_context *ctx, const mpk_dense *dense,
  *  b    [in]    n x nrhs, finite
  *  x    [out]   n x nrhs; x == b with ldx == ldb is allowed, any other overlap is not
  *  work [inout] work_bytes >= sizes.solve_bytes for nrhs; NULL as above
- *  Returns MPK_OK | MPK_SINGULAR | MPK_INACCURATE: a was given, and dense->accuracy was not reached
+ *  Returns MPK_OK | MPK_SINGULAR
+ *          | MPK_INACCURATE: a was given, and dense->accuracy was not reached, or b is so small beside
+ *            A x that a small backward error says nothing (docs/dense.md)
  *          | MPK_ERR_ARGUMENT, _SIZE, _MEMORY, _DEVICE, _UNSUPPORTED | _INPUT: NaN or Inf in a or b
  *          | _NUMERIC. */
 MPK_API mpk_status mpk_dense_solve(mpk_context *ctx, const mpk_dense *dense, const void *a,

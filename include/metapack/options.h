@@ -87,110 +87,113 @@ typedef enum mpk_switch { MPK_OFF = 0, MPK_ON = 1, MPK_AUTO = 2 } mpk_switch;
 typedef struct mpk_options {
     size_t struct_size; /**< set by mpk_options_init(): how much of this struct the caller knows */
     /* options: begin, made by tools/option-texts from the table in src/core/options.c */
-    /** What is factorized. auto: direct where it fits, else ildlt up a ladder of parameters;
+    /** How A is factorized. auto: direct where it fits, else ildlt up a ladder of parameters;
      *  ldlt: the direct solver; ildlt: an LDLT factorization on blocks, complete or incomplete;
-     *  jacobi: the same by fixed-point sweeps; ilu0: on scalars, without fill, pivoting and
-     *  dropping; none: no preconditioner but the scaling. Default auto. */
+     *  jacobi: the same by fixed-point sweeps; ilu0: the same on scalars, without fill,
+     *  pivoting or dropping; none: no preconditioner but the scaling. Default auto. */
     mpk_method method;
     /** The fill-reducing ordering. auto: AMD, or nested dissection (nd) where that pays for its
-     *  own time; natural: that of the matrix; gmc: greedy multicolouring, on blocks alone;
-     *  given: the caller's own. Default auto. */
+     *  own time; natural: as the matrix is given; gmc: greedy multicolouring, only for methods
+     *  on blocks; given: the caller's own. Default auto. */
     mpk_ordering ordering;
-    /** Maximum-product matching, for scaling and 2x2 pivots. It orders pairs of rows together
-     *  that are likely to become 2x2 pivots, which helps where the diagonal has zeros. auto:
-     *  the direct solver tries what it costs; on for methods on blocks. Default auto. */
+    /** Maximum-product matching, for scaling and 2x2 pivots. Pairs of rows that are likely to
+     *  become 2x2 pivots stay together in the ordering, which helps where the diagonal has
+     *  zeros. auto: the direct solver compares costs with and without where the diagonal is
+     *  weak; methods on blocks use it. Default auto. */
     mpk_switch matching;
     /** Symmetric scaling before the factorization. Default auto. */
     mpk_switch scaling;
-    /** Accept pivots that keep the entries of L at most 1/u in modulus. Larger is more stable
-     *  and slower. On blocks only a stage that is not the last rejects any. From 0 to 0.5.
-     *  Default 0.01. */
+    /** Accept a pivot if the entries of L under it are at most 1/u in modulus. A larger u is
+     *  more stable and slower. Methods on blocks reject pivots only in stages before the last.
+     *  From 0 to 0.5. Default 0.01. */
     double pivot_threshold;
-    /** A pivot column not above this times the scaled matrix's largest entry is zero; below 0
-     *  (default): chosen from the precision. See docs/numerics.md. From -1 to 1. */
+    /** A pivot column with no entry above this times the largest of the scaled matrix is zero;
+     *  below 0 (default): chosen from the precision. See docs/numerics.md. From -1 to 1. */
     double zero_tolerance;
-    /** Replace failed pivots by this times the scaled matrix's largest entry; 0 (default):
+    /** Replace failed pivots by this times the largest entry of the scaled matrix; 0 (default):
      *  never. They are then not delayed, and the inertia is not certified. With 0 the direct
-     *  solver delays them; on blocks the last stage replaces those below 1e-8, in single
-     *  precision 1e-4, of a complete factorization 1e-14 and 1e-6. From 0 to 1. */
+     *  solver delays them, and the last stage of a method on blocks replaces pivots below 1e-8
+     *  (1e-4 in single precision), in a complete factorization below 1e-14 (1e-6). From 0 to
+     *  1. */
     double static_shift;
     /** Threads at work; 0 (default): OMP_NUM_THREADS, else all cores given to the process. From
      *  0 to 1024 threads. */
     int threads;
     /** Most steps of iterative refinement. From 0 to 1000 steps. Default 10. */
     int refine;
-    /** Componentwise backward error that the answer is to have; below 0 (default): a small
+    /** Componentwise backward error that the solution is to reach; below 0 (default): a small
      *  multiple of the unit roundoff. From -1 to 1. */
     double accuracy;
-    /** Choose the ordering for a machine with so many threads. The threads at work do not
+    /** Choose the ordering for a machine with this many threads. The threads at work do not
      *  change it: the same choice, and the same bits, for any number of them. From 1 to 1024
      *  threads. Default 2. */
     int model_threads;
-    /** The same bits for any number of threads. off: leftover capacity of incomplete
-     *  factorizations is dealt out by atomic operations; all else is so anyway, but for
-     *  schedule atomic. Default on. */
+    /** The same bits for any number of threads. off: in incomplete factorizations leftover
+     *  capacity goes to whoever asks first. All else is deterministic anyway, except schedule
+     *  atomic. Default on. */
     mpk_switch deterministic;
     /** Estimate the condition number of A. Default off. */
     mpk_switch condition;
-    /** Of everything random. From -9e+18 to 9e+18. Default 1. */
+    /** Seed of all random choices. From -9e+18 to 9e+18. Default 1. */
     int64_t seed;
     /** Most memory of a factorization, on blocks also of the solves with it; 0 (default): what
-     *  the machine has free. What is predicted to need more is refused before it is allocated,
-     *  and what outgrows it on the way ends in MPK_ERR_MEMORY. From 0 to 1e+18 bytes. */
+     *  the machine has free. What is predicted to need more is refused at once; what needs more
+     *  on the way ends with MPK_ERR_MEMORY. From 0 to 1e+18 bytes. */
     double memory_limit;
     /** Size n, for ordering given: the old index at each new position; borrowed during
      *  mpk_analyse only. */
     const int32_t *given_perm;
-    /** The iterative method, with the factor as preconditioner. Minres, symmlq and cg take L
-     *  |D| L^T. auto (default): refinement after ldlt, otherwise sqmr, or gmres where the
-     *  factor is ldu; none: refinement alone. Default auto. */
+    /** The iterative method, with the factor as preconditioner. Minres, symmlq and cg use L |D|
+     *  L^T. auto: refinement after ldlt, otherwise sqmr, or gmres where the factor is ldu;
+     *  none: refinement alone. Default auto. */
     mpk_krylov krylov;
     /** True relative residual |b - A x| / |b| to reach; below 0 (default): as accurate as
-     *  rounding allows. In the 2-norm. By default the componentwise backward error is to be
-     *  what accuracy has; a relative residual of 1e-6 without that ends with exit code 5. From
-     *  -1 to 1. */
+     *  rounding allows. In the 2-norm. By default the componentwise backward error has to reach
+     *  accuracy; if it does not, but the relative residual is at most 1e-6 (1e-4 in single
+     *  precision), the status is MPK_INACCURATE, exit code 5. From -1 to 1. */
     double tolerance;
     /** Most iterations of the iterative method. From 0 to 1000000000 iterations. Default
      *  1000. */
     int max_iterations;
-    /** Gmres and fgmres restart after so many steps. From 1 to 100000 steps. Default 50. */
+    /** Gmres and fgmres restart after this many steps. From 1 to 100000 steps. Default 50. */
     int restart;
     /** Vectors in the shadow space of idr. From 1 to 64 vectors. Default 4. */
     int shadow;
-    /** May method auto end in the direct solver? auto: where it fits. Default auto. */
+    /** May method auto use the direct solver? auto: where it fits in memory. Default auto. */
     mpk_switch direct;
-    /** How rows become blocks. br: block, then reorder; rb: reorder, then cut; rbr: reorder,
-     *  cut, reorder the blocks; docs/blocking.md. Default auto. */
+    /** How rows become blocks. br: make blocks, then reorder them; rb: reorder the rows, then
+     *  cut; rbr: reorder, cut, reorder the blocks. See docs/blocking.md. Default auto. */
     mpk_strategy strategy;
     /** Most rows of a block. From 1 to 128 rows. Default 32. */
     int block;
-    /** All blocks but the last have as many rows as block says. They are cut on a regular grid.
-     *  Default off. */
+    /** Cut blocks with exactly as many rows as block says. The last one may have fewer. Default
+     *  off. */
     mpk_switch grid;
-    /** Rows whose patterns have at least this cosine share a block. It falls by the factor 0.9
-     *  from one level of the blocking to the next. From 0 to 1. Default 0.8. */
+    /** Rows share a block if the cosine of their patterns is at least this. It is multiplied by
+     *  0.9 from one level of the blocking to the next. From 0 to 1. Default 0.8. */
     double similarity;
     /** Level of fill of the blocks, -1: complete. From -1 to 1000000. Default 1. */
     int level;
-    /** A block of L keeps this times its entries in A, 0: any number. A block of fill gets the
-     *  mean share of its block column. What a block leaves unused, later ones may take.
-     *  Diagonal blocks, the last block columns and blocks whose share is about half of them or
-     *  more keep all entries, and nothing is dropped there. From 0 to 1000000000. Default 4. */
+    /** A block of L keeps at most this times as many entries as in A, 0: no limit. A block that
+     *  is empty in A gets the mean of its block column. Capacity that a block leaves unused
+     *  goes to later ones. Diagonal blocks, the last block columns and blocks whose capacity is
+     *  about half of their size or more keep all entries; nothing is dropped there. From 0 to
+     *  1000000000. Default 4. */
     double fill_factor;
-    /** Drop entries of L not above this times the norm of their column of L. In the 2-norm,
-     *  with the unit diagonal. From 0 to 1. Default 0.0001. */
+    /** Drop entries of L that are not above this times the norm of their column. The 2-norm of
+     *  the column of L, with the unit diagonal. From 0 to 1. Default 0.0001. */
     double drop_tolerance;
-    /** What the factorization on blocks makes of the matrix. llt: for positive definite ones;
-     *  where an incomplete one meets a pivot that is not positive, part of the diagonal is
-     *  added to the matrix, more at each try, and the report tells how much. ldu: rows and
-     *  columns pivoted apart, twice the memory. Default ldlt. */
+    /** Form of a factorization on blocks. llt: for positive definite matrices; where an
+     *  incomplete one meets a pivot that is not positive, it begins again with part of the
+     *  diagonal added to the matrix, more each time, and the report says how much. ldu: rows
+     *  and columns are pivoted separately; twice the memory. Default ldlt. */
     mpk_factor_type factor_type;
     /** Pivoting inside a diagonal block. Default rook. */
     mpk_pivoting pivoting;
-    /** Stages of outer pivoting, 1: none. Blocks that fail the threshold are pushed back to the
-     *  next stage. From 1 to 1000 stages. Default 1. */
+    /** Stages of outer pivoting, 1: none. Blocks that fail pivot_threshold are pushed back to
+     *  the next stage. From 1 to 1000 stages. Default 1. */
     int stages;
-    /** Random butterflies on rejected diagonal blocks. Default off. */
+    /** Transform rejected diagonal blocks by random butterflies. Default off. */
     mpk_switch butterfly;
     /** In which order the blocks are computed, and who writes where. pull: a block gathers its
      *  updates when its level set is due; subsets: updates are pushed, in conflict-free subsets
@@ -200,18 +203,18 @@ typedef struct mpk_options {
     /** Sweeps of the fixed-point factorization (schedule jacobi). From 1 to 10000 sweeps.
      *  Default 8. */
     int sweeps;
-    /** Sweeps keep pivots above this times the norm of the scaled matrix. In the 1-norm. From 0
-     *  to 1. Default 0.1. */
+    /** Sweeps replace pivots below this times the 1-norm of the scaled matrix. From 0 to 1.
+     *  Default 0.1. */
     double jacobi_epsilon;
     /** The factor by which jacobi_epsilon falls from sweep to sweep. From 0 to 1. Default
      *  0.95. */
     double jacobi_decay;
-    /** Added to the diagonal of the scaled matrix, with its sign. From 0 to 1. Default 0. */
+    /** Add this to the diagonal of the scaled matrix, with its sign. From 0 to 1. Default 0. */
     double shift;
-    /** Of the stored factor. double: that of the matrix. Default double. */
+    /** Precision in which the factor is stored. double: that of the matrix. Default double. */
     mpk_precision precision;
-    /** Triangular solves by so many Jacobi sweeps, 0: exact. From 0 to 10000 sweeps. Default
-     *  0. */
+    /** Replace triangular solves by this many Jacobi sweeps, 0: exact solves. From 0 to 10000
+     *  sweeps. Default 0. */
     int solve_sweeps;
     /* options: end */
 } mpk_options;
