@@ -179,10 +179,10 @@ MPK_API mpk_status mpk_dense_factorize(mpk_context *ctx, const mpk_dense *dense,
  *  x    [out]   n x nrhs; x == b with ldx == ldb is allowed, any other overlap is not
  *  work [inout] work_bytes >= sizes.solve_bytes for nrhs; NULL as above
  *  Returns MPK_OK | MPK_SINGULAR
- *          | MPK_INACCURATE: a was given, and dense->accuracy was not reached, or b is so small beside
- *            A x that a small backward error says nothing (docs/dense.md)
- *          | MPK_ERR_ARGUMENT, _SIZE, _MEMORY, _DEVICE, _UNSUPPORTED | _INPUT: NaN or Inf in a or b
- *          | _NUMERIC. */
+ *          | MPK_INACCURATE: a was given, and dense->accuracy was not reached, or b is so small
+ *            beside A x that a small backward error says nothing (docs/dense.md)
+ *          | MPK_ERR_ARGUMENT, _SIZE, _MEMORY, _DEVICE, _UNSUPPORTED | _INPUT: NaN or Inf in a or
+ *            b | _NUMERIC. */
 MPK_API mpk_status mpk_dense_solve(mpk_context *ctx, const mpk_dense *dense, const void *a,
                                    int64_t lda, const mpk_dense_factor *f, int32_t nrhs,
                                    const void *b, int64_t ldb, void *x, int64_t ldx, void *work,
