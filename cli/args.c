@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command line: options and their values into the library's, and what is said of wrong ones. */
+/* Parses the command line: options, their values, and errors in them. */
 #include "cli.h"
 
 #include <ctype.h>
@@ -59,7 +59,7 @@ static int distance(const char *a, const char *b) {
 
 const char *cli_nearest(const char *word, const char *const *words) {
     const char *nearest = NULL;
-    int least = (int)strlen(word) / 3 + 2; /* further away is no misspelling */
+    int least = (int)strlen(word) / 3 + 2; /* a larger distance is not a misspelling */
     for (; *words; words++) {
         bool begins = strlen(word) >= 3 && !strncmp(*words, word, strlen(word));
         int far = begins ? 1 : distance(word, *words);
@@ -204,7 +204,7 @@ static bool is_option(const char *word) {
 
 int cli_parse(cli_args *args, int argc, char **argv) {
     bool options = true;
-    /* known before anything is told, wherever it stands */
+    /* --json is looked for first: errors in other options depend on it */
     for (int k = 0; k < argc && strcmp(argv[k], "--"); k++)
         if (!strcmp(argv[k], "--json")) args->json = true;
     for (int k = 0; k < argc; k++) {

@@ -4,8 +4,8 @@
 /** metapack bench: each method of a list at each order of a list, checked before it is timed. */
 #include "cli.h"
 
-/** The next of a stream of numbers in [-1, 1], the same everywhere; bench matrices are made of it.
- * A seed's stream begins at cli_bench_seed. The library's own generator is none of its headers. */
+/** Random numbers in [-1, 1] for matrices of the bench, the same on every machine; a stream begins
+ *  with cli_bench_seed. (The library's own generator is not public.) */
 static inline uint64_t cli_bench_seed(uint64_t seed) {
     return seed * UINT64_C(2862933555777941757) + UINT64_C(3037000493);
 }
@@ -24,7 +24,7 @@ typedef struct cli_bench_row {
 
 /** One thing that can be measured. */
 typedef struct cli_bench {
-    const char *methods, *sizes; /**< what is measured when --methods, --sizes say nothing */
+    const char *methods, *sizes; /** < the defaults of --methods and --sizes */
     const char *expected;        /**< the methods there are, for an error's text */
     int64_t most;                /**< the largest order */
     /** Choose a method by its name; false: there is no such. */
@@ -34,8 +34,8 @@ typedef struct cli_bench {
     const char *error_name, *error_sign; /**< in JSON, in text */
 } cli_bench;
 
-/** Both lists are read before anything is measured. Rows go to standard output, a method that
- * failed to standard error too. Returns the worst exit code. */
+/** Run a bench. Both lists are read before anything is measured. Rows go to standard output, failed
+ *  methods also to standard error. Returns the worst exit code. */
 int cli_bench_run(cli_args *args, const cli_bench *bench, void *work);
 
 int cli_bench_dense(cli_args *args, mpk_scalar scalar);

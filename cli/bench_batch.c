@@ -45,7 +45,8 @@ static double real_part(const work *w, const void *x, int64_t k) {
     return single ? (double)((const float *)x)[at] : ((const double *)x)[at];
 }
 
-/* Random symmetric ones with a strong diagonal, real numbers whatever the type, and b = A e. */
+/* Random symmetric matrices with a strong diagonal, real numbers in any type, and b = A times ones.
+ */
 static void fill(work *w, uint64_t seed) {
     const int n = w->batch.n;
     const size_t size = mpk_scalar_size(w->batch.scalar);
@@ -80,7 +81,7 @@ static void fill(work *w, uint64_t seed) {
         }
 }
 
-/* The matrices are copied first: what is timed is the call alone. */
+/* The matrices are copied before the timing. */
 static mpk_status factorize(mpk_context *ctx, work *w, double *seconds) {
     const mpk_batch_results results = {w->outcome, NULL};
     const int n = w->batch.n;

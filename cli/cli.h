@@ -54,9 +54,8 @@ typedef struct cli_flag {
     cli_kind kind;
     unsigned commands; /* that take it */
     size_t offset;     /* CLI_SWITCH, CLI_STRING */
-    const char
-        *value; /* what stands for the value in the help; NULL: none, or "on" may be left out */
-    const char *help; /* NULL: the sentence of the table of options */
+    const char *value; /* name of the value in the help; NULL: none, or it may be left out */
+    const char *help;  /* NULL: the text of the table of options */
 } cli_flag;
 
 extern const cli_flag cli_flags[]; /* ends with name NULL */
@@ -66,16 +65,16 @@ const mpk_option *cli_flag_option(const cli_flag *flag);
 /** Read the options of `command` from argv[0 .. argc-1] (the words after the sub-command).
  *  Returns 0, or the exit code after telling what is wrong. */
 int cli_parse(cli_args *args, int argc, char **argv);
-/** Did the user give options that nobody reads? Method auto is ldlt where nothing is solved; dense
- *  [in] the words that chose a dense method, or NULL. Returns 0, or the exit code after telling. */
+/** Were options given that nothing reads? Method auto is ldlt where nothing is solved. dense [in]
+ *  the words that chose a dense method, or NULL. Returns 0, or the exit code after an error
+ *  message. */
 int cli_check_read(const cli_args *args, const char *dense);
 /** Print the options of args->command, in at most 100 columns. */
 void cli_print_options(const cli_args *args);
-/** Tell a wrong use on standard error (and, with --json, on standard output); returns exit code 1.
- */
+/** Print an error of usage to standard error (with --json also to standard output); returns 1. */
 int cli_usage_error(const cli_args *args, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/** With --json: an object that says no more than a failure. */
+/** With --json: print an object with the failure alone. */
 void cli_print_failure(const cli_args *args, mpk_status status, const char *message);
 /** The word of `words` (NULL at the end) nearest to `word`, or NULL if none is near. */
 const char *cli_nearest(const char *word, const char *const *words);
@@ -93,7 +92,7 @@ typedef struct cli_progress {
     bool terminal, always, utf8, drawn;
     double start_s;
     char stage[16];
-    int tenth; /* last tenth told where there is no terminal */
+    int tenth; /* last tenth printed, without a terminal */
 } cli_progress;
 
 /** Begin; `always`: also in the first two seconds and without a terminal. Ctrl-C cancels from now

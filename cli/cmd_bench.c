@@ -17,7 +17,7 @@ static bool next_name(const char **list, method_name name) {
     return true;
 }
 
-/* The next order: 1 there is one, 0 at the end, -1 it is none. */
+/* The next order: 1: found, 0: end of the list, -1: not an order. */
 static int next_size(const char **list, int64_t most, int64_t *n) {
     if (!**list) return 0;
     char *end;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* metapack info: what reading a matrix tells of it. */
+/* metapack info: statistics of a matrix, without analysis. */
 #include "cli.h"
 
 /** metapack info A: what the file holds; nothing is computed. */

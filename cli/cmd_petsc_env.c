@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* metapack petsc-env [BUILD]: the line that loads METAPACK into every program that uses PETSc. */
+/* metapack petsc-env [BUILD]: the line for the shell that loads METAPACK into programs with PETSc.
+ */
 #include "cli.h"
 
 #include <stdio.h>
@@ -29,7 +30,7 @@ static int fail(const cli_args *args, const char *message) {
     return mpk_exit_code(MPK_ERR_FILE);
 }
 
-/* The builds that are there, in `text`. */
+/* List the builds that are installed, in `text`. */
 static int list(char *text, size_t size) {
     char folder[PATH_MAX];
     int count = 0;

@@ -131,7 +131,7 @@ static mpk_status compute(cli_args *args, stats_table *t) {
     return status;
 }
 
-/* 0, or the exit code of what could not be written. */
+/* Write the table; returns 0, or the exit code if that fails. */
 static int tell(cli_args *args, const stats_table *t) {
     int error = args->plot ? stats_write_plot(t, args->plot) : 0;
     if (error) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The options of the command: who takes them, and what they are; of those that are mpk_options' the
- * table of options tells it. */
+/* The options of the command: which sub-commands take them, and their help; for fields of
+ * mpk_options the help is made from the table of options. */
 #include "cli.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the plug-ins lie, and how to say it to a shell. */
+/* Finds the installed plug-ins, and quotes their paths for a shell. */
 #define _GNU_SOURCE
 #include "cli.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Strings of JSON, whatever bytes the name of a file has. */
+/* Strings of JSON from any bytes, such as names of files. */
 #include "cli.h"
 
-/* Bytes of the UTF-8 character at s, 0: it is none. */
+/* Bytes of the UTF-8 character at s; 0: not valid. */
 static int character(const unsigned char *s) {
     const int length = s[0] < 0x80                   ? 1
                        : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
@@ -11,7 +11,7 @@ static int character(const unsigned char *s) {
                                                      : 0;
     for (int k = 1; k < length; k++)
         if ((s[k] & 0xc0) != 0x80) return 0;
-    /* longer than need be, halves of pairs, beyond the last one */
+    /* no overlong forms, surrogates or codes above U+10FFFF */
     if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0)) return 0;
     if ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90)) return 0;
     return length;

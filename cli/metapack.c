@@ -94,7 +94,7 @@ static int unknown(const cli_args *args, const char *name) {
     return cli_usage_error(args, "unknown command '%s'", name);
 }
 
-/* After "metapack": the command and its options. wish [in] why nothing can be computed, or NULL. */
+/* Run the sub-command. wish [in] why nothing can be computed (METAPACK_CPU), or NULL. */
 static int dispatch(cli_args *args, const char *wish, int argc, char **argv) {
     const char *name = argc ? argv[0] : NULL;
     if (!name) {
@@ -130,8 +130,8 @@ static int dispatch(cli_args *args, const char *wish, int argc, char **argv) {
     return command->run(args);
 }
 
-/* What is wrong with METAPACK_CPU, or NULL. The context is made without it then, so that help and
- * version can be asked for, and a failure be told as JSON. */
+/* What is wrong with METAPACK_CPU, or NULL. If something is, the context is created without it, so
+ * that help and version work, and the failure can be printed as JSON. */
 static const char *check_wish(void) {
     const char *wish = NULL;
     mpk_context *ctx = NULL;

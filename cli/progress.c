@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum { BAR = 30 /* cells */ };
-static const double PATIENCE_S = 2; /* what is shorter needs no bar */
+static const double PATIENCE_S = 2; /* shorter calls get no bar */
 
 static volatile sig_atomic_t interrupted; /* the one thing a signal handler can reach */
 

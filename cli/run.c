@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What commands around mpk_job_run share: the matrix they are about, the report, the exit code. */
+/* Shared by the commands around mpk_job_run: the matrix, the report, the exit code. */
 #include "cli.h"
 
 #include <stdio.h>
@@ -28,7 +28,7 @@ int cli_matrix(const cli_args *args, mpk_job *job) {
     return 0;
 }
 
-/* Human text: the report, or one line where nothing is known but the failure. */
+/* Print the report as text, or one line if there is only a failure. */
 static void tell(const cli_args *args, const mpk_report *report, mpk_status status) {
     const mpk_run *run = mpk_report_run(report);
     const char *text = mpk_status_text(status);
@@ -49,7 +49,7 @@ int cli_run(const cli_args *args, const mpk_job *job) {
     cli_progress_begin(&progress, args->ctx, args->progress);
     mpk_status status = mpk_job_run(args->ctx, job, &args->options, &report);
     bool interrupted = cli_progress_end(&progress, args->ctx);
-    if (interrupted && mpk_failed(status)) { /* perhaps told as a read that broke off */
+    if (interrupted && mpk_failed(status)) { /* it may have been reported as a failed read */
         status = MPK_ERR_CANCELLED;
         fprintf(stderr, "metapack %s: interrupted\n", args->name);
         cli_print_failure(args, status, "interrupted");

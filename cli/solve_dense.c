@@ -49,10 +49,10 @@ typedef struct work {
     int32_t *pivots;
     int32_t nrhs;
     double read_s;
-    char message[160]; /* of what the library has not said */
+    char message[160]; /* of errors found here, not in the library */
 } work;
 
-/* Refuse what takes more than memory_limit: A, and what else is said to be needed. */
+/* Refuse what takes more than memory_limit: A and what else is needed. */
 static mpk_status check_memory(const cli_args *args, const mpk_problem_view *p, double more,
                                work *w) {
     const double limit = args->options.memory_limit;

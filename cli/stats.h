@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPK_CLI_STATS_H
 #define MPK_CLI_STATS_H
-/** metapack stats: what its files share. */
+/** metapack stats: the table that its files compute and write. */
 #include "cli.h"
 
 #include <stdio.h>
 
 enum { STATS_LIST = 16, STATS_LEVELS = 64 };
 
-/** One blocking: what was asked for and what came of it. */
+/** One blocking: the options and the result. */
 typedef struct stats_run {
     mpk_strategy strategy;
     mpk_ordering ordering;

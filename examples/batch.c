@@ -34,7 +34,7 @@ int main(void) {
     if (!mpk_failed(status))
         status = mpk_batch_ldlt(ctx, &batch, &matrices, &pivots[0][0], &results);
     printf("factorization: %s\n", mpk_status_text(status));
-    if (!mpk_failed(status)) /* the broken one stays without factors, its solution means nothing */
+    if (!mpk_failed(status)) /* the broken one has no factors, and its solution is meaningless */
         mpk_batch_solve(ctx, &batch, MPK_BATCH_LDLT, &matrices, &pivots[0][0], 1, &vectors, NULL);
 
     int good = 0;

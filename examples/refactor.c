@@ -55,7 +55,7 @@ int main(void) {
         if (mpk_failed(status)) break;
         mpk_factor_info info;
         mpk_factor_info_get(fac, &info);
-        if (info.inertia.negative != 1) break; /* one constraint: the step is one of descent */
+        if (info.inertia.negative != 1) break; /* one constraint: the step is a descent direction */
         for (int j = 0; j < N; j++) {
             dz[j] = (centre - z[j] * d[j]) / x[j] - z[j];
             if (d[j] < 0) length = fmin(length, -0.99 * x[j] / d[j]);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_ANALYSIS_H
 #define METAPACK_ANALYSIS_H
+/** The analysis: all that depends on the pattern of A. Method and sources: docs/analysis.md,
+ *  docs/matching.md. */
 #include <metapack/options.h>
 #include <metapack/problem.h>
 
@@ -8,41 +10,42 @@
 extern "C" {
 #endif
 
-/** What an analysis found and predicts. */
+/** What an analysis found and predicts. For methods on blocks supernodes counts the block rows, and
+ *  n, nnz and the predictions are 0; mpk_block_statistics() has theirs. */
 typedef struct mpk_analysis_info {
     int32_t n;
     int64_t nnz;             /**< of A, lower triangle */
     mpk_ordering ordering;   /**< the one chosen */
     int matching;            /**< 1: 2x2 candidates from a matching were compressed */
-    int scaling;             /**< 0 none, 1 equilibration, 2 from the matching */
+    int scaling;             /**< 0: none, 1: equilibration, 2: from the matching */
     int32_t structural_rank; /**< n unless the matching found less; -1: not computed */
     int32_t supernodes;
-    int32_t tree_height;  /**< supernodes on the longest path */
+    int32_t tree_height;  /**< supernodes on the longest path of the tree */
     int32_t max_front;    /**< rows of the largest front */
     int64_t factor_nnz;   /**< entries of L with its unit diagonal, explicit zeros of amalgamation
-                             included */
+                               included */
     double factor_flops;  /**< multiplications and additions of the factorization */
     int64_t factor_bytes; /**< of L and D */
-    int64_t peak_bytes;   /**< most memory that mpk_factorize will hold, without delayed pivots */
+    int64_t peak_bytes;   /**< most memory that mpk_factorize will hold if no pivot is delayed */
     double time_s;        /**< of mpk_analyse, and of its parts: */
     double time_match_s, time_order_s, time_symbolic_s;
 } mpk_analysis_info;
 
-/** Analyse: scaling, matching, ordering, elimination tree, supernodes, schedule, predictions. The
- *  result serves every matrix with the pattern of `problem`; its values only guide matching and
- *  scaling. Immutable: any number of factors and threads may share it.
- *  ctx      [inout] errors are recorded here
- *  problem  [in]    borrowed during the call
- *  options  [in]    NULL: the defaults
- *  an       [out]   created; *an must be NULL before
- *  Returns MPK_OK | MPK_SINGULAR (structurally; *an is usable) | MPK_ERR_ARGUMENT, _MEMORY (also
- *          when the prediction exceeds options.memory_limit), _UNSUPPORTED (an ordering that was
- *          not built), _CANCELLED
- *  Threads: those of options.threads. Method and sources: docs/analysis.md. */
+/** Analyse: scaling, matching, ordering, elimination tree or blocking, schedule, predictions. The
+ *  result serves every matrix with the pattern of `problem`, whose values only guide matching and
+ *  scaling. It never changes: any number of factors and threads may share it, and the problem may
+ *  be destroyed before it.
+ *  an [out] created; *an must be NULL before
+ *  Returns MPK_OK | MPK_SINGULAR: structurally; *an is usable
+ *          | MPK_ERR_ARGUMENT, _CANCELLED | _MEMORY: also where the prediction exceeds
+ *            options.memory_limit | _UNSUPPORTED: an ordering that was not built, or a graph too
+ *            large for it
+ *  Threads: options.threads, in the orderings that are parallel. */
 MPK_API mpk_status mpk_analyse(mpk_context *ctx, const mpk_problem *problem,
                                const mpk_options *options, mpk_analysis **an);
+/** Copy the numbers; all zero for an NULL. */
 MPK_API void mpk_analysis_info_get(const mpk_analysis *an, mpk_analysis_info *info);
-/** perm [out] size n: the old index at each new position (before pivoting inside the factor). */
+/** perm [out] size n: the old index at each new position, before the factorization pivots. */
 MPK_API void mpk_analysis_perm(const mpk_analysis *an, int32_t *perm);
 MPK_API void mpk_analysis_destroy(mpk_analysis **an);
 

@@ -2,9 +2,14 @@
 #ifndef METAPACK_BATCH_H
 #define METAPACK_BATCH_H
 /** Many small dense matrices at once: factorizations, solves and products of order up to
- *  MPK_BATCH_MAX_N. Each matrix has an outcome of its own; a singular or NaN one leaves its
- *  neighbours right. How to lay out the data and what each method does: docs/batch.md.
- *  Example: examples/batch.c. */
+ *  MPK_BATCH_MAX_N. Each matrix has an outcome of its own; one that is singular or has a NaN does
+ *  not affect its neighbours. How to lay out the data and what each method does: docs/batch.md.
+ *  Examples: examples/batch.c, examples/batch_device.c.
+ *
+ *  Arrays lie in the caller's memory, all of a call on the host or all on one device; structs lie
+ *  on the host. On the host a call works with batch->threads threads of the context and gives the
+ *  same bits for any number of them; on a device it works in the caller's stream. Memory in which
+ *  host and device exchange data stays with the context from call to call. */
 #include <metapack/context.h>
 
 #ifdef __cplusplus
@@ -14,7 +19,7 @@ extern "C" {
 /** Largest order of a matrix, and largest m, n, k of a product. */
 #define MPK_BATCH_MAX_N 64
 
-/** Where entry (i, j) of matrix b lies, in entries; column-major each. */
+/** Where entry (i, j) of matrix b lies; offsets in entries, each matrix column-major. */
 typedef enum mpk_batch_layout {
     MPK_BATCH_STRIDED = 0,    /**< data + b stride + i + j ld */
     MPK_BATCH_POINTERS = 1,   /**< ((void *const *)data)[b] + i + j ld */
@@ -24,14 +29,14 @@ typedef enum mpk_batch_layout {
 /** Outcome of one matrix. */
 typedef enum mpk_batch_outcome {
     MPK_BATCH_OK = 0,
-    MPK_BATCH_SINGULAR = 1,  /**< zero pivots were met, their columns were zero too: the factors
-                                  multiply to the matrix and solve consistent systems */
+    MPK_BATCH_SINGULAR = 1,  /**< zero pivots in zero columns: the factors multiply to the matrix
+                                  and solve consistent systems */
     MPK_BATCH_BREAKDOWN = 2, /**< a pivot that the method cannot pass (LLT: not positive; without
-                                  pivoting: zero above a column that is not): no factors */
+                                  pivoting: zero in a column that is not): no factors */
     MPK_BATCH_NOT_FINITE = 3 /**< NaN or Inf, in the matrix or by overflow: no factors */
 } mpk_batch_outcome;
 
-/** One operand of all matrices; borrowed. */
+/** One operand of all matrices. */
 typedef struct mpk_batch_array {
     mpk_batch_layout layout;
     mpk_memory memory; /**< of data and, for pointers, of what they point to; one for all arrays of
@@ -40,11 +45,11 @@ typedef struct mpk_batch_array {
     int64_t stride; /**< entries from matrix to matrix, interleaved: from group to group; at least
                          ld times the columns (times the width). Not used for pointers */
     int32_t ld;     /**< leading dimension, at least the rows (and at least 1) */
-    int32_t width;  /**< interleaved: matrices in a group, at least 1; the last may be part empty,
-                         its memory must be there nevertheless and is not written */
+    int32_t width;  /**< interleaved: matrices in a group, at least 1; the memory of the last group
+                         must be complete, what is beyond count is not written */
 } mpk_batch_array;
 
-/** What all matrices of a call share. mpk_batch_init() first; later versions add at the end. */
+/** What all matrices of a call share. mpk_batch_init() first; later versions extend it. */
 typedef struct mpk_batch {
     size_t struct_size;
     mpk_scalar scalar;
@@ -56,47 +61,44 @@ typedef struct mpk_batch {
     double zero_tolerance; /**< a pivot not above this times the largest |entry| (without pivoting
                                 and static: the largest diagonal |entry|) counts as zero; < 0
                                 (default): 4 n eps */
-    int threads;           /**< as in mpk_options */
+    int threads;           /**< 0 (default): OMP_NUM_THREADS, else all cores of the process */
     int device;            /**< number of the device, for MPK_DEVICE */
     void *stream;          /**< MPK_DEVICE: the caller's stream (a cudaStream_t), NULL: the default.
-                                A call returns when its results are there, unless: */
-    int asynchronous;      /**< MPK_DEVICE: 1: return MPK_OK when all is queued in the stream; how
-                                matrices fared is in the results alone. Pivots and results must then
-                                lie in device memory (or be NULL). Default 0 */
-    mpk_memory pivots_memory;  /**< where pivots lie: with arrays in host memory, there; default
-                                    host. Pivots given in device memory are judged there, each
-                                    matrix by itself: MPK_BATCH_BREAKDOWN if they are none */
-    mpk_memory results_memory; /**< where the results lie, likewise; default host */
+                                A call returns when its results are complete, unless: */
+    int asynchronous;      /**< MPK_DEVICE: 1: return MPK_OK when all is queued in the stream; only
+                                the results then say what became of each matrix. Pivots and results
+                                must lie in device memory (or be NULL). Default 0 */
+    mpk_memory pivots_memory;  /**< where pivots lie; on the host if the arrays do. Default host.
+                                    Pivots given in device memory are checked there: a matrix whose
+                                    pivots are not valid has the outcome MPK_BATCH_BREAKDOWN */
+    mpk_memory results_memory; /**< where the results lie; likewise. Default host */
 } mpk_batch;
 
-/** What becomes of each matrix; each pointer may be NULL. Written for all matrices; the memory is
- *  batch->results_memory. */
+/** What became of each matrix, in batch->results_memory; each pointer may be NULL. */
 typedef struct mpk_batch_results {
     int32_t *outcome; /**< [out] count: mpk_batch_outcome */
-    int32_t *inertia; /**< [out] 3 count: positive, negative, zero pivots of LLT and LDLT (sum n; 0
-                         0 zeros for complex symmetric matrices; LDU: nonzero, 0, zero; all 0 where
-                           there are no factors) */
+    int32_t *inertia; /**< [out] 3 count: positive, negative, zero pivots of LLT and LDLT, sum n;
+                           complex symmetric: 0, 0, zero; LDU: nonzero, 0, zero; all 0 where there
+                           are no factors */
 } mpk_batch_results;
 
-/** Fill with defaults: double, real, count 0, no pivoting. */
+/** Fill with defaults: double, symmetric, count 0, no pivoting, host. */
 MPK_API void mpk_batch_init(mpk_batch *batch);
 
-/** Factorizations in place. Returned: MPK_OK; MPK_SINGULAR: some matrices are singular, all have
- *  factors; MPK_PARTIAL: some have none, see results->outcome; MPK_ERR_ARGUMENT, _MEMORY, or
- *  _UNSUPPORTED (n above MPK_BATCH_MAX_N, a pivoting that the method has not), _DEVICE (device
- *  memory without a device): nothing was written. A matrix without factors is left undefined.
- *  MPK_ERR_DEVICE is also what kernels that fail end with; then anything may have been written.
- *
- *  ctx    [inout] context; errors are recorded here
- *  batch  [in]    order, type, method
- *  a      [inout] n x n each. LLT, LDLT: the lower triangle alone is read and written
- *  pivots [inout] batch->pivots_memory; batch->n for each matrix, for LDU 2 batch->n: rows, then
- *                 columns. NULL for no pivoting. [in] for static pivoting, else [out]. Place k of a
- *                 matrix holds the old index p of what stands at k in the factors, or ~p (negative)
- *                 at both places of a 2x2 pivot.
- *  Threads: the context's pool, chunks of matrices; the same bits for any number of threads.
- *  Devices: all arrays of a call lie in the memory of one place, which does the work. Memory for
- *  what host and device exchange stays with the context from call to call.
+/** Factorizations in place.
+ *  a       [inout] n x n each. LLT, LDLT: only the lower triangle is read and written
+ *  pivots  [inout] batch->n for each matrix, for LDU 2 batch->n: rows, then columns; read by static
+ *                  pivoting, else written; NULL for no pivoting. pivots[k] = p, the old index of
+ *                  the row now at k, or ~p (negative) for both rows of a 2x2 pivot
+ *  results [out]   may be NULL
+ *  Returns MPK_OK
+ *          | MPK_SINGULAR: some matrices are singular, all have factors
+ *          | MPK_PARTIAL: some have no factors and are left undefined, see results->outcome
+ *          | MPK_ERR_ARGUMENT, _MEMORY: nothing was written
+ *          | MPK_ERR_UNSUPPORTED: n above MPK_BATCH_MAX_N, or a pivoting that the method does not
+ *            have; nothing was written
+ *          | MPK_ERR_DEVICE: no such device, and nothing was written; or a kernel failed, and
+ *            anything may have been written
  *
  *  LLT:  P A P^T = L L^T (L L^H); L in the lower triangle.        Pivoting: none, complete.
  *  LDLT: P A P^T = L D L^T (L D L^H): L unit lower, D diagonal with 1x1 and 2x2 blocks; D(k,k) on
@@ -111,6 +113,7 @@ MPK_API mpk_status mpk_batch_ldlt(mpk_context *ctx, const mpk_batch *batch,
 MPK_API mpk_status mpk_batch_ldu(mpk_context *ctx, const mpk_batch *batch, const mpk_batch_array *a,
                                  int32_t *pivots, const mpk_batch_results *results);
 
+/** Which of the three made the factors. */
 typedef enum mpk_batch_method {
     MPK_BATCH_LLT = 0,
     MPK_BATCH_LDLT = 1,
@@ -120,9 +123,10 @@ typedef enum mpk_batch_method {
 /** Solve A X = B with the factors that `method` left; batch as it was there.
  *  a, pivots [in]    factors (pivots NULL: no pivoting)
  *  nrhs      [in]    columns of B, 0 .. MPK_BATCH_MAX_N
- *  b         [inout] n x nrhs each: B, then X
- *  A zero pivot gives zero in its place. results->outcome: _OK, _SINGULAR (a zero pivot), or
- *  _NOT_FINITE (X is not finite); results->inertia is not written. Returns as above. */
+ *  b         [inout] n x nrhs each: B, then X. A zero pivot gives 0 in X
+ *  results   [out]   outcome: _OK, _SINGULAR (a zero pivot) or _NOT_FINITE (X is not); inertia is
+ *                    not written
+ *  Returns as above. */
 MPK_API mpk_status mpk_batch_solve(mpk_context *ctx, const mpk_batch *batch,
                                    mpk_batch_method method, const mpk_batch_array *a,
                                    const int32_t *pivots, int32_t nrhs, const mpk_batch_array *b,
@@ -136,10 +140,11 @@ typedef struct mpk_batch_product {
     double alpha, beta;   /**< beta = 0: C is not read */
 } mpk_batch_product;
 
-/** C := beta C + alpha A D op(B) of batch->count matrices (batch->n, sizes, pivoting do not count).
- *  d [in] NULL: D = I; else 2 x k each: D(j,j) and D(j+1,j) as mpk_batch_ldlt() has them (0 where
- *         j is not the first of a 2x2 block; Hermitian when the batch is)
- *  C must not overlap the others. Returns MPK_OK or an error as above. */
+/** C := beta C + alpha A D op(B) of batch->count matrices; batch->n, sizes, pivoting are ignored.
+ *  d [in]    NULL: D = I; else 2 x k each: D(j,j), then D(j+1,j), which is 0 where j is not the
+ *            first of a 2x2 block; Hermitian if the batch is
+ *  c [inout] must not overlap the others
+ *  Returns MPK_OK, or an error as above. */
 MPK_API mpk_status mpk_batch_gemm(mpk_context *ctx, const mpk_batch *batch,
                                   const mpk_batch_product *product, const mpk_batch_array *a,
                                   const mpk_batch_array *d, const mpk_batch_array *b,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_BLOCK_H
 #define METAPACK_BLOCK_H
-/** Blocks: what a blocking of a matrix costs before it is factorized, and what a factorization on
- *  blocks (methods ildlt, jacobi, ilu0) did. Method notes: docs/blocking.md,
+/** Blocks: what a blocking of a matrix costs, by level of fill, before anything is factorized; and
+ *  what a factorization on blocks (methods ildlt, jacobi, ilu0) did. A block is the entries of
+ *  one frame's rows in another frame's columns (docs/glossary.md). Methods: docs/blocking.md,
  *  docs/meta-algorithm.md. */
 #include <metapack/options.h>
 #include <metapack/problem.h>
@@ -11,7 +12,7 @@
 extern "C" {
 #endif
 
-/** One row of the table of a blocking: the pattern with one level of fill. */
+/** One row of the table: the pattern with one level of fill. */
 typedef struct mpk_block_level {
     int32_t level;        /**< of fill; -1: complete */
     int64_t blocks;       /**< nonzero blocks of the lower triangle, diagonal included */
@@ -21,10 +22,10 @@ typedef struct mpk_block_level {
     int32_t levels;       /**< level sets of block columns */
     int32_t sublevels;    /**< conflict-free subsets of them */
     int32_t scalar_depth; /**< level sets of the scalar pattern; -1: not computed */
-    double mean_fill;     /**< mean over the blocks of (scalar nonzeros inside) / (entries) */
+    double mean_fill;     /**< mean over the blocks of scalar nonzeros / room; -1: not computed */
     double mean_block;    /**< mean entries of a block */
-    double memory_ratio;  /**< capacity / scalar_nnz; its lower bound is 1 */
-    double time_s;
+    double memory_ratio;  /**< capacity / scalar_nnz; at least 1 */
+    double time_s;        /**< of this row */
 } mpk_block_level;
 
 /** A blocking and its table. */
@@ -32,23 +33,26 @@ typedef struct mpk_block_stats {
     mpk_strategy strategy; /**< the one chosen */
     mpk_ordering ordering;
     int32_t n;
-    int64_t nnz;        /**< of A, lower triangle */
-    int32_t block_rows; /**< blocks on the diagonal */
-    int32_t largest;    /**< rows of the largest */
-    double mean_rows;
+    int64_t nnz;          /**< of A, lower triangle */
+    int32_t block_rows;   /**< blocks on the diagonal */
+    int32_t largest;      /**< rows of the largest */
+    double mean_rows;     /**< of a block */
     double input_fill;    /**< mean fill of A's nonzero blocks */
     double time_s;        /**< of blocking and ordering */
     int32_t count;        /**< rows of the table */
-    mpk_block_level *row; /**< count; owned by the struct */
+    mpk_block_level *row; /**< size count; freed by mpk_block_stats_clear() */
 } mpk_block_stats;
 
-/** Block a problem by options.strategy, ordering, block, grid, similarity, matching, and fill the
- *  table for each of levels[0 .. count-1] (-1: complete).
- *  scalar [in] 1: also the scalar columns, which cost a scalar symbolic factorization each
- *  stats [out] freed with mpk_block_stats_clear
- *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY (the fill does not fit), _CANCELLED.
- *  Source: Thuerck, Naumov, Garland & Goesele 2018, sec. III and Table II; Thuerck 2021, sec. 8.5.
- */
+/** Block a problem by options.strategy, ordering, block, grid, similarity and matching, and compute
+ *  one row of the table for each level of fill.
+ *  levels [in]  size count: levels of fill, -1: complete
+ *  scalar [in]  1: also scalar_nnz, scalar_depth, mean_fill and memory_ratio, each row by a scalar
+ *               symbolic factorization
+ *  stats  [out] freed with mpk_block_stats_clear()
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _CANCELLED, _UNSUPPORTED (as mpk_analyse) | _MEMORY: also
+ *          where the fill exceeds options.memory_limit
+ *  Threads: options.threads. Source: Thuerck, Naumov, Garland & Goesele 2018, sec. III and
+ *  Table II; Thuerck 2021, sec. 8.5. */
 MPK_API mpk_status mpk_block_statistics(mpk_context *ctx, const mpk_problem *problem,
                                         const mpk_options *options, const int32_t *levels,
                                         int32_t count, int scalar, mpk_block_stats *stats);
@@ -63,21 +67,21 @@ typedef struct mpk_block_info {
     int64_t blocks;              /**< stored blocks, diagonal included */
     int64_t dense, bitmap, rows; /**< of these, by format (the diagonal ones are dense) */
     int32_t levels;              /**< level sets, over all stages */
-    int32_t sublevels;           /**< batches of conflict-free updates (schedule subsets) */
-    int32_t stages;
-    int64_t rejected;  /**< blocks sent to a later stage, each as often as it was sent */
-    int64_t perturbed; /**< pivots replaced by the smallest allowed one */
-    int64_t two_by_two;
+    int32_t sublevels;           /**< conflict-free subsets of updates (schedule subsets) */
+    int32_t stages;              /**< of outer pivoting, at least 1 */
+    int64_t rejected;      /**< frames pushed back to a later stage, each as often as it was */
+    int64_t perturbed;     /**< pivots replaced by the smallest allowed one */
+    int64_t two_by_two;    /**< 2x2 pivots */
     int64_t kept, dropped; /**< entries of L kept and dropped off the diagonal blocks */
     int64_t input_nnz;     /**< of A, lower triangle */
     double mean_fill_in, mean_fill_out; /**< of the blocks of A and of L, as in Table II */
     int64_t bytes;                      /**< held by the factor */
-    double flops;                       /**< of the block products, as computed (dense counts) */
+    double flops;                       /**< of the block products, blocks counted as dense */
     double time_block_s, time_fill_s, time_numeric_s; /**< blocking; fill and schedule; numbers */
-    double time_inspector_s; /**< symbolic work that ran beside the numeric one */
-    int32_t breakdowns;      /**< factor_type llt: tries that ended at a pivot <= 0 */
-    double diagonal_shift;   /**< part of its diagonal that was added to A after them, so that the
-                                  factor is one of A + diagonal_shift diag(A); 0: of A */
+    double time_inspector_s; /**< symbolic work that ran beside the numerical */
+    int32_t breakdowns;      /**< factor_type llt: attempts that ended at a pivot <= 0 */
+    double diagonal_shift;   /**< the share of its diagonal that was added to A after these: the
+                                  factor is one of A + diagonal_shift diag(A) */
 } mpk_block_info;
 
 #ifdef __cplusplus

@@ -1,53 +1,65 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_CONTEXT_H
 #define METAPACK_CONTEXT_H
+/** The context: what a thread needs to call METAPACK. It has the memory, the last error, the
+ *  callback for progress and the worker threads; it holds no matrix. */
 #include <metapack/status.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/** Source of all host memory of a context. Both functions must be thread-safe.
- *  alloc returns `size` > 0 bytes aligned to 64, or NULL;
- *  release gets what alloc returned, with the same size. */
+/** Source of all host memory of a context. Worker threads call both functions, at the same time.
+ *  alloc   returns size > 0 bytes, aligned to 64, or NULL
+ *  release gets what alloc returned, with the same size
+ *  user    is passed to both */
 typedef struct mpk_allocator {
     void *(*alloc)(void *user, size_t size);
     void (*release)(void *user, void *ptr, size_t size);
     void *user;
 } mpk_allocator;
 
-/** Progress of a long call: `stage` is "read", "analyse", "factorize", "solve", and "write" where a
- *  signal comes while a pipe keeps a file waiting; 0 <= fraction <= 1. Called from one thread at a
- *  time (not always the caller's), at most about 20 times a second. A return other than 0 cancels
- *  the call, which then returns MPK_ERR_CANCELLED. */
+/** Told how far a long call is. Called by one thread at a time, not always the caller's, about 20
+ *  times a second at most. It must not call METAPACK with the same context.
+ *  stage    "read", "analyse", "factorize" or "solve"; "write" where a signal arrives while a full
+ *           pipe keeps the writer waiting
+ *  fraction of the stage that is done, 0 to 1
+ *  Returns 0 to go on; anything else cancels the call, which then returns MPK_ERR_CANCELLED. */
 typedef int (*mpk_progress_fn)(const char *stage, double fraction, void *user);
 
-/** Create a context: the place of errors, memory and threads. It holds no matrix.
- *  allocator [in] NULL: the C library's (huge pages for large blocks); copied
- *  ctx       [out] created context; *ctx must be NULL before
- *  Returns MPK_OK | MPK_ERR_ARGUMENT (also: METAPACK_CPU in the environment is none of generic,
- *  avx2, avx512) | MPK_ERR_UNSUPPORTED (it asks for more than the processor has) | MPK_ERR_MEMORY.
- *  mpk_last_error(NULL, ...) has the text of what METAPACK_CPU is refused for.
- *  Threads: one context serves one calling thread at a time; any number of contexts may be in use
- *  at once, they share nothing. */
+/** Create a context.
+ *  allocator [in]  copied; NULL: the C library's memory, with huge pages for large blocks
+ *  ctx       [out] created; *ctx must be NULL before
+ *  Returns MPK_OK | MPK_ERR_MEMORY
+ *          | MPK_ERR_ARGUMENT: ctx is NULL or *ctx is not, the allocator lacks a function, or
+ *            METAPACK_CPU in the environment is none of generic, avx2, avx512
+ *          | MPK_ERR_UNSUPPORTED: METAPACK_CPU asks for more than the processor or this build has.
+ *          mpk_last_error(NULL, ...) has the text where METAPACK_CPU is the reason.
+ *  Threads: contexts share nothing; each serves one calling thread at a time. */
 MPK_API mpk_status mpk_context_create(const mpk_allocator *allocator, mpk_context **ctx);
 
-/** Free a context and set it to NULL; objects made with it must have been destroyed before. */
+/** Free a context; what was created with it must have been destroyed before. */
 MPK_API void mpk_context_destroy(mpk_context **ctx);
 
+/** Have progress told to `progress`, with `user` as its last argument; NULL: to nobody. Not while
+ *  a call on the context runs. */
 MPK_API void mpk_context_set_progress(mpk_context *ctx, mpk_progress_fn progress, void *user);
 
-/** The last failure on this context: status, the stage that failed ("read", "match", ...), the
- *  index it is about (row, column, line or byte count; -1: none) and a text for people. Each out
- *  parameter may be NULL. The text lives until the next call on the context. ctx NULL: why none can
- *  be created, if METAPACK_CPU in the environment is the reason; the text is static. */
+/** What the last call on this context had to say: its failure, or its positive status.
+ *  ctx   [in]  NULL: why no context can be created, where METAPACK_CPU is the reason
+ *  stage [out] what failed: "read", "match", "factorize", ...
+ *  index [out] the row, column, line or number of bytes it is about, as the text says; -1: none
+ *  text  [out] for people; stage and text live until the next call on the context
+ *  Each of the three may be NULL. Returns the status; MPK_OK: nothing was said, the text is empty;
+ *  for ctx NULL MPK_ERR_ARGUMENT, or what mpk_context_create() returns because of METAPACK_CPU. */
 MPK_API mpk_status mpk_last_error(const mpk_context *ctx, const char **stage, int64_t *index,
                                   const char **text);
 
-/** Bytes now in use through this context, and the most since the last reset. Freed blocks that the
- * context keeps for its next calls (at most 32 MiB) are not counted; mpk_context_destroy frees
- * them. */
+/** Host memory in use through this context, and the most since the last reset, either may be NULL.
+ *  Freed blocks that the context keeps for its next calls (at most 32 MiB) are not counted. From
+ *  any thread. */
 MPK_API void mpk_memory_usage(const mpk_context *ctx, int64_t *now_bytes, int64_t *peak_bytes);
+/** Let the peak begin again at what is in use now. */
 MPK_API void mpk_memory_reset_peak(mpk_context *ctx);
 
 #ifdef __cplusplus

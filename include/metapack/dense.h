@@ -5,9 +5,11 @@
  *  the processor or on a device. Which method when, and what each one promises: docs/dense.md.
  *  Example: examples/dense.c.
  *
- *  Matrices are column-major, entry (i, j) at a + i + j lda; one triangle is read, the other never
- *  touched. All memory is the caller's: mpk_dense_query() tells how much; nothing is allocated in a
- *  factorization or a solve. */
+ *  Matrices are column-major, entry (i, j) at a[i + j * lda]; one triangle is read, the other never
+ *  touched. Matrices, factors and work space lie in the caller's memory, all on the host or all on
+ *  the device (dense->memory); mpk_dense_query() says how much there must be. Structs lie on the
+ *  host. A call works with dense->threads worker threads, or in the device's stream, and
+ *  gives the same bits for any number of threads. */
 #include <metapack/options.h>
 
 #ifdef __cplusplus
@@ -29,53 +31,53 @@ typedef enum mpk_dense_method {
     MPK_DENSE_COUNT = 7
 } mpk_dense_method;
 
-/** The arithmetic of the factorization; what is less than the matrix's needs refinement. */
+/** The arithmetic of the factorization; with less than the matrix has, solutions are refined. */
 typedef enum mpk_dense_precision {
-    MPK_DENSE_WORKING = 0, /**< the matrix's */
-    MPK_DENSE_SINGLE = 1,
-    MPK_DENSE_TF32 = 2, /**< products in TF32, sums and factors in single; devices only */
-    MPK_DENSE_HALF = 3  /**< products in half, scaled, the rest in single; devices only */
+    MPK_DENSE_WORKING = 0, /**< that of the matrix */
+    MPK_DENSE_SINGLE = 1,  /**< single, for a matrix in double */
+    MPK_DENSE_TF32 = 2,    /**< products in TF32, sums and factors in single; devices only */
+    MPK_DENSE_HALF = 3     /**< products in half, scaled, the rest in single; devices only */
 } mpk_dense_precision;
 
 /** How a solution is refined. */
 typedef enum mpk_dense_refinement {
-    MPK_DENSE_REFINE_AUTO = 0,    /**< classical; GMRES where that contracts too slowly */
+    MPK_DENSE_REFINE_AUTO = 0,    /**< classical; GMRES where that converges too slowly */
     MPK_DENSE_REFINE_CLASSIC = 1, /**< x += (LDL^T)^-1 (b - A x) */
     MPK_DENSE_REFINE_GMRES = 2    /**< the correction by GMRES, the factors as preconditioner */
 } mpk_dense_refinement;
 
-/** What a call is about. mpk_dense_init() first; later versions add at the end. */
+/** What a call is about. mpk_dense_init() first; later versions add fields at the end. */
 typedef struct mpk_dense {
     size_t struct_size;
     mpk_scalar scalar;
     mpk_symmetry symmetry; /**< Hermitian: complex entries only; imaginary parts of the diagonal are
                                 taken as zero */
     mpk_triangle uplo;     /**< MPK_LOWER or MPK_UPPER. Upper: P A P^T = U D U^T, as in LAPACK */
-    int64_t n;             /**< order, 0 .. INT32_MAX */
-    mpk_memory memory;     /**< where a, f, extra, b, x and work lie; pivots, too */
+    int64_t n;             /**< order, 0 .. INT32_MAX - 8 */
+    mpk_memory memory;     /**< where a, f, pivots, extra, b, x and work lie */
     int device;            /**< number of the device, for MPK_DEVICE */
     void *stream;          /**< MPK_DEVICE: the caller's stream (a cudaStream_t), NULL: the default.
-                                A call returns when its results are there */
+                                A call returns when its results are complete */
     mpk_dense_method method;
     mpk_dense_precision precision;
     double pivot_threshold; /**< u in (0, 0.5]: |L| <= 1/u of the tile method. Default 0.01 */
-    double zero_tolerance;  /**< a column of what is left that is not above this times max |A| is a
-                                 zero pivot; < 0 (default): n eps */
-    int tile;               /**< 0 (default): chosen; else 32 .. 256: tile, panel or band width */
-    int depth;              /**< of the butterflies: 1 or 2 (default) */
-    int64_t seed;           /**< of the butterflies. Default 1 */
-    int refine;             /**< most steps of refinement in a solve. Default 10; 0: none */
+    double zero_tolerance;  /**< a pivot column with no entry above this times max |A| is a zero
+                                 pivot; < 0 (default): n eps */
+    int tile;     /**< width of tiles, panels or the band, 32 .. 256; 0 (default): chosen */
+    int depth;    /**< of the butterflies: 1 or 2 (default) */
+    int64_t seed; /**< of the butterflies. Default 1 */
+    int refine;   /**< most steps of refinement in a solve. Default 10; 0: none */
     mpk_dense_refinement refinement;
     double accuracy;      /**< componentwise backward error aimed at; < 0 (default): n^(1/2) eps of
                                the working precision, at least 4 eps */
     mpk_switch condition; /**< on: estimate ||A||_1 ||A^-1||_1 in a solve or sysv. Default off */
-    int threads;          /**< as in mpk_options */
+    int threads;          /**< 0 (default): OMP_NUM_THREADS, else all cores of the process */
 } mpk_dense;
 
 /** Fill with defaults: double, lower, host, n = 0, method auto. */
 MPK_API void mpk_dense_init(mpk_dense *dense);
 
-/** What a factorization with `dense` needs. */
+/** What the caller has to provide. */
 typedef struct mpk_dense_sizes {
     int64_t factor_bytes; /**< of f with ldf = n: n^2 entries of the factor's scalar */
     int64_t pivots;       /**< int32 entries of pivots */
@@ -85,18 +87,20 @@ typedef struct mpk_dense_sizes {
     int64_t sysv_bytes;      /**< work of mpk_dense_sysv() and mpk_dense_inertia() */
 } mpk_dense_sizes;
 
-/** Sizes for dense and nrhs right-hand sides. method auto: enough for every step of the ladder.
- *  Returns MPK_OK | MPK_ERR_ARGUMENT | MPK_ERR_SIZE | MPK_ERR_DEVICE | MPK_ERR_UNSUPPORTED. */
+/** Sizes for `dense` and nrhs right-hand sides; method auto: enough for every step of the ladder.
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT
+ *          | MPK_ERR_SIZE: n is too large | MPK_ERR_DEVICE: no such device
+ *          | MPK_ERR_UNSUPPORTED: a method or precision that the host or device does not have. */
 MPK_API mpk_status mpk_dense_query(mpk_context *ctx, const mpk_dense *dense, int32_t nrhs,
                                    mpk_dense_sizes *sizes);
 
-/** A factorization: the caller's memory, aligned to 64 bytes but for f and pivots, and what was
- *  made in it. Factors are read by the place that made them, host or device. */
+/** A factorization: memory of the caller's, and what a call left in it. extra is aligned to 64
+ *  bytes, f and pivots as their entries. Only the memory that factors were made in can read them,
+ *  host or device. */
 typedef struct mpk_dense_factor {
     size_t struct_size;
-    void *f;                       /**< n x n: L and D in the triangle of dense->uplo. Entries are
-                                        of the factor's scalar: single where precision is less than
-                                        the working one. May be a itself: in place */
+    void *f;                       /**< n x n: L and D in the triangle of dense->uplo; entries in
+                                        single where precision is not working. f == a: in place */
     int64_t ldf;                   /**< >= max(1, n) */
     int32_t *pivots;               /**< sizes.pivots; see below */
     void *extra;                   /**< sizes.extra_bytes; may be NULL where that is 0 */
@@ -111,90 +115,96 @@ typedef struct mpk_dense_factor {
 
 /*  Pivots. Bunch-Kaufman, rook: LAPACK's ipiv, 1-based, negative in 2x2 pivots; D(k+1,k) of a 2x2
  *  pivot lies at (k+1,k), where L has a zero; xSYTRS and xSYTRS_ROOK read these factors.
- *  Tile, none, butterfly: place k holds the old index p (0-based) of what stands at k, or ~p at
- *  both places of a 2x2 pivot; L is in its final order, D(k+1,k) at (k+1,k). With MPK_UPPER the
- *  factors are those of the lower triangle of the matrix in reverse order, turned back: U unit
- *  upper, D(k-1,k) of a 2x2 pivot at (k-1,k).
- *  Aasen: place k holds the old index; the first columns of L and T as docs/dense.md has them. */
+ *  Tile, none, butterfly: pivots[k] = p, the old index (0-based) of the row now at k, or ~p in both
+ *  rows of a 2x2 pivot; L is in its final order, D(k+1,k) at (k+1,k). With MPK_UPPER the matrix is
+ *  reversed, its lower triangle factored, and the factors reversed again: U unit upper, D(k-1,k) of
+ *  a 2x2 pivot at (k-1,k).
+ *  Aasen: pivots[k] = the old index; how L and T are stored: docs/dense.md. */
 
-enum { MPK_DENSE_ATTEMPTS = 8 };
+enum { MPK_DENSE_ATTEMPTS = 8 }; /**< most steps of the ladder */
 
 /** One step of the ladder. */
 typedef struct mpk_dense_attempt {
     mpk_dense_method method;
     mpk_dense_precision precision;
-    mpk_status status;    /**< MPK_OK: it passed; MPK_INACCURATE; or why the factorization failed */
-    double componentwise; /**< backward error reached; infinite without factors */
+    mpk_status status;    /**< MPK_OK: accurate enough; MPK_INACCURATE; or why it failed */
+    double componentwise; /**< backward error reached; infinite where there are no factors */
     double time_s;
 } mpk_dense_attempt;
 
-/** What happened. Host memory. */
+/** What a call did. */
 typedef struct mpk_dense_info {
     mpk_dense_method method; /**< that gave the result */
     mpk_dense_precision precision;
-    const char *place; /**< "cpu-avx512", ...: who computed. Static */
-    int32_t fallbacks; /**< methods that were tried and given up before that one */
+    const char *place; /**< what computed: "cpu-avx512", ... Static */
+    int32_t fallbacks; /**< methods that were tried before that one and failed */
     int32_t attempts;  /**< entries of attempt */
     mpk_dense_attempt attempt[MPK_DENSE_ATTEMPTS];
-    mpk_inertia inertia; /**< of the pivoted methods but Aasen (mpk_dense_inertia); 0 else */
-    int64_t two_by_two, delayed, zero_pivots;
+    mpk_inertia inertia; /**< after Aasen only `zero`: see mpk_dense_inertia() */
+    int64_t two_by_two;  /**< 2x2 pivots */
+    int64_t delayed;     /**< columns delayed to the second stage (tile) */
+    int64_t zero_pivots;
     double growth;      /**< max |D| / max |A| */
     double max_l;       /**< max |L| off the diagonal; 0: not computed (tile: it is at most 1/u) */
     int32_t iterations; /**< steps of refinement, the most of all right-hand sides */
     int32_t gmres;      /**< steps of GMRES in all */
-    double unrefined;   /**< omega before refinement */
-    double componentwise; /**< omega = max_i |b - A x|_i / (|A| |x| + |b|)_i, 0/0 = 0, the worst
-                               right-hand side; 0 where a was not given */
-    double normwise;      /**< max ||b - A x||_inf / (||A||_inf ||x||_inf + ||b||_inf) */
+    double unrefined;   /**< componentwise, before refinement */
+    double componentwise; /**< backward error max_i |b - A x|_i / (|A| |x| + |b|)_i, 0/0 = 0, of the
+                               worst right-hand side; 0 where a was not given */
+    double normwise;      /**< likewise ||b - A x||_inf / (||A||_inf ||x||_inf + ||b||_inf) */
     double condition;     /**< estimate; 0: not asked for */
     double factorize_s, solve_s, refine_s;
 } mpk_dense_info;
 
 /** Factorize.
- *  ctx   [inout] context; errors are recorded here
- *  dense [in] what and how
- *  a     [in] n x n, lda >= max(1, n): the triangle dense->uplo. Untouched but where it is f->f
- *  f     [inout] memory given, result described. f->f == a with ldf == lda: in place (working
- *        precision only); any other overlap of a, f, extra, work is MPK_ERR_ARGUMENT
- *  work  [inout] at least sizes.factorize_bytes, 64-byte aligned; NULL: taken from the context or
- *        the device for the length of the call
- *  info  [out] may be NULL
- *  Returns MPK_OK | MPK_SINGULAR (zero pivots; solves consistent systems) |
- *  MPK_ERR_ARGUMENT, _SIZE, _MEMORY, _DEVICE, _UNSUPPORTED: nothing was written |
- *  MPK_ERR_INPUT: NaN or Inf in the triangle; nothing was written |
- *  MPK_ERR_NUMERIC: overflow, or a zero pivot without pivoting; f (and a in place) is undefined.
- *  Threads: the context's pool; the same bits for any number of threads. */
+ *  a    [in]    n x n, lda >= max(1, n): the triangle dense->uplo. Not written unless it is f->f
+ *  f    [inout] memory given, result described. f->f == a with ldf == lda: in place, in working
+ *               precision only; any other overlap of a, f, pivots, extra, work is MPK_ERR_ARGUMENT
+ *  work [inout] work_bytes >= sizes.factorize_bytes, aligned to 64 bytes; NULL: allocated for the
+ *               length of the call
+ *  Returns MPK_OK
+ *          | MPK_SINGULAR: zero pivots; the factors solve consistent systems
+ *          | MPK_ERR_ARGUMENT, _SIZE, _MEMORY, _DEVICE, _UNSUPPORTED: nothing was written
+ *          | MPK_ERR_INPUT: NaN or Inf in the triangle; nothing was written
+ *          | MPK_ERR_NUMERIC: overflow, or a zero pivot without pivoting; f is undefined, and in
+ *            place so is a. MPK_ERR_DEVICE, too, can come after f was written, if a kernel fails.
+ */
 MPK_API mpk_status mpk_dense_factorize(mpk_context *ctx, const mpk_dense *dense, const void *a,
                                        int64_t lda, mpk_dense_factor *f, void *work,
                                        int64_t work_bytes, mpk_dense_info *info);
 
 /** Solve A X = B with a factorization.
- *  a     [in] the matrix, for refinement and errors; NULL: neither
- *  b     [in] n x nrhs, ldb >= max(1, n)
- *  x     [out] likewise; x == b with ldx == ldb is allowed, any other overlap is not
- *  work  [inout] at least sizes.solve_bytes for nrhs; NULL as above
- *  Returns MPK_OK | MPK_SINGULAR (as the info says) | MPK_INACCURATE (a given, dense->accuracy
- *  missed) | MPK_ERR_... as above; MPK_ERR_INPUT: NaN or Inf in b. */
+ *  a    [in]    the matrix, for refinement and errors; NULL: neither. Not f->f
+ *  b    [in]    n x nrhs, finite
+ *  x    [out]   n x nrhs; x == b with ldx == ldb is allowed, any other overlap is not
+ *  work [inout] work_bytes >= sizes.solve_bytes for nrhs; NULL as above
+ *  Returns MPK_OK | MPK_SINGULAR
+ *          | MPK_INACCURATE: a was given, and dense->accuracy was not reached, or b is so small
+ *            beside A x that a small backward error says nothing (docs/dense.md)
+ *          | MPK_ERR_ARGUMENT, _SIZE, _MEMORY, _DEVICE, _UNSUPPORTED | _INPUT: NaN or Inf in a or
+ *            b | _NUMERIC. */
 MPK_API mpk_status mpk_dense_solve(mpk_context *ctx, const mpk_dense *dense, const void *a,
                                    int64_t lda, const mpk_dense_factor *f, int32_t nrhs,
                                    const void *b, int64_t ldb, void *x, int64_t ldx, void *work,
                                    int64_t work_bytes, mpk_dense_info *info);
 
-/** Both; with method auto up the ladder until dense->accuracy is reached. f->f == a: in place, and
- *  then there is no second attempt and no refinement. work: sizes.sysv_bytes. */
+/** Factorize and solve; with method auto up the ladder until dense->accuracy is reached. x == b is
+ *  then not allowed. f->f == a: in place, and then there is no second attempt and no refinement.
+ *  work: sizes.sysv_bytes. Else as the two above. */
 MPK_API mpk_status mpk_dense_sysv(mpk_context *ctx, const mpk_dense *dense, const void *a,
                                   int64_t lda, mpk_dense_factor *f, int32_t nrhs, const void *b,
                                   int64_t ldb, void *x, int64_t ldx, void *work, int64_t work_bytes,
                                   mpk_dense_info *info);
 
-/** Inertia from the factors, without a further look at A. After none and butterfly it is never
- *  certified. Aasen: T is factored once more, block by block. work: sizes.sysv_bytes. */
+/** Inertia from the factors alone. It is never certified after none and butterfly. Aasen: T is
+ *  factored, block by block. work: sizes.sysv_bytes.
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE, _UNSUPPORTED. */
 MPK_API mpk_status mpk_dense_inertia(mpk_context *ctx, const mpk_dense *dense,
                                      const mpk_dense_factor *f, void *work, int64_t work_bytes,
                                      mpk_inertia *inertia);
 
-/** "auto", "tile", "bunch-kaufman", "rook", "aasen", "butterfly", "none"; and the precisions
- *  "working", "single", "tf32", "half"; "unknown" for anything else. Static. */
+/** "auto", "tile", "bunch-kaufman", ...; "working", "single", "tf32", "half"; "unknown" for what is
+ *  none. Static; from any thread. */
 MPK_API const char *mpk_dense_method_name(mpk_dense_method method);
 MPK_API const char *mpk_dense_precision_name(mpk_dense_precision precision);
 

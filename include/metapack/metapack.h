@@ -1,9 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_H
 #define METAPACK_H
-/** METAPACK: symmetric indefinite linear systems. The headers, in the order in which a matrix meets
- *  them: problem -> analysis -> factor -> solution, report. A program that needs a few may include
- *  these alone. */
+/** METAPACK: symmetric indefinite linear systems. This header includes all others, in the order in
+ *  which a matrix meets them: problem -> analysis -> factor -> solution, report. A program may also
+ *  include single ones. examples/solve.c is a whole program.
+ *
+ *  What holds for every function; its own comment says only what differs:
+ *  Status     0 is success; > 0 is a numerical outcome with a usable result; < 0 is a failure that
+ *             left the outputs as they were. Ask mpk_failed(status); mpk_last_error() has the text.
+ *             Any function with a context can return MPK_ERR_ARGUMENT (a NULL that must not be, a
+ *             value out of range) and MPK_ERR_MEMORY.
+ *  Handles    A handle is NULL before its function creates the object, and NULL again after
+ *             *_destroy(&handle), which accepts NULL. The context must outlive what it created.
+ *  Arguments  [in] is read, [out] is written, [inout] both. Arrays belong to the caller and are
+ *             borrowed during the call; what is needed later is copied. options NULL means the
+ *             defaults; an info NULL is not written.
+ *  Arrays     Host memory, except where dense.h and batch.h say otherwise. Indices count from 0.
+ *             Right-hand sides and solutions are n x nrhs and column-major: entry (i, j) is at
+ *             b[i + j * ldb], ldb >= n, and has the problem's scalar type.
+ *  Units      Names end in _s for seconds and in bytes for bytes; nnz counts entries, flops counts
+ *             additions and multiplications.
+ *  Threads    A context serves one thread at a time; threads with a context each may work at the
+ *             same time, and may read the same problem, analysis or factor while nobody changes
+ *             it. One call works with options.threads threads where its comment says so, else with
+ *             the caller's alone. Results do not depend on the number of threads, unless an option
+ *             says so (deterministic, schedule).
+ *  Sources    Each method names its paper here or in the page of docs/ that its header names. */
 #include <metapack/types.h>   /* scalars s d c z, symmetry, memory, inertia, the names of handles */
 #include <metapack/status.h>  /* outcomes of calls: mpk_failed(status) */
 #include <metapack/context.h> /* where memory, errors and progress of all calls go */
@@ -11,11 +33,11 @@
 
 #include <metapack/problem.h>  /* A: read, generated or given */
 #include <metapack/analysis.h> /* what depends on the pattern alone: order, tree, blocks */
-#include <metapack/block.h>    /* what there is to say of blocks, their levels and their factors */
+#include <metapack/block.h>    /* blocks of rows: what they cost, what was done with them */
 #include <metapack/factor.h>   /* P S A S P^T = L D L^T, complete or incomplete; inertia */
 #include <metapack/krylov.h>   /* A x = b with any operator and any preconditioner */
-#include <metapack/solve.h>    /* A X = B with a factor, to a backward error that is told */
-#include <metapack/adaptive.h> /* A X = B by whatever it takes: direct, or up a ladder */
+#include <metapack/solve.h>    /* A X = B with a factor, and the backward error reached */
+#include <metapack/adaptive.h> /* A X = B, the method chosen: direct, or up a ladder */
 #include <metapack/report.h>   /* a run's numbers as text, JSON and SVG */
 #include <metapack/pipeline.h> /* the whole path, from files to files */
 

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_OPTIONS_H
 #define METAPACK_OPTIONS_H
+/** Every choice of the sparse solvers, in one struct and one table. Functions without a context may
+ *  be called from any thread; the strings that they return are static. */
 #include <metapack/context.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/** What is factorized, and so how mpk_solve goes about it. */
+/** What is factorized; mpk_solve then refines or iterates with the factor. */
 typedef enum mpk_method {
-    MPK_METHOD_AUTO = 0,   /**< direct where it fits, else ildlt with a ladder of parameters */
+    MPK_METHOD_AUTO = 0,   /**< direct where it fits, else ildlt up a ladder of parameters. Only
+                                mpk_solve_adaptive and mpk_job_run climb it; mpk_analyse and
+                                mpk_factorize take it for MPK_METHOD_LDLT */
     MPK_METHOD_LDLT = 1,   /**< the direct solver */
     MPK_METHOD_ILDLT = 2,  /**< the meta-algorithm on blocks: complete or incomplete */
     MPK_METHOD_JACOBI = 3, /**< the same by fixed-point sweeps (schedule = jacobi) */
-    MPK_METHOD_ILU0 =
-        4,              /**< scalar blocks, no fill, no pivoting, nothing dropped: for comparison */
-    MPK_METHOD_NONE = 5 /**< no preconditioner; the diagonal scaling stays */
+    MPK_METHOD_ILU0 = 4, /**< on scalars, no fill, no pivoting, nothing dropped: to compare with */
+    MPK_METHOD_NONE = 5  /**< no preconditioner but the diagonal scaling */
 } mpk_method;
 
-/** Iterative methods; the first three and CG keep symmetry. */
+/** Iterative methods. sqmr, minres, symmlq and cg need a symmetric preconditioner. */
 typedef enum mpk_krylov {
     MPK_KRYLOV_AUTO = 0, /**< refinement after ldlt, else sqmr (gmres where the factor is ldu) */
     MPK_KRYLOV_NONE = 1, /**< iterative refinement only */
@@ -57,7 +60,7 @@ typedef enum mpk_schedule {
     MPK_SCHEDULE_JACOBI = 3   /**< all blocks at once, in sweeps */
 } mpk_schedule;
 
-/** Entries of the stored factor beneath a double precision solver. */
+/** Precision in which a factor on blocks is stored. */
 typedef enum mpk_precision {
     MPK_PRECISION_DOUBLE = 0, /**< that of the matrix */
     MPK_PRECISION_SINGLE = 1
@@ -75,120 +78,122 @@ typedef enum mpk_ordering {
     MPK_ORDERING_GMC = 8 /**< greedy multicolouring: independent sets first; only on blocks */
 } mpk_ordering;
 
-/** Three-valued switch. */
+/** A switch; auto: METAPACK decides. */
 typedef enum mpk_switch { MPK_OFF = 0, MPK_ON = 1, MPK_AUTO = 2 } mpk_switch;
 
-/** All choices. The name of a field is the key of mpk_options_set() and, with
- *  dashes, the flag of the command: pivot_threshold, --pivot-threshold.
- *  Call mpk_options_init() first; later versions add fields at the end. docs/options.md has them by
- *  subject. */
+/** All choices. The name of a field is the key of mpk_options_set() and, with dashes, the flag of
+ *  the command: pivot_threshold, --pivot-threshold. Call mpk_options_init() first; later versions
+ *  add fields at the end. docs/options.md says which methods read which. */
 typedef struct mpk_options {
     size_t struct_size; /**< set by mpk_options_init(): how much of this struct the caller knows */
     /* options: begin, made by tools/option-texts from the table in src/core/options.c */
-    /** What is factorized. auto: direct where it fits, else ildlt up a ladder of parameters;
+    /** How A is factorized. auto: direct where it fits, else ildlt up a ladder of parameters;
      *  ldlt: the direct solver; ildlt: an LDLT factorization on blocks, complete or incomplete;
-     *  jacobi: the same by fixed-point sweeps; ilu0: on scalars, without fill, pivoting and
-     *  dropping; none: no preconditioner but the scaling. Default auto. */
+     *  jacobi: the same by fixed-point sweeps; ilu0: the same on scalars, without fill,
+     *  pivoting or dropping; none: no preconditioner but the scaling. Default auto. */
     mpk_method method;
     /** The fill-reducing ordering. auto: AMD, or nested dissection (nd) where that pays for its
-     *  own time; natural: that of the matrix; gmc: greedy multicolouring, on blocks alone;
-     *  given: the caller's own. Default auto. */
+     *  own time; natural: as the matrix is given; gmc: greedy multicolouring, only for methods
+     *  on blocks; given: the caller's own. Default auto. */
     mpk_ordering ordering;
-    /** Maximum-product matching, for scaling and 2x2 pivots. It orders pairs of rows together
-     *  that are likely to become 2x2 pivots, which helps where the diagonal has zeros. auto:
-     *  the direct solver tries what it costs; on for methods on blocks. Default auto. */
+    /** Maximum-product matching, for scaling and 2x2 pivots. Pairs of rows that are likely to
+     *  become 2x2 pivots stay together in the ordering, which helps where the diagonal has
+     *  zeros. auto: the direct solver compares costs with and without where the diagonal is
+     *  weak; methods on blocks use it. Default auto. */
     mpk_switch matching;
     /** Symmetric scaling before the factorization. Default auto. */
     mpk_switch scaling;
-    /** Accept pivots that keep the entries of L at most 1/u in modulus. Larger is more stable
-     *  and slower. On blocks only a stage that is not the last rejects any. From 0 to 0.5.
-     *  Default 0.01. */
+    /** Accept a pivot if the entries of L under it are at most 1/u in modulus. A larger u is
+     *  more stable and slower. Methods on blocks reject pivots only in stages before the last.
+     *  From 0 to 0.5. Default 0.01. */
     double pivot_threshold;
-    /** A pivot column not above this times the scaled matrix's largest entry is zero; below 0
-     *  (default): chosen from the precision. See docs/numerics.md. From -1 to 1. */
+    /** A pivot column with no entry above this times the largest of the scaled matrix is zero;
+     *  below 0 (default): chosen from the precision. See docs/numerics.md. From -1 to 1. */
     double zero_tolerance;
-    /** Replace failed pivots by this times the scaled matrix's largest entry; 0 (default):
+    /** Replace failed pivots by this times the largest entry of the scaled matrix; 0 (default):
      *  never. They are then not delayed, and the inertia is not certified. With 0 the direct
-     *  solver delays them; on blocks the last stage replaces those below 1e-8, in single
-     *  precision 1e-4, of a complete factorization 1e-14 and 1e-6. From 0 to 1. */
+     *  solver delays them, and the last stage of a method on blocks replaces pivots below 1e-8
+     *  (1e-4 in single precision), in a complete factorization below 1e-14 (1e-6). From 0 to
+     *  1. */
     double static_shift;
     /** Threads at work; 0 (default): OMP_NUM_THREADS, else all cores given to the process. From
      *  0 to 1024 threads. */
     int threads;
     /** Most steps of iterative refinement. From 0 to 1000 steps. Default 10. */
     int refine;
-    /** Componentwise backward error that the answer is to have; below 0 (default): a small
+    /** Componentwise backward error that the solution is to reach; below 0 (default): a small
      *  multiple of the unit roundoff. From -1 to 1. */
     double accuracy;
-    /** Choose the ordering for a machine with so many threads. The threads at work do not
+    /** Choose the ordering for a machine with this many threads. The threads at work do not
      *  change it: the same choice, and the same bits, for any number of them. From 1 to 1024
      *  threads. Default 2. */
     int model_threads;
-    /** The same bits for any number of threads. off: leftover capacity of incomplete
-     *  factorizations is dealt out by atomic operations; all else is so anyway, but for
-     *  schedule atomic. Default on. */
+    /** The same bits for any number of threads. off: in incomplete factorizations leftover
+     *  capacity goes to whoever asks first. All else is deterministic anyway, except schedule
+     *  atomic. Default on. */
     mpk_switch deterministic;
     /** Estimate the condition number of A. Default off. */
     mpk_switch condition;
-    /** Of everything random. From -9e+18 to 9e+18. Default 1. */
+    /** Seed of all random choices. From -9e+18 to 9e+18. Default 1. */
     int64_t seed;
     /** Most memory of a factorization, on blocks also of the solves with it; 0 (default): what
-     *  the machine has free. What is predicted to need more is refused before it is allocated,
-     *  and what outgrows it on the way ends in MPK_ERR_MEMORY. From 0 to 1e+18 bytes. */
+     *  the machine has free. What is predicted to need more is refused at once; what needs more
+     *  on the way ends with MPK_ERR_MEMORY. From 0 to 1e+18 bytes. */
     double memory_limit;
     /** Size n, for ordering given: the old index at each new position; borrowed during
      *  mpk_analyse only. */
     const int32_t *given_perm;
-    /** The iterative method, with the factor as preconditioner. Minres, symmlq and cg take L
-     *  |D| L^T. auto (default): refinement after ldlt, otherwise sqmr, or gmres where the
-     *  factor is ldu; none: refinement alone. Default auto. */
+    /** The iterative method, with the factor as preconditioner. Minres, symmlq and cg use L |D|
+     *  L^T. auto: refinement after ldlt, otherwise sqmr, or gmres where the factor is ldu;
+     *  none: refinement alone. Default auto. */
     mpk_krylov krylov;
     /** True relative residual |b - A x| / |b| to reach; below 0 (default): as accurate as
-     *  rounding allows. In the 2-norm. By default the componentwise backward error is to be
-     *  what accuracy has; a relative residual of 1e-6 without that ends with exit code 5. From
-     *  -1 to 1. */
+     *  rounding allows. In the 2-norm. By default the componentwise backward error has to reach
+     *  accuracy; if it does not, but the relative residual is at most 1e-6 (1e-4 in single
+     *  precision), the status is MPK_INACCURATE, exit code 5. From -1 to 1. */
     double tolerance;
     /** Most iterations of the iterative method. From 0 to 1000000000 iterations. Default
      *  1000. */
     int max_iterations;
-    /** Gmres and fgmres restart after so many steps. From 1 to 100000 steps. Default 50. */
+    /** Gmres and fgmres restart after this many steps. From 1 to 100000 steps. Default 50. */
     int restart;
     /** Vectors in the shadow space of idr. From 1 to 64 vectors. Default 4. */
     int shadow;
-    /** May method auto end in the direct solver? auto: where it fits. Default auto. */
+    /** May method auto use the direct solver? auto: where it fits in memory. Default auto. */
     mpk_switch direct;
-    /** How rows become blocks. br: block, then reorder; rb: reorder, then cut; rbr: reorder,
-     *  cut, reorder the blocks; docs/blocking.md. Default auto. */
+    /** How rows become blocks. br: make blocks, then reorder them; rb: reorder the rows, then
+     *  cut; rbr: reorder, cut, reorder the blocks. See docs/blocking.md. Default auto. */
     mpk_strategy strategy;
     /** Most rows of a block. From 1 to 128 rows. Default 32. */
     int block;
-    /** All blocks but the last have as many rows as block says. They are cut on a regular grid.
-     *  Default off. */
+    /** Cut blocks with exactly as many rows as block says. The last one may have fewer. Default
+     *  off. */
     mpk_switch grid;
-    /** Rows whose patterns have at least this cosine share a block. It falls by the factor 0.9
-     *  from one level of the blocking to the next. From 0 to 1. Default 0.8. */
+    /** Rows share a block if the cosine of their patterns is at least this. It is multiplied by
+     *  0.9 from one level of the blocking to the next. From 0 to 1. Default 0.8. */
     double similarity;
     /** Level of fill of the blocks, -1: complete. From -1 to 1000000. Default 1. */
     int level;
-    /** A block of L keeps this times its entries in A, 0: any number. A block of fill gets the
-     *  mean share of its block column. What a block leaves unused, later ones may take.
-     *  Diagonal blocks, the last block columns and blocks whose share is about half of them or
-     *  more keep all entries, and nothing is dropped there. From 0 to 1000000000. Default 4. */
+    /** A block of L keeps at most this times as many entries as in A, 0: no limit. A block that
+     *  is empty in A gets the mean of its block column. Capacity that a block leaves unused
+     *  goes to later ones. Diagonal blocks, the last block columns and blocks whose capacity is
+     *  about half of their size or more keep all entries; nothing is dropped there. From 0 to
+     *  1000000000. Default 4. */
     double fill_factor;
-    /** Drop entries of L not above this times the norm of their column of L. In the 2-norm,
-     *  with the unit diagonal. From 0 to 1. Default 0.0001. */
+    /** Drop entries of L that are not above this times the norm of their column. The 2-norm of
+     *  the column of L, with the unit diagonal. From 0 to 1. Default 0.0001. */
     double drop_tolerance;
-    /** What the factorization on blocks makes of the matrix. llt: for positive definite ones;
-     *  where an incomplete one meets a pivot that is not positive, part of the diagonal is
-     *  added to the matrix, more at each try, and the report tells how much. ldu: rows and
-     *  columns pivoted apart, twice the memory. Default ldlt. */
+    /** Form of a factorization on blocks. llt: for positive definite matrices; where an
+     *  incomplete one meets a pivot that is not positive, it begins again with part of the
+     *  diagonal added to the matrix, more each time, and the report says how much. ldu: rows
+     *  and columns are pivoted separately; twice the memory. Default ldlt. */
     mpk_factor_type factor_type;
     /** Pivoting inside a diagonal block. Default rook. */
     mpk_pivoting pivoting;
-    /** Stages of outer pivoting, 1: none. Blocks that fail the threshold are pushed back to the
-     *  next stage. From 1 to 1000 stages. Default 1. */
+    /** Stages of outer pivoting, 1: none. Blocks that fail pivot_threshold are pushed back to
+     *  the next stage. From 1 to 1000 stages. Default 1. */
     int stages;
-    /** Random butterflies on rejected diagonal blocks. Default off. */
+    /** Transform rejected diagonal blocks by random butterflies. Default off. */
     mpk_switch butterfly;
     /** In which order the blocks are computed, and who writes where. pull: a block gathers its
      *  updates when its level set is due; subsets: updates are pushed, in conflict-free subsets
@@ -198,18 +203,18 @@ typedef struct mpk_options {
     /** Sweeps of the fixed-point factorization (schedule jacobi). From 1 to 10000 sweeps.
      *  Default 8. */
     int sweeps;
-    /** Sweeps keep pivots above this times the norm of the scaled matrix. In the 1-norm. From 0
-     *  to 1. Default 0.1. */
+    /** Sweeps replace pivots below this times the 1-norm of the scaled matrix. From 0 to 1.
+     *  Default 0.1. */
     double jacobi_epsilon;
     /** The factor by which jacobi_epsilon falls from sweep to sweep. From 0 to 1. Default
      *  0.95. */
     double jacobi_decay;
-    /** Added to the diagonal of the scaled matrix, with its sign. From 0 to 1. Default 0. */
+    /** Add this to the diagonal of the scaled matrix, with its sign. From 0 to 1. Default 0. */
     double shift;
-    /** Of the stored factor. double: that of the matrix. Default double. */
+    /** Precision in which the factor is stored. double: that of the matrix. Default double. */
     mpk_precision precision;
-    /** Triangular solves by so many Jacobi sweeps, 0: exact. From 0 to 10000 sweeps. Default
-     *  0. */
+    /** Replace triangular solves by this many Jacobi sweeps, 0: exact solves. From 0 to 10000
+     *  sweeps. Default 0. */
     int solve_sweeps;
     /* options: end */
 } mpk_options;
@@ -217,56 +222,61 @@ typedef struct mpk_options {
 /** Fill *options with the defaults. */
 MPK_API void mpk_options_init(mpk_options *options);
 
-/** Set one option from text, as the command line does: key "pivot_threshold" or "pivot-threshold",
- *  value "0.1". Returns MPK_OK, or MPK_ERR_ARGUMENT with the reason in mpk_last_error(). */
+/** Set one option from text, as the command line does.
+ *  ctx   [inout] for the text of an error; may be NULL
+ *  key   [in]    "pivot_threshold" or "pivot-threshold"
+ *  value [in]    "0.1"; a choice by its word
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT: no such option, no such value, out of range; *options is then
+ *          unchanged. */
 MPK_API mpk_status mpk_options_set(mpk_context *ctx, mpk_options *options, const char *key,
                                    const char *value);
 
+/** C type of an option. */
 typedef enum mpk_option_kind {
-    MPK_OPTION_CHOICE = 0,  /**< an enum: one of the words */
+    MPK_OPTION_CHOICE = 0,  /**< an enum; one of `words` */
     MPK_OPTION_INTEGER = 1, /**< int */
     MPK_OPTION_INT64 = 2,
     MPK_OPTION_REAL = 3 /**< double */
 } mpk_option_kind;
 
-/** A row of the table of options. Static. */
+/** A row of the table of options. */
 typedef struct mpk_option {
     const char *key; /**< as mpk_options_set() takes it */
     size_t offset;   /**< of the field in mpk_options */
     mpk_option_kind kind;
-    const char *const *words; /**< choices: count of them, by value; else NULL */
+    const char *const *words; /**< of a choice: `count` words, by value; else NULL */
     int count;
     double least, most; /**< range, both ends included; of a choice 0 and count - 1 */
     double preset;      /**< the default */
     const char *unit;   /**< "bytes", "steps", ...; empty: a pure number, or a choice */
-    unsigned methods;   /**< bit 1 << mpk_method: who reads it; MPK_READ_DENSE */
-    unsigned krylov;    /**< bit 1 << mpk_krylov: read where one of these runs, none meaning
-                             refinement; 0: whichever runs */
+    unsigned methods;   /**< who reads it: bits 1 << mpk_method, and MPK_READ_DENSE */
+    unsigned krylov;    /**< bits 1 << mpk_krylov: read only where one of these runs, none
+                             meaning refinement; 0: whichever runs */
     int schedule;       /**< 1: read by schedule jacobi alone; -1: by all others; 0: by all */
-    const char *text;   /**< what it is, in a sentence without its end */
-    const char *more;   /**< what else there is to say of it: sentences, or empty */
+    const char *text;   /**< what it is, without capital and full stop */
+    const char *more;   /**< further sentences, or empty */
 } mpk_option;
 
-enum { MPK_READ_DENSE = 0x10000 }; /**< in mpk_option.methods: the methods of dense.h */
+enum { MPK_READ_DENSE = 0x10000 }; /**< in mpk_option.methods: read by `metapack solve --dense` */
 
-/** The rows, from 0; NULL behind the last. */
+/** Row `index` of the table, from 0; NULL after the last. */
 MPK_API const mpk_option *mpk_option_at(int index);
 
-/** The value in *options; of a choice its number. seed: as near as a double comes. */
+/** The value in *options; of a choice its number. A large seed is rounded to a double. */
 MPK_API double mpk_option_value(const mpk_option *option, const mpk_options *options);
 
 /** Does a sparse solve with these options read this one? Method auto reads what its attempts read,
- *  but for what it chooses by itself.
- *  why [out] size bytes or NULL: "not read by method ldlt, but by ildlt and ilu0"; empty if it is
+ *  except what it chooses by itself.
+ *  why [out] `size` bytes, or NULL: "not read by method ldlt, but by ildlt and ilu0"; empty if read
  *  Returns 1 or 0. */
 MPK_API int mpk_option_is_read(const mpk_option *option, const mpk_options *options, char *why,
                                size_t size);
 
-/** The word for a value of an option that is a choice: ("schedule", MPK_SCHEDULE_PULL) gives
- * "pull"; "unknown" for anything else. Static. */
+/** The word for a value of a choice: ("schedule", MPK_SCHEDULE_PULL) gives "pull"; "unknown" where
+ *  there is none. */
 MPK_API const char *mpk_option_word(const char *key, int value);
 
-/** Names for reports: "auto", "amd", ... */
+/** The same for ordering and method. */
 MPK_API const char *mpk_ordering_name(mpk_ordering ordering);
 MPK_API const char *mpk_method_name(mpk_method method);
 

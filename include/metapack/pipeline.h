@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_PIPELINE_H
 #define METAPACK_PIPELINE_H
+/** The whole path in one call, from files to files: what the command does. */
 #include <metapack/report.h>
 
 #ifdef __cplusplus
@@ -15,30 +16,28 @@ typedef enum mpk_goal {
     MPK_GOAL_SOLVE = 3
 } mpk_goal;
 
-/** One run from files to files, as the command does it. Strings are borrowed during the call; "-"
- * is standard input or output. Set struct_size = sizeof(mpk_job); later versions add fields at the
- * end. */
+/** One run. "-" is standard input or output; NULL: none. Set struct_size = sizeof(mpk_job); later
+ *  versions add fields at the end. */
 typedef struct mpk_job {
     size_t struct_size;
     mpk_goal goal;
-    const char *matrix;   /**< file of A; NULL: `generate` is asked */
-    const char *generate; /**< spec for mpk_problem_generate(); used when matrix is NULL */
-    const char *rhs;      /**< file of B (SOLVE); NULL: A times ones */
-    const char *perm; /**< file of an order for ordering = given: n integers, the old index at each
-                           new position, counted from 0 or from 1; NULL: options.given_perm */
-    const char *output; /**< written: X (SOLVE), else A (READ only); NULL: nothing */
-    const char *plot;   /**< SVG with patterns and times; NULL: none */
+    const char *matrix;   /**< file of A; NULL: `generate` says what A is */
+    const char *generate; /**< spec for mpk_problem_generate(), with options.seed */
+    const char *rhs;      /**< file of B (SOLVE); NULL: B is A times ones */
+    const char *perm;   /**< file with the order for ordering = given: n integers, the old index at
+                             each new position, from 0 or from 1; NULL: options.given_perm */
+    const char *output; /**< file to write: X (SOLVE) or A (READ) */
+    const char *plot;   /**< SVG with patterns and times, as mpk_report_plot() */
 } mpk_job;
 
-/** Run a job: read -> analyse -> factorize -> solve -> write, report.
- *  ctx     [inout] errors are recorded here
- *  job     [in]    borrowed during the call
- *  options [in]    NULL: the defaults
- *  report  [out]   created also when the run failed, and then it says why, unless memory for the
- *                  report itself is missing; *report must be NULL before
- *  Returns the worst status of the parts: >= 0: every file asked for was written; < 0: none was
- *          left half-written. B is read, and the folder of the output looked at, before the
- *          expensive parts begin. */
+/** Run a job: read -> analyse -> factorize -> solve -> write, report. Method auto solves by
+ *  mpk_solve_adaptive(). B is read, and the folder of the output is checked, before anything
+ *  expensive begins.
+ *  report [out] created also when the run fails, and then says why; it stays NULL only after bad
+ *               arguments or without memory for it; *report must be NULL before
+ *  Returns the worst status of the parts. >= 0: all files asked for were written; < 0: none was
+ *          left half-written.
+ *  Threads: options.threads. */
 MPK_API mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *options,
                                mpk_report **report);
 

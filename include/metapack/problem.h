@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_PROBLEM_H
 #define METAPACK_PROBLEM_H
+/** The matrix, and blocks of vectors in files. A problem is a symmetric or Hermitian sparse matrix:
+ *  its lower triangle by columns, rows sorted, duplicates summed, explicit zeros kept. Its pattern
+ *  never changes, its values may. It remembers the order in which the caller gave its entries, so
+ *  that new values can come in the same order. All functions work in the caller's thread. File
+ *  formats: docs/formats.md. */
 #include <metapack/context.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/** A symmetric or Hermitian sparse matrix: the lower triangle by columns, rows sorted, no
- *  duplicates, explicit zeros kept. Immutable but for its values. It remembers in which order the
- *  caller gave its entries, so that new values can come in the same one. */
-
-/** Read-only view of a problem; pointers live as long as the problem, ax until new values come. */
+/** Read-only view of a problem. ap and ai live as long as the problem, ax until new values come. */
 typedef struct mpk_problem_view {
     int32_t n;
     int64_t nnz; /**< stored entries, lower triangle with diagonal */
@@ -24,53 +25,59 @@ typedef struct mpk_problem_view {
 
 /** Make a problem from compressed columns; everything is copied.
  *  n        [in]  order, >= 0
- *  scalar, symmetry, triangle [in] how to read the arrays
- *  ap       [in]  size n + 1, ap[0] = 0
- *  ai       [in]  size ap[n], 0-based, any order; duplicates are summed
- *  ax       [in]  size ap[n], values
+ *  scalar, symmetry, triangle [in] what the arrays hold
+ *  ap       [in]  size n + 1, ap[0] = 0, not decreasing
+ *  ai       [in]  size ap[n], row indices, in any order; duplicates are summed
+ *  ax       [in]  size ap[n], values of type `scalar`
  *  problem  [out] created; *problem must be NULL before
- *  Returns MPK_OK | MPK_ERR_ARGUMENT, _INPUT (index out of range, NaN or Inf, not symmetric),
- *          _MEMORY
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _SIZE
+ *          | MPK_ERR_INPUT: an index out of range, NaN or Inf, not symmetric, a Hermitian diagonal
+ *            that is not real, a sum that overflows
  *  Example: examples/solve.c */
 MPK_API mpk_status mpk_problem_from_csc(mpk_context *ctx, int32_t n, mpk_scalar scalar,
                                         mpk_symmetry symmetry, mpk_triangle triangle,
                                         const int64_t *ap, const int32_t *ai, const void *ax,
                                         mpk_problem **problem);
 
-/** Make a problem from nnz triplets (rows[k], cols[k], values[k]), 0-based; otherwise as above. */
+/** Make a problem from nnz triplets (rows[k], cols[k], values[k]); otherwise as above. */
 MPK_API mpk_status mpk_problem_from_triplets(mpk_context *ctx, int32_t n, mpk_scalar scalar,
                                              mpk_symmetry symmetry, mpk_triangle triangle,
                                              int64_t nnz, const int32_t *rows, const int32_t *cols,
                                              const void *values, mpk_problem **problem);
 
-/** Read Matrix Market or Rutherford-Boeing (told apart by content), plain, .gz or .xz (likewise);
- *  path "-" is standard input. Real files give MPK_D, complex ones MPK_Z.
- *  Returns MPK_OK | MPK_ERR_FILE, _FORMAT, _INPUT (with line, row and column in the text), _SIZE,
- *  _MEMORY. */
+/** Read a Matrix Market or Rutherford-Boeing file, plain or compressed by gzip or xz; the content
+ *  decides, not the name. Real files give MPK_D, complex ones MPK_Z.
+ *  path    [in]  "-": standard input
+ *  problem [out] created; *problem must be NULL before
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _FILE, _CANCELLED | _FORMAT, _INPUT, _SIZE: the text
+ *          has line, row and column */
 MPK_API mpk_status mpk_problem_read(mpk_context *ctx, const char *path, mpk_problem **problem);
 
-/** Write in the format that the name's ending says: .mtx, .rb (each also .gz); "-": Matrix Market
- * on standard output. The file appears whole or not at all (written beside, then renamed). */
+/** Write to a file: Matrix Market to *.mtx, Rutherford-Boeing to *.rb, each also to *.gz; "-":
+ *  Matrix Market to standard output. Reading it gives the same values. A regular file appears
+ *  whole or not at all: it is written beside its name, then renamed.
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT (also: no such ending), _MEMORY, _FILE, _CANCELLED. */
 MPK_API mpk_status mpk_problem_write(mpk_context *ctx, const mpk_problem *problem,
                                      const char *path);
 
-/** Generate a test problem: `spec` is a family with its parameters, "nlpkkt 40", "helmholtz 2d 300
- *  0.3", "lp-kkt 1000 2000 6"; `metapack generate --help` and metapack-generate(1) list all.
- *  Equal spec and seed give equal bits on every machine. */
+/** Generate a test problem. Equal spec and seed give equal bits on every machine.
+ *  spec    [in]  a family with its parameters: "nlpkkt 40", "helmholtz 2d 300 shift=0.3", "lp-kkt
+ *                1000 2000 decades=6"; all of them, with sources: docs/generators.md
+ *  problem [out] created; *problem must be NULL before
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT (the text says what is wrong in spec), _SIZE, _MEMORY. */
 MPK_API mpk_status mpk_problem_generate(mpk_context *ctx, const char *spec, int64_t seed,
                                         mpk_problem **problem);
 
-/** One line for each generator (name, parameters, formula), "\n" between; static. */
+/** One line for each family of mpk_problem_generate(): name, parameters, formula. Static. */
 MPK_API const char *mpk_generators(void);
 
+/** The arrays of a problem, borrowed; all zero for problem NULL. */
 MPK_API void mpk_problem_view_get(const mpk_problem *problem, mpk_problem_view *view);
 
-/** Replace the values.
+/** Replace the values. An analysis or a factor made before keeps the old ones.
  *  ax [in] one value for each entry that the problem was made from, in the order in which they were
- *          given (a problem that was read or generated: that of mpk_problem_view); copied
- *  Returns MPK_OK | MPK_ERR_INPUT (NaN, Inf, not symmetric, a Hermitian diagonal that is not real;
- *  the problem is then unchanged), _ARGUMENT, _MEMORY. What was analysed before keeps its values.
- */
+ *          given; for a problem that was read or generated, in that of mpk_problem_view
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _INPUT: as mpk_problem_from_csc(). */
 MPK_API mpk_status mpk_problem_set_values(mpk_context *ctx, mpk_problem *problem, const void *ax);
 
 /** The same for values in the order of mpk_problem_view, size nnz. */
@@ -78,24 +85,28 @@ MPK_API mpk_status mpk_problem_set_lower(mpk_context *ctx, mpk_problem *problem,
 
 MPK_API void mpk_problem_destroy(mpk_problem **problem);
 
-/** Dense column-major block of right-hand sides or solutions. */
-
-/** Read an n x nrhs block from a Matrix Market file (array or coordinate; .gz, .xz, "-").
- *  scalar [in] wanted type: a real file may be read as complex, not the other way round
- *  b [out] allocated through ctx, n * nrhs values with leading dimension n; free with mpk_free
- *  Returns MPK_OK | MPK_ERR_FILE, _FORMAT, _INPUT (wrong length, NaN), _MEMORY. */
+/** Read right-hand sides from a Matrix Market file (array or coordinate; plain, gzip, xz, "-").
+ *  n      [in]  rows that the file must have
+ *  scalar [in]  type wanted: a real file may be read as complex, not the other way round
+ *  nrhs   [out] columns of the file
+ *  b      [out] n x nrhs with leading dimension n, allocated: free it with mpk_free(); *b must be
+ *               NULL before
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _FILE, _FORMAT, _SIZE, _CANCELLED
+ *          | MPK_ERR_INPUT: another number of rows, NaN or Inf, complex where real is wanted. */
 MPK_API mpk_status mpk_rhs_read(mpk_context *ctx, const char *path, int32_t n, mpk_scalar scalar,
                                 int32_t *nrhs, void **b);
+/** Write x, n x nrhs, to a Matrix Market file (array), plain or *.gz; path and errors as
+ *  mpk_problem_write(), but any name will do. */
 MPK_API mpk_status mpk_rhs_write(mpk_context *ctx, const char *path, int32_t n, mpk_scalar scalar,
                                  int32_t nrhs, const void *x, int64_t ldx);
 
-/** Free memory that METAPACK allocated for the caller; NULL is fine; *ptr becomes NULL. */
+/** Free memory that METAPACK allocated for the caller with the same context. */
 MPK_API void mpk_free(mpk_context *ctx, void **ptr);
 
-/** y = A x for nrhs columns.
- *  x [in]  n x nrhs, ldx >= n, host
- *  y [out] n x nrhs, ldy >= n, host. No column of y may share memory with one of x (they may lie
- *          between each other): MPK_ERR_ARGUMENT, y untouched */
+/** Y := A X.
+ *  x [in]  n x nrhs
+ *  y [out] n x nrhs; no column of it may share memory with one of x
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT. */
 MPK_API mpk_status mpk_problem_multiply(mpk_context *ctx, const mpk_problem *problem, int32_t nrhs,
                                         const void *x, int64_t ldx, void *y, int64_t ldy);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_REPORT_H
 #define METAPACK_REPORT_H
+/** Reports: the numbers of one run as text, JSON and pictures. All work is done in the caller's
+ *  thread. */
 #include <metapack/adaptive.h>
 #include <metapack/analysis.h>
 #include <metapack/block.h>
@@ -11,11 +13,10 @@
 extern "C" {
 #endif
 
-/** Everything there is to say of one run, in one plain struct that writers turn into text, JSON and
- *  pictures. A part that did not run has its `have_` flag at 0. */
+/** All numbers of one run. The `have_` flag of a part that did not run is 0. */
 typedef struct mpk_run {
-    const char *source; /**< file name or generator spec; borrowed */
-    mpk_problem_view problem;
+    const char *source;       /**< file name or generator spec; borrowed */
+    mpk_problem_view problem; /**< arrays borrowed during mpk_report_create() */
     double time_read_s;
     int have_analysis, have_factor, have_solve;
     mpk_analysis_info analysis;
@@ -29,35 +30,39 @@ typedef struct mpk_run {
     const double *history; /**< relative residual after each iteration of a Krylov method, or NULL;
                                 borrowed */
     int32_t history_count;
-    mpk_options options;  /**< as they were in force; of method auto the ones chosen */
+    mpk_options options;  /**< those in force; of method auto the ones chosen */
     mpk_block_info block; /**< methods on blocks; block_rows 0: the direct solver */
     int32_t attempts;     /**< of method auto; 0: the method was given */
     mpk_attempt attempt[MPK_ATTEMPTS];
     char no_direct[256]; /**< why method auto did not take the direct solver; empty: it did */
 } mpk_run;
 
-/** Create a report of a run (copied, strings included). Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY.
- */
+/** Create a report of a run. Everything is copied, strings included.
+ *  report [out] created; *report must be NULL before
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY. */
 MPK_API mpk_status mpk_report_create(mpk_context *ctx, const mpk_run *run, mpk_report **report);
 MPK_API void mpk_report_destroy(mpk_report **report);
 
-/** The report as text for people (at most 100 columns) and as one JSON object (schema in
- *  docs/json.md). The strings live as long as the report. */
+/** The report as text (UTF-8, at most 100 columns) and as one JSON object (docs/json.md). The
+ *  strings live as long as the report; "" for NULL. */
 MPK_API const char *mpk_report_text(const mpk_report *report);
 MPK_API const char *mpk_report_json(const mpk_report *report);
 
-/** The numbers of the report, living as long as it; problem.ap, ai and ax are NULL in it. NULL
- *  for NULL. */
+/** The numbers of the report, with problem.ap, ai and ax NULL; they live as long as it. NULL for
+ *  NULL. */
 MPK_API const mpk_run *mpk_report_run(const mpk_report *report);
 
-/** Write an SVG: pattern of A, pattern of the permuted factor, time by phase. an and fac may be
- * NULL. The file appears whole or not at all. */
+/** Write an SVG: pattern of A, pattern of the factor, time of each phase, residuals.
+ *  problem [in] the one that the report is of
+ *  an, fac [in] likewise; either may be NULL
+ *  path    [in] the file, which appears whole or not at all
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _FILE, _CANCELLED. */
 MPK_API mpk_status mpk_report_plot(mpk_context *ctx, const mpk_report *report,
                                    const mpk_problem *problem, const mpk_analysis *an,
                                    const mpk_factor *fac, const char *path);
 
 /** Exit code of the command for a status: 0 good, 1 usage, 2 input, 3 singular, 4 not converged,
- *  5 accuracy not reached, 6 memory, 7 device. */
+ *  5 accuracy not reached, 6 memory, 7 device, 130 cancelled. */
 MPK_API int mpk_exit_code(mpk_status status);
 
 #ifdef __cplusplus

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_TYPES_H
 #define METAPACK_TYPES_H
-/** Basic types that every METAPACK header shares. */
+/** Basic types that all METAPACK headers share. No function here needs a context; all may be called
+ *  from any thread. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,8 +33,8 @@ typedef enum mpk_symmetry {
 
 /** Which of the given entries count. */
 typedef enum mpk_triangle {
-    MPK_LOWER = 0,
-    MPK_UPPER = 1,
+    MPK_LOWER = 0, /**< those with row >= column; the others are ignored */
+    MPK_UPPER = 1, /**< those with row <= column; the others are ignored */
     MPK_FULL = 2,  /**< both triangles are given and must agree: to 10 eps times the larger entry */
     MPK_EITHER = 3 /**< each off-diagonal pair is given once, in either triangle */
 } mpk_triangle;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_IPOPT_FLAGS_H
 #define MPKI_IPOPT_FLAGS_H
-/** METAPACK's outcomes in the numbers of an interface. */
+/** METAPACK's statuses as the flags of an interface. */
 #include <limits.h>
 #include <metapack/status.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The handles that callers hold: told from other pointers, so that a stale one does no harm. */
+/* The list of handles that callers hold, so that an unknown or stale pointer is recognized. */
 #include "handles.h"
 
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 
-/* The one piece of state that all instances share: a handle is nothing but its address. */
+/* The only state that all instances share; a handle is its address. */
 static struct {
     pthread_mutex_t mutex;
     struct entry {
@@ -51,7 +51,7 @@ bool ip_handle_remove(const void *handle, ip_kind kind) {
     pthread_mutex_lock(&table.mutex);
     int k = handle ? find(handle, kind) : -1;
     if (k >= 0) table.list[k] = table.list[--table.count];
-    if (table.count == 0) { /* nothing is left behind when the last instance goes */
+    if (table.count == 0) { /* the last instance frees the list */
         free(table.list);
         table.list = NULL;
         table.capacity = 0;

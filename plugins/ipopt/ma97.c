@@ -36,7 +36,7 @@ static mpk_ordering ordering_of(const ma97_control *control) {
                                     : MPK_ORDERING_AUTO;
 }
 
-/* Forget the pattern behind *akeep if it is ours; whatever stood there, it is NULL now. */
+/* Release the pattern behind *akeep if it is ours; *akeep becomes NULL in any case. */
 static void drop_pattern(void **akeep) {
     if (akeep && ip_handle_remove(*akeep, IP_PATTERN)) ip_pattern_release(*akeep);
     if (akeep) *akeep = NULL;

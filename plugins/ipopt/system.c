@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A pattern and its factors for MA86's and MA97's calls, by METAPACK's. */
+/* Patterns and factors for the calls of MA86 and MA97, made with METAPACK. */
 #define _GNU_SOURCE
 #include "system.h"
 
@@ -125,7 +125,7 @@ bool ip_pattern_equal(const ip_pattern *p, const int *ptr, const int *row, int b
            (p->nnz == 0 || !memcmp(row, p->row, (size_t)p->nnz * sizeof *row));
 }
 
-/* Threads: Ipopt has no word for them. */
+/* The number of threads, for which Ipopt has no option. */
 static int threads_wanted(void) {
     const char *text = getenv("METAPACK_THREADS");
     long threads = text ? strtol(text, NULL, 10) : 0;

@@ -24,7 +24,7 @@ typedef struct ip_factor ip_factor;
  *  Returns MPK_OK | MPK_ERR_ARGUMENT (NULL, n < 0), _FORMAT (not such a pattern), _MEMORY. */
 mpk_status ip_pattern_create(const mpk_allocator *allocator, int n, const int *ptr, const int *row,
                              int base, mpk_ordering ordering, ip_pattern **pattern);
-/** NULL is fine; what factors still use stays until they go. */
+/** NULL is fine; what factors still use is freed with the last of them. */
 void ip_pattern_release(ip_pattern *pattern);
 int ip_pattern_n(const ip_pattern *pattern);
 /** The same pattern? ptr and row NULL: yes. */

@@ -29,7 +29,7 @@ static PetscErrorCode destroy(Mat F) {
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The numbers failed: keep the reason, tell PETSc. */
+/* The numerical factorization failed: keep the reason, tell PETSc. */
 static PetscErrorCode fail(Mat F, Mat A, MatFactorError kind, const char *reason) {
     mpkp_solver *s = mpkp_solver_of(F);
     PetscFunctionBegin;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* PETSc has Krylov methods of its own, and no method chooses another here. */
+/* Not offered: PETSc has Krylov methods of its own, and there is no method auto here. */
 static const char *const not_here[] = {"krylov", "tolerance", "max_iterations", "restart",
                                        "shadow", "direct",    "condition"};
 
@@ -45,7 +45,7 @@ static PetscErrorCode read_row(mpkp_items PetscOptionsObject, const mpk_option *
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is the plug-in's own. */
+/* The plug-in's own options. */
 static PetscErrorCode read_own(mpkp_items PetscOptionsObject, mpkp_choice *c) {
     PetscFunctionBegin;
     PetscCall(PetscOptionsBool("-mat_metapack_absd",

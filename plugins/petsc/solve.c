@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** MatSolve and its kin: one or many right-hand sides, transposed or not. A direct factor refines
- *  and measures its backward error, inside a parallel preconditioner only until it has been right
- *  once by itself (the quality is the factor's); an incomplete one, or |D|, is applied as it is. */
+/** MatSolve and its variants: one or many right-hand sides, transposed or not. With a direct factor
+ *  a solve is refined and its backward error computed; inside a parallel preconditioner only until
+ *  a solution was accurate before refinement. An incomplete factor, or |D|, is applied as it is. */
 #include "plugin.h"
 
 /* Columns b of leading dimension ldb into x. */
@@ -32,7 +32,7 @@ static PetscErrorCode solve_columns(Mat F, int32_t nrhs, const PetscScalar *b, P
         status =
             mpk_solve_part(s->ctx, s->factor, c->absd ? MPK_PART_ABS : MPK_PART_ALL, nrhs, x, ldx);
     }
-    if (status == MPK_ERR_INPUT || status == MPK_ERR_NUMERIC) { /* as any KSP understands it */
+    if (status == MPK_ERR_INPUT || status == MPK_ERR_NUMERIC) { /* so that any KSP understands it */
         PetscCall(PetscInfo(F, "METAPACK: %s\n", mpkp_text(s->ctx)));
         for (int32_t k = 0; k < nrhs; k++)
             for (PetscInt i = 0; i < n; i++) x[k * ldx + i] = PETSC_INFINITY;

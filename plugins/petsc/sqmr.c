@@ -174,7 +174,8 @@ static PetscErrorCode report(run *p) {
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The method says converged: does the true residual? If not, R holds it and ksp->reason is 0. */
+/* The recurrence says converged: check the true residual. If it is not, R holds it and ksp->reason
+ * is 0. */
 static PetscErrorCode confirm(run *p, PetscReal *last) {
     KSP ksp = p->ksp;
     PetscReal norm;
@@ -188,7 +189,7 @@ static PetscErrorCode confirm(run *p, PetscReal *last) {
     if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(
         PetscInfo(ksp, "true residual norm %g, recurred %g\n", (double)norm, (double)p->norm));
-    if (norm > *last / 2) { /* what a restart could gain has been gained */
+    if (norm > *last / 2) { /* a further restart would gain nothing */
         ksp->reason = norm <= 10 * PetscMax(ksp->ttol, ksp->abstol) ? said : KSP_DIVERGED_BREAKDOWN;
     }
     *last = norm;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** Is A symmetric or Hermitian? Its owner's word counts first; without one, both triangles are
- *  compared. A lower entry meets its mirror image through a cursor into each row: the mirrors of
- *  rows in increasing order stand in a row in increasing order, so that one pass does it. */
+/** Is A symmetric or Hermitian? The flags set by its owner decide; without them both triangles are
+ *  compared, in one pass over the rows: a cursor in each row moves on to the entry that mirrors the
+ *  present one, since mirror images appear in increasing order. */
 #include "plugin.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ static inline PetscScalar entry(const mpkp_entries *e, PetscInt i, PetscInt t) {
     return e->v[(block * e->bs + t % e->bs) * e->bs + i % e->bs];
 }
 
-/* NaN and Inf are the factorization's to report. */
+/* NaN and Inf are reported by the factorization. */
 static void test(law *law, PetscReal bound, PetscInt i, PetscInt j, PetscScalar here,
                  PetscScalar there, PetscScalar mirror) {
     const PetscReal gap = PetscAbsScalar(here - mirror);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** What a factor tells: inertia, MatInfo, and lines for -ksp_view. */
+/** What a factor reports: inertia, MatInfo, and lines for -ksp_view. */
 #include "plugin.h"
 
 /* Direct factors only: the inertia of an incomplete D is not that of A. */

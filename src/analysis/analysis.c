@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* match -> order -> symbolic, and the object that results. */
+/* mpk_analysis: match -> order -> symbolic, in that order, and the object that results. */
 #include "../problem/perm.h"
 #include "block/block.h"
 #include "choose.h"

@@ -14,10 +14,9 @@
 #include "../problem/problem.h"
 #include <metapack/analysis.h>
 
-/** What is factorized of A: all of it; or, where A is structurally singular, the entries between
- * columns that the matching covers. Those alone have full structural rank, so that if they have
- * full rank the other columns depend on them, whatever their values: the factor has zero pivots
- * there. */
+/** The part of A that is factorized: all of it; or, where A is structurally singular, the entries
+ *  between columns that the matching covers. They have full structural rank. If they also have full
+ *  rank, all other columns depend on them, whatever their values, and get zero pivots. */
 typedef struct mpki_core {
     const int64_t *ap; /* n + 1 */
     const int32_t *ai; /* ap[n] */
@@ -34,7 +33,7 @@ struct mpk_analysis {
     struct mpki_block_analysis *block; /* methods on blocks (block/block.h); then there are no
                                           supernodes. NULL: the direct solver */
     mpk_options options;               /* as resolved at analysis; given_perm is not kept */
-    /* what the problem holds, too */
+    /* shared with the problem */
     mpki_layout *layout;
     mpki_values *values; /* as they were analysed; NULL: the analysis is a factor's own */
     int32_t n;
@@ -106,7 +105,7 @@ mpk_status mpki_level(mpk_context *ctx, int32_t n, const int64_t *ap, const int3
 /* ---- core.c ------------------------------------------------------------------------------------
  */
 
-/** All of A, whose arrays it borrows. */
+/** The core that is all of A; it borrows A's arrays. */
 mpki_core mpki_core_all(const int64_t *ap, const int32_t *ai);
 
 /** The entries of columns that are not bare.
@@ -116,8 +115,8 @@ mpki_core mpki_core_all(const int64_t *ap, const int32_t *ai);
 mpk_status mpki_core_build(mpk_context *ctx, const mpk_problem *problem, const char *bare,
                            mpki_core *core);
 
-/** Columns that the core of an analysis lacks, if its rank is less than that of A: of those missed
- *  that it leaves out, `most` from all over A.
+/** Columns to add to the core of an analysis whose rank is less than that of A: of the missed ones
+ *  that it leaves out, `most`, spread evenly over A.
  *  missed [in]    n: 1 for rows that no solution with the core satisfies
  *  keep   [inout] n: set to 1 for those taken
  *  added  [out]   how many those are
@@ -169,8 +168,8 @@ mpk_status mpki_order_cost(mpk_context *ctx, const mpki_graph *graph, const int3
 mpk_status mpki_symbolic(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
                          const int32_t *mate);
 
-/** Check every invariant stated above; MPK_ERR_INTERNAL with what is broken. Run in debug builds.
- */
+/** Check all invariants stated above; MPK_ERR_INTERNAL names one that is broken. Called in debug
+ *  builds. */
 mpk_status mpki_analysis_check(mpk_context *ctx, const mpk_analysis *an);
 
 #endif

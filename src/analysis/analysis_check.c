@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The checker of an analysis: every invariant that analysis.h states. */
+/* Checks an analysis: every invariant that analysis.h states. */
 #include "analysis.h"
 #include "symbolic/symbolic.h"
 

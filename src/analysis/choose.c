@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the direct solver does with a matrix before its tree: matching, scaling, ordering. */
+/* The choices before the elimination tree of the direct solver: matching, scaling, ordering. */
 #include "choose.h"
 
 #include "order/order.h"
@@ -13,16 +13,16 @@ static const char STAGE[] = "analyse";
 
 /* A diagonal entry is strong if it is at least this share of its row's largest after scaling. */
 static const double STRONG = 0.1;
-/* More weak columns without any strong neighbour than this share: do not ask what an order without
- * pairs would cost; delayed pivots would cascade. */
+/* With a larger share of weak columns without any strong neighbour, an order without pairs is not
+ * tried: delayed pivots would cascade. */
 static const double HOPELESS = 0.5;
-/* Fewer columns in weak pairs than this share: no order without them can be much cheaper. */
+/* With a smaller share of columns in weak pairs, no order without pairs can be much cheaper. */
 static const double FEW = 0.02;
 /* An order without pairs is trusted if the trial elimination expects no more failing pivots than
  * this. */
 static const double HARMLESS = 0.05;
-/* With more failing pivots than this although weak columns are paired, pairs of a weak and a strong
- * column are tried too, and taken if they cost no more than DEARER. */
+/* If more than MANY pivots fail although weak columns are paired, pairs of a weak and a strong
+ * column are tried, too, and taken if the cost grows at most by the factor DEARER. */
 static const double MANY = 0.1, DEARER = 1.05;
 /* Sweeps of equilibration before the diagonal is judged. */
 enum { SWEEPS = 4 };
@@ -80,8 +80,9 @@ static bool scaled_far(int32_t n, const double *matched, const double *equilibra
     return !(most <= FAR);
 }
 
-/* The columns that the matching leaves bare are taken out of everything that follows, but for those
- * to keep. Not if there are explicit zeros: what takes their place later may cover them. */
+/* Columns that the matching does not cover are left out of all that follows, except those in
+ * `keep`. Not if there are explicit zeros: values that replace them later may cover these columns.
+ */
 static mpk_status leave_out(chooser *c, const char *keep, char *bare) {
     const mpk_problem *p = c->problem;
     int32_t left = 0;
@@ -99,7 +100,7 @@ static mpk_status leave_out(chooser *c, const char *keep, char *bare) {
     for (int32_t i = 0; i < p->n; i++) {
         if (!bare[i]) continue;
         c->weak[i] = 0;
-        c->moduli.diagonal[i] = 1; /* no pivot to wait for */
+        c->moduli.diagonal[i] = 1; /* it gets no pivot, so it is not weak */
     }
     mpki_graph_free(c->ctx, c->graph);
     return mpki_graph_build(c->ctx, p->n, core->ap, core->ai, NULL, NULL, c->graph);
@@ -232,7 +233,7 @@ static mpk_status try_amd(chooser *c, enum pairs pairs, trial *t) {
     return status;
 }
 
-/* Without a choice of graphs, AMD is asked only if its order is wanted. */
+/* There is one graph: AMD runs only if its order is wanted. */
 static mpk_status settled(chooser *c, enum pairs pairs, trial *t) {
     mpk_ordering method = c->options->ordering;
     bool amd = method == MPK_ORDERING_AUTO || method == MPK_ORDERING_AMD;
@@ -308,7 +309,7 @@ mpk_status mpki_choose(mpk_context *ctx, const mpk_problem *problem, const mpk_o
         options->ordering == MPK_ORDERING_GIVEN || options->ordering == MPK_ORDERING_NATURAL;
     choice->ordering = options->ordering;
     if (!mpk_failed(status) && keeps_order) {
-        mpki_release(ctx, choice->mate); /* that order knows nothing of pairs */
+        mpki_release(ctx, choice->mate); /* that order does not keep pairs together */
         choice->mate = NULL;
         for (int32_t k = 0; k < problem->n; k++)
             perm[k] = options->ordering == MPK_ORDERING_GIVEN ? options->given_perm[k] : k;

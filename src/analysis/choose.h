@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CHOOSE_H
 #define MPKI_CHOOSE_H
-/** Matching or not, which graph, which order: the choices of mpk_analyse. The rules and their
- * evidence are in docs/analysis.md; the constants stand at the top of choose.c. */
+/** The choices of mpk_analyse: whether to match, which graph, which ordering. The rules and the
+ *  measurements behind them are in docs/analysis.md, the constants at the top of choose.c. */
 #include "weakness.h"
 
 /** What was chosen. */

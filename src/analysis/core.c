@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is factorized of a structurally singular matrix. */
+/* The core: the part of a structurally singular matrix that is factorized. */
 #include "choose.h"
 #include "../core/random.h"
 

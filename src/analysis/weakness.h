@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_WEAKNESS_H
 #define MPKI_WEAKNESS_H
-/** How weak is the diagonal? The evidence by which mpk_analyse decides on matching and compression.
- */
+/** How weak is the diagonal? mpk_analyse decides by this on matching and compression. */
 #include "analysis.h"
 
 /** Moduli of A: of its entries in the order of ai, and of its diagonal. */
@@ -14,7 +13,7 @@ typedef struct mpki_moduli {
 mpk_status mpki_moduli_build(mpk_context *ctx, const mpk_problem *problem, mpki_moduli *moduli);
 void mpki_moduli_free(mpk_context *ctx, mpki_moduli *moduli);
 
-/** Columns whose scaled diagonal is below `strong`: 1 in weak[n]; returns how many. */
+/** Columns whose scaled diagonal entry is below `strong` get 1 in weak[n]; returns how many. */
 int32_t mpki_weak_columns(int32_t n, const double *diagonal, const double *scale, double strong,
                           char *weak);
 

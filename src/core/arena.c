@@ -7,7 +7,7 @@ enum { ALIGN = 64 };
 static mpki_chunk *chunk_new(mpk_context *ctx, int64_t bytes, mpki_chunk *link) {
     mpki_chunk *chunk = MPKI_ZNEW(ctx, "factorize", 1, mpki_chunk);
     char *base =
-        MPKI_NEW(ctx, "factorize", bytes + ALIGN, char); /* readable behind the last block */
+        MPKI_NEW(ctx, "factorize", bytes + ALIGN, char); /* may be read after the last block */
     if (!chunk || !base) {
         mpki_release(ctx, chunk);
         mpki_release(ctx, base);
@@ -33,8 +33,7 @@ mpk_status mpki_arena_init(mpk_context *ctx, int64_t bytes, double limit, mpki_a
     return MPK_OK;
 }
 
-/* Is there room for more than was predicted? The machine is asked seldom, for that takes a while.
- */
+/* Is there room for more than was predicted? The system is asked rarely, since that takes time. */
 static bool room(mpki_arena *arena, int64_t bytes) {
     enum { ASK = 1 << 26, SPARE = 1 << 28 };
     int64_t held;

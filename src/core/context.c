@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The context: memory of the caller's or our own, the last error, progress, the device, the
- * pool. */
+/* The context: memory from the caller's allocator or the C library, the last error, progress, the
+ * device, the pool of threads. */
 #define _GNU_SOURCE
 #include "core.h"
 #include "cpu.h"
@@ -85,7 +85,7 @@ typedef struct header {
     size_t size; /* of the whole block, header included */
 } header;
 
-/* Sizes an eighth apart, so that a block fits again. */
+/* Round sizes to steps of an eighth or less, so that a kept block fits the next request. */
 static size_t kept_size(size_t whole) {
     size_t step = 4096;
     if (whole < KEPT_LEAST || KEPT_LIMIT == 0) return whole;
@@ -306,7 +306,7 @@ mpk_status mpki_error(mpk_context *ctx, mpk_status status, const char *stage, in
                       const char *format, ...) {
     if (!ctx) return status;
     pthread_mutex_lock(&ctx->mutex);
-    /* what follows from the first failure hides nothing; a failure outweighs a warning */
+    /* the first failure is kept, later ones follow from it; a failure replaces a positive status */
     if (ctx->status == MPK_OK || (ctx->status > 0 && mpk_failed(status))) {
         ctx->status = status;
         ctx->index = index;

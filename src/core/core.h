@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CORE_H
 #define MPKI_CORE_H
-/** What every room of the house uses: memory, errors, progress, time. */
+/** What all other folders use: memory, errors, progress, time, options. */
 #include <metapack/options.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -24,8 +24,8 @@ void mpki_release(mpk_context *ctx, void *ptr);
 #define MPKI_ZNEW(ctx, stage, count, type)                                                         \
     ((type *)mpki_calloc((ctx), (stage), (count), sizeof(type)))
 
-/** From now on until it is called with limit 0, mpki_alloc refuses what would go beyond `limit`
- *  bytes, of which `held` are there already. For a verb in which one thread uses the context. */
+/** Until it is called with limit 0, mpki_alloc refuses what would take the context beyond `limit`
+ *  bytes; `held` bytes of what is in use now count towards them. One call at a time sets it. */
 void mpki_memory_bound(mpk_context *ctx, int64_t held, double limit);
 
 /** Bytes the machine could still give this process (cgroup and MemAvailable), for predictions. */
@@ -37,7 +37,7 @@ int64_t mpki_memory_available(void);
  * "...")`. The first error since the call began is kept. ctx NULL is allowed. Thread-safe. */
 mpk_status mpki_error(mpk_context *ctx, mpk_status status, const char *stage, int64_t index,
                       const char *format, ...) __attribute__((format(printf, 5, 6)));
-/** Forget the last error: the first act of every public verb. */
+/** Forget the last error; every public function begins with it. */
 void mpki_clear_error(mpk_context *ctx);
 /** Status recorded since mpki_clear_error (MPK_OK if none): what to return after a failed
  *  mpki_alloc. Not mpk_failed(), which asks whether a status is a failure. */
@@ -51,7 +51,8 @@ mpk_status mpki_worse(mpk_status a, mpk_status b);
 
 /** What a device backend keeps with the context (handles, streams), or NULL. */
 void *mpki_context_device(const mpk_context *ctx);
-/** Keep `device`; `close` ends it when another one comes or the context goes. */
+/** Keep `device`; `close` is called with it when another replaces it or the context is destroyed.
+ */
 void mpki_context_set_device(mpk_context *ctx, void *device, void (*close)(void *device));
 
 /** The engine that factors of this context shall use (factor/factor.h); NULL: by options. */
@@ -69,7 +70,8 @@ double mpki_now_s(void); /* monotonic seconds */
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/** A full copy of the caller's options (defaults where NULL or older), checked for sense. */
+/** A full copy of the caller's options, defaults for fields that an older caller lacks or for NULL;
+ *  MPK_ERR_ARGUMENT where a value is out of its range. */
 mpk_status mpki_options_resolve(mpk_context *ctx, const mpk_options *given, mpk_options *full);
 /** Threads that options.threads = 0 means here: OMP_NUM_THREADS, else the affinity mask. */
 int mpki_threads_default(void);
@@ -83,7 +85,7 @@ int mpki_threads_default(void);
      : (scalar) == MPK_C ? mpki_c_##name                                                           \
                          : mpki_z_##name)
 
-/** The larger one; NaN if either is, wherever it stands in a row of calls. */
+/** The larger one; NaN if either is NaN, so that the largest of many values is NaN if any is. */
 static inline double mpki_larger(double a, double b) {
     return a <= b ? b : b == b ? a : b;
 }

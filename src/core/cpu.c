@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which of the kernels that were built this processor runs, and what METAPACK_CPU asks for. */
+/* The choice of an instruction set: what was built, what the processor has, what METAPACK_CPU says.
+ */
 #include "cpu.h"
 #include "config.h"
 
@@ -8,7 +9,7 @@
 
 mpk_status mpki_cpu_choose(const char *wish, int widest, int built, int *level, const char **text) {
     static const char *const words[] = {"generic", "avx2", "avx512"};
-    /* static, for whoever has no context yet: asked level, widest there is */
+    /* static, for callers without a context: [level asked for][widest of the processor] */
     static const char *const too_wide[3][2] = {
         {"", ""},
         {"METAPACK_CPU = avx2: this processor has no AVX2; it can do: generic", ""},

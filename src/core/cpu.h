@@ -7,12 +7,14 @@
 /** The widest that this processor has and the system saves. */
 int mpki_cpu_widest(void);
 
-/** What the word `wish` asks for; NULL or empty: the widest that can be used.
- *  widest [in] what the processor has    built [in] what there are kernels for: a bit for each, > 0
- *  level [out] that; where it is refused, the widest that can be used; or NULL. Always one built.
- *  text  [out] what is wrong with METAPACK_CPU as the word, "" where nothing is; static; or NULL
- *  Returns MPK_OK | MPK_ERR_ARGUMENT (no such word) | MPK_ERR_UNSUPPORTED (more than there is,
- *  or not built). */
+/** The level that the word `wish` asks for; NULL or empty: the widest that can be used.
+ *  widest [in]  level of the processor
+ *  built  [in]  levels that there are kernels for: bits 1 << level, at least one
+ *  level  [out] the level; if the wish is refused, the widest that can be used; always one that was
+ *               built; may be NULL
+ *  text   [out] what is wrong with METAPACK_CPU = wish, "" if nothing is; static; may be NULL
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT (no such word)
+ *          | MPK_ERR_UNSUPPORTED (more than the processor has, or not built). */
 mpk_status mpki_cpu_choose(const char *wish, int widest, int built, int *level, const char **text);
 /** The same of METAPACK_CPU in the environment and this processor. */
 mpk_status mpki_cpu_wish(int *level, const char **text);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The processor is asked: by the library when it runs, and by CMake for METAPACK_ISAS=NATIVE. */
+/* The widest vectors of this processor; the library asks at run time, CMake for
+ * METAPACK_ISAS=NATIVE. */
 int mpki_cpu_widest(void);
 
 int mpki_cpu_widest(void) {

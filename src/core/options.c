@@ -32,7 +32,7 @@ static const char *const switch_names[] = {"off", "on", "auto"};
 #define DENSE MPK_READ_DENSE
 #define BLOCKS (ILDLT | JACOBI | ILU0)
 #define SPARSE (AUTO | LDLT | BLOCKS | NONE)
-#define CHOSEN (ILDLT | JACOBI) /* not ilu0; where AUTO is not, it chooses by itself */
+#define CHOSEN (ILDLT | JACOBI) /* not ilu0. No AUTO: it chooses the value */
 #define K(name) (1u << MPK_KRYLOV_##name)
 #define ITERATIVE (~(K(AUTO) | K(NONE)))
 
@@ -44,109 +44,114 @@ static const char *const switch_names[] = {"off", "on", "auto"};
 #define LONG(key, least, most, preset) FIELD(key), MPK_OPTION_INT64, NULL, 0, least, most, preset
 #define NUMBER(key, least, most, preset) FIELD(key), MPK_OPTION_REAL, NULL, 0, least, most, preset
 
-/* The table of options. What is told of them elsewhere is made from it: the defaults, the help of
- * the command, PETSc's and Python's options, reports; and by tools/option-texts the comments of
- * mpk_options, the manual pages, the completion and docs/options.md. */
+/* The table of options. All else that is said about options is made from it: the defaults, the help
+ * of the command, the options of PETSc and Python, reports; and by tools/option-texts the comments
+ * of mpk_options, the manual pages, the completion and docs/options.md. */
 static const mpk_option table[] = {
-    {WORDS(method, method_names, MPK_METHOD_AUTO), "", SPARSE, 0, 0, "what is factorized",
+    {WORDS(method, method_names, MPK_METHOD_AUTO), "", SPARSE, 0, 0, "how A is factorized",
      "auto: direct where it fits, else ildlt up a ladder of parameters; ldlt: the direct solver; "
      "ildlt: an LDLT factorization on blocks, complete or incomplete; jacobi: the same by "
-     "fixed-point sweeps; ilu0: on scalars, without fill, pivoting and dropping; none: no "
+     "fixed-point sweeps; ilu0: the same on scalars, without fill, pivoting or dropping; none: no "
      "preconditioner but the scaling."},
     {WORDS(ordering, ordering_names, MPK_ORDERING_AUTO), "", AUTO | LDLT | BLOCKS, 0, 0,
      "the fill-reducing ordering",
-     "auto: AMD, or nested dissection (nd) where that pays for its own time; natural: that of the "
-     "matrix; gmc: greedy multicolouring, on blocks alone; given: the caller's own."},
+     "auto: AMD, or nested dissection (nd) where that pays for its own time; natural: as the "
+     "matrix is given; gmc: greedy multicolouring, only for methods on blocks; given: the caller's "
+     "own."},
     {WORDS(matching, switch_names, MPK_AUTO), "", SPARSE, 0, 0,
      "maximum-product matching, for scaling and 2x2 pivots",
-     "It orders pairs of rows together that are likely to become 2x2 pivots, which helps where the "
-     "diagonal has zeros. auto: the direct solver tries what it costs; on for methods on blocks."},
+     "Pairs of rows that are likely to become 2x2 pivots stay together in the ordering, which "
+     "helps where the diagonal has zeros. auto: the direct solver compares costs with and without "
+     "where the diagonal is weak; methods on blocks use it."},
     {WORDS(scaling, switch_names, MPK_AUTO), "", SPARSE, 0, 0,
      "symmetric scaling before the factorization", ""},
     {NUMBER(pivot_threshold, 0, 0.5, 0.01), "", AUTO | LDLT | ILDLT | DENSE, 0, -1,
-     "accept pivots that keep the entries of L at most 1/u in modulus",
-     "Larger is more stable and slower. On blocks only a stage that is not the last rejects any."},
+     "accept a pivot if the entries of L under it are at most 1/u in modulus",
+     "A larger u is more stable and slower. Methods on blocks reject pivots only in stages before "
+     "the last."},
     {NUMBER(zero_tolerance, -1, 1, -1), "", AUTO | LDLT | DENSE, 0, 0,
-     "a pivot column not above this times the scaled matrix's largest entry is zero; below 0 "
-     "(default): chosen from the precision",
+     "a pivot column with no entry above this times the largest of the scaled matrix is zero; "
+     "below 0 (default): chosen from the precision",
      "See docs/numerics.md."},
     {NUMBER(static_shift, 0, 1, 0), "", AUTO | LDLT | ILDLT | ILU0, 0, -1,
-     "replace failed pivots by this times the scaled matrix's largest entry; 0 (default): never",
+     "replace failed pivots by this times the largest entry of the scaled matrix; 0 (default): "
+     "never",
      "They are then not delayed, and the inertia is not certified. With 0 the direct solver delays "
-     "them; on blocks the last stage replaces those below 1e-8, in single precision 1e-4, "
-     "of a complete factorization 1e-14 and 1e-6."},
+     "them, and the last stage of a method on blocks replaces pivots below 1e-8 (1e-4 in single "
+     "precision), in a complete factorization below 1e-14 (1e-6)."},
     {WHOLE(threads, 0, 1024, 0), "threads", SPARSE | DENSE, 0, 0,
      "threads at work; 0 (default): OMP_NUM_THREADS, else all cores given to the process", ""},
     {WHOLE(model_threads, 1, 1024, 2), "threads", AUTO | LDLT, 0, 0,
-     "choose the ordering for a machine with so many threads",
+     "choose the ordering for a machine with this many threads",
      "The threads at work do not change it: the same choice, and the same bits, for any number of "
      "them."},
     {WHOLE(refine, 0, 1000, 10), "steps", AUTO | LDLT | DENSE, K(NONE), 0,
      "most steps of iterative refinement", ""},
     {NUMBER(accuracy, -1, 1, -1), "", SPARSE | DENSE, 0, 0,
-     "componentwise backward error that the answer is to have; below 0 (default): a small multiple "
-     "of the unit roundoff",
+     "componentwise backward error that the solution is to reach; below 0 (default): a small "
+     "multiple of the unit roundoff",
      ""},
     {WORDS(deterministic, switch_names, MPK_ON), "", SPARSE | DENSE, 0, 0,
      "the same bits for any number of threads",
-     "off: leftover capacity of incomplete factorizations is dealt out by atomic operations; all "
-     "else is so anyway, but for schedule atomic."},
+     "off: in incomplete factorizations leftover capacity goes to whoever asks first. All else is "
+     "deterministic anyway, except schedule atomic."},
     {WORDS(condition, switch_names, MPK_OFF), "", AUTO | LDLT | DENSE, K(NONE), 0,
      "estimate the condition number of A", ""},
-    {LONG(seed, -9e18, 9e18, 1), "", SPARSE | DENSE, 0, 0, "of everything random", ""},
+    {LONG(seed, -9e18, 9e18, 1), "", SPARSE | DENSE, 0, 0, "seed of all random choices", ""},
     {NUMBER(memory_limit, 0, 1e18, 0), "bytes", SPARSE | DENSE, 0, 0,
      "most memory of a factorization, on blocks also of the solves with it; 0 (default): what the "
      "machine has free",
-     "What is predicted to need more is refused before it is allocated, and what outgrows it on "
-     "the way ends in MPK_ERR_MEMORY."},
+     "What is predicted to need more is refused at once; what needs more on the way ends with "
+     "MPK_ERR_MEMORY."},
     {WORDS(krylov, krylov_names, MPK_KRYLOV_AUTO), "", SPARSE, 0, 0,
      "the iterative method, with the factor as preconditioner",
-     "Minres, symmlq and cg take L |D| L^T. auto (default): refinement after ldlt, otherwise sqmr, "
-     "or gmres where the factor is ldu; none: refinement alone."},
+     "Minres, symmlq and cg use L |D| L^T. auto: refinement after ldlt, otherwise sqmr, or gmres "
+     "where the factor is ldu; none: refinement alone."},
     {NUMBER(tolerance, -1, 1, -1), "", SPARSE, ITERATIVE, 0,
      "true relative residual |b - A x| / |b| to reach; below 0 (default): as accurate as rounding "
      "allows",
-     "In the 2-norm. By default the componentwise backward error is to be what accuracy has; a "
-     "relative residual of 1e-6 without that ends with exit code 5."},
+     "In the 2-norm. By default the componentwise backward error has to reach accuracy; if it does "
+     "not, but the relative residual is at most 1e-6 (1e-4 in single precision), the status is "
+     "MPK_INACCURATE, exit code 5."},
     {WHOLE(max_iterations, 0, 1e9, 1000), "iterations", SPARSE, ITERATIVE, 0,
      "most iterations of the iterative method", ""},
     {WHOLE(restart, 1, 100000, 50), "steps", SPARSE, K(GMRES) | K(FGMRES), 0,
-     "gmres and fgmres restart after so many steps", ""},
+     "gmres and fgmres restart after this many steps", ""},
     {WHOLE(shadow, 1, 64, 4), "vectors", SPARSE, K(IDR), 0, "vectors in the shadow space of idr",
      ""},
     {WORDS(direct, switch_names, MPK_AUTO), "", AUTO, 0, 0,
-     "may method auto end in the direct solver?", "auto: where it fits."},
+     "may method auto use the direct solver?", "auto: where it fits in memory."},
     {WORDS(strategy, strategy_names, MPK_STRATEGY_AUTO), "", AUTO | BLOCKS, 0, 0,
      "how rows become blocks",
-     "br: block, then reorder; rb: reorder, then cut; rbr: reorder, cut, reorder the blocks; "
-     "docs/blocking.md."},
+     "br: make blocks, then reorder them; rb: reorder the rows, then cut; rbr: reorder, cut, "
+     "reorder the blocks. See docs/blocking.md."},
     {WHOLE(block, 1, 128, 32), "rows", AUTO | CHOSEN, 0, 0, "most rows of a block", ""},
     {WORDS(grid, switch_names, MPK_OFF), "", AUTO | CHOSEN, 0, 0,
-     "all blocks but the last have as many rows as block says", "They are cut on a regular grid."},
+     "cut blocks with exactly as many rows as block says", "The last one may have fewer."},
     {NUMBER(similarity, 0, 1, 0.8), "", AUTO | CHOSEN, 0, 0,
-     "rows whose patterns have at least this cosine share a block",
-     "It falls by the factor 0.9 from one level of the blocking to the next."},
+     "rows share a block if the cosine of their patterns is at least this",
+     "It is multiplied by 0.9 from one level of the blocking to the next."},
     {WHOLE(level, -1, 1000000, 1), "", CHOSEN, 0, 0, "level of fill of the blocks, -1: complete",
      ""},
     {NUMBER(fill_factor, 0, 1e9, 4), "", CHOSEN, 0, 0,
-     "a block of L keeps this times its entries in A, 0: any number",
-     "A block of fill gets the mean share of its block column. What a block leaves unused, later "
-     "ones may take. Diagonal blocks, the last block columns and blocks whose share is about half "
-     "of them or more keep all entries, and nothing is dropped there."},
+     "a block of L keeps at most this times as many entries as in A, 0: no limit",
+     "A block that is empty in A gets the mean of its block column. Capacity that a block leaves "
+     "unused goes to later ones. Diagonal blocks, the last block columns and blocks whose capacity "
+     "is about half of their size or more keep all entries; nothing is dropped there."},
     {NUMBER(drop_tolerance, 0, 1, 1e-4), "", CHOSEN, 0, 0,
-     "drop entries of L not above this times the norm of their column of L",
-     "In the 2-norm, with the unit diagonal."},
+     "drop entries of L that are not above this times the norm of their column",
+     "The 2-norm of the column of L, with the unit diagonal."},
     {WORDS(factor_type, type_names, MPK_TYPE_LDLT), "", AUTO | BLOCKS, 0, 0,
-     "what the factorization on blocks makes of the matrix",
-     "llt: for positive definite ones; where an incomplete one meets a pivot that is not positive, "
-     "part of the diagonal is added to the matrix, more at each try, and the report tells how "
-     "much. ldu: rows and columns pivoted apart, twice the memory."},
+     "form of a factorization on blocks",
+     "llt: for positive definite matrices; where an incomplete one meets a pivot that is not "
+     "positive, it begins again with part of the diagonal added to the matrix, more each time, and "
+     "the report says how much. ldu: rows and columns are pivoted separately; twice the memory."},
     {WORDS(pivoting, pivoting_names, MPK_PIVOTING_ROOK), "", AUTO | CHOSEN, 0, 0,
      "pivoting inside a diagonal block", ""},
     {WHOLE(stages, 1, 1000, 1), "stages", CHOSEN, 0, 0, "stages of outer pivoting, 1: none",
-     "Blocks that fail the threshold are pushed back to the next stage."},
+     "Blocks that fail pivot_threshold are pushed back to the next stage."},
     {WORDS(butterfly, switch_names, MPK_OFF), "", CHOSEN, 0, 0,
-     "random butterflies on rejected diagonal blocks", ""},
+     "transform rejected diagonal blocks by random butterflies", ""},
     {WORDS(schedule, schedule_names, MPK_SCHEDULE_PULL), "", AUTO | ILDLT | ILU0, 0, 0,
      "in which order the blocks are computed, and who writes where",
      "pull: a block gathers its updates when its level set is due; subsets: updates are pushed, in "
@@ -155,15 +160,15 @@ static const mpk_option table[] = {
     {WHOLE(sweeps, 1, 10000, 8), "sweeps", AUTO | BLOCKS, 0, 1,
      "sweeps of the fixed-point factorization (schedule jacobi)", ""},
     {NUMBER(jacobi_epsilon, 0, 1, 0.1), "", AUTO | BLOCKS, 0, 1,
-     "sweeps keep pivots above this times the norm of the scaled matrix", "In the 1-norm."},
+     "sweeps replace pivots below this times the 1-norm of the scaled matrix", ""},
     {NUMBER(jacobi_decay, 0, 1, 0.95), "", AUTO | BLOCKS, 0, 1,
      "the factor by which jacobi_epsilon falls from sweep to sweep", ""},
     {NUMBER(shift, 0, 1, 0), "", AUTO | BLOCKS, 0, 0,
-     "added to the diagonal of the scaled matrix, with its sign", ""},
+     "add this to the diagonal of the scaled matrix, with its sign", ""},
     {WORDS(precision, precision_names, MPK_PRECISION_DOUBLE), "", AUTO | BLOCKS | DENSE, 0, 0,
-     "of the stored factor", "double: that of the matrix."},
+     "precision in which the factor is stored", "double: that of the matrix."},
     {WHOLE(solve_sweeps, 0, 10000, 0), "sweeps", AUTO | BLOCKS, 0, 0,
-     "triangular solves by so many Jacobi sweeps, 0: exact", ""},
+     "replace triangular solves by this many Jacobi sweeps, 0: exact solves", ""},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 
@@ -209,7 +214,7 @@ static mpk_status bad(mpk_context *ctx, const char *key, const char *value, cons
 
 /* strtod, but with a decimal point whatever the caller's locale has. */
 static double read_real(const char *text, char **end) {
-    const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* always there: costs nothing */
+    const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* a static object in glibc */
     const double x = c ? strtod_l(text, end, c) : strtod(text, end);
     if (c) freelocale(c);
     return x;

@@ -61,7 +61,7 @@ static int open_beside(mpki_output *o, const struct stat *old) {
         }
         if (errno != EEXIST) break;
     }
-    o->temporary[0] = '\0'; /* it is somebody else's */
+    o->temporary[0] = '\0'; /* that file is not ours to remove */
     return errno;
 }
 
@@ -75,8 +75,8 @@ int mpki_output_open(mpki_output *o, const char *path) {
     if (exists && !S_ISREG(info.st_mode)) return open_in_place(o, path, 0);
     const int error = follow(path, o->target);
     if (error) return error;
-    /* /dev/stdout and its like: a link that says which file it is, but not by a name that could be
-     * given to another */
+    /* /dev/stdout and the like: a link to an open file, not a name that could be given to another
+     */
     if (exists && (lstat(o->target, &there) || !same_file(&info, &there)))
         return open_in_place(o, path, O_TRUNC);
     if (exists && !fstat(STDOUT_FILENO, &there) && same_file(&info, &there)) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads that run tasks which push tasks, and loops inside tasks. */
+/* The pool of threads: a queue of tasks by priority, which may queue further tasks, and parallel
+ * loops inside tasks. */
 #define _GNU_SOURCE
 #include "pool.h"
 
 #include <pthread.h>
 
-enum { SPINS = 2000 }; /* about 20 microseconds of looking before a worker blocks */
+enum { SPINS = 2000 }; /* about 20 microseconds of spinning before a worker blocks */
 
 typedef struct task {
     double priority;
@@ -27,10 +28,10 @@ typedef struct loop {
 struct mpki_pool {
     mpk_context *ctx;
     int threads;
-    int begun; /* threads that the system gave, beside the caller */
+    int begun; /* threads that the system started, besides the caller */
     pthread_mutex_t mutex;
     pthread_cond_t wake;
-    _Atomic int64_t signals; /* changes whenever there may be something new to do */
+    _Atomic int64_t signals; /* changes whenever there may be new work */
     int sleepers;
     task *heap;
     int64_t queued, capacity, order;
@@ -80,8 +81,8 @@ static task heap_pop(mpki_pool *pool) {
     return top;
 }
 
-/* Look a while, then block, until signals differs from `seen`. The mutex is held before and after.
- */
+/* Spin a while, then block, until `signals` differs from `seen`. The mutex is held before and
+ * after. */
 static void wait_for_news(mpki_pool *pool, int64_t seen) {
     pthread_mutex_unlock(&pool->mutex);
     for (int k = 0; k < SPINS; k++) {
@@ -227,7 +228,7 @@ void mpki_pool_for(mpki_pool *pool, int worker, int64_t count, mpki_task_fn fn, 
     pthread_mutex_lock(&pool->mutex);
     loop **at = &pool->loops;
     while (*at != &l) at = &(*at)->link;
-    *at = l.link; /* nobody new will come; wait for those who are here */
+    *at = l.link; /* no helper can join any more; wait for those at work */
     for (;;) {
         int64_t seen = atomic_load(&pool->signals);
         if (l.helpers == 0) break;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_RANDOM_H
 #define MPKI_RANDOM_H
-/** Numbers in a fixed disorder, the same on every machine. Orders, butterflies, starting vectors
- *  and generated matrices rest on them: another number here is another bit in somebody's x.
- *  SplitMix64: Steele, Lea & Flood, OOPSLA 2014, doi:10.1145/2660193.2660195. */
+/** Pseudo-random numbers, the same on every machine. Orderings, butterflies, starting vectors and
+ *  generated matrices depend on them: a change here changes bits of solutions. SplitMix64: Steele,
+ *  Lea & Flood, OOPSLA 2014, doi:10.1145/2660193.2660195. */
 #include <stdint.h>
 
 #ifdef __CUDACC__
@@ -41,8 +41,7 @@ MPKI_RANDOM_FN double mpki_random_signed(uint64_t *state) {
     return (double)(int64_t)mpki_random_next(state) * 0x1p-63;
 }
 
-/* ---- weaker mixes that came first, and whose numbers solutions rest on -------------------------
- */
+/* ---- weaker generators, older than SplitMix64 here; solutions depend on their numbers ---- */
 
 /** A number for each k, no two alike: which columns join a core. */
 MPKI_RANDOM_FN uint64_t mpki_random_lot(uint64_t k) {
@@ -68,7 +67,7 @@ MPKI_RANDOM_FN uint64_t mpki_random_lcg(uint64_t *state) {
     return *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 }
 
-/** Uniform in [-1, 1] from these: tests whose expectations were found for the matrices it makes. */
+/** Uniform in [-1, 1] from these: for tests that expect the results of matrices made by it. */
 MPKI_RANDOM_FN double mpki_random_lcg_signed(uint64_t *state) {
     const uint64_t s = mpki_random_lcg(state);
     return (double)(int64_t)(s ^ (s >> 29)) * 0x1p-63;

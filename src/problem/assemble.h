@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_PROBLEM_ASSEMBLE_H
 #define MPKI_PROBLEM_ASSEMBLE_H
-/** From a heap of entries to the lower triangle by columns. */
+/** From entries in any order to the lower triangle by columns. */
 #include "problem.h"
 
 /** Entries in any order, duplicates included, that grow with what is read. */
@@ -16,7 +16,7 @@ mpk_status mpki_entries_reserve(mpk_context *ctx, const char *stage, mpk_scalar 
                                 mpki_entries *entries, int64_t capacity);
 void mpki_entries_free(mpk_context *ctx, mpki_entries *entries);
 
-/** How to turn entries into a problem, and how to speak of them. */
+/** How to turn entries into a problem, and how messages refer to them. */
 typedef struct mpki_assembly {
     const char *stage;  /* for errors: "problem", "read", "generate" */
     const char *source; /* file name, or NULL: put before messages */
@@ -35,7 +35,7 @@ typedef struct mpki_assembly {
 mpk_status mpki_assemble(mpk_context *ctx, const mpki_assembly *how, mpki_entries *entries,
                          mpk_problem **problem);
 
-/** What the part of the above that depends on the scalar (assemble_t.c) makes. */
+/** The result of the part that depends on the scalar (assemble_t.c). */
 typedef struct mpki_assembled {
     int64_t nnz;
     mpk_symmetry symmetry;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** Entries -> sorted lower triangle by columns. An entry of the upper triangle travels at its
- * mirror place with its row index complemented (~row), so that the two halves of a matrix given in
- * full meet as neighbours and can be compared. */
+/** Entries -> sorted lower triangle by columns. An entry of the upper triangle is moved to its
+ *  mirror place and its row index is complemented (~row), so that the two halves of a full matrix
+ *  become neighbours and can be compared. */
 #include "law.h"
 
 #include <string.h>
@@ -126,7 +126,7 @@ static int64_t next_place(const columns *c, int64_t k, int64_t end, place *p) {
     return k;
 }
 
-/* Does the place obey the law? MPK_FULL: both halves agree. MPK_EITHER: one half only. */
+/* Is the place symmetric? MPK_FULL: both halves agree. MPK_EITHER: one half only. */
 static mpk_status check_place(mpk_context *ctx, const mpki_assembly *how, const place *p, int32_t j,
                               bool hermitian) {
     if (p->row == j && hermitian && !diagonal_real(p->lower))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_COLUMNS_H
 #define MPKI_COLUMNS_H
-/** What solves do with single columns of n entries. */
+/** Operations of solves on single columns of n entries. */
 #include "../core/core.h"
 
 #define MPKI_COLUMNS(p)                                                                            \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations on single columns, not worth a thread. */
+/* Operations on single columns, too small for threads. */
 #include "columns.h"
 #include "../core/precision.h"
 #include "../core/random.h"

@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Blocks are scanned without branches, which vectorises; only a guilty block is searched. */
+/* Blocks are scanned without branches, which vectorizes; only a block with such an entry is
+ * searched. */
 enum { BLOCK = 1024 };
 
 static int64_t first_s(int64_t count, const float *x) {

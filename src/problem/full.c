@@ -5,8 +5,8 @@
 static const char STAGE[] = "product";
 
 enum {
-    WORTH_A_THREAD = 100000, /* entries below which waking a thread costs more than it saves */
-    PARTS_A_THREAD = 4       /* a worker that the system put aside delays no more than its part */
+    WORTH_A_THREAD = 100000, /* entries; with fewer, waking a thread costs more than it saves */
+    PARTS_A_THREAD = 4       /* so that a worker that the system has suspended delays little */
 };
 
 static const mpki_full_table *const tables[] = {&mpki_s_full, &mpki_d_full, &mpki_c_full,
@@ -16,7 +16,7 @@ static const mpki_full_table *const tables[] = {&mpki_s_full, &mpki_d_full, &mpk
 static void cut_evenly(int32_t n, const int64_t *ptr, int32_t parts, int32_t *cut) {
     cut[0] = 0;
     for (int32_t p = 1; p <= parts; p++) {
-        /* entries and rows both cost; n + nnz may exceed 2^53 nowhere that memory reaches */
+        /* both entries and rows cost; a matrix that fits in memory has n + nnz < 2^53 */
         const int64_t aim = (int64_t)((double)(ptr[n] + n) * p / parts);
         int32_t low = cut[p - 1], high = n;
         while (low < high) {

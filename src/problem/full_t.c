@@ -24,7 +24,7 @@ static void scatter(const mpk_problem_view *a, int32_t c0, int32_t c1, int32_t *
     }
 }
 
-/* The entries some rows ahead, which the hardware's own look-ahead loses where rows are short. */
+/* Prefetch entries some rows ahead; the hardware's prefetcher misses them where rows are short. */
 static inline void fetch(const T *val, const int32_t *col) {
     __builtin_prefetch(val + 2048 / sizeof(T));
     __builtin_prefetch(col + 2 * 2048 / sizeof(T));

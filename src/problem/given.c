@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the values that a caller gives belong, kept with the pattern. */
+/* The map from values in the caller's order to stored entries, kept with the pattern. */
 #include "given.h"
 
 #include <string.h>

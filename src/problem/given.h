@@ -28,8 +28,8 @@ mpk_status mpki_given_gather(mpk_context *ctx, const char *stage, const mpki_lay
 mpk_status mpki_given_copy(mpk_context *ctx, const char *stage, const mpki_layout *layout,
                            mpk_scalar scalar, mpk_symmetry symmetry, const void *values, void *ax);
 
-/** A value's place: its entry; mirrored where it came from the upper triangle; or none, where it
- *  lies in a triangle that does not count. */
+/** The place of a given value: the number of its stored entry, marked if it came from the upper
+ *  triangle; or none, if it lies in the triangle that is ignored. */
 enum { MPKI_PLACE_NONE = -1 };
 static inline int64_t mpki_place_mirrored(int64_t entry) {
     return -2 - entry;
@@ -38,8 +38,8 @@ static inline int64_t mpki_place(const mpki_layout *layout, int64_t k) {
     return layout->wide ? ((const int64_t *)layout->place)[k] : ((const int32_t *)layout->place)[k];
 }
 
-/** The part that depends on the scalar (given_t.c): ax by the map, the law checked; and the law of
- *  a Hermitian diagonal alone, which becomes real in place. */
+/** The part that depends on the scalar (given_t.c). gather: ax by the map, symmetry checked.
+ *  diagonal: only a Hermitian diagonal is checked, and made real in place. */
 typedef struct mpki_given_table {
     mpk_status (*gather)(mpk_context *ctx, const mpki_assembly *how, const mpki_layout *layout,
                          const void *given, void *ax);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values by the map of given.c. What is summed, and in which order, is what assemble_t.c sums, so
- * that the same values give the same bits whichever way they came. */
+/* Values by the map of given.c. They are summed in the same order as in assemble_t.c, so that the
+ * same values give the same bits either way. */
 #include "given.h"
 #include "law.h"
 
@@ -15,7 +15,7 @@ static void scatter(const mpki_layout *layout, int hermitian, const T *given, T 
     }
 }
 
-/* Sums of what came from the lower triangle and from the upper one, apart; seen: bit 0 and 1. */
+/* Separate sums of what came from the lower and the upper triangle; seen: bit 0 and bit 1. */
 static void sum(const mpki_layout *layout, const T *given, T *lower, T *upper, char *seen) {
     for (int64_t k = 0; k < layout->nnz; k++) {
         lower[k] = upper[k] = t_make(0, 0);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_PROBLEM_LAW_H
 #define MPKI_PROBLEM_LAW_H
-/** What makes entries those of a symmetric or Hermitian matrix, and what is said where they are
- *  not. */
+/** When entries are those of a symmetric or Hermitian matrix, and the error if they are not. */
 #include "../core/precision.h"
 #include "assemble.h"
 

@@ -67,7 +67,7 @@ static mpk_status parse_banner(const mpki_text *text, const char *line, mpki_mm_
     return MPK_OK;
 }
 
-/* The next line that says something; NULL at the end of the text. */
+/* The next line that is neither blank nor a comment; NULL at the end of the text. */
 static mpk_status next_content(mpki_text *text, const char **start) {
     for (;;) {
         mpk_status status = mpki_text_next(text, start);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_MEASURE_H
 #define MPKI_MEASURE_H
-/** How good is a solution? Errors of x measured with residuals that rounding does not blur, at
- *  whatever distance from 1 the numbers are. */
+/** How good is a solution? Backward errors from residuals in about twice the working precision,
+ *  also for numbers near the ends of the range. */
 #include "problem.h"
 
 /** A system whose solutions are measured. */
 typedef struct mpki_system {
-    mpk_context *ctx; /* memory and its want are told here */
+    mpk_context *ctx; /* for memory and errors */
     mpk_problem_view a;
     const double *row_norm; /* n: sums of moduli; infinite where they overflow */
     double norm_inf;        /* the largest of them */
-    bool plain;             /* rows that hardly count are measured as all others (dense matrices) */
+    bool plain;             /* every row by its own denominator (dense matrices) */
 } mpki_system;
 
 /** The componentwise backward error that options.accuracy asks for. */

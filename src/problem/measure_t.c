@@ -4,7 +4,7 @@
 #include "measure.h"
 #include "../core/precision.h"
 
-/* What is smaller may have lost digits to underflow, what is larger is near overflow. */
+/* Smaller numbers may have lost digits to underflow, larger ones are near overflow. */
 static const double SMALL = sizeof(R) == sizeof(float) ? 1e-30 : 1e-270;
 static const double LARGE = sizeof(R) == sizeof(float) ? 1e37 : 1e300;
 

@@ -6,7 +6,7 @@
 
 static const char STAGE[] = "read";
 
-/* What is known while the lines go by. */
+/* The state of a reader between lines. */
 typedef struct reader {
     mpki_text text;
     int32_t n, count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** The object: from arrays, view, new values, end. */
+/* mpk_problem: made from arrays, viewed, given new values, destroyed. */
 #include "given.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static mpk_status bad_argument(mpk_context *ctx, const char *what) {
     return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "%s", what);
 }
 
-/* What both constructors ask of their common arguments. */
+/* The arguments that both constructors have. */
 static mpk_status check_kind(mpk_context *ctx, int32_t n, mpk_scalar scalar, mpk_symmetry symmetry,
                              mpk_triangle triangle, mpk_problem **problem) {
     if (!problem || *problem) return bad_argument(ctx, "the place for the problem must hold NULL");
@@ -31,7 +31,7 @@ static mpk_status check_pointers(mpk_context *ctx, int32_t n, const int64_t *ap)
     return MPK_OK;
 }
 
-/* Indices in range and values finite, or which is not. */
+/* Are indices in range and values finite? Else an error that names the entry. */
 static mpk_status check_entries(mpk_context *ctx, int32_t n, mpk_scalar scalar,
                                 const mpki_entries *e) {
     for (int64_t k = 0; k < e->count; k++)
@@ -47,8 +47,8 @@ static mpk_status check_entries(mpk_context *ctx, int32_t n, mpk_scalar scalar,
     return MPK_OK;
 }
 
-/* The problem, with the way for values that come later in the same order: that of `rows` and of
- * compressed columns `ap` or `cols`. */
+/* Assemble the problem, and the map for values that come later in the same order: that of `rows`
+ * and of `ap` (compressed columns) or `cols`. */
 static mpk_status finish(mpk_context *ctx, int32_t n, mpk_scalar scalar, mpk_symmetry symmetry,
                          mpk_triangle triangle, mpki_entries *e, const int32_t *rows,
                          const int64_t *ap, const int32_t *cols, mpk_problem **problem) {
@@ -133,7 +133,7 @@ void mpk_problem_view_get(const mpk_problem *problem, mpk_problem_view *view) {
                                .ax = problem->ax};
 }
 
-/* New values by `take`, seen by this problem alone. */
+/* New values, read by `take`; analyses that share the old ones keep them. */
 static mpk_status set(mpk_context *ctx, mpk_problem *problem, const void *ax,
                       mpk_status (*take)(mpk_context *ctx, const char *stage,
                                          const mpki_layout *layout, mpk_scalar scalar,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_PROBLEM_H
 #define MPKI_PROBLEM_H
-/** Inside of mpk_problem, and what other rooms ask of a matrix. */
+/** Inside of mpk_problem, and what other folders ask of a matrix. */
 #include "shared.h"
 
 struct mpk_problem {
@@ -18,7 +18,7 @@ struct mpk_problem {
     const void *ax;    /* nnz entries of `scalar` */
 };
 
-/** Let n, nnz, ap, ai and ax say what layout and values hold. */
+/** Set n, nnz, ap, ai and ax from layout and values. */
 void mpki_problem_look(mpk_problem *problem);
 
 /** Index of the first entry that is NaN or Inf, -1 if all are finite. */

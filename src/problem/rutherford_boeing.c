@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** Rutherford-Boeing: I. S. Duff, R. G. Grimes, J. G. Lewis, "The Rutherford-Boeing Sparse Matrix
- *  Collection", RAL-TR-97-031, 1997; and its ancestor Harwell-Boeing (ACM TOMS 15, 1989), whose
- *  right-hand sides are passed over. A type 'u' is taken when the values are symmetric. */
+/** Reads Rutherford-Boeing files: I. S. Duff, R. G. Grimes, J. G. Lewis, "The Rutherford-Boeing
+ *  Sparse Matrix Collection", RAL-TR-97-031, 1997; and its ancestor Harwell-Boeing (ACM TOMS 15,
+ *  1989), whose right-hand sides are skipped. Type 'u' is accepted if the values are symmetric. */
 #include "fortran.h"
 #include "number.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counted holders of patterns and values. */
+/* Patterns and values that count their holders. */
 #include "shared.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_PROBLEM_SHARED_H
 #define MPKI_PROBLEM_SHARED_H
-/** What a problem, its analyses and their factors hold together: the pattern and the values.
- * Neither changes while more than one of them holds it. */
+/** The pattern and the values, which a problem shares with its analyses and their factors. Each
+ *  counts its holders and does not change while it has more than one. */
 #include "../core/core.h"
 #include <metapack/problem.h>
 
@@ -16,7 +16,7 @@ typedef struct mpki_layout {
     int32_t *ai; /* nnz */
     mpk_triangle triangle;
     int64_t given;   /* values that the caller gives; nnz where there is no map */
-    void *place;     /* given places (given.c); NULL: value k is entry k */
+    void *place;     /* of each given value (given.h); NULL: value k is entry k */
     bool wide;       /* places of 64 bits */
     bool duplicates; /* several values may meet in a place */
 } mpki_layout;
@@ -25,10 +25,10 @@ typedef struct mpki_layout {
  *  are still the caller's. */
 mpki_layout *mpki_layout_new(mpk_context *ctx, const char *stage, int32_t n, int64_t nnz,
                              int64_t *ap, int32_t *ai);
-/** One more holder; in another context a copy, as contexts end when they like. NULL:
+/** One more holder; for another context a copy, since either context may be destroyed first. NULL:
  *  MPK_ERR_MEMORY. */
 mpki_layout *mpki_layout_share(mpk_context *ctx, const char *stage, mpki_layout *layout);
-/** One holder less; the last one frees. *layout becomes NULL, which is fine before, too. */
+/** One holder less; the last one frees. *layout becomes NULL; it may be NULL before. */
 void mpki_layout_release(mpki_layout **layout);
 
 /** Values in the order of the layout's ai. */
@@ -44,7 +44,7 @@ mpki_values *mpki_values_new(mpk_context *ctx, const char *stage, int64_t bytes)
 /** With one holder, around memory of ctx, which is taken over. NULL: as mpki_layout_new. */
 mpki_values *mpki_values_take(mpk_context *ctx, const char *stage, int64_t bytes, void *ax);
 mpki_values *mpki_values_share(mpk_context *ctx, const char *stage, mpki_values *values);
-/** Nobody else sees what is written into them. */
+/** Is there one holder, so that nobody else sees what is written into them? */
 bool mpki_values_own(const mpki_values *values);
 void mpki_values_release(mpki_values **values);
 

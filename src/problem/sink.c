@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text on its way to a file: gathered, compressed where the name asks for it, written out. */
+/* Writes text to a file: buffered, compressed if the name ends in .gz. */
 #define _GNU_SOURCE
 #include "sink.h"
 #include "../core/output.h"
@@ -153,7 +153,7 @@ done:
 
 /* ---- text --------------------------------------------------------------------------------- */
 
-/* snprintf in the C locale; the locale is the calling thread's own affair again afterwards. */
+/* snprintf in the C locale; the calling thread's own locale is restored afterwards. */
 static int print(mpki_sink *s, char *to, size_t size, const char *format, va_list args) {
     locale_t before = uselocale(s->c);
     int length = vsnprintf(to, size, format, args);

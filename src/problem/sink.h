@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_PROBLEM_SINK_H
 #define MPKI_PROBLEM_SINK_H
-/** Text to a file that appears whole or not at all, to standard output, gzipped on the way. */
+/** Text to a file that appears whole or not at all, or to standard output; compressed on the way.
+ */
 #include "../core/core.h"
 
 typedef struct mpki_sink mpki_sink;
@@ -24,7 +25,7 @@ void mpki_sink_blank(mpki_sink *sink);
 /** The k-th entry of an array of `scalar`, so that reading it gives the same bits; complex: two
  * numbers. */
 void mpki_sink_value(mpki_sink *sink, mpk_scalar scalar, const void *values, int64_t k);
-/** End the line and write out when enough has come together. */
+/** End the line; write out when the buffer is full enough. */
 mpk_status mpki_sink_end_line(mpki_sink *sink);
 
 /** Finish; with a status other than MPK_OK, or when writing fails, the file is as before. Returns

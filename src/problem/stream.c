@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A file as lines: plain, gzip or xz, told apart by content, from memory or standard input. */
+/* Reads a file, memory or standard input as lines: plain, gzip or xz, told apart by content. */
 #define _GNU_SOURCE
 #include "stream.h"
 #include "number.h"
@@ -56,7 +56,7 @@ static mpk_status bad_data(mpki_stream *s, const char *what) {
     return mpki_error(s->ctx, MPK_ERR_FORMAT, STAGE, s->taken, "%s: %s", s->name, what);
 }
 
-/* Tell how far the reading has come; the source of a pipe has no size. */
+/* Report progress; a pipe has no size. */
 static mpk_status tell(mpki_stream *s) {
     double fraction = s->size > 0 ? (double)s->taken / (double)s->size : 0;
     if (!mpki_progress(s->ctx, STAGE, fraction)) return MPK_OK;
@@ -196,7 +196,7 @@ static mpk_status xz_read(mpki_stream *s, void *out, size_t size, size_t *got) {
 }
 
 static mpk_status plain_read(mpki_stream *s, void *out, size_t size, size_t *got) {
-    if (s->raw_at < s->raw_size) { /* what the look at the first bytes took */
+    if (s->raw_at < s->raw_size) { /* what detect() has read */
         *got = s->raw_size - s->raw_at;
         if (*got > size) *got = size;
         memcpy(out, s->raw + s->raw_at, *got);

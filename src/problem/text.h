@@ -45,7 +45,7 @@ mpk_status mpki_text_grow(const mpki_text *text, mpk_scalar scalar, int64_t most
 /* ---- the formats --------------------------------------------------------------------------------
  */
 
-/** Does this first line open a Matrix Market file? */
+/** Is this the first line of a Matrix Market file? */
 bool mpki_is_matrix_market(const char *line);
 /** Read what follows the first line. */
 mpk_status mpki_read_matrix_market(mpki_text *text, const char *first, mpk_problem **problem);

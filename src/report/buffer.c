@@ -9,7 +9,7 @@
 #include <string.h>
 
 int mpki_print_list(char *out, size_t size, const char *format, va_list args) {
-    const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* always there: costs nothing */
+    const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* a static object in glibc */
     if (!c) return vsnprintf(out, size, format, args);
     const locale_t before = uselocale(c);
     const int count = vsnprintf(out, size, format, args);

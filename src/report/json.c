@@ -34,7 +34,7 @@ static void put_real(mpki_buffer *out, const char *format, double x) {
         mpki_buffer_printf(out, "null");
 }
 
-/* Where a member of an object stands: the first has no comma before it. */
+/* An object being written; its first member has no comma before it. */
 typedef struct object {
     mpki_buffer *out;
     int indent, members;
@@ -80,7 +80,7 @@ static void write_inertia(object *top, const mpk_inertia *inertia) {
     close_object(&o);
 }
 
-/* What the solve was asked for, and what of that was reached. */
+/* The accuracy asked for, and the one reached. */
 static void write_accuracy(object *top, const mpk_run *run) {
     const mpk_solve_info *s = &run->solve;
     const double accuracy = mpki_accuracy(&run->options, run->problem.scalar);
@@ -95,7 +95,7 @@ static void write_accuracy(object *top, const mpk_run *run) {
     close_object(&o);
 }
 
-/* Of a complete factorization: what its pivots say of the rank. */
+/* What the pivots of a complete factorization say about the rank. */
 static void write_rank(object *top, const mpk_run *run) {
     static const char *const names[] = {"full", "structural", "numerical", "undecided"};
     const mpk_factor_info *f = &run->factor;
@@ -122,7 +122,7 @@ static void write_solve(object *top, const mpk_solve_info *solve) {
     if (solve->condition != 0) real(top, "condition", "%.6g", solve->condition);
 }
 
-enum { HISTORY_SHOWN = 1000 }; /* residuals in the object; of more, every k-th */
+enum { HISTORY_SHOWN = 1000 }; /* most residuals in the object; if there are more, every k-th */
 
 static void write_krylov(object *top, const mpk_run *run) {
     const mpk_krylov_info *k = &run->solve.krylov;
@@ -194,7 +194,7 @@ static void write_blocks(object *top, const mpk_run *run) {
     close_object(&o);
 }
 
-/* What the method read, as it was in force. */
+/* The options that the method read, with the values in force. */
 static void write_options(object *top, const mpk_run *run) {
     const mpk_option *option;
     object o = open_object(top, "options");

@@ -28,8 +28,8 @@ bool mpki_option_in_force(const mpk_option *option, const mpk_run *run) {
            (!option->krylov || run->have_solve);
 }
 
-/* Worth a word to whoever gives the options by hand: what is not as it is by default, and what only
- * methods on blocks have. The machine's share of them is the machine's. */
+/* Is an option to be listed for somebody who wants to repeat the run: one that is not at its
+ * default, or that only methods on blocks have? Not those that are about the machine. */
 static bool worth_telling(const mpk_option *option, const mpk_run *run) {
     const bool changed = mpk_option_value(option, &run->options) != option->preset;
     const bool is_switch = option->count && !strcmp(option->words[0], "off");

@@ -9,7 +9,7 @@
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Text for XML; control characters and broken UTF-8 have no place in it. */
+/* Text for XML, without control characters and invalid UTF-8. */
 static void put_escaped(mpki_buffer *out, const char *text) {
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
         int length = mpki_utf8_length(s);
@@ -84,7 +84,7 @@ static int list_phases(const mpk_run *run, phase phases[6]) {
     return count;
 }
 
-/* A time with the true sign of micro. */
+/* A time, with the sign for micro. */
 static const char *show_time(char *out, double time_s) {
     char plain[MPKI_UNIT_MAX];
     mpki_show_time(plain, time_s);
@@ -114,7 +114,7 @@ static void put_times(mpki_buffer *out, const mpk_run *run) {
         mpki_buffer_printf(out,
                            "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" fill=\"%s\"/>\n",
                            x, BAR_TOP, width, BAR_HEIGHT, phases[k].colour);
-        /* a name in the bar only where it surely fits; the legend below has all of them */
+        /* the name is in the bar only if it fits; the legend below has all names */
         if (width > 8.0 * (double)strlen(phases[k].name) + 20)
             mpki_plot_text(out, x + width / 2, BAR_TOP + 20, "w", phases[k].name);
         x += width;
@@ -165,7 +165,7 @@ static curve frame_of(const mpk_run *run) {
         least = fmin(least, run->history[k]);
         most = fmax(most, run->history[k]);
     }
-    least = fmax(least, 1e-18 * most); /* a residual of rounding errors alone says no more */
+    least = fmax(least, 1e-18 * most); /* below that there are only rounding errors */
     curve c = {run->history_count, (int)floor(log10(least)), (int)ceil(log10(most))};
     if (c.least == c.most) c.least--;
     return c;
@@ -236,7 +236,7 @@ static void put_residuals(mpki_buffer *out, const mpk_run *run) {
                            curve_x(&c, k->iterations), curve_y(&c, k->residual));
 }
 
-/* Where there is no factor to show: what reading alone tells. */
+/* Instead of a factor, if there is none: facts about the matrix. */
 static void put_facts(mpki_buffer *out, const mpk_report *report) {
     const mpki_stats *s = &report->stats;
     char value[MPKI_UNIT_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_PLOT_H
 #define MPKI_PLOT_H
-/** The picture of a run: where its parts lie, in CSS pixels, and who draws them. */
+/** The picture of a run: positions of its parts in CSS pixels, and the functions that draw them. */
 #include "report.h"
 
 enum {

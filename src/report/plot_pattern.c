@@ -54,7 +54,7 @@ static void shade(const mpki_raster *raster, int ramp, uint8_t *shades, bool str
     }
 }
 
-/* Shades as an embedded picture with a frame, at least 800 pixels wide so that it stays crisp. */
+/* Shades as an embedded picture with a border, at least 800 pixels wide so that it stays sharp. */
 static mpk_status put_picture(mpk_context *ctx, mpki_buffer *out, int32_t cells,
                               const uint8_t *shades, double x) {
     uint8_t palette[1 + 2 * LEVELS][3];

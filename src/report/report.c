@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A report: a run's numbers, copied, with its text and JSON made when asked for; exit codes. */
+/* mpk_report: a copy of a run's numbers, its text and its JSON; exit codes. */
 #include "report.h"
 
 #include <string.h>
@@ -16,20 +16,20 @@ static char *copy(mpk_context *ctx, const char *text, bool *failed) {
     return twin;
 }
 
-/* The text that `write` makes, handed over. */
+/* The text that `write` makes, owned by the caller; NULL with *failed set: no memory. */
 static char *render(const mpk_report *report, void (*write)(const mpk_report *, mpki_buffer *),
                     bool *failed) {
     mpki_buffer buf;
     mpki_buffer_init(&buf, report->ctx);
     write(report, &buf);
-    mpki_buffer_bytes(&buf, "", 0); /* a run of which there is nothing to say has a text, too */
+    mpki_buffer_bytes(&buf, "", 0); /* an empty text is a text, too */
     if (!mpk_failed(buf.status)) return buf.data;
     *failed = true;
     mpki_buffer_free(&buf);
     return NULL;
 }
 
-/* A run that went no further than reading is asked about the matrix itself. */
+/* Of a run that only read a matrix, the report has statistics of the matrix. */
 static void look_at_matrix(mpk_report *report, const mpk_problem_view *a, bool *failed) {
     if (report->run.have_analysis || !a->ap || a->n < 1 || mpk_failed(report->run.status)) return;
     int32_t *counts = MPKI_NEW(report->ctx, "report", a->n, int32_t);
@@ -126,7 +126,7 @@ int mpk_exit_code(mpk_status status) {
     case MPK_INACCURATE:
     case MPK_ERR_NUMERIC:
     case MPK_ERR_INTERNAL:
-        return 5; /* no answer that could be vouched for */
+        return 5; /* no answer that can be relied on */
     case MPK_ERR_MEMORY:
         return 6;
     case MPK_ERR_DEVICE:

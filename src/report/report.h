@@ -48,9 +48,9 @@ const char *mpki_symmetry_name(mpk_symmetry symmetry);            /* "symmetric"
 
 /* ---- options in force ---------------------------------------------------------------------- */
 
-/** *options of a run as they were in force. */
+/** *options := those of a run as they were in force. */
 void mpki_options_in_force(const mpk_run *run, mpk_options *options);
-/** Was it read? run->options are in force. */
+/** Did the run read it? run->options are those in force. */
 bool mpki_option_in_force(const mpk_option *option, const mpk_run *run);
 /** A line of options as the command takes them, from row *at of the table on, which moves behind
  *  it; NULL: there are no more. out [out] size bytes, at most width are written if a word fits */

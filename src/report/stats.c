@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What reading alone tells of a matrix: rows, bandwidth, diagonal, zeros. */
+/* Statistics of a matrix, without analysis: rows, bandwidth, diagonal, zeros. */
 #include "report.h"
 
 #include <math.h>

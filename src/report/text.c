@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** The report for people: a label of 14 columns, then what there is to say, at most 100 columns. */
+/** The report as text: a label of 14 columns, then sentences, at most 100 columns. */
 #include "report.h"
 #include "../problem/measure.h"
 
@@ -9,8 +9,8 @@
 
 enum { WIDTH = 100, LABEL = 14 };
 
-/* Names of files and texts of others may hold anything: what a terminal would obey, and what is no
- * UTF-8, becomes a question mark. */
+/* File names and other texts may contain anything: control characters and invalid UTF-8 become
+ * question marks. */
 static void tame(char *text) {
     for (unsigned char *s = (unsigned char *)text; *s;) {
         int length = mpki_utf8_length(s);
@@ -20,14 +20,14 @@ static void tame(char *text) {
     }
 }
 
-/* Bytes of the beginning of `text` that fits into `room` columns and ends between words. */
+/* How many bytes of `text` fit into `room` columns, ending between words. */
 static int fit(const char *text, int room) {
     int at = 0, blank = 0;
     for (int column = 0; text[at] && column < room; column++) {
         if (text[at] == ' ') blank = at;
         at += mpki_utf8_length((const unsigned char *)text + at);
     }
-    return !text[at] || text[at] == ' ' || blank == 0 ? at : blank; /* or in one long word */
+    return !text[at] || text[at] == ' ' || blank == 0 ? at : blank; /* or inside a long word */
 }
 
 /* One paragraph: the label, then the text, broken between words. */
@@ -51,7 +51,7 @@ line(mpki_buffer *out, const char *label, const char *format, ...) {
     } while (*rest);
 }
 
-/* a - b; of counts that are none, any number. */
+/* a - b, without overflow if the counts are not valid. */
 static int64_t difference(int64_t a, int64_t b) {
     int64_t c;
     return __builtin_sub_overflow(a, b, &c) ? 0 : c;
@@ -163,8 +163,7 @@ static void write_factor(const mpk_report *report, mpki_buffer *out) {
              mpki_show_count(z, in->zero), in->certified ? "certified" : "NOT certified");
 }
 
-/* The options of a method on blocks as the command takes them, so that they can be given by hand.
- */
+/* The options of a method on blocks as the command takes them, to repeat the run. */
 static void write_by_hand(const mpk_run *run, mpki_buffer *out) {
     char text[WIDTH + 1];
     int row = 0;
@@ -197,7 +196,7 @@ static void write_blocks(const mpk_run *run, mpki_buffer *out) {
              b->breakdowns, plural(b->breakdowns), b->diagonal_shift);
 }
 
-/* What method auto tried before it came to this. */
+/* The attempts of method auto. */
 static void write_attempts(const mpk_run *run, mpki_buffer *out) {
     char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX];
     if (run->no_direct[0]) line(out, "Not direct", "%s", run->no_direct);
@@ -280,7 +279,7 @@ static void write_time(const mpk_report *report, mpki_buffer *out) {
              mpki_show_bytes(x[3], run->peak_bytes));
 }
 
-/* What was reached, and of what was asked for: two things that "good" must not mix up. */
+/* The accuracy reached, and whether it is the one asked for: "good" must not mix these up. */
 static void write_good(const mpk_run *run, mpki_buffer *out) {
     const mpk_solve_info *s = &run->solve;
     char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX];
@@ -293,7 +292,7 @@ static void write_good(const mpk_run *run, mpki_buffer *out) {
              mpki_show_error(x, s->krylov.tolerance), mpki_show_error(y, s->componentwise));
 }
 
-/* Of a singular system that was solved. */
+/* Of a singular system: is it consistent? */
 static const char *consistency(const mpk_run *run) {
     if (!run->have_solve) return "";
     if (run->factor.rank == MPK_RANK_STRUCTURAL && run->factor.rank_bound > 0)
@@ -307,7 +306,7 @@ static const char *consistency(const mpk_run *run) {
                  "errors do not tell.";
 }
 
-/* In plain words what is off, and what can be done about it. */
+/* In plain words: what went wrong, and what can be done about it. */
 static void write_outcome(const mpk_report *report, mpki_buffer *out) {
     const mpk_run *run = &report->run;
     const mpk_inertia *in = &run->factor.inertia;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers as people read them: counts, bytes, times, errors, names. */
+/* Numbers formatted for people: counts, bytes, times, errors, names. */
 #include "report.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ const char *mpki_show_si(char *out, double x, const char *unit) {
         mpki_print(out, MPKI_UNIT_MAX, "%.3g E%s", x, unit);
         return out;
     }
-    /* three digits that count, none of them after the point for whole numbers below 1000 */
+    /* three significant digits; whole numbers below 1000 without decimals */
     int decimals = p == 0 && x == floor(x) ? 0 : fabs(x) < 9.995 ? 2 : fabs(x) < 99.95 ? 1 : 0;
     char mark[2] = {p ? prefix[p] : '\0', '\0'};
     mpki_print(out, MPKI_UNIT_MAX, "%.*f%s%s%s", decimals, x, p || *unit ? " " : "", mark, unit);

@@ -74,7 +74,7 @@ mpk_status mpki_ibcsr_merge(mpk_context *ctx, mpki_ibcsr *index, const mpki_patt
  *  pattern entry e when number != NULL, allocated here. */
 mpk_status mpki_ibcsr_pattern(mpk_context *ctx, const mpki_ibcsr *index, mpki_pattern *pattern,
                               int64_t **number);
-/** Every invariant above; MPK_ERR_INTERNAL with what is broken. */
+/** Check all invariants above; MPK_ERR_INTERNAL names one that is broken. */
 mpk_status mpki_ibcsr_check(mpk_context *ctx, const mpki_ibcsr *index);
 void mpki_ibcsr_free(mpk_context *ctx, mpki_ibcsr *index);
 
@@ -92,20 +92,21 @@ typedef struct mpki_block_analysis {
 /** Match, block, and find A's blocks; fills an->block, an->perm, an->scale and the info. */
 mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
                               const mpk_options *options, mpk_analysis *an);
-/** Options that exclude each other in the methods on blocks: MPK_ERR_ARGUMENT names them. */
+/** MPK_ERR_ARGUMENT for options that exclude each other in methods on blocks. */
 mpk_status mpki_check_options(mpk_context *ctx, const mpk_options *options);
-/** A factor_type that matrices of this kind do not have: MPK_ERR_ARGUMENT. */
+/** MPK_ERR_ARGUMENT for a factor_type that matrices of this kind cannot have. */
 mpk_status mpki_check_type(mpk_context *ctx, const mpk_options *options, mpk_scalar scalar,
                            mpk_symmetry symmetry);
-/** Options that a method implies: jacobi its schedule, ilu0 scalar blocks without fill or pivoting.
- */
+/** Set the options that a method implies: jacobi its schedule, ilu0 scalar blocks without fill or
+ *  pivoting. */
 void mpki_imply_options(mpk_options *options);
 void mpki_block_analysis_free(mpk_context *ctx, mpki_block_analysis **block);
-/** Does the method work on blocks (ildlt, jacobi, ilu0)? none has an analysis, but no factor. */
+/** Does the method have a block analysis (ildlt, jacobi, ilu0; none, whose factor is its scaling)?
+ */
 static inline bool mpki_on_blocks(mpk_method method) {
     return method >= MPK_METHOD_ILDLT;
 }
-/** Of the numbers of a factor: that of A, but for blocks in single precision. */
+/** Scalar type in which a factor is stored: that of A, except for blocks in single precision. */
 static inline mpk_scalar mpki_stored_scalar(mpk_scalar scalar, mpk_method method,
                                             const mpk_options *options) {
     const bool less = mpki_on_blocks(method) && options->precision == MPK_PRECISION_SINGLE;

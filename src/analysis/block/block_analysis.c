@@ -85,8 +85,8 @@ mpk_status mpki_check_type(mpk_context *ctx, const mpk_options *o, mpk_scalar sc
                       "none: take ldlt or ldu");
 }
 
-/* Refuse what cannot fit: what is dropped is not known before, but a factorization works on both
- * triangles of A by rows. */
+/* Refuse what cannot fit. How much will be dropped is not known yet, but the factorization holds
+ * both triangles of A by rows. */
 static mpk_status check_memory(mpk_context *ctx, const mpk_problem *p, const mpk_options *options) {
     const double entries = 2 * (double)p->nnz - p->n, limit = options->memory_limit;
     const double least = entries * (double)(mpk_scalar_size(p->scalar) + sizeof(int32_t)) +
@@ -115,7 +115,7 @@ mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
     an->info.time_match_s = b->time_match_s = mpki_now_s() - start;
     if (!mpk_failed(status) && mpki_progress(ctx, STAGE, 0.2))
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
-    if (options->method == MPK_METHOD_NONE) { /* the scaling is all there is */
+    if (options->method == MPK_METHOD_NONE) { /* nothing but the scaling is needed */
         for (int32_t i = 0; i < an->n; i++) an->perm[i] = i;
         mpki_release(ctx, mate);
         an->info.scaling = options->scaling == MPK_OFF ? 0 : an->scale ? 2 : 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows of A into blocks: BR groups similar rows and orders the groups; RB orders the rows and cuts
- * the order into blocks; RBR orders these blocks once more. */
+/* Gathers rows of A into blocks: BR groups similar rows and orders the groups; RB orders the rows
+ * and cuts the order into blocks; RBR then orders these blocks again. */
 #include "block.h"
 #include "grouping.h"
 
@@ -71,8 +71,8 @@ static void sort_by_group(int32_t n, const int32_t *given, const int32_t *group,
     }
 }
 
-/* On a grid, groups of groups stand together as well, so that neighbours across a cut have
- * something in common. ptr, first [work] vertices + 1, vertices */
+/* With option grid, similar groups are also put next to each other, so that a regular cut through
+ * them joins similar rows. ptr, first [work] vertices + 1, vertices */
 static mpk_status gather_groups(mpk_context *ctx, draft *d, int32_t groups, int32_t *ptr,
                                 int32_t *first) {
     enum { WIDER = 16 };
@@ -112,7 +112,7 @@ static void take_given(draft *d) {
     }
 }
 
-/* Cut the order where neighbours differ in A, unless the elimination tree holds them together.
+/* Cut the order where neighbours differ in A, unless they are related in the elimination tree.
  * inverse [work] vertices */
 static mpk_status cut(mpk_context *ctx, draft *d, const int32_t *parent, int32_t *inverse) {
     int32_t n = d->rows->n, groups = n;
@@ -133,8 +133,8 @@ static mpk_status cut(mpk_context *ctx, draft *d, const int32_t *parent, int32_t
     return status;
 }
 
-/* RB and RBR: order the rows; subtrees of the elimination tree together, which is the same factor,
- * so that neighbours depend on each other; cut. */
+/* RB and RBR: order the rows, by a postorder of the elimination tree (the same factor), so that
+ * neighbours depend on each other; then cut. */
 static mpk_status cut_order(mpk_context *ctx, draft *d) {
     int32_t n = d->rows->n;
     int32_t *inverse = MPKI_NEW(ctx, STAGE, n, int32_t);

@@ -23,8 +23,8 @@ static int by_cosine(const void *a, const void *b) {
     return x->vertex < y->vertex ? -1 : 1;
 }
 
-/* A column of d entries takes d^2 counts and tells little when d is large. Columns are counted up
- * to the length at which all of them together take so many counts for each edge. */
+/* A column of d entries costs d^2 counts, and says little when d is large. Longer columns are left
+ * out, beyond the length up to which all together cost this many counts for each edge. */
 enum { COUNTS_PER_EDGE = 100, LENGTHS = 4096 };
 
 int64_t mpki_cosine_limit(const mpki_graph *graph) {
@@ -43,8 +43,8 @@ int64_t mpki_cosine_limit(const mpki_graph *graph) {
     return least > LENGTHS ? least : LENGTHS;
 }
 
-/* Groups are sought within parts of so many vertices, each part on its own: the same groups
- * whatever the threads. Coarser graphs soon have one part. */
+/* Groups are formed within parts of this many vertices, so that they are the same for any number of
+ * threads. Coarser graphs soon have one part. */
 enum { PART = 1 << 16 };
 
 typedef struct search {
@@ -59,7 +59,7 @@ typedef struct search {
     struct desk *desk;     /* by worker */
 } search;
 
-/* What one worker has before it. Vertices count from the first of the part. */
+/* Work space of one worker. Vertices count from the first of the part. */
 typedef struct desk {
     int32_t from, to;
     int32_t *common;  /* columns shared with the seed; -1: taken */
@@ -139,7 +139,7 @@ static void group_part(mpki_pool *pool, int worker, void *arg, int64_t part) {
     s->below2[part] = d->below2;
 }
 
-/* All parts, then numbers that go through. */
+/* All parts; then groups are numbered through all of them. */
 static int32_t group_all(search *s, mpki_pool *pool, int32_t parts) {
     int32_t sum = 0;
     mpki_pool_for(pool, 0, parts, group_part, s);

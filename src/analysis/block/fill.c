@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where fill comes: up to a level, or all of it. */
+/* Adds fill to a pattern of blocks: up to a level, or complete. */
 #include "block.h"
 #include "../symbolic/rowset.h"
 #include "../../core/pool.h"

@@ -49,8 +49,8 @@ mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, double t
 mpk_status mpki_group_subtrees(mpk_context *ctx, int32_t n, const int32_t *weight,
                                const int32_t *parent, int32_t most, int32_t *of, int32_t *groups);
 
-/** What a blocking costs: the entries that its blocks, with `level` of fill (-1: complete), have
- * room for, and 64 a block for finding it. */
+/** Cost of a blocking: the entries that its blocks have room for, with `level` of fill (-1:
+ *  complete), plus 64 for each block. */
 mpk_status mpki_blocking_cost(mpk_context *ctx, const mpki_graph *graph, const mpki_blocking *b,
                               int level, int threads, double *cost);
 /** strategy = auto: BR or RBR, whichever costs less with the fill asked for, one level at most (or

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The indexed block CSR: lists of blocks by frame, permuted by index alone. */
+/* The indexed block CSR: lists of blocks by frame; a permutation moves indices, not blocks. */
 #include "block.h"
 
 #include <string.h>

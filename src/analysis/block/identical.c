@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows with one pattern, found by hash values: the first level of a blocking costs a pass over the
- * edges instead of a search (Saad 2003, section 3.1, groups them so, too). */
+/* Groups rows with the same pattern by hash values (Saad 2003, section 3.1): the first level of a
+ * blocking costs one pass over the edges instead of a search. */
 #include "../../core/random.h"
 #include "grouping.h"
 
@@ -39,8 +39,8 @@ static bool same_rows(const mpki_graph *g, int32_t u, int32_t v, bool closed) {
     return a == a_end && b == b_end && joined == closed;
 }
 
-/* Rows of few entries that are not joined leave most of their dense diagonal block empty: a group
- * has at most so many. */
+/* Most rows of such a degree in a group of rows that are not joined: with few entries they would
+ * leave most of the dense diagonal block empty. */
 static int32_t most_apart(int64_t degree, int32_t most) {
     int64_t limit = 2 * (degree + 1);
     if (limit < 4) limit = 4;

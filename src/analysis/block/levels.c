@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The hierarchy of a blocking: groups of groups, at a threshold that falls. */
+/* The hierarchy of a blocking: groups of groups, with a falling threshold. */
 #include "grouping.h"
 
 #include <string.h>
@@ -57,7 +57,7 @@ mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, double t
                          : mpki_group_similar(ctx, g, tau, most, threads, next, &groups, &below);
         if (mpk_failed(status)) break;
         tau *= DECAY;
-        if (groups == *count) { /* nothing joined: on to where something will */
+        if (groups == *count) { /* nothing was joined: lower the threshold */
             while (tau > below && tau >= FLOOR) tau *= DECAY;
             continue;
         }

@@ -10,9 +10,8 @@ void mpki_pattern_free(mpk_context *ctx, mpki_pattern *pattern) {
     *pattern = (mpki_pattern){0};
 }
 
-/* What is gathered on the way. A frame sees the frames that the stored columns of its own positions
- * reach, on either side of it; the block of two frames may be seen from one of them or from both.
- */
+/* State of the search. A frame sees the frames of the rows in its stored columns, before or after
+ * it; the block of two frames may be seen from one of them or from both. */
 typedef struct gather {
     int32_t m;
     const mpki_blocking *blocking;
@@ -71,8 +70,8 @@ static mpk_status by_row(mpk_context *ctx, const gather *g, int64_t *rptr, int32
     return MPK_OK;
 }
 
-/* Walk the rows in order and hang each into its columns: rows come out increasing, pairs seen from
- * both sides are dropped. */
+/* Walk the rows in order and append each to its columns: rows are then increasing, and pairs seen
+ * from both sides are stored once. */
 static mpk_status by_column(mpk_context *ctx, int32_t m, const int64_t *rptr, int32_t *earlier,
                             int32_t *mark, mpki_pattern *pattern) {
     int64_t *ptr = pattern->ptr;
@@ -96,7 +95,7 @@ static mpk_status by_column(mpk_context *ctx, int32_t m, const int64_t *rptr, in
     for (int32_t r = 0; r < m; r++) {
         for (int64_t k = rptr[r]; k < rptr[r + 1]; k++)
             if (earlier[k] >= 0) pattern->row[ptr[earlier[k]]++] = r;
-        pattern->row[ptr[r]++] = r; /* the diagonal comes first: nothing above it was hung in */
+        pattern->row[ptr[r]++] = r; /* the diagonal comes first: there is nothing above it */
     }
     for (int32_t f = m; f > 0; f--) ptr[f] = ptr[f - 1];
     ptr[0] = 0;

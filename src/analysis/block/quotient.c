@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The graph of groups of vertices. */
+/* The quotient graph: its vertices are groups of vertices. */
 #include "grouping.h"
 
 static const char STAGE[] = "blocking";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The complete scalar factor as the blocks see it. */
+/* Counts the entries of the complete scalar factor, by block, without storing it. */
 #include "statistics.h"
 
 #include "../../core/pool.h"

@@ -38,7 +38,7 @@ static void session_end(session *s) {
     mpki_graph_free(s->ctx, &s->graph);
 }
 
-/* As the solvers on blocks do it: pairs from a matching, unless it is off. */
+/* Pairs from a matching, unless it is off: as in methods on blocks. */
 static mpk_status match(session *s, int32_t **mate) {
     const mpk_problem *p = s->problem;
     mpki_moduli moduli = {0};
@@ -165,7 +165,7 @@ static mpk_status fill_table(session *s, const int32_t *levels, int32_t count,
     return status;
 }
 
-/* Arguments that cannot be meant. */
+/* Arguments that are not valid. */
 static mpk_status check(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
                         const int32_t *levels, int32_t count) {
     if (!problem || count < 0 || (count && !levels))

@@ -7,9 +7,9 @@
 
 static const char STAGE[] = "blocking";
 
-/* A block costs its entries, and what it takes to find it: as much as so many entries. */
+/* The cost of a block is its entries plus this many for finding it. */
 static const double BLOCK_OVERHEAD = 64;
-/* Up to so many rows the whole matrix is tried, and so many of a larger one, in so many patches. */
+/* Up to WHOLE rows the whole matrix is tried; of a larger one WHOLE rows, in this many patches. */
 enum { WHOLE = 50000, PATCHES = 16 };
 static const double SAMPLE = 0.02;
 
@@ -122,7 +122,8 @@ done:
     return status;
 }
 
-/* Fill that is tried: one level tells enough, all of it needs the whole matrix. */
+/* Level of fill that is tried: one level says enough, and complete fill would need the whole
+ * matrix. */
 static int trial_level(const mpk_options *options, bool whole) {
     if (options->level < 0) return whole ? -1 : 1;
     return options->level > 1 ? 1 : options->level;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks of neighbours in a postorder that the cosine leaves apart: a separator's rows have little
- * in common in A, but in L they have. Blocks that hang together in the elimination tree are joined
- * here, which lengthens no path of blocks. */
+/* Joins blocks of neighbours in a postorder that the cosine leaves apart: rows of a separator have
+ * little in common in A, but much in L. Blocks that are related in the elimination tree are joined,
+ * which lengthens no path of blocks. */
 #include "grouping.h"
 
 static const char STAGE[] = "blocking";

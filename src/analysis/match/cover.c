@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Changes of the half-integral matching: pairs, odd cycles, exposed vertices. */
+/* Elementary changes of the half-integral matching: pairs, odd cycles, exposed vertices. */
 #include "match.h"
 
 static void pair(mpki_matching *m, int32_t x, int32_t y) {
@@ -40,7 +40,7 @@ static int32_t above(const mpki_matching *m, int32_t x) {
     return m->node[m->node[x].mate].parent;
 }
 
-/* Nearest common outer ancestor. The search is over, so places in the heap can serve as marks. */
+/* Nearest common outer ancestor. The search is over, so the heap fields can serve as marks. */
 static int32_t common_ancestor(mpki_matching *m, int32_t x, int32_t y, int32_t root) {
     enum { MARK = -2 };
     int32_t v, top;

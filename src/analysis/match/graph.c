@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Costs and both triangles of the pattern, built once. */
+/* Builds the graph of the matching: costs and both triangles of the pattern. */
 #include "match.h"
 #include <float.h>
 #include <math.h>
@@ -28,7 +28,7 @@ static void count(int32_t n, const int64_t *ap, const int32_t *ai, const double 
 /* Column by column, so that each vertex's neighbours come in increasing order. next: work, n */
 static void fill(mpki_match_graph *g, const int64_t *ap, const int32_t *ai, const double *absval,
                  int64_t *next) {
-    double last = 1, w = 0; /* neighbouring entries are often equal, and a log is not cheap */
+    double last = 1, w = 0; /* neighbouring entries are often equal, and a logarithm is expensive */
     for (int32_t j = 0; j < g->n; j++) {
         next[j] = g->ptr[j] + 1;
         g->edge[g->ptr[j]] = (mpki_match_edge){MPKI_MATCH_NONE, j};

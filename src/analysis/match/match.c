@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matching, scaling and pivot candidates, in the order of the calls. */
+/* mpki_match: matching, scaling and 2x2 candidates, step by step. */
 #include "match.h"
 
 /* A pair whose scaled diagonal entries both have this modulus or more is left as two 1x1

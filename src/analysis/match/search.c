@@ -85,7 +85,7 @@ static void scan(mpki_matching *m, int32_t x, double distance, event *best) {
     double t = base + mpki_match_loop(g, x) / 2;
     if (t < best->distance) *best = (event){larger(t, distance), x, x, true};
     const mpki_match_edge *e = mpki_match_first(g, x), *last = mpki_match_last(g, x);
-    /* the misses of a row overlap; the branches below would make them wait for each other */
+    /* prefetch: the cache misses of a row overlap, which the branches below would prevent */
     for (const mpki_match_edge *ahead = e; ahead < last && ahead < e + 16; ahead++)
         __builtin_prefetch(&node[ahead->to], 1);
     for (; e < last && best->distance > distance; e++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The graph of A, or of A with matched pairs compressed into one vertex each. */
+/* Builds the graph of A, or of A with each matched pair compressed into one vertex. */
 #include "../analysis.h"
 
 #include <string.h>

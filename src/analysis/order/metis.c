@@ -16,7 +16,7 @@ mpk_status mpki_order_metis(mpk_context *ctx, const mpki_graph *graph, int64_t s
                             int32_t *perm) {
     int32_t n = graph->n;
     int64_t edges = graph->xadj[n];
-    /* METIS keeps coarser graphs beside: it wants room above the size of the graph itself */
+    /* METIS also stores coarser graphs: indices must reach beyond the size of the graph itself */
     if (sizeof(idx_t) == 4 && edges > INT32_MAX / 2)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, edges,
                           "%lld edges are too many for the 32-bit METIS of this build",

@@ -8,7 +8,7 @@
 
 static const char STAGE[] = "order";
 
-/* A split that leaves more than this share of the vertices in one half is not worth having. */
+/* A split that leaves more than this share of the vertices in one half is discarded. */
 static const double POOR = 0.9;
 enum {
     LEAF = 150,     /* graphs up to this size are ordered by minimum degree */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Coarser and coarser graphs by heavy-edge matching (Karypis & Kumar 1998, sections 3.1 and 4.1).
- */
+/* Coarsens graphs by heavy-edge matching (Karypis & Kumar 1998, sections 3.1 and 4.1). */
 #include "nd.h"
 
 #include <string.h>
@@ -31,8 +30,8 @@ void mpki_nd_graph_free(mpk_context *ctx, mpki_nd_graph **graph) {
     *graph = NULL;
 }
 
-/* Vertices by increasing degree, in random order where degrees agree or exceed twice the mean:
- * those with few neighbours choose first, as they have the fewest choices. */
+/* Vertices by increasing degree, in random order where degrees are equal or exceed twice the mean:
+ * those with few neighbours choose first, since they have the fewest choices. */
 static void visiting_order(const mpki_nd_graph *g, uint64_t *random, int32_t *order,
                            int32_t *shuffled) {
     int32_t n = g->n, cap = 2 * (int32_t)((g->xadj[n] / (n + 1)) + 1);
@@ -77,7 +76,7 @@ static int32_t heavy_edge_matching(const mpki_nd_graph *g, const int32_t *order,
     return alone;
 }
 
-/* Stars leave most of their points alone: pair those that share a neighbour. */
+/* In a star most points find no partner: pair vertices that share a neighbour. */
 static void two_hop_matching(const mpki_nd_graph *g, int64_t max_weight, int32_t *match) {
     for (int32_t hub = 0; hub < g->n; hub++) {
         int32_t waiting = -1;

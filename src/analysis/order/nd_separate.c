@@ -151,7 +151,8 @@ static void move(state *s, int32_t v, int8_t to, int32_t *pulls) {
     }
 }
 
-/* Better: less overweight, then a lighter separator, then parts more alike. */
+/* A partition is better if its heavier part is less overweight, then if its separator is lighter,
+ * then if its parts differ less. */
 typedef struct quality {
     int64_t over, separator, difference;
 } quality;
@@ -206,7 +207,7 @@ static bool pass(state *s, int8_t to, int32_t run) {
     return best_moves > 0;
 }
 
-/* Passes to the lighter part and to the other by turns, until neither helps. */
+/* Passes in turn to the lighter part and to the other, until neither helps. */
 static void refine(state *s) {
     int8_t to = s->part[0] <= s->part[1] ? MPKI_ND_A : MPKI_ND_B;
     int failures = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Order a graph: dense vertices aside, then the method; and the choice of a method. */
+/* Orders a graph: sets dense vertices aside, runs the method; and chooses a method for AUTO. */
 #include "order.h"
 
 #include <math.h>
@@ -116,7 +116,7 @@ static int by_degree(const void *a, const void *b) {
     return x->vertex < y->vertex ? -1 : 1;
 }
 
-/* The dense vertices in the last places, by increasing degree. */
+/* Put the dense vertices last, by increasing degree. */
 static mpk_status place_dense(mpk_context *ctx, const mpki_graph *graph, int64_t limit,
                               int32_t count, int32_t *tail) {
     keyed *list = MPKI_NEW(ctx, STAGE, count, keyed);
@@ -178,8 +178,8 @@ static double nd_time(const mpki_graph *graph, int cores) {
     return level * (1 + (levels - 1) / cores);
 }
 
-/* Nested dissection seldom saves more than three quarters of the factorization, and sometimes
- * nothing: it must be expected to take less than this share of it. */
+/* Nested dissection rarely saves more than three quarters of the factorization, sometimes nothing:
+ * it is tried only if it is expected to take less than this share of the factorization. */
 static const double ND_SHARE = 0.7;
 
 mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nested dissection by SCOTCH 7, in a context of its own: its random numbers meet no other
- * ordering's. */
+/* Nested dissection by SCOTCH 7, in a SCOTCH context of its own, so that orderings do not share
+ * random numbers. */
 #include "config.h"
 #include "order.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Vertices with the same neighbours and joined to each other (the unknowns of one grid point) stay
- * together in any good order: one vertex for all of them makes a graph several times smaller. */
+/* Merges twins: vertices with the same neighbours that are joined to each other, such as the
+ * unknowns of one grid point. They stay together in any good order, and one vertex for all of them
+ * makes the graph several times smaller. */
 #include "../../core/random.h"
 #include "order.h"
 

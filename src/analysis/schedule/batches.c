@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of downdates. */
+/* Makes update lists: pull and push. */
 #include "schedule.h"
 
 static const char STAGE[] = "batches";
@@ -58,8 +58,8 @@ static mpk_status reserve_updates(mpk_context *ctx, mpki_updates *batch, int64_t
     return MPK_OK;
 }
 
-/* Lists lie far from each other, and the parts read are short: the next but one is called for
- * early. end: one behind the last entry that will be read. */
+/* Lists are far apart in memory and the parts read are short, so the next but one is prefetched.
+ * end: one past the last entry that will be read. */
 static inline void fetch(const mpki_entry *end) {
     for (int line = 1; line <= 6; line++) __builtin_prefetch((const char *)end - 64 * line);
 }
@@ -78,8 +78,8 @@ typedef struct pull {
 } pull;
 
 /* For each update of column c by frame k, link being c's entry for it: slot[mark[row]] counts it,
- * or is where it is written. A third of the rows have no target, which no branch predictor learns;
- * so they do the same to slot[-1], which leads to a place that nobody reads. */
+ * or is where it is written. A third of the rows have no target, which branch predictors cannot
+ * learn; so these write to slot[-1], which is never read. */
 static inline void pull_from(const pull *u, int64_t link, const int32_t *mark, int64_t *slot,
                              mpki_update *update) {
     const mpki_entry *entry = u->x->entry, *e;

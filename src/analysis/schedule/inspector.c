@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists made ahead of their execution. */
+/* The inspector: update lists made ahead of their execution, by a thread of its own. */
 #define _GNU_SOURCE
 #include "inspector.h"
 
@@ -14,7 +14,7 @@ static const char STAGE[] = "inspector";
  */
 enum { SLOTS = 16, AHEAD = 8, SPINS = 2000 };
 
-/* Where the lists have come to. */
+/* How far the lists are. */
 typedef struct walk {
     int32_t level, subset;
     int32_t at;      /* frames of the present level or subset that are listed */
@@ -103,7 +103,7 @@ static int32_t fill_portion(mpki_inspector *s, const int32_t *frame, int32_t beg
     return k;
 }
 
-/* What a portion holds: work blocks or list, whichever is more. */
+/* Weight of a portion: its targets or its updates, whichever are more. */
 static int64_t weight(const mpki_portion *portion) {
     int64_t updates = portion->batch.ptr[portion->batch.count];
     return portion->entries > updates ? portion->entries : updates;
@@ -201,7 +201,7 @@ static mpk_status next_made(mpki_inspector *s, const mpki_portion **portion) {
     if (s->returned < s->taken) {
         s->ahead -= weight(&s->slot[s->returned % SLOTS]);
         s->returned++;
-        /* it is woken for half a queue, not for a portion */
+        /* it is woken when half the queue is free, not for each portion */
         if (s->sleeping && s->made - s->returned <= SLOTS / 2 &&
             2 * s->ahead <= AHEAD * s->what.budget)
             pthread_cond_signal(&s->space);
@@ -242,7 +242,7 @@ mpk_status mpki_inspector_next(mpki_inspector *inspector, const mpki_portion **p
     return s->status;
 }
 
-/* The thread, or none when the system has none to give. */
+/* Start the thread; without one, lists are made when asked for. */
 static void begin_thread(mpki_inspector *s) {
     if (pthread_mutex_init(&s->mutex, NULL)) return;
     if (pthread_cond_init(&s->ready, NULL)) goto no_ready;

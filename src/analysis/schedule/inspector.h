@@ -2,10 +2,10 @@
 #ifndef MPKI_INSPECTOR_H
 #define MPKI_INSPECTOR_H
 /** The inspector: makes the lists of the next portions of a stage while the executor runs the
- * present one (Thuerck 2021, sec. 8.3.4 and fig. 8.4). It reads the index, which stands still
- * within a stage; that frames are rejected meanwhile it does not know, and need not: as in the
- * thesis, all operations of the stage are listed, and the executor skips those through blocks that
- * a rejected frame has left without a value. */
+ *  present one (Thuerck 2021, sec. 8.3.4 and fig. 8.4). It reads the index, which does not change
+ *  within a stage. It does not see which frames are rejected meanwhile: as in the thesis, all
+ *  operations of the stage are listed, and the executor skips those that need a block which a
+ *  rejected frame has left without values. */
 #include "schedule.h"
 
 /** What is to be listed. Index and levels are read until the inspector is stopped, and must not
@@ -57,8 +57,8 @@ mpk_status mpki_inspector_start(mpk_context *ctx, const mpki_inspection *what,
 /** The next portion, borrowed until the next call; NULL: there is none. A failure of the inspector
  *  comes when the portions before it have been taken, and again in every later call. */
 mpk_status mpki_inspector_next(mpki_inspector *inspector, const mpki_portion **portion);
-/** End it, at whatever point: it gives up within the frame it is at. times [out] or NULL. NULL
- *  inspectors are fine. */
+/** Stop it at any point; it ends after at most one more frame. times [out] or NULL. *inspector may
+ *  be NULL. */
 void mpki_inspector_stop(mpki_inspector **inspector, mpki_inspector_times *times);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Level sets of frames. */
+/* Makes level sets of frames, and checks them. */
 #include "schedule.h"
 
 static const char STAGE[] = "levels";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_SCHEDULE_H
 #define MPKI_SCHEDULE_H
-/** From the index structure to lists of block operations. An operation names blocks by number; the
- *  executor needs to know nothing else. */
+/** From the index to lists of block operations. An operation names blocks by number; the executor
+ *  needs nothing else. */
 #include "../block/block.h"
 
 /** Frames first..m-1 (by place) in level sets: a frame's level exceeds that of every frame before
@@ -20,8 +20,8 @@ mpk_status mpki_subsets_make(mpk_context *ctx, const mpki_ibcsr *index, const mp
 mpk_status mpki_count_levels(mpk_context *ctx, const mpki_pattern *pattern, int32_t *levels,
                              int32_t *sublevels);
 void mpki_levels_free(mpk_context *ctx, mpki_levels *levels);
-/** Are the frames of each level independent, resp. the subsets free of conflicts, checked on the
- *  lists? MPK_ERR_INTERNAL with the pair that is not. */
+/** Check on the lists that the frames of each level are independent, or that the subsets have no
+ *  conflicts. MPK_ERR_INTERNAL names a pair that breaks it. */
 mpk_status mpki_levels_check(mpk_context *ctx, const mpki_ibcsr *index, const mpki_levels *levels);
 mpk_status mpki_subsets_check(mpk_context *ctx, const mpki_ibcsr *index,
                               const mpki_levels *subsets);
@@ -32,14 +32,14 @@ typedef struct mpki_update {
     int64_t a, b;
 } mpki_update;
 
-/** A batch of downdates: item t updates block target[t] by update[ptr[t]] .. update[ptr[t+1]-1].
- *  Items of one batch never share a target, except in atomic batches. */
+/** An update list: item t changes block target[t] by update[ptr[t]] .. update[ptr[t+1]-1]. Items of
+ *  one list never share a target, except with schedule atomic. */
 typedef struct mpki_updates {
     int64_t count;
     int64_t *target;
     int64_t *ptr; /* count + 1 */
     mpki_update *update;
-    int64_t capacity, update_capacity; /* of the arrays: a batch is filled again and again */
+    int64_t capacity, update_capacity; /* of the arrays, which are reused */
     int32_t *mark;                     /* marks, -1 each between calls: work of pull and push */
     int32_t marks;
 } mpki_updates;
@@ -51,19 +51,19 @@ typedef struct mpki_updates {
 mpk_status mpki_updates_pull(mpk_context *ctx, const mpki_ibcsr *index, const unsigned char *final,
                              const unsigned char *want, int32_t count, const int32_t *frames,
                              mpki_updates *batch);
-/** Push: the downdates that the given frames cause, one update an item, by frame, then by row and
- *  column of the target; targets that the index lacks are left out, and those with
- *  want[block] == 0. If `frames` is a conflict-free subset, no target appears twice. */
+/** Push: the updates that the given frames cause, one for each item, by frame, then by row and
+ *  column of the target. Targets that the index does not have, or with want[block] == 0, are left
+ *  out. If `frames` is a conflict-free subset, no target appears twice. */
 mpk_status mpki_updates_push(mpk_context *ctx, const mpki_ibcsr *index, const unsigned char *want,
                              int32_t count, const int32_t *frames, mpki_updates *batch);
-/** The same, a frame at a time: an empty batch for an index of m frames, and one frame more. */
+/** The same, one frame at a time: an empty list for an index of m frames; then one more frame. */
 mpk_status mpki_updates_begin(mpk_context *ctx, int32_t m, mpki_updates *batch);
 mpk_status mpki_updates_pull_frame(mpk_context *ctx, const mpki_ibcsr *index,
                                    const unsigned char *final, const unsigned char *want,
                                    int32_t frame, mpki_updates *batch);
 mpk_status mpki_updates_push_frame(mpk_context *ctx, const mpki_ibcsr *index,
                                    const unsigned char *want, int32_t frame, mpki_updates *batch);
-/** No target twice? MPK_ERR_INTERNAL names it. */
+/** Check that no target appears twice; MPK_ERR_INTERNAL names it. */
 mpk_status mpki_updates_check(mpk_context *ctx, const mpki_updates *batch);
 void mpki_updates_free(mpk_context *ctx, mpki_updates *batch);
 

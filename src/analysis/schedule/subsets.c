@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Conflict-free subsets of level sets. */
+/* Splits level sets into conflict-free subsets. */
 #include "schedule.h"
 
 #include <string.h>
@@ -45,7 +45,7 @@ typedef struct colouring {
     successors s;
     uint64_t *word; /* m: by successor; zero between levels */
     int32_t *wait;  /* by place in the level: frames without a colour */
-    int32_t *full;  /* beside it: the successor whose window was full */
+    int32_t *full;  /* likewise: the successor whose window was full */
 } colouring;
 
 static void clear_words(const colouring *c, const int32_t *frame, int32_t count) {
@@ -55,8 +55,8 @@ static void clear_words(const colouring *c, const int32_t *frame, int32_t count)
     }
 }
 
-/* The lowest colour of the window that is free for f, or -1 and the successor that stood in the
- * way. */
+/* The lowest colour of the window that is free for f; or -1, and the successor that has none left.
+ */
 static int first_free(const colouring *c, range r, int32_t *full) {
     uint64_t used = 0;
     for (int64_t e = 0; e < r.count; e++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From amalgamated nodes to the arrays of the analysis: final numbers, row structures, where each
- * child's rows lie in its parent, and where each entry of A goes. */
+/* From amalgamated nodes to the arrays of the analysis: final numbers, row structures, positions of
+ * each child's rows in its parent, and of each entry of A in its front. */
 #include "structure.h"
 
 #include "rowset.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Supernodes by counts alone: fundamental ones, amalgamation, the order of children. No row
- * structure is needed: a child's rows are among its parent's columns and rows, so merging the two
- * leaves the parent's rows as they are. */
+/* Supernodes from column counts: fundamental ones, amalgamation, the order of children. Row
+ * structures are not needed: a child's rows are among its parent's columns and rows, so merging the
+ * two leaves the parent's rows as they are. */
 #include "symbolic.h"
 
 #include <stdlib.h>

@@ -56,8 +56,8 @@ static mpk_status tree_height(mpk_context *ctx, mpk_analysis *an) {
     return MPK_OK;
 }
 
-/* Refuse what cannot fit before the large arrays are allocated. To ask the system takes as long as
- * a small analysis, so what fits into any machine is not asked about. */
+/* Refuse what cannot fit before the large arrays are allocated. Asking the system takes as long as
+ * a small analysis, so it is not asked about sizes that fit in any machine. */
 static mpk_status check_memory(mpk_context *ctx, const mpk_analysis *an) {
     static const double TRIFLE = 4e6;
     double limit = an->options.memory_limit, peak = (double)an->info.peak_bytes;

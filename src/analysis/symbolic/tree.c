@@ -23,7 +23,7 @@ static void elimination_tree(const mpki_graph *graph, const int32_t *perm, const
     }
 }
 
-/* post[k] = node at place k; children by increasing number. No stack: parent and sibling lead on.
+/* post[k] = the k-th node; children by increasing number. Without a stack, by parents and siblings.
  */
 static void postorder(int32_t n, const int32_t *parent, int32_t *child, int32_t *sibling,
                       int32_t *post) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** Discrete-time linear-quadratic optimal control: minimise the sum of x'Qx + u'Ru subject to
- *  x(t+1) = A x(t) + B u(t), x(0) given. Stage by stage: controls u(t), multipliers l(t), states
- *  x(t+1); block tridiagonal, inertia (T (states + controls), T states, 0). */
+/** Generates discrete-time linear-quadratic optimal control: minimise the sum of x'Qx + u'Ru
+ *  subject to x(t+1) = A x(t) + B u(t), x(0) given. Step by step: controls u(t), multipliers l(t),
+ *  states x(t+1); block tridiagonal, inertia (T (states + controls), T states, 0). */
 #include "generate.h"
 
 enum { MAX_BLOCK = 512 };

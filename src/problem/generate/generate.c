@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** The list of families; "family parameter name=value ..." -> a problem. */
+/** Generators: the list of families, and from "family parameter name=value ..." to a problem. */
 #include "generate.h"
 #include "../number.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** Shifted Laplacians on grids: lin (a Hamiltonian) and helmholtz. */
+/** Generates shifted Laplacians on grids: lin (a Hamiltonian) and helmholtz. */
 #include "generate.h"
 
 #include <math.h>
@@ -57,7 +57,7 @@ const mpki_family mpki_family_lin = {"lin", lin_parameters, lin};
 
 /* ---- helmholtz ---------------------------------------------------------------------------- */
 
-/* The diagonal entry of a cell with so many faces on the boundary. */
+/* What the diagonal entry of a cell is made of. */
 typedef struct medium {
     double kh, shift, damping;
     bool absorbing;

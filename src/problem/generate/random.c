@@ -23,7 +23,7 @@ static mpk_status make_random(mpki_generator *g) {
     mpk_status status = mpki_generator_size(g, n, n + pairs + 1);
     if (mpk_failed(status)) return status;
     const int64_t order = (int64_t)n;
-    int64_t single = -1; /* a row without diagonal that waits for its partner */
+    int64_t single = -1; /* a row without diagonal entry that has no partner yet */
     for (int64_t k = 0; k < order; k++) {
         if (mpki_draw_unit(g) >= zeros) {
             emit_random(g, k, k, decades);
