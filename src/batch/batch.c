@@ -91,9 +91,9 @@ static mpk_status run_there(mpk_context *ctx, const mpki_batch_job *job) {
                                   .pivots = job->pivots,
                                   .nrhs = job->nrhs,
                                   .results = job->results};
-    const mpki_batch_place *place = mpki_cuda_batch_place(ctx, job->batch.device);
-    if (!place) return mpki_failed(ctx);
-    return job->batch.count > 0 ? place->run(ctx, &call) : MPK_OK;
+    const mpki_batch_engine *engine = mpki_cuda_batch_engine(ctx, job->batch.device);
+    if (!engine) return mpki_failed(ctx);
+    return job->batch.count > 0 ? engine->run(ctx, &call) : MPK_OK;
 #else
     return mpki_error(ctx, MPK_ERR_DEVICE, "batch", job->batch.device,
                       "this build has no device backend (it was configured without CUDA)");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Method auto of mpk_dense_sysv: up the place's ladder of methods until a solution is accurate. */
+/* Method auto of mpk_dense_sysv: up the engine's ladder of methods until a solution is accurate. */
 #include "session.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ static mpk_status climb(mpki_dense_session *s, const mpki_dense_rung *rung, doub
     if (rung->method == MPK_DENSE_ROOK && s->by_default)
         call.dense.zero_tolerance = 0; /* the last resort: rows that are small are not zero */
     *attempt = (mpk_dense_attempt){rung->method, rung->precision, MPK_OK, INFINITY, 0};
-    mpk_status status = mpki_dense_run_factorize(s->place, &call), factored = status;
+    mpk_status status = mpki_dense_run_factorize(s->engine, &call), factored = status;
     if (!mpk_failed(status)) {
         call.work_bytes = s->call.work_bytes;
         status = mpki_dense_run_solve(s, &call, norm, nrhs, b, ldb, x, ldx);
@@ -67,7 +67,7 @@ mpk_status mpki_dense_ladder(mpki_dense_session *s, double norm, int32_t nrhs, c
     const mpki_dense_rung *back = NULL; /* to go back to, if no later one does better */
     mpk_status said = MPK_OK;           /* by that rung */
     for (int k = 0; k < MPK_DENSE_ATTEMPTS; k++) {
-        const mpki_dense_rung *rung = &s->place->ladder[k];
+        const mpki_dense_rung *rung = &s->engine->ladder[k];
         if (rung->method == MPK_DENSE_AUTO) break;
         if (!mpki_dense_rung_applies(rung, &s->call.dense)) continue;
         if (info->attempts > 0) mpki_clear_error(s->call.ctx);

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_DENSE_REFINE_H
 #define MPKI_DENSE_REFINE_H
-/** From a factorization to a solution with its errors, at any place. */
+/** From a factorization to a solution and its errors, by the slots of any engine. */
 #include "methods.h"
 #include <complex.h>
 
-/** A solve on its way: the place's table, the call (dense and f settled), and where the work lies.
+/** A solve on its way: the engine, the call (dense and f settled), and where the work lies.
  */
 typedef struct mpki_dense_solve {
-    const mpki_dense_methods *place;
+    const mpki_dense_engine *engine;
     mpki_dense_call call; /* work: of the method's solve slot */
     char *work;           /* the rest: mpki_dense_solve_bytes */
     double norm_inf;      /* ||A||_inf; needed where a is given */
 } mpki_dense_solve;
 
 /** Bytes of `work` beside the slot's own. */
-int64_t mpki_dense_solve_bytes(const mpki_dense_methods *place, const mpki_dense_call *call,
+int64_t mpki_dense_solve_bytes(const mpki_dense_engine *engine, const mpki_dense_call *call,
                                int32_t nrhs);
 
 /** X := A^-1 B, refined where call.a is given; all but nothing of it overlaps. Fills info's errors.
- *  MPK_OK, MPK_INACCURATE, or a failure of the place. */
+ *  MPK_OK, MPK_INACCURATE, or a failure of the engine. */
 mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, int64_t ldb,
                               void *x, int64_t ldx);
 
@@ -28,7 +28,7 @@ double complex mpki_dense_entry(mpk_scalar scalar, const void *x, int64_t i);
 
 /** The errors of a column as they are. False: the backward error is small because x is so large
  * that b hardly counts beside it, and pivots do not say that A has full rank. b, x     [in]  n
- * entries each now      [in]  what the place measured of them omega    [out] componentwise backward
+ * entries each now      [in]  what the engine measured of them omega    [out] componentwise backward
  * error normwise [out] normwise backward error */
 bool mpki_dense_settle(const mpki_dense_solve *s, const void *b, const void *x,
                        const mpki_dense_error *now, double *omega, double *normwise);

@@ -7,7 +7,7 @@
 
 /** What all verbs begin with. */
 typedef struct mpki_dense_session {
-    const mpki_dense_methods *place;
+    const mpki_dense_engine *engine;
     mpki_dense_call call;
     mpk_dense_info info;
     mpk_dense_sizes sizes;
@@ -43,11 +43,11 @@ mpk_status mpki_dense_check_sides(mpki_dense_session *s, const void *a, int64_t 
                                   const void *b, int64_t ldb, const void *x, int64_t ldx,
                                   const void *work, int64_t work_bytes);
 
-/* ---- dense.c: arguments checked, place begun, work given ---------------------------------------
+/* ---- dense.c: arguments checked, engine begun, work given --------------------------------------
  */
 
 /** call->most is known. */
-mpk_status mpki_dense_run_factorize(const mpki_dense_methods *place, mpki_dense_call *call);
+mpk_status mpki_dense_run_factorize(const mpki_dense_engine *engine, mpki_dense_call *call);
 /** The factor is there; call->work holds the slot's part and the rest. */
 mpk_status mpki_dense_run_solve(mpki_dense_session *s, mpki_dense_call *call, double norm_inf,
                                 int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx);

@@ -56,7 +56,7 @@ int FN(weak_pivots)(const mpki_direct *f, double bound, int most, mpki_weak_pivo
         const mpki_node *node = &f->node[s];
         const T *d = node->d;
         for (int32_t k = 0; k < node->nelim; k++) {
-            mpki_weak_pivot p = {.at = {node->id[k]}, .place = {s, k}, .vector = {1, 0, 0, 0}};
+            mpki_weak_pivot p = {.at = {node->id[k]}, .handle = {s, k}, .vector = {1, 0, 0, 0}};
             p.pair = t_abs1(d[2 * k + 1]) > 0;
             if (p.pair) p.at[1] = node->id[k + 1];
             p.size = modulus(d[2 * k]);
@@ -85,8 +85,8 @@ int FN(zero_pivots)(const mpki_direct *f, int64_t all, int most, mpki_weak_pivot
         for (int32_t k = 0; k < node->nelim && count < most; k++) {
             const bool pair = t_abs1(d[2 * k + 1]) > 0;
             if (!pair && !(t_abs1(d[2 * k]) > 0) && seen++ % step == 0)
-                list[count++] =
-                    (mpki_weak_pivot){.at = {node->id[k]}, .place = {s, k}, .vector = {1, 0, 0, 0}};
+                list[count++] = (mpki_weak_pivot){
+                    .at = {node->id[k]}, .handle = {s, k}, .vector = {1, 0, 0, 0}};
             k += pair;
         }
     }
@@ -96,8 +96,8 @@ int FN(zero_pivots)(const mpki_direct *f, int64_t all, int most, mpki_weak_pivot
 void FN(weak_to_zero)(mpki_direct *f, const mpki_weak_pivot *list, int count) {
     for (int w = 0; w < count; w++) {
         const mpki_weak_pivot *p = &list[w];
-        const mpki_node *node = &f->node[p->place[0]];
-        T *d = (T *)node->d + 2 * p->place[1], *dinv = (T *)node->dinv + 2 * p->place[1];
+        const mpki_node *node = &f->node[p->handle[0]];
+        T *d = (T *)node->d + 2 * p->handle[1], *dinv = (T *)node->dinv + 2 * p->handle[1];
         if (!p->pair) {
             d[0] = dinv[0] = t_make(0, 0);
         } else { /* what is left of the pair: other u u^H, u orthogonal to the vector */

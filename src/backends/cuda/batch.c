@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device as a place for batches (backends/batch.h): matrices sorted by order, lists that lie in
- * host memory brought over and back, the module called. */
+/* The device's engine for batches (backends/batch.h): sorts the matrices by order, copies lists that
+ * lie in host memory to the device and back, and calls the module. */
 #include "../batch.h"
 #include "batch/batch.h"
 #include "load.h"
@@ -182,8 +182,8 @@ done:
     return status;
 }
 
-static const mpki_batch_place table = {run};
+static const mpki_batch_engine table = {run};
 
-const mpki_batch_place *mpki_cuda_batch_place(mpk_context *ctx, int device) {
+const mpki_batch_engine *mpki_cuda_batch_engine(mpk_context *ctx, int device) {
     return mpki_cuda_open(ctx, device) ? &table : NULL;
 }

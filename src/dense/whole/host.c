@@ -122,7 +122,7 @@ static mpk_status get(mpki_dense_call *call, const void *y, void *host) {
 #define METHOD                                                                                     \
     { need, factorize, solve, inertia }
 
-const mpki_dense_methods mpki_dense_host = {
+const mpki_dense_engine mpki_dense_host = {
     .name = mpki_cpu_name,
     .method = {{NULL, NULL, NULL, NULL}, METHOD, METHOD, METHOD, METHOD, METHOD, METHOD},
     .ladder = {{MPK_DENSE_TILE, MPK_DENSE_SINGLE, 1000},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device as a place for dense matrices: backends/dense.h's slots over the module's entries. */
+/* The device's engine for dense matrices: the slots of backends/dense.h over the module's entries. */
 #include "../dense.h"
 #include "load.h"
 
@@ -352,7 +352,7 @@ static mpk_status get(mpki_dense_call *call, const void *y, void *host) {
 #define METHOD                                                                                     \
     { need_of, factorize, solve, NULL }
 
-static const mpki_dense_methods table = {
+static const mpki_dense_engine table = {
     .name = name,
     .method = {[MPK_DENSE_TILE] = METHOD,
                [MPK_DENSE_BUNCH_KAUFMAN] = METHOD,
@@ -375,6 +375,6 @@ static const mpki_dense_methods table = {
     .get = get,
 };
 
-const mpki_dense_methods *mpki_cuda_dense(mpk_context *ctx, int device) {
+const mpki_dense_engine *mpki_cuda_dense_engine(mpk_context *ctx, int device) {
     return mpki_cuda_open(ctx, device) ? &table : NULL;
 }
