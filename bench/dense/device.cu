@@ -236,7 +236,7 @@ template <class T> static int refine(job &j, int steps, double *omegas) {
     rhs_kernel<<<g, 128>>>(n, b);
     CHECK(cudaMemcpy(x, b, sizeof(T) * n, cudaMemcpyDeviceToDevice));
     int status = api->entries[SCALAR]->solve(cuda, &j.d, 1, x, n);
-    if (status < 0) return status;
+    if (mpk_failed((mpk_status)status)) return status;
     for (int s = 0;; ++s) {
         residual_kernel<<<g, 128>>>(n, (const T *)j.full, n, x, b, r, j.omega);
         CHECK(cudaMemcpy(w.data(), j.omega, sizeof(double) * n, cudaMemcpyDeviceToHost));
@@ -245,7 +245,7 @@ template <class T> static int refine(job &j, int steps, double *omegas) {
             if (!(v <= omegas[s])) omegas[s] = v;
         if (s == steps) return 0;
         status = api->entries[SCALAR]->solve(cuda, &j.d, 1, r, n);
-        if (status < 0) return status;
+        if (mpk_failed((mpk_status)status)) return status;
         add_kernel<<<g, 128>>>(n, x, r);
     }
 }
@@ -261,13 +261,13 @@ template <class T> static void check_one(int n, int64_t lda, int f, bool hermiti
     fill(f, n, 1, hermitian, false, A, lda);
     fill(f, n, 1, hermitian, true, full, n);
     CHECK(cudaDeviceSynchronize());
-    const int status = api->entries[SCALAR]->factorize(cuda, &j.d);
+    const mpk_status status = (mpk_status)api->entries[SCALAR]->factorize(cuda, &j.d);
     double residual = INFINITY, omegas[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
     /* Aasen's growth takes more steps in single precision */
     const int refinements = method == MPKI_CUDA_AASEN && kind_of<T>::eps > 1e-10 ? 3 : 1;
     bool upper_kept = true;
     int found[3] = {0, 0, 0}, want[3] = {-1, -1, -1}, two = 0;
-    if (status >= 0) {
+    if (!mpk_failed(status)) {
         T *L = device_new<T>((int64_t)n * n), *F = device_new<T>((int64_t)n * n),
           *R = device_new<T>((int64_t)n * n);
         unsigned long long *most = device_new<unsigned long long>(1), bits = 0;
@@ -336,7 +336,7 @@ template <class T> static void check_one(int n, int64_t lda, int f, bool hermiti
     const double scaled = residual / (n * kind_of<T>::eps * amax);
     const bool pivoted = method != MPKI_CUDA_NONE;
     const bool singular = f == SINGULAR || f == ZERO;
-    bool ok = status >= 0 && upper_kept && scaled < (pivoted ? 1e3 : 1e6);
+    bool ok = !mpk_failed(status) && upper_kept && scaled < (pivoted ? 1e3 : 1e6);
     if (!singular && f != INTERIOR) ok = ok && omegas[1] <= 64 * kind_of<T>::eps;
     if (want[0] >= 0 && f != INTERIOR && f != GRADED && f != FIEDLER)
         ok = ok && found[0] == want[0] && found[1] == want[1];
@@ -362,9 +362,9 @@ template <class T> static void check_one(int n, int64_t lda, int f, bool hermiti
         scaled, omegas[0], omegas[1], j.d.max_l, found[0], found[1], found[2], want[0], want[1],
         want[2], two, (long long)j.d.delayed, (long long)j.d.stages, (long long)j.d.slow_tiles,
         (long long)j.d.zeros, ok ? "ok" : "FAILED",
-        status < 0   ? api->last_error(cuda)
-        : upper_kept ? ""
-                     : "upper triangle touched");
+        mpk_failed(status) ? api->last_error(cuda)
+        : upper_kept       ? ""
+                           : "upper triangle touched");
     fflush(stdout);
     close_job(j);
 }
@@ -436,7 +436,7 @@ static void time_ours(int n, bool hermitian, int method, int f, int repeat, int 
         repeat,
         [&] { CHECK(cudaMemcpyAsync(j.d.A, j.full, sizeof(T) * n * n, cudaMemcpyDeviceToDevice)); },
         [&] { status = api->entries[SCALAR]->factorize(cuda, &j.d); }, &spread);
-    if (status < 0) {
+    if (mpk_failed((mpk_status)status)) {
         printf("%s n=%d failed: %s\n", method_name[method], n, api->last_error(cuda));
         ++failures;
     } else {

@@ -125,7 +125,7 @@ static mpk_status factor(mpk_context *ctx, const mpk_batch *batch, mpk_batch_met
     mpki_clear_error(ctx);
     mpki_batch_job job = {.method = method, .a = a, .pivots = pivots};
     mpk_status status = mpki_batch_check_shape(ctx, batch, &job.batch);
-    if (status == MPK_OK)
+    if (!mpk_failed(status))
         status = mpki_batch_check_array(ctx, &job.batch, "a", a, job.batch.n, job.batch.n);
     if (mpk_failed(status)) return status;
     const mpk_pivoting pivoting = job.batch.pivoting;
@@ -178,8 +178,8 @@ mpk_status mpk_batch_solve(mpk_context *ctx, const mpk_batch *batch, mpk_batch_m
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, "batch", nrhs,
                           "%d right-hand sides: batches take up to %d", nrhs, MPK_BATCH_MAX_N);
     status = mpki_batch_check_array(ctx, &job.batch, "a", a, n, n);
-    if (status == MPK_OK) status = mpki_batch_check_array(ctx, &job.batch, "b", b, n, nrhs);
-    if (status == MPK_OK && pivots && n > 0)
+    if (!mpk_failed(status)) status = mpki_batch_check_array(ctx, &job.batch, "b", b, n, nrhs);
+    if (!mpk_failed(status) && pivots && n > 0)
         status = mpki_batch_check_pivots(ctx, &job.batch, method == MPK_BATCH_LDU,
                                          method == MPK_BATCH_LDLT, pivots);
     if (mpk_failed(status)) return status;
@@ -225,15 +225,15 @@ mpk_status mpk_batch_gemm(mpk_context *ctx, const mpk_batch *batch,
         plain.zero_tolerance = -1;
     }
     mpk_status status = mpki_batch_check_shape(ctx, batch ? &plain : NULL, &job.batch);
-    if (status == MPK_OK) status = check_product(ctx, &job.batch, product);
+    if (!mpk_failed(status)) status = check_product(ctx, &job.batch, product);
     if (mpk_failed(status)) return status;
     const int64_t m = product->m, n = product->n, k = product->k;
     const bool t = product->transpose_b != 0;
     status = mpki_batch_check_array(ctx, &job.batch, "c", c, m, n);
-    if (status == MPK_OK) status = mpki_batch_check_array(ctx, &job.batch, "a", a, m, k);
-    if (status == MPK_OK)
+    if (!mpk_failed(status)) status = mpki_batch_check_array(ctx, &job.batch, "a", a, m, k);
+    if (!mpk_failed(status))
         status = mpki_batch_check_array(ctx, &job.batch, "b", b, t ? n : k, t ? k : n);
-    if (status == MPK_OK && d) status = mpki_batch_check_array(ctx, &job.batch, "d", d, 2, k);
+    if (!mpk_failed(status) && d) status = mpki_batch_check_array(ctx, &job.batch, "d", d, 2, k);
     if (mpk_failed(status)) return status;
     job.fn = DISPATCH(job.batch.scalar, gemm_chunk);
     job.work_bytes = DISPATCH(job.batch.scalar, gemm_bytes)(&job);

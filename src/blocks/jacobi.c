@@ -97,7 +97,7 @@ static mpk_status one_chunk(mpki_meta *meta, mpki_updates *batch) {
     mpk_status status = mpki_updates_pull(meta->ctx, &meta->stages->index, meta->stages->final,
                                           meta->stages->want, c->count, c->frame, batch);
     memset(meta->stages->final, 0, (size_t)meta->stages->index.m);
-    return status ? status : mpki_chunk_lay_out(meta, true);
+    return mpk_failed(status) ? status : mpki_chunk_lay_out(meta, true);
 }
 
 /* The sweeps of one stage; *reorder: its first sweep had to replace pivots of some frames, not of

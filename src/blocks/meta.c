@@ -160,10 +160,10 @@ mpk_status mpki_meta_failure(mpki_meta *meta) {
     int32_t broken = INT32_MAX, failed = INT32_MAX;
     for (int t = 0; t < meta->threads; t++) {
         const mpki_meta_worker *me = &meta->worker[t];
-        if (me->status && me->status != MPK_ERR_NUMERIC)
+        if (mpk_failed(me->status) && me->status != MPK_ERR_NUMERIC)
             return mpk_failed(mpki_failed(meta->ctx)) ? mpki_failed(meta->ctx) : me->status;
         if (me->broken_frame < broken) broken = me->broken_frame;
-        if (me->status && me->failed_frame < failed) failed = me->failed_frame;
+        if (mpk_failed(me->status) && me->failed_frame < failed) failed = me->failed_frame;
     }
     meta->stages->broken_frame = broken < INT32_MAX ? broken : -1;
     if (broken < INT32_MAX) return MPK_ERR_NUMERIC;
@@ -263,7 +263,7 @@ mpk_status mpki_run_levels(mpki_meta *meta) {
     while (!mpk_failed(status)) {
         const mpki_portion *portion = NULL;
         status = mpki_inspector_next(inspector, &portion);
-        if (status || !portion) break;
+        if (mpk_failed(status) || !portion) break;
         if (portion->subset >= subsets) subsets = portion->subset + 1;
         status = portion->kind == MPKI_PORTION_COLUMNS
                      ? run_columns(meta, portion, push ? &p : NULL)

@@ -220,7 +220,8 @@ void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,
         (meta->stages->last || meta->stages->options->factor_type == MPK_TYPE_LLT)) {
         if (report.indefinite) {
             if (frame < me->broken_frame) me->broken_frame = frame;
-        } else if (!me->status || (me->status == MPK_ERR_NUMERIC && frame < me->failed_frame)) {
+        } else if (!mpk_failed(me->status) ||
+                   (me->status == MPK_ERR_NUMERIC && frame < me->failed_frame)) {
             me->status = MPK_ERR_NUMERIC, me->failed_frame = frame;
         }
         meta->stages->reject[frame] = 1;

@@ -26,7 +26,7 @@ static void judge(mpki_meta *meta) {
             continue;
         if (meta->stages->final[frame] && finite) continue; /* accepted by an earlier stage */
         if (meta->stages->last || meta->stages->final[frame]) {
-            if (!meta->worker[0].status)
+            if (!mpk_failed(meta->worker[0].status))
                 meta->worker[0].status = MPK_ERR_NUMERIC, meta->worker[0].failed_frame = frame;
         }
         meta->stages->reject[frame] = 1;
@@ -101,7 +101,7 @@ static bool write_block(mpki_meta *meta, int rows, int cols, const T *c, mpki_bl
 }
 
 static void no_memory(mpki_meta_worker *me) {
-    if (!me->status) me->status = MPK_ERR_MEMORY;
+    if (!mpk_failed(me->status)) me->status = MPK_ERR_MEMORY;
 }
 
 static void store(mpki_meta *meta, mpki_meta_worker *me, int rows, int w, const T *c,

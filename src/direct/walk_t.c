@@ -358,7 +358,8 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
         z.stop_flops = stop->flops;
         z.stop_rejected = stop->rejected;
     }
-    if (mpki_walk_memory_make(f, threads) < 0 || mpki_recycler_init(ctx, &z.recycler) < 0)
+    if (mpk_failed(mpki_walk_memory_make(f, threads)) ||
+        mpk_failed(mpki_recycler_init(ctx, &z.recycler)))
         return mpki_failed(ctx);
     const mpki_walk_memory *memory = &f->memory;
     const mpki_tasks *tasks = &memory->tasks;

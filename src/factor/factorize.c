@@ -99,7 +99,7 @@ static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const void *a
     fac->scale = MPKI_NEW(ctx, STAGE, an->n, double);
     fac->row_norm = MPKI_NEW(ctx, STAGE, an->n, double);
     mpk_status status = mpki_failed(ctx);
-    if (status == MPK_OK) status = factorize(fac, ax, take, options, true);
+    if (!mpk_failed(status)) status = factorize(fac, ax, take, options, true);
     if (mpk_failed(status)) mpk_factor_destroy(&fac);
     *out = fac;
     return status;

@@ -47,7 +47,7 @@ static mpk_status look_make(mpk_factor *fac, look *l) {
     mpk_context *ctx = fac->ctx;
     *l = (look){.fac = fac};
     l->bound = confirmed(fac);
-    if (mpki_solve_work_make(ctx, fac, fac->options.threads, 1, &l->work) < 0)
+    if (mpk_failed(mpki_solve_work_make(ctx, fac, fac->options.threads, 1, &l->work)))
         return mpki_failed(ctx);
     l->v = mpki_alloc(ctx, STAGE, fac->an->n, mpk_scalar_size(fac->an->scalar));
     if (!l->v) look_free(l);

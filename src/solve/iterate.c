@@ -104,9 +104,9 @@ static mpk_status make(iteration *it) {
     const int threads = it->options->threads;
     it->system = mpki_system_of(it->ctx, it->fac);
     it->engine = it->fac->engine->vectors;
-    if (mpki_apply_make(it->ctx, it->fac, threads, 1, &it->m) < 0 ||
-        it->engine->matrix_make(it->ctx, &it->system.a, threads, &it->matrix, &it->exponent,
-                                &it->longest) < 0)
+    if (mpk_failed(mpki_apply_make(it->ctx, it->fac, threads, 1, &it->m)) ||
+        mpk_failed(it->engine->matrix_make(it->ctx, &it->system.a, threads, &it->matrix,
+                                           &it->exponent, &it->longest)))
         return mpki_failed(it->ctx);
     it->b = mpki_alloc(it->ctx, STAGE, an->n, size);
     it->x = mpki_alloc(it->ctx, STAGE, an->n, size);

@@ -178,7 +178,7 @@ static mpk_status solve_directly(const columns *c, mpk_solve_info *out) {
     const double accuracy = mpki_accuracy(c->options, an->scalar);
     mpk_solve_info info = {0};
     mpki_solve_work work;
-    if (mpki_solve_work_make(c->ctx, c->fac, c->options->threads, c->nrhs, &work) < 0)
+    if (mpk_failed(mpki_solve_work_make(c->ctx, c->fac, c->options->threads, c->nrhs, &work)))
         return mpki_failed(c->ctx);
     double eta = INFINITY;
     bool doubtful = false;
@@ -206,7 +206,7 @@ mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, con
     mpki_clear_error(ctx);
     mpk_options full;
     mpk_status status = check(ctx, fac, nrhs, b, ldb, x, ldx);
-    if (status == MPK_OK) status = mpki_options_resolve(ctx, options, &full);
+    if (!mpk_failed(status)) status = mpki_options_resolve(ctx, options, &full);
     if (mpk_failed(status)) return status;
     columns c = {ctx, fac, &full, nrhs, b, x, ldb, ldx};
     status = check_finite(&c);

@@ -107,7 +107,7 @@ static mpk_status solve(session *s, sides *io) {
     }
     status = mpk_dense_factorize(s->ctx, &s->dense, s->a, s->ld, &s->f, NULL, 0, &s->info);
     pattern_check(s->v, "dense_factorize", status, &s->info, sizeof s->info);
-    if (status < 0) {
+    if (mpk_failed(status)) {
         s->sides_unseen = 1;
         return status;
     }

@@ -114,7 +114,8 @@ static int make_problem(session *s) {
     given_free(&g);
     if (spoilt) {
         judge_spoilt(s->v, s->ctx, "problem", status);
-        if (status < 0 && s->problem) wrong(s->v, WRONG_OUTPUTS, "a failure made a problem");
+        if (mpk_failed(status) && s->problem)
+            wrong(s->v, WRONG_OUTPUTS, "a failure made a problem");
         return 0;
     }
     if (judge_status(s->v, s->ctx, "problem", status)) return 0;
@@ -171,7 +172,7 @@ static int factorize_earlier(session *s) {
     void *value = values_of(s, s->earlier, 0, &spoilt);
     const mpk_status status = mpk_factorize(s->ctx, s->an, value, &s->options, &s->fac);
     free(value);
-    return status >= 0;
+    return !mpk_failed(status);
 }
 
 static int factorize(session *s) {
@@ -181,7 +182,8 @@ static int factorize(session *s) {
     const int fresh = s->fac == NULL;
     const mpk_status status = factorize_once(s, &spoilt);
     const char *call = fresh ? "factorize" : "refactorize";
-    if (status < 0 && fresh && s->fac) wrong(s->v, WRONG_OUTPUTS, "a failure made a factor");
+    if (mpk_failed(status) && fresh && s->fac)
+        wrong(s->v, WRONG_OUTPUTS, "a failure made a factor");
     if (spoilt) {
         judge_spoilt(s->v, s->ctx, call, status);
         return 0;
@@ -260,7 +262,7 @@ static void solve_adaptive(session *s) {
     spoil_sides(s, &io);
     const mpk_status status = mpk_solve_adaptive(s->ctx, s->problem, &s->options, s->eq->nrhs, io.b,
                                                  io.ld, io.x, io.ld, NULL, 0, NULL, &result);
-    if (status >= 0 && result.options.method == MPK_METHOD_LDLT && result.factor) {
+    if (!mpk_failed(status) && result.options.method == MPK_METHOD_LDLT && result.factor) {
         mpk_factor_info info;
         mpk_factor_info_get(result.factor, &info);
         judge_inertia(s->v, &info.inertia, 1);

@@ -23,7 +23,7 @@ void trial_run(verdicts *v) {
     mpk_context *ctx = NULL;
     v->truth = truth_make(&v->trial->eq);
     const mpk_status status = mpk_context_create(&allocator, &ctx);
-    if (status)
+    if (mpk_failed(status))
         wrong(v, WRONG_REFUSED, "mpk_context_create: %s", mpk_status_name(status));
     else if (v->trial->path == PATH_KRYLOV)
         run_operator(v, ctx);
@@ -82,7 +82,7 @@ void sides_check(const sides *s, verdicts *v, const char *call, mpk_status statu
     const size_t column = (size_t)s->ld * size;
     if (sides_bytes(s) == 0) return;
     /* what overflowed has overwritten x, unless it was b */
-    if (status < 0 && (status != MPK_ERR_NUMERIC || s->x == s->b) &&
+    if (mpk_failed(status) && (status != MPK_ERR_NUMERIC || s->x == s->b) &&
         memcmp(s->x, s->x_copy, sides_bytes(s)))
         wrong(v, WRONG_OUTPUTS, "%s: %s, and x is not what it was", call, mpk_status_name(status));
     if (s->x != s->b && memcmp(s->b, s->b_copy, sides_bytes(s)))
@@ -104,7 +104,7 @@ void pattern_fill(void *info, size_t bytes) {
 
 void pattern_check(verdicts *v, const char *call, mpk_status status, const void *info,
                    size_t bytes) {
-    if (status >= 0) return;
+    if (!mpk_failed(status)) return;
     for (size_t k = 0; k < bytes; k++)
         if (((const unsigned char *)info)[k] != PATTERN) {
             wrong(v, WRONG_OUTPUTS, "%s: %s, and the info has changed", call,

@@ -173,7 +173,7 @@ static void judge_ok(verdicts *v, const reported *said, const measured *m) {
 
 void judge_solution(verdicts *v, const reported *said, const void *x, int64_t ldx) {
     const equations *eq = &v->trial->eq;
-    if (said->status < 0 || eq->n == 0 || eq->nrhs == 0) return;
+    if (mpk_failed(said->status) || eq->n == 0 || eq->nrhs == 0) return;
     const measured m = measure(v, x, ldx, said->plain);
     if (said->status == MPK_OK) judge_ok(v, said, &m);
     if (said->status > 0 && !m.finite) {
@@ -299,7 +299,7 @@ int judge_status(verdicts *v, mpk_context *ctx, const char *call, mpk_status sta
     else if (last != status)
         wrong(v, WRONG_SILENT, "%s: %s, and mpk_last_error says %s: %s", call,
               mpk_status_name(status), mpk_status_name(last), text);
-    if (status > 0) return 0;
+    if (!mpk_failed(status)) return 0;
     if (status == MPK_ERR_NUMERIC && may_overflow(v, text))
         counted(v, COUNT_REFUSED);
     else

@@ -93,7 +93,7 @@ void judge_inertia(verdicts *v, const mpk_inertia *inertia, int zeros);
 /** A status singular; scaled: the thresholds are those of a scaled matrix. */
 void judge_singular(verdicts *v, const char *call, int scaled);
 
-/** Any status: has it a text, and may a failure be? Returns status < 0. */
+/** Any status: has it a text, and may a failure be? Returns mpk_failed(status). */
 int judge_status(verdicts *v, mpk_context *ctx, const char *call, mpk_status status);
 
 /** Spoilt input met this status. */

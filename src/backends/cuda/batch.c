@@ -34,13 +34,14 @@ static mpk_status check_pointers(call *c) {
     const mpk_batch_array *arrays[] = {job->a, job->b, job->c, job->d};
     static const char *const names[] = {"a", "b", "c", "d"};
     mpk_status status = MPK_OK;
-    for (int k = 0; k < 4 && status == MPK_OK; k++)
+    for (int k = 0; k < 4 && !mpk_failed(status); k++)
         if (arrays[k]) status = check_pointer(c, names[k], arrays[k]->data);
-    if (status == MPK_OK && job->batch.pivots_memory == MPK_DEVICE)
+    if (!mpk_failed(status) && job->batch.pivots_memory == MPK_DEVICE)
         status = check_pointer(c, "pivots", job->pivots);
-    if (status == MPK_OK && job->batch.results_memory == MPK_DEVICE) {
+    if (!mpk_failed(status) && job->batch.results_memory == MPK_DEVICE) {
         status = check_pointer(c, "results->outcome", job->results.outcome);
-        if (status == MPK_OK) status = check_pointer(c, "results->inertia", job->results.inertia);
+        if (!mpk_failed(status))
+            status = check_pointer(c, "results->inertia", job->results.inertia);
     }
     return status;
 }

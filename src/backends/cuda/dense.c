@@ -272,7 +272,7 @@ static void end(mpki_dense_call *call) {
 static void *take(mpki_dense_call *call, int64_t bytes) {
     void *p = NULL;
     const mpki_device *d = device_of(call);
-    return told(call, d->table->alloc(d->cuda, bytes, &p)) < 0 ? NULL : p;
+    return mpk_failed(told(call, d->table->alloc(d->cuda, bytes, &p))) ? NULL : p;
 }
 
 static void release(mpki_dense_call *call, void *ptr) {

@@ -69,7 +69,7 @@ const mpki_device *mpki_cuda_open(mpk_context *ctx, int device) {
     if (!table) return NULL;
     mpki_cuda *cuda = NULL;
     int status = table->open(device, &cuda, text, sizeof text);
-    if (status < 0) {
+    if (mpk_failed(status)) {
         mpki_error(ctx, (mpk_status)status, "device", device, "%s", text);
         return NULL;
     }

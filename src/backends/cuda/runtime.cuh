@@ -45,8 +45,8 @@ mpk_status refuse(mpki_cuda *cuda, mpk_status status, const char *format, ...);
     } while (0)
 #define MPKI_PASS(call)                                                                            \
     do {                                                                                           \
-        int mpki_status_ = (call);                                                                 \
-        if (mpki_status_ < 0) return (mpk_status)mpki_status_;                                     \
+        mpk_status mpki_status_ = (mpk_status)(call);                                              \
+        if (mpk_failed(mpki_status_)) return mpki_status_;                                         \
     } while (0)
 
 } // namespace mpki

@@ -43,7 +43,7 @@ static mpk_status matrix_make(mpk_context *ctx, const mpk_problem_view *a, int t
                               mpki_matrix **out, int *exponent, int32_t *longest) {
     mpki_matrix *m = *out = MPKI_ZNEW(ctx, "solve", 1, mpki_matrix);
     if (!m) return mpki_failed(ctx);
-    if (mpki_full_make(ctx, a, threads, &m->full, &m->pool) >= 0)
+    if (!mpk_failed(mpki_full_make(ctx, a, threads, &m->full, &m->pool)))
         m->w = MPKI_NEW(ctx, "solve", a->n, double);
     if (mpk_failed(mpki_failed(ctx))) {
         matrix_free(ctx, out);

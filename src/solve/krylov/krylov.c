@@ -125,7 +125,7 @@ mpk_status mpki_krylov_run(mpk_context *ctx, const mpk_krylov_task *task,
                            mpk_krylov_info *info, char *message) {
     const double start_s = mpki_now_s();
     mpk_status status = check(ctx, task, b, x);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     mpki_krylov k = {.ctx = ctx,
                      .task = *task,
                      .extra = extra ? *extra : (mpki_krylov_extra){.share = 1},
@@ -139,9 +139,9 @@ mpk_status mpki_krylov_run(mpk_context *ctx, const mpk_krylov_task *task,
         k.task.restart = k.task.max_iterations;
     if (k.task.shadow > k.n) k.task.shadow = k.n > 0 ? k.n : 1;
     status = k.n > 0 ? allocate(&k) : MPK_OK;
-    if (status >= 0 && k.n > 0) status = MPKI_DISPATCH(task->scalar, krylov)(&k, b, x);
+    if (!mpk_failed(status) && k.n > 0) status = MPKI_DISPATCH(task->scalar, krylov)(&k, b, x);
     k.info.time_s = mpki_now_s() - start_s;
-    if (status >= 0 && info) *info = k.info;
+    if (!mpk_failed(status) && info) *info = k.info;
     if (message) memcpy(message, k.message, sizeof k.message);
     release(&k);
     return status;

@@ -20,7 +20,7 @@ typedef enum mpki_event {
     MPKI_STAGNATION, /* no progress of the true residual over many checks */
     MPKI_DIVERGENCE, /* far above the best one seen */
     MPKI_UNFIT,      /* the method is not for this matrix or preconditioner */
-    MPKI_FAILURE     /* k->status < 0: an operator failed, was stopped */
+    MPKI_FAILURE     /* k->status says why: an operator failed, or the caller stopped it */
 } mpki_event;
 
 typedef struct mpki_krylov mpki_krylov;

@@ -44,7 +44,7 @@ static bool apply(mpki_krylov *k, const mpk_operator *op, const char *name, cons
         return true;
     }
     mpk_status status = op->apply(op->self, x, y);
-    if (status < 0) {
+    if (mpk_failed(status)) {
         k->status =
             mpki_error(k->ctx, status, "solve", -1, "%s failed: %s", name, mpk_status_text(status));
         return false;
@@ -87,7 +87,7 @@ bool FN(krylov_precondition)(mpki_krylov *k, const T *x, T *y) {
 }
 
 mpki_event FN(krylov_break)(mpki_krylov *k, const char *reason) {
-    if (k->status < 0) return MPKI_FAILURE;
+    if (mpk_failed(k->status)) return MPKI_FAILURE;
     k->reason = reason;
     return MPKI_BREAKDOWN;
 }
@@ -106,10 +106,10 @@ static bool residual(mpki_krylov *k, double x_norm, double *error) {
         mpk_status status = k->extra.residual(k->extra.self, k->iterate, k->b, wanted, r, error);
         k->info.products++;
         k->info.time_product_s += mpki_now_s() - start_s;
-        if (status < 0) k->status = status;
-        return status >= 0;
+        if (mpk_failed(status)) k->status = status;
+        return !mpk_failed(status);
     }
-    if (!FN(krylov_product)(k, k->iterate, r) && k->status < 0) return false;
+    if (!FN(krylov_product)(k, k->iterate, r) && mpk_failed(k->status)) return false;
     FN(vec_axpby)(k->n, w_make(1, 0), k->b, w_make(-1, 0), r);
     *error = 4 * (double)R_EPS * k->a_norm * x_norm;
     return true;
@@ -153,7 +153,7 @@ static bool probe_norm(mpki_krylov *k) {
     for (int32_t i = 0; i < k->n; i++) signs[i] = t_make((R)mpki_random_sign32((uint32_t)i), 0);
     const bool good = FN(krylov_product)(k, signs, k->r);
     memset(signs, 0, (size_t)k->n * sizeof(T));
-    return good || k->status >= 0;
+    return good || !mpk_failed(k->status);
 }
 
 /* Progress on the way from 1 to the tolerance, by logarithms; iterations where that is further. */
@@ -241,11 +241,11 @@ static bool move(mpki_krylov *k) {
     for (int kick = k->attempt > 1; kick < 2; kick++) {
         if (kick) {
             FN(vec_random)(k->n, &k->random, t);
-            if (!FN(krylov_precondition)(k, t, z)) return k->status >= 0;
+            if (!FN(krylov_precondition)(k, t, z)) return !mpk_failed(k->status);
         } else if (!FN(krylov_precondition)(k, r, z)) {
-            return k->status >= 0;
+            return !mpk_failed(k->status);
         }
-        if (!FN(krylov_product)(k, z, t)) return k->status >= 0;
+        if (!FN(krylov_product)(k, z, t)) return !mpk_failed(k->status);
         const product p = FN(vec_product)(k->n, 1, t, r);
         if (!(p.norm_x > 0)) continue;
         W omega = kick ? w_make(0.1 * p.norm_y / p.norm_x, 0)
@@ -343,7 +343,7 @@ static mpki_event iterate(mpki_krylov *k) {
         k->mark = k->truth;
         k->target = k->task.tolerance;
         mpki_event event = cycles[k->task.method](k);
-        if (event == MPKI_FAILURE || k->status < 0) return MPKI_FAILURE;
+        if (event == MPKI_FAILURE || mpk_failed(k->status)) return MPKI_FAILURE;
         if (k->iterate != k->x) memcpy(k->x, k->iterate, (size_t)k->n * sizeof(T));
         k->iterate = k->x;
         k->form = NULL;
@@ -434,5 +434,5 @@ mpk_status FN(krylov)(mpki_krylov *k, const void *b, void *vx) {
     k->info.residual = k->best_truth;
     if (event == MPKI_CONVERGED) return MPK_OK;
     explain(k, event);
-    return k->status < 0 ? k->status : MPK_NOT_CONVERGED;
+    return mpk_failed(k->status) ? k->status : MPK_NOT_CONVERGED;
 }

@@ -94,8 +94,8 @@ void FN(vec_random)(int32_t n, uint64_t *state, T *x);
 
 /* ---- what run_t.c gives the methods ---------------------------------------------------------- */
 
-/** y := A x and y := M^-1 x, counted and timed. False: k->status < 0, or *event says that the
- *  vector x had already overflowed. */
+/** y := A x and y := M^-1 x, counted and timed. False: it failed, as k->status tells, or
+ *  *event says that x had overflowed before. */
 bool FN(krylov_product)(mpki_krylov *k, const T *x, T *y);
 bool FN(krylov_precondition)(mpki_krylov *k, const T *x, T *y);
 /** After each iteration, with the residual norm as the method has it (absolute): counts, tells,
