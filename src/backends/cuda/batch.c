@@ -73,7 +73,7 @@ static mpk_status sort(call *c) {
 typedef struct list {
     void *host;
     int64_t ints;
-    int32_t **device; /* where the module is told */
+    int32_t **device; /* where the address on the device goes */
     bool in, out;
 } list;
 
@@ -86,7 +86,8 @@ static mpk_status move(call *c, const list *x, bool in) {
                                     c->todo.stream));
 }
 
-/* Places in the room for what lies in host memory; what goes in is sent. */
+/* Device memory in the room for lists that lie in host memory; those that are read are sent
+ * there. */
 static mpk_status place(call *c, list *lists, int count) {
     const mpki_cuda_batch_table *batches = c->device->table->batch;
     int64_t at[8], bytes = 0;
@@ -164,7 +165,7 @@ static mpk_status run(mpk_context *ctx, const mpki_batch_call *job) {
         {host ? job->results.inertia : NULL, 3 * batch->count, &c.todo.inertia, false, factorize},
     };
     enum { LISTS = sizeof lists / sizeof *lists };
-    /* pivots of mixed orders: what is not written keeps the caller's values */
+    /* matrices of mixed orders: where no pivot is written, the caller's values stay */
     if (factorize && !given && batch->sizes) lists[2].in = true;
     status = place(&c, lists, LISTS);
     c.todo.order = order, c.todo.sizes = sizes;

@@ -10,7 +10,7 @@
 
 static const char module_name[] = "libmetapack_cuda.so";
 
-/* Beside the library's own file; empty where that is not known. */
+/* The module's path beside the library's own file; empty where that file is not known. */
 static void beside(char *path, size_t size) {
     Dl_info info;
     path[0] = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** The public verb: arguments, memory, dispatch. */
+/** mpk_krylov_solve: checks arguments, finds memory, calls the method. */
 #include "krylov.h"
 
 #include <math.h>
@@ -62,7 +62,8 @@ static mpk_status check(mpk_context *ctx, const mpk_krylov_task *t, const void *
     return MPK_OK;
 }
 
-/* Vectors of n entries, and doubles, that a method wants; at least two vectors for the restarts. */
+/* How many vectors of n entries, and how many doubles, a method needs; at least two vectors, for
+ * the restarts. */
 static void wants(const mpk_krylov_task *t, int64_t *vectors, int64_t *doubles) {
     const int64_t m = t->restart, s = t->shadow;
     *doubles = 0;
@@ -133,7 +134,7 @@ mpk_status mpki_krylov_run(mpk_context *ctx, const mpk_krylov_task *task,
                      .hermitian = task->symmetry == MPK_HERMITIAN || task->scalar <= MPK_D,
                      .random = (uint64_t)task->seed,
                      .info = {.method = task->method, .tolerance = task->tolerance}};
-    /* no method uses more directions than there are */
+    /* no method uses more directions than there are dimensions */
     if (k.task.restart > k.n) k.task.restart = k.n > 0 ? k.n : 1;
     if (k.task.restart > k.task.max_iterations && k.task.max_iterations > 0)
         k.task.restart = k.task.max_iterations;
