@@ -144,8 +144,7 @@ __device__ inline unsigned key(float a) {
     return __float_as_uint(fabsf(a));
 }
 __device__ inline unsigned key(double a) {
-    return (unsigned)__double2hiint(a) & 0x7fffffffu; /* the sign bit cleared by hand: fabs would be
-                                                         an addition */
+    return (unsigned)__double2hiint(a) & 0x7fffffffu; /* fabs would be an addition */
 }
 template <class F> __device__ inline unsigned key(cx<F> a) {
     return key(abs1(a));

@@ -128,8 +128,7 @@ mpki_event FN(gmres)(mpki_krylov *k) {
         if (!FN(krylov_precondition)(k, vec(k, j), z) || !FN(krylov_product)(k, z, w))
             return FN(krylov_break)(k, "overflow");
         const double norm = orthogonalise(k, h, j, w, &kept);
-        const bool whole = !(kept > (double)R_EPS * 4); /* the space is invariant: nothing is
-                                                           left */
+        const bool whole = !(kept > (double)R_EPS * 4); /* an invariant space */
         h[j + 1] = w_make(whole ? 0 : norm, 0);
         rotate(&s, j);
         k->cycle_steps = j + 1;

@@ -46,12 +46,10 @@ struct mpki_krylov {
     int32_t cycle_steps; /* gmres: columns done */
     /* judgement; residuals are relative to ||b|| */
     bool fresh;               /* r and truth belong to the iterate */
-    double truth, best_truth; /* of the iterate and of the best one, with what rounding may hide
-                                 added */
+    double truth, best_truth; /* of the iterate, of the best one; what rounding may hide is added */
     double noise;             /* that added part of truth */
     double a_norm;            /* largest ||A v|| / ||v|| seen, or the caller's */
-    double flattest;    /* least ||A x|| / (||A|| ||x||) of an iterate: small where A is nearly
-                           singular */
+    double flattest;    /* least ||A x|| / (||A|| ||x||) seen: small where A is nearly singular */
     bool hidden;        /* a residual looked small enough, but only within rounding */
     double recurred;    /* residual as the method's recurrence has it */
     double quasi;       /* sqmr: its quasi-residual; 0: none */

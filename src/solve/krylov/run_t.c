@@ -10,12 +10,10 @@ enum {
     FRUITLESS_MOST = 4, /* restarts in a row that did not halve the best residual, at most */
     IDLE_LEAST = 32     /* checks without progress that count as stagnation, at least */
 };
-static const double DRIFT = 10;     /* true over recurred residual: above this the two have
-                                       parted */
+static const double DRIFT = 10;     /* true over recurred residual: beyond it they have parted */
 static const double DIVERGED = 1e8; /* residual over the best one: above this it diverges */
 static const double PROGRESS = 0.99;
-static const double BETTER = 0.999; /* a best iterate is replaced by one whose residual is less than
-                                       this times its own */
+static const double BETTER = 0.999; /* of the best residual: what is less is a new best one */
 
 /* ---- operators ---------------------------------------------------------------------------------
  */
@@ -52,8 +50,7 @@ static bool apply(mpki_krylov *k, const mpk_operator *op, const char *name, cons
         return false;
     }
     if (all_finite(k->n, y)) return true;
-    if (k->extra.residual) /* a factor's preconditioner, with numbers far apart: the caller can do
-                              nothing about it */
+    if (k->extra.residual) /* by a factor, whose numbers are far apart: nobody is to blame */
         k->reason = "overflow in the preconditioner";
     else if (moderate(k->n, x))
         k->status = mpki_error(k->ctx, MPK_ERR_NUMERIC, "solve",
@@ -192,8 +189,7 @@ static mpki_event judge(mpki_krylov *k) {
     const bool strangers = !(k->truth <= DRIFT * k->recurred);
     if (k->recurred <= k->target) {
         if (strangers) return MPKI_DRIFT;
-        k->target = 0.9 * tolerance * (k->recurred / k->truth); /* go further before looking
-                                                                   again */
+        k->target = 0.9 * tolerance * (k->recurred / k->truth); /* look again further on */
     } else if (strangers && k->truth > 0.9 * before) {
         return MPKI_DRIFT;
     }

@@ -17,8 +17,7 @@ template <class T, class TILE> struct general : elimination<T, TILE> {
     using base::t, base::job, base::n, base::given, base::small, base::singular, base::broken;
 
     unsigned char *row, *col; /* shared: old indices at each place */
-    bits rows, cols;          /* sets of what is not finished. `given`: rows, then columns, job.most
-                                 apart */
+    bits rows, cols;          /* not finished; `given`: rows, then columns, job.most apart */
 
     __device__ general(const TILE &tile_, const part &job_, T *w_, unsigned char *lists)
         : base(tile_, job_, w_), row(lists), col(lists + 64), rows(all_below(job_.n)),
@@ -40,8 +39,7 @@ template <class T, class TILE> struct general : elimination<T, TILE> {
                 at(i, j) = x;
             }
         t.sync();
-        if (job.pivoting < 2) /* no pivoting, or static: the largest of the entries that may become
-                                 a pivot */
+        if (job.pivoting < 2) /* none, static: the largest entry where pivots may be */
             for (int s = t.lane; s < n; s += L) {
                 const R x = abs1(given ? at(given[s], given[job.most + s]) : at(s, s));
                 if (x > most) most = x;

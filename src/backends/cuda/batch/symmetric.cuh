@@ -187,9 +187,7 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         for (int r = 0; r < ROWS; ++r) {
             const int i = t.lane + r * L;
             if (!is_left(i)) continue;
-            if (!finite(at(i, p)))
-                bad = true; /* NaN compares above no bound and must not pass for
-                                                  a zero */
+            if (!finite(at(i, p))) bad = true; /* NaN must not pass for a zero */
         }
         t.sync();
         if (t.warp == 0)
