@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The verbs of metapack/dense.h: memory, the engine, the method. */
+/* The verbs of metapack/dense.h: finds the memory and the engine, calls the method. */
 #include "config.h"
 #include "session.h"
 
@@ -145,8 +145,9 @@ mpk_status mpk_dense_query(mpk_context *ctx, const mpk_dense *dense, int32_t nrh
 /* ---- factorize ----------------------------------------------------------------------------------
  */
 
-/* A power of two that brings max |A| near 1: for factors of less than working precision, and where
- * in working precision (on the host, not in place) pivots would over- or underflow. */
+/* A power of two that brings max |A| near 1. For factors in less than working precision; and in
+ * working precision (on the host, not in place) where pivots would over- or underflow without
+ * it. */
 static double scale_for(const mpki_dense_call *call) {
     const bool single = call->dense.scalar == MPK_S || call->dense.scalar == MPK_C;
     const double range = single ? 0x1p40 : 0x1p300;
@@ -299,7 +300,7 @@ static mpk_status check_rhs(mpki_dense_session *s, int32_t nrhs, const void *b, 
     return status;
 }
 
-/* The factor is there; call->work holds the slot's part and the rest. */
+/* The factor is there; call->work holds the slot's work, then that of refinement. */
 mpk_status mpki_dense_run_solve(mpki_dense_session *s, mpki_dense_call *call, double norm_inf,
                                 int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx) {
     mpki_dense_need need = {0};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Iterative refinement in working precision (Skeel 1980), around factors of working or less
  * precision (Buttari et al. 2007); where that contracts too slowly each correction is found by
- * GMRES, the factors as right preconditioner (Carson & Higham 2017, SIAM J. Sci. Comput. 39, from
- * the left there); and the condition estimate (Hager 1984, Higham 1988). Written once for all
- * places. Right-hand sides of less than working precision are scaled to the largest entry 1, so
- * that nothing overflows on the way. */
+ * GMRES with the factors as right preconditioner (Carson & Higham 2017, SIAM J. Sci. Comput. 39,
+ * precondition from the left); and the condition estimate (Hager 1984, Higham 1988). Written once
+ * for all engines. Before a solve in less than working precision right-hand sides are scaled to a
+ * largest entry of 1, so that nothing overflows on the way. */
 #include "refine.h"
 #include "../problem/measure.h"
 
@@ -18,7 +18,7 @@ enum {
 
 typedef struct parts {
     char *r, *best;   /* a column each */
-    char *keep, *low; /* as many as right-hand sides: their copies, and rounded ones */
+    char *keep, *low; /* one for each right-hand side: copies of them, and rounded copies */
     char *basis, *residual;
     int64_t ld, column; /* entries and bytes of a column of working precision */
 } parts;
@@ -52,7 +52,7 @@ static parts cut(const mpki_dense_solve *s, int32_t nrhs) {
     return p;
 }
 
-/* y := 2^exponent y, in two steps, for a power that is beyond the type's range alone */
+/* y := 2^exponent y, in two steps, since the power alone may be beyond the type's range */
 static mpk_status shift(mpki_dense_solve *s, const parts *p, int exponent, char *y, int64_t ldy) {
     mpki_dense_call *call = &s->call;
     const mpki_dense_engine *engine = s->engine;
@@ -70,7 +70,8 @@ static mpk_status shift(mpki_dense_solve *s, const parts *p, int exponent, char 
     return status;
 }
 
-/* Y := M^-1 Y with the factors M, nrhs columns of working precision; sizes[c] ~ largest entries */
+/* Y := M^-1 Y with the factors M, nrhs columns of working precision; sizes[c]: about the largest
+ * entry of column c */
 static mpk_status precondition(mpki_dense_solve *s, const parts *p, int32_t nrhs, char *y,
                                int64_t ldy, const double *sizes) {
     mpki_dense_call *call = &s->call;
@@ -131,7 +132,7 @@ static mpk_status scale_into(mpki_dense_solve *s, const parts *p, const char *x,
     return mpk_failed(status) ? status : s->engine->axpy(&s->call, 1, alpha, x, p->ld, y, p->ld);
 }
 
-/* r := an approximate solution d of A d = r, to a tenth of a thousandth of ||r||. */
+/* r := d, an approximate solution of A d = r with a residual of 1e-4 ||r||. */
 static mpk_status gmres(mpki_dense_solve *s, const parts *p, char *r, int *steps) {
     mpki_dense_call *call = &s->call;
     const mpki_dense_engine *engine = s->engine;
@@ -163,7 +164,7 @@ static mpk_status gmres(mpki_dense_solve *s, const parts *p, char *r, int *steps
         double length;
         status = norm2(s, next, &length);
         if (mpk_failed(status) || !isfinite(length)) break;
-        /* next is -A z made orthogonal: v_{m+1} = -next / length belongs to A z */
+        /* next is -A z made orthogonal, so v_{m+1} = -next / length */
         h[m + 1][m] = length;
         if (length > 0) {
             status = scale_into(s, p, next, -1 / length, z);
@@ -206,7 +207,7 @@ static double worse(double a, double b) {
     return b <= a ? a : b; /* NaN counts as worse */
 }
 
-/* One column: x solves A x = b to some accuracy; make that dense.accuracy. */
+/* One column: refine x, which solves A x = b to some accuracy, until it reaches dense.accuracy. */
 static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char *b, int64_t ldb,
                                 char *x, int64_t ldx, double *omega, double *normwise,
                                 bool *sound) {
@@ -219,7 +220,7 @@ static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char 
     int step = 0, solves = 0;
     mpk_status status = engine->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
     if (mpk_failed(status)) return status;
-    if (!isfinite(now.x_inf) && now.b_inf > 0) { /* overflow on the way: with b near 1 */
+    if (!isfinite(now.x_inf) && now.b_inf > 0) { /* overflow: again with b near 1 */
         int exponent;
         frexp(now.b_inf, &exponent);
         const double unit = 1;
@@ -245,7 +246,7 @@ static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char 
         if (mpk_failed(status)) return status;
         step++;
         const bool better = now.omega < kept.omega;
-        if (!better) { /* back to what was */
+        if (!better) { /* back to the best one */
             status = engine->copy(call, d->n, 1, d->scalar, p->best, p->ld, d->scalar, x, ldx);
             if (!mpk_failed(status))
                 status = engine->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
@@ -312,7 +313,7 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
         info->normwise = worse(info->normwise, normwise);
     }
     info->refine_s = mpki_now_s() - start;
-    if (mpk_failed(status) && rhs == p.keep) /* what failed has changed nothing */
+    if (mpk_failed(status) && rhs == p.keep) /* a call that fails changes nothing */
         engine->copy(call, d->n, nrhs, d->scalar, rhs, ldr, d->scalar, x, ldx);
     if (mpk_failed(status) || !call->a) return status;
     if (!(info->componentwise <= d->accuracy))
@@ -347,7 +348,7 @@ static void set(mpk_scalar scalar, void *x, int64_t i, double complex v) {
     }
 }
 
-/* host vector v := A^-1 v, or A^-H v where conjugate */
+/* v := A^-1 v, or A^-H v where conjugate; v in host memory */
 static mpk_status inverse(mpki_dense_solve *s, const parts *p, void *v, bool conjugate) {
     const mpk_dense *d = &s->call.dense;
     double most = 0;
@@ -367,9 +368,10 @@ mpk_status mpki_dense_condition(mpki_dense_solve *s, double *condition) {
     const mpk_dense *d = &s->call.dense;
     const int64_t n = d->n;
     const parts p = cut(s, 1);
-    /* A^-H: A^-1 when real or Hermitian, conj(A^-1 conj) when complex symmetric */
+    /* A^-H is A^-1 for real and Hermitian matrices, conj(A^-1 conj(.)) for complex symmetric
+     * ones */
     const bool turn = d->scalar >= MPK_C && d->symmetry != MPK_HERMITIAN;
-    const bool host = d->memory == MPK_HOST; /* work is there, and p.best free by now */
+    const bool host = d->memory == MPK_HOST; /* p.best is free by now */
     void *x = host ? p.best : mpki_alloc(s->call.ctx, "dense", n, mpk_scalar_size(d->scalar));
     double estimate = 0, sum = 0;
     int64_t last = -1;
@@ -399,7 +401,7 @@ mpk_status mpki_dense_condition(mpki_dense_solve *s, double *condition) {
         last = place;
         for (int64_t i = 0; i < n; i++) set(d->scalar, x, i, i == place);
     }
-    for (int64_t i = 0; i < n; i++) /* what the first guess misses */
+    for (int64_t i = 0; i < n; i++) /* Higham's second vector, for what the first guess misses */
         set(d->scalar, x, i,
             (i % 2 ? -1.0 : 1.0) * (1 + (n > 1 ? (double)i / (double)(n - 1) : 0)));
     status = inverse(s, &p, x, false);
