@@ -30,7 +30,8 @@ static void chunk_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     job->fn(job, first, last, job->work + worker * job->work_bytes);
 }
 
-/* Matrices by order, each order in the sequence given (counting sort). */
+/* The numbers of the matrices by order; those of one order in the sequence given (counting
+ * sort). */
 static int64_t *by_size(mpk_context *ctx, const mpk_batch *batch) {
     int64_t start[MPK_BATCH_MAX_N + 2] = {0};
     int64_t *order = MPKI_NEW(ctx, "batch", batch->count, int64_t);
@@ -41,7 +42,7 @@ static int64_t *by_size(mpk_context *ctx, const mpk_batch *batch) {
     return order;
 }
 
-/* Chunks of some 50 microseconds, whole groups of an interleaved operand. */
+/* Matrices of a chunk: some 50 microseconds of work, whole groups of an interleaved operand. */
 static int64_t chunk_size(const mpki_batch_job *job) {
     int64_t chunk = (int64_t)(2e5 / (job->flops + 1e3)) / MPKI_BATCH_RUN * MPKI_BATCH_RUN;
     if (chunk < MPKI_BATCH_RUN) chunk = MPKI_BATCH_RUN;
@@ -51,7 +52,7 @@ static int64_t chunk_size(const mpki_batch_job *job) {
     return chunk;
 }
 
-/* On the processor. */
+/* Run the job on the processor. */
 static mpk_status run_here(mpk_context *ctx, mpki_batch_job *job) {
     int64_t *order = NULL;
     mpki_pool *pool = NULL;
@@ -78,7 +79,7 @@ done:
     return job->failed ? MPK_PARTIAL : job->singular ? MPK_SINGULAR : MPK_OK;
 }
 
-/* On a device. */
+/* Run the job on a device. */
 static mpk_status run_there(mpk_context *ctx, const mpki_batch_job *job) {
 #if MPKI_HAVE_CUDA
     const mpki_batch_call call = {.batch = job->batch,
@@ -216,7 +217,7 @@ mpk_status mpk_batch_gemm(mpk_context *ctx, const mpk_batch *batch,
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     mpki_batch_job job = {.product = product, .a = a, .b = b, .c = c, .d = d};
-    mpk_batch plain; /* orders of the batch have no meaning here */
+    mpk_batch plain; /* the orders in `batch` have no meaning in a product */
     mpk_batch_init(&plain);
     if (batch) {
         memcpy(&plain, batch,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The multifrontal engine of the processor: its table, and a factor from its making to its end. */
+/* The processor's multifrontal engine: its table of slots; a factor is made, computed and freed
+ * here. */
 #include "sweeps.h"
 
 static const char STAGE[] = "factorize";
