@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Room for solves that are refined. */
+/* The work space of solves that are refined. */
 #include "refine.h"
 
 static const char STAGE[] = "solve";
