@@ -253,6 +253,37 @@ template <class T> static int refine(job &j, int steps, double *omegas) {
 static const char *const method_name[] = {"tile", "none",  "bunch-kaufman",
                                           "rook", "aasen", "butterfly"};
 
+/* want: positive, negative, zero eigenvalues of A (n x n, overwritten), by cuSOLVER. */
+template <class T> static void inertia_by_eigenvalues(int n, T *A, int want[3]) {
+    size_t ld = 0, lhs = 0;
+    cusolverDnParams_t params;
+    CHECK(cusolverDnCreateParams(&params));
+    const cudaDataType_t wt = kind_of<T>::eps < 1e-10 ? CUDA_R_64F : CUDA_R_32F;
+    T *W = device_new<T>(n);
+    int *info = device_new<int>(1);
+    CHECK(cusolverDnXsyevd_bufferSize(solver, params, CUSOLVER_EIG_MODE_NOVECTOR,
+                                      CUBLAS_FILL_MODE_LOWER, n, kind_of<T>::type, A, n, wt, W,
+                                      kind_of<T>::type, &ld, &lhs));
+    void *dw = device_new<char>(ld);
+    std::vector<char> hw(lhs + 1);
+    CHECK(cusolverDnXsyevd(solver, params, CUSOLVER_EIG_MODE_NOVECTOR, CUBLAS_FILL_MODE_LOWER, n,
+                           kind_of<T>::type, A, n, wt, W, kind_of<T>::type, dw, ld, hw.data(), lhs,
+                           info));
+    std::vector<double> w(n);
+    if (wt == CUDA_R_64F) {
+        CHECK(cudaMemcpy(w.data(), W, 8 * n, cudaMemcpyDeviceToHost));
+    } else {
+        std::vector<float> v(n);
+        CHECK(cudaMemcpy(v.data(), W, 4 * n, cudaMemcpyDeviceToHost));
+        for (int k = 0; k < n; ++k) w[k] = v[k];
+    }
+    const double top = fmax(fabs(w[0]), fabs(w[n - 1]));
+    want[0] = want[1] = want[2] = 0;
+    for (double v : w) ++want[fabs(v) <= n * kind_of<T>::eps * top ? 2 : v > 0 ? 0 : 1];
+    cudaFree(dw), cudaFree(W), cudaFree(info);
+    cusolverDnDestroyParams(params);
+}
+
 template <class T> static void check_one(int n, int64_t lda, int f, bool hermitian, int method) {
     job j;
     open_job<T>(j, n, lda, hermitian, method);
@@ -296,37 +327,8 @@ template <class T> static void check_one(int n, int64_t lda, int f, bool hermiti
         inertia_of(n, d, e, kind, found);
         if (n <= 600 && (kind_of<T>::flops == 1 || hermitian) && n > 0 &&
             method != MPKI_CUDA_AASEN) { /* the oracle */
-            int64_t lw = 0, lh = 0;
-            size_t ld = 0;
-            size_t lhs = 0;
-            cusolverDnParams_t params;
-            CHECK(cusolverDnCreateParams(&params));
-            const cudaDataType_t wt = kind_of<T>::eps < 1e-10 ? CUDA_R_64F : CUDA_R_32F;
-            T *W = device_new<T>(n);
-            int *info = device_new<int>(1);
             CHECK(cudaMemcpy(R, full, sizeof(T) * n * n, cudaMemcpyDeviceToDevice));
-            CHECK(cusolverDnXsyevd_bufferSize(solver, params, CUSOLVER_EIG_MODE_NOVECTOR,
-                                              CUBLAS_FILL_MODE_LOWER, n, kind_of<T>::type, R, n, wt,
-                                              W, kind_of<T>::type, &ld, &lhs));
-            void *dw = device_new<char>(ld);
-            std::vector<char> hw(lhs + 1);
-            CHECK(cusolverDnXsyevd(solver, params, CUSOLVER_EIG_MODE_NOVECTOR,
-                                   CUBLAS_FILL_MODE_LOWER, n, kind_of<T>::type, R, n, wt, W,
-                                   kind_of<T>::type, dw, ld, hw.data(), lhs, info));
-            std::vector<double> w(n);
-            if (wt == CUDA_R_64F) {
-                CHECK(cudaMemcpy(w.data(), W, 8 * n, cudaMemcpyDeviceToHost));
-            } else {
-                std::vector<float> v(n);
-                CHECK(cudaMemcpy(v.data(), W, 4 * n, cudaMemcpyDeviceToHost));
-                for (int k = 0; k < n; ++k) w[k] = v[k];
-            }
-            const double top = fmax(fabs(w[0]), fabs(w[n - 1]));
-            want[0] = want[1] = want[2] = 0;
-            for (double v : w) ++want[fabs(v) <= n * kind_of<T>::eps * top ? 2 : v > 0 ? 0 : 1];
-            cudaFree(dw), cudaFree(W), cudaFree(info);
-            cusolverDnDestroyParams(params);
-            (void)lw, (void)lh;
+            inertia_by_eigenvalues<T>(n, R, want);
         }
         refine<T>(j, refinements, omegas);
         omegas[1] = omegas[refinements];
@@ -587,6 +589,36 @@ template <class T> static void checks(bool quick) {
         check_one<T>(n, n, RANDOM, complex, MPKI_CUDA_AASEN);
 }
 
+/* One factorization, for a profiler. */
+static int factorize_once(int n, const std::string &methods) {
+    typedef double T;
+    job j;
+    open_job<double>(j, n, n, false,
+                     methods == "none"    ? MPKI_CUDA_NONE
+                     : methods == "aasen" ? MPKI_CUDA_AASEN
+                                          : MPKI_CUDA_TILE);
+    fill(methods == "none" ? DOMINANT : RANDOM, n, 1, false, true, (double *)j.d.A, n);
+    CHECK(cudaDeviceSynchronize());
+    api->entries[SCALAR]->factorize(cuda, &j.d);
+    CHECK(cudaDeviceSynchronize());
+    return 0;
+}
+
+/* The methods whose names `methods` holds, on one order. */
+template <class T>
+static void time_methods(int n, const std::string &methods, int repeat, int block) {
+    const struct {
+        const char *name;
+        int method, family;
+    } all[] = {
+        {"tile", MPKI_CUDA_TILE, RANDOM},           {"bunch", MPKI_CUDA_BUNCH_KAUFMAN, RANDOM},
+        {"rook", MPKI_CUDA_ROOK, RANDOM},           {"aasen", MPKI_CUDA_AASEN, RANDOM},
+        {"butterfly", MPKI_CUDA_BUTTERFLY, RANDOM}, {"none", MPKI_CUDA_NONE, DOMINANT}};
+    for (const auto &m : all)
+        if (methods.find(m.name) != std::string::npos)
+            time_ours<T>(n, false, m.method, m.family, repeat, block, true);
+}
+
 int main(int argc, char **argv) {
     const char *module = "./libmetapack_cuda.so", *out = "/dev/null", *letters = "d";
     std::vector<int> sizes = {512, 1024, 2048, 4096, 8192, 16384};
@@ -637,7 +669,7 @@ int main(int argc, char **argv) {
     }
     api = ((mpki_cuda_module_fn)dlsym(lib, "mpki_cuda_module"))();
     char text[512];
-    if (api->open(-1, &cuda, text, sizeof text) < 0) {
+    if (mpk_failed((mpk_status)api->open(-1, &cuda, text, sizeof text))) {
         fprintf(stderr, "%s\n", text);
         return 1;
     }
@@ -647,20 +679,7 @@ int main(int argc, char **argv) {
     printf("%s\n", text);
     CHECK(cublasCreate(&blas));
     CHECK(cusolverDnCreate(&solver));
-    if (profile) {
-        typedef double T;
-        job j;
-        open_job<double>(j, profile, profile, false,
-                         methods == "none"    ? MPKI_CUDA_NONE
-                         : methods == "aasen" ? MPKI_CUDA_AASEN
-                                              : MPKI_CUDA_TILE);
-        fill(methods == "none" ? DOMINANT : RANDOM, profile, 1, false, true, (double *)j.d.A,
-             profile);
-        CHECK(cudaDeviceSynchronize());
-        api->entries[SCALAR]->factorize(cuda, &j.d);
-        CHECK(cudaDeviceSynchronize());
-        return 0;
-    }
+    if (profile) return factorize_once(profile, methods);
     if (tiny) checks_tiny<double>(), checks_tiny<cx<float>>();
     if (check)
         for (const char *c = letters; *c; ++c) {
@@ -681,25 +700,10 @@ int main(int argc, char **argv) {
                 std::string list = blocks;
                 for (char *p = strtok(&list[0], ","); p; p = strtok(NULL, ",")) {
                     const int block = atoi(p);
-#define OURS(type)                                                                                 \
-    {                                                                                              \
-        if (methods.find("tile") != std::string::npos)                                             \
-            time_ours<type>(n, false, MPKI_CUDA_TILE, RANDOM, k, block, true);                     \
-        if (methods.find("bunch") != std::string::npos)                                            \
-            time_ours<type>(n, false, MPKI_CUDA_BUNCH_KAUFMAN, RANDOM, k, block, true);            \
-        if (methods.find("rook") != std::string::npos)                                             \
-            time_ours<type>(n, false, MPKI_CUDA_ROOK, RANDOM, k, block, true);                     \
-        if (methods.find("aasen") != std::string::npos)                                            \
-            time_ours<type>(n, false, MPKI_CUDA_AASEN, RANDOM, k, block, true);                    \
-        if (methods.find("butterfly") != std::string::npos)                                        \
-            time_ours<type>(n, false, MPKI_CUDA_BUTTERFLY, RANDOM, k, block, true);                \
-        if (methods.find("none") != std::string::npos)                                             \
-            time_ours<type>(n, false, MPKI_CUDA_NONE, DOMINANT, k, block, true);                   \
-    }
-                    if (*c == 's') OURS(float)
-                    if (*c == 'd') OURS(double)
-                    if (*c == 'c') OURS(cx<float>)
-                    if (*c == 'z') OURS(cx<double>)
+                    if (*c == 's') time_methods<float>(n, methods, k, block);
+                    if (*c == 'd') time_methods<double>(n, methods, k, block);
+                    if (*c == 'c') time_methods<cx<float>>(n, methods, k, block);
+                    if (*c == 'z') time_methods<cx<double>>(n, methods, k, block);
                 }
                 for (const char *v : {"sytrf", "sytrf-none", "getrf", "potrf"}) {
                     const std::string key = std::string(",") + v + ",";
