@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sparse systems: the direct solver, the methods on blocks, method auto. */
+/* Paths of sparse systems: the direct solver, the methods on blocks, method auto. */
 #include "paths.h"
 
 #include <string.h>
@@ -44,8 +44,8 @@ static void choose_options(session *s) {
 /* ---- values ------------------------------------------------------------------------------------
  */
 
-/* Values of the pattern as mpk_factorize and its like take them: in the order in which the caller
- * gave the pattern. ORACLE_LOWER_VALUES: in that of mpk_problem_view.ai, which is eq's own. */
+/* Values in the order in which the caller gave the pattern, as mpk_factorize and others take them.
+ * ORACLE_LOWER_VALUES: in the order of mpk_problem_view.ai, which is eq's. */
 static void *values_of(const session *s, const quad_entry *entry, int spoilt, int *spoiled) {
 #ifdef ORACLE_LOWER_VALUES
     setup plain = *s->setup;
@@ -88,7 +88,7 @@ static int spoils_values(const session *s) {
 /* ---- problem, analysis -------------------------------------------------------------------------
  */
 
-/* The library holds the matrix that was given. */
+/* Does the library hold the matrix that was given? */
 static void check_view(session *s) {
     mpk_problem_view view;
     mpk_problem_view_get(s->problem, &view);
@@ -151,7 +151,8 @@ static int analyse(session *s) {
 /* ---- factorization -----------------------------------------------------------------------------
  */
 
-/* Zero pivots are as the defaults have them: what the caller takes for zero by himself is his. */
+/* Are zero pivots judged by the default bounds? With others the caller has taken the
+ * responsibility. */
 static int default_zeros(const session *s) {
     return s->options.zero_tolerance <= default_accuracy(s->eq->scalar);
 }
@@ -166,7 +167,7 @@ static mpk_status factorize_once(session *s, int *spoilt) {
     return status;
 }
 
-/* Earlier values of the same pattern; a failure there ends the trial. */
+/* Factorize earlier values of the same pattern; a failure there ends the trial. */
 static int factorize_earlier(session *s) {
     int spoilt;
     void *value = values_of(s, s->earlier, 0, &spoilt);
@@ -201,7 +202,7 @@ static int factorize(session *s) {
 /* ---- solution ----------------------------------------------------------------------------------
  */
 
-/* Without a tolerance every solve is to be accurate to rounding. */
+/* Without a tolerance every solve must be accurate to rounding. */
 static reported what_was_said(const mpk_options *o, const equations *eq, mpk_status status,
                               const mpk_solve_info *info) {
     const int refined = o->method == MPK_METHOD_LDLT &&
