@@ -43,11 +43,11 @@ typedef struct borg_options {
     const borg_reader *reader;  /* NULL: what is included cannot be read */
     const char *const *set; /* --set: "NAME=value", integer parameters that always have this value
                                (the caller promises it); NULL-terminated; may be NULL */
-    const char *
-        stage; /* --stage: pointers, separated by commas, whose groups' data go through shared memory as a whole (borg/emit/simt/stage.c); may be NULL */
-    const char *kernel; /* only this one; NULL = all of the file */
-    const char *name;   /* --name: of the emitted function; NULL = the kernel's */
-    const char *dump;   /* "ast", "ssa", "infreg" or the name of a pass; NULL = nothing */
+    const char *stage;      /* --stage: pointers, separated by commas, whose groups' data go through
+                               shared memory as a whole (borg/emit/simt/stage.c); may be NULL */
+    const char *kernel;     /* only this one; NULL = all of the file */
+    const char *name;       /* --name: of the emitted function; NULL = the kernel's */
+    const char *dump;       /* "ast", "ssa", "infreg" or the name of a pass; NULL = nothing */
     borg_sink *dump_to;
     int32_t disable; /* ablation: bits of borg_disable */
 } borg_options;
