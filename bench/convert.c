@@ -15,13 +15,13 @@ int main(int argc, char **argv) {
     mpk_context *ctx = NULL;
     mpk_problem *problem = NULL;
     mpk_status status = mpk_context_create(NULL, &ctx);
-    if (status == MPK_OK) {
+    if (!mpk_failed(status)) {
         status = !strncmp(argv[1], "generate ", 9)
                      ? mpk_problem_generate(ctx, argv[1] + 9, 1, &problem)
                      : mpk_problem_read(ctx, argv[1], &problem);
     }
     const char *text = NULL;
-    if (status != MPK_OK) {
+    if (mpk_failed(status)) {
         mpk_last_error(ctx, NULL, NULL, &text);
         fprintf(stderr, "%s: %s\n", argv[1], text ? text : mpk_status_text(status));
     } else {
@@ -44,5 +44,5 @@ int main(int argc, char **argv) {
     }
     mpk_problem_destroy(&problem);
     mpk_context_destroy(&ctx);
-    return status == MPK_OK ? 0 : 2;
+    return mpk_failed(status) ? 2 : 0;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BORG_ARENA_H
 #define BORG_ARENA_H
-/** Memory of a compilation: pools that are freed whole, text that grows. No frees in passes.
+/** Memory of a compilation: pools that are freed as a whole, and text that grows. Passes free
+ *  nothing.
  *
- *  An allocation never returns NULL: when memory ends, or the arena's limit is passed, control goes
- *  to the arena's `oom` by longjmp. The driver (and the interpreter) set it; who makes an arena of
- *  his own sets it before the first allocation:
- *      if (setjmp(arena.oom)) { borg_arena_free(&arena); return BORG_ERR_MEMORY; }            */
+ *  An allocation never returns NULL: when memory runs out, or the arena's limit is passed, control
+ *  goes to the arena's `oom` by longjmp. The driver (and the interpreter) set it; a caller with an
+ *  arena of its own sets it before the first allocation:
+ *  if (setjmp(arena.oom)) { borg_arena_free(&arena); return BORG_ERR_MEMORY; } */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -31,7 +32,7 @@ void borg_arena_init(borg_arena *arena, const borg_allocator *allocator, size_t 
 void borg_arena_free(borg_arena *arena);
 /** count * size zeroed bytes, aligned to 16. */
 void *borg_alloc(borg_arena *arena, size_t count, size_t size);
-/** A copy of `length` bytes, with a NUL behind. */
+/** A copy of `length` bytes, followed by a NUL. */
 char *borg_copy_text(borg_arena *arena, const char *text, size_t length);
 char *borg_format(borg_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /** Grow an array in the arena: returns `array` or a bigger copy; *capacity is updated. */

@@ -19,7 +19,7 @@ typedef enum borg_token_kind {
 
 typedef struct borg_token {
     borg_token_kind kind;
-    borg_loc loc;     /* of the macro's use, for what a macro gave */
+    borg_loc loc;     /* for a macro's text: where the macro is used */
     const char *text; /* NUL-terminated */
     uint64_t integer; /* INT */
     bool uns, wide;   /* INT: suffix u, l */
@@ -27,13 +27,13 @@ typedef struct borg_token {
     bool single;      /* FLOAT: suffix f */
 } borg_token;
 
-/** All tokens of diags->source, ended by END; macros, conditionals and #include are worked off.
+/** All tokens of diags->source, ended by END; macros, conditionals and #include are processed.
  *  defines: "NAME" or "NAME=text", NULL-terminated, may be NULL. reader: may be NULL. Errors go to
- *  diags; the tokens are usable even so. */
+ *  diags; the tokens can be used even then. */
 borg_token *borg_lex(borg_arena *arena, const char *const *defines, const borg_reader *reader,
                      borg_diags *diags);
 
-/** condition.c: the value behind #if of tokens up to END; false: they are no expression. */
+/** condition.c: the value of the tokens after #if, up to END; false: they are no expression. */
 bool borg_condition(const borg_token *tokens, int64_t *value);
 
 /* ---- the tree ----------------------------------------------------------------------------------
@@ -65,11 +65,11 @@ typedef struct borg_decl {
     borg_ctype type;
     borg_storage storage;
     int32_t depth; /* parameter: 0 scalar, 1 pointer, 2 array of pointers */
-    bool alias;    /* array parameter of a helper function: another name for the caller's */
+    bool alias;    /* array parameter of a helper function: another name for the caller's array */
     bool constant, restricted;
     bool array;
-    struct borg_expr *length; /* array: as written; NULL: that of the argument */
-    int32_t count;            /* elements: 1 of a scalar, 0: those of the argument */
+    struct borg_expr *length; /* array: as written; NULL: the argument's length */
+    int32_t count;            /* elements: 1 of a scalar, 0: as many as the argument's */
     struct borg_expr *init;   /* or NULL; a LIST for arrays */
     int32_t number;           /* unique in the file */
 } borg_decl;
@@ -175,7 +175,8 @@ typedef struct borg_function {
 
 /** parse.c: recursive descent, one function for each rule. All syntax errors of the text. */
 borg_function *borg_parse_source(borg_arena *arena, const borg_token *tokens, borg_diags *diags);
-/** check.c: names, types, constants' places; casts become explicit. All errors of the tree. */
+/** check.c: names, types, where constants are required; makes casts explicit. Reports all errors.
+ *  */
 void borg_check(borg_function *file, borg_arena *arena, int32_t size, borg_diags *diags);
 /** The tree as text, for --dump=ast. */
 void borg_print_tree(const borg_function *file, borg_sink *sink);
@@ -191,9 +192,9 @@ static inline bool borg_ctype_float(borg_ctype t) {
 /* ---- constant.c --------------------------------------------------------------------------------
  */
 
-/** How strongly an operator of two operands binds, 0 (||) to 9 (* / %); -1: it is none. */
+/** The precedence of an operator with two operands, 0 (||) to 9 (* / %); -1: it is none. */
 int borg_operator_level(const char *op);
-/** Its value, wrapping; false: a division by 0. */
+/** *value := the operator applied to a and b, wrapping; false: a division by 0. */
 bool borg_operator_value(const char *op, int64_t a, int64_t b, int64_t *value);
 /** An integer constant expression without variables (literals, operators, get_local_size()). */
 bool borg_constant(const borg_expr *e, int32_t size, int64_t *value);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BORG_BORG_H
 #define BORG_BORG_H
-/** borgc as a library: source text in, code for a target out. Nothing prints, exits or is global.
- */
+/** borgc as a library: source text in, a target's code out. It does not print or exit, and has no
+ * global state. */
 #include "borg/ir.h"
 
 typedef enum borg_status {
@@ -29,7 +29,7 @@ enum { BORG_PACK_AUTO = -1 };
 typedef struct borg_options {
     int32_t size;     /* WG_SIZE, 1 .. 256; required */
     int32_t pack;     /* WG_PACK, 1 .. 64; 0 = 1; BORG_PACK_AUTO: by the backend's cost model */
-    borg_order order; /* --lane-order wi | wg | auto; the command's default is auto */
+    borg_order order; /* --lane-order wi, wg or auto; the command's default is auto */
     const struct borg_backend *backend; /* --emit: gives auto its cost model; may be NULL */
     bool strict;                        /* no FMA formation */
     bool whole_packs;                   /* groups come in multiples of pack: no tail */
@@ -38,13 +38,13 @@ typedef struct borg_options {
     int32_t unroll_budget; /* instructions; 0 = 200000 */
     int32_t optimise;      /* 0: all passes; -1: those needed only. Of text form: 0 none, 1 all */
     bool verify;           /* the checker runs between passes */
-    bool no_vector;        /* loops over constants are unrolled, never run as vectors */
+    bool no_vector;        /* loops over constants are unrolled, never executed as vectors */
     const char *const *defines; /* "NAME" or "NAME=text", NULL-terminated; may be NULL */
     const borg_reader *reader;  /* NULL: what is included cannot be read */
-    const char *const *set; /* --set: "NAME=value", integer parameters that are always this value
-                               (whoever calls gives it); NULL-terminated; may be NULL */
-    const char *stage;      /* --stage: names, by commas, of pointers whose groups' pieces go by
-                               shared memory, whole (borg/emit/simt/stage.c); may be NULL */
+    const char *const *set; /* --set: "NAME=value", integer parameters that always have this value
+                               (the caller promises it); NULL-terminated; may be NULL */
+    const char *stage;      /* --stage: pointers, separated by commas, whose groups' data go through
+                               shared memory as a whole (borg/emit/simt/stage.c); may be NULL */
     const char *kernel;     /* only this one; NULL = all of the file */
     const char *name;       /* --name: of the emitted function; NULL = the kernel's */
     const char *dump;       /* "ast", "ssa", "infreg" or the name of a pass; NULL = nothing */
@@ -52,14 +52,14 @@ typedef struct borg_options {
     int32_t disable; /* ablation: bits of borg_disable */
 } borg_options;
 
-/** What a backend may be asked to leave out, for measurements. */
+/** What a backend can be told not to use, for measurements. */
 enum borg_disable {
     BORG_NO_REUSE = 1,     /* reorderings: reuse of an earlier chunk */
     BORG_NO_SCALAR = 2,    /* scalar broadcast */
     BORG_NO_VECTOR = 4,    /* vector broadcast */
     BORG_NO_SEGMENTED = 8, /* segmented broadcast */
     BORG_NO_PERMUTE = 16,  /* permutes: store and gather instead */
-    BORG_STREAM = 32       /* no register cache: every value through memory */
+    BORG_STREAM = 32       /* no register cache: every value goes through memory */
 };
 
 /** One kernel, ready for a backend. */
@@ -77,15 +77,15 @@ typedef struct borg_program {
     borg_unit *units;
 } borg_program;
 
-/** What the cost model needs to know of a target. */
+/** What the cost model must know of a target. */
 typedef struct borg_machine {
-    bool simt;            /* a row is a scalar of a thread: the lane order is of no account */
+    bool simt;            /* a row is a scalar of a thread: the lane order does not matter */
     int32_t vector_bytes; /* of a register: 64 for AVX-512 */
     int32_t registers;    /* 32 */
     double perm_cost;     /* of one static permute of a register, in units of one addition */
     bool transposes;      /* stores of several rows side by side are no scatters (pass join) */
-    double code;          /* instructions that its first cache holds; 0: that is of no account */
-    bool mma;             /* MMA of f64 by instructions: one group in a warp, not in strict mode */
+    double code;          /* instructions that fit its first-level cache; 0: this does not matter */
+    bool mma;             /* instructions for MMA of f64: one group in a warp, not if strict */
     double gather_cost;   /* per lane of an access that is neither contiguous nor a broadcast */
 } borg_machine;
 
@@ -117,8 +117,8 @@ typedef struct borg_backend {
 const borg_backend *const *borg_backends(void);
 const borg_backend *borg_backend_find(const char *name);
 
-/** Compile a source text. *program (NULL before) is always set but on BORG_ERR_MEMORY: its
- *  diagnostics tell what is wrong. Freed with borg_program_free. */
+/** Compile a source text. *program (NULL before) is set except on BORG_ERR_MEMORY: its diagnostics
+ *  tell what is wrong. Free it with borg_program_free. */
 borg_status borg_compile(const char *file, const char *source, size_t length,
                          const borg_options *options, const borg_allocator *allocator,
                          borg_program **program);

@@ -23,10 +23,10 @@ typedef struct borg_checker {
 void borg_check_complain(borg_checker *c, borg_loc loc, const char *format, const char *text);
 borg_ctype borg_ctype_promote(borg_ctype t);
 borg_ctype borg_ctype_common(borg_ctype a, borg_ctype b);
-/** e as a value of that type: a cast where it has another one. */
+/** e as a value of this type: with a cast if it has another. */
 borg_expr *borg_check_cast(borg_checker *c, borg_expr *e, borg_ctype type);
 void borg_check_expr(borg_checker *c, borg_expr *e);
-/** The same; false, with a message: it has no value. */
+/** The same without a type; false, with a message: e has no value. */
 bool borg_check_value(borg_checker *c, borg_expr *e);
 
 /** check_builtin.c: a call of a built-in function; false: there is none of this name. */

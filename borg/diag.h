@@ -36,7 +36,7 @@ typedef struct borg_diags {
     int32_t limit;            /* errors kept; further ones are only counted; 0 = 50 */
 } borg_diags;
 
-/** Record a message. The same message at the same place is kept once. */
+/** Record a message; the same message at the same place only once. */
 void borg_report(borg_diags *diags, borg_severity severity, borg_loc loc, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /** The file of a place. */

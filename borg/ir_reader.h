@@ -2,7 +2,7 @@
 #ifndef BORG_IR_READER_H
 #define BORG_IR_READER_H
 /** Inside of the reader of InfReg-IR's text form: its state and its tokens (ir_token.c). After an
- * error it reads nothing any more. */
+ * error it reads nothing more. */
 #include "borg/ir.h"
 
 typedef enum borg_ir_kind {
@@ -41,13 +41,13 @@ borg_loc borg_ir_place(const borg_ir_reader *r);
 /** An error, once. False. */
 bool borg_ir_fail(borg_ir_reader *r, const char *reason);
 void borg_ir_skip_blanks(borg_ir_reader *r);
-/** To the next token; skip_blanks: to where it begins. */
+/** Go to the next token; skip_blanks: to where it begins. */
 void borg_ir_advance(borg_ir_reader *r);
-/** is: the token is that text; accept: and it is passed; expect: or it is an error. */
+/** is: is the token this text? accept: if so, pass it. expect: pass it, or report an error. */
 bool borg_ir_is(const borg_ir_reader *r, const char *text);
 bool borg_ir_accept(borg_ir_reader *r, const char *text);
 bool borg_ir_expect(borg_ir_reader *r, const char *text);
-/** The token's text, and on; of a kind, of a number in a range: else an error. */
+/** Take the token's text and go on; of a kind, of a number in a range: otherwise an error. */
 char *borg_ir_take_text(borg_ir_reader *r);
 char *borg_ir_take_name(borg_ir_reader *r, borg_ir_kind kind);
 int64_t borg_ir_take_int(borg_ir_reader *r, int64_t low, int64_t high);

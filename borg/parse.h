@@ -13,16 +13,16 @@ typedef struct borg_parser {
     const borg_token *at;
     int depth;
     int32_t next_number;
-    bool panic; /* an error was told; silent until the next statement */
+    bool panic; /* an error was reported; silent until the next statement */
 } borg_parser;
 
-/** An error, unless one was told of this statement; text: for the %s in the format. */
+/** Report an error, unless one was reported for this statement; text: for the %s in the format. */
 void borg_parse_complain(borg_parser *p, borg_loc loc, const char *format, const char *text);
 bool borg_parse_is(const borg_parser *p, const char *text);
 void borg_parse_advance(borg_parser *p);
 bool borg_parse_accept(borg_parser *p, const char *text);
 bool borg_parse_expect(borg_parser *p, const char *text);
-/** An error; skips everything. NULL. */
+/** Report an error and skip everything. Returns NULL. */
 void *borg_parse_too_deep(borg_parser *p);
 
 typedef struct borg_specifier {

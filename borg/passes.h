@@ -6,27 +6,26 @@
  *  between any two of them when borg_options.verify is set. */
 #include "borg/borg.h"
 
-/** simplify.c: what an instruction amounts to, as an earlier value or a new one put at the
- * builder's place; the instruction itself if nothing better is known. NULL: it does nothing and can
- * go. */
+/** simplify.c: v simplified: an earlier value, or a new one put where the builder is, or v itself
+ * if nothing better is known. NULL: it does nothing and can be removed. */
 borg_inst *borg_simplify(borg_builder *b, borg_inst *v);
-/** simplify_layout.c: that of a layout operation. */
+/** simplify_layout.c: the same for a layout operation. */
 borg_inst *borg_simplify_layout(borg_builder *b, borg_inst *v);
 bool borg_all_const(const borg_inst *v); /* operands */
 /** Entries in the table of a constant of v's layout. */
 int32_t borg_table_length(const borg_module *m, const borg_inst *v);
 borg_inst *borg_constant_like(borg_builder *b, const borg_inst *v, uint64_t bits);
-/** range.c: the unsigned interval in which all lanes of an i32 or i64 value lie, if one is known.
- */
+/** range.c: an unsigned interval that holds all lanes of an i32 or i64 value. False: none is
+ * known. */
 bool borg_known_range(const borg_module *m, const borg_inst *v, uint64_t *low, uint64_t *high);
 
 typedef void borg_pass_function(borg_module *m, const borg_options *options);
 
-borg_pass_function borg_pass_mma;  /* MMA -> shuffles and FMA where the target has no such thing */
+borg_pass_function borg_pass_mma;  /* MMA -> shuffles and FMA, unless the target has it */
 borg_pass_function borg_pass_fold; /* constants, identities, layouts composed, masks simplified */
 borg_pass_function borg_pass_cse;  /* common subexpressions, loads with no store between */
-borg_pass_function borg_pass_dce;  /* what nobody uses, loop values that never change */
-borg_pass_function borg_pass_mask; /* selections that a later one makes needless */
+borg_pass_function borg_pass_dce;  /* unused values, loop values that never change */
+borg_pass_function borg_pass_mask; /* selections that a later one makes unnecessary */
 borg_pass_function borg_pass_address;  /* LOAD, STORE -> LOADA, STOREA where the index is affine */
 borg_pass_function borg_pass_fma;      /* a*b + c with a product used once */
 borg_pass_function borg_pass_split;    /* values of k rows -> k values of one row */
@@ -39,19 +38,19 @@ typedef struct borg_pass {
     bool needed; /* also with --optimise=0 */
 } borg_pass;
 
-/** The list above, ended by a NULL name; some passes stand in it several times. */
+/** The list above, ended by a NULL name; some passes occur several times. */
 extern const borg_pass borg_passes[];
-/** Run them all; false if the checker objected. */
+/** Run them all; false: the checker found an error. */
 bool borg_run_passes(borg_module *m, const borg_options *options, borg_diags *diags);
 
-/** order.c: the lane order that costs less on the machine; `pack` counts. The model is in the file.
- */
+/** order.c: the lane order that costs less on the machine; `pack` matters. The model is described
+ * there. */
 borg_order borg_choose_order(borg_module *m, const borg_machine *machine);
 /** Cost of a module on a machine, in vector additions: instructions, permutes, gathers, spills. */
 double borg_cost(borg_module *m, const borg_machine *machine);
 
-/** group.c: the values of work-items as InfRegs, grouped by interaction, reused by liveness; as
- * comments before the text form. */
+/** group.c: print the values of work-items as InfRegs, grouped by interaction, reused by liveness;
+ * as comments before the text form. */
 void borg_print_groups(borg_module *m, borg_sink *sink);
 
 /** pass_basic.c: replace every use of values by what `instead` (old->aux, NULL = itself) names. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BORG_PERM_H
 #define BORG_PERM_H
-/** What moves between registers of a SIMD machine: BCAST, ROWS, PERM and LANE, register by
- * register, classified as the thesis's specialised reorderings (2021, section 7.3.3 and
- * figure 7.4). For backends.
+/** Moves between registers of a SIMD machine: BCAST, ROWS, PERM and LANE, register by register,
+ *  classified as the specialised reorderings of the thesis (2021, section 7.3.3 and figure 7.4).
+ *  For backends.
  *
- *  A value lies in registers of `lanes` lanes; each row begins in a new register, the last register
- * of a row may be filled in part. Register number: row * borg_row_registers + (lane within the row)
- * / lanes. */
+ *  A value lies in registers of `lanes` lanes; each row begins in a new register, and its last
+ *  register may be filled in part. Register number: row * borg_row_registers + (lane within the
+ *  row) / lanes. */
 #include "borg/ir.h"
 
 enum { BORG_MAX_VECTOR = 64 }; /* lanes of a register */
@@ -44,11 +44,11 @@ void borg_classify_move(const borg_module *m, const borg_inst *v, int32_t lanes,
  * spread has none). */
 void borg_lane_place(const borg_module *m, const borg_inst *v, int32_t in, int32_t *wi,
                      int32_t *wg);
-/** A constant of integers that is a*wi + b in one row, as for get_local_id() and what follows of
- * it. */
+/** Is it an integer constant of one row that is a*wi + b, like get_local_id() and what follows from
+ * it? */
 bool borg_const_affine(const borg_module *m, const borg_inst *v, int64_t *a, int64_t *b);
-/** An i1 constant of one row that is 1 for low <= wi <= high and nowhere else (low > high:
- * nowhere). */
+/** Is it an i1 constant of one row that is 1 for low <= wi <= high and 0 elsewhere (low > high:
+ * everywhere)? */
 bool borg_const_range(const borg_module *m, const borg_inst *v, int32_t *low, int32_t *high);
 
 #endif

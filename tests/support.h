@@ -91,7 +91,7 @@ static inline mpk_problem *dense_problem(mpk_context *ctx, const dense *m, int k
     mpk_problem *problem = NULL;
     mpk_status status =
         mpk_problem_from_csc(ctx, m->n, m->scalar, m->symmetry, MPK_LOWER, ap, ai, ax, &problem);
-    if (status != MPK_OK) problem = NULL;
+    if (mpk_failed(status)) problem = NULL;
     free(ap), free(ai), free(ax);
     return problem;
 }

@@ -196,7 +196,9 @@ static int batch_call(const bench *b, maker *m) {
         y.data = b->part[1].now, z.data = b->part[2].now;
         d = (mpk_batch_array){MPK_BATCH_STRIDED, MPK_HOST, with_d ? b->part[3].now : NULL,
                               2 * b->n,          2,        1};
-        return mpk_batch_gemm(m->ctx, &batch, &p, &y, with_d ? &d : NULL, &z, &x) < 0 ? 2 : 0;
+        if (mpk_failed(mpk_batch_gemm(m->ctx, &batch, &p, &y, with_d ? &d : NULL, &z, &x)))
+            return 2;
+        return 0;
     }
     const char *end = strchr(b->kernel, '_');
     batch.pivoting = !end                        ? MPK_PIVOTING_NONE
@@ -211,7 +213,7 @@ static int batch_call(const bench *b, maker *m) {
         status = mpk_batch_ldlt(m->ctx, &batch, &x, b->piv, NULL);
     else if (starts(b, "ldu"))
         status = mpk_batch_ldu(m->ctx, &batch, &x, b->piv, NULL);
-    return status < 0 ? 2 : 0;
+    return mpk_failed(status) ? 2 : 0;
 }
 
 static const char *file_of(const char *how) {
@@ -256,7 +258,7 @@ static int start(const bench *b, const char *how, maker *m) {
         return mkl_start(b, &m->mkl, !strcmp(how, "compact"));
     if (!strcmp(how, "batch")) {
         if (!(starts(b, "gemm") || starts(b, "ld") || starts(b, "llt")) || is(b, "ldus")) return 2;
-        return mpk_context_create(NULL, &m->ctx) ? 3 : 0;
+        return mpk_failed(mpk_context_create(NULL, &m->ctx)) ? 3 : 0;
     }
 #ifdef HAVE_XSMM
     if (!strcmp(how, "xsmm") && (is(b, "gemm") || is(b, "gemm_ab"))) {

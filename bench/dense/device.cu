@@ -236,7 +236,7 @@ template <class T> static int refine(job &j, int steps, double *omegas) {
     rhs_kernel<<<g, 128>>>(n, b);
     CHECK(cudaMemcpy(x, b, sizeof(T) * n, cudaMemcpyDeviceToDevice));
     int status = api->entries[SCALAR]->solve(cuda, &j.d, 1, x, n);
-    if (status < 0) return status;
+    if (mpk_failed((mpk_status)status)) return status;
     for (int s = 0;; ++s) {
         residual_kernel<<<g, 128>>>(n, (const T *)j.full, n, x, b, r, j.omega);
         CHECK(cudaMemcpy(w.data(), j.omega, sizeof(double) * n, cudaMemcpyDeviceToHost));
@@ -245,13 +245,44 @@ template <class T> static int refine(job &j, int steps, double *omegas) {
             if (!(v <= omegas[s])) omegas[s] = v;
         if (s == steps) return 0;
         status = api->entries[SCALAR]->solve(cuda, &j.d, 1, r, n);
-        if (status < 0) return status;
+        if (mpk_failed((mpk_status)status)) return status;
         add_kernel<<<g, 128>>>(n, x, r);
     }
 }
 
 static const char *const method_name[] = {"tile", "none",  "bunch-kaufman",
                                           "rook", "aasen", "butterfly"};
+
+/* want: positive, negative, zero eigenvalues of A (n x n, overwritten), by cuSOLVER. */
+template <class T> static void inertia_by_eigenvalues(int n, T *A, int want[3]) {
+    size_t ld = 0, lhs = 0;
+    cusolverDnParams_t params;
+    CHECK(cusolverDnCreateParams(&params));
+    const cudaDataType_t wt = kind_of<T>::eps < 1e-10 ? CUDA_R_64F : CUDA_R_32F;
+    T *W = device_new<T>(n);
+    int *info = device_new<int>(1);
+    CHECK(cusolverDnXsyevd_bufferSize(solver, params, CUSOLVER_EIG_MODE_NOVECTOR,
+                                      CUBLAS_FILL_MODE_LOWER, n, kind_of<T>::type, A, n, wt, W,
+                                      kind_of<T>::type, &ld, &lhs));
+    void *dw = device_new<char>(ld);
+    std::vector<char> hw(lhs + 1);
+    CHECK(cusolverDnXsyevd(solver, params, CUSOLVER_EIG_MODE_NOVECTOR, CUBLAS_FILL_MODE_LOWER, n,
+                           kind_of<T>::type, A, n, wt, W, kind_of<T>::type, dw, ld, hw.data(), lhs,
+                           info));
+    std::vector<double> w(n);
+    if (wt == CUDA_R_64F) {
+        CHECK(cudaMemcpy(w.data(), W, 8 * n, cudaMemcpyDeviceToHost));
+    } else {
+        std::vector<float> v(n);
+        CHECK(cudaMemcpy(v.data(), W, 4 * n, cudaMemcpyDeviceToHost));
+        for (int k = 0; k < n; ++k) w[k] = v[k];
+    }
+    const double top = fmax(fabs(w[0]), fabs(w[n - 1]));
+    want[0] = want[1] = want[2] = 0;
+    for (double v : w) ++want[fabs(v) <= n * kind_of<T>::eps * top ? 2 : v > 0 ? 0 : 1];
+    cudaFree(dw), cudaFree(W), cudaFree(info);
+    cusolverDnDestroyParams(params);
+}
 
 template <class T> static void check_one(int n, int64_t lda, int f, bool hermitian, int method) {
     job j;
@@ -261,13 +292,13 @@ template <class T> static void check_one(int n, int64_t lda, int f, bool hermiti
     fill(f, n, 1, hermitian, false, A, lda);
     fill(f, n, 1, hermitian, true, full, n);
     CHECK(cudaDeviceSynchronize());
-    const int status = api->entries[SCALAR]->factorize(cuda, &j.d);
+    const mpk_status status = (mpk_status)api->entries[SCALAR]->factorize(cuda, &j.d);
     double residual = INFINITY, omegas[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
     /* Aasen's growth takes more steps in single precision */
     const int refinements = method == MPKI_CUDA_AASEN && kind_of<T>::eps > 1e-10 ? 3 : 1;
     bool upper_kept = true;
     int found[3] = {0, 0, 0}, want[3] = {-1, -1, -1}, two = 0;
-    if (status >= 0) {
+    if (!mpk_failed(status)) {
         T *L = device_new<T>((int64_t)n * n), *F = device_new<T>((int64_t)n * n),
           *R = device_new<T>((int64_t)n * n);
         unsigned long long *most = device_new<unsigned long long>(1), bits = 0;
@@ -296,37 +327,8 @@ template <class T> static void check_one(int n, int64_t lda, int f, bool hermiti
         inertia_of(n, d, e, kind, found);
         if (n <= 600 && (kind_of<T>::flops == 1 || hermitian) && n > 0 &&
             method != MPKI_CUDA_AASEN) { /* the oracle */
-            int64_t lw = 0, lh = 0;
-            size_t ld = 0;
-            size_t lhs = 0;
-            cusolverDnParams_t params;
-            CHECK(cusolverDnCreateParams(&params));
-            const cudaDataType_t wt = kind_of<T>::eps < 1e-10 ? CUDA_R_64F : CUDA_R_32F;
-            T *W = device_new<T>(n);
-            int *info = device_new<int>(1);
             CHECK(cudaMemcpy(R, full, sizeof(T) * n * n, cudaMemcpyDeviceToDevice));
-            CHECK(cusolverDnXsyevd_bufferSize(solver, params, CUSOLVER_EIG_MODE_NOVECTOR,
-                                              CUBLAS_FILL_MODE_LOWER, n, kind_of<T>::type, R, n, wt,
-                                              W, kind_of<T>::type, &ld, &lhs));
-            void *dw = device_new<char>(ld);
-            std::vector<char> hw(lhs + 1);
-            CHECK(cusolverDnXsyevd(solver, params, CUSOLVER_EIG_MODE_NOVECTOR,
-                                   CUBLAS_FILL_MODE_LOWER, n, kind_of<T>::type, R, n, wt, W,
-                                   kind_of<T>::type, dw, ld, hw.data(), lhs, info));
-            std::vector<double> w(n);
-            if (wt == CUDA_R_64F) {
-                CHECK(cudaMemcpy(w.data(), W, 8 * n, cudaMemcpyDeviceToHost));
-            } else {
-                std::vector<float> v(n);
-                CHECK(cudaMemcpy(v.data(), W, 4 * n, cudaMemcpyDeviceToHost));
-                for (int k = 0; k < n; ++k) w[k] = v[k];
-            }
-            const double top = fmax(fabs(w[0]), fabs(w[n - 1]));
-            want[0] = want[1] = want[2] = 0;
-            for (double v : w) ++want[fabs(v) <= n * kind_of<T>::eps * top ? 2 : v > 0 ? 0 : 1];
-            cudaFree(dw), cudaFree(W), cudaFree(info);
-            cusolverDnDestroyParams(params);
-            (void)lw, (void)lh;
+            inertia_by_eigenvalues<T>(n, R, want);
         }
         refine<T>(j, refinements, omegas);
         omegas[1] = omegas[refinements];
@@ -336,7 +338,7 @@ template <class T> static void check_one(int n, int64_t lda, int f, bool hermiti
     const double scaled = residual / (n * kind_of<T>::eps * amax);
     const bool pivoted = method != MPKI_CUDA_NONE;
     const bool singular = f == SINGULAR || f == ZERO;
-    bool ok = status >= 0 && upper_kept && scaled < (pivoted ? 1e3 : 1e6);
+    bool ok = !mpk_failed(status) && upper_kept && scaled < (pivoted ? 1e3 : 1e6);
     if (!singular && f != INTERIOR) ok = ok && omegas[1] <= 64 * kind_of<T>::eps;
     if (want[0] >= 0 && f != INTERIOR && f != GRADED && f != FIEDLER)
         ok = ok && found[0] == want[0] && found[1] == want[1];
@@ -362,9 +364,9 @@ template <class T> static void check_one(int n, int64_t lda, int f, bool hermiti
         scaled, omegas[0], omegas[1], j.d.max_l, found[0], found[1], found[2], want[0], want[1],
         want[2], two, (long long)j.d.delayed, (long long)j.d.stages, (long long)j.d.slow_tiles,
         (long long)j.d.zeros, ok ? "ok" : "FAILED",
-        status < 0   ? api->last_error(cuda)
-        : upper_kept ? ""
-                     : "upper triangle touched");
+        mpk_failed(status) ? api->last_error(cuda)
+        : upper_kept       ? ""
+                           : "upper triangle touched");
     fflush(stdout);
     close_job(j);
 }
@@ -436,7 +438,7 @@ static void time_ours(int n, bool hermitian, int method, int f, int repeat, int 
         repeat,
         [&] { CHECK(cudaMemcpyAsync(j.d.A, j.full, sizeof(T) * n * n, cudaMemcpyDeviceToDevice)); },
         [&] { status = api->entries[SCALAR]->factorize(cuda, &j.d); }, &spread);
-    if (status < 0) {
+    if (mpk_failed((mpk_status)status)) {
         printf("%s n=%d failed: %s\n", method_name[method], n, api->last_error(cuda));
         ++failures;
     } else {
@@ -587,6 +589,36 @@ template <class T> static void checks(bool quick) {
         check_one<T>(n, n, RANDOM, complex, MPKI_CUDA_AASEN);
 }
 
+/* One factorization, for a profiler. */
+static int factorize_once(int n, const std::string &methods) {
+    typedef double T;
+    job j;
+    open_job<double>(j, n, n, false,
+                     methods == "none"    ? MPKI_CUDA_NONE
+                     : methods == "aasen" ? MPKI_CUDA_AASEN
+                                          : MPKI_CUDA_TILE);
+    fill(methods == "none" ? DOMINANT : RANDOM, n, 1, false, true, (double *)j.d.A, n);
+    CHECK(cudaDeviceSynchronize());
+    api->entries[SCALAR]->factorize(cuda, &j.d);
+    CHECK(cudaDeviceSynchronize());
+    return 0;
+}
+
+/* The methods whose names `methods` holds, on one order. */
+template <class T>
+static void time_methods(int n, const std::string &methods, int repeat, int block) {
+    const struct {
+        const char *name;
+        int method, family;
+    } all[] = {
+        {"tile", MPKI_CUDA_TILE, RANDOM},           {"bunch", MPKI_CUDA_BUNCH_KAUFMAN, RANDOM},
+        {"rook", MPKI_CUDA_ROOK, RANDOM},           {"aasen", MPKI_CUDA_AASEN, RANDOM},
+        {"butterfly", MPKI_CUDA_BUTTERFLY, RANDOM}, {"none", MPKI_CUDA_NONE, DOMINANT}};
+    for (const auto &m : all)
+        if (methods.find(m.name) != std::string::npos)
+            time_ours<T>(n, false, m.method, m.family, repeat, block, true);
+}
+
 int main(int argc, char **argv) {
     const char *module = "./libmetapack_cuda.so", *out = "/dev/null", *letters = "d";
     std::vector<int> sizes = {512, 1024, 2048, 4096, 8192, 16384};
@@ -637,7 +669,7 @@ int main(int argc, char **argv) {
     }
     api = ((mpki_cuda_module_fn)dlsym(lib, "mpki_cuda_module"))();
     char text[512];
-    if (api->open(-1, &cuda, text, sizeof text) < 0) {
+    if (mpk_failed((mpk_status)api->open(-1, &cuda, text, sizeof text))) {
         fprintf(stderr, "%s\n", text);
         return 1;
     }
@@ -647,20 +679,7 @@ int main(int argc, char **argv) {
     printf("%s\n", text);
     CHECK(cublasCreate(&blas));
     CHECK(cusolverDnCreate(&solver));
-    if (profile) {
-        typedef double T;
-        job j;
-        open_job<double>(j, profile, profile, false,
-                         methods == "none"    ? MPKI_CUDA_NONE
-                         : methods == "aasen" ? MPKI_CUDA_AASEN
-                                              : MPKI_CUDA_TILE);
-        fill(methods == "none" ? DOMINANT : RANDOM, profile, 1, false, true, (double *)j.d.A,
-             profile);
-        CHECK(cudaDeviceSynchronize());
-        api->entries[SCALAR]->factorize(cuda, &j.d);
-        CHECK(cudaDeviceSynchronize());
-        return 0;
-    }
+    if (profile) return factorize_once(profile, methods);
     if (tiny) checks_tiny<double>(), checks_tiny<cx<float>>();
     if (check)
         for (const char *c = letters; *c; ++c) {
@@ -681,25 +700,10 @@ int main(int argc, char **argv) {
                 std::string list = blocks;
                 for (char *p = strtok(&list[0], ","); p; p = strtok(NULL, ",")) {
                     const int block = atoi(p);
-#define OURS(type)                                                                                 \
-    {                                                                                              \
-        if (methods.find("tile") != std::string::npos)                                             \
-            time_ours<type>(n, false, MPKI_CUDA_TILE, RANDOM, k, block, true);                     \
-        if (methods.find("bunch") != std::string::npos)                                            \
-            time_ours<type>(n, false, MPKI_CUDA_BUNCH_KAUFMAN, RANDOM, k, block, true);            \
-        if (methods.find("rook") != std::string::npos)                                             \
-            time_ours<type>(n, false, MPKI_CUDA_ROOK, RANDOM, k, block, true);                     \
-        if (methods.find("aasen") != std::string::npos)                                            \
-            time_ours<type>(n, false, MPKI_CUDA_AASEN, RANDOM, k, block, true);                    \
-        if (methods.find("butterfly") != std::string::npos)                                        \
-            time_ours<type>(n, false, MPKI_CUDA_BUTTERFLY, RANDOM, k, block, true);                \
-        if (methods.find("none") != std::string::npos)                                             \
-            time_ours<type>(n, false, MPKI_CUDA_NONE, DOMINANT, k, block, true);                   \
-    }
-                    if (*c == 's') OURS(float)
-                    if (*c == 'd') OURS(double)
-                    if (*c == 'c') OURS(cx<float>)
-                    if (*c == 'z') OURS(cx<double>)
+                    if (*c == 's') time_methods<float>(n, methods, k, block);
+                    if (*c == 'd') time_methods<double>(n, methods, k, block);
+                    if (*c == 'c') time_methods<cx<float>>(n, methods, k, block);
+                    if (*c == 'z') time_methods<cx<double>>(n, methods, k, block);
                 }
                 for (const char *v : {"sytrf", "sytrf-none", "getrf", "potrf"}) {
                     const std::string key = std::string(",") + v + ",";

@@ -116,7 +116,7 @@ static int ours(system_t *s, const char *method, const char *family, const char 
     f.extra = aligned_alloc(64, ((size_t)sizes.extra_bytes + 127) / 64 * 64);
     void *work = aligned_alloc(64, ((size_t)sizes.sysv_bytes + 127) / 64 * 64);
     int status = 0;
-    for (int k = -1; k < s->repeats && status >= 0; k++) {
+    for (int k = -1; k < s->repeats && !mpk_failed(status); k++) {
         double start = now_s();
         status = mpk_dense_sysv(ctx, &d, s->a, s->n, &f, s->nrhs, s->b, s->n, s->x, s->n, work,
                                 sizes.sysv_bytes, &info);
@@ -126,8 +126,8 @@ static int ours(system_t *s, const char *method, const char *family, const char 
         if (k >= 0 && (k == 0 || start < s->whole_s)) s->whole_s = start;
     }
     /* factorizations are timed in place, as LAPACK's are */
-    for (int k = 0; k < s->repeats && status >= 0 && d.method != MPK_DENSE_AUTO && !d.precision;
-         k++) {
+    for (int k = 0;
+         k < s->repeats && !mpk_failed(status) && d.method != MPK_DENSE_AUTO && !d.precision; k++) {
         mpk_dense_factor place = f;
         place.pivots = f.pivots, place.extra = f.extra;
         memcpy(s->f, s->a, (size_t)s->n * (size_t)s->n * s->size);
@@ -135,12 +135,12 @@ static int ours(system_t *s, const char *method, const char *family, const char 
         mpk_dense_factorize(ctx, &d, s->f, s->n, &place, work, sizes.sysv_bytes, NULL);
         s->time[k] = now_s() - start;
     }
-    for (int k = 0; k < s->repeats && status >= 0 && d.precision; k++) {
+    for (int k = 0; k < s->repeats && !mpk_failed(status) && d.precision; k++) {
         double start = now_s();
         mpk_dense_factorize(ctx, &d, s->a, s->n, &f, work, sizes.sysv_bytes, NULL);
         s->time[k] = now_s() - start;
     }
-    if (status < 0) {
+    if (mpk_failed(status)) {
         printf("{\"method\": \"%s\", \"n\": %d, \"family\": \"%s\", \"status\": %d}\n", method,
                s->n, family, status);
         return 0;

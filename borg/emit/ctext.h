@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BORG_EMIT_CTEXT_H
 #define BORG_EMIT_CTEXT_H
-/** The text of a function in C, as the backends for SIMD and SIMT machines write it alike: lines,
- * literals, names, loops and branches. A value has parts: registers of a SIMD machine, scalars of a
+/** The text of a function in C, which the backends for SIMD and SIMT machines write alike: lines,
+ * literals, names, loops and branches. A value has parts: registers on a SIMD machine, scalars on a
  * SIMT one; inst->aux holds their names. */
 #include "borg/borg.h"
 
-/** How a target writes integers (between two texts) and what is no number, of 32 and 64 bits. */
+/** How a target writes integers (between two texts), infinity and NaN, of 32 and 64 bits. */
 typedef struct ctext_literals {
     const char *before[2], *behind[2], *nan[2], *infinity[2];
 } ctext_literals;
@@ -27,10 +27,10 @@ typedef struct ctext {
 } ctext;
 
 void ctext_line(ctext *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/** No value has names yet. */
+/** Forget the names of all values. */
 void ctext_clear(borg_block *block);
 void ctext_name(ctext *c, borg_inst *v, int32_t i, const char *name);
-/** A constant that is no instruction's: its name. */
+/** A constant that belongs to no instruction; returns its name. */
 const char *ctext_temp(ctext *c, const char *type, const char *expression);
 const char *ctext_literal(const ctext *c, borg_type type, uint64_t bits);
 
@@ -39,9 +39,9 @@ void ctext_phis(ctext *c, const borg_inst *v);
 void ctext_loop(ctext *c, const borg_inst *v);
 /** Variables for the RESULTs of an IF, before it: they stand after it. */
 void ctext_results(ctext *c, borg_inst *v);
-/** A side of an IF: 0 with its condition, then 1, and the end. */
+/** One side of an IF: 0 with its condition, then 1, which ends it. */
 void ctext_arm(ctext *c, const borg_inst *v, int32_t side);
-/** An instruction of control. */
+/** Write an instruction of control. */
 void ctext_control(ctext *c, borg_inst *v);
 
 #endif

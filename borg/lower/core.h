@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BORG_LOWER_CORE_H
 #define BORG_LOWER_CORE_H
-/** What the lowering stands on. The tree is executed on symbolic values: what is constant is
- * computed, so loops over constants unroll by running them; what is not becomes InfReg-IR in SSA,
+/** What the lowering is built on. The tree is executed on symbolic values: what is constant is
+ * computed, so loops over constants unroll as they run; the rest becomes InfReg-IR in SSA form, and
  * conditions become masks. Each element of each variable is a cell that names its current value. */
 #include "borg/ast.h"
 #include "borg/passes.h"
@@ -19,7 +19,7 @@ typedef struct borg_lower_array {
     borg_inst *address;
 } borg_lower_array;
 
-/** What break and continue took out of the innermost loop's mask. NULL: nothing. */
+/** What break and continue removed from the innermost loop's mask. NULL: nothing. */
 typedef struct borg_lower_loop {
     struct borg_lower_loop *outer;
     borg_inst *broken, *skipped;
@@ -42,7 +42,7 @@ typedef struct borg_lowerer {
     size_t owner_capacity;
     borg_inst **born; /* first cell -> the mask where the variable was declared */
     size_t born_capacity;
-    borg_inst *mask; /* i1: work-items that are here; NULL: all */
+    borg_inst *mask; /* i1: work-items that execute this; NULL: all */
     borg_lower_loop *loop;
     borg_inst **params;
     borg_lower_array *locals; /* those in memory, by number in the module's table */
@@ -50,9 +50,9 @@ typedef struct borg_lowerer {
     borg_inst **pool; /* splat constants by hash */
     size_t pool_capacity, pool_count;
     int32_t budget, unrolling; /* unrolling: depth of unrolled loops around */
-    int32_t base;              /* instructions made before the outermost unrolled loop */
+    int32_t base;              /* instructions that existed before the outermost unrolled loop */
     int32_t depth;             /* of inlined calls and statements */
-    bool over;                 /* the budget is passed: back to the outermost unrolled loop */
+    bool over;                 /* the budget is exceeded: back to the outermost unrolled loop */
 } borg_lowerer;
 
 /** A state to return to. */
@@ -78,7 +78,7 @@ borg_inst *borg_lower_simplify(borg_lowerer *l, borg_inst *v);
 /** Conjunction; NULL = all true. */
 borg_inst *borg_lower_and(borg_lowerer *l, borg_inst *x, borg_inst *y);
 borg_inst *borg_lower_not(borg_lowerer *l, borg_inst *x);
-/** All with the widest spread and the most rows among them. */
+/** Give all of them the widest spread and the most rows among them. */
 void borg_lower_unify_all(borg_lowerer *l, borg_inst **v, int32_t count);
 bool borg_lower_one_lane(const borg_lowerer *l, const borg_inst *v);
 static inline bool borg_lower_never(const borg_inst *mask) {
@@ -88,13 +88,13 @@ static inline bool borg_lower_never(const borg_inst *mask) {
 /* ---- cell.c ---- */
 /** The value of a cell, as one value. */
 borg_inst *borg_lower_read_cell(borg_lowerer *l, borg_cell cell);
-/** The array that an array parameter names in the call at hand; any other variable itself. */
+/** The array that an array parameter stands for in this call; any other variable itself. */
 static inline const borg_decl *borg_lower_variable(const borg_lowerer *l, const borg_decl *d) {
     return d && l->alias[d->number] ? l->alias[d->number] : d;
 }
 /** Cells of a variable: made at its first declaration. */
 int32_t borg_lower_cells_of(borg_lowerer *l, const borg_decl *d);
-/** Cell of an element. The pointer holds until the next variable is made. */
+/** The cell of an element. The pointer is valid until the next variable is made. */
 static inline borg_cell *borg_lower_cell(borg_lowerer *l, const borg_decl *d, int32_t element) {
     int32_t first = borg_lower_cells_of(l, d); /* may move l->cells */
     return &l->cells[first + element];
@@ -102,16 +102,16 @@ static inline borg_cell *borg_lower_cell(borg_lowerer *l, const borg_decl *d, in
 int32_t borg_lower_cell_count(const borg_lowerer *l, const borg_decl *d);
 /** Of a __local array in registers: element e lies in work-item e % size of row e / size. */
 int32_t borg_lower_local_rows(const borg_lowerer *l, const borg_decl *d);
-/** Cell `element` is row `row` of v from now on; v gets its name. */
+/** From now on cell `element` is row `row` of v; v gets its name. */
 void borg_lower_set_cell(borg_lowerer *l, const borg_decl *d, int32_t element, borg_inst *v,
                          int32_t row);
 /** The mask of an assignment to d; NULL: none is needed. */
 borg_inst *borg_lower_mask_of(borg_lowerer *l, const borg_decl *d);
 /** The address of a __local array in memory. */
 borg_inst *borg_lower_local_memory(borg_lowerer *l, const borg_decl *d);
-/** The variable belongs to those who are here now. */
+/** The variable belongs to the work-items that execute this. */
 void borg_lower_born(borg_lowerer *l, const borg_decl *d);
-/** Declare where nobody is: zeros. */
+/** Declare a variable where no work-item is: zeros. */
 void borg_lower_declare_dead(borg_lowerer *l, const borg_decl *d);
 /** (Re)declare a variable: initial values, one for each cell, not masked. Arrays in memory have
  * none.
@@ -121,7 +121,7 @@ void borg_lower_forget(borg_lowerer *l, const borg_decl *d);
 borg_checkpoint borg_lower_save(borg_lowerer *l);
 void borg_lower_restore(borg_lowerer *l, const borg_checkpoint *saved);
 borg_cell *borg_lower_copy_cells(borg_lowerer *l);
-/** The first `count` cells as they were; later ones are not declared. */
+/** Restore the first `count` cells; later ones become undeclared. */
 void borg_lower_put_cells(borg_lowerer *l, const borg_cell *cells, int32_t count);
 
 #endif

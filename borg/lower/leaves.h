@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BORG_LOWER_LEAVES_H
 #define BORG_LOWER_LEAVES_H
-/** The parts of the lowering that take values, or only look at the tree: none of them executes it,
- * so they stand on core.h alone. */
+/** The parts of the lowering that take values, or only read the tree: none of them executes it, so
+ * they need only core.h. */
 #include "borg/lower/core.h"
 
 /* ---- operator.c ---- */
 borg_inst *borg_lower_convert(borg_lowerer *l, borg_inst *v, borg_ctype from, borg_ctype to);
-/** text: the operator; what follows its first character is of no account. */
+/** text: the operator; only its first character counts. */
 borg_inst *borg_lower_arithmetic(borg_lowerer *l, const char *text, borg_ctype type, borg_inst *x,
                                  borg_inst *y);
 borg_inst *borg_lower_comparison(borg_lowerer *l, const borg_expr *e, borg_inst *x, borg_inst *y);
@@ -23,7 +23,8 @@ void borg_lower_local_write(borg_lowerer *l, const borg_decl *d, borg_inst *inde
                             borg_loc loc);
 
 /* ---- vector.c: index sets of a loop (7.3.1) ---- */
-/** The values of a counter, and where sets of them end whose turns can be executed together. */
+/** The values of a counter, and where those sets of them end whose iterations can be executed
+ *  together. */
 typedef struct borg_index_sets {
     const borg_decl *counter;
     int64_t *values, last; /* last: behind the loop */
@@ -31,7 +32,7 @@ typedef struct borg_index_sets {
 } borg_index_sets;
 /** False: the loop cannot be run as vectors. */
 bool borg_lower_index_sets(borg_lowerer *l, const borg_stmt *s, borg_index_sets *sets);
-/** Turns of a `for` over constants whose body leaves the counter alone; -1: not known. */
+/** Iterations of a `for` over constants whose body does not change the counter; -1: not known. */
 int64_t borg_lower_trips(borg_lowerer *l, const borg_stmt *s);
 
 /* ---- scan.c: what a tree contains ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BORG_LOWER_PLACE_H
 #define BORG_LOWER_PLACE_H
-/** place.c: where an expression reads or writes, its index computed. */
+/** place.c: where an expression reads or writes, with its index computed. */
 #include "borg/lower/leaves.h"
 
 typedef struct borg_place {
@@ -17,7 +17,7 @@ void borg_lower_write_place(borg_lowerer *l, const borg_place *p, borg_inst *val
 borg_inst *borg_lower_parameter(borg_lowerer *l, const borg_decl *d);
 borg_inst *borg_lower_load(borg_lowerer *l, borg_type type, borg_inst *pointer, borg_inst *index,
                            borg_loc loc);
-/** Whether a constant index is inside of its array; else a message says so. */
+/** Is a constant index inside its array? If not, report it. */
 bool borg_lower_in_bounds(borg_lowerer *l, const borg_place *p);
 
 #endif

@@ -4,65 +4,75 @@
 /** What an engine - the processor's, a device's - offers for sparse matrices: a multifrontal
  *  factorization, an incomplete one on blocks, and the vectors of a Krylov method. factor/ and
  *  solve/ decide (scaling, outer pivoting, rank, stages, refinement) and call; an engine computes.
- *  mpki_engine_of() in factor/engine.c is the only place that chooses one.
+ *  Only mpki_engine_of() in factor/engine.c chooses one.
  *
- *  Views are arrays of an analysis or of a factorization, borrowed for as long as the engine's
- *  object lives. A slot gets its arguments checked. It records an error with mpki_error() and
- *  returns it. Slots of one object are called one after the other, from one thread.
- *
- *  Words (docs/glossary.md). "Position": index after the permutation, perm[position] = index in the
- *  problem. Vectors named b and x are in the order of the problem, vectors named y in positions;
- *  entries of the scalar type of A, in the engine's memory. */
+ *  What holds for every slot:
+ *  Arguments  have been checked. A view is a set of arrays of an analysis or of a factorization,
+ *             in host memory, borrowed for as long as the engine's object lives.
+ *  Memory     Vectors lie in mpki_engine.memory, entries of the scalar type of A. Values of A,
+ *             scales and views lie in host memory; so does what a slot tells (results, lists,
+ *             bytes).
+ *  Order      Vectors named b and x are in the order of the problem, vectors named y by position:
+ *             perm[position] = index in the problem (docs/glossary.md).
+ *  Errors     A slot that fails records why with mpki_error() and returns that status; what it
+ *             made on the way is released or belongs to the object.
+ *  Threads    Slots of one object are called one after the other, from one thread. An engine may
+ *             use as many threads as it is told to; the bits of a result must not depend on how
+ *             many. */
 #include "../core/core.h"
 #include <metapack/factor.h>
 #include <metapack/krylov.h>
 #include <metapack/solve.h>
 
-/* ---- a multifrontal factorization --------------------------------------------------------------
+/* ---- a multifrontal factorization: Duff & Reid 1983, ACM TOMS 9(3); direct/ has the processor's --
  */
 
-/** Where entries of A go: entry `src` of ax is added at local (row, col)
- *  of the front that owns it, row >= col. */
+/** Where an entry of A goes: entry `src` of ax is added at (row, col) of the front that owns it,
+ *  both local to the front, row >= col. */
 typedef struct mpki_scatter {
     int64_t src;
-    int32_t
-        row; /* local row; ~row when the entry must be conjugated (Hermitian, triangle flipped) */
-    int32_t col; /* local column, < w */
+    int32_t row; /* ~row: the entry is conjugated (Hermitian, from the other triangle) */
+    int32_t col; /* less than the supernode's columns */
 } mpki_scatter;
 
-/** What an analysis has found; fields as in struct mpk_analysis (analysis/analysis.h). */
+/** The assembly tree that an analysis has found; fields as in struct mpk_analysis
+ *  (analysis/analysis.h), where they are described in full. */
 typedef struct mpki_tree_view {
-    int32_t n, nsuper;
-    int64_t nnz;
+    int32_t n, nsuper; /* order; supernodes, in postorder */
+    int64_t nnz;       /* entries of the lower triangle of A: the size of ax */
     mpk_scalar scalar;
     mpk_symmetry symmetry;
-    const int64_t *ap;
-    const int32_t *ai;
-    const int32_t *perm;
-    const int32_t *sptr, *parent, *child_ptr, *child;
-    const int64_t *rptr;
-    const int32_t *ridx, *rel;
-    const double *flops;
-    const int64_t *scatter_ptr;
-    const mpki_scatter *scatter;
-    /* predictions: what the whole costs, bytes of the factor, rows of the largest front */
-    double factor_flops;
-    int64_t factor_bytes;
-    int32_t max_front;
+    const int64_t *ap;                /* n + 1: A's lower triangle by columns, problem order */
+    const int32_t *ai;                /* nnz */
+    const int32_t *perm;              /* n */
+    const int32_t *sptr;              /* nsuper + 1: first position of each supernode */
+    const int32_t *parent;            /* nsuper; -1: a root */
+    const int32_t *child_ptr, *child; /* nsuper + 1, and the children in increasing order */
+    const int64_t *rptr;              /* nsuper + 1 */
+    const int32_t *ridx;              /* rptr[nsuper]: positions of the rows below */
+    const int32_t *rel;               /* rptr[nsuper]: local row of ridx[k] in the parent's front */
+    const double *flops;              /* nsuper: of each front */
+    const int64_t *scatter_ptr;       /* nsuper + 1 */
+    const mpki_scatter *scatter;      /* scatter_ptr[nsuper], by supernode */
+    /* predictions, without delayed columns */
+    double factor_flops;  /* of all fronts */
+    int64_t factor_bytes; /* of the factor */
+    int32_t max_front;    /* rows of the largest front */
 } mpki_tree_view;
 
 /** What a pivot must be. Sizes are in the units of S A S. */
 typedef struct mpki_pivot_rules {
     double threshold; /* |L| <= 1 / threshold */
-    double small;     /* a column not above this is a zero pivot */
-    double shift;     /* > 0: put in the place of what fails */
+    double small;     /* a column whose entries are all at most this is a zero pivot */
+    double shift;     /* > 0: replaces a pivot that fails; 0: none is replaced */
     double size;      /* largest entry of S A S */
     int threads;
     double memory_limit; /* as options.memory_limit */
 } mpki_pivot_rules;
 
-/** When to give up the order in force: more flops, or more columns rejected. Both are sums that do
- * not depend on who adds first, so the decision is the same for any number of threads. */
+/** When to give up the order in force: when more flops than this were done, or more columns were
+ *  rejected. Both are sums that do not depend on who adds first, so the decision is the same for any
+ *  number of threads. */
 typedef struct mpki_stop {
     double flops;
     int64_t rejected;
@@ -70,71 +80,79 @@ typedef struct mpki_stop {
 
 /** What a factorization did. */
 typedef struct mpki_numeric_result {
-    int64_t positive, negative, zero, two_by_two, delayed, perturbed; /* pivots; columns delayed */
+    int64_t positive, negative, zero; /* eigenvalues of D by sign */
+    int64_t two_by_two, perturbed;    /* pivots */
+    int64_t delayed;                  /* columns, counted again in each front that delays them */
     double max_d, min_d; /* largest |entry|, smallest nonzero |eigenvalue| of the blocks of D */
     double flops;
     int64_t nnz; /* of L */
     int32_t max_front;
-    bool runaway; /* delayed columns made it cost more than `stop` allows, and it stopped */
+    bool runaway; /* it cost more than `stop` allows and was given up: there are no numbers */
 } mpki_numeric_result;
 
-/** A pivot whose smaller eigenvalue is in doubt. */
+/** A pivot whose smaller eigenvalue is in doubt: it may be nothing but rounding. */
 typedef struct mpki_weak_pivot {
-    int32_t at[2];    /* its positions; the second of a pair alone */
-    int64_t place[2]; /* where it is: the engine's own */
-    bool pair;
-    int sign;         /* +1 or -1, as it was counted */
-    double size;      /* |eigenvalue|, relative to rules.size */
-    double other;     /* of a pair: the larger eigenvalue */
-    double vector[4]; /* the eigenvector: two complex numbers */
+    int32_t at[2];     /* its positions; at[1] for a pair only */
+    int64_t handle[2]; /* where the engine finds it again */
+    bool pair;         /* 2x2 */
+    int sign;          /* +1 or -1: how the eigenvalue was counted */
+    double size;       /* |eigenvalue|, relative to rules.size */
+    double other;      /* of a pair: the larger eigenvalue */
+    double vector[4];  /* the eigenvector: two complex numbers */
 } mpki_weak_pivot;
 
 typedef struct mpki_direct mpki_direct;               /* an engine's factor */
-typedef struct mpki_direct_solver mpki_direct_solver; /* what the solves with one share */
+typedef struct mpki_direct_solver mpki_direct_solver; /* work space that its solves share */
 
 typedef struct mpki_direct_engine {
     /** Room for factors of this tree, which must outlive *f. Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*make)(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **f);
-    /** Give everything back, *f NULL after it; a NULL *f is fine. */
+    /** Release everything; *f is NULL afterwards. A NULL *f is fine. */
     void (*free)(mpki_direct **f);
-    /** Give back the numbers and what they were computed in. */
+    /** Release the numbers and their work space; *f can be factorized again. */
     void (*clear)(mpki_direct *f);
-    /** P S A S P^T = L D L^T.
-     *  ax [in] nnz, scale [in] n powers of two, problem order: both must outlive the numbers
-     *  stop [in] NULL: whatever it takes
-     *  Returns MPK_OK (also: it stopped, result->runaway) | MPK_ERR_MEMORY, _NUMERIC, _CANCELLED */
+    /** P S A S P^T = L D L^T; numbers of an earlier call are overwritten.
+     *  ax     [in]  nnz values, in the order of the tree's ap and ai
+     *  scale  [in]  n powers of two, problem order: S. Must outlive the numbers
+     *  stop   [in]  NULL: never give up
+     *  result [out] what was done
+     *  Returns MPK_OK (also where it was given up: result->runaway) | MPK_ERR_MEMORY, _NUMERIC,
+     *  _CANCELLED: there are no numbers then */
     mpk_status (*factorize)(mpki_direct *f, const void *ax, const double *scale,
                             const mpki_pivot_rules *rules, const mpki_stop *stop,
                             mpki_numeric_result *result);
-    /** Bytes of the numbers. */
+    /** Bytes that the numbers take. */
     int64_t (*bytes)(const mpki_direct *f);
-    /** MPK_GET_PERM, _D, _LOGDET, as mpk_get() gives them, to host memory. */
+    /** MPK_GET_PERM, _D or _LOGDET as mpk_get() gives them, to host memory. */
     mpk_status (*get)(const mpki_direct *f, mpk_quantity what, void *out);
 
-    /** y := signs in a fixed disorder at the zero pivots, 0 elsewhere. */
+    /** y (n) := 1 or -1 at the zero pivots, 0 elsewhere; the signs look random and are the same in
+     *  every run (core/random.h). */
     void (*at_zeros)(const mpki_direct *f, void *y);
-    /** `most` of the `all` zero pivots, from all over D; returns how many. */
+    /** At most `most` of the `all` zero pivots, spread evenly over D; returns how many.
+     *  list [out] `most` entries */
     int (*zeros)(const mpki_direct *f, int64_t all, int most, mpki_weak_pivot *list);
-    /** The `most` weakest pivots, smallest first, that are not zero and at most `bound` by size;
-     *  returns how many. Not for complex symmetric matrices, whose blocks have no eigenvalues to
-     *  speak of. */
+    /** The weakest pivots, smallest first, at most `most` of them: size > 0 and at most `bound`.
+     *  Returns how many. Not for complex symmetric matrices, whose pivots have no real eigenvalues.
+     *  list [out] `most` entries */
     int (*weak)(const mpki_direct *f, double bound, int most, mpki_weak_pivot *list);
-    /** Make them zero pivots. */
+    /** Make the doubtful eigenvalue of each of these pivots zero, in D and D^-1. */
     void (*to_zero)(mpki_direct *f, const mpki_weak_pivot *list, int count);
 
-    /** columns: most right-hand sides of a call. Returns MPK_OK | MPK_ERR_MEMORY. */
+    /** Work space for applications of f on `threads`, to at most `columns` vectors at once; f must
+     *  outlive it. Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*solver_make)(mpk_context *ctx, const mpki_direct *f, int threads, int32_t columns,
                               mpki_direct_solver **s);
     void (*solver_free)(mpki_direct_solver **s);
-    /** x := the part applied to b, columns ldb and ldx apart, b == x allowed: as mpk_solve_part(),
-     *  L from the problem's order to positions, D between positions, L^T back, and ALL, ABS.
-     *  Zero pivots give 0. */
+    /** x := the part applied to b, as mpk_solve_part() has the parts: L from the problem's order to
+     *  positions, D between positions, L^T back. Zero pivots give 0.
+     *  b [in], x [out] n x nrhs, leading dimensions ldb and ldx; b == x is allowed. No refinement */
     mpk_status (*apply)(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,
                         int64_t ldb, void *x, int64_t ldx);
 } mpki_direct_engine;
 
-/* ---- an incomplete factorization on blocks -----------------------------------------------------
- */
+/* ---- a factorization on blocks, complete or incomplete: Thuerck 2021, Meta-algorithm 12; blocks/ has
+ * the processor's -------------------------------------------------------------------------------- */
 
 /** A in both triangles, by rows; see problem/full.h. */
 typedef struct mpki_full {
@@ -165,25 +183,26 @@ typedef struct mpki_entry {
     int64_t block;
 } mpki_entry;
 
-/** Indexed block CSR; see analysis/block/block.h. */
+/** Indexed block CSR: which blocks there are; see analysis/block/block.h. A frame's place is where
+ *  it stands in the order of elimination. */
 typedef struct mpki_ibcsr {
     int32_t m;         /* frames */
-    int32_t *frame;    /* P: frame at each place */
-    int32_t *place;    /* P^-1 */
-    int32_t *stage;    /* X: by frame, how often it was pushed back */
-    int64_t *ptr;      /* m + 1: the lists, by frame */
+    int32_t *frame;    /* m: the frame at each place (P) */
+    int32_t *place;    /* m: the place of each frame (P^-1) */
+    int32_t *stage;    /* m: how often each frame was pushed back (X) */
+    int64_t *ptr;      /* m + 1: frame f's list is entry[ptr[f]] .. entry[ptr[f+1]-1] */
     mpki_entry *entry; /* ptr[m] */
-    int64_t *diagonal; /* by frame, index into entry */
+    int64_t *diagonal; /* m: index into entry of each frame's diagonal block */
     int64_t nblocks;
-    int32_t *rows, *cols; /* by block: frame of its rows and of its columns, as it was made: the
-                  rows' frame stood at the later place then. Block numbers never change */
+    int32_t *rows, *cols; /* nblocks: frame of a block's rows and of its columns when it was made:
+                             the rows' frame had the later place then. Block numbers never change */
 } mpki_ibcsr;
 
-/** Is block b of the index transposed against how it was made? */
+/** Have the frames of block b changed their order since it was made? Then it counts transposed. */
 static inline bool mpki_ibcsr_transposed(const mpki_ibcsr *x, int64_t b) {
     return x->place[x->rows[b]] < x->place[x->cols[b]];
 }
-/** Rows and columns of a block of the index, as frames, for its present places. */
+/** The frame of the rows, and that of the columns, of block b as the places are now. */
 static inline int32_t mpki_row_frame(const mpki_ibcsr *x, int64_t b) {
     return mpki_ibcsr_transposed(x, b) ? x->cols[b] : x->rows[b];
 }
@@ -196,16 +215,18 @@ static inline int mpki_frame_rows(const mpki_blocking *b, int32_t frame) {
 
 /** Frames in level sets; see analysis/schedule/schedule.h. */
 typedef struct mpki_levels {
-    int32_t count;
-    int32_t *ptr, *frame; /* count + 1, into frame */
+    int32_t count;  /* level sets */
+    int32_t *ptr;   /* count + 1 */
+    int32_t *frame; /* ptr[count]: level set l is frame[ptr[l]] .. frame[ptr[l+1]-1] */
 } mpki_levels;
 
-/** A factorization by stages, as factor/stages.c has it: what stands in it is read by the engine in
- *  every slot, and changes between them. "By block" is as long as the index has blocks. */
+/** A factorization by stages, which factor/stages.c owns. The engine reads it in every slot;
+ *  between slots factor/stages.c may change it. "By block": index.nblocks entries; "by frame":
+ *  index.m. Host memory. */
 typedef struct mpki_stages {
     mpk_context *ctx;
-    mpk_scalar scalar; /* of A; `stored` of the factor */
-    mpk_scalar stored;
+    mpk_scalar scalar; /* of A */
+    mpk_scalar stored; /* of the factor */
     mpk_symmetry symmetry;
     int64_t nnz; /* of A's lower triangle */
     const mpk_options *options;
@@ -214,62 +235,71 @@ typedef struct mpki_stages {
     const mpki_blocking *blocking;
     const int32_t *pair; /* n or NULL, by position: partner of a 2x2 pivot of the matching */
     mpki_ibcsr index;
-    mpki_levels levels; /* all stages, one after the other */
+    mpki_levels levels; /* of all stages so far, one after the other */
     bool ldu, hermitian;
     bool complete;         /* nothing is dropped anywhere */
     bool last;             /* the last stage: nothing is rejected */
     double size;           /* largest entry of the scaled matrix: 1, unless scaling is off */
-    double floor;          /* smallest pivot of the scaled matrix */
-    double bound;          /* larger entries of L reject their frame; infinity: none */
-    double diagonal_shift; /* this part of the diagonal is added to it: after a breakdown */
-    int64_t *capacity;     /* by block: entries it may keep; < 0: no bound, and no threshold */
-    /* what the engine writes, too */
+    double floor;          /* the smallest pivot allowed, for the scaled matrix */
+    double bound;          /* an entry of L above this rejects its frame; infinity: no bound */
+    double diagonal_shift; /* the diagonal is multiplied by 1 + this: after a breakdown */
+    int64_t *capacity;     /* by block: entries it may keep; < 0: all, and no threshold applies */
+    /* what the engine writes as well */
     unsigned char *final;         /* by frame: accepted */
-    unsigned char *reject;        /* by frame, in this stage */
-    unsigned char *want;          /* by block: due in this stage; 0 when it has its values */
-    unsigned char *stored_blocks; /* by block: has a value that is not zero, in one of its halves */
+    unsigned char *reject;        /* by frame: rejected in this stage */
+    unsigned char *want;          /* by block: due in this stage; set to 0 when it is computed */
+    unsigned char *stored_blocks; /* by block: it has nonzero values; LDU: in either half */
     int32_t broken_frame;         /* LLT: the first frame with a pivot <= 0; -1: none */
     mpk_block_info info;
 } mpki_stages;
 
 /** What the engine counted over all stages. */
 typedef struct mpki_block_counts {
-    int64_t positive, negative, zero, two_by_two, perturbed;
-    int64_t kept, dropped, dense, bitmap, rows; /* entries; blocks stored so */
-    double fill_out;                            /* sum over stored blocks of kept / all entries */
-    double flops, smallest, largest;            /* pivots */
-    int64_t bytes;
+    int64_t positive, negative, zero, two_by_two, perturbed; /* pivots */
+    int64_t kept, dropped;                                   /* entries of L (and U) */
+    int64_t dense, bitmap, rows; /* blocks stored as a whole, by bit mask, by rows */
+    double fill_out;             /* sum over stored blocks of kept entries / all entries */
+    double flops;
+    double smallest, largest; /* moduli of pivots */
+    int64_t bytes;            /* of the factor */
 } mpki_block_counts;
 
-typedef struct mpki_blocks mpki_blocks;
-typedef struct mpki_block_solver mpki_block_solver;
+typedef struct mpki_blocks mpki_blocks;             /* an engine's factor on blocks */
+typedef struct mpki_block_solver mpki_block_solver; /* work space that its applications share */
 
 typedef struct mpki_block_engine {
-    /** Room for the blocks of the index; the stages must outlive *f. MPK_OK | MPK_ERR_MEMORY. */
+    /** Room for the blocks of the index; the stages must outlive *f.
+     *  Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*make)(mpki_stages *stages, mpki_blocks **f);
-    /** NULL *f is fine. */
+    /** Release everything; *f is NULL afterwards. A NULL *f is fine. */
     void (*free)(mpk_context *ctx, mpki_blocks **f);
-    /** The index has more blocks now; a push-back has permuted its places. */
+    /** After a push-back, which gave frames new places and the index more blocks: make room.
+     *  Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*grow)(mpki_blocks *f);
-    /** All wanted blocks, by level sets: sets final, want, stored_blocks; frames whose pivots or
-     *  columns fail are rejected. MPK_ERR_NUMERIC: a pivot overflowed, or was <= 0 in LLT
-     *  (broken_frame; no error is recorded then) | MPK_ERR_MEMORY, _CANCELLED. */
+    /** Compute all wanted blocks, by level sets. Sets final, want and stored_blocks, and reject for
+     *  frames whose pivots or columns fail. Returns MPK_OK | MPK_ERR_NUMERIC: a pivot overflowed;
+     *  or, in LLT, was <= 0: broken_frame says which, and no error is recorded, for a shift may
+     *  repair it | MPK_ERR_MEMORY, _CANCELLED. */
     mpk_status (*stage)(mpki_blocks *f);
-    /** The same by sweeps over all blocks at once (Thuerck 2019, algorithm 2). may_reorder: pivots
-     *  that the first sweep has to replace reject their frames; *reorder [out] that happened to
-     *  some frames, not to all, and nothing is stored. */
+    /** The same by sweeps over all blocks at once (Thuerck 2019, algorithm 2). may_reorder: frames
+     *  whose pivots the first sweep would have to replace are rejected. *reorder [out] some frames
+     *  were, but not all: nothing is stored, and a push-back must follow. Returns as `stage`. */
     mpk_status (*sweeps)(mpki_blocks *f, bool may_reorder, bool *reorder);
-    /** After the last stage: give back what only the factorization needs, and tell. */
+    /** After the last stage: release what only the factorization needs, and report.
+     *  counts [out] */
     void (*finish)(mpki_blocks *f, mpki_block_counts *counts);
-    /** Entries kept in a block below the diagonal; LDU: of L's half. */
+    /** Entries kept in a block below the diagonal; LDU: those of L alone. */
     int64_t (*entries)(const mpki_blocks *f, int64_t block);
 
-    /** columns: most right-hand sides that one application takes; *takes [out] how many it will. */
+    /** Work space for applications of f on `threads`; f must outlive it.
+     *  columns [in]  vectors that the caller would like to apply it to at once
+     *  takes   [out] how many one application takes, 1 <= *takes
+     *  Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*solver_make)(mpk_context *ctx, const mpki_blocks *f, int threads, int32_t columns,
                               mpki_block_solver **s, int32_t *takes);
     void (*solver_free)(mpk_context *ctx, mpki_block_solver **s);
-    /** x := the part applied to x, nrhs <= *takes columns, ldx apart: orders as in
-     *  mpki_direct_engine.apply. */
+    /** x := the part applied to x; parts and orders as in mpki_direct_engine.apply.
+     *  x [inout] n x nrhs, nrhs <= *takes, leading dimension ldx */
     void (*apply)(mpki_block_solver *s, mpk_part part, int32_t nrhs, void *x, int64_t ldx);
 } mpki_block_engine;
 
@@ -278,9 +308,9 @@ typedef struct mpki_block_engine {
 
 typedef struct mpki_matrix mpki_matrix; /* an engine's copy of A, in both triangles */
 
-/** r := b - A x, by whatever precision it takes that the error of r, of which *error is a bound in
- *  the 2-norm, is small beside the larger of ||r||_2 and `wanted`; or as small as it can be made.
- */
+/** r := b - A x, in a precision high enough that the error of r is small beside the larger of
+ *  ||r||_2 and `wanted`; where none is, as accurately as can be.
+ *  x, b [in], r [out] n entries; *error [out] a bound of the 2-norm of the error of r */
 typedef mpk_status (*mpki_residual_fn)(void *self, const void *x, const void *b, double wanted,
                                        void *r, double *error);
 
@@ -288,27 +318,28 @@ typedef mpk_status (*mpki_residual_fn)(void *self, const void *x, const void *b,
 typedef struct mpki_krylov_extra {
     mpki_residual_fn residual; /* NULL: by a product in the task's precision */
     void *self;                /* of residual */
-    double a_norm;             /* ||A||, of use with residual; else it is estimated */
-    double from, share;        /* this solve is told as progress from .. from + share */
+    double a_norm;             /* ||A||, used with `residual`; without that it is estimated */
+    double from, share;        /* the solve reports its progress as from .. from + share */
 } mpki_krylov_extra;
 
-enum { MPKI_KRYLOV_MESSAGE = 400 };
+enum { MPKI_KRYLOV_MESSAGE = 400 }; /* bytes */
 
 typedef struct mpki_vector_engine {
-    /** A copy of A for products on `threads`. *exponent [out]: it holds 2^-exponent A, where that
-     *  brings entries far from 1 near it; *longest [out] entries of a row.
+    /** A copy of A for products on `threads`.
+     *  exponent [out] the copy holds 2^-exponent A: 0, unless the largest entry is so far from 1
+     *                 that squares could leave the range
+     *  longest  [out] most entries of a row
      *  Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*matrix_make)(mpk_context *ctx, const mpk_problem_view *a, int threads,
                               mpki_matrix **m, int *exponent, int32_t *longest);
     void (*matrix_free)(mpk_context *ctx, mpki_matrix **m);
-    /** y := A x */
+    /** y := A x, with A as the copy holds it; both in the order of the problem. */
     void (*multiply)(mpki_matrix *m, const void *x, void *y);
-    /** r := b - A x; *error [out] a bound of its error as mpki_residual_fn has it, norm: ||A||_inf
-     */
+    /** r := b - A x as mpki_residual_fn has it; norm: ||A||_inf of the copy. */
     void (*residual)(mpki_matrix *m, double norm, const void *x, const void *b, double wanted,
                      void *r, double *error);
-    /** Solve; as mpk_krylov_solve, but for errors: a positive status is not recorded in the
-     *  context, message [out] (MPKI_KRYLOV_MESSAGE bytes) has the words. extra may be NULL. */
+    /** mpk_krylov_solve(), with two differences: a positive status is not recorded in the context,
+     *  its text goes to message [out] (MPKI_KRYLOV_MESSAGE bytes); extra [in] may be NULL. */
     mpk_status (*krylov)(mpk_context *ctx, const mpk_krylov_task *task,
                          const mpki_krylov_extra *extra, const void *b, void *x,
                          mpk_krylov_info *info, char *message);
@@ -318,9 +349,9 @@ typedef struct mpki_vector_engine {
  */
 
 typedef struct mpki_engine {
-    /** "cpu-avx512", ...: for reports. */
+    /** "cpu-avx512", ...: for reports. Static. */
     const char *(*name)(void);
-    mpk_memory memory; /* where its vectors lie */
+    mpk_memory memory; /* where vectors lie */
     const mpki_direct_engine *direct;
     const mpki_block_engine *blocks;
     const mpki_vector_engine *vectors;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_BATCH_ACCESS_H
 #define MPKI_BATCH_ACCESS_H
-/** Where the entries of one matrix of a batch lie. */
+/** Where the entries of one matrix of a batch lie (host memory), and copies of it. */
 #include "../core/precision.h"
 #include "batch.h"
 
@@ -22,7 +22,7 @@ static inline FN(view) FN(view_of)(const mpk_batch_array *x, int64_t b) {
     return v;
 }
 
-/** out (ld) := the matrix, rows i >= j alone when lower. */
+/** out (leading dimension ld) := the matrix; lower: only rows i >= j. */
 static inline void FN(fetch)(FN(view) v, int rows, int cols, bool lower, T *out, int64_t ld) {
     for (int j = 0; j < cols; j++)
         for (int i = lower ? j : 0; i < rows; i++) out[i + j * ld] = v.p[(i + j * v.ld) * v.step];

@@ -30,7 +30,8 @@ static void chunk_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     job->fn(job, first, last, job->work + worker * job->work_bytes);
 }
 
-/* Matrices by order, each order in the sequence given (counting sort). */
+/* The numbers of the matrices by order; those of one order in the sequence given (counting
+ * sort). */
 static int64_t *by_size(mpk_context *ctx, const mpk_batch *batch) {
     int64_t start[MPK_BATCH_MAX_N + 2] = {0};
     int64_t *order = MPKI_NEW(ctx, "batch", batch->count, int64_t);
@@ -41,7 +42,7 @@ static int64_t *by_size(mpk_context *ctx, const mpk_batch *batch) {
     return order;
 }
 
-/* Chunks of some 50 microseconds, whole groups of an interleaved operand. */
+/* Matrices of a chunk: some 50 microseconds of work, whole groups of an interleaved operand. */
 static int64_t chunk_size(const mpki_batch_job *job) {
     int64_t chunk = (int64_t)(2e5 / (job->flops + 1e3)) / MPKI_BATCH_RUN * MPKI_BATCH_RUN;
     if (chunk < MPKI_BATCH_RUN) chunk = MPKI_BATCH_RUN;
@@ -51,7 +52,7 @@ static int64_t chunk_size(const mpki_batch_job *job) {
     return chunk;
 }
 
-/* On the processor. */
+/* Run the job on the processor. */
 static mpk_status run_here(mpk_context *ctx, mpki_batch_job *job) {
     int64_t *order = NULL;
     mpki_pool *pool = NULL;
@@ -78,7 +79,7 @@ done:
     return job->failed ? MPK_PARTIAL : job->singular ? MPK_SINGULAR : MPK_OK;
 }
 
-/* On a device. */
+/* Run the job on a device. */
 static mpk_status run_there(mpk_context *ctx, const mpki_batch_job *job) {
 #if MPKI_HAVE_CUDA
     const mpki_batch_call call = {.batch = job->batch,
@@ -91,9 +92,9 @@ static mpk_status run_there(mpk_context *ctx, const mpki_batch_job *job) {
                                   .pivots = job->pivots,
                                   .nrhs = job->nrhs,
                                   .results = job->results};
-    const mpki_batch_place *place = mpki_cuda_batch_place(ctx, job->batch.device);
-    if (!place) return mpki_failed(ctx);
-    return job->batch.count > 0 ? place->run(ctx, &call) : MPK_OK;
+    const mpki_batch_engine *engine = mpki_cuda_batch_engine(ctx, job->batch.device);
+    if (!engine) return mpki_failed(ctx);
+    return job->batch.count > 0 ? engine->run(ctx, &call) : MPK_OK;
 #else
     return mpki_error(ctx, MPK_ERR_DEVICE, "batch", job->batch.device,
                       "this build has no device backend (it was configured without CUDA)");
@@ -125,7 +126,7 @@ static mpk_status factor(mpk_context *ctx, const mpk_batch *batch, mpk_batch_met
     mpki_clear_error(ctx);
     mpki_batch_job job = {.method = method, .a = a, .pivots = pivots};
     mpk_status status = mpki_batch_check_shape(ctx, batch, &job.batch);
-    if (status == MPK_OK)
+    if (!mpk_failed(status))
         status = mpki_batch_check_array(ctx, &job.batch, "a", a, job.batch.n, job.batch.n);
     if (mpk_failed(status)) return status;
     const mpk_pivoting pivoting = job.batch.pivoting;
@@ -178,8 +179,8 @@ mpk_status mpk_batch_solve(mpk_context *ctx, const mpk_batch *batch, mpk_batch_m
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, "batch", nrhs,
                           "%d right-hand sides: batches take up to %d", nrhs, MPK_BATCH_MAX_N);
     status = mpki_batch_check_array(ctx, &job.batch, "a", a, n, n);
-    if (status == MPK_OK) status = mpki_batch_check_array(ctx, &job.batch, "b", b, n, nrhs);
-    if (status == MPK_OK && pivots && n > 0)
+    if (!mpk_failed(status)) status = mpki_batch_check_array(ctx, &job.batch, "b", b, n, nrhs);
+    if (!mpk_failed(status) && pivots && n > 0)
         status = mpki_batch_check_pivots(ctx, &job.batch, method == MPK_BATCH_LDU,
                                          method == MPK_BATCH_LDLT, pivots);
     if (mpk_failed(status)) return status;
@@ -216,7 +217,7 @@ mpk_status mpk_batch_gemm(mpk_context *ctx, const mpk_batch *batch,
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     mpki_batch_job job = {.product = product, .a = a, .b = b, .c = c, .d = d};
-    mpk_batch plain; /* orders of the batch have no meaning here */
+    mpk_batch plain; /* the orders in `batch` have no meaning in a product */
     mpk_batch_init(&plain);
     if (batch) {
         memcpy(&plain, batch,
@@ -225,15 +226,15 @@ mpk_status mpk_batch_gemm(mpk_context *ctx, const mpk_batch *batch,
         plain.zero_tolerance = -1;
     }
     mpk_status status = mpki_batch_check_shape(ctx, batch ? &plain : NULL, &job.batch);
-    if (status == MPK_OK) status = check_product(ctx, &job.batch, product);
+    if (!mpk_failed(status)) status = check_product(ctx, &job.batch, product);
     if (mpk_failed(status)) return status;
     const int64_t m = product->m, n = product->n, k = product->k;
     const bool t = product->transpose_b != 0;
     status = mpki_batch_check_array(ctx, &job.batch, "c", c, m, n);
-    if (status == MPK_OK) status = mpki_batch_check_array(ctx, &job.batch, "a", a, m, k);
-    if (status == MPK_OK)
+    if (!mpk_failed(status)) status = mpki_batch_check_array(ctx, &job.batch, "a", a, m, k);
+    if (!mpk_failed(status))
         status = mpki_batch_check_array(ctx, &job.batch, "b", b, t ? n : k, t ? k : n);
-    if (status == MPK_OK && d) status = mpki_batch_check_array(ctx, &job.batch, "d", d, 2, k);
+    if (!mpk_failed(status) && d) status = mpki_batch_check_array(ctx, &job.batch, "d", d, 2, k);
     if (mpk_failed(status)) return status;
     job.fn = DISPATCH(job.batch.scalar, gemm_chunk);
     job.work_bytes = DISPATCH(job.batch.scalar, gemm_bytes)(&job);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_BATCH_H
 #define MPKI_BATCH_H
-/** A call of mpk_batch.h on its way through the threads: batch.c checks and cuts it into chunks,
- * run_t.c brings each chunk before the kernels in the layout that they want. */
+/** A call of metapack/batch.h on its way through the processor's threads: batch.c checks it and
+ * cuts it into chunks, run_t.c hands each chunk to the kernels in the layout that they take. */
 #include "../core/core.h"
 #include <metapack/batch.h>
 
@@ -12,7 +12,8 @@ enum {
 };
 
 typedef struct mpki_batch_job mpki_batch_job;
-/** Matrices first .. last-1 (places of job->order where there is one); work: the worker's own. */
+/** Work on matrices first .. last-1 (numbers in job->order where there is one); work: the worker's
+ *  own. */
 typedef void (*mpki_batch_chunk_fn)(mpki_batch_job *job, int64_t first, int64_t last, void *work);
 
 struct mpki_batch_job {
@@ -20,27 +21,28 @@ struct mpki_batch_job {
     mpk_batch_method method; /* of a factorization, or of the factors of a solve (b is given) */
     const mpk_batch_array *a, *b, *c, *d;
     const mpk_batch_product *product;
-    int32_t *pivots;           /* in solves only read */
+    int32_t *pivots;           /* only read in solves */
     int32_t nrhs;              /* of a solve */
     mpk_batch_results results; /* pointers may be NULL */
-    const int64_t *order;      /* matrices by size; NULL: as they come, all of order n */
-    double flops;              /* of a matrix, about */
+    const int64_t *order;      /* the matrices by size; NULL: as they come, all of order n */
+    double flops;              /* of one matrix, about */
     int64_t chunk;             /* matrices of a task */
     mpki_batch_chunk_fn fn;
     char *work; /* work_bytes for each worker */
     int64_t work_bytes;
-    _Atomic int singular, failed; /* how the matrices fared */
+    _Atomic int singular, failed; /* did some matrix turn out singular, have some no result? */
 };
 
-/* Arguments; each returns MPK_OK or records why not (check.c). */
+/* Checks of arguments; each returns MPK_OK or records why not (check.c). */
 mpk_status mpki_batch_check_shape(mpk_context *ctx, const mpk_batch *given, mpk_batch *full);
-/** All arrays (NULL: none) lie in the memory of the first, and pivots and results where they may.
- */
+/** Do all arrays (NULL: none) lie in the memory of the first, and pivots and results where they
+ * may? */
 mpk_status mpki_batch_check_memory(mpk_context *ctx, const mpki_batch_job *job);
-/** rows, cols: the largest. */
+/** rows, cols: of the largest matrix. */
 mpk_status mpki_batch_check_array(mpk_context *ctx, const mpk_batch *batch, const char *name,
                                   const mpk_batch_array *array, int64_t rows, int64_t cols);
-/** Each matrix's pivots are a permutation, 2x2 marks come in pairs; both: rows, then columns. */
+/** Each matrix's pivots must be a permutation, with 2x2 marks in pairs. both: rows, then columns.
+ *  */
 mpk_status mpki_batch_check_pivots(mpk_context *ctx, const mpk_batch *batch, bool both, bool pairs,
                                    const int32_t *pivots);
 

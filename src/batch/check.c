@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The arguments of mpk_batch.h: everything that can be known before a matrix is touched. */
+/* Checks the arguments of metapack/batch.h: all that can be judged before a matrix is touched. */
 #include "batch.h"
 
 #include <math.h>
@@ -87,7 +87,7 @@ mpk_status mpki_batch_check_memory(mpk_context *ctx, const mpki_batch_job *job) 
     return MPK_OK;
 }
 
-/* A permutation of 0 .. n-1; negative ones are marks in pairs. */
+/* A permutation of 0 .. n-1; negative entries are marks, in pairs. */
 static bool is_pivots(const int32_t *piv, int n, bool pairs) {
     uint64_t seen = 0;
     for (int k = 0; k < n; k++) {
@@ -108,7 +108,7 @@ static bool is_pivots(const int32_t *piv, int n, bool pairs) {
 
 mpk_status mpki_batch_check_pivots(mpk_context *ctx, const mpk_batch *batch, bool both, bool pairs,
                                    const int32_t *pivots) {
-    if (batch->pivots_memory == MPK_DEVICE) return MPK_OK; /* the device sees to it */
+    if (batch->pivots_memory == MPK_DEVICE) return MPK_OK; /* the device checks them */
     for (int64_t b = 0; b < batch->count; b++) {
         const int n = batch->sizes ? batch->sizes[b] : batch->n;
         const int32_t *p = pivots + b * batch->n * (both ? 2 : 1);

@@ -2,17 +2,17 @@
 #ifndef MPKI_BATCH_EMITTED_H
 #define MPKI_BATCH_EMITTED_H
 /** The kernels that borgc made at build time from src/kernels/cl, each for one order and one
- * instruction set (cmake/borg-kernels.cmake); real precisions alone. MPKI_BORG_avx512 is defined
- * where there are any for AVX-512. */
+ * instruction set (cmake/borg-kernels.cmake); for real entries only. MPKI_BORG_avx512 is defined
+ * where there are any for AVX-512, MPKI_BORG_avx2 likewise. */
 #include "../backends/cpu/level.h"
 #include "kernels.h"
 
-/** C -= A B for count square matrices of the order that it was made for. */
+/** C -= A B for square matrices first .. last-1 of the order that it was made for. */
 typedef void (*FN(batch_product_fn))(int64_t first, int64_t last, T *c, int32_t ldc,
                                      int64_t stride_c, const T *a, int32_t lda, int64_t stride_a,
                                      const T *b, int32_t ldb, int64_t stride_b);
 
-/** Leading dimensions up to here: the kernels index with 32 bits. */
+/** The largest leading dimension: the kernels index with 32 bits. */
 enum { FN(batch_emitted_ld) = 1 << 24 };
 
 #if !MPKI_COMPLEX
@@ -28,7 +28,7 @@ extern const FN(batch_factor_fn)
 #endif
 #endif
 
-/** The one for this order and this processor, or NULL. */
+/** The factorization for this order and this processor, or NULL. */
 static inline FN(batch_factor_fn)
     FN(batch_emitted_factor)(mpk_batch_method method, mpk_pivoting pivoting, int n) {
     FN(batch_factor_fn) found = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LDU of small matrices, one after the other: P A Q = L D U. Rows and columns never move; what is
- * finished is struck from the lists, and the permutations are applied when L and U are written. */
+/* LDU of small matrices, one after the other: P A Q = L D U. Rows and columns never move; those
+ * that are finished are struck from two lists, and the permutations are applied when L and U are
+ * written. */
 #include "kernels.h"
 #include "../kernels/isa.h"
 #include "../kernels/vector.h"
@@ -15,7 +16,7 @@ typedef struct elimination {
     int n, pivoting;
     T *w, *l, *u; /* what is left; columns of L by step; rows of U by step, u(j, s) = U(s, j) */
     T d[LD];
-    int row[LD], col[LD]; /* old indices at each place */
+    int row[LD], col[LD]; /* old indices at each position */
     list rows, cols;
     R small;
     int singular, broken, not_finite, zero;
@@ -70,8 +71,8 @@ static int largest_column(const elimination *e, int p, R *value) {
     return at;
 }
 
-/* Neal & Poole (1992): from the first column that is not zero, by turns along the column and the
- * row, until an entry is the largest of both. */
+/* Rook pivoting (Neal & Poole 1992): from the first column that is not zero, along columns and rows
+ * in turn, until an entry is the largest of both. */
 static void choose_rook(const elimination *e, int *p, int *q) {
     R value = 0, next;
     for (int k = 0; k < e->cols.left && !(value > e->small); k++) {
@@ -116,7 +117,7 @@ static void choose(const elimination *e, int s, const int32_t *piv, int *p, int 
     }
 }
 
-/* A pivot of zero: right if its row and column are zero too. */
+/* A zero pivot is right if its row and column are zero too. */
 static void zero_pivot(elimination *e, int s, int p, int q) {
     R down, along;
     T sum = t_make(0, 0);

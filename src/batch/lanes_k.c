@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LLT, LDLT and LDU without pivoting, a matrix in each lane of a vector: entry (i, j) of LANES
+/* LLT, LDLT and LDU without pivoting, with a matrix in each lane of a vector: entry (i, j) of LANES
  * matrices lies side by side, so every loop over rows works on whole vectors, however small the
- * matrices are. Left-looking, four rows at a time. A matrix with a pivot that is not above its
- * bound, or with anything not finite, is left alone here and done again by the careful kernels
- * (symmetric_k.c, general_k.c): what the lanes of its neighbours hold does not depend on it. */
+ * matrices are. Left-looking, four rows at a time. A matrix with a pivot of at most its bound, or
+ * with an entry that is not finite, is given up here and done again by the careful kernels
+ * (symmetric_k.c, general_k.c); the lanes of its neighbours do not depend on it. */
 #include "kernels.h"
 #include "../kernels/isa.h"
 #include "../kernels/vector.h"
@@ -28,16 +28,16 @@ void ISA_FN(batch_ldu_none) FACTOR_ARGUMENTS {
 }
 #else
 
-enum { MOST_N = 40 }; /* above, columns are long enough for the careful kernels' way */
+enum { MOST_N = 40 }; /* beyond it the careful kernels are faster */
 
 typedef struct group {
     int n;
     vec *w;     /* n x n, column-major: entry (i, j) is w[i + j n] */
-    vec *d;     /* n pivots (LLT: their roots) */
+    vec *d;     /* n pivots (LLT: their square roots) */
     vec *v;     /* n, scratch: a row of L D */
-    vec finite; /* 0 in the lanes that are finite so far */
-    vec small;  /* bound of a pivot in each lane */
-    vec least;  /* least pivot over its bound: not positive where a lane failed */
+    vec finite; /* not 0 in a lane once an entry is not finite */
+    vec small;  /* the bound of a pivot in each lane */
+    vec least;  /* least pivot less its bound: not positive in a lane that failed */
 } group;
 
 INLINE vec v_sqrt(vec x) {
@@ -48,7 +48,7 @@ INLINE vec v_min(vec x, vec y) {
     return -v_max(-x, -y);
 }
 
-/* Columns of `lanes` matrices into lanes; those beyond repeat the last one. */
+/* Columns of `lanes` matrices into the lanes; lanes left over repeat the last matrix. */
 static void load(group *g, int lanes, bool lower, const T *a, int64_t ld, int64_t stride, R tol) {
     const int n = g->n;
     const T *from[LANES];
@@ -117,7 +117,7 @@ static void ldlt(group *g) {
     }
 }
 
-/* Column s of D U above, then of L below the diagonal; U is scaled at the end. */
+/* Column s of D U on and above the diagonal, then of L below it; U is divided by D at the end. */
 static void ldu(group *g) {
     const int n = g->n;
     for (int s = 0; s < n; s++) {

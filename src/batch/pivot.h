@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_BATCH_PIVOT_H
 #define MPKI_BATCH_PIVOT_H
-/** A 2x2 pivot D = [d11 op(d21); d21 d22], op = conjugation when Hermitian, for the batched
- * kernels: scaled by its largest entry, so that a pivot given from outside (d21 may be 0) is
- * inverted too. */
+/** A 2x2 pivot D = [d11 op(d21); d21 d22] of the batched kernels, op = conjugation when Hermitian.
+ * It is inverted after division by its largest entry, which serves pivots given from outside as
+ * well, where d21 may be 0. */
 #include "../core/precision.h"
 
 typedef struct FN(two) {
     T i11, i21, i12, i22; /* D^-1 */
-    R det;                /* of D / scale, its real part; for the signs of real and Hermitian D */
-    int regular;          /* the determinant stands clear of its own rounding errors */
+    R det;                /* of D / scale, real part: gives the signs of real and Hermitian D */
+    int regular;          /* the determinant is well above its own rounding errors */
 } FN(two);
 
 static inline FN(two) FN(two_invert)(T d11, T d21, T d22, int hermitian) {

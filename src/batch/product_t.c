@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* C := beta C + alpha A D op(B), one matrix after the other: -alpha D op(B) is formed, and
- * C - A (-alpha D op(B)) where C lies, for square matrices by what borgc made for their order, else
- * by the block kernel of the direct solver. */
+/* C := beta C + alpha A D op(B), one matrix after the other: -alpha D op(B) is formed, and its
+ * product with A is subtracted where C lies; for square matrices by borgc's kernel for their order,
+ * else by the block kernel of the direct solver. */
 #include "../backends/cpu/cpu.h"
 #include "access.h"
 #include "emitted.h"
@@ -12,7 +12,7 @@ static int64_t rounded(int64_t bytes) {
     return (bytes + 63) / 64 * 64;
 }
 
-/* copies of A, B, C and D op(B), its packed form, and a sliver's rounding */
+/* bytes: copies of A, B, C and D op(B), the packed form of that, and rounding up to slivers */
 int64_t FN(batch_gemm_bytes)(const mpki_batch_job *job) {
     (void)job;
     return 5 * rounded((int64_t)MAX * (MAX + 16) * (int64_t)sizeof(T));
@@ -44,7 +44,7 @@ static void right_factor(const mpki_batch_job *job, R factor, int n, int k, FN(v
         }
 }
 
-/* slivers of nc columns, negated */
+/* pack -x in slivers of nc columns */
 static void pack(int n, int k, int nc, const T *x, T *packed) {
     for (int j = 0; j < n; j += nc)
         for (int i = 0; i < k; i++)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A chunk of matrices before the kernels: where they lie, when they lie as kernels want them, else
- * copied side by side, MPKI_BATCH_PACK at a time and of one order. */
+/* Hands a chunk of matrices to the kernels: where they lie, if that layout suits the kernel; else
+ * copied side by side, MPKI_BATCH_PACK of one order at a time. */
 #include "access.h"
 #include "emitted.h"
 #include "kernels.h"
 
-/* A worker's memory: the kernel's, the copies of A and B, pivots and infos. */
+/* A worker's memory: that of the kernel, copies of A and B, pivots and infos. */
 typedef struct space {
     T *kernel, *a, *b;
     int32_t *piv, *info;
@@ -54,7 +54,8 @@ static int order_of(const mpki_batch_job *job, int64_t k) {
     return job->batch.sizes ? job->batch.sizes[matrix(job, k)] : job->batch.n;
 }
 
-/* Places k .. of the chunk that go into one call: of one order, at most `most`. */
+/* How many matrices from number k of the chunk on go into one call: of one order, at most
+ * `most`. */
 static int run_of(const mpki_batch_job *job, int64_t k, int64_t last, int most) {
     int n = order_of(job, k), count = 1;
     while (count < most && k + count < last && order_of(job, k + count) == n) count++;
@@ -65,7 +66,7 @@ static R tolerance(const mpk_batch *batch, int n) {
     return batch->zero_tolerance < 0 ? 4 * (R)n * R_EPS : (R)batch->zero_tolerance;
 }
 
-/* The caller's pivots of a matrix of order n, to (+1) or from (-1) what the kernels have. */
+/* Copy the caller's pivots of a matrix of order n to (+1) or from (-1) the kernel's. */
 static void move_pivots(const mpki_batch_job *job, int64_t b, int n, int32_t *piv, int direction) {
     const int lists = job->method == MPK_BATCH_LDU ? 2 : 1;
     int32_t *theirs = job->pivots + b * job->batch.n * lists;

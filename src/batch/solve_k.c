@@ -8,8 +8,8 @@
 
 enum { LD = MPKI_BATCH_LD };
 
-/* With column s of L, whose entries begin at row `from`: y(i) -= l(i) y(s), or y(s) -= sum l(i)
- * y(i). */
+/* A step with column s of L, whose entries begin at row `from`: y(i) -= l(i) y(s); backward: y(s)
+ * -= sum l(i) y(i). */
 static void forward(int n, int s, int from, const T *restrict l, T *restrict y) {
     T x = y[s];
     for (int i = from; i < n; i++) y[i] -= t_mul(l[i], x);
@@ -21,7 +21,7 @@ static void backward(int n, int s, int from, const T *restrict l, int conjugate,
     y[s] -= sum;
 }
 
-/* 1 when a zero pivot was met. */
+/* y := D^-1 y; returns 1 for a zero pivot. */
 static int divide(T d, T *y) {
     int zero = t_abs1(d) == 0;
     *y = zero ? t_make(0, 0) : t_mul(*y, t_inv(d));

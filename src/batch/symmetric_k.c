@@ -15,8 +15,8 @@ typedef struct elimination {
     T *w;           /* what is left, both triangles, column-major */
     T *l;           /* columns of L by step, rows by old index */
     T d[2 * LD];    /* D(k,k), D(k+1,k) */
-    int perm[LD];   /* old index at each place */
-    int pair[LD];   /* 1 at the first, 2 at the second place of a 2x2 pivot */
+    int perm[LD];   /* old index at each position */
+    int pair[LD];   /* 1 at the first, 2 at the second position of a 2x2 pivot */
     int active[LD]; /* ascending old indices of what is left */
     int left;
     R small; /* absolute zero tolerance */
@@ -35,7 +35,7 @@ static void subtract(int n, T *restrict y, const T *x1, T u1, const T *x2, T u2)
 #else
 INLINE void subtract(int n, T *restrict y, const T *x1, T u1, const T *x2, T u2) {
     vec v1 = v_all(u1), v2 = v_all(u2);
-    for (int i = 0; i < n; i += LANES) { /* whole vectors: LD is a multiple, rows behind n zeros */
+    for (int i = 0; i < n; i += LANES) { /* whole vectors: rows beyond n are zeros */
         vec v = v_load(y + i) - v_load(x1 + i) * v1;
         if (x2) v -= v_load(x2 + i) * v2;
         v_store(y + i, v);
@@ -52,7 +52,7 @@ static void load(elimination *e, const T *a, int64_t ld, R tol) {
         for (int i = j; i < n; i++) {
             T x = a[i + j * ld];
             if (i == j && hermitian) x = t_make(t_re(x), 0);
-            sum += x * (R)0; /* NaN as soon as one entry is not finite */
+            sum += x * (R)0; /* NaN once an entry is not finite */
             if ((i == j || e->pivoting >= MPK_PIVOTING_PARTIAL) && t_abs1(x) > most)
                 most = t_abs1(x);
             e->w[i + j * LD] = x;
@@ -70,7 +70,7 @@ static void strike(elimination *e, int p) {
     for (e->left--; k < e->left; k++) e->active[k] = e->active[k + 1];
 }
 
-/* Where column c is largest among the active rows, but for row `but`; -1: nothing above zero. */
+/* The row where column c is largest among the active rows, except row `but`; -1: all are zero. */
 static int largest(const elimination *e, const T *c, int but, R *value) {
     int at = -1;
     *value = 0;
@@ -81,7 +81,7 @@ static int largest(const elimination *e, const T *c, int but, R *value) {
     return at;
 }
 
-enum { ALL_ZERO = 0 }; /* widths of a pivot: 1, 2, or nothing but zeros is left here */
+enum { ALL_ZERO = 0 }; /* width of a pivot: 1, 2, or this: only zeros are left */
 
 static const R alpha = (R)MPKI_ALPHA;
 
@@ -100,8 +100,8 @@ static int choose_partial(const elimination *e, int *p, int *q) {
     return 2;
 }
 
-/* Bounded Bunch-Kaufman, "rook": go from column to column until an entry is the largest of both of
- * its own (Ashcraft, Grimes & Lewis 1998, SIAM J. Matrix Anal. 20). */
+/* Bounded Bunch-Kaufman or rook pivoting: from column to column until an entry is the largest of
+ * both of its columns (Ashcraft, Grimes & Lewis 1998, SIAM J. Matrix Anal. Appl. 20). */
 static int choose_rook(const elimination *e, int *p, int *q) {
     R lambda, sigma;
     int r = e->active[0], s = largest(e, e->w + r * LD, r, &lambda);
@@ -118,7 +118,7 @@ static int choose_rook(const elimination *e, int *p, int *q) {
     return 2;
 }
 
-/* Bunch & Parlett (1971): the largest of all. LLT: of the diagonal. */
+/* Bunch & Parlett (1971): the largest entry of all. LLT: the largest on the diagonal. */
 static int choose_complete(const elimination *e, int *p, int *q) {
     R diag = -1, off = 0;
     for (int k = 0; k < e->left; k++) {
@@ -134,12 +134,12 @@ static int choose_complete(const elimination *e, int *p, int *q) {
     }
     if (!(diag > e->small) && !(off > e->small)) return ALL_ZERO;
     if (r < 0 || diag >= alpha * off) return 1;
-    *p = r < s ? r : s; /* the triangles differ by rounding: the same pair from either */
+    *p = r < s ? r : s; /* the triangles differ by rounding: take the same pair from either */
     *q = r < s ? s : r;
     return 2;
 }
 
-/* The place is a zero pivot if its column is zero as well. */
+/* Is it a zero pivot, with a column of zeros? */
 static int is_zero(elimination *e, int p, int q) {
     R m1, m2 = 0;
     largest(e, e->w + p * LD, -1, &m1);
@@ -155,7 +155,7 @@ static void note(elimination *e, int s, int p, int pair) {
 static void zero_pivot(elimination *e, int s, int p) {
     T sum = t_make(0, 0);
     for (int k = 0; k < e->left; k++) sum += e->w[e->active[k] + p * LD] * (R)0;
-    if (t_abs1(sum) != 0) e->not_finite = 1; /* NaN is above no bound: not a zero */
+    if (t_abs1(sum) != 0) e->not_finite = 1; /* NaN must not pass for a zero */
     for (int i = 0; i < LD; i++) e->l[i + s * LD] = t_make(0, 0);
     e->d[2 * s] = e->d[2 * s + 1] = t_make(0, 0);
     note(e, s, p, 0);
@@ -213,7 +213,8 @@ static int eliminate_two(elimination *e, int s, int p, int q) {
     return 1;
 }
 
-/* Without choice: the next pivot as given; zero above a column that is not ends it. */
+/* Without a choice: the next pivot as given. A zero pivot above a column that is not zero ends the
+ * factorization. */
 static int width_given(elimination *e, int s, const int32_t *piv, int *p, int *q) {
     *p = piv ? (piv[s] < 0 ? ~piv[s] : piv[s]) : s;
     int width = piv && piv[s] < 0 ? 2 : 1;
@@ -252,7 +253,7 @@ static void ldlt(elimination *e, const int32_t *piv) {
         if (e->broken) break;
         if (width == ALL_ZERO) {
             zero_pivot(e, s++, p);
-            if (q >= 0) zero_pivot(e, s++, q); /* a given pair: two zeros of width one */
+            if (q >= 0) zero_pivot(e, s++, q); /* a given pair: two zero pivots */
         } else if (width == 1) {
             eliminate_one(e, s++, p);
         } else if (eliminate_two(e, s, p, q)) {
@@ -263,7 +264,7 @@ static void ldlt(elimination *e, const int32_t *piv) {
     }
 }
 
-/* D = 1 after the column is divided by the root: e->d keeps the root. */
+/* Columns are divided by the square root, after which D = 1: e->d keeps the root. */
 static void llt(elimination *e) {
     for (int s = 0; s < e->n; s++) {
         int p = e->active[0];

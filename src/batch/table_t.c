@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The portable kernels of each instruction set, and the choice among all there are. */
+/* The portable kernels of each instruction set, and the choice between these and borgc's. */
 #include "../backends/cpu/level.h"
 #include "emitted.h"
 #include "kernels.h"

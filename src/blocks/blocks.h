@@ -10,7 +10,7 @@
 #include "../kernels/blocks.h"
 
 /** A frame after its factorization. M is often sparse, so it is stored as blocks are, and negated:
- *  then y -= (-M) x, the kernel that applies a block, applies it. */
+ *  the kernel that applies a block, y -= (-M) x, then applies it too. */
 typedef struct mpki_frame {
     mpki_block m, n; /* -M and, for LDU, -N; else n is m */
     void *d, *dinv;  /* 2 w, entries of the stored precision; NULL before */
@@ -20,12 +20,12 @@ struct mpki_blocks {
     mpk_scalar scalar; /* of the stored factor */
     mpki_stages *stages;
     mpki_frame *frame; /* by frame */
-    mpki_block *lower; /* by block, rows of the frame at the later place; EMPTY: no entries */
+    mpki_block *lower; /* by block, rows of the frame with the later place; EMPTY: no entries */
     mpki_block *upper; /* LDU: U^T, as lower; else == lower */
     int64_t room;      /* blocks that lower and upper have room for */
     mpki_arena arena;  /* of all values */
     bool have_arena;
-    struct mpki_meta *meta; /* what the factorization works in; NULL after it */
+    struct mpki_meta *meta; /* work space of the factorization; NULL after it */
 };
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The engine of the processor for factors on blocks: its table, and a factor from its making to its
- * end. */
+/* The processor's engine for factors on blocks: its table of slots; a factor is made, computed and
+ * freed here. */
 #include "meta.h"
 #include "sweeps.h"
 
@@ -9,7 +9,7 @@
 
 static const char STAGE[] = "factorize";
 
-/* Bytes of a step of the arena where huge pages fit. */
+/* Bytes by which the arena grows where huge pages are worth it. */
 enum { HUGE_STEP = 8 << 20 };
 
 static void work_free(mpki_blocks *f) {
@@ -32,18 +32,18 @@ static void end(mpk_context *ctx, mpki_blocks **handle) {
     *handle = NULL;
 }
 
-/* Room for blocks; new ones are zero. */
+/* Make room for all blocks of the index; new ones are zero. */
 static mpk_status grow(mpki_blocks *f) {
     mpk_context *ctx = f->stages->ctx;
     const int64_t n = f->stages->index.nblocks, had = f->room;
-    if (n <= had && f->lower) return MPK_OK; /* without any block the arrays are there, and empty */
+    if (n <= had && f->lower) return MPK_OK; /* an index without blocks has empty arrays */
     for (int half = 0; half <= f->stages->ldu; half++) {
         mpki_block **at = half ? &f->upper : &f->lower;
         mpki_block *more = mpki_resize(ctx, STAGE, *at, n, sizeof **at);
         if (!more) return mpki_failed(ctx);
         memset(more + had, 0, (size_t)(n - had) * sizeof *more);
         *at = more;
-        if (!f->stages->ldu) f->upper = f->lower; /* at once: a failure frees both */
+        if (!f->stages->ldu) f->upper = f->lower; /* now, for after a failure both are freed */
     }
     f->room = n;
     return MPK_OK;
@@ -84,7 +84,7 @@ static mpk_status make(mpki_stages *s, mpki_blocks **out) {
     return status;
 }
 
-/* The threads are asked for when there is something for them to do. */
+/* Threads are started only when there is work for them. */
 static mpk_status threads(mpki_blocks *f) {
     mpki_meta *meta = f->meta;
     if (meta->threads > 1) meta->pool = mpki_context_pool(meta->ctx, meta->threads, 16);

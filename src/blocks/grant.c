@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dealing out the entries that blocks may keep: Thuerck et al. 2018, algorithm 2. */
+/* Deals out the entries that blocks may keep: Thuerck et al. 2018, algorithm 2. */
 #include "meta.h"
 
 void mpki_grant(mpki_meta *meta) {
@@ -22,7 +22,7 @@ int64_t mpki_grant_atomically(mpki_meta *meta, int64_t item) {
     const int64_t room = meta->stages->capacity[c->batch->target[item]], need = c->need[item];
     if (room < 0 || room == INT64_MAX) return need;
     const int64_t required = need - room;
-    const int64_t free = atomic_fetch_sub(&meta->leftover, required); /* may be a gift, too */
+    const int64_t free = atomic_fetch_sub(&meta->leftover, required); /* it may leave some, too */
     if (required <= 0) return need;
     int64_t granted = required < free ? required : free;
     if (granted < 0) granted = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The schedule without dependencies: sweeps over all blocks, two generations of values. */
+/* The schedule without dependencies: sweeps over all blocks at once, with two generations of
+ * values. */
 #include "meta.h"
 
 #include <string.h>
@@ -9,8 +10,8 @@ static const char STAGE[] = "factorize";
 /* A generation of values: dense blocks and pivots in one piece of memory. */
 typedef struct generation {
     mpki_block *lower, *upper;
-    mpki_work_pivot *pivot; /* by place, which is by item of the one chunk */
-    mpki_frame *frame;      /* by frame: D, for those who read this generation */
+    mpki_work_pivot *pivot; /* by place; so are the items of the one chunk */
+    mpki_frame *frame;      /* by frame: D, for readers of this generation */
     char *memory;
 } generation;
 
@@ -23,7 +24,8 @@ static void generation_free(mpk_context *ctx, generation *g) {
     *g = (generation){0};
 }
 
-/* Hand out `count` entries of a generation's memory; with base NULL only the size is summed up. */
+/* The address of the next `count` entries in a generation's memory; base NULL: only add up the
+ * size. */
 static void *take(char *base, int64_t *used, int64_t count, size_t size) {
     char *at = base ? base + *used : NULL;
     *used += (count * (int64_t)size + 63) / 64 * 64;
@@ -76,7 +78,7 @@ static mpk_status generation_make(mpki_meta *meta, generation *g) {
     return MPK_OK;
 }
 
-/* The pivots' counts of the last sweep alone. */
+/* Forget the counts of pivots: only those of the last sweep count. */
 static void forget_counts(mpki_meta *meta) {
     for (int t = 0; t < meta->threads; t++) {
         mpki_meta_worker *me = &meta->worker[t];
@@ -97,11 +99,11 @@ static mpk_status one_chunk(mpki_meta *meta, mpki_updates *batch) {
     mpk_status status = mpki_updates_pull(meta->ctx, &meta->stages->index, meta->stages->final,
                                           meta->stages->want, c->count, c->frame, batch);
     memset(meta->stages->final, 0, (size_t)meta->stages->index.m);
-    return status ? status : mpki_chunk_lay_out(meta, true);
+    return mpk_failed(status) ? status : mpki_chunk_lay_out(meta, true);
 }
 
-/* The sweeps of one stage; *reorder: its first sweep had to replace pivots of some frames, not of
- * all, and they may be pushed back. */
+/* The sweeps of one stage. *reorder: the first sweep had to replace pivots of some frames, but not
+ * of all, and these may be pushed back. */
 static mpk_status sweeps(mpki_meta *meta, double norm1, bool may_reorder, bool *reorder) {
     mpki_blocks *bf = meta->bf;
     const mpk_options *o = meta->stages->options;
@@ -140,7 +142,7 @@ static mpk_status sweeps(mpki_meta *meta, double norm1, bool may_reorder, bool *
             *reorder = true;
             break;
         }
-        if (rejected && !mpk_failed(status)) { /* all of them: no order is better; sweep 1 again */
+        if (rejected && !mpk_failed(status)) { /* no order is better: sweep 1 again */
             may_reorder = false;
             epsilon /= o->jacobi_decay;
             s--;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One sweep of the Jacobi schedule: every block at once from the values of the sweep before
+/* One sweep of the Jacobi schedule: every block is computed from the values of the sweep before
  * (Thuerck 2019, algorithm 2). Rows of blocks stay in the order of the matrix (kernels/blocks.h),
- * so the permutations p' of that algorithm have nothing to do here. */
+ * so the permutations p' of that algorithm are not needed. */
 #include "../core/precision.h"
 #include "../kernels/blocks.h"
 #include "meta.h"
@@ -58,7 +58,7 @@ void FN(meta_start)(mpki_meta *meta) {
         FN(meta_load_column)(meta, f, false, meta->worker[0].slot);
     T *const parts[] = {meta->chunk.flight, meta->stages->ldu ? meta->chunk.flight_u : NULL};
     for (int half = 0; half <= meta->stages->ldu;
-         half++) /* L begins as A, relative to its largest entry */
+         half++) /* L starts as A, relative to the largest entry of A */
         for (int64_t k = 0; k < meta->chunk.at[meta->chunk.first[meta->chunk.count]]; k++)
             parts[half][k] *= (R)(1 / meta->stages->size);
     for (int64_t g = 0; g < meta->chunk.groups; g++) pack_group(meta, g, bf->lower, bf->upper);

@@ -8,8 +8,8 @@
 
 static const char STAGE[] = "factorize";
 
-/* Entries of the work blocks of one chunk: they should stay in the second-level cache, and be
- * little beside the matrix. */
+/* Entries of the work blocks of a chunk: they should stay in the second-level cache, and be few
+ * beside those of the matrix. */
 enum { CHUNK_LEAST = 1 << 13, CHUNK_MOST = 1 << 17 };
 
 void mpki_workers_free(mpki_meta *meta) {
@@ -60,7 +60,7 @@ static bool room_for(mpki_meta *meta, void *array, int64_t count, size_t size) {
     return *at != NULL;
 }
 
-/* Dense pivots of the chunk's frames. */
+/* Addresses of the dense pivots of the chunk's frames. */
 static bool pivots_lay_out(mpki_meta *meta) {
     mpki_chunk_work *c = &meta->chunk;
     const size_t size = mpk_scalar_size(meta->bf->scalar);
@@ -97,7 +97,7 @@ mpk_status mpki_chunk_lay_out(mpki_meta *meta, bool flight) {
     const mpki_blocking *b = meta->stages->blocking;
     const size_t size = mpk_scalar_size(meta->bf->scalar);
     const int64_t items = c->batch->count;
-    if (c->count > c->frames_room || !c->first) { /* an empty matrix asks for no room, but some */
+    if (c->count > c->frames_room || !c->first) { /* an empty matrix needs some memory as well */
         c->frames_room = 2 * (int64_t)c->count;
         if (!room_for(meta, &c->first, c->frames_room + 1, sizeof *c->first))
             return mpki_failed(meta->ctx);
@@ -160,10 +160,10 @@ mpk_status mpki_meta_failure(mpki_meta *meta) {
     int32_t broken = INT32_MAX, failed = INT32_MAX;
     for (int t = 0; t < meta->threads; t++) {
         const mpki_meta_worker *me = &meta->worker[t];
-        if (me->status && me->status != MPK_ERR_NUMERIC)
+        if (mpk_failed(me->status) && me->status != MPK_ERR_NUMERIC)
             return mpk_failed(mpki_failed(meta->ctx)) ? mpki_failed(meta->ctx) : me->status;
         if (me->broken_frame < broken) broken = me->broken_frame;
-        if (me->status && me->failed_frame < failed) failed = me->failed_frame;
+        if (mpk_failed(me->status) && me->failed_frame < failed) failed = me->failed_frame;
     }
     meta->stages->broken_frame = broken < INT32_MAX ? broken : -1;
     if (broken < INT32_MAX) return MPK_ERR_NUMERIC;
@@ -175,9 +175,9 @@ mpk_status mpki_meta_failure(mpki_meta *meta) {
 /* ---- portions of work from the inspector
  * ---------------------------------------------------------- */
 
-/* The push schedules keep a work block for everything that is due. */
+/* The push schedules keep a work block for every block that is due. */
 typedef struct pusher {
-    int64_t *at; /* by block: its work block in flight; -1 */
+    int64_t *at; /* by block: offset of its work block in `flight`; -1: none */
     void *flight, *flight_u;
 } pusher;
 
@@ -187,7 +187,7 @@ static void pusher_free(mpki_meta *meta, pusher *p) {
     mpki_release(meta->ctx, p->flight_u);
 }
 
-/* Work blocks, zero; A is added when a column's turn comes. */
+/* Work blocks, set to zero; A is added when their column's turn comes. */
 static mpk_status pusher_make(mpki_meta *meta, pusher *p) {
     const mpki_ibcsr *x = &meta->stages->index;
     const size_t size = mpk_scalar_size(meta->bf->scalar);
@@ -225,7 +225,7 @@ static mpk_status run_columns(mpki_meta *meta, const mpki_portion *portion, push
     return mpki_meta_failure(meta);
 }
 
-/* What some frames of a level push. */
+/* The updates that some frames of a level push. */
 static mpk_status run_downdates(mpki_meta *meta, const mpki_portion *portion, pusher *p) {
     const bool atomic = meta->stages->options->schedule == MPK_SCHEDULE_ATOMIC;
     MPKI_DISPATCH(meta->bf->scalar, meta_push)
@@ -236,9 +236,9 @@ static mpk_status run_downdates(mpki_meta *meta, const mpki_portion *portion, pu
 /* ---- a stage ------------------------------------------------------------------------------------
  */
 
-/* Level sets of the present stage, and before them those of the earlier ones: in a later stage the
- * rejected rows first gather what the accepted columns owe them (sec. 8.3.1: L21, then L32^T), and
- * only then become pivots. Operations with a rejected frame are listed and come to nothing. */
+/* The level sets of the present stage, and before them those of earlier stages: in a later stage
+ * the rejected rows first gather the updates by accepted columns (sec. 8.3.1: L21, then L32^T), and
+ * only then become pivots. Operations with a rejected frame are listed, but have no effect. */
 mpk_status mpki_run_levels(mpki_meta *meta) {
     const mpki_levels *levels = &meta->stages->levels;
     const bool push = meta->stages->options->schedule != MPK_SCHEDULE_PULL;
@@ -257,13 +257,13 @@ mpk_status mpki_run_levels(mpki_meta *meta) {
     pusher p = {0};
     mpki_inspector *inspector = NULL;
     mpki_inspector_times times = {0};
-    int32_t subsets = 0; /* numbered anew in each stage */
+    int32_t subsets = 0; /* numbered from 0 in each stage */
     mpk_status status = push ? pusher_make(meta, &p) : MPK_OK;
     if (!mpk_failed(status)) status = mpki_inspector_start(meta->ctx, &what, &inspector);
     while (!mpk_failed(status)) {
         const mpki_portion *portion = NULL;
         status = mpki_inspector_next(inspector, &portion);
-        if (status || !portion) break;
+        if (mpk_failed(status) || !portion) break;
         if (portion->subset >= subsets) subsets = portion->subset + 1;
         status = portion->kind == MPKI_PORTION_COLUMNS
                      ? run_columns(meta, portion, push ? &p : NULL)
@@ -273,7 +273,7 @@ mpk_status mpki_run_levels(mpki_meta *meta) {
             status = mpki_error(meta->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     }
     mpki_inspector_stop(&inspector, &times);
-    if (times.work_s > times.waited_s) /* the part that was hidden */
+    if (times.work_s > times.waited_s) /* the part that was hidden behind other work */
         meta->stages->info.time_inspector_s += times.work_s - times.waited_s;
     meta->stages->info.sublevels += subsets;
     meta->chunk.batch = NULL;

@@ -8,20 +8,20 @@
 #include "../core/pool.h"
 #include "blocks.h"
 
-enum { GROUP = 8 }; /* targets of one column that share the right operands of their updates */
+enum { GROUP = 8 }; /* targets in one column that share the right operands of their updates */
 
-/** What a worker owns. Work blocks have room for widest x widest entries. */
+/** What a worker owns. A work block has room for widest x widest entries. */
 typedef struct mpki_meta_worker {
     void *w, *wu;  /* right operands, lower and upper */
     void *work;    /* 4 blocks for kernels */
     void *block;   /* one block */
-    int32_t *slot; /* frames: item of the frame across in the column at hand; -1 */
+    int32_t *slot; /* by frame: the item of that frame's block in the column at work; -1: none */
     double flops;
     int64_t perturbed, two_by_two, positive, negative, zero, kept, dropped;
-    int64_t dense, bitmap, rows; /* blocks stored so */
+    int64_t dense, bitmap, rows; /* blocks stored in each format */
     double fill_out;             /* sum over stored blocks of kept entries / entries */
     double smallest, largest;    /* pivots */
-    mpk_status status;           /* first failure, and where */
+    mpk_status status;           /* the first failure; its frame */
     int32_t failed_frame;
     int32_t broken_frame; /* LLT: the first frame with a pivot <= 0, or INT32_MAX */
 } mpki_meta_worker;
@@ -32,22 +32,23 @@ typedef struct mpki_work_pivot {
     void *m, *n, *d, *dinv;
 } mpki_work_pivot;
 
-/** A chunk: frames of one level and the blocks of their columns that are due. Item = block. */
+/** A chunk: frames of one level set, and those blocks of their columns that are due. Item: one of
+ *  these blocks. Group: items next to each other in one column, computed together. */
 typedef struct mpki_chunk_work {
     int32_t count; /* frames */
     const int32_t *frame;
     const mpki_updates *batch; /* targets and, when pulled, their updates */
-    mpki_work_pivot *pivot;    /* count; in pivot_memory, but for Jacobi sweeps */
+    mpki_work_pivot *pivot;    /* count; in pivot_memory, except in Jacobi sweeps */
     void *pivot_memory;
-    int64_t *first;             /* count + 1: items of each frame; the diagonal one first, if due */
-    int64_t *at;                /* items + 1: offset of its work block in `flight`, entries */
-    int64_t *group, *group_end; /* groups: their items, neighbours in one column */
+    int64_t *first; /* count + 1: items of each frame; its diagonal block first, if due */
+    int64_t *at;    /* items + 1: offset of its work block in `flight`, entries */
+    int64_t *group, *group_end; /* groups: their first item and the one after the last */
     int32_t *group_frame;       /* groups: index into frame */
     int64_t groups;
     void *flight, *flight_u; /* work blocks, lower and upper */
-    void *norm2;             /* groups x 2 widest reals: squared column norms; upper: behind */
+    void *norm2;             /* groups x 2 widest reals: squared column norms; lower, then upper */
     double *largest;         /* groups */
-    int64_t *need;           /* items: entries above the drop tolerance, and then: granted */
+    int64_t *need;           /* items: entries above the drop tolerance; later: those granted */
     int64_t frames_room, items_room, groups_room, flight_room, pivot_room;
 } mpki_chunk_work;
 
@@ -60,30 +61,30 @@ typedef struct mpki_meta {
     mpki_pool *pool;
     int threads;
     mpki_meta_worker *worker;
-    _Atomic int64_t leftover; /* entries that earlier blocks left unused */
-    double norm1;             /* of the scaled matrix, for the sweeps; < 0: not asked for yet */
+    _Atomic int64_t leftover; /* entries that earlier blocks did not use */
+    double norm1;             /* of the scaled matrix, for the sweeps; < 0: not computed yet */
     mpki_chunk_work chunk;
 } mpki_meta;
 
 /* grant.c */
 
-/** Deal out the chunk's entries, items in order: need[item] becomes what it may keep; what a block
- *  leaves unused goes to `leftover` and from there to blocks that want more: Thuerck et al. 2018,
- *  algorithm 2, in a deterministic form: one after the other, so that nothing depends on threads.
- *  Nothing is done where options.deterministic is off. */
+/** Deal out the chunk's entries, in the order of items: need[item] becomes what the item may keep.
+ *  What a block leaves unused goes to `leftover`, and from there to blocks that need more: Thuerck
+ *  et al. 2018, algorithm 2, but one item after the other, so that nothing depends on threads. Does
+ *  nothing where options.deterministic is off. */
 void mpki_grant(mpki_meta *meta);
-/** The same for one item by atomic operations, as the paper has it: called by any worker when the
- *  block is stored; returns what it may keep. */
+/** The same for one item, by atomic operations as in the paper: called by any worker when it stores
+ *  the block. Returns what the item may keep. */
 int64_t mpki_grant_atomically(mpki_meta *meta, int64_t item);
 
 /* meta.c */
 
-/** first, at, groups and memory for the chunk's batch of targets; without flight the work blocks
- * lie elsewhere. */
+/** Set up the chunk for its batch of targets: first, at, groups, and memory. flight false: the work
+ * blocks lie elsewhere. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_chunk_lay_out(mpki_meta *meta, bool flight);
-/** What the workers met, told to the context; MPK_OK where all went well. A pivot <= 0 of LLT is
- * not told, for it may be repaired: MPK_ERR_NUMERIC and stages->broken_frame. The same for any
- *  number of threads. */
+/** The workers' failures, recorded in the context. A pivot <= 0 of LLT may be repaired: it is not
+ *  recorded, but returned as MPK_ERR_NUMERIC with stages->broken_frame set. The result is the same
+ *  for any number of threads. */
 mpk_status mpki_meta_failure(mpki_meta *meta);
 
 mpk_status mpki_workers_make(mpki_meta *meta);

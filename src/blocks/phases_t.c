@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The three phases of the meta-algorithm on a chunk of frames (Thuerck 2021, fig. 8.1), each a
- * batch of operations on blocks that do not depend on each other: load and factor the pivots;
- * gather the blocks below them and solve; drop and store (store_t.c). */
+ * batch of operations on blocks that do not depend on each other: I, load and factor the pivots;
+ * II, gather updates of the blocks below them and solve; III, drop and store (store_t.c). */
 #include "../backends/cpu/cpu.h"
 #include "../core/random.h"
 #include "../core/scaled.h"
@@ -22,14 +22,15 @@ void FN(meta_begin)(mpki_meta *meta) {
 /* ---- A ------------------------------------------------------------------------------------------
  */
 
-/* A scaled diagonal entry with what option `shift` adds to it, with its sign, and a repair. */
+/* A scaled diagonal entry, with what option `shift` adds to it (with its own sign), and the repair
+ * after a breakdown. */
 static T shifted(const mpki_meta *meta, T diagonal) {
     const R shift = (R)meta->stages->options->shift;
     diagonal += t_re(diagonal) > 0 ? shift : -shift;
     return diagonal * (R)(1 + meta->stages->diagonal_shift);
 }
 
-/* Entry e of row g, scaled before it is rounded. */
+/* Entry e of row g of A, scaled before it is rounded. */
 static T scaled_entry(const mpki_meta *meta, int32_t g, int64_t e) {
     const mpki_full *a = meta->stages->a;
     const double s = meta->stages->scale[g], t = meta->stages->scale[a->col[e]];
@@ -38,7 +39,7 @@ static T scaled_entry(const mpki_meta *meta, int32_t g, int64_t e) {
     return t_make((R)mpki_scaled(re, s, t), (R)mpki_scaled(im, s, t));
 }
 
-/* Items of a frame's column by the frame across. */
+/* slot[frame] := the item of that frame's block in the column of f; or clear these. */
 static void set_slots(const mpki_meta *meta, int32_t f, int32_t *slot, bool clear) {
     const mpki_chunk_work *c = &meta->chunk;
     for (int64_t t = c->first[f]; t < c->first[f + 1]; t++)
@@ -98,7 +99,7 @@ static int32_t across(const mpki_ibcsr *x, int64_t b, int32_t f) {
 }
 
 /* Right operands of updates through block b in the row of frame f: D L_fk^T and, for LDU, those of
- * the other half. Returns the depth, 0 where the product vanishes. */
+ * the other half. Returns their depth; 0: the product is zero. */
 static int right_operands(const mpki_meta *meta, mpki_meta_worker *me, int64_t b, int32_t f) {
     const mpki_blocks *bf = meta->bf;
     const int ld = LD(mpki_frame_rows(meta->stages->blocking, f));
@@ -128,8 +129,8 @@ static void downdate(const mpki_meta *meta, mpki_meta_worker *me, const mpki_upd
     }
 }
 
-/* All updates of the items t0 .. t1-1 of one column: the updates of each are sorted by the place of
- * their column k, so items advance together and share the right operands. */
+/* All updates of the items t0 .. t1-1 of one column. The updates of each item are sorted by the
+ * place of their column k, so all items advance together and share the right operands. */
 void FN(meta_pull)(const mpki_meta *meta, mpki_meta_worker *me, int32_t frame, int64_t t0,
                    int64_t t1) {
     const mpki_chunk_work *c = &meta->chunk;
@@ -163,7 +164,7 @@ void FN(meta_pull)(const mpki_meta *meta, mpki_meta_worker *me, int32_t frame, i
 /* ---- phase I ------------------------------------------------------------------------------------
  */
 
-/* Pivots of an earlier stage, dense again. */
+/* Pivots of an earlier stage, made dense again. */
 static void recall(const mpki_meta *meta, int32_t frame, const mpki_work_pivot *to) {
     const mpki_frame *from = &meta->bf->frame[frame];
     const int w = mpki_frame_rows(meta->stages->blocking, frame);
@@ -176,7 +177,7 @@ static void recall(const mpki_meta *meta, int32_t frame, const mpki_work_pivot *
     memcpy(to->dinv, from->dinv, 2 * (size_t)w * sizeof(T));
 }
 
-/* Random diagonals of a butterfly: exp(r/10), r in [-1/2, 1/2], as Baboulin et al. take them. */
+/* Random diagonals of a butterfly: exp(r/10), r in [-1/2, 1/2], as Baboulin et al. choose them. */
 static void random_butterfly(uint64_t state, int w, R *butterfly) {
     for (int k = 0; k < 2 * w; k++) {
         state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -194,8 +195,8 @@ static void count_pivots(mpki_meta_worker *me, const FN(pivot_report) * r) {
     if ((double)r->largest > me->largest) me->largest = (double)r->largest;
 }
 
-/* Factor the diagonal work block of a frame. A frame that may still be rejected is, where a pivot
- * had to be replaced or vanished, or M grows beyond 1/sqrt(eps). */
+/* Factor the diagonal work block of a frame. A frame that may still be rejected is rejected where a
+ * pivot had to be replaced or is zero, or where M grows beyond 1/sqrt(eps). */
 void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,
                      const mpki_work_pivot *to, void *diagonal) {
     const mpki_blocking *b = meta->stages->blocking;
@@ -220,7 +221,8 @@ void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,
         (meta->stages->last || meta->stages->options->factor_type == MPK_TYPE_LLT)) {
         if (report.indefinite) {
             if (frame < me->broken_frame) me->broken_frame = frame;
-        } else if (!me->status || (me->status == MPK_ERR_NUMERIC && frame < me->failed_frame)) {
+        } else if (!mpk_failed(me->status) ||
+                   (me->status == MPK_ERR_NUMERIC && frame < me->failed_frame)) {
             me->status = MPK_ERR_NUMERIC, me->failed_frame = frame;
         }
         meta->stages->reject[frame] = 1;
@@ -245,7 +247,7 @@ static void pivot_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const int32_t f = (int32_t)item, frame = c->frame[f];
     if (c->first[f] == c->first[f + 1]) return;
     FN(meta_load_column)(meta, f, ph->pushed, me->slot);
-    if (meta->stages->final[frame]) { /* of an earlier stage: only rows below are due */
+    if (meta->stages->final[frame]) { /* accepted in an earlier stage: only rows below are due */
         recall(meta, frame, &c->pivot[f]);
         return;
     }
@@ -256,7 +258,7 @@ static void pivot_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 /* ---- phase II -----------------------------------------------------------------------------------
  */
 
-/* L_ji = C_ji M^T D^-1 with N for LDU, U_ij^T = C_ij^T M^T D^-1. */
+/* L_ji = C_ji M^T D^-1 (LDU: N in place of M), and U_ij^T = C_ij^T M^T D^-1. */
 void FN(meta_solve)(mpki_meta *meta, mpki_meta_worker *me, int64_t g, bool pushed) {
     mpki_chunk_work *c = &meta->chunk;
     const int32_t frame = c->frame[c->group_frame[g]];
@@ -306,7 +308,7 @@ typedef struct push {
     bool atomic;
 } push;
 
-/* to += from by atomic additions, real by real. */
+/* to += from, by atomic additions of reals. */
 static void add_atomically(int64_t count, const T *from, T *to) {
     const R *x = (const R *)from;
     R *y = (R *)to;

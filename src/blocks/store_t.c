@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Phase III of the meta-algorithm on a chunk of frames (Thuerck 2021, fig. 8.1): which frames are
- * accepted, what is dropped, and the blocks into the memory of the factor. */
+/* Phase III of the meta-algorithm on a chunk of frames (Thuerck 2021, fig. 8.1): accept or reject
+ * frames, drop entries, move the blocks into the factor's memory. */
 #include "../backends/cpu/cpu.h"
 #include "meta.h"
 
@@ -15,7 +15,7 @@ static const FN(block_kernels) * kernels(const mpki_meta *meta) {
 /* ---- thresholds ---------------------------------------------------------------------------------
  */
 
-/* Reject the frames whose columns grow beyond 1/u; NaN in the last stage ends it all. */
+/* Reject the frames whose columns grow beyond 1/u. NaN in the last stage is a failure. */
 static void judge(mpki_meta *meta) {
     mpki_chunk_work *c = &meta->chunk;
     for (int64_t g = 0; g < c->groups; g++) {
@@ -24,16 +24,16 @@ static void judge(mpki_meta *meta) {
         if (meta->stages->reject[frame] ||
             (finite && (meta->stages->last || c->largest[g] <= meta->stages->bound)))
             continue;
-        if (meta->stages->final[frame] && finite) continue; /* accepted by an earlier stage */
+        if (meta->stages->final[frame] && finite) continue; /* accepted in an earlier stage */
         if (meta->stages->last || meta->stages->final[frame]) {
-            if (!meta->worker[0].status)
+            if (!mpk_failed(meta->worker[0].status))
                 meta->worker[0].status = MPK_ERR_NUMERIC, meta->worker[0].failed_frame = frame;
         }
         meta->stages->reject[frame] = 1;
     }
 }
 
-/* Sum the groups' norms into the first group of each frame, and turn them into thresholds. */
+/* Sum the norms of a frame's groups in its first group, and turn them into thresholds. */
 static void thresholds(mpki_meta *meta) {
     mpki_chunk_work *c = &meta->chunk;
     const R tau = (R)meta->stages->options->drop_tolerance;
@@ -44,7 +44,7 @@ static void thresholds(mpki_meta *meta) {
         for (int64_t h = g + 1; h < end; h++)
             for (int k = 0; k < 2 * meta->widest; k++)
                 sum[k] += ((R *)c->norm2 + h * 2 * meta->widest)[k];
-        /* the unit diagonal of L belongs to the column */
+        /* the unit diagonal of L belongs to the column too */
         for (int k = 0; k < 2 * meta->widest; k++) sum[k] = tau * r_sqrt(1 + sum[k]);
         for (int64_t h = g + 1; h < end; h++)
             memcpy((R *)c->norm2 + h * 2 * meta->widest, sum, 2 * (size_t)meta->widest * sizeof(R));
@@ -57,7 +57,7 @@ static void thresholds(mpki_meta *meta) {
 
 static void count_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
     (void)pool;
-    static const R none[MPKI_BLOCK_MAX]; /* zeros: counts what is there */
+    static const R none[MPKI_BLOCK_MAX]; /* a threshold of zero: counts all nonzeros */
     mpki_meta *meta = arg;
     mpki_chunk_work *c = &meta->chunk;
     mpki_meta_worker *me = &meta->worker[worker];
@@ -80,10 +80,10 @@ static void count_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
     }
 }
 
-/* Write a work block into memory of the factor, in its smallest format; a dense one wherever that
- * is not much larger, since it is the fastest. Returns false where there is no memory. */
+/* Write a work block into the factor's memory, in its smallest format; or dense wherever that is
+ * not much larger, since it is the fastest. False: there is no memory. */
 static bool write_block(mpki_meta *meta, int rows, int cols, const T *c, mpki_block *to) {
-    enum { DENSE_SHARE = 85 }; /* per cent of a dense block's bytes */
+    enum { DENSE_SHARE = 85 }; /* percent of a dense block's bytes */
     size_t bytes, dense = (size_t)rows * (size_t)cols * sizeof(T);
     int format = kernels(meta)->smallest(rows, cols, c, LD(cols), &bytes);
     *to = (mpki_block){.rows = (uint8_t)rows,
@@ -101,7 +101,7 @@ static bool write_block(mpki_meta *meta, int rows, int cols, const T *c, mpki_bl
 }
 
 static void no_memory(mpki_meta_worker *me) {
-    if (!me->status) me->status = MPK_ERR_MEMORY;
+    if (!mpk_failed(me->status)) me->status = MPK_ERR_MEMORY;
 }
 
 static void store(mpki_meta *meta, mpki_meta_worker *me, int rows, int w, const T *c,
@@ -115,7 +115,7 @@ static void store(mpki_meta *meta, mpki_meta_worker *me, int rows, int w, const 
     me->fill_out += (double)to->nnz / ((double)rows * w);
 }
 
-/* -M and D of an accepted frame into memory of the factor. */
+/* Write -M and D of an accepted frame into the factor's memory. */
 static void store_pivot(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,
                         const mpki_work_pivot *from) {
     mpki_frame *to = &meta->bf->frame[frame];

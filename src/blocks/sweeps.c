@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Applying a factor on blocks: room for it. */
+/* Applying a factor on blocks: the work space for it. */
 #include "sweeps.h"
 
-/* Fewer bytes of blocks than this are not worth waking anybody. */
+/* With fewer bytes of blocks it does not pay to wake other threads. */
 static const double SHARE_BYTES = 1 << 18;
-/* Level sets narrower than this on average leave nothing to share. */
+/* With fewer frames in a level set, on average, there is nothing to share. */
 enum { SHARE_WIDTH = 3 };
 
 void mpki_block_solver_free(mpk_context *ctx, mpki_block_solver **handle) {

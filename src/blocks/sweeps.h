@@ -8,10 +8,11 @@
 /** Columns that one application takes at most. */
 enum { MPKI_SWEEP_RHS = 8 };
 
-/** What the applications of one solve share. Vectors lie in positions, nrhs numbers for each row.
- * Exact solves go over the frames in the order of the level sets: workers claim frames in that
- * order and wait for those they depend on, which somebody claimed before, so there is no barrier
- * between levels; each frame is written by one worker, so bits do not depend on threads. */
+/** Work space that the applications of one solve share. Vectors are by position, nrhs numbers for
+ * each row. Exact solves go over the frames in the order of the level sets: workers claim frames in
+ * that order and wait for those that they depend on, which were claimed before, so no barrier is
+ * needed between levels. Each frame is written by one worker, so the bits do not depend on
+ * threads. */
 struct mpki_block_solver {
     const mpki_blocks *bf;
     int threads, nrhs, jacobi; /* jacobi: sweeps for each triangular solve; 0: exact */
@@ -20,14 +21,14 @@ struct mpki_block_solver {
     void *y, *z, *other;       /* n x nrhs of the stored precision */
     _Atomic uint32_t *done;    /* by frame: generation of the sweep that finished it */
     uint32_t generation;
-    /* exact solves run shared or alone, whichever was faster lately: beside other processes a
-     * worker that the system puts aside keeps the others waiting */
+    /* exact solves run shared or alone, whichever was faster lately: where other processes run too,
+     * one worker that the system suspends keeps all others waiting */
     double time_s[2]; /* alone, shared */
     int64_t runs;
     double bytes; /* of the blocks that one triangular sweep reads */
 };
 
-/** The slots of mpki_block_engine of these names. */
+/** The functions behind these slots of mpki_block_engine. */
 mpk_status mpki_block_solver_make(mpk_context *ctx, const mpki_blocks *f, int threads,
                                   int32_t columns, mpki_block_solver **s, int32_t *takes);
 void mpki_block_solver_free(mpk_context *ctx, mpki_block_solver **s);

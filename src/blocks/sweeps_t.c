@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Triangular solves with a factor on blocks. */
+/* Triangular solves with a factor on blocks, exact or by Jacobi sweeps. */
 #include "../backends/cpu/cpu.h"
 #include "../core/precision.h"
 #include "sweeps.h"
@@ -15,22 +15,22 @@ typedef struct pass {
     mpki_block_solver *s;
     int nrhs;
     bool backward;
-    const T *from; /* Jacobi: the iterate before; exact: the vector that is written */
+    const T *from; /* Jacobi: the iterate before; exact: the vector that is being written */
     const T *b;
     T *to;
     _Atomic int64_t next;
     mpk_part part;
     char *x; /* the caller's vectors */
     int64_t ldx;
-    double unit; /* they are taken times this: a power of two */
+    double unit; /* a power of two by which they are multiplied */
 } pass;
 
 static int rows_of(const mpki_blocks *bf, int32_t f) {
     return bf->stages->blocking->bptr[f + 1] - bf->stages->blocking->bptr[f];
 }
 
-/* Blocks lie all over memory for one of the two sweeps: ask early for the headers of the next
- * frame's blocks, and for the first lines of what those of this frame point to. */
+/* In one of the two sweeps blocks lie all over memory: prefetch the headers of the next frame's
+ * blocks, and the first lines of what those of this frame point to. */
 static void ask_ahead(const pass *p, int32_t f, int32_t next) {
     enum { LINE = 64, LINES = 6 };
     const mpki_ibcsr *x = &p->s->bf->stages->index;
@@ -48,8 +48,8 @@ static void ask_ahead(const pass *p, int32_t f, int32_t next) {
         __builtin_prefetch(&blocks[x->entry[e].block]);
 }
 
-/* One frame: forward to_i = M_i (b_i - sum_k L_ik from_k), backward to_i = M_i^T (b_i - sum_j
- * L_ji^T from_j), or N_i^T and U for LDU. */
+/* One frame. Forward: to_i = M_i (b_i - sum_k L_ik from_k). Backward: to_i = M_i^T (b_i - sum_j
+ * L_ji^T from_j); for LDU with N_i^T and U. */
 static void frame(const pass *p, int32_t f) {
     const mpki_blocks *bf = p->s->bf;
     const FN(block_kernels) *kernels = p->s->kernels;
@@ -85,7 +85,7 @@ static void relax(void) {
 #endif
 }
 
-/* Until all frames that f needs are done in this pass. */
+/* Wait until all frames that f needs are done in this pass. */
 static void wait_for(const pass *p, int32_t f) {
     mpki_block_solver *s = p->s;
     const mpki_ibcsr *x = &s->bf->stages->index;
@@ -93,8 +93,8 @@ static void wait_for(const pass *p, int32_t f) {
     const int64_t end = p->backward ? x->ptr[f + 1] : x->diagonal[f];
     for (int64_t e = begin; e < end; e++) {
         const int32_t k = x->entry[e].other;
-        /* what is waited for takes microseconds; who yields too soon may be gone for milliseconds,
-         * and the others wait for him */
+        /* the wait takes microseconds; a thread that yields too soon may be away for milliseconds,
+         * and the others wait for it */
         for (int spin = 0;
              atomic_load_explicit(&s->done[k], memory_order_acquire) != s->generation;)
             if (++spin < SPINS)
@@ -129,14 +129,14 @@ static void alone(pass *p) {
     }
 }
 
-/* Rows k ROWS .. of something that no row depends on. */
+/* One frame of a Jacobi sweep, in which no frame depends on another. */
 static void jacobi_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool, (void)worker;
     const pass *p = arg;
     frame(p, (int32_t)item);
 }
 
-/* The first sweeps try both ways, and every now and then the slower one gets another chance. */
+/* The first sweeps try both ways; later the slower way is tried again from time to time. */
 static bool share_this_one(const mpki_block_solver *s) {
     enum { TRIALS = 8, AGAIN = 128 };
     if (!s->pool) return false;
@@ -180,7 +180,7 @@ static void triangular(mpki_block_solver *s, int nrhs, bool backward) {
  */
 
 /* y := P S x, or x := S P^T z; without P and S where the vector is between two parts. */
-/* Vectors in double, blocks in single: the scaling may leave the range of floats between them. */
+/* Vectors in double, blocks in single: scaling may leave the range of floats in between. */
 static bool mixed(const mpki_block_solver *s) {
     const mpk_scalar scalar = s->bf->stages->scalar;
     return sizeof(R) == sizeof(float) && (scalar == MPK_D || scalar == MPK_Z);
@@ -200,7 +200,7 @@ static void move_wide(const pass *p, char *column, int64_t i, int64_t at, bool i
     if (MPKI_COMPLEX) x[1] = (double)t_im(p->from[at]) * scale / p->unit;
 }
 
-/* What brings the largest entry near 1, where it is far from that. */
+/* A power of two that brings the largest entry near 1, where it is far from that. */
 static double unit_of(const mpki_block_solver *s, mpk_part part, int nrhs, const char *x,
                       int64_t ldx) {
     const mpk_scalar scalar = s->bf->stages->scalar;

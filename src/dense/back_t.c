@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Columns of a block that were eliminated and then failed the threshold: taken back. See rank.h. */
+/* Takes back columns of a block that were eliminated and then failed the threshold test
+ * (rank.h). */
 #include "rank.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the verbs of metapack/dense.h are given: is it there, does it fit, does it overlap? */
+/* Checks the arguments of the verbs of metapack/dense.h: are they there, do they fit, do they
+ * overlap? */
 #include "session.h"
 
 #include <float.h>
@@ -101,7 +102,7 @@ static bool overlap(range a, range b) {
     return a.first < b.last && b.first < a.last;
 }
 
-/* a, f, work, x as the caller gave them: only a == f is allowed to coincide */
+/* a, f, work and x as the caller gave them: only a and f may be the same memory */
 mpk_status mpki_dense_check_overlap(mpk_context *ctx, const mpk_dense *d, const void *a,
                                     int64_t lda, const mpk_dense_factor *f,
                                     const mpk_dense_sizes *sizes, const void *work,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The verbs of metapack/dense.h: memory, the place, the method. */
+/* The verbs of metapack/dense.h: finds the memory and the engine, calls the method. */
 #include "config.h"
 #include "session.h"
 
@@ -32,7 +32,7 @@ void mpk_dense_init(mpk_dense *dense) {
     dense->condition = MPK_OFF;
 }
 
-/* ---- the call and its place ---------------------------------------------------------------------
+/* ---- the call and its engine --------------------------------------------------------------------
  */
 
 /* What depends on the method: zero_tolerance, threads, the factor's scalar. */
@@ -46,10 +46,10 @@ static mpki_dense_call call_of(mpk_context *ctx, const mpk_dense *d, mpk_dense_i
     return call;
 }
 
-const mpki_dense_methods *mpki_dense_place(mpk_context *ctx, const mpk_dense *dense) {
+const mpki_dense_engine *mpki_dense_engine_of(mpk_context *ctx, const mpk_dense *dense) {
     if (dense->memory == MPK_HOST) return &mpki_dense_host;
 #if MPKI_HAVE_CUDA
-    return mpki_cuda_dense(ctx, dense->device);
+    return mpki_cuda_dense_engine(ctx, dense->device);
 #else
     mpki_error(ctx, MPK_ERR_DEVICE, "dense", dense->device,
                "this build has no device backend (it was configured without CUDA)");
@@ -64,22 +64,23 @@ static int64_t round64(int64_t bytes) {
     return (bytes + 63) / 64 * 64;
 }
 
-/* For one method and precision; threads must be known, so the place has begun. */
-static mpk_status sizes_of(const mpki_dense_methods *place, const mpki_dense_call *call,
+/* For one method and precision; threads must be known, so the engine's `begin` has run. */
+static mpk_status sizes_of(const mpki_dense_engine *engine, const mpki_dense_call *call,
                            int32_t nrhs, mpk_dense_sizes *sizes) {
     mpki_dense_need need = {0};
-    mpk_status status = place->method[call->dense.method].need
-                            ? place->method[call->dense.method].need(call, nrhs, &need)
+    mpk_status status = engine->method[call->dense.method].need
+                            ? engine->method[call->dense.method].need(call, nrhs, &need)
                             : mpki_error(call->ctx, MPK_ERR_UNSUPPORTED, "dense",
-                                         call->dense.method, "%s has no method '%s'", place->name(),
-                                         mpk_dense_method_name(call->dense.method));
+                                         call->dense.method, "%s has no method '%s'",
+                                         engine->name(), mpk_dense_method_name(call->dense.method));
     if (mpk_failed(status)) return status;
     const int64_t n = call->dense.n;
     sizes->factor_bytes = n * n * (int64_t)mpk_scalar_size(call->factor_scalar);
     sizes->pivots = need.pivots;
     sizes->extra_bytes = need.extra_bytes;
     sizes->factorize_bytes = round64(need.factorize_bytes + n / 8 + 64);
-    sizes->solve_bytes = round64(need.solve_bytes) + mpki_dense_solve_bytes(place, call, nrhs) + 64;
+    sizes->solve_bytes =
+        round64(need.solve_bytes) + mpki_dense_solve_bytes(engine, call, nrhs) + 64;
     sizes->sysv_bytes =
         sizes->factorize_bytes > sizes->solve_bytes ? sizes->factorize_bytes : sizes->solve_bytes;
     if (round64(need.inertia_bytes) > sizes->sysv_bytes)
@@ -95,19 +96,19 @@ bool mpki_dense_rung_applies(const mpki_dense_rung *rung, const mpk_dense *d) {
 #define LARGER(field)                                                                              \
     if (one.field > sizes->field) sizes->field = one.field
 
-static mpk_status sizes_for(const mpki_dense_methods *place, const mpki_dense_call *call,
+static mpk_status sizes_for(const mpki_dense_engine *engine, const mpki_dense_call *call,
                             bool ladder, int32_t nrhs, mpk_dense_sizes *sizes) {
     memset(sizes, 0, sizeof *sizes);
-    if (!ladder) return sizes_of(place, call, nrhs, sizes);
+    if (!ladder) return sizes_of(engine, call, nrhs, sizes);
     for (int k = 0; k < MPK_DENSE_ATTEMPTS; k++) {
-        const mpki_dense_rung *rung = &place->ladder[k];
+        const mpki_dense_rung *rung = &engine->ladder[k];
         mpk_dense_sizes one = {0};
         mpki_dense_call step = *call;
         if (rung->method == MPK_DENSE_AUTO) break;
         if (!mpki_dense_rung_applies(rung, &call->dense)) continue;
         step.dense.method = rung->method, step.dense.precision = rung->precision;
         step.factor_scalar = mpki_dense_factor_scalar(&step.dense);
-        mpk_status status = sizes_of(place, &step, nrhs, &one);
+        mpk_status status = sizes_of(engine, &step, nrhs, &one);
         if (mpk_failed(status)) return status;
         LARGER(factor_bytes);
         LARGER(pivots);
@@ -128,14 +129,14 @@ mpk_status mpk_dense_query(mpk_context *ctx, const mpk_dense *dense, int32_t nrh
     mpk_status status = mpki_dense_resolve(ctx, dense, &d);
     if (mpk_failed(status)) return status;
     if (!sizes || nrhs < 0) MPKI_REFUSE(nrhs, "sizes is NULL or nrhs negative");
-    const mpki_dense_methods *place = mpki_dense_place(ctx, &d);
-    if (!place) return mpki_failed(ctx);
+    const mpki_dense_engine *engine = mpki_dense_engine_of(ctx, &d);
+    if (!engine) return mpki_failed(ctx);
     mpki_dense_call call = call_of(ctx, &d, &info);
-    status = place->begin(&call);
+    status = engine->begin(&call);
     mpk_dense_sizes full = {0};
     if (!mpk_failed(status)) {
-        status = sizes_for(place, &call, d.method == MPK_DENSE_AUTO, nrhs, &full);
-        place->end(&call);
+        status = sizes_for(engine, &call, d.method == MPK_DENSE_AUTO, nrhs, &full);
+        engine->end(&call);
     }
     if (!mpk_failed(status)) *sizes = full;
     return status;
@@ -144,8 +145,9 @@ mpk_status mpk_dense_query(mpk_context *ctx, const mpk_dense *dense, int32_t nrh
 /* ---- factorize ----------------------------------------------------------------------------------
  */
 
-/* A power of two that brings max |A| near 1: for factors of less than working precision, and where
- * in working precision (on the host, not in place) pivots would over- or underflow. */
+/* A power of two that brings max |A| near 1. For factors in less than working precision; and in
+ * working precision (on the host, not in place) where pivots would over- or underflow without
+ * it. */
 static double scale_for(const mpki_dense_call *call) {
     const bool single = call->dense.scalar == MPK_S || call->dense.scalar == MPK_C;
     const double range = single ? 0x1p40 : 0x1p300;
@@ -160,15 +162,15 @@ static double scale_for(const mpki_dense_call *call) {
     return ldexp(1, -exponent);
 }
 
-/* Arguments checked, place begun, work given; call->most is known. */
-mpk_status mpki_dense_run_factorize(const mpki_dense_methods *place, mpki_dense_call *call) {
+/* Arguments are checked, `begin` has run, work is given; call->most is known. */
+mpk_status mpki_dense_run_factorize(const mpki_dense_engine *engine, mpki_dense_call *call) {
     mpk_dense_info *info = call->info;
     const double start = mpki_now_s();
     call->scale = scale_for(call);
     info->two_by_two = info->delayed = info->zero_pivots = 0;
     info->growth = info->max_l = 0;
     info->inertia = (mpk_inertia){0, 0, 0, 0};
-    mpk_status status = place->method[call->dense.method].factorize(call);
+    mpk_status status = engine->method[call->dense.method].factorize(call);
     info->factorize_s = mpki_now_s() - start;
     info->method = call->dense.method;
     info->precision = call->dense.precision;
@@ -189,9 +191,9 @@ mpk_status mpki_dense_run_factorize(const mpki_dense_methods *place, mpki_dense_
     return status;
 }
 
-static mpk_status check_finite(const mpki_dense_methods *place, mpki_dense_call *call,
+static mpk_status check_finite(const mpki_dense_engine *engine, mpki_dense_call *call,
                                double *norm) {
-    mpk_status status = place->largest(call, &call->most, norm);
+    mpk_status status = engine->largest(call, &call->most, norm);
     if (!mpk_failed(status) && !isfinite(call->most))
         status = mpki_error(call->ctx, MPK_ERR_INPUT, "dense", -1,
                             "the matrix has an entry that is NaN or infinite");
@@ -206,16 +208,16 @@ static mpk_status start(mpk_context *ctx, const mpk_dense *given, const mpk_dens
     if (mpk_failed(status)) return status;
     if (nrhs < 0) MPKI_REFUSE(nrhs, "nrhs is negative");
     if (!f) MPKI_REFUSE(-1, "f is NULL");
-    s->place = mpki_dense_place(ctx, &d);
-    if (!s->place) return mpki_failed(ctx);
+    s->engine = mpki_dense_engine_of(ctx, &d);
+    if (!s->engine) return mpki_failed(ctx);
     s->call = call_of(ctx, &d, &s->info);
     s->by_default = given->zero_tolerance < 0;
     s->call.f = (mpk_dense_factor *)(uintptr_t)f; /* solves only read it */
-    s->info.place = s->place->name();
-    status = s->place->begin(&s->call);
+    s->info.place = s->engine->name();
+    status = s->engine->begin(&s->call);
     if (mpk_failed(status)) return status;
     s->begun = true;
-    status = sizes_for(s->place, &s->call, ladder, nrhs, &s->sizes);
+    status = sizes_for(s->engine, &s->call, ladder, nrhs, &s->sizes);
     return mpk_failed(status)
                ? status
                : mpki_dense_check_factor(ctx, &s->call.dense, f, s->sizes.extra_bytes);
@@ -224,7 +226,7 @@ static mpk_status start(mpk_context *ctx, const mpk_dense *given, const mpk_dens
 static mpk_status take_work(mpki_dense_session *s, void *work, int64_t bytes, int64_t wanted) {
     mpk_status status = mpki_dense_check_work(s->call.ctx, work, bytes, wanted);
     if (mpk_failed(status)) return status;
-    if (!work) work = s->taken = s->place->alloc(&s->call, wanted);
+    if (!work) work = s->taken = s->engine->alloc(&s->call, wanted);
     if (!work) return mpki_failed(s->call.ctx);
     s->call.work = work;
     s->call.work_bytes = wanted;
@@ -233,8 +235,8 @@ static mpk_status take_work(mpki_dense_session *s, void *work, int64_t bytes, in
 
 static mpk_status finish(mpki_dense_session *s, mpk_status status, mpk_dense_info *info) {
     s->call.info = &s->info;
-    if (s->taken) s->place->release(&s->call, s->taken);
-    if (s->begun) s->place->end(&s->call);
+    if (s->taken) s->engine->release(&s->call, s->taken);
+    if (s->begun) s->engine->end(&s->call);
     if (info && !mpk_failed(status)) *info = s->info;
     return status;
 }
@@ -261,8 +263,8 @@ mpk_status mpk_dense_factorize(mpk_context *ctx, const mpk_dense *dense, const v
         f->n = 0, f->scale = 1, f->inertia = (mpk_inertia){0, 0, 0, 1};
         return finish(&s, MPK_OK, info);
     }
-    if (!mpk_failed(status)) status = check_finite(s.place, call, NULL);
-    if (!mpk_failed(status)) status = mpki_dense_run_factorize(s.place, call);
+    if (!mpk_failed(status)) status = check_finite(s.engine, call, NULL);
+    if (!mpk_failed(status)) status = mpki_dense_run_factorize(s.engine, call);
     return finish(&s, status, info);
 }
 
@@ -279,14 +281,14 @@ static mpk_status check_rhs(mpki_dense_session *s, int32_t nrhs, const void *b, 
     for (int32_t c = 0; c < nrhs && !mpk_failed(status); c++) {
         const char *column = (const char *)b + c * ldb * size;
         double square[2];
-        status = s->place->dot(call, column, column, square);
+        status = s->engine->dot(call, column, column, square);
         if (mpk_failed(status) || isfinite(square[0])) continue;
         const bool host = call->dense.memory == MPK_HOST;
         void *taken = host ? NULL : mpki_alloc(call->ctx, "dense", n, (size_t)size);
         const void *here = host ? column : taken;
         status = !here  ? mpki_failed(call->ctx)
                  : host ? MPK_OK
-                        : s->place->get(call, column, taken);
+                        : s->engine->get(call, column, taken);
         for (int64_t k = 0; k < reals && !mpk_failed(status); k++) {
             const bool single = scalar == MPK_S || scalar == MPK_C;
             if (!isfinite(single ? (double)((const float *)here)[k] : ((const double *)here)[k]))
@@ -298,13 +300,13 @@ static mpk_status check_rhs(mpki_dense_session *s, int32_t nrhs, const void *b, 
     return status;
 }
 
-/* The factor is there; call->work holds the slot's part and the rest. */
+/* The factor is there; call->work holds the slot's work, then that of refinement. */
 mpk_status mpki_dense_run_solve(mpki_dense_session *s, mpki_dense_call *call, double norm_inf,
                                 int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx) {
     mpki_dense_need need = {0};
-    mpk_status status = s->place->method[call->dense.method].need(call, nrhs, &need);
+    mpk_status status = s->engine->method[call->dense.method].need(call, nrhs, &need);
     if (mpk_failed(status)) return status;
-    mpki_dense_solve solve = {s->place, *call, NULL, norm_inf};
+    mpki_dense_solve solve = {s->engine, *call, NULL, norm_inf};
     solve.call.work_bytes = round64(need.solve_bytes);
     solve.work = call->work + solve.call.work_bytes;
     status = mpki_dense_refined(&solve, nrhs, b, ldb, x, ldx);
@@ -342,7 +344,7 @@ mpk_status mpk_dense_solve(mpk_context *ctx, const mpk_dense *dense, const void 
     call->a = a, call->lda = lda, call->scale = f->scale;
     s.info.method = f->method, s.info.precision = f->precision;
     if (mpk_failed(status) || nrhs == 0 || dense->n == 0) return finish(&s, status, info);
-    if (a) status = check_finite(s.place, call, &norm);
+    if (a) status = check_finite(s.engine, call, &norm);
     if (!mpk_failed(status)) status = check_rhs(&s, nrhs, b, ldb);
     if (!mpk_failed(status)) status = mpki_dense_run_solve(&s, call, norm, nrhs, b, ldb, x, ldx);
     return finish(&s, status, info);
@@ -381,11 +383,11 @@ mpk_status mpk_dense_sysv(mpk_context *ctx, const mpk_dense *dense, const void *
         f->n = 0, f->scale = 1, f->inertia = (mpk_inertia){0, 0, 0, 1};
     }
     if (mpk_failed(status) || call->dense.n == 0) return finish(&s, status, info);
-    status = check_finite(s.place, call, &norm);
+    status = check_finite(s.engine, call, &norm);
     if (!mpk_failed(status)) status = check_rhs(&s, nrhs, b, ldb);
     if (mpk_failed(status)) return finish(&s, status, info);
     if (automatic) return finish(&s, mpki_dense_ladder(&s, norm, nrhs, b, ldb, x, ldx), info);
-    status = mpki_dense_run_factorize(s.place, call);
+    status = mpki_dense_run_factorize(s.engine, call);
     mpk_status factored = status;
     if (in_place) call->a = NULL;
     if (!mpk_failed(status) && nrhs > 0)
@@ -412,7 +414,7 @@ mpk_status mpk_dense_inertia(mpk_context *ctx, const mpk_dense *dense, const mpk
     if (!mpk_failed(status)) status = take_work(&s, work, work_bytes, s.sizes.sysv_bytes);
     mpk_inertia found = {0, 0, 0, 0};
     if (!mpk_failed(status) && dense->n > 0) {
-        const mpki_dense_method *method = &s.place->method[f->method];
+        const mpki_dense_method *method = &s.engine->method[f->method];
         s.call.scale = f->scale;
         if (method->inertia)
             status = method->inertia(&s.call, &found);

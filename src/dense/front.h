@@ -22,14 +22,14 @@ typedef struct mpki_pivots {
 typedef struct FN(front) {
     int64_t nrows;
     int32_t w;     /* fully summed columns */
-    int32_t nelim; /* [out] columns eliminated: the first ones, after permutation */
+    int32_t nelim; /* [out] columns eliminated; they come first after the permutation */
     int64_t ld0;
-    T *a;        /* mpki_trapezoid(nrows, w) entries, 64 readable bytes behind */
+    T *a;        /* mpki_trapezoid(nrows, w) entries, and 64 bytes after them that may be read */
     int32_t *id; /* w: names of the columns, permuted with them */
     T *d, *dinv; /* 2 w each: D and D^-1; [2k] diagonal, [2k+1] subdiagonal, not 0 only in a 2x2
                     pivot */
-    int flat;    /* plain columns: dense/whole */
-    T *right;    /* flat, or NULL: (128 + 16) w entries, 64-byte aligned, for packed operands */
+    int flat;    /* columns ld0 apart instead of panels: dense/whole/ */
+    T *right;    /* flat: (128 + 16) w entries, 64-byte aligned, for packed operands; or NULL */
 } FN(front);
 
 /** Work space of one worker. */
@@ -47,11 +47,11 @@ typedef struct FN(front_rules) {
     const FN(kernels) * k;
     int hermitian;
     R u;     /* threshold: |L| <= 1/u */
-    R small; /* a column not above this is a zero pivot */
-    R shift; /* > 0: static perturbation of what fails */
-    R noise; /* a tile, which does not see the rows below, takes no pivot that is not above this,
-                either: L could overflow beyond repair */
-    bool (*cancelled)(void *self); /* asked now and then in long searches; NULL: never */
+    R small; /* a column whose entries are all at most this is a zero pivot */
+    R shift; /* > 0: replaces a pivot that fails; 0: none is replaced */
+    R noise; /* a tile does not see the rows below it: it takes no pivot of at most this either, for
+                L could overflow beyond repair */
+    bool (*cancelled)(void *self); /* asked from time to time in long searches; NULL: never */
     void *self;
 } FN(front_rules);
 
@@ -61,22 +61,24 @@ int64_t FN(front_work_size)(int64_t n);
 void FN(front_work_set)(FN(front_work) * work, int64_t n, T *memory);
 
 /** Factor as many of the w columns as pass the threshold test; the others end up last, updated.
- * With nrows == w (a root) all pass. pool may be NULL. Statistics are added to *pivots. Returns
- * MPK_OK, or MPK_ERR_NUMERIC: a NaN or Inf was met. */
+ *  With nrows == w (a root) all pass.
+ *  pool   [in]    may be NULL
+ *  pivots [inout] statistics are added
+ *  Returns MPK_OK | MPK_ERR_NUMERIC: a NaN or Inf was met. */
 mpk_status FN(front_factor)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
                             mpki_pool *pool, int worker, mpki_pivots *pivots);
 
-/** Its tiles alone: eliminate what passes, in one pass or in as many as pay; f->nelim, d and dinv
- * are set (zeroed before by the caller), the columns that fail stand last, up to date. */
+/** The tiles of front_factor alone: eliminate what passes, in as many passes as pay. Sets f->nelim,
+ * d and dinv (which the caller has zeroed); the columns that fail stand last, up to date. */
 void FN(front_passes)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
                       mpki_pool *pool, int worker, bool again, mpki_pivots *pivots);
 
-/** c = -L21 D L21^T for the rows w .. nrows-1: a trapezoid of nrows - w rows and columns. works:
- * one for each worker of the pool. */
+/** c := -L21 D L21^T for the rows w .. nrows-1: a trapezoid of nrows - w rows and columns.
+ *  works [in] one for each worker of the pool */
 void FN(front_update)(const FN(front) * f, const FN(front_rules) * rules, FN(front_work) * works,
                       T *c, mpki_pool *pool, int worker);
 
-/** Address of entry (i, j), i >= 128 (j / 128). */
+/** Address of entry (i, j); i is not above the first row of j's panel. */
 static inline T *FN(front_at)(const FN(front) * f, int64_t i, int64_t j) {
     if (j < MPKI_PANEL || f->flat) return f->a + j * f->ld0 + i;
     int64_t k = j / MPKI_PANEL, first = k * MPKI_PANEL;
@@ -87,11 +89,11 @@ static inline int64_t FN(front_ld)(const FN(front) * f, int64_t j) {
 }
 
 /** Try the columns nelim .. w-1 of f, all up to date, one by one against their whole columns
- * (threshold partial pivoting, Duff & Reid 1983): the last resort. root: nothing may be left. */
+ * (threshold partial pivoting, Duff & Reid 1983): the last resort. root: all must be eliminated. */
 mpk_status FN(front_threshold)(FN(front) * f, const FN(front_rules) * rules, int root,
                                mpki_pivots *pivots);
 
-/** Exchange positions i < j of the fully summed part, rows and columns. */
+/** Exchange rows and columns i < j of the fully summed part. */
 void FN(front_swap)(FN(front) * f, int hermitian, int64_t i, int64_t j);
 
 #endif

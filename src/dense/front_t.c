@@ -86,7 +86,7 @@ static int32_t factor_tile(FN(front) * f, const FN(front_rules) * rules, int64_t
     return np;
 }
 
-/* Factor a block of b <= 128 columns at p as a small front of its own. */
+/* Factor a block of b <= 128 columns at p, as a small front of its own. */
 static int32_t factor_block(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
                             int64_t p, int32_t b, int32_t *perm) {
     FN(front)
@@ -119,7 +119,8 @@ static int32_t factor_block(FN(front) * f, const FN(front_rules) * rules, FN(fro
     return g.nelim;
 }
 
-/* Rows p .. p+b-1 of the columns before p, and the names, in the order the block chose. */
+/* Rows p .. p+b-1 of the columns before p, and the names, brought into the order that the block
+ * chose. */
 typedef struct reorder {
     FN(front) * f;
     int64_t p;
@@ -183,7 +184,8 @@ static void below_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     below_rows(s, r0, r1 < s->f->nrows ? r1 : s->f->nrows);
 }
 
-/* Columns c0 .. c1-1 by pivots k0 .. k1-1: their rows among the untried, and those below. */
+/* Update columns c0 .. c1-1 by pivots k0 .. k1-1: their rows among the untried, and the rows
+ * below. */
 static void pull(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
                  mpki_pool *pool, int worker, int64_t c0, int64_t c1, int64_t end, int64_t k0,
                  int64_t k1) {
@@ -196,16 +198,16 @@ static void pull(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * 
     }
 }
 
-/* Width of the block at p: it does not cross a panel's edge. */
+/* Width of the block at p: it does not cross the edge of a panel. */
 static int32_t width(int64_t p, int64_t end, int32_t tile) {
     int64_t edge = (p / MPKI_PANEL + 1) * MPKI_PANEL - p;
     int32_t b = (int32_t)(end - p < tile ? end - p : tile);
     return b > edge ? (int32_t)edge : b;
 }
 
-/* The diagonal block at p, and beside it the pivots before p pulled into the next b2 columns: the
- * look-ahead that pivots which never leave their block allow. Item 0 is the block; then come strips
- * of rows, those of the untried first. */
+/* Look-ahead: the diagonal block at p, and at the same time the pivots before p pulled into the
+ * next b2 columns. It is possible because pivots never leave their block. Item 0 is the block; then
+ * come strips of rows, those of the untried first. */
 typedef struct ahead {
     FN(front) * f;
     const FN(front_rules) * rules;
@@ -272,12 +274,12 @@ static void factor_ahead(ahead *s, mpki_pool *pool, int worker) {
 static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
                  mpki_pool *pool, int worker, int32_t tile, int64_t *rejected) {
     const int64_t w = f->w;
-    int64_t base = f->nelim; /* pivots before it are in all that is left */
+    int64_t base = f->nelim; /* all that is left has been updated by the pivots before it */
     const int32_t widest = tile;
     int64_t p = base, end = w;
     int32_t *perm = work->perm;
-    int clean = 0;                     /* blocks without a rejection since the last one with */
-    int64_t seen = base, ready = base; /* columns before ready have had the pivots before seen */
+    int clean = 0;                     /* blocks without a rejection since the last that had one */
+    int64_t seen = base, ready = base; /* those before `seen` reached those before `ready` */
     while (p < end) {
         const int32_t b = width(p, end, tile);
         const int64_t split = ready < p ? p : ready < p + b ? ready : p + b;
@@ -334,7 +336,7 @@ static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * 
         clean =
             left ? 0
                  : clean +
-                       1; /* rejections: go on in small blocks, which lose less by one bad column */
+                       1; /* after rejections in small blocks, which lose less by one bad column */
         tile = left ? MPKI_TILE : clean >= 4 ? widest : tile;
         *rejected += left;
         end -= left;
@@ -380,8 +382,8 @@ static void count_pivots(const FN(front) * f, int hermitian, mpki_pivots *s) {
     }
 }
 
-/* A front of one column, as most are in very sparse problems: the test is the same, the way
- * shorter. False: it needs the long way. */
+/* A front of one column, as most are in very sparse problems: the same test on a shorter way.
+ * False: it needs the long way. */
 static bool single_column(FN(front) * f, const FN(front_rules) * rules) {
     T *l = f->a;
     const T d = rules->hermitian ? t_make(t_re(l[0]), 0) : l[0];
@@ -400,7 +402,7 @@ void FN(front_passes)(FN(front) * f, const FN(front_rules) * rules, FN(front_wor
                       mpki_pool *pool, int worker, bool again, mpki_pivots *pivots) {
     const int32_t tile = f->w <= MPKI_TILE ? MPKI_TILE : MPKI_PANEL;
     pass(f, rules, work, pool, worker, tile, &pivots->rejected);
-    while (again && f->nelim < f->w) { /* while that brings a good part of what is left */
+    while (again && f->nelim < f->w) { /* while a pass gains a good part */
         int64_t ignored = 0;
         int32_t before = f->nelim, left = f->w - before;
         if (left <= 4) break;

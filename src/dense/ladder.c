@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Method auto of mpk_dense_sysv: up the place's ladder of methods until a solution is accurate. */
+/* Method auto of mpk_dense_sysv: up the engine's ladder of methods, until a solution is
+ * accurate. */
 #include "session.h"
 
 #include <math.h>
 
-/* One rung: factors and solution in place; what came of it in *attempt. */
+/* One rung: factors and solution in place, the outcome in *attempt. */
 static mpk_status climb(mpki_dense_session *s, const mpki_dense_rung *rung, double norm,
                         int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx,
                         mpk_dense_attempt *attempt) {
@@ -15,9 +16,9 @@ static mpk_status climb(mpki_dense_session *s, const mpki_dense_rung *rung, doub
     if (rung->precision != MPK_DENSE_WORKING && s->by_default)
         call.dense.zero_tolerance = (double)call.dense.n * mpki_dense_eps(call.factor_scalar);
     if (rung->method == MPK_DENSE_ROOK && s->by_default)
-        call.dense.zero_tolerance = 0; /* the last resort: rows that are small are not zero */
+        call.dense.zero_tolerance = 0; /* the last resort: a small row is not zero */
     *attempt = (mpk_dense_attempt){rung->method, rung->precision, MPK_OK, INFINITY, 0};
-    mpk_status status = mpki_dense_run_factorize(s->place, &call), factored = status;
+    mpk_status status = mpki_dense_run_factorize(s->engine, &call), factored = status;
     if (!mpk_failed(status)) {
         call.work_bytes = s->call.work_bytes;
         status = mpki_dense_run_solve(s, &call, norm, nrhs, b, ldb, x, ldx);
@@ -29,13 +30,14 @@ static mpk_status climb(mpki_dense_session *s, const mpki_dense_rung *rung, doub
     return status;
 }
 
-/* A better method can help; memory, a device or a cancellation it cannot. */
+/* Can a better method help? Not against a lack of memory, a device that fails, or a
+ * cancellation. */
 static bool may_fall_back(mpk_status status) {
     return status == MPK_INACCURATE || status == MPK_SINGULAR || status == MPK_ERR_NUMERIC;
 }
 
-/* On the host: do rows differ so much in size that what is nothing beside one counts in another? In
- * single precision, where zero pivots are up to 5e-6, any difference may do that. */
+/* On the host: do rows differ so much in size that what is negligible beside one counts in another?
+ * In single precision, where zero pivots are up to 5e-6, any difference may do that. */
 static bool badly_scaled(const mpki_dense_call *call) {
     const mpk_dense *d = &call->dense;
     const bool single = d->scalar == MPK_S || d->scalar == MPK_C;
@@ -64,18 +66,18 @@ mpk_status mpki_dense_ladder(mpki_dense_session *s, double norm, int32_t nrhs, c
                              int64_t ldb, void *x, int64_t ldx) {
     mpk_status status = MPK_ERR_UNSUPPORTED;
     mpk_dense_info *info = &s->info;
-    const mpki_dense_rung *back = NULL; /* to go back to, if no later one does better */
-    mpk_status said = MPK_OK;           /* by that rung */
+    const mpki_dense_rung *back = NULL; /* the best so far */
+    mpk_status said = MPK_OK;           /* the status of that rung */
     for (int k = 0; k < MPK_DENSE_ATTEMPTS; k++) {
-        const mpki_dense_rung *rung = &s->place->ladder[k];
+        const mpki_dense_rung *rung = &s->engine->ladder[k];
         if (rung->method == MPK_DENSE_AUTO) break;
         if (!mpki_dense_rung_applies(rung, &s->call.dense)) continue;
         if (info->attempts > 0) mpki_clear_error(s->call.ctx);
         status = climb(s, rung, norm, nrhs, b, ldb, x, ldx, &info->attempt[info->attempts++]);
         if (!may_fall_back(status)) break;
         if (mpk_failed(status)) continue;
-        /* a singular matrix stays singular, once it was found so in working precision; but a row
-         * may only be small */
+        /* a matrix found singular in working precision stays singular, unless a row is merely
+         * small */
         const bool settled = status == MPK_SINGULAR && rung->precision == MPK_DENSE_WORKING &&
                              info->componentwise <= s->call.dense.accuracy;
         if (settled && (rung->method == MPK_DENSE_ROOK || !badly_scaled(&s->call))) break;

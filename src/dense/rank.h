@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_RANK_H
 #define MPKI_RANK_H
-/** Updates of a front by its pivots: C(rows, cols) -= L(rows, k0..k1) D L(cols, k0..k1)^T, pulled
- *  into columns before they are tried, pushed to those that were rejected. */
+/** Updates of a front by its pivots: C(rows, cols) -= L(rows, k0..k1) D L(cols, k0..k1)^T; pulled
+ *  into columns before they are tried, pushed to those that were rejected. Arrays of the processor;
+ *  the bits do not depend on the threads. */
 #include "front.h"
 
 enum { ROWS_PER_ITEM = 192 }; /* of a parallel loop: a multiple of every register tile */
@@ -22,36 +23,37 @@ typedef struct FN(rank) {
     const FN(front) * f;
     const FN(front_rules) * rules;
     FN(front_work) * works;
-    int64_t row0, row1, col0, k0, k1; /* rows, first column, pivots */
-    int32_t cols;                     /* at most a panel's */
+    int64_t row0, row1, col0, k0, k1; /* first and last row, first column, first and last pivot */
+    int32_t cols;                     /* at most as many as a panel has */
     T *c;                             /* address of (row0, col0) */
     int64_t ldc;
     int overwrite;
     int64_t step; /* rows of an item */
 } FN(rank);
 
-/** Rows r0 .. r1-1 of an update, pivots step by step.
+/** Rows r0 .. r1-1 of an update, in steps of pivots.
  *  packed [out] work of one worker: the right operand of a step */
 void FN(rank_rows)(const FN(rank) * u, T *packed, int64_t r0, int64_t r1);
 
-/** Rows of an item: two for each worker, if that is not too few rows to pack for. */
+/** Rows of an item: two items for each worker, unless that leaves too few rows to pack for. */
 int64_t FN(rank_item_rows)(int64_t rows, mpki_pool *pool);
 
-/** A flat front has room for all of the right operand: it is packed once, by all threads, and the
- *  rows go in small items, the last ones smaller still, so that all threads end together. */
+/** The update of a flat front, which has room for all of the right operand: it is packed once, by
+ *  all threads, and the rows are cut into small items, the last ones smaller still, so that all
+ *  threads end together. */
 void FN(rank_pack)(const FN(rank) * u, mpki_pool *pool, int worker);
 int64_t FN(rank_packed_items)(int64_t rows, mpki_pool *pool);
 void FN(rank_packed_item)(mpki_pool *pool, int worker, void *rank, int64_t item);
 
 /** Update columns c0 .. c1-1, rows from row0 (at least the column's own), by pivots k0 .. k1-1.
- *  work: the worker's own where there is a pool, of an array with one for each */
+ *  work [in] the worker's own; with a pool: an array, one for each worker */
 void FN(rank_columns)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
                       mpki_pool *pool, int worker, int64_t c0, int64_t c1, int64_t row0,
                       int64_t row1, int64_t k0, int64_t k1);
 
-/** Taking back columns ne .. np-1 of a block: the rows below and the diagonal block become what
- * they are when only the first ne columns have been eliminated. Nothing was divided by a small
- * pivot in X = L21 D, so this adds no error beyond that of the elimination itself. */
+/** How columns ne .. np-1 of a block are taken back: the rows below and the diagonal block become
+ * what they are when only the first ne columns have been eliminated. X = L21 D involved no division
+ * by a small pivot, so this adds no error beyond that of the elimination itself. */
 typedef struct FN(rank_back) {
     FN(front) * f;
     const FN(front_rules) * rules;
@@ -60,8 +62,8 @@ typedef struct FN(rank_back) {
     int32_t b, ne, np;
 } FN(rank_back);
 
-/** work->backup: the block as it was before, b x b with leading dimension b.
- *  perm [in] the order the block chose */
+/** work->backup holds the block as it was before, b x b with leading dimension b.
+ *  perm [in] the order that the block chose */
 void FN(rank_take_back)(const FN(rank_back) * s, FN(front_work) * work, const int32_t *perm,
                         mpki_pool *pool, int worker);
 

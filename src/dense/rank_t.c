@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Updates of a front by its pivots: see rank.h. */
+/* Updates of a front by its pivots (rank.h). */
 #include "rank.h"
 
 #include <string.h>
 
-/* Pivots k0 .. of one step: at most a panel (and one, when flat), never half of a 2x2 pivot. One
- * that straddles two panels is a step of its own (k1 - k0 == 2 across the boundary). */
+/* Pivots k0 .. of one step: at most a panel (flat: one more), never half of a 2x2 pivot. A 2x2
+ * pivot across two panels is a step of its own (k1 - k0 == 2). */
 static int64_t step_end(const FN(front) * f, int64_t k0, int64_t k1) {
     int64_t edge = ((k0 + (f->flat ? 1 : 0)) / MPKI_PANEL + 1) * MPKI_PANEL;
     if (edge >= k1) return k1;
     if (!is_pair(f, edge - 1)) return edge;
-    if (f->flat) return edge - 1; /* one leading dimension: what lies across goes with the next */
+    if (f->flat) return edge - 1; /* a pair across the edge goes with the next step */
     return edge - 1 > k0 ? edge - 1 : edge + 1;
 }
 
@@ -26,7 +26,7 @@ void FN(rank_rows)(const FN(rank) * u, T *packed, int64_t r0, int64_t r1) {
                     u->rules->hermitian, packed);
             k->multiply(r1 - r0, u->cols, (int)(k1 - k0), at(f, r0, k0), ld(f, k0), packed, c,
                         u->ldc, overwrite, r0 - u->col0);
-        } else { /* a pair across the boundary of two panels */
+        } else { /* a pair across two panels */
             T pair[2 * MPKI_PANEL], depth1[MPKI_PANEL + 64];
             memcpy(pair, at(f, u->col0, k0), (size_t)u->cols * sizeof(T));
             memcpy(pair + u->cols, at(f, u->col0, k0 + 1), (size_t)u->cols * sizeof(T));
@@ -75,7 +75,7 @@ static void packed_rows(const FN(rank) * u, int64_t r0, int64_t r1) {
 
 enum { SMALL_ROWS = ROWS_PER_ITEM / 4 };
 
-/* Rows that go in small items: the last ones, some for each thread. */
+/* Rows that are cut into small items: the last ones, some for each thread. */
 static int64_t small_rows(int64_t rows, mpki_pool *pool) {
     int64_t most = (int64_t)mpki_pool_threads(pool) * ROWS_PER_ITEM;
     return rows < most ? rows : rows - (rows - most) / ROWS_PER_ITEM * ROWS_PER_ITEM;
@@ -86,7 +86,7 @@ int64_t FN(rank_packed_items)(int64_t rows, mpki_pool *pool) {
     return (rows - small) / ROWS_PER_ITEM + (small + SMALL_ROWS - 1) / SMALL_ROWS;
 }
 
-/* First row of an item, of the end for what comes after the last one. */
+/* First row of an item; for the item after the last, the end. */
 static int64_t item_row(int64_t rows, mpki_pool *pool, int64_t item) {
     int64_t large = (rows - small_rows(rows, pool)) / ROWS_PER_ITEM;
     if (item <= large) return item * ROWS_PER_ITEM;

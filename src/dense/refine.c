@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Iterative refinement in working precision (Skeel 1980), around factors of working or less
  * precision (Buttari et al. 2007); where that contracts too slowly each correction is found by
- * GMRES, the factors as right preconditioner (Carson & Higham 2017, SIAM J. Sci. Comput. 39, from
- * the left there); and the condition estimate (Hager 1984, Higham 1988). Written once for all
- * places. Right-hand sides of less than working precision are scaled to the largest entry 1, so
- * that nothing overflows on the way. */
+ * GMRES with the factors as right preconditioner (Carson & Higham 2017, SIAM J. Sci. Comput. 39,
+ * precondition from the left); and the condition estimate (Hager 1984, Higham 1988). Written once
+ * for all engines. Before a solve in less than working precision right-hand sides are scaled to a
+ * largest entry of 1, so that nothing overflows on the way. */
 #include "refine.h"
 #include "../problem/measure.h"
 
@@ -18,7 +18,7 @@ enum {
 
 typedef struct parts {
     char *r, *best;   /* a column each */
-    char *keep, *low; /* as many as right-hand sides: their copies, and rounded ones */
+    char *keep, *low; /* one for each right-hand side: copies of them, and rounded copies */
     char *basis, *residual;
     int64_t ld, column; /* entries and bytes of a column of working precision */
 } parts;
@@ -31,12 +31,12 @@ static bool low(const mpki_dense_call *call) {
     return call->factor_scalar != call->dense.scalar;
 }
 
-int64_t mpki_dense_solve_bytes(const mpki_dense_methods *place, const mpki_dense_call *call,
+int64_t mpki_dense_solve_bytes(const mpki_dense_engine *engine, const mpki_dense_call *call,
                                int32_t nrhs) {
     const int64_t most = nrhs > 1 ? nrhs : 1;
     const int64_t column = padded(call->dense.n) * (int64_t)mpk_scalar_size(call->dense.scalar);
     return column * (2 * most + 2 + KRYLOV + 3) +
-           (place->residual_bytes(call, nrhs) + 63) / 64 * 64 + 256;
+           (engine->residual_bytes(call, nrhs) + 63) / 64 * 64 + 256;
 }
 
 static parts cut(const mpki_dense_solve *s, int32_t nrhs) {
@@ -52,32 +52,33 @@ static parts cut(const mpki_dense_solve *s, int32_t nrhs) {
     return p;
 }
 
-/* y := 2^exponent y, in two steps, for a power that is beyond the type's range alone */
+/* y := 2^exponent y, in two steps, since the power alone may be beyond the type's range */
 static mpk_status shift(mpki_dense_solve *s, const parts *p, int exponent, char *y, int64_t ldy) {
     mpki_dense_call *call = &s->call;
-    const mpki_dense_methods *place = s->place;
+    const mpki_dense_engine *engine = s->engine;
     const mpk_scalar scalar = call->dense.scalar;
     char *wide = p->basis + (KRYLOV + 2) * p->column;
     mpk_status status = MPK_OK;
     const int part[2] = {exponent / 2, exponent - exponent / 2};
     for (int k = 0; k < 2 && !mpk_failed(status); k++) {
         const double m[2] = {ldexp(1, part[k]), 0};
-        status = place->copy(call, call->dense.n, 1, scalar, y, ldy, scalar, wide, p->ld);
+        status = engine->copy(call, call->dense.n, 1, scalar, y, ldy, scalar, wide, p->ld);
         if (!mpk_failed(status))
-            status = place->copy(call, call->dense.n, 1, scalar, NULL, ldy, scalar, y, ldy);
-        if (!mpk_failed(status)) status = place->axpy(call, 1, m, wide, p->ld, y, ldy);
+            status = engine->copy(call, call->dense.n, 1, scalar, NULL, ldy, scalar, y, ldy);
+        if (!mpk_failed(status)) status = engine->axpy(call, 1, m, wide, p->ld, y, ldy);
     }
     return status;
 }
 
-/* Y := M^-1 Y with the factors M, nrhs columns of working precision; sizes[c] ~ largest entries */
+/* Y := M^-1 Y with the factors M, nrhs columns of working precision; sizes[c]: about the largest
+ * entry of column c */
 static mpk_status precondition(mpki_dense_solve *s, const parts *p, int32_t nrhs, char *y,
                                int64_t ldy, const double *sizes) {
     mpki_dense_call *call = &s->call;
-    const mpki_dense_methods *place = s->place;
+    const mpki_dense_engine *engine = s->engine;
     const mpk_scalar scalar = call->dense.scalar, factor = call->factor_scalar;
     const int64_t n = call->dense.n, size = (int64_t)mpk_scalar_size(scalar);
-    const mpki_dense_method *method = &place->method[call->f->method];
+    const mpki_dense_method *method = &engine->method[call->f->method];
     mpk_status status = MPK_OK;
     if (!low(call)) {
         int exponent;
@@ -91,23 +92,23 @@ static mpk_status precondition(mpki_dense_solve *s, const parts *p, int32_t nrhs
     char *wide = p->basis + (KRYLOV + 2) * p->column;
     for (int32_t c = 0; c < nrhs && !mpk_failed(status); c++) {
         const double m[2] = {sizes[c] > 0 ? 1 / sizes[c] : 0, 0};
-        status = place->copy(call, n, 1, scalar, NULL, p->ld, scalar, wide, p->ld);
+        status = engine->copy(call, n, 1, scalar, NULL, p->ld, scalar, wide, p->ld);
         if (!mpk_failed(status))
-            status = place->axpy(call, 1, m, y + c * ldy * size, ldy, wide, p->ld);
+            status = engine->axpy(call, 1, m, y + c * ldy * size, ldy, wide, p->ld);
         if (!mpk_failed(status))
-            status = place->copy(call, n, 1, scalar, wide, p->ld, factor,
-                                 p->low + c * p->ld * (int64_t)mpk_scalar_size(factor), p->ld);
+            status = engine->copy(call, n, 1, scalar, wide, p->ld, factor,
+                                  p->low + c * p->ld * (int64_t)mpk_scalar_size(factor), p->ld);
     }
     if (!mpk_failed(status)) status = method->solve(call, nrhs, p->low, p->ld);
     for (int32_t c = 0; c < nrhs && !mpk_failed(status); c++) {
         const double m[2] = {sizes[c] * call->f->scale, 0};
         char *yc = y + c * ldy * size;
         status =
-            place->copy(call, n, 1, factor, p->low + c * p->ld * (int64_t)mpk_scalar_size(factor),
-                        p->ld, scalar, wide, p->ld);
+            engine->copy(call, n, 1, factor, p->low + c * p->ld * (int64_t)mpk_scalar_size(factor),
+                         p->ld, scalar, wide, p->ld);
         if (!mpk_failed(status))
-            status = place->copy(call, n, 1, scalar, NULL, ldy, scalar, yc, ldy);
-        if (!mpk_failed(status)) status = place->axpy(call, 1, m, wide, p->ld, yc, ldy);
+            status = engine->copy(call, n, 1, scalar, NULL, ldy, scalar, yc, ldy);
+        if (!mpk_failed(status)) status = engine->axpy(call, 1, m, wide, p->ld, yc, ldy);
     }
     return status;
 }
@@ -117,7 +118,7 @@ static mpk_status precondition(mpki_dense_solve *s, const parts *p, int32_t nrhs
 
 static mpk_status norm2(mpki_dense_solve *s, const char *x, double *norm) {
     double square[2];
-    mpk_status status = s->place->dot(&s->call, x, x, square);
+    mpk_status status = s->engine->dot(&s->call, x, x, square);
     *norm = sqrt(square[0]);
     return status;
 }
@@ -127,14 +128,14 @@ static mpk_status scale_into(mpki_dense_solve *s, const parts *p, const char *x,
     const mpk_scalar scalar = s->call.dense.scalar;
     const double alpha[2] = {m, 0};
     mpk_status status =
-        s->place->copy(&s->call, s->call.dense.n, 1, scalar, NULL, p->ld, scalar, y, p->ld);
-    return mpk_failed(status) ? status : s->place->axpy(&s->call, 1, alpha, x, p->ld, y, p->ld);
+        s->engine->copy(&s->call, s->call.dense.n, 1, scalar, NULL, p->ld, scalar, y, p->ld);
+    return mpk_failed(status) ? status : s->engine->axpy(&s->call, 1, alpha, x, p->ld, y, p->ld);
 }
 
-/* r := an approximate solution d of A d = r, to a tenth of a thousandth of ||r||. */
+/* r := d, an approximate solution of A d = r with a residual of 1e-4 ||r||. */
 static mpk_status gmres(mpki_dense_solve *s, const parts *p, char *r, int *steps) {
     mpki_dense_call *call = &s->call;
-    const mpki_dense_methods *place = s->place;
+    const mpki_dense_engine *engine = s->engine;
     double complex h[KRYLOV + 1][KRYLOV], g[KRYLOV + 1] = {0}, y[KRYLOV], cs[KRYLOV], sn[KRYLOV];
     char *v = p->basis, *z = p->basis + (KRYLOV + 1) * p->column;
     double beta, unit = 1;
@@ -149,21 +150,21 @@ static mpk_status gmres(mpki_dense_solve *s, const parts *p, char *r, int *steps
         if (!mpk_failed(status)) status = precondition(s, p, 1, z, p->ld, &unit);
         if (!mpk_failed(status)) /* next = -A z */
             status =
-                place->residual(call, 1, z, p->ld, NULL, p->ld, next, p->ld, NULL, p->residual);
+                engine->residual(call, 1, z, p->ld, NULL, p->ld, next, p->ld, NULL, p->residual);
         if (mpk_failed(status)) break;
         for (int k = 0; k <= m; k++) { /* modified Gram-Schmidt */
             double d[2], minus[2];
-            status = place->dot(call, v + k * p->column, next, d);
+            status = engine->dot(call, v + k * p->column, next, d);
             if (mpk_failed(status)) return status;
             minus[0] = -d[0], minus[1] = -d[1];
-            status = place->axpy(call, 1, minus, v + k * p->column, p->ld, next, p->ld);
+            status = engine->axpy(call, 1, minus, v + k * p->column, p->ld, next, p->ld);
             if (mpk_failed(status)) return status;
             h[k][m] = -(d[0] + d[1] * I);
         }
         double length;
         status = norm2(s, next, &length);
         if (mpk_failed(status) || !isfinite(length)) break;
-        /* next is -A z made orthogonal: v_{m+1} = -next / length belongs to A z */
+        /* next is -A z made orthogonal, so v_{m+1} = -next / length */
         h[m + 1][m] = length;
         if (length > 0) {
             status = scale_into(s, p, next, -1 / length, z);
@@ -190,11 +191,11 @@ static mpk_status gmres(mpki_dense_solve *s, const parts *p, char *r, int *steps
         for (int j = k + 1; j < m; j++) y[k] -= h[k][j] * y[j];
         y[k] /= h[k][k];
     }
-    status = place->copy(call, call->dense.n, 1, call->dense.scalar, NULL, p->ld,
-                         call->dense.scalar, r, p->ld);
+    status = engine->copy(call, call->dense.n, 1, call->dense.scalar, NULL, p->ld,
+                          call->dense.scalar, r, p->ld);
     for (int k = 0; k < m && !mpk_failed(status); k++) {
         const double alpha[2] = {creal(y[k]), cimag(y[k])};
-        status = place->axpy(call, 1, alpha, v + k * p->column, p->ld, r, p->ld);
+        status = engine->axpy(call, 1, alpha, v + k * p->column, p->ld, r, p->ld);
     }
     return mpk_failed(status) ? status : precondition(s, p, 1, r, p->ld, &beta);
 }
@@ -206,49 +207,49 @@ static double worse(double a, double b) {
     return b <= a ? a : b; /* NaN counts as worse */
 }
 
-/* One column: x solves A x = b to some accuracy; make that dense.accuracy. */
+/* One column: refine x, which solves A x = b to some accuracy, until it reaches dense.accuracy. */
 static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char *b, int64_t ldb,
                                 char *x, int64_t ldx, double *omega, double *normwise,
                                 bool *sound) {
     mpki_dense_call *call = &s->call;
-    const mpki_dense_methods *place = s->place;
+    const mpki_dense_engine *engine = s->engine;
     const mpk_dense *d = &call->dense;
     const double one[2] = {1, 0};
     mpki_dense_error now, kept;
     bool krylov = d->refinement == MPK_DENSE_REFINE_GMRES, failed = false;
     int step = 0, solves = 0;
-    mpk_status status = place->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
+    mpk_status status = engine->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
     if (mpk_failed(status)) return status;
-    if (!isfinite(now.x_inf) && now.b_inf > 0) { /* overflow on the way: with b near 1 */
+    if (!isfinite(now.x_inf) && now.b_inf > 0) { /* overflow: again with b near 1 */
         int exponent;
         frexp(now.b_inf, &exponent);
         const double unit = 1;
-        status = place->copy(call, d->n, 1, d->scalar, b, ldb, d->scalar, x, ldx);
+        status = engine->copy(call, d->n, 1, d->scalar, b, ldb, d->scalar, x, ldx);
         if (!mpk_failed(status)) status = shift(s, p, -exponent, x, ldx);
         if (!mpk_failed(status)) status = precondition(s, p, 1, x, ldx, &unit);
         if (!mpk_failed(status)) status = shift(s, p, exponent, x, ldx);
         if (!mpk_failed(status))
-            status = place->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
+            status = engine->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
         if (mpk_failed(status)) return status;
     }
     call->info->unrefined = worse(call->info->unrefined, now.omega);
     while (!(now.omega <= d->accuracy) && isfinite(now.omega) && isfinite(now.r_inf) &&
            step < d->refine) {
         kept = now;
-        status = place->copy(call, d->n, 1, d->scalar, x, ldx, d->scalar, p->best, p->ld);
+        status = engine->copy(call, d->n, 1, d->scalar, x, ldx, d->scalar, p->best, p->ld);
         if (!mpk_failed(status))
             status = krylov ? gmres(s, p, p->r, &solves)
                             : precondition(s, p, 1, p->r, p->ld, &now.r_inf);
-        if (!mpk_failed(status)) status = place->axpy(call, 1, one, p->r, p->ld, x, ldx);
+        if (!mpk_failed(status)) status = engine->axpy(call, 1, one, p->r, p->ld, x, ldx);
         if (!mpk_failed(status))
-            status = place->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
+            status = engine->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
         if (mpk_failed(status)) return status;
         step++;
         const bool better = now.omega < kept.omega;
-        if (!better) { /* back to what was */
-            status = place->copy(call, d->n, 1, d->scalar, p->best, p->ld, d->scalar, x, ldx);
+        if (!better) { /* back to the best one */
+            status = engine->copy(call, d->n, 1, d->scalar, p->best, p->ld, d->scalar, x, ldx);
             if (!mpk_failed(status))
-                status = place->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
+                status = engine->residual(call, 1, x, ldx, b, ldb, p->r, p->ld, &now, p->residual);
             if (mpk_failed(status)) return status;
         }
         if (now.omega <= d->accuracy || (better && now.omega <= 0.25 * kept.omega)) continue;
@@ -271,7 +272,7 @@ static mpk_status refine_column(mpki_dense_solve *s, const parts *p, const char 
 mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, int64_t ldb,
                               void *x, int64_t ldx) {
     mpki_dense_call *call = &s->call;
-    const mpki_dense_methods *place = s->place;
+    const mpki_dense_engine *engine = s->engine;
     const mpk_dense *d = &call->dense;
     const parts p = cut(s, nrhs);
     const int64_t size = (int64_t)mpk_scalar_size(d->scalar);
@@ -284,10 +285,10 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
     const char *rhs = b;
     int64_t ldr = ldb;
     if (b == x && call->a) {
-        status = place->copy(call, d->n, nrhs, d->scalar, b, ldb, d->scalar, p.keep, p.ld);
+        status = engine->copy(call, d->n, nrhs, d->scalar, b, ldb, d->scalar, p.keep, p.ld);
         rhs = p.keep, ldr = p.ld;
     } else if (b != x) {
-        status = place->copy(call, d->n, nrhs, d->scalar, b, ldb, d->scalar, x, ldx);
+        status = engine->copy(call, d->n, nrhs, d->scalar, b, ldb, d->scalar, x, ldx);
     }
     for (int32_t c0 = 0; c0 < nrhs && !mpk_failed(status); c0 += TOGETHER) {
         const int32_t cols = nrhs - c0 < TOGETHER ? nrhs - c0 : TOGETHER;
@@ -312,8 +313,8 @@ mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, 
         info->normwise = worse(info->normwise, normwise);
     }
     info->refine_s = mpki_now_s() - start;
-    if (mpk_failed(status) && rhs == p.keep) /* what failed has changed nothing */
-        place->copy(call, d->n, nrhs, d->scalar, rhs, ldr, d->scalar, x, ldx);
+    if (mpk_failed(status) && rhs == p.keep) /* a call that fails changes nothing */
+        engine->copy(call, d->n, nrhs, d->scalar, rhs, ldr, d->scalar, x, ldx);
     if (mpk_failed(status) || !call->a) return status;
     if (!(info->componentwise <= d->accuracy))
         return mpki_error(
@@ -347,7 +348,7 @@ static void set(mpk_scalar scalar, void *x, int64_t i, double complex v) {
     }
 }
 
-/* host vector v := A^-1 v, or A^-H v where conjugate */
+/* v := A^-1 v, or A^-H v where conjugate; v in host memory */
 static mpk_status inverse(mpki_dense_solve *s, const parts *p, void *v, bool conjugate) {
     const mpk_dense *d = &s->call.dense;
     double most = 0;
@@ -355,9 +356,9 @@ static mpk_status inverse(mpki_dense_solve *s, const parts *p, void *v, bool con
         if (conjugate) set(d->scalar, v, i, conj(mpki_dense_entry(d->scalar, v, i)));
         most = fmax(most, cabs(mpki_dense_entry(d->scalar, v, i)));
     }
-    mpk_status status = s->place->put(&s->call, v, p->r);
+    mpk_status status = s->engine->put(&s->call, v, p->r);
     if (!mpk_failed(status)) status = precondition(s, p, 1, p->r, p->ld, &most);
-    if (!mpk_failed(status)) status = s->place->get(&s->call, p->r, v);
+    if (!mpk_failed(status)) status = s->engine->get(&s->call, p->r, v);
     for (int64_t i = 0; conjugate && i < d->n && !mpk_failed(status); i++)
         set(d->scalar, v, i, conj(mpki_dense_entry(d->scalar, v, i)));
     return status;
@@ -367,9 +368,10 @@ mpk_status mpki_dense_condition(mpki_dense_solve *s, double *condition) {
     const mpk_dense *d = &s->call.dense;
     const int64_t n = d->n;
     const parts p = cut(s, 1);
-    /* A^-H: A^-1 when real or Hermitian, conj(A^-1 conj) when complex symmetric */
+    /* A^-H is A^-1 for real and Hermitian matrices, conj(A^-1 conj(.)) for complex symmetric
+     * ones */
     const bool turn = d->scalar >= MPK_C && d->symmetry != MPK_HERMITIAN;
-    const bool host = d->memory == MPK_HOST; /* work is there, and p.best free by now */
+    const bool host = d->memory == MPK_HOST; /* p.best is free by now */
     void *x = host ? p.best : mpki_alloc(s->call.ctx, "dense", n, mpk_scalar_size(d->scalar));
     double estimate = 0, sum = 0;
     int64_t last = -1;
@@ -399,7 +401,7 @@ mpk_status mpki_dense_condition(mpki_dense_solve *s, double *condition) {
         last = place;
         for (int64_t i = 0; i < n; i++) set(d->scalar, x, i, i == place);
     }
-    for (int64_t i = 0; i < n; i++) /* what the first guess misses */
+    for (int64_t i = 0; i < n; i++) /* Higham's second vector, for what the first guess misses */
         set(d->scalar, x, i,
             (i % 2 ? -1.0 : 1.0) * (1 + (n > 1 ? (double)i / (double)(n - 1) : 0)));
     status = inverse(s, &p, x, false);

@@ -1,39 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_DENSE_REFINE_H
 #define MPKI_DENSE_REFINE_H
-/** From a factorization to a solution with its errors, at any place. */
+/** From a factorization to a solution and its errors, by the slots of any engine. */
 #include "methods.h"
 #include <complex.h>
 
-/** A solve on its way: the place's table, the call (dense and f settled), and where the work lies.
- */
+/** A solve on its way: the engine, the call (dense and f settled), and where the work lies. */
 typedef struct mpki_dense_solve {
-    const mpki_dense_methods *place;
-    mpki_dense_call call; /* work: of the method's solve slot */
-    char *work;           /* the rest: mpki_dense_solve_bytes */
+    const mpki_dense_engine *engine;
+    mpki_dense_call call; /* call.work: that of the method's solve slot */
+    char *work;           /* mpki_dense_solve_bytes(), in the engine's memory */
     double norm_inf;      /* ||A||_inf; needed where a is given */
 } mpki_dense_solve;
 
-/** Bytes of `work` beside the slot's own. */
-int64_t mpki_dense_solve_bytes(const mpki_dense_methods *place, const mpki_dense_call *call,
+/** Bytes of work that a solve needs besides that of the method's slot. */
+int64_t mpki_dense_solve_bytes(const mpki_dense_engine *engine, const mpki_dense_call *call,
                                int32_t nrhs);
 
-/** X := A^-1 B, refined where call.a is given; all but nothing of it overlaps. Fills info's errors.
- *  MPK_OK, MPK_INACCURATE, or a failure of the place. */
+/** X := A^-1 B, refined where call.a is given; fills the errors in call.info.
+ *  b [in]  n x nrhs, leading dimension ldb, in the engine's memory
+ *  x [out] likewise, ldx; x == b with ldx == ldb is allowed
+ *  Returns MPK_OK | MPK_INACCURATE | a failure of the engine. */
 mpk_status mpki_dense_refined(mpki_dense_solve *s, int32_t nrhs, const void *b, int64_t ldb,
                               void *x, int64_t ldx);
 
-/** Entry i of a vector in host memory, widened. */
+/** Entry i of a vector in host memory, as a double complex. */
 double complex mpki_dense_entry(mpk_scalar scalar, const void *x, int64_t i);
 
-/** The errors of a column as they are. False: the backward error is small because x is so large
- * that b hardly counts beside it, and pivots do not say that A has full rank. b, x     [in]  n
- * entries each now      [in]  what the place measured of them omega    [out] componentwise backward
- * error normwise [out] normwise backward error */
+/** The backward errors of a solution, and whether they may be trusted. False: they are small only
+ *  because x is so large that b hardly counts beside A x, and the pivots do not show that A has
+ *  full rank.
+ *  b, x     [in]  n entries each, in the engine's memory
+ *  now      [in]  what the engine measured of them
+ *  omega    [out] componentwise backward error
+ *  normwise [out] normwise backward error */
 bool mpki_dense_settle(const mpki_dense_solve *s, const void *b, const void *x,
                        const mpki_dense_error *now, double *omega, double *normwise);
 
-/** ||A||_1 ||A^-1||_1 by Hager's method. */
+/** An estimate of ||A||_1 ||A^-1||_1 by Hager's method (Hager 1984, Higham 1988). */
 mpk_status mpki_dense_condition(mpki_dense_solve *s, double *condition);
 
 #endif

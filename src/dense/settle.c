@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a dense solution's errors are worth: measured again in extended range where they lie near
- * the ends of what doubles hold, and questioned where x is so large that b hardly counts. */
+/* What the errors of a dense solution are worth: measured again in extended range where they lie
+ * near the ends of a double's range, and questioned where x is so large that b hardly counts. */
 #include "refine.h"
 #include "../problem/measure.h"
 
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The lower triangle of a, packed; NULL without memory. */
+/* The lower triangle of a, packed by columns; NULL: no memory. */
 static void *pack(const mpki_dense_call *call, int64_t *ap, int32_t *ai) {
     const mpk_dense *d = &call->dense;
     const size_t size = mpk_scalar_size(d->scalar);
@@ -32,8 +32,8 @@ static void *pack(const mpki_dense_call *call, int64_t *ap, int32_t *ai) {
     return ax;
 }
 
-/* In extended range, on the host; what lies on a device is not asked for: its errors are infinite.
- */
+/* Measured in extended range, on the host. For a matrix on a device nothing is measured: the errors
+ * are infinite. */
 static mpki_quality measure_far(const mpki_dense_solve *s, const void *b, const void *x) {
     const mpki_dense_call *call = &s->call;
     const mpk_dense *d = &call->dense;
@@ -73,9 +73,9 @@ double complex mpki_dense_entry(mpk_scalar scalar, const void *x, int64_t i) {
     }
 }
 
-/* Does A take the large entries of x to nothing beside |A| |x|, where b asks for nothing of the
- * kind? Then they are of its kernel, or all but. growth [in] ||A|| ||x|| / ||b||: what b does ask
- * for is not large. On the host; elsewhere, and without memory, no. */
+/* Does A take the large entries of x to nothing beside |A| |x|, though b does not ask for it? Then
+ * x lies in the kernel of A, or nearly. growth [in] ||A|| ||x|| / ||b||: how little b asks for. On
+ * the host alone; on a device, and without memory, the answer is no. */
 static bool hides_kernel(const mpki_dense_solve *s, const void *x, double growth) {
     const mpki_dense_call *call = &s->call;
     const mpk_dense *d = &call->dense;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_STORAGE_H
 #define MPKI_STORAGE_H
-/** How the columns of a front, and its contribution, lie in memory: a trapezoid of panels. */
+/** How the columns of a front, and its contribution, lie in memory: as a trapezoid of panels. */
 #include <stdint.h>
 
 enum { MPKI_PANEL = 128, MPKI_TILE = 32 };

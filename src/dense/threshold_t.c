@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Threshold partial pivoting, column by column, against whole columns (Duff & Reid 1983, ACM TOMS
- * 9(3)); for the few columns that tiles cannot place. What is left of a root is taken by complete
- * pivoting. */
+ * 9(3)), for the few columns for which tiles find no pivot. What is left of a root is eliminated
+ * with complete pivoting. */
 #include "../kernels/pivot.h"
 #include "front.h"
 
@@ -9,13 +9,13 @@ static inline T *at(const FN(front) * f, int64_t i, int64_t j) {
     return FN(front_at)(f, i, j);
 }
 
-/* entry (i, j) of the remaining fully summed part, either order */
+/* entry (i, j) of what remains of the fully summed part, i and j in either order */
 static inline T entry(const FN(front) * f, int hermitian, int64_t i, int64_t j) {
     return i >= j ? *at(f, i, j) : conj_if(hermitian, *at(f, j, i));
 }
 
 typedef struct column {
-    R most;      /* largest off-diagonal modulus, the partner excluded if one is given */
+    R most;      /* largest off-diagonal modulus, that of the partner excluded if there is one */
     R summed;    /* largest among the fully summed rows ... */
     int64_t row; /* ... and where; -1: none */
     int finite;
@@ -23,7 +23,7 @@ typedef struct column {
 
 static column scan(const FN(front) * f, int64_t j, int64_t p, int64_t partner) {
     column c = {0, 0, -1, 1};
-    R check = 0; /* NaN and Inf survive in it */
+    R check = 0; /* not 0 where NaN or Inf was met */
     for (int64_t i = p; i < f->w; i++) {
         if (i == j || i == partner) continue;
         R x = t_abs1(i > j ? *at(f, i, j) : *at(f, j, i));
@@ -79,7 +79,7 @@ static void eliminate2(FN(front) * f, int hermitian, int64_t p) {
     }
 }
 
-/* Does the 2x2 pivot (j, r) keep |L| <= 1/u? Its determinant must not come from cancellation. */
+/* Does the 2x2 pivot (j, r) keep |L| <= 1/u? Its determinant must not be cancellation. */
 static int pair_passes(const FN(front) * f, const FN(front_rules) * rules, int64_t j, int64_t r,
                        R most_j, R most_r) {
     R a = t_abs1(*at(f, j, j)), b = t_abs1(entry(f, rules->hermitian, j, r)),
@@ -97,7 +97,7 @@ static int pair_passes(const FN(front) * f, const FN(front_rules) * rules, int64
     return x <= 1 / rules->u && y <= 1 / rules->u;
 }
 
-/* Place of the largest remaining entry; complete pivoting's choice for a root. */
+/* Where the largest remaining entry is: the choice of complete pivoting, for a root. */
 static void largest(const FN(front) * f, int64_t p, int64_t *row, int64_t *col, int64_t *diag) {
     *row = *col = *diag = p;
     R most = -1;
@@ -116,11 +116,11 @@ static void bring(FN(front) * f, int hermitian, int64_t p, int64_t j, int64_t r)
 
 mpk_status FN(front_threshold)(FN(front) * f, const FN(front_rules) * rules, int root,
                                mpki_pivots *pivots) {
-    enum { ASK = 1 << 20 }; /* entries looked at between two questions */
+    enum { ASK = 1 << 20 }; /* entries searched between two questions to `cancelled` */
     const int hermitian = rules->hermitian;
     int64_t seen = 0;
     int64_t p = f->nelim,
-            next = p; /* where the search goes on: columns before it have failed lately */
+            next = p; /* where the search goes on: columns before it have just failed */
     while (p < f->w) {
         int64_t pick = -1, pair = -1;
         int zero = 0;
@@ -146,7 +146,7 @@ mpk_status FN(front_threshold)(FN(front) * f, const FN(front_rules) * rules, int
                 if (pair_passes(f, rules, j, r, most_j, most_r)) pick = j, pair = r;
             }
         }
-        if (pick < 0 && root) { /* complete pivoting bounds L by itself */
+        if (pick < 0 && root) { /* complete pivoting bounds L without a test */
             int64_t row, col, diag;
             largest(f, p, &row, &col, &diag);
             if (t_abs1(*at(f, diag, diag)) >= (R)0.64 * t_abs1(*at(f, row, col)))
@@ -154,7 +154,7 @@ mpk_status FN(front_threshold)(FN(front) * f, const FN(front_rules) * rules, int
             else
                 pick = col, pair = row;
         }
-        if (pick < 0 && rules->shift > 0) { /* asked for: change the pivot instead of delaying it */
+        if (pick < 0 && rules->shift > 0) { /* change the pivot instead of delaying it */
             pick = p;
             T *d = at(f, p, p);
             if (!(t_abs1(*d) >= rules->shift))

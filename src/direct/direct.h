@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_DIRECT_H
 #define MPKI_DIRECT_H
-/** The multifrontal engine of the processor from inside: its factor, and the sweeps over it. */
+/** The processor's multifrontal engine from inside: its factor, and the sweeps over it. Everything
+ *  lies in host memory. */
 #include "../backends/sparse.h"
 #include "../core/arena.h"
 #include "../core/pool.h"
@@ -9,8 +10,9 @@
 #include "tasks.h"
 
 /** One supernode after its elimination: the storage of its front (dense/front.h), entries of the
- *  factor's scalar type. Rows of the front: the w columns id[0..w-1] (positions of the analysis;
- * the first nelim eliminated here, the others delayed to the parent), then the supernode's ridx. */
+ *  factor's scalar type. Rows of the front: first the w columns id[0..w-1] (positions of the
+ *  analysis; the first nelim were eliminated here, the others delayed to the parent), then the
+ *  supernode's ridx. */
 typedef struct mpki_node {
     void *a, *d, *dinv;
     int32_t *id;
@@ -19,26 +21,26 @@ typedef struct mpki_node {
     int32_t delayed; /* columns that came from children; w = own columns + delayed */
 } mpki_node;
 
-/** Consecutive rows of a child that stay consecutive in the parent. */
+/** Consecutive rows of a child's contribution that are consecutive in the parent's front too. */
 typedef struct mpki_run {
     int32_t from, count, to;
 } mpki_run;
 
-/** What the walk over the tree works in; kept from one factorization to the next. */
+/** What the walk over the tree works in, kept from one factorization to the next. */
 typedef struct mpki_walk_memory {
-    int threads; /* asked for; 0: not made yet */
-    int workers; /* made: one where the work is too little to share */
+    int threads; /* as asked for; 0: nothing is allocated yet */
+    int workers; /* as many as pay: one where the work is too little to share */
     mpki_tasks tasks;
     _Atomic int32_t *waits; /* tasks.count */
     void **contribution;    /* nsuper */
-    void **space;           /* workers: blocks to work in (dense/front.h) */
-    void **runs;            /* workers: a child's rows as runs */
+    void **space;           /* workers: work space for blocks (dense/front.h) */
+    void **runs;            /* workers: a child's rows, as runs */
 } mpki_walk_memory;
 
 struct mpki_direct {
     mpk_context *ctx;
     mpki_tree_view tree;
-    const double *scale; /* n, problem order: of the numbers */
+    const double *scale; /* n, problem order: S of these numbers */
     double size;         /* largest entry of S A S */
     int64_t nnz;         /* of L */
     int32_t max_front;
@@ -48,26 +50,27 @@ struct mpki_direct {
     mpki_walk_memory memory;
 };
 
-/** What the solves with one factor share. One right-hand side goes over the tree in parallel: what
- *  a node subtracts from its ancestors travels from child to parent (u), so nobody writes where
- *  another does and the order of every sum is fixed. Several are cut into blocks, each swept by one
- *  worker. */
+/** Work space that the solves with one factor share. One right-hand side goes over the tree in
+ *  parallel: what a node subtracts from its ancestors travels from child to parent (in u), so that
+ *  no two threads write the same entry and the order of every sum is fixed. Several right-hand
+ *  sides are cut into blocks, each swept by one worker. */
 struct mpki_direct_solver {
     mpk_context *ctx;
     const mpki_direct *f;
     const void *kernels; /* of the factor's precision */
     int threads;
     int block;       /* most right-hand sides swept together */
-    mpki_pool *pool; /* NULL: the caller alone */
+    mpki_pool *pool; /* NULL: the calling thread alone */
     int64_t *at;     /* nsuper + 1: where a node's part of u begins */
     void *u;
-    void *y;                    /* n * block * threads: positions */
-    void **v;                   /* threads: a node's rows */
-    int32_t *child_ptr, *child; /* of the tasks: who waits for whom on the way back */
+    void *y;                    /* n * block * threads, by position */
+    void **v;                   /* threads: rows of a node */
+    int32_t *child_ptr, *child; /* of the tasks: who waits for whom in the backward sweep */
     _Atomic int32_t *waits;
 };
 
-/** Make f->memory, unless the last factorization left it. MPK_OK | MPK_ERR_MEMORY. */
+/** Make f->memory, unless it is left from the last factorization. Returns MPK_OK | MPK_ERR_MEMORY.
+ *  */
 mpk_status mpki_walk_memory_make(mpki_direct *f, int threads);
 
 #define MPKI_DIRECT(p)                                                                               \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pivots of a direct factor that are zero, or may be nothing but rounding. */
+/* Pivots of a direct factor that are zero, or so small that they may be rounding alone. */
 #include "../core/precision.h"
 #include "../core/random.h"
 #include "../problem/columns.h"
@@ -30,8 +30,8 @@ void FN(at_zeros)(const mpki_direct *f, void *vy) {
     }
 }
 
-/* The smaller eigenvalue in modulus of [a conj(b); b c], a and c real, by the determinant: size,
- * sign, eigenvector; and the other one. */
+/* The eigenvalue of smaller modulus of [a conj(b); b c], a and c real, from the determinant: its
+ * size, sign and eigenvector; and the other eigenvalue. */
 static void look_at_pair(const T *d, mpki_weak_pivot *p) {
     const double a = (double)t_re(d[0]), c = (double)t_re(d[2]), b = modulus(d[1]);
     const double mean = (a + c) / 2, large = fabs(mean) + hypot((a - c) / 2, b);
@@ -56,7 +56,7 @@ int FN(weak_pivots)(const mpki_direct *f, double bound, int most, mpki_weak_pivo
         const mpki_node *node = &f->node[s];
         const T *d = node->d;
         for (int32_t k = 0; k < node->nelim; k++) {
-            mpki_weak_pivot p = {.at = {node->id[k]}, .place = {s, k}, .vector = {1, 0, 0, 0}};
+            mpki_weak_pivot p = {.at = {node->id[k]}, .handle = {s, k}, .vector = {1, 0, 0, 0}};
             p.pair = t_abs1(d[2 * k + 1]) > 0;
             if (p.pair) p.at[1] = node->id[k + 1];
             p.size = modulus(d[2 * k]);
@@ -85,8 +85,8 @@ int FN(zero_pivots)(const mpki_direct *f, int64_t all, int most, mpki_weak_pivot
         for (int32_t k = 0; k < node->nelim && count < most; k++) {
             const bool pair = t_abs1(d[2 * k + 1]) > 0;
             if (!pair && !(t_abs1(d[2 * k]) > 0) && seen++ % step == 0)
-                list[count++] =
-                    (mpki_weak_pivot){.at = {node->id[k]}, .place = {s, k}, .vector = {1, 0, 0, 0}};
+                list[count++] = (mpki_weak_pivot){
+                    .at = {node->id[k]}, .handle = {s, k}, .vector = {1, 0, 0, 0}};
             k += pair;
         }
     }
@@ -96,11 +96,11 @@ int FN(zero_pivots)(const mpki_direct *f, int64_t all, int most, mpki_weak_pivot
 void FN(weak_to_zero)(mpki_direct *f, const mpki_weak_pivot *list, int count) {
     for (int w = 0; w < count; w++) {
         const mpki_weak_pivot *p = &list[w];
-        const mpki_node *node = &f->node[p->place[0]];
-        T *d = (T *)node->d + 2 * p->place[1], *dinv = (T *)node->dinv + 2 * p->place[1];
+        const mpki_node *node = &f->node[p->handle[0]];
+        T *d = (T *)node->d + 2 * p->handle[1], *dinv = (T *)node->dinv + 2 * p->handle[1];
         if (!p->pair) {
             d[0] = dinv[0] = t_make(0, 0);
-        } else { /* what is left of the pair: other u u^H, u orthogonal to the vector */
+        } else { /* what is left of the pair: other u u^H with u orthogonal to the vector */
             const T u0 = t_conj(entry(p->vector + 2)), u1 = -t_conj(entry(p->vector));
             const T part[3] = {t_mul(u0, t_conj(u0)), t_mul(u1, t_conj(u0)), t_mul(u1, t_conj(u1))};
             for (int k = 0; k < 3; k++) {

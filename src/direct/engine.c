@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The multifrontal engine of the processor: its table, and a factor from its making to its end. */
+/* The processor's multifrontal engine: its table of slots; a factor is made, computed and freed
+ * here. */
 #include "sweeps.h"
 
 static const char STAGE[] = "factorize";
@@ -27,7 +28,7 @@ mpk_status mpki_walk_memory_make(mpki_direct *f, int threads) {
     mpki_walk_memory *m = &f->memory;
     if (m->threads == threads) return MPK_OK;
     walk_memory_free(ctx, m);
-    if (mpki_tasks_build(ctx, tree, threads, &m->tasks) < 0) return mpki_failed(ctx);
+    if (mpk_failed(mpki_tasks_build(ctx, tree, threads, &m->tasks))) return mpki_failed(ctx);
     m->threads = threads;
     m->workers = m->tasks.cost < WORTH_THREADS ? 1 : threads;
     m->waits = mpki_alloc(ctx, STAGE, m->tasks.count + 1, sizeof *m->waits);
@@ -91,7 +92,7 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     } else {
         status = mpki_arena_init(ctx, tree->factor_bytes + 4096, rules->memory_limit, &f->arena);
     }
-    if (status == MPK_OK) {
+    if (!mpk_failed(status)) {
         f->have_arena = true;
         status = MPKI_DISPATCH(tree->scalar, walk)(f, sax, rules, stop, result);
         f->nnz = result->nnz;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contribution blocks that are used again instead of going back to the system. */
+/* Contribution blocks that are used again instead of being returned to the system. */
 #include "recycle.h"
 
 enum { SMALL = 1 << 17, MOST = sizeof((mpki_recycler *)0)->spare / sizeof(struct mpki_spare) };
@@ -12,7 +12,7 @@ mpk_status mpki_recycler_init(mpk_context *ctx, mpki_recycler *r) {
     return MPK_OK;
 }
 
-/* blocks come in sizes an eighth apart, so that one fits again */
+/* sizes are an eighth apart, so that a block fits again */
 static int64_t rounded(int64_t bytes) {
     int64_t step = 1 << 12;
     while (step * 16 <= bytes) step *= 2;
@@ -37,7 +37,8 @@ void *mpki_recycler_get(mpki_recycler *r, int64_t bytes) {
     if (best >= 0) {
         ptr = r->spare[best].ptr;
         r->spare[best] = r->spare[--r->count];
-    } else { /* what waits makes room for what is new, so the peak is that of the blocks in use */
+    } else { /* spare blocks make room for a new one, so that the peak is that of the blocks in
+                use */
         for (int64_t room = 0; room < bytes && r->count > 0;) {
             int largest = 0;
             for (int k = 1; k < r->count; k++)
@@ -56,8 +57,8 @@ void mpki_recycler_put(mpki_recycler *r, void *ptr, int64_t bytes) {
         mpki_release(r->ctx, ptr);
         return;
     }
-    /* a block from the spares may be larger than was asked for this time; count it as asked: it can
-     * only be used for less */
+    /* a spare block may be larger than was asked for; it counts as asked, and can only be used for
+     * less */
     pthread_mutex_lock(&r->mutex);
     if (r->count == MOST) {
         int least = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_RECYCLE_H
 #define MPKI_RECYCLE_H
-/** Memory of contributions, used again: a large block fresh from the system costs as much to be
- * cleared as to be filled. Blocks that are too small to matter pass straight to the context. */
+/** Memory of contributions that is used again: clearing a large block fresh from the system takes
+ * as long as filling it. Blocks that are too small to matter come straight from the context. */
 #include "../core/core.h"
 #include <pthread.h>
 
@@ -17,22 +17,22 @@ typedef struct mpki_recycler {
 } mpki_recycler;
 
 mpk_status mpki_recycler_init(mpk_context *ctx, mpki_recycler *r);
-/** `bytes` bytes aligned to 64, NULL on MPK_ERR_MEMORY. Not zeroed. Thread-safe. */
+/** `bytes` bytes aligned to 64, not zeroed; NULL on MPK_ERR_MEMORY. Thread-safe. */
 void *mpki_recycler_get(mpki_recycler *r, int64_t bytes);
-/** Give back what get() gave for so many bytes; NULL is fine. Thread-safe. */
+/** Give back what get() gave for this many bytes; NULL is fine. Thread-safe. */
 void mpki_recycler_put(mpki_recycler *r, void *ptr, int64_t bytes);
-/** Free everything that waits. */
+/** Free all spare blocks. */
 void mpki_recycler_free(mpki_recycler *r);
 
-/** The same for blocks of at most MPKI_SMALL bytes, one for each worker and without a lock: lists
- * by size, cut from slabs. A block may be given back to another worker's than it came from; the
- * slabs live until all are freed. */
+/** The same for blocks of at most MPKI_SMALL bytes, one object for each worker and no lock: lists
+ * by size, cut from slabs. A block may be given back to another worker's object than it came from;
+ * the slabs live until all objects are freed. */
 enum { MPKI_SMALL = 4096, MPKI_SMALL_STEP = 64 };
 
 typedef struct mpki_small_blocks {
     mpk_context *ctx;
     void *free[MPKI_SMALL / MPKI_SMALL_STEP +
-               1];           /* by size in steps; a free block begins with its link */
+               1];           /* by size in steps; a free block begins with the link to the next */
     char *slab, *next, *end; /* a slab begins with the link to the one before */
 } mpki_small_blocks;
 

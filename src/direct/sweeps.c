@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Applying a direct factor or a part of it: room, and the order of the sweeps. */
+/* Applying a direct factor or a part of it: work space, and the order of the sweeps. */
 #include "sweeps.h"
 
 #include <string.h>
 
 enum {
-    BLOCK = 8, /* right-hand sides in a sweep; fixed, so that bits do not depend on threads */
+    BLOCK = 8, /* right-hand sides of a sweep; fixed, so that bits do not depend on threads */
     WORTH_A_THREAD =
         1000000 /* entries of L below which starting threads costs more than it saves */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_DIRECT_SWEEPS_H
 #define MPKI_DIRECT_SWEEPS_H
-/** Applying a direct factor: the slots of mpki_direct_engine of these names. */
+/** Applying a direct factor: the functions behind these slots of mpki_direct_engine. */
 #include "direct.h"
 
 mpk_status mpki_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int threads,

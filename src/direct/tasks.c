@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tree of supernodes cut into tasks. */
+/* Cuts the tree of supernodes into tasks. */
 #include "tasks.h"
 
-/* What a node costs in flops: its own, plus moving its entries and starting. */
+/* The cost of a node in flops: its own, plus something for moving its entries and for starting. */
 static double node_cost(const mpki_tree_view *tree, int32_t s) {
     double w = tree->sptr[s + 1] - tree->sptr[s], m = (double)(tree->rptr[s + 1] - tree->rptr[s]);
     return tree->flops[s] + 16 * (w * (w + m) + m * m / 2) + 4000;
@@ -44,8 +44,8 @@ mpk_status mpki_tasks_build(mpk_context *ctx, const mpki_tree_view *tree, int th
             s++;
             continue;
         }
-        /* climb to the largest subtree that begins here and is small enough; then take small
-         * brothers along */
+        /* climb to the largest subtree that begins here and is small enough; then add small
+         * siblings */
         int32_t root = s;
         double sum = 0;
         while (tree->parent[root] >= 0 && first[tree->parent[root]] == s &&

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_TASKS_H
 #define MPKI_TASKS_H
-/** Which nodes of the tree form a task: whole subtrees at the leaves (a range of nodes,
- * postordered), single nodes above them. */
+/** Which nodes of the tree form a task: at the leaves whole subtrees (a range of nodes, in
+ * postorder), above them single nodes. */
 #include "../backends/sparse.h"
 
 typedef struct mpki_task {
     int32_t first, last; /* nodes first .. last, in this order */
     int32_t parent;      /* task that waits for this one; -1: none */
     int32_t waits;       /* tasks that this one waits for */
-    bool top;            /* a single node whose front all workers may share */
+    bool top;            /* a single node, whose front all workers may share */
     double priority;     /* cost from here to the root */
 } mpki_task;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sweeps over the nodes of a direct factor: L, D and L^T, one right-hand side or a block. */
+/* The sweeps over the nodes of a direct factor: L, D and L^T, for one right-hand side or a
+ * block. */
 #include "../backends/cpu/cpu.h"
 #include "direct.h"
 
@@ -30,7 +31,7 @@ void FN(permute_out)(const mpki_direct *f, int nrhs, const void *vy, void *vx, i
 
 enum { ROWS_PER_ITEM = 512, COLS_PER_ITEM = 32, SHARED = 60000 };
 
-/* y -= A x, or y -= A^T x, of a large panel by all workers */
+/* y -= A x, or y -= A^T x, for a large panel, by all workers */
 typedef struct panel {
     const FN(kernels) * k;
     int64_t rows, lda;
@@ -58,7 +59,7 @@ static void panel_item_t(mpki_pool *pool, int worker, void *arg, int64_t item) {
                 p->x, p->y + c0, p->hermitian);
 }
 
-/* What the children subtract from this node's rows: into y for its columns, into v for the rows
+/* What the children subtract from this node's rows goes into y for its columns, into v for the rows
  * below. */
 static void take_from_children(const mpki_direct_solver *z, int32_t s, T *y, T *v) {
     const mpki_tree_view *tree = &z->f->tree;
@@ -197,7 +198,8 @@ static void forward_block(const FN(kernels) * k, const mpki_node *node, const in
     const int32_t e = node->nelim, w = node->w;
     const int64_t n = node->nrows;
     T *packed = v + (n + 8) * nr;
-    /* v by columns here: C of the kernel; the solved rows are packed as its right factor */
+    /* v is stored by columns here, as C of the kernel; the solved rows are packed as its right
+     * factor */
     for (int r = 0; r < nr; r++) {
         for (int32_t i = 0; i < e; i++) v[i + r * n] = y[(int64_t)node->id[i] * nr + r];
         for (int64_t i = e; i < n; i++) v[i + r * n] = t_make(0, 0);
@@ -284,8 +286,8 @@ void FN(diagonal)(const mpki_direct *f, int nrhs, void *vy) {
     }
 }
 
-/* |B| for B = [a conj(b); b c] with real a, c: +-B when definite, else the square root of B^2 by
- * Cayley and Hamilton, (B^2 + |det| I) / sqrt(tr(B^2) + 2 |det|). */
+/* |B| for B = [a conj(b); b c], a and c real: +-B when B is definite, else the square root of B^2
+ * by Cayley and Hamilton, (B^2 + |det| I) / sqrt(tr(B^2) + 2 |det|). */
 static void absolute(R *a, T *b, R *c) {
     const double most = fmax(fmax(fabs((double)*a), fabs((double)*c)), (double)t_abs(*b));
     if (!(most > 0)) return;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The multifrontal walk over the tree: gather A's entries and the children's contributions into a
- * front, factor it, leave L in place, hand the contribution to the parent. Columns that a front
- * rejects travel to the parent with it. A node's arithmetic depends only on its own data, and
- * children are added in order: so the factor has the same bits for any number of threads. */
+/* The multifrontal walk over the tree. At each node: gather entries of A and the children's
+ * contributions into a front, factor it, leave L where it is, pass the contribution to the parent.
+ * Columns that a front rejects go to the parent too. The arithmetic of a node depends only on its
+ * own data, and children are added in order: so the bits of the factor are the same for any number
+ * of threads. */
 #include "../backends/cpu/cpu.h"
 #include "../core/scaled.h"
 #include "direct.h"
@@ -28,12 +29,12 @@ typedef struct walk {
     FN(front_work) * works;
     worker_state *state;
     mpki_recycler recycler;
-    T **contribution; /* nsuper; of each node, NULL: none yet or none any more */
+    T **contribution; /* nsuper: of each node; NULL: not there yet, or used up */
     _Atomic int status;
     _Atomic double done_flops;
     double stop_flops;
     _Atomic bool runaway;
-    _Atomic int64_t rejected; /* by blocks, the same column as often as it was tried */
+    _Atomic int64_t rejected; /* columns, as often as they were tried */
     int64_t stop_rejected;
 } walk;
 
@@ -50,7 +51,7 @@ static FN(front) front_of(const mpki_node *node) {
 /* ---- assembly -----------------------------------------------------------------------------------
  */
 
-/* Local rows of a child's contribution in its parent's front, as runs. */
+/* The rows of a child's contribution in its parent's front, as runs. */
 static int32_t make_runs(const mpki_tree_view *tree, int32_t child, int32_t own, int32_t delayed,
                          mpki_run *runs) {
     const int32_t *rel = tree->rel + tree->rptr[child];
@@ -65,8 +66,8 @@ static int32_t make_runs(const mpki_tree_view *tree, int32_t child, int32_t own,
     return count;
 }
 
-/* A child's contribution on its way into the parent: columns c0 .. c1-1 go to the parent's front
- * (f) or to the parent's own contribution (c). */
+/* A child's contribution on its way into its parent: columns c0 .. c1-1 go to the parent's front
+ * (f) or into the parent's own contribution (c). */
 typedef struct gather {
     const T *from; /* the child's trapezoid */
     int64_t ldm;
@@ -80,7 +81,7 @@ typedef struct gather {
 } gather;
 
 static T *column_of(T *trapezoid, int64_t ld0,
-                    int64_t j) { /* address of (0, j), which may not exist */
+                    int64_t j) { /* address of (0, j), which may not exist itself */
     int64_t k = j / MPKI_PANEL, first = k * MPKI_PANEL;
     return trapezoid + mpki_panel_offset(ld0, k) + (j - first) * (ld0 - first) - first;
 }
@@ -138,7 +139,7 @@ static void gather_child(const walk *z, int32_t child, int32_t own, int32_t dela
         mpki_pool_for(pool, worker, (cols + g.step - 1) / g.step, gather_item, &g);
 }
 
-/* Columns that a child delayed: they become columns own + offset .. of the parent. */
+/* Columns that a child delayed become columns own + offset .. of the parent. */
 static void gather_delayed(const walk *z, int32_t child, const FN(front) * f, int32_t own,
                            int32_t delayed, int32_t offset) {
     const mpki_tree_view *tree = z->tree;
@@ -215,7 +216,7 @@ static void release_children(walk *z, int worker, int32_t s) {
         release_contribution(z, worker, z->tree->child[k]);
 }
 
-/* flops of eliminating e of w columns over nrows rows, as the analysis counts them */
+/* flops of eliminating e of w columns over nrows rows, counted as in the analysis */
 static double front_flops(double nrows, double e) {
     /* sum over k < e of (r + r (r + 1)), r = nrows - 1 - k */
     double a = nrows - e, sum1 = (a + nrows - 1) * e / 2;
@@ -223,7 +224,7 @@ static double front_flops(double nrows, double e) {
     return sum2 + 2 * sum1;
 }
 
-/* Below 1, which is said once, at the end. */
+/* Share of the work that is done, for progress; below 1, which is reported once, at the end. */
 static double done_share(walk *z) {
     return fmin(atomic_load(&z->done_flops) / (z->tree->factor_flops + 1), 0.999);
 }
@@ -358,7 +359,8 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
         z.stop_flops = stop->flops;
         z.stop_rejected = stop->rejected;
     }
-    if (mpki_walk_memory_make(f, threads) < 0 || mpki_recycler_init(ctx, &z.recycler) < 0)
+    if (mpk_failed(mpki_walk_memory_make(f, threads)) ||
+        mpk_failed(mpki_recycler_init(ctx, &z.recycler)))
         return mpki_failed(ctx);
     const mpki_walk_memory *memory = &f->memory;
     const mpki_tasks *tasks = &memory->tasks;
@@ -404,8 +406,8 @@ done:
     return mpki_failed(ctx);
 }
 
-/* By a power of two that a float may not hold, though the product does. near: see mpki_scale_near
- */
+/* x by a power of two that may not fit a float, though the product does. near: see
+ * mpki_scales_near */
 static inline T scaled(T x, double s, double t, bool near) {
     const double re = (double)t_re(x), im = (double)t_im(x);
     return near ? t_make((R)(re * (s * t)), (R)(im * (s * t)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Applications of a factor, whatever its form. */
+/* Applications of a factor, whatever its form: calls to the form. */
 #include "apply.h"
 
 mpk_status mpki_apply_make(mpk_context *ctx, const mpk_factor *fac, int threads, int32_t columns,

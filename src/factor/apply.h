@@ -4,26 +4,28 @@
 /** A factor of any form as an operator: X := M^-1 B, or a part of that. */
 #include "factor.h"
 
-/** What the applications of one solve share; made once a solve. */
+/** What the applications of one solve share; made once for each solve. */
 typedef struct mpki_application {
     mpk_context *ctx;
     const mpk_factor *fac;
     void *work; /* the form's own */
 } mpki_application;
 
-/** threads [in] >= 1: what the applications may use, on the context's pool for that number
- *  columns [in] >= 1: most right-hand sides that are given at once
- *  a       [out] empty after a failure
+/** Prepare applications.
+ *  threads [in] >= 1: how many they may use, of the context's pool
+ *  columns [in] >= 1: most right-hand sides given at once
+ *  a [out] empty after a failure
  *  Returns MPK_OK | MPK_ERR_MEMORY */
 mpk_status mpki_apply_make(mpk_context *ctx, const mpk_factor *fac, int threads, int32_t columns,
                            mpki_application *a);
 void mpki_apply_free(mpki_application *a);
 
-/** X := the part applied to B, without refinement: MPK_PART_ALL is M^-1; ABS the same with |D|,
- *  whose 2x2 blocks are taken by their eigenvalues, so that M is positive semidefinite; L, D, L^T
- * as in mpk_solve_part(). Zero pivots give 0. b, x [in, out] n x nrhs, ldb, ldx >= n, the factor's
- * scalar type; b == x is allowed Returns MPK_OK | MPK_ERR_UNSUPPORTED (ABS of a complex symmetric
- * or an unsymmetric factor). */
+/** X := the part applied to B, without refinement. MPK_PART_ALL is M^-1; ABS is the same with |D|,
+ *  formed by the eigenvalues of its 2x2 blocks, so that M is positive semidefinite; L, D, LT as in
+ *  mpk_solve_part(). Zero pivots give 0.
+ *  b, x [in, out] n x nrhs, ldb, ldx >= n, the factor's scalar type, in the engine's memory; b == x
+ *  is allowed
+ *  Returns MPK_OK | MPK_ERR_UNSUPPORTED (ABS of a complex symmetric or an unsymmetric factor). */
 mpk_status mpki_apply(mpki_application *a, mpk_part part, int32_t nrhs, const void *b, int64_t ldb,
                       void *x, int64_t ldx);
 

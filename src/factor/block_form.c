@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A factor on blocks as the verbs see it. */
+/* A factor on blocks, as the verbs see it: the table of this form. */
 #include "stages.h"
 
 #include <string.h>
 
 static const char STAGE[] = "factorize";
 
-/* A row of A without an entry that is not zero; -1: none. */
+/* The first row of A whose entries are all zero; -1: none. */
 static int32_t row_of_zeros(const mpk_factor *fac) {
     int32_t row = 0;
     while (row < fac->an->n && fac->row_norm[row] > 0) row++;
@@ -23,7 +23,7 @@ static mpk_status factorize(mpk_factor *fac, bool is_new) {
     if (!mpk_failed(status)) status = mpki_block_factorize(fac);
     if (mpk_failed(status)) return status;
     const int32_t empty = fac->info.inertia.zero > 0 ? row_of_zeros(fac) : -1;
-    if (empty < 0) return MPK_OK; /* a zero pivot of an incomplete factor says nothing of A */
+    if (empty < 0) return MPK_OK; /* a zero pivot of an incomplete factor tells nothing about A */
     return mpki_error(ctx, MPK_SINGULAR, STAGE, empty, "singular: row %d is zero", empty + 1);
 }
 
@@ -59,7 +59,7 @@ static mpk_status shape(const mpk_factor *fac, int32_t *iperm, mpki_tile_fn *tel
         if (entries > 0)
             tell(self, entries, start[row], start[row + 1], start[col], start[col + 1]);
     }
-    for (int32_t place = 0; place < x->m; place++) /* the triangle on the diagonal */
+    for (int32_t place = 0; place < x->m; place++) /* each frame's triangle on the diagonal */
         for (int32_t i = start[place]; i < start[place + 1]; i++)
             tell(self, i + 1 - start[place], i, i + 1, start[place], i + 1);
     mpki_release(fac->ctx, start);
@@ -71,7 +71,7 @@ static mpk_status shape(const mpk_factor *fac, int32_t *iperm, mpki_tile_fn *tel
 
 typedef struct application {
     mpki_block_solver *solver;
-    int32_t takes; /* columns at once */
+    int32_t takes; /* columns that one application takes */
 } application;
 
 static void apply_free(mpk_context *ctx, const mpk_factor *fac, void **work) {

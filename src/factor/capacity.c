@@ -4,12 +4,12 @@
 
 #include <math.h>
 
-/* Sparse storage must save at least this share of a dense block to be worth its indirection. */
+/* The part of a dense block that sparse storage must save to be worth its indirection. */
 static const double COMPENSATION = 0.5;
-/* The last frames, this share of them, are kept dense: most updates end there. */
+/* This part of the frames, the last ones, are kept dense: most updates end there. */
 static const double DENSE_TAIL = 0.01;
 
-/* Entries of A in each of its blocks, by block of the index. */
+/* count [out] by block of the index: entries of A in it. */
 static mpk_status count_entries(mpki_stages *s, int32_t *count) {
     const mpki_ibcsr *x = &s->index;
     const mpki_blocking *b = s->blocking;

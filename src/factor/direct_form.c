@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A factor by the multifrontal method: values through scaling and the engine; once more with
- * another analysis if delayed columns run away (outer pivoting); what a structurally singular
- * matrix needs; the verdict. */
+/* A factor by the multifrontal method: scales the values and calls the engine; does it again with
+ * another analysis if delayed columns run away (outer pivoting); handles structurally singular
+ * matrices; gives the verdict. */
 #include "direct_form.h"
 #include "rank.h"
 
@@ -11,8 +11,8 @@
 static const char STAGE[] = "factorize";
 
 /* What rounding leaves of entries that should cancel, in a matrix scaled to 1: about 45 eps. With
- * it the counts of zeros agree with eigenvalues on the singular matrices of the test set;
- * docs/numerics.md has the table. */
+ * this bound the counts of zero pivots agree with the eigenvalues of the singular matrices in the
+ * test set (table in docs/numerics.md). */
 double mpki_default_zero_tolerance(mpk_scalar scalar) {
     return (scalar == MPK_S || scalar == MPK_C ? 0x1p29 : 1) * 1e-14;
 }
@@ -65,8 +65,8 @@ mpki_tree_view mpki_tree_view_of(const mpk_analysis *an) {
 /* ---- another analysis ---------------------------------------------------------------------------
  */
 
-/* Room for numbers by `an` in the place of those that there are. After a failure they are still
- * there. */
+/* Room for numbers by `an`, in exchange for those that there are. After a failure the old ones are
+ * still there. */
 static mpk_status replace(mpk_factor *fac, const mpk_analysis *an) {
     const mpki_tree_view tree = mpki_tree_view_of(an);
     mpki_direct *fresh = NULL;
@@ -78,7 +78,7 @@ static mpk_status replace(mpk_factor *fac, const mpk_analysis *an) {
 }
 
 /* Match on the current values, order and analyse again. After a failure the factor is as it was.
- * keep [in] as for mpki_analyse */
+ * keep [in] as for mpki_analyse. */
 static mpk_status reanalyse(mpk_factor *fac, mpk_switch matching, const char *keep) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
@@ -107,7 +107,7 @@ static mpk_status reanalyse(mpk_factor *fac, mpk_switch matching, const char *ke
     return MPK_OK;
 }
 
-/* With the analysis that the factor was made for. */
+/* Return to the analysis that the factor was made for. */
 static mpk_status return_to_base(mpk_factor *fac) {
     mpk_status status = replace(fac, fac->base);
     if (mpk_failed(status)) return status;
@@ -149,10 +149,10 @@ mpki_stop mpki_fresh_stop(const mpk_analysis *an) {
     return (mpki_stop){3 * an->info.factor_flops + 2e8, (int64_t)an->n + 1000};
 }
 
-/* Outer pivoting. The analysis is of these values if the factor is new; later it is of older ones,
- * and is given up sooner: what it was good for may be gone (Sigma of an interior point grows by ten
- * orders). With the values in hand it is made anew as the caller asked for it, and if even that
- * runs away without a matching, with one. */
+/* Outer pivoting. For a new factor the analysis is of these values; later it is of older ones and
+ * is given up sooner, since it may no longer fit (Sigma of an interior point method grows by ten
+ * orders of magnitude). It is then made anew from the present values, with the caller's options;
+ * and if even that runs away and had no matching, with one. */
 static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric_result *result,
                                       int *stages) {
     const bool free_to = fac->options.matching == MPK_AUTO && fac->options.static_shift == 0 &&
@@ -180,9 +180,9 @@ static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric
     }
 }
 
-/* Once more, with what of A the core has missed. *dear [out]: columns that depend on others are
- * delayed from node to node up to the root, at a price that nobody would pay, or its pivots
- * overflow; the factor has no numbers then. */
+/* Factorize again with what the core lacks of A. *dear [out]: this costs too much, since columns
+ * that depend on others are delayed from node to node up to the root; or its pivots overflow. The
+ * factor then has no numbers. */
 static mpk_status extend_core(mpk_factor *fac, const char *keep, mpki_numeric_result *result,
                               bool *dear) {
     mpk_status status = reanalyse(fac, fac->an->options.matching, keep);
@@ -197,8 +197,8 @@ static mpk_status extend_core(mpk_factor *fac, const char *keep, mpki_numeric_re
     return *dear ? MPK_OK : status;
 }
 
-/* The rows that the core lacks, or a part of them; in the last round, or if it lacks none, all: a
- * static shift makes pivots of all zeros. */
+/* Choose rows that the core lacks, or some of them; all in the last round or if it lacks none, for
+ * a static shift makes pivots even of zeros. */
 static mpk_status choose_rows(const mpk_factor *fac, int round, const char *missed, char *keep) {
     enum { ROUNDS = 8, FEW = 50 };
     const mpk_analysis *an = fac->an;
@@ -211,9 +211,10 @@ static mpk_status choose_rows(const mpk_factor *fac, int round, const char *miss
     return status;
 }
 
-/* The core of a structurally singular matrix is all that need be factorized, unless it is singular,
- * too, or the other columns depend on it by large numbers. Then it gets rows that it does not
- * explain, a few times, at last all of A; and if that is too dear, it is taken as it was. */
+/* Of a structurally singular matrix it is enough to factorize the core, unless the core is singular
+ * as well, or the other columns depend on it by large numbers. In these cases rows that it does not
+ * explain are added, a few times, at last all of A; if that costs too much, the core is used as it
+ * was. */
 static mpk_status factorize_rest(mpk_factor *fac, mpki_numeric_result *result, int *stages) {
     mpk_context *ctx = fac->ctx;
     const int32_t n = fac->an->n;
@@ -247,7 +248,7 @@ static mpk_status factorize_rest(mpk_factor *fac, mpki_numeric_result *result, i
 /* ---- the whole --------------------------------------------------------------------------------
  */
 
-/* What there is to say of a factor that can be used. */
+/* The status of a factor that can be used, with its text. */
 static mpk_status outcome(const mpk_factor *fac) {
     const mpk_factor_info *info = &fac->info;
     const int64_t zero = info->inertia.zero;
@@ -278,7 +279,8 @@ static mpk_status factorize(mpk_factor *fac, bool is_new) {
     if (mpk_failed(status)) return status;
     status = factorize_by_stages(fac, is_new, &result, &stages);
     if (status == MPK_ERR_NUMERIC && fac->options.zero_tolerance < 0) {
-        /* in a singular matrix noise can pass for pivots, and its noise for others, without end */
+        /* in a singular matrix noise can pass for pivots, and then its own noise for others, and so
+         * on */
         mpki_clear_error(ctx);
         fac->raised = true;
         stages++;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The two choices on which all else depends: the form of a factor, and the engine that computes. */
+/* The two choices on which all else depends: the form of a factor, and the engine that computes
+ * it. */
 #include "../backends/cpu/level.h"
 #include "../analysis/block/block.h"
 #include "factor.h"
@@ -17,7 +18,7 @@ static const mpki_engine cpu = {.name = mpki_cpu_name,
                                 .vectors = &mpki_cpu_vectors};
 
 const mpki_engine *mpki_engine_of(const mpk_context *ctx, const mpk_options *options) {
-    (void)options; /* the processor is the only place that they can name so far */
+    (void)options; /* so far they can name no engine but the processor's */
     const mpki_engine *told = mpki_context_engine(ctx);
     return told ? told : &cpu;
 }

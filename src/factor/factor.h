@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_FACTOR_H
 #define MPKI_FACTOR_H
-/** Inside of mpk_factor: what all forms of it share. */
+/** Inside of mpk_factor: what all of its forms share. */
 #include "../analysis/analysis.h"
 #include "../problem/measure.h"
 #include <metapack/factor.h>
 
-/** A part of L for pictures: `entries` of it lie in rows r0 .. r1-1 and columns c0 .. c1-1, which
- * are in the order of elimination. */
+/** A part of L for pictures: it has `entries` in rows r0 .. r1-1 and columns c0 .. c1-1, numbered
+ * in the order of elimination. */
 typedef void mpki_tile_fn(void *self, int64_t entries, int32_t r0, int32_t r1, int32_t c0,
                           int32_t c1);
 
-/** What a factor is made of: the verbs that depend on it. One for each family of methods; which,
- *  says mpki_form_of() alone. What they compute, they compute through fac->engine. */
+/** A form of factor: the verbs that depend on what it is made of. There is one form for each family
+ *  of methods (mpki_form_of() says which); all of them compute through fac->engine. */
 typedef struct mpki_form {
-    bool exact; /* the factor is of A itself: a solve may do with refinement */
-    /** Numbers and info from fac->ax, fac->options.
-     *  is_new [in] they are the first ones of this factor
-     *  A status as of mpk_factorize, errors and outcomes recorded. */
+    bool exact; /* the factor is that of A itself: a solve may be refinement alone */
+    /** Numbers and info from fac->ax and fac->options.
+     *  is_new [in] they are the first numbers of this factor
+     *  Returns a status as mpk_factorize, with errors and outcomes recorded. */
     mpk_status (*factorize)(mpk_factor *fac, bool is_new);
-    /** Bytes of the numbers that there are. */
+    /** Bytes that the numbers take. */
     int64_t (*bytes)(const mpk_factor *fac);
     void (*free)(mpk_factor *fac);
-    /** MPK_GET_PERM, _D, _LOGDET; NULL: not there. */
+    /** MPK_GET_PERM, _D, _LOGDET; NULL: the form has none of these. */
     mpk_status (*get)(const mpk_factor *fac, mpk_quantity what, void *out);
-    /** What mpk_factor_block_info_get() gives; NULL: nothing. */
+    /** What mpk_factor_block_info_get() returns; NULL: nothing. */
     const mpk_block_info *(*block_info)(const mpk_factor *fac);
-    /** Is its M symmetric, as CG, MINRES, SYMMLQ and SQMR need it? */
+    /** Is the operator M symmetric, as CG, MINRES, SYMMLQ and SQMR need it? */
     bool (*symmetric)(const mpk_factor *fac);
-    /** What of L is kept, told to `tell`; iperm [out] n: the order. NULL: as the analysis has it.
-     *  MPK_OK | MPK_ERR_MEMORY. */
+    /** Call `tell` with each part of L that is kept; iperm [out] n: the order. Slot NULL: L is as
+     *  the analysis predicts. Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*shape)(const mpk_factor *fac, int32_t *iperm, mpki_tile_fn *tell, void *self);
     /** Room for applications on `threads` to at most `columns` right-hand sides; see
      * factor/apply.h. MPK_OK | MPK_ERR_MEMORY. */
@@ -47,16 +47,16 @@ struct mpk_factor {
     const mpki_form *form;
     const mpki_engine *engine;
     const mpk_analysis *base; /* the caller's */
-    const mpk_analysis *an;   /* the one in force: the caller's, or own after outer pivoting */
+    const mpk_analysis *an;   /* the one in force: the caller's, or `own` after outer pivoting */
     mpk_analysis *own;
     mpk_options options;
-    double patience;     /* with an analysis of older values; doubles when a new one did not pay */
-    bool rescaled;       /* the other scaling did better on these or older values */
-    bool raised;         /* the usual bound of zero pivots left noise that overflowed */
+    double patience;     /* with an analysis of older values; doubles if a new one fails */
+    bool rescaled;       /* the other scaling did better, on these values or older ones */
+    bool raised;         /* with the usual bound of zero pivots noise was left, and overflowed */
     bool lowered;        /* zero pivots of the usual size were none: likewise */
     bool valid;          /* holds a factorization */
     mpki_values *values; /* in the order of the analysis' ai; shared where they are the problem's */
-    const void *ax;      /* what they hold */
+    const void *ax;      /* the numbers in `values` */
     double *row_norm;    /* n: sums of moduli of A's rows, problem order */
     double norm_inf;     /* the largest of them */
     double size;         /* largest entry after scaling: 1, unless that is off */
@@ -66,15 +66,15 @@ struct mpk_factor {
     mpk_factor_info info;
 };
 
-/** The only place that knows which methods have which form. */
+/** The form of a method's factors. Nothing else knows which methods have which form. */
 const mpki_form *mpki_form_of(const mpk_analysis *an);
-/** The only place that chooses an engine: the one that the context was told to use, else the
- *  processor's. */
+/** The engine of a factor: the one that the context was told to use, else the processor's. Nothing
+ *  else chooses one. */
 const mpki_engine *mpki_engine_of(const mpk_context *ctx, const mpk_options *options);
-/** What factors made after this shall use; NULL: by options. The engine must outlive them. */
+/** Tell which engine later factors shall use; NULL: chosen by the options. It must outlive them. */
 void mpki_engine_use(mpk_context *ctx, const mpki_engine *engine);
 
-/** The system that a factor is of. */
+/** The system that a factor belongs to. */
 static inline mpki_system mpki_system_of(mpk_context *ctx, const mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
     return (mpki_system){.ctx = ctx,
@@ -95,8 +95,8 @@ static inline mpki_system mpki_system_of(mpk_context *ctx, const mpk_factor *fac
 mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
                              const void *ax, bool rescaled, double *scale, double *size);
 
-/** What is left of a column that should have cancelled counts as zero below this, in a matrix
- * scaled to 1. */
+/** Below this, in a matrix scaled to 1, what is left of a column that should have cancelled counts
+ * as zero. */
 double mpki_default_zero_tolerance(mpk_scalar scalar);
 
 #endif

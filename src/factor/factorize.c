@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The verbs on a factor, of whatever form: values in, the form's work, what may be asked of it. */
+/* The verbs on a factor of any form: take the values, let the form work, answer what may be asked
+ * of it. */
 #include "../problem/given.h"
 #include "factor.h"
 
@@ -10,13 +11,13 @@ static const char STAGE[] = "factorize";
 /* ---- values ------------------------------------------------------------------------------------
  */
 
-/* In which order a caller's values stand. */
+/* Puts a caller's values into our order; one for each order that they may come in. */
 typedef mpk_status take_fn(mpk_context *ctx, const char *stage, const mpki_layout *layout,
                            mpk_scalar scalar, mpk_symmetry symmetry, const void *values, void *ax);
 
-/* The values to be factorized into fac: those analysed (ax NULL), which are shared, or the
- * caller's. The array of the problem's view is known by its address, whatever order is spoken of.
- */
+/* The values to be factorized, into fac: with ax NULL those that were analysed, which are shared;
+ * else the caller's. The array of the problem's view is recognised by its address, whatever the
+ * order. */
 static mpk_status take_values(mpk_factor *fac, const void *ax, take_fn *take) {
     const mpk_analysis *base = fac->base;
     mpk_context *ctx = fac->ctx;
@@ -42,7 +43,7 @@ static mpk_status take_values(mpk_factor *fac, const void *ax, take_fn *take) {
 /* ---- the verbs ---------------------------------------------------------------------------------
  */
 
-/* The form does the work; what all of them do before and after it stands here. */
+/* The form does the work; here is what precedes and follows it for all forms. */
 static mpk_status factorize(mpk_factor *fac, const void *ax, take_fn *take,
                             const mpk_options *options, bool is_new) {
     mpk_context *ctx = fac->ctx;
@@ -52,11 +53,11 @@ static mpk_status factorize(mpk_factor *fac, const void *ax, take_fn *take,
     if (mpk_failed(status)) return status;
     int64_t before, peak;
     mpk_memory_usage(ctx, &before, NULL);
-    before -= fac->form->bytes(fac); /* the factor counts */
+    before -= fac->form->bytes(fac); /* the factor's own memory is counted */
     mpk_memory_reset_peak(ctx);
     status = take_values(fac, ax, take);
     if (mpk_failed(status)) return status;
-    fac->valid = false; /* whatever goes wrong now, old factors do not pass for new ones */
+    fac->valid = false; /* after a failure old numbers must not pass for new ones */
     fac->options = full;
     status = fac->form->factorize(fac, is_new);
     if (mpk_failed(status)) return status;
@@ -99,7 +100,7 @@ static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const void *a
     fac->scale = MPKI_NEW(ctx, STAGE, an->n, double);
     fac->row_norm = MPKI_NEW(ctx, STAGE, an->n, double);
     mpk_status status = mpki_failed(ctx);
-    if (status == MPK_OK) status = factorize(fac, ax, take, options, true);
+    if (!mpk_failed(status)) status = factorize(fac, ax, take, options, true);
     if (mpk_failed(status)) mpk_factor_destroy(&fac);
     *out = fac;
     return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rank of A, as far as a factorization and a few vectors tell it. */
+/* The rank of A, as far as a factorization and a few vectors show it. */
 #include "rank.h"
 
 #include "../problem/columns.h"
@@ -9,23 +9,23 @@
 
 static const char STAGE[] = "factorize";
 
-/* Between two scalings, as in the analysis; zero pivots of single precision are up to 5e-6. */
+/* How far apart two scalings must be to be tried both, as in the analysis; for single precision,
+ * whose zero pivots are up to 5e-6. */
 static const double FAR = 1000, FAR_SINGLE = 10;
 
 enum {
-    WEAK_MOST = 8,   /* pivots that are looked at one by one */
+    WEAK_MOST = 8,   /* pivots that are examined one by one */
     TRIAL_STEPS = 3, /* of refinement */
-    OTHER_TIMES = 50 /* work that another scaling may take, times that predicted: its pivots are not
-                        those that the order was made for */
+    OTHER_TIMES = 50 /* times the predicted work: what another scaling may cost */
 };
 
-/* Room for the vectors of one look. */
+/* The vectors of one examination. */
 typedef struct look {
     mpk_factor *fac;
     mpki_solve_work work;
     void *v;             /* n */
     const double *other; /* n: the scaling not in force, where two disagree */
-    double bound;        /* of what counts as nothing: that of zero pivots */
+    double bound;        /* what counts as zero: the bound of zero pivots */
 } look;
 
 static mpk_scalar scalar_of(const look *l) {
@@ -38,7 +38,7 @@ static void look_free(look *l) {
     mpki_release(ctx, l->v);
 }
 
-/* What A may leave of a vector that counts as one of its kernel. */
+/* How much of a vector A may leave, relatively, for the vector to count as one of A's kernel. */
 static double confirmed(const mpk_factor *fac) {
     return fmax(mpki_default_zero_tolerance(fac->an->scalar), fac->options.zero_tolerance);
 }
@@ -47,7 +47,7 @@ static mpk_status look_make(mpk_factor *fac, look *l) {
     mpk_context *ctx = fac->ctx;
     *l = (look){.fac = fac};
     l->bound = confirmed(fac);
-    if (mpki_solve_work_make(ctx, fac, fac->options.threads, 1, &l->work) < 0)
+    if (mpk_failed(mpki_solve_work_make(ctx, fac, fac->options.threads, 1, &l->work)))
         return mpki_failed(ctx);
     l->v = mpki_alloc(ctx, STAGE, fac->an->n, mpk_scalar_size(fac->an->scalar));
     if (!l->v) look_free(l);
@@ -64,13 +64,13 @@ static void apply(look *l, mpk_part part, void *v) {
     mpki_apply(&l->work.m, part, 1, v, n, v, n);
 }
 
-/* How nearly A takes v to nothing, in both scalings where there are two. */
+/* How nearly A takes v to zero; in both scalings where there are two. */
 static double flatness(look *l) {
     return MPKI_DISPATCH(scalar_of(l), flatness)(l->fac->scale, l->other, &l->work, l->v);
 }
 
-/* v := v - M^+ A v, where M^+ solves with all pivots but the zero and the weak ones; work.r holds
- * -A v. */
+/* v := v - M^+ A v, where M^+ solves with all pivots except the zero and the weak ones; work.r
+ * holds -A v. */
 static void refine_null(look *l, const mpki_weak_pivot *list, int count) {
     const mpk_scalar scalar = scalar_of(l);
     void *r = l->work.r;
@@ -82,7 +82,8 @@ static void refine_null(look *l, const mpki_weak_pivot *list, int count) {
     MPKI_DISPATCH(scalar, column_add)(l->fac->an->n, 0, r, l->v);
 }
 
-/* A vector that should be one of A's kernel, and once more where rounding blurs it. */
+/* Improve a vector that should be in A's kernel; twice where rounding blurs it. Returns its
+ * flatness. */
 static double settle(look *l, const mpki_weak_pivot *list, int count) {
     double eta = flatness(l);
     if (eta <= l->bound || !isfinite(eta)) return eta;
@@ -90,14 +91,14 @@ static double settle(look *l, const mpki_weak_pivot *list, int count) {
     return fmin(eta, flatness(l));
 }
 
-/* v := a vector that the factor takes to this pivot alone */
+/* v := a vector that the factor takes to this pivot alone. */
 static void null_of_weak(look *l, const mpki_weak_pivot *pivot) {
     MPKI_DISPATCH(scalar_of(l), null_of_weak)(pivot, l->fac->an->n, l->v);
     apply(l, MPK_PART_LT, l->v);
 }
 
-/* Is there a vector of A's kernel? First one for all zero pivots together; where some of them are
- * more than rounding, which spoils it, some of them one by one. */
+/* Is there a vector in A's kernel? First one for all zero pivots together; if some of them are more
+ * than rounding, which spoils that vector, then for some of them one by one. */
 static double kernel_of_zeros(look *l) {
     mpki_weak_pivot list[WEAK_MOST];
     engine_of(l)->at_zeros(l->fac->direct, l->v);
@@ -118,17 +119,17 @@ static void conclude(mpk_factor *fac, double eta, double bound) {
     fac->info.rank_bound = isfinite(eta) ? eta : 0;
 }
 
-/* No zero pivots, and one that may be rounding. An eigenvalue of a complex symmetric block tells
- * nothing: those are asked about zeros alone. */
+/* No zero pivots, but one that may be rounding? The eigenvalue of a complex symmetric block shows
+ * nothing, so for these matrices only zero pivots count. */
 static bool weak(const mpk_factor *fac) {
     const bool counted = fac->an->scalar <= MPK_D || fac->an->symmetry == MPK_HERMITIAN;
     return counted && fac->info.inertia.zero == 0 && !(fac->info.min_pivot > mpki_pivot_noise(fac));
 }
 
-/* May A have a kernel? Whatever a solve starts from, it ends near it, for the factor takes noise
- * for a pivot then; a second one takes what the first left. */
+/* May A have a kernel? Then whatever a solve starts from, its result lies near the kernel, since
+ * the factor takes noise for a pivot; a second solve removes what the first left. */
 static mpk_status may_have_kernel(mpk_factor *fac, bool *may) {
-    static const double CLEAR = 1e5; /* a factor's rounding blurs what it finds */
+    static const double CLEAR = 1e5; /* the factor's own rounding blurs what it finds */
     look l;
     mpk_status status = look_make(fac, &l);
     if (mpk_failed(status)) return status;
@@ -159,7 +160,7 @@ static void make_zero(mpk_factor *fac, const mpki_weak_pivot *list, int count) {
     fac->info.inertia.certified = 0;
 }
 
-/* Pivots that may be nothing but rounding: each is zero if a vector says so. */
+/* Pivots that may be rounding alone: each becomes zero if a vector shows that it is. */
 static mpk_status look_at_weak(mpk_factor *fac) {
     mpki_weak_pivot list[WEAK_MOST], zero[WEAK_MOST];
     look l;
@@ -186,13 +187,13 @@ static mpk_status look_at_weak(mpk_factor *fac) {
 /* ---- where two scalings disagree ---------------------------------------------------------------
  */
 
-/* The backward error of a solve with a known solution; and how nearly A takes to nothing, in both
- * scalings, what the factor takes there. */
+/* What was found about a factor: the backward error of a solve with a known solution, and how
+ * nearly A takes to zero, in both scalings, what the factor takes there. */
 typedef struct evidence {
     double omega, eta;
 } evidence;
 
-/* missed [out] n: 1 for the rows that the solution does not satisfy, where it is not NULL */
+/* missed [out] n, or NULL: 1 for the rows that the solution does not satisfy */
 static mpk_status try_solve(mpk_factor *fac, double *omega, char *missed) {
     mpk_context *ctx = fac->ctx;
     const mpk_scalar scalar = fac->an->scalar;
@@ -216,7 +217,7 @@ static mpk_status try_solve(mpk_factor *fac, double *omega, char *missed) {
     return mpki_failed(ctx);
 }
 
-/* other [in] n: another scaling, or NULL */
+/* other [in] n, or NULL: another scaling */
 static mpk_status try_zeros(mpk_factor *fac, const double *other, double *eta) {
     look l;
     mpk_status status = look_make(fac, &l);
@@ -232,14 +233,14 @@ static bool decided(const mpk_factor *fac, const evidence *e, double bound) {
     return fac->info.inertia.zero == 0 || e->eta <= bound;
 }
 
-/* Has a second factor an answer where the first had none? Pivots that are not zero are one only if
- * they are clear of rounding: an exactly singular matrix has weak ones in most scalings. */
+/* Does a second factor settle what the first could not? Pivots that are not zero settle it only if
+ * they are well above rounding: an exactly singular matrix has weak pivots in most scalings. */
 static bool clear(const mpk_factor *fac, const evidence *e, double bound) {
     return fac->info.inertia.zero == 0 ? fac->info.min_pivot > mpki_pivot_noise(fac)
                                        : e->eta <= bound;
 }
 
-/* Is the second factor a better than the first, b? */
+/* Is the second factor, a, better than the first, b? */
 static bool better(const mpk_factor *a, const evidence *ea, const mpk_factor *b, const evidence *eb,
                    double bound) {
     const double accuracy = mpki_accuracy(&a->options, a->an->scalar);
@@ -249,7 +250,7 @@ static bool better(const mpk_factor *a, const evidence *ea, const mpk_factor *b,
     return ea->omega < eb->omega;
 }
 
-/* What one numeric phase makes changes places. */
+/* Exchange the results of two numeric phases. */
 static void exchange(mpk_factor *a, mpk_factor *b) {
 #define SWAP(type, field)                                                                          \
     do {                                                                                           \
@@ -304,11 +305,11 @@ static mpk_status try_other(mpk_factor *fac, bool rescale, evidence *e, double b
             other->lowered = true;
         status = mpki_factorize_once(other, &stop, &result);
     }
-    if (status == MPK_ERR_NUMERIC) { /* overflow: then the first it is */
+    if (status == MPK_ERR_NUMERIC) { /* overflow: keep the first */
         mpki_clear_error(ctx);
         status = MPK_OK;
     } else if (!mpk_failed(status) && !result.runaway) {
-        double *row_norm = fac->row_norm; /* the values' own: it serves both */
+        double *row_norm = fac->row_norm; /* it belongs to the values, so it serves both */
         mpki_factor_describe(other, &result);
         other->row_norm = row_norm;
         status = try_solve(other, &its.omega, NULL);
@@ -324,8 +325,8 @@ static mpk_status try_other(mpk_factor *fac, bool rescale, evidence *e, double b
     return status;
 }
 
-/* The matching moved columns far from where equilibration puts them: a zero pivot of the one is
- * none of the other. Both are asked before anything is said. */
+/* The matching moved columns far from where equilibration puts them: a zero pivot with one scaling
+ * need not be one with the other. Both are tried before a verdict. */
 static mpk_status look_at_both(mpk_factor *fac) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
@@ -350,8 +351,8 @@ static mpk_status look_at_both(mpk_factor *fac) {
     return status;
 }
 
-/* Zero pivots in a matrix that is well scaled. If no vector confirms them they may be small pivots.
- */
+/* Zero pivots in a matrix that is well scaled: if no vector confirms them they may be small
+ * pivots. */
 static mpk_status look_at_zeros(mpk_factor *fac) {
     const double bound = confirmed(fac);
     evidence e = {INFINITY, INFINITY};
@@ -372,16 +373,16 @@ mpk_status mpki_try_core(mpk_factor *fac, char *missed, double *error) {
 /* ---- the verdict -------------------------------------------------------------------------------
  */
 
-/* What the matching found holds for the values that it saw: a zero among them may be none now. */
+/* The matching saw older values: what was a zero then need not be zero now. */
 static bool structurally_singular(const mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
     if (an->info.structural_rank < 0 || an->info.structural_rank >= an->n) return false;
     if (fac->own || mpki_core_is_part(&an->core))
-        return true; /* analysed again, on these; or the pattern says so */
+        return true; /* analysed again on these values; or the pattern alone shows it */
     return fac->ax == an->values->ax || !memcmp(fac->ax, an->values->ax, (size_t)an->values->bytes);
 }
 
-/* Is the scaling in force far from the other one, so that the two may disagree about a pivot? */
+/* Is the scaling in force so far from the other that they may disagree about a pivot? */
 static mpk_status scalings_differ(const mpk_factor *fac, bool *far) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_RANK_H
 #define MPKI_RANK_H
-/** What zero pivots, and pivots at the level of rounding, say of the rank of A: nothing, unless a
- *  vector shows it. docs/numerics.md, "Rank". */
+/** What zero pivots, and pivots at the level of rounding, say about the rank of A: nothing, unless
+ *  a vector confirms it (docs/numerics.md, "Rank"). */
 #include "direct_form.h"
 #include "refine.h"
 
-/** fac->info.rank and rank_bound, for a factorization just made and described. Where the scaling is
- *  far from another one, and a trial solve is not accurate or no vector confirms the zero pivots, A
- *  is factorized again with that other one, and the better factor stays (info.again,
- *  fac->rescaled). Pivots at the level of rounding of which a vector shows that they are zero
- *  become zero pivots.
+/** Sets fac->info.rank and rank_bound for a factorization just made and described. If the scaling
+ *  is far from another one, and a trial solve is not accurate or no vector confirms the zero
+ *  pivots, then A is factorized again with that other scaling, and the better factor is kept
+ *  (info.again, fac->rescaled). Pivots at the level of rounding become zero pivots where a vector
+ *  shows that they are.
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
 mpk_status mpki_find_rank(mpk_factor *fac);
 
-/** Of a factor of a core: a known x of A x = b. If it comes back to options.accuracy, the core has
- *  the rank of A, and what was left out depends on it by moderate numbers.
+/** Solves A x = b for a known x with the factor of a core. If x comes back to options.accuracy, the
+ *  core has the rank of A, and the other columns depend on it by moderate numbers.
  *  missed [out] n: 1 for the rows of A that the solution does not satisfy so well, else 0
- *  error  [out] its componentwise backward error
+ *  error [out] its componentwise backward error
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
 mpk_status mpki_try_core(mpk_factor *fac, char *missed, double *error);
 

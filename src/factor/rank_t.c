@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Vectors that A may take to zero: what the factor says of them, and what A itself does. */
+/* Vectors that A may take to zero: as the factor gives them, and as A itself judges them. */
 #include "rank.h"
 #include "../core/precision.h"
 #include "../problem/columns.h"
@@ -39,7 +39,7 @@ static double modulus(T x) {
     return MPKI_COMPLEX ? hypot((double)t_re(x), (double)t_im(x)) : fabs((double)t_re(x));
 }
 
-/* In one scaling; r holds -A v, work->w |A| |v|. */
+/* Flatness in one scaling; r holds -A v, work->w |A| |v|. */
 static double flat_in(const double *scale, const mpki_solve_work *work, int32_t n, const T *v) {
     const T *r = work->r;
     const double tiny = 1000.0 * n * (double)R_EPS / 2;

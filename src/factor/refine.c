@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Room for solves that are refined. */
+/* The work space of solves that are refined. */
 #include "refine.h"
 
 static const char STAGE[] = "solve";
@@ -19,7 +19,7 @@ mpk_status mpki_solve_work_make(mpk_context *ctx, const mpk_factor *fac, int thr
     const int32_t n = an->n;
     const size_t size = mpk_scalar_size(an->scalar);
     *work = (mpki_solve_work){0};
-    if (mpki_apply_make(ctx, fac, threads, columns, &work->m) < 0) return mpki_failed(ctx);
+    if (mpk_failed(mpki_apply_make(ctx, fac, threads, columns, &work->m))) return mpki_failed(ctx);
     work->r = mpki_alloc(ctx, STAGE, n, size);
     work->b = mpki_alloc(ctx, STAGE, n, size);
     work->x = mpki_alloc(ctx, STAGE, n, size);

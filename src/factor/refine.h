@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_REFINE_H
 #define MPKI_REFINE_H
-/** Refinement of one right-hand side. */
+/** Refinement of one right-hand side (Skeel 1980), with the backward error that it reaches. */
 #include "apply.h"
 #include <metapack/solve.h>
 
@@ -15,8 +15,7 @@ typedef struct mpki_solve_work {
     double growth; /* ||A|| ||x|| / ||b|| of the solution refined last */
 } mpki_solve_work;
 
-/** threads >= 1; columns: most right-hand sides that are solved at once.
- *  Returns MPK_OK | MPK_ERR_MEMORY. */
+/** threads >= 1; columns: most right-hand sides solved at once. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_solve_work_make(mpk_context *ctx, const mpk_factor *fac, int threads,
                                 int32_t columns, mpki_solve_work *work);
 void mpki_solve_work_free(mpk_context *ctx, mpki_solve_work *work);

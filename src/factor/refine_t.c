@@ -29,12 +29,12 @@ bool FN(refine)(mpki_solve_work *work, int steps, double accuracy, void *vx, mpk
         FN(column_add)(n, -q.exponent, work->r, x);
         q = FN(measure)(s, x, work->b, work->r, work->w, work->sums);
         step++;
-        if (!(q.componentwise < kept.componentwise)) { /* no better: keep what was */
+        if (!(q.componentwise < kept.componentwise)) { /* no better: keep the one before */
             memcpy(x, best, (size_t)n * sizeof(T));
             q = kept;
             break;
         }
-        if (!(q.componentwise <= 0.5 * kept.componentwise)) break; /* stagnates */
+        if (!(q.componentwise <= 0.5 * kept.componentwise)) break; /* stagnation */
     }
     tell(info, &q, unrefined, step);
     work->growth = q.growth;
@@ -70,7 +70,7 @@ double FN(inverse_norm1)(mpki_solve_work *work) {
         last = place;
         for (int32_t i = 0; i < n; i++) x[i] = t_make(i == place, 0);
     }
-    /* Higham's second guess catches what the first one misses */
+    /* Higham's second vector catches what the first one misses */
     for (int32_t i = 0; i < n; i++)
         x[i] = t_make((R)((i % 2 ? -1.0 : 1.0) * (1.0 + (n > 1 ? (double)i / (n - 1) : 0.0))), 0);
     mpki_apply_inverse(work, x);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The scaling that a factorization takes for its values. */
+/* Chooses the scaling of a factorization. */
 #include "../analysis/block/block.h"
 #include "../problem/columns.h"
 #include "factor.h"
@@ -7,21 +7,21 @@
 #include <math.h>
 #include <string.h>
 
-/* With scaling off A is left as it is, unless its largest entry is beyond these: factors would
- * over- or underflow. */
+/* With scaling off A is left as it is, unless its largest entry is beyond these or their inverses:
+ * the factors would over- or underflow. */
 static const double MOST = 0x1p300, MOST_SINGLE = 0x1p40;
 
 static bool single(const mpk_analysis *an) {
     return an->scalar == MPK_S || an->scalar == MPK_C;
 }
 
-/* The factor's precision: that of blocks may be less than A's. */
+/* By the factor's precision, which on blocks may be less than A's. */
 static double range_of(const mpk_analysis *an, const mpk_options *options) {
     const mpk_scalar stored = mpki_stored_scalar(an->scalar, an->options.method, options);
     return stored == MPK_S || stored == MPK_C ? MOST_SINGLE : MOST;
 }
 
-/* Scaling by powers of two commits no rounding error of its own: the nearest one, from the bits. */
+/* Round to powers of two (the nearest, from the bits): scaling then commits no rounding error. */
 static void to_powers_of_two(const mpk_analysis *an, double *scale) {
     const double sqrt2 = 1.4142135623730951;
     const double most = single(an) ? 0x1p120 : 0x1p1000;
@@ -35,7 +35,7 @@ static void to_powers_of_two(const mpk_analysis *an, double *scale) {
     }
 }
 
-/* One power of two for all rows, and what the largest entry then is. */
+/* One power of two for all rows; and the largest entry after it. */
 static double shift_range(const mpk_analysis *an, double range, const double *absval,
                           double *scale) {
     double most = 0, s = 1;

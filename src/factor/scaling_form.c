@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Method none: all that is left of a factor is its scaling, M^-1 = S S. */
+/* Method none: the factor is nothing but its scaling, M^-1 = S S. */
 #include "../analysis/block/block.h"
 #include "factor.h"
 
@@ -38,7 +38,7 @@ static void apply_free(mpk_context *ctx, const mpk_factor *fac, void **work) {
     (void)ctx, (void)fac, (void)work;
 }
 
-/* x := S S x; its L and L^T are S, its D is I. */
+/* x := S S x. As parts: L and L^T are S, D is I. */
 static void scale_column(const mpk_factor *fac, mpk_part part, void *x) {
     const mpk_scalar scalar = fac->an->scalar;
     const bool twice = part == MPK_PART_ALL || part == MPK_PART_ABS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A factor on blocks: the meta-algorithm by stages (Thuerck 2021, algorithm 12). Each stage is the
- * engine's; what it rejects is pushed back here, and its fill computed anew. Where LLT breaks down,
- * all is done again with more on the diagonal. */
+/* A factor on blocks: the meta-algorithm by stages (Thuerck 2021, algorithm 12). The engine
+ * computes a stage; what it rejects is pushed back here, and fill is computed anew. Where LLT
+ * breaks down, everything is done again with a larger diagonal. */
 #include "stages.h"
 #include "../problem/full.h"
 
@@ -37,11 +37,11 @@ void mpki_block_body_free(mpk_factor *fac) {
     fac->blocks = NULL;
 }
 
-/* Room for what is kept by block; new ones are zero. */
+/* Make room for what is kept by block; new entries are zero. */
 static mpk_status grow(mpki_block_body *body) {
     mpki_stages *s = &body->stages;
     const int64_t n = s->index.nblocks, had = body->room;
-    if (n <= had && s->want) return MPK_OK; /* without any block the arrays are there, and empty */
+    if (n <= had && s->want) return MPK_OK; /* an index without blocks has empty arrays */
     struct {
         void **at;
         size_t size;
@@ -79,7 +79,7 @@ static mpk_status append_levels(mpk_context *ctx, mpki_levels *a, const mpki_lev
     return MPK_OK;
 }
 
-/* Take rejected frames out of the levels they failed in. */
+/* Take rejected frames out of the level sets in which they failed. */
 static void drop_rejected(mpki_block_body *body) {
     mpki_levels *v = &body->stages.levels;
     int32_t to = 0, begin = 0;
@@ -92,7 +92,7 @@ static void drop_rejected(mpki_block_body *body) {
     }
 }
 
-/* Fill for the order as it stands: from A's blocks, never from earlier fill. */
+/* Compute fill for the present order: from A's blocks, never from earlier fill. */
 static mpk_status refill(mpki_block_body *body) {
     mpki_ibcsr *x = &body->stages.index;
     mpki_pattern now = {0}, filled = {0};
@@ -112,7 +112,7 @@ static mpk_status refill(mpki_block_body *body) {
     if (!mpk_failed(status))
         status =
             mpki_pattern_fill(body->stages.ctx, &now, body->stages.options->level, 1, 0, &filled);
-    /* a block between two frames that were rejected, or one of them, may have become useless */
+    /* a block with a rejected frame may no longer be needed */
     unsigned char *keep =
         status ? NULL : MPKI_ZNEW(body->stages.ctx, STAGE, x->nblocks, unsigned char);
     if (!mpk_failed(status) && !keep) status = mpki_failed(body->stages.ctx);
@@ -127,8 +127,9 @@ static mpk_status refill(mpki_block_body *body) {
     return status ? status : grow(body);
 }
 
-/* Push the frames that were not accepted behind all others and compute fill anew. *first [out]
- * place of the first of them; *count how many. */
+/* Push the frames that were not accepted behind all others, and compute fill anew.
+ * first [out] place of the first of them
+ * count [out] how many there are */
 static mpk_status push_back_rejected(mpki_block_body *body, int32_t *first, int32_t *count) {
     const int32_t m = body->stages.index.m;
     int32_t *rejected = MPKI_NEW(body->stages.ctx, STAGE, m, int32_t);
@@ -146,7 +147,7 @@ static mpk_status push_back_rejected(mpki_block_body *body, int32_t *first, int3
     return status;
 }
 
-/* Everything that touches a frame of this stage and has no value yet is due. */
+/* Every block with a frame of this stage that has no value yet is due. */
 static void want_stage(mpki_block_body *body) {
     const mpki_ibcsr *x = &body->stages.index;
     memset(body->stages.want, 0, (size_t)x->nblocks);
@@ -256,9 +257,9 @@ static bool is_complete(const mpk_options *o) {
     return o->drop_tolerance == 0 && o->fill_factor == 0;
 }
 
-/* The smallest pivot that is let stand where nothing can be put off: relative to the largest entry
- * of the scaled matrix. An incomplete factor is better off with a firm floor; a complete one must
- * not be changed more than rounding changes it. */
+/* The smallest pivot allowed where nothing can be put off, relative to the largest entry of the
+ * scaled matrix. An incomplete factor is better off with a firm floor; a complete one must not be
+ * changed by more than rounding. */
 static double pivot_floor(const mpki_stages *s) {
     const bool single = s->stored == MPK_S || s->stored == MPK_C;
     if (s->options->static_shift > 0) return s->options->static_shift;
@@ -276,7 +277,7 @@ static mpk_status prepare(mpki_block_body *body, const mpki_pattern *a) {
     if (!mpk_failed(status)) status = mpki_ibcsr_make(ctx, &filled, &s->index);
     if (!mpk_failed(status)) status = grow(body);
     for (int32_t k = 0; !mpk_failed(status) && k < filled.m;
-         k++) { /* which blocks are A's: both are sorted */
+         k++) { /* which blocks are A's: both lists are sorted */
         int64_t e = a->ptr[k];
         for (int64_t b = filled.ptr[k]; b < filled.ptr[k + 1] && e < a->ptr[k + 1]; b++)
             if (filled.row[b] == a->row[e]) body->of_a[b] = 1, e++;
@@ -290,7 +291,7 @@ static mpk_status prepare(mpki_block_body *body, const mpki_pattern *a) {
     return status;
 }
 
-/* One run, with shift times its diagonal added to the matrix. */
+/* One run; `shift` times its diagonal is added to the matrix. */
 static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
@@ -337,13 +338,14 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift) {
 /* ---- breakdowns of LLT --------------------------------------------------------------------------
  */
 
-/* What is dropped can leave a definite matrix with a pivot <= 0. Manteuffel 1980 adds alpha diag(A)
- * until there is none; Lin & More 1999 begin at 1e-3 and double. Here alpha grows fourfold: a third
- * fewer restarts, and no more iterations (docs/meta-algorithm.md). */
+/* Dropping can give a definite matrix a pivot <= 0. Manteuffel 1980 then adds alpha diag(A), with
+ * alpha growing until there is none; Lin & More 1999 begin at 1e-3 and double. Here alpha grows
+ * fourfold: a third fewer restarts, and no more iterations (docs/meta-algorithm.md). */
 enum { REPAIRS = 6 };
 static const double FIRST_SHIFT = 1e-3, SHIFT_GROWTH = 4;
 
-/* First row without a positive diagonal entry: no shift makes that definite; -1: there is none. */
+/* The first row without a positive diagonal entry, which no shift makes definite; -1: there is
+ * none. */
 static int32_t not_positive(const mpk_analysis *an, const void *ax) {
     const int64_t parts = an->scalar == MPK_C || an->scalar == MPK_Z ? 2 : 1;
     const bool single = an->scalar == MPK_S || an->scalar == MPK_C;
@@ -356,7 +358,8 @@ static int32_t not_positive(const mpk_analysis *an, const void *ax) {
     return -1;
 }
 
-/* What a pivot <= 0 says: of the matrix only where nothing was dropped or rounded to less. */
+/* The text for a pivot <= 0: it speaks of the matrix only where nothing was dropped, and nothing
+ * rounded to less precision. */
 static mpk_status tell_breakdown(const mpki_stages *s, const mpk_analysis *an, const void *ax,
                                  int tries) {
     const bool exact = s->complete && s->options->level < 0 &&
@@ -381,7 +384,7 @@ static mpk_status tell_breakdown(const mpki_stages *s, const mpk_analysis *an, c
                       s->broken_frame, s->diagonal_shift);
 }
 
-/* Again and again, until LLT does not break down. */
+/* Run again, with a larger shift each time, until LLT does not break down. */
 mpk_status mpki_block_factorize(mpk_factor *fac) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;

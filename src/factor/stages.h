@@ -9,19 +9,20 @@ typedef struct mpki_block_body {
     mpki_stages stages; /* what the engine reads: index, levels, rules */
     const mpki_block_engine *engine;
     mpki_blocks *numbers; /* the engine's */
-    unsigned char *of_a;  /* by block: a block of A */
-    int64_t room;         /* blocks that arrays by block have room for */
+    unsigned char *of_a;  /* by block: it is a block of A */
+    int64_t room;         /* blocks that the arrays by block have room for */
 } mpki_block_body;
 
-/** The numeric phase of methods ildlt, jacobi and ilu0: fac->blocks and fac->info anew from
- * fac->ax. Errors as of mpk_factorize. */
+/** The numeric phase of methods ildlt, jacobi and ilu0: makes fac->blocks and fac->info anew from
+ * fac->ax. Errors as mpk_factorize. */
 mpk_status mpki_block_factorize(mpk_factor *fac);
 void mpki_block_body_free(mpk_factor *fac);
 
-/** s->capacity for the blocks that are wanted: fill_factor times the entries of A in the block, for
- *  blocks of fill the mean over the blocks of A in the same column; unbounded where a dense block
- * is not much larger, on the diagonal, and in the last hundredth of the frames. Thuerck et al.
- * 2018, sec. IV.A. */
+/** Sets s->capacity for the blocks that are wanted: fill_factor times the entries of A in the
+ *  block; for blocks of fill, the mean over the blocks of A in the same column. Unbounded where a
+ *  dense block is not much larger, on the diagonal, and in the last hundredth of the frames.
+ *  Thuerck et al. 2018, sec. IV.A.
+ *  Returns MPK_OK | MPK_ERR_MEMORY */
 mpk_status mpki_capacities(mpki_stages *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rows below a factored block: a triangular solve, D^-1 and the a-posteriori test, a strip of
+/* The rows below a factored block: triangular solve, D^-1 and the a-posteriori test, one strip of
  * MR rows at a time in the first-level cache. */
 #include "isa.h"
 #include "micro.h"
@@ -60,8 +60,8 @@ INLINE vec scaled(vec x, T m) {
 #endif
 }
 
-/* 1 if an entry of x is above bound in modulus or NaN; complex: by max(|re|,|im|), within sqrt(2).
- * The sum of the lanes' verdicts is formed without branches. */
+/* 1 if an entry of x is above bound in modulus, or NaN. Complex: by max(|re|, |im|), within sqrt(2)
+ * of the modulus. The lanes' verdicts are added without branches. */
 INLINE int outside(const R *x, int reals, R bound) {
     int bad = 0;
     for (int i = 0; i < reals; i++) bad |= !(r_abs(x[i]) <= bound);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stored blocks times one vector: the body of the triangular solves. It is to keep up with memory,
- * so a row with a bitmap is expanded by vectors where the instruction set can; otherwise its bits
- * are walked. */
+/* Stored blocks times one vector: the inner part of the triangular solves, which should run at the
+ * speed of memory. A row with a bitmap is expanded by vectors where the instruction set can do
+ * that; otherwise its bits are walked. */
 #include "block_isa.h"
 #include "block_dot.h"
 #include "block_expand.h"
@@ -30,7 +30,7 @@ INLINE void load_word(const int nv, const spread *x, int k, vec x0[4], vec x1[4]
     }
 }
 
-/* out(h) = row h times x; a row at a time, as they lie in memory; nv vectors at once */
+/* out(h) = row h times x, nv vectors at once; one row after the other, as they lie in memory */
 INLINE void dots_expanded_by(const int nv, const int once, int held, int cols, const FN(stored) * s,
                              int nnz, const spread *x, T *out) {
     const T *value = s->value, *const last = value + nnz;
@@ -53,7 +53,7 @@ INLINE void dots_expanded_by(const int nv, const int once, int held, int cols, c
 
 static void dots_expanded(int held, int cols, const FN(stored) * s, int nnz, const spread *x,
                           T *out) {
-    const int four = 4 * TURN <= 32 ? 4 : 1; /* a word's worth of columns at most */
+    const int four = 4 * TURN <= 32 ? 4 : 1; /* at most as many columns as a word has bits */
     if (cols > (four - 1) * TURN && cols <= four * TURN)
         dots_expanded_by(four, 1, held, cols, s, nnz, x, out);
     else if (cols % (four * TURN) == 0)
@@ -65,7 +65,7 @@ static void dots_expanded(int held, int cols, const FN(stored) * s, int nnz, con
 }
 #endif
 
-/* ---- few bits in a row: entry after entry, without a branch at the ends of rows ---- */
+/* ---- few bits in a row: entry after entry, without a branch where rows end ---- */
 
 /* A held row has a bit in its 32 or 64 columns, so where one ends the next one begins. */
 typedef struct walk {
@@ -105,8 +105,8 @@ static void combine_walked(const walk *w, int nnz, const T *value, const T *x, i
 }
 
 #if EXPANDS
-/* y(columns from k, nv <= 4 vectors) += sum of x(h) times row h; at(h): the row's first value
- * there, moved on */
+/* y(columns from k, nv <= 4 vectors) += sum of x(h) times row h; at(h): the first value of row h
+ * there, advanced */
 INLINE void combine_word(const int nv, int held, const FN(stored) * s, int k, const T **at,
                          const T *last, const T *x, spread *y) {
     vec y0[4];
@@ -198,8 +198,8 @@ static void combine_bits(int held, const FN(stored) * s, const T *x, int conjuga
     }
 }
 
-/* an expanded row costs as its columns, a walked one as its entries; `worth`, as measured: the
- * entries of a row that cost as much as a whole word expanded by vectors of one entry */
+/* the cost of an expanded row is that of its columns, of a walked row that of its entries; `worth`:
+ * the entries of a row that cost as much as a whole word expanded (measured) */
 static int is_walked(const mpki_block *a, int held, int worth) {
     int words = (a->cols + 31) / 32;
     return a->format == MPKI_BITMAP && words <= 2 &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stored blocks times several vectors: by vectors along the right-hand sides. */
+/* Stored blocks times several vectors, vectorised over the right-hand sides. */
 #include "block_bits.h"
 #include "block_isa.h"
 #include "block_many.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_BLOCK_BITS_H
 #define MPKI_BLOCK_BITS_H
-/** A row with a bitmap times a block W of whole vectors, the sum in registers. */
+/** A row with a bitmap times a block W of whole vectors; the sum stays in registers. */
 #include "block_row.h"
 #include "block_stored.h"
 
@@ -45,8 +45,8 @@ INLINE void bits_entry(const int nv, row_sum *sum, const T *value, const T *w) {
     }
 }
 
-/** *sum = the row's entries times rows of W (nv vectors, ld_w); returns where the values end. A
- * narrow row has two sums in turn, or it would wait for its multiply-adds. */
+/** *sum = the row's entries times rows of W (nv vectors, ld_w). Returns where the values end. A
+ * narrow row uses two sums in turn, so that it need not wait for each multiply-add. */
 INLINE const T *bits_sum(const int nv, const uint32_t *mask, int words, const T *value, const T *w,
                          int64_t ld_w, row_sum *sum) {
     const int twice = nv * PARTS <= 2;

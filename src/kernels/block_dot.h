@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_BLOCK_DOT_H
 #define MPKI_BLOCK_DOT_H
-/** Rows of a block times one vector, and one vector times rows. Complex products are kept as two
+/** Rows of a block times one vector, and one vector times rows. Complex products are formed as two
  * real ones, so that nothing is shuffled inside the loops. */
 #include "block_row.h"
 #include "block_turn.h"
@@ -26,9 +26,9 @@ INLINE void spread_of(int n, const T *x, spread *s) {
     }
 }
 
-/** out(h) = row h of a (`held` rows, `cols` columns, lda) times x; out: padded to a vector.
- * `whole`: rows may be read in whole vectors. Row after row, as they lie in memory: several at
- * once, a stride apart, were slower when they came from there. */
+/** out(h) = row h of a (`held` rows, `cols` columns, lda) times x; out is padded to a vector.
+ * `whole`: rows may be read in whole vectors. Rows are taken one after the other: several at once,
+ * a stride apart in memory, were slower. */
 INLINE void dots(const int whole, int held, int cols, const T *a, int64_t lda, const spread *x,
                  T *out) {
     vec v[LANES_MAX];
@@ -87,7 +87,7 @@ INLINE void combine_row(const int whole, int cols, const T *row, T x, spread *y)
     if (j < cols) combine_vector((const R *)row, x, j, cols - j, y);
 }
 
-/* y := all rows times their entries of x where a row has at most 4 vectors, nv of them: y stays in
+/* y := all rows times their entries of x, where a row has at most 4 vectors (nv): y stays in
  * registers */
 INLINE void combine_narrow(const int nv, int held, int last, const T *a, int64_t lda, const T *x,
                            spread *y) {

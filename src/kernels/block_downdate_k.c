@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* C -= A W with a stored A: the Schur complement's share of a pair of blocks. Whole rows of A go
- * through register tiles; a row with a bitmap keeps its row of C in registers over its bits. */
+/* C -= A W with a stored A: what a pair of blocks contributes to the Schur complement. Whole rows
+ * of A go through register tiles; for a row with a bitmap its row of C stays in registers. */
 #include "block_bits.h"
 #include "block_isa.h"
 #include "block_tile.h"
@@ -76,7 +76,7 @@ static void bitmap_rows(int held, const uint8_t *row, const FN(stored) * s, cons
                 nv = 4;
                 minus_bitmap(4, held, row, s, w, ld_w, c, ld_c);
             } else if (nv < 8) {
-                nv = 4; /* 5 to 7: 4, and the rest of them next */
+                nv = 4; /* 5 to 7: 4 now, the others next */
                 minus_bitmap(4, held, row, s, w, ld_w, c, ld_c);
             } else
                 minus_bitmap(BITS_NV, held, row, s, w, ld_w, c, ld_c);
@@ -88,7 +88,7 @@ static void bitmap_rows(int held, const uint8_t *row, const FN(stored) * s, cons
 void ISA_FN(block_downdate)(const mpki_block *a, const T *w, int ld_w, int cols, T *c, int ld_c) {
     if (a->format == MPKI_EMPTY) return;
     FN(stored) s = FN(stored_of)(a);
-    uint8_t row[256]; /* what a uint8_t can count, for the compiler */
+    uint8_t row[256]; /* 256: what a uint8_t can count, so that the compiler sees no overflow */
     int held = FN(stored_rows)(&s, a->rows, row), vectors = (cols + ENTRIES - 1) / ENTRIES;
     if (s.col_mask)
         bitmap_rows(held, row, &s, w, ld_w, vectors, c, ld_c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Dual threshold (Saad 1994; Thuerck et al. 2018, sec. IV.B.3): a bound for each column, then the
- * largest of what is left. The place of an entry breaks ties, so the result is one for all
+ * largest of what is left. Ties go by position in the block, so the result is the same for all
  * instruction sets and schedules. */
 #include "block_isa.h"
 #include "block_mask.h"
@@ -11,14 +11,15 @@ typedef int32_t ivec __attribute__((vector_size(VBYTES)));
 typedef int64_t ivec __attribute__((vector_size(VBYTES)));
 #endif
 
-/* modulus that orders entries; NaN comes before everything: it must be seen, not dropped */
+/* the modulus by which entries are ordered; NaN comes before everything, so that it is seen and not
+ * dropped */
 INLINE R rank_of(T x) {
     R a = t_abs(x);
     return a == a ? a : (R)INFINITY;
 }
 
 #if MPKI_COMPLEX
-/* |x| <= bound; the modulus itself only where its parts do not decide */
+/* |x| <= bound; the modulus is computed only where the parts do not decide */
 INLINE int is_small(T x, R bound) {
     R a = r_abs(t_re(x)), b = r_abs(t_im(x));
     if (a + b <= bound) return 1;
@@ -26,7 +27,7 @@ INLINE int is_small(T x, R bound) {
 }
 #endif
 
-/* zero what is not above its column's bound; returns how many are left */
+/* set to zero what is not above its column's bound; returns how many entries are left */
 static int64_t threshold(int rows, int cols, T *c, int ld, const R *drop) {
     int64_t left = 0;
 #if MPKI_COMPLEX
@@ -81,16 +82,16 @@ typedef uint32_t key;
 #else
 typedef uint64_t key;
 #endif
-enum { BINS = 512, KEY_SHIFT = sizeof(R) == 4 ? 20 : 49 }; /* the exponent and 3 bits behind it */
+enum { BINS = 512, KEY_SHIFT = sizeof(R) == 4 ? 20 : 49 }; /* exponent and 3 bits */
 
-INLINE key key_of(R x) { /* x >= 0: ordered as x */
+INLINE key key_of(R x) { /* x >= 0: keys have the order of x */
     key k;
     memcpy(&k, &x, sizeof k);
     return k >> KEY_SHIFT;
 }
 
-/* the k-th largest of n moduli, and how many of those that equal it belong to the k largest; by
- * counting, its bin is found first */
+/* the k-th largest of n moduli, and how many of those equal to it belong to the k largest; its bin
+ * is found first, by counting */
 static R cut_at(R *v, int64_t n, int64_t k, int64_t *ties) {
     int32_t bin[BINS] = {0};
     key top = 0;
@@ -114,7 +115,7 @@ static R cut_at(R *v, int64_t n, int64_t k, int64_t *ties) {
     return cut;
 }
 
-/* zero what is below the cut; of the entries that equal it, all but the first `ties` as well */
+/* set to zero what is below the cut; of the entries equal to it, all but the first `ties` */
 static void keep_above(int rows, int cols, T *c, int ld, R cut, int64_t ties) {
     for (int r = 0; r < rows; r++) {
         T *row = c + r * ld;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_BLOCK_EXPAND_H
 #define MPKI_BLOCK_EXPAND_H
-/** Entries of a row with a bitmap into a vector, zeros where bits are not set. By a permutation
- * from a table: the instructions made for this take 8 cycles on some processors, this about 2. */
+/** Entries of a row with a bitmap into a vector, with zeros where bits are not set; by a
+ * permutation from a table. The instructions made for this take 8 cycles on some processors, the
+ * permutation about 2. */
 #include "block_turn.h"
 
 #if defined(__AVX2__)
 #define EXPANDS 1
 
-/* place of entry k of 8 among those with bits */
+/* index of entry k of 8 among those whose bits are set */
 #define PLACE(b, k) (uint8_t) __builtin_popcount((unsigned)(b) & ((1u << (k)) - 1))
 #define PLACES(b)                                                                                  \
     {                                                                                              \

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* L D L^T of a diagonal block with the explicit M = L^-1 P (kernels/blocks.h). Rows and columns
- * never move: a permutation says which come next, and eliminated columns are zero in every row that
- * is looked at. Both triangles are kept, so that a column is a row; a row is brought up to date
- * only when it is looked at (left-looking), with the row in registers. Pivot strategies: Bunch &
- * Kaufman 1977; Ashcraft, Grimes & Lewis 1998 (rook); Bunch & Parlett 1971 (complete); Duff &
- * Pralet 2005 (static 1x1 and 2x2 pivots of a matching). Comparisons of complex entries use |re| +
- * |im|. */
+ * never move: a permutation says which come next, and in every row that is read, eliminated columns
+ * are zero. Both triangles are kept, so a column is a row too; a row is brought up to date only
+ * when it is read (left-looking), in registers. Pivot strategies: Bunch & Kaufman 1977; Ashcraft,
+ * Grimes & Lewis 1998 (rook); Bunch & Parlett 1971 (complete); Duff & Pralet 2005 (static 1x1 and
+ * 2x2 pivots of a matching). Complex entries are compared by |re| + |im|. */
 #include "alpha.h"
 #include "block_inverse.h"
 #include "block_isa.h"
@@ -24,10 +23,11 @@ typedef int64_t ivec __attribute__((vector_size(VBYTES)));
 typedef struct work {
     int w, ld, hermitian;
     R floor;
-    T *c;  /* row r up to date with the first upto[r] pivots; rows of pivots are those of D L^T */
+    T *c;  /* row r is up to date with the first upto[r] pivots; rows of pivots are those of D
+              L^T */
     T *lt; /* row k: column k of L, by old rows */
     T *d, *dinv;
-    int32_t perm[MPKI_BLOCK_MAX], place[MPKI_BLOCK_MAX]; /* old row at a place; its inverse */
+    int32_t perm[MPKI_BLOCK_MAX], place[MPKI_BLOCK_MAX]; /* old row at each position; the inverse */
     int32_t upto[MPKI_BLOCK_MAX];
     R alive[MPKI_BLOCK_MAX * PARTS + LANES_MAX]; /* 1 or 0 for each column */
     FN(pivot_report) * report;
@@ -117,7 +117,7 @@ INLINE vec v_abs1(vec x) {
 #endif
 }
 
-/* lane by lane the larger of a and b, and in *mark `index` where that is a */
+/* lane by lane the larger of a and b; *mark: `index` where that is a */
 INLINE vec v_larger(vec a, vec b, vec index, vec *mark) {
     ivec above = a > b;
     *mark = (vec)(((ivec)index & above) | ((ivec)*mark & ~above));
@@ -130,7 +130,7 @@ static int where(const work *f, int i, R value) {
     return -1;
 }
 
-/* where row i is largest off the diagonal; -1 if all of that is zero. Of equal ones the first. */
+/* where row i is largest off the diagonal, the first of equal ones; -1: all of that is zero */
 static int largest(work *f, int i, int p, R *value) {
     update(f, i, p);
     const T *row = f->c + i * f->ld;
@@ -173,7 +173,7 @@ static choice rook(work *f, int p) {
     }
 }
 
-/* the largest entry of all rows that are left: lane by lane, and only then across the lanes */
+/* the largest entry of all rows that are left: lane by lane, and across the lanes at the end */
 static choice complete(work *f, int p) {
     const R first = (R)f->perm[p];
     vec most = {0}, which = v_all(first);
@@ -192,11 +192,11 @@ static choice complete(work *f, int p) {
     for (int k = 0; k < LANES; k++)
         if (most[k] > top) top = most[k], best.i = (int)which[k];
     if (!(diagonal < ALPHA * top)) return one;
-    best.j = where(f, best.i, top); /* off the diagonal, where nothing is that large */
+    best.j = where(f, best.i, top); /* off the diagonal, where no diagonal entry is that large */
     return best.j < 0 || best.j == best.i ? one : best;
 }
 
-/* definite: a diagonal entry is the largest of all */
+/* definite: the largest entry of all is on the diagonal */
 static choice largest_diagonal(work *f, int p) {
     choice one = {1, f->perm[p], f->perm[p]};
     R most = -1;
@@ -286,7 +286,7 @@ static int set_single(work *f, int p, T d) {
     return 1;
 }
 
-/* [a conj(o); o c] with its eigenvalues not above the floor replaced. Returns how many were. */
+/* [a conj(o); o c] with eigenvalues of at most the floor replaced; returns how many were */
 static int raise_real(R floor, R *a, T *o, R *c) {
     R value[2], size = t_abs(*o), x = *a, z = *c;
     T y = *o;
@@ -295,7 +295,7 @@ static int raise_real(R floor, R *a, T *o, R *c) {
     for (int k = 0; k < 2; k++) {
         if (r_abs(value[k]) > floor) continue;
         R more = (value[k] < 0 ? -floor : floor) - value[k];
-        /* its eigenvector, from the row that cancels less */
+        /* its eigenvector, from the row with less cancellation */
         T v = t_make(value[k] - z, 0), u = y;
         if (r_abs(value[k] - x) > r_abs(value[k] - z)) v = t_conj(y), u = t_make(value[k] - x, 0);
         R norm = r_hypot(t_abs(v), t_abs(u));
@@ -309,12 +309,12 @@ static int raise_real(R floor, R *a, T *o, R *c) {
     return raised;
 }
 
-/* the complex symmetric [a o; o c]: singular values not above the floor are replaced, by the vector
- * v of the smaller one: E + (floor - s) e^(i t) conj(v) v^H, with t the phase of v^T E v */
+/* the complex symmetric [a o; o c]: singular values of at most the floor are replaced, by the
+ * vector v of the smaller one: E + (floor - s) e^(i t) conj(v) v^H, with t the phase of v^T E v */
 static int raise_complex(R floor, T *a, T *o, T *c) {
     R large, small;
     FN(pivot_singular)(*a, *o, *c, &large, &small);
-    if (!(large > floor)) { /* nothing of the pivot is worth keeping */
+    if (!(large > floor)) { /* both are too small: nothing of the pivot is kept */
         *a = *c = t_make(floor, 0), *o = t_make(0, 0);
         return 2;
     }
@@ -338,7 +338,8 @@ static int raise_complex(R floor, T *a, T *o, T *c) {
     return 1;
 }
 
-/* D of places p, p+1 = [a conj(o); o c] and its inverse; returns 0 if it has become two 1x1 */
+/* D of positions p, p+1 = [a conj(o); o c] and its inverse; returns 0 if it became two 1x1
+ * pivots */
 static int set_double(work *f, int p, T a, T o, T c) {
     R large, small;
     moduli(f, a, o, c, &large, &small);
@@ -353,7 +354,7 @@ static int set_double(work *f, int p, T a, T o, T c) {
         }
     }
     if (!(t_abs1(o) > 0)) {
-        f->floor /= 2; /* what was raised to the floor stays */
+        f->floor /= 2; /* so that what was raised to the floor stays */
         set_single(f, p, a), set_single(f, p + 1, c);
         f->floor *= 2;
         return 0;
@@ -423,7 +424,7 @@ static int block_finite(int w, const T *c, int ld) {
     return sum == 0;
 }
 
-/* LLT: D := I and the rows of M divided by the roots of the pivots */
+/* LLT: D := I, and the rows of M divided by the square roots of the pivots */
 static void take_roots(const work *f, T *m) {
     for (int i = 0; i < f->w; i++) {
         R root = r_sqrt(t_re(f->d[2 * i]));

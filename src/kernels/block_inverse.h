@@ -70,10 +70,10 @@ INLINE void inverse_strip(const int n, const int nv, int i, const T *lt, int ld,
     }
 }
 
-/** m := L^-1 P B^T, padding zero. lt [in] row k holds column k of the unit lower L, row i of it at
- * index[i]; perm[i] = old row at place i; butterfly: w reals or NULL. Row i of L^-1 P is e(perm[i])
- * - sum of L(i,k) times row k, and no row has anything in a column of a later pivot: nothing need
- * be sorted. */
+/** m := L^-1 P B^T, with zeros in the padding. lt [in] row k holds column k of the unit lower L,
+ * row i of L at index[i]; perm[i] = old row at position i; butterfly: w reals or NULL. Row i of
+ * L^-1 P is e(perm[i]) minus the sum of L(i,k) times row k, and no row has an entry in the column
+ * of a later pivot, so nothing need be sorted. */
 static void block_inverse(int w, const T *lt, int ld, const int32_t *index, const int32_t *perm,
                           const R *butterfly, T *m) {
     int vectors = (w + ENTRIES - 1) / ENTRIES;
@@ -144,7 +144,7 @@ static R block_norm(int w, const T *m, int ld) {
         wrong += bad[k];
     }
     if (wrong == 0) return MPKI_COMPLEX ? r_sqrt(most) : most;
-    most = 0; /* a square left the range, or something is not finite */
+    most = 0; /* a square left the range, or an entry is not finite */
     for (int i = 0; i < w; i++)
         for (int k = 0; k < w; k++) {
             R z = t_abs(m[i * ld + k]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_BLOCK_ISA_H
 #define MPKI_BLOCK_ISA_H
-/** The kernels behind the table of blocks.h, one declaration for each slot. */
+/** The kernels behind the table of blocks.h: one declaration for each slot. */
 #include "blocks.h"
 #include "isa.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* L D U of a diagonal block, rows and columns pivoted apart: M C N^T = D with M = L^-1 P and
- * N^T = Q U^-1. Pivoting: none, partial by rows, rook (Neal & Poole 1992), complete. Row k of lt
- * holds column k of L. */
+/* L D U of a diagonal block, with separate pivoting of rows and columns: M C N^T = D with M = L^-1
+ * P and N^T = Q U^-1. Pivoting: none, partial by rows, rook (Neal & Poole 1992), complete. Row k of
+ * lt holds column k of L. */
 #include "block_inverse.h"
 #include "block_isa.h"
 #include "block_pivot.h"
@@ -31,7 +31,7 @@ INLINE R at(const lu *f, int i, int j) {
     return t_abs1(f->c[i * f->ld + j]);
 }
 
-/* place (i, j) of the next pivot */
+/* row i and column j of the next pivot */
 static void choose(const lu *f, int pivoting, int p, int *i, int *j) {
     *i = *j = p;
     if (pivoting == MPK_PIVOTING_COMPLETE) {
@@ -43,7 +43,7 @@ static void choose(const lu *f, int pivoting, int p, int *i, int *j) {
     if (pivoting != MPK_PIVOTING_PARTIAL && pivoting != MPK_PIVOTING_ROOK) return;
     for (int r = p + 1; r < f->w; r++)
         if (at(f, r, p) > at(f, *i, p)) *i = r;
-    while (pivoting == MPK_PIVOTING_ROOK) { /* grows strictly, so this ends */
+    while (pivoting == MPK_PIVOTING_ROOK) { /* the entry grows strictly, so this ends */
         int k = *j, r = *i;
         for (int q = p; q < f->w; q++)
             if (at(f, *i, q) > at(f, *i, k)) k = q;
@@ -56,7 +56,8 @@ static void choose(const lu *f, int pivoting, int p, int *i, int *j) {
     }
 }
 
-/* the pivot at p as `factor` promises; returns its inverse, 0 if it is zero */
+/* the pivot at p, replaced and counted as the slot `factor` says; returns its inverse, 0 if it is
+ * zero */
 static T pivot(T *d, R floor, FN(pivot_report) * report) {
     R modulus = t_abs(*d);
     if (modulus < report->smallest) report->smallest = modulus;

@@ -56,7 +56,7 @@ INLINE void many_dots_tile(const int mr, const int nv, const uint8_t *row, int c
                 many_minus(y + row[i] * nrhs, j, wide, tile_at(&t, i, j));
 }
 
-/** y(row[h]) -= row h of a times x, or = if `set`. */
+/** y(row[h]) -= row h of a times x; `set`: = instead of -=. */
 static void many_dots(int nv, int held, const uint8_t *row, int cols, const T *a, int lda,
                       const many_block *x, T *y, int nrhs, int wide, int set) {
     int mr = tile_rows(nv);
@@ -77,7 +77,7 @@ INLINE void many_add(int nv, const T *value, const T *x, T *y) {
     }
 }
 
-/* y(k) += n rows' entries at k times their right-hand sides, for all k, one vector across */
+/* y(k) += n rows' entries at k times their right-hand sides, for all k and one vector of these */
 INLINE void many_combine_rows(const int n, int nv, int cols, const T *a, int lda, const T *x,
                               T *y) {
     vec x0[4];

@@ -4,7 +4,7 @@
 /** Which entries of a vector are not zero, as bits. */
 #include "block_row.h"
 
-/** Bit k: entry k of x is not zero; NaN is not. */
+/** Bit k is set where entry k of x is not zero (NaN is not zero). */
 INLINE uint32_t v_nonzero(vec x) {
 #if VBYTES == 64 && (MPKI_PRECISION == 1 || MPKI_PRECISION == 3)
     uint32_t m = _mm512_cmp_pd_mask((__m512d)x, _mm512_setzero_pd(), _CMP_NEQ_UQ);
@@ -20,7 +20,7 @@ INLINE uint32_t v_nonzero(vec x) {
     uint32_t m = 0;
     for (int k = 0; k < LANES; k++) m |= (uint32_t)(x[k] != 0) << k;
 #endif
-#if MPKI_COMPLEX /* of each two bits one */
+#if MPKI_COMPLEX /* one bit of every two */
     m = (m | m >> 1) & 0x5555;
     m = (m | m >> 1) & 0x3333;
     m = (m | m >> 2) & 0x0f0f;
@@ -29,8 +29,8 @@ INLINE uint32_t v_nonzero(vec x) {
     return m;
 }
 
-/** Masks of a row of `cols` entries of a work block; its padding is zero. Returns whether there is
- * any. */
+/** Masks of a row of `cols` entries of a work block, whose padding is zero. Returns whether any bit
+ * is set. */
 INLINE int row_bits(int cols, const T *row, uint32_t mask[4]) {
     uint32_t any = 0;
     for (int k = 0; k < cols; k += 32) {

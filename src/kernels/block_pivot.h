@@ -17,8 +17,8 @@ static inline T FN(pivot_times)(T x, R s) {
     return t_make(t_re(x) * s, t_im(x) * s);
 }
 
-/** E := |E| = (E^H E)^(1/2). Real or Hermitian: by Cayley and Hamilton, E^2 = tr E - det, so that
- * nothing is squared that is not needed. */
+/** E := |E| = (E^H E)^(1/2). Real or Hermitian: by Cayley and Hamilton, E^2 = (tr E) E - det, which
+ * avoids unnecessary squares. */
 static inline void FN(pivot_modulus)(T *e11, T *e21, T *e12, T *e22, int hermitian) {
     R s = t_abs1(*e11);
     s = t_abs1(*e21) > s ? t_abs1(*e21) : s;
@@ -46,7 +46,7 @@ static inline void FN(pivot_modulus)(T *e11, T *e21, T *e12, T *e22, int hermiti
 }
 
 /** Eigenvalues of [a conj(o); o c], |large| >= |small|; o by its modulus. The smaller one from the
- * determinant, without cancellation between the larger one and the trace. */
+ * determinant, so that the larger one and the trace do not cancel. */
 static inline void FN(pivot_eigen)(R a, R o, R c, R *large, R *small) {
     R mean = (a + c) / 2, r = r_hypot((a - c) / 2, o);
     *large = mean < 0 ? mean - r : mean + r;

@@ -24,7 +24,7 @@ static void turn_rows(int rows, int k, const T *const *at, int hermitian, T *w, 
             for (int i = 0; i < TURN; i++)
                 if (i < left) v_store((R *)(w + (j + i) * ld + r), v[i]);
         }
-    int first = (rows + TURN - 1) / TURN * TURN; /* what is left of the padding */
+    int first = (rows + TURN - 1) / TURN * TURN; /* the rest of the padding */
     for (int j = 0; j < k && first < ld; j++)
         memset(w + j * ld + first, 0, (size_t)(ld - first) * sizeof(T));
 }
@@ -69,7 +69,7 @@ void ISA_FN(block_right)(const mpki_block *b, const T *d, int hermitian, T *w, i
     if (s.col_mask)
         turn_bits(&s, rows, k, hermitian, w, ld);
     else {
-        const T *at[256], *value = s.value; /* what a uint8_t can count, for the compiler */
+        const T *at[256], *value = s.value; /* all that a uint8_t can count */
         for (int r = 0; r < rows; r++) {
             int held = FN(stored_row)(&s, r);
             at[r] = held ? value : NULL;

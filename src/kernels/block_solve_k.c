@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks below a pivot: C M^T D^-1, a product whose right factor M^T D^-1 is made once for all
- * rows. |M^T| |D^-1| bounds its error, as it bounds that of the two steps apart. */
+/* Blocks below a pivot: C M^T D^-1, a product whose right factor M^T D^-1 is formed once for all
+ * rows. Its error is bounded by |M^T| |D^-1|, as is that of the two steps one after the other. */
 #include "block_isa.h"
 #include "block_tile.h"
 #include "block_turn.h"
 
-/* the vector at column j of column k of M^T D^-1 (M^H D^-1), lying as a row */
+/* vector at column j of column k of M^T D^-1 (M^H D^-1), stored as a row */
 INLINE vec scaled_row(int k, int w, const T *m, int ld_m, const T *dinv, int hermitian, int j) {
     T e = dinv[2 * k], f = t_make(0, 0);
     const T *row = m + k * ld_m + j, *other = row;
@@ -57,8 +57,8 @@ static void product(int nv, int rows, int depth, const T *c, int ld, const T *p,
     }
 }
 
-/* c := from (they may be one); the squares of each column are added to norm2; returns the largest
- * modulus, squared for complex, and NaN if anything is */
+/* c := from (which may be c); adds the squares of each column to norm2; returns the largest
+ * modulus, squared for complex entries, and NaN if an entry is */
 static R take(int rows, int w, int ld, const T *from, T *c, R *norm2) {
     R most = 0, bad = 0;
     for (int k = 0; k < w; k += ENTRIES) {
@@ -100,7 +100,7 @@ R ISA_FN(block_solve)(int rows, int w, T *c, int ld, const T *m, int ld_m, const
                       int hermitian, T *work, R *norm2) {
     T p[MPKI_BLOCK_MAX * TILE_NV * ENTRIES] __attribute__((aligned(64)));
     int vectors = (w + ENTRIES - 1) / ENTRIES, once = vectors <= TILE_NV;
-    T *out = once ? c : work; /* c is read by every strip */
+    T *out = once ? c : work; /* c is read again for every strip */
     for (int v = 0, nv; v < vectors; v += nv) {
         nv = tile_strip(vectors - v);
         pack(nv, v * ENTRIES, w, m, ld_m, dinv, hermitian, p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stored blocks: their sizes, and the ways between them and work blocks (Thuerck et al. 2018, sec.
- * IV.A: dense or sparse, whichever is smaller; ours has a bitmap for the indices, and a third form
- * for blocks whose rows are whole or empty). */
+/* Stored blocks: their sizes, and conversion between them and work blocks (Thuerck et al. 2018,
+ * sec. IV.A: dense or sparse, whichever is smaller). Differences from the paper: a bitmap in place
+ * of the indices, and a third form for blocks whose rows are whole or empty. */
 #include "block_isa.h"
 #include "block_mask.h"
 #include "block_stored.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_BLOCK_TILE_H
 #define MPKI_BLOCK_TILE_H
-/** The register tile of products of row-major blocks: mr rows of A, whose entries are broadcast,
- * times nv vectors of the rows of W. Complex sums are kept apart by real and imaginary part of A,
- * so that nothing is shuffled inside the loop. */
+/** The register tile for products of row-major blocks: mr rows of A, whose entries are broadcast,
+ * times nv vectors of the rows of W. For complex entries, sums with the real and with the imaginary
+ * parts of A are kept apart, so that nothing is shuffled inside the loop. */
 #include "block_row.h"
 
 enum { TILE_NV = 4, TILE_MR = 8 }; /* vectors across at most; rows at most */
@@ -64,12 +64,13 @@ INLINE vec tile_at(const tile *t, int i, int j) {
 #endif
 }
 
-/** Vectors in the next strip when `left` are left: no strip is much narrower than the others. */
+/** Vectors in the next strip when `left` are left; chosen so that no strip is much narrower than
+ *  the others. */
 INLINE int tile_strip(int left) {
     return left <= TILE_NV ? left : left < 2 * TILE_NV ? (left + 1) / 2 : TILE_NV;
 }
 
-/** `call(mr, nv)` with both of them constant. */
+/** `call(mr, nv)` with both arguments constant. */
 #define TILE_ROWS_OF(nv, mr, call)                                                                 \
     if ((mr) == 8) {                                                                               \
         if (tile_rows(nv) >= 8) call(8, nv);                                                       \

@@ -2,7 +2,7 @@
 #ifndef MPKI_BLOCK_TURN_H
 #define MPKI_BLOCK_TURN_H
 /** Shuffles between vectors: the transposition of a square of entries in registers, and the sums of
- * several vectors at once. Both exchange, at stride h, the upper half of the lanes of one vector
+ * several vectors at once. Both exchange, for a stride h, the upper half of the lanes of one vector
  * with the lower half of another. */
 #include "vector.h"
 

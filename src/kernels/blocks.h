@@ -32,7 +32,7 @@ typedef enum mpki_format {
  * values. */
 typedef struct mpki_block {
     void *data;
-    int32_t nnz;        /* values held */
+    int32_t nnz;        /* values stored */
     uint8_t rows, cols; /* 1 .. 128 */
     uint8_t format;
     uint8_t scalar; /* mpk_scalar of the values */
@@ -49,15 +49,15 @@ static inline size_t mpki_block_mask_bytes(int format, int rows, int cols, int h
     return (words * 4 + 15) / 16 * 16;
 }
 
-/** What came of a diagonal block. */
+/** The outcome of a diagonal block. */
 typedef struct FN(pivot_report) {
     int32_t positive, negative,
         zero; /* signs of D; complex symmetric, complex LDU: zero ones only */
     int32_t perturbed, two_by_two;
-    R smallest, largest; /* absolute eigenvalues of the blocks of D, before replacement */
+    R smallest, largest; /* |eigenvalue| of the blocks of D, before any is replaced */
     R norm_m;            /* largest entry of M in modulus: growth inside the block */
     int32_t failed;      /* rows from here on could not be pivoted (llt: a pivot <= 0), or -1 */
-    int32_t indefinite;  /* that pivot was finite: llt alone */
+    int32_t indefinite;  /* llt: that pivot was finite */
 } FN(pivot_report);
 
 typedef struct FN(block_kernels) {

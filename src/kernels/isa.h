@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_ISA_H
 #define MPKI_ISA_H
-/** Names of kernels: ISA_FN(multiply) is FN(avx512_multiply), that is mpki_d_avx512_multiply, and so
- *  on. A name of its own beside FN(), since a kernel's file is compiled once per precision and
- *  instruction set, and FN() in it still names what all sets share: types and their tables. To find
- *  a definition search for its text, ISA_FN(multiply)( at the start of a line in *_k.c. */
+/** Names of kernels: ISA_FN(multiply) is FN(avx512_multiply), that is mpki_d_avx512_multiply, and
+ *  so on. It is needed beside FN() because a kernel's file is compiled once for each precision and
+ *  instruction set, while FN() names what all sets share: types and their tables. To find a
+ *  definition, search for its text, ISA_FN(multiply)( at the start of a line, in *_k.c. */
 #include "kernels.h"
 
 #ifndef MPKI_ISA

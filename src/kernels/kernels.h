@@ -9,7 +9,7 @@
  *  column). */
 #include "../core/precision.h"
 
-/* doubles a row that `residual` works in */
+/* doubles for each row that `residual` works in */
 #define MPKI_RESIDUAL_ROW (MPKI_COMPLEX ? 5 : 4)
 
 typedef struct FN(kernels) {

@@ -4,8 +4,9 @@
 /** The register tile under `multiply` and `apply`: up to MV vectors of rows by NR packed reals. */
 #include "vector.h"
 
-/** acc[i][j] = sum_k a(row vector i, k) b(k, j), k = 0 .. depth-1. a: reals, lda reals; b: slivers
- * of NR reals. `last` lanes of the last of the mv vectors are read when `masked`. */
+/** acc[i][j] = sum_k a(row vector i, k) b(k, j), k = 0 .. depth-1. a: reals, leading dimension lda
+ * reals; b: slivers of NR reals. `masked`: only the first `last` lanes of the last of the mv
+ * vectors are read. */
 INLINE void micro(const int mv, const int nr, const int masked, int depth, const R *a, int64_t lda,
                   const R *b, int last, vec acc[MV][NR]) {
 #pragma GCC unroll 3
@@ -26,7 +27,7 @@ INLINE void micro(const int mv, const int nr, const int masked, int depth, const
     }
 }
 
-/** Entry column j of the product: for complex, (A Re b) + i (A Im b). */
+/** Column j of the product, in entries; complex: (A Re b) + i (A Im b). */
 INLINE vec micro_column(vec acc[MV][NR], int i, int j) {
 #if MPKI_COMPLEX
     return acc[i][2 * j] + v_times_i(acc[i][2 * j + 1]);

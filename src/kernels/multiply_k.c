@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* C -= A B with A as it lies in a front (columns, no copy) and B packed: A's strip of MR rows stays
- * in the first-level cache while the slivers of B pass by from the second. */
+/* C -= A B with A as it lies in a front (by columns, not copied) and B packed: A's strip of MR rows
+ * stays in the first-level cache, while the slivers of B stream from the second. */
 #include "isa.h"
 #include "micro.h"
 
@@ -8,7 +8,7 @@ INLINE void tile_of_c(const int mv, const int nr, const int masked, int depth, c
                       int64_t lda, const R *b, R *c, int64_t ldc, int cols, int last,
                       int overwrite) {
     vec acc[MV][NR];
-    for (int j = 0; j < nr / PARTS; j++) /* C comes from far: ask early */
+    for (int j = 0; j < nr / PARTS; j++) /* C is far away: prefetch it */
         if (j < cols) __builtin_prefetch(c + j * ldc, 1);
     micro(mv, nr, masked, depth, a, lda, b, last, acc);
 #pragma GCC unroll 8
@@ -66,9 +66,9 @@ static __attribute__((noinline)) void full_tile(int depth, const R *a, int64_t l
     tile_of_c(MV, NR, 0, depth, a, lda, b, c, ldc, NC, LANES, overwrite);
 }
 
-/* A strip of A's rows, its columns side by side: far apart they lie on a page each, and at strides
- * of a power of two in the same few sets of the cache, when sliver after sliver asks for them
- * again. */
+/* A strip of A's rows, with its columns copied side by side. In place each column lies on a page of
+ * its own and, at strides of a power of two, all lie in the same few sets of the cache, while
+ * sliver after sliver reads them again. */
 enum { DEPTH_MOST = 136, STRIDE_LEAST = 2048, SLIVERS_LEAST = 6 };
 
 INLINE void gather(int depth, const R *a, int64_t lda, R *strip) {
@@ -77,7 +77,7 @@ INLINE void gather(int depth, const R *a, int64_t lda, R *strip) {
         for (int i = 0; i < MV; i++) v_store(strip + i * LANES, v_load(a + i * LANES));
 }
 
-/* The next strip on its way while this one is at work: its columns k0 .. k1-1. */
+/* Prefetch the next strip while this one is at work: its columns k0 .. k1-1. */
 INLINE void ahead(int k0, int k1, const R *next, int64_t lda) {
     for (int k = k0; k < k1; k++)
 #pragma GCC unroll 4
@@ -98,7 +98,7 @@ void ISA_FN(multiply)(int64_t rows, int cols, int depth, const T *ta, int64_t ld
         int64_t final = i + MR - 1 < rows ? i + MR - 1 : rows - 1;
         const R *ai = a + i * PARTS;
         int64_t ldi = lda * PARTS, reach = cols < final + below ? cols : final + below + 1;
-        int fetched = depth, each = 0; /* columns of the next strip asked for; for each sliver */
+        int fetched = depth, each = 0; /* columns of the next strip: asked for, a sliver */
         if (gathers && left >= MV * LANES && reach >= SLIVERS_LEAST * NC) {
             if (left >= 2 * MV * LANES) fetched = 0;
             each = (int)((depth * (int64_t)NC + reach - 1) / reach);
@@ -142,7 +142,7 @@ void ISA_FN(pack)(int cols, int depth, const T *l, int64_t ldl, const T *d, int 
                 dko = d[2 * k - 1];
             }
 #if !MPKI_COMPLEX
-            if (NR == LANES) { /* a depth of a sliver is a vector */
+            if (NR == LANES) { /* one depth of a sliver is one vector */
                 vec y = v_all(dkk) * v_load_n(lk, wide);
                 if (first || second) y += v_all(dko) * v_load_n(lo, wide);
                 v_store(b, y);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_PIVOT_H
 #define MPKI_PIVOT_H
-/** The inverse of a 2x2 pivot, scaled by its off-diagonal entry so that nothing overflows that need
- * not (as LAPACK's sytf2 does): D = [d11 op(d21); d21 d22], op = conjugation when Hermitian. */
+/** The inverse of a 2x2 pivot D = [d11 op(d21); d21 d22], op = conjugation when Hermitian; scaled
+ * by the off-diagonal entry, so that it overflows only where the result does (as LAPACK's sytf2
+ * does it). */
 #include "../core/precision.h"
 
 typedef struct FN(pivot) {

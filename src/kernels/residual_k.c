@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* b - A x and |A| |x| in one pass over the lower triangle. Sums are held in twice the precision of
- * a double (Ogita, Rump & Oishi 2005, SIAM J. Sci. Comput. 26(6), algorithm 5.3) where entries are
- * doubles: an error of the size of the roundoff is otherwise lost in that of its own sum. Products
- * of floats are doubles, and their sums good enough in one. */
+/* b - A x and |A| |x| in one pass over the lower triangle. Where entries are doubles, sums are held
+ * in twice their precision (Ogita, Rump & Oishi 2005, SIAM J. Sci. Comput. 26(6), algorithm 5.3):
+ * otherwise a residual of the size of the roundoff is lost in the rounding errors of its own sum.
+ * Products of floats are summed in double, which is enough. */
 #include "exact.h"
 #include "isa.h"
 #include "vector.h"
@@ -13,7 +13,7 @@
 typedef struct row {
     double part[PARTS][2], w;
 #if !MPKI_COMPLEX
-    double unused; /* rows do not straddle cache lines */
+    double unused; /* so that no row lies across two cache lines */
 #endif
 } row;
 _Static_assert(sizeof(row) == MPKI_RESIDUAL_ROW * sizeof(double), "work as the header says");
@@ -66,7 +66,7 @@ INLINE void subtract(row *r, double a, double x) {
 }
 #endif
 
-/* column j against the rows below and against itself */
+/* column j times the rows below and times itself */
 INLINE void column(int32_t j, int64_t k, const int64_t last, const int32_t *ai, const T *ax,
                    const T *x, const double *x_abs, int hermitian, row *rows) {
     row own = rows[j];
@@ -100,7 +100,7 @@ INLINE void column(int32_t j, int64_t k, const int64_t last, const int32_t *ai, 
 void ISA_FN(residual)(int32_t n, const int64_t *ap, const int32_t *ai, const T *ax, int hermitian,
                       const T *x, const T *b, T *r, double *w, double *work) {
     row *rows = (row *)work;
-    double *x_abs = MPKI_COMPLEX ? w : NULL; /* until w is written */
+    double *x_abs = MPKI_COMPLEX ? w : NULL; /* |x|, until w is written */
     for (int32_t i = 0; i < n; i++) {
         rows[i] = begin(b[i]);
 #if MPKI_COMPLEX
@@ -120,8 +120,8 @@ void ISA_FN(residual_rows)(int32_t r0, int32_t r1, const int64_t *ptr, const int
         row s = begin(b[i]);
         for (int64_t k = ptr[i]; k < ptr[i + 1]; k++) {
             const T xk = x[col[k]];
-            __builtin_prefetch(val + k + 2048 / sizeof(T)); /* rows are short: the hardware's own */
-            __builtin_prefetch(col + k + 4096 / sizeof(T)); /* look-ahead loses them */
+            __builtin_prefetch(val + k + 2048 / sizeof(T)); /* rows are too short for */
+            __builtin_prefetch(col + k + 4096 / sizeof(T)); /* the hardware's own prefetching */
 #if MPKI_COMPLEX
             subtract(&s, t_re(val[k]), t_im(val[k]), (const R *)&xk);
             s.w += modulus(t_re(val[k]), t_im(val[k])) * modulus(t_re(xk), t_im(xk));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* L D L^T of a tile of at most 32 columns by complete pivoting (Bunch & Parlett 1971, SIAM J.
+/* L D L^T of a tile of at most 32 columns with complete pivoting (Bunch & Parlett 1971, SIAM J.
  * Numer. Anal. 8). Both triangles are kept, so a row is a column and every loop runs along memory;
- * the largest entry of the next step is found while this step's update passes. */
+ * the largest entry for the next step is found during this step's update. */
 #include "alpha.h"
 #include "isa.h"
 #include "pivot.h"
@@ -15,7 +15,7 @@ INLINE void swap_t(T *a, T *b) {
     *b = t;
 }
 
-/* rows and columns p and q of all n, the finished columns' rows included */
+/* exchange rows and columns p and q of all n, including the rows of finished columns */
 static void exchange(int n, T *a, int32_t *perm, int p, int q) {
     if (p == q) return;
     for (int k = 0; k < n; k++) swap_t(&a[p + k * LD], &a[q + k * LD]);
@@ -25,8 +25,8 @@ static void exchange(int n, T *a, int32_t *perm, int p, int q) {
     perm[q] = t;
 }
 
-/* a(:, j) -= l1 u1 (+ l2 u2) for rows from s on, and most(i) = the largest modulus of row i that
- * passed. Whole vectors: rows before s hold what nobody reads again, rows behind n zeros. */
+/* a(:, j) -= l1 u1 (+ l2 u2) for rows from s on; most(i) = the largest modulus seen in row i. By
+ * whole vectors: rows before s are not read again, rows beyond n are zeros. */
 #if MPKI_COMPLEX
 static void update_column(int s, int n, T *restrict a, const T *l1, T u1, const T *l2, T u2,
                           R *restrict most) {
@@ -69,8 +69,8 @@ int ISA_FN(tile)(int n, T *a, int32_t *perm, T *d, T *dinv, int hermitian, R sma
         if (diag >= alpha * most[r]) {
             exchange(n, a, perm, p, dmax);
         } else {
-            /* partner of r: where its row is largest, off the diagonal; by row, as `most` was
-             * formed, because the triangles may differ by a rounding */
+            /* partner of r: where its row is largest off the diagonal; by row, as `most` was
+             * formed, since the triangles may differ by rounding */
             int c = r == p ? p + 1 : p;
             for (int j = p; j < n; j++)
                 if (j != r && t_abs1(a[r + j * LD]) > t_abs1(a[r + c * LD])) c = j;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_VECTOR_H
 #define MPKI_VECTOR_H
-/** The vocabulary of the kernels: vectors of the real type R, as wide as the target has them. A row
- * of complex entries is a row of twice as many reals. */
+/** Vectors of the real type R, as wide as the target has them: what all kernels are written in. A
+ * row of complex entries is a row of twice as many reals. */
 #include "../core/precision.h"
 #include <string.h>
 #if defined(__AVX2__)
@@ -42,7 +42,8 @@ INLINE vec v_all(R x) {
     return x - (vec){0};
 }
 
-/* The first `count` lanes; the others are zero, or stay untouched in memory. */
+/* The first `count` lanes; the other lanes are zero after a load, and untouched in memory by a
+ * store. */
 #if defined(__AVX512F__) && (MPKI_PRECISION == 1 || MPKI_PRECISION == 3)
 INLINE vec v_load_n(const R *p, int count) {
     return (vec)_mm512_maskz_loadu_pd((__mmask8)((1u << count) - 1), p);
@@ -76,14 +77,14 @@ INLINE vec v_load_n(const R *p, int count) {
     return x;
 }
 #endif
-/* not by AVX2's masked store: it is slower than this on some processors */
+/* not AVX2's masked store, which is slower on some processors */
 INLINE void v_store_n(R *p, vec x, int count) {
     for (int k = 0; k < LANES; k++)
         if (k < count) p[k] = x[k];
 }
 #endif
 
-/* Lane by lane the larger; y where they do not compare (NaN). */
+/* The larger, lane by lane; y where they do not compare (NaN). */
 #if defined(__AVX512F__) && (MPKI_PRECISION == 1 || MPKI_PRECISION == 3)
 INLINE vec v_max(vec x, vec y) {
     return (vec)_mm512_max_pd((__m512d)x, (__m512d)y);

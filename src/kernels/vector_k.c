@@ -17,7 +17,7 @@ void ISA_FN(gemv)(int64_t rows, int cols, const T *restrict a, int64_t lda, cons
         for (int64_t i = 0; i < rows; i++) y[i] -= t_mul(a[i], x[j]);
 }
 
-/* sum_i op(a(i)) x(i), in LANES partial sums: a fixed order, whatever the compiler does */
+/* sum_i op(a(i)) x(i), in LANES partial sums, so that the order is fixed */
 INLINE T dot(int64_t rows, const T *a, const T *x, int conjugate) {
     T sum[8] = {0};
     int64_t i = 0;
@@ -29,7 +29,7 @@ INLINE T dot(int64_t rows, const T *a, const T *x, int conjugate) {
 
 #if !MPKI_COMPLEX
 INLINE R
-sum_of(vec x) { /* halves onto halves: the same order in every build of this instruction set */
+sum_of(vec x) { /* half added to half: the same order in every build for this instruction set */
     R part[VBYTES / sizeof(R)];
     v_store(part, x);
     for (int width = LANES / 2; width > 0; width /= 2)
@@ -37,7 +37,7 @@ sum_of(vec x) { /* halves onto halves: the same order in every build of this ins
     return part[0];
 }
 
-/* four columns at a time: x is read once for them */
+/* four columns at once, so that x is read once for four */
 static void dot4(int64_t rows, const R *a, int64_t lda, const R *x, R *y) {
     vec s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
     int64_t i = 0;

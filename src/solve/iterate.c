@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpk_solve by a Krylov method: cycles of the method on what is left of b, each measured. */
+/* mpk_solve by a Krylov method: in cycles, each on what is left of b, with errors measured after
+ * each. */
 #include "iterate.h"
 #include "krylov/krylov.h"
 #include "../factor/apply.h"
@@ -12,9 +13,10 @@
 
 static const char STAGE[] = "solve";
 
-/* Without a tolerance of the user's the answer is to be accurate to rounding. A cycle is then asked
- * for about half the digits, and what it leaves is the next one's right-hand side. A residual of
- * ENOUGH is what iterative methods are commonly asked for: with less, it has not converged. */
+/* Where the user gave no tolerance the answer is to be accurate to rounding. A cycle is then asked
+ * for about half the digits, and its residual is the right-hand side of the next. ENOUGH is the
+ * residual commonly asked of iterative methods: if not even that is reached, the method has not
+ * converged. */
 static const double CYCLE = 1e-8, CYCLE_SINGLE = 1e-4, ENOUGH = 1e-6, ENOUGH_SINGLE = 1e-4;
 
 /* Everything that lives during one solve. */
@@ -26,15 +28,15 @@ typedef struct iteration {
     const mpki_vector_engine *engine;
     mpki_matrix *matrix;
     int32_t longest; /* entries of a row */
-    int exponent;    /* it holds 2^-exponent A: not 0 where products would leave the range */
+    int exponent;    /* the copy holds 2^-exponent A: not 0 where products would leave the range */
     mpki_application m;
     mpk_part part;              /* of the factor that preconditions: all of it, or with |D| */
     void *b, *x, *r, *d, *kept; /* n each: right-hand side, solution, residual, correction, spare */
-    void *all; /* of several right-hand sides: solutions that wait for the last one */
+    void *all; /* with several right-hand sides: solutions that wait until the last one is done */
     double *w, *sums;
     double accuracy;
     mpki_record *record;
-    double *history; /* of the right-hand side at work, when recorded */
+    double *history; /* of the right-hand side at work, when it is recorded */
     int32_t cycles;
     char message[MPKI_KRYLOV_MESSAGE]; /* of the last cycle, then of the right-hand side */
 } iteration;
@@ -52,7 +54,7 @@ static bool single(const iteration *it) {
     return scalar_of(it) == MPK_S || scalar_of(it) == MPK_C;
 }
 
-/* of what the matrix holds; where A's overflows, by its largest entry */
+/* ||A||_inf of what the copy holds; where A's own overflows, from its largest entry */
 static double norm_inf(const iteration *it) {
     const double norm = ldexp(it->system.norm_inf, -it->exponent);
     return isfinite(norm) ? norm : (double)it->longest;
@@ -71,7 +73,8 @@ static mpk_status residual(void *self, const void *x, const void *b, double want
     return MPK_OK;
 }
 
-/* y := (2^-exponent A)^-1 x, nearly: half of the power goes before the factor, half behind */
+/* y := (2^-exponent A)^-1 x, nearly: half of the power of two is applied before the factor, half
+ * after. */
 static mpk_status precondition(void *self, const void *x, void *y) {
     iteration *it = self;
     const mpk_scalar scalar = scalar_of(it);
@@ -104,9 +107,9 @@ static mpk_status make(iteration *it) {
     const int threads = it->options->threads;
     it->system = mpki_system_of(it->ctx, it->fac);
     it->engine = it->fac->engine->vectors;
-    if (mpki_apply_make(it->ctx, it->fac, threads, 1, &it->m) < 0 ||
-        it->engine->matrix_make(it->ctx, &it->system.a, threads, &it->matrix, &it->exponent,
-                                &it->longest) < 0)
+    if (mpk_failed(mpki_apply_make(it->ctx, it->fac, threads, 1, &it->m)) ||
+        mpk_failed(it->engine->matrix_make(it->ctx, &it->system.a, threads, &it->matrix,
+                                           &it->exponent, &it->longest)))
         return mpki_failed(it->ctx);
     it->b = mpki_alloc(it->ctx, STAGE, an->n, size);
     it->x = mpki_alloc(it->ctx, STAGE, an->n, size);
@@ -119,7 +122,7 @@ static mpk_status make(iteration *it) {
     return mpki_failed(it->ctx);
 }
 
-/* What these options ask of this factor, or what does not go together. */
+/* What these options ask of this factor, or why they do not go together. */
 static mpk_status task_of(iteration *it, const mpk_options *options, mpk_krylov_task *task) {
     const mpk_analysis *an = it->fac->an;
     const bool symmetric = it->fac->form->symmetric(it->fac);
@@ -153,7 +156,7 @@ static mpk_status task_of(iteration *it, const mpk_options *options, mpk_krylov_
 /* ---- one right-hand side -----------------------------------------------------------------------
  */
 
-/* One more cycle's account to those before it. */
+/* Add one more cycle's account to those before it. */
 static void add_account(mpk_krylov_info *sum, const mpk_krylov_info *cycle) {
     sum->method = cycle->method;
     sum->iterations += cycle->iterations;
@@ -174,8 +177,8 @@ static double enough(const iteration *it) {
     return single(it) ? ENOUGH_SINGLE : ENOUGH;
 }
 
-/* A backward error alone is small for every large vector that a singular A takes to nearly nothing.
- */
+/* A small backward error alone says nothing where A is singular: every large vector that A takes to
+ * nearly nothing has one. */
 static bool good(const iteration *it, const mpki_quality *q) {
     return it->options->tolerance >= 0
                ? q->relative <= it->options->tolerance
@@ -188,7 +191,7 @@ static bool better(const iteration *it, const mpki_quality *q, const mpki_qualit
                                        : q->componentwise < by * than->componentwise;
 }
 
-/* What the next cycle is to make of its right-hand side, which is `relative` of b. */
+/* The tolerance of the next cycle, whose right-hand side is `relative` times as large as b. */
 static double asked(const iteration *it, double relative) {
     const double cycle = single(it) ? CYCLE_SINGLE : CYCLE;
     if (it->options->tolerance < 0) return cycle;
@@ -196,7 +199,8 @@ static double asked(const iteration *it, double relative) {
     return fmax(cycle, 0.5 * it->options->tolerance / relative);
 }
 
-/* Until x is good enough, or a cycle brings no more: a cycle of the method on what is left of b. */
+/* Cycles of the method, each on what is left of b, until x is good enough or a cycle helps no
+ * more. */
 static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from, double share,
                                mpki_quality *q, mpk_krylov_info *account) {
     const mpk_scalar scalar = scalar_of(it);
@@ -251,7 +255,7 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from
     return MPK_NOT_CONVERGED;
 }
 
-/* What a right-hand side that did not become good has become. */
+/* The status of a right-hand side whose solution did not become good. */
 static mpk_status outcome(iteration *it, const mpki_quality *q, const mpk_krylov_info *account) {
     if (it->options->tolerance >= 0 || !(q->relative <= enough(it))) {
         char wanted[48] = "an answer accurate to rounding";
@@ -274,7 +278,7 @@ static mpk_status outcome(iteration *it, const mpki_quality *q, const mpk_krylov
 /* ---- all of them -------------------------------------------------------------------------------
  */
 
-/* The worst over the right-hand sides; the method's account of the longest one. */
+/* The worst over the right-hand sides; the account of the method from the one that took longest. */
 static void gather(iteration *it, const mpki_quality *q, const mpk_krylov_info *account, bool first,
                    mpk_solve_info *info) {
     info->componentwise = fmax(info->componentwise, q->componentwise);
@@ -303,7 +307,7 @@ mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_optio
     it.accuracy = mpki_accuracy(options, an->scalar);
     if (!mpk_failed(status)) status = make(&it);
     info.krylov.method = task.method;
-    if (!mpk_failed(status) && nrhs > 1) { /* a failure with a later one must leave x as it was */
+    if (!mpk_failed(status) && nrhs > 1) { /* if a later one fails, x must be as it was */
         it.all = mpki_alloc(ctx, STAGE, (int64_t)an->n * nrhs, size);
         if (!it.all) status = mpki_failed(ctx);
     }

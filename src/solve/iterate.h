@@ -5,23 +5,23 @@
 #include "../factor/factor.h"
 #include <metapack/solve.h>
 
-/** Do these options ask for a Krylov method with this factor? auto: refinement where the factor is
- *  a direct one. */
+/** Do these options ask for a Krylov method with this factor? auto: with a direct factor no, it is
+ *  refinement. */
 bool mpki_wants_krylov(const mpk_factor *fac, const mpk_options *options);
 
-/** Where the residuals of a Krylov method go, one an iteration: of the right-hand side that took
- *  most. */
+/** Where the residuals of a Krylov method go, one for each iteration: of the right-hand side that
+ *  took most iterations. */
 typedef struct mpki_record {
     double *residual; /* size entries */
     int32_t size, count;
 } mpki_record;
 
-/** The solve for checked arguments; as mpk_solve. Each right-hand side starts from x = 0. */
+/** mpk_solve for checked arguments, each right-hand side from x = 0. Returns as mpk_solve. */
 mpk_status mpki_iterate(mpk_context *ctx, const mpk_factor *fac, const mpk_options *options,
                         int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx,
                         mpk_solve_info *out, mpki_record *record);
 
-/** mpk_solve that also records; record NULL: not wanted. */
+/** mpk_solve that also records the residuals; record NULL: not wanted. */
 mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
                       int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
                       mpk_solve_info *info, mpki_record *record);

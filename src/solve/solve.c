@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpk_solve: the first solution, refinement, the verdict; parts of a factor. */
+/* mpk_solve: the first solution, refinement, the verdict; and applying parts of a factor. */
 #include "iterate.h"
 #include "../factor/rank.h"
 #include "../problem/columns.h"
@@ -52,7 +52,7 @@ static mpk_status check_finite(const columns *c) {
     return MPK_OK;
 }
 
-/* What is to be said of a solve that was refined. */
+/* The status and the text of a solve that was refined. */
 static mpk_status verdict(const columns *c, const mpk_solve_info *info, double accuracy, double eta,
                           bool doubtful) {
     const mpk_factor_info *f = &c->fac->info;
@@ -86,8 +86,8 @@ static mpk_status verdict(const columns *c, const mpk_solve_info *info, double a
     return MPK_OK;
 }
 
-/* ||A|| ||x|| / ||b||, from which on b hardly counts beside A x; and a relative residual that is no
- * solution's. */
+/* ||A|| ||x|| / ||b|| from which on b hardly counts beside A x; and a relative residual that no
+ * solution has. */
 static const double LARGE = 1e12, LARGE_SINGLE = 1e5, RESIDUAL = 1e-6, RESIDUAL_SINGLE = 1e-2;
 
 static bool single(mpk_scalar scalar) {
@@ -103,8 +103,8 @@ static double no_solution(mpk_scalar scalar) {
 }
 
 /* A backward error is small for whatever a singular A takes to nothing: is x such a vector? *eta is
- * finite if it is one in both scalings that there are, *maybe true if it is in one. Not asked where
- * pivots clear of rounding say that there is none. */
+ * finite if it is one in each scaling that there is, *maybe true if it is one in some. Not asked
+ * where pivots well above rounding show that A has no such vector. */
 static mpk_status kernel(const columns *c, mpki_solve_work *work, const void *x, double *eta,
                          bool *maybe) {
     const mpk_factor *fac = c->fac;
@@ -131,7 +131,7 @@ static mpk_status kernel(const columns *c, mpki_solve_work *work, const void *x,
     return MPK_OK;
 }
 
-/* The first solve overflowed on its way: once more with b near 1. */
+/* The first solve overflowed on its way: solve once more with b scaled near 1. */
 static void solve_shifted(const columns *c, mpki_solve_work *work, void *x) {
     const mpk_analysis *an = c->fac->an;
     const double most = MPKI_DISPATCH(an->scalar, column_largest)(an->n, work->b);
@@ -144,8 +144,8 @@ static void solve_shifted(const columns *c, mpki_solve_work *work, void *x) {
     MPKI_DISPATCH(an->scalar, column_shift)(an->n, exponent, x);
 }
 
-/* *eta: see kernel()
- * *doubtful: x is no solution, and pivots are zero or were replaced, or eta could not tell */
+/* *eta: see kernel(). *doubtful: x is no solution, and pivots are zero or were replaced, or eta
+ * could not tell. */
 static mpk_status refine_columns(const columns *c, mpki_solve_work *work, double accuracy,
                                  mpk_solve_info *info, double *eta, bool *doubtful) {
     const mpk_factor *fac = c->fac;
@@ -178,7 +178,7 @@ static mpk_status solve_directly(const columns *c, mpk_solve_info *out) {
     const double accuracy = mpki_accuracy(c->options, an->scalar);
     mpk_solve_info info = {0};
     mpki_solve_work work;
-    if (mpki_solve_work_make(c->ctx, c->fac, c->options->threads, c->nrhs, &work) < 0)
+    if (mpk_failed(mpki_solve_work_make(c->ctx, c->fac, c->options->threads, c->nrhs, &work)))
         return mpki_failed(c->ctx);
     double eta = INFINITY;
     bool doubtful = false;
@@ -206,7 +206,7 @@ mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, con
     mpki_clear_error(ctx);
     mpk_options full;
     mpk_status status = check(ctx, fac, nrhs, b, ldb, x, ldx);
-    if (status == MPK_OK) status = mpki_options_resolve(ctx, options, &full);
+    if (!mpk_failed(status)) status = mpki_options_resolve(ctx, options, &full);
     if (mpk_failed(status)) return status;
     columns c = {ctx, fac, &full, nrhs, b, x, ldb, ldx};
     status = check_finite(&c);
@@ -223,7 +223,7 @@ mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, con
     status = mpki_wants_krylov(fac, &full)
                  ? mpki_iterate(ctx, fac, &full, nrhs, c.b, c.ldb, x, ldx, out, record)
                  : solve_directly(&c, out);
-    if (original && mpk_failed(status)) /* what failed has changed nothing */
+    if (original && mpk_failed(status)) /* a call that fails changes nothing */
         copy_columns(bytes, nrhs, original, bytes, x, (size_t)ldb * size);
     mpki_release(ctx, original);
     return status;

@@ -43,6 +43,28 @@ static T sym(const T *a, int n, int hermitian, int i, int j) {
     return i >= j ? a[i + (int64_t)j * n] : conj_if(hermitian, a[j + (int64_t)i * n]);
 }
 
+/* L and L D by rows (n x nelim each), so that products run along memory. Returns the largest |L|. */
+static R rows_of_factor(const FN(front) * f, int hermitian, T *l, T *ld) {
+    const int n = (int)f->nrows, w = f->w, e = f->nelim;
+    R lmax = 0;
+    for (int i = 0; i < n; i++) {
+        T *li = l + (int64_t)i * e, *ldi = ld + (int64_t)i * e;
+        for (int k = 0; k < e && k <= i; k++) {
+            li[k] = k == i ? t_make(1, 0) : *FN(front_at)(f, i, k);
+            R x = k == i ? 0 : t_abs(li[k]);
+            if (i >= w || n == w) lmax = x > lmax ? x : lmax;
+        }
+        for (int k = 0; k < e; k++) {
+            ldi[k] = t_mul(li[k], f->d[2 * k]);
+            if (k + 1 < e && t_abs1(f->d[2 * k + 1]) > 0)
+                ldi[k] += t_mul(li[k + 1], f->d[2 * k + 1]);
+            if (k > 0 && t_abs1(f->d[2 * k - 1]) > 0)
+                ldi[k] += t_mul(li[k - 1], conj_if(hermitian, f->d[2 * k - 1]));
+        }
+    }
+    return lmax;
+}
+
 static void check(enum family family, int n, int w, int hermitian, R u, int threads) {
     mpk_context *ctx = NULL;
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
@@ -84,23 +106,9 @@ static void check(enum family family, int n, int w, int hermitian, R u, int thre
         seen[f.id[j]] = 1;
     }
     /* |L| <= 1/u up to the complex modulus; residual of L D L^T + S against P A P^T */
-    R worst = 0, growth = 1, lmax = 0;
-    /* L and L D by rows, so that the products below run along memory */
+    R worst = 0, growth = 1;
     T *l = calloc((size_t)n * (e + 1), sizeof(T)), *ld = calloc((size_t)n * (e + 1), sizeof(T));
-    for (int i = 0; i < n; i++) {
-        T *li = l + (int64_t)i * e, *ldi = ld + (int64_t)i * e;
-        for (int k = 0; k < e && k <= i; k++) {
-            li[k] = k == i ? t_make(1, 0) : *FN(front_at)(&f, i, k);
-            R x = k == i ? 0 : t_abs(li[k]);
-            if (i >= w || n == w) lmax = x > lmax ? x : lmax;
-        }
-        for (int k = 0; k < e; k++) {
-            ldi[k] = t_mul(li[k], f.d[2 * k]);
-            if (k + 1 < e && t_abs1(f.d[2 * k + 1]) > 0) ldi[k] += t_mul(li[k + 1], f.d[2 * k + 1]);
-            if (k > 0 && t_abs1(f.d[2 * k - 1]) > 0)
-                ldi[k] += t_mul(li[k - 1], conj_if(hermitian, f.d[2 * k - 1]));
-        }
-    }
+    const R lmax = rows_of_factor(&f, hermitian, l, ld);
     for (int i = 0; i < n; i++)
         for (int j = 0; j <= i; j++) {
             T sum_ij = t_make(0, 0);

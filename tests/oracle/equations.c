@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A system A X = B as the judge has it, and its parts as the library takes them. */
+/* A system A X = B as the judge holds it, and its parts as the library takes them. */
 #include "equations.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ORACLE_EQUATIONS_H
 #define ORACLE_EQUATIONS_H
-/** A system A X = B as the judge has it: doubles that the library's type holds exactly. */
+/** A system A X = B as the judge holds it: doubles that the library's type represents exactly. */
 #include "quad.h"
 
 #include <metapack/metapack.h>
@@ -10,7 +10,7 @@ typedef struct equations {
     mpk_scalar scalar;
     mpk_symmetry symmetry;
     int32_t n, nrhs;
-    int64_t count;     /* stored entries: lower triangle by columns, rows rising, each once */
+    int64_t count;     /* stored entries: lower triangle by columns, rows increasing */
     quad_entry *entry; /* zeros may be among them */
     double *b;         /* n x nrhs complex numbers, as pairs */
 } equations;
@@ -23,12 +23,12 @@ static inline int is_single(mpk_scalar scalar) {
     return scalar == MPK_S || scalar == MPK_C;
 }
 
-/** Real or Hermitian: there is an inertia. */
+/** Is there an inertia? For real and Hermitian matrices. */
 static inline int has_inertia(const equations *eq) {
     return !is_complex(eq->scalar) || eq->symmetry == MPK_HERMITIAN;
 }
 
-/** Memory of a test: the process ends where there is none. */
+/** Memory for a test: without memory the process ends. */
 void *must_alloc(size_t count, size_t size);
 
 void equations_free(equations *eq);

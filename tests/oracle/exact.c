@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Primes 4 q + 1, q a prime, of which 2 is a primitive root: no two powers of two of the range of
- * doubles are congruent, as 1 and 2^61 are modulo the Mersenne prime. root^2 = -1. */
+/* Primes 4 q + 1 with q prime, of which 2 is a primitive root: so no two powers of two in the range
+ * of doubles are congruent (modulo the Mersenne prime, 1 and 2^61 are). root^2 = -1. */
 static const struct field {
     uint64_t prime, root;
 } fields[] = {{UINT64_C(0x23c87c73c59d3cdd), UINT64_C(0x55b54d5ed60e514)},
@@ -37,7 +37,7 @@ static uint64_t inverse(const struct field *f, uint64_t a) {
     return power(f, a, f->prime - 2);
 }
 
-/* A finite double's image. */
+/* The residue of a finite double. */
 static uint64_t residue(const struct field *f, double x) {
     int exponent;
     const int64_t m = (int64_t)ldexp(frexp(x, &exponent), 53);
@@ -79,7 +79,7 @@ static void swap_rows(uint64_t *a, size_t width, int32_t i, int32_t j) {
     }
 }
 
-/* Gauss; the rows from *rank on are zero in A's columns afterwards. */
+/* Gaussian elimination; afterwards the rows from *rank on are zero in A's columns. */
 static int32_t eliminate(const struct field *f, uint64_t *a, int32_t n, size_t width) {
     int32_t rank = 0;
     for (int32_t j = 0; j < n && rank < n; j++) {

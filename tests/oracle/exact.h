@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ORACLE_EXACT_H
 #define ORACLE_EXACT_H
-/** Rank and consistency without rounding: a double is m 2^e, so a matrix of doubles has an image
- *  modulo any odd prime, and the image of i is a root of -1. */
+/** Rank and consistency without rounding. A double is m 2^e, so a matrix of doubles has an image
+ *  modulo any odd prime; the image of i is a square root of -1. */
 #include "equations.h"
 
 typedef struct exact_rank {
@@ -10,8 +10,9 @@ typedef struct exact_rank {
     int32_t *augmented; /* nrhs: of A with that right-hand side; rank + 1: no solution exists */
 } exact_rank;
 
-/** The rank modulo a prime never exceeds the true one; it is less for the divisors of one minor.
- *  The larger of two primes' is taken: both would have to divide it. A rank of n is certain. */
+/** The rank modulo a prime is at most the true one, and less only if the prime divides certain
+ *  minors. The larger of the ranks for two primes is taken, so both would have to. A rank of n is
+ *  certain. */
 exact_rank exact_rank_of(const equations *eq);
 void exact_rank_free(exact_rank *rank);
 

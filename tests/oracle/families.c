@@ -61,7 +61,7 @@ static size_t place(const draft *d, int i, int j) {
     return (size_t)(i > j ? i : j) + (size_t)(i > j ? j : i) * (size_t)d->n;
 }
 
-/* No family means to overflow: the largest number stands for what would. */
+/* No family is meant to overflow: the largest number replaces what would. */
 static double finite_number(const draft *d, double x) {
     const double most = is_single(d->scalar) ? (double)FLT_MAX : DBL_MAX;
     if (!(x <= most)) x = most;
@@ -196,7 +196,7 @@ static enum side choose_side(random_state *r, enum sides sides) {
 /* ---- the whole ---------------------------------------------------------------------------------
  */
 
-/* Complex numbers in quadruple precision take their time: none of them above 160. */
+/* Complex arithmetic in quadruple precision is slow: no complex matrix above order 160. */
 static int32_t choose_order(random_state *r, enum order order, mpk_scalar scalar) {
     const double u = random_unit(r);
     const int most = is_complex(scalar) ? 160 : 300;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ORACLE_FAMILIES_H
 #define ORACLE_FAMILIES_H
-/** Random systems by family. A family fills a draft; what it means the matrix to be counts for
- * nothing afterwards: the judge finds rank, inertia and condition by himself. */
+/** Random systems by family. A family fills a draft. What it intends the matrix to be does not
+ * count afterwards: the judge finds rank, inertia and condition by itself. */
 #include "equations.h"
 #include "random.h"
 
-/** A dense lower triangle in the making. */
+/** A dense lower triangle that is being filled. */
 typedef struct draft {
     random_state *rng;
     mpk_scalar scalar;
@@ -17,8 +17,8 @@ typedef struct draft {
     unsigned char *there; /* n x n: is it stored? */
 } draft;
 
-/** Entry (i, j) in either triangle, rounded to the type, the diagonal of a Hermitian one to its
- * real part; stored also when zero. */
+/** Set entry (i, j), in either triangle, rounded to the type; the diagonal of a Hermitian matrix to
+ * its real part. A zero is stored as well. */
 void draft_set(draft *d, int i, int j, double re, double im);
 void draft_drop(draft *d, int i, int j);
 const double *draft_at(const draft *d, int i, int j); /* i >= j */
@@ -34,7 +34,7 @@ static inline void draft_random(draft *d, int i, int j) {
 /** a(i, j) times 2^(power[i] + power[j]). */
 void draft_scale(draft *d, const int *power);
 
-/** The exponent that a type reaches with room to spare: 1000 or 120. */
+/** The largest exponent used for a type, with some room left: 1000 or 120. */
 static inline int draft_range(const draft *d) {
     return is_single(d->scalar) ? 120 : 1000;
 }
@@ -73,7 +73,7 @@ void fill_tiny(draft *d);
 enum { FAMILIES = 25 };
 const char *family_name(int family);
 int family_find(const char *name); /* -1: none */
-/** Is it the family whose input is spoilt by a NaN or the like? */
+/** Is this the family whose input is spoilt, by a NaN or the like? */
 int family_is_spoilt(int family);
 
 /** A system of a family. */

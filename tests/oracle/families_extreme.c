@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Families at the ends of the range and of what conditions a solver may meet. */
+/* Families at the ends of the range, and at the ends of the condition numbers that a solver may
+ * meet. */
 #include "families.h"
 
 /* The whole matrix times a power of two. */
@@ -12,8 +13,8 @@ void fill_scaled(draft *d) {
     free(powers);
 }
 
-/* Each row and its column by a power of two: condition and inertia are those of the base, scaled.
- */
+/* Each row and its column times a power of two: scaled condition and inertia are those of the
+ * base. */
 void fill_scaled_rows(draft *d) {
     random_state *r = d->rng;
     const int half = draft_range(d) / 2;
@@ -28,7 +29,7 @@ void fill_scaled_rows(draft *d) {
     free(powers);
 }
 
-/* The largest entry's exponent becomes `exponent`, or `spread` less row by row. */
+/* Brings the exponent of the largest entry to `exponent`, and `spread` less from row to row. */
 static void lift(draft *d, int exponent, int spread) {
     int *powers = must_alloc((size_t)d->n, sizeof *powers), now;
     double most = 0;
@@ -89,8 +90,8 @@ static void reflect(draft *d, double *a) {
     free(v);
 }
 
-/* Eigenvalues from 1 down to 10^-8 .. 10^-18 (10^-3 .. 10^-9 in single), one of them or all along
- * the way, turned by three reflections. */
+/* Eigenvalues from 1 down to 10^-8 .. 10^-18 (10^-3 .. 10^-9 in single), only one of them small or
+ * all of them graded, turned by three reflections. */
 void fill_near_singular(draft *d) {
     random_state *r = d->rng;
     const int n = d->n, graded = random_chance(r, 0.4);

@@ -77,7 +77,7 @@ void fill_definite(draft *d) {
     }
 }
 
-/* -u'' - k u on a line, k near or in the spectrum; complex symmetric ones get damping. */
+/* -u'' - k u on a line, with k near the spectrum or in it; complex symmetric ones get damping. */
 void fill_helmholtz(draft *d) {
     random_state *r = d->rng;
     const double shift = random_chance(r, 0.5) ? random_between(r, 0, 4) : 4 * random_unit(r);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Families of small integers, most of whose matrices are exactly singular: what a factorization
- * leaves of a zero pivot is rounding, and what a residual says of an inconsistent system may be. */
+/* Families of small integers, most of whose matrices are exactly singular: there a factorization
+ * leaves rounding in place of a zero pivot, and the residual of an inconsistent system may be
+ * rounding too. */
 #include "families.h"
 
-/* [H A'; A 0] in which a row of A is a copy of another one, or the sum of two. */
+/* [H A'; A 0] in which a row of A is a copy of another, or the sum of two. */
 void fill_dependent(draft *d) {
     random_state *r = d->rng;
     const int m = d->n / 3 + 1, k = d->n - m;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A matrix as a caller may give it: any triangle, any order, entries in parts. */
+/* A matrix as a caller may give it: either triangle, any order, entries in parts. */
 #include "given.h"
 
 #include <string.h>
 
 enum { PARTS = 3 };
 
-/* Bits of x in [from, to) of its 53, of the sign of x. */
+/* Bits from .. to-1 of the 53 bits of x, with the sign of x. */
 static double bits_between(double x, int from, int to) {
     int exponent;
     const double m = frexp(x, &exponent);
@@ -24,7 +24,7 @@ typedef struct triplet {
     double re, im;
 } triplet;
 
-/* One entry of the lower triangle, in its parts, where the triangle wants it. */
+/* One entry of the lower triangle, in `parts`, in the triangle that is asked for. */
 static int64_t put(const equations *eq, const setup *s, const quad_entry *e, int parts, int flip,
                    triplet *to) {
     const double turn = eq->symmetry == MPK_HERMITIAN ? -1 : 1;
@@ -49,7 +49,7 @@ static void shuffle(triplet *t, int64_t count, int64_t seed) {
     }
 }
 
-/* Entries that do not count, beyond the diagonal. */
+/* Entries in the other triangle, which must not count. */
 static int64_t put_junk(const equations *eq, const setup *s, triplet *to) {
     random_state r = random_start((uint64_t)s->junk, 2);
     const int64_t most = eq->n > 1 ? 1 + random_below(&r, eq->n) : 0;
@@ -126,8 +126,7 @@ quad_entry *given_before(const equations *eq, int64_t seed) {
     return other;
 }
 
-/* ---- what must be refused ----------------------------------------------------------------------
- */
+/* ---- input that must be refused ---- */
 
 double spoil_number(const setup *s) {
     return s->spoil_with == 0 ? (double)NAN : s->spoil_with == 1 ? INFINITY : -INFINITY;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command: random systems and cases with names, judged (docs/oracle.md). */
+/* The command: runs random systems and named cases, and judges them (docs/oracle.md). */
 #include "plan.h"
 
 #include <stdio.h>
@@ -74,7 +74,7 @@ typedef struct wish {
     int shrink, print;
 } wish;
 
-/* Reads the arguments; 0: go on, else the exit code plus one. */
+/* Read the arguments. Returns 0: go on; else the exit code plus one. */
 static int arguments(int argc, char **argv, plan *p, wish *w) {
     int told = 0;
     for (int k = 1; k < argc; k++) {

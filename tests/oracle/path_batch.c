@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Copies of one small matrix as a batch. */
+/* Path: copies of one small matrix as a batch. */
 #include "paths.h"
 
 #include <string.h>
 
-/* Without refinement, and with pivoting that bounds L, a normwise backward error stays below
+/* Without refinement, and with pivoting that bounds L, the normwise backward error stays below
  * this. */
 static double bound_of(mpk_scalar scalar) {
     return is_single(scalar) ? 1e-3 : 1e-11;
@@ -91,7 +91,7 @@ static void judge_factors(session *s, mpk_status status) {
             wrong(s->v, WRONG_INERTIA_SUM, "batch: %d + %d + %d, n = %d", in[0], in[1], in[2],
                   eq->n);
         if (s->t->setup.batch_method == MPK_BATCH_LDU || outcome != MPK_BATCH_OK) continue;
-        /* no bound comes with these counts: they are asked where there is no doubt */
+        /* these counts come without a bound: they are judged only where there is no doubt */
         if (pivoted && has_inertia(eq) &&
             truth_condition(&s->v->truth, 0) < (is_single(eq->scalar) ? 1e3 : 1e10))
             judge_inertia(s->v, &(mpk_inertia){in[0], in[1], in[2], 1}, 1);
@@ -155,7 +155,7 @@ void run_batch(verdicts *v, mpk_context *ctx) {
     int32_t *pivots = set->options.pivoting == MPK_PIVOTING_NONE ? NULL : s.pivots;
     const mpk_batch_results results = {s.outcome, s.inertia};
     const mpk_status status = verbs[set->batch_method](ctx, &s.batch, &s.a, pivots, &results);
-    /* LLT of what is not definite is not stable, whatever the pivots */
+    /* LLT of an indefinite matrix is not stable, whatever the pivots */
     const int pivoted =
         set->options.pivoting >= MPK_PIVOTING_ROOK && set->batch_method != MPK_BATCH_LLT;
     if (set->spoil && eq->n > 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One dense matrix by each of the dense methods. */
+/* Path: one dense matrix by each of the dense methods. */
 #include "paths.h"
 
 #include <string.h>
@@ -13,14 +13,15 @@ typedef struct session {
     void *a, *a_copy;
     mpk_dense_factor f;
     mpk_dense_info info;
-    int sides_unseen; /* the factorization failed before */
+    int sides_unseen; /* the factorization failed before they were read */
 } session;
 
 static size_t matrix_bytes(const session *s) {
     return (size_t)s->ld * (size_t)s->t->eq.n * mpk_scalar_size(s->t->eq.scalar);
 }
 
-/* The triangle that is not read, and what lies beyond row n, is all ones in bits: NaN. */
+/* The triangle that must not be read, and what lies beyond row n, is filled with ones in all bits:
+ * NaN. */
 static void fill_matrix(session *s) {
     const equations *eq = &s->t->eq;
     const size_t size = mpk_scalar_size(eq->scalar), bytes = matrix_bytes(s);
@@ -45,7 +46,7 @@ static void spoil_matrix(session *s) {
     const equations *eq = &s->t->eq;
     const int32_t j = s->t->setup.spoil_at % eq->n;
     char *at = (char *)s->a + (size_t)(j + j * s->ld) * mpk_scalar_size(eq->scalar);
-    const double bad[2] = {spoil_number(&s->t->setup), 0}; /* of a Hermitian one only that counts */
+    const double bad[2] = {spoil_number(&s->t->setup), 0}; /* if Hermitian, only this counts */
     if (s->t->setup.spoil == SPOIL_MATRIX) numbers_store(eq->scalar, 1, bad, at);
 }
 
@@ -84,7 +85,8 @@ static int factor_make(session *s) {
     return 1;
 }
 
-/* Its thresholds are relative to the largest entry; method auto ends without one. */
+/* The thresholds of a dense matrix are relative to its largest entry; method auto ends without
+ * one. */
 static void judge_zeros(session *s, const char *call, mpk_status status) {
     const double tolerance = s->dense.zero_tolerance;
     const int single = s->dense.precision != MPK_DENSE_WORKING;
@@ -107,7 +109,7 @@ static mpk_status solve(session *s, sides *io) {
     }
     status = mpk_dense_factorize(s->ctx, &s->dense, s->a, s->ld, &s->f, NULL, 0, &s->info);
     pattern_check(s->v, "dense_factorize", status, &s->info, sizeof s->info);
-    if (status < 0) {
+    if (mpk_failed(status)) {
         s->sides_unseen = 1;
         return status;
     }

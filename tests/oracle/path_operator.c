@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpk_krylov_solve around the matrix as an operator of the caller's. */
+/* Path: mpk_krylov_solve around the matrix as the caller's operator. */
 #include "paths.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ static mpk_status apply_diagonal(void *self, const void *x, void *y) {
     return MPK_OK;
 }
 
-/* 1 / |a_ii|, or 1 where that is nothing to divide by. */
+/* 1 / |a_ii|, or 1 where a_ii is too small to divide by. */
 static void set_diagonal(operator_data *op) {
     const double most = is_single(op->eq->scalar) ? 0x1p60 : 0x1p500;
     for (int32_t i = 0; i < op->eq->n; i++) op->diagonal[i] = 1;
@@ -65,7 +65,7 @@ static mpk_krylov_task task_of(const trial *t, operator_data *op) {
     return task;
 }
 
-/* x holds the first guess. */
+/* Fill x with the first guess. */
 static void set_guess(const trial *t, sides *io) {
     const size_t bytes = (size_t)io->ld * mpk_scalar_size(t->eq.scalar);
     double *pairs = must_alloc(2 * (size_t)t->eq.n, sizeof *pairs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sparse systems: the direct solver, the methods on blocks, method auto. */
+/* Paths of sparse systems: the direct solver, the methods on blocks, method auto. */
 #include "paths.h"
 
 #include <string.h>
@@ -44,8 +44,8 @@ static void choose_options(session *s) {
 /* ---- values ------------------------------------------------------------------------------------
  */
 
-/* Values of the pattern as mpk_factorize and its like take them: in the order in which the caller
- * gave the pattern. ORACLE_LOWER_VALUES: in that of mpk_problem_view.ai, which is eq's own. */
+/* Values in the order in which the caller gave the pattern, as mpk_factorize and others take them.
+ * ORACLE_LOWER_VALUES: in the order of mpk_problem_view.ai, which is eq's. */
 static void *values_of(const session *s, const quad_entry *entry, int spoilt, int *spoiled) {
 #ifdef ORACLE_LOWER_VALUES
     setup plain = *s->setup;
@@ -88,7 +88,7 @@ static int spoils_values(const session *s) {
 /* ---- problem, analysis -------------------------------------------------------------------------
  */
 
-/* The library holds the matrix that was given. */
+/* Does the library hold the matrix that was given? */
 static void check_view(session *s) {
     mpk_problem_view view;
     mpk_problem_view_get(s->problem, &view);
@@ -114,7 +114,8 @@ static int make_problem(session *s) {
     given_free(&g);
     if (spoilt) {
         judge_spoilt(s->v, s->ctx, "problem", status);
-        if (status < 0 && s->problem) wrong(s->v, WRONG_OUTPUTS, "a failure made a problem");
+        if (mpk_failed(status) && s->problem)
+            wrong(s->v, WRONG_OUTPUTS, "a failure made a problem");
         return 0;
     }
     if (judge_status(s->v, s->ctx, "problem", status)) return 0;
@@ -150,7 +151,8 @@ static int analyse(session *s) {
 /* ---- factorization -----------------------------------------------------------------------------
  */
 
-/* Zero pivots are as the defaults have them: what the caller takes for zero by himself is his. */
+/* Are zero pivots judged by the default bounds? With others the caller has taken the
+ * responsibility. */
 static int default_zeros(const session *s) {
     return s->options.zero_tolerance <= default_accuracy(s->eq->scalar);
 }
@@ -165,13 +167,13 @@ static mpk_status factorize_once(session *s, int *spoilt) {
     return status;
 }
 
-/* Earlier values of the same pattern; a failure there ends the trial. */
+/* Factorize earlier values of the same pattern; a failure there ends the trial. */
 static int factorize_earlier(session *s) {
     int spoilt;
     void *value = values_of(s, s->earlier, 0, &spoilt);
     const mpk_status status = mpk_factorize(s->ctx, s->an, value, &s->options, &s->fac);
     free(value);
-    return status >= 0;
+    return !mpk_failed(status);
 }
 
 static int factorize(session *s) {
@@ -181,7 +183,8 @@ static int factorize(session *s) {
     const int fresh = s->fac == NULL;
     const mpk_status status = factorize_once(s, &spoilt);
     const char *call = fresh ? "factorize" : "refactorize";
-    if (status < 0 && fresh && s->fac) wrong(s->v, WRONG_OUTPUTS, "a failure made a factor");
+    if (mpk_failed(status) && fresh && s->fac)
+        wrong(s->v, WRONG_OUTPUTS, "a failure made a factor");
     if (spoilt) {
         judge_spoilt(s->v, s->ctx, call, status);
         return 0;
@@ -199,7 +202,7 @@ static int factorize(session *s) {
 /* ---- solution ----------------------------------------------------------------------------------
  */
 
-/* Without a tolerance every solve is to be accurate to rounding. */
+/* Without a tolerance every solve must be accurate to rounding. */
 static reported what_was_said(const mpk_options *o, const equations *eq, mpk_status status,
                               const mpk_solve_info *info) {
     const int refined = o->method == MPK_METHOD_LDLT &&
@@ -260,7 +263,7 @@ static void solve_adaptive(session *s) {
     spoil_sides(s, &io);
     const mpk_status status = mpk_solve_adaptive(s->ctx, s->problem, &s->options, s->eq->nrhs, io.b,
                                                  io.ld, io.x, io.ld, NULL, 0, NULL, &result);
-    if (status >= 0 && result.options.method == MPK_METHOD_LDLT && result.factor) {
+    if (!mpk_failed(status) && result.options.method == MPK_METHOD_LDLT && result.factor) {
         mpk_factor_info info;
         mpk_factor_info_get(result.factor, &info);
         judge_inertia(s->v, &info.inertia, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ORACLE_PATHS_H
 #define ORACLE_PATHS_H
-/** The ways through the library, each of which hands what it is told to the judge. */
+/** The paths through the library: each calls it and passes what it says to the judge. */
 #include "given.h"
 #include "verdict.h"
 
@@ -10,11 +10,11 @@ void run_operator(verdicts *v, mpk_context *ctx); /* mpk_krylov_solve */
 void run_dense(verdicts *v, mpk_context *ctx);
 void run_batch(verdicts *v, mpk_context *ctx);
 
-/** One trial from a context's beginning to its end. */
+/** One trial, from a context's beginning to its end. */
 void trial_run(verdicts *v);
 
-/** Right-hand sides and solutions as the library gets them, and whether it kept its hands off what
- *  it must not write. */
+/** Right-hand sides and solutions as the library gets them, with copies that show whether it wrote
+ *  where it must not. */
 typedef struct sides {
     const equations *eq;
     int64_t ld;
@@ -25,10 +25,11 @@ typedef struct sides {
 sides sides_make(const equations *eq, const setup *s, int in_place);
 void sides_free(sides *s);
 
-/** After the call: a failure leaves x, nothing changes b or the rows beyond n. */
+/** After the call: a failure must leave x, and nothing may change b or rows beyond n. */
 void sides_check(const sides *s, verdicts *v, const char *call, mpk_status status);
 
-/** What a call reports in is filled with a pattern before it, and keeps that if the call fails. */
+/** Structures that a call reports in are filled with a pattern before it; if the call fails, it
+ *  must still be there. */
 void pattern_fill(void *info, size_t bytes);
 void pattern_check(verdicts *v, const char *call, mpk_status status, const void *info,
                    size_t bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which trials there are, and their run in processes of their own. */
+/* Which trials there are, and running them in processes of their own. */
 #define _GNU_SOURCE
 #include "plan.h"
 
@@ -28,7 +28,7 @@ int64_t plan_count(const plan *p) {
     return named_count(p) + p->cases;
 }
 
-/* Out of a hundred. */
+/* A path, by percentages. */
 static int random_path(random_state *r) {
     static const int share[PATHS] = {26, 8, 8, 12, 12, 5, 4, 8, 8, 7, 2};
     int path = 0;
@@ -62,11 +62,11 @@ void plan_trial(const plan *p, int64_t k, trial *t) {
 enum { JOBS = 256 };
 
 typedef struct desk {
-    int64_t at;     /* the trial on it; -1: none */
-    double since_s; /* it came */
+    int64_t at;     /* the trial that it runs; -1: none */
+    double since_s; /* when it began */
 } desk;
 
-/* What all processes see. */
+/* Memory shared by all processes. */
 typedef struct floor_plan {
     tally sum;
     int64_t next;
@@ -95,7 +95,7 @@ static void count_one(void *self, const trial *t, int what) {
     add(&c->floor->sum.counted[what][t->path]);
 }
 
-/* One line, written at once: other processes write, too. */
+/* One line in one write, since other processes write too. */
 static void tell(void *self, const trial *t, int what, const char *details) {
     static const char *const types[] = {"s", "d", "c", "z"};
     const clerk *c = self;
@@ -147,7 +147,7 @@ static pid_t hire(const plan *p, floor_plan *floor, desk *mine) {
     exit(0);
 }
 
-/* A process ended otherwise than by being done. */
+/* A process has ended: unless it was done, report what ended it. */
 static void mourn(const plan *p, floor_plan *floor, const desk *of, int status, int killed) {
     char details[96];
     trial t;

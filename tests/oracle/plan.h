@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ORACLE_PLAN_H
 #define ORACLE_PLAN_H
-/** Which trials there are, and their run in processes of their own: one that dies or never ends is
- *  a finding like any other. */
+/** Which trials there are, and running them in processes of their own: a trial that crashes or
+ *  never ends is a finding like any other. */
 #include "families.h"
 #include "paths.h"
 
@@ -14,27 +14,27 @@ typedef struct plan {
     int jobs;             /* processes */
     double seconds;       /* then no more are begun; 0: no limit */
     double patience;      /* seconds of one trial */
-    int64_t most;         /* lines a kind of finding and path; 0: all */
+    int64_t most;         /* lines printed for each kind of finding and path; 0: all */
 } plan;
 
 /** Trials of a plan, and the k-th of them. */
 int64_t plan_count(const plan *p);
 void plan_trial(const plan *p, int64_t k, trial *t);
 
-/** How many were run, by family and path, and what was found. */
+/** How many trials were run, by family and path, and what was found. */
 typedef struct tally {
     int64_t trials[FAMILIES + 1][PATHS]; /* the last row: cases with names */
     int64_t wrong[WRONGS][PATHS];
     int64_t counted[COUNTS][PATHS];
 } tally;
 
-/** Run the plan; findings are printed as they come. *out [out] is the sum. */
+/** Run the plan and print findings as they come; *out [out] the sum. */
 void plan_run(const plan *p, tally *out);
 
 /** Findings of one trial, in a process of its own: bits by enum wrong. */
 uint32_t trial_findings(const trial *t, double patience);
 
-/** Make a failing trial smaller while it keeps the finding; prints it as a case for cases.c. */
+/** Make a failing trial smaller as long as the finding stays; print it as a case for cases.c. */
 void trial_shrink(trial *t, double patience);
 void trial_print(const trial *t);
 

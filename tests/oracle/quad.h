@@ -2,8 +2,8 @@
 #ifndef TEST_QUAD_H
 #define TEST_QUAD_H
 /** Errors of a solution in quadruple precision, by code that shares nothing with the library: the
- * product of two doubles is exact, a sum of a million of them is off by 1e-28 of its largest, and
- * no double over- or underflows. */
+ * product of two doubles is exact, a sum of a million products is off by at most 1e-28 of the
+ * largest, and nothing that fits a double over- or underflows. */
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
@@ -27,15 +27,15 @@ typedef struct quad_errors {
     double componentwise; /* omega_1 + omega_2 of Arioli, Demmel & Duff (1989) */
     double plain;         /* max_i |b - A x|_i / (|A||x| + |b|)_i; 0/0 = 0 */
     double relative;      /* ||b - A x||_2 / ||b||_2; 0/0 = 0 */
-    double noise;         /* what rounding in quadruple precision may add to that, or take away */
+    double noise;         /* by how much rounding in quadruple precision may change that */
 } quad_errors;
 
 static inline quad quad_abs1(quad a) {
     return a < 0 ? -a : a;
 }
 
-/* Heron's iteration from the double nearest by; exponents beyond those of a double are taken out
- * first. */
+/* Heron's iteration, starting from the nearest double; exponents beyond those of a double are taken
+ * out first. */
 static inline quad quad_sqrt(quad a) {
     if (!(a > 0)) return 0;
     quad unit = 1;

@@ -15,7 +15,7 @@ static inline uint64_t random_bits(random_state *r) {
     return z ^ (z >> 31);
 }
 
-/** A stream of its own for each pair of numbers. */
+/** An independent stream for each pair of numbers. */
 static inline random_state random_start(uint64_t seed, uint64_t stream) {
     random_state r = {seed * UINT64_C(0xd1342543de82ef95) + 1};
     r.at = random_bits(&r) ^ (stream * UINT64_C(0x2545f4914f6cdd1d));

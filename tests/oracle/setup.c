@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of choices, and their text. */
+/* The table of choices, and their text form. */
 #include "setup.h"
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ORACLE_SETUP_H
 #define ORACLE_SETUP_H
-/** How a system goes into the library and what is asked there: the library's options, and choices
- *  of the test. As text: key=value, with blanks between, what is not by default alone. */
+/** How a system goes into the library and what is asked for: the library's options, and choices of
+ *  the test. As text: key=value separated by blanks, only what differs from the defaults. */
 #include "equations.h"
 #include "random.h"
 
@@ -38,7 +38,7 @@ typedef struct setup {
     int replace;    /* mpk_problem_set_values before the analysis */
     int64_t before; /* seed of other values that are factorized first; 0: none */
     int64_t order;  /* seed of the given permutation */
-    int lead;       /* rows that leading dimensions have to spare */
+    int lead;       /* how much leading dimensions exceed the rows */
     int in_place;   /* b is x */
     int spoil, spoil_with, spoil_at; /* enum spoil; 0 NaN, 1 Inf, 2 -Inf */
     /* mpk_krylov_solve */
@@ -50,16 +50,16 @@ typedef struct setup {
 
 void setup_default(setup *s);
 
-/** Choices at random for a path; spoilt: with something that must be refused. */
+/** Random choices for a path; spoilt: with something that must be refused. */
 void setup_random(setup *s, int path, const equations *eq, int spoilt, random_state *rng);
 
-/** Text of what is not by default; and back. parse returns 0 for an unknown word. */
+/** Text of what differs from the defaults, and back. parse returns 0 for an unknown word. */
 enum { SETUP_TEXT = 2048 };
 void setup_text(const setup *s, char text[SETUP_TEXT]);
 int setup_parse(setup *s, const char *text);
 
-/** Bring one choice, numbered from 0, back to its default. Returns -1: no such number; 0: it was
- *  there already; 1: changed. */
+/** Set one choice, numbered from 0, back to its default. Returns -1: no such number; 0: it was the
+ *  default already; 1: changed. */
 int setup_reset(setup *s, int number);
 
 /** The permutation of options.ordering = given. */

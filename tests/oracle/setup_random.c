@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Choices at random: the defaults often, the ends of the ranges sometimes; nothing that the headers
+/* Random choices: often the defaults, sometimes the ends of the ranges; nothing that the headers
  * say is refused. */
 #include "setup.h"
 
@@ -109,7 +109,7 @@ static void random_dense(setup *s, random_state *r) {
     s->depth = random_between(r, 1, 2);
     s->refinement = random_below(r, 3);
     if (s->dense_method == MPK_DENSE_AUTO) s->in_place = 0;
-    /* zero is outside the range here */
+    /* the dense methods' range is open at zero */
     if (!(s->options.pivot_threshold > 0)) s->options.pivot_threshold = 0.01;
 }
 
@@ -135,7 +135,7 @@ static void random_spoil(setup *s, int path, const equations *eq, random_state *
     if (path == PATH_DENSE && s->spoil == SPOIL_VALUES) s->spoil = SPOIL_MATRIX;
     if (path == PATH_ADAPTIVE && s->spoil == SPOIL_VALUES) s->spoil = SPOIL_MATRIX;
     if (s->spoil == SPOIL_VALUES || s->spoil == SPOIL_IMAGINARY) s->null = 0;
-    s->junk = s->twice = 0; /* the spoilt entry counts, and by itself */
+    s->junk = s->twice = 0; /* so that the spoilt entry counts, and is not summed */
 }
 
 void setup_random(setup *s, int path, const equations *eq, int spoilt, random_state *r) {

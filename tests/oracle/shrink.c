@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A failing trial made small: fewer right-hand sides, choices, rows, entries and digits, as long as
- * the finding stays. */
+/* Makes a failing trial small: fewer right-hand sides, choices, rows, entries and digits, as long
+ * as the finding stays. */
 #include "plan.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@ typedef struct shrinker {
     double patience;
 } shrinker;
 
-/* Take the other one if it still fails; the loser is freed. */
+/* Take the other trial if it still fails; the one not taken is freed. */
 static int take(shrinker *s, trial *other) {
     const int good = (trial_findings(other, s->patience) & s->wanted) != 0;
     if (good) {
@@ -57,7 +57,7 @@ static int fewer_choices(shrinker *s) {
     }
 }
 
-/* Without row and column i. */
+/* Remove row and column i. */
 static void drop_row(equations *eq, int32_t i) {
     int64_t count = 0;
     size_t at = 0;
@@ -108,7 +108,7 @@ static int fewer_entries(shrinker *s) {
     return changed;
 }
 
-/* The next simpler number, by how: 0, 1, a power of two, an integer, a few bits. */
+/* The next simpler number by kind: 0, 1, a power of two, an integer, a few bits. */
 static double simpler(double x, int how) {
     int exponent;
     const double m = frexp(x, &exponent);
@@ -185,7 +185,7 @@ static void print_pair(double re, double im) {
     print_number(im);
 }
 
-/* What is so, for the comment that a case with a name wants. */
+/* The truth, for the comment of a case. */
 static void print_truth(const trial *t) {
     truth is = truth_make(&t->eq);
     printf("/* rank %d of %d%s", truth_rank(&is)->rank, t->eq.n,

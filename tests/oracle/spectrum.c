@@ -27,7 +27,7 @@ static int exponent_of(const quad_entry *e) {
     return power;
 }
 
-/* Halve what is left of each row's exponent, over and over. */
+/* Halve each row's remaining exponent, again and again. */
 static void even_out_largest(int32_t n, int64_t count, const quad_entry *all, int *power) {
     int *most = must_alloc((size_t)n, sizeof *most);
     for (int sweep = 0; sweep < 24; sweep++) {
@@ -42,7 +42,7 @@ static void even_out_largest(int32_t n, int64_t count, const quad_entry *all, in
     free(most);
 }
 
-/* Exponents of all entries near 0 in the sense of least squares (Curtis & Reid 1972). */
+/* Bring the exponents of all entries near 0 in the sense of least squares (Curtis & Reid 1972). */
 static void even_out_all(int32_t n, int64_t count, const quad_entry *all, int *power) {
     double *s = must_alloc((size_t)n, sizeof *s), *sum = must_alloc((size_t)n, sizeof *sum);
     double *weight = must_alloc((size_t)n, sizeof *weight);
@@ -131,7 +131,7 @@ static void downdate(scaled *s, int32_t from, int32_t p, int32_t q, quad d_re, q
     }
 }
 
-/* The upper triangle again, from the lower one. */
+/* Copy the lower triangle to the upper one. */
 static void mirror(scaled *s, int32_t from) {
     const size_t n = (size_t)s->n;
     for (size_t j = (size_t)from; j < n; j++)
@@ -157,8 +157,8 @@ static void pivot1(scaled *s, int32_t k, spectrum *out) {
     mirror(s, k + 1);
 }
 
-/* [a conj(c); c b] with |a b| < |c|^2: one eigenvalue of each sign. The inverse is applied as four
- * downdates. */
+/* A pivot [a conj(c); c b] with |a b| < |c|^2: one eigenvalue of each sign. Its inverse is applied
+ * as four downdates. */
 static void pivot2(scaled *s, int32_t k, spectrum *out) {
     const size_t n = (size_t)s->n, at = (size_t)k + (size_t)k * n;
     const quad a = s->re[at], b = s->re[at + n + 1], cr = s->re[at + 1],
@@ -204,7 +204,7 @@ spectrum spectrum_of(const equations *eq, enum scaling scaling) {
             pivot1(&s, k, &out);
             k++;
         } else {
-            swap_places(&s, k, q); /* q < p, so p is still in its place or q's old one is k */
+            swap_places(&s, k, q); /* q < p: this moves p only if p is k, to q */
             swap_places(&s, k + 1, p);
             pivot2(&s, k, &out);
             k += 2;
@@ -225,7 +225,7 @@ static void multiply(quad *re, quad *im, quad yr, quad yi) {
     *re = r;
 }
 
-/* Rows of s (by columns) and of the inverse in the making: row i -= f row k. */
+/* Row i -= f row k, of s (by columns) and of the inverse that is being formed. */
 static void subtract_row(scaled *s, int32_t i, int32_t k, quad fr, quad fi) {
     const size_t n = (size_t)s->n;
     for (size_t j = 0; j < n; j++) {
@@ -252,7 +252,7 @@ static void swap_rows(scaled *s, int32_t p, int32_t q) {
     }
 }
 
-/* inverse := a^-1 by Gauss and Jordan; a is used up. False: a pivot vanished. */
+/* inverse := a^-1 by Gauss and Jordan; a is overwritten. False: a pivot is zero. */
 static int invert(scaled *a, scaled *inverse) {
     const size_t n = (size_t)a->n;
     for (size_t i = 0; i < n; i++) inverse->re[i + i * n] = 1;

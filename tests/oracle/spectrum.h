@@ -4,14 +4,14 @@
 /** Inertia and condition in quadruple precision, after a symmetric scaling by powers of two. */
 #include "equations.h"
 
-/** Each row's largest entry near 1, or before that all entries near 1 in the mean: the better one
- *  of the two is not known beforehand. */
+/** Each row's largest entry near 1, or first all entries near 1 in the mean: which of the two is
+ *  better is not known in advance. */
 enum scaling { BY_LARGEST, BY_ALL };
 
 typedef struct spectrum {
     int32_t positive, negative, zero;
     double smallest; /* least modulus of an eigenvalue of D, scaled matrix; 0: singular or close */
-    int sure;        /* the counts are those of A */
+    int sure;        /* the counts are certainly those of A */
 } spectrum;
 
 /** L D L^H by complete pivoting (Bunch & Parlett 1971); real and Hermitian matrices. Its error is
@@ -19,9 +19,9 @@ typedef struct spectrum {
 spectrum spectrum_of(const equations *eq, enum scaling scaling);
 
 typedef struct quad_inverse {
-    int found;      /* 0: a pivot vanished; nothing else is set */
+    int found;      /* 0: a pivot was zero; nothing else is set */
     double scaled;  /* ||A||_inf ||A^-1||_inf, scaled; trusted up to 1e24 */
-    double plain;   /* as it stands */
+    double plain;   /* the same of A as it stands */
     double largest; /* entry of the solutions A^-1 B; infinity where a double cannot hold it */
 } quad_inverse;
 

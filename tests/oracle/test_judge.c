@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The judge himself: ranks, inertias and conditions known by hand, and lies that he must find. */
+/* Tests of the judge: ranks, inertias and conditions known by hand, and false reports that it must
+ * find. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +61,7 @@ static void inertias(void **state) {
     assert_int_equal(found.negative, 2);
     assert_true(found.sure);
     equations_free(&eq);
-    /* 1e-30 of a pivot is not to be trusted, and zero is none */
+    /* a pivot of 1e-30 must not be trusted, and zero is no pivot */
     const quad_entry close[] = {{0, 0, 1, 0}, {1, 0, 1, 0}, {1, 1, 1, 0}};
     eq = made(MPK_D, MPK_SYMMETRIC, 2, 3, close, b);
     assert_false(spectrum_of(&eq, BY_LARGEST).sure);
@@ -80,8 +81,8 @@ static void conditions(void **state) {
     equations_free(&eq);
 }
 
-/* The largest entries alone lead astray: D comes down to 1e-56, though a scaling has condition 4.
- */
+/* Scaling by the largest entries alone leads astray: D falls to 1e-56, though another scaling has
+ * condition 4. */
 static void scalings(void **state) {
     (void)state;
     const quad_entry entry[] = {{1, 0, -0x1.2p-414, 0},
@@ -100,8 +101,7 @@ static void scalings(void **state) {
     equations_free(&eq);
 }
 
-/* ---- lies --------------------------------------------------------------------------------------
- */
+/* ---- false reports ---- */
 
 static void hear(void *self, const trial *t, int what, const char *details) {
     (void)self, (void)t, (void)what, (void)details;
@@ -167,7 +167,7 @@ static void lies(void **state) {
     with_small_system(ask_inertias);
 }
 
-/* The text of choices goes there and back. */
+/* Choices survive conversion to text and back. */
 static void texts(void **state) {
     (void)state;
     random_state r = random_start(3, 4);

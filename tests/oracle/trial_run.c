@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A context around a trial, whose memory is counted, and the vectors that go in and out. */
+/* A context around a trial, whose memory is counted, and the vectors of the calls. */
 #include "paths.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ void trial_run(verdicts *v) {
     mpk_context *ctx = NULL;
     v->truth = truth_make(&v->trial->eq);
     const mpk_status status = mpk_context_create(&allocator, &ctx);
-    if (status)
+    if (mpk_failed(status))
         wrong(v, WRONG_REFUSED, "mpk_context_create: %s", mpk_status_name(status));
     else if (v->trial->path == PATH_KRYLOV)
         run_operator(v, ctx);
@@ -55,7 +55,9 @@ sides sides_make(const equations *eq, const setup *setup, int in_place) {
     sides s = {.eq = eq, .ld = (eq->n > 0 ? eq->n : 1) + setup->lead};
     const size_t bytes = sides_bytes(&s), size = mpk_scalar_size(eq->scalar);
     s.b = must_alloc(bytes, 1);
-    if (bytes) memset(s.b, 0x41, bytes); /* 12 or 2e6: what lies beyond n is no NaN */
+    if (bytes)
+        memset(s.b, 0x41, bytes); /* 0x4141...: 12 or 2e6, so that what lies beyond n is not
+                                            NaN */
     for (int32_t r = 0; r < eq->nrhs; r++)
         numbers_store(eq->scalar, eq->n, eq->b + 2 * (size_t)eq->n * (size_t)r,
                       (char *)s.b + (size_t)r * (size_t)s.ld * size);
@@ -81,8 +83,8 @@ void sides_check(const sides *s, verdicts *v, const char *call, mpk_status statu
     const size_t size = mpk_scalar_size(s->eq->scalar), used = (size_t)s->eq->n * size;
     const size_t column = (size_t)s->ld * size;
     if (sides_bytes(s) == 0) return;
-    /* what overflowed has overwritten x, unless it was b */
-    if (status < 0 && (status != MPK_ERR_NUMERIC || s->x == s->b) &&
+    /* a call that overflows may have overwritten x, unless x was b */
+    if (mpk_failed(status) && (status != MPK_ERR_NUMERIC || s->x == s->b) &&
         memcmp(s->x, s->x_copy, sides_bytes(s)))
         wrong(v, WRONG_OUTPUTS, "%s: %s, and x is not what it was", call, mpk_status_name(status));
     if (s->x != s->b && memcmp(s->b, s->b_copy, sides_bytes(s)))
@@ -104,7 +106,7 @@ void pattern_fill(void *info, size_t bytes) {
 
 void pattern_check(verdicts *v, const char *call, mpk_status status, const void *info,
                    size_t bytes) {
-    if (status >= 0) return;
+    if (!mpk_failed(status)) return;
     for (size_t k = 0; k < bytes; k++)
         if (((const unsigned char *)info)[k] != PATTERN) {
             wrong(v, WRONG_OUTPUTS, "%s: %s, and the info has changed", call,

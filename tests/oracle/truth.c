@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is so, computed when it is first asked for. */
+/* The truth about a system, computed when it is first asked for. */
 #include "truth.h"
 
 truth truth_make(const equations *eq) {
@@ -31,7 +31,7 @@ const spectrum *truth_spectrum(truth *t) {
     return &t->spectrum;
 }
 
-/* Above this the other scaling is tried. */
+/* With a condition number above this the other scaling is tried too. */
 static const double WELL = 1e5;
 
 const quad_inverse *truth_inverse(truth *t) {

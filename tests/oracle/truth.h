@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ORACLE_TRUTH_H
 #define ORACLE_TRUTH_H
-/** What is so, computed when it is first asked for. */
+/** The truth about a system, computed when it is first asked for. */
 #include "exact.h"
 #include "spectrum.h"
 
@@ -27,7 +27,7 @@ int truth_singular(truth *t);
 /** Has some right-hand side no solution? */
 int truth_inconsistent(truth *t);
 /** Condition number ||A|| ||A^-1|| in the infinity norm, after scaling or as A stands; infinity for
- *  singular matrices and those beyond 1e24. */
+ *  singular matrices and beyond 1e24. */
 double truth_condition(truth *t, int scaled);
 
 #endif

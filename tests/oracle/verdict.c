@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the library said, against what is so. */
+/* Compares what the library said with the truth. */
 #include "verdict.h"
 
 #include <stdarg.h>
@@ -9,10 +9,10 @@
 /* ---- what counts as wrong ----------------------------------------------------------------------
  */
 
-/* A componentwise error may exceed the accuracy by this factor, a residual the tolerance by that.
- */
+/* A componentwise error may exceed the accuracy by the first factor, a residual the tolerance by
+ * the second. */
 static const double ACCURACY_ROOM = 2, TOLERANCE_ROOM = 1.01;
-/* A measure may be off by this factor, either way, where the larger value is above the floor. */
+/* A measure may be off by this factor, either way, if the larger value is above the floor. */
 static const double MEASURE_ROOM = 2;
 #ifndef ORACLE_FLOOR
 #define ORACLE_FLOOR 1e-15 /* a few units of 1e-17 are what compensated residuals can keep */
@@ -20,7 +20,7 @@ static const double MEASURE_ROOM = 2;
 #ifndef ORACLE_FLOOR_SINGLE
 #define ORACLE_FLOOR_SINGLE 1e-6
 #endif
-/* Singular is a false verdict where the condition number is below this. */
+/* "Singular" is wrong where the condition number is below this. */
 static const double CONDITION = 1e12, CONDITION_SINGLE = 1e12 / 0x1p29;
 
 double default_accuracy(mpk_scalar scalar) {
@@ -85,12 +85,13 @@ static int spread(const equations *eq, double span) {
     return most > top / 16 || most / sqrt(span) > least * sqrt(span);
 }
 
-/* From one end of the range to the other. */
+/* Do they reach from one end of the range to the other? */
 static int extreme(const equations *eq) {
     return spread(eq, is_single(eq->scalar) ? 0x1p120 : 0x1p1000);
 }
 
-/* Is there no solution within the range, or none that can be told where numbers are at its ends? */
+/* Is there no solution within the range, or none that can be determined since numbers are at its
+ * ends? */
 static int out_of_range(verdicts *v) {
     const double top = is_single(v->trial->eq.scalar) ? (double)FLT_MAX : DBL_MAX;
     if (truth_condition(&v->truth, 1) <= 1e24) return !(v->truth.inverse.largest <= top / 16);
@@ -134,8 +135,8 @@ static void judge_measure(verdicts *v, int kind, double said, double is) {
     wrong(v, kind, "reported %.3g, true %.3g", said, is);
 }
 
-/* An ok for what has no solution: not where b is off by rounding alone, and not where the caller
- * took less for zero than the library would. */
+/* An "ok" where no solution exists. It does not count where b is off by rounding alone, nor where
+ * the caller took less for zero than the library would. */
 static int judge_inconsistent(verdicts *v, const measured *m) {
     const double rounding = is_single(v->trial->eq.scalar) ? 1e-4 : 1e-8;
     const double zero = v->trial->setup.options.zero_tolerance;
@@ -173,7 +174,7 @@ static void judge_ok(verdicts *v, const reported *said, const measured *m) {
 
 void judge_solution(verdicts *v, const reported *said, const void *x, int64_t ldx) {
     const equations *eq = &v->trial->eq;
-    if (said->status < 0 || eq->n == 0 || eq->nrhs == 0) return;
+    if (mpk_failed(said->status) || eq->n == 0 || eq->nrhs == 0) return;
     const measured m = measure(v, x, ldx, said->plain);
     if (said->status == MPK_OK) judge_ok(v, said, &m);
     if (said->status > 0 && !m.finite) {
@@ -187,11 +188,11 @@ void judge_solution(verdicts *v, const reported *said, const void *x, int64_t ld
         judge_measure(v, WRONG_NORMWISE, said->normwise, m.errors.normwise);
         judge_measure(v, WRONG_COMPONENTWISE, said->componentwise, m.errors.componentwise);
     }
-    /* nor can quadruple precision tell it; beyond 1 it is no answer, by whatever factor */
+    /* quadruple precision cannot tell; above 1 it is no solution, whatever the factor */
     if (m.errors.noise > 0.1 * m.errors.relative || (m.errors.relative > 1 && said->relative > 1))
         return;
     if (said->has_relative) judge_measure(v, WRONG_RELATIVE, said->relative, m.errors.relative);
-    /* an operator's residual comes with a bound of what its rounding hides */
+    /* an operator's residual is reported with a bound of what rounding hides */
     const int bound = v->trial->path == PATH_KRYLOV && said->krylov >= m.errors.relative;
     if (said->has_krylov && eq->nrhs == 1 && !bound)
         judge_measure(v, WRONG_KRYLOV, said->krylov, m.errors.relative);
@@ -232,10 +233,10 @@ void judge_singular(verdicts *v, const char *call, int scaled) {
         return;
     }
     const double condition = truth_condition(&v->truth, scaled);
-    /* a dense matrix is not scaled: rows that differ by more than this no pivoting makes good */
+    /* a dense matrix is not scaled: rows that differ by more than this no pivoting can handle */
     const double plain = truth_condition(&v->truth, 0);
     if (v->trial->path == PATH_DENSE && scaled && (plain > 1e30 || out_of_range(v))) return;
-    /* nor are factors that scale them numbers of the type */
+    /* the factors that scale them do not fit the type either */
     if (scaled && plain > (is_single(v->trial->eq.scalar) ? 1e70 : 1e300)) return;
     if (condition < bound)
         wrong(v, WRONG_SINGULAR, "%s: singular; full rank, %s condition %.3g", call,
@@ -245,14 +246,15 @@ void judge_singular(verdicts *v, const char *call, int scaled) {
 /* ---- failures ----------------------------------------------------------------------------------
  */
 
-/* Are numbers of A and of its inverse so far apart that only scaling brings them together? */
+/* Do numbers of A and of its inverse differ so much that only scaling brings them together? */
 static int wild(verdicts *v) {
     return truth_condition(&v->truth, 0) > (is_single(v->trial->eq.scalar) ? 1e15 : 1e30);
 }
 
-/* May a valid system end in MPK_ERR_NUMERIC? Where its solution is beyond the range; where there
- * is none, or none that can be told, and its numbers are at the ends of the range; in a Cholesky
- * factorization of what is not definite; without pivoting; in sweeps that need not converge. */
+/* May a valid system end in MPK_ERR_NUMERIC? It may if its solution is beyond the range; if there
+ * is none, or none that can be determined, and its numbers are at the ends of the range; in a
+ * Cholesky factorization of an indefinite matrix; without pivoting; in sweeps, which need not
+ * converge. */
 static int may_overflow(verdicts *v, const char *text) {
     const equations *eq = &v->trial->eq;
     const setup *s = &v->trial->setup;
@@ -266,12 +268,12 @@ static int may_overflow(verdicts *v, const char *text) {
         s->options.zero_tolerance < default_accuracy(eq->scalar) &&
         (truth_singular(&v->truth) || wild(v)))
         return 1;
-    /* a solution of a singular system is one of many; none of them need be within the range */
+    /* a singular system has many solutions, and none of them need be within the range */
     if (v->said_singular) return 1;
     if (v->trial->path == PATH_DENSE && wild(v)) return 1;
-    /* pivots replaced by less than the precision holds, as was asked */
+    /* pivots replaced by less than the precision can hold, as the caller asked */
     if (s->options.static_shift > 0 && !on_blocks) return 1;
-    /* squares of what an operator gives, which only the caller can scale */
+    /* squares of an operator's values, which only the caller can scale */
     if (v->trial->path == PATH_KRYLOV && largest(eq) > (is_single(eq->scalar) ? 0x1p50 : 0x1p400))
         return 1;
     if (on_blocks && s->options.factor_type == MPK_TYPE_LLT) {
@@ -299,7 +301,7 @@ int judge_status(verdicts *v, mpk_context *ctx, const char *call, mpk_status sta
     else if (last != status)
         wrong(v, WRONG_SILENT, "%s: %s, and mpk_last_error says %s: %s", call,
               mpk_status_name(status), mpk_status_name(last), text);
-    if (status > 0) return 0;
+    if (!mpk_failed(status)) return 0;
     if (status == MPK_ERR_NUMERIC && may_overflow(v, text))
         counted(v, COUNT_REFUSED);
     else

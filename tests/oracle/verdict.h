@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ORACLE_VERDICT_H
 #define ORACLE_VERDICT_H
-/** What the library said, against what is so. */
+/** Compares what the library said with the truth. */
 #include "setup.h"
 #include "truth.h"
 
-/** A system, the way in, the path: all that a run needs. */
+/** A system, the way into the library, the path: all that a run needs. */
 typedef struct trial {
     char name[64]; /* of the case, or of the family */
     int family;    /* -1: a case with a name */
@@ -31,12 +31,12 @@ enum wrong {
     WRONG_SINGULAR,      /* singular, and A has full rank and is not badly conditioned */
     WRONG_STRUCTURAL,    /* a structural rank below the rank */
     WRONG_INDEFINITE,    /* "not definite", and A is positive definite */
-    WRONG_REFUSED,       /* valid input, and a failure */
-    WRONG_ACCEPTED,      /* NaN, infinity or an imaginary diagonal, and no failure of that kind */
+    WRONG_REFUSED,       /* a failure on valid input */
+    WRONG_ACCEPTED,      /* NaN, infinity or an imaginary diagonal, and no failure that says so */
     WRONG_OVERFLOW,      /* a positive status, x is not finite, and no solution is in the range */
     WRONG_UNUSABLE,      /* likewise, and there is a solution in the range */
     WRONG_SILENT,        /* a status other than ok without a text */
-    WRONG_OUTPUTS,       /* a failing call changed its outputs, or a call what is not one */
+    WRONG_OUTPUTS,       /* a failed call changed outputs, or a call changed something else */
     WRONG_LEAK,          /* memory is held after the end */
     WRONG_CRASH,
     WRONG_HANG,
@@ -50,13 +50,13 @@ enum counted {
     COUNT_CERTIFIED, /* certified inertias that could be checked */
     COUNT_UNCHECKED, /* and those that could not */
     COUNT_SINGULAR,  /* matrices that are exactly singular, of those asked about */
-    COUNT_REFUSED,   /* failures that are right: overflow, what the headers say is refused */
+    COUNT_REFUSED,   /* rightful failures: overflow, or what the headers say is refused */
     COUNT_INVALID,   /* spoilt inputs that were refused */
     COUNTS
 };
 const char *counted_name(int counted);
 
-/** Findings of one trial go to a sink. */
+/** Where the findings of one trial go. */
 typedef struct verdicts {
     const trial *trial;
     truth truth;
@@ -70,12 +70,12 @@ typedef struct verdicts {
 void wrong(verdicts *v, int wrong, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void counted(verdicts *v, int counted);
 
-/** What a solve reported; NaN where nothing was. */
+/** What a solve reported; NaN where it reported nothing. */
 typedef struct reported {
     mpk_status status;
-    double accuracy;       /* ok means a componentwise error up to this; < 0: it does not */
-    double tolerance;      /* ok means a relative residual up to this; < 0: it does not */
-    double normwise_bound; /* > 0: ok means a normwise error up to this */
+    double accuracy;       /* "ok" promises a componentwise error up to this; < 0: none */
+    double tolerance;      /* "ok" promises a relative residual up to this; < 0: none */
+    double normwise_bound; /* > 0: "ok" promises a normwise error of at most this */
     int measures;          /* 1: the next two are there */
     double normwise, componentwise;
     int has_relative;
@@ -90,16 +90,16 @@ void judge_solution(verdicts *v, const reported *said, const void *x, int64_t ld
 
 void judge_inertia(verdicts *v, const mpk_inertia *inertia, int zeros);
 
-/** A status singular; scaled: the thresholds are those of a scaled matrix. */
+/** Judge a status "singular"; scaled: the thresholds are those of a scaled matrix. */
 void judge_singular(verdicts *v, const char *call, int scaled);
 
-/** Any status: has it a text, and may a failure be? Returns status < 0. */
+/** Any status: has it a text, and may a failure be? Returns mpk_failed(status). */
 int judge_status(verdicts *v, mpk_context *ctx, const char *call, mpk_status status);
 
-/** Spoilt input met this status. */
+/** Judge the status that met spoilt input. */
 void judge_spoilt(verdicts *v, mpk_context *ctx, const char *call, mpk_status status);
 
-/** Relative to which a call is judged by default: 1e-14, 5.4e-6 in single. */
+/** The accuracy by which a call is judged by default: 1e-14, 5.4e-6 in single. */
 double default_accuracy(mpk_scalar scalar);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BORG_EMIT_LLVM_H
 #define BORG_EMIT_LLVM_H
-/** LLVM IR as text, opaque pointers (LLVM 15 and later; thesis of 2021, section 7.3.4). A row of an
- * InfReg is one vector of all its lanes in the module's order, or a scalar where it has one lane;
- * to cut them into registers is LLVM's work. */
+/** LLVM IR as text, with opaque pointers (LLVM 15 and later; thesis of 2021, section 7.3.4). A row
+ * of an InfReg is one vector of all its lanes in the module's order, or a scalar if it has one
+ * lane; LLVM cuts the vectors into registers. */
 #include "borg/borg.h"
 
 typedef struct ll {
@@ -31,12 +31,13 @@ const char *ll_splat(ll *e, borg_type type, uint64_t bits, int32_t lanes);
 /** The intrinsic's name, "@llvm.NAME.v8f64", declared once: `result` and `arguments` are types. */
 const char *ll_intrinsic(ll *e, const char *name, borg_type type, int32_t lanes, const char *result,
                          const char *arguments);
-/** Lane i of the result = lane from[i] of x (i < 0: of no account), y's lanes counted on. */
+/** Lane i of the result is lane from[i] of x; numbers beyond x's lanes are y's; i < 0: any value.
+ *  */
 const char *ll_shuffle(ll *e, borg_type type, const char *x, const char *y, int32_t lanes,
                        const int32_t *from, int32_t count);
 /** One value for all lanes. */
 const char *ll_spread(ll *e, borg_type type, const char *scalar, int32_t lanes);
-/** x with the spread of a WI row: text of a row of v. */
+/** Row `row` of v, widened to the spread WI. */
 const char *ll_widen(ll *e, const borg_inst *v, int32_t row, borg_spread spread);
 /** Number of lane (w, g) in a row of `size` work-items. */
 int32_t ll_number(const ll *e, int32_t w, int32_t g, int32_t size);

@@ -17,18 +17,18 @@ typedef struct simd_access {
     uint64_t element[BORG_MAX_VECTOR]; /* LOADA, STOREA: c + b*wi + a*wg */
 } simd_access;
 
-/** A lane of a value that has one for each group, or for all. */
+/** A lane of a value that has one lane for each group, or one for all. */
 const char *simd_access_of_group(simd *e, const borg_inst *x, int32_t g);
 bool simd_access_interleaved(const simd *e);
 const char *simd_access_pointer(simd *e, const simd_access *k, int32_t g);
 bool simd_access_affine(const simd_access *k);
 /** The address of a lane, `less` elements before it. */
 const char *simd_access_place(simd *e, const simd_access *k, int32_t lane, int32_t less);
-/** Whether lanes are reached by a scalar pointer of each group. */
+/** Are the lanes addressed by one scalar pointer for each group? */
 bool simd_access_by_group(const simd *e, const simd_access *k);
 /** Fill in what register `reg` of the access touches. */
 void simd_access_prepare(simd *e, simd_access *k, int32_t reg);
-/** Whether the mask is known: k->lanes tells it. */
+/** Is the mask constant? Then k->lanes holds it. */
 bool simd_access_constant_mask(const simd_access *k);
 
 /* ---- blocks.c: interleaved groups, consecutive work-items: blocks transposed in registers ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BORG_EMIT_SIMD_CORE_H
 #define BORG_EMIT_SIMD_CORE_H
-/** What all parts of the SIMD emission stand on: its state, registers of values, constants. */
+/** What all parts of the SIMD emission are built on: its state, registers of values, constants. */
 #include "borg/emit/ctext.h"
 #include "borg/emit/simd/simd.h"
 #include "borg/perm.h"
@@ -13,11 +13,12 @@ typedef struct simd {
     borg_arena *arena;
     borg_module *m;
     int32_t lanes;
-    bool apart; /* what is the same for a group's work-items lies in a scalar for each group */
+    bool apart; /* what is the same for all work-items of a group is kept in a scalar for each
+                   group */
 } simd;
 
 /** inst->mark: a number for each group that only addresses of transposed blocks are made of. It is
- * a scalar for each group, whatever the order (address.c). */
+ * kept in a scalar for each group, whatever the order (address.c). */
 enum { SIMD_ADDRESS = 1 };
 
 bool simd_apart(const simd *e, const borg_inst *v); /* a scalar for each group */
@@ -30,7 +31,7 @@ int32_t simd_count(const simd *e, const borg_inst *v);              /* registers
 const char *simd_reg(const simd *e, const borg_inst *v, int32_t i); /* the name of one */
 /** Give register i of v its value: declares it. */
 void simd_let(simd *e, borg_inst *v, int32_t i, const char *expression);
-/** A register or scalar that is no instruction's. */
+/** A register or scalar that belongs to no instruction. */
 const char *simd_temp(simd *e, borg_type type, bool scalar, const char *expression);
 const char *simd_type(borg_type type, bool scalar);
 const char *simd_suffix(borg_type type); /* "f64" of b_fadd_f64 */
@@ -41,8 +42,8 @@ const char *simd_splat(simd *e, borg_type type, const char *scalar);
 const char *simd_lane(simd *e, borg_type type, const char *reg, int32_t lane);
 int32_t simd_used(const simd *e, const borg_inst *v, int32_t reg); /* lanes of register `reg` */
 uint64_t simd_bits(int32_t count);                                 /* that many ones */
-/** Whether the lanes of register `reg` of an i1 that matter are all 1 (SIMD_ALL), all 0
- * (SIMD_NONE), or not known to be either. mask: may be NULL, then all 1. */
+/** Are the used lanes of register `reg` of an i1 all 1 (SIMD_ALL), all 0 (SIMD_NONE), or is neither
+ * known? mask: NULL means all 1. */
 typedef enum simd_mask { SIMD_SOME, SIMD_ALL, SIMD_NONE } simd_mask;
 simd_mask simd_mask_kind(const simd *e, const borg_inst *mask, int32_t reg);
 

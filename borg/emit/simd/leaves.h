@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BORG_EMIT_SIMD_LEAVES_H
 #define BORG_EMIT_SIMD_LEAVES_H
-/** The parts of the SIMD emission, by kind of instruction. They stand on core.h, and on move.h,
- * transpose.h and leave.h, which stand on it, and do not call each other; but address.c, which is
- * done before them, asks blocks.c. */
+/** The parts of the SIMD emission, by kind of instruction. They use core.h, and move.h, transpose.h
+ * and leave.h, which use it too, and do not call each other; except address.c, which runs before
+ * them and asks blocks.c. */
 #include "borg/emit/simd/core.h"
 
 void simd_leaf(simd *e, borg_inst *v);
@@ -12,10 +12,10 @@ void simd_layout(simd *e, borg_inst *v);
 void simd_reduce(simd *e, borg_inst *v);
 void simd_memory(simd *e, borg_inst *v);
 
-/** Whether a load or store (value: what has its lanes) may go by simd_load_transposed. */
+/** Can a load or store (value: the one whose lanes it has) be done by simd_load_transposed? */
 bool simd_transposable(const simd *e, const borg_inst *v, const borg_inst *value);
 
-/** address.c: before anything is emitted. */
+/** address.c: to be called before anything is emitted. */
 void simd_mark_addresses(simd *e);
 
 #endif

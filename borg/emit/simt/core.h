@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BORG_EMIT_SIMT_CORE_H
 #define BORG_EMIT_SIMT_CORE_H
-/** What all parts of the SIMT emission stand on: its state, the scalars of values, constants. */
+/** What all parts of the SIMT emission are built on: its state, the scalars of values, constants.
+ *  */
 #include "borg/emit/ctext.h"
 #include "borg/emit/simt/simt.h"
 
-/** Where the threads of a group read in shared memory, less what the first one's place adds. */
+/** Where the threads of a group read in shared memory, relative to the first thread. */
 typedef struct simt_places {
     borg_type type;
     int32_t *offset; /* [lanes] */
@@ -13,13 +14,13 @@ typedef struct simt_places {
     int32_t number;
 } simt_places;
 
-/** A table of integers, one for each thread of a group, less the first one's. */
+/** A table of integers, one for each thread of a group, relative to the first. */
 typedef struct simt_table {
     int32_t *more, number;
     struct simt_table *next;
 } simt_table;
 
-/** A pointer that accesses to memory have in common. */
+/** A pointer that several accesses to memory share. */
 typedef struct simt_pointer {
     const char *text, *name;
     struct simt_pointer *next;
@@ -41,7 +42,7 @@ typedef struct simt {
     borg_module *m;
     const char *name;
     int32_t lanes, rows;              /* threads of a group, work-items of a thread */
-    int32_t step;                     /* threads from one of a group to its next */
+    int32_t step;                     /* from one thread of a group to its next */
     int32_t units;                    /* packs in a warp; 0: a pack fills several warps */
     int32_t threads;                  /* of a block */
     int32_t groups;                   /* that a block does */
@@ -52,7 +53,7 @@ typedef struct simt {
     bool has_loops, *negated;
     bool *inner; /* of each value: a maximum that is but a part of a longer one: elem.c */
     bool *signs; /* of each value: a magnitude whose sign goes with a mask: elem.c */
-    bool unseen; /* slots were written that others may not read yet */
+    bool unseen; /* slots were written that other threads may not have seen */
     int32_t *whole, wholes[BORG_PTR]; /* of each value the place that all read it from, from 1 on;
                                        * places of each type: slots.c */
     bool has_rows[BORG_PTR];
@@ -99,19 +100,20 @@ const char *simt_get(const simt *e, const borg_inst *v, int32_t i);
 void simt_let(simt *e, borg_inst *v, int32_t i, const char *expression);
 const char *simt_temp(simt *e, borg_type type, const char *expression);
 const char *simt_suffix(borg_type type);
-/** The threads that are together here: the whole warp, or those of the pack. */
+/** The threads that execute this together: the whole warp, or those of the pack. */
 const char *simt_mask(const simt *e);
-/** Work-item j of this thread, and whether it is one that may store (NULL: always). */
+/** Work-item j of this thread; and whether it may store (NULL: always). */
 const char *simt_item(const simt *e, int32_t j);
 const char *simt_on(const simt *e, int32_t j);
-/** x as thread `lane` (text) of the group has it; it wraps around. */
+/** x as held by thread `lane` (text) of the group, modulo the group. */
 const char *simt_shuffled(const simt *e, borg_type type, const char *x, const char *lane);
-/** A thread of the warp, as `text` tells it, as one of the group. */
+/** The number in its group of a thread of the warp given by `text`. */
 const char *simt_thread_of_group(const simt *e, const char *text);
 
 /* ---- constant.c ---- */
 const char *simt_literal(simt *e, borg_type type, uint64_t bits);
-/** bits[l], l the thread of the group: a literal, arithmetic, or a table. */
+/** bits[l], where l is the thread's number in the group: as a literal, by arithmetic, or from a
+ *  table. */
 const char *simt_by_lane(simt *e, borg_type type, const uint64_t *bits);
 
 /** prelude.c: functions that CUDA C and OpenCL C share. */

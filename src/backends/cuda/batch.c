@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device as a place for batches (backends/batch.h): matrices sorted by order, lists that lie in
- * host memory brought over and back, the module called. */
+/* The device's engine for batches (backends/batch.h): sorts the matrices by order, copies lists that
+ * lie in host memory to the device and back, and calls the module. */
 #include "../batch.h"
 #include "batch/batch.h"
 #include "load.h"
@@ -34,13 +34,14 @@ static mpk_status check_pointers(call *c) {
     const mpk_batch_array *arrays[] = {job->a, job->b, job->c, job->d};
     static const char *const names[] = {"a", "b", "c", "d"};
     mpk_status status = MPK_OK;
-    for (int k = 0; k < 4 && status == MPK_OK; k++)
+    for (int k = 0; k < 4 && !mpk_failed(status); k++)
         if (arrays[k]) status = check_pointer(c, names[k], arrays[k]->data);
-    if (status == MPK_OK && job->batch.pivots_memory == MPK_DEVICE)
+    if (!mpk_failed(status) && job->batch.pivots_memory == MPK_DEVICE)
         status = check_pointer(c, "pivots", job->pivots);
-    if (status == MPK_OK && job->batch.results_memory == MPK_DEVICE) {
+    if (!mpk_failed(status) && job->batch.results_memory == MPK_DEVICE) {
         status = check_pointer(c, "results->outcome", job->results.outcome);
-        if (status == MPK_OK) status = check_pointer(c, "results->inertia", job->results.inertia);
+        if (!mpk_failed(status))
+            status = check_pointer(c, "results->inertia", job->results.inertia);
     }
     return status;
 }
@@ -72,7 +73,7 @@ static mpk_status sort(call *c) {
 typedef struct list {
     void *host;
     int64_t ints;
-    int32_t **device; /* where the module is told */
+    int32_t **device; /* where the address on the device goes */
     bool in, out;
 } list;
 
@@ -85,7 +86,8 @@ static mpk_status move(call *c, const list *x, bool in) {
                                     c->todo.stream));
 }
 
-/* Places in the room for what lies in host memory; what goes in is sent. */
+/* Device memory in the room for lists that lie in host memory; those that are read are sent
+ * there. */
 static mpk_status place(call *c, list *lists, int count) {
     const mpki_cuda_batch_table *batches = c->device->table->batch;
     int64_t at[8], bytes = 0;
@@ -163,7 +165,7 @@ static mpk_status run(mpk_context *ctx, const mpki_batch_call *job) {
         {host ? job->results.inertia : NULL, 3 * batch->count, &c.todo.inertia, false, factorize},
     };
     enum { LISTS = sizeof lists / sizeof *lists };
-    /* pivots of mixed orders: what is not written keeps the caller's values */
+    /* matrices of mixed orders: where no pivot is written, the caller's values stay */
     if (factorize && !given && batch->sizes) lists[2].in = true;
     status = place(&c, lists, LISTS);
     c.todo.order = order, c.todo.sizes = sizes;
@@ -182,8 +184,8 @@ done:
     return status;
 }
 
-static const mpki_batch_place table = {run};
+static const mpki_batch_engine table = {run};
 
-const mpki_batch_place *mpki_cuda_batch_place(mpk_context *ctx, int device) {
+const mpki_batch_engine *mpki_cuda_batch_engine(mpk_context *ctx, int device) {
     return mpki_cuda_open(ctx, device) ? &table : NULL;
 }

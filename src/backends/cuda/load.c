@@ -10,7 +10,7 @@
 
 static const char module_name[] = "libmetapack_cuda.so";
 
-/* Beside the library's own file; empty where that is not known. */
+/* The module's path beside the library's own file; empty where that file is not known. */
 static void beside(char *path, size_t size) {
     Dl_info info;
     path[0] = 0;
@@ -69,7 +69,7 @@ const mpki_device *mpki_cuda_open(mpk_context *ctx, int device) {
     if (!table) return NULL;
     mpki_cuda *cuda = NULL;
     int status = table->open(device, &cuda, text, sizeof text);
-    if (status < 0) {
+    if (mpk_failed(status)) {
         mpki_error(ctx, (mpk_status)status, "device", device, "%s", text);
         return NULL;
     }

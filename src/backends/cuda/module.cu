@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The module's table: opening a device, its memory, copies; the rest is in dense/. */
+/* The module's table: opens a device, gives it memory, copies. The verbs are in dense/ and
+ * batch/. */
 #include "runtime.cuh"
 
 #include "batch/batch.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_RUNTIME_CUH
 #define MPKI_CUDA_RUNTIME_CUH
-/** The device as the module holds it, and errors of CUDA and cuBLAS as statuses. */
+/** The device as the module holds it; errors of CUDA and cuBLAS turned into statuses. */
 #include "api.h"
 
 #include <cublas_v2.h>
@@ -18,10 +18,11 @@ struct mpki_cuda {
     cudaEvent_t panel_done[MPKI_RING], update_done[MPKI_RING], side_done[MPKI_RING], fork, join;
     double *partial, *partial_host; /* see scratch() */
     int64_t partial_count;
-    void *sums; /* device: of norms */
+    void *sums; /* device: partial sums of norms */
     int64_t sums_bytes;
     int *pinned; /* page-locked, for what the host reads while the device works */
-    /* of batches: memory for the calls' lists, whose last user is known, and what kernels tell */
+    /* for batches: memory for the lists of a call, its last user (an event and its stream), and
+     * flags that kernels set */
     void *batch_room;
     int64_t batch_bytes;
     cudaEvent_t batch_done;
@@ -33,7 +34,7 @@ struct mpki_cuda {
 
 namespace mpki {
 
-/** Records what failed and where; the status it maps to. */
+/** Record what failed and where; returns the status that stands for it. */
 mpk_status fail(mpki_cuda *cuda, cudaError_t error, const char *what);
 mpk_status fail(mpki_cuda *cuda, cublasStatus_t error, const char *what);
 mpk_status refuse(mpki_cuda *cuda, mpk_status status, const char *format, ...);
@@ -45,8 +46,8 @@ mpk_status refuse(mpki_cuda *cuda, mpk_status status, const char *format, ...);
     } while (0)
 #define MPKI_PASS(call)                                                                            \
     do {                                                                                           \
-        int mpki_status_ = (call);                                                                 \
-        if (mpki_status_ < 0) return (mpk_status)mpki_status_;                                     \
+        mpk_status mpki_status_ = (mpk_status)(call);                                              \
+        if (mpk_failed(mpki_status_)) return mpki_status_;                                         \
     } while (0)
 
 } // namespace mpki

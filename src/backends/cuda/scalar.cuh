@@ -118,7 +118,7 @@ template <class T> __device__ inline void pfma(T &c, T a, T b) {
     nfma(c, -a, b);
 }
 
-/** 1 / a; a is not zero. Complex by Smith's division. */
+/** 1 / a for a not zero. Complex: Smith's division. */
 __host__ __device__ inline float inverse(float a) {
     return 1.0f / a;
 }
@@ -137,9 +137,9 @@ template <class T> __host__ __device__ inline bool is_zero(T a) {
     return abs1(a) == 0;
 }
 
-/** Magnitudes as unsigned integers that sort alike: all bits of a float, the upper 32 of a double
- *  (so two doubles within 2^-20 of each other may tie: no matter for a choice of pivots). NaN is
- *  the largest. */
+/** The moduli as unsigned integers in the same order: all bits of a float, the upper 32 of a
+ *  double. Two doubles within 2^-20 of each other may compare equal, which does no harm in a choice
+ *  of pivots. NaN is the largest. */
 __device__ inline unsigned key(float a) {
     return __float_as_uint(fabsf(a));
 }
@@ -149,7 +149,7 @@ __device__ inline unsigned key(double a) {
 template <class F> __device__ inline unsigned key(cx<F> a) {
     return key(abs1(a));
 }
-/** What a key loses when its number is divided by 4. */
+/** By how much a key falls when its number is divided by 4. */
 template <class R> struct key_quarter {
     static const unsigned value = sizeof(R) == 4 ? 2u << 23 : 2u << 20;
 };
@@ -174,8 +174,8 @@ template <class F> __device__ inline cx<F> shfl_xor(cx<F> a, int mask) {
     return {__shfl_xor_sync(0xffffffffu, a.x, mask), __shfl_xor_sync(0xffffffffu, a.y, mask)};
 }
 
-/** One warp: every lane's v[0 .. W - 1], summed over the warp; the result, of entry lane / (32 /
- *  W), in v[0]. Half of what is left changes lanes in each step. */
+/** One warp: every lane's v[0 .. W-1], summed over the warp; the sum of entry lane / (32 / W) ends
+ *  in v[0]. In each step a lane sends half of its entries away. */
 template <int W, class G> __device__ inline void fold(G (&v)[W]) {
     const int lane = threadIdx.x & 31;
 #pragma unroll

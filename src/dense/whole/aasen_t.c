@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Communication-avoiding Aasen: P A P^T = L T L^T with T block tridiagonal, by block columns
  * (Ballard et al. 2014, SIAM J. Matrix Anal. Appl. 35; figure 1b of Baboulin et al. 2017). The
- * first block column of L is that of the identity; L(:, J+1) and, above its diagonal, U of the
+ * first block column of L is that of the identity; L(:, J+1) and, above its diagonal, the U of the
  * panel's LU lie in block column J of A. Panels by recursive LU with partial pivoting (Toledo
- * 1997); T, a band of half width nb, by band_t.c. Departures: T(J,J) is formed without the
- * symmetrising half of Y, its lower triangle counts; pivots reach a panel's other columns in one
- * pass over each column. */
+ * 1997); T, a band of half width nb, is factored by band_t.c. We depart from the papers in two
+ * points: T(J,J) is formed without the symmetrising half of Y, its lower triangle counts; and the
+ * pivots' exchanges reach the panel's other columns in one pass over each column. */
 #include "../../backends/cpu/cpu.h"
 #include "band.h"
 
@@ -22,20 +22,21 @@ typedef struct aasen {
     const FN(lower) * s;
     int32_t nb;
     int64_t nt, j;  /* blocks; the one at work */
-    int64_t known;  /* rows of H that are there: steps are packed as deep as they are used */
-    int64_t packed; /* of these, whole steps that are packed */
+    int64_t known;  /* rows of H that are known: steps are packed as soon as all of their rows
+                       are */
+    int64_t packed; /* of these, rows in whole steps that are packed */
     T *minus;       /* -T: for block J nb x nb each of -T(J,J), -T(J+1,J), -T(J,J+1) */
     T *lpack;       /* L(J, K)^T packed, nb x nb for each K (and a sliver) */
     T *h;           /* n x nb: H(1..J, J) */
     T *hpack;       /* the same, packed in steps of DEPTH */
     T *square;      /* 3 nb x nb */
     int64_t each;   /* entries of a packed block */
-    int32_t *swaps; /* nb: rows of the panel */
+    int32_t *swaps; /* nb: the pivots' exchanges of rows of the panel */
     T *ones;        /* 2 nb: D^-1 = I for the kernel that solves with L(J, J) */
     int32_t *moved; /* 2 nb: the indices that the panel's pivots move, ascending */
-    int32_t *from;  /* 2 nb: where in `moved` what comes to each of them stands */
+    int32_t *from;  /* 2 nb: from[x] is the index in `moved` of the row that comes to moved[x] */
     mpki_dense_call *call;
-    FN(band) band; /* T's LU, some blocks behind */
+    FN(band) band; /* the LU of T, some blocks behind */
 } aasen;
 
 static int64_t rows_of(const aasen *q, int64_t block) {
@@ -61,7 +62,7 @@ static void pack_l_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     T *to = q->lpack + k * q->each;
     if (k < q->j) {
         q->s->k->pack(rows, q->nb, l_block(q, q->j, k), q->s->ld, NULL, q->s->hermitian, to);
-    } else { /* L(J, J) is triangular, and U stands above it */
+    } else { /* L(J, J) is unit triangular, with U stored above it */
         T *l = q->square;
         for (int c = 0; c < rows; c++)
             for (int r = 0; r < rows; r++)
@@ -109,7 +110,7 @@ static void subtract(const aasen *q, int64_t r0, int64_t r1, int64_t k0, int64_t
                           INT64_MAX / 2);
 }
 
-/* Whole steps of DEPTH that are known before T(J, J) is. */
+/* Rows in whole steps of DEPTH that are known before T(J, J) is. */
 static int64_t early(const aasen *q) {
     return q->j > 1 ? (q->j - 1) * q->nb / DEPTH * DEPTH : 0;
 }
@@ -132,7 +133,7 @@ static void panel_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 /* X := X L^-T (L^-H), X rows x cols */
 static void solve_right(const aasen *q, int64_t rows, int64_t cols, T *x, int64_t ldx) {
     const T *l = l_block(q, q->j, q->j);
-    if (cols > MPKI_BLOCK) { /* wider than the kernel goes */
+    if (cols > MPKI_BLOCK) { /* wider than the kernel takes */
         for (int64_t k = 0; k < cols; k++)
             for (int64_t c = k + 1; c < cols; c++) {
                 const T m = conj_if(q->s->hermitian, l[c + k * q->s->ld]);
@@ -154,7 +155,7 @@ static void transpose(const aasen *q, int64_t rows, T *x) {
         }
 }
 
-/* T(J, J) from A(J, J) and what is known, into minus_t */
+/* T(J, J) from A(J, J) and H, into minus_t */
 static void diagonal(const aasen *q) {
     const FN(lower) *s = q->s;
     const int64_t j = q->j, rows = rows_of(q, j), nb = q->nb;
@@ -190,7 +191,7 @@ static void diagonal(const aasen *q) {
         }
 }
 
-/* What needs T(J-1, J-1) and no more: T(J, J), the LU of T behind, and most of the panel. */
+/* What needs T(J-1, J-1) only: T(J, J), the LU of the T before it, and most of the panel. */
 static void early_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     aasen *q = arg;
     (void)pool, (void)worker;
@@ -223,7 +224,7 @@ static void leaf(T *a, int64_t ld, int64_t m, int c0, int c1, int32_t *swaps) {
             if (t_abs1(col[i]) > most) most = t_abs1(col[i]), p = i;
         swaps[k] = (int32_t)p;
         swap_rows(a + c0 * ld, ld, c1 - c0, k, p);
-        if (!(most > 0)) continue; /* nothing to eliminate with, nothing to eliminate */
+        if (!(most > 0)) continue; /* a column of zeros: nothing to eliminate */
         const T inv = t_inv(col[k]);
         for (int64_t i = k + 1; i < m; i++) col[i] = t_mul(col[i], inv);
         for (int c = k + 1; c < c1; c++) {
@@ -282,8 +283,8 @@ static void earlier_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
             swap_rows(q->s->a + r0 + c * q->s->ld, 1, 1, k, q->swaps[k]);
 }
 
-/* The rows and columns that pivots move, taken out whole and put back in their new order, all
- * threads at once: an exchange after the other would walk along rows, a page for each entry. */
+/* The rows and columns that pivots move are taken out whole and put back in their new order, by all
+ * threads at once: one exchange after the other would walk along rows, a page for each entry. */
 typedef struct exchange {
     const aasen *q;
     T *w; /* (n - r0) x count */
@@ -315,11 +316,11 @@ static void put_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const FN(lower) *s = e->q->s;
     const int64_t i0 = e->r0 + item * EXCHANGE_ROWS, ldw = s->n - e->r0;
     const int64_t i1 = i0 + EXCHANGE_ROWS < s->n ? i0 + EXCHANGE_ROWS : s->n;
-    int32_t before = 0; /* of those moved, the ones before i0 */
+    int32_t before = 0; /* how many of those moved come before i0 */
     (void)pool, (void)worker;
     while (before < e->count && e->moved[before] < i0) before++;
     int32_t y = before;
-    for (int64_t i = i0; i < i1; i++) { /* along columns that stay, rows of those moved */
+    for (int64_t i = i0; i < i1; i++) { /* columns that stay: their rows that move */
         if (y < e->count && e->moved[y] == i) {
             y++;
             continue;
@@ -328,7 +329,7 @@ static void put_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
             s->a[e->moved[x] + i * s->ld] =
                 conj_if(s->hermitian, e->w[i - e->r0 + e->from[x] * ldw]);
     }
-    for (int32_t x = 0; x < e->count && e->moved[x] < i1; x++) { /* down the columns moved */
+    for (int32_t x = 0; x < e->count && e->moved[x] < i1; x++) { /* the columns that move, whole */
         const int64_t first = e->moved[x] > i0 ? e->moved[x] : i0;
         const T *w = e->w + e->from[x] * ldw;
         T *a = s->a + e->r0 + e->moved[x] * s->ld;
@@ -372,7 +373,7 @@ static void interchange(aasen *q) {
         q->s->pivots[i] = q->s->pivots[p];
         q->s->pivots[p] = t;
     }
-    exchange e = {q, q->lpack, r0, moved, from, count}; /* over lpack and h, both used up */
+    exchange e = {q, q->lpack, r0, moved, from, count}; /* over lpack and h */
     const int64_t items = count > 0 ? (q->s->n - r0 + EXCHANGE_ROWS - 1) / EXCHANGE_ROWS : 0;
     mpki_pool_for(q->s->pool, 0, items, take_item, &e);
     mpki_pool_for(q->s->pool, 0, items, put_item, &e);
@@ -465,7 +466,7 @@ mpk_status FN(aasen_solve)(mpki_dense_call *call, int32_t nrhs, void *vx, int64_
     f.f = (T *)f.f + (call->dense.uplo == MPK_UPPER ? nb * f.ldf : nb);
     sub.f = &f;
     sub.dense.n = n - nb;
-    if (call->dense.uplo == MPK_UPPER) f.pivots += nb; /* only their signs are looked at */
+    if (call->dense.uplo == MPK_UPPER) f.pivots += nb; /* only the signs of the pivots are read */
     FN(reverse_rows)(call, nrhs, x, ldx);
     for (int32_t c = 0; c < nrhs; c++)
         for (int64_t k = 0; k < n; k++) y[k + c * ldy] = x[FN(place)(call, k, &pair) + c * ldx];

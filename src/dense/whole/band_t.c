@@ -82,8 +82,7 @@ void FN(band_begin)(const mpki_dense_call *call, const FN(lower) * s, FN(band) *
 void FN(band_follow)(const mpki_dense_call *call, FN(band) * band, int32_t nb, int64_t j) {
     if (j < 1) return;
     spread(call, band, nb, j - 1);
-    if (j >= 3)
-        eliminate_columns(call, band, nb, (j - 2) * nb); /* which reaches block J-1 at most */
+    if (j >= 3) eliminate_columns(call, band, nb, (j - 2) * nb); /* reaches block J-1 at most */
 }
 
 /* ---- what the factors tell ----------------------------------------------------------------------
@@ -162,7 +161,7 @@ int64_t FN(band_inertia_bytes)(int32_t nb) {
     return (3 * (m * m + 64) + 4 * m + FN(front_work_size)(m) + 64) * (int64_t)sizeof(T) + 8 * m;
 }
 
-/* One elimination with threshold u; false: too many columns had to be carried on. */
+/* One elimination with threshold u; false: too many columns were passed on. */
 static bool eliminate(mpki_dense_call *call, int32_t nb, R u, R small, mpki_pivots *found,
                       mpk_status *status) {
     const int64_t n = call->dense.n, nt = (n + nb - 1) / nb, most = MOST * nb;
@@ -174,7 +173,7 @@ static bool eliminate(mpki_dense_call *call, int32_t nb, R u, R small, mpki_pivo
     rules = {.k = FN(cpu_kernels)(), .hermitian = hermitian, .u = u, .small = small};
     FN(front_work_set)(&work, most, d + 4 * most);
     int32_t *id = (int32_t *)(d + 4 * most + FN(front_work_size)(most) + 64);
-    int64_t carried = 0; /* kept: carried columns and the block's own, lower, ld = most */
+    int64_t carried = 0; /* columns passed on and the block's own: lower triangle, ld = most */
     for (int64_t i = 0; i < (n < nb ? n : nb); i++)
         for (int64_t k = 0; k <= i; k++)
             kept[i + k * most] = t_make(0, 0) - block(call, nb, 0, 0)[i + k * nb];
@@ -225,7 +224,7 @@ mpk_status FN(band_inertia)(mpki_dense_call *call, int32_t nb, mpk_inertia *iner
         R x = t_abs1(((const T *)call->f->extra)[k]);
         most = x > most ? x : most;
     }
-    /* a pivot of T is touched by its neighbours alone: nb, not n, roundings */
+    /* a pivot of T takes part in the roundings of nb neighbours, not of n */
     const R small = (R)(call->dense.zero_tolerance * nb / (double)n) * most;
     for (int k = 0; k < 3; k++) {
         mpki_pivots found = {.min_d = INFINITY};

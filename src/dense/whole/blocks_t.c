@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the methods share: the half turn, blocks of a factor, the update of a triangle, and what D
- * and L tell. */
+/* What the methods share: turning a triangle by half a turn, blocks of a factor, the update of a
+ * triangle, and what D and L tell. */
 #include "host.h"
 
 #include <string.h>
@@ -76,7 +76,7 @@ typedef struct update_job {
     T *c, *packs;
 } update_job;
 
-/* Strip by strip of a block of columns; those that lie above the diagonal are empty. */
+/* One strip of rows of a block of columns; a strip above the diagonal is empty. */
 static void update_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const update_job *u = arg;
     const FN(kernels) *k = u->s->k;
@@ -110,13 +110,13 @@ void FN(pack_plain)(const FN(kernels) * k, int depth, int cols, const T *b, int6
     }
 }
 
-/* 0, but NaN of NaN and Inf */
+/* 0, but NaN for NaN and Inf */
 static R nothing(T x) {
     return (t_re(x) - t_re(x)) + (t_im(x) - t_im(x));
 }
 
 void FN(scan)(int64_t count, const T *x, R *most, R *check) {
-    enum { WIDE = 8 }; /* sums side by side: the compiler may not reorder one */
+    enum { WIDE = 8 }; /* sums side by side, since the compiler may not reorder one sum */
     R m[WIDE] = {0}, c[WIDE] = {0};
     int64_t i = 0;
     for (; i + WIDE <= count; i += WIDE)
@@ -206,7 +206,7 @@ mpk_status FN(account)(mpki_dense_call *call, const FN(lower) * s) {
         least = small < least ? small : least;
     }
     largest_job l = {s, (double *)call->work};
-    /* the tile method has compared every entry of L with its bound, NaN included */
+    /* the tile method has compared every entry of L with its bound already, NaN included */
     const int64_t items = call->dense.method == MPK_DENSE_TILE ? 0 : (s->n + 63) / 64;
     mpki_pool_for(s->pool, 0, items, largest_item, &l);
     for (int64_t k = 0; k < items; k++) max_l = l.most[k] > max_l ? l.most[k] : max_l;

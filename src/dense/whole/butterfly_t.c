@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Random butterflies (Parker 1995; Becker, Baboulin & Dongarra 2012; Baboulin et al. 2017, section
- * 2.4): A_r = U^T A U, U = diag(B_1, B_2) B for depth 2, factored without pivoting. A butterfly of
- * odd order leaves its middle row alone but for a factor, so any n will do without padding (theirs
+ * 2.4): A_r = U^T A U with U = diag(B_1, B_2) B for depth 2, then factored without pivoting. A
+ * butterfly of odd order only scales its middle row, so any n will do without padding (the papers
  * pad). The diagonals are exp(r / 10), r uniform in (-1/2, 1/2), from the caller's seed. */
 #include "../../core/random.h"
 #include "host.h"
@@ -10,18 +10,18 @@
 
 enum { TILE = 32 };
 
-/* rows first .. first + size - 1: i and i + half are partners, i < size / 2, half = (size + 1) / 2;
- * the middle one of an odd order has none */
+/* rows first .. first + size - 1: i and i + half are partners for i < size / 2, half = (size + 1) /
+ * 2; the middle row of an odd size has no partner */
 typedef struct fly {
     int64_t first, size, half, pairs;
-    const double *r; /* of the row itself, scaled by 1/sqrt(2) where it has a partner */
+    const double *r; /* one for each row, scaled by 1/sqrt(2) where the row has a partner */
 } fly;
 
 static fly fly_of(int64_t first, int64_t size, const double *level) {
     return (fly){first, size, (size + 1) / 2, size / 2, level};
 }
 
-/* the butterflies of a level, inner first: level 0 the whole, level 1 the two halves */
+/* the butterflies of a level: level 0, the whole; level 1, its two halves, which come first */
 static int flies(const mpki_dense_call *call, int level, fly out[2]) {
     const int64_t n = call->dense.n, c = (n + 1) / 2;
     const double *r = (const double *)call->f->extra + level * n;
@@ -55,11 +55,11 @@ static void draw(const mpki_dense_call *call) {
 
 typedef struct sides {
     const FN(lower) * s;
-    fly rows, cols; /* the same: a diagonal block */
+    fly rows, cols; /* the same two: a diagonal block */
     int64_t tiles;  /* down the rows' halves */
 } sides;
 
-/* B^T M B for one 2x2 group: m[row side][column side]; absent partners are NULL */
+/* B^T M B for one 2x2 group: m[row side][column side]; NULL where a partner is missing */
 static void group(const sides *t, int64_t i, int64_t j, int hermitian) {
     const fly *p = &t->rows, *q = &t->cols;
     const bool symmetric = p->first == q->first, pi = i < p->pairs, pj = j < q->pairs;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The processor's table of dense methods: each slot calls its precision. */
+/* The processor's engine for dense matrices: each slot calls that of the matrix's, or the factor's,
+ * precision. */
 #include "../../backends/cpu/level.h"
 #include "methods_t.h"
 
@@ -60,7 +61,7 @@ static mpk_status begin(mpki_dense_call *call) {
 }
 
 static void end(mpki_dense_call *call) {
-    call->pool = NULL; /* the context's */
+    call->pool = NULL; /* it belongs to the context */
 }
 
 static void *take(mpki_dense_call *call, int64_t bytes) {
@@ -122,7 +123,7 @@ static mpk_status get(mpki_dense_call *call, const void *y, void *host) {
 #define METHOD                                                                                     \
     { need, factorize, solve, inertia }
 
-const mpki_dense_methods mpki_dense_host = {
+const mpki_dense_engine mpki_dense_host = {
     .name = mpki_cpu_name,
     .method = {{NULL, NULL, NULL, NULL}, METHOD, METHOD, METHOD, METHOD, METHOD, METHOD},
     .ladder = {{MPK_DENSE_TILE, MPK_DENSE_SINGLE, 1000},

@@ -15,7 +15,7 @@
 enum {
     GEMV_ROWS = 512,
     GEMV_LEAST = 60000,
-    MANY = 4 /* right-hand sides that pay for a copy of L */
+    MANY = 4 /* right-hand sides from which on a copy of L pays */
 };
 
 /* The panel at j0: columns of A from there, and W (rows j0 .. n-1, ld n). */
@@ -63,7 +63,7 @@ static void update_candidate(const panel *p, int64_t k, int64_t row, T *y) {
     mpki_pool_for(g.rows * cols >= GEMV_LEAST ? p->s->pool : NULL, 0, items, gemv_item, &g);
 }
 
-/* column `c` of what is left, up to date, into W's column `to`, rows k .. n-1 */
+/* column `c` of what is left, brought up to date, to W's column `to`, rows k .. n-1 */
 static void fetch(const panel *p, int64_t k, int64_t c, int64_t to) {
     const int hermitian = p->s->hermitian;
     T *w = w_at(p, 0, to);
@@ -74,7 +74,7 @@ static void fetch(const panel *p, int64_t k, int64_t c, int64_t to) {
     if (hermitian) w[c] = t_make(t_re(w[c]), 0);
 }
 
-/* the first place of the largest modulus among rows i0 .. i1-1; NaN wins */
+/* the first row of the largest modulus among rows i0 .. i1-1; NaN wins */
 static R largest(const T *w, int64_t i0, int64_t i1, int64_t *place) {
     R most = -1;
     for (int64_t i = i0; i < i1; i++) {
@@ -88,7 +88,7 @@ static R largest(const T *w, int64_t i0, int64_t i1, int64_t *place) {
 }
 
 typedef struct choice {
-    int64_t p, kp; /* what comes to k (rook's 2x2), what to the last column of the pivot */
+    int64_t p, kp; /* the row that comes to k (rook's 2x2), and to the last column of the pivot */
     int width;     /* 1, 2; 0: a zero pivot; -1: not finite */
 } choice;
 
@@ -119,8 +119,8 @@ static choice choose(const panel *q, int rook, int64_t k) {
     }
 }
 
-/* The not yet updated column `from` goes where column `to` > from is; rows of the panel's finished
- * columns and of W, up to column `last`, change places. */
+/* The column `from`, not yet updated, goes to where column `to` > from is; of the panel's finished
+ * columns, and of W up to column `last`, two rows change places. */
 static void interchange(const panel *q, int64_t from, int64_t to, int64_t k, int64_t last) {
     const int hermitian = q->s->hermitian;
     const int64_t n = q->s->n;
@@ -169,7 +169,7 @@ static void store_zero(const panel *q, int64_t k) {
     memset(w_at(q, k, k), 0, (size_t)(q->s->n - k) * sizeof(T));
 }
 
-/* Rows of the panel's columns back to where each column's own step saw them. */
+/* Bring the rows of the panel's columns back to where they stood at each column's own step. */
 static void undo(const panel *q, int rook, int64_t end) {
     const int32_t *ipiv = q->s->pivots;
     for (int64_t j = end - 1; j > q->j0;) {
@@ -203,7 +203,7 @@ mpk_status FN(lapack_core)(const FN(lower) * s, int rook, int32_t nb, T *work) {
     mpk_status status = MPK_OK;
     for (int64_t j0 = 0, k; j0 < n; j0 = k) {
         panel q = {s, work, j0, ldw, s->small};
-        const int64_t end = n - j0 <= nb ? n : j0 + nb - 1; /* room for the second of a pair */
+        const int64_t end = n - j0 <= nb ? n : j0 + nb - 1; /* room for a whole pair */
         for (k = j0; k < end;) {
             choice c = choose(&q, rook, k);
             if (c.width < 0) return MPK_ERR_NUMERIC;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_METHODS_T_H
 #define MPKI_METHODS_T_H
-/** What host.c calls in each precision. */
+/** What host.c calls in each precision: a table of methods and operations on vectors. */
 #include "../methods.h"
 
 typedef struct mpki_host_methods {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Triangular solves with a factor in its final order, by blocks of columns that never part a 2x2
- * pivot: few right-hand sides by matrix times vector, many by the packed product. */
+ * pivot: for few right-hand sides by matrix times vector, for many by the packed product. */
 #include "../../backends/cpu/cpu.h"
 #include "../../kernels/pivot.h"
 #include "lapack.h"
@@ -22,7 +22,7 @@ typedef struct sweep {
     int64_t packed_size;
     T *turned;      /* threads x ROWS x MPKI_BLOCK */
     int64_t j0, j1; /* the block at work */
-    T *panel; /* of factors in LAPACK's form: columns first .. of L in an order of their own */
+    T *panel;       /* factors in LAPACK's form: columns first .. of L, in an order of their own */
     int64_t first;
 } sweep;
 
@@ -44,7 +44,7 @@ static sweep prepare(const mpki_dense_call *call, int32_t nrhs, T *x, int64_t ld
     const int64_t n = call->dense.n, wide = (nrhs < MPKI_BLOCK ? nrhs : MPKI_BLOCK) + 16;
     bool pair;
     s.hermitian = call->dense.symmetry == MPK_HERMITIAN;
-    work = (char *)(((uintptr_t)work + 63) / 64 * 64); /* sweep_bytes has room for that */
+    work = (char *)(((uintptr_t)work + 63) / 64 * 64); /* sweep_bytes includes room for that */
     s.starts = (int64_t *)work;
     for (int64_t k = 0, first = 0; k < n;) {
         if (k == 0) s.starts[s.count++] = 0;
@@ -173,7 +173,7 @@ void FN(sweep_forward)(const mpki_dense_call *call, int32_t nrhs, T *x, int64_t 
 /* ---- and those of the transposed ----------------------------------------------------------------
  */
 
-/* columns of the block, COLS at a time, against everything below */
+/* columns of the block, COLS at a time, times everything below */
 static void above_few(mpki_pool *pool, int worker, void *arg, int64_t item) {
     sweep s = *(const sweep *)arg;
     const int64_t n = s.call->dense.n;
@@ -190,7 +190,7 @@ static void above_few(mpki_pool *pool, int worker, void *arg, int64_t item) {
     }
 }
 
-/* COLS right-hand sides against everything below, L's blocks transposed on the way */
+/* COLS right-hand sides, everything below; L's blocks are transposed on the way */
 static void above_many(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const sweep *s = arg;
     const int64_t n = s->call->dense.n, b = s->j1 - s->j0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The methods of one precision, and the operations on its vectors. A factorization is brought into
- * the one shape they know: loaded into f, turned where it is upper. */
+/* The methods of one precision, and the operations on its vectors. Before a method factors a matrix
+ * it is loaded into f and, if it is an upper triangle, turned into a lower one. */
 #include "../../backends/cpu/cpu.h"
 #include "host.h"
 #include "methods_t.h"
@@ -12,7 +12,7 @@ enum { COLUMNS = 32, ROWS = 128 };
 /* ---- factorizations -----------------------------------------------------------------------------
  */
 
-/* entry k of a, scaled while it is still in the matrix's precision */
+/* entry k of a, scaled before it is rounded to the factor's precision */
 static T rounded(const mpki_dense_call *call, int64_t k) {
     switch (call->dense.scalar) {
     case MPK_S:
@@ -52,8 +52,8 @@ static void load_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     }
 }
 
-/* The kernels' register tiles reach above the diagonal, by less than a block: what stands there is
- * put aside, n x MPKI_BLOCK entries, and put back. */
+/* The kernels' register tiles reach above the diagonal by less than a block: what stands there is
+ * saved, n x MPKI_BLOCK entries, and put back. */
 typedef struct band_job {
     const FN(lower) * s;
     T *band;
@@ -174,16 +174,17 @@ typedef struct product {
     const T *x; /* NULL: sums of moduli alone */
     T *r;
     const T *b;
-    double *sums; /* of each task: rows of moduli; or the largest entry and the largest row sum */
+    double *sums; /* for each task: row sums of moduli; or the largest entry and the largest row
+                     sum */
     int64_t ldx;
-    double *size, *y, *w;     /* |x|; of each group A x and |A| |x| */
+    double *size, *y, *w;     /* |x|; for each group of columns, A x and |A| |x| */
     bool nothing;             /* x = 0 */
     int64_t edge[GROUPS + 1]; /* columns of the groups */
 } product;
 
 #define WIDE (MPKI_COMPLEX ? 2 : 1)
 
-/* |x|; not by hypot, whose care costs ten times the rest, but where squares leave the range */
+/* |x|; by hypot, which costs ten times as much, only where squares leave the range */
 static inline double modulus(T x) {
 #if MPKI_COMPLEX
     const double re = fabs((double)t_re(x)), im = fabs((double)t_im(x)), most = re > im ? re : im;
@@ -198,8 +199,8 @@ static void add(double *sum, T a, T x) {
         sum[WIDE - 1] += (double)t_re(a) * (double)t_im(x) + (double)t_im(a) * (double)t_re(x);
 }
 
-/* A x and |A| |x| in one look at the triangle: groups of columns, of about the same area, each with
- * sums of its own, which are then added in order. */
+/* A x and |A| |x| in one pass over the triangle: groups of columns of about the same area, each
+ * with sums of its own, which are added in order. */
 static int64_t group_edge(const mpk_dense *d, int group) {
     const double share = (double)group / GROUPS;
     if (d->uplo == MPK_UPPER) return (int64_t)((double)d->n * sqrt(share));
@@ -246,7 +247,7 @@ static void group_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const mpk_dense *d = &p->call->dense;
     const bool upper = d->uplo == MPK_UPPER;
     const int64_t n = d->n, j0 = p->edge[item], j1 = p->edge[item + 1];
-    const int64_t i0 = upper ? 0 : j0, i1 = upper ? j1 : n; /* rows that this touches */
+    const int64_t i0 = upper ? 0 : j0, i1 = upper ? j1 : n; /* rows that these columns touch */
     double *y = p->y + item * n * WIDE, *w = p->w + item * n;
     (void)pool, (void)worker;
     memset(y + i0 * WIDE, 0, (size_t)((i1 - i0) * WIDE) * sizeof *y);
@@ -324,7 +325,7 @@ static mpk_status residual(mpki_dense_call *call, int32_t nrhs, const void *vx, 
         for (int g = 0; g <= GROUPS; g++) p.edge[g] = group_edge(&call->dense, g);
         p.size = p.sums + 2 * items;
         p.w = p.size + n, p.y = p.w + GROUPS * n;
-        p.nothing = true; /* x = 0: rows of nothing are no underflow */
+        p.nothing = true; /* x = 0: rows of zeros are no underflow */
         for (int64_t i = 0; i < n; i++) {
             p.size[i] = modulus(p.x[i]);
             p.nothing &= p.size[i] == 0;
@@ -353,7 +354,7 @@ static void largest_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     double w[ROWS] = {0}, norm = 0;
     R most = 0, check = 0;
     (void)pool, (void)worker;
-    for (int64_t i = r0; i < r1; i++) { /* the rows' own columns: entries of the triangle */
+    for (int64_t i = r0; i < r1; i++) { /* entries of the triangle in the rows' own columns */
         const T *col = a + i * lda, diagonal = hermitian ? t_make(t_re(col[i]), 0) : col[i];
         const int64_t k0 = upper ? 0 : i + 1, k1 = upper ? i : n;
         FN(scan)(k1 - k0, col + k0, &most, &check);
@@ -364,7 +365,7 @@ static void largest_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
             w[i - r0] += m[0] + m[1] + m[2] + m[3];
         }
     }
-    if (p->ldx) /* the norm is wanted: the rest of the rows */
+    if (p->ldx) /* only for the norm: the rest of the rows */
         for (int64_t j = upper ? r0 : 0; j < (upper ? n : r1); j++) {
             int64_t i0 = r0, i1 = r1;
             if (upper && i1 > j) i1 = j;
@@ -372,7 +373,7 @@ static void largest_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
             for (int64_t i = i0; i < i1; i++) w[i - r0] += modulus(a[i + j * lda]);
         }
     for (int64_t i = r0; i < r1; i++) norm = w[i - r0] > norm ? w[i - r0] : norm;
-    /* |re| + |im| may be beyond the range where neither is */
+    /* |re| + |im| may leave the range where neither does */
     const double top = sizeof(R) == sizeof(float) ? FLT_MAX : DBL_MAX;
     p->sums[2 * item] = check == 0 ? fmin((double)most, top) : INFINITY;
     p->sums[2 * item + 1] = norm;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tile LDL^T with a-posteriori pivoting of a whole matrix, on the fronts' kernels (../front.h): the
- * second stage takes what no tile could place by rook pivoting, whose L is bounded by itself. And
- * the same without pivoting: tiles that take their columns as they come, and no bound. */
+/* Tile LDL^T with a-posteriori pivoting of a whole matrix, on the fronts' kernels (../front.h).
+ * Columns for which no tile finds a pivot go to a second stage of rook pivoting, whose L is bounded
+ * by itself. The same without pivoting: tiles that take their columns in order, without a bound. */
 #include "../../backends/cpu/cpu.h"
 #include "lapack.h"
 
@@ -9,7 +9,7 @@
 
 enum { SECOND_PANEL = 32 };
 
-static int64_t own_entries(int64_t n) { /* D, D^-1, and bytes of order and marks */
+static int64_t own_entries(int64_t n) { /* D, D^-1, and bytes for order and marks */
     return 4 * n + 16 + (9 * n + 64) / (int64_t)sizeof(T) + 8;
 }
 
@@ -28,7 +28,7 @@ mpk_status FN(tile_need)(const mpki_dense_call *call, int32_t nrhs, mpki_dense_n
     return MPK_OK;
 }
 
-/* A tile in the order given (kernels.h: tile): stops before a pivot that is not above small. */
+/* A tile in the order given (kernels.h: tile); stops before a pivot of at most `small`. */
 static int natural_tile(int n, T *a, int32_t *perm, T *d, T *dinv, int hermitian, R small) {
     enum { LD = 32 };
     for (int i = 0; i < n; i++) perm[i] = i;
@@ -48,7 +48,7 @@ static int natural_tile(int n, T *a, int32_t *perm, T *d, T *dinv, int hermitian
     return n;
 }
 
-/* L's rows and the names in the order the second stage chose for places first .. n-1 */
+/* L's rows and the names, in the order that the second stage chose for positions first .. n-1 */
 static void reorder(const FN(lower) * s, int64_t first, const int32_t *order, T *row, int32_t *id) {
     const int64_t m = s->n - first;
     for (int64_t j = 0; j < first; j++) {
@@ -86,7 +86,7 @@ mpk_status FN(tile_factorize)(mpki_dense_call *call, FN(lower) * s) {
     FN(front) f = {.nrows = n, .w = (int32_t)n, .ld0 = s->ld, .a = s->a, .id = s->pivots};
     FN(front_rules)
     rules = {.k = &table, .hermitian = s->hermitian};
-    if (!natural) /* where the order is given refinement judges small pivots */
+    if (!natural) /* in the order given it is refinement that judges small pivots */
         rules.u = (R)call->dense.pivot_threshold, rules.small = s->small;
     mpki_pivots counted = {.min_d = INFINITY};
     T *shared = (T *)call->work + own_entries(n);
@@ -105,7 +105,7 @@ mpk_status FN(tile_factorize)(mpki_dense_call *call, FN(lower) * s) {
         return mpki_error(call->ctx, MPK_ERR_NUMERIC, "dense", f.nelim,
                           "without pivoting: a pivot near column %lld is zero or not finite",
                           (long long)f.nelim);
-    for (int64_t k = 0; k < f.nelim; k++) { /* D where L has ones and a zero */
+    for (int64_t k = 0; k < f.nelim; k++) { /* D goes where L has ones and a zero */
         s->a[k + k * s->ld] = f.d[2 * k];
         if (k + 1 < n && t_abs1(f.d[2 * k + 1]) > 0) {
             s->a[k + 1 + k * s->ld] = f.d[2 * k + 1];

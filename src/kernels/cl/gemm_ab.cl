@@ -27,8 +27,8 @@ __kernel void gemm_ab(__global T *c, int ldc, long stride_c, __global const T *a
                 c[GROUP * stride_c + (j0 + j) * ldc + LANE] = z[j];
     }
 #elif defined(BORG_SIMT) && N >= 20 && N % 4 == 0
-    /* a tile of C for each work-item, four rows by N / 4 columns: what it multiplies comes from the others as often as
-     * each can serve several products */
+    /* each work-item has a tile of C, four rows by N / 4 columns: what it multiplies comes from
+     * other work-items when each value serves several products */
     __local T x[N * N];
     __local T y[N * N];
     T z[N];
@@ -45,14 +45,14 @@ __kernel void gemm_ab(__global T *c, int ldc, long stride_c, __global const T *a
 #pragma unroll
         for (int i = 0; i < 4; ++i)
             t[4 * j + i] = c[GROUP * stride_c + (column + j) * ldc + i * (N / 4) + row];
-#if N > 48 /* unrolled it is beyond the budget, and beyond a GPU's instruction cache long before */
+#if N > 48 /* unrolled it is over the budget, and long before that over a GPU's instruction cache */
 #pragma nounroll
 #else
 #pragma unroll
 #endif
     for (int k = 0; k < N; ++k) {
         T u[4];
-        if (k % 4 == 0) /* else compilers read everything first, and spill */
+        if (k % 4 == 0) /* otherwise compilers read everything first, and spill */
             barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
         for (int i = 0; i < 4; ++i)
@@ -70,7 +70,7 @@ __kernel void gemm_ab(__global T *c, int ldc, long stride_c, __global const T *a
 #pragma unroll
         for (int i = 0; i < 4; ++i)
             c[GROUP * stride_c + (column + j) * ldc + i * (N / 4) + row] = t[4 * j + i] + z[4 * j + i];
-#else /* GPUs hide latencies by many threads of few registers: C last */
+#else /* GPUs hide latency by many threads with few registers: C is read last */
     T x[N];
     T y[N];
     T z[N];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LDLT without pivoting: A = L D L^T in place, lower triangle, left-looking. Work-item i holds row i of L;
- * D is the same for all. A NaN or Inf anywhere comes to a later pivot. GPUs, where all threads would form D L^T alike
- * and latencies count, keep L D, read all of A first and sum in four parts. */
+/* LDLT without pivoting: A = L D L^T in place, lower triangle, left-looking. Work-item i holds row
+ * i of L; D is the same for all. A NaN or Inf anywhere reaches a later pivot. GPUs, where every
+ * thread would form the same D L^T and latency counts, keep L D, read all of A first and sum in
+ * four parts. */
 #include "left_looking.h"
 
 __kernel void ldlt(__global T *a, int lda, long stride, __global int *info, T tol)
@@ -11,7 +12,7 @@ __kernel void ldlt(__global T *a, int lda, long stride, __global int *info, T to
     bool broken = false;
     int zero = 0;
     int positive = 0;
-    T t[N]; /* all of A, where it is read at once */
+    T t[N]; /* all of A, if it is read at once */
     T small = small_of(diagonal_of(a, lda, base, t), tol);
 #if WG_VECTOR_BYTES && WG_PACK < LANES
 #pragma unroll
@@ -26,7 +27,7 @@ __kernel void ldlt(__global T *a, int lda, long stride, __global int *info, T to
                 if (s + j < N)
                     z[j] -= x * a[base + k * lda + s + j];
         }
-        T next = shuffle(z[0], s); /* formed apart: the next pivot waits for a division and an FMA, no broadcast */
+        T next = shuffle(z[0], s); /* separately: the next pivot waits for no broadcast */
 #pragma unroll
         for (int j = 0; j < TILE && s + j < N; ++j) {
             T c = LANE >= s + j ? z[j] : (T)0;
@@ -34,7 +35,7 @@ __kernel void ldlt(__global T *a, int lda, long stride, __global int *info, T to
             T r = rcp(pivot);
             check += pivot * (T)0;
             positive += pivot > small ? 1 : 0;
-            if (!(fabs(pivot) > small)) { /* a branch: nothing waits for it */
+            if (!(fabs(pivot) > small)) { /* a branch, so that nothing waits for it */
                 T rest = work_group_reduce_max(LANE > s + j ? fabs(c) : (T)0);
                 broken = broken || rest > small;
                 zero += 1;

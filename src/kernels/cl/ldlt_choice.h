@@ -3,11 +3,11 @@
 #define LDLT_CHOICE_H
 #include "ldlt_pivots.h"
 
-/* Bunch-Kaufman's steps without branches (ldlt_partial.cl, ldlt_halves.h): what becomes of row p,
- * whose column c1 waits, and of row r, where c1 is largest. */
+/* Bunch-Kaufman's decisions without branches (ldlt_partial.cl, ldlt_halves.h): what becomes of row
+ * p, whose column c1 waits, and of row r, where c1 is largest. */
 
-/* Of the 2x2 pivot that both would make, x1 being the entry of both rows and d1, d their diagonal
- * entries: e = {1 / x1, d1 / x1, d / x1, 1 - e1 e2}, scaled, lest the determinant overflow. */
+/* The 2x2 pivot of both rows, x1 being their common entry and d1, d their diagonal entries: e = {1
+ * / x1, d1 / x1, d / x1, 1 - e1 e2}, scaled, since the determinant could overflow. */
 static void pair_of(T x1, T d1, T d, T e[4]) {
     e[0] = rcp(x1);
     e[1] = d1 * e[0];

@@ -36,7 +36,8 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
  * there: where a row has nothing above that (`noise`) they become zero. L's columns take up D. Beyond small orders the loop
  * stays rolled (its code must fit the instruction cache) and L goes to A's place, a column's entries side by side in the order
  * of their rows, which is changed when all is done. */
-/* One matrix in a warp: a jump finds an element, and both rows of a 2x2 pivot go in one turn. */
+/* One matrix in each warp: a jump finds an element, and both rows of a 2x2 pivot are eliminated in
+ * one turn. */
 #define WARP (N > 16 && N <= 32)
 
 __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv,
@@ -68,7 +69,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
     int place = -1;
     int at = LANE; /* of this row's entry of L: its number among those that are left */
     int order = 0; /* the row that was eliminated in step LANE */
-    bool second = false; /* of a 2x2 pivot is what this step eliminates, row `next` */
+    bool second = false; /* this step eliminates the second row, `next`, of a 2x2 pivot */
     int next = 0;
     T l2 = 0;
 #if N > 8
@@ -259,7 +260,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
             p = min(r, other);
             q = max(r, other);
         }
-        if (act || N <= 16) { /* several in a warp: nothing is done rather than nowhere gone */
+        if (act || N <= 16) { /* several in a warp: no branch */
             for (int j = 0; j < N; ++j)
                 row1[j] = shuffle(t[j], p);
             T c1 = left && good && act ? row1[LANE] : (T)0;

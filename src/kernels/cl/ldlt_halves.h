@@ -30,7 +30,7 @@
 static int row_of(int e) {
     return LANE + e * W;
 }
-/* Where row 0 of column j of a triangle of order n were, when it lies column after column. */
+/* Where row 0 of column j of a triangle of order n would be, stored column after column. */
 static int start_of(int n, int j) {
     return (j * (2 * n - 1 - j)) >> 1;
 }
@@ -58,7 +58,7 @@ static void halves_step(int slots, int s, int kept, __local volatile T t[HALVES_
         v[e] = slots > 1 ? t[min(start_of(N, r) + ROW, start_of(N, min(ROW, N - 1)) + r)]
                          : t[NEXT * r + ROW];
     for (int k = 0; k < s; ++k) {
-        if (k == s - 1) barrier(CLK_LOCAL_MEM_FENCE); /* what the step before wrote */
+        if (k == s - 1) barrier(CLK_LOCAL_MEM_FENCE); /* what the step before has written */
         T y = rec[RECORD * r + 2 + k];
         for (int e = 0; e < slots; ++e)
             if (s > 4 && k % 2 > 0)
@@ -187,7 +187,7 @@ static void ldlt_halves(__local volatile T t[HALVES_TRIANGLE],
                 sum[i] -=
                     t[HANDED * row_in(i) + k] * rec[RECORD * name[LEFTS + column_in(i)] + 2 + k];
         barrier(CLK_LOCAL_MEM_FENCE);
-        /* not its lower triangle alone: after half of a 2x2 pivot it is not symmetric */
+        /* not only its lower triangle: after half of a 2x2 pivot it is not symmetric */
         for (int k = 0; k < BLOCK; ++k) t[NEXT * column_in(k) + row_in(k)] = sum[k];
         here[0] = -1;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -202,7 +202,7 @@ static void ldlt_halves(__local volatile T t[HALVES_TRIANGLE],
                                                : ZERO);
     here[0] += LEFT;
     int now = here[0] & PLACE;
-    uint last = LANE == p[0] ? magnitude(c1[0]) : 0u; /* sizes that were not looked at yet */
+    uint last = LANE == p[0] ? magnitude(c1[0]) : 0u; /* sizes that were not compared yet */
     if (now >= N - 2) last = max(last, magnitude(b[W - 2]));
     bool finite = all(max(worst[0], last) < ENDLESS);
     for (int k = 0; k < W; ++k)

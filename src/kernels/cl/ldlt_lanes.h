@@ -121,8 +121,8 @@ static bool seek_partial(const T u[N * N], T c[N], int k, bool second, T small, 
     return two;
 }
 
-/* Row and column `to`, c with d2 on the diagonal, change places with k or, down, k + 1; to = -1:
- * none do. */
+/* Row and column `to` (column c, with d2 on the diagonal) change places with k or, if
+ * `second_place`, with k + 1; to = -1: none do. */
 static void exchange(T u[N * N], int row[N], T c[N], T d2, int k, int to, bool second_place) {
     bool up = to > 0 && !second_place;
     bool down = to > 0 && second_place;
@@ -168,7 +168,7 @@ static void exchange(T u[N * N], int row[N], T c[N], T d2, int k, int to, bool s
     }
 }
 
-/* What a pivot, of one or two columns, takes from the columns behind it. counts: positive, zero. */
+/* Subtract a pivot of one or two columns from the columns after it. counts: positive, zero. */
 static void eliminate(T u[N * N], T c[N], int k, bool two, bool second, bool good, T check[1],
                       int counts[2]) {
     T p1 = u[k * N + k];
@@ -211,7 +211,7 @@ static void ldlt_lanes(int search, __global T *a, int lda, long stride, __global
                        __global int *info, T tol) {
     long base = GROUP * stride;
     T u[N * N];
-    int row[N]; /* the old index of the row that is here, ~ of a 2x2 pivot */
+    int row[N]; /* the old index of the row that is here; ~index in a 2x2 pivot */
     T c[N];
     T most = 0;
     for (int j = 0; j < N; ++j) {
@@ -224,7 +224,7 @@ static void ldlt_lanes(int search, __global T *a, int lda, long stride, __global
     T small = most > 0 ? tol * most : (T)0;
     T check[1] = {most *
                   (T)0}; /* 0 as long as pivots are finite: NaN and Inf come to a later one */
-    bool second = false; /* this column was eliminated with the one before */
+    bool second = false; /* this column was eliminated together with the one before */
     int counts[2] = {0}; /* positive, zero */
     for (int k = 0; k < N - 1; ++k) {
         int moves[2] = {k, -1};

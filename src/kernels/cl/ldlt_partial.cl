@@ -64,7 +64,7 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
     uint least = max(magnitude(small), LOG) | (uint)LAST;
     bool second = false; /* of a 2x2 pivot is what this step eliminates */
     T l2 = 0;            /* its column of L */
-    T c1 = t[LANE] + (T)0; /* not from shared memory: what conditions are made of comes by exchanges */
+    T c1 = t[LANE] + (T)0; /* + 0: conditions take no value from shared memory */
     T dia = t[(LANE <= N / 2 ? LANE : N - LANE) * N + (LANE <= N / 2 ? LANE : 0)];
     int place = -1;
     int p = 0;
@@ -182,7 +182,7 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
     T kept = 0;
     int zero = 0;
     int positive = 0;
-    int first = 0; /* the lowest row left */
+    int first = 0; /* rows before it are finished */
     int s = 0;
 #pragma unroll
     for (int b = 0; b < N; b += BLOCK) /* rows below b are finished */

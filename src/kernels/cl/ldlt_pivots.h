@@ -3,7 +3,7 @@
 #define LDLT_PIVOTS_H
 #include "real.h"
 
-/* What LDLT with pivoting by searches has in common. */
+/* What the kernels of LDLT that search for pivots share. */
 #define PARTIAL 1 /* how pivots are searched for */
 #define ROOK 2
 #define COMPLETE 3
@@ -36,7 +36,7 @@
 #endif
 #define FOLDS (N / 2 + 1)
 
-/* A size, and that of x, with a row's name in its last bits. */
+/* A size, and the size of x, with a row's number in its last bits. */
 static uint named_as(uint size, int row) {
     return (size & ~(uint)LAST) | (uint)row;
 }
@@ -49,8 +49,8 @@ static int ones(uint bits) {
     bits = (bits & 0x33333333u) + (bits >> 2 & 0x33333333u);
     return (int)((bits + (bits >> 4) & 0x0f0f0f0fu) * 0x01010101u >> 24);
 }
-/* Up to which size a column counts as zero: tol times the largest entry, by logarithms, to a tenth,
- * and not below LOG, a denormal number, so that 0 + LOG is never the larger size. */
+/* Up to this size a column counts as zero: tol times the largest entry, by logarithms, to within a
+ * tenth; at least LOG, a denormal number, so that 0 + LOG is never the larger size. */
 static uint threshold(uint largest, T tol) {
     uint product = largest + magnitude(tol);
     return max(tol > 0 && product > magnitude((T)1) ? product - magnitude((T)1) : 0u, LOG) |

@@ -4,11 +4,11 @@
 #include "info.h"
 #include "ldlt_pivots.h"
 
-/* LDLT with pivots in columns, by Bunch & Kaufman or rook: P A P^T = L D L^T in place, lower
- * triangle, left-looking: only the columns that a step looks at are formed. Work-item i holds row i
- * of L and of M = L D; rows never move, `place` is where row i goes when L is written. */
+/* LDLT with pivots searched for in columns, by Bunch & Kaufman or rook: P A P^T = L D L^T in place,
+ * lower triangle, left-looking: only the columns that a step examines are formed. Work-item i holds
+ * row i of L and of M = L D; rows never move, `place` is where row i goes when L is written. */
 
-/* Column q of what is left behind s steps; left: this row is not finished. */
+/* Column q of what is left after s steps; left: this row is not finished. */
 static T rows_column(__global const T *a, long base, int lda, const T l[N + 1], const T m[N + 1],
                      int s, int q, bool left) {
     T c = left ? a[base + (long)min(LANE, q) * lda + max(LANE, q)] : (T)0;
@@ -16,9 +16,9 @@ static T rows_column(__global const T *a, long base, int lda, const T l[N + 1], 
     return left ? c : (T)0;
 }
 
-/* Finds a pivot: rows at[0] and, of a 2x2 pivot, at[1]; c: their columns; most: the largest entry
- * that the search left. second: the next row is the second of a 2x2 pivot. Returns whether the
- * pivot is a 2x2 one. */
+/* Find a pivot: rows at[0] and, of a 2x2 pivot, at[1]; c: their columns; most: the largest entry
+ * seen by the search. second: the next row is the second of a 2x2 pivot. Returns whether the pivot
+ * is a 2x2 one. */
 static bool rows_seek(int search, __global const T *a, long base, int lda, const T l[N + 1],
                       const T m[N + 1], int s, bool left, bool second, T small, int at[2], T c[2],
                       T most[1], T check[1]) {
@@ -89,7 +89,7 @@ static void ldlt_rows(int search, __global T *a, int lda, long stride, __global 
     most = work_group_reduce_max(most);
     T small = tol * max(most, (T)0);
     bool left = true;    /* this row is not finished */
-    bool second = false; /* this place was eliminated with the one before */
+    bool second = false; /* this step's row was eliminated together with the one before */
     int place = 0;
     int mark = 0; /* 1, 2: first and second row of a 2x2 pivot */
     int zero = 0;

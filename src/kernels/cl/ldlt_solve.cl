@@ -9,7 +9,7 @@ __kernel void ldlt_solve(__global const T *a, int lda, long stride_a, __global c
     long base = GROUP * stride_a;
     int own = piv[GROUP * N + LANE];
     int row = own < 0 ? ~own : own;
-    int marks = 0; /* 2x2 marks before this place */
+    int marks = 0; /* 2x2 marks before this position */
     for (int k = 0; k < N; ++k) {
         int other = shuffle(own, k);
         marks += other < 0 && k < LANE ? 1 : 0;

@@ -18,7 +18,7 @@ __kernel void ldlt_static(__global T *a, int lda, long stride, __global const in
     int own = piv[GROUP * N + LANE];
     int row = own < 0 ? ~own : own;
     int pairs = 0;       /* 2x2 marks before this place */
-    bool second = false; /* this place was eliminated with the one before */
+    bool second = false; /* this position was eliminated together with the one before */
     T most = work_group_reduce_max(fabs(a[base + LANE * (lda + 1)]));
     for (int s = 0; s + 1 < N; ++s) {
         int mark = piv[GROUP * N + s];
@@ -90,7 +90,7 @@ __kernel void ldlt_static(__global T *a, int lda, long stride, __global const in
         second = pair;
     }
     barrier(CLK_GLOBAL_MEM_FENCE);
-    int before = 0; /* a mark is the second of its pair when an odd number of marks stands before it */
+    int before = 0; /* a mark is the second of its pair if an odd number of marks precedes it */
     for (int s = 0; s < N; ++s) {
         int other = shuffle(own, s);
         before += other < 0 && s < LANE ? 1 : 0;

@@ -3,10 +3,10 @@
 #define LDLT_TILES_COMPLETE_H
 #include "ldlt_tiles.h"
 
-/* Bunch-Parlett by tiles: an update in each step, of one or two columns, as all entries are looked
- * at. */
+/* Bunch-Parlett by tiles: every step applies an update of one or two columns, since all entries are
+ * compared. */
 #define COLUMN 36 /* from one column to the next: four of them lie in different banks */
-#define ZEROS (2 * COLUMN + 4) /* where columns that are not there are read */
+#define ZEROS (2 * COLUMN + 4) /* where columns that do not exist are read */
 #define COMPLETE_PLACES (ZEROS + 32)
 #define COMPLETE_COLUMNS (N * COLUMN)
 
@@ -107,7 +107,7 @@ static void ldlt_tiles(__local volatile T l[COMPLETE_COLUMNS],
                 T v = c[COLUMN + LANE];
                 T d2 = c[COLUMN + wanted];
                 T f = rcp(c[wanted]);
-                T e1 = d1 * f; /* scaled, lest the determinant overflow: d1 d2 / d21^2 - 1 */
+                T e1 = d1 * f; /* scaled, since the determinant could overflow: d1 d2 / d21^2 - 1 */
                 T e2 = d2 * f;
                 T w = f * rcp((T)1 - e1 * e2);
                 T w1 = e1 * w;

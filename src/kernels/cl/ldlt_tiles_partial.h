@@ -19,18 +19,18 @@
 #endif
 
 /* How far it is, in `go`: */
-#define DONE 0  /* columns of L that are done */
-#define LATE 1  /* updates that are not applied yet: those of the last columns of L, */
+#define DONE 0  /* columns of L that are finished */
+#define LATE 1  /* updates that are not applied yet: by the last columns of L, */
 #define SINCE 2 /* from this one on */
 #define NEXT 3  /* the row whose column waits */
-#define AGAIN 4 /* another column is to wait; a bool would be bytes to nvcc */
+#define AGAIN 4 /* another column has to wait; an int, since a bool would be bytes to nvcc */
 #define WHERE 5 /* where this row goes, and flags; -1: it is left */
 #define STATE 6
 
 static int pitch(int tiles) {
     return 8 * tiles + 4;
 }
-/* This work-item's row of a column: others may have the same, and do the same. */
+/* This work-item's row of a column; other work-items may have the same row, and do the same. */
 static int own_row(int tiles) {
     return LANE % (8 * tiles);
 }
@@ -47,7 +47,7 @@ static void fetch_of(int B, int tiles, const T t[], __local volatile T c[PARTIAL
     if (odd) {
         if (held)
             for (int q = B; q < tiles; ++q) c[put + 8 * q + r] = t[q * (q + 1) + 2 * B + 1];
-        barrier(CLK_LOCAL_MEM_FENCE); /* here, lest the last stores become a branch */
+        barrier(CLK_LOCAL_MEM_FENCE); /* here, so that the last stores do not become a branch */
     } else {
         if (held)
             for (int q = B; q < tiles; ++q) c[put + 8 * q + r] = t[q * (q + 1) + 2 * B];
@@ -95,7 +95,7 @@ static T column_of(int tiles, int l, int at, const T t[], __local volatile T c[P
     return v;
 }
 
-/* The `late` updates before column s, four with those that are zero. */
+/* Apply the `late` updates before column s, four including those that are zero. */
 static void apply(int tiles, int l, int at, T t[], __local volatile T c[PARTIAL_PLACES], int s,
                   int late) {
     int r = TILE_ROW;
@@ -140,7 +140,7 @@ static void steps(int tiles, int l, int at, int stop, int row, uint least, T t[]
         int wanted = (int)(best & (uint)LAST);
         int to = l + s * pitch(tiles) + own_row(tiles);
         worst[0] = max(worst[0], max(best, k1));
-        if (best <= least || k1 + LOG >= best) { /* no other column is looked at */
+        if (best <= least || k1 + LOG >= best) { /* no other column is examined */
             bool good = best > least || k1 > least;
             c[to] = row == p ? u : rcp(d1) * u;
             if (!good) c[to] = 0;
@@ -203,7 +203,7 @@ static void steps(int tiles, int l, int at, int stop, int row, uint least, T t[]
     waits[0] = u;
 }
 
-/* The last row, where it is not done. */
+/* The last row, if it is not finished. */
 static void last_step(int tiles, int l, int at, int row, uint least, const T t[],
                       __local volatile T c[PARTIAL_PLACES], int go[STATE], T waits[1],
                       uint worst[1]) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LDU without pivoting: A = L D U in place, column and row of each step by dot products (Crout). Work-item i
- * holds row i of L and column i of D U. */
+/* LDU without pivoting: A = L D U in place. Column and row of each step by dot products (Crout).
+ * Work-item i holds row i of L and column i of D U. */
 #include "info.h"
 #include "real.h"
 #include "tile.h"
@@ -38,14 +38,14 @@ __kernel void ldu(__global T *a, int lda, long stride, __global int *info, T tol
             T d = shuffle(c, s + j);
             T r = rcp(d);
             check += d * (T)0;
-            if (!(fabs(d) > small)) { /* a branch: nothing waits for it */
+            if (!(fabs(d) > small)) { /* a branch, so that nothing waits for it */
                 T rest = work_group_reduce_max(fabs(c));
                 broken = broken || rest > small;
                 zero += 1;
                 bad = LANE == s + j ? true : bad;
                 r = 0;
             }
-            if (zero > 0) { /* the rows of zero pivots must be zero, too */
+            if (zero > 0) { /* the rows of zero pivots must be zero as well */
                 T row = work_group_reduce_max(LANE < s + j && bad ? fabs(z[j]) : (T)0);
                 broken = broken || row > small;
             }

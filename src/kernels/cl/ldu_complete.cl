@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LDU with complete pivoting: P A Q = L D U in place, right-looking, the largest of all that is left. Work-item i holds
- * row i of it; the pivot row goes through local memory, and the largest entry of each row for the next step is found
- * while this one updates. Nothing moves before it is written. piv [out]: old rows, then old columns. */
+/* LDU with complete pivoting: P A Q = L D U in place, right-looking; the pivot is the largest entry
+ * left. Work-item i holds row i of what is left; the pivot row goes through local memory, and the
+ * largest entry of each row for the next step is found during this step's update. Nothing moves
+ * until it is written. piv [out]: old rows, then old columns. */
 #include "info.h"
 #include "real.h"
 
@@ -19,7 +20,7 @@ __kernel void ldu_complete(__global T *a, int lda, long stride, __global int *pi
     for (int j = 0; j < N; ++j) {
         t[j] = a[base + j * lda + LANE];
         check += t[j] * (T)0;
-        T size = max((T)0, fabs(t[j])); /* NaN: an entry that is left, too */
+        T size = max((T)0, fabs(t[j])); /* max: NaN must count as an entry that is left */
         if (size > off) {
             off = size;
             at = j;

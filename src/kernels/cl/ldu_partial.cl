@@ -5,8 +5,9 @@
 #include "ldu_rows.h"
 
 #if (LANES && WG_PACK >= LANES && N <= 16) || defined(IN_LANES)
-/* Small orders on a vector machine, a matrix in each lane: right-looking, all values are of a group, none of a
- * work-item, but where rows are read and written; rows change places by selections. */
+/* Small orders on a vector machine, a matrix in each lane: right-looking. All values belong to a
+ * group, none to a work-item, except where rows are read and written; rows change places by
+ * selections. */
 __kernel void ldu_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
                      T tol)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LDU with rook pivoting (Neal & Poole 1992): P A Q = L D U in place; from the first column left that is not zero, by
- * turns down the column and along the row, until an entry is the largest of both. Only the columns and rows that the
- * search meets are formed. Work-item i holds row i of L and column i of D U; nothing moves before it is written.
- * piv [out]: old rows, then old columns. */
+/* LDU with rook pivoting (Neal & Poole 1992): P A Q = L D U in place; from the first column left
+ * that is not zero, down the column and along the row in turn, until an entry is the largest of
+ * both. Only the columns and rows that the search meets are formed. Work-item i holds row i of L
+ * and column i of D U; nothing moves until it is written. piv [out]: old rows, then old columns. */
 #include "ldu_rows.h"
 
 __kernel void ldu_rook(__global T *a, int lda, long stride, __global int *piv, __global int *info,
@@ -25,7 +25,7 @@ __kernel void ldu_rook(__global T *a, int lda, long stride, __global int *piv, _
         T r = 0;
         T size = -1;
         T value = -1; /* largest |entry| of the column at hand */
-        bool fresh = open; /* columns that were not looked at in search of one that is not zero */
+        bool fresh = open; /* columns not yet tried in the search for one that is not zero */
         int q = 0;
         int p = 0;
         bool search = true;

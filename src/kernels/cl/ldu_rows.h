@@ -3,10 +3,10 @@
 #define LDU_ROWS_H
 #include "info.h"
 
-/* What LDU by dot products has in common (ldu_partial, ldu_rook): work-item i holds row i of L and
- * column i of D U; nothing moves before it is written. */
+/* What LDU by dot products shares (ldu_partial, ldu_rook): work-item i holds row i of L and column
+ * i of D U; nothing moves until it is written. */
 
-/* The largest entry of the matrix; check: its entries times 0. */
+/* The largest entry of the matrix. check: its entries times 0, NaN if one is not finite. */
 static T largest_of(__global const T *a, int lda, long base, T check[1]) {
     T most = 0;
     for (int j = 0; j < N; ++j) {
@@ -17,8 +17,8 @@ static T largest_of(__global const T *a, int lda, long base, T check[1]) {
     return work_group_reduce_max(most);
 }
 
-/* Column q, c of the matrix, and row p, r of it, of what is left behind s steps; left, open: this
- * row and this column are not finished. */
+/* Column q (c in the matrix) and row p (r in the matrix) of what is left after s steps; left, open:
+ * this row and this column are not finished. */
 static T column_of(T c, const T l[N], const T u[N], int s, int q, bool left) {
     for (int k = 0; k < s; ++k) c -= l[k] * shuffle(u[k], q);
     return left ? c : (T)0;
@@ -28,7 +28,7 @@ static T row_of(T r, const T l[N], const T u[N], int s, int p, bool open) {
     return open ? r : (T)0;
 }
 
-/* L and U, U scaled, and piv: row and col say where this row and this column go. */
+/* Write L, U (scaled) and piv; row and col say where this row and this column go. */
 static void put_ldu(__global T *a, int lda, long base, __global int *piv, const T l[N],
                     const T u[N], int row, int col) {
     barrier(CLK_GLOBAL_MEM_FENCE);

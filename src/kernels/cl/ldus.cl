@@ -9,7 +9,8 @@ __kernel void ldus(__global T *a)
 {
     long base = GROUP * (N * N);
 #if WG_VECTOR_BYTES && WG_PACK < LANES
-    /* left-looking: columns of D U, then of L below the diagonal; U is scaled when a column is done */
+    /* left-looking: columns of D U, then of L below the diagonal; U is scaled when a column is
+     * finished */
     T inverse = 0; /* work-item k: of pivot k */
 #pragma unroll
     for (int s = 0; s < N; s += TILE) {

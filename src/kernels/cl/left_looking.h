@@ -4,12 +4,12 @@
 #include "info.h"
 #include "tile.h"
 
-/* What llt and ldlt begin with, and where their columns come from. The steps are two: LLT's column
- * waits for a square root and is written whole, LDLT's next pivot is formed before its column is,
- * and D is kept. */
+/* How llt and ldlt begin, and where their columns come from. Their steps differ: LLT's column waits
+ * for a square root and is written whole; LDLT's next pivot is formed before its column, and D is
+ * kept. */
 
-/* The diagonal entry of this row. t: where each lane has a matrix, all of it, whose diagonal lies
- * in registers then. */
+/* The diagonal entry of this row. t: where each lane has a matrix, all of the matrix, so that its
+ * diagonal is in registers. */
 static T diagonal_of(__global const T *a, int lda, long base, T t[N]) {
 #if WG_VECTOR_BYTES && WG_PACK >= LANES
     T diagonal = 0;

@@ -29,7 +29,7 @@ __kernel void llt(__global T *a, int lda, long stride, __global int *info, T tol
             T d = shuffle(c, s + j);
             T r = rcp(sqrt(d));
             check += d * (T)0;
-            if (!(d > small)) { /* a branch: nothing waits for it */
+            if (!(d > small)) { /* a branch, so that nothing waits for it */
                 T rest = work_group_reduce_max(fabs(c));
                 broken = broken || rest > small;
                 zero += 1;

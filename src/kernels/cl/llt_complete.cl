@@ -24,7 +24,8 @@ __kernel void llt_complete(__global T *a, int lda, long stride, __global int *pi
         int p = work_group_reduce_max_index(left ? diagonal : (T)-1e38);
         int high = max(LANE, p);
         int low = min(LANE, p);
-        /* what is finished stands still: it could be NaN by now without harm to the others */
+        /* what is finished stays as it is; otherwise it could become NaN, without harm to the
+         * others */
         bool mine = left;
         T c = mine ? a[base + (long)low * lda + high] : (T)0;
         for (int k = 0; k < s; ++k)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef REAL_H
 #define REAL_H
-/* What each kernel has: -D WG_SIZE=n: the order N, a work-item for each row; -D SINGLE: float
- * instead of double. -D ORDER=n: WG_SIZE work-items share the rows of a matrix of order n, where a
- * kernel is written for that (HAS_ORDER, before this: the numbers that it takes). LANES: numbers in
- * a vector register, 0 where there are none. */
+/* What each kernel has. -D WG_SIZE=n: the order N, with a work-item for each row. -D SINGLE: float
+ * instead of double. -D ORDER=n: WG_SIZE work-items share the rows of a matrix of order n, if the
+ * kernel is written for that (HAS_ORDER, defined before this: the numbers of work-items that it
+ * takes). LANES: numbers in a vector register, 0 where there are none. */
 #ifdef SINGLE
 #define T float
 #define EPS ((T)1.1920929e-7f)

@@ -3,8 +3,8 @@
 #define TILE_H
 #include "real.h"
 
-/* TILE: columns at a time that fill, with their rows, the registers of a vector machine; else all.
- */
+/* TILE: how many columns at a time fill, with their rows, the registers of a vector machine;
+ * otherwise all. */
 #if WG_VECTOR_BYTES
 #define REGISTERS ((N * WG_PACK + LANES - 1) / LANES)
 #if WG_VECTOR_BYTES > 32

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** BiCGStab (van der Vorst 1992), preconditioned from the right, with the choice of omega of
- *  Sleijpen & van der Vorst 1995 that keeps the angle between s and A M^-1 s from spoiling the
- *  coefficients. An iteration is two products. After a restart the shadow residual is r with a
- *  random part, so that what vanished need not vanish again. */
+ *  Sleijpen & van der Vorst 1995, which keeps a small angle between s and A M^-1 s from spoiling
+ *  the coefficients. An iteration takes two products. After a restart the shadow residual is r plus
+ *  a random part, so that a product that vanished need not vanish again. */
 #include "vectors.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ mpki_event FN(bicgstab)(mpki_krylov *k) {
         FN(vec_axpy)(n, alpha, z, k->x);
         if (!isfinite(norm)) return FN(krylov_break)(k, "overflow");
         W omega = w_make(0, 0);
-        if (norm / k->b_norm > k->target) { /* else half a step was enough */
+        if (norm / k->b_norm > k->target) { /* otherwise half a step was enough */
             if (!FN(krylov_precondition)(k, r, zs) || !FN(krylov_product)(k, zs, t))
                 return FN(krylov_break)(k, "overflow");
             q = FN(vec_product)(n, 1, t, r);

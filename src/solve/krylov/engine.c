@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The vectors of Krylov methods on the processor: products with A in both triangles, the true
- * residual, and the methods themselves. */
+/* The processor's vectors of Krylov methods: products with A in both triangles, and the true
+ * residual. */
 #include "../../problem/columns.h"
 #include "../../problem/full.h"
 #include "krylov.h"
@@ -19,7 +19,7 @@ static bool single(const mpki_matrix *m) {
     return m->full.scalar == MPK_S || m->full.scalar == MPK_C;
 }
 
-/* Methods form squares: entries far from 1 are brought near it, by one power of two for all. */
+/* Methods form squares: entries far from 1 are brought near it by one power of two for all. */
 static int shift_range(mpki_matrix *m) {
     const double range = single(m) ? 0x1p30 : 0x1p250;
     const double most = MPKI_DISPATCH(m->full.scalar, column_largest)(m->full.nnz, m->full.val);
@@ -43,7 +43,7 @@ static mpk_status matrix_make(mpk_context *ctx, const mpk_problem_view *a, int t
                               mpki_matrix **out, int *exponent, int32_t *longest) {
     mpki_matrix *m = *out = MPKI_ZNEW(ctx, "solve", 1, mpki_matrix);
     if (!m) return mpki_failed(ctx);
-    if (mpki_full_make(ctx, a, threads, &m->full, &m->pool) >= 0)
+    if (!mpk_failed(mpki_full_make(ctx, a, threads, &m->full, &m->pool)))
         m->w = MPKI_NEW(ctx, "solve", a->n, double);
     if (mpk_failed(mpki_failed(ctx))) {
         matrix_free(ctx, out);
@@ -61,8 +61,8 @@ static void multiply(mpki_matrix *m, const void *x, void *y) {
     mpki_full_multiply(&m->full, m->pool, x, y);
 }
 
-/* By a product in working precision where its error cannot matter, else as if in twice that
- * precision. */
+/* By a product in working precision where its error cannot matter, else as accurately as in twice
+ * that precision. */
 static void residual(mpki_matrix *m, double norm, const void *x, const void *b, double wanted,
                      void *r, double *error) {
     const mpk_scalar scalar = m->full.scalar;

@@ -56,8 +56,8 @@ static void rotate(hessenberg *s, int32_t j) {
     s->count = j + 1;
 }
 
-/* The iterate of the columns done: x + M^-1 V y, into the vector beside the basis. A direction
- * whose pivot is no more than rounding (A is singular on the space) is left out. */
+/* x + M^-1 V y from the columns done, into the vector after the basis. A direction whose pivot is
+ * no more than rounding (A is singular on the space) is left out. */
 static bool form(mpki_krylov *k) {
     hessenberg s = small_of(k);
     const int32_t m = s.m;
@@ -78,7 +78,7 @@ static bool form(mpki_krylov *k) {
         for (int32_t j = 0; j < s.count; j++) FN(vec_axpy)(k->n, s.y[j], vec(k, m + 2 + j), out);
         return true;
     }
-    /* the vector after the last of the basis is not yet in use: M^-1 needs room for V y */
+    /* the vector after the last of the basis is free: V y goes there before M^-1 is applied */
     T *sum = vec(k, m + 2), *z = k->r;
     memset(sum, 0, (size_t)k->n * sizeof(T));
     for (int32_t j = 0; j < s.count; j++) FN(vec_axpy)(k->n, s.y[j], vec(k, j), sum);
@@ -87,7 +87,8 @@ static bool form(mpki_krylov *k) {
     return true;
 }
 
-/* w against the basis 0 .. j: column j of H; what is left of ||w||, relative: *kept. */
+/* Orthogonalise w against basis vectors 0 .. j, which gives column j of H. Returns ||w|| after it;
+ * *kept: how much of ||w|| is left, relative. */
 static double orthogonalise(mpki_krylov *k, W *h, int32_t j, T *w, double *kept) {
     const double whole = FN(vec_norm)(k->n, w);
     double norm = whole, before;
@@ -127,7 +128,7 @@ mpki_event FN(gmres)(mpki_krylov *k) {
         if (!FN(krylov_precondition)(k, vec(k, j), z) || !FN(krylov_product)(k, z, w))
             return FN(krylov_break)(k, "overflow");
         const double norm = orthogonalise(k, h, j, w, &kept);
-        const bool whole = !(kept > (double)R_EPS * 4); /* the space is invariant */
+        const bool whole = !(kept > (double)R_EPS * 4); /* an invariant space */
         h[j + 1] = w_make(whole ? 0 : norm, 0);
         rotate(&s, j);
         k->cycle_steps = j + 1;

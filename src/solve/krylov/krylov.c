@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** The public verb: arguments, memory, dispatch. */
+/** mpk_krylov_solve: checks arguments, finds memory, calls the method. */
 #include "krylov.h"
 
 #include <math.h>
@@ -62,7 +62,8 @@ static mpk_status check(mpk_context *ctx, const mpk_krylov_task *t, const void *
     return MPK_OK;
 }
 
-/* Vectors of n entries, and doubles, that a method wants; at least two vectors for the restarts. */
+/* How many vectors of n entries, and how many doubles, a method needs; at least two vectors, for
+ * the restarts. */
 static void wants(const mpk_krylov_task *t, int64_t *vectors, int64_t *doubles) {
     const int64_t m = t->restart, s = t->shadow;
     *doubles = 0;
@@ -125,7 +126,7 @@ mpk_status mpki_krylov_run(mpk_context *ctx, const mpk_krylov_task *task,
                            mpk_krylov_info *info, char *message) {
     const double start_s = mpki_now_s();
     mpk_status status = check(ctx, task, b, x);
-    if (status < 0) return status;
+    if (mpk_failed(status)) return status;
     mpki_krylov k = {.ctx = ctx,
                      .task = *task,
                      .extra = extra ? *extra : (mpki_krylov_extra){.share = 1},
@@ -133,15 +134,15 @@ mpk_status mpki_krylov_run(mpk_context *ctx, const mpk_krylov_task *task,
                      .hermitian = task->symmetry == MPK_HERMITIAN || task->scalar <= MPK_D,
                      .random = (uint64_t)task->seed,
                      .info = {.method = task->method, .tolerance = task->tolerance}};
-    /* no method uses more directions than there are */
+    /* no method uses more directions than there are dimensions */
     if (k.task.restart > k.n) k.task.restart = k.n > 0 ? k.n : 1;
     if (k.task.restart > k.task.max_iterations && k.task.max_iterations > 0)
         k.task.restart = k.task.max_iterations;
     if (k.task.shadow > k.n) k.task.shadow = k.n > 0 ? k.n : 1;
     status = k.n > 0 ? allocate(&k) : MPK_OK;
-    if (status >= 0 && k.n > 0) status = MPKI_DISPATCH(task->scalar, krylov)(&k, b, x);
+    if (!mpk_failed(status) && k.n > 0) status = MPKI_DISPATCH(task->scalar, krylov)(&k, b, x);
     k.info.time_s = mpki_now_s() - start_s;
-    if (status >= 0 && info) *info = k.info;
+    if (!mpk_failed(status) && info) *info = k.info;
     if (message) memcpy(message, k.message, sizeof k.message);
     release(&k);
     return status;

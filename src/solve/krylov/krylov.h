@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_KRYLOV_H
 #define MPKI_KRYLOV_H
-/** What the iterative methods share: one method a file runs cycles, from a first guess with its
- * true residual until something happens; run_t.c judges what happened by the true residual and
- * decides whether there is another cycle. All vectors have n entries of the task's scalar type. */
+/** What the iterative methods share. A method (one in each file) runs a cycle: from an iterate with
+ * its true residual until something happens. run_t.c judges what happened by the true residual and
+ * decides whether there is another cycle. Vectors have n entries of the task's scalar type, in host
+ * memory. */
 #include "../../backends/sparse.h"
 #include "../../core/core.h"
 #include "../../problem/problem.h"
@@ -16,11 +17,11 @@ typedef enum mpki_event {
     MPKI_CYCLE,      /* the method restarts by design: gmres(m) */
     MPKI_LIMIT,      /* iterations ran out */
     MPKI_BREAKDOWN,  /* a denominator vanished, or numbers overflowed */
-    MPKI_DRIFT,      /* the recurrence went its own way: far below the true residual */
+    MPKI_DRIFT,      /* the recurred residual is far below the true one */
     MPKI_STAGNATION, /* no progress of the true residual over many checks */
-    MPKI_DIVERGENCE, /* far above the best one seen */
+    MPKI_DIVERGENCE, /* the residual is far above the best one seen */
     MPKI_UNFIT,      /* the method is not for this matrix or preconditioner */
-    MPKI_FAILURE     /* k->status < 0: an operator failed, was stopped */
+    MPKI_FAILURE     /* k->status says why: an operator failed, or the caller stopped it */
 } mpki_event;
 
 typedef struct mpki_krylov mpki_krylov;
@@ -30,7 +31,8 @@ struct mpki_krylov {
     mpk_krylov_task task;
     mpki_krylov_extra extra;
     int32_t n;
-    int hermitian; /* sesquilinear products (also for real entries, where both are one) */
+    int hermitian; /* products conjugate the first factor (set for real entries too, where it makes
+                      no difference) */
     /* the problem, scaled by a power of two so that ||b||_inf is about 1 */
     void *b, *x, *best;
     void *r;         /* the true residual of *iterate when `fresh` */
@@ -39,32 +41,32 @@ struct mpki_krylov {
     int32_t vectors; /* of v */
     double scale;    /* b = scale * the caller's b, likewise x */
     double b_norm;
-    bool (*form)(mpki_krylov *k); /* NULL: x is always up to date; else makes *iterate so */
+    bool (*form)(mpki_krylov *k); /* makes *iterate up to date; NULL: it always is */
     void *iterate;
     int32_t cycle_steps; /* gmres: columns done */
-    /* judgement; residuals relative to ||b|| */
+    /* judgement; residuals are relative to ||b|| */
     bool fresh;               /* r and truth belong to the iterate */
-    double truth, best_truth; /* with what rounding may hide */
-    double noise;             /* that part of truth */
+    double truth, best_truth; /* of the iterate, of the best one; what rounding may hide is added */
+    double noise;             /* that added part of truth */
     double a_norm;            /* largest ||A v|| / ||v|| seen, or the caller's */
-    double flattest;    /* least ||A x|| / (||A|| ||x||) of an iterate: small where A is singular */
-    bool hidden;        /* a residual that looked small enough was hidden by rounding */
-    double recurred;    /* as the method has it */
+    double flattest;    /* least ||A x|| / (||A|| ||x||) seen: small where A is nearly singular */
+    bool hidden;        /* a residual looked small enough, but only within rounding */
+    double recurred;    /* residual as the method's recurrence has it */
     double quasi;       /* sqmr: its quasi-residual; 0: none */
-    double target;      /* recurred residual at which the truth is asked for */
+    double target;      /* the true residual is computed when the recurred one is at most this */
     double mark;        /* true residual at the last progress */
-    double told;        /* progress, 0 .. 1: never back */
-    int64_t idle;       /* checks since */
+    double told;        /* progress reported so far, 0 .. 1: it never falls */
+    int64_t idle;       /* checks since the last progress */
     int attempt;        /* restarts so far: another shadow space, another start */
     uint64_t random;    /* state */
-    const char *reason; /* of the last breakdown, in words */
+    const char *reason; /* of the last breakdown, in words; NULL: none */
     mpk_status status;
     mpk_krylov_info info;
     char message[MPKI_KRYLOV_MESSAGE];
 };
 
-/** Solve; as mpk_krylov_solve, but for errors: a positive status is not recorded in the context,
- *  message [out] (MPKI_KRYLOV_MESSAGE bytes) has the words. extra may be NULL. */
+/** mpk_krylov_solve, except that a positive status is not recorded in the context: message [out]
+ *  (MPKI_KRYLOV_MESSAGE bytes) has its text. extra may be NULL. */
 mpk_status mpki_krylov_run(mpk_context *ctx, const mpk_krylov_task *task,
                            const mpki_krylov_extra *extra, const void *b, void *x,
                            mpk_krylov_info *info, char *message);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** MINRES (Paige & Saunders 1975), preconditioned by a positive definite M: the residual is minimal
- *  in the norm of M^-1 over the Krylov space, and never grows in it. The names are those of their
- *  paper and of Choi, Paige & Saunders 2011. Beside it: the residual vector,
- *  r_k = s_k^2 r_{k-1} - phibar_k c_k v_{k+1}, so that the residual told is the 2-norm. */
+ *  in the norm of M^-1 over the Krylov space, so it never grows in that norm. Names are those of
+ *  their paper and of Choi, Paige & Saunders 2011. We also carry the residual vector, r_k = s_k^2
+ *  r_{k-1} - phibar_k c_k v_{k+1}, so that the residual reported is a 2-norm. */
 #include "vectors.h"
 
 #include <string.h>

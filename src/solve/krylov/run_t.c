@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** What surrounds the methods: operators, the judgement by the true residual, restarts. */
+/** What surrounds the methods: operators, judgement by the true residual, restarts. */
 #include "vectors.h"
 #include "../../core/random.h"
 
@@ -7,13 +7,13 @@
 #include <string.h>
 
 enum {
-    FRUITLESS_MOST = 4, /* restarts in a row that did not halve the best residual */
-    IDLE_LEAST = 32     /* checks without progress that are stagnation, at least */
+    FRUITLESS_MOST = 4, /* restarts in a row that did not halve the best residual, at most */
+    IDLE_LEAST = 32     /* checks without progress that count as stagnation, at least */
 };
-static const double DRIFT = 10;     /* true over recurred residual from which they are strangers */
-static const double DIVERGED = 1e8; /* over the best one */
+static const double DRIFT = 10;     /* true over recurred residual: beyond it they have parted */
+static const double DIVERGED = 1e8; /* residual over the best one: above this it diverges */
 static const double PROGRESS = 0.99;
-static const double BETTER = 0.999; /* of a best iterate, to be kept */
+static const double BETTER = 0.999; /* of the best residual: what is less is a new best one */
 
 /* ---- operators ---------------------------------------------------------------------------------
  */
@@ -30,7 +30,7 @@ static bool all_finite(int32_t n, const T *x) {
     return sum[0] == 0;
 }
 
-/* Not so large that a sound operator may overflow on it. */
+/* Is x so small that a sound operator cannot overflow on it? */
 static bool moderate(int32_t n, const T *x) {
     const R most = sizeof(R) == sizeof(float) ? (R)0x1p64 : (R)0x1p512;
     for (int32_t i = 0; i < n; i++)
@@ -44,13 +44,13 @@ static bool apply(mpki_krylov *k, const mpk_operator *op, const char *name, cons
         return true;
     }
     mpk_status status = op->apply(op->self, x, y);
-    if (status < 0) {
+    if (mpk_failed(status)) {
         k->status =
             mpki_error(k->ctx, status, "solve", -1, "%s failed: %s", name, mpk_status_text(status));
         return false;
     }
     if (all_finite(k->n, y)) return true;
-    if (k->extra.residual) /* a factor's, of numbers that are far apart: the user can do nothing */
+    if (k->extra.residual) /* by a factor, whose numbers are far apart: nobody is to blame */
         k->reason = "overflow in the preconditioner";
     else if (moderate(k->n, x))
         k->status = mpki_error(k->ctx, MPK_ERR_NUMERIC, "solve",
@@ -61,7 +61,7 @@ static bool apply(mpki_krylov *k, const mpk_operator *op, const char *name, cons
     return false;
 }
 
-/* ||A||, from below: the first and some of the other directions that pass will do. */
+/* A lower bound of ||A||, from the first and some later vectors that products are formed with. */
 static void look_at_norm(mpki_krylov *k, const T *x, const T *y) {
     enum { FIRST = 16 };
     if (k->extra.residual || (k->info.products > FIRST && k->info.products % 4 != 0)) return;
@@ -87,7 +87,7 @@ bool FN(krylov_precondition)(mpki_krylov *k, const T *x, T *y) {
 }
 
 mpki_event FN(krylov_break)(mpki_krylov *k, const char *reason) {
-    if (k->status < 0) return MPKI_FAILURE;
+    if (mpk_failed(k->status)) return MPKI_FAILURE;
     k->reason = reason;
     return MPKI_BREAKDOWN;
 }
@@ -95,9 +95,9 @@ mpki_event FN(krylov_break)(mpki_krylov *k, const char *reason) {
 /* ---- judgement ---------------------------------------------------------------------------------
  */
 
-/* r := b - A x for the iterate, and a bound of its error; false: an operator failed. Without a
- * better way the bound is of the kind eps ||A|| ||x||, which no residual of one precision can go
- * below. */
+/* r := b - A x for the iterate, and a bound of its error; false: an operator failed. Unless the
+ * caller gave a better way the bound is of the kind eps ||A|| ||x||, which no residual in one
+ * precision can go below. */
 static bool residual(mpki_krylov *k, double x_norm, double *error) {
     T *r = k->r;
     if (k->extra.residual) {
@@ -106,16 +106,16 @@ static bool residual(mpki_krylov *k, double x_norm, double *error) {
         mpk_status status = k->extra.residual(k->extra.self, k->iterate, k->b, wanted, r, error);
         k->info.products++;
         k->info.time_product_s += mpki_now_s() - start_s;
-        if (status < 0) k->status = status;
-        return status >= 0;
+        if (mpk_failed(status)) k->status = status;
+        return !mpk_failed(status);
     }
-    if (!FN(krylov_product)(k, k->iterate, r) && k->status < 0) return false;
+    if (!FN(krylov_product)(k, k->iterate, r) && mpk_failed(k->status)) return false;
     FN(vec_axpby)(k->n, w_make(1, 0), k->b, w_make(-1, 0), r);
     *error = 4 * (double)R_EPS * k->a_norm * x_norm;
     return true;
 }
 
-/* The true residual of the iterate, into k->r and k->truth; the best one is kept. False: an
+/* The true residual of the iterate, into k->r and k->truth; the best iterate is kept. False: an
  * operator failed. */
 static bool truth(mpki_krylov *k) {
     if (k->fresh) return true;
@@ -135,7 +135,8 @@ static bool truth(mpki_krylov *k) {
     k->hidden = seen <= k->task.tolerance && !(k->truth <= k->task.tolerance);
     const double flat = k->b_norm * (1 + k->truth) / (k->a_norm * x_norm);
     if (flat < k->flattest) k->flattest = flat;
-    /* not for a hair: near a singular matrix a residual falls by rounding while x grows */
+    /* a hair's breadth does not count: near a singular matrix the residual falls by rounding while
+     * x grows */
     if (k->truth < BETTER * k->best_truth ||
         (k->truth <= k->task.tolerance && k->truth < k->best_truth)) {
         k->best_truth = k->truth;
@@ -144,19 +145,19 @@ static bool truth(mpki_krylov *k) {
     return true;
 }
 
-/* ||A|| of a caller's operator is known from products alone, and those of a method may all avoid
- * what is large in A: one with a vector of signs, by rows as large as A's, that is none of theirs.
- */
+/* ||A|| of a caller's operator is known from products alone, and the vectors of a method may all
+ * avoid what is large in A. A product with a vector of random signs, which has no reason to,
+ * helps. */
 static bool probe_norm(mpki_krylov *k) {
     T *signs = k->best;
     if (k->extra.residual) return true;
     for (int32_t i = 0; i < k->n; i++) signs[i] = t_make((R)mpki_random_sign32((uint32_t)i), 0);
     const bool good = FN(krylov_product)(k, signs, k->r);
     memset(signs, 0, (size_t)k->n * sizeof(T));
-    return good || k->status >= 0;
+    return good || !mpk_failed(k->status);
 }
 
-/* Progress on the way from 1 to the tolerance, by logarithms; iterations where that is further. */
+/* Progress from 1 down to the tolerance, by logarithms; or by iterations where that is further. */
 static double fraction(mpki_krylov *k, double recurred) {
     const double steps = (double)k->info.iterations / ((double)k->task.max_iterations + 1);
     const double depth = recurred < 1 && recurred > 0 && k->task.tolerance > 0
@@ -166,7 +167,7 @@ static double fraction(mpki_krylov *k, double recurred) {
     return k->extra.from + k->extra.share * k->told;
 }
 
-/* The recurrence said something at a check; what does the truth say? */
+/* A check by the recurrence has asked for the truth; decide how to go on. */
 static mpki_event judge(mpki_krylov *k) {
     const double before = k->truth, tolerance = k->task.tolerance;
     k->fresh = false;
@@ -188,7 +189,7 @@ static mpki_event judge(mpki_krylov *k) {
     const bool strangers = !(k->truth <= DRIFT * k->recurred);
     if (k->recurred <= k->target) {
         if (strangers) return MPKI_DRIFT;
-        k->target = 0.9 * tolerance * (k->recurred / k->truth); /* further, and look again */
+        k->target = 0.9 * tolerance * (k->recurred / k->truth); /* look again further on */
     } else if (strangers && k->truth > 0.9 * before) {
         return MPKI_DRIFT;
     }
@@ -233,24 +234,24 @@ static bool back_to_best(mpki_krylov *k) {
     return truth(k);
 }
 
-/* A method that broke down would do so again from the same residual. A step of minimal residual,
- * x += omega M^-1 r, gives another one that is no worse; where it changes nothing, a small random
- * step in the preconditioner's range does. */
+/* A method that broke down would do so again from the same residual. A step of minimal residual, x
+ * += omega M^-1 r, gives another residual that is no larger; where that changes nothing, a small
+ * random step in the preconditioner's range is made. */
 static bool move(mpki_krylov *k) {
     T *z = vec(k, 0), *t = vec(k, 1), *r = k->r, *x = k->x;
     for (int kick = k->attempt > 1; kick < 2; kick++) {
         if (kick) {
             FN(vec_random)(k->n, &k->random, t);
-            if (!FN(krylov_precondition)(k, t, z)) return k->status >= 0;
+            if (!FN(krylov_precondition)(k, t, z)) return !mpk_failed(k->status);
         } else if (!FN(krylov_precondition)(k, r, z)) {
-            return k->status >= 0;
+            return !mpk_failed(k->status);
         }
-        if (!FN(krylov_product)(k, z, t)) return k->status >= 0;
+        if (!FN(krylov_product)(k, z, t)) return !mpk_failed(k->status);
         const product p = FN(vec_product)(k->n, 1, t, r);
         if (!(p.norm_x > 0)) continue;
         W omega = kick ? w_make(0.1 * p.norm_y / p.norm_x, 0)
                        : w_div(p.dot, w_make(p.norm_x * p.norm_x, 0));
-        /* |cos| of the angle between r and A M^-1 r says by how much the residual falls */
+        /* |cos| of the angle between r and A M^-1 r says by how much the residual would fall */
         if (!w_finite(omega) || (!kick && !(w_abs(p.dot) > 0.05 * p.norm_x * p.norm_y))) continue;
         FN(vec_axpy)(k->n, omega, z, x);
         k->fresh = false;
@@ -259,9 +260,9 @@ static bool move(mpki_krylov *k) {
     return true;
 }
 
-/* What the failure says of A, if anything: an iterate whose product with A is of the size of
- * rounding, or a residual that A (= its own transpose, or nearly) takes to nothing, shows that A is
- * singular, and the second that b lies outside of its range. */
+/* What a failure says about A, if anything. An iterate whose product with A is of the size of
+ * rounding shows that A is singular; so does a residual that A (equal to its transpose, or nearly)
+ * takes to nothing, and that one shows also that b lies outside of A's range. */
 static void diagnose(mpki_krylov *k, char *text, size_t size) {
     T *image = vec(k, 0);
     text[0] = '\0';
@@ -288,7 +289,7 @@ static void diagnose(mpki_krylov *k, char *text, size_t size) {
             flat);
 }
 
-/* Why it ended without success, in words. */
+/* Why it ended without success, as a text. */
 static void explain(mpki_krylov *k, mpki_event event) {
     const char *name = mpki_krylov_name(k->task.method);
     char why[160], more[160];
@@ -328,7 +329,7 @@ static mpki_event (*const cycles[])(mpki_krylov *k) = {NULL,         NULL,   FN(
                                                        FN(symmlq),   FN(cg), FN(gmres), FN(gmres),
                                                        FN(bicgstab), FN(idr)};
 
-/* Cycles until the truth is good enough or nothing helps. Returns the last event. */
+/* Cycles until the true residual is small enough or nothing helps. Returns the last event. */
 static mpki_event iterate(mpki_krylov *k) {
     int fruitless = 0, still = 0;
     double halved = k->truth;
@@ -343,14 +344,14 @@ static mpki_event iterate(mpki_krylov *k) {
         k->mark = k->truth;
         k->target = k->task.tolerance;
         mpki_event event = cycles[k->task.method](k);
-        if (event == MPKI_FAILURE || k->status < 0) return MPKI_FAILURE;
+        if (event == MPKI_FAILURE || mpk_failed(k->status)) return MPKI_FAILURE;
         if (k->iterate != k->x) memcpy(k->x, k->iterate, (size_t)k->n * sizeof(T));
         k->iterate = k->x;
         k->form = NULL;
         if (!truth(k)) return MPKI_FAILURE;
         if (k->truth <= k->task.tolerance) return MPKI_CONVERGED;
         if (event == MPKI_LIMIT || event == MPKI_UNFIT) return event;
-        if (event == MPKI_CYCLE) { /* one without progress will be followed by others */
+        if (event == MPKI_CYCLE) { /* one without progress would be followed by others like it */
             still = k->truth <= 0.9999 * begun ? 0 : still + 1;
             if (still == 2) return MPKI_STAGNATION;
             continue;
@@ -367,23 +368,24 @@ static mpki_event iterate(mpki_krylov *k) {
     }
 }
 
-/* In and out of the scaled problem: b and x by a power of two. */
+/* The power of two by which b and x are multiplied inside. */
 static double power_of_two(int32_t n, const T *b) {
     double most = 0;
     int exponent;
     for (int32_t i = 0; i < n; i++) most = fmax(most, (double)t_abs1(b[i]));
     if (!(most > 0)) return 1;
     frexp(most, &exponent);
-    /* its inverse must be a number, too */
+    /* its inverse must be representable too */
     const int range = sizeof(R) == sizeof(float) ? 120 : 1000;
     exponent = exponent > range ? range : exponent < -range ? -range : exponent;
     return ldexp(1, -exponent);
 }
 
-/* The best iterate to the caller, in his scale; one that underflows there is another one. */
+/* Hand the best iterate back, in the caller's scale; if it underflows there it is another vector,
+ * and is judged anew. */
 static mpki_event give(mpki_krylov *k, mpki_event event, T *x) {
     FN(vec_scale)(k->n, w_make(1 / k->scale, 0), k->best, k->x);
-    if (!all_finite(k->n, k->x) && k->extra.residual) { /* the caller goes on with what he has */
+    if (!all_finite(k->n, k->x) && k->extra.residual) { /* no correction: x stays as it is */
         memset(x, 0, (size_t)k->n * sizeof(T));
         k->best_truth = 1;
         k->reason = "the solution overflows";
@@ -418,7 +420,7 @@ mpk_status FN(krylov)(mpki_krylov *k, const void *b, void *vx) {
         return MPK_OK;
     }
     FN(vec_scale)(k->n, w_make(k->scale, 0), x, k->x);
-    if (!all_finite(k->n, k->x)) memset(k->x, 0, bytes); /* a guess beyond any use */
+    if (!all_finite(k->n, k->x)) memset(k->x, 0, bytes); /* a first guess that is of no use */
     k->iterate = k->x;
     mpki_event event = probe_norm(k) && truth(k) ? MPKI_GO : MPKI_FAILURE;
     if (event == MPKI_GO && !(k->truth < INFINITY)) {
@@ -434,5 +436,5 @@ mpk_status FN(krylov)(mpki_krylov *k, const void *b, void *vx) {
     k->info.residual = k->best_truth;
     if (event == MPKI_CONVERGED) return MPK_OK;
     explain(k, event);
-    return k->status < 0 ? k->status : MPK_NOT_CONVERGED;
+    return mpk_failed(k->status) ? k->status : MPK_NOT_CONVERGED;
 }

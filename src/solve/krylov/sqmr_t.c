@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** Simplified QMR for J-symmetric operators: A M^-1 is J-symmetric with J = M^-1, so one vector a
- *  step is multiplied, not two. Freund & Nachtigal 1994 (Software for simplified Lanczos and QMR
+/** Simplified QMR for J-symmetric operators: A M^-1 is J-symmetric with J = M^-1, so that each step
+ *  multiplies one vector, not two. Freund & Nachtigal 1994 (Software for simplified Lanczos and QMR
  *  algorithms, alg. 3.2) and 1995; Freund & Jarre 1997 for indefinite M. Preconditioned from the
- *  right, so that the quasi-residual is one of the true residual's norm. Beside their recurrence:
- *  the residual vector of the QMR iterate itself, s_n = (1 - c_n^2) s_{n-1} + c_n^2 r_n, one more
- *  vector; its norm, not the quasi-residual tau_n, is what we call the recurred residual. */
+ *  right, so that the quasi-residual belongs to the norm of the true residual. In addition to their
+ *  recurrence we carry the residual vector of the QMR iterate itself, s_n = (1 - c_n^2) s_{n-1} +
+ *  c_n^2 r_n: its norm, not the quasi-residual tau_n, is what we call the recurred residual. */
 #include "vectors.h"
 
 #include <string.h>

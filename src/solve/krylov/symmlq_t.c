@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** SYMMLQ (Paige & Saunders 1975), preconditioned by a positive definite M. The iterate offered is
- *  the point of conjugate gradients on the same space, x_L + zeta_bar w_bar, wherever it exists: it
- *  is what their algorithm ends with, and its residual is a multiple of the next Lanczos vector, so
- *  that its 2-norm costs nothing. */
+ *  the point of conjugate gradients on the same space, x_L + zeta_bar w_bar, wherever that exists:
+ *  their algorithm ends with it, and its residual is a multiple of the next Lanczos vector, so that
+ *  its 2-norm costs nothing. */
 #include "vectors.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ mpki_event FN(symmlq)(mpki_krylov *k) {
         FN(vec_scale)(n, w_make(1 / beta, 0), y, v);
         if (first) {
             memcpy(w, v, (size_t)n * sizeof(T));
-        } else { /* the step to x_L of the space before, which needs v of this one */
+        } else { /* the step to x_L of the previous space, which needs this step's v */
             FN(vec_axpy)(n, w_make(zeta * cs, 0), w, k->x);
             FN(vec_axpy)(n, w_make(zeta * sn, 0), v, k->x);
             FN(vec_axpby)(n, w_make(-cs, 0), v, w_make(sn, 0), w);

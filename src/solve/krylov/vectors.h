@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_KRYLOV_VECTORS_H
 #define MPKI_KRYLOV_VECTORS_H
-/** Vector kernels of the iterative methods, for one precision (after core/precision.h). Sums and
- *  scalars are W: double, or double complex, also for single precision. Everything that two vectors
- *  tell in one pass is computed in that pass: these loops run at the speed of the memory. */
+/** Vector kernels of the iterative methods, for one precision (include after core/precision.h).
+ *  Vectors of n entries in host memory. Sums and scalars are W: double, or double complex, also for
+ *  single precision. Whatever two vectors yield in one pass is computed in that pass: these loops
+ *  run at the speed of memory. */
 #include "../../core/precision.h"
 #include "krylov.h"
 
@@ -24,7 +25,7 @@ static inline W w_make(double re, double im) {
 static inline W w_mul(W x, W y) {
     return w_make(w_re(x) * w_re(y) - w_im(x) * w_im(y), w_re(x) * w_im(y) + w_im(x) * w_re(y));
 }
-static inline W w_div(W x, W y) { /* scaled, so that |y|^2 does not leave the range */
+static inline W w_div(W x, W y) { /* scaled, so that |y|^2 stays in the range */
     const double s = 1 / fmax(fabs(w_re(y)), fabs(w_im(y)));
     const double re = w_re(y) * s, im = w_im(y) * s, m = s / (re * re + im * im);
     return w_make((w_re(x) * re + w_im(x) * im) * m, (w_im(x) * re - w_re(x) * im) * m);
@@ -66,8 +67,8 @@ static inline bool w_finite(W x) {
     return isfinite(w_abs(x));
 }
 
-/** A product of two vectors with their norms: |dot| against norm_x * norm_y tells whether it is
- *  more than rounding. */
+/** The product of two vectors with their norms: |dot| beside norm_x norm_y tells whether it is more
+ *  than rounding. */
 typedef struct product {
     W dot;
     double norm_x, norm_y;
@@ -94,14 +95,15 @@ void FN(vec_random)(int32_t n, uint64_t *state, T *x);
 
 /* ---- what run_t.c gives the methods ---------------------------------------------------------- */
 
-/** y := A x and y := M^-1 x, counted and timed. False: k->status < 0, or *event says that the
- *  vector x had already overflowed. */
+/** y := A x and y := M^-1 x, counted and timed. False: it failed, as k->status tells, or
+ *  *event says that x had overflowed before. */
 bool FN(krylov_product)(mpki_krylov *k, const T *x, T *y);
 bool FN(krylov_precondition)(mpki_krylov *k, const T *x, T *y);
-/** After each iteration, with the residual norm as the method has it (absolute): counts, tells,
- *  looks at the truth when it is time. Not MPKI_GO: the cycle ends and returns it. */
+/** To be called after each iteration, with the residual norm as the method has it (absolute):
+ *  counts, reports progress, looks at the true residual when it is time. Not MPKI_GO: the cycle
+ *  ends and returns it. */
 mpki_event FN(krylov_step)(mpki_krylov *k, double recurred_norm);
-/** A cycle's end by breakdown, with the reason in words; or by failure when that was the reason. */
+/** End a cycle by breakdown, with the reason in words; or by failure where that was the reason. */
 mpki_event FN(krylov_break)(mpki_krylov *k, const char *reason);
 static inline T *vec(const mpki_krylov *k, int which) {
     return k->v[which];

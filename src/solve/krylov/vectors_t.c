@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sums and updates of vectors, one precision; the order of additions is fixed. */
+/* Sums and updates of vectors in one precision. */
 #include "vectors.h"
 #include "../../core/random.h"
 
@@ -62,7 +62,7 @@ W FN(vec_dot)(int32_t n, int hermitian, const T *x, const T *y) {
     return FN(vec_product)(n, hermitian, x, y).dot;
 }
 
-/* The norm of a real vector of `count` entries; complex ones are two of these. */
+/* The norm of a real vector of `count` entries; a complex vector of n is one of 2 n. */
 static double norm(int64_t count, const R *x) {
     double sum[LANES] = {0};
     int64_t i = 0;
@@ -82,7 +82,7 @@ void FN(vec_axpy)(int32_t n, W a, const T *x, T *y) {
     for (int32_t i = 0; i < n; i++) y[i] += t_mul(c, x[i]);
 }
 
-/* Pieces that stay in the first cache level between the two loops. */
+/* Entries of a piece: it stays in the first-level cache between the two loops. */
 enum { PIECE = 1024 };
 
 static double in_pieces(int32_t n, T a, const T *x, T b, int keep, T *y) {

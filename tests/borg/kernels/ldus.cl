@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The LDU factorization of the thesis of 2021, without pivoting: a work-item for each row. */
 __kernel
 void ldus_generic(double * mat_a) {
  double t_mat_a[get_local_size()];

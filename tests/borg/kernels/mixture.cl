@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A mixture of everything: private and __local arrays, reductions, pointers to pointers. */
 static double sq(double x) { return x * x; }
 __kernel void f(__global double *p, __global const int *cnt, int m, __global double **lst) {
   double x = p[get_group_id() * WG_SIZE + get_local_id()];

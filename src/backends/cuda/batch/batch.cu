@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Batches: the memory that calls share, and the call itself, bin after bin. */
+/* Batches: the memory that calls share, and a call, which runs its bins one after the other. */
 #include "launch.cuh"
 
 using namespace mpki;
 
-/* Another stream's kernels may still use the room: this one waits for them, on the device. */
+/* Kernels of another stream may still use the room: this stream waits for them, on the device. */
 static mpk_status follow(mpki_cuda *cuda, cudaStream_t stream) {
     if (!cuda->batch_done)
         MPKI_TRY(cudaEventCreateWithFlags(&cuda->batch_done, cudaEventDisableTiming));
@@ -49,8 +49,8 @@ static const bin_fn bins[] = {mpki_s_cuda_batch_bin, mpki_d_cuda_batch_bin, mpki
 static const product_fn products[] = {mpki_s_cuda_batch_product, mpki_d_cuda_batch_product,
                                       mpki_c_cuda_batch_product, mpki_z_cuda_batch_product};
 
-/* The kernels write to page-locked memory of the host when a matrix has no result: nothing to clear
- * or to copy where all went well. */
+/* A kernel writes to page-locked memory of the host only when a matrix is singular or has no
+ * result: where all goes well nothing is cleared or copied. */
 static int run(mpki_cuda *cuda, mpki_cuda_batch *batch) {
     int32_t *flags = NULL;
     MPKI_TRY(cudaSetDevice(cuda->device));

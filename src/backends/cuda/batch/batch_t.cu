@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The general kernels of one kind of entries, launched: as many threads for a matrix as its order
- * can use. */
+/* Launches the general kernels of one kind of entries: with as many threads for a matrix as its
+ * order can use. */
 #include "blas.cuh"
 #include "launch.cuh"
 
@@ -24,7 +24,7 @@ template <class KERNEL> static mpk_status allow(mpki_cuda *cuda, KERNEL kernel, 
     return MPK_OK;
 }
 
-/* each: bytes of shared memory for a matrix */
+/* `each` of these: bytes of shared memory for a matrix */
 template <class TILE, class PART>
 static mpk_status launch(mpki_cuda *cuda, void (*kernel)(const PART), const PART &p, size_t each,
                          void *stream) {
@@ -57,7 +57,8 @@ static bool aligned(const void *p) {
     return (uintptr_t)p % 16 == 0;
 }
 
-/* Nothing lies between the matrices, so that accesses of 16 bytes take them, and their pivots. */
+/* Do the matrices, and their pivots, follow each other without gaps, so that accesses of 16 bytes
+ * fit? */
 static bool packed(const part &p) {
     return p.a.layout == MPK_BATCH_STRIDED && p.a.ld == p.n && p.a.stride == (int64_t)p.n * p.n &&
            !p.order && p.first == 0 && p.n == p.most && aligned(p.a.data) && aligned(p.pivots);
@@ -115,7 +116,7 @@ mpk_status FN(cuda_batch_product)(mpki_cuda *cuda, const mpki_cuda_batch *batch)
     }
     if (blas_suits(p)) return blas_product<T>(cuda, p, batch->stream);
     const size_t each = product_bytes<T>(p.m, p.n, p.k);
-    /* few rows take few lanes, as long as some blocks of such matrices fit a multiprocessor */
+    /* matrices of few rows take fewer lanes, as long as several blocks fit on a multiprocessor */
     const size_t most = 96 * 1024;
     if (p.m <= 8 && p.n <= 16 && each * tile8::MATRICES <= most)
         return launch<tile8>(cuda, product_kernel<T, tile8>, p, each, batch->stream);

@@ -2,7 +2,7 @@
 #ifndef MPKI_CUDA_BATCH_ELIMINATION_CUH
 #define MPKI_CUDA_BATCH_ELIMINATION_CUH
 /** What eliminations in shared memory have in common, symmetric or not: the matrix, its outcome,
- *  and a kernel's way from operands to results. */
+ *  and the frame of a kernel: load, eliminate, store. */
 #include "tile.cuh"
 
 namespace mpki {
@@ -15,7 +15,7 @@ template <class T, class TILE> struct elimination {
     const part &job;
     const int n, ld;
     T *w;             /* shared: n columns */
-    const int *given; /* static pivots */
+    const int *given; /* pivots of static pivoting */
     R small;
     bool singular, broken, bad;
     int zero;
@@ -26,12 +26,12 @@ template <class T, class TILE> struct elimination {
 
     __device__ T &at(int i, int j) { return w[i + j * ld]; }
 
-    /** Zero tolerance, from the largest entry that counts for it. */
+    /** The zero tolerance, relative to `most`, the largest entry that counts for it. */
     __device__ void set_small(R most) {
         small = (R)(job.tolerance < 0 ? 4 * n * (double)epsilon<R>() : job.tolerance) * most;
     }
 
-    /** What the lane found whose `column` won: its `row`. */
+    /** `row` as found by the lane whose `column` won. */
     __device__ int row_of_winner(int column, int where, int row) const {
         int mine = column == where ? row : -1;
 #pragma unroll
@@ -42,7 +42,7 @@ template <class T, class TILE> struct elimination {
         return mine;
     }
 
-    /** mpk_batch_outcome, of the matrix as all threads of it know it. */
+    /** The matrix's mpk_batch_outcome, from what all of its threads know. */
     __device__ int outcome() const {
         return bad ? 3 : broken ? 2 : singular ? 1 : 0;
     }
@@ -51,12 +51,12 @@ template <class T, class TILE> struct elimination {
     }
 };
 
-/** This thread's matrix in dynamic shared memory, of which each takes `each` bytes. */
+/** This thread's matrix in dynamic shared memory; each matrix takes `each` bytes. */
 template <class TILE> __device__ inline char *room_of(char *room, size_t each) {
     return room + (TILE::W == 1 ? threadIdx.x / TILE::L : 0) * each;
 }
 
-/** Load, eliminate, and store if there are factors; broken may be so from the pivots given. */
+/** Load, eliminate, and store if there are factors. broken: the pivots given were not valid. */
 template <class E, class V, class F>
 __device__ inline void run_elimination(E &e, const V &a, F eliminate) {
     e.load(a);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_BATCH_EMITTED_CUH
 #define MPKI_CUDA_BATCH_EMITTED_CUH
-/** Around a kernel that borgc made: a file of cmake/cuda-kernels.cmake includes this, then borgc's
- *  output as a function of the device, and launches the kernel below with it. borgc's kernels take
- *  strided matrices of one order, numbered from 0: each thread gets a base of its own, so that its
- *  matrix lies where the stride says, and so pointers, and matrices sorted by order, cost nothing
- *  more. Groups are numbered within a block; infos stay in shared memory and are told when the
- *  block is done. */
+/** What surrounds a kernel that borgc made: a file of cmake/cuda-kernels.cmake includes this, then
+ *  borgc's output as a device function, and launches the kernel below with it. borgc's kernels take
+ *  strided matrices of one order, numbered from 0. Here each thread gets a base address of its own,
+ *  chosen so that its matrix lies where the stride says; so pointers, and matrices sorted by order,
+ *  cost nothing more. Groups are numbered within a block; their infos stay in shared memory and are
+ *  written when the block is done. */
 #include "launch.cuh"
 #include "product.cuh"
 
@@ -21,8 +21,8 @@ template <int THREADS, int LANES, int PACK> struct emitted_block {
     static const int GROUPS = THREADS / LANES;
     long long first; /* place of the block's first group */
     int local;       /* this thread's group; beyond the last one: the last */
-    int groups;      /* there are */
-    int threads;     /* of the packs that are there */
+    int groups;      /* groups that there are in this block */
+    int threads;     /* threads of the packs that there are */
 
     __device__ emitted_block(long long count) {
         first = (long long)blockIdx.x * GROUPS;
@@ -31,12 +31,14 @@ template <int THREADS, int LANES, int PACK> struct emitted_block {
         local = (int)threadIdx.x / LANES;
         if (local >= groups) local = groups - 1;
     }
-    /** Where the block's first matrix would begin if this thread's followed it by the stride. */
+    /** The address of the block's first matrix, if this thread's matrix were to follow it by the
+     *  stride. */
     template <class T> __device__ T *base(const mpki_cuda_operand &x, long long matrix) const {
         T *p = x.layout == 1 ? ((T *const *)x.data)[matrix] : (T *)x.data + matrix * x.stride;
         return in_global(p - local * x.stride);
     }
-    /** What the kernel told of its groups; pivots of those without factors are put in order. */
+    /** Write the outcomes of the block's groups; matrices without factors get a valid permutation.
+     *  */
     template <int LISTS> __device__ void tell(const part &job, const int *told) const {
         __syncthreads();
         const int g = (int)threadIdx.x;
@@ -53,15 +55,16 @@ template <int THREADS, int LANES, int PACK> struct emitted_block {
     }
 };
 
-/** BODY::run() is borgc's function. BLOCKS: least number of blocks of a multiprocessor. STAGED: a
- *  warp's matrices, that lie one after the other, go by shared memory, by all of its threads. */
+/** BODY::run() is borgc's function. BLOCKS: least number of blocks on a multiprocessor. STAGED: the
+ *  matrices of a warp lie one after the other and go through shared memory, by all threads of the
+ *  warp. */
 template <class BODY, int THREADS, int LANES, int PACK, int LISTS, int BLOCKS, bool STAGED = false>
 __global__ void __launch_bounds__(THREADS, BLOCKS) emitted_kernel(const part job) {
     typedef emitted_block<THREADS, LANES, PACK> block;
     __shared__ __align__(16) int told[4 * block::GROUPS];
     const block at(job.count);
-    /* borgc's code lets them go, too, but they must not wait at our barrier for the rest of a warp
-     * whose exchanges wait for them */
+    /* borgc's code ends these threads as well; but here they must not wait at our barrier for the
+     * rest of a warp whose exchanges wait for them */
     if (!STAGED && (int)threadIdx.x >= at.threads) return;
     const T tolerance = job.tolerance < 0 ? 4 * job.n * epsilon<T>() : (T)job.tolerance;
     const long long b = job.matrix(at.first + at.local);

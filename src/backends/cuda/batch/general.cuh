@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_BATCH_GENERAL_CUH
 #define MPKI_CUDA_BATCH_GENERAL_CUH
-/** LDU of small matrices in shared memory, any order, pivoting, layout: the algorithms and
- * decisions of src/batch/general_k.c. Rows and columns never move: what is finished is struck from
- * two sets, L and U stay where their entries were, and the permutations are applied when they are
- * written.
- */
+/** LDU of small matrices in shared memory, for any order, pivoting and layout: the algorithms and
+ * decisions of src/batch/general_k.c. Rows and columns never move: those that are finished are
+ * struck from two sets, L and U stay where their entries were, and the permutations are applied
+ * when they are written. */
 #include "elimination.cuh"
 
 namespace mpki {
@@ -40,7 +39,7 @@ template <class T, class TILE> struct general : elimination<T, TILE> {
                 at(i, j) = x;
             }
         t.sync();
-        if (job.pivoting < 2) /* of the entries in a pivot's place */
+        if (job.pivoting < 2) /* none, static: the largest entry where pivots may be */
             for (int s = t.lane; s < n; s += L) {
                 const R x = abs1(given ? at(given[s], given[job.most + s]) : at(s, s));
                 if (x > most) most = x;
@@ -96,7 +95,7 @@ template <class T, class TILE> struct general : elimination<T, TILE> {
         }
     }
 
-    /* Each lane looks through its columns. */
+    /* Each lane searches its own columns. */
     __device__ void choose_complete(int *p, int *q) {
         R most = -1;
         int column = 64, best = lowest(rows);
@@ -130,7 +129,7 @@ template <class T, class TILE> struct general : elimination<T, TILE> {
             choose_complete(p, q);
     }
 
-    /* Right if its row and column are zero too. */
+    /* A zero pivot is right if its row and column are zero too. */
     __device__ void zero_pivot(int p, int q) {
         R down, along;
         largest_row(q, &down);

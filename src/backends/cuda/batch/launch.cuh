@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_BATCH_LAUNCH_CUH
 #define MPKI_CUDA_BATCH_LAUNCH_CUH
-/** Launches. Tests that run these kernels on a host define MPKI_LAUNCH themselves. */
+/** How kernels of batches are launched. Tests that run them on a host define MPKI_LAUNCH
+ *  themselves. */
 #include "../runtime.cuh"
 #include "batch.h"
 

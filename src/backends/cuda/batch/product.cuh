@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_BATCH_PRODUCT_CUH
 #define MPKI_CUDA_BATCH_PRODUCT_CUH
-/** C := beta C + alpha A D op(B) of small matrices: A and alpha D op(B) are brought to shared
- *  memory, then a lane has its rows of C, four columns at a time. */
+/** C := beta C + alpha A D op(B) for small matrices: A and alpha D op(B) are brought to shared
+ *  memory, then each lane computes its rows of C, four columns at a time. */
 #include "tile.cuh"
 
 namespace mpki {
@@ -24,7 +24,7 @@ template <class T> __host__ __device__ inline size_t product_bytes(int m, int n,
     return (((size_t)m * k + (size_t)k * product_ld(n)) * sizeof(T) + 31) / 16 * 16;
 }
 
-/** x, k rows of op(B) scaled by alpha and multiplied by D. */
+/** x := op(B), k rows, times alpha and D. */
 template <class T, class TILE>
 __device__ inline void right_factor(const TILE &t, const product_part &job, long long b, int n,
                                     int k, T *x) {
@@ -35,7 +35,7 @@ __device__ inline void right_factor(const TILE &t, const product_part &job, long
         const T y = how ? v(j, i) : v(i, j);
         return alpha * cj(how == 2, y);
     };
-    const bool down = how == 0; /* lanes along the stored columns */
+    const bool down = how == 0; /* lanes run along the stored columns */
     const int inner = down ? k : n, outer = down ? n : k;
     for (int o = t.warp; o < outer; o += TILE::W)
         for (int l = t.lane; l < inner; l += TILE::L) {

@@ -2,7 +2,8 @@
 #ifndef MPKI_CUDA_BATCH_SOLVE_CUH
 #define MPKI_CUDA_BATCH_SOLVE_CUH
 /** X := A^-1 B from the factors of small matrices (src/batch/solve_k.c): the factors lie in shared
- *  memory, a warp (or its part) takes one right-hand side after the other, a row in each lane. */
+ *  memory; a warp (or part of one) takes one right-hand side after the other, a row in each lane.
+ *  */
 #include "symmetric.cuh"
 
 namespace mpki {
@@ -19,18 +20,19 @@ template <class T, class TILE> struct solver {
     bits marks; /* places of 2x2 pivots */
 
     __device__ const T &at(int i, int j) const { return w[i + j * ld]; }
-    __device__ bool is_first(int s) const { /* of a pair */
+    __device__ bool is_first(int s) const { /* of a 2x2 pivot */
         return (marks >> s & 1) && __popcll(marks & (bit(s) - 1)) % 2 == 0;
     }
     __device__ bool is_second(int s) const {
         return (marks >> s & 1) && __popcll(marks & (bit(s) - 1)) % 2 == 1;
     }
-    /** The lanes of a right-hand side wait for each other; other warps do not. */
+    /** The lanes of one right-hand side wait for each other; other warps do not wait. */
     __device__ void sync() const { __syncwarp(t.mask); }
 
     __device__ T divided(T d, T x) const { return is_zero(d) ? make<T>(0) : x * inverse(d); }
 
-    /* y(i) -= l(i, s) y(s) below, every s in turn; `each` before the step */
+    /* y(i) -= l(i, s) y(s) for i > s, for s in turn; `roots`: y(s) is divided by the diagonal
+     * before */
     __device__ void forward(bool roots) {
         for (int s = 0; s < n; ++s) {
             if (roots) {
@@ -48,7 +50,7 @@ template <class T, class TILE> struct solver {
         }
     }
 
-    /* the transposed one: row s of L, its entries below each column's beginning */
+    /* the same with the transposed factor: row s of L, entries of the columns before s */
     __device__ void backward(bool roots) {
         for (int s = n - 1; s >= 0; --s) {
             if (roots) {
@@ -95,7 +97,7 @@ template <class T, class TILE> struct solver {
         }
     }
 
-    /** Some pivot is zero, or a pair of them singular. */
+    /** Is some pivot zero, or some 2x2 pivot singular? */
     __device__ bool singular() const {
         bool found = false;
 #pragma unroll
@@ -112,7 +114,7 @@ template <class T, class TILE> struct solver {
         return t.any(found);
     }
 
-    /** One right-hand side; whether X is finite, in each lane. */
+    /** Solve for one right-hand side; returns in each lane whether X is finite. */
     __device__ bool one(const view<T> &b, int c, const int *rows, const int *out) {
         bool good = true;
 #pragma unroll
@@ -145,7 +147,7 @@ template <class T, class TILE> struct solver {
     }
 };
 
-/** The factors and W right-hand sides. */
+/** Bytes of shared memory for the factors and as many right-hand sides as warps. */
 template <class T> __host__ __device__ inline size_t solve_bytes(int n, int warps) {
     return ((n * (size_t)shared_ld(n) + (size_t)warps * n) * sizeof(T) + 15) / 16 * 16;
 }

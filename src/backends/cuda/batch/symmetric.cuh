@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_BATCH_SYMMETRIC_CUH
 #define MPKI_CUDA_BATCH_SYMMETRIC_CUH
-/** LLT and LDLT of small matrices in shared memory, any order, pivoting, layout: the algorithms and
- *  decisions of src/batch/symmetric_k.c. Both triangles are kept and rows never move: what is
- *  finished is struck from a set, column p then holds column s of L (and D on its diagonal), and
- *  the permutation is applied when L is written back. */
+/** LLT and LDLT of small matrices in shared memory, for any order, pivoting and layout: the
+ *  algorithms and decisions of src/batch/symmetric_k.c. Both triangles are kept and rows never
+ *  move: a finished row is struck from a set, column p then holds column s of L (and D on its
+ *  diagonal), and the permutation is applied when L is written back. */
 #include "../../../kernels/alpha.h"
 #include "elimination.cuh"
 
@@ -75,7 +75,7 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         t.sync();
     }
 
-    /** The largest of column p among the rows left but `but`; -1: nothing above zero. */
+    /** The largest of column p among the rows left, except row `but`; -1: all are zero. */
     __device__ int largest(int p, int but, R *value) {
         R most = 0;
         int where = 64;
@@ -95,7 +95,7 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         return (R)MPKI_ALPHA;
     }
 
-    /* The width of the next pivot p (q): 1, 2, or 0 where nothing but zeros is left. */
+    /* The width of the next pivot p (and q): 1, 2, or 0 where only zeros are left. */
     __device__ int choose_partial(int *p, int *q) {
         R lambda, sigma;
         const int r = lowest(left), s = largest(r, r, &lambda);
@@ -126,7 +126,7 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         return 2;
     }
 
-    /* Each lane looks through its columns. */
+    /* Each lane searches its own columns. */
     __device__ int choose_complete(int *p, int *q) {
         R diag = -1, off = 0;
         int dp = 64, column = 64, row = 64;
@@ -187,7 +187,7 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         for (int r = 0; r < ROWS; ++r) {
             const int i = t.lane + r * L;
             if (!is_left(i)) continue;
-            if (!finite(at(i, p))) bad = true; /* NaN is above no bound: not a zero */
+            if (!finite(at(i, p))) bad = true; /* NaN must not pass for a zero */
         }
         t.sync();
         if (t.warp == 0)
@@ -306,7 +306,9 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
             if (broken) break;
             if (width == 0) {
                 zero_pivot(s++, p);
-                if (q >= 0) zero_pivot(s++, q); /* a given pair: two zeros of width one */
+                if (q >= 0)
+                    zero_pivot(s++, q); /* a pair that was given: two zero pivots of width
+                                                   1 */
             } else if (width == 1) {
                 eliminate_one(s++, p);
             } else if (eliminate_two(s, p, q)) {
@@ -317,7 +319,7 @@ template <class T, class TILE> struct symmetric : elimination<T, TILE> {
         }
     }
 
-    /* The root is taken when L is written. */
+    /* The square root is taken when L is written. */
     __device__ void llt() {
         for (int s = 0; s < n; ++s) {
             int p = lowest(left);

@@ -2,9 +2,9 @@
 #ifndef MPKI_CUDA_BATCH_TILE_CUH
 #define MPKI_CUDA_BATCH_TILE_CUH
 /** The threads that share a small matrix: L lanes of a warp, each with ROWS rows (lane, lane + L,
- *  ...), in W warps. One warp holds 32 / L matrices when W is 1; else the matrix has the block to
- *  itself. Every warp of a matrix decides alike from what lies in shared memory; columns are dealt
- *  out among the warps. Order up to L ROWS. */
+ *  ...), in W warps. With W = 1 a warp holds 32 / L matrices, else the matrix has the block to
+ *  itself. Every warp of a matrix takes the same decisions, from what lies in shared memory;
+ *  columns are dealt out among the warps. The order is at most L ROWS. */
 #include "../scalar.cuh"
 #include "batch.h"
 
@@ -14,8 +14,8 @@
 
 namespace mpki {
 
-/** p, of which the compiler then knows that it is no shared memory: else it orders accesses as if
- *  they could meet. */
+/** p, told to the compiler as no shared memory: otherwise it orders accesses as if the two could
+ *  meet. */
 template <class T> __device__ inline T *in_global(T *p) {
 #ifdef __CUDA_ARCH__
     __builtin_assume(__isGlobal(p));
@@ -29,7 +29,7 @@ static const unsigned TILE_BLOCK = 128; /* threads of a block */
 
 template <int L_, int ROWS_, int W_> struct tile {
     static const int L = L_, ROWS = ROWS_, W = W_, MATRICES = (int)TILE_BLOCK / (L_ * W_);
-    int lane, warp; /* warp: of the matrix */
+    int lane, warp; /* warp: counted within the matrix */
     unsigned mask;
     double *between; /* W > 1: W doubles of shared memory */
 
@@ -39,7 +39,7 @@ template <int L_, int ROWS_, int W_> struct tile {
         mask = L == 32 ? 0xffffffffu : ((1u << L % 32) - 1) << (threadIdx.x % 32 / L * L);
         between = shared;
     }
-    /** This tile's place among all. */
+    /** The number of this tile among all. */
     __device__ static long long place() {
         return (long long)blockIdx.x * MATRICES + threadIdx.x / (L * W);
     }
@@ -50,7 +50,8 @@ template <int L_, int ROWS_, int W_> struct tile {
         else
             __syncthreads();
     }
-    /** Over the lanes of this warp: the largest value and where, the lowest of equals. */
+    /** Over the lanes of this warp: the largest value and where it is, the lowest index among
+     *  equals. */
     template <class R> __device__ void largest(R &value, int &at) const {
 #pragma unroll
         for (int h = L / 2; h > 0; h /= 2) {
@@ -67,7 +68,7 @@ template <int L_, int ROWS_, int W_> struct tile {
         for (int h = L / 2; h > 0; h /= 2) x |= __shfl_xor_sync(mask, x, h);
         return x;
     }
-    /** Over all threads of the matrix; all of them call. */
+    /** The maximum over all threads of the matrix; all of them must call. */
     template <class R> __device__ R max_of_all(R value) const {
 #pragma unroll
         for (int h = L / 2; h > 0; h /= 2) {
@@ -127,10 +128,10 @@ template <class T> __device__ inline view<T> view_of(const mpki_cuda_operand &x,
     return v;
 }
 
-/** What a kernel gets beside its operands. */
+/** What a kernel gets besides its operands. */
 struct part {
     mpki_cuda_operand a, b, c, d;
-    long long first, count; /* places */
+    long long first, count; /* numbers in job order */
     const int *order;
     int *pivots, *outcome, *inertia, *flags;
     int n, most; /* of these matrices; of the batch */
@@ -140,7 +141,7 @@ struct part {
     __device__ long long matrix(long long place) const {
         return order ? order[first + place] : first + place;
     }
-    /** flags, on the host: [0] singular ones, [1] ones without a result. */
+    /** flags, in host memory: [0] some matrix is singular, [1] some has no result. */
     __device__ void report(long long b, int how, int positive, int negative, int zero) const {
         if (outcome) outcome[b] = how;
         if (inertia) {
@@ -155,8 +156,9 @@ __host__ __device__ inline int shared_ld(int n) {
     return n | 1;
 }
 
-/** The pivots of one matrix, given from outside: a permutation of 0 .. n-1; `marks`: places of 2x2
- *  pivots, in pairs where `pairs` allows them. False: they are none. All lanes call. */
+/** Read the pivots of one matrix that were given from outside. They must be a permutation of 0 ..
+ *  n-1; `marks`: where 2x2 pivots stand, in pairs, only if `pairs` allows them. False: they are not
+ *  valid. All lanes call. */
 template <class TILE>
 __device__ inline bool read_marks(const TILE &t, int n, const int *piv, bool pairs, bits *marks) {
     bits seen = 0, marked = 0;
@@ -171,7 +173,7 @@ __device__ inline bool read_marks(const TILE &t, int n, const int *piv, bool pai
     }
     seen = t.all_of(seen), marked = t.all_of(marked);
     good = !t.any(!good) && seen == all_below(n) && (pairs || marked == 0);
-    for (bits m = marked; m;) { /* each run of marks has even length */
+    for (bits m = marked; m;) { /* each run of marks must have even length */
         const int k = lowest(m);
         if (k + 1 >= n || !(m >> (k + 1) & 1)) good = false;
         m &= ~(bit(k) | (k + 1 < 64 ? bit(k + 1) : 0));

@@ -31,7 +31,8 @@ static int lu_blocks(const mpki_cuda *cuda) {
     return cuda->sms < 32 * LU_OFFERS ? cuda->sms : 32 * LU_OFFERS;
 }
 
-/** Columns of a block: as wide as the panel's rows fit into all shared memory together. */
+/** Columns of a block: as many as let the panel's rows fit into the shared memory of all
+ *  multiprocessors together. */
 static int aasen_width(const mpki_cuda *cuda, int n) {
     const int B = tile_size<T>::B;
     const int64_t fit = (int64_t)(cuda->shared_max - 16384) / (int64_t)sizeof(T);
@@ -98,7 +99,7 @@ static int64_t aasen_layout(const mpki_cuda *cuda, int n, char *base, aasen_spac
     return at;
 }
 
-/** The panel's LU on `stream`; its own set of buffers. */
+/** The panel's LU on `stream`; `set` says which buffers it uses. */
 static mpk_status lu_panel(mpki_cuda *cuda, const aasen_space &s, int set, int m, int nb,
                            int blocks, const T *V, int64_t ldv, T *out, int64_t ldo, int *order,
                            double tiny, cudaStream_t stream) {
@@ -122,7 +123,7 @@ static mpk_status lu_panel(mpki_cuda *cuda, const aasen_space &s, int set, int m
     return MPK_OK;
 }
 
-/** The LU of block J of T on the side stream: T(J+1, J+2) is there. */
+/** The LU of block J of T on the side stream; T(J+1, J+2) must be there. */
 static mpk_status band_step(mpki_cuda *cuda, const aasen_space &s, const aasen_parts &p, int n,
                             int J, double tiny) {
     const int nb = p.nb, B = tile_size<T>::B;
@@ -187,7 +188,7 @@ static mpk_status aasen_run(mpki_cuda *cuda, mpki_cuda_matrix *d, T *scalars, ch
         const T *LJ = A + r0; /* row block J: L(J, K) at column (K - 1) nb */
         column_kernel<H><<<dim3((m + 255) / 256, w), 256, 0, main>>>(n, r0, w, A, lda, s.V, ld);
         MPKI_TRY(cudaGetLastError());
-        if (J > 0) { /* L(J, J), clean, and its inverse */
+        if (J > 0) { /* L(J, J) with its ones and zeros, and its inverse */
             part_kernel<<<32, 256, 0, main>>>(w, w, nb, 0, LJ + (int64_t)(J - 1) * nb * lda, lda,
                                               s.LJ);
             MPKI_TRY(cudaEventRecord(cuda->fork, main));

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_AASEN_KERNELS_CUH
 #define MPKI_CUDA_AASEN_KERNELS_CUH
-/** The kernels beside the panels of aasen.cuh: columns and rows moved, blocks of T, and the solve
- *  with T, a band. */
+/** The kernels besides the panels of aasen.cuh: moves of columns and rows, blocks of T, and the
+ *  solve with T, a band. */
 #include "../scalar.cuh"
 #include "control.cuh"
 
 namespace mpki {
 
-/** V = columns r0 .. r0 + w - 1 of A, rows from r0 on; the square on the diagonal whole. */
+/** V = columns r0 .. r0 + w - 1 of A, rows from r0 on; in the diagonal square both triangles are
+ *  filled. */
 template <bool H, class T>
 __global__ void column_kernel(int n, int r0, int w, const T *A, int64_t lda, T *V, int64_t ldv) {
     const int c = blockIdx.y;
@@ -84,7 +85,7 @@ __global__ void moved_put_kernel(int n, int r0, int left, int count, const int *
     }
 }
 
-/** back[c] = where the row now at c came from: the identity but for the list. */
+/** back[c] = where the row now at c came from: the identity except for the rows in the list. */
 __global__ static void moved_back_kernel(int m, int count, const int *moved, int *back) {
     for (int i = threadIdx.x; i < m; i += blockDim.x) back[i] = i;
     __syncthreads();
@@ -92,7 +93,8 @@ __global__ static void moved_back_kernel(int m, int count, const int *moved, int
         if (moved[q] >= 0) back[moved[q]] = moved[count + q];
 }
 
-/** Square of order nb: to = unit lower part of A (rows x nb), ones beyond; or its upper part. */
+/** A square of order nb: to = the unit lower part of A (rows x nb), with ones on the diagonal after
+ *  its rows; or its upper part. */
 template <class T>
 __global__ void part_kernel(int rows, int columns, int nb, int upper, const T *A, int64_t lda,
                             T *to) {
@@ -106,8 +108,8 @@ __global__ void part_kernel(int rows, int columns, int nb, int upper, const T *A
     }
 }
 
-/** -T's blocks: kind 0 from Z's lower triangle, both sides; kind 1: Z, and its mirror to the
- *  third. */
+/** Blocks of -T: kind 0, the diagonal block, from Z's lower triangle, mirrored; kind 1: Z below the
+ *  diagonal and its mirror image to the right. */
 template <bool H, class T>
 __global__ void minus_kernel(int rows, int nb, int kind, const T *Z, T *to, T *mirror) {
     for (int e = blockIdx.x * blockDim.x + threadIdx.x; e < nb * nb; e += gridDim.x * blockDim.x) {
@@ -180,7 +182,7 @@ template <class T> __global__ void top_kernel(int64_t count, const T *x, unsigne
     if ((threadIdx.x & 31) == 0) atomicMax(top, most);
 }
 
-/** T x = y by one thread block for each right-hand side; x: nt nb entries, and nb more. */
+/** Solve T x = y, one thread block for each right-hand side; x: nt nb entries, and nb more. */
 template <class T>
 __global__ void __launch_bounds__(256) band_kernel(int nb, int nt, const T *panels, const T *rights,
                                                    const int *orders, T *X, int64_t ldx) {

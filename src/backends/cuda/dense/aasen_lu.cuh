@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_AASEN_LU_CUH
 #define MPKI_CUDA_AASEN_LU_CUH
-/** The LU of a panel with partial pivoting, by one cooperative kernel. A thread block keeps its
- *  rows in shared memory and they stay where they are; for each column every one of them publishes
- *  its best row along with the entry, so that one look at all offers settles the pivot; what is
- *  left of the update is done while they arrive. Entries compare by 20 bits (key): |l| <= 1 +
+/** The LU of a panel with partial pivoting, by one cooperative kernel. Each thread block keeps its
+ *  rows in shared memory, where they stay. For each column every thread block publishes its best
+ *  row together with the entry, so that one look at all offers decides the pivot; the rest of the
+ *  update is done while the offers arrive. Entries are compared by 20 bits (key), hence |l| <= 1 +
  *  1e-6. */
 #include "bunch_kaufman.cuh"
 #include "tile_memory.cuh"
@@ -26,14 +26,14 @@ template <class T> struct lu_job {
     int *state;                       /* zero pivots; not finite; key of the largest multiplier */
 };
 
-/** Shared memory: rows, the pivot's row, then places: of the first nb rows, and what stands
- *  there. */
+/** Bytes of shared memory: the rows, the pivot's row, then two lists of positions: of the first nb
+ *  rows, and of what stands there. */
 template <class T> static size_t lu_shared(int each, int nb) {
     return sizeof(T) * ((size_t)each * nb + nb) + sizeof(int) * (3 * (size_t)nb + each);
 }
 
-/** One function, long as it is: what a thread block holds lasts from the first column to the last,
- *  and waits for the whole grid stand between the steps of each. */
+/** One function, though it is long: what a thread block holds lives from the first column to the
+ *  last, and between the steps of each column the whole grid waits. */
 template <class T> __global__ void __launch_bounds__(AASEN_THREADS, 1) lu_kernel(lu_job<T> g) {
     typedef typename scalar_of<T>::real R;
     extern __shared__ __align__(16) unsigned char shared_bytes[];
@@ -53,7 +53,7 @@ template <class T> __global__ void __launch_bounds__(AASEN_THREADS, 1) lu_kernel
     for (int r = tid; r < each; r += AASEN_THREADS) step_of[r] = -1;
     for (int k = tid; k < nb; k += AASEN_THREADS) at[k] = k, now[k] = k;
     __syncthreads();
-    /* the largest of column c among this block's rows that are left, published after its row */
+    /* the largest of column c among this block's rows that are left; its row is published first */
     auto offer = [&](int c, unsigned k, int i) {
         unsigned top = __reduce_max_sync(all, k);
         int row = __reduce_min_sync(all, k == top ? i : 0x7fffffff);
@@ -86,13 +86,13 @@ template <class T> __global__ void __launch_bounds__(AASEN_THREADS, 1) lu_kernel
         unsigned k = 0;
         int i = 0x7fffffff;
         for (int r = tid; r < rows; r += AASEN_THREADS) {
-            const unsigned q = key(S[r]) + 1; /* 0: no row */
+            const unsigned q = key(S[r]) + 1; /* 0: the lane has no row */
             if (q > k) k = q, i = r;
         }
         offer(0, k, i);
     }
     for (int k = 0; k < steps; ++k) {
-        if (warp == 0) { /* what all offer */
+        if (warp == 0) { /* look at the offers of all */
             unsigned v = 0;
             int i = 0x7fffffff, b0 = 0;
             const unsigned long long *from = g.offer + (k & 1) * blocks;
@@ -158,7 +158,7 @@ template <class T> __global__ void __launch_bounds__(AASEN_THREADS, 1) lu_kernel
             offer(next, best, mine);
         else
             __syncthreads();
-        if (tid == 0) { /* as if rows had changed places one pair after the other */
+        if (tid == 0) { /* positions as if rows had been exchanged one pair after the other */
             const int place = p < nb ? now[p] : p, x = at[k];
             if (place != k) {
                 now[x] = place;
@@ -169,7 +169,7 @@ template <class T> __global__ void __launch_bounds__(AASEN_THREADS, 1) lu_kernel
             zeros += zero;
             odd |= top >= key((R)INFINITY);
         }
-        /* the rest of the step, but for the first warp, which looks at the offers */
+        /* the rest of the step, by all but the first warp, which looks at the offers */
         const int stride = AASEN_THREADS / 32 - 1;
         for (int r = lane; r < rows && warp > 0; r += 32) {
             if (step_of[r] >= 0) continue;
@@ -207,7 +207,7 @@ template <class T> __global__ void __launch_bounds__(AASEN_THREADS, 1) lu_kernel
     for (int k = tid; k < nb; k += AASEN_THREADS) {
         const bool in = k < steps;
         g.moved[k] = in ? k : -1, g.moved[2 * nb + k] = in ? pivot[k] : -1;
-        const bool stays = !in || now[k] < nb; /* pivots are told above, others below */
+        const bool stays = !in || now[k] < nb; /* pivot rows are listed above, the others below */
         g.moved[nb + k] = -1;
         if (in && !stays) g.moved[nb + k] = now[k], g.moved[3 * nb + k] = k;
     }

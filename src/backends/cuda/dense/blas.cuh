@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_BLAS_CUH
 #define MPKI_CUDA_BLAS_CUH
-/** cuBLAS for T, and the trailing update built of its products. */
+/** cuBLAS for the type T, and the trailing update built from its products. */
 #include "../runtime.cuh"
 
 #include <cuda_fp16.h>
@@ -85,9 +85,9 @@ template <class F> __device__ inline cx<F> tf32_of(cx<F> x) {
     return {tf32_of(x.x), tf32_of(x.y)};
 }
 
-/** Single precision on tensor cores: with x = hi + lo, both of TF32's width, L W^T is, to nearly
- *  single precision, [L_hi L_hi L_lo] [W_hi W_lo W_hi]^T: one product three times as deep. For
- *  complex entries; real ones are split into halves. */
+/** Single precision on tensor cores, for complex entries (real ones are split into halves): with x
+ *  = hi + lo, both of TF32's width, [L_hi L_hi L_lo] [W_hi W_lo W_hi]^T is L W^T to nearly single
+ *  precision, by one product three times as deep. */
 template <class G>
 __global__ void split_kernel(int m, int w, const G *L, const G *W, int64_t ld, G *Ls, G *Ws) {
     const int64_t j = blockIdx.y;
@@ -101,8 +101,8 @@ __global__ void split_kernel(int m, int w, const G *L, const G *W, int64_t ld, G
 #endif
 
 #if MPKI_PRECISION == 0
-/** Largest exponents of the columns of L and W (m rows), a column a thread block: exponents[2 k],
- *  exponents[2 k + 1]. */
+/** The largest exponents of the columns of L and of W (m rows): exponents[2 k] and exponents[2 k +
+ *  1]. One thread block for each column. */
 __global__ static void __launch_bounds__(512)
     exponents_kernel(int m, const float *L, const float *W, int64_t ld, int *exponents) {
     __shared__ unsigned most[2];
@@ -122,10 +122,11 @@ __global__ static void __launch_bounds__(512)
 /** L and W (m x w, rows from `L` on) in half precision, for products on tensor cores. Column k of L
  *  is multiplied by a power of two and column k of W by another, so that both have the same largest
  *  exponent and the product of the two powers, 2^c, is the same for all k; the largest product of
- *  all is brought to 2^28 .. 2^30, where nothing overflows and little falls below half precision's
- *  range. *scaled: -2^-c, the factor of the product. TERMS 3: with x = hi + lo, both of 11 bits, L
- *  W^T is, to nearly single precision, [L_lo L_hi L_hi] [W_hi W_lo W_hi]^T. Behind a failure all
- *  are zeros: what is left in L and W may overflow, and a gate of 0 times infinity is not 0. */
+ *  all is brought to 2^28 .. 2^30, where nothing overflows and little falls below the range of half
+ *  precision. *scaled: -2^-c, the factor of the product. TERMS 3: with x = hi + lo, both of 11
+ *  bits, [L_lo L_hi L_hi] [W_hi W_lo W_hi]^T is L W^T to nearly single precision. After a failure
+ *  all results are zeros: what is left in L and W may overflow, and a gate of 0 times infinity is
+ *  not 0. */
 template <int TERMS>
 __global__ static void __launch_bounds__(256)
     halves_kernel(int m, int w, const float *L, const float *W, int64_t ld, const int *exponents,
@@ -167,17 +168,17 @@ __global__ static void __launch_bounds__(256)
 }
 #endif
 
-/** What split_kernel or halves_kernel made of the L and W of an update; the factor of the
+/** What split_kernel or halves_kernel made of the L and W of an update, and the factor of the
  *  product. */
 struct split_part {
     const T *L, *W, *gate;
-    int terms; /* times as deep */
+    int terms; /* how many times as deep */
 };
 
-/** Lower triangle of C (m x m) += gate * L W^T (W^H), L and W m x K: squares of half, a quarter,
- *  ... of m, all of one size in one strided batch, so that the upper triangle is never written and
- *  the number of launches is logarithmic; then the diagonal blocks. gate is 0 (nothing happens)
- *  or -1. */
+/** Lower triangle of C (m x m) += gate * L W^T (W^H), L and W m x K. Squares of half, a quarter,
+ *  ... of m are updated, those of one size in one strided batch, so the upper triangle is never
+ *  written and the number of launches is logarithmic; then the diagonal blocks. gate is -1, or 0:
+ *  nothing happens. */
 template <bool H>
 static mpk_status lower_update(mpki_cuda *cuda, const products &p, int m, int K, const T *L,
                                const T *W, int64_t ldw, T *C, int64_t ldc, const T *gate,

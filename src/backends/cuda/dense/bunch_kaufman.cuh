@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_BUNCH_KAUFMAN_CUH
 #define MPKI_CUDA_BUNCH_KAUFMAN_CUH
-/** Bunch-Kaufman (1977) and bounded Bunch-Kaufman or rook pivoting (Ashcraft, Grimes & Lewis 1998)
- *  as LAPACK's xLASYF and xLASYF_ROOK choose pivots, the panel by one persistent kernel: every
- *  thread block keeps a slab of rows, left-looking; a column costs one barrier of the grid where
- *  its diagonal entry is good enough, two or three where another column is looked at and rows move.
- *  L ends in its final order: interchanges reach the columns before the panel too. */
+/** Bunch-Kaufman (1977) and bounded Bunch-Kaufman or rook pivoting (Ashcraft, Grimes & Lewis 1998),
+ *  with pivots chosen as LAPACK's xLASYF and xLASYF_ROOK do. A panel is one persistent kernel,
+ *  left-looking, in which every thread block keeps a slab of rows. A column costs one barrier of
+ *  the grid if its diagonal entry is large enough, two or three if another column is examined and
+ *  rows move. L ends in its final order: interchanges are applied to the columns before the panel
+ *  too. */
 #include "../../../kernels/alpha.h"
 #include "blas.cuh"
 #include "tile.cuh"
@@ -28,7 +29,8 @@ template <class T> struct bk_job {
     typename scalar_of<T>::real tiny;
 };
 
-/* what other thread blocks have written is read past the first-level cache */
+/* what other thread blocks have written is read past the first-level cache, which may hold an old
+ * copy */
 __device__ inline float fresh(const float *p) {
     return __ldcg(p);
 }
@@ -70,7 +72,7 @@ __device__ inline void grid_barrier(unsigned *count, unsigned &phase) {
     __syncthreads();
 }
 
-/** The larger value, ties to the lower index; NaN is larger than all. */
+/** The larger value; of equal ones the lower index; NaN is larger than all. */
 template <class R> __device__ inline void better(R &v, int &i, R ov, int oi) {
     const bool on = isnan(ov), vn = isnan(v);
     if (on != vn ? on : ov > v || ((ov == v || on) && oi < i)) v = ov, i = oi;
@@ -84,9 +86,9 @@ template <class R> __device__ inline void warp_best(R &v, int &i) {
     }
 }
 
-/** W(:, to) = column c of what is left (rows k..), from A and the panel's columns before k; then
- *  the largest entry but row `skip` (rows > k only, where below is set), of all thread blocks, and
- *  entry `row` of the column. */
+/** W(:, to) = column c of what is left (rows k ..), from A and the panel's columns before k; then,
+ *  over all thread blocks, its largest entry except in row `skip` (with `below`: rows > k only),
+ *  and its entry in row `row`. */
 template <bool H, class T>
 __device__ void bk_column(const bk_job<T> &g, bk_memory<T> &m, int first, int last, int k, int c,
                           int to, int skip, bool below, unsigned &phase) {
@@ -157,9 +159,9 @@ __device__ void bk_column(const bk_job<T> &g, bk_memory<T> &m, int first, int la
     __syncthreads();
 }
 
-/** Rows and columns kk < kp of what is left change places: A(kk.., kk) is where the old kk stood,
- *  not up to date; so only A's column kk goes to kp. Rows of L and W of the panel, up to W's column
- *  `upto`, are exchanged by the first thread block. */
+/** Rows and columns kk < kp of what is left change places. A(kk .., kk) is not up to date and
+ *  belonged to the old kk, so only column kk of A goes to kp. The first thread block exchanges the
+ *  rows of the panel's L and W, up to column `upto` of W. */
 template <bool H, class T>
 __device__ void bk_swap(const bk_job<T> &g, int first, int last, int kk, int kp, int done,
                         int upto) {
@@ -190,8 +192,8 @@ __device__ void bk_swap(const bk_job<T> &g, int first, int last, int kk, int kp,
     }
 }
 
-/** One function: the choice of a pivot goes back and forth between columns that the whole grid
- *  brings up to date. */
+/** One function: the choice of a pivot goes back and forth between columns, and the whole grid
+ *  brings each up to date. */
 template <bool H, class T>
 __global__ void __launch_bounds__(BK_THREADS, 1) bk_panel_kernel(bk_job<T> g) {
     typedef typename scalar_of<T>::real R;
@@ -239,7 +241,7 @@ __global__ void __launch_bounds__(BK_THREADS, 1) bk_panel_kernel(bk_job<T> g) {
                     g.W[i + q * g.ldw] = g.W[i + (q + 1) * g.ldw];
             }
         }
-        if (from_next) /* the pivot's column, its rows k and kp exchanged already */
+        if (from_next) /* the pivot's column; its rows k and kp are exchanged already */
             for (int i = max(first, k) + tid; i < last; i += BK_THREADS)
                 g.W[i + q * g.ldw] = fresh(g.W + (i == k ? kp : i == kp ? k : i) + (q + 1) * g.ldw);
         const int kk = k + step - 1;
@@ -292,14 +294,15 @@ __global__ void __launch_bounds__(BK_THREADS, 1) bk_panel_kernel(bk_job<T> g) {
             if (!(abs1(m.special) <= (sizeof(R) == 4 ? (R)FLT_MAX : (R)DBL_MAX))) g.state[2] = 1;
         }
         k += step;
-        /* rows above the panel's columns of L change hands only in swaps; what a thread block reads
-           next of other rows, W(k, :), was written before the last barrier, but for a zero pivot */
+        /* Rows above the panel change in swaps alone. Of other rows a thread block reads only W(k,
+         * :) next, which was written before the last barrier, unless the pivot is zero. */
         if (zero) grid_barrier(g.barrier, phase);
     }
     if (blockIdx.x == 0 && tid == 0) g.state[0] = k;
 }
 
-/** Interchanges of pivots k0 .. k1 - 1 in columns 0 .. columns - 1. A thread: a column. */
+/** Apply the interchanges of pivots k0 .. k1 - 1 to columns 0 .. columns - 1, one thread for each
+ *  column. */
 template <class T>
 __global__ void bk_left_kernel(int columns, int k0, int k1, const int *ipiv, int rook, T *A,
                                int64_t lda) {
@@ -343,7 +346,8 @@ static int64_t bk_layout(int n, int blocks, char *base, bk_space *s) {
     return at;
 }
 
-/** Columns from .. n - 1 of A, rows to n; perm holds what is known before. state: see bk_job. */
+/** Factor columns from .. n - 1 of A (rows to n); perm holds the order so far. state: see bk_job.
+ *  */
 template <bool H>
 static mpk_status bk_run(mpki_cuda *cuda, mpki_cuda_matrix *d, const bk_space &s, int from,
                          bool rook, double tiny, const T *scalars) {

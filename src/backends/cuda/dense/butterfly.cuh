@@ -2,10 +2,10 @@
 #ifndef MPKI_CUDA_BUTTERFLY_CUH
 #define MPKI_CUDA_BUTTERFLY_CUH
 /** Random butterfly transformation U^T A U (Parker 1995; Baboulin, Dongarra, Herrmann & Tomov
- *  2013), in place on the lower triangle, for any n: a butterfly couples i with i + h, h = n / 2 of
- *  its part, and leaves an odd one out. Depth 2: the butterflies of the two halves, then the
- *  whole's. The diagonals, exp(r / 10) with r uniform in (-1/2, 1/2), lie behind each other:
- *  depth x n. */
+ *  2013), in place on the lower triangle, for any n: a butterfly couples i with i + h, where h is
+ *  half of its rows, and leaves an odd row out. Depth 2: first the butterflies of the two halves,
+ *  then that of the whole. The diagonals, exp(r / 10) with r uniform in (-1/2, 1/2), are stored one
+ *  after the other: depth x n. */
 #include "../../../core/random.h"
 #include "../runtime.cuh"
 #include "../scalar.cuh"
@@ -20,14 +20,14 @@ template <class R> __global__ void butterfly_fill_kernel(int n, int depth, uint6
     }
 }
 
-/** Where index i goes in the butterfly of [first, first + 2 h): its partner, and whether it is the
- *  second. */
+/** Where index i lies in the butterfly of [first, first + 2 h): its partner, and whether it is the
+ *  second of the two. */
 struct wing {
     int first, h;
 };
 
-/** Square or triangle: rows of one butterfly, columns of another (or the same). A thread: the four
- *  entries (i, j), (i + h, j), (i, j + g), (i + h, j + g). */
+/** A square or triangle: rows of one butterfly, columns of another (or the same). One thread for
+ *  the four entries (i, j), (i + h, j), (i, j + g), (i + h, j + g). */
 template <bool H, class T, class R>
 __global__ void butterfly_kernel(wing r, wing c, const R *u, T *A, int64_t lda) {
     const bool same = r.first == c.first;
@@ -52,8 +52,7 @@ __global__ void butterfly_kernel(wing r, wing c, const R *u, T *A, int64_t lda) 
         }
 }
 
-/** The odd one's row or column, against the butterfly of `w`: entries (odd, w) (row) or (w,
- *  odd). */
+/** The row or column of an odd index against the butterfly of `w`: entries (odd, w) or (w, odd). */
 template <class T, class R>
 __global__ void butterfly_odd_kernel(wing w, int odd, const R *u, T *A, int64_t lda) {
     const int64_t i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -107,7 +106,7 @@ static mpk_status butterfly_apply(mpki_cuda *cuda, int n, int depth, const R *u,
                 const dim3 grid((w[a].h + 255) / 256, w[b].h < 32768 ? w[b].h : 32768);
                 butterfly_kernel<H><<<grid, 256, 0, stream>>>(w[a], w[b], d, A, lda);
             }
-        /* odd ones: those that no wing holds */
+        /* odd indices: those that are in no wing */
         for (int o = 0; o < 3; ++o) {
             const int part = level == 0 ? 0 : o;
             if (level == 0 && o > 0) break;

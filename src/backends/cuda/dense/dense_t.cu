@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dense LDLT, its solves and what refinement needs, on the device, for one kind of entries. */
+/* Dense LDLT on the device, its solves, and what refinement needs, for one kind of entries. */
 #include "aasen.cuh"
 #include "butterfly.cuh"
 #include "ldlt.cuh"

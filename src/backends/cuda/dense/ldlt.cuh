@@ -3,16 +3,16 @@
 #define MPKI_CUDA_LDLT_CUH
 /** Blocked LDLT whose pivots stay inside diagonal tiles, so that it may look ahead.
  *
- *  Columns are taken in outer blocks; a block is copied to a panel buffer, brought up to date there
+ *  Columns are taken in outer blocks. A block is copied to a panel buffer, brought up to date there
  *  (left-looking over its tiles), and factored tile by tile: the tile by one thread block
  *  (tile.cuh), the rows below by W = A21 N, L = W D^-1 and the threshold test. While the next block
- *  is at work on the panels' stream, the trailing matrix gets this block's update on another. A
- *  itself is written only by trailing updates, and by `commit` once the whole block has passed; so
- *  when a column fails, the queued kernels turn into nothing, the panels before it become a short
- *  block, the column is exchanged with the last one not yet put off, and the pipeline starts again.
- *  Columns put off are factored at the end, in further stages. This is the a-posteriori pivoting of
- *  Hogg & Scott and Duff, Hogg & Lopez (SIAM J. Sci. Comput. 42, 2020), with the roll-back arranged
- *  for a GPU. */
+ *  is at work on the panels' stream, the trailing matrix gets this block's update on another
+ *  stream. A itself is written only by trailing updates, and by `commit` once a whole block has
+ *  passed. So when a column fails, the kernels that are queued do nothing, the panels before it
+ *  become a short block, the column changes places with the last one not yet put off, and the
+ *  pipeline starts again. Columns that were put off are factored at the end, in further stages.
+ *  This is the a-posteriori pivoting of Hogg & Scott and Duff, Hogg & Lopez (SIAM J. Sci. Comput.
+ *  42, 2020), with the roll-back arranged for a GPU. */
 #include "blas.cuh"
 #include "bunch_kaufman.cuh"
 #include "ldlt_space.cuh"
@@ -24,7 +24,7 @@
 
 namespace mpki {
 
-/** One block's panels on the panels' stream. */
+/** The panels of one block, on the panels' stream. */
 template <bool H, bool PIVOT>
 static mpk_status panels(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s,
                          const products &p, const span &x, int gate, R limit) {
@@ -36,7 +36,7 @@ static mpk_status panels(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space 
     for (int i = 0; i < x.w;) {
         const int j = x.c + i, nb = x.wide - i < B ? x.wide - i : B, m = n - j - nb;
         const int take = i + nb >= x.wide && !x.kept ? nb : B - keep;
-        if (i) { /* what was kept is up to date */
+        if (i) { /* what the block before kept is up to date */
             const int64_t r = j + keep;
             T *C = P + r + (i + keep) * ld;
 #if MPKI_PRECISION == 1
@@ -85,8 +85,8 @@ static mpk_status panels(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space 
     return MPK_OK;
 }
 
-/** A's columns c .. c + w - 1 and perm from the workspace, behind `gate`; rows up to c + w + keep
- *  have moved. */
+/** Columns c .. c + w - 1 of A, and perm, from the workspace, if `gate` is open; rows up to c + w +
+ *  keep have moved. */
 static mpk_status commit(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s, int c, int w,
                          int keep, int q, bool pivot, const T *gate, cudaStream_t stream) {
     T *A = (T *)d->A;
@@ -100,8 +100,8 @@ static mpk_status commit(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space 
     return MPK_OK;
 }
 
-/** Parts q of the split L and W from row `row` of theirs on. gate: of the block they belong to;
- *  open: the factor that products of whole precision have. */
+/** The split L and W of set q, from their row `row` on. gate: that of their block; open: the factor
+ *  that an open gate stands for in products of whole precision. */
 static split_part split_of(const ldlt_space &s, const products &p, int q, int64_t row, int gate,
                            const T *open) {
     const split_part x = {entry(p, s.Ls[q], row), entry(p, s.Ws[q], row),
@@ -109,7 +109,7 @@ static split_part split_of(const ldlt_space &s, const products &p, int q, int64_
     return x;
 }
 
-/** The L and W of block x as the updates behind it want them; gate: its number. */
+/** The L and W of block x in the form that its updates want; gate: its number. */
 static mpk_status split_block(mpki_cuda *cuda, int n, const ldlt_space &s, const span &x, int gate,
                               cudaStream_t stream) {
     const int64_t r = x.c + x.w + x.kept; /* W of what is kept was never written */
@@ -138,8 +138,8 @@ static mpk_status split_block(mpki_cuda *cuda, int n, const ldlt_space &s, const
     return MPK_OK;
 }
 
-/** A block of columns begins: orig, what was kept of the block before, and columns of A less that
- *  block's update, whose gate is `gate`; -1: there is none. */
+/** A block of columns begins: orig, what the block before kept, and columns of A less that block's
+ *  update, whose gate is `gate`; -1: there was no block before. */
 template <bool H>
 static mpk_status begin_block(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s,
                               const products &p, const products &wide, const span &x,
@@ -171,7 +171,7 @@ static mpk_status begin_block(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_s
     return MPK_OK;
 }
 
-/** Blocks from column `from` to `end` (rows to n). Stops queueing when a failure shows. */
+/** Blocks from column `from` to `end` (rows to n). Stops queueing when a failure is seen. */
 template <bool H, bool PIVOT>
 static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s, int from,
                            int end, R limit) {
@@ -189,8 +189,8 @@ static mpk_status pipeline(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_spac
         const int slot = J % MPKI_RING, q = x.q;
         if (J >= 2) {
             const int past = (J - 2) % MPKI_RING;
-            /* a kernel behind another stream's event is not launched early; the host is two blocks
-             * ahead and can wait instead */
+            /* a kernel that waits for another stream's event is not launched early; the host is two
+             * blocks ahead and can wait instead */
             if (MPKI_PRECISION == 1 && n - x.c <= SMALL_CHAIN) {
                 MPKI_TRY(cudaEventSynchronize(cuda->update_done[past]));
                 MPKI_TRY(cudaEventSynchronize(cuda->side_done[past]));
@@ -276,7 +276,7 @@ static mpk_status drain(mpki_cuda *cuda) {
     return MPK_OK;
 }
 
-/** After a failure: the panels of the block before the failed one become a short block, columns
+/** After a failure: the panels of the block before the failed panel become a short block, columns
  * that failed go behind *end; *from is where to start again. */
 template <bool H>
 static mpk_status recover(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s,
@@ -290,7 +290,7 @@ static mpk_status recover(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space
     const products u = {cuda->update_blas, cuda->update, d->tf32 == 1};
     T *A = (T *)d->A, *P = s.panel[q], *minus = s.scalars + ALWAYS_MINUS,
       *one = s.scalars + ALWAYS_ONE;
-    /* columns not factored: back to A, as far as they are up to date */
+    /* columns that were not factored: back to A, as far as they are up to date */
     if (take < nb && n > below)
         MPKI_TRY(cudaMemcpy2DAsync(P + below + (done + take) * ld, sizeof(T) * ld, s.save + below,
                                    sizeof(T) * ld, sizeof(T) * (n - below), nb - take,
@@ -321,7 +321,7 @@ static mpk_status recover(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space
     return MPK_OK;
 }
 
-/** The number behind a key, on the host. */
+/** The number of which this is the key, on the host. */
 static double key_value(unsigned k) {
     if (sizeof(R) == 4) {
         float f;
@@ -382,7 +382,7 @@ static mpk_status ldlt(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s
     const R none = sizeof(R) == 4 ? (R)FLT_MAX : (R)DBL_MAX;
     while (from < n) {
         const bool last = d->stages > 3;
-        if (PIVOT && last) { /* what no tile will take: column by column */
+        if (PIVOT && last) { /* what no tile takes is factored column by column */
             const double tiny = key_value(ctl->largest) * d->zero_tolerance;
             MPKI_PASS(bk_run<H>(cuda, d, s.bk, from, true, tiny, s.scalars));
             break;
@@ -402,8 +402,8 @@ static mpk_status ldlt(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s
         } else {
             from = end;
         }
-        if (from == end && end < n) {           /* what was put off: one stage more */
-            if (n - end == tail) d->stages = 3; /* nothing was gained */
+        if (from == end && end < n) {           /* one more stage, for what was put off */
+            if (n - end == tail) d->stages = 3; /* the stage gained nothing */
             tail = n - end;
             end = n;
             ++d->stages;
@@ -414,7 +414,7 @@ static mpk_status ldlt(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s
     return d->zeros ? MPK_SINGULAR : MPK_OK;
 }
 
-/** What methods without look-ahead begin with, on the updates' stream. */
+/** How methods without look-ahead begin, on the updates' stream. */
 static mpk_status plain_begin(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s) {
     const int n = d->n;
     cudaStream_t stream = cuda->update;

@@ -9,25 +9,25 @@
 namespace mpki {
 
 static const int BLOCK_MAX = 768;
-/* of real doubles: up to so many rows updates go through update_kernel: within a block, beyond it
- */
+/* real doubles: up to this many rows, updates go through update_kernel: within a block, beyond
+ * it */
 static const int SMALL_PANEL = 6144, SMALL_TRAILING = 2560;
-/* and so many let the chain's kernels be launched early: there is room for them to wait in */
+/* and up to this many, the chain's kernels are launched early: there is room for them to wait in */
 static const int SMALL_CHAIN = 3072;
 
 /** Parts of the workspace. */
 struct ldlt_space {
     int64_t ld;
-    int tiles, gates; /* tiles a block of columns; blocks there may be */
+    int tiles, gates; /* tiles of a block of columns; blocks that there may be */
     control *ctl;
     T *scalars, *N, *dinv, *corner, *save;
     int *orig[2];
     T *panel[2], *L[2], *W[2];
-    /* `terms` times as wide: see split_kernel (rows as in L), halves_kernel (rows from where its
+    /* `terms` times as wide; see split_kernel (same rows as L), halves_kernel (rows from where its
      * updates begin); 0: none */
     T *Ls[2], *Ws[2], *scaled;
     int terms, *exponents;
-    bk_space bk; /* what is left at the end, and Bunch-Kaufman as a method */
+    bk_space bk; /* for what is left at the end, and for Bunch-Kaufman as a method */
     char *own;   /* Aasen's part */
 };
 
@@ -35,7 +35,7 @@ static inline int64_t align_up(int64_t x) {
     return (x + 255) / 256 * 256;
 }
 
-/** Lays the parts out from `base`; NULL only counts. Returns the bytes. */
+/** Lay the parts out from `base`; base NULL: only count. Returns the bytes. */
 static int64_t ldlt_layout(const mpki_cuda *cuda, const mpki_cuda_matrix *d, char *base,
                            ldlt_space *w) {
     const int B = tile_size<T>::B, n = d->n;
@@ -85,8 +85,8 @@ static int64_t ldlt_layout(const mpki_cuda *cuda, const mpki_cuda_matrix *d, cha
     return at;
 }
 
-/** A block of columns: where it starts, candidates, pivots, what came kept from the block before
- * and what it keeps. The same on the host as the kernels do it. */
+/** A block of columns: its first column, its candidates, its pivots, how many columns the block
+ * before kept for it, and how many it keeps. The host counts as the kernels do. */
 struct span {
     int c, wide, w, came, kept, q;
 };

@@ -22,7 +22,7 @@ __device__ inline void mma16(double (&c)[4], const double (&a)[8], const double 
           "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
 }
 
-/** 8 bytes from global to shared memory; zeros where not `in`. */
+/** Copy 8 bytes from global to shared memory; zeros unless `in`. */
 __device__ inline void copy_async8(double *to, const double *from, bool in) {
     const unsigned at = (unsigned)__cvta_generic_to_shared(to);
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(at), "l"(from),
@@ -33,14 +33,14 @@ __device__ inline void copy_async16(double *to, const double *from) {
     const unsigned at = (unsigned)__cvta_generic_to_shared(to);
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
 }
-/** 16 bytes of which the first `bytes` count: 0, 8 or 16; the rest zeros. */
+/** Copy 16 bytes, of which the first `bytes` (0, 8 or 16) count and the rest become zeros. */
 __device__ inline void copy_async16(double *to, const double *from, int bytes) {
     const unsigned at = (unsigned)__cvta_generic_to_shared(to);
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(bytes)
                  : "memory");
 }
-/** The launch of the next kernel of the stream may begin; wait for the kernel before to have
- *  ended. */
+/** launch_next: the next kernel of the stream may be launched now. wait_previous: wait until the
+ *  kernel before has ended. */
 __device__ inline void launch_next() {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
@@ -54,8 +54,8 @@ template <int left> __device__ inline void copy_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
 }
 
-/** kernel<<<grid, threads, shared, stream>>>(arguments...), launched while the kernel before it
- * still runs; it begins with wait_previous(). Not `early`: not so. What waits holds its place on a
+/** kernel<<<grid, threads, shared, stream>>>(arguments...); `early`: launched while the kernel
+ * before it still runs, so it must begin with wait_previous(). While it waits it occupies a
  * multiprocessor. */
 template <class... A, class... B>
 static cudaError_t launch_early(bool early, void (*kernel)(A...), dim3 grid, int threads,

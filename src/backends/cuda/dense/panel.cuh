@@ -2,8 +2,8 @@
 #ifndef MPKI_CUDA_PANEL_CUH
 #define MPKI_CUDA_PANEL_CUH
 /** Real doubles, on tensor cores: the rows below a tile in one launch (W = A21 N, L = W D^-1, the
- *  test), and updates C - L W^T of what is too small for cuBLAS to be worth its launches. While the
- *  chain of tiles decides (n below some thousands) a launch costs as much as its work. */
+ *  test), and updates C - L W^T that are too small for cuBLAS. For n up to some thousands the time
+ *  is that of the chain of tiles, where a launch costs as much as its work. */
 #include "mma.cuh"
 #include "steps.cuh"
 
@@ -12,15 +12,16 @@ namespace mpki {
 static const int PANEL_ROWS = 32, PANEL_LD = 36, PANEL_LB = 20;
 
 struct panel_memory {
-    /* N in steps of 16 rows, columns from the diagonal on, a column after the other */
+    /* N in steps of 16 rows, columns from the diagonal on, one column after the other */
     alignas(16) double B[TILE_MAX / 16 * (TILE_MAX + 16) / 2 * PANEL_LB];
     alignas(16) double A[TILE_MAX * PANEL_LD]; /* the rows, in the tile's order; W */
     double di[TILE_MAX + 2], ei[TILE_MAX + 2];
     int zero[TILE_MAX];
 };
 
-/** check_kernel with the product before it: g.P's rows times N are W. A thread block: 32 rows, all
- *  columns; a warp: 16 rows, every fourth group of 8 columns. N is upper triangular. */
+/** check_kernel with the product before it: the rows of g.P times N are W. A thread block has 32
+ *  rows and all columns; a warp 16 rows and every fourth group of 8 columns. N is upper triangular.
+ *  */
 template <bool ALIGNED>
 __global__ static void __launch_bounds__(256)
     panel_kernel(check_job<double> g, double *W, const double *N, double limit) {
@@ -68,7 +69,7 @@ __global__ static void __launch_bounds__(256)
     rows(0), rows(1);
     copy_commit();
 #pragma unroll
-    for (int p = 2; p < 8; p += 2) { /* all that will be needed is on its way, in four groups */
+    for (int p = 2; p < 8; p += 2) { /* all loads are on their way, in four groups */
         if (p < steps) stage(p), rows(p);
         if (p + 1 < steps) stage(p + 1), rows(p + 1);
         copy_commit();
@@ -152,7 +153,7 @@ struct update_job {
     double *C;
     int64_t ld, ldf, ldc; /* of L and W; of from; of C */
     const double *gate;
-    /* a block of columns begins: the `came` columns before these, `rows` long, and orig */
+    /* where a block of columns begins: the `came` columns before it, `rows` long, and orig */
     int came, rows, first, wide;
     const double *kept;
     double *kept_to;
@@ -165,7 +166,7 @@ struct update_memory {
     alignas(16) double A[UPDATE_STAGES][16][UPDATE_M + 4], B[UPDATE_STAGES][16][UPDATE_N + 4];
 };
 
-/** A thread block: 64 x 32, a warp 16 x 16. The last row of the grid: the beginning of a block. */
+/** A thread block: 64 x 32, a warp 16 x 16. The last row of the grid begins the next block. */
 template <bool ALIGNED> __global__ static void __launch_bounds__(256) update_kernel(update_job g) {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
     update_memory &m = *reinterpret_cast<update_memory *>(shared_bytes);
@@ -267,7 +268,7 @@ static inline mpk_status update(mpki_cuda *cuda, const update_job &g, cudaStream
     return MPK_OK;
 }
 
-/** Sets what the kernels above need. */
+/** Allow the kernels above the shared memory that they need. */
 static inline mpk_status panel_attributes(mpki_cuda *cuda) {
     const cudaFuncAttribute most = cudaFuncAttributeMaxDynamicSharedMemorySize;
     MPKI_TRY(cudaFuncSetAttribute(panel_kernel<false>, most, (int)sizeof(panel_memory)));

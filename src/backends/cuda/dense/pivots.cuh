@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_PIVOTS_CUH
 #define MPKI_CUDA_PIVOTS_CUH
-/** Permutation and kinds of pivots as one array of integers, and back. */
+/** Permutation and kinds of pivots packed into one array of integers, and unpacked. */
 namespace mpki {
 
-/** pivots[k] = perm[k], or ~perm[k] in pairs; upper: both counted from the end. kind NULL: perm is
- *  LAPACK's ipiv, 1-based and negative in pairs. */
+/** pivots[k] = perm[k], or ~perm[k] in pairs; upper: positions and indices counted from the end.
+ *  kind NULL: perm is LAPACK's ipiv, 1-based and negative in pairs. */
 __global__ static void pivots_out_kernel(int n, int upper, const int *perm, const int *kind,
                                          int *pivots) {
     const int k = blockIdx.x * blockDim.x + threadIdx.x;
@@ -19,15 +19,16 @@ __global__ static void pivots_out_kernel(int n, int upper, const int *perm, cons
     pivots[upper ? n - 1 - k : k] = kind[k] ? ~p : p;
 }
 
-/** One thread block: perm and kind from pivots: within a run of pairs places take turns. */
+/** One thread block: perm and kind from pivots. Within a run of pairs positions are first and
+ *  second in turn. */
 __global__ static void pivots_in_kernel(int n, int upper, const int *pivots, int *perm, int *kind) {
-    __shared__ int carry; /* length parity of the run that ends before this stretch */
+    __shared__ int carry; /* parity of the length of the run that ends before this stretch */
     __shared__ int last[1024];
     if (threadIdx.x == 0) carry = 0;
     for (int base = 0; base < n; base += blockDim.x) {
         const int k = base + threadIdx.x;
         const int v = k < n ? pivots[upper ? n - 1 - k : k] : 0;
-        /* last place <= k in the stretch that is no pair, or -1 */
+        /* the last position <= k in the stretch that is in no pair, or -1 */
         last[threadIdx.x] = v >= 0 ? (int)threadIdx.x : -1;
         __syncthreads();
         for (unsigned o = 1; o < blockDim.x; o *= 2) {

@@ -2,8 +2,9 @@
 #ifndef MPKI_CUDA_SOLVE_CUH
 #define MPKI_CUDA_SOLVE_CUH
 /** Solves with P A P^T = L D L^T, L in its final order. The diagonal tiles of L are inverted first,
- *  all at once; then a sweep is one launch, in which a tile of the solution goes from the thread
- *  block that has it to all that wait for it. Many right-hand sides go through cuBLAS instead. */
+ *  all at once; then a sweep is one launch, in which the thread block that has a tile of the
+ *  solution passes it on to all that wait for it. With many right-hand sides cuBLAS does the
+ *  sweeps. */
 #include "blas.cuh"
 #include "tile.cuh"
 
@@ -46,7 +47,7 @@ __global__ void gather_kernel(int n, const int *perm, const T *Y, int64_t ldy, T
     }
 }
 
-/** X := D^-1 X; zero pivots give zeros. D lies in A's diagonal, and below it where kind is 1. */
+/** X := D^-1 X; zero pivots give zeros. D lies on A's diagonal, and below it where kind is 1. */
 template <bool H, class T>
 __global__ void pivots_kernel(int n, const T *A, int64_t lda, const int *kind, T *X, int64_t ldx) {
     const int c = blockIdx.y;
@@ -69,8 +70,9 @@ __global__ void pivots_kernel(int n, const T *A, int64_t lda, const int *kind, T
 
 static const int SOLVE_THREADS = 512;
 
-/** A value of a sweep's solution as words that are written and read whole. Before it is written all
- *  its bits are ones, a NaN that no arithmetic yields: a reader waits for the value itself. */
+/** A value of a sweep's solution, as words that are read and written whole. Until it is written all
+ *  its bits are ones, a NaN that no arithmetic yields: a reader waits until it is something else.
+ *  */
 template <class T> union solved {
     typedef typename std::conditional<sizeof(T) == 4, unsigned, unsigned long long>::type word;
     static const int WORDS = sizeof(T) / sizeof(word);
@@ -112,13 +114,14 @@ template <bool BACK, class T> struct sweep_part {
         for (int c = 0; c < SUMS; ++c) sum[c] = make<T>(0);
         all = make<T>(0);
     }
-    /** A tile ends: sums of sums of a tile's lose fewer bits than one long sum. */
+    /** A tile ends: the sum of each tile's sums has smaller rounding errors than one long sum. */
     __device__ void next() {
         if (BACK) return;
         all = all + (SUMS == 2 ? sum[0] + sum[SUMS - 1] : sum[0]);
         sum[0] = sum[SUMS - 1] = make<T>(0);
     }
-    /** Where the thread's first entry of the tile with its corner at a is, and on to the next. */
+    /** The address of this thread's first entry in the tile with its corner at a, and on to the
+     *  next. */
     __device__ const T *at(const T *a, int64_t lda) const {
         return a + i + k0 * lda;
     }
@@ -137,7 +140,7 @@ template <bool BACK, class T> struct sweep_part {
         else
             pfma(sum[q % SUMS], a, x[k0 + q]);
     }
-    /** All threads: the sums of all, in `out`. part: SOLVE_THREADS entries. */
+    /** All threads: the sums of all, to `out`. part: SOLVE_THREADS entries. */
     __device__ void gather(T *part, T *out) {
         const int tid = threadIdx.x;
         if constexpr (BACK) {
@@ -158,10 +161,10 @@ template <bool BACK, class T> struct sweep_part {
     }
 };
 
-/** z := L^-1 b, or (BACK) L^-T b (L^-H), in one launch: a thread block has a tile of the solution,
- *  whose parts it takes as the tiles before it become known; the tile of L that comes next is on
- *  its way meanwhile. Thread blocks take their tiles by a ticket, so each waits only for those that
- *  run already. z and *ticket: all bits ones. */
+/** z := L^-1 b, or (BACK) L^-T b (L^-H), in one launch: a thread block has a tile of the solution
+ *  and uses the tiles before it as they become known, while the next tile of L is on its way.
+ *  Thread blocks take their tiles by a ticket, so each waits only for those that run already. z and
+ *  *ticket start as all ones. */
 template <bool BACK, bool H, class T>
 __global__ void __launch_bounds__(SOLVE_THREADS, sizeof(T) == 4 ? 2 : 1)
     sweep_kernel(int n, const T *A, int64_t lda, const int *kind, const T *M, const T *b, T *z,
@@ -184,7 +187,7 @@ __global__ void __launch_bounds__(SOLVE_THREADS, sizeof(T) == 4 ? 2 : 1)
     auto corner = [&](int s) {
         return BACK ? A + (int64_t)s * B + (int64_t)r0 * lda : A + r0 + (int64_t)s * B * lda;
     };
-    /* D's entry of a pair across two tiles is none of L's */
+    /* D's entry of a pair across two tiles does not belong to L */
     const int edge = BACK ? r0 + B : r0;
     const bool pair = kind && edge > 0 && edge < n && kind[edge] == 2;
     part_of p;
@@ -228,7 +231,8 @@ __global__ void __launch_bounds__(SOLVE_THREADS, sizeof(T) == 4 ? 2 : 1)
     if (tid < nb) publish_value(z + r0 + tid, x[0][tid]);
 }
 
-/** A product took D's entry (row, row - 1) of a pair across two tiles for one of L: y += e x. */
+/** A product took D's entry (row, row - 1) of a pair across two tiles for one of L: undo it, y += e
+ *  x. */
 template <class T>
 __global__ void straddle_kernel(int nrhs, const T *A, int64_t lda, const int *kind, int row, T *y,
                                 int64_t ldy, const T *x, int64_t ldx, int conjugate) {
@@ -238,8 +242,8 @@ __global__ void straddle_kernel(int nrhs, const T *A, int64_t lda, const int *ki
     pfma(y[c * ldy], conjugate ? conj(e) : e, x[c * ldx]);
 }
 
-static const int TICKET = 16; /* entries before z: that of the thread blocks */
-/** Entries: one tile of right-hand sides, or a ticket and a solution that is being found. */
+static const int TICKET = 16; /* entries before z: the thread blocks' ticket */
+/** Entries: one tile of right-hand sides, or a ticket and the solution that is being found. */
 static int64_t sweep_room(int64_t n, int64_t nrhs) {
     return tile_size<T>::B * nrhs + TICKET + n;
 }
@@ -283,7 +287,7 @@ static mpk_status sweep_end(mpki_cuda *cuda, const sweep_job &g) {
     return MPK_OK;
 }
 
-/** A column of Y after the other through sweep_kernel(). */
+/** sweep_kernel() for one column of Y after the other. */
 template <bool BACK, bool H> static mpk_status sweep_by_hand(mpki_cuda *cuda, const sweep_job &g) {
     const int B = tile_size<T>::B, tiles = (g.n + B - 1) / B, shared = B * B * (int)sizeof(T);
     T *z = g.room + TICKET;

@@ -2,14 +2,14 @@
 #ifndef MPKI_CUDA_STEPS_CUH
 #define MPKI_CUDA_STEPS_CUH
 /** The kernels between the products of a blocked LDLT: copies, L = W D^-1 with the a-posteriori
- *  test, diagonal blocks of the trailing update, permutations. Matrices by columns; row indices
- *  start at the submatrix's own corner unless a kernel says otherwise. */
+ *  test, diagonal blocks of the trailing update, permutations. Matrices are column-major; row
+ *  indices count from the submatrix's own corner unless a kernel says otherwise. */
 #include "../scalar.cuh"
 #include "control.cuh"
 
 namespace mpki {
 
-/** ctl and the scalars as a run of the pipeline wants them. */
+/** ctl and the scalars as a run of the pipeline needs them at its start. */
 template <class T> __global__ void start_kernel(control *ctl, T *scalars, int gates) {
     if (threadIdx.x == 0) {
         ctl->failed = ctl->panel = 0;
@@ -49,7 +49,7 @@ __global__ void copy_kernel(int m, int w, const T *from, int64_t ldf, T *to, int
 
 static const int CHECK_COLUMNS = 8;
 
-/** What a tile's rows below, and the verdict on it, need. */
+/** What the rows below a tile, and the verdict on them, need. */
 template <class T> struct check_job {
     int m, nb, take, tile; /* rows below; candidates; pivots; B */
     const T *W;            /* m x nb, from here on at leading dimension ld */
@@ -64,7 +64,7 @@ template <class T> struct check_job {
     control *ctl;
 };
 
-/** By all threads (128 or more) of the thread blocks that tested a tile's rows: the one that ends
+/** By all threads (128 or more) of the thread blocks that tested a tile's rows. The one that ends
  * last gives the verdict: failed; or the order of the tile becomes part of orig and, where gate >=
  * 0, the gate of this column block opens. */
 template <bool H, class T> __device__ void verdict(const check_job<T> &g) {
@@ -89,7 +89,7 @@ template <bool H, class T> __device__ void verdict(const check_job<T> &g) {
     any = __syncthreads_or(any);
     zeros = __syncthreads_count(zeros);
     if (any) {
-        if (k < g.take) { /* a pivot of order 2 fails whole */
+        if (k < g.take) { /* a pivot of order 2 fails as a whole */
             const int other = mine & FIRST_OF_TWO ? k + 1 : mine & SECOND_OF_TWO ? k - 1 : k;
             const int both = *(volatile int *)&ctl->bad[other] | *(volatile int *)&ctl->bad[k];
             if (both) ctl->bad[k] = 1;
@@ -113,8 +113,8 @@ template <bool H, class T> __device__ void verdict(const check_job<T> &g) {
     }
 }
 
-/** L = W D^-1; columns with an entry above `limit` (or not a number, or not zero over a zero pivot)
- *  are told in ctl->bad; then the verdict. */
+/** L = W D^-1. A column with an entry above `limit` (or NaN, or not zero over a zero pivot) is
+ *  marked in ctl->bad; then the verdict. */
 template <bool H, class T>
 __global__ void check_kernel(check_job<T> g, typename scalar_of<T>::real limit) {
     typedef typename scalar_of<T>::real R;
@@ -165,7 +165,7 @@ __global__ void check_kernel(check_job<T> g, typename scalar_of<T>::real limit) 
 static const int DIAGONAL = 64;
 
 /** The lower triangles of the diagonal blocks of C -= L W^T (W^H): three thread blocks for DIAGONAL
- *  columns, 32 x 32 entries each, 256 threads, 2 x 2 entries a thread. */
+ *  columns, 32 x 32 entries each, by 256 threads with 2 x 2 entries each. */
 template <bool H, class T>
 __global__ void __launch_bounds__(256)
     diagonal_kernel(int m, int K, const T *L, int64_t ldl, const T *W, int64_t ldw, T *C,
@@ -213,13 +213,13 @@ __global__ void __launch_bounds__(256)
         }
 }
 
-/** orig[c .. c + w - 1] as no permutation. */
+/** orig[c .. c + w - 1] := the identity. */
 __global__ static void unpermuted_kernel(int c, int w, int *orig) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < w) orig[c + i] = c + i;
 }
 
-/** Columns c .. c + w - 1 of A become L and D, from the workspace, whose rows c .. c + w + keep - 1
+/** Columns c .. c + w - 1 of A become L and D, from the workspace, where rows c .. c + w + keep - 1
  *  stand in another order. */
 template <class T>
 __global__ void commit_kernel(int n, int c, int w, int keep, const T *L, int64_t ldl, T *A,
@@ -234,9 +234,9 @@ __global__ void commit_kernel(int n, int c, int w, int keep, const T *L, int64_t
 
 static const int PERMUTE_COLUMNS = 4;
 
-/** Rows c .. c + w + keep - 1 of the finished columns 0 .. c - 1 follow orig, and so does perm;
- * kind tells pivots of order 2. A thread block: some columns, in (w + keep) * PERMUTE_COLUMNS
- * entries of shared memory; the last one: perm. */
+/** Rows c .. c + w + keep - 1 of the finished columns 0 .. c - 1 are ordered by orig, and so is
+ * perm; kind marks pivots of order 2. A thread block has some columns, in (w + keep) *
+ * PERMUTE_COLUMNS entries of shared memory; the last one has perm. */
 template <class T>
 __global__ void permute_kernel(int c, int w, int keep, T *A, int64_t lda, const int *orig,
                                int *perm, int *kind, const T *gate) {

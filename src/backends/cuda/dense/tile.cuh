@@ -27,7 +27,7 @@
 
 namespace mpki {
 
-/** All threads: the tile block by block; m.failed where a threshold test failed. */
+/** All threads: factor the tile block by block; m.failed: a threshold test failed. */
 template <bool H, bool PIVOT, class T>
 __device__ void tile_blocks(tile_memory<T> &m, int nb, int take, typename scalar_of<T>::real limit,
                             typename scalar_of<T>::real tiny) {
@@ -63,7 +63,7 @@ __device__ void tile_blocks(tile_memory<T> &m, int nb, int take, typename scalar
     }
 }
 
-/** The same for real doubles, with L^-1. Rows that are final are written out on the way. */
+/** The same for real doubles, with L^-1. Rows are written out as soon as they are final. */
 template <bool PIVOT, class T>
 __device__ void tile_lanes(tile_memory<T> &m, int nb, int take, T limit, T tiny, T *L, int64_t ldl,
                            const int *orig, T *N) {
@@ -115,9 +115,8 @@ __device__ void tile_lanes(tile_memory<T> &m, int nb, int take, T limit, T tiny,
     inverse_out(m, before, tile_memory<T>::B, N, tid >> 5, TILE_THREADS / 32);
 }
 
-/** In: candidates j .. j + nb - 1, the lower triangle at A. orig[p]: where in the workspace's rows
- * a row of L goes that now stands at j + p. corner: KEEP x KEEP, the Schur complement of what is
- * kept. */
+/** In: candidates j .. j + nb - 1, the lower triangle at A. orig[p]: the row of the workspace to
+ * which the row of L at j + p goes. corner: KEEP x KEEP, the Schur complement of what is kept. */
 template <bool H, bool PIVOT, class T>
 __global__ void __launch_bounds__(TILE_THREADS, 1)
     tile_kernel(int nb, int take, const T *A, int64_t lda, T *L, int64_t ldl, const int *orig, T *N,
@@ -192,7 +191,7 @@ __global__ void __launch_bounds__(TILE_THREADS, 1)
 #pragma unroll 16
             for (int j = tid / B; j < min(take, i / 32 * 32 + 32); j += TILE_THREADS / B)
                 if (i >= j) to[j * ldl] = i == j ? m.d[j] : m.S[i + j * LD];
-        /* D's entries beside the diagonal, over L's zeros; the same thread wrote them */
+        /* D's entries beside the diagonal, over the zeros of L, which the same thread wrote */
         const int first = i - 1;
         if (i < nb && first >= 0 && first < take && first % (TILE_THREADS / B) == tid / B &&
             !is_zero(m.e[first]))
@@ -211,7 +210,7 @@ __global__ void __launch_bounds__(TILE_THREADS, 1)
     if (tid == 0 && slow) atomicAdd(&ctl->slow_tiles, 1);
     if (by_lanes<T>::value && !slow) return;
     __syncthreads();
-    if (slow) /* whole squares were in use */
+    if (slow) /* whole squares were used */
         for (int t = tid; t < B * B; t += TILE_THREADS)
             if (t % B < t / B) m.S[t % B + t / B * LD] = make<T>(0);
     if (tid < B) {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_TILE_BLOCK_CUH
 #define MPKI_CUDA_TILE_BLOCK_CUH
-/** A block of 32 candidates by one warp, a row in the registers of each lane: by rook search, by
- *  the largest diagonal entry alone, in the order given. */
+/** A block of 32 candidates by one warp, a row in the registers of each lane. Pivots by rook
+ *  search, by the largest diagonal entry alone, or in the order given. */
 #include "../../../kernels/alpha.h"
 #include "tile_memory.cuh"
 
 namespace mpki {
 
 /** One warp: of the nb <= 32 candidates at c0, `take` pivots by rook search; what is left follows
- *  them with its Schur complement. The next candidate and its reciprocal are sought while the rows
- *  are updated. The largest diagonal entry needs no search if it is a quarter of its row. */
+ *  them, with its Schur complement. While the rows are updated the next candidate and its
+ *  reciprocal are sought. The largest diagonal entry needs no search if it is at least a quarter of
+ *  the largest of its row. */
 template <bool H, class T>
 __device__ void block_rook(tile_memory<T> &m, int c0, int nb, int take,
                            typename scalar_of<T>::real tiny) {
@@ -39,7 +40,7 @@ __device__ void block_rook(tile_memory<T> &m, int c0, int nb, int take,
         unsigned kr = live && lane != r ? key(wr) : 0;
         unsigned m0 = __reduce_max_sync(all, kr);
         const bool none = max(c.m1, m0) <= tiny_key;
-        const bool two = k + 1 < take || take == nb; /* room for a pivot of order 2 */
+        const bool two = k + 1 < take || take == nb; /* is there room for a pivot of order 2? */
         if (!none && two && c.m1 + quarter < m0) {
             for (int turn = 0;; ++turn) {
                 s = __ffs(__ballot_sync(all, live && lane != r && kr == m0)) - 1;
@@ -136,7 +137,8 @@ __device__ void block_rook(tile_memory<T> &m, int c0, int nb, int take,
     }
 }
 
-/** Entry r of a lane's row, r the same for all lanes: by halves, as registers have no index. */
+/** Entry r of a lane's row, r the same for all lanes; by repeated halving, since registers cannot
+ *  be indexed. */
 template <class T> __device__ inline T select_entry(const T (&a)[32], int r) {
     T b[16];
 #pragma unroll
@@ -151,8 +153,8 @@ template <class T> __device__ inline T select_entry(const T (&a)[32], int r) {
 }
 
 /** One warp: of the 32 candidates at c0, 32 - KEEP pivots of order 1, each the largest entry left
- * on the diagonal: rook search without the search, for as long as |l| <= 4. False: it was not so,
- * and nothing was written. */
+ * on the diagonal; no rook search as long as |l| <= 4. False: some |l| was larger, and nothing was
+ * written. */
 template <bool H, class T>
 __device__ bool block_diagonal(tile_memory<T> &m, int c0, typename scalar_of<T>::real tiny) {
     typedef typename scalar_of<T>::real R;
@@ -221,9 +223,9 @@ __device__ bool block_diagonal(tile_memory<T> &m, int c0, typename scalar_of<T>:
     return true;
 }
 
-/** The same in the order given: pivots of order 1, tested by nobody but the residual. The next
- *  pivot's reciprocal is on its way while the columns beyond it are updated. False: a pivot was out
- *  of the quick reciprocal's range and nothing was written. */
+/** The same in the order given: pivots of order 1 that only the residual tests. While the columns
+ *  beyond a pivot are updated, the reciprocal of the next is computed. False: a pivot was out of
+ *  the quick reciprocal's range, and nothing was written. */
 template <bool H, bool QUICK, class T>
 __device__ bool block_plain(tile_memory<T> &m, int c0, int nb) {
     const int lane = threadIdx.x & 31, LD = tile_memory<T>::LD;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_TILE_COMPLETE_CUH
 #define MPKI_CUDA_TILE_COMPLETE_CUH
-/** A tile with complete pivoting (Bunch & Parlett 1971), where its blocks failed the threshold. */
+/** A tile with complete pivoting (Bunch & Parlett 1971), used where its blocks failed the threshold
+ *  test. */
 #include "../../../kernels/alpha.h"
 #include "tile_memory.cuh"
 
 namespace mpki {
 
-/** All threads: the largest of (k, position) pairs; ties to the lowest position. */
+/** All threads: the largest k of (k, position) pairs; of equal ones the lowest position. */
 template <class T>
 __device__ void block_argmax(tile_memory<T> &m, int slot, unsigned &k, int &where) {
     for (int o = 16; o; o >>= 1) {
@@ -33,8 +34,8 @@ template <class T> __device__ inline void swap_values(T &a, T &b) {
     a = b, b = t;
 }
 
-/** All threads: complete pivoting over the nb columns of the tile, both triangles in S. Slow and
- *  rare. */
+/** All threads: complete pivoting over the nb columns of the tile, both triangles in S. Slow, and
+ *  rarely needed. */
 template <bool H, class T>
 __device__ void tile_complete(tile_memory<T> &m, int nb, int take,
                               typename scalar_of<T>::real tiny) {

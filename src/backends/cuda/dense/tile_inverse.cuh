@@ -14,7 +14,7 @@ template <class T, int h> __device__ void inverse_merge(tile_memory<T> &m) {
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, X = h / 32, pieces = h / Y;
     for (int pass = 0; pass < 2; ++pass) {
         for (int t = warp, turn = 0; t < B / (2 * h) * pieces; t += TILE_THREADS / 32, ++turn) {
-            /* short and long columns take turns */
+            /* short and long columns alternate */
             const int pair = t / pieces, p = t % pieces,
                       piece = turn & 1 ? p / 8 * 8 + 7 - p % 8 : p;
             const int j0 = piece * Y, s = pair * 2 * h;
@@ -67,8 +67,8 @@ template <class T, int h> __device__ void inverse_merge(tile_memory<T> &m) {
     }
 }
 
-/** All threads: the lower triangle of S, taken as unit, becomes its inverse, in place, with ones on
- *  the diagonal and zeros above. */
+/** All threads: the lower triangle of S, taken as unit lower triangular, becomes its inverse, in
+ *  place, with ones on the diagonal and zeros above. */
 template <class T> __device__ void tile_inverse(tile_memory<T> &m) {
     const int B = tile_memory<T>::B, LD = tile_memory<T>::LD, warp = threadIdx.x >> 5,
               lane = threadIdx.x & 31;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_TILE_LANES_CUH
 #define MPKI_CUDA_TILE_LANES_CUH
-/** The tile of real doubles: what tile.cuh does, with L^-1 made beside L and all products on tensor
- *  cores. M = L^-1 stands above the diagonal: M(i, j) at S[j + i LD], j < i. While a block of 32 is
- *  factored by the first warp, the others bring the rows beyond it up to date, those of L^-1 too,
+/** The tile of real doubles: what tile.cuh does, with L^-1 formed beside L and all products on
+ *  tensor cores. M = L^-1 stands above the diagonal: M(i, j) at S[j + i LD], j < i. While the first
+ *  warp factors a block of 32, the others bring the rows beyond it up to date, those of L^-1 too,
  *  so that nothing is left to invert at the end. */
 #include "mma.cuh"
 #include "tile_lanes_block.cuh"
 
 namespace mpki {
 
-/* while the first warp is at a block, the others help, but for the one that shares its scheduler */
+/* while the first warp factors a block the others help, except the one that shares its scheduler */
 static const int HELPERS = TILE_THREADS / 32 - 2;
 __device__ inline int helper() { /* 0 .. HELPERS - 1, or -1 */
     const int warp = threadIdx.x >> 5;
@@ -65,7 +65,7 @@ __device__ void lanes_below(tile_memory<T> &m, const T *Mx, int c0, T limit) {
     if (PIVOT && bad) m.failed = 1;
 }
 
-/** All threads: the block's rows of L and of L^-1 before it follow its order, in two steps with a
+/** All threads: the rows of L and of L^-1 before the block follow its order, in two steps with a
  *  barrier between them. */
 template <class T> struct rows_moved { T l[12], x[12]; };
 template <class T> __device__ void rows_take(const tile_memory<T> &m, int c0, rows_moved<T> &v) {
@@ -123,8 +123,8 @@ __device__ inline void piece(tile_memory<T> &m, int c0, int y, int h) {
     }
 }
 
-/** The trailing part after the block at c0. first: the pieces that the next block needs, one a
- * warp; else the others, by all warps but the first. */
+/** The trailing part after the block at c0. first: the pieces that the next block needs, one for
+ * each warp; otherwise the others, by all warps but the first. */
 template <bool PIVOT, class T>
 __device__ void lanes_trailing(tile_memory<T> &m, int c0, bool first) {
     const int rest = tile_memory<T>::B - c0 - 32, soon = (PIVOT ? 32 - KEEP : 32) / 8,
@@ -143,8 +143,8 @@ __device__ void lanes_trailing(tile_memory<T> &m, int c0, bool first) {
         }
 }
 
-/** Rows of L^-1 of the block at c0: its own columns are Mx, those before it M(b, :) = Mx X(b, :).
- * By `warps` warps, of which this is `me`, each 8 columns. */
+/** The rows of L^-1 of the block at c0: its own columns are Mx, those before it M(b, :) = Mx X(b,
+ * :). By `warps` warps with 8 columns each; `me`: this one. */
 template <class T>
 __device__ void inverse_rows(tile_memory<T> &m, const T *Mx, int c0, int me, int warps) {
     const int B = tile_memory<T>::B, LD = tile_memory<T>::LD, lane = threadIdx.x & 31, g = lane / 4,
@@ -180,7 +180,7 @@ __device__ void inverse_rows(tile_memory<T> &m, const T *Mx, int c0, int me, int
     }
 }
 
-/** Rows of L^-1 beyond the block lose L(:, b) M(b, :). By the helpers. */
+/** Subtract L(:, b) M(b, :) from the rows of L^-1 beyond the block. By the helpers. */
 template <bool PIVOT, class T> __device__ void inverse_update(tile_memory<T> &m, int c0) {
     const int B = tile_memory<T>::B, LD = tile_memory<T>::LD, STEP = PIVOT ? 32 - KEEP : 32;
     const int rest = B - c0 - 32, lane = threadIdx.x & 31, g = lane / 4, t = lane % 4,
@@ -208,8 +208,8 @@ template <bool PIVOT, class T> __device__ void inverse_update(tile_memory<T> &m,
     }
 }
 
-/** Rows r0 .. r1 - 1 (at most 32) of L, D on the diagonal and beside it, to where orig says. By
- *  `warps` warps, of which this is `me`. */
+/** Rows r0 .. r1 - 1 (at most 32) of L, with D on the diagonal and beside it, to the rows that orig
+ *  names. By `warps` warps; `me`: this one. */
 template <class T>
 __device__ void rows_out(const tile_memory<T> &m, int r0, int r1, int take, T *L, int64_t ldl,
                          const int *orig, int me, int warps) {
@@ -218,15 +218,15 @@ __device__ void rows_out(const tile_memory<T> &m, int r0, int r1, int take, T *L
     T *to = L + orig[m.order[i]];
     const int end = min(take, r1);
 #pragma unroll 4
-    for (int j = me; j < end; j += warps) { /* no branch: their paths would follow one another */
+    for (int j = me; j < end; j += warps) { /* no branch: both paths would run in turn */
         const T l = m.S[i + min(j, i) * LD], e = m.e[j], d = m.d[j];
         const T v = j == i - 1 && !is_zero(e) ? e : l;
         if (j <= i) to[j * ldl] = j == i ? d : v;
     }
 }
 
-/** Columns j0 .. j1 - 1 of N, rows of L^-1; of N the panels read squares of 16 on the diagonal and
- *  what is above. */
+/** Columns j0 .. j1 - 1 of N, which are rows of L^-1. The panels read of N squares of 16 on the
+ *  diagonal, and what is above them. */
 template <class T>
 __device__ void inverse_out(const tile_memory<T> &m, int j0, int j1, T *N, int me, int warps) {
     const int B = tile_memory<T>::B, LD = tile_memory<T>::LD;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_TILE_LANES_BLOCK_CUH
 #define MPKI_CUDA_TILE_LANES_BLOCK_CUH
-/** Real doubles: a block of 32 candidates by one warp, with the inverse of its L. Updates of eight
+/** Real doubles: a block of 32 candidates by one warp, with the inverse of its L. Updates by eight
  *  pivots at a time go through tensor cores. */
 #include "mma.cuh"
 #include "tile_memory.cuh"
@@ -10,9 +10,9 @@ namespace mpki {
 
 static const int MX = 36; /* leading dimension of a block's inverse, by rows */
 
-/** One warp: G, a row a lane of leading dimension 33, loses the product of a group's eight multipliers
- *  (in Lc) and its pivots' columns (in Wst), by tensor cores; columns from 8 max(FROM, first) on.
- *  anew(row): that row becomes zero before. */
+/** One warp, tensor cores: G (a row for each lane, leading dimension 33) -= the product of a
+ *  group's eight multipliers (in Lc) and its pivots' columns (in Wst), for columns from 8 max(FROM,
+ *  first) on. anew(row): the row is set to zero before. */
 template <int FROM, class T, class F>
 __device__ inline void group_update(tile_memory<T> &m, T *G, int first, F anew) {
     const int lane = threadIdx.x & 31, g = lane / 4, t = lane % 4;
@@ -52,10 +52,10 @@ __device__ inline void group_update(tile_memory<T> &m, T *G, int first, F anew) 
     }
 }
 
-/** One warp: of the 32 columns at c0 all are pivots in the order given, tested by nobody but the
- *  residual. As block_lanes() below, but columns of a group are brought up to date as soon as one
- *  is known, by shuffles: the chain from pivot to pivot is a reciprocal and two products. False: a
- *  pivot was out of the quick reciprocal's range; nothing was written. */
+/** One warp: all 32 columns at c0 are pivots, in the order given; only the residual tests them. As
+ *  block_lanes() below, but the columns of a group are brought up to date as soon as one is known,
+ *  by shuffles: from one pivot to the next it takes a reciprocal and two products. False: a pivot
+ *  was out of the quick reciprocal's range; nothing was written. */
 template <bool QUICK, class T>
 __device__ bool block_given(tile_memory<T> &m, T *Mx, int c0, int nb) {
     const unsigned all = 0xffffffffu;
@@ -107,7 +107,7 @@ __device__ bool block_given(tile_memory<T> &m, T *Mx, int c0, int nb) {
             if (lane < k) Mx[k * MX + lane] = s;
         }
         if (k0 + CHUNK == 32) break;
-            /* a lane that became a pivot takes no part in what came before it */
+            /* a lane that became a pivot takes no part in earlier steps */
 #pragma unroll
         for (int q = 0; q < CHUNK; ++q)
             m.Lc[q * LC + lane] = k0 + q < lane && lane < k0 + CHUNK ? (T)0 : l[q];
@@ -130,12 +130,12 @@ __device__ bool block_given(tile_memory<T> &m, T *Mx, int c0, int nb) {
 /** One warp: of the 32 candidates at c0, 32 - KEEP pivots of order 1, each the largest entry left
  *  on the diagonal.
  *
- *  The choice needs the diagonal alone, so columns come late, from the columns before them
+ *  The choice needs only the diagonal, so columns are computed late, from the columns before them
  *  (left-looking) within a group of CHUNK; then tensor cores bring the square G up to date. Lane i
  *  keeps row i of L; once i is a pivot, it goes on with column i of L^-1, whose entries follow from
- *  the same products: its row of G starts again at zero. Loops are short: code that runs once is
- *  fetched more slowly than it runs. Mx: the block's inverse, rows in pivots' order, what is kept
- *  included. False: some |l| > 4 or a pivot out of the quick reciprocal's range; nothing was
+ *  the same products: its row of G starts again from zero. Loops are not unrolled: code that runs
+ *  once takes longer to fetch than to run. Mx: the block's inverse, rows in pivots' order, what is
+ *  kept included. False: some |l| > 4, or a pivot out of the quick reciprocal's range; nothing was
  *  written. */
 template <class T> __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0, T tiny) {
     const unsigned all = 0xffffffffu, most = key((T)4), tiny_key = key(tiny);
@@ -156,7 +156,7 @@ template <class T> __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0,
 #pragma unroll 1
     for (int k0 = 0; k0 < STEP; k0 += CHUNK) {
         T l[CHUNK];
-        bool now = false; /* a pivot of this group */
+        bool now = false; /* this lane is a pivot of this group */
 #pragma unroll
         for (int q = 0; q < CHUNK; ++q) {
             const int k = k0 + q;
@@ -232,7 +232,7 @@ template <class T> __device__ bool block_lanes(tile_memory<T> &m, T *Mx, int c0,
     return true;
 }
 
-/** One warp: Mx from the block's L in Lt, of which `step` columns count. */
+/** One warp: Mx from the block's L in Lt, of which `step` columns are used. */
 template <class T> __device__ void block_invert(tile_memory<T> &m, T *Mx, int step) {
     const int lane = threadIdx.x & 31;
     T x[32];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_TILE_MEMORY_CUH
 #define MPKI_CUDA_TILE_MEMORY_CUH
-/** What the threads of a tile share, and the small things that all of its parts use. */
+/** What the threads of a tile share, and small functions that all of its parts use. */
 #include "../scalar.cuh"
 #include "control.cuh"
 
@@ -11,13 +11,13 @@ template <class T> struct tile_size { static const int B = sizeof(T) == 16 ? 64 
 static const int TILE_THREADS = 256;
 static const int KEEP = 8;
 
-/** Real doubles take tile_lanes.cuh's way. */
+/** Are tiles of this type factored as tile_lanes.cuh does? Real doubles are. */
 template <class T> struct by_lanes { static const bool value = false; };
 template <> struct by_lanes<double> { static const bool value = true; };
 
 template <class T> struct tile_memory {
     static const bool LANES = by_lanes<T>::value;
-    /* 4 (mod 16): fragments of tensor cores without conflicts of banks */
+    /* LD = 4 (mod 16): fragments of tensor cores without bank conflicts */
     static const int B = tile_size<T>::B, LD = LANES ? B + 4 : B + 1, LT = 66, WL = 12;
     alignas(16) T S[B * LD]; /* the tile, by columns */
     alignas(
@@ -26,7 +26,7 @@ template <class T> struct tile_memory {
     alignas(16) T rows[2][32]; /* published rows */
     /* see tile_lanes.cuh */
     alignas(16) T Mx[LANES ? 2 * 32 * 36 : 2], Wst[LANES ? 32 * WL : 2], Lc[LANES ? 8 * 36 : 2];
-    T Lb[32 * 33];  /* multipliers as they come, rows in the lanes' order */
+    T Lb[32 * 33];  /* multipliers in the order they are computed, rows in the lanes' order */
     T d[B], e[B];   /* D: diagonal; entry (k+1, k) of a pivot of order 2, else 0 */
     T di[B], ei[B]; /* D^-1 alike */
     int order[B], from[32];
@@ -36,8 +36,8 @@ template <class T> struct tile_memory {
     int failed, pairs;
 };
 
-/** 1 / a by the hardware's approximation and two Newton steps; odd becomes true where that is not
- *  safe and the true division must be taken. */
+/** 1 / a by the hardware's approximation and two Newton steps; odd is set where that is not safe
+ *  and the true division must be used. */
 __device__ inline float quick_inverse(float a, bool &odd) {
     (void)odd;
     return 1.0f / a;
@@ -55,7 +55,8 @@ template <class F> __device__ inline cx<F> quick_inverse(cx<F> a, bool &odd) {
     return inverse(a);
 }
 
-/** D^-1 of [d1 conj(b); b d2], scaled by |b| so that it overflows only where the result does. */
+/** D^-1 for D = [d1 conj(b); b d2], scaled by |b| so that it overflows only where the result does.
+ *  */
 template <bool H, class T>
 __device__ inline void inverse2(T d1, T b, T d2, T &i11, T &i21, T &i22) {
     T s = make<T>(1.0 / (double)abs1(b));
@@ -76,7 +77,7 @@ template <class T> __device__ inline void publish(T *row, const T (&a)[32], int 
 
 /** The entry of the candidate with the largest diagonal entry, and its reciprocal. */
 struct candidate {
-    unsigned kd, m1; /* this lane's key, the largest */
+    unsigned kd, m1; /* keys: this lane's, the largest */
     int r;           /* the lane that has it */
 };
 __device__ inline candidate largest_diagonal(bool live, unsigned k) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_VECTORS_CUH
 #define MPKI_CUDA_VECTORS_CUH
-/** What refinement, errors and inertia need beside the factors: triangles from one kind of entries
- *  to another, largest entries, residuals with |A| |x|, sums. All sums are taken in a fixed
+/** What refinement, errors and inertia need besides the factors: triangles copied from one kind of
+ *  entries to another, largest entries, residuals with |A| |x|, sums. All sums are taken in a fixed
  *  order. */
 #include "../runtime.cuh"
 #include "tile.cuh"
@@ -18,8 +18,9 @@ template <class F, class G> __host__ __device__ inline void cast(cx<F> from, cx<
     to.x = (G)from.x, to.y = (G)from.y;
 }
 
-/** to (lower triangle) = scale * from's triangle; upper: from is read in reverse order, J A J.
- *  back: to's upper triangle, in reverse order, from from's lower one. */
+/** The lower triangle of `to` = scale times the triangle of `from`; upper: from is read in reverse
+ *  order, J A J. back: the upper triangle of `to`, in reverse order, from the lower one of `from`.
+ *  */
 template <class F, class G>
 __global__ void triangle_kernel(int n, const F *from, int64_t ldf, int upper, double scale, G *to,
                                 int64_t ldt, int back) {
@@ -77,7 +78,7 @@ __device__ inline double block_sum(double v, double *scratch) {
     __syncthreads();
     return v;
 }
-/** The largest; NaN counts as infinity. */
+/** The largest over a thread block; NaN counts as infinity. */
 __device__ inline double block_max(double v, double *scratch) {
     if (!(v <= DBL_MAX)) v = INFINITY;
     for (int o = 16; o; o >>= 1) v = fmax(v, __shfl_xor_sync(0xffffffffu, v, o));
@@ -99,7 +100,7 @@ template <class F> __device__ inline double imaginary(cx<F> a) {
     return a.y;
 }
 
-/** out[2 block], out[2 block + 1]: part of x^H y. */
+/** out[2 block], out[2 block + 1]: a part of x^H y, real and imaginary. */
 template <class G> __global__ void dot_kernel(int n, const G *x, const G *y, double *out) {
     __shared__ double scratch[32];
     double a = 0, b = 0;
@@ -121,9 +122,9 @@ template <class G> struct sums {
 };
 
 /** For each tile (I, J) of the stored triangle: slot J of rows I and slot I of rows J get their
- *  part of A x and |A| |x|. x NULL: ones. HERMITIAN: the other triangle is the conjugate. A warp:
- *  16 columns, a few at a time; a lane: rows 32 apart, so that nothing of A goes through shared
- *  memory. */
+ *  parts of A x and |A| |x|. x NULL: ones. H: the other triangle is the conjugate. A warp has 16
+ *  columns, a few at a time; a lane rows 32 apart, so that nothing of A goes through shared memory.
+ *  */
 template <bool H, class G>
 __global__ void __launch_bounds__(256, sizeof(G) == 16 ? 1 : 2)
     residual_tiles_kernel(int n, int upper, const G *A, int64_t lda, const G *x, sums<G> *part) {
@@ -132,8 +133,8 @@ __global__ void __launch_bounds__(256, sizeof(G) == 16 ? 1 : 2)
     const int W = sizeof(G) == 16 ? 2 : 4; /* columns at a time */
     __shared__ G xs[RT], row_v[WARPS][RT], column_v[RT];
     __shared__ R xs_m[RT], row_m[WARPS][RT], column_m[RT];
-    /* pair (p >= q) of tile numbers; thread blocks that run together go down the same columns, so
-     * that what they read lies side by side in memory */
+    /* the pair (p >= q) of tile numbers; thread blocks that run together go down the same columns,
+     * so what they read lies side by side in memory */
     const int64_t t = upper ? blockIdx.x : gridDim.x - 1 - blockIdx.x;
     int p = (int)((sqrt(8.0 * t + 1.0) - 1.0) * 0.5);
     while ((int64_t)(p + 1) * (p + 2) / 2 <= t) ++p;
@@ -246,7 +247,7 @@ template <class G> __global__ void norm_kernel(int n, int tiles, const sums<G> *
     if (threadIdx.x == 0) out[blockIdx.x] = m;
 }
 
-/** Largest modulus of a triangle, by blocks; NaN as infinity. */
+/** Largest modulus of a triangle, one value for each thread block; NaN counts as infinity. */
 template <class G>
 __global__ void triangle_max_kernel(int n, const G *A, int64_t lda, int upper, double *out) {
     __shared__ double scratch[32];
@@ -265,8 +266,8 @@ __global__ void triangle_max_kernel(int n, const G *A, int64_t lda, int upper, d
     if (threadIdx.x == 0) out[blockIdx.y * gridDim.x + blockIdx.x] = m;
 }
 
-/** From D: out[5 block ...]: positive, negative, zero eigenvalues, smallest |eigenvalue| of a
- *  pivot, largest |entry|; pairs in out[5]. */
+/** From D, six values for each thread block: positive, negative, zero eigenvalues, smallest
+ *  |eigenvalue| of a pivot, largest |entry|, pairs. */
 template <bool H, class G>
 __global__ void inertia_kernel(int n, const G *A, int64_t lda, const int *kind, double *out) {
     __shared__ double scratch[32];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device as a place for dense matrices: backends/dense.h's slots over the module's entries. */
+/* The device's engine for dense matrices: the slots of backends/dense.h over the module's entries. */
 #include "../dense.h"
 #include "load.h"
 
@@ -15,7 +15,7 @@ static const mpki_cuda_entries *entries_of(const mpki_dense_call *call, mpk_scal
     return device_of(call)->table->entries[scalar];
 }
 
-/* Status of a module's function; its text becomes the context's. */
+/* The status of a function of the module; the text of a failure becomes the context's. */
 static mpk_status told(const mpki_dense_call *call, int status) {
     const mpki_device *d = device_of(call);
     if (!mpk_failed(status)) return (mpk_status)status;
@@ -23,7 +23,7 @@ static mpk_status told(const mpki_dense_call *call, int status) {
                       d->table->last_error(d->cuda));
 }
 
-/* A host pointer would end in a fault of the device that nothing recovers from. */
+/* A host pointer would make the device fault, and nothing recovers from that. */
 static mpk_status on_device(const mpki_dense_call *call, const char *name, const void *p) {
     const mpki_device *d = device_of(call);
     if (d->table->is_device(d->cuda, p)) return MPK_OK;
@@ -57,8 +57,8 @@ static bool lapack_like(const mpki_dense_call *call) {
     return call->dense.method == MPK_DENSE_BUNCH_KAUFMAN || call->dense.method == MPK_DENSE_ROOK;
 }
 
-/* What the module works on: the factor itself, or, for upper triangles, a square in the workspace
- * that holds them in reverse order. */
+/* What the module works on: the factor itself; for upper triangles a square in the workspace, which
+ * holds the lower triangle of the matrix in reverse order. */
 typedef struct parts {
     mpki_cuda_matrix d;
     char *square;
@@ -125,7 +125,7 @@ static mpk_status need_of(const mpki_dense_call *call, int32_t nrhs, mpki_dense_
     return MPK_OK;
 }
 
-/* Aasen: growth of T; its inertia takes an elimination, see aasen_inertia(). */
+/* Aasen: the growth of T. Its inertia takes an elimination: aasen_inertia(). */
 static mpk_status read_band(mpki_dense_call *call, const parts *p) {
     mpk_dense_info *info = call->info;
     const double most = call->most * call->scale;
@@ -222,8 +222,8 @@ static mpk_status solve(mpki_dense_call *call, int32_t nrhs, void *x, int64_t ld
     return told(call, status);
 }
 
-/* Inertia of T: its blocks, O(n nb) entries, are brought to the host, whose Aasen keeps them alike.
- */
+/* Inertia of T. Its blocks, O(n nb) entries, are brought to the host, where Aasen's method keeps
+ * them in the same form. */
 static mpk_status aasen_inertia(mpki_dense_call *call, mpk_inertia *inertia) {
     const mpki_device *d = device_of(call);
     const int64_t n = call->dense.n;
@@ -272,7 +272,7 @@ static void end(mpki_dense_call *call) {
 static void *take(mpki_dense_call *call, int64_t bytes) {
     void *p = NULL;
     const mpki_device *d = device_of(call);
-    return told(call, d->table->alloc(d->cuda, bytes, &p)) < 0 ? NULL : p;
+    return mpk_failed(told(call, d->table->alloc(d->cuda, bytes, &p))) ? NULL : p;
 }
 
 static void release(mpki_dense_call *call, void *ptr) {
@@ -352,7 +352,7 @@ static mpk_status get(mpki_dense_call *call, const void *y, void *host) {
 #define METHOD                                                                                     \
     { need_of, factorize, solve, NULL }
 
-static const mpki_dense_methods table = {
+static const mpki_dense_engine table = {
     .name = name,
     .method = {[MPK_DENSE_TILE] = METHOD,
                [MPK_DENSE_BUNCH_KAUFMAN] = METHOD,
@@ -375,6 +375,6 @@ static const mpki_dense_methods table = {
     .get = get,
 };
 
-const mpki_dense_methods *mpki_cuda_dense(mpk_context *ctx, int device) {
+const mpki_dense_engine *mpki_cuda_dense_engine(mpk_context *ctx, int device) {
     return mpki_cuda_open(ctx, device) ? &table : NULL;
 }
