@@ -43,7 +43,7 @@ static mpk_status measure(cli_args *args, void *work, int64_t n, cli_bench_row *
     const size_t size = mpk_scalar_size(d->scalar), real = d->scalar % 2 ? 8 : 4;
     const int parts = d->scalar >= MPK_C ? 2 : 1;
     mpk_dense_sizes sizes;
-    mpk_dense_info info = {.place = ""};
+    mpk_dense_info info = {.engine = ""};
     mpk_status status = mpk_dense_query(args->ctx, d, 1, &sizes);
     if (mpk_failed(status)) return status;
     void *a = malloc((size_t)(n * n) * size + 64), *b = malloc((size_t)n * size + 64),
@@ -75,9 +75,9 @@ static mpk_status measure(cli_args *args, void *work, int64_t n, cli_bench_row *
     snprintf(row->more, sizeof row->more, " from %.1e  whole %9.3f ms", info.unrefined,
              whole * 1e3);
     snprintf(row->more_json, sizeof row->more_json,
-             ", \"place\": \"%s\", \"precision\": \"%s\", \"sysv_s\": %.6g, \"unrefined\": %.3g, "
+             ", \"engine\": \"%s\", \"precision\": \"%s\", \"sysv_s\": %.6g, \"unrefined\": %.3g, "
              "\"iterations\": %d",
-             info.place, mpk_dense_precision_name(info.precision), whole, info.unrefined,
+             info.engine, mpk_dense_precision_name(info.precision), whole, info.unrefined,
              info.iterations);
     return status;
 }

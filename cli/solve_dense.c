@@ -139,7 +139,7 @@ static void tell(const cli_args *args, const char *source, const mpk_problem_vie
                 mpk_status_name(i->attempt[k].status), i->attempt[k].componentwise,
                 i->attempt[k].time_s);
     fprintf(stderr, "Factor        %s in %s precision, %s; %.3g GFLOP/s\n",
-            mpk_dense_method_name(i->method), mpk_dense_precision_name(i->precision), i->place,
+            mpk_dense_method_name(i->method), mpk_dense_precision_name(i->precision), i->engine,
             i->factorize_s > 0 ? flops / i->factorize_s * 1e-9 : 0);
     fprintf(stderr, "Pivots        %lld of 2x2, %lld columns delayed, %lld zero; growth %.3g\n",
             (long long)i->two_by_two, (long long)i->delayed, (long long)i->zero_pivots, i->growth);
@@ -170,9 +170,9 @@ static void print_json(const char *source, const mpk_problem_view *p, const work
     printf("{\"format\": \"metapack-dense/1\", \"status\": \"%s\", \"source\": ",
            mpk_status_name(status));
     cli_print_json_string(stdout, source);
-    printf(", \"n\": %d, \"field\": \"%s\", \"nrhs\": %d, \"place\": \"%s\", \"method\": \"%s\", "
+    printf(", \"n\": %d, \"field\": \"%s\", \"nrhs\": %d, \"engine\": \"%s\", \"method\": \"%s\", "
            "\"precision\": \"%s\", \"fallbacks\": %d, \"attempts\": [",
-           p->n, field(p), w->nrhs, i->place, mpk_dense_method_name(i->method),
+           p->n, field(p), w->nrhs, i->engine, mpk_dense_method_name(i->method),
            mpk_dense_precision_name(i->precision), i->fallbacks);
     for (int k = 0; k < i->attempts; k++) {
         const mpk_dense_attempt *t = &i->attempt[k];
@@ -200,7 +200,7 @@ int cli_solve_dense(cli_args *args, const mpk_job *job, int method) {
     work w = {0};
     mpk_problem_view p = {0};
     mpk_dense d;
-    mpk_dense_info info = {.place = ""};
+    mpk_dense_info info = {.engine = ""};
     const char *source = job->matrix ? job->matrix : job->generate, *text = NULL;
     if (args->json && job->output && !strcmp(job->output, "-"))
         return cli_usage_error(args,

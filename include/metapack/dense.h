@@ -136,7 +136,7 @@ typedef struct mpk_dense_attempt {
 typedef struct mpk_dense_info {
     mpk_dense_method method; /**< that gave the result */
     mpk_dense_precision precision;
-    const char *place; /**< what computed: "cpu-avx512", ... Static */
+    const char *engine; /**< what computed: "cpu-avx512", ... Static */
     int32_t fallbacks; /**< methods that were tried before that one and failed */
     int32_t attempts;  /**< entries of attempt */
     mpk_dense_attempt attempt[MPK_DENSE_ATTEMPTS];

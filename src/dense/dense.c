@@ -213,7 +213,7 @@ static mpk_status start(mpk_context *ctx, const mpk_dense *given, const mpk_dens
     s->call = call_of(ctx, &d, &s->info);
     s->by_default = given->zero_tolerance < 0;
     s->call.f = (mpk_dense_factor *)(uintptr_t)f; /* solves only read it */
-    s->info.place = s->engine->name();
+    s->info.engine = s->engine->name();
     status = s->engine->begin(&s->call);
     if (mpk_failed(status)) return status;
     s->begun = true;
