@@ -137,8 +137,8 @@ typedef struct mpk_dense_info {
     mpk_dense_method method; /**< that gave the result */
     mpk_dense_precision precision;
     const char *engine; /**< what computed: "cpu-avx512", ... Static */
-    int32_t fallbacks; /**< methods that were tried before that one and failed */
-    int32_t attempts;  /**< entries of attempt */
+    int32_t fallbacks;  /**< methods that were tried before that one and failed */
+    int32_t attempts;   /**< entries of attempt */
     mpk_dense_attempt attempt[MPK_DENSE_ATTEMPTS];
     mpk_inertia inertia; /**< after Aasen only `zero`: see mpk_dense_inertia() */
     int64_t two_by_two;  /**< 2x2 pivots */
