@@ -6,8 +6,8 @@ by $ORIGIN, with its licence, under a name of its own: a METIS that another pack
 another METIS.  SCOTCH (CeCILL-C) stays out.
 
 A release build that is there (build, or the folder that METAPACK_BUILD names) lends its objects;
-without one, the library alone is built in build/python-wheel, without borgc's kernels for batches,
-which take longer to make than all the rest.  CMAKE_ARGS adds settings of CMake's to that.
+without one, the library alone is built in build/python-wheel, without borgc's kernels for batches.
+CMAKE_ARGS adds settings of CMake's to that.
 """
 
 import os
