@@ -11,7 +11,7 @@ BENCH   ?=
 
 DEMO = data/acopf/ACTIVSg200_AC_02
 
-.PHONY: all build demo check check-all check-clients bench-clients bench bench-borg bench-dense bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete install uninstall format clean help
+.PHONY: all build demo check check-all check-clients bench-clients bench bench-borg bench-dense bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete wheel install uninstall format clean help
 all: build
 
 build:             ## install what is missing, build the library and the command
@@ -84,6 +84,10 @@ bench-incomplete: bench-sweeps bench-jacobi bench-ildlt bench-auto ## all of ben
 bench-drivers: build
 	@cmake -B $(BUILD) -DMETAPACK_BENCH=ON >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS) --target bench_reconstruct bench_sweeps >/dev/null
+
+wheel:             ## the wheel of Python's pymetapack, in build/wheels (docs/python.md)
+	@$(SETUP) build
+	@tools/wheel
 
 install: build     ## install into PREFIX (default /usr/local; DESTDIR is honoured)
 	@cmake --install $(BUILD) --prefix $(PREFIX) >$(BUILD)/install.log || { cat $(BUILD)/install.log; exit 1; }

@@ -3,7 +3,11 @@
 
 What libmetapack.so links to and is not part of every Linux (AMD, METIS, xz) goes in beside it, found
 by $ORIGIN, with its licence, under a name of its own: a METIS that another package has loaded is
-another METIS.  SCOTCH (CeCILL-C) stays out.  CMAKE_ARGS adds settings of CMake's.
+another METIS.  SCOTCH (CeCILL-C) stays out.
+
+A release build that is there (build, or the folder that METAPACK_BUILD names) lends its objects;
+without one, the library alone is built in build/python-wheel, without borgc's kernels for batches.
+CMAKE_ARGS adds settings of CMake's to that.
 """
 
 import os
@@ -27,22 +31,42 @@ import headers  # noqa: E402
 SYSTEM = ("linux-vdso.", "libc.", "libm.", "libpthread.", "libdl.", "librt.", "libz.", "ld-linux")
 
 
-def build_library(folder: Path) -> Path:
-    """Build libmetapack without SCOTCH; gives the shared library."""
-    settings = [
-        "-DCMAKE_BUILD_TYPE=Release", "-DMETAPACK_TESTS=OFF", "-DMETAPACK_BENCH=OFF",
-        "-DMETAPACK_SCOTCH=OFF", "-DCMAKE_BUILD_WITH_INSTALL_RPATH=ON",
-        "-DCMAKE_INSTALL_RPATH=$ORIGIN", "-DCMAKE_SHARED_LINKER_FLAGS=-Wl,--disable-new-dtags,-s",
-        *shlex.split(os.environ.get("CMAKE_ARGS", "")),
-    ]  # fmt: skip
-    if shutil.which("ninja"):
-        settings += ["-G", "Ninja"]
-    subprocess.run(["cmake", "-S", str(ROOT), "-B", str(folder), *settings], check=True)
+def chosen_folder() -> Path:
+    """A build that is there: $METAPACK_BUILD, or build; its objects are then not compiled again."""
+    named = os.environ.get("METAPACK_BUILD")
+    folder = Path(named) if named else ROOT / "build"
+    cache = folder / "CMakeCache.txt"
+    if named and not cache.exists():
+        raise SystemExit(f"METAPACK_BUILD={named}: nothing was configured there")
+    text = cache.read_text() if cache.exists() and "CMAKE_ARGS" not in os.environ else ""
+    portable = ("METAPACK_ISAS:STRING=ALL\n", "METAPACK_SANITIZE:STRING=\n", "METAPACK_METIS:BOOL=ON\n")
+    released = "CMAKE_BUILD_TYPE:STRING=Release\n" in text
+    if released and f"metapack_SOURCE_DIR:STATIC={ROOT}\n" in text and all(x in text for x in portable):
+        return folder
+    if named:
+        raise SystemExit(f"METAPACK_BUILD={named} is no release build of {ROOT} for all processors")
+    return ROOT / "build" / "python-wheel"
+
+
+def build_library() -> Path:
+    """Build the library of the wheel, without SCOTCH; gives the shared library."""
+    folder = chosen_folder()
+    if folder.name == "python-wheel":
+        settings = [
+            "-DCMAKE_BUILD_TYPE=Release", "-DMETAPACK_TESTS=OFF", "-DMETAPACK_BENCH=OFF",
+            "-DMETAPACK_SCOTCH=OFF", "-DMETAPACK_CUDA=OFF", "-DMETAPACK_IPOPT=OFF",
+            "-DMETAPACK_PETSC=OFF", "-DMETAPACK_EMITTED_KERNELS=OFF",
+            *shlex.split(os.environ.get("CMAKE_ARGS", "")),
+        ]  # fmt: skip
+        if shutil.which("ninja"):
+            settings += ["-G", "Ninja"]
+        subprocess.run(["cmake", "-S", str(ROOT), "-B", str(folder), *settings], check=True)
+    else:
+        print(f"objects of {folder}", flush=True)
     jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", str(os.cpu_count() or 2))
-    subprocess.run(
-        ["cmake", "--build", str(folder), "--target", "metapack", "-j", jobs], check=True
-    )
-    return next(path for path in folder.glob("libmetapack.so.*") if path.is_symlink())
+    command = ["cmake", "--build", str(folder), "--target", "metapack_wheel", "-j", jobs]
+    subprocess.run(command, check=True)
+    return next(path for path in (folder / "wheel").glob("libmetapack.so.*") if path.is_symlink())
 
 
 def carried(library: Path) -> list:
@@ -100,7 +124,7 @@ class Build(build_py):
         super().run()
         package = Path(self.build_lib) / "pymetapack"
         headers.generate(ROOT / "include" / "metapack", ROOT / "CMakeLists.txt", package)
-        library = build_library(ROOT / "build" / "python-wheel")
+        library = build_library()
         lib, licences = package / "lib", package / "licenses"
         for folder in (lib, licences):
             shutil.rmtree(folder, ignore_errors=True)

@@ -29,7 +29,7 @@ void FN(permute_out)(const mpki_direct *f, int nrhs, const void *vy, void *vx, i
 /* ---- one right-hand side -----------------------------------------------------------------------
  */
 
-enum { ROWS_PER_ITEM = 512, COLS_PER_ITEM = 32, SHARED = 60000 };
+enum { ROWS_PER_ITEM = 512, COLS_PER_ITEM = 32, SHARED = 60000, AHEAD = 2 };
 
 /* y -= A x, or y -= A^T x, for a large panel, by all workers */
 typedef struct panel {
@@ -59,6 +59,16 @@ static void panel_item_t(mpki_pool *pool, int worker, void *arg, int64_t item) {
                 p->x, p->y + c0, p->hermitian);
 }
 
+/* Begin to read a node that comes soon: nodes are small, and the processor cannot guess where the
+ * next one begins. */
+static void look_ahead(const mpki_node *node) {
+    enum { LINE = 64, MOST = 16 * LINE };
+    const int64_t bytes = (int64_t)node->nelim * node->ld0 * (int64_t)sizeof(T);
+    const char *a = node->a;
+    for (int64_t k = 0; k < (bytes < MOST ? bytes : MOST); k += LINE) __builtin_prefetch(a + k);
+    __builtin_prefetch(node->id);
+}
+
 /* What the children subtract from this node's rows goes into y for its columns, into v for the rows
  * below. */
 static void take_from_children(const mpki_direct_solver *z, int32_t s, T *y, T *v) {
@@ -84,6 +94,7 @@ static void forward_node(const mpki_direct_solver *z, mpki_pool *pool, int worke
     const int32_t e = node->nelim, w = node->w;
     const int64_t n = node->nrows;
     T *v = z->v[worker];
+    if (s + AHEAD < z->f->tree.nsuper) look_ahead(node + AHEAD);
     for (int64_t i = e; i < n; i++) v[i] = t_make(0, 0);
     take_from_children(z, s, y, v + w);
     for (int32_t i = 0; i < e; i++) v[i] = y[node->id[i]];
@@ -116,6 +127,7 @@ static void backward_node(const mpki_direct_solver *z, mpki_pool *pool, int work
     const int32_t e = node->nelim, w = node->w, *ridx = tree->ridx + tree->rptr[s];
     const int64_t n = node->nrows;
     T *v = z->v[worker];
+    if (s >= AHEAD) look_ahead(node - AHEAD);
     for (int32_t i = 0; i < w; i++) v[i] = y[node->id[i]];
     for (int64_t i = w; i < n; i++) v[i] = y[ridx[i - w]];
     for (int32_t j0 = (e - 1) / MPKI_PANEL * MPKI_PANEL; e > 0 && j0 >= 0; j0 -= MPKI_PANEL) {

@@ -17,17 +17,17 @@ void ISA_FN(gemv)(int64_t rows, int cols, const T *restrict a, int64_t lda, cons
         for (int64_t i = 0; i < rows; i++) y[i] -= t_mul(a[i], x[j]);
 }
 
-/* sum_i op(a(i)) x(i), in LANES partial sums, so that the order is fixed */
-INLINE T dot(int64_t rows, const T *a, const T *x, int conjugate) {
-    T sum[8] = {0};
+#if !MPKI_COMPLEX
+/* sum_i a(i) x(i), in eight partial sums: a fixed order, whatever the compiler does */
+INLINE R dot(int64_t rows, const R *a, const R *x) {
+    R sum[8] = {0};
     int64_t i = 0;
     for (; i + 8 <= rows; i += 8)
-        for (int k = 0; k < 8; k++) sum[k] += t_mul(conj_if(conjugate, a[i + k]), x[i + k]);
-    for (; i < rows; i++) sum[0] += t_mul(conj_if(conjugate, a[i]), x[i]);
+        for (int k = 0; k < 8; k++) sum[k] += a[i + k] * x[i + k];
+    for (; i < rows; i++) sum[0] += a[i] * x[i];
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
-#if !MPKI_COMPLEX
 INLINE R
 sum_of(vec x) { /* half added to half: the same order in every build for this instruction set */
     R part[VBYTES / sizeof(R)];
@@ -63,14 +63,61 @@ static void dot4(int64_t rows, const R *a, int64_t lda, const R *x, R *y) {
 }
 #endif
 
+#if MPKI_COMPLEX
+/* re + i im of a product with x, for one column: a x lane by lane, and a times x turned by i */
+typedef struct pair {
+    vec re, im;
+} pair;
+
+INLINE void pair_add(pair *s, vec a, vec x, vec turned) {
+    s->re += a * x;
+    s->im += a * turned;
+}
+
+/* op(a)^T x: with (p, q) the sums over the lanes of real and imaginary parts of a. In re, p is
+ * re a re x and q im a im x; in im, p is -re a im x and q im a re x. */
+INLINE T pair_sum(pair s, int conjugate) {
+    R re[VBYTES / sizeof(R)], im[VBYTES / sizeof(R)];
+    v_store(re, s.re);
+    v_store(im, s.im);
+    for (int width = LANES / 2; width >= 2; width /= 2) /* halves onto halves, as sum_of() */
+        for (int k = 0; k < width; k++) re[k] += re[k + width], im[k] += im[k + width];
+    return conjugate ? t_make(re[0] + re[1], -(im[0] + im[1]))
+                     : t_make(re[0] - re[1], im[1] - im[0]);
+}
+
+/* `count` columns, 1 or 4, at a time */
+INLINE void dots(int count, int64_t rows, const T *va, int64_t lda, const T *vx, T *y,
+                 int conjugate) {
+    const int step = LANES / 2;
+    const R *a = (const R *)va, *x = (const R *)vx;
+    pair s[4] = {0};
+    int64_t i = 0;
+    for (; i + step <= rows; i += step) {
+        const vec xi = v_load(x + 2 * i), turned = v_times_i(xi);
+        for (int k = 0; k < count; k++) pair_add(&s[k], v_load(a + 2 * (i + k * lda)), xi, turned);
+    }
+    if (i < rows) {
+        const int left = 2 * (int)(rows - i);
+        const vec xi = v_load_n(x + 2 * i, left), turned = v_times_i(xi);
+        for (int k = 0; k < count; k++)
+            pair_add(&s[k], v_load_n(a + 2 * (i + k * lda), left), xi, turned);
+    }
+    for (int k = 0; k < count; k++) y[k] -= pair_sum(s[k], conjugate);
+}
+#endif
+
 void ISA_FN(gemvt)(int64_t rows, int cols, const T *restrict a, int64_t lda, const T *restrict x,
                    T *restrict y, int conjugate) {
     int j = 0;
-#if !MPKI_COMPLEX
+#if MPKI_COMPLEX
+    for (; j + 4 <= cols; j += 4) dots(4, rows, a + j * lda, lda, x, y + j, conjugate);
+    for (; j < cols; j++) dots(1, rows, a + j * lda, lda, x, y + j, conjugate);
+#else
+    (void)conjugate;
     for (; j + 4 <= cols; j += 4) dot4(rows, a + j * lda, lda, x, y + j);
+    for (; j < cols; j++) y[j] -= dot(rows, a + j * lda, x);
 #endif
-    for (; j < cols; j++)
-        y[j] -= conjugate ? dot(rows, a + j * lda, x, 1) : dot(rows, a + j * lda, x, 0);
 }
 
 const FN(kernels) ISA_FN(table) = {

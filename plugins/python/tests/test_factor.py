@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The factor object: solve in all forms, refactor, properties, operators."""
 
+import ctypes
 import gc
 import sys
 import weakref
@@ -155,6 +156,105 @@ def test_refine(rng):
     info = factor.stats()["solve"]
     assert info["componentwise"] <= 1e-14 and info["condition"] > 1
     check_solution(a, x, b)
+
+
+def checked(factor):
+    """Was the error of the last solve computed?"""
+    return bool(np.isfinite(factor.stats()["solve"]["componentwise"]))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_refine_0_computes_no_residual(rng, dtype):
+    a = regular(rng, 30, dtype)
+    b = random_values(rng, (30, 3), dtype)
+    factor = pymetapack.ldl(a)
+    want = factor.solve(b)
+    assert checked(factor)
+    x = factor.solve(b, refine=0)
+    assert not checked(factor) and factor.stats()["solve"]["iterations"] == 0
+    assert np.allclose(x, want, rtol=1e-2 if np.finfo(dtype).bits == 32 else 1e-8)
+    assert np.array_equal(x, factor.aspreconditioner().matmat(b))
+    assert np.array_equal(x, pymetapack.ldl(a, refine=0).solve(b))
+    own = b.copy(order="F")
+    assert np.array_equal(factor.solve(own, out=own, refine=0), x)
+    for asked in ({"accuracy": 1e-3}, {"condition": True}, {"krylov": "sqmr"}, {"threads": 1}):
+        factor.solve(b, refine=0, **asked)
+        assert checked(factor)
+
+
+def test_refine_0_is_no_way_round_a_verdict(rng):
+    singular = pymetapack.ldl(np.array([[1.0, 1], [1, 1]]), singular="ignore")
+    with pytest.raises(pymetapack.SingularMatrixError):
+        singular.solve([1.0, 0.0], refine=0)
+    factor = pymetapack.ldl(np.diag([2.0, -3]))
+    with pytest.raises(pymetapack.InputError, match="not finite in row 2"):
+        factor.solve([1.0, np.nan], refine=0)
+    with pytest.raises(pymetapack.NumericError, match="overflows"):
+        pymetapack.ldl(np.diag([1e-200, 1])).solve([1e200, 1], refine=0)
+
+
+# ---- its end -------------------------------------------------------------------------------------
+
+
+def test_a_block_ends_it(rng):
+    a = regular(rng, 200)
+    with pymetapack.ldl(a) as factor:
+        operators = factor.aslinearoperator(), factor.aspreconditioner()
+        check_solution(a, factor.solve(np.ones(200)), np.ones(200))
+        assert factor.stats()["memory"]["now_bytes"] > 0
+    assert "closed" in repr(factor) and factor.shape == (200, 200)
+    b = np.ones(200)
+    for use in (
+        lambda: factor.solve(b),
+        lambda: factor.solve(b, refine=0),
+        lambda: factor.refactor(a),
+        lambda: factor.inertia,
+        lambda: factor.perm,
+        lambda: factor.D,
+        lambda: factor.stats(),
+        lambda: factor.__enter__(),
+        lambda: operators[0].matvec(b),
+        lambda: operators[1].matvec(b),
+        lambda: pymetapack.sqmr(a, b, M=factor),
+    ):
+        with pytest.raises(pymetapack.ArgumentError, match="was closed"):
+            use()
+    factor.close()  # nothing happens
+    with pytest.raises(ZeroDivisionError):
+        with pymetapack.ldl(a) as factor:
+            1 / 0
+    assert "closed" in repr(factor)
+
+
+class MallInfo(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
+        "fordblks", "keepcost")]  # fmt: skip
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="no mallinfo2")
+def test_a_block_gives_the_memory_back(rng):
+    """Though the names live on."""
+    mallinfo2 = ctypes.CDLL(None).mallinfo2
+    mallinfo2.restype = MallInfo
+    a = sp.csc_matrix(regular(rng, 900))
+
+    def growth(factors):
+        gc.collect()
+        before = mallinfo2()
+        factors += [pymetapack.ldl(a, threads=1) for _ in range(3)]
+        for factor in factors:
+            with factor:
+                pass
+        after = mallinfo2()
+        return after.uordblks + after.hblkhd - before.uordblks - before.hblkhd
+
+    kept = []
+    growth(kept)
+    each = pymetapack.ldl(a).analysis_info.factor_bytes
+    assert each > 1_000_000
+    del kept[:]
+    assert growth(kept) < each / 10
 
 
 # ---- refactor ------------------------------------------------------------------------------------
@@ -390,6 +490,58 @@ def test_operators(rng, dtype, hermitian):
         definite = factor.aspreconditioner(abs=True).matmat(every)
         assert np.allclose(definite, definite.conj().T, atol=tolerance)
         assert (np.linalg.eigvalsh(definite) > 0).all()
+
+
+def test_an_operator_checks_until_a_solve_was_right(rng):
+    a = regular(rng, 60)
+    b = rng.standard_normal(60)
+    factor = pymetapack.ldl(a)
+    op = factor.aslinearoperator()
+    assert np.array_equal(op.matvec(np.zeros(60)), np.zeros(60)) and checked(factor)
+    x = op.matvec(b)  # of nothing one learns nothing: this is the first
+    assert checked(factor)
+    assert np.array_equal(x, factor.solve(b))
+    y = op.matvec(b)
+    assert not checked(factor) and np.allclose(x, y, rtol=1e-9)
+    assert np.array_equal(y, factor.solve(b, refine=0))
+    assert np.array_equal(op.matmat(np.stack([b, -b], axis=1))[:, 0], op.matvec(b))
+    factor.refactor(2 * a)
+    op.matvec(b)
+    assert checked(factor)  # new values
+    op.matvec(b)
+    assert not checked(factor)
+    always, never = factor.aslinearoperator("always"), factor.aslinearoperator(check="never")
+    for _ in range(3):
+        always.matvec(b)
+        assert checked(factor)
+    assert np.array_equal(never.matvec(b), op.matvec(b))
+    with pytest.raises(ValueError, match="check must be one of first, always, never"):
+        factor.aslinearoperator("once")
+
+
+def test_an_operator_checks_what_cannot_be_trusted(rng):
+    """Zero pivots, replaced ones, incomplete factors, and one that is right only when refined."""
+    singular = pymetapack.ldl(np.array([[1.0, 1], [1, 1]]), singular="ignore")
+    op = singular.aslinearoperator()
+    for _ in range(3):
+        assert np.isclose(op.matvec([2.0, 2.0]).sum(), 2)
+    with pytest.raises(pymetapack.SingularMatrixError):
+        op.matvec([1.0, 0.0])
+    k = pymetapack.generate("helmholtz 2d 20 0.3")
+    b = np.ones(k.shape[0])
+    for factor in (pymetapack.ildl(k), pymetapack.ldl(k, static_shift=1e-6, pivot_threshold=0.5)):
+        op = factor.aslinearoperator()
+        for _ in range(3):
+            assert np.linalg.norm(k @ op.matvec(b) - b) <= 1e-9 * np.linalg.norm(b)
+    a = rng.standard_normal((60, 60))
+    a += a.T
+    a[:30, :30] *= 1e-9  # tiny pivots, taken without a threshold
+    factor = pymetapack.ldl(a, pivot_threshold=1e-12, scaling=False, matching=False)
+    op = factor.aslinearoperator()
+    b = a @ np.ones(60)
+    for _ in range(3):
+        assert np.allclose(a @ op.matvec(b), b, rtol=1e-12, atol=1e-12)
+        assert factor.stats()["solve"]["unrefined"] > 1e-8
 
 
 def test_eigsh_by_shift_and_invert(rng):

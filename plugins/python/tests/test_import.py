@@ -111,3 +111,34 @@ def test_structures_are_those_of_the_compiler(tmp_path):
     assert dict(line.split() for line in said.splitlines()) == {
         name: str(ffi.sizeof(name)) for name in names
     }
+
+
+def test_the_public_signatures_have_types():
+    """No parameter and no result without a type, or of type Any; mypy holds them to it
+    (tests/typed.py, make check-clients)."""
+    import inspect
+
+    def check(name, function):
+        signature = inspect.signature(function)
+        for parameter in signature.parameters.values():
+            if parameter.name != "self":
+                assert parameter.annotation not in (inspect.Parameter.empty, "Any"), (
+                    f"{name}: {parameter}"
+                )
+        assert signature.return_annotation not in (inspect.Signature.empty, "Any"), name
+
+    for name in pymetapack.__all__:
+        thing = getattr(pymetapack, name)
+        if inspect.isfunction(thing):
+            check(name, thing)
+        elif inspect.isclass(thing) and not issubclass(thing, (Exception, tuple, int)):
+            for key, value in vars(thing).items():
+                value = value.fget if isinstance(value, property) else value
+                if inspect.isfunction(value) and (key[0] != "_" or key == "__init__"):
+                    check(f"{name}.{key}", value)
+
+
+def test_the_typed_program():
+    import typed
+
+    typed.accepted()

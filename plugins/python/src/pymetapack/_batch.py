@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Optional
+from typing import Any, NoReturn, Optional
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ._context import Context
 from ._errors import MetapackWarning, ZeroPivotWarning
 from ._lib import ffi, lib
 from ._matrix import SCALARS, host_array, pointer, working_dtype
+from ._types import Array, DType, VectorLike
 
 __all__ = ["BatchFactor", "batch_gemm", "ldl_batch"]
 
@@ -20,12 +21,12 @@ _METHODS = ("llt", "ldlt", "ldu")
 OUTCOMES = ("ok", "singular", "breakdown", "not finite")
 
 
-def _columns(a: Any, dtype: Any) -> Any:
+def _columns(a: Array, dtype: DType) -> Array:
     """A copy of (count, rows, cols) whose matrices lie by columns: shape (count, cols, rows)."""
     return np.array(a.transpose(0, 2, 1), dtype=dtype, order="C", copy=True)
 
 
-def _array(a: Any) -> Any:
+def _array(a: Array) -> Any:
     """mpk_batch_array of a (count, cols, rows) C-contiguous array."""
     operand = ffi.new("mpk_batch_array *")
     operand.layout = lib.MPK_BATCH_STRIDED
@@ -36,8 +37,8 @@ def _array(a: Any) -> Any:
     return operand
 
 
-def _take(a: Any, what: str) -> Any:
-    a = host_array(a, what)
+def _take(given: VectorLike, what: str) -> Array:
+    a = host_array(given, what)
     if a.ndim != 3:
         raise ValueError(f"{what} has shape {a.shape}; (count, rows, columns) is wanted")
     return a
@@ -57,8 +58,8 @@ class BatchFactor:
         Old index at each position.
     """
 
-    def __init__(self, a: Any, lower: bool, hermitian: bool, method: str, pivoting: str,
-                 sizes: Any, threads: int, zero_tolerance: float) -> None:  # fmt: skip
+    def __init__(self, a: Array, lower: bool, hermitian: bool, method: str, pivoting: str,
+                 sizes: Optional[VectorLike], threads: int, zero_tolerance: float) -> None:  # fmt: skip
         if method not in _METHODS:
             raise ValueError(f"method must be one of {', '.join(_METHODS)}")
         if pivoting not in _PIVOTING:
@@ -83,7 +84,7 @@ class BatchFactor:
         batch.threads = int(threads)
         batch.zero_tolerance = float(zero_tolerance)
         batch.pivoting = _PIVOTING.index(pivoting)
-        self._sizes: Optional[Any] = None
+        self._sizes: Optional[Array] = None
         if sizes is not None:
             self._sizes = np.array(sizes, dtype=np.int32)
             if self._sizes.shape != (self.count,):
@@ -117,7 +118,7 @@ class BatchFactor:
             results.inertia = ffi.cast("int32_t *", pointer(self.inertia))
         return results
 
-    def solve(self, b: Any) -> Any:
+    def solve(self, b: VectorLike) -> Array:
         """Solve all systems.
 
         b : array (count, n) or (count, n, nrhs), nrhs <= 64
@@ -143,14 +144,14 @@ class BatchFactor:
         return np.ascontiguousarray(x.transpose(0, 2, 1)).reshape(b.shape)
 
     @property
-    def perm(self) -> Any:
+    def perm(self) -> Array:
         every = np.broadcast_to(np.arange(self.n, dtype=np.int32), (self.count, self.n))
         if self._pivots is None:
             return every.copy()
         p = self._pivots[:, : self.n]
         return np.where(p < 0, ~p, p)
 
-    def _first_of_two(self) -> Any:
+    def _first_of_two(self) -> Array:
         """(count, n - 1): does a 2 x 2 pivot begin here?"""
         starts = np.zeros((self.count, max(0, self.n - 1)), bool)
         if self._pivots is None or self.method != "ldlt":
@@ -162,7 +163,7 @@ class BatchFactor:
         return starts
 
     @property
-    def D(self) -> Any:
+    def D(self) -> Array:
         if self.method == "llt":
             return np.broadcast_to(np.eye(self.n, dtype=self.dtype), self._a.shape).copy()
         d = np.zeros_like(self._a)
@@ -175,7 +176,7 @@ class BatchFactor:
         return d
 
     @property
-    def L(self) -> Any:
+    def L(self) -> Array:
         lower = np.tril(self._a.transpose(0, 2, 1))
         k = np.arange(self.n)
         if self.method != "llt":
@@ -184,12 +185,12 @@ class BatchFactor:
             lower[which, first + 1, first] = 0
         return lower
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> NoReturn:
         raise TypeError("a BatchFactor cannot be pickled or copied")
 
 
-def ldl_batch(A: Any, *, lower: bool = True, hermitian: bool = False, method: str = "ldlt",
-              pivoting: str = "partial", sizes: Any = None, threads: int = 0,
+def ldl_batch(A: VectorLike, *, lower: bool = True, hermitian: bool = False, method: str = "ldlt",
+              pivoting: str = "partial", sizes: Optional[VectorLike] = None, threads: int = 0,
               zero_tolerance: float = -1.0) -> BatchFactor:  # fmt: skip
     """Factorize many small dense matrices, each with an outcome of its own.
 
@@ -237,9 +238,9 @@ def ldl_batch(A: Any, *, lower: bool = True, hermitian: bool = False, method: st
     return factor
 
 
-def batch_gemm(A: Any, B: Any, C: Any = None, *, alpha: float = 1.0, beta: float = 0.0,
-               D: Any = None, transpose_b: str = "n", hermitian: bool = False,
-               threads: int = 0) -> Any:  # fmt: skip
+def batch_gemm(A: VectorLike, B: VectorLike, C: Optional[VectorLike] = None, *,
+               alpha: float = 1.0, beta: float = 0.0, D: Optional[VectorLike] = None,
+               transpose_b: str = "n", hermitian: bool = False, threads: int = 0) -> Array:  # fmt: skip
     """alpha A D op(B) + beta C for many small matrices.
 
     A : (count, m, k)    B : (count, k, n), or (count, n, k) with transpose_b "t" or "c"
@@ -253,25 +254,27 @@ def batch_gemm(A: Any, B: Any, C: Any = None, *, alpha: float = 1.0, beta: float
     """
     if transpose_b not in ("n", "t", "c"):
         raise ValueError("transpose_b must be 'n', 't' or 'c'")
-    A, B = _take(A, "A"), _take(B, "B")
-    arrays = [A, B] + [_take(x, name) for x, name in ((C, "C"), (D, "D")) if x is not None]
+    left, right = _take(A, "A"), _take(B, "B")
+    added = None if C is None else _take(C, "C")
+    middle = None if D is None else _take(D, "D")
+    arrays = [x for x in (left, right, added, middle) if x is not None]
     dtype = working_dtype(np.result_type(*arrays), "the product")
-    count, m, k = A.shape
-    n = B.shape[2] if transpose_b == "n" else B.shape[1]
-    inner = B.shape[1] if transpose_b == "n" else B.shape[2]
-    if B.shape[0] != count or inner != k:
-        raise ValueError(f"A {A.shape} and B {B.shape} do not fit")
-    if C is not None and np.shape(C) != (count, m, n):
-        raise ValueError(f"C has shape {np.shape(C)}, not {(count, m, n)}")
-    if C is None and beta != 0:
+    count, m, k = left.shape
+    n = right.shape[2] if transpose_b == "n" else right.shape[1]
+    inner = right.shape[1] if transpose_b == "n" else right.shape[2]
+    if right.shape[0] != count or inner != k:
+        raise ValueError(f"A {left.shape} and B {right.shape} do not fit")
+    if added is not None and added.shape != (count, m, n):
+        raise ValueError(f"C has shape {added.shape}, not {(count, m, n)}")
+    if added is None and beta != 0:
         raise ValueError("beta is not zero and C is missing")
-    a, b = _columns(A, dtype), _columns(B, dtype)
-    c = np.zeros((count, n, m), dtype) if C is None else _columns(np.asarray(C), dtype)
+    a, b = _columns(left, dtype), _columns(right, dtype)
+    c = np.zeros((count, n, m), dtype) if added is None else _columns(added, dtype)
     if c.size == 0:
         return c.transpose(0, 2, 1)
     d = ffi.NULL
-    if D is not None:
-        full = np.asarray(D, dtype=dtype)
+    if middle is not None:
+        full = np.asarray(middle, dtype=dtype)
         if full.shape != (count, k, k):
             raise ValueError(f"D has shape {full.shape}, not {(count, k, k)}")
         # two numbers for each j, D(j, j) and D(j + 1, j): a 2 x k matrix by columns

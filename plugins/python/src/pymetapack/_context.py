@@ -11,7 +11,7 @@ import os
 import threading
 from typing import Any, Callable, Optional
 
-from ._errors import MetapackError, by_name
+from ._errors import ArgumentError, MetapackError, by_name
 from ._lib import ffi, lib, status_names, text
 
 #: ``progress(stage, fraction)``; a true result cancels the call.
@@ -62,7 +62,22 @@ class Context:
             )
 
     @property
+    def closed(self) -> bool:
+        return bool(self._handle[0] == ffi.NULL)
+
+    def close(self) -> None:
+        """End the context and what was made with it.  A forked child cannot: nothing happens."""
+        if os.getpid() != self._pid:
+            return
+        with self.lock:
+            for destroy, place in reversed(self._owned):
+                destroy(place)
+            lib.mpk_context_destroy(self._handle)
+
+    @property
     def pointer(self) -> Any:
+        if self.closed:
+            raise ArgumentError("the object was closed", "argument")
         if os.getpid() != self._pid:
             raise RuntimeError(
                 "this object was made before a fork, and its threads do not exist in the child: "

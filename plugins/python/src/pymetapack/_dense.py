@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Optional
+from typing import Any, NoReturn, Optional
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ._factor import Inertia, judge
 from ._lib import ffi, lib, text
 from ._matrix import SCALARS, host_array, pointer, working_dtype
 from ._options import as_dict
+from ._types import Array, DType, MatrixLike, VectorLike
 from ._vectors import solve_columns
 
 __all__ = ["DenseFactor", "ldl_dense", "solve_dense"]
@@ -44,9 +45,9 @@ def _room(bytes_: int) -> tuple[Any, Any]:
 class _Dense:
     """A matrix by columns, the description of the call, and room for the factors."""
 
-    def __init__(self, A: Any, lower: Optional[bool], hermitian: bool, method: str, precision: str,
-                 refinement: str, condition: bool, options: dict[str, Any],
-                 dtype: Any = None) -> None:  # fmt: skip
+    def __init__(self, A: MatrixLike, lower: Optional[bool], hermitian: bool, method: str,
+                 precision: str, refinement: str, condition: bool, options: dict[str, float],
+                 dtype: Optional[DType] = None) -> None:  # fmt: skip
         a = host_array(A, "the matrix")
         if a.ndim != 2 or a.shape[0] != a.shape[1]:
             raise ValueError(f"the matrix has shape {a.shape}, and is not square")
@@ -94,7 +95,7 @@ class _Dense:
         return max(1, self.n)
 
 
-def _check_symmetric(a: Any, hermitian: bool) -> None:
+def _check_symmetric(a: Array, hermitian: bool) -> None:
     other = a.conj().T if hermitian else a.T
     size = np.abs(a).max(initial=0)
     eps = np.finfo(a.dtype).eps if a.dtype.kind in "fc" else 0
@@ -149,7 +150,7 @@ class DenseFactor:
         return int(self.shape[0]) - int(self._made["zero_pivots"])
 
     @property
-    def factors(self) -> Any:
+    def factors(self) -> Array:
         """A copy of L and D as the library stores them, (n, n); include/metapack/dense.h."""
         p = self._parts
         dtype = p.dtype
@@ -161,11 +162,12 @@ class DenseFactor:
         return raw.reshape(p.n, p.n).T.copy(order="F")
 
     @property
-    def pivots(self) -> Any:
+    def pivots(self) -> Array:
         """A copy of the pivots, in the method's own notation; include/metapack/dense.h."""
-        return self._parts.pivots[: self._parts.n].copy()
+        found: Array = self._parts.pivots[: self._parts.n].copy()
+        return found
 
-    def solve(self, b: Any, out: Any = None) -> Any:
+    def solve(self, b: VectorLike, out: Optional[Array] = None) -> Array:
         """Solve A x = b, with refinement.
 
         b : array of shape (n,) or (n, k)      out : as for Factor.solve
@@ -174,7 +176,7 @@ class DenseFactor:
         """
         p, status = self._parts, 0
 
-        def solve(b: Any, x: Any) -> None:
+        def solve(b: Array, x: Array) -> None:
             nonlocal status
             nrhs = 1 if b.ndim == 1 else b.shape[1]
             status = p.call(
@@ -200,13 +202,14 @@ class DenseFactor:
         n = self.shape[0]
         return f"<DenseFactor of a {n} x {n} matrix, {self.dtype}, {self.method}: {self.status}>"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> NoReturn:
         raise TypeError("a DenseFactor cannot be pickled or copied")
 
 
-def ldl_dense(A: Any, *, lower: Optional[bool] = None, hermitian: bool = False,
+def ldl_dense(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False,
               singular: str = "warn", method: str = "auto", precision: str = "working",
-              refinement: str = "auto", condition: bool = False, **options: Any) -> DenseFactor:  # fmt: skip
+              refinement: str = "auto", condition: bool = False,
+              **options: float) -> DenseFactor:  # fmt: skip
     """Factorize one dense symmetric indefinite matrix, P A Pᵀ = L D Lᵀ.
 
     Parameters
@@ -249,9 +252,9 @@ def ldl_dense(A: Any, *, lower: Optional[bool] = None, hermitian: bool = False,
     return factor
 
 
-def solve_dense(A: Any, b: Any, *, lower: Optional[bool] = None, hermitian: bool = False,
+def solve_dense(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermitian: bool = False,
                 method: str = "auto", precision: str = "working", refinement: str = "auto",
-                **options: Any) -> Any:  # fmt: skip
+                **options: float) -> Array:  # fmt: skip
     """Solve A x = b once for a dense A: the cheapest method whose backward error passes.
 
     Parameters are those of :func:`ldl_dense`; b has shape (n,) or (n, k).  Returns x of b's shape.
@@ -261,14 +264,14 @@ def solve_dense(A: Any, b: Any, *, lower: Optional[bool] = None, hermitian: bool
     array([4., 3.])
     """
     b = host_array(b, "the right-hand side")
-    A = host_array(A, "the matrix")
+    a = host_array(A, "the matrix")
     side = working_dtype(b.dtype, "the right-hand side")
     wide = np.float64 if side.name in ("float64", "complex128") else np.float32
-    dtype = np.promote_types(working_dtype(A.dtype, "the matrix"), wide)
-    p = _Dense(A, lower, hermitian, method, precision, refinement, False, options, dtype)
+    dtype = np.promote_types(working_dtype(a.dtype, "the matrix"), wide)
+    p = _Dense(a, lower, hermitian, method, precision, refinement, False, options, dtype)
     status = 0
 
-    def solve(b: Any, x: Any) -> None:
+    def solve(b: Array, x: Array) -> None:
         nonlocal status
         nrhs = 1 if b.ndim == 1 else b.shape[1]
         p.reserve(nrhs)

@@ -7,9 +7,11 @@ Every exception is a :class:`MetapackError` and also the built-in exception that
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Optional
 
 import numpy as np
+
+from ._types import Array
 
 __all__ = [
     "ArgumentError", "CancelledError", "DeviceError", "FileError", "FormatError",
@@ -93,7 +95,7 @@ class SingularMatrixError(MetapackError, np.linalg.LinAlgError):
     ``solution`` is the best x that was found, or None.
     """
 
-    solution: Any = None
+    solution: Optional[Array] = None
 
 
 class MetapackWarning(UserWarning):

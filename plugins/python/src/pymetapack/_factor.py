@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, Callable, Dict, NamedTuple, Optional
+from types import TracebackType
+from typing import Any, Callable, Dict, NamedTuple, NoReturn, Optional, Type
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +23,7 @@ from ._matrix import (
     view_of, working_dtype,
 )  # fmt: skip
 from ._options import Options, as_dict
+from ._types import Array, DType, MatrixLike, OptionValue, VectorLike
 from ._vectors import solve_columns
 
 __all__ = ["Factor", "Inertia", "Slogdet", "factorized", "ildl", "ldl", "spsolve"]
@@ -29,6 +31,7 @@ __all__ = ["Factor", "Inertia", "Slogdet", "factorized", "ildl", "ldl", "spsolve
 _LONG_NNZ = 100_000  # an analysis of more entries can be interrupted; so can a factorization of
 _LONG_FLOPS = 3e8  # more operations, and a solve with more entries of L times right-hand sides
 _LONG_SOLVE = 30_000_000
+_CHECKS = ("first", "always", "never")
 
 
 class Inertia(NamedTuple):
@@ -42,12 +45,17 @@ class Inertia(NamedTuple):
 class Slogdet(NamedTuple):
     """Sign (or phase) and logarithm of the absolute value of a determinant, as numpy.linalg's."""
 
-    sign: Any
+    sign: np.number[Any]
     logabsdet: float
 
 
-def _single(dtype: Any) -> bool:
+def _single(dtype: DType) -> bool:
     return bool(np.finfo(dtype).bits == 32)
+
+
+def _good(dtype: DType) -> float:
+    """The backward error before refinement from which on a factor is trusted with the next ones."""
+    return float(np.sqrt(np.finfo(dtype).eps)) / 100
 
 
 class Factor:
@@ -59,13 +67,23 @@ class Factor:
     Any thread may use it; threads that share one take turns, and the interpreter's lock is free
     meanwhile.  It holds no reference to the caller's arrays.  It cannot be pickled, and not be used
     in a forked child.
+
+    It is a context manager: its memory and its threads end with the block, or with ``close()``;
+    without either, when nothing refers to it any more.
+
+    >>> import numpy as np, pymetapack
+    >>> with pymetapack.ldl(np.array([[0.0, 1], [1, 0]])) as F:
+    ...     x = F.solve([3.0, 4.0])
+    >>> x
+    array([4., 3.])
     """
 
     shape: tuple[int, int]
-    dtype: Any
+    dtype: DType
 
-    def __init__(self, A: Any, lower: Optional[bool], hermitian: bool, singular: str,
-                 progress: Optional[Progress], options: Dict[str, Any], dtype: Any = None,
+    def __init__(self, A: MatrixLike, lower: Optional[bool], hermitian: bool, singular: str,
+                 progress: Optional[Progress], options: Dict[str, OptionValue],
+                 dtype: Optional[DType] = None,
                  stacklevel: int = 3) -> None:  # fmt: skip
         if singular not in ("warn", "raise", "ignore"):
             raise ValueError("singular must be 'warn', 'raise' or 'ignore'")
@@ -82,8 +100,10 @@ class Factor:
         self._an = self._ctx.own("analysis")
         self._fac = self._ctx.own("factor")
         self._solve_info = ffi.new("mpk_solve_info *")
-        self._places: Any = None
+        self._places: Optional[Array] = None
         self._status = 0
+        self._sound = False
+        self._values = 0
         problem = m.problem(self._ctx)
         try:
             self._analyse_and_factorize(problem)
@@ -105,6 +125,15 @@ class Factor:
         status = call(lib.mpk_factorize, self._an[0], ffi.NULL, options, self._fac,
                       long=self._long, progress=self._progress)  # fmt: skip
         self._status = self._ctx.check(status)
+        self._new_numbers()
+
+    def _new_numbers(self) -> None:
+        """After each factorization: which one it is, and may a solve go without a check?"""
+        self._values += 1
+        self._sound = False
+        if self._status == lib.MPK_OK and not self._incomplete:
+            info = self._factor_info()
+            self._sound = info.rank == lib.MPK_RANK_FULL and info.perturbed == 0
 
     def _told_singular(self, stacklevel: int) -> None:
         if self._status != lib.MPK_SINGULAR or self._singular == "ignore":
@@ -118,9 +147,27 @@ class Factor:
             raise SingularMatrixError(words, "singular", "factorize", int(info.inertia.zero))
         warnings.warn(words, ZeroPivotWarning, stacklevel=stacklevel + 1)
 
+    # ---- its end ---------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Give the memory and the threads back now.  What uses the factor afterwards, an operator
+        made of it too, raises ArgumentError; to close it again does nothing."""
+        self._ctx.close()
+        if self._ctx.closed:  # else this is a forked child
+            self._m = replace(self._m, indptr=np.empty(0, np.int64), indices=np.empty(0, np.int32))
+            self._places = None
+
+    def __enter__(self) -> "Factor":
+        self._ctx.pointer  # not closed, not in a forked child
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:  # fmt: skip
+        self.close()
+
     # ---- new values ------------------------------------------------------------------------------
 
-    def refactor(self, A: Any) -> "Factor":
+    def refactor(self, A: MatrixLike) -> "Factor":
         """Factorize new values with the same pattern: numeric work only.
 
         Parameters
@@ -189,6 +236,7 @@ class Factor:
                                 long=self._long, progress=self._progress)  # fmt: skip
         if status not in (lib.MPK_ERR_INPUT, lib.MPK_ERR_ARGUMENT):  # then it is as it was
             self._status = status
+            self._new_numbers()
         self._ctx.check(status)
 
     def _has_pattern(self, view: Any) -> bool:
@@ -202,7 +250,8 @@ class Factor:
 
     # ---- solve -----------------------------------------------------------------------------------
 
-    def solve(self, b: Any, out: Any = None, refine: Optional[int] = None, **options: Any) -> Any:
+    def solve(self, b: VectorLike, out: Optional[Array] = None, refine: Optional[int] = None,
+              **options: OptionValue) -> Array:  # fmt: skip
         """Solve A x = b.
 
         Parameters
@@ -213,7 +262,11 @@ class Factor:
         out : ndarray, optional
             Where x goes, of b's shape and the result's dtype; may be b itself.
         refine : int, optional
-            Most steps of iterative refinement; None: the option's value (10).
+            Most steps of iterative refinement; None: the option's value (10).  0: the factor is
+            applied once and the residual is not computed: no backward error, no warning
+            (``stats()["solve"]`` has NaN).  It is computed all the same if ``accuracy``,
+            ``condition``, ``krylov`` or another option of the solve is given, of incomplete
+            factors, and where pivots are zero or were replaced.
         **options
             Options of this solve: ``accuracy``, ``condition``, ``krylov``, ``tolerance``, ...
 
@@ -239,9 +292,11 @@ class Factor:
             used = self._options
             if options:
                 used = used.copy(self._ctx, options)
+            if self._needs_no_check(used, options):
+                return self._sweep(b, out)
             n, status = self.shape[0], 0
 
-            def solve(b: Any, x: Any) -> None:
+            def solve(b: Array, x: Array) -> None:
                 nonlocal status
                 nrhs = 1 if b.ndim == 1 else b.shape[1]
                 status = self._ctx.call(
@@ -261,14 +316,48 @@ class Factor:
 
     __call__ = solve
 
-    def _apply(self, x: Any, part: int) -> None:
+    def _needs_no_check(self, used: Options, changes: Dict[str, OptionValue]) -> bool:
+        o = used.pointer
+        return bool(
+            self._sound and o.refine == 0 and o.accuracy < 0 and o.condition == lib.MPK_OFF
+            and o.krylov in (lib.MPK_KRYLOV_AUTO, lib.MPK_KRYLOV_NONE) and changes.keys() <= {"refine"}
+        )  # fmt: skip
+
+    def _sweep(self, b: VectorLike, out: Optional[Array] = None) -> Array:
+        """A⁻¹ b with nothing computed about its error, but where it is not finite: then the checked
+        solve finds out why, or does better."""
+
+        def solve(b: Array, x: Array) -> None:
+            given = b.copy(order="F") if np.may_share_memory(b, x) else b
+            if b is not x:
+                x[...] = b
+            self._apply(x, lib.MPK_PART_ALL)
+            if not np.isfinite(x).all():
+                x[...] = self.solve(given, refine=1)
+                return
+            info = self._solve_info
+            info.iterations = 0
+            info.normwise = info.componentwise = info.unrefined = info.relative_residual = np.nan
+
+        with self._ctx.lock:
+            return solve_columns(b, self.shape[0], self.dtype, out, solve)
+
+    def _apply(self, x: Array, part: int) -> None:
         """One part of the factorization, on columns in place."""
         nrhs = 1 if x.ndim == 1 else x.shape[1]
         self._ctx.check(self._ctx.call(lib.mpk_solve_part, self._fac[0], part, nrhs, pointer(x.T),
                                        self.shape[0]))  # fmt: skip
 
-    def aslinearoperator(self) -> Any:
-        """A⁻¹ as a scipy.sparse.linalg.LinearOperator: matvec solves, with refinement.
+    def aslinearoperator(self, check: str = "first") -> LinearOperator:
+        """A⁻¹ as a scipy.sparse.linalg.LinearOperator: matvec solves.
+
+        Parameters
+        ----------
+        check : {"first", "always", "never"}
+            Which solves are refined, and judged by their backward error as :meth:`solve` does.
+            "first": those with new values of the factor until one was right before it was refined;
+            the others apply the factor once, in a fraction of the time.  Where pivots are zero or
+            were replaced, and of an incomplete factor, it means "always".
 
         >>> import numpy as np, pymetapack
         >>> from scipy.sparse import diags
@@ -278,9 +367,27 @@ class Factor:
         >>> eigsh(A, k=1, sigma=2.9, OPinv=F.aslinearoperator())[0].round(12)
         array([3.])
         """
-        return _Inverse(self, self.solve)
+        if check not in _CHECKS:
+            raise ValueError(f"check must be one of {', '.join(_CHECKS)}, not {check!r}")
+        if check == "never":
+            return self.aspreconditioner()
+        if check == "always":
+            return _Inverse(self, self.solve)
+        right = 0  # the values of which a solve was right by itself
 
-    def aspreconditioner(self, abs: bool = False) -> Any:
+        def solve(b: Array) -> Array:
+            nonlocal right
+            with self._ctx.lock:
+                if right == self._values:
+                    return self._sweep(b)
+                x = self.solve(b)
+                if self._sound and np.any(b) and self._solve_info.unrefined <= _good(self.dtype):
+                    right = self._values
+                return x
+
+        return _Inverse(self, solve)
+
+    def aspreconditioner(self, abs: bool = False) -> LinearOperator:
         """The factorization as a LinearOperator, M⁻¹ = S Pᵀ L⁻ᵀ D⁻¹ L⁻¹ P S, without refinement.
 
         abs : bool
@@ -289,8 +396,8 @@ class Factor:
         """
         part = lib.MPK_PART_ABS if abs else lib.MPK_PART_ALL
 
-        def apply(b: Any) -> Any:
-            def solve(b: Any, x: Any) -> None:
+        def apply(b: Array) -> Array:
+            def solve(b: Array, x: Array) -> None:
                 if b is not x:
                     x[...] = b
                 self._apply(x, part)
@@ -303,6 +410,7 @@ class Factor:
     # ---- what there is to know -------------------------------------------------------------------
 
     def _factor_info(self) -> Any:
+        self._ctx.pointer  # not closed
         info = ffi.new("mpk_factor_info *")
         lib.mpk_factor_info_get(self._fac[0], info)
         return info
@@ -313,7 +421,7 @@ class Factor:
                                 "argument", "get")  # fmt: skip
         return self._factor_info()
 
-    def _get(self, what: int, dtype: Any, count: int) -> Any:
+    def _get(self, what: int, dtype: Any, count: int) -> Array:
         self._with_values()
         with self._ctx.lock:
             room = np.zeros(max(1, count), dtype)
@@ -372,17 +480,17 @@ class Factor:
         return int(self._with_values().nnz)
 
     @property
-    def perm(self) -> Any:
+    def perm(self) -> Array:
         """int32 array of shape (n,): the old index at each position of L, pivoting included."""
         return self._get(lib.MPK_GET_PERM, np.int32, self.shape[0])
 
     @property
-    def scale(self) -> Any:
+    def scale(self) -> Array:
         """float64 array of shape (n,): the diagonal of S, in the order of A."""
         return self._get(lib.MPK_GET_SCALE, np.float64, self.shape[0])
 
     @property
-    def D(self) -> Any:
+    def D(self) -> sp.csc_matrix:
         """D as a sparse matrix (CSC) of shape (n, n), with blocks of order 1 and 2."""
         n = self.shape[0]
         room = self._get(lib.MPK_GET_D, self.dtype, 2 * n)
@@ -413,7 +521,7 @@ class Factor:
         return self.slogdet.logabsdet
 
     def stats(self) -> Dict[str, Any]:
-        """Numbers of the analysis, the factorization and the last solve.
+        """Numbers of the analysis, the factorization and the last solve (NaN: not computed).
 
         "analysis", "factor", "solve" and, of incomplete factors, "block" have the fields of the
         library's structures of these names; "memory" bytes in use now and at most.
@@ -440,28 +548,30 @@ class Factor:
 
     def __repr__(self) -> str:
         n = self.shape[0]
+        if self._ctx.closed:
+            return f"<Factor of a {n} x {n} matrix, {self.dtype}, closed>"
         if self._status < 0:
             return f"<Factor of a {n} x {n} matrix, {self.dtype}, without values>"
         i = self.inertia
         return (f"<Factor of a {n} x {n} matrix, {self.dtype}, {self.method}: {self.status}, "
                 f"inertia {i.positive}/{i.negative}/{i.zero}, {self.nnz} entries of L>")  # fmt: skip
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> NoReturn:
         raise TypeError("a Factor cannot be pickled or copied; factorize where it is needed")
 
 
 class _Inverse(LinearOperator):  # type: ignore[misc]
     """What Factor's two operators have in common."""
 
-    def __init__(self, factor: Factor, apply: Callable[[Any], Any]) -> None:
+    def __init__(self, factor: Factor, apply: Callable[[Array], Array]) -> None:
         super().__init__(factor.dtype, factor.shape)
         self.factor = factor
         self._apply = apply
 
-    def _matvec(self, x: Any) -> Any:
+    def _matvec(self, x: Array) -> Array:
         return self._apply(x)
 
-    def _matmat(self, x: Any) -> Any:
+    def _matmat(self, x: Array) -> Array:
         return self._apply(x)
 
     def _adjoint(self) -> LinearOperator:
@@ -475,7 +585,7 @@ class _Inverse(LinearOperator):  # type: ignore[misc]
         return _Inverse(self.factor, lambda x: np.conj(self._apply(np.conj(x))))
 
 
-def _own(array: Any, A: Any) -> Any:
+def _own(array: Array, A: MatrixLike) -> Array:
     """A copy, unless it is one already: the user may change what is his."""
     shared = any(
         np.may_share_memory(array, getattr(A, name))
@@ -485,7 +595,7 @@ def _own(array: Any, A: Any) -> Any:
     return array.copy() if shared else array
 
 
-def judge(status: int, info: Any, dtype: Any, x: Any, asked: bool, message: str,
+def judge(status: int, info: Any, dtype: DType, x: Array, asked: bool, message: str,
            stacklevel: int) -> None:  # fmt: skip
     """A positive status of a solve -> nothing, a warning, or SingularMatrixError."""
     limit = 1e-4 if _single(dtype) else 1e-8
@@ -518,8 +628,9 @@ def _check_device(device: str) -> None:
                                "unsupported", "options")  # fmt: skip
 
 
-def ldl(A: Any, *, lower: Optional[bool] = None, hermitian: bool = False, singular: str = "warn",
-        device: str = "auto", progress: Optional[Progress] = None, **options: Any) -> Factor:  # fmt: skip
+def ldl(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False,
+        singular: str = "warn", device: str = "auto", progress: Optional[Progress] = None,
+        **options: OptionValue) -> Factor:  # fmt: skip
     """Factorize a symmetric indefinite matrix: P S A S Pᵀ = L D Lᵀ with threshold pivoting.
 
     Parameters
@@ -569,8 +680,10 @@ def ldl(A: Any, *, lower: Optional[bool] = None, hermitian: bool = False, singul
     options.setdefault("method", "ldlt")
     return Factor(A, lower, hermitian, singular, progress, options)
 
-def ildl(A: Any, *, lower: Optional[bool] = None, hermitian: bool = False, singular: str = "warn",
-         device: str = "auto", progress: Optional[Progress] = None, **options: Any) -> Factor:  # fmt: skip
+
+def ildl(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False,
+         singular: str = "warn", device: str = "auto", progress: Optional[Progress] = None,
+         **options: OptionValue) -> Factor:  # fmt: skip
     """Factorize incompletely: a preconditioner for matrices whose factor would not fit.
 
     Parameters are those of :func:`ldl`.  ``method`` is "ildlt" (blocks, level of fill and
@@ -596,7 +709,9 @@ def ildl(A: Any, *, lower: Optional[bool] = None, hermitian: bool = False, singu
     return Factor(A, lower, hermitian, singular, progress, options)
 
 
-def factorized(A: Any, **options: Any) -> Callable[[Any], Any]:
+def factorized(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False,
+               singular: str = "warn", device: str = "auto", progress: Optional[Progress] = None,
+               **options: OptionValue) -> Callable[..., Array]:  # fmt: skip
     """A function that solves A x = b: ``ldl(A, **options).solve``, under SciPy's name.
 
     >>> import numpy as np, pymetapack
@@ -604,19 +719,13 @@ def factorized(A: Any, **options: Any) -> Callable[[Any], Any]:
     >>> solve([3.0, 4.0])
     array([4., 3.])
     """
-    options.setdefault("singular", "warn")
+    _check_device(device)
     options.setdefault("method", "ldlt")
-    keywords = {
-        name: options.pop(name, default)
-        for name, default in (("lower", None), ("hermitian", False), ("progress", None))
-    }
-    _check_device(options.pop("device", "auto"))
-    return Factor(A, keywords["lower"], keywords["hermitian"], options.pop("singular"),
-                  keywords["progress"], options).solve  # fmt: skip
+    return Factor(A, lower, hermitian, singular, progress, options).solve
 
 
-def spsolve(A: Any, b: Any, *, lower: Optional[bool] = None, hermitian: bool = False,
-            progress: Optional[Progress] = None, **options: Any) -> Any:  # fmt: skip
+def spsolve(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermitian: bool = False,
+            progress: Optional[Progress] = None, **options: OptionValue) -> Array:  # fmt: skip
     """Solve A x = b once: analyse, factorize, solve, refine, check.
 
     Where the direct solver fits, it is used; where not, incomplete factorizations of growing
@@ -649,10 +758,9 @@ def spsolve(A: Any, b: Any, *, lower: Optional[bool] = None, hermitian: bool = F
     array([1., 1., 1.])
     """
     b = host_array(b, "the right-hand side")
-    if not sp.issparse(A):
-        A = host_array(A, "the matrix")
-    refuse_device(A, "the matrix")
-    dtype = working_dtype(A.dtype, "the matrix")
+    a: Any = A if sp.issparse(A) else host_array(A, "the matrix")
+    refuse_device(a, "the matrix")
+    dtype = working_dtype(a.dtype, "the matrix")
     side = working_dtype(
         b.dtype, "the right-hand side"
     )  # its precision counts, not its being complex
@@ -660,12 +768,13 @@ def spsolve(A: Any, b: Any, *, lower: Optional[bool] = None, hermitian: bool = F
         dtype, np.float64 if side.name in ("float64", "complex128") else np.float32
     )
     if str(options.get("method", "auto")) != "auto":
-        factor = Factor(A, lower, hermitian, "warn", progress, options, dtype)
+        factor = Factor(a, lower, hermitian, "warn", progress, options, dtype)
         return factor.solve(b)
-    return _adaptive(take(A, lower, hermitian, dtype), b, progress, options)
+    return _adaptive(take(a, lower, hermitian, dtype), b, progress, options)
 
 
-def _adaptive(m: Matrix, b: Any, progress: Optional[Progress], options: Dict[str, Any]) -> Any:
+def _adaptive(m: Matrix, b: Array, progress: Optional[Progress],
+              options: Dict[str, OptionValue]) -> Array:  # fmt: skip
     context = Context()
     chosen = Options(context, options)
     chosen.check_order(m.n)
@@ -673,7 +782,7 @@ def _adaptive(m: Matrix, b: Any, progress: Optional[Progress], options: Dict[str
     result = ffi.new("mpk_adaptive *")
     status = 0
 
-    def solve(b: Any, x: Any) -> None:
+    def solve(b: Array, x: Array) -> None:
         nonlocal status
         nrhs = 1 if b.ndim == 1 else b.shape[1]
         status = context.call(

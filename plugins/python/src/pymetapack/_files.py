@@ -16,7 +16,7 @@ from ._matrix import DTYPES, copy_array, destroy_problem, view_of
 __all__ = ["generate", "generators", "read"]
 
 
-def _full(place: Any) -> Any:
+def _full(place: Any) -> sp.csc_matrix:
     """The whole matrix of a problem, both triangles."""
     view = view_of(place)
     n, nnz, dtype = int(view.n), int(view.nnz), DTYPES[view.scalar]
@@ -33,7 +33,7 @@ def _full(place: Any) -> Any:
     return sp.csc_matrix(both, shape=(n, n))
 
 
-def read(path: Union[str, "os.PathLike[str]"]) -> Any:
+def read(path: Union[str, "os.PathLike[str]"]) -> sp.csc_matrix:
     """Read a symmetric or Hermitian matrix: Matrix Market or Rutherford-Boeing, plain, .gz, .xz.
 
     Returns
@@ -49,7 +49,7 @@ def read(path: Union[str, "os.PathLike[str]"]) -> Any:
         destroy_problem(place)
 
 
-def generate(spec: str, seed: int = 1) -> Any:
+def generate(spec: str, seed: int = 1) -> sp.csc_matrix:
     """A generated test matrix: ``generate("nlpkkt 10")``, ``generate("helmholtz 2d 30 0.3")``.
 
     Returns

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Union
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import aslinearoperator
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from ._context import Context
 from ._factor import Factor
@@ -15,8 +15,14 @@ from ._lib import ffi, lib
 from ._matrix import (
     SCALARS, destroy_problem, host_array, pointer, refuse_device, take, working_dtype,
 )  # fmt: skip
+from ._types import Array, DType, MatrixLike, VectorLike
 
 __all__ = ["KrylovInfo", "bicgstab", "cg", "fgmres", "gmres", "idr", "minres", "sqmr", "symmlq"]
+
+#: Is told the relative residual after each iteration.
+Callback = Callable[[float], object]
+#: What is multiplied by: a matrix, an operator of SciPy's or a function; as M a factor, too.
+Operator = Union[MatrixLike, LinearOperator, Factor, Callable[[Array], Array]]
 
 _DEFINITE = ("minres", "symmlq", "cg")  # ask for a definite preconditioner
 _GENERAL = ("gmres", "fgmres", "bicgstab", "idr")  # need no symmetry
@@ -47,7 +53,7 @@ class KrylovInfo(int):
     applications: int
     residual: float
     recurred: float
-    history: Any
+    history: Array
     message: str
 
 
@@ -74,7 +80,7 @@ def _monitor(self: Any, iteration: int, residual: float) -> int:
 class _Run:
     """Holds the exception of a callback, which ended the solve."""
 
-    def __init__(self, n: int, dtype: Any) -> None:
+    def __init__(self, n: int, dtype: DType) -> None:
         self.dtype = dtype
         self.bytes = n * dtype.itemsize
         self.error: Optional[BaseException] = None
@@ -90,7 +96,7 @@ class _Call:
         self.function = function
 
 
-def _linear(op: Any, what: str, n: int, dtype: Any) -> Callable[[Any, Any], None]:
+def _linear(op: Any, what: str, n: int, dtype: DType) -> Callable[[Array, Array], None]:
     """multiply(x, y) of whatever SciPy takes as a linear operator, or of a callable."""
     if callable(op) and not hasattr(op, "shape"):
         act = op
@@ -102,13 +108,13 @@ def _linear(op: Any, what: str, n: int, dtype: Any) -> Callable[[Any, Any], None
     if np.dtype(getattr(op, "dtype", None) or dtype).kind == "c" and dtype.kind != "c":
         raise TypeError(f"{what} is complex and the system real: give b as complex128")
 
-    def multiply(x: Any, y: Any) -> None:
+    def multiply(x: Array, y: Array) -> None:
         y[:] = np.asarray(act(x)).reshape(n)
 
     return multiply
 
 
-def _preconditioner(M: Any, absolute: bool, n: int, dtype: Any) -> Callable[[Any, Any], None]:
+def _preconditioner(M: Any, absolute: bool, n: int, dtype: DType) -> Callable[[Array, Array], None]:
     if not isinstance(M, Factor):
         if sp.issparse(M) or isinstance(M, np.ndarray):
             refuse_device(M, "M")
@@ -118,16 +124,17 @@ def _preconditioner(M: Any, absolute: bool, n: int, dtype: Any) -> Callable[[Any
     part = lib.MPK_PART_ABS if absolute else lib.MPK_PART_ALL
     factor = M
 
-    def multiply(x: Any, y: Any) -> None:
+    def multiply(x: Array, y: Array) -> None:
         y[:] = x
         factor._apply(y, part)
 
     return multiply
 
 
-def _solve(method: str, A: Any, b: Any, x0: Any, M: Any, rtol: float, maxiter: Optional[int],
-           callback: Optional[Callable[[float], Any]], lower: Optional[bool], hermitian: bool,
-           restart: int = 50, shadow: int = 4, seed: int = 1) -> tuple[Any, KrylovInfo]:  # fmt: skip
+def _solve(method: str, A: Any, b: VectorLike, x0: Optional[VectorLike], M: Optional[Operator],
+           rtol: float, maxiter: Optional[int], callback: Optional[Callback],
+           lower: Optional[bool], hermitian: bool, restart: int = 50, shadow: int = 4,
+           seed: int = 1) -> tuple[Array, KrylovInfo]:  # fmt: skip
     refuse_device(A, "the matrix")
     b = host_array(b, "the right-hand side")
     matrix = sp.issparse(A) or not hasattr(A, "matvec")
@@ -144,14 +151,14 @@ def _solve(method: str, A: Any, b: Any, x0: Any, M: Any, rtol: float, maxiter: O
     context = Context()
     run = _Run(n, dtype)
     problem = None
-    product: Callable[[Any, Any], None]
+    product: Callable[[Array, Array], None]
     try:
         if matrix and (method not in _GENERAL or lower is not None):
             m = take(A, lower, hermitian, dtype)
             problem = m.problem(context)
             hermitian = m.hermitian
 
-            def multiply(x: Any, y: Any) -> None:
+            def multiply(x: Array, y: Array) -> None:
                 status = lib.mpk_problem_multiply(inner.pointer, problem[0], 1, pointer(x), n,
                                                   pointer(y), n)  # fmt: skip
                 inner.check(status)
@@ -249,9 +256,10 @@ def _document(symmetry: str, preconditioner: str) -> Callable[[Any], Any]:
 
 
 @_document(_SYMMETRIC, _SYMMETRIC_M)
-def sqmr(A: Any, b: Any, x0: Any = None, *, M: Any = None, rtol: float = 1e-8,
-         maxiter: Optional[int] = None, callback: Optional[Callable[[float], Any]] = None,
-         lower: Optional[bool] = None, hermitian: bool = False) -> tuple[Any, KrylovInfo]:  # fmt: skip
+def sqmr(A: Operator, b: VectorLike, x0: Optional[VectorLike] = None, *,
+         M: Optional[Operator] = None, rtol: float = 1e-8, maxiter: Optional[int] = None,
+         callback: Optional[Callback] = None, lower: Optional[bool] = None,
+         hermitian: bool = False) -> tuple[Array, KrylovInfo]:  # fmt: skip
     """Simplified quasi-minimal residuals (Freund and Nachtigal 1994): A symmetric, M symmetric and indefinite.
 
     >>> import numpy as np, pymetapack
@@ -265,9 +273,10 @@ def sqmr(A: Any, b: Any, x0: Any = None, *, M: Any = None, rtol: float = 1e-8,
 
 
 @_document(_SYMMETRIC, _DEFINITE_M)
-def minres(A: Any, b: Any, x0: Any = None, *, M: Any = None, rtol: float = 1e-8,
-           maxiter: Optional[int] = None, callback: Optional[Callable[[float], Any]] = None,
-           lower: Optional[bool] = None, hermitian: bool = False) -> tuple[Any, KrylovInfo]:  # fmt: skip
+def minres(A: Operator, b: VectorLike, x0: Optional[VectorLike] = None, *,
+           M: Optional[Operator] = None, rtol: float = 1e-8, maxiter: Optional[int] = None,
+           callback: Optional[Callback] = None, lower: Optional[bool] = None,
+           hermitian: bool = False) -> tuple[Array, KrylovInfo]:  # fmt: skip
     """Minimal residuals (Paige and Saunders 1975): A symmetric, M definite.
 
     >>> import numpy as np, pymetapack
@@ -280,49 +289,55 @@ def minres(A: Any, b: Any, x0: Any = None, *, M: Any = None, rtol: float = 1e-8,
 
 
 @_document(_SYMMETRIC, _DEFINITE_M)
-def symmlq(A: Any, b: Any, x0: Any = None, *, M: Any = None, rtol: float = 1e-8,
-           maxiter: Optional[int] = None, callback: Optional[Callable[[float], Any]] = None,
-           lower: Optional[bool] = None, hermitian: bool = False) -> tuple[Any, KrylovInfo]:  # fmt: skip
+def symmlq(A: Operator, b: VectorLike, x0: Optional[VectorLike] = None, *,
+           M: Optional[Operator] = None, rtol: float = 1e-8, maxiter: Optional[int] = None,
+           callback: Optional[Callback] = None, lower: Optional[bool] = None,
+           hermitian: bool = False) -> tuple[Array, KrylovInfo]:  # fmt: skip
     """SYMMLQ (Paige and Saunders 1975): A symmetric, M definite."""
     return _solve("symmlq", A, b, x0, M, rtol, maxiter, callback, lower, hermitian)
 
 
 @_document(_SYMMETRIC, _DEFINITE_M)
-def cg(A: Any, b: Any, x0: Any = None, *, M: Any = None, rtol: float = 1e-8,
-       maxiter: Optional[int] = None, callback: Optional[Callable[[float], Any]] = None,
-       lower: Optional[bool] = None, hermitian: bool = False) -> tuple[Any, KrylovInfo]:  # fmt: skip
+def cg(A: Operator, b: VectorLike, x0: Optional[VectorLike] = None, *,
+       M: Optional[Operator] = None, rtol: float = 1e-8, maxiter: Optional[int] = None,
+       callback: Optional[Callback] = None, lower: Optional[bool] = None,
+       hermitian: bool = False) -> tuple[Array, KrylovInfo]:  # fmt: skip
     """Conjugate gradients (Hestenes and Stiefel 1952): A and M definite."""
     return _solve("cg", A, b, x0, M, rtol, maxiter, callback, lower, hermitian)
 
 
 @_document(_ANY, _ANY_M)
-def gmres(A: Any, b: Any, x0: Any = None, *, M: Any = None, rtol: float = 1e-8,
-          maxiter: Optional[int] = None, callback: Optional[Callable[[float], Any]] = None,
-          lower: Optional[bool] = None, hermitian: bool = False, restart: int = 50) -> tuple[Any, KrylovInfo]:  # fmt: skip
+def gmres(A: Operator, b: VectorLike, x0: Optional[VectorLike] = None, *,
+          M: Optional[Operator] = None, rtol: float = 1e-8, maxiter: Optional[int] = None,
+          callback: Optional[Callback] = None, lower: Optional[bool] = None,
+          hermitian: bool = False, restart: int = 50) -> tuple[Array, KrylovInfo]:  # fmt: skip
     """GMRES(m) (Saad and Schultz 1986), restarted after ``restart`` steps: any A, any M."""
     return _solve("gmres", A, b, x0, M, rtol, maxiter, callback, lower, hermitian, restart=restart)
 
 
 @_document(_ANY, _ANY_M)
-def fgmres(A: Any, b: Any, x0: Any = None, *, M: Any = None, rtol: float = 1e-8,
-           maxiter: Optional[int] = None, callback: Optional[Callable[[float], Any]] = None,
-           lower: Optional[bool] = None, hermitian: bool = False, restart: int = 50) -> tuple[Any, KrylovInfo]:  # fmt: skip
+def fgmres(A: Operator, b: VectorLike, x0: Optional[VectorLike] = None, *,
+           M: Optional[Operator] = None, rtol: float = 1e-8, maxiter: Optional[int] = None,
+           callback: Optional[Callback] = None, lower: Optional[bool] = None,
+           hermitian: bool = False, restart: int = 50) -> tuple[Array, KrylovInfo]:  # fmt: skip
     """Flexible GMRES(m) (Saad 1993): M may change from step to step."""
     return _solve("fgmres", A, b, x0, M, rtol, maxiter, callback, lower, hermitian, restart=restart)
 
 
 @_document(_ANY, _ANY_M)
-def bicgstab(A: Any, b: Any, x0: Any = None, *, M: Any = None, rtol: float = 1e-8,
-             maxiter: Optional[int] = None, callback: Optional[Callable[[float], Any]] = None,
-             lower: Optional[bool] = None, hermitian: bool = False) -> tuple[Any, KrylovInfo]:  # fmt: skip
+def bicgstab(A: Operator, b: VectorLike, x0: Optional[VectorLike] = None, *,
+             M: Optional[Operator] = None, rtol: float = 1e-8, maxiter: Optional[int] = None,
+             callback: Optional[Callback] = None, lower: Optional[bool] = None,
+             hermitian: bool = False) -> tuple[Array, KrylovInfo]:  # fmt: skip
     """BiCGStab (van der Vorst 1992): any A, any M."""
     return _solve("bicgstab", A, b, x0, M, rtol, maxiter, callback, lower, hermitian)
 
 
 @_document(_ANY, _ANY_M)
-def idr(A: Any, b: Any, x0: Any = None, *, M: Any = None, rtol: float = 1e-8,
-        maxiter: Optional[int] = None, callback: Optional[Callable[[float], Any]] = None,
-        lower: Optional[bool] = None, hermitian: bool = False, shadow: int = 4, seed: int = 1) -> tuple[Any, KrylovInfo]:  # fmt: skip
+def idr(A: Operator, b: VectorLike, x0: Optional[VectorLike] = None, *,
+        M: Optional[Operator] = None, rtol: float = 1e-8, maxiter: Optional[int] = None,
+        callback: Optional[Callback] = None, lower: Optional[bool] = None,
+        hermitian: bool = False, shadow: int = 4, seed: int = 1) -> tuple[Array, KrylovInfo]:  # fmt: skip
     """IDR(s) (Sonneveld and van Gijzen 2008) with ``shadow`` = s: any A, any M."""
     return _solve(
         "idr", A, b, x0, M, rtol, maxiter, callback, lower, hermitian, shadow=shadow, seed=seed

@@ -8,17 +8,19 @@ from typing import Any, Optional
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
 from ._context import Context
 from ._lib import ffi, lib
+from ._types import Array, DType
 
-SCALARS: dict[Any, int] = {
+SCALARS: dict[DType, int] = {
     np.dtype(np.float32): 0,
     np.dtype(np.float64): 1,
     np.dtype(np.complex64): 2,
     np.dtype(np.complex128): 3,
 }
-DTYPES: list[Any] = list(SCALARS)
+DTYPES: list[DType] = list(SCALARS)
 
 
 def refuse_device(x: Any, what: str) -> None:
@@ -35,13 +37,13 @@ def refuse_device(x: Any, what: str) -> None:
         )
 
 
-def host_array(x: Any, what: str) -> Any:
+def host_array(x: Any, what: str) -> Array:
     """A NumPy array of x: arrays, lists, DLPack of the host's memory; anything else: TypeError."""
     if isinstance(x, np.ndarray):
         return x
     refuse_device(x, what)
     if sp.issparse(x):
-        return x.toarray()
+        return np.asarray(x.toarray())
     if hasattr(x, "__array_interface__") or hasattr(x, "__array__"):
         return np.asarray(x)
     if hasattr(x, "__dlpack__"):
@@ -49,7 +51,7 @@ def host_array(x: Any, what: str) -> Any:
     return np.asarray(x)
 
 
-def working_dtype(dtype: Any, what: str) -> Any:
+def working_dtype(dtype: DTypeLike, what: str) -> DType:
     """float32, float64, complex64 or complex128; integers and booleans become float64."""
     dtype = np.dtype(dtype).newbyteorder("=")
     if dtype in SCALARS:
@@ -62,7 +64,7 @@ def working_dtype(dtype: Any, what: str) -> Any:
     )
 
 
-def pointer(array: Any) -> Any:
+def pointer(array: Array) -> Any:
     """Address of a contiguous array; NULL for an empty one.  The caller keeps the array alive."""
     return ffi.cast("void *", ffi.from_buffer(array)) if array.size else ffi.NULL
 
@@ -72,20 +74,21 @@ class Matrix:
     """Compressed columns as the library takes them.  ``conjugate``: values go in conjugated."""
 
     n: int
-    dtype: Any
+    dtype: DType
     hermitian: bool
     triangle: int
-    indptr: Any  # int64, n + 1
-    indices: Any  # int32
-    values: Any  # dtype, as the user has them
+    indptr: Array  # int64, n + 1
+    indices: Array  # int32
+    values: Optional[Array]  # dtype, as the user has them
     conjugate: bool
     kind: str  # "csc" | "csr": the order of values is the user's; "other": it is ours
 
     @property
-    def data(self) -> Any:
+    def data(self) -> Array:
+        assert self.values is not None
         return self.values.conj() if self.conjugate else self.values
 
-    def problem(self, context: Context, values: Any = None) -> Any:
+    def problem(self, context: Context, values: Optional[Array] = None) -> Any:
         """``mpk_problem **``, owned by the caller: destroy_problem()."""
         place = ffi.new("mpk_problem **")
         ax = np.ascontiguousarray(self.data if values is None else values)
@@ -120,7 +123,7 @@ def destroy_problem(place: Any) -> None:
     lib.mpk_problem_destroy(place)
 
 
-def take(A: Any, lower: Optional[bool], hermitian: bool, dtype: Any = None) -> Matrix:
+def take(A: Any, lower: Optional[bool], hermitian: bool, dtype: Optional[DType] = None) -> Matrix:
     """Look at A and lay it out.  Nothing is copied that need not be."""
     refuse_device(A, "the matrix")
     if not sp.issparse(A):
@@ -171,7 +174,7 @@ def view_of(place: Any) -> Any:
     return view
 
 
-def copy_array(address: Any, count: int, dtype: Any) -> Any:
+def copy_array(address: Any, count: int, dtype: DTypeLike) -> Array:
     """A NumPy copy of count entries."""
     dtype = np.dtype(dtype)
     if count == 0:
@@ -179,7 +182,7 @@ def copy_array(address: Any, count: int, dtype: Any) -> Any:
     return np.frombuffer(ffi.buffer(address, count * dtype.itemsize), dtype).copy()
 
 
-def places(view: Any) -> Any:
+def places(view: Any) -> Array:
     """Column and row of each entry that the library stores, as one number."""
     n = int(view.n)
     ap = copy_array(view.ap, n + 1, np.int64)

@@ -3,26 +3,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional
+from typing import Callable, Optional
 
 import numpy as np
 
 from ._matrix import host_array, working_dtype
+from ._types import Array, DType, VectorLike
 
 
-def _check_shape(b: Any, n: int) -> None:
+def _check_shape(b: Array, n: int) -> None:
     if b.ndim not in (1, 2) or b.shape[0] != n:
         raise ValueError(
             f"the right-hand side has shape {b.shape}; ({n},) or ({n}, k) fits a matrix of order {n}"
         )
 
 
-def columns(x: Any) -> bool:
+def columns(x: Array) -> bool:
     """Do the columns of x lie as the library wants them, one after the other?"""
     return bool(x.flags.f_contiguous and x.flags.aligned and x.dtype.isnative)
 
 
-def _check_out(out: Any, b: Any, dtype: Any) -> None:
+def _check_out(out: Array, b: Array, dtype: DType) -> None:
     if not isinstance(out, np.ndarray):
         raise TypeError(f"out must be a NumPy array, not {type(out).__name__}")
     if out.shape != b.shape or out.dtype != dtype:
@@ -32,13 +33,17 @@ def _check_out(out: Any, b: Any, dtype: Any) -> None:
 
 
 def solve_columns(
-    b: Any, n: int, dtype: Any, out: Optional[Any], solve: Callable[[Any, Any], None]
-) -> Any:
-    """Bring b into columns of dtype, call ``solve(b, x)``, give x as the caller wants it.
+    given: VectorLike,
+    n: int,
+    dtype: DType,
+    out: Optional[Array],
+    solve: Callable[[Array, Array], None],
+) -> Array:
+    """Bring what is given into columns of dtype, call ``solve(b, x)``, give x as the caller wants it.
 
     A complex b with a real matrix: the real and the imaginary parts are two right-hand sides.
     """
-    b = host_array(b, "the right-hand side")
+    b = host_array(given, "the right-hand side")
     _check_shape(b, n)
     kind = working_dtype(b.dtype, "the right-hand side")
     result = np.promote_types(dtype, np.complex64) if kind.kind == "c" else dtype
@@ -54,18 +59,20 @@ def solve_columns(
         x.real = parts[:, :k].reshape(b.shape)
         x.imag = parts[:, k:].reshape(b.shape)
         return x
-    given = np.asarray(b, dtype=dtype, order="F")
-    if not columns(given):
-        given = given.copy(order="F")
-    direct = out is not None and columns(out)
-    if direct and np.may_share_memory(out, given) and not _same(out, given):
-        given = given.copy(order="F")
-    x = out if direct else np.empty(b.shape, dtype, order="F")
-    solve(given, x)
-    if out is not None and not direct:
+    side = np.asarray(b, dtype=dtype, order="F")
+    if not columns(side):
+        side = side.copy(order="F")
+    direct = out if out is not None and columns(out) else None
+    if direct is not None and np.may_share_memory(direct, side) and not _same(direct, side):
+        side = side.copy(order="F")
+    x = np.empty(b.shape, dtype, order="F") if direct is None else direct
+    solve(side, x)
+    if out is None:
+        return x
+    if direct is None:
         out[...] = x
-    return x if out is None else out
+    return out
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: Array, b: Array) -> bool:
     return bool(a.__array_interface__["data"][0] == b.__array_interface__["data"][0])

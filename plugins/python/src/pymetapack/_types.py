@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Names for what goes in and what comes out."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, Sequence, Union
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+class SparseMatrix(Protocol):
+    """What SciPy's sparse matrices and arrays of all formats have."""
+
+    @property
+    def format(self) -> str: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> Any: ...
+
+    def tocsc(self, copy: bool = ...) -> Any: ...
+
+
+class SupportsDLPack(Protocol):
+    """An array of another library, in the host's memory."""
+
+    def __dlpack__(self) -> Any: ...
+
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+
+Array = NDArray[Any]
+DType = np.dtype[Any]
+VectorLike = Union[ArrayLike, SupportsDLPack]
+MatrixLike = Union[SparseMatrix, ArrayLike, SupportsDLPack]
+#: Of an option: a number, a word, on or off; of ``given_perm`` a permutation.
+OptionValue = Union[str, float, bool, np.generic, Sequence[int], NDArray[np.integer[Any]]]

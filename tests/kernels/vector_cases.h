@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Matrix times vector of the solve with one right-hand side, in every instruction set, against sums
+ * in double precision: all shapes around a vector's width, op = conj or not, leading dimensions
+ * larger than the rows, and nothing written beside y. */
+#include "block_support.h"
+
+enum { MOST_ROWS = 37, MOST_COLS = 11, GUARD = 3 };
+
+static const FN(kernels) * table_of(int k) {
+    if (!kernels_of(k)) return NULL;
+    setenv("METAPACK_CPU", isa_names[k], 1);
+    const FN(kernels) *table = FN(cpu_kernels)();
+    unsetenv("METAPACK_CPU");
+    assert_string_equal(table->isa, isa_names[k]);
+    return table;
+}
+
+/* |y - want| <= 4 (terms + 1) eps size, entry by entry */
+static void compare(int count, const T *y, const zz *want, const double *size, int terms) {
+    for (int i = 0; i < count; i++)
+        assert_true(cabs(wide(y[i]) - want[i]) <= 4 * (terms + 1) * R_EPS * size[i]);
+}
+
+static void one(const FN(kernels) * k, int rows, int cols, int lda, int transposed, int conjugate) {
+    T a[(MOST_ROWS + GUARD) * MOST_COLS], x[MOST_ROWS], y[MOST_ROWS + GUARD];
+    const int in = transposed ? rows : cols, out = transposed ? cols : rows;
+    zz want[MOST_ROWS];
+    double size[MOST_ROWS];
+    for (int i = 0; i < lda * cols; i++) a[i] = random_entry();
+    for (int i = 0; i < in; i++) x[i] = random_entry();
+    for (int i = 0; i < out + GUARD; i++) y[i] = random_entry();
+    T after[GUARD];
+    memcpy(after, y + out, sizeof after);
+    for (int i = 0; i < out; i++) {
+        want[i] = wide(y[i]);
+        size[i] = cabs(want[i]);
+        for (int j = 0; j < in; j++) {
+            zz entry = wide(transposed ? a[j + i * lda] : a[i + j * lda]);
+            if (conjugate) entry = conj(entry);
+            want[i] -= mul(entry, wide(x[j]));
+            size[i] += 2 * cabs(entry) * cabs(wide(x[j]));
+        }
+    }
+    if (transposed)
+        k->gemvt(rows, cols, a, lda, x, y, conjugate);
+    else
+        k->gemv(rows, cols, a, lda, x, y);
+    compare(out, y, want, size, in);
+    assert_memory_equal(after, y + out, sizeof after);
+}
+
+static void matrix_times_vector(void **unused) {
+    (void)unused;
+    for (int isa = 0; isa < 3; isa++) {
+        const FN(kernels) *k = table_of(isa);
+        for (int rows = 0; k && rows <= MOST_ROWS; rows++)
+            for (int cols = 0; cols <= MOST_COLS; cols++)
+                for (int more = 0; more <= GUARD; more += GUARD) {
+                    one(k, rows, cols, rows + more, 0, 0);
+                    one(k, rows, cols, rows + more, 1, 0);
+                    if (MPKI_COMPLEX) one(k, rows, cols, rows + more, 1, 1);
+                }
+    }
+}
+
+/* Workers share a product by its columns, 32 at a time: each column has the bits that it has in the
+ * whole. */
+static void shares_have_the_same_bits(void **unused) {
+    (void)unused;
+    enum { ROWS = 29, COLS = 45, SHARE = 32 };
+    static T a[ROWS * COLS], x[ROWS], whole[COLS], shared[COLS];
+    for (int isa = 0; isa < 3; isa++) {
+        const FN(kernels) *k = table_of(isa);
+        if (!k) continue;
+        for (int i = 0; i < ROWS * COLS; i++) a[i] = random_entry();
+        for (int i = 0; i < ROWS; i++) x[i] = random_entry();
+        for (int i = 0; i < COLS; i++) shared[i] = whole[i] = random_entry();
+        k->gemvt(ROWS, COLS, a, ROWS, x, whole, MPKI_COMPLEX);
+        k->gemvt(ROWS, SHARE, a, ROWS, x, shared, MPKI_COMPLEX);
+        k->gemvt(ROWS, COLS - SHARE, a + SHARE * ROWS, ROWS, x, shared + SHARE, MPKI_COMPLEX);
+        assert_memory_equal(whole, shared, sizeof whole);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(matrix_times_vector),
+                                       cmocka_unit_test(shares_have_the_same_bits)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
