@@ -95,7 +95,8 @@ static void krylov(void **state) {
         "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth} "
         "options{method ordering matching scaling pivot_threshold zero_tolerance static_shift "
         "threads "
-        "model_threads accuracy deterministic seed memory_limit krylov tolerance max_iterations}}");
+        "model_threads accuracy deterministic seed memory_limit krylov tolerance max_iterations "
+        "symmetry_tolerance}}");
 }
 
 static void condition_only_where_asked_for(void **state) {
