@@ -101,6 +101,10 @@ void cli_progress_begin(cli_progress *progress, mpk_context *ctx, bool always);
 /** Wipe the bar; returns whether the user interrupted. */
 bool cli_progress_end(cli_progress *progress, mpk_context *ctx);
 
+/** The file that is loaded where a device is asked for: METAPACK_CUDA_MODULE, else beside the library.
+ *  False: there is none. */
+bool cli_cuda_module(char path[PATH_MAX]);
+
 /** The folder of `file`: places[0 .. count-1], from that of the running command. */
 bool cli_installed(const char *const *places, int count, const char *file, char folder[PATH_MAX]);
 /** In single quotes, so that the shell takes every byte as it is. */

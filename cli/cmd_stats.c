@@ -109,6 +109,8 @@ static mpk_status compute(cli_args *args, stats_table *t) {
     mpk_status status = cli_matrix(args, &job) ? MPK_ERR_ARGUMENT : MPK_OK;
     if (mpk_failed(status)) return status;
     t->source = job.matrix ? job.matrix : job.generate;
+    status = mpk_context_set_symmetry_tolerance(args->ctx, args->options.symmetry_tolerance);
+    if (mpk_failed(status)) return status;
     status = job.matrix
                  ? mpk_problem_read(args->ctx, job.matrix, &problem)
                  : mpk_problem_generate(args->ctx, job.generate, args->options.seed, &problem);

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "cli.h"
 
+#include <dlfcn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,20 @@ bool cli_installed(const char *const *places, int count, const char *file, char 
         if (realpath(path, folder)) return true;
     }
     return false;
+}
+
+bool cli_cuda_module(char path[PATH_MAX]) {
+    const char *const wish = getenv("METAPACK_CUDA_MODULE");
+    Dl_info library;
+    if (wish && *wish) {
+        snprintf(path, PATH_MAX, "%s", wish);
+    } else {
+        if (!dladdr((void *)(uintptr_t)&mpk_version, &library) || !library.dli_fname) return false;
+        const char *slash = strrchr(library.dli_fname, '/');
+        snprintf(path, PATH_MAX, "%.*slibmetapack_cuda.so",
+                 slash ? (int)(slash - library.dli_fname) + 1 : 0, library.dli_fname);
+    }
+    return access(path, R_OK) == 0;
 }
 
 void cli_print_quoted(const char *text) {

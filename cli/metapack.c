@@ -29,7 +29,7 @@ static const struct command {
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(void) {
-    printf("metapack: sparse symmetric indefinite linear systems, solved directly\n\n"
+    printf("metapack: symmetric indefinite linear systems, with checked answers\n\n"
            "  metapack COMMAND ... [OPTIONS]\n\n");
     for (int k = 0; k < COMMANDS; k++) printf("  %-10s %s\n", commands[k].name, commands[k].what);
     printf("\nA is a file (Matrix Market or Rutherford-Boeing, also .gz and .xz), - for standard\n"
@@ -102,7 +102,9 @@ static int dispatch(cli_args *args, const char *wish, int argc, char **argv) {
         return CLI_EXIT_USAGE;
     }
     if (!strcmp(name, "--version") || !strcmp(name, "version")) {
+        char module[PATH_MAX];
         printf("metapack %s (%s)\n", mpk_version(), mpk_build_config());
+        if (cli_cuda_module(module)) printf("CUDA module %s\n", module);
         return 0;
     }
     bool help = !strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h");

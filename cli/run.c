@@ -34,10 +34,20 @@ static void tell(const cli_args *args, const mpk_report *report, mpk_status stat
     const char *text = mpk_status_text(status);
     if (run && (!mpk_failed(status) || run->have_analysis) && !args->quiet) {
         fputs(mpk_report_text(report), stderr);
-    } else if (mpk_failed(status)) {
+    } else if (mpk_exit_code(status) != 0) {
         if (run && run->message && *run->message) text = run->message;
         fprintf(stderr, "metapack %s: %s\n", args->name, text);
     }
+}
+
+/* What was asked for: "38 29 0". Not of a matrix that has no inertia. */
+static void print_inertia(const mpk_report *report) {
+    const mpk_run *run = mpk_report_run(report);
+    const bool complex = run->problem.scalar == MPK_C || run->problem.scalar == MPK_Z;
+    const mpk_inertia *in = &run->factor.inertia;
+    if (!run->have_factor || (complex && run->problem.symmetry == MPK_SYMMETRIC)) return;
+    printf("%lld %lld %lld\n", (long long)in->positive, (long long)in->negative,
+           (long long)in->zero);
 }
 
 int cli_run(const cli_args *args, const mpk_job *job) {
@@ -55,7 +65,10 @@ int cli_run(const cli_args *args, const mpk_job *job) {
         cli_print_failure(args, status, "interrupted");
     } else {
         tell(args, report, status);
-        if (args->json && report) fputs(mpk_report_json(report), stdout);
+        if (args->json && report)
+            fputs(mpk_report_json(report), stdout);
+        else if (args->command == CLI_INERTIA && report && !mpk_failed(status))
+            print_inertia(report);
     }
     mpk_report_destroy(&report);
     if (fflush(stdout) || ferror(stdout)) {

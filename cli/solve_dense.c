@@ -52,23 +52,28 @@ typedef struct work {
     char message[160]; /* of errors found here, not in the library */
 } work;
 
-/* Refuse what takes more than memory_limit: A and what else is needed. */
+/* Refuse what takes more than memory_limit, or than the machine has free: A, if it is not there
+ * yet, and what else is needed. */
 static mpk_status check_memory(const cli_args *args, const mpk_problem_view *p, double more,
                                work *w) {
-    const double limit = args->options.memory_limit;
-    const double bytes = (double)p->n * p->n * (double)mpk_scalar_size(p->scalar) + more;
-    if (!(limit > 0) || bytes <= limit) return MPK_OK;
+    const bool limited = args->options.memory_limit > 0;
+    const double a = (double)p->n * p->n * (double)mpk_scalar_size(p->scalar);
+    const double bytes = (limited || !w->a ? a : 0) + more;
+    const double limit = limited ? args->options.memory_limit : (double)mpk_memory_available();
+    if (bytes <= limit) return MPK_OK;
     snprintf(w->message, sizeof w->message,
-             "as a dense matrix it would take %.0f bytes: more than the %.0f that memory_limit "
-             "allows",
-             bytes, limit);
+             "as a dense matrix it would take %.0f bytes: more than the %.0f that %s", bytes, limit,
+             limited ? "memory_limit allows" : "this machine has free");
     return MPK_ERR_MEMORY;
 }
 
 static mpk_status load(cli_args *args, const mpk_job *job, work *w, mpk_problem_view *p) {
-    mpk_status status = job->matrix ? mpk_problem_read(args->ctx, job->matrix, &w->problem)
-                                    : mpk_problem_generate(args->ctx, job->generate,
-                                                           args->options.seed, &w->problem);
+    mpk_status status =
+        mpk_context_set_symmetry_tolerance(args->ctx, args->options.symmetry_tolerance);
+    if (!mpk_failed(status))
+        status = job->matrix ? mpk_problem_read(args->ctx, job->matrix, &w->problem)
+                             : mpk_problem_generate(args->ctx, job->generate, args->options.seed,
+                                                    &w->problem);
     if (mpk_failed(status)) return status;
     mpk_problem_view_get(w->problem, p);
     status = check_memory(args, p, 0, w);

@@ -145,6 +145,14 @@ static void put_curve(const stats_table *t, const axes *a, int s, int o, int row
     }
 }
 
+/* 1 062 400 */
+static void put_grouped(int32_t n, FILE *out) {
+    char digits[16];
+    const int length = snprintf(digits, sizeof digits, "%d", n);
+    for (int k = 0; k < length; k++)
+        fprintf(out, "%s%c", k > 0 && (length - k) % 3 == 0 ? " " : "", digits[k]);
+}
+
 static void put_legend(const stats_table *t, FILE *out) {
     double x = LEFT;
     char name[32];
@@ -183,14 +191,14 @@ static void write_svg(const stats_table *t, FILE *out) {
             ".m{fill:" SOFT ";text-anchor:middle}</style>\n"
             "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
             width, height, width, height, width, height);
-    const char *source = t->source;
+    const char *source = t->source, *slash = strrchr(t->source, '/');
+    if (slash && slash[1]) source = slash + 1;
     size_t length = strlen(source);
     fprintf(out, "<text class=\"h\" x=\"%d\" y=\"36\">%s", LEFT, length > 52 ? "..." : "");
     put_escaped(out, length > 52 ? source + length - 49 : source);
-    fprintf(out,
-            "<tspan class=\"s\" dx=\"12\" font-size=\"13\" font-weight=\"400\">n = %d</tspan>"
-            "</text>\n",
-            t->problem.n);
+    fprintf(out, "<tspan class=\"s\" dx=\"12\" font-size=\"13\" font-weight=\"400\">n = ");
+    put_grouped(t->problem.n, out);
+    fprintf(out, "</tspan></text>\n");
     put_legend(t, out);
     for (int r = 0; r < a.rows; r++)
         for (int s = 0; s < t->strategies; s++) {

@@ -58,6 +58,10 @@ install(FILES ${MPKI_MAN1} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${MPKI_MAN3} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
 install(FILES completions/metapack.bash
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME metapack)
+install(FILES completions/metapack.zsh
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _metapack)
+install(FILES completions/metapack.fish
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # ---- examples are tests --------------------------------------------------------------------------

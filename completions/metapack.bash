@@ -12,26 +12,29 @@ _metapack_options() # COMMAND -> its options
                 --tolerance --max-iterations --restart --shadow --direct --no-direct --strategy
                 --block --grid --similarity --level --fill-factor --drop-tolerance --factor-type
                 --pivoting --stages --butterfly --schedule --sweeps --jacobi-epsilon
-                --jacobi-decay --shift --precision --solve-sweeps --threads --deterministic
-                --memory-limit --seed --help' ;;
+                --jacobi-decay --shift --precision --solve-sweeps --symmetry-tolerance --threads
+                --deterministic --memory-limit --seed --help' ;;
         analyse | analyze)
             echo '--generate --plot --json --quiet --progress --method --ordering --given-perm
                 --matching --model-threads --scaling --strategy --block --grid --similarity
-                --threads --deterministic --memory-limit --seed --help' ;;
+                --symmetry-tolerance --threads --deterministic --memory-limit --seed --help' ;;
         inertia)
             echo '--generate --plot --json --quiet --progress --method --ordering --given-perm
                 --matching --model-threads --scaling --pivot-threshold --zero-tolerance
-                --static-shift --threads --deterministic --memory-limit --seed --help' ;;
+                --static-shift --symmetry-tolerance --threads --deterministic --memory-limit
+                --seed --help' ;;
         info)
-            echo '--generate --plot --json --quiet --progress --seed --help' ;;
+            echo '--generate --plot --json --quiet --progress --symmetry-tolerance --seed
+                --help' ;;
         generate)
             echo '--output --json --quiet --progress --seed --help' ;;
         stats)
             echo '--generate --plot --json --quiet --progress --strategy --ordering --block
-                --levels --scalar --matching --grid --similarity --threads --memory-limit --seed
-                --help' ;;
+                --levels --scalar --matching --grid --similarity --symmetry-tolerance --threads
+                --memory-limit --seed --help' ;;
         convert)
-            echo '--generate --output --json --quiet --progress --seed --help' ;;
+            echo '--generate --output --json --quiet --progress --symmetry-tolerance --seed
+                --help' ;;
         bench)
             echo '--methods --sizes --type --json --threads --seed --help' ;;
         ipopt-env)
@@ -78,6 +81,7 @@ _metapack_number() # OPTION: is its value a number?
         --tolerance | --max-iterations | --restart | --shadow | --block) return 0 ;;
         --similarity | --level | --fill-factor | --drop-tolerance | --stages) return 0 ;;
         --sweeps | --jacobi-epsilon | --jacobi-decay | --shift | --solve-sweeps) return 0 ;;
+        --symmetry-tolerance) return 0 ;;
         *) return 1 ;;
     esac
 }

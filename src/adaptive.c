@@ -154,12 +154,8 @@ static mpk_status fits_at_all(search *s) {
     enum { VECTORS = 16 };
     const double entry = (double)s->size + 4, entries = 2 * (double)s->problem->nnz;
     const double least = 1.5 * entries * entry + (double)VECTORS * s->n * (double)s->size;
-    if (s->options.memory_limit <= 0 || least <= s->options.memory_limit) return MPK_OK;
-    return mpki_error(
-        s->ctx, MPK_ERR_MEMORY, STAGE, (int64_t)least,
-        "even an incomplete factorization and its solve need about %.0f bytes, and the "
-        "limit is %.0f",
-        least, s->options.memory_limit);
+    return mpki_memory_check(s->ctx, STAGE, "even an incomplete factorization and its solve", least,
+                             s->options.memory_limit);
 }
 
 /* The worse of what the analysis and an attempt said, with a text of its own. */
@@ -243,11 +239,19 @@ mpk_status mpk_solve_adaptive(mpk_context *ctx, const mpk_problem *problem,
                               int32_t *history_count, mpk_adaptive *result) {
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
-    if (!problem || !result || nrhs < 0 || (nrhs > 0 && problem->n > 0 && (!b || !x)) ||
-        ldb < problem->n || ldx < problem->n)
+    const char *const missing = !problem  ? "the problem is NULL"
+                                : !result ? "the place for the result is NULL"
+                                : nrhs > 0 && problem->n > 0 && (!b || !x)
+                                    ? "right-hand side and solution must not be NULL"
+                                    : NULL;
+    if (missing) return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "%s", missing);
+    if (nrhs < 0)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, nrhs, "nrhs = %d is negative", nrhs);
+    if (ldb < problem->n || ldx < problem->n)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
-                          "problem, right-hand sides, solution and result must be there, with "
-                          "leading dimensions of at least n");
+                          "%s = %lld, a leading dimension, is smaller than n = %d",
+                          ldb < problem->n ? "ldb" : "ldx",
+                          (long long)(ldb < problem->n ? ldb : ldx), problem->n);
     *result = (mpk_adaptive){0};
     mpki_record record = {history, history ? history_size : 0, 0};
     search s = {.ctx = ctx,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** load -> analyse -> factorize -> solve -> write, report. */
+#include "problem/generate/generate.h"
 #include "problem/perm.h"
 #include "report/report.h"
 #include "solve/iterate.h"
@@ -71,15 +72,42 @@ static mpk_status load_rhs(work *w) {
     return status;
 }
 
+/* A generated matrix is known in size before it is there. What any method needs of a stored entry:
+ * 12 bytes for A; then 26 for its graph and an ordering of that, or 36 for both triangles by rows
+ * and an incomplete factor of their size. */
+static mpk_status check_generated(work *w) {
+    static const double A = 12, ORDERED = 26, SOLVED = 36;
+    const mpk_job *job = w->job;
+    double n, nnz;
+    if (job->goal < MPK_GOAL_ANALYSE) return MPK_OK;
+    const mpk_status status = mpki_generate_sizes(w->ctx, job->generate, &n, &nnz);
+    if (mpk_failed(status)) return status;
+    const double entry = A + (job->goal < MPK_GOAL_SOLVE ? ORDERED : SOLVED);
+    return mpki_memory_check(w->ctx, "generate", "the matrix and what is made of it, at the least,",
+                             entry * nnz + 16 * n, 0);
+}
+
+/* A from its file or generator, with the job's tolerance of symmetry, if it says one. */
+static mpk_status load_matrix(work *w) {
+    const mpk_job *job = w->job;
+    if (!job->matrix) {
+        const mpk_status fits = check_generated(w);
+        if (mpk_failed(fits)) return fits;
+        return mpk_problem_generate(w->ctx, job->generate, w->options.seed, &w->problem);
+    }
+    const double before = mpki_symmetry_tolerance(w->ctx), asked = w->options.symmetry_tolerance;
+    mpki_set_symmetry_tolerance(w->ctx, asked >= 0 ? asked : before);
+    const mpk_status status = mpk_problem_read(w->ctx, job->matrix, &w->problem);
+    mpki_set_symmetry_tolerance(w->ctx, before);
+    return status;
+}
+
 static mpk_status load(work *w) {
     double start = mpki_now_s();
     const mpk_job *job = w->job;
     mpk_status status = look_at_output(w->ctx, job->output);
     if (!mpk_failed(status)) status = look_at_output(w->ctx, job->plot);
-    if (!mpk_failed(status))
-        status = job->matrix
-                     ? mpk_problem_read(w->ctx, job->matrix, &w->problem)
-                     : mpk_problem_generate(w->ctx, job->generate, w->options.seed, &w->problem);
+    if (!mpk_failed(status)) status = load_matrix(w);
     if (!mpk_failed(status)) {
         mpk_problem_view_get(w->problem, &w->run.problem);
         if (w->run.problem.n == 0)

@@ -250,6 +250,101 @@ static void completion(FILE *out, const char *name) {
     fprintf(out, ") return 0 ;;\n        *) return 1 ;;\n    esac\n}\n");
 }
 
+/* ---- zsh and fish ------------------------------------------------------------------------------
+ */
+
+static const char *const all_commands[] = {"solve", "analyse", "inertia", "info",      "generate",
+                                           "stats", "convert", "bench",   "ipopt-env", "petsc-env"};
+enum { COMMANDS = sizeof all_commands / sizeof *all_commands };
+
+/* The sentence of a flag up to its first stop, without what shells and _arguments read. */
+static void sentence(FILE *out, const cli_flag *f) {
+    const mpk_option *o = cli_flag_option(f);
+    const char *p = f->help ? f->help : o ? o->text : "";
+    for (; *p && *p != ';' && *p != ':' && *p != '\''; p++)
+        fputc(*p == '[' ? '(' : *p == ']' ? ')' : *p == '"' ? ' ' : *p, out);
+}
+
+/* Does the value name a file? */
+static bool takes_file(const cli_flag *f) {
+    static const char *const names[] = {"rhs", "output", "plot", "given-perm"};
+    for (int k = 0; k < 4; k++)
+        if (!strcmp(f->name, names[k])) return true;
+    return false;
+}
+
+static void words_of(FILE *out, const cli_flag *f) {
+    const mpk_option *o = cli_flag_option(f);
+    for (int c = 0; o && f->kind != CLI_OPTION_OFF && c < o->count; c++)
+        fprintf(out, "%s%s", c ? " " : "", o->words[c]);
+}
+
+static bool has_words(const cli_flag *f) {
+    const mpk_option *o = cli_flag_option(f);
+    return o && o->count > 0 && f->kind != CLI_OPTION_OFF;
+}
+
+/* '--level=[of fill]:K:' as _arguments of zsh reads it; '-b+' takes its value as the next word. */
+static void zsh_flag(FILE *out, const cli_flag *f, bool letter) {
+    const bool optional = f->kind == CLI_OPTION_ON;
+    const bool value = f->kind != CLI_SWITCH && f->kind != CLI_OPTION_OFF;
+    fprintf(out, "                '");
+    if (letter)
+        fprintf(out, "-%c%s[", f->letter, value ? "+" : "");
+    else
+        fprintf(out, "--%s%s[", f->name, optional ? "=-" : value ? "=" : "");
+    sentence(out, f);
+    fprintf(out, "]");
+    if (value) {
+        fprintf(out, "%s%s:", optional ? "::" : ":", f->value ? f->value : "WHEN");
+        if (takes_file(f)) fprintf(out, "_files");
+        if (has_words(f)) {
+            fprintf(out, "(");
+            words_of(out, f);
+            fprintf(out, ")");
+        }
+    }
+    fprintf(out, "'\n");
+}
+
+static void zsh(FILE *out, const char *name) {
+    (void)name;
+    fprintf(out, "_metapack_specs() # COMMAND: its options as _arguments takes them\n{\n"
+                 "    case $1 in\n");
+    for (int k = 0; k < COMMANDS; k++) {
+        fprintf(out, "        %s%s)\n            specs=(\n", all_commands[k],
+                k == 1 ? " | analyze" : "");
+        for (const cli_flag *f = cli_flags; f->name; f++) {
+            if (!(f->commands & bit_of(all_commands[k]))) continue;
+            zsh_flag(out, f, false);
+            if (f->letter) zsh_flag(out, f, true);
+        }
+        fprintf(out, "            ) ;;\n");
+    }
+    fprintf(out, "    esac\n}\n");
+}
+
+static void fish(FILE *out, const char *name) {
+    (void)name;
+    for (const cli_flag *f = cli_flags; f->name; f++) {
+        const bool value = f->kind != CLI_SWITCH && f->kind != CLI_OPTION_OFF;
+        fprintf(out, "complete -c metapack -n '__fish_seen_subcommand_from");
+        for (int k = 0; k < COMMANDS; k++)
+            if (f->commands & bit_of(all_commands[k])) fprintf(out, " %s", all_commands[k]);
+        fprintf(out, "' -l %s", f->name);
+        if (f->letter) fprintf(out, " -s %c", f->letter);
+        if (value && f->kind != CLI_OPTION_ON) fprintf(out, takes_file(f) ? " -r -F" : " -x");
+        if (has_words(f)) {
+            fprintf(out, " -a '");
+            words_of(out, f);
+            fprintf(out, "'");
+        }
+        fprintf(out, " -d '");
+        sentence(out, f);
+        fprintf(out, "'\n");
+    }
+}
+
 /* ---- docs/options.md ----------------------------------------------------------------------------
  */
 
@@ -356,6 +451,8 @@ int main(int argc, char **argv) {
         good &= part(argv[1], path, pages[k], manual, write);
     }
     good &= part(argv[1], "completions/metapack.bash", NULL, completion, write);
+    good &= part(argv[1], "completions/metapack.zsh", NULL, zsh, write);
+    good &= part(argv[1], "completions/metapack.fish", NULL, fish, write);
     good &= part(argv[1], "docs/options.md", NULL, markdown, write);
     if (!good) fprintf(stderr, "option_texts %s --write puts that right\n", argv[1]);
     return !good;

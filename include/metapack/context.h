@@ -45,6 +45,14 @@ MPK_API void mpk_context_destroy(mpk_context **ctx);
  *  a call on the context runs. */
 MPK_API void mpk_context_set_progress(mpk_context *ctx, mpk_progress_fn progress, void *user);
 
+/** How unsymmetric rounding may make a matrix that is given with both triangles (MPK_FULL, a
+ *  general file). Entries (i, j) and (j, i) may differ by tolerance times the largest entry of rows
+ *  i and j, and their mean is taken; a Hermitian diagonal may have such imaginary parts, which are
+ *  dropped. Holds for problems made from now on, and for all values that come to their patterns.
+ *  tolerance [in] 0 .. 1; below 0: the default, 1.5e-6, for MPK_S and MPK_C 1e-4
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT */
+MPK_API mpk_status mpk_context_set_symmetry_tolerance(mpk_context *ctx, double tolerance);
+
 /** What the last call on this context had to say: its failure, or its positive status.
  *  ctx   [in]  NULL: why no context can be created, where METAPACK_CPU is the reason
  *  stage [out] what failed: "read", "match", "factorize", ...
@@ -61,6 +69,10 @@ MPK_API mpk_status mpk_last_error(const mpk_context *ctx, const char **stage, in
 MPK_API void mpk_memory_usage(const mpk_context *ctx, int64_t *now_bytes, int64_t *peak_bytes);
 /** Let the peak begin again at what is in use now. */
 MPK_API void mpk_memory_reset_peak(mpk_context *ctx);
+
+/** Bytes that the machine could still give this process: the least of what Linux calls available
+ *  and what the process's control group leaves. INT64_MAX where neither can be read. */
+MPK_API int64_t mpk_memory_available(void);
 
 #ifdef __cplusplus
 }

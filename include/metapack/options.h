@@ -216,6 +216,11 @@ typedef struct mpk_options {
     /** Replace triangular solves by this many Jacobi sweeps, 0: exact solves. From 0 to 10000
      *  sweeps. Default 0. */
     int solve_sweeps;
+    /** Entries whose mirror images differ by no more than this times the largest entry of their
+     *  two rows are rounding; below 0 (default): 1.5e-6, in single precision 1e-4. Of matrices
+     *  given with both triangles; the mean of the two is then solved with. In C
+     *  mpk_context_set_symmetry_tolerance says it before a problem is made. From -1 to 1. */
+    double symmetry_tolerance;
     /* options: end */
 } mpk_options;
 

@@ -60,10 +60,6 @@ static PetscErrorCode read_own(mpkp_items PetscOptionsObject, mpkp_choice *c) {
     PetscCall(PetscOptionsBool(
         "-mat_metapack_check_symmetry", "compare both triangles; default: unless A's flags say it",
         "docs/petsc.md", c->check_symmetry, &c->check_symmetry, &c->check_set));
-    PetscCall(PetscOptionsReal("-mat_metapack_symmetry_tolerance",
-                               "differences up to this times the rows' largest entry are rounding",
-                               "docs/petsc.md", c->symmetry_tolerance, &c->symmetry_tolerance,
-                               NULL));
 #if defined(PETSC_USE_COMPLEX)
     PetscCall(PetscOptionsBool("-mat_metapack_hermitian",
                                "A = A^H (yes) or A = A^T (no); default: by flags, then by values",
@@ -79,8 +75,7 @@ PetscErrorCode mpkp_choose(Mat F, Mat A, const MatFactorInfo *info, mpk_context 
     PetscErrorCode error = PETSC_SUCCESS;
     PetscFunctionBegin;
     PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
-    *choice = (mpkp_choice){.check_each = (PetscBool)(ranks == 1),
-                            .symmetry_tolerance = 100 * PETSC_SQRT_MACHINE_EPSILON};
+    *choice = (mpkp_choice){.check_each = (PetscBool)(ranks == 1)};
     mpk_options_init(&choice->mpk);
     choice->mpk.method = F->factortype == MAT_FACTOR_ICC ? MPK_METHOD_ILDLT : MPK_METHOD_LDLT;
     if (F->factortype == MAT_FACTOR_ICC && info && info->levels > 0)

@@ -42,7 +42,6 @@ typedef struct mpkp_choice {
     PetscBool check_each;      /**< refine and check each direct solve; else the first alone */
     PetscBool check_set, check_symmetry;
     PetscBool hermitian_set, hermitian;
-    PetscReal symmetry_tolerance;
 } mpkp_choice;
 
 /** F->data of a factor. */

@@ -116,9 +116,15 @@ static PetscBool is_real(const mpkp_entries *e) {
     return PETSC_TRUE;
 }
 
+/* The option of the library, with its default. */
+static PetscReal tolerance_of(const mpkp_choice *choice) {
+    const double given = choice->mpk.symmetry_tolerance;
+    return (PetscReal)(given >= 0 ? given : PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1.5e-6);
+}
+
 PetscErrorCode mpkp_symmetry(Mat A, const mpkp_choice *choice, const mpkp_entries *entries,
                              mpk_symmetry *symmetry) {
-    comparison c = {.e = entries, .tolerance = choice->symmetry_tolerance};
+    comparison c = {.e = entries, .tolerance = tolerance_of(choice)};
     PetscBool set, flag, symmetric = PETSC_FALSE, hermitian = PETSC_FALSE;
     PetscFunctionBegin;
     PetscCall(MatIsSymmetricKnown(A, &set, &flag));

@@ -4,6 +4,7 @@
 #include "block/block.h"
 #include "choose.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char STAGE[] = "analyse";
@@ -95,12 +96,29 @@ static mpk_status choose(mpk_context *ctx, const mpk_problem *problem, const mpk
     return MPK_OK;
 }
 
+/* Bytes that graph, matching and ordering take beside A, at the least: of a graph with e directions
+ * of edges 4 e + 8 n; AMD (Amestoy, Davis & Duff 2004, section 3) a copy of it and 1.2 e + 8 n
+ * indices; METIS and SCOTCH copies with weights, coarser ones after them. */
+static double analysis_bytes(const mpk_analysis *an) {
+    const double n = an->n, e = 2 * ((double)an->nnz - n), index = sizeof(int32_t);
+    const double graph = index * e + 8 * n;
+    const mpk_ordering by = an->options.ordering;
+    double order = 0, match = 0;
+    if (by == MPK_ORDERING_AUTO || by == MPK_ORDERING_AMD) order = index * (2.2 * e + 9 * n);
+    if (by == MPK_ORDERING_METIS || by == MPK_ORDERING_SCOTCH) order = index * (3 * e + 9 * n);
+    if (by == MPK_ORDERING_ND) order = index * (2 * e + 9 * n);
+    if (an->options.matching == MPK_ON) match = 12 * e + 40 * n;
+    return graph + fmax(order, match);
+}
+
 static mpk_status build(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
                         const char *keep, mpk_analysis *an) {
     mpki_graph graph = {0};
     mpki_choice choice = {.rank = -1};
     double start = mpki_now_s();
-    mpk_status status = choose(ctx, problem, options, keep, an, &graph, &choice);
+    mpk_status status = mpki_memory_check(ctx, STAGE, "the analysis", fmax(analysis_bytes(an), 0),
+                                          options->memory_limit);
+    if (!mpk_failed(status)) status = choose(ctx, problem, options, keep, an, &graph, &choice);
     double ordered = mpki_now_s();
     if (!mpk_failed(status) && mpki_progress(ctx, STAGE, 0.7))
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");

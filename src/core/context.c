@@ -50,7 +50,8 @@ struct mpk_context {
     mpki_pool *pool; /* NULL until threads are first wanted */
     void *device;    /* NULL until a device is first wanted */
     void (*device_close)(void *device);
-    const void *engine; /* NULL: by options */
+    const void *engine;        /* NULL: by options */
+    double symmetry_tolerance; /* below 0: the default */
     struct {
         pthread_mutex_t mutex;
         int count; /* oldest first */
@@ -147,6 +148,7 @@ mpk_status mpk_context_create(const mpk_allocator *allocator, mpk_context **out)
     memset(ctx, 0, sizeof *ctx);
     ctx->allocator = chosen;
     ctx->index = -1;
+    ctx->symmetry_tolerance = -1;
     if (pthread_mutex_init(&ctx->mutex, NULL)) {
         chosen.release(chosen.user, ctx, sizeof *ctx);
         return MPK_ERR_MEMORY;
@@ -280,7 +282,7 @@ void mpk_memory_reset_peak(mpk_context *ctx) {
 }
 
 int64_t mpki_memory_available(void) {
-    int64_t best = INT64_MAX;
+    int64_t best = INT64_MAX, cached = 0;
     char line[256];
     FILE *file = fopen("/proc/meminfo", "r");
     while (file && fgets(line, sizeof line, file)) {
@@ -289,14 +291,37 @@ int64_t mpki_memory_available(void) {
     }
     if (file) fclose(file);
     long long limit, used;
+    FILE *stat = fopen("/sys/fs/cgroup/memory.stat", "r");
+    while (stat && fgets(line, sizeof line, stat)) { /* files that the system drops when asked */
+        long long bytes;
+        if (sscanf(line, "inactive_file %lld", &bytes) == 1) cached = bytes;
+    }
+    if (stat) fclose(stat);
     FILE *max = fopen("/sys/fs/cgroup/memory.max", "r");
     FILE *now = fopen("/sys/fs/cgroup/memory.current", "r");
     if (max && now && fscanf(max, "%lld", &limit) == 1 && fscanf(now, "%lld", &used) == 1 &&
-        limit - used < best)
-        best = limit > used ? limit - used : 0;
+        limit - used + cached < best)
+        best = limit - used + cached > 0 ? limit - used + cached : 0;
     if (max) fclose(max);
     if (now) fclose(now);
     return best;
+}
+
+int64_t mpk_memory_available(void) {
+    return mpki_memory_available();
+}
+
+mpk_status mpki_memory_check(mpk_context *ctx, const char *stage, const char *what, double bytes,
+                             double limit) {
+    static const double TRIFLE = 4e6;
+    const bool given = limit > 0;
+    if (!given && bytes <= TRIFLE) return MPK_OK;
+    if (!given) limit = (double)mpki_memory_available();
+    if (bytes <= limit) return MPK_OK;
+    return mpki_error(ctx, MPK_ERR_MEMORY, stage, bytes < 9e18 ? (int64_t)bytes : INT64_MAX,
+                      "%s would take %.0f bytes (%.3g GB): more than the %.3g GB that %s", what,
+                      bytes, bytes * 1e-9, limit * 1e-9,
+                      given ? "memory_limit allows" : "this machine has free");
 }
 
 /* ---- errors -----------------------------------------------------------------------------------
@@ -351,6 +376,25 @@ void mpk_context_set_progress(mpk_context *ctx, mpk_progress_fn progress, void *
     if (!ctx) return;
     ctx->progress = progress;
     ctx->progress_user = user;
+}
+
+void mpki_set_symmetry_tolerance(mpk_context *ctx, double tolerance) {
+    ctx->symmetry_tolerance = tolerance;
+}
+
+mpk_status mpk_context_set_symmetry_tolerance(mpk_context *ctx, double tolerance) {
+    mpki_clear_error(ctx);
+    if (!ctx || !(tolerance <= 1))
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "problem", -1,
+                          "symmetry_tolerance = %g: expected a number from 0 to 1, or below 0 for "
+                          "the default",
+                          tolerance);
+    mpki_set_symmetry_tolerance(ctx, tolerance);
+    return MPK_OK;
+}
+
+double mpki_symmetry_tolerance(const mpk_context *ctx) {
+    return ctx->symmetry_tolerance;
 }
 
 bool mpki_progress(mpk_context *ctx, const char *stage, double fraction) {

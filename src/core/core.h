@@ -28,8 +28,17 @@ void mpki_release(mpk_context *ctx, void *ptr);
  *  bytes; `held` bytes of what is in use now count towards them. One call at a time sets it. */
 void mpki_memory_bound(mpk_context *ctx, int64_t held, double limit);
 
-/** Bytes the machine could still give this process (cgroup and MemAvailable), for predictions. */
+/** mpk_memory_available(). */
 int64_t mpki_memory_available(void);
+
+/** Refuse what cannot fit before any of it is allocated. To ask the system takes as long as a small
+ *  analysis, so what fits into any machine is not asked about.
+ *  what  [in] "the factorization": what would take the bytes
+ *  bytes [in] that are still to be taken
+ *  limit [in] options.memory_limit; 0: what the machine has free
+ *  Returns MPK_OK | MPK_ERR_MEMORY, with both numbers in the text and the bytes as the index */
+mpk_status mpki_memory_check(mpk_context *ctx, const char *stage, const char *what, double bytes,
+                             double limit);
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
@@ -61,6 +70,10 @@ void mpki_context_set_engine(mpk_context *ctx, const void *engine);
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
+/** What mpk_context_set_symmetry_tolerance said; below 0: the default. */
+double mpki_symmetry_tolerance(const mpk_context *ctx);
+/** The same, unchecked; leaves the last error alone. */
+void mpki_set_symmetry_tolerance(mpk_context *ctx, double tolerance);
 /** Report progress; true: the caller wants to stop. Cheap (rate-limited); thread-safe. */
 bool mpki_progress(mpk_context *ctx, const char *stage, double fraction);
 

@@ -169,6 +169,11 @@ static const mpk_option table[] = {
      "precision in which the factor is stored", "double: that of the matrix."},
     {WHOLE(solve_sweeps, 0, 10000, 0), "sweeps", AUTO | BLOCKS, 0, 0,
      "replace triangular solves by this many Jacobi sweeps, 0: exact solves", ""},
+    {NUMBER(symmetry_tolerance, -1, 1, -1), "", SPARSE | DENSE, 0, 0,
+     "entries whose mirror images differ by no more than this times the largest entry of their two "
+     "rows are rounding; below 0 (default): 1.5e-6, in single precision 1e-4",
+     "Of matrices given with both triangles; the mean of the two is then solved with. In C "
+     "mpk_context_set_symmetry_tolerance says it before a problem is made."},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 
@@ -270,8 +275,9 @@ mpk_status mpki_options_resolve(mpk_context *ctx, const mpk_options *given, mpk_
     for (int k = 0; k < TABLE_SIZE; k++) {
         const double x = mpk_option_value(&table[k], full);
         if (!(x >= table[k].least && x <= table[k].most))
-            return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1, "%s = %g is out of its range",
-                              table[k].key, x);
+            return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1,
+                              "%s = %g is out of its range, %.15g to %.15g", table[k].key, x,
+                              table[k].least, table[k].most);
     }
     if (full->threads == 0) full->threads = mpki_threads_default();
     return MPK_OK;

@@ -25,10 +25,26 @@ void mpki_entries_free(mpk_context *ctx, mpki_entries *e) {
     *e = (mpki_entries){0};
 }
 
-mpk_status mpki_assemble(mpk_context *ctx, const mpki_assembly *how, mpki_entries *entries,
+double mpki_assemble_bytes(double n, double nnz, mpk_scalar scalar, bool sorted) {
+    const double size = (double)mpk_scalar_size(scalar), index = sizeof(int32_t);
+    const double entries = nnz * (2 * index + size), columns = nnz * (index + size);
+    return entries + (sorted ? 0 : columns) + n * (double)sizeof(int64_t);
+}
+
+/* The context's tolerance, or that of the precision. */
+static double tolerance_of(const mpk_context *ctx, mpk_scalar scalar) {
+    const double given = mpki_symmetry_tolerance(ctx);
+    if (given >= 0) return given;
+    return scalar == MPK_S || scalar == MPK_C ? 1e-4 : 1.5e-6;
+}
+
+mpk_status mpki_assemble(mpk_context *ctx, const mpki_assembly *given, mpki_entries *entries,
                          mpk_problem **problem) {
     static mpki_assemble_fn *const table[] = {mpki_s_assemble, mpki_d_assemble, mpki_c_assemble,
                                               mpki_z_assemble};
+    mpki_assembly with = *given;
+    const mpki_assembly *how = &with;
+    with.tolerance = tolerance_of(ctx, given->scalar);
     mpki_assembled a = {0};
     mpk_problem *made = MPKI_ZNEW(ctx, how->stage, 1, mpk_problem);
     mpk_status status = mpki_failed(ctx);
@@ -45,6 +61,7 @@ mpk_status mpki_assemble(mpk_context *ctx, const mpki_assembly *how, mpki_entrie
         status = mpki_failed(ctx);
     }
     if (!mpk_failed(status)) {
+        made->layout->symmetry_tolerance = how->tolerance;
         mpki_problem_look(made);
         *problem = made;
     } else {

@@ -25,7 +25,8 @@ typedef struct mpki_assembly {
     mpk_scalar scalar;
     mpk_symmetry symmetry;
     mpk_triangle triangle;
-    bool either_symmetry; /* complex MPK_FULL: Hermitian will do where symmetric fails */
+    bool either_symmetry; /* complex MPK_FULL: symmetric or Hermitian, whichever is nearer */
+    double tolerance;     /* of symmetry (law.h); set by mpki_assemble */
 } mpki_assembly;
 
 /** Sort (counting sort, stable, so that duplicates are summed in the order given), check, sum.
@@ -34,6 +35,10 @@ typedef struct mpki_assembly {
  *  Cost: O(n + count); when the entries are sorted already nothing is moved. */
 mpk_status mpki_assemble(mpk_context *ctx, const mpki_assembly *how, mpki_entries *entries,
                          mpk_problem **problem);
+
+/** Bytes of `nnz` entries and of what mpki_assemble makes of them, those that are there included.
+ *  sorted [in] the entries come sorted, of one triangle: they are not copied */
+double mpki_assemble_bytes(double n, double nnz, mpk_scalar scalar, bool sorted);
 
 /** The result of the part that depends on the scalar (assemble_t.c). */
 typedef struct mpki_assembled {

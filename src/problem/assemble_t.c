@@ -126,30 +126,69 @@ static int64_t next_place(const columns *c, int64_t k, int64_t end, place *p) {
     return k;
 }
 
-/* Is the place symmetric? MPK_FULL: both halves agree. MPK_EITHER: one half only. */
-static mpk_status check_place(mpk_context *ctx, const mpki_assembly *how, const place *p, int32_t j,
-                              bool hermitian) {
-    if (p->row == j && hermitian && !diagonal_real(p->lower))
-        return complain(ctx, how, j, j, "a Hermitian matrix has a real diagonal");
-    if (p->row == j) return MPK_OK;
-    if (how->triangle == MPK_FULL && !agree(p->lower, p->upper, hermitian))
-        return unsymmetric(ctx, how, p->row, j, p->lower, p->upper, hermitian);
-    if (how->triangle == MPK_EITHER && p->has_lower && p->has_upper)
-        return complain(ctx, how, p->row, j,
-                        "given in both triangles; a symmetric matrix gives each pair once");
-    return MPK_OK;
-}
-
-static mpk_status check(mpk_context *ctx, const mpki_assembly *how, const columns *c,
-                        bool hermitian) {
+/* Does every place obey the law to the last bit? MPK_EITHER: one half only, or that is an error. */
+static mpk_status look(mpk_context *ctx, const mpki_assembly *how, const columns *c, bool hermitian,
+                       bool *exact) {
+    *exact = true;
     for (int32_t j = 0; j < how->n; j++)
         for (int64_t k = c->ptr[j]; k < c->ptr[j + 1];) {
             place p;
             k = next_place(c, k, c->ptr[j + 1], &p);
-            mpk_status status = check_place(ctx, how, &p, j, hermitian);
-            if (mpk_failed(status)) return status;
+            if (p.row == j)
+                *exact &= !hermitian || t_im(p.lower) == 0;
+            else if (how->triangle == MPK_FULL)
+                *exact &= p.lower == conj_if(hermitian, p.upper);
+            else if (how->triangle == MPK_EITHER && p.has_lower && p.has_upper)
+                return complain(ctx, how, p.row, j,
+                                "given in both triangles; a symmetric matrix gives each pair once");
         }
     return MPK_OK;
+}
+
+/* scale[n] := the largest entry of each row. */
+static void scale_rows(const mpki_assembly *how, const columns *c, double *scale) {
+    for (int32_t j = 0; j < how->n; j++)
+        for (int64_t k = c->ptr[j]; k < c->ptr[j + 1];) {
+            place p;
+            k = next_place(c, k, c->ptr[j + 1], &p);
+            scale_by(scale, p.row, j, p.lower, p.upper);
+        }
+}
+
+static breach find_worst(const mpki_assembly *how, const columns *c, const double *scale,
+                         bool hermitian) {
+    breach worst = {0};
+    for (int32_t j = 0; j < how->n; j++)
+        for (int64_t k = c->ptr[j]; k < c->ptr[j + 1];) {
+            place p;
+            k = next_place(c, k, c->ptr[j + 1], &p);
+            if (p.row == j)
+                compare(scale, j, j, p.lower, p.lower, hermitian, &worst);
+            else if (how->triangle == MPK_FULL)
+                compare(scale, p.row, j, p.lower, p.upper, hermitian, &worst);
+        }
+    return worst;
+}
+
+/* Which law holds, up to rounding; `hermitian` comes in as the one that is asked for. */
+static mpk_status check(mpk_context *ctx, const mpki_assembly *how, const columns *c,
+                        bool *hermitian) {
+    bool exact;
+    mpk_status status = look(ctx, how, c, *hermitian, &exact);
+    if (mpk_failed(status) || exact) return status;
+    double *scale = MPKI_ZNEW(ctx, how->stage, how->n, double);
+    if (!scale) return mpki_failed(ctx);
+    scale_rows(how, c, scale);
+    breach worst = find_worst(how, c, scale, *hermitian);
+    if (how->either_symmetry && MPKI_COMPLEX && !*hermitian) {
+        const breach other = find_worst(how, c, scale, true);
+        if (other.ratio < worst.ratio && other.ratio <= how->tolerance) {
+            worst = other;
+            *hermitian = true;
+        }
+    }
+    mpki_release(ctx, scale);
+    return worst.ratio <= how->tolerance ? MPK_OK : unsymmetric(ctx, how, &worst, *hermitian);
 }
 
 /* One entry for each place, in place. */
@@ -162,6 +201,7 @@ static mpk_status merge(mpk_context *ctx, const mpki_assembly *how, columns *c, 
             place p;
             k = next_place(c, k, end, &p);
             T x = p.has_lower ? p.lower : conj_if(hermitian, p.upper);
+            if (how->triangle == MPK_FULL && p.row != j) x = mean(p.lower, p.upper, hermitian);
             if (p.row == j && hermitian) x = t_make(t_re(x), 0);
             if (!finite_entry(x))
                 return complain(ctx, how, p.row, j, "the sum of the duplicates overflows");
@@ -227,13 +267,7 @@ mpk_status FN(assemble)(mpk_context *ctx, const mpki_assembly *how, mpki_entries
     mpk_status status = sort(ctx, how, entries, sorted, &c);
     if (mpk_failed(status)) goto done;
     if (!sorted) held = c.ptr[how->n];
-    status = check(ctx, how, &c, hermitian);
-    if (mpk_failed(status) && how->either_symmetry && MPKI_COMPLEX && !hermitian &&
-        !check(NULL, how, &c, true)) {
-        mpki_clear_error(ctx);
-        hermitian = true;
-        status = MPK_OK;
-    }
+    status = check(ctx, how, &c, &hermitian);
     if (mpk_failed(status)) goto done;
     status = merge(ctx, how, &c, hermitian);
     if (!mpk_failed(status)) status = shrink(ctx, how->stage, c.ptr[how->n], held, &c);

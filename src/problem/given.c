@@ -128,7 +128,8 @@ static mpki_assembly how_of(const char *stage, const mpki_layout *layout, mpk_sc
                            .n = layout->n,
                            .scalar = scalar,
                            .symmetry = symmetry,
-                           .triangle = layout->triangle};
+                           .triangle = layout->triangle,
+                           .tolerance = layout->symmetry_tolerance};
 }
 
 mpk_status mpki_given_copy(mpk_context *ctx, const char *stage, const mpki_layout *layout,

@@ -43,6 +43,7 @@ static mpki_layout *layout_copy(mpk_context *ctx, const char *stage, const mpki_
     to->place = place;
     to->wide = from->wide;
     to->duplicates = from->duplicates;
+    to->symmetry_tolerance = from->symmetry_tolerance;
     return to;
 }
 

@@ -15,10 +15,11 @@ typedef struct mpki_layout {
     int64_t *ap; /* n + 1 */
     int32_t *ai; /* nnz */
     mpk_triangle triangle;
-    int64_t given;   /* values that the caller gives; nnz where there is no map */
-    void *place;     /* of each given value (given.h); NULL: value k is entry k */
-    bool wide;       /* places of 64 bits */
-    bool duplicates; /* several values may meet in a place */
+    int64_t given;             /* values that the caller gives; nnz where there is no map */
+    void *place;               /* of each given value (given.h); NULL: value k is entry k */
+    bool wide;                 /* places of 64 bits */
+    bool duplicates;           /* several values may meet in a place */
+    double symmetry_tolerance; /* of values from both triangles (law.h) */
 } mpki_layout;
 
 /** Take over ap and ai (memory of ctx), with one holder and no map. NULL: MPK_ERR_MEMORY, and they

@@ -65,6 +65,15 @@ mpk_status mpki_text_order(const mpki_text *text, int64_t rows, int64_t cols, in
     return MPK_OK;
 }
 
+/* The header says how much there will be; entries that come sorted, as in most files, take no more
+ * than themselves. */
+static mpk_status check_memory(const mpki_text *text, mpk_scalar scalar, int64_t nnz) {
+    char what[96];
+    snprintf(what, sizeof what, "%.60s: the matrix", mpki_stream_name(text->stream));
+    return mpki_memory_check(text->ctx, STAGE, what,
+                             mpki_assemble_bytes(0, (double)nnz, scalar, true), 0);
+}
+
 mpk_status mpki_text_entries(const mpki_text *text, mpk_scalar scalar, int64_t nnz, int64_t bytes,
                              mpki_entries *entries) {
     const int64_t cautious = 64 << 10;
@@ -74,6 +83,8 @@ mpk_status mpki_text_entries(const mpki_text *text, mpk_scalar scalar, int64_t n
         return mpki_text_error(text, MPK_ERR_FORMAT,
                                "%lld entries are declared but only %lld characters follow",
                                (long long)nnz, (long long)left);
+    const mpk_status status = check_memory(text, scalar, nnz);
+    if (mpk_failed(status)) return status;
     int64_t first = left >= 0 || nnz < cautious ? nnz : cautious;
     return mpki_entries_reserve(text->ctx, STAGE, scalar, entries, first);
 }

@@ -46,9 +46,11 @@ static void put_head(mpki_buffer *out, const mpk_report *report) {
         "text-anchor:middle}</style>\n"
         "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
         WIDTH, height, WIDTH, height, WIDTH, height);
-    /* a long name keeps its end, which is what tells files apart */
+    /* the file's name without its folder; a long name keeps its end, which tells files apart */
     char title[80], n[MPKI_UNIT_MAX], nnz[MPKI_UNIT_MAX], facts[256];
     const char *source = run->source ? run->source : "matrix";
+    const char *slash = strrchr(source, '/');
+    if (slash && slash[1]) source = slash + 1;
     size_t length = strlen(source);
     mpki_print(title, sizeof title, "%s%s", length > 66 ? "..." : "",
                length > 66 ? source + length - 63 : source);
@@ -73,7 +75,8 @@ static int list_phases(const mpk_run *run, phase phases[6]) {
     phases[count++] = (phase){"read", "#93a1af", run->time_read_s};
     if (run->have_analysis) {
         double rest = a->time_s - a->time_match_s - a->time_order_s;
-        phases[count++] = (phase){"match", "#e3b341", a->time_match_s};
+        if (a->time_match_s != 0) /* what was not done has no place in the legend */
+            phases[count++] = (phase){"match", "#e3b341", a->time_match_s};
         phases[count++] = (phase){"order", "#d9793d", a->time_order_s};
         phases[count++] = (phase){"symbolic", "#a8578f", rest};
     }

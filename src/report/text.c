@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { WIDTH = 100, LABEL = 14 };
@@ -306,13 +307,35 @@ static const char *consistency(const mpk_run *run) {
                  "errors do not tell.";
 }
 
+/* What this run has shown about an accuracy that was not reached; nothing where it has not. */
+static const char *advise(const mpk_run *run, char *out, size_t size) {
+    const mpk_solve_info *s = &run->solve;
+    const int most = run->options.refine;
+    char x[MPKI_UNIT_MAX];
+    out[0] = '\0';
+    if (run->factor.perturbed)
+        snprintf(out, size,
+                 " Pivots were perturbed, as asked: without --static-shift it will be smaller.");
+    else if (most == 0)
+        snprintf(out, size, " There was no refinement (--refine 0).");
+    else if (s->iterations >= most && s->componentwise < 0.5 * s->unrefined)
+        snprintf(out, size,
+                 " Refinement was still at work when its %d step%s ended: --refine allows more.",
+                 most, plural(most));
+    else if (s->normwise <= 1e-14)
+        snprintf(out, size,
+                 " The normwise one is %s: a few rows are badly scaled, and those alone miss it.",
+                 mpki_show_error(x, s->normwise));
+    return out;
+}
+
 /* In plain words: what went wrong, and what can be done about it. */
 static void write_outcome(const mpk_report *report, mpki_buffer *out) {
     const mpk_run *run = &report->run;
     const mpk_inertia *in = &run->factor.inertia;
     const char *message =
         run->message && *run->message ? run->message : mpk_status_text(run->status);
-    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX], u[MPKI_UNIT_MAX];
+    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX], u[MPKI_UNIT_MAX], advice[160];
     switch (run->status) {
     case MPK_OK:
         if (run->have_solve)
@@ -353,13 +376,8 @@ static void write_outcome(const mpk_report *report, mpki_buffer *out) {
         }
         if (run->factor.rank == MPK_RANK_UNDECIDED)
             line(out, "", "A is too ill-conditioned to tell whether it is singular");
-        line(out, "Result",
-             "ACCURACY NOT REACHED: the componentwise backward error stays at %s. %s",
-             mpki_show_error(x, run->solve.componentwise),
-             run->factor.perturbed
-                 ? "Pivots were perturbed, as asked: without --static-shift it will be smaller."
-                 : "--pivot-threshold 0.1, --matching on or more --refine may help; so may better "
-                   "scaled data.");
+        line(out, "Result", "ACCURACY NOT REACHED: the componentwise backward error stays at %s.%s",
+             mpki_show_error(x, run->solve.componentwise), advise(run, advice, sizeof advice));
         break;
     case MPK_NOT_CONVERGED:
         line(out, "Result", "NOT CONVERGED: %s", message);

@@ -11,16 +11,20 @@ static const char STAGE[] = "solve";
 
 static mpk_status check(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
                         int64_t ldb, const void *x, int64_t ldx) {
-    if (!fac || !fac->valid)
+    if (!fac) return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "the factor is NULL");
+    if (!fac->valid)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "the factor holds no factorization");
     if (nrhs < 0)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, nrhs, "nrhs = %d is negative", nrhs);
     if (nrhs > 0 && fac->an->n > 0 && (!b || !x))
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           "right-hand side and solution must not be NULL");
-    if (ldb < fac->an->n || ldx < fac->an->n)
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, ldb < fac->an->n ? ldb : ldx,
-                          "a leading dimension is smaller than n = %d", fac->an->n);
+    const bool bad_b = ldb < fac->an->n;
+    if (bad_b || ldx < fac->an->n)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, bad_b ? ldb : ldx,
+                          "%s = %lld, the leading dimension of %s, is smaller than n = %d",
+                          bad_b ? "ldb" : "ldx", (long long)(bad_b ? ldb : ldx),
+                          bad_b ? "the right-hand sides" : "the solutions", fac->an->n);
     return MPK_OK;
 }
 

@@ -40,7 +40,8 @@ static double number_of(const char *json, const char *key) {
     "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth} "                        \
     "options{method ordering matching scaling pivot_threshold zero_tolerance static_shift "        \
     "threads "                                                                                     \
-    "model_threads refine accuracy deterministic condition seed memory_limit krylov}}"
+    "model_threads refine accuracy deterministic condition seed memory_limit krylov "              \
+    "symmetry_tolerance}}"
 
 /* The KKT system of the README, its answer by hand. */
 static void kkt_system(void **state) {
@@ -162,6 +163,31 @@ static void accuracy_not_reached(void **state) {
     assert_code(&o, 5);
     assert_has(o.out, "\"status\": \"inaccurate\"");
     assert_has(o.err, "ACCURACY NOT REACHED");
+    assert_has(o.err, "There was no refinement (--refine 0)."); /* and nothing else is advised */
+    assert_null(strstr(o.err, "may help"));
+    RUN(&o, NULL, "solve", "--generate", "helmholtz 2d 20", "--accuracy", "0", "--refine", "0",
+        "-q");
+    assert_code(&o, 5); /* -q hides the report, not why */
+    assert_has(o.err, "metapack solve: ");
+    assert_null(strstr(o.err, "Matrix"));
+}
+
+/* metapack inertia: positive, negative, zero, for scripts. */
+static void inertia(void **state) {
+    (void)state;
+    RUN(&o, NULL, "inertia", TINY "kkt.mtx", "-q");
+    assert_code(&o, 0);
+    assert_string_equal(o.out, "3 2 0\n");
+    assert_string_equal(o.err, "");
+    RUN(&o, NULL, "inertia", TINY "zero.mtx", "-q");
+    assert_code(&o, 3);
+    assert_string_equal(o.out, "0 0 2\n");
+    assert_has(o.err, "metapack inertia: ");
+    assert_true(strchr(o.err, '\n') == o.err + strlen(o.err) - 1); /* one line */
+    RUN(&o, NULL, "inertia", "--generate", "helmholtz 2d 8 boundary=absorbing k=0.3", "-q");
+    assert_string_equal(o.out, ""); /* complex symmetric: there is none */
+    RUN(&o, NULL, "inertia", TINY "kkt.mtx", "--json", "-q");
+    assert_true(json_valid(o.out)); /* alone on standard output */
 }
 
 /* An iterative method with the factor as preconditioner; exit code 4 where it does not converge,
@@ -288,7 +314,8 @@ static void other_commands(void **state) {
                               "time_s{read analyse} factor{nnz flops bytes peak_bytes} "
                               "options{method ordering matching scaling pivot_threshold "
                               "zero_tolerance static_shift threads "
-                              "model_threads accuracy deterministic seed memory_limit krylov}}");
+                              "model_threads accuracy deterministic seed memory_limit krylov "
+                              "symmetry_tolerance}}");
     RUN(&o, NULL, "info", TINY "kkt.mtx", "--json");
     assert_code(&o, 0);
     json_keys(o.out, keys, sizeof keys);
@@ -434,6 +461,7 @@ int main(void) {
         cmocka_unit_test_teardown(standard_input_and_compressed, empty_folder),
         cmocka_unit_test_teardown(singular, empty_folder),
         cmocka_unit_test_teardown(accuracy_not_reached, empty_folder),
+        cmocka_unit_test_teardown(inertia, empty_folder),
         cmocka_unit_test_teardown(krylov_methods, empty_folder),
         cmocka_unit_test_teardown(memory_is_predicted, empty_folder),
         cmocka_unit_test_teardown(perturbed_as_asked, empty_folder),

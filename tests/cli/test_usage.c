@@ -47,10 +47,12 @@ static void help_lists_the_families(void **state) {
 /* Each option that --help lists is in the manual page and in the completion. */
 static void options_are_documented(void **state) {
     (void)state;
-    static char page[1 << 16], completion[1 << 16];
+    static char page[1 << 16], completion[1 << 16], zsh[1 << 17], fish[1 << 16];
     static const char *const commands[] = {"solve",    "analyse", "inertia", "info",
                                            "generate", "stats",   "convert"};
     read_text(METAPACK_DATA "/../completions/metapack.bash", completion, sizeof completion);
+    read_text(METAPACK_DATA "/../completions/metapack.zsh", zsh, sizeof zsh);
+    read_text(METAPACK_DATA "/../completions/metapack.fish", fish, sizeof fish);
     for (int c = 0; c < 7; c++) {
         char path[512];
         int options = 0;
@@ -65,9 +67,58 @@ static void options_are_documented(void **state) {
             assert_has(page, flag);
             snprintf(flag, sizeof flag, "--%s", name);
             assert_has(completion, flag);
+            assert_has(zsh, flag);
+            snprintf(flag, sizeof flag, " -l %s", name);
+            assert_has(fish, flag);
             options++;
         }
         assert_true(options >= 5);
+    }
+}
+
+/* --version names the CUDA module that a device would be reached by; no banner names a method. */
+static void version_and_banner(void **state) {
+    (void)state;
+    RUN(&o, NULL, "--version");
+    assert_code(&o, 0);
+    const char *const before = getenv("METAPACK_CUDA_MODULE");
+    if (!before) {
+        write_text("module.so", "x");
+        setenv("METAPACK_CUDA_MODULE", "module.so", 1);
+        RUN(&o, NULL, "--version");
+        assert_has(o.out, "\nCUDA module module.so\n");
+        setenv("METAPACK_CUDA_MODULE", "none.so", 1);
+        RUN(&o, NULL, "--version");
+        assert_null(strstr(o.out, "CUDA"));
+        unsetenv("METAPACK_CUDA_MODULE");
+        unlink("module.so");
+    }
+    RUN(&o, NULL, "--help");
+    assert_null(strstr(o.out, "directly"));
+}
+
+/* Cross references of the manual pages: by section, then by name. */
+static void references_in_order(void **state) {
+    (void)state;
+    static char page[1 << 16];
+    static const char *const pages[] = {
+        "metapack.1",       "metapack-solve.1",    "metapack-analyse.1",   "metapack-inertia.1",
+        "metapack-info.1",  "metapack-generate.1", "metapack-stats.1",     "metapack-convert.1",
+        "metapack-bench.1", "metapack.3",          "metapack-ipopt-env.1", "metapack-petsc-env.1"};
+    for (size_t k = 0; k < sizeof pages / sizeof *pages; k++) {
+        char path[512], last[80] = "";
+        snprintf(path, sizeof path, METAPACK_DATA "/../man/%s", pages[k]);
+        read_text(path, page, sizeof page);
+        const char *p = strstr(page, ".Sh SEE ALSO");
+        assert_non_null(p);
+        while ((p = strstr(p, "\n.Xr "))) {
+            char name[64], section[8], key[80];
+            assert_int_equal(sscanf(p, "\n.Xr %63s %7s", name, section), 2);
+            snprintf(key, sizeof key, "%s %s", section, name);
+            if (strcmp(last, key) >= 0) fail_msg("%s: %s after %s", pages[k], key, last);
+            snprintf(last, sizeof last, "%s", key);
+            p++;
+        }
     }
 }
 
@@ -189,7 +240,7 @@ static void ways_to_write_options(void **state) {
     write_text("--json", "%%MatrixMarket matrix coordinate real symmetric\n1 1 1\n1 1 -2\n");
     RUN(&o, NULL, "inertia", "--", "--json");
     assert_code(&o, 0);
-    assert_string_equal(o.out, "");
+    assert_string_equal(o.out, "0 1 0\n");
     assert_has(o.err, "0 positive, 1 negative, 0 zero");
     RUN(&o, NULL, "solve", TINY "kkt.mtx", "--rhs", TINY "kkt_b.mtx", "--output=x.mtx", "-q");
     assert_code(&o, 0);
@@ -201,6 +252,8 @@ int main(void) {
         cmocka_unit_test_teardown(help_and_version, empty_folder),
         cmocka_unit_test_teardown(help_lists_the_families, empty_folder),
         cmocka_unit_test_teardown(options_are_documented, empty_folder),
+        cmocka_unit_test_teardown(version_and_banner, empty_folder),
+        cmocka_unit_test(references_in_order),
         cmocka_unit_test_teardown(wrong_use, empty_folder),
         cmocka_unit_test_teardown(failures_as_json, empty_folder),
         cmocka_unit_test_teardown(wrong_environment, empty_folder),

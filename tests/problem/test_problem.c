@@ -168,24 +168,66 @@ static void bad_entries(void **state) {
     mpk_context_destroy(&ctx);
 }
 
-/* Rounding apart, the two triangles agree; the lower one is kept. */
+/* The two triangles of 3 x 3 matrices with the entries 1000, lower and upper, 1. */
+static mpk_status from_both(mpk_context *ctx, double lower, double upper, mpk_problem **p) {
+    const int32_t r[] = {0, 1, 0, 2}, c[] = {0, 0, 1, 2};
+    const double v[] = {1000, lower, upper, 1};
+    return mpk_problem_from_triplets(ctx, 3, MPK_D, MPK_SYMMETRIC, MPK_FULL, 4, r, c, v, p);
+}
+
+static double entry_of(const mpk_problem *p, int k) {
+    mpk_problem_view view;
+    mpk_problem_view_get(p, &view);
+    return ((const double *)view.ax)[k];
+}
+
+/* Rounding apart, the two triangles agree: rounding is relative to the rows, the mean is kept. */
 static void nearly_symmetric(void **state) {
     (void)state;
-    const int32_t r[] = {1, 0}, c[] = {0, 1};
-    double v[] = {1, 1 + 5 * DBL_EPSILON};
+    static const struct {
+        double lower, upper, mean; /* the mean of what is refused is 0 */
+    } cases[] = {
+        {5.2e-18, 4.3e-18, 4.75e-18}, /* of sums that cancel: both halves are noise */
+        {0, 1e-20, 5e-21},
+        {1, 1 + 1e-3, 1 + 5e-4},
+        {1, 1 + 2e-3, 0},
+        {DBL_MAX, DBL_MAX, DBL_MAX},
+        {DBL_MAX, -DBL_MAX, 0},
+        {1, 1, 1},
+    };
+    mpk_context *ctx = new_context();
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        mpk_problem *p = NULL;
+        const mpk_status status = from_both(ctx, cases[k].lower, cases[k].upper, &p);
+        assert_int_equal(status, cases[k].mean != 0 ? MPK_OK : MPK_ERR_INPUT);
+        if (p) assert_true(fabs(entry_of(p, 1) - cases[k].mean) <= 1e-15 * cases[k].mean);
+        mpk_problem_destroy(&p);
+    }
+    mpk_context_destroy(&ctx);
+}
+
+/* The tolerance is the context's when the problem is made, and the problem's from then on. */
+static void symmetry_tolerance(void **state) {
+    (void)state;
     mpk_context *ctx = new_context();
     mpk_problem *p = NULL;
-    mpk_problem_view view;
-    assert_int_equal(
-        mpk_problem_from_triplets(ctx, 2, MPK_D, MPK_SYMMETRIC, MPK_FULL, 2, r, c, v, &p), MPK_OK);
-    mpk_problem_view_get(p, &view);
-    assert_int_equal(view.nnz, 1);
-    assert_true(*(const double *)view.ax == 1);
+    assert_int_equal(mpk_context_set_symmetry_tolerance(ctx, 0), MPK_OK);
+    assert_int_equal(from_both(ctx, 1, 1 + DBL_EPSILON, &p), MPK_ERR_INPUT);
+    assert_int_equal(mpk_context_set_symmetry_tolerance(ctx, 0.01), MPK_OK);
+    assert_int_equal(from_both(ctx, 1, 10, &p), MPK_OK);
+    assert_true(entry_of(p, 1) == 5.5);
+    assert_int_equal(mpk_context_set_symmetry_tolerance(ctx, -1), MPK_OK);
+    const double near[] = {1000, 2, 4, 1}, far[] = {100, 2, 4, 1};
+    assert_int_equal(mpk_problem_set_values(ctx, p, near), MPK_OK);
+    assert_true(entry_of(p, 1) == 3);
+    assert_int_equal(mpk_problem_set_values(ctx, p, far), MPK_ERR_INPUT);
+    assert_said(ctx, "row 1, column 0 is 2 but row 0, column 1 is 4: the matrix is not symmetric "
+                     "(the difference 2 is more than the tolerance, 0.01 times the rows' largest "
+                     "entry 100: option symmetry_tolerance)");
     mpk_problem_destroy(&p);
-    v[1] = 1 + 20 * DBL_EPSILON;
-    assert_int_equal(
-        mpk_problem_from_triplets(ctx, 2, MPK_D, MPK_SYMMETRIC, MPK_FULL, 2, r, c, v, &p),
-        MPK_ERR_INPUT);
+    assert_int_equal(mpk_context_set_symmetry_tolerance(ctx, 1.5), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_context_set_symmetry_tolerance(ctx, NAN), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_context_set_symmetry_tolerance(NULL, 0), MPK_ERR_ARGUMENT);
     mpk_context_destroy(&ctx);
 }
 
@@ -315,15 +357,11 @@ static void memory_runs_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(csc_lower),
-        cmocka_unit_test(triangles),
-        cmocka_unit_test(shuffled),
-        cmocka_unit_test(bad_entries),
-        cmocka_unit_test(nearly_symmetric),
-        cmocka_unit_test(largest_moduli),
-        cmocka_unit_test(orders_zero_and_one),
-        cmocka_unit_test(hermitian),
-        cmocka_unit_test(set_values),
+        cmocka_unit_test(csc_lower),        cmocka_unit_test(triangles),
+        cmocka_unit_test(shuffled),         cmocka_unit_test(bad_entries),
+        cmocka_unit_test(nearly_symmetric), cmocka_unit_test(symmetry_tolerance),
+        cmocka_unit_test(largest_moduli),   cmocka_unit_test(orders_zero_and_one),
+        cmocka_unit_test(hermitian),        cmocka_unit_test(set_values),
         cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

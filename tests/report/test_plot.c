@@ -86,6 +86,14 @@ static void three_panels(void **state) {
                                          ">symbolic<", ">factorize<", ">solve<"};
     for (int k = 0; k < 6; k++) assert_true(occurrences(svg, phases[k]) >= 1);
     free(svg);
+    run.source = "/a/long/folder/K.mtx.xz";
+    run.analysis.time_match_s = 0; /* nothing was matched: no place in the legend */
+    assert_int_equal(plot_run(ctx, &run, &analysis, path), MPK_OK);
+    svg = slurp(path);
+    assert_int_equal(occurrences(svg, ">match<"), 0);
+    assert_int_equal(occurrences(svg, ">K.mtx.xz<"), 1);
+    assert_null(strstr(svg, "folder"));
+    free(svg);
     mpk_context_destroy(&ctx);
 }
 

@@ -88,14 +88,11 @@ mpk_status mpki_check_type(mpk_context *ctx, const mpk_options *o, mpk_scalar sc
 /* Refuse what cannot fit. How much will be dropped is not known yet, but the factorization holds
  * both triangles of A by rows. */
 static mpk_status check_memory(mpk_context *ctx, const mpk_problem *p, const mpk_options *options) {
-    const double entries = 2 * (double)p->nnz - p->n, limit = options->memory_limit;
+    const double entries = 2 * (double)p->nnz - p->n;
     const double least = entries * (double)(mpk_scalar_size(p->scalar) + sizeof(int32_t)) +
                          (double)p->n * sizeof(int64_t);
-    if (!(limit > 0) || least <= limit) return MPK_OK;
-    return mpki_error(ctx, MPK_ERR_MEMORY, STAGE, (int64_t)least,
-                      "the factorization would take at least %.0f bytes: more than the %.0f that "
-                      "memory_limit allows",
-                      least, limit);
+    return mpki_memory_check(ctx, STAGE, "the factorization, at the least,", least,
+                             options->memory_limit);
 }
 
 mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,

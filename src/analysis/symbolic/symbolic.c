@@ -56,21 +56,6 @@ static mpk_status tree_height(mpk_context *ctx, mpk_analysis *an) {
     return MPK_OK;
 }
 
-/* Refuse what cannot fit before the large arrays are allocated. Asking the system takes as long as
- * a small analysis, so it is not asked about sizes that fit in any machine. */
-static mpk_status check_memory(mpk_context *ctx, const mpk_analysis *an) {
-    static const double TRIFLE = 4e6;
-    double limit = an->options.memory_limit, peak = (double)an->info.peak_bytes;
-    if (!(limit > 0) && peak <= TRIFLE) return MPK_OK;
-    if (!(limit > 0)) limit = (double)mpki_memory_available();
-    if (peak <= limit) return MPK_OK;
-    return mpki_error(
-        ctx, MPK_ERR_MEMORY, STAGE, an->info.peak_bytes,
-        "the factorization would take %lld bytes (%.3g GB): more than the %.3g GB that %s",
-        (long long)an->info.peak_bytes, peak * 1e-9, limit * 1e-9,
-        an->options.memory_limit > 0 ? "memory_limit allows" : "this machine has free");
-}
-
 mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *given,
                                  const int32_t *mate, const mpki_relax *relax) {
     int32_t n = an->n;
@@ -102,7 +87,9 @@ mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_
     if (mpk_failed(status = mpki_structure_number(ctx, &nodes, an))) goto done;
     predict(an, stack);
     if (mpk_failed(status = tree_height(ctx, an))) goto done;
-    if (mpk_failed(status = check_memory(ctx, an))) goto done;
+    status = mpki_memory_check(ctx, STAGE, "the factorization", (double)an->info.peak_bytes,
+                               an->options.memory_limit);
+    if (mpk_failed(status)) goto done;
     if (mpk_failed(status = mpki_structure_rows(ctx, graph, an))) goto done;
     status = mpki_structure_maps(ctx, graph, an);
 done:

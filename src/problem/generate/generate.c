@@ -49,6 +49,14 @@ mpk_status mpki_generator_size(mpki_generator *g, double n, double nnz) {
                           "%s: %.0f rows with %.0f entries are too many (at most %d rows)",
                           g->family, n, nnz, INT32_MAX);
     g->n = (int32_t)n;
+    if (g->sizes) {
+        g->sizes[0] = n;
+        g->sizes[1] = nnz;
+        return MPK_ERR_CANCELLED; /* not an error: the family stops here */
+    }
+    const mpk_status status = mpki_memory_check(g->ctx, STAGE, g->family,
+                                                mpki_assemble_bytes(n, nnz, g->scalar, false), 0);
+    if (mpk_failed(status)) return status;
     return mpki_entries_reserve(g->ctx, STAGE, g->scalar, &g->entries, (int64_t)nnz);
 }
 
@@ -190,6 +198,18 @@ static mpk_status parse(mpki_generator *g, const char *spec, const mpki_family *
                               family->parameters[k].name, valid);
     *chosen = family;
     return MPK_OK;
+}
+
+mpk_status mpki_generate_sizes(mpk_context *ctx, const char *spec, double *n, double *nnz) {
+    double sizes[2] = {-1, -1};
+    mpki_generator g = {.ctx = ctx, .scalar = MPK_D, .sizes = sizes};
+    const mpki_family *family = NULL;
+    mpk_status status = parse(&g, spec, &family);
+    if (!mpk_failed(status)) status = family->make(&g);
+    mpki_entries_free(ctx, &g.entries);
+    *n = sizes[0];
+    *nnz = sizes[1];
+    return sizes[0] >= 0 ? MPK_OK : status;
 }
 
 mpk_status mpk_problem_generate(mpk_context *ctx, const char *spec, int64_t seed,

@@ -30,6 +30,7 @@ typedef struct mpki_generator {
     int32_t n;
     mpk_scalar scalar;
     mpk_symmetry symmetry;
+    double *sizes;        /* 2, or NULL: n and a bound of the entries, and nothing more is made */
     mpki_entries entries; /* lower triangle, 0-based; best sorted by column, then row */
 } mpki_generator;
 
@@ -42,6 +43,10 @@ typedef struct mpki_family {
 /** Say how large it becomes: n rows and room for nnz entries. MPK_ERR_SIZE when n does not fit; n
  * is a double so that no product overflows on its way here (exact up to 2^53). */
 mpk_status mpki_generator_size(mpki_generator *g, double n, double nnz);
+
+/** What mpk_problem_generate would make of `spec`, in closed form: n and at least its stored entries.
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _SIZE */
+mpk_status mpki_generate_sizes(mpk_context *ctx, const char *spec, double *n, double *nnz);
 
 /** Add an entry of the lower triangle. Room was made by mpki_generator_size(). */
 static inline void mpki_emit(mpki_generator *g, int64_t row, int64_t col, double value) {

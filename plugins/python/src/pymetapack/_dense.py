@@ -53,8 +53,12 @@ class _Dense:
             raise ValueError(f"the matrix has shape {a.shape}, and is not square")
         self.dtype = working_dtype(a.dtype if dtype is None else dtype, "the matrix")
         self.hermitian = bool(hermitian) and self.dtype.kind == "c"
+        options = dict(options)
+        tolerance = float(options.pop("symmetry_tolerance", -1))
+        if not tolerance <= 1:
+            raise ValueError(f"symmetry_tolerance = {tolerance}: from 0 to 1, below 0: the default")
         if lower is None:
-            _check_symmetric(a, self.hermitian)
+            a = _symmetric(a.astype(self.dtype, copy=False), self.hermitian, tolerance)
             if not self.hermitian and a.flags.c_contiguous:
                 a = a.T  # the same matrix, and its columns lie together
         self.a = np.array(a, dtype=self.dtype, order="F", copy=True)
@@ -95,15 +99,30 @@ class _Dense:
         return max(1, self.n)
 
 
-def _check_symmetric(a: Array, hermitian: bool) -> None:
+def _symmetric(a: Array, hermitian: bool, tolerance: float) -> Array:
+    """The mean of both triangles, which may differ by rounding as in sparse matrices: by the
+    tolerance times the largest entry of their rows.  Not finite: left to the library."""
     other = a.conj().T if hermitian else a.T
-    size = np.abs(a).max(initial=0)
-    eps = np.finfo(a.dtype).eps if a.dtype.kind in "fc" else 0
-    if np.isfinite(size) and not np.all(np.abs(a - other) <= 10 * eps * size):
+    if np.array_equal(a, other) or not np.isfinite(a).all():
+        return a
+    if tolerance < 0:
+        tolerance = 1e-4 if a.dtype in (np.float32, np.complex64) else 1.5e-6
+    size = np.abs(a)
+    rows = np.maximum(size.max(axis=1), size.max(axis=0))
+    scale = np.maximum.outer(rows, rows)
+    gap = np.abs(a - other)
+    ratio = np.divide(gap, scale, out=np.zeros_like(gap), where=scale > 0)
+    i, j = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
+    if not ratio[i, j] <= tolerance:
         raise InputError(
-            f"the matrix is not {'Hermitian' if hermitian else 'symmetric'} "
-            "(lower=True or lower=False: use one triangle only)", "input", "dense"
+            f"row {i}, column {j} is {a[i, j]} but row {j}, column {i} is {a[j, i]}: the matrix is "
+            f"not {'Hermitian' if hermitian else 'symmetric'} (the difference {gap[i, j]:.3g} is "
+            f"more than the tolerance, {tolerance:.3g} times the rows' largest entry "
+            f"{scale[i, j]:.3g}: option symmetry_tolerance; lower=True or lower=False: use one "
+            "triangle only)", "input", "dense"
         )  # fmt: skip
+    half = a.dtype.type(0.5)
+    return np.where(a == other, a, a * half + other * half)
 
 
 class DenseFactor:

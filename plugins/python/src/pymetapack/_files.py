@@ -33,14 +33,17 @@ def _full(place: Any) -> sp.csc_matrix:
     return sp.csc_matrix(both, shape=(n, n))
 
 
-def read(path: Union[str, "os.PathLike[str]"]) -> sp.csc_matrix:
+def read(path: Union[str, "os.PathLike[str]"], symmetry_tolerance: float = -1.0) -> sp.csc_matrix:
     """Read a symmetric or Hermitian matrix: Matrix Market or Rutherford-Boeing, plain, .gz, .xz.
+
+    symmetry_tolerance: how far a general file may be from symmetric, as in :func:`keys`.
 
     Returns
     -------
     A : csc_matrix of shape (n, n), float64 or complex128, both triangles; explicit zeros are kept
     """
     context = Context()
+    context.check(context.call(lib.mpk_context_set_symmetry_tolerance, float(symmetry_tolerance)))
     place = ffi.new("mpk_problem **")
     context.check(context.call(lib.mpk_problem_read, os.fsencode(path), place))
     try:

@@ -81,6 +81,7 @@ class Options:
                 )
                 context.check(status)
             self.given[key] = value
+        lib.mpk_context_set_symmetry_tolerance(context.pointer, self.pointer.symmetry_tolerance)
 
     def _set_perm(self, value: Any) -> None:
         perm = np.ascontiguousarray(value)

@@ -1,0 +1,237 @@
+#compdef metapack
+# SPDX-License-Identifier: BSD-3-Clause
+# zsh completion for metapack(1): commands, options, their values, families, files.
+
+# options: begin, made by tools/option-texts
+_metapack_specs() # COMMAND: its options as _arguments takes them
+{
+    case $1 in
+        solve)
+            specs=(
+                '--generate=[generate A, as in --generate  nlpkkt 20 ]:SPEC:'
+                '--rhs=[right-hand sides]:B:_files'
+                '-b+[right-hand sides]:B:_files'
+                '--output=[write the solution (Matrix Market)]:X:_files'
+                '-o+[write the solution (Matrix Market)]:X:_files'
+                '--plot=[draw patterns and times]:FILE.svg:_files'
+                '--dense=[dense]:NAME:'
+                '--json[one JSON object on standard output]'
+                '--quiet[no report on standard error]'
+                '-q[no report on standard error]'
+                '--progress[show progress from the start]'
+                '--method=[what is factorized]:NAME:(auto ldlt ildlt jacobi ilu0 none)'
+                '--ordering=[the fill-reducing ordering]:NAME:(auto amd metis scotch rcm given natural nd gmc)'
+                '--given-perm=[the order for --ordering given]:FILE:_files'
+                '--matching=[maximum-product matching, for scaling and 2x2 pivots]:WHEN:(off on auto)'
+                '--model-threads=[choose the ordering for a machine with so many threads]:N:'
+                '--scaling=[symmetric scaling before the factorization]:WHEN:(off on auto)'
+                '--pivot-threshold=[accept pivots that keep the entries of L at most 1/u in modulus]:U:'
+                '--zero-tolerance=[a pivot column not above this times the scaled matrix]:T:'
+                '--static-shift=[replace failed pivots by this times the scaled matrix]:E:'
+                '--refine=[most steps of iterative refinement]:N:'
+                '--accuracy=[componentwise backward error that the answer is to have]:E:'
+                '--condition=-[estimate the condition number of A]::WHEN:(off on auto)'
+                '--krylov=[the iterative method, with the factor as preconditioner]:NAME:(auto none sqmr minres symmlq cg gmres fgmres bicgstab idr)'
+                '--tolerance=[true relative residual |b - A x| / |b| to reach]:E:'
+                '--max-iterations=[most iterations of the iterative method]:N:'
+                '--restart=[gmres and fgmres restart after so many steps]:M:'
+                '--shadow=[vectors in the shadow space of idr]:S:'
+                '--direct=[may method auto end in the direct solver?]:WHEN:(off on auto)'
+                '--no-direct[the same as --direct off]'
+                '--strategy=[how rows become blocks]:NAME:(auto br rb rbr)'
+                '--block=[most rows of a block]:N:'
+                '--grid=-[all blocks but the last have as many rows as block says]::WHEN:(off on auto)'
+                '--similarity=[rows whose patterns have at least this cosine share a block]:C:'
+                '--level=[level of fill of the blocks, -1]:K:'
+                '--fill-factor=[a block of L keeps this times its entries in A, 0]:F:'
+                '--drop-tolerance=[drop entries of L not above this times the norm of their column of L]:T:'
+                '--factor-type=[what the factorization on blocks makes of the matrix]:NAME:(ldlt llt ldu)'
+                '--pivoting=[pivoting inside a diagonal block]:NAME:(none static bk rook complete)'
+                '--stages=[stages of outer pivoting, 1]:N:'
+                '--butterfly=-[random butterflies on rejected diagonal blocks]::WHEN:(off on auto)'
+                '--schedule=[in which order the blocks are computed, and who writes where]:NAME:(pull subsets atomic jacobi)'
+                '--sweeps=[sweeps of the fixed-point factorization (schedule jacobi)]:N:'
+                '--jacobi-epsilon=[sweeps keep pivots above this times the norm of the scaled matrix]:E:'
+                '--jacobi-decay=[the factor by which jacobi_epsilon falls from sweep to sweep]:D:'
+                '--shift=[added to the diagonal of the scaled matrix, with its sign]:S:'
+                '--precision=[of the stored factor]:NAME:(double single)'
+                '--solve-sweeps=[triangular solves by so many Jacobi sweeps, 0]:N:'
+                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are rounding]:T:'
+                '--threads=[threads at work]:N:'
+                '--deterministic=-[the same bits for any number of threads]::WHEN:(off on auto)'
+                '--memory-limit=[most memory of a factorization, on blocks also of the solves with it]:BYTES:'
+                '--seed=[of everything random]:N:'
+                '--help[this text]'
+                '-h[this text]'
+            ) ;;
+        analyse | analyze)
+            specs=(
+                '--generate=[generate A, as in --generate  nlpkkt 20 ]:SPEC:'
+                '--plot=[draw patterns and times]:FILE.svg:_files'
+                '--json[one JSON object on standard output]'
+                '--quiet[no report on standard error]'
+                '-q[no report on standard error]'
+                '--progress[show progress from the start]'
+                '--method=[what is factorized]:NAME:(auto ldlt ildlt jacobi ilu0 none)'
+                '--ordering=[the fill-reducing ordering]:NAME:(auto amd metis scotch rcm given natural nd gmc)'
+                '--given-perm=[the order for --ordering given]:FILE:_files'
+                '--matching=[maximum-product matching, for scaling and 2x2 pivots]:WHEN:(off on auto)'
+                '--model-threads=[choose the ordering for a machine with so many threads]:N:'
+                '--scaling=[symmetric scaling before the factorization]:WHEN:(off on auto)'
+                '--strategy=[how rows become blocks]:NAME:(auto br rb rbr)'
+                '--block=[most rows of a block]:N:'
+                '--grid=-[all blocks but the last have as many rows as block says]::WHEN:(off on auto)'
+                '--similarity=[rows whose patterns have at least this cosine share a block]:C:'
+                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are rounding]:T:'
+                '--threads=[threads at work]:N:'
+                '--deterministic=-[the same bits for any number of threads]::WHEN:(off on auto)'
+                '--memory-limit=[most memory of a factorization, on blocks also of the solves with it]:BYTES:'
+                '--seed=[of everything random]:N:'
+                '--help[this text]'
+                '-h[this text]'
+            ) ;;
+        inertia)
+            specs=(
+                '--generate=[generate A, as in --generate  nlpkkt 20 ]:SPEC:'
+                '--plot=[draw patterns and times]:FILE.svg:_files'
+                '--json[one JSON object on standard output]'
+                '--quiet[no report on standard error]'
+                '-q[no report on standard error]'
+                '--progress[show progress from the start]'
+                '--method=[what is factorized]:NAME:(auto ldlt ildlt jacobi ilu0 none)'
+                '--ordering=[the fill-reducing ordering]:NAME:(auto amd metis scotch rcm given natural nd gmc)'
+                '--given-perm=[the order for --ordering given]:FILE:_files'
+                '--matching=[maximum-product matching, for scaling and 2x2 pivots]:WHEN:(off on auto)'
+                '--model-threads=[choose the ordering for a machine with so many threads]:N:'
+                '--scaling=[symmetric scaling before the factorization]:WHEN:(off on auto)'
+                '--pivot-threshold=[accept pivots that keep the entries of L at most 1/u in modulus]:U:'
+                '--zero-tolerance=[a pivot column not above this times the scaled matrix]:T:'
+                '--static-shift=[replace failed pivots by this times the scaled matrix]:E:'
+                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are rounding]:T:'
+                '--threads=[threads at work]:N:'
+                '--deterministic=-[the same bits for any number of threads]::WHEN:(off on auto)'
+                '--memory-limit=[most memory of a factorization, on blocks also of the solves with it]:BYTES:'
+                '--seed=[of everything random]:N:'
+                '--help[this text]'
+                '-h[this text]'
+            ) ;;
+        info)
+            specs=(
+                '--generate=[generate A, as in --generate  nlpkkt 20 ]:SPEC:'
+                '--plot=[draw patterns and times]:FILE.svg:_files'
+                '--json[one JSON object on standard output]'
+                '--quiet[no report on standard error]'
+                '-q[no report on standard error]'
+                '--progress[show progress from the start]'
+                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are rounding]:T:'
+                '--seed=[of everything random]:N:'
+                '--help[this text]'
+                '-h[this text]'
+            ) ;;
+        generate)
+            specs=(
+                '--output=[write to FILE]:FILE:_files'
+                '-o+[write to FILE]:FILE:_files'
+                '--json[one JSON object on standard output]'
+                '--quiet[no report on standard error]'
+                '-q[no report on standard error]'
+                '--progress[show progress from the start]'
+                '--seed=[of everything random]:N:'
+                '--help[this text]'
+                '-h[this text]'
+            ) ;;
+        stats)
+            specs=(
+                '--generate=[generate A, as in --generate  nlpkkt 20 ]:SPEC:'
+                '--plot=[draw blocks and level sets]:FILE.svg:_files'
+                '--json[one JSON object on standard output]'
+                '--quiet[no report on standard error]'
+                '-q[no report on standard error]'
+                '--progress[show progress from the start]'
+                '--strategy=[br,rb,rbr or auto]:LIST:'
+                '--ordering=[auto, amd, nd, metis, scotch, rcm, gmc, natural]:LIST:'
+                '--block=[most rows of a block, 1 to 128]:LIST:'
+                '--levels=[of fill]:LIST:'
+                '--scalar=[on | off]:WHEN:'
+                '--matching=[maximum-product matching, for scaling and 2x2 pivots]:WHEN:(off on auto)'
+                '--grid=-[all blocks but the last have as many rows as block says]::WHEN:(off on auto)'
+                '--similarity=[rows whose patterns have at least this cosine share a block]:C:'
+                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are rounding]:T:'
+                '--threads=[threads at work]:N:'
+                '--memory-limit=[most memory of a factorization, on blocks also of the solves with it]:BYTES:'
+                '--seed=[of everything random]:N:'
+                '--help[this text]'
+                '-h[this text]'
+            ) ;;
+        convert)
+            specs=(
+                '--generate=[generate A, as in --generate  nlpkkt 20 ]:SPEC:'
+                '--output=[write to FILE]:FILE:_files'
+                '-o+[write to FILE]:FILE:_files'
+                '--json[one JSON object on standard output]'
+                '--quiet[no report on standard error]'
+                '-q[no report on standard error]'
+                '--progress[show progress from the start]'
+                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are rounding]:T:'
+                '--seed=[of everything random]:N:'
+                '--help[this text]'
+                '-h[this text]'
+            ) ;;
+        bench)
+            specs=(
+                '--methods=[of methods, see metapack-bench(1)]:LIST:'
+                '--sizes=[of orders]:LIST:'
+                '--type=[s | d | c | z]:T:'
+                '--json[one JSON object on standard output]'
+                '--threads=[threads at work]:N:'
+                '--seed=[of everything random]:N:'
+                '--help[this text]'
+                '-h[this text]'
+            ) ;;
+        ipopt-env)
+            specs=(
+                '--json[one JSON object on standard output]'
+                '--quiet[no report on standard error]'
+                '-q[no report on standard error]'
+                '--help[this text]'
+                '-h[this text]'
+            ) ;;
+        petsc-env)
+            specs=(
+                '--json[one JSON object on standard output]'
+                '--quiet[no report on standard error]'
+                '-q[no report on standard error]'
+                '--help[this text]'
+                '-h[this text]'
+            ) ;;
+    esac
+}
+# options: end
+
+_metapack()
+{
+    local -a commands specs
+    commands=(solve analyse inertia info generate stats convert bench ipopt-env petsc-env help)
+    if ((CURRENT == 2)); then
+        compadd -- $commands --help --version
+        return
+    fi
+    if [[ $words[2] == help ]]; then
+        compadd -- ${commands[1,-2]}
+        return
+    fi
+    _metapack_specs $words[2]
+    local families='nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control
+        quasi-definite random'
+    shift words
+    ((CURRENT--))
+    if [[ $words[1] == generate && $CURRENT -eq 2 && $words[2] != -* ]]; then
+        compadd -- ${=families}
+    elif [[ $words[1] == bench ]]; then
+        _arguments $specs '1:what:(dense batch)'
+    else
+        _arguments $specs '*:matrix:_files'
+    fi
+}
+
+_metapack "$@"
