@@ -18,7 +18,11 @@
  *             made on the way is released or belongs to the object.
  *  Threads    Slots of one object are called one after the other, from one thread. An engine may
  *             use as many threads as it is told to; the bits of a result must not depend on how
- *             many. */
+ *             many.
+ *
+ *  Refinement and the estimate of a condition number are no slots: they are the same for every
+ *  engine (factor/refine_t.c, factor/rank.c), with residuals of A on the host in twice the
+ *  precision and solves through `apply`. */
 #include "../core/core.h"
 #include <metapack/factor.h>
 #include <metapack/krylov.h>
