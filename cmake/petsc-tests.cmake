@@ -34,7 +34,7 @@ foreach(flavour ${MPKI_PETSC_FLAVOURS})
     mpki_petsc_test(help ${flavour} 1 petsc_saddle_${flavour} -help -pc_type cholesky
                     -pc_factor_mat_solver_type metapack)
     set_tests_properties(plugins_petsc_${flavour}_help PROPERTIES PASS_REGULAR_EXPRESSION
-        "mat_metapack_drop_tolerance <0.0001 : 0.0001>: drop entries of L not above this times the norm of their column")
+        "mat_metapack_drop_tolerance <0.0001 : 0.0001>: drop entries of L that are not above this times the norm of their column")
     foreach(other ${MPKI_PETSC_FLAVOURS}) # a plug-in of another build is refused, with the reason
         if(NOT other STREQUAL flavour)
             add_test(NAME plugins_petsc_${flavour}_refuses_${other}
