@@ -400,9 +400,9 @@ def test_options_are_described():
     described = pymetapack.options.__doc__
     for key in pymetapack.options():
         assert key == "given_perm" or f"\n{key} : " in described
-    assert "\npivot_threshold : 0 ... 0.5; default 0.01\n    Accept pivots " in described
+    assert "\npivot_threshold : 0 ... 0.5; default 0.01\n    Accept a pivot " in described
     assert "\nfactor_type : ldlt | llt | ldu; default ldlt\n" in described
-    assert "norm of their column of L" in described
+    assert "norm of their column. The 2-norm" in described
 
 
 def test_options(rng):
