@@ -4,6 +4,7 @@
 # <build>/borg-kernels; git has none of it. OBJECTS [out]: object libraries, empty where borgc has no backend for this
 # processor; ISAS [out]: the instruction sets, in the order of preference.
 option(METAPACK_EMITTED_KERNELS "batched kernels made by borgc" ON)
+set(METAPACK_EMITTED_ORDERS "" CACHE STRING "of these kernels those of these orders (4;8;...); empty: all")
 
 # source:method:pivoting:orders, method and pivoting as in mpk_batch_method and mpk_pivoting; + where the kernel has pivots.
 # The orders are those in which it was measured to be faster than the portable kernel (bench/borg.py).
@@ -87,10 +88,14 @@ endfunction()
 # One kernel in all its orders: a file for each, and one that is compiled, for they have their head in common.
 # Adds to `sources`, `functions_<precision>`, `names_<precision>` of the caller.
 function(mpki_borg_kernel backend isa folder kernel orders precision)
+    string(REPLACE ";" "|" wanted "${METAPACK_EMITTED_ORDERS}")
     set(all "/* Written by CMake. */\n")
     set(files)
     set(names)
     string(REPLACE "," ";" orders ${orders})
+    if(METAPACK_EMITTED_ORDERS)
+        list(FILTER orders INCLUDE REGEX "^(${wanted})$")
+    endif()
     file(GLOB heads CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels/cl/*.h)
     foreach(n ${orders})
         set(name mpki_${precision}_borg_${isa}_${kernel}_${n})
