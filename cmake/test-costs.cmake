@@ -17,3 +17,13 @@ foreach(name borg_emit borg_emit_parts)
         set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT BORG_CC=none)
     endif()
 endforeach()
+# an instrumented interpreter takes six times as long: fewer random programs
+if(METAPACK_SANITIZE AND TEST borg_random)
+    set_property(TEST borg_random APPEND PROPERTY ENVIRONMENT BORG_RANDOM=100)
+endif()
+# left to tools/check-all: what the others of their kind cover, but for numbers
+foreach(name plugins_petsc_real_valgrind_saddle plugins_petsc_complex_valgrind_factor)
+    if(TEST ${name})
+        set_property(TEST ${name} APPEND PROPERTY LABELS long)
+    endif()
+endforeach()
