@@ -19,7 +19,7 @@ foreach(name borg_emit borg_emit_parts)
 endforeach()
 # an instrumented interpreter takes six times as long: fewer random programs
 if(METAPACK_SANITIZE AND TEST borg_random)
-    set_property(TEST borg_random APPEND PROPERTY ENVIRONMENT BORG_RANDOM=100)
+    set_property(TEST borg_random APPEND PROPERTY ENVIRONMENT BORG_RANDOM=50)
 endif()
 # left to tools/check-all: what the others of their kind cover, but for numbers
 foreach(name plugins_petsc_real_valgrind_saddle plugins_petsc_complex_valgrind_factor)

@@ -547,7 +547,7 @@ static void test_neighbours(void **unused) {
         }
 }
 
-#ifndef CASES_DEVICE
+#if !defined CASES_DEVICE && MPKI_ISAS & 3
 /* The same with narrower kernels: those of a processor without AVX-512, where they were built. */
 static int without_avx512(void **unused) {
     (void)unused;
@@ -569,15 +569,29 @@ int main(void) {
         return 0;
     }
     const struct CMUnitTest tests[] = {
-        TEST(test_llt_none),      TEST(test_llt_complete), TEST(test_ldlt_none),
-        TEST(test_ldlt_static),   TEST(test_ldlt_partial), TEST(test_ldlt_rook),
-        TEST(test_ldlt_complete), TEST(test_ldu_none),     TEST(test_ldu_static),
-        TEST(test_ldu_partial),   TEST(test_ldu_rook),     TEST(test_ldu_complete),
-        TEST(test_gemm),          TEST(test_neighbours),
-#ifndef CASES_DEVICE
-        AVX2(test_llt_none),      AVX2(test_ldlt_none),    AVX2(test_ldu_none),
-        AVX2(test_ldlt_partial),  AVX2(test_ldlt_rook),    AVX2(test_ldlt_complete),
-        AVX2(test_gemm),          AVX2(test_neighbours),
+        TEST(test_llt_none),
+        TEST(test_llt_complete),
+        TEST(test_ldlt_none),
+        TEST(test_ldlt_static),
+        TEST(test_ldlt_partial),
+        TEST(test_ldlt_rook),
+        TEST(test_ldlt_complete),
+        TEST(test_ldu_none),
+        TEST(test_ldu_static),
+        TEST(test_ldu_partial),
+        TEST(test_ldu_rook),
+        TEST(test_ldu_complete),
+        TEST(test_gemm),
+        TEST(test_neighbours),
+#if !defined CASES_DEVICE && MPKI_ISAS & 3
+        AVX2(test_llt_none),
+        AVX2(test_ldlt_none),
+        AVX2(test_ldu_none),
+        AVX2(test_ldlt_partial),
+        AVX2(test_ldlt_rook),
+        AVX2(test_ldlt_complete),
+        AVX2(test_gemm),
+        AVX2(test_neighbours),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

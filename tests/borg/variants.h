@@ -15,7 +15,7 @@ typedef struct variant {
     borg_order order;
     bool single, fused; /* fused: not strict */
     const char *stage;  /* with a group in each thread */
-    bool large;         /* left out: its code is beyond BORG_MOST_BYTES */
+    bool large;         /* left out: its code is beyond BORG_MOST_BYTES, or others take it */
     char ld[16], stride[24], rows[16];
     const char *defines[3], *set[3];
     borg_program *program;
@@ -203,7 +203,14 @@ static inline bool compile_variant(variant *v, borg_options *o, const borg_backe
     return false;
 }
 
-/* One shared object: all variants, their programs compiled anew. */
+/* Without BORG_SHAPES=all a backend takes every other variant of a longer list, c and llvm those
+ * that avx512 and cuda leave out. */
+static inline bool left_to_others(const borg_backend *backend, int i, int count) {
+    const bool odd = strcmp(backend->name, "avx512") == 0 || strcmp(backend->name, "cuda") == 0;
+    return count > 4 && !all_shapes() && !getenv("BORG_CASES") && (i + i / 6) % 2 != odd;
+}
+
+/* One shared object: the variants, their programs compiled anew. */
 static inline void check(const borg_backend *backend, variant *list, int count) {
     emitted e;
     bool good = true;
@@ -211,6 +218,8 @@ static inline void check(const borg_backend *backend, variant *list, int count) 
     assert_true(emitted_start(&e));
     for (int i = 0, k = 0; i < count; ++i) {
         borg_options o;
+        list[i].large = left_to_others(backend, i, count);
+        if (list[i].large) continue;
         snprintf(names[k], sizeof names[k], "k%d", k);
         if (!compile_variant(&list[i], &o, backend, names[k])) continue;
         assert_int_equal(emitted_add(&e, list[i].program, backend, &o), k);

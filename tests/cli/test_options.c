@@ -207,8 +207,9 @@ static void memory_limit(void **state) {
     static const char *const blocks[] = {"ildlt", "jacobi", "ilu0"};
     for (int k = 0; k < 3; k++) {
         const char *words[] = {
-            "solve", "--generate", "nlpkkt 8",  "--method", blocks[k], "--memory-limit",
-            "800k",  "--json",     "--threads", "1",        NULL};
+            "solve", "--generate", "nlpkkt 8",  "--method", blocks[k],          "--memory-limit",
+            "800k",  "--json",     "--threads", "1",        "--max-iterations", "3",
+            NULL};
         run_words(&o, NULL, words);
         assert_code(&o, 6); /* A fits, what is made of it does not */
         assert_has(o.err, "bytes more are needed, and that is more than memory_limit allows");

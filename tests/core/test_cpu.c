@@ -64,9 +64,9 @@ static void test_context(void **unused) {
     assert_int_equal(ctx != NULL, there);
     mpk_context_destroy(&ctx);
     setenv("METAPACK_CPU", "generic", 1);
-    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
-    assert_int_equal(mpki_cpu_level(), 0);
-    assert_string_equal(mpki_cpu_name(), "cpu-generic");
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPKI_ISAS & 1 ? MPK_OK : MPK_ERR_UNSUPPORTED);
+    if (ctx) assert_int_equal(mpki_cpu_level(), 0);
+    if (ctx) assert_string_equal(mpki_cpu_name(), "cpu-generic");
     mpk_context_destroy(&ctx);
     setenv("METAPACK_CPU", "", 1);
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
