@@ -82,6 +82,8 @@ typedef struct mpk_block_info {
     int32_t breakdowns;      /**< factor_type llt: attempts that ended at a pivot <= 0 */
     double diagonal_shift;   /**< the share of its diagonal that was added to A after these: the
                                   factor is one of A + diagonal_shift diag(A) */
+    int32_t border_rows;     /**< rows that no stage accepted, and that became one dense pivot */
+    int32_t joins; /**< how often frames that no stage accepted were joined to larger ones */
 } mpk_block_info;
 
 #ifdef __cplusplus

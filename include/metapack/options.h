@@ -190,8 +190,10 @@ typedef struct mpk_options {
     mpk_factor_type factor_type;
     /** Pivoting inside a diagonal block. Default rook. */
     mpk_pivoting pivoting;
-    /** Stages of outer pivoting, 1: none. Blocks that fail pivot_threshold are pushed back to
-     *  the next stage. From 1 to 1000 stages. Default 1. */
+    /** Stages of outer pivoting, 1: none, 0: as many as it takes. Blocks that fail
+     *  pivot_threshold are pushed back to the next stage. Where a stage accepts hardly any,
+     *  those that are left become one dense pivot, or are joined to larger blocks. From 0 to
+     *  1000 stages. Default 1. */
     int stages;
     /** Transform rejected diagonal blocks by random butterflies. Default off. */
     mpk_switch butterfly;

@@ -242,7 +242,10 @@ typedef struct mpki_stages {
     mpki_levels levels; /* of all stages so far, one after the other */
     bool ldu, hermitian;
     bool complete;         /* nothing is dropped anywhere */
+    mpk_pivoting pivoting; /* inside the frames of this stage */
     bool last;             /* the last stage: nothing is rejected */
+    int32_t border;        /* place of the first frame of the dense pivot that ends the stages;
+                              index.m: there is none */
     double size;           /* largest entry of the scaled matrix: 1, unless scaling is off */
     double floor;          /* the smallest pivot allowed, for the scaled matrix */
     double bound;          /* an entry of L above this rejects its frame; infinity: no bound */
@@ -281,7 +284,8 @@ typedef struct mpki_block_engine {
      *  Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*grow)(mpki_blocks *f);
     /** Compute all wanted blocks, by level sets. Sets final, want and stored_blocks, and reject for
-     *  frames whose pivots or columns fail. Returns MPK_OK | MPK_ERR_NUMERIC: a pivot overflowed;
+     *  frames whose pivots or columns fail. Frames from place stages->border on, the last level set,
+     *  are one dense pivot, pivoted over all their rows; never with LDU. Returns MPK_OK | MPK_ERR_NUMERIC: a pivot overflowed;
      *  or, in LLT, was <= 0: broken_frame says which, and no error is recorded, for a shift may
      *  repair it | MPK_ERR_MEMORY, _CANCELLED. */
     mpk_status (*stage)(mpki_blocks *f);

@@ -25,7 +25,8 @@ struct mpki_blocks {
     int64_t room;      /* blocks that lower and upper have room for */
     mpki_arena arena;  /* of all values */
     bool have_arena;
-    struct mpki_meta *meta; /* work space of the factorization; NULL after it */
+    struct mpki_border *border; /* the dense pivot that ends the stages; NULL: there is none */
+    struct mpki_meta *meta;     /* work space of the factorization; NULL after it */
 };
 
 #endif

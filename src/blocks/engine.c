@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The processor's engine for factors on blocks: its table of slots; a factor is made, computed and
  * freed here. */
-#include "meta.h"
-#include "sweeps.h"
+#include "border.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,6 +23,7 @@ static void end(mpk_context *ctx, mpki_blocks **handle) {
     mpki_blocks *f = *handle;
     if (!f) return;
     work_free(f);
+    mpki_border_free(ctx, &f->border);
     mpki_release(ctx, f->frame);
     if (f->upper != f->lower) mpki_release(ctx, f->upper);
     mpki_release(ctx, f->lower);
@@ -93,7 +93,10 @@ static mpk_status threads(mpki_blocks *f) {
 
 static mpk_status stage(mpki_blocks *f) {
     mpk_status status = threads(f);
-    return mpk_failed(status) ? status : mpki_run_levels(f->meta);
+    const bool border = f->stages->border < f->stages->index.m;
+    if (!mpk_failed(status) && border) status = mpki_border_make(f);
+    if (!mpk_failed(status)) status = mpki_run_levels(f->meta);
+    return mpk_failed(status) || !border ? status : mpki_border_factor(f);
 }
 
 static mpk_status sweeps(mpki_blocks *f, bool may_reorder, bool *reorder) {
@@ -121,7 +124,7 @@ static void finish(mpki_blocks *f, mpki_block_counts *c) {
         if (me->smallest < c->smallest) c->smallest = me->smallest;
         if (me->largest > c->largest) c->largest = me->largest;
     }
-    c->bytes = mpki_arena_bytes(&f->arena) +
+    c->bytes = mpki_arena_bytes(&f->arena) + mpki_border_bytes(f->border, f->scalar) +
                f->room * (int64_t)sizeof *f->lower * (s->ldu ? 2 : 1) +
                s->index.m * (int64_t)sizeof *f->frame;
     work_free(f);

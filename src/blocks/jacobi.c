@@ -78,16 +78,6 @@ static mpk_status generation_make(mpki_meta *meta, generation *g) {
     return MPK_OK;
 }
 
-/* Forget the counts of pivots: only those of the last sweep count. */
-static void forget_counts(mpki_meta *meta) {
-    for (int t = 0; t < meta->threads; t++) {
-        mpki_meta_worker *me = &meta->worker[t];
-        me->perturbed = me->two_by_two = me->positive = me->negative = me->zero = 0;
-        me->smallest = INFINITY;
-        me->largest = 0;
-    }
-}
-
 /* All frames and all blocks as one chunk. */
 static mpk_status one_chunk(mpki_meta *meta, mpki_updates *batch) {
     mpki_chunk_work *c = &meta->chunk;
@@ -127,7 +117,6 @@ static mpk_status sweeps(mpki_meta *meta, double norm1, bool may_reorder, bool *
         meta->chunk.pivot = new->pivot;
         meta->stages->floor = epsilon * norm1;
         meta->stages->last = !(may_reorder && s == 1);
-        forget_counts(meta);
         memset(meta->stages->reject, 0, (size_t)meta->stages->index.m);
         MPKI_DISPATCH(bf->scalar, meta_sweep)(meta, new->lower, new->upper);
         status = mpki_meta_failure(meta);

@@ -249,6 +249,8 @@ mpk_status mpki_run_levels(mpki_meta *meta) {
         .bptr = meta->stages->blocking->bptr,
         .want = meta->stages->want,
         .schedule = meta->stages->options->schedule,
+        /* frames of one dense pivot give each other no updates */
+        .final = meta->bf->border ? meta->stages->final : NULL,
         .budget = share < CHUNK_LEAST  ? CHUNK_LEAST
                   : share > CHUNK_MOST ? CHUNK_MOST
                                        : share,

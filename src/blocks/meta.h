@@ -26,10 +26,17 @@ typedef struct mpki_meta_worker {
     int32_t broken_frame; /* LLT: the first frame with a pivot <= 0, or INT32_MAX */
 } mpki_meta_worker;
 
+/** What a frame's pivots were; they count once it is accepted. */
+typedef struct mpki_pivot_counts {
+    int32_t perturbed, two_by_two, positive, negative, zero;
+    double smallest, largest;
+} mpki_pivot_counts;
+
 /** A pivot at work: M and N dense (w x w, ld = mpki_block_ld(w)), D and its inverse; n == m unless
  *  LDU. */
 typedef struct mpki_work_pivot {
     void *m, *n, *d, *dinv;
+    mpki_pivot_counts counts;
 } mpki_work_pivot;
 
 /** A chunk: frames of one level set, and those blocks of their columns that are due. Item: one of
@@ -112,7 +119,7 @@ mpk_status mpki_run_sweeps(mpki_meta *meta, bool may_reorder, bool *reorder);
     void mpki_##p##_meta_pull(const mpki_meta *meta, mpki_meta_worker *me, int32_t frame,          \
                               int64_t t0, int64_t t1);                                             \
     void mpki_##p##_meta_factor(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,              \
-                                const mpki_work_pivot *to, void *diagonal);                        \
+                                mpki_work_pivot *to, void *diagonal);                        \
     void mpki_##p##_meta_solve(mpki_meta *meta, mpki_meta_worker *me, int64_t g, bool pushed);     \
     void mpki_##p##_meta_store(mpki_meta *meta);                                                   \
     /** Downdates of a push batch, on work blocks at `flight` + at[block]. */                      \

@@ -5,7 +5,7 @@
 #include "../backends/cpu/cpu.h"
 #include "../core/random.h"
 #include "../core/scaled.h"
-#include "meta.h"
+#include "border.h"
 
 #include <string.h>
 
@@ -185,20 +185,10 @@ static void random_butterfly(uint64_t state, int w, R *butterfly) {
     }
 }
 
-static void count_pivots(mpki_meta_worker *me, const FN(pivot_report) * r) {
-    me->perturbed += r->perturbed;
-    me->two_by_two += r->two_by_two;
-    me->positive += r->positive;
-    me->negative += r->negative;
-    me->zero += r->zero;
-    if ((double)r->smallest < me->smallest) me->smallest = (double)r->smallest;
-    if ((double)r->largest > me->largest) me->largest = (double)r->largest;
-}
-
 /* Factor the diagonal work block of a frame. A frame that may still be rejected is rejected where a
  * pivot had to be replaced or is zero, or where M grows beyond 1/sqrt(eps). */
-void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,
-                     const mpki_work_pivot *to, void *diagonal) {
+void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame, mpki_work_pivot *to,
+                     void *diagonal) {
     const mpki_blocking *b = meta->stages->blocking;
     const int w = mpki_frame_rows(b, frame), ld = LD(w);
     int32_t pair[MPKI_BLOCK_MAX];
@@ -209,14 +199,15 @@ void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,
     const bool randomise =
         meta->stages->options->butterfly == MPK_ON && meta->stages->index.stage[frame] > 0;
     if (randomise)
-        random_butterfly((uint64_t)meta->stages->options->seed + (uint64_t)frame * MPKI_GOLDEN, w,
-                         butterfly);
+        random_butterfly((uint64_t)meta->stages->options->seed + /* another one in each stage */
+                             (uint64_t)frame * MPKI_GOLDEN +
+                             mpki_random_mix((uint64_t)meta->stages->index.stage[frame] - 1),
+                         w, butterfly);
     FN(pivot_report) report;
-    kernels(meta)->factor(w, diagonal, ld, (int)meta->stages->options->factor_type,
-                          (int)meta->stages->options->pivoting, meta->stages->pair ? pair : NULL,
-                          (R)meta->stages->floor, randomise ? butterfly : NULL,
-                          meta->stages->hermitian, to->m, to->n, to->d, to->dinv, me->work,
-                          &report);
+    kernels(meta)->factor(
+        w, diagonal, ld, (int)meta->stages->options->factor_type, (int)meta->stages->pivoting,
+        meta->stages->pair ? pair : NULL, (R)meta->stages->floor, randomise ? butterfly : NULL,
+        meta->stages->hermitian, to->m, to->n, to->d, to->dinv, me->work, &report);
     if (report.failed >= 0 &&
         (meta->stages->last || meta->stages->options->factor_type == MPK_TYPE_LLT)) {
         if (report.indefinite) {
@@ -230,7 +221,28 @@ void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,
                                        !(report.norm_m <= 1 / r_sqrt(R_EPS)))) {
         meta->stages->reject[frame] = 1;
     }
-    if (!meta->stages->reject[frame]) count_pivots(me, &report);
+    to->counts = (mpki_pivot_counts){.perturbed = report.perturbed,
+                                     .two_by_two = report.two_by_two,
+                                     .positive = report.positive,
+                                     .negative = report.negative,
+                                     .zero = report.zero,
+                                     .smallest = (double)report.smallest,
+                                     .largest = (double)report.largest};
+}
+
+/* A frame of the dense pivot: what was gathered goes there, and M = D = I. */
+static void give_to_border(mpki_meta *meta, int32_t f) {
+    const mpki_chunk_work *c = &meta->chunk;
+    const int w = mpki_frame_rows(meta->stages->blocking, c->frame[f]);
+    mpki_work_pivot *to = &c->pivot[f];
+    T *m = to->m, *d = to->d, *dinv = to->dinv;
+    to->counts = (mpki_pivot_counts){.smallest = INFINITY}; /* border_t.c counts */
+    FN(border_take)(meta, c->first[f], c->first[f] + 1);
+    memset(m, 0, (size_t)w * (size_t)LD(w) * sizeof(T));
+    for (int k = 0; k < w; k++) {
+        m[k * LD(w) + k] = d[2 * k] = dinv[2 * k] = t_make(1, 0);
+        d[2 * k + 1] = dinv[2 * k + 1] = t_make(0, 0);
+    }
 }
 
 typedef struct phase {
@@ -252,7 +264,10 @@ static void pivot_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
         return;
     }
     if (!ph->pushed) FN(meta_pull)(meta, me, frame, c->first[f], c->first[f] + 1);
-    FN(meta_factor)(meta, me, frame, &c->pivot[f], (T *)c->flight + c->at[c->first[f]]);
+    if (mpki_in_border(meta->bf, frame))
+        give_to_border(meta, f);
+    else
+        FN(meta_factor)(meta, me, frame, &c->pivot[f], (T *)c->flight + c->at[c->first[f]]);
 }
 
 /* ---- phase II -----------------------------------------------------------------------------------
@@ -269,6 +284,10 @@ void FN(meta_solve)(mpki_meta *meta, mpki_meta_worker *me, int64_t g, bool pushe
     const int w = mpki_frame_rows(meta->stages->blocking, frame), ld = LD(w);
     const mpki_work_pivot *pivot = &c->pivot[c->group_frame[g]];
     if (!pushed) FN(meta_pull)(meta, me, frame, c->group[g], c->group_end[g]);
+    if (mpki_in_border(meta->bf, frame)) {
+        FN(border_take)(meta, c->group[g], c->group_end[g]);
+        return;
+    }
     for (int64_t t = c->group[g]; t < c->group_end[g]; t++) {
         const int rows = mpki_frame_rows(meta->stages->blocking,
                                          mpki_row_frame(&meta->stages->index, c->batch->target[t]));

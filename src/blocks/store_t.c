@@ -2,7 +2,7 @@
 /* Phase III of the meta-algorithm on a chunk of frames (Thuerck 2021, fig. 8.1): accept or reject
  * frames, drop entries, move the blocks into the factor's memory. */
 #include "../backends/cpu/cpu.h"
-#include "meta.h"
+#include "border.h"
 
 #include <string.h>
 
@@ -67,7 +67,9 @@ static void count_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
     for (int64_t t = c->group[g]; t < c->group_end[g]; t++) {
         const int64_t b = c->batch->target[t];
         c->need[t] = 0;
-        if (meta->stages->reject[frame] || meta->stages->capacity[b] < 0) continue;
+        if (meta->stages->reject[frame] || meta->stages->capacity[b] < 0 ||
+            mpki_in_border(meta->bf, frame))
+            continue;
         const int rows =
             mpki_frame_rows(meta->stages->blocking, mpki_row_frame(&meta->stages->index, b));
         for (int half = 0; half <= meta->stages->ldu; half++) {
@@ -137,6 +139,16 @@ static void store_pivot(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,
     if (!meta->stages->ldu) to->n = to->m;
 }
 
+static void count_pivots(mpki_meta_worker *me, const mpki_pivot_counts *c) {
+    me->perturbed += c->perturbed;
+    me->two_by_two += c->two_by_two;
+    me->positive += c->positive;
+    me->negative += c->negative;
+    me->zero += c->zero;
+    if (c->smallest < me->smallest) me->smallest = c->smallest;
+    if (c->largest > me->largest) me->largest = c->largest;
+}
+
 static void pivot_store_item(mpki_pool *pool, int worker, void *arg, int64_t f) {
     (void)pool;
     mpki_meta *meta = arg;
@@ -144,6 +156,7 @@ static void pivot_store_item(mpki_pool *pool, int worker, void *arg, int64_t f) 
     const int32_t frame = c->frame[f];
     if (meta->stages->reject[frame] || meta->stages->final[frame] || c->first[f] == c->first[f + 1])
         return;
+    count_pivots(&meta->worker[worker], &c->pivot[f].counts);
     store_pivot(meta, &meta->worker[worker], frame, &c->pivot[f]);
 }
 
@@ -160,6 +173,10 @@ static void store_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
         const int64_t b = c->batch->target[t];
         const int rows =
             mpki_frame_rows(meta->stages->blocking, mpki_row_frame(&meta->stages->index, b));
+        if (mpki_in_border(meta->bf, frame)) { /* its entries are in S */
+            meta->stages->want[b] = 0;
+            continue;
+        }
         if (!meta->stages->complete && meta->stages->options->deterministic == MPK_OFF)
             c->need[t] = mpki_grant_atomically(meta, t);
         for (int half = 0; half <= meta->stages->ldu; half++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Applying a factor on blocks: the work space for it. */
-#include "sweeps.h"
+#include "border.h"
 
 /* With fewer bytes of blocks it does not pay to wake other threads. */
 static const double SHARE_BYTES = 1 << 18;
@@ -13,6 +13,7 @@ void mpki_block_solver_free(mpk_context *ctx, mpki_block_solver **handle) {
     mpki_release(ctx, s->y);
     mpki_release(ctx, s->z);
     mpki_release(ctx, s->other);
+    mpki_release(ctx, s->border);
     mpki_release(ctx, (void *)s->done);
     mpki_release(ctx, s);
     *handle = NULL;
@@ -37,6 +38,9 @@ mpk_status mpki_block_solver_make(mpk_context *ctx, const mpki_blocks *bf, int t
     s->y = mpki_alloc(ctx, "solve", n * nrhs, size);
     s->z = mpki_alloc(ctx, "solve", n * nrhs, size);
     if (s->jacobi) s->other = mpki_alloc(ctx, "solve", n * nrhs, size);
+    if (bf->border)
+        s->border =
+            mpki_alloc(ctx, "solve", mpki_border_work(bf->border, bf->scalar, threads, nrhs), 1);
     s->done = mpki_calloc(ctx, "solve", m, sizeof *s->done);
     const bool wide = s->jacobi || m >= SHARE_WIDTH * (int64_t)stages->levels.count;
     if (!mpk_failed(mpki_failed(ctx)) && threads > 1 && wide && s->bytes > SHARE_BYTES)

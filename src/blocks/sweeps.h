@@ -19,6 +19,7 @@ struct mpki_block_solver {
     mpki_pool *pool;           /* NULL: the caller alone */
     const void *kernels;       /* mpki_<p>_block_kernels of the stored precision */
     void *y, *z, *other;       /* n x nrhs of the stored precision */
+    void *border;              /* work space of the dense pivot, if there is one */
     _Atomic uint32_t *done;    /* by frame: generation of the sweep that finished it */
     uint32_t generation;
     /* exact solves run shared or alone, whichever was faster lately: where other processes run too,

@@ -2,7 +2,7 @@
 /* Triangular solves with a factor on blocks, exact or by Jacobi sweeps. */
 #include "../backends/cpu/cpu.h"
 #include "../core/precision.h"
-#include "sweeps.h"
+#include "border.h"
 
 #include <sched.h>
 #include <string.h>
@@ -256,9 +256,10 @@ static void diagonal(mpki_block_solver *s, int nrhs, bool absolute, T *x) {
     const mpki_blocks *bf = s->bf;
     const int hermitian = bf->stages->symmetry == MPK_HERMITIAN && bf->upper == bf->lower;
     const FN(block_kernels) *kernels = s->kernels;
-    for (int32_t f = 0; f < bf->stages->index.m; f++)
+    for (int32_t f = 0; f < bf->stages->index.m; f++) /* D = I in frames of the border */
         kernels->diagonal(rows_of(bf, f), bf->frame[f].d, bf->frame[f].dinv, absolute, hermitian,
                           nrhs, x + (int64_t)bf->stages->blocking->bptr[f] * nrhs);
+    if (bf->border) FN(border_apply)(s, absolute ? MPK_PART_ABS : MPK_PART_D, nrhs, x);
 }
 
 void FN(block_begin)(mpki_block_solver *s) {
@@ -273,9 +274,11 @@ void FN(block_solve)(mpki_block_solver *s, mpk_part part, int nrhs, void *x, int
         triangular(s, nrhs, false);
         T *swap = s->y;
         s->y = s->z, s->z = swap;
+        if (s->bf->border) FN(border_apply)(s, MPK_PART_L, nrhs, s->y);
     }
     if (all || part == MPK_PART_D) diagonal(s, nrhs, part == MPK_PART_ABS, s->y);
     if (all || part == MPK_PART_LT) {
+        if (s->bf->border) FN(border_apply)(s, MPK_PART_LT, nrhs, s->y);
         triangular(s, nrhs, true);
         move(s, part, nrhs, x, ldx, unit, s->z, NULL);
     } else {

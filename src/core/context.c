@@ -266,6 +266,11 @@ void mpki_memory_bound(mpk_context *ctx, int64_t held, double limit) {
     atomic_store(&ctx->bound_bytes, bound < 9e18 ? (int64_t)bound : 0);
 }
 
+int64_t mpki_memory_left(const mpk_context *ctx) {
+    const int64_t bound = atomic_load(&ctx->bound_bytes);
+    return bound > 0 ? bound - atomic_load(&ctx->now_bytes) : INT64_MAX;
+}
+
 void mpk_free(mpk_context *ctx, void **ptr) {
     if (!ctx || !ptr) return;
     mpki_release(ctx, *ptr);

@@ -27,6 +27,8 @@ void mpki_release(mpk_context *ctx, void *ptr);
 /** Until it is called with limit 0, mpki_alloc refuses what would take the context beyond `limit`
  *  bytes; `held` bytes of what is in use now count towards them. One call at a time sets it. */
 void mpki_memory_bound(mpk_context *ctx, int64_t held, double limit);
+/** What may still be allocated under that bound; INT64_MAX where there is none. */
+int64_t mpki_memory_left(const mpk_context *ctx);
 
 /** mpk_memory_available(). */
 int64_t mpki_memory_available(void);

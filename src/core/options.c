@@ -148,8 +148,10 @@ static const mpk_option table[] = {
      "the report says how much. ldu: rows and columns are pivoted separately; twice the memory."},
     {WORDS(pivoting, pivoting_names, MPK_PIVOTING_ROOK), "", AUTO | CHOSEN, 0, 0,
      "pivoting inside a diagonal block", ""},
-    {WHOLE(stages, 1, 1000, 1), "stages", CHOSEN, 0, 0, "stages of outer pivoting, 1: none",
-     "Blocks that fail pivot_threshold are pushed back to the next stage."},
+    {WHOLE(stages, 0, 1000, 1), "stages", CHOSEN, 0, 0,
+     "stages of outer pivoting, 1: none, 0: as many as it takes",
+     "Blocks that fail pivot_threshold are pushed back to the next stage. Where a stage accepts "
+     "hardly any, those that are left become one dense pivot, or are joined to larger blocks."},
     {WORDS(butterfly, switch_names, MPK_OFF), "", CHOSEN, 0, 0,
      "transform rejected diagonal blocks by random butterflies", ""},
     {WORDS(schedule, schedule_names, MPK_SCHEDULE_PULL), "", AUTO | ILDLT | ILU0, 0, 0,

@@ -59,9 +59,12 @@ static mpk_status shape(const mpk_factor *fac, int32_t *iperm, mpki_tile_fn *tel
         if (entries > 0)
             tell(self, entries, start[row], start[row + 1], start[col], start[col + 1]);
     }
-    for (int32_t place = 0; place < x->m; place++) /* each frame's triangle on the diagonal */
+    const int32_t border = s->info.border_rows ? s->border : x->m;
+    for (int32_t place = 0; place < x->m; place++) { /* each pivot's triangle on the diagonal */
+        const int32_t first = start[place < border ? place : border];
         for (int32_t i = start[place]; i < start[place + 1]; i++)
-            tell(self, i + 1 - start[place], i, i + 1, start[place], i + 1);
+            tell(self, i + 1 - first, i, i + 1, first, i + 1);
+    }
     mpki_release(fac->ctx, start);
     return MPK_OK;
 }

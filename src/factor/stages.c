@@ -33,6 +33,7 @@ void mpki_block_body_free(mpk_factor *fac) {
     fac->engine->blocks->free(fac->ctx, &body->numbers);
     mpki_ibcsr_free(fac->ctx, &body->stages.index);
     mpki_levels_free(fac->ctx, &body->stages.levels);
+    mpki_block_analysis_free(fac->ctx, &body->own);
     mpki_release(fac->ctx, body);
     fac->blocks = NULL;
 }
@@ -167,16 +168,57 @@ static mpk_status begin_stage(mpki_block_body *body) {
     return mpki_capacities(s);
 }
 
-static mpk_status run_levels(mpki_block_body *body) {
+/* A stage that leaves more than this share of its frames to the next has got nowhere: the next one
+ * would do the same again, so something must change. First pivots are looked for in the whole block;
+ * then all that is left becomes one dense pivot, if it is small enough; else frames are joined, and
+ * the factorization begins anew; at last pivots are replaced. */
+static const double NOWHERE = 0.9;
+/* The largest dense pivot; if it is not small in itself, beside the matrix. */
+enum { BORDER_ROWS = 8192, BORDER_SMALL = 4096, BORDER_SHARE = 16, BORDER_WORK = 2 << 20 };
+/* So many butterflies are tried where a stage accepts nothing. */
+enum { BUTTERFLIES = 2 };
+
+/* The frames from place `first` on are to be one dense pivot. True: they are few enough for it. */
+static bool take_border(mpki_block_body *body, int32_t first) {
+    mpki_stages *s = &body->stages;
+    const double size = (double)mpk_scalar_size(s->stored);
+    double rows = 0;
+    if (s->ldu || s->options->factor_type == MPK_TYPE_LLT) return false;
+    for (int32_t p = first; p < s->index.m; p++)
+        rows += mpki_frame_rows(s->blocking, s->index.frame[p]);
+    const double bytes = rows * rows * size, room = (double)mpki_memory_left(s->ctx);
+    if (rows > BORDER_ROWS || 2 * bytes + BORDER_WORK > room) return false;
+    if (rows > BORDER_SMALL && bytes > BORDER_SHARE * (size + 4) * (double)s->nnz) return false;
+    s->border = first;
+    s->info.border_rows = (int32_t)rows;
+    return true;
+}
+
+/* The level sets of the frames from place `first` on; those of the border are one. */
+static mpk_status make_levels(const mpki_stages *s, int32_t first, mpki_levels *levels) {
+    if (s->border == s->index.m) return mpki_levels_make(s->ctx, &s->index, first, levels);
+    const int32_t count = s->index.m - first;
+    *levels = (mpki_levels){.count = 1,
+                            .ptr = MPKI_NEW(s->ctx, STAGE, 2, int32_t),
+                            .frame = MPKI_NEW(s->ctx, STAGE, count, int32_t)};
+    if (!levels->ptr || !levels->frame) return mpki_failed(s->ctx);
+    levels->ptr[0] = 0, levels->ptr[1] = count;
+    memcpy(levels->frame, s->index.frame + first, (size_t)count * sizeof *levels->frame);
+    return MPK_OK;
+}
+
+static mpk_status run_levels(mpki_block_body *body, const mpk_analysis *an,
+                             mpki_block_analysis **joined) {
     mpki_stages *s = &body->stages;
     mpk_status status = MPK_OK;
-    int32_t first = 0;
+    int32_t first = 0, count = s->index.m;
+    int idle = 0;
     for (int stage = 1; !mpk_failed(status); stage++) {
+        const int32_t before = count;
         mpki_levels fresh = {0};
-        int32_t count = 0;
-        s->last = stage >= s->options->stages;
+        s->last = s->border < s->index.m || body->stuck || stage == s->options->stages;
         status = begin_stage(body);
-        if (!mpk_failed(status)) status = mpki_levels_make(s->ctx, &s->index, first, &fresh);
+        if (!mpk_failed(status)) status = make_levels(s, first, &fresh);
         if (!mpk_failed(status)) status = append_levels(s->ctx, &s->levels, &fresh);
         mpki_levels_free(s->ctx, &fresh);
         if (!mpk_failed(status)) status = body->engine->stage(body->numbers);
@@ -185,6 +227,14 @@ static mpk_status run_levels(mpki_block_body *body) {
         drop_rejected(body);
         status = push_back_rejected(body, &first, &count);
         if (count == 0) break;
+        if (count <= NOWHERE * before || s->last) continue;
+        if (s->pivoting < MPK_PIVOTING_ROOK) {
+            s->pivoting = MPK_PIVOTING_ROOK;
+        } else if (!take_border(body, first) && count == before) {
+            body->stuck = s->options->butterfly == MPK_OFF || ++idle > BUTTERFLIES;
+            if (body->stuck && joined) status = mpki_join_frames(s->ctx, an, s, joined);
+            if (joined && *joined) break;
+        }
     }
     return status;
 }
@@ -193,13 +243,17 @@ static mpk_status run_levels(mpki_block_body *body) {
 static mpk_status run_sweeps(mpki_block_body *body) {
     mpki_stages *s = &body->stages;
     mpk_status status = MPK_OK;
+    int32_t first, count = 0, before = -1;
     for (int stage = 1; !mpk_failed(status); stage++) {
+        const int most = s->options->stages;
+        const bool changed = count != before; /* else the first sweep would reject the same again */
         bool reorder;
-        int32_t first, count;
+        before = count;
         s->info.stages = stage;
         status = begin_stage(body);
         if (!mpk_failed(status))
-            status = body->engine->sweeps(body->numbers, stage < s->options->stages, &reorder);
+            status = body->engine->sweeps(body->numbers, changed && (most == 0 || stage < most),
+                                          &reorder);
         if (mpk_failed(status) || !reorder) break;
         status = push_back_rejected(body, &first, &count);
         memset(s->final, 0, (size_t)s->index.m);
@@ -246,10 +300,11 @@ static void sum_up(const mpki_block_body *body, const mpki_block_counts *c, mpk_
     fac->info.inertia.positive = c->positive;
     fac->info.inertia.negative = c->negative;
     fac->info.inertia.zero = c->zero;
-    for (int32_t f = 0; f < s->index.m; f++) {
-        const int64_t w = mpki_frame_rows(s->blocking, f);
-        fac->info.nnz += w * (w + 1) / 2;
+    for (int32_t place = 0; place < s->index.m; place++) {
+        const int64_t w = mpki_frame_rows(s->blocking, s->index.frame[place]);
+        if (s->info.border_rows == 0 || place < s->border) fac->info.nnz += w * (w + 1) / 2;
     }
+    fac->info.nnz += (int64_t)info->border_rows * (info->border_rows + 1) / 2;
 }
 
 /* A complete factorization drops nothing and keeps every entry. */
@@ -275,6 +330,7 @@ static mpk_status prepare(mpki_block_body *body, const mpki_pattern *a) {
     mpk_status status =
         mpki_pattern_fill(ctx, a, s->options->level, s->options->threads, 0, &filled);
     if (!mpk_failed(status)) status = mpki_ibcsr_make(ctx, &filled, &s->index);
+    s->border = s->index.m;
     if (!mpk_failed(status)) status = grow(body);
     for (int32_t k = 0; !mpk_failed(status) && k < filled.m;
          k++) { /* which blocks are A's: both lists are sorted */
@@ -291,8 +347,10 @@ static mpk_status prepare(mpki_block_body *body, const mpki_pattern *a) {
     return status;
 }
 
-/* One run; `shift` times its diagonal is added to the matrix. */
-static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift) {
+/* One run; `shift` times its diagonal is added to the matrix.
+ * joined [out] NULL, or other frames with which to run again: no stage accepted what is left */
+static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift,
+                      const mpki_block_analysis *blocks, mpki_block_analysis **joined) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
     const mpk_options *o = &fac->options;
@@ -310,20 +368,22 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift) {
                        .options = o,
                        .a = full,
                        .scale = fac->scale,
-                       .blocking = &an->block->blocking,
-                       .pair = an->block->pair,
+                       .blocking = &blocks->blocking,
+                       .pair = blocks->pair,
                        .ldu = ldu,
                        .hermitian = an->symmetry == MPK_HERMITIAN && !ldu,
                        .complete = is_complete(o),
+                       .pivoting = blocks == an->block ? o->pivoting : MPK_PIVOTING_ROOK,
                        .bound = o->pivot_threshold > 0 ? 1 / o->pivot_threshold : INFINITY,
                        .diagonal_shift = shift,
                        .size = fac->size,
                        .broken_frame = -1};
     s->floor = pivot_floor(s) * fac->size;
-    mpk_status status = prepare(body, &an->block->a);
+    mpk_status status = prepare(body, &blocks->a);
     const double numeric = mpki_now_s();
     if (!mpk_failed(status))
-        status = o->schedule == MPK_SCHEDULE_JACOBI ? run_sweeps(body) : run_levels(body);
+        status =
+            o->schedule == MPK_SCHEDULE_JACOBI ? run_sweeps(body) : run_levels(body, an, joined);
     if (!mpk_failed(status)) {
         body->engine->finish(body->numbers, &counts);
         sum_up(body, &counts, fac);
@@ -342,6 +402,8 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift) {
  * alpha growing until there is none; Lin & More 1999 begin at 1e-3 and double. Here alpha grows
  * fourfold: a third fewer restarts, and no more iterations (docs/meta-algorithm.md). */
 enum { REPAIRS = 6 };
+/* So often frames are joined: then they are as wide as blocks may be, or no nearer to an end. */
+enum { JOINS = 3 };
 static const double FIRST_SHIFT = 1e-3, SHIFT_GROWTH = 4;
 
 /* The first row without a positive diagonal entry, which no shift makes definite; -1: there is
@@ -390,6 +452,7 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
     const mpk_options *o = &fac->options;
     mpki_full full = {0};
+    mpki_block_analysis *own = NULL;
     double shift = 0, time_fill_s = 0, time_numeric_s = 0;
     mpk_problem_view view = {an->n, an->nnz, an->scalar, an->symmetry, an->ap, an->ai, fac->ax};
     mpki_block_body_free(fac);
@@ -398,19 +461,32 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
     if (!mpk_failed(status))
         status = mpki_find_scaling(ctx, an, o, fac->ax, false, fac->scale, &fac->size);
     if (!mpk_failed(status)) status = mpki_full_make(ctx, &view, o->threads, &full, NULL);
-    for (int tries = 0; !mpk_failed(status); tries++) {
-        status = run(fac, &full, shift);
+    for (int tries = 0, joins = 0; !mpk_failed(status);) {
+        mpki_block_analysis *next = NULL;
+        status = run(fac, &full, shift, own ? own : an->block, joins < JOINS ? &next : NULL);
         if (!fac->blocks) break;
         mpki_stages *s = &fac->blocks->stages;
         s->info.breakdowns = tries;
         s->info.diagonal_shift = shift;
+        s->info.joins = joins;
         s->info.time_fill_s = time_fill_s += s->info.time_fill_s;
         s->info.time_numeric_s = time_numeric_s += s->info.time_numeric_s;
+        if (next) {
+            mpki_block_body_free(fac);
+            mpki_block_analysis_free(ctx, &own);
+            own = next;
+            joins++;
+            continue;
+        }
         if (s->broken_frame < 0) break;
-        status = tell_breakdown(s, an, fac->ax, tries);
+        status = tell_breakdown(s, an, fac->ax, tries++);
         if (!mpk_failed(status)) mpki_block_body_free(fac);
         shift = shift > 0 ? SHIFT_GROWTH * shift : FIRST_SHIFT;
     }
+    if (fac->blocks)
+        fac->blocks->own = own;
+    else
+        mpki_block_analysis_free(ctx, &own);
     mpki_full_free(ctx, &full);
     mpki_memory_bound(ctx, 0, 0);
     if (mpk_failed(status)) mpki_block_body_free(fac);

@@ -2,21 +2,31 @@
 #ifndef MPKI_STAGES_H
 #define MPKI_STAGES_H
 /** A factor on blocks above its engine: order, pattern, stages. */
+#include "../analysis/block/block.h"
 #include "../analysis/schedule/schedule.h"
 #include "factor.h"
 
 typedef struct mpki_block_body {
     mpki_stages stages; /* what the engine reads: index, levels, rules */
     const mpki_block_engine *engine;
-    mpki_blocks *numbers; /* the engine's */
-    unsigned char *of_a;  /* by block: it is a block of A */
-    int64_t room;         /* blocks that the arrays by block have room for */
+    mpki_blocks *numbers;     /* the engine's */
+    mpki_block_analysis *own; /* its frames, where some were joined; NULL: those of the analysis */
+    bool stuck;          /* a stage accepted nothing, and its frames were too many for a border */
+    unsigned char *of_a; /* by block: it is a block of A */
+    int64_t room;        /* blocks that the arrays by block have room for */
 } mpki_block_body;
 
 /** The numeric phase of methods ildlt, jacobi and ilu0: makes fac->blocks and fac->info anew from
  * fac->ax. Errors as mpk_factorize. */
 mpk_status mpki_block_factorize(mpk_factor *fac);
 void mpki_block_body_free(mpk_factor *fac);
+
+/** Join frames that no stage accepted, each with the one that it is coupled to most strongly, if
+ *  they fit into one: another blocking, with the blocks of A in it.
+ *  out [out] NULL: none could be joined
+ *  Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_join_frames(mpk_context *ctx, const mpk_analysis *an, const mpki_stages *s,
+                            mpki_block_analysis **out);
 
 /** Sets s->capacity for the blocks that are wanted: fill_factor times the entries of A in the
  *  block; for blocks of fill, the mean over the blocks of A in the same column. Unbounded where a

@@ -177,6 +177,8 @@ static void write_blocks(object *top, const mpk_run *run) {
     integer(&o, "sublevels", b->sublevels);
     integer(&o, "stages", b->stages);
     integer(&o, "rejected", b->rejected);
+    integer(&o, "border_rows", b->border_rows);
+    integer(&o, "joins", b->joins);
     integer(&o, "perturbed", b->perturbed);
     integer(&o, "kept", b->kept);
     integer(&o, "dropped", b->dropped);

@@ -191,6 +191,12 @@ static void write_blocks(const mpk_run *run, mpki_buffer *out) {
          mpki_show_count(x, b->two_by_two), mpki_show_count(y, b->perturbed),
          mpki_show_count(z, b->rejected), plural(b->rejected), b->stages, plural(b->stages),
          f->growth);
+    if (b->joins > 0)
+        line(out, "", "frames that no stage accepted were joined to larger ones %d time%s",
+             b->joins, plural(b->joins));
+    if (b->border_rows > 0)
+        line(out, "", "%s rows that no stage accepted became one dense pivot",
+             mpki_show_count(x, b->border_rows));
     if (b->breakdowns > 0)
         line(out, "",
              "broke down %d time%s; the factor is that of A with %.3g of its diagonal added",
