@@ -262,8 +262,8 @@ mpk_status mpki_blocking_make(mpk_context *ctx, const mpki_graph *graph, const i
     if (d.ordering == MPK_ORDERING_AUTO && options->level >= 0) d.ordering = MPK_ORDERING_AMD;
     mpk_status status = MPK_OK;
     if (blocking->strategy == MPK_STRATEGY_AUTO)
-        status = mpki_strategy_choose(ctx, graph, options, &blocking->strategy);
-    if (!mpk_failed(status)) status = run(ctx, &d, blocking);
+        status = mpki_strategy_choose(ctx, graph, mate, options, blocking);
+    if (!mpk_failed(status) && !blocking->perm) status = run(ctx, &d, blocking);
     draft_free(ctx, &d);
     if (mpk_failed(status)) mpki_blocking_free(ctx, blocking);
     return status;

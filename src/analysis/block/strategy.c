@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* strategy = auto: block the matrix, or patches of a large one, by BR and by RBR, and take the one
  * whose pattern with fill has room for fewer entries. */
+#include "../../core/pool.h"
 #include "grouping.h"
 
 #include <stdlib.h>
@@ -129,29 +130,62 @@ static int trial_level(const mpk_options *options, bool whole) {
     return options->level > 1 ? 1 : options->level;
 }
 
-mpk_status mpki_strategy_choose(mpk_context *ctx, const mpki_graph *graph,
-                                const mpk_options *options, mpk_strategy *strategy) {
+/* One of the strategies, tried. */
+typedef struct trial {
+    mpk_context *ctx;
+    const mpki_graph *graph;
+    const int32_t *mate;
+    mpk_options options;
+    mpki_blocking blocking;
+    double cost;
+    mpk_status status;
+} trial;
+
+static void try_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool, (void)worker;
+    trial *t = (trial *)arg + item;
+    t->status = mpki_blocking_make(t->ctx, t->graph, t->mate, &t->options, &t->blocking);
+    if (!mpk_failed(t->status))
+        t->status = mpki_blocking_cost(t->ctx, t->graph, &t->blocking, t->options.level,
+                                       t->options.threads, &t->cost);
+}
+
+/* Both at the same time, but not by libraries that are not for several threads. */
+static mpk_status try_all(mpk_context *ctx, const mpk_options *options, trial *t) {
+    const bool alone = options->threads == 1 || options->ordering == MPK_ORDERING_METIS ||
+                       options->ordering == MPK_ORDERING_SCOTCH;
+    mpki_pool *pool = alone ? NULL : mpki_context_pool(ctx, options->threads, 1);
+    if (!alone && !pool) return mpki_failed(ctx);
+    for (int k = 0; k < 2 && !alone; k++) t[k].options.threads = 1;
+    mpki_pool_for(pool, 0, 2, try_item, t);
+    return mpk_failed(t[0].status) ? t[0].status : t[1].status;
+}
+
+mpk_status mpki_strategy_choose(mpk_context *ctx, const mpki_graph *graph, const int32_t *mate,
+                                const mpk_options *options, mpki_blocking *blocking) {
     static const mpk_strategy choice[] = {MPK_STRATEGY_BR, MPK_STRATEGY_RBR};
-    bool whole = graph->n <= WHOLE;
+    const bool whole = graph->n <= WHOLE;
     mpki_graph sample = {0};
+    trial t[2];
     mpk_status status = whole ? MPK_OK : take_sample(ctx, graph, &sample);
-    mpk_options trial = *options;
-    double least = 0;
-    trial.level = trial_level(options, whole);
-    for (int k = 0; !mpk_failed(status) && k < 2; k++) {
-        mpki_blocking b;
-        double cost;
-        const mpki_graph *g = whole ? graph : &sample;
-        trial.strategy = choice[k];
-        status = mpki_blocking_make(ctx, g, NULL, &trial, &b);
-        if (!mpk_failed(status))
-            status = mpki_blocking_cost(ctx, g, &b, trial.level, options->threads, &cost);
-        if (!mpk_failed(status) && (k == 0 || cost < least)) {
-            least = cost;
-            *strategy = choice[k];
-        }
-        mpki_blocking_free(ctx, &b);
+    for (int k = 0; k < 2; k++) {
+        t[k] = (trial){.ctx = ctx,
+                       .graph = whole ? graph : &sample,
+                       .mate = whole ? mate : NULL,
+                       .options = *options};
+        t[k].options.level = trial_level(options, whole);
+        t[k].options.strategy = choice[k];
     }
+    if (!mpk_failed(status)) status = try_all(ctx, options, t);
+    if (!mpk_failed(status)) {
+        const int better = t[1].cost < t[0].cost;
+        blocking->strategy = choice[better];
+        if (whole) {
+            *blocking = t[better].blocking;
+            t[better].blocking = (mpki_blocking){0};
+        }
+    }
+    for (int k = 0; k < 2; k++) mpki_blocking_free(ctx, &t[k].blocking);
     mpki_graph_free(ctx, &sample);
     return status;
 }
