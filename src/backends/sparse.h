@@ -250,7 +250,10 @@ typedef struct mpki_stages {
     double floor;          /* the smallest pivot allowed, for the scaled matrix */
     double bound;          /* an entry of L above this rejects its frame; infinity: no bound */
     double diagonal_shift; /* the diagonal is multiplied by 1 + this: after a breakdown */
-    int64_t *capacity;     /* by block: entries it may keep; < 0: all, and no threshold applies */
+    /* where the engine may keep, and find again, what depends on index, levels and schedule alone;
+     * NULL in a stage whose index or levels will not come again */
+    struct mpki_block_plan **plan;
+    int64_t *capacity; /* by block: entries it may keep; < 0: all, and no threshold applies */
     /* what the engine writes as well */
     unsigned char *final;         /* by frame: accepted */
     unsigned char *reject;        /* by frame: rejected in this stage */
@@ -272,9 +275,12 @@ typedef struct mpki_block_counts {
 } mpki_block_counts;
 
 typedef struct mpki_blocks mpki_blocks;             /* an engine's factor on blocks */
+typedef struct mpki_block_plan mpki_block_plan;     /* what an engine keeps for other values */
 typedef struct mpki_block_solver mpki_block_solver; /* work space that its applications share */
 
 typedef struct mpki_block_engine {
+    /** Release what was kept; *plan is NULL afterwards. NULL *plan is fine. */
+    void (*plan_free)(mpk_context *ctx, mpki_block_plan **plan);
     /** Room for the blocks of the index; the stages must outlive *f.
      *  Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*make)(mpki_stages *stages, mpki_blocks **f);

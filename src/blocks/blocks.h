@@ -5,6 +5,7 @@
  * 2021 for one assignment of its parameters. With 𝓛 and 𝓓 by frames in the order of places, S
  *  P-permuted:  A ~ 𝓛 𝓓 𝓛^T,  𝓛_ii = M_i^-1,  𝓛_ji = lower block (j, i);  LDU: A ~ 𝓛 𝓓 𝓤 with
  *  𝓤_ii = N_i^-T and 𝓤_ij = the transpose of the upper block (j, i). */
+#include "../analysis/schedule/inspector.h"
 #include "../backends/sparse.h"
 #include "../core/arena.h"
 #include "../kernels/blocks.h"
@@ -15,6 +16,11 @@ typedef struct mpki_frame {
     mpki_block m, n; /* -M and, for LDU, -N; else n is m */
     void *d, *dinv;  /* 2 w, entries of the stored precision; NULL before */
 } mpki_frame;
+
+/** The portions of the first stage, for other values. */
+struct mpki_block_plan {
+    mpki_portions portions;
+};
 
 struct mpki_blocks {
     mpk_scalar scalar; /* of the stored factor */

@@ -73,6 +73,12 @@ static mpk_status fill(mpki_blocks *f) {
     return mpki_workers_make(meta);
 }
 
+static void plan_free(mpk_context *ctx, mpki_block_plan **plan) {
+    if (*plan) mpki_portions_free(ctx, &(*plan)->portions);
+    mpki_release(ctx, *plan);
+    *plan = NULL;
+}
+
 static mpk_status make(mpki_stages *s, mpki_blocks **out) {
     mpki_blocks *f = MPKI_ZNEW(s->ctx, STAGE, 1, mpki_blocks);
     *out = f;
@@ -135,6 +141,7 @@ static int64_t entries(const mpki_blocks *f, int64_t block) {
 }
 
 const mpki_block_engine mpki_cpu_blocks = {
+    .plan_free = plan_free,
     .make = make,
     .free = end,
     .grow = grow,

@@ -11,6 +11,8 @@ static const char STAGE[] = "factorize";
 /* Entries of the work blocks of a chunk: they should stay in the second-level cache, and be few
  * beside those of the matrix. */
 enum { CHUNK_LEAST = 1 << 13, CHUNK_MOST = 1 << 17 };
+/* Lists of updates are kept up to this many for each entry of A. */
+enum { KEPT_SHARE = 8 };
 
 void mpki_workers_free(mpki_meta *meta) {
     for (int t = 0; meta->worker && t < meta->threads; t++) {
@@ -243,6 +245,9 @@ mpk_status mpki_run_levels(mpki_meta *meta) {
     const mpki_levels *levels = &meta->stages->levels;
     const bool push = meta->stages->options->schedule != MPK_SCHEDULE_PULL;
     const int64_t share = meta->stages->nnz / 4;
+    mpki_block_plan **plan = meta->stages->plan;
+    if (plan && !*plan) *plan = MPKI_ZNEW(meta->ctx, STAGE, 1, mpki_block_plan);
+    if (plan && !*plan) return mpki_failed(meta->ctx);
     const mpki_inspection what = {
         .index = &meta->stages->index,
         .levels = levels,
@@ -255,6 +260,8 @@ mpk_status mpki_run_levels(mpki_meta *meta) {
                   : share > CHUNK_MOST ? CHUNK_MOST
                                        : share,
         .threads = meta->threads,
+        .kept = plan ? &(*plan)->portions : NULL,
+        .most_kept = KEPT_SHARE * meta->stages->nnz * (int64_t)sizeof(mpki_update),
     };
     pusher p = {0};
     mpki_inspector *inspector = NULL;

@@ -16,8 +16,7 @@ static const char STAGE[] = "factorize";
 /* What only the factorization needs. */
 static void work_free(mpki_block_body *body) {
     mpki_stages *s = &body->stages;
-    unsigned char **const parts[] = {&s->final, &s->reject, &s->want, &s->stored_blocks,
-                                     &body->of_a};
+    unsigned char **const parts[] = {&s->final, &s->reject, &s->want, &s->stored_blocks};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
         mpki_release(s->ctx, *parts[k]);
         *parts[k] = NULL;
@@ -26,16 +25,22 @@ static void work_free(mpki_block_body *body) {
     s->capacity = NULL;
 }
 
-void mpki_block_body_free(mpk_factor *fac) {
-    mpki_block_body *body = fac->blocks;
+static void body_free(mpk_factor *fac, mpki_block_body **handle) {
+    mpki_block_body *body = *handle;
     if (!body) return;
     work_free(body);
     fac->engine->blocks->free(fac->ctx, &body->numbers);
+    fac->engine->blocks->plan_free(fac->ctx, &body->plan);
     mpki_ibcsr_free(fac->ctx, &body->stages.index);
     mpki_levels_free(fac->ctx, &body->stages.levels);
+    mpki_release(fac->ctx, body->of_a);
     mpki_block_analysis_free(fac->ctx, &body->own);
     mpki_release(fac->ctx, body);
-    fac->blocks = NULL;
+    *handle = NULL;
+}
+
+void mpki_block_body_free(mpk_factor *fac) {
+    body_free(fac, &fac->blocks);
 }
 
 /* Make room for what is kept by block; new entries are zero. */
@@ -49,10 +54,10 @@ static mpk_status grow(mpki_block_body *body) {
     } parts[] = {
         {(void **)&s->want, 1},
         {(void **)&s->stored_blocks, 1},
-        {(void **)&body->of_a, 1},
         {(void **)&s->capacity, sizeof *s->capacity},
+        {(void **)&body->of_a, 1}, /* made with the index: not at first */
     };
-    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+    for (size_t k = 0; k < sizeof parts / sizeof *parts - (had == 0); k++) {
         void *more = mpki_resize(s->ctx, STAGE, *parts[k].at, n, parts[k].size);
         if (!more) return mpki_failed(s->ctx);
         memset((char *)more + (size_t)had * parts[k].size, 0, (size_t)(n - had) * parts[k].size);
@@ -218,10 +223,13 @@ static mpk_status run_levels(mpki_block_body *body, const mpk_analysis *an,
         mpki_levels fresh = {0};
         s->last = s->border < s->index.m || body->stuck || stage == s->options->stages;
         status = begin_stage(body);
-        if (!mpk_failed(status)) status = make_levels(s, first, &fresh);
-        if (!mpk_failed(status)) status = append_levels(s->ctx, &s->levels, &fresh);
-        mpki_levels_free(s->ctx, &fresh);
+        if (s->levels.count == 0 || stage > 1) { /* else they are those of older values */
+            if (!mpk_failed(status)) status = make_levels(s, first, &fresh);
+            if (!mpk_failed(status)) status = append_levels(s->ctx, &s->levels, &fresh);
+            mpki_levels_free(s->ctx, &fresh);
+        }
         if (!mpk_failed(status)) status = body->engine->stage(body->numbers);
+        s->plan = NULL;
         if (mpk_failed(status)) break;
         s->info.stages = stage;
         drop_rejected(body);
@@ -258,6 +266,7 @@ static mpk_status run_sweeps(mpki_block_body *body) {
         status = push_back_rejected(body, &first, &count);
         memset(s->final, 0, (size_t)s->index.m);
     }
+    mpki_levels_free(s->ctx, &s->levels);
     if (!mpk_failed(status)) status = mpki_levels_make(s->ctx, &s->index, 0, &s->levels);
     return status;
 }
@@ -322,16 +331,35 @@ static double pivot_floor(const mpki_stages *s) {
     return single ? 1e-4 : 1e-8;
 }
 
-static mpk_status prepare(mpki_block_body *body, const mpki_pattern *a) {
+/* Take over what older values left: index, levels and of_a of the same level of fill, and the
+ * engine's plan, which is made from the second values on. False: they left nothing that fits. */
+static bool take_over(mpki_block_body *body, mpki_block_body *older) {
+    mpki_stages *s = &body->stages, *from = older ? &older->stages : NULL;
+    if (!older || !older->intact || older->own || older->level != body->level) return false;
+    s->index = from->index;
+    body->of_a = older->of_a;
+    from->index = (mpki_ibcsr){0};
+    older->of_a = NULL;
+    if (older->schedule == body->schedule && body->schedule != MPK_SCHEDULE_JACOBI) {
+        s->levels = from->levels;
+        body->plan = older->plan;
+        from->levels = (mpki_levels){0};
+        older->plan = NULL;
+        s->plan = &body->plan;
+    }
+    return true;
+}
+
+/* Fill, and the index of it. */
+static mpk_status make_index(mpki_block_body *body, const mpki_pattern *a) {
     mpki_stages *s = &body->stages;
     mpk_context *ctx = s->ctx;
     mpki_pattern filled = {0};
-    const double start = mpki_now_s();
     mpk_status status =
         mpki_pattern_fill(ctx, a, s->options->level, s->options->threads, 0, &filled);
     if (!mpk_failed(status)) status = mpki_ibcsr_make(ctx, &filled, &s->index);
-    s->border = s->index.m;
-    if (!mpk_failed(status)) status = grow(body);
+    if (!mpk_failed(status)) body->of_a = MPKI_ZNEW(ctx, STAGE, s->index.nblocks, unsigned char);
+    if (!mpk_failed(status) && !body->of_a) status = mpki_failed(ctx);
     for (int32_t k = 0; !mpk_failed(status) && k < filled.m;
          k++) { /* which blocks are A's: both lists are sorted */
         int64_t e = a->ptr[k];
@@ -339,6 +367,16 @@ static mpk_status prepare(mpki_block_body *body, const mpki_pattern *a) {
             if (filled.row[b] == a->row[e]) body->of_a[b] = 1, e++;
     }
     mpki_pattern_free(ctx, &filled);
+    return status;
+}
+
+static mpk_status prepare(mpki_block_body *body, mpki_block_body *older, const mpki_pattern *a) {
+    mpki_stages *s = &body->stages;
+    mpk_context *ctx = s->ctx;
+    const double start = mpki_now_s();
+    mpk_status status = take_over(body, older) ? MPK_OK : make_index(body, a);
+    s->border = s->index.m;
+    if (!mpk_failed(status)) status = grow(body);
     s->final = MPKI_ZNEW(ctx, STAGE, s->blocking->nframes, unsigned char);
     s->reject = MPKI_ZNEW(ctx, STAGE, s->blocking->nframes, unsigned char);
     if (!mpk_failed(status) && (!s->final || !s->reject)) status = mpki_failed(ctx);
@@ -348,9 +386,11 @@ static mpk_status prepare(mpki_block_body *body, const mpki_pattern *a) {
 }
 
 /* One run; `shift` times its diagonal is added to the matrix.
+ * older  [inout] NULL, or what was made of other values: this may take from it
  * joined [out] NULL, or other frames with which to run again: no stage accepted what is left */
 static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift,
-                      const mpki_block_analysis *blocks, mpki_block_analysis **joined) {
+                      const mpki_block_analysis *blocks, mpki_block_body *older,
+                      mpki_block_analysis **joined) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
     const mpk_options *o = &fac->options;
@@ -379,7 +419,9 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift,
                        .size = fac->size,
                        .broken_frame = -1};
     s->floor = pivot_floor(s) * fac->size;
-    mpk_status status = prepare(body, &blocks->a);
+    body->level = o->level;
+    body->schedule = o->schedule;
+    mpk_status status = prepare(body, older, &blocks->a);
     const double numeric = mpki_now_s();
     if (!mpk_failed(status))
         status =
@@ -390,6 +432,7 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift,
     }
     s->info.time_block_s = an->block->time_block_s;
     s->info.time_numeric_s = mpki_now_s() - numeric;
+    body->intact = s->info.rejected == 0;
     work_free(body);
     s->a = NULL;
     return status;
@@ -453,9 +496,11 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
     const mpk_options *o = &fac->options;
     mpki_full full = {0};
     mpki_block_analysis *own = NULL;
+    mpki_block_body *older = fac->blocks;
     double shift = 0, time_fill_s = 0, time_numeric_s = 0;
     mpk_problem_view view = {an->n, an->nnz, an->scalar, an->symmetry, an->ap, an->ai, fac->ax};
-    mpki_block_body_free(fac);
+    if (older) fac->engine->blocks->free(ctx, &older->numbers);
+    fac->blocks = NULL;
     mpki_memory_bound(ctx, 0, o->memory_limit);
     mpk_status status = mpki_check_type(ctx, o, an->scalar, an->symmetry);
     if (!mpk_failed(status))
@@ -463,7 +508,9 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
     if (!mpk_failed(status)) status = mpki_full_make(ctx, &view, o->threads, &full, NULL);
     for (int tries = 0, joins = 0; !mpk_failed(status);) {
         mpki_block_analysis *next = NULL;
-        status = run(fac, &full, shift, own ? own : an->block, joins < JOINS ? &next : NULL);
+        status = run(fac, &full, shift, own ? own : an->block, own ? NULL : older,
+                     joins < JOINS ? &next : NULL);
+        body_free(fac, &older);
         if (!fac->blocks) break;
         mpki_stages *s = &fac->blocks->stages;
         s->info.breakdowns = tries;
@@ -472,7 +519,7 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
         s->info.time_fill_s = time_fill_s += s->info.time_fill_s;
         s->info.time_numeric_s = time_numeric_s += s->info.time_numeric_s;
         if (next) {
-            mpki_block_body_free(fac);
+            body_free(fac, &fac->blocks);
             mpki_block_analysis_free(ctx, &own);
             own = next;
             joins++;
@@ -480,9 +527,13 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
         }
         if (s->broken_frame < 0) break;
         status = tell_breakdown(s, an, fac->ax, tries++);
-        if (!mpk_failed(status)) mpki_block_body_free(fac);
+        if (mpk_failed(status)) break;
+        older = fac->blocks; /* the same index again */
+        fac->engine->blocks->free(ctx, &older->numbers);
+        fac->blocks = NULL;
         shift = shift > 0 ? SHIFT_GROWTH * shift : FIRST_SHIFT;
     }
+    body_free(fac, &older);
     if (fac->blocks)
         fac->blocks->own = own;
     else

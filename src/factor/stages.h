@@ -14,6 +14,12 @@ typedef struct mpki_block_body {
     bool stuck;          /* a stage accepted nothing, and its frames were too many for a border */
     unsigned char *of_a; /* by block: it is a block of A */
     int64_t room;        /* blocks that the arrays by block have room for */
+    /* For other values: index, levels and of_a, as they were made for this level of fill, if nothing
+     * was pushed back; and what the engine keeps. */
+    bool intact;
+    int level;
+    mpk_schedule schedule;
+    mpki_block_plan *plan;
 } mpki_block_body;
 
 /** The numeric phase of methods ildlt, jacobi and ilu0: makes fac->blocks and fac->info anew from

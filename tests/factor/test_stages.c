@@ -346,6 +346,44 @@ static void test_excluding_options(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* New values of the same pattern: from the second on index and levels, from the third on the lists
+ * of updates are those of the values before. The bits are those of a factor made anew, also where
+ * the level of fill or the schedule changes on the way. */
+static void test_other_values(void **state) {
+    (void)state;
+    mpk_context *ctx = context();
+    const int levels[] = {1, 1, 1, -1, -1, -1, 1, 1};
+    for (int k = 0; k < FAMILIES; k++)
+        for (int type = MPK_TYPE_LDLT; type <= MPK_TYPE_LDU; type += MPK_TYPE_LDU) {
+            mpk_options o = complete();
+            o.factor_type = (mpk_factor_type)type;
+            run r = go(ctx, families[k], &o);
+            const int64_t n = r.a.n, size = (int64_t)mpk_scalar_size(r.a.scalar);
+            for (int again = 0; again < 8; again++) {
+                o.level = levels[again];
+                o.schedule = again == 6 ? MPK_SCHEDULE_SUBSETS : MPK_SCHEDULE_PULL;
+                o.threads = 1 + again % 2;
+                double *values = malloc((size_t)(r.a.nnz * size) + 16);
+                memcpy(values, r.a.ax, (size_t)(r.a.nnz * size));
+                for (int64_t e = 0; e < r.a.nnz * size / 8; e++) values[e] *= 1 + 0.01 * again;
+                mpk_factor *fresh = NULL, *mine = r.fac;
+                assert_true(!mpk_failed(mpk_refactorize(ctx, values, &o, r.fac)));
+                apply(ctx, &r, MPK_PART_ALL);
+                void *x = malloc((size_t)(n * size));
+                memcpy(x, r.x, (size_t)(n * size));
+                assert_true(!mpk_failed(mpk_factorize(ctx, r.an, values, &o, &fresh)));
+                r.fac = fresh;
+                apply(ctx, &r, MPK_PART_ALL);
+                assert_memory_equal(x, r.x, (size_t)(n * size));
+                r.fac = mine;
+                mpk_factor_destroy(&fresh);
+                free(values), free(x);
+            }
+            end(&r);
+        }
+    mpk_context_destroy(&ctx);
+}
+
 /* ---- no memory ---- */
 
 typedef struct meter {
@@ -365,7 +403,7 @@ static void meter_free(void *user, void *ptr, size_t bytes) {
 
 static void test_no_memory(void **state) {
     (void)state;
-    for (int kind = 0; kind < 4; kind++) {
+    for (int kind = 0; kind < 5; kind++) {
         long k = 0;
         for (mpk_status status = MPK_ERR_MEMORY; mpk_failed(status); k += 1 + k / 40) {
             meter m = {k, 0};
@@ -387,7 +425,10 @@ static void test_no_memory(void **state) {
             mpk_problem_view v = {0};
             if (!mpk_failed(status)) mpk_problem_view_get(problem, &v);
             if (!mpk_failed(status)) status = mpk_analyse(ctx, problem, &o, &an);
+            if (kind == 4) o.stages = 1; /* and what is kept for other values */
             if (!mpk_failed(status)) status = mpk_factorize(ctx, an, v.ax, &o, &fac);
+            for (int again = 0; again < 2 && kind == 4 && !mpk_failed(status); again++)
+                status = mpk_refactorize(ctx, v.ax, &o, fac);
             if (mpk_failed(status)) assert_int_equal(status, MPK_ERR_MEMORY);
             mpk_factor_destroy(&fac);
             mpk_analysis_destroy(&an);
@@ -429,6 +470,7 @@ int main(void) {
         cmocka_unit_test(test_single),
         cmocka_unit_test(test_dropping),
         cmocka_unit_test(test_llt),
+        cmocka_unit_test(test_other_values),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_digits),
         cmocka_unit_test(test_leftover),

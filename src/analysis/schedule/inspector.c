@@ -226,9 +226,55 @@ static mpk_status next_made(mpki_inspector *s, const mpki_portion **portion) {
 /* ---- the interface -----------------------------------------------------------------------------
  */
 
-mpk_status mpki_inspector_next(mpki_inspector *inspector, const mpki_portion **portion) {
-    mpki_inspector *s = inspector;
-    *portion = NULL;
+/* Copies of portions. */
+
+void mpki_portions_free(mpk_context *ctx, mpki_portions *p) {
+    for (int64_t k = 0; k < p->count; k++) {
+        mpki_updates_free(ctx, &p->portion[k].batch);
+        mpki_release(ctx, p->portion[k].frame);
+    }
+    mpki_release(ctx, p->portion);
+    *p = (mpki_portions){0};
+}
+
+static bool copy(mpk_context *ctx, const void *from, int64_t count, size_t size, void *to) {
+    void *memory = mpki_alloc(ctx, STAGE, count, size);
+    if (memory && count) memcpy(memory, from, (size_t)count * size);
+    memcpy(to, &memory, sizeof memory);
+    return memory != NULL;
+}
+
+/* Add a copy of the portion, or give up where there are too many. */
+static mpk_status keep_portion(mpki_inspector *s, const mpki_portion *from) {
+    mpki_portions *p = s->what.kept;
+    const int64_t items = from->batch.count, updates = from->batch.ptr[items];
+    p->bytes += (int64_t)sizeof *from + 4 * (int64_t)from->count + 16 * items +
+                (int64_t)sizeof(mpki_update) * updates;
+    if (p->bytes > s->what.most_kept || p->bytes > mpki_memory_left(s->ctx) / 4) {
+        mpki_portions_free(s->ctx, p);
+        p->given_up = true;
+        return MPK_OK;
+    }
+    if (p->count == p->room) {
+        const int64_t room = 2 * p->room + 16;
+        mpki_portion *more = mpki_resize(s->ctx, STAGE, p->portion, room, sizeof *more);
+        if (!more) return mpki_failed(s->ctx);
+        p->portion = more;
+        p->room = room;
+    }
+    mpki_portion *to = &p->portion[p->count++];
+    *to = *from;
+    to->frame = NULL;
+    to->batch = (mpki_updates){.count = items};
+    const bool good =
+        copy(s->ctx, from->frame, from->count, sizeof *to->frame, &to->frame) &&
+        copy(s->ctx, from->batch.target, items, sizeof(int64_t), &to->batch.target) &&
+        copy(s->ctx, from->batch.ptr, items + 1, sizeof(int64_t), &to->batch.ptr) &&
+        copy(s->ctx, from->batch.update, updates, sizeof(mpki_update), &to->batch.update);
+    return good ? MPK_OK : mpki_failed(s->ctx);
+}
+
+static mpk_status next_portion(mpki_inspector *s, const mpki_portion **portion) {
     if (s->threaded) return next_made(s, portion);
     if (s->end) return s->status;
     double start = mpki_now_s();
@@ -240,6 +286,23 @@ mpk_status mpki_inspector_next(mpki_inspector *inspector, const mpki_portion **p
     s->work_s += spent;
     s->waited_s += spent;
     return s->status;
+}
+
+mpk_status mpki_inspector_next(mpki_inspector *s, const mpki_portion **portion) {
+    mpki_portions *p = s->what.kept;
+    *portion = NULL;
+    if (p && p->complete) {
+        if (s->taken < p->count) *portion = &p->portion[s->taken++];
+        return MPK_OK;
+    }
+    mpk_status status = next_portion(s, portion);
+    if (!mpk_failed(status) && p && !p->given_up) {
+        if (*portion)
+            status = keep_portion(s, *portion);
+        else
+            p->complete = true;
+    }
+    return status;
 }
 
 /* Start the thread; without one, lists are made when asked for. */
@@ -276,8 +339,13 @@ mpk_status mpki_inspector_start(mpk_context *ctx, const mpki_inspection *what,
         memcpy(s->final, what->final, (size_t)m);
     else if (what->schedule == MPK_SCHEDULE_PULL)
         memset(s->final, 1, (size_t)m);
+    if (what->kept && !what->kept->complete) { /* of a stage that was broken off */
+        const bool given_up = what->kept->given_up;
+        mpki_portions_free(ctx, what->kept);
+        what->kept->given_up = given_up;
+    }
     *inspector = s;
-    if (what->threads > 1) begin_thread(s);
+    if (what->threads > 1 && !(what->kept && what->kept->complete)) begin_thread(s);
     return MPK_OK;
 }
 

@@ -20,6 +20,10 @@ typedef struct mpki_inspection {
     int64_t budget; /* entries of target blocks in a portion; it ends with the frame that
                        reaches this, or an equal number of updates */
     int threads;    /* of the executor; 1: no thread of its own */
+    struct mpki_portions
+        *kept;         /* NULL, or where portions are copied to; if it is complete, they are
+                                   handed out from there, and nothing is listed */
+    int64_t most_kept; /* bytes of these; beyond it none are kept */
 } mpki_inspection;
 
 typedef enum mpki_portion_kind {
@@ -41,6 +45,17 @@ typedef struct mpki_portion {
     int64_t entries;    /* of the targets of COLUMNS */
     int32_t frame_room; /* of frame */
 } mpki_portion;
+
+/** The portions of a stage, copied while they are handed out, for a later stage with the same index,
+ *  levels, schedule and budget, in which everything is wanted. All zero at first. */
+typedef struct mpki_portions {
+    mpki_portion *portion;
+    int64_t count, room, bytes;
+    bool complete; /* they can be handed out again */
+    bool given_up; /* there were too many */
+} mpki_portions;
+
+void mpki_portions_free(mpk_context *ctx, mpki_portions *portions);
 
 typedef struct mpki_inspector mpki_inspector;
 
