@@ -20,13 +20,16 @@ int cmd_solve(cli_args *args) {
         if (method < 0)
             return cli_usage_error(args, "--dense: there is no method '%s'", args->dense);
         snprintf(by, sizeof by, "--dense %s", args->dense);
-        if (job.plot || job.perm)
+        if (job.plot || job.perm || job.trace)
             return cli_usage_error(args, "option --%s is not read by %s",
-                                   job.plot ? "plot" : "given-perm", by);
+                                   job.plot   ? "plot"
+                                   : job.perm ? "given-perm"
+                                              : "trace",
+                                   by);
         code = cli_check_read(args, by);
         return code ? code : cli_solve_dense(args, &job, method);
     }
-    if (!off && !job.perm && !job.plot && args->options.method == MPK_METHOD_AUTO &&
+    if (!off && !job.perm && !job.plot && !job.trace && args->options.method == MPK_METHOD_AUTO &&
         cli_is_array(job.matrix)) {
         code = cli_check_read(args, "the dense solver, which takes array files; --dense off asks "
                                     "for another");

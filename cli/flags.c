@@ -24,6 +24,8 @@ const cli_flag cli_flags[] = {
      "write to FILE: .mtx, .rb, each also .gz"},
     {"plot", 0, CLI_STRING, ORDER | CLI_INFO, AT(plot), "FILE.svg", "draw patterns and times"},
     {"plot", 0, CLI_STRING, CLI_STATS, AT(plot), "FILE.svg", "draw blocks and level sets"},
+    {"trace", 0, CLI_STRING, FACTOR, AT(trace), "FILE",
+     "what was done when: .svg draws, else JSON for a browser's tracing page"},
     {"dense", 0, CLI_STRING, CLI_SOLVE, AT(dense), "NAME",
      "dense: auto tile bunch-kaufman rook aasen butterfly none off"},
     {"methods", 0, CLI_STRING, CLI_BENCH, AT(strategies), "LIST",

@@ -25,6 +25,7 @@ int cli_matrix(const cli_args *args, mpk_job *job) {
     job->generate = args->generate;
     job->perm = args->perm;
     job->plot = args->plot;
+    job->trace = args->trace;
     return 0;
 }
 

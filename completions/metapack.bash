@@ -6,23 +6,23 @@ _metapack_options() # COMMAND -> its options
 {
     case $1 in
         solve)
-            echo '--generate --rhs --output --plot --dense --json --quiet --progress --method
-                --ordering --given-perm --matching --model-threads --scaling --pivot-threshold
-                --zero-tolerance --static-shift --refine --accuracy --condition --krylov
-                --tolerance --max-iterations --restart --shadow --direct --no-direct --strategy
-                --block --grid --similarity --level --fill-factor --drop-tolerance --factor-type
-                --pivoting --stages --butterfly --schedule --sweeps --jacobi-epsilon
-                --jacobi-decay --shift --precision --solve-sweeps --symmetry-tolerance --threads
-                --deterministic --memory-limit --seed --help' ;;
+            echo '--generate --rhs --output --plot --trace --dense --json --quiet --progress
+                --method --ordering --given-perm --matching --model-threads --scaling
+                --pivot-threshold --zero-tolerance --static-shift --refine --accuracy
+                --condition --krylov --tolerance --max-iterations --restart --shadow --direct
+                --no-direct --strategy --block --grid --similarity --level --fill-factor
+                --drop-tolerance --factor-type --pivoting --stages --butterfly --schedule
+                --sweeps --jacobi-epsilon --jacobi-decay --shift --precision --solve-sweeps
+                --symmetry-tolerance --threads --deterministic --memory-limit --seed --help' ;;
         analyse | analyze)
             echo '--generate --plot --json --quiet --progress --method --ordering --given-perm
                 --matching --model-threads --scaling --strategy --block --grid --similarity
                 --symmetry-tolerance --threads --deterministic --memory-limit --seed --help' ;;
         inertia)
-            echo '--generate --plot --json --quiet --progress --method --ordering --given-perm
-                --matching --model-threads --scaling --pivot-threshold --zero-tolerance
-                --static-shift --symmetry-tolerance --threads --deterministic --memory-limit
-                --seed --help' ;;
+            echo '--generate --plot --trace --json --quiet --progress --method --ordering
+                --given-perm --matching --model-threads --scaling --pivot-threshold
+                --zero-tolerance --static-shift --symmetry-tolerance --threads --deterministic
+                --memory-limit --seed --help' ;;
         info)
             echo '--generate --plot --json --quiet --progress --symmetry-tolerance --seed
                 --help' ;;

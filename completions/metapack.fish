@@ -16,6 +16,7 @@ complete -c metapack -n '__fish_seen_subcommand_from solve' -l output -s o -r -F
 complete -c metapack -n '__fish_seen_subcommand_from generate convert' -l output -s o -r -F -d 'write to FILE'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info' -l plot -r -F -d 'draw patterns and times'
 complete -c metapack -n '__fish_seen_subcommand_from stats' -l plot -r -F -d 'draw blocks and level sets'
+complete -c metapack -n '__fish_seen_subcommand_from solve inertia' -l trace -x -d 'what was done when'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l dense -x -d 'dense'
 complete -c metapack -n '__fish_seen_subcommand_from bench' -l methods -x -d 'of methods, see metapack-bench(1)'
 complete -c metapack -n '__fish_seen_subcommand_from bench' -l sizes -x -d 'of orders'

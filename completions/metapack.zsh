@@ -14,6 +14,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--output=[write the solution (Matrix Market)]:X:_files'
                 '-o+[write the solution (Matrix Market)]:X:_files'
                 '--plot=[draw patterns and times]:FILE.svg:_files'
+                '--trace=[what was done when]:FILE:'
                 '--dense=[dense]:NAME:'
                 '--json[one JSON object on standard output]'
                 '--quiet[no report on standard error]'
@@ -94,6 +95,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
             specs=(
                 '--generate=[generate A, as in --generate  nlpkkt 20 ]:SPEC:'
                 '--plot=[draw patterns and times]:FILE.svg:_files'
+                '--trace=[what was done when]:FILE:'
                 '--json[one JSON object on standard output]'
                 '--quiet[no report on standard error]'
                 '-q[no report on standard error]'

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** load -> analyse -> factorize -> solve -> write, report. */
+#include "core/trace.h"
 #include "problem/generate/generate.h"
 #include "problem/perm.h"
 #include "report/report.h"
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { TRACE_MOST = 1 << 18 };  /* spans of time that are kept for a trace */
 enum { HISTORY_MOST = 100000 }; /* residuals of a Krylov method that are kept for the report */
 
 /* Everything that lives during one job. */
@@ -107,6 +109,8 @@ static mpk_status load(work *w) {
     const mpk_job *job = w->job;
     mpk_status status = look_at_output(w->ctx, job->output);
     if (!mpk_failed(status)) status = look_at_output(w->ctx, job->plot);
+    if (!mpk_failed(status)) status = look_at_output(w->ctx, job->trace);
+    if (!mpk_failed(status) && job->trace) status = mpki_trace_start(w->ctx, TRACE_MOST);
     if (!mpk_failed(status)) status = load_matrix(w);
     if (!mpk_failed(status)) {
         mpk_problem_view_get(w->problem, &w->run.problem);
@@ -211,8 +215,10 @@ static mpk_status make_report(work *w, mpk_status status, mpk_report **report) {
     if (status != MPK_OK) mpk_last_error(w->ctx, NULL, NULL, &w->run.message);
     if (status == MPK_NOT_CONVERGED) w->run.message = w->message;
     mpk_status made = mpk_report_create(w->ctx, &w->run, report);
-    if (made || mpk_failed(status) || !w->job->plot) return mpki_worse(status, made);
-    made = mpk_report_plot(w->ctx, *report, w->problem, w->an, w->fac, w->job->plot);
+    if (made || mpk_failed(status)) return mpki_worse(status, made);
+    if (w->job->plot)
+        made = mpk_report_plot(w->ctx, *report, w->problem, w->an, w->fac, w->job->plot);
+    if (!mpk_failed(made) && w->job->trace) made = mpki_trace_write(w->ctx, w->job->trace);
     if (!mpk_failed(made)) return status;
     mpk_report_destroy(report); /* a new one that says what the plot lacked */
     mpk_last_error(w->ctx, NULL, NULL, &w->run.message);
@@ -241,8 +247,10 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
         status = mpki_worse(status, analyse(&w));
     if (!mpk_failed(status) && !adaptive && job->goal >= MPK_GOAL_FACTORIZE)
         status = mpki_worse(status, factorize(&w));
+    const double began = mpki_trace_begin(ctx);
     if (!mpk_failed(status) && job->goal >= MPK_GOAL_SOLVE)
         status = mpki_worse(status, solve(&w, adaptive));
+    if (!adaptive) mpki_trace_end(ctx, MPKI_LANE_CALLER, "solve", -1, began);
     if (!mpk_failed(status)) status = mpki_worse(status, write_output(&w));
     status = make_report(&w, status, report);
     mpki_release(ctx, w.x);
@@ -250,6 +258,7 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
     mpk_factor_destroy(&w.fac);
     mpk_analysis_destroy(&w.an);
     mpki_release(ctx, w.perm);
+    if (job->trace) mpki_trace_stop(ctx);
     mpk_problem_destroy(&w.problem);
     return status;
 }

@@ -28,6 +28,8 @@ typedef struct mpk_job {
                              each new position, from 0 or from 1; NULL: options.given_perm */
     const char *output; /**< file to write: X (SOLVE) or A (READ) */
     const char *plot;   /**< SVG with patterns and times, as mpk_report_plot() */
+    const char *trace;  /**< what was done when, by the caller and by the inspector of a method on
+                             blocks: to *.svg a picture, else JSON in Chrome's trace format */
 } mpk_job;
 
 /** Run a job: read -> analyse -> factorize -> solve -> write, report. Method auto solves by

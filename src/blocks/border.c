@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The dense pivot that ends the stages: its memory and its factorization. */
+#include "../core/trace.h"
 #include "border.h"
 
 #include <math.h>
@@ -64,8 +65,10 @@ mpk_status mpki_border_factor(mpki_blocks *f) {
     d.pivot_threshold = s->options->pivot_threshold > 0 ? s->options->pivot_threshold : 0.01;
     b->factor = (mpk_dense_factor){
         .struct_size = sizeof b->factor, .f = b->s, .ldf = b->rows, .pivots = b->pivots};
+    const double began = mpki_trace_begin(s->ctx);
     const mpk_status status =
         mpk_dense_factorize(s->ctx, &d, b->s, b->rows, &b->factor, NULL, 0, &info);
+    mpki_trace_end(s->ctx, MPKI_LANE_CALLER, "dense pivot", -1, began);
     if (status == MPK_ERR_MEMORY || status == MPK_ERR_INTERNAL) return status;
     if (mpk_failed(status))
         return mpki_error(s->ctx, MPK_ERR_NUMERIC, STAGE, -1,

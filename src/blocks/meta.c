@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One stage of the meta-algorithm (Thuerck 2021, algorithm 12) on the processor: level sets, in
  * each of them chunks of frames whose blocks are computed in batches. */
+#include "../core/trace.h"
 #include "meta.h"
 
 #include <math.h>
@@ -230,8 +231,10 @@ static mpk_status run_columns(mpki_meta *meta, const mpki_portion *portion, push
 /* The updates that some frames of a level push. */
 static mpk_status run_downdates(mpki_meta *meta, const mpki_portion *portion, pusher *p) {
     const bool atomic = meta->stages->options->schedule == MPK_SCHEDULE_ATOMIC;
+    const double began = mpki_trace_begin(meta->ctx);
     MPKI_DISPATCH(meta->bf->scalar, meta_push)
     (meta, &portion->batch, p->at, p->flight, p->flight_u, atomic);
+    mpki_trace_end(meta->ctx, MPKI_LANE_CALLER, "downdates", portion->level, began);
     return mpki_meta_failure(meta);
 }
 
@@ -273,6 +276,7 @@ mpk_status mpki_run_levels(mpki_meta *meta) {
         const mpki_portion *portion = NULL;
         status = mpki_inspector_next(inspector, &portion);
         if (mpk_failed(status) || !portion) break;
+        meta->level = portion->level;
         if (portion->subset >= subsets) subsets = portion->subset + 1;
         status = portion->kind == MPKI_PORTION_COLUMNS
                      ? run_columns(meta, portion, push ? &p : NULL)

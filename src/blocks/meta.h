@@ -70,6 +70,7 @@ typedef struct mpki_meta {
     mpki_meta_worker *worker;
     _Atomic int64_t leftover; /* entries that earlier blocks did not use */
     double norm1;             /* of the scaled matrix, for the sweeps; < 0: not computed yet */
+    int32_t level;            /* of the portion at work */
     mpki_chunk_work chunk;
 } mpki_meta;
 

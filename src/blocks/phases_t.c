@@ -5,6 +5,7 @@
 #include "../backends/cpu/cpu.h"
 #include "../core/random.h"
 #include "../core/scaled.h"
+#include "../core/trace.h"
 #include "border.h"
 
 #include <string.h>
@@ -311,9 +312,16 @@ static void solve_item(mpki_pool *pool, int worker, void *arg, int64_t g) {
 
 void FN(meta_chunk)(mpki_meta *meta, bool pushed) {
     phase ph = {meta, pushed};
+    const int32_t level = meta->level;
+    double began = mpki_trace_begin(meta->ctx);
     mpki_pool_for(meta->pool, 0, meta->chunk.count, pivot_item, &ph);
+    mpki_trace_end(meta->ctx, MPKI_LANE_CALLER, "I pivots", level, began);
+    began = mpki_trace_begin(meta->ctx);
     mpki_pool_for(meta->pool, 0, meta->chunk.groups, solve_item, &ph);
+    mpki_trace_end(meta->ctx, MPKI_LANE_CALLER, "II solve", level, began);
+    began = mpki_trace_begin(meta->ctx);
     FN(meta_store)(meta);
+    mpki_trace_end(meta->ctx, MPKI_LANE_CALLER, "III store", level, began);
 }
 
 /* ---- push ---------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include "core.h"
 #include "cpu.h"
 #include "pool.h"
+#include "trace.h"
 
 #include <metapack/problem.h>
 #include <pthread.h>
@@ -51,6 +52,7 @@ struct mpk_context {
     void *device;    /* NULL until a device is first wanted */
     void (*device_close)(void *device);
     const void *engine;        /* NULL: by options */
+    struct mpki_trace *trace;  /* NULL: nothing is recorded */
     double symmetry_tolerance; /* below 0: the default */
     struct {
         pthread_mutex_t mutex;
@@ -170,6 +172,14 @@ void mpki_context_set_engine(mpk_context *ctx, const void *engine) {
     ctx->engine = engine;
 }
 
+struct mpki_trace *mpki_trace_of(const mpk_context *ctx) {
+    return ctx->trace;
+}
+
+void mpki_context_set_trace(mpk_context *ctx, struct mpki_trace *trace) {
+    ctx->trace = trace;
+}
+
 void *mpki_context_device(const mpk_context *ctx) {
     return ctx->device;
 }
@@ -184,6 +194,7 @@ void mpk_context_destroy(mpk_context **ctx) {
     if (!ctx || !*ctx) return;
     mpki_context_set_device(*ctx, NULL, NULL);
     mpki_pool_destroy(&(*ctx)->pool);
+    mpki_trace_stop(*ctx);
     mpk_allocator allocator = (*ctx)->allocator;
     while ((*ctx)->kept.count > 0) drop_oldest(*ctx);
     pthread_mutex_destroy(&(*ctx)->kept.mutex);

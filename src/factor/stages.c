@@ -3,6 +3,7 @@
  * computes a stage; what it rejects is pushed back here, and fill is computed anew. Where LLT
  * breaks down, everything is done again with a larger diagonal. */
 #include "stages.h"
+#include "../core/trace.h"
 #include "../problem/full.h"
 
 #include <math.h>
@@ -224,7 +225,9 @@ static mpk_status run_levels(mpki_block_body *body, const mpk_analysis *an,
         s->last = s->border < s->index.m || body->stuck || stage == s->options->stages;
         status = begin_stage(body);
         if (s->levels.count == 0 || stage > 1) { /* else they are those of older values */
+            const double began = mpki_trace_begin(s->ctx);
             if (!mpk_failed(status)) status = make_levels(s, first, &fresh);
+            mpki_trace_end(s->ctx, MPKI_LANE_CALLER, "level sets", stage, began);
             if (!mpk_failed(status)) status = append_levels(s->ctx, &s->levels, &fresh);
             mpki_levels_free(s->ctx, &fresh);
         }
@@ -233,8 +236,10 @@ static mpk_status run_levels(mpki_block_body *body, const mpk_analysis *an,
         if (mpk_failed(status)) break;
         s->info.stages = stage;
         drop_rejected(body);
+        const double pushing = mpki_trace_begin(s->ctx);
         status = push_back_rejected(body, &first, &count);
         if (count == 0) break;
+        mpki_trace_end(s->ctx, MPKI_LANE_CALLER, "push back", stage, pushing);
         if (count <= NOWHERE * before || s->last) continue;
         if (s->pivoting < MPK_PIVOTING_ROOK) {
             s->pivoting = MPK_PIVOTING_ROOK;
@@ -382,6 +387,7 @@ static mpk_status prepare(mpki_block_body *body, mpki_block_body *older, const m
     if (!mpk_failed(status) && (!s->final || !s->reject)) status = mpki_failed(ctx);
     if (!mpk_failed(status)) status = body->engine->make(s, &body->numbers);
     s->info.time_fill_s = mpki_now_s() - start;
+    mpki_trace_end(ctx, MPKI_LANE_CALLER, "fill and index", -1, start);
     return status;
 }
 

@@ -46,6 +46,12 @@ const char *mpki_show_krylov(mpk_krylov method);                  /* SQMR, IDR(s
 const char *mpki_scalar_name(mpk_scalar scalar);                  /* "s", "d", "c", "z" */
 const char *mpki_symmetry_name(mpk_symmetry symmetry);            /* "symmetric", "hermitian" */
 
+/* ---- a trace (trace.c) ---------------------------------------------------------------------- */
+
+/** Write what the context recorded (core/trace.h): to *.svg a picture, else Chrome's trace format.
+ *  MPK_OK (also where nothing was recorded: no file) | MPK_ERR_MEMORY, _FILE. */
+mpk_status mpki_trace_write(mpk_context *ctx, const char *path);
+
 /* ---- options in force ---------------------------------------------------------------------- */
 
 /** *options := those of a run as they were in force. */

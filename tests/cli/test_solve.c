@@ -304,6 +304,47 @@ static void plot(void **state) {
     assert_files(1);
 }
 
+/* --trace: a picture or JSON of executor and inspector; the answer is the same with and without. */
+static void trace(void **state) {
+    (void)state;
+#define STAGES                                                                                     \
+    "solve", "--generate", "nlpkkt 6", "--method", "ildlt", "--matching", "off", "--stages", "0",  \
+        "--pivoting", "none", "--pivot-threshold", "0.5", "--block", "4", "--threads", "2", "-q"
+    RUN(&o, NULL, STAGES, "-o", "x.mtx");
+    RUN(&o, NULL, STAGES, "-o", "y.mtx", "--trace", "t.json");
+    assert_code(&o, 0);
+    RUN(&o, NULL, STAGES, "-o", "z.mtx", "--trace", "t.svg");
+    assert_code(&o, 0);
+    static char x[1 << 17], other[1 << 20];
+    read_text("x.mtx", x, sizeof x);
+    read_text("y.mtx", other, sizeof other);
+    assert_string_equal(x, other);
+    read_text("z.mtx", other, sizeof other);
+    assert_string_equal(x, other);
+    read_text("t.json", other, sizeof other);
+    static const char *const spans[] = {"block",     "fill and index", "level sets", "I pivots",
+                                        "II solve",  "III store",      "lists",      "solve",
+                                        "push back", "dense pivot"};
+    assert_true(json_valid(other));
+    for (size_t k = 0; k < sizeof spans / sizeof *spans; k++) {
+        char name[40];
+        snprintf(name, sizeof name, "\"name\": \"%s\"", spans[k]);
+        assert_has(other, name);
+    }
+    read_text("t.svg", other, sizeof other);
+    assert_memory_equal(other, "<svg", 4);
+    assert_has(other, "dense pivot");
+    assert_has(other, "</svg>");
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--trace", "none/t.json");
+    assert_code(&o, 2);
+    assert_has(o.err, "none/t.json");
+    RUN(&o, NULL, "inertia", TINY "kkt.mtx", "--trace", "d.json");
+    assert_code(&o, 0);
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--dense", "rook", "--trace", "d.json");
+    assert_code(&o, 1);
+    assert_has(o.err, "option --trace is not read by --dense rook");
+}
+
 static void other_commands(void **state) {
     (void)state;
     char keys[2048];
@@ -467,6 +508,7 @@ int main(void) {
         cmocka_unit_test_teardown(perturbed_as_asked, empty_folder),
         cmocka_unit_test_teardown(orders, empty_folder),
         cmocka_unit_test_teardown(plot, empty_folder),
+        cmocka_unit_test_teardown(trace, empty_folder),
         cmocka_unit_test_teardown(other_commands, empty_folder),
         cmocka_unit_test_teardown(threads_do_not_change_the_answer, empty_folder),
         cmocka_unit_test_teardown(progress, empty_folder),

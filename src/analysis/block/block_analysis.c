@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* match -> block -> blocks of A: the analysis of the methods on blocks. */
+#include "../../core/trace.h"
 #include "../weakness.h"
 #include "block.h"
 
@@ -110,6 +111,8 @@ mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
     mpki_block_analysis *b = an->block;
     status = match(ctx, problem, options, an, &mate);
     an->info.time_match_s = b->time_match_s = mpki_now_s() - start;
+    mpki_trace_end(ctx, MPKI_LANE_CALLER, "match", -1, start);
+    const double blocking = mpki_trace_begin(ctx);
     if (!mpk_failed(status) && mpki_progress(ctx, STAGE, 0.2))
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     if (options->method == MPK_METHOD_NONE) { /* nothing but the scaling is needed */
@@ -122,6 +125,7 @@ mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
         status = mpki_graph_build(ctx, an->n, an->ap, an->ai, NULL, NULL, &graph);
     if (!mpk_failed(status)) status = mpki_blocking_make(ctx, &graph, mate, options, &b->blocking);
     mpki_graph_free(ctx, &graph);
+    mpki_trace_end(ctx, MPKI_LANE_CALLER, "block", -1, blocking);
     if (!mpk_failed(status) && mate) status = place_pairs(ctx, &b->blocking, mate, &b->pair);
     mpki_release(ctx, mate);
     an->info.time_order_s = b->time_block_s = mpki_now_s() - start - b->time_match_s;

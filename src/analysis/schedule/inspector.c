@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The inspector: update lists made ahead of their execution, by a thread of its own. */
 #define _GNU_SOURCE
+#include "../../core/trace.h"
 #include "inspector.h"
 
 #include <pthread.h>
@@ -172,6 +173,7 @@ static void *inspect(void *arg) {
         double start = mpki_now_s();
         bool more = make_portion(s, portion, &status);
         double spent = mpki_now_s() - start;
+        mpki_trace_end(s->ctx, MPKI_LANE_INSPECTOR, "lists", more ? portion->level : -1, start);
         pthread_mutex_lock(&s->mutex);
         s->work_s += spent;
         if (!more) {
@@ -283,6 +285,7 @@ static mpk_status next_portion(mpki_inspector *s, const mpki_portion **portion) 
     else
         s->end = true;
     double spent = mpki_now_s() - start;
+    mpki_trace_end(s->ctx, MPKI_LANE_CALLER, "lists", *portion ? (*portion)->level : -1, start);
     s->work_s += spent;
     s->waited_s += spent;
     return s->status;
