@@ -82,6 +82,9 @@ typedef struct mpk_block_info {
     int32_t breakdowns;      /**< factor_type llt: attempts that ended at a pivot <= 0 */
     double diagonal_shift;   /**< the share of its diagonal that was added to A after these: the
                                   factor is one of A + diagonal_shift diag(A) */
+    int64_t
+        by_rows; /**< entries of L that are held by scalar rows after the factorization, for they
+                          are applied faster so than from their blocks; 0: all are held in blocks */
 } mpk_block_info;
 
 #ifdef __cplusplus

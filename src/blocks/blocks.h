@@ -26,6 +26,11 @@ struct mpki_blocks {
     mpki_arena arena;  /* of all values */
     bool have_arena;
     struct mpki_meta *meta; /* work space of the factorization; NULL after it */
+    struct mpki_rows *rows; /* rows.h: instead of all of the above from `frame` on, or NULL */
 };
+
+/** The slot mpki_block_engine.finish without the conversion to rows: for what wants to see the
+ *  blocks of any factor. */
+mpk_status mpki_block_finish_as_blocks(mpki_blocks *f, mpki_block_counts *counts);
 
 #endif

@@ -123,7 +123,10 @@ mpk_status mpki_run_sweeps(mpki_meta *meta, bool may_reorder, bool *reorder);
     void mpki_##p##_meta_sweep(mpki_meta *meta, mpki_block *new_lower, mpki_block *new_upper);     \
     /** The start of the sweeps: lower and upper := A, D := I. */                                  \
     void mpki_##p##_meta_start(mpki_meta *meta);                                                   \
-    double mpki_##p##_meta_norm1(const mpki_meta *meta);
+    double mpki_##p##_meta_norm1(const mpki_meta *meta);                                           \
+    /** The only stage of a factorization whose frames all have one row: the slot                  \
+     *  mpki_block_engine.stage (scalar_t.c). */                                                   \
+    mpk_status mpki_##p##_scalar_stage(mpki_meta *meta);
 /* clang-format on */
 MPKI_META(s)
 MPKI_META(d)

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Applying a factor on blocks: the work space for it. */
+#define _GNU_SOURCE
+#include "rows.h"
 #include "sweeps.h"
+
+#include <sched.h>
 
 /* With fewer bytes of blocks it does not pay to wake other threads. */
 static const double SHARE_BYTES = 1 << 18;
@@ -32,7 +36,7 @@ mpk_status mpki_block_solver_make(mpk_context *ctx, const mpki_blocks *bf, int t
     s->threads = threads;
     s->nrhs = nrhs;
     s->jacobi = stages->options->solve_sweeps;
-    s->bytes = (double)mpki_arena_bytes(&bf->arena);
+    s->bytes = (double)(bf->rows ? bf->rows->swept : mpki_arena_bytes(&bf->arena));
     MPKI_DISPATCH(bf->scalar, block_begin)(s);
     s->y = mpki_alloc(ctx, "solve", n * nrhs, size);
     s->z = mpki_alloc(ctx, "solve", n * nrhs, size);
@@ -47,4 +51,29 @@ mpk_status mpki_block_solver_make(mpk_context *ctx, const mpki_blocks *bf, int t
 
 void mpki_block_apply(mpki_block_solver *s, mpk_part part, int32_t nrhs, void *x, int64_t ldx) {
     MPKI_DISPATCH(s->bf->scalar, block_solve)(s, part, nrhs, x, ldx);
+}
+
+bool mpki_sweep_share(const mpki_block_solver *s) {
+    enum { TRIALS = 8, AGAIN = 128 };
+    if (!s->pool) return false;
+    if (s->runs < TRIALS) return s->runs / 2 % 2;
+    const bool faster = s->time_s[1] <= s->time_s[0];
+    return s->runs % AGAIN < 2 ? !faster : faster;
+}
+
+void mpki_sweep_note(mpki_block_solver *s, bool shared, double time_s) {
+    double *best = &s->time_s[shared];
+    *best = *best == 0 || time_s < *best ? time_s : 0.9 * *best + 0.1 * time_s;
+    s->runs++;
+}
+
+void mpki_sweep_wait(int *spins) {
+    enum { SPINS = 1 << 14 };
+    if (++*spins >= SPINS) {
+        sched_yield();
+        return;
+    }
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
 }

@@ -223,6 +223,7 @@ static void sum_up(const mpki_block_body *body, const mpki_block_counts *c, mpk_
     info->dense = c->dense;
     info->bitmap = c->bitmap;
     info->rows = c->rows;
+    info->by_rows = c->by_rows;
     info->mean_fill_out = stored ? c->fill_out / (double)stored : 1;
     info->blocks = stored + s->index.m;
     info->block_rows = s->index.m;
@@ -314,6 +315,7 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift) {
                        .pair = an->block->pair,
                        .ldu = ldu,
                        .hermitian = an->symmetry == MPK_HERMITIAN && !ldu,
+                       .omega = 1,
                        .complete = is_complete(o),
                        .bound = o->pivot_threshold > 0 ? 1 / o->pivot_threshold : INFINITY,
                        .diagonal_shift = shift,
@@ -324,10 +326,8 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift) {
     const double numeric = mpki_now_s();
     if (!mpk_failed(status))
         status = o->schedule == MPK_SCHEDULE_JACOBI ? run_sweeps(body) : run_levels(body);
-    if (!mpk_failed(status)) {
-        body->engine->finish(body->numbers, &counts);
-        sum_up(body, &counts, fac);
-    }
+    if (!mpk_failed(status)) status = body->engine->finish(body->numbers, &counts);
+    if (!mpk_failed(status)) sum_up(body, &counts, fac);
     s->info.time_block_s = an->block->time_block_s;
     s->info.time_numeric_s = mpki_now_s() - numeric;
     work_free(body);
