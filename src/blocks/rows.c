@@ -39,6 +39,9 @@ void mpki_rows_free(mpk_context *ctx, mpki_rows **handle) {
 static const double CALL = 40, DENSE_ENTRY = 0.7, BITMAP_ENTRY = 2.5;
 /* The part of the blocks' time that rows must save. */
 static const double WORTH = 0.8;
+/* With frames of several rows a row of all entries takes one loop where a mixed frame takes two and
+ * its blocks: so much more time of entries does it save. */
+static const double PURE = 1.4;
 
 static double block_time(const mpki_block *b) {
     return CALL + b->nnz * (b->format == MPKI_BITMAP ? BITMAP_ENTRY : DENSE_ENTRY);
@@ -60,6 +63,7 @@ static int64_t block_bytes(const mpki_block *b, size_t size) {
 
 typedef struct estimate {
     double before, after; /* time */
+    double all;           /* of all entries by rows */
     int64_t rows, kept;   /* bytes: of the entries of one half by rows; of the blocks that stay */
 } estimate;
 
@@ -68,6 +72,7 @@ static void add(estimate *sum, const mpki_block *b, size_t size) {
     const double time = block_time(b);
     const bool rows = mpki_as_rows(b);
     sum->before += time;
+    sum->all += b->nnz;
     sum->after += rows ? b->nnz : time;
     if (rows)
         sum->rows += b->nnz * (int64_t)(size + sizeof(int32_t));
@@ -78,7 +83,7 @@ static void add(estimate *sum, const mpki_block *b, size_t size) {
 static estimate estimate_all(const mpki_blocks *bf) {
     const mpki_ibcsr *x = &bf->stages->index;
     const size_t size = mpk_scalar_size(bf->scalar);
-    estimate sum = {0, 0, 0, 0};
+    estimate sum = {0};
     for (int64_t b = 0; b < x->nblocks; b++) {
         if (x->rows[b] == x->cols[b]) continue;
         add(&sum, &bf->lower[b], size);
@@ -91,9 +96,12 @@ static estimate estimate_all(const mpki_blocks *bf) {
     return sum;
 }
 
-/* Is it faster, and is there room for it beside the blocks? */
-static bool pays(const mpki_blocks *bf, int64_t *kept_bytes) {
+/* Is it faster, and is there room for it beside the blocks?
+ * pure [out] even with all blocks as rows */
+static bool pays(const mpki_blocks *bf, int64_t *kept_bytes, bool *pure) {
     const estimate sum = estimate_all(bf);
+    *pure = sum.all <= PURE * sum.after && bf->stages->options->solve_sweeps == 0 &&
+            bf->stages->blocking->largest > 1;
     const double limit = bf->stages->options->memory_limit;
     const int64_t halves = bf->upper != bf->lower ? 1 : 2, n = bf->stages->blocking->n;
     const double bytes = (double)(sum.rows * halves + sum.kept) * 1.1 + 100.0 * (double)n + 1e6;
@@ -183,8 +191,12 @@ static mpk_status number(making *m) {
     for (int32_t j = 0; j < rows->m; j++) {
         const int32_t f = m->order[j];
         t->start[j] = m->first[f] = at;
-        for (int32_t p = s->blocking->bptr[f]; p < s->blocking->bptr[f + 1]; p++, at++)
-            t->position[at] = p, t->problem[at] = s->blocking->perm[p];
+        const int32_t p0 = s->blocking->bptr[f], count = s->blocking->bptr[f + 1] - p0;
+        for (int32_t k = 0; k < count; k++, at++) { /* backward from the last pivot */
+            const int32_t p = p0 + (m->w.pure && m->w.half ? count - 1 - k : k);
+            t->position[at] = p;
+            t->problem[at] = s->blocking->perm[m->w.pure ? p0 + m->w.pivot[m->w.half][p] : p];
+        }
     }
     t->start[rows->m] = at;
     MPKI_DISPATCH(m->w.bf->scalar, rows_scale)(&m->w);
@@ -283,7 +295,7 @@ static mpk_status make_half(making *m, int half) {
     sum_up(n, t->m_ptr);
     sum_up(rows->m, t->kept_ptr);
     bool plain = t->m_ptr[n] == 0;
-    for (int32_t f = 0; plain && f < rows->m; f++) {
+    for (int32_t f = 0; plain && !m->w.pure && f < rows->m; f++) {
         const mpki_frame *frame = &m->w.bf->frame[f];
         plain = mpki_as_rows(half ? &frame->n : &frame->m);
     }
@@ -328,7 +340,7 @@ static mpk_status move_blocks(making *m, int64_t bytes) {
             const mpki_block *b = pivot  ? (half ? &frame->n : &frame->m)
                                   : half ? &bf->upper[k]
                                          : &bf->lower[k];
-            if (b->format == MPKI_EMPTY || mpki_as_rows(b)) continue;
+            if (b->format == MPKI_EMPTY || mpki_as_rows(b) || m->w.pure) continue;
             if (!pivot && x->rows[k] == x->cols[k]) continue;
             const int64_t more = block_bytes(b, size);
             m->w.moved[half * count + k] = used;
@@ -357,6 +369,24 @@ static mpk_status turn(making *m) {
     }
     mpki_release(ctx, slot);
     return slot && rows->turn ? MPK_OK : mpki_failed(ctx);
+}
+
+/* Sets pure, if all frames allow it. */
+static mpk_status find_pivots(making *m) {
+    mpki_rows_making *w = &m->w;
+    const mpki_blocks *bf = w->bf;
+    mpk_context *ctx = bf->stages->ctx;
+    const int halves = bf->upper != bf->lower ? 2 : 1;
+    w->pure = true;
+    for (w->half = 0; w->half < halves; w->half++) {
+        w->pivot[w->half] = MPKI_NEW(ctx, STAGE, w->rows->n, uint8_t);
+        w->step[w->half] = MPKI_NEW(ctx, STAGE, w->rows->n, uint8_t);
+        if (!w->pivot[w->half] || !w->step[w->half]) return mpki_failed(ctx);
+        for (int32_t f = 0; f < w->rows->m && w->pure; f++)
+            w->pure = MPKI_DISPATCH(bf->scalar, rows_invertible)(w, f);
+    }
+    if (halves == 1) w->pivot[1] = w->pivot[0], w->step[1] = w->step[0];
+    return MPK_OK;
 }
 
 static mpk_status fill(making *m, int64_t kept_bytes) {
@@ -391,13 +421,21 @@ static mpk_status fill(making *m, int64_t kept_bytes) {
 mpk_status mpki_rows_make(mpki_blocks *bf, mpki_pool *pool) {
     mpk_context *ctx = bf->stages->ctx;
     int64_t kept_bytes;
-    if (bf->stages->index.m == 0 || !pays(bf, &kept_bytes)) return MPK_OK;
+    bool pure;
+    if (bf->stages->index.m == 0 || !pays(bf, &kept_bytes, &pure)) return MPK_OK;
     mpki_rows *rows = MPKI_ZNEW(ctx, STAGE, 1, mpki_rows);
     if (!rows) return mpki_failed(ctx);
     rows->n = bf->stages->blocking->n;
     rows->m = bf->stages->index.m;
     making m = {.w = {.bf = bf, .rows = rows}, .pool = pool};
-    const mpk_status status = fill(&m, kept_bytes);
+    mpk_status status = pure ? find_pivots(&m) : MPK_OK;
+    if (!mpk_failed(status)) status = fill(&m, m.w.pure ? 0 : kept_bytes);
+    for (int half = 0; half < 2; half++) {
+        if (half == 0 || m.w.pivot[1] != m.w.pivot[0]) {
+            mpki_release(ctx, m.w.pivot[half]);
+            mpki_release(ctx, m.w.step[half]);
+        }
+    }
     mpki_release(ctx, m.first);
     mpki_release(ctx, m.order);
     mpki_release(ctx, m.w.moved);

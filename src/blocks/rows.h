@@ -64,10 +64,18 @@ typedef struct mpki_rows_making {
     int half;
     const int32_t *order; /* frames in the order of the half */
     const int32_t *first; /* by frame: its first slot */
+    bool pure;            /* all entries become rows, those of L_ii = M_i^-1 in place of M_i */
+    uint8_t *pivot[2];    /* pure, by half and position: row of the frame that is its k-th pivot */
+    uint8_t *step[2];     /* and the inverse */
     int64_t *moved; /* by block, and m more for pivots: offset of its values in rows->values */
 } mpki_rows_making;
 
+enum { MPKI_PURE_MOST = 64 }; /* rows of a frame whose M is inverted */
+
 #define MPKI_ROWS(p)                                                                                 \
+    /** Find the pivots' order of a frame in its M. False: M has none, or its inverse would be too \
+     *  inaccurate. */                                                                             \
+    bool mpki_##p##_rows_invertible(const mpki_rows_making *w, int32_t f);                         \
     /** Of the frames j0 .. j1-1 in the order of the half: entries of row r into ptr[r + 1] and    \
      *  m_ptr[r + 1], blocks that stay into kept_ptr[j + 1]. Then, with pointers that are sums, the \
      *  rows themselves. */ \

@@ -74,39 +74,150 @@ static bool is_identity(const mpki_block *m) {
     return true;
 }
 
-static void count_block(const mpki_rows_making *w, const mpki_block *b, int64_t *to) {
+/* ---- M and its inverse ---------------------------------------------------------------------------
+ * M = L_ii^-1 P, with L_ii unit lower triangular. What remains of an entry of L_ii after its terms
+ * have cancelled to a few units of rounding is taken as zero: it is one in exact arithmetic, or as
+ * good as that. */
+
+/* l (w x w) := L_ii without its diagonal, by rows; returns the largest entry of M times that of
+ * L_ii. */
+static R invert(const mpki_block *m, const uint8_t *step, T *l) {
+    const int w = m->rows;
+    uint8_t col[MPKI_BLOCK_MAX];
+    T value[MPKI_BLOCK_MAX];
+    R size[MPKI_PURE_MOST], largest_m = 1, largest_l = 1;
+    reader r = reader_of(m);
+    for (int k = 0; k < w; k++) {
+        T *row = l + k * w;
+        const int count = read_row(&r, k, col, value);
+        for (int j = 0; j < k; j++) row[j] = t_make(0, 0), size[j] = 0;
+        for (int e = 0; e < count; e++) {
+            const int i = step[col[e]];
+            const T *known = l + i * w, u = value[e]; /* -M */
+            const R modulus = t_abs1(u);
+            if (i >= k) continue;
+            if (modulus > largest_m) largest_m = modulus;
+            row[i] += u, size[i] += modulus;
+            for (int j = 0; j < i; j++) {
+                row[j] += t_mul(u, known[j]);
+                size[j] += modulus * t_abs1(known[j]);
+            }
+        }
+        for (int j = 0; j < k; j++) {
+            if (t_abs1(row[j]) <= 8 * R_EPS * size[j]) row[j] = t_make(0, 0);
+            if (!(t_abs1(row[j]) <= largest_l)) largest_l = t_abs1(row[j]);
+        }
+    }
+    return largest_m * largest_l;
+}
+
+static const mpki_block *m_of(const mpki_rows_making *w, int32_t f) {
+    return w->half ? &w->bf->frame[f].n : &w->bf->frame[f].m;
+}
+
+bool FN(rows_invertible)(const mpki_rows_making *w, int32_t f) {
+    const mpki_block *m = m_of(w, f);
+    const int32_t at = w->bf->stages->blocking->bptr[f];
+    uint8_t *pivot = w->pivot[w->half] + at, *step = w->step[w->half] + at, col[MPKI_BLOCK_MAX];
+    T value[MPKI_BLOCK_MAX], l[MPKI_PURE_MOST * MPKI_PURE_MOST];
+    bool seen[MPKI_BLOCK_MAX] = {false};
+    if (m->rows > MPKI_PURE_MOST) return false;
+    reader r = reader_of(m);
+    for (int k = 0; k < m->rows; k++) {
+        int fresh = 0, which = 0;
+        const int count = read_row(&r, k, col, value);
+        for (int e = 0; e < count; e++)
+            if (!seen[col[e]]) fresh++, which = e;
+        if (fresh != 1 || t_re(value[which]) != -1 || t_im(value[which]) != 0) return false;
+        seen[col[which]] = true;
+        pivot[k] = col[which];
+        step[col[which]] = (uint8_t)k;
+    }
+    return m->rows == 1 || invert(m, step, l) <= r_cbrt(1 / R_EPS);
+}
+
+/* ---- counting, copying --------------------------------------------------------------------------
+ */
+
+/* Where the rows of a frame lie among its slots: `to` (w), of its rows in blocks of this half. */
+static void places(const mpki_rows_making *w, int32_t f, uint8_t *to) {
+    const int32_t at = w->bf->stages->blocking->bptr[f];
+    const int rows = w->bf->stages->blocking->bptr[f + 1] - at;
+    for (int k = 0; k < rows; k++)
+        to[k] = (uint8_t)(!w->pure ? k : w->half ? rows - 1 - k : w->step[0][at + k]);
+}
+
+/* The same for the rows of the frame across, which are columns of this half. */
+static void places_across(const mpki_rows_making *w, int32_t f, uint8_t *to) {
+    const int32_t at = w->bf->stages->blocking->bptr[f];
+    const int rows = w->bf->stages->blocking->bptr[f + 1] - at;
+    for (int k = 0; k < rows; k++)
+        to[k] = (uint8_t)(!w->pure || !w->half ? k : rows - 1 - w->step[1][at + k]);
+}
+
+static void count_block(const mpki_rows_making *w, const mpki_block *b, const uint8_t *place,
+                        int64_t *to) {
     uint8_t col[MPKI_BLOCK_MAX];
     T value[MPKI_BLOCK_MAX];
     reader r = reader_of(b);
     for (int k = 0; k < b->rows; k++) {
         const int count = read_row(&r, k, col, value);
-        if (!w->half) to[k] += count;
-        for (int i = 0; w->half && i < count; i++) to[col[i]]++;
+        if (!w->half) to[place[k]] += count;
+        for (int i = 0; w->half && i < count; i++) to[place[col[i]]]++;
     }
+}
+
+/* Rows of L_ii or its transpose: counted in `to`, or where `next` is given appended. */
+static void inner_rows(const mpki_rows_making *w, int32_t f, int64_t *to, int64_t *next) {
+    const mpki_block *m = m_of(w, f);
+    mpki_triangle *t = &w->rows->half[w->half];
+    T l[MPKI_PURE_MOST * MPKI_PURE_MOST], *val = t->val;
+    const int rows = m->rows;
+    const int32_t first = w->first[f];
+    if (rows == 1) return;
+    invert(m, w->step[w->half] + w->bf->stages->blocking->bptr[f], l);
+    for (int k = 0; k < rows; k++)
+        for (int j = 0; j < k; j++) {
+            const T v = l[k * rows + j];
+            const int row = w->half ? rows - 1 - j : k, col = w->half ? rows - 1 - k : j;
+            if (is_zero(v)) continue;
+            if (!next) {
+                to[row]++;
+                continue;
+            }
+            t->col[next[row]] = first + col;
+            val[next[row]++] = conj_if(w->half && w->bf->stages->hermitian, v);
+        }
 }
 
 void FN(rows_count)(const mpki_rows_making *w, int32_t j0, int32_t j1) {
     mpki_triangle *t = &w->rows->half[w->half];
+    uint8_t place[MPKI_BLOCK_MAX];
     for (int32_t j = j0; j < j1; j++) {
         const int32_t f = w->order[j];
-        const mpki_block *m = w->half ? &w->bf->frame[f].n : &w->bf->frame[f].m;
-        int64_t begin, end;
+        const mpki_block *m = m_of(w, f);
+        int64_t begin, end, *to = t->ptr + w->first[f] + 1;
         list(w, f, &begin, &end);
+        places(w, f, place);
         for (int64_t e = begin; e < end; e++) {
             const mpki_block *b = block_at(w, e);
             if (b->format == MPKI_EMPTY) continue;
-            if (mpki_as_rows(b))
-                count_block(w, b, t->ptr + w->first[f] + 1);
+            if (w->pure || mpki_as_rows(b))
+                count_block(w, b, place, to);
             else
                 t->kept_ptr[j + 1]++;
         }
-        if (mpki_as_rows(m) && !is_identity(m)) count_block(w, m, t->m_ptr + w->first[f] + 1);
+        if (w->pure)
+            inner_rows(w, f, to, NULL);
+        else if (mpki_as_rows(m) && !is_identity(m))
+            count_block(w, m, place, t->m_ptr + w->first[f] + 1);
     }
 }
 
 /* Append the entries of a block to rows: next[row] is where the next one of a row goes. */
-static void put_block(const mpki_rows_making *w, const mpki_block *b, int32_t from, bool negate,
-                      int64_t *next, int32_t *to_col, T *to_val) {
+static void put_block(const mpki_rows_making *w, const mpki_block *b, const uint8_t *place,
+                      const uint8_t *across, int32_t from, bool negate, int64_t *next,
+                      int32_t *to_col, T *to_val) {
     const int conjugate = w->half && w->bf->stages->hermitian;
     uint8_t col[MPKI_BLOCK_MAX];
     T value[MPKI_BLOCK_MAX];
@@ -114,9 +225,9 @@ static void put_block(const mpki_rows_making *w, const mpki_block *b, int32_t fr
     for (int k = 0; k < b->rows; k++) {
         const int count = read_row(&r, k, col, value);
         for (int i = 0; i < count; i++) {
-            const int64_t at = next[w->half ? col[i] : k]++;
+            const int64_t at = next[place[w->half ? col[i] : k]]++;
             const T v = conj_if(conjugate, value[i]);
-            to_col[at] = from + (w->half ? k : col[i]);
+            to_col[at] = from + across[w->half ? k : col[i]];
             to_val[at] = negate ? -v : v;
         }
     }
@@ -134,28 +245,33 @@ void FN(rows_fill)(const mpki_rows_making *w, int32_t j0, int32_t j1) {
     const mpki_ibcsr *x = &w->bf->stages->index;
     const int64_t other = w->bf->upper != w->bf->lower && w->half ? x->nblocks + x->m : 0;
     int64_t next[MPKI_BLOCK_MAX];
+    uint8_t place[MPKI_BLOCK_MAX], across[MPKI_BLOCK_MAX], same[MPKI_BLOCK_MAX];
+    for (int k = 0; k < MPKI_BLOCK_MAX; k++) same[k] = (uint8_t)k;
     for (int32_t j = j0; j < j1; j++) {
         const int32_t f = w->order[j], r0 = t->start[j], rows = t->start[j + 1] - r0;
-        const mpki_block *m = w->half ? &w->bf->frame[f].n : &w->bf->frame[f].m;
+        const mpki_block *m = m_of(w, f);
         int64_t begin, end, kept = t->kept_ptr[j];
         list(w, f, &begin, &end);
+        places(w, f, place);
         memcpy(next, t->ptr + r0, (size_t)rows * sizeof *next);
         for (int64_t e = begin; e < end; e++) {
             const mpki_block *b = block_at(w, e);
             const int32_t from = w->first[x->entry[e].other];
             if (b->format == MPKI_EMPTY) continue;
-            if (mpki_as_rows(b))
-                put_block(w, b, from, false, next, t->col, t->val);
-            else
+            if (w->pure || mpki_as_rows(b)) {
+                places_across(w, x->entry[e].other, across);
+                put_block(w, b, place, across, from, false, next, t->col, t->val);
+            } else
                 t->kept[kept++] = (mpki_kept){moved(w, b, other + x->entry[e].block), from};
         }
+        if (w->pure) inner_rows(w, f, NULL, next);
         if (!t->m_ptr) continue;
         memcpy(next, t->m_ptr + r0, (size_t)rows * sizeof *next);
         t->pivot[j] = (mpki_block){.format = MPKI_EMPTY};
         if (m->format != MPKI_EMPTY && !mpki_as_rows(m))
             t->pivot[j] = moved(w, m, other + x->nblocks + f);
         else if (!is_identity(m))
-            put_block(w, m, 0, true, next, t->m_col, t->m_val);
+            put_block(w, m, same, same, 0, true, next, t->m_col, t->m_val);
     }
 }
 
