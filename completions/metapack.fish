@@ -23,7 +23,7 @@ complete -c metapack -n '__fish_seen_subcommand_from bench' -l type -x -d 's | d
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert bench ipopt-env petsc-env' -l json -d 'one JSON object on standard output'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert ipopt-env petsc-env' -l quiet -s q -d 'no report on standard error'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert' -l progress -d 'show progress from the start'
-complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l method -x -a 'auto ldlt ildlt jacobi ilu0 none' -d 'how A is factorized'
+complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l method -x -a 'auto ldlt ildlt jacobi ilu0 none diagonal block_jacobi ssor' -d 'how A is factorized'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l ordering -x -a 'auto amd metis scotch rcm given natural nd gmc' -d 'the fill-reducing ordering'
 complete -c metapack -n '__fish_seen_subcommand_from stats' -l strategy -x -d 'br,rb,rbr or auto'
 complete -c metapack -n '__fish_seen_subcommand_from stats' -l ordering -x -d 'auto, amd, nd, metis, scotch, rcm, gmc, natural'

@@ -242,7 +242,8 @@ typedef struct mpki_stages {
     mpki_levels levels; /* of all stages so far, one after the other */
     bool ldu, hermitian;
     bool relaxed;          /* SSOR: nothing is updated */
-    double omega;          /* its relaxation; 1 elsewhere */
+    bool lifted;           /* a 1x1 pivot that is replaced becomes `size`, with its sign */
+    double omega;          /* the relaxation of SSOR; 1 elsewhere */
     bool complete;         /* nothing is dropped anywhere */
     bool last;             /* the last stage: nothing is rejected */
     double size;           /* largest entry of the scaled matrix: 1, unless scaling is off */

@@ -177,6 +177,20 @@ static void count_pivots(mpki_meta_worker *me, const FN(pivot_report) * r) {
     if ((double)r->largest > me->largest) me->largest = (double)r->largest;
 }
 
+/* Make pivots that were replaced by the floor as large as the matrix: nothing else is known of their
+ * rows where nothing updates them. */
+static void lift(const mpki_stages *s, int w, T *d, T *dinv) {
+    const R floor = (R)s->floor * (1 + 8 * R_EPS), by = (R)(s->size / s->floor);
+    for (int k = 0; k < w; k++) {
+        if (t_abs1(d[2 * k + 1]) > 0) {
+            k++;
+        } else if (t_abs(d[2 * k]) <= floor) {
+            d[2 * k] *= by;
+            dinv[2 * k] *= 1 / by;
+        }
+    }
+}
+
 /* Factor the diagonal work block of a frame. A frame that may still be rejected is rejected where a
  * pivot had to be replaced or is zero, or where M grows beyond 1/sqrt(eps). */
 void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,
@@ -212,6 +226,7 @@ void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,
                                        !(report.norm_m <= 1 / r_sqrt(R_EPS)))) {
         meta->stages->reject[frame] = 1;
     }
+    if (meta->stages->lifted && report.perturbed) lift(meta->stages, w, to->d, to->dinv);
     if (!meta->stages->reject[frame]) count_pivots(me, &report);
 }
 

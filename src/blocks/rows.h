@@ -74,8 +74,8 @@ enum { MPKI_PURE_MOST = 64 }; /* rows of a frame whose M is inverted */
 
 #define MPKI_ROWS(p)                                                                                 \
     /** Find the pivots' order of a frame in its M. False: M has none, or its inverse would be too \
-     *  inaccurate. */                                                                             \
-    bool mpki_##p##_rows_invertible(const mpki_rows_making *w, int32_t f);                         \
+     *  inaccurate. */ \
+    bool mpki_##p##_rows_invertible(const mpki_rows_making *w, int32_t f);                           \
     /** Of the frames j0 .. j1-1 in the order of the half: entries of row r into ptr[r + 1] and    \
      *  m_ptr[r + 1], blocks that stay into kept_ptr[j + 1]. Then, with pointers that are sums, the \
      *  rows themselves. */ \

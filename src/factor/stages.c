@@ -264,7 +264,7 @@ static bool is_complete(const mpk_options *o) {
 static double pivot_floor(const mpki_stages *s) {
     const bool single = s->stored == MPK_S || s->stored == MPK_C;
     if (s->options->static_shift > 0) return s->options->static_shift;
-    if (s->complete && s->options->level < 0) return single ? 1e-6 : 1e-14;
+    if (s->lifted || (s->complete && s->options->level < 0)) return single ? 1e-6 : 1e-14;
     return single ? 1e-4 : 1e-8;
 }
 
@@ -315,7 +315,9 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift) {
                        .pair = an->block->pair,
                        .ldu = ldu,
                        .hermitian = an->symmetry == MPK_HERMITIAN && !ldu,
-                       .omega = 1,
+                       .relaxed = o->method == MPK_METHOD_SSOR,
+                       .lifted = mpki_is_part(o->method),
+                       .omega = o->method == MPK_METHOD_SSOR ? o->omega : 1,
                        .complete = is_complete(o),
                        .bound = o->pivot_threshold > 0 ? 1 / o->pivot_threshold : INFINITY,
                        .diagonal_shift = shift,
