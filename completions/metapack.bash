@@ -12,8 +12,8 @@ _metapack_options() # COMMAND -> its options
                 --tolerance --max-iterations --restart --shadow --direct --no-direct --strategy
                 --block --grid --similarity --level --fill-factor --drop-tolerance --factor-type
                 --pivoting --stages --butterfly --schedule --sweeps --jacobi-epsilon
-                --jacobi-decay --shift --precision --solve-sweeps --symmetry-tolerance --threads
-                --deterministic --memory-limit --seed --help' ;;
+                --jacobi-decay --shift --precision --solve-sweeps --omega --symmetry-tolerance
+                --threads --deterministic --memory-limit --seed --help' ;;
         analyse | analyze)
             echo '--generate --plot --json --quiet --progress --method --ordering --given-perm
                 --matching --model-threads --scaling --strategy --block --grid --similarity

@@ -65,6 +65,7 @@ complete -c metapack -n '__fish_seen_subcommand_from solve' -l jacobi-decay -x -
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l shift -x -d 'add this to the diagonal of the scaled matrix, with its sign'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l precision -x -a 'double single' -d 'precision in which the factor is stored'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l solve-sweeps -x -d 'replace triangular solves by this many Jacobi sweeps, 0'
+complete -c metapack -n '__fish_seen_subcommand_from solve' -l omega -x -d 'relaxation of method ssor'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info stats convert' -l symmetry-tolerance -x -d 'entries whose mirror images differ by no more than this times the largest entry of their two rows are rounding'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia stats bench' -l threads -x -d 'threads at work'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l deterministic -a 'off on auto' -d 'the same bits for any number of threads'

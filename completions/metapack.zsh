@@ -56,6 +56,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--shift=[add this to the diagonal of the scaled matrix, with its sign]:S:'
                 '--precision=[precision in which the factor is stored]:NAME:(double single)'
                 '--solve-sweeps=[replace triangular solves by this many Jacobi sweeps, 0]:N:'
+                '--omega=[relaxation of method ssor]:W:'
                 '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are rounding]:T:'
                 '--threads=[threads at work]:N:'
                 '--deterministic=-[the same bits for any number of threads]::WHEN:(off on auto)'
