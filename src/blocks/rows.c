@@ -26,6 +26,7 @@ void mpki_rows_free(mpk_context *ctx, mpki_rows **handle) {
     }
     mpki_release(ctx, rows->dinv);
     mpki_release(ctx, rows->turn);
+    mpki_release(ctx, rows->root);
     mpki_release(ctx, rows->entries);
     mpki_release(ctx, rows->values);
     mpki_release(ctx, rows);
@@ -104,7 +105,10 @@ static bool pays(const mpki_blocks *bf, int64_t *kept_bytes, bool *pure) {
             bf->stages->blocking->largest > 1;
     const double limit = bf->stages->options->memory_limit;
     const int64_t halves = bf->upper != bf->lower ? 1 : 2, n = bf->stages->blocking->n;
-    const double bytes = (double)(sum.rows * halves + sum.kept) * 1.1 + 100.0 * (double)n + 1e6;
+    const double entry = (double)mpk_scalar_size(bf->scalar) + sizeof(int32_t);
+    const double rows = *pure ? sum.all * entry : (double)sum.rows;
+    const double bytes = 1.1 * (rows * (double)halves + (double)(*pure ? 0 : sum.kept)) +
+                         16.0 * (double)bf->stages->index.nblocks + 120.0 * (double)n + 1e5;
     int64_t held;
     *kept_bytes = sum.kept;
     if (!(sum.after <= WORTH * sum.before)) return false;
@@ -330,6 +334,7 @@ static mpk_status move_blocks(making *m, int64_t bytes) {
     const size_t size = mpk_scalar_size(bf->scalar);
     const int halves = bf->upper != bf->lower ? 2 : 1;
     int64_t used = 0;
+    if (bytes == 0) return MPK_OK;
     char *to = m->w.rows->values = mpki_alloc(ctx, STAGE, bytes + 64, 1); /* kernels read on */
     m->w.moved = MPKI_NEW(ctx, STAGE, count * halves, int64_t);
     if (!to || !m->w.moved) return mpki_failed(ctx);
@@ -340,7 +345,7 @@ static mpk_status move_blocks(making *m, int64_t bytes) {
             const mpki_block *b = pivot  ? (half ? &frame->n : &frame->m)
                                   : half ? &bf->upper[k]
                                          : &bf->lower[k];
-            if (b->format == MPKI_EMPTY || mpki_as_rows(b) || m->w.pure) continue;
+            if (b->format == MPKI_EMPTY || mpki_as_rows(b)) continue;
             if (!pivot && x->rows[k] == x->cols[k]) continue;
             const int64_t more = block_bytes(b, size);
             m->w.moved[half * count + k] = used;
@@ -406,7 +411,8 @@ static mpk_status fill(making *m, int64_t kept_bytes) {
     if (mpk_failed(status)) return status;
     MPKI_DISPATCH(bf->scalar, rows_pivots)(&m->w);
     rows->dinv = mpki_alloc(s->ctx, STAGE, (int64_t)rows->n * (1 + rows->pairs), size);
-    if (!rows->dinv) return mpki_failed(s->ctx);
+    if (m->w.rooted) rows->root = mpki_alloc(s->ctx, STAGE, rows->n, size);
+    if (!rows->dinv || (m->w.rooted && !rows->root)) return mpki_failed(s->ctx);
     MPKI_DISPATCH(bf->scalar, rows_pivots)(&m->w);
     rows->held = rows->half[0].ptr[rows->n];
     const int64_t maps = (int64_t)(3 * sizeof(int32_t) + size) * rows->n;
@@ -414,7 +420,7 @@ static mpk_status fill(making *m, int64_t kept_bytes) {
     rows->swept = half_bytes(&rows->half[0], rows->n, size) + kept;
     rows->bytes = half_bytes(&rows->half[0], rows->n, size) +
                   half_bytes(&rows->half[1], rows->n, size) + kept_bytes + 2 * maps +
-                  (int64_t)size * rows->n * (1 + rows->pairs) + 2 * s->index.nblocks;
+                  (int64_t)size * rows->n * (1 + rows->pairs + m->w.rooted) + 2 * s->index.nblocks;
     return MPK_OK;
 }
 
@@ -428,6 +434,7 @@ mpk_status mpki_rows_make(mpki_blocks *bf, mpki_pool *pool) {
     rows->n = bf->stages->blocking->n;
     rows->m = bf->stages->index.m;
     making m = {.w = {.bf = bf, .rows = rows}, .pool = pool};
+    m.w.rooted = bf->stages->options->factor_type == MPK_TYPE_LLT && rows->m == rows->n;
     mpk_status status = pure ? find_pivots(&m) : MPK_OK;
     if (!mpk_failed(status)) status = fill(&m, m.w.pure ? 0 : kept_bytes);
     for (int half = 0; half < 2; half++) {

@@ -43,6 +43,8 @@ typedef struct mpki_rows {
     bool pairs;            /* some pivot is 2x2 */
     void *dinv;        /* `pairs`: 2 n as in mpki_frame, by slot of half[0]; else n, of half[1] */
     int32_t *turn;     /* n, by slot of half[1]: that of half[0] */
+    void *root;        /* LLT of scalars, n by slot of half[0]: the rows are those of L S with S the
+                          inverse roots here, and D^-1 = S^2; else NULL */
     uint16_t *entries; /* by block: entries of L in it */
     void *values;      /* of the blocks that stayed */
     int64_t bytes, swept; /* in all; what a sweep in one direction reads */
@@ -65,6 +67,7 @@ typedef struct mpki_rows_making {
     const int32_t *order; /* frames in the order of the half */
     const int32_t *first; /* by frame: its first slot */
     bool pure;            /* all entries become rows, those of L_ii = M_i^-1 in place of M_i */
+    bool rooted;          /* rows->root is wanted */
     uint8_t *pivot[2];    /* pure, by half and position: row of the frame that is its k-th pivot */
     uint8_t *step[2];     /* and the inverse */
     int64_t *moved; /* by block, and m more for pivots: offset of its values in rows->values */
@@ -81,8 +84,7 @@ enum { MPKI_PURE_MOST = 64 }; /* rows of a frame whose M is inverted */
      *  rows themselves. */ \
     void mpki_##p##_rows_count(const mpki_rows_making *w, int32_t j0, int32_t j1);                   \
     void mpki_##p##_rows_fill(const mpki_rows_making *w, int32_t j0, int32_t j1);                    \
-    /** D^-1 by slot; sets rows->pairs. Called twice: with dinv NULL it only looks for pairs.      \
-     *  other: by slot of half 0, its position. */ \
+    /** D^-1 by slot; sets rows->pairs. Called twice: with dinv NULL it only looks for pairs. */     \
     void mpki_##p##_rows_pivots(const mpki_rows_making *w);                                          \
     /** scale, by slot. */                                                                           \
     void mpki_##p##_rows_scale(const mpki_rows_making *w);

@@ -203,8 +203,19 @@ void FN(rows_triangle)(mpki_block_solver *s, int half, int nrhs) {
     s->z = s->y, s->other = to, s->y = from;
 }
 
-void FN(rows_diagonal)(mpki_block_solver *s, int nrhs, bool absolute) {
+void FN(rows_root)(mpki_block_solver *s, int half, int nrhs) {
     const mpki_rows *rows = s->bf->rows;
+    const T *root = rows->root;
+    T *y = s->y;
+    for (int32_t k = 0; root && k < rows->n; k++)
+        for (int r = 0; r < nrhs; r++)
+            y[(int64_t)k * nrhs + r] =
+                t_mul(root[half ? rows->turn[k] : k], y[(int64_t)k * nrhs + r]);
+}
+
+void FN(rows_diagonal)(mpki_block_solver *s, int nrhs, bool absolute, bool part) {
+    const mpki_rows *rows = s->bf->rows;
+    const bool turned = rows->pairs || (part && rows->root); /* D was done, or is I */
     const FN(block_kernels) *kernels = s->kernels;
     T *from = s->y, *to = s->z;
     if (rows->pairs)
@@ -212,10 +223,9 @@ void FN(rows_diagonal)(mpki_block_solver *s, int nrhs, bool absolute) {
                           from);
     for (int32_t k = 0; k < rows->n; k++) {
         const T *y = from + (int64_t)rows->turn[k] * nrhs;
-        T e = rows->pairs ? t_make(1, 0) : ((const T *)rows->dinv)[k];
-        if (absolute && !rows->pairs) e = t_make(t_abs(e), 0);
-        for (int r = 0; r < nrhs; r++)
-            to[(int64_t)k * nrhs + r] = rows->pairs ? y[r] : t_mul(e, y[r]);
+        T e = turned ? t_make(1, 0) : ((const T *)rows->dinv)[k];
+        if (absolute && !turned) e = t_make(t_abs(e), 0);
+        for (int r = 0; r < nrhs; r++) to[(int64_t)k * nrhs + r] = turned ? y[r] : t_mul(e, y[r]);
     }
     s->y = to, s->z = from;
 }

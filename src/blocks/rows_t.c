@@ -209,7 +209,7 @@ void FN(rows_count)(const mpki_rows_making *w, int32_t j0, int32_t j1) {
         }
         if (w->pure)
             inner_rows(w, f, to, NULL);
-        else if (mpki_as_rows(m) && !is_identity(m))
+        else if (!w->rooted && mpki_as_rows(m) && !is_identity(m))
             count_block(w, m, place, t->m_ptr + w->first[f] + 1);
     }
 }
@@ -240,6 +240,11 @@ static mpki_block moved(const mpki_rows_making *w, const mpki_block *b, int64_t 
     return to;
 }
 
+/* M of a frame of one row. */
+static T root_of(const mpki_rows_making *w, int32_t f) {
+    return -*(const T *)w->bf->frame[f].m.data;
+}
+
 void FN(rows_fill)(const mpki_rows_making *w, int32_t j0, int32_t j1) {
     mpki_triangle *t = &w->rows->half[w->half];
     const mpki_ibcsr *x = &w->bf->stages->index;
@@ -260,7 +265,11 @@ void FN(rows_fill)(const mpki_rows_making *w, int32_t j0, int32_t j1) {
             if (b->format == MPKI_EMPTY) continue;
             if (w->pure || mpki_as_rows(b)) {
                 places_across(w, x->entry[e].other, across);
+                const int64_t before = next[0];
                 put_block(w, b, place, across, from, false, next, t->col, t->val);
+                if (w->rooted && next[0] > before)
+                    ((T *)t->val)[before] =
+                        t_mul(((T *)t->val)[before], root_of(w, w->half ? f : x->entry[e].other));
             } else
                 t->kept[kept++] = (mpki_kept){moved(w, b, other + x->entry[e].block), from};
         }
@@ -288,8 +297,10 @@ void FN(rows_pivots)(const mpki_rows_making *w) {
         else if (rows->pairs)
             to[2 * (int64_t)k] = dinv[0], to[2 * (int64_t)k + 1] = dinv[1];
         else
-            to[k] = dinv[0];
+            to[k] = w->rooted ? t_mul(dinv[0], t_mul(root_of(w, f), root_of(w, f))) : dinv[0];
     }
+    for (int32_t k = 0; to && w->rooted && k < rows->n; k++)
+        ((T *)rows->root)[k] = root_of(w, s->blocking->of[rows->half[0].position[k]]);
 }
 
 void FN(rows_scale)(const mpki_rows_making *w) {

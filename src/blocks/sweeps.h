@@ -49,8 +49,10 @@ void mpki_sweep_wait(int *spins);
                                 int64_t ldx);                                                        \
     /** On bf->rows: y := the triangular solve of y by one half; y by the slots of it. */            \
     void mpki_##p##_rows_triangle(mpki_block_solver *s, int half, int nrhs);                         \
-    /** y by the slots of half 0 := D^-1 y by those of half 1. */                                    \
-    void mpki_##p##_rows_diagonal(mpki_block_solver *s, int nrhs, bool absolute);                    \
+    /** y by the slots of half 0 := D^-1 y by those of half 1. part: it is all that is wanted. */    \
+    void mpki_##p##_rows_diagonal(mpki_block_solver *s, int nrhs, bool absolute, bool part);         \
+    /** y by the slots of a half := rows->root y, where there are roots. */                          \
+    void mpki_##p##_rows_root(mpki_block_solver *s, int half, int nrhs);                             \
     /** All of it on one vector of the caller's, in one pass over it each way. False: nothing was  \
      *  done, this factor needs the steps above. */ \
     bool mpki_##p##_rows_through(mpki_block_solver *s, bool absolute, void *x);

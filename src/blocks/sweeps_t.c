@@ -256,7 +256,10 @@ static void solve_by_rows(mpki_block_solver *s, mpk_part part, int nrhs, void *x
     const double unit = unit_of(s, part, nrhs, x, ldx);
     move(s, part, nrhs, x, ldx, unit, NULL, s->y);
     if (all || part == MPK_PART_L) FN(rows_triangle)(s, 0, nrhs);
-    if (all || part == MPK_PART_D) FN(rows_diagonal)(s, nrhs, part == MPK_PART_ABS);
+    if (part == MPK_PART_L) FN(rows_root)(s, 0, nrhs);
+    if (part == MPK_PART_LT) FN(rows_root)(s, 1, nrhs);
+    if (all || part == MPK_PART_D)
+        FN(rows_diagonal)(s, nrhs, part == MPK_PART_ABS, part == MPK_PART_D);
     if (all || part == MPK_PART_LT) FN(rows_triangle)(s, 1, nrhs);
     move(s, part, nrhs, x, ldx, unit, s->y, NULL);
 }

@@ -153,6 +153,27 @@ static void test_parts(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* LLT: L with its roots on the diagonal, of scalars and of blocks. */
+static void test_llt(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    for (int kind = 0; kind < 6; kind++) {
+        char what[64];
+        mpk_options o = options_of(kind % 2);
+        o.factor_type = MPK_TYPE_LLT;
+        o.solve_sweeps = kind == 2 ? 3 : 0;
+        o.precision = kind == 4 ? MPK_PRECISION_SINGLE : MPK_PRECISION_DOUBLE;
+        run rows = go(ctx, NULL, "helmholtz 2d 25 0", &o);
+        run blocks = go(ctx, &in_blocks, "helmholtz 2d 25 0", &o);
+        snprintf(what, sizeof what, "llt, kind %d", kind);
+        assert_true(rows.info.by_rows > 0);
+        compare(ctx, &rows, &blocks, what, kind == 4 ? 1e-4 : 1e-12);
+        end(&rows), end(&blocks);
+    }
+    mpk_context_destroy(&ctx);
+}
+
 /* Scalars: column by column, as the schedule subsets has them in batches. */
 static void test_scalars(void **unused) {
     (void)unused;
@@ -252,7 +273,7 @@ int main(void) {
     as_blocks = mpki_cpu_blocks;
     as_blocks.finish = mpki_block_finish_as_blocks;
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_scalars),
-                                       cmocka_unit_test(test_definite),
+                                       cmocka_unit_test(test_llt), cmocka_unit_test(test_definite),
                                        cmocka_unit_test(test_shape)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
