@@ -240,6 +240,7 @@ static void through_rows(const walk *w, int32_t r0, int32_t r1) {
     const int64_t *ptr = t->ptr;
     const int32_t *col = t->col, *problem = t->problem, *turn = rows->turn;
     const T *val = t->val, *y = w->s->y, *dinv = rows->dinv;
+    const bool pairs = rows->pairs; /* then D^-1 was applied in between */
     const R *scale = t->scale;
     T *x = w->x, *to = w->to;
     if (!w->half) {
@@ -248,15 +249,16 @@ static void through_rows(const walk *w, int32_t r0, int32_t r1) {
         return;
     }
     for (int32_t r = r0; r < r1; r++) {
-        const T e = w->absolute ? t_make(t_abs(dinv[r]), 0) : dinv[r];
-        to[r] = t_mul(e, y[turn[r]]) - row_dot(ptr[r], ptr[r + 1], col, val, to);
+        T e = y[turn[r]];
+        if (!pairs) e = t_mul(w->absolute ? t_make(t_abs(dinv[r]), 0) : dinv[r], e);
+        to[r] = e - row_dot(ptr[r], ptr[r + 1], col, val, to);
         x[problem[r]] = scale[r] * to[r];
     }
 }
 
 bool FN(rows_through)(mpki_block_solver *s, bool absolute, void *x) {
     const mpki_rows *rows = s->bf->rows;
-    if (s->jacobi || rows->pairs || s->bf->scalar != s->bf->stages->scalar) return false;
+    if (s->jacobi || s->bf->scalar != s->bf->stages->scalar) return false;
     for (int half = 0; half < 2; half++)
         if (rows->half[half].m_ptr || rows->half[half].kept_ptr) return false;
     for (int half = 0; half < 2; half++) {
@@ -267,6 +269,9 @@ bool FN(rows_through)(mpki_block_solver *s, bool absolute, void *x) {
                   .absolute = absolute,
                   .x = x,
                   .to = half ? s->z : s->y};
+        if (half && rows->pairs)
+            ((const FN(block_kernels) *)s->kernels)
+                ->diagonal(rows->n, NULL, rows->dinv, absolute, s->bf->stages->hermitian, 1, s->y);
         exact(s, &w);
     }
     return true;
