@@ -256,11 +256,26 @@ static void through_rows(const walk *w, int32_t r0, int32_t r1) {
     }
 }
 
+/* The same where there is nothing but D. */
+static void by_diagonal(const mpki_rows *rows, bool absolute, T *x) {
+    const int32_t *problem = rows->half[1].problem;
+    const T *dinv = rows->dinv;
+    const R *scale = rows->half[1].scale;
+    for (int32_t k = 0; k < rows->n; k++) {
+        const T e = absolute ? t_make(t_abs(dinv[k]), 0) : dinv[k];
+        x[problem[k]] = scale[k] * t_mul(e, scale[k] * x[problem[k]]);
+    }
+}
+
 bool FN(rows_through)(mpki_block_solver *s, bool absolute, void *x) {
     const mpki_rows *rows = s->bf->rows;
     if (s->jacobi || s->bf->scalar != s->bf->stages->scalar) return false;
     for (int half = 0; half < 2; half++)
         if (rows->half[half].m_ptr || rows->half[half].kept_ptr) return false;
+    if (!rows->pairs && rows->half[0].ptr[rows->n] == 0 && rows->half[1].ptr[rows->n] == 0) {
+        by_diagonal(rows, absolute, x);
+        return true;
+    }
     for (int half = 0; half < 2; half++) {
         walk w = {.s = s,
                   .t = &rows->half[half],
