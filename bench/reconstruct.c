@@ -324,6 +324,18 @@ static void run(mpk_context *ctx, const mpk_problem *problem, const char *list) 
     mpk_analysis_destroy(&an);
 }
 
+/* The processor's engine, but a factor stays in blocks, which are read here. */
+static const char *in_blocks(void) {
+    return "blocks";
+}
+static void leave_in_blocks(mpk_context *ctx) {
+    static mpki_block_engine blocks;
+    static mpki_engine engine = {in_blocks, MPK_HOST, &mpki_cpu_direct, &blocks, &mpki_cpu_vectors};
+    blocks = mpki_cpu_blocks;
+    blocks.finish = mpki_block_finish_as_blocks;
+    mpki_engine_use(ctx, &engine);
+}
+
 int main(int argc, char **argv) {
     if (argc < 3) {
         fprintf(stderr, "usage: %s FILE|\"generate SPEC\" key=value,... ...\n", argv[0]);
@@ -336,6 +348,7 @@ int main(int argc, char **argv) {
         status = !strncmp(argv[1], "generate ", 9)
                      ? mpk_problem_generate(ctx, argv[1] + 9, 1, &problem)
                      : mpk_problem_read(ctx, argv[1], &problem);
+    if (!mpk_failed(status)) leave_in_blocks(ctx);
     if (!mpk_failed(status))
         for (int k = 2; k < argc; k++) run(ctx, problem, argv[k]);
     else

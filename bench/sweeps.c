@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bench_sweeps "generate SPEC"|FILE THREADS key=value,...: the bandwidth of the triangular sweeps
- * of a factor on blocks. One line of JSON: bytes of the stored blocks that one sweep reads (masks
- * and values, pivot blocks included), seconds and GB/s of a forward and of a backward sweep, and
- * the GB/s of reading as many bytes from memory with as many threads; apply: L, D and L^T at once,
- * with the bytes of both sweeps. Fastest of several; the turns of sweeps and reading alternate, so
- * that both see the same machine. */
+ * of a factor on blocks. One line of JSON: bytes that one sweep reads (of the scalar rows as which
+ * the factor is held; where it is held in blocks, of those, masks and pivot blocks included),
+ * seconds and GB/s of a forward and of a backward sweep, and the GB/s of reading as many bytes from
+ * memory with as many threads; apply: L, D and L^T at once, with the bytes of both sweeps. blocks_:
+ * the same factor left in blocks, as all were before. product_s: a product with A on as many
+ * threads. Fastest of several; the turns alternate, so that all see the same machine. */
+#include "blocks/rows.h"
 #include "blocks/sweeps.h"
 #include "factor/stages.h"
+#include "problem/full.h"
 #include <metapack/metapack.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -36,6 +39,7 @@ static double sweep_bytes(const mpki_blocks *bf) {
     const size_t size = mpk_scalar_size(bf->scalar);
     const mpki_ibcsr *x = &bf->stages->index;
     double sum = 0;
+    if (bf->rows) return (double)bf->rows->swept;
     for (int32_t f = 0; f < x->m; f++) {
         sum += stored(&bf->frame[f].m, size);
         for (int64_t e = x->ptr[f]; e < x->diagonal[f]; e++)
@@ -80,47 +84,88 @@ static double read_all(const uint64_t *data, size_t count, int threads, uint64_t
 /* ---- the sweeps ---------------------------------------------------------------------------------
  */
 
-static mpk_status measure(mpk_context *ctx, const char *matrix, const mpk_factor *fac,
-                          int threads) {
-    const mpki_block_body *body = fac->blocks;
-    mpki_block_solver *s;
+/* Seconds of L, of L^T, of all at once. */
+static void sweep(mpki_block_solver *s, double *x, int32_t n, double *best) {
+    for (int32_t k = 0; k < n; k++) x[k] = 1;
+    double time[4] = {now()};
+    mpki_block_apply(s, MPK_PART_L, 1, x, n);
+    time[1] = now();
+    mpki_block_apply(s, MPK_PART_D, 1, x, n);
+    const double after = now();
+    mpki_block_apply(s, MPK_PART_LT, 1, x, n);
+    time[2] = now();
+    mpki_block_apply(s, MPK_PART_ALL, 1, x, n);
+    time[3] = now();
+    const double took[] = {time[1] - time[0], time[2] - after, time[3] - time[2]};
+    for (int k = 0; k < 3; k++)
+        if (took[k] < best[k]) best[k] = took[k];
+}
+
+/* fac: as it is held by default, and in blocks. */
+static mpk_status measure(mpk_context *ctx, const char *matrix, const mpk_problem_view *a,
+                          mpk_factor *const fac[2], int threads) {
+    mpki_block_solver *s[2] = {NULL, NULL};
+    mpki_full full = {0};
+    mpki_pool *pool = NULL;
     int32_t takes;
-    mpk_status status = mpki_block_solver_make(ctx, body->numbers, threads, 1, &s, &takes);
+    mpk_status status = MPK_OK;
+    for (int k = 0; k < 2 && !mpk_failed(status); k++)
+        status = mpki_block_solver_make(ctx, fac[k]->blocks->numbers, threads, 1, &s[k], &takes);
+    if (!mpk_failed(status)) status = mpki_full_make(ctx, a, threads, &full, &pool);
     if (mpk_failed(status)) return status;
-    const int32_t n = fac->an->n;
-    const double bytes = sweep_bytes(body->numbers);
+    const int32_t n = fac[0]->an->n;
+    const double bytes = sweep_bytes(fac[0]->blocks->numbers);
     const size_t count = (size_t)(bytes / 8);
-    double *x = calloc((size_t)n, sizeof *x), best[4] = {1e300, 1e300, 1e300, 1e300};
-    uint64_t *data = malloc(count * 8), sum = 0;
-    if (!x || !data) exit(1);
+    double *x = calloc((size_t)n, sizeof *x), *y = calloc((size_t)n, sizeof *y);
+    double best[2][3] = {{1e300, 1e300, 1e300}, {1e300, 1e300, 1e300}};
+    double read_s = 1e300, product_s = 1e300;
+    uint64_t *data = malloc(count * 8 + 64), sum = 0;
+    if (!x || !y || !data) exit(1);
     memset(data, 1, count * 8);
     for (int turn = 0; turn < TURNS; turn++) {
-        for (int32_t k = 0; k < n; k++) x[k] = 1;
-        const double start = now();
-        mpki_block_apply(s, MPK_PART_L, 1, x, n);
-        const double middle = now();
-        mpki_block_apply(s, MPK_PART_D, 1, x, n);
-        const double after = now();
-        mpki_block_apply(s, MPK_PART_LT, 1, x, n);
-        const double end = now(), reading = read_all(data, count, threads, &sum), again = now();
-        mpki_block_apply(s, MPK_PART_ALL, 1, x, n);
-        const double all = now() - again;
-        if (all < best[3]) best[3] = all;
-        if (middle - start < best[0]) best[0] = middle - start;
-        if (end - after < best[1]) best[1] = end - after;
-        if (reading < best[2]) best[2] = reading;
+        const int repeat = bytes < 4e6 ? 20 : 1; /* what stays in the caches */
+        for (int k = 0; k < 2; k++)
+            for (int r = 0; r < repeat; r++) sweep(s[k], x, n, best[k]);
+        const double reading = read_all(data, count, threads, &sum);
+        if (reading < read_s) read_s = reading;
+        for (int r = 0; r < repeat; r++) {
+            const double start = now();
+            mpki_full_multiply(&full, pool, x, y);
+            if (now() - start < product_s) product_s = now() - start;
+        }
     }
+    const mpk_block_info *info = &fac[0]->blocks->stages.info;
+    const double reading = bytes / read_s / 1e9, all = 2 * bytes / best[0][2] / 1e9;
     printf("{\"matrix\": \"%s\", \"n\": %d, \"threads\": %d, \"shared\": %s, \"bytes\": %.0f, "
-           "\"levels\": %d, \"forward_s\": %.6f, \"backward_s\": %.6f, \"read_s\": %.6f, "
-           "\"forward_gbs\": %.2f, \"backward_gbs\": %.2f, \"read_gbs\": %.2f, \"apply_s\": %.6f, "
-           "\"apply_gbs\": %.2f, \"check\": %d}\n",
-           matrix, (int)n, threads, s->pool ? "true" : "false", bytes,
-           (int)body->stages.levels.count, best[0], best[1], best[2], bytes / best[0] / 1e9,
-           bytes / best[1] / 1e9, bytes / best[2] / 1e9, best[3], 2 * bytes / best[3] / 1e9,
-           (int)(sum & 1));
-    free(x), free(data);
-    mpki_block_solver_free(ctx, &s);
+           "\"levels\": %d, \"held\": \"%s\", \"factor_bytes\": %lld, "
+           "\"forward_s\": %.7f, \"backward_s\": %.7f, \"read_s\": %.7f, "
+           "\"forward_gbs\": %.2f, \"backward_gbs\": %.2f, \"read_gbs\": %.2f, "
+           "\"apply_s\": %.7f, \"apply_gbs\": %.2f, \"numeric_s\": %.6f, ",
+           matrix, (int)n, threads, s[0]->pool ? "true" : "false", bytes,
+           (int)fac[0]->blocks->stages.levels.count, info->by_rows ? "rows" : "blocks",
+           (long long)info->bytes, best[0][0], best[0][1], read_s, bytes / best[0][0] / 1e9,
+           bytes / best[0][1] / 1e9, reading, best[0][2], all, info->time_numeric_s);
+    printf("\"blocks_bytes\": %.0f, \"blocks_factor_bytes\": %lld, \"blocks_forward_s\": %.7f, "
+           "\"blocks_backward_s\": %.7f, \"blocks_apply_s\": %.7f, \"product_s\": %.7f, "
+           "\"check\": %d}\n",
+           sweep_bytes(fac[1]->blocks->numbers), (long long)fac[1]->blocks->stages.info.bytes,
+           best[1][0], best[1][1], best[1][2], product_s, (int)(sum & 1));
+    free(x), free(y), free(data);
+    mpki_full_free(ctx, &full);
+    for (int k = 0; k < 2; k++) mpki_block_solver_free(ctx, &s[k]);
     return MPK_OK;
+}
+
+/* The processor's engine, but a factor becomes rows at once where that pays, or stays in blocks. */
+static const char *name(void) {
+    return "bench";
+}
+static void use(mpk_context *ctx, bool rows) {
+    static mpki_block_engine blocks;
+    static mpki_engine engine = {name, MPK_HOST, &mpki_cpu_direct, &blocks, &mpki_cpu_vectors};
+    blocks = mpki_cpu_blocks;
+    blocks.finish = rows ? mpki_block_finish_as_rows : mpki_block_finish_as_blocks;
+    mpki_engine_use(ctx, &engine);
 }
 
 int main(int argc, char **argv) {
@@ -132,7 +177,7 @@ int main(int argc, char **argv) {
     mpk_context *ctx = NULL;
     mpk_problem *problem = NULL;
     mpk_analysis *an = NULL;
-    mpk_factor *fac = NULL;
+    mpk_factor *fac[2] = {NULL, NULL};
     mpk_options o;
     mpk_problem_view a;
     mpk_options_init(&o);
@@ -148,13 +193,16 @@ int main(int argc, char **argv) {
     }
     o.threads = threads;
     if (!mpk_failed(status)) status = mpk_analyse(ctx, problem, &o, &an);
+    for (int k = 0; k < 2 && !mpk_failed(status); k++) {
+        use(ctx, k == 0);
+        status = mpk_factorize(ctx, an, NULL, &o, &fac[k]);
+    }
     if (!mpk_failed(status)) {
         mpk_problem_view_get(problem, &a);
-        status = mpk_factorize(ctx, an, NULL, &o, &fac);
+        status = measure(ctx, argv[1], &a, fac, threads);
     }
-    if (!mpk_failed(status)) status = measure(ctx, argv[1], fac, threads);
     if (mpk_failed(status)) fprintf(stderr, "%s: %s\n", argv[1], mpk_status_text(status));
-    mpk_factor_destroy(&fac);
+    for (int k = 0; k < 2; k++) mpk_factor_destroy(&fac[k]);
     mpk_analysis_destroy(&an);
     mpk_problem_destroy(&problem);
     mpk_context_destroy(&ctx);

@@ -81,6 +81,7 @@ const cli_flag cli_flags[] = {
     {"shift", 0, CLI_OPTION, CLI_SOLVE, 0, "S", NULL},
     {"precision", 0, CLI_OPTION, CLI_SOLVE, 0, "NAME", NULL},
     {"solve-sweeps", 0, CLI_OPTION, CLI_SOLVE, 0, "N", NULL},
+    {"omega", 0, CLI_OPTION, CLI_SOLVE, 0, "W", NULL},
     {"symmetry-tolerance", 0, CLI_OPTION, READ, 0, "T", NULL},
     {"threads", 0, CLI_OPTION, ORDER | CLI_STATS | CLI_BENCH, 0, "N", NULL},
     {"deterministic", 0, CLI_OPTION_ON, ORDER, 0, NULL, NULL},

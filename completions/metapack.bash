@@ -13,7 +13,8 @@ _metapack_options() # COMMAND -> its options
                 --no-direct --strategy --block --grid --similarity --level --fill-factor
                 --drop-tolerance --factor-type --pivoting --stages --butterfly --schedule
                 --sweeps --jacobi-epsilon --jacobi-decay --shift --precision --solve-sweeps
-                --symmetry-tolerance --threads --deterministic --memory-limit --seed --help' ;;
+                --omega --symmetry-tolerance --threads --deterministic --memory-limit --seed
+                --help' ;;
         analyse | analyze)
             echo '--generate --plot --json --quiet --progress --method --ordering --given-perm
                 --matching --model-threads --scaling --strategy --block --grid --similarity
@@ -47,7 +48,7 @@ _metapack_options() # COMMAND -> its options
 _metapack_words() # OPTION -> the words it takes, or nothing
 {
     case $1 in
-        --method) echo 'auto ldlt ildlt jacobi ilu0 none' ;;
+        --method) echo 'auto ldlt ildlt jacobi ilu0 none diagonal block_jacobi ssor' ;;
         --ordering) echo 'auto amd metis scotch rcm given natural nd gmc' ;;
         --matching) echo 'off on auto' ;;
         --scaling) echo 'off on auto' ;;
@@ -81,7 +82,7 @@ _metapack_number() # OPTION: is its value a number?
         --tolerance | --max-iterations | --restart | --shadow | --block) return 0 ;;
         --similarity | --level | --fill-factor | --drop-tolerance | --stages) return 0 ;;
         --sweeps | --jacobi-epsilon | --jacobi-decay | --shift | --solve-sweeps) return 0 ;;
-        --symmetry-tolerance) return 0 ;;
+        --symmetry-tolerance | --omega) return 0 ;;
         *) return 1 ;;
     esac
 }

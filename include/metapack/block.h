@@ -2,7 +2,7 @@
 #ifndef METAPACK_BLOCK_H
 #define METAPACK_BLOCK_H
 /** Blocks: what a blocking of a matrix costs, by level of fill, before anything is factorized; and
- *  what a factorization on blocks (methods ildlt, jacobi, ilu0) did. A block is the entries of
+ *  what a factorization on blocks (all methods but ldlt and none) did. A block is the entries of
  *  one frame's rows in another frame's columns (docs/glossary.md). Methods: docs/blocking.md,
  *  docs/meta-algorithm.md. */
 #include <metapack/options.h>
@@ -84,6 +84,9 @@ typedef struct mpk_block_info {
                                   factor is one of A + diagonal_shift diag(A) */
     int32_t border_rows;     /**< rows that no stage accepted, and that became one dense pivot */
     int32_t joins; /**< how often frames that no stage accepted were joined to larger ones */
+    int64_t
+        by_rows; /**< entries of L that are held by scalar rows after the factorization, for they
+                          are applied faster so than from their blocks; 0: all are held in blocks */
 } mpk_block_info;
 
 #ifdef __cplusplus

@@ -18,7 +18,10 @@ typedef enum mpk_method {
     MPK_METHOD_ILDLT = 2,  /**< the meta-algorithm on blocks: complete or incomplete */
     MPK_METHOD_JACOBI = 3, /**< the same by fixed-point sweeps (schedule = jacobi) */
     MPK_METHOD_ILU0 = 4, /**< on scalars, no fill, no pivoting, nothing dropped: to compare with */
-    MPK_METHOD_NONE = 5  /**< no preconditioner but the diagonal scaling */
+    MPK_METHOD_NONE = 5, /**< no preconditioner but the diagonal scaling */
+    MPK_METHOD_DIAGONAL = 6,     /**< the diagonal of A (Jacobi's preconditioner) */
+    MPK_METHOD_BLOCK_JACOBI = 7, /**< the blocks on the diagonal, factorized */
+    MPK_METHOD_SSOR = 8          /**< (D + omega L) D^-1 (D + omega L^T) / (omega (2 - omega)) */
 } mpk_method;
 
 /** Iterative methods. sqmr, minres, symmlq and cg need a symmetric preconditioner. */
@@ -90,11 +93,13 @@ typedef struct mpk_options {
     /** How A is factorized. auto: direct where it fits, else ildlt up a ladder of parameters;
      *  ldlt: the direct solver; ildlt: an LDLT factorization on blocks, complete or incomplete;
      *  jacobi: the same by fixed-point sweeps; ilu0: the same on scalars, without fill,
-     *  pivoting or dropping; none: no preconditioner but the scaling. Default auto. */
+     *  pivoting or dropping; none: no preconditioner but the scaling; diagonal: that of A;
+     *  block_jacobi: the blocks on the diagonal; ssor: symmetric successive over-relaxation
+     *  with omega. Default auto. */
     mpk_method method;
     /** The fill-reducing ordering. auto: AMD, or nested dissection (nd) where that pays for its
-     *  own time; natural: as the matrix is given; gmc: greedy multicolouring, only for methods
-     *  on blocks; given: the caller's own. Default auto. */
+     *  own time; for ssor natural: as the matrix is given; gmc: greedy multicolouring, only for
+     *  methods on blocks; given: the caller's own. Default auto. */
     mpk_ordering ordering;
     /** Maximum-product matching, for scaling and 2x2 pivots. Pairs of rows that are likely to
      *  become 2x2 pivots stay together in the ordering, which helps where the diagonal has
@@ -113,8 +118,10 @@ typedef struct mpk_options {
     /** Replace failed pivots by this times the largest entry of the scaled matrix; 0 (default):
      *  never. They are then not delayed, and the inertia is not certified. With 0 the direct
      *  solver delays them, and the last stage of a method on blocks replaces pivots below 1e-8
-     *  (1e-4 in single precision), in a complete factorization below 1e-14 (1e-6). From 0 to
-     *  1. */
+     *  (1e-4 in single precision), in a complete factorization below 1e-14 (1e-6). Methods
+     *  diagonal, block_jacobi and ssor, too, take pivots below this or 1e-14 (1e-6) as zero,
+     *  and replace them by the largest entry: such a row is left as the scaling has it. From 0
+     *  to 1. */
     double static_shift;
     /** Threads at work; 0 (default): OMP_NUM_THREADS, else all cores given to the process. From
      *  0 to 1024 threads. */
@@ -223,6 +230,9 @@ typedef struct mpk_options {
      *  given with both triangles; the mean of the two is then solved with. In C
      *  mpk_context_set_symmetry_tolerance says it before a problem is made. From -1 to 1. */
     double symmetry_tolerance;
+    /** Relaxation of method ssor. Between 0 and 2; 1: symmetric Gauss-Seidel. From 0.001 to
+     *  1.999. Default 1. */
+    double omega;
     /* options: end */
 } mpk_options;
 

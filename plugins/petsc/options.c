@@ -92,7 +92,8 @@ PetscErrorCode mpkp_choose(Mat F, Mat A, const MatFactorInfo *info, mpk_context 
     PetscCall(error);
     PetscCheck(choice->mpk.method != MPK_METHOD_AUTO && choice->mpk.method != MPK_METHOD_NONE,
                PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
-               "METAPACK: -mat_metapack_method is one of ldlt, ildlt, jacobi, ilu0");
+               "METAPACK: -mat_metapack_method is one of ldlt, ildlt, jacobi, ilu0, diagonal, "
+               "block_jacobi, ssor");
     PetscCheck(choice->mpk.ordering != MPK_ORDERING_GIVEN, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
                "METAPACK: PETSc has no order to give; -mat_metapack_ordering is another");
     if (ranks > 1 && choice->mpk.threads == 0) choice->mpk.threads = 1;

@@ -241,6 +241,9 @@ typedef struct mpki_stages {
     mpki_ibcsr index;
     mpki_levels levels; /* of all stages so far, one after the other */
     bool ldu, hermitian;
+    bool relaxed;          /* SSOR: nothing is updated */
+    bool lifted;           /* a 1x1 pivot that is replaced becomes `size`, with its sign */
+    double omega;          /* the relaxation of SSOR; 1 elsewhere */
     bool complete;         /* nothing is dropped anywhere */
     mpk_pivoting pivoting; /* inside the frames of this stage */
     bool last;             /* the last stage: nothing is rejected */
@@ -272,6 +275,8 @@ typedef struct mpki_block_counts {
     double flops;
     double smallest, largest; /* moduli of pivots */
     int64_t bytes;            /* of the factor */
+    int64_t
+        by_rows; /* entries of L that are held by scalar rows, not in blocks; 0: all in blocks */
 } mpki_block_counts;
 
 typedef struct mpki_blocks mpki_blocks;             /* an engine's factor on blocks */
@@ -299,9 +304,11 @@ typedef struct mpki_block_engine {
      *  whose pivots the first sweep would have to replace are rejected. *reorder [out] some frames
      *  were, but not all: nothing is stored, and a push-back must follow. Returns as `stage`. */
     mpk_status (*sweeps)(mpki_blocks *f, bool may_reorder, bool *reorder);
-    /** After the last stage: release what only the factorization needs, and report.
-     *  counts [out] */
-    void (*finish)(mpki_blocks *f, mpki_block_counts *counts);
+    /** After the last stage: release what only the factorization needs, bring the factor into the
+     *  form that is applied fastest, and report.
+     *  counts [out]
+     *  Returns MPK_OK | MPK_ERR_MEMORY. */
+    mpk_status (*finish)(mpki_blocks *f, mpki_block_counts *counts);
     /** Entries kept in a block below the diagonal; LDU: those of L alone. */
     int64_t (*entries)(const mpki_blocks *f, int64_t block);
 

@@ -33,6 +33,13 @@ struct mpki_blocks {
     bool have_arena;
     struct mpki_border *border; /* the dense pivot that ends the stages; NULL: there is none */
     struct mpki_meta *meta;     /* work space of the factorization; NULL after it */
+    bool in_blocks;             /* a solver does not turn them into rows */
+    struct mpki_rows *rows;     /* rows.h: instead of all of the above from `frame` on, or NULL */
 };
+
+/** The slot mpki_block_engine.finish without any conversion to rows, now or in a solve, and with one
+ *  at once wherever it pays: for what wants to see the blocks, or the rows, of any factor. */
+mpk_status mpki_block_finish_as_rows(mpki_blocks *f, mpki_block_counts *counts);
+mpk_status mpki_block_finish_as_blocks(mpki_blocks *f, mpki_block_counts *counts);
 
 #endif

@@ -2,6 +2,7 @@
 /* The processor's engine for factors on blocks: its table of slots; a factor is made, computed and
  * freed here. */
 #include "border.h"
+#include "rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,15 +20,23 @@ static void work_free(mpki_blocks *f) {
     f->meta = NULL;
 }
 
+static void blocks_free(mpk_context *ctx, mpki_blocks *f) {
+    mpki_release(ctx, f->frame);
+    if (f->upper != f->lower) mpki_release(ctx, f->upper);
+    mpki_release(ctx, f->lower);
+    if (f->have_arena) mpki_arena_free(&f->arena);
+    f->frame = NULL;
+    f->lower = f->upper = NULL;
+    f->have_arena = false;
+}
+
 static void end(mpk_context *ctx, mpki_blocks **handle) {
     mpki_blocks *f = *handle;
     if (!f) return;
     work_free(f);
     mpki_border_free(ctx, &f->border);
-    mpki_release(ctx, f->frame);
-    if (f->upper != f->lower) mpki_release(ctx, f->upper);
-    mpki_release(ctx, f->lower);
-    if (f->have_arena) mpki_arena_free(&f->arena);
+    blocks_free(ctx, f);
+    mpki_rows_free(ctx, &f->rows);
     mpki_release(ctx, f);
     *handle = NULL;
 }
@@ -97,10 +106,18 @@ static mpk_status threads(mpki_blocks *f) {
     return mpki_failed(meta->ctx);
 }
 
+/* Batches are not worth it for blocks that are numbers. */
+static bool is_scalar(const mpki_stages *s) {
+    return s->blocking->largest == 1 && s->options->stages == 1 && !s->ldu &&
+           s->options->schedule == MPK_SCHEDULE_PULL;
+}
+
 static mpk_status stage(mpki_blocks *f) {
     mpk_status status = threads(f);
+    if (mpk_failed(status)) return status;
+    if (is_scalar(f->stages)) return MPKI_DISPATCH(f->scalar, scalar_stage)(f->meta);
     const bool border = f->stages->border < f->stages->index.m;
-    if (!mpk_failed(status) && border) status = mpki_border_make(f);
+    if (border) status = mpki_border_make(f);
     if (!mpk_failed(status)) status = mpki_run_levels(f->meta);
     return mpk_failed(status) || !border ? status : mpki_border_factor(f);
 }
@@ -110,7 +127,7 @@ static mpk_status sweeps(mpki_blocks *f, bool may_reorder, bool *reorder) {
     return mpk_failed(status) ? status : mpki_run_sweeps(f->meta, may_reorder, reorder);
 }
 
-static void finish(mpki_blocks *f, mpki_block_counts *c) {
+mpk_status mpki_block_finish_as_blocks(mpki_blocks *f, mpki_block_counts *c) {
     const mpki_stages *s = f->stages;
     *c = (mpki_block_counts){.smallest = INFINITY};
     for (int t = 0; t < f->meta->threads; t++) {
@@ -130,14 +147,36 @@ static void finish(mpki_blocks *f, mpki_block_counts *c) {
         if (me->smallest < c->smallest) c->smallest = me->smallest;
         if (me->largest > c->largest) c->largest = me->largest;
     }
+    f->in_blocks = true;
     c->bytes = mpki_arena_bytes(&f->arena) + mpki_border_bytes(f->border, f->scalar) +
                f->room * (int64_t)sizeof *f->lower * (s->ldu ? 2 : 1) +
                s->index.m * (int64_t)sizeof *f->frame;
     work_free(f);
+    return MPK_OK;
+}
+
+mpk_status mpki_block_finish_as_rows(mpki_blocks *f, mpki_block_counts *c) {
+    mpki_pool *pool = f->meta->pool;
+    mpki_block_finish_as_blocks(f, c);
+    f->in_blocks = false;
+    mpk_status status = mpki_rows_make(f, pool, &f->rows);
+    if (mpk_failed(status) || !f->rows) return status;
+    blocks_free(f->stages->ctx, f);
+    c->bytes = f->rows->bytes;
+    c->by_rows = f->rows->held;
+    return MPK_OK;
+}
+
+/* Numbers become rows at once; larger blocks once a solver has applied them often enough. */
+static mpk_status finish(mpki_blocks *f, mpki_block_counts *c) {
+    if (f->stages->blocking->largest == 1) return mpki_block_finish_as_rows(f, c);
+    const mpk_status status = mpki_block_finish_as_blocks(f, c);
+    f->in_blocks = false;
+    return status;
 }
 
 static int64_t entries(const mpki_blocks *f, int64_t block) {
-    return f->lower[block].nnz;
+    return f->rows ? f->rows->entries[block] : f->lower[block].nnz;
 }
 
 const mpki_block_engine mpki_cpu_blocks = {

@@ -32,6 +32,16 @@ typedef struct mpki_pivot_counts {
     double smallest, largest;
 } mpki_pivot_counts;
 
+static inline void mpki_count_pivots(mpki_meta_worker *me, const mpki_pivot_counts *c) {
+    me->perturbed += c->perturbed;
+    me->two_by_two += c->two_by_two;
+    me->positive += c->positive;
+    me->negative += c->negative;
+    me->zero += c->zero;
+    if (c->smallest < me->smallest) me->smallest = c->smallest;
+    if (c->largest > me->largest) me->largest = c->largest;
+}
+
 /** A pivot at work: M and N dense (w x w, ld = mpki_block_ld(w)), D and its inverse; n == m unless
  *  LDU. */
 typedef struct mpki_work_pivot {
@@ -131,7 +141,10 @@ mpk_status mpki_run_sweeps(mpki_meta *meta, bool may_reorder, bool *reorder);
     void mpki_##p##_meta_sweep(mpki_meta *meta, mpki_block *new_lower, mpki_block *new_upper);     \
     /** The start of the sweeps: lower and upper := A, D := I. */                                  \
     void mpki_##p##_meta_start(mpki_meta *meta);                                                   \
-    double mpki_##p##_meta_norm1(const mpki_meta *meta);
+    double mpki_##p##_meta_norm1(const mpki_meta *meta);                                           \
+    /** The only stage of a factorization whose frames all have one row: the slot                  \
+     *  mpki_block_engine.stage (scalar_t.c). */                                                   \
+    mpk_status mpki_##p##_scalar_stage(mpki_meta *meta);
 /* clang-format on */
 MPKI_META(s)
 MPKI_META(d)

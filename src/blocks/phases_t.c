@@ -4,9 +4,9 @@
  * II, gather updates of the blocks below them and solve; III, drop and store (store_t.c). */
 #include "../backends/cpu/cpu.h"
 #include "../core/random.h"
-#include "../core/scaled.h"
 #include "../core/trace.h"
 #include "border.h"
+#include "entry.h"
 
 #include <string.h>
 
@@ -22,23 +22,6 @@ void FN(meta_begin)(mpki_meta *meta) {
 
 /* ---- A ------------------------------------------------------------------------------------------
  */
-
-/* A scaled diagonal entry, with what option `shift` adds to it (with its own sign), and the repair
- * after a breakdown. */
-static T shifted(const mpki_meta *meta, T diagonal) {
-    const R shift = (R)meta->stages->options->shift;
-    diagonal += t_re(diagonal) > 0 ? shift : -shift;
-    return diagonal * (R)(1 + meta->stages->diagonal_shift);
-}
-
-/* Entry e of row g of A, scaled before it is rounded. */
-static T scaled_entry(const mpki_meta *meta, int32_t g, int64_t e) {
-    const mpki_full *a = meta->stages->a;
-    const double s = meta->stages->scale[g], t = meta->stages->scale[a->col[e]];
-    double re, im;
-    t_parts(a->scalar, a->val, e, &re, &im);
-    return t_make((R)mpki_scaled(re, s, t), (R)mpki_scaled(im, s, t));
-}
 
 /* slot[frame] := the item of that frame's block in the column of f; or clear these. */
 static void set_slots(const mpki_meta *meta, int32_t f, int32_t *slot, bool clear) {
@@ -68,8 +51,8 @@ void FN(meta_load_column)(const mpki_meta *meta, int32_t f, bool add, int32_t *s
         for (int64_t e = a->ptr[g]; e < a->ptr[g + 1]; e++) {
             const int32_t h = a->col[e], q = b->iperm[h], across = b->of[q];
             if (slot[across] < 0) continue;
-            T v = scaled_entry(meta, g, e); /* A(g, h) */
-            if (p == q) v = shifted(meta, v);
+            T v = FN(entry_scaled)(meta, g, e); /* A(g, h) */
+            if (p == q) v = FN(entry_shifted)(meta, v);
             const int64_t at =
                 c->at[c->first[f] + slot[across]] + (int64_t)(q - b->bptr[across]) * ld + (p - p0);
             lower[at] += conj_if(meta->stages->symmetry == MPK_HERMITIAN, v); /* A(h, g) */
@@ -85,7 +68,7 @@ double FN(meta_norm1)(const mpki_meta *meta) {
     for (int32_t g = 0; g < a->n; g++) {
         double sum = 0;
         for (int64_t e = a->ptr[g]; e < a->ptr[g + 1]; e++)
-            sum += (double)t_abs(scaled_entry(meta, g, e));
+            sum += (double)t_abs(FN(entry_scaled)(meta, g, e));
         if (sum > most) most = sum;
     }
     return most;
@@ -186,6 +169,20 @@ static void random_butterfly(uint64_t state, int w, R *butterfly) {
     }
 }
 
+/* Make pivots that were replaced by the floor as large as the matrix: nothing else is known of their
+ * rows where nothing updates them. */
+static void lift(const mpki_stages *s, int w, T *d, T *dinv) {
+    const R floor = (R)s->floor * (1 + 8 * R_EPS), by = (R)(s->size / s->floor);
+    for (int k = 0; k < w; k++) {
+        if (t_abs1(d[2 * k + 1]) > 0) {
+            k++;
+        } else if (t_abs(d[2 * k]) <= floor) {
+            d[2 * k] *= by;
+            dinv[2 * k] *= 1 / by;
+        }
+    }
+}
+
 /* Factor the diagonal work block of a frame. A frame that may still be rejected is rejected where a
  * pivot had to be replaced or is zero, or where M grows beyond 1/sqrt(eps). */
 void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame, mpki_work_pivot *to,
@@ -222,6 +219,7 @@ void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame, mpki_
                                        !(report.norm_m <= 1 / r_sqrt(R_EPS)))) {
         meta->stages->reject[frame] = 1;
     }
+    if (meta->stages->lifted && report.perturbed) lift(meta->stages, w, to->d, to->dinv);
     to->counts = (mpki_pivot_counts){.perturbed = report.perturbed,
                                      .two_by_two = report.two_by_two,
                                      .positive = report.positive,

@@ -139,16 +139,6 @@ static void store_pivot(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,
     if (!meta->stages->ldu) to->n = to->m;
 }
 
-static void count_pivots(mpki_meta_worker *me, const mpki_pivot_counts *c) {
-    me->perturbed += c->perturbed;
-    me->two_by_two += c->two_by_two;
-    me->positive += c->positive;
-    me->negative += c->negative;
-    me->zero += c->zero;
-    if (c->smallest < me->smallest) me->smallest = c->smallest;
-    if (c->largest > me->largest) me->largest = c->largest;
-}
-
 static void pivot_store_item(mpki_pool *pool, int worker, void *arg, int64_t f) {
     (void)pool;
     mpki_meta *meta = arg;
@@ -156,7 +146,7 @@ static void pivot_store_item(mpki_pool *pool, int worker, void *arg, int64_t f) 
     const int32_t frame = c->frame[f];
     if (meta->stages->reject[frame] || meta->stages->final[frame] || c->first[f] == c->first[f + 1])
         return;
-    count_pivots(&meta->worker[worker], &c->pivot[f].counts);
+    mpki_count_pivots(&meta->worker[worker], &c->pivot[f].counts);
     store_pivot(meta, &meta->worker[worker], frame, &c->pivot[f]);
 }
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Applying a factor on blocks: the work space for it. */
+#define _GNU_SOURCE
 #include "border.h"
+#include "rows.h"
+
+#include <sched.h>
 
 /* With fewer bytes of blocks it does not pay to wake other threads. */
 static const double SHARE_BYTES = 1 << 18;
@@ -10,6 +14,7 @@ enum { SHARE_WIDTH = 3 };
 void mpki_block_solver_free(mpk_context *ctx, mpki_block_solver **handle) {
     mpki_block_solver *s = *handle;
     if (!s) return;
+    mpki_rows_free(ctx, &s->own);
     mpki_release(ctx, s->y);
     mpki_release(ctx, s->z);
     mpki_release(ctx, s->other);
@@ -30,10 +35,12 @@ mpk_status mpki_block_solver_make(mpk_context *ctx, const mpki_blocks *bf, int t
     *takes = nrhs;
     if (!s) return mpki_failed(ctx);
     s->bf = bf;
+    s->rows = bf->rows;
+    s->wholes = bf->in_blocks || bf->rows ? -1 : 0;
     s->threads = threads;
     s->nrhs = nrhs;
     s->jacobi = stages->options->solve_sweeps;
-    s->bytes = (double)mpki_arena_bytes(&bf->arena);
+    s->bytes = (double)(bf->rows ? bf->rows->swept : mpki_arena_bytes(&bf->arena));
     MPKI_DISPATCH(bf->scalar, block_begin)(s);
     s->y = mpki_alloc(ctx, "solve", n * nrhs, size);
     s->z = mpki_alloc(ctx, "solve", n * nrhs, size);
@@ -49,6 +56,53 @@ mpk_status mpki_block_solver_make(mpk_context *ctx, const mpki_blocks *bf, int t
     return mpki_failed(ctx);
 }
 
+/* A conversion takes the time of some ten applications, and saves half of each: so it is made after
+ * some more. Numbers between two parts of a factor have other places in rows: once parts were asked
+ * for it is not made any more. */
+static void turn_into_rows(mpki_block_solver *s, mpk_part part) {
+    enum { WHOLES = 20 };
+    mpk_context *ctx = s->bf->stages->ctx;
+    if (s->wholes < 0) return;
+    if (part != MPK_PART_ALL && part != MPK_PART_ABS) {
+        s->wholes = -1;
+        return;
+    }
+    if (++s->wholes < WHOLES) return;
+    s->wholes = -1;
+    if (mpk_failed(mpki_rows_make(s->bf, s->pool, &s->own))) mpki_clear_error(ctx); /* as before */
+    if (!s->own) return;
+    s->rows = s->own;
+    s->bytes = (double)s->own->swept;
+    s->runs = 0;
+    s->time_s[0] = s->time_s[1] = 0;
+}
+
 void mpki_block_apply(mpki_block_solver *s, mpk_part part, int32_t nrhs, void *x, int64_t ldx) {
+    turn_into_rows(s, part);
     MPKI_DISPATCH(s->bf->scalar, block_solve)(s, part, nrhs, x, ldx);
+}
+
+bool mpki_sweep_share(const mpki_block_solver *s) {
+    enum { TRIALS = 8, AGAIN = 128 };
+    if (!s->pool) return false;
+    if (s->runs < TRIALS) return s->runs / 2 % 2;
+    const bool faster = s->time_s[1] <= s->time_s[0];
+    return s->runs % AGAIN < 2 ? !faster : faster;
+}
+
+void mpki_sweep_note(mpki_block_solver *s, bool shared, double time_s) {
+    double *best = &s->time_s[shared];
+    *best = *best == 0 || time_s < *best ? time_s : 0.9 * *best + 0.1 * time_s;
+    s->runs++;
+}
+
+void mpki_sweep_wait(int *spins) {
+    enum { SPINS = 1 << 14 };
+    if (++*spins >= SPINS) {
+        sched_yield();
+        return;
+    }
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
 }

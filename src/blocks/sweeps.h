@@ -15,6 +15,9 @@ enum { MPKI_SWEEP_RHS = 8 };
  * threads. */
 struct mpki_block_solver {
     const mpki_blocks *bf;
+    const struct mpki_rows *rows; /* bf->rows, or its own */
+    struct mpki_rows *own;
+    int wholes; /* applications of the whole factor; below 0: its blocks stay blocks */
     int threads, nrhs, jacobi; /* jacobi: sweeps for each triangular solve; 0: exact */
     mpki_pool *pool;           /* NULL: the caller alone */
     const void *kernels;       /* mpki_<p>_block_kernels of the stored precision */
@@ -35,10 +38,28 @@ mpk_status mpki_block_solver_make(mpk_context *ctx, const mpki_blocks *f, int th
 void mpki_block_solver_free(mpk_context *ctx, mpki_block_solver **s);
 void mpki_block_apply(mpki_block_solver *s, mpk_part part, int32_t nrhs, void *x, int64_t ldx);
 
-#define MPKI_BLOCK_SOLVE(p)                                                                        \
-    void mpki_##p##_block_begin(mpki_block_solver *s);                                             \
-    void mpki_##p##_block_solve(mpki_block_solver *s, mpk_part part, int nrhs, void *x,            \
-                                int64_t ldx);
+/** Shall the next sweep be shared by all threads? The first ones try both ways; later the slower way
+ *  is tried again from time to time. And what it took. */
+bool mpki_sweep_share(const mpki_block_solver *s);
+void mpki_sweep_note(mpki_block_solver *s, bool shared, double time_s);
+
+/** In a loop that waits for another thread: at first without leaving the processor, for the wait
+ *  takes microseconds, and a thread that yields too soon may be away for milliseconds. */
+void mpki_sweep_wait(int *spins);
+
+#define MPKI_BLOCK_SOLVE(p)                                                                          \
+    void mpki_##p##_block_begin(mpki_block_solver *s);                                               \
+    void mpki_##p##_block_solve(mpki_block_solver *s, mpk_part part, int nrhs, void *x,              \
+                                int64_t ldx);                                                        \
+    /** On bf->rows: y := the triangular solve of y by one half; y by the slots of it. */            \
+    void mpki_##p##_rows_triangle(mpki_block_solver *s, int half, int nrhs);                         \
+    /** y by the slots of half 0 := D^-1 y by those of half 1. part: it is all that is wanted. */    \
+    void mpki_##p##_rows_diagonal(mpki_block_solver *s, int nrhs, bool absolute, bool part);         \
+    /** y by the slots of a half := rows->root y, where there are roots. */                          \
+    void mpki_##p##_rows_root(mpki_block_solver *s, int half, int nrhs);                             \
+    /** All of it on one vector of the caller's, in one pass over it each way. False: nothing was  \
+     *  done, this factor needs the steps above. */ \
+    bool mpki_##p##_rows_through(mpki_block_solver *s, bool absolute, void *x);
 MPKI_BLOCK_SOLVE(s)
 MPKI_BLOCK_SOLVE(d)
 MPKI_BLOCK_SOLVE(c)

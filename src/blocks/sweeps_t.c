@@ -3,12 +3,12 @@
 #include "../backends/cpu/cpu.h"
 #include "../core/precision.h"
 #include "border.h"
+#include "rows.h"
 
-#include <sched.h>
 #include <string.h>
 
 #define LD(cols) mpki_block_ld(cols, sizeof(T))
-enum { ROWS = 4096, CLAIM = 4, SPINS = 1 << 14 };
+enum { ROWS = 4096, CLAIM = 4 };
 
 /* One pass over all frames. */
 typedef struct pass {
@@ -22,7 +22,8 @@ typedef struct pass {
     mpk_part part;
     char *x; /* the caller's vectors */
     int64_t ldx;
-    double unit; /* a power of two by which they are multiplied */
+    double unit;                       /* a power of two by which they are multiplied */
+    const int32_t *problem, *position; /* rows of the caller's vectors, by ours; NULL: the same */
 } pass;
 
 static int rows_of(const mpki_blocks *bf, int32_t f) {
@@ -79,12 +80,6 @@ static void frame(const pass *p, int32_t f) {
         kernels->apply(&pivot->m, acc, nrhs, p->to + at);
 }
 
-static void relax(void) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-}
-
 /* Wait until all frames that f needs are done in this pass. */
 static void wait_for(const pass *p, int32_t f) {
     mpki_block_solver *s = p->s;
@@ -93,14 +88,9 @@ static void wait_for(const pass *p, int32_t f) {
     const int64_t end = p->backward ? x->ptr[f + 1] : x->diagonal[f];
     for (int64_t e = begin; e < end; e++) {
         const int32_t k = x->entry[e].other;
-        /* the wait takes microseconds; a thread that yields too soon may be away for milliseconds,
-         * and the others wait for it */
-        for (int spin = 0;
+        for (int spins = 0;
              atomic_load_explicit(&s->done[k], memory_order_acquire) != s->generation;)
-            if (++spin < SPINS)
-                relax();
-            else
-                sched_yield();
+            mpki_sweep_wait(&spins);
     }
 }
 
@@ -136,31 +126,19 @@ static void jacobi_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     frame(p, (int32_t)item);
 }
 
-/* The first sweeps try both ways; later the slower way is tried again from time to time. */
-static bool share_this_one(const mpki_block_solver *s) {
-    enum { TRIALS = 8, AGAIN = 128 };
-    if (!s->pool) return false;
-    if (s->runs < TRIALS) return s->runs / 2 % 2;
-    const bool faster = s->time_s[1] <= s->time_s[0];
-    return s->runs % AGAIN < 2 ? !faster : faster;
-}
-
 /* s->z := the triangular solve of s->y. */
 static void triangular(mpki_block_solver *s, int nrhs, bool backward) {
     const int64_t m = s->bf->stages->index.m;
     pass p = {.s = s, .nrhs = nrhs, .backward = backward, .from = s->z, .b = s->y, .to = s->z};
     if (!s->jacobi) {
-        const bool shared = share_this_one(s);
+        const bool shared = mpki_sweep_share(s);
         const double start = mpki_now_s();
         s->generation++;
         if (shared)
             mpki_pool_for(s->pool, 0, s->threads, claim_item, &p);
         else
             alone(&p);
-        const double spent = mpki_now_s() - start;
-        double *best = &s->time_s[shared];
-        *best = *best == 0 || spent < *best ? spent : 0.9 * *best + 0.1 * spent;
-        s->runs++;
+        mpki_sweep_note(s, shared, mpki_now_s() - start);
         return;
     }
     /* x := M b, then `jacobi` sweeps of x := M (b - (L - M^-1) x) */
@@ -223,14 +201,14 @@ static void move_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool, (void)worker;
     const pass *p = arg;
     const mpki_block_solver *s = p->s;
-    const int32_t n = s->bf->stages->blocking->n, *perm = s->bf->stages->blocking->perm;
+    const int32_t n = s->bf->stages->blocking->n;
     const mpk_scalar scalar = s->bf->stages->scalar;
     const bool out = p->to == NULL;
     const bool in_order = out ? p->part == MPK_PART_L || p->part == MPK_PART_D
                               : p->part == MPK_PART_D || p->part == MPK_PART_LT;
     const int64_t end = (item + 1) * ROWS < n ? (item + 1) * ROWS : n;
     for (int64_t k = item * ROWS; k < end; k++) {
-        const int64_t i = in_order ? k : perm[k];
+        const int64_t i = !in_order ? p->problem[k] : p->position ? p->position[k] : k;
         const R scale = in_order ? 1 : (R)s->bf->stages->scale[i];
         for (int r = 0; r < p->nrhs; r++) {
             char *column = p->x + (size_t)r * (size_t)p->ldx * mpk_scalar_size(scalar);
@@ -248,6 +226,12 @@ static void move(mpki_block_solver *s, mpk_part part, int nrhs, char *x, int64_t
                  const T *from, T *to) {
     pass p = {.s = s, .nrhs = nrhs, .part = part, .x = x, .ldx = ldx, .unit = unit, .from = from};
     p.to = to;
+    p.problem = s->bf->stages->blocking->perm;
+    if (s->rows) { /* numbered by the slots of the first or the last sweep */
+        const bool last = to ? part == MPK_PART_LT : part != MPK_PART_L;
+        p.problem = s->rows->half[last].problem;
+        p.position = s->rows->half[last].position;
+    }
     mpki_pool_for(s->pool, 0, ((int64_t)s->bf->stages->blocking->n + ROWS - 1) / ROWS, move_item,
                   &p);
 }
@@ -266,9 +250,28 @@ void FN(block_begin)(mpki_block_solver *s) {
     s->kernels = FN(cpu_block_kernels)();
 }
 
+/* The same with a factor that is held by rows. */
+static void solve_by_rows(mpki_block_solver *s, mpk_part part, int nrhs, void *x, int64_t ldx) {
+    const bool all = part == MPK_PART_ALL || part == MPK_PART_ABS;
+    if (all && nrhs == 1 && FN(rows_through)(s, part == MPK_PART_ABS, x)) return;
+    const double unit = unit_of(s, part, nrhs, x, ldx);
+    move(s, part, nrhs, x, ldx, unit, NULL, s->y);
+    if (all || part == MPK_PART_L) FN(rows_triangle)(s, 0, nrhs);
+    if (part == MPK_PART_L) FN(rows_root)(s, 0, nrhs);
+    if (part == MPK_PART_LT) FN(rows_root)(s, 1, nrhs);
+    if (all || part == MPK_PART_D)
+        FN(rows_diagonal)(s, nrhs, part == MPK_PART_ABS, part == MPK_PART_D);
+    if (all || part == MPK_PART_LT) FN(rows_triangle)(s, 1, nrhs);
+    move(s, part, nrhs, x, ldx, unit, s->y, NULL);
+}
+
 void FN(block_solve)(mpki_block_solver *s, mpk_part part, int nrhs, void *x, int64_t ldx) {
     const bool all = part == MPK_PART_ALL || part == MPK_PART_ABS;
     const double unit = unit_of(s, part, nrhs, x, ldx);
+    if (s->rows) {
+        solve_by_rows(s, part, nrhs, x, ldx);
+        return;
+    }
     move(s, part, nrhs, x, ldx, unit, NULL, s->y);
     if (all || part == MPK_PART_L) {
         triangular(s, nrhs, false);

@@ -13,7 +13,8 @@
 
 static const char *const ordering_names[] = {"auto",  "amd",     "metis", "scotch", "rcm",
                                              "given", "natural", "nd",    "gmc"};
-static const char *const method_names[] = {"auto", "ldlt", "ildlt", "jacobi", "ilu0", "none"};
+static const char *const method_names[] = {"auto", "ldlt",     "ildlt",        "jacobi", "ilu0",
+                                           "none", "diagonal", "block_jacobi", "ssor"};
 static const char *const krylov_names[] = {"auto", "none",  "sqmr",   "minres",   "symmlq",
                                            "cg",   "gmres", "fgmres", "bicgstab", "idr"};
 static const char *const strategy_names[] = {"auto", "br", "rb", "rbr"};
@@ -29,9 +30,13 @@ static const char *const switch_names[] = {"off", "on", "auto"};
 #define ILU0 (1u << MPK_METHOD_ILU0)
 #define NONE (1u << MPK_METHOD_NONE)
 #define AUTO (1u << MPK_METHOD_AUTO)
+#define DIAGONAL (1u << MPK_METHOD_DIAGONAL)
+#define BLOCK_JACOBI (1u << MPK_METHOD_BLOCK_JACOBI)
+#define SSOR (1u << MPK_METHOD_SSOR)
 #define DENSE MPK_READ_DENSE
 #define BLOCKS (ILDLT | JACOBI | ILU0)
-#define SPARSE (AUTO | LDLT | BLOCKS | NONE)
+#define SIMPLE (DIAGONAL | BLOCK_JACOBI | SSOR)
+#define SPARSE (AUTO | LDLT | BLOCKS | NONE | SIMPLE)
 #define CHOSEN (ILDLT | JACOBI) /* not ilu0. No AUTO: it chooses the value */
 #define K(name) (1u << MPK_KRYLOV_##name)
 #define ITERATIVE (~(K(AUTO) | K(NONE)))
@@ -52,13 +57,16 @@ static const mpk_option table[] = {
      "auto: direct where it fits, else ildlt up a ladder of parameters; ldlt: the direct solver; "
      "ildlt: an LDLT factorization on blocks, complete or incomplete; jacobi: the same by "
      "fixed-point sweeps; ilu0: the same on scalars, without fill, pivoting or dropping; none: no "
-     "preconditioner but the scaling."},
-    {WORDS(ordering, ordering_names, MPK_ORDERING_AUTO), "", AUTO | LDLT | BLOCKS, 0, 0,
-     "the fill-reducing ordering",
-     "auto: AMD, or nested dissection (nd) where that pays for its own time; natural: as the "
-     "matrix is given; gmc: greedy multicolouring, only for methods on blocks; given: the caller's "
+     "preconditioner but the scaling; diagonal: that of A; block_jacobi: the blocks on the "
+     "diagonal; "
+     "ssor: symmetric successive over-relaxation with omega."},
+    {WORDS(ordering, ordering_names, MPK_ORDERING_AUTO), "",
+     AUTO | LDLT | BLOCKS | BLOCK_JACOBI | SSOR, 0, 0, "the fill-reducing ordering",
+     "auto: AMD, or nested dissection (nd) where that pays for its own time; for ssor natural: as "
+     "the matrix is given; gmc: greedy multicolouring, only for methods on blocks; given: the "
+     "caller's "
      "own."},
-    {WORDS(matching, switch_names, MPK_AUTO), "", SPARSE, 0, 0,
+    {WORDS(matching, switch_names, MPK_AUTO), "", SPARSE & ~(DIAGONAL | SSOR), 0, 0,
      "maximum-product matching, for scaling and 2x2 pivots",
      "Pairs of rows that are likely to become 2x2 pivots stay together in the ordering, which "
      "helps where the diagonal has zeros. auto: the direct solver compares costs with and without "
@@ -73,12 +81,15 @@ static const mpk_option table[] = {
      "a pivot column with no entry above this times the largest of the scaled matrix is zero; "
      "below 0 (default): chosen from the precision",
      "See docs/numerics.md."},
-    {NUMBER(static_shift, 0, 1, 0), "", AUTO | LDLT | ILDLT | ILU0, 0, -1,
+    {NUMBER(static_shift, 0, 1, 0), "", AUTO | LDLT | ILDLT | ILU0 | SIMPLE, 0, -1,
      "replace failed pivots by this times the largest entry of the scaled matrix; 0 (default): "
      "never",
      "They are then not delayed, and the inertia is not certified. With 0 the direct solver delays "
      "them, and the last stage of a method on blocks replaces pivots below 1e-8 (1e-4 in single "
-     "precision), in a complete factorization below 1e-14 (1e-6)."},
+     "precision), in a complete factorization below 1e-14 (1e-6). Methods diagonal, block_jacobi "
+     "and ssor, too, take pivots below this or 1e-14 (1e-6) as zero, and replace them by the "
+     "largest "
+     "entry: such a row is left as the scaling has it."},
     {WHOLE(threads, 0, 1024, 0), "threads", SPARSE | DENSE, 0, 0,
      "threads at work; 0 (default): OMP_NUM_THREADS, else all cores given to the process", ""},
     {WHOLE(model_threads, 1, 1024, 2), "threads", AUTO | LDLT, 0, 0,
@@ -121,14 +132,15 @@ static const mpk_option table[] = {
      ""},
     {WORDS(direct, switch_names, MPK_AUTO), "", AUTO, 0, 0,
      "may method auto use the direct solver?", "auto: where it fits in memory."},
-    {WORDS(strategy, strategy_names, MPK_STRATEGY_AUTO), "", AUTO | BLOCKS, 0, 0,
+    {WORDS(strategy, strategy_names, MPK_STRATEGY_AUTO), "", AUTO | BLOCKS | BLOCK_JACOBI, 0, 0,
      "how rows become blocks",
      "br: make blocks, then reorder them; rb: reorder the rows, then cut; rbr: reorder, cut, "
      "reorder the blocks. See docs/blocking.md."},
-    {WHOLE(block, 1, 128, 32), "rows", AUTO | CHOSEN, 0, 0, "most rows of a block", ""},
-    {WORDS(grid, switch_names, MPK_OFF), "", AUTO | CHOSEN, 0, 0,
+    {WHOLE(block, 1, 128, 32), "rows", AUTO | CHOSEN | BLOCK_JACOBI, 0, 0, "most rows of a block",
+     ""},
+    {WORDS(grid, switch_names, MPK_OFF), "", AUTO | CHOSEN | BLOCK_JACOBI, 0, 0,
      "cut blocks with exactly as many rows as block says", "The last one may have fewer."},
-    {NUMBER(similarity, 0, 1, 0.8), "", AUTO | CHOSEN, 0, 0,
+    {NUMBER(similarity, 0, 1, 0.8), "", AUTO | CHOSEN | BLOCK_JACOBI, 0, 0,
      "rows share a block if the cosine of their patterns is at least this",
      "It is multiplied by 0.9 from one level of the blocking to the next."},
     {WHOLE(level, -1, 1000000, 1), "", CHOSEN, 0, 0, "level of fill of the blocks, -1: complete",
@@ -146,7 +158,7 @@ static const mpk_option table[] = {
      "llt: for positive definite matrices; where an incomplete one meets a pivot that is not "
      "positive, it begins again with part of the diagonal added to the matrix, more each time, and "
      "the report says how much. ldu: rows and columns are pivoted separately; twice the memory."},
-    {WORDS(pivoting, pivoting_names, MPK_PIVOTING_ROOK), "", AUTO | CHOSEN, 0, 0,
+    {WORDS(pivoting, pivoting_names, MPK_PIVOTING_ROOK), "", AUTO | CHOSEN | BLOCK_JACOBI, 0, 0,
      "pivoting inside a diagonal block", ""},
     {WHOLE(stages, 0, 1000, 1), "stages", CHOSEN, 0, 0,
      "stages of outer pivoting, 1: none, 0: as many as it takes",
@@ -165,17 +177,19 @@ static const mpk_option table[] = {
      "sweeps replace pivots below this times the 1-norm of the scaled matrix", ""},
     {NUMBER(jacobi_decay, 0, 1, 0.95), "", AUTO | BLOCKS, 0, 1,
      "the factor by which jacobi_epsilon falls from sweep to sweep", ""},
-    {NUMBER(shift, 0, 1, 0), "", AUTO | BLOCKS, 0, 0,
+    {NUMBER(shift, 0, 1, 0), "", AUTO | BLOCKS | SIMPLE, 0, 0,
      "add this to the diagonal of the scaled matrix, with its sign", ""},
-    {WORDS(precision, precision_names, MPK_PRECISION_DOUBLE), "", AUTO | BLOCKS | DENSE, 0, 0,
-     "precision in which the factor is stored", "double: that of the matrix."},
-    {WHOLE(solve_sweeps, 0, 10000, 0), "sweeps", AUTO | BLOCKS, 0, 0,
+    {WORDS(precision, precision_names, MPK_PRECISION_DOUBLE), "", AUTO | BLOCKS | SIMPLE | DENSE, 0,
+     0, "precision in which the factor is stored", "double: that of the matrix."},
+    {WHOLE(solve_sweeps, 0, 10000, 0), "sweeps", AUTO | BLOCKS | SSOR, 0, 0,
      "replace triangular solves by this many Jacobi sweeps, 0: exact solves", ""},
     {NUMBER(symmetry_tolerance, -1, 1, -1), "", SPARSE | DENSE, 0, 0,
      "entries whose mirror images differ by no more than this times the largest entry of their two "
      "rows are rounding; below 0 (default): 1.5e-6, in single precision 1e-4",
      "Of matrices given with both triangles; the mean of the two is then solved with. In C "
      "mpk_context_set_symmetry_tolerance says it before a problem is made."},
+    {NUMBER(omega, 0.001, 1.999, 1), "", SSOR, 0, 0, "relaxation of method ssor",
+     "Between 0 and 2; 1: symmetric Gauss-Seidel."},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 
@@ -310,14 +324,16 @@ const char *mpk_option_word(const char *key, int value) {
 /* The Krylov methods that may run with these options, as bits; none: refinement. */
 static unsigned krylov_of(const mpk_options *o) {
     if (o->krylov != MPK_KRYLOV_AUTO) return 1u << ((unsigned)o->krylov & 31);
-    const unsigned blocks = o->factor_type == MPK_TYPE_LDU ? K(GMRES) : K(SQMR);
+    const bool ldu = o->factor_type == MPK_TYPE_LDU && o->method < MPK_METHOD_DIAGONAL;
+    const unsigned blocks = ldu ? K(GMRES) : K(SQMR);
     if (o->method == MPK_METHOD_LDLT) return K(NONE);
     return o->method == MPK_METHOD_AUTO ? blocks | K(NONE) : blocks;
 }
 
 /* Are blocks computed in sweeps? */
 static bool in_sweeps(const mpk_options *o) {
-    const bool free_choice = o->method != MPK_METHOD_LDLT && o->method != MPK_METHOD_NONE;
+    const bool free_choice = o->method == MPK_METHOD_AUTO || o->method == MPK_METHOD_ILDLT ||
+                             o->method == MPK_METHOD_ILU0;
     return o->method == MPK_METHOD_JACOBI || (free_choice && o->schedule == MPK_SCHEDULE_JACOBI);
 }
 

@@ -49,10 +49,12 @@ typedef double R;
 #define r_abs fabsf
 #define r_sqrt sqrtf
 #define r_hypot hypotf
+#define r_cbrt cbrtf
 #else
 #define r_abs fabs
 #define r_sqrt sqrt
 #define r_hypot hypot
+#define r_cbrt cbrt
 #endif
 
 #if MPKI_COMPLEX

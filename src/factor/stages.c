@@ -291,6 +291,7 @@ static void sum_up(const mpki_block_body *body, const mpki_block_counts *c, mpk_
     info->dense = c->dense;
     info->bitmap = c->bitmap;
     info->rows = c->rows;
+    info->by_rows = c->by_rows;
     info->mean_fill_out = stored ? c->fill_out / (double)stored : 1;
     info->blocks = stored + s->index.m;
     info->block_rows = s->index.m;
@@ -332,7 +333,7 @@ static bool is_complete(const mpk_options *o) {
 static double pivot_floor(const mpki_stages *s) {
     const bool single = s->stored == MPK_S || s->stored == MPK_C;
     if (s->options->static_shift > 0) return s->options->static_shift;
-    if (s->complete && s->options->level < 0) return single ? 1e-6 : 1e-14;
+    if (s->lifted || (s->complete && s->options->level < 0)) return single ? 1e-6 : 1e-14;
     return single ? 1e-4 : 1e-8;
 }
 
@@ -418,6 +419,9 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift,
                        .pair = blocks->pair,
                        .ldu = ldu,
                        .hermitian = an->symmetry == MPK_HERMITIAN && !ldu,
+                       .relaxed = o->method == MPK_METHOD_SSOR,
+                       .lifted = mpki_is_part(o->method),
+                       .omega = o->method == MPK_METHOD_SSOR ? o->omega : 1,
                        .complete = is_complete(o),
                        .pivoting = blocks == an->block ? o->pivoting : MPK_PIVOTING_ROOK,
                        .bound = o->pivot_threshold > 0 ? 1 / o->pivot_threshold : INFINITY,
@@ -432,10 +436,8 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift,
     if (!mpk_failed(status))
         status =
             o->schedule == MPK_SCHEDULE_JACOBI ? run_sweeps(body) : run_levels(body, an, joined);
-    if (!mpk_failed(status)) {
-        body->engine->finish(body->numbers, &counts);
-        sum_up(body, &counts, fac);
-    }
+    if (!mpk_failed(status)) status = body->engine->finish(body->numbers, &counts);
+    if (!mpk_failed(status)) sum_up(body, &counts, fac);
     s->info.time_block_s = an->block->time_block_s;
     s->info.time_numeric_s = mpki_now_s() - numeric;
     body->intact = s->info.rejected == 0;

@@ -22,7 +22,7 @@ typedef struct mpki_block_body {
     mpki_block_plan *plan;
 } mpki_block_body;
 
-/** The numeric phase of methods ildlt, jacobi and ilu0: makes fac->blocks and fac->info anew from
+/** The numeric phase of all methods but ldlt and none: makes fac->blocks and fac->info anew from
  * fac->ax. Errors as mpk_factorize. */
 mpk_status mpki_block_factorize(mpk_factor *fac);
 void mpki_block_body_free(mpk_factor *fac);

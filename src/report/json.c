@@ -173,6 +173,7 @@ static void write_blocks(object *top, const mpk_run *run) {
     integer(&o, "dense", b->dense);
     integer(&o, "bitmap", b->bitmap);
     integer(&o, "rows", b->rows);
+    integer(&o, "by_rows", b->by_rows);
     integer(&o, "levels", b->levels);
     integer(&o, "sublevels", b->sublevels);
     integer(&o, "stages", b->stages);

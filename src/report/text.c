@@ -183,6 +183,9 @@ static void write_blocks(const mpk_run *run, mpki_buffer *out) {
          b->mean_fill_in, mpki_show_count(z, b->levels));
     line(out, "", "%s dense, %s bitmap, %s with rows left out", mpki_show_count(x, b->dense),
          mpki_show_count(y, b->bitmap), mpki_show_count(z, b->rows));
+    if (b->by_rows > 0)
+        line(out, "", "held by scalar rows, as which it is applied faster: %s entries",
+             mpki_show_si(x, (double)b->by_rows, ""));
     line(out, "Factor", "incomplete, %s, %d thread%s; %s; L with %s entries, %s dropped; %s",
          run->backend ? run->backend : "cpu", f->threads, plural(f->threads),
          mpki_show_si(x, f->flops, "FLOP"), mpki_show_si(y, (double)f->nnz, ""),

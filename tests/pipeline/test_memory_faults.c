@@ -45,6 +45,7 @@ static void purse_release(void *user, void *ptr, size_t size) {
 
 enum {
     ROOM = 4096,
+    PARTS_FROM = 75,     /* kinds from here on are methods that take parts of A */
     AGAIN = 5,           /* after one failure in so many the call is repeated */
     THREADS_BYTES = 4096 /* most that a context holds of its own: its threads */
 };
@@ -247,6 +248,7 @@ static void options_of_kind(mpk_options *o) {
     static const mpk_method methods[] = {MPK_METHOD_LDLT, MPK_METHOD_ILDLT, MPK_METHOD_JACOBI,
                                          MPK_METHOD_ILU0, MPK_METHOD_NONE};
     o->method = methods[kind % 5];
+    if (kind >= PARTS_FROM) o->method = (mpk_method)(MPK_METHOD_DIAGONAL + kind % 3);
     o->level = kind / 5 % 3 - 1;
     o->threads = kind / 5 % 3 == 2 ? 2 : 1;
     o->stages = kind / 5 % 3 + 1;
@@ -582,6 +584,11 @@ static void each(scenario s, int kinds) {
     assert_true(allocations > kinds); /* else nothing was tested */
 }
 
+static void one(scenario s, int of_kind) {
+    s.kind = of_kind;
+    assert_true(sweep(&s) > 1);
+}
+
 static void test_context(void **unused) {
     (void)unused;
     for (int64_t k = 1; k < 3; k++) {
@@ -621,6 +628,11 @@ static void test_factors(void **unused) {
     (void)unused;
     each((scenario){.name = "factorize", .prepare = prepare_analysis, .verb = factorize}, 15);
     each((scenario){.name = "refactorize", .prepare = prepare_factor, .verb = refactorize}, 15);
+    for (int k = PARTS_FROM; k < PARTS_FROM + 3; k++) {
+        one((scenario){.name = "factorize parts", .prepare = prepare_analysis, .verb = factorize},
+            k);
+        one((scenario){.name = "solve with parts", .prepare = prepare_factor, .verb = solve}, k);
+    }
     each((scenario){.name = "refactorize anew", .prepare = prepare_reanalysis, .verb = reanalyse},
          1);
 }

@@ -64,7 +64,7 @@ static void all_choices(mpk_context *ctx, const mpk_problem *problem, int every,
     mpk_options o;
     mpk_options_init(&o);
     o.threads = 1;
-    for (o.method = MPK_METHOD_AUTO; o.method <= MPK_METHOD_NONE; o.method++)
+    for (o.method = MPK_METHOD_AUTO; o.method <= MPK_METHOD_SSOR; o.method++)
         for (o.schedule = MPK_SCHEDULE_PULL; o.schedule <= MPK_SCHEDULE_JACOBI; o.schedule++)
             for (o.factor_type = MPK_TYPE_LDLT; o.factor_type <= MPK_TYPE_LDU; o.factor_type++)
                 for (o.pivoting = 0; o.pivoting < MPK_PIVOTING_COUNT; o.pivoting++)

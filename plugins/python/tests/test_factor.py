@@ -427,7 +427,7 @@ def test_options(rng):
         pymetapack.ldl(a, given_perm=np.arange(30.0))
 
 
-@pytest.mark.parametrize("method", ["ildlt", "jacobi", "ilu0", "none"])
+@pytest.mark.parametrize("method", ["ildlt", "jacobi", "ilu0", "none", "diagonal", "block_jacobi", "ssor"])
 def test_incomplete(method):
     k = pymetapack.generate("helmholtz 2d 20 0.3")
     b = np.ones(k.shape[0])

@@ -98,11 +98,14 @@ mpk_status mpki_check_options(mpk_context *ctx, const mpk_options *options);
 mpk_status mpki_check_type(mpk_context *ctx, const mpk_options *options, mpk_scalar scalar,
                            mpk_symmetry symmetry);
 /** Set the options that a method implies: jacobi its schedule, ilu0 scalar blocks without fill or
- *  pivoting. */
+ *  pivoting; diagonal, block_jacobi and ssor one stage without fill. */
 void mpki_imply_options(mpk_options *options);
 void mpki_block_analysis_free(mpk_context *ctx, mpki_block_analysis **block);
-/** Does the method have a block analysis (ildlt, jacobi, ilu0; none, whose factor is its scaling)?
- */
+/** Is the factor made of parts of A, without updates: diagonal, block_jacobi, ssor? */
+static inline bool mpki_is_part(mpk_method method) {
+    return method >= MPK_METHOD_DIAGONAL;
+}
+/** Does the method have a block analysis (all but ldlt; none, whose factor is its scaling)? */
 static inline bool mpki_on_blocks(mpk_method method) {
     return method >= MPK_METHOD_ILDLT;
 }

@@ -46,14 +46,38 @@ static mpk_status place_pairs(mpk_context *ctx, const mpki_blocking *b, const in
     return MPK_OK;
 }
 
+/* diagonal, block_jacobi, ssor: parts of A, one stage, nothing updated or dropped. */
+static void imply_parts(mpk_options *o) {
+    o->schedule = MPK_SCHEDULE_PULL;
+    o->factor_type = MPK_TYPE_LDLT;
+    o->butterfly = MPK_OFF;
+    o->level = 0;
+    o->stages = 1;
+    o->fill_factor = o->drop_tolerance = 0;
+    if (o->method == MPK_METHOD_BLOCK_JACOBI) return;
+    o->block = 1;
+    o->matching = MPK_OFF; /* neither depends on a scaling, and there are no pairs */
+    o->pivoting = MPK_PIVOTING_NONE;
+    o->strategy = MPK_STRATEGY_RB;
+    if (o->method == MPK_METHOD_DIAGONAL || o->ordering == MPK_ORDERING_AUTO)
+        o->ordering = MPK_ORDERING_NATURAL;
+}
+
 void mpki_imply_options(mpk_options *o) {
     if (o->method == MPK_METHOD_JACOBI) o->schedule = MPK_SCHEDULE_JACOBI;
+    if (mpki_is_part(o->method)) imply_parts(o);
     if (o->method != MPK_METHOD_ILU0) return;
     o->block = 1;
     o->level = 0;
     o->stages = 1;
     o->fill_factor = o->drop_tolerance = 0;
     o->pivoting = MPK_PIVOTING_NONE;
+}
+
+/* Forget the blocks off the diagonal. */
+static void keep_diagonal(mpki_pattern *pattern) {
+    for (int32_t k = 0; k < pattern->m; k++) pattern->ptr[k] = pattern->row[k] = k;
+    if (pattern->ptr) pattern->ptr[pattern->m] = pattern->m;
 }
 
 mpk_status mpki_check_options(mpk_context *ctx, const mpk_options *o) {
@@ -132,6 +156,8 @@ mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
     if (!mpk_failed(status))
         status = mpki_pattern_of_matrix(ctx, an->n, an->ap, an->ai, &b->blocking, &b->a);
     if (mpk_failed(status)) return status;
+    if (options->method == MPK_METHOD_DIAGONAL || options->method == MPK_METHOD_BLOCK_JACOBI)
+        keep_diagonal(&b->a);
     if (an->n) memcpy(an->perm, b->blocking.perm, (size_t)an->n * sizeof *an->perm);
     an->info.ordering = b->blocking.ordering;
     an->info.scaling = options->scaling == MPK_OFF ? 0 : an->scale ? 2 : 1;
