@@ -29,6 +29,8 @@ struct mpki_blocks {
     struct mpki_rows *rows; /* rows.h: instead of all of the above from `frame` on, or NULL */
 };
 
+/** Release all blocks and pivots; bf->rows has what is needed of them. */
+void mpki_blocks_drop(mpki_blocks *f);
 /** The slot mpki_block_engine.finish without the conversion to rows: for what wants to see the
  *  blocks of any factor. */
 mpk_status mpki_block_finish_as_blocks(mpki_blocks *f, mpki_block_counts *counts);
