@@ -20,7 +20,8 @@ static void work_free(mpki_blocks *f) {
     f->meta = NULL;
 }
 
-static void blocks_free(mpk_context *ctx, mpki_blocks *f) {
+void mpki_blocks_drop(mpki_blocks *f) {
+    mpk_context *ctx = f->stages->ctx;
     mpki_release(ctx, f->frame);
     if (f->upper != f->lower) mpki_release(ctx, f->upper);
     mpki_release(ctx, f->lower);
@@ -35,7 +36,7 @@ static void end(mpk_context *ctx, mpki_blocks **handle) {
     if (!f) return;
     work_free(f);
     mpki_border_free(ctx, &f->border);
-    blocks_free(ctx, f);
+    mpki_blocks_drop(f);
     mpki_rows_free(ctx, &f->rows);
     mpki_release(ctx, f);
     *handle = NULL;
@@ -159,9 +160,8 @@ mpk_status mpki_block_finish_as_rows(mpki_blocks *f, mpki_block_counts *c) {
     mpki_pool *pool = f->meta->pool;
     mpki_block_finish_as_blocks(f, c);
     f->in_blocks = false;
-    mpk_status status = mpki_rows_make(f, pool, &f->rows);
+    mpk_status status = mpki_rows_make(f, f, true, pool, &f->rows);
     if (mpk_failed(status) || !f->rows) return status;
-    blocks_free(f->stages->ctx, f);
     c->bytes = f->rows->bytes;
     c->by_rows = f->rows->held;
     return MPK_OK;

@@ -119,8 +119,10 @@ static bool pays(const mpki_blocks *bf, int64_t *kept_bytes, bool *pure) {
 
 typedef struct making {
     mpki_rows_making w;
+    mpki_blocks *of; /* NULL, or as w.bf: to be dropped */
     mpki_pool *pool;
     int32_t *first, *order;
+    _Atomic bool impure; /* some M cannot be inverted */
 } making;
 
 static void count_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
@@ -175,7 +177,8 @@ static void arrange(making *m) {
 }
 
 /* Slots, and where they are in the problem. */
-static mpk_status number(making *m) {
+static mpk_status number(making *m, int half) {
+    m->w.half = half;
     mpki_rows *rows = m->w.rows;
     mpki_triangle *t = &rows->half[m->w.half];
     const mpki_stages *s = m->w.bf->stages;
@@ -194,7 +197,8 @@ static mpk_status number(making *m) {
         for (int32_t k = 0; k < count; k++, at++) { /* backward from the last pivot */
             const int32_t p = p0 + (m->w.pure && m->w.half ? count - 1 - k : k);
             t->position[at] = p;
-            t->problem[at] = s->blocking->perm[m->w.pure ? p0 + m->w.pivot[m->w.half][p] : p];
+            t->problem[at] =
+                s->blocking->perm[m->w.pure ? p0 + m->w.pivot[s->ldu && m->w.half][p] : p];
         }
     }
     t->start[rows->m] = at;
@@ -284,11 +288,10 @@ static mpk_status make_half(making *m, int half) {
     const int64_t n = rows->n, portions = ((int64_t)rows->m + PORTION - 1) / PORTION;
     const size_t size = mpk_scalar_size(m->w.bf->scalar);
     m->w.half = half;
-    mpk_status status = number(m);
     t->ptr = MPKI_ZNEW(ctx, STAGE, n + 1, int64_t);
     t->m_ptr = MPKI_ZNEW(ctx, STAGE, n + 1, int64_t);
     t->kept_ptr = MPKI_ZNEW(ctx, STAGE, (int64_t)rows->m + 1, int64_t);
-    if (mpk_failed(status) || !t->ptr || !t->m_ptr || !t->kept_ptr) return mpki_failed(ctx);
+    if (!t->ptr || !t->m_ptr || !t->kept_ptr) return mpki_failed(ctx);
     mpki_pool_for(m->pool, 0, portions, count_item, &m->w);
     sum_up(n, t->ptr);
     sum_up(n, t->m_ptr);
@@ -357,18 +360,65 @@ static int64_t half_bytes(const mpki_triangle *t, int64_t n, size_t size) {
     return bytes;
 }
 
-/* From slots of the last sweep to those of the first. */
+/* From slots of the last sweep to those of the first, and back. */
 static mpk_status turn(making *m) {
     mpki_rows *rows = m->w.rows;
     mpk_context *ctx = m->w.bf->stages->ctx;
     int32_t *slot = MPKI_NEW(ctx, STAGE, rows->n, int32_t); /* by position */
     rows->turn = MPKI_NEW(ctx, STAGE, rows->n, int32_t);
-    if (slot && rows->turn) {
+    m->w.other = MPKI_NEW(ctx, STAGE, rows->n, int32_t);
+    if (slot && rows->turn && m->w.other) {
         for (int32_t k = 0; k < rows->n; k++) slot[rows->half[0].position[k]] = k;
         for (int32_t k = 0; k < rows->n; k++) rows->turn[k] = slot[rows->half[1].position[k]];
+        for (int32_t k = 0; k < rows->n; k++) m->w.other[rows->turn[k]] = k;
     }
     mpki_release(ctx, slot);
-    return slot && rows->turn ? MPK_OK : mpki_failed(ctx);
+    return mpki_failed(ctx);
+}
+
+/* D^-1, and the roots. */
+static mpk_status make_pivots(making *m) {
+    mpki_rows *rows = m->w.rows;
+    mpk_context *ctx = m->w.bf->stages->ctx;
+    const mpk_scalar scalar = m->w.bf->scalar;
+    const size_t size = mpk_scalar_size(scalar);
+    MPKI_DISPATCH(scalar, rows_pivots)(&m->w);
+    rows->dinv = mpki_alloc(ctx, STAGE, (int64_t)rows->n * (1 + rows->pairs), size);
+    if (m->w.rooted) rows->root = mpki_alloc(ctx, STAGE, rows->n, size);
+    if (!rows->dinv || (m->w.rooted && !rows->root)) return mpki_failed(ctx);
+    MPKI_DISPATCH(scalar, rows_pivots)(&m->w);
+    return MPK_OK;
+}
+
+/* The second half from the first; the blocks are needed no more. */
+static mpk_status transpose(making *m) {
+    mpki_rows *rows = m->w.rows;
+    mpki_triangle *t = &rows->half[1];
+    mpk_context *ctx = m->w.bf->stages->ctx;
+    const mpk_scalar scalar = m->w.bf->scalar;
+    const int64_t n = rows->n;
+    t->ptr = MPKI_ZNEW(ctx, STAGE, n + 1, int64_t);
+    int64_t *next = MPKI_NEW(ctx, STAGE, n, int64_t);
+    if (t->ptr && next) {
+        m->w.half = 1;
+        MPKI_DISPATCH(scalar, rows_count_transposed)(&m->w);
+        sum_up(n, t->ptr);
+        t->col = MPKI_NEW(ctx, STAGE, t->ptr[n], int32_t);
+        t->val = mpki_alloc(ctx, STAGE, t->ptr[n], mpk_scalar_size(scalar));
+        if (t->col && t->val) MPKI_DISPATCH(scalar, rows_transpose)(&m->w, next);
+    }
+    mpki_release(ctx, next);
+    return mpk_failed(mpki_failed(ctx)) ? mpki_failed(ctx) : cut_chunks(m);
+}
+
+static void find_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool, (void)worker;
+    making *m = arg;
+    const mpki_rows_making *w = &m->w;
+    const int64_t end = (item + 1) * PORTION < w->rows->m ? (item + 1) * PORTION : w->rows->m;
+    for (int64_t f = item * PORTION; f < end && !atomic_load(&m->impure); f++)
+        if (!MPKI_DISPATCH(w->bf->scalar, rows_invertible)(w, (int32_t)f))
+            atomic_store(&m->impure, true);
 }
 
 /* Sets pure, if all frames allow it. */
@@ -377,15 +427,14 @@ static mpk_status find_pivots(making *m) {
     const mpki_blocks *bf = w->bf;
     mpk_context *ctx = bf->stages->ctx;
     const int halves = bf->upper != bf->lower ? 2 : 1;
-    w->pure = true;
     for (w->half = 0; w->half < halves; w->half++) {
         w->pivot[w->half] = MPKI_NEW(ctx, STAGE, w->rows->n, uint8_t);
         w->step[w->half] = MPKI_NEW(ctx, STAGE, w->rows->n, uint8_t);
-        if (!w->pivot[w->half] || !w->step[w->half]) return mpki_failed(ctx);
-        for (int32_t f = 0; f < w->rows->m && w->pure; f++)
-            w->pure = MPKI_DISPATCH(bf->scalar, rows_invertible)(w, f);
+        w->inner[w->half] = MPKI_NEW(ctx, STAGE, w->rows->n, uint8_t);
+        if (!w->pivot[w->half] || !w->step[w->half] || !w->inner[w->half]) return mpki_failed(ctx);
+        mpki_pool_for(m->pool, 0, ((int64_t)w->rows->m + PORTION - 1) / PORTION, find_item, m);
     }
-    if (halves == 1) w->pivot[1] = w->pivot[0], w->step[1] = w->step[0];
+    w->pure = !atomic_load(&m->impure);
     return MPK_OK;
 }
 
@@ -400,18 +449,20 @@ static mpk_status fill(making *m, int64_t kept_bytes) {
     if (!m->first || !m->order || !rows->entries) return mpki_failed(s->ctx);
     for (int64_t b = 0; b < s->index.nblocks; b++) rows->entries[b] = (uint16_t)bf->lower[b].nnz;
     mpk_status status = move_blocks(m, kept_bytes);
-    for (int half = 0; half < 2 && !mpk_failed(status); half++) status = make_half(m, half);
+    if (!mpk_failed(status)) status = number(m, 0);
+    if (!mpk_failed(status)) status = make_half(m, 0);
+    if (!mpk_failed(status)) status = number(m, 1);
+    if (!mpk_failed(status)) status = turn(m);
+    if (!mpk_failed(status)) status = make_pivots(m);
+    const mpki_triangle *t = &rows->half[0];
+    const bool transposed = bf->upper == bf->lower && !t->m_ptr && !t->kept_ptr;
+    if (!mpk_failed(status) && !transposed) status = make_half(m, 1);
+    if (!mpk_failed(status) && m->of) mpki_blocks_drop(m->of);
+    if (!mpk_failed(status) && transposed) status = transpose(m);
     if (mpk_failed(status)) return status;
-    status = turn(m);
-    if (mpk_failed(status)) return status;
-    MPKI_DISPATCH(bf->scalar, rows_pivots)(&m->w);
-    rows->dinv = mpki_alloc(s->ctx, STAGE, (int64_t)rows->n * (1 + rows->pairs), size);
-    if (m->w.rooted) rows->root = mpki_alloc(s->ctx, STAGE, rows->n, size);
-    if (!rows->dinv || (m->w.rooted && !rows->root)) return mpki_failed(s->ctx);
-    MPKI_DISPATCH(bf->scalar, rows_pivots)(&m->w);
     rows->held = rows->half[0].ptr[rows->n];
     const int64_t maps = (int64_t)(3 * sizeof(int32_t) + size) * rows->n;
-    const int64_t kept = bf->upper != bf->lower ? kept_bytes / 2 : kept_bytes;
+    const int64_t kept = s->ldu ? kept_bytes / 2 : kept_bytes;
     rows->swept = half_bytes(&rows->half[0], rows->n, size) + kept;
     rows->bytes = half_bytes(&rows->half[0], rows->n, size) +
                   half_bytes(&rows->half[1], rows->n, size) + kept_bytes + 2 * maps +
@@ -419,7 +470,8 @@ static mpk_status fill(making *m, int64_t kept_bytes) {
     return MPK_OK;
 }
 
-mpk_status mpki_rows_make(const mpki_blocks *bf, mpki_pool *pool, mpki_rows **out) {
+mpk_status mpki_rows_make(const mpki_blocks *bf, mpki_blocks *drop, bool inverted, mpki_pool *pool,
+                          mpki_rows **out) {
     mpk_context *ctx = bf->stages->ctx;
     int64_t kept_bytes;
     bool pure;
@@ -429,19 +481,19 @@ mpk_status mpki_rows_make(const mpki_blocks *bf, mpki_pool *pool, mpki_rows **ou
     if (!rows) return mpki_failed(ctx);
     rows->n = bf->stages->blocking->n;
     rows->m = bf->stages->index.m;
-    making m = {.w = {.bf = bf, .rows = rows}, .pool = pool};
+    making m = {.w = {.bf = bf, .rows = rows}, .of = drop, .pool = pool};
     m.w.rooted = bf->stages->options->factor_type == MPK_TYPE_LLT && rows->m == rows->n;
-    mpk_status status = pure ? find_pivots(&m) : MPK_OK;
+    mpk_status status = pure && inverted ? find_pivots(&m) : MPK_OK;
     if (!mpk_failed(status)) status = fill(&m, m.w.pure ? 0 : kept_bytes);
     for (int half = 0; half < 2; half++) {
-        if (half == 0 || m.w.pivot[1] != m.w.pivot[0]) {
-            mpki_release(ctx, m.w.pivot[half]);
-            mpki_release(ctx, m.w.step[half]);
-        }
+        mpki_release(ctx, m.w.pivot[half]);
+        mpki_release(ctx, m.w.step[half]);
+        mpki_release(ctx, m.w.inner[half]);
     }
     mpki_release(ctx, m.first);
     mpki_release(ctx, m.order);
     mpki_release(ctx, m.w.moved);
+    mpki_release(ctx, m.w.other);
     if (mpk_failed(status)) mpki_rows_free(ctx, &rows);
     *out = rows;
     return status;

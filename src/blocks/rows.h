@@ -52,9 +52,12 @@ typedef struct mpki_rows {
 } mpki_rows;
 
 /** The finished factor as rows, where it is faster as such.
- *  rows [out] NULL: it is not, or has a dense pivot
+ *  drop     [inout] NULL, or bf: its blocks are released on the way, and it is lost after a failure
+ *  inverted [in]    L_ii may take the place of M, which changes more than the order of sums
+ *  rows     [out]   NULL: it is not faster, or has a dense pivot
  *  Returns MPK_OK | MPK_ERR_MEMORY. */
-mpk_status mpki_rows_make(const mpki_blocks *bf, mpki_pool *pool, mpki_rows **rows);
+mpk_status mpki_rows_make(const mpki_blocks *bf, mpki_blocks *drop, bool inverted, mpki_pool *pool,
+                          mpki_rows **rows);
 void mpki_rows_free(mpk_context *ctx, mpki_rows **rows);
 
 /** The rule, measured (docs/meta-algorithm.md): is this block faster as rows? */
@@ -71,23 +74,29 @@ typedef struct mpki_rows_making {
     bool rooted;          /* rows->root is wanted */
     uint8_t *pivot[2];    /* pure, by half and position: row of the frame that is its k-th pivot */
     uint8_t *step[2];     /* and the inverse */
+    uint8_t *inner[2];    /* entries of a row of L_ii, of its transpose in half 1 */
+    int32_t *other;       /* by slot of half 0: that of half 1 */
     int64_t *moved; /* by block, and m more for pivots: offset of its values in rows->values */
 } mpki_rows_making;
 
 enum { MPKI_PURE_MOST = 64 }; /* rows of a frame whose M is inverted */
 
-#define MPKI_ROWS(p)                                                                                 \
+#define MPKI_ROWS(p)                                                                                  \
     /** Find the pivots' order of a frame in its M. False: M has none, or its inverse would be too \
-     *  inaccurate. */ \
-    bool mpki_##p##_rows_invertible(const mpki_rows_making *w, int32_t f);                           \
+     *  inaccurate. */  \
+    bool mpki_##p##_rows_invertible(const mpki_rows_making *w, int32_t f);                            \
     /** Of the frames j0 .. j1-1 in the order of the half: entries of row r into ptr[r + 1] and    \
      *  m_ptr[r + 1], blocks that stay into kept_ptr[j + 1]. Then, with pointers that are sums, the \
-     *  rows themselves. */ \
-    void mpki_##p##_rows_count(const mpki_rows_making *w, int32_t j0, int32_t j1);                   \
-    void mpki_##p##_rows_fill(const mpki_rows_making *w, int32_t j0, int32_t j1);                    \
-    /** D^-1 by slot; sets rows->pairs. Called twice: with dinv NULL it only looks for pairs. */     \
-    void mpki_##p##_rows_pivots(const mpki_rows_making *w);                                          \
-    /** scale, by slot. */                                                                           \
+     *  rows themselves. */  \
+    void mpki_##p##_rows_count(const mpki_rows_making *w, int32_t j0, int32_t j1);                    \
+    void mpki_##p##_rows_fill(const mpki_rows_making *w, int32_t j0, int32_t j1);                     \
+    /** D^-1 by slot; sets rows->pairs. Called twice: with dinv NULL it only looks for pairs. */      \
+    void mpki_##p##_rows_pivots(const mpki_rows_making *w);                                           \
+    /** Half 1 as the transpose of half 0, whose frames have neither M nor blocks: entries of row r \
+     *  into ptr[r + 1]; then, with pointers that are sums, the rows. next: n */ \
+    void mpki_##p##_rows_count_transposed(const mpki_rows_making *w);                                 \
+    void mpki_##p##_rows_transpose(const mpki_rows_making *w, int64_t *next);                         \
+    /** scale, by slot. */                                                                            \
     void mpki_##p##_rows_scale(const mpki_rows_making *w);
 MPKI_ROWS(s)
 MPKI_ROWS(d)

@@ -133,7 +133,13 @@ bool FN(rows_invertible)(const mpki_rows_making *w, int32_t f) {
         pivot[k] = col[which];
         step[col[which]] = (uint8_t)k;
     }
-    return m->rows == 1 || invert(m, step, l) <= r_cbrt(1 / R_EPS);
+    uint8_t *inner = w->inner[w->half] + at;
+    memset(inner, 0, m->rows);
+    if (m->rows == 1) return true;
+    if (!(invert(m, step, l) <= r_cbrt(1 / R_EPS))) return false;
+    for (int k = 0; k < m->rows; k++)
+        for (int j = 0; j < k; j++) inner[w->half ? j : k] += !is_zero(l[k * m->rows + j]);
+    return true;
 }
 
 /* ---- counting, copying --------------------------------------------------------------------------
@@ -167,8 +173,8 @@ static void count_block(const mpki_rows_making *w, const mpki_block *b, const ui
     }
 }
 
-/* Rows of L_ii or its transpose: counted in `to`, or where `next` is given appended. */
-static void inner_rows(const mpki_rows_making *w, int32_t f, int64_t *to, int64_t *next) {
+/* Append rows of L_ii or its transpose: next[row] is where the next entry of a row goes. */
+static void inner_rows(const mpki_rows_making *w, int32_t f, int64_t *next) {
     const mpki_block *m = m_of(w, f);
     mpki_triangle *t = &w->rows->half[w->half];
     T l[MPKI_PURE_MOST * MPKI_PURE_MOST], *val = t->val;
@@ -181,10 +187,6 @@ static void inner_rows(const mpki_rows_making *w, int32_t f, int64_t *to, int64_
             const T v = l[k * rows + j];
             const int row = w->half ? rows - 1 - j : k, col = w->half ? rows - 1 - k : j;
             if (is_zero(v)) continue;
-            if (!next) {
-                to[row]++;
-                continue;
-            }
             t->col[next[row]] = first + col;
             val[next[row]++] = conj_if(w->half && w->bf->stages->hermitian, v);
         }
@@ -207,9 +209,11 @@ void FN(rows_count)(const mpki_rows_making *w, int32_t j0, int32_t j1) {
             else
                 t->kept_ptr[j + 1]++;
         }
-        if (w->pure)
-            inner_rows(w, f, to, NULL);
-        else if (!w->rooted && mpki_as_rows(m) && !is_identity(m))
+        for (int k = 0; w->pure && k < m->rows; k++)
+            to[w->half ? m->rows - 1 - k : k] +=
+                w->inner[w->half][w->bf->stages->blocking->bptr[f] + k];
+        if (w->pure) continue;
+        if (!w->rooted && mpki_as_rows(m) && !is_identity(m))
             count_block(w, m, place, t->m_ptr + w->first[f] + 1);
     }
 }
@@ -273,7 +277,7 @@ void FN(rows_fill)(const mpki_rows_making *w, int32_t j0, int32_t j1) {
             } else
                 t->kept[kept++] = (mpki_kept){moved(w, b, other + x->entry[e].block), from};
         }
-        if (w->pure) inner_rows(w, f, NULL, next);
+        if (w->pure) inner_rows(w, f, next);
         if (!t->m_ptr) continue;
         memcpy(next, t->m_ptr + r0, (size_t)rows * sizeof *next);
         t->pivot[j] = (mpki_block){.format = MPKI_EMPTY};
@@ -301,6 +305,31 @@ void FN(rows_pivots)(const mpki_rows_making *w) {
     }
     for (int32_t k = 0; to && w->rooted && k < rows->n; k++)
         ((T *)rows->root)[k] = root_of(w, s->blocking->of[rows->half[0].position[k]]);
+}
+
+/* Row k and column k of a frame stand in the same slot, in either half: so one half is the transpose
+ * of the other, renumbered. */
+void FN(rows_count_transposed)(const mpki_rows_making *w) {
+    const mpki_triangle *from = &w->rows->half[0];
+    int64_t *ptr = w->rows->half[1].ptr;
+    for (int64_t k = 0; k < from->ptr[w->rows->n]; k++) ptr[w->other[from->col[k]] + 1]++;
+}
+
+void FN(rows_transpose)(const mpki_rows_making *w, int64_t *next) {
+    const mpki_triangle *from = &w->rows->half[0];
+    mpki_triangle *to = &w->rows->half[1];
+    const T *val = from->val;
+    T *to_val = to->val;
+    const int hermitian = w->bf->stages->hermitian;
+    memcpy(next, to->ptr, (size_t)w->rows->n * sizeof *next);
+    for (int32_t r = w->rows->n - 1; r >= 0; r--) { /* so that columns come in about their order */
+        const int32_t col = w->other[r];
+        for (int64_t k = from->ptr[r]; k < from->ptr[r + 1]; k++) {
+            const int64_t at = next[w->other[from->col[k]]]++;
+            to->col[at] = col;
+            to_val[at] = conj_if(hermitian, val[k]);
+        }
+    }
 }
 
 void FN(rows_scale)(const mpki_rows_making *w) {

@@ -69,7 +69,8 @@ static void turn_into_rows(mpki_block_solver *s, mpk_part part) {
     }
     if (++s->wholes < WHOLES) return;
     s->wholes = -1;
-    if (mpk_failed(mpki_rows_make(s->bf, s->pool, &s->own))) mpki_clear_error(ctx); /* as before */
+    if (mpk_failed(mpki_rows_make(s->bf, NULL, false, s->pool, &s->own)))
+        mpki_clear_error(ctx); /* as before */
     if (!s->own) return;
     s->rows = s->own;
     s->bytes = (double)s->own->swept;
