@@ -45,7 +45,9 @@ static void print_inertia(const mpk_report *report) {
     const mpk_run *run = mpk_report_run(report);
     const bool complex = run->problem.scalar == MPK_C || run->problem.scalar == MPK_Z;
     const mpk_inertia *in = &run->factor.inertia;
-    if (!run->have_factor || (complex && run->problem.symmetry == MPK_SYMMETRIC)) return;
+    if (!run->have_factor || run->problem.symmetry == MPK_GENERAL ||
+        (complex && run->problem.symmetry == MPK_SYMMETRIC))
+        return;
     printf("%lld %lld %lld\n", (long long)in->positive, (long long)in->negative,
            (long long)in->zero);
 }

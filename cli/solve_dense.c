@@ -76,6 +76,12 @@ static mpk_status load(cli_args *args, const mpk_job *job, work *w, mpk_problem_
                                                     &w->problem);
     if (mpk_failed(status)) return status;
     mpk_problem_view_get(w->problem, p);
+    if (p->symmetry == MPK_GENERAL) {
+        snprintf(w->message, sizeof w->message,
+                 "the matrix is not symmetric, and dense methods are for matrices that are: leave "
+                 "--dense out, and it is solved as a sparse one");
+        return MPK_ERR_UNSUPPORTED;
+    }
     status = check_memory(args, p, 0, w);
     if (mpk_failed(status)) return status;
     w->a = dense_of(p);

@@ -152,7 +152,8 @@ static double complete_flops(search *s, const mpki_block_analysis *ba) {
 /* An iterative solve holds both triangles of A, a factor of its size at the least, and vectors. */
 static mpk_status fits_at_all(search *s) {
     enum { VECTORS = 16 };
-    const double entry = (double)s->size + 4, entries = 2 * (double)s->problem->nnz;
+    const double entry = (double)s->size + 4; /* a general A is held by rows and by columns */
+    const double entries = 2 * (double)s->problem->nnz;
     const double least = 1.5 * entries * entry + (double)VECTORS * s->n * (double)s->size;
     return mpki_memory_check(s->ctx, STAGE, "even an incomplete factorization and its solve", least,
                              s->options.memory_limit);
@@ -178,6 +179,7 @@ static mpk_status climb(search *s) {
     mpk_options o = s->options;
     mpk_adaptive *r = s->result;
     o.method = MPK_METHOD_ILDLT;
+    if (s->problem->symmetry == MPK_GENERAL) o.factor_type = MPK_TYPE_LDU;
     mpk_factor_destroy(&r->factor);
     mpk_analysis_destroy(&r->analysis);
     mpk_status status = fits_at_all(s);
@@ -217,6 +219,11 @@ static mpk_status direct(search *s, bool *done) {
     mpk_options o = s->options;
     mpk_adaptive *r = s->result;
     *done = false;
+    if (s->problem->symmetry == MPK_GENERAL) {
+        strncpy(r->no_direct, "the matrix is not symmetric: LDU on blocks, and an iterative method",
+                sizeof r->no_direct - 1);
+        return MPK_OK;
+    }
     if (o.direct == MPK_OFF) {
         strncpy(r->no_direct, "direct = off", sizeof r->no_direct - 1);
         return MPK_OK;

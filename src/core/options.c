@@ -308,7 +308,11 @@ const char *mpk_option_word(const char *key, int value) {
 /* The Krylov methods that may run with these options, as bits; none: refinement. */
 static unsigned krylov_of(const mpk_options *o) {
     if (o->krylov != MPK_KRYLOV_AUTO) return 1u << ((unsigned)o->krylov & 31);
-    const unsigned blocks = o->factor_type == MPK_TYPE_LDU ? K(GMRES) : K(SQMR);
+    /* of a matrix that is not symmetric these three come to LDU, and to GMRES, by themselves */
+    const bool either = o->method == MPK_METHOD_AUTO || o->method == MPK_METHOD_ILU0 ||
+                        o->method == MPK_METHOD_NONE;
+    const unsigned blocks =
+        o->factor_type == MPK_TYPE_LDU ? K(GMRES) : K(SQMR) | (either ? K(GMRES) : 0);
     if (o->method == MPK_METHOD_LDLT) return K(NONE);
     return o->method == MPK_METHOD_AUTO ? blocks | K(NONE) : blocks;
 }

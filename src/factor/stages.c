@@ -243,8 +243,10 @@ static void sum_up(const mpki_block_body *body, const mpki_block_counts *c, mpk_
                                   .growth = c->largest / s->size,
                                   .min_pivot = isfinite(c->smallest) ? c->smallest / s->size : 0,
                                   .max_front = s->blocking->largest};
-    fac->info.inertia.positive = c->positive;
-    fac->info.inertia.negative = c->negative;
+    if (s->symmetry != MPK_GENERAL) { /* else there is none */
+        fac->info.inertia.positive = c->positive;
+        fac->info.inertia.negative = c->negative;
+    }
     fac->info.inertia.zero = c->zero;
     for (int32_t f = 0; f < s->index.m; f++) {
         const int64_t w = mpki_frame_rows(s->blocking, f);
@@ -291,8 +293,8 @@ static mpk_status prepare(mpki_block_body *body, const mpki_pattern *a) {
     return status;
 }
 
-/* One run; `shift` times its diagonal is added to the matrix. */
-static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift) {
+/* One run; `shift` times its diagonal is added to the matrix. at: of a general one, transposed. */
+static mpk_status run(mpk_factor *fac, const mpki_full *full, const mpki_full *at, double shift) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
     const mpk_options *o = &fac->options;
@@ -309,7 +311,10 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift) {
                        .nnz = an->nnz,
                        .options = o,
                        .a = full,
+                       .at = at,
                        .scale = fac->scale,
+                       .row_scale = an->symmetry == MPK_GENERAL ? fac->scale + an->n : NULL,
+                       .row_of = an->row_of,
                        .blocking = &an->block->blocking,
                        .pair = an->block->pair,
                        .ldu = ldu,
@@ -331,7 +336,7 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift) {
     s->info.time_block_s = an->block->time_block_s;
     s->info.time_numeric_s = mpki_now_s() - numeric;
     work_free(body);
-    s->a = NULL;
+    s->a = s->at = NULL;
     return status;
 }
 
@@ -389,7 +394,7 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
     const mpk_options *o = &fac->options;
-    mpki_full full = {0};
+    mpki_full full = {0}, at = {0};
     double shift = 0, time_fill_s = 0, time_numeric_s = 0;
     mpk_problem_view view = {an->n, an->nnz, an->scalar, an->symmetry, an->ap, an->ai, fac->ax};
     mpki_block_body_free(fac);
@@ -397,9 +402,12 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
     mpk_status status = mpki_check_type(ctx, o, an->scalar, an->symmetry);
     if (!mpk_failed(status))
         status = mpki_find_scaling(ctx, an, o, fac->ax, false, fac->scale, &fac->size);
+    const bool general = an->symmetry == MPK_GENERAL;
+    if (!mpk_failed(status) && general) /* then what it makes is of Q A */
+        status = mpki_general_transposed(ctx, an, fac->ax, &at, &view);
     if (!mpk_failed(status)) status = mpki_full_make(ctx, &view, o->threads, &full, NULL);
     for (int tries = 0; !mpk_failed(status); tries++) {
-        status = run(fac, &full, shift);
+        status = run(fac, &full, general ? &at : NULL, shift);
         if (!fac->blocks) break;
         mpki_stages *s = &fac->blocks->stages;
         s->info.breakdowns = tries;
@@ -412,6 +420,7 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
         shift = shift > 0 ? SHIFT_GROWTH * shift : FIRST_SHIFT;
     }
     mpki_full_free(ctx, &full);
+    mpki_release(ctx, at.col);
     mpki_memory_bound(ctx, 0, 0);
     if (mpk_failed(status)) mpki_block_body_free(fac);
     return status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Entries in any order to compressed columns of the lower triangle: duplicates summed, checked. */
+/* Entries in any order to compressed columns, of the lower triangle or of all of a general matrix:
+ * duplicates summed, checked. */
 #include "assemble.h"
 
 mpk_status mpki_entries_reserve(mpk_context *ctx, const char *stage, mpk_scalar scalar,
@@ -45,6 +46,7 @@ mpk_status mpki_assemble(mpk_context *ctx, const mpki_assembly *given, mpki_entr
     mpki_assembly with = *given;
     const mpki_assembly *how = &with;
     with.tolerance = tolerance_of(ctx, given->scalar);
+    with.or_general = given->or_general && !(mpki_symmetry_tolerance(ctx) >= 0);
     mpki_assembled a = {0};
     mpk_problem *made = MPKI_ZNEW(ctx, how->stage, 1, mpk_problem);
     mpk_status status = mpki_failed(ctx);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_PROBLEM_ASSEMBLE_H
 #define MPKI_PROBLEM_ASSEMBLE_H
-/** From entries in any order to the lower triangle by columns. */
+/** From entries in any order to columns: of the lower triangle, or of all of a general matrix. */
 #include "problem.h"
 
 /** Entries in any order, duplicates included, that grow with what is read. */
@@ -26,6 +26,7 @@ typedef struct mpki_assembly {
     mpk_symmetry symmetry;
     mpk_triangle triangle;
     bool either_symmetry; /* complex MPK_FULL: symmetric or Hermitian, whichever is nearer */
+    bool or_general;      /* MPK_FULL: a matrix that is neither is a general one, not an error */
     double tolerance;     /* of symmetry (law.h); set by mpki_assemble */
 } mpki_assembly;
 

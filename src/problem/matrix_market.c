@@ -250,6 +250,7 @@ mpk_status mpki_read_matrix_market(mpki_text *text, const char *first, mpk_probl
         .symmetry = scalar == MPK_Z && h.law == MPKI_MM_HERMITIAN ? MPK_HERMITIAN : MPK_SYMMETRIC,
         .triangle = h.law == MPKI_MM_GENERAL ? MPK_FULL : MPK_EITHER,
         .either_symmetry = h.law == MPKI_MM_GENERAL,
+        .or_general = h.law == MPKI_MM_GENERAL,
     };
     status = mpki_assemble(text->ctx, &how, &e, problem);
 done:

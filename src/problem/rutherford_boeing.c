@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** Reads Rutherford-Boeing files: I. S. Duff, R. G. Grimes, J. G. Lewis, "The Rutherford-Boeing
  *  Sparse Matrix Collection", RAL-TR-97-031, 1997; and its ancestor Harwell-Boeing (ACM TOMS 15,
- *  1989), whose right-hand sides are skipped. Type 'u' is accepted if the values are symmetric. */
+ *  1989), whose right-hand sides are skipped. Type 'u' is a general matrix, unless its values are symmetric. */
 #include "fortran.h"
 #include "number.h"
 
@@ -191,6 +191,7 @@ mpk_status mpki_read_rutherford_boeing(mpki_text *text, mpk_problem **problem) {
         .symmetry = scalar == MPK_Z && h.type[1] == 'h' ? MPK_HERMITIAN : MPK_SYMMETRIC,
         .triangle = h.type[1] == 'u' ? MPK_FULL : MPK_EITHER,
         .either_symmetry = h.type[1] == 'u',
+        .or_general = h.type[1] == 'u',
     };
     status = mpki_assemble(text->ctx, &how, &e, problem);
 done:
