@@ -28,6 +28,12 @@ int cli_matrix(const cli_args *args, mpk_job *job) {
     return 0;
 }
 
+/* Was the inertia asked for of a matrix that has none? */
+static bool no_inertia(const cli_args *args, const mpk_report *report) {
+    const mpk_run *run = report ? mpk_report_run(report) : NULL;
+    return args->command == CLI_INERTIA && run && run->problem.symmetry == MPK_GENERAL;
+}
+
 /* Print the report as text, or one line if there is only a failure. */
 static void tell(const cli_args *args, const mpk_report *report, mpk_status status) {
     const mpk_run *run = mpk_report_run(report);
@@ -36,6 +42,7 @@ static void tell(const cli_args *args, const mpk_report *report, mpk_status stat
         fputs(mpk_report_text(report), stderr);
     } else if (mpk_exit_code(status) != 0) {
         if (run && run->message && *run->message) text = run->message;
+        if (no_inertia(args, report)) text = "the matrix is not symmetric: it has no inertia";
         fprintf(stderr, "metapack %s: %s\n", args->name, text);
     }
 }
@@ -72,10 +79,11 @@ int cli_run(const cli_args *args, const mpk_job *job) {
         else if (args->command == CLI_INERTIA && report && !mpk_failed(status))
             print_inertia(report);
     }
+    const bool none = no_inertia(args, report);
     mpk_report_destroy(&report);
     if (fflush(stdout) || ferror(stdout)) {
         fprintf(stderr, "metapack %s: standard output cannot be written\n", args->name);
         return CLI_EXIT_FILE;
     }
-    return mpk_exit_code(status);
+    return mpk_exit_code(none && !mpk_failed(status) ? MPK_ERR_UNSUPPORTED : status);
 }

@@ -114,7 +114,7 @@ mpk_status mpki_check_type(mpk_context *ctx, const mpk_options *options, mpk_sca
  *  pivoting. */
 void mpki_imply_options(mpk_options *options);
 /** What a general matrix implies, which has factors of type LDU only: ilu0 means that, auto a
- *  complete one on blocks. */
+ *  complete one on blocks; ordering auto is rcm where fill is left out. */
 void mpki_imply_general(mpk_options *options);
 /** Both, for a matrix of this symmetry. MPK_ERR_ARGUMENT for what a general one cannot have: method
  *  ldlt, the factor types ldlt and llt, krylov sqmr, minres, symmlq and cg, pivoting static. */

@@ -74,7 +74,10 @@ static mpk_status match(session *s, int32_t **mate) {
     int32_t rank;
     s->ap = p->ap;
     s->ai = p->ai;
-    if (p->symmetry == MPK_GENERAL) return make_symmetric(s);
+    if (p->symmetry == MPK_GENERAL) {
+        mpki_imply_general(&s->options);
+        return make_symmetric(s);
+    }
     if (s->options.matching == MPK_OFF || p->n == 0) return MPK_OK;
     mpk_status status = mpki_moduli_build(s->ctx, p, &moduli);
     double *scale = MPKI_NEW(s->ctx, STAGE, p->n, double);

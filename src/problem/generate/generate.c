@@ -40,8 +40,9 @@ const char *mpk_generators(void) {
            "quasi-definite N [decades=4]: resistor grid with capacitors [R G; G' -C], n = 3N^2-2N\n"
            "random N [density=0.01] [zeros=0.3] [entries=real|complex|hermitian|general] "
            "[decades=0]: a share of the diagonal is zero, indefinite, n = N\n"
-           "convection N [dimension=2d|3d] [speed=100] [wind=constant|circular] [damping=0] "
-           "[rows=ordered|shuffled]: -Laplace u + w grad u, upwind, not symmetric, n = N^2 or N^3";
+           "convection N [dimension=2d|3d] [speed=100] [wind=constant|circular] [damping] [rows]: "
+           "-Laplace u + w grad u + i damping u, upwind, not symmetric, n = N^2 or N^3; "
+           "rows=ordered|shuffled";
 }
 
 /* ---- what the families use ---------------------------------------------------------------- */
