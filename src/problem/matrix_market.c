@@ -58,7 +58,8 @@ static mpk_status parse_banner(const mpki_text *text, const char *line, mpki_mm_
     if (l == 3)
         return mpki_text_error(text, MPK_ERR_INPUT,
                                "a skew-symmetric matrix (A = -A^T) is not symmetric: LDL^T does "
-                               "not exist for it");
+                               "not exist for it; with all its entries in a 'general' file it is "
+                               "solved by LDU");
     h->array = f == 1;
     h->field = e == 4 ? MPKI_MM_REAL : (mpki_mm_field)e;
     h->law = (mpki_mm_law)l;
