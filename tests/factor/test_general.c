@@ -406,6 +406,43 @@ static void singular(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* Whichever allocation fails, from the analysis to the solution: an error, and nothing is left. */
+static void memory_runs_out(void **state) {
+    (void)state;
+    for (int method = 0; method < 2; method++) {
+        int64_t k = 1;
+        for (mpk_status status = MPK_ERR_MEMORY; mpk_failed(status); k++) {
+            failing f = {0};
+            mpk_allocator allocator = {failing_alloc, failing_release, &f};
+            mpk_context *ctx = NULL;
+            assert_int_equal(mpk_context_create(&allocator, &ctx), MPK_OK);
+            mpk_problem *p = make(ctx, "convection 6 rows=shuffled", MPK_D);
+            mpk_analysis *an = NULL;
+            mpk_factor *fac = NULL;
+            mpk_options o = ldu();
+            double x[36], b[36];
+            for (int i = 0; i < 36; i++) b[i] = i;
+            o.threads = 1;
+            o.stages = 3;
+            o.level = 1;
+            o.fill_factor = 2;
+            if (method) o.method = MPK_METHOD_NONE;
+            f.fail_at = f.calls + k;
+            status = mpk_analyse(ctx, p, &o, &an);
+            if (!mpk_failed(status)) status = mpk_factorize(ctx, an, NULL, &o, &fac);
+            if (!mpk_failed(status)) status = mpk_solve(ctx, fac, 1, b, 36, x, 36, &o, NULL);
+            f.fail_at = 0;
+            assert_true(status >= 0 || status == MPK_ERR_MEMORY);
+            mpk_factor_destroy(&fac);
+            mpk_analysis_destroy(&an);
+            mpk_problem_destroy(&p);
+            mpk_context_destroy(&ctx);
+            assert_int_equal(f.held, 0);
+        }
+        assert_true(k > 40);
+    }
+}
+
 /* No rows, and one. */
 static void smallest(void **state) {
     (void)state;
@@ -440,7 +477,7 @@ int main(void) {
         cmocka_unit_test(ilu0),       cmocka_unit_test(solves),
         cmocka_unit_test(new_values), cmocka_unit_test(refused),
         cmocka_unit_test(singular),   cmocka_unit_test(asked_of_the_factor),
-        cmocka_unit_test(smallest),
+        cmocka_unit_test(smallest),   cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
