@@ -349,6 +349,16 @@ static void refused(void **state) {
         assert_said(ctx, cases[k].said);
         assert_null(an);
     }
+    mpk_options o = ldu(); /* analysed so, and factorized otherwise */
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    assert_int_equal(mpk_analyse(ctx, p, &o, &an), MPK_OK);
+    o.factor_type = MPK_TYPE_LDLT;
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_ERR_ARGUMENT);
+    assert_said(ctx, "take factor_type ldu");
+    assert_int_equal(mpk_factorize(ctx, an, NULL, NULL, &fac), MPK_OK); /* auto */
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
     mpk_problem_destroy(&p);
     mpk_context_destroy(&ctx);
 }

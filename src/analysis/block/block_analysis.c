@@ -144,10 +144,12 @@ mpk_status mpki_check_type(mpk_context *ctx, const mpk_options *o, mpk_scalar sc
 }
 
 /* Refuse what cannot fit. How much will be dropped is not known yet, but the factorization holds
- * both triangles of A by rows; a general A by rows and by columns. */
+ * both triangles of A by rows; a general A by rows, and other row indices of its columns. */
 static mpk_status check_memory(mpk_context *ctx, const mpk_problem *p, const mpk_options *options) {
-    const double entries = 2 * (double)p->nnz - (p->symmetry == MPK_GENERAL ? 0 : p->n);
-    const double least = entries * (double)(mpk_scalar_size(p->scalar) + sizeof(int32_t)) +
+    const bool general = p->symmetry == MPK_GENERAL;
+    const double entries = general ? (double)p->nnz : 2 * (double)p->nnz - p->n;
+    const double indices = (general ? 2 : 1) * sizeof(int32_t);
+    const double least = entries * ((double)mpk_scalar_size(p->scalar) + indices) +
                          (double)p->n * sizeof(int64_t);
     return mpki_memory_check(ctx, STAGE, "the factorization, at the least,", least,
                              options->memory_limit);
