@@ -180,7 +180,8 @@ static mpk_status analyse(search *s, mpk_options *o, bool *complete) {
     const bool general = s->problem->symmetry == MPK_GENERAL;
     mpk_analysis **an = &s->result->analysis;
     const int level = o->level;
-    if (general) o->factor_type = MPK_TYPE_LDU, o->level = -1;
+    if (general && o->factor_type == MPK_TYPE_LDLT) o->factor_type = MPK_TYPE_LDU;
+    if (general) o->level = -1;
     mpk_status status = mpk_analyse(s->ctx, s->problem, o, an);
     if (mpk_failed(status)) return status;
     *complete = complete_flops(s, (*an)->block) <= COMPLETE_FLOPS;

@@ -78,6 +78,9 @@ static void refused(void **state) {
     RUN(&o, NULL, "solve", "a.mtx", "--krylov", "minres");
     assert_code(&o, 1);
     assert_has(o.err, "take gmres, fgmres, bicgstab or idr");
+    RUN(&o, NULL, "solve", "a.mtx", "--factor-type", "llt");
+    assert_code(&o, 1);
+    assert_has(o.err, "take factor_type ldu");
     RUN(&o, NULL, "inertia", "a.mtx");
     assert_code(&o, 1);
     assert_has(o.err, "the matrix is not symmetric: it has no inertia");

@@ -129,6 +129,32 @@ static void complete(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* Blocks that are rejected and pushed back: both halves get their delayed updates. */
+static void stages(void **state) {
+    (void)state;
+    mpk_context *ctx = context();
+    for (int scalar = MPK_D; scalar <= MPK_Z; scalar += 2)
+        for (int k = 0; k < 3; k++) {
+            mpk_problem *p = make(ctx, "random 200 0.02 entries=general", (mpk_scalar)scalar);
+            mpk_problem_view v;
+            mpk_factor_info info;
+            mpk_options o = ldu();
+            o.pivoting = MPK_PIVOTING_NONE;
+            o.pivot_threshold = 0.4;
+            o.stages = 10;
+            o.block = 6;
+            o.schedule = (mpk_schedule)(MPK_SCHEDULE_PULL + k);
+            mpk_problem_view_get(p, &v);
+            void *x = applied(ctx, p, &o, &info);
+            assert_true(info.rejected > 5 && info.stages > 2);
+            const double error = backward_error(&v, x);
+            if (!(error <= 1e-12)) fail_msg("schedule %d: %.1e", (int)o.schedule, error);
+            free(x);
+            mpk_problem_destroy(&p);
+        }
+    mpk_context_destroy(&ctx);
+}
+
 /* The same bits for any number of threads. */
 static void by_threads(void **state) {
     (void)state;
@@ -329,6 +355,8 @@ static void refused(void **state) {
         {{"method", "ildlt"}, "take factor_type ldu"},
         {{"method", "jacobi"}, "take factor_type ldu"},
         {{"method", "ildlt", "factor_type", "llt"}, "take factor_type ldu"},
+        {{"method", "ilu0", "factor_type", "llt"}, "take factor_type ldu"},
+        {{"method", "auto", "factor_type", "llt"}, "take factor_type ldu"},
         {{"method", "auto", "krylov", "cg"}, "krylov cg is for matrices that are: take gmres"},
         {{"method", "ilu0", "krylov", "minres"}, "krylov minres"},
         {{"method", "none", "krylov", "sqmr"}, "krylov sqmr"},
@@ -483,11 +511,17 @@ static void smallest(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(complete),   cmocka_unit_test(by_threads),
-        cmocka_unit_test(ilu0),       cmocka_unit_test(solves),
-        cmocka_unit_test(new_values), cmocka_unit_test(refused),
-        cmocka_unit_test(singular),   cmocka_unit_test(asked_of_the_factor),
-        cmocka_unit_test(smallest),   cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(complete),
+        cmocka_unit_test(by_threads),
+        cmocka_unit_test(stages),
+        cmocka_unit_test(ilu0),
+        cmocka_unit_test(solves),
+        cmocka_unit_test(new_values),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(singular),
+        cmocka_unit_test(asked_of_the_factor),
+        cmocka_unit_test(smallest),
+        cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,6 +74,7 @@ void mpki_imply_options(mpk_options *o) {
 }
 
 void mpki_imply_general(mpk_options *o) {
+    if (o->factor_type == MPK_TYPE_LLT) return; /* which was asked for, and cannot be */
     if (o->method == MPK_METHOD_AUTO) {
         o->method = MPK_METHOD_ILDLT;
         o->factor_type = MPK_TYPE_LDU;
@@ -149,8 +150,8 @@ static mpk_status check_memory(mpk_context *ctx, const mpk_problem *p, const mpk
     const bool general = p->symmetry == MPK_GENERAL;
     const double entries = general ? (double)p->nnz : 2 * (double)p->nnz - p->n;
     const double indices = (general ? 2 : 1) * sizeof(int32_t);
-    const double least = entries * ((double)mpk_scalar_size(p->scalar) + indices) +
-                         (double)p->n * sizeof(int64_t);
+    const double least =
+        entries * ((double)mpk_scalar_size(p->scalar) + indices) + (double)p->n * sizeof(int64_t);
     return mpki_memory_check(ctx, STAGE, "the factorization, at the least,", least,
                              options->memory_limit);
 }
