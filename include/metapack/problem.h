@@ -35,7 +35,7 @@ typedef struct mpk_problem_view {
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _SIZE
  *          | MPK_ERR_INPUT: an index out of range, NaN or Inf, not symmetric, a Hermitian diagonal
  *            that is not real, a sum that overflows
- *  Example: examples/solve.c */
+ *  Example: examples/solve.c, examples/general.c */
 MPK_API mpk_status mpk_problem_from_csc(mpk_context *ctx, int32_t n, mpk_scalar scalar,
                                         mpk_symmetry symmetry, mpk_triangle triangle,
                                         const int64_t *ap, const int32_t *ai, const void *ax,
