@@ -37,6 +37,12 @@ typedef struct mpki_assembly {
 mpk_status mpki_assemble(mpk_context *ctx, const mpki_assembly *how, mpki_entries *entries,
                          mpk_problem **problem);
 
+/** Entries of the lower triangle of A = -A^T -> all of them: each gets its mirror image, negated.
+ *  how [in] for errors: stage, source, base, scalar
+ *  Returns MPK_OK | MPK_ERR_MEMORY | MPK_ERR_INPUT: an entry above the diagonal, or one on it that
+ *  is not zero (a zero there stays) */
+mpk_status mpki_entries_skew(mpk_context *ctx, const mpki_assembly *how, mpki_entries *entries);
+
 /** Bytes of `nnz` entries and of what mpki_assemble makes of them, those that are there included.
  *  sorted [in] the entries come sorted, of one triangle: they are not copied */
 double mpki_assemble_bytes(double n, double nnz, mpk_scalar scalar, bool sorted);

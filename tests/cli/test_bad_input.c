@@ -46,7 +46,7 @@ static void bad_matrices(void **state) {
         {COORDINATE "symmetric\n2 2 1\n1 1\n", "bad.mtx:3"},
         {COORDINATE "symmetric\n2 3 1\n1 1 1\n", "not square"},
         {COORDINATE "general\n2 3 2\n1 2 1\n2 1 2\n", "not square"},
-        {COORDINATE "skew-symmetric\n2 2 1\n2 1 1\n", "skew"},
+        {COORDINATE "skew-symmetric\n2 2 1\n1 2 1\n", "skew"},
         {COORDINATE "symmetric\n0 0 0\n", "bad.mtx"},
         {COORDINATE "symmetric\n-2 -2 1\n1 1 1\n", "bad.mtx:2"},
         {COORDINATE "symmetric\n99999999999999999999 99999999999999999999 1\n1 1 1\n", "bad.mtx:2"},

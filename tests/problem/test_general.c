@@ -131,6 +131,50 @@ static void files(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* A = -A^T: the half that is listed, and the other one. */
+static void skew(void **state) {
+    (void)state;
+    static const int64_t ap[] = {0, 2, 4, 6};
+    static const int32_t ai[] = {1, 2, 0, 2, 0, 1};
+    static const double ax[] = {1, -2, -1, 3, 2, -3};
+    static const char *const texts[] = {
+        REAL "skew-symmetric\n3 3 3\n2 1 1\n3 2 3\n3 1 -2\n",
+        "%%MatrixMarket matrix array real skew-symmetric\n3 3\n1\n-2\n3\n",
+        RB "rza            3  3  3  0\n(4I1)(3I1)(3F3.0)\n1344\n233\n 1.-2. 3.\n"};
+    mpk_context *ctx = new_context();
+    mpk_problem *p = NULL;
+    mpk_problem_view v;
+    for (int k = 0; k < 3; k++) {
+        assert_int_equal(read_text(ctx, texts[k], &p), MPK_OK);
+        mpk_problem_view_get(p, &v);
+        assert_int_equal(v.symmetry, MPK_GENERAL);
+        assert_int_equal(v.nnz, 6);
+        assert_memory_equal(v.ap, ap, sizeof ap);
+        assert_memory_equal(v.ai, ai, sizeof ai);
+        assert_memory_equal(v.ax, ax, sizeof ax);
+        mpk_problem_destroy(&p);
+    }
+    /* zeros on the diagonal may be listed; complex; one row */
+    assert_int_equal(read_text(ctx, REAL "skew-symmetric\n2 2 2\n1 1 0\n2 1 1\n", &p), MPK_OK);
+    mpk_problem_view_get(p, &v);
+    assert_int_equal(v.nnz, 3);
+    mpk_problem_destroy(&p);
+    assert_int_equal(read_text(ctx,
+                               "%%MatrixMarket matrix coordinate complex skew-symmetric\n"
+                               "2 2 1\n2 1 1 -2\n",
+                               &p),
+                     MPK_OK);
+    mpk_problem_view_get(p, &v);
+    assert_true(((const double complex *)v.ax)[1] == -1 + 2 * I);
+    mpk_problem_destroy(&p);
+    assert_int_equal(read_text(ctx, "%%MatrixMarket matrix array real skew-symmetric\n1 1\n", &p),
+                     MPK_OK);
+    mpk_problem_view_get(p, &v);
+    assert_int_equal(v.nnz, 0);
+    mpk_problem_destroy(&p);
+    mpk_context_destroy(&ctx);
+}
+
 /* Who says how far from symmetric a matrix may be wants a symmetric one. */
 static void asked_to_be_symmetric(void **state) {
     (void)state;
@@ -298,6 +342,12 @@ static mpk_status from_file(mpk_context *ctx) {
     mpk_problem_destroy(&p);
     return status;
 }
+static mpk_status from_skew(mpk_context *ctx) {
+    mpk_problem *p = NULL;
+    const mpk_status status = read_text(ctx, REAL "skew-symmetric\n3 3 2\n3 1 5\n2 1 3\n", &p);
+    mpk_problem_destroy(&p);
+    return status;
+}
 static mpk_status from_arrays(mpk_context *ctx) {
     mpk_problem *p = NULL;
     const mpk_status status = known(ctx, MPK_FULL, &p);
@@ -313,6 +363,7 @@ static mpk_status generated(mpk_context *ctx) {
 static void memory_runs_out(void **state) {
     (void)state;
     sweep_allocations(from_file);
+    sweep_allocations(from_skew);
     sweep_allocations(from_arrays);
     sweep_allocations(generated);
 }
@@ -323,6 +374,7 @@ int main(void) {
         cmocka_unit_test(refused_arrays),
         cmocka_unit_test(files),
         cmocka_unit_test(asked_to_be_symmetric),
+        cmocka_unit_test(skew),
         cmocka_unit_test(written_and_read),
         cmocka_unit_test(products),
         cmocka_unit_test(full_by_threads),

@@ -109,8 +109,8 @@ static void refused(void **state) {
     static const refused_text cases[] = {
         {"a\nb\n", MPK_ERR_FORMAT, "neither Matrix Market"},
         {"a\nb\nrsb 1 1\n", MPK_ERR_FORMAT, "neither Matrix Market"},
-        {TITLE "rza            3  3  5  0\n", MPK_ERR_INPUT,
-         "text:3: type 'rza': the matrix is skew"},
+        {TITLE "pza            3  3  5  0\n", MPK_ERR_INPUT,
+         "text:3: type 'pza': the matrix is a skew-symmetric pattern"},
         {TITLE "rra            3  4  5  0\n", MPK_ERR_INPUT, "rectangular"},
         {TITLE "rse            3  3  5  0\n", MPK_ERR_INPUT, "unassembled"},
         {TITLE "qsa            3  3  5  0\n", MPK_ERR_INPUT, "another file"},
