@@ -117,6 +117,9 @@ static void other_commands(void **state) {
     RUN(&o, NULL, "stats", "a.mtx", "--levels", "0,1,full", "--json");
     assert_code(&o, 0);
     assert_true(json_valid(o.out));
+    assert_has(o.err, "n = 36, 156 entries, not symmetric: L alone");
+    RUN(&o, NULL, "stats", "a.mtx", "--levels", "0,1", "-q", "--json");
+    assert_has(o.out, "\"ordering\": \"rcm\"");
     RUN(&o, NULL, "convert", "a.mtx", "a.rb", "-q");
     assert_code(&o, 0);
     RUN(&o, NULL, "solve", "a.rb", "--plot", "a.svg", "-q");

@@ -75,6 +75,8 @@ static mpk_status match(session *s, int32_t **mate) {
     s->ap = p->ap;
     s->ai = p->ai;
     if (p->symmetry == MPK_GENERAL) {
+        s->options.method =
+            MPK_METHOD_ILDLT; /* auto would mean a complete one, whatever the level */
         mpki_imply_general(&s->options);
         return make_symmetric(s);
     }
