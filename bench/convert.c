@@ -27,10 +27,12 @@ int main(int argc, char **argv) {
     } else {
         mpk_problem_view v;
         mpk_problem_view_get(problem, &v);
+        const bool general = v.symmetry == MPK_GENERAL;
+        if (general) fprintf(stderr, "%s: not symmetric, as these benchmarks are\n", argv[1]);
         int64_t head[5] = {0, v.n, v.nnz, v.scalar == MPK_Z, v.symmetry == MPK_HERMITIAN};
         memcpy(head, "MPKRAW1", 8);
         size_t n = (size_t)v.n, nnz = (size_t)v.nnz;
-        FILE *file = fopen(argv[2], "wb");
+        FILE *file = general ? NULL : fopen(argv[2], "wb");
         bool good = file && (v.scalar == MPK_D || v.scalar == MPK_Z) &&
                     fwrite(head, sizeof head, 1, file) == 1 &&
                     fwrite(v.ap, sizeof *v.ap, n + 1, file) == n + 1 &&

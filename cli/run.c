@@ -29,6 +29,12 @@ int cli_matrix(const cli_args *args, mpk_job *job) {
     return 0;
 }
 
+/* Was the inertia asked for of a matrix that has none? */
+static bool no_inertia(const cli_args *args, const mpk_report *report) {
+    const mpk_run *run = report ? mpk_report_run(report) : NULL;
+    return args->command == CLI_INERTIA && run && run->problem.symmetry == MPK_GENERAL;
+}
+
 /* Print the report as text, or one line if there is only a failure. */
 static void tell(const cli_args *args, const mpk_report *report, mpk_status status) {
     const mpk_run *run = mpk_report_run(report);
@@ -37,6 +43,7 @@ static void tell(const cli_args *args, const mpk_report *report, mpk_status stat
         fputs(mpk_report_text(report), stderr);
     } else if (mpk_exit_code(status) != 0) {
         if (run && run->message && *run->message) text = run->message;
+        if (no_inertia(args, report)) text = "the matrix is not symmetric: it has no inertia";
         fprintf(stderr, "metapack %s: %s\n", args->name, text);
     }
 }
@@ -46,7 +53,9 @@ static void print_inertia(const mpk_report *report) {
     const mpk_run *run = mpk_report_run(report);
     const bool complex = run->problem.scalar == MPK_C || run->problem.scalar == MPK_Z;
     const mpk_inertia *in = &run->factor.inertia;
-    if (!run->have_factor || (complex && run->problem.symmetry == MPK_SYMMETRIC)) return;
+    if (!run->have_factor || run->problem.symmetry == MPK_GENERAL ||
+        (complex && run->problem.symmetry == MPK_SYMMETRIC))
+        return;
     printf("%lld %lld %lld\n", (long long)in->positive, (long long)in->negative,
            (long long)in->zero);
 }
@@ -71,10 +80,11 @@ int cli_run(const cli_args *args, const mpk_job *job) {
         else if (args->command == CLI_INERTIA && report && !mpk_failed(status))
             print_inertia(report);
     }
+    const bool none = no_inertia(args, report);
     mpk_report_destroy(&report);
     if (fflush(stdout) || ferror(stdout)) {
         fprintf(stderr, "metapack %s: standard output cannot be written\n", args->name);
         return CLI_EXIT_FILE;
     }
-    return mpk_exit_code(status);
+    return mpk_exit_code(none && !mpk_failed(status) ? MPK_ERR_UNSUPPORTED : status);
 }

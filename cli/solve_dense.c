@@ -76,6 +76,12 @@ static mpk_status load(cli_args *args, const mpk_job *job, work *w, mpk_problem_
                                                     &w->problem);
     if (mpk_failed(status)) return status;
     mpk_problem_view_get(w->problem, p);
+    if (p->symmetry == MPK_GENERAL) {
+        snprintf(w->message, sizeof w->message,
+                 "the matrix is not symmetric, and dense methods are for matrices that are: "
+                 "--dense off solves it as a sparse one");
+        return MPK_ERR_UNSUPPORTED;
+    }
     status = check_memory(args, p, 0, w);
     if (mpk_failed(status)) return status;
     w->a = dense_of(p);
@@ -212,6 +218,10 @@ int cli_solve_dense(cli_args *args, const mpk_job *job, int method) {
                                "standard output cannot take both --json and the data: -o FILE");
     mpk_dense_init(&d);
     mpk_status status = load(args, job, &w, &p);
+    if (status == MPK_ERR_UNSUPPORTED && !args->dense) { /* only the file asked for this */
+        mpk_problem_destroy(&w.problem);
+        return cli_run(args, job);
+    }
     if (!mpk_failed(status)) {
         d.scalar = p.scalar, d.symmetry = p.symmetry, d.n = p.n;
         d.method = (mpk_dense_method)method, d.threads = args->options.threads;

@@ -49,8 +49,11 @@ void stats_write_text(const stats_table *t, FILE *out) {
     char n[40], nnz[40];
     const char *source = t->source;
     size_t length = strlen(source);
-    fprintf(out, "%s%s: n = %s, %s entries in the lower triangle\n", length > 50 ? "..." : "",
+    fprintf(out, "%s%s: n = %s, %s entries%s\n", length > 50 ? "..." : "",
             length > 50 ? source + length - 47 : source, grouped(n, t->problem.n),
-            grouped(nnz, t->problem.nnz));
+            grouped(nnz, t->problem.nnz),
+            t->problem.symmetry == MPK_GENERAL
+                ? ", not symmetric: L alone, of the pattern with its transpose"
+                : " in the lower triangle");
     for (int k = 0; k < t->count; k++) write_run(t, &t->run[k], out);
 }

@@ -34,7 +34,7 @@ complete -c metapack -n '__fish_seen_subcommand_from stats' -l scalar -x -d 'on 
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l given-perm -r -F -d 'the order for --ordering given'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia stats' -l matching -x -a 'off on auto' -d 'maximum-product matching, for scaling and 2x2 pivots'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l model-threads -x -d 'choose the ordering for a machine with this many threads'
-complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l scaling -x -a 'off on auto' -d 'symmetric scaling before the factorization'
+complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l scaling -x -a 'off on auto' -d 'scaling before the factorization, symmetric where A is'
 complete -c metapack -n '__fish_seen_subcommand_from solve inertia' -l pivot-threshold -x -d 'accept a pivot if the entries of L under it are at most 1/u in modulus'
 complete -c metapack -n '__fish_seen_subcommand_from solve inertia' -l zero-tolerance -x -d 'a pivot column with no entry above this times the largest of the scaled matrix is zero'
 complete -c metapack -n '__fish_seen_subcommand_from solve inertia' -l static-shift -x -d 'replace failed pivots by this times the largest entry of the scaled matrix'

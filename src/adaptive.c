@@ -152,7 +152,8 @@ static double complete_flops(search *s, const mpki_block_analysis *ba) {
 /* An iterative solve holds both triangles of A, a factor of its size at the least, and vectors. */
 static mpk_status fits_at_all(search *s) {
     enum { VECTORS = 16 };
-    const double entry = (double)s->size + 4, entries = 2 * (double)s->problem->nnz;
+    const double entry = (double)s->size + 4; /* a general A is held by rows and by columns */
+    const double entries = 2 * (double)s->problem->nnz;
     const double least = 1.5 * entries * entry + (double)VECTORS * s->n * (double)s->size;
     return mpki_memory_check(s->ctx, STAGE, "even an incomplete factorization and its solve", least,
                              s->options.memory_limit);
@@ -173,21 +174,40 @@ static mpk_status say(const search *s, mpk_status analysed, mpk_status status) {
                       s->n, *last ? "; " : "", last);
 }
 
+/* The analysis for the ladder. *complete [out]: is complete fill affordable? Of a general matrix the
+ * order depends on that. */
+static mpk_status analyse(search *s, mpk_options *o, bool *complete) {
+    const bool general = s->problem->symmetry == MPK_GENERAL;
+    mpk_analysis **an = &s->result->analysis;
+    const int level = o->level;
+    if (general && o->factor_type == MPK_TYPE_LDLT) o->factor_type = MPK_TYPE_LDU;
+    if (general) o->level = -1;
+    mpk_status status = mpk_analyse(s->ctx, s->problem, o, an);
+    if (mpk_failed(status)) return status;
+    *complete = complete_flops(s, (*an)->block) <= COMPLETE_FLOPS;
+    if (general && !*complete && o->ordering == MPK_ORDERING_AUTO) {
+        o->level = level < 0 ? by_level[0].level : level;
+        mpk_analysis_destroy(an);
+        status = mpk_analyse(s->ctx, s->problem, o, an);
+    }
+    return status;
+}
+
 static mpk_status climb(search *s) {
     mpk_context *ctx = s->ctx;
     mpk_options o = s->options;
     mpk_adaptive *r = s->result;
+    bool complete = false;
     o.method = MPK_METHOD_ILDLT;
     mpk_factor_destroy(&r->factor);
     mpk_analysis_destroy(&r->analysis);
     mpk_status status = fits_at_all(s);
-    if (!mpk_failed(status)) status = mpk_analyse(ctx, s->problem, &o, &r->analysis);
+    if (!mpk_failed(status)) status = analyse(s, &o, &complete);
     if (mpk_failed(status)) return status;
     const mpk_status analysed = status;
     o.strategy =
         r->analysis->block->blocking.strategy; /* so that the options given back, taken by */
     o.ordering = r->analysis->block->blocking.ordering; /* hand, come to the same blocks */
-    const bool complete = complete_flops(s, r->analysis->block) <= COMPLETE_FLOPS;
     const rung *ladder = complete ? by_threshold : by_level;
     const int rungs = complete ? (int)(sizeof by_threshold / sizeof *by_threshold)
                                : (int)(sizeof by_level / sizeof *by_level);
@@ -217,6 +237,11 @@ static mpk_status direct(search *s, bool *done) {
     mpk_options o = s->options;
     mpk_adaptive *r = s->result;
     *done = false;
+    if (s->problem->symmetry == MPK_GENERAL) {
+        strncpy(r->no_direct, "the matrix is not symmetric: LDU on blocks, and an iterative method",
+                sizeof r->no_direct - 1);
+        return MPK_OK;
+    }
     if (o.direct == MPK_OFF) {
         strncpy(r->no_direct, "direct = off", sizeof r->no_direct - 1);
         return MPK_OK;

@@ -14,7 +14,7 @@ extern "C" {
  *  n, nnz and the predictions are 0; mpk_block_statistics() has theirs. */
 typedef struct mpk_analysis_info {
     int32_t n;
-    int64_t nnz;             /**< of A, lower triangle */
+    int64_t nnz;             /**< of A, lower triangle; MPK_GENERAL: all */
     mpk_ordering ordering;   /**< the one chosen */
     int matching;            /**< 1: 2x2 candidates from a matching were compressed */
     int scaling;             /**< 0: none, 1: equilibration, 2: from the matching */

@@ -33,7 +33,7 @@ typedef struct mpk_block_stats {
     mpk_strategy strategy; /**< the one chosen */
     mpk_ordering ordering;
     int32_t n;
-    int64_t nnz;          /**< of A, lower triangle */
+    int64_t nnz;          /**< of A, lower triangle; general: all */
     int32_t block_rows;   /**< blocks on the diagonal */
     int32_t largest;      /**< rows of the largest */
     double mean_rows;     /**< of a block */
@@ -73,7 +73,7 @@ typedef struct mpk_block_info {
     int64_t perturbed;     /**< pivots replaced by the smallest allowed one */
     int64_t two_by_two;    /**< 2x2 pivots */
     int64_t kept, dropped; /**< entries of L kept and dropped off the diagonal blocks */
-    int64_t input_nnz;     /**< of A, lower triangle */
+    int64_t input_nnz;     /**< of A, lower triangle; general: all */
     double mean_fill_in, mean_fill_out; /**< of the blocks of A and of L, as in Table II */
     int64_t bytes;                      /**< held by the factor */
     double flops;                       /**< of the block products, blocks counted as dense */

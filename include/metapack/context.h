@@ -49,7 +49,9 @@ MPK_API void mpk_context_set_progress(mpk_context *ctx, mpk_progress_fn progress
  *  general file). Entries (i, j) and (j, i) may differ by tolerance times the largest entry of rows
  *  i and j, and their mean is taken; a Hermitian diagonal may have such imaginary parts, which are
  *  dropped. Holds for problems made from now on, and for all values that come to their patterns.
- *  tolerance [in] 0 .. 1; below 0: the default, 1.5e-6, for MPK_S and MPK_C 1e-4
+ *  tolerance [in] 0 .. 1; below 0: the default, 1.5e-6, for MPK_S and MPK_C 1e-4. A file that
+ *            differs by more than the default gives a problem of MPK_GENERAL; by more than a
+ *            tolerance that is set here, an error
  *  Returns MPK_OK | MPK_ERR_ARGUMENT */
 MPK_API mpk_status mpk_context_set_symmetry_tolerance(mpk_context *ctx, double tolerance);
 

@@ -47,7 +47,9 @@ typedef struct mpk_factor_info {
 
 /** Factorize: P S A S P^T + E = L D L^T (L D L^H when Hermitian), L unit lower triangular, D block
  *  diagonal (1x1, 2x2), S diagonal scaling, E static shifts (0 unless asked for). Incomplete
- *  methods drop entries of L; factor_type has other forms. Where A is structurally singular, rows
+ *  methods drop entries of L; factor_type has other forms. Of an MPK_GENERAL matrix
+ *  P R Q A C P^T = L D U, with scalings R and C and the rows Q that its matching brings to the
+ *  diagonal; method auto then means a complete one on blocks. Where A is structurally singular, rows
  *  and columns that depend on the others whatever their values are replaced by zero, and give zero
  *  pivots.
  *  an      [in]    borrowed: must outlive *fac; may be of another context
@@ -70,7 +72,7 @@ MPK_API mpk_status mpk_refactorize(mpk_context *ctx, const void *ax, const mpk_o
                                    mpk_factor *fac);
 
 /** mpk_factorize() with values in the order of mpk_problem_view: size nnz, the lower triangle by
- *  columns. That is the given order, too, of a problem that was read from a file or generated. */
+ *  columns, or all of a general matrix. That is the given order, too, of a problem that was read from a file or generated. */
 MPK_API mpk_status mpk_factorize_lower(mpk_context *ctx, const mpk_analysis *an, const void *ax,
                                        const mpk_options *options, mpk_factor **fac);
 
@@ -84,7 +86,8 @@ MPK_API void mpk_factor_destroy(mpk_factor **fac);
 typedef enum mpk_quantity {
     MPK_GET_INERTIA = 0, /**< int64_t[3]: positive, negative, zero */
     MPK_GET_PERM = 1,    /**< int32_t[n]: old index at each position of L, pivoting included */
-    MPK_GET_SCALE = 2,   /**< double[n]: the diagonal of S, in the order of the problem */
+    MPK_GET_SCALE = 2,   /**< double[n]: the diagonal of S, in the order of the problem; of an
+                              MPK_GENERAL matrix double[2n], of columns, then of rows */
     MPK_GET_D = 3,     /**< T[2 n]: for each position k D(k,k), then D(k+1,k), which is 0 where k is
                             not the first of a 2x2 block */
     MPK_GET_LOGDET = 4 /**< double[3]: log|det A|, and the sign or phase of det A as (re, im); with

@@ -30,7 +30,8 @@ typedef struct mpk_krylov_task {
     size_t struct_size;
     mpk_krylov method;     /**< not auto, not none. Default sqmr */
     mpk_scalar scalar;     /**< of b, x and the operators. Default double */
-    mpk_symmetry symmetry; /**< of A and M: bilinear (symmetric) or sesquilinear products */
+    mpk_symmetry symmetry; /**< of A and M: bilinear (symmetric) or sesquilinear products;
+                                general: for methods that need no symmetry */
     int32_t n;
     mpk_operator a;     /**< A; must be given */
     mpk_operator m;     /**< M^-1; for minres, symmlq and cg it must be definite */

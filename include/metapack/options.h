@@ -95,18 +95,21 @@ typedef struct mpk_options {
      *  jacobi: the same by fixed-point sweeps; ilu0: the same on scalars, without fill,
      *  pivoting or dropping; none: no preconditioner but the scaling; diagonal: that of A;
      *  block_jacobi: the blocks on the diagonal; ssor: symmetric successive over-relaxation
-     *  with omega. Default auto. */
+     *  with omega. A matrix that is not symmetric needs factor_type ldu, which auto and ilu0
+     *  then imply; ldlt refuses it. Default auto. */
     mpk_method method;
     /** The fill-reducing ordering. auto: AMD, or nested dissection (nd) where that pays for its
      *  own time; for ssor natural: as the matrix is given; gmc: greedy multicolouring, only for
-     *  methods on blocks; given: the caller's own. Default auto. */
+     *  methods on blocks; given: the caller's own. An incomplete factor of a matrix that is not
+     *  symmetric gets rcm from auto. Default auto. */
     mpk_ordering ordering;
     /** Maximum-product matching, for scaling and 2x2 pivots. Pairs of rows that are likely to
      *  become 2x2 pivots stay together in the ordering, which helps where the diagonal has
-     *  zeros. auto: the direct solver compares costs with and without where the diagonal is
+     *  zeros; of a matrix that is not symmetric rows are permuted to bring large entries to the
+     *  diagonal. auto: the direct solver compares costs with and without where the diagonal is
      *  weak; methods on blocks use it. Default auto. */
     mpk_switch matching;
-    /** Symmetric scaling before the factorization. Default auto. */
+    /** Scaling before the factorization, symmetric where A is. Default auto. */
     mpk_switch scaling;
     /** Accept a pivot if the entries of L under it are at most 1/u in modulus. A larger u is
      *  more stable and slower. Methods on blocks reject pivots only in stages before the last.
@@ -152,7 +155,8 @@ typedef struct mpk_options {
     const int32_t *given_perm;
     /** The iterative method, with the factor as preconditioner. Minres, symmlq and cg use L |D|
      *  L^T. auto: refinement after ldlt, otherwise sqmr, or gmres where the factor is ldu;
-     *  none: refinement alone. Default auto. */
+     *  none: refinement alone. For matrices that are not symmetric: gmres, fgmres, bicgstab and
+     *  idr. Default auto. */
     mpk_krylov krylov;
     /** True relative residual |b - A x| / |b| to reach; below 0 (default): as accurate as
      *  rounding allows. In the 2-norm. By default the componentwise backward error has to reach
@@ -193,7 +197,8 @@ typedef struct mpk_options {
     /** Form of a factorization on blocks. llt: for positive definite matrices; where an
      *  incomplete one meets a pivot that is not positive, it begins again with part of the
      *  diagonal added to the matrix, more each time, and the report says how much. ldu: rows
-     *  and columns are pivoted separately; twice the memory. Default ldlt. */
+     *  and columns are pivoted separately, with twice the memory; the one form for matrices
+     *  that are not symmetric. Default ldlt. */
     mpk_factor_type factor_type;
     /** Pivoting inside a diagonal block. Default rook. */
     mpk_pivoting pivoting;
@@ -227,8 +232,10 @@ typedef struct mpk_options {
     int solve_sweeps;
     /** Entries whose mirror images differ by no more than this times the largest entry of their
      *  two rows are rounding; below 0 (default): 1.5e-6, in single precision 1e-4. Of matrices
-     *  given with both triangles; the mean of the two is then solved with. In C
-     *  mpk_context_set_symmetry_tolerance says it before a problem is made. From -1 to 1. */
+     *  given with both triangles; the mean of the two is then solved with. A file with larger
+     *  differences is that of a matrix that is not symmetric; with a tolerance of the caller's
+     *  own it is refused. In C mpk_context_set_symmetry_tolerance says it before a problem is
+     *  made. From -1 to 1. */
     double symmetry_tolerance;
     /** Relaxation of method ssor. Between 0 and 2; 1: symmetric Gauss-Seidel. From 0.001 to
      *  1.999. Default 1. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_PROBLEM_H
 #define METAPACK_PROBLEM_H
-/** The matrix, and blocks of vectors in files. A problem is a symmetric or Hermitian sparse matrix:
- *  its lower triangle by columns, rows sorted, duplicates summed, explicit zeros kept. Its pattern
- *  never changes, its values may. It remembers the order in which the caller gave its entries, so
- *  that new values can come in the same order. All functions work in the caller's thread. File
- *  formats: docs/formats.md. */
+/** The matrix, and blocks of vectors in files. A problem is a square sparse matrix by columns, rows
+ *  sorted, duplicates summed, explicit zeros kept: the lower triangle of a symmetric or Hermitian
+ *  one, all entries of a general one. Its pattern never changes, its values may. It remembers the
+ *  order in which the caller gave its entries, so that new values can come in the same order. All
+ *  functions work in the caller's thread. File formats: docs/formats.md. */
 #include <metapack/context.h>
 
 #ifdef __cplusplus
@@ -15,17 +15,19 @@ extern "C" {
 /** Read-only view of a problem. ap and ai live as long as the problem, ax until new values come. */
 typedef struct mpk_problem_view {
     int32_t n;
-    int64_t nnz; /**< stored entries, lower triangle with diagonal */
+    int64_t nnz; /**< stored entries: lower triangle with diagonal; MPK_GENERAL: all */
     mpk_scalar scalar;
     mpk_symmetry symmetry;
     const int64_t *ap; /**< size n + 1: column pointers, 0-based */
-    const int32_t *ai; /**< size nnz: row indices, ai >= column, increasing within a column */
+    const int32_t *ai; /**< size nnz: row indices, increasing within a column; unless symmetry is
+                            MPK_GENERAL, ai >= column */
     const void *ax;    /**< size nnz: values of type `scalar`; a pattern file has ones */
 } mpk_problem_view;
 
 /** Make a problem from compressed columns; everything is copied.
  *  n        [in]  order, >= 0
- *  scalar, symmetry, triangle [in] what the arrays hold
+ *  scalar, symmetry, triangle [in] what the arrays hold; with MPK_GENERAL only MPK_FULL, for both
+ *           triangles count
  *  ap       [in]  size n + 1, ap[0] = 0, not decreasing
  *  ai       [in]  size ap[n], row indices, in any order; duplicates are summed
  *  ax       [in]  size ap[n], values of type `scalar`
@@ -33,7 +35,7 @@ typedef struct mpk_problem_view {
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _SIZE
  *          | MPK_ERR_INPUT: an index out of range, NaN or Inf, not symmetric, a Hermitian diagonal
  *            that is not real, a sum that overflows
- *  Example: examples/solve.c */
+ *  Example: examples/solve.c, examples/general.c */
 MPK_API mpk_status mpk_problem_from_csc(mpk_context *ctx, int32_t n, mpk_scalar scalar,
                                         mpk_symmetry symmetry, mpk_triangle triangle,
                                         const int64_t *ap, const int32_t *ai, const void *ax,
@@ -46,7 +48,10 @@ MPK_API mpk_status mpk_problem_from_triplets(mpk_context *ctx, int32_t n, mpk_sc
                                              const void *values, mpk_problem **problem);
 
 /** Read a Matrix Market or Rutherford-Boeing file, plain or compressed by gzip or xz; the content
- *  decides, not the name. Real files give MPK_D, complex ones MPK_Z.
+ *  decides, not the name. Real files give MPK_D, complex ones MPK_Z. A file with both triangles
+ *  (general, type 'u') gives a symmetric or Hermitian problem where its values are so to the
+ *  tolerance of symmetry, else one of MPK_GENERAL; with a tolerance that was set by
+ *  mpk_context_set_symmetry_tolerance() it is refused instead.
  *  path    [in]  "-": standard input
  *  problem [out] created; *problem must be NULL before
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _FILE, _CANCELLED | _FORMAT, _INPUT, _SIZE: the text
@@ -80,7 +85,8 @@ MPK_API void mpk_problem_view_get(const mpk_problem *problem, mpk_problem_view *
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _INPUT: as mpk_problem_from_csc(). */
 MPK_API mpk_status mpk_problem_set_values(mpk_context *ctx, mpk_problem *problem, const void *ax);
 
-/** The same for values in the order of mpk_problem_view, size nnz. */
+/** The same for values in the order of mpk_problem_view, size nnz (all entries of a general
+ *  matrix). */
 MPK_API mpk_status mpk_problem_set_lower(mpk_context *ctx, mpk_problem *problem, const void *ax);
 
 MPK_API void mpk_problem_destroy(mpk_problem **problem);

@@ -25,17 +25,21 @@ typedef enum mpk_scalar {
     MPK_Z = 3  /**< double complex */
 } mpk_scalar;
 
-/** What the upper triangle is, given the stored lower one. Real matrices are MPK_SYMMETRIC. */
+/** What the upper triangle is, given the stored lower one; or that both are stored. Real matrices
+ *  are MPK_SYMMETRIC or MPK_GENERAL. */
 typedef enum mpk_symmetry {
     MPK_SYMMETRIC = 0, /**< A = A^T, also for complex entries */
-    MPK_HERMITIAN = 1  /**< A = A^H, complex entries only; the diagonal is real */
+    MPK_HERMITIAN = 1, /**< A = A^H, complex entries only; the diagonal is real */
+    MPK_GENERAL = 2    /**< A need not be symmetric: all entries are stored. For factors of type LDU
+                            (options.factor_type) and the Krylov methods that need no symmetry */
 } mpk_symmetry;
 
 /** Which of the given entries count. */
 typedef enum mpk_triangle {
     MPK_LOWER = 0, /**< those with row >= column; the others are ignored */
     MPK_UPPER = 1, /**< those with row <= column; the others are ignored */
-    MPK_FULL = 2,  /**< both triangles are given and must agree: to 10 eps times the larger entry */
+    MPK_FULL = 2,  /**< both triangles are given and must agree (options.symmetry_tolerance); of an
+                        MPK_GENERAL matrix: all entries are given */
     MPK_EITHER = 3 /**< each off-diagonal pair is given once, in either triangle */
 } mpk_triangle;
 
@@ -64,7 +68,8 @@ static inline size_t mpk_scalar_size(mpk_scalar scalar) {
 /** Numbers of positive, negative and zero eigenvalues; they sum to n. `certified` is 1 only if no
  *  pivot was perturbed or taken as zero and each pivot lies clear of zero by more than the rounding
  *  errors of the factorization can account for (docs/numerics.md); for a complex symmetric matrix
- *  inertia has no meaning: the counts are 0, 0, zero pivots, and certified is 0. */
+ *  and for a general one inertia has no meaning: the counts are 0, 0, zero pivots, and certified is
+ *  0. */
 typedef struct mpk_inertia {
     int64_t positive, negative, zero;
     int certified;

@@ -16,9 +16,9 @@ void mpk_analysis_destroy(mpk_analysis **handle) {
     if (!handle || !*handle) return;
     mpk_analysis *an = *handle;
     mpk_context *ctx = an->ctx;
-    void *const parts[] = {an->scale,     an->perm,        an->iperm,  an->sptr, an->parent,
-                           an->child_ptr, an->child,       an->rptr,   an->ridx, an->rel,
-                           an->flops,     an->scatter_ptr, an->scatter};
+    void *const parts[] = {an->scale,     an->perm,        an->iperm,   an->sptr,  an->parent,
+                           an->child_ptr, an->child,       an->rptr,    an->ridx,  an->rel,
+                           an->flops,     an->scatter_ptr, an->scatter, an->row_of};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(ctx, parts[k]);
     mpki_block_analysis_free(ctx, &an->block);
     mpki_core_free(ctx, &an->core);
@@ -148,9 +148,9 @@ mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_
                           !problem ? "the problem is NULL" : "*an must be NULL before mpk_analyse");
     mpk_status status = mpki_options_resolve(ctx, options, &full);
     if (mpk_failed(status)) return status;
-    mpki_imply_options(&full);
-    if (mpki_on_blocks(full.method) && mpk_failed(status = mpki_check_options(ctx, &full)))
-        return status;
+    status = mpki_fit_options(ctx, problem->symmetry, &full);
+    if (!mpk_failed(status) && mpki_on_blocks(full.method)) status = mpki_check_options(ctx, &full);
+    if (mpk_failed(status)) return status;
     if (mpki_progress(ctx, STAGE, 0))
         return mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     mpk_analysis *made = create(ctx, problem, &full);

@@ -43,9 +43,11 @@ struct mpk_analysis {
     const int64_t *ap;
     const int32_t *ai;
     mpki_core core;
-    /* scaling from the matching, size n in problem order, or NULL: the factorization equilibrates
-     */
+    /* scaling from the matching, size n in problem order, or NULL: the factorization equilibrates.
+     * MPK_GENERAL: 2 n, of columns, then of rows */
     double *scale;
+    int32_t *row_of; /* MPK_GENERAL: n, the row that Q brings to the diagonal of each column: what
+                        is factorized is Q A; NULL: Q = I */
     /* scale differs from equilibration by a factor above 1000 somewhere: late interior-point
      * matrices. If pivots then fall to the level of rounding, refactorize equilibrated
      * (docs/analysis.md) */
@@ -87,6 +89,22 @@ mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_
 mpk_status mpki_match(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                       const double *absval, int32_t *mate, double *scale, int32_t *rank,
                       char *bare);
+
+/** Maximum-product matching of the rows and columns of a general A, all of whose entries are given by
+ *  columns (Duff & Koster 2001).
+ *  row_of [out] n: the row that belongs on the diagonal of each column, a permutation: columns that
+ *               no matching covers get the rows that are left
+ *  scale  [out] 2 n: of columns, then of rows, with r_i |a_ij| c_j <= 1 (+ rounding), = 1 on matched
+ *               entries; finite, > 0
+ *  rank   [out] structural rank
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED, _SIZE (n above 2^30) */
+mpk_status mpki_match_rows(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
+                           const double *absval, int32_t *row_of, double *scale, int32_t *rank);
+
+/** Equilibration of the rows and columns of a general A, as mpki_equilibrate: scale [inout] 2 n, of
+ *  columns, then of rows. Errors as mpki_match_rows. */
+mpk_status mpki_equilibrate_rows(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
+                                 const double *absval, int sweeps, double *scale);
 
 /** Symmetric equilibration in the infinity norm (Ruiz 2001): scale [inout] n, multiplied by factors
  *  that bring the largest entry of each row of S A S near 1; more than `sweeps` of them where rows

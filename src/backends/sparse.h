@@ -217,6 +217,9 @@ static inline int mpki_frame_rows(const mpki_blocking *b, int32_t frame) {
     return b->bptr[frame + 1] - b->bptr[frame];
 }
 
+/** Where row g of the matrix that is factorized stands in the problem. */
+#define MPKI_ROW(stages, g) ((stages)->row_of ? (stages)->row_of[g] : (g))
+
 /** Frames in level sets; see analysis/schedule/schedule.h. */
 typedef struct mpki_levels {
     int32_t count;  /* level sets */
@@ -232,10 +235,13 @@ typedef struct mpki_stages {
     mpk_scalar scalar; /* of A */
     mpk_scalar stored; /* of the factor */
     mpk_symmetry symmetry;
-    int64_t nnz; /* of A's lower triangle */
+    int64_t nnz; /* of A's lower triangle; MPK_GENERAL: of all of A */
     const mpk_options *options;
-    const mpki_full *a;
-    const double *scale; /* n, problem order */
+    const mpki_full *a;      /* MPK_GENERAL: Q A, where Q brings row row_of[j] to place j */
+    const mpki_full *at;     /* MPK_GENERAL: its transpose; else NULL */
+    const double *scale;     /* n, problem order; MPK_GENERAL: of columns */
+    const double *row_scale; /* n, of rows in the problem's order; else NULL */
+    const int32_t *row_of;   /* n; NULL: Q = I */
     const mpki_blocking *blocking;
     const int32_t *pair; /* n or NULL, by position: partner of a 2x2 pivot of the matching */
     mpki_ibcsr index;

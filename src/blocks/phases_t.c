@@ -23,12 +23,44 @@ void FN(meta_begin)(mpki_meta *meta) {
 /* ---- A ------------------------------------------------------------------------------------------
  */
 
+/* The same of row g of a general matrix's transpose at: A(col[e], g); or of row g of Q A itself. */
+static T general_entry(const mpki_meta *meta, const mpki_full *from, int32_t g, int64_t e) {
+    const mpki_stages *stages = meta->stages;
+    const int32_t row = from == stages->at ? from->col[e] : g;
+    const int32_t col = from == stages->at ? g : from->col[e];
+    const double s = stages->row_scale[MPKI_ROW(stages, row)], t = stages->scale[col];
+    double re, im;
+    t_parts(from->scalar, from->val, e, &re, &im);
+    return t_make((R)mpki_scaled(re, s, t), (R)mpki_scaled(im, s, t));
+}
+
 /* slot[frame] := the item of that frame's block in the column of f; or clear these. */
 static void set_slots(const mpki_meta *meta, int32_t f, int32_t *slot, bool clear) {
     const mpki_chunk_work *c = &meta->chunk;
     for (int64_t t = c->first[f]; t < c->first[f + 1]; t++)
         slot[mpki_row_frame(&meta->stages->index, c->batch->target[t])] =
             clear ? -1 : (int32_t)(t - c->first[f]);
+}
+
+/* Half of the work blocks of a frame's column += entries of a general matrix: the lower one from the
+ * columns of Q A (from: at), the upper one, which is held transposed, from its rows. */
+static void load_general(const mpki_meta *meta, int32_t f, const mpki_full *from,
+                         const int32_t *slot, T *half) {
+    const mpki_chunk_work *c = &meta->chunk;
+    const mpki_blocking *b = meta->stages->blocking;
+    const int32_t frame = c->frame[f], p0 = b->bptr[frame];
+    const int ld = LD(mpki_frame_rows(b, frame));
+    for (int32_t p = p0; p < b->bptr[frame + 1]; p++) {
+        const int32_t g = b->perm[p];
+        for (int64_t e = from->ptr[g]; e < from->ptr[g + 1]; e++) {
+            const int32_t q = b->iperm[from->col[e]], across = b->of[q];
+            if (slot[across] < 0) continue;
+            T v = general_entry(meta, from, g, e);
+            if (p == q) v = FN(entry_shifted)(meta, v);
+            half[c->at[c->first[f] + slot[across]] + (int64_t)(q - b->bptr[across]) * ld +
+                 (p - p0)] += v;
+        }
+    }
 }
 
 /* Work blocks of a frame's column := the scaled entries of A, or += where add. */
@@ -46,6 +78,12 @@ void FN(meta_load_column)(const mpki_meta *meta, int32_t f, bool add, int32_t *s
         if (meta->stages->ldu) memset(upper + c->at[t], 0, bytes);
     }
     set_slots(meta, f, slot, false);
+    if (meta->stages->at) {
+        load_general(meta, f, meta->stages->at, slot, lower);
+        load_general(meta, f, meta->stages->a, slot, upper);
+        set_slots(meta, f, slot, true);
+        return;
+    }
     for (int32_t p = p0; p < b->bptr[frame + 1]; p++) {
         const int32_t g = b->perm[p];
         for (int64_t e = a->ptr[g]; e < a->ptr[g + 1]; e++) {
@@ -63,12 +101,12 @@ void FN(meta_load_column)(const mpki_meta *meta, int32_t f, bool add, int32_t *s
 }
 
 double FN(meta_norm1)(const mpki_meta *meta) {
-    const mpki_full *a = meta->stages->a;
+    const mpki_full *at = meta->stages->at, *a = at ? at : meta->stages->a;
     double most = 0;
     for (int32_t g = 0; g < a->n; g++) {
         double sum = 0;
         for (int64_t e = a->ptr[g]; e < a->ptr[g + 1]; e++)
-            sum += (double)t_abs(FN(entry_scaled)(meta, g, e));
+            sum += (double)t_abs(at ? general_entry(meta, at, g, e) : FN(entry_scaled)(meta, g, e));
         if (sum > most) most = sum;
     }
     return most;

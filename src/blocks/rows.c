@@ -476,7 +476,9 @@ mpk_status mpki_rows_make(const mpki_blocks *bf, mpki_blocks *drop, bool inverte
     int64_t kept_bytes;
     bool pure;
     *out = NULL;
-    if (bf->stages->index.m == 0 || bf->border || !pays(bf, &kept_bytes, &pure)) return MPK_OK;
+    if (bf->stages->index.m == 0 || bf->border || bf->stages->symmetry == MPK_GENERAL ||
+        !pays(bf, &kept_bytes, &pure))
+        return MPK_OK;
     mpki_rows *rows = MPKI_ZNEW(ctx, STAGE, 1, mpki_rows);
     if (!rows) return mpki_failed(ctx);
     rows->n = bf->stages->blocking->n;

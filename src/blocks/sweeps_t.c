@@ -157,7 +157,17 @@ static void triangular(mpki_block_solver *s, int nrhs, bool backward) {
 /* ---- in and out of the problem's order ----------------------------------------------------------
  */
 
-/* y := P S x, or x := S P^T z; without P and S where the vector is between two parts. */
+/* y := P S x, or x := S P^T z; without P and S where the vector is between two parts. Of a general
+ * matrix y := P Q R x and x := C P^T z. */
+
+/* Index of the problem, and its scale, for index i of the matrix that is factorized. */
+static int64_t index_of(const mpki_stages *stages, int64_t i, bool out) {
+    return out ? i : MPKI_ROW(stages, i);
+}
+static double scale_of(const mpki_stages *stages, int64_t index, bool out) {
+    return out || !stages->row_scale ? stages->scale[index] : stages->row_scale[index];
+}
+
 /* Vectors in double, blocks in single: scaling may leave the range of floats in between. */
 static bool mixed(const mpki_block_solver *s) {
     const mpk_scalar scalar = s->bf->stages->scalar;
@@ -166,7 +176,7 @@ static bool mixed(const mpki_block_solver *s) {
 
 static void move_wide(const pass *p, char *column, int64_t i, int64_t at, bool in_order) {
     const mpk_scalar scalar = p->s->bf->stages->scalar;
-    const double scale = in_order ? 1 : p->s->bf->stages->scale[i];
+    const double scale = in_order ? 1 : scale_of(p->s->bf->stages, i, p->to == NULL);
     double re, im;
     if (p->to) {
         t_parts(scalar, column, i, &re, &im);
@@ -190,7 +200,8 @@ static double unit_of(const mpki_block_solver *s, mpk_part part, int nrhs, const
         for (int32_t i = 0; i < s->bf->stages->blocking->n; i++) {
             double re, im;
             t_parts(scalar, x + (size_t)r * (size_t)ldx * mpk_scalar_size(scalar), i, &re, &im);
-            most = fmax(most, fmax(fabs(re), fabs(im)) * (scaled ? s->bf->stages->scale[i] : 1));
+            most = fmax(most, fmax(fabs(re), fabs(im)) *
+                                  (scaled ? scale_of(s->bf->stages, i, false) : 1));
         }
     if (!(most > 0) || !isfinite(most) || (most > 0x1p-40 && most < 0x1p40)) return 1;
     frexp(most, &exponent);
@@ -208,8 +219,10 @@ static void move_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
                               : p->part == MPK_PART_D || p->part == MPK_PART_LT;
     const int64_t end = (item + 1) * ROWS < n ? (item + 1) * ROWS : n;
     for (int64_t k = item * ROWS; k < end; k++) {
-        const int64_t i = !in_order ? p->problem[k] : p->position ? p->position[k] : k;
-        const R scale = in_order ? 1 : (R)s->bf->stages->scale[i];
+        const int64_t i = !in_order     ? index_of(s->bf->stages, p->problem[k], out)
+                          : p->position ? p->position[k]
+                                        : k;
+        const R scale = in_order ? 1 : (R)scale_of(s->bf->stages, i, out);
         for (int r = 0; r < p->nrhs; r++) {
             char *column = p->x + (size_t)r * (size_t)p->ldx * mpk_scalar_size(scalar);
             if (p->unit != 1)

@@ -58,21 +58,21 @@ static const mpk_option table[] = {
      "ildlt: an LDLT factorization on blocks, complete or incomplete; jacobi: the same by "
      "fixed-point sweeps; ilu0: the same on scalars, without fill, pivoting or dropping; none: no "
      "preconditioner but the scaling; diagonal: that of A; block_jacobi: the blocks on the "
-     "diagonal; "
-     "ssor: symmetric successive over-relaxation with omega."},
+     "diagonal; ssor: symmetric successive over-relaxation with omega. A matrix that is not "
+     "symmetric needs factor_type ldu, which auto and ilu0 then imply; ldlt refuses it."},
     {WORDS(ordering, ordering_names, MPK_ORDERING_AUTO), "",
      AUTO | LDLT | BLOCKS | BLOCK_JACOBI | SSOR, 0, 0, "the fill-reducing ordering",
      "auto: AMD, or nested dissection (nd) where that pays for its own time; for ssor natural: as "
      "the matrix is given; gmc: greedy multicolouring, only for methods on blocks; given: the "
-     "caller's "
-     "own."},
+     "caller's own. An incomplete factor of a matrix that is not symmetric gets rcm from auto."},
     {WORDS(matching, switch_names, MPK_AUTO), "", SPARSE & ~(DIAGONAL | SSOR), 0, 0,
      "maximum-product matching, for scaling and 2x2 pivots",
      "Pairs of rows that are likely to become 2x2 pivots stay together in the ordering, which "
-     "helps where the diagonal has zeros. auto: the direct solver compares costs with and without "
+     "helps where the diagonal has zeros; of a matrix that is not symmetric rows are permuted to "
+     "bring large entries to the diagonal. auto: the direct solver compares costs with and without "
      "where the diagonal is weak; methods on blocks use it."},
     {WORDS(scaling, switch_names, MPK_AUTO), "", SPARSE, 0, 0,
-     "symmetric scaling before the factorization", ""},
+     "scaling before the factorization, symmetric where A is", ""},
     {NUMBER(pivot_threshold, 0, 0.5, 0.01), "", AUTO | LDLT | ILDLT | DENSE, 0, -1,
      "accept a pivot if the entries of L under it are at most 1/u in modulus",
      "A larger u is more stable and slower. Methods on blocks reject pivots only in stages before "
@@ -117,7 +117,8 @@ static const mpk_option table[] = {
     {WORDS(krylov, krylov_names, MPK_KRYLOV_AUTO), "", SPARSE, 0, 0,
      "the iterative method, with the factor as preconditioner",
      "Minres, symmlq and cg use L |D| L^T. auto: refinement after ldlt, otherwise sqmr, or gmres "
-     "where the factor is ldu; none: refinement alone."},
+     "where the factor is ldu; none: refinement alone. For matrices that are not symmetric: gmres, "
+     "fgmres, bicgstab and idr."},
     {NUMBER(tolerance, -1, 1, -1), "", SPARSE, ITERATIVE, 0,
      "true relative residual |b - A x| / |b| to reach; below 0 (default): as accurate as rounding "
      "allows",
@@ -157,7 +158,8 @@ static const mpk_option table[] = {
      "form of a factorization on blocks",
      "llt: for positive definite matrices; where an incomplete one meets a pivot that is not "
      "positive, it begins again with part of the diagonal added to the matrix, more each time, and "
-     "the report says how much. ldu: rows and columns are pivoted separately; twice the memory."},
+     "the report says how much. ldu: rows and columns are pivoted separately, with twice the "
+     "memory; the one form for matrices that are not symmetric."},
     {WORDS(pivoting, pivoting_names, MPK_PIVOTING_ROOK), "", AUTO | CHOSEN | BLOCK_JACOBI, 0, 0,
      "pivoting inside a diagonal block", ""},
     {WHOLE(stages, 0, 1000, 1), "stages", CHOSEN, 0, 0,
@@ -186,8 +188,10 @@ static const mpk_option table[] = {
     {NUMBER(symmetry_tolerance, -1, 1, -1), "", SPARSE | DENSE, 0, 0,
      "entries whose mirror images differ by no more than this times the largest entry of their two "
      "rows are rounding; below 0 (default): 1.5e-6, in single precision 1e-4",
-     "Of matrices given with both triangles; the mean of the two is then solved with. In C "
-     "mpk_context_set_symmetry_tolerance says it before a problem is made."},
+     "Of matrices given with both triangles; the mean of the two is then solved with. A file with "
+     "larger differences is that of a matrix that is not symmetric; with a tolerance of the "
+     "caller's own it is refused. In C mpk_context_set_symmetry_tolerance says it before a problem "
+     "is made."},
     {NUMBER(omega, 0.001, 1.999, 1), "", SSOR, 0, 0, "relaxation of method ssor",
      "Between 0 and 2; 1: symmetric Gauss-Seidel."},
 };
@@ -324,8 +328,11 @@ const char *mpk_option_word(const char *key, int value) {
 /* The Krylov methods that may run with these options, as bits; none: refinement. */
 static unsigned krylov_of(const mpk_options *o) {
     if (o->krylov != MPK_KRYLOV_AUTO) return 1u << ((unsigned)o->krylov & 31);
+    /* of a matrix that is not symmetric these three come to LDU, and to GMRES, by themselves */
+    const bool either = o->method == MPK_METHOD_AUTO || o->method == MPK_METHOD_ILU0 ||
+                        o->method == MPK_METHOD_NONE;
     const bool ldu = o->factor_type == MPK_TYPE_LDU && o->method < MPK_METHOD_DIAGONAL;
-    const unsigned blocks = ldu ? K(GMRES) : K(SQMR);
+    const unsigned blocks = ldu ? K(GMRES) : K(SQMR) | (either ? K(GMRES) : 0);
     if (o->method == MPK_METHOD_LDLT) return K(NONE);
     return o->method == MPK_METHOD_AUTO ? blocks | K(NONE) : blocks;
 }

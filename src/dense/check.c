@@ -16,7 +16,7 @@ mpk_status mpki_dense_resolve(mpk_context *ctx, const mpk_dense *given, mpk_dens
     if (given->struct_size < sizeof *d) MPKI_REFUSE(-1, "dense was not filled by mpk_dense_init()");
     *d = *given;
     if ((unsigned)d->scalar > MPK_Z || (unsigned)d->symmetry > MPK_HERMITIAN)
-        MPKI_REFUSE(-1, "no such scalar or symmetry");
+        MPKI_REFUSE(-1, "no such scalar or symmetry: dense matrices are symmetric or Hermitian");
     if (d->symmetry == MPK_HERMITIAN && d->scalar < MPK_C)
         MPKI_REFUSE(-1, "real matrices are symmetric, not Hermitian");
     if (d->uplo != MPK_LOWER && d->uplo != MPK_UPPER)

@@ -2,6 +2,11 @@
 /* Applications of a factor, whatever its form: calls to the form. */
 #include "apply.h"
 
+mpk_status mpki_no_absolute(mpk_context *ctx) {
+    return mpki_error(ctx, MPK_ERR_UNSUPPORTED, "solve", -1,
+                      "|D| of an unsymmetric factor (factor_type ldu) is not definite");
+}
+
 mpk_status mpki_apply_make(mpk_context *ctx, const mpk_factor *fac, int threads, int32_t columns,
                            mpki_application *a) {
     void *work = NULL;

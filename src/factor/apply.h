@@ -11,6 +11,9 @@ typedef struct mpki_application {
     void *work; /* the form's own */
 } mpki_application;
 
+/** Refuses MPK_PART_ABS of an unsymmetric factor: MPK_ERR_UNSUPPORTED. */
+mpk_status mpki_no_absolute(mpk_context *ctx);
+
 /** Prepare applications.
  *  threads [in] >= 1: how many they may use, of the context's pool
  *  columns [in] >= 1: most right-hand sides given at once

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A factor on blocks, as the verbs see it: the table of this form. */
+#include "apply.h"
 #include "stages.h"
 
 #include <string.h>
@@ -16,10 +17,15 @@ static int32_t row_of_zeros(const mpk_factor *fac) {
 static mpk_status factorize(mpk_factor *fac, bool is_new) {
     (void)is_new;
     mpk_context *ctx = fac->ctx;
-    fac->options.method = fac->an->options.method;
-    mpki_imply_options(&fac->options);
+    const mpk_method method = fac->an->options.method;
+    const bool general = fac->an->symmetry == MPK_GENERAL;
+    /* of a general matrix auto says more than its method */
+    if (!general || fac->options.method != MPK_METHOD_AUTO || method != MPK_METHOD_ILDLT)
+        fac->options.method = method;
+    mpk_status status = mpki_fit_options(ctx, fac->an->symmetry, &fac->options);
+    fac->options.method = method;
     fac->info = (mpk_factor_info){.stages = 1, .threads = fac->options.threads};
-    mpk_status status = mpki_check_options(ctx, &fac->options);
+    if (!mpk_failed(status)) status = mpki_check_options(ctx, &fac->options);
     if (!mpk_failed(status)) status = mpki_block_factorize(fac);
     if (mpk_failed(status)) return status;
     const int32_t empty = fac->info.inertia.zero > 0 ? row_of_zeros(fac) : -1;
@@ -98,9 +104,7 @@ static mpk_status apply(mpk_context *ctx, const mpk_factor *fac, void *work, mpk
                         int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx) {
     const application *a = work;
     const size_t size = mpk_scalar_size(fac->an->scalar), bytes = (size_t)fac->an->n * size;
-    if (part == MPK_PART_ABS && !symmetric(fac))
-        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, "solve", -1,
-                          "|D| of an unsymmetric factor (factor_type ldu) is not definite");
+    if (part == MPK_PART_ABS && !symmetric(fac)) return mpki_no_absolute(ctx);
     for (int32_t r = 0; r < nrhs; r++)
         memmove((char *)x + (size_t)(r * ldx) * size, (const char *)b + (size_t)(r * ldb) * size,
                 bytes);

@@ -9,13 +9,10 @@ static const double COMPENSATION = 0.5;
 /* This part of the frames, the last ones, are kept dense: most updates end there. */
 static const double DENSE_TAIL = 0.01;
 
-/* count [out] by block of the index: entries of A in it. */
-static mpk_status count_entries(mpki_stages *s, int32_t *count) {
+/* count [inout] by block of the index: entries of a in it are added. block: work, m entries */
+static void count_half(const mpki_stages *s, const mpki_full *a, int64_t *block, int32_t *count) {
     const mpki_ibcsr *x = &s->index;
     const mpki_blocking *b = s->blocking;
-    const mpki_full *a = s->a;
-    int64_t *block = MPKI_NEW(s->ctx, "factorize", x->m, int64_t);
-    if (!block) return mpki_failed(s->ctx);
     for (int32_t f = 0; f < x->m; f++) block[f] = -1;
     for (int32_t f = 0; f < x->m; f++) { /* column f: entries at and after its place */
         for (int64_t e = x->diagonal[f]; e < x->ptr[f + 1]; e++)
@@ -27,8 +24,22 @@ static mpk_status count_entries(mpki_stages *s, int32_t *count) {
             }
         for (int64_t e = x->diagonal[f]; e < x->ptr[f + 1]; e++) block[x->entry[e].other] = -1;
     }
+}
+
+/* count [out] by block of the index: entries of A in it; of a general one in the fuller half, for
+ * what a block may keep holds for each. */
+static mpk_status count_entries(mpki_stages *s, int32_t *count) {
+    int64_t *block = MPKI_NEW(s->ctx, "factorize", s->index.m, int64_t);
+    int32_t *other = s->at ? MPKI_ZNEW(s->ctx, "factorize", s->index.nblocks, int32_t) : NULL;
+    if (block && (other || !s->at)) {
+        count_half(s, s->a, block, count);
+        if (other) count_half(s, s->at, block, other);
+        for (int64_t k = 0; other && k < s->index.nblocks; k++)
+            if (other[k] > count[k]) count[k] = other[k];
+    }
     mpki_release(s->ctx, block);
-    return MPK_OK;
+    mpki_release(s->ctx, other);
+    return mpki_failed(s->ctx);
 }
 
 mpk_status mpki_capacities(mpki_stages *s) {

@@ -60,11 +60,16 @@ struct mpk_factor {
     double *row_norm;    /* n: sums of moduli of A's rows, problem order */
     double norm_inf;     /* the largest of them */
     double size;         /* largest entry after scaling: 1, unless that is off */
-    double *scale;       /* n, problem order, powers of two */
-    mpki_direct *direct; /* form direct: the engine's */
+    double *scale; /* n, problem order, powers of two; MPK_GENERAL: of columns, then n of rows */
+    mpki_direct *direct;            /* form direct: the engine's */
     struct mpki_block_body *blocks; /* form blocks: stages.h */
     mpk_factor_info info;
 };
+
+/** Entries of a factor's scale. */
+static inline int64_t mpki_scales(const mpk_analysis *an) {
+    return an->symmetry == MPK_GENERAL ? 2 * (int64_t)an->n : an->n;
+}
 
 /** The form of a method's factors. Nothing else knows which methods have which form. */
 const mpki_form *mpki_form_of(const mpk_analysis *an);
@@ -84,11 +89,11 @@ static inline mpki_system mpki_system_of(mpk_context *ctx, const mpk_factor *fac
 }
 
 /** The scaling for these values: the analysis' own, brought up to date by a sweep of equilibration,
- *  or where it has none equilibration. options.scaling off: a power of two for all rows, 1 unless
+ *  or where it has none equilibration; of a general matrix, of its rows and of its columns. options.scaling off: a power of two for all rows, 1 unless
  *  entries are near the ends of the range.
  *  rescaled [in]  the other one: equilibration where that is far from the matching's, and levels
  *                 (mpki_level) otherwise
- *  scale    [out] n, problem order, powers of two
+ *  scale    [out] n, problem order, powers of two; of a general matrix n of columns and n of rows
  *  size     [out] the largest entry after scaling, which thresholds are relative to: 1, unless
  *                 scaling is off
  *  Returns MPK_OK | MPK_ERR_MEMORY */

@@ -97,7 +97,7 @@ static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const void *a
     fac->engine = mpki_engine_of(ctx, options);
     fac->base = fac->an = an;
     fac->patience = 1;
-    fac->scale = MPKI_NEW(ctx, STAGE, an->n, double);
+    fac->scale = MPKI_NEW(ctx, STAGE, mpki_scales(an), double);
     fac->row_norm = MPKI_NEW(ctx, STAGE, an->n, double);
     mpk_status status = mpki_failed(ctx);
     if (!mpk_failed(status)) status = factorize(fac, ax, take, options, true);
@@ -149,7 +149,7 @@ size_t mpk_get_size(const mpk_factor *fac, mpk_quantity what) {
     case MPK_GET_PERM:
         return n * sizeof(int32_t);
     case MPK_GET_SCALE:
-        return n * sizeof(double);
+        return (size_t)mpki_scales(fac->an) * sizeof(double);
     case MPK_GET_D:
         return 2 * n * mpk_scalar_size(fac->an->scalar);
     case MPK_GET_LOGDET:
@@ -170,6 +170,10 @@ mpk_status mpk_get(mpk_context *ctx, const mpk_factor *fac, mpk_quantity what, v
     if (bytes < need)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", (int64_t)bytes,
                           "%zu bytes given, %zu needed", bytes, need);
+    if (fac->an->symmetry == MPK_GENERAL && what != MPK_GET_SCALE)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, "get", what,
+                          "the factor of a matrix that is not symmetric gives its scaling only: "
+                          "inertia, for one, it has none");
     if (what == MPK_GET_INERTIA) {
         int64_t *counts = out;
         counts[0] = fac->info.inertia.positive;

@@ -25,7 +25,7 @@ static double range_of(const mpk_analysis *an, const mpk_options *options) {
 static void to_powers_of_two(const mpk_analysis *an, double *scale) {
     const double sqrt2 = 1.4142135623730951;
     const double most = single(an) ? 0x1p120 : 0x1p1000;
-    for (int32_t i = 0; i < an->n; i++) {
+    for (int64_t i = 0; i < mpki_scales(an); i++) {
         double x = scale[i] > 0 ? scale[i] * sqrt2 : 1;
         x = x < 1 / most ? 1 / most : x > most ? most : x;
         uint64_t bits;
@@ -46,7 +46,7 @@ static double shift_range(const mpk_analysis *an, double range, const double *ab
         frexp(most, &exponent);
         s = ldexp(1, -exponent / 2);
     }
-    for (int32_t i = 0; i < an->n; i++) scale[i] = s;
+    for (int64_t i = 0; i < mpki_scales(an); i++) scale[i] = s;
     return most > 0 ? most * s * s : 1;
 }
 
@@ -56,11 +56,14 @@ mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk
     double *absval = MPKI_NEW(ctx, "factorize", an->nnz, double);
     if (!absval) return mpki_failed(ctx);
     MPKI_DISPATCH(an->scalar, column_moduli)(an->nnz, ax, absval);
-    for (int32_t i = 0; i < an->n; i++) scale[i] = matched ? matched[i] : 1;
+    for (int64_t i = 0; i < mpki_scales(an); i++) scale[i] = matched ? matched[i] : 1;
     *size = 1;
     mpk_status status = MPK_OK;
     if (options->scaling == MPK_OFF) {
         *size = shift_range(an, range_of(an, options), absval, scale);
+    } else if (an->symmetry == MPK_GENERAL) {
+        status = mpki_equilibrate_rows(ctx, an->n, an->ap, an->ai, absval, matched ? 1 : 4, scale);
+        to_powers_of_two(an, scale);
     } else {
         const bool level = rescaled && !an->scale_far;
         if (level) status = mpki_level(ctx, an->n, an->ap, an->ai, absval, scale);

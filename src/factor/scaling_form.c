@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Method none: the factor is nothing but its scaling, M^-1 = S S. */
+/* Method none: the factor is nothing but its scaling, M^-1 = S S; of a general matrix M^-1 = C Q R,
+ * with the rows Q that its matching brings to the diagonal. */
 #include "../analysis/block/block.h"
-#include "factor.h"
+#include "apply.h"
 
 #include <string.h>
 
@@ -23,19 +24,43 @@ static void end(mpk_factor *fac) {
 }
 
 static bool symmetric(const mpk_factor *fac) {
-    (void)fac;
-    return true;
+    return fac->an->symmetry != MPK_GENERAL;
 }
 
 static mpk_status apply_make(mpk_context *ctx, const mpk_factor *fac, int threads, int32_t columns,
                              void **work) {
-    (void)ctx, (void)fac, (void)threads, (void)columns;
+    (void)threads, (void)columns;
     *work = NULL;
-    return MPK_OK;
+    if (fac->an->symmetry != MPK_GENERAL) return MPK_OK;
+    *work = mpki_alloc(ctx, "solve", fac->an->n, mpk_scalar_size(fac->an->scalar));
+    return mpki_failed(ctx);
 }
 
 static void apply_free(mpk_context *ctx, const mpk_factor *fac, void **work) {
-    (void)ctx, (void)fac, (void)work;
+    (void)fac;
+    mpki_release(ctx, *work);
+    *work = NULL;
+}
+
+/* General: x := C Q R b; parts as below, L with R and L^T with C. b may be x: rows go over `work`. */
+static void scale_general(const mpk_factor *fac, mpk_part part, void *work, const void *b,
+                          void *x) {
+    const mpk_analysis *an = fac->an;
+    const bool rows = part == MPK_PART_ALL || part == MPK_PART_L;
+    const bool columns = part == MPK_PART_ALL || part == MPK_PART_LT;
+    const int reals = an->scalar == MPK_C || an->scalar == MPK_Z ? 2 : 1;
+    memcpy(work, b, (size_t)an->n * mpk_scalar_size(an->scalar));
+    for (int32_t j = 0; j < an->n; j++) {
+        const int32_t i = rows && an->row_of ? an->row_of[j] : j;
+        const double s = (rows ? fac->scale[an->n + i] : 1) * (columns ? fac->scale[j] : 1);
+        for (int k = 0; k < reals; k++)
+            if (an->scalar == MPK_S || an->scalar == MPK_C)
+                ((float *)x)[(int64_t)reals * j + k] =
+                    (float)(s * (double)((float *)work)[(int64_t)reals * i + k]);
+            else
+                ((double *)x)[(int64_t)reals * j + k] =
+                    s * ((double *)work)[(int64_t)reals * i + k];
+    }
 }
 
 /* x := S S x. As parts: L and L^T are S, D is I. */
@@ -54,10 +79,15 @@ static void scale_column(const mpk_factor *fac, mpk_part part, void *x) {
 
 static mpk_status apply(mpk_context *ctx, const mpk_factor *fac, void *work, mpk_part part,
                         int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx) {
-    (void)ctx, (void)work;
     const size_t size = mpk_scalar_size(fac->an->scalar);
+    const bool general = fac->an->symmetry == MPK_GENERAL;
+    if (general && part == MPK_PART_ABS) return mpki_no_absolute(ctx);
     for (int32_t r = 0; r < nrhs; r++) {
         char *to = (char *)x + (size_t)(r * ldx) * size;
+        if (general) {
+            scale_general(fac, part, work, (const char *)b + (size_t)(r * ldb) * size, to);
+            continue;
+        }
         memmove(to, (const char *)b + (size_t)(r * ldb) * size, (size_t)fac->an->n * size);
         scale_column(fac, part, to);
     }

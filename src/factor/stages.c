@@ -312,8 +312,10 @@ static void sum_up(const mpki_block_body *body, const mpki_block_counts *c, mpk_
                                   .growth = c->largest / s->size,
                                   .min_pivot = isfinite(c->smallest) ? c->smallest / s->size : 0,
                                   .max_front = s->blocking->largest};
-    fac->info.inertia.positive = c->positive;
-    fac->info.inertia.negative = c->negative;
+    if (s->symmetry != MPK_GENERAL) { /* else there is none */
+        fac->info.inertia.positive = c->positive;
+        fac->info.inertia.negative = c->negative;
+    }
     fac->info.inertia.zero = c->zero;
     for (int32_t place = 0; place < s->index.m; place++) {
         const int64_t w = mpki_frame_rows(s->blocking, s->index.frame[place]);
@@ -393,9 +395,10 @@ static mpk_status prepare(mpki_block_body *body, mpki_block_body *older, const m
 }
 
 /* One run; `shift` times its diagonal is added to the matrix.
+ * at     [in]    of a general matrix, transposed
  * older  [inout] NULL, or what was made of other values: this may take from it
  * joined [out] NULL, or other frames with which to run again: no stage accepted what is left */
-static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift,
+static mpk_status run(mpk_factor *fac, const mpki_full *full, const mpki_full *at, double shift,
                       const mpki_block_analysis *blocks, mpki_block_body *older,
                       mpki_block_analysis **joined) {
     mpk_context *ctx = fac->ctx;
@@ -414,7 +417,10 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift,
                        .nnz = an->nnz,
                        .options = o,
                        .a = full,
+                       .at = at,
                        .scale = fac->scale,
+                       .row_scale = an->symmetry == MPK_GENERAL ? fac->scale + an->n : NULL,
+                       .row_of = an->row_of,
                        .blocking = &blocks->blocking,
                        .pair = blocks->pair,
                        .ldu = ldu,
@@ -442,7 +448,7 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, double shift,
     s->info.time_numeric_s = mpki_now_s() - numeric;
     body->intact = s->info.rejected == 0;
     work_free(body);
-    s->a = NULL;
+    s->a = s->at = NULL;
     return status;
 }
 
@@ -502,7 +508,7 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
     const mpk_options *o = &fac->options;
-    mpki_full full = {0};
+    mpki_full full = {0}, at = {0};
     mpki_block_analysis *own = NULL;
     mpki_block_body *older = fac->blocks;
     double shift = 0, time_fill_s = 0, time_numeric_s = 0;
@@ -513,11 +519,14 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
     mpk_status status = mpki_check_type(ctx, o, an->scalar, an->symmetry);
     if (!mpk_failed(status))
         status = mpki_find_scaling(ctx, an, o, fac->ax, false, fac->scale, &fac->size);
+    const bool general = an->symmetry == MPK_GENERAL;
+    if (!mpk_failed(status) && general) /* then what it makes is of Q A */
+        status = mpki_general_transposed(ctx, an, fac->ax, &at, &view);
     if (!mpk_failed(status)) status = mpki_full_make(ctx, &view, o->threads, &full, NULL);
     for (int tries = 0, joins = 0; !mpk_failed(status);) {
         mpki_block_analysis *next = NULL;
-        status = run(fac, &full, shift, own ? own : an->block, own ? NULL : older,
-                     joins < JOINS ? &next : NULL);
+        status = run(fac, &full, general ? &at : NULL, shift, own ? own : an->block,
+                     own ? NULL : older, joins < JOINS && !general ? &next : NULL);
         body_free(fac, &older);
         if (!fac->blocks) break;
         mpki_stages *s = &fac->blocks->stages;
@@ -547,6 +556,7 @@ mpk_status mpki_block_factorize(mpk_factor *fac) {
     else
         mpki_block_analysis_free(ctx, &own);
     mpki_full_free(ctx, &full);
+    mpki_release(ctx, at.col);
     mpki_memory_bound(ctx, 0, 0);
     if (mpk_failed(status)) mpki_block_body_free(fac);
     return status;

@@ -34,6 +34,14 @@ void mpki_block_body_free(mpk_factor *fac);
 mpk_status mpki_join_frames(mpk_context *ctx, const mpk_analysis *an, const mpki_stages *s,
                             mpki_block_analysis **out);
 
+/** The transpose of Q A by rows, for a general matrix: its columns are at hand, so that only the
+ *  indices of rows are new.
+ *  at   [out] ptr and val are borrowed from the analysis and ax; the caller releases at->col alone
+ *  view [out] Q A, by columns: rows are not sorted
+ *  Returns MPK_OK | MPK_ERR_MEMORY */
+mpk_status mpki_general_transposed(mpk_context *ctx, const mpk_analysis *an, const void *ax,
+                                   mpki_full *at, mpk_problem_view *view);
+
 /** Sets s->capacity for the blocks that are wanted: fill_factor times the entries of A in the
  *  block; for blocks of fill, the mean over the blocks of A in the same column. Unbounded where a
  *  dense block is not much larger, on the diagonal, and in the last hundredth of the frames.

@@ -28,6 +28,8 @@ void ISA_FN(gemvt)(int64_t rows, int cols, const T *a, int64_t lda, const T *x, 
                    int conjugate);
 void ISA_FN(residual)(int32_t n, const int64_t *ap, const int32_t *ai, const T *ax, int hermitian,
                       const T *x, const T *b, T *r, double *w, double *work);
+void ISA_FN(residual_columns)(int32_t n, const int64_t *ap, const int32_t *ai, const T *ax,
+                              const T *x, const T *b, T *r, double *w, double *work);
 void ISA_FN(residual_rows)(int32_t r0, int32_t r1, const int64_t *ptr, const int32_t *col,
                            const T *val, const T *x, const T *b, T *r, double *w);
 extern const FN(kernels) ISA_FN(table);

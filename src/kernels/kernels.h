@@ -57,6 +57,9 @@ typedef struct FN(kernels) {
      *  shows them. */
     void (*residual)(int32_t n, const int64_t *ap, const int32_t *ai, const T *ax, int hermitian,
                      const T *x, const T *b, T *r, double *w, double *work);
+    /** The same for a general A, all of whose entries are given by columns. */
+    void (*residual_columns)(int32_t n, const int64_t *ap, const int32_t *ai, const T *ax,
+                             const T *x, const T *b, T *r, double *w, double *work);
     /** The same for rows r0 .. r1-1 of a matrix in both triangles: row i has entries ptr[i] ..
      *  ptr[i+1]-1, val[k] in column col[k]. */
     void (*residual_rows)(int32_t r0, int32_t r1, const int64_t *ptr, const int32_t *col,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* b - A x and |A| |x| in one pass over the lower triangle. Where entries are doubles, sums are held
+/* b - A x and |A| |x| in one pass over the stored entries. Where entries are doubles, sums are held
  * in twice their precision (Ogita, Rump & Oishi 2005, SIAM J. Sci. Comput. 26(6), algorithm 5.3):
  * otherwise a residual of the size of the roundoff is lost in the rounding errors of its own sum.
  * Products of floats are summed in double, which is enough. */
@@ -108,6 +108,30 @@ void ISA_FN(residual)(int32_t n, const int64_t *ap, const int32_t *ai, const T *
 #endif
     }
     for (int32_t j = 0; j < n; j++) column(j, ap[j], ap[j + 1], ai, ax, x, x_abs, hermitian, rows);
+    for (int32_t i = 0; i < n; i++) {
+        r[i] = end(&rows[i]);
+        w[i] = rows[i].w;
+    }
+}
+
+void ISA_FN(residual_columns)(int32_t n, const int64_t *ap, const int32_t *ai, const T *ax,
+                              const T *x, const T *b, T *r, double *w, double *work) {
+    row *rows = (row *)work;
+    for (int32_t i = 0; i < n; i++) rows[i] = begin(b[i]);
+    for (int32_t j = 0; j < n; j++) {
+        const T xj = x[j];
+#if MPKI_COMPLEX
+        const double x_abs = modulus(t_re(xj), t_im(xj));
+#endif
+        for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
+#if MPKI_COMPLEX
+            subtract(&rows[ai[k]], t_re(ax[k]), t_im(ax[k]), (const R *)&xj);
+            rows[ai[k]].w += modulus(t_re(ax[k]), t_im(ax[k])) * x_abs;
+#else
+            subtract(&rows[ai[k]], ax[k], xj);
+#endif
+        }
+    }
     for (int32_t i = 0; i < n; i++) {
         r[i] = end(&rows[i]);
         w[i] = rows[i].w;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Entries in any order to compressed columns of the lower triangle: duplicates summed, checked. */
+/* Entries in any order to compressed columns, of the lower triangle or of all of a general matrix:
+ * duplicates summed, checked. */
 #include "assemble.h"
 
 mpk_status mpki_entries_reserve(mpk_context *ctx, const char *stage, mpk_scalar scalar,
@@ -25,6 +26,32 @@ void mpki_entries_free(mpk_context *ctx, mpki_entries *e) {
     *e = (mpki_entries){0};
 }
 
+mpk_status mpki_entries_skew(mpk_context *ctx, const mpki_assembly *how, mpki_entries *e) {
+    const int64_t count = e->count;
+    const int parts = how->scalar == MPK_Z ? 2 : 1;
+    double *value;
+    mpk_status status = mpki_entries_reserve(ctx, how->stage, how->scalar, e, 2 * count);
+    if (mpk_failed(status)) return status;
+    value = e->value;
+    for (int64_t k = 0; k < count; k++) {
+        const int32_t row = e->row[k], col = e->col[k];
+        const bool zero = value[parts * k] == 0 && value[parts * k + parts - 1] == 0;
+        if (row < col || (row == col && !zero))
+            return mpki_error(
+                ctx, MPK_ERR_INPUT, how->stage, (int64_t)row + how->base,
+                "%s%srow %lld, column %lld: a skew-symmetric matrix lists the entries "
+                "below its diagonal, and is zero on it",
+                how->source ? how->source : "", how->source ? ": " : "", (long long)row + how->base,
+                (long long)col + how->base);
+        if (row == col) continue;
+        e->row[e->count] = col;
+        e->col[e->count] = row;
+        for (int p = 0; p < parts; p++) value[parts * e->count + p] = -value[parts * k + p];
+        e->count++;
+    }
+    return MPK_OK;
+}
+
 double mpki_assemble_bytes(double n, double nnz, mpk_scalar scalar, bool sorted) {
     const double size = (double)mpk_scalar_size(scalar), index = sizeof(int32_t);
     const double entries = nnz * (2 * index + size), columns = nnz * (index + size);
@@ -45,6 +72,7 @@ mpk_status mpki_assemble(mpk_context *ctx, const mpki_assembly *given, mpki_entr
     mpki_assembly with = *given;
     const mpki_assembly *how = &with;
     with.tolerance = tolerance_of(ctx, given->scalar);
+    with.or_general = given->or_general && !(mpki_symmetry_tolerance(ctx) >= 0);
     mpki_assembled a = {0};
     mpk_problem *made = MPKI_ZNEW(ctx, how->stage, 1, mpk_problem);
     mpk_status status = mpki_failed(ctx);

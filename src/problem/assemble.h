@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_PROBLEM_ASSEMBLE_H
 #define MPKI_PROBLEM_ASSEMBLE_H
-/** From entries in any order to the lower triangle by columns. */
+/** From entries in any order to columns: of the lower triangle, or of all of a general matrix. */
 #include "problem.h"
 
 /** Entries in any order, duplicates included, that grow with what is read. */
@@ -26,6 +26,7 @@ typedef struct mpki_assembly {
     mpk_symmetry symmetry;
     mpk_triangle triangle;
     bool either_symmetry; /* complex MPK_FULL: symmetric or Hermitian, whichever is nearer */
+    bool or_general;      /* MPK_FULL: a matrix that is neither is a general one, not an error */
     double tolerance;     /* of symmetry (law.h); set by mpki_assemble */
 } mpki_assembly;
 
@@ -35,6 +36,12 @@ typedef struct mpki_assembly {
  *  Cost: O(n + count); when the entries are sorted already nothing is moved. */
 mpk_status mpki_assemble(mpk_context *ctx, const mpki_assembly *how, mpki_entries *entries,
                          mpk_problem **problem);
+
+/** Entries of the lower triangle of A = -A^T -> all of them: each gets its mirror image, negated.
+ *  how [in] for errors: stage, source, base, scalar
+ *  Returns MPK_OK | MPK_ERR_MEMORY | MPK_ERR_INPUT: an entry above the diagonal, or one on it that
+ *  is not zero (a zero there stays) */
+mpk_status mpki_entries_skew(mpk_context *ctx, const mpki_assembly *how, mpki_entries *entries);
 
 /** Bytes of `nnz` entries and of what mpki_assemble makes of them, those that are there included.
  *  sorted [in] the entries come sorted, of one triangle: they are not copied */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** Entries -> sorted lower triangle by columns. An entry of the upper triangle is moved to its
  *  mirror place and its row index is complemented (~row), so that the two halves of a full matrix
- *  become neighbours and can be compared. */
+ *  become neighbours and can be compared. The entries of a general matrix stay in their places. */
 #include "law.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static bool columns_new(mpk_context *ctx, const char *stage, int32_t n, int64_t 
 }
 
 /* Mirror the upper triangle, drop what does not count. Returns whether (col, row) then strictly
- * increases and lies in the lower triangle: nothing is left to sort or sum. */
+ * increases without a mirrored entry: nothing is left to sort or sum. */
 static bool fold(const mpki_assembly *how, mpki_entries *e) {
     T *val = e->value;
     int64_t kept = 0;
@@ -42,7 +42,7 @@ static bool fold(const mpki_assembly *how, mpki_entries *e) {
         int32_t r = e->row[k], c = e->col[k];
         if (r > c && how->triangle == MPK_UPPER) continue;
         if (r < c && how->triangle == MPK_LOWER) continue;
-        bool upper = r < c;
+        bool upper = r < c && how->symmetry != MPK_GENERAL;
         if (upper) {
             int32_t t = r;
             r = c;
@@ -92,6 +92,23 @@ static void transpose(int32_t n, const columns *in, columns *out) {
         for (int64_t k = in->ptr[j]; k < in->ptr[j + 1]; k++) {
             int64_t at = out->ptr[plain(in->idx[k])]++;
             out->idx[at] = in->idx[k] < 0 ? ~j : j;
+            out->val[at] = in->val[k];
+        }
+    shift_back(n, out->ptr);
+}
+
+/* out := what `in` was before its upper triangle was mirrored. Columns of `in` are taken in order,
+ * and column j of the result gets its rows before j from those before j: so it is sorted. */
+static void unfold(int32_t n, const columns *in, columns *out) {
+    for (int32_t j = 0; j < n; j++)
+        for (int64_t k = in->ptr[j]; k < in->ptr[j + 1]; k++)
+            out->ptr[1 + (in->idx[k] < 0 ? ~in->idx[k] : j)]++;
+    prefix_sum(n, out->ptr);
+    for (int32_t j = 0; j < n; j++)
+        for (int64_t k = in->ptr[j]; k < in->ptr[j + 1]; k++) {
+            const bool upper = in->idx[k] < 0;
+            const int64_t at = out->ptr[upper ? ~in->idx[k] : j]++;
+            out->idx[at] = upper ? j : in->idx[k];
             out->val[at] = in->val[k];
         }
     shift_back(n, out->ptr);
@@ -170,9 +187,10 @@ static breach find_worst(const mpki_assembly *how, const columns *c, const doubl
     return worst;
 }
 
-/* Which law holds, up to rounding; `hermitian` comes in as the one that is asked for. */
+/* Which law holds, up to rounding; `hermitian` comes in as the one that is asked for. *general
+ * [out] none does, and that is allowed. */
 static mpk_status check(mpk_context *ctx, const mpki_assembly *how, const columns *c,
-                        bool *hermitian) {
+                        bool *hermitian, bool *general) {
     bool exact;
     mpk_status status = look(ctx, how, c, *hermitian, &exact);
     if (mpk_failed(status) || exact) return status;
@@ -188,11 +206,14 @@ static mpk_status check(mpk_context *ctx, const mpki_assembly *how, const column
         }
     }
     mpki_release(ctx, scale);
-    return worst.ratio <= how->tolerance ? MPK_OK : unsymmetric(ctx, how, &worst, *hermitian);
+    *general = !(worst.ratio <= how->tolerance) && how->or_general;
+    return worst.ratio <= how->tolerance || *general ? MPK_OK
+                                                     : unsymmetric(ctx, how, &worst, *hermitian);
 }
 
-/* One entry for each place, in place. */
-static mpk_status merge(mpk_context *ctx, const mpki_assembly *how, columns *c, bool hermitian) {
+/* One entry for each place, in place; general: places are not those of pairs. */
+static mpk_status merge(mpk_context *ctx, const mpki_assembly *how, columns *c, bool hermitian,
+                        bool general) {
     int64_t at = 0, k = 0;
     for (int32_t j = 0; j < how->n; j++) {
         int64_t end = c->ptr[j + 1];
@@ -201,7 +222,8 @@ static mpk_status merge(mpk_context *ctx, const mpki_assembly *how, columns *c, 
             place p;
             k = next_place(c, k, end, &p);
             T x = p.has_lower ? p.lower : conj_if(hermitian, p.upper);
-            if (how->triangle == MPK_FULL && p.row != j) x = mean(p.lower, p.upper, hermitian);
+            if (how->triangle == MPK_FULL && p.row != j && !general)
+                x = mean(p.lower, p.upper, hermitian);
             if (p.row == j && hermitian) x = t_make(t_re(x), 0);
             if (!finite_entry(x))
                 return complain(ctx, how, p.row, j, "the sum of the duplicates overflows");
@@ -258,22 +280,45 @@ static mpk_status shrink(mpk_context *ctx, const char *stage, int64_t nnz, int64
     return MPK_OK;
 }
 
+/* Columns of the matrix as it was given, in place of mirrored ones. */
+static mpk_status to_general(mpk_context *ctx, const mpki_assembly *how, columns *c) {
+    columns all = {0};
+    const bool room = columns_new(ctx, how->stage, how->n, c->ptr[how->n], &all);
+    if (room) {
+        unfold(how->n, c, &all);
+        columns_free(ctx, c);
+        *c = all;
+        return MPK_OK;
+    }
+    columns_free(ctx, &all);
+    return mpki_failed(ctx);
+}
+
 mpk_status FN(assemble)(mpk_context *ctx, const mpki_assembly *how, mpki_entries *entries,
                         mpki_assembled *made) {
     columns c = {0};
     bool hermitian = MPKI_COMPLEX && how->symmetry == MPK_HERMITIAN;
+    bool general = how->symmetry == MPK_GENERAL;
     int64_t held = entries->capacity;
     bool sorted = fold(how, entries);
     mpk_status status = sort(ctx, how, entries, sorted, &c);
     if (mpk_failed(status)) goto done;
     if (!sorted) held = c.ptr[how->n];
-    status = check(ctx, how, &c, &hermitian);
+    if (!general) {
+        status = check(ctx, how, &c, &hermitian, &general);
+        if (!mpk_failed(status) && general) {
+            status = to_general(ctx, how, &c);
+            hermitian = false;
+        }
+    }
     if (mpk_failed(status)) goto done;
-    status = merge(ctx, how, &c, hermitian);
+    status = merge(ctx, how, &c, hermitian, general);
     if (!mpk_failed(status)) status = shrink(ctx, how->stage, c.ptr[how->n], held, &c);
     if (mpk_failed(status)) goto done;
     *made = (mpki_assembled){.nnz = c.ptr[how->n],
-                             .symmetry = hermitian ? MPK_HERMITIAN : MPK_SYMMETRIC,
+                             .symmetry = general     ? MPK_GENERAL
+                                         : hermitian ? MPK_HERMITIAN
+                                                     : MPK_SYMMETRIC,
                              .ap = c.ptr,
                              .ai = c.idx,
                              .ax = c.val};

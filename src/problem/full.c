@@ -32,7 +32,7 @@ static void cut_evenly(int32_t n, const int64_t *ptr, int32_t parts, int32_t *cu
 
 /* ---- making ------------------------------------------------------------------------------------
  * Row i is: the entries of the lower triangle's row i (gathered from its columns), then column i of
- * it, mirrored. Part t of the columns counts what it has for each row (next), the counts of the
+ * it, mirrored; of a general matrix, all entries of row i. Part t of the columns counts what it has for each row (next), the counts of the
  * parts before it tell it where to write, so each slot has one writer and rows come out sorted. */
 
 typedef struct making {
@@ -47,10 +47,12 @@ static void count_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     (void)worker;
     const making *m = arg;
     const mpk_problem_view *a = m->a;
+    const bool general = a->symmetry == MPK_GENERAL;
     int32_t *next = m->next + t * a->n;
     for (int32_t i = 0; i < a->n; i++) next[i] = 0;
     for (int32_t j = m->cut[t]; j < m->cut[t + 1]; j++)
-        for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) next[a->ai[k]] += a->ai[k] != j;
+        for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++)
+            next[a->ai[k]] += a->ai[k] != j || general;
 }
 
 /* Part t of the rows: counts become places within the row; full->ptr[i + 1] the row's length. */
@@ -66,7 +68,8 @@ static void place_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
             m->next[(int64_t)p * a->n + i] = sum;
             sum += count;
         }
-        m->full->ptr[i + 1] = sum + (a->ap[i + 1] - a->ap[i]);
+        m->full->ptr[i + 1] = sum;
+        if (a->symmetry != MPK_GENERAL) m->full->ptr[i + 1] += a->ap[i + 1] - a->ap[i];
     }
 }
 
@@ -104,7 +107,7 @@ mpk_status mpki_full_make(mpk_context *ctx, const mpk_problem_view *a, int threa
     static const int64_t none[1] = {0};
     mpk_problem_view view = *a;
     if (a->n == 0) view.ap = none;
-    const int64_t entries = 2 * a->nnz;
+    const int64_t entries = a->symmetry == MPK_GENERAL ? a->nnz : 2 * a->nnz;
     mpki_pool *pool = NULL;
     *full = (mpki_full){.n = a->n, .scalar = a->scalar, .parts = 1};
     if (out) *out = NULL;

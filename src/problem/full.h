@@ -3,12 +3,13 @@
 #define MPKI_PROBLEM_FULL_H
 /** A in both triangles, by rows: what iterative methods multiply with and what a numeric phase
  *  reads row by row. It needs about twice the memory of the lower triangle, and gives products
- *  whose rows do not depend on each other, so that all threads share them. */
+ *  whose rows do not depend on each other, so that all threads share them. Of a general matrix, all
+ *  of whose entries are stored by columns, it is the transpose of that. */
 #include "../backends/sparse.h"
 #include "../core/pool.h"
 #include "problem.h"
 
-/** Make it from the lower triangle, on the context's pool when threads > 1 and the matrix is worth
+/** Make it from the stored columns, on the context's pool when threads > 1 and the matrix is worth
  *  it. pool [out] the pool that products shall run on, NULL where they are too small to share; it
  *  is the context's, so it lives until someone asks for another number of threads: ask for it after
  *  everything else that wants threads, and with the same number. May be NULL when not wanted.
@@ -27,7 +28,8 @@ void mpki_full_residual(const mpki_full *full, mpki_pool *pool, const void *x, c
 /* ---- one table for each scalar (full_t.c) ---------------------------------------------------- */
 
 /** Rows of the lower triangle's columns c0 .. c1-1, scattered: entry (i, j), i > j, of column j
- *  goes to slot ptr[i] + next[i]++ of row i; column j itself, with its diagonal, ends row j. */
+ *  goes to slot ptr[i] + next[i]++ of row i; column j itself, with its diagonal, ends row j. Of a
+ *  general matrix every entry of column j goes to such a slot. */
 typedef struct mpki_full_table {
     void (*scatter)(const mpk_problem_view *a, int32_t c0, int32_t c1, int32_t *next,
                     mpki_full *full);

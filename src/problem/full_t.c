@@ -5,11 +5,27 @@
 
 #include <string.h>
 
+static void transpose(const mpk_problem_view *a, int32_t c0, int32_t c1, int32_t *next,
+                      mpki_full *full) {
+    const T *ax = a->ax;
+    T *val = full->val;
+    for (int32_t j = c0; j < c1; j++)
+        for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) {
+            const int64_t slot = full->ptr[a->ai[k]] + next[a->ai[k]]++;
+            full->col[slot] = j;
+            val[slot] = ax[k];
+        }
+}
+
 static void scatter(const mpk_problem_view *a, int32_t c0, int32_t c1, int32_t *next,
                     mpki_full *full) {
     const T *ax = a->ax;
     T *val = full->val;
     const int hermitian = a->symmetry == MPK_HERMITIAN;
+    if (a->symmetry == MPK_GENERAL) {
+        transpose(a, c0, c1, next, full);
+        return;
+    }
     for (int32_t j = c0; j < c1; j++) {
         int64_t end = full->ptr[j + 1] - (a->ap[j + 1] - a->ap[j]);
         for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) {

@@ -29,9 +29,9 @@ static int64_t entry_of(const mpki_layout *layout, int64_t *next, int32_t i, int
     return k;
 }
 
-static int64_t place_of(const mpki_layout *layout, mpk_triangle triangle, int64_t *lower,
-                        int64_t *upper, int32_t i, int32_t j) {
-    if (i < j) {
+static int64_t place_of(const mpki_layout *layout, bool general, mpk_triangle triangle,
+                        int64_t *lower, int64_t *upper, int32_t i, int32_t j) {
+    if (i < j && !general) {
         if (triangle == MPK_LOWER) return MPKI_PLACE_NONE;
         return mpki_place_mirrored(entry_of(layout, upper, j, i));
     }
@@ -46,10 +46,11 @@ static void put(mpki_layout *layout, int64_t k, int64_t place) {
         ((int32_t *)layout->place)[k] = (int32_t)place;
 }
 
-mpk_status mpki_given_map(mpk_context *ctx, const char *stage, mpk_triangle triangle, int64_t count,
-                          const int32_t *rows, const int64_t *ap, const int32_t *cols,
-                          mpki_layout *layout) {
+mpk_status mpki_given_map(mpk_context *ctx, const char *stage, mpk_symmetry symmetry,
+                          mpk_triangle triangle, int64_t count, const int32_t *rows,
+                          const int64_t *ap, const int32_t *cols, mpki_layout *layout) {
     const int32_t n = layout->n;
+    const bool general = symmetry == MPK_GENERAL;
     mpk_status status = MPK_OK;
     layout->wide = layout->nnz >= INT32_MAX - 1;
     layout->place = mpki_alloc(ctx, stage, count, layout->wide ? sizeof(int64_t) : sizeof(int32_t));
@@ -66,7 +67,7 @@ mpk_status mpki_given_map(mpk_context *ctx, const char *stage, mpk_triangle tria
             while (k >= ap[j + 1]) j++;
         else
             j = cols[k];
-        const int64_t place = place_of(layout, triangle, next, next + n, rows[k], j);
+        const int64_t place = place_of(layout, general, triangle, next, next + n, rows[k], j);
         put(layout, k, place);
         same &= place == k;
         counted += place != MPKI_PLACE_NONE;

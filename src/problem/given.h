@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_PROBLEM_GIVEN_H
 #define MPKI_PROBLEM_GIVEN_H
-/** From values in the order in which the caller gave the pattern to those of the lower triangle by
- *  columns. */
+/** From values in the order in which the caller gave the pattern to those of the stored columns. */
 #include "assemble.h"
 
 /** Map the entries that a problem was made from into *layout, which has its pattern and no map yet.
- *  A map that would change nothing is not kept.
+ *  A map that would change nothing is not kept. symmetry MPK_GENERAL: no entry is mirrored.
  *  rows [in] count
  *  cols [in] count, or NULL: `ap` has the columns
  *  ap   [in] n + 1: the columns, compressed
  *  Returns MPK_OK | MPK_ERR_MEMORY */
-mpk_status mpki_given_map(mpk_context *ctx, const char *stage, mpk_triangle triangle, int64_t count,
-                          const int32_t *rows, const int64_t *ap, const int32_t *cols,
-                          mpki_layout *layout);
+mpk_status mpki_given_map(mpk_context *ctx, const char *stage, mpk_symmetry symmetry,
+                          mpk_triangle triangle, int64_t count, const int32_t *rows,
+                          const int64_t *ap, const int32_t *cols, mpki_layout *layout);
 
 /** ax := the stored values of `given`, by the map: duplicates summed, the other triangle mirrored,
  *  and everything checked as when a problem is made.

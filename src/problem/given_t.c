@@ -55,9 +55,9 @@ static mpk_status check_worst(mpk_context *ctx, const mpki_assembly *how, const 
 /* Both triangles into one. */
 static mpk_status settle(mpk_context *ctx, const mpki_assembly *how, const mpki_layout *layout,
                          int hermitian, T *ax, const T *upper, const char *seen) {
-    const bool full = how->triangle == MPK_FULL;
+    const bool pairs = how->triangle == MPK_FULL && how->symmetry != MPK_GENERAL;
     bool exact = true;
-    for (int32_t j = 0; j < layout->n && full; j++)
+    for (int32_t j = 0; j < layout->n && pairs; j++)
         for (int64_t k = layout->ap[j]; k < layout->ap[j + 1]; k++)
             exact &= layout->ai[k] == j || ax[k] == conj_if(hermitian, upper[k]);
     if (!exact) {
@@ -80,7 +80,7 @@ static mpk_status settle(mpk_context *ctx, const mpki_assembly *how, const mpki_
 static mpk_status gather(mpk_context *ctx, const mpki_assembly *how, const mpki_layout *layout,
                          const void *given, void *ax) {
     const int hermitian = MPKI_COMPLEX && how->symmetry == MPK_HERMITIAN;
-    if (!layout->duplicates && how->triangle != MPK_FULL) {
+    if (!layout->duplicates && (how->triangle != MPK_FULL || how->symmetry == MPK_GENERAL)) {
         scatter(layout, hermitian, given, ax);
         return MPK_OK;
     }

@@ -53,15 +53,13 @@ static mpk_status parse_banner(const mpki_text *text, const char *line, mpki_mm_
         return mpki_text_error(
             text, MPK_ERR_FORMAT,
             "'%s %s %s %s': expected matrix, then coordinate or array, then real, integer, "
-            "complex or pattern, then general, symmetric or hermitian",
+            "complex or pattern, then general, symmetric, hermitian or skew-symmetric",
             object, format, entry, symmetry);
-    if (l == 3)
-        return mpki_text_error(text, MPK_ERR_INPUT,
-                               "a skew-symmetric matrix (A = -A^T) is not symmetric: LDL^T does "
-                               "not exist for it");
     h->array = f == 1;
     h->field = e == 4 ? MPKI_MM_REAL : (mpki_mm_field)e;
     h->law = (mpki_mm_law)l;
+    if (h->law == MPKI_MM_SKEW && h->field == MPKI_MM_PATTERN)
+        return mpki_text_error(text, MPK_ERR_FORMAT, "a skew-symmetric pattern has no signs");
     if (h->array && h->field == MPKI_MM_PATTERN)
         return mpki_text_error(text, MPK_ERR_FORMAT, "an array has no pattern form");
     return MPK_OK;
@@ -90,14 +88,16 @@ static mpk_status end_line(mpki_text *text, const char *p) {
     return MPK_OK;
 }
 
-/* Entries of an array file: all, or the lower triangle by columns. */
+/* Entries of an array file: all, or the lower triangle by columns, if skew without its diagonal. */
 static mpk_status count_array(const mpki_text *text, mpki_mm_header *h) {
     int64_t product;
     if (h->law != MPKI_MM_GENERAL && h->rows != h->cols)
         return mpki_text_error(text, MPK_ERR_INPUT, "the matrix is not square: %lld x %lld",
                                (long long)h->rows, (long long)h->cols);
-    if (__builtin_mul_overflow(h->rows, h->law == MPKI_MM_GENERAL ? h->cols : h->cols + 1,
-                               &product))
+    const int64_t factor = h->law == MPKI_MM_GENERAL ? h->cols
+                           : h->law == MPKI_MM_SKEW  ? h->cols - 1
+                                                     : h->cols + 1;
+    if (__builtin_mul_overflow(h->rows, factor, &product))
         return mpki_text_error(text, MPK_ERR_SIZE, "%lld x %lld entries are too many",
                                (long long)h->rows, (long long)h->cols);
     h->nnz = h->law == MPKI_MM_GENERAL ? product : product / 2;
@@ -193,14 +193,14 @@ static inline void store(mpki_entries *e, bool complex, int64_t row, int64_t col
 static inline void next_place(const mpki_mm_header *h, int64_t *row, int64_t *col) {
     if (++*row <= h->rows) return;
     ++*col;
-    *row = h->law == MPKI_MM_GENERAL ? 1 : *col;
+    *row = h->law == MPKI_MM_GENERAL ? 1 : h->law == MPKI_MM_SKEW ? *col + 1 : *col;
 }
 
 /* All entries; those of an array come by columns, the place is counted and not read. */
 static mpk_status read_entries(mpki_text *text, const mpki_mm_header *h, mpk_scalar scalar,
                                mpki_entries *e) {
     const bool complex = scalar == MPK_Z;
-    int64_t row = 0, col = 1;
+    int64_t row = h->law == MPKI_MM_SKEW, col = 1;
     while (e->count < h->nnz) {
         const char *p;
         double value[2];
@@ -250,8 +250,14 @@ mpk_status mpki_read_matrix_market(mpki_text *text, const char *first, mpk_probl
         .symmetry = scalar == MPK_Z && h.law == MPKI_MM_HERMITIAN ? MPK_HERMITIAN : MPK_SYMMETRIC,
         .triangle = h.law == MPKI_MM_GENERAL ? MPK_FULL : MPK_EITHER,
         .either_symmetry = h.law == MPKI_MM_GENERAL,
+        .or_general = h.law == MPKI_MM_GENERAL,
     };
-    status = mpki_assemble(text->ctx, &how, &e, problem);
+    if (h.law == MPKI_MM_SKEW) {
+        how.symmetry = MPK_GENERAL;
+        how.triangle = MPK_FULL;
+        status = mpki_entries_skew(text->ctx, &how, &e);
+    }
+    if (!mpk_failed(status)) status = mpki_assemble(text->ctx, &how, &e, problem);
 done:
     mpki_entries_free(text->ctx, &e);
     return status;

@@ -11,7 +11,12 @@ typedef enum mpki_mm_field {
     MPKI_MM_PATTERN
 } mpki_mm_field;
 
-typedef enum mpki_mm_law { MPKI_MM_GENERAL, MPKI_MM_SYMMETRIC, MPKI_MM_HERMITIAN } mpki_mm_law;
+typedef enum mpki_mm_law {
+    MPKI_MM_GENERAL,
+    MPKI_MM_SYMMETRIC,
+    MPKI_MM_HERMITIAN,
+    MPKI_MM_SKEW
+} mpki_mm_law;
 
 typedef struct mpki_mm_header {
     bool array;

@@ -69,7 +69,7 @@ static void sum_rows(const mpk_problem_view *a, const T *x, const T *b, row *row
             subtract(&rows[i], re, im, x[j]);
             rows[i].w += m * modulus((double)t_re(x[j]), (double)t_im(x[j]));
             rows[i].norm += m;
-            if (i == j) continue;
+            if (i == j || a->symmetry == MPK_GENERAL) continue;
             subtract(&rows[j], re, hermitian ? -im : im, x[i]);
             rows[j].w += m * modulus((double)t_re(x[i]), (double)t_im(x[i]));
             rows[j].norm += m;

@@ -17,7 +17,10 @@ static mpk_status check_kind(mpk_context *ctx, int32_t n, mpk_scalar scalar, mpk
     if (n < 0) return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, n, "n = %d is negative", n);
     if ((unsigned)scalar > MPK_Z) return bad_argument(ctx, "unknown scalar");
     if ((unsigned)triangle > MPK_EITHER) return bad_argument(ctx, "unknown triangle");
-    if ((unsigned)symmetry > MPK_HERMITIAN) return bad_argument(ctx, "unknown symmetry");
+    if ((unsigned)symmetry > MPK_GENERAL) return bad_argument(ctx, "unknown symmetry");
+    if (symmetry == MPK_GENERAL && triangle != MPK_FULL)
+        return bad_argument(ctx, "a general matrix has no mirror images: give all of its entries, "
+                                 "with triangle MPK_FULL");
     if (symmetry == MPK_HERMITIAN && scalar != MPK_C && scalar != MPK_Z)
         return bad_argument(ctx, "a Hermitian matrix has complex entries; a real one is symmetric");
     return MPK_OK;
@@ -60,7 +63,8 @@ static mpk_status finish(mpk_context *ctx, int32_t n, mpk_scalar scalar, mpk_sym
     if (!mpk_failed(status)) status = mpki_assemble(ctx, &how, e, &made);
     mpki_entries_free(ctx, e);
     if (!mpk_failed(status))
-        status = mpki_given_map(ctx, STAGE, triangle, count, rows, ap, cols, made->layout);
+        status =
+            mpki_given_map(ctx, STAGE, symmetry, triangle, count, rows, ap, cols, made->layout);
     if (mpk_failed(status)) mpk_problem_destroy(&made);
     *problem = made;
     return status;

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Products with A, residuals and row sums by the columns of its lower triangle, in one
- * precision. */
+/* Products with A, residuals and row sums by its columns, in one precision: of the lower triangle,
+ * or all of a general matrix. */
 #include "product.h"
 #include "../backends/cpu/cpu.h"
 
 #include <string.h>
+
+static void multiply_general(const mpk_problem_view *a, const T *x, T *y) {
+    const T *ax = a->ax;
+    for (int32_t j = 0; j < a->n; j++)
+        for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) y[a->ai[k]] += t_mul(ax[k], x[j]);
+}
 
 /* y = A x: each stored entry serves its column (scatter) and, mirrored, its row (gather). */
 static void multiply(const mpk_problem_view *a, const void *xv, void *yv) {
@@ -12,6 +18,10 @@ static void multiply(const mpk_problem_view *a, const void *xv, void *yv) {
     T *y = yv;
     const bool hermitian = a->symmetry == MPK_HERMITIAN;
     memset(y, 0, (size_t)a->n * sizeof *y);
+    if (a->symmetry == MPK_GENERAL) {
+        multiply_general(a, x, y);
+        return;
+    }
     for (int32_t j = 0; j < a->n; j++) {
         const T xj = x[j];
         T sum = 0;
@@ -36,22 +46,26 @@ static inline double modulus(T x) {
 
 static void residual(const mpk_problem_view *a, const void *x, const void *b, void *r, double *w,
                      double *work) {
-    FN(cpu_kernels)
+    if (a->symmetry == MPK_GENERAL)
+        FN(cpu_kernels)()->residual_columns(a->n, a->ap, a->ai, a->ax, x, b, r, w, work);
+    else
+        FN(cpu_kernels)
     ()->residual(a->n, a->ap, a->ai, a->ax, a->symmetry == MPK_HERMITIAN, x, b, r, w, work);
 }
 
 static void row_sums(const mpk_problem_view *a, double *sums) {
     const T *ax = a->ax;
+    const bool general = a->symmetry == MPK_GENERAL;
     for (int32_t i = 0; i < a->n; i++) sums[i] = 0;
     for (int32_t j = 0; j < a->n; j++) {
         double sum = 0;
         for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) {
             int32_t i = a->ai[k];
             double m = modulus(ax[k]);
-            if (i != j) sums[i] += m;
+            if (i != j || general) sums[i] += m;
             sum += m;
         }
-        sums[j] += sum;
+        if (!general) sums[j] += sum;
     }
 }
 

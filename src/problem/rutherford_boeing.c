@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** Reads Rutherford-Boeing files: I. S. Duff, R. G. Grimes, J. G. Lewis, "The Rutherford-Boeing
  *  Sparse Matrix Collection", RAL-TR-97-031, 1997; and its ancestor Harwell-Boeing (ACM TOMS 15,
- *  1989), whose right-hand sides are skipped. Type 'u' is accepted if the values are symmetric. */
+ *  1989), whose right-hand sides are skipped. Type 'u' is a general matrix, unless its values are symmetric. */
 #include "fortran.h"
 #include "number.h"
 
@@ -40,14 +40,14 @@ static mpk_status not_this_format(const mpki_text *text) {
                            "Rutherford-Boeing (no type as 'rsa' in the third)");
 }
 
-/* Types that are not symmetric, or not lists of entries. */
+/* Types that are not square, or not lists of entries. */
 static mpk_status check_type(const mpki_text *text, header *h) {
     for (int k = 0; k < 3; k++) h->type[k] = (char)tolower((unsigned char)h->type[k]);
-    const char *why = h->type[1] == 'z'   ? "skew-symmetric: LDL^T does not exist for it"
-                      : h->type[1] == 'r' ? "rectangular"
+    const char *why = h->type[1] == 'r'   ? "rectangular"
                       : h->type[2] == 'e' ? "in unassembled finite elements"
                       : h->type[0] == 'q' ? "a pattern whose values are in another file"
-                                          : NULL;
+                      : h->type[0] == 'p' && h->type[1] == 'z' ? "a skew-symmetric pattern"
+                                                               : NULL;
     if (why)
         return mpki_text_error(text, MPK_ERR_INPUT, "type '%s': the matrix is %s", h->type, why);
     return MPK_OK;
@@ -191,8 +191,14 @@ mpk_status mpki_read_rutherford_boeing(mpki_text *text, mpk_problem **problem) {
         .symmetry = scalar == MPK_Z && h.type[1] == 'h' ? MPK_HERMITIAN : MPK_SYMMETRIC,
         .triangle = h.type[1] == 'u' ? MPK_FULL : MPK_EITHER,
         .either_symmetry = h.type[1] == 'u',
+        .or_general = h.type[1] == 'u',
     };
-    status = mpki_assemble(text->ctx, &how, &e, problem);
+    if (h.type[1] == 'z') {
+        how.symmetry = MPK_GENERAL;
+        how.triangle = MPK_FULL;
+        status = mpki_entries_skew(text->ctx, &how, &e);
+    }
+    if (!mpk_failed(status)) status = mpki_assemble(text->ctx, &how, &e, problem);
 done:
     mpki_release(text->ctx, ptr);
     mpki_entries_free(text->ctx, &e);

@@ -13,11 +13,14 @@ static bool is_complex(const mpk_problem *p) {
     return p->scalar == MPK_C || p->scalar == MPK_Z;
 }
 
+/* By mpk_symmetry: as Matrix Market says it, and the letter of Rutherford-Boeing. */
+static const char *const LAW[] = {"symmetric", "hermitian", "general"};
+static const char LETTER[] = {'s', 'h', 'u'};
+
 static mpk_status write_matrix_market(mpki_sink *sink, const mpk_problem *p) {
     mpk_status status = mpki_sink_print(
         sink, "%%%%MatrixMarket matrix coordinate %s %s\n%d %d %lld\n",
-        is_complex(p) ? "complex" : "real",
-        p->symmetry == MPK_HERMITIAN ? "hermitian" : "symmetric", p->n, p->n, (long long)p->nnz);
+        is_complex(p) ? "complex" : "real", LAW[p->symmetry], p->n, p->n, (long long)p->nnz);
     for (int32_t j = 0; j < p->n && !mpk_failed(status); j++)
         for (int64_t k = p->ap[j]; k < p->ap[j + 1] && !mpk_failed(status); k++) {
             mpki_sink_integer(sink, (int64_t)p->ai[k] + 1);
@@ -83,8 +86,7 @@ static mpk_status write_header(mpki_sink *sink, const mpk_problem *p, const layo
                                  (long long)values->cards);
     if (!mpk_failed(status))
         status = mpki_sink_print(sink, "%c%ca%11s%14d%14d%14lld%14d\n", is_complex(p) ? 'c' : 'r',
-                                 p->symmetry == MPK_HERMITIAN ? 'h' : 's', "", p->n, p->n,
-                                 (long long)p->nnz, 0);
+                                 LETTER[p->symmetry], "", p->n, p->n, (long long)p->nnz, 0);
     if (!mpk_failed(status))
         status = mpki_sink_print(sink, "%-16s%-16s%-20s\n", format[0], format[1], format[2]);
     return status;

@@ -289,7 +289,8 @@ void mpki_report_write_json(const mpk_report *report, mpki_buffer *out) {
     if (run->status != MPK_OK)
         text(&top, "message",
              run->message && *run->message ? run->message : mpk_status_text(run->status));
-    if (run->have_factor) write_inertia(&top, &run->factor.inertia);
+    if (run->have_factor && run->problem.symmetry != MPK_GENERAL)
+        write_inertia(&top, &run->factor.inertia);
     if (run->have_factor && run->block.block_rows == 0 && run->options.method != MPK_METHOD_NONE)
         write_rank(&top, run);
     if (run->have_solve) write_solve(&top, &run->solve);

@@ -109,7 +109,7 @@ mpk_status mpki_plot_matrix(mpk_context *ctx, mpki_buffer *out, const mpk_proble
     uint8_t *shades = NULL;
     mpk_status status = mpki_raster_create(ctx, a->n, &raster);
     if (mpk_failed(status)) return status;
-    mpki_raster_add_matrix(&raster, a, NULL);
+    mpki_raster_add_matrix(&raster, a, NULL, NULL);
     shades = MPKI_ZNEW(ctx, "plot", (int64_t)raster.cells * raster.cells, uint8_t);
     if (!shades) {
         status = MPK_ERR_MEMORY;
@@ -133,7 +133,7 @@ mpk_status mpki_plot_factor(mpk_context *ctx, mpki_buffer *out, const mpk_report
     double x = MARGIN + PANEL + GAP;
     mpki_raster upper = {0}, lower = {0};
     uint8_t *shades = NULL;
-    int32_t *iperm = NULL;
+    int32_t *iperm = NULL, *rows = NULL;
     mpk_status status = mpki_raster_create(ctx, a->n, &upper);
     if (!mpk_failed(status)) status = mpki_raster_create(ctx, a->n, &lower);
     const bool shaped = fac && fac->form->shape;
@@ -142,11 +142,16 @@ mpk_status mpki_plot_factor(mpk_context *ctx, mpki_buffer *out, const mpk_report
         status =
             iperm ? fac->form->shape(fac, iperm, mpki_raster_add_tile, &lower) : mpki_failed(ctx);
     }
+    if (!mpk_failed(status) && an->row_of) { /* rows that the matching brings to the diagonal */
+        rows = MPKI_NEW(ctx, "plot", a->n, int32_t);
+        status = rows ? MPK_OK : mpki_failed(ctx);
+        for (int32_t j = 0; rows && j < a->n; j++) rows[an->row_of[j]] = j;
+    }
     if (mpk_failed(status)) goto done;
     shades = MPKI_ZNEW(ctx, "plot", (int64_t)upper.cells * upper.cells, uint8_t);
     status = MPK_ERR_MEMORY;
     if (!shades) goto done;
-    mpki_raster_add_matrix(&upper, a, shaped ? iperm : mpki_positions(an));
+    mpki_raster_add_matrix(&upper, a, shaped ? iperm : mpki_positions(an), rows);
     if (!shaped) mpki_raster_add_factor(&lower, an);
     shade(&lower, 0, shades, false);
     shade(&upper, 1, shades, true);
@@ -170,6 +175,7 @@ mpk_status mpki_plot_factor(mpk_context *ctx, mpki_buffer *out, const mpk_report
 done:
     mpki_release(ctx, shades);
     mpki_release(ctx, iperm);
+    mpki_release(ctx, rows);
     mpki_raster_free(ctx, &upper);
     mpki_raster_free(ctx, &lower);
     return status;

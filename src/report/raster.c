@@ -25,13 +25,16 @@ static int32_t first_of(const mpki_raster *raster, int32_t c) {
     return (int32_t)(((int64_t)c * raster->n + raster->cells - 1) / raster->cells);
 }
 
-void mpki_raster_add_matrix(mpki_raster *raster, const mpk_problem_view *a, const int32_t *iperm) {
+void mpki_raster_add_matrix(mpki_raster *raster, const mpk_problem_view *a, const int32_t *iperm,
+                            const int32_t *rows) {
     for (int32_t j = 0; j < a->n; j++) {
         int32_t c = cell_of(raster, iperm ? iperm[j] : j);
         for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) {
-            int32_t i = a->ai[k], r = cell_of(raster, iperm ? iperm[i] : i);
+            int32_t i = a->ai[k], place = rows ? rows[i] : i;
+            int32_t r = cell_of(raster, iperm ? iperm[place] : place);
             raster->count[(int64_t)r * raster->cells + c] += 1;
-            if (i != j) raster->count[(int64_t)c * raster->cells + r] += 1;
+            if (i != j && a->symmetry != MPK_GENERAL)
+                raster->count[(int64_t)c * raster->cells + r] += 1;
         }
     }
 }

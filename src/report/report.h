@@ -44,7 +44,7 @@ const char *mpki_show_error(char *out, double error);             /* 1.2e-16, 0,
 const char *mpki_show_ordering(char *out, mpk_ordering ordering); /* AMD, METIS, natural */
 const char *mpki_show_krylov(mpk_krylov method);                  /* SQMR, IDR(s); "" for none */
 const char *mpki_scalar_name(mpk_scalar scalar);                  /* "s", "d", "c", "z" */
-const char *mpki_symmetry_name(mpk_symmetry symmetry);            /* "symmetric", "hermitian" */
+const char *mpki_symmetry_name(mpk_symmetry symmetry);            /* "symmetric", ... */
 
 /* ---- a trace (trace.c) ---------------------------------------------------------------------- */
 
@@ -104,8 +104,10 @@ enum { MPKI_RASTER_MAX = 400 };
 
 mpk_status mpki_raster_create(mpk_context *ctx, int32_t n, mpki_raster *raster);
 void mpki_raster_free(mpk_context *ctx, mpki_raster *raster);
-/** Add A, both triangles; iperm [in] n: new position of each index, NULL: the file's order. */
-void mpki_raster_add_matrix(mpki_raster *raster, const mpk_problem_view *a, const int32_t *iperm);
+/** Add A, both triangles; iperm [in] n: new position of each index, NULL: the file's order; rows [in]
+ *  n: index that each row stands for, where a general matrix has its rows permuted, or NULL. */
+void mpki_raster_add_matrix(mpki_raster *raster, const mpk_problem_view *a, const int32_t *iperm,
+                            const int32_t *rows);
 /** Add the lower triangle of L as the supernodes have it. */
 void mpki_raster_add_factor(mpki_raster *raster, const mpk_analysis *an);
 /** Add `entries`, spread evenly over rows r0 .. r1-1 and columns c0 .. c1-1: an mpki_tile_fn. */

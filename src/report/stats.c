@@ -3,6 +3,7 @@
 #include "report.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static double modulus(const mpk_problem_view *a, int64_t k) {
@@ -19,6 +20,7 @@ static double modulus(const mpk_problem_view *a, int64_t k) {
 }
 
 void mpki_stats_get(const mpk_problem_view *a, int32_t *counts, mpki_stats *stats) {
+    const bool general = a->symmetry == MPK_GENERAL;
     *stats = (mpki_stats){.least = INFINITY};
     if (a->n > 0) memset(counts, 0, (size_t)a->n * sizeof *counts);
     for (int32_t j = 0; j < a->n; j++) {
@@ -26,11 +28,11 @@ void mpki_stats_get(const mpk_problem_view *a, int32_t *counts, mpki_stats *stat
             int32_t i = a->ai[k];
             double size = modulus(a, k);
             counts[i]++;
-            if (i != j)
-                counts[j]++;
-            else
+            if (i == j)
                 stats->diagonal++;
-            if (i - j > stats->bandwidth) stats->bandwidth = i - j;
+            else if (!general)
+                counts[j]++;
+            if (abs(i - j) > stats->bandwidth) stats->bandwidth = abs(i - j);
             if (size > stats->most) stats->most = size;
             if (size > 0 && size < stats->least) stats->least = size;
             if (size == 0) {

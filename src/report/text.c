@@ -73,16 +73,19 @@ static void write_matrix(const mpk_report *report, mpki_buffer *out) {
     char n[MPKI_UNIT_MAX], nnz[MPKI_UNIT_MAX];
     if (report->run.source) line(out, "Matrix", "%s", report->run.source);
     if (!report->have_problem) return;
-    line(out, report->run.source ? "" : "Matrix", "n = %s, %s entr%s in the lower triangle, %s %s",
+    static const char *const laws[] = {"symmetric", "Hermitian", "not symmetric"};
+    line(out, report->run.source ? "" : "Matrix", "n = %s, %s entr%s%s, %s %s",
          mpki_show_count(n, a->n), mpki_show_count(nnz, a->nnz), a->nnz == 1 ? "y" : "ies",
-         scalar_words(a->scalar), a->symmetry == MPK_HERMITIAN ? "Hermitian" : "symmetric");
+         a->symmetry == MPK_GENERAL ? "" : " in the lower triangle", scalar_words(a->scalar),
+         (unsigned)a->symmetry < 3 ? laws[a->symmetry] : "unknown");
 }
 
 static void write_stats(const mpk_report *report, mpki_buffer *out) {
     const mpki_stats *s = &report->stats;
     int32_t n = report->run.problem.n;
     char a[MPKI_UNIT_MAX], b[MPKI_UNIT_MAX], c[MPKI_UNIT_MAX];
-    int64_t whole = 2 * report->run.problem.nnz - s->diagonal;
+    const mpk_problem_view *p = &report->run.problem;
+    int64_t whole = p->symmetry == MPK_GENERAL ? p->nnz : 2 * p->nnz - s->diagonal;
     line(out, "Rows", "%.1f entries on average, %s in the longest; half bandwidth %s",
          (double)whole / n, mpki_show_count(a, s->longest_row), mpki_show_count(b, s->bandwidth));
     if (s->empty_rows)
@@ -186,10 +189,12 @@ static void write_blocks(const mpk_run *run, mpki_buffer *out) {
     if (b->by_rows > 0)
         line(out, "", "held by scalar rows, as which it is applied faster: %s entries",
              mpki_show_si(x, (double)b->by_rows, ""));
-    line(out, "Factor", "incomplete, %s, %d thread%s; %s; L with %s entries, %s dropped; %s",
-         run->backend ? run->backend : "cpu", f->threads, plural(f->threads),
-         mpki_show_si(x, f->flops, "FLOP"), mpki_show_si(y, (double)f->nnz, ""),
-         mpki_show_si(z, (double)b->dropped, ""), mpki_show_bytes(u, (double)b->bytes));
+    const bool general = run->problem.symmetry == MPK_GENERAL;
+    line(out, "Factor", "%s, %s, %d thread%s; %s; %s with %s entries, %s dropped; %s",
+         general ? "LDU on blocks" : "incomplete", run->backend ? run->backend : "cpu", f->threads,
+         plural(f->threads), mpki_show_si(x, f->flops, "FLOP"), general ? "L and U" : "L",
+         mpki_show_si(y, (double)f->nnz, ""), mpki_show_si(z, (double)b->dropped, ""),
+         mpki_show_bytes(u, (double)b->bytes));
     line(out, "Pivots", "%s of 2x2, %s replaced, %s block%s rejected, %d stage%s; largest %.3g",
          mpki_show_count(x, b->two_by_two), mpki_show_count(y, b->perturbed),
          mpki_show_count(z, b->rejected), plural(b->rejected), b->stages, plural(b->stages),
@@ -399,7 +404,7 @@ static void write_outcome(const mpk_report *report, mpki_buffer *out) {
         break;
     }
     if (run->have_factor && run->status == MPK_OK && !in->certified &&
-        run->analysis.factor_nnz > 0 &&
+        run->analysis.factor_nnz > 0 && run->problem.symmetry != MPK_GENERAL &&
         !(run->problem.symmetry == MPK_SYMMETRIC && run->problem.scalar >= MPK_C))
         line(out, "",
              "The inertia is not certified: a pivot lies so near to zero that rounding could have "

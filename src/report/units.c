@@ -95,7 +95,8 @@ const char *mpki_scalar_name(mpk_scalar scalar) {
 }
 
 const char *mpki_symmetry_name(mpk_symmetry symmetry) {
-    return symmetry == MPK_HERMITIAN ? "hermitian" : "symmetric";
+    static const char *const names[] = {"symmetric", "hermitian", "general"};
+    return (unsigned)symmetry < 3 ? names[symmetry] : "unknown";
 }
 
 const char *mpki_show_krylov(mpk_krylov method) {

@@ -135,6 +135,11 @@ static mpk_status task_of(iteration *it, const mpk_options *options, mpk_krylov_
                           "krylov = none needs the direct factor: method %s leaves a residual that "
                           "only an iterative method removes",
                           mpk_method_name(it->fac->options.method));
+    if (an->symmetry == MPK_GENERAL && task->method <= MPK_KRYLOV_CG)
+        return mpki_error(it->ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "the matrix is not symmetric, and krylov = %s is for matrices that are: "
+                          "gmres, fgmres, bicgstab or idr",
+                          mpki_krylov_name(task->method));
     if (!symmetric && task->method <= MPK_KRYLOV_CG)
         return mpki_error(it->ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           "krylov = %s needs a symmetric preconditioner, and factor_type = ldu is "

@@ -146,6 +146,36 @@ static void test_statuses(void **state) {
     end(&j);
 }
 
+/* A matrix that is not symmetric: no direct solver, LDU under GMRES, and the options say so. */
+static void test_general(void **state) {
+    (void)state;
+    mpk_options o;
+    mpk_options_init(&o);
+    job j = go("convection 40 wind=circular speed=1000 rows=shuffled", &o);
+    assert_int_equal(j.status, MPK_OK);
+    assert_non_null(strstr(j.r.no_direct, "not symmetric"));
+    assert_int_equal(j.r.attempt[0].method, MPK_METHOD_ILDLT);
+    assert_int_equal(j.r.options.factor_type, MPK_TYPE_LDU);
+    assert_int_equal(j.r.options.level, -1);
+    assert_int_equal(j.r.solve.krylov.method, MPK_KRYLOV_GMRES);
+    assert_true(residual(&j) <= 1e-12);
+    /* by hand, with these options, the same */
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_solve_info info;
+    assert_int_equal(mpk_analyse(j.ctx, j.problem, &j.r.options, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(j.ctx, an, NULL, &j.r.options, &fac), MPK_OK);
+    assert_int_equal(mpk_solve(j.ctx, fac, 1, j.b, j.n, j.x, j.n, &j.r.options, &info), MPK_OK);
+    assert_int_equal(info.krylov.iterations, j.r.solve.krylov.iterations);
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    end(&j);
+    o.krylov = MPK_KRYLOV_MINRES;
+    j = go("convection 5", &o);
+    assert_int_equal(j.status, MPK_ERR_ARGUMENT);
+    end(&j);
+}
+
 /* Stopped after an attempt that gave an answer, but not a good one: x is as it was. */
 static int stop_later(const char *stage, double fraction, void *user) {
     const job *j = user;
@@ -195,6 +225,7 @@ int main(void) {
         cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_statuses),
         cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_general),
         cmocka_unit_test(test_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

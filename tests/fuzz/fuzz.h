@@ -65,19 +65,22 @@ static inline void fuzz_check_status(mpk_context *ctx, mpk_status status, const 
     FUZZ_ASSERT(status == last && (status == MPK_OK) == (text[0] == '\0'));
 }
 
-/* What mpk_problem promises: sorted columns of the lower triangle, finite values, a real diagonal
- * where Hermitian. */
+/* What mpk_problem promises: sorted columns of the lower triangle, or of all of a general matrix,
+ * finite values, a real diagonal where Hermitian. */
 static inline void fuzz_check_problem(const mpk_problem *problem) {
     mpk_problem_view v;
     mpk_problem_view_get(problem, &v);
     const bool single = v.scalar == MPK_S || v.scalar == MPK_C;
     const int64_t parts = v.scalar == MPK_C || v.scalar == MPK_Z ? 2 : 1;
     FUZZ_ASSERT(v.n >= 0 && v.nnz >= 0 && v.ap[0] == 0 && v.ap[v.n] == v.nnz);
-    FUZZ_ASSERT(v.symmetry == MPK_SYMMETRIC || parts == 2);
+    const bool general = v.symmetry == MPK_GENERAL;
+    FUZZ_ASSERT(v.symmetry == MPK_SYMMETRIC || general ||
+                (parts == 2 && v.symmetry == MPK_HERMITIAN));
     for (int32_t j = 0; j < v.n; j++) {
         FUZZ_ASSERT(v.ap[j] <= v.ap[j + 1]);
         for (int64_t k = v.ap[j]; k < v.ap[j + 1]; k++) {
-            FUZZ_ASSERT(v.ai[k] >= (k == v.ap[j] ? j : v.ai[k - 1] + 1) && v.ai[k] < v.n);
+            const int32_t first = general ? 0 : j;
+            FUZZ_ASSERT(v.ai[k] >= (k == v.ap[j] ? first : v.ai[k - 1] + 1) && v.ai[k] < v.n);
             for (int64_t p = parts * k; p < parts * (k + 1); p++)
                 FUZZ_ASSERT(
                     isfinite(single ? ((const float *)v.ax)[p] : ((const double *)v.ax)[p]));

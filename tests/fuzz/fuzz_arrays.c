@@ -58,6 +58,7 @@ static void arrays_decode(fuzz_input *in, arrays *a) {
     a->symmetry = (mpk_symmetry)(kind / 4 % 2);
     a->triangle = (mpk_triangle)(kind / 8 % 4);
     a->triplets = kind / 32 % 2;
+    if (wild % 8 == 5) a->symmetry = MPK_GENERAL, a->triangle = MPK_FULL;
     if (wild == 255) a->scalar = (mpk_scalar)(fuzz_byte(in) - 128);
     if (wild == 254) a->triangle = (mpk_triangle)(fuzz_byte(in) - 128);
     if (wild == 253) a->symmetry = (mpk_symmetry)(fuzz_byte(in) - 128);
@@ -129,7 +130,7 @@ static void arrays_sum(const arrays *a, arrays_truth *t) {
                                       fabsl(t->im[0][i][j] - turn * t->im[1][i][j]);
             if (size >= large / 4) t->reason = true; /* a sum on the way may overflow */
             if (i == j && turn < 0 && t->im[0][i][j] != 0) t->reason = true;
-            if (i == j) continue;
+            if (i == j || a->symmetry == MPK_GENERAL) continue;
             if (a->triangle == MPK_FULL && apart > eps * size) t->reason = true;
             if (a->triangle == MPK_EITHER && t->given[0][i][j] && t->given[1][i][j])
                 t->reason = true;
@@ -185,6 +186,31 @@ static void arrays_compare(const arrays *a, const arrays_truth *t, const mpk_pro
     }
 }
 
+/* The same of a general matrix: each place by itself. */
+static void arrays_compare_general(const arrays *a, const arrays_truth *t,
+                                   const mpk_problem *problem) {
+    mpk_problem_view v;
+    mpk_problem_view_get(problem, &v);
+    FUZZ_ASSERT(v.n == a->n && v.scalar == a->scalar && v.symmetry == a->symmetry);
+    arrays got = {.scalar = a->scalar, .value = (void *)v.ax};
+    const long double eps = arrays_eps(a);
+    const long double least = eps > DBL_EPSILON ? FLT_TRUE_MIN : DBL_TRUE_MIN;
+    for (int32_t j = 0; j < v.n; j++) {
+        int64_t k = v.ap[j];
+        for (int32_t i = 0; i < v.n; i++) {
+            const int above = i < j;
+            const int32_t r = above ? j : i, c = above ? i : j;
+            const bool there = k < v.ap[j + 1] && v.ai[k] == i;
+            FUZZ_ASSERT(there == (t->given[above][r][c] > 0));
+            if (!there) continue;
+            const long double bound = 100 * eps * t->size[r][c] + least;
+            FUZZ_ASSERT(fabsl(arrays_value(&got, k, 0) - t->re[above][r][c]) <= bound);
+            FUZZ_ASSERT(fabsl(arrays_value(&got, k, 1) - t->im[above][r][c]) <= bound);
+            k++;
+        }
+    }
+}
+
 /* Products, new values, the direct solver: whatever they say, they say it. The matrix is made again
  * of its own arrays, and is the same. */
 static void arrays_use(mpk_context *ctx, const mpk_problem *problem) {
@@ -195,7 +221,8 @@ static void arrays_use(mpk_context *ctx, const mpk_problem *problem) {
     mpk_options o;
     double b[2 * ARRAYS_N + 2] = {0}, x[2 * ARRAYS_N + 2];
     mpk_problem_view_get(problem, &v);
-    FUZZ_ASSERT(mpk_problem_from_csc(ctx, v.n, v.scalar, v.symmetry, MPK_LOWER, v.ap, v.ai, v.ax,
+    const mpk_triangle triangle = v.symmetry == MPK_GENERAL ? MPK_FULL : MPK_LOWER;
+    FUZZ_ASSERT(mpk_problem_from_csc(ctx, v.n, v.scalar, v.symmetry, triangle, v.ap, v.ai, v.ax,
                                      &twin) == MPK_OK);
     mpk_problem_view_get(twin, &w);
     FUZZ_ASSERT(w.nnz == v.nnz);
@@ -239,7 +266,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     if (problem) {
         fuzz_check_problem(problem);
-        arrays_compare(&a, &truth, problem);
+        if (a.symmetry == MPK_GENERAL)
+            arrays_compare_general(&a, &truth, problem);
+        else
+            arrays_compare(&a, &truth, problem);
         arrays_use(ctx, problem);
     }
     mpk_problem_destroy(&problem);

@@ -15,3 +15,6 @@
 {"quasi-definite 7", 0xc54bca76307a402au},
 {"random 60 0.1", 0xa8f244522a66b7c4u},
 {"random 60 0.1 0.5 hermitian 3", 0x39e882f607fccb69u},
+{"random 60 0.1 entries=general", 0x3e96a1078e9eed13u},
+{"convection 7 wind=circular", 0xdb244845d1ff1ca4u},
+{"convection 4 3d speed=7 damping=0.5 rows=shuffled", 0xe1c9430ecf05a8dcu},

@@ -325,8 +325,8 @@ static void cancelled(void **state) {
 static void the_list(void **state) {
     (void)state;
     static const char *const names[] = {
-        "nlpkkt",          "control-distributed", "lin",   "helmholtz", "stokes", "lp-kkt",
-        "optimal-control", "quasi-definite",      "random"};
+        "nlpkkt",          "control-distributed", "lin",    "helmholtz", "stokes", "lp-kkt",
+        "optimal-control", "quasi-definite",      "random", "convection"};
     const char *line = mpk_generators();
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         assert_non_null(line);

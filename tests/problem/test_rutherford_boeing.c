@@ -109,8 +109,8 @@ static void refused(void **state) {
     static const refused_text cases[] = {
         {"a\nb\n", MPK_ERR_FORMAT, "neither Matrix Market"},
         {"a\nb\nrsb 1 1\n", MPK_ERR_FORMAT, "neither Matrix Market"},
-        {TITLE "rza            3  3  5  0\n", MPK_ERR_INPUT,
-         "text:3: type 'rza': the matrix is skew"},
+        {TITLE "pza            3  3  5  0\n", MPK_ERR_INPUT,
+         "text:3: type 'pza': the matrix is a skew-symmetric pattern"},
         {TITLE "rra            3  4  5  0\n", MPK_ERR_INPUT, "rectangular"},
         {TITLE "rse            3  3  5  0\n", MPK_ERR_INPUT, "unassembled"},
         {TITLE "qsa            3  3  5  0\n", MPK_ERR_INPUT, "another file"},
@@ -139,8 +139,6 @@ static void refused(void **state) {
          "cut off"},
         {TITLE "rsa            3  3  5  0\n(4I1)(5I1)(5F3.0)\n1356\n12233\n 4. 1.nan 2. 5.\n",
          MPK_ERR_INPUT, "text:7: row 2, column 2: NaN"},
-        {TITLE "rua            2  2  1  0\n(3I1)(1I1)(5F3.0)\n122\n2\n 4.\n", MPK_ERR_INPUT,
-         "not symmetric"},
         {TITLE "rsa            2  2  9999999  0\n(3I1)(1I1)(5F3.0)\n122\n2\n 4.\n", MPK_ERR_FORMAT,
          "characters follow"},
     };

@@ -23,11 +23,20 @@ static void small_matrix(void **state) {
     mpk_problem_view a = {3, 5, MPK_D, MPK_SYMMETRIC, small_ap, small_ai, small_ax};
     assert_int_equal(mpki_raster_create(ctx, 3, &r), MPK_OK);
     assert_int_equal(r.cells, 3);
-    mpki_raster_add_matrix(&r, &a, NULL);
+    mpki_raster_add_matrix(&r, &a, NULL, NULL);
     assert_true(at(&r, 0, 0) == 1 && at(&r, 0, 1) == 1 && at(&r, 1, 0) == 1 && at(&r, 2, 0) == 0);
     assert_true(sum(&r) == 7);
-    mpki_raster_add_matrix(&r, &a, reversed);
+    mpki_raster_add_matrix(&r, &a, reversed, NULL);
     assert_true(at(&r, 0, 0) == 2 && at(&r, 2, 2) == 2 && at(&r, 0, 2) == 0);
+    mpki_raster_free(ctx, &r);
+    static const int64_t ap[] = {0, 1, 2, 3};
+    static const int32_t ai[] = {1, 2, 0}, rows[] = {2, 0, 1}; /* a cycle: rows makes it I */
+    const mpk_problem_view cycle = {3, 3, MPK_D, MPK_GENERAL, ap, ai, small_ax};
+    assert_int_equal(mpki_raster_create(ctx, 3, &r), MPK_OK);
+    mpki_raster_add_matrix(&r, &cycle, NULL, NULL);
+    assert_true(at(&r, 1, 0) == 1 && at(&r, 0, 1) == 0 && sum(&r) == 3);
+    mpki_raster_add_matrix(&r, &cycle, reversed, rows);
+    assert_true(at(&r, 0, 0) == 1 && at(&r, 1, 1) == 1 && at(&r, 2, 2) == 1 && sum(&r) == 6);
     mpki_raster_free(ctx, &r);
     assert_int_equal(mpki_raster_create(ctx, 0, &r), MPK_OK);
     assert_int_equal(r.cells, 1);

@@ -47,8 +47,26 @@ static void complex_empty_zero(void **state) {
     assert_int_equal(s.longest_row, 0);
 }
 
+/* All entries are there: none is mirrored. */
+static void general(void **state) {
+    (void)state;
+    static const int64_t ap[] = {0, 0, 2, 4};
+    static const int32_t ai[] = {0, 1, 0, 1};
+    static const double ax[] = {1, 0, 3, -7};
+    int32_t counts[3];
+    mpki_stats s;
+    const mpk_problem_view a = {3, 4, MPK_D, MPK_GENERAL, ap, ai, ax};
+    mpki_stats_get(&a, counts, &s);
+    assert_int_equal(s.diagonal, 1);
+    assert_int_equal(s.diagonal_zero, 1);
+    assert_int_equal(s.empty_rows, 1);
+    assert_int_equal(s.longest_row, 2);
+    assert_int_equal(s.bandwidth, 2);
+    assert_true(s.least == 1 && s.most == 7);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_hand),
-                                       cmocka_unit_test(complex_empty_zero)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_hand), cmocka_unit_test(complex_empty_zero), cmocka_unit_test(general)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

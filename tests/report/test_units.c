@@ -57,6 +57,7 @@ static void names(void **state) {
     assert_string_equal(mpki_show_ordering(out, MPK_ORDERING_NATURAL), "natural");
     assert_string_equal(mpki_scalar_name(MPK_Z), "z");
     assert_string_equal(mpki_symmetry_name(MPK_HERMITIAN), "hermitian");
+    assert_string_equal(mpki_symmetry_name(MPK_GENERAL), "general");
 }
 
 int main(void) {

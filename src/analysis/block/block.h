@@ -38,6 +38,19 @@ typedef struct mpki_pattern {
 /** Blocks of A (lower triangle ap, ai in the problem's order); places are the frames in order. */
 mpk_status mpki_pattern_of_matrix(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                                   const mpki_blocking *blocking, mpki_pattern *pattern);
+/** The lower triangle of Q A + (Q A)^T, by columns, rows sorted: the pattern on which a general
+ *  matrix is blocked, ordered and filled. Only entries that are stored are in it. */
+typedef struct mpki_union {
+    int64_t *ap; /* n + 1 */
+    int32_t *ai; /* ap[n] */
+} mpki_union;
+
+/** ap, ai [in] all entries of A by columns; row_of [in] n: the row that Q brings to the diagonal of
+ *  each column, NULL: Q = I. Returns MPK_OK | MPK_ERR_MEMORY; *u is then empty. O(n + nnz) */
+mpk_status mpki_union_make(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
+                           const int32_t *row_of, mpki_union *u);
+void mpki_union_free(mpk_context *ctx, mpki_union *u);
+
 /** Add fill: level >= 0 by Hysom & Pothen (2002), each row on its own and in parallel on `threads`;
  *  level < 0 complete, by the elimination tree (Liu 1986). Deterministic. MPK_ERR_MEMORY also when
  *  the result would exceed max_blocks (0: no bound). */
@@ -100,6 +113,12 @@ mpk_status mpki_check_type(mpk_context *ctx, const mpk_options *options, mpk_sca
 /** Set the options that a method implies: jacobi its schedule, ilu0 scalar blocks without fill or
  *  pivoting; diagonal, block_jacobi and ssor one stage without fill. */
 void mpki_imply_options(mpk_options *options);
+/** What a general matrix implies, which has factors of type LDU only: ilu0 means that, auto a
+ *  complete one on blocks; ordering auto is rcm where fill is left out. */
+void mpki_imply_general(mpk_options *options);
+/** Both, for a matrix of this symmetry. MPK_ERR_ARGUMENT for what a general one cannot have: method
+ *  ldlt, the factor types ldlt and llt, krylov sqmr, minres, symmlq and cg, pivoting static. */
+mpk_status mpki_fit_options(mpk_context *ctx, mpk_symmetry symmetry, mpk_options *options);
 void mpki_block_analysis_free(mpk_context *ctx, mpki_block_analysis **block);
 /** Is the factor made of parts of A, without updates: diagonal, block_jacobi, ssor? */
 static inline bool mpki_is_part(mpk_method method) {

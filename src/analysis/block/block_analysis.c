@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* match -> block -> blocks of A: the analysis of the methods on blocks. */
 #include "../../core/trace.h"
+#include "../../problem/columns.h"
 #include "../weakness.h"
 #include "block.h"
 
@@ -17,11 +18,28 @@ void mpki_block_analysis_free(mpk_context *ctx, mpki_block_analysis **handle) {
     *handle = NULL;
 }
 
+/* Of a general matrix: the rows for the diagonal, and a scaling of rows and columns. */
+static mpk_status match_rows(mpk_context *ctx, const mpk_problem *p, mpk_analysis *an) {
+    double *absval = MPKI_NEW(ctx, STAGE, p->nnz, double);
+    an->row_of = MPKI_NEW(ctx, STAGE, p->n, int32_t);
+    an->scale = MPKI_NEW(ctx, STAGE, 2 * (int64_t)p->n, double);
+    mpk_status status = absval && an->row_of && an->scale ? MPK_OK : mpki_failed(ctx);
+    if (!mpk_failed(status)) {
+        MPKI_DISPATCH(p->scalar, column_moduli)(p->nnz, p->ax, absval);
+        status = mpki_match_rows(ctx, p->n, p->ap, p->ai, absval, an->row_of, an->scale,
+                                 &an->info.structural_rank);
+    }
+    mpki_release(ctx, absval);
+    an->info.matching = 1;
+    return status;
+}
+
 /* Scaling and pairs from a maximum-product matching, unless options.matching is off. */
 static mpk_status match(mpk_context *ctx, const mpk_problem *p, const mpk_options *options,
                         mpk_analysis *an, int32_t **mate) {
     mpki_moduli moduli = {0};
     if (options->matching == MPK_OFF || p->n == 0) return MPK_OK;
+    if (p->symmetry == MPK_GENERAL) return match_rows(ctx, p, an);
     mpk_status status = mpki_moduli_build(ctx, p, &moduli);
     *mate = MPKI_NEW(ctx, STAGE, p->n, int32_t);
     an->scale = MPKI_NEW(ctx, STAGE, p->n, double);
@@ -80,6 +98,52 @@ static void keep_diagonal(mpki_pattern *pattern) {
     if (pattern->ptr) pattern->ptr[pattern->m] = pattern->m;
 }
 
+void mpki_imply_general(mpk_options *o) {
+    if (o->factor_type == MPK_TYPE_LLT) return; /* which was asked for, and cannot be */
+    if (o->method == MPK_METHOD_AUTO) {
+        o->method = MPK_METHOD_ILDLT;
+        o->factor_type = MPK_TYPE_LDU;
+        o->level = -1;
+        o->fill_factor = o->drop_tolerance = 0;
+    }
+    if (o->method == MPK_METHOD_ILU0) o->factor_type = MPK_TYPE_LDU;
+    /* an order against fill makes an incomplete factor of such a matrix far worse than one along it
+     * (Benzi, Szyld & van Duin 1999; docs/meta-algorithm.md) */
+    const bool incomplete = o->method == MPK_METHOD_ILU0 || o->level >= 0;
+    if (o->ordering == MPK_ORDERING_AUTO && incomplete && o->method != MPK_METHOD_NONE)
+        o->ordering = MPK_ORDERING_RCM;
+}
+
+mpk_status mpki_fit_options(mpk_context *ctx, mpk_symmetry symmetry, mpk_options *o) {
+    static const char stage[] = "options";
+    const char *why = NULL;
+    if (symmetry == MPK_GENERAL) mpki_imply_general(o);
+    mpki_imply_options(o);
+    if (symmetry != MPK_GENERAL) return MPK_OK;
+    if (o->krylov >= MPK_KRYLOV_SQMR && o->krylov <= MPK_KRYLOV_CG)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, stage, -1,
+                          "the matrix is not symmetric, and krylov %s is for matrices that are: "
+                          "take gmres, fgmres, bicgstab or idr",
+                          mpk_option_word("krylov", (int)o->krylov));
+    if (o->method == MPK_METHOD_LDLT)
+        why = "the matrix is not symmetric, and method ldlt is for matrices that are: take method "
+              "auto; ilu0; or ildlt with factor_type ldu, which is complete at level -1 with "
+              "drop_tolerance and fill_factor 0";
+    else if (o->method >= MPK_METHOD_DIAGONAL)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, stage, -1,
+                          "the matrix is not symmetric, and method %s is for matrices that are: "
+                          "take method auto, ilu0 or none",
+                          mpk_option_word("method", (int)o->method));
+    else if (o->method != MPK_METHOD_NONE && o->factor_type != MPK_TYPE_LDU)
+        why =
+            "the matrix is not symmetric, and factor_type ldlt and llt are for matrices that are: "
+            "take factor_type ldu, or method auto or ilu0, which imply it";
+    else if (o->method != MPK_METHOD_NONE && o->pivoting == MPK_PIVOTING_STATIC)
+        why = "the matrix is not symmetric, and pivoting static takes the pairs of a symmetric "
+              "matching: take none, partial, rook or complete";
+    return why ? mpki_error(ctx, MPK_ERR_ARGUMENT, stage, -1, "%s", why) : MPK_OK;
+}
+
 mpk_status mpki_check_options(mpk_context *ctx, const mpk_options *o) {
     const bool ldu = o->factor_type == MPK_TYPE_LDU;
     const bool symmetric = o->krylov >= MPK_KRYLOV_SQMR && o->krylov <= MPK_KRYLOV_CG;
@@ -111,18 +175,37 @@ mpk_status mpki_check_type(mpk_context *ctx, const mpk_options *o, mpk_scalar sc
 }
 
 /* Refuse what cannot fit. How much will be dropped is not known yet, but the factorization holds
- * both triangles of A by rows. */
+ * both triangles of A by rows; a general A by rows, and other row indices of its columns. */
 static mpk_status check_memory(mpk_context *ctx, const mpk_problem *p, const mpk_options *options) {
-    const double entries = 2 * (double)p->nnz - p->n;
-    const double least = entries * (double)(mpk_scalar_size(p->scalar) + sizeof(int32_t)) +
-                         (double)p->n * sizeof(int64_t);
+    const bool general = p->symmetry == MPK_GENERAL;
+    const double entries = general ? (double)p->nnz : 2 * (double)p->nnz - p->n;
+    const double indices = (general ? 2 : 1) * sizeof(int32_t);
+    const double least =
+        entries * ((double)mpk_scalar_size(p->scalar) + indices) + (double)p->n * sizeof(int64_t);
     return mpki_memory_check(ctx, STAGE, "the factorization, at the least,", least,
                              options->memory_limit);
 }
 
+/* Blocks of the pattern ap, ai, the lower triangle of a symmetric one; into an->block. */
+static mpk_status make_blocks(mpk_context *ctx, const mpk_options *options, const int64_t *ap,
+                              const int32_t *ai, const int32_t *mate, double start,
+                              mpk_analysis *an) {
+    mpki_graph graph = {0};
+    mpki_block_analysis *b = an->block;
+    mpk_status status = mpki_graph_build(ctx, an->n, ap, ai, NULL, NULL, &graph);
+    if (!mpk_failed(status)) status = mpki_blocking_make(ctx, &graph, mate, options, &b->blocking);
+    mpki_graph_free(ctx, &graph);
+    if (!mpk_failed(status) && mate) status = place_pairs(ctx, &b->blocking, mate, &b->pair);
+    an->info.time_order_s = b->time_block_s = mpki_now_s() - start - b->time_match_s;
+    if (!mpk_failed(status))
+        status = mpki_pattern_of_matrix(ctx, an->n, ap, ai, &b->blocking, &b->a);
+    return status;
+}
+
 mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
                               const mpk_options *options, mpk_analysis *an) {
-    mpki_graph graph = {0};
+    mpki_union both = {0};
+    const bool general = problem->symmetry == MPK_GENERAL;
     int32_t *mate = NULL;
     double start = mpki_now_s();
     mpk_status status = options->method == MPK_METHOD_NONE
@@ -145,16 +228,14 @@ mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
         an->info.scaling = options->scaling == MPK_OFF ? 0 : an->scale ? 2 : 1;
         return status;
     }
+    if (!mpk_failed(status) && general)
+        status = mpki_union_make(ctx, an->n, an->ap, an->ai, an->row_of, &both);
     if (!mpk_failed(status))
-        status = mpki_graph_build(ctx, an->n, an->ap, an->ai, NULL, NULL, &graph);
-    if (!mpk_failed(status)) status = mpki_blocking_make(ctx, &graph, mate, options, &b->blocking);
-    mpki_graph_free(ctx, &graph);
+        status = make_blocks(ctx, options, general ? both.ap : an->ap, general ? both.ai : an->ai,
+                             mate, start, an);
     mpki_trace_end(ctx, MPKI_LANE_CALLER, "block", -1, blocking);
-    if (!mpk_failed(status) && mate) status = place_pairs(ctx, &b->blocking, mate, &b->pair);
     mpki_release(ctx, mate);
-    an->info.time_order_s = b->time_block_s = mpki_now_s() - start - b->time_match_s;
-    if (!mpk_failed(status))
-        status = mpki_pattern_of_matrix(ctx, an->n, an->ap, an->ai, &b->blocking, &b->a);
+    mpki_union_free(ctx, &both);
     if (mpk_failed(status)) return status;
     if (options->method == MPK_METHOD_DIAGONAL || options->method == MPK_METHOD_BLOCK_JACOBI)
         keep_diagonal(&b->a);

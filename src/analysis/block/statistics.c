@@ -5,6 +5,7 @@
 
 #include "../schedule/schedule.h"
 #include "../weakness.h"
+#include "../../problem/columns.h"
 #include "../../problem/perm.h"
 
 static const char STAGE[] = "statistics";
@@ -21,6 +22,9 @@ typedef struct session {
     const mpk_problem *problem;
     mpk_options options;
     bool scalar;
+    const int64_t *ap; /* the pattern that is blocked: A's lower triangle, or in `both` that */
+    const int32_t *ai; /* of Q A + (Q A)^T, for a general A */
+    mpki_union both;
     mpki_graph graph;
     mpki_blocking blocking;
     mpki_pattern blocks;   /* of A */
@@ -36,6 +40,31 @@ static void session_end(session *s) {
     mpki_pattern_free(s->ctx, &s->blocks);
     mpki_pattern_free(s->ctx, &s->entries);
     mpki_graph_free(s->ctx, &s->graph);
+    mpki_union_free(s->ctx, &s->both);
+}
+
+/* A general matrix: its rows are matched, unless that is off, and then its pattern is made
+ * symmetric. */
+static mpk_status make_symmetric(session *s) {
+    const mpk_problem *p = s->problem;
+    const bool matched = s->options.matching != MPK_OFF && p->n > 0;
+    int32_t rank;
+    int32_t *row_of = MPKI_NEW(s->ctx, STAGE, p->n, int32_t);
+    double *scale = MPKI_NEW(s->ctx, STAGE, 2 * (int64_t)p->n, double);
+    double *absval = MPKI_NEW(s->ctx, STAGE, p->nnz, double);
+    mpk_status status = row_of && scale && absval ? MPK_OK : mpki_failed(s->ctx);
+    if (!mpk_failed(status) && matched) {
+        MPKI_DISPATCH(p->scalar, column_moduli)(p->nnz, p->ax, absval);
+        status = mpki_match_rows(s->ctx, p->n, p->ap, p->ai, absval, row_of, scale, &rank);
+    }
+    if (!mpk_failed(status))
+        status = mpki_union_make(s->ctx, p->n, p->ap, p->ai, matched ? row_of : NULL, &s->both);
+    s->ap = s->both.ap;
+    s->ai = s->both.ai;
+    mpki_release(s->ctx, row_of);
+    mpki_release(s->ctx, scale);
+    mpki_release(s->ctx, absval);
+    return status;
 }
 
 /* Pairs from a matching, unless it is off: as in methods on blocks. */
@@ -43,6 +72,14 @@ static mpk_status match(session *s, int32_t **mate) {
     const mpk_problem *p = s->problem;
     mpki_moduli moduli = {0};
     int32_t rank;
+    s->ap = p->ap;
+    s->ai = p->ai;
+    if (p->symmetry == MPK_GENERAL) {
+        s->options.method =
+            MPK_METHOD_ILDLT; /* auto would mean a complete one, whatever the level */
+        mpki_imply_general(&s->options);
+        return make_symmetric(s);
+    }
     if (s->options.matching == MPK_OFF || p->n == 0) return MPK_OK;
     mpk_status status = mpki_moduli_build(s->ctx, p, &moduli);
     double *scale = MPKI_NEW(s->ctx, STAGE, p->n, double);
@@ -67,7 +104,7 @@ static mpk_status make_columns(session *s) {
     if (!c->bptr || !c->of) return mpki_failed(s->ctx);
     for (int32_t k = 0; k <= n; k++) c->bptr[k] = k;
     for (int32_t k = 0; k < n; k++) c->of[k] = k;
-    return mpki_pattern_of_matrix(s->ctx, n, s->problem->ap, s->problem->ai, c, &s->entries);
+    return mpki_pattern_of_matrix(s->ctx, n, s->ap, s->ai, c, &s->entries);
 }
 
 static mpk_status begin(session *s) {
@@ -75,12 +112,12 @@ static mpk_status begin(session *s) {
     int32_t *mate = NULL;
     mpk_status status = match(s, &mate);
     if (!mpk_failed(status))
-        status = mpki_graph_build(s->ctx, p->n, p->ap, p->ai, NULL, NULL, &s->graph);
+        status = mpki_graph_build(s->ctx, p->n, s->ap, s->ai, NULL, NULL, &s->graph);
     if (!mpk_failed(status))
         status = mpki_blocking_make(s->ctx, &s->graph, mate, &s->options, &s->blocking);
     mpki_release(s->ctx, mate);
     if (!mpk_failed(status))
-        status = mpki_pattern_of_matrix(s->ctx, p->n, p->ap, p->ai, &s->blocking, &s->blocks);
+        status = mpki_pattern_of_matrix(s->ctx, p->n, s->ap, s->ai, &s->blocking, &s->blocks);
     if (!mpk_failed(status) && s->scalar) status = make_columns(s);
     double bytes =
         s->options.memory_limit > 0 ? s->options.memory_limit : (double)mpki_memory_available();
@@ -90,13 +127,12 @@ static mpk_status begin(session *s) {
 
 /* Mean over A's nonzero blocks of stored entries over room. */
 static double input_fill(const session *s) {
-    const mpk_problem *p = s->problem;
     double sum = 0;
-    for (int32_t j = 0; j < p->n; j++) {
+    for (int32_t j = 0; j < s->problem->n; j++) {
         int32_t f = s->blocking.of[s->blocking.iperm[j]];
-        for (int64_t k = p->ap[j]; k < p->ap[j + 1]; k++)
+        for (int64_t k = s->ap[j]; k < s->ap[j + 1]; k++)
             sum +=
-                1 / mpki_block_room(&s->blocking, f, s->blocking.of[s->blocking.iperm[p->ai[k]]]);
+                1 / mpki_block_room(&s->blocking, f, s->blocking.of[s->blocking.iperm[s->ai[k]]]);
     }
     int64_t blocks = s->blocks.ptr[s->blocks.m];
     return blocks ? sum / (double)blocks : 0;

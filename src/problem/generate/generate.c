@@ -18,6 +18,7 @@ static const mpki_family *const families[] = {
     &mpki_family_optimal_control,
     &mpki_family_quasi_definite,
     &mpki_family_random,
+    &mpki_family_convection,
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -37,8 +38,11 @@ const char *mpk_generators(void) {
            "optimal-control T [states=8] [controls=3]: chain x' = Ax+Bu, block tridiagonal, "
            "n = T (2 states + controls)\n"
            "quasi-definite N [decades=4]: resistor grid with capacitors [R G; G' -C], n = 3N^2-2N\n"
-           "random N [density=0.01] [zeros=0.3] [entries=real|complex|hermitian] [decades=0]: "
-           "a share of the diagonal is zero, indefinite, n = N";
+           "random N [density=0.01] [zeros=0.3] [entries=real|complex|hermitian|general] "
+           "[decades=0]: a share of the diagonal is zero, indefinite, n = N\n"
+           "convection N [dimension=2d|3d] [speed=100] [wind=constant|circular] [damping] [rows]: "
+           "-Laplace u + w grad u + i damping u, upwind, not symmetric, n = N^2 or N^3; "
+           "rows=ordered|shuffled";
 }
 
 /* ---- what the families use ---------------------------------------------------------------- */
@@ -229,7 +233,7 @@ mpk_status mpk_problem_generate(mpk_context *ctx, const char *spec, int64_t seed
                          .n = g.n,
                          .scalar = g.scalar,
                          .symmetry = g.symmetry,
-                         .triangle = MPK_LOWER};
+                         .triangle = g.symmetry == MPK_GENERAL ? MPK_FULL : MPK_LOWER};
     status = mpki_assemble(ctx, &how, &g.entries, problem);
 done:
     mpki_entries_free(ctx, &g.entries);

@@ -30,8 +30,10 @@ typedef struct mpki_generator {
     int32_t n;
     mpk_scalar scalar;
     mpk_symmetry symmetry;
-    double *sizes;        /* 2, or NULL: n and a bound of the entries, and nothing more is made */
-    mpki_entries entries; /* lower triangle, 0-based; best sorted by column, then row */
+    double *sizes; /* 2, or NULL: n and a bound of the entries, and nothing more is made */
+    mpki_entries
+        entries; /* lower triangle, of MPK_GENERAL all, 0-based; best sorted by column, then
+                             row */
 } mpki_generator;
 
 typedef struct mpki_family {
@@ -48,7 +50,7 @@ mpk_status mpki_generator_size(mpki_generator *g, double n, double nnz);
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _SIZE */
 mpk_status mpki_generate_sizes(mpk_context *ctx, const char *spec, double *n, double *nnz);
 
-/** Add an entry of the lower triangle. Room was made by mpki_generator_size(). */
+/** Add an entry of the lower triangle, or any of a general matrix. Room was made by mpki_generator_size(). */
 static inline void mpki_emit(mpki_generator *g, int64_t row, int64_t col, double value) {
     int64_t k = g->entries.count++;
     g->entries.row[k] = (int32_t)row;
@@ -86,6 +88,6 @@ double mpki_draw_magnitude(mpki_generator *g, double decades);
 
 extern const mpki_family mpki_family_nlpkkt, mpki_family_control_distributed, mpki_family_lin,
     mpki_family_helmholtz, mpki_family_stokes, mpki_family_lp_kkt, mpki_family_optimal_control,
-    mpki_family_quasi_definite, mpki_family_random;
+    mpki_family_quasi_definite, mpki_family_random, mpki_family_convection;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** Random indefinite matrices: real, complex symmetric or Hermitian. Rows without a diagonal entry
- * are joined in pairs, so that the matrix is structurally regular. */
+/** Random indefinite matrices: real, complex symmetric or Hermitian, or real and not symmetric. Rows
+ * without a diagonal entry are joined in pairs, so that the matrix is structurally regular. */
 #include "generate.h"
 
 /* A value of modulus about 1 times a random magnitude. */
@@ -17,10 +17,13 @@ static void emit_random(mpki_generator *g, int64_t row, int64_t col, double deca
 
 static mpk_status make_random(mpki_generator *g) {
     const double n = g->value[0], density = g->value[1], zeros = g->value[2];
-    const double pairs = density * n * (n - 1) / 2, decades = g->value[4];
-    if (g->value[3] != 0) g->scalar = MPK_Z;
+    const bool general = g->value[3] == 3;
+    const double places = general ? n * (n - 1) : n * (n - 1) / 2;
+    const double drawn = density * places, decades = g->value[4];
+    if (g->value[3] == 1 || g->value[3] == 2) g->scalar = MPK_Z;
     if (g->value[3] == 2) g->symmetry = MPK_HERMITIAN;
-    mpk_status status = mpki_generator_size(g, n, n + pairs + 1);
+    if (general) g->symmetry = MPK_GENERAL;
+    mpk_status status = mpki_generator_size(g, n, n + drawn + 1);
     if (mpk_failed(status)) return status;
     const int64_t order = (int64_t)n;
     int64_t single = -1; /* a row without diagonal entry that has no partner yet */
@@ -31,19 +34,21 @@ static mpk_status make_random(mpki_generator *g) {
             single = k;
         } else {
             emit_random(g, k, single, decades);
+            if (general) emit_random(g, single, k, decades);
             single = -1;
         }
     }
     if (single >= 0) emit_random(g, single, single, decades);
-    for (int64_t k = 0; k < (int64_t)pairs && order > 1; k++) {
+    for (int64_t k = 0; k < (int64_t)drawn && order > 1; k++) {
         int64_t i = mpki_draw_index(g, order), j = mpki_draw_index(g, order - 1);
         if (j >= i) j++;
-        emit_random(g, i > j ? i : j, i > j ? j : i, decades);
+        const bool turned = i < j && !general;
+        emit_random(g, turned ? j : i, turned ? i : j, decades);
     }
     return MPK_OK;
 }
 
-static const char *const kinds[] = {"real", "complex", "hermitian", NULL};
+static const char *const kinds[] = {"real", "complex", "hermitian", "general", NULL};
 static const mpki_parameter parameters[] = {
     {.name = "N", .integer = true, .required = true, .least = 1, .most = INT32_MAX},
     {.name = "density", .initial = 0.01, .least = 0, .most = 1},

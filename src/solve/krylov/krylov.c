@@ -35,7 +35,7 @@ static mpk_status check(mpk_context *ctx, const mpk_krylov_task *t, const void *
     if (t->method < MPK_KRYLOV_SQMR || t->method > MPK_KRYLOV_IDR)
         return bad(ctx, "the task names no Krylov method");
     if ((unsigned)t->scalar > MPK_Z) return bad(ctx, "unknown scalar");
-    if ((unsigned)t->symmetry > MPK_HERMITIAN) return bad(ctx, "unknown symmetry");
+    if ((unsigned)t->symmetry > MPK_GENERAL) return bad(ctx, "unknown symmetry");
     if (t->n < 0) return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, t->n, "n = %d is negative", t->n);
     if (t->n > 0 && (!b || !x)) return bad(ctx, "right-hand side and solution must not be NULL");
     if (!t->a.apply) return bad(ctx, "the operator A is missing");
@@ -50,6 +50,11 @@ static mpk_status check(mpk_context *ctx, const mpk_krylov_task *t, const void *
     if (complex_symmetric && t->method >= MPK_KRYLOV_MINRES && t->method <= MPK_KRYLOV_CG)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "%s needs a real or Hermitian matrix; for a complex symmetric one: sqmr",
+                          mpki_krylov_name(t->method));
+    if (t->symmetry == MPK_GENERAL && t->method <= MPK_KRYLOV_CG)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "%s needs a symmetric or Hermitian matrix; for a general one: gmres, "
+                          "fgmres, bicgstab or idr",
                           mpki_krylov_name(t->method));
     int64_t i = mpki_first_nonfinite(t->scalar, t->n, b);
     if (i >= 0)
@@ -131,7 +136,7 @@ mpk_status mpki_krylov_run(mpk_context *ctx, const mpk_krylov_task *task,
                      .task = *task,
                      .extra = extra ? *extra : (mpki_krylov_extra){.share = 1},
                      .n = task->n,
-                     .hermitian = task->symmetry == MPK_HERMITIAN || task->scalar <= MPK_D,
+                     .hermitian = task->symmetry != MPK_SYMMETRIC || task->scalar <= MPK_D,
                      .random = (uint64_t)task->seed,
                      .info = {.method = task->method, .tolerance = task->tolerance}};
     /* no method uses more directions than there are dimensions */

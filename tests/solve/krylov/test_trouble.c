@@ -376,7 +376,8 @@ static void test_arguments(void **unused) {
     BAD(t.method = MPK_KRYLOV_NONE, MPK_ERR_ARGUMENT);
     BAD(t.method = (mpk_krylov)10, MPK_ERR_ARGUMENT);
     BAD(t.scalar = (mpk_scalar)4, MPK_ERR_ARGUMENT);
-    BAD(t.symmetry = (mpk_symmetry)2, MPK_ERR_ARGUMENT);
+    BAD(t.symmetry = (mpk_symmetry)3, MPK_ERR_ARGUMENT);
+    BAD(t.symmetry = MPK_GENERAL, MPK_ERR_UNSUPPORTED);
     BAD(t.n = -1, MPK_ERR_ARGUMENT);
     BAD(t.a.apply = NULL, MPK_ERR_ARGUMENT);
     BAD(t.tolerance = -1, MPK_ERR_ARGUMENT);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""METAPACK in Python: symmetric indefinite linear systems, sparse and dense.
+"""METAPACK in Python: symmetric indefinite linear systems, sparse and dense; others by L D U.
 
 >>> import numpy as np, pymetapack
 >>> from scipy.sparse import csc_matrix
@@ -13,7 +13,7 @@ from ._batch import BatchFactor, batch_gemm, ldl_batch
 from ._dense import DenseFactor, ldl_dense, solve_dense
 from ._errors import *  # noqa: F403
 from ._errors import __all__ as _errors
-from ._factor import Factor, Inertia, Slogdet, factorized, ildl, ldl, spsolve
+from ._factor import Factor, Inertia, Slogdet, factorized, ildl, ldl, ldu, spsolve
 from ._files import generate, generators, read
 from ._krylov import KrylovInfo, bicgstab, cg, fgmres, gmres, idr, minres, sqmr, symmlq
 from ._lib import build_config, library_path, version
@@ -23,6 +23,6 @@ from ._version import __version__
 __all__ = [
     "BatchFactor", "DenseFactor", "Factor", "Inertia", "KrylovInfo", "Slogdet", "__version__",
     "batch_gemm", "bicgstab", "build_config", "cg", "factorized", "fgmres", "generate",
-    "generators", "gmres", "idr", "ildl", "ldl", "ldl_batch", "ldl_dense", "library_path",
+    "generators", "gmres", "idr", "ildl", "ldl", "ldl_batch", "ldl_dense", "ldu", "library_path",
     "minres", "options", "read", "solve_dense", "spsolve", "sqmr", "symmlq", "version", *_errors,
 ]  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ldl, ildl and the factor object; spsolve and factorized on top."""
+"""ldl, ildl, ldu and the factor object; spsolve and factorized on top."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ._options import Options, as_dict
 from ._types import Array, DType, MatrixLike, OptionValue, VectorLike
 from ._vectors import solve_columns
 
-__all__ = ["Factor", "Inertia", "Slogdet", "factorized", "ildl", "ldl", "spsolve"]
+__all__ = ["Factor", "Inertia", "Slogdet", "factorized", "ildl", "ldl", "ldu", "spsolve"]
 
 _LONG_NNZ = 100_000  # an analysis of more entries can be interrupted; so can a factorization of
 _LONG_FLOPS = 3e8  # more operations, and a solve with more entries of L times right-hand sides
@@ -59,10 +59,11 @@ def _good(dtype: DType) -> float:
 
 
 class Factor:
-    """A factorization, made by :func:`ldl` or :func:`ildl`.
+    """A factorization, made by :func:`ldl`, :func:`ildl` or :func:`ldu`.
 
     P S A S Pᵀ = L D Lᵀ (L D Lᴴ of Hermitian matrices), with L unit lower triangular, D block
-    diagonal with blocks of order 1 and 2, S a diagonal scaling and P a permutation.
+    diagonal with blocks of order 1 and 2, S a diagonal scaling and P a permutation; of matrices
+    that are not symmetric P R Q A C Pᵀ = L D U, with scalings R and C and a permutation of rows Q.
 
     Any thread may use it; threads that share one take turns, and the interpreter's lock is free
     meanwhile.  It holds no reference to the caller's arrays.  It cannot be pickled, and not be used
@@ -84,10 +85,11 @@ class Factor:
     def __init__(self, A: MatrixLike, lower: Optional[bool], hermitian: bool, singular: str,
                  progress: Optional[Progress], options: Dict[str, OptionValue],
                  dtype: Optional[DType] = None,
-                 stacklevel: int = 3) -> None:  # fmt: skip
+                 stacklevel: int = 3, general: bool = False) -> None:  # fmt: skip
         if singular not in ("warn", "raise", "ignore"):
             raise ValueError("singular must be 'warn', 'raise' or 'ignore'")
-        m = take(A, lower, hermitian, dtype)
+        m = take(A, lower, hermitian, dtype, general)
+        self._general = general
         self._ctx = Context()
         self._options = Options(self._ctx, options)
         self._options.check_order(m.n)
@@ -229,7 +231,7 @@ class Factor:
         if values.shape != self.shape:
             raise PatternError(f"the matrix has shape {values.shape}, the factor {self.shape}",
                                "argument", "refactor")  # fmt: skip
-        return take(values, self._lower, self._hermitian, self.dtype)
+        return take(values, self._lower, self._hermitian, self.dtype, self._general)
 
     def _refactorize(self, verb: Any, ax: Any) -> None:
         status = self._ctx.call(verb, self._an[0], ax, self._options.pointer, self._fac,
@@ -454,7 +456,8 @@ class Factor:
     @property
     def inertia(self) -> Inertia:
         """Positive, negative and zero eigenvalues (Sylvester); 0, 0, zero pivots of complex
-        symmetric matrices, for which it has no meaning.  Of an incomplete factor: those of its D.
+        symmetric matrices and of those that are not symmetric, for which it has no meaning.  Of an
+        incomplete factor: those of its D.
         """
         i = self._with_values().inertia
         return Inertia(int(i.positive), int(i.negative), int(i.zero))
@@ -486,8 +489,9 @@ class Factor:
 
     @property
     def scale(self) -> Array:
-        """float64 array of shape (n,): the diagonal of S, in the order of A."""
-        return self._get(lib.MPK_GET_SCALE, np.float64, self.shape[0])
+        """float64 array of shape (n,): the diagonal of S, in the order of A.  Of a matrix that is
+        not symmetric, of shape (2 n,): of its columns, then of its rows."""
+        return self._get(lib.MPK_GET_SCALE, np.float64, self.shape[0] * (2 if self._general else 1))
 
     @property
     def D(self) -> sp.csc_matrix:
@@ -553,6 +557,9 @@ class Factor:
         if self._status < 0:
             return f"<Factor of a {n} x {n} matrix, {self.dtype}, without values>"
         i = self.inertia
+        if self._general:
+            return (f"<Factor of a {n} x {n} matrix, {self.dtype}, {self.method}: {self.status}, "
+                    f"not symmetric, {self.nnz} entries of L and U>")  # fmt: skip
         return (f"<Factor of a {n} x {n} matrix, {self.dtype}, {self.method}: {self.status}, "
                 f"inertia {i.positive}/{i.negative}/{i.zero}, {self.nnz} entries of L>")  # fmt: skip
 
@@ -574,12 +581,19 @@ class _Inverse(LinearOperator):  # type: ignore[misc]
     def _matmat(self, x: Array) -> Array:
         return self._apply(x)
 
+    def _symmetric_only(self) -> None:
+        if self.factor._general:
+            raise NotImplementedError("the factor of a matrix that is not symmetric solves with A, "
+                                      "not with its transpose")  # fmt: skip
+
     def _adjoint(self) -> LinearOperator:
+        self._symmetric_only()
         if self.factor.hermitian or self.factor.dtype.kind != "c":
             return self
         return _Inverse(self.factor, lambda x: np.conj(self._apply(np.conj(x))))
 
     def _transpose(self) -> LinearOperator:
+        self._symmetric_only()
         if not self.factor.hermitian:
             return self
         return _Inverse(self.factor, lambda x: np.conj(self._apply(np.conj(x))))
@@ -710,6 +724,37 @@ def ildl(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False
     return Factor(A, lower, hermitian, singular, progress, options)
 
 
+def ldu(A: MatrixLike, *, singular: str = "warn", device: str = "auto",
+        progress: Optional[Progress] = None, **options: OptionValue) -> Factor:  # fmt: skip
+    """Factorize a matrix that need not be symmetric: P R Q A C Pᵀ = L D U on blocks.
+
+    Rows are permuted (Q) to bring large entries to the diagonal.  The factorization is complete
+    unless one of ``level``, ``drop_tolerance`` and ``fill_factor`` is given: then it is incomplete,
+    with the defaults of :func:`ildl` for the others.  ``method="ilu0"`` is one without fill.
+
+    ``solve`` of the result runs GMRES (``krylov="fgmres"``, ``"bicgstab"`` or ``"idr"`` if you say
+    so) until it is accurate to rounding, or to ``tolerance``: one or two iterations with a complete
+    factor.  The other parameters are those of :func:`ldl`; there is no inertia.
+
+    >>> import numpy as np, pymetapack
+    >>> A = np.array([[0.0, 3, 0], [2, 0, 2], [-1, 0, 4]])
+    >>> pymetapack.ldu(A).solve(A @ [1.0, 2, 3]).round(12)
+    array([1., 2., 3.])
+    """
+    _check_device(device)
+    return Factor(A, None, False, singular, progress, _as_ldu(options), general=True)
+
+
+def _as_ldu(options: Dict[str, OptionValue]) -> Dict[str, OptionValue]:
+    """With the defaults of :func:`ldu`."""
+    full = dict(options)
+    if full.setdefault("method", "ildlt") in ("ildlt", "jacobi"):
+        full.setdefault("factor_type", "ldu")
+    if full["method"] == "ildlt" and not full.keys() & {"level", "drop_tolerance", "fill_factor"}:
+        full.update(level=-1, drop_tolerance=0.0, fill_factor=0.0)
+    return full
+
+
 def factorized(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False,
                singular: str = "warn", device: str = "auto", progress: Optional[Progress] = None,
                **options: OptionValue) -> Callable[..., Array]:  # fmt: skip
@@ -726,7 +771,8 @@ def factorized(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool =
 
 
 def spsolve(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermitian: bool = False,
-            progress: Optional[Progress] = None, **options: OptionValue) -> Array:  # fmt: skip
+            general: bool = False, progress: Optional[Progress] = None,
+            **options: OptionValue) -> Array:  # fmt: skip
     """Solve A x = b once: analyse, factorize, solve, refine, check.
 
     Where the direct solver fits, it is used; where not, incomplete factorizations of growing
@@ -737,6 +783,9 @@ def spsolve(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermi
     ----------
     A, lower, hermitian, progress, **options
         As for :func:`ldl`.
+    general : bool
+        A need not be symmetric: L D U of growing strength under GMRES; ``method``, if given, as for
+        :func:`ldu`.
     b : array or sparse matrix of shape (n,) or (n, k)
 
     Returns
@@ -769,9 +818,10 @@ def spsolve(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermi
         dtype, np.float64 if side.name in ("float64", "complex128") else np.float32
     )
     if str(options.get("method", "auto")) != "auto":
-        factor = Factor(a, lower, hermitian, "warn", progress, options, dtype)
+        factor = Factor(a, lower, hermitian, "warn", progress,
+                        _as_ldu(options) if general else options, dtype, general=general)  # fmt: skip
         return factor.solve(b)
-    return _adaptive(take(a, lower, hermitian, dtype), b, progress, options)
+    return _adaptive(take(a, lower, hermitian, dtype, general), b, progress, options)
 
 
 def _adaptive(m: Matrix, b: Array, progress: Optional[Progress],

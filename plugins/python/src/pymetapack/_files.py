@@ -17,12 +17,14 @@ __all__ = ["generate", "generators", "read"]
 
 
 def _full(place: Any) -> sp.csc_matrix:
-    """The whole matrix of a problem, both triangles."""
+    """The whole matrix of a problem, both triangles (which a general one has as it is)."""
     view = view_of(place)
     n, nnz, dtype = int(view.n), int(view.nnz), DTYPES[view.scalar]
     rows = copy_array(view.ai, nnz, np.int32)
     indptr = copy_array(view.ap, n + 1, np.int64)
     values = copy_array(view.ax, nnz, dtype)
+    if view.symmetry == lib.MPK_GENERAL:
+        return sp.csc_matrix((values, rows, indptr), shape=(n, n))
     cols = np.repeat(np.arange(n, dtype=np.int32), np.diff(indptr))
     off = rows != cols
     mirror = values[off].conj() if view.symmetry == lib.MPK_HERMITIAN else values[off]
@@ -34,9 +36,11 @@ def _full(place: Any) -> sp.csc_matrix:
 
 
 def read(path: Union[str, "os.PathLike[str]"], symmetry_tolerance: float = -1.0) -> sp.csc_matrix:
-    """Read a symmetric or Hermitian matrix: Matrix Market or Rutherford-Boeing, plain, .gz, .xz.
+    """Read a matrix: Matrix Market or Rutherford-Boeing, plain, .gz, .xz.
 
-    symmetry_tolerance: how far a general file may be from symmetric, as in :func:`keys`.
+    symmetry_tolerance: how far a file with both triangles may be from symmetric, as in
+    :func:`keys`.  By default one that is further away is read as it is; with a tolerance it is
+    refused.
 
     Returns
     -------

@@ -82,6 +82,7 @@ class Matrix:
     values: Optional[Array]  # dtype, as the user has them
     conjugate: bool
     kind: str  # "csc" | "csr": the order of values is the user's; "other": it is ours
+    general: bool = False  # all entries count; A need not be symmetric
 
     @property
     def data(self) -> Array:
@@ -93,7 +94,8 @@ class Matrix:
         place = ffi.new("mpk_problem **")
         ax = np.ascontiguousarray(self.data if values is None else values)
         status = context.call(
-            lib.mpk_problem_from_csc, self.n, SCALARS[self.dtype], int(self.hermitian),
+            lib.mpk_problem_from_csc, self.n, SCALARS[self.dtype],
+            lib.MPK_GENERAL if self.general else int(self.hermitian),
             self.triangle, pointer(self.indptr), pointer(self.indices), pointer(ax), place,
         )  # fmt: skip
         hint = ""
@@ -102,7 +104,7 @@ class Matrix:
             and self.triangle == lib.MPK_FULL
             and "the matrix is not" in context.message()[2]
         ):
-            hint = " (lower=True or lower=False: use one triangle only)"
+            hint = " (lower=True or lower=False: use one triangle only; ldu: as it is)"
             if not self.hermitian and self.dtype.kind == "c":
                 hint += " (hermitian=True: A equals its conjugate transpose)"
         context.check(status, hint)
@@ -123,7 +125,8 @@ def destroy_problem(place: Any) -> None:
     lib.mpk_problem_destroy(place)
 
 
-def take(A: Any, lower: Optional[bool], hermitian: bool, dtype: Optional[DType] = None) -> Matrix:
+def take(A: Any, lower: Optional[bool], hermitian: bool, dtype: Optional[DType] = None,
+         general: bool = False) -> Matrix:  # fmt: skip
     """Look at A and lay it out.  Nothing is copied that need not be."""
     refuse_device(A, "the matrix")
     if not sp.issparse(A):
@@ -133,6 +136,10 @@ def take(A: Any, lower: Optional[bool], hermitian: bool, dtype: Optional[DType] 
         kind = "other"
     else:
         kind = A.format if A.format in ("csc", "csr") else "other"
+        if general and kind == "csr":  # by rows it is another matrix
+            kind = "other"
+    if general and (lower is not None or hermitian):
+        raise ValueError("a matrix that is not symmetric has neither lower nor hermitian")
     if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(f"the matrix is {' x '.join(map(str, A.shape))}, not square")
     if A.shape[0] > np.iinfo(np.int32).max:
@@ -165,6 +172,7 @@ def take(A: Any, lower: Optional[bool], hermitian: bool, dtype: Optional[DType] 
         values=np.ascontiguousarray(A.data[:nnz], dtype=work),
         conjugate=by_rows and hermitian,
         kind=kind,
+        general=general,
     )
 
 

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command on matrices that are not symmetric. */
+#include "support.h"
+
+static outcome o;
+
+/* [ 0 3 0; 2 0 2; -1 0 4 ], whose diagonal a permutation has to fill. */
+#define THREE                                                                                      \
+    "%%MatrixMarket matrix coordinate real general\n3 3 5\n"                                       \
+    "1 2 3\n2 1 2\n2 3 2\n3 3 4\n3 1 -1\n"
+
+static double number_of(const char *json, const char *key) {
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    const char *p = strstr(json, quoted);
+    if (!p) fail_msg("no %s in %s", key, json);
+    return strtod(p + strlen(quoted), NULL);
+}
+
+static void solve(void **state) {
+    (void)state;
+    static char text[1 << 12];
+    write_text("a.mtx", THREE);
+    write_text("b.mtx", "%%MatrixMarket matrix array real general\n3 1\n6\n8\n11\n"); /* 1 2 3 */
+    RUN(&o, NULL, "solve", "a.mtx", "-b", "b.mtx", "-o", "x.mtx", "--json");
+    assert_code(&o, 0);
+    assert_true(json_valid(o.out));
+    assert_has(o.out, "\"symmetry\": \"general\"");
+    assert_has(o.out, "\"factor_type\": \"ldu\"");
+    assert_has(o.out, "\"no_direct\": \"the matrix is not symmetric");
+    assert_null(strstr(o.out, "\"inertia\""));
+    assert_true(number_of(o.out, "nnz") == 5);
+    assert_true(number_of(o.out, "normwise") <= 1e-15);
+    assert_has(o.err, "n = 3, 5 entries, real not symmetric");
+    assert_has(o.err, "LDU on blocks");
+    read_text("x.mtx", text, sizeof text);
+    double x[3];
+    assert_int_equal(sscanf(strstr(text, "\n3 1\n") + 5, "%lf %lf %lf", x, x + 1, x + 2), 3);
+    for (int i = 0; i < 3; i++) assert_true(fabs(x[i] - (i + 1)) <= 1e-14);
+}
+
+/* Each method on generated ones, complex too, and what the report says of it. */
+static void methods(void **state) {
+    (void)state;
+    static const char *const specs[] = {"convection 20 rows=shuffled",
+                                        "convection 7 3d speed=1000 wind=circular",
+                                        "convection 15 damping=200"};
+    for (int k = 0; k < 3; k++) {
+        RUN(&o, NULL, "solve", "--generate", specs[k], "--json", "-q");
+        assert_code(&o, 0);
+        RUN(&o, NULL, "solve", "--generate", specs[k], "--method", "ilu0", "--restart", "30");
+        assert_code(&o, 0);
+        assert_has(o.err, "GMRES");
+        assert_has(o.err, "--factor-type ldu");
+        assert_has(o.err, "--ordering rcm");
+        RUN(&o, NULL, "solve", "--generate", specs[k], "--method", "ildlt", "--factor-type", "ldu",
+            "--level", "-1", "--drop-tolerance", "0", "--fill-factor", "0", "--json", "-q");
+        assert_code(&o, 0);
+        assert_true(number_of(o.out, "normwise") <= 1e-14);
+        assert_true(number_of(o.out, "iterations") <= 2);
+        RUN(&o, NULL, "solve", "--generate", specs[k], "--method", "ildlt", "--factor-type", "ldu",
+            "--schedule", "jacobi", "--sweeps", "20", "--krylov", "bicgstab", "-q");
+        assert_code(&o, 0);
+        RUN(&o, NULL, "solve", "--generate", specs[k], "--method", "none", "--krylov", "idr", "-q");
+        assert_code(&o, 0);
+    }
+}
+
+static void refused(void **state) {
+    (void)state;
+    write_text("a.mtx", THREE);
+    RUN(&o, NULL, "solve", "a.mtx", "--method", "ldlt");
+    assert_code(&o, 1);
+    assert_has(o.err, "take method auto; ilu0; or ildlt with factor_type ldu");
+    RUN(&o, NULL, "solve", "a.mtx", "--method", "ildlt");
+    assert_code(&o, 1);
+    assert_has(o.err, "take factor_type ldu");
+    RUN(&o, NULL, "solve", "a.mtx", "--krylov", "minres");
+    assert_code(&o, 1);
+    assert_has(o.err, "take gmres, fgmres, bicgstab or idr");
+    RUN(&o, NULL, "solve", "a.mtx", "--factor-type", "llt");
+    assert_code(&o, 1);
+    assert_has(o.err, "take factor_type ldu");
+    RUN(&o, NULL, "inertia", "a.mtx");
+    assert_code(&o, 1);
+    assert_has(o.err, "the matrix is not symmetric: it has no inertia");
+    assert_string_equal(o.out, "");
+    RUN(&o, NULL, "solve", "a.mtx", "--dense", "auto");
+    assert_true(o.code != 0);
+    assert_has(o.err, "--dense off");
+    RUN(&o, NULL, "solve", "a.mtx", "--symmetry-tolerance", "1e-6");
+    assert_code(&o, 2);
+    assert_has(o.err, "the matrix is not symmetric (the difference");
+}
+
+/* A dense file goes to the dense solver only if that can take it. */
+static void arrays(void **state) {
+    (void)state;
+    write_text("a.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n");
+    RUN(&o, NULL, "solve", "a.mtx", "--json");
+    assert_code(&o, 0);
+    assert_has(o.out, "\"symmetry\": \"general\"");
+}
+
+static void other_commands(void **state) {
+    (void)state;
+    static char svg[1 << 17];
+    RUN(&o, NULL, "generate", "convection", "6", "rows=shuffled", "-o", "a.mtx", "-q");
+    assert_code(&o, 0);
+    RUN(&o, NULL, "info", "a.mtx", "--json");
+    assert_code(&o, 0);
+    assert_has(o.out, "\"symmetry\": \"general\"");
+    assert_has(o.err, "4.3 entries on average, 5 in the longest");
+    RUN(&o, NULL, "analyse", "a.mtx", "--json");
+    assert_code(&o, 0);
+    assert_has(o.out, "\"method\": \"ildlt\"");
+    RUN(&o, NULL, "stats", "a.mtx", "--levels", "0,1,full", "--json");
+    assert_code(&o, 0);
+    assert_true(json_valid(o.out));
+    assert_has(o.err, "n = 36, 156 entries, not symmetric: L alone");
+    RUN(&o, NULL, "stats", "a.mtx", "--levels", "0,1", "-q", "--json");
+    assert_has(o.out, "\"ordering\": \"rcm\"");
+    RUN(&o, NULL, "convert", "a.mtx", "a.rb", "-q");
+    assert_code(&o, 0);
+    RUN(&o, NULL, "solve", "a.rb", "--plot", "a.svg", "-q");
+    assert_code(&o, 0);
+    read_text("a.svg", svg, sizeof svg);
+    assert_has(svg, "A in the order given");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(solve, empty_folder),
+        cmocka_unit_test_teardown(methods, empty_folder),
+        cmocka_unit_test_teardown(refused, empty_folder),
+        cmocka_unit_test_teardown(arrays, empty_folder),
+        cmocka_unit_test_teardown(other_commands, empty_folder),
+    };
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
