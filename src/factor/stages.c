@@ -442,8 +442,10 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, const mpki_full *a
     if (!mpk_failed(status))
         status =
             o->schedule == MPK_SCHEDULE_JACOBI ? run_sweeps(body) : run_levels(body, an, joined);
-    if (!mpk_failed(status)) status = body->engine->finish(body->numbers, &counts);
-    if (!mpk_failed(status)) sum_up(body, &counts, fac);
+    if (!mpk_failed(status) && !(joined && *joined)) { /* else it is to be done again */
+        status = body->engine->finish(body->numbers, &counts);
+        if (!mpk_failed(status)) sum_up(body, &counts, fac);
+    }
     s->info.time_block_s = an->block->time_block_s;
     s->info.time_numeric_s = mpki_now_s() - numeric;
     body->intact = s->info.rejected == 0;

@@ -161,6 +161,28 @@ static void test_joined(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* Numbers are joined, too, and the factor of the run that was given up is not looked at: LDU, which
+ * has no dense pivot. */
+static void test_joined_numbers(void **state) {
+    (void)state;
+    mpk_context *ctx = context();
+    int joined = 0;
+    for (int k = 0; k < STUCK; k++)
+        for (int single = 0; single < 2; single++) {
+            mpk_options o = stubborn();
+            o.factor_type = MPK_TYPE_LDU;
+            o.block = 1;
+            o.stages = 5;
+            o.precision = single ? MPK_PRECISION_SINGLE : MPK_PRECISION_DOUBLE;
+            run r = go(ctx, stuck[k], &o);
+            assert_true(!mpk_failed(r.status));
+            joined += info_of(&r).joins > 0;
+            end(&r);
+        }
+    assert_true(joined > 0);
+    mpk_context_destroy(&ctx);
+}
+
 /* A singular matrix leaves zero pivots in it, which are replaced. */
 static void test_singular(void **state) {
     (void)state;
@@ -189,7 +211,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ends_by_itself), cmocka_unit_test(test_bits),
         cmocka_unit_test(test_parts),          cmocka_unit_test(test_incomplete),
-        cmocka_unit_test(test_joined),         cmocka_unit_test(test_singular),
+        cmocka_unit_test(test_joined),         cmocka_unit_test(test_joined_numbers),
+        cmocka_unit_test(test_singular),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
