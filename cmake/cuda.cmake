@@ -125,8 +125,11 @@ function(metapack_cuda_host_module)
             -DMPKI_PRECISION=${precision})
     endforeach()
     # some of borgc's: what is around them is the same for all
-    metapack_cuda_emitted_objects(
-        "ldlt:1:0:0:4,8;ldlt_partial:1:2:1:4,8,16,31;ldlt_complete:1:4:1:13,31;ldu_partial:2:2:2:8;gemm_ab:product:0:0:4,8" host host_ "${headers}" "${compile}")
+    set(some "ldlt:1:0:0:4,8;ldlt_partial:1:2:1:4,8,16,31;ldlt_complete:1:4:1:13,31;ldu_partial:2:2:2:8;gemm_ab:product:0:0:4,8")
+    if(METAPACK_SANITIZE)
+        set(some "ldlt:1:0:0:4;ldlt_partial:1:2:1:8;ldu_partial:2:2:2:8;gemm_ab:product:0:0:8")
+    endif()
+    metapack_cuda_emitted_objects("${some}" host host_ "${headers}" "${compile}")
     set(module ${CMAKE_CURRENT_BINARY_DIR}/cuda/libmetapack_cuda_host.so)
     add_custom_command(OUTPUT ${module} DEPENDS ${objects}
         COMMAND ${METAPACK_HOST_CXX} -shared -o ${module} ${objects} COMMENT "libmetapack_cuda_host.so" VERBATIM)
