@@ -325,7 +325,8 @@ static void run(mpk_context *ctx, const mpk_problem *problem, const char *list) 
 }
 
 /* The processor's engine, but a factor stays in blocks, which are read here. */
-static const char *in_blocks(void) {
+static const char *in_blocks(const mpk_context *ctx) {
+    (void)ctx;
     return "blocks";
 }
 static void leave_in_blocks(mpk_context *ctx) {

@@ -88,13 +88,13 @@ static double read_all(const uint64_t *data, size_t count, int threads, uint64_t
 static void sweep(mpki_block_solver *s, double *x, int32_t n, double *best) {
     for (int32_t k = 0; k < n; k++) x[k] = 1;
     double time[4] = {now()};
-    mpki_block_apply(s, MPK_PART_L, 1, x, n);
+    mpki_block_apply(s, MPK_PART_L, 1, x, n, x, n);
     time[1] = now();
-    mpki_block_apply(s, MPK_PART_D, 1, x, n);
+    mpki_block_apply(s, MPK_PART_D, 1, x, n, x, n);
     const double after = now();
-    mpki_block_apply(s, MPK_PART_LT, 1, x, n);
+    mpki_block_apply(s, MPK_PART_LT, 1, x, n, x, n);
     time[2] = now();
-    mpki_block_apply(s, MPK_PART_ALL, 1, x, n);
+    mpki_block_apply(s, MPK_PART_ALL, 1, x, n, x, n);
     time[3] = now();
     const double took[] = {time[1] - time[0], time[2] - after, time[3] - time[2]};
     for (int k = 0; k < 3; k++)
@@ -157,7 +157,8 @@ static mpk_status measure(mpk_context *ctx, const char *matrix, const mpk_proble
 }
 
 /* The processor's engine, but a factor becomes rows at once where that pays, or stays in blocks. */
-static const char *name(void) {
+static const char *name(const mpk_context *ctx) {
+    (void)ctx;
     return "bench";
 }
 static void use(mpk_context *ctx, bool rows) {

@@ -53,14 +53,20 @@ function(metapack_cuda_module)
     endif()
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/src/backends/cuda)
     file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${source}/*.cuh ${source}/*.h)
-    file(GLOB templated CONFIGURE_DEPENDS ${source}/dense/*_t.cu ${source}/batch/*_t.cu)
+    file(GLOB templated CONFIGURE_DEPENDS ${source}/dense/*_t.cu ${source}/batch/*_t.cu ${source}/vectors/*_t.cu
+         ${source}/blocks/*_t.cu ${source}/sweeps/*_t.cu ${source}/direct/*_t.cu)
+    file(GLOB tables CONFIGURE_DEPENDS ${source}/batch/batch.cu ${source}/vectors/vectors.cu ${source}/blocks/blocks.cu
+         ${source}/sweeps/sweeps.cu ${source}/direct/direct.cu)
     set(around ${source}/api.h ${source}/runtime.cuh ${source}/scalar.cuh ${source}/batch/emitted.cuh
         ${source}/batch/launch.cuh ${source}/batch/tile.cuh ${source}/batch/batch.h)
     set(compile ${METAPACK_NVCC} -std=c++17 -O3 -arch=${METAPACK_CUDA_ARCH} -I${CMAKE_CURRENT_SOURCE_DIR}/include
         -Xcompiler=-fPIC,-fvisibility=hidden,-Wall)
     set(objects)
     metapack_cuda_object(module ${source}/module.cu "${headers}" "${compile}")
-    metapack_cuda_object(batch ${source}/batch/batch.cu "${headers}" "${compile}")
+    foreach(file ${tables})
+        get_filename_component(name ${file} NAME_WE)
+        metapack_cuda_object(${name} ${file} "${headers}" "${compile}")
+    endforeach()
     foreach(file ${templated})
         get_filename_component(name ${file} NAME_WE)
         foreach(precision RANGE 3)
@@ -70,7 +76,7 @@ function(metapack_cuda_module)
     # for clangd (.clangd): custom commands are in no database of CMake's, and the words are clang's, not nvcc's
     set(database)
     set(comma)
-    foreach(file ${source}/module.cu ${source}/batch/batch.cu ${templated})
+    foreach(file ${source}/module.cu ${tables} ${templated})
         string(APPEND database "${comma}{\"directory\": \"${CMAKE_CURRENT_BINARY_DIR}\", \"file\": \"${file}\", "
             "\"command\": \"clang++ -x cuda --cuda-path=${home} --cuda-gpu-arch=${METAPACK_CUDA_ARCH} -std=c++17 "
             "-DMPKI_PRECISION=1 -I${CMAKE_CURRENT_SOURCE_DIR}/include -c ${file}\"}")
@@ -115,6 +121,11 @@ function(metapack_cuda_host_module)
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/src/backends/cuda)
     set(host ${CMAKE_CURRENT_SOURCE_DIR}/tests/backends/cuda_host)
     file(GLOB headers CONFIGURE_DEPENDS ${source}/*.cuh ${source}/*.h ${source}/batch/*.cuh ${source}/batch/*.h ${host}/*.h)
+    file(GLOB sparse_headers CONFIGURE_DEPENDS ${source}/vectors/*.*h ${source}/blocks/*.*h ${source}/sweeps/*.*h ${source}/direct/*.*h)
+    file(GLOB sparse_tables CONFIGURE_DEPENDS ${source}/vectors/vectors.cu ${source}/blocks/blocks.cu ${source}/sweeps/sweeps.cu
+         ${source}/direct/direct.cu)
+    file(GLOB sparse_templated CONFIGURE_DEPENDS ${source}/vectors/*_t.cu ${source}/blocks/*_t.cu ${source}/sweeps/*_t.cu
+         ${source}/direct/*_t.cu)
     set(compile ${METAPACK_HOST_CXX} -std=c++17 -O1 -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE -I${host}
         -I${CMAKE_CURRENT_SOURCE_DIR}/src -I${CMAKE_CURRENT_SOURCE_DIR}/include -x c++)
     set(objects)
@@ -123,6 +134,17 @@ function(metapack_cuda_host_module)
     foreach(precision RANGE 3)
         metapack_cuda_object(host_batch_t${precision} ${source}/batch/batch_t.cu "${headers}" "${compile}"
             -DMPKI_PRECISION=${precision})
+    endforeach()
+    foreach(file ${sparse_tables})
+        get_filename_component(name ${file} NAME_WE)
+        metapack_cuda_object(host_${name} ${file} "${headers};${sparse_headers}" "${compile}")
+    endforeach()
+    foreach(file ${sparse_templated})
+        get_filename_component(name ${file} NAME_WE)
+        foreach(precision RANGE 3)
+            metapack_cuda_object(host_${name}${precision} ${file} "${headers};${sparse_headers}" "${compile}"
+                -DMPKI_PRECISION=${precision})
+        endforeach()
     endforeach()
     # some of borgc's: what is around them is the same for all
     set(some "ldlt:1:0:0:4,8;ldlt_partial:1:2:1:4,8,16,31;ldlt_complete:1:4:1:13,31;ldu_partial:2:2:2:8;gemm_ab:product:0:0:4,8")
@@ -134,7 +156,7 @@ function(metapack_cuda_host_module)
     add_custom_command(OUTPUT ${module} DEPENDS ${objects}
         COMMAND ${METAPACK_HOST_CXX} -shared -o ${module} ${objects} COMMENT "libmetapack_cuda_host.so" VERBATIM)
     add_custom_target(metapack_cuda_host DEPENDS ${module})
-    file(GLOB tests CONFIGURE_DEPENDS tests/backends/test_cuda_batch*.c)
+    file(GLOB tests CONFIGURE_DEPENDS tests/backends/test_cuda_batch*.c tests/backends/test_cuda_sparse*.c)
     foreach(test ${tests})
         get_filename_component(name ${test} NAME_WE)
         string(REPLACE test_ test_backends_ name ${name})

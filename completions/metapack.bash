@@ -13,8 +13,8 @@ _metapack_options() # COMMAND -> its options
                 --no-direct --strategy --block --grid --similarity --level --fill-factor
                 --drop-tolerance --factor-type --pivoting --stages --butterfly --schedule
                 --sweeps --jacobi-epsilon --jacobi-decay --shift --precision --solve-sweeps
-                --omega --symmetry-tolerance --threads --deterministic --memory-limit --seed
-                --help' ;;
+                --omega --device --device-number --device-memory-limit --symmetry-tolerance
+                --threads --deterministic --memory-limit --seed --help' ;;
         analyse | analyze)
             echo '--generate --plot --json --quiet --progress --method --ordering --given-perm
                 --matching --model-threads --scaling --strategy --block --grid --similarity
@@ -22,8 +22,8 @@ _metapack_options() # COMMAND -> its options
         inertia)
             echo '--generate --plot --trace --json --quiet --progress --method --ordering
                 --given-perm --matching --model-threads --scaling --pivot-threshold
-                --zero-tolerance --static-shift --symmetry-tolerance --threads --deterministic
-                --memory-limit --seed --help' ;;
+                --zero-tolerance --static-shift --device --device-number --device-memory-limit
+                --symmetry-tolerance --threads --deterministic --memory-limit --seed --help' ;;
         info)
             echo '--generate --plot --json --quiet --progress --symmetry-tolerance --seed
                 --help' ;;
@@ -63,6 +63,7 @@ _metapack_words() # OPTION -> the words it takes, or nothing
         --butterfly) echo 'off on auto' ;;
         --schedule) echo 'pull subsets atomic jacobi' ;;
         --precision) echo 'double single' ;;
+        --device) echo 'cpu cuda auto' ;;
     esac
 }
 
@@ -82,7 +83,7 @@ _metapack_number() # OPTION: is its value a number?
         --tolerance | --max-iterations | --restart | --shadow | --block) return 0 ;;
         --similarity | --level | --fill-factor | --drop-tolerance | --stages) return 0 ;;
         --sweeps | --jacobi-epsilon | --jacobi-decay | --shift | --solve-sweeps) return 0 ;;
-        --symmetry-tolerance | --omega) return 0 ;;
+        --symmetry-tolerance | --omega | --device-number | --device-memory-limit) return 0 ;;
         *) return 1 ;;
     esac
 }

@@ -134,6 +134,7 @@ static void tell(work *w) {
     }
     if (w->fac) {
         w->run.have_factor = 1;
+        w->run.backend = w->fac->engine->name(w->ctx);
         mpk_factor_info_get(w->fac, &w->run.factor);
         mpk_factor_block_info_get(w->fac, &w->run.block);
     }
@@ -236,7 +237,12 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
     work w = {.ctx = ctx, .job = job};
     w.run.source = job->matrix ? job->matrix : job->generate;
     mpk_status status = mpki_options_resolve(ctx, options, &w.options);
-    w.run.backend = mpki_engine_of(ctx, &w.options)->name();
+    const mpki_engine *engine =
+        mpk_failed(status) ? NULL : mpki_engine_of(ctx, NULL, &w.options); /* is it there? */
+    if (engine)
+        w.run.backend = engine->name(ctx);
+    else if (!mpk_failed(status))
+        status = mpki_failed(ctx);
     if (!mpk_failed(status) && (unsigned)job->goal > MPK_GOAL_SOLVE)
         status = mpki_error(ctx, MPK_ERR_ARGUMENT, "job", -1,
                             "goal = %d: expected one from %d (read) to %d (solve)", (int)job->goal,

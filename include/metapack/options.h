@@ -84,6 +84,13 @@ typedef enum mpk_ordering {
 /** A switch; auto: METAPACK decides. */
 typedef enum mpk_switch { MPK_OFF = 0, MPK_ON = 1, MPK_AUTO = 2 } mpk_switch;
 
+/** Where a sparse factorization and the solves with it run; auto: METAPACK decides. */
+typedef enum mpk_device {
+    MPK_ON_CPU = 0,
+    MPK_ON_CUDA = 1, /**< an NVIDIA GPU */
+    MPK_ON_AUTO = 2
+} mpk_device;
+
 /** All choices. The name of a field is the key of mpk_options_set() and, with dashes, the flag of
  *  the command: pivot_threshold, --pivot-threshold. Call mpk_options_init() first; later versions
  *  add fields at the end. docs/options.md says which methods read which. */
@@ -240,6 +247,18 @@ typedef struct mpk_options {
     /** Relaxation of method ssor. Between 0 and 2; 1: symmetric Gauss-Seidel. From 0.001 to
      *  1.999. Default 1. */
     double omega;
+    /** Where the factorization and the solves with it run. cuda: on an NVIDIA GPU, number
+     *  device_number; cuda:1 says both. auto: on a GPU where there is one, the factorization
+     *  fits and is large enough to gain by it, else on the processor; the report says which.
+     *  Where cuda cannot be had the status is MPK_ERR_DEVICE, exit code 7: nothing is moved to
+     *  the processor in silence. The analysis is made on the processor. Default cpu. */
+    mpk_device device;
+    /** Which GPU, from 0. From 0 to 1023. Default 0. */
+    int device_number;
+    /** Most device memory of a factorization and of the solves with it; 0 (default): what the
+     *  device has free. What needs more ends with MPK_ERR_MEMORY, with both numbers in the
+     *  text. From 0 to 1e+18 bytes. */
+    double device_memory_limit;
     /* options: end */
 } mpk_options;
 

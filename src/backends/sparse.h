@@ -9,9 +9,10 @@
  *  What holds for every slot:
  *  Arguments  have been checked. A view is a set of arrays of an analysis or of a factorization,
  *             in host memory, borrowed for as long as the engine's object lives.
- *  Memory     Vectors lie in mpki_engine.memory, entries of the scalar type of A. Values of A,
- *             scales and views lie in host memory; so does what a slot tells (results, lists,
- *             bytes).
+ *  Memory     Vectors have entries of the scalar type of A. The engine of a device takes each of
+ *             them where it lies, in host memory or in the device's, and finds that out by itself;
+ *             the processor's takes host memory alone. Values of A, scales and views lie in host
+ *             memory; so does what a slot tells (results, lists, bytes).
  *  Order      Vectors named b and x are in the order of the problem, vectors named y by position:
  *             perm[position] = index in the problem (docs/glossary.md).
  *  Errors     A slot that fails records why with mpki_error() and returns that status; what it
@@ -325,9 +326,11 @@ typedef struct mpki_block_engine {
     mpk_status (*solver_make)(mpk_context *ctx, const mpki_blocks *f, int threads, int32_t columns,
                               mpki_block_solver **s, int32_t *takes);
     void (*solver_free)(mpk_context *ctx, mpki_block_solver **s);
-    /** x := the part applied to x; parts and orders as in mpki_direct_engine.apply.
-     *  x [inout] n x nrhs, nrhs <= *takes, leading dimension ldx */
-    void (*apply)(mpki_block_solver *s, mpk_part part, int32_t nrhs, void *x, int64_t ldx);
+    /** x := the part applied to b; parts and orders as in mpki_direct_engine.apply.
+     *  b [in], x [out] n x nrhs, nrhs <= *takes, leading dimensions ldb and ldx; b == x is allowed
+     *  Returns MPK_OK | MPK_ERR_DEVICE */
+    mpk_status (*apply)(mpki_block_solver *s, mpk_part part, int32_t nrhs, const void *b,
+                        int64_t ldb, void *x, int64_t ldx);
 } mpki_block_engine;
 
 /* ---- the vectors of a Krylov method ------------------------------------------------------------
@@ -376,9 +379,9 @@ typedef struct mpki_vector_engine {
  */
 
 typedef struct mpki_engine {
-    /** "cpu-avx512", ...: for reports. Static. */
-    const char *(*name)(void);
-    mpk_memory memory; /* where vectors lie */
+    /** "cpu-avx512", "cuda: NVIDIA H200", ...: for reports. Lives as long as ctx. */
+    const char *(*name)(const mpk_context *ctx);
+    mpk_memory memory; /* where vectors lie that need not be copied */
     const mpki_direct_engine *direct;
     const mpki_block_engine *blocks;
     const mpki_vector_engine *vectors;
@@ -388,5 +391,11 @@ typedef struct mpki_engine {
 extern const mpki_direct_engine mpki_cpu_direct;
 extern const mpki_block_engine mpki_cpu_blocks;
 extern const mpki_vector_engine mpki_cpu_vectors;
+
+/** The device's, where the build has one (MPKI_HAVE_CUDA); backends/cuda has it. NULL, with
+ *  MPK_ERR_DEVICE and the reason recorded: no module, no driver, no such device, or the context has
+ *  another one open. What the engine makes belongs to the device that ctx has open. A table that is
+ *  NULL: the device has no such engine. */
+const mpki_engine *mpki_cuda_engine(mpk_context *ctx, int device);
 
 #endif

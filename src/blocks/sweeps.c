@@ -5,6 +5,7 @@
 #include "rows.h"
 
 #include <sched.h>
+#include <string.h>
 
 /* With fewer bytes of blocks it does not pay to wake other threads. */
 static const double SHARE_BYTES = 1 << 18;
@@ -78,9 +79,16 @@ static void turn_into_rows(mpki_block_solver *s, mpk_part part) {
     s->time_s[0] = s->time_s[1] = 0;
 }
 
-void mpki_block_apply(mpki_block_solver *s, mpk_part part, int32_t nrhs, void *x, int64_t ldx) {
+mpk_status mpki_block_apply(mpki_block_solver *s, mpk_part part, int32_t nrhs, const void *b,
+                            int64_t ldb, void *x, int64_t ldx) {
+    const size_t size = mpk_scalar_size(s->bf->stages->scalar);
+    const size_t bytes = (size_t)s->bf->stages->blocking->n * size;
+    for (int32_t r = 0; r < nrhs; r++)
+        memmove((char *)x + (size_t)(r * ldx) * size, (const char *)b + (size_t)(r * ldb) * size,
+                bytes);
     turn_into_rows(s, part);
     MPKI_DISPATCH(s->bf->scalar, block_solve)(s, part, nrhs, x, ldx);
+    return MPK_OK;
 }
 
 bool mpki_sweep_share(const mpki_block_solver *s) {

@@ -36,7 +36,8 @@ struct mpki_block_solver {
 mpk_status mpki_block_solver_make(mpk_context *ctx, const mpki_blocks *f, int threads,
                                   int32_t columns, mpki_block_solver **s, int32_t *takes);
 void mpki_block_solver_free(mpk_context *ctx, mpki_block_solver **s);
-void mpki_block_apply(mpki_block_solver *s, mpk_part part, int32_t nrhs, void *x, int64_t ldx);
+mpk_status mpki_block_apply(mpki_block_solver *s, mpk_part part, int32_t nrhs, const void *b,
+                            int64_t ldb, void *x, int64_t ldx);
 
 /** Shall the next sweep be shared by all threads? The first ones try both ways; later the slower way
  *  is tried again from time to time. And what it took. */

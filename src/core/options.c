@@ -22,6 +22,7 @@ static const char *const type_names[] = {"ldlt", "llt", "ldu"};
 static const char *const pivoting_names[] = {"none", "static", "bk", "rook", "complete"};
 static const char *const schedule_names[] = {"pull", "subsets", "atomic", "jacobi"};
 static const char *const precision_names[] = {"double", "single"};
+static const char *const device_names[] = {"cpu", "cuda", "auto"};
 static const char *const switch_names[] = {"off", "on", "auto"};
 
 #define LDLT (1u << MPK_METHOD_LDLT)
@@ -194,6 +195,19 @@ static const mpk_option table[] = {
      "is made."},
     {NUMBER(omega, 0.001, 1.999, 1), "", SSOR, 0, 0, "relaxation of method ssor",
      "Between 0 and 2; 1: symmetric Gauss-Seidel."},
+    {WORDS(device, device_names, MPK_ON_CPU), "", SPARSE, 0, 0,
+     "where the factorization and the solves with it run",
+     "cuda: on an NVIDIA GPU, number device_number; cuda:1 says both. auto: on a GPU where there "
+     "is "
+     "one, the factorization fits and is large enough to gain by it, else on the processor; the "
+     "report says which. Where cuda cannot be had the status is MPK_ERR_DEVICE, exit code 7: "
+     "nothing is moved to the processor in silence. The analysis is made on the processor."},
+    {WHOLE(device_number, 0, 1023, 0), "", SPARSE, 0, 0, "which GPU, from 0", ""},
+    {NUMBER(device_memory_limit, 0, 1e18, 0), "bytes", SPARSE, 0, 0,
+     "most device memory of a factorization and of the solves with it; 0 (default): what the "
+     "device "
+     "has free",
+     "What needs more ends with MPK_ERR_MEMORY, with both numbers in the text."},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 
@@ -245,12 +259,23 @@ static double read_real(const char *text, char **end) {
     return x;
 }
 
+/* "cuda:1" says two options at once. */
+static mpk_status set_device(mpk_context *ctx, mpk_options *options, const char *value) {
+    mpk_options both = *options;
+    mpk_status status = mpk_options_set(ctx, &both, "device_number", strchr(value, ':') + 1);
+    both.device = MPK_ON_CUDA;
+    if (!mpk_failed(status)) *options = both;
+    return status;
+}
+
 mpk_status mpk_options_set(mpk_context *ctx, mpk_options *options, const char *key,
                            const char *value) {
     mpki_clear_error(ctx);
     if (!options || !key || !value || options->struct_size != sizeof *options)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1,
                           "options were not set up by mpk_options_init()");
+    if (key_equal("device", key) && !strncmp(value, "cuda:", 5))
+        return set_device(ctx, options, value);
     for (int k = 0; k < TABLE_SIZE; k++) {
         const mpk_option *o = &table[k];
         char want[160] = "", *end = NULL;

@@ -103,17 +103,16 @@ static mpk_status apply_make(mpk_context *ctx, const mpk_factor *fac, int thread
 static mpk_status apply(mpk_context *ctx, const mpk_factor *fac, void *work, mpk_part part,
                         int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx) {
     const application *a = work;
-    const size_t size = mpk_scalar_size(fac->an->scalar), bytes = (size_t)fac->an->n * size;
+    const size_t size = mpk_scalar_size(fac->an->scalar);
+    mpk_status status = MPK_OK;
     if (part == MPK_PART_ABS && !symmetric(fac)) return mpki_no_absolute(ctx);
-    for (int32_t r = 0; r < nrhs; r++)
-        memmove((char *)x + (size_t)(r * ldx) * size, (const char *)b + (size_t)(r * ldb) * size,
-                bytes);
-    for (int32_t r = 0; r < nrhs; r += a->takes) {
+    for (int32_t r = 0; r < nrhs && !mpk_failed(status); r += a->takes) {
         const int32_t count = nrhs - r < a->takes ? nrhs - r : a->takes;
-        fac->engine->blocks->apply(a->solver, part, count, (char *)x + (size_t)(r * ldx) * size,
-                                   ldx);
+        status = fac->engine->blocks->apply(a->solver, part, count,
+                                            (const char *)b + (size_t)(r * ldb) * size, ldb,
+                                            (char *)x + (size_t)(r * ldx) * size, ldx);
     }
-    return MPK_OK;
+    return status;
 }
 
 const mpki_form mpki_block_form = {.factorize = factorize,

@@ -3,24 +3,69 @@
  * it. */
 #include "../backends/cpu/level.h"
 #include "../analysis/block/block.h"
+#include "config.h"
 #include "factor.h"
 
-const mpki_form *mpki_form_of(const mpk_analysis *an) {
-    const mpk_method method = an->options.method;
+static const mpki_form *form_of(mpk_method method) {
     if (method == MPK_METHOD_NONE) return &mpki_scaling_form;
     return mpki_on_blocks(method) ? &mpki_block_form : &mpki_direct_form;
 }
 
-static const mpki_engine cpu = {.name = mpki_cpu_name,
+const mpki_form *mpki_form_of(const mpk_analysis *an) {
+    return form_of(an->options.method);
+}
+
+static const char *cpu_name(const mpk_context *ctx) {
+    (void)ctx;
+    return mpki_cpu_name();
+}
+
+static const mpki_engine cpu = {.name = cpu_name,
                                 .memory = MPK_HOST,
                                 .direct = &mpki_cpu_direct,
                                 .blocks = &mpki_cpu_blocks,
                                 .vectors = &mpki_cpu_vectors};
 
-const mpki_engine *mpki_engine_of(const mpk_context *ctx, const mpk_options *options) {
-    (void)options; /* so far they can name no engine but the processor's */
+static const mpki_engine *device_engine(mpk_context *ctx, int number) {
+#if MPKI_HAVE_CUDA
+    return mpki_cuda_engine(ctx, number);
+#else
+    mpki_error(ctx, MPK_ERR_DEVICE, "device", number, "METAPACK was built without CUDA");
+    return NULL;
+#endif
+}
+
+/* Has this engine what a method's factors need? */
+static bool has(const mpki_engine *engine, mpk_method method) {
+    const mpki_form *form = form_of(method);
+    return engine->vectors &&
+           (form == &mpki_scaling_form ||
+            (form == &mpki_block_form ? engine->blocks != NULL : engine->direct != NULL));
+}
+
+/* Is a factor of this analysis large enough to gain by a device, where the options say auto? */
+static bool gains(const mpk_analysis *an) {
+    enum { ENTRIES = 200000 };
+    return an->nnz >= ENTRIES;
+}
+
+const mpki_engine *mpki_engine_of(mpk_context *ctx, const mpk_analysis *an,
+                                  const mpk_options *options) {
     const mpki_engine *told = mpki_context_engine(ctx);
-    return told ? told : &cpu;
+    if (told) return told;
+    if (!options || options->device == MPK_ON_CPU) return &cpu;
+    if (options->device == MPK_ON_AUTO && an && !gains(an)) return &cpu;
+    const mpki_engine *engine = device_engine(ctx, options->device_number);
+    if (engine && (!an || has(engine, an->options.method))) return engine;
+    if (options->device == MPK_ON_AUTO) {
+        mpki_clear_error(ctx);
+        return &cpu;
+    }
+    if (engine)
+        mpki_error(ctx, MPK_ERR_UNSUPPORTED, "device", -1,
+                   "method %s does not run on a device; device = cpu does it",
+                   mpk_method_name(an->options.method));
+    return NULL;
 }
 
 void mpki_engine_use(mpk_context *ctx, const mpki_engine *engine) {

@@ -73,9 +73,14 @@ static inline int64_t mpki_scales(const mpk_analysis *an) {
 
 /** The form of a method's factors. Nothing else knows which methods have which form. */
 const mpki_form *mpki_form_of(const mpk_analysis *an);
-/** The engine of a factor: the one that the context was told to use, else the processor's. Nothing
- *  else chooses one. */
-const mpki_engine *mpki_engine_of(const mpk_context *ctx, const mpk_options *options);
+/** The engine of a factor: the one that the context was told to use, else the one that
+ *  options.device names. Nothing else chooses one.
+ *  an      [in] NULL: is there such a device at all?
+ *  options [in] NULL: the defaults
+ *  Returns NULL, with the error recorded: MPK_ERR_DEVICE, there is no such device |
+ *  MPK_ERR_UNSUPPORTED, it does not have the analysis' method */
+const mpki_engine *mpki_engine_of(mpk_context *ctx, const mpk_analysis *an,
+                                  const mpk_options *options);
 /** Tell which engine later factors shall use; NULL: chosen by the options. It must outlive them. */
 void mpki_engine_use(mpk_context *ctx, const mpki_engine *engine);
 

@@ -94,7 +94,7 @@ static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const void *a
     if (!fac) return mpki_failed(ctx);
     fac->ctx = ctx;
     fac->form = mpki_form_of(an);
-    fac->engine = mpki_engine_of(ctx, options);
+    fac->engine = mpki_engine_of(ctx, an, options);
     fac->base = fac->an = an;
     fac->patience = 1;
     fac->scale = MPKI_NEW(ctx, STAGE, mpki_scales(an), double);

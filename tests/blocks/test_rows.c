@@ -10,7 +10,8 @@ enum { NRHS = 11 }; /* one application takes 8 */
 
 static mpki_block_engine as_blocks, as_rows;
 
-static const char *name(void) {
+static const char *name(const mpk_context *ctx) {
+    (void)ctx;
     return "test";
 }
 

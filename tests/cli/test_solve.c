@@ -41,7 +41,7 @@ static double number_of(const char *json, const char *key) {
     "options{method ordering matching scaling pivot_threshold zero_tolerance static_shift "        \
     "threads "                                                                                     \
     "model_threads refine accuracy deterministic condition seed memory_limit krylov "              \
-    "symmetry_tolerance}}"
+    "symmetry_tolerance device device_number device_memory_limit}}"
 
 /* The KKT system of the README, its answer by hand. */
 static void kkt_system(void **state) {
@@ -345,6 +345,27 @@ static void trace(void **state) {
     assert_has(o.err, "option --trace is not read by --dense rook");
 }
 
+/* A device that is not there is said to be missing; nothing goes on without it in silence. */
+static void no_device(void **state) {
+    (void)state;
+    setenv("METAPACK_CUDA_MODULE", "no-module.so", 1);
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--device", "cuda");
+    assert_code(&o, 7);
+    assert_string_equal(o.out, "");
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--device", "auto", "--json");
+    assert_code(&o, 0);
+    assert_has(o.out, "\"backend\": \"cpu-");
+    RUN(&o, NULL, "inertia", TINY "kkt.mtx", "--device=cuda:0");
+    assert_code(&o, 7);
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--device", "cuda:x");
+    assert_code(&o, 1);
+    assert_has(o.err, "device_number");
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--device", "gpu");
+    assert_code(&o, 1);
+    assert_has(o.err, "expected cpu | cuda | auto");
+    unsetenv("METAPACK_CUDA_MODULE");
+}
+
 static void other_commands(void **state) {
     (void)state;
     char keys[2048];
@@ -356,7 +377,7 @@ static void other_commands(void **state) {
                               "options{method ordering matching scaling pivot_threshold "
                               "zero_tolerance static_shift threads "
                               "model_threads accuracy deterministic seed memory_limit krylov "
-                              "symmetry_tolerance}}");
+                              "symmetry_tolerance device device_number device_memory_limit}}");
     RUN(&o, NULL, "info", TINY "kkt.mtx", "--json");
     assert_code(&o, 0);
     json_keys(o.out, keys, sizeof keys);
@@ -511,6 +532,7 @@ int main(void) {
         cmocka_unit_test_teardown(trace, empty_folder),
         cmocka_unit_test_teardown(other_commands, empty_folder),
         cmocka_unit_test_teardown(threads_do_not_change_the_answer, empty_folder),
+        cmocka_unit_test_teardown(no_device, empty_folder),
         cmocka_unit_test_teardown(progress, empty_folder),
         cmocka_unit_test_teardown(interrupt, empty_folder),
         cmocka_unit_test_teardown(interrupt_reading, empty_folder)};

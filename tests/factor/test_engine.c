@@ -31,9 +31,10 @@ static mpk_status stage(mpki_blocks *f) {
     return mpki_cpu_blocks.stage(f);
 }
 
-static void apply_blocks(mpki_block_solver *s, mpk_part part, int32_t nrhs, void *x, int64_t ldx) {
+static mpk_status apply_blocks(mpki_block_solver *s, mpk_part part, int32_t nrhs, const void *b,
+                               int64_t ldb, void *x, int64_t ldx) {
     calls[BLOCKS_APPLIED]++;
-    mpki_cpu_blocks.apply(s, part, nrhs, x, ldx);
+    return mpki_cpu_blocks.apply(s, part, nrhs, b, ldb, x, ldx);
 }
 
 static mpk_status matrix_make(mpk_context *ctx, const mpk_problem_view *a, int threads,
@@ -54,7 +55,8 @@ static mpk_status krylov(mpk_context *ctx, const mpk_krylov_task *task,
     return mpki_cpu_vectors.krylov(ctx, task, extra, b, x, info, message);
 }
 
-static const char *name(void) {
+static const char *name(const mpk_context *ctx) {
+    (void)ctx;
     return "counting";
 }
 

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define MPKI_CUDA_VERSION 2
+#define MPKI_CUDA_VERSION 3
 
 /** A device, its streams, events and cuBLAS handles: one for each mpk_context that asks. */
 typedef struct mpki_cuda mpki_cuda;
@@ -133,8 +133,13 @@ typedef struct mpki_cuda_table {
                       int *pivots, void *stream);
     int (*pivots_in)(mpki_cuda *cuda, int n, int upper, const int *pivots, int *perm, int *kind,
                      void *stream);
-    const mpki_cuda_entries *entries[4];       /**< s d c z */
-    const struct mpki_cuda_batch_table *batch; /**< batch/batch.h */
+    const mpki_cuda_entries *entries[4];           /**< s d c z */
+    const struct mpki_cuda_batch_table *batch;     /**< batch/batch.h */
+    const struct mpki_cuda_vectors_table *vectors; /**< vectors/vectors.h */
+    const struct mpki_cuda_blocks_table *blocks;   /**< blocks/blocks.h: factorization */
+    const struct mpki_cuda_sweeps_table
+        *sweeps; /**< sweeps/sweeps.h: triangular solves on blocks */
+    const struct mpki_cuda_direct_table *direct; /**< direct/direct.h */
 } mpki_cuda_table;
 
 /** The module's one exported symbol: "mpki_cuda_module". */

@@ -65,6 +65,12 @@ const mpki_device *mpki_cuda_open(mpk_context *ctx, int device) {
     char text[512] = "";
     slot *s = mpki_context_device(ctx);
     if (s && s->open.device == device) return &s->open;
+    if (s && s->open.kept) {
+        mpki_error(ctx, MPK_ERR_DEVICE, "device", device,
+                   "this context works with CUDA device %d; device %d needs a context of its own",
+                   s->open.device, device);
+        return NULL;
+    }
     const mpki_cuda_table *table = s ? s->open.table : find(ctx);
     if (!table) return NULL;
     mpki_cuda *cuda = NULL;
@@ -78,8 +84,32 @@ const mpki_device *mpki_cuda_open(mpk_context *ctx, int device) {
         table->close(cuda);
         return NULL;
     }
-    s->open = (mpki_device){table, cuda, device};
+    s->open = (mpki_device){.table = table, .cuda = cuda, .device = device};
     s->ctx = ctx;
     mpki_context_set_device(ctx, s, close_slot); /* closes the one before */
     return &s->open;
+}
+
+const mpki_device *mpki_cuda_keep(mpk_context *ctx, int device) {
+    if (!mpki_cuda_open(ctx, device)) return NULL;
+    slot *s = mpki_context_device(ctx);
+    if (!s->open.kept && s->open.table->describe) {
+        char text[256] = "";
+        s->open.table->describe(s->open.cuda, text, sizeof text, NULL, NULL);
+        text[strcspn(text, ",")] = '\0';
+        snprintf(s->open.name, sizeof s->open.name, "cuda: %.50s", text);
+    }
+    s->open.kept = true;
+    return &s->open;
+}
+
+const mpki_device *mpki_cuda_kept(const mpk_context *ctx) {
+    const slot *s = mpki_context_device(ctx);
+    return &s->open;
+}
+
+mpk_status mpki_cuda_told(mpk_context *ctx, const char *stage, int status) {
+    if (!mpk_failed(status)) return (mpk_status)status;
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    return mpki_error(ctx, (mpk_status)status, stage, -1, "%s", d->table->last_error(d->cuda));
 }

@@ -13,6 +13,10 @@
 
 /* left out of builds for dense matrices alone (bench/device-dense) */
 extern "C" const mpki_cuda_batch_table mpki_cuda_batches __attribute__((weak));
+extern "C" const struct mpki_cuda_vectors_table mpki_cuda_vectors_functions __attribute__((weak));
+extern "C" const struct mpki_cuda_blocks_table mpki_cuda_blocks_functions __attribute__((weak));
+extern "C" const struct mpki_cuda_sweeps_table mpki_cuda_sweeps_functions __attribute__((weak));
+extern "C" const struct mpki_cuda_direct_table mpki_cuda_direct_functions __attribute__((weak));
 
 namespace mpki {
 
@@ -242,7 +246,11 @@ static const mpki_cuda_table table = {
     pivots_out,
     pivots_in,
     {&mpki_s_cuda_entries, &mpki_d_cuda_entries, &mpki_c_cuda_entries, &mpki_z_cuda_entries},
-    &mpki_cuda_batches};
+    &mpki_cuda_batches,
+    &mpki_cuda_vectors_functions,
+    &mpki_cuda_blocks_functions,
+    &mpki_cuda_sweeps_functions,
+    &mpki_cuda_direct_functions};
 
 } // namespace mpki
 

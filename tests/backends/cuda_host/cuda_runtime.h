@@ -27,7 +27,7 @@ typedef struct host_place {
     unsigned x;
 } host_place;
 
-enum { HOST_STACK = 1 << 17, HOST_MOST = 128, HOST_SHARED = 232 * 1024 };
+enum { HOST_STACK = 1 << 17, HOST_MOST = 1024, HOST_SHARED = 232 * 1024 };
 enum host_op { HOST_SHFL = 1, HOST_BALLOT, HOST_MAX, HOST_SUM, HOST_SYNC, HOST_BLOCK };
 
 typedef struct host_thread {
@@ -39,7 +39,7 @@ typedef struct host_thread {
     uint64_t value, result;
 } host_thread;
 
-extern host_place threadIdx, blockIdx;
+extern host_place threadIdx, blockIdx, blockDim, gridDim;
 extern char host_room[]; /* dynamic shared memory */
 
 /** The caller's part in an operation of all threads of the mask. */
@@ -76,7 +76,21 @@ template <class T> T __shfl_sync(unsigned mask, T x, int lane, int width = 32) {
 inline unsigned __ballot_sync(unsigned mask, bool x) {
     return (unsigned)host_meet(HOST_BALLOT, mask, x, 0);
 }
-inline void __syncwarp(unsigned mask) {
+template <class T> T __shfl_up_sync(unsigned mask, T x, unsigned d, int width = 32) {
+    const unsigned lane = threadIdx.x % 32, w = (unsigned)width, at = lane % w;
+    return host_value<T>(host_meet(HOST_SHFL, mask, host_bits(x), at >= d ? lane - d : lane));
+}
+template <class T> T __shfl_down_sync(unsigned mask, T x, unsigned d, int width = 32) {
+    const unsigned lane = threadIdx.x % 32, w = (unsigned)width, at = lane % w;
+    return host_value<T>(host_meet(HOST_SHFL, mask, host_bits(x), at + d < w ? lane + d : lane));
+}
+inline int __any_sync(unsigned mask, bool x) {
+    return host_meet(HOST_BALLOT, mask, x, 0) != 0;
+}
+inline int __all_sync(unsigned mask, bool x) {
+    return host_meet(HOST_BALLOT, mask, !x, 0) == 0;
+}
+inline void __syncwarp(unsigned mask = ~0u) {
     host_meet(HOST_SYNC, mask, 0, 0);
 }
 inline void __syncthreads() {
@@ -159,16 +173,124 @@ inline int __syncthreads_or(int x) { /* kernels of one warp's packs do not ask f
     abort();
 }
 
+/* ---- what kernels for sparse matrices ask for. Threads take turns, so that every operation on
+ * memory is atomic; a block runs to its end before the next one begins, so a kernel may wait for
+ * what blocks before it do, and for nothing else ---- */
+
+template <class T, class U> T atomicAdd(T *p, U x) {
+    const T old = *p;
+    *p = (T)(old + (T)x);
+    return old;
+}
+template <class T, class U> T atomicMax(T *p, U x) {
+    const T old = *p;
+    if ((T)x > old) *p = (T)x;
+    return old;
+}
+template <class T, class U> T atomicMin(T *p, U x) {
+    const T old = *p;
+    if ((T)x < old) *p = (T)x;
+    return old;
+}
+template <class T, class U> T atomicOr(T *p, U x) {
+    const T old = *p;
+    *p = old | (T)x;
+    return old;
+}
+template <class T, class U> T atomicExch(T *p, U x) {
+    const T old = *p;
+    *p = (T)x;
+    return old;
+}
+template <class T, class U, class V> T atomicCAS(T *p, U compare, V x) {
+    const T old = *p;
+    if (old == (T)compare) *p = (T)x;
+    return old;
+}
+inline void __threadfence() {}
+inline void __threadfence_block() {}
+inline void __nanosleep(unsigned) {}
+inline int __popc(unsigned x) {
+    return __builtin_popcount(x);
+}
+inline int __clz(int x) {
+    return x ? __builtin_clz((unsigned)x) : 32;
+}
+inline int __clzll(long long x) {
+    return x ? __builtin_clzll((unsigned long long)x) : 64;
+}
+template <class T> T __ldg(const T *p) {
+    return *p;
+}
+template <class T> T __ldcg(const T *p) {
+    return *p;
+}
+template <class T> T __ldcs(const T *p) {
+    return *p;
+}
+template <class T> void __stcg(T *p, T x) {
+    *p = x;
+}
+struct float2 {
+    float x, y;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+struct alignas(16) double2 {
+    double x, y;
+};
+struct alignas(8) int2 {
+    int x, y;
+};
+struct alignas(16) int4 {
+    int x, y, z, w;
+};
+
 /* ---- the runtime, as far as batches ask for it ---- */
 
 typedef struct host_stream *cudaStream_t;
 typedef struct host_event *cudaEvent_t;
 typedef enum cudaError_t { cudaSuccess = 0, cudaErrorMemoryAllocation = 2 } cudaError_t;
 enum { cudaEventDisableTiming = 2, cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+enum cudaMemcpyKind {
+    cudaMemcpyHostToHost,
+    cudaMemcpyHostToDevice,
+    cudaMemcpyDeviceToHost,
+    cudaMemcpyDeviceToDevice,
+    cudaMemcpyDefault
+};
 
 cudaError_t cudaMalloc(void **p, size_t bytes);
 cudaError_t cudaFree(void *p);
 cudaError_t cudaMallocHost(void **p, size_t bytes);
+cudaError_t cudaFreeHost(void *p);
+inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind,
+                                   cudaStream_t = nullptr) {
+    memmove(to, from, bytes);
+    return cudaSuccess;
+}
+inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
+    return cudaMemcpyAsync(to, from, bytes, kind);
+}
+inline cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t = nullptr) {
+    memset(p, value, bytes);
+    return cudaSuccess;
+}
+inline cudaError_t cudaMemGetInfo(size_t *now, size_t *all) {
+    const char *limit = getenv("METAPACK_CUDA_HOST_LIMIT");
+    *now = *all = limit ? (size_t)atoll(limit) : (size_t)1 << 32;
+    return cudaSuccess;
+}
+inline cudaError_t cudaDeviceSynchronize() {
+    return cudaSuccess;
+}
+inline cudaError_t cudaEventDestroy(cudaEvent_t) {
+    return cudaSuccess;
+}
+inline cudaError_t cudaEventSynchronize(cudaEvent_t) {
+    return cudaSuccess;
+}
 inline cudaError_t cudaGetLastError() {
     return cudaSuccess;
 }

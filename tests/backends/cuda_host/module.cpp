@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A CUDA module without a device: batches alone, their kernels on the host (cuda_runtime.h). For
-// tests.
+// A CUDA module without a device: batches and sparse matrices, their kernels on the host
+// (cuda_runtime.h). For tests.
 #include "backends/cuda/batch/launch.cuh"
 
 #include <map>
 #include <stdarg.h>
 
-host_place threadIdx, blockIdx;
+host_place threadIdx, blockIdx, blockDim, gridDim;
 alignas(16) char host_room[HOST_SHARED];
 
 static host_thread threads[HOST_MOST];
@@ -111,9 +111,10 @@ void host_launch(unsigned blocks, unsigned n, size_t bytes, void (*call)(void *)
     if (n > HOST_MOST || n % 32 || bytes > HOST_SHARED) wrong("a launch");
     char *stacks = (char *)malloc((size_t)n * HOST_STACK);
     entry = call, argument = arg, count = n;
+    blockDim.x = n, gridDim.x = blocks;
+    for (unsigned t = n; t < HOST_MOST; ++t) threads[t].left = true;
     for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
-        memset(threads, 0, sizeof threads);
-        for (unsigned t = n; t < HOST_MOST; ++t) threads[t].left = true;
+        memset(threads, 0, n * sizeof *threads);
         memset(host_room, 0xff, bytes);
         for (unsigned left = 0, idle = 0; left < n;) {
             bool ran = false;
@@ -152,6 +153,11 @@ cudaError_t cudaFree(void *p) {
 
 cudaError_t cudaMallocHost(void **p, size_t bytes) {
     *p = malloc(bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void *p) {
+    free(p);
     return cudaSuccess;
 }
 
@@ -225,6 +231,21 @@ static int synchronize(mpki_cuda *, void *) {
     return MPK_OK;
 }
 
+extern "C" const struct mpki_cuda_vectors_table mpki_cuda_vectors_functions __attribute__((weak));
+extern "C" const struct mpki_cuda_blocks_table mpki_cuda_blocks_functions __attribute__((weak));
+extern "C" const struct mpki_cuda_sweeps_table mpki_cuda_sweeps_functions __attribute__((weak));
+extern "C" const struct mpki_cuda_direct_table mpki_cuda_direct_functions __attribute__((weak));
+
+static int describe(mpki_cuda *, char *text, size_t size, int64_t *free_bytes,
+                    int64_t *total_bytes) {
+    const char *limit = getenv("METAPACK_CUDA_HOST_LIMIT");
+    const int64_t all = limit ? atoll(limit) : (int64_t)1 << 32;
+    snprintf(text, size, "host, one thread");
+    if (free_bytes) *free_bytes = all;
+    if (total_bytes) *total_bytes = all;
+    return MPK_OK;
+}
+
 extern "C" __attribute__((visibility("default"))) const mpki_cuda_table *mpki_cuda_module(void);
 extern "C" const mpki_cuda_table *mpki_cuda_module(void) {
     static mpki_cuda_table table;
@@ -232,6 +253,11 @@ extern "C" const mpki_cuda_table *mpki_cuda_module(void) {
     table.open = open, table.close = close, table.last_error = last_error;
     table.alloc = alloc, table.release = release_memory, table.is_device = is_device;
     table.copy = copy, table.synchronize = synchronize;
+    table.describe = describe;
     table.batch = &mpki_cuda_batches;
+    table.vectors = &mpki_cuda_vectors_functions;
+    table.blocks = &mpki_cuda_blocks_functions;
+    table.sweeps = &mpki_cuda_sweeps_functions;
+    table.direct = &mpki_cuda_direct_functions;
     return &table;
 }

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_BATCH_LAUNCH_CUH
 #define MPKI_CUDA_BATCH_LAUNCH_CUH
-/** How kernels of batches are launched. Tests that run them on a host define MPKI_LAUNCH
- *  themselves. */
-#include "../runtime.cuh"
+/** Launches of batched kernels, and the parts of their table. */
+#include "../launch.cuh"
 #include "batch.h"
-
-#ifndef MPKI_LAUNCH
-#define MPKI_LAUNCH(kernel, blocks, threads, bytes, stream, ...)                                   \
-    kernel<<<(unsigned)(blocks), threads, bytes, (cudaStream_t)(stream)>>>(__VA_ARGS__)
-#endif
 
 namespace mpki {
 struct part;
