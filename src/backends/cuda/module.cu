@@ -72,6 +72,7 @@ static void destroy(mpki_cuda *cuda) {
     if (cuda->panel) cudaStreamDestroy(cuda->panel);
     if (cuda->update) cudaStreamDestroy(cuda->update);
     if (cuda->side) cudaStreamDestroy(cuda->side);
+    if (cuda->sparse) cudaStreamDestroy(cuda->sparse);
     if (cuda->pinned) cudaFreeHost(cuda->pinned);
     if (cuda->partial) cudaFree(cuda->partial);
     if (cuda->partial_host) cudaFreeHost(cuda->partial_host);
@@ -93,6 +94,7 @@ static mpk_status prepare(mpki_cuda *cuda) {
     MPKI_TRY(cudaStreamCreateWithPriority(&cuda->panel, cudaStreamNonBlocking, high));
     MPKI_TRY(cudaStreamCreateWithPriority(&cuda->update, cudaStreamNonBlocking, low));
     MPKI_TRY(cudaStreamCreateWithPriority(&cuda->side, cudaStreamNonBlocking, low));
+    MPKI_TRY(cudaStreamCreateWithPriority(&cuda->sparse, cudaStreamNonBlocking, high));
     MPKI_TRY(cublasCreate(&cuda->panel_blas));
     MPKI_TRY(cublasCreate(&cuda->update_blas));
     MPKI_TRY(cublasSetStream(cuda->panel_blas, cuda->panel));

@@ -14,6 +14,7 @@ struct mpki_cuda {
     size_t shared_max; /* bytes of shared memory a thread block may ask for */
     /* panels (high priority), trailing updates, copies beside them */
     cudaStream_t panel, update, side;
+    cudaStream_t sparse; /* all engines for sparse matrices queue here, one after the other */
     cublasHandle_t panel_blas, update_blas;
     cudaEvent_t panel_done[MPKI_RING], update_done[MPKI_RING], side_done[MPKI_RING], fork, join;
     double *partial, *partial_host; /* see scratch() */
