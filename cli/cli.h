@@ -18,7 +18,8 @@ enum {
     CLI_STATS = 64,
     CLI_IPOPT = 128,
     CLI_PETSC = 256,
-    CLI_BENCH = 512
+    CLI_BENCH = 512,
+    CLI_DEVICES = 1024
 };
 
 enum { CLI_WORDS_MAX = 64, CLI_EXIT_USAGE = 1, CLI_EXIT_FILE = 2 };
@@ -120,6 +121,7 @@ int cmd_generate(cli_args *args);
 int cmd_convert(cli_args *args);
 int cmd_stats(cli_args *args);
 int cmd_bench(cli_args *args);
+int cmd_devices(cli_args *args);
 int cmd_ipopt_env(cli_args *args);
 int cmd_petsc_env(cli_args *args);
 

@@ -33,7 +33,7 @@ const cli_flag cli_flags[] = {
     {"sizes", 0, CLI_STRING, CLI_BENCH, AT(blocks), "LIST",
      "of orders; 500,1000,2000, batch: 4 .. 64"},
     {"type", 0, CLI_STRING, CLI_BENCH, AT(scalar), "T", "s | d | c | z; d"},
-    {"json", 0, CLI_SWITCH, ALL | CLI_BENCH | CLI_IPOPT | CLI_PETSC, AT(json), NULL,
+    {"json", 0, CLI_SWITCH, ALL | CLI_BENCH | CLI_IPOPT | CLI_PETSC | CLI_DEVICES, AT(json), NULL,
      "one JSON object on standard output"},
     {"quiet", 'q', CLI_SWITCH, ALL | CLI_IPOPT | CLI_PETSC, AT(quiet), NULL,
      "no report on standard error"},
@@ -90,7 +90,8 @@ const cli_flag cli_flags[] = {
     {"deterministic", 0, CLI_OPTION_ON, ORDER, 0, NULL, NULL},
     {"memory-limit", 0, CLI_OPTION_BYTES, ORDER | CLI_STATS, 0, "BYTES", NULL},
     {"seed", 0, CLI_OPTION, ALL | CLI_BENCH, 0, "N", NULL},
-    {"help", 'h', CLI_SWITCH, ALL | CLI_BENCH | CLI_IPOPT | CLI_PETSC, AT(help), NULL, "this text"},
+    {"help", 'h', CLI_SWITCH, ALL | CLI_BENCH | CLI_IPOPT | CLI_PETSC | CLI_DEVICES, AT(help), NULL,
+     "this text"},
     {NULL, 0, CLI_SWITCH, 0, 0, NULL, NULL},
 };
 

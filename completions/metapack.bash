@@ -38,6 +38,8 @@ _metapack_options() # COMMAND -> its options
                 --help' ;;
         bench)
             echo '--methods --sizes --type --json --threads --seed --help' ;;
+        devices)
+            echo '--json --help' ;;
         ipopt-env)
             echo '--json --quiet --help' ;;
         petsc-env)
@@ -111,7 +113,7 @@ _metapack_families()
 _metapack()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-    local commands='solve analyse inertia info generate stats convert bench ipopt-env petsc-env help'
+    local commands='solve analyse inertia info generate stats convert bench devices ipopt-env petsc-env help'
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$cur")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # fish completion for metapack(1): commands, options, their values, families; files by fish itself.
 
-set -l commands solve analyse inertia info generate stats convert bench ipopt-env petsc-env help
+set -l commands solve analyse inertia info generate stats convert bench devices ipopt-env petsc-env help
 complete -c metapack -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c metapack -n "not __fish_seen_subcommand_from $commands" -l version
 complete -c metapack -n "__fish_seen_subcommand_from help" -f -a "$commands"
@@ -21,7 +21,7 @@ complete -c metapack -n '__fish_seen_subcommand_from solve' -l dense -x -d 'dens
 complete -c metapack -n '__fish_seen_subcommand_from bench' -l methods -x -d 'of methods, see metapack-bench(1)'
 complete -c metapack -n '__fish_seen_subcommand_from bench' -l sizes -x -d 'of orders'
 complete -c metapack -n '__fish_seen_subcommand_from bench' -l type -x -d 's | d | c | z'
-complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert bench ipopt-env petsc-env' -l json -d 'one JSON object on standard output'
+complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert bench devices ipopt-env petsc-env' -l json -d 'one JSON object on standard output'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert ipopt-env petsc-env' -l quiet -s q -d 'no report on standard error'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert' -l progress -d 'show progress from the start'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l method -x -a 'auto ldlt ildlt jacobi ilu0 none diagonal block_jacobi ssor' -d 'how A is factorized'
@@ -75,5 +75,5 @@ complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia stats
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l deterministic -a 'off on auto' -d 'the same bits for any number of threads'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia stats' -l memory-limit -x -d 'most memory of a factorization, on blocks also of the solves with it'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert bench' -l seed -x -d 'seed of all random choices'
-complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert bench ipopt-env petsc-env' -l help -s h -d 'this text'
+complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert bench devices ipopt-env petsc-env' -l help -s h -d 'this text'
 # options: end

@@ -197,6 +197,12 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--help[this text]'
                 '-h[this text]'
             ) ;;
+        devices)
+            specs=(
+                '--json[one JSON object on standard output]'
+                '--help[this text]'
+                '-h[this text]'
+            ) ;;
         ipopt-env)
             specs=(
                 '--json[one JSON object on standard output]'
@@ -220,7 +226,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
 _metapack()
 {
     local -a commands specs
-    commands=(solve analyse inertia info generate stats convert bench ipopt-env petsc-env help)
+    commands=(solve analyse inertia info generate stats convert bench devices ipopt-env petsc-env help)
     if ((CURRENT == 2)); then
         compadd -- $commands --help --version
         return

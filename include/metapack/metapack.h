@@ -30,6 +30,7 @@
 #include <metapack/status.h>  /* outcomes of calls: mpk_failed(status) */
 #include <metapack/context.h> /* where memory, errors and progress of all calls go */
 #include <metapack/options.h> /* every choice there is, with its default */
+#include <metapack/device.h>  /* the GPUs that there are */
 
 #include <metapack/problem.h>  /* A: read, generated or given */
 #include <metapack/analysis.h> /* what depends on the pattern alone: order, tree, blocks */

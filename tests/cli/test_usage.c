@@ -102,9 +102,10 @@ static void references_in_order(void **state) {
     (void)state;
     static char page[1 << 16];
     static const char *const pages[] = {
-        "metapack.1",       "metapack-solve.1",    "metapack-analyse.1",   "metapack-inertia.1",
-        "metapack-info.1",  "metapack-generate.1", "metapack-stats.1",     "metapack-convert.1",
-        "metapack-bench.1", "metapack.3",          "metapack-ipopt-env.1", "metapack-petsc-env.1"};
+        "metapack.1",          "metapack-solve.1",    "metapack-analyse.1", "metapack-inertia.1",
+        "metapack-info.1",     "metapack-generate.1", "metapack-stats.1",   "metapack-convert.1",
+        "metapack-bench.1",    "metapack-devices.1",  "metapack.3",         "metapack-ipopt-env.1",
+        "metapack-petsc-env.1"};
     for (size_t k = 0; k < sizeof pages / sizeof *pages; k++) {
         char path[512], last[80] = "";
         snprintf(path, sizeof path, METAPACK_DATA "/../man/%s", pages[k]);
@@ -120,6 +121,32 @@ static void references_in_order(void **state) {
             p++;
         }
     }
+}
+
+/* GPUs, or the reason why there are none: on standard error, with the exit code for devices. */
+static void devices(void **state) {
+    (void)state;
+    setenv("METAPACK_CUDA_MODULE", "no-module.so", 1);
+    RUN(&o, NULL, "devices");
+    assert_code(&o, 7);
+    assert_string_equal(o.out, "");
+    assert_true(strstr(o.err, "no CUDA backend") || strstr(o.err, "without CUDA"));
+    RUN(&o, NULL, "devices", "--json");
+    assert_code(&o, 7);
+    assert_has(o.out, "\"status\"");
+    RUN(&o, NULL, "devices", "all");
+    assert_code(&o, 1);
+    unsetenv("METAPACK_CUDA_MODULE");
+#ifdef METAPACK_CUDA_HOST
+    setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);
+    RUN(&o, NULL, "devices");
+    assert_code(&o, 0);
+    assert_has(o.out, "cuda:0  host, one thread; 4.0 of 4.0 GiB free");
+    RUN(&o, NULL, "devices", "--json");
+    assert_code(&o, 0);
+    assert_has(o.out, "{\"devices\": [{\"device\": \"cuda:0\", \"name\": \"host\"");
+    unsetenv("METAPACK_CUDA_MODULE");
+#endif
 }
 
 /* Wrong use: exit code 1, what is wrong, and nothing on standard output. */
@@ -256,6 +283,7 @@ int main(void) {
         cmocka_unit_test_teardown(options_are_documented, empty_folder),
         cmocka_unit_test_teardown(version_and_banner, empty_folder),
         cmocka_unit_test(references_in_order),
+        cmocka_unit_test_teardown(devices, empty_folder),
         cmocka_unit_test_teardown(wrong_use, empty_folder),
         cmocka_unit_test_teardown(failures_as_json, empty_folder),
         cmocka_unit_test_teardown(wrong_environment, empty_folder),

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef METAPACK_DEVICE_H
+#define METAPACK_DEVICE_H
+/** The NVIDIA GPUs that a process sees. Which of them a sparse factorization uses is options.device
+ *  and options.device_number; docs/cuda.md. Example: examples/device.c. */
+#include <metapack/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A GPU. */
+typedef struct mpk_device_info {
+    char name[64];       /**< "NVIDIA H200" */
+    char text[256];      /**< name, multiprocessors, versions of driver, run-time and cuBLAS */
+    int64_t total_bytes; /**< of its memory */
+    int64_t free_bytes;  /**< of that, now */
+} mpk_device_info;
+
+/** What GPU `number` is. The context opens it, which takes some tenths of a second the first time,
+ *  and goes on with it until another one is asked for.
+ *  ctx    [inout]
+ *  number [in]  from 0
+ *  info   [out] unchanged after a failure
+ *  Returns MPK_OK | MPK_ERR_DEVICE: there is no such device, and mpk_last_error() says why: no
+ *  CUDA module, no driver, no GPU, one that is too old, fewer of them */
+MPK_API mpk_status mpk_device_info_get(mpk_context *ctx, int number, mpk_device_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
