@@ -331,7 +331,10 @@ static const char *in_blocks(const mpk_context *ctx) {
 }
 static void leave_in_blocks(mpk_context *ctx) {
     static mpki_block_engine blocks;
-    static mpki_engine engine = {in_blocks, MPK_HOST, &mpki_cpu_direct, &blocks, &mpki_cpu_vectors};
+    static mpki_engine engine = {.name = in_blocks,
+                                 .direct = &mpki_cpu_direct,
+                                 .blocks = &blocks,
+                                 .vectors = &mpki_cpu_vectors};
     blocks = mpki_cpu_blocks;
     blocks.finish = mpki_block_finish_as_blocks;
     mpki_engine_use(ctx, &engine);

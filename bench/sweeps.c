@@ -163,7 +163,8 @@ static const char *name(const mpk_context *ctx) {
 }
 static void use(mpk_context *ctx, bool rows) {
     static mpki_block_engine blocks;
-    static mpki_engine engine = {name, MPK_HOST, &mpki_cpu_direct, &blocks, &mpki_cpu_vectors};
+    static mpki_engine engine = {
+        .name = name, .direct = &mpki_cpu_direct, .blocks = &blocks, .vectors = &mpki_cpu_vectors};
     blocks = mpki_cpu_blocks;
     blocks.finish = rows ? mpki_block_finish_as_rows : mpki_block_finish_as_blocks;
     mpki_engine_use(ctx, &engine);

@@ -76,6 +76,10 @@ MPK_API mpk_status mpk_refactorize(mpk_context *ctx, const void *ax, const mpk_o
 MPK_API mpk_status mpk_factorize_lower(mpk_context *ctx, const mpk_analysis *an, const void *ax,
                                        const mpk_options *options, mpk_factor **fac);
 
+/** Where the factor is and its solves run: "cpu-avx512", "cuda: NVIDIA H200"; empty for fac NULL. It
+ *  stays there whatever options later calls have. Lives as long as the context. */
+MPK_API const char *mpk_factor_engine(const mpk_factor *fac);
+
 /** Copy the numbers; all zero for fac NULL. */
 MPK_API void mpk_factor_info_get(const mpk_factor *fac, mpk_factor_info *info);
 /** The same of a factorization on blocks; all zero for the direct solver. */

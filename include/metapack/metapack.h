@@ -15,7 +15,10 @@
  *  Arguments  [in] is read, [out] is written, [inout] both. Arrays belong to the caller and are
  *             borrowed during the call; what is needed later is copied. options NULL means the
  *             defaults; an info NULL is not written.
- *  Arrays     Host memory, except where dense.h and batch.h say otherwise. Indices count from 0.
+ *  Arrays     Host memory, except where dense.h and batch.h say otherwise; values, right-hand sides
+ *             and solutions of a factor with options.device = MPK_ON_CUDA may each lie in that
+ *             device's memory, which is found out by the pointer: the call waits until the device
+ *             is at rest, and returns when the result is there. Indices count from 0.
  *             Right-hand sides and solutions are n x nrhs and column-major: entry (i, j) is at
  *             b[i + j * ldb], ldb >= n, and has the problem's scalar type.
  *  Units      Names end in _s for seconds and in bytes for bytes; nnz counts entries, flops counts

@@ -385,6 +385,12 @@ typedef struct mpki_engine {
     const mpki_direct_engine *direct;
     const mpki_block_engine *blocks;
     const mpki_vector_engine *vectors;
+    /** Does p lie in the device's memory? NULL: the engine has no device. */
+    bool (*is_here)(mpk_context *ctx, const void *p);
+    /** Columns of `width` bytes from one memory to the other, after all work that was queued on the
+     *  device, in whatever stream. Returns MPK_OK | MPK_ERR_DEVICE. */
+    mpk_status (*copy)(mpk_context *ctx, void *to, int64_t to_pitch, const void *from,
+                       int64_t from_pitch, int64_t width, int64_t columns, bool to_device);
 } mpki_engine;
 
 /** The processor's: direct/, blocks/, solve/krylov/. */

@@ -3,6 +3,7 @@
  * of it. */
 #include "../problem/given.h"
 #include "factor.h"
+#include "lend.h"
 
 #include <string.h>
 
@@ -21,12 +22,19 @@ typedef mpk_status take_fn(mpk_context *ctx, const char *stage, const mpki_layou
 static mpk_status take_values(mpk_factor *fac, const void *ax, take_fn *take) {
     const mpk_analysis *base = fac->base;
     mpk_context *ctx = fac->ctx;
+    void *lent = NULL; /* a copy of values in a device's memory */
     if (ax == base->values->ax) ax = NULL;
+    if (mpki_is_there(ctx, fac->engine, ax)) {
+        const int64_t bytes = base->layout->given * (int64_t)mpk_scalar_size(base->scalar);
+        ax = lent = mpki_fetch(ctx, fac->engine, STAGE, ax, bytes, bytes, 1);
+        if (!lent) return mpki_failed(ctx);
+    }
     mpki_values *values = ax ? mpki_values_new(ctx, STAGE, base->values->bytes)
                              : mpki_values_share(ctx, STAGE, base->values);
-    if (!values) return mpki_failed(ctx);
-    mpk_status status =
-        ax ? take(ctx, STAGE, base->layout, base->scalar, base->symmetry, ax, values->ax) : MPK_OK;
+    mpk_status status = values ? MPK_OK : mpki_failed(ctx);
+    if (values && ax)
+        status = take(ctx, STAGE, base->layout, base->scalar, base->symmetry, ax, values->ax);
+    mpki_release(ctx, lent);
     if (mpk_failed(status)) {
         mpki_values_release(&values);
         return status;
@@ -119,6 +127,10 @@ mpk_status mpk_factorize_lower(mpk_context *ctx, const mpk_analysis *an, const v
 mpk_status mpk_refactorize(mpk_context *ctx, const void *ax, const mpk_options *options,
                            mpk_factor *fac) {
     return refactorize(ctx, ax, mpki_given_gather, options, fac);
+}
+
+const char *mpk_factor_engine(const mpk_factor *fac) {
+    return fac ? fac->engine->name(fac->ctx) : "";
 }
 
 void mpk_factor_info_get(const mpk_factor *fac, mpk_factor_info *info) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpk_solve: the first solution, refinement, the verdict; and applying parts of a factor. */
 #include "iterate.h"
+#include "../factor/lend.h"
 #include "../factor/rank.h"
 #include "../problem/columns.h"
 
@@ -203,6 +204,32 @@ static void copy_columns(size_t bytes, int32_t nrhs, const char *from, size_t fr
         memcpy(to + (size_t)r * to_step, from + (size_t)r * from_step, bytes);
 }
 
+/* The same where b or x lies in the memory of the factor's device: through copies on the host, which
+ * verdict and refinement need anyway. */
+static mpk_status solve_there(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
+                              int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
+                              mpk_solve_info *out, mpki_record *record) {
+    const mpki_engine *engine = fac->engine;
+    const int64_t n = fac->an->n, size = (int64_t)mpk_scalar_size(fac->an->scalar);
+    const bool b_there = mpki_is_there(ctx, engine, b), x_there = mpki_is_there(ctx, engine, x);
+    mpk_status status = MPK_OK;
+    void *fetched = NULL, *found = NULL;
+    if (b_there) fetched = mpki_fetch(ctx, engine, STAGE, b, n * size, ldb * size, nrhs);
+    if (x_there) found = mpki_alloc(ctx, STAGE, n * nrhs, (size_t)size);
+    if ((b_there && !fetched) || (x_there && !found)) status = mpki_failed(ctx);
+    if (!mpk_failed(status))
+        status = mpki_solve(ctx, fac, nrhs, fetched ? fetched : b, fetched ? n : ldb,
+                            found ? found : x, found ? n : ldx, options, out, record);
+    if (!mpk_failed(status) && found) {
+        const mpk_status copied =
+            engine->copy(ctx, x, ldx * size, found, n * size, n * size, nrhs, true);
+        if (mpk_failed(copied)) status = copied;
+    }
+    mpki_release(ctx, fetched);
+    mpki_release(ctx, found);
+    return status;
+}
+
 mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
                       int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
                       mpk_solve_info *out, mpki_record *record) {
@@ -212,6 +239,9 @@ mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, con
     mpk_status status = check(ctx, fac, nrhs, b, ldb, x, ldx);
     if (!mpk_failed(status)) status = mpki_options_resolve(ctx, options, &full);
     if (mpk_failed(status)) return status;
+    if (nrhs > 0 && fac->an->n > 0 &&
+        (mpki_is_there(ctx, fac->engine, b) || mpki_is_there(ctx, fac->engine, x)))
+        return solve_there(ctx, fac, nrhs, b, ldb, x, ldx, options, out, record);
     columns c = {ctx, fac, &full, nrhs, b, x, ldb, ldx};
     status = check_finite(&c);
     if (mpk_failed(status)) return status;

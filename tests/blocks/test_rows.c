@@ -15,10 +15,11 @@ static const char *name(const mpk_context *ctx) {
     return "test";
 }
 
-static const mpki_engine in_blocks = {name, MPK_HOST, &mpki_cpu_direct, &as_blocks,
-                                      &mpki_cpu_vectors};
+static const mpki_engine in_blocks = {
+    .name = name, .direct = &mpki_cpu_direct, .blocks = &as_blocks, .vectors = &mpki_cpu_vectors};
 
-static const mpki_engine in_rows = {name, MPK_HOST, &mpki_cpu_direct, &as_rows, &mpki_cpu_vectors};
+static const mpki_engine in_rows = {
+    .name = name, .direct = &mpki_cpu_direct, .blocks = &as_rows, .vectors = &mpki_cpu_vectors};
 
 typedef struct run {
     mpk_problem *problem;

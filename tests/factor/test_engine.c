@@ -97,7 +97,8 @@ static void test_counts(void **unused) {
     direct.make = make, direct.factorize = factorize, direct.apply = apply;
     blocks.stage = stage, blocks.apply = apply_blocks;
     vectors.matrix_make = matrix_make, vectors.multiply = multiply, vectors.krylov = krylov;
-    const mpki_engine counting = {name, MPK_HOST, &direct, &blocks, &vectors};
+    const mpki_engine counting = {
+        .name = name, .direct = &direct, .blocks = &blocks, .vectors = &vectors};
     for (size_t k = 0; k < sizeof method / sizeof *method; k++) {
         static double own[MOST], others[MOST];
         memset(calls, 0, sizeof calls);
@@ -109,7 +110,79 @@ static void test_counts(void **unused) {
     }
 }
 
+/* A device whose memory is `device`, as far as the seam can see. */
+static double device[4000];
+static int copies[2], failing_copy = -1;
+
+static bool is_here(mpk_context *ctx, const void *p) {
+    (void)ctx;
+    return (const char *)p >= (const char *)device &&
+           (const char *)p < (const char *)(device + 4000);
+}
+
+static mpk_status copy(mpk_context *ctx, void *to, int64_t to_pitch, const void *from,
+                       int64_t from_pitch, int64_t width, int64_t columns, bool to_device) {
+    if (copies[0] + copies[1] == failing_copy)
+        return mpki_error(ctx, MPK_ERR_DEVICE, "device", -1, "a copy failed");
+    copies[to_device]++;
+    assert_true(is_here(ctx, to_device ? to : from) && !is_here(ctx, to_device ? from : to));
+    for (int64_t c = 0; c < columns; c++)
+        memcpy((char *)to + c * to_pitch, (const char *)from + c * from_pitch, (size_t)width);
+    return MPK_OK;
+}
+
+/* Values, right-hand sides and solutions in a device's memory give the bits of those on the host, and
+ * a copy that fails is a failure of the call, which writes nothing. */
+static void test_arrays_on_a_device(void **unused) {
+    (void)unused;
+    enum { NRHS = 2, LD = 1000 };
+    const mpki_engine there = {
+        name, MPK_DEVICE, &mpki_cpu_direct, &mpki_cpu_blocks, &mpki_cpu_vectors, is_here, copy};
+    static double b[NRHS * LD], x[NRHS * LD];
+    mpk_context *ctx = NULL;
+    mpk_problem *problem = NULL;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_problem_view a;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpki_engine_use(ctx, &there);
+    assert_int_equal(mpk_problem_generate(ctx, "nlpkkt 3", 3, &problem), MPK_OK);
+    mpk_problem_view_get(problem, &a);
+    assert_true(a.n <= LD && a.nnz <= 2000);
+    assert_int_equal(mpk_analyse(ctx, problem, NULL, &an), MPK_OK);
+    for (int k = 0; k < NRHS * LD; k++) b[k] = 1 + k % 7;
+    assert_int_equal(mpk_factorize(ctx, an, a.ax, NULL, &fac), MPK_OK);
+    assert_int_equal(mpk_solve(ctx, fac, NRHS, b, LD, x, LD, NULL, NULL), MPK_OK);
+    assert_int_equal(copies[0] + copies[1], 0);
+    memcpy(device + 2000, a.ax, (size_t)a.nnz * sizeof(double));
+    assert_int_equal(mpk_refactorize(ctx, device + 2000, NULL, fac), MPK_OK);
+    assert_int_equal(copies[0], 1);
+    memcpy(device, b, sizeof b);
+    assert_int_equal(mpk_solve(ctx, fac, NRHS, device, LD, device, LD, NULL, NULL), MPK_OK);
+    assert_int_equal(copies[0], 2);
+    assert_int_equal(copies[1], 1);
+    for (int r = 0; r < NRHS; r++)
+        assert_memory_equal(device + r * LD, x + r * LD, (size_t)a.n * sizeof(double));
+    assert_string_equal(mpk_factor_engine(fac), "counting");
+    for (int k = 0; k < 2; k++) { /* the copy in, the copy out */
+        memcpy(device, b, sizeof b);
+        copies[0] = copies[1] = 0;
+        failing_copy = k;
+        assert_int_equal(mpk_solve(ctx, fac, NRHS, device, LD, device, LD, NULL, NULL),
+                         MPK_ERR_DEVICE);
+        assert_memory_equal(device, b, sizeof b);
+    }
+    copies[0] = copies[1] = failing_copy = 0;
+    assert_int_equal(mpk_refactorize(ctx, device + 2000, NULL, fac), MPK_ERR_DEVICE);
+    failing_copy = -1;
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts),
+                                       cmocka_unit_test(test_arrays_on_a_device)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,6 +126,8 @@ typedef struct mpki_cuda_table {
     int (*copy)(mpki_cuda *cuda, void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
                 int64_t width, int64_t columns, int to_device, void *stream);
     int (*synchronize)(mpki_cuda *cuda, void *stream);
+    /** Until all streams of the device have come to rest. */
+    int (*settle)(mpki_cuda *cuda);
 
     /** pivots[k] = perm[k] (kind 0) or ~perm[k], and back; upper: places and indices from the end.
      */

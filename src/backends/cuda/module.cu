@@ -219,6 +219,12 @@ static int synchronize(mpki_cuda *cuda, void *stream) {
     return MPK_OK;
 }
 
+static int settle(mpki_cuda *cuda) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_TRY(cudaDeviceSynchronize());
+    return MPK_OK;
+}
+
 static int pivots_out(mpki_cuda *cuda, int n, int upper, const int *perm, const int *kind,
                       int *pivots, void *stream) {
     pivots_out_kernel<<<(n + 255) / 256, 256, 0, (cudaStream_t)stream>>>(n, upper, perm, kind,
@@ -245,6 +251,7 @@ static const mpki_cuda_table table = {
     is_device,
     copy,
     synchronize,
+    settle,
     pivots_out,
     pivots_in,
     {&mpki_s_cuda_entries, &mpki_d_cuda_entries, &mpki_c_cuda_entries, &mpki_z_cuda_entries},

@@ -231,6 +231,10 @@ static int synchronize(mpki_cuda *, void *) {
     return MPK_OK;
 }
 
+static int settle(mpki_cuda *) {
+    return MPK_OK;
+}
+
 extern "C" const struct mpki_cuda_vectors_table mpki_cuda_vectors_functions __attribute__((weak));
 extern "C" const struct mpki_cuda_blocks_table mpki_cuda_blocks_functions __attribute__((weak));
 extern "C" const struct mpki_cuda_sweeps_table mpki_cuda_sweeps_functions __attribute__((weak));
@@ -252,7 +256,7 @@ extern "C" const mpki_cuda_table *mpki_cuda_module(void) {
     table.version = MPKI_CUDA_VERSION;
     table.open = open, table.close = close, table.last_error = last_error;
     table.alloc = alloc, table.release = release_memory, table.is_device = is_device;
-    table.copy = copy, table.synchronize = synchronize;
+    table.copy = copy, table.synchronize = synchronize, table.settle = settle;
     table.describe = describe;
     table.batch = &mpki_cuda_batches;
     table.vectors = &mpki_cuda_vectors_functions;
