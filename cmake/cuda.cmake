@@ -3,6 +3,8 @@
 # for. Without nvcc everything else builds, and a device is refused with the reason.
 set(METAPACK_CUDA AUTO CACHE STRING "AUTO | ON | OFF: the CUDA module, built where nvcc and cuBLAS are found")
 set(METAPACK_CUDA_ARCH sm_90 CACHE STRING "what nvcc compiles for")
+set(METAPACK_CUDA_ROOMS "dense;batch;vectors;blocks;sweeps;direct" CACHE STRING
+    "what of src/backends/cuda the module has: dense takes half of its build's time, batch most of the rest")
 include(cmake/cuda-kernels.cmake)
 file(GLOB places /usr/local/cuda*/bin)
 find_program(METAPACK_NVCC nvcc HINTS ${places})
@@ -53,10 +55,14 @@ function(metapack_cuda_module)
     endif()
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/src/backends/cuda)
     file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${source}/*.cuh ${source}/*.h)
-    file(GLOB templated CONFIGURE_DEPENDS ${source}/dense/*_t.cu ${source}/batch/*_t.cu ${source}/vectors/*_t.cu
-         ${source}/blocks/*_t.cu ${source}/sweeps/*_t.cu ${source}/direct/*_t.cu)
-    file(GLOB tables CONFIGURE_DEPENDS ${source}/batch/batch.cu ${source}/vectors/vectors.cu ${source}/blocks/blocks.cu
-         ${source}/sweeps/sweeps.cu ${source}/direct/direct.cu)
+    set(templated)
+    set(tables)
+    foreach(room ${METAPACK_CUDA_ROOMS})
+        file(GLOB more CONFIGURE_DEPENDS ${source}/${room}/*_t.cu)
+        list(APPEND templated ${more})
+        file(GLOB more CONFIGURE_DEPENDS ${source}/${room}/${room}.cu)
+        list(APPEND tables ${more})
+    endforeach()
     set(around ${source}/api.h ${source}/runtime.cuh ${source}/scalar.cuh ${source}/batch/emitted.cuh
         ${source}/batch/launch.cuh ${source}/batch/tile.cuh ${source}/batch/batch.h)
     set(compile ${METAPACK_NVCC} -std=c++17 -O3 -arch=${METAPACK_CUDA_ARCH} -I${CMAKE_CURRENT_SOURCE_DIR}/include
@@ -83,7 +89,9 @@ function(metapack_cuda_module)
         set(comma ",\n")
     endforeach()
     file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/cuda/compile_commands.json "[${database}]\n")
-    metapack_cuda_emitted_objects("${MPKI_CUDA_${METAPACK_CUDA_KERNELS}}" borg "" "${around}" "${compile}")
+    if("batch" IN_LIST METAPACK_CUDA_ROOMS)
+        metapack_cuda_emitted_objects("${MPKI_CUDA_${METAPACK_CUDA_KERNELS}}" borg "" "${around}" "${compile}")
+    endif()
     get_filename_component(libraries ${METAPACK_CUBLAS} DIRECTORY)
     set(module ${CMAKE_CURRENT_BINARY_DIR}/libmetapack_cuda.so)
     # where nvcc's libraries lie is written into the module, so that the loader finds cuBLAS

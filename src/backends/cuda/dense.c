@@ -376,5 +376,9 @@ static const mpki_dense_engine table = {
 };
 
 const mpki_dense_engine *mpki_cuda_dense_engine(mpk_context *ctx, int device) {
-    return mpki_cuda_open(ctx, device) ? &table : NULL;
+    const mpki_device *d = mpki_cuda_open(ctx, device);
+    if (d && !d->table->entries[MPK_D])
+        mpki_error(ctx, MPK_ERR_DEVICE, "device", device,
+                   "the CUDA module was built without dense matrices (METAPACK_CUDA_ROOMS)");
+    return d && d->table->entries[MPK_D] ? &table : NULL;
 }

@@ -11,7 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* left out of builds for dense matrices alone (bench/device-dense) */
+/* rooms that were left out of a build (METAPACK_CUDA_ROOMS, bench/device-dense) are NULL */
+extern const mpki_cuda_entries mpki_s_cuda_entries __attribute__((weak));
+extern const mpki_cuda_entries mpki_d_cuda_entries __attribute__((weak));
+extern const mpki_cuda_entries mpki_c_cuda_entries __attribute__((weak));
+extern const mpki_cuda_entries mpki_z_cuda_entries __attribute__((weak));
 extern "C" const mpki_cuda_batch_table mpki_cuda_batches __attribute__((weak));
 extern "C" const struct mpki_cuda_vectors_table mpki_cuda_vectors_functions __attribute__((weak));
 extern "C" const struct mpki_cuda_blocks_table mpki_cuda_blocks_functions __attribute__((weak));
