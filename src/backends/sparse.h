@@ -337,6 +337,7 @@ typedef struct mpki_block_engine {
  */
 
 typedef struct mpki_matrix mpki_matrix; /* an engine's copy of A, in both triangles */
+typedef struct mpki_space mpki_space;   /* where an engine holds vectors and forms sums */
 
 /** r := b - A x, in a precision high enough that the error of r is small beside the larger of
  *  ||r||_2 and `wanted`; where none is, as accurately as can be.
@@ -354,25 +355,86 @@ typedef struct mpki_krylov_extra {
 
 enum { MPKI_KRYLOV_MESSAGE = 400 }; /* bytes */
 
+/** A scalar of a method: in double always; im is 0 where entries are real. */
+typedef struct mpki_number {
+    double re, im;
+} mpki_number;
+
+/** The product of two vectors with their norms: |dot| beside norm_x norm_y tells whether it is more
+ *  than rounding. */
+typedef struct mpki_product {
+    mpki_number dot;
+    double norm_x, norm_y;
+} mpki_product;
+
+/** What the methods (solve/krylov/) ask of an engine: operations on vectors of n entries of one
+ *  scalar type, in the engine's memory. x, y: vectors of the space, or others there. Sums are formed
+ *  in double, in an order that depends on n alone. A slot that cannot fail on the processor may on a
+ *  device: what it returns then is NaN (or false, or 0), and `status` tells it. A device may still be
+ *  at work when a slot returns that gives nothing back. */
+typedef struct mpki_vector_ops {
+    /** `count` vectors of n entries, whatever they hold.
+     *  stream [in] where a device shall work (CUDA's: cudaStream_t); NULL: the engine's own
+     *  *s, v [out] the space; its vectors, which live as long
+     *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE: *s is NULL then */
+    mpk_status (*make)(mpk_context *ctx, mpk_scalar scalar, int32_t n, int64_t count, void *stream,
+                       mpki_space **s, void **v);
+    /** NULL *s is fine. */
+    void (*free)(mpk_context *ctx, mpki_space **s);
+    /** The first failure since `make`. */
+    mpk_status (*status)(const mpki_space *s);
+    /** x := a vector of the caller's, and the reverse: that one lies in host memory or in the
+     *  engine's, and may be used at once when the slot returns. */
+    void (*take)(mpki_space *s, const void *b, void *x);
+    void (*give)(mpki_space *s, const void *x, void *out);
+    /** y := x */
+    void (*copy)(mpki_space *s, const void *x, void *y);
+    /** x := 0 */
+    void (*zero)(mpki_space *s, void *x);
+    /** sum x_i y_i, the first factor conjugated when hermitian. */
+    mpki_product (*product)(mpki_space *s, int hermitian, const void *x, const void *y);
+    mpki_number (*dot)(mpki_space *s, int hermitian, const void *x, const void *y);
+    double (*norm)(mpki_space *s, const void *x);
+    /** y += a x; `axpy_norm` returns the norm of y */
+    void (*axpy)(mpki_space *s, mpki_number a, const void *x, void *y);
+    double (*axpy_norm)(mpki_space *s, mpki_number a, const void *x, void *y);
+    /** y := a x + b y; `axpby_norm` returns the norm of y. b == 0 does not read y */
+    void (*axpby)(mpki_space *s, mpki_number a, const void *x, mpki_number b, void *y);
+    double (*axpby_norm)(mpki_space *s, mpki_number a, const void *x, mpki_number b, void *y);
+    /** y := a x; x == y is allowed */
+    void (*scale)(mpki_space *s, mpki_number a, const void *x, void *y);
+    /** Entries in [-1, 1], complex ones in the square: the next numbers of the stream
+     *  (mpki_random_signed(), core/random.h). */
+    void (*random)(mpki_space *s, uint64_t *state, void *x);
+    /** x_i := mpki_random_sign32(i) */
+    void (*signs)(mpki_space *s, void *x);
+    bool (*finite)(mpki_space *s, const void *x);
+    /** Index of the first entry that is NaN or infinite; -1: there is none. */
+    int64_t (*first_nonfinite)(mpki_space *s, const void *x);
+    /** Largest |re| + |im|; infinity where there is a NaN. */
+    double (*largest)(mpki_space *s, const void *x);
+    /** Are all bits the same? */
+    bool (*equal)(mpki_space *s, const void *x, const void *y);
+} mpki_vector_ops;
+
 typedef struct mpki_vector_engine {
     /** A copy of A for products on `threads`.
      *  exponent [out] the copy holds 2^-exponent A: 0, unless the largest entry is so far from 1
      *                 that squares could leave the range
      *  longest  [out] most entries of a row
-     *  Returns MPK_OK | MPK_ERR_MEMORY. */
+     *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
     mpk_status (*matrix_make)(mpk_context *ctx, const mpk_problem_view *a, int threads,
                               mpki_matrix **m, int *exponent, int32_t *longest);
     void (*matrix_free)(mpk_context *ctx, mpki_matrix **m);
-    /** y := A x, with A as the copy holds it; both in the order of the problem. */
-    void (*multiply)(mpki_matrix *m, const void *x, void *y);
+    /** y := A x, with A as the copy holds it; both in the order of the problem.
+     *  Returns MPK_OK | MPK_ERR_DEVICE, and so do the next two */
+    mpk_status (*multiply)(mpki_matrix *m, const void *x, void *y);
     /** r := b - A x as mpki_residual_fn has it; norm: ||A||_inf of the copy. */
-    void (*residual)(mpki_matrix *m, double norm, const void *x, const void *b, double wanted,
-                     void *r, double *error);
-    /** mpk_krylov_solve(), with two differences: a positive status is not recorded in the context,
-     *  its text goes to message [out] (MPKI_KRYLOV_MESSAGE bytes); extra [in] may be NULL. */
-    mpk_status (*krylov)(mpk_context *ctx, const mpk_krylov_task *task,
-                         const mpki_krylov_extra *extra, const void *b, void *x,
-                         mpk_krylov_info *info, char *message);
+    mpk_status (*residual)(mpki_matrix *m, double norm, const void *x, const void *b, double wanted,
+                           void *r, double *error);
+    /** y := 2^exponent x; x == y is allowed. */
+    mpk_status (*shift)(mpki_matrix *m, int exponent, const void *x, void *y);
+    const mpki_vector_ops *ops[4]; /* by scalar: s d c z */
 } mpki_vector_engine;
 
 /* ---- an engine ---------------------------------------------------------------------------------

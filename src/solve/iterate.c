@@ -62,29 +62,25 @@ static double norm_inf(const iteration *it) {
 
 static mpk_status multiply(void *self, const void *x, void *y) {
     iteration *it = self;
-    it->engine->multiply(it->matrix, x, y);
-    return MPK_OK;
+    return it->engine->multiply(it->matrix, x, y);
 }
 
 static mpk_status residual(void *self, const void *x, const void *b, double wanted, void *r,
                            double *error) {
     iteration *it = self;
-    it->engine->residual(it->matrix, norm_inf(it), x, b, wanted, r, error);
-    return MPK_OK;
+    return it->engine->residual(it->matrix, norm_inf(it), x, b, wanted, r, error);
 }
 
 /* y := (2^-exponent A)^-1 x, nearly: half of the power of two is applied before the factor, half
  * after. */
 static mpk_status precondition(void *self, const void *x, void *y) {
     iteration *it = self;
-    const mpk_scalar scalar = scalar_of(it);
     const int32_t n = it->system.a.n;
-    const int before = it->exponent / 2;
-    memcpy(y, x, (size_t)n * mpk_scalar_size(scalar));
-    if (it->exponent) MPKI_DISPATCH(scalar, column_shift)(n, before, y);
-    const mpk_status status = mpki_apply(&it->m, it->part, 1, y, n, y, n);
-    if (it->exponent) MPKI_DISPATCH(scalar, column_shift)(n, it->exponent - before, y);
-    return status;
+    const int before = it->exponent / 2, after = it->exponent - before;
+    if (!it->exponent) return mpki_apply(&it->m, it->part, 1, x, n, y, n);
+    mpk_status status = it->engine->shift(it->matrix, before, x, y);
+    if (!mpk_failed(status)) status = mpki_apply(&it->m, it->part, 1, y, n, y, n);
+    return mpk_failed(status) ? status : it->engine->shift(it->matrix, after, y, y);
 }
 
 static void free_all(iteration *it) {
@@ -228,7 +224,8 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from
         task->history_size = it->record ? it->record->size - told : 0;
         memset(it->d, 0, bytes);
         it->cycles++;
-        status = it->engine->krylov(it->ctx, task, &extra, it->r, it->d, &cycle, it->message);
+        status =
+            mpki_krylov_run(it->ctx, it->engine, task, &extra, it->r, it->d, &cycle, it->message);
         if (mpk_failed(status)) return status;
         for (int32_t h = 0; !first && h < cycle.history_count; h++)
             it->history[told + h] *= before.relative;

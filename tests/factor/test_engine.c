@@ -5,7 +5,7 @@
 
 #include "factor/factor.h"
 
-enum { MADE, FACTORIZED, APPLIED, STAGES, BLOCKS_APPLIED, MATRICES, PRODUCTS, RUNS, SLOTS };
+enum { MADE, FACTORIZED, APPLIED, STAGES, BLOCKS_APPLIED, MATRICES, PRODUCTS, SPACES, SLOTS };
 static int calls[SLOTS];
 
 static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **f) {
@@ -43,16 +43,15 @@ static mpk_status matrix_make(mpk_context *ctx, const mpk_problem_view *a, int t
     return mpki_cpu_vectors.matrix_make(ctx, a, threads, m, exponent, longest);
 }
 
-static void multiply(mpki_matrix *m, const void *x, void *y) {
+static mpk_status multiply(mpki_matrix *m, const void *x, void *y) {
     calls[PRODUCTS]++;
-    mpki_cpu_vectors.multiply(m, x, y);
+    return mpki_cpu_vectors.multiply(m, x, y);
 }
 
-static mpk_status krylov(mpk_context *ctx, const mpk_krylov_task *task,
-                         const mpki_krylov_extra *extra, const void *b, void *x,
-                         mpk_krylov_info *info, char *message) {
-    calls[RUNS]++;
-    return mpki_cpu_vectors.krylov(ctx, task, extra, b, x, info, message);
+static mpk_status space(mpk_context *ctx, mpk_scalar scalar, int32_t n, int64_t count, void *stream,
+                        mpki_space **s, void **v) {
+    calls[SPACES]++;
+    return mpki_cpu_vectors.ops[scalar]->make(ctx, scalar, n, count, stream, s, v);
 }
 
 static const char *name(const mpk_context *ctx) {
@@ -96,7 +95,9 @@ static void test_counts(void **unused) {
     mpki_vector_engine vectors = mpki_cpu_vectors;
     direct.make = make, direct.factorize = factorize, direct.apply = apply;
     blocks.stage = stage, blocks.apply = apply_blocks;
-    vectors.matrix_make = matrix_make, vectors.multiply = multiply, vectors.krylov = krylov;
+    mpki_vector_ops ops = *vectors.ops[MPK_D];
+    ops.make = space;
+    vectors.matrix_make = matrix_make, vectors.multiply = multiply, vectors.ops[MPK_D] = &ops;
     const mpki_engine counting = {
         .name = name, .direct = &direct, .blocks = &blocks, .vectors = &vectors};
     for (size_t k = 0; k < sizeof method / sizeof *method; k++) {

@@ -5,54 +5,50 @@
  *  a random part, so that a product that vanished need not vanish again. */
 #include "vectors.h"
 
-#include <string.h>
-
 static const double KAPPA = 0.7;
 
 mpki_event FN(bicgstab)(mpki_krylov *k) {
     T *r = vec(k, 0), *shadow = vec(k, 1), *p = vec(k, 2), *v = vec(k, 3), *z = vec(k, 4);
     T *t = vec(k, 5), *zs = vec(k, 6);
-    const int32_t n = k->n;
-    const size_t bytes = (size_t)n * sizeof(T);
-    memcpy(r, k->r, bytes);
-    memcpy(shadow, r, bytes);
-    memcpy(p, r, bytes);
-    double norm = FN(vec_norm)(n, r);
+    vec_copy(k, k->r, r);
+    vec_copy(k, r, shadow);
+    vec_copy(k, r, p);
+    double norm = vec_norm(k, r);
     if (k->attempt > 0) {
-        FN(vec_random)(n, &k->random, shadow);
-        FN(vec_axpby)(n, w_make(1, 0), r, w_make(norm / FN(vec_norm)(n, shadow), 0), shadow);
+        vec_random(k, shadow);
+        vec_axpby(k, w_make(1, 0), r, w_make(norm / vec_norm(k, shadow), 0), shadow);
     }
-    product q = FN(vec_product)(n, 1, shadow, r);
+    product q = vec_product(k, 1, shadow, r);
     W rho = q.dot;
     for (;;) {
         if (vanishes(q)) return FN(krylov_break)(k, "the shadow residual is orthogonal to r");
         if (!FN(krylov_precondition)(k, p, z) || !FN(krylov_product)(k, z, v))
             return FN(krylov_break)(k, "overflow");
-        q = FN(vec_product)(n, 1, shadow, v);
+        q = vec_product(k, 1, shadow, v);
         if (vanishes(q)) return FN(krylov_break)(k, "the shadow residual is orthogonal to A p");
         const W alpha = w_div(rho, q.dot);
-        norm = FN(vec_axpy_norm)(n, -alpha, v, r); /* r is now s */
-        FN(vec_axpy)(n, alpha, z, k->x);
+        norm = vec_axpy_norm(k, -alpha, v, r); /* r is now s */
+        vec_axpy(k, alpha, z, k->x);
         if (!isfinite(norm)) return FN(krylov_break)(k, "overflow");
         W omega = w_make(0, 0);
         if (norm / k->b_norm > k->target) { /* otherwise half a step was enough */
             if (!FN(krylov_precondition)(k, r, zs) || !FN(krylov_product)(k, zs, t))
                 return FN(krylov_break)(k, "overflow");
-            q = FN(vec_product)(n, 1, t, r);
+            q = vec_product(k, 1, t, r);
             if (vanishes(q)) return FN(krylov_break)(k, "omega vanishes");
             omega = w_div(q.dot, w_make(q.norm_x * q.norm_x, 0));
             const double cosine = w_abs(q.dot) / (q.norm_x * q.norm_y);
             if (cosine < KAPPA) omega *= KAPPA / cosine;
-            FN(vec_axpy)(n, omega, zs, k->x);
-            norm = FN(vec_axpy_norm)(n, -omega, t, r);
+            vec_axpy(k, omega, zs, k->x);
+            norm = vec_axpy_norm(k, -omega, t, r);
         }
         const mpki_event event = FN(krylov_step)(k, norm);
         if (event != MPKI_GO) return event;
         if (w_abs(omega) == 0) return MPKI_DRIFT; /* the half step was not enough after all */
-        q = FN(vec_product)(n, 1, shadow, r);
+        q = vec_product(k, 1, shadow, r);
         const W beta = w_mul(w_div(q.dot, rho), w_div(alpha, omega));
         rho = q.dot;
-        FN(vec_axpy)(n, -omega, v, p);
-        FN(vec_axpby)(n, w_make(1, 0), r, beta, p);
+        vec_axpy(k, -omega, v, p);
+        vec_axpby(k, w_make(1, 0), r, beta, p);
     }
 }

@@ -57,14 +57,15 @@ static mpk_status matrix_make(mpk_context *ctx, const mpk_problem_view *a, int t
     return MPK_OK;
 }
 
-static void multiply(mpki_matrix *m, const void *x, void *y) {
+static mpk_status multiply(mpki_matrix *m, const void *x, void *y) {
     mpki_full_multiply(&m->full, m->pool, x, y);
+    return MPK_OK;
 }
 
 /* By a product in working precision where its error cannot matter, else as accurately as in twice
  * that precision. */
-static void residual(mpki_matrix *m, double norm, const void *x, const void *b, double wanted,
-                     void *r, double *error) {
+static mpk_status residual(mpki_matrix *m, double norm, const void *x, const void *b, double wanted,
+                           void *r, double *error) {
     const mpk_scalar scalar = m->full.scalar;
     const int32_t n = m->full.n;
     const double unit = single(m) ? 0x1p-24 : 0x1p-53, terms = m->longest + 2.0;
@@ -74,15 +75,24 @@ static void residual(mpki_matrix *m, double norm, const void *x, const void *b, 
     if (*error <= 0.1 * wanted) {
         mpki_full_multiply(&m->full, m->pool, x, r);
         MPKI_DISPATCH(scalar, column_subtract)(n, b, r);
-        return;
+        return MPK_OK;
     }
     mpki_full_residual(&m->full, m->pool, x, b, r, m->w);
     *error = 2 * unit * MPKI_DISPATCH(scalar, column_norm)(n, r) +
              terms * 0x1p-53 * (single(m) ? 1 : terms * 0x1p-53) * mpki_d_column_norm(n, m->w);
+    return MPK_OK;
 }
 
-const mpki_vector_engine mpki_cpu_vectors = {.matrix_make = matrix_make,
-                                             .matrix_free = matrix_free,
-                                             .multiply = multiply,
-                                             .residual = residual,
-                                             .krylov = mpki_krylov_run};
+static mpk_status shift(mpki_matrix *m, int exponent, const void *x, void *y) {
+    if (y != x) memcpy(y, x, (size_t)m->full.n * mpk_scalar_size(m->full.scalar));
+    if (exponent) MPKI_DISPATCH(m->full.scalar, column_shift)(m->full.n, exponent, y);
+    return MPK_OK;
+}
+
+const mpki_vector_engine mpki_cpu_vectors = {
+    .matrix_make = matrix_make,
+    .matrix_free = matrix_free,
+    .multiply = multiply,
+    .residual = residual,
+    .shift = shift,
+    .ops = {&mpki_s_vector_ops, &mpki_d_vector_ops, &mpki_c_vector_ops, &mpki_z_vector_ops}};

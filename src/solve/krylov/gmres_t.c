@@ -5,8 +5,6 @@
  * the preconditioner may change from step to step. */
 #include "vectors.h"
 
-#include <string.h>
-
 static const double CANCELLED = 0.7071;
 
 /* The small matrices, of a cycle of at most m steps. */
@@ -73,36 +71,36 @@ static bool form(mpki_krylov *k) {
         const W pivot = s.h[j + (int64_t)j * (m + 1)];
         s.y[j] = w_abs(pivot) > (double)R_EPS * most ? w_div(sum, pivot) : w_make(0, 0);
     }
-    memcpy(out, k->x, (size_t)k->n * sizeof(T));
+    vec_copy(k, k->x, out);
     if (flexible) {
-        for (int32_t j = 0; j < s.count; j++) FN(vec_axpy)(k->n, s.y[j], vec(k, m + 2 + j), out);
+        for (int32_t j = 0; j < s.count; j++) vec_axpy(k, s.y[j], vec(k, m + 2 + j), out);
         return true;
     }
     /* the vector after the last of the basis is free: V y goes there before M^-1 is applied */
     T *sum = vec(k, m + 2), *z = k->r;
-    memset(sum, 0, (size_t)k->n * sizeof(T));
-    for (int32_t j = 0; j < s.count; j++) FN(vec_axpy)(k->n, s.y[j], vec(k, j), sum);
+    vec_zero(k, sum);
+    for (int32_t j = 0; j < s.count; j++) vec_axpy(k, s.y[j], vec(k, j), sum);
     if (!FN(krylov_precondition)(k, sum, z)) return false;
-    FN(vec_axpy)(k->n, w_make(1, 0), z, out);
+    vec_axpy(k, w_make(1, 0), z, out);
     return true;
 }
 
 /* Orthogonalise w against basis vectors 0 .. j, which gives column j of H. Returns ||w|| after it;
  * *kept: how much of ||w|| is left, relative. */
 static double orthogonalise(mpki_krylov *k, W *h, int32_t j, T *w, double *kept) {
-    const double whole = FN(vec_norm)(k->n, w);
+    const double whole = vec_norm(k, w);
     double norm = whole, before;
     for (int32_t i = 0; i <= j; i++) h[i] = w_make(0, 0);
     int pass = 0;
     do {
         before = norm;
         for (int32_t i = 0; i <= j; i++) {
-            const W c = FN(vec_dot)(k->n, 1, vec(k, i), w);
+            const W c = vec_dot(k, 1, vec(k, i), w);
             h[i] += c;
             if (i < j)
-                FN(vec_axpy)(k->n, -c, vec(k, i), w);
+                vec_axpy(k, -c, vec(k, i), w);
             else
-                norm = FN(vec_axpy_norm)(k->n, -c, vec(k, i), w);
+                norm = vec_axpy_norm(k, -c, vec(k, i), w);
         }
     } while (++pass < 2 && norm < CANCELLED * before);
     *kept = whole > 0 ? norm / whole : 0;
@@ -111,14 +109,14 @@ static double orthogonalise(mpki_krylov *k, W *h, int32_t j, T *w, double *kept)
 
 mpki_event FN(gmres)(mpki_krylov *k) {
     hessenberg s = small_of(k);
-    const int32_t n = k->n, m = s.m;
+    const int32_t m = s.m;
     const bool flexible = k->task.method == MPK_KRYLOV_FGMRES;
-    const double beta = FN(vec_norm)(n, k->r);
+    const double beta = vec_norm(k, k->r);
     k->iterate = vec(k, m + 1);
     k->form = form;
     k->cycle_steps = 0;
-    memcpy(k->iterate, k->x, (size_t)n * sizeof(T));
-    FN(vec_scale)(n, w_make(1 / beta, 0), k->r, vec(k, 0));
+    vec_copy(k, k->x, k->iterate);
+    vec_scale(k, w_make(1 / beta, 0), k->r, vec(k, 0));
     for (int32_t j = 0; j <= m; j++) s.g[j] = w_make(0, 0);
     s.g[0] = w_make(beta, 0);
     for (int32_t j = 0; j < m; j++) {
@@ -142,7 +140,7 @@ mpki_event FN(gmres)(mpki_krylov *k) {
                        ? FN(krylov_break)(k, "the Krylov space is invariant and holds no solution")
                        : MPKI_CYCLE;
         }
-        FN(vec_scale)(n, w_make(1 / norm, 0), w, w);
+        vec_scale(k, w_make(1 / norm, 0), w, w);
     }
     return MPKI_CYCLE;
 }

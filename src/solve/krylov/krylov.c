@@ -2,7 +2,6 @@
 /** mpk_krylov_solve: checks arguments, finds memory, calls the method. */
 #include "krylov.h"
 
-#include <math.h>
 #include <string.h>
 
 static const char STAGE[] = "solve";
@@ -56,14 +55,6 @@ static mpk_status check(mpk_context *ctx, const mpk_krylov_task *t, const void *
                           "%s needs a symmetric or Hermitian matrix; for a general one: gmres, "
                           "fgmres, bicgstab or idr",
                           mpki_krylov_name(t->method));
-    int64_t i = mpki_first_nonfinite(t->scalar, t->n, b);
-    if (i >= 0)
-        return mpki_error(ctx, MPK_ERR_INPUT, STAGE, i, "b is not finite in row %lld",
-                          (long long)i + 1);
-    i = mpki_first_nonfinite(t->scalar, t->n, x);
-    if (i >= 0)
-        return mpki_error(ctx, MPK_ERR_INPUT, STAGE, i, "the first guess is not finite in row %lld",
-                          (long long)i + 1);
     return MPK_OK;
 }
 
@@ -100,41 +91,47 @@ static void wants(const mpk_krylov_task *t, int64_t *vectors, int64_t *doubles) 
     }
 }
 
+static mpk_status allocate(mpki_krylov *k) {
+    enum { OWN = 4 }; /* b, x, best, r */
+    int64_t vectors, doubles;
+    wants(&k->task, &vectors, &doubles);
+    k->small = MPKI_ZNEW(k->ctx, STAGE, doubles, double);
+    k->all = MPKI_ZNEW(k->ctx, STAGE, OWN + vectors, void *);
+    if (!k->small || !k->all) return mpki_failed(k->ctx);
+    const mpk_status status =
+        k->ops->make(k->ctx, k->task.scalar, k->n, OWN + vectors, NULL, &k->space, k->all);
+    k->b = k->all[0];
+    k->x = k->all[1];
+    k->best = k->all[2];
+    k->r = k->all[3];
+    k->v = k->all + OWN;
+    return status;
+}
+
 static void release(mpki_krylov *k) {
-    mpki_release(k->ctx, k->b);
-    mpki_release(k->ctx, k->x);
-    mpki_release(k->ctx, k->best);
-    mpki_release(k->ctx, k->r);
-    for (int32_t j = 0; k->v && j < k->vectors; j++) mpki_release(k->ctx, k->v[j]);
-    mpki_release(k->ctx, k->v);
+    k->ops->free(k->ctx, &k->space);
+    mpki_release(k->ctx, k->all);
     mpki_release(k->ctx, k->small);
 }
 
-static mpk_status allocate(mpki_krylov *k) {
-    const size_t size = mpk_scalar_size(k->task.scalar);
-    int64_t vectors, doubles;
-    wants(&k->task, &vectors, &doubles);
-    k->vectors = (int32_t)vectors;
-    k->b = mpki_alloc(k->ctx, STAGE, k->n, size);
-    k->x = mpki_alloc(k->ctx, STAGE, k->n, size);
-    k->best = mpki_alloc(k->ctx, STAGE, k->n, size);
-    k->r = mpki_alloc(k->ctx, STAGE, k->n, size);
-    k->small = MPKI_ZNEW(k->ctx, STAGE, doubles, double);
-    k->v = MPKI_ZNEW(k->ctx, STAGE, vectors, void *);
-    for (int32_t j = 0; k->v && j < k->vectors; j++)
-        if (!(k->v[j] = mpki_alloc(k->ctx, STAGE, k->n, size))) break;
-    return mpki_failed(k->ctx);
+bool mpki_krylov_lost(mpki_krylov *k) {
+    if (!mpk_failed(k->status)) {
+        const mpk_status status = k->ops->status(k->space);
+        if (mpk_failed(status)) k->status = status;
+    }
+    return mpk_failed(k->status);
 }
 
-mpk_status mpki_krylov_run(mpk_context *ctx, const mpk_krylov_task *task,
-                           const mpki_krylov_extra *extra, const void *b, void *x,
-                           mpk_krylov_info *info, char *message) {
+mpk_status mpki_krylov_run(mpk_context *ctx, const mpki_vector_engine *engine,
+                           const mpk_krylov_task *task, const mpki_krylov_extra *extra,
+                           const void *b, void *x, mpk_krylov_info *info, char *message) {
     const double start_s = mpki_now_s();
     mpk_status status = check(ctx, task, b, x);
     if (mpk_failed(status)) return status;
     mpki_krylov k = {.ctx = ctx,
                      .task = *task,
                      .extra = extra ? *extra : (mpki_krylov_extra){.share = 1},
+                     .ops = engine->ops[task->scalar],
                      .n = task->n,
                      .hermitian = task->symmetry != MPK_SYMMETRIC || task->scalar <= MPK_D,
                      .random = (uint64_t)task->seed,
@@ -158,7 +155,7 @@ mpk_status mpk_krylov_solve(mpk_context *ctx, const mpk_krylov_task *task, const
     char message[MPKI_KRYLOV_MESSAGE] = "";
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
-    mpk_status status = mpki_krylov_run(ctx, task, NULL, b, x, info, message);
+    mpk_status status = mpki_krylov_run(ctx, &mpki_cpu_vectors, task, NULL, b, x, info, message);
     if (status > 0) mpki_error(ctx, status, STAGE, -1, "%s", message);
     return status;
 }

@@ -3,8 +3,8 @@
 #define MPKI_KRYLOV_H
 /** What the iterative methods share. A method (one in each file) runs a cycle: from an iterate with
  * its true residual until something happens. run_t.c judges what happened by the true residual and
- * decides whether there is another cycle. Vectors have n entries of the task's scalar type, in host
- * memory. */
+ * decides whether there is another cycle. Vectors have n entries of the task's scalar type, in an
+ * engine's memory, which does all that is done to them (mpki_vector_ops). */
 #include "../../backends/sparse.h"
 #include "../../core/core.h"
 #include "../../problem/problem.h"
@@ -30,16 +30,18 @@ struct mpki_krylov {
     mpk_context *ctx;
     mpk_krylov_task task;
     mpki_krylov_extra extra;
+    const mpki_vector_ops *ops;
+    mpki_space *space;
     int32_t n;
     int hermitian; /* products conjugate the first factor (set for real entries too, where it makes
                       no difference) */
     /* the problem, scaled by a power of two so that ||b||_inf is about 1 */
     void *b, *x, *best;
-    void *r;         /* the true residual of *iterate when `fresh` */
-    void **v;        /* the method's own vectors */
-    double *small;   /* the method's own scalars */
-    int32_t vectors; /* of v */
-    double scale;    /* b = scale * the caller's b, likewise x */
+    void *r;       /* the true residual of *iterate when `fresh` */
+    void **v;      /* the method's own vectors */
+    void **all;    /* these and the others */
+    double *small; /* the method's own scalars */
+    double scale;  /* b = scale * the caller's b, likewise x */
     double b_norm;
     bool (*form)(mpki_krylov *k); /* makes *iterate up to date; NULL: it always is */
     void *iterate;
@@ -65,11 +67,15 @@ struct mpki_krylov {
     char message[MPKI_KRYLOV_MESSAGE];
 };
 
-/** mpk_krylov_solve, except that a positive status is not recorded in the context: message [out]
- *  (MPKI_KRYLOV_MESSAGE bytes) has its text. extra may be NULL. */
-mpk_status mpki_krylov_run(mpk_context *ctx, const mpk_krylov_task *task,
-                           const mpki_krylov_extra *extra, const void *b, void *x,
-                           mpk_krylov_info *info, char *message);
+/** mpk_krylov_solve, on the vectors of an engine, except that a positive status is not recorded in
+ *  the context: message [out] (MPKI_KRYLOV_MESSAGE bytes) has its text. The operators get vectors in
+ *  the engine's memory; b and x lie there or in host memory. extra may be NULL. */
+mpk_status mpki_krylov_run(mpk_context *ctx, const mpki_vector_engine *engine,
+                           const mpk_krylov_task *task, const mpki_krylov_extra *extra,
+                           const void *b, void *x, mpk_krylov_info *info, char *message);
+
+/** Has an operation of the engine's failed? k->status tells why. */
+bool mpki_krylov_lost(mpki_krylov *k);
 
 /** A name for a method, "sqmr". */
 const char *mpki_krylov_name(mpk_krylov method);
@@ -82,7 +88,8 @@ const char *mpki_krylov_name(mpk_krylov method);
     mpki_event mpki_##p##_gmres(mpki_krylov *k); /* and fgmres */                                  \
     mpki_event mpki_##p##_bicgstab(mpki_krylov *k);                                                \
     mpki_event mpki_##p##_idr(mpki_krylov *k);                                                     \
-    mpk_status mpki_##p##_krylov(mpki_krylov *k, const void *b, void *x);
+    mpk_status mpki_##p##_krylov(mpki_krylov *k, const void *b, void *x);                          \
+    extern const mpki_vector_ops mpki_##p##_vector_ops; /* the processor's: vectors_t.c */
 MPKI_KRYLOV_TEMPLATES(s)
 MPKI_KRYLOV_TEMPLATES(d)
 MPKI_KRYLOV_TEMPLATES(c)

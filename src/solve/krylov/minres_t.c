@@ -5,19 +5,15 @@
  *  r_{k-1} - phibar_k c_k v_{k+1}, so that the residual reported is a 2-norm. */
 #include "vectors.h"
 
-#include <string.h>
-
 mpki_event FN(minres)(mpki_krylov *k) {
     T *r1 = vec(k, 0), *r2 = vec(k, 1), *y = vec(k, 2), *v = vec(k, 3);
     T *w = vec(k, 4), *w1 = vec(k, 5), *w2 = vec(k, 6), *r = vec(k, 7);
-    const int32_t n = k->n;
-    const size_t bytes = (size_t)n * sizeof(T);
-    memcpy(r, k->r, bytes);
-    memcpy(r2, k->r, bytes);
-    memset(w, 0, bytes);
-    memset(w2, 0, bytes);
+    vec_copy(k, k->r, r);
+    vec_copy(k, k->r, r2);
+    vec_zero(k, w);
+    vec_zero(k, w2);
     if (!FN(krylov_precondition)(k, r2, y)) return FN(krylov_break)(k, "overflow");
-    product p = FN(vec_product)(n, 1, r2, y);
+    product p = vec_product(k, 1, r2, y);
     double beta = sqrt(fmax(w_re(p.dot), 0)), oldb = 0, dbar = 0, epsln = 0, phibar = beta;
     double cs = -1, sn = 0;
     if (!(w_re(p.dot) > 0)) {
@@ -25,17 +21,17 @@ mpki_event FN(minres)(mpki_krylov *k) {
         return MPKI_UNFIT;
     }
     for (bool first = true;; first = false) {
-        FN(vec_scale)(n, w_make(1 / beta, 0), y, v);
+        vec_scale(k, w_make(1 / beta, 0), y, v);
         if (!FN(krylov_product)(k, v, y)) return FN(krylov_break)(k, "overflow");
-        if (!first) FN(vec_axpy)(n, w_make(-beta / oldb, 0), r1, y);
-        const double alfa = w_re(FN(vec_dot)(n, 1, v, y));
-        FN(vec_axpy)(n, w_make(-alfa / beta, 0), r2, y);
+        if (!first) vec_axpy(k, w_make(-beta / oldb, 0), r1, y);
+        const double alfa = w_re(vec_dot(k, 1, v, y));
+        vec_axpy(k, w_make(-alfa / beta, 0), r2, y);
         T *free = r1; /* r1 := r2, r2 := y */
         r1 = r2;
         r2 = y;
         y = free;
         if (!FN(krylov_precondition)(k, r2, y)) return FN(krylov_break)(k, "overflow");
-        p = FN(vec_product)(n, 1, r2, y);
+        p = vec_product(k, 1, r2, y);
         oldb = beta;
         beta = sqrt(fmax(w_re(p.dot), 0));
         const double oldeps = epsln, delta = cs * dbar + sn * alfa, gbar = sn * dbar - cs * alfa;
@@ -53,13 +49,13 @@ mpki_event FN(minres)(mpki_krylov *k) {
         w1 = w2;
         w2 = w;
         w = free;
-        FN(vec_scale)(n, w_make(1 / gamma, 0), v, w);
-        FN(vec_axpy)(n, w_make(-oldeps / gamma, 0), w1, w);
-        FN(vec_axpy)(n, w_make(-delta / gamma, 0), w2, w);
-        FN(vec_axpy)(n, w_make(phi, 0), w, k->x);
+        vec_scale(k, w_make(1 / gamma, 0), v, w);
+        vec_axpy(k, w_make(-oldeps / gamma, 0), w1, w);
+        vec_axpy(k, w_make(-delta / gamma, 0), w2, w);
+        vec_axpy(k, w_make(phi, 0), w, k->x);
         const bool whole = !(beta > (double)R_EPS * (fabs(alfa) + oldb));
-        const double norm =
-            FN(vec_axpby)(n, w_make(whole ? 0 : -phibar * cs / beta, 0), r2, w_make(sn * sn, 0), r);
+        const double norm = vec_axpby_norm(k, w_make(whole ? 0 : -phibar * cs / beta, 0), r2,
+                                           w_make(sn * sn, 0), r);
         const mpki_event event = FN(krylov_step)(k, norm);
         if (event != MPKI_GO) return event;
         if (whole)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** What surrounds the methods: operators, judgement by the true residual, restarts. */
 #include "vectors.h"
-#include "../../core/random.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum {
     FRUITLESS_MOST = 4, /* restarts in a row that did not halve the best residual, at most */
@@ -18,29 +16,14 @@ static const double BETTER = 0.999; /* of the best residual: what is less is a n
 /* ---- operators ---------------------------------------------------------------------------------
  */
 
-static bool all_finite(int32_t n, const T *x) {
-    const R *v = (const R *)x;
-    const int64_t count = (MPKI_COMPLEX ? 2 : 1) * (int64_t)n;
-    R sum[8] = {0};
-    int64_t i = 0;
-    for (; i + 8 <= count; i += 8) /* 0 for every finite number, else NaN */
-        for (int l = 0; l < 8; l++) sum[l] += v[i + l] * 0;
-    for (; i < count; i++) sum[0] += v[i] * 0;
-    for (int l = 1; l < 8; l++) sum[0] += sum[l];
-    return sum[0] == 0;
-}
-
 /* Is x so small that a sound operator cannot overflow on it? */
-static bool moderate(int32_t n, const T *x) {
-    const R most = sizeof(R) == sizeof(float) ? (R)0x1p64 : (R)0x1p512;
-    for (int32_t i = 0; i < n; i++)
-        if (!(t_abs1(x[i]) < most)) return false;
-    return true;
+static bool moderate(mpki_krylov *k, const T *x) {
+    return k->ops->largest(k->space, x) < (sizeof(R) == sizeof(float) ? 0x1p64 : 0x1p512);
 }
 
 static bool apply(mpki_krylov *k, const mpk_operator *op, const char *name, const T *x, T *y) {
     if (!op->apply) {
-        memcpy(y, x, (size_t)k->n * sizeof(T));
+        vec_copy(k, x, y);
         return true;
     }
     mpk_status status = op->apply(op->self, x, y);
@@ -49,13 +32,14 @@ static bool apply(mpki_krylov *k, const mpk_operator *op, const char *name, cons
             mpki_error(k->ctx, status, "solve", -1, "%s failed: %s", name, mpk_status_text(status));
         return false;
     }
-    if (all_finite(k->n, y)) return true;
+    if (vec_finite(k, y)) return true;
+    if (mpki_krylov_lost(k)) return false;
     if (k->extra.residual) /* by a factor, whose numbers are far apart: nobody is to blame */
         k->reason = "overflow in the preconditioner";
-    else if (moderate(k->n, x))
-        k->status = mpki_error(k->ctx, MPK_ERR_NUMERIC, "solve",
-                               mpki_first_nonfinite(k->task.scalar, k->n, y),
-                               "%s gave NaN or Inf for a finite vector", name);
+    else if (moderate(k, x))
+        k->status =
+            mpki_error(k->ctx, MPK_ERR_NUMERIC, "solve", k->ops->first_nonfinite(k->space, y),
+                       "%s gave NaN or Inf for a finite vector", name);
     else
         k->reason = "overflow";
     return false;
@@ -65,7 +49,7 @@ static bool apply(mpki_krylov *k, const mpk_operator *op, const char *name, cons
 static void look_at_norm(mpki_krylov *k, const T *x, const T *y) {
     enum { FIRST = 16 };
     if (k->extra.residual || (k->info.products > FIRST && k->info.products % 4 != 0)) return;
-    const double size = FN(vec_norm)(k->n, x), image = FN(vec_norm)(k->n, y);
+    const double size = vec_norm(k, x), image = vec_norm(k, y);
     if (size > 0 && image / size > k->a_norm && isfinite(image / size)) k->a_norm = image / size;
 }
 
@@ -87,7 +71,7 @@ bool FN(krylov_precondition)(mpki_krylov *k, const T *x, T *y) {
 }
 
 mpki_event FN(krylov_break)(mpki_krylov *k, const char *reason) {
-    if (mpk_failed(k->status)) return MPKI_FAILURE;
+    if (mpki_krylov_lost(k)) return MPKI_FAILURE;
     k->reason = reason;
     return MPKI_BREAKDOWN;
 }
@@ -110,7 +94,7 @@ static bool residual(mpki_krylov *k, double x_norm, double *error) {
         return !mpk_failed(status);
     }
     if (!FN(krylov_product)(k, k->iterate, r) && mpk_failed(k->status)) return false;
-    FN(vec_axpby)(k->n, w_make(1, 0), k->b, w_make(-1, 0), r);
+    vec_axpby(k, w_make(1, 0), k->b, w_make(-1, 0), r);
     *error = 4 * (double)R_EPS * k->a_norm * x_norm;
     return true;
 }
@@ -121,11 +105,11 @@ static bool truth(mpki_krylov *k) {
     if (k->fresh) return true;
     k->fresh = true;
     k->truth = INFINITY;
-    if (!all_finite(k->n, k->iterate)) return true;
-    const double x_norm = FN(vec_norm)(k->n, k->iterate);
+    if (!vec_finite(k, k->iterate)) return true;
+    const double x_norm = vec_norm(k, k->iterate);
     double error = 0;
     if (!residual(k, x_norm, &error)) return false;
-    const double seen = FN(vec_norm)(k->n, k->r) / k->b_norm;
+    const double seen = vec_norm(k, k->r) / k->b_norm;
     k->noise = error / k->b_norm;
     k->truth = seen + k->noise;
     if (!isfinite(k->truth)) {
@@ -140,7 +124,7 @@ static bool truth(mpki_krylov *k) {
     if (k->truth < BETTER * k->best_truth ||
         (k->truth <= k->task.tolerance && k->truth < k->best_truth)) {
         k->best_truth = k->truth;
-        memcpy(k->best, k->iterate, (size_t)k->n * sizeof(T));
+        vec_copy(k, k->iterate, k->best);
     }
     return true;
 }
@@ -151,9 +135,9 @@ static bool truth(mpki_krylov *k) {
 static bool probe_norm(mpki_krylov *k) {
     T *signs = k->best;
     if (k->extra.residual) return true;
-    for (int32_t i = 0; i < k->n; i++) signs[i] = t_make((R)mpki_random_sign32((uint32_t)i), 0);
+    k->ops->signs(k->space, signs);
     const bool good = FN(krylov_product)(k, signs, k->r);
-    memset(signs, 0, (size_t)k->n * sizeof(T));
+    vec_zero(k, signs);
     return good || !mpk_failed(k->status);
 }
 
@@ -201,6 +185,7 @@ static mpki_event judge(mpki_krylov *k) {
 mpki_event FN(krylov_step)(mpki_krylov *k, double recurred_norm) {
     mpk_krylov_info *info = &k->info;
     const double recurred = recurred_norm / k->b_norm;
+    if (mpki_krylov_lost(k)) return MPKI_FAILURE;
     info->iterations++;
     k->recurred = info->recurred = recurred;
     k->fresh = false;
@@ -229,7 +214,7 @@ mpki_event FN(krylov_step)(mpki_krylov *k, double recurred_norm) {
 
 static bool back_to_best(mpki_krylov *k) {
     if (k->truth <= k->best_truth) return true;
-    memcpy(k->x, k->best, (size_t)k->n * sizeof(T));
+    vec_copy(k, k->best, k->x);
     k->fresh = false;
     return truth(k);
 }
@@ -241,19 +226,19 @@ static bool move(mpki_krylov *k) {
     T *z = vec(k, 0), *t = vec(k, 1), *r = k->r, *x = k->x;
     for (int kick = k->attempt > 1; kick < 2; kick++) {
         if (kick) {
-            FN(vec_random)(k->n, &k->random, t);
+            vec_random(k, t);
             if (!FN(krylov_precondition)(k, t, z)) return !mpk_failed(k->status);
         } else if (!FN(krylov_precondition)(k, r, z)) {
             return !mpk_failed(k->status);
         }
         if (!FN(krylov_product)(k, z, t)) return !mpk_failed(k->status);
-        const product p = FN(vec_product)(k->n, 1, t, r);
+        const product p = vec_product(k, 1, t, r);
         if (!(p.norm_x > 0)) continue;
         W omega = kick ? w_make(0.1 * p.norm_y / p.norm_x, 0)
                        : w_div(p.dot, w_make(p.norm_x * p.norm_x, 0));
         /* |cos| of the angle between r and A M^-1 r says by how much the residual would fall */
         if (!w_finite(omega) || (!kick && !(w_abs(p.dot) > 0.05 * p.norm_x * p.norm_y))) continue;
-        FN(vec_axpy)(k->n, omega, z, x);
+        vec_axpy(k, omega, z, x);
         k->fresh = false;
         return truth(k);
     }
@@ -266,11 +251,11 @@ static bool move(mpki_krylov *k) {
 static void diagnose(mpki_krylov *k, char *text, size_t size) {
     T *image = vec(k, 0);
     text[0] = '\0';
-    memcpy(k->x, k->best, (size_t)k->n * sizeof(T));
+    vec_copy(k, k->best, k->x);
     k->iterate = k->x;
     k->fresh = false;
     if (!truth(k) || !(k->truth < INFINITY) || k->task.max_iterations == 0) return;
-    const double r_norm = FN(vec_norm)(k->n, k->r);
+    const double r_norm = vec_norm(k, k->r);
     if (k->flattest <= 100 * (double)R_EPS) {
         snprintf(
             text, size,
@@ -280,7 +265,7 @@ static void diagnose(mpki_krylov *k, char *text, size_t size) {
         return;
     }
     if (!(r_norm > 0) || !FN(krylov_product)(k, k->r, image)) return;
-    const double flat = FN(vec_norm)(k->n, image) / (k->a_norm * r_norm);
+    const double flat = vec_norm(k, image) / (k->a_norm * r_norm);
     if (flat <= sqrt((double)R_EPS))
         snprintf(
             text, size,
@@ -344,8 +329,8 @@ static mpki_event iterate(mpki_krylov *k) {
         k->mark = k->truth;
         k->target = k->task.tolerance;
         mpki_event event = cycles[k->task.method](k);
-        if (event == MPKI_FAILURE || mpk_failed(k->status)) return MPKI_FAILURE;
-        if (k->iterate != k->x) memcpy(k->x, k->iterate, (size_t)k->n * sizeof(T));
+        if (event == MPKI_FAILURE || mpki_krylov_lost(k)) return MPKI_FAILURE;
+        if (k->iterate != k->x) vec_copy(k, k->iterate, k->x);
         k->iterate = k->x;
         k->form = NULL;
         if (!truth(k)) return MPKI_FAILURE;
@@ -369,10 +354,9 @@ static mpki_event iterate(mpki_krylov *k) {
 }
 
 /* The power of two by which b and x are multiplied inside. */
-static double power_of_two(int32_t n, const T *b) {
-    double most = 0;
+static double power_of_two(mpki_krylov *k) {
+    const double most = k->ops->largest(k->space, k->b);
     int exponent;
-    for (int32_t i = 0; i < n; i++) most = fmax(most, (double)t_abs1(b[i]));
     if (!(most > 0)) return 1;
     frexp(most, &exponent);
     /* its inverse must be representable too */
@@ -383,21 +367,24 @@ static double power_of_two(int32_t n, const T *b) {
 
 /* Hand the best iterate back, in the caller's scale; if it underflows there it is another vector,
  * and is judged anew. */
-static mpki_event give(mpki_krylov *k, mpki_event event, T *x) {
-    FN(vec_scale)(k->n, w_make(1 / k->scale, 0), k->best, k->x);
-    if (!all_finite(k->n, k->x) && k->extra.residual) { /* no correction: x stays as it is */
-        memset(x, 0, (size_t)k->n * sizeof(T));
+static mpki_event give(mpki_krylov *k, mpki_event event, void *x) {
+    vec_scale(k, w_make(1 / k->scale, 0), k->best, k->x);
+    const bool finite = vec_finite(k, k->x);
+    if (mpki_krylov_lost(k)) return MPKI_FAILURE;
+    if (!finite && k->extra.residual) { /* no correction: x stays as it is */
+        vec_zero(k, k->x);
+        k->ops->give(k->space, k->x, x);
         k->best_truth = 1;
         k->reason = "the solution overflows";
         return MPKI_UNFIT;
     }
-    if (!all_finite(k->n, k->x)) {
+    if (!finite) {
         k->status = mpki_error(k->ctx, MPK_ERR_NUMERIC, "solve", -1, "the solution overflows");
         return MPKI_FAILURE;
     }
-    memcpy(x, k->x, (size_t)k->n * sizeof(T));
-    FN(vec_scale)(k->n, w_make(k->scale, 0), x, k->x);
-    if (!memcmp(k->x, k->best, (size_t)k->n * sizeof(T))) return event;
+    k->ops->give(k->space, k->x, x);
+    vec_scale(k, w_make(k->scale, 0), k->x, k->x);
+    if (k->ops->equal(k->space, k->x, k->best)) return event;
     k->iterate = k->x;
     k->fresh = false;
     k->best_truth = INFINITY;
@@ -407,24 +394,40 @@ static mpki_event give(mpki_krylov *k, mpki_event event, T *x) {
     return MPKI_UNFIT;
 }
 
-mpk_status FN(krylov)(mpki_krylov *k, const void *b, void *vx) {
-    T *x = vx;
-    const size_t bytes = (size_t)k->n * sizeof(T);
-    k->scale = power_of_two(k->n, b);
-    FN(vec_scale)(k->n, w_make(k->scale, 0), b, k->b);
-    k->b_norm = FN(vec_norm)(k->n, k->b);
+/* The caller's b and x into the space. */
+static mpk_status take(mpki_krylov *k, const void *b, const void *x) {
+    k->ops->take(k->space, b, k->b);
+    int64_t i = k->ops->first_nonfinite(k->space, k->b);
+    if (i >= 0)
+        return mpki_error(k->ctx, MPK_ERR_INPUT, "solve", i, "b is not finite in row %lld",
+                          (long long)i + 1);
+    k->ops->take(k->space, x, k->x);
+    i = k->ops->first_nonfinite(k->space, k->x);
+    if (i >= 0)
+        return mpki_error(k->ctx, MPK_ERR_INPUT, "solve", i,
+                          "the first guess is not finite in row %lld", (long long)i + 1);
+    return MPK_OK;
+}
+
+/* From vectors in the space; x [out] the caller's. */
+static mpk_status solve(mpki_krylov *k, void *x) {
+    k->scale = power_of_two(k);
+    vec_scale(k, w_make(k->scale, 0), k->b, k->b);
+    k->b_norm = vec_norm(k, k->b);
     k->best_truth = k->truth = k->flattest = INFINITY;
     k->a_norm = k->extra.a_norm;
+    if (mpki_krylov_lost(k)) return k->status;
     if (!(k->b_norm > 0)) { /* b = 0 */
-        memset(x, 0, bytes);
+        vec_zero(k, k->x);
+        k->ops->give(k->space, k->x, x);
         return MPK_OK;
     }
-    FN(vec_scale)(k->n, w_make(k->scale, 0), x, k->x);
-    if (!all_finite(k->n, k->x)) memset(k->x, 0, bytes); /* a first guess that is of no use */
+    vec_scale(k, w_make(k->scale, 0), k->x, k->x);
+    if (!vec_finite(k, k->x)) vec_zero(k, k->x); /* a first guess that is of no use */
     k->iterate = k->x;
     mpki_event event = probe_norm(k) && truth(k) ? MPKI_GO : MPKI_FAILURE;
     if (event == MPKI_GO && !(k->truth < INFINITY)) {
-        memset(k->x, 0, bytes);
+        vec_zero(k, k->x);
         k->fresh = false;
         if (!truth(k)) event = MPKI_FAILURE;
     }
@@ -437,4 +440,10 @@ mpk_status FN(krylov)(mpki_krylov *k, const void *b, void *vx) {
     if (event == MPKI_CONVERGED) return MPK_OK;
     explain(k, event);
     return mpk_failed(k->status) ? k->status : MPK_NOT_CONVERGED;
+}
+
+mpk_status FN(krylov)(mpki_krylov *k, const void *b, void *x) {
+    mpk_status status = take(k, b, x);
+    if (!mpk_failed(status)) status = solve(k, x);
+    return mpki_krylov_lost(k) ? k->status : status;
 }

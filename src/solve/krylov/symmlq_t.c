@@ -5,50 +5,47 @@
  *  its 2-norm costs nothing. */
 #include "vectors.h"
 
-#include <string.h>
-
 static bool form(mpki_krylov *k) {
-    FN(vec_axpby)(k->n, w_make(1, 0), k->x, w_make(0, 0), k->iterate);
-    FN(vec_axpy)(k->n, w_make(k->small[0], 0), vec(k, 4), k->iterate);
+    vec_axpby(k, w_make(1, 0), k->x, w_make(0, 0), k->iterate);
+    vec_axpy(k, w_make(k->small[0], 0), vec(k, 4), k->iterate);
     return true;
 }
 
 mpki_event FN(symmlq)(mpki_krylov *k) {
     T *r1 = vec(k, 0), *r2 = vec(k, 1), *y = vec(k, 2), *v = vec(k, 3), *w = vec(k, 4);
-    const int32_t n = k->n;
     k->iterate = vec(k, 5);
     k->form = form;
     k->small[0] = 0; /* zeta_bar */
-    memcpy(k->iterate, k->x, (size_t)n * sizeof(T));
-    memcpy(r2, k->r, (size_t)n * sizeof(T));
+    vec_copy(k, k->x, k->iterate);
+    vec_copy(k, k->r, r2);
     if (!FN(krylov_precondition)(k, r2, y)) return FN(krylov_break)(k, "overflow");
-    product p = FN(vec_product)(n, 1, r2, y);
+    product p = vec_product(k, 1, r2, y);
     const double beta1 = sqrt(fmax(w_re(p.dot), 0));
     double beta = beta1, oldb = 0, gbar = 0, dbar = 0, epsln = 0, cs = -1, sn = 0, sines = 1;
-    double rhs1 = beta1, rhs2 = 0, zeta = 0, told = FN(vec_norm)(n, r2);
+    double rhs1 = beta1, rhs2 = 0, zeta = 0, told = vec_norm(k, r2);
     if (!(w_re(p.dot) > 0)) {
         k->reason = "the preconditioner is not positive definite";
         return MPKI_UNFIT;
     }
     for (bool first = true;; first = false) {
-        FN(vec_scale)(n, w_make(1 / beta, 0), y, v);
+        vec_scale(k, w_make(1 / beta, 0), y, v);
         if (first) {
-            memcpy(w, v, (size_t)n * sizeof(T));
+            vec_copy(k, v, w);
         } else { /* the step to x_L of the previous space, which needs this step's v */
-            FN(vec_axpy)(n, w_make(zeta * cs, 0), w, k->x);
-            FN(vec_axpy)(n, w_make(zeta * sn, 0), v, k->x);
-            FN(vec_axpby)(n, w_make(-cs, 0), v, w_make(sn, 0), w);
+            vec_axpy(k, w_make(zeta * cs, 0), w, k->x);
+            vec_axpy(k, w_make(zeta * sn, 0), v, k->x);
+            vec_axpby(k, w_make(-cs, 0), v, w_make(sn, 0), w);
         }
         if (!FN(krylov_product)(k, v, y)) return FN(krylov_break)(k, "overflow");
-        if (!first) FN(vec_axpy)(n, w_make(-beta / oldb, 0), r1, y);
-        const double alfa = w_re(FN(vec_dot)(n, 1, v, y));
-        FN(vec_axpy)(n, w_make(-alfa / beta, 0), r2, y);
+        if (!first) vec_axpy(k, w_make(-beta / oldb, 0), r1, y);
+        const double alfa = w_re(vec_dot(k, 1, v, y));
+        vec_axpy(k, w_make(-alfa / beta, 0), r2, y);
         T *free = r1;
         r1 = r2;
         r2 = y;
         y = free;
         if (!FN(krylov_precondition)(k, r2, y)) return FN(krylov_break)(k, "overflow");
-        p = FN(vec_product)(n, 1, r2, y);
+        p = vec_product(k, 1, r2, y);
         oldb = beta;
         beta = sqrt(fmax(w_re(p.dot), 0));
         if (first) {

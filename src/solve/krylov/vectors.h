@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_KRYLOV_VECTORS_H
 #define MPKI_KRYLOV_VECTORS_H
-/** Vector kernels of the iterative methods, for one precision (include after core/precision.h).
- *  Vectors of n entries in host memory. Sums and scalars are W: double, or double complex, also for
- *  single precision. Whatever two vectors yield in one pass is computed in that pass: these loops
- *  run at the speed of memory. */
+/** What the iterative methods are written in, for one precision: scalars W, double or double complex
+ *  also for single precision, and the engine's operations on vectors (k->ops). Whatever two vectors
+ *  yield in one pass is asked for in one call: these loops run at the speed of memory. */
 #include "../../core/precision.h"
 #include "krylov.h"
 
@@ -36,9 +35,6 @@ static inline double w_abs(W x) {
 static inline W w_conj(W x) {
     return w_make(w_re(x), -w_im(x));
 }
-static inline T narrow(W w) {
-    return t_make((R)w_re(w), (R)w_im(w));
-}
 #else
 typedef double W;
 static inline double w_re(W x) {
@@ -53,22 +49,22 @@ static inline W w_mul(W x, W y) {
 static inline W w_div(W x, W y) {
     return x / y;
 }
+static inline double w_im(W x) {
+    return (void)x, 0;
+}
 static inline double w_abs(W x) {
     return fabs(x);
 }
 static inline W w_conj(W x) {
     return x;
 }
-static inline T narrow(W w) {
-    return (T)w;
-}
 #endif
 static inline bool w_finite(W x) {
     return isfinite(w_abs(x));
 }
 
-/** The product of two vectors with their norms: |dot| beside norm_x norm_y tells whether it is more
- *  than rounding. */
+/* ---- operations of the engine: mpki_vector_ops has what they do -------------------------------- */
+
 typedef struct product {
     W dot;
     double norm_x, norm_y;
@@ -77,21 +73,50 @@ typedef struct product {
 static inline bool vanishes(product p) { /* accepted, not rejected: NaN vanishes too */
     return !(w_abs(p.dot) > 4 * (double)R_EPS * p.norm_x * p.norm_y);
 }
+static inline mpki_number number(W x) {
+    return (mpki_number){w_re(x), w_im(x)};
+}
+static inline W w_of(mpki_number x) {
+    return w_make(x.re, x.im);
+}
 
-/** sum x_i y_i, the first factor conjugated when hermitian. */
-product FN(vec_product)(int32_t n, int hermitian, const T *x, const T *y);
-W FN(vec_dot)(int32_t n, int hermitian, const T *x, const T *y);
-double FN(vec_norm)(int32_t n, const T *x);
-/** y += a x */
-void FN(vec_axpy)(int32_t n, W a, const T *x, T *y);
-/** y += a x; the norm of y */
-double FN(vec_axpy_norm)(int32_t n, W a, const T *x, T *y);
-/** y := a x + b y; the norm of y. b == 0 does not read y. */
-double FN(vec_axpby)(int32_t n, W a, const T *x, W b, T *y);
-/** y := a x */
-void FN(vec_scale)(int32_t n, W a, const T *x, T *y);
-/** Entries in (-1, 1), complex ones in the square. */
-void FN(vec_random)(int32_t n, uint64_t *state, T *x);
+static inline void vec_copy(mpki_krylov *k, const T *x, T *y) {
+    k->ops->copy(k->space, x, y);
+}
+static inline void vec_zero(mpki_krylov *k, T *x) {
+    k->ops->zero(k->space, x);
+}
+static inline product vec_product(mpki_krylov *k, int hermitian, const T *x, const T *y) {
+    const mpki_product p = k->ops->product(k->space, hermitian, x, y);
+    return (product){w_of(p.dot), p.norm_x, p.norm_y};
+}
+static inline W vec_dot(mpki_krylov *k, int hermitian, const T *x, const T *y) {
+    return w_of(k->ops->dot(k->space, hermitian, x, y));
+}
+static inline double vec_norm(mpki_krylov *k, const T *x) {
+    return k->ops->norm(k->space, x);
+}
+static inline void vec_axpy(mpki_krylov *k, W a, const T *x, T *y) {
+    k->ops->axpy(k->space, number(a), x, y);
+}
+static inline double vec_axpy_norm(mpki_krylov *k, W a, const T *x, T *y) {
+    return k->ops->axpy_norm(k->space, number(a), x, y);
+}
+static inline void vec_axpby(mpki_krylov *k, W a, const T *x, W b, T *y) {
+    k->ops->axpby(k->space, number(a), x, number(b), y);
+}
+static inline double vec_axpby_norm(mpki_krylov *k, W a, const T *x, W b, T *y) {
+    return k->ops->axpby_norm(k->space, number(a), x, number(b), y);
+}
+static inline void vec_scale(mpki_krylov *k, W a, const T *x, T *y) {
+    k->ops->scale(k->space, number(a), x, y);
+}
+static inline void vec_random(mpki_krylov *k, T *x) {
+    k->ops->random(k->space, &k->random, x);
+}
+static inline bool vec_finite(mpki_krylov *k, const T *x) {
+    return k->ops->finite(k->space, x);
+}
 
 /* ---- what run_t.c gives the methods ---------------------------------------------------------- */
 
