@@ -453,6 +453,9 @@ typedef struct mpki_engine {
      *  device, in whatever stream. Returns MPK_OK | MPK_ERR_DEVICE. */
     mpk_status (*copy)(mpk_context *ctx, void *to, int64_t to_pitch, const void *from,
                        int64_t from_pitch, int64_t width, int64_t columns, bool to_device);
+    /** Until all work that was queued on the device, in whatever stream, is done.
+     *  Returns MPK_OK | MPK_ERR_DEVICE. */
+    mpk_status (*settle)(mpk_context *ctx);
 } mpki_engine;
 
 /** The processor's: direct/, blocks/, solve/krylov/. */

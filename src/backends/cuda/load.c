@@ -10,27 +10,35 @@
 
 static const char module_name[] = "libmetapack_cuda.so";
 
-/* The module's path beside the library's own file; empty where that file is not known. */
-static void beside(char *path, size_t size) {
+/* The module in the folder of `file`. */
+static void *load_beside(const char *file, int flags) {
+    char path[4096];
+    const char *slash = strrchr(file, '/');
+    if (!slash) return NULL;
+    const int length = snprintf(path, sizeof path, "%.*s/%s", (int)(slash - file), file, module_name);
+    return length < (int)sizeof path ? dlopen(path, flags) : NULL;
+}
+
+/* Beside the library as it was found; else beside the file that a link of that name leads to. */
+static void *load_near(int flags) {
     Dl_info info;
-    path[0] = 0;
-    if (!dladdr((void *)(uintptr_t)&mpki_cuda_open, &info) || !info.dli_fname) return;
-    const char *slash = strrchr(info.dli_fname, '/');
-    if (slash)
-        snprintf(path, size, "%.*s/%s", (int)(slash - info.dli_fname), info.dli_fname, module_name);
+    if (!dladdr((void *)(uintptr_t)&mpki_cuda_open, &info) || !info.dli_fname) return NULL;
+    void *module = load_beside(info.dli_fname, flags);
+    char *real = module ? NULL : realpath(info.dli_fname, NULL);
+    if (real) module = load_beside(real, flags);
+    free(real);
+    return module;
 }
 
 static const mpki_cuda_table *find(mpk_context *ctx) {
-    char path[4096];
     const char *wish = getenv("METAPACK_CUDA_MODULE");
     void *module = NULL;
     /* never unloaded: CUDA's own threads may outlive a context */
     const int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
-    beside(path, sizeof path);
     if (wish && *wish) {
         module = dlopen(wish, flags);
     } else {
-        if (path[0]) module = dlopen(path, flags);
+        module = load_near(flags);
         if (!module) module = dlopen(module_name, flags);
     }
     if (!module) {

@@ -231,7 +231,30 @@ static int synchronize(mpki_cuda *, void *) {
     return MPK_OK;
 }
 
+// ---- what tests in other languages have instead of a producer's library ----
+
+static void (*queued)(void *);
+static void *queued_for;
+
+// Memory of the "device"; NULL: none is left (METAPACK_CUDA_HOST_LIMIT).
+extern "C" __attribute__((visibility("default"))) void *host_device_alloc(size_t bytes) {
+    void *p = NULL;
+    return cudaMalloc(&p, bytes) ? NULL : p;
+}
+
+extern "C" __attribute__((visibility("default"))) void host_device_free(void *p) {
+    cudaFree(p);
+}
+
+// Work that was queued on the "device": it is done when somebody waits for that, once.
+extern "C" __attribute__((visibility("default"))) void host_device_queue(void (*work)(void *), void *self) {
+    queued = work, queued_for = self;
+}
+
 static int settle(mpki_cuda *) {
+    void (*const work)(void *) = queued;
+    queued = NULL;
+    if (work) work(queued_for);
     return MPK_OK;
 }
 

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a user sees of a device without a matrix: which one it is, and copies to and from it. On a GPU,
+ * or on the module that has none. */
+#include "../support.h"
+
+#include "../../src/backends/cuda/load.h"
+#include <metapack/metapack.h>
+
+enum { ROWS = 5, COLUMNS = 3, LD = 7 };
+
+/* Columns with gaps between them, there and back; what lies in the gaps stays. */
+static void test_copies(void **state) {
+    mpk_context *ctx = *state;
+    const mpki_device *d = mpki_cuda_open(ctx, 0);
+    void *there = NULL;
+    double here[LD * COLUMNS], back[ROWS * COLUMNS], whole[LD * COLUMNS];
+    assert_non_null(d);
+    assert_int_equal(d->table->alloc(d->cuda, sizeof here, &there), MPK_OK);
+    for (int k = 0; k < LD * COLUMNS; k++) here[k] = -1;
+    assert_int_equal(
+        mpk_device_copy(ctx, 0, there, sizeof here, here, sizeof here, sizeof here, 1), MPK_OK);
+    for (int k = 0; k < LD * COLUMNS; k++) here[k] = k;
+    assert_int_equal(mpk_device_copy(ctx, 0, there, LD * 8, here, LD * 8, ROWS * 8, COLUMNS),
+                     MPK_OK);
+    assert_int_equal(mpk_device_copy(ctx, 0, back, ROWS * 8, there, LD * 8, ROWS * 8, COLUMNS),
+                     MPK_OK);
+    assert_int_equal(mpk_device_copy(ctx, 0, whole, 0, there, 0, sizeof whole, 1), MPK_OK);
+    for (int j = 0; j < COLUMNS; j++)
+        for (int i = 0; i < LD; i++) {
+            assert_true(whole[j * LD + i] == (i < ROWS ? j * LD + i : -1));
+            if (i < ROWS) assert_true(back[j * ROWS + i] == j * LD + i);
+        }
+    d->table->release(d->cuda, there);
+}
+
+static void refused(mpk_context *ctx, mpk_status status, const char *word) {
+    const char *text = NULL;
+    assert_int_equal(status, MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_last_error(ctx, NULL, NULL, &text), status);
+    if (!strstr(text, word)) fail_msg("%s: %s", word, text);
+}
+
+static void test_arguments(void **state) {
+    mpk_context *ctx = *state;
+    mpk_device_info info;
+    const mpki_device *d = mpki_cuda_open(ctx, 0);
+    void *there = NULL;
+    double a[4] = {1, 2, 3, 4}, b[4] = {0};
+    assert_non_null(d);
+    assert_int_equal(d->table->alloc(d->cuda, 64, &there), MPK_OK);
+    refused(ctx, mpk_device_copy(ctx, 0, a, 32, b, 32, 32, 1), "one must lie");
+    refused(ctx, mpk_device_copy(ctx, 0, there, 32, (char *)there + 32, 32, 32, 1), "one must lie");
+    refused(ctx, mpk_device_copy(ctx, 0, there, 32, NULL, 32, 32, 1), "one must lie");
+    refused(ctx, mpk_device_copy(ctx, 0, NULL, 32, a, 32, 32, 1), "one must lie");
+    refused(ctx, mpk_device_copy(ctx, 0, there, 8, a, 16, 16, 2), "overlap");
+    refused(ctx, mpk_device_copy(ctx, 0, there, 16, a, 8, 16, 2), "overlap");
+    refused(ctx, mpk_device_copy(ctx, 0, there, 16, a, 16, -16, 2), "negative");
+    refused(ctx, mpk_device_copy(ctx, 0, there, 16, a, 16, 16, -2), "negative");
+    refused(ctx, mpk_device_copy(ctx, -1, there, 16, a, 16, 16, 2), "negative");
+    assert_int_equal(mpk_device_copy(ctx, 0, NULL, 0, NULL, 0, 0, 1), MPK_OK);
+    assert_int_equal(mpk_device_copy(NULL, 0, there, 16, a, 16, 16, 1), MPK_ERR_ARGUMENT);
+    refused(ctx, mpk_device_info_get(ctx, 0, NULL), "NULL");
+    refused(ctx, mpk_device_info_get(ctx, -1, &info), "0");
+    assert_int_equal(mpk_device_info_get(ctx, 0, &info), MPK_OK);
+    assert_true(info.name[0] && info.total_bytes >= info.free_bytes && info.free_bytes > 0);
+    d->table->release(d->cuda, there);
+}
+
+static int open_context(void **state) {
+    return mpk_context_create(NULL, (mpk_context **)state) != MPK_OK;
+}
+
+static int close_context(void **state) {
+    mpk_context_destroy((mpk_context **)state);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_copies, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_arguments, open_context, close_context)};
+#ifdef METAPACK_CUDA_HOST
+    if (!getenv("METAPACK_TEST_DEVICE")) setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);
+#else
+    if (!getenv("METAPACK_TEST_DEVICE")) return 0; /* neither a GPU nor the module without one */
+#endif
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
