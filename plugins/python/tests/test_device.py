@@ -7,7 +7,7 @@ import gpu
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from support import symmetric
+from support import ROOT, symmetric
 
 import pymetapack as mp
 from pymetapack import _device
@@ -449,6 +449,81 @@ def test_place(rng, cupy):
         mp.ldl(elsewhere)
 
 
+# ---- the check for a GPU, without one ---------------------------------------------------------------
+
+
+class Fake:
+    """What device_check.py has of CuPy, by the stand-in."""
+
+    name = "stand-in"
+
+    def array(self, x, order="C"):
+        return gpu.ndarray(gpu.moved(x, order))
+
+    def host(self, x):
+        assert isinstance(x, gpu.ndarray)
+        return x.get()
+
+    def matrix(self, a, form):
+        return gpu.Sparse(a.asformat(form))
+
+    def values(self, A):
+        return A.data
+
+    def by_columns(self, x):
+        return x.flags.f_contiguous
+
+    def by_rows(self, x):
+        return x.flags.c_contiguous
+
+    def busy(self, x):
+        late = gpu.ndarray(gpu.moved(np.zeros_like(x.view)))
+
+        def work():
+            late.view[...] = x.view
+
+        return late, gpu.queue(work)
+
+
+@pytest.mark.parametrize("method", ["ldlt", "ildlt"])
+def test_check_for_a_gpu(cupy, method):
+    import device_check
+
+    def make(A, device):
+        return (mp.ldl if method == "ldlt" else mp.ildl)(A, device=device)
+
+    places = ["cpu"]
+    try:
+        make(device_check.matrix(3, np.float64), "cuda")
+        places.append("cuda")
+    except mp.UnsupportedError:
+        pass
+    for place in places:
+        for dtype in device_check.DTYPES:
+            for form in ("csr", "csc", "coo"):
+                device_check.loop(Fake(), 4, dtype, form, make, place, method != "ldlt")
+        device_check.streams(Fake(), 4, make, place)
+        device_check.operators(Fake(), 4, make, place)
+    device_check.refusals(Fake(), 4)
+
+
+def test_example(cupy, monkeypatch, capsys):
+    """On the host; device_check.py and the example itself are for a GPU."""
+    import importlib.util
+
+    monkeypatch.delitem(sys.modules, "cupy")
+    path = ROOT / "plugins/python/examples/device.py"
+    spec = importlib.util.spec_from_file_location("device_example", path)
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    monkeypatch.setattr(example, "arrays", lambda: (np, sp))
+    example.main(200)
+    assert "cpu-" in capsys.readouterr().out
+    monkeypatch.setenv("METAPACK_CUDA_MODULE", "/nowhere")
+    with pytest.raises(mp.DeviceError):
+        example.main(200, "cuda")
+
+
 # ---- PyTorch, where it is installed --------------------------------------------------------------
 
 
@@ -459,10 +534,11 @@ def torch_there():
     class There(torch.Tensor):
         is_cuda = True
 
-        def get(self):
-            return self.as_subclass(torch.Tensor).resolve_conj().numpy().copy()
-
     return torch, lambda x: torch.as_tensor(np.ascontiguousarray(x)).as_subclass(There)
+
+
+def host(x):
+    return x.detach().resolve_conj().numpy().copy()
 
 
 def test_torch_tensors(rng, monkeypatch):
@@ -476,18 +552,18 @@ def test_torch_tensors(rng, monkeypatch):
         for there in (make(b), make(b.conj()).conj(), make(b.T.copy()).t() if b.ndim == 2 else make(b)):
             x = factor.solve(there)
             assert isinstance(x, torch.Tensor) and x.stride() == there.stride()
-            assert np.array_equal(x.get(), expected)
+            assert np.array_equal(host(x), expected)
             out = make(np.zeros_like(b))
-            assert factor.solve(there, out=out) is out and np.array_equal(out.get(), expected)
-            assert np.allclose(factor.solve(there, refine=0).get(), expected)
+            assert factor.solve(there, out=out) is out and np.array_equal(host(out), expected)
+            assert np.allclose(host(factor.solve(there, refine=0)), expected)
             op = factor.aslinearoperator()
-            assert np.allclose((op @ there).get(), expected)
-            assert np.allclose(a.T @ (op.T @ there).get(), b)
+            assert np.allclose(host(op @ there), expected)
+            assert np.allclose(a.T @ host(op.T @ there), b)
     with pytest.raises(TypeError, match="detach"):
         factor.solve(make(np.ones(N)).requires_grad_())
     with pytest.raises(TypeError, match="bfloat16"):
         factor.solve(make(np.ones(N)).to(torch.bfloat16))
-    assert np.allclose(a @ factor.solve(make(np.arange(N))).get(), np.arange(N))
+    assert np.allclose(a @ host(factor.solve(make(np.arange(N)))), np.arange(N))
 
 
 @pytest.mark.parametrize("layout", ["csr", "csc", "coo"])
@@ -495,16 +571,21 @@ def test_torch_sparse(rng, layout):
     """PyTorch's sparse tensors, on the host: SciPy's would give the same."""
     torch = pytest.importorskip("torch")
     a = regular(rng)
-    t = getattr(torch.as_tensor(a), {"csr": "to_sparse_csr", "csc": "to_sparse_csc", "coo": "to_sparse"}[layout])()
+    name = {"csr": "to_sparse_csr", "csc": "to_sparse_csc", "coo": "to_sparse"}[layout]
+
+    def tensor(a):
+        return getattr(torch.as_tensor(a), name)()
+
+    t = tensor(a)
     factor = mp.ldl(t)
     b = rng.standard_normal(N)
     assert np.array_equal(factor.solve(b), mp.ldl(sp.csc_matrix(a)).solve(b))
-    factor.refactor(2 * t)
+    factor.refactor(tensor(2 * a))
     assert np.allclose(2 * a @ factor.solve(b), b)
     assert np.allclose(a @ mp.spsolve(t, b), b)
     assert np.allclose(a @ mp.ldu(t).solve(b), b)
     if layout != "coo":
-        factor.refactor((3 * t).values().numpy())
+        factor.refactor(tensor(3 * a).values().numpy())
         assert np.allclose(3 * a @ factor.solve(b), b)
     with pytest.raises(TypeError, match="layout"):
         mp.ldl(torch.as_tensor(a).to_sparse_bsr((2, 2)))

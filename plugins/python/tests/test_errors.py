@@ -96,7 +96,7 @@ def test_bad_rhs(b, kind, words):
     ({"threads": -1}, mp.ArgumentError, "threads"),
     ({"threads": "many"}, mp.ArgumentError, "threads"),
     ({"singular": "perhaps"}, ValueError, "singular"),
-    ({"device": "gpu"}, mp.ArgumentError, "cpu, cuda"),
+    ({"device": "gpu"}, mp.ArgumentError, "cpu . cuda . auto"),
     ({"device": "cuda:x"}, mp.ArgumentError, "device_number"),
     ({"device": "cuda:1000"}, RuntimeError, "CUDA|device"),
     ({"memory_limit": 1}, MemoryError, "limit|memory|bytes"),
@@ -211,7 +211,7 @@ def test_no_device(monkeypatch):
     monkeypatch.setenv("METAPACK_CUDA_MODULE", "/nowhere/module.so")
     factor = mp.ldl(GOOD)
     assert factor.engine.startswith("cpu-")
-    for call in (lambda: factor.solve(OnDevice()), lambda: factor.refactor(OnDevice()),
+    for call in (lambda: factor.solve(OnDevice()), lambda: factor.refactor(SparseOnDevice()),
                  lambda: mp.ldl(SparseOnDevice()), lambda: mp.spsolve(GOOD, OnDevice()),
                  lambda: mp.ldl(GOOD, device="cuda"), lambda: mp.ildl(GOOD, device="cuda:0"),
                  lambda: mp.spsolve(GOOD, np.ones(3), device="cuda", method="ldlt")):  # fmt: skip
