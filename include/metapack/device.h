@@ -26,6 +26,17 @@ typedef struct mpk_device_info {
  *  CUDA module, no driver, no GPU, one that is too old, fewer of them */
 MPK_API mpk_status mpk_device_info_get(mpk_context *ctx, int number, mpk_device_info *info);
 
+/** Copy between host memory and the memory of GPU `number`: columns of `width` bytes, to_pitch and
+ *  from_pitch bytes from one to the next. Which of the two lies on the GPU is found out. Begins when
+ *  all work that was queued on the GPU, in whatever stream, is done, and returns when the bytes are
+ *  there. For host languages that have pointers to device memory, and nothing of CUDA.
+ *  ctx [inout] opens the GPU as mpk_device_info_get() does
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT: both or none of them lie on the GPU, or a size is negative |
+ *          MPK_ERR_DEVICE */
+MPK_API mpk_status mpk_device_copy(mpk_context *ctx, int number, void *to, int64_t to_pitch,
+                                   const void *from, int64_t from_pitch, int64_t width,
+                                   int64_t columns);
+
 #ifdef __cplusplus
 }
 #endif

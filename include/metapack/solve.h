@@ -31,7 +31,8 @@ typedef struct mpk_solve_info {
  *  method, preconditioned by the factor. The backward error is always computed.
  *  fac     [in]  only read: threads with a context each may solve with it at the same time
  *  b       [in]  n x nrhs, finite
- *  x       [out] n x nrhs; x == b is allowed, any other overlap is not
+ *  x       [out] n x nrhs; x == b is allowed, any other overlap is not. b and x may each lie in the
+ *                memory of the factor's device
  *  options [in]  those that a solve reads: refine, accuracy, condition, krylov, tolerance,
  *                max_iterations, restart, shadow, seed, threads, memory_limit
  *  Returns MPK_OK
@@ -40,7 +41,7 @@ typedef struct mpk_solve_info {
  *            and b is so small beside A x that a small backward error says nothing
  *          | MPK_NOT_CONVERGED: the Krylov method; x is its best
  *          | MPK_ERR_ARGUMENT, _INPUT (NaN or Inf in b), _MEMORY, _NUMERIC (a solution overflows),
- *            _CANCELLED: b is as it was, even if it is x; another x is undefined
+ *            _DEVICE, _CANCELLED: b is as it was, even if it is x; another x is undefined
  *  Threads: options.threads. Example: examples/multi_rhs.c */
 MPK_API mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
                              int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
@@ -59,8 +60,9 @@ typedef enum mpk_part {
 
 /** Apply one part to nrhs vectors in place, without refinement and without looking for NaN.
  *  MPK_PART_ALL is mpk_solve() without residuals and errors, for callers that refine by themselves.
- *  x [inout] n x nrhs
- *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY | MPK_ERR_UNSUPPORTED: MPK_PART_ABS of a complex
+ *  x [inout] n x nrhs; in host memory, or in that of the factor's device, where it stays: the call
+ *            waits until the device is at rest, and returns when the result is there
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE | MPK_ERR_UNSUPPORTED: MPK_PART_ABS of a complex
  *          symmetric factor or of one with factor_type ldu
  *  Threads: MPK_PART_ALL those of the factorization. Example: examples/parts.c */
 MPK_API mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part,

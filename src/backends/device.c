@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpk_device_info_get: which GPUs there are, or why there is none. */
+/* Which GPUs there are, or why there is none; copies to and from them. */
 #include "config.h"
 #include "cuda/load.h"
 #include <metapack/device.h>
@@ -7,30 +7,74 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char STAGE[] = "device";
+
 #if MPKI_HAVE_CUDA
 mpk_status mpk_device_info_get(mpk_context *ctx, int number, mpk_device_info *info) {
     mpk_device_info found = {0};
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     if (!info || number < 0)
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, "device", number,
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, number,
                           info ? "device %d: they count from 0" : "info must not be NULL", number);
     const mpki_device *d = mpki_cuda_open(ctx, number);
     if (!d) return mpki_failed(ctx);
     const int status = d->table->describe(d->cuda, found.text, sizeof found.text, &found.free_bytes,
                                           &found.total_bytes);
     if (mpk_failed(status))
-        return mpki_error(ctx, (mpk_status)status, "device", number, "%s",
+        return mpki_error(ctx, (mpk_status)status, STAGE, number, "%s",
                           d->table->last_error(d->cuda));
     snprintf(found.name, sizeof found.name, "%.*s", (int)strcspn(found.text, ","), found.text);
     *info = found;
     return MPK_OK;
 }
-#else
-mpk_status mpk_device_info_get(mpk_context *ctx, int number, mpk_device_info *info) {
-    (void)info;
+
+mpk_status mpk_device_copy(mpk_context *ctx, int number, void *to, int64_t to_pitch,
+                           const void *from, int64_t from_pitch, int64_t width, int64_t columns) {
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
-    return mpki_error(ctx, MPK_ERR_DEVICE, "device", number, "METAPACK was built without CUDA");
+    if (number < 0 || width < 0 || columns < 0)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, number,
+                          "device %d, %lld columns of %lld bytes: none may be negative", number,
+                          (long long)columns, (long long)width);
+    if (width == 0 || columns == 0) return MPK_OK;
+    if (columns > 1 && (to_pitch < width || from_pitch < width))
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, number,
+                          "columns of %lld bytes overlap where they are %lld bytes apart",
+                          (long long)width,
+                          (long long)(to_pitch < from_pitch ? to_pitch : from_pitch));
+    const mpki_device *d = mpki_cuda_open(ctx, number);
+    if (!d) return mpki_failed(ctx);
+    const bool to_device = to && d->table->is_device(d->cuda, to);
+    const bool from_device = from && d->table->is_device(d->cuda, from);
+    if (to_device == from_device || !to || !from)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, number,
+                          "of source and target one must lie in the memory of CUDA device %d, and "
+                          "the other in the host's",
+                          number);
+    if (columns == 1) to_pitch = from_pitch = width;
+    int status = d->table->settle(d->cuda);
+    if (!mpk_failed(status))
+        status = d->table->copy(d->cuda, to, to_pitch, from, from_pitch, width, columns, to_device,
+                                NULL);
+    if (!mpk_failed(status)) status = d->table->synchronize(d->cuda, NULL);
+    return mpki_cuda_told(ctx, STAGE, status);
+}
+#else
+static mpk_status without_cuda(mpk_context *ctx, int number) {
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    return mpki_error(ctx, MPK_ERR_DEVICE, STAGE, number, "METAPACK was built without CUDA");
+}
+
+mpk_status mpk_device_info_get(mpk_context *ctx, int number, mpk_device_info *info) {
+    (void)info;
+    return without_cuda(ctx, number);
+}
+
+mpk_status mpk_device_copy(mpk_context *ctx, int number, void *to, int64_t to_pitch,
+                           const void *from, int64_t from_pitch, int64_t width, int64_t columns) {
+    (void)to, (void)to_pitch, (void)from, (void)from_pitch, (void)width, (void)columns;
+    return without_cuda(ctx, number);
 }
 #endif

@@ -140,7 +140,7 @@ void mpk_factor_info_get(const mpk_factor *fac, mpk_factor_info *info) {
 void mpk_factor_destroy(mpk_factor **out) {
     if (!out || !*out) return;
     mpk_factor *fac = *out;
-    fac->form->free(fac);
+    if (fac->engine) fac->form->free(fac);
     mpk_analysis_destroy(&fac->own);
     mpki_release(fac->ctx, fac->scale);
     mpki_release(fac->ctx, fac->row_norm);

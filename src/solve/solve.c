@@ -280,10 +280,13 @@ mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part
     if (nrhs == 0 || fac->an->n == 0) return MPK_OK;
     /* as mpk_solve does before it refines, with the factorization's threads */
     const int threads = part == MPK_PART_ALL ? fac->options.threads : 1;
+    const bool there = mpki_is_there(ctx, fac->engine, x);
     mpki_application m;
-    status = mpki_apply_make(ctx, fac, threads, nrhs, &m);
+    status = there ? fac->engine->settle(ctx) : MPK_OK;
+    if (!mpk_failed(status)) status = mpki_apply_make(ctx, fac, threads, nrhs, &m);
     if (mpk_failed(status)) return status;
     status = mpki_apply(&m, part, nrhs, x, ldx, x, ldx);
     mpki_apply_free(&m);
+    if (there && !mpk_failed(status)) status = mpki_worse(status, fac->engine->settle(ctx));
     return status;
 }

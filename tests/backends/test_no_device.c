@@ -116,6 +116,41 @@ static void test_batch(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* A factor that is to be made there is not made elsewhere; `auto` may be. */
+static void test_sparse(void **unused) {
+    (void)unused;
+    static const mpk_method methods[] = {MPK_METHOD_LDLT, MPK_METHOD_ILDLT, MPK_METHOD_DIAGONAL};
+    mpk_device_info info = {.name = "as it was"};
+    double here = 1, there = 2;
+    for (int k = 0; k < 3; k++) {
+        mpk_context *ctx = context(), *other = context();
+        mpk_problem *problem = NULL;
+        mpk_analysis *an = NULL;
+        mpk_factor *fac = NULL;
+        mpk_options options;
+        mpk_options_init(&options);
+        options.method = methods[k];
+        options.device = MPK_ON_CUDA;
+        options.device_number = 1000; /* the last is 1023 */
+        assert_int_equal(mpk_problem_generate(other, "nlpkkt 3", 1, &problem), MPK_OK);
+        assert_int_equal(mpk_analyse(other, problem, &options, &an), MPK_OK);
+        assert_refused(ctx, mpk_factorize(ctx, an, NULL, &options, &fac));
+        assert_null(fac);
+        assert_refused(ctx, mpk_device_info_get(ctx, NOWHERE, &info));
+        assert_string_equal(info.name, "as it was");
+        assert_refused(ctx, mpk_device_copy(ctx, NOWHERE, &there, 8, &here, 8, 8, 1));
+        assert_true(there == 2);
+        options.device = MPK_ON_AUTO;
+        assert_int_equal(mpk_factorize(ctx, an, NULL, &options, &fac), MPK_OK);
+        assert_memory_equal(mpk_factor_engine(fac), "cpu-", 4);
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&problem);
+        mpk_context_destroy(&ctx);
+        mpk_context_destroy(&other);
+    }
+}
+
 /* With a name for the module in the environment that leads nowhere, too; and the processor goes on.
  */
 static void test_modules(void **unused) {
@@ -123,12 +158,14 @@ static void test_modules(void **unused) {
         if (modules[k]) setenv("METAPACK_CUDA_MODULE", modules[k], 1);
         test_dense(unused);
         test_batch(unused);
+        test_sparse(unused);
         unsetenv("METAPACK_CUDA_MODULE");
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_dense), cmocka_unit_test(test_batch),
+                                       cmocka_unit_test(test_sparse),
                                        cmocka_unit_test(test_modules)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

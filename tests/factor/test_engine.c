@@ -132,13 +132,22 @@ static mpk_status copy(mpk_context *ctx, void *to, int64_t to_pitch, const void 
     return MPK_OK;
 }
 
+static int settled, failing_settle = -1;
+
+static mpk_status settle(mpk_context *ctx) {
+    if (settled++ == failing_settle)
+        return mpki_error(ctx, MPK_ERR_DEVICE, "device", -1, "the device fails");
+    return MPK_OK;
+}
+
 /* Values, right-hand sides and solutions in a device's memory give the bits of those on the host, and
  * a copy that fails is a failure of the call, which writes nothing. */
 static void test_arrays_on_a_device(void **unused) {
     (void)unused;
     enum { NRHS = 2, LD = 1000 };
     const mpki_engine there = {
-        name, MPK_DEVICE, &mpki_cpu_direct, &mpki_cpu_blocks, &mpki_cpu_vectors, is_here, copy};
+        name, MPK_DEVICE, &mpki_cpu_direct, &mpki_cpu_blocks, &mpki_cpu_vectors, is_here,
+        copy, settle};
     static double b[NRHS * LD], x[NRHS * LD];
     mpk_context *ctx = NULL;
     mpk_problem *problem = NULL;
@@ -165,6 +174,17 @@ static void test_arrays_on_a_device(void **unused) {
     for (int r = 0; r < NRHS; r++)
         assert_memory_equal(device + r * LD, x + r * LD, (size_t)a.n * sizeof(double));
     assert_string_equal(mpk_factor_engine(fac), "counting");
+    /* a part is applied where x lies: the device is at rest before it and after it */
+    assert_int_equal(mpk_solve_part(ctx, fac, MPK_PART_L, NRHS, x, LD), MPK_OK);
+    assert_int_equal(settled, 0);
+    assert_int_equal(mpk_solve_part(ctx, fac, MPK_PART_L, NRHS, device, LD), MPK_OK);
+    assert_int_equal(settled, 2);
+    assert_int_equal(copies[0], 2);
+    for (int r = 0; r < NRHS; r++)
+        assert_memory_equal(device + r * LD, x + r * LD, (size_t)a.n * sizeof(double));
+    for (failing_settle = 2; failing_settle < 5; failing_settle += 2)
+        assert_int_equal(mpk_solve_part(ctx, fac, MPK_PART_L, NRHS, device, LD), MPK_ERR_DEVICE);
+    failing_settle = -1;
     for (int k = 0; k < 2; k++) { /* the copy in, the copy out */
         memcpy(device, b, sizeof b);
         copies[0] = copies[1] = 0;

@@ -23,8 +23,13 @@ static mpk_status copy(mpk_context *ctx, void *to, int64_t to_pitch, const void 
     return mpki_cuda_told(ctx, "device", status);
 }
 
+static mpk_status settle(mpk_context *ctx) {
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    return mpki_cuda_told(ctx, "device", d->table->settle(d->cuda));
+}
+
 static const mpki_engine cuda = {
-    .name = name, .memory = MPK_DEVICE, .is_here = is_here, .copy = copy};
+    .name = name, .memory = MPK_DEVICE, .is_here = is_here, .copy = copy, .settle = settle};
 
 const mpki_engine *mpki_cuda_engine(mpk_context *ctx, int device) {
     return mpki_cuda_keep(ctx, device) ? &cuda : NULL;

@@ -10,27 +10,36 @@
 
 static const char module_name[] = "libmetapack_cuda.so";
 
-/* The module's path beside the library's own file; empty where that file is not known. */
-static void beside(char *path, size_t size) {
+/* The module in the folder of `file`. */
+static void *load_beside(const char *file, int flags) {
+    char path[4096];
+    const char *slash = strrchr(file, '/');
+    if (!slash) return NULL;
+    const int length =
+        snprintf(path, sizeof path, "%.*s/%s", (int)(slash - file), file, module_name);
+    return length < (int)sizeof path ? dlopen(path, flags) : NULL;
+}
+
+/* Beside the library as it was found; else beside the file that a link of that name leads to. */
+static void *load_near(int flags) {
     Dl_info info;
-    path[0] = 0;
-    if (!dladdr((void *)(uintptr_t)&mpki_cuda_open, &info) || !info.dli_fname) return;
-    const char *slash = strrchr(info.dli_fname, '/');
-    if (slash)
-        snprintf(path, size, "%.*s/%s", (int)(slash - info.dli_fname), info.dli_fname, module_name);
+    if (!dladdr((void *)(uintptr_t)&mpki_cuda_open, &info) || !info.dli_fname) return NULL;
+    void *module = load_beside(info.dli_fname, flags);
+    char *real = module ? NULL : realpath(info.dli_fname, NULL);
+    if (real) module = load_beside(real, flags);
+    free(real);
+    return module;
 }
 
 static const mpki_cuda_table *find(mpk_context *ctx) {
-    char path[4096];
     const char *wish = getenv("METAPACK_CUDA_MODULE");
     void *module = NULL;
     /* never unloaded: CUDA's own threads may outlive a context */
     const int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
-    beside(path, sizeof path);
     if (wish && *wish) {
         module = dlopen(wish, flags);
     } else {
-        if (path[0]) module = dlopen(path, flags);
+        module = load_near(flags);
         if (!module) module = dlopen(module_name, flags);
     }
     if (!module) {
@@ -61,6 +70,16 @@ static void close_slot(void *value) {
     mpki_release(s->ctx, s);
 }
 
+bool mpki_cuda_runs(mpk_context *ctx, const mpki_device *d, int least, const char *what) {
+    const int has = d->table->capability(d->cuda);
+    if (has >= least) return true;
+    mpki_error(ctx, MPK_ERR_DEVICE, "device", d->device,
+               "CUDA device %d has compute capability %d.%d; %s was built for %d.%d and later "
+               "(METAPACK_CUDA_ARCH)",
+               d->device, has / 10, has % 10, what, least / 10, least % 10);
+    return false;
+}
+
 const mpki_device *mpki_cuda_open(mpk_context *ctx, int device) {
     char text[512] = "";
     slot *s = mpki_context_device(ctx);
@@ -79,12 +98,15 @@ const mpki_device *mpki_cuda_open(mpk_context *ctx, int device) {
         mpki_error(ctx, (mpk_status)status, "device", device, "%s", text);
         return NULL;
     }
-    s = MPKI_NEW(ctx, "device", 1, slot);
+    const mpki_device open = {.table = table, .cuda = cuda, .device = device};
+    s = mpki_cuda_runs(ctx, &open, table->least, "this CUDA module")
+            ? MPKI_NEW(ctx, "device", 1, slot)
+            : NULL;
     if (!s) {
         table->close(cuda);
         return NULL;
     }
-    s->open = (mpki_device){.table = table, .cuda = cuda, .device = device};
+    s->open = open;
     s->ctx = ctx;
     mpki_context_set_device(ctx, s, close_slot); /* closes the one before */
     return &s->open;

@@ -231,7 +231,31 @@ static int synchronize(mpki_cuda *, void *) {
     return MPK_OK;
 }
 
+// ---- what tests in other languages have instead of a producer's library ----
+
+static void (*queued)(void *);
+static void *queued_for;
+
+// Memory of the "device"; NULL: none is left (METAPACK_CUDA_HOST_LIMIT).
+extern "C" __attribute__((visibility("default"))) void *host_device_alloc(size_t bytes) {
+    void *p = NULL;
+    return cudaMalloc(&p, bytes) ? NULL : p;
+}
+
+extern "C" __attribute__((visibility("default"))) void host_device_free(void *p) {
+    cudaFree(p);
+}
+
+// Work that was queued on the "device": it is done when somebody waits for that, once.
+extern "C" __attribute__((visibility("default"))) void host_device_queue(void (*work)(void *),
+                                                                         void *self) {
+    queued = work, queued_for = self;
+}
+
 static int settle(mpki_cuda *) {
+    void (*const work)(void *) = queued;
+    queued = NULL;
+    if (work) work(queued_for);
     return MPK_OK;
 }
 
@@ -250,6 +274,12 @@ static int describe(mpki_cuda *, char *text, size_t size, int64_t *free_bytes,
     return MPK_OK;
 }
 
+// Any GPU that is said to be here, and a module for some of them.
+static int capability(const mpki_cuda *) {
+    const char *told = getenv("METAPACK_CUDA_HOST_CAPABILITY");
+    return told ? atoi(told) : 90;
+}
+
 extern "C" __attribute__((visibility("default"))) const mpki_cuda_table *mpki_cuda_module(void);
 extern "C" const mpki_cuda_table *mpki_cuda_module(void) {
     static mpki_cuda_table table;
@@ -263,5 +293,7 @@ extern "C" const mpki_cuda_table *mpki_cuda_module(void) {
     table.blocks = &mpki_cuda_blocks_functions;
     table.sweeps = &mpki_cuda_sweeps_functions;
     table.direct = &mpki_cuda_direct_functions;
+    table.capability = capability;
+    table.least = 80, table.least_batch = table.least_dense = 90;
     return &table;
 }

@@ -13,18 +13,21 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from ._context import Context, Progress
+from ._device import (
+    Lent, Link, Parts, conjugate, deliver, is_sparse_tensor, lies_there, maker_of, number_of, on_gpu,
+)  # fmt: skip
 from ._errors import (
     ArgumentError, InaccurateWarning, NotConvergedWarning, PatternError, SingularMatrixError,
     ZeroPivotWarning,
 )  # fmt: skip
 from ._lib import ffi, lib, text
 from ._matrix import (
-    Matrix, destroy_problem, host_array, places, pointer, refuse_device, take,
-    view_of, working_dtype,
+    Matrix, destroy_problem, host_array, places, pointer, take, take_there, to_host, view_of,
+    working_dtype,
 )  # fmt: skip
 from ._options import Options, as_dict
 from ._types import Array, DType, MatrixLike, OptionValue, VectorLike
-from ._vectors import solve_columns
+from ._vectors import check_shape, solve_columns
 
 __all__ = ["Factor", "Inertia", "Slogdet", "factorized", "ildl", "ldl", "ldu", "spsolve"]
 
@@ -32,6 +35,7 @@ _LONG_NNZ = 100_000  # an analysis of more entries can be interrupted; so can a 
 _LONG_FLOPS = 3e8  # more operations, and a solve with more entries of L times right-hand sides
 _LONG_SOLVE = 30_000_000
 _CHECKS = ("first", "always", "never")
+_Run = Callable[[Any, Any, int], None]
 
 
 class Inertia(NamedTuple):
@@ -88,9 +92,12 @@ class Factor:
                  stacklevel: int = 3, general: bool = False) -> None:  # fmt: skip
         if singular not in ("warn", "raise", "ignore"):
             raise ValueError("singular must be 'warn', 'raise' or 'ignore'")
-        m = take(A, lower, hermitian, dtype, general)
-        self._general = general
         self._ctx = Context()
+        if lies_there(A):
+            m = take_there(A, Link(self._ctx), lower, hermitian, dtype, general)
+        else:
+            m = take(A, lower, hermitian, dtype, general)
+        self._general = general
         self._options = Options(self._ctx, options)
         self._options.check_order(m.n)
         self._singular = singular
@@ -103,6 +110,8 @@ class Factor:
         self._fac = self._ctx.own("factor")
         self._solve_info = ffi.new("mpk_solve_info *")
         self._places: Optional[Array] = None
+        self._gpu: Optional[int] = None  # on which the factor is
+        self._kept: Optional[tuple[type, Any, Any]] = None  # the pattern, on a GPU
         self._status = 0
         self._sound = False
         self._values = 0
@@ -127,6 +136,8 @@ class Factor:
         status = call(lib.mpk_factorize, self._an[0], ffi.NULL, options, self._fac,
                       long=self._long, progress=self._progress)  # fmt: skip
         self._status = self._ctx.check(status)
+        if self.engine.startswith("cuda"):
+            self._gpu = int(self._options.pointer.device_number)
         self._new_numbers()
 
     def _new_numbers(self) -> None:
@@ -158,6 +169,7 @@ class Factor:
         if self._ctx.closed:  # else this is a forked child
             self._m = replace(self._m, indptr=np.empty(0, np.int64), indices=np.empty(0, np.int32))
             self._places = None
+            self._kept = None
 
     def __enter__(self) -> "Factor":
         self._ctx.pointer  # not closed, not in a forked child
@@ -177,7 +189,9 @@ class Factor:
         A : sparse or dense matrix of shape (n, n), or array of shape (nnz,)
             A matrix of the pattern of the first one, read in the same way (``lower``,
             ``hermitian``); or its values alone, in the order of ``A.data`` of the first one, which
-            must then have been CSC or CSR.
+            must then have been CSC or CSR.  On the host or on a GPU: values in the memory of the
+            GPU that the factor is on are taken from there, by their pointer.  A matrix's pattern is
+            compared on the GPU from the second time on.
 
         Returns
         -------
@@ -194,7 +208,14 @@ class Factor:
             The factor is then without values: ``solve`` raises ArgumentError until the next
             successful refactor.
         """
-        refuse_device(A, "the matrix")
+        if lies_there(A):
+            self._refactor_there(A)
+        else:
+            self._refactor_host(A)
+        self._told_singular(2)
+        return self
+
+    def _refactor_host(self, A: Any) -> None:
         m = self._new_values(A)
         with self._ctx.lock:
             if self._m.same_pattern(m):
@@ -212,25 +233,87 @@ class Factor:
                     self._refactorize(lib.mpk_factorize_lower, view.ax)
                 finally:
                     destroy_problem(problem)
-        self._told_singular(2)
-        return self
+
+    def _link(self) -> Link:
+        return Link(self._ctx, self._gpu)
+
+    def _refactor_there(self, A: Any) -> None:
+        """New values on a GPU."""
+        with self._ctx.lock:
+            link, maker, values = self._link(), maker_of(A), A
+            parts = maker.sparse(A, self._general)
+            if parts is not None:
+                self._check_shape(parts.shape)
+                maker, values = parts.maker, parts.values
+                self._check_kind(link.lend(maker, values, "the matrix").dtype)
+                if not self._same_pattern(parts, link):
+                    return self._refactor_host(to_host(A, link, self._general)[0])
+            else:
+                lent = link.lend(maker, A, "the matrix")
+                if len(lent.shape) != 1:
+                    return self._refactor_host(to_host(A, link, self._general)[0])
+                self._check_kind(lent.dtype)
+                self._check_count(lent.shape)
+            if self._gpu is not None:
+                mine = maker.conj(values) if self._m.conjugate else values
+                mine = None if mine is None else maker.columns(mine, self.dtype, False)
+                if mine is not None:
+                    lent = link.lend(maker, mine, "the matrix")
+                    return self._refactorize(lib.mpk_factorize, lent.address)
+            host = link.fetch(maker, values, "the matrix").astype(self.dtype, copy=False)
+            ax = np.ascontiguousarray(replace(self._m, values=host).data)
+            self._refactorize(lib.mpk_factorize, pointer(ax))
+
+    def _same_pattern(self, parts: Parts, link: Link) -> bool:
+        """The indices of a matrix on a GPU are those of the first one?  Copies of them stay there, so
+        that the next ones need not come to the host."""
+        if (parts.form == "csr") != (self._m.kind == "csr"):
+            return False
+        maker = parts.maker
+        new = (parts.indptr, parts.indices)
+        if self._kept is not None and self._kept[0] is type(maker):
+            old = self._kept[1:]
+            if all(a.dtype == b.dtype and a.device == b.device for a, b in zip(old, new)):
+                answers = [maker.equal(a, b) for a, b in zip(old, new)]
+                if None not in answers:
+                    return all(answers)
+        indptr, indices = (link.fetch(maker, x, "the indices") for x in new)
+        if not (np.array_equal(indptr, self._m.indptr)
+                and np.array_equal(indices, self._m.indices)):  # fmt: skip
+            return False
+        copies = [maker.copy(x) for x in new]
+        if copies[0] is not None:
+            self._kept = (type(maker), *copies)
+        return True
+
+    def _check_kind(self, dtype: DType) -> None:
+        if not np.can_cast(working_dtype(dtype, "the matrix"), self.dtype, "same_kind"):
+            raise TypeError(f"a {dtype} matrix does not go into a {self.dtype} factor")
+
+    def _check_count(self, shape: tuple[int, ...]) -> None:
+        """Of values alone."""
+        if self._m.kind == "other":
+            raise TypeError(
+                "values alone can be given if the first matrix was CSC or CSR; give the matrix"
+            )
+        if shape != self._m.indices.shape:
+            raise PatternError(f"{shape[0]} values for a pattern with "
+                               f"{self._m.indices.size}", "argument", "refactor")  # fmt: skip
+
+    def _check_shape(self, shape: tuple[int, ...]) -> None:
+        if shape != self.shape:
+            raise PatternError(f"the matrix has shape {shape}, the factor {self.shape}",
+                               "argument", "refactor")  # fmt: skip
 
     def _new_values(self, A: Any) -> Matrix:
+        if is_sparse_tensor(A):
+            return take(A, self._lower, self._hermitian, self.dtype, self._general)
         values = A if sp.issparse(A) else host_array(A, "the matrix")
-        if not np.can_cast(working_dtype(values.dtype, "the matrix"), self.dtype, "same_kind"):
-            raise TypeError(f"a {values.dtype} matrix does not go into a {self.dtype} factor")
+        self._check_kind(values.dtype)
         if values.ndim == 1:
-            if self._m.kind == "other":
-                raise TypeError(
-                    "values alone can be given if the first matrix was CSC or CSR; give the matrix"
-                )
-            if values.shape != self._m.indices.shape:
-                raise PatternError(f"{values.size} values for a pattern with "
-                                   f"{self._m.indices.size}", "argument", "refactor")  # fmt: skip
+            self._check_count(values.shape)
             return replace(self._m, values=np.ascontiguousarray(values, dtype=self.dtype))
-        if values.shape != self.shape:
-            raise PatternError(f"the matrix has shape {values.shape}, the factor {self.shape}",
-                               "argument", "refactor")  # fmt: skip
+        self._check_shape(values.shape)
         return take(values, self._lower, self._hermitian, self.dtype, self._general)
 
     def _refactorize(self, verb: Any, ax: Any) -> None:
@@ -260,8 +343,9 @@ class Factor:
         ----------
         b : array of shape (n,) or (n, k), any memory order
             Integer and real types become the factor's dtype; a complex b with a real factor gives a
-            complex x.
-        out : ndarray, optional
+            complex x.  NumPy's, or on a GPU: CuPy's, PyTorch's, what has
+            ``__cuda_array_interface__`` or DLPack.
+        out : ndarray, or array on the GPU of b, optional
             Where x goes, of b's shape and the result's dtype; may be b itself.
         refine : int, optional
             Most steps of iterative refinement; None: the option's value (10).  0: the factor is
@@ -274,7 +358,8 @@ class Factor:
 
         Returns
         -------
-        x : ndarray of b's shape; of shape (n, k) in Fortran order
+        x : ndarray of b's shape; of shape (n, k) in Fortran order.  Of a b on a GPU: an array of
+            b's kind, on that GPU, in b's order
 
         Raises
         ------
@@ -296,20 +381,19 @@ class Factor:
                 used = used.copy(self._ctx, options)
             if self._needs_no_check(used, options):
                 return self._sweep(b, out)
-            n, status = self.shape[0], 0
+            status = 0
 
-            def solve(b: Array, x: Array) -> None:
+            def run(b: Any, x: Any, nrhs: int) -> None:
                 nonlocal status
-                nrhs = 1 if b.ndim == 1 else b.shape[1]
+                n = self.shape[0]
                 status = self._ctx.call(
-                    lib.mpk_solve, self._fac[0], nrhs, pointer(b.T), n, pointer(x.T), n,
-                    used.pointer, self._solve_info,
+                    lib.mpk_solve, self._fac[0], nrhs, b, n, x, n, used.pointer, self._solve_info,
                     long=self._long or self._incomplete or self._nnz * nrhs > _LONG_SOLVE,
                     progress=self._progress,
                 )  # fmt: skip
                 self._ctx.check(status)
 
-            x = solve_columns(b, n, self.dtype, out, solve)
+            x = self._on_columns(b, out, run)
             if status != 0:
                 message = self._ctx.message()[2]
         if status != 0:
@@ -318,12 +402,39 @@ class Factor:
 
     __call__ = solve
 
+    def _on_columns(self, b: Any, out: Optional[Any], run: _Run) -> Any:
+        """``run(b, x, nrhs)`` on addresses of columns, wherever they lie."""
+        n, dtype = self.shape[0], self.dtype
+        if not lies_there(b):
+            return solve_columns(b, n, dtype, out,
+                                 lambda b, x: run(pointer(b.T), pointer(x.T), _count(b.shape)))  # fmt: skip
+        link, nrhs = self._link(), self._columns_there(b)
+        if self._gpu is not None:
+            x = on_gpu(b, dtype, out, link, False,
+                       lambda b, x: run(b.address, x.address, nrhs))  # fmt: skip
+            if x is not None:
+                return x
+        host = link.fetch(maker_of(b), b, "the right-hand side")
+        return deliver(b, out, link, self._on_columns(host, None, run))
+
+    def _columns_there(self, b: Any) -> int:
+        """How many right-hand sides there are in b, on a GPU, which are looked at."""
+        lent = self._link().lend(maker_of(b), b, "the right-hand side")
+        check_shape(lent.shape, self.shape[0])
+        working_dtype(lent.dtype, "the right-hand side")
+        return _count(lent.shape)
+
     def _needs_no_check(self, used: Options, changes: Dict[str, OptionValue]) -> bool:
         o = used.pointer
         return bool(
             self._sound and o.refine == 0 and o.accuracy < 0 and o.condition == lib.MPK_OFF
             and o.krylov in (lib.MPK_KRYLOV_AUTO, lib.MPK_KRYLOV_NONE) and changes.keys() <= {"refine"}
         )  # fmt: skip
+
+    def _nothing_known(self) -> None:
+        info = self._solve_info
+        info.iterations = 0
+        info.normwise = info.componentwise = info.unrefined = info.relative_residual = np.nan
 
     def _sweep(self, b: VectorLike, out: Optional[Array] = None) -> Array:
         """A⁻¹ b with nothing computed about its error, but where it is not finite: then the checked
@@ -337,18 +448,49 @@ class Factor:
             if not np.isfinite(x).all():
                 x[...] = self.solve(given, refine=1)
                 return
-            info = self._solve_info
-            info.iterations = 0
-            info.normwise = info.componentwise = info.unrefined = info.relative_residual = np.nan
+            self._nothing_known()
 
         with self._ctx.lock:
+            if lies_there(b):
+                return self._apply_there(b, out, lib.MPK_PART_ALL, True)
             return solve_columns(b, self.shape[0], self.dtype, out, solve)
 
     def _apply(self, x: Array, part: int) -> None:
         """One part of the factorization, on columns in place."""
-        nrhs = 1 if x.ndim == 1 else x.shape[1]
-        self._ctx.check(self._ctx.call(lib.mpk_solve_part, self._fac[0], part, nrhs, pointer(x.T),
+        self._apply_at(pointer(x.T), part, _count(x.shape))
+
+    def _apply_at(self, x: Any, part: int, nrhs: int) -> None:
+        self._ctx.check(self._ctx.call(lib.mpk_solve_part, self._fac[0], part, nrhs, x,
                                        self.shape[0]))  # fmt: skip
+
+    def _apply_there(self, b: Any, out: Optional[Any], part: int, checked: bool) -> Any:
+        """One part of the factorization, to b on a GPU."""
+        link, maker, nrhs = self._link(), maker_of(b), self._columns_there(b)
+        if self._gpu is not None and out is None:
+
+            def apply(b: Lent, x: Lent) -> None:
+                self._apply_at(x.address, part, nrhs)
+
+            x = on_gpu(b, self.dtype, None, link, True, apply)
+            if x is not None:
+                finite = maker.finite(x) if checked else True
+                if finite is None:
+                    finite = bool(np.isfinite(link.fetch(maker, x, "the solution")).all())
+                if not finite:
+                    return self.solve(b, refine=1)
+                if checked:
+                    self._nothing_known()
+                return x
+        host = link.fetch(maker, b, "the right-hand side")
+        if checked:
+            return deliver(b, out, link, self._sweep(host))
+
+        def solve(b: Array, x: Array) -> None:
+            if b is not x:
+                x[...] = b
+            self._apply(x, part)
+
+        return deliver(b, out, link, solve_columns(host, self.shape[0], self.dtype, None, solve))
 
     def aslinearoperator(self, check: str = "first") -> LinearOperator:
         """A⁻¹ as a scipy.sparse.linalg.LinearOperator: matvec solves.
@@ -383,7 +525,7 @@ class Factor:
                 if right == self._values:
                     return self._sweep(b)
                 x = self.solve(b)
-                if self._sound and np.any(b) and self._solve_info.unrefined <= _good(self.dtype):
+                if self._sound and (lies_there(b) or np.any(b)) and self._solve_info.unrefined <= _good(self.dtype):
                     right = self._values
                 return x
 
@@ -405,6 +547,8 @@ class Factor:
                 self._apply(x, part)
 
             with self._ctx.lock:
+                if lies_there(b):
+                    return self._apply_there(b, None, part, False)
                 return solve_columns(b, self.shape[0], self.dtype, None, solve)
 
         return _Inverse(self, apply)
@@ -438,6 +582,12 @@ class Factor:
     def method(self) -> str:
         """ "ldlt", or how the incomplete factor was made."""
         return self._options.method
+
+    @property
+    def engine(self) -> str:
+        """What computes with the factor: "cpu-avx2", "cuda: NVIDIA H200"."""
+        self._ctx.pointer  # not closed
+        return text(lib.mpk_factor_engine(self._fac[0]))
 
     @property
     def _incomplete(self) -> bool:
@@ -540,6 +690,7 @@ class Factor:
                 "dtype": str(self.dtype),
                 "hermitian": self._hermitian,
                 "method": self.method,
+                "engine": self.engine,
                 "status": self.status,
                 "analysis": as_dict(self.analysis_info[0]),
                 "factor": as_dict(self._factor_info()[0]),
@@ -575,6 +726,21 @@ class _Inverse(LinearOperator):  # type: ignore[misc]
         self.factor = factor
         self._apply = apply
 
+    def matvec(self, x: Any) -> Any:
+        return self._apply(x) if lies_there(x) else super().matvec(x)
+
+    def matmat(self, X: Any) -> Any:
+        return self._apply(X) if lies_there(X) else super().matmat(X)
+
+    def rmatvec(self, x: Any) -> Any:
+        return self._adjoint().matvec(x) if lies_there(x) else super().rmatvec(x)
+
+    def rmatmat(self, X: Any) -> Any:
+        return self._adjoint().matmat(X) if lies_there(X) else super().rmatmat(X)
+
+    def dot(self, x: Any) -> Any:
+        return self._apply(x) if lies_there(x) else super().dot(x)
+
     def _matvec(self, x: Array) -> Array:
         return self._apply(x)
 
@@ -590,13 +756,18 @@ class _Inverse(LinearOperator):  # type: ignore[misc]
         self._symmetric_only()
         if self.factor.hermitian or self.factor.dtype.kind != "c":
             return self
-        return _Inverse(self.factor, lambda x: np.conj(self._apply(np.conj(x))))
+        return _Inverse(self.factor, lambda x: conjugate(self._apply(conjugate(x))))
 
     def _transpose(self) -> LinearOperator:
         self._symmetric_only()
         if not self.factor.hermitian:
             return self
-        return _Inverse(self.factor, lambda x: np.conj(self._apply(np.conj(x))))
+        return _Inverse(self.factor, lambda x: conjugate(self._apply(conjugate(x))))
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    """Columns."""
+    return 1 if len(shape) == 1 else int(shape[1])
 
 
 def _own(array: Array, A: MatrixLike) -> Array:
@@ -634,16 +805,21 @@ def judge(status: int, info: Any, dtype: DType, x: Array, asked: bool, message: 
                       stacklevel=stacklevel)  # fmt: skip
 
 
-def _check_device(device: str) -> None:
-    if device not in ("auto", "cpu"):
-        from ._errors import UnsupportedError
-
-        raise UnsupportedError(f"device={device!r}: sparse systems are solved on the CPU only",
-                               "unsupported", "options")  # fmt: skip
+def _placed(A: Any, device: Any, options: Dict[str, OptionValue]) -> Dict[str, OptionValue]:
+    """The options with the place: what the caller says, else where A lies."""
+    given = dict(options)
+    if device is not None:
+        given["device"] = str(device)
+    elif lies_there(A):
+        given["device"] = "auto"
+    number = number_of(A)
+    if number is not None and given.get("device") in ("cuda", "auto"):
+        given.setdefault("device_number", number)
+    return given
 
 
 def ldl(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False,
-        singular: str = "warn", device: str = "auto", progress: Optional[Progress] = None,
+        singular: str = "warn", device: Optional[str] = None, progress: Optional[Progress] = None,
         **options: OptionValue) -> Factor:  # fmt: skip
     """Factorize a symmetric indefinite matrix: P S A S Pᵀ = L D Lᵀ with threshold pivoting.
 
@@ -651,7 +827,9 @@ def ldl(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False,
     ----------
     A : sparse matrix or array of any format, or 2-D array, of shape (n, n)
         float32, float64, complex64 or complex128; integers become float64.  Explicit zeros belong
-        to the pattern, duplicates are summed.
+        to the pattern, duplicates are summed.  SciPy's and NumPy's, or on a GPU: those of
+        cupyx.scipy.sparse and CuPy, PyTorch's tensors (sparse_csr, sparse_csc, sparse_coo), and
+        what has ``__cuda_array_interface__`` or DLPack.
     lower : bool, optional
         True, False: the lower, the upper triangle counts, the other one is not looked at.
         None: both are given, and are checked to agree.
@@ -659,8 +837,11 @@ def ldl(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False,
         Complex matrices: A = Aᴴ (True) or A = Aᵀ.
     singular : {"warn", "raise", "ignore"}
         What becomes of zero pivots: ZeroPivotWarning, SingularMatrixError, nothing.
-    device : {"auto", "cpu"}
-        Where to compute.
+    device : {"cpu", "cuda", "cuda:1", "auto"}, or a torch.device
+        Where to factorize and to solve: on the processor, on a GPU (DeviceError where there is
+        none, UnsupportedError where the method has no engine there), or where it is quicker.
+        Default: "auto" on its GPU for an A on a GPU, else "cpu".  ``engine`` of the factor says
+        where it is; right-hand sides may lie on a GPU in either case.
     progress : callable, optional
         ``progress(stage, fraction)`` is called about 20 times a second, in another thread; a true
         result ends the call with CancelledError, an exception goes through to the caller.
@@ -690,13 +871,13 @@ def ldl(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False,
     >>> F.refactor(2 * A).solve([14.0, 2, -2]).round(12)
     array([1., 1., 1.])
     """
-    _check_device(device)
+    options = _placed(A, device, options)
     options.setdefault("method", "ldlt")
     return Factor(A, lower, hermitian, singular, progress, options)
 
 
 def ildl(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False,
-         singular: str = "warn", device: str = "auto", progress: Optional[Progress] = None,
+         singular: str = "warn", device: Optional[str] = None, progress: Optional[Progress] = None,
          **options: OptionValue) -> Factor:  # fmt: skip
     """Factorize incompletely: a preconditioner for matrices whose factor would not fit.
 
@@ -719,12 +900,12 @@ def ildl(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False
     >>> bool(np.linalg.norm(K @ x - b) <= 1e-8 * np.linalg.norm(b))
     True
     """
-    _check_device(device)
+    options = _placed(A, device, options)
     options.setdefault("method", "ildlt")
     return Factor(A, lower, hermitian, singular, progress, options)
 
 
-def ldu(A: MatrixLike, *, singular: str = "warn", device: str = "auto",
+def ldu(A: MatrixLike, *, singular: str = "warn", device: Optional[str] = None,
         progress: Optional[Progress] = None, **options: OptionValue) -> Factor:  # fmt: skip
     """Factorize a matrix that need not be symmetric: P R Q A C Pᵀ = L D U on blocks.
 
@@ -741,8 +922,8 @@ def ldu(A: MatrixLike, *, singular: str = "warn", device: str = "auto",
     >>> pymetapack.ldu(A).solve(A @ [1.0, 2, 3]).round(12)
     array([1., 2., 3.])
     """
-    _check_device(device)
-    return Factor(A, None, False, singular, progress, _as_ldu(options), general=True)
+    options = _as_ldu(_placed(A, device, options))
+    return Factor(A, None, False, singular, progress, options, general=True)
 
 
 def _as_ldu(options: Dict[str, OptionValue]) -> Dict[str, OptionValue]:
@@ -756,7 +937,7 @@ def _as_ldu(options: Dict[str, OptionValue]) -> Dict[str, OptionValue]:
 
 
 def factorized(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False,
-               singular: str = "warn", device: str = "auto", progress: Optional[Progress] = None,
+               singular: str = "warn", device: Optional[str] = None, progress: Optional[Progress] = None,
                **options: OptionValue) -> Callable[..., Array]:  # fmt: skip
     """A function that solves A x = b: ``ldl(A, **options).solve``, under SciPy's name.
 
@@ -765,14 +946,14 @@ def factorized(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool =
     >>> solve([3.0, 4.0])
     array([4., 3.])
     """
-    _check_device(device)
+    options = _placed(A, device, options)
     options.setdefault("method", "ldlt")
     return Factor(A, lower, hermitian, singular, progress, options).solve
 
 
 def spsolve(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermitian: bool = False,
-            general: bool = False, progress: Optional[Progress] = None,
-            **options: OptionValue) -> Array:  # fmt: skip
+            general: bool = False, device: Optional[str] = None,
+            progress: Optional[Progress] = None, **options: OptionValue) -> Array:  # fmt: skip
     """Solve A x = b once: analyse, factorize, solve, refine, check.
 
     Where the direct solver fits, it is used; where not, incomplete factorizations of growing
@@ -781,7 +962,7 @@ def spsolve(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermi
 
     Parameters
     ----------
-    A, lower, hermitian, progress, **options
+    A, lower, hermitian, device, progress, **options
         As for :func:`ldl`.
     general : bool
         A need not be symmetric: L D U of growing strength under GMRES; ``method``, if given, as for
@@ -790,7 +971,7 @@ def spsolve(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermi
 
     Returns
     -------
-    x : ndarray of b's shape, of the common dtype of A and b
+    x : ndarray of b's shape, of the common dtype of A and b; of a b on a GPU: of b's kind, there
 
     Raises
     ------
@@ -807,10 +988,18 @@ def spsolve(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermi
     >>> pymetapack.spsolve(A, np.array([7.0, 1, -1])).round(12)
     array([1., 1., 1.])
     """
+    options = _placed(A, device, options)
+    link, home = Link(Context()), None
+    if lies_there(b):
+        home, b = b, link.fetch(maker_of(b), b, "the right-hand side")
     b = host_array(b, "the right-hand side")
-    a: Any = A if sp.issparse(A) else host_array(A, "the matrix")
-    refuse_device(a, "the matrix")
-    dtype = working_dtype(a.dtype, "the matrix")
+    a: Any = A
+    if lies_there(A):
+        a = to_host(A, link, general)[0]
+    elif not sp.issparse(A) and not is_sparse_tensor(A):
+        a = host_array(A, "the matrix")
+    given = take(a, lower, hermitian, None, general).dtype if is_sparse_tensor(a) else a.dtype
+    dtype = working_dtype(given, "the matrix")
     side = working_dtype(
         b.dtype, "the right-hand side"
     )  # its precision counts, not its being complex
@@ -820,8 +1009,10 @@ def spsolve(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermi
     if str(options.get("method", "auto")) != "auto":
         factor = Factor(a, lower, hermitian, "warn", progress,
                         _as_ldu(options) if general else options, dtype, general=general)  # fmt: skip
-        return factor.solve(b)
-    return _adaptive(take(a, lower, hermitian, dtype, general), b, progress, options)
+        x = factor.solve(b)
+    else:
+        x = _adaptive(take(a, lower, hermitian, dtype, general), b, progress, options)
+    return x if home is None else deliver(home, None, link, x)
 
 
 def _adaptive(m: Matrix, b: Array, progress: Optional[Progress],

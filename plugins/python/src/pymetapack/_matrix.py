@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
 from ._context import Context
+from ._device import Link, Parts, is_sparse_tensor, lies_there, maker_of
 from ._lib import ffi, lib
 from ._types import Array, DType
 
@@ -25,16 +26,12 @@ DTYPES: list[DType] = list(SCALARS)
 
 def refuse_device(x: Any, what: str) -> None:
     """TypeError for whatever lies on a device."""
-    carrier = x if hasattr(x, "__cuda_array_interface__") else getattr(x, "data", None)
-    if hasattr(carrier, "__cuda_array_interface__") or (
-        hasattr(x, "__dlpack_device__")
-        and not isinstance(x, np.ndarray)
-        and int(x.__dlpack_device__()[0]) not in (1, 3)  # the host's memory, pinned or not
-    ):
-        raise TypeError(
-            f"{what} lies on a device ({type(x).__module__}.{type(x).__name__}), and sparse systems "
-            "are solved from host memory: give a host copy (x.get(), x.cpu())"
-        )
+    if not lies_there(x):
+        return
+    raise TypeError(
+        f"{what} lies on a device ({type(x).__module__}.{type(x).__name__}), and is taken from host "
+        "memory here: give a host copy (x.get(), x.cpu())"
+    )
 
 
 def host_array(x: Any, what: str) -> Array:
@@ -125,10 +122,46 @@ def destroy_problem(place: Any) -> None:
     lib.mpk_problem_destroy(place)
 
 
+def parts_of(A: Any, general: bool) -> Optional[Parts]:
+    """Of a sparse matrix on a GPU, or of PyTorch's on the host; None: it is dense."""
+    return maker_of(A).sparse(A, general)
+
+
+def _compressed(parts: Parts, bring: Any) -> Any:
+    """A SciPy matrix with the arrays of the parts as ``bring`` gives them."""
+    names = ("the values", "the indices", "the indptr")
+    arrays = [bring(x, w) for x, w in zip((parts.values, parts.indices, parts.indptr), names)]
+    make = sp.csr_matrix if parts.form == "csr" else sp.csc_matrix
+    return make(tuple(arrays), shape=parts.shape)
+
+
+def to_host(A: Any, link: Link, general: bool) -> tuple[Any, Optional[Parts]]:
+    """What SciPy or NumPy would have for A on a GPU, and its parts if it is sparse."""
+    parts = parts_of(A, general)
+    if parts is None:
+        return link.fetch(maker_of(A), A, "the matrix"), None
+    return _compressed(parts, lambda x, what: link.fetch(parts.maker, x, what)), parts
+
+
+def take_there(A: Any, link: Link, lower: Optional[bool], hermitian: bool,
+               dtype: Optional[DType] = None, general: bool = False) -> Matrix:  # fmt: skip
+    """:func:`take` of A on a GPU: the analysis looks at the values, so they come along, once."""
+    host, parts = to_host(A, link, general)
+    m = take(host, lower, hermitian, dtype, general)
+    if parts is not None and not parts.given:
+        m.kind = "other"
+    return m
+
+
 def take(A: Any, lower: Optional[bool], hermitian: bool, dtype: Optional[DType] = None,
          general: bool = False) -> Matrix:  # fmt: skip
     """Look at A and lay it out.  Nothing is copied that need not be."""
     refuse_device(A, "the matrix")
+    changed = False
+    if is_sparse_tensor(A):
+        parts = parts_of(A, general)
+        assert parts is not None
+        A, changed = _compressed(parts, lambda x, what: np.asarray(x)), not parts.given
     if not sp.issparse(A):
         A = host_array(A, "the matrix")
         if A.ndim != 2:
@@ -136,6 +169,8 @@ def take(A: Any, lower: Optional[bool], hermitian: bool, dtype: Optional[DType] 
         kind = "other"
     else:
         kind = A.format if A.format in ("csc", "csr") else "other"
+        if changed:
+            kind = "other"
         if general and kind == "csr":  # by rows it is another matrix
             kind = "other"
     if general and (lower is not None or hermitian):

@@ -24,8 +24,28 @@ class SparseMatrix(Protocol):
     def tocsc(self, copy: bool = ...) -> Any: ...
 
 
+class SupportsCuda(Protocol):
+    """An array in a GPU's memory: CuPy's, PyTorch's, Numba's ..."""
+
+    @property
+    def __cuda_array_interface__(self) -> Any: ...
+
+
+class CompressedOnGpu(Protocol):
+    """A sparse matrix in a GPU's memory: cupyx.scipy.sparse's, of any format."""
+
+    @property
+    def format(self) -> str: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def data(self) -> SupportsCuda: ...
+
+
 class SupportsDLPack(Protocol):
-    """An array of another library, in the host's memory."""
+    """An array of another library, in the host's memory or a GPU's."""
 
     def __dlpack__(self) -> Any: ...
 
@@ -34,7 +54,7 @@ class SupportsDLPack(Protocol):
 
 Array = NDArray[Any]
 DType = np.dtype[Any]
-VectorLike = Union[ArrayLike, SupportsDLPack]
-MatrixLike = Union[SparseMatrix, ArrayLike, SupportsDLPack]
+VectorLike = Union[ArrayLike, SupportsDLPack, SupportsCuda]
+MatrixLike = Union[SparseMatrix, ArrayLike, SupportsDLPack, SupportsCuda, CompressedOnGpu]
 #: Of an option: a number, a word, on or off; of ``given_perm`` a permutation.
 OptionValue = Union[str, float, bool, np.generic, Sequence[int], NDArray[np.integer[Any]]]

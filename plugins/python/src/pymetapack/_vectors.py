@@ -11,10 +11,10 @@ from ._matrix import host_array, working_dtype
 from ._types import Array, DType, VectorLike
 
 
-def _check_shape(b: Array, n: int) -> None:
-    if b.ndim not in (1, 2) or b.shape[0] != n:
+def check_shape(shape: tuple[int, ...], n: int) -> None:
+    if len(shape) not in (1, 2) or shape[0] != n:
         raise ValueError(
-            f"the right-hand side has shape {b.shape}; ({n},) or ({n}, k) fits a matrix of order {n}"
+            f"the right-hand side has shape {shape}; ({n},) or ({n}, k) fits a matrix of order {n}"
         )
 
 
@@ -44,7 +44,7 @@ def solve_columns(
     A complex b with a real matrix: the real and the imaginary parts are two right-hand sides.
     """
     b = host_array(given, "the right-hand side")
-    _check_shape(b, n)
+    check_shape(b.shape, n)
     kind = working_dtype(b.dtype, "the right-hand side")
     result = np.promote_types(dtype, np.complex64) if kind.kind == "c" else dtype
     if out is not None:
