@@ -29,9 +29,9 @@ struct mpki_block_solver {
     int32_t n, wide; /* rows; most numbers by slot */
     int64_t task[3]; /* tickets: 0, end of forward ones, end */
     int64_t parts, bytes, packet_bytes;
-    int32_t warps[4];      /* of a launch with 1, 2, 4, 8 numbers by slot */
-    bool mixed;            /* vectors in double, blocks in single precision */
-    void *buffer[BUFFERS]; /* all device memory */
+    int32_t warps[4], most_warps[4]; /* of a launch with 1, 2, 4, 8 numbers by slot */
+    bool mixed;                      /* vectors in double, blocks in single precision */
+    void *buffer[BUFFERS];           /* all device memory */
     int buffers;
     /* device memory */
     char *packets;
@@ -504,9 +504,9 @@ static mpk_status choose_warps(mpki_block_solver *s) {
         status = told(s, s->d->table->sweeps->warps(s->d->cuda, s->stored, 1 << k, &most));
         int64_t warps = levels > 0 ? AHEAD * s->task[1] / levels : 0;
         if (warps < WARPS_LEAST) warps = WARPS_LEAST;
+        if (most < 3) most = 3; /* a device that is none */
         if (warps > most || s->stages->options->solve_sweeps) warps = most;
-        if (warps < 3) warps = 3; /* a device that is none */
-        s->warps[k] = (int32_t)warps;
+        s->warps[k] = (int32_t)warps, s->most_warps[k] = most;
     }
     return status;
 }
@@ -565,6 +565,11 @@ mpk_status mpki_cuda_sweeps_make(mpk_context *ctx, const mpki_stages *stages,
 
 mpki_cuda_sweeps_numbers mpki_cuda_sweeps_told(const mpki_block_solver *s) {
     return (mpki_cuda_sweeps_numbers){s->bytes, s->packet_bytes, s->task[2], s->parts, s->warps[0]};
+}
+
+int32_t mpki_cuda_sweeps_warps(mpki_block_solver *s, int32_t warps) {
+    for (int k = 0; k < 4; k++) s->warps[k] = warps < s->most_warps[k] ? warps : s->most_warps[k];
+    return s->warps[0];
 }
 
 /* ---- applying -----------------------------------------------------------------------------------

@@ -28,5 +28,8 @@ typedef struct mpki_cuda_sweeps_numbers {
     int32_t warps;
 } mpki_cuda_sweeps_numbers;
 mpki_cuda_sweeps_numbers mpki_cuda_sweeps_told(const mpki_block_solver *s);
+/** Take this many warps, or as many as the device can have at work at once; returns how many. The bits
+ *  of results do not depend on it. */
+int32_t mpki_cuda_sweeps_warps(mpki_block_solver *s, int32_t warps);
 
 #endif

@@ -172,29 +172,45 @@ template <class S> struct walker {
 
 /* ---- lanes that help ---- */
 
-/** With `most` entries a lane: lanes first .. end-1 have the first entries of the lane's row that are
- *  too many; `piece`: entries of another row that the lane has. False: there is not enough room. */
+/** With `most` entries a lane: the lanes with numbers first .. end-1 have the first entries of the
+ *  lane's row that are too many. Numbers go by room, the lane with the most has 0. */
 struct folding {
-    int first, end, piece;
+    int first, end, number;
 };
+
+/** How many lanes have more, or as much and come before. */
+__device__ inline int rank(int x) {
+    const int lane = threadIdx.x & 31;
+    int before = 0;
+    for (int l = 0; l < 32; ++l) {
+        const int y = __shfl_sync(0xffffffffu, x, l);
+        before += y > x || (y == x && l < lane);
+    }
+    return before;
+}
+
+/** The value of the lane with rank `of`. */
+__device__ inline int ranked(int x, int rank, int of, int *lane_of) {
+    *lane_of = __ffs((int)__ballot_sync(0xffffffffu, rank == of)) - 1;
+    return __shfl_sync(0xffffffffu, x, *lane_of);
+}
+
+/** The longest rows go first, to the lanes with the most room. False: there is not enough. */
 __device__ inline bool fold(int length, int most, folding *out) {
     const int lane = threadIdx.x & 31;
-    int h = 0;
-    *out = {0, 0, 0};
-    for (int r = 0; r < 32; ++r) {
-        int more = __shfl_sync(0xffffffffu, length, r) - most, first = -1;
-        while (more > 0) {
-            if (h == 32) return false;
-            const int space = most - __shfl_sync(0xffffffffu, length, h);
-            if (space > 0) {
-                const int piece = space < more ? space : more;
-                if (lane == h) out->piece = piece;
-                if (first < 0) first = h;
-                more -= piece;
-            }
-            ++h;
+    const int excess = length > most ? length - most : 0, room = length < most ? most - length : 0;
+    const int longest = rank(excess), widest = rank(room);
+    *out = {0, 0, widest};
+    for (int i = 0, h = 0; i < 32; ++i) {
+        int row, helper, more = ranked(excess, longest, i, &row);
+        const int first = h;
+        if (more == 0) break;
+        for (; more > 0; ++h) {
+            const int space = h < 32 ? ranked(room, widest, h, &helper) : 0;
+            if (space == 0) return false;
+            more -= space;
         }
-        if (lane == r && first >= 0) out->first = first, out->end = h;
+        if (lane == row) out->first = first, out->end = h;
     }
     return true;
 }
@@ -213,7 +229,7 @@ __device__ inline int total(int x) {
 
 __device__ inline bool fits(int length) {
     folding f;
-    const int most = 4 * MPKI_SWEEPS_QUADS;
+    const int most = MPKI_SWEEPS_STEPS;
     return largest(length) <= most || fold(length, most, &f);
 }
 
@@ -226,7 +242,7 @@ template <class S> struct segmenter {
     int pass, count;
     bool plain;        /* M = I */
     char *staging;     /* shared */
-    uint32_t *lengths; /* [32] shared */
+    uint32_t *helpers; /* [32] shared, by number: entries that there is room for; 8: the lane */
     cursor from;
     int columns, length; /* length: of the lane's row */
     int32_t last;
@@ -234,7 +250,7 @@ template <class S> struct segmenter {
     __device__ segmenter(const mpki_cuda_packing &p, const mpki_cuda_store &s, int half, int unit,
                          int pass_, char *shared)
         : w(p, s, half, unit, (uint32_t *)(shared + packing<S>::MOST)), pass(pass_), count(0),
-          staging(shared), lengths((uint32_t *)(shared + packing<S>::MOST) + 64) {}
+          staging(shared), helpers((uint32_t *)(shared + packing<S>::MOST) + 64) {}
 
     __device__ void open(cursor at) {
         from = at;
@@ -243,66 +259,64 @@ template <class S> struct segmenter {
     }
 
     /** Entries from `from` to `to` into the staged packet. */
-    __device__ void entries(cursor to, int quads, const folding &f, bool folded) {
+    __device__ void entries(cursor to, int steps, const folding &f, bool folded) {
         typedef packing<S> layout;
-        const int lane = w.lane, most = 4 * quads, flags = folded ? FOLDED : 0;
-        const int own = length < most ? length : most, early = length - own;
-        char *const quad = staging + layout::quads_at(flags);
-        uint32_t *const list = (uint32_t *)(staging + layout::list_at(flags, quads));
+        const int lane = w.lane, flags = folded ? FOLDED : 0;
+        const int early = length < steps ? 0 : length - steps;
+        char *const first = staging + layout::entries_at(flags);
+        uint32_t *const list = (uint32_t *)(staging + layout::list_at(flags, steps));
         int taken = 0, helper = f.first, used = 0, column = 0;
         __syncwarp();
-        lengths[lane] = (uint32_t)length;
+        if (folded) helpers[f.number] = (uint32_t)(steps - length + early) | (uint32_t)lane << 8;
         __syncwarp();
         w.walk(from, to, [&](cursor at, const block_view<S> &v, uint32_t set) {
             if (!at.phase && (set >> lane & 1))
                 list[column + __popc(set & ((1u << lane) - 1))] = (uint32_t)(v.from + lane);
             for (uint32_t bits = v.mine & set; bits; bits &= bits - 1) {
                 const int c = __ffs((int)bits) - 1;
-                int to_lane = lane, step = most - length + taken;
+                int to_lane = lane, step = steps - length + taken;
                 if (taken < early) {
-                    int space;
-                    while ((space = most - (int)lengths[helper]) <= used) ++helper, used = 0;
-                    to_lane = helper, step = used++;
+                    while ((int)(helpers[helper] & 255) <= used) ++helper, used = 0;
+                    to_lane = (int)(helpers[helper] >> 8), step = used++;
                 }
                 ++taken;
-                char *const at_quad = quad + step / 4 * layout::QUAD;
-                ((uint8_t *)at_quad)[4 * to_lane + step % 4] =
+                *(uint8_t *)(first + layout::column_at(to_lane, step, steps)) =
                     (uint8_t)(at.phase ? v.from + c : column + __popc(set & ((1u << c) - 1)));
-                ((S *)(at_quad + 128))[layout::value_at(to_lane, step % 4)] = w.entry(v, c);
+                *(S *)(first + layout::value_at(to_lane, step, steps)) = w.entry(v, c);
             }
             column += at.phase ? 0 : __popc(set);
             return true;
         });
     }
 
-    __device__ void fill(cursor to, int quads, const folding &f, bool folded) {
+    __device__ void fill(cursor to, int steps, const folding &f, bool folded) {
         typedef packing<S> layout;
         const mpki_cuda_packing &p = w.p;
         const int lane = w.lane, half = w.half;
         const int flags = (folded ? FOLDED : 0) | (half ? BACKWARD : 0) | (from.phase ? OF_M : 0);
-        const int listed = from.phase ? 0 : columns, bytes = layout::bytes(flags, quads, listed);
+        const int listed = from.phase ? 0 : columns, bytes = layout::bytes(flags, steps, listed);
         const mpki_sweeps_place place = p.place[half][p.first[half][w.unit] + count];
         __syncwarp();
         for (int k = lane; k < bytes / 4; k += 32) ((uint32_t *)staging)[k] = 0;
         __syncwarp();
-        for (int q = 0; q < quads; ++q) /* padding */
-            ((uint32_t *)(staging + layout::quads_at(flags) + q * layout::QUAD))[lane] =
-                NOTHING * 0x01010101u;
+        for (int k = 0; k < steps; ++k) /* padding */
+            *(uint8_t *)(staging + layout::entries_at(flags) + layout::column_at(lane, k, steps)) =
+                NOTHING;
         __syncwarp();
         if (lane == 0) {
             packet x = {};
             x.next = place.next, x.part = place.part;
             x.first_part = place.first_part, x.parts = place.parts;
-            x.columns = (uint16_t)listed, x.quads = (uint8_t)quads, x.flags = (uint8_t)flags;
+            x.columns = (uint16_t)listed, x.steps = (uint8_t)steps, x.flags = (uint8_t)flags;
             x.slot = w.slot0, x.rows = (uint16_t)w.rows(), x.size = (uint16_t)(bytes / 16);
             *(packet *)staging = x;
         }
         if (folded) {
-            const int own = length < 4 * quads ? length : 4 * quads;
-            ((uint32_t *)(staging + 32))[lane] =
-                (uint32_t)(4 * quads - own) | (uint32_t)f.first << 8 | (uint32_t)f.end << 16;
+            const int own = length < steps ? length : steps;
+            ((uint32_t *)(staging + 32))[lane] = (uint32_t)(steps - own) | (uint32_t)f.first << 8 |
+                                                 (uint32_t)f.end << 16 | (uint32_t)f.number << 24;
         }
-        entries(to, quads, f, folded);
+        entries(to, steps, f, folded);
         __syncwarp();
         uint32_t *const out = (uint32_t *)(p.packets + (int64_t)place.at * 16);
         for (int k = lane; k < bytes / 4; k += 32) out[k] = ((const uint32_t *)staging)[k];
@@ -313,16 +327,15 @@ template <class S> struct segmenter {
         if (pass != MPKI_SWEEPS_COUNT) {
             const int longest = largest(length), all = total(length);
             folding f = {0, 0, 0};
-            int quads = (all + 127) / 128;
-            while (longest > 4 * quads && !fold(length, 4 * quads, &f)) ++quads;
-            const bool folded = longest > 4 * quads;
+            int steps = (all + 63) / 64 * 2;
+            while (longest > steps && !fold(length, steps, &f)) steps += 2;
+            const bool folded = longest > steps;
             if (pass == MPKI_SWEEPS_FILL) {
-                fill(to, quads, f, folded);
+                fill(to, steps, f, folded);
             } else if (w.lane == 0) {
+                const int listed = from.phase ? 0 : columns;
                 mpki_sweeps_measure m;
-                m.size = (uint32_t)(packing<S>::bytes(folded ? FOLDED : 0, quads,
-                                                      from.phase ? 0 : columns) /
-                                    16);
+                m.size = (uint32_t)(packing<S>::bytes(folded ? FOLDED : 0, steps, listed) / 16);
                 m.last = last;
                 w.p.measure[w.half][w.p.first[w.half][w.unit] + count] = m;
             }

@@ -5,11 +5,12 @@
  *
  *      packet                      32 bytes
  *      uint32_t fold[32]           where flags has FOLDED, a lane: 0-7 the step with which its own
- *                                  entries begin, 8-15 and 16-23 first and last + 1 of the lanes
- *                                  whose earlier entries belong to its row
- *      quads times
+ *                                  entries begin, 8-15 and 16-23 first and last + 1 of the sums
+ *                                  that belong to its row, 24-31 the number of its sum of others' entries
+ *      steps / 4 times
  *          uint8_t column[32][4]   of four entries of each lane
  *          T value[32][4]          in units of 16 bytes: the lanes' first one, their second one, ...
+ *      and, where two steps are left, the same with 2 in place of 4
  *      uint32_t slot[columns]      as they fall due
  *
  *  Lane k has the entries of row k of the unit, those that fall due last at its end. Rows longer than
@@ -23,7 +24,7 @@ namespace mpki {
 struct packet {
     uint32_t next; /* as mpki_sweeps_place */
     uint16_t columns;
-    uint8_t quads, flags;
+    uint8_t steps, flags;
     int32_t slot, part, first_part, parts;
     uint16_t rows, size;
     uint32_t unused;
@@ -34,19 +35,25 @@ static const int NOTHING = MPKI_SWEEPS_COLUMNS;
 
 template <class S> struct packing {
     static const int QUAD = 128 + 128 * (int)sizeof(S); /* bytes */
-    static const int MOST = 32 + 128 + MPKI_SWEEPS_QUADS * QUAD + 1024;
+    static const int MOST = 32 + 128 + MPKI_SWEEPS_STEPS / 4 * QUAD + 1024;
     static const int BY_16 = sizeof(S) > 16 ? 1 : 16 / (int)sizeof(S);
 
-    __host__ __device__ static int quads_at(int flags) { return 32 + (flags & FOLDED ? 128 : 0); }
-    __host__ __device__ static int list_at(int flags, int quads) {
-        return quads_at(flags) + quads * QUAD;
+    __host__ __device__ static int entries_at(int flags) { return 32 + (flags & FOLDED ? 128 : 0); }
+    __host__ __device__ static int list_at(int flags, int steps) {
+        return entries_at(flags) + steps / 2 * (QUAD / 2);
     }
-    __host__ __device__ static int bytes(int flags, int quads, int columns) {
-        return (list_at(flags, quads) + 4 * columns + 15) / 16 * 16;
+    __host__ __device__ static int bytes(int flags, int steps, int columns) {
+        return (list_at(flags, steps) + 4 * columns + 15) / 16 * 16;
     }
-    /** Where among the values of a quad entry j of a lane is. */
-    __host__ __device__ static int value_at(int lane, int j) {
-        return (j / BY_16 * 32 + lane) * BY_16 + j % BY_16;
+    /** Where entry `step` of a lane is, in bytes from the first of all; of `steps`. */
+    __host__ __device__ static int column_at(int lane, int step, int steps) {
+        return step / 4 * QUAD + lane * (step / 4 < steps / 4 ? 4 : 2) + step % 4;
+    }
+    __host__ __device__ static int value_at(int lane, int step, int steps) {
+        const bool half = step / 4 == steps / 4;
+        const int j = step % 4, by = half && BY_16 > 2 ? 2 : BY_16;
+        return step / 4 * QUAD + (half ? 64 : 128) +
+               ((j / by * 32 + lane) * by + j % by) * (int)sizeof(S);
     }
 };
 

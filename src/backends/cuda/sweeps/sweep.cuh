@@ -132,47 +132,82 @@ __device__ inline void gather(const uint32_t *list, int columns, const S *from, 
     }
 }
 
-template <class S> struct alignas(16) sixteen { S v[packing<S>::BY_16]; };
+/** COUNT values of a lane, which lie together as far as they fit into 16 bytes. */
+template <class S, int COUNT> __device__ inline void values_of(const char *at, S (&value)[COUNT]) {
+    const int BY = packing<S>::BY_16 < COUNT ? packing<S>::BY_16 : COUNT;
+    struct alignas(BY * sizeof(S)) together {
+        S v[BY];
+    };
+#pragma unroll
+    for (int k = 0; k < COUNT / BY; ++k) {
+        const together x = ((const together *)at)[k * 32 + (threadIdx.x & 31)];
+#pragma unroll
+        for (int j = 0; j < BY; ++j) value[k * BY + j] = x.v[j];
+    }
+}
 
-/** acc -= the lane's entries times gathered. */
+/** acc -= the lane's entries times gathered. Several sums run side by side, for one multiplication
+ *  and addition takes as long as many. */
 template <class S, int NR, bool FOLD>
 __device__ inline void entries(const packet *p, const S *gathered, S *foreign, S (&acc)[NR]) {
-    const int lane = threadIdx.x & 31, BY = packing<S>::BY_16;
-    const char *at = (const char *)p + packing<S>::quads_at(FOLD ? FOLDED : 0);
+    const int SUMS = NR == 1 ? 4 : NR == 2 ? 2 : 1, lane = threadIdx.x & 31;
+    const char *at = (const char *)p + packing<S>::entries_at(FOLD ? FOLDED : 0);
+    const int steps = p->steps;
     uint32_t fold = 0;
     int own = 0;
-    S other[NR];
+    S sum[SUMS][NR], other[SUMS][NR];
     if (FOLD) {
         fold = ((const uint32_t *)(p + 1))[lane];
         own = (int)(fold & 255);
-#pragma unroll
-        for (int r = 0; r < NR; ++r) other[r] = make<S>(0);
     }
+#pragma unroll
+    for (int r = 0; r < NR; ++r)
+#pragma unroll
+        for (int k = 0; k < SUMS; ++k) {
+            sum[k][r] = k ? make<S>(0) : acc[r];
+            if (FOLD) other[k][r] = make<S>(0);
+        }
+    auto add = [&](S value, uint32_t column, int j, int step) {
+        const S *x = gathered + column * NR;
+#pragma unroll
+        for (int r = 0; r < NR; ++r) {
+            if (FOLD && step < own)
+                nfma(other[j % SUMS][r], value, x[r]);
+            else
+                nfma(sum[j % SUMS][r], value, x[r]);
+        }
+    };
 #pragma unroll 2
-    for (int q = 0; q < (int)p->quads; ++q, at += packing<S>::QUAD) {
+    for (int step = 0; step < steps / 4 * 4; step += 4, at += packing<S>::QUAD) {
         const uint32_t column = ((const uint32_t *)at)[lane];
         S value[4];
+        values_of<S, 4>(at + 128, value);
 #pragma unroll
-        for (int k = 0; k < 4 / BY; ++k) {
-            const sixteen<S> x = ((const sixteen<S> *)(at + 128))[k * 32 + lane];
+        for (int j = 0; j < 4; ++j) add(value[j], column >> 8 * j & 255, j, step + j);
+    }
+    if (steps % 4) {
+        const uint32_t column = ((const uint16_t *)at)[lane];
+        S value[2];
+        values_of<S, 2>(at + 64, value);
 #pragma unroll
-            for (int j = 0; j < BY; ++j) value[k * BY + j] = x.v[j];
-        }
+        for (int j = 0; j < 2; ++j) add(value[j], column >> 8 * j & 255, j, steps - 2 + j);
+    }
 #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            const S *x = gathered + (column >> 8 * j & 255) * NR;
-#pragma unroll
-            for (int r = 0; r < NR; ++r) {
-                if (FOLD && 4 * q + j < own)
-                    nfma(other[r], value[j], x[r]);
-                else
-                    nfma(acc[r], value[j], x[r]);
-            }
-        }
+    for (int r = 0; r < NR; ++r) {
+        if (SUMS == 4)
+            sum[0][r] = sum[0][r] + sum[2 % SUMS][r],
+            sum[1 % SUMS][r] = sum[1 % SUMS][r] + sum[3 % SUMS][r];
+        acc[r] = SUMS > 1 ? sum[0][r] + sum[1 % SUMS][r] : sum[0][r];
     }
     if (!FOLD) return;
+    const int number = (int)(fold >> 24);
 #pragma unroll
-    for (int r = 0; r < NR; ++r) foreign[lane * NR + r] = other[r];
+    for (int r = 0; r < NR; ++r) {
+        if (SUMS == 4)
+            other[0][r] = other[0][r] + other[2 % SUMS][r],
+            other[1 % SUMS][r] = other[1 % SUMS][r] + other[3 % SUMS][r];
+        foreign[number * NR + r] = SUMS > 1 ? other[0][r] + other[1 % SUMS][r] : other[0][r];
+    }
     __syncwarp();
     for (int k = (int)(fold >> 8 & 255); k < (int)(fold >> 16 & 255); ++k)
 #pragma unroll
@@ -306,7 +341,7 @@ __global__ void __launch_bounds__(32, 12) sweep_kernel(const mpki_sweeps_run a) 
                 of_m = true;
             } else if (p->columns) {
                 const uint32_t *list =
-                    (const uint32_t *)((const char *)p + packing<S>::list_at(p->flags, p->quads));
+                    (const uint32_t *)((const char *)p + packing<S>::list_at(p->flags, p->steps));
                 const void *from = p->flags & BACKWARD ? a.half[1].from : a.half[0].from;
                 gather<S, NR>(list, p->columns, (const S *)from, gathered);
             }

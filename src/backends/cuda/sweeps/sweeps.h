@@ -19,7 +19,7 @@ extern "C" {
 
 enum {
     MPKI_SWEEPS_COLUMNS = 255, /**< most columns of a segment: they have numbers of 8 bits */
-    MPKI_SWEEPS_QUADS = 5,     /**< most entries of a lane, in fours */
+    MPKI_SWEEPS_STEPS = 24,    /**< most entries of a lane */
     MPKI_SWEEPS_RHS = 8        /**< most vectors at once */
 };
 
