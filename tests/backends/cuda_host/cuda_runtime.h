@@ -252,7 +252,11 @@ struct alignas(16) int4 {
 typedef struct host_stream *cudaStream_t;
 typedef struct host_event *cudaEvent_t;
 typedef enum cudaError_t { cudaSuccess = 0, cudaErrorMemoryAllocation = 2 } cudaError_t;
-enum { cudaEventDisableTiming = 2, cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+enum {
+    cudaEventDisableTiming = 2,
+    cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+    cudaFuncAttributePreferredSharedMemoryCarveout = 9
+};
 enum cudaMemcpyKind {
     cudaMemcpyHostToHost,
     cudaMemcpyHostToDevice,

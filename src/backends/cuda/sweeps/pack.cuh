@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_SWEEPS_PACK_CUH
+#define MPKI_CUDA_SWEEPS_PACK_CUH
+/** From packed blocks to packets, a warp for a unit and a direction. It walks over the unit's blocks in
+ *  strips of eight columns and begins a new segment where the next strip does not fit. Three passes
+ *  take the same walk: they count segments, measure them, fill them. */
+#include "packet.cuh"
+
+#ifndef MPKI_ROOM /* dynamic shared memory; tests on a host have their own */
+#define MPKI_ROOM extern __shared__ __align__(16) char room[]
+#endif
+
+namespace mpki {
+
+/* ---- the entries of lists as they fall due ---- */
+
+/** Frame f's rows of L by increasing slots of the frames across, its column by decreasing ones: an
+ *  entry's place is the number of those before it. A warp a frame. */
+inline __global__ void order_kernel(const mpki_cuda_store s, const int32_t *slot, int32_t *order) {
+    const int lane = threadIdx.x & 31;
+    const int64_t f = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    if (f >= s.m) return;
+    for (int half = 0; half < 2; ++half) {
+        const int64_t begin = half ? s.diagonal[f] + 1 : s.ptr[f];
+        const int64_t end = half ? s.ptr[f + 1] : s.diagonal[f];
+        for (int64_t e = begin + lane; e < end; e += 32) {
+            const int32_t own = slot[s.other[e]];
+            int32_t before = 0;
+            for (int64_t k = begin; k < end; ++k) {
+                const int32_t key = slot[s.other[k]];
+                before += half ? key > own : key < own;
+            }
+            order[begin + before] = (int32_t)(e - begin);
+        }
+    }
+}
+
+/* ---- the walk ---- */
+
+/** A place in the walk: block k of the list of the unit's frame j, strip s; phase 1: of M. */
+struct cursor {
+    int phase, j, k, strip;
+};
+__device__ inline bool operator==(const cursor &a, const cursor &b) {
+    return a.phase == b.phase && a.j == b.j && a.k == b.k && a.strip == b.strip;
+}
+
+/** A block as the lanes see it: bit c of `mine`: the lane's row has an entry in column c. */
+template <class S> struct block_view {
+    uint32_t any, mine; /* columns that some row, that the lane's row has */
+    int32_t from;       /* slot of column 0; of M: its row within the unit */
+    int base;           /* row of the unit that is row 0 */
+    const S *value;
+};
+
+template <class S> struct walker {
+    const mpki_cuda_packing &p;
+    const mpki_cuda_store &s;
+    const int half, unit, lane;
+    uint32_t *mask, *begin; /* [32] shared: of the rows of the block as it is stored */
+    int first, frames;      /* the unit's in s.frame */
+    int32_t slot0;
+
+    __device__ walker(const mpki_cuda_packing &p_, const mpki_cuda_store &s_, int half_, int unit_,
+                      uint32_t *shared)
+        : p(p_), s(s_), half(half_), unit(unit_), lane(threadIdx.x & 31), mask(shared),
+          begin(shared + 32) {
+        first = p.unit[unit], frames = p.unit[unit + 1] - first;
+        slot0 = p.slot[s.frame[first]];
+    }
+
+    __device__ int width(int32_t f) const { return s.bptr[f + 1] - s.bptr[f]; }
+
+    __device__ int rows() const {
+        const int32_t f = s.frame[first + frames - 1];
+        return p.slot[f] + width(f) - slot0;
+    }
+
+    /** The block at `at` of s.words; its rows, backward its columns, are those of frame f. */
+    __device__ void view(int64_t at, int32_t f, int32_t from, block_view<S> *v) const {
+        const uint32_t set = s.words[at], here = set >> lane & 1;
+        const int held = __popc(set), before = __popc(set & ((1u << lane) - 1));
+        const uint32_t m = here ? s.words[at + 1 + before] : 0;
+        int sum = __popc(m);
+        for (int d = 1; d < 32; d *= 2) {
+            const int more = __shfl_up_sync(0xffffffffu, sum, d);
+            if (lane >= d) sum += more;
+        }
+        __syncwarp();
+        mask[lane] = m, begin[lane] = (uint32_t)(sum - __popc(m));
+        __syncwarp();
+        v->base = p.slot[f] - slot0, v->from = from;
+        v->value = (const S *)(s.words + at + MPKI_STORE_HEAD(held));
+        const int row = lane - v->base;
+        v->mine = 0, v->any = set;
+        if (row >= 0 && row < width(f)) {
+            if (!half)
+                v->mine = mask[row];
+            else
+                for (int r = 0; r < 32; ++r) v->mine |= (mask[r] >> row & 1) << r;
+        }
+        if (half) return;
+        uint32_t any = v->mine;
+        for (int d = 16; d; d /= 2) any |= __shfl_xor_sync(0xffffffffu, any, d);
+        v->any = any;
+    }
+
+    /** The lane's entry in column c. */
+    __device__ S entry(const block_view<S> &v, int c) const {
+        const int row = lane - v.base, r = half ? c : row, q = half ? row : c;
+        const S x = v.value[begin[r] + __popc(mask[r] & ((1u << q) - 1))];
+        return half && s.hermitian ? conj(x) : x;
+    }
+
+    /** From `from` to the end or to `to`: f(place, view, columns), until it returns false. */
+    template <class F> __device__ void walk(cursor from, cursor to, F f) {
+        cursor at = from;
+        for (; at.j < frames; ++at.j, at.k = 0, at.strip = 0) {
+            const int32_t frame = s.frame[first + at.j];
+            const int64_t start = half ? s.diagonal[frame] + 1 : s.ptr[frame];
+            const int64_t stop = half ? s.ptr[frame + 1] : s.diagonal[frame];
+            const int64_t *const where = half ? s.upper : s.lower;
+            const int blocks = at.phase ? 1 : (int)(stop - start);
+            int64_t place = -1; /* lane l: of block l of the next 32 */
+            int32_t across = 0;
+            for (bool fresh = true; at.k < blocks; ++at.k, at.strip = 0) {
+                if (at == to) return;
+                if (at.phase) {
+                    place = (half ? s.pivot_n : s.pivot)[frame];
+                    across = p.slot[frame] - slot0;
+                } else if (fresh || at.k % 32 == 0) {
+                    const int k = at.k / 32 * 32 + lane;
+                    fresh = false, place = -1;
+                    if (k < blocks) {
+                        const int64_t e = start + p.order[start + k];
+                        place = where[s.block[e]];
+                        across = p.slot[s.other[e]];
+                    }
+                }
+                const int lane_of = at.phase ? 0 : at.k % 32;
+                const int64_t words = __shfl_sync(0xffffffffu, place, lane_of);
+                const int32_t slot = __shfl_sync(0xffffffffu, across, lane_of);
+                if (words < 0) continue;
+                block_view<S> v;
+                view(words, frame, slot, &v);
+                for (; at.strip < 4; ++at.strip) {
+                    if (at == to) return;
+                    const uint32_t columns = v.any & 0xffu << 8 * at.strip;
+                    if (columns && !f(at, v, columns)) return;
+                }
+            }
+        }
+    }
+
+    /** M = I for all frames of the unit. */
+    __device__ bool identity() {
+        for (int j = 0; j < frames; ++j) {
+            const int32_t f = s.frame[first + j];
+            const int64_t at = (half ? s.pivot_n : s.pivot)[f];
+            if (at < 0) return false;
+            block_view<S> v;
+            view(at, f, p.slot[f] - slot0, &v);
+            const int row = lane - v.base;
+            bool good = true;
+            if (row >= 0 && row < width(f))
+                good = v.mine == 1u << row && is_zero(entry(v, row) + make<S>(1));
+            if (!__all_sync(0xffffffffu, good)) return false;
+        }
+        return true;
+    }
+};
+
+/* ---- lanes that help ---- */
+
+/** With `most` entries a lane: the lanes with numbers first .. end-1 have the first entries of the
+ *  lane's row that are too many. Numbers go by room, the lane with the most has 0. */
+struct folding {
+    int first, end, number;
+};
+
+/** How many lanes have more, or as much and come before. */
+__device__ inline int rank(int x) {
+    const int lane = threadIdx.x & 31;
+    int before = 0;
+    for (int l = 0; l < 32; ++l) {
+        const int y = __shfl_sync(0xffffffffu, x, l);
+        before += y > x || (y == x && l < lane);
+    }
+    return before;
+}
+
+/** The value of the lane with rank `of`. */
+__device__ inline int ranked(int x, int rank, int of, int *lane_of) {
+    *lane_of = __ffs((int)__ballot_sync(0xffffffffu, rank == of)) - 1;
+    return __shfl_sync(0xffffffffu, x, *lane_of);
+}
+
+/** The longest rows go first, to the lanes with the most room. False: there is not enough. */
+__device__ inline bool fold(int length, int most, folding *out) {
+    const int lane = threadIdx.x & 31;
+    const int excess = length > most ? length - most : 0, room = length < most ? most - length : 0;
+    const int longest = rank(excess), widest = rank(room);
+    *out = {0, 0, widest};
+    for (int i = 0, h = 0; i < 32; ++i) {
+        int row, helper, more = ranked(excess, longest, i, &row);
+        const int first = h;
+        if (more == 0) break;
+        for (; more > 0; ++h) {
+            const int space = h < 32 ? ranked(room, widest, h, &helper) : 0;
+            if (space == 0) return false;
+            more -= space;
+        }
+        if (lane == row) out->first = first, out->end = h;
+    }
+    return true;
+}
+
+__device__ inline int largest(int x) {
+    for (int d = 16; d; d /= 2) {
+        const int y = __shfl_xor_sync(0xffffffffu, x, d);
+        x = x < y ? y : x;
+    }
+    return x;
+}
+__device__ inline int total(int x) {
+    for (int d = 16; d; d /= 2) x += __shfl_xor_sync(0xffffffffu, x, d);
+    return x;
+}
+
+__device__ inline bool fits(int length) {
+    folding f;
+    const int most = MPKI_SWEEPS_STEPS;
+    return largest(length) <= most || fold(length, most, &f);
+}
+
+/* ---- a segment ---- */
+
+template <class S> struct pack_room { static const int BYTES = packing<S>::MOST + 3 * 128; };
+
+template <class S> struct segmenter {
+    walker<S> w;
+    int pass, count;
+    bool plain;        /* M = I */
+    char *staging;     /* shared */
+    uint32_t *helpers; /* [32] shared, by number: entries that there is room for; 8: the lane */
+    cursor from;
+    int columns, length; /* length: of the lane's row */
+    int32_t last;
+
+    __device__ segmenter(const mpki_cuda_packing &p, const mpki_cuda_store &s, int half, int unit,
+                         int pass_, char *shared)
+        : w(p, s, half, unit, (uint32_t *)(shared + packing<S>::MOST)), pass(pass_), count(0),
+          staging(shared), helpers((uint32_t *)(shared + packing<S>::MOST) + 64) {}
+
+    __device__ void open(cursor at) {
+        from = at;
+        columns = length = 0;
+        last = at.phase ? -2 : -1;
+    }
+
+    /** Entries from `from` to `to` into the staged packet. */
+    __device__ void entries(cursor to, int steps, const folding &f, bool folded) {
+        typedef packing<S> layout;
+        const int lane = w.lane, flags = folded ? FOLDED : 0;
+        const int early = length < steps ? 0 : length - steps;
+        char *const first = staging + layout::entries_at(flags);
+        uint32_t *const list = (uint32_t *)(staging + layout::list_at(flags, steps));
+        int taken = 0, helper = f.first, used = 0, column = 0;
+        __syncwarp();
+        if (folded) helpers[f.number] = (uint32_t)(steps - length + early) | (uint32_t)lane << 8;
+        __syncwarp();
+        w.walk(from, to, [&](cursor at, const block_view<S> &v, uint32_t set) {
+            if (!at.phase && (set >> lane & 1))
+                list[column + __popc(set & ((1u << lane) - 1))] = (uint32_t)(v.from + lane);
+            for (uint32_t bits = v.mine & set; bits; bits &= bits - 1) {
+                const int c = __ffs((int)bits) - 1;
+                int to_lane = lane, step = steps - length + taken;
+                if (taken < early) {
+                    while ((int)(helpers[helper] & 255) <= used) ++helper, used = 0;
+                    to_lane = (int)(helpers[helper] >> 8), step = used++;
+                }
+                ++taken;
+                *(uint8_t *)(first + layout::column_at(to_lane, step, steps)) =
+                    (uint8_t)(at.phase ? v.from + c : column + __popc(set & ((1u << c) - 1)));
+                *(S *)(first + layout::value_at(to_lane, step, steps)) = w.entry(v, c);
+            }
+            column += at.phase ? 0 : __popc(set);
+            return true;
+        });
+    }
+
+    __device__ void fill(cursor to, int steps, const folding &f, bool folded) {
+        typedef packing<S> layout;
+        const mpki_cuda_packing &p = w.p;
+        const int lane = w.lane, half = w.half;
+        const int flags = (folded ? FOLDED : 0) | (half ? BACKWARD : 0) | (from.phase ? OF_M : 0);
+        const int listed = from.phase ? 0 : columns, bytes = layout::bytes(flags, steps, listed);
+        const mpki_sweeps_place place = p.place[half][p.first[half][w.unit] + count];
+        __syncwarp();
+        for (int k = lane; k < bytes / 4; k += 32) ((uint32_t *)staging)[k] = 0;
+        __syncwarp();
+        for (int k = 0; k < steps; ++k) /* padding */
+            *(uint8_t *)(staging + layout::entries_at(flags) + layout::column_at(lane, k, steps)) =
+                NOTHING;
+        __syncwarp();
+        if (lane == 0) {
+            packet x = {};
+            x.next = place.next, x.part = place.part;
+            x.first_part = place.first_part, x.parts = place.parts;
+            x.columns = (uint16_t)listed, x.steps = (uint8_t)steps, x.flags = (uint8_t)flags;
+            x.slot = w.slot0, x.rows = (uint16_t)w.rows(), x.size = (uint16_t)(bytes / 16);
+            *(packet *)staging = x;
+        }
+        if (folded) {
+            const int own = length < steps ? length : steps;
+            ((uint32_t *)(staging + 32))[lane] = (uint32_t)(steps - own) | (uint32_t)f.first << 8 |
+                                                 (uint32_t)f.end << 16 | (uint32_t)f.number << 24;
+        }
+        entries(to, steps, f, folded);
+        __syncwarp();
+        uint32_t *const out = (uint32_t *)(p.packets + (int64_t)place.at * 16);
+        for (int k = lane; k < bytes / 4; k += 32) out[k] = ((const uint32_t *)staging)[k];
+    }
+
+    __device__ void close(cursor to) {
+        if (!from.phase && columns == 0 && !plain) return; /* M is enough */
+        if (pass != MPKI_SWEEPS_COUNT) {
+            const int longest = largest(length), all = total(length);
+            folding f = {0, 0, 0};
+            int steps = (all + 63) / 64 * 2;
+            while (longest > steps && !fold(length, steps, &f)) steps += 2;
+            const bool folded = longest > steps;
+            if (pass == MPKI_SWEEPS_FILL) {
+                fill(to, steps, f, folded);
+            } else if (w.lane == 0) {
+                const int listed = from.phase ? 0 : columns;
+                mpki_sweeps_measure m;
+                m.size = (uint32_t)(packing<S>::bytes(folded ? FOLDED : 0, steps, listed) / 16);
+                m.last = last;
+                w.p.measure[w.half][w.p.first[w.half][w.unit] + count] = m;
+            }
+        }
+        ++count;
+    }
+
+    __device__ bool is_late(int32_t slot) const {
+        const int32_t late = w.p.late[w.half][w.unit];
+        return w.half ? slot < late : slot >= late;
+    }
+
+    __device__ void phase(int which) {
+        const cursor end = {which, w.frames, 0, 0};
+        cursor again = {which, 0, 0, 0};
+        bool late = false;
+        open(again);
+        w.walk(again, end, [&](cursor at, const block_view<S> &v, uint32_t set) {
+            const int more = __popc(v.mine & set), wide = __popc(set);
+            const bool later = !at.phase && is_late(v.from);
+            if (columns + wide > MPKI_SWEEPS_COLUMNS || (later && !late && columns > 0) ||
+                !fits(length + more)) {
+                close(at);
+                open(at);
+            }
+            late = late || later;
+            columns += wide, length += more;
+            if (!at.phase) {
+                const int32_t due = v.from + (w.half ? __ffs((int)set) - 1 : 31 - __clz((int)set));
+                if (last < 0 || (w.half ? due < last : due > last)) last = due;
+            }
+            return true;
+        });
+        close(end);
+    }
+};
+
+/** A block is one warp. */
+template <class S>
+__global__ void __launch_bounds__(32, 12)
+    pack_kernel(const mpki_cuda_packing p, const mpki_cuda_store s, int pass, int half) {
+    MPKI_ROOM;
+    const int unit = (int)blockIdx.x;
+    segmenter<S> x(p, s, half, unit, pass, room);
+    x.plain = x.w.identity();
+    x.phase(0);
+    if (!x.plain) x.phase(1);
+    if (pass == MPKI_SWEEPS_COUNT && x.w.lane == 0) p.count[half][unit] = x.count;
+}
+
+} // namespace mpki
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_SWEEPS_PACKET_CUH
+#define MPKI_CUDA_SWEEPS_PACKET_CUH
+/** A segment of a unit as it lies in memory, a multiple of 16 bytes:
+ *
+ *      packet                      32 bytes
+ *      uint32_t fold[32]           where flags has FOLDED, a lane: 0-7 the step with which its own
+ *                                  entries begin, 8-15 and 16-23 first and last + 1 of the sums
+ *                                  that belong to its row, 24-31 the number of its sum of others' entries
+ *      steps / 4 times
+ *          uint8_t column[32][4]   of four entries of each lane
+ *          T value[32][4]          in units of 16 bytes: the lanes' first one, their second one, ...
+ *      and, where two steps are left, the same with 2 in place of 4
+ *      uint32_t slot[columns]      as they fall due
+ *
+ *  Lane k has the entries of row k of the unit, those that fall due last at its end. Rows longer than
+ *  all lanes' share give their first entries to lanes with room before their own. Column
+ *  NOTHING is that of padding. */
+#include "../scalar.cuh"
+#include "sweeps.h"
+
+namespace mpki {
+
+struct packet {
+    uint32_t next; /* as mpki_sweeps_place */
+    uint16_t columns;
+    uint8_t steps, flags;
+    int32_t slot, part, first_part, parts;
+    uint16_t rows, size;
+    uint32_t unused;
+};
+
+enum { FOLDED = 1, BACKWARD = 2, OF_M = 4 };
+static const int NOTHING = MPKI_SWEEPS_COLUMNS;
+
+template <class S> struct packing {
+    static const int QUAD = 128 + 128 * (int)sizeof(S); /* bytes */
+    static const int MOST = 32 + 128 + MPKI_SWEEPS_STEPS / 4 * QUAD + 1024;
+    static const int BY_16 = sizeof(S) > 16 ? 1 : 16 / (int)sizeof(S);
+
+    __host__ __device__ static int entries_at(int flags) { return 32 + (flags & FOLDED ? 128 : 0); }
+    __host__ __device__ static int list_at(int flags, int steps) {
+        return entries_at(flags) + steps / 2 * (QUAD / 2);
+    }
+    __host__ __device__ static int bytes(int flags, int steps, int columns) {
+        return (list_at(flags, steps) + 4 * columns + 15) / 16 * 16;
+    }
+    /** Where entry `step` of a lane is, in bytes from the first of all; of `steps`. */
+    __host__ __device__ static int column_at(int lane, int step, int steps) {
+        return step / 4 * QUAD + lane * (step / 4 < steps / 4 ? 4 : 2) + step % 4;
+    }
+    __host__ __device__ static int value_at(int lane, int step, int steps) {
+        const bool half = step / 4 == steps / 4;
+        const int j = step % 4, by = half && BY_16 > 2 ? 2 : BY_16;
+        return step / 4 * QUAD + (half ? 64 : 128) +
+               ((j / by * 32 + lane) * by + j % by) * (int)sizeof(S);
+    }
+};
+
+/* ---- results that are waited for: an entry is there when none of its parts is this NaN. The vectors
+ * are read and written in L2, entry by entry ---- */
+
+template <class F> struct absent;
+template <> struct absent<float> {
+    typedef uint32_t word;
+    static const word MARK = 0x7fed5eedu;
+};
+template <> struct absent<double> {
+    typedef unsigned long long word;
+    static const word MARK = 0x7ffd5eed7ffd5eedull;
+};
+
+template <class F> __device__ inline typename absent<F>::word word_of(F x);
+template <> __device__ inline uint32_t word_of(float x) {
+    return __float_as_uint(x);
+}
+template <> __device__ inline unsigned long long word_of(double x) {
+    return (unsigned long long)__double_as_longlong(x);
+}
+template <class F> __device__ inline F of_word(typename absent<F>::word x);
+template <> __device__ inline float of_word<float>(uint32_t x) {
+    return __uint_as_float(x);
+}
+template <> __device__ inline double of_word<double>(unsigned long long x) {
+    return __longlong_as_double((long long)x);
+}
+
+template <class F> __device__ inline bool is_absent(F x) {
+    return word_of(x) == absent<F>::MARK;
+}
+template <class F> __device__ inline bool is_absent(cx<F> x) {
+    return is_absent(x.x) || is_absent(x.y);
+}
+template <class F> __device__ inline void mark(F &x) {
+    x = of_word<F>(absent<F>::MARK);
+}
+template <class F> __device__ inline void mark(cx<F> &x) {
+    mark(x.x), mark(x.y);
+}
+/** x, or where it happens to be the mark another NaN. */
+template <class F> __device__ inline F unmarked(F x) {
+    return is_absent(x) ? of_word<F>(absent<F>::MARK ^ 1) : x;
+}
+template <class F> __device__ inline cx<F> unmarked(cx<F> x) {
+    return {unmarked(x.x), unmarked(x.y)};
+}
+
+#ifdef __CUDA_ARCH__
+__device__ inline float load_now(const float *p) {
+    float x;
+    asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(x) : "l"(p));
+    return x;
+}
+__device__ inline double load_now(const double *p) {
+    double x;
+    asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(x) : "l"(p));
+    return x;
+}
+__device__ inline cx<float> load_now(const cx<float> *p) {
+    cx<float> x;
+    asm volatile("ld.relaxed.gpu.global.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "l"(p));
+    return x;
+}
+__device__ inline cx<double> load_now(const cx<double> *p) {
+    cx<double> x;
+    asm volatile("ld.relaxed.gpu.global.v2.f64 {%0, %1}, [%2];" : "=d"(x.x), "=d"(x.y) : "l"(p));
+    return x;
+}
+__device__ inline void store_now(float *p, float x) {
+    asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(p), "f"(x));
+}
+__device__ inline void store_now(double *p, double x) {
+    asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(p), "d"(x));
+}
+__device__ inline void store_now(cx<float> *p, cx<float> x) {
+    asm volatile("st.relaxed.gpu.global.v2.f32 [%0], {%1, %2};" ::"l"(p), "f"(x.x), "f"(x.y));
+}
+__device__ inline void store_now(cx<double> *p, cx<double> x) {
+    asm volatile("st.relaxed.gpu.global.v2.f64 [%0], {%1, %2};" ::"l"(p), "d"(x.x), "d"(x.y));
+}
+#else
+template <class S> __device__ inline S load_now(const S *p) {
+    return *p;
+}
+template <class S> __device__ inline void store_now(S *p, S x) {
+    *p = x;
+}
+#endif
+
+} // namespace mpki
+
+#endif

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_SWEEPS_SWEEP_CUH
+#define MPKI_CUDA_SWEEPS_SWEEP_CUH
+/** The sweeps: a kernel whose warps take tasks by tickets. While a warp works on one packet the next
+ *  one, of the same task or of the task after it, is on its way into shared memory (Hopper's bulk
+ *  copies): the factor is read far ahead of the results that its rows wait for. Between two levels
+ *  there is no more than a store of the results and a load that finds them. */
+#include "packet.cuh"
+
+#ifndef MPKI_ROOM /* dynamic shared memory; tests on a host have their own */
+#define MPKI_ROOM extern __shared__ __align__(16) char room[]
+#endif
+
+namespace mpki {
+
+static const unsigned ALL = 0xffffffffu;
+
+/* ---- packets into shared memory ---- */
+
+struct arrival {
+#ifdef __CUDA_ARCH__
+    uint64_t *barrier; /* [2], shared */
+    unsigned phase;    /* bit s: of stage s */
+
+    __device__ static unsigned address(const void *p) {
+        return (unsigned)__cvta_generic_to_shared(p);
+    }
+    __device__ void begin(void *place) {
+        barrier = (uint64_t *)place, phase = 0;
+        if ((threadIdx.x & 31) == 0) {
+            for (int s = 0; s < 2; ++s)
+                asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address(barrier + s)));
+            asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        }
+        __syncwarp();
+    }
+    /* all lanes have read what was there */
+    __device__ void fetch(int stage, void *to, const char *from, unsigned bytes) {
+        if ((threadIdx.x & 31) != 0) return;
+        const unsigned b = address(barrier + stage);
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(b), "r"(bytes)
+                     : "memory");
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                     "[%0], [%1], %2, [%3];" ::"r"(address(to)),
+                     "l"(from), "r"(bytes), "r"(b)
+                     : "memory");
+    }
+    __device__ void wait(int stage) const {
+        const unsigned b = address(barrier + stage), parity = phase >> stage & 1;
+        unsigned done = 0;
+        while (!done)
+            asm volatile("{\n.reg .pred p;\n"
+                         "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                         "selp.u32 %0, 1, 0, p;\n}"
+                         : "=r"(done)
+                         : "r"(b), "r"(parity)
+                         : "memory");
+    }
+    __device__ void taken(int stage) {
+        phase ^= 1u << stage;
+    }
+#else
+    __device__ void begin(void *) {}
+    __device__ void fetch(int, void *to, const char *from, unsigned bytes) {
+        if ((threadIdx.x & 31) == 0) memcpy(to, from, bytes);
+    }
+    __device__ void wait(int) const {
+        __syncwarp();
+    }
+    __device__ void taken(int) {}
+#endif
+};
+
+/** Shared memory of a warp: two packets, the results that one of them needs, sums for other lanes,
+ *  barriers. */
+template <class S, int NR> struct sweep_room {
+    static const int GATHERED = 256 * NR * (int)sizeof(S), FOREIGN = 32 * NR * (int)sizeof(S);
+    static const int BYTES = 2 * packing<S>::MOST + GATHERED + FOREIGN + 16;
+};
+
+/* ---- one packet ---- */
+
+template <class S, int NR> __device__ inline bool load_all(const S *from, S (&v)[NR]) {
+    bool here = true;
+#pragma unroll
+    for (int r = 0; r < NR; ++r) v[r] = load_now(from + r);
+#pragma unroll
+    for (int r = 0; r < NR; ++r) here = here && !is_absent(v[r]);
+    return here;
+}
+
+/** The results for a packet's columns, to gathered. At first all are asked for at once; then for
+ *  those that are due last, until they come; then for the others again. */
+template <class S, int NR>
+__device__ inline void gather(const uint32_t *list, int columns, const S *from, S *gathered) {
+    const int CHUNKS = 8, lane = threadIdx.x & 31;
+    const int AT_ONCE = NR * sizeof(S) <= 8    ? 8
+                        : NR * sizeof(S) <= 16 ? 4
+                        : NR * sizeof(S) <= 32 ? 2
+                                               : 1;
+    unsigned missing = 0;
+    for (int i = 0; i * 32 < columns; i += AT_ONCE) {
+        S v[AT_ONCE][NR];
+        bool here[AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; ++k) {
+            const int c = 32 * (i + k) + lane;
+            here[k] = true;
+            if (c < columns) here[k] = load_all<S, NR>(from + (int64_t)list[c] * NR, v[k]);
+        }
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; ++k) {
+            const int c = 32 * (i + k) + lane;
+            if (!here[k])
+                missing |= 1u << (i + k);
+            else if (c < columns)
+#pragma unroll
+                for (int r = 0; r < NR; ++r) gathered[c * NR + r] = v[k][r];
+        }
+    }
+    for (int last = (columns - 1) / 32; __any_sync(ALL, missing != 0);) {
+        const int count = __any_sync(ALL, missing >> last & 1) ? 1 : CHUNKS;
+        for (int k = 0; k < count; ++k) {
+            const int i = count == 1 ? last : k, c = 32 * i + lane;
+            S v[NR];
+            if (!(missing >> i & 1) || !load_all<S, NR>(from + (int64_t)list[c] * NR, v)) continue;
+            missing &= ~(1u << i);
+#pragma unroll
+            for (int r = 0; r < NR; ++r) gathered[c * NR + r] = v[r];
+        }
+    }
+}
+
+/** COUNT values of a lane, which lie together as far as they fit into 16 bytes. */
+template <class S, int COUNT> __device__ inline void values_of(const char *at, S (&value)[COUNT]) {
+    const int BY = packing<S>::BY_16 < COUNT ? packing<S>::BY_16 : COUNT;
+    struct alignas(BY * sizeof(S)) together {
+        S v[BY];
+    };
+#pragma unroll
+    for (int k = 0; k < COUNT / BY; ++k) {
+        const together x = ((const together *)at)[k * 32 + (threadIdx.x & 31)];
+#pragma unroll
+        for (int j = 0; j < BY; ++j) value[k * BY + j] = x.v[j];
+    }
+}
+
+/** acc -= the lane's entries times gathered. Several sums run side by side, for one multiplication
+ *  and addition takes as long as many. */
+template <class S, int NR, bool FOLD>
+__device__ inline void entries(const packet *p, const S *gathered, S *foreign, S (&acc)[NR]) {
+    const int SUMS = NR == 1 ? 4 : NR == 2 ? 2 : 1, lane = threadIdx.x & 31;
+    const char *at = (const char *)p + packing<S>::entries_at(FOLD ? FOLDED : 0);
+    const int steps = p->steps;
+    uint32_t fold = 0;
+    int own = 0;
+    S sum[SUMS][NR], other[SUMS][NR];
+    if (FOLD) {
+        fold = ((const uint32_t *)(p + 1))[lane];
+        own = (int)(fold & 255);
+    }
+#pragma unroll
+    for (int r = 0; r < NR; ++r)
+#pragma unroll
+        for (int k = 0; k < SUMS; ++k) {
+            sum[k][r] = k ? make<S>(0) : acc[r];
+            if (FOLD) other[k][r] = make<S>(0);
+        }
+    auto add = [&](S value, uint32_t column, int j, int step) {
+        const S *x = gathered + column * NR;
+#pragma unroll
+        for (int r = 0; r < NR; ++r) {
+            if (FOLD && step < own)
+                nfma(other[j % SUMS][r], value, x[r]);
+            else
+                nfma(sum[j % SUMS][r], value, x[r]);
+        }
+    };
+#pragma unroll 2
+    for (int step = 0; step < steps / 4 * 4; step += 4, at += packing<S>::QUAD) {
+        const uint32_t column = ((const uint32_t *)at)[lane];
+        S value[4];
+        values_of<S, 4>(at + 128, value);
+#pragma unroll
+        for (int j = 0; j < 4; ++j) add(value[j], column >> 8 * j & 255, j, step + j);
+    }
+    if (steps % 4) {
+        const uint32_t column = ((const uint16_t *)at)[lane];
+        S value[2];
+        values_of<S, 2>(at + 64, value);
+#pragma unroll
+        for (int j = 0; j < 2; ++j) add(value[j], column >> 8 * j & 255, j, steps - 2 + j);
+    }
+#pragma unroll
+    for (int r = 0; r < NR; ++r) {
+        if (SUMS == 4)
+            sum[0][r] = sum[0][r] + sum[2 % SUMS][r],
+            sum[1 % SUMS][r] = sum[1 % SUMS][r] + sum[3 % SUMS][r];
+        acc[r] = SUMS > 1 ? sum[0][r] + sum[1 % SUMS][r] : sum[0][r];
+    }
+    if (!FOLD) return;
+    const int number = (int)(fold >> 24);
+#pragma unroll
+    for (int r = 0; r < NR; ++r) {
+        if (SUMS == 4)
+            other[0][r] = other[0][r] + other[2 % SUMS][r],
+            other[1 % SUMS][r] = other[1 % SUMS][r] + other[3 % SUMS][r];
+        foreign[number * NR + r] = SUMS > 1 ? other[0][r] + other[1 % SUMS][r] : other[0][r];
+    }
+    __syncwarp();
+    for (int k = (int)(fold >> 8 & 255); k < (int)(fold >> 16 & 255); ++k)
+#pragma unroll
+        for (int r = 0; r < NR; ++r) acc[r] = acc[r] + foreign[k * NR + r];
+}
+
+/** acc += the parts of the sum that other tasks have left; they are marked again for the next
+ *  sweep. */
+template <class S, int NR>
+__device__ inline void add_parts(const packet *p, void *part, S (&acc)[NR]) {
+    const int lane = threadIdx.x & 31;
+    S none;
+    mark(none);
+    for (int k = 0; k < p->parts; ++k) {
+        S *from = (S *)part + ((int64_t)(p->first_part + k) * 32 + lane) * NR, v[NR];
+        while (__any_sync(ALL, !load_all<S, NR>(from, v))) {}
+#pragma unroll
+        for (int r = 0; r < NR; ++r) {
+            acc[r] = acc[r] + v[r];
+            store_now(from + r, none);
+        }
+    }
+}
+
+/** The right-hand side of the lane's row. Backward it is D^-1 times the result of the other
+ *  direction, which may have to be waited for. */
+template <class S, int NR>
+__device__ inline void start(const packet *p, const mpki_sweeps_run &a, S (&acc)[NR]) {
+    const int lane = threadIdx.x & 31, rows = p->part < 0 ? (int)p->rows : 0;
+    const bool back = p->flags & BACKWARD, here = lane < rows;
+    const S *from =
+        (const S *)(back ? a.half[1].start : a.half[0].start) + ((int64_t)p->slot + lane) * NR;
+#pragma unroll
+    for (int r = 0; r < NR; ++r) acc[r] = make<S>(0);
+    if (!back || !a.diagonal || rows == 0) {
+        if (here)
+#pragma unroll
+            for (int r = 0; r < NR; ++r) acc[r] = from[r];
+        return;
+    }
+    bool missing = here;
+    while (__any_sync(ALL, missing)) missing = missing && !load_all<S, NR>(from, acc);
+    const int partner = here ? a.partner[p->slot + lane] : 0;
+    S d = make<S>(0), e = make<S>(0);
+    if (here) {
+        const S *at = (const S *)a.diagonal + 2 * ((int64_t)p->slot + lane);
+        d = at[0], e = at[1];
+    }
+#pragma unroll
+    for (int r = 0; r < NR; ++r) {
+        const S x = shfl(acc[r], lane + partner);
+        acc[r] = d * acc[r];
+        if (partner) acc[r] = acc[r] + e * x;
+    }
+}
+
+template <class S, int NR>
+__device__ inline void finish(const packet *p, const mpki_sweeps_run &a, const S (&acc)[NR]) {
+    const int lane = threadIdx.x & 31;
+    S *to;
+    if (p->part >= 0)
+        to = (S *)a.part + ((int64_t)p->part * 32 + lane) * NR;
+    else if (lane < (int)p->rows)
+        to = (S *)(p->flags & BACKWARD ? a.half[1].to : a.half[0].to) +
+             ((int64_t)p->slot + lane) * NR;
+    else
+        return;
+#pragma unroll
+    for (int r = 0; r < NR; ++r) store_now(to + r, unmarked(acc[r]));
+}
+
+/* ---- all ---- */
+
+/** A ticket; -1: there are no more. */
+__device__ inline int draw(const mpki_sweeps_run &a) {
+    int t = 0;
+    if ((threadIdx.x & 31) == 0) t = a.first + atomicAdd(a.ticket, 1);
+    return t;
+}
+__device__ inline bool task_of(const mpki_sweeps_run &a, int drawn, mpki_sweeps_task *task) {
+    const int t = __shfl_sync(ALL, drawn, 0);
+    if (t >= a.end) return false;
+    *task = a.task[t];
+    return true;
+}
+
+/** A block is one warp. */
+template <class S, int NR>
+__global__ void __launch_bounds__(32, 12) sweep_kernel(const mpki_sweeps_run a) {
+    MPKI_ROOM;
+    typedef sweep_room<S, NR> shared;
+    const int lane = threadIdx.x & 31, MOST = packing<S>::MOST;
+    S *gathered = (S *)(room + 2 * MOST);
+    S *foreign = (S *)(room + 2 * MOST + shared::GATHERED);
+    arrival there;
+    there.begin(room + 2 * MOST + shared::GATHERED + shared::FOREIGN);
+    for (int k = lane; k < NR; k += 32) gathered[NOTHING * NR + k] = make<S>(0);
+    mpki_sweeps_task task, next;
+    if (!task_of(a, draw(a), &task)) return;
+    int stage = 0;
+    there.fetch(stage, room, a.packets + (int64_t)task.at * 16, task.size * 16);
+    there.wait(stage); /* so that all warps have a task before one has two */
+    bool more = task_of(a, draw(a), &next);
+    for (bool again = true; again;) {
+        int drawn = 0;
+        S acc[NR];
+        bool of_m = false;
+        if (more) drawn = draw(a);
+        for (bool first = true;; first = false) {
+            there.wait(stage);
+            there.taken(stage);
+            const packet *p = (const packet *)(room + stage * MOST);
+            char *other = room + (stage ^ 1) * MOST;
+            const uint32_t size = p->next;
+            if (size) {
+                task.at += p->size;
+                there.fetch(stage ^ 1, other, a.packets + (int64_t)task.at * 16, size * 16);
+            } else if (more) {
+                there.fetch(stage ^ 1, other, a.packets + (int64_t)next.at * 16, next.size * 16);
+            }
+            if (first) start<S, NR>(p, a, acc);
+            if (p->flags & OF_M) {
+                if (!of_m) {
+                    add_parts<S, NR>(p, a.part, acc);
+#pragma unroll
+                    for (int r = 0; r < NR; ++r) {
+                        gathered[lane * NR + r] = acc[r];
+                        acc[r] = make<S>(0);
+                    }
+                }
+                of_m = true;
+            } else if (p->columns) {
+                const uint32_t *list =
+                    (const uint32_t *)((const char *)p + packing<S>::list_at(p->flags, p->steps));
+                const void *from = p->flags & BACKWARD ? a.half[1].from : a.half[0].from;
+                gather<S, NR>(list, p->columns, (const S *)from, gathered);
+            }
+            __syncwarp();
+            if (p->flags & FOLDED)
+                entries<S, NR, true>(p, gathered, foreign, acc);
+            else
+                entries<S, NR, false>(p, gathered, foreign, acc);
+            if (!size) {
+                if (!of_m) add_parts<S, NR>(p, a.part, acc);
+                finish<S, NR>(p, a, acc);
+            }
+            __syncwarp();
+            stage ^= 1;
+            if (!size) break;
+        }
+        again = more;
+        task = next;
+        if (more) more = task_of(a, drawn, &next);
+    }
+}
+
+} // namespace mpki
+
+#endif

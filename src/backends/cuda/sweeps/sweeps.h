@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_SWEEPS_H
+#define MPKI_CUDA_SWEEPS_H
+/** Triangular solves with a factor on blocks: what libmetapack asks of its CUDA module. Plain C.
+ *
+ *  A factor is packed anew, in the order in which a sweep reads it, once for each direction.
+ *  Slot    the index of a row in the order of the level sets; forward sweeps go up, backward down.
+ *  Unit    up to 32 slots: whole frames of one level set. A warp has a lane for each slot.
+ *  Segment some of the columns of a unit's rows (of L, of L^T, or of M at the end), few enough for
+ *          shared memory. In memory it is a packet; see sweeps/packet.cuh.
+ *  Task    segments of a unit that one warp works on, one after the other: all of them, or, where
+ *          they are many, some; then it leaves a part of the sum, which the unit's last task adds.
+ *          Warps take tasks by tickets, and a task waits for tasks with lower tickets alone. */
+#include "../blocks/store.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    MPKI_SWEEPS_COLUMNS = 255, /**< most columns of a segment: they have numbers of 8 bits */
+    MPKI_SWEEPS_STEPS = 24,    /**< most entries of a lane */
+    MPKI_SWEEPS_RHS = 8        /**< most vectors at once */
+};
+
+/** A segment as it is told to the host. */
+typedef struct mpki_sweeps_measure {
+    uint32_t size; /**< in 16 bytes */
+    int32_t last;  /**< the slot that is due last; -1: it needs none; -2: it is one of M */
+} mpki_sweeps_measure;
+
+/** Where the host puts it. */
+typedef struct mpki_sweeps_place {
+    uint32_t at;   /**< in 16 bytes */
+    uint32_t next; /**< size of the next one of the same task; 0: it is the last */
+    int32_t part;  /**< number of the part that the task leaves; -1: the unit's result */
+    int32_t first_part, parts; /**< what is to be added to it */
+} mpki_sweeps_place;
+
+/** A ticket: the first packet of a task. */
+typedef struct mpki_sweeps_task {
+    uint32_t at, size; /**< in 16 bytes */
+} mpki_sweeps_task;
+
+/** Packing. All pointers are device memory; [2]: forward, backward. */
+typedef struct mpki_cuda_packing {
+    const mpki_cuda_store *store; /**< host; its arrays are on the device */
+    int32_t units;
+    const int32_t *unit;     /**< units + 1: first place in store->frame */
+    const int32_t *slot;     /**< m: first slot of each frame */
+    const int32_t *late[2];  /**< units: columns of slots from here on (backward: before it) have
+                                 segments of their own */
+    int32_t *order;          /**< store->ptr[m]: the entries of lists as they fall due */
+    int32_t *count[2];       /**< units: segments */
+    const int64_t *first[2]; /**< units: of the unit's segments in: */
+    mpki_sweeps_measure *measure[2]; /**< NULL: not yet */
+    const mpki_sweeps_place *place[2];
+    char *packets;
+    const int32_t *position; /**< n, by slot */
+    void *diagonal[2];       /**< 2 n, by slot: D^-1, |D|^-1: coefficients of the slot itself and of
+                                  its partner */
+    int8_t *partner;         /**< n: -1, 0, 1 */
+} mpki_cuda_packing;
+
+enum { MPKI_SWEEPS_COUNT, MPKI_SWEEPS_MEASURE, MPKI_SWEEPS_FILL };
+
+/** One direction of a launch. Vectors by slot. */
+typedef struct mpki_sweeps_half {
+    const void *start; /**< right-hand side */
+    const void
+        *from; /**< where results of other rows are read: `to`, or those of the sweep before */
+    void *to;
+} mpki_sweeps_half;
+
+/** Tickets first .. end-1. An entry of a vector in which results are waited for holds a NaN of a
+ *  certain kind until its result comes. */
+typedef struct mpki_sweeps_run {
+    mpk_scalar scalar;
+    int32_t nrhs; /**< 1, 2, 4, 8: numbers by slot */
+    int32_t first, end, warps;
+    const mpki_sweeps_task *task;
+    const char *packets;
+    mpki_sweeps_half half[2];
+    const void *diagonal; /**< applied to half[1].start; NULL: not */
+    const int8_t *partner;
+    void *part;      /**< 32 nrhs entries for each part */
+    int32_t *ticket; /**< 0 */
+} mpki_sweeps_run;
+
+/** Vectors between the caller's order and slots. */
+typedef struct mpki_sweeps_move {
+    mpk_scalar scalar, stored; /**< of the caller's vectors; by slot */
+    int32_t n, nrhs, wide;     /**< columns; numbers by slot, >= nrhs: the others are 0 */
+    void *x;                   /**< the caller's */
+    int64_t ldx;
+    const int32_t *index; /**< n, by slot */
+    const double *scale;  /**< n, by slot; NULL: 1 */
+    double *most;         /**< NULL: no unit is wanted; else the largest modulus, scaled */
+    void *y;              /**< by slot */
+    void *wait[2];        /**< in: vectors that shall wait for results; NULL: none */
+} mpki_sweeps_move;
+
+typedef struct mpki_cuda_sweeps_table {
+    /** Fills `order`. */
+    int (*order)(mpki_cuda *cuda, const mpki_cuda_packing *p);
+    /** One of the three passes over all units; then D. */
+    int (*pack)(mpki_cuda *cuda, const mpki_cuda_packing *p, int pass);
+    int (*pivots)(mpki_cuda *cuda, const mpki_cuda_packing *p);
+    /** Most warps that a launch can have at work at once. */
+    int (*warps)(mpki_cuda *cuda, mpk_scalar scalar, int32_t nrhs, int32_t *warps);
+    int (*run)(mpki_cuda *cuda, const mpki_sweeps_run *r);
+    int (*in)(mpki_cuda *cuda, const mpki_sweeps_move *m);
+    int (*out)(mpki_cuda *cuda, const mpki_sweeps_move *m);
+    /** y := D^-1 y for a part of its own. */
+    int (*scale)(mpki_cuda *cuda, const mpki_sweeps_move *m, const void *diagonal,
+                 const int8_t *partner);
+    /** Bytes of value `byte` in the stream. */
+    int (*set)(mpki_cuda *cuda, void *p, int byte, int64_t bytes);
+    /** Marks the entries of a vector as not there yet. */
+    int (*wait)(mpki_cuda *cuda, mpk_scalar scalar, void *p, int64_t entries);
+    /** cuda->sparse, for copies. */
+    void *(*stream)(mpki_cuda *cuda);
+} mpki_cuda_sweeps_table;
+
+extern const mpki_cuda_sweeps_table mpki_cuda_sweeps_functions;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

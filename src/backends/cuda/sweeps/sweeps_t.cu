@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Launches the kernels of one kind of entries. */
+#include "launches.cuh"
+
+#include "move.cuh"
+#include "pack.cuh"
+#include "sweep.cuh"
+
+using namespace mpki;
+
+static unsigned blocks_of(int64_t items, int each) {
+    return (unsigned)((items + each - 1) / each);
+}
+
+template <class KERNEL> static mpk_status allow(mpki_cuda *cuda, KERNEL kernel, int bytes) {
+    MPKI_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100));
+    MPKI_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    return MPK_OK;
+}
+
+/* ---- packing ---- */
+
+static mpk_status pack(mpki_cuda *cuda, const mpki_cuda_packing *p, int pass) {
+    const int bytes = pack_room<T>::BYTES;
+    if (p->units == 0) return MPK_OK;
+    MPKI_PASS(allow(cuda, pack_kernel<T>, bytes));
+    for (int half = 0; half < 2; ++half)
+        MPKI_LAUNCH(pack_kernel<T>, p->units, 32, bytes, cuda->sparse, *p, *p->store, pass, half);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static mpk_status pivots(mpki_cuda *cuda, const mpki_cuda_packing *p) {
+    if (p->store->m == 0) return MPK_OK;
+    MPKI_LAUNCH(pivots_kernel<T>, blocks_of(p->store->m, 128), 128, 0, cuda->sparse, *p, *p->store);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+/* ---- sweeps ---- */
+
+static const int MULTIPROCESSOR = 228 * 1024; /* bytes of shared memory; a block takes 1 KB more */
+
+template <int NR> static mpk_status warps_of(mpki_cuda *cuda, int32_t *warps) {
+    const int bytes = sweep_room<T, NR>::BYTES, each = MULTIPROCESSOR / (bytes + 1024);
+    MPKI_PASS(allow(cuda, sweep_kernel<T, NR>, bytes));
+    *warps = cuda->sms * (each < 32 ? each : 32);
+    return MPK_OK;
+}
+
+template <int NR> static mpk_status run_of(mpki_cuda *cuda, const mpki_sweeps_run *r) {
+    MPKI_LAUNCH((sweep_kernel<T, NR>), r->warps, 32, (sweep_room<T, NR>::BYTES), cuda->sparse, *r);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+/* numbers of vectors whose entries take more than 64 bytes a slot are not asked for */
+template <int NR> struct allowed { static const int value = NR * sizeof(T) <= 64 ? NR : 1; };
+
+static mpk_status warps(mpki_cuda *cuda, int32_t nrhs, int32_t *warps) {
+    switch (nrhs) {
+    case 1:
+        return warps_of<1>(cuda, warps);
+    case 2:
+        return warps_of<2>(cuda, warps);
+    case 4:
+        return warps_of<4>(cuda, warps);
+    default:
+        return warps_of<allowed<8>::value>(cuda, warps);
+    }
+}
+
+static mpk_status run(mpki_cuda *cuda, const mpki_sweeps_run *r) {
+    switch (r->nrhs) {
+    case 1:
+        return run_of<1>(cuda, r);
+    case 2:
+        return run_of<2>(cuda, r);
+    case 4:
+        return run_of<4>(cuda, r);
+    default:
+        return run_of<allowed<8>::value>(cuda, r);
+    }
+}
+
+/* ---- vectors ---- */
+
+typedef build<T>::wide W; /* entries of the caller's vectors where they are not T */
+
+static mpk_status in(mpki_cuda *cuda, const mpki_sweeps_move *m) {
+    const unsigned blocks = blocks_of(m->n, 256);
+    const bool same = m->scalar == m->stored;
+    if (m->n == 0) return MPK_OK;
+    if (m->most) {
+        MPKI_TRY(cudaMemsetAsync(m->most, 0, sizeof *m->most, cuda->sparse));
+        MPKI_LAUNCH((most_kernel<T, W>), blocks < 512 ? blocks : 512, 256, 0, cuda->sparse, *m);
+    }
+    if (same)
+        MPKI_LAUNCH((in_kernel<T, T>), blocks, 256, 0, cuda->sparse, *m);
+    else
+        MPKI_LAUNCH((in_kernel<T, W>), blocks, 256, 0, cuda->sparse, *m);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static mpk_status out(mpki_cuda *cuda, const mpki_sweeps_move *m) {
+    const unsigned blocks = blocks_of(m->n, 256);
+    if (m->n == 0) return MPK_OK;
+    if (m->scalar == m->stored)
+        MPKI_LAUNCH((out_kernel<T, T>), blocks, 256, 0, cuda->sparse, *m);
+    else
+        MPKI_LAUNCH((out_kernel<T, W>), blocks, 256, 0, cuda->sparse, *m);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static mpk_status scale(mpki_cuda *cuda, const mpki_sweeps_move *m, const void *diagonal,
+                        const int8_t *partner) {
+    if (m->n == 0) return MPK_OK;
+    MPKI_LAUNCH(scale_kernel<T>, blocks_of(m->n, 256), 256, 0, cuda->sparse, *m,
+                (const T *)diagonal, partner);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static mpk_status wait(mpki_cuda *cuda, void *p, int64_t entries) {
+    if (entries == 0) return MPK_OK;
+    MPKI_LAUNCH(mark_kernel<T>, blocks_of(entries, 256), 256, 0, cuda->sparse, (T *)p, entries);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+extern const mpki_sweeps_launches FN(sweeps_launches) = {pack, pivots, warps, run,
+                                                         in,   out,    scale, wait};
