@@ -24,7 +24,8 @@ static mpk_status copy(mpk_context *ctx, void *to, int64_t to_pitch, const void 
 }
 
 static const mpki_engine cuda = {
-    .name = name, .memory = MPK_DEVICE, .is_here = is_here, .copy = copy};
+    .name = name, .memory = MPK_DEVICE, .is_here = is_here, .copy = copy,
+    .blocks = &mpki_cuda_blocks};
 
 const mpki_engine *mpki_cuda_engine(mpk_context *ctx, int device) {
     return mpki_cuda_keep(ctx, device) ? &cuda : NULL;
