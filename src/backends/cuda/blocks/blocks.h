@@ -75,7 +75,8 @@ typedef struct mpki_cuda_stage {
     const int64_t *capacity;                  /**< nblocks */
     unsigned char *final, *reject;            /**< m */
     unsigned char *want, *stored;             /**< nblocks */
-    uint32_t *held, *held_u;                  /**< nblocks: entries + format * 65536 */
+    uint32_t *held, *held_u;                  /**< nblocks: values that the processor would hold +
+                                            format * 65536 */
     mpki_cuda_pivots_of *pivots;              /**< m */
     /* what is due */
     const int32_t *who;      /**< frames that have items, by level sets */

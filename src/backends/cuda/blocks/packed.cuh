@@ -40,6 +40,10 @@ __device__ inline unsigned low_bits(int k) {
     return k >= 32 ? 0xffffffffu : (1u << k) - 1;
 }
 
+__device__ inline const uint32_t *values_in(const uint32_t *words) {
+    return words + MPKI_STORE_HEAD(__popc(words[0]));
+}
+
 /** Walks over the nonempty rows of a packed block. */
 template <class T> struct packed {
     const uint32_t *mask; /* of the next row's columns */
@@ -47,8 +51,7 @@ template <class T> struct packed {
     unsigned rows;
     int at;
     __device__ packed(const uint32_t *words)
-        : mask(words + 1), value(words + MPKI_STORE_HEAD(__popc(words[0]))), rows(words[0]),
-          at(0) {}
+        : mask(words + 1), value(values_in(words)), rows(words[0]), at(0) {}
 };
 
 /** c (rows x ., ld) := the packed block, or its negative; words NULL: zeros. */
@@ -92,21 +95,19 @@ __device__ inline void pack(uint32_t *words, int rows, int cols, int ld, bool ne
     if (row % 2 == 0 && lane == 0) words[1 + row] = 0; /* padding */
 }
 
-/** Entries and nonempty rows of c; whole: each nonempty row is full. */
+/** Entries and nonempty rows of c. */
 struct extent {
     unsigned rows;
     int entries;
-    bool whole;
 };
 template <class T> __device__ inline extent measure(int rows, int cols, int ld, const T *c) {
     const int lane = (int)(threadIdx.x % 32);
-    extent e = {0, 0, true};
+    extent e = {0, 0};
     for (int r = 0; r < rows; ++r) {
         const unsigned m = __ballot_sync(WARP, lane < cols && nonzero(c[r * ld + lane]));
         if (!m) continue;
         e.rows |= 1u << r;
         e.entries += __popc(m);
-        e.whole &= m == low_bits(cols);
     }
     return e;
 }

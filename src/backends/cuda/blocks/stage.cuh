@@ -239,6 +239,7 @@ __global__ void __launch_bounds__(32 * PIVOT_WARPS)
     __syncwarp();
     unsigned long long flops = 0;
     if (!b.relaxed) flops = pull_updates<T>(b, 0, frame, frame, s.ld, s.lt, s.c);
+    if (b.ldu) flops *= 2; /* the host updates the diagonal block in both halves */
     pivot_report<R> report;
     begin_report(report);
     if (!warp_finite(w, s.ld, s.c)) {

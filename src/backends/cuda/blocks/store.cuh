@@ -263,11 +263,19 @@ template <class T> __device__ inline int keep_largest(int rows, int w, int capac
     return (int)__reduce_add_sync(WARP, (unsigned)gone);
 }
 
-/** Formats as the report counts them: whole, by rows that are whole, by bits. */
-__device__ inline unsigned held_of(const extent &x, int rows, int w) {
+/** What the processor would hold of a block, by its formats (kernels/block_store_k.c, write_block()
+ *  in blocks/store_t.c), so that the report counts the same: values, and the format times 65536. */
+template <class T> __device__ inline unsigned held_of(const extent &x, int rows, int w) {
     if (x.entries == 0) return 0;
-    const unsigned format = x.entries == rows * w ? 1 : x.whole ? 3 : 2;
-    return (unsigned)x.entries | format << 16;
+    const int held = __popc(x.rows), size = (int)sizeof(T);
+    const int dense = rows * w * size, by_rows = 16 + held * w * size;
+    const int bits = ((1 + held) * 4 + 15) / 16 * 16 + x.entries * size;
+    unsigned format = 1;
+    int least = dense;
+    if (by_rows < least) least = by_rows, format = 3;
+    if (bits < least) least = bits, format = 2;
+    if (least * 100 > dense * 85) format = 1;
+    return format << 16 | (unsigned)(format == 1 ? rows * w : format == 3 ? held * w : x.entries);
 }
 
 /** Drop to what was granted; sizes of packed blocks. */
@@ -281,7 +289,7 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
     int gone = 0;
     unsigned any = 0;
     for (int half = 0; half <= b.ldu; ++half) {
-        extent x = {0, 0, true};
+        extent x = {0, 0};
         if (it.below) {
             T *const c = (T *)(half ? b.work_u : b.work) + b.slot[it.e];
             x = measure(it.rows, it.w, it.w, c);
@@ -295,7 +303,7 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
         any |= (unsigned)x.entries;
         if (lane != 0) continue;
         b.where[it.t * (1 + b.ldu) + half] = packed_words<T>(__popc(x.rows), x.entries);
-        if (it.below) (half ? b.held_u : b.held)[it.block] = held_of(x, it.rows, it.w);
+        if (it.below) (half ? b.held_u : b.held)[it.block] = held_of<T>(x, it.rows, it.w);
     }
     if (lane != 0) return;
     if (gone) atomicAdd(&b.told->dropped, (unsigned long long)gone);
@@ -322,7 +330,7 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
     const at_pivot<T> pivot(b, q);
     int64_t *const size = b.where + (po.end_item - po.first_item + q) * (1 + b.ldu);
     for (int half = 0; half <= b.ldu; ++half) {
-        extent x = {0, 0, true};
+        extent x = {0, 0};
         if (b.sweep != 1 && new_pivot(b, frame)) x = measure(w, w, w, pivot.m[half]);
         if (lane == 0) size[half] = packed_words<T>(__popc(x.rows), x.entries);
     }
