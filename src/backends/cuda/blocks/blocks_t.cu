@@ -53,23 +53,44 @@ static void store(const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
     MPKI_LAUNCH(pack_kernel<T>, items, threads, 0, b.stream, b, po);
 }
 
+/* A launch of few frames or blocks takes all warps of a thread block for each: then there are others
+ * for all multiprocessors, and the longest list of updates is not one warp's. */
+enum { FEW_FRAMES = 8, FEW_BLOCKS = 16 }; /* for each multiprocessor */
+
+/* Pivots, then what is below them, in the work blocks. */
+static void compute(const mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_portion &po,
+                    size_t pivot, size_t pivot_split, size_t block) {
+    const int64_t items = po.end_item - po.first_item, frames = po.end - po.first;
+    const int64_t sms = cuda->sms > 0 ? cuda->sms : 1;
+    const int threads = 32 * WARPS;
+    if (frames < FEW_FRAMES * sms) {
+        MPKI_LAUNCH((pivot_kernel<WARPS, T>), frames, threads, pivot_split, b.stream, b, po);
+    } else {
+        MPKI_LAUNCH((pivot_kernel<1, T>), parts(frames, WARPS), threads, pivot, b.stream, b, po);
+    }
+    if (items < FEW_BLOCKS * sms) {
+        MPKI_LAUNCH((block_kernel<WARPS, T>), items, threads, block, b.stream, b, po);
+    } else {
+        MPKI_LAUNCH((block_kernel<1, T>), parts(items, WARPS), threads, block, b.stream, b, po);
+    }
+}
+
 mpk_status FN(cuda_blocks_run)(mpki_cuda *cuda, const mpki_cuda_stage *job, int32_t begin,
                                int32_t end) {
     const mpki_cuda_stage &b = *job;
-    const int largest = b.largest;
-    const size_t pivot = PIVOT_WARPS * pivot_bytes<T>(largest);
-    const size_t block = BLOCK_WARPS * block_bytes<T>(largest);
-    MPKI_PASS(allow(cuda, pivot_kernel<T>, pivot));
-    MPKI_PASS(allow(cuda, block_kernel<T>, block));
+    const size_t block = WARPS * gather_room<T>::bytes(b.largest);
+    const size_t pivot_split = block + pivot_bytes<T>(b.largest);
+    const size_t pivot = block + WARPS * pivot_bytes<T>(b.largest);
+    MPKI_PASS(allow(cuda, pivot_kernel<1, T>, pivot));
+    MPKI_PASS(allow(cuda, pivot_kernel<WARPS, T>, pivot_split));
+    MPKI_PASS(allow(cuda, block_kernel<1, T>, block));
+    MPKI_PASS(allow(cuda, block_kernel<WARPS, T>, block));
     for (int32_t k = begin; k < end; ++k) {
         const mpki_cuda_portion &po = b.portion[k];
         const int64_t items = po.end_item - po.first_item;
         const int64_t frames = parts(po.end - po.first, STORE_WARPS);
         MPKI_PASS(load(cuda, b, po));
-        MPKI_LAUNCH(pivot_kernel<T>, parts(po.end - po.first, PIVOT_WARPS), 32 * PIVOT_WARPS, pivot,
-                    b.stream, b, po);
-        MPKI_LAUNCH(block_kernel<T>, parts(items, BLOCK_WARPS), 32 * BLOCK_WARPS, block, b.stream,
-                    b, po);
+        compute(cuda, b, po, pivot, pivot_split, block);
         if (b.sweep != 1) {
             MPKI_LAUNCH(judge_kernel<T>, frames, 32 * STORE_WARPS, 0, b.stream, b, po);
             if (!b.complete) {

@@ -9,23 +9,11 @@
 
 namespace mpki {
 
-static const int PIVOT_WARPS = 2, BLOCK_WARPS = 4, LOAD_WARPS = 8;
+static const int WARPS = 4, LOAD_WARPS = 8;
 
-/** Leading dimension of work blocks in shared memory: odd, so that columns are read without
- *  conflicts. */
-__host__ __device__ inline int work_ld(int largest) {
-    return largest | 1;
-}
-template <class T> __host__ __device__ inline size_t work_bytes(int largest, int blocks) {
-    return (size_t)blocks * (size_t)largest * (size_t)work_ld(largest) * sizeof(T);
-}
+/** Shared memory of the pivots' kernel for a block, beside that of updates. */
 template <class T> __host__ __device__ inline size_t pivot_bytes(int largest) {
-    return (work_bytes<T>(largest, 3) + 6 * (size_t)largest * sizeof(T) + sizeof(pivot_lists) +
-            15) /
-           16 * 16;
-}
-template <class T> __host__ __device__ inline size_t block_bytes(int largest) {
-    return (work_bytes<T>(largest, 2) + 15) / 16 * 16;
+    return (6 * (size_t)largest * sizeof(T) + sizeof(pivot_lists) + 15) / 16 * 16;
 }
 
 /** A frame's pivots at work. */
@@ -185,18 +173,17 @@ __device__ inline void judge_pivots(const mpki_cuda_stage &b, int frame,
     to.accepted = 0;
 }
 
-/** What a warp of the pivots' kernel has in shared memory. */
+/** What a warp that factors has in shared memory: M in the place of left operands; besides D, D^-1,
+ *  a butterfly. */
 template <class T> struct pivot_room {
     typedef typename scalar_of<T>::real R;
     T *c, *lt, *m, *d, *dinv;
     R *butterfly;
     pivot_lists *lists;
     int ld;
-    __device__ pivot_room(char *room, int largest) {
-        const int square = largest * work_ld(largest);
-        ld = work_ld(largest);
-        c = (T *)(room + threadIdx.x / 32 * pivot_bytes<T>(largest));
-        lt = c + square, m = lt + square, d = m + square, dinv = d + 2 * largest;
+    __device__ pivot_room(const gather_room<T> &s, char *more, int largest)
+        : c(s.c), lt(s.w), m(s.a), d((T *)more), ld(s.ld) {
+        dinv = d + 2 * largest;
         butterfly = (R *)(dinv + 2 * largest);
         lists = (pivot_lists *)(dinv + 4 * largest);
     }
@@ -217,29 +204,37 @@ __device__ inline void recall(const mpki_cuda_stage &b, const pivot_room<T> &s, 
     }
 }
 
-template <class T>
-__global__ void __launch_bounds__(32 * PIVOT_WARPS)
+/** SPLIT = 1: a warp a frame; else all warps of a block, for levels of few frames. */
+template <int SPLIT, class T>
+__global__ void __launch_bounds__(32 * WARPS)
     pivot_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     typedef typename scalar_of<T>::real R;
     MPKI_ROOM;
     if (b.told->stop) return;
-    const int lane = (int)(threadIdx.x % 32);
-    const int q = (int)(blockIdx.x * PIVOT_WARPS + threadIdx.x / 32);
+    const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
+    const int q = SPLIT == 1 ? (int)(blockIdx.x * WARPS) + warp : (int)blockIdx.x;
     if (q >= po.end - po.first) return;
     const int frame = b.who[po.first + q], p0 = b.bptr[frame], w = b.bptr[frame + 1] - p0;
-    const pivot_room<T> s(room, b.largest);
+    const size_t each = gather_room<T>::bytes(b.largest);
+    const gather_room<T> g(room + (size_t)warp * each, b.largest);
+    const pivot_room<T> s(g, room + WARPS * each + (SPLIT == 1 ? warp * pivot_bytes<T>(b.largest) : 0),
+                          b.largest);
     const at_pivot<T> to(b, q);
     if (b.final[frame] && !b.sweep) {
-        recall(b, s, frame, w, to);
+        if (SPLIT == 1 || warp == 0) recall(b, s, frame, w, to);
         return;
     }
-    const T *const work = (const T *)b.work + b.slot[b.diagonal[frame]];
-    if (lane < w)
-        for (int r = 0; r < w; ++r) s.c[r * s.ld + lane] = work[r * w + lane];
-    __syncwarp();
+    if (SPLIT == 1 || warp == 0) {
+        const T *const work = (const T *)b.work + b.slot[b.diagonal[frame]];
+        if (lane < w)
+            for (int r = 0; r < w; ++r) s.c[r * s.ld + lane] = work[r * w + lane];
+        __syncwarp();
+    }
     unsigned long long flops = 0;
-    if (!b.relaxed) flops = pull_updates<T>(b, 0, frame, frame, s.ld, s.lt, s.c);
+    if (!b.relaxed) flops = pull_together<SPLIT>(b, 0, frame, frame, g, room);
     if (b.ldu) flops *= 2; /* the host updates the diagonal block in both halves */
+    if (lane == 0 && flops) atomicAdd(&b.told->flops, flops);
+    if (SPLIT > 1 && warp > 0) return;
     pivot_report<R> report;
     begin_report(report);
     if (!warp_finite(w, s.ld, s.c)) {
@@ -282,86 +277,111 @@ __global__ void __launch_bounds__(32 * PIVOT_WARPS)
                 to.dinv[k] = times(s.dinv[k], more);
             }
     }
-    if (lane == 0 && flops) atomicAdd(&b.told->flops, flops);
 }
 
 /* ---- phase II -----------------------------------------------------------------------------------
  */
 
-/** to (rows x w, by rows) := c P, with P = M^T D^-1 in shared memory as its transpose's columns:
- *  p[j ld + k]. Squares of the columns, and the largest modulus. */
+/** to (rows x w, by rows) := c P for every `split`th group of 4 rows from the mine-th on: P = M^T
+ *  D^-1 in shared memory, p[j ld + k]. norm: squares of the columns of these rows; *most: the
+ *  largest modulus. */
 template <class T, class R>
-__device__ inline void solve_rows(int rows, int w, int ld, const T *c, const T *p, T *to, R *norm,
-                                  R *most) {
+__device__ inline void solve_rows(int rows, int w, int ld, const T *c, const T *p, T *to, int split,
+                                  int mine, R *norm, R *most) {
     const int lane = (int)(threadIdx.x % 32);
     R sum = 0, top = 0;
-    for (int r = 0; r < rows; r += 4) {
+    for (int r = 4 * mine; r < rows && lane < w; r += 4 * split) {
+        const int left = rows - r;
         T x[4];
 #pragma unroll
         for (int u = 0; u < 4; ++u) x[u] = make<T>(0);
-        const int left = rows - r;
-        if (lane < w) {
-            for (int k = 0; k < w; ++k) {
-                const T y = p[k * ld + lane];
+#pragma unroll 4
+        for (int k = 0; k < w; ++k) {
+            const T y = p[k * ld + lane];
 #pragma unroll
-                for (int u = 0; u < 4; ++u)
-                    if (u < left) pfma(x[u], c[(r + u) * ld + k], y);
-            }
+            for (int u = 0; u < 4; ++u) pfma(x[u], c[(u < left ? r + u : r) * ld + k], y);
+        }
 #pragma unroll
-            for (int u = 0; u < 4; ++u) {
-                if (u >= left) continue;
-                to[(r + u) * w + lane] = x[u];
-                sum += re(x[u] * conj(x[u]));
-                const R size = modulus(x[u]);
-                if (!(size <= top) && top == top) top = size;
-            }
+        for (int u = 0; u < 4; ++u) {
+            if (u >= left) continue;
+            to[(r + u) * w + lane] = x[u];
+            sum += re(x[u] * conj(x[u]));
+            const R size = modulus(x[u]);
+            if (!(size <= top) && top == top) top = size;
         }
     }
-    if (lane < w) norm[lane] = sum;
+    *norm = sum;
     top = warp_most(top);
     if (!(top <= *most) && *most == *most) *most = top;
 }
 
-template <class T>
-__global__ void __launch_bounds__(32 * BLOCK_WARPS)
+/** SPLIT = 1: a warp a block; else all warps of a thread block. */
+template <int SPLIT, class T>
+__global__ void __launch_bounds__(32 * WARPS)
     block_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     typedef typename scalar_of<T>::real R;
     MPKI_ROOM;
+    __shared__ double sums[WARPS * 33];
     if (b.told->stop) return;
-    const int lane = (int)(threadIdx.x % 32);
-    const int64_t t = (int64_t)blockIdx.x * BLOCK_WARPS + threadIdx.x / 32;
+    const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
+    const int64_t t = SPLIT == 1 ? (int64_t)blockIdx.x * WARPS + warp : (int64_t)blockIdx.x;
     if (t >= po.end_item - po.first_item) return;
     const int64_t e = b.entry[po.first_item + t];
     const int q = b.item_who[po.first_item + t] - po.first, frame = b.who[po.first + q];
-    const int row = b.other[e], ld = work_ld(b.largest);
+    const int row = b.other[e], mine = SPLIT == 1 ? 0 : warp;
     R most = 0;
     if (row == frame || b.reject[frame]) {
-        if (lane == 0) ((R *)b.most)[t] = 0;
+        if (lane == 0 && mine == 0) ((R *)b.most)[t] = 0;
         return;
     }
     const int w = b.bptr[frame + 1] - b.bptr[frame], rows = b.bptr[row + 1] - b.bptr[row];
-    T *const c = (T *)(room + threadIdx.x / 32 * block_bytes<T>(b.largest));
-    T *const p = c + b.largest * ld;
+    const gather_room<T> s(room + (size_t)warp * gather_room<T>::bytes(b.largest), b.largest);
+    const gather_room<T> first(
+        room + (SPLIT == 1 ? (size_t)warp : 0) * gather_room<T>::bytes(b.largest), b.largest);
     const at_pivot<T> pivot(b, q);
     unsigned long long flops = 0;
     for (int half = 0; half <= b.ldu; ++half) {
         T *const work = (T *)(half ? b.work_u : b.work) + b.slot[e];
-        if (lane < w)
-            for (int r = 0; r < rows; ++r) c[r * ld + lane] = work[r * w + lane];
+        if (mine == 0 && lane < w)
+            for (int r = 0; r < rows; ++r) s.c[r * s.ld + lane] = work[r * w + lane];
         __syncwarp();
-        if (!b.relaxed) flops += pull_updates<T>(b, half, row, frame, ld, p, c);
-        if (lane < w)
-            for (int k = 0; k < w; ++k) p[lane * ld + k] = pivot.p[half][k * w + lane];
-        __syncwarp();
-        solve_rows<T, R>(rows, w, ld, c, p, work,
-                         (R *)b.norm + (t * (1 + b.ldu) + half) * b.largest, &most);
-        __syncwarp();
-        flops += 2ull * rows * w * w;
+        if (!b.relaxed)
+            flops += pull_together<SPLIT>(b, half, row, frame, s, room);
+        else if (SPLIT > 1)
+            __syncthreads();
+        for (int k = mine; k < w && lane < w; k += SPLIT)
+            first.w[lane * s.ld + k] = pivot.p[half][k * w + lane];
+        if (SPLIT == 1)
+            __syncwarp();
+        else
+            __syncthreads();
+        R norm, *const to = (R *)b.norm + (t * (1 + b.ldu) + half) * b.largest;
+        solve_rows<T, R>(rows, w, s.ld, first.c, first.w, work, SPLIT, mine, &norm, &most);
+        if (SPLIT == 1) {
+            if (lane < w) to[lane] = norm;
+            __syncwarp();
+        } else {
+            sums[warp * 33 + lane] = (double)norm;
+            __syncthreads();
+            if (warp == 0 && lane < w) {
+#pragma unroll
+                for (int v = 1; v < SPLIT; ++v) norm += (R)sums[v * 33 + lane];
+                to[lane] = norm;
+            }
+        }
+        if (mine == 0) flops += 2ull * rows * w * w;
     }
-    if (lane == 0) {
-        ((R *)b.most)[t] = most;
-        atomicAdd(&b.told->flops, flops);
+    if (SPLIT > 1) {
+        if (lane == 0) sums[warp * 33 + 32] = (double)most;
+        __syncthreads();
+        for (int v = 1; v < SPLIT; ++v) {
+            const R x = (R)sums[v * 33 + 32];
+            if (!(x <= most) && most == most) most = x;
+        }
     }
+    if (lane != 0) return;
+    if (mine == 0) ((R *)b.most)[t] = most;
+    if (flops) atomicAdd(&b.told->flops, flops);
 }
 
 } // namespace mpki
