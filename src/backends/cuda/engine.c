@@ -29,7 +29,8 @@ static mpk_status settle(mpk_context *ctx) {
 }
 
 static const mpki_engine cuda = {
-    .name = name, .memory = MPK_DEVICE, .is_here = is_here, .copy = copy, .settle = settle};
+    .name = name, .memory = MPK_DEVICE, .is_here = is_here, .copy = copy, .settle = settle,
+    .blocks = &mpki_cuda_blocks};
 
 const mpki_engine *mpki_cuda_engine(mpk_context *ctx, int device) {
     return mpki_cuda_keep(ctx, device) ? &cuda : NULL;

@@ -4,4 +4,8 @@
 /** The tables of backends/sparse.h that a CUDA device fills; engine.c gathers them. */
 #include "../sparse.h"
 
+extern const mpki_block_engine mpki_cuda_blocks; /* blocks.c */
+/** A finished factor of it, as it lies on the device. */
+const struct mpki_cuda_store *mpki_cuda_blocks_store(const mpki_blocks *f);
+
 #endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Launches the kernels of a factorization on blocks, for one kind of entries. */
+#include "../launch.cuh"
+#include "launch.cuh"
+#include "store.cuh"
+#include "whole.cuh"
+
+using namespace mpki;
+
+template <class KERNEL> static mpk_status allow(mpki_cuda *cuda, KERNEL kernel, size_t bytes) {
+    if (bytes > 48 * 1024)
+        MPKI_TRY(
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+    return MPK_OK;
+}
+
+static int64_t parts(int64_t count, int64_t each) {
+    return (count + each - 1) / each;
+}
+
+int64_t FN(cuda_blocks_stride)(const mpki_cuda_stage *b) {
+    return pivot_stride(*b);
+}
+
+mpk_status FN(cuda_blocks_place)(mpki_cuda *cuda, const mpki_cuda_stage *b) {
+    if (b->n == 0) return MPK_OK;
+    MPKI_LAUNCH(slot_kernel<T>, parts(b->n, WHOLE_WARPS), 32 * WHOLE_WARPS, 0, b->stream, *b, b->a);
+    if (b->at.ptr)
+        MPKI_LAUNCH(slot_kernel<T>, parts(b->n, WHOLE_WARPS), 32 * WHOLE_WARPS, 0, b->stream, *b,
+                    b->at);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+/* Work blocks := A. */
+static mpk_status load(mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
+    const size_t bytes = (size_t)po.entries * sizeof(T);
+    const cudaStream_t stream = (cudaStream_t)b.stream;
+    MPKI_TRY(cudaMemsetAsync(b.work, 0, bytes, stream));
+    if (b.ldu) MPKI_TRY(cudaMemsetAsync(b.work_u, 0, bytes, stream));
+    MPKI_LAUNCH(load_kernel<T>, po.end - po.first, 32 * LOAD_WARPS, 0, stream, b, po);
+    return MPK_OK;
+}
+
+/* Work blocks, as they are now, to b.to. */
+static void store(const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
+    const int threads = 32 * STORE_WARPS;
+    const int64_t items = parts(po.end_item - po.first_item, STORE_WARPS);
+    const int64_t frames = parts(po.end - po.first, STORE_WARPS);
+    MPKI_LAUNCH(drop_kernel<T>, items, threads, 0, b.stream, b, po);
+    MPKI_LAUNCH(pivot_size_kernel<T>, frames, threads, 0, b.stream, b, po);
+    MPKI_LAUNCH(place_kernel<T>, 1, ONE_BLOCK, 0, b.stream, b, po);
+    MPKI_LAUNCH(pack_kernel<T>, items, threads, 0, b.stream, b, po);
+}
+
+/* A launch of few frames or blocks takes all warps of a thread block for each: then there are others
+ * for all multiprocessors, and the longest list of updates is not one warp's. */
+enum { FEW_FRAMES = 8, FEW_BLOCKS = 16 }; /* for each multiprocessor */
+
+/* Pivots, then what is below them, in the work blocks. */
+static void compute(const mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_portion &po,
+                    size_t pivot, size_t pivot_split, size_t block) {
+    const int64_t items = po.end_item - po.first_item, frames = po.end - po.first;
+    const int64_t sms = cuda->sms > 0 ? cuda->sms : 1;
+    const int threads = 32 * WARPS;
+    if (frames < FEW_FRAMES * sms) {
+        MPKI_LAUNCH((pivot_kernel<WARPS, T>), frames, threads, pivot_split, b.stream, b, po);
+    } else {
+        MPKI_LAUNCH((pivot_kernel<1, T>), parts(frames, WARPS), threads, pivot, b.stream, b, po);
+    }
+    if (items < FEW_BLOCKS * sms) {
+        MPKI_LAUNCH((block_kernel<WARPS, T>), items, threads, block, b.stream, b, po);
+    } else {
+        MPKI_LAUNCH((block_kernel<1, T>), parts(items, WARPS), threads, block, b.stream, b, po);
+    }
+}
+
+mpk_status FN(cuda_blocks_run)(mpki_cuda *cuda, const mpki_cuda_stage *job, int32_t begin,
+                               int32_t end) {
+    const mpki_cuda_stage &b = *job;
+    const size_t block = WARPS * gather_room<T>::bytes(b.largest);
+    const size_t pivot_split = block + pivot_bytes<T>(b.largest);
+    const size_t pivot = block + WARPS * pivot_bytes<T>(b.largest);
+    MPKI_PASS(allow(cuda, pivot_kernel<1, T>, pivot));
+    MPKI_PASS(allow(cuda, pivot_kernel<WARPS, T>, pivot_split));
+    MPKI_PASS(allow(cuda, block_kernel<1, T>, block));
+    MPKI_PASS(allow(cuda, block_kernel<WARPS, T>, block));
+    for (int32_t k = begin; k < end; ++k) {
+        const mpki_cuda_portion &po = b.portion[k];
+        const int64_t items = po.end_item - po.first_item;
+        const int64_t frames = parts(po.end - po.first, STORE_WARPS);
+        MPKI_PASS(load(cuda, b, po));
+        compute(cuda, b, po, pivot, pivot_split, block);
+        if (b.sweep != 1) {
+            MPKI_LAUNCH(judge_kernel<T>, frames, 32 * STORE_WARPS, 0, b.stream, b, po);
+            if (!b.complete) {
+                MPKI_LAUNCH(count_kernel<T>, parts(items, STORE_WARPS), 32 * STORE_WARPS, 0,
+                            b.stream, b, po);
+                MPKI_LAUNCH(grant_kernel<T>, 1, ONE_BLOCK, 0, b.stream, b, po);
+            }
+        }
+        store(b, po);
+        MPKI_LAUNCH(accept_kernel<T>, frames, 32 * STORE_WARPS, 0, b.stream, b, po);
+        MPKI_TRY(cudaGetLastError());
+    }
+    return MPK_OK;
+}
+
+mpk_status FN(cuda_blocks_start)(mpki_cuda *cuda, const mpki_cuda_stage *job) {
+    const mpki_cuda_stage &b = *job;
+    for (int32_t k = 0; k < b.portions; ++k) {
+        const mpki_cuda_portion &po = b.portion[k];
+        MPKI_PASS(load(cuda, b, po));
+        MPKI_LAUNCH(relative_kernel<T>, cuda->sms > 0 ? 4 * cuda->sms : 4, 32 * WHOLE_WARPS, 0,
+                    b.stream, b, po.entries);
+        store(b, po);
+    }
+    if (b.n > 0)
+        MPKI_LAUNCH(size_kernel<T>, parts(b.n, 32 * WHOLE_WARPS), 32 * WHOLE_WARPS, 0, b.stream, b);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+mpk_status FN(cuda_blocks_norm)(mpki_cuda *cuda, const mpki_cuda_stage *job, double *norm) {
+    const mpki_cuda_stage &b = *job;
+    const cudaStream_t stream = (cudaStream_t)b.stream;
+    /* in the work space of what is told, which is not in use yet */
+    unsigned long long *const to = (unsigned long long *)b.where;
+    MPKI_TRY(cudaMemsetAsync(to, 0, sizeof *to, stream));
+    if (b.n > 0)
+        MPKI_LAUNCH(norm_kernel<T>, parts(b.n, 32 * WHOLE_WARPS), 32 * WHOLE_WARPS, 0, stream, b,
+                    to);
+    MPKI_TRY(cudaGetLastError());
+    MPKI_TRY(cudaMemcpyAsync(norm, to, sizeof *norm, cudaMemcpyDeviceToHost, stream));
+    MPKI_TRY(cudaStreamSynchronize(stream));
+    return MPK_OK;
+}
+
+static const int64_t SUM_BYTES = SUM_BLOCKS * (int64_t)sizeof(partial);
+
+int64_t FN(cuda_blocks_sum_bytes)(void) {
+    return SUM_BYTES;
+}
+
+mpk_status FN(cuda_blocks_sum)(mpki_cuda *cuda, const mpki_cuda_stage *job, mpki_cuda_held *held,
+                               mpki_cuda_pivots_of *pivots) {
+    const mpki_cuda_stage &b = *job;
+    const cudaStream_t stream = (cudaStream_t)b.stream;
+    partial sums[SUM_BLOCKS], all;
+    MPKI_LAUNCH(sum_kernel<T>, SUM_BLOCKS, SUM_THREADS, 0, stream, b, (partial *)b.where);
+    MPKI_TRY(cudaGetLastError());
+    MPKI_TRY(cudaMemcpyAsync(sums, b.where, SUM_BYTES, cudaMemcpyDeviceToHost, stream));
+    MPKI_TRY(cudaStreamSynchronize(stream));
+    all = sums[0];
+    for (int k = 1; k < SUM_BLOCKS; ++k) all.add(sums[k]);
+    *held = all.held, *pivots = all.pivots;
+    return MPK_OK;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_BLOCKS_GATHER_CUH
+#define MPKI_CUDA_BLOCKS_GATHER_CUH
+/** Updates pulled into a work block in shared memory by a warp: C -= L_ik (D_k L_jk^T) for each
+ *  frame k in the lists of both i and j before j, in the order of places. No list of updates: the
+ *  lists of rows i and j, which are sorted by place, are intersected 32 entries at a time. */
+#include "packed.cuh"
+
+namespace mpki {
+
+/** Leading dimension of work blocks in shared memory: odd, so that columns are read without
+ *  conflicts. */
+__host__ __device__ inline int work_ld(int largest) {
+    return largest | 1;
+}
+/** And of left operands by columns: rows of 16 bytes' multiples, as many as fill groups of 8. */
+__host__ __device__ inline int left_ld(int largest) {
+    return (largest + 7) / 8 * 8 + 4;
+}
+
+/** What a warp has in shared memory for updates. */
+template <class T> struct gather_room {
+    T *a, *c, *w; /* left operand by columns; the work block, and right operand, by rows, ld */
+    unsigned *mask;
+    int *start; /* of the nonempty rows of an operand: columns, first value; 32 of each */
+    int ld, lda;
+
+    static __host__ __device__ size_t bytes(int largest) {
+        const size_t square = (size_t)largest * (size_t)work_ld(largest);
+        return ((size_t)largest * (size_t)left_ld(largest) + 2 * square) * sizeof(T) / 16 * 16 +
+               16 + 256;
+    }
+    __device__ gather_room(char *room, int largest)
+        : ld(work_ld(largest)), lda(left_ld(largest)) {
+        mask = (unsigned *)room, start = (int *)room + 32;
+        a = (T *)(room + 256);
+        c = a + largest * lda, w = c + largest * ld;
+    }
+};
+
+/** Read the masks of a packed block's rows; how many are not empty. */
+template <class T>
+__device__ inline int read_head(const gather_room<T> &s, const uint32_t *words, unsigned row_mask,
+                                int *entries) {
+    const int lane = (int)(threadIdx.x % 32), held = __popc(row_mask);
+    const unsigned m = lane < held ? words[1 + lane] : 0;
+    int sum = __popc(m);
+#pragma unroll
+    for (int h = 1; h < 32; h *= 2) {
+        const int x = __shfl_up_sync(WARP, sum, (unsigned)h);
+        if (lane >= h) sum += x;
+    }
+    s.mask[lane] = m, s.start[lane] = sum - __popc(m);
+    *entries = __shfl_sync(WARP, sum, 31);
+    __syncwarp();
+    return held;
+}
+
+/** s.w (depth x cols) := D B^T (D B^H) of the packed block, whose rows are columns of w. */
+template <class T>
+__device__ inline void right_operand(const gather_room<T> &s, const uint32_t *words, int cols,
+                                     int depth, const T *d, int hermitian) {
+    const int lane = (int)(threadIdx.x % 32);
+    T one = make<T>(0), two = make<T>(0);
+    int other = lane;
+    if (lane < depth) {
+        one = d[2 * lane];
+        const T next = d[2 * lane + 1], before = lane ? d[2 * lane - 1] : make<T>(0);
+        if (lane + 1 < depth && abs1(next) > 0)
+            two = cj(hermitian, next), other = lane + 1;
+        else if (lane && abs1(before) > 0)
+            two = before, other = lane - 1;
+    }
+    const bool pairs = __any_sync(WARP, other != lane);
+    const unsigned rows = words[0];
+    int entries;
+    const int held = read_head(s, words, rows, &entries);
+    const values_of<T> value(words + MPKI_STORE_HEAD(held));
+    int row = 0;
+    for (int c0 = 0; c0 < cols; c0 += 8) {
+        T x[8];
+#pragma unroll
+        for (int u = 0; u < 8; ++u) {
+            x[u] = make<T>(0);
+            if (rows >> (c0 + u) & 1) { /* bits beyond the block's rows are 0 */
+                const unsigned m = s.mask[row];
+                if (m >> lane & 1) x[u] = value[s.start[row] + __popc(m & below(lane))];
+                ++row;
+            }
+        }
+#pragma unroll
+        for (int u = 0; u < 8; ++u) {
+            if (c0 + u >= cols) continue;
+            const T y = cj(hermitian, x[u]);
+            T z = y * one;
+            if (pairs) {
+                const T beside = shfl(y, other);
+                if (other != lane) z = z + beside * two;
+            }
+            if (lane < depth) s.w[lane * s.ld + c0 + u] = z;
+        }
+    }
+    __syncwarp();
+}
+
+/** s.c -= A s.w for a packed A with few entries: entry by entry. */
+template <class T>
+__device__ inline void minus_sparse(const gather_room<T> &s, unsigned rows,
+                                    const values_of<T> &value, int cols) {
+    const int lane = (int)(threadIdx.x % 32);
+    if (lane >= cols) return;
+    for (int row = 0; rows; rows &= rows - 1, ++row) {
+        T *const to = s.c + (__ffs((int)rows) - 1) * s.ld + lane;
+        unsigned m = s.mask[row];
+        int at = s.start[row];
+        T sum = make<T>(0);
+        while (m) { /* four at a time, so that loads overlap */
+            int k[4];
+            T v[4];
+#pragma unroll
+            for (int u = 0; u < 4; ++u) {
+                k[u] = m ? __ffs((int)m) - 1 : -1;
+                m &= m - 1;
+            }
+#pragma unroll
+            for (int u = 0; u < 4; ++u) v[u] = k[u] >= 0 ? value[at + u] : make<T>(0);
+#pragma unroll
+            for (int u = 0; u < 4; ++u)
+                if (k[u] >= 0) pfma(sum, v[u], s.w[k[u] * s.ld + lane]);
+            at += 4;
+        }
+        *to = *to - sum;
+    }
+}
+
+template <class T> struct alignas(16) quad { T v[4]; };
+
+/** G rows of s.c, those of the lowest bits of `rows`, -= their rows of A. */
+template <int G, class T>
+__device__ inline void minus_rows(const gather_room<T> &s, unsigned *rows, int row, int depth,
+                                  int cols) {
+    const int lane = (int)(threadIdx.x % 32), column = lane < cols ? lane : 0;
+    T sum[G];
+#pragma unroll
+    for (int u = 0; u < G; ++u) sum[u] = make<T>(0);
+#pragma unroll 4
+    for (int k = 0; k < depth; ++k) {
+        const T y = s.w[k * s.ld + column];
+#pragma unroll
+        for (int h = 0; h < G / 4; ++h) {
+            const quad<T> x = *(const quad<T> *)(s.a + k * s.lda + row + 4 * h);
+#pragma unroll
+            for (int u = 0; u < 4; ++u) pfma(sum[4 * h + u], x.v[u], y);
+        }
+    }
+#pragma unroll
+    for (int u = 0; u < G; ++u) {
+        if (!*rows) continue;
+        T *const to = s.c + (__ffs((int)*rows) - 1) * s.ld + lane;
+        if (lane < cols) *to = *to - sum[u];
+        *rows &= *rows - 1;
+    }
+}
+
+/** s.c -= A s.w for a packed A whose nonempty rows are nearly full: expanded, by groups of rows. */
+template <class T>
+__device__ inline void minus_dense(const gather_room<T> &s, unsigned rows, int held,
+                                   const values_of<T> &value, int depth, int cols) {
+    const int lane = (int)(threadIdx.x % 32);
+    for (int r0 = 0; r0 < held; r0 += 8) {
+        T x[8];
+#pragma unroll
+        for (int u = 0; u < 8; ++u) {
+            const unsigned m = r0 + u < held ? s.mask[r0 + u] : 0;
+            x[u] = make<T>(0);
+            if (m >> lane & 1) x[u] = value[s.start[r0 + u] + __popc(m & below(lane))];
+        }
+        if (lane < depth)
+#pragma unroll
+            for (int u = 0; u < 8; ++u) s.a[lane * s.lda + r0 + u] = x[u];
+    }
+    __syncwarp();
+    for (int row = 0; row < held;) {
+        if (held - row > 4) {
+            minus_rows<8>(s, &rows, row, depth, cols);
+            row += 8;
+        } else {
+            minus_rows<4>(s, &rows, row, depth, cols);
+            row += 4;
+        }
+    }
+}
+
+/** s.c -= A s.w of a packed A. */
+template <class T>
+__device__ inline void minus_product(const gather_room<T> &s, const uint32_t *words, int depth,
+                                     int cols) {
+    const unsigned rows = words[0];
+    int entries;
+    const int held = read_head(s, words, rows, &entries);
+    const values_of<T> value(words + MPKI_STORE_HEAD(held));
+    if (entries > 3 * held)
+        minus_dense(s, rows, held, value, depth, cols);
+    else
+        minus_sparse(s, rows, value, cols);
+    __syncwarp();
+}
+
+/** Entries of a list that a warp holds, 32 at a time. */
+struct window {
+    int64_t at, end; /* of the list */
+    int place;       /* of the lane's entry; INT32_MAX: none */
+    __device__ void load(const int32_t *there) {
+        const int64_t e = at + (int)(threadIdx.x % 32);
+        place = e < end ? there[e] : 0x7fffffff;
+    }
+};
+
+/** Updates of block (i, j) from b.from into s.c, half 0: C = A_ij - sum L_ik D_k U_kj; half 1 of
+ *  LDU: the transposed other half. Every `split`th of them from the mine-th on. Returns the flops of
+ *  these. */
+template <class T>
+__device__ inline unsigned long long pull_updates(const mpki_cuda_stage &b, int half, int i, int j,
+                                                  int split, int mine, const gather_room<T> &s) {
+    const int lane = (int)(threadIdx.x % 32);
+    const int64_t *const left = half ? b.from.upper : b.from.lower;
+    const int64_t *const right = half ? b.from.lower : b.from.upper;
+    const int cols = b.bptr[j + 1] - b.bptr[j], rows = b.bptr[i + 1] - b.bptr[i];
+    unsigned long long flops = 0;
+    int turn = 0;
+    window x = {b.ptr[i], b.diagonal[i], 0}, y = {b.ptr[j], b.diagonal[j], 0};
+    x.load(b.there), y.load(b.there);
+    while (x.at < x.end && y.at < y.end) {
+        /* each lane looks for its entry of j among those of i */
+        int at = 0;
+#pragma unroll
+        for (int h = 16; h; h /= 2) {
+            const int p = __shfl_sync(WARP, x.place, at + h - 1);
+            if (p < y.place) at += h;
+        }
+        const int found = __shfl_sync(WARP, x.place, at);
+        const bool both = y.place != 0x7fffffff && found == y.place;
+        int64_t l = -1, r = -1;
+        int first = 0, depth = 0;
+        if (both) {
+            l = left[b.block[x.at + at]], r = right[b.block[y.at + lane]];
+            const int k = b.other[y.at + lane];
+            first = b.bptr[k], depth = b.bptr[k + 1] - first;
+        }
+        for (unsigned m = __ballot_sync(WARP, both && l >= 0 && r >= 0); m; m &= m - 1) {
+            const int who = __ffs((int)m) - 1;
+            if (turn++ % split != mine) continue;
+            const int64_t lw = __shfl_sync(WARP, l, who), rw = __shfl_sync(WARP, r, who);
+            const int d0 = __shfl_sync(WARP, first, who), deep = __shfl_sync(WARP, depth, who);
+            right_operand<T>(s, b.from.words + rw, cols, deep,
+                             (const T *)b.from.d + 2 * (int64_t)d0, b.hermitian && !half);
+            minus_product<T>(s, b.from.words + lw, deep, cols);
+            flops += 2ull * rows * deep * cols;
+        }
+        if (b.sweep && mine == 0) { /* a sweep's blocks are dense: it counts what is zero, too */
+            for (unsigned m = __ballot_sync(WARP, both && !(l >= 0 && r >= 0)); m; m &= m - 1)
+                flops += 2ull * rows * __shfl_sync(WARP, depth, __ffs((int)m) - 1) * cols;
+        }
+        const int px = __shfl_sync(WARP, x.place, 31), py = __shfl_sync(WARP, y.place, 31);
+        if (px <= py) x.at += 32, x.load(b.there);
+        if (py <= px) y.at += 32, y.load(b.there);
+    }
+    return flops;
+}
+
+/** The same by SPLIT warps, each with its own room, into the first one's; the others' blocks are
+ *  their own sums, added in their order. All of the block's threads call where SPLIT > 1. room: of
+ *  all warps; s: the caller's. */
+template <int SPLIT, class T>
+__device__ inline unsigned long long pull_together(const mpki_cuda_stage &b, int half, int i, int j,
+                                                   const gather_room<T> &s, char *room) {
+    if (SPLIT == 1) return pull_updates(b, half, i, j, 1, 0, s);
+    const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
+    const int cols = b.bptr[j + 1] - b.bptr[j], rows = b.bptr[i + 1] - b.bptr[i];
+    if (warp > 0 && lane < cols)
+        for (int r = 0; r < rows; ++r) s.c[r * s.ld + lane] = make<T>(0);
+    const unsigned long long flops = pull_updates(b, half, i, j, SPLIT, warp, s);
+    __syncthreads();
+    const size_t each = gather_room<T>::bytes(b.largest);
+    const gather_room<T> first(room, b.largest);
+    for (int r = warp; r < rows; r += SPLIT) {
+        if (lane >= cols) continue;
+        T x = first.c[r * s.ld + lane];
+#pragma unroll
+        for (int v = 1; v < SPLIT; ++v) {
+            const gather_room<T> other(room + (size_t)v * each, b.largest);
+            x = x + other.c[r * s.ld + lane];
+        }
+        first.c[r * s.ld + lane] = x;
+    }
+    __syncthreads();
+    return flops;
+}
+
+} // namespace mpki
+#endif

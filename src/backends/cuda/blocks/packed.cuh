@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_BLOCKS_PACKED_CUH
+#define MPKI_CUDA_BLOCKS_PACKED_CUH
+/** Packed blocks (store.h), read and written by a warp, whose lanes are columns. */
+#include "entries.cuh"
+
+namespace mpki {
+
+static const unsigned WARP = 0xffffffffu;
+
+/** Values of a packed block: at multiples of 8 bytes, so that those of 16 are read in halves. */
+template <class T> struct values_of {
+    const T *p;
+    __device__ values_of(const uint32_t *words) : p((const T *)words) {}
+    __device__ T operator[](int k) const { return p[k]; }
+};
+template <> struct values_of<cx<double>> {
+    const double *p;
+    __device__ values_of(const uint32_t *words) : p((const double *)words) {}
+    __device__ cx<double> operator[](int k) const { return {p[2 * k], p[2 * k + 1]}; }
+};
+template <class T> __device__ inline void put_value(uint32_t *words, int k, T x) {
+    ((T *)words)[k] = x;
+}
+__device__ inline void put_value(uint32_t *words, int k, cx<double> x) {
+    ((double *)words)[2 * k] = x.x;
+    ((double *)words)[2 * k + 1] = x.y;
+}
+
+/** Words of a packed block, a multiple of 4. */
+template <class T> __device__ inline int packed_words(int rows, int entries) {
+    if (entries == 0) return 0;
+    return (MPKI_STORE_HEAD(rows) + entries * (int)(sizeof(T) / 4) + 3) & ~3;
+}
+__device__ inline unsigned below(int lane) {
+    return (1u << lane) - 1;
+}
+/** The lowest k bits. */
+__device__ inline unsigned low_bits(int k) {
+    return k >= 32 ? 0xffffffffu : (1u << k) - 1;
+}
+
+__device__ inline const uint32_t *values_in(const uint32_t *words) {
+    return words + MPKI_STORE_HEAD(__popc(words[0]));
+}
+
+/** Walks over the nonempty rows of a packed block. */
+template <class T> struct packed {
+    const uint32_t *mask; /* of the next row's columns */
+    values_of<T> value;
+    unsigned rows;
+    int at;
+    __device__ packed(const uint32_t *words)
+        : mask(words + 1), value(values_in(words)), rows(words[0]), at(0) {}
+};
+
+/** c (rows x ., ld) := the packed block, or its negative; words NULL: zeros. */
+template <class T>
+__device__ inline void unpack(const uint32_t *words, int rows, int ld, bool negative, T *c) {
+    const int lane = (int)(threadIdx.x % 32);
+    if (!words) {
+        for (int r = 0; r < rows; ++r)
+            if (lane < ld) c[r * ld + lane] = make<T>(0);
+        return;
+    }
+    packed<T> b(words);
+    for (int r = 0; r < rows; ++r) {
+        T x = make<T>(0);
+        if (b.rows >> r & 1) {
+            const unsigned m = *b.mask++;
+            if (m >> lane & 1) x = b.value[b.at + __popc(m & below(lane))];
+            b.at += __popc(m);
+        }
+        if (lane < ld) c[r * ld + lane] = negative ? -x : x;
+    }
+}
+
+/** The nonzeros of c (rows x cols, ld), packed; counted before. row_mask: the nonempty rows. */
+template <class T>
+__device__ inline void pack(uint32_t *words, int rows, int cols, int ld, bool negative,
+                            unsigned row_mask, const T *c) {
+    const int lane = (int)(threadIdx.x % 32);
+    int row = 0, at = 0;
+    uint32_t *const values = words + MPKI_STORE_HEAD(__popc(row_mask));
+    if (lane == 0) words[0] = row_mask;
+    for (int r = 0; r < rows; ++r) {
+        if (!(row_mask >> r & 1)) continue;
+        const T x = lane < cols ? c[r * ld + lane] : make<T>(0);
+        const unsigned m = __ballot_sync(WARP, lane < cols && nonzero(x));
+        if (lane == 0) words[1 + row] = m;
+        if (m >> lane & 1) put_value(values, at + __popc(m & below(lane)), negative ? -x : x);
+        at += __popc(m);
+        ++row;
+    }
+    if (row % 2 == 0 && lane == 0) words[1 + row] = 0; /* padding */
+}
+
+/** Entries and nonempty rows of c. */
+struct extent {
+    unsigned rows;
+    int entries;
+};
+template <class T> __device__ inline extent measure(int rows, int cols, int ld, const T *c) {
+    const int lane = (int)(threadIdx.x % 32);
+    extent e = {0, 0};
+    for (int r = 0; r < rows; ++r) {
+        const unsigned m = __ballot_sync(WARP, lane < cols && nonzero(c[r * ld + lane]));
+        if (!m) continue;
+        e.rows |= 1u << r;
+        e.entries += __popc(m);
+    }
+    return e;
+}
+
+} // namespace mpki
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TESTS_DEVICE_BLOCKS_H
+#define TESTS_DEVICE_BLOCKS_H
+/** A factor on blocks of the device brought to the host, and compared with the processor's: entry
+ *  by entry, and by all that is counted. */
+#include "backends/cuda/blocks/store.h"
+#include "backends/cuda/engine.h"
+#include "backends/cuda/load.h"
+#include "blocks/blocks.h"
+#include "factor/stages.h"
+
+#include "support.h"
+
+/** The processor's engine, whose factors stay on blocks; the device's, with the processor's
+ *  vectors. */
+static mpki_block_engine device_cpu_blocks;
+static mpki_engine device_cpu, device_gpu;
+
+static const char *device_cpu_name(const mpk_context *ctx) {
+    (void)ctx;
+    return "cpu";
+}
+
+/** Without a device to test on the processor runs the device's kernels. */
+static int device_setup(void **state) {
+    (void)state;
+#ifdef METAPACK_CUDA_HOST
+    if (!getenv("METAPACK_TEST_DEVICE")) setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);
+#endif
+    device_cpu_blocks = mpki_cpu_blocks;
+    device_cpu_blocks.finish = mpki_block_finish_as_blocks;
+    device_cpu = (mpki_engine){.name = device_cpu_name,
+                               .memory = MPK_HOST,
+                               .direct = &mpki_cpu_direct,
+                               .blocks = &device_cpu_blocks,
+                               .vectors = &mpki_cpu_vectors};
+    return 0;
+}
+
+static const mpki_engine *device_engine_of(mpk_context *ctx) {
+    const mpki_engine *e = mpki_cuda_engine(ctx, 0);
+    if (!e) return NULL;
+    device_gpu = *e;
+    device_gpu.vectors = &mpki_cpu_vectors;
+    return &device_gpu;
+}
+
+/** Bytes of the device's memory, to be freed. */
+static void *device_fetch(mpk_context *ctx, const void *from, int64_t bytes) {
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    void *to = malloc(bytes > 0 ? (size_t)bytes : 1);
+    assert_int_equal(d->table->copy(d->cuda, to, bytes, from, bytes, bytes, 1, 0, NULL), 0);
+    assert_int_equal(d->table->synchronize(d->cuda, NULL), 0);
+    return to;
+}
+
+/** A packed block as a dense one by rows, rows x cols; returns how many entries it has. */
+static int device_unpack(mpk_context *ctx, const mpki_cuda_store *s, int64_t at, int rows, int cols,
+                         double complex *c) {
+    const size_t size = mpk_scalar_size(s->scalar);
+    for (int k = 0; k < rows * cols; k++) c[k] = 0;
+    if (at < 0) return 0;
+    assert_int_equal(at % 4, 0);
+    uint32_t *row_mask = device_fetch(ctx, s->words + at, 4);
+    const int held = __builtin_popcount(*row_mask);
+    assert_true(held > 0);
+    if (rows < 32) assert_int_equal(*row_mask >> rows, 0);
+    uint32_t *mask = device_fetch(ctx, s->words + at + 1, 4 * held);
+    int count = 0, v = 0;
+    for (int k = 0; k < held; k++) {
+        count += __builtin_popcount(mask[k]);
+        assert_true(mask[k] != 0);
+        if (cols < 32) assert_int_equal(mask[k] >> cols, 0);
+    }
+    void *value =
+        device_fetch(ctx, s->words + at + MPKI_STORE_HEAD(held), count * (int64_t)size);
+    for (int r = 0, k = 0; r < rows; r++) {
+        if (!(*row_mask >> r & 1)) continue;
+        for (int j = 0; j < cols; j++)
+            if (mask[k] >> j & 1) c[r * cols + j] = scalar_load(s->scalar, value, v++);
+        k++;
+    }
+    free(row_mask), free(mask), free(value);
+    return count;
+}
+
+/** The processor's. */
+static void cpu_unpack(const mpki_block *b, int rows, int cols, double complex *c) {
+    for (int k = 0; k < rows * cols; k++) c[k] = 0;
+    if (b->format == MPKI_EMPTY) return;
+    const uint32_t *mask = b->data;
+    const int words = (rows + 31) / 32, wide = (cols + 31) / 32;
+    int held = 0;
+    for (int r = 0; r < rows; r++)
+        held += b->format == MPKI_DENSE || (mask[r / 32] >> (r % 32) & 1);
+    const char *value =
+        (const char *)b->data + mpki_block_mask_bytes(b->format, rows, cols, held);
+    const uint32_t *bits = mask + words;
+    int v = 0;
+    for (int r = 0; r < rows; r++) {
+        if (b->format != MPKI_DENSE && !(mask[r / 32] >> (r % 32) & 1)) continue;
+        for (int j = 0; j < cols; j++)
+            if (b->format != MPKI_BITMAP || (bits[j / 32] >> (j % 32) & 1))
+                c[r * cols + j] = scalar_load((mpk_scalar)b->scalar, value, v++);
+        if (b->format == MPKI_BITMAP) bits += wide;
+    }
+}
+
+/** Largest difference of two factors, relative to the largest entry; different counts: infinity. */
+typedef struct difference {
+    double entries, pivots;
+    int64_t elsewhere; /* entries that one has and the other has not */
+} difference;
+
+static void compare_arrays(int count, const double complex *x, const double complex *y,
+                           double *most, double *norm, int64_t *elsewhere) {
+    for (int k = 0; k < count; k++) {
+        const double d = cabs(x[k] - y[k]);
+        if (!(d <= *most)) *most = d;
+        if (cabs(x[k]) > *norm) *norm = cabs(x[k]);
+        if (elsewhere) *elsewhere += (x[k] == 0) != (y[k] == 0);
+    }
+}
+
+/* In complete pivoting the largest entry stands at (i, j) and at (j, i), and entries of the same size
+ * are frequent; which is found first depends on the processor's vectors. What does not depend on it,
+ * where nothing is dropped: N^T D^-1 M, L M and U^T N of a frame (N is M but for LDU; the host and the
+ * device may also break ties by how they round). out := N^T (N^H) D^-1 M, by rows */
+static void inverse_of(int w, const double complex *m, const double complex *n,
+                       const double complex *e, bool hermitian, double complex *out) {
+    double complex t[32 * 32];
+    for (int k = 0; k < w; k++)
+        for (int j = 0; j < w; j++) {
+            t[k * w + j] = e[2 * k] * m[k * w + j];
+            const double complex up = k > 0 ? e[2 * k - 1] : 0, down = k + 1 < w ? e[2 * k + 1] : 0;
+            if (up != 0) t[k * w + j] += up * m[(k - 1) * w + j];
+            if (down != 0) t[k * w + j] += (hermitian ? conj(down) : down) * m[(k + 1) * w + j];
+        }
+    for (int i = 0; i < w; i++)
+        for (int j = 0; j < w; j++) {
+            double complex sum = 0;
+            for (int k = 0; k < w; k++)
+                sum += (hermitian ? conj(n[k * w + i]) : n[k * w + i]) * t[k * w + j];
+            out[i * w + j] = sum;
+        }
+}
+
+/* l (rows x w) := l m */
+static void times_m(int rows, int w, const double complex *m, double complex *l) {
+    for (int i = 0; i < rows; i++) {
+        double complex y[32];
+        for (int j = 0; j < w; j++) {
+            y[j] = 0;
+            for (int k = 0; k < w; k++) y[j] += l[i * w + k] * m[k * w + j];
+        }
+        memcpy(l + i * w, y, (size_t)w * sizeof *y);
+    }
+}
+
+/* any_order: pivots may come in another order inside a frame; nothing is dropped */
+static difference compare_factors(mpk_context *ctx, const mpk_factor *cpu, const mpk_factor *gpu,
+                                  bool any_order) {
+    const mpki_stages *s = &cpu->blocks->stages, *t = &gpu->blocks->stages;
+    const mpki_blocks *b = cpu->blocks->numbers;
+    const mpki_cuda_store *g = mpki_cuda_blocks_store(gpu->blocks->numbers);
+    const mpki_ibcsr *x = &s->index;
+    difference d = {0};
+    double norm = 0, pivots = 0, inverses = 0;
+    assert_int_equal(x->nblocks, t->index.nblocks);
+    assert_int_equal(x->m, t->index.m);
+    assert_int_equal(g->n, s->blocking->n);
+    assert_int_equal(g->levels, s->levels.count);
+    if (x->m == 0) return d;
+    assert_memory_equal(x->place, t->index.place, (size_t)x->m * sizeof *x->place);
+    int64_t *lower = device_fetch(ctx, g->lower, g->nblocks * 8);
+    int64_t *upper = device_fetch(ctx, g->upper, g->nblocks * 8);
+    int64_t *pivot = device_fetch(ctx, g->pivot, g->m * (int64_t)8);
+    int64_t *pivot_n = device_fetch(ctx, g->pivot_n, g->m * (int64_t)8);
+    const int64_t size = (int64_t)mpk_scalar_size(g->scalar);
+    void *dd = device_fetch(ctx, g->d, 2 * g->n * size);
+    void *dinv = device_fetch(ctx, g->dinv, 2 * g->n * size);
+    double complex p[32 * 32], q[32 * 32];
+    for (int32_t f = 0; f < x->m; f++) {
+        const int w = mpki_frame_rows(s->blocking, f);
+        const int32_t p0 = s->blocking->bptr[f];
+        double complex pd[64], qd[64], pe[64], qe[64], pm[2][32 * 32], qm[2][32 * 32];
+        for (int k = 0; k < 2 * w; k++) {
+            pd[k] = scalar_load(g->scalar, b->frame[f].d, k);
+            qd[k] = scalar_load(g->scalar, dd, 2 * p0 + k);
+            pe[k] = scalar_load(g->scalar, b->frame[f].dinv, k);
+            qe[k] = scalar_load(g->scalar, dinv, 2 * p0 + k);
+        }
+        for (int half = 0; half < 2; half++) {
+            cpu_unpack(half ? &b->frame[f].n : &b->frame[f].m, w, w, pm[half]);
+            device_unpack(ctx, g, half ? pivot_n[f] : pivot[f], w, w, qm[half]);
+            if (!any_order) compare_arrays(w * w, pm[half], qm[half], &d.entries, &norm, NULL);
+        }
+        if (any_order) {
+            inverse_of(w, pm[0], pm[1], pe, s->hermitian, p);
+            inverse_of(w, qm[0], qm[1], qe, s->hermitian, q);
+            compare_arrays(w * w, p, q, &d.entries, &norm, NULL);
+        }
+        double least = 0, most = 0;
+        if (!any_order) {
+            compare_arrays(2 * w, pd, qd, &d.pivots, &pivots, NULL);
+            compare_arrays(2 * w, pe, qe, &least, &most, NULL);
+        }
+        if (most > 0 && !(least / most <= inverses)) inverses = least / most;
+        for (int64_t e = x->diagonal[f] + 1; e < x->ptr[f + 1]; e++) {
+            const int64_t block = x->entry[e].block;
+            const int rows = mpki_frame_rows(s->blocking, x->entry[e].other);
+            for (int half = 0; half <= s->ldu; half++) {
+                cpu_unpack(half ? &b->upper[block] : &b->lower[block], rows, w, p);
+                device_unpack(ctx, g, half ? upper[block] : lower[block], rows, w, q);
+                if (any_order) times_m(rows, w, pm[half], p), times_m(rows, w, qm[half], q);
+                compare_arrays(rows * w, p, q, &d.entries, &norm,
+                               any_order ? NULL : &d.elsewhere);
+            }
+        }
+    }
+    free(lower), free(upper), free(pivot), free(pivot_n), free(dd), free(dinv);
+    if (norm > 0) d.entries /= norm;
+    if (!(inverses <= d.entries)) d.entries = inverses;
+    if (pivots > 0) d.pivots /= pivots;
+    return d;
+}
+
+#endif
