@@ -7,7 +7,7 @@ static const char *name(const mpk_context *ctx) {
     return mpki_cuda_kept(ctx)->name;
 }
 
-static const mpki_engine cuda = {.name = name, .memory = MPK_DEVICE};
+static const mpki_engine cuda = {.name = name, .memory = MPK_DEVICE, .vectors = &mpki_cuda_vectors};
 
 const mpki_engine *mpki_cuda_engine(mpk_context *ctx, int device) {
     return mpki_cuda_keep(ctx, device) ? &cuda : NULL;

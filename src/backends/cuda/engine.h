@@ -4,4 +4,6 @@
 /** The tables of backends/sparse.h that a CUDA device fills; engine.c gathers them. */
 #include "../sparse.h"
 
+extern const mpki_vector_engine mpki_cuda_vectors; /* vectors.c */
+
 #endif
