@@ -9,8 +9,9 @@
 extern "C" {
 #endif
 
-/** y := Op(x) for one vector of n entries of the task's scalar type, in host memory; x and y do not
- *  overlap. Called in the thread of mpk_krylov_solve().
+/** y := Op(x) for one vector of n entries of the task's scalar type, in the task's memory; x and y do
+ *  not overlap. Called in the thread of mpk_krylov_solve(). In device memory: x is made in the task's
+ *  stream, and y has to be; the operator need not wait for either.
  *  self is the caller's
  *  Returns MPK_OK, or a failure, which ends the solve and is returned from it. */
 typedef mpk_status (*mpk_apply_fn)(void *self, const void *x, void *y);
@@ -48,6 +49,12 @@ typedef struct mpk_krylov_task {
     double *history;        /**< [out] history_size entries or NULL: relative residual after each
                                  iteration, as the recurrence gives it */
     int32_t history_size;
+    mpk_memory memory; /**< where the operators' vectors lie. MPK_DEVICE: all vectors of the method
+                            lie on the device; b and x may lie there or in host memory.
+                            Default MPK_HOST */
+    int device;        /**< with MPK_DEVICE: which GPU, from 0. Default 0 */
+    void *stream;      /**< with MPK_DEVICE: the cudaStream_t in which the operators and the method
+                            work. Default NULL: the device's default stream */
 } mpk_krylov_task;
 
 /** How it went. */
@@ -80,7 +87,7 @@ MPK_API void mpk_krylov_task_init(mpk_krylov_task *task);
  *            out, or the method stagnated, broke down or diverged
  *          | MPK_ERR_ARGUMENT, _INPUT (NaN or Inf in b or x), _MEMORY, _CANCELLED, _NUMERIC (an
  *            operator gave NaN or Inf), _UNSUPPORTED (minres, symmlq, cg of a complex symmetric
- *            matrix), or what an operator returned
+ *            matrix), _DEVICE (there is no such device, or it failed), or what an operator returned
  *  To judge a solution, A is also applied to a vector of +1 and -1, whose image bounds ||A|| from
  *  below. Threads: the caller's; operators may use more. Example: examples/matrix_free.c */
 MPK_API mpk_status mpk_krylov_solve(mpk_context *ctx, const mpk_krylov_task *task, const void *b,

@@ -25,6 +25,7 @@
  *  engine (factor/refine_t.c, factor/rank.c), with residuals of A on the host in twice the
  *  precision and solves through `apply`. */
 #include "../core/core.h"
+#include "../core/pool.h"
 #include <metapack/factor.h>
 #include <metapack/krylov.h>
 #include <metapack/solve.h>
@@ -345,6 +346,7 @@ typedef struct mpki_block_engine {
 
 typedef struct mpki_matrix mpki_matrix; /* an engine's copy of A, in both triangles */
 typedef struct mpki_space mpki_space;   /* where an engine holds vectors and forms sums */
+typedef struct mpki_scaler mpki_scaler; /* an engine's copy of a scaling */
 
 /** r := b - A x, in a precision high enough that the error of r is small beside the larger of
  *  ||r||_2 and `wanted`; where none is, as accurately as can be.
@@ -358,6 +360,9 @@ typedef struct mpki_krylov_extra {
     void *self;                /* of residual */
     double a_norm;             /* ||A||, used with `residual`; without that it is estimated */
     double from, share;        /* the solve reports its progress as from .. from + share */
+    mpki_matrix *matrix;       /* the task's A is a product with this; NULL: it is not */
+    bool queued;               /* all that the task's operators do is to queue work on the device */
+    double limit;              /* most bytes of device memory; 0: what the device has */
 } mpki_krylov_extra;
 
 enum { MPKI_KRYLOV_MESSAGE = 400 }; /* bytes */
@@ -374,6 +379,43 @@ typedef struct mpki_product {
     double norm_x, norm_y;
 } mpki_product;
 
+/** How a batch of iterations ended: at what the method's file would have found at the same place. */
+typedef enum mpki_batch_end {
+    MPKI_BATCH_GO = 0,
+    MPKI_BATCH_REACHED,    /* the last residual is at most the target */
+    MPKI_BATCH_A_BAD,      /* a product with A is not finite */
+    MPKI_BATCH_M_BAD,      /* nor what the preconditioner made */
+    MPKI_BATCH_OVERFLOW,   /* of a coefficient or a norm */
+    MPKI_BATCH_A_VANISHES, /* q^T A q */
+    MPKI_BATCH_M_VANISHES, /* r^T M^-1 r */
+    MPKI_BATCH_A_UNFIT,    /* A or M is not definite */
+    MPKI_BATCH_M_UNFIT,
+    MPKI_BATCH_A_FAILED, /* an operator returned a failure: the status of the batch */
+    MPKI_BATCH_M_FAILED
+} mpki_batch_end;
+
+/** Iterations of sqmr or cg that an engine does without asking the host in between. */
+typedef struct mpki_batch {
+    mpk_krylov method;
+    int hermitian;
+    const mpk_operator *a, *m;
+    mpki_matrix *matrix; /* and queued: as in mpki_krylov_extra */
+    bool queued;
+    void *const *v; /* the method's vectors, as its file numbers them */
+    void *x;
+    double b_norm, target; /* it ends when the residual's norm / b_norm <= target */
+    bool first;            /* of a cycle: it begins with these */
+    mpki_number rho;       /* r^T M^-1 r, and v holds M^-1 r; sqmr */
+    double tau;            /* ||r||; sqmr */
+    bool repeats;          /* others with as many steps will follow, or did */
+    int32_t steps;         /* iterations to do at most; [out] how many were done */
+    int32_t called;        /* [out] products and preconditioners: after the end they were in vain */
+    mpki_batch_end end;
+    const double *recurred, *quasi;   /* [out] norms after each step; till the next batch */
+    double a_norm;                    /* [out] largest ||A q|| / ||q|| */
+    double product_s, precondition_s; /* [out] what one of these took, where it was measured */
+} mpki_batch;
+
 /** What the methods (solve/krylov/) ask of an engine: operations on vectors of n entries of one
  *  scalar type, in the engine's memory. x, y: vectors of the space, or others there. Sums are formed
  *  in double, in an order that depends on n alone. A slot that cannot fail on the processor may on a
@@ -382,10 +424,11 @@ typedef struct mpki_product {
 typedef struct mpki_vector_ops {
     /** `count` vectors of n entries, whatever they hold.
      *  stream [in] where a device shall work (CUDA's: cudaStream_t); NULL: the engine's own
+     *  limit [in] most bytes of device memory; 0: what the device has
      *  *s, v [out] the space; its vectors, which live as long
      *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE: *s is NULL then */
     mpk_status (*make)(mpk_context *ctx, mpk_scalar scalar, int32_t n, int64_t count, void *stream,
-                       mpki_space **s, void **v);
+                       double limit, mpki_space **s, void **v);
     /** NULL *s is fine. */
     void (*free)(mpk_context *ctx, mpki_space **s);
     /** The first failure since `make`. */
@@ -422,17 +465,23 @@ typedef struct mpki_vector_ops {
     double (*largest)(mpki_space *s, const void *x);
     /** Are all bits the same? */
     bool (*equal)(mpki_space *s, const void *x, const void *y);
+    /** At most batch->steps iterations. NULL: the method does them one by one, with the slots above.
+     *  Returns MPK_OK | MPK_ERR_DEVICE, or what an operator returned */
+    mpk_status (*batch)(mpki_space *s, mpki_batch *batch);
 } mpki_vector_ops;
 
 typedef struct mpki_vector_engine {
-    /** A copy of A for products on `threads`.
-     *  exponent [out] the copy holds 2^-exponent A: 0, unless the largest entry is so far from 1
-     *                 that squares could leave the range
-     *  longest  [out] most entries of a row
+    /** A for products.
+     *  full  [inout] A in both triangles, or 2^-exponent A; its arrays are the engine's afterwards
+     *                or released, also where it fails, and *full is empty
+     *  pool  [in] for products of the processor's; may be NULL
+     *  limit [in] most bytes of device memory; 0: what the device has
      *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
-    mpk_status (*matrix_make)(mpk_context *ctx, const mpk_problem_view *a, int threads,
-                              mpki_matrix **m, int *exponent, int32_t *longest);
+    mpk_status (*matrix_make)(mpk_context *ctx, mpki_full *full, mpki_pool *pool, double limit,
+                              mpki_matrix **m);
     void (*matrix_free)(mpk_context *ctx, mpki_matrix **m);
+    /** Bytes of device memory that it takes. */
+    int64_t (*matrix_bytes)(const mpki_matrix *m);
     /** y := A x, with A as the copy holds it; both in the order of the problem.
      *  Returns MPK_OK | MPK_ERR_DEVICE, and so do the next two */
     mpk_status (*multiply)(mpki_matrix *m, const void *x, void *y);
@@ -441,6 +490,19 @@ typedef struct mpki_vector_engine {
                            void *r, double *error);
     /** y := 2^exponent x; x == y is allowed. */
     mpk_status (*shift)(mpki_matrix *m, int exponent, const void *x, void *y);
+    /** Diagonal matrices R and C and a permutation, to be applied as x_j := R_ii C_jj b_i, i = from_j.
+     *  NULL: the engine's vectors lie in host memory, where anybody can do that.
+     *  rows, columns [in] n: R, C; host memory, like from
+     *  from [in] n; NULL: i = j
+     *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
+    mpk_status (*scales_make)(mpk_context *ctx, mpk_scalar scalar, int32_t n, const double *rows,
+                              const double *columns, const int32_t *from, mpki_scaler **s);
+    void (*scales_free)(mpk_context *ctx, mpki_scaler **s);
+    /** with_rows, with_columns: false: that factor is I, and without R no row changes its place.
+     *  b, x [in, out] in host memory or the device's; b == x is allowed
+     *  Returns MPK_OK | MPK_ERR_DEVICE */
+    mpk_status (*scales_apply)(mpki_scaler *s, bool with_rows, bool with_columns, const void *b,
+                               void *x);
     const mpki_vector_ops *ops[4]; /* by scalar: s d c z */
 } mpki_vector_engine;
 

@@ -27,19 +27,37 @@ static bool symmetric(const mpk_factor *fac) {
     return fac->an->symmetry != MPK_GENERAL;
 }
 
-static mpk_status apply_make(mpk_context *ctx, const mpk_factor *fac, int threads, int32_t columns,
-                             void **work) {
-    (void)threads, (void)columns;
-    *work = NULL;
-    if (fac->an->symmetry != MPK_GENERAL) return MPK_OK;
-    *work = mpki_alloc(ctx, "solve", fac->an->n, mpk_scalar_size(fac->an->scalar));
-    return mpki_failed(ctx);
-}
+/* The engine's scales, where vectors lie with it; else a vector that rows of a general matrix go
+ * over. */
+typedef struct room {
+    mpki_scaler *scales;
+    void *row;
+} room;
 
 static void apply_free(mpk_context *ctx, const mpk_factor *fac, void **work) {
-    (void)fac;
-    mpki_release(ctx, *work);
+    room *w = *work;
+    if (!w) return;
+    if (w->scales) fac->engine->vectors->scales_free(ctx, &w->scales);
+    mpki_release(ctx, w->row);
+    mpki_release(ctx, w);
     *work = NULL;
+}
+
+static mpk_status apply_make(mpk_context *ctx, const mpk_factor *fac, int threads, int32_t columns,
+                             void **work) {
+    const mpk_analysis *an = fac->an;
+    const mpki_vector_engine *engine = fac->engine->vectors;
+    const bool general = an->symmetry == MPK_GENERAL;
+    (void)threads, (void)columns;
+    room *w = *work = MPKI_ZNEW(ctx, "solve", 1, room);
+    if (!w) return mpki_failed(ctx);
+    if (engine->scales_make && an->n > 0)
+        engine->scales_make(ctx, an->scalar, an->n, fac->scale + (general ? an->n : 0), fac->scale,
+                            general ? an->row_of : NULL, &w->scales);
+    else if (general)
+        w->row = mpki_alloc(ctx, "solve", an->n, mpk_scalar_size(an->scalar));
+    if (mpk_failed(mpki_failed(ctx))) apply_free(ctx, fac, work);
+    return mpki_failed(ctx);
 }
 
 /* General: x := C Q R b; parts as below, L with R and L^T with C. b may be x: rows go over `work`. */
@@ -81,17 +99,24 @@ static mpk_status apply(mpk_context *ctx, const mpk_factor *fac, void *work, mpk
                         int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx) {
     const size_t size = mpk_scalar_size(fac->an->scalar);
     const bool general = fac->an->symmetry == MPK_GENERAL;
+    const bool both = part == MPK_PART_ALL || part == MPK_PART_ABS;
+    mpk_status status = MPK_OK;
+    room *w = work;
     if (general && part == MPK_PART_ABS) return mpki_no_absolute(ctx);
-    for (int32_t r = 0; r < nrhs; r++) {
+    for (int32_t r = 0; r < nrhs && !mpk_failed(status); r++) {
+        const char *from = (const char *)b + (size_t)(r * ldb) * size;
         char *to = (char *)x + (size_t)(r * ldx) * size;
-        if (general) {
-            scale_general(fac, part, work, (const char *)b + (size_t)(r * ldb) * size, to);
-            continue;
+        if (w->scales) {
+            status = fac->engine->vectors->scales_apply(w->scales, both || part == MPK_PART_L,
+                                                        both || part == MPK_PART_LT, from, to);
+        } else if (general) {
+            scale_general(fac, part, w->row, from, to);
+        } else {
+            memmove(to, from, (size_t)fac->an->n * size);
+            scale_column(fac, part, to);
         }
-        memmove(to, (const char *)b + (size_t)(r * ldb) * size, (size_t)fac->an->n * size);
-        scale_column(fac, part, to);
     }
-    return MPK_OK;
+    return status;
 }
 
 const mpki_form mpki_scaling_form = {.factorize = factorize,

@@ -97,6 +97,14 @@ static void free_all(iteration *it) {
     mpki_release(it->ctx, it->history);
 }
 
+/* Bytes of device memory that the limit leaves beside the factor and A; 0: there is no limit. */
+static double left(const iteration *it) {
+    const double limit = it->options->device_memory_limit;
+    if (!(limit > 0)) return 0;
+    const int64_t a = it->matrix ? it->engine->matrix_bytes(it->matrix) : 0;
+    return fmax(1, limit - (double)it->fac->info.bytes - (double)a);
+}
+
 static mpk_status make(iteration *it) {
     const mpk_analysis *an = it->fac->an;
     const size_t size = mpk_scalar_size(an->scalar);
@@ -104,8 +112,8 @@ static mpk_status make(iteration *it) {
     it->system = mpki_system_of(it->ctx, it->fac);
     it->engine = it->fac->engine->vectors;
     if (mpk_failed(mpki_apply_make(it->ctx, it->fac, threads, 1, &it->m)) ||
-        mpk_failed(it->engine->matrix_make(it->ctx, &it->system.a, threads, &it->matrix,
-                                           &it->exponent, &it->longest)))
+        mpk_failed(mpki_krylov_matrix(it->ctx, it->engine, &it->system.a, threads, left(it),
+                                      &it->matrix, &it->exponent, &it->longest)))
         return mpki_failed(it->ctx);
     it->b = mpki_alloc(it->ctx, STAGE, an->n, size);
     it->x = mpki_alloc(it->ctx, STAGE, an->n, size);
@@ -216,7 +224,8 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from
     for (bool first = true;; first = false) {
         mpk_krylov_info cycle;
         const mpki_quality before = *q;
-        const mpki_krylov_extra extra = {residual, it, norm_inf(it), from, share};
+        const mpki_krylov_extra extra = {residual, it,         norm_inf(it), from,
+                                         share,    it->matrix, true,         left(it)};
         const int32_t told = account->history_count;
         task->max_iterations = it->options->max_iterations - account->iterations;
         task->tolerance = asked(it, first ? 1 : q->relative);

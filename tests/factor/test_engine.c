@@ -37,10 +37,10 @@ static mpk_status apply_blocks(mpki_block_solver *s, mpk_part part, int32_t nrhs
     return mpki_cpu_blocks.apply(s, part, nrhs, b, ldb, x, ldx);
 }
 
-static mpk_status matrix_make(mpk_context *ctx, const mpk_problem_view *a, int threads,
-                              mpki_matrix **m, int *exponent, int32_t *longest) {
+static mpk_status matrix_make(mpk_context *ctx, mpki_full *full, mpki_pool *pool, double limit,
+                              mpki_matrix **m) {
     calls[MATRICES]++;
-    return mpki_cpu_vectors.matrix_make(ctx, a, threads, m, exponent, longest);
+    return mpki_cpu_vectors.matrix_make(ctx, full, pool, limit, m);
 }
 
 static mpk_status multiply(mpki_matrix *m, const void *x, void *y) {
@@ -49,9 +49,9 @@ static mpk_status multiply(mpki_matrix *m, const void *x, void *y) {
 }
 
 static mpk_status space(mpk_context *ctx, mpk_scalar scalar, int32_t n, int64_t count, void *stream,
-                        mpki_space **s, void **v) {
+                        double limit, mpki_space **s, void **v) {
     calls[SPACES]++;
-    return mpki_cpu_vectors.ops[scalar]->make(ctx, scalar, n, count, stream, s, v);
+    return mpki_cpu_vectors.ops[scalar]->make(ctx, scalar, n, count, stream, limit, s, v);
 }
 
 static const char *name(const mpk_context *ctx) {

@@ -85,6 +85,9 @@ static void destroy(mpki_cuda *cuda) {
     if (cuda->batch_done) cudaEventDestroy(cuda->batch_done);
     if (cuda->batch_room) cudaFree(cuda->batch_room);
     if (cuda->batch_flags) cudaFreeHost(cuda->batch_flags);
+    if (cuda->vectors_report) cudaFreeHost(cuda->vectors_report);
+    for (void *mark : cuda->vectors_marks)
+        if (mark) cudaEventDestroy((cudaEvent_t)mark);
     delete cuda;
 }
 

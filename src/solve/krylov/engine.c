@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The processor's vectors of Krylov methods: products with A in both triangles, and the true
- * residual. */
+/* The processor's engine of vectors: products with A in both triangles, and the true residual. */
 #include "../../problem/columns.h"
 #include "../../problem/full.h"
 #include "krylov.h"
@@ -15,20 +14,43 @@ struct mpki_matrix {
     double *w;       /* n: |A| |x| + |b| */
 };
 
-static bool single(const mpki_matrix *m) {
-    return m->full.scalar == MPK_S || m->full.scalar == MPK_C;
+static bool single(mpk_scalar scalar) {
+    return scalar == MPK_S || scalar == MPK_C;
 }
 
+/* ---- for any engine --------------------------------------------------------------------------- */
+
 /* Methods form squares: entries far from 1 are brought near it by one power of two for all. */
-static int shift_range(mpki_matrix *m) {
-    const double range = single(m) ? 0x1p30 : 0x1p250;
-    const double most = MPKI_DISPATCH(m->full.scalar, column_largest)(m->full.nnz, m->full.val);
+static int shift_range(mpki_full *full) {
+    const double range = single(full->scalar) ? 0x1p30 : 0x1p250;
+    const double most = MPKI_DISPATCH(full->scalar, column_largest)(full->nnz, full->val);
     int exponent = 0;
     if (!(most > 0) || (most < range && most > 1 / range)) return 0;
     frexp(most, &exponent);
-    MPKI_DISPATCH(m->full.scalar, column_shift)(m->full.nnz, -exponent, m->full.val);
+    MPKI_DISPATCH(full->scalar, column_shift)(full->nnz, -exponent, full->val);
     return exponent;
 }
+
+static int32_t longest_row(const mpki_full *full) {
+    int64_t longest = 0;
+    for (int32_t i = 0; i < full->n; i++)
+        if (full->ptr[i + 1] - full->ptr[i] > longest) longest = full->ptr[i + 1] - full->ptr[i];
+    return (int32_t)longest;
+}
+
+mpk_status mpki_krylov_matrix(mpk_context *ctx, const mpki_vector_engine *engine,
+                              const mpk_problem_view *a, int threads, double limit, mpki_matrix **m,
+                              int *exponent, int32_t *longest) {
+    mpki_full full;
+    mpki_pool *pool = NULL;
+    mpk_status status = mpki_full_make(ctx, a, threads, &full, &pool);
+    if (mpk_failed(status)) return status;
+    *exponent = shift_range(&full);
+    *longest = longest_row(&full);
+    return engine->matrix_make(ctx, &full, pool, limit, m);
+}
+
+/* ---- the processor's -------------------------------------------------------------------------- */
 
 static void matrix_free(mpk_context *ctx, mpki_matrix **handle) {
     mpki_matrix *m = *handle;
@@ -39,22 +61,26 @@ static void matrix_free(mpk_context *ctx, mpki_matrix **handle) {
     *handle = NULL;
 }
 
-static mpk_status matrix_make(mpk_context *ctx, const mpk_problem_view *a, int threads,
-                              mpki_matrix **out, int *exponent, int32_t *longest) {
+static mpk_status matrix_make(mpk_context *ctx, mpki_full *full, mpki_pool *pool, double limit,
+                              mpki_matrix **out) {
+    (void)limit;
     mpki_matrix *m = *out = MPKI_ZNEW(ctx, "solve", 1, mpki_matrix);
-    if (!m) return mpki_failed(ctx);
-    if (!mpk_failed(mpki_full_make(ctx, a, threads, &m->full, &m->pool)))
-        m->w = MPKI_NEW(ctx, "solve", a->n, double);
-    if (mpk_failed(mpki_failed(ctx))) {
-        matrix_free(ctx, out);
+    if (!m) {
+        mpki_full_free(ctx, full);
         return mpki_failed(ctx);
     }
-    *exponent = shift_range(m);
-    for (int32_t i = 0; i < a->n; i++)
-        if (m->full.ptr[i + 1] - m->full.ptr[i] > m->longest)
-            m->longest = (int32_t)(m->full.ptr[i + 1] - m->full.ptr[i]);
-    *longest = m->longest;
-    return MPK_OK;
+    m->full = *full;
+    *full = (mpki_full){0};
+    m->pool = pool;
+    m->longest = longest_row(&m->full);
+    m->w = MPKI_NEW(ctx, "solve", m->full.n, double);
+    if (!m->w) matrix_free(ctx, out);
+    return mpki_failed(ctx);
+}
+
+static int64_t matrix_bytes(const mpki_matrix *m) {
+    (void)m;
+    return 0;
 }
 
 static mpk_status multiply(mpki_matrix *m, const void *x, void *y) {
@@ -68,7 +94,7 @@ static mpk_status residual(mpki_matrix *m, double norm, const void *x, const voi
                            void *r, double *error) {
     const mpk_scalar scalar = m->full.scalar;
     const int32_t n = m->full.n;
-    const double unit = single(m) ? 0x1p-24 : 0x1p-53, terms = m->longest + 2.0;
+    const double unit = single(scalar) ? 0x1p-24 : 0x1p-53, terms = m->longest + 2.0;
     const double x_norm = MPKI_DISPATCH(scalar, column_norm)(n, x);
     const double b_norm = MPKI_DISPATCH(scalar, column_norm)(n, b);
     *error = terms * unit * (norm * x_norm + b_norm);
@@ -79,7 +105,7 @@ static mpk_status residual(mpki_matrix *m, double norm, const void *x, const voi
     }
     mpki_full_residual(&m->full, m->pool, x, b, r, m->w);
     *error = 2 * unit * MPKI_DISPATCH(scalar, column_norm)(n, r) +
-             terms * 0x1p-53 * (single(m) ? 1 : terms * 0x1p-53) * mpki_d_column_norm(n, m->w);
+             terms * 0x1p-53 * (single(scalar) ? 1 : terms * 0x1p-53) * mpki_d_column_norm(n, m->w);
     return MPK_OK;
 }
 
@@ -92,6 +118,7 @@ static mpk_status shift(mpki_matrix *m, int exponent, const void *x, void *y) {
 const mpki_vector_engine mpki_cpu_vectors = {
     .matrix_make = matrix_make,
     .matrix_free = matrix_free,
+    .matrix_bytes = matrix_bytes,
     .multiply = multiply,
     .residual = residual,
     .shift = shift,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** mpk_krylov_solve: checks arguments, finds memory, calls the method. */
+#include "config.h"
 #include "krylov.h"
 
 #include <string.h>
@@ -28,9 +29,11 @@ static mpk_status bad(mpk_context *ctx, const char *what) {
     return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "%s", what);
 }
 
+static mpk_status untouched(mpk_context *ctx) {
+    return bad(ctx, "the task was not set up by mpk_krylov_task_init()");
+}
+
 static mpk_status check(mpk_context *ctx, const mpk_krylov_task *t, const void *b, const void *x) {
-    if (!t || t->struct_size != sizeof *t)
-        return bad(ctx, "the task was not set up by mpk_krylov_task_init()");
     if (t->method < MPK_KRYLOV_SQMR || t->method > MPK_KRYLOV_IDR)
         return bad(ctx, "the task names no Krylov method");
     if ((unsigned)t->scalar > MPK_Z) return bad(ctx, "unknown scalar");
@@ -98,8 +101,8 @@ static mpk_status allocate(mpki_krylov *k) {
     k->small = MPKI_ZNEW(k->ctx, STAGE, doubles, double);
     k->all = MPKI_ZNEW(k->ctx, STAGE, OWN + vectors, void *);
     if (!k->small || !k->all) return mpki_failed(k->ctx);
-    const mpk_status status =
-        k->ops->make(k->ctx, k->task.scalar, k->n, OWN + vectors, NULL, &k->space, k->all);
+    const mpk_status status = k->ops->make(k->ctx, k->task.scalar, k->n, OWN + vectors,
+                                           k->task.stream, k->extra.limit, &k->space, k->all);
     k->b = k->all[0];
     k->x = k->all[1];
     k->best = k->all[2];
@@ -150,12 +153,42 @@ mpk_status mpki_krylov_run(mpk_context *ctx, const mpki_vector_engine *engine,
     return status;
 }
 
+/* Where the vectors of a caller's task lie, and in which stream a device works: the default one has
+ * a name that is not NULL (cudaStreamLegacy), and NULL is the engines' own. */
+static const mpki_vector_engine *engine_of(mpk_context *ctx, mpk_krylov_task *task) {
+    static const uintptr_t default_stream = 1;
+    if (task->memory == MPK_HOST) {
+        task->stream = NULL;
+        return &mpki_cpu_vectors;
+    }
+    if (task->memory != MPK_DEVICE) {
+        bad(ctx, "memory is neither MPK_HOST nor MPK_DEVICE");
+        return NULL;
+    }
+#if MPKI_HAVE_CUDA
+    const mpki_engine *engine = mpki_cuda_engine(ctx, task->device);
+    if (engine && !engine->vectors)
+        mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1, "the device has no vectors");
+    if (!task->stream) task->stream = (void *)default_stream;
+    return engine ? engine->vectors : NULL;
+#else
+    (void)default_stream;
+    mpki_error(ctx, MPK_ERR_DEVICE, "device", task->device, "METAPACK was built without CUDA");
+    return NULL;
+#endif
+}
+
 mpk_status mpk_krylov_solve(mpk_context *ctx, const mpk_krylov_task *task, const void *b, void *x,
                             mpk_krylov_info *info) {
     char message[MPKI_KRYLOV_MESSAGE] = "";
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
-    mpk_status status = mpki_krylov_run(ctx, &mpki_cpu_vectors, task, NULL, b, x, info, message);
+    mpk_krylov_task own;
+    if (!task || task->struct_size != sizeof *task) return untouched(ctx);
+    own = *task;
+    const mpki_vector_engine *engine = engine_of(ctx, &own);
+    if (!engine) return mpki_failed(ctx);
+    mpk_status status = mpki_krylov_run(ctx, engine, &own, NULL, b, x, info, message);
     if (status > 0) mpki_error(ctx, status, STAGE, -1, "%s", message);
     return status;
 }

@@ -74,6 +74,15 @@ mpk_status mpki_krylov_run(mpk_context *ctx, const mpki_vector_engine *engine,
                            const mpk_krylov_task *task, const mpki_krylov_extra *extra,
                            const void *b, void *x, mpk_krylov_info *info, char *message);
 
+/** A copy of A in both triangles for an engine's products.
+ *  exponent [out] the copy holds 2^-exponent A: 0, unless the largest entry is so far from 1 that
+ *                 squares could leave the range
+ *  longest  [out] most entries of a row
+ *  limit, and what it returns: as engine->matrix_make has them */
+mpk_status mpki_krylov_matrix(mpk_context *ctx, const mpki_vector_engine *engine,
+                              const mpk_problem_view *a, int threads, double limit, mpki_matrix **m,
+                              int *exponent, int32_t *longest);
+
 /** Has an operation of the engine's failed? k->status tells why. */
 bool mpki_krylov_lost(mpki_krylov *k);
 

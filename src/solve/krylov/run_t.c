@@ -21,19 +21,10 @@ static bool moderate(mpki_krylov *k, const T *x) {
     return k->ops->largest(k->space, x) < (sizeof(R) == sizeof(float) ? 0x1p64 : 0x1p512);
 }
 
-static bool apply(mpki_krylov *k, const mpk_operator *op, const char *name, const T *x, T *y) {
-    if (!op->apply) {
-        vec_copy(k, x, y);
-        return true;
-    }
-    mpk_status status = op->apply(op->self, x, y);
-    if (mpk_failed(status)) {
-        k->status =
-            mpki_error(k->ctx, status, "solve", -1, "%s failed: %s", name, mpk_status_text(status));
-        return false;
-    }
-    if (vec_finite(k, y)) return true;
-    if (mpki_krylov_lost(k)) return false;
+static const char A_NAME[] = "the product with A", M_NAME[] = "the preconditioner";
+
+/* What an operator made of x is y: not finite, but who is to blame? */
+static void blame(mpki_krylov *k, const char *name, const T *x, const T *y) {
     if (k->extra.residual) /* by a factor, whose numbers are far apart: nobody is to blame */
         k->reason = "overflow in the preconditioner";
     else if (moderate(k, x))
@@ -42,6 +33,25 @@ static bool apply(mpki_krylov *k, const mpk_operator *op, const char *name, cons
                        "%s gave NaN or Inf for a finite vector", name);
     else
         k->reason = "overflow";
+}
+
+static void operator_failed(mpki_krylov *k, const char *name, mpk_status status) {
+    k->status =
+        mpki_error(k->ctx, status, "solve", -1, "%s failed: %s", name, mpk_status_text(status));
+}
+
+static bool apply(mpki_krylov *k, const mpk_operator *op, const char *name, const T *x, T *y) {
+    if (!op->apply) {
+        vec_copy(k, x, y);
+        return true;
+    }
+    mpk_status status = op->apply(op->self, x, y);
+    if (mpk_failed(status)) {
+        operator_failed(k, name, status);
+        return false;
+    }
+    if (vec_finite(k, y)) return true;
+    if (!mpki_krylov_lost(k)) blame(k, name, x, y);
     return false;
 }
 
@@ -55,7 +65,7 @@ static void look_at_norm(mpki_krylov *k, const T *x, const T *y) {
 
 bool FN(krylov_product)(mpki_krylov *k, const T *x, T *y) {
     const double start_s = mpki_now_s();
-    const bool good = apply(k, &k->task.a, "the product with A", x, y);
+    const bool good = apply(k, &k->task.a, A_NAME, x, y);
     if (good) look_at_norm(k, x, y);
     k->info.products++;
     k->info.time_product_s += mpki_now_s() - start_s;
@@ -64,7 +74,7 @@ bool FN(krylov_product)(mpki_krylov *k, const T *x, T *y) {
 
 bool FN(krylov_precondition)(mpki_krylov *k, const T *x, T *y) {
     const double start_s = mpki_now_s();
-    const bool good = apply(k, &k->task.m, "the preconditioner", x, y);
+    const bool good = apply(k, &k->task.m, M_NAME, x, y);
     if (k->task.m.apply) k->info.applications++;
     k->info.time_precondition_s += mpki_now_s() - start_s;
     return good;
@@ -207,6 +217,91 @@ mpki_event FN(krylov_step)(mpki_krylov *k, double recurred_norm) {
             return event;
     }
     return last ? MPKI_LIMIT : MPKI_GO;
+}
+
+/* ---- iterations in batches ---------------------------------------------------------------------
+ */
+
+/* How far the engine may go: to the next check, or the last iteration. */
+static void plan_batch(mpki_krylov *k, mpki_batch *batch) {
+    enum { MOST = 32 };
+    const int check = k->task.check, gone = k->info.iterations % check;
+    const int whole = check < MOST ? check : MOST;
+    const int left = k->task.max_iterations - k->info.iterations;
+    batch->steps = check - gone < whole ? check - gone : whole;
+    if (batch->steps > left) batch->steps = left;
+    batch->repeats = batch->steps == whole;
+    batch->target = k->target;
+}
+
+/* What the batch did, as if its iterations had been done here. */
+static mpki_event account(mpki_krylov *k, const mpki_batch *batch) {
+    mpk_krylov_info *info = &k->info;
+    if (batch->a_norm > k->a_norm && !k->extra.residual) k->a_norm = batch->a_norm;
+    info->products += batch->called;
+    info->time_product_s += batch->called * batch->product_s;
+    if (batch->m->apply) {
+        info->applications += batch->called;
+        info->time_precondition_s += batch->called * batch->precondition_s;
+    }
+    for (int32_t i = 0; i < batch->steps; i++) {
+        if (batch->method == MPK_KRYLOV_SQMR) k->quasi = batch->quasi[i] / k->b_norm;
+        const mpki_event event = FN(krylov_step)(k, batch->recurred[i]);
+        if (event != MPKI_GO) return event;
+    }
+    return MPKI_GO;
+}
+
+static mpki_event unfit(mpki_krylov *k, const char *reason) {
+    k->reason = reason;
+    return MPKI_UNFIT;
+}
+
+mpki_event FN(krylov_batches)(mpki_krylov *k, mpki_batch *batch, const batch_words *words) {
+    const bool sqmr = batch->method == MPK_KRYLOV_SQMR;
+    const T *r = vec(k, 0), *u = vec(k, sqmr ? 3 : 1), *q = vec(k, sqmr ? 1 : 2),
+            *t = vec(k, sqmr ? 2 : 3);
+    batch->a = &k->task.a;
+    batch->m = &k->task.m;
+    batch->matrix = k->extra.matrix;
+    batch->queued = k->extra.queued;
+    batch->b_norm = k->b_norm;
+    for (batch->first = true;; batch->first = false) {
+        plan_batch(k, batch);
+        const mpk_status status = k->ops->batch(k->space, batch);
+        if (mpk_failed(status)) {
+            if (batch->end == MPKI_BATCH_A_FAILED)
+                operator_failed(k, A_NAME, status);
+            else if (batch->end == MPKI_BATCH_M_FAILED)
+                operator_failed(k, M_NAME, status);
+            else
+                k->status = status;
+            return MPKI_FAILURE;
+        }
+        const mpki_event event = account(k, batch);
+        if (event != MPKI_GO) return event;
+        switch (batch->end) {
+        case MPKI_BATCH_GO:
+        case MPKI_BATCH_REACHED:
+            break;
+        case MPKI_BATCH_A_BAD:
+            blame(k, A_NAME, q, t);
+            return FN(krylov_break)(k, "overflow");
+        case MPKI_BATCH_M_BAD:
+            blame(k, M_NAME, r, u);
+            return FN(krylov_break)(k, "overflow");
+        case MPKI_BATCH_A_VANISHES:
+            return FN(krylov_break)(k, words->a_vanishes);
+        case MPKI_BATCH_M_VANISHES:
+            return FN(krylov_break)(k, words->m_vanishes);
+        case MPKI_BATCH_A_UNFIT:
+            return unfit(k, words->a_unfit);
+        case MPKI_BATCH_M_UNFIT:
+            return unfit(k, words->m_unfit);
+        default:
+            return FN(krylov_break)(k, "overflow");
+        }
+    }
 }
 
 /* ---- restarts ----------------------------------------------------------------------------------

@@ -7,6 +7,8 @@
  *  c_n^2 r_n: its norm, not the quasi-residual tau_n, is what we call the recurred residual. */
 #include "vectors.h"
 
+static const batch_words words = {"q^T A q vanishes", "r^T M^-1 r vanishes", NULL, NULL};
+
 mpki_event FN(sqmr)(mpki_krylov *k) {
     T *r = vec(k, 0), *q = vec(k, 1), *t = vec(k, 2), *u = vec(k, 3), *d = vec(k, 4),
       *s = vec(k, 5);
@@ -16,13 +18,22 @@ mpki_event FN(sqmr)(mpki_krylov *k) {
     double tau = vec_norm(k, r), theta = 0;
     if (!FN(krylov_precondition)(k, r, u)) return FN(krylov_break)(k, "overflow");
     product p = vec_product(k, k->hermitian, r, u);
-    if (vanishes(p)) return FN(krylov_break)(k, "r^T M^-1 r vanishes");
+    if (vanishes(p)) return FN(krylov_break)(k, words.m_vanishes);
     W rho = p.dot;
+    if (k->ops->batch) {
+        mpki_batch batch = {.method = MPK_KRYLOV_SQMR,
+                            .hermitian = k->hermitian,
+                            .v = k->v,
+                            .x = k->x,
+                            .rho = number(rho),
+                            .tau = tau};
+        return FN(krylov_batches)(k, &batch, &words);
+    }
     vec_copy(k, u, q);
     for (;;) {
         if (!FN(krylov_product)(k, q, t)) return FN(krylov_break)(k, "overflow");
         p = vec_product(k, k->hermitian, q, t);
-        if (vanishes(p)) return FN(krylov_break)(k, "q^T A q vanishes");
+        if (vanishes(p)) return FN(krylov_break)(k, words.a_vanishes);
         const W alpha = w_div(rho, p.dot);
         const double norm = vec_axpy_norm(k, -alpha, t, r);
         if (!w_finite(alpha) || !isfinite(norm)) return FN(krylov_break)(k, "overflow");
@@ -38,7 +49,7 @@ mpki_event FN(sqmr)(mpki_krylov *k) {
         if (event != MPKI_GO) return event;
         if (!FN(krylov_precondition)(k, r, u)) return FN(krylov_break)(k, "overflow");
         p = vec_product(k, k->hermitian, r, u);
-        if (vanishes(p)) return FN(krylov_break)(k, "r^T M^-1 r vanishes");
+        if (vanishes(p)) return FN(krylov_break)(k, words.m_vanishes);
         vec_axpby(k, w_make(1, 0), u, w_div(p.dot, rho), q);
         rho = p.dot;
     }

@@ -128,6 +128,12 @@ bool FN(krylov_precondition)(mpki_krylov *k, const T *x, T *y);
  *  counts, reports progress, looks at the true residual when it is time. Not MPKI_GO: the cycle
  *  ends and returns it. */
 mpki_event FN(krylov_step)(mpki_krylov *k, double recurred_norm);
+/** Goes on from what `batch` says, in batches of the engine's (k->ops->batch), until the cycle ends.
+ *  batch: method, v, x and the start are set; a_vanishes .. m_unfit: the method's words for these. */
+typedef struct batch_words {
+    const char *a_vanishes, *m_vanishes, *a_unfit, *m_unfit;
+} batch_words;
+mpki_event FN(krylov_batches)(mpki_krylov *k, mpki_batch *batch, const batch_words *words);
 /** End a cycle by breakdown, with the reason in words; or by failure where that was the reason. */
 mpki_event FN(krylov_break)(mpki_krylov *k, const char *reason);
 static inline T *vec(const mpki_krylov *k, int which) {

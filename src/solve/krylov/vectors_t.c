@@ -200,8 +200,8 @@ static void release(mpk_context *ctx, mpki_space **handle) {
 }
 
 static mpk_status make(mpk_context *ctx, mpk_scalar scalar, int32_t n, int64_t count, void *stream,
-                       mpki_space **out, void **v) {
-    (void)stream;
+                       double limit, mpki_space **out, void **v) {
+    (void)stream, (void)limit;
     const int64_t bytes = (int64_t)sizeof(mpki_space) + count * (int64_t)sizeof(void *);
     mpki_space *s = *out = mpki_alloc(ctx, "solve", bytes, 1);
     if (!s) return mpki_failed(ctx);

@@ -251,7 +251,13 @@ struct alignas(16) int4 {
 
 typedef struct host_stream *cudaStream_t;
 typedef struct host_event *cudaEvent_t;
-typedef enum cudaError_t { cudaSuccess = 0, cudaErrorMemoryAllocation = 2 } cudaError_t;
+typedef enum cudaError_t {
+    cudaSuccess = 0,
+    cudaErrorMemoryAllocation = 2,
+    cudaErrorNotReady = 600,
+    cudaErrorLaunchFailure = 719,
+    cudaErrorNotSupported = 801
+} cudaError_t;
 enum {
     cudaEventDisableTiming = 2,
     cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
@@ -295,9 +301,7 @@ inline cudaError_t cudaEventDestroy(cudaEvent_t) {
 inline cudaError_t cudaEventSynchronize(cudaEvent_t) {
     return cudaSuccess;
 }
-inline cudaError_t cudaGetLastError() {
-    return cudaSuccess;
-}
+cudaError_t cudaGetLastError(); /* METAPACK_CUDA_HOST_FAIL=k: the k-th from now on is a failure */
 inline cudaError_t cudaSetDevice(int) {
     return cudaSuccess;
 }
@@ -320,6 +324,39 @@ template <class K> cudaError_t cudaFuncSetAttribute(K, int, int bytes) {
         abort();
     }
     return cudaSuccess;
+}
+
+/* ---- what vectors of Krylov methods ask for. There are no graphs: a capture is refused ---- */
+
+inline void __threadfence_system() {}
+inline cudaError_t cudaStreamQuery(cudaStream_t) {
+    return cudaSuccess;
+}
+enum { cudaEventDefault = 0 };
+inline cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t) {
+    *ms = 0;
+    return cudaSuccess;
+}
+typedef struct host_graph *cudaGraph_t;
+typedef struct host_graph_exec *cudaGraphExec_t;
+enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };
+inline cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
+    return cudaErrorNotSupported;
+}
+inline cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *) {
+    return cudaErrorNotSupported;
+}
+inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *, cudaGraph_t, unsigned long long) {
+    return cudaErrorNotSupported;
+}
+inline cudaError_t cudaGraphDestroy(cudaGraph_t) {
+    return cudaSuccess;
+}
+inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) {
+    return cudaSuccess;
+}
+inline cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) {
+    return cudaErrorNotSupported;
 }
 
 #endif

@@ -109,7 +109,8 @@ static bool release() {
 
 void host_launch(unsigned blocks, unsigned n, size_t bytes, void (*call)(void *), void *arg) {
     if (n > HOST_MOST || n % 32 || bytes > HOST_SHARED) wrong("a launch");
-    char *stacks = (char *)malloc((size_t)n * HOST_STACK);
+    static char *stacks; // kept: to make and to touch them anew takes longer than most kernels
+    if (!stacks) stacks = (char *)malloc((size_t)HOST_MOST * HOST_STACK);
     entry = call, argument = arg, count = n;
     blockDim.x = n, gridDim.x = blocks;
     for (unsigned t = n; t < HOST_MOST; ++t) threads[t].left = true;
@@ -128,7 +129,6 @@ void host_launch(unsigned blocks, unsigned n, size_t bytes, void (*call)(void *)
             if (left < n && idle > 1) wrong("threads wait for ever");
         }
     }
-    free(stacks);
 }
 
 // ---- memory ----
@@ -159,6 +159,13 @@ cudaError_t cudaMallocHost(void **p, size_t bytes) {
 cudaError_t cudaFreeHost(void *p) {
     free(p);
     return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError() {
+    static long calls;
+    const char *at = getenv("METAPACK_CUDA_HOST_FAIL");
+    calls = at ? calls + 1 : 0;
+    return at && calls == atol(at) ? cudaErrorLaunchFailure : cudaSuccess;
 }
 
 static int is_device(mpki_cuda *, const void *p) {
@@ -202,6 +209,7 @@ static int open(int device, mpki_cuda **cuda, char *text, size_t size) {
 static void close(mpki_cuda *cuda) {
     if (cuda->batch_room) cudaFree(cuda->batch_room);
     free(cuda->batch_flags);
+    if (cuda->vectors_report) cudaFreeHost(cuda->vectors_report);
     delete cuda;
 }
 

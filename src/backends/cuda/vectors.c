@@ -1,0 +1,625 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The device's engine of vectors for Krylov methods: the slots of backends/sparse.h over the module's
+ * kernels (vectors/). */
+#include "vectors/vectors.h"
+#include "../../core/random.h"
+#include "engine.h"
+#include "load.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char STAGE[] = "solve";
+
+struct mpki_space {
+    mpk_context *ctx;
+    const mpki_device *d;
+    const mpki_cuda_vectors_table *f;
+    const mpki_cuda_vector_kernels *k;
+    mpki_cuda_space at;
+    mpk_status status;
+    mpki_cuda_state state; /* the end of the last batch */
+    int plain, attempts;   /* batches run without a graph; captures that failed */
+    double product_s, precondition_s;
+};
+
+static const mpki_cuda_vectors_table *functions(const mpki_device *d) {
+    return d->table->vectors;
+}
+
+/* A failed call of the module is kept; whoever asks for the status finds it. False: it failed. */
+static bool good(mpki_space *s, int status) {
+    if (mpk_failed(status) && !mpk_failed(s->status)) {
+        mpki_cuda_told(s->ctx, STAGE, status);
+        s->status = (mpk_status)status;
+    }
+    return !mpk_failed(status);
+}
+/* Nothing more is queued after a failure. */
+static bool lost(const mpki_space *s) {
+    return mpk_failed(s->status);
+}
+
+/* ---- a space ---------------------------------------------------------------------------------- */
+
+/* Refuse `bytes` of device memory for `what` beyond the limit. */
+static mpk_status within(mpk_context *ctx, const char *what, int64_t bytes, double limit) {
+    if (!(limit > 0) || (double)bytes <= limit) return MPK_OK;
+    return mpki_error(ctx, MPK_ERR_MEMORY, STAGE, bytes,
+                      "%s takes %.3f GiB of device memory; device_memory_limit leaves %.3f GiB",
+                      what, (double)bytes * 0x1p-30, limit * 0x1p-30);
+}
+
+static void space_free(mpk_context *ctx, mpki_space **handle) {
+    mpki_space *s = *handle;
+    if (!s) return;
+    s->f->free(s->d->cuda, &s->at);
+    mpki_release(ctx, s);
+    *handle = NULL;
+}
+
+static mpk_status space_make(mpk_context *ctx, mpk_scalar scalar, int32_t n, int64_t count,
+                             void *stream, double limit, mpki_space **out, void **v) {
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    mpki_space *s = *out = MPKI_ZNEW(ctx, STAGE, 1, mpki_space);
+    if (!s) return mpki_failed(ctx);
+    *s = (mpki_space){.ctx = ctx,
+                      .d = d,
+                      .f = functions(d),
+                      .k = functions(d)->kernels[scalar],
+                      .at = {.scalar = scalar, .n = n}};
+    mpk_status status = within(ctx, "the method", s->f->bytes(scalar, n, count), limit);
+    if (!mpk_failed(status))
+        status = mpki_cuda_told(ctx, STAGE, s->f->make(d->cuda, &s->at, count, stream, v));
+    if (mpk_failed(status)) space_free(ctx, out);
+    return status;
+}
+
+static mpk_status space_status(const mpki_space *s) {
+    return s->status;
+}
+
+/* ---- operations ------------------------------------------------------------------------------- */
+
+static void take(mpki_space *s, const void *b, void *x) {
+    if (!lost(s)) good(s, s->f->copy(s->d->cuda, &s->at, b, x, 1));
+}
+
+static void copy(mpki_space *s, const void *x, void *y) {
+    if (!lost(s)) good(s, s->f->copy(s->d->cuda, &s->at, x, y, 0));
+}
+
+static void zero(mpki_space *s, void *x) {
+    if (!lost(s)) good(s, s->k->zero(s->d->cuda, &s->at, x));
+}
+
+static mpki_product product(mpki_space *s, int hermitian, const void *x, const void *y) {
+    double v[4];
+    if (lost(s) || !good(s, s->k->product(s->d->cuda, &s->at, hermitian, x, y, v)))
+        return (mpki_product){{NAN, NAN}, NAN, NAN};
+    return (mpki_product){{v[0], v[1]}, sqrt(v[2]), sqrt(v[3])};
+}
+
+static mpki_number dot(mpki_space *s, int hermitian, const void *x, const void *y) {
+    return product(s, hermitian, x, y).dot;
+}
+
+static double norm(mpki_space *s, const void *x) {
+    return product(s, 0, x, x).norm_x;
+}
+
+static double update(mpki_space *s, mpki_number a, const void *x, mpki_number b, void *y,
+                     bool wants_norm) {
+    double square = NAN;
+    if (!lost(s))
+        good(s, s->k->axpby(s->d->cuda, &s->at, &a.re, x, &b.re, y, wants_norm ? &square : NULL));
+    return sqrt(square);
+}
+static const mpki_number ONE = {1, 0};
+
+static void axpy(mpki_space *s, mpki_number a, const void *x, void *y) {
+    update(s, a, x, ONE, y, false);
+}
+static double axpy_norm(mpki_space *s, mpki_number a, const void *x, void *y) {
+    return update(s, a, x, ONE, y, true);
+}
+static void axpby(mpki_space *s, mpki_number a, const void *x, mpki_number b, void *y) {
+    update(s, a, x, b, y, false);
+}
+static double axpby_norm(mpki_space *s, mpki_number a, const void *x, mpki_number b, void *y) {
+    return update(s, a, x, b, y, true);
+}
+static void scale(mpki_space *s, mpki_number a, const void *x, void *y) {
+    update(s, a, x, (mpki_number){0, 0}, y, false);
+}
+
+static void vector_random(mpki_space *s, uint64_t *state, void *x) {
+    const uint64_t each = s->at.scalar >= MPK_C ? 2 : 1;
+    if (!lost(s)) good(s, s->k->random(s->d->cuda, &s->at, *state, x));
+    *state += MPKI_GOLDEN * each * (uint64_t)s->at.n;
+}
+
+static void signs(mpki_space *s, void *x) {
+    if (!lost(s)) good(s, s->k->signs(s->d->cuda, &s->at, x));
+}
+
+static bool vector_finite(mpki_space *s, const void *x) {
+    double bad;
+    return !lost(s) && good(s, s->k->finite(s->d->cuda, &s->at, x, &bad)) && bad == 0;
+}
+
+static int64_t first_nonfinite(mpki_space *s, const void *x) {
+    if (vector_finite(s, x) || lost(s)) return -1;
+    const bool narrow = s->at.scalar == MPK_S || s->at.scalar == MPK_C;
+    const int64_t each = s->at.scalar >= MPK_C ? 2 : 1;
+    void *host = mpki_alloc(s->ctx, STAGE, s->at.n, mpk_scalar_size(s->at.scalar));
+    int64_t i = 0;
+    if (!host) s->status = mpki_failed(s->ctx);
+    if (host && good(s, s->f->copy(s->d->cuda, &s->at, x, host, 1)))
+        while (i < each * s->at.n &&
+               (narrow ? isfinite(((float *)host)[i]) : isfinite(((double *)host)[i])))
+            i++;
+    mpki_release(s->ctx, host);
+    return i / each;
+}
+
+static double largest(mpki_space *s, const void *x) {
+    double most;
+    return !lost(s) && good(s, s->k->largest(s->d->cuda, &s->at, x, &most)) ? most : NAN;
+}
+
+static bool equal(mpki_space *s, const void *x, const void *y) {
+    double count;
+    return !lost(s) && good(s, s->k->differ(s->d->cuda, &s->at, x, y, &count)) && count == 0;
+}
+
+/* ---- products --------------------------------------------------------------------------------- */
+
+struct mpki_matrix {
+    mpk_context *ctx;
+    const mpki_device *d;
+    mpki_space *space; /* for sums */
+    mpki_cuda_rows rows;
+    void *memory; /* device: what rows points to */
+    int64_t bytes;
+    int32_t longest;
+};
+
+/* Rows cut into chunks; chunk NULL: they are counted. */
+static int64_t cut(const mpki_full *a, mpki_cuda_chunk *chunk, int32_t *pieces, int32_t *split) {
+    const int64_t most = MPKI_CUDA_CHUNK(a->scalar);
+    int64_t count = 0;
+    *pieces = *split = 0;
+    for (int32_t i = 0; i < a->n;) {
+        const int64_t length = a->ptr[i + 1] - a->ptr[i];
+        if (length > most) {
+            const int32_t of = (int32_t)((length + most - 1) / most);
+            for (int32_t p = 0; p < of; p++, count++) {
+                const int64_t first = a->ptr[i] + p * most, left = a->ptr[i + 1] - first;
+                if (!chunk) continue;
+                chunk[count] = (mpki_cuda_chunk){.first = first,
+                                                 .count = (int32_t)(left < most ? left : most),
+                                                 .row = i,
+                                                 .slot = *pieces + p,
+                                                 .pieces = of,
+                                                 .number = p,
+                                                 .which = *split};
+            }
+            *pieces += of;
+            *split += 1;
+            i++;
+            continue;
+        }
+        const int32_t begin = i;
+        while (i < a->n && i - begin < MPKI_CUDA_CHUNK_ROWS &&
+               a->ptr[i + 1] - a->ptr[begin] <= most)
+            i++;
+        if (chunk)
+            chunk[count] = (mpki_cuda_chunk){.first = a->ptr[begin],
+                                             .count = (int32_t)(a->ptr[i] - a->ptr[begin]),
+                                             .row = begin,
+                                             .rows = i - begin};
+        count++;
+    }
+    return count;
+}
+
+static void matrix_free(mpk_context *ctx, mpki_matrix **handle) {
+    mpki_matrix *m = *handle;
+    if (!m) return;
+    if (m->memory) m->d->table->release(m->d->cuda, m->memory);
+    if (m->space) space_free(ctx, &m->space);
+    mpki_release(ctx, m);
+    *handle = NULL;
+}
+
+static int64_t matrix_bytes(const mpki_matrix *m) {
+    return m->bytes;
+}
+
+/* Arrays that go to the device, one after the other; `from` NULL: zeros are made there. */
+typedef struct array {
+    const void *from;
+    int64_t bytes, at;
+} array;
+
+static mpk_status upload(mpki_matrix *m, array *list, int count) {
+    const mpki_device *d = m->d;
+    void *stream = m->space->at.stream;
+    mpk_status status =
+        mpki_cuda_told(m->ctx, STAGE, d->table->alloc(d->cuda, m->bytes, &m->memory));
+    for (int k = 0; k < count && !mpk_failed(status); k++)
+        if (list[k].bytes > 0)
+            status = mpki_cuda_told(m->ctx, STAGE,
+                                    d->table->copy(d->cuda, (char *)m->memory + list[k].at,
+                                                   list[k].bytes, list[k].from, list[k].bytes,
+                                                   list[k].bytes, 1, 1, stream));
+    /* what is copied is released next */
+    if (!mpk_failed(status))
+        status = mpki_cuda_told(m->ctx, STAGE, d->table->synchronize(d->cuda, stream));
+    return status;
+}
+
+static void release_full(mpk_context *ctx, mpki_full *full) {
+    mpki_release(ctx, full->ptr);
+    mpki_release(ctx, full->col);
+    mpki_release(ctx, full->val);
+    mpki_release(ctx, full->cut);
+    *full = (mpki_full){0};
+}
+
+static mpk_status fill(mpki_matrix *m, const mpki_full *a, mpki_cuda_chunk *chunk, unsigned *done,
+                       int64_t chunks, int32_t pieces, int32_t split, double limit) {
+    enum { PTR, COL, VAL, CHUNK, DONE, ARRAYS };
+    enum { PIECE = 5 * sizeof(double), ALIGNMENT = 256 };
+    array list[ARRAYS] = {{a->ptr, ((int64_t)a->n + 1) * (int64_t)sizeof *a->ptr, 0},
+                          {a->col, a->nnz * (int64_t)sizeof *a->col, 0},
+                          {a->val, a->nnz * (int64_t)mpk_scalar_size(a->scalar), 0},
+                          {chunk, chunks * (int64_t)sizeof *chunk, 0},
+                          {done, split * (int64_t)sizeof *done, 0}};
+    for (int k = 0; k < ARRAYS; k++) {
+        list[k].at = m->bytes;
+        m->bytes += (list[k].bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    const int64_t piece = m->bytes;
+    m->bytes += (int64_t)pieces * PIECE;
+    mpk_status status = within(m->ctx, "A in both triangles", m->bytes, limit);
+    if (!mpk_failed(status)) status = upload(m, list, ARRAYS);
+    char *at = m->memory;
+    if (!mpk_failed(status))
+        m->rows = (mpki_cuda_rows){.n = a->n,
+                                   .chunks = (int32_t)chunks,
+                                   .ptr = (void *)(at + list[PTR].at),
+                                   .col = (void *)(at + list[COL].at),
+                                   .val = at + list[VAL].at,
+                                   .chunk = (void *)(at + list[CHUNK].at),
+                                   .done = (void *)(at + list[DONE].at),
+                                   .piece = (void *)(at + piece)};
+    return status;
+}
+
+static mpk_status matrix_make(mpk_context *ctx, mpki_full *full, mpki_pool *pool, double limit,
+                              mpki_matrix **out) {
+    (void)pool;
+    int32_t pieces, split;
+    const int64_t chunks = cut(full, NULL, &pieces, &split);
+    mpki_matrix *m = *out = MPKI_ZNEW(ctx, STAGE, 1, mpki_matrix);
+    mpki_cuda_chunk *chunk = MPKI_NEW(ctx, STAGE, chunks, mpki_cuda_chunk);
+    unsigned *done = MPKI_ZNEW(ctx, STAGE, split, unsigned);
+    mpk_status status = mpki_failed(ctx);
+    if (m) {
+        m->ctx = ctx, m->d = mpki_cuda_kept(ctx);
+        for (int32_t i = 0; i < full->n; i++)
+            if (full->ptr[i + 1] - full->ptr[i] > m->longest)
+                m->longest = (int32_t)(full->ptr[i + 1] - full->ptr[i]);
+    }
+    if (chunks > INT32_MAX)
+        status = mpki_error(ctx, MPK_ERR_SIZE, STAGE, full->nnz, "too many entries for a device");
+    if (!mpk_failed(status))
+        status = space_make(ctx, full->scalar, full->n, 0, NULL, limit, &m->space, NULL);
+    if (!mpk_failed(status)) {
+        cut(full, chunk, &pieces, &split);
+        status = fill(m, full, chunk, done, chunks, pieces, split, limit);
+    }
+    mpki_release(ctx, chunk);
+    mpki_release(ctx, done);
+    release_full(ctx, full);
+    if (mpk_failed(status)) matrix_free(ctx, out);
+    return status;
+}
+
+static mpk_status multiply(mpki_matrix *m, const void *x, void *y) {
+    mpki_space *s = m->space;
+    return mpki_cuda_told(m->ctx, STAGE, s->k->multiply(m->d->cuda, &s->at, &m->rows, x, NULL, y));
+}
+
+static mpk_status residual(mpki_matrix *m, double norm, const void *x, const void *b, double wanted,
+                           void *r, double *error) {
+    mpki_space *s = m->space;
+    mpki_cuda *cuda = m->d->cuda;
+    const bool single = s->at.scalar == MPK_S || s->at.scalar == MPK_C;
+    const double unit = single ? 0x1p-24 : 0x1p-53, terms = m->longest + 2.0;
+    double norms[2];
+    mpk_status status = mpki_cuda_told(m->ctx, STAGE, s->k->norms(cuda, &s->at, x, b, norms));
+    if (mpk_failed(status)) return status;
+    *error = terms * unit * (norm * norms[0] + norms[1]);
+    if (*error <= 0.1 * wanted)
+        return mpki_cuda_told(m->ctx, STAGE, s->k->multiply(cuda, &s->at, &m->rows, x, b, r));
+    status = mpki_cuda_told(m->ctx, STAGE, s->k->residual(cuda, &s->at, &m->rows, x, b, r, norms));
+    if (mpk_failed(status)) return status;
+    /* sums are held in twice the precision of double, whatever the entries are */
+    *error = 2 * unit * norms[0] + terms * 0x1p-53 * terms * 0x1p-53 * norms[1];
+    return MPK_OK;
+}
+
+static mpk_status shift(mpki_matrix *m, int exponent, const void *x, void *y) {
+    mpki_space *s = m->space;
+    return mpki_cuda_told(m->ctx, STAGE, s->k->shift(m->d->cuda, &s->at, exponent, x, y));
+}
+
+/* ---- scales ----------------------------------------------------------------------------------- */
+
+struct mpki_scaler {
+    mpk_context *ctx;
+    mpki_space *space;
+    void *in, *out;         /* vectors of it: copies of the caller's */
+    double *rows, *columns; /* device, in memory */
+    int32_t *from;          /* NULL: no permutation */
+    void *memory;
+};
+
+static void scales_free(mpk_context *ctx, mpki_scaler **handle) {
+    mpki_scaler *s = *handle;
+    if (!s) return;
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    if (s->memory) d->table->release(d->cuda, s->memory);
+    if (s->space) space_free(ctx, &s->space);
+    mpki_release(ctx, s);
+    *handle = NULL;
+}
+
+static mpk_status scales_make(mpk_context *ctx, mpk_scalar scalar, int32_t n, const double *rows,
+                              const double *columns, const int32_t *from, mpki_scaler **out) {
+    enum { COPIES = 2 };
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    const int64_t wide = n * (int64_t)sizeof *rows, narrow = n * (int64_t)sizeof *from;
+    void *v[COPIES];
+    mpki_scaler *s = *out = MPKI_ZNEW(ctx, STAGE, 1, mpki_scaler);
+    if (!s) return mpki_failed(ctx);
+    s->ctx = ctx;
+    mpk_status status = space_make(ctx, scalar, n, COPIES, NULL, 0, &s->space, v);
+    if (!mpk_failed(status))
+        status =
+            mpki_cuda_told(ctx, STAGE, d->table->alloc(d->cuda, 2 * wide + narrow, &s->memory));
+    if (!mpk_failed(status)) {
+        void *stream = s->space->at.stream;
+        s->in = v[0], s->out = v[1];
+        s->rows = s->memory;
+        s->columns = s->rows + n;
+        s->from = from ? (int32_t *)(s->columns + n) : NULL;
+        const array list[] = {{rows, wide, 0}, {columns, wide, wide}, {from, narrow, 2 * wide}};
+        for (int k = 0; k < (from ? 3 : 2) && !mpk_failed(status); k++)
+            status = mpki_cuda_told(ctx, STAGE,
+                                    d->table->copy(d->cuda, (char *)s->memory + list[k].at,
+                                                   list[k].bytes, list[k].from, list[k].bytes,
+                                                   list[k].bytes, 1, 1, stream));
+        if (!mpk_failed(status))
+            status = mpki_cuda_told(ctx, STAGE, d->table->synchronize(d->cuda, stream));
+    }
+    if (mpk_failed(status)) scales_free(ctx, out);
+    return status;
+}
+
+static mpk_status scales_apply(mpki_scaler *s, bool with_rows, bool with_columns, const void *b,
+                               void *x) {
+    mpki_space *at = s->space;
+    const mpki_device *d = at->d;
+    const int32_t *from = with_rows ? s->from : NULL;
+    const bool b_there = d->table->is_device(d->cuda, b), x_there = d->table->is_device(d->cuda, x);
+    const void *in = b;
+    void *out = x_there ? x : s->out;
+    mpk_status status = MPK_OK;
+    if (!b_there || (from && b == x)) {
+        status = mpki_cuda_told(s->ctx, STAGE, at->f->copy(d->cuda, &at->at, b, s->in, 0));
+        in = s->in;
+    }
+    if (!mpk_failed(status))
+        status = mpki_cuda_told(s->ctx, STAGE,
+                                at->k->scales(d->cuda, &at->at, with_rows ? s->rows : NULL,
+                                              with_columns ? s->columns : NULL, from, in, out));
+    if (!mpk_failed(status) && !x_there)
+        status = mpki_cuda_told(s->ctx, STAGE, at->f->copy(d->cuda, &at->at, s->out, x, 1));
+    return status;
+}
+
+/* ---- iterations without the host ---------------------------------------------------------------
+ */
+
+enum {
+    PLAIN_FIRST = 1,  /* batches before a graph is made: operators may try out what suits them */
+    ATTEMPTS_MOST = 2 /* captures, of operators that the host has to wait for */
+};
+
+static bool of_sqmr(const mpki_batch *b) {
+    return b->method == MPK_KRYLOV_SQMR;
+}
+
+/* What the kernels of an iteration work on; numbers are those of sqmr_t.c and cg_t.c. */
+static mpki_cuda_batch_vectors vectors_of(const mpki_batch *b) {
+    void *const *v = b->v;
+    if (of_sqmr(b))
+        return (mpki_cuda_batch_vectors){.r = v[0],
+                                         .q = v[1],
+                                         .t = v[2],
+                                         .u = b->m->apply ? v[3] : v[0],
+                                         .d = v[4],
+                                         .s = v[5],
+                                         .x = b->x,
+                                         .hermitian = b->hermitian};
+    return (mpki_cuda_batch_vectors){
+        .r = v[0], .q = v[2], .t = v[3], .u = b->m->apply ? v[1] : v[0], .x = b->x, .hermitian = 1};
+}
+
+static mpk_status queue_part(mpki_space *s, const mpki_cuda_batch_vectors *v, mpki_cuda_part part,
+                             int last) {
+    return good(s, s->k->step(s->d->cuda, &s->at, part, v, last)) ? MPK_OK : s->status;
+}
+
+static void mark(mpki_space *s, bool timed, int k) {
+    if (timed) good(s, s->f->mark(s->d->cuda, &s->at, k));
+}
+
+static mpk_status queue_product(mpki_space *s, mpki_batch *b, const mpki_cuda_batch_vectors *v,
+                                mpki_cuda_part part, bool timed) {
+    mpk_status status = MPK_OK;
+    mark(s, timed, 0);
+    if (b->matrix) {
+        if (!good(s, s->k->multiply_step(s->d->cuda, &s->at, part, &b->matrix->rows, v)))
+            status = s->status;
+        mark(s, timed, 1);
+        return status;
+    }
+    status = b->a->apply(b->a->self, v->q, v->t);
+    mark(s, timed, 1);
+    if (mpk_failed(status)) b->end = MPKI_BATCH_A_FAILED;
+    return mpk_failed(status) ? status : queue_part(s, v, part, 0);
+}
+
+static mpk_status queue_preconditioner(mpki_space *s, mpki_batch *b,
+                                       const mpki_cuda_batch_vectors *v, bool timed) {
+    if (!b->m->apply) return MPK_OK;
+    mark(s, timed, 2);
+    const mpk_status status = b->m->apply(b->m->self, v->r, (void *)(uintptr_t)v->u);
+    mark(s, timed, 3);
+    if (mpk_failed(status)) b->end = MPKI_BATCH_M_FAILED;
+    return status;
+}
+
+static mpk_status queue_sqmr(mpki_space *s, mpki_batch *b, const mpki_cuda_batch_vectors *v,
+                             bool last, bool timed) {
+    mpk_status status = queue_part(s, v, MPKI_CUDA_SQMR_DIRECTION, 0);
+    if (!mpk_failed(status)) status = queue_product(s, b, v, MPKI_CUDA_SQMR_ALPHA, timed);
+    if (!mpk_failed(status)) status = queue_part(s, v, MPKI_CUDA_SQMR_RESIDUAL, 0);
+    if (!mpk_failed(status)) status = queue_preconditioner(s, b, v, timed);
+    if (!mpk_failed(status)) status = queue_part(s, v, MPKI_CUDA_SQMR_ITERATE, last);
+    return status;
+}
+
+static mpk_status queue_cg(mpki_space *s, mpki_batch *b, const mpki_cuda_batch_vectors *v,
+                           bool last, bool timed) {
+    mpk_status status = queue_preconditioner(s, b, v, timed);
+    if (!mpk_failed(status)) status = queue_part(s, v, MPKI_CUDA_CG_BETA, 0);
+    if (!mpk_failed(status)) status = queue_part(s, v, MPKI_CUDA_CG_DIRECTION, 0);
+    if (!mpk_failed(status)) status = queue_product(s, b, v, MPKI_CUDA_CG_ALPHA, timed);
+    if (!mpk_failed(status)) status = queue_part(s, v, MPKI_CUDA_CG_ITERATE, last);
+    return status;
+}
+
+/* All kernels of a batch; the times of its last iteration are taken where that is asked for. */
+static mpk_status queue(mpki_space *s, mpki_batch *b, int steps, bool timed) {
+    const mpki_cuda_batch_vectors v = vectors_of(b);
+    mpk_status status = good(s, s->f->begin(s->d->cuda, &s->at)) ? MPK_OK : s->status;
+    for (int k = 0; k < steps && !mpk_failed(status); k++) {
+        const bool last = k == steps - 1;
+        status = of_sqmr(b) ? queue_sqmr(s, b, &v, last, timed && last)
+                            : queue_cg(s, b, &v, last, timed && last);
+        if (!mpk_failed(status)) status = s->status;
+    }
+    return status;
+}
+
+/* Record a whole batch as a graph. Where an operator does what cannot be recorded, batches are queued
+ * kernel by kernel as before. */
+static void record(mpki_space *s, mpki_batch *b, int steps) {
+    s->attempts++;
+    if (mpk_failed(s->f->capture(s->d->cuda, &s->at))) return;
+    const mpk_status status = queue(s, b, steps, false);
+    const int made = s->f->captured(s->d->cuda, &s->at, !mpk_failed(status));
+    if (mpk_failed(status) || mpk_failed(made)) { /* nobody's error */
+        mpki_clear_error(s->ctx);
+        s->status = MPK_OK;
+        b->end = MPKI_BATCH_GO;
+    }
+}
+
+static mpk_status start(mpki_space *s, const mpki_batch *b) {
+    mpki_cuda_state first = {.b_norm = b->b_norm, .tau = b->tau, .target = b->target};
+    first.rho[0] = b->rho.re, first.rho[1] = b->rho.im;
+    return good(s, s->f->set(s->d->cuda, &s->at, &first)) ? MPK_OK : s->status;
+}
+
+static void take_times(mpki_space *s, const mpki_batch *b) {
+    if (!good(s, s->f->wait(s->d->cuda, &s->at))) return;
+    good(s, s->f->between(s->d->cuda, 0, &s->product_s));
+    if (b->m->apply) good(s, s->f->between(s->d->cuda, 2, &s->precondition_s));
+}
+
+static mpk_status batch(mpki_space *s, mpki_batch *b) {
+    const int whole = b->steps < MPKI_CUDA_STEPS ? b->steps : MPKI_CUDA_STEPS;
+    bool timed = false;
+    mpk_status status = s->status;
+    b->end = MPKI_BATCH_GO;
+    if (!mpk_failed(status) && b->first) status = start(s, b);
+    if (mpk_failed(status)) return status;
+    s->f->aim(s->d->cuda, &s->at, b->target);
+    if (b->queued && b->repeats && !s->at.graph && s->plain >= PLAIN_FIRST &&
+        s->attempts < ATTEMPTS_MOST)
+        record(s, b, whole);
+    if (b->repeats && s->at.graph) {
+        status = good(s, s->f->replay(s->d->cuda, &s->at)) ? MPK_OK : s->status;
+    } else {
+        timed = s->plain++ == 0;
+        status = queue(s, b, whole, timed);
+    }
+    if (mpk_failed(status)) return status;
+    if (!good(s, s->f->end(s->d->cuda, &s->at, &s->state))) return s->status;
+    if (timed) take_times(s, b);
+    b->called = whole;
+    b->steps = s->state.steps;
+    b->end = (mpki_batch_end)s->state.end;
+    b->recurred = s->state.recurred;
+    b->quasi = s->state.quasi;
+    b->a_norm = s->state.a_norm;
+    b->product_s = s->product_s, b->precondition_s = s->precondition_s;
+    return s->status;
+}
+
+_Static_assert((int)MPKI_BATCH_REACHED == MPKI_CUDA_REACHED &&
+                   (int)MPKI_BATCH_M_UNFIT == MPKI_CUDA_M_UNFIT,
+               "the same numbers");
+
+/* ---- the engine ------------------------------------------------------------------------------- */
+
+static const mpki_vector_ops ops = {.make = space_make,
+                                    .free = space_free,
+                                    .status = space_status,
+                                    .take = take,
+                                    .give = take,
+                                    .copy = copy,
+                                    .zero = zero,
+                                    .product = product,
+                                    .dot = dot,
+                                    .norm = norm,
+                                    .axpy = axpy,
+                                    .axpy_norm = axpy_norm,
+                                    .axpby = axpby,
+                                    .axpby_norm = axpby_norm,
+                                    .scale = scale,
+                                    .random = vector_random,
+                                    .signs = signs,
+                                    .finite = vector_finite,
+                                    .first_nonfinite = first_nonfinite,
+                                    .largest = largest,
+                                    .equal = equal,
+                                    .batch = batch};
+
+const mpki_vector_engine mpki_cuda_vectors = {.matrix_make = matrix_make,
+                                              .matrix_free = matrix_free,
+                                              .matrix_bytes = matrix_bytes,
+                                              .multiply = multiply,
+                                              .residual = residual,
+                                              .shift = shift,
+                                              .scales_make = scales_make,
+                                              .scales_free = scales_free,
+                                              .scales_apply = scales_apply,
+                                              .ops = {&ops, &ops, &ops, &ops}};

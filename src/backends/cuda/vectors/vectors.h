@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_VECTORS_H
+#define MPKI_CUDA_VECTORS_H
+/** The vectors of Krylov methods on the device: what libmetapack asks of its CUDA module. Plain C.
+ *  Vectors lie in device memory, aligned to 16 bytes; arguments have been checked. What kernels do
+ *  is queued in the space's stream; a function that gives numbers back waits for them. */
+#include "../api.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What the kernels of one run share. */
+typedef struct mpki_cuda_space {
+    mpk_scalar scalar;
+    int32_t n;
+    void *stream;                  /**< cudaStream_t */
+    void *memory;                  /**< device: all that follows, and the vectors */
+    double *partial;               /**< device: sums of each block, until the last one adds them */
+    unsigned *ticket;              /**< device: blocks that are done; 0 between kernels */
+    struct mpki_cuda_state *state; /**< device: scalars of a method in batches (steps.cuh) */
+    struct mpki_cuda_report *report; /**< page-locked: what the host reads */
+    void *graph;                     /**< cudaGraphExec_t of a whole batch, or NULL */
+} mpki_cuda_space;
+
+/** A run of entries of A that one thread block multiplies: whole rows, or a piece of one long row,
+ *  whose sum the block that is last with it adds up in order. */
+typedef struct mpki_cuda_chunk {
+    int64_t first;         /**< entry */
+    int32_t count;         /**< entries */
+    int32_t row, rows;     /**< rows 0: a piece of `row` */
+    int32_t slot, pieces;  /**< of a piece: where its sum goes; how many the row has */
+    int32_t number, which; /**< of the piece in its row; of the long row */
+} mpki_cuda_chunk;
+
+/** Most entries and rows of a chunk. */
+#define MPKI_CUDA_CHUNK(scalar) ((scalar) == MPK_Z ? 1024 : 2048)
+enum { MPKI_CUDA_CHUNK_ROWS = 1024 };
+
+/** A in both triangles, by rows. */
+typedef struct mpki_cuda_rows {
+    int32_t n, chunks;
+    const int64_t *ptr; /**< n + 1 */
+    const int32_t *col; /**< and val: ptr[n] entries */
+    const void *val;
+    const mpki_cuda_chunk *chunk;
+    double *piece;  /**< pieces x 5: sums of pieces */
+    unsigned *done; /**< of each long row: pieces that are done; 0 between kernels */
+} mpki_cuda_rows;
+
+/** Iterations of a method without the host: steps at a time. */
+enum { MPKI_CUDA_STEPS = 32 }; /**< most of a batch */
+typedef enum mpki_cuda_part {  /**< kernels of an iteration, in this order */
+                              MPKI_CUDA_SQMR_DIRECTION, /**< q := u + beta q; then t := A q */
+                              MPKI_CUDA_SQMR_ALPHA,     /**< alpha, from q^T t */
+                              MPKI_CUDA_SQMR_RESIDUAL, /**< r -= alpha t and its norm; then u := M^-1 r */
+                              MPKI_CUDA_SQMR_ITERATE, /**< d, x, s and the norm of s; beta, from r^T u */
+                              MPKI_CUDA_CG_BETA,      /**< after z := M^-1 r: beta, from r^H z */
+                              MPKI_CUDA_CG_DIRECTION, /**< q := z + beta q; then t := A q */
+                              MPKI_CUDA_CG_ALPHA,     /**< alpha, from q^H t */
+                              MPKI_CUDA_CG_ITERATE    /**< x, r and its norm */
+} mpki_cuda_part;
+
+/** How a batch ended; mpki_batch_end in backends/sparse.h has the same numbers. */
+enum {
+    MPKI_CUDA_GO = 0,
+    MPKI_CUDA_REACHED,  /**< the recurred residual is at most the target */
+    MPKI_CUDA_A_BAD,    /**< the product with A is not finite */
+    MPKI_CUDA_M_BAD,    /**< so M^-1 */
+    MPKI_CUDA_OVERFLOW, /**< a coefficient or a norm */
+    MPKI_CUDA_A_VANISHES,
+    MPKI_CUDA_M_VANISHES,
+    MPKI_CUDA_A_UNFIT,
+    MPKI_CUDA_M_UNFIT
+};
+
+/** Scalars of a method between two kernels: in device memory. */
+typedef struct mpki_cuda_state {
+    double rho[2], tau, theta;
+    double alpha[2], beta[2], c2, before; /**< before: theta of the step before */
+    double sign;                          /**< cg: of q^H A q; 0: not known */
+    double b_norm, target;
+    double a_norm; /**< largest ||A q|| / ||q|| */
+    int32_t end, steps;
+    double recurred[MPKI_CUDA_STEPS], quasi[MPKI_CUDA_STEPS];
+} mpki_cuda_state;
+
+/** Page-locked. */
+typedef struct mpki_cuda_report {
+    double sequence; /**< written last: the number that `next` has */
+    double sums[8];  /**< of a reduction */
+    mpki_cuda_state state;
+    /* from the host to the device, for a batch */
+    double next, target;
+} mpki_cuda_report;
+
+/** Vectors of a method in batches. */
+typedef struct mpki_cuda_batch_vectors {
+    const void *u;               /**< M^-1 r, or r */
+    void *q, *t, *r, *d, *s, *x; /**< d, s: sqmr */
+    int hermitian;
+} mpki_cuda_batch_vectors;
+
+/** For one kind of entries. Numbers are real and imaginary part. */
+typedef struct mpki_cuda_vector_kernels {
+    /** sum x_i y_i, sums of squares of both: re, im, xx, yy */
+    int (*product)(mpki_cuda *cuda, mpki_cuda_space *s, int hermitian, const void *x, const void *y,
+                   double sums[4]);
+    /** y := a x + b y; b = 0 does not read y. square NULL, or [out] the sum of squares of y */
+    int (*axpby)(mpki_cuda *cuda, mpki_cuda_space *s, const double a[2], const void *x,
+                 const double b[2], void *y, double *square);
+    int (*zero)(mpki_cuda *cuda, mpki_cuda_space *s, void *x);
+    int (*signs)(mpki_cuda *cuda, mpki_cuda_space *s, void *x);
+    int (*random)(mpki_cuda *cuda, mpki_cuda_space *s, uint64_t state, void *x);
+    /** *bad: 0, or NaN where an entry is not finite */
+    int (*finite)(mpki_cuda *cuda, mpki_cuda_space *s, const void *x, double *bad);
+    int (*largest)(mpki_cuda *cuda, mpki_cuda_space *s, const void *x, double *most);
+    /** *count: entries that differ */
+    int (*differ)(mpki_cuda *cuda, mpki_cuda_space *s, const void *x, const void *y, double *count);
+    /** y := 2^exponent x */
+    int (*shift)(mpki_cuda *cuda, mpki_cuda_space *s, int exponent, const void *x, void *y);
+    /** ||x||_2 and ||y||_2 at any size that is not tiny */
+    int (*norms)(mpki_cuda *cuda, mpki_cuda_space *s, const void *x, const void *y,
+                 double norms[2]);
+    /** x_j := rows_i columns_j b_i, i = from_j (NULL: j); rows, columns may be NULL: 1. Not in
+     *  place unless from is NULL */
+    int (*scales)(mpki_cuda *cuda, mpki_cuda_space *s, const double *rows, const double *columns,
+                  const int32_t *from, const void *b, void *x);
+    /** y := A x, or b - A x where b is not NULL; b may be y */
+    int (*multiply)(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const void *x,
+                    const void *b, void *y);
+    /** r := b - A x with sums in twice the precision of double; norms: of r, of |A| |x| + |b| */
+    int (*residual)(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const void *x,
+                    const void *b, void *r, double norms[2]);
+    /** One kernel of an iteration. last: of a batch, so it reports */
+    int (*step)(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
+                const mpki_cuda_batch_vectors *v, int last);
+    /** t := A q and MPKI_CUDA_SQMR_ALPHA or _CG_ALPHA in one pass */
+    int (*multiply_step)(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
+                         const mpki_cuda_rows *a, const mpki_cuda_batch_vectors *v);
+} mpki_cuda_vector_kernels;
+
+typedef struct mpki_cuda_vectors_table {
+    /** Bytes of device memory that `make` takes. */
+    int64_t (*bytes)(mpk_scalar scalar, int32_t n, int64_t count);
+    /** stream NULL: the engines' own. s->scalar and s->n are set; v [out] count vectors. */
+    int (*make)(mpki_cuda *cuda, mpki_cuda_space *s, int64_t count, void *stream, void **v);
+    void (*free)(mpki_cuda *cuda, mpki_cuda_space *s);
+    /** n entries from anywhere to anywhere; wait: till it is done. */
+    int (*copy)(mpki_cuda *cuda, mpki_cuda_space *s, const void *from, void *to, int wait);
+    /** What was queued is done. */
+    int (*wait)(mpki_cuda *cuda, mpki_cuda_space *s);
+    /** The state of a method, before its first batch. */
+    int (*set)(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_state *state);
+    /** Before a batch: the residual that it is to stop at. begin: the first of its kernels. end: all
+     *  are queued; *state is the batch's end. */
+    void (*aim)(mpki_cuda *cuda, mpki_cuda_space *s, double target);
+    int (*begin)(mpki_cuda *cuda, mpki_cuda_space *s);
+    int (*end)(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_state *state);
+    /** Seconds from mark k to mark k + 1, both passed; 0 <= k < 4. */
+    int (*mark)(mpki_cuda *cuda, mpki_cuda_space *s, int k);
+    int (*between)(mpki_cuda *cuda, int k, double *time_s);
+    /** What is queued between these becomes s->graph; a failure leaves the stream as it was, and
+     *  nothing is recorded as an error. */
+    int (*capture)(mpki_cuda *cuda, mpki_cuda_space *s);
+    int (*captured)(mpki_cuda *cuda, mpki_cuda_space *s, int keep);
+    int (*replay)(mpki_cuda *cuda, mpki_cuda_space *s);
+    const mpki_cuda_vector_kernels *kernels[4]; /**< s d c z */
+} mpki_cuda_vectors_table;
+
+extern const mpki_cuda_vectors_table mpki_cuda_vectors_functions;
+extern const mpki_cuda_vector_kernels mpki_s_cuda_vectors, mpki_d_cuda_vectors, mpki_c_cuda_vectors,
+    mpki_z_cuda_vectors;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

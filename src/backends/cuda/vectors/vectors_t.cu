@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Launches of the kernels on vectors, for one kind of entries. */
+#include "steps.cuh"
+
+using namespace mpki;
+
+/* A pass that gives K sums to the host. */
+template <int K, class OP>
+static mpk_status gather(mpki_cuda *cuda, mpki_cuda_space *s, OP op, double *sums) {
+    op.tell = next_teller(cuda, s);
+    MPKI_PASS(sweep(cuda, s, op));
+    MPKI_PASS(told(cuda, s, op.tell.sequence));
+    for (int k = 0; k < K; ++k) sums[k] = s->report->sums[k];
+    return MPK_OK;
+}
+
+static int product(mpki_cuda *cuda, mpki_cuda_space *s, int hermitian, const void *x, const void *y,
+                   double sums[4]) {
+    product_pass<T> op = {};
+    op.hermitian = hermitian, op.x = (const T *)x, op.y = (const T *)y;
+    return gather<4>(cuda, s, op, sums);
+}
+
+template <int KEEP>
+static mpk_status axpby_keeping(mpki_cuda *cuda, mpki_cuda_space *s, T a, const T *x, T b, T *y,
+                                double *square) {
+    if (square) {
+        axpby_pass<T, KEEP, 1> op = {};
+        op.a = a, op.b = b, op.x = x, op.y = y;
+        return gather<1>(cuda, s, op, square);
+    }
+    axpby_pass<T, KEEP, 0> op = {};
+    op.a = a, op.b = b, op.x = x, op.y = y;
+    return sweep(cuda, s, op);
+}
+
+static int axpby(mpki_cuda *cuda, mpki_cuda_space *s, const double a[2], const void *x,
+                 const double b[2], void *y, double *square) {
+    const T ta = narrow<T>(a[0], a[1]), tb = narrow<T>(b[0], b[1]);
+    const T *vx = (const T *)x;
+    T *vy = (T *)y;
+    if (b[0] == 0 && b[1] == 0) return axpby_keeping<0>(cuda, s, ta, vx, tb, vy, square);
+    if (b[0] == 1 && b[1] == 0) return axpby_keeping<1>(cuda, s, ta, vx, tb, vy, square);
+    return axpby_keeping<2>(cuda, s, ta, vx, tb, vy, square);
+}
+
+static mpk_status fill(mpki_cuda *cuda, mpki_cuda_space *s, int kind, uint64_t state, void *x) {
+    fill_pass<T> op = {};
+    op.kind = kind, op.state = state, op.x = (T *)x;
+    return sweep(cuda, s, op);
+}
+static int zero(mpki_cuda *cuda, mpki_cuda_space *s, void *x) {
+    return fill(cuda, s, FILL_ZERO, 0, x);
+}
+static int signs(mpki_cuda *cuda, mpki_cuda_space *s, void *x) {
+    return fill(cuda, s, FILL_SIGNS, 0, x);
+}
+static int random(mpki_cuda *cuda, mpki_cuda_space *s, uint64_t state, void *x) {
+    return fill(cuda, s, FILL_RANDOM, state, x);
+}
+
+static int finite(mpki_cuda *cuda, mpki_cuda_space *s, const void *x, double *bad) {
+    finite_pass<T> op = {};
+    op.x = (const T *)x;
+    return gather<1>(cuda, s, op, bad);
+}
+static int largest(mpki_cuda *cuda, mpki_cuda_space *s, const void *x, double *most) {
+    largest_pass<T> op = {};
+    op.x = (const T *)x;
+    return gather<1>(cuda, s, op, most);
+}
+static int differ(mpki_cuda *cuda, mpki_cuda_space *s, const void *x, const void *y,
+                  double *count) {
+    differ_pass<T> op = {};
+    op.x = (const T *)x, op.y = (const T *)y;
+    return gather<1>(cuda, s, op, count);
+}
+
+static int shift(mpki_cuda *cuda, mpki_cuda_space *s, int exponent, const void *x, void *y) {
+    shift_pass<T> op = {};
+    op.exponent = exponent, op.x = (const T *)x, op.y = (T *)y;
+    return sweep(cuda, s, op);
+}
+
+static int norms(mpki_cuda *cuda, mpki_cuda_space *s, const void *x, const void *y, double out[2]) {
+    norms_pass<T> op = {};
+    double sums[4];
+    op.x = (const T *)x, op.y = (const T *)y;
+    MPKI_PASS(gather<4>(cuda, s, op, sums));
+    out[0] = norm_of(sums[0], sums[1]), out[1] = norm_of(sums[2], sums[3]);
+    return MPK_OK;
+}
+
+static int scales(mpki_cuda *cuda, mpki_cuda_space *s, const double *rows, const double *columns,
+                  const int32_t *from, const void *b, void *x) {
+    scales_pass<T> op = {};
+    op.rows = rows, op.columns = columns, op.from = from, op.b = (const T *)b, op.x = (T *)x;
+    return sweep(cuda, s, op);
+}
+
+/* ---- products ---- */
+
+static rows_of<T> rows(const mpki_cuda_rows *a) {
+    return {a->ptr, a->col, (const T *)a->val, a->chunk, a->chunks, a->piece, a->done};
+}
+
+static int product_blocks(const mpki_cuda_rows *a) {
+    return a->chunks < VECTOR_BLOCKS ? a->chunks : (int)VECTOR_BLOCKS;
+}
+
+template <class PUT>
+static mpk_status multiply_to(mpki_cuda *cuda, const mpki_cuda_space *s, const mpki_cuda_rows *a,
+                              const void *x, const PUT &put) {
+    void (*const kernel)(const rows_of<T>, const T *, const PUT, double *, unsigned *) =
+        multiply_kernel<T, PUT>;
+    const size_t bytes =
+        chunk_size<T>::value * sizeof(T) + (MPKI_CUDA_CHUNK_ROWS + 1) * sizeof(int32_t);
+    MPKI_LAUNCH(kernel, product_blocks(a), VECTOR_THREADS, bytes, s->stream, rows(a), (const T *)x,
+                put, s->partial, s->ticket);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static int multiply(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const void *x,
+                    const void *b, void *y) {
+    if (!b) return multiply_to(cuda, s, a, x, put_plain<T>{(T *)y});
+    return multiply_to(cuda, s, a, x, put_residual<T>{(const T *)b, (T *)y});
+}
+
+static int residual(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const void *x,
+                    const void *b, void *r, double out[2]) {
+    const teller tell = next_teller(cuda, s);
+    const residual_end<T> put = {(const T *)b, (T *)r};
+    MPKI_LAUNCH(residual_kernel<T>, product_blocks(a), VECTOR_THREADS, 0, s->stream, rows(a),
+                (const T *)x, put, s->partial, s->ticket, tell);
+    MPKI_TRY(cudaGetLastError());
+    MPKI_PASS(told(cuda, s, tell.sequence));
+    const double *sums = s->report->sums;
+    out[0] = norm_of(sums[0], sums[1]), out[1] = norm_of(sums[2], sums[3]);
+    return MPK_OK;
+}
+
+/* ---- iterations without the host ---- */
+
+template <class OP> static OP part_of(const mpki_cuda_space *s, int last) {
+    OP op = {};
+    op.state = s->state, op.reporter = s->report, op.last = last;
+    return op;
+}
+
+template <bool CG>
+static mpk_status alpha(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_batch_vectors *v) {
+    alpha_pass<T, CG> op = part_of<alpha_pass<T, CG>>(s, 0);
+    op.hermitian = v->hermitian, op.q = (const T *)v->q, op.t = (const T *)v->t;
+    return sweep(cuda, s, op);
+}
+
+static mpk_status direction(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_batch_vectors *v) {
+    direction_pass<T> op = part_of<direction_pass<T>>(s, 0);
+    op.u = (const T *)v->u, op.q = (T *)v->q;
+    return sweep(cuda, s, op);
+}
+
+static mpk_status sqmr_residual(mpki_cuda *cuda, mpki_cuda_space *s,
+                                const mpki_cuda_batch_vectors *v) {
+    residual_pass<T> op = part_of<residual_pass<T>>(s, 0);
+    op.t = (const T *)v->t, op.r = (T *)v->r;
+    return sweep(cuda, s, op);
+}
+
+static mpk_status sqmr_iterate(mpki_cuda *cuda, mpki_cuda_space *s,
+                               const mpki_cuda_batch_vectors *v, int last) {
+    iterate_pass<T> op = part_of<iterate_pass<T>>(s, last);
+    op.hermitian = v->hermitian;
+    op.q = (const T *)v->q, op.r = (const T *)v->r, op.u = (const T *)v->u;
+    op.d = (T *)v->d, op.x = (T *)v->x, op.s = (T *)v->s;
+    return sweep(cuda, s, op);
+}
+
+static mpk_status cg_beta(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_batch_vectors *v) {
+    beta_pass<T> op = part_of<beta_pass<T>>(s, 0);
+    op.r = (const T *)v->r, op.z = (const T *)v->u;
+    return sweep(cuda, s, op);
+}
+
+static mpk_status cg_iterate(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_batch_vectors *v,
+                             int last) {
+    cg_pass<T> op = part_of<cg_pass<T>>(s, last);
+    op.q = (const T *)v->q, op.t = (const T *)v->t, op.x = (T *)v->x, op.r = (T *)v->r;
+    return sweep(cuda, s, op);
+}
+
+static int step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
+                const mpki_cuda_batch_vectors *v, int last) {
+    switch (part) {
+    case MPKI_CUDA_SQMR_DIRECTION:
+    case MPKI_CUDA_CG_DIRECTION:
+        return direction(cuda, s, v);
+    case MPKI_CUDA_SQMR_ALPHA:
+        return alpha<false>(cuda, s, v);
+    case MPKI_CUDA_CG_ALPHA:
+        return alpha<true>(cuda, s, v);
+    case MPKI_CUDA_SQMR_RESIDUAL:
+        return sqmr_residual(cuda, s, v);
+    case MPKI_CUDA_SQMR_ITERATE:
+        return sqmr_iterate(cuda, s, v, last);
+    case MPKI_CUDA_CG_BETA:
+        return cg_beta(cuda, s, v);
+    case MPKI_CUDA_CG_ITERATE:
+        return cg_iterate(cuda, s, v, last);
+    }
+    return refuse(cuda, MPK_ERR_UNSUPPORTED, "no such part of an iteration: %d", (int)part);
+}
+
+static int multiply_step(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
+                         const mpki_cuda_rows *a, const mpki_cuda_batch_vectors *v) {
+    const T *q = (const T *)v->q;
+    if (part == MPKI_CUDA_CG_ALPHA)
+        return multiply_to(cuda, s, a, q, put_alpha<T, true>{s->state, v->hermitian, q, (T *)v->t});
+    return multiply_to(cuda, s, a, q, put_alpha<T, false>{s->state, v->hermitian, q, (T *)v->t});
+}
+
+extern "C" const mpki_cuda_vector_kernels FN(cuda_vectors) = {
+    product, axpby, zero,   signs,    random,   finite, largest,      differ,
+    shift,   norms, scales, multiply, residual, step,   multiply_step};
