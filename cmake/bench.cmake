@@ -104,6 +104,15 @@ foreach(name reconstruct sweeps)
                           RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
 endforeach()
 
+# Factorizations on blocks on a device.
+if(MPKI_HAVE_CUDA)
+    add_executable(bench_cuda_blocks EXCLUDE_FROM_ALL bench/cuda/blocks.c)
+    target_include_directories(bench_cuda_blocks PRIVATE src ${CMAKE_CURRENT_BINARY_DIR}/config)
+    target_link_libraries(bench_cuda_blocks PRIVATE metapack_static m)
+    set_target_properties(bench_cuda_blocks PROPERTIES OUTPUT_NAME cuda-blocks
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+endif()
+
 # Dense methods beside those of the BLAS that is there: bench/dense.py.
 find_library(MPKI_BENCH_LAPACKE lapacke)
 if(MPKI_BENCH_BLAS AND MPKI_BENCH_LAPACKE)
