@@ -104,13 +104,17 @@ foreach(name reconstruct sweeps)
                           RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
 endforeach()
 
-# Triangular solves on a device.
+# What runs on a device, a driver for each of its engines.
 if(MPKI_HAVE_CUDA)
-    add_executable(bench_cuda_sweeps EXCLUDE_FROM_ALL bench/cuda/sweeps.c)
-    target_include_directories(bench_cuda_sweeps PRIVATE src ${CMAKE_CURRENT_BINARY_DIR}/config)
-    target_link_libraries(bench_cuda_sweeps PRIVATE metapack_static m)
-    set_target_properties(bench_cuda_sweeps PROPERTIES OUTPUT_NAME cuda-sweeps
-                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+    file(GLOB MPKI_BENCH_CUDA CONFIGURE_DEPENDS bench/cuda/*.c)
+    foreach(file ${MPKI_BENCH_CUDA})
+        get_filename_component(name ${file} NAME_WE)
+        add_executable(bench_cuda_${name} EXCLUDE_FROM_ALL ${file})
+        target_include_directories(bench_cuda_${name} PRIVATE src ${CMAKE_CURRENT_BINARY_DIR}/config)
+        target_link_libraries(bench_cuda_${name} PRIVATE metapack_static m ${CMAKE_DL_LIBS})
+        set_target_properties(bench_cuda_${name} PROPERTIES OUTPUT_NAME cuda-${name}
+                              RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+    endforeach()
 endif()
 
 # Dense methods beside those of the BLAS that is there: bench/dense.py.

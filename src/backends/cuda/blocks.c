@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The device's engine for factors on blocks (backends/sparse.h): brings a stage to the device, has the
  * module compute it, and takes back what factor/stages.c has to know. */
+#include "../../core/trace.h"
 #include "blocks/blocks.h"
 #include "engine.h"
 #include "load.h"
@@ -503,10 +504,15 @@ static mpk_status stopped(mpki_blocks *f) {
 /* All portions, where the arena is large enough for whatever they give. */
 static mpk_status run_all(mpki_blocks *f, int32_t levels) {
     enum { EACH = 16 };
-    mpk_status status = MPK_OK;
-    for (int32_t k = 0; k < f->job.portions && !mpk_failed(status); k += EACH) {
-        const int32_t end = f->job.portions - k < EACH ? f->job.portions : k + EACH;
+    const bool traced = mpki_trace_of(f->ctx) != NULL; /* then each is waited for */
+    const int32_t each = traced ? 1 : EACH;
+    mpk_status status = traced ? finish_copies(f) : MPK_OK;
+    for (int32_t k = 0; k < f->job.portions && !mpk_failed(status); k += each) {
+        const int32_t end = f->job.portions - k < each ? f->job.portions : k + each;
+        const double began = mpki_trace_begin(f->ctx);
         status = told(f, f->module->run(f->device->cuda, &f->job, k, end));
+        if (traced && !mpk_failed(status)) status = finish_copies(f);
+        mpki_trace_end(f->ctx, MPKI_LANE_CALLER, "portion", f->job.portion[k].level, began);
         if (!mpk_failed(status) && levels &&
             mpki_progress(f->ctx, STAGE, (f->job.portion[end - 1].level + 1.0) / levels))
             status = stopped(f);
@@ -591,6 +597,14 @@ static mpk_status predict(mpki_blocks *f, const due *d) {
     return check(f, bytes > 0 ? bytes : 0);
 }
 
+/* The end of a step in a trace, which waits for the device; and the beginning of the next. */
+static double spent(const mpki_blocks *f, const char *what, double began) {
+    if (!mpki_trace_of(f->ctx)) return 0;
+    finish_copies(f);
+    mpki_trace_end(f->ctx, MPKI_LANE_CALLER, what, -1, began);
+    return mpki_trace_begin(f->ctx);
+}
+
 static mpk_status stage(mpki_blocks *f) {
     mpki_stages *s = f->stages;
     if (s->border < s->index.m)
@@ -603,18 +617,25 @@ static mpk_status stage(mpki_blocks *f) {
     int64_t bytes;
     describe(f);
     f->job.sweep = 0;
+    double began = mpki_trace_begin(f->ctx);
     mpk_status status = list_due(f, s->levels.count, s->levels.ptr, s->levels.frame, &d);
     f->job.portion = f->portion;
+    began = spent(f, "items", began);
     if (!mpk_failed(status)) status = predict(f, &d);
     if (!mpk_failed(status)) status = first_time(f);
+    began = spent(f, "matrix", began);
     if (!mpk_failed(status)) status = send_stage(f);
+    began = spent(f, "index", began);
     if (!mpk_failed(status)) status = make_work(f, &d, false, &bytes);
     if (!mpk_failed(status)) status = write_told(f);
     if (!mpk_failed(status)) status = make_words(f, &d, &grows);
+    spent(f, "memory", began);
     f->job.from = f->job.to;
     if (!mpk_failed(status))
         status = grows ? run_growing(f, &d, s->levels.count) : run_all(f, s->levels.count);
+    began = mpki_trace_begin(f->ctx);
     if (!mpk_failed(status)) status = take_back(f);
+    spent(f, "result", began);
     if (!mpk_failed(status)) status = judge(f);
     due_free(f, &d);
     return status;
@@ -862,6 +883,7 @@ static mpk_status finish(mpki_blocks *f, mpki_block_counts *c) {
     const mpki_stages *s = f->stages;
     mpki_cuda_held held;
     mpki_cuda_pivots_of p;
+    const double began = mpki_trace_begin(f->ctx);
     *c = (mpki_block_counts){.smallest = INFINITY};
     mpk_status status = told(f, f->module->sum(f->device->cuda, &f->job, &held, &p));
     if (!mpk_failed(status)) status = send_lists(f); /* sweeps may have been given a new order */
@@ -874,6 +896,7 @@ static mpk_status finish(mpki_blocks *f, mpki_block_counts *c) {
     mpki_release(f->ctx, f->portion);
     f->portion = NULL;
     if (!mpk_failed(status)) status = shrink(f);
+    spent(f, "finish", began);
     if (mpk_failed(status)) return status;
     fill_store(f);
     c->flops = (double)f->told.flops;
@@ -902,6 +925,10 @@ static int64_t entries(const mpki_blocks *factor, int64_t block) {
 
 const mpki_cuda_store *mpki_cuda_blocks_store(const mpki_blocks *f) {
     return &f->store;
+}
+
+int64_t mpki_cuda_blocks_words(const mpki_blocks *f) {
+    return f->told.used;
 }
 
 static mpk_status solver_make(mpk_context *ctx, const mpki_blocks *f, int threads, int32_t columns,

@@ -8,5 +8,7 @@ extern const mpki_block_engine mpki_cuda_blocks; /* blocks.c */
 /** A finished factor of it, as it lies on the device. */
 const struct mpki_cuda_store *mpki_cuda_blocks_store(const mpki_blocks *f);
 extern const mpki_vector_engine mpki_cuda_vectors; /* vectors.c */
+/** Words of packed blocks in it. */
+int64_t mpki_cuda_blocks_words(const mpki_blocks *f);
 
 #endif
