@@ -23,8 +23,11 @@ static mpk_status copy(mpk_context *ctx, void *to, int64_t to_pitch, const void 
     return mpki_cuda_told(ctx, "device", status);
 }
 
-static const mpki_engine cuda = {
-    .name = name, .memory = MPK_DEVICE, .is_here = is_here, .copy = copy};
+static const mpki_engine cuda = {.name = name,
+                                 .memory = MPK_DEVICE,
+                                 .is_here = is_here,
+                                 .copy = copy,
+                                 .direct = &mpki_cuda_direct};
 
 const mpki_engine *mpki_cuda_engine(mpk_context *ctx, int device) {
     return mpki_cuda_keep(ctx, device) ? &cuda : NULL;

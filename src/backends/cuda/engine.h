@@ -4,4 +4,6 @@
 /** The tables of backends/sparse.h that a CUDA device fills; engine.c gathers them. */
 #include "../sparse.h"
 
+extern const mpki_direct_engine mpki_cuda_direct; /* direct.c */
+
 #endif
