@@ -496,6 +496,17 @@ static mpk_status settle(walk *z, int32_t until, int32_t *level, bool *again) {
     return unstick(z, level);
 }
 
+/* bench/cuda asks how long each kind of a level's fronts takes. */
+static double clock_of(const mpki_direct *f) {
+    if (!f->profile) return 0;
+    (void)functions(f)->wait(f->device->cuda);
+    return mpki_now_s();
+}
+
+static void add_time(const mpki_direct *f, int32_t l, int kind, double since) {
+    if (f->profile) f->profile[l * (MPKI_CUDA_CLASSES + 1) + kind] += clock_of(f) - since;
+}
+
 static mpk_status go(walk *z) {
     mpki_direct *f = z->f;
     mpki_cuda *cuda = f->device->cuda;
@@ -514,14 +525,19 @@ static mpk_status go(walk *z) {
             if (mpk_failed(settle(z, level->first, &l, &again))) return mpki_failed(f->ctx);
             if (again || z->result->runaway) continue;
         }
-        for (int size = 0; size < MPKI_CUDA_CLASSES; size++)
+        for (int size = 0; size < MPKI_CUDA_CLASSES; size++) {
+            const double since = clock_of(f);
             if (!DID(functions(f)->tasks(cuda, &f->on, f->task + level->task[size],
                                          level->task[size + 1] - level->task[size], size,
                                          depth_of(f, l))))
                 return mpki_failed(f->ctx);
+            add_time(f, l, size, since);
+        }
+        const double since = clock_of(f);
         if (larges > 0 && !f->now[plan->large[level->large_first]].done &&
             mpk_failed(eliminate(f, plan->large + level->large_first, larges, depth_of(f, l))))
             return mpki_failed(f->ctx);
+        add_time(f, l, MPKI_CUDA_CLASSES, since);
         l++;
     }
     return MPK_OK;

@@ -47,6 +47,9 @@ struct mpki_direct {
     void *d, *dinv;
     int32_t *id, *at; /* at: nsuper + 1 */
     bool fetched;
+    /* for bench/cuda: seconds of each level's tasks by class, and of its large fronts, added up:
+     * levels x (MPKI_CUDA_CLASSES + 1). NULL: not asked for; else the walk waits after each */
+    double *profile;
 };
 
 /** Bring f->d, dinv, id and at up to date. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
