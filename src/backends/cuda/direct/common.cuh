@@ -57,6 +57,24 @@ template <class T> __device__ inline T *contribution_column(T *c, int m, int j) 
            CUT * k;
 }
 
+/** The first entry of an increasing list that is not below a value. */
+__device__ inline int first_not_below(const int32_t *list, int count, int value) {
+    int low = 0, high = count;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (list[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/** Pieces in which a large front takes what its children give. */
+__device__ inline int gather_parts(const mpki_cuda_node &node) {
+    return (node.own + node.rows + MPKI_FRONT_GATHER - 1) / MPKI_FRONT_GATHER;
+}
+
 __device__ inline bool is_finite(float x) {
     return x - x == 0;
 }

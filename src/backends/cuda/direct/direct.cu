@@ -110,18 +110,19 @@ static int give(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, con
     return kinds[scalar]->give(cuda, n, nrhs, perm, scale_, y, x, ldx);
 }
 
-static int forward(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task, int32_t count_,
-                   int32_t threads, const mpki_cuda_sweep *s) {
-    if (count_ == 0) return MPK_OK;
-    MPKI_TRY(cudaSetDevice(cuda->device));
-    return kinds[t->scalar]->sweep(cuda, t, task, count_, threads, s, false);
+/* The ticket and three counters for each front, one after the other. */
+static int sweep(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s, bool back) {
+    if ((back ? s->ups : s->downs) == 0) return MPK_OK;
+    MPKI_PASS(clear(cuda, s->ticket, (1 + 3 * (int64_t)t->fronts) * (int64_t)sizeof(int32_t)));
+    return kinds[t->scalar]->sweep(cuda, t, s, back);
 }
 
-static int backward(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task,
-                    int32_t count_, int32_t threads, const mpki_cuda_sweep *s) {
-    if (count_ == 0) return MPK_OK;
-    MPKI_TRY(cudaSetDevice(cuda->device));
-    return kinds[t->scalar]->sweep(cuda, t, task, count_, threads, s, true);
+static int forward(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s) {
+    return sweep(cuda, t, s, false);
+}
+
+static int backward(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s) {
+    return sweep(cuda, t, s, true);
 }
 
 static int diagonal_(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,

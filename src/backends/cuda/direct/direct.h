@@ -135,16 +135,35 @@ typedef struct mpki_cuda_pivot_sums {
     double max_d, min_d;
 } mpki_cuda_pivot_sums;
 
-/** A solve: vectors by position, nrhs of them, entry (position, r) at [position * nrhs + r]. */
+enum {
+    MPKI_CUDA_RHS = 8,      /* right-hand sides of a sweep, at most */
+    MPKI_FRONT_STRIP = 64,  /* rows of a strip of a large front */
+    MPKI_FRONT_GATHER = 512 /* rows of a front that take what its children give together */
+};
+
+enum { MPKI_CUDA_TASK = 0, MPKI_CUDA_GATHER = 1, MPKI_CUDA_STRIP = 2 };
+
+/** A piece of a sweep, for one thread block. */
+typedef struct mpki_cuda_piece {
+    int32_t kind;
+    int32_t first, last; /**< a task: its fronts; of a large front: its number, the part's number */
+} mpki_cuda_piece;
+
+/** A sweep: vectors by position, nrhs of them, entry (position, r) at [position * nrhs + r]. */
 typedef struct mpki_cuda_sweep {
     void *y;           /**< n x nrhs */
     void *u;           /**< what fronts add to rows of their parents, and work space: rows + nelim
                             rows of nrhs each */
     const int64_t *at; /**< fronts: where a front's part of u begins, in rows */
-    int32_t nrhs;      /**< 1 .. MPKI_CUDA_RHS */
+    int32_t nrhs;      /**< 1, 2, 4 or 8; of complex doubles at most 4 */
+    int32_t downs, ups;
+    const mpki_cuda_piece *down; /**< pieces, children before parents */
+    const mpki_cuda_piece *up;   /**< parents before children */
+    const int32_t *parent;       /**< fronts: -1 for a root */
+    const int32_t *goal;         /**< fronts: count of `finished` when L^-1 is done with it */
+    int32_t *ticket;             /**< 1; then the counters, fronts each; all zero before a sweep */
+    int32_t *finished, *gathered, *solved;
 } mpki_cuda_sweep;
-
-enum { MPKI_CUDA_RHS = 8 };
 
 typedef struct mpki_cuda_direct_table {
     /** Bytes of shared memory that a front of nrows rows and w columns takes in a task. */
@@ -182,11 +201,9 @@ typedef struct mpki_cuda_direct_table {
                 const double *scale, const void *b, int64_t ldb, void *y);
     int (*give)(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
                 const double *scale, const void *y, void *x, int64_t ldx);
-    /** L^-1 or L^-T on the fronts of some tasks of a level, by one block of threads each. */
-    int (*forward)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_task *task,
-                   int32_t count, int32_t threads, const mpki_cuda_sweep *s);
-    int (*backward)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_task *task,
-                    int32_t count, int32_t threads, const mpki_cuda_sweep *s);
+    /** L^-1; L^-T. */
+    int (*forward)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_sweep *s);
+    int (*backward)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_sweep *s);
     /** D^-1; absolute: |D|^-1, real and Hermitian matrices. */
     int (*diagonal)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_sweep *s,
                     int absolute);

@@ -222,32 +222,31 @@ static mpk_status give(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *
 }
 
 template <bool H, int NR>
-static mpk_status sweep_nr(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task,
-                           int32_t count, int32_t threads, const mpki_cuda_sweep *s, bool back) {
-    const int most = threads <= 128 ? 512 : 4096;
-    const int64_t bytes = most * (int64_t)sizeof(T);
+static mpk_status sweep_nr(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
+                           bool back) {
+    const int64_t entries = strip_room<NR, T>::entries(), bytes = entries * (int64_t)sizeof(T);
     auto kernel = back ? backward_kernel<H, NR, T> : forward_kernel<NR, T>;
     MPKI_PASS(allow(cuda, kernel, bytes));
-    MPKI_LAUNCH(kernel, count, threads, (size_t)bytes, cuda->sparse, *t, task, *s, most / NR);
+    MPKI_LAUNCH(kernel, back ? s->ups : s->downs, SWEEP_THREADS, (size_t)bytes, cuda->sparse, *t, *s,
+                (int)(entries / NR));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
 
+/* of complex doubles four at most: sums are in registers */
 template <bool H>
-static mpk_status sweep_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task,
-                          int32_t count, int32_t threads, const mpki_cuda_sweep *s, bool back) {
+static mpk_status sweep_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
+                          bool back) {
     switch (s->nrhs) {
-    case 1: return sweep_nr<H, 1>(cuda, t, task, count, threads, s, back);
-    case 2: return sweep_nr<H, 2>(cuda, t, task, count, threads, s, back);
-    case 4: return sweep_nr<H, 4>(cuda, t, task, count, threads, s, back);
-    default: return sweep_nr<H, 8>(cuda, t, task, count, threads, s, back);
+    case 1: return sweep_nr<H, 1>(cuda, t, s, back);
+    case 2: return sweep_nr<H, 2>(cuda, t, s, back);
+    case 4: return sweep_nr<H, 4>(cuda, t, s, back);
+    default: return sweep_nr<H, (sizeof(T) > 8 ? 4 : 8)>(cuda, t, s, back);
     }
 }
 
-static mpk_status sweep(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task,
-                        int32_t count, int32_t threads, const mpki_cuda_sweep *s, bool back) {
-    return t->hermitian ? sweep_h<true>(cuda, t, task, count, threads, s, back)
-                        : sweep_h<false>(cuda, t, task, count, threads, s, back);
+static mpk_status sweep(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s, bool back) {
+    return t->hermitian ? sweep_h<true>(cuda, t, s, back) : sweep_h<false>(cuda, t, s, back);
 }
 
 static mpk_status diagonal_part(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,

@@ -45,18 +45,6 @@ template <class T> struct split_front {
     }
 };
 
-__device__ inline int first_not_below(const int32_t *list, int count, int value) {
-    int low = 0, high = count;
-    while (low < high) {
-        const int middle = (low + high) / 2;
-        if (list[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /** Columns [c0, c1) of a front: zeros, entries of A, contributions, delayed columns. */
 template <bool H, class T>
 __global__ void __launch_bounds__(256)

@@ -18,8 +18,7 @@ struct mpki_cuda_direct_kind {
                        int64_t, void *);
     mpk_status (*give)(mpki_cuda *, int32_t, int32_t, const int32_t *, const double *, const void *,
                        void *, int64_t);
-    mpk_status (*sweep)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_task *, int32_t, int32_t,
-                        const mpki_cuda_sweep *, bool);
+    mpk_status (*sweep)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_sweep *, bool);
     mpk_status (*diagonal)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_sweep *, int);
 };
 
