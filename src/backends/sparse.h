@@ -73,7 +73,8 @@ typedef struct mpki_pivot_rules {
     double shift;     /* > 0: replaces a pivot that fails; 0: none is replaced */
     double size;      /* largest entry of S A S */
     int threads;
-    double memory_limit; /* as options.memory_limit */
+    double memory_limit;        /* as options.memory_limit */
+    double device_memory_limit; /* as options.device_memory_limit */
 } mpki_pivot_rules;
 
 /** When to give up the order in force: when more flops than this were done, or more columns were

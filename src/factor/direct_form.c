@@ -34,7 +34,8 @@ mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
                                     .shift = fac->options.static_shift * fac->size,
                                     .size = fac->size,
                                     .threads = fac->options.threads,
-                                    .memory_limit = fac->options.memory_limit};
+                                    .memory_limit = fac->options.memory_limit,
+                                    .device_memory_limit = fac->options.device_memory_limit};
     return fac->engine->direct->factorize(fac->direct, fac->ax, fac->scale, &rules, stop, result);
 }
 

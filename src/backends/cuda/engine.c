@@ -30,7 +30,7 @@ static mpk_status settle(mpk_context *ctx) {
 
 static const mpki_engine cuda = {
     .name = name, .memory = MPK_DEVICE, .is_here = is_here, .copy = copy, .settle = settle,
-    .blocks = &mpki_cuda_blocks, .vectors = &mpki_cuda_vectors};
+    .blocks = &mpki_cuda_blocks, .direct = &mpki_cuda_direct, .vectors = &mpki_cuda_vectors};
 
 const mpki_engine *mpki_cuda_engine(mpk_context *ctx, int device) {
     return mpki_cuda_keep(ctx, device) ? &cuda : NULL;

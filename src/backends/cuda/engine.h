@@ -10,5 +10,6 @@ const struct mpki_cuda_store *mpki_cuda_blocks_store(const mpki_blocks *f);
 extern const mpki_vector_engine mpki_cuda_vectors; /* vectors.c */
 /** Words of packed blocks in it. */
 int64_t mpki_cuda_blocks_words(const mpki_blocks *f);
+extern const mpki_direct_engine mpki_cuda_direct; /* direct.c */
 
 #endif

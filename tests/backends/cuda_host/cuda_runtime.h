@@ -247,6 +247,28 @@ struct alignas(16) int4 {
     int x, y, z, w;
 };
 
+/* What the multifrontal engine asks for: copies that a block waits for later, and FP64 tensor cores
+ * (dense/mma.cuh). The lanes of a warp lay their parts out, meet, and each computes its own. */
+namespace mpki {
+inline void copy_async8(double *to, const double *from, bool in) {
+    *to = in ? *from : 0;
+}
+inline void copy_commit() {}
+template <int left> void copy_wait() {}
+inline void mma16(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
+    static double A[32][32][8], B[32][32][4];
+    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    memcpy(A[warp][lane], a, sizeof a);
+    memcpy(B[warp][lane], b, sizeof b);
+    __syncwarp();
+    for (unsigned k = 0; k < 16; ++k)
+        for (unsigned o = 0; o < 4; ++o)
+            c[o] += A[warp][g * 4 + k % 4][k / 4 * 2 + o / 2] *
+                    B[warp][(2 * t + o % 2) * 4 + k % 4][k / 4];
+    __syncwarp();
+}
+} // namespace mpki
+
 /* ---- the runtime, as far as batches ask for it ---- */
 
 typedef struct host_stream *cudaStream_t;

@@ -1,0 +1,645 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The device's multifrontal engine: memory, and the walk over the levels of the tree. The kernels
+ * are in direct/; where columns are delayed, fronts grow: small ones find a place by themselves, for
+ * large ones the host reads the counts once a level. A task whose front does not fit stops; its
+ * front is then eliminated as a large one, or the arena grows, and the level goes on. */
+#include "direct_factor.h"
+
+#include "engine.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char STAGE[] = "factorize";
+
+#define DID(call) MPKI_CUDA_DID(f, call)
+
+static const mpki_cuda_direct_table *functions(const mpki_direct *f) {
+    return f->device->table->direct;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------ */
+
+static void device_release(const mpki_direct *f, void *ptr) {
+    if (ptr) f->device->table->release(f->device->cuda, ptr);
+}
+
+static int64_t held(const mpki_direct *f) {
+    int64_t bytes = f->room_bytes + f->work_more.bytes;
+    for (int k = 0; k < f->chunks; k++) bytes += f->chunk[k].bytes;
+    return bytes;
+}
+
+/* Take device memory, inside the limit. */
+static mpk_status take(mpki_direct *f, int64_t bytes, void **ptr) {
+    *ptr = NULL;
+    if (f->limit > 0 && (double)held(f) + (double)bytes > f->limit)
+        return mpki_error(f->ctx, MPK_ERR_MEMORY, STAGE, held(f) + bytes,
+                          "the factorization needs %.4g bytes of device memory; "
+                          "device_memory_limit allows %.4g",
+                          (double)held(f) + (double)bytes, f->limit);
+    return mpki_cuda_told(f->ctx, STAGE, f->device->table->alloc(f->device->cuda, bytes, ptr));
+}
+
+/* Release the further pieces of the arena but the last, which is the largest: the next numbers begin
+ * there. */
+static void keep_last_chunk(mpki_direct *f) {
+    for (int k = 0; k + 1 < f->chunks; k++) device_release(f, f->chunk[k].ptr);
+    if (f->chunks > 1) f->chunk[0] = f->chunk[f->chunks - 1], f->chunks = 1;
+}
+
+static void drop_device(mpki_direct *f) {
+    for (int k = 0; k < f->chunks; k++) device_release(f, f->chunk[k].ptr);
+    f->chunks = 0;
+    device_release(f, f->work_more.ptr);
+    f->work_more = (mpki_cuda_chunk){0};
+    device_release(f, f->room);
+    f->room = NULL;
+    f->room_bytes = 0;
+    f->planned = f->valid = f->fetched = false;
+}
+
+static void drop_host(mpki_direct *f) {
+    mpk_context *ctx = f->ctx;
+    mpki_release(ctx, f->now);
+    mpki_release(ctx, f->next);
+    mpki_release(ctx, f->large);
+    mpki_release(ctx, f->d);
+    mpki_release(ctx, f->dinv);
+    mpki_release(ctx, f->id);
+    mpki_release(ctx, f->at);
+    f->now = NULL, f->next = NULL, f->large = NULL;
+    f->d = f->dinv = NULL, f->id = f->at = NULL;
+    f->fetched = false;
+}
+
+static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **out) {
+    *out = NULL;
+    mpki_direct *f = MPKI_ZNEW(ctx, STAGE, 1, mpki_direct);
+    if (!f) return mpki_failed(ctx);
+    f->ctx = ctx;
+    f->device = mpki_cuda_kept(ctx);
+    f->tree = *tree;
+    const mpk_status status = mpki_cuda_plan_make(ctx, tree, f->device, &f->plan);
+    if (mpk_failed(status)) {
+        mpki_release(ctx, f);
+        return status;
+    }
+    *out = f;
+    return MPK_OK;
+}
+
+static void clear(mpki_direct *f) {
+    drop_device(f);
+    drop_host(f);
+}
+
+static void end(mpki_direct **handle) {
+    mpki_direct *f = *handle;
+    if (!f) return;
+    clear(f);
+    mpki_cuda_plan_free(f->ctx, &f->plan);
+    mpki_release(f->ctx, f);
+    *handle = NULL;
+}
+
+/* ---- the plan on the device ---- */
+
+/* A part of the one piece of device memory. */
+typedef struct part {
+    void *to; /* where its address goes: a pointer to a pointer */
+    int64_t bytes;
+    const void *from; /* host: what is copied there; NULL: nothing */
+} part;
+
+enum { LARGE_LISTS = 4 };
+
+/* Bytes of the description of so many large fronts, in `work`. */
+static int64_t description_bytes(int64_t count) {
+    const int64_t bytes = count * (int64_t)sizeof(mpki_cuda_front) +
+                          LARGE_LISTS * (count + 1) * (int64_t)sizeof(int32_t);
+    return (bytes + 255) & ~(int64_t)255;
+}
+
+static mpk_status place(mpki_direct *f) {
+    const mpki_tree_view *tree = &f->tree;
+    const mpki_cuda_plan *plan = &f->plan;
+    const int64_t size = (int64_t)mpk_scalar_size(tree->scalar), n = tree->n;
+    const int64_t entries = tree->scatter_ptr[tree->nsuper], rows = tree->rptr[tree->nsuper];
+    int32_t most = 0;
+    for (int32_t l = 0; l < plan->levels; l++) {
+        const int32_t count = plan->level[l].large_last - plan->level[l].large_first;
+        if (count > most) most = count;
+    }
+    f->work_bytes = plan->work_bytes + plan->work_bytes / 8 + description_bytes(most + 1);
+    const int64_t extra = plan->panel_bytes / 8 < 256 << 20 ? plan->panel_bytes / 8 : 256 << 20;
+    f->arena_bytes = plan->panel_bytes + extra + 65536;
+    mpki_cuda_tree *on = &f->on;
+    const part parts[] = {
+        {&on->node, plan->fronts * (int64_t)sizeof(mpki_cuda_node), plan->node},
+        {&on->child, plan->children * (int64_t)sizeof(int32_t), plan->child},
+        {&on->rel, plan->rows * (int64_t)sizeof(int32_t), plan->rel},
+        {&on->ridx, rows * (int64_t)sizeof(int32_t), tree->ridx},
+        {&on->scatter, entries * (int64_t)sizeof(mpki_cuda_entry), tree->scatter},
+        {&f->perm, n * (int64_t)sizeof(int32_t), tree->perm},
+        {&f->given_scale, n * (int64_t)sizeof(double), NULL},
+        {&on->scale, n * (int64_t)sizeof(double), NULL},
+        {&f->ax, tree->nnz * size, NULL},
+        {&on->now, plan->fronts * (int64_t)sizeof(mpki_cuda_now), NULL},
+        {&f->task, plan->tasks * (int64_t)sizeof(mpki_cuda_task), NULL},
+        {&on->flags, sizeof(mpki_cuda_flags), NULL},
+        {&f->sums, sizeof(mpki_cuda_pivot_sums), NULL},
+        {&f->work, f->work_bytes, NULL},
+        {&on->contribution, plan->contribution_entries * size, NULL},
+        {&on->arena, f->arena_bytes, NULL},
+    };
+    enum { PARTS = sizeof parts / sizeof *parts };
+    _Static_assert(sizeof(mpki_cuda_entry) == sizeof(mpki_scatter), "one is copied as the other");
+    int64_t bytes = 0;
+    void *room = NULL;
+    for (int k = 0; k < PARTS; k++) bytes += (parts[k].bytes + 255) & ~(int64_t)255;
+    if (f->limit <= 0) {
+        int64_t now = 0;
+        if (!DID(f->device->table->describe(f->device->cuda, NULL, 0, &now, NULL)))
+            return mpki_failed(f->ctx);
+        if (bytes > now)
+            return mpki_error(f->ctx, MPK_ERR_MEMORY, STAGE, bytes,
+                              "the factorization needs %.4g bytes of device memory; %.4g are free",
+                              (double)bytes, (double)now);
+    }
+    if (mpk_failed(take(f, bytes, &room))) return mpki_failed(f->ctx);
+    f->room = room, f->room_bytes = bytes;
+    char *at = f->room;
+    for (int k = 0; k < PARTS; k++) {
+        memcpy(parts[k].to, &at, sizeof at);
+        if (parts[k].from &&
+            !DID(functions(f)->copy(f->device->cuda, at, parts[k].from, parts[k].bytes, 1)))
+            return mpki_failed(f->ctx);
+        at += (parts[k].bytes + 255) & ~(int64_t)255;
+    }
+    on->ax = f->ax;
+    on->scalar = tree->scalar, on->hermitian = tree->symmetry == MPK_HERMITIAN;
+    on->n = tree->n, on->fronts = plan->fronts;
+    if (!DID(functions(f)->wait(f->device->cuda))) return mpki_failed(f->ctx);
+    f->planned = true;
+    return MPK_OK;
+}
+
+static mpk_status host_arrays(mpki_direct *f) {
+    const mpki_cuda_plan *plan = &f->plan;
+    if (f->now) return MPK_OK;
+    f->now = MPKI_ZNEW(f->ctx, STAGE, (int64_t)plan->fronts + 1, mpki_cuda_now);
+    f->next = MPKI_ZNEW(f->ctx, STAGE, (int64_t)plan->tasks + 1, mpki_cuda_task);
+    if (!f->now || !f->next) drop_host(f);
+    return mpki_failed(f->ctx);
+}
+
+/* ---- large fronts ------------------------------------------------------------------------------ */
+
+typedef struct walk {
+    mpki_direct *f;
+    const mpki_stop *stop;
+    mpki_numeric_result *result;
+    int32_t known; /* fronts before this one are in f->now, from the device */
+    double flops;  /* of fronts that are known */
+} walk;
+
+static int32_t late_of(const mpki_direct *f, int32_t front) {
+    const mpki_cuda_node *node = &f->plan.node[front];
+    int32_t late = 0;
+    for (int32_t k = 0; k < node->children; k++) {
+        const mpki_cuda_now *c = &f->now[f->plan.child[node->child + k]];
+        late += c->w - c->nelim;
+    }
+    return late;
+}
+
+static unsigned long long address(const void *p) {
+    return (unsigned long long)(uintptr_t)p;
+}
+
+/* More room for panels that grow, at least `bytes`. f->flags is what the device has. */
+static mpk_status grow_arena(mpki_direct *f, int64_t bytes) {
+    int64_t size = 4 << 20;
+    for (int k = 0; k < f->chunks; k++)
+        if (f->chunk[k].bytes * 2 > size) size = f->chunk[k].bytes * 2;
+    if (size < f->plan.panel_bytes / 16) size = f->plan.panel_bytes / 16;
+    if (f->limit > 0 && (double)held(f) + (double)size > f->limit) size = bytes;
+    if (size < bytes) size = bytes;
+    if (f->chunks == MPKI_CUDA_CHUNKS)
+        return mpki_error(f->ctx, MPK_ERR_MEMORY, STAGE, bytes, "delayed columns take all memory");
+    mpki_cuda_chunk *c = &f->chunk[f->chunks];
+    if (mpk_failed(take(f, size, &c->ptr))) return mpki_failed(f->ctx);
+    c->bytes = size;
+    f->chunks++;
+    f->flags.used = address(c->ptr), f->flags.end = f->flags.used + (unsigned long long)size;
+    return MPK_OK;
+}
+
+static mpk_status send_flags(mpki_direct *f) {
+    (void)DID(functions(f)->copy(f->device->cuda, f->on.flags, &f->flags, sizeof f->flags, 1));
+    return mpki_failed(f->ctx);
+}
+
+/* Room of `bytes` for what large fronts work in. */
+static mpk_status work_room(mpki_direct *f, int64_t bytes, char **at) {
+    *at = f->work;
+    if (bytes <= f->work_bytes) return MPK_OK;
+    if (bytes > f->work_more.bytes) {
+        if (!DID(functions(f)->wait(f->device->cuda))) return mpki_failed(f->ctx);
+        device_release(f, f->work_more.ptr);
+        f->work_more = (mpki_cuda_chunk){0};
+        if (mpk_failed(take(f, bytes, &f->work_more.ptr))) return mpki_failed(f->ctx);
+        f->work_more.bytes = bytes;
+    }
+    *at = f->work_more.ptr;
+    return MPK_OK;
+}
+
+static int32_t cut_by(int32_t n, int32_t by) {
+    return (n + by - 1) / by;
+}
+
+/* Blocks of kernels for front k, after those for the fronts before it. */
+static void count_blocks(const mpki_cuda_front *x, int32_t k, int32_t *const lists[LARGE_LISTS]) {
+    const int32_t m = x->nrows - x->w, rows = cut_by(x->nrows, MPKI_FRONT_OUTER);
+    const int32_t columns = cut_by(x->w, MPKI_FRONT_OUTER), below = cut_by(m, MPKI_FRONT_OUTER);
+    lists[0][k + 1] = lists[0][k] + cut_by(x->nrows, MPKI_FRONT_COLUMNS);
+    lists[1][k + 1] = lists[1][k] + cut_by(x->nrows, MPKI_FRONT_ROWS);
+    lists[2][k + 1] = lists[2][k] + 1 +
+                      cut_by(x->nrows, MPKI_FRONT_INNER) * cut_by(x->block, MPKI_FRONT_INNER);
+    lists[3][k + 1] = lists[3][k] + columns * rows - columns * (columns - 1) / 2 +
+                      below * (below + 1) / 2;
+}
+
+/* Describe some large fronts, whose children are known, and give each a place. list [in] fronts */
+static mpk_status describe(mpki_direct *f, const int32_t *list, int32_t count, mpki_cuda_large *large) {
+    const mpki_cuda_plan *plan = &f->plan;
+    const mpk_scalar scalar = f->tree.scalar;
+    const size_t size = mpk_scalar_size(scalar);
+    const int64_t head = description_bytes(count);
+    int64_t bytes = head;
+    char *at;
+    mpki_release(f->ctx, f->large);
+    f->large = mpki_alloc(f->ctx, STAGE, head, 1);
+    if (!f->large) return mpki_failed(f->ctx);
+    memset(f->large, 0, (size_t)head);
+    for (int32_t k = 0; k < count; k++) {
+        const mpki_cuda_node *node = &plan->node[list[k]];
+        mpki_cuda_front *x = &f->large[k];
+        x->index = list[k];
+        x->own = node->own, x->w = node->own + late_of(f, list[k]);
+        x->nrows = x->w + node->rows, x->ld = x->ldw = mpki_cuda_leading(x->nrows);
+        x->block = mpki_cuda_front_block(x->w);
+        bytes += mpki_cuda_front_work(scalar, x->nrows, x->w);
+    }
+    if (mpk_failed(work_room(f, bytes, &at))) return mpki_failed(f->ctx);
+    int32_t *const first = (int32_t *)(f->large + count);
+    int32_t *const lists[LARGE_LISTS] = {first, first + count + 1, first + 2 * (count + 1),
+                                         first + 3 * (count + 1)};
+    const char *on = at;
+    bool grown = false;
+    at += head;
+    for (int32_t k = 0; k < count && !grown; k++) grown = f->large[k].w > f->large[k].own;
+    /* tasks of this level may take from the arena too */
+    if (grown && (!DID(functions(f)->copy(f->device->cuda, &f->flags, f->on.flags, sizeof f->flags, 0)) ||
+                  !DID(functions(f)->wait(f->device->cuda))))
+        return mpki_failed(f->ctx);
+    for (int32_t k = 0; k < count; k++) {
+        mpki_cuda_front *x = &f->large[k];
+        const mpki_cuda_node *node = &plan->node[x->index];
+        x->a = f->on.arena + node->panel;
+        if (x->w > x->own) {
+            const int64_t panel = mpki_cuda_panel_bytes(scalar, x->nrows, x->w);
+            if (f->flags.used + (unsigned long long)panel > f->flags.end &&
+                mpk_failed(grow_arena(f, panel)))
+                return mpki_failed(f->ctx);
+            x->a = (void *)(uintptr_t)f->flags.used;
+            f->flags.used += (unsigned long long)panel;
+        }
+        x->c = (char *)f->on.contribution + node->contribution * (int64_t)size;
+        x->W = at;
+        x->tile = at + (int64_t)x->ldw * x->block * (int64_t)size;
+        at += mpki_cuda_front_work(scalar, x->nrows, x->w);
+        x->end = x->w;
+        if (x->own == 0) x->phase = 2; /* it only adds up */
+        count_blocks(x, k, lists);
+    }
+    large->count = count;
+    large->front = (mpki_cuda_front *)(uintptr_t)on;
+    const int32_t *list_on = (const int32_t *)(on + count * (int64_t)sizeof(mpki_cuda_front));
+    large->assembly = list_on, large->rows = list_on + (count + 1);
+    large->inner = list_on + 2 * (count + 1), large->outer = list_on + 3 * (count + 1);
+    large->assembly_blocks = lists[0][count], large->rows_blocks = lists[1][count];
+    large->inner_blocks = lists[2][count], large->outer_blocks = lists[3][count];
+    if (grown && mpk_failed(send_flags(f))) return mpki_failed(f->ctx);
+    (void)DID(functions(f)->copy(f->device->cuda, large->front, f->large, head, 1));
+    return mpki_failed(f->ctx);
+}
+
+static bool any_in_phase(const mpki_direct *f, int32_t count, int32_t phase) {
+    for (int32_t k = 0; k < count; k++)
+        if (f->large[k].phase == phase) return true;
+    return false;
+}
+
+static mpk_status read_fronts(mpki_direct *f, const mpki_cuda_large *large) {
+    mpki_cuda *cuda = f->device->cuda;
+    if (!DID(functions(f)->block(cuda, &f->on, large, 0)) ||
+        !DID(functions(f)->copy(cuda, f->large, large->front,
+                                large->count * (int64_t)sizeof *f->large, 0)) ||
+        !DID(functions(f)->wait(cuda)))
+        return mpki_failed(f->ctx);
+    return MPK_OK;
+}
+
+/* Assemble and eliminate some large fronts of a level, all at once. */
+static mpk_status eliminate(mpki_direct *f, const int32_t *list, int32_t count, int32_t depth) {
+    mpki_cuda *cuda = f->device->cuda;
+    mpki_cuda_large large;
+    if (mpk_failed(describe(f, list, count, &large))) return mpki_failed(f->ctx);
+    if (!DID(functions(f)->assemble(cuda, &f->on, &large, depth))) return mpki_failed(f->ctx);
+    for (int32_t round = 0;; round++) { /* as many as there are if nothing is rejected */
+        int32_t tiles = 0;
+        for (int32_t k = 0; k < count; k++) {
+            const mpki_cuda_front *x = &f->large[k];
+            const int32_t left = x->w - round * x->block;
+            const int32_t mine = cut_by(left < x->block ? left : x->block, MPKI_FRONT_TILE);
+            if (x->own > 0 && left > 0 && mine > tiles) tiles = mine;
+        }
+        if (tiles == 0) break;
+        if (!DID(functions(f)->block(cuda, &f->on, &large, tiles))) return mpki_failed(f->ctx);
+    }
+    if (mpk_failed(read_fronts(f, &large))) return mpki_failed(f->ctx);
+    while (any_in_phase(f, count, 0)) {
+        if (!DID(functions(f)->block(cuda, &f->on, &large, MPKI_FRONT_BLOCK / MPKI_FRONT_TILE)) ||
+            mpk_failed(read_fronts(f, &large)))
+            return mpki_failed(f->ctx);
+        if (mpki_progress(f->ctx, STAGE, 0))
+            return mpki_error(f->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
+    }
+    while (any_in_phase(f, count, 1)) {
+        if (!DID(functions(f)->columns(cuda, &f->on, &large)) || mpk_failed(read_fronts(f, &large)))
+            return mpki_failed(f->ctx);
+        if (mpki_progress(f->ctx, STAGE, 0))
+            return mpki_error(f->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
+    }
+    for (int32_t k = 0; k < count; k++) {
+        const mpki_cuda_front *x = &f->large[k];
+        f->now[x->index] = (mpki_cuda_now){x->a, x->w, x->own > 0 ? x->p : 0, x->ld, 1};
+    }
+    (void)DID(functions(f)->finish(cuda, &f->on, &large));
+    return mpki_failed(f->ctx);
+}
+
+/* ---- the levels -------------------------------------------------------------------------------- */
+
+static int32_t depth_of(const mpki_direct *f, int32_t l) {
+    return f->plan.levels - 1 - l;
+}
+
+/* Flags, and what became of the fronts before `until`. */
+static mpk_status read_back(walk *z, int32_t until) {
+    mpki_direct *f = z->f;
+    mpki_cuda *cuda = f->device->cuda;
+    const int64_t fresh = until - z->known;
+    if (!DID(functions(f)->copy(cuda, &f->flags, f->on.flags, sizeof f->flags, 0)) ||
+        !DID(functions(f)->copy(cuda, f->now + z->known, f->on.now + z->known,
+                                fresh * (int64_t)sizeof *f->now, 0)) ||
+        !DID(functions(f)->wait(cuda)))
+        return mpki_failed(f->ctx);
+    if (f->flags.numeric)
+        return mpki_error(f->ctx, MPK_ERR_NUMERIC, STAGE, -1,
+                          "a pivot column holds NaN or Inf: overflow");
+    return MPK_OK;
+}
+
+/* The level whose tasks have stopped goes on: the arena grows; fronts that are too large for a block
+ * of threads become large ones. */
+static mpk_status unstick(walk *z, int32_t *level) {
+    mpki_direct *f = z->f;
+    mpki_cuda *cuda = f->device->cuda;
+    const mpki_cuda_plan *plan = &f->plan;
+    const int32_t l = plan->levels - f->flags.stuck; /* stuck: 1 + depth */
+    const mpki_cuda_level *at = &plan->level[l];
+    const int32_t t0 = at->task[0], t1 = at->task[MPKI_CUDA_CLASSES];
+    int32_t *list = MPKI_NEW(f->ctx, STAGE, (int64_t)(t1 - t0) + 1, int32_t), count = 0;
+    int64_t want = 0;
+    mpk_status status = MPK_OK;
+    if (!list) return mpki_failed(f->ctx);
+    if (!DID(functions(f)->copy(cuda, f->next + t0, f->task + t0,
+                                (t1 - t0) * (int64_t)sizeof *f->next, 0)) ||
+        !DID(functions(f)->copy(cuda, f->now + at->first, f->on.now + at->first,
+                                (at->last - at->first) * (int64_t)sizeof *f->now, 0)) ||
+        !DID(functions(f)->wait(cuda)))
+        goto failed;
+    for (int32_t t = t0; t < t1; t++) {
+        const int32_t front = f->next[t].next;
+        if (front > plan->task[t].last) continue;
+        const mpki_cuda_node *node = &plan->node[front];
+        const int32_t w = node->own + late_of(f, front), nrows = w + node->rows;
+        if (functions(f)->task_bytes(f->tree.scalar, nrows, w) >
+            functions(f)->class_bytes(cuda, plan->task[t].size)) {
+            list[count++] = front;
+            f->next[t].next++;
+        } else {
+            want += mpki_cuda_panel_bytes(f->tree.scalar, nrows, w);
+        }
+    }
+    f->flags.stuck = f->flags.reason = 0;
+    if (want > 0 && mpk_failed(grow_arena(f, want))) goto failed;
+    if (mpk_failed(send_flags(f))) goto failed;
+    if (count > 0) {
+        if (mpk_failed(eliminate(f, list, count, depth_of(f, l))) ||
+            !DID(functions(f)->copy(cuda, f->task + t0, f->next + t0,
+                                    (t1 - t0) * (int64_t)sizeof *f->next, 1)) ||
+            !DID(functions(f)->wait(cuda)))
+            goto failed;
+    }
+    *level = l;
+    mpki_release(f->ctx, list);
+    return status;
+failed:
+    mpki_release(f->ctx, list);
+    return mpki_failed(f->ctx);
+}
+
+/* flops of eliminating e of w columns over nrows rows, counted as in the analysis */
+static double front_flops(double nrows, double e) {
+    const double a = nrows - e, sum1 = (a + nrows - 1) * e / 2;
+    const double sum2 =
+        (nrows - 1) * nrows * (2 * nrows - 1) / 6 - (a - 1) * a * (2 * a - 1) / 6;
+    return sum2 + 2 * sum1;
+}
+
+/* Take note of fronts that are done now; is it time to give up? */
+static mpk_status note(walk *z, int32_t until) {
+    mpki_direct *f = z->f;
+    for (; z->known < until; z->known++) {
+        const mpki_cuda_now *x = &f->now[z->known];
+        z->flops += front_flops(x->w + f->plan.node[z->known].rows, x->nelim);
+    }
+    if (z->stop && (z->flops > z->stop->flops || (double)f->flags.rejected > (double)z->stop->rejected))
+        z->result->runaway = true;
+    const double share = z->flops / (f->tree.factor_flops + 1);
+    if (mpki_progress(f->ctx, STAGE, share < 0.999 ? share : 0.999))
+        return mpki_error(f->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
+    return MPK_OK;
+}
+
+/* All fronts before `until` done and known. *level [inout]: where to go on if some were not */
+static mpk_status settle(walk *z, int32_t until, int32_t *level, bool *again) {
+    *again = false;
+    if (mpk_failed(read_back(z, until))) return mpki_failed(z->f->ctx);
+    if (!z->f->flags.stuck) return note(z, until);
+    *again = true;
+    return unstick(z, level);
+}
+
+/* bench/cuda asks how long each kind of a level's fronts takes. */
+static double clock_of(const mpki_direct *f) {
+    if (!f->profile) return 0;
+    (void)functions(f)->wait(f->device->cuda);
+    return mpki_now_s();
+}
+
+static void add_time(const mpki_direct *f, int32_t l, int kind, double since) {
+    if (f->profile) f->profile[l * (MPKI_CUDA_CLASSES + 1) + kind] += clock_of(f) - since;
+}
+
+static mpk_status go(walk *z) {
+    mpki_direct *f = z->f;
+    mpki_cuda *cuda = f->device->cuda;
+    const mpki_cuda_plan *plan = &f->plan;
+    int32_t l = 0;
+    while (!z->result->runaway) {
+        bool again;
+        if (l == plan->levels) {
+            if (mpk_failed(settle(z, plan->fronts, &l, &again))) return mpki_failed(f->ctx);
+            if (!again) break;
+            continue;
+        }
+        const mpki_cuda_level *level = &plan->level[l];
+        const int32_t larges = level->large_last - level->large_first;
+        if (larges > 0 && z->known < level->first) {
+            if (mpk_failed(settle(z, level->first, &l, &again))) return mpki_failed(f->ctx);
+            if (again || z->result->runaway) continue;
+        }
+        for (int size = 0; size < MPKI_CUDA_CLASSES; size++) {
+            const double since = clock_of(f);
+            if (!DID(functions(f)->tasks(cuda, &f->on, f->task + level->task[size],
+                                         level->task[size + 1] - level->task[size], size,
+                                         depth_of(f, l))))
+                return mpki_failed(f->ctx);
+            add_time(f, l, size, since);
+        }
+        const double since = clock_of(f);
+        if (larges > 0 && !f->now[plan->large[level->large_first]].done &&
+            mpk_failed(eliminate(f, plan->large + level->large_first, larges, depth_of(f, l))))
+            return mpki_failed(f->ctx);
+        add_time(f, l, MPKI_CUDA_CLASSES, since);
+        l++;
+    }
+    return MPK_OK;
+}
+
+static mpk_status begin(mpki_direct *f, const void *ax, const double *scale,
+                        const mpki_pivot_rules *rules) {
+    mpki_cuda *cuda = f->device->cuda;
+    const mpki_cuda_plan *plan = &f->plan;
+    const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(f->tree.scalar);
+    const double eps = size == 4 || f->tree.scalar == MPK_C ? 0x1p-23 : 0x1p-52;
+    f->flags = (mpki_cuda_flags){.used = address(f->on.arena + plan->panel_bytes),
+                                 .end = address(f->on.arena + f->arena_bytes)};
+    if (f->chunks > 0) {
+        f->flags.used = address(f->chunk[0].ptr);
+        f->flags.end = f->flags.used + (unsigned long long)f->chunk[0].bytes;
+    }
+    f->on.threshold = rules->threshold < eps ? eps : rules->threshold;
+    f->on.small = rules->small, f->on.shift = rules->shift, f->on.noise = eps * rules->size;
+    if (!DID(functions(f)->copy(cuda, f->ax, ax, f->tree.nnz * size, 1)) ||
+        !DID(functions(f)->copy(cuda, f->given_scale, scale, n * (int64_t)sizeof *scale, 1)) ||
+        !DID(functions(f)->scale(cuda, f->tree.n, f->perm, f->given_scale,
+                                 (double *)(uintptr_t)f->on.scale)) ||
+        !DID(functions(f)->copy(cuda, f->task, plan->task,
+                                plan->tasks * (int64_t)sizeof *plan->task, 1)))
+        return mpki_failed(f->ctx);
+    memset(f->now, 0, (size_t)plan->fronts * sizeof *f->now);
+    return send_flags(f);
+}
+
+/* Counts from D, on the device; the rest from the fronts, in their order. */
+static mpk_status add_up(walk *z) {
+    mpki_direct *f = z->f;
+    mpki_cuda *cuda = f->device->cuda;
+    mpki_numeric_result *r = z->result;
+    mpki_cuda_pivot_sums sums = {.min_d = INFINITY};
+    if (!DID(functions(f)->copy(cuda, f->sums, &sums, sizeof sums, 1)) ||
+        !DID(functions(f)->count(cuda, &f->on, f->sums)) ||
+        !DID(functions(f)->copy(cuda, &sums, f->sums, sizeof sums, 0)) ||
+        !DID(functions(f)->wait(cuda)))
+        return mpki_failed(f->ctx);
+    r->positive = (int64_t)sums.positive, r->negative = (int64_t)sums.negative;
+    r->zero = (int64_t)sums.zero, r->two_by_two = (int64_t)sums.pairs;
+    r->max_d = sums.max_d, r->min_d = sums.min_d;
+    r->perturbed = (int64_t)f->flags.perturbed;
+    f->max_nelim = 0;
+    for (int32_t k = 0; k < f->plan.fronts; k++) {
+        const mpki_cuda_now *x = &f->now[k];
+        const int64_t e = x->nelim, nrows = x->w + f->plan.node[k].rows;
+        if (f->plan.super[k] < 0) continue;
+        r->delayed += x->w - x->nelim;
+        r->flops += front_flops((double)nrows, (double)e);
+        r->nnz += e * nrows - e * (e - 1) / 2;
+        if (nrows > r->max_front) r->max_front = (int32_t)nrows;
+        if (x->nelim > f->max_nelim) f->max_nelim = x->nelim;
+    }
+    f->nnz = r->nnz, f->max_front = r->max_front;
+    return MPK_OK;
+}
+
+static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
+                            const mpki_pivot_rules *rules, const mpki_stop *stop,
+                            mpki_numeric_result *result) {
+    walk z = {.f = f, .stop = stop, .result = result};
+    *result = (mpki_numeric_result){.min_d = INFINITY};
+    f->valid = f->fetched = false;
+    f->scale = scale, f->size = rules->size, f->limit = rules->device_memory_limit;
+    if (f->plan.fronts == 0) {
+        f->valid = true;
+        return MPK_OK;
+    }
+    if (mpk_failed(host_arrays(f))) return mpki_failed(f->ctx);
+    if (!f->planned && mpk_failed(place(f))) {
+        drop_device(f);
+        return mpki_failed(f->ctx);
+    }
+    keep_last_chunk(f);
+    if (mpk_failed(begin(f, ax, scale, rules)) || mpk_failed(go(&z)) ||
+        (!result->runaway && mpk_failed(add_up(&z)))) {
+        (void)functions(f)->wait(f->device->cuda);
+        return mpki_failed(f->ctx);
+    }
+    f->valid = !result->runaway;
+    return MPK_OK;
+}
+
+static int64_t bytes(const mpki_direct *f) {
+    return held(f);
+}
+
+const mpki_direct_engine mpki_cuda_direct = {
+    .make = make,
+    .free = end,
+    .clear = clear,
+    .factorize = factorize,
+    .bytes = bytes,
+    .get = mpki_cuda_direct_get,
+    .at_zeros = mpki_cuda_direct_at_zeros,
+    .zeros = mpki_cuda_direct_zeros,
+    .weak = mpki_cuda_direct_weak,
+    .to_zero = mpki_cuda_direct_to_zero,
+    .solver_make = mpki_cuda_direct_solver_make,
+    .solver_free = mpki_cuda_direct_solver_free,
+    .apply = mpki_cuda_direct_apply,
+};

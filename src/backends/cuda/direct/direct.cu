@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The multifrontal engine's table: which kind of entries; what does not depend on that. */
+#include "large.cuh"
+#include "table.cuh"
+
+using namespace mpki;
+
+static const mpki_cuda_direct_kind *const kinds[] = {&mpki_s_cuda_direct, &mpki_d_cuda_direct,
+                                                     &mpki_c_cuda_direct, &mpki_z_cuda_direct};
+
+/* Threads of a block, and its shared memory, by class. */
+static const int32_t THREADS[MPKI_CUDA_CLASSES] = {32, 128, 256, 256};
+static const int64_t ROOM[MPKI_CUDA_CLASSES] = {20 << 10, 54 << 10, 110 << 10, 226 << 10};
+
+static int64_t task_bytes(mpk_scalar scalar, int32_t nrows, int32_t w) {
+    return kinds[scalar]->task_bytes(nrows, w);
+}
+
+static int64_t class_bytes(mpki_cuda *cuda, int32_t size) {
+    const int64_t most = cuda->shared_max ? (int64_t)cuda->shared_max : 227 << 10;
+    /* the kernels have some of their own */
+    return ROOM[size] < most - 1024 ? ROOM[size] : most - 1024;
+}
+
+static int copy(mpki_cuda *cuda, void *to, const void *from, int64_t bytes, int to_device) {
+    if (bytes <= 0) return MPK_OK;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_TRY(cudaMemcpyAsync(to, from, (size_t)bytes,
+                             to_device ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost,
+                             cuda->sparse));
+    return MPK_OK;
+}
+
+static int clear(mpki_cuda *cuda, void *to, int64_t bytes) {
+    if (bytes <= 0) return MPK_OK;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_TRY(cudaMemsetAsync(to, 0, (size_t)bytes, cuda->sparse));
+    return MPK_OK;
+}
+
+static int wait(mpki_cuda *cuda) {
+    MPKI_TRY(cudaStreamSynchronize(cuda->sparse));
+    return MPK_OK;
+}
+
+static __global__ void scale_kernel(int n, const int32_t *perm, const double *scale, double *to) {
+    const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (k < n) to[k] = scale[perm[k]];
+}
+
+static int scale(mpki_cuda *cuda, int32_t n, const int32_t *perm, const double *scale_,
+                 double *by_position) {
+    if (n == 0) return MPK_OK;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_LAUNCH(scale_kernel, (n + 255) / 256, 256, 0, cuda->sparse, n, perm, scale_, by_position);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static int tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, mpki_cuda_task *task, int32_t count,
+                 int32_t size, int32_t level) {
+    if (count == 0) return MPK_OK;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    return kinds[t->scalar]->tasks(cuda, t, task, count, THREADS[size], class_bytes(cuda, size), level);
+}
+
+static int assemble(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
+                    int32_t level) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    return kinds[t->scalar]->assemble(cuda, t, l, level);
+}
+
+static int block(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l, int32_t tiles) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    return kinds[t->scalar]->block(cuda, t, l, tiles);
+}
+
+static int columns(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    return kinds[t->scalar]->columns(cuda, t, l);
+}
+
+static int finish(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_LAUNCH(finish_kernel, (l->count + 127) / 128, 128, 0, cuda->sparse, *t, *l);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static int count(mpki_cuda *cuda, const mpki_cuda_tree *t, mpki_cuda_pivot_sums *sums) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    return kinds[t->scalar]->count(cuda, t, sums);
+}
+
+static int get(mpki_cuda *cuda, const mpki_cuda_tree *t, const int32_t *at, void *d, void *dinv,
+               int32_t *id) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    return kinds[t->scalar]->get(cuda, t, at, d, dinv, id);
+}
+
+static int take(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
+                const double *scale_, const void *b, int64_t ldb, void *y) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    return kinds[scalar]->take(cuda, n, nrhs, perm, scale_, b, ldb, y);
+}
+
+static int give(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
+                const double *scale_, const void *y, void *x, int64_t ldx) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    return kinds[scalar]->give(cuda, n, nrhs, perm, scale_, y, x, ldx);
+}
+
+/* The ticket and three counters for each front, one after the other. */
+static int sweep(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s, bool back) {
+    if ((back ? s->ups : s->downs) == 0) return MPK_OK;
+    MPKI_PASS(clear(cuda, s->ticket, (1 + 3 * (int64_t)t->fronts) * (int64_t)sizeof(int32_t)));
+    return kinds[t->scalar]->sweep(cuda, t, s, back);
+}
+
+static int forward(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s) {
+    return sweep(cuda, t, s, false);
+}
+
+static int backward(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s) {
+    return sweep(cuda, t, s, true);
+}
+
+static int diagonal_(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
+                     int absolutely) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    return kinds[t->scalar]->diagonal(cuda, t, s, absolutely);
+}
+
+extern "C" const mpki_cuda_direct_table mpki_cuda_direct_functions;
+const mpki_cuda_direct_table mpki_cuda_direct_functions = {
+    task_bytes, class_bytes, copy,    clear, wait, scale, tasks, assemble, block,    columns,
+    finish,     count,       get,     take,  give, forward, backward, diagonal_};

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_DIRECT_H
+#define MPKI_CUDA_DIRECT_H
+/** The multifrontal LDLT on a device: what libmetapack asks of its CUDA module. Plain C; arrays lie
+ *  in device memory unless said otherwise; arguments have been checked. ../direct.c holds the plan of
+ *  a tree and goes over its levels, deepest first; the functions here queue the kernels of a level.
+ *
+ *  Fronts are numbered by the plan, level by level: those of a task are consecutive, children before
+ *  parents. A front has w columns that may be eliminated (its own, then those that its children
+ *  delayed) over nrows = w + rows rows. Its panel lies in one piece:
+ *      T a[ld * w], d[2 w], dinv[2 w]; int32_t id[w]
+ *  by columns, ld = nrows rounded up to even; the first nelim columns are L's. Its contribution
+ *  (rows x rows, lower triangle) lies in panels of 64 columns: panel k holds rows 64 k and on. */
+#include "../api.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    MPKI_FRONT_TILE = 32,        /* candidates that are pivoted together */
+    MPKI_FRONT_BLOCK = 256,      /* columns whose pivots reach the rest of a front at once, at most */
+    MPKI_FRONT_CONTRIBUTION = 64 /* columns of a panel of a contribution */
+};
+
+/** A front as the analysis has it. */
+typedef struct mpki_cuda_node {
+    int32_t own;             /**< columns of its own; 0: it only adds up contributions */
+    int32_t rows;            /**< rows below them */
+    int32_t first;           /**< position of its first column */
+    int32_t child, children; /**< its children: list entries child .. child + children - 1 */
+    int32_t root;            /**< all must be eliminated */
+    int64_t rel;             /**< where its rows begin in `rel` (and `ridx`) */
+    int64_t scatter;         /**< its entries of A: list entries scatter .. */
+    int64_t scatter_end;
+    int64_t panel;        /**< bytes from the arena's begin; while nothing is delayed */
+    int64_t contribution; /**< entries from the begin of contributions */
+} mpki_cuda_node;
+
+/** What a factorization made of it. */
+typedef struct mpki_cuda_now {
+    void *a; /**< the panel */
+    int32_t w, nelim, ld;
+    int32_t done;
+} mpki_cuda_now;
+
+/** Fronts first .. last, one after the other, by one thread block. */
+typedef struct mpki_cuda_task {
+    int32_t first, last;
+    int32_t next; /**< the first that is not done; from the device */
+    int32_t size; /**< class: 0 .. MPKI_CUDA_CLASSES - 1 */
+} mpki_cuda_task;
+
+enum { MPKI_CUDA_CLASSES = 4 };
+
+/** Why a task stopped. */
+enum { MPKI_CUDA_RUNS = 0, MPKI_CUDA_TOO_LARGE = 1, MPKI_CUDA_NO_ROOM = 2 };
+
+/** What kernels tell the host, and the arena of panels that have grown. */
+typedef struct mpki_cuda_flags {
+    int32_t stuck;   /**< 1 + level whose task stopped; 0: none */
+    int32_t reason;  /**< why, the largest of all */
+    int32_t numeric; /**< NaN or Inf was met */
+    int32_t pad;
+    unsigned long long used; /**< address of the arena's free part */
+    unsigned long long end;
+    unsigned long long rejected, perturbed; /**< columns */
+} mpki_cuda_flags;
+
+/** The entries of A's lower triangle, as mpki_scatter has them. */
+typedef struct mpki_cuda_entry {
+    int64_t src;
+    int32_t row, col;
+} mpki_cuda_entry;
+
+/** A tree and its numbers on the device. */
+typedef struct mpki_cuda_tree {
+    mpk_scalar scalar;
+    int32_t hermitian;
+    int32_t n, fronts;
+    double threshold, small, shift, noise;
+    const mpki_cuda_node *node; /**< fronts */
+    const int32_t *child;       /**< numbers of fronts */
+    const int32_t *rel;         /**< local row in the parent's front */
+    const int32_t *ridx;        /**< positions; only of fronts that eliminate */
+    const mpki_cuda_entry *scatter;
+    const void *ax;         /**< values as given */
+    const double *scale;    /**< n, by position */
+    mpki_cuda_now *now;     /**< fronts */
+    char *arena;            /**< panels */
+    void *contribution;     /**< of two levels */
+    mpki_cuda_flags *flags; /**< one */
+} mpki_cuda_tree;
+
+/** A front that many blocks share: the state of its elimination. By position:
+ *      0 .. p-1 eliminated | p .. e-1 this block's, untried | e .. qe-1 this block's, rejected |
+ *      qe .. end-1 untried | end .. w-1 rejected
+ *  The block began at q; its pivots have not reached columns from qe on. */
+typedef struct mpki_cuda_front {
+    void *a;       /**< the panel */
+    void *c;       /**< the contribution */
+    void *W;       /**< ldw x block: L D of this block's pivots */
+    void *tile;    /**< MPKI_FRONT_TILE^2 x 2 + 2 MPKI_FRONT_TILE entries: L and L D of the tile */
+    int32_t index; /**< its number */
+    int32_t nrows, w, own, ld, ldw, block;
+    int32_t p, q, qe, e, end;
+    int32_t b, np, good; /**< the tile in work: columns, pivots in it, those that pass */
+    int32_t phase;       /**< 0: tiles; 1: what is left, column by column; 2: done */
+    int32_t start, pass; /**< p at the begin of this pass, number of the pass */
+    int32_t moved;       /**< the tile's order is not that of its columns */
+    int32_t search;      /**< column by column: where the search goes on */
+    int32_t order[MPKI_FRONT_TILE];
+} mpki_cuda_front;
+
+/** Large fronts of one level. Lists have count + 1 entries: a kernel's blocks of front k are
+ *  those from list[k] on. */
+typedef struct mpki_cuda_large {
+    int32_t count;
+    mpki_cuda_front *front;
+    const int32_t *assembly, *rows, *inner, *outer;
+    int32_t assembly_blocks, rows_blocks, inner_blocks, outer_blocks;
+} mpki_cuda_large;
+
+/** Rows that a block of these kernels takes; columns of an assembly. */
+enum {
+    MPKI_FRONT_ROWS = 128,
+    MPKI_FRONT_INNER = 64,
+    MPKI_FRONT_OUTER = 64,
+    MPKI_FRONT_COLUMNS = 16
+};
+
+/** Sums over the pivots of all fronts. */
+typedef struct mpki_cuda_pivot_sums {
+    unsigned long long positive, negative, zero, pairs;
+    double max_d, min_d;
+} mpki_cuda_pivot_sums;
+
+enum {
+    MPKI_CUDA_RHS = 8,      /* right-hand sides of a sweep, at most */
+    MPKI_FRONT_STRIP = 64,  /* rows of a strip of a large front */
+    MPKI_FRONT_GATHER = 512 /* rows of a front that take what its children give together */
+};
+
+enum { MPKI_CUDA_TASK = 0, MPKI_CUDA_GATHER = 1, MPKI_CUDA_STRIP = 2 };
+
+/** A piece of a sweep, for one thread block. */
+typedef struct mpki_cuda_piece {
+    int32_t kind;
+    int32_t first, last; /**< a task: its fronts; of a large front: its number, the part's number */
+} mpki_cuda_piece;
+
+/** A sweep: vectors by position, nrhs of them, entry (position, r) at [position * nrhs + r]. */
+typedef struct mpki_cuda_sweep {
+    void *y;           /**< n x nrhs */
+    void *u;           /**< what fronts add to rows of their parents, and work space: rows + nelim
+                            rows of nrhs each */
+    const int64_t *at; /**< fronts: where a front's part of u begins, in rows */
+    int32_t nrhs;      /**< 1, 2, 4 or 8; of complex doubles at most 4 */
+    int32_t downs, ups;
+    const mpki_cuda_piece *down; /**< pieces, children before parents */
+    const mpki_cuda_piece *up;   /**< parents before children */
+    const int32_t *parent;       /**< fronts: -1 for a root */
+    const int32_t *goal;         /**< fronts: count of `finished` when L^-1 is done with it */
+    int32_t *ticket;             /**< 1; then the counters, fronts each; all zero before a sweep */
+    int32_t *finished, *gathered, *solved;
+} mpki_cuda_sweep;
+
+typedef struct mpki_cuda_direct_table {
+    /** Bytes of shared memory that a front of nrows rows and w columns takes in a task. */
+    int64_t (*task_bytes)(mpk_scalar scalar, int32_t nrows, int32_t w);
+    /** The most that a task of this class has. */
+    int64_t (*class_bytes)(mpki_cuda *cuda, int32_t size);
+    /** Between the host and the device, in the engines' stream; to_device 1 or 0. */
+    int (*copy)(mpki_cuda *cuda, void *to, const void *from, int64_t bytes, int to_device);
+    int (*clear)(mpki_cuda *cuda, void *to, int64_t bytes);
+    int (*wait)(mpki_cuda *cuda);
+    /** by_position[k] := scale[perm[k]] */
+    int (*scale)(mpki_cuda *cuda, int32_t n, const int32_t *perm, const double *scale,
+                 double *by_position);
+    /** Tasks of one class and level. */
+    int (*tasks)(mpki_cuda *cuda, const mpki_cuda_tree *tree, mpki_cuda_task *task, int32_t count,
+                 int32_t size, int32_t level);
+    /** Large fronts: entries of A and contributions of children. */
+    int (*assemble)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large,
+                    int32_t level);
+    /** One block of columns of each: so many tiles, and what they do to the rest. */
+    int (*block)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large,
+                 int32_t tiles);
+    /** Those in phase 1. */
+    int (*columns)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large);
+    /** now[] of fronts that are done. */
+    int (*finish)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large);
+    int (*count)(mpki_cuda *cuda, const mpki_cuda_tree *tree, mpki_cuda_pivot_sums *sums);
+    /** D (2 n), D^-1 (2 n), positions (n) in the order of `at` (fronts: place of a front's first
+     *  pivot). */
+    int (*get)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const int32_t *at, void *d, void *dinv,
+               int32_t *id);
+
+    /** y := scale b by position, and x := scale y back; scale NULL: none. perm NULL: no order. */
+    int (*take)(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
+                const double *scale, const void *b, int64_t ldb, void *y);
+    int (*give)(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, const int32_t *perm,
+                const double *scale, const void *y, void *x, int64_t ldx);
+    /** L^-1; L^-T. */
+    int (*forward)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_sweep *s);
+    int (*backward)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_sweep *s);
+    /** D^-1; absolute: |D|^-1, real and Hermitian matrices. */
+    int (*diagonal)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_sweep *s,
+                    int absolute);
+} mpki_cuda_direct_table;
+
+extern const mpki_cuda_direct_table mpki_cuda_direct_functions;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Queues the kernels of the multifrontal engine for one kind of entries. */
+#include "outer.cuh"
+#include "solve.cuh"
+#include "table.cuh"
+#include "task.cuh"
+
+using namespace mpki;
+
+template <class KERNEL> static mpk_status allow(mpki_cuda *cuda, KERNEL kernel, int64_t bytes) {
+    if (bytes > 48 * 1024)
+        MPKI_TRY(
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+    return MPK_OK;
+}
+
+static int64_t task_bytes(int32_t nrows, int32_t w) {
+    return task_room<T>::bytes(nrows, w);
+}
+
+template <bool H>
+static mpk_status tasks_h(mpki_cuda *cuda, const mpki_cuda_tree *t, mpki_cuda_task *task,
+                          int32_t count, int32_t threads, int64_t bytes, int32_t level) {
+    auto kernel = task_kernel<H, T>;
+    MPKI_PASS(allow(cuda, kernel, bytes));
+    MPKI_LAUNCH(kernel, count, threads, (size_t)bytes, cuda->sparse, *t, task, level, bytes);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static mpk_status tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, mpki_cuda_task *task, int32_t count,
+                        int32_t threads, int64_t bytes, int32_t level) {
+    return t->hermitian ? tasks_h<true>(cuda, t, task, count, threads, bytes, level)
+                        : tasks_h<false>(cuda, t, task, count, threads, bytes, level);
+}
+
+template <bool H>
+static mpk_status assemble_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
+                             int32_t level) {
+    auto kernel = assemble_kernel<H, T>;
+    MPKI_LAUNCH(kernel, l->assembly_blocks, 256, 0, cuda->sparse, *t, *l, level);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static mpk_status assemble(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
+                           int32_t level) {
+    return t->hermitian ? assemble_h<true>(cuda, t, l, level)
+                        : assemble_h<false>(cuda, t, l, level);
+}
+
+#if MPKI_PRECISION == 1
+static mpk_status outer_d(mpki_cuda *cuda, const mpki_cuda_large *l, int columns) {
+    const size_t bytes = (size_t)MMA_STAGES * MMA_STAGE * sizeof(double);
+    MPKI_PASS(allow(cuda, outer_mma_kernel, (int64_t)bytes));
+    MPKI_LAUNCH(outer_mma_kernel, l->outer_blocks, MMA_THREADS, bytes, cuda->sparse, *l, columns);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+#endif
+
+template <bool H>
+static mpk_status outer_h(mpki_cuda *cuda, const mpki_cuda_large *l, int columns) {
+#if MPKI_PRECISION == 1
+    return outer_d(cuda, l, columns);
+#else
+    auto kernel = outer_kernel<H, T>;
+    MPKI_LAUNCH(kernel, l->outer_blocks, 256, 0, cuda->sparse, *l, columns);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+#endif
+}
+
+template <bool H>
+static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
+                          int32_t tiles) {
+    auto tile = tile_kernel<H, T>;
+    auto rows = rows_kernel<H, T>;
+    auto inner = inner_kernel<H, T>;
+    const int64_t bytes =
+        (3 * (MPKI_FRONT_INNER + 1) * MPKI_FRONT_TILE + 2 * MPKI_FRONT_TILE) * (int64_t)sizeof(T);
+    MPKI_PASS(allow(cuda, inner, bytes));
+    if (tiles == 0) {
+        MPKI_LAUNCH(tile, l->count, 256, 0, cuda->sparse, *t, *l, 2);
+        MPKI_TRY(cudaGetLastError());
+        return MPK_OK;
+    }
+    for (int32_t k = 0; k < tiles; ++k) {
+        MPKI_LAUNCH(tile, l->count, 256, 0, cuda->sparse, *t, *l, k == 0);
+        MPKI_LAUNCH(rows, l->rows_blocks, MPKI_FRONT_ROWS, 0, cuda->sparse, *t, *l);
+        MPKI_LAUNCH(inner, l->inner_blocks, LARGE_THREADS, (size_t)bytes, cuda->sparse, *t, *l);
+    }
+    MPKI_TRY(cudaGetLastError());
+    return outer_h<H>(cuda, l, 0);
+}
+
+static mpk_status block(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
+                        int32_t tiles) {
+    return t->hermitian ? block_h<true>(cuda, t, l, tiles) : block_h<false>(cuda, t, l, tiles);
+}
+
+template <bool H>
+static mpk_status columns_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l) {
+    auto kernel = columns_kernel<H, T>;
+    MPKI_LAUNCH(kernel, l->count, 512, 0, cuda->sparse, *t, *l);
+    MPKI_TRY(cudaGetLastError());
+    return outer_h<H>(cuda, l, 1);
+}
+
+static mpk_status columns(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l) {
+    return t->hermitian ? columns_h<true>(cuda, t, l) : columns_h<false>(cuda, t, l);
+}
+
+/* ---- what D tells ---- */
+
+static __device__ inline void largest_of(double *to, double x) {
+    atomicMax((unsigned long long *)to, (unsigned long long)__double_as_longlong(x));
+}
+static __device__ inline void smallest_of(double *to, double x) {
+    atomicMin((unsigned long long *)to, (unsigned long long)__double_as_longlong(x));
+}
+
+/* A warp for each front. Integers, and largest and smallest: sums that have one value. */
+static __global__ void count_kernel(mpki_cuda_tree t, mpki_cuda_pivot_sums *sums) {
+    const int lane = (int)threadIdx.x & 31, step = (int)(gridDim.x * blockDim.x / 32);
+    const bool counted = !scalar_of<T>::complex || t.hermitian;
+    unsigned positive = 0, negative = 0, zero = 0, pairs = 0;
+    double max_d = 0, min_d = (double)INFINITY;
+    for (int f = (int)(blockIdx.x * blockDim.x + threadIdx.x) / 32; f < t.fronts; f += step) {
+        const mpki_cuda_now now = t.now[f];
+        const panel<T> x(now.a, now.w, now.ld);
+        for (int k = lane; k < now.nelim; k += 32) {
+            const T *d = x.d + 2 * k;
+            if (k > 0 && abs1(d[-1]) > 0) continue; /* the second of a pair */
+            const double a = (double)re(d[0]);
+            double most = (double)modulus(d[0]), least = most;
+            if (abs1(d[1]) > 0) {
+                const double c = (double)re(d[2]), off = (double)modulus(d[1]);
+                const double dc = (double)modulus(d[2]);
+                ++pairs;
+                most = most > off ? most : off;
+                most = most > dc ? most : dc;
+                if (counted) {
+                    const double mean = (a + c) / 2, half = hypot((a - c) / 2, off);
+                    const double large = fabs(mean) + half, by = large > 0 ? large : 1;
+                    least = large > 0 ? fabs((a / large) * c - (off / large) * off) : 0;
+                    const bool same = (a / by) * c > (off / by) * off;
+                    positive += same ? (mean > 0 ? 2 : 0) : 1;
+                    negative += same ? (mean > 0 ? 0 : 2) : 1;
+                } else {
+                    const T det = d[0] * d[2] - d[1] * d[1];
+                    least = most > 0 ? (double)modulus(det) / most : 0;
+                }
+            } else if (most == 0) {
+                ++zero;
+                continue;
+            } else if (counted) {
+                if (a > 0)
+                    ++positive;
+                else
+                    ++negative;
+            }
+            if (most > max_d) max_d = most;
+            if (least < min_d) min_d = least;
+        }
+    }
+    if (positive) atomicAdd(&sums->positive, (unsigned long long)positive);
+    if (negative) atomicAdd(&sums->negative, (unsigned long long)negative);
+    if (zero) atomicAdd(&sums->zero, (unsigned long long)zero);
+    if (pairs) atomicAdd(&sums->pairs, (unsigned long long)pairs);
+    if (max_d > 0) largest_of(&sums->max_d, max_d);
+    if (min_d < (double)INFINITY) smallest_of(&sums->min_d, min_d);
+}
+
+static mpk_status count(mpki_cuda *cuda, const mpki_cuda_tree *t, mpki_cuda_pivot_sums *sums) {
+    const int blocks = t->fronts / 8 + 1;
+    MPKI_LAUNCH(count_kernel, blocks < 4096 ? blocks : 4096, 256, 0, cuda->sparse, *t, sums);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+/* A warp for each front. */
+static __global__ void get_kernel(mpki_cuda_tree t, const int32_t *at, T *d, T *dinv, int32_t *id) {
+    const int lane = (int)threadIdx.x & 31, step = (int)(gridDim.x * blockDim.x / 32);
+    for (int f = (int)(blockIdx.x * blockDim.x + threadIdx.x) / 32; f < t.fronts; f += step) {
+        const mpki_cuda_now now = t.now[f];
+        const panel<T> x(now.a, now.w, now.ld);
+        const int64_t to = at[f];
+        for (int k = lane; k < 2 * now.nelim; k += 32)
+            d[2 * to + k] = x.d[k], dinv[2 * to + k] = x.dinv[k];
+        for (int k = lane; k < now.nelim; k += 32) id[to + k] = x.id[k];
+    }
+}
+
+static mpk_status get(mpki_cuda *cuda, const mpki_cuda_tree *t, const int32_t *at, void *d, void *dinv,
+                      int32_t *id) {
+    const int blocks = t->fronts / 8 + 1;
+    MPKI_LAUNCH(get_kernel, blocks < 4096 ? blocks : 4096, 256, 0, cuda->sparse, *t, at, (T *)d,
+                (T *)dinv, id);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+/* ---- solves ---- */
+
+static mpk_status take(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *perm,
+                       const double *scale, const void *b, int64_t ldb, void *y) {
+    auto kernel = take_kernel<T>;
+    MPKI_LAUNCH(kernel, (n + 255) / 256, 256, 0, cuda->sparse, n, nrhs, perm, scale, (const T *)b, ldb,
+                (T *)y);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static mpk_status give(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *perm,
+                       const double *scale, const void *y, void *x, int64_t ldx) {
+    auto kernel = give_kernel<T>;
+    MPKI_LAUNCH(kernel, (n + 255) / 256, 256, 0, cuda->sparse, n, nrhs, perm, scale, (const T *)y,
+                (T *)x, ldx);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+template <bool H, int NR>
+static mpk_status sweep_nr(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
+                           bool back) {
+    const int64_t entries = strip_room<NR, T>::entries(), bytes = entries * (int64_t)sizeof(T);
+    auto kernel = back ? backward_kernel<H, NR, T> : forward_kernel<NR, T>;
+    MPKI_PASS(allow(cuda, kernel, bytes));
+    MPKI_LAUNCH(kernel, back ? s->ups : s->downs, SWEEP_THREADS, (size_t)bytes, cuda->sparse, *t, *s,
+                (int)(entries / NR));
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+/* of complex doubles four at most: sums are in registers */
+template <bool H>
+static mpk_status sweep_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
+                          bool back) {
+    switch (s->nrhs) {
+    case 1: return sweep_nr<H, 1>(cuda, t, s, back);
+    case 2: return sweep_nr<H, 2>(cuda, t, s, back);
+    case 4: return sweep_nr<H, 4>(cuda, t, s, back);
+    default: return sweep_nr<H, (sizeof(T) > 8 ? 4 : 8)>(cuda, t, s, back);
+    }
+}
+
+static mpk_status sweep(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s, bool back) {
+    return t->hermitian ? sweep_h<true>(cuda, t, s, back) : sweep_h<false>(cuda, t, s, back);
+}
+
+static mpk_status diagonal_part(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
+                                int absolutely) {
+    const int blocks = t->fronts / 8 + 1 < 4096 ? t->fronts / 8 + 1 : 4096;
+    auto plain = diagonal_kernel<false, T>;
+    auto hermitian = diagonal_kernel<true, T>;
+    if (t->hermitian)
+        MPKI_LAUNCH(hermitian, blocks, 256, 0, cuda->sparse, *t, *s, absolutely);
+    else
+        MPKI_LAUNCH(plain, blocks, 256, 0, cuda->sparse, *t, *s, absolutely);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+extern const mpki_cuda_direct_kind FN(cuda_direct) = {
+    task_bytes, tasks, assemble, block, columns, count, get, take, give, sweep, diagonal_part};

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_DIRECT_LARGE_CUH
+#define MPKI_CUDA_DIRECT_LARGE_CUH
+/** Large fronts of a level, all of them a step at a time: assembly; a tile (one block a front), the
+ *  rows below it, the rest of the block of columns; then the rest of the front (outer.cuh). */
+#include "threshold.cuh"
+#include "tile.cuh"
+
+namespace mpki {
+
+static const int LARGE_THREADS = 256;
+
+/** A panel in global memory. */
+template <class T> struct panel_front {
+    T *a;
+    int ld;
+    __device__ T &at(int i, int j) const { return a[i + (int64_t)j * ld]; }
+};
+
+/** The front of this block: list[k] <= blockIdx.x < list[k + 1]. *part [out] its number there */
+__device__ inline int front_of_block(const int32_t *list, int count, int *part) {
+    int low = 0, high = count;
+    const int b = (int)blockIdx.x;
+    while (high - low > 1) {
+        const int middle = (low + high) / 2;
+        if (list[middle] <= b)
+            low = middle;
+        else
+            high = middle;
+    }
+    *part = b - list[low];
+    return low;
+}
+
+/* ---- assembly ---- */
+
+/** Where a value of a front goes that lies in a panel and a contribution. */
+template <class T> struct split_front {
+    panel<T> a;
+    T *c;
+    int m;
+    __device__ T *column(int j) const {
+        return j < a.w ? a.a + (int64_t)j * a.ld
+                       : contribution_column(c, m, j - a.w) - a.w;
+    }
+};
+
+/** Columns [c0, c1) of a front: zeros, entries of A, contributions, delayed columns. */
+template <bool H, class T>
+__global__ void __launch_bounds__(256)
+    assemble_kernel(mpki_cuda_tree t, mpki_cuda_large large, int level) {
+    int part;
+    const mpki_cuda_front &f = large.front[front_of_block(large.assembly, large.count, &part)];
+    const mpki_cuda_node &node = t.node[f.index];
+    const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
+    const int warps = (int)blockDim.x / 32, own = f.own, late = f.w - own, n = f.nrows;
+    const int c0 = part * MPKI_FRONT_COLUMNS;
+    const int c1 = c0 + MPKI_FRONT_COLUMNS < n ? c0 + MPKI_FRONT_COLUMNS : n;
+    if (t.flags->stuck > level + 1) return;
+    const split_front<T> to = {panel<T>(f.a, f.w, f.ld), (T *)f.c, node.rows};
+    for (int j = c0 + warp; j < c1; j += warps) {
+        T *x = to.column(j);
+        for (int i = j + lane; i < n; i += 32) x[i] = make<T>(0);
+        if (j < f.w && lane < 2) to.a.d[2 * j + lane] = to.a.dinv[2 * j + lane] = make<T>(0);
+        if (j < own && lane == 0) to.a.id[j] = node.first + j;
+    }
+    __syncthreads();
+    if (c0 < own) { /* entries lie by column */
+        int64_t low = node.scatter, high = node.scatter_end;
+        while (low < high) {
+            const int64_t middle = (low + high) / 2;
+            if (t.scatter[middle].col < c0)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        for (int64_t e = low + tid; e < node.scatter_end && t.scatter[e].col < c1;
+             e += (int)blockDim.x) {
+            const entry_of_a<T> a(t, node, e);
+            to.column(a.col)[a.row < own ? a.row : a.row + late] = a.value;
+        }
+        __syncthreads();
+    }
+    int offset = own;
+    for (int k = 0; k < node.children; ++k) {
+        const int index = t.child[node.child + k];
+        const mpki_cuda_node &c = t.node[index];
+        const mpki_cuda_now now = t.now[index];
+        const int m = c.rows, gone = now.w - now.nelim;
+        const int32_t *rel = t.rel + c.rel;
+        const T *C = (const T *)t.contribution + c.contribution;
+        /* its columns that fall into [c0, c1): rows below own keep their number, others shift */
+        const int j0 = first_not_below(rel, m, c0 < own ? c0 : c0 - late < own ? own : c0 - late);
+        const int j1 = first_not_below(rel, m, c1 <= own ? c1 : c1 - late < own ? own : c1 - late);
+        for (int j = j0 + warp; j < j1; j += warps) {
+            const T *from = contribution_column(C, m, j);
+            T *x = to.column(rel[j] < own ? rel[j] : rel[j] + late);
+            for (int i = j + lane; i < m; i += 32) {
+                const int r = rel[i], at = r < own ? r : r + late;
+                x[at] = x[at] + from[i];
+            }
+        }
+        if (gone > 0) {
+            const panel<T> g(now.a, now.w, now.ld);
+            /* its delayed columns as rows of own columns */
+            for (int j = warp; j < m; j += warps) {
+                const int r = rel[j];
+                if (r >= own || r < c0 || r >= c1) continue;
+                T *x = to.column(r);
+                for (int s = lane; s < gone; s += 32)
+                    x[offset + s] = x[offset + s] + cj<H>(g.at(now.w + j, now.nelim + s));
+            }
+            for (int s = warp; s < gone; s += warps) {
+                const int at = offset + s, source = now.nelim + s;
+                if (at < c0 || at >= c1) continue;
+                T *x = to.column(at);
+                if (lane == 0) to.a.id[at] = g.id[source];
+                for (int i = source + lane; i < now.w; i += 32) {
+                    T &y = x[offset + i - now.nelim];
+                    y = y + g.at(i, source);
+                }
+                for (int i = lane; i < m; i += 32)
+                    if (rel[i] >= own) {
+                        T &y = x[rel[i] + late];
+                        y = y + g.at(now.w + i, source);
+                    }
+            }
+            offset += gone;
+        }
+        __syncthreads();
+    }
+}
+
+/* ---- a tile ---- */
+
+/** All threads: what the tile before left is put in its place; then, at the begin of a block, what
+ *  the block before left, and the pass. */
+template <bool H, class T>
+__device__ void advance(mpki_cuda_front &f, const panel<T> &a, mpki_cuda_flags *flags, bool begin) {
+    const panel_front<T> at = {a.a, a.ld};
+    int p = f.p, e = f.e, end = f.end, rejected = 0;
+    if (f.b > 0) {
+        const int ne = whole_pairs(a.d + 2 * p, f.good), left = f.b - ne, untried = e - (p + f.b);
+        for (int k = 0; k < left && k < untried; ++k)
+            front_exchange<H>(at, a.id, f.nrows, p + ne + k, e - 1 - k);
+        p += ne, e -= left, rejected = f.pass == 0 ? left : 0;
+    }
+    int q = f.q, qe = f.qe, pass = f.pass, start = f.start, phase = f.phase;
+    if (begin) {
+        const int left = qe - e, untried = end - qe;
+        for (int k = 0; k < left && k < untried; ++k)
+            front_exchange<H>(at, a.id, f.nrows, e + k, end - 1 - k);
+        end -= left;
+        if (p == end) {
+            const int rest = f.w - p;
+            const bool poor = pass > 0 && p - start < (rest + p - start) / 8 + 1;
+            if (rest == 0)
+                phase = 2;
+            else if (poor || rest <= 4)
+                phase = 1;
+            else
+                end = f.w, start = p, ++pass;
+        }
+        q = p;
+        qe = end - p < f.block ? end : p + f.block;
+        e = qe;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        f.p = p, f.e = e, f.end = end, f.q = q, f.qe = qe, f.pass = pass, f.start = start;
+        f.phase = phase, f.search = p;
+        f.b = 0;
+        if (rejected) atomicAdd(&flags->rejected, (unsigned long long)rejected);
+    }
+    __syncthreads();
+}
+
+/** A block for each front. begin: 1 at the begin of a block of columns, 2 at its end. */
+template <bool H, class T>
+__global__ void __launch_bounds__(256)
+    tile_kernel(mpki_cuda_tree t, mpki_cuda_large large, int begin) {
+    __shared__ T S[LDS_ * MPKI_FRONT_TILE], work[2 * MPKI_FRONT_TILE];
+    __shared__ T d[2 * MPKI_FRONT_TILE], dinv[2 * MPKI_FRONT_TILE];
+    __shared__ int perm[MPKI_FRONT_TILE], pivots;
+    mpki_cuda_front &f = large.front[blockIdx.x];
+    const panel<T> a(f.a, f.w, f.ld);
+    const int tid = (int)threadIdx.x;
+    if (f.phase != 0) return;
+    advance<H>(f, a, t.flags, begin != 0);
+    if (f.phase != 0 || begin == 2) return;
+    const int p = f.p, b = f.e - p < TILE ? f.e - p : TILE;
+    if (b <= 0) return;
+    for (int k = tid; k < TILE * TILE; k += (int)blockDim.x) {
+        const int i = k % TILE, j = k / TILE;
+        if (i < j || i >= b) continue;
+        const T x = a.at(p + i, p + j);
+        S[i + j * LDS_] = x;
+        if (i > j) S[j + i * LDS_] = cj<H>(x);
+    }
+    __syncthreads();
+    if (tid < 32) {
+        const pivot_rules<typename scalar_of<T>::real> rules(t);
+        const int np = tile_factor<H>(S, b, perm, d, dinv, rules.least(), work);
+        if (tid == 0) pivots = np;
+    }
+    __syncthreads();
+    const int np = pivots;
+    T *L = (T *)f.tile, *X = L + TILE * TILE; /* by columns */
+    for (int s = tid; s < TILE * TILE; s += (int)blockDim.x) {
+        const int i = s % TILE, k = s / TILE;
+        T l = make<T>(0), x = make<T>(0);
+        if (i < b && k < np && i > k) {
+            l = S[i + k * LDS_];
+            x = l * d[2 * k];
+            if (k + 1 < np && i > k + 1) pfma(x, S[i + (k + 1) * LDS_], d[2 * k + 1]);
+            if (k > 0) pfma(x, S[i + (k - 1) * LDS_], cj<H>(d[2 * k - 1]));
+        }
+        L[s] = l, X[s] = x;
+    }
+    for (int k = tid; k < 2 * b; k += (int)blockDim.x) {
+        a.d[2 * p + k] = d[k];
+        a.dinv[2 * p + k] = dinv[k];
+    }
+    const int id = tid < b ? a.id[p + perm[tid]] : 0;
+    const int away = __any_sync(0xffffffffu, tid < b && perm[tid] != tid);
+    __syncthreads();
+    if (tid < b) a.id[p + tid] = id;
+    if (tid < TILE) f.order[tid] = tid < b ? perm[tid] : tid;
+    if (tid == 0) f.b = b, f.np = f.good = np, f.moved = away;
+}
+
+/** Rows below the tile: X goes to W, and is tested; rows of finished columns follow the tile's
+ *  order. */
+template <bool H, class T>
+__global__ void __launch_bounds__(MPKI_FRONT_ROWS)
+    rows_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
+    typedef typename scalar_of<T>::real R;
+    __shared__ T S[LDS_ * MPKI_FRONT_TILE], dinv[2 * MPKI_FRONT_TILE];
+    __shared__ int order[MPKI_FRONT_TILE], good;
+    int part;
+    const int k0 = front_of_block(large.rows, large.count, &part);
+    mpki_cuda_front &f = large.front[k0];
+    const int tid = (int)threadIdx.x, b = f.b, p = f.p, np = f.np;
+    if (b <= 0) return;
+    const panel<T> a(f.a, f.w, f.ld);
+    const T *L = (const T *)f.tile;
+    for (int s = tid; s < TILE * TILE; s += MPKI_FRONT_ROWS) S[s % TILE + s / TILE * LDS_] = L[s];
+    if (tid < TILE) order[tid] = f.order[tid];
+    if (tid < 2 * TILE) dinv[tid] = tid < 2 * np ? a.dinv[2 * p + tid] : make<T>(0);
+    if (tid == 0) good = np;
+    __syncthreads();
+    const int parts = large.rows[k0 + 1] - large.rows[k0];
+    if (f.moved) {
+        const int lane = tid & 31;
+        for (int c = part * (MPKI_FRONT_ROWS / 32) + tid / 32; c < p;
+             c += parts * (MPKI_FRONT_ROWS / 32)) {
+            T *x = a.a + (int64_t)c * a.ld + p;
+            const T y = lane < b ? x[order[lane]] : make<T>(0);
+            __syncwarp();
+            if (lane < b) x[lane] = y;
+        }
+    }
+    const int i = part * MPKI_FRONT_ROWS + tid;
+    if (i >= p + b && i < f.nrows) {
+        T x[MPKI_FRONT_TILE];
+#pragma unroll
+        for (int k = 0; k < TILE; ++k) x[k] = k < b ? a.at(i, p + order[k]) : make<T>(0);
+        row_eliminate<H>(x, S, TILE, np);
+        const int mine = row_test<H>(x, dinv, np, (R)1 / (R)t.threshold);
+        if (mine < np) atomicMin(&good, mine);
+        T *W = (T *)f.W + i + (int64_t)(p - f.q) * f.ldw;
+#pragma unroll
+        for (int k = 0; k < TILE; ++k)
+            if (k < np) W[(int64_t)k * f.ldw] = x[k];
+    }
+    __syncthreads();
+    if (tid == 0 && good < np) atomicMin(&f.good, good);
+}
+
+/** One block: the tile itself: L of the pivots that passed, the rest up to date. */
+template <bool H, class T>
+__device__ void finish_tile(const mpki_cuda_front &f, const panel<T> &a, int ne) {
+    __shared__ T rest[MPKI_FRONT_TILE * MPKI_FRONT_TILE];
+    const int tid = (int)threadIdx.x, b = f.b, p = f.p;
+    const T *L = (const T *)f.tile, *X = L + TILE * TILE;
+    for (int s = tid; s < TILE * TILE; s += (int)blockDim.x) {
+        const int i = s % TILE, j = s / TILE;
+        if (i >= b || i < j || j < ne) continue;
+        const int gi = p + f.order[i], gj = p + f.order[j];
+        T x = gi >= gj ? a.at(gi, gj) : cj<H>(a.at(gj, gi));
+        for (int k = 0; k < ne; ++k) nfma(x, L[i + k * TILE], cj<H>(X[j + k * TILE]));
+        rest[s] = x;
+    }
+    __syncthreads();
+    for (int s = tid; s < TILE * TILE; s += (int)blockDim.x) {
+        const int i = s % TILE, j = s / TILE;
+        if (i >= b || i < j) continue;
+        if (j >= ne)
+            a.at(p + i, p + j) = rest[s];
+        else if (i > j)
+            a.at(p + i, p + j) = L[s];
+    }
+}
+
+/** L of the rows below, the columns that failed, and the other columns of the block: 64 rows and 64
+ *  columns a thread block; the first of a front does the tile. */
+template <bool H, class T>
+__global__ void __launch_bounds__(LARGE_THREADS)
+    inner_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
+    const int N = MPKI_FRONT_INNER, LD = N + 1;
+    MPKI_ROOM;
+    T *Ls = (T *)room, *Xs = Ls + LD * TILE; /* by pivots */
+    T *raw = Xs + LD * TILE;                 /* the tile's columns as they were */
+    T *dinv = raw + LD * TILE;
+    __shared__ int order[MPKI_FRONT_TILE];
+    int part;
+    const int k0 = front_of_block(large.inner, large.count, &part);
+    const mpki_cuda_front &f = large.front[k0];
+    const int tid = (int)threadIdx.x, b = f.b, p = f.p, n = f.nrows;
+    if (b <= 0) return;
+    const panel<T> a(f.a, f.w, f.ld);
+    const int ne = whole_pairs(a.d + 2 * p, f.good);
+    if (part == 0) {
+        finish_tile<H>(f, a, ne);
+        return;
+    }
+    const int pieces = (f.block + N - 1) / N; /* of columns */
+    const int i0 = (part - 1) / pieces * N, piece = (part - 1) % pieces;
+    const int j0 = p + b + piece * N, first = p + b;
+    if (i0 + N <= first || i0 >= n) return;
+    if (piece > 0 && (j0 >= f.qe || i0 + N <= j0)) return;
+    const T *W = (const T *)f.W + (int64_t)(p - f.q) * f.ldw;
+    if (tid < TILE) order[tid] = f.order[tid];
+    for (int k = tid; k < 2 * TILE; k += LARGE_THREADS)
+        dinv[k] = k < 2 * ne ? a.dinv[2 * p + k] : make<T>(0);
+    for (int s = tid; s < N * TILE; s += LARGE_THREADS) {
+        const int i = s % N, k = s / N, row = i0 + i, col = j0 + i;
+        Ls[i + k * LD] = k < ne && row >= first && row < n ? W[row + (int64_t)k * f.ldw] : make<T>(0);
+        Xs[i + k * LD] = k < ne && col < f.qe ? W[col + (int64_t)k * f.ldw] : make<T>(0);
+    }
+    __syncthreads();
+    if (piece == 0 && ne < b) {
+        for (int s = tid; s < N * TILE; s += LARGE_THREADS) {
+            const int i = s % N, k = s / N, row = i0 + i;
+            if (k >= ne && k < b && row >= first && row < n)
+                raw[i + k * LD] = a.at(row, p + order[k]);
+        }
+    }
+    if (tid < N) { /* X D^-1 */
+        T before = make<T>(0), x = Ls[tid];
+        for (int k = 0; k < ne; ++k) {
+            const T after = k + 1 < ne ? Ls[tid + (k + 1) * LD] : make<T>(0);
+            Ls[tid + k * LD] = times_inverse<H>(before, x, after, dinv, k);
+            before = x, x = after;
+        }
+    }
+    __syncthreads();
+    if (piece == 0) {
+        const T *X = (const T *)f.tile + TILE * TILE;
+        for (int s = tid; s < N * TILE; s += LARGE_THREADS) {
+            const int i = s % N, k = s / N, row = i0 + i;
+            if (k >= b || row < first || row >= n) continue;
+            T x = k < ne ? Ls[i + k * LD] : raw[i + k * LD];
+            if (k >= ne)
+                for (int c = 0; c < ne; ++c) nfma(x, Ls[i + c * LD], cj<H>(X[k + c * TILE]));
+            a.at(row, p + k) = x;
+        }
+    }
+    if (j0 >= f.qe || i0 + N <= j0) return;
+    /* 4 x 4 entries a thread: rows x, x + 16, ...; columns 4 y .. */
+    const int x0 = tid % 16, y0 = tid / 16 * 4;
+    T c[4][4];
+#pragma unroll
+    for (int x = 0; x < 4; ++x)
+#pragma unroll
+        for (int y = 0; y < 4; ++y) c[x][y] = make<T>(0);
+    for (int k = 0; k < ne; ++k) {
+        T l[4], v[4];
+#pragma unroll
+        for (int x = 0; x < 4; ++x) l[x] = Ls[x0 + 16 * x + k * LD];
+#pragma unroll
+        for (int y = 0; y < 4; ++y) v[y] = cj<H>(Xs[y0 + y + k * LD]);
+#pragma unroll
+        for (int x = 0; x < 4; ++x)
+#pragma unroll
+            for (int y = 0; y < 4; ++y) pfma(c[x][y], l[x], v[y]);
+    }
+#pragma unroll
+    for (int y = 0; y < 4; ++y) {
+        const int j = j0 + y0 + y;
+#pragma unroll
+        for (int x = 0; x < 4; ++x) {
+            const int i = i0 + x0 + 16 * x;
+            if (j < f.qe && i >= j && i < n) {
+                T &z = a.at(i, j);
+                z = z - c[x][y];
+            }
+        }
+    }
+}
+
+/* ---- column by column ---- */
+
+/** A block for each front: what tiles could not eliminate. X of the new pivots goes to W. */
+template <bool H, class T>
+__global__ void __launch_bounds__(1024)
+    columns_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
+    typedef typename scalar_of<T>::real R;
+    __shared__ search_space<R> space;
+    mpki_cuda_front &f = large.front[blockIdx.x];
+    if (f.phase != 1) {
+        if (f.phase == 2 && threadIdx.x == 0) f.b = 0;
+        return;
+    }
+    const panel<T> a(f.a, f.w, f.ld);
+    const panel_front<T> at = {a.a, a.ld};
+    const pivot_rules<R> rules(t);
+    const int q = f.p, n = f.nrows, most = f.block;
+    int search = f.search;
+    bool over;
+    const int p = threshold_columns<H, T>(at, a.d, a.dinv, a.id, n, f.w, f.w, q, most, n == f.w, rules,
+                                          t.flags, &search, &over, &space);
+    for (int i = f.w + (int)threadIdx.x; i < n; i += (int)blockDim.x)
+        for (int k = q; k < p; ++k) {
+            T x = at.at(i, k) * a.d[2 * k];
+            if (k + 1 < p) pfma(x, at.at(i, k + 1), a.d[2 * k + 1]);
+            if (k > q) pfma(x, at.at(i, k - 1), cj<H>(a.d[2 * k - 1]));
+            ((T *)f.W)[i + (int64_t)(k - q) * f.ldw] = x;
+        }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        f.q = q, f.qe = f.w, f.p = p, f.b = -1, f.search = search;
+        if (over) f.phase = 2;
+    }
+}
+
+/** A thread for each front that is done. */
+static __global__ void finish_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
+    const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (k >= large.count) return;
+    const mpki_cuda_front &f = large.front[k];
+    const mpki_cuda_now now = {f.a, f.w, f.own > 0 ? f.p : 0, f.ld, 1};
+    t.now[f.index] = now;
+}
+
+} // namespace mpki
+#endif

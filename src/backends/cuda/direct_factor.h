@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_DIRECT_FACTOR_H
+#define MPKI_CUDA_DIRECT_FACTOR_H
+/** The device's multifrontal factor: its plan, its memory there, and what the host knows of it. */
+#include "direct_plan.h"
+
+typedef struct mpki_cuda_chunk {
+    void *ptr;
+    int64_t bytes;
+} mpki_cuda_chunk;
+
+enum { MPKI_CUDA_CHUNKS = 64 }; /* each at least as large as all before: never that many */
+
+struct mpki_direct {
+    mpk_context *ctx;
+    const mpki_device *device;
+    mpki_tree_view tree;
+    mpki_cuda_plan plan;
+    const double *scale; /* n, problem order: S of these numbers */
+    double size;         /* largest entry of S A S */
+    double limit;        /* bytes of device memory; 0: what is free */
+    /* on the device: one piece, and where its parts are */
+    char *room;
+    int64_t room_bytes, bytes; /* bytes: of all that is held there */
+    mpki_cuda_tree on;         /* what kernels are given */
+    mpki_cuda_task *task;
+    int32_t *perm;
+    double *given_scale;
+    void *ax;
+    char *work;
+    int64_t work_bytes;
+    mpki_cuda_pivot_sums *sums;
+    int64_t arena_bytes; /* of the first piece: panels, and some for those that grow */
+    mpki_cuda_chunk chunk[MPKI_CUDA_CHUNKS]; /* further pieces for panels that grow */
+    int chunks;
+    mpki_cuda_chunk work_more; /* in place of `work`, where that was too little */
+    bool planned;              /* the plan is there, in device memory */
+    bool valid;                /* there are numbers */
+    /* on the host */
+    mpki_cuda_now *now;   /* fronts */
+    mpki_cuda_task *next; /* tasks: as they come back */
+    mpki_cuda_front *large;
+    mpki_cuda_flags flags;
+    int64_t nnz;
+    int32_t max_front, max_nelim;
+    /* D, D^-1 and positions, in the order of the supernodes: fetched when they are asked for */
+    void *d, *dinv;
+    int32_t *id, *at; /* at: nsuper + 1 */
+    bool fetched;
+    /* for bench/cuda: seconds of each level's tasks by class, and of its large fronts, added up:
+     * levels x (MPKI_CUDA_CLASSES + 1). NULL: not asked for; else the walk waits after each */
+    double *profile;
+};
+
+/** Bring f->d, dinv, id and at up to date. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
+mpk_status mpki_cuda_direct_fetch(mpki_direct *f);
+
+/* the slots of mpki_direct_engine that are in direct_solve.c and direct_doubt.c */
+mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int threads,
+                                        int32_t columns, mpki_direct_solver **s);
+void mpki_cuda_direct_solver_free(mpki_direct_solver **s);
+mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,
+                                  int64_t ldb, void *x, int64_t ldx);
+mpk_status mpki_cuda_direct_get(const mpki_direct *f, mpk_quantity what, void *out);
+void mpki_cuda_direct_at_zeros(const mpki_direct *f, void *y);
+int mpki_cuda_direct_zeros(const mpki_direct *f, int64_t all, int most, mpki_weak_pivot *list);
+int mpki_cuda_direct_weak(const mpki_direct *f, double bound, int most, mpki_weak_pivot *list);
+void mpki_cuda_direct_to_zero(mpki_direct *f, const mpki_weak_pivot *list, int count);
+
+/** A call of the module; false: it failed, and that is recorded. */
+#define MPKI_CUDA_DID(f, call) (!mpk_failed(mpki_cuda_told((f)->ctx, "factorize", (call))))
+
+#endif

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plan of a tree for a device (direct_plan.h). */
+#include "direct_plan.h"
+
+#include <string.h>
+
+static const char STAGE[] = "factorize";
+
+enum {
+    GROUP = 64,       /* children that a front adds up by itself */
+    TASK_NS = 30000,  /* a subtree of this length is one task */
+    BESIDE_NS = 10000 /* so is one whose branches but one take this long: a level costs as much */
+};
+
+/* ---- sizes ---- */
+
+int64_t mpki_cuda_panel_bytes(mpk_scalar scalar, int32_t nrows, int32_t w) {
+    const int64_t size = (int64_t)mpk_scalar_size(scalar);
+    const int64_t bytes = ((int64_t)mpki_cuda_leading(nrows) * w + 4 * (int64_t)w) * size +
+                          (int64_t)w * (int64_t)sizeof(int32_t);
+    return (bytes + 63) & ~(int64_t)63;
+}
+
+int64_t mpki_cuda_contribution_entries(int32_t rows) {
+    const int64_t cut = MPKI_FRONT_CONTRIBUTION, k = rows / cut, ld = mpki_cuda_leading(rows);
+    const int64_t entries = cut * (k * ld - cut * k * (k - 1) / 2) + (rows - cut * k) * (ld - cut * k);
+    return (entries + 1) & ~(int64_t)1;
+}
+
+int32_t mpki_cuda_front_block(int32_t w) {
+    const int32_t block = (w + MPKI_FRONT_TILE - 1) / MPKI_FRONT_TILE * MPKI_FRONT_TILE;
+    return block < MPKI_FRONT_BLOCK ? block : MPKI_FRONT_BLOCK;
+}
+
+int64_t mpki_cuda_front_work(mpk_scalar scalar, int32_t nrows, int32_t w) {
+    const int64_t entries = (int64_t)mpki_cuda_leading(nrows) * mpki_cuda_front_block(w) +
+                            2 * MPKI_FRONT_TILE * MPKI_FRONT_TILE;
+    return (entries * (int64_t)mpk_scalar_size(scalar) + 255) & ~(int64_t)255;
+}
+
+/* ---- the tree with its helpers ---- */
+
+/* Fronts in the order in which they are made: supernodes, then helpers. */
+typedef struct made {
+    mpk_context *ctx;
+    const mpki_tree_view *tree;
+    int32_t count, room;
+    int32_t *parent, *rows; /* by front */
+    int64_t *rel;           /* by front: where its list begins */
+    int32_t *list;          /* of all rel */
+    int64_t used, list_room;
+    int32_t *child_ptr, *child; /* children in order */
+    int32_t *post;              /* children before parents */
+} made;
+
+static void made_free(made *m) {
+    mpki_release(m->ctx, m->parent);
+    mpki_release(m->ctx, m->rows);
+    mpki_release(m->ctx, m->rel);
+    mpki_release(m->ctx, m->list);
+    mpki_release(m->ctx, m->child_ptr);
+    mpki_release(m->ctx, m->child);
+    mpki_release(m->ctx, m->post);
+}
+
+static mpk_status made_start(made *m) {
+    const mpki_tree_view *tree = m->tree;
+    const int32_t ns = tree->nsuper;
+    m->count = ns;
+    m->room = ns + ns / 16 + 2; /* helpers: two for GROUP + 2 children, fewer a child for more */
+    m->parent = MPKI_NEW(m->ctx, STAGE, m->room, int32_t);
+    m->rows = MPKI_NEW(m->ctx, STAGE, m->room, int32_t);
+    m->rel = MPKI_NEW(m->ctx, STAGE, m->room, int64_t);
+    m->used = tree->rptr[ns];
+    m->list_room = m->used + 64;
+    m->list = MPKI_NEW(m->ctx, STAGE, m->list_room, int32_t);
+    if (mpk_failed(mpki_failed(m->ctx))) return mpki_failed(m->ctx);
+    if (m->used > 0) memcpy(m->list, tree->rel, (size_t)m->used * sizeof *m->list);
+    for (int32_t s = 0; s < ns; s++) {
+        m->parent[s] = tree->parent[s];
+        m->rows[s] = (int32_t)(tree->rptr[s + 1] - tree->rptr[s]);
+        m->rel[s] = tree->rptr[s];
+    }
+    return MPK_OK;
+}
+
+/* A helper for these children of `parent`: its rows are all of theirs. mark: a flag for each row of
+ * the parent's front, all 0 before and after. */
+static mpk_status helper(made *m, int32_t parent, const int32_t *child, int32_t count, int32_t *mark,
+                         int32_t nrows, int32_t *out) {
+    const int32_t h = m->count++;
+    int32_t rows = 0;
+    for (int32_t k = 0; k < count; k++)
+        for (int32_t i = 0; i < m->rows[child[k]]; i++) mark[m->list[m->rel[child[k]] + i]] = 1;
+    for (int32_t i = 0; i < nrows; i++) rows += mark[i];
+    if (m->used + rows > m->list_room) {
+        const int64_t room = m->list_room + m->list_room / 2 + rows;
+        int32_t *grown = mpki_resize(m->ctx, STAGE, m->list, room, sizeof *grown);
+        if (!grown) return mpki_failed(m->ctx);
+        m->list = grown, m->list_room = room;
+    }
+    m->parent[h] = parent, m->rows[h] = rows, m->rel[h] = m->used;
+    for (int32_t i = 0; i < nrows; i++)
+        if (mark[i]) {
+            m->list[m->used++] = i;
+            mark[i] = (int32_t)(m->used - m->rel[h]); /* 1 + its number in the helper */
+        }
+    for (int32_t k = 0; k < count; k++) {
+        m->parent[child[k]] = h;
+        for (int32_t i = 0; i < m->rows[child[k]]; i++) {
+            int32_t *r = &m->list[m->rel[child[k]] + i];
+            *r = mark[*r] - 1;
+        }
+    }
+    for (int64_t i = m->rel[h]; i < m->used; i++) mark[m->list[i]] = 0;
+    *out = h;
+    return MPK_OK;
+}
+
+static mpk_status add_helpers(made *m) {
+    const mpki_tree_view *tree = m->tree;
+    int32_t most = 0;
+    for (int32_t s = 0; s < tree->nsuper; s++) {
+        const int32_t children = tree->child_ptr[s + 1] - tree->child_ptr[s];
+        if (children > most) most = children;
+    }
+    if (most <= GROUP) return MPK_OK;
+    int32_t *group = MPKI_NEW(m->ctx, STAGE, most, int32_t);
+    int32_t *mark = MPKI_ZNEW(m->ctx, STAGE, tree->max_front + 1, int32_t);
+    mpk_status status = group && mark ? MPK_OK : mpki_failed(m->ctx);
+    for (int32_t s = 0; s < tree->nsuper && !mpk_failed(status); s++) {
+        int32_t count = tree->child_ptr[s + 1] - tree->child_ptr[s];
+        if (count <= GROUP) continue;
+        const int32_t nrows = tree->sptr[s + 1] - tree->sptr[s] + m->rows[s];
+        memcpy(group, tree->child + tree->child_ptr[s], (size_t)count * sizeof *group);
+        while (count > GROUP && !mpk_failed(status)) {
+            int32_t groups = 0;
+            for (int32_t k = 0; k < count && !mpk_failed(status); k += GROUP) {
+                const int32_t size = count - k < GROUP ? count - k : GROUP;
+                if (size == 1)
+                    group[groups++] = group[k];
+                else
+                    status = helper(m, s, group + k, size, mark, nrows, &group[groups++]);
+            }
+            count = groups;
+        }
+    }
+    mpki_release(m->ctx, group);
+    mpki_release(m->ctx, mark);
+    return status;
+}
+
+/* Lists of children, by number, and an order with children before parents. */
+static mpk_status made_children(made *m) {
+    const int32_t count = m->count;
+    m->child_ptr = MPKI_ZNEW(m->ctx, STAGE, (int64_t)count + 2, int32_t);
+    m->child = MPKI_NEW(m->ctx, STAGE, (int64_t)count + 1, int32_t);
+    m->post = MPKI_NEW(m->ctx, STAGE, (int64_t)count + 1, int32_t);
+    int32_t *stack = MPKI_NEW(m->ctx, STAGE, (int64_t)count + 1, int32_t);
+    int32_t *next = MPKI_NEW(m->ctx, STAGE, (int64_t)count + 1, int32_t);
+    if (!mpk_failed(mpki_failed(m->ctx))) {
+        for (int32_t s = 0; s < count; s++)
+            if (m->parent[s] >= 0) m->child_ptr[m->parent[s] + 2]++;
+        for (int32_t s = 2; s <= count; s++) m->child_ptr[s] += m->child_ptr[s - 1];
+        for (int32_t s = 0; s < count; s++)
+            if (m->parent[s] >= 0) m->child[m->child_ptr[m->parent[s] + 1]++] = s;
+        for (int32_t s = 0; s < count; s++) next[s] = m->child_ptr[s];
+        int32_t at = 0, top = 0;
+        for (int32_t root = 0; root < count; root++) {
+            if (m->parent[root] >= 0) continue;
+            stack[top++] = root;
+            while (top > 0) {
+                const int32_t s = stack[top - 1];
+                if (next[s] < m->child_ptr[s + 1])
+                    stack[top++] = m->child[next[s]++];
+                else
+                    m->post[at++] = s, top--;
+            }
+        }
+    }
+    mpki_release(m->ctx, stack);
+    mpki_release(m->ctx, next);
+    return mpki_failed(m->ctx);
+}
+
+/* ---- tasks and levels ---- */
+
+typedef struct cut {
+    made m;
+    mpki_cuda_plan *plan;
+    const mpki_device *device;
+    int8_t *size;     /* by front: class, MPKI_CUDA_CLASSES: large; of a task, the largest */
+    int32_t *root;    /* by front: last front of its task */
+    int32_t *begin;   /* by front: where its subtree begins in `post` */
+    int32_t *depth;   /* by front, of its task */
+    double *time;     /* by front: of its task, as far as it is the root */
+    int32_t *now;     /* by front: number in the plan */
+} cut;
+
+static int32_t own_of(const made *m, int32_t s) {
+    return s < m->tree->nsuper ? m->tree->sptr[s + 1] - m->tree->sptr[s] : 0;
+}
+
+/* Nanoseconds of a front in a task: measured on an H200, roughly. */
+static double front_ns(const made *m, int32_t s) {
+    const double own = own_of(m, s), nrows = own + m->rows[s];
+    return 2500 + 300 * own + 0.02 * own * nrows * nrows + 0.15 * nrows * nrows;
+}
+
+static int size_of(const cut *c, int32_t s) {
+    const mpki_cuda_direct_table *direct = c->device->table->direct;
+    const int32_t own = own_of(&c->m, s), more = own > 0 ? 2 + own / 8 : 0;
+    const int64_t bytes =
+        direct->task_bytes(c->m.tree->scalar, own + more + c->m.rows[s], own + more);
+    for (int k = 0; k < MPKI_CUDA_CLASSES; k++)
+        if (bytes <= direct->class_bytes(c->device->cuda, k)) return k;
+    return MPKI_CUDA_CLASSES;
+}
+
+static void find_tasks(cut *c) {
+    const made *m = &c->m;
+    for (int32_t at = 0; at < m->count; at++) {
+        const int32_t s = m->post[at];
+        double sum = 0, most = 0;
+        int size = size_of(c, s);
+        bool joins = size < MPKI_CUDA_CLASSES;
+        c->begin[s] = at;
+        for (int32_t k = m->child_ptr[s]; k < m->child_ptr[s + 1]; k++) {
+            const int32_t child = m->child[k];
+            joins = joins && c->size[child] < MPKI_CUDA_CLASSES;
+            sum += c->time[child];
+            most = c->time[child] > most ? c->time[child] : most;
+            if (c->begin[child] < c->begin[s]) c->begin[s] = c->begin[child];
+        }
+        const double mine = front_ns(m, s);
+        joins = joins && (sum + mine <= TASK_NS || sum - most <= BESIDE_NS);
+        c->time[s] = mine + (joins ? sum : 0);
+        c->root[s] = s;
+        for (int32_t k = m->child_ptr[s]; joins && k < m->child_ptr[s + 1]; k++) {
+            const int32_t child = m->child[k];
+            c->root[child] = s; /* of a task's root; followed up below */
+            if (c->size[child] > size) size = c->size[child];
+        }
+        c->size[s] = (int8_t)size;
+    }
+    for (int32_t at = m->count - 1; at >= 0; at--) { /* parents first */
+        const int32_t s = m->post[at];
+        if (c->root[s] != s) {
+            c->root[s] = c->root[c->root[s]];
+            c->depth[s] = c->depth[c->root[s]];
+            c->size[s] = c->size[c->root[s]];
+        } else {
+            c->depth[s] = m->parent[s] < 0 ? 0 : c->depth[m->parent[s]] + 1;
+        }
+        if (c->depth[s] >= c->plan->levels) c->plan->levels = c->depth[s] + 1;
+        if (c->root[s] == s) {
+            if (c->size[s] < MPKI_CUDA_CLASSES)
+                c->plan->tasks++;
+            else
+                c->plan->larges++;
+        }
+    }
+}
+
+/* Number the fronts: levels from the deepest, within a level tasks by class, then large ones. Uses
+ * one list of roots for each (level, class). */
+static mpk_status number(cut *c) {
+    enum { KINDS = MPKI_CUDA_CLASSES + 1 };
+    const made *m = &c->m;
+    mpki_cuda_plan *plan = c->plan;
+    const int64_t bins = (int64_t)plan->levels * KINDS;
+    int32_t *start = MPKI_ZNEW(m->ctx, STAGE, bins + 2, int32_t);
+    int32_t *roots = MPKI_NEW(m->ctx, STAGE, (int64_t)m->count + 1, int32_t);
+    if (!start || !roots) {
+        mpki_release(m->ctx, start);
+        mpki_release(m->ctx, roots);
+        return mpki_failed(m->ctx);
+    }
+#define BIN(s) ((int64_t)(plan->levels - 1 - c->depth[s]) * KINDS + c->size[s])
+    for (int32_t at = 0; at < m->count; at++)
+        if (c->root[m->post[at]] == m->post[at]) start[BIN(m->post[at]) + 2]++;
+    for (int64_t k = 2; k <= bins; k++) start[k] += start[k - 1];
+    for (int32_t at = 0; at < m->count; at++)
+        if (c->root[m->post[at]] == m->post[at]) roots[start[BIN(m->post[at]) + 1]++] = m->post[at];
+#undef BIN
+    int32_t next = 0, task = 0, large = 0;
+    for (int32_t l = 0; l < plan->levels; l++) { /* plan->level[l]: from the deepest */
+        mpki_cuda_level *level = &plan->level[l];
+        level->first = next;
+        for (int k = 0; k < KINDS; k++) {
+            const int64_t bin = (int64_t)l * KINDS + k;
+            if (k < MPKI_CUDA_CLASSES) level->task[k] = task;
+            if (k == MPKI_CUDA_CLASSES) level->task[k] = task, level->large_first = large;
+            for (int32_t r = start[bin]; r < start[bin + 1]; r++) {
+                const int32_t root = roots[r], first = next;
+                if (k == MPKI_CUDA_CLASSES) {
+                    plan->large[large++] = next;
+                    c->now[root] = next++;
+                    continue;
+                }
+                for (int32_t at = c->begin[root]; m->post[at] != root; at++)
+                    if (c->root[m->post[at]] == root) c->now[m->post[at]] = next++;
+                c->now[root] = next++;
+                plan->task[task++] = (mpki_cuda_task){first, next - 1, first, k};
+            }
+        }
+        level->large_last = large;
+        level->last = next;
+    }
+    mpki_release(m->ctx, start);
+    mpki_release(m->ctx, roots);
+    return MPK_OK;
+}
+
+/* ---- memory ---- */
+
+/* Contributions of a level: of the roots of tasks and of large fronts until the next level is done;
+ * inside a task two stacks, by depth, so that a front's own never lies on those of its children. */
+static mpk_status place_contributions(cut *c) {
+    const made *m = &c->m;
+    mpki_cuda_plan *plan = c->plan;
+    int64_t area[2] = {0, 0};
+    int8_t *side = MPKI_ZNEW(m->ctx, STAGE, (int64_t)plan->fronts + 1, int8_t);
+    int32_t *parent = MPKI_NEW(m->ctx, STAGE, (int64_t)plan->fronts + 1, int32_t);
+    if (!side || !parent) {
+        mpki_release(m->ctx, side);
+        mpki_release(m->ctx, parent);
+        return mpki_failed(m->ctx);
+    }
+    for (int32_t s = 0; s < m->count; s++)
+        parent[c->now[s]] = m->parent[s] < 0 ? -1 : c->now[m->parent[s]];
+    for (int32_t l = 0; l < plan->levels; l++) {
+        const mpki_cuda_level *level = &plan->level[l];
+        int64_t used = 0;
+        for (int32_t t = level->task[0]; t < level->task[MPKI_CUDA_CLASSES]; t++) {
+            const mpki_cuda_task *task = &plan->task[t];
+            int64_t top[2] = {0, 0}, most[2] = {0, 0};
+            plan->node[task->last].contribution = used;
+            used += mpki_cuda_contribution_entries(plan->node[task->last].rows);
+            for (int32_t f = task->last - 1; f >= task->first; f--)
+                side[f] = (int8_t)(1 - side[parent[f]]);
+            for (int32_t f = task->first; f < task->last; f++) {
+                const mpki_cuda_node *node = &plan->node[f];
+                const int me = side[f];
+                for (int32_t k = 0; k < node->children; k++) {
+                    const int32_t child = plan->child[node->child + k];
+                    if (child >= task->first && plan->node[child].contribution < top[1 - me])
+                        top[1 - me] = plan->node[child].contribution;
+                }
+                plan->node[f].contribution = top[me];
+                top[me] += mpki_cuda_contribution_entries(node->rows);
+                if (top[me] > most[me]) most[me] = top[me];
+            }
+            for (int32_t f = task->first; f < task->last; f++)
+                plan->node[f].contribution += used + (side[f] ? most[0] : 0);
+            used += most[0] + most[1];
+        }
+        for (int32_t k = level->large_first; k < level->large_last; k++) {
+            mpki_cuda_node *node = &plan->node[plan->large[k]];
+            node->contribution = used;
+            used += mpki_cuda_contribution_entries(node->rows);
+        }
+        if (used > area[l & 1]) area[l & 1] = used;
+    }
+    for (int32_t l = 1; l < plan->levels; l += 2)
+        for (int32_t f = plan->level[l].first; f < plan->level[l].last; f++)
+            plan->node[f].contribution += area[0];
+    plan->contribution_entries = area[0] + area[1];
+    mpki_release(m->ctx, side);
+    mpki_release(m->ctx, parent);
+    return MPK_OK;
+}
+
+static void fill_nodes(cut *c) {
+    const made *m = &c->m;
+    const mpki_tree_view *tree = m->tree;
+    mpki_cuda_plan *plan = c->plan;
+    for (int32_t s = 0; s < m->count; s++) {
+        const bool real = s < tree->nsuper;
+        plan->super[c->now[s]] = real ? s : -1;
+        if (real) plan->front[s] = c->now[s];
+    }
+    int32_t next = 0;
+    int64_t bytes = 0;
+    for (int32_t s = 0; s < m->count; s++) { /* in the order of the plan's numbers */
+        plan->node[c->now[s]].first = s;
+    }
+    for (int32_t f = 0; f < m->count; f++) {
+        mpki_cuda_node *node = &plan->node[f];
+        const int32_t s = node->first;
+        const bool real = s < tree->nsuper;
+        *node = (mpki_cuda_node){.own = own_of(m, s),
+                                 .rows = m->rows[s],
+                                 .first = real ? tree->sptr[s] : 0,
+                                 .child = next,
+                                 .children = m->child_ptr[s + 1] - m->child_ptr[s],
+                                 .root = real && m->rows[s] == 0,
+                                 .rel = m->rel[s],
+                                 .scatter = real ? tree->scatter_ptr[s] : 0,
+                                 .scatter_end = real ? tree->scatter_ptr[s + 1] : 0,
+                                 .panel = bytes};
+        bytes += mpki_cuda_panel_bytes(tree->scalar, node->own + node->rows, node->own);
+        for (int32_t k = m->child_ptr[s]; k < m->child_ptr[s + 1]; k++)
+            plan->child[next++] = c->now[m->child[k]];
+    }
+    plan->children = next;
+    plan->panel_bytes = bytes;
+    for (int32_t l = 0; l < plan->levels; l++) {
+        mpki_cuda_level *level = &plan->level[l];
+        int64_t work = 0;
+        for (int32_t k = level->large_first; k < level->large_last; k++) {
+            const mpki_cuda_node *node = &plan->node[plan->large[k]];
+            work += mpki_cuda_front_work(tree->scalar, node->own + node->rows, node->own);
+        }
+        level->work = (double)work;
+        if (work > plan->work_bytes) plan->work_bytes = work;
+    }
+}
+
+/* ---- the whole ---- */
+
+void mpki_cuda_plan_free(mpk_context *ctx, mpki_cuda_plan *plan) {
+    mpki_release(ctx, plan->node);
+    mpki_release(ctx, plan->super);
+    mpki_release(ctx, plan->front);
+    mpki_release(ctx, plan->child);
+    mpki_release(ctx, plan->rel);
+    mpki_release(ctx, plan->task);
+    mpki_release(ctx, plan->large);
+    mpki_release(ctx, plan->level);
+    *plan = (mpki_cuda_plan){0};
+}
+
+mpk_status mpki_cuda_plan_make(mpk_context *ctx, const mpki_tree_view *tree,
+                               const mpki_device *device, mpki_cuda_plan *plan) {
+    cut c = {.m = {.ctx = ctx, .tree = tree}, .plan = plan, .device = device};
+    *plan = (mpki_cuda_plan){0};
+    mpk_status status = made_start(&c.m);
+    if (!mpk_failed(status)) status = add_helpers(&c.m);
+    if (!mpk_failed(status)) status = made_children(&c.m);
+    if (mpk_failed(status)) goto done;
+    const int64_t count = (int64_t)c.m.count + 1;
+    c.size = MPKI_ZNEW(ctx, STAGE, count, int8_t);
+    c.root = MPKI_NEW(ctx, STAGE, count, int32_t);
+    c.begin = MPKI_NEW(ctx, STAGE, count, int32_t);
+    c.depth = MPKI_ZNEW(ctx, STAGE, count, int32_t);
+    c.time = MPKI_NEW(ctx, STAGE, count, double);
+    c.now = MPKI_NEW(ctx, STAGE, count, int32_t);
+    plan->fronts = c.m.count;
+    plan->node = MPKI_ZNEW(ctx, STAGE, count, mpki_cuda_node);
+    plan->super = MPKI_NEW(ctx, STAGE, count, int32_t);
+    plan->front = MPKI_NEW(ctx, STAGE, (int64_t)tree->nsuper + 1, int32_t);
+    plan->child = MPKI_NEW(ctx, STAGE, count, int32_t);
+    status = mpki_failed(ctx);
+    if (mpk_failed(status)) goto done;
+    find_tasks(&c);
+    plan->task = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->tasks + 1, mpki_cuda_task);
+    plan->large = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->larges + 1, int32_t);
+    plan->level = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->levels + 1, mpki_cuda_level);
+    status = mpki_failed(ctx);
+    if (!mpk_failed(status)) status = number(&c);
+    if (mpk_failed(status)) goto done;
+    fill_nodes(&c);
+    status = place_contributions(&c);
+    plan->rel = c.m.list, c.m.list = NULL;
+    plan->rows = c.m.used;
+done:
+    mpki_release(ctx, c.size);
+    mpki_release(ctx, c.root);
+    mpki_release(ctx, c.begin);
+    mpki_release(ctx, c.depth);
+    mpki_release(ctx, c.time);
+    mpki_release(ctx, c.now);
+    made_free(&c.m);
+    if (mpk_failed(status)) mpki_cuda_plan_free(ctx, plan);
+    return status;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_DIRECT_PLAN_H
+#define MPKI_CUDA_DIRECT_PLAN_H
+/** An assembly tree as a device goes over it: fronts by levels, small ones gathered into tasks of one
+ *  thread block each, large ones shared by many; where their numbers lie. Made once for a tree.
+ *
+ *  Levels are counted from the roots: a front's level is one deeper than that of the task it gives
+ *  its contribution to, so that contributions live for one level, in two areas that take turns. A
+ *  front with very many children gets helpers without columns of their own, each of which adds up a
+ *  group of them. */
+#include "../sparse.h"
+#include "direct/direct.h"
+#include "load.h"
+
+typedef struct mpki_cuda_level {
+    int32_t first, last;                     /* fronts first .. last - 1 */
+    int32_t task[MPKI_CUDA_CLASSES + 1];     /* by class: tasks task[c] .. task[c + 1] - 1 */
+    int32_t large_first, large_last;         /* entries of plan.large */
+    double work;                             /* bytes of work space of its large fronts */
+} mpki_cuda_level;
+
+typedef struct mpki_cuda_plan {
+    int32_t fronts, levels, tasks, larges, children;
+    mpki_cuda_node *node; /* fronts */
+    int32_t *super;       /* fronts: the supernode; -1: a helper */
+    int32_t *front;       /* supernodes */
+    int32_t *child;       /* children */
+    int32_t *rel;         /* rows: those of the tree first */
+    int64_t rows;
+    mpki_cuda_task *task; /* tasks */
+    int32_t *large;       /* larges: fronts */
+    mpki_cuda_level *level;
+    int64_t panel_bytes;          /* of all panels, while nothing is delayed */
+    int64_t contribution_entries; /* of both areas */
+    int64_t work_bytes;           /* of the large fronts of a level, at most */
+} mpki_cuda_plan;
+
+/** Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_cuda_plan_make(mpk_context *ctx, const mpki_tree_view *tree,
+                               const mpki_device *device, mpki_cuda_plan *plan);
+void mpki_cuda_plan_free(mpk_context *ctx, mpki_cuda_plan *plan);
+
+/** Bytes of a panel of w columns over nrows rows. */
+int64_t mpki_cuda_panel_bytes(mpk_scalar scalar, int32_t nrows, int32_t w);
+/** Entries of a contribution. */
+int64_t mpki_cuda_contribution_entries(int32_t rows);
+/** Columns of a block of a large front, and bytes of its work space. */
+int32_t mpki_cuda_front_block(int32_t w);
+int64_t mpki_cuda_front_work(mpk_scalar scalar, int32_t nrows, int32_t w);
+
+static inline int32_t mpki_cuda_leading(int32_t rows) {
+    return (rows + 1) & ~1;
+}
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Applying a device's direct factor or a part of it: work space there, and the order of the sweeps. */
+#include "direct_factor.h"
+
+#include <string.h>
+
+static const char STAGE[] = "solve";
+
+struct mpki_direct_solver {
+    mpk_context *ctx;
+    const mpki_direct *f;
+    int32_t block; /* most right-hand sides swept together: a power of two */
+    char *room;    /* device */
+    void *stage;   /* device, n x block: vectors of the host */
+    mpki_cuda_sweep sweep;
+};
+
+/* Did a call of the module succeed? A solve may have a context of its own, without a device. */
+static bool did(const mpki_direct_solver *s, int status) {
+    const mpki_device *d = s->f->device;
+    if (mpk_failed(status))
+        mpki_error(s->ctx, (mpk_status)status, STAGE, -1, "%s", d->table->last_error(d->cuda));
+    return !mpk_failed(status);
+}
+
+#define DID(call) did(s, (call))
+
+void mpki_cuda_direct_solver_free(mpki_direct_solver **handle) {
+    mpki_direct_solver *s = *handle;
+    if (!s) return;
+    if (s->room) s->f->device->table->release(s->f->device->cuda, s->room);
+    mpki_release(s->ctx, s);
+    *handle = NULL;
+}
+
+static int32_t cut_by(int32_t n, int32_t by) {
+    return (n + by - 1) / by;
+}
+
+/* Strips of a large front: of the rows of its pivots, of the rows below. */
+static int32_t pivot_strips(const mpki_direct *f, int32_t front) {
+    return cut_by(f->now[front].nelim, MPKI_FRONT_STRIP);
+}
+static int32_t lower_strips(const mpki_direct *f, int32_t front) {
+    const mpki_cuda_now *x = &f->now[front];
+    return cut_by(x->w + f->plan.node[front].rows - x->nelim, MPKI_FRONT_STRIP);
+}
+static int32_t gathers(const mpki_direct *f, int32_t front) {
+    const mpki_cuda_node *node = &f->plan.node[front];
+    return cut_by(node->own + node->rows, MPKI_FRONT_GATHER);
+}
+
+/* What the host makes for a sweep: arrays of fronts, and the pieces in their order. */
+typedef struct lists {
+    int64_t *at, rows;
+    int32_t *parent, *goal;
+    mpki_cuda_piece *down, *up;
+    int32_t downs, ups;
+} lists;
+
+static void lists_free(mpk_context *ctx, lists *l) {
+    mpki_release(ctx, l->at);
+    mpki_release(ctx, l->parent);
+    mpki_release(ctx, l->goal);
+    mpki_release(ctx, l->down);
+    mpki_release(ctx, l->up);
+}
+
+static void add(mpki_cuda_piece *list, int32_t *count, int32_t kind, int32_t first, int32_t last) {
+    list[(*count)++] = (mpki_cuda_piece){kind, first, last};
+}
+
+/* Large fronts of a level side by side, strip by strip. */
+static void large_pieces(const mpki_direct *f, const mpki_cuda_level *level, lists *l, bool back) {
+    const int32_t *large = f->plan.large;
+    bool more = true;
+    for (int32_t k = level->large_first; !back && k < level->large_last; k++)
+        for (int32_t part = 0; part < gathers(f, large[k]); part++)
+            add(l->down, &l->downs, MPKI_CUDA_GATHER, large[k], part);
+    for (int32_t k = level->large_first; back && k < level->large_last; k++)
+        if (f->now[large[k]].nelim == 0) add(l->up, &l->ups, MPKI_CUDA_GATHER, large[k], 0);
+    for (int32_t strip = 0; more; strip++) {
+        more = false;
+        for (int32_t k = level->large_first; k < level->large_last; k++) {
+            const int32_t front = large[k], pivots = pivot_strips(f, front);
+            const int32_t all = f->plan.node[front].own == 0 ? 0
+                                : back                       ? pivots
+                                                             : pivots + lower_strips(f, front);
+            if (strip >= all) continue;
+            more = true;
+            if (back)
+                add(l->up, &l->ups, MPKI_CUDA_STRIP, front, pivots - 1 - strip);
+            else
+                add(l->down, &l->downs, MPKI_CUDA_STRIP, front, strip);
+        }
+    }
+}
+
+static mpk_status lists_make(mpk_context *ctx, const mpki_direct *f, lists *l) {
+    const mpki_cuda_plan *plan = &f->plan;
+    const int64_t fronts = plan->fronts;
+    int64_t pieces = plan->tasks;
+    *l = (lists){0};
+    for (int32_t k = 0; k < plan->larges; k++) {
+        const int32_t front = plan->large[k];
+        pieces += 1 + gathers(f, front) + pivot_strips(f, front) + lower_strips(f, front);
+    }
+    if (pieces > INT32_MAX / 2)
+        return mpki_error(ctx, MPK_ERR_SIZE, STAGE, pieces, "too many pieces for a sweep");
+    l->at = MPKI_NEW(ctx, STAGE, fronts + 1, int64_t);
+    l->parent = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
+    l->goal = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
+    l->down = MPKI_NEW(ctx, STAGE, pieces + 1, mpki_cuda_piece);
+    l->up = MPKI_NEW(ctx, STAGE, pieces + 1, mpki_cuda_piece);
+    if (!l->at || !l->parent || !l->goal || !l->down || !l->up) return mpki_failed(ctx);
+    for (int32_t k = 0; k < fronts; k++) {
+        l->at[k] = l->rows;
+        l->rows += plan->node[k].rows + f->now[k].nelim;
+        l->parent[k] = -1;
+        l->goal[k] = 1;
+    }
+    for (int32_t k = 0; k < fronts; k++)
+        for (int32_t c = 0; c < plan->node[k].children; c++)
+            l->parent[plan->child[plan->node[k].child + c]] = k;
+    for (int32_t k = 0; k < plan->larges; k++) {
+        const int32_t front = plan->large[k];
+        l->goal[front] = plan->node[front].own == 0
+                             ? gathers(f, front)
+                             : pivot_strips(f, front) + lower_strips(f, front);
+    }
+    for (int32_t d = 0; d < plan->levels; d++) {
+        const mpki_cuda_level *level = &plan->level[d];
+        for (int32_t t = level->task[0]; t < level->task[MPKI_CUDA_CLASSES]; t++)
+            add(l->down, &l->downs, MPKI_CUDA_TASK, plan->task[t].first, plan->task[t].last);
+        large_pieces(f, level, l, false);
+        level = &plan->level[plan->levels - 1 - d];
+        large_pieces(f, level, l, true);
+        for (int32_t t = level->task[0]; t < level->task[MPKI_CUDA_CLASSES]; t++)
+            add(l->up, &l->ups, MPKI_CUDA_TASK, plan->task[t].first, plan->task[t].last);
+    }
+    return MPK_OK;
+}
+
+static mpk_status fill(mpki_direct_solver *s) {
+    const mpki_direct *f = s->f;
+    const mpki_cuda_direct_table *to = f->device->table->direct;
+    mpki_cuda *cuda = f->device->cuda;
+    const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar), n = f->tree.n;
+    const int64_t fronts = f->plan.fronts, word = sizeof(int32_t);
+    lists l;
+    if (mpk_failed(lists_make(s->ctx, f, &l))) goto done;
+    const struct {
+        int64_t bytes;
+        const void *from;
+    } parts[] = {{fronts * (int64_t)sizeof *l.at, l.at},
+                 {fronts * word, l.parent},
+                 {fronts * word, l.goal},
+                 {l.downs * (int64_t)sizeof *l.down, l.down},
+                 {l.ups * (int64_t)sizeof *l.up, l.up},
+                 {(1 + 3 * fronts) * word, NULL},
+                 {n * s->block * size, NULL},
+                 {n * s->block * size, NULL},
+                 {l.rows * s->block * size, NULL}};
+    enum { PARTS = sizeof parts / sizeof *parts };
+    int64_t where[PARTS], bytes = 0;
+    void *room = NULL;
+    for (int k = 0; k < PARTS; k++) {
+        where[k] = bytes;
+        bytes += (parts[k].bytes + 255) & ~(int64_t)255;
+    }
+    if (f->limit > 0 && (double)bytes + (double)f->room_bytes > f->limit) {
+        mpki_error(s->ctx, MPK_ERR_MEMORY, STAGE, bytes,
+                   "factor and solve need %.4g bytes of device memory; device_memory_limit allows "
+                   "%.4g",
+                   (double)bytes + (double)f->room_bytes, f->limit);
+        goto done;
+    }
+    if (!DID(f->device->table->alloc(cuda, bytes, &room))) goto done;
+    s->room = room;
+    for (int k = 0; k < PARTS; k++)
+        if (parts[k].from && !DID(to->copy(cuda, s->room + where[k], parts[k].from, parts[k].bytes, 1)))
+            goto done;
+    int32_t *ticket = (int32_t *)(void *)(s->room + where[5]);
+    s->stage = s->room + where[6];
+    s->sweep = (mpki_cuda_sweep){
+        .y = s->room + where[7],
+        .u = s->room + where[8],
+        .at = (const int64_t *)(const void *)(s->room + where[0]),
+        .downs = l.downs,
+        .ups = l.ups,
+        .parent = (const int32_t *)(const void *)(s->room + where[1]),
+        .goal = (const int32_t *)(const void *)(s->room + where[2]),
+        .down = (const mpki_cuda_piece *)(const void *)(s->room + where[3]),
+        .up = (const mpki_cuda_piece *)(const void *)(s->room + where[4]),
+        .ticket = ticket,
+        .finished = ticket + 1,
+        .gathered = ticket + 1 + fronts,
+        .solved = ticket + 1 + 2 * fronts,
+    };
+    (void)DID(to->wait(cuda));
+done:
+    lists_free(s->ctx, &l);
+    return mpki_failed(s->ctx);
+}
+
+mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int threads,
+                                        int32_t columns, mpki_direct_solver **out) {
+    (void)threads;
+    *out = NULL;
+    mpki_direct_solver *s = MPKI_ZNEW(ctx, STAGE, 1, mpki_direct_solver);
+    if (!s) return mpki_failed(ctx);
+    s->ctx = ctx;
+    s->f = f;
+    s->block = 1;
+    const int32_t most = mpk_scalar_size(f->tree.scalar) > 8 ? MPKI_CUDA_RHS / 2 : MPKI_CUDA_RHS;
+    while (2 * s->block <= columns && s->block < most) s->block *= 2;
+    *out = s;
+    const mpk_status status = f->tree.n > 0 ? fill(s) : MPK_OK;
+    if (mpk_failed(status)) mpki_cuda_direct_solver_free(out);
+    return status;
+}
+
+/* L^-1 or L^-T. */
+static bool sweep(mpki_direct_solver *s, bool back) {
+    const mpki_direct *f = s->f;
+    const mpki_cuda_direct_table *to = f->device->table->direct;
+    return DID((back ? to->backward : to->forward)(f->device->cuda, &f->on, &s->sweep));
+}
+
+/* A few columns at once: s->sweep.nrhs. */
+static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, int64_t ldb, char *x,
+                          int64_t ldx) {
+    const mpki_direct *f = s->f;
+    const mpki_device *device = f->device;
+    const mpki_cuda_direct_table *to = device->table->direct;
+    const mpk_scalar scalar = f->tree.scalar;
+    const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(scalar);
+    const int32_t nrhs = s->sweep.nrhs;
+    const bool all = part == MPK_PART_ALL || part == MPK_PART_ABS;
+    const bool in = all || part == MPK_PART_L, out = all || part == MPK_PART_LT;
+    const bool diagonal = all || part == MPK_PART_D;
+    const bool b_away = device->table->is_device(device->cuda, b);
+    const bool x_away = device->table->is_device(device->cuda, x);
+    for (int32_t r = 0; r < nrhs && !b_away; r++)
+        if (!DID(to->copy(device->cuda, (char *)s->stage + r * n * size, b + r * ldb * size, n * size,
+                          1)))
+            return false;
+    if (!DID(to->take(device->cuda, scalar, (int32_t)n, nrhs, in ? f->perm : NULL, f->on.scale,
+                      b_away ? (const void *)b : s->stage, b_away ? ldb : n, s->sweep.y)) ||
+        (in && !sweep(s, false)) ||
+        (diagonal && !DID(to->diagonal(device->cuda, &f->on, &s->sweep, part == MPK_PART_ABS))) ||
+        (out && !sweep(s, true)) ||
+        !DID(to->give(device->cuda, scalar, (int32_t)n, nrhs, out ? f->perm : NULL, f->on.scale,
+                      s->sweep.y, x_away ? (void *)x : s->stage, x_away ? ldx : n)))
+        return false;
+    for (int32_t r = 0; r < nrhs && !x_away; r++)
+        if (!DID(to->copy(device->cuda, x + r * ldx * size, (char *)s->stage + r * n * size, n * size,
+                          0)))
+            return false;
+    return x_away || DID(to->wait(device->cuda));
+}
+
+mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,
+                                  int64_t ldb, void *x, int64_t ldx) {
+    const int64_t size = (int64_t)mpk_scalar_size(s->f->tree.scalar);
+    if (s->f->tree.n == 0) return MPK_OK;
+    for (int32_t r = 0; r < nrhs; r += s->sweep.nrhs) {
+        s->sweep.nrhs = s->block;
+        while (s->sweep.nrhs > nrhs - r) s->sweep.nrhs /= 2;
+        if (!apply_columns(s, part, (const char *)b + r * ldb * size, ldb, (char *)x + r * ldx * size,
+                           ldx))
+            return mpki_failed(s->ctx);
+    }
+    return MPK_OK;
+}
