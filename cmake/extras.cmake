@@ -77,6 +77,12 @@ foreach(source ${MPKI_EXAMPLES})
     endif()
 endforeach()
 
+if(TARGET example_device) # a device that is not there is an error with its reason
+    add_test(NAME example_device_absent COMMAND example_device --device cuda)
+    set_tests_properties(example_device_absent PROPERTIES LABELS examples TIMEOUT 60
+        ENVIRONMENT "METAPACK_CUDA_MODULE=/nowhere/module.so" PASS_REGULAR_EXPRESSION "^device: .*CUDA")
+endif()
+
 # boundary elements: more than a file; the triangles' sines and cosines in vectors
 if(METAPACK_TESTS)
     file(GLOB MPKI_ACOUSTICS CONFIGURE_DEPENDS examples/acoustics/*.c)

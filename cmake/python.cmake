@@ -37,6 +37,11 @@ add_dependencies(pymetapack metapack)
 add_test(NAME python COMMAND ${MPKI_PYTHON} -m pytest -q -p no:cacheprovider ${MPKI_PYTHON_SOURCE}/tests)
 add_test(NAME python_examples COMMAND ${MPKI_PYTHON} -m pytest -q -p no:cacheprovider --doctest-modules
          ${MPKI_PYTHON_FOLDER}/pymetapack --doctest-glob=*.md ${CMAKE_CURRENT_SOURCE_DIR}/docs/python.md)
+set(MPKI_PYTHON_HOST_MODULE)
+if(TARGET metapack_cuda_host) # arrays in a device's memory, without a device
+    add_dependencies(pymetapack metapack_cuda_host)
+    set(MPKI_PYTHON_HOST_MODULE ${CMAKE_CURRENT_BINARY_DIR}/cuda/libmetapack_cuda_host.so)
+endif()
 set_tests_properties(python python_examples PROPERTIES LABELS plugins TIMEOUT 900
     WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
-    ENVIRONMENT "PYTHONPATH=${MPKI_PYTHON_FOLDER};PYTHONDONTWRITEBYTECODE=1;OPENBLAS_NUM_THREADS=1")
+    ENVIRONMENT "PYTHONPATH=${MPKI_PYTHON_FOLDER};PYTHONDONTWRITEBYTECODE=1;OPENBLAS_NUM_THREADS=1;METAPACK_CUDA_HOST=${MPKI_PYTHON_HOST_MODULE}")

@@ -96,7 +96,9 @@ def test_bad_rhs(b, kind, words):
     ({"threads": -1}, mp.ArgumentError, "threads"),
     ({"threads": "many"}, mp.ArgumentError, "threads"),
     ({"singular": "perhaps"}, ValueError, "singular"),
-    ({"device": "cuda"}, mp.UnsupportedError, "CPU"),
+    ({"device": "gpu"}, mp.ArgumentError, "cpu . cuda . auto"),
+    ({"device": "cuda:x"}, mp.ArgumentError, "device_number"),
+    ({"device": "cuda:1000"}, RuntimeError, "CUDA|device"),
     ({"memory_limit": 1}, MemoryError, "limit|memory|bytes"),
 ])  # fmt: skip
 def test_bad_options(options, kind, words):
@@ -170,10 +172,10 @@ def test_inaccurate():
 
 
 class OnDevice:
-    """What CuPy's and Numba's arrays show."""
+    """What Numba's arrays show."""
 
     shape, dtype, ndim = (3,), np.dtype(float), 1
-    __cuda_array_interface__ = {"shape": (3,), "typestr": "<f8", "data": (0, False), "version": 3}
+    __cuda_array_interface__ = {"shape": (3,), "typestr": "<f8", "data": (64, False), "version": 3}
 
 
 class Tensor:
@@ -190,21 +192,35 @@ class SparseOnDevice:
     """What cupyx.scipy.sparse shows."""
 
     shape, dtype, format = (3, 3), np.dtype(float), "csc"
-    data = OnDevice()
+    data = indices = indptr = OnDevice()
 
 
 def test_devices_are_refused():
-    factor = mp.ldl(GOOD)
+    """Where the library takes host memory alone."""
     for b in (OnDevice(), Tensor()):
-        for call in (lambda: factor.solve(b), lambda: mp.spsolve(GOOD, b), lambda: mp.ldl(b),
-                     lambda: mp.sqmr(GOOD, b), lambda: mp.ldl_batch(b)):  # fmt: skip
-            with pytest.raises(TypeError, match="device"):
+        for call in (lambda: mp.sqmr(GOOD, b), lambda: mp.ldl_batch(b), lambda: mp.ldl_dense(b),
+                     lambda: mp.gmres(b, np.ones(3)), lambda: mp.sqmr(GOOD, np.ones(3), M=b)):  # fmt: skip
+            with pytest.raises(TypeError, match="device.*host copy"):
                 call()
-    for call in (lambda: mp.ldl(SparseOnDevice()), lambda: factor.refactor(SparseOnDevice()),
-                 lambda: mp.spsolve(SparseOnDevice(), np.ones(3)),
-                 lambda: mp.gmres(SparseOnDevice(), np.ones(3))):  # fmt: skip
-        with pytest.raises(TypeError, match="device.*host copy"):
+    with pytest.raises(TypeError, match="device.*host copy"):
+        mp.gmres(SparseOnDevice(), np.ones(3))
+
+
+def test_no_device(monkeypatch):
+    """An array on a device that METAPACK cannot reach."""
+    monkeypatch.setenv("METAPACK_CUDA_MODULE", "/nowhere/module.so")
+    factor = mp.ldl(GOOD)
+    assert factor.engine.startswith("cpu-")
+    for call in (lambda: factor.solve(OnDevice()), lambda: factor.refactor(SparseOnDevice()),
+                 lambda: mp.ldl(SparseOnDevice()), lambda: mp.spsolve(GOOD, OnDevice()),
+                 lambda: mp.ldl(GOOD, device="cuda"), lambda: mp.ildl(GOOD, device="cuda:0"),
+                 lambda: mp.spsolve(GOOD, np.ones(3), device="cuda", method="ldlt")):  # fmt: skip
+        with pytest.raises(mp.DeviceError, match="CUDA"):
             call()
+    assert np.allclose(GOOD @ factor.solve(np.ones(3)), 1)
+    assert mp.ldl(GOOD, device="auto").engine.startswith("cpu-")
+    found = mp.devices()
+    assert found == [] and "CUDA" in found.reason
 
 
 # ---- files, copies -------------------------------------------------------------------------------

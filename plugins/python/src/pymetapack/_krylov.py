@@ -116,8 +116,7 @@ def _linear(op: Any, what: str, n: int, dtype: DType) -> Callable[[Array, Array]
 
 def _preconditioner(M: Any, absolute: bool, n: int, dtype: DType) -> Callable[[Array, Array], None]:
     if not isinstance(M, Factor):
-        if sp.issparse(M) or isinstance(M, np.ndarray):
-            refuse_device(M, "M")
+        refuse_device(M, "M")
         return _linear(M, "M", n, dtype)
     if M.shape != (n, n) or M.dtype != dtype:
         raise ValueError(f"M is a {M.dtype} factor of shape {M.shape}, the system {dtype} {(n, n)}")
