@@ -28,8 +28,7 @@ static mpk_status solve_again(mpk_context *ctx, const mpk_problem_view *a,
         for (size_t i = 0; i < n; i++) x[i] = (double)(i % 7);
         /* ax and x may as well lie in the GPU's memory: they are found there by the pointer */
         status = mpk_refactorize(ctx, ax, options, fac);
-        if (!mpk_failed(status))
-            status = mpk_solve(ctx, fac, 1, x, a->n, x, a->n, options, &info);
+        if (!mpk_failed(status)) status = mpk_solve(ctx, fac, 1, x, a->n, x, a->n, options, &info);
         if (mpk_failed(status)) break;
         mpk_factor_info_get(fac, &made);
         printf("%d A: inertia %lld+ %lld-, factorized in %.1f ms, solved in %.1f ms, "

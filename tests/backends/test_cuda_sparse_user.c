@@ -17,8 +17,8 @@ static void test_copies(void **state) {
     assert_non_null(d);
     assert_int_equal(d->table->alloc(d->cuda, sizeof here, &there), MPK_OK);
     for (int k = 0; k < LD * COLUMNS; k++) here[k] = -1;
-    assert_int_equal(
-        mpk_device_copy(ctx, 0, there, sizeof here, here, sizeof here, sizeof here, 1), MPK_OK);
+    assert_int_equal(mpk_device_copy(ctx, 0, there, sizeof here, here, sizeof here, sizeof here, 1),
+                     MPK_OK);
     for (int k = 0; k < LD * COLUMNS; k++) here[k] = k;
     assert_int_equal(mpk_device_copy(ctx, 0, there, LD * 8, here, LD * 8, ROWS * 8, COLUMNS),
                      MPK_OK);
@@ -66,6 +66,42 @@ static void test_arguments(void **state) {
     d->table->release(d->cuda, there);
 }
 
+/* GPUs for which the module, or a part of it, was not built: the host module says 8.0, batches 9.0. */
+static void test_older_gpus(void **state) {
+    (void)state;
+    if (getenv("METAPACK_TEST_DEVICE")) skip();
+    static const char *const capability[] = {"75", "80", "89", "90", "120"};
+    for (int k = 0; k < 5; k++) {
+        mpk_context *ctx = NULL;
+        mpk_device_info info;
+        mpk_batch batch;
+        double a = 2;
+        int32_t outcome = 7;
+        const char *text = NULL;
+        setenv("METAPACK_CUDA_HOST_CAPABILITY", capability[k], 1);
+        assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+        const mpk_status status = mpk_device_info_get(ctx, 0, &info);
+        assert_int_equal(status, k < 1 ? MPK_ERR_DEVICE : MPK_OK);
+        mpk_last_error(ctx, NULL, NULL, &text);
+        if (k == 0)
+            assert_string_equal(text,
+                                "CUDA device 0 has compute capability 7.5; this CUDA module was "
+                                "built for 8.0 and later (METAPACK_CUDA_ARCH)");
+        mpk_batch_init(&batch);
+        batch.count = batch.n = 1;
+        const mpk_batch_array x = {MPK_BATCH_STRIDED, MPK_DEVICE, &a, 1, 1, 1};
+        const mpk_batch_results results = {&outcome, NULL};
+        /* from 9.0 on it gets so far as to see that the pointer is the host's */
+        assert_int_equal(mpk_batch_ldlt(ctx, &batch, &x, NULL, &results),
+                         k < 3 ? MPK_ERR_DEVICE : MPK_ERR_ARGUMENT);
+        mpk_last_error(ctx, NULL, NULL, &text);
+        if (k == 1 || k == 2)
+            assert_non_null(strstr(text, "the part for batches was built for 9.0 and later"));
+        mpk_context_destroy(&ctx);
+    }
+    unsetenv("METAPACK_CUDA_HOST_CAPABILITY");
+}
+
 static int open_context(void **state) {
     return mpk_context_create(NULL, (mpk_context **)state) != MPK_OK;
 }
@@ -78,7 +114,8 @@ static int close_context(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_copies, open_context, close_context),
-        cmocka_unit_test_setup_teardown(test_arguments, open_context, close_context)};
+        cmocka_unit_test_setup_teardown(test_arguments, open_context, close_context),
+        cmocka_unit_test(test_older_gpus)};
 #ifdef METAPACK_CUDA_HOST
     if (!getenv("METAPACK_TEST_DEVICE")) setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);
 #else

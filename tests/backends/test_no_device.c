@@ -165,6 +165,7 @@ static void test_modules(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_dense), cmocka_unit_test(test_batch),
-                                       cmocka_unit_test(test_sparse), cmocka_unit_test(test_modules)};
+                                       cmocka_unit_test(test_sparse),
+                                       cmocka_unit_test(test_modules)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -145,14 +145,9 @@ static mpk_status settle(mpk_context *ctx) {
 static void test_arrays_on_a_device(void **unused) {
     (void)unused;
     enum { NRHS = 2, LD = 1000 };
-    const mpki_engine there = {name,
-                               MPK_DEVICE,
-                               &mpki_cpu_direct,
-                               &mpki_cpu_blocks,
-                               &mpki_cpu_vectors,
-                               is_here,
-                               copy,
-                               settle};
+    const mpki_engine there = {
+        name, MPK_DEVICE, &mpki_cpu_direct, &mpki_cpu_blocks, &mpki_cpu_vectors, is_here,
+        copy, settle};
     static double b[NRHS * LD], x[NRHS * LD];
     mpk_context *ctx = NULL;
     mpk_problem *problem = NULL;

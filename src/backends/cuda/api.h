@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define MPKI_CUDA_VERSION 3
+#define MPKI_CUDA_VERSION 4
 
 /** A device, its streams, events and cuBLAS handles: one for each mpk_context that asks. */
 typedef struct mpki_cuda mpki_cuda;
@@ -142,6 +142,10 @@ typedef struct mpki_cuda_table {
     const struct mpki_cuda_sweeps_table
         *sweeps; /**< sweeps/sweeps.h: triangular solves on blocks */
     const struct mpki_cuda_direct_table *direct; /**< direct/direct.h */
+    /** Compute capability of the device: 90 for 9.0. */
+    int (*capability)(const mpki_cuda *cuda);
+    /** The least one that anything in the module was compiled for, batches, dense matrices. */
+    int least, least_batch, least_dense;
 } mpki_cuda_table;
 
 /** The module's one exported symbol: "mpki_cuda_module". */

@@ -15,7 +15,8 @@ static void *load_beside(const char *file, int flags) {
     char path[4096];
     const char *slash = strrchr(file, '/');
     if (!slash) return NULL;
-    const int length = snprintf(path, sizeof path, "%.*s/%s", (int)(slash - file), file, module_name);
+    const int length =
+        snprintf(path, sizeof path, "%.*s/%s", (int)(slash - file), file, module_name);
     return length < (int)sizeof path ? dlopen(path, flags) : NULL;
 }
 
@@ -69,6 +70,16 @@ static void close_slot(void *value) {
     mpki_release(s->ctx, s);
 }
 
+bool mpki_cuda_runs(mpk_context *ctx, const mpki_device *d, int least, const char *what) {
+    const int has = d->table->capability(d->cuda);
+    if (has >= least) return true;
+    mpki_error(ctx, MPK_ERR_DEVICE, "device", d->device,
+               "CUDA device %d has compute capability %d.%d; %s was built for %d.%d and later "
+               "(METAPACK_CUDA_ARCH)",
+               d->device, has / 10, has % 10, what, least / 10, least % 10);
+    return false;
+}
+
 const mpki_device *mpki_cuda_open(mpk_context *ctx, int device) {
     char text[512] = "";
     slot *s = mpki_context_device(ctx);
@@ -87,12 +98,15 @@ const mpki_device *mpki_cuda_open(mpk_context *ctx, int device) {
         mpki_error(ctx, (mpk_status)status, "device", device, "%s", text);
         return NULL;
     }
-    s = MPKI_NEW(ctx, "device", 1, slot);
+    const mpki_device open = {.table = table, .cuda = cuda, .device = device};
+    s = mpki_cuda_runs(ctx, &open, table->least, "this CUDA module")
+            ? MPKI_NEW(ctx, "device", 1, slot)
+            : NULL;
     if (!s) {
         table->close(cuda);
         return NULL;
     }
-    s->open = (mpki_device){.table = table, .cuda = cuda, .device = device};
+    s->open = open;
     s->ctx = ctx;
     mpki_context_set_device(ctx, s, close_slot); /* closes the one before */
     return &s->open;

@@ -130,11 +130,11 @@ static int open(int device, mpki_cuda **out, char *text, size_t size) {
         snprintf(text, size, "CUDA device %d was asked for; there are %d", device, count);
         return MPK_ERR_DEVICE;
     }
-    cudaDeviceProp prop;
-    error = cudaGetDeviceProperties(&prop, device);
-    if (error || prop.major < 9) {
-        snprintf(text, size, "CUDA device %d: %s", device,
-                 error ? cudaGetErrorString(error) : "compute capability 9.0 or later is needed");
+    int major = 0, minor = 0;
+    error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    if (!error) error = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+    if (error) {
+        snprintf(text, size, "CUDA device %d: %s", device, cudaGetErrorString(error));
         return MPK_ERR_DEVICE;
     }
     mpki_cuda *cuda = new (std::nothrow) mpki_cuda();
@@ -143,6 +143,7 @@ static int open(int device, mpki_cuda **out, char *text, size_t size) {
         return MPK_ERR_MEMORY;
     }
     cuda->device = device;
+    cuda->capability = 10 * major + minor;
     mpk_status status = prepare(cuda);
     if (mpk_failed(status)) {
         snprintf(text, size, "%s", cuda->text);
@@ -244,6 +245,17 @@ static int pivots_in(mpki_cuda *cuda, int n, int upper, const int *pivots, int *
     return MPK_OK;
 }
 
+static int capability(const mpki_cuda *cuda) {
+    return cuda->capability;
+}
+
+/* what the build compiled for (cmake/cuda.cmake); bench/device-dense says nothing */
+#ifndef MPKI_CUDA_LEAST
+#define MPKI_CUDA_LEAST 90
+#define MPKI_CUDA_LEAST_BATCH 90
+#define MPKI_CUDA_LEAST_DENSE 90
+#endif
+
 static const mpki_cuda_table table = {
     MPKI_CUDA_VERSION,
     open,
@@ -263,7 +275,11 @@ static const mpki_cuda_table table = {
     &mpki_cuda_vectors_functions,
     &mpki_cuda_blocks_functions,
     &mpki_cuda_sweeps_functions,
-    &mpki_cuda_direct_functions};
+    &mpki_cuda_direct_functions,
+    capability,
+    MPKI_CUDA_LEAST,
+    MPKI_CUDA_LEAST_BATCH,
+    MPKI_CUDA_LEAST_DENSE};
 
 } // namespace mpki
 

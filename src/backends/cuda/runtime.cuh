@@ -11,6 +11,7 @@ static const int MPKI_RING = 4;
 
 struct mpki_cuda {
     int device, sms;
+    int capability;    /* 90 for 9.0 */
     size_t shared_max; /* bytes of shared memory a thread block may ask for */
     /* panels (high priority), trailing updates, copies beside them */
     cudaStream_t panel, update, side;

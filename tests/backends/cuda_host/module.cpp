@@ -247,7 +247,8 @@ extern "C" __attribute__((visibility("default"))) void host_device_free(void *p)
 }
 
 // Work that was queued on the "device": it is done when somebody waits for that, once.
-extern "C" __attribute__((visibility("default"))) void host_device_queue(void (*work)(void *), void *self) {
+extern "C" __attribute__((visibility("default"))) void host_device_queue(void (*work)(void *),
+                                                                         void *self) {
     queued = work, queued_for = self;
 }
 
@@ -273,6 +274,12 @@ static int describe(mpki_cuda *, char *text, size_t size, int64_t *free_bytes,
     return MPK_OK;
 }
 
+// Any GPU that is said to be here, and a module for some of them.
+static int capability(const mpki_cuda *) {
+    const char *told = getenv("METAPACK_CUDA_HOST_CAPABILITY");
+    return told ? atoi(told) : 90;
+}
+
 extern "C" __attribute__((visibility("default"))) const mpki_cuda_table *mpki_cuda_module(void);
 extern "C" const mpki_cuda_table *mpki_cuda_module(void) {
     static mpki_cuda_table table;
@@ -286,5 +293,7 @@ extern "C" const mpki_cuda_table *mpki_cuda_module(void) {
     table.blocks = &mpki_cuda_blocks_functions;
     table.sweeps = &mpki_cuda_sweeps_functions;
     table.direct = &mpki_cuda_direct_functions;
+    table.capability = capability;
+    table.least = 80, table.least_batch = table.least_dense = 90;
     return &table;
 }
