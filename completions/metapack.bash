@@ -18,7 +18,8 @@ _metapack_options() # COMMAND -> its options
         analyse | analyze)
             echo '--generate --plot --json --quiet --progress --method --ordering --given-perm
                 --matching --model-threads --scaling --strategy --block --grid --similarity
-                --symmetry-tolerance --threads --deterministic --memory-limit --seed --help' ;;
+                --device --device-number --device-memory-limit --symmetry-tolerance --threads
+                --deterministic --memory-limit --seed --help' ;;
         inertia)
             echo '--generate --plot --trace --json --quiet --progress --method --ordering
                 --given-perm --matching --model-threads --scaling --pivot-threshold

@@ -143,6 +143,16 @@ static void tell(work *w) {
 static mpk_status analyse(work *w) {
     mpk_status status = mpk_analyse(w->ctx, w->problem, &w->options, &w->an);
     tell(w);
+    if (mpk_failed(status) || w->job->goal != MPK_GOAL_ANALYSE || w->options.device == MPK_ON_CPU)
+        return status;
+    const char *text = "";
+    if (status != MPK_OK) mpk_last_error(w->ctx, NULL, NULL, &text);
+    snprintf(w->message, sizeof w->message, "%s", text);
+    const mpk_status ahead = mpk_factor_estimate(w->ctx, w->an, &w->options, &w->run.estimate);
+    if (mpk_failed(ahead)) return ahead;
+    w->run.backend = w->run.estimate.engine;
+    if (status != MPK_OK) /* the outcome of the analysis, once more */
+        return mpki_error(w->ctx, status, "analyse", -1, "%s", w->message);
     return status;
 }
 

@@ -80,6 +80,26 @@ MPK_API mpk_status mpk_factorize_lower(mpk_context *ctx, const mpk_analysis *an,
  *  stays there whatever options later calls have. Lives as long as the context. */
 MPK_API const char *mpk_factor_engine(const mpk_factor *fac);
 
+/** What mpk_factorize() will take, as far as it can be known before. */
+typedef struct mpk_estimate {
+    const char *engine;        /**< where it will run, as mpk_factor_engine(); lives as long as ctx */
+    int64_t host_bytes;        /**< most host memory, if no pivot is delayed; 0: depends on what is
+                                    dropped */
+    int64_t device_bytes;      /**< most memory of the device, likewise; 0: there is none; -1: known
+                                    when the factor is made */
+    int64_t device_free_bytes; /**< of the device, now; at most options.device_memory_limit */
+    double flops;              /**< 0: depends on what is dropped */
+    double time_s;             /**< on the device; 0: not known */
+} mpk_estimate;
+
+/** Look ahead: which engine options.device leads to, and what it will take.
+ *  an      [in]  fac's analysis to be
+ *  out     [out] unchanged after a failure
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT | what mpk_factorize() would return for the engine alone:
+ *          MPK_ERR_DEVICE, _UNSUPPORTED */
+MPK_API mpk_status mpk_factor_estimate(mpk_context *ctx, const mpk_analysis *an,
+                                       const mpk_options *options, mpk_estimate *out);
+
 /** Copy the numbers; all zero for fac NULL. */
 MPK_API void mpk_factor_info_get(const mpk_factor *fac, mpk_factor_info *info);
 /** The same of a factorization on blocks; all zero for the direct solver. */

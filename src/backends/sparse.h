@@ -154,6 +154,13 @@ typedef struct mpki_direct_engine {
      *  b [in], x [out] n x nrhs, leading dimensions ldb and ldx; b == x is allowed. No refinement */
     mpk_status (*apply)(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,
                         int64_t ldb, void *x, int64_t ldx);
+    /** What factors of this tree will take in the device's memory, with the solves of one right-hand
+     *  side, if no pivot is delayed; before anything is allocated there. NULL: not known before
+     *  `make`; so it is for the processor, whose predictions the analysis has.
+     *  bytes, time_s [out] time_s 0: not known
+     *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
+    mpk_status (*estimate)(mpk_context *ctx, const mpki_tree_view *tree, int64_t *bytes,
+                           double *time_s);
 } mpki_direct_engine;
 
 /* ---- a factorization on blocks, complete or incomplete: Thuerck 2021, Meta-algorithm 12; blocks/ has

@@ -64,7 +64,8 @@ const mpki_engine *mpki_engine_of(mpk_context *ctx, const mpk_analysis *an,
     if (engine)
         mpki_error(ctx, MPK_ERR_UNSUPPORTED, "device", -1,
                    "method %s does not run on a device; device = cpu does it",
-                   mpk_method_name(an->options.method));
+                   mpk_method_name(an->options.method == MPK_METHOD_AUTO ? MPK_METHOD_LDLT
+                                                                         : an->options.method));
     return NULL;
 }
 

@@ -263,6 +263,11 @@ static void write_factor(object *top, const mpk_run *run) {
         integer(&o, "stages", f->stages);
         integer(&o, "two_by_two", f->two_by_two);
         real(&o, "growth", "%.6g", f->growth);
+    } else if (run->estimate.device_free_bytes > 0) {
+        if (run->estimate.device_bytes >= 0)
+            integer(&o, "device_bytes", run->estimate.device_bytes);
+        integer(&o, "device_free_bytes", run->estimate.device_free_bytes);
+        if (run->estimate.time_s > 0) real(&o, "device_time_s", "%.6f", run->estimate.time_s);
     }
     close_object(&o);
 }
@@ -280,8 +285,9 @@ void mpki_report_write_json(const mpk_report *report, mpki_buffer *out) {
         text(&top, "symmetry", mpki_symmetry_name(run->problem.symmetry));
     }
     if (run->have_analysis) text(&top, "method", mpk_method_name(run->options.method));
+    if (run->backend && (run->have_factor || run->estimate.engine))
+        text(&top, "backend", run->backend);
     if (run->have_factor) {
-        if (run->backend) text(&top, "backend", run->backend);
         integer(&top, "threads", run->factor.threads);
     }
     if (run->have_analysis) text(&top, "ordering", mpk_ordering_name(run->analysis.ordering));

@@ -69,6 +69,7 @@ mpk_status mpk_report_create(mpk_context *ctx, const mpk_run *run, mpk_report **
     report->run.source = copy(ctx, run->source, &failed);
     report->run.message = copy(ctx, run->message, &failed);
     report->run.backend = copy(ctx, run->backend, &failed);
+    if (run->estimate.engine) report->run.estimate.engine = report->run.backend;
     if (!failed) look_at_matrix(report, &run->problem, &failed);
     if (!failed) report->text = render(report, mpki_report_write_text, &failed);
     if (!failed) report->json = render(report, mpki_report_write_json, &failed);

@@ -136,6 +136,24 @@ static void write_blocking(const mpk_run *run, mpki_buffer *out) {
     line(out, "", "what the factor will take depends on what is dropped: see metapack stats");
 }
 
+/* Where the factorization would run, and what it would take there. */
+static void write_estimate(const mpk_estimate *e, mpki_buffer *out) {
+    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX], time[MPKI_UNIT_MAX + 8] = "";
+    if (e->device_free_bytes == 0) {
+        line(out, "Place", "%s", e->engine);
+        return;
+    }
+    if (e->time_s > 0) mpki_print(time, sizeof time, ", about %s", mpki_show_time(z, e->time_s));
+    if (e->device_bytes < 0)
+        line(out, "Place", "%s, %s free; what the factor takes is known when it is made", e->engine,
+             mpki_show_bytes(x, (double)e->device_free_bytes));
+    else
+        line(out, "Place", "%s, %s of %s free%s%s", e->engine,
+             mpki_show_bytes(x, (double)e->device_bytes),
+             mpki_show_bytes(y, (double)e->device_free_bytes), time,
+             e->device_bytes > e->device_free_bytes ? ": too much" : "");
+}
+
 static void write_factor(const mpk_report *report, mpki_buffer *out) {
     const mpk_run *run = &report->run;
     const mpk_factor_info *f = &run->factor;
@@ -419,6 +437,7 @@ void mpki_report_write_text(const mpk_report *report, mpki_buffer *out) {
     const bool direct = run->analysis.factor_nnz > 0;
     if (run->have_analysis && direct) write_analysis(report, out);
     if (run->have_analysis && !direct && !run->have_factor) write_blocking(run, out);
+    if (run->estimate.engine && !run->have_factor) write_estimate(&run->estimate, out);
     if (run->have_factor && direct) write_factor(report, out);
     if (run->have_factor && !direct && !blocks)
         line(out, "Factor", "none: the preconditioner is the scaling alone");

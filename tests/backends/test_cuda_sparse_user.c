@@ -4,6 +4,7 @@
 #include "../support.h"
 
 #include "../../src/backends/cuda/load.h"
+#include "../../src/factor/factor.h"
 #include <metapack/metapack.h>
 
 enum { ROWS = 5, COLUMNS = 3, LD = 7 };
@@ -66,6 +67,107 @@ static void test_arguments(void **state) {
     d->table->release(d->cuda, there);
 }
 
+static mpk_status told = MPK_OK;
+
+static mpk_status estimate(mpk_context *ctx, const mpki_tree_view *tree, int64_t *bytes,
+                           double *time_s) {
+    if (mpk_failed(told)) return mpki_error(ctx, told, "device", -1, "cannot say");
+    *bytes = 1000 + tree->n;
+    *time_s = 0.25;
+    return MPK_OK;
+}
+
+static const char *name(const mpk_context *ctx) {
+    (void)ctx;
+    return "a device";
+}
+
+/* What an engine says beforehand, or that it cannot; the processor's figures; no device. */
+static void test_estimate(void **state) {
+    mpk_context *ctx = *state;
+    mpki_direct_engine direct = mpki_cpu_direct;
+    mpki_engine there = {.name = name,
+                         .memory = MPK_DEVICE,
+                         .direct = &direct,
+                         .vectors = &mpki_cpu_vectors,
+                         .blocks = &mpki_cpu_blocks};
+    mpk_problem *problem = NULL;
+    mpk_analysis *an = NULL;
+    mpk_analysis_info info;
+    mpk_device_info device;
+    mpk_options options;
+    mpk_estimate e = {.host_bytes = -77};
+    mpk_options_init(&options);
+    options.method = MPK_METHOD_LDLT;
+    assert_int_equal(mpk_problem_generate(ctx, "nlpkkt 3", 1, &problem), MPK_OK);
+    assert_int_equal(mpk_analyse(ctx, problem, &options, &an), MPK_OK);
+    mpk_analysis_info_get(an, &info);
+    assert_int_equal(mpk_factor_estimate(ctx, NULL, &options, &e), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_factor_estimate(ctx, an, &options, NULL), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_factor_estimate(NULL, an, &options, &e), MPK_ERR_ARGUMENT);
+    options.device = MPK_ON_CUDA;
+    options.device_number = 1000;
+    assert_int_equal(mpk_factor_estimate(ctx, an, &options, &e), MPK_ERR_DEVICE);
+    assert_int_equal(e.host_bytes, -77);
+    options.device_number = 0;
+    options.device = MPK_ON_CPU;
+    assert_int_equal(mpk_factor_estimate(ctx, an, &options, &e), MPK_OK);
+    assert_memory_equal(e.engine, "cpu-", 4);
+    assert_true(e.host_bytes == info.peak_bytes && e.flops == info.factor_flops);
+    assert_true(e.device_bytes == 0 && e.device_free_bytes == 0 && e.time_s == 0);
+    mpki_engine_use(ctx, &there);
+    assert_int_equal(mpk_device_info_get(ctx, 0, &device), MPK_OK);
+    assert_int_equal(mpk_factor_estimate(ctx, an, &options, &e), MPK_OK);
+    assert_string_equal(e.engine, "a device");
+    assert_true(e.device_bytes == -1 && e.device_free_bytes > 0 && e.time_s == 0);
+    direct.estimate = estimate;
+    options.device_memory_limit = 5000;
+    assert_int_equal(mpk_factor_estimate(ctx, an, &options, &e), MPK_OK);
+    assert_true(e.device_bytes == 1000 + info.n && e.device_free_bytes == 5000);
+    assert_true(e.time_s == 0.25);
+    told = MPK_ERR_MEMORY;
+    e.host_bytes = -77;
+    assert_int_equal(mpk_factor_estimate(ctx, an, &options, &e), MPK_ERR_MEMORY);
+    assert_int_equal(e.host_bytes, -77);
+    mpki_engine_use(ctx, NULL);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+}
+
+/* The report of an analysis has it, as text and as JSON. */
+static void test_report(void **state) {
+    mpk_context *ctx = *state;
+    mpki_direct_engine direct = mpki_cpu_direct;
+    const mpki_engine there = {.name = name,
+                               .memory = MPK_DEVICE,
+                               .direct = &direct,
+                               .vectors = &mpki_cpu_vectors,
+                               .blocks = &mpki_cpu_blocks};
+    const mpk_job job = {
+        .struct_size = sizeof job, .generate = "nlpkkt 3", .goal = MPK_GOAL_ANALYSE};
+    mpk_options options;
+    mpk_options_init(&options);
+    options.device = MPK_ON_CUDA;
+    mpki_engine_use(ctx, &there);
+    told = MPK_OK;
+    for (int k = 0; k < 3; k++) {
+        mpk_report *report = NULL;
+        if (k) direct.estimate = estimate;
+        options.device_memory_limit = k == 2 ? 10 : 0;
+        assert_int_equal(mpk_job_run(ctx, &job, &options, &report), MPK_OK);
+        const char *text = mpk_report_text(report), *json = mpk_report_json(report);
+        assert_non_null(strstr(json, "\"backend\": \"a device\""));
+        assert_non_null(strstr(json, "\"device_free_bytes\": "));
+        assert_true(!strstr(json, "\"device_bytes\": ") == (k == 0));
+        assert_true(!strstr(json, "\"device_time_s\": 0.25") == (k == 0));
+        assert_non_null(strstr(text, "Place         a device, "));
+        assert_true(!strstr(text, "is known when it is made") == (k != 0));
+        assert_true(!strstr(text, "too much") == (k != 2));
+        mpk_report_destroy(&report);
+    }
+    mpki_engine_use(ctx, NULL);
+}
+
 /* GPUs for which the module, or a part of it, was not built: the host module says 8.0, batches 9.0. */
 static void test_older_gpus(void **state) {
     (void)state;
@@ -115,6 +217,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_copies, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_arguments, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_estimate, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_report, open_context, close_context),
         cmocka_unit_test(test_older_gpus)};
 #ifdef METAPACK_CUDA_HOST
     if (!getenv("METAPACK_TEST_DEVICE")) setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);

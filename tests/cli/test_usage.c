@@ -136,6 +136,13 @@ static void devices(void **state) {
     assert_has(o.out, "\"status\"");
     RUN(&o, NULL, "devices", "all");
     assert_code(&o, 1);
+    RUN(&o, NULL, "analyse", "--generate", "nlpkkt 3", "--device", "cuda");
+    assert_code(&o, 7);
+    assert_true(strstr(o.err, "no CUDA backend") || strstr(o.err, "without CUDA"));
+    RUN(&o, NULL, "analyse", "--generate", "nlpkkt 3", "--device", "auto", "--json");
+    assert_code(&o, 0);
+    assert_has(o.err, "Place         cpu-");
+    assert_has(o.out, "\"backend\": \"cpu-");
     unsetenv("METAPACK_CUDA_MODULE");
 #ifdef METAPACK_CUDA_HOST
     setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);
