@@ -6,7 +6,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Callable, Dict, NamedTuple, NoReturn, Optional, Type, overload
+from typing import Any, Callable, Dict, NamedTuple, NoReturn, Optional, Type, Union, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,7 +27,9 @@ from ._matrix import (
     working_dtype,
 )  # fmt: skip
 from ._options import Options, as_dict
-from ._types import Array, DType, MatrixLike, OnGpu, OptionValue, SupportsDLPack, VectorLike
+from ._types import (
+    Array, DType, MatrixLike, OnGpu, OptionValue, SupportsCuda, SupportsDLPack, VectorLike,
+)  # fmt: skip
 from ._vectors import check_shape, solve_columns
 
 __all__ = ["Factor", "Inertia", "Slogdet", "factorized", "ildl", "ldl", "ldu", "spsolve"]
@@ -347,8 +349,8 @@ class Factor:
     def solve(self, b: SupportsDLPack, out: Optional[SupportsDLPack] = None,
               refine: Optional[int] = None, **options: OptionValue) -> Any: ...
     # fmt: on
-    def solve(self, b: Any, out: Any = None, refine: Optional[int] = None,
-              **options: OptionValue) -> Any:  # fmt: skip
+    def solve(self, b: VectorLike, out: Optional[VectorLike] = None, refine: Optional[int] = None,
+              **options: OptionValue) -> Union[Array, SupportsCuda]:  # fmt: skip
         """Solve A x = b.
 
         Parameters
@@ -392,7 +394,8 @@ class Factor:
             if options:
                 used = used.copy(self._ctx, options)
             if self._needs_no_check(used, options):
-                return self._sweep(b, out)
+                swept: Union[Array, SupportsCuda] = self._sweep(b, out)
+                return swept
             status = 0
 
             def run(b: Any, x: Any, nrhs: int) -> None:
@@ -410,7 +413,8 @@ class Factor:
                 message = self._ctx.message()[2]
         if status != 0:
             judge(status, self._solve_info, self.dtype, x, "accuracy" in used.given, message, 3)
-        return x
+        solution: Union[Array, SupportsCuda] = x
+        return solution
 
     __call__ = solve
 
