@@ -53,6 +53,10 @@ if(METAPACK_TESTS)
         set_tests_properties(plugins_ipopt_client PROPERTIES LABELS plugins TIMEOUT 300
             # Ipopt 3.11 itself leaks a kilobyte at its end
             ENVIRONMENT "LD_LIBRARY_PATH=$<TARGET_FILE_DIR:metapack_ipopt>;OPENBLAS_NUM_THREADS=1;ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1")
+        # a device that is not there: Ipopt says so, and solves nothing in silence
+        add_test(NAME plugins_ipopt_absent_device COMMAND ipopt_client $<TARGET_FILE:metapack_ipopt>)
+        set_tests_properties(plugins_ipopt_absent_device PROPERTIES LABELS plugins TIMEOUT 300 WILL_FAIL TRUE
+            ENVIRONMENT "LD_LIBRARY_PATH=$<TARGET_FILE_DIR:metapack_ipopt>;OPENBLAS_NUM_THREADS=1;METAPACK_OPTIONS=device=cuda;METAPACK_CUDA_MODULE=/nowhere;ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1")
     else()
         message(STATUS "Ipopt is not installed (coinor-libipopt-dev): its own tests of libhsl.so are left out")
     endif()

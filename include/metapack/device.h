@@ -3,7 +3,7 @@
 #define METAPACK_DEVICE_H
 /** The NVIDIA GPUs that a process sees. Which of them a sparse factorization uses is options.device
  *  and options.device_number; docs/cuda.md. Example: examples/device.c. */
-#include <metapack/types.h>
+#include <metapack/status.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -132,6 +132,32 @@ static int threads_wanted(void) {
     return threads >= 1 && threads <= 1024 ? (int)threads : 0;
 }
 
+/* METAPACK_OPTIONS="device=cuda memory_limit=2e10": the library's options by their keys, but for those
+ * that are the caller's own. A word that is none is a failure: half of a wish is nobody's wish. */
+static mpk_status read_environment(mpk_context *ctx, mpk_options *options) {
+    static const char *const not_here[] = {"method", "static_shift", "pivot_threshold",
+                                           "zero_tolerance"};
+    static const char between[] = " ,\t\n";
+    options->threads = threads_wanted();
+    for (const char *text = getenv("METAPACK_OPTIONS"); text && *text;) {
+        char word[128];
+        text += strspn(text, between);
+        const size_t length = strcspn(text, between);
+        if (length == 0) break;
+        if (length >= sizeof word) return MPK_ERR_UNSUPPORTED;
+        memcpy(word, text, length);
+        word[length] = '\0';
+        text += length;
+        char *value = strchr(word, '=');
+        if (!value) return MPK_ERR_UNSUPPORTED;
+        *value++ = '\0';
+        for (size_t k = 0; k < sizeof not_here / sizeof *not_here; k++)
+            if (!strcmp(word, not_here[k])) return MPK_ERR_UNSUPPORTED;
+        if (mpk_failed(mpk_options_set(ctx, options, word, value))) return MPK_ERR_UNSUPPORTED;
+    }
+    return MPK_OK;
+}
+
 /* The matrix as METAPACK's problem. */
 static mpk_status make_problem(const ip_pattern *p, mpk_context *ctx, const double *val,
                                mpk_problem **problem) {
@@ -167,13 +193,13 @@ static void dump(const ip_pattern *p, mpk_context *ctx, const double *val) {
 static mpk_status analyse(ip_pattern *p, const double *val) {
     mpk_problem *problem = NULL;
     mpk_analysis *an = NULL;
-    mpk_status status = make_problem(p, p->ctx, val, &problem);
-    if (mpk_failed(status)) return status;
     mpk_options options;
     mpk_options_init(&options);
+    mpk_status status = read_environment(p->ctx, &options);
+    if (!mpk_failed(status)) status = make_problem(p, p->ctx, val, &problem);
+    if (mpk_failed(status)) return status;
     options.method = MPK_METHOD_LDLT;
-    options.threads = threads_wanted();
-    options.ordering = p->ordering;
+    if (p->ordering != MPK_ORDERING_AUTO) options.ordering = p->ordering;
     status = mpk_analyse(p->ctx, problem, &options, &an);
     if (!mpk_failed(status)) {
         mpk_analysis_destroy(&p->an);
@@ -252,8 +278,12 @@ mpk_status ip_factorize(ip_pattern *p, const double *val, const ip_request *requ
     if (mpk_failed(status)) return status;
     mpk_options options;
     mpk_options_init(&options);
+    status = read_environment(f->ctx, &options);
+    if (mpk_failed(status)) {
+        mpk_factor_destroy(&f->fac);
+        return status;
+    }
     options.method = MPK_METHOD_LDLT;
-    options.threads = threads_wanted();
     options.static_shift = request->static_shift > 0 ? request->static_shift : 0;
     options.pivot_threshold = threshold(request->u);
     options.zero_tolerance = zero_tolerance(request->small);

@@ -54,7 +54,7 @@ def build_library() -> Path:
     if folder.name == "python-wheel":
         settings = [
             "-DCMAKE_BUILD_TYPE=Release", "-DMETAPACK_TESTS=OFF", "-DMETAPACK_BENCH=OFF",
-            "-DMETAPACK_SCOTCH=OFF", "-DMETAPACK_CUDA=OFF", "-DMETAPACK_IPOPT=OFF",
+            "-DMETAPACK_SCOTCH=OFF", "-DMETAPACK_IPOPT=OFF",
             "-DMETAPACK_PETSC=OFF", "-DMETAPACK_EMITTED_KERNELS=OFF",
             *shlex.split(os.environ.get("CMAKE_ARGS", "")),
         ]  # fmt: skip

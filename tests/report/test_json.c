@@ -14,7 +14,7 @@
     "options{method ordering matching scaling pivot_threshold zero_tolerance static_shift "        \
     "threads "                                                                                     \
     "model_threads refine accuracy deterministic condition seed memory_limit krylov "              \
-    "symmetry_tolerance}}"
+    "symmetry_tolerance device device_number device_memory_limit}}"
 
 static void assert_keys(const mpk_run *run, const char *expected) {
     char keys[2048];
@@ -41,14 +41,14 @@ static void keys_of_each_goal(void **state) {
                       "options{method ordering matching scaling pivot_threshold zero_tolerance "
                       "static_shift threads "
                       "model_threads accuracy deterministic seed memory_limit krylov "
-                      "symmetry_tolerance}}");
+                      "symmetry_tolerance device device_number device_memory_limit}}");
     run.have_factor = 0;
     assert_keys(&run, "schema version n nnz scalar symmetry method ordering status "
                       "time_s{read analyse} factor{nnz flops bytes peak_bytes} "
                       "options{method ordering matching scaling pivot_threshold zero_tolerance "
                       "static_shift threads "
                       "model_threads accuracy deterministic seed memory_limit krylov "
-                      "symmetry_tolerance}}");
+                      "symmetry_tolerance device device_number device_memory_limit}}");
     run.have_analysis = 0;
     assert_keys(&run, "schema version n nnz scalar symmetry status time_s{read}}");
     run = (mpk_run){.status = MPK_ERR_FORMAT, .message = "x.mtx:3: bad"};
@@ -96,7 +96,7 @@ static void krylov(void **state) {
         "options{method ordering matching scaling pivot_threshold zero_tolerance static_shift "
         "threads "
         "model_threads accuracy deterministic seed memory_limit krylov tolerance max_iterations "
-        "symmetry_tolerance}}");
+        "symmetry_tolerance device device_number device_memory_limit}}");
 }
 
 static void condition_only_where_asked_for(void **state) {

@@ -10,6 +10,24 @@ from numpy.typing import NDArray
 import pymetapack as mp
 
 
+class OnGpu:
+    """An array of somebody's."""
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {}
+
+
+def on_a_gpu(b: OnGpu) -> OnGpu:
+    F = mp.ldl(b, device="cuda:1")
+    F.refactor(b)
+    words: str = F.engine + mp.devices().reason
+    found: list[mp.Device] = mp.devices()
+    x: OnGpu = F.solve(b, out=b, refine=0)
+    F.solve(b, out=words)  # type: ignore[call-overload]
+    return x if found else b
+
+
 def accepted() -> None:
     A: NDArray[np.float64] = np.array([[0.0, 1], [1, 0]])
     with mp.ldl(A, ordering="metis", pivot_threshold=0.1, threads=1, condition=True) as F:
@@ -38,8 +56,8 @@ def refused(A: NDArray[np.float64]) -> None:
     F = mp.ldl(A, lower="yes")  # type: ignore[arg-type]
     mp.ldl(A, progress=3)  # type: ignore[arg-type]
     mp.ldl(A, ordering=print)  # type: ignore[arg-type]
-    F.solve(A, out=[1.0])  # type: ignore[arg-type]
-    F.solve(A, refine="none")  # type: ignore[arg-type]
+    F.solve(A, out=[1.0])  # type: ignore[call-overload]
+    F.solve(A, refine="none")  # type: ignore[call-overload]
     F.aslinearoperator(check=1)  # type: ignore[arg-type]
     F.nneg = 3  # type: ignore[misc]
     words: str = F.inertia  # type: ignore[assignment]

@@ -98,11 +98,69 @@ static void handles_are_listed_by_kind(void **state) {
     assert_int_equal(ip_handle_count(), 0);
 }
 
+/* METAPACK_OPTIONS: what it asks for is done, or the factorization fails; nothing is passed over. */
+static void options_of_the_environment(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        mpk_status status;
+    } cases[] = {
+        {"", MPK_OK},
+        {" ,\t", MPK_OK},
+        {"device=cpu", MPK_OK},
+        {"device=auto, threads=1", MPK_OK},
+        {"memory_limit=1e12 ordering=nd", MPK_OK},
+        {"memory_limit=10", MPK_ERR_MEMORY},
+        {"device=cuda", MPK_ERR_DEVICE},
+        {"device=cuda:1000", MPK_ERR_DEVICE},
+        {"device=gpu", MPK_ERR_UNSUPPORTED},
+        {"device", MPK_ERR_UNSUPPORTED},
+        {"devise=cuda", MPK_ERR_UNSUPPORTED},
+        {"method=ildlt", MPK_ERR_UNSUPPORTED},
+        {"threads=1 pivot_threshold=0.1", MPK_ERR_UNSUPPORTED},
+        {"a_word_that_is_much_longer_than_any_key_or_value_of_an_option_could_ever_be_in_this_or_"
+         "any_other_version_of_the_library=1",
+         MPK_ERR_UNSUPPORTED},
+        {NULL, MPK_OK}};
+    int ptr[] = {0, 2, 3}, row[] = {0, 1, 1};
+    double val[] = {4, 1, -2}, x[2];
+    const ip_request request = {0.01, 0, 0};
+    setenv("METAPACK_CUDA_MODULE", "/nowhere/module.so", 1);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        for (int later = 0; later < 2; later++) { /* with an analysis and a factor that there are */
+            ip_pattern *pattern = NULL;
+            ip_factor *fac = NULL;
+            assert_int_equal(ip_pattern_create(NULL, 2, ptr, row, 0, MPK_ORDERING_AUTO, &pattern),
+                             MPK_OK);
+            unsetenv("METAPACK_OPTIONS");
+            if (later) assert_int_equal(ip_factorize(pattern, val, &request, &fac), MPK_OK);
+            if (cases[k].text) setenv("METAPACK_OPTIONS", cases[k].text, 1);
+            mpk_status expected = cases[k].status;
+            /* a factor stays on the processor, where it is */
+            if (later && expected == MPK_ERR_DEVICE) expected = MPK_OK;
+            const mpk_status got = ip_factorize(pattern, val, &request, &fac);
+            if (got != expected && !(later && cases[k].status == MPK_ERR_MEMORY))
+                fail_msg("%s: %s", cases[k].text, mpk_status_name(got));
+            x[0] = 5, x[1] = -1;
+            if (!mpk_failed(got)) {
+                assert_int_equal(ip_solve(fac, 0, 1, x, 2), MPK_OK);
+                assert_true(x[0] > 0.999 && x[0] < 1.001 && x[1] > 0.999 && x[1] < 1.001);
+            } else { /* old values do not pass for new ones */
+                assert_true(mpk_failed(ip_solve(fac, 0, 1, x, 2)));
+            }
+            ip_factor_free(&fac);
+            ip_pattern_release(pattern);
+        }
+    unsetenv("METAPACK_OPTIONS");
+    unsetenv("METAPACK_CUDA_MODULE");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_allocation_fails_once),
         cmocka_unit_test(factors_outlive_the_handle_of_their_pattern),
         cmocka_unit_test(handles_are_listed_by_kind),
+        cmocka_unit_test(options_of_the_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

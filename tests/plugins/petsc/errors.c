@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** Bad input through PETSc: each gives PETSc's own kind of error with METAPACK's reason, and the
  *  program goes on. */
+#define _GNU_SOURCE /* setenv */
 #include "check.h"
 
 #include <math.h>
@@ -329,6 +330,40 @@ static PetscErrorCode laws(void) {
 }
 #endif
 
+/* -mat_metapack_device: one that is not there is PETSc's error with the reason; auto goes on. */
+static PetscErrorCode device(PCType pc) {
+    static const char *const words[] = {"cuda", "auto", "cpu"};
+    PetscReal residual;
+    KSP ksp;
+    Mat A;
+    Vec x, b;
+    PetscFunctionBeginUser;
+    setenv("METAPACK_CUDA_MODULE", "/nowhere/module.so", 1);
+    PetscCall(make(MATSEQAIJ, 30, 1, 1, path, &A));
+    PetscCall(vectors(A, &x, &b));
+    for (int k = 0; k < 3; k++) {
+        PetscCall(PetscOptionsSetValue(NULL, "-mat_metapack_device", words[k]));
+        PetscCall(solver(A, KSPGMRES, pc, &ksp));
+        if (k == 0) {
+            PetscCall(catch_errors());
+            const PetscErrorCode error = KSPSolve(ksp, b, x);
+            PetscCall(release_errors());
+            CHECK(error == PETSC_ERR_LIB && strstr(caught, "CUDA"), "%d: %s", error, caught);
+        } else {
+            PetscCall(KSPSolve(ksp, b, x));
+            PetscCall(relative_residual(A, x, b, &residual));
+            CHECK(residual < 1e-4, "%s: residual %g", words[k], (double)residual);
+        }
+        PetscCall(KSPDestroy(&ksp));
+    }
+    PetscCall(PetscOptionsClearValue(NULL, "-mat_metapack_device"));
+    unsetenv("METAPACK_CUDA_MODULE");
+    PetscCall(MatDestroy(&A));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscFunctionReturn(0);
+}
+
 int main(int argc, char **argv) {
     PetscFunctionBeginUser;
     PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
@@ -339,6 +374,8 @@ int main(int argc, char **argv) {
     PetscCall(wrong_order());
     PetscCall(not_ours());
     PetscCall(options());
+    PetscCall(device(PCCHOLESKY));
+    PetscCall(device(PCICC));
 #if defined(PETSC_USE_COMPLEX)
     PetscCall(laws());
 #endif

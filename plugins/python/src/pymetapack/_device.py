@@ -577,5 +577,3 @@ def on_gpu(b: Any, dtype: DType, out: Optional[Any], link: Link, fresh: bool,
             return None
         return out
     return x if lent.columns or not lent.rows else maker.by_rows(x)
-
-

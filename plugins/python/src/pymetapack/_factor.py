@@ -6,10 +6,11 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Callable, Dict, NamedTuple, NoReturn, Optional, Type
+from typing import Any, Callable, Dict, NamedTuple, NoReturn, Optional, Type, Union, overload
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator
 
 from ._context import Context, Progress
@@ -26,7 +27,9 @@ from ._matrix import (
     working_dtype,
 )  # fmt: skip
 from ._options import Options, as_dict
-from ._types import Array, DType, MatrixLike, OptionValue, VectorLike
+from ._types import (
+    Array, DType, MatrixLike, OnGpu, OptionValue, SupportsCuda, SupportsDLPack, VectorLike,
+)  # fmt: skip
 from ._vectors import check_shape, solve_columns
 
 __all__ = ["Factor", "Inertia", "Slogdet", "factorized", "ildl", "ldl", "ldu", "spsolve"]
@@ -283,7 +286,7 @@ class Factor:
             return False
         copies = [maker.copy(x) for x in new]
         if copies[0] is not None:
-            self._kept = (type(maker), *copies)
+            self._kept = (type(maker), copies[0], copies[1])
         return True
 
     def _check_kind(self, dtype: DType) -> None:
@@ -335,8 +338,19 @@ class Factor:
 
     # ---- solve -----------------------------------------------------------------------------------
 
-    def solve(self, b: VectorLike, out: Optional[Array] = None, refine: Optional[int] = None,
-              **options: OptionValue) -> Array:  # fmt: skip
+    # fmt: off
+    @overload
+    def solve(self, b: ArrayLike, out: Optional[Array] = None, refine: Optional[int] = None,
+              **options: OptionValue) -> Array: ...
+    @overload
+    def solve(self, b: OnGpu, out: Optional[OnGpu] = None, refine: Optional[int] = None,
+              **options: OptionValue) -> OnGpu: ...
+    @overload
+    def solve(self, b: SupportsDLPack, out: Optional[SupportsDLPack] = None,
+              refine: Optional[int] = None, **options: OptionValue) -> Any: ...
+    # fmt: on
+    def solve(self, b: VectorLike, out: Optional[VectorLike] = None, refine: Optional[int] = None,
+              **options: OptionValue) -> Union[Array, SupportsCuda]:  # fmt: skip
         """Solve A x = b.
 
         Parameters
@@ -380,7 +394,8 @@ class Factor:
             if options:
                 used = used.copy(self._ctx, options)
             if self._needs_no_check(used, options):
-                return self._sweep(b, out)
+                swept: Union[Array, SupportsCuda] = self._sweep(b, out)
+                return swept
             status = 0
 
             def run(b: Any, x: Any, nrhs: int) -> None:
@@ -398,7 +413,8 @@ class Factor:
                 message = self._ctx.message()[2]
         if status != 0:
             judge(status, self._solve_info, self.dtype, x, "accuracy" in used.given, message, 3)
-        return x
+        solution: Union[Array, SupportsCuda] = x
+        return solution
 
     __call__ = solve
 
@@ -436,7 +452,7 @@ class Factor:
         info.iterations = 0
         info.normwise = info.componentwise = info.unrefined = info.relative_residual = np.nan
 
-    def _sweep(self, b: VectorLike, out: Optional[Array] = None) -> Array:
+    def _sweep(self, b: Any, out: Optional[Any] = None) -> Any:
         """A⁻¹ b with nothing computed about its error, but where it is not finite: then the checked
         solve finds out why, or does better."""
 
@@ -519,13 +535,17 @@ class Factor:
             return _Inverse(self, self.solve)
         right = 0  # the values of which a solve was right by itself
 
-        def solve(b: Array) -> Array:
+        def solve(b: Any) -> Any:
             nonlocal right
             with self._ctx.lock:
                 if right == self._values:
                     return self._sweep(b)
                 x = self.solve(b)
-                if self._sound and (lies_there(b) or np.any(b)) and self._solve_info.unrefined <= _good(self.dtype):
+                if (
+                    self._sound
+                    and (lies_there(b) or np.any(b))
+                    and self._solve_info.unrefined <= _good(self.dtype)
+                ):
                     right = self._values
                 return x
 
@@ -540,7 +560,7 @@ class Factor:
         """
         part = lib.MPK_PART_ABS if abs else lib.MPK_PART_ALL
 
-        def apply(b: Array) -> Array:
+        def apply(b: Any) -> Any:
             def solve(b: Array, x: Array) -> None:
                 if b is not x:
                     x[...] = b

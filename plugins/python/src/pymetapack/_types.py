@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Sequence, Union
+from typing import Any, Protocol, Sequence, TypeVar, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,6 +52,8 @@ class SupportsDLPack(Protocol):
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
 
+#: Whatever lies on a GPU comes back as what it was.
+OnGpu = TypeVar("OnGpu", bound=SupportsCuda)
 Array = NDArray[Any]
 DType = np.dtype[Any]
 VectorLike = Union[ArrayLike, SupportsDLPack, SupportsCuda]
