@@ -129,9 +129,9 @@ int main(int argc, char **argv) {
     double rr = 0, bb = 0;
     for (size_t i = 0; i < n; i++) rr += (b[i] - ax[i]) * (b[i] - ax[i]), bb += b[i] * b[i];
     const double relative = std::sqrt(rr / bb);
-    std::printf("{\"n\": %zu, \"iterations\": %u, \"relative_residual\": %.3g, \"factorize_s\": %.4f, "
-                "\"solve_s\": %.4f, \"entries\": %zu}\n",
-                n, tag.iters(), std::isfinite(relative) ? relative : 1e300, made, solved,
-                pattern.nnz());
+    std::printf(
+        "{\"n\": %zu, \"iterations\": %u, \"relative_residual\": %.3g, \"factorize_s\": %.4f, "
+        "\"solve_s\": %.4f, \"entries\": %zu}\n",
+        n, tag.iters(), std::isfinite(relative) ? relative : 1e300, made, solved, pattern.nnz());
     return 0;
 }
