@@ -26,7 +26,7 @@ typedef struct rung {
 /* Where complete fill is affordable: tighter and tighter thresholds, in the end nearly none, with
  * outer pivoting. What has not converged soon is factorized again in less time. */
 static const rung by_threshold[] = {
-    {-1, 1, 0, 1e-3, 100}, {-1, 1, 0, 1e-5, 100}, {-1, 20, 0, 1e-8, 100}, {-1, 20, 0, 1e-11, 0}};
+    {-1, 1, 0, 1e-4, 100}, {-1, 1, 0, 1e-6, 100}, {-1, 20, 0, 1e-8, 100}, {-1, 20, 0, 1e-11, 0}};
 /* Where it is not: more and more levels of it. */
 static const rung by_level[] = {
     {1, 1, 0, 1e-3, 400}, {2, 1, 0, 1e-4, 400}, {3, 1, 0, 1e-5, 400}, {4, 3, 0, 1e-6, 0}};
