@@ -18,11 +18,10 @@ _metapack_options() # COMMAND -> its options
                 --deterministic --memory-limit --seed --help' ;;
         analyse | analyze)
             echo '--generate --plot --json --quiet --progress --method --ordering --given-perm
-                --matching --model-threads --scaling --strategy --block --grid --similarity
-                --device --device-number --device-memory-limit --symmetry-tolerance --threads
                 --given-blocks --given-pivots --matching --model-threads --scaling --strategy
-                --block --grid --similarity --joining --symmetry-tolerance --threads
-                --deterministic --memory-limit --seed --help' ;;
+                --block --grid --similarity --joining --device --device-number
+                --device-memory-limit --symmetry-tolerance --threads --deterministic
+                --memory-limit --seed --help' ;;
         inertia)
             echo '--generate --plot --trace --json --quiet --progress --method --ordering
                 --given-perm --matching --model-threads --scaling --pivot-threshold
