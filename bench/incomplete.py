@@ -4,7 +4,7 @@ section of bench/results/incomplete.md rewritten."""
 import argparse, datetime, glob, json, math, os, platform, re, subprocess, sys, tempfile, threading, time
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-SECTIONS = ["auto", "table1", "fig3", "jacobi-fig3", "jacobi-table1", "sweeps"]
+SECTIONS = ["auto", "pairs", "table1", "fig3", "jacobi-fig3", "jacobi-table1", "sweeps", "parilu", "settings", "trace"]
 COLOURS = ["#1f6feb", "#d1242f", "#1a7f37", "#9a6700", "#8250df", "#0e7c86"]
 HEAD = """# Incomplete factorizations on blocks
 
@@ -108,8 +108,9 @@ def command():
     return " ".join(["bench/" + os.path.basename(sys.argv[0])] + [w for w in sys.argv[1:] if not os.path.isabs(w)])
 
 
-def version(options):
-    done = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--tags"], capture_output=True, text=True)
+def version(options, where=ROOT):
+    """Of a build, and of the sources at or above a folder."""
+    done = subprocess.run(["git", "-C", where, "describe", "--always", "--tags"], capture_output=True, text=True)
     number = subprocess.run([os.path.join(options.build, "metapack"), "--version"], capture_output=True, text=True)
     words = number.stdout.split()
     return " ".join(filter(None, [words[1] if len(words) > 1 else "", f"({done.stdout.strip()})" if done.stdout else ""]))

@@ -150,7 +150,7 @@ def gmres(options, source, choice):
 
 def exponents(row):
     values = [row.get("backward_error", {}).get("normwise"), row.get("relative_residual")]
-    return " | ".join(f"{math.log10(v):.1f}" if v and math.isfinite(v) else "†" for v in values)
+    return " | ".join("exact" if v == 0 else f"{math.log10(v):.1f}" if v and math.isfinite(v) else "†" for v in values)
 
 
 def seconds(row):

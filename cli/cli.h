@@ -33,7 +33,7 @@ typedef struct cli_args {
     const char *words[CLI_WORDS_MAX]; /* what is not an option */
     int nwords;
     const char *dense; /* method of a dense solve, "off": none */
-    const char *generate, *rhs, *output, *plot, *trace, *perm;
+    const char *generate, *rhs, *output, *plot, *trace, *perm, *given_blocks, *given_pivots;
     const char *strategies, *orderings, *blocks, *levels, *scalar; /* lists of stats */
     bool json, progress, quiet, help;
     uint64_t typed; /* bit k: mpk_option_at(k) was given */

@@ -20,12 +20,13 @@ int cmd_solve(cli_args *args) {
         if (method < 0)
             return cli_usage_error(args, "--dense: there is no method '%s'", args->dense);
         snprintf(by, sizeof by, "--dense %s", args->dense);
-        if (job.plot || job.perm || job.trace)
-            return cli_usage_error(args, "option --%s is not read by %s",
-                                   job.plot   ? "plot"
-                                   : job.perm ? "given-perm"
-                                              : "trace",
-                                   by);
+        const char *const other = job.plot           ? "plot"
+                                  : job.perm         ? "given-perm"
+                                  : job.trace        ? "trace"
+                                  : job.given_blocks ? "given-blocks"
+                                  : job.given_pivots ? "given-pivots"
+                                                     : NULL;
+        if (other) return cli_usage_error(args, "option --%s is not read by %s", other, by);
         code = cli_check_read(args, by);
         return code ? code : cli_solve_dense(args, &job, method);
     }

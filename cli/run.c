@@ -20,10 +20,17 @@ int cli_matrix(const cli_args *args, mpk_job *job) {
         return cli_usage_error(args, "--ordering given needs --given-perm FILE");
     if (args->perm && args->options.ordering != MPK_ORDERING_GIVEN)
         return cli_usage_error(args, "--given-perm is for --ordering given");
+    if ((args->given_blocks || args->given_pivots) &&
+        args->options.ordering != MPK_ORDERING_GIVEN &&
+        args->options.ordering != MPK_ORDERING_NATURAL)
+        return cli_usage_error(args, "--given-%s is for --ordering given or natural",
+                               args->given_blocks ? "blocks" : "pivots");
     job->struct_size = sizeof *job;
     job->matrix = args->nwords ? args->words[0] : NULL;
     job->generate = args->generate;
     job->perm = args->perm;
+    job->given_blocks = args->given_blocks;
+    job->given_pivots = args->given_pivots;
     job->plot = args->plot;
     job->trace = args->trace;
     return 0;

@@ -94,6 +94,12 @@ target_link_libraries(bench_lists PRIVATE metapack_static m)
 set_target_properties(bench_lists PROPERTIES OUTPUT_NAME lists
                       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
 
+# bench/pairs.py compiles this against two builds; here it is seen to compile.
+add_executable(bench_adaptive bench/adaptive.c)
+target_link_libraries(bench_adaptive PRIVATE metapack m)
+set_target_properties(bench_adaptive PROPERTIES OUTPUT_NAME adaptive C_EXTENSIONS ON
+                      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+
 # What bench/jacobi.py and bench/sweeps.py need beside the command: a look into factors on blocks.
 foreach(name reconstruct sweeps)
     add_executable(bench_${name} bench/${name}.c)

@@ -7,19 +7,21 @@ _metapack_options() # COMMAND -> its options
     case $1 in
         solve)
             echo '--generate --rhs --output --plot --trace --dense --json --quiet --progress
-                --method --ordering --given-perm --matching --model-threads --scaling
-                --pivot-threshold --zero-tolerance --static-shift --refine --accuracy
-                --condition --krylov --tolerance --max-iterations --restart --shadow --direct
-                --no-direct --strategy --block --grid --similarity --level --fill-factor
-                --drop-tolerance --factor-type --pivoting --stages --butterfly --schedule
-                --sweeps --jacobi-epsilon --jacobi-decay --shift --precision --solve-sweeps
-                --omega --device --device-number --device-memory-limit --symmetry-tolerance
-                --threads --deterministic --memory-limit --seed --help' ;;
+                --method --ordering --given-perm --given-blocks --given-pivots --matching
+                --model-threads --scaling --pivot-threshold --zero-tolerance --static-shift
+                --refine --accuracy --condition --krylov --tolerance --max-iterations --restart
+                --shadow --direct --no-direct --strategy --block --grid --similarity --joining
+                --level --level-rule --fill-factor --drop-tolerance --drop-norm --factor-type
+                --pivoting --stages --butterfly --schedule --sweeps --jacobi-epsilon
+                --jacobi-decay --shift --precision --solve-sweeps --omega --device
+                --device-number --device-memory-limit --symmetry-tolerance --threads
+                --deterministic --memory-limit --seed --help' ;;
         analyse | analyze)
             echo '--generate --plot --json --quiet --progress --method --ordering --given-perm
-                --matching --model-threads --scaling --strategy --block --grid --similarity
-                --device --device-number --device-memory-limit --symmetry-tolerance --threads
-                --deterministic --memory-limit --seed --help' ;;
+                --given-blocks --given-pivots --matching --model-threads --scaling --strategy
+                --block --grid --similarity --joining --device --device-number
+                --device-memory-limit --symmetry-tolerance --threads --deterministic
+                --memory-limit --seed --help' ;;
         inertia)
             echo '--generate --plot --trace --json --quiet --progress --method --ordering
                 --given-perm --matching --model-threads --scaling --pivot-threshold
@@ -67,6 +69,9 @@ _metapack_words() # OPTION -> the words it takes, or nothing
         --schedule) echo 'pull subsets atomic jacobi' ;;
         --precision) echo 'double single' ;;
         --device) echo 'cpu cuda auto' ;;
+        --joining) echo 'off on auto' ;;
+        --drop-norm) echo 'below whole' ;;
+        --level-rule) echo 'sum max' ;;
     esac
 }
 

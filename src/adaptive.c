@@ -13,21 +13,23 @@ static const char STAGE[] = "solve";
 /* A complete block pattern is tried first if its updates cost no more than this: most entries of a
  * complete factor are small, and what a threshold leaves of them beats any level of fill. */
 static const double COMPLETE_FLOPS = 2e11;
-/* Iterations of an attempt that has a better one behind it. */
-enum { PATIENCE = 400 };
+/* Pivots this many times larger than the matrix are those of an unstable elimination. */
+static const double UNSTABLE = 1e6;
 
 /* A step of the ladder. */
 typedef struct rung {
     int level, stages;
     double fill_factor, drop_tolerance;
+    int patience; /* iterations, if there is a better one behind it */
 } rung;
 
-/* Where complete fill is affordable: tighter and tighter thresholds, in the end none, with outer
- * pivoting. */
+/* Where complete fill is affordable: tighter and tighter thresholds, in the end nearly none, with
+ * outer pivoting. What has not converged soon is factorized again in less time. */
 static const rung by_threshold[] = {
-    {-1, 1, 0, 1e-3}, {-1, 1, 0, 1e-5}, {-1, 1, 0, 1e-8}, {-1, 20, 0, 1e-11}};
+    {-1, 1, 0, 1e-4, 100}, {-1, 1, 0, 1e-6, 100}, {-1, 20, 0, 1e-8, 100}, {-1, 20, 0, 1e-11, 0}};
 /* Where it is not: more and more levels of it. */
-static const rung by_level[] = {{1, 1, 0, 1e-3}, {2, 1, 0, 1e-4}, {3, 1, 0, 1e-5}, {4, 3, 0, 1e-6}};
+static const rung by_level[] = {
+    {1, 1, 0, 1e-3, 400}, {2, 1, 0, 1e-4, 400}, {3, 1, 0, 1e-5, 400}, {4, 3, 0, 1e-6, 0}};
 
 typedef struct search {
     mpk_context *ctx;
@@ -96,8 +98,9 @@ static void hand_out(const search *s) {
                (size_t)s->n * s->size);
 }
 
-/* Factorize and solve with these options; the analysis is there. */
-static mpk_status attempt(search *s, const mpk_options *o) {
+/* Factorize and solve with these options; the analysis is there.
+ * unstable [out] or NULL: pivots were replaced or far too large, which only other pivots mend */
+static mpk_status attempt(search *s, const mpk_options *o, bool *unstable) {
     mpk_context *ctx = s->ctx;
     mpk_adaptive *r = s->result;
     mpk_attempt *a = note(s, o);
@@ -109,6 +112,7 @@ static mpk_status attempt(search *s, const mpk_options *o) {
     if (!mpk_failed(status)) {
         mpk_factor_info_get(r->factor, &f);
         a->bytes = f.bytes;
+        if (unstable) *unstable = f.perturbed > 0 || !(f.growth <= UNSTABLE);
         if (s->options.memory_limit > 0 && (double)f.peak_bytes > s->options.memory_limit)
             status = mpki_error(ctx, MPK_ERR_MEMORY, STAGE, f.peak_bytes,
                                 "the factorization took %lld bytes, and the limit is %.0f",
@@ -181,6 +185,9 @@ static mpk_status analyse(search *s, mpk_options *o, bool *complete) {
     mpk_analysis **an = &s->result->analysis;
     const int level = o->level;
     if (general && o->factor_type == MPK_TYPE_LDLT) o->factor_type = MPK_TYPE_LDU;
+    /* rows in an order against scalar fill, cut into blocks: no worse than the others with either
+     * ladder, and no time for a comparison (docs/adaptive.md) */
+    if (o->strategy == MPK_STRATEGY_AUTO) o->strategy = MPK_STRATEGY_RB;
     if (general) o->level = -1;
     mpk_status status = mpk_analyse(s->ctx, s->problem, o, an);
     if (mpk_failed(status)) return status;
@@ -211,15 +218,18 @@ static mpk_status climb(search *s) {
     const rung *ladder = complete ? by_threshold : by_level;
     const int rungs = complete ? (int)(sizeof by_threshold / sizeof *by_threshold)
                                : (int)(sizeof by_level / sizeof *by_level);
+    bool unstable = false;
     for (int k = 0; k < rungs; k++) {
+        if (unstable && ladder[k].stages == 1) continue;
         o.level = ladder[k].level;
         o.stages = ladder[k].stages;
         o.fill_factor = ladder[k].fill_factor;
         o.drop_tolerance = ladder[k].drop_tolerance;
-        o.max_iterations = k + 1 < rungs && s->options.max_iterations > PATIENCE
-                               ? PATIENCE
+        o.max_iterations = k + 1 < rungs && s->options.max_iterations > ladder[k].patience
+                               ? ladder[k].patience
                                : s->options.max_iterations;
-        status = attempt(s, &o);
+        unstable = false;
+        status = attempt(s, &o, &unstable);
         if (status == MPK_OK || status == MPK_SINGULAR || status == MPK_ERR_CANCELLED ||
             status == MPK_ERR_ARGUMENT || status == MPK_ERR_INPUT)
             return say(s, analysed, status);
@@ -248,7 +258,7 @@ static mpk_status direct(search *s, bool *done) {
     }
     o.method = MPK_METHOD_LDLT;
     mpk_status status = mpk_analyse(s->ctx, s->problem, &o, &r->analysis);
-    if (!mpk_failed(status)) status = say(s, status, attempt(s, &o));
+    if (!mpk_failed(status)) status = say(s, status, attempt(s, &o, NULL));
     *done = status != MPK_ERR_MEMORY;
     if (*done) return status;
     const char *text = NULL;

@@ -25,7 +25,7 @@ typedef struct work {
     mpk_problem *problem;
     mpk_analysis *an;
     mpk_factor *fac;
-    int32_t *perm;
+    int32_t *perm, *blocks, *pivots;
     void *x; /* n x nrhs: the right-hand sides, then the solutions */
     mpki_record history;
     char message[256]; /* of a solve that did not converge: writing its result clears the context's
@@ -104,6 +104,13 @@ static mpk_status load_matrix(work *w) {
     return status;
 }
 
+/* What files have of the caller's own order. */
+static void take_given(work *w) {
+    if (w->perm) w->options.given_perm = w->perm;
+    if (w->blocks) w->options.given_blocks = w->blocks;
+    if (w->pivots) w->options.given_pivots = w->pivots;
+}
+
 static mpk_status load(work *w) {
     double start = mpki_now_s();
     const mpk_job *job = w->job;
@@ -120,7 +127,11 @@ static mpk_status load(work *w) {
     }
     if (!mpk_failed(status) && job->perm)
         status = mpki_perm_read(w->ctx, job->perm, w->run.problem.n, &w->perm);
-    if (w->perm) w->options.given_perm = w->perm;
+    if (!mpk_failed(status) && job->given_blocks)
+        status = mpki_starts_read(w->ctx, job->given_blocks, w->run.problem.n, &w->blocks);
+    if (!mpk_failed(status) && job->given_pivots)
+        status = mpki_starts_read(w->ctx, job->given_pivots, w->run.problem.n, &w->pivots);
+    take_given(w);
     if (!mpk_failed(status) && job->goal >= MPK_GOAL_SOLVE) status = load_rhs(w);
     w->run.time_read_s = mpki_now_s() - start;
     return status;
@@ -183,7 +194,6 @@ static mpk_status search(work *w) {
     if (!mpk_failed(status)) {
         w->run.solve = r.solve;
         w->options = r.options;
-        w->options.given_perm = w->perm;
     }
     return status;
 }
@@ -222,6 +232,7 @@ static mpk_status make_report(work *w, mpk_status status, mpk_report **report) {
     w->run.peak_bytes = (double)peak;
     w->run.options = w->options;
     w->run.options.given_perm = NULL;
+    w->run.options.given_blocks = w->run.options.given_pivots = NULL;
     w->run.status = status;
     if (status != MPK_OK) mpk_last_error(w->ctx, NULL, NULL, &w->run.message);
     if (status == MPK_NOT_CONVERGED) w->run.message = w->message;
@@ -274,6 +285,8 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
     mpk_factor_destroy(&w.fac);
     mpk_analysis_destroy(&w.an);
     mpki_release(ctx, w.perm);
+    mpki_release(ctx, w.blocks);
+    mpki_release(ctx, w.pivots);
     if (job->trace) mpki_trace_stop(ctx);
     mpk_problem_destroy(&w.problem);
     return status;

@@ -137,6 +137,26 @@ static void field(FILE *out, const mpk_option *o) {
         fprintf(out, "    mpk_%s %s;\n", o->key, o->key);
 }
 
+/* Fields that are arrays of the caller's. */
+typedef struct given {
+    size_t offset;
+    const char *key, *text;
+} given;
+
+static const given arrays[] = {
+    {offsetof(mpk_options, given_perm), "given_perm",
+     "Size n, for ordering given: the old index at each new position; borrowed during mpk_analyse "
+     "only."},
+    {offsetof(mpk_options, given_blocks), "given_blocks",
+     "For ordering given or natural, methods on blocks: the position at which each block begins, "
+     "from 0 on, increasing, and at last n; no block has more than 128 rows. Borrowed likewise. "
+     "NULL: by strategy."},
+    {offsetof(mpk_options, given_pivots), "given_pivots",
+     "Likewise the position at which each pivot of one or two rows begins, and at last n: these "
+     "pairs instead of those of the matching stay together, and are the pivots of pivoting static. "
+     "With given_blocks a pivot lies in one block. NULL: by matching."},
+};
+
 static void header(FILE *out, const char *name) {
     (void)name;
     size_t last = 0;
@@ -144,12 +164,14 @@ static void header(FILE *out, const char *name) {
         const mpk_option *o, *next = NULL;
         for (int k = 0; (o = mpk_option_at(k)); k++)
             if (o->offset > last && (!next || o->offset < next->offset)) next = o;
-        if (offsetof(mpk_options, given_perm) > last &&
-            (!next || offsetof(mpk_options, given_perm) < next->offset)) {
-            comment(out, "Size n, for ordering given: the old index at each new position; borrowed "
-                         "during mpk_analyse only.");
-            fprintf(out, "    const int32_t *given_perm;\n");
-            last = offsetof(mpk_options, given_perm);
+        const given *array = NULL;
+        for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
+            if (arrays[k].offset > last && (!array || arrays[k].offset < array->offset))
+                array = &arrays[k];
+        if (array && (!next || array->offset < next->offset)) {
+            comment(out, array->text);
+            fprintf(out, "    const int32_t *%s;\n", array->key);
+            last = array->offset;
             continue;
         }
         if (!next) return;

@@ -81,6 +81,18 @@ typedef enum mpk_ordering {
     MPK_ORDERING_GMC = 8 /**< greedy multicolouring: independent sets first; only on blocks */
 } mpk_ordering;
 
+/** Which part of a column of L the drop tolerance is measured by. */
+typedef enum mpk_drop_norm {
+    MPK_DROP_NORM_BELOW = 0, /**< the unit diagonal, and what is below the diagonal block */
+    MPK_DROP_NORM_WHOLE = 1  /**< the column of the diagonal block, too */
+} mpk_drop_norm;
+
+/** The level of fill where blocks of levels a and b meet. */
+typedef enum mpk_level_rule {
+    MPK_LEVEL_RULE_SUM = 0, /**< a + b + 1 */
+    MPK_LEVEL_RULE_MAX = 1  /**< max(a, b) + 1 */
+} mpk_level_rule;
+
 /** A switch; auto: METAPACK decides. */
 typedef enum mpk_switch { MPK_OFF = 0, MPK_ON = 1, MPK_AUTO = 2 } mpk_switch;
 
@@ -259,6 +271,27 @@ typedef struct mpk_options {
      *  device has free. What needs more ends with MPK_ERR_MEMORY, with both numbers in the
      *  text. From 0 to 1e+18 bytes. */
     double device_memory_limit;
+    /** Rows that depend on each other share a block, however little their patterns in A have in
+     *  common. rb and rbr: the order is made a postorder, and blocks are joined along the
+     *  elimination tree; br: rows of one pattern come together first. off: by the cosine alone,
+     *  as printed in 2018. Default on. */
+    mpk_switch joining;
+    /** Which part of a column of L drop_tolerance is measured by. below: what is below the
+     *  diagonal block, and the unit diagonal; whole: the column of the diagonal block, too, as
+     *  printed in 2018: fewer entries stay. Default below. */
+    mpk_drop_norm drop_norm;
+    /** How levels of fill grow where two blocks meet. sum: lev(i,k) + lev(k,j) + 1 (Hysom &
+     *  Pothen 2002); max: max(lev(i,k), lev(k,j)) + 1, as printed in 2018: more fill from level
+     *  2 on. Default sum. */
+    mpk_level_rule level_rule;
+    /** For ordering given or natural, methods on blocks: the position at which each block
+     *  begins, from 0 on, increasing, and at last n; no block has more than 128 rows. Borrowed
+     *  likewise. NULL: by strategy. */
+    const int32_t *given_blocks;
+    /** Likewise the position at which each pivot of one or two rows begins, and at last n:
+     *  these pairs instead of those of the matching stay together, and are the pivots of
+     *  pivoting static. With given_blocks a pivot lies in one block. NULL: by matching. */
+    const int32_t *given_pivots;
     /* options: end */
 } mpk_options;
 

@@ -30,6 +30,9 @@ typedef struct mpk_job {
     const char *plot;   /**< SVG with patterns and times, as mpk_report_plot() */
     const char *trace;  /**< what was done when, by the caller and by the inspector of a method on
                              blocks: to *.svg a picture, else JSON in Chrome's trace format */
+    /** Files with the position at which each block, each pivot of that order begins, increasing,
+     *  from 0 or from 1 as the first one says; NULL: options.given_blocks, options.given_pivots. */
+    const char *given_blocks, *given_pivots;
 } mpk_job;
 
 /** Run a job: read -> analyse -> factorize -> solve -> write, report. Method auto solves by

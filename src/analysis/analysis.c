@@ -47,7 +47,7 @@ static mpk_analysis *create(mpk_context *ctx, const mpk_problem *problem,
     if (!an) return NULL;
     an->ctx = ctx;
     an->options = *options;
-    an->options.given_perm = NULL;
+    an->options.given_perm = an->options.given_blocks = an->options.given_pivots = NULL;
     an->n = problem->n;
     an->nnz = problem->nnz;
     an->scalar = problem->scalar;
@@ -150,6 +150,8 @@ mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_
     if (mpk_failed(status)) return status;
     status = mpki_fit_options(ctx, problem->symmetry, &full);
     if (!mpk_failed(status) && mpki_on_blocks(full.method)) status = mpki_check_options(ctx, &full);
+    if (!mpk_failed(status))
+        status = mpki_given_check(ctx, problem->n, problem->symmetry == MPK_GENERAL, &full);
     if (mpk_failed(status)) return status;
     if (mpki_progress(ctx, STAGE, 0))
         return mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");

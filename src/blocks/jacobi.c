@@ -57,6 +57,7 @@ static void lay_out(const mpki_meta *meta, generation *g, int64_t *used) {
         p->n = meta->stages->ldu ? take(g->memory, used, (int64_t)w * ld, size) : p->m;
         p->d = take(g->memory, used, 2 * w, size);
         p->dinv = take(g->memory, used, 2 * w, size);
+        p->own = NULL;
         g->frame[x->frame[k]].d = p->d;
     }
 }

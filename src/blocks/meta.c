@@ -68,6 +68,7 @@ static bool pivots_lay_out(mpki_meta *meta) {
     mpki_chunk_work *c = &meta->chunk;
     const size_t size = mpk_scalar_size(meta->bf->scalar);
     const int line = (int)(64 / size);
+    const bool whole = mpki_drops_by_whole(meta->stages);
     int64_t total = 0;
     for (int pass = 0; pass < 2; pass++) {
         char *at = c->pivot_memory;
@@ -75,8 +76,9 @@ static bool pivots_lay_out(mpki_meta *meta) {
             const int w = mpki_frame_rows(meta->stages->blocking, c->frame[f]);
             const int64_t square = (int64_t)w * mpki_block_ld(w, size);
             const int64_t diagonal = (2 * w + line - 1) / line * line;
+            const int64_t own = (2 * mpki_block_ld(w, size) + line - 1) / line * line;
             if (pass == 0) {
-                total += square * (1 + meta->stages->ldu) + 2 * diagonal;
+                total += square * (1 + meta->stages->ldu) + 2 * diagonal + whole * own;
                 continue;
             }
             mpki_work_pivot *p = &c->pivot[f];
@@ -85,6 +87,8 @@ static bool pivots_lay_out(mpki_meta *meta) {
             p->d = at += square * (1 + meta->stages->ldu) * (int64_t)size;
             p->dinv = at += diagonal * (int64_t)size;
             at += diagonal * (int64_t)size;
+            p->own = whole ? at : NULL;
+            at += whole * own * (int64_t)size;
         }
         if (pass == 0 && (total > c->pivot_room || !c->pivot_memory)) {
             c->pivot_room = total + total / 2;

@@ -43,9 +43,10 @@ static inline void mpki_count_pivots(mpki_meta_worker *me, const mpki_pivot_coun
 }
 
 /** A pivot at work: M and N dense (w x w, ld = mpki_block_ld(w)), D and its inverse; n == m unless
- *  LDU. */
+ *  LDU. own: 2 ld reals, the squared norms of the columns of L_ii and then of U_ii^T, for option
+ *  drop_norm; NULL: not asked for. */
 typedef struct mpki_work_pivot {
-    void *m, *n, *d, *dinv;
+    void *m, *n, *d, *dinv, *own;
     mpki_pivot_counts counts;
 } mpki_work_pivot;
 
@@ -83,6 +84,12 @@ typedef struct mpki_meta {
     int32_t level;            /* of the portion at work */
     mpki_chunk_work chunk;
 } mpki_meta;
+
+/** Does the column of the diagonal block count where entries are dropped? */
+static inline bool mpki_drops_by_whole(const mpki_stages *s) {
+    return s->options->drop_norm == MPK_DROP_NORM_WHOLE && !s->complete &&
+           s->options->schedule != MPK_SCHEDULE_JACOBI;
+}
 
 /* grant.c */
 

@@ -197,6 +197,7 @@ static void recall(const mpki_meta *meta, int32_t frame, const mpki_work_pivot *
     }
     memcpy(to->d, from->d, 2 * (size_t)w * sizeof(T));
     memcpy(to->dinv, from->dinv, 2 * (size_t)w * sizeof(T));
+    for (int k = 0; to->own && k < 2 * LD(w); k++) ((R *)to->own)[k] = 1; /* the unit diagonal */
 }
 
 /* Random diagonals of a butterfly: exp(r/10), r in [-1/2, 1/2], as Baboulin et al. choose them. */
@@ -267,6 +268,30 @@ void FN(meta_factor)(mpki_meta *meta, mpki_meta_worker *me, int32_t frame, mpki_
                                      .largest = (double)report.largest};
 }
 
+/* The squared norms of the columns of L_ii = C M^T D^-1, of an accepted pivot; kept: C, which is
+ * overwritten. */
+static void own_norms(const mpki_meta *meta, mpki_meta_worker *me, int w, const mpki_work_pivot *of,
+                      T *kept, T *kept_u) {
+    R *own = of->own;
+    memset(own, 0, 2 * (size_t)LD(w) * sizeof(R));
+    kernels(meta)->solve(w, w, kept, LD(w), of->n, LD(w), of->dinv, meta->stages->hermitian,
+                         me->work, own);
+    if (meta->stages->ldu)
+        kernels(meta)->solve(w, w, kept_u, LD(w), of->m, LD(w), of->dinv, 0, me->work, own + LD(w));
+}
+
+/* Factor a frame's pivot, with the norms of its own columns where they are asked for. */
+static void factor_with_norms(mpki_meta *meta, mpki_meta_worker *me, int32_t frame,
+                              mpki_work_pivot *to, T *diagonal) {
+    const int w = mpki_frame_rows(meta->stages->blocking, frame), ld = LD(w);
+    T *kept = me->block, *kept_u = kept + (int64_t)meta->widest * meta->widest;
+    if (to->own) memcpy(kept, diagonal, (size_t)w * (size_t)ld * sizeof(T));
+    for (int r = 0; to->own && meta->stages->ldu && r < w; r++) /* U_ii^T is that of C^T */
+        for (int c = 0; c < w; c++) kept_u[r * ld + c] = diagonal[c * ld + r];
+    FN(meta_factor)(meta, me, frame, to, diagonal);
+    if (to->own && !meta->stages->reject[frame]) own_norms(meta, me, w, to, kept, kept_u);
+}
+
 /* A frame of the dense pivot: what was gathered goes there, and M = D = I. */
 static void give_to_border(mpki_meta *meta, int32_t f) {
     const mpki_chunk_work *c = &meta->chunk;
@@ -304,7 +329,7 @@ static void pivot_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     if (mpki_in_border(meta->bf, frame))
         give_to_border(meta, f);
     else
-        FN(meta_factor)(meta, me, frame, &c->pivot[f], (T *)c->flight + c->at[c->first[f]]);
+        factor_with_norms(meta, me, frame, &c->pivot[f], (T *)c->flight + c->at[c->first[f]]);
 }
 
 /* ---- phase II -----------------------------------------------------------------------------------

@@ -44,8 +44,15 @@ static void thresholds(mpki_meta *meta) {
         for (int64_t h = g + 1; h < end; h++)
             for (int k = 0; k < 2 * meta->widest; k++)
                 sum[k] += ((R *)c->norm2 + h * 2 * meta->widest)[k];
-        /* the unit diagonal of L belongs to the column too */
-        for (int k = 0; k < 2 * meta->widest; k++) sum[k] = tau * r_sqrt(1 + sum[k]);
+        /* the unit diagonal of L belongs to the column too, or all of its diagonal block */
+        const mpki_work_pivot *pivot = &c->pivot[c->group_frame[g]];
+        const int w = mpki_frame_rows(meta->stages->blocking, c->frame[c->group_frame[g]]);
+        for (int half = 0; half < 2; half++)
+            for (int k = 0; k < meta->widest; k++) {
+                const R own = pivot->own && k < w ? ((const R *)pivot->own)[half * LD(w) + k] : 1;
+                R *norm2 = &sum[half * meta->widest + k];
+                *norm2 = tau * r_sqrt(own + *norm2);
+            }
         for (int64_t h = g + 1; h < end; h++)
             memcpy((R *)c->norm2 + h * 2 * meta->widest, sum, 2 * (size_t)meta->widest * sizeof(R));
         g = end;

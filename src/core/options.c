@@ -24,6 +24,8 @@ static const char *const schedule_names[] = {"pull", "subsets", "atomic", "jacob
 static const char *const precision_names[] = {"double", "single"};
 static const char *const device_names[] = {"cpu", "cuda", "auto"};
 static const char *const switch_names[] = {"off", "on", "auto"};
+static const char *const norm_names[] = {"below", "whole"};
+static const char *const rule_names[] = {"sum", "max"};
 
 #define LDLT (1u << MPK_METHOD_LDLT)
 #define ILDLT (1u << MPK_METHOD_ILDLT)
@@ -208,6 +210,19 @@ static const mpk_option table[] = {
      "device "
      "has free",
      "What needs more ends with MPK_ERR_MEMORY, with both numbers in the text."},
+    {WORDS(joining, switch_names, MPK_ON), "", AUTO | BLOCKS | BLOCK_JACOBI, 0, 0,
+     "rows that depend on each other share a block, however little their patterns in A have in "
+     "common",
+     "rb and rbr: the order is made a postorder, and blocks are joined along the elimination tree; "
+     "br: rows of one pattern come together first. off: by the cosine alone, as printed in 2018."},
+    {WORDS(drop_norm, norm_names, MPK_DROP_NORM_BELOW), "", ILDLT, 0, -1,
+     "which part of a column of L drop_tolerance is measured by",
+     "below: what is below the diagonal block, and the unit diagonal; whole: the column of the "
+     "diagonal block, too, as printed in 2018: fewer entries stay."},
+    {WORDS(level_rule, rule_names, MPK_LEVEL_RULE_SUM), "", CHOSEN, 0, 0,
+     "how levels of fill grow where two blocks meet",
+     "sum: lev(i,k) + lev(k,j) + 1 (Hysom & Pothen 2002); max: max(lev(i,k), lev(k,j)) + 1, as "
+     "printed in 2018: more fill from level 2 on."},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 

@@ -118,7 +118,7 @@ static mpk_status refill(mpki_block_body *body) {
     }
     if (!mpk_failed(status))
         status =
-            mpki_pattern_fill(body->stages.ctx, &now, body->stages.options->level, 1, 0, &filled);
+            mpki_pattern_fill_by(body->stages.ctx, &now, body->level, body->rule, 1, 0, &filled);
     /* a block with a rejected frame may no longer be needed */
     unsigned char *keep =
         status ? NULL : MPKI_ZNEW(body->stages.ctx, STAGE, x->nblocks, unsigned char);
@@ -343,7 +343,9 @@ static double pivot_floor(const mpki_stages *s) {
  * engine's plan, which is made from the second values on. False: they left nothing that fits. */
 static bool take_over(mpki_block_body *body, mpki_block_body *older) {
     mpki_stages *s = &body->stages, *from = older ? &older->stages : NULL;
-    if (!older || !older->intact || older->own || older->level != body->level) return false;
+    if (!older || !older->intact || older->own || older->level != body->level ||
+        older->rule != body->rule)
+        return false;
     s->index = from->index;
     body->of_a = older->of_a;
     from->index = (mpki_ibcsr){0};
@@ -364,7 +366,7 @@ static mpk_status make_index(mpki_block_body *body, const mpki_pattern *a) {
     mpk_context *ctx = s->ctx;
     mpki_pattern filled = {0};
     mpk_status status =
-        mpki_pattern_fill(ctx, a, s->options->level, s->options->threads, 0, &filled);
+        mpki_pattern_fill_by(ctx, a, body->level, body->rule, s->options->threads, 0, &filled);
     if (!mpk_failed(status)) status = mpki_ibcsr_make(ctx, &filled, &s->index);
     if (!mpk_failed(status)) body->of_a = MPKI_ZNEW(ctx, STAGE, s->index.nblocks, unsigned char);
     if (!mpk_failed(status) && !body->of_a) status = mpki_failed(ctx);
@@ -436,6 +438,7 @@ static mpk_status run(mpk_factor *fac, const mpki_full *full, const mpki_full *a
                        .broken_frame = -1};
     s->floor = pivot_floor(s) * fac->size;
     body->level = o->level;
+    body->rule = o->level_rule;
     body->schedule = o->schedule;
     mpk_status status = prepare(body, older, &blocks->a);
     const double numeric = mpki_now_s();

@@ -18,6 +18,7 @@ typedef struct mpki_block_body {
      * was pushed back; and what the engine keeps. */
     bool intact;
     int level;
+    mpk_level_rule rule;
     mpk_schedule schedule;
     mpki_block_plan *plan;
 } mpki_block_body;

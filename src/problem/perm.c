@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Orders of rows: read from a file, checked to be permutations. */
+/* Orders of rows, and where their blocks and pivots begin: read from a file, checked. */
 #include "perm.h"
 #include "number.h"
 #include "text.h"
@@ -10,6 +10,7 @@ static const char STAGE[] = "read";
 typedef struct reader {
     mpki_text text;
     int32_t n, count;
+    int32_t most;       /* entries: n; n + 1 where not all must be there */
     bool market, sized; /* a Matrix Market file; its size line has been seen */
     int32_t *perm;
 } reader;
@@ -25,8 +26,11 @@ static mpk_status take_sizes(reader *r, const char *p) {
     p = mpki_skip_blanks(p);
     good = good && mpki_read_integer(&p, &columns);
     p = mpki_skip_blanks(p);
-    if (!good || *p != '\n' || __builtin_mul_overflow(rows, columns, &product) || product != r->n)
+    good = good && *p == '\n' && !__builtin_mul_overflow(rows, columns, &product);
+    if (r->most == r->n && (!good || product != r->n))
         return bad(r, "the order must have as many entries as the matrix has rows");
+    if (!good || product < 0 || product > r->most)
+        return bad(r, "expected the size of an array, no longer than the matrix has rows");
     r->sized = true;
     r->text.cursor = p + 1;
     return MPK_OK;
@@ -38,9 +42,10 @@ static mpk_status take_line(reader *r, const char *p) {
     while (*p != '\n') {
         double x;
         if (!mpki_read_real(&p, &x)) return bad(r, "expected integers");
-        if (!(x >= 0 && x <= r->n) || x != floor(x))
+        if (!(x >= 0 && x <= (double)r->most) || x != floor(x))
             return bad(r, "an entry of the order is no index of the matrix");
-        if (r->count == r->n) return bad(r, "the order has more entries than the matrix has rows");
+        if (r->count == r->most)
+            return bad(r, "the order has more entries than the matrix has rows");
         r->perm[r->count++] = (int32_t)x;
         p = mpki_skip_blanks(p);
     }
@@ -86,7 +91,7 @@ static mpk_status check(reader *r) {
 }
 
 mpk_status mpki_perm_read_stream(mpk_context *ctx, mpki_stream *stream, int32_t n, int32_t **perm) {
-    reader r = {.text = {.ctx = ctx, .stream = stream}, .n = n};
+    reader r = {.text = {.ctx = ctx, .stream = stream}, .n = n, .most = n};
     r.perm = MPKI_NEW(ctx, STAGE, n, int32_t);
     mpk_status status = r.perm ? take_all(&r) : mpki_failed(ctx);
     if (!mpk_failed(status)) status = check(&r);
@@ -101,6 +106,44 @@ mpk_status mpki_perm_read(mpk_context *ctx, const char *path, int32_t n, int32_t
     mpki_stream *stream = NULL;
     mpk_status status = mpki_stream_open(ctx, path, &stream);
     if (!mpk_failed(status)) status = mpki_perm_read_stream(ctx, stream, n, perm);
+    mpki_stream_close(&stream);
+    return status;
+}
+
+/* Count from 0, and add n. */
+static mpk_status finish_starts(reader *r) {
+    if (r->count == 0 || r->perm[0] > 1)
+        return bad(r, "the first of these positions must be 0, or 1 if they are counted from 1");
+    const int32_t base = r->perm[0];
+    for (int32_t k = 0; k < r->count; k++) {
+        r->perm[k] -= base;
+        if ((k && r->perm[k] <= r->perm[k - 1]) || r->perm[k] > r->n)
+            return mpki_error(r->text.ctx, MPK_ERR_INPUT, STAGE, k,
+                              "%s: entry %d: position %d does not come after the one before, or is "
+                              "beyond the matrix",
+                              mpki_stream_name(r->text.stream), k + 1, r->perm[k] + base);
+    }
+    if (r->perm[r->count - 1] < r->n) r->perm[r->count++] = r->n;
+    return MPK_OK;
+}
+
+mpk_status mpki_starts_read_stream(mpk_context *ctx, mpki_stream *stream, int32_t n,
+                                   int32_t **start) {
+    reader r = {.text = {.ctx = ctx, .stream = stream}, .n = n, .most = n + (n < INT32_MAX)};
+    r.perm = MPKI_NEW(ctx, STAGE, (int64_t)n + 2, int32_t);
+    mpk_status status = r.perm ? take_all(&r) : mpki_failed(ctx);
+    if (!mpk_failed(status)) status = finish_starts(&r);
+    if (mpk_failed(status))
+        mpki_release(ctx, r.perm);
+    else
+        *start = r.perm;
+    return status;
+}
+
+mpk_status mpki_starts_read(mpk_context *ctx, const char *path, int32_t n, int32_t **start) {
+    mpki_stream *stream = NULL;
+    mpk_status status = mpki_stream_open(ctx, path, &stream);
+    if (!mpk_failed(status)) status = mpki_starts_read_stream(ctx, stream, n, start);
     mpki_stream_close(&stream);
     return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpk_analyse as its callers meet it. */
+#include "analysis/block/block.h"
 #include "context.h"
 
 static void assert_text_has(const char *word) {
@@ -128,6 +129,70 @@ static void test_given_order(void **state) {
     perm[7] = perm[2];
     assert_int_equal(mpk_analyse(ctx, a, &options, &an), MPK_ERR_ARGUMENT);
     assert_text_has("not a permutation");
+    assert_null(an);
+    problem_free(&a);
+    free(p.entry);
+}
+
+/* What is wrong with blocks and pivots of the caller's own, and what they do not go with. */
+static void test_given_blocks_and_pivots(void **state) {
+    (void)state;
+    static const int32_t good[] = {0, 4, 10, 20},
+                         singles[] = {0, 2, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20};
+    static const struct {
+        int32_t blocks[6], pivots[14];
+        const char *said;
+    } bad[] = {{{1, 20}, {0}, "given_blocks[0] = 1"},
+               {{0, 5, 5, 20}, {0}, "given_blocks[1] = 5 and then 5"},
+               {{0, 9, 3, 20}, {0}, "given_blocks[1] = 9 and then 3"},
+               {{0, 9, 21}, {0}, "given_blocks[2] = 21"},
+               {{0}, {0, 3, 20}, "given_pivots[0] = 0 and then 3"},
+               {{0, 3, 20},
+                {0, 2, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20},
+                "given_blocks[1] = 3 is inside a pivot"}};
+    pattern p = pattern_grid(5, 4);
+    mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
+    mpk_options options;
+    mpk_analysis *an = NULL;
+    mpk_options_init(&options);
+    options.method = MPK_METHOD_ILDLT;
+    options.ordering = MPK_ORDERING_GIVEN;
+    options.given_blocks = good;
+    assert_int_equal(mpk_analyse(ctx, a, &options, &an), MPK_ERR_ARGUMENT);
+    assert_text_has("given_perm is NULL"); /* with methods on blocks, too */
+    options.ordering = MPK_ORDERING_NATURAL;
+    options.given_pivots = singles;
+    options.matching = MPK_OFF;
+    options.pivoting = MPK_PIVOTING_STATIC;
+    assert_int_equal(mpk_analyse(ctx, a, &options, &an), MPK_OK);
+    assert_null(an->options.given_blocks);
+    assert_null(an->options.given_pivots);
+    assert_memory_equal(an->block->blocking.bptr, good, sizeof good);
+    for (int32_t k = 0; k < 20; k++) /* two rows each, but for the third and the fourth pivot */
+        assert_int_equal(an->block->pair[k], k == 4 || k == 5 ? k : k ^ 1);
+    mpk_analysis_destroy(&an);
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        options.given_blocks = bad[k].blocks[1] ? bad[k].blocks : NULL;
+        options.given_pivots = bad[k].pivots[1] ? bad[k].pivots : NULL;
+        options.pivoting = MPK_PIVOTING_ROOK;
+        assert_int_equal(mpk_analyse(ctx, a, &options, &an), MPK_ERR_ARGUMENT);
+        assert_text_has(bad[k].said);
+    }
+    options.given_blocks = good;
+    options.given_pivots = NULL;
+    options.grid = MPK_ON;
+    assert_int_equal(mpk_analyse(ctx, a, &options, &an), MPK_ERR_ARGUMENT);
+    assert_text_has("grid");
+    options.grid = MPK_OFF;
+    options.ordering = MPK_ORDERING_AMD;
+    assert_int_equal(mpk_analyse(ctx, a, &options, &an), MPK_ERR_ARGUMENT);
+    assert_text_has("ordering given or natural");
+    options.ordering = MPK_ORDERING_NATURAL;
+    for (int m = 0; m < 2; m++) {
+        options.method = m ? MPK_METHOD_LDLT : MPK_METHOD_ILU0;
+        assert_int_equal(mpk_analyse(ctx, a, &options, &an), MPK_ERR_ARGUMENT);
+        assert_text_has("is for methods");
+    }
     assert_null(an);
     problem_free(&a);
     free(p.entry);
@@ -380,6 +445,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_info, setup, teardown),
         cmocka_unit_test_setup_teardown(test_tiny, setup, teardown),
         cmocka_unit_test_setup_teardown(test_given_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_given_blocks_and_pivots, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_limit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_matching, setup, teardown),
         cmocka_unit_test_setup_teardown(test_structurally_singular, setup, teardown),

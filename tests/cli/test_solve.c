@@ -305,6 +305,27 @@ static void plot(void **state) {
 }
 
 /* --trace: a picture or JSON of executor and inspector; the answer is the same with and without. */
+/* Blocks and pivots of the user's own, and their errors. */
+static void given_blocks(void **state) {
+    (void)state;
+#define GIVEN                                                                                      \
+    "solve", "--generate", "nlpkkt 2", "--method", "ildlt", "--level", "-1", "--ordering", "natural"
+    write_text("b", "1\n9\n20\n");
+    write_text("p", "0 1 2 4 6 7\n8\n");
+    RUN(&o, NULL, GIVEN, "--given-blocks", "b", "--json");
+    assert_code(&o, 0);
+    assert_has(o.out, "\"block_rows\": 3,");
+    RUN(&o, NULL, GIVEN, "--given-pivots", "p");
+    assert_code(&o, 1); /* the pivot from 8 on has more than two rows */
+    assert_has(o.err, "given_pivots");
+    RUN(&o, NULL, GIVEN, "--given-blocks", "none");
+    assert_code(&o, 2);
+    RUN(&o, NULL, "solve", "--generate", "nlpkkt 2", "--ordering", "natural", "--method", "ldlt",
+        "--given-blocks", "b");
+    assert_code(&o, 1);
+    assert_has(o.err, "is for methods");
+}
+
 static void trace(void **state) {
     (void)state;
 #define STAGES                                                                                     \
@@ -529,6 +550,7 @@ int main(void) {
         cmocka_unit_test_teardown(perturbed_as_asked, empty_folder),
         cmocka_unit_test_teardown(orders, empty_folder),
         cmocka_unit_test_teardown(plot, empty_folder),
+        cmocka_unit_test_teardown(given_blocks, empty_folder),
         cmocka_unit_test_teardown(trace, empty_folder),
         cmocka_unit_test_teardown(other_commands, empty_folder),
         cmocka_unit_test_teardown(threads_do_not_change_the_answer, empty_folder),

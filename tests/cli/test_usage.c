@@ -189,6 +189,8 @@ static void wrong_use(void **state) {
         {{"solve", "a", "--memory-limit", "G"}, "expected bytes"},
         {{"solve", "a", "--ordering", "given"}, "needs --given-perm"},
         {{"solve", "a", "--given-perm", "p"}, "is for --ordering given"},
+        {{"solve", "a", "--given-blocks", "p"}, "is for --ordering given or natural"},
+        {{"solve", "a", "--given-pivots", "p"}, "is for --ordering given or natural"},
         {{"solve", "a", "--generate", "nlpkkt 3"}, "both a file"},
         {{"solve", "-", "-b", "-"}, "standard input cannot be both"},
         {{"solve", "a", "-o", "-", "--json"}, "standard output cannot take both"},

@@ -24,13 +24,15 @@ static size_t size_of(const mpk_option *o) {
     return o->kind == MPK_OPTION_REAL || o->kind == MPK_OPTION_INT64 ? 8 : sizeof(int);
 }
 
-/* Every byte of mpk_options belongs to a row, to struct_size or given_perm, or is padding. */
+/* Every byte of mpk_options belongs to a row, to struct_size or a given array, or is padding. */
 static void covers_the_struct(void **state) {
     (void)state;
     char seen[sizeof(mpk_options)] = {0};
     const mpk_option *o;
     memset(seen + offsetof(mpk_options, struct_size), 1, sizeof(size_t));
     memset(seen + offsetof(mpk_options, given_perm), 1, sizeof(void *));
+    memset(seen + offsetof(mpk_options, given_blocks), 1, sizeof(void *));
+    memset(seen + offsetof(mpk_options, given_pivots), 1, sizeof(void *));
     for (int k = 0; (o = mpk_option_at(k)); k++)
         for (size_t b = 0; b < size_of(o); b++) {
             assert_int_equal(seen[o->offset + b], 0); /* two rows are never of one field */

@@ -250,6 +250,56 @@ static void test_dropping(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* Two blocks of two rows by hand. L_11 = [1 0; 0.9 1], and below it stands [0.2 0], so that the norm
+ * of the first column is sqrt(1.04), with that of L_11 sqrt(1.85): between 0.17 times these is 0.2. */
+static void test_drop_norm(void **state) {
+    (void)state;
+    static const int64_t ap[] = {0, 3, 5, 7, 8};
+    static const int32_t ai[] = {0, 1, 2, 1, 2, 2, 3, 3}, start[] = {0, 2, 4};
+    static const double ax[] = {1, 0.9, 0.2, 2, 0.18, 3, 0.5, 4};
+    mpk_context *ctx = context();
+    for (int type = 0; type < 2; type++)
+        for (int norm = 0; norm < 2; norm++) {
+            mpk_options o = complete();
+            run r = {0};
+            o.ordering = MPK_ORDERING_NATURAL;
+            o.given_blocks = start;
+            o.matching = o.scaling = MPK_OFF;
+            o.pivoting = MPK_PIVOTING_NONE;
+            o.factor_type = type ? MPK_TYPE_LDU : MPK_TYPE_LDLT;
+            o.drop_tolerance = 0.17;
+            o.drop_norm = (mpk_drop_norm)norm;
+            assert_int_equal(mpk_problem_from_csc(ctx, 4, MPK_D, MPK_SYMMETRIC, MPK_LOWER, ap, ai,
+                                                  ax, &r.problem),
+                             MPK_OK);
+            assert_int_equal(mpk_analyse(ctx, r.problem, &o, &r.an), MPK_OK);
+            assert_int_equal(mpk_factorize(ctx, r.an, ax, &o, &r.fac), MPK_OK);
+            mpk_block_info info;
+            mpk_factor_block_info_get(r.fac, &info);
+            assert_int_equal(info.kept, norm == MPK_DROP_NORM_BELOW ? 1 + type : 0);
+            end(&r);
+        }
+    /* with pivoting, stages and more of everything: fewer entries stay, never more */
+    for (int k = 0; k < FAMILIES; k++) {
+        int64_t kept[2];
+        for (int norm = 0; norm < 2; norm++) {
+            mpk_options o = complete();
+            mpk_block_info info;
+            o.level = 0; /* so that what was dropped changes no other block's pattern */
+            o.drop_tolerance = 1e-2;
+            o.drop_norm = (mpk_drop_norm)norm;
+            run r = go(ctx, families[k], &o);
+            assert_true(!mpk_failed(r.status));
+            mpk_factor_block_info_get(r.fac, &info);
+            kept[norm] = info.kept;
+            end(&r);
+        }
+        if (kept[1] > kept[0] + kept[0] / 20)
+            fail_msg("%s: %lld and %lld", families[k], (long long)kept[0], (long long)kept[1]);
+    }
+    mpk_context_destroy(&ctx);
+}
+
 static void test_llt(void **state) {
     (void)state;
     mpk_context *ctx = context();
@@ -469,6 +519,7 @@ int main(void) {
         cmocka_unit_test(test_solve_sweeps),
         cmocka_unit_test(test_single),
         cmocka_unit_test(test_dropping),
+        cmocka_unit_test(test_drop_norm),
         cmocka_unit_test(test_llt),
         cmocka_unit_test(test_other_values),
         cmocka_unit_test(test_no_memory),

@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (run.problem.ap && !run.have_analysis) /* the arrays will be looked at */
         run.problem = (mpk_problem_view){3, 5, MPK_D, MPK_SYMMETRIC, ap, ai, ax};
     if (how & 8) run.attempts = (int32_t)((uint32_t)run.attempts % (MPK_ATTEMPTS + 1));
-    run.options.given_perm = NULL;
+    run.options.given_perm = run.options.given_blocks = run.options.given_pivots = NULL;
     const mpk_status status = mpk_report_create(ctx, &run, &report);
     FUZZ_ASSERT(status == MPK_OK || status == MPK_ERR_ARGUMENT);
     FUZZ_ASSERT((status == MPK_OK) == (report != NULL));

@@ -79,6 +79,48 @@ static void orders_that_are_none(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* Where blocks or pivots begin: from 0 or 1, with the end or without. */
+static void starts(void **state) {
+    (void)state;
+    static const char *const good[] = {
+        "0 2 3\n", "1\n3\n4\n", "0 2 3 7\n", "1 3 4 8\n",
+        "%%MatrixMarket matrix array integer general\n% c\n3 1\n1\n3\n4\n"};
+    static const struct {
+        const char *text, *said;
+    } bad[] = {{"\n", "the first of these"},
+               {"2 3\n", "the first of these"},
+               {"0 3 3\n", "does not come after"},
+               {"0 3 2\n", "does not come after"},
+               {"0 3 8\n", "beyond the matrix"},
+               {"1 3 9\n", "no index"},
+               {"0 1.5\n", "no index"},
+               {"0 one\n", "expected integers"},
+               {"0 1 2 3 4 5 6 7 7\n", "more entries"},
+               {"%%MatrixMarket matrix array integer general\n9 1\n", "expected the size"},
+               {"%%MatrixMarket matrix array integer general\n-1 1\n", "expected the size"}};
+    static const int32_t expected[] = {0, 2, 3, 7};
+    mpk_context *ctx = new_context();
+    for (size_t k = 0; k < sizeof good / sizeof *good; k++) {
+        int32_t *start = NULL;
+        write_text(good[k]);
+        assert_int_equal(mpki_starts_read(ctx, path, 7, &start), MPK_OK);
+        assert_memory_equal(start, expected, sizeof expected);
+        mpki_release(ctx, start);
+    }
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        int32_t *start = NULL;
+        write_text(bad[k].text);
+        mpki_clear_error(ctx);
+        assert_int_equal(mpki_starts_read(ctx, path, 7, &start), MPK_ERR_INPUT);
+        assert_null(start);
+        assert_said(ctx, bad[k].said);
+    }
+    int32_t *start = NULL;
+    mpki_clear_error(ctx);
+    assert_int_equal(mpki_starts_read(ctx, "/nowhere/blocks", 7, &start), MPK_ERR_FILE);
+    mpk_context_destroy(&ctx);
+}
+
 /* Long lines, compressed files, and a decimal comma of the program's locale. */
 static void dresses(void **state) {
     (void)state;
@@ -130,8 +172,8 @@ static int leave(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(orders_that_are_good),
-                                       cmocka_unit_test(orders_that_are_none),
-                                       cmocka_unit_test(dresses), cmocka_unit_test(no_memory)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(orders_that_are_good), cmocka_unit_test(orders_that_are_none),
+        cmocka_unit_test(starts), cmocka_unit_test(dresses), cmocka_unit_test(no_memory)};
     return cmocka_run_group_tests(tests, enter, leave);
 }

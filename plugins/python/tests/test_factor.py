@@ -399,7 +399,7 @@ def test_options_are_described():
     """The docstring has the library's sentence, values and default of each option."""
     described = pymetapack.options.__doc__
     for key in pymetapack.options():
-        assert key == "given_perm" or f"\n{key} : " in described
+        assert key.startswith("given_") or f"\n{key} : " in described
     assert "\npivot_threshold : 0 ... 0.5; default 0.01\n    Accept a pivot " in described
     assert "\nfactor_type : ldlt | llt | ldu; default ldlt\n" in described
     assert "norm of their column. The 2-norm" in described
@@ -425,6 +425,20 @@ def test_options(rng):
             pymetapack.ldl(a, given_perm=bad)
     with pytest.raises(TypeError):
         pymetapack.ldl(a, given_perm=np.arange(30.0))
+
+
+def test_given_blocks_and_pivots(rng):
+    a = regular(rng, 30)
+    own = {"method": "ildlt", "given_perm": np.arange(30)[::-1], "given_pivots": np.arange(0, 31, 2)}
+    factor = pymetapack.ldl(a, given_blocks=[0, 4, 14, 30], pivoting="static", **own)
+    assert factor.stats()["block"]["block_rows"] == 3
+    assert (factor.perm == np.arange(30)[::-1]).all()
+    check_solution(a, factor.solve(np.ones(30)), np.ones(30))
+    for bad in ([], [1, 30], [0, 29], [0, 20, 10, 30], [0, 3, 30]):
+        with pytest.raises(ValueError):
+            pymetapack.ldl(a, given_blocks=bad, **own)
+    with pytest.raises(TypeError):
+        pymetapack.ldl(a, given_blocks=[0.0, 30.0], **own)
 
 
 @pytest.mark.parametrize("method", ["ildlt", "jacobi", "ilu0", "none", "diagonal", "block_jacobi", "ssor"])

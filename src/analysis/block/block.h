@@ -56,6 +56,11 @@ void mpki_union_free(mpk_context *ctx, mpki_union *u);
  *  the result would exceed max_blocks (0: no bound). */
 mpk_status mpki_pattern_fill(mpk_context *ctx, const mpki_pattern *a, int level, int threads,
                              int64_t max_blocks, mpki_pattern *filled);
+/** The same by one of the two rules of levels. By the maximum a block gets the least level l such
+ *  that it is one elimination away from blocks of levels below l. */
+mpk_status mpki_pattern_fill_by(mpk_context *ctx, const mpki_pattern *a, int level,
+                                mpk_level_rule rule, int threads, int64_t max_blocks,
+                                mpki_pattern *filled);
 void mpki_pattern_free(mpk_context *ctx, mpki_pattern *pattern);
 
 /* ---- ibcsr.c: Thuerck 2019, sec. V; Thuerck 2021, sec. 6.4 and 8.3.1 ---------------------------
@@ -107,6 +112,11 @@ mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
                               const mpk_options *options, mpk_analysis *an);
 /** MPK_ERR_ARGUMENT for options that exclude each other in methods on blocks. */
 mpk_status mpki_check_options(mpk_context *ctx, const mpk_options *options);
+/** Are given_perm, given_blocks and given_pivots, as far as they are read, what they should be, and
+ *  do they go together? Else MPK_ERR_ARGUMENT, with the first entry that is wrong. */
+mpk_status mpki_given_check(mpk_context *ctx, int32_t n, bool general, const mpk_options *options);
+/** The partner of each row by given_pivots, in the numbering of the matrix; itself without one. */
+void mpki_given_mates(int32_t n, const mpk_options *options, int32_t *mate);
 /** MPK_ERR_ARGUMENT for a factor_type that matrices of this kind cannot have. */
 mpk_status mpki_check_type(mpk_context *ctx, const mpk_options *options, mpk_scalar scalar,
                            mpk_symmetry symmetry);

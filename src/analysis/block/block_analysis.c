@@ -38,12 +38,15 @@ static mpk_status match_rows(mpk_context *ctx, const mpk_problem *p, mpk_analysi
 static mpk_status match(mpk_context *ctx, const mpk_problem *p, const mpk_options *options,
                         mpk_analysis *an, int32_t **mate) {
     mpki_moduli moduli = {0};
+    if (options->given_pivots || options->matching != MPK_OFF) {
+        if (p->symmetry == MPK_GENERAL) return match_rows(ctx, p, an);
+        *mate = MPKI_NEW(ctx, STAGE, p->n, int32_t);
+        if (!*mate) return mpki_failed(ctx);
+    }
     if (options->matching == MPK_OFF || p->n == 0) return MPK_OK;
-    if (p->symmetry == MPK_GENERAL) return match_rows(ctx, p, an);
     mpk_status status = mpki_moduli_build(ctx, p, &moduli);
-    *mate = MPKI_NEW(ctx, STAGE, p->n, int32_t);
     an->scale = MPKI_NEW(ctx, STAGE, p->n, double);
-    if (!mpk_failed(status) && (!*mate || !an->scale)) status = mpki_failed(ctx);
+    if (!mpk_failed(status) && !an->scale) status = mpki_failed(ctx);
     if (!mpk_failed(status))
         status = mpki_match(ctx, p->n, p->ap, p->ai, moduli.entry, *mate, an->scale,
                             &an->info.structural_rank, NULL);
@@ -158,7 +161,7 @@ mpk_status mpki_check_options(mpk_context *ctx, const mpk_options *o) {
     else if (o->butterfly == MPK_ON && o->stages == 1)
         why = "butterfly on acts on rejected blocks, and stages 1 rejects none: give stages 2 or "
               "more, or 0";
-    else if (o->pivoting == MPK_PIVOTING_STATIC && o->matching == MPK_OFF)
+    else if (o->pivoting == MPK_PIVOTING_STATIC && o->matching == MPK_OFF && !o->given_pivots)
         why = "pivoting static takes its pairs from the matching, and matching is off";
     else if (o->factor_type == MPK_TYPE_LLT && o->pivoting == MPK_PIVOTING_STATIC)
         why = "factor_type llt has no 2x2 pivots, and pivoting static asks for them";
@@ -217,6 +220,7 @@ mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
     if (!an->block) return mpki_failed(ctx);
     mpki_block_analysis *b = an->block;
     status = match(ctx, problem, options, an, &mate);
+    if (!mpk_failed(status) && options->given_pivots) mpki_given_mates(an->n, options, mate);
     an->info.time_match_s = b->time_match_s = mpki_now_s() - start;
     mpki_trace_end(ctx, MPKI_LANE_CALLER, "match", -1, start);
     const double blocking = mpki_trace_begin(ctx);

@@ -71,6 +71,10 @@ static void sort_by_group(int32_t n, const int32_t *given, const int32_t *group,
     }
 }
 
+static mpki_grouping similar(const draft *d) {
+    return d->options->joining == MPK_OFF ? MPKI_GROUP_COSINE : MPKI_GROUP_TWINS;
+}
+
 /* With option grid, similar groups are also put next to each other, so that a regular cut through
  * them joins similar rows. ptr, first [work] vertices + 1, vertices */
 static mpk_status gather_groups(mpk_context *ctx, draft *d, int32_t groups, int32_t *ptr,
@@ -78,7 +82,7 @@ static mpk_status gather_groups(mpk_context *ctx, draft *d, int32_t groups, int3
     enum { WIDER = 16 };
     int32_t n = d->rows->n;
     mpk_status status = mpki_group_levels(ctx, d->rows, d->options->similarity, WIDER * d->most,
-                                          false, d->options->threads, d->group, &groups);
+                                          similar(d), d->options->threads, d->group, &groups);
     if (mpk_failed(status)) return status;
     memcpy(first, d->order, (size_t)n * sizeof *first);
     sort_by_group(n, first, d->group, groups, ptr, d->order);
@@ -92,7 +96,7 @@ static mpk_status group_rows(mpk_context *ctx, draft *d) {
     int32_t *first = MPKI_NEW(ctx, STAGE, n, int32_t);
     mpk_status status = ptr && first ? MPK_OK : mpki_failed(ctx);
     if (!mpk_failed(status))
-        status = mpki_group_levels(ctx, d->rows, d->options->similarity, d->most, false,
+        status = mpki_group_levels(ctx, d->rows, d->options->similarity, d->most, similar(d),
                                    d->options->threads, d->group, &groups);
     if (!mpk_failed(status)) sort_by_group(n, NULL, d->group, groups, ptr, d->order);
     if (!mpk_failed(status) && d->grid) status = gather_groups(ctx, d, groups, ptr, first);
@@ -117,8 +121,9 @@ static void take_given(draft *d) {
 static mpk_status cut(mpk_context *ctx, draft *d, const int32_t *parent, int32_t *inverse) {
     int32_t n = d->rows->n, groups = n;
     for (int32_t k = 0; k < n; k++) d->group[d->order[k]] = k;
-    mpk_status status = mpki_group_levels(ctx, d->rows, d->options->similarity, d->most, true,
-                                          d->options->threads, d->group, &groups);
+    mpk_status status =
+        mpki_group_levels(ctx, d->rows, d->options->similarity, d->most, MPKI_GROUP_NEIGHBOURS,
+                          d->options->threads, d->group, &groups);
     if (mpk_failed(status)) return status;
     int32_t *by_place = inverse, *weight = NULL;
     if (d->rows->weight) {
@@ -133,15 +138,16 @@ static mpk_status cut(mpk_context *ctx, draft *d, const int32_t *parent, int32_t
     return status;
 }
 
-/* RB and RBR: order the rows, by a postorder of the elimination tree (the same factor), so that
- * neighbours depend on each other; then cut. */
+/* RB and RBR: order the rows, unless joining is off by a postorder of the elimination tree (the same
+ * factor), so that neighbours depend on each other; then cut. */
 static mpk_status cut_order(mpk_context *ctx, draft *d) {
     int32_t n = d->rows->n;
     int32_t *inverse = MPKI_NEW(ctx, STAGE, n, int32_t);
     int32_t *parent = MPKI_NEW(ctx, STAGE, n, int32_t);
     int32_t *count = MPKI_NEW(ctx, STAGE, n, int32_t);
     mpk_status status = inverse && parent && count ? MPK_OK : mpki_failed(ctx);
-    bool keep = d->ordering == MPK_ORDERING_GIVEN || d->ordering == MPK_ORDERING_NATURAL;
+    const bool keep = d->ordering == MPK_ORDERING_GIVEN || d->ordering == MPK_ORDERING_NATURAL ||
+                      d->options->joining == MPK_OFF;
     if (!mpk_failed(status) && d->ordering == MPK_ORDERING_GIVEN)
         take_given(d);
     else if (!mpk_failed(status))
@@ -150,7 +156,8 @@ static mpk_status cut_order(mpk_context *ctx, draft *d) {
     for (int32_t k = 0; !mpk_failed(status) && k < n; k++) inverse[d->order[k]] = k;
     if (!mpk_failed(status) && !keep)
         status = mpki_elimination(ctx, d->rows, d->order, inverse, parent, count);
-    if (!mpk_failed(status) && !d->grid) status = cut(ctx, d, keep ? NULL : parent, inverse);
+    if (!mpk_failed(status) && !d->grid && !d->options->given_blocks)
+        status = cut(ctx, d, keep ? NULL : parent, inverse);
     mpki_release(ctx, inverse);
     mpki_release(ctx, parent);
     mpki_release(ctx, count);
@@ -167,9 +174,11 @@ static void expand(draft *d) {
         d->sequence[position++] = i;
         if (d->mate && d->mate[i] != i) d->sequence[position++] = d->mate[i];
     }
-    int32_t block = -1, last = -1;
+    int32_t block = -1, last = -1, given = 0;
+    const int32_t *begin = d->options->given_blocks;
     for (int32_t k = 0; k < n; k++) {
-        int32_t now = d->grid ? k / d->most : d->group[d->vertex[d->sequence[k]]];
+        if (begin && k == begin[given]) given++;
+        int32_t now = begin ? given : d->grid ? k / d->most : d->group[d->vertex[d->sequence[k]]];
         block += now != last;
         last = now;
         d->frame[d->sequence[k]] = block;
@@ -257,7 +266,9 @@ mpk_status mpki_blocking_make(mpk_context *ctx, const mpki_graph *graph, const i
                .most = options->block,
                .grid = options->grid == MPK_ON};
     *blocking = (mpki_blocking){.strategy = options->strategy};
-    if (d.ordering == MPK_ORDERING_GIVEN) blocking->strategy = MPK_STRATEGY_RB;
+    if (options->given_blocks) d.mate = NULL; /* the order is the caller's, pairs and all */
+    if (d.ordering == MPK_ORDERING_GIVEN || options->given_blocks)
+        blocking->strategy = MPK_STRATEGY_RB;
     /* a complete factor may be worth a nested dissection, an incomplete one never is */
     if (d.ordering == MPK_ORDERING_AUTO && options->level >= 0) d.ordering = MPK_ORDERING_AMD;
     mpk_status status = MPK_OK;

@@ -267,6 +267,26 @@ done:
     return status;
 }
 
+/* By the rule of the maximum a block of level l is one step from blocks of level l - 1: so l times
+ * level 1. */
+static mpk_status fill_by_steps(mpk_context *ctx, const mpki_pattern *a, int level, int threads,
+                                int64_t max_blocks, mpki_pattern *filled) {
+    mpk_status status = fill_level(ctx, a, 1, threads, max_blocks, filled);
+    for (int l = 1; l < level && !mpk_failed(status); l++) {
+        mpki_pattern next = {.m = a->m};
+        status = fill_level(ctx, filled, 1, threads, max_blocks, &next);
+        const bool more = !mpk_failed(status) && next.ptr[a->m] > filled->ptr[a->m];
+        if (mpk_failed(status)) {
+            mpki_pattern_free(ctx, &next);
+            break;
+        }
+        mpki_pattern_free(ctx, filled);
+        *filled = next;
+        if (!more) break; /* complete */
+    }
+    return status;
+}
+
 /* Level 0. */
 static mpk_status copy(mpk_context *ctx, const mpki_pattern *a, mpki_pattern *filled) {
     filled->ptr = MPKI_NEW(ctx, STAGE, (int64_t)a->m + 1, int64_t);
@@ -277,8 +297,9 @@ static mpk_status copy(mpk_context *ctx, const mpki_pattern *a, mpki_pattern *fi
     return MPK_OK;
 }
 
-mpk_status mpki_pattern_fill(mpk_context *ctx, const mpki_pattern *a, int level, int threads,
-                             int64_t max_blocks, mpki_pattern *filled) {
+mpk_status mpki_pattern_fill_by(mpk_context *ctx, const mpki_pattern *a, int level,
+                                mpk_level_rule rule, int threads, int64_t max_blocks,
+                                mpki_pattern *filled) {
     mpk_status status;
     *filled = (mpki_pattern){.m = a->m};
     if (max_blocks > 0 && a->ptr[a->m] > max_blocks)
@@ -287,8 +308,15 @@ mpk_status mpki_pattern_fill(mpk_context *ctx, const mpki_pattern *a, int level,
         status = copy(ctx, a, filled);
     else if (level < 0)
         status = fill_complete(ctx, a, max_blocks, filled);
+    else if (rule == MPK_LEVEL_RULE_MAX)
+        status = fill_by_steps(ctx, a, level, threads, max_blocks, filled);
     else
         status = fill_level(ctx, a, level, threads, max_blocks, filled);
     if (mpk_failed(status)) mpki_pattern_free(ctx, filled);
     return status;
+}
+
+mpk_status mpki_pattern_fill(mpk_context *ctx, const mpki_pattern *a, int level, int threads,
+                             int64_t max_blocks, mpki_pattern *filled) {
+    return mpki_pattern_fill_by(ctx, a, level, MPK_LEVEL_RULE_SUM, threads, max_blocks, filled);
 }

@@ -33,13 +33,19 @@ int64_t mpki_cosine_limit(const mpki_graph *graph);
 mpk_status mpki_group_neighbours(mpk_context *ctx, const mpki_graph *graph, double tau,
                                  int32_t most, int32_t *of, int32_t *count, double *below);
 
+/** How groups are found, level by level. */
+typedef enum mpki_grouping {
+    MPKI_GROUP_TWINS,     /* by mpki_group_similar, after mpki_group_identical */
+    MPKI_GROUP_COSINE,    /* by mpki_group_similar alone */
+    MPKI_GROUP_NEIGHBOURS /* by mpki_group_neighbours */
+} mpki_grouping;
+
 /** One level after the other on the graph of groups, tau times 0.9 each (Thuerck et al. 2018,
- *  sec. III.A), until nothing similar fits together. ordered: by mpki_group_neighbours, else by
- *  mpki_group_similar after mpki_group_identical. of [inout]: where *count > 0, the groups to start
- *  from (numbered in order, if ordered); out: of the vertices of `graph`, in the numbering of the
- *  last level. */
+ *  sec. III.A), until nothing similar fits together. of [inout]: where *count > 0, the groups to
+ *  start from (numbered in order, if neighbours); out: of the vertices of `graph`, in the numbering
+ *  of the last level. */
 mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, double tau, int32_t most,
-                             bool ordered, int threads, int32_t *of, int32_t *count);
+                             mpki_grouping how, int threads, int32_t *of, int32_t *count);
 
 /** Join groups of neighbours that hang together in the elimination tree: a group and the next one,
  *  if that holds the parent of its last column; and whole subtrees side by side under one group.

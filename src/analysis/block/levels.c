@@ -26,7 +26,7 @@ static mpk_status coarsen(mpk_context *ctx, const mpki_graph *original, const in
 }
 
 mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, double tau, int32_t most,
-                             bool ordered, int threads, int32_t *of, int32_t *count) {
+                             mpki_grouping how, int threads, int32_t *of, int32_t *count) {
     int32_t n = graph->n, groups = 0;
     mpki_graph coarse = {0};
     int32_t *next = MPKI_NEW(ctx, STAGE, n, int32_t);
@@ -37,7 +37,7 @@ mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, double t
     } else if (!mpk_failed(status)) {
         status = coarsen(ctx, graph, of, *count, &coarse);
     }
-    if (!mpk_failed(status) && !ordered && n > 0) {
+    if (!mpk_failed(status) && how == MPKI_GROUP_TWINS && n > 0) {
         const mpki_graph *g = coarse.xadj ? &coarse : graph;
         status = mpki_group_identical(ctx, g, most, next, &groups);
         if (!mpk_failed(status) && groups < g->n) {
@@ -53,8 +53,9 @@ mpk_status mpki_group_levels(mpk_context *ctx, const mpki_graph *graph, double t
             status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
             break;
         }
-        status = ordered ? mpki_group_neighbours(ctx, g, tau, most, next, &groups, &below)
-                         : mpki_group_similar(ctx, g, tau, most, threads, next, &groups, &below);
+        status = how == MPKI_GROUP_NEIGHBOURS
+                     ? mpki_group_neighbours(ctx, g, tau, most, next, &groups, &below)
+                     : mpki_group_similar(ctx, g, tau, most, threads, next, &groups, &below);
         if (mpk_failed(status)) break;
         tau *= DECAY;
         if (groups == *count) { /* nothing was joined: lower the threshold */

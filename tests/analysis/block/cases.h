@@ -47,7 +47,7 @@ static inline void assert_same_pattern(const pattern *a, const pattern *b) {
 
 /* Level of each entry of ILU by the sum rule, up to `level`; -1 for none. The lower triangle is
  * what it is of: lev(i, j) = min over k < j of lev(i, k) + lev(j, k) + 1. */
-static inline int *levels_by_sums(const pattern *p, int level) {
+static inline int *levels_by_rule(const pattern *p, int level, bool maximum) {
     int32_t n = p->n;
     int *lev = malloc(((size_t)n * n + 1) * sizeof *lev);
     for (int32_t i = 0; i < n; i++)
@@ -57,10 +57,15 @@ static inline int *levels_by_sums(const pattern *p, int level) {
             for (int32_t j = k + 1; j < n; j++) {
                 int a = lev[(size_t)i * n + k], b = lev[(size_t)j * n + k];
                 int *c = &lev[(size_t)i * n + j];
-                if (a < 0 || b < 0 || (level >= 0 && a + b + 1 > level)) continue;
-                if (*c < 0 || a + b + 1 < *c) *c = a + b + 1;
+                const int l = 1 + (!maximum ? a + b : a > b ? a : b);
+                if (a < 0 || b < 0 || (level >= 0 && l > level)) continue;
+                if (*c < 0 || l < *c) *c = l;
             }
     return lev;
+}
+
+static inline int *levels_by_sums(const pattern *p, int level) {
+    return levels_by_rule(p, level, false);
 }
 
 /* Random patterns of the kinds that differ: sparse, denser, banded, arrow, grid. */

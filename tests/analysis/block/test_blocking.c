@@ -88,6 +88,7 @@ static void test_invariants(void **state) {
         options.given_perm = given;
         options.threads = 1;
         options.level = random_below(3) - 1;
+        options.joining = random_below(3) ? MPK_ON : MPK_OFF;
         const int32_t *pairs = random_below(2) ? mate : NULL;
         mpki_blocking b;
         assert_int_equal(mpki_blocking_make(ctx, &graph, pairs, &options, &b), MPK_OK);
@@ -103,6 +104,62 @@ static void test_invariants(void **state) {
         free(mate);
         free(given);
         free(p.entry);
+    }
+}
+
+/* As printed: RB leaves the rows as AMD has them and cuts by the cosine alone; joined along the tree
+ * there are fewer blocks. */
+static void test_without_joining(void **state) {
+    (void)state;
+    pattern p = pattern_grid(20, 20);
+    mpki_graph graph = graph_of(&p);
+    mpk_options options;
+    mpk_options_init(&options);
+    options.ordering = MPK_ORDERING_AMD;
+    options.strategy = MPK_STRATEGY_RB;
+    options.block = 8;
+    mpki_blocking joined, printed;
+    int32_t amd[400];
+    mpk_ordering used;
+    assert_int_equal(mpki_order(ctx, &graph, MPK_ORDERING_AMD, 1, 1, amd, &used), MPK_OK);
+    assert_int_equal(mpki_blocking_make(ctx, &graph, NULL, &options, &joined), MPK_OK);
+    options.joining = MPK_OFF;
+    assert_int_equal(mpki_blocking_make(ctx, &graph, NULL, &options, &printed), MPK_OK);
+    assert_true(joined.nframes < printed.nframes);
+    assert_memory_equal(printed.perm, amd, sizeof amd);
+    mpki_blocking_free(ctx, &joined);
+    mpki_blocking_free(ctx, &printed);
+    mpki_graph_free(ctx, &graph);
+    free(p.entry);
+}
+
+/* Blocks of the caller's own, in an order of the caller's own: both as they are, pairs or not. */
+static void test_given_blocks(void **state) {
+    (void)state;
+    for (int trial = 0; trial < 100; trial++) {
+        const int32_t n = 1 + random_below(150);
+        pattern p = pattern_random(n, random_below(4 * n + 1), 60);
+        mpki_graph graph = graph_of(&p);
+        int32_t *mate = random_pairs(n), *given = random_perm(n), *start, blocks = 0;
+        start = malloc(((size_t)n + 1) * sizeof *start);
+        for (int32_t k = 0; k < n; k += 1 + random_below(40)) start[blocks++] = k;
+        start[blocks] = n;
+        mpk_options options;
+        mpk_options_init(&options);
+        options.strategy = (mpk_strategy)(trial % 4);
+        options.ordering = trial % 3 ? MPK_ORDERING_GIVEN : MPK_ORDERING_NATURAL;
+        options.given_perm = given;
+        options.given_blocks = start;
+        options.block = 4; /* means nothing then */
+        mpki_blocking b;
+        assert_int_equal(mpki_blocking_make(ctx, &graph, trial % 2 ? mate : NULL, &options, &b),
+                         MPK_OK);
+        assert_int_equal(b.nframes, blocks);
+        assert_memory_equal(b.bptr, start, ((size_t)blocks + 1) * sizeof *start);
+        for (int32_t k = 0; k < n; k++) assert_int_equal(b.perm[k], trial % 3 ? given[k] : k);
+        mpki_blocking_free(ctx, &b);
+        mpki_graph_free(ctx, &graph);
+        free(mate), free(given), free(start), free(p.entry);
     }
 }
 
@@ -426,6 +483,8 @@ static void test_cancelled(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_invariants, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_without_joining, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_given_blocks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_quotient, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unknowns_of_a_point, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cosine_by_hand, setup, teardown),

@@ -2,10 +2,10 @@
 /* Fill against the definitions, on dense patterns. */
 #include "cases.h"
 
-static void check_level(const pattern *p, int level, int threads) {
+static void check_rule(const pattern *p, int level, mpk_level_rule rule) {
     mpki_pattern a = columns_of(p), filled;
-    int *lev = levels_by_sums(p, level);
-    assert_int_equal(mpki_pattern_fill(ctx, &a, level, threads, 0, &filled), MPK_OK);
+    int *lev = levels_by_rule(p, level, rule == MPK_LEVEL_RULE_MAX);
+    assert_int_equal(mpki_pattern_fill_by(ctx, &a, level, rule, 1, 0, &filled), MPK_OK);
     pattern got = dense_of(&filled);
     for (int32_t i = 0; i < p->n; i++)
         for (int32_t j = 0; j <= i; j++)
@@ -16,12 +16,36 @@ static void check_level(const pattern *p, int level, int threads) {
     mpki_pattern_free(ctx, &a);
 }
 
+static void check_level(const pattern *p, int level) {
+    check_rule(p, level, MPK_LEVEL_RULE_SUM);
+    check_rule(p, level, MPK_LEVEL_RULE_MAX);
+}
+
+/* The path 4 - 0 - 2 - 1 - 5, its inner vertices before its ends: (4, 2) and (5, 2) have level 1, and
+ * so (5, 4) level 3 by sums and 2 by the maximum. */
+static void test_rules_differ(void **state) {
+    (void)state;
+    pattern p = pattern_new(6);
+    const int32_t edges[][2] = {{4, 0}, {2, 0}, {2, 1}, {5, 1}};
+    for (int k = 0; k < 6; k++) pattern_set(&p, k, k);
+    for (int k = 0; k < 4; k++) pattern_set(&p, edges[k][0], edges[k][1]);
+    mpki_pattern a = columns_of(&p), sum, max;
+    assert_int_equal(mpki_pattern_fill_by(ctx, &a, 2, MPK_LEVEL_RULE_SUM, 1, 0, &sum), MPK_OK);
+    assert_int_equal(mpki_pattern_fill_by(ctx, &a, 2, MPK_LEVEL_RULE_MAX, 1, 0, &max), MPK_OK);
+    assert_int_equal(sum.ptr[6], 6 + 4 + 2);
+    assert_int_equal(max.ptr[6], 6 + 4 + 3);
+    mpki_pattern_free(ctx, &sum);
+    mpki_pattern_free(ctx, &max);
+    mpki_pattern_free(ctx, &a);
+    free(p.entry);
+}
+
 static void test_levels_and_complete(void **state) {
     (void)state;
     for (int kind = 0; kind < KINDS; kind++)
         for (int32_t n = 0; n < 70; n += n < 4 ? 1 : 11) {
             pattern p = pattern_kind(kind, n);
-            for (int level = -1; level <= 5; level++) check_level(&p, level, 1);
+            for (int level = -1; level <= 5; level++) check_level(&p, level);
             free(p.entry);
         }
 }
@@ -31,7 +55,7 @@ static void test_many_small(void **state) {
     (void)state;
     for (int k = 0; k < 300; k++) {
         pattern p = pattern_random(1 + random_below(14), random_below(40), 100);
-        for (int level = -1; level <= 4; level++) check_level(&p, level, 1);
+        for (int level = -1; level <= 4; level++) check_level(&p, level);
         free(p.entry);
     }
 }
@@ -118,6 +142,7 @@ static void test_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_rules_differ, setup, teardown),
         cmocka_unit_test_setup_teardown(test_levels_and_complete, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_small, setup, teardown),
         cmocka_unit_test_setup_teardown(test_elimination, setup, teardown),

@@ -11,16 +11,18 @@ import numpy as np
 from ._context import Context
 from ._lib import ffi, lib, text
 
+#: Arrays of the caller's own; all others are numbers and words.
+_GIVEN = ("given_perm", "given_blocks", "given_pivots")
 _FIELDS: list[str] = [
     name
     for name, _ in ffi.typeof("mpk_options").fields
-    if name not in ("struct_size", "given_perm")
+    if name not in ("struct_size", *_GIVEN)
 ]
 
 
 def keys() -> tuple[str, ...]:
     """Names of all options, which every function here takes as keyword arguments."""
-    return (*_FIELDS, "given_perm")
+    return (*_FIELDS, *_GIVEN)
 
 
 def _described() -> str:
@@ -60,7 +62,7 @@ class Options:
     def __init__(self, context: Context, given: Mapping[str, Any]) -> None:
         self.pointer = ffi.new("mpk_options *")
         self.given: dict[str, Any] = {}
-        self._perm: Any = None
+        self._arrays: dict[str, Any] = {}
         lib.mpk_options_init(self.pointer)
         self.update(context, given)
 
@@ -70,8 +72,8 @@ class Options:
 
     def update(self, context: Context, given: Mapping[str, Any]) -> None:
         for key, value in given.items():
-            if key == "given_perm":
-                self._set_perm(value)
+            if key in _GIVEN:
+                self._set_array(key, value)
             elif key not in _FIELDS:
                 near = difflib.get_close_matches(key, _FIELDS, 1)
                 raise TypeError(f"there is no option '{key}'" + (f"; '{near[0]}'?" if near else ""))
@@ -83,17 +85,25 @@ class Options:
             self.given[key] = value
         lib.mpk_context_set_symmetry_tolerance(context.pointer, self.pointer.symmetry_tolerance)
 
-    def _set_perm(self, value: Any) -> None:
-        perm = np.ascontiguousarray(value)
-        if perm.ndim != 1 or perm.dtype.kind not in "iu":
-            raise TypeError("given_perm must be a 1-D array of integers")
-        self._perm = perm.astype(np.int32)
-        self.pointer.given_perm = ffi.from_buffer("int32_t[]", self._perm)
-        self.pointer.ordering = lib.MPK_ORDERING_GIVEN
+    def _set_array(self, key: str, value: Any) -> None:
+        array = np.ascontiguousarray(value)
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise TypeError(f"{key} must be a 1-D array of integers")
+        self._arrays[key] = array.astype(np.int32)
+        setattr(self.pointer, key, ffi.from_buffer("int32_t[]", self._arrays[key]))
+        if key == "given_perm":
+            self.pointer.ordering = lib.MPK_ORDERING_GIVEN
 
     def check_order(self, n: int) -> None:
-        if self._perm is not None and len(self._perm) != n:
-            raise ValueError(f"given_perm has {len(self._perm)} entries, the matrix has order {n}")
+        perm = self._arrays.get("given_perm")
+        if perm is not None and len(perm) != n:
+            raise ValueError(f"given_perm has {len(perm)} entries, the matrix has order {n}")
+        for key in ("given_blocks", "given_pivots"):
+            start = self._arrays.get(key)
+            if start is None:
+                continue
+            if not len(start) or start[0] != 0 or start[-1] != n or (np.diff(start) < 1).any():
+                raise ValueError(f"{key} must increase from 0 to the order of the matrix, {n}")
 
     @property
     def method(self) -> str:
