@@ -64,7 +64,8 @@ static PetscErrorCode examine(const mpkp_entries *e, comparison *c) {
 }
 
 static PetscErrorCode refuse(const law *law, const char *word) {
-    const PetscBool stored = (PetscBool)(law->here != (PetscScalar)0); /* else its mirror image is */
+    const PetscBool stored =
+        (PetscBool)(law->here != (PetscScalar)0); /* else its mirror image is */
     const PetscInt i = stored ? law->i : law->j, j = stored ? law->j : law->i;
     const PetscScalar here = stored ? law->here : law->there;
     const PetscScalar there = stored ? law->there : law->here;

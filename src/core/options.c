@@ -329,8 +329,7 @@ mpk_status mpk_options_set(mpk_context *ctx, mpk_options *options, const char *k
         snprintf(want, sizeof want, "%s from %.15g to %.15g", real ? "a number" : "an integer",
                  o->least, o->most);
         const bool fits = real ? x >= o->least && x <= o->most : !errno && whole_in_range(o, whole);
-        if (end == value || *end || !fits)
-            return bad(ctx, key, value, want);
+        if (end == value || *end || !fits) return bad(ctx, key, value, want);
         if (o->kind == MPK_OPTION_INT64)
             *(int64_t *)((char *)options + o->offset) = whole;
         else

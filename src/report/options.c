@@ -32,10 +32,9 @@ bool mpki_option_in_force(const mpk_option *option, const mpk_run *run) {
 /* Is an option to be listed for somebody who wants to repeat the run: one that is not at its
  * default, or that only methods on blocks have? Not those that are about the machine. */
 static bool worth_telling(const mpk_option *option, const mpk_run *run) {
-    const bool changed =
-        option->kind == MPK_OPTION_INT64
-            ? mpk_option_integer(option, &run->options) != (int64_t)option->preset
-            : mpk_option_value(option, &run->options) != option->preset;
+    const bool changed = option->kind == MPK_OPTION_INT64
+                             ? mpk_option_integer(option, &run->options) != (int64_t)option->preset
+                             : mpk_option_value(option, &run->options) != option->preset;
     const bool is_switch = option->count && !strcmp(option->words[0], "off");
     const bool of_blocks = !(option->methods >> MPK_METHOD_LDLT & 1) && !is_switch;
     if (!strcmp(option->key, "threads") || !strcmp(option->key, "memory_limit")) return false;

@@ -222,9 +222,9 @@ static void test_arguments(void **state) {
         int32_t count = 77;
         mpk_adaptive r;
         memset(&r, 0x5a, sizeof r);
-        assert_int_equal(mpk_solve_adaptive(c, a, k == 5 ? &bad : NULL, nrhs, b, ldb, x, 4, NULL, 0,
-                                            &count, &r),
-                         MPK_ERR_ARGUMENT);
+        assert_int_equal(
+            mpk_solve_adaptive(c, a, k == 5 ? &bad : NULL, nrhs, b, ldb, x, 4, NULL, 0, &count, &r),
+            MPK_ERR_ARGUMENT);
         assert_null(r.analysis);
         assert_null(r.factor);
         assert_int_equal(r.attempts, 0);

@@ -480,9 +480,12 @@ static void test_arguments(void **unused) {
  * others are copied. */
 static void test_predicted_peak(void **state) {
     (void)state;
-    static const char *const specs[] = {"quasi-definite 4", "quasi-definite 20",
-                                        "helmholtz 2d 40 0", "helmholtz 2d 200 0",
-                                        "helmholtz 2d 60 boundary=absorbing", "nlpkkt 8"};
+    static const char *const specs[] = {"quasi-definite 4",
+                                        "quasi-definite 20",
+                                        "helmholtz 2d 40 0",
+                                        "helmholtz 2d 200 0",
+                                        "helmholtz 2d 60 boundary=absorbing",
+                                        "nlpkkt 8"};
     for (size_t k = 0; k < 2 * sizeof specs / sizeof *specs; k++) {
         mpk_context *ctx = context();
         mpk_problem *problem = NULL;
@@ -519,6 +522,6 @@ int main(void) {
         cmocka_unit_test(test_refactorize),  cmocka_unit_test(test_old_analysis_is_given_up),
         cmocka_unit_test(test_static_shift), cmocka_unit_test(test_logdet),
         cmocka_unit_test(test_allocation),   cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_arguments),   cmocka_unit_test(test_predicted_peak)};
+        cmocka_unit_test(test_arguments),    cmocka_unit_test(test_predicted_peak)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,8 +18,7 @@ static double factor_bytes(const mpk_analysis *an, double entry) {
     double bytes = 0;
     for (int32_t s = 0; s < an->nsuper; s++) {
         const int64_t w = an->sptr[s + 1] - an->sptr[s], m = an->rptr[s + 1] - an->rptr[s];
-        const double node =
-            (double)(mpki_trapezoid(w + m, w) + 4 * w) * entry + 4.0 * (double)w;
+        const double node = (double)(mpki_trapezoid(w + m, w) + 4 * w) * entry + 4.0 * (double)w;
         bytes += 64 * ceil(node / 64);
     }
     return bytes;
