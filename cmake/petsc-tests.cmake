@@ -99,8 +99,9 @@ endif()
 
 # ---- valgrind: no leak, no bad access, on one rank -----------------------------------------------
 find_program(VALGRIND valgrind)
-list(REMOVE_ITEM MPKI_ISA_NAMES avx512) # valgrind has no such instructions
-if(VALGRIND AND MPKI_ISA_NAMES AND TARGET petsc_saddle_real)
+set(MPKI_VALGRIND_ISAS ${MPKI_ISA_NAMES})
+list(REMOVE_ITEM MPKI_VALGRIND_ISAS avx512) # valgrind has no such instructions
+if(VALGRIND AND MPKI_VALGRIND_ISAS AND TARGET petsc_saddle_real)
     set(MPKI_VALGRIND ${VALGRIND} -q --keep-debuginfo=yes --error-exitcode=9 --leak-check=full --show-leak-kinds=definite
         --errors-for-leak-kinds=definite --num-callers=30
         --suppressions=${CMAKE_CURRENT_SOURCE_DIR}/tests/plugins/petsc/valgrind.supp)
