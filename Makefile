@@ -33,7 +33,7 @@ check:             ## everything that must hold before a change goes in (tools/c
 check-all: check   ## and what takes an hour: random systems, judged exactly (docs/oracle.md; HOURS=1)
 	@JOBS=$(JOBS) tools/check-all $(HOURS)
 
-check-clients:     ## clients from PyPI on METAPACK: the Python wheel, scikit-fem, Ipopt (tools/check-clients --list)
+check-clients:     ## clients from PyPI on METAPACK: the wheel, scikit-fem, NGSolve, pandapower, Ipopt (tools/check-clients --list)
 	@$(SETUP) build
 	@tools/check-clients
 

@@ -184,7 +184,7 @@ static void solve(int rows, int w) {
             for (int j = 0; j < w; j++) want += wide(old[r * ld + j]) * wide(m[k * ld + j]);
             near("solve", c[0][r * ld + k], want, w);
         }
-    for (int k = 0; k < w * ld; k++) m[k] = 0; /* many solves in place must stay in range */
+    for (int k = 0; k < w * ld; k++) m[k] = 0; /* repeated solves in place must not overflow */
     for (int k = 0; k < w; k++) m[k * ld + (k * 7 + 3) % w] = t_make(1, 0);
     TIME(seconds, SETS, kern->solve(rows, w, c[s], ld, m, ld, dinv, 0, work, norm2));
     char shape[40];
@@ -305,7 +305,7 @@ static void apply(int rows, int cols, double fill, int format, int nrhs, int tra
                                : wide(dense[i / nrhs * ld + k]) * wide(x[k * nrhs + i % nrhs]);
         near("apply", transposed ? x[i] : y[i], want, transposed ? rows : cols);
     }
-    /* copies of 16 patterns, one behind the other */
+    /* copies of 16 patterns, one after the other */
     size_t bytes[16], sum = 0;
     mpki_block kinds[16];
     for (int k = 0; k < 16; k++) {

@@ -182,7 +182,7 @@ static const char *solve(const bench_matrix *a, work *v, result *out) {
         for (size_t i = 0; i < count; i++) v->x[i] += v->d[i];
         out->solve_s += now_s() - start;
         double error = backward_error(a, v->b, v->x, v->r, v->w, v->row_norm);
-        if (!(error < out->error)) break; /* the time of a step in vain is counted */
+        if (!(error < out->error)) break; /* a step that does not help is counted, too */
         out->error = error;
         out->steps++;
     }
@@ -253,8 +253,8 @@ int main(int argc, char **argv) {
     int analysed = 0, done = 0;
     double begin = now_s();
     for (int k = -1; done < MAX_REPEATS && !why;
-         k++) { /* -1: counted only if there is time for no other */
-        if (done >= repeats && now_s() - begin > 0.3) break; /* small matrices: more often */
+         k++) { /* -1: a run that counts only if there is no time for another */
+        if (done >= repeats && now_s() - begin > 0.3) break; /* small matrices are run more often */
         double start = now_s();
         why = bench_analyse(&a);
         double middle = now_s();

@@ -45,7 +45,7 @@ static int64_t grid(int side, int64_t *ap, int32_t *ai) {
         for (int y = 0; y < side; y++)
             for (int x = 0; x < side; x++, column++) {
                 ap[column] = nnz;
-                for (int k = 13; k < 27; k++) { /* itself and those after it */
+                for (int k = 13; k < 27; k++) { /* a point and those after it */
                     int32_t i = inside(side, x + k % 3 - 1, y + k / 3 % 3 - 1, z + k / 9 - 1);
                     if (i >= column) ai[nnz++] = i;
                 }

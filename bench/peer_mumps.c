@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MUMPS, symmetric general (SYM = 2), sequential MPI. Settings, joined by "+": "default", an
  * ordering "amd", "amf", "qamd", "pord", "scotch", "metis", "nomatching", or icN=V for any
- * ICNTL(N). Hermitian matrices are not its business. Null pivots are detected (ICNTL(24) = 1);
- * workspace grows when it asks for more. */
+ * ICNTL(N). It has no Hermitian matrices. Null pivots are detected (ICNTL(24) = 1); the workspace
+ * grows when it asks for more. */
 #include "bench.h"
 #include <dmumps_c.h>
 #include <stdio.h>

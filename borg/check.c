@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names, types, and where what may stand. Conversions become casts, so that lowering need not
- * think. */
+/* Checks names and types, and that everything stands where it may. Conversions that C makes
+ * silently become casts, so lowering meets explicit ones alone. */
 #include "borg/check.h"
 #include <string.h>
 
@@ -146,7 +146,7 @@ static void check_binary(borg_checker *c, borg_expr *e) {
     }
     if (is_shift(e->text)) t = borg_ctype_promote(a);
     bool bits = a == BORG_C_BOOL && b == BORG_C_BOOL && strchr("&|^", e->text[0]) && !e->text[1];
-    if (bits) t = BORG_C_BOOL; /* the same value as by way of int */
+    if (bits) t = BORG_C_BOOL; /* the value is the same as if it went by way of int */
     e->args[0] = borg_check_cast(c, e->args[0], t);
     e->args[1] = borg_check_cast(c, e->args[1], t);
     e->type = is_comparison(e->text) ? BORG_C_BOOL : t;

@@ -53,7 +53,8 @@ static void check_arguments(borg_checker *c, borg_expr *e, size_t index) {
         borg_check_complain(c, e->loc, "wrong number of arguments of '%s'", e->text);
         return;
     }
-    if (e->builtin == BORG_B_BARRIER) { /* the flags are names of OpenCL, and of no account */
+    if (e->builtin ==
+        BORG_B_BARRIER) { /* barrier's flags are OpenCL's; which they are does not matter */
         e->type = BORG_C_VOID;
         e->nargs = 0;
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the compiler has to say of its input: kept in the order of the source, each once. */
+/* What the compiler says of its input: kept in the order of the source, nothing twice. */
 #include "borg/diag.h"
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +79,8 @@ void borg_diags_print(const borg_diags *diags, borg_sink *sink) {
     for (borg_diag *d = diags->first; d; d = d->next) ++count;
     borg_diag **sorted = BORG_NEW(sink->arena, count + 1, borg_diag *);
     count = 0;
-    for (borg_diag *d = diags->first; d; d = d->next) { /* insertion keeps equals in order */
+    for (borg_diag *d = diags->first; d;
+         d = d->next) { /* an insertion sort: messages of the same place keep their order */
         size_t at = count++;
         for (; at > 0 && before(d, sorted[at - 1]); --at) sorted[at] = sorted[at - 1];
         sorted[at] = d;

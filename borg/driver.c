@@ -27,7 +27,7 @@ static borg_module *make_ordered(borg_program *p, const borg_function *kernel,
                                  const borg_options *o, int32_t pack, borg_status *status) {
     borg_order order = o->order == BORG_ORDER_AUTO ? BORG_WI_MINOR : o->order;
     borg_module *m = make_module(p, kernel, o, pack, order, status);
-    /* values do not depend on the order: the module can be turned over as it is */
+    /* values do not depend on the lane order: the module can be given the other one as it is */
     if (m && o->order == BORG_ORDER_AUTO && o->backend)
         m->order = borg_choose_order(m, &o->backend->machine);
     return m;
@@ -41,7 +41,7 @@ static borg_status make_unit(borg_program *p, const borg_function *kernel, const
     unit->module = make_ordered(p, kernel, o, pack, &status);
     if (!unit->module) return status;
     if (pack > 1 && !o->whole_packs) {
-        borg_options quiet = *o; /* what is dumped is the pack */
+        borg_options quiet = *o; /* only the module of the pack is dumped */
         quiet.dump_to = NULL;
         quiet.order = BORG_WI_MINOR; /* one group: the orders are the same */
         unit->tail = make_ordered(p, kernel, &quiet, 1, &status);
@@ -137,8 +137,8 @@ static double cost_of_pack(borg_program *p, const borg_options *o, int32_t pack)
     return cost;
 }
 
-/* WG_PACK=auto: the one whose groups cost least, up to a matrix in each lane. A larger one must
- * earn its code. */
+/* WG_PACK=auto: the pack whose groups cost least, at most a matrix in each lane. A larger pack has
+ * more code, so it must save a tenth. */
 static int32_t choose_pack(borg_program *p, const borg_options *o) {
     int32_t best = 1, most = o->backend ? o->backend->machine.vector_bytes / 4 : 0;
     if (!o->backend || o->backend->machine.simt) return best;

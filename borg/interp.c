@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The semantic oracle: InfReg-IR, run lane by lane. */
+/* The interpreter, which says what InfReg-IR means: lane by lane. */
 #include "borg/ir.h"
 #include <inttypes.h>
 #include <string.h>
@@ -241,7 +241,7 @@ static void run_loop(machine *k, borg_inst *v) {
         if (k->failed || !*(uint64_t *)head->last->args[0]->aux) return;
         run_block(k, body);
         if (k->failed) return;
-        borg_inst **next = body->last->args; /* all at once: by way of a copy */
+        borg_inst **next = body->last->args; /* all lanes at once, so by way of a copy */
         at = 0;
         for (borg_inst *p = head->first; p && p->op == BORG_PHI; p = p->next, ++next) {
             memcpy((char *)v->aux + at, (*next)->aux, bytes_of(k, p));
@@ -280,7 +280,7 @@ static void run_control(machine *k, borg_inst *v) {
         run_result(k, v);
         break;
     default:
-        break; /* PHI, WHILE, YIELD: the owner's work */
+        break; /* PHI, WHILE and YIELD are done with the LOOP or IF that they belong to */
     }
 }
 

@@ -384,7 +384,7 @@ static void include_directive(lexer *l, borg_loc loc) {
     if (path) include_file(l, loc, path);
 }
 
-/* What is left out need not be of the language. */
+/* Text that a condition leaves out may be anything. */
 static void skip_line(lexer *l) {
     while (l->at < l->end && *l->at != '\n') ++l->at;
 }
@@ -434,7 +434,7 @@ static bool begins_line(const lexer *l, const char *at) {
     return p == at;
 }
 
-/* A file; what conditionals it opens it closes. */
+/* A file, which closes the conditionals that it opens. */
 static void lex_text(lexer *l, const borg_text *source, int32_t file) {
     l->outer_depth = l->depth;
     l->at = l->line_start = source->text;

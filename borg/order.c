@@ -158,8 +158,8 @@ static double cost_in_order(borg_module *m, const borg_machine *machine, bool wg
     borg_count_uses(m);
     copy_uses(m->body);
     walk(&k, m->body, 1.0);
-    /* code that no instruction cache holds waits for its instructions, and its spills make it more
-     */
+    /* code that does not fit the instruction cache waits for its instructions, and spills make it
+     * longer */
     if (machine->code > 0 && k.code > machine->code) k.cost *= k.code / machine->code;
     return k.cost;
 }

@@ -114,7 +114,7 @@ static void mark_live(borg_inst *v);
 static void mark_block_roots(borg_block *block) {
     for (borg_inst *v = block->first; v; v = v->next) {
         if (v->op == BORG_STORE || v->op == BORG_STOREA || v->op == BORG_BARRIER) mark_live(v);
-        /* a loop that ends is worth nothing by itself, but we cannot tell whether it does */
+        /* a loop without results could go if it ends, but we cannot tell whether it does */
         if (v->op == BORG_LOOP || v->op == BORG_IF) {
             mark_block_roots(v->block[0]);
             mark_block_roots(v->block[1]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What one instruction amounts to. The lowering calls this on each instruction it makes, the fold
- * pass on all; so loops over constants unroll into what is left of them. */
+/* Simplifies one instruction. The lowering calls this for each instruction that it makes, the pass
+ * fold for all; so loops over constants unroll into what is left of them. */
 #include "borg/passes.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a layout operation amounts to. */
+/* Simplifies one operation that moves lanes. */
 #include "borg/passes.h"
 #include <string.h>
 

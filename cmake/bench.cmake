@@ -87,6 +87,13 @@ foreach(precision RANGE 3)
                           RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
 endforeach()
 
+# Memory predicted and taken: bench/memory.py.
+add_executable(bench_memory EXCLUDE_FROM_ALL bench/memory.c)
+target_include_directories(bench_memory PRIVATE src)
+target_link_libraries(bench_memory PRIVATE metapack_static m)
+set_target_properties(bench_memory PROPERTIES OUTPUT_NAME memory
+                      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+
 # The symbolic half of the methods on blocks.
 add_executable(bench_lists EXCLUDE_FROM_ALL bench/lists.c)
 target_include_directories(bench_lists PRIVATE src)

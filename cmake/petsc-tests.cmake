@@ -99,7 +99,9 @@ endif()
 
 # ---- valgrind: no leak, no bad access, on one rank -----------------------------------------------
 find_program(VALGRIND valgrind)
-if(VALGRIND AND TARGET petsc_saddle_real)
+set(MPKI_VALGRIND_ISAS ${MPKI_ISA_NAMES})
+list(REMOVE_ITEM MPKI_VALGRIND_ISAS avx512) # valgrind has no such instructions
+if(VALGRIND AND MPKI_VALGRIND_ISAS AND TARGET petsc_saddle_real)
     set(MPKI_VALGRIND ${VALGRIND} -q --keep-debuginfo=yes --error-exitcode=9 --leak-check=full --show-leak-kinds=definite
         --errors-for-leak-kinds=definite --num-callers=30
         --suppressions=${CMAKE_CURRENT_SOURCE_DIR}/tests/plugins/petsc/valgrind.supp)
@@ -118,7 +120,7 @@ if(VALGRIND AND TARGET petsc_saddle_real)
         mpki_petsc_valgrind(factor complex petsc_factor_complex)
     endif()
 else()
-    message(STATUS "PETSc plug-in: valgrind was not found, its tests are left out")
+    message(STATUS "PETSc plug-in: valgrind was not found, or knows none of METAPACK_ISAS: its tests are left out")
 endif()
 
 # ---- SLEPc: spectrum slicing ----------------------------------------------------------------------

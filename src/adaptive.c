@@ -272,6 +272,8 @@ mpk_status mpk_solve_adaptive(mpk_context *ctx, const mpk_problem *problem,
                               const mpk_options *options, int32_t nrhs, const void *b, int64_t ldb,
                               void *x, int64_t ldx, double *history, int32_t history_size,
                               int32_t *history_count, mpk_adaptive *result) {
+    if (result) *result = (mpk_adaptive){0};
+    if (history_count) *history_count = 0;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
     const char *const missing = !problem  ? "the problem is NULL"
@@ -287,7 +289,6 @@ mpk_status mpk_solve_adaptive(mpk_context *ctx, const mpk_problem *problem,
                           "%s = %lld, a leading dimension, is smaller than n = %d",
                           ldb < problem->n ? "ldb" : "ldx",
                           (long long)(ldb < problem->n ? ldb : ldx), problem->n);
-    *result = (mpk_adaptive){0};
     mpki_record record = {history, history ? history_size : 0, 0};
     search s = {.ctx = ctx,
                 .problem = problem,

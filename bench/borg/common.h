@@ -124,7 +124,7 @@ static void centred(bench *b, int part, bool symmetric) { /* entries in (-1, 1) 
             }
 }
 
-/* places of a random order; `marks`: some pairs of them are marked (~) as 2x2 pivots */
+/* a random permutation; `marks`: some pairs in it are marked (~) as 2x2 pivots */
 static void order(int n, int32_t *to, bool marks) {
     for (int k = 0; k < n; k++) to[k] = k;
     for (int k = n - 1; k > 0; k--) {
@@ -205,7 +205,7 @@ static bool factorizes(const bench *b) {
     return (starts(b, "ld") || starts(b, "llt")) && !is(b, "ldlt_solve");
 }
 
-/* groups that are not like the others, where asked for */
+/* a few groups that differ from the others, where asked for */
 static bool odd(const bench *b, int64_t g) {
     g %= own(b);
     return b->odd && factorizes(b) && !is(b, "ldus") && (g == WITH_NAN || g == ALL_ZERO);
@@ -315,7 +315,7 @@ static double flops(const bench *b) {
 
 /* ---- the check: worst error over its bound, of some work-groups ---- */
 
-static double more(double worst, double e) { /* the greater; what is no number stays */
+static double more(double worst, double e) { /* the greater of two; NaN stays */
     return e > worst || e != e ? e : worst;
 }
 

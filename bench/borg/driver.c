@@ -331,7 +331,8 @@ static bool finished(const settings *s, const candidate *all, int count, const c
 }
 
 static int verify(bench *b, candidate *c) {
-    for (int k = 0; k < b->parts; k++) /* what is written must be written: not the last run's */
+    for (int k = 0; k < b->parts;
+         k++) /* what a kernel writes must be of this run, not left from the last */
         if (!b->part[k].first && k < (is(b, "pade") ? 2 : 1) && !is(b, "trsv"))
             memset(b->part[k].now, 0xff, (size_t)entries(b, k) * size_of(b));
     renew(b, &c->m);
@@ -409,7 +410,7 @@ int main(int argc, char **argv) {
     if (b.n < 1 || b.n > 64 || b.count < 1 || s.rounds < 1 || count < 1) return usage();
     candidate *all = calloc((size_t)count, sizeof *all);
     if (!all) return 3;
-    b.odd = true; /* matrices that are not like the others: where all tell of each */
+    b.odd = true; /* a few matrices that differ from the others, where outcomes are told */
     for (int k = 0; k < count; k++) {
         all[k].how = argv[at + k];
         b.odd &= !strncmp(all[k].how, "borg:", 5);

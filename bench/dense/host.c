@@ -22,7 +22,8 @@
 
 void openblas_set_num_threads(int threads);
 
-static clockid_t watch = CLOCK_MONOTONIC; /* one thread: its own time, whatever else runs */
+static clockid_t watch =
+    CLOCK_MONOTONIC; /* one thread: the time of this thread alone, whatever else runs */
 
 static double now_s(void) {
     struct timespec t;

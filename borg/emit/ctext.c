@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text in C that the backends for SIMD and SIMT machines have in common. */
+/* C text that the backends for SIMD and for SIMT machines write alike. */
 #include "borg/emit/ctext.h"
 #include <inttypes.h>
 #include <math.h>
@@ -117,7 +117,7 @@ void ctext_arm(ctext *c, const borg_inst *v, int32_t side) {
     if (side) ctext_line(c, "}");
 }
 
-/* A RESULT, of a LOOP or an IF: another name. */
+/* A RESULT of a LOOP or an IF is another name for what that has left. */
 static void result(ctext *c, borg_inst *v) {
     const borg_inst *from = v->args[0];
     const char **names;
@@ -146,6 +146,6 @@ void ctext_control(ctext *c, borg_inst *v) {
         ctext_line(c, "if (!(%s)) break;", c->part(c, v->args[0], 0));
         break;
     default:
-        break; /* PHI, YIELD: the owner's work */
+        break; /* PHI and YIELD are written with the LOOP or IF that they belong to */
     }
 }

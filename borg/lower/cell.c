@@ -59,7 +59,7 @@ void borg_lower_born(borg_lowerer *l, const borg_decl *d) {
     l->born[first] = l->mask;
 }
 
-/* A __local volatile array: it stands at the kernel's top, where everybody is. */
+/* A __local volatile array is made at the kernel's top, where all work-items are. */
 static void declare_memory(borg_lowerer *l, const borg_decl *d) {
     borg_module *m = l->m;
     size_t count = (size_t)m->nlocals + 1;

@@ -14,7 +14,7 @@ borg_inst *borg_lower_parameter(borg_lowerer *l, const borg_decl *d) {
     return l->params[index];
 }
 
-/* An index that is inside of the array for whoever is here or not. */
+/* An index that lies inside the array for all work-items, those under the mask and the others. */
 static bool surely_inside(const borg_lowerer *l, const borg_inst *pointer, const borg_inst *index) {
     uint64_t low, high;
     return pointer->op == BORG_LOCAL && borg_known_range(l->m, index, &low, &high) &&

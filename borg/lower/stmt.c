@@ -18,7 +18,8 @@ static void lower_block(borg_lowerer *l, const borg_stmt *s) {
 
 void borg_lower_stmt(borg_lowerer *l, const borg_stmt *s) {
     if (l->over || borg_lower_never(l->mask)) {
-        /* nobody is here; what is declared must still be there for what follows in the block */
+        /* no work-item is left; but what is declared here must be there for what follows in the
+         * block */
         if (s->kind == BORG_S_DECL)
             for (const borg_decl *d = s->decls; d; d = d->next) borg_lower_declare_dead(l, d);
         return;
@@ -54,7 +55,7 @@ void borg_lower_stmt(borg_lowerer *l, const borg_stmt *s) {
         lower_jump(l, &l->loop->skipped);
         break;
     default:
-        break; /* EMPTY; RETURN: the call's work */
+        break; /* EMPTY does nothing; RETURN is done by the call */
     }
     --l->depth;
     if (l->unrolling && l->m->ninsts - l->base > l->budget) l->over = true;

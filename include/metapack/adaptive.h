@@ -46,7 +46,8 @@ typedef struct mpk_adaptive {
  *  x       [out] n x nrhs: the best solution found; may be b; as it was after a failure
  *  history [out] history_size entries, or NULL: relative residual after each iteration of the last
  *                attempt; history_count [out] how many, or NULL
- *  result  [out] {0} before; to be freed with mpk_adaptive_clear(), also after a failure
+ *  result  [out] what it held is overwritten, not freed; after bad arguments all of it is 0. To be
+ *                freed with mpk_adaptive_clear(), also after a failure
  *  Returns MPK_OK: as accurate as was asked for, by default as rounding allows
  *          | MPK_SINGULAR
  *          | MPK_INACCURATE: converged, but not to that accuracy

@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /** What an analysis found and predicts. For methods on blocks supernodes counts the block rows, and
- *  n, nnz and the predictions are 0; mpk_block_statistics() has theirs. */
+ *  the predictions are 0; mpk_block_statistics() has theirs. */
 typedef struct mpk_analysis_info {
     int32_t n;
     int64_t nnz;             /**< of A, lower triangle; MPK_GENERAL: all */
@@ -26,7 +26,9 @@ typedef struct mpk_analysis_info {
                                included */
     double factor_flops;  /**< multiplications and additions of the factorization */
     int64_t factor_bytes; /**< of L and D */
-    int64_t peak_bytes;   /**< most memory that mpk_factorize will hold if no pivot is delayed */
+    int64_t peak_bytes;   /**< most memory that mpk_factorize is expected to hold, with the delayed
+                               columns that a trial elimination expects; not a copy of the values,
+                               where others than the analysed ones are given */
     double time_s;        /**< of mpk_analyse, and of its parts: */
     double time_match_s, time_order_s, time_symbolic_s;
 } mpk_analysis_info;

@@ -322,7 +322,8 @@ typedef struct mpk_option {
     mpk_option_kind kind;
     const char *const *words; /**< of a choice: `count` words, by value; else NULL */
     int count;
-    double least, most; /**< range, both ends included; of a choice 0 and count - 1 */
+    double least, most; /**< range, both ends included; of a choice 0 and count - 1. Those of
+                             integers are integers */
     double preset;      /**< the default */
     const char *unit;   /**< "bytes", "steps", ...; empty: a pure number, or a choice */
     unsigned methods;   /**< who reads it: bits 1 << mpk_method, and MPK_READ_DENSE */
@@ -338,8 +339,12 @@ enum { MPK_READ_DENSE = 0x10000 }; /**< in mpk_option.methods: read by `metapack
 /** Row `index` of the table, from 0; NULL after the last. */
 MPK_API const mpk_option *mpk_option_at(int index);
 
-/** The value in *options; of a choice its number. A large seed is rounded to a double. */
+/** The value in *options; of a choice its number. The one of kind MPK_OPTION_INT64, a seed, is
+ *  rounded where it has more than 53 bits: mpk_option_integer() does not round. */
 MPK_API double mpk_option_value(const mpk_option *option, const mpk_options *options);
+
+/** The value in *options of a choice or an integer, exactly; 0 for a real number. */
+MPK_API int64_t mpk_option_integer(const mpk_option *option, const mpk_options *options);
 
 /** Does a sparse solve with these options read this one? Method auto reads what its attempts read,
  *  except what it chooses by itself.

@@ -66,6 +66,7 @@ static PetscErrorCode analyse(Mat F, Mat A, const mpkp_entries *e) {
     PetscBool finite;
     PetscFunctionBegin;
     release(s);
+    s->both = e->both;
     PetscCall(mpkp_gather(e, s->symmetry, &ap, &ai, &ax, &finite));
     mpk_status status = mpk_problem_from_csc(s->ctx, (int32_t)(e->rows * e->bs), MPKP_SCALAR,
                                              s->symmetry, MPK_LOWER, ap, ai, ax, &s->problem);
@@ -146,8 +147,9 @@ static PetscErrorCode numeric(Mat F, Mat A, const MatFactorInfo *info) {
     s->backward_error = 0;
     PetscCall(mpkp_entries_get(A, &e));
     PetscCall(mpkp_symmetry(A, &s->choice, &e, &symmetry));
-    if (symmetry != s->symmetry || !s->analysis) {
-        s->symmetry = symmetry; /* complex values that were real when they were analysed */
+    if (symmetry != s->symmetry || e.both != s->both || !s->analysis) {
+        s->symmetry = symmetry; /* complex values that were real when they were analysed; or flags
+                                   of A were set since */
         PetscCall(analyse(F, A, &e));
     }
     if (!F->factorerrortype) PetscCall(factorize(F, A, &e));

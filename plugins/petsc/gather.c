@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** PETSc's rows into the library's columns. The upper triangle by rows, as PETSc has it, is the
- *  lower triangle by columns of the transpose: entries keep their order, Hermitian ones are
- *  conjugated. */
+/** PETSc's rows into the library's columns: the lower triangle of A, column by column. Where both
+ *  triangles were compared, the mean of the two; else the upper one, mirrored. */
 #include "plugin.h"
 
 #include <math.h>
@@ -26,6 +25,7 @@ PetscErrorCode mpkp_entries_get(Mat A, mpkp_entries *e) {
     e->bs = 1;
     if (!aij) PetscCall(MatGetBlockSize(A, &e->bs));
     e->lower = sbaij ? PETSC_FALSE : PETSC_TRUE;
+    e->both = PETSC_FALSE;
     /* compressed: blocks of BAIJ; of AIJ it would be rows of equal pattern */
     PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, (PetscBool)!aij, &n, &e->ia, &e->ja, &done));
     PetscCheck(done && n * e->bs == rows, PETSC_COMM_SELF, PETSC_ERR_PLIB,
@@ -63,34 +63,80 @@ PetscErrorCode mpkp_entries_restore(Mat A, mpkp_entries *e) {
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The entries (i, j >= i) of row i in increasing j, one after another. */
-typedef struct upper {
-    const mpkp_entries *e;
-    PetscInt i, at, end, c;
-} upper;
+/* ---- pairs of mirror images --------------------------------------------------------------------- */
 
-static upper upper_of(const mpkp_entries *e, PetscInt i) {
-    return (upper){e, i, e->ia[i / e->bs], e->ia[i / e->bs + 1], 0};
+/* Place t of row i: 0 .. length - 1, columns increasing. */
+static inline PetscInt length(const mpkp_entries *e, PetscInt i) {
+    return (e->ia[i / e->bs + 1] - e->ia[i / e->bs]) * e->bs;
+}
+static inline PetscInt column(const mpkp_entries *e, PetscInt i, PetscInt t) {
+    return e->ja[e->ia[i / e->bs] + t / e->bs] * e->bs + t % e->bs;
+}
+static inline PetscScalar entry(const mpkp_entries *e, PetscInt i, PetscInt t) {
+    const PetscInt block = e->ia[i / e->bs] + t / e->bs;
+    return e->v[(block * e->bs + t % e->bs) * e->bs + i % e->bs];
 }
 
-/* Next entry; false at the end of the row. */
-static inline int upper_next(upper *u, PetscInt *j, PetscScalar *value) {
-    const PetscInt bs = u->e->bs, own = u->i / bs, r = u->i % bs;
-    for (; u->at < u->end; u->at++, u->c = 0) {
-        const PetscInt column = u->e->ja[u->at];
-        if (column < own) continue;
-        if (column == own && u->c < r) u->c = r;
-        if (u->c == bs) continue;
-        *j = column * bs + u->c;
-        *value = u->e->v[(u->at * bs + u->c) * bs + r];
-        u->c++;
-        return 1;
+/* Visit the entries of row j of the upper triangle, from cursor[j] on, that stand before `end` and
+ * have no mirror image. */
+static void lonely(const mpkp_entries *e, PetscInt j, PetscInt end, PetscInt *cursor,
+                   mpkp_visit *visit, void *self) {
+    for (; *cursor < length(e, j) && column(e, j, *cursor) < end; ++*cursor)
+        visit(self, column(e, j, *cursor), j, 0, entry(e, j, *cursor));
+}
+
+/* Row i of both triangles; cursor[j]: into row j, the place of its next entry that wants a mirror
+ * image, and these appear in increasing order. */
+static void walk_row(const mpkp_entries *e, PetscInt i, PetscInt *cursor, mpkp_visit *visit,
+                     void *self) {
+    PetscInt t = 0, j;
+    for (; t < length(e, i) && (j = column(e, i, t)) < i; t++) {
+        PetscScalar above = 0;
+        lonely(e, j, i, &cursor[j], visit, self);
+        if (cursor[j] < length(e, j) && column(e, j, cursor[j]) == i)
+            above = entry(e, j, cursor[j]++);
+        visit(self, i, j, entry(e, i, t), above);
     }
-    return 0;
+    if (t < length(e, i) && column(e, i, t) == i) {
+        visit(self, i, i, entry(e, i, t), entry(e, i, t));
+        t++;
+    }
+    cursor[i] = t;
 }
 
-/* PETSc's (i, j) as the library's (j, i). */
-static inline PetscScalar mirrored(PetscScalar value, mpk_symmetry symmetry, int diagonal) {
+PetscErrorCode mpkp_walk(const mpkp_entries *e, PetscBool both, mpkp_visit *visit, void *self) {
+    const PetscInt n = e->rows * e->bs;
+    PetscInt *cursor;
+    PetscFunctionBegin;
+    for (PetscInt i = 0; !both && i < n; i++)
+        for (PetscInt t = 0; t < length(e, i); t++)
+            if (column(e, i, t) >= i)
+                visit(self, column(e, i, t), i, entry(e, i, t), entry(e, i, t));
+    if (!both) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(PetscCalloc1(n, &cursor));
+    for (PetscInt i = 0; i < n; i++) walk_row(e, i, cursor, visit, self);
+    for (PetscInt j = 0; j < n; j++) lonely(e, j, n, &cursor[j], visit, self);
+    PetscCall(PetscFree(cursor));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- values -------------------------------------------------------------------------------------- */
+
+/* What a walk fills: column j of the lower triangle is complete up to next[j]. */
+typedef struct columns {
+    mpk_symmetry symmetry;
+    PetscBool both;
+    int64_t *next;        /* n */
+    const int64_t *end;   /* n: where columns end; NULL: not known yet */
+    int32_t *row;         /* written, or */
+    const int32_t *known; /* compared */
+    PetscScalar *value;
+    PetscInt bad[2];   /* the first NaN or Inf */
+    PetscInt extra[2]; /* the first entry that the known pattern has not */
+} columns;
+
+/* PETSc's (j, i) as the library's (i, j). */
+static inline PetscScalar mirrored(PetscScalar value, mpk_symmetry symmetry, PetscBool diagonal) {
 #if defined(PETSC_USE_COMPLEX)
     if (symmetry == MPK_HERMITIAN)
         return diagonal ? PetscCMPLX(PetscRealPart(value), 0) : PetscConj(value);
@@ -100,56 +146,92 @@ static inline PetscScalar mirrored(PetscScalar value, mpk_symmetry symmetry, int
     return value;
 }
 
+static inline PetscScalar value_of(const columns *c, PetscInt i, PetscInt j, PetscScalar below,
+                                   PetscScalar above) {
+    const PetscScalar other = mirrored(above, c->symmetry, (PetscBool)(i == j));
+    if (!c->both || i == j || below == other) return other;
+    return below * (PetscReal)0.5 + other * (PetscReal)0.5;
+}
+
+/* mpkp_visit */
+static void count(void *self, PetscInt i, PetscInt j, PetscScalar below, PetscScalar above) {
+    columns *c = self;
+    (void)i, (void)below, (void)above;
+    c->next[j]++;
+}
+
+/* mpkp_visit. An analysis takes 0 for what is not finite. */
+static void put(void *self, PetscInt i, PetscInt j, PetscScalar below, PetscScalar above) {
+    columns *c = self;
+    const int64_t k = c->next[j];
+    PetscScalar value = value_of(c, i, j, below, above);
+    if (c->known && (k >= c->end[j] || c->known[k] != i)) {
+        if (c->extra[0] < 0) c->extra[0] = j, c->extra[1] = i;
+        return;
+    }
+    if (PetscIsInfOrNanScalar(value)) {
+        if (c->bad[0] < 0) c->bad[0] = j, c->bad[1] = i;
+        if (!c->known) value = 0;
+    }
+    if (!c->known) c->row[k] = (int32_t)i;
+    c->value[k] = value;
+    c->next[j]++;
+}
+
 PetscErrorCode mpkp_gather(const mpkp_entries *e, mpk_symmetry symmetry, int64_t **ap, int32_t **ai,
                            PetscScalar **ax, PetscBool *finite) {
     const PetscInt n = e->rows * e->bs;
-    PetscInt j;
-    PetscScalar value;
+    columns c = {.symmetry = symmetry, .both = e->both, .bad = {-1, -1}};
     int64_t nnz = 0;
     PetscFunctionBegin;
-    *finite = PETSC_TRUE;
     PetscCall(PetscMalloc1(n + 1, ap));
-    for (PetscInt i = 0; i < n; i++) {
-        (*ap)[i] = nnz;
-        for (upper u = upper_of(e, i); upper_next(&u, &j, &value);) nnz++;
+    PetscCall(PetscCalloc1(n + 1, &c.next));
+    PetscCall(mpkp_walk(e, e->both, count, &c));
+    for (PetscInt j = 0; j < n; j++) {
+        (*ap)[j] = nnz;
+        nnz += c.next[j];
+        c.next[j] = (*ap)[j];
     }
     (*ap)[n] = nnz;
     PetscCall(PetscMalloc2(nnz, ai, nnz, ax));
-    int64_t k = 0;
-    for (PetscInt i = 0; i < n; i++)
-        for (upper u = upper_of(e, i); upper_next(&u, &j, &value); k++) {
-            (*ai)[k] = (int32_t)j;
-            if (PetscIsInfOrNanScalar(value)) *finite = PETSC_FALSE, value = 0;
-            (*ax)[k] = mirrored(value, symmetry, i == j);
-        }
+    c.row = *ai;
+    c.value = *ax;
+    PetscCall(mpkp_walk(e, e->both, put, &c));
+    PetscCall(PetscFree(c.next));
+    *finite = (PetscBool)(c.bad[0] < 0);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode mpkp_gather_values(const mpkp_entries *e, const mpk_problem_view *view,
                                   PetscScalar *ax, PetscInt place[2]) {
     const PetscInt n = e->rows * e->bs;
-    PetscInt j;
-    PetscScalar value;
+    columns c = {.symmetry = view->symmetry,
+                 .both = e->both,
+                 .end = view->ap + 1,
+                 .known = view->ai,
+                 .value = ax,
+                 .bad = {-1, -1},
+                 .extra = {-1, -1}};
+    PetscInt lost = -1;
     PetscFunctionBegin;
-    place[0] = place[1] = -1;
     PetscCheck(n == view->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
                "METAPACK: the matrix has %" PetscInt_FMT " rows, the analysed one had %d", n,
                (int)view->n);
-    for (PetscInt i = 0; i < n; i++) {
-        int64_t k = view->ap[i];
-        for (upper u = upper_of(e, i); upper_next(&u, &j, &value); k++) {
-            PetscCheck(k < view->ap[i + 1] && view->ai[k] == j, PETSC_COMM_SELF,
-                       PETSC_ERR_ARG_INCOMP,
-                       "METAPACK: the nonzero pattern has changed since the symbolic "
-                       "factorization: entry (%" PetscInt_FMT ", %" PetscInt_FMT ")",
-                       i, j);
-            if (PetscIsInfOrNanScalar(value) && place[0] < 0) place[0] = i, place[1] = j;
-            ax[k] = mirrored(value, view->symmetry, i == j);
-        }
-        PetscCheck(k == view->ap[i + 1], PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
-                   "METAPACK: the nonzero pattern has changed since the symbolic factorization: "
-                   "row %" PetscInt_FMT " has lost entries",
-                   i);
-    }
+    PetscCall(PetscMalloc1(n + 1, &c.next));
+    memcpy(c.next, view->ap, ((size_t)n + 1) * sizeof *c.next);
+    PetscCall(mpkp_walk(e, e->both, put, &c));
+    for (PetscInt j = 0; j < n && lost < 0; j++)
+        if (c.next[j] != view->ap[j + 1]) lost = j;
+    PetscCall(PetscFree(c.next));
+    PetscCheck(c.extra[0] < 0, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+               "METAPACK: the nonzero pattern has changed since the symbolic factorization: "
+               "entry (%" PetscInt_FMT ", %" PetscInt_FMT ")",
+               c.extra[0], c.extra[1]);
+    PetscCheck(lost < 0, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+               "METAPACK: the nonzero pattern has changed since the symbolic factorization: "
+               "row %" PetscInt_FMT " has lost entries",
+               lost);
+    place[0] = c.bad[0];
+    place[1] = c.bad[1];
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -21,6 +21,7 @@ static PetscErrorCode read_row(mpkp_items PetscOptionsObject, const mpk_option *
                                mpk_context *ctx, mpk_options *options) {
     char name[64], text[64];
     const double value = mpk_option_value(row, options);
+    const long long whole = (long long)mpk_option_integer(row, options);
     PetscInt number = 0;
     PetscReal real = 0;
     PetscBool given = PETSC_FALSE;
@@ -30,15 +31,19 @@ static PetscErrorCode read_row(mpkp_items PetscOptionsObject, const mpk_option *
     PetscCall(PetscSNPrintf(name, sizeof name, "-mat_metapack_%s", row->key));
     if (row->kind == MPK_OPTION_CHOICE) {
         PetscCall(PetscOptionsEList(name, row->text, "docs/options.md", row->words,
-                                    (PetscInt)row->count, row->words[(int)value], &number, &given));
+                                    (PetscInt)row->count, row->words[whole], &number, &given));
         snprintf(text, sizeof text, "%s", row->words[number]);
     } else if (row->kind == MPK_OPTION_REAL) {
         PetscCall(
             PetscOptionsReal(name, row->text, "docs/options.md", (PetscReal)value, &real, &given));
         snprintf(text, sizeof text, "%.17g", (double)real);
+    } else if (row->kind == MPK_OPTION_INT64) { /* which a PetscInt may not hold */
+        snprintf(text, sizeof text, "%lld", whole);
+        PetscCall(PetscOptionsString(name, row->text, "docs/options.md", text, text, sizeof text,
+                                     &given));
     } else {
         PetscCall(
-            PetscOptionsInt(name, row->text, "docs/options.md", (PetscInt)value, &number, &given));
+            PetscOptionsInt(name, row->text, "docs/options.md", (PetscInt)whole, &number, &given));
         snprintf(text, sizeof text, "%lld", (long long)number);
     }
     if (given) PetscCall(set(ctx, options, row->key, text));

@@ -47,11 +47,12 @@ typedef struct mpkp_choice {
 /** F->data of a factor. */
 typedef struct mpkp_solver {
     mpk_context *ctx;
-    mpk_problem *problem; /**< the pattern: lower triangle by columns = upper triangle by rows */
+    mpk_problem *problem; /**< the pattern: the lower triangle by columns */
     mpk_analysis *analysis;
     mpk_factor *factor;
     mpkp_choice choice;
     mpk_symmetry symmetry;
+    PetscBool both;   /**< the pattern is that of both triangles */
     PetscBool usable; /**< the factor has values, if of a singular matrix */
     PetscInt analyses, factorizations, solves, checked, inaccurate;
     PetscBool trusted;     /**< a solve with these values was right before it was refined */
@@ -69,15 +70,23 @@ typedef struct mpkp_entries {
     const PetscInt *ia, *ja;     /**< block rows' beginnings; block columns, increasing */
     const PetscScalar *v;        /**< blocks, column-major */
     PetscBool lower;             /**< both triangles are there */
+    PetscBool both;              /**< and were compared: their mean counts; else the upper one */
     PetscErrorCode (*give)(Mat); /**< how v is given back */
 } mpkp_entries;
 
 PetscErrorCode mpkp_entries_get(Mat A, mpkp_entries *entries);
 PetscErrorCode mpkp_entries_restore(Mat A, mpkp_entries *entries);
 
-/** Say what A is: by the options, by its flags, else by its values. An A that is not what it
- *  should be is PETSc's error. */
-PetscErrorCode mpkp_symmetry(Mat A, const mpkp_choice *choice, const mpkp_entries *entries,
+/** What is done with the entries (i, j), below the diagonal or on it, and (j, i). */
+typedef void mpkp_visit(void *self, PetscInt i, PetscInt j, PetscScalar below, PetscScalar above);
+/** Visit all pairs of mirror images, in each column j by increasing i; one that is not stored is 0.
+ *  both [in] false: only the upper triangle is read, and given twice. */
+PetscErrorCode mpkp_walk(const mpkp_entries *entries, PetscBool both, mpkp_visit *visit,
+                         void *self);
+
+/** Say what A is: by the options, by its flags, else by its values; set entries->both. An A that is
+ *  not what it should be is PETSc's error. */
+PetscErrorCode mpkp_symmetry(Mat A, const mpkp_choice *choice, mpkp_entries *entries,
                              mpk_symmetry *symmetry);
 /** The lower triangle by columns; arrays by PetscMalloc. finite [out] false: NaN or Inf were met
  *  and replaced by 0, which is good enough for an analysis. */

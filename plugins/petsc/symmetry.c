@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** Is A symmetric or Hermitian? The flags set by its owner decide; without them both triangles are
- *  compared, in one pass over the rows: a cursor in each row moves on to the entry that mirrors the
- *  present one, since mirror images appear in increasing order. */
+ *  compared. */
 #include "plugin.h"
 
 #include <math.h>
@@ -14,24 +13,10 @@ typedef struct law {
 } law;
 
 typedef struct comparison {
-    const mpkp_entries *e;
     PetscReal *scale; /* largest |entry| of each row */
-    PetscInt *cursor; /* into row j: the place of its next entry that wants a mirror image */
     PetscReal tolerance;
     law symmetric, hermitian;
 } comparison;
-
-/* Place t of row i: 0 .. length - 1, columns increasing. */
-static inline PetscInt length(const mpkp_entries *e, PetscInt i) {
-    return (e->ia[i / e->bs + 1] - e->ia[i / e->bs]) * e->bs;
-}
-static inline PetscInt column(const mpkp_entries *e, PetscInt i, PetscInt t) {
-    return e->ja[e->ia[i / e->bs] + t / e->bs] * e->bs + t % e->bs;
-}
-static inline PetscScalar entry(const mpkp_entries *e, PetscInt i, PetscInt t) {
-    const PetscInt block = e->ia[i / e->bs] + t / e->bs;
-    return e->v[(block * e->bs + t % e->bs) * e->bs + i % e->bs];
-}
 
 /* NaN and Inf are reported by the factorization. */
 static void test(law *law, PetscReal bound, PetscInt i, PetscInt j, PetscScalar here,
@@ -45,66 +30,53 @@ static void test(law *law, PetscReal bound, PetscInt i, PetscInt j, PetscScalar 
     law->there = there;
 }
 
-static void compare(comparison *c, PetscInt i, PetscInt j, PetscScalar here, PetscScalar there) {
+/* mpkp_visit */
+static void compare(void *self, PetscInt i, PetscInt j, PetscScalar here, PetscScalar there) {
+    comparison *c = self;
     const PetscReal bound = c->tolerance * PetscMax(c->scale[i], c->scale[j]);
     if (i != j) test(&c->symmetric, bound, i, j, here, there, there);
     test(&c->hermitian, bound, i, j, here, there, PetscConj(there));
 }
 
-static void compare_row(comparison *c, PetscInt i) {
-    const mpkp_entries *e = c->e;
-    PetscInt t = 0, j;
-    for (; t < length(e, i) && (j = column(e, i, t)) < i; t++) {
-        PetscScalar there = 0;
-        for (; c->cursor[j] < length(e, j) && column(e, j, c->cursor[j]) < i; c->cursor[j]++)
-            compare(c, j, column(e, j, c->cursor[j]), entry(e, j, c->cursor[j]), 0);
-        if (c->cursor[j] < length(e, j) && column(e, j, c->cursor[j]) == i)
-            there = entry(e, j, c->cursor[j]++);
-        compare(c, i, j, entry(e, i, t), there);
-    }
-    if (t < length(e, i) && column(e, i, t) == i) {
-        compare(c, i, i, entry(e, i, t), entry(e, i, t));
-        t++;
-    }
-    c->cursor[i] = t;
+/* mpkp_visit: of SBAIJ only the diagonal says something. */
+static void compare_diagonal(void *self, PetscInt i, PetscInt j, PetscScalar here,
+                             PetscScalar there) {
+    if (i == j) compare(self, i, j, here, there);
 }
 
-/* Fill symmetric and hermitian. Of SBAIJ only the diagonal says something. */
-static PetscErrorCode examine(comparison *c) {
-    const mpkp_entries *e = c->e;
-    const PetscInt n = e->rows * e->bs;
+/* mpkp_visit */
+static void measure(void *self, PetscInt i, PetscInt j, PetscScalar here, PetscScalar there) {
+    comparison *c = self;
+    const PetscReal below = PetscAbsScalar(here), above = PetscAbsScalar(there);
+    if (isfinite(below)) c->scale[i] = PetscMax(c->scale[i], below);
+    if (isfinite(above)) c->scale[j] = PetscMax(c->scale[j], above);
+}
+
+/* Fill symmetric and hermitian. */
+static PetscErrorCode examine(const mpkp_entries *e, comparison *c) {
     PetscFunctionBegin;
     c->symmetric.holds = c->hermitian.holds = PETSC_TRUE;
-    PetscCall(PetscCalloc2(n, &c->scale, n, &c->cursor));
-    for (PetscInt i = 0; i < n; i++)
-        for (PetscInt t = 0; t < length(e, i); t++) {
-            const PetscReal size = PetscAbsScalar(entry(e, i, t));
-            if (isfinite(size)) c->scale[i] = PetscMax(c->scale[i], size);
-        }
-    if (e->lower) {
-        for (PetscInt i = 0; i < n; i++) compare_row(c, i);
-        for (PetscInt i = 0; i < n; i++)
-            for (PetscInt t = c->cursor[i]; t < length(e, i); t++)
-                compare(c, i, column(e, i, t), entry(e, i, t), 0);
-    } else {
-        for (PetscInt i = 0; i < n; i++)
-            for (PetscInt t = 0; t < length(e, i); t++)
-                if (column(e, i, t) == i) compare(c, i, i, entry(e, i, t), entry(e, i, t));
-    }
-    PetscCall(PetscFree2(c->scale, c->cursor));
+    PetscCall(PetscCalloc1(e->rows * e->bs, &c->scale));
+    PetscCall(mpkp_walk(e, e->lower, measure, c));
+    PetscCall(mpkp_walk(e, e->lower, e->lower ? compare : compare_diagonal, c));
+    PetscCall(PetscFree(c->scale));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode refuse(const law *law, const char *word) {
+    const PetscBool stored =
+        (PetscBool)(law->here != (PetscScalar)0); /* else its mirror image is */
+    const PetscInt i = stored ? law->i : law->j, j = stored ? law->j : law->i;
+    const PetscScalar here = stored ? law->here : law->there;
+    const PetscScalar there = stored ? law->there : law->here;
     PetscFunctionBegin;
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
             "METAPACK: the matrix is not %s: entry (%" PetscInt_FMT ", %" PetscInt_FMT
             ") is %g%+gi, its mirror image %g%+gi (boundary conditions by MatZeroRows keep no "
             "symmetry, those by MatZeroRowsColumns do; -mat_metapack_check_symmetry no takes the "
             "upper triangle for the matrix)",
-            word, law->i, law->j, (double)PetscRealPart(law->here),
-            (double)PetscImaginaryPart(law->here), (double)PetscRealPart(law->there),
-            (double)PetscImaginaryPart(law->there));
+            word, i, j, (double)PetscRealPart(here), (double)PetscImaginaryPart(here),
+            (double)PetscRealPart(there), (double)PetscImaginaryPart(there));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,9 +94,9 @@ static PetscReal tolerance_of(const mpkp_choice *choice) {
     return (PetscReal)(given >= 0 ? given : PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1.5e-6);
 }
 
-PetscErrorCode mpkp_symmetry(Mat A, const mpkp_choice *choice, const mpkp_entries *entries,
+PetscErrorCode mpkp_symmetry(Mat A, const mpkp_choice *choice, mpkp_entries *entries,
                              mpk_symmetry *symmetry) {
-    comparison c = {.e = entries, .tolerance = tolerance_of(choice)};
+    comparison c = {.tolerance = tolerance_of(choice)};
     PetscBool set, flag, symmetric = PETSC_FALSE, hermitian = PETSC_FALSE;
     PetscFunctionBegin;
     PetscCall(MatIsSymmetricKnown(A, &set, &flag));
@@ -139,7 +111,8 @@ PetscErrorCode mpkp_symmetry(Mat A, const mpkp_choice *choice, const mpkp_entrie
     const PetscBool found =
         (PetscBool)(!known && entries->lower && check && PetscDefined(USE_COMPLEX));
     c.symmetric.holds = c.hermitian.holds = PETSC_TRUE;
-    if (check) PetscCall(examine(&c));
+    if (check) PetscCall(examine(entries, &c));
+    entries->both = (PetscBool)(entries->lower && check);
     if (found)
         hermitian = c.hermitian.holds;
     else if (!hermitian && !choice->hermitian_set)

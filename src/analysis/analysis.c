@@ -52,6 +52,8 @@ static mpk_analysis *create(mpk_context *ctx, const mpk_problem *problem,
     an->nnz = problem->nnz;
     an->scalar = problem->scalar;
     an->symmetry = problem->symmetry;
+    an->info.n = an->n;
+    an->info.nnz = an->nnz;
     an->info.structural_rank = -1;
     an->layout = mpki_layout_share(ctx, STAGE, problem->layout);
     if (problem->values) an->values = mpki_values_share(ctx, STAGE, problem->values);
@@ -84,6 +86,7 @@ static mpk_status choose(mpk_context *ctx, const mpk_problem *problem, const mpk
     if (mpk_failed(status)) return status;
     an->info.ordering = choice->ordering;
     an->info.matching = choice->mate != NULL;
+    an->failing = choice->failing;
     an->info.structural_rank = choice->rank;
     if (mpki_core_is_part(&choice->core)) an->core = choice->core;
     choice->core = (mpki_core){0};

@@ -63,6 +63,7 @@ struct mpk_analysis {
     int32_t *ridx;              /* rptr[nsuper]: positions of the rows below */
     int32_t *rel;               /* rptr[nsuper]: local row of ridx[k] in the parent's front */
     double *flops;              /* nsuper: of the front alone */
+    int32_t failing;            /* pivots that a trial elimination gave up; 0: there was none */
     int64_t *scatter_ptr;       /* nsuper + 1 */
     mpki_scatter *scatter;      /* those of the core, grouped by supernode, by column within */
     mpk_analysis_info info;

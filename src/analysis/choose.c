@@ -289,6 +289,7 @@ static mpk_status order(chooser *c, int32_t *perm) {
     if (!mpk_failed(status)) status = expand(c, &t, perm);
     mpki_release(c->ctx, c->choice->mate); /* from here on: the pairs that were compressed */
     c->choice->mate = t.mate;
+    c->choice->failing = t.failing;
     t.mate = NULL;
     trial_free(c->ctx, &t);
     return status;

@@ -7,11 +7,12 @@
 
 /** What was chosen. */
 typedef struct mpki_choice {
-    int32_t *mate;  /**< n: pairs to keep together; NULL: none */
-    double *scale;  /**< n: scaling from the matching; NULL: no matching was computed */
-    bool scale_far; /**< it differs from equilibration by more than 1000 somewhere */
-    int32_t rank;   /**< structural rank; -1: not computed */
-    mpki_core core; /**< what is to be factorized: all of A unless rank < n */
+    int32_t *mate;   /**< n: pairs to keep together; NULL: none */
+    double *scale;   /**< n: scaling from the matching; NULL: no matching was computed */
+    bool scale_far;  /**< it differs from equilibration by more than 1000 somewhere */
+    int32_t rank;    /**< structural rank; -1: not computed */
+    int32_t failing; /**< pivots that the trial elimination of the order gave up; 0: no trial */
+    mpki_core core;  /**< what is to be factorized: all of A unless rank < n */
     mpk_ordering ordering;
 } mpki_choice;
 

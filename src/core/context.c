@@ -96,6 +96,10 @@ static size_t kept_size(size_t whole) {
     return (whole + step - 1) / step * step;
 }
 
+double mpki_alloc_bytes(double bytes) {
+    return bytes < 1e18 ? (double)kept_size((size_t)bytes + ALIGN) : bytes;
+}
+
 static void remove_kept(mpk_context *ctx, int k) { /* under the mutex, or alone */
     ctx->kept.bytes -= ctx->kept.block[k]->size;
     ctx->kept.count--;

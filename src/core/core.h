@@ -16,6 +16,8 @@ void *mpki_calloc(mpk_context *ctx, const char *stage, int64_t count, size_t siz
 /** Grow (or shrink) to count * size bytes, keeping the content; on failure NULL and *old is intact.
  */
 void *mpki_resize(mpk_context *ctx, const char *stage, void *old, int64_t count, size_t size);
+/** Bytes that the context takes for a request of `bytes`: its own header, large blocks rounded. */
+double mpki_alloc_bytes(double bytes);
 /** Free; NULL is fine. Any thread. */
 void mpki_release(mpk_context *ctx, void *ptr);
 

@@ -240,11 +240,28 @@ static void put(const mpk_option *o, double value, mpk_options *options) {
         *(int *)field = (int)value;
 }
 
+int64_t mpk_option_integer(const mpk_option *o, const mpk_options *options) {
+    const char *field = (const char *)options + o->offset;
+    return o->kind == MPK_OPTION_REAL    ? 0
+           : o->kind == MPK_OPTION_INT64 ? *(const int64_t *)field
+                                         : *(const int *)field;
+}
+
 double mpk_option_value(const mpk_option *o, const mpk_options *options) {
     const char *field = (const char *)options + o->offset;
-    return o->kind == MPK_OPTION_REAL    ? *(const double *)field
-           : o->kind == MPK_OPTION_INT64 ? (double)*(const int64_t *)field
-                                         : (double)*(const int *)field;
+    return o->kind == MPK_OPTION_REAL ? *(const double *)field
+                                      : (double)mpk_option_integer(o, options);
+}
+
+/* Integers are compared as such: a double cannot tell 9e18 + 1 from 9e18. */
+static bool whole_in_range(const mpk_option *o, int64_t value) {
+    return value >= (int64_t)o->least && value <= (int64_t)o->most;
+}
+
+static bool in_range(const mpk_option *o, const mpk_options *options) {
+    if (o->kind != MPK_OPTION_REAL) return whole_in_range(o, mpk_option_integer(o, options));
+    const double x = mpk_option_value(o, options);
+    return x >= o->least && x <= o->most;
 }
 
 void mpk_options_init(mpk_options *options) {
@@ -311,8 +328,8 @@ mpk_status mpk_options_set(mpk_context *ctx, mpk_options *options, const char *k
         const double x = real ? read_real(value, &end) : (double)whole;
         snprintf(want, sizeof want, "%s from %.15g to %.15g", real ? "a number" : "an integer",
                  o->least, o->most);
-        if (end == value || *end || (!real && errno) || !(x >= o->least && x <= o->most))
-            return bad(ctx, key, value, want);
+        const bool fits = real ? x >= o->least && x <= o->most : !errno && whole_in_range(o, whole);
+        if (end == value || *end || !fits) return bad(ctx, key, value, want);
         if (o->kind == MPK_OPTION_INT64)
             *(int64_t *)((char *)options + o->offset) = whole;
         else
@@ -333,11 +350,10 @@ mpk_status mpki_options_resolve(mpk_context *ctx, const mpk_options *given, mpk_
         full->struct_size = sizeof *full;
     }
     for (int k = 0; k < TABLE_SIZE; k++) {
-        const double x = mpk_option_value(&table[k], full);
-        if (!(x >= table[k].least && x <= table[k].most))
+        if (!in_range(&table[k], full))
             return mpki_error(ctx, MPK_ERR_ARGUMENT, "options", -1,
-                              "%s = %g is out of its range, %.15g to %.15g", table[k].key, x,
-                              table[k].least, table[k].most);
+                              "%s = %.15g is out of its range, %.15g to %.15g", table[k].key,
+                              mpk_option_value(&table[k], full), table[k].least, table[k].most);
     }
     if (full->threads == 0) full->threads = mpki_threads_default();
     return MPK_OK;

@@ -12,17 +12,12 @@
 
 #include <string.h>
 
-static int64_t block_entries(int64_t n) {
-    int64_t side = n < MPKI_PANEL ? (n + 15) & ~(int64_t)15 : MPKI_PANEL; /* whole slivers */
-    return side * side;
-}
-
 int64_t FN(front_work_size)(int64_t n) {
-    return 4 * block_entries(n) + 4 * MPKI_TILE * MPKI_PANEL + 4 * MPKI_PANEL + 4 * MPKI_PANEL + 64;
+    return mpki_front_work(n);
 }
 
 void FN(front_work_set)(FN(front_work) * work, int64_t n, T *memory) {
-    const int64_t block = block_entries(n);
+    const int64_t block = mpki_front_block(n);
     work->packed = memory;
     work->packed2 = memory + block;
     work->block = memory + 2 * block;

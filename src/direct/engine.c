@@ -5,6 +5,11 @@
 
 static const char STAGE[] = "factorize";
 
+/* a node, its contribution's pointer, a task and its count: what analyses predict memory by */
+_Static_assert(sizeof(mpki_node) + sizeof(void *) + sizeof(mpki_task) + sizeof(int32_t) <=
+                   MPKI_NODE_BYTES,
+               "MPKI_NODE_BYTES is too little");
+
 static void walk_memory_free(mpk_context *ctx, mpki_walk_memory *m) {
     for (int t = 0; t < m->workers; t++) {
         if (m->space) mpki_release(ctx, m->space[t]);
@@ -19,10 +24,6 @@ static void walk_memory_free(mpk_context *ctx, mpki_walk_memory *m) {
 }
 
 mpk_status mpki_walk_memory_make(mpki_direct *f, int threads) {
-    enum {
-        WORTH_THREADS = 20000000
-    }; /* in what tasks.cost counts: below it a second worker comes
-          too late */
     mpk_context *ctx = f->ctx;
     const mpki_tree_view *tree = &f->tree;
     mpki_walk_memory *m = &f->memory;
@@ -30,7 +31,7 @@ mpk_status mpki_walk_memory_make(mpki_direct *f, int threads) {
     walk_memory_free(ctx, m);
     if (mpk_failed(mpki_tasks_build(ctx, tree, threads, &m->tasks))) return mpki_failed(ctx);
     m->threads = threads;
-    m->workers = m->tasks.cost < WORTH_THREADS ? 1 : threads;
+    m->workers = m->tasks.cost < MPKI_WORTH_THREADS ? 1 : threads;
     m->waits = mpki_alloc(ctx, STAGE, m->tasks.count + 1, sizeof *m->waits);
     m->contribution = MPKI_ZNEW(ctx, STAGE, tree->nsuper + 1, void *);
     m->space = MPKI_ZNEW(ctx, STAGE, m->workers, void *);

@@ -2,6 +2,8 @@
 /* Contribution blocks that are used again instead of being returned to the system. */
 #include "recycle.h"
 
+#include "../dense/storage.h"
+
 enum { SMALL = 1 << 17, MOST = sizeof((mpki_recycler *)0)->spare / sizeof(struct mpki_spare) };
 
 mpk_status mpki_recycler_init(mpk_context *ctx, mpki_recycler *r) {
@@ -76,7 +78,6 @@ void mpki_recycler_free(mpki_recycler *r) {
 }
 
 void *mpki_small_get(mpki_small_blocks *s, int64_t bytes) {
-    enum { SLAB = 1 << 17 };
     const int64_t steps = (bytes + MPKI_SMALL_STEP - 1) / MPKI_SMALL_STEP;
     void *block = s->free[steps];
     if (block) {
@@ -84,12 +85,12 @@ void *mpki_small_get(mpki_small_blocks *s, int64_t bytes) {
         return block;
     }
     if (s->end - s->next < steps * MPKI_SMALL_STEP) {
-        char *slab = MPKI_NEW(s->ctx, "factorize", SLAB, char);
+        char *slab = MPKI_NEW(s->ctx, "factorize", MPKI_SLAB, char);
         if (!slab) return NULL;
         *(char **)slab = s->slab;
         s->slab = slab;
         s->next = slab + MPKI_SMALL_STEP;
-        s->end = slab + SLAB;
+        s->end = slab + MPKI_SLAB;
     }
     block = s->next;
     s->next += steps * MPKI_SMALL_STEP;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cuts the tree of supernodes into tasks. */
+#include "../dense/storage.h"
 #include "tasks.h"
 
-/* The cost of a node in flops: its own, plus something for moving its entries and for starting. */
 static double node_cost(const mpki_tree_view *tree, int32_t s) {
-    double w = tree->sptr[s + 1] - tree->sptr[s], m = (double)(tree->rptr[s + 1] - tree->rptr[s]);
-    return tree->flops[s] + 16 * (w * (w + m) + m * m / 2) + 4000;
+    return mpki_node_cost(tree->sptr[s + 1] - tree->sptr[s],
+                          (double)(tree->rptr[s + 1] - tree->rptr[s]), tree->flops[s]);
 }
 
 mpk_status mpki_tasks_build(mpk_context *ctx, const mpki_tree_view *tree, int threads,

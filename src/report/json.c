@@ -202,18 +202,14 @@ static void write_options(object *top, const mpk_run *run) {
     const mpk_option *option;
     object o = open_object(top, "options");
     for (int k = 0; (option = mpk_option_at(k)); k++) {
-        const double value = mpk_option_value(option, &run->options);
+        const int64_t whole = mpk_option_integer(option, &run->options);
         if (!mpki_option_in_force(option, run)) continue;
         if (option->count)
-            text(&o, option->key, mpk_option_word(option->key, (int)value));
+            text(&o, option->key, mpk_option_word(option->key, (int)whole));
         else if (option->kind == MPK_OPTION_REAL)
-            real(&o, option->key, "%.15g", value);
+            real(&o, option->key, "%.15g", mpk_option_value(option, &run->options));
         else
-            integer(
-                &o, option->key,
-                option->kind == MPK_OPTION_INT64
-                    ? *(const int64_t *)(const void *)((const char *)&run->options + option->offset)
-                    : (int64_t)value);
+            integer(&o, option->key, whole);
     }
     close_object(&o);
 }

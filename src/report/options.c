@@ -32,7 +32,9 @@ bool mpki_option_in_force(const mpk_option *option, const mpk_run *run) {
 /* Is an option to be listed for somebody who wants to repeat the run: one that is not at its
  * default, or that only methods on blocks have? Not those that are about the machine. */
 static bool worth_telling(const mpk_option *option, const mpk_run *run) {
-    const bool changed = mpk_option_value(option, &run->options) != option->preset;
+    const bool changed = option->kind == MPK_OPTION_INT64
+                             ? mpk_option_integer(option, &run->options) != (int64_t)option->preset
+                             : mpk_option_value(option, &run->options) != option->preset;
     const bool is_switch = option->count && !strcmp(option->words[0], "off");
     const bool of_blocks = !(option->methods >> MPK_METHOD_LDLT & 1) && !is_switch;
     if (!strcmp(option->key, "threads") || !strcmp(option->key, "memory_limit")) return false;
@@ -41,14 +43,15 @@ static bool worth_telling(const mpk_option *option, const mpk_run *run) {
 
 /* "--drop-tolerance 0.0001", "--grid=on" */
 static int show(const mpk_option *o, const mpk_run *run, char *out, size_t size) {
-    const double value = mpk_option_value(o, &run->options);
+    const int64_t whole = mpk_option_integer(o, &run->options);
     const bool is_switch = o->count && !strcmp(o->words[0], "off");
     int used = mpki_print(out, size, "--%s%s", o->key, is_switch ? "=" : " ");
     for (char *c = out + 2; *c; c++)
         if (*c == '_') *c = '-';
-    return used + (o->count ? mpki_print(out + used, size - (size_t)used, "%s",
-                                         mpk_option_word(o->key, (int)value))
-                            : mpki_print(out + used, size - (size_t)used, "%.15g", value));
+    out += used, size -= (size_t)used;
+    if (o->count) return used + mpki_print(out, size, "%s", mpk_option_word(o->key, (int)whole));
+    if (o->kind != MPK_OPTION_REAL) return used + mpki_print(out, size, "%lld", (long long)whole);
+    return used + mpki_print(out, size, "%.15g", mpk_option_value(o, &run->options));
 }
 
 const mpk_option *mpki_options_by_hand(const mpk_run *run, int *at, int width, char *out,

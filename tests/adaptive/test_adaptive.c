@@ -207,12 +207,33 @@ static void test_cancelled(void **state) {
 static void test_arguments(void **state) {
     (void)state;
     mpk_context *ctx = NULL;
-    mpk_adaptive r;
+    mpk_problem *problem = NULL;
+    mpk_options bad;
+    double x[8] = {0};
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
-    assert_int_equal(mpk_solve_adaptive(NULL, NULL, NULL, 1, NULL, 1, NULL, 1, NULL, 0, NULL, &r),
+    assert_int_equal(mpk_problem_generate(ctx, "random 4 0.5 0", 1, &problem), MPK_OK);
+    mpk_options_init(&bad);
+    bad.pivot_threshold = 7;
+    for (int k = 0; k < 6; k++) { /* whatever *result held is not taken for an answer */
+        mpk_context *const c = k == 0 ? NULL : ctx;
+        const mpk_problem *const a = k == 1 ? NULL : problem;
+        const double *const b = k == 2 ? NULL : x;
+        const int32_t nrhs = k == 3 ? -1 : 1, ldb = k == 4 ? 3 : 4;
+        int32_t count = 77;
+        mpk_adaptive r;
+        memset(&r, 0x5a, sizeof r);
+        assert_int_equal(
+            mpk_solve_adaptive(c, a, k == 5 ? &bad : NULL, nrhs, b, ldb, x, 4, NULL, 0, &count, &r),
+            MPK_ERR_ARGUMENT);
+        assert_null(r.analysis);
+        assert_null(r.factor);
+        assert_int_equal(r.attempts, 0);
+        assert_int_equal(count, 0);
+        mpk_adaptive_clear(&r);
+    }
+    assert_int_equal(mpk_solve_adaptive(ctx, problem, NULL, 1, x, 4, x, 4, NULL, 0, NULL, NULL),
                      MPK_ERR_ARGUMENT);
-    assert_int_equal(mpk_solve_adaptive(ctx, NULL, NULL, 1, NULL, 1, NULL, 1, NULL, 0, NULL, &r),
-                     MPK_ERR_ARGUMENT);
+    mpk_problem_destroy(&problem);
     mpk_adaptive_clear(NULL);
     mpk_context_destroy(&ctx);
 }

@@ -60,6 +60,16 @@ static void test_info(void **state) {
         assert_true(is_permutation(p.n, perm));
         free(perm);
         mpk_analysis_destroy(&an);
+        mpk_options o; /* n and nnz are there whatever the method */
+        mpk_options_init(&o);
+        for (int m = MPK_METHOD_ILDLT; m <= MPK_METHOD_SSOR; m++) {
+            o.method = (mpk_method)m;
+            assert_int_equal(mpk_analyse(ctx, a, &o, &an), MPK_OK);
+            mpk_analysis_info_get(an, &info);
+            assert_int_equal(info.n, p.n);
+            assert_int_equal(info.nnz, a->nnz);
+            mpk_analysis_destroy(&an);
+        }
         problem_free(&a);
     }
     free(p.entry);

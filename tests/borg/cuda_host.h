@@ -70,7 +70,7 @@ static inline void host_yield(void) {
     threadIdx.x = me;
 }
 
-/* All of the mask are there: their results. */
+/* All threads of the mask are there: each gets its result. */
 static inline void host_finish(host_thread *warp, unsigned mask) {
     uint64_t all = 0;
     bool begun = false;
@@ -158,7 +158,7 @@ static inline void host_thread_main(void) {
     swapcontext(&host_threads[threadIdx.x].context, &host_home);
 }
 
-/* One that left may have been the last that others waited for. */
+/* A thread that has left may have been the last that others waited for. */
 static inline bool host_release(void) {
     for (unsigned t = 0; t < host_count; ++t) {
         host_thread *warp = &host_threads[t / 32 * 32], *me = &host_threads[t];

@@ -14,7 +14,7 @@ typedef struct generator {
     uint64_t state;
     int depth;    /* of blocks */
     int loops;    /* around: counters i0 .. */
-    bool uniform; /* here, group operations may stand */
+    bool uniform; /* group operations may stand here */
     bool in_loop;
     int budget;
     int names;
@@ -308,7 +308,7 @@ static void gen_memory(generator *g) {
     borg_put(g->out, "; barrier(0); }\n");
 }
 
-/* A call of a function that takes arrays of every kind: which, by chance, even one array twice. */
+/* A call of a function that takes arrays of every kind: any of these, by chance one array twice. */
 static void gen_call(generator *g) {
     --g->calls;
     borg_put(g->out, "x%u = part%u(%s, %s, d, s, c, p, x0, x1, x2, x3, k0, k1, u, big, q, m, f);\n",
@@ -466,7 +466,8 @@ static void gen_block(generator *g, int statements) {
     }
 }
 
-/* part<k>: its parameters are named as the kernel's variables, so its body is made alike. */
+/* part<k>: its parameters have the names of the kernel's variables, so its body is made as the
+ * kernel's is. */
 static void gen_function(generator *g) {
     borg_put(g->out, "static double part%d(double a[%d], double b[], __local double d[],\n",
              g->functions, GEN_LEN);

@@ -25,7 +25,8 @@ typedef struct reference {
     int32_t counts[REF_VARS]; /* elements of an array */
     bool here[REF_ITEMS], broken[REF_ITEMS], skipped[REF_ITEMS];
     int64_t steps;
-    const char *wrong; /* the program leaves the language at run time: not a test */
+    const char *
+        wrong; /* what the program does at run time is not defined by the language: it is no test */
 } reference;
 
 static ref_value ref_expr(reference *r, const borg_expr *e);

@@ -73,7 +73,7 @@ static void test_arrays(void **state) {
     check_backends(list, count);
 }
 
-/* How often `what` stands in what is emitted for tiles.cl. */
+/* How often `what` occurs in the code emitted for tiles.cl. */
 static int count_in_tiles(const char *what, const variant *wanted) {
     const char *text;
     size_t length;

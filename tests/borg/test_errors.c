@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is outside of the language is refused with place and reason, all of a file in one run; and
- * any bytes at all are survived. */
+/* What is not of the language is refused, with place and reason, and all errors of a file are told
+ * in one run; any bytes at all are survived. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -285,7 +285,7 @@ static void test_any_bytes(void **state) {
             size_t count = next(&random) % 200;
             for (size_t i = 0; i < count; ++i) text[i] = (char)next(&random);
             survive(text, count);
-        } else { /* words put in, bytes changed */
+        } else { /* words are put in, bytes are changed */
             size_t at = next(&random) % length;
             const char *word = words[next(&random) % (sizeof words / sizeof *words)];
             size_t skip = next(&random) % 4, size = strlen(word);
@@ -298,7 +298,7 @@ static void test_any_bytes(void **state) {
     }
 }
 
-/* What grows without bound in a careless compiler. */
+/* Input that would take a careless compiler endless time or memory. */
 static void test_bombs(void **state) {
     (void)state;
     char *text = malloc(1 << 20);

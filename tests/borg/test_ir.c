@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* InfReg-IR: the text form round-trips, the verifier objects, the interpreter computes. */
+/* InfReg-IR: its text is read and written back the same, the verifier finds faults, the interpreter
+ * computes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -206,7 +207,7 @@ static void test_tile(void **state) {
     }
 }
 
-/* The first kernel of all, by hand: two groups, four items, group 1 shifted by 100. */
+/* A first kernel, by hand: two groups of four items, group 1 shifted by 100. */
 static void test_interpret(void **state) {
     (void)state;
     borg_module *m = parse(everything);

@@ -16,13 +16,13 @@
 enum { MAX = 32, TILES = 32, HALVES = 8, SPARE = 3, PLACES = 6 };
 
 enum family {
-    SIGNS,   /* M D M^T, D of either sign: the inertia is D's */
-    UPWARDS, /* the same, scaled from small to large: for no tolerance */
+    SIGNS,   /* M D M^T, where D has both signs: the inertia is D's */
+    UPWARDS, /* the same, scaled from small to large: no tolerance fits */
     DOWNWARDS,
     RANDOM, /* whatever the inertia */
     NO_DIAGONAL,
     PAIRS,     /* zero but for pairs, i with n - 1 - i, and the row in the middle */
-    PAIR_LAST, /* one pair, which both searches come to last */
+    PAIR_LAST, /* one pair, found last by both searches */
     DEFICIENT, /* of rank (n + 1) / 2 */
     NOTHING,   /* zero */
     LARGE,     /* products of two entries overflow */
@@ -55,7 +55,7 @@ static void add(int n, double a[MAX][MAX], double d, const double *v) {
         for (int i = 0; i < n; ++i) a[j][i] += d * v[i] * v[j];
 }
 
-/* Sum of `rank` outer products of vectors that are near to unit ones, their entries few bits. */
+/* The sum of `rank` outer products of vectors near unit ones, with entries of few bits. */
 static void make_sum(batch *b, int g, int rank, uint32_t *state) {
     int n = b->n;
     double v[MAX];
@@ -142,7 +142,8 @@ static void run(batch *b) {
     free(f);
 }
 
-/* A permutation; marks stand in pairs. Row k of the result is row[k]; first[k]: of a pair. */
+/* A permutation, in which marks stand in pairs. Row k of the result is row[k]; first[k]: the first
+ * of a pair. */
 static void read_pivots(const batch *b, int g, int *row, bool *first) {
     bool seen[MAX] = {false};
     for (int k = 0; k < b->n; ++k) {

@@ -127,7 +127,7 @@ static void test_resources(void **state) {
     check("./kernels/locals", 4, -2);
 }
 
-/* How often the instruction of a tile stands in what nvcc makes. */
+/* How often the instruction for a tile occurs in nvcc's output. */
 static int count_tiles(const char *kernel, int order) {
     char folder[] = "/tmp/borg-nvcc-XXXXXX", path[64], command[1024], line[1024];
     int count = 0;

@@ -120,7 +120,7 @@ static void test_layouts(void **state) {
     assert_int_equal(count(t, "umin"), 1);
 }
 
-/* Uniform work is done once for a group, or for all. */
+/* What is the same for a group, or for all, is computed once for it. */
 static void test_spread(void **state) {
     (void)state;
     const char *t = compile(K("double x = q[" AT "], d = shuffle(x, 0);\n"
@@ -280,7 +280,7 @@ static void test_groups(void **state) {
     compile(
         K("double x = q[" AT "], y = q[" AT " + 100]; p[" AT "] = x + 1; p[" AT " + 50] = y * 2;"),
         options);
-    /* x and y never meet: side by side, from lanes 0 and 4 */
+    /* x and y never meet, so they lie side by side, from lanes 0 and 4 */
     assert_non_null(strstr(dump.text, "from lane 0: x=IR0"));
     assert_non_null(strstr(dump.text, "from lane 4: y=IR0"));
     borg_arena_free(&arena);
@@ -333,7 +333,8 @@ static void test_inside(void **state) {
     }
 }
 
-/* What a work-item does alone it sees alone where it has a thread: no load for the group. */
+/* Where each work-item has a thread, it reads its own stores by itself: no load is made for the
+ * group. */
 static void test_alone(void **state) {
     (void)state;
     const char *source = K("__local volatile double s[8];\n"

@@ -29,7 +29,7 @@ static inline bool all_shapes(void) {
     return shapes && strcmp(shapes, "all") == 0;
 }
 
-/* A warp of staged groups and some. */
+/* A warp of staged groups, and some more. */
 static inline int64_t groups_of(const variant *v) {
     return v->stage ? 43 : 11;
 }

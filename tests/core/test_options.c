@@ -148,6 +148,34 @@ static void nonsense(void **state) {
     }
 }
 
+/* A seed keeps all of its 64 bits, and its range has no soft ends. */
+static void seeds(void **state) {
+    (void)state;
+    static const int64_t kept[] = {8999999999999999999, -8999999999999999999, 9007199254740993, 0};
+    static const char *const refused[] = {"9000000000000000001", "-9000000000000000001",
+                                          "99999999999999999999", "1.5", "1e3"};
+    const mpk_option *seed = row("seed");
+    mpk_options o, full;
+    mpk_options_init(&o);
+    for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
+        char text[32];
+        snprintf(text, sizeof text, "%lld", (long long)kept[k]);
+        assert_int_equal(mpk_options_set(ctx, &o, "seed", text), MPK_OK);
+        assert_true(o.seed == kept[k] && mpk_option_integer(seed, &o) == kept[k]);
+        assert_int_equal(mpki_options_resolve(ctx, &o, &full), MPK_OK);
+        assert_true(full.seed == kept[k]);
+    }
+    for (size_t k = 0; k < sizeof refused / sizeof *refused; k++)
+        assert_int_equal(mpk_options_set(ctx, &o, "seed", refused[k]), MPK_ERR_ARGUMENT);
+    assert_true(o.seed == 0);
+    o.seed = 9000000000000000001;
+    assert_int_equal(mpki_options_resolve(ctx, &o, &full), MPK_ERR_ARGUMENT);
+    mpk_options_init(&o);
+    assert_true(mpk_option_integer(row("refine"), &o) == 10);
+    assert_true(mpk_option_integer(row("method"), &o) == MPK_METHOD_AUTO);
+    assert_true(mpk_option_integer(row("pivot_threshold"), &o) == 0); /* a real number */
+}
+
 static int setup(void **state) {
     (void)state;
     return mpk_context_create(NULL, &ctx);
@@ -162,6 +190,6 @@ static int teardown(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(covers_the_struct),
                                        cmocka_unit_test(rows_hold), cmocka_unit_test(who_reads),
-                                       cmocka_unit_test(nonsense)};
+                                       cmocka_unit_test(nonsense), cmocka_unit_test(seeds)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* C with AVX-512: a bit for each lane of i1, memory under masks, permutes with run-time indices.
- * Reorderings with constant indices are the compiler's shuffles of one or two registers. */
+/* C with AVX-512: masks have a bit for each lane (i1), memory is accessed under masks, lanes are
+ * permuted by indices known at run time. Permutes by constant indices are left to the compiler, as
+ * shuffles of one or two registers. */
 #include "borg/emit/simd/simd.h"
 
 /* clang-format off */

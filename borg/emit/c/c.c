@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Portable C: vector types of gcc (from 12) and clang, 32 bytes wide; what the processor has not,
- * the compiler makes of smaller pieces. */
+/* Portable C: vectors of 32 bytes as gcc (from 12) and clang have them. On a processor with shorter
+ * ones the compiler makes them of pieces. */
 #include "borg/emit/simd/simd.h"
 
 /* clang-format off */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The backend `cuda`: a __global__ function for each kernel. With BORG_HOST defined its text is C
- * for the host, given a header of that name with the functions of a warp: so it is tested where
- * there is no GPU. */
+/* The backend `cuda`: a __global__ function for each kernel. With BORG_HOST defined, the name of a
+ * header with the functions of a warp, the text is C for the host: so it is tested where there is
+ * no GPU. */
 #include "borg/emit/simt/simt.h"
 
 static const char *const types[] = {"void", "b_bool", "b_i32", "b_i64", "float", "double", "b_ptr"};
@@ -31,7 +31,7 @@ static const char header[] =
     "#define B_RESTRICT __restrict__\n"
     "template <typename T> static __device__ __forceinline__ T *B_ALIGNED(T *p) {\n"
     "    return (T *)__builtin_assume_aligned(p, 16); }\n"
-    "#ifdef __CUDACC__ /* compilers shall not take the pointer apart again */\n"
+    "#ifdef __CUDACC__ /* the compiler must not split the pointer into its parts again */\n"
     "#define B_KEEP(p) do { asm(\"\" : \"+l\"(p)); __builtin_assume(__isGlobal(p)); } while (0)\n"
     "#else\n"
     "#define B_KEEP(p) ((void)(p))\n"
@@ -120,7 +120,7 @@ static const char header[] =
     "#endif\n"
     "#endif\n"
     "#define B_WARP 0xffffffffu\n"
-    "#ifdef __CUDACC__ /* compilers shall not make it again where it is used */\n"
+    "#ifdef __CUDACC__ /* the compiler must not compute it anew at each use */\n"
     "#define B_HOLD(x) asm(\"\" : \"+r\"(x))\n"
     "#else\n"
     "#define B_HOLD(x) ((void)(x))\n"
@@ -132,7 +132,7 @@ static const char header[] =
     "B_FN float b_infinity_f32(void) { return b_of_bits_f32(0x7f800000u); }\n"
     "B_FN b_s32 b_max_s32(b_i32 x, b_i32 y) { return (b_s32)x > (b_s32)y ? (b_s32)x : (b_s32)y; }\n"
     "B_FN b_i32 b_max_u32(b_i32 x, b_i32 y) { return x > y ? x : y; }\n"
-    "/* bits that order as the numbers do, the upper half with a sign, the lower one without */\n"
+    "/* integers in the same order as the numbers: the upper half signed, the lower one not */\n"
     "B_FN b_i64 b_rank_f64(double x) {\n"
     "    const b_i64 bits = b_bits_f64(b_fadd_f64(x, 0.0)); /* -0 is +0 */\n"
     "    return bits ^ ((b_i64)((b_s64)bits >> 63) >> 1);\n"

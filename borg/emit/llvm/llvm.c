@@ -174,9 +174,9 @@ const char *ll_widen(ll *e, const borg_inst *v, int32_t row, borg_spread spread)
 /* ---- leaves ------------------------------------------------------------------------------------
  */
 
-/* The groups' arrays one after the other, on the stack or of the thread. What finds a thread's own
- * may change any register, and LLVM up to 16 believes that zmm16 to zmm31 stay as they are: so that
- * is a function, which nobody looks into. */
+/* The groups' arrays lie one after the other, on the stack or in storage of the thread. What finds
+ * a thread's storage may change any register, and LLVM up to 16 believes that zmm16 to zmm31 are
+ * kept: so it is a function of its own, which is never inlined. */
 static const char *array_name(const ll *e, int32_t i) {
     const char *name = e->m->locals[i].name;
     return borg_local_on_stack(e->m, i)
@@ -251,7 +251,8 @@ static const char *new_label(ll *e, const char *what) {
     return borg_format(e->arena, "%s%d", what, e->labels++);
 }
 
-/* The head's phis name what the body yields: the body is written first, beside. */
+/* The phis at the head of a loop name values of its body, so the body is written first, to a text
+ * of its own. */
 static void emit_loop(ll *e, borg_inst *v) {
     borg_block *head = v->block[0], *body = v->block[1];
     borg_sink *out = e->out, inner = {.arena = e->arena};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loads and stores: whole vectors where lanes lie one behind the other, gathers and scatters else.
- */
+/* Loads and stores: whole vectors where lanes follow each other in memory, else gathers and
+ * scatters. */
 #include "borg/emit/llvm/llvm.h"
 
 typedef struct access {
@@ -9,7 +9,7 @@ typedef struct access {
     const char *type, *mask; /* of the row; NULL: all lanes */
 } access;
 
-/* Lanes that lie one behind the other in memory, from one address. */
+/* Lanes that follow each other in memory, from one address. */
 static bool contiguous(const ll *e, const borg_inst *v, const borg_inst *value) {
     int32_t size = ll_items(e, value->spread), pack = ll_groups(e, value->spread);
     if (v->op == BORG_LOAD || v->op == BORG_STORE) return false;
@@ -38,7 +38,7 @@ static const char *indices(ll *e, const access *a) {
                   ll_widen(e, off, 0, a->value->spread), ll_constant(e, BORG_I64, bits, a->lanes));
 }
 
-/* One lane: a mask that is 0 leads it elsewhere. */
+/* One lane. Where its mask is 0 a harmless place is read, or written, in place of its own. */
 static void one_lane(ll *e, const access *a, borg_inst *result) {
     const char *p = ll_let(e, "getelementptr %s, ptr %s, i64 %s", a->type, ll_get(a->v->args[0], 0),
                            indices(e, a));
@@ -83,8 +83,9 @@ static const char *padded(ll *e, borg_type type, const char *x, int32_t lanes, i
     return ll_shuffle(e, type, x, "zeroinitializer", lanes, from, wide);
 }
 
-/* Gathers and scatters of a power of two lanes: LLVM 16 fills up others with undefined indices, and
- * then makes gathers whose index lies in the result's register, which processors refuse. */
+/* Gathers and scatters are filled up to a power of two lanes. LLVM 16 fills up others with
+ * undefined indices, and may then put the index into the result's register, which processors
+ * refuse. */
 static void scattered(ll *e, const access *a, borg_inst *result) {
     int32_t lanes = a->lanes, wide = 1;
     while (wide < lanes) wide *= 2;

@@ -8,13 +8,13 @@ static const char *memory_type(borg_type type) {
     return type == BORG_PTR ? "b_pointer" : simd_type(type, true);
 }
 
-/* A lane of a value that has one for each group, or for all. */
+/* A value that has one lane for each group, or one for all: that of group g. */
 const char *simd_access_of_group(simd *e, const borg_inst *x, int32_t g) {
     if (simd_scalar(e, x)) return simd_reg(e, x, x->spread == BORG_WG ? g : 0);
     return simd_lane(e, x->type, simd_reg(e, x, g / e->lanes), g % e->lanes);
 }
 
-/* Whether elements of the groups' arrays alternate. */
+/* Do the groups' arrays lie element by element, each with that of all groups? */
 bool simd_access_interleaved(const simd *e) {
     return e->m->order == BORG_WG_MINOR;
 }
@@ -37,7 +37,7 @@ bool simd_access_affine(const simd_access *k) {
     return k->v->op == BORG_LOADA || k->v->op == BORG_STOREA;
 }
 
-/* The place in a group's array. */
+/* Which element of its group's array a lane accesses. */
 static const char *local_element(simd *e, const simd_access *k, int32_t lane) {
     const borg_inst *x = k->v->args[1];
     const int32_t step = simd_access_interleaved(e) ? e->m->pack : 1;
@@ -55,7 +55,7 @@ static const char *local_element(simd *e, const simd_access *k, int32_t lane) {
     return borg_format(e->arena, "(int64_t)(int32_t)%s * %d", index, step);
 }
 
-/* The element of a lane, `less` before it. */
+/* The index of a lane's element, minus `less`. */
 static const char *element(simd *e, const simd_access *k, int32_t lane, int32_t less) {
     const borg_inst *x = k->v->args[1];
     if (simd_access_affine(k))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Interleaved groups: what only addresses of transposed blocks are made of is a scalar for each
- * group, not a lane of a register that would have to be taken out again. */
+/* Interleaved groups (lane order wg): a number for each group that only addresses of transposed
+ * blocks are made of is kept in a scalar for each group. As a lane of a register it would have to
+ * be taken out again. */
 #include "borg/emit/simd/leaves.h"
 
 static bool candidate(const borg_inst *v) {
@@ -23,7 +24,8 @@ static bool addresses(const simd *e, const borg_inst *user, int32_t operand) {
     return simd_transposable(e, user, user->op == BORG_STOREA ? borg_stored(user) : user);
 }
 
-/* Take the mark from what does not deserve it; whether anything changed. */
+/* Remove the mark of numbers that others use, too, or that are made of such. True: some were
+ * removed. */
 static bool narrow(const simd *e, borg_block *block) {
     bool changed = false;
     for (borg_inst *v = block->first; v; v = v->next) {

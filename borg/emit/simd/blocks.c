@@ -16,9 +16,9 @@ static uint64_t items_from(const simd *e, const simd_access *k, int32_t row, int
     return bits;
 }
 
-/* Address of work-item w0 of group g: the group's own, what all have in common (`common`: its name;
- * behind a barrier, so that compilers do not keep eight addresses from a load to a store of the
- * same place), a constant. */
+/* Address of work-item w0 of group g: the group's own part, what all groups have in common, a
+ * constant. `common` names the second; it stands behind a barrier, so that compilers do not keep
+ * eight addresses from a load to a store of the same place. */
 static const char *memory_row(simd *e, simd_access *k, int32_t w0, int32_t g, const borg_inst *own,
                               const char *common) {
     k->wg[0] = g;
@@ -87,7 +87,8 @@ void simd_transposed(simd *e, simd_access *k, borg_inst *v) {
     }
 }
 
-/* Rows side by side in memory, work-items apart: the other way round. */
+/* Rows that lie side by side in memory, while work-items lie apart: the transposition the other way
+ * round. */
 void simd_transposed_rows(simd *e, simd_access *k) {
     int32_t per_row = simd_row_count(e, k->value), rows = k->value->rows;
     const borg_inst *mask = borg_mask(k->v);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reorderings: most are renamings, the others broadcasts and permutes of one or two registers. */
+/* Moves of lanes: most are renamings, the others broadcasts and permutes of one or two registers.
+ * */
 #include "borg/emit/simd/leaves.h"
 #include "borg/emit/simd/leave.h"
 #include "borg/emit/simd/move.h"
@@ -29,7 +30,7 @@ static void spread_groups(simd *e, borg_inst *v, int32_t i) {
     simd_let(e, v, i, text);
 }
 
-/* Where groups are scalars: BCAST to and from them, ROWS of them, LANE. */
+/* Values that are a scalar for each group: BCAST to and from them, ROWS of them, LANE. */
 static void move_apart(simd *e, borg_inst *v, int32_t i) {
     const borg_inst *x = v->args[0];
     int32_t pack = e->m->pack, row = i / pack, g = i % pack;
@@ -96,7 +97,7 @@ static const char *to_memory(simd *e, const borg_inst *x, int32_t row) {
     return name;
 }
 
-/* Place in that memory of the index-th work-item of each lane's group. */
+/* Where the index-th work-item of each lane's group lies in that memory. */
 static const char *places(simd *e, const borg_inst *v, int32_t reg, const char *index) {
     uint64_t bits[BORG_MAX_VECTOR];
     int32_t used = simd_used(e, v, reg), w, g;

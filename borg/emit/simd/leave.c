@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For measurements (--disable; thesis of 2021, figure 7.8): reorderings of a kind that is left out
- * go through memory, stored by registers and gathered by lanes. */
+/* For measurements (--disable; thesis of 2021, figure 7.8): moves of lanes of a kind that is left
+ * out go through memory, stored by registers and gathered lane by lane. */
 #include "borg/emit/simd/leave.h"
 
 static int32_t kind_of(borg_move_kind kind) {

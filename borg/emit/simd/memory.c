@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loads and stores: runs of consecutive addresses, interleaved blocks transposed in registers, and
- * lane by lane what is neither. */
+/* Loads and stores. Runs of consecutive addresses are accessed as such, interleaved blocks are
+ * transposed in registers, what is neither goes lane by lane. */
 #include "borg/emit/simd/access.h"
 #include "borg/emit/simd/leaves.h"
 #include "borg/emit/simd/move.h"

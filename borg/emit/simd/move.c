@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One register of lanes from others, wherever they lie. */
+/* Makes one register of lanes that lie in others, wherever they are. */
 #include "borg/emit/simd/move.h"
 
 /* What gcc (12, at least) takes for a vpermilpd of eight 64-bit lanes though it is none: it does
@@ -12,7 +12,7 @@ static bool mistaken(borg_type type, int32_t lanes, const int32_t *at) {
     return at[2] > 3 || at[3] > 3;
 }
 
-/* A register of lanes of one or two. at[i]: lane of x, y + lanes; < 0: of no account. */
+/* A register made of lanes of one or two. at[i]: lane of x, or of y + lanes; below 0: any. */
 static const char *shuffle(simd *e, borg_type type, const char *x, const char *y,
                            const int32_t *at) {
     borg_sink text = {.arena = e->arena};
@@ -51,7 +51,8 @@ static const char *shuffle(simd *e, borg_type type, const char *x, const char *y
     return simd_temp(e, type, false, text.text);
 }
 
-/* Sources in pairs, each lane at once at its final place; then halves are put together. */
+/* Sources are taken in pairs, which bring each lane to its final place at once; then the halves are
+ * put together. */
 const char *simd_move(simd *e, borg_type type, const char *const *source, const int32_t *from,
                       const int32_t *index) {
     const char *part[BORG_MAX_VECTOR];

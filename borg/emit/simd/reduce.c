@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reductions over the work-items of a group, by the halving tree of borg_reduce. After each step
- * what is left lies densely in registers again, so that eight groups of eight take 4 + 2 + 1
- * additions, not 24. */
+ * what is left is packed into as few registers as hold it, so that eight groups of eight take 4 + 2
+ * + 1 additions, not 24. */
 #include "borg/emit/simd/leaves.h"
 #include "borg/emit/simd/move.h"
 #include <string.h>
 
-/* Lanes of a row on their way: `items` for each of `groups`, in the module's order. */
+/* A row half way through a reduction: `items` lanes are left of each of `groups`, in the module's
+ * order. */
 typedef struct lanes {
     const char **reg;
     int32_t items, groups;
@@ -76,7 +77,8 @@ static const char *combine(simd *e, const borg_inst *v, borg_type type, const ch
                      borg_format(e->arena, "b_%s_%s(%s, %s)", op, simd_suffix(type), x, y));
 }
 
-/* One step of a tree: work-items half .. onto 0 .. half-1, or each odd one onto the one before. */
+/* One step of a tree: work-items half and up are added to 0 .. half-1, or each odd one to the one
+ * before. */
 static void halve(simd *e, const borg_inst *v, borg_type type, lanes *x, int32_t half,
                   bool neighbours) {
     lanes to = {.items = half, .groups = x->groups};
@@ -101,12 +103,12 @@ static void halve(simd *e, const borg_inst *v, borg_type type, lanes *x, int32_t
     *x = to;
 }
 
-/* A group fills a register, and the tree leaves it full of the result. */
+/* A group fills a register, and the tree leaves the result in all of its lanes. */
 static bool fills(const simd *e) {
     return e->m->pack == 1 && e->m->size >= e->lanes;
 }
 
-/* Where the first of equal ones tells, what meets must lie side by side: the lower ones first. */
+/* Where the first of equal ones counts, neighbours must meet, the lower one first. */
 static bool by_neighbours(const borg_inst *v) {
     return (v->op == BORG_RMAX || v->op == BORG_RMIN) && v->nargs > 0 &&
            !borg_no_minus_zero(v->args[0]);
@@ -124,8 +126,8 @@ static const char **tree(simd *e, const borg_inst *v, borg_type type, const char
     return x.reg;
 }
 
-/* Register i of one group only comes as the second operand of the tree's first step, where FMAX and
- * FMIN take the first instead of a NaN. */
+/* Register i of a single group is the second operand of the tree's first step, and there FMAX and
+ * FMIN take the first operand in place of a NaN. */
 static bool comes_second(const simd *e, int32_t i) {
     int32_t half = 1;
     while (2 * half < e->m->size) half *= 2;
@@ -301,7 +303,7 @@ void simd_reduce(simd *e, borg_inst *v) {
             regs[i] = comes_second(e, i) && !by_neighbours(v)
                           ? simd_reg(e, x, row * count + i)
                           : without_nan(e, v, x, simd_reg(e, x, row * count + i));
-        borg_inst step = *v; /* of an index: the maximum, whose sign if zero does not tell */
+        borg_inst step = *v; /* for an index: the maximum alone, whatever the sign of a zero */
         if (v->op == BORG_RMAXIDX) step.op = BORG_RMAX, step.nargs = 0;
         const char **left = tree(e, &step, x->type, regs, e->m->size, e->m->pack);
         if (v->op == BORG_RMAXIDX) {

@@ -26,7 +26,7 @@ typedef struct terms {
     int32_t count;
 } terms;
 
-/* How many accesses have it in common. */
+/* How many accesses share it. */
 static int32_t shared_by(const borg_inst *v) {
     return v->spread == BORG_WI ? v->uses : 2 * v->uses;
 }
@@ -58,13 +58,13 @@ static const char *term_text(simt *e, const borg_inst *v, int32_t r, int32_t j) 
                        simt_get(e, v, (v->rows == 1 ? 0 : r) * own + (own == 1 ? 0 : j)));
 }
 
-/* A multiple of what is the same for all: a column further on. */
+/* A multiple of what is the same for all, such as a column further on. */
 static bool steps(const borg_inst *v) {
     const borg_inst *x = v->op == BORG_SEXT ? v->args[0] : v;
     return v->spread == BORG_UNI && v->rows == 1 && (x->op == BORG_MUL || x->op == BORG_PARAM);
 }
 
-/* The name of a pointer, which compilers are kept from taking apart again. */
+/* The name of a pointer that the compiler must not take apart again. */
 static const char *common_pointer(simt *e, const char *text, bool wanted) {
     simt_pointer *p = e->pointers;
     if (e->target->opencl) return text;

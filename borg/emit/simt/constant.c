@@ -99,8 +99,8 @@ static const char *choice_by_lane(simt *e, borg_type type, const uint64_t *bits)
     return NULL;
 }
 
-/* A table of what is added to the first thread's, a few bits each: others that differ from it by a
- * constant share it. */
+/* A table of what each thread adds to the first thread's value, a few bits each. Constants that
+ * differ from it by the same number in all threads share it. */
 static const char *table_like(simt *e, borg_type type, const uint64_t *bits) {
     simt_table *t = e->shared;
     int32_t *more = BORG_NEW(e->arena, e->lanes, int32_t);

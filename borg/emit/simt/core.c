@@ -10,7 +10,7 @@ int32_t simt_count(const simt *e, const borg_inst *v) {
     return v->rows * simt_per_row(e, v);
 }
 
-/* The name by which a use of scalar i far from its making should call it. */
+/* The name for scalar i where it is used far from where it was made. */
 static const char *far_name(const simt *e, const borg_inst *v, int32_t i) {
     int32_t per = simt_per_row(e, v);
     if (!(v->spread == BORG_WI && v->mark & SIMT_FAR) || e->now - v->id < SIMT_FAR_INSTRUCTIONS)
@@ -41,7 +41,7 @@ const char *simt_temp(simt *e, borg_type type, const char *expression) {
     return ctext_temp(&e->c, e->target->types[type], expression);
 }
 
-/* Branches part the packs of a warp. */
+/* Packs of a warp may take different branches. */
 const char *simt_mask(const simt *e) {
     return e->branches > 0 && e->units > 1 ? "b_pack" : "B_WARP";
 }

@@ -133,8 +133,8 @@ static const borg_inst *yielded(const borg_inst *phi) {
     return phi->parent->owner->block[1]->last->args[at];
 }
 
-/* No lane's highest bit is set, given that this holds for those visited: what goes round a loop
- * keeps it if nothing that comes in breaks it. */
+/* Is the highest bit 0 in all lanes? Of values that are visited already, around a loop, it is
+ * assumed: a loop keeps it so unless something that comes in breaks it. */
 static bool has_no_sign(visited *k, const borg_inst *v) {
     const borg_inst *from = v->nargs ? v->args[0] : NULL;
     for (int32_t i = 0; i < k->count; ++i)
@@ -180,14 +180,14 @@ static bool is_and(const borg_inst *v) {
     return v->op == BORG_AND && v->type == BORG_I32;
 }
 
-/* Among what is joined is a magnitude of which nobody else asks. */
+/* Is one of the operands a magnitude that nobody else asks for? */
 static bool joins_magnitude(const borg_inst *v, int depth) {
     if (v->op == BORG_MAGNITUDE) return v->uses == 1;
     return depth > 0 && is_and(v) &&
            (joins_magnitude(v->args[0], depth - 1) || joins_magnitude(v->args[1], depth - 1));
 }
 
-/* And something without a sign, but for the magnitudes. */
+/* And is another one without a sign, other than these magnitudes? */
 static bool masks_sign(const borg_inst *v, int depth) {
     visited k = {.count = 0};
     if (is_and(v))

@@ -83,7 +83,7 @@ void simt_put_places(simt *e) {
     }
 }
 
-/* A choice by constants that gives work-item k the k-th value of a row: read by it from there. */
+/* A selection by constants that gives work-item k the k-th value of a row is read from the row. */
 const char *simt_row_by_item(simt *e, const borg_inst *v, int32_t i) {
     const borg_inst *first = NULL;
     if (v->spread != BORG_WI || v->rows != 1 || e->lanes == 1) return NULL;
@@ -106,7 +106,8 @@ const char *simt_row_by_item(simt *e, const borg_inst *v, int32_t i) {
     if (simt_indexes_slots(e, first))
         return borg_format(e->arena, "q%d_%s[%d + b_w%d]", first->args[1]->id, simt_suffix(v->type),
                            simt_slot_of(first->args[0]), i);
-    if (e->row_number - simt_row_of(first) > 1) return NULL; /* its place was given away */
+    if (e->row_number - simt_row_of(first) > 1)
+        return NULL; /* its place in shared memory was given to another value */
     return borg_format(e->arena, "b_row%s%d[b_w%d]", simt_suffix(v->type), simt_row_of(first) % 2,
                        i);
 }

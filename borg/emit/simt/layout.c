@@ -36,7 +36,8 @@ static const char *lane_of(simt *e, const borg_inst *v, int32_t r, int32_t w) {
     int32_t row = r, item = w;
     v = simt_source(e, v, &r, &w);
     if (v->op == BORG_BCAST && v->args[0]->op == BORG_SHUFV && v->args[0]->mark & SIMT_LATE &&
-        e->row_number - simt_row_of(v->args[0]) > 1) { /* its place was given away */
+        e->row_number - simt_row_of(v->args[0]) >
+            1) { /* its place in shared memory was given to another value */
         v = given;
         r = row;
         w = item;
@@ -96,7 +97,7 @@ static const char *perm_scalar(simt *e, const borg_inst *v, int32_t i) {
             bits[k] = p->scalar[k] == p->scalar[l];
             only = only && bits[k];
         }
-        /* all threads take part in each exchange: none stands in an arm of a choice */
+        /* all threads take part in each exchange, so none may stand in an arm of a selection */
         if (!only) part = simt_temp(e, v->type, part);
         value = !value ? part
                        : simt_temp(e, v->type,
@@ -186,8 +187,8 @@ static const char *shufv_scalar(simt *e, const borg_inst *v, int32_t i) {
     return pick(e, part, e->rows, x->type, borg_format(e->arena, "(int)%s", row));
 }
 
-/* Of values that lie in slots side by side, the thread's own or of one that an index names: one
- * read. */
+/* A choice among values that lie in slots side by side, the thread's own or those of one that an
+ * index names: one read. */
 static const char *pick_slot(simt *e, const borg_inst *v, int32_t i) {
     const borg_inst *x = v->args[0], *first = NULL, *lane = NULL;
     if (e->lanes == 1 || x->op != BORG_ROWS) return NULL;
@@ -219,7 +220,7 @@ static bool goes_together(const simt *e, const borg_inst *index) {
                                   (index->spread == BORG_WG && e->lanes == 32 && e->m->pack == 1));
 }
 
-/* By a jump: a few instructions instead of a choice for each of them. */
+/* By a jump: a few instructions in place of a selection for each value. */
 static const char *jump_to(simt *e, const char *const *x, int32_t count, borg_type type,
                            const char *which) {
     const char *value = borg_format(e->arena, "t%d", e->c.temps++);

@@ -202,10 +202,10 @@ static void put_term(borg_sink *text, const char *x, int64_t factor) {
     if (factor != 1) borg_put(text, " * %" PRId64, factor);
 }
 
-/* What the thread alone decides of an index, in bytes, less the first thread's, which goes to the
- * sum's constant; where groups share a block, from where these begin, `pitch` bytes from one to the
- * next. A variable, made once and held in a register, as compilers make it again for each access
- * otherwise. NULL: nothing. */
+/* The part of an index that the thread alone decides, in bytes, less the first thread's, which goes
+ * to the sum's constant; where groups share a block, counted from where their arrays begin, `pitch`
+ * bytes from one group to the next. It is a variable, made once and held in a register: compilers
+ * would make it anew for each access. NULL: there is none. */
 static const char *place(simt *e, sum *s, int32_t j, int32_t bytes, int32_t pitch) {
     simt_held *h = e->held;
     uint64_t *bits = BORG_NEW(e->arena, e->lanes, uint64_t);
@@ -338,7 +338,7 @@ static void sync(simt *e) {
     all_seen(e);
 }
 
-/* Of work-item w's element what is known here. */
+/* The constant part of the place of work-item w's element. */
 static int64_t known_place(const simt *e, const sum *s, int32_t w) {
     int64_t at = s->constant + s->item * w;
     for (int32_t k = 0; k < s->count; ++k)
@@ -357,7 +357,7 @@ static bool has_terms_of(const sum *s, const sum *t) {
     return true;
 }
 
-/* No work-item writes an element twice. */
+/* Do v and u access different elements in each work-item? */
 static bool apart(const simt *e, const borg_inst *v, const borg_inst *u) {
     sum s = index_of(e, v), t = index_of(e, u);
     if (!has_terms_of(&s, &t) || !has_terms_of(&t, &s)) return false;
@@ -372,7 +372,7 @@ static bool apart_from_copies(const simt *e, const struct simt_local *a, const b
     return true;
 }
 
-/* The innermost loop around `block` does not change it. */
+/* Is v the same in all turns of the innermost loop around `block`? */
 static bool same_in_all_turns(const borg_inst *v, const borg_block *block) {
     const borg_inst *loop = block->owner;
     while (loop && loop->op != BORG_LOOP) loop = loop->parent->owner;
@@ -416,7 +416,7 @@ void simt_local_touch(simt *e, const borg_inst *v) {
     for (int k = 0; k < 2; ++k) touch(e, v->block[k]);
 }
 
-/* Who is not alone: threads of a group that do the same. */
+/* Do several threads of a group do the same? */
 static void before_load(simt *e, struct simt_local *a) {
     bool clones = has_clones(e);
     if (under_way(a)) wait_for_copies(e);
@@ -456,7 +456,7 @@ static void before_copy(simt *e, struct simt_local *a, const borg_inst *v) {
     a->copied[a->ncopied++] = v;
 }
 
-/* Threads without a group have a piece of their own: they need not be kept from storing. */
+/* Threads without a group have an array of their own, so they may store as the others do. */
 static void store(simt *e, borg_inst *v) {
     const borg_inst *value = borg_stored(v), *mask = borg_mask(v);
     struct simt_local *a = local_of(e, v);
@@ -482,7 +482,7 @@ static void store(simt *e, borg_inst *v) {
     }
 }
 
-/* A row's place may be another one's by then. */
+/* By then a row's place may have been given to another. */
 bool simt_is_copied(const simt *e, const borg_inst *v) {
     return v->id >= 0 && e->copied[v->id] && e->planned_rows == 0;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Products of tiles by instructions: both halves of a tile at once. */
+/* Products of tiles by the tensor cores, both halves of a tile at once. */
 #include "borg/emit/simt/leaves.h"
 
 /* ---- tiles ------------------------------------------------------------------------------------
  */
 
-/* The other half of the tile, further down. */
+/* The instruction further down that makes the other half of the tile. */
 static borg_inst *other_half(const borg_inst *v) {
     for (borg_inst *u = v->next; u; u = u->next)
         if (u->op == BORG_MMA && u->index != v->index && u->args[0] == v->args[0] &&
@@ -35,8 +35,9 @@ static bool can_wait(const borg_inst *v, const borg_inst *u) {
     return !used_by(u, v);
 }
 
-/* Both halves of a tile are one instruction: where the first one stands if what the other one adds
- * to is known there, else where the other one stands. A half alone is made with a needless one. */
+/* Both halves of a tile are one instruction. It stands where the first half stood if what the other
+ * one adds to is known there, else where the other half stood. A half alone is made together with
+ * one that nobody needs. */
 void simt_mma(simt *e, borg_inst *v) {
     borg_inst *first = e->partner[v->id], *half[2] = {NULL, NULL};
     if (v->aux) return; /* done */

@@ -39,7 +39,7 @@ static const char *add(simt *e, borg_type type, const char *x, const char *y) {
                          : borg_format(e->arena, "%s %s %s", x, type == BORG_I1 ? "^" : "+", y));
 }
 
-/* -0 leaves everything as it is, -0 too. */
+/* adding -0 changes no number, not even -0 */
 static const char *sum(simt *e, const borg_inst *x, int32_t r) {
     const char *neutral = x->type == BORG_F64   ? "-0x0p+0"
                           : x->type == BORG_F32 ? "-0x0p+0f"
@@ -64,8 +64,8 @@ typedef struct best {
     const char *value, *index; /* index NULL: not asked for */
 } best;
 
-/* y instead of x? Beyond comparing: y comes from a higher work-item, or it is told by a condition
- * which of them is lower. */
+/* Is y taken in place of x? Of equal ones the lower work-item's is: y comes from a higher one, or a
+ * condition tells which is lower. */
 static const char *beats(simt *e, const borg_inst *v, const char *y, const char *x,
                          const char *tie) {
     borg_type type = v->args[0]->type;

@@ -103,7 +103,8 @@ static void put_place(simt *e) {
         ctext_line(&e->c, "const int b_l = threadIdx.x %% 32 / %d, b_own = threadIdx.x %% %d;",
                    e->step, pack);
     } else {
-        if (simt_holds(e) && e->lanes < 32) { /* a remainder would be taken again at each use */
+        if (simt_holds(e) &&
+            e->lanes < 32) { /* a variable: the compiler would compute the remainder at each use */
             ctext_line(&e->c, "int b_l0 = (int)threadIdx.x / %d * %d;", e->lanes, e->lanes);
             ctext_line(&e->c, "B_HOLD(b_l0);");
             ctext_line(&e->c, "const int b_l = (int)threadIdx.x - b_l0;");
@@ -189,7 +190,8 @@ static void put_slots(simt *e) {
                    e->m->size * e->m->pack);
 }
 
-/* Of a group: what is known before the geometry is chosen, and rows, known when all is emitted. */
+/* Bytes of a group: those known before the geometry is chosen, and below those of rows, which are
+ * known when all is emitted. */
 static int32_t shared_bytes(const simt *e) {
     int32_t bytes = simt_local_bytes(e);
     for (int t = BORG_I32; t < BORG_PTR; ++t) {
@@ -208,7 +210,8 @@ static int32_t row_bytes(const simt *e) {
     return bytes;
 }
 
-/* Of a block: beyond the first its warps are fewer, beyond the second it cannot be. */
+/* Bytes of a block: with more arrays than the first a block gets fewer warps, with more memory than
+ * the second the kernel is refused. */
 enum { MOST_ARRAYS = 16 * 1024, MOST_SHARED = 48 * 1024 };
 
 /* How the work-items lie in threads, packs in warps and warps in blocks. False: not as was asked.
@@ -245,7 +248,7 @@ static bool choose_geometry(simt *e) {
         e->threads = (width + 31) / 32 * 32;
         e->groups = m->pack;
     } else {
-        /* with arrays a warp for itself: its own part of them needs no address of its own */
+        /* where there are arrays a warp has a block for itself: then their address is a constant */
         e->threads = m->nlocals > 0 && e->lanes == 32 ? 32 : 128;
         while (e->threads > 32 && (e->threads / e->lanes * shared_bytes(e) > 44 * 1024 ||
                                    e->threads / e->lanes * simt_local_bytes(e) > MOST_ARRAYS ||

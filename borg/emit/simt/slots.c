@@ -27,7 +27,8 @@ static void find_last(simt *e, borg_block *block) {
     }
 }
 
-/* A broadcast is another name of its operand: from the end, as they may follow each other. */
+/* A broadcast is another name for its operand, which lives as long. From the end, as broadcasts may
+ * follow each other. */
 static void join_last(simt *e, borg_block *block) {
     for (borg_inst *v = block->last; v; v = v->prev) {
         if (v->block[1]) join_last(e, v->block[1]);
@@ -83,7 +84,7 @@ static void clear_marks(borg_block *block) {
     }
 }
 
-/* Its sign changed it lives on in a register, nearly as long. */
+/* A value that lives on in a register with its sign changed, nearly as long. */
 static void find_negated(simt *e, borg_block *block) {
     for (borg_inst *v = block->first; v; v = v->next) {
         if (v->op == BORG_FNEG && e->last[v->id] - v->id > SIMT_FAR_INSTRUCTIONS)
@@ -93,14 +94,14 @@ static void find_negated(simt *e, borg_block *block) {
     }
 }
 
-/* Flags of the slot that a value is worth, -1: none. */
+/* Does a value deserve a slot? Its flags; -1: no. */
 static int32_t worth_a_slot(const simt *e, const borg_inst *v, bool loop) {
     if (loop || v->spread != BORG_WI || v->type == BORG_I1 || v->type == BORG_PTR) return -1;
     if (v->id < 0 || e->options->disable & BORG_NO_REUSE) return -1;
     if (e->target->opencl) return v->mark >= 2 ? 0 : -1;
     if (e->lanes == 1 || e->step > 1) return -1;
     if (v->mark >= 4) return v->uses - v->mark <= 2 ? SIMT_IN_SLOT : 0;
-    /* the rest of a result that waits for the end */
+    /* else a part of a result that waits for the end of the kernel */
     bool wide = borg_type_bytes(v->type) * e->m->size >= 192;
     bool waits = v->op == BORG_RESULT ? v->uses <= 4 : v->uses <= 2 && v->op == BORG_SELECT;
     return (wide || e->rows > 1) && waits && v->rows == 1 && !e->has_loops && !e->negated[v->id] &&
@@ -110,8 +111,8 @@ static int32_t worth_a_slot(const simt *e, const borg_inst *v, bool loop) {
                : -1;
 }
 
-/* Two walks: those that are read far away take the last slots, so that the others are neighbours.
- */
+/* Two walks: values that are read much later take the last slots, so that the others are
+ * neighbours. */
 static void give_slots(simt *e, borg_block *block, bool loop, bool far, int32_t *bytes) {
     for (borg_inst *v = block->first; v; v = v->next) {
         int32_t each = borg_type_bytes(v->type) * e->lanes * e->rows * v->rows;
@@ -177,7 +178,7 @@ static void plan_rows(simt *e, borg_block *block, int32_t loops, int32_t *starts
     }
 }
 
-/* What is used before its place is given away needs no register. */
+/* A value that is used before its place is given to another needs no register. */
 static void find_late(simt *e, borg_block *block, const int32_t *starts) {
     for (borg_inst *v = block->first; v; v = v->next) {
         if (v->op == BORG_SHUFV && v->spread == BORG_WG && v->mark != 0) {

@@ -215,11 +215,10 @@ mpk_status mpki_nodes_merge(mpk_context *ctx, const mpki_relax *relax, mpki_node
 /* ---- the order of children ---------------------------------------------------------------------
  */
 
-mpk_status mpki_nodes_sort(mpk_context *ctx, mpki_nodes *nodes, int64_t *peak) {
+mpk_status mpki_nodes_sort(mpk_context *ctx, mpki_nodes *nodes) {
     keyed *list = MPKI_NEW(ctx, STAGE, nodes->count, keyed);
     double *need = MPKI_NEW(ctx, STAGE, nodes->count, double); /* peak of the subtree */
     mpk_status status = list && need ? MPK_OK : mpki_failed(ctx);
-    double most = 0;
     for (int32_t s = 0; !mpk_failed(status) && s < nodes->count; s++) {
         if (!nodes->alive[s]) continue;
         int32_t count = 0;
@@ -239,9 +238,7 @@ mpk_status mpki_nodes_sort(mpk_context *ctx, mpki_nodes *nodes, int64_t *peak) {
         if (count) nodes->child[s] = list[0].node;
         stack += m * (m + 1) / 2;
         need[s] = stack > top ? stack : top;
-        if (nodes->parent[s] < 0 && need[s] > most) most = need[s];
     }
-    *peak = most < 9e18 ? (int64_t)most : INT64_MAX;
     mpki_release(ctx, list);
     mpki_release(ctx, need);
     return status;

@@ -3,10 +3,6 @@
 #include "structure.h"
 #include "symbolic.h"
 
-#include "../../dense/storage.h"
-
-#include <math.h>
-
 static const char STAGE[] = "symbolic";
 
 /* join[k] = 1 where the columns at k and at its parent are mates. */
@@ -18,30 +14,31 @@ static char *find_pairs(mpk_context *ctx, const mpk_analysis *an, const int32_t 
     return join;
 }
 
-/* Sizes and times that follow from the supernodes. Bytes: docs/analysis.md. */
-static void predict(mpk_analysis *an, int64_t stack) {
+/* What the supernodes will take and do. */
+static mpk_status predict(mpk_context *ctx, mpk_analysis *an) {
     mpk_analysis_info *info = &an->info;
-    double nnz = 0, factor = 0, entry = (double)mpk_scalar_size(an->scalar);
-    info->n = an->n;
-    info->nnz = an->nnz;
+    double nnz = 0;
     info->supernodes = an->nsuper;
     info->max_front = 0;
     info->factor_flops = 0;
     for (int32_t s = 0; s < an->nsuper; s++) {
         int64_t w = an->sptr[s + 1] - an->sptr[s], m = an->rptr[s + 1] - an->rptr[s];
         nnz += (double)mpki_front_nnz(w, m);
-        /* the panels, D and its inverse, names of the columns; to the next 64 bytes */
-        factor +=
-            64 * ceil(((double)(mpki_trapezoid(w + m, w) + 4 * w) * entry + 4.0 * (double)w) / 64);
         info->factor_flops += an->flops[s];
         if (w + m > info->max_front) info->max_front = (int32_t)(w + m);
     }
-    double rows = (double)an->rptr[an->nsuper];
-    double held = factor + (double)stack * entry + (double)an->nnz * entry;
-    double maps = 2 * 4 * rows + (double)an->nnz * (double)sizeof(mpki_scatter);
     info->factor_nnz = nnz < 9e18 ? (int64_t)nnz : INT64_MAX;
-    info->factor_bytes = factor < 9e18 ? (int64_t)factor : INT64_MAX;
-    info->peak_bytes = held + maps < 9e18 ? (int64_t)(held + maps) : INT64_MAX;
+    return mpki_predict_memory(ctx, an);
+}
+
+/* Refuse what does not fit: the factorization alone is held against a limit of the caller's; what
+ * the machine has free must hold the maps too, which are made next. */
+static mpk_status check_memory(mpk_context *ctx, const mpk_analysis *an) {
+    const double limit = an->options.memory_limit;
+    const double maps = 2 * sizeof(int32_t) * (double)an->rptr[an->nsuper] +
+                        (double)an->nnz * (double)sizeof(mpki_scatter);
+    return mpki_memory_check(ctx, STAGE, "the factorization",
+                             (double)an->info.peak_bytes + (limit > 0 ? 0 : maps), limit);
 }
 
 static mpk_status tree_height(mpk_context *ctx, mpk_analysis *an) {
@@ -59,7 +56,6 @@ static mpk_status tree_height(mpk_context *ctx, mpk_analysis *an) {
 mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *given,
                                  const int32_t *mate, const mpki_relax *relax) {
     int32_t n = an->n;
-    int64_t stack = 0;
     mpki_graph built = {0};
     mpki_nodes nodes = {0};
     char *join = NULL;
@@ -83,13 +79,11 @@ mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_
     }
     if (mpk_failed(status = mpki_nodes_build(ctx, n, parent, count, join, &nodes))) goto done;
     if (mpk_failed(status = mpki_nodes_merge(ctx, relax, &nodes))) goto done;
-    if (mpk_failed(status = mpki_nodes_sort(ctx, &nodes, &stack))) goto done;
+    if (mpk_failed(status = mpki_nodes_sort(ctx, &nodes))) goto done;
     if (mpk_failed(status = mpki_structure_number(ctx, &nodes, an))) goto done;
-    predict(an, stack);
+    if (mpk_failed(status = predict(ctx, an))) goto done;
     if (mpk_failed(status = tree_height(ctx, an))) goto done;
-    status = mpki_memory_check(ctx, STAGE, "the factorization", (double)an->info.peak_bytes,
-                               an->options.memory_limit);
-    if (mpk_failed(status)) goto done;
+    if (mpk_failed(status = check_memory(ctx, an))) goto done;
     if (mpk_failed(status = mpki_structure_rows(ctx, graph, an))) goto done;
     status = mpki_structure_maps(ctx, graph, an);
 done:

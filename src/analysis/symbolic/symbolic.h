@@ -56,10 +56,15 @@ mpk_status mpki_nodes_build(mpk_context *ctx, int32_t n, const int32_t *parent, 
                             const char *join, mpki_nodes *nodes);
 /** Relaxed amalgamation (Duff & Reid 1983; Ashcraft & Grimes 1989). */
 mpk_status mpki_nodes_merge(mpk_context *ctx, const mpki_relax *relax, mpki_nodes *nodes);
-/** Sort children so that the stack of contribution blocks stays small (Liu 1986); *peak = its most
- *  entries, lower triangles. */
-mpk_status mpki_nodes_sort(mpk_context *ctx, mpki_nodes *nodes, int64_t *peak);
+/** Sort children so that the stack of contribution blocks stays small (Liu 1986). */
+mpk_status mpki_nodes_sort(mpk_context *ctx, mpki_nodes *nodes);
 void mpki_nodes_free(mpk_context *ctx, mpki_nodes *nodes);
+
+/** an->info.factor_bytes and peak_bytes, from an's supernodes and their tree: what the processor's
+ *  engine takes (direct/); the peak with the delayed columns that a trial elimination expects. The
+ *  maps of the analysis are not in it.
+ *  Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_predict_memory(mpk_context *ctx, mpk_analysis *an);
 
 /** mpki_symbolic() with the rules of amalgamation to try. */
 mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,

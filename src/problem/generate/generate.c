@@ -58,8 +58,9 @@ mpk_status mpki_generator_size(mpki_generator *g, double n, double nnz) {
         g->sizes[1] = nnz;
         return MPK_ERR_CANCELLED; /* not an error: the family stops here */
     }
+    /* at the least: most families make their entries sorted */
     const mpk_status status = mpki_memory_check(g->ctx, STAGE, g->family,
-                                                mpki_assemble_bytes(n, nnz, g->scalar, false), 0);
+                                                mpki_assemble_bytes(n, nnz, g->scalar, true), 0);
     if (mpk_failed(status)) return status;
     return mpki_entries_reserve(g->ctx, STAGE, g->scalar, &g->entries, (int64_t)nnz);
 }

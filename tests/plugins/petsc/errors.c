@@ -21,6 +21,11 @@ static PetscScalar skewed(PetscInt n, PetscInt i, PetscInt j) {
     return path(n, i, j) + (i == 5 && j == 4 ? 1e-3 : 0);
 }
 
+/* The mean of its two triangles. */
+static PetscScalar evened(PetscInt n, PetscInt i, PetscInt j) {
+    return path(n, i, j) + (i + j == 9 && (i == 5 || j == 5) ? 5e-4 : 0);
+}
+
 static PetscErrorCode set_one(Mat A, PetscInt i, PetscInt j, PetscScalar value) {
     PetscFunctionBeginUser;
     PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
@@ -134,9 +139,49 @@ static PetscErrorCode singular(void) {
     PetscFunctionReturn(0);
 }
 
+/* A's own entries, with one in the upper triangle alone and one in the lower alone, both within the
+ * tolerance: half of each is solved with. */
+static PetscErrorCode lonely(void) {
+    KSP ksp;
+    Mat A, mean;
+    Vec x, b;
+    PetscReal residual;
+    PetscFunctionBeginUser;
+    for (int kind = 0; kind < 2; kind++) {
+        const MatType type = kind ? MATSEQBAIJ : MATSEQAIJ;
+        const PetscInt bs = kind ? 4 : 1;
+        PetscCall(make(type, 20, bs, 1, path, &A));
+        PetscCall(make(type, 20, bs, 1, path, &mean));
+        PetscCall(set_one(A, 17, 2, 2e-3));
+        PetscCall(set_one(A, 1, 13, 4e-3));
+        PetscCall(set_one(mean, 17, 2, 1e-3));
+        PetscCall(set_one(mean, 2, 17, 1e-3));
+        PetscCall(set_one(mean, 1, 13, 2e-3));
+        PetscCall(set_one(mean, 13, 1, 2e-3));
+        PetscCall(vectors(A, &x, &b));
+        PetscCall(PetscOptionsSetValue(NULL, "-mat_metapack_symmetry_tolerance", "0.01"));
+        PetscCall(solver(A, KSPPREONLY, PCCHOLESKY, &ksp));
+        for (int again = 0; again < 2; again++) { /* the second time values alone */
+            PetscCall(expect(ksp, b, x, "lonely", KSP_CONVERGED_ITS, NULL));
+            PetscCall(relative_residual(mean, x, b, &residual));
+            CHECK(residual < 1e-12, "%s: residual %g", type, (double)residual);
+            PetscCall(MatScale(A, 2));
+            PetscCall(MatScale(mean, 2));
+        }
+        PetscCall(PetscOptionsClearValue(NULL, "-mat_metapack_symmetry_tolerance"));
+        PetscCall(KSPDestroy(&ksp));
+        PetscCall(MatDestroy(&A));
+        PetscCall(MatDestroy(&mean));
+        PetscCall(VecDestroy(&x));
+        PetscCall(VecDestroy(&b));
+    }
+    PetscFunctionReturn(0);
+}
+
 static PetscErrorCode unsymmetric(void) {
     KSP ksp;
-    Mat A;
+    Mat A, mean;
+    PetscReal residual;
     Vec x, b;
     PetscErrorCode error;
     PetscFunctionBeginUser;
@@ -159,6 +204,10 @@ static PetscErrorCode unsymmetric(void) {
         PetscCall(KSPDestroy(&ksp));
         PetscCall(solver(A, KSPPREONLY, PCCHOLESKY, &ksp));
         PetscCall(expect(ksp, b, x, "tolerated", KSP_CONVERGED_ITS, NULL));
+        PetscCall(make(MATSEQAIJ, 20, 1, 1, evened, &mean));
+        PetscCall(relative_residual(mean, x, b, &residual));
+        CHECK(residual < 1e-12, "the mean: residual %g", (double)residual);
+        PetscCall(MatDestroy(&mean));
         PetscCall(PetscOptionsClearValue(NULL, "-mat_metapack_symmetry_tolerance"));
         PetscCall(KSPDestroy(&ksp));
         PetscCall(MatDestroy(&A));
@@ -256,6 +305,7 @@ static PetscErrorCode options(void) {
         {"-mat_metapack_method", "auto", "one of ldlt"},
         {"-mat_metapack_ordering", "given", "no order to give"},
         {"-mat_metapack_ordering", "alphabetical", "alphabet"},
+        {"-mat_metapack_seed", "9000000000000000001", "seed"},
         {"-mat_metapack_block", "1000", "block"}};
     PetscErrorCode error;
     KSP ksp;
@@ -279,6 +329,12 @@ static PetscErrorCode options(void) {
     PetscCall(expect(ksp, b, x, "memory", KSP_DIVERGED_PC_FAILED, "bytes"));
     PetscCall(KSPDestroy(&ksp));
     PetscCall(PetscOptionsClearValue(NULL, "-mat_metapack_memory_limit"));
+    /* 64 bits in every build of PETSc */
+    PetscCall(PetscOptionsSetValue(NULL, "-mat_metapack_seed", "8999999999999999999"));
+    PetscCall(solver(A, KSPPREONLY, PCCHOLESKY, &ksp));
+    PetscCall(expect(ksp, b, x, "seed", KSP_CONVERGED_ITS, NULL));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(PetscOptionsClearValue(NULL, "-mat_metapack_seed"));
     PetscCall(MatDestroy(&A));
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&b));
@@ -371,6 +427,7 @@ int main(int argc, char **argv) {
     PetscCall(not_a_number(PCICC));
     PetscCall(singular());
     PetscCall(unsymmetric());
+    PetscCall(lonely());
     PetscCall(wrong_order());
     PetscCall(not_ours());
     PetscCall(options());
