@@ -19,11 +19,15 @@
 
 enum { TURNS = 50, EACH = 4 };
 
+/* the setting that is published for nlpkkt80 */
+#define PUBLISHED(size)                                                                            \
+    "generate nlpkkt " size " strategy=br,ordering=amd,level=0,fill_factor=8,drop_tolerance=1e-4," \
+    "pivoting=bk,precision=single"
+
 static const char *const usual[] = {
     "generate nlpkkt 40 strategy=rbr,ordering=amd,level=1",
     "generate nlpkkt 40 strategy=br,ordering=nd,level=1",
-    "generate nlpkkt 40 strategy=br,ordering=amd,level=0,fill_factor=8,drop_tolerance=1e-4,"
-    "pivoting=bk,precision=single",
+    PUBLISHED("40"),
     "generate lin strategy=rb,ordering=amd,level=0,drop_tolerance=0,fill_factor=0",
     "generate helmholtz 2d 700 strategy=rb,ordering=amd,level=2,drop_tolerance=0,fill_factor=0",
     "generate optimal-control 300 strategy=rbr,ordering=amd,level=1",

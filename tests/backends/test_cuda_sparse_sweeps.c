@@ -341,6 +341,37 @@ static void test_small(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* While it is measured how many warps are best, and after that, bits stay the same. */
+static void test_trials(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpk_options o = options_of(1);
+    run r = go(ctx, "nlpkkt 3", MPK_D, &o);
+    int32_t takes, before, changed = 0;
+    mpki_block_solver *s = solver_of(&r, 1, &takes);
+    double *first = vectors(&r, 1);
+    before = mpki_cuda_sweeps_told(s).warps;
+    on_device(&r, s, takes, MPK_PART_ALL, 1, first, 1);
+    for (int k = 0; k < 24; k++) {
+        double *x = vectors(&r, 1);
+        on_device(&r, s, takes, MPK_PART_ALL, 1, x, 1);
+        assert_memory_equal(first, x, (size_t)r.n * 8);
+        free(x);
+        changed += mpki_cuda_sweeps_told(s).warps != before;
+    }
+    const char *must = getenv("METAPACK_TEST_DEVICE"); /* the host's clock is made up */
+    if (!must || strcmp(must, "1")) assert_true(changed > 0);
+    assert_int_equal(mpki_cuda_sweeps_warps(s, 1), 1);
+    double *x = vectors(&r, 1);
+    on_device(&r, s, takes, MPK_PART_ALL, 1, x, 1);
+    assert_memory_equal(first, x, (size_t)r.n * 8);
+    free(x), free(first);
+    mpki_cuda_sweeps_free(ctx, &s);
+    end(&r);
+    mpk_context_destroy(&ctx);
+}
+
 /* NaN goes through, whatever its bits, and nothing waits for ever; the next application is not
  * touched by it. */
 static void test_nan(void **unused) {
@@ -455,9 +486,10 @@ static void test_failures(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts),  cmocka_unit_test(test_vectors),
-        cmocka_unit_test(test_shapes), cmocka_unit_test(test_small),
-        cmocka_unit_test(test_nan),    cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_parts),    cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_shapes),   cmocka_unit_test(test_small),
+        cmocka_unit_test(test_trials),   cmocka_unit_test(test_nan),
+        cmocka_unit_test(test_failures),
     };
     if (!device_there()) {
         print_message("no device, and no module that does without: nothing to test\n");

@@ -18,7 +18,8 @@ enum {
     PARTS = 32,        /* but not by more, as a rule */
     AHEAD = 16,        /* level sets that warps are at work on */
     WARPS_LEAST = 264,
-    BUFFERS = 40
+    BUFFERS = 40,
+    TRIALS = 9 /* applications that are timed: three numbers of warps, in turns */
 };
 
 struct mpki_block_solver {
@@ -30,8 +31,13 @@ struct mpki_block_solver {
     int64_t task[3]; /* tickets: 0, end of forward ones, end */
     int64_t parts, bytes, packet_bytes;
     int32_t warps[4], most_warps[4]; /* of a launch with 1, 2, 4, 8 numbers by slot */
-    bool mixed;                      /* vectors in double, blocks in single precision */
-    void *buffer[BUFFERS];           /* all device memory */
+    /* how many warps are best is measured in the first applications */
+    mpki_sweeps_clock *clock;
+    int trial; /* from 0 to TRIALS */
+    bool running;
+    double best_s[3];
+    bool mixed;            /* vectors in double, blocks in single precision */
+    void *buffer[BUFFERS]; /* all device memory */
     int buffers;
     /* device memory */
     char *packets;
@@ -98,6 +104,7 @@ void mpki_cuda_sweeps_free(mpk_context *ctx, mpki_block_solver **handle) {
     mpki_block_solver *s = *handle;
     if (!s) return;
     for (int k = 0; k < s->buffers; k++) s->d->table->release(s->d->cuda, s->buffer[k]);
+    if (s->clock) s->d->table->sweeps->clock_free(s->d->cuda, s->clock);
     mpki_release(ctx, s);
     *handle = NULL;
 }
@@ -528,6 +535,8 @@ static mpk_status make(making *m) {
     if (!mpk_failed(status)) status = send_maps(m);
     if (!mpk_failed(status)) status = fill(m);
     if (!mpk_failed(status)) status = choose_warps(s);
+    if (!mpk_failed(status))
+        status = told(s, s->d->table->sweeps->clock_make(s->d->cuda, &s->clock));
     if (mpk_failed(status)) return status;
     const int64_t four = sizeof(int32_t);
     give(s, m->d_unit, four * (m->units + 1));
@@ -568,6 +577,7 @@ mpki_cuda_sweeps_numbers mpki_cuda_sweeps_told(const mpki_block_solver *s) {
 }
 
 int32_t mpki_cuda_sweeps_warps(mpki_block_solver *s, int32_t warps) {
+    s->trial = TRIALS;
     for (int k = 0; k < 4; k++) s->warps[k] = warps < s->most_warps[k] ? warps : s->most_warps[k];
     return s->warps[0];
 }
@@ -596,6 +606,53 @@ static mpk_status launch(application *a, int64_t first, int64_t end) {
     a->run.ticket = s->ticket + a->launches++;
     if (first == end) return MPK_OK;
     return told(s, s->d->table->sweeps->run(s->d->cuda, &a->run));
+}
+
+/* ---- how many warps: the rule's number, half of it, twice as many. One that waits too long, or too
+ * many that ask whether results are there, change nothing but the time ---- */
+
+static int32_t warps_of(const mpki_block_solver *s, int kind, int which) {
+    int32_t warps = s->warps[kind];
+    warps = which == 1 ? warps / 2 : which == 2 ? 2 * warps : warps;
+    return warps < 1 ? 1 : warps > s->most_warps[kind] ? s->most_warps[kind] : warps;
+}
+
+/* The last trial's time, where it is known by now; after all trials, the choice. */
+static mpk_status learn(mpki_block_solver *s) {
+    double seconds;
+    if (!s->running) return MPK_OK;
+    mpk_status status = told(s, s->d->table->sweeps->clock_read(s->d->cuda, s->clock, &seconds));
+    if (mpk_failed(status) || seconds < 0) return status;
+    double *best = &s->best_s[s->trial % 3];
+    if (*best == 0 || seconds < *best) *best = seconds;
+    s->running = false;
+    if (++s->trial < TRIALS) return MPK_OK;
+    int which = 0;
+    for (int k = 1; k < 3; k++)
+        if (s->best_s[k] < s->best_s[which]) which = k;
+    for (int k = 0; k < 4; k++) s->warps[k] = warps_of(s, k, which);
+    return MPK_OK;
+}
+
+static mpk_status sweeps(application *a);
+
+/* The sweeps of a whole application with one vector are timed. */
+static mpk_status timed(application *a) {
+    mpki_block_solver *s = a->s;
+    const mpki_cuda_sweeps_table *table = s->d->table->sweeps;
+    const bool whole = forward(a->part) && backward(a->part) && a->run.nrhs == 1;
+    if (s->trial >= TRIALS || !whole || s->stages->options->solve_sweeps ||
+        table->captured(s->d->cuda))
+        return sweeps(a);
+    mpk_status status = learn(s);
+    if (mpk_failed(status) || s->running || s->trial >= TRIALS)
+        return mpk_failed(status) ? status : sweeps(a);
+    a->run.warps = warps_of(s, 0, s->trial % 3);
+    status = told(s, table->clock_start(s->d->cuda, s->clock));
+    if (!mpk_failed(status)) status = sweeps(a);
+    if (!mpk_failed(status)) status = told(s, table->clock_stop(s->d->cuda, s->clock));
+    s->running = !mpk_failed(status);
+    return status;
 }
 
 /* Results in vector[1], backward in vector[2]. */
@@ -663,7 +720,7 @@ static mpk_status on_device(mpki_block_solver *s, mpk_part part, int32_t nrhs, c
     mpk_status status = told(s, table->in(cuda, &a.move));
     if (!mpk_failed(status) && sweeping) {
         status = told(s, table->set(cuda, s->ticket, 0, 4 * tickets));
-        if (!mpk_failed(status)) status = sweeps(&a);
+        if (!mpk_failed(status)) status = timed(&a);
     } else if (!mpk_failed(status)) {
         status =
             told(s, table->scale(cuda, &a.move, s->diagonal[part == MPK_PART_ABS], s->partner));

@@ -280,6 +280,7 @@ typedef enum cudaError_t {
     cudaErrorLaunchFailure = 719,
     cudaErrorNotSupported = 801
 } cudaError_t;
+typedef enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone = 0 } cudaStreamCaptureStatus;
 enum {
     cudaEventDisableTiming = 2,
     cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
@@ -337,6 +338,20 @@ inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, int) {
 inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) {
     return cudaSuccess;
 }
+inline cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus *status) {
+    *status = cudaStreamCaptureStatusNone;
+    return cudaSuccess;
+}
+/* not ready every other time; times that differ */
+inline cudaError_t cudaEventQuery(cudaEvent_t) {
+    static unsigned turn;
+    return turn++ % 2 ? cudaSuccess : cudaErrorNotReady;
+}
+inline cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t) {
+    static unsigned turn;
+    *ms = (float)(3 + turn++ * 7 % 5);
+    return cudaSuccess;
+}
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
     return cudaSuccess;
 }
@@ -355,10 +370,6 @@ inline cudaError_t cudaStreamQuery(cudaStream_t) {
     return cudaSuccess;
 }
 enum { cudaEventDefault = 0 };
-inline cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t) {
-    *ms = 0;
-    return cudaSuccess;
-}
 typedef struct host_graph *cudaGraph_t;
 typedef struct host_graph_exec *cudaGraphExec_t;
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };

@@ -12,29 +12,6 @@
 
 namespace mpki {
 
-/* ---- the entries of lists as they fall due ---- */
-
-/** Frame f's rows of L by increasing slots of the frames across, its column by decreasing ones: an
- *  entry's place is the number of those before it. A warp a frame. */
-inline __global__ void order_kernel(const mpki_cuda_store s, const int32_t *slot, int32_t *order) {
-    const int lane = threadIdx.x & 31;
-    const int64_t f = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / 32;
-    if (f >= s.m) return;
-    for (int half = 0; half < 2; ++half) {
-        const int64_t begin = half ? s.diagonal[f] + 1 : s.ptr[f];
-        const int64_t end = half ? s.ptr[f + 1] : s.diagonal[f];
-        for (int64_t e = begin + lane; e < end; e += 32) {
-            const int32_t own = slot[s.other[e]];
-            int32_t before = 0;
-            for (int64_t k = begin; k < end; ++k) {
-                const int32_t key = slot[s.other[k]];
-                before += half ? key > own : key < own;
-            }
-            order[begin + before] = (int32_t)(e - begin);
-        }
-    }
-}
-
 /* ---- the walk ---- */
 
 /** A place in the walk: block k of the list of the unit's frame j, strip s; phase 1: of M. */

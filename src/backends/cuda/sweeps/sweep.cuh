@@ -112,9 +112,8 @@ __device__ inline void gather(const uint32_t *list, int columns, const S *from, 
 #pragma unroll
         for (int k = 0; k < AT_ONCE; ++k) {
             const int c = 32 * (i + k) + lane;
-            if (!here[k])
-                missing |= 1u << (i + k);
-            else if (c < columns)
+            if (!here[k]) missing |= 1u << (i + k);
+            if (c < columns) /* what is not there yet is written later */
 #pragma unroll
                 for (int r = 0; r < NR; ++r) gathered[c * NR + r] = v[k][r];
         }
@@ -132,6 +131,13 @@ __device__ inline void gather(const uint32_t *list, int columns, const S *from, 
     }
 }
 
+template <class F> __device__ inline F select(bool first, F a, F b) {
+    return first ? a : b;
+}
+template <class F> __device__ inline cx<F> select(bool first, cx<F> a, cx<F> b) {
+    return {first ? a.x : b.x, first ? a.y : b.y};
+}
+
 /** COUNT values of a lane, which lie together as far as they fit into 16 bytes. */
 template <class S, int COUNT> __device__ inline void values_of(const char *at, S (&value)[COUNT]) {
     const int BY = packing<S>::BY_16 < COUNT ? packing<S>::BY_16 : COUNT;
@@ -146,35 +152,36 @@ template <class S, int COUNT> __device__ inline void values_of(const char *at, S
     }
 }
 
+template <class S, int SUMS, int NR> __device__ inline S whole(const S (&sum)[SUMS][NR], int r) {
+    const S even = SUMS == 4 ? sum[0][r] + sum[2 % SUMS][r] : sum[0][r];
+    const S odd = SUMS == 4 ? sum[1 % SUMS][r] + sum[3 % SUMS][r] : sum[1 % SUMS][r];
+    return SUMS > 1 ? even + odd : even;
+}
+
 /** acc -= the lane's entries times gathered. Several sums run side by side, for one multiplication
- *  and addition takes as long as many. */
+ *  and addition takes as long as many. Each begins anew with the lane's own entries; by selection,
+ *  for a branch would cost more than the rest. */
 template <class S, int NR, bool FOLD>
 __device__ inline void entries(const packet *p, const S *gathered, S *foreign, S (&acc)[NR]) {
     const int SUMS = NR == 1 ? 4 : NR == 2 ? 2 : 1, lane = threadIdx.x & 31;
     const char *at = (const char *)p + packing<S>::entries_at(FOLD ? FOLDED : 0);
     const int steps = p->steps;
-    uint32_t fold = 0;
-    int own = 0;
+    const uint32_t fold = FOLD ? ((const uint32_t *)(p + 1))[lane] : 0;
+    const int own = (int)(fold & 255);
+    const S zero = make<S>(0);
     S sum[SUMS][NR], other[SUMS][NR];
-    if (FOLD) {
-        fold = ((const uint32_t *)(p + 1))[lane];
-        own = (int)(fold & 255);
-    }
 #pragma unroll
-    for (int r = 0; r < NR; ++r)
+    for (int k = 0; k < SUMS; ++k)
 #pragma unroll
-        for (int k = 0; k < SUMS; ++k) {
-            sum[k][r] = k ? make<S>(0) : acc[r];
-            if (FOLD) other[k][r] = make<S>(0);
-        }
+        for (int r = 0; r < NR; ++r) sum[k][r] = other[k][r] = zero;
     auto add = [&](S value, uint32_t column, int j, int step) {
         const S *x = gathered + column * NR;
+        const bool turn = FOLD && (unsigned)(step - own) < (unsigned)SUMS;
 #pragma unroll
         for (int r = 0; r < NR; ++r) {
-            if (FOLD && step < own)
-                nfma(other[j % SUMS][r], value, x[r]);
-            else
-                nfma(sum[j % SUMS][r], value, x[r]);
+            S &here = sum[j % SUMS][r], &before = other[j % SUMS][r];
+            if (FOLD) before = select(turn, here, before), here = select(turn, zero, here);
+            nfma(here, value, x[r]);
         }
     };
 #pragma unroll 2
@@ -192,26 +199,28 @@ __device__ inline void entries(const packet *p, const S *gathered, S *foreign, S
 #pragma unroll
         for (int j = 0; j < 2; ++j) add(value[j], column >> 8 * j & 255, j, steps - 2 + j);
     }
+    if (FOLD) {
 #pragma unroll
-    for (int r = 0; r < NR; ++r) {
-        if (SUMS == 4)
-            sum[0][r] = sum[0][r] + sum[2 % SUMS][r],
-            sum[1 % SUMS][r] = sum[1 % SUMS][r] + sum[3 % SUMS][r];
-        acc[r] = SUMS > 1 ? sum[0][r] + sum[1 % SUMS][r] : sum[0][r];
+        for (int k = 0; k < SUMS; ++k) { /* a sum without an entry of the lane's own */
+            const bool turned = own <= (steps - 1 - k) / SUMS * SUMS + k && k < steps;
+#pragma unroll
+            for (int r = 0; r < NR; ++r) {
+                other[k][r] = select(turned, other[k][r], sum[k][r]);
+                sum[k][r] = select(turned, sum[k][r], zero);
+            }
+        }
     }
-    if (!FOLD) return;
-    const int number = (int)(fold >> 24);
 #pragma unroll
-    for (int r = 0; r < NR; ++r) {
-        if (SUMS == 4)
-            other[0][r] = other[0][r] + other[2 % SUMS][r],
-            other[1 % SUMS][r] = other[1 % SUMS][r] + other[3 % SUMS][r];
-        foreign[number * NR + r] = SUMS > 1 ? other[0][r] + other[1 % SUMS][r] : other[0][r];
+    for (int r = 0; r < NR; ++r) acc[r] = acc[r] + whole<S, SUMS, NR>(sum, r);
+    if (FOLD) {
+#pragma unroll
+        for (int r = 0; r < NR; ++r) foreign[(fold >> 24) * NR + r] = whole<S, SUMS, NR>(other, r);
+        __syncwarp();
+        const int end = (int)(fold >> 16 & 255);
+        for (int k = (int)(fold >> 8 & 255); k < end; ++k)
+#pragma unroll
+            for (int r = 0; r < NR; ++r) acc[r] = acc[r] + foreign[k * NR + r];
     }
-    __syncwarp();
-    for (int k = (int)(fold >> 8 & 255); k < (int)(fold >> 16 & 255); ++k)
-#pragma unroll
-        for (int r = 0; r < NR; ++r) acc[r] = acc[r] + foreign[k * NR + r];
 }
 
 /** acc += the parts of the sum that other tasks have left; they are marked again for the next

@@ -2,13 +2,34 @@
 /* Triangular solves with a factor on blocks: the module's table for them. */
 #include "launches.cuh"
 
-#include "pack.cuh"
+#include <new>
 
 using namespace mpki;
 
 static const mpki_sweeps_launches *const kinds[] = {
     &mpki_s_sweeps_launches, &mpki_d_sweeps_launches, &mpki_c_sweeps_launches,
     &mpki_z_sweeps_launches};
+
+/** Frame f's rows of L by increasing slots of the frames across, its column by decreasing ones: an
+ *  entry's place is the number of those before it. A warp a frame. */
+static __global__ void order_kernel(const mpki_cuda_store s, const int32_t *slot, int32_t *order) {
+    const int lane = threadIdx.x & 31;
+    const int64_t f = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    if (f >= s.m) return;
+    for (int half = 0; half < 2; ++half) {
+        const int64_t begin = half ? s.diagonal[f] + 1 : s.ptr[f];
+        const int64_t end = half ? s.ptr[f + 1] : s.diagonal[f];
+        for (int64_t e = begin + lane; e < end; e += 32) {
+            const int32_t own = slot[s.other[e]];
+            int32_t before = 0;
+            for (int64_t k = begin; k < end; ++k) {
+                const int32_t key = slot[s.other[k]];
+                before += half ? key > own : key < own;
+            }
+            order[begin + before] = (int32_t)(e - begin);
+        }
+    }
+}
 
 static int order(mpki_cuda *cuda, const mpki_cuda_packing *p) {
     MPKI_TRY(cudaSetDevice(cuda->device));
@@ -63,5 +84,67 @@ static void *stream(mpki_cuda *cuda) {
     return (void *)cuda->sparse;
 }
 
+/* ---- a stopwatch ---- */
+
+static int captured(mpki_cuda *cuda) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    if (cudaStreamIsCapturing(cuda->sparse, &status)) {
+        cudaGetLastError();
+        return 1;
+    }
+    return status != cudaStreamCaptureStatusNone;
+}
+
+struct mpki_sweeps_clock {
+    cudaEvent_t event[2];
+};
+
+static void clock_free(mpki_cuda *cuda, mpki_sweeps_clock *clock) {
+    if (!clock) return;
+    cudaSetDevice(cuda->device);
+    for (int k = 0; k < 2; ++k)
+        if (clock->event[k]) cudaEventDestroy(clock->event[k]);
+    delete clock;
+}
+
+static int clock_make(mpki_cuda *cuda, mpki_sweeps_clock **clock) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    *clock = new (std::nothrow) mpki_sweeps_clock();
+    if (!*clock) return refuse(cuda, MPK_ERR_MEMORY, "out of host memory");
+    for (int k = 0; k < 2; ++k) {
+        const cudaError_t error = cudaEventCreateWithFlags(&(*clock)->event[k], 0);
+        if (!error) continue;
+        clock_free(cuda, *clock);
+        *clock = NULL;
+        return fail(cuda, error, "cudaEventCreateWithFlags");
+    }
+    return MPK_OK;
+}
+
+static int clock_start(mpki_cuda *cuda, mpki_sweeps_clock *clock) {
+    MPKI_TRY(cudaEventRecord(clock->event[0], cuda->sparse));
+    return MPK_OK;
+}
+
+static int clock_stop(mpki_cuda *cuda, mpki_sweeps_clock *clock) {
+    MPKI_TRY(cudaEventRecord(clock->event[1], cuda->sparse));
+    return MPK_OK;
+}
+
+static int clock_read(mpki_cuda *cuda, mpki_sweeps_clock *clock, double *seconds) {
+    float ms = 0;
+    *seconds = -1;
+    const cudaError_t error = cudaEventQuery(clock->event[1]);
+    if (error == cudaErrorNotReady) {
+        cudaGetLastError();
+        return MPK_OK;
+    }
+    MPKI_TRY(error);
+    MPKI_TRY(cudaEventElapsedTime(&ms, clock->event[0], clock->event[1]));
+    *seconds = 1e-3 * ms;
+    return MPK_OK;
+}
+
 extern "C" const mpki_cuda_sweeps_table mpki_cuda_sweeps_functions = {
-    order, pack, pivots, warps, run, in, out, scale, set, wait, stream};
+    order, pack,   pivots,   warps,      run,        in,          out,        scale,     set,
+    wait,  stream, captured, clock_make, clock_free, clock_start, clock_stop, clock_read};

@@ -100,6 +100,8 @@ typedef struct mpki_sweeps_move {
     void *wait[2];        /**< in: vectors that shall wait for results; NULL: none */
 } mpki_sweeps_move;
 
+typedef struct mpki_sweeps_clock mpki_sweeps_clock;
+
 typedef struct mpki_cuda_sweeps_table {
     /** Fills `order`. */
     int (*order)(mpki_cuda *cuda, const mpki_cuda_packing *p);
@@ -120,6 +122,14 @@ typedef struct mpki_cuda_sweeps_table {
     int (*wait)(mpki_cuda *cuda, mpk_scalar scalar, void *p, int64_t entries);
     /** cuda->sparse, for copies. */
     void *(*stream)(mpki_cuda *cuda);
+    /** Is what is queued there now being captured into a graph? */
+    int (*captured)(mpki_cuda *cuda);
+    /** A stopwatch on the device. clock_read waits for nothing: < 0: it has not stopped yet. */
+    int (*clock_make)(mpki_cuda *cuda, mpki_sweeps_clock **clock);
+    void (*clock_free)(mpki_cuda *cuda, mpki_sweeps_clock *clock);
+    int (*clock_start)(mpki_cuda *cuda, mpki_sweeps_clock *clock);
+    int (*clock_stop)(mpki_cuda *cuda, mpki_sweeps_clock *clock);
+    int (*clock_read)(mpki_cuda *cuda, mpki_sweeps_clock *clock, double *seconds);
 } mpki_cuda_sweeps_table;
 
 extern const mpki_cuda_sweeps_table mpki_cuda_sweeps_functions;
