@@ -27,6 +27,7 @@ typedef struct mpki_cuda_portion {
     int32_t level, first, end;    /**< of `who` */
     int64_t first_item, end_item; /**< of the items */
     int64_t entries;              /**< of its work blocks */
+    int64_t words;                /**< that it may take in the arena, at most */
 } mpki_cuda_portion;
 
 /** Numbers of a frame's pivots; they count once it is accepted. */
@@ -112,6 +113,10 @@ typedef struct mpki_cuda_blocks_table {
     /** Memory on the device := a byte. */
     int (*set)(mpki_cuda *cuda, void *ptr, int value, int64_t bytes);
     int (*move)(mpki_cuda *cuda, void *to, const void *from, int64_t bytes); /**< on the device */
+    /** Page-locked memory for what is sent next, half 0 or 1: waits until what lies there has been
+     *  sent. And: send the first bytes of it, queued. */
+    int (*half)(mpki_cuda *cuda, int half, void **memory, int64_t *bytes);
+    int (*send)(mpki_cuda *cuda, int half, void *to, int64_t bytes);
     /** Entries of pivot_work for a frame; least bytes of `where`. */
     int64_t (*pivot_stride)(const mpki_cuda_stage *b);
     int64_t (*sum_bytes)(void);
