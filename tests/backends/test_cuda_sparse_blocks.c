@@ -298,13 +298,14 @@ static void test_degenerate(void **state) {
     agree(ctx, "singular", dense_problem(ctx, &m, 1), &o, 1e-10);
     free(m.a);
     /* an update beyond the range of single precision */
-    m = dense_new(3, MPK_S, MPK_SYMMETRIC);
-    for (int k = 0; k < 3; k++) dense_set(&m, k, k, 1);
-    dense_set(&m, 1, 0, 1e25);
+    m = dense_new(9, MPK_D, MPK_SYMMETRIC);
+    for (int k = 0; k < 8; k++) dense_set(&m, k, k, 1.3e-38), dense_set(&m, 8, k, 1);
+    dense_set(&m, 8, 8, 1);
+    o.precision = MPK_PRECISION_SINGLE;
     o.scaling = o.matching = MPK_OFF;
     o.pivoting = MPK_PIVOTING_NONE;
     o.ordering = MPK_ORDERING_NATURAL;
-    o.static_shift = 1e-30;
+    o.static_shift = 1e-39;
     o.block = 1;
     o.stages = 1;
     both r = factor_both(ctx, dense_problem(ctx, &m, 0), &o);
