@@ -192,7 +192,8 @@ static void test_sweeps(void **state) {
 
 /* A definite matrix on which LLT without fill breaks down: Kershaw's, in blocks along the diagonal. */
 static mpk_problem *breaking(mpk_context *ctx, mpk_scalar scalar) {
-    static const double kershaw[4][4] = {{3, -2, 0, 2}, {-2, 3, -2, 0}, {0, -2, 3, -2}, {2, 0, -2, 3}};
+    static const double kershaw[4][4] = {
+        {3, -2, 0, 2}, {-2, 3, -2, 0}, {0, -2, 3, -2}, {2, 0, -2, 3}};
     dense m = dense_new(24, scalar, MPK_SYMMETRIC);
     for (int b = 0; b < 6; b++)
         for (int i = 0; i < 4; i++)
@@ -401,7 +402,8 @@ static void test_again(void **state) {
     mpk_context *ctx = context();
     one r = one_begin(ctx);
     double *twice = malloc((size_t)r.a.nnz * sizeof *twice);
-    for (int64_t k = 0; k < r.a.nnz; k++) twice[k] = ((const double *)r.a.ax)[k] * (1 + 1e-3 * (k % 7));
+    for (int64_t k = 0; k < r.a.nnz; k++)
+        twice[k] = ((const double *)r.a.ax)[k] * (1 + 1e-3 * (k % 7));
     assert_true(!mpk_failed(mpk_factorize(ctx, r.an, r.a.ax, &r.o, &r.fac)));
     const uint64_t bits = bits_of(ctx, r.fac);
     const int64_t bytes = r.fac->info.bytes;
@@ -511,12 +513,12 @@ static void test_failing(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pivotings),  cmocka_unit_test(test_dropping),
-        cmocka_unit_test(test_stages),     cmocka_unit_test(test_sweeps),
-        cmocka_unit_test(test_llt),        cmocka_unit_test(test_methods),
-        cmocka_unit_test(test_general),    cmocka_unit_test(test_degenerate),
-        cmocka_unit_test(test_refused),    cmocka_unit_test(test_again),
-        cmocka_unit_test(test_limits),     cmocka_unit_test(test_failing),
+        cmocka_unit_test(test_pivotings), cmocka_unit_test(test_dropping),
+        cmocka_unit_test(test_stages),    cmocka_unit_test(test_sweeps),
+        cmocka_unit_test(test_llt),       cmocka_unit_test(test_methods),
+        cmocka_unit_test(test_general),   cmocka_unit_test(test_degenerate),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_again),
+        cmocka_unit_test(test_limits),    cmocka_unit_test(test_failing),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests_name("device: factorization on blocks", tests, device_setup,

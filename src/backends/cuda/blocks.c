@@ -180,8 +180,8 @@ static mpk_status send(mpki_blocks *f, const void *to, const void *from, int64_t
         if (mpk_failed(status)) break;
         piecewise p = {memory, (const char *)from + k, bytes - k < room ? bytes - k : room};
         mpki_pool_for(pool, 0, (p.bytes + PIECE - 1) / PIECE, bring_piece, &p);
-        status = told(f, f->module->send(f->device->cuda, (int)half, (char *)(uintptr_t)to + k,
-                                         p.bytes));
+        status = told(
+            f, f->module->send(f->device->cuda, (int)half, (char *)(uintptr_t)to + k, p.bytes));
     }
     return status;
 }
@@ -254,8 +254,8 @@ static mpk_status make_frames(mpki_blocks *f) {
     if (f->frames.at) return MPK_OK;
     mpk_status status = lay_out(f, &f->frames, arrays, COUNT(arrays));
     if (!mpk_failed(status))
-        status = told(f, f->module->set(f->device->cuda, j->pivots, 0,
-                                        m * (int64_t)sizeof *j->pivots));
+        status =
+            told(f, f->module->set(f->device->cuda, j->pivots, 0, m * (int64_t)sizeof *j->pivots));
     if (!mpk_failed(status))
         status = told(f, f->module->set(f->device->cuda, j->to.pivot, 0xff, m * 8));
     if (!mpk_failed(status) && s->ldu)
@@ -273,8 +273,8 @@ static mpk_status make_blocks(mpki_blocks *f) {
     int64_t *lower = NULL, *upper = NULL;
     uint32_t *held = NULL, *held_u = NULL;
     const array arrays[] = {
-        {&lower, NULL, n * 8},          {&upper, NULL, two * n * 8}, {&held, NULL, n * 4},
-        {&held_u, NULL, two * n * 4},   {&j->capacity, NULL, n * 8}, {&j->want, NULL, n},
+        {&lower, NULL, n * 8},        {&upper, NULL, two * n * 8}, {&held, NULL, n * 4},
+        {&held_u, NULL, two * n * 4}, {&j->capacity, NULL, n * 8}, {&j->want, NULL, n},
         {&j->stored, NULL, n},
     };
     const mpki_cuda_blocks_table *m = f->module;
@@ -289,7 +289,8 @@ static mpk_status make_blocks(mpki_blocks *f) {
     if (old.at && !mpk_failed(status)) {
         status = told(f, m->move(cuda, lower, j->to.lower, had * 8));
         if (!mpk_failed(status)) status = told(f, m->move(cuda, held, j->held, had * 4));
-        if (two && !mpk_failed(status)) status = told(f, m->move(cuda, upper, j->to.upper, had * 8));
+        if (two && !mpk_failed(status))
+            status = told(f, m->move(cuda, upper, j->to.upper, had * 8));
         if (two && !mpk_failed(status)) status = told(f, m->move(cuda, held_u, j->held_u, had * 4));
         if (!mpk_failed(status)) status = finish_copies(f);
     }
@@ -319,10 +320,10 @@ static mpk_status send_lists(mpki_blocks *f) {
             there[e] = x->place[other[e]];
         }
         const array arrays[] = {
-            {&j->ptr, x->ptr, (m + 1) * 8},   {&j->diagonal, x->diagonal, m * 8},
-            {&j->block, block, entries * 8},  {&j->other, other, entries * 4},
-            {&j->there, there, entries * 4},  {&j->place, x->place, m * 4},
-            {&j->pushed, x->stage, m * 4},    {&f->plan->frame_order, NULL, m * 4},
+            {&j->ptr, x->ptr, (m + 1) * 8},  {&j->diagonal, x->diagonal, m * 8},
+            {&j->block, block, entries * 8}, {&j->other, other, entries * 4},
+            {&j->there, there, entries * 4}, {&j->place, x->place, m * 4},
+            {&j->pushed, x->stage, m * 4},   {&f->plan->frame_order, NULL, m * 4},
         };
         status = lay_out(f, &f->plan->lists, arrays, COUNT(arrays));
         if (!mpk_failed(status)) status = finish_copies(f);
@@ -358,8 +359,7 @@ static int64_t words_of_block(const mpki_stages *s, int64_t block, int64_t rows,
                               bool whole) {
     const int64_t size = (int64_t)mpk_scalar_size(s->stored), room = s->capacity[block];
     const int64_t all = rows * cols;
-    return (1 + s->ldu) *
-           words_of(rows, whole || room < 0 || room > all ? all : room, size);
+    return (1 + s->ldu) * words_of(rows, whole || room < 0 || room > all ? all : room, size);
 }
 
 static void end_portion(mpki_blocks *f, due *d, int64_t entries, int64_t words) {
@@ -613,7 +613,8 @@ static mpk_status run_growing(mpki_blocks *f) {
             f->job.from = f->job.to;
         }
         sure += words;
-        if (!mpk_failed(status)) status = told(f, f->module->run(f->device->cuda, &f->job, k, k + 1));
+        if (!mpk_failed(status))
+            status = told(f, f->module->run(f->device->cuda, &f->job, k, k + 1));
         if (!mpk_failed(status) && mpki_progress(f->ctx, STAGE, (k + 1.0) / f->job.portions))
             status = stopped(f);
     }
@@ -697,7 +698,8 @@ static bool take_plan(mpki_blocks *f) {
 }
 
 /* All that a stage needs on the device, but the arena. */
-static mpk_status prepare(mpki_blocks *f, int32_t levels, const int32_t *ptr, const int32_t *order) {
+static mpk_status prepare(mpki_blocks *f, int32_t levels, const int32_t *ptr,
+                          const int32_t *order) {
     mpki_stages *s = f->stages;
     due d = {0};
     int64_t bytes;
@@ -729,10 +731,11 @@ static mpk_status prepare(mpki_blocks *f, int32_t levels, const int32_t *ptr, co
 static mpk_status stage(mpki_blocks *f) {
     mpki_stages *s = f->stages;
     if (s->border < s->index.m)
-        return mpki_error(f->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-                          "the last %d rows, which no stage accepts, would be one dense pivot, which "
-                          "the device does not have for factors on blocks; device = cpu has it",
-                          s->info.border_rows);
+        return mpki_error(
+            f->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+            "the last %d rows, which no stage accepts, would be one dense pivot, which "
+            "the device does not have for factors on blocks; device = cpu has it",
+            s->info.border_rows);
     bool grows = false;
     describe(f);
     f->job.sweep = 0;
@@ -806,8 +809,7 @@ static mpk_status run_sweeps(mpki_blocks *f, bool may_reorder, bool *reorder) {
         if (!mpk_failed(status)) status = copy(f, s->reject, j->reject, m, false);
         if (!mpk_failed(status)) status = read_told(f);
         int32_t rejected = 0;
-        for (int32_t k = 0; !s->last && k < m && !mpk_failed(status); k++)
-            rejected += s->reject[k];
+        for (int32_t k = 0; !s->last && k < m && !mpk_failed(status); k++) rejected += s->reject[k];
         if (!mpk_failed(status) && (!rejected || o->factor_type == MPK_TYPE_LLT)) status = judge(f);
         if (!mpk_failed(status) && mpki_progress(f->ctx, STAGE, (double)i / o->sweeps))
             status = stopped(f);
@@ -908,24 +910,24 @@ static mpk_status make(mpki_stages *s, mpki_blocks **out) {
     const mpk_options *o = s->options;
     const int32_t largest = s->blocking->largest > 0 ? s->blocking->largest : 1;
     f->job = (mpki_cuda_stage){.scalar = s->stored,
-                                .a_scalar = s->scalar,
-                                .n = s->blocking->n,
-                                .m = s->index.m,
-                                .largest = largest,
-                                .ldu = s->ldu,
-                                .hermitian = s->hermitian,
-                                .a_hermitian = s->symmetry == MPK_HERMITIAN,
-                                .type = (int32_t)o->factor_type,
-                                .complete = s->complete,
-                                .relaxed = s->relaxed,
-                                .lifted = s->lifted,
-                                .butterfly = o->butterfly == MPK_ON,
-                                .seed = (int64_t)o->seed,
-                                .size = s->size,
-                                .omega = s->omega,
-                                .drop_tolerance = o->drop_tolerance,
-                                .shift = o->shift,
-                                .stream = f->module->stream(device->cuda)};
+                               .a_scalar = s->scalar,
+                               .n = s->blocking->n,
+                               .m = s->index.m,
+                               .largest = largest,
+                               .ldu = s->ldu,
+                               .hermitian = s->hermitian,
+                               .a_hermitian = s->symmetry == MPK_HERMITIAN,
+                               .type = (int32_t)o->factor_type,
+                               .complete = s->complete,
+                               .relaxed = s->relaxed,
+                               .lifted = s->lifted,
+                               .butterfly = o->butterfly == MPK_ON,
+                               .seed = (int64_t)o->seed,
+                               .size = s->size,
+                               .omega = s->omega,
+                               .drop_tolerance = o->drop_tolerance,
+                               .shift = o->shift,
+                               .stream = f->module->stream(device->cuda)};
     f->job.pivot_stride = f->module->pivot_stride(&f->job);
     return MPK_OK;
 }

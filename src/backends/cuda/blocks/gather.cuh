@@ -30,8 +30,7 @@ template <class T> struct gather_room {
         return ((size_t)largest * (size_t)left_ld(largest) + 2 * square) * sizeof(T) / 16 * 16 +
                16 + 256;
     }
-    __device__ gather_room(char *room, int largest)
-        : ld(work_ld(largest)), lda(left_ld(largest)) {
+    __device__ gather_room(char *room, int largest) : ld(work_ld(largest)), lda(left_ld(largest)) {
         mask = (unsigned *)room, start = (int *)room + 32;
         a = (T *)(room + 256);
         c = a + largest * lda, w = c + largest * ld;

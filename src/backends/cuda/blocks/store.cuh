@@ -371,8 +371,8 @@ __global__ void __launch_bounds__(ONE_BLOCK)
  */
 
 template <class T>
-__device__ inline void pack_at(const mpki_cuda_stage &b, int64_t at, int rows, int w,
-                               bool negative, const T *c) {
+__device__ inline void pack_at(const mpki_cuda_stage &b, int64_t at, int rows, int w, bool negative,
+                               const T *c) {
     const int lane = (int)(threadIdx.x % 32);
     unsigned row_mask = 0;
     if (at < 0) return;
@@ -389,8 +389,7 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
     if (!it.there || !it.below) return;
     for (int half = 0; half <= b.ldu; ++half) {
         const int64_t at = b.where[it.t * (1 + b.ldu) + half];
-        pack_at(b, at, it.rows, it.w, false,
-                (const T *)(half ? b.work_u : b.work) + b.slot[it.e]);
+        pack_at(b, at, it.rows, it.w, false, (const T *)(half ? b.work_u : b.work) + b.slot[it.e]);
         if (threadIdx.x % 32 == 0) (half ? b.to.upper : b.to.lower)[it.block] = at;
     }
 }
