@@ -511,6 +511,34 @@ static void test_failing(void **state) {
 #endif
 }
 
+/* All the way: factored and applied on the device, where the build has both. */
+static void test_applied(void **state) {
+    (void)state;
+#if !__has_include("backends/cuda/sweeps.h")
+    skip();
+#endif
+    mpk_context *ctx = context();
+    for (int k = 0; k < FEW; k++)
+        for (int type = 0; type < 2; type++) {
+            mpk_options o = complete();
+            o.level = 1;
+            o.drop_tolerance = 1e-3;
+            o.fill_factor = 3;
+            o.block = 11;
+            o.factor_type = type ? MPK_TYPE_LDU : MPK_TYPE_LDLT;
+            mpki_engine_use(ctx, &device_cpu);
+            run p = go(ctx, few[k], &o);
+            mpki_engine_use(ctx, device_engine_of(ctx));
+            run q = go(ctx, few[k], &o);
+            assert_int_equal(p.status, q.status);
+            const double d = distance(&p, &q);
+            if (!(d <= 1e-9)) fail_msg("%s, type %d: distance %g", few[k], type, d);
+            mpki_engine_use(ctx, NULL);
+            end(&p), end(&q);
+        }
+    mpk_context_destroy(&ctx);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pivotings), cmocka_unit_test(test_dropping),
@@ -518,7 +546,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_llt),       cmocka_unit_test(test_methods),
         cmocka_unit_test(test_general),   cmocka_unit_test(test_degenerate),
         cmocka_unit_test(test_refused),   cmocka_unit_test(test_again),
-        cmocka_unit_test(test_limits),    cmocka_unit_test(test_failing),
+        cmocka_unit_test(test_applied),   cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_failing),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests_name("device: factorization on blocks", tests, device_setup,
