@@ -511,12 +511,9 @@ static void test_failing(void **state) {
 #endif
 }
 
-/* All the way: factored and applied on the device, where the build has both. */
+/* All the way: factored and applied on the device. */
 static void test_applied(void **state) {
     (void)state;
-#if !__has_include("backends/cuda/sweeps.h")
-    skip();
-#endif
     mpk_context *ctx = context();
     for (int k = 0; k < FEW; k++)
         for (int type = 0; type < 2; type++) {
@@ -539,6 +536,29 @@ static void test_applied(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* By the option alone, and what it says of itself. */
+static void test_by_option(void **state) {
+    (void)state;
+    mpk_context *ctx = context();
+    mpk_block_info info[2];
+    run r[2];
+    for (int device = 0; device < 2; device++) {
+        mpk_options o = complete();
+        o.level = 0;
+        o.device = device ? MPK_ON_CUDA : MPK_ON_CPU;
+        r[device] = go(ctx, "optimal-control 8", &o);
+        assert_true(!mpk_failed(r[device].status));
+        mpk_factor_block_info_get(r[device].fac, &info[device]);
+    }
+    assert_non_null(strstr(mpk_factor_engine(r[1].fac), "cuda"));
+    assert_int_equal(info[0].kept, info[1].kept);
+    assert_int_equal(info[0].blocks, info[1].blocks);
+    assert_true(info[1].bytes > 0 && info[0].flops == info[1].flops);
+    assert_true(distance(&r[0], &r[1]) <= 1e-11);
+    end(&r[0]), end(&r[1]);
+    mpk_context_destroy(&ctx);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pivotings), cmocka_unit_test(test_dropping),
@@ -546,8 +566,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_llt),       cmocka_unit_test(test_methods),
         cmocka_unit_test(test_general),   cmocka_unit_test(test_degenerate),
         cmocka_unit_test(test_refused),   cmocka_unit_test(test_again),
-        cmocka_unit_test(test_applied),   cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_failing),
+        cmocka_unit_test(test_applied),   cmocka_unit_test(test_by_option),
+        cmocka_unit_test(test_limits),    cmocka_unit_test(test_failing),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests_name("device: factorization on blocks", tests, device_setup,

@@ -6,16 +6,10 @@
 #include "blocks/blocks.h"
 #include "engine.h"
 #include "load.h"
+#include "sweeps.h"
 
 #include <math.h>
 #include <string.h>
-
-#if __has_include("sweeps.h")
-#include "sweeps.h"
-#define HAVE_SWEEPS 1
-#else
-#define HAVE_SWEEPS 0
-#endif
 
 static const char STAGE[] = "factorize";
 
@@ -1042,27 +1036,8 @@ int64_t mpki_cuda_blocks_words(const mpki_blocks *f) {
 static mpk_status solver_make(mpk_context *ctx, const mpki_blocks *f, int threads, int32_t columns,
                               mpki_block_solver **s, int32_t *takes) {
     (void)threads;
-#if HAVE_SWEEPS
     return mpki_cuda_sweeps_make(ctx, f->stages, &f->store, columns, s, takes);
-#else
-    (void)f, (void)columns;
-    *s = NULL, *takes = 1;
-    return mpki_error(ctx, MPK_ERR_UNSUPPORTED, "solve", -1,
-                      "this build applies no factor on blocks on a device; device = cpu does it");
-#endif
 }
-
-#if !HAVE_SWEEPS
-static void mpki_cuda_sweeps_free(mpk_context *ctx, mpki_block_solver **s) {
-    (void)ctx;
-    *s = NULL;
-}
-static mpk_status mpki_cuda_sweeps_apply(mpki_block_solver *s, mpk_part part, int32_t nrhs,
-                                         const void *b, int64_t ldb, void *x, int64_t ldx) {
-    (void)s, (void)part, (void)nrhs, (void)b, (void)ldb, (void)x, (void)ldx;
-    return MPK_ERR_UNSUPPORTED; /* there is no solver to call it with */
-}
-#endif
 
 const mpki_block_engine mpki_cuda_blocks = {
     .plan_free = plan_free,
