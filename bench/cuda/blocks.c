@@ -22,9 +22,12 @@
 
 enum { MOST_REPEATS = 50, SPANS = 1 << 20 };
 
+#define PUBLISHED                                                                                  \
+    "strategy=br,ordering=amd,level=0,fill_factor=8,drop_tolerance=1e-4,pivoting=bk,"              \
+    "precision=single"
+
 static const char *const usual[] = {
-    "generate nlpkkt 40 strategy=br,ordering=amd,level=0,fill_factor=8,drop_tolerance=1e-4,"
-    "pivoting=bk,precision=single",
+    "generate nlpkkt 40 " PUBLISHED,
     "generate nlpkkt 40 strategy=br,ordering=nd,level=1,drop_tolerance=1e-3,fill_factor=4",
     "generate helmholtz 2d 300 strategy=rb,ordering=amd,level=2",
 };
@@ -71,7 +74,8 @@ static double complex number(mpk_scalar scalar, const void *x, int64_t k) {
 }
 
 /* A packed block of the device as a dense one by rows. */
-static void unpack(mpk_scalar scalar, const uint32_t *words, int cols, int rows, double complex *c) {
+static void unpack(mpk_scalar scalar, const uint32_t *words, int cols, int rows,
+                   double complex *c) {
     for (int k = 0; k < rows * cols; k++) c[k] = 0;
     if (!words) return;
     const uint32_t *mask = words + 1;
@@ -92,8 +96,7 @@ static void unpack_cpu(const mpki_block *b, int cols, int rows, double complex *
     const uint32_t *mask = b->data, all = ~UINT32_C(0);
     const uint32_t held = b->format == MPKI_DENSE ? all : mask[0];
     const int count = __builtin_popcount(held & (rows < 32 ? (1u << rows) - 1 : all));
-    const void *value =
-        (const char *)b->data + mpki_block_mask_bytes(b->format, rows, cols, count);
+    const void *value = (const char *)b->data + mpki_block_mask_bytes(b->format, rows, cols, count);
     const uint32_t *bits = mask + 1;
     int64_t v = 0;
     for (int r = 0; r < rows; r++) {
@@ -200,8 +203,7 @@ static void print_portions(const bench *m) {
     for (int64_t k = 0; k < count; k++) {
         const mpki_span *s = &trace->span[k];
         if (s->lane == MPKI_LANE_CALLER)
-            printf("    %-16s %5d %10.3f ms\n", s->name, s->number,
-                   1e3 * (s->end_s - s->begin_s));
+            printf("    %-16s %5d %10.3f ms\n", s->name, s->number, 1e3 * (s->end_s - s->begin_s));
     }
 }
 
@@ -241,7 +243,8 @@ static void run(bench *m, const char *text) {
         numeric[k] = seconds(gpu);
     }
     mpk_factor_block_info_get(gpu, &info);
-    printf("%s\n  n %d, nnz %lld; %d level sets, %d frames, %lld blocks, %d stages; kept %lld, dropped "
+    printf("%s\n  n %d, nnz %lld; %d level sets, %d frames, %lld blocks, %d stages; kept %lld, "
+           "dropped "
            "%lld, flops %.3g\n",
            text, a.n, (long long)a.nnz, info.levels, info.block_rows, (long long)info.blocks,
            info.stages, (long long)info.kept, (long long)info.dropped, info.flops);
@@ -252,12 +255,13 @@ static void run(bench *m, const char *text) {
     if (m->check) {
         mpk_block_info other;
         mpk_factor_block_info_get(cpu, &other);
-        printf("  beside the processor's: L %.2g, D %.2g, %lld of %lld entries elsewhere; kept %+lld, "
-               "dropped %+lld, perturbed %+lld\n",
-               d.norm > 0 ? d.most / d.norm : d.most, d.d_norm > 0 ? d.d / d.d_norm : d.d,
-               (long long)d.elsewhere, (long long)d.entries, (long long)(info.kept - other.kept),
-               (long long)(info.dropped - other.dropped),
-               (long long)(info.perturbed - other.perturbed));
+        printf(
+            "  beside the processor's: L %.2g, D %.2g, %lld of %lld entries elsewhere; kept %+lld, "
+            "dropped %+lld, perturbed %+lld\n",
+            d.norm > 0 ? d.most / d.norm : d.most, d.d_norm > 0 ? d.d / d.d_norm : d.d,
+            (long long)d.elsewhere, (long long)d.entries, (long long)(info.kept - other.kept),
+            (long long)(info.dropped - other.dropped),
+            (long long)(info.perturbed - other.perturbed));
     }
     if (m->portions) {
         if (mpk_failed(mpki_trace_start(ctx, SPANS))) fail(ctx, text);

@@ -1,26 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How many entries a block may keep: Thuerck et al. 2018, sec. IV.A. */
+#include "../core/pool.h"
 #include "stages.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The part of a dense block that sparse storage must save to be worth its indirection. */
 static const double COMPENSATION = 0.5;
 /* This part of the frames, the last ones, are kept dense: most updates end there. */
 static const double DENSE_TAIL = 0.01;
 
-/* count [inout] by block of the index: entries of a in it are added. block: work, m entries */
-static void count_half(const mpki_stages *s, const mpki_full *a, int64_t *block, int32_t *count) {
-    const mpki_ibcsr *x = &s->index;
-    const mpki_blocking *b = s->blocking;
-    for (int32_t f = 0; f < x->m; f++) block[f] = -1;
-    for (int32_t f = 0; f < x->m; f++) { /* column f: entries at and after its place */
+/* Entries of A, or of its transpose, counted by blocks: frames in parts of `each`, a part at a time
+ * by any worker. A block belongs to the column of one frame, so no two workers count in it. */
+typedef struct counting {
+    const mpki_stages *s;
+    const mpki_full *a;
+    int64_t *block; /* m for each worker: the block of each frame in the column at work, or -1 */
+    int32_t *count; /* [inout] by block of the index */
+    int32_t each;
+} counting;
+
+static void count_part(mpki_pool *pool, int worker, void *arg, int64_t part) {
+    (void)pool;
+    const counting *c = arg;
+    const mpki_ibcsr *x = &c->s->index;
+    const mpki_blocking *b = c->s->blocking;
+    const mpki_full *a = c->a;
+    int64_t *block = c->block + (int64_t)worker * x->m;
+    const int32_t first = (int32_t)part * c->each;
+    const int32_t end = x->m - first < c->each ? x->m : first + c->each;
+    for (int32_t f = first; f < end; f++) { /* column f: entries at and after its place */
         for (int64_t e = x->diagonal[f]; e < x->ptr[f + 1]; e++)
             block[x->entry[e].other] = x->entry[e].block;
         for (int32_t p = b->bptr[f]; p < b->bptr[f + 1]; p++)
             for (int64_t e = a->ptr[b->perm[p]]; e < a->ptr[b->perm[p] + 1]; e++) {
                 const int64_t to = block[b->of[b->iperm[a->col[e]]]];
-                if (to >= 0) count[to]++;
+                if (to >= 0) c->count[to]++;
             }
         for (int64_t e = x->diagonal[f]; e < x->ptr[f + 1]; e++) block[x->entry[e].other] = -1;
     }
@@ -29,11 +45,18 @@ static void count_half(const mpki_stages *s, const mpki_full *a, int64_t *block,
 /* count [out] by block of the index: entries of A in it; of a general one in the fuller half, for
  * what a block may keep holds for each. */
 static mpk_status count_entries(mpki_stages *s, int32_t *count) {
-    int64_t *block = MPKI_NEW(s->ctx, "factorize", s->index.m, int64_t);
+    enum { ENOUGH = 1 << 17, EACH = 256 }; /* entries for which threads are worth it; frames */
+    const int threads = s->options->threads > 1 && s->nnz >= ENOUGH ? s->options->threads : 1;
+    const int32_t m = s->index.m;
+    mpki_pool *pool = threads > 1 ? mpki_context_pool(s->ctx, threads, 16) : NULL;
+    int64_t *block = MPKI_NEW(s->ctx, "factorize", (int64_t)threads * m, int64_t);
     int32_t *other = s->at ? MPKI_ZNEW(s->ctx, "factorize", s->index.nblocks, int32_t) : NULL;
-    if (block && (other || !s->at)) {
-        count_half(s, s->a, block, count);
-        if (other) count_half(s, s->at, block, other);
+    if (block && (other || !s->at) && (pool || threads == 1)) {
+        counting c = {.s = s, .a = s->a, .block = block, .count = count, .each = EACH};
+        memset(block, 0xff, (size_t)threads * (size_t)m * sizeof *block);
+        mpki_pool_for(pool, 0, (m + (int64_t)EACH - 1) / EACH, count_part, &c);
+        c.a = s->at, c.count = other;
+        if (other) mpki_pool_for(pool, 0, (m + (int64_t)EACH - 1) / EACH, count_part, &c);
         for (int64_t k = 0; other && k < s->index.nblocks; k++)
             if (other[k] > count[k]) count[k] = other[k];
     }

@@ -72,8 +72,7 @@ static int device_unpack(mpk_context *ctx, const mpki_cuda_store *s, int64_t at,
         assert_true(mask[k] != 0);
         if (cols < 32) assert_int_equal(mask[k] >> cols, 0);
     }
-    void *value =
-        device_fetch(ctx, s->words + at + MPKI_STORE_HEAD(held), count * (int64_t)size);
+    void *value = device_fetch(ctx, s->words + at + MPKI_STORE_HEAD(held), count * (int64_t)size);
     for (int r = 0, k = 0; r < rows; r++) {
         if (!(*row_mask >> r & 1)) continue;
         for (int j = 0; j < cols; j++)
@@ -93,8 +92,7 @@ static void cpu_unpack(const mpki_block *b, int rows, int cols, double complex *
     int held = 0;
     for (int r = 0; r < rows; r++)
         held += b->format == MPKI_DENSE || (mask[r / 32] >> (r % 32) & 1);
-    const char *value =
-        (const char *)b->data + mpki_block_mask_bytes(b->format, rows, cols, held);
+    const char *value = (const char *)b->data + mpki_block_mask_bytes(b->format, rows, cols, held);
     const uint32_t *bits = mask + words;
     int v = 0;
     for (int r = 0; r < rows; r++) {
@@ -213,8 +211,7 @@ static difference compare_factors(mpk_context *ctx, const mpk_factor *cpu, const
                 cpu_unpack(half ? &b->upper[block] : &b->lower[block], rows, w, p);
                 device_unpack(ctx, g, half ? upper[block] : lower[block], rows, w, q);
                 if (any_order) times_m(rows, w, pm[half], p), times_m(rows, w, qm[half], q);
-                compare_arrays(rows * w, p, q, &d.entries, &norm,
-                               any_order ? NULL : &d.elsewhere);
+                compare_arrays(rows * w, p, q, &d.entries, &norm, any_order ? NULL : &d.elsewhere);
             }
         }
     }

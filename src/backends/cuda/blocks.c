@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The device's engine for factors on blocks (backends/sparse.h): brings a stage to the device, has the
  * module compute it, and takes back what factor/stages.c has to know. */
+#include "../../core/pool.h"
 #include "../../core/trace.h"
 #include "blocks/blocks.h"
 #include "engine.h"
 #include "load.h"
+#include "sweeps.h"
 
 #include <math.h>
 #include <string.h>
-
-#if __has_include("sweeps.h")
-#include "sweeps.h"
-#define HAVE_SWEEPS 1
-#else
-#define HAVE_SWEEPS 0
-#endif
 
 static const char STAGE[] = "factorize";
 
@@ -30,21 +25,29 @@ typedef struct piece {
     int64_t bytes;
 } piece;
 
+/* What a stage is made from but for the values of A; kept for other values where stages->plan says
+ * so. Owned by that, or by one factor. */
+struct mpki_block_plan {
+    mpki_cuda_stage job;       /* its addresses */
+    piece matrix, lists, work; /* A and its order; the index; what is due, and work space */
+    int32_t *frame_order;      /* device, in `lists`: frames by level sets */
+    mpki_cuda_portion *portion;
+    bool ready;
+};
+
 struct mpki_blocks {
     mpk_context *ctx;
     mpki_stages *stages;
     const mpki_device *device;
     const mpki_cuda_blocks_table *module;
     mpki_cuda_stage job;
-    /* matrix: A and its order; lists: the index; frames, blocks: by number; work: of a stage;
-     * words: the arena; spare: a generation of sweeps */
-    piece matrix, lists, frames, blocks, work, words, spare;
-    int64_t held, room; /* bytes held; blocks that `blocks` has room for */
-    mpki_cuda_portion *portion;
+    mpki_block_plan *plan;
+    bool owns_plan;
+    piece frames, blocks, words, spare; /* by number; the arena; a generation of sweeps */
+    int64_t held, room; /* bytes held, the plan's included; blocks that `blocks` has room for */
     mpki_cuda_store store;
-    int32_t *frame_order; /* device, in `lists`: frames by level sets */
     mpki_cuda_notes told;
-    double norm1; /* < 0: not known yet */
+    double norm1;      /* < 0: not known yet */
     uint32_t *entries; /* host, by block: made when it is asked for */
 };
 
@@ -139,10 +142,49 @@ static mpk_status lay_out(mpki_blocks *f, piece *p, const array *arrays, int cou
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 
+/* A part of what is brought to page-locked memory. */
+typedef struct piecewise {
+    char *to;
+    const char *from;
+    int64_t bytes;
+} piecewise;
+
+enum { PIECE = 256 << 10 };
+
+static void bring_piece(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool, (void)worker;
+    const piecewise *p = arg;
+    const int64_t begin = item * PIECE, left = p->bytes - begin;
+    memcpy(p->to + begin, p->from + begin, (size_t)(left < PIECE ? left : PIECE));
+}
+
+/* Send much: by all threads into page-locked memory, from which it goes at full speed. */
+static mpk_status send(mpki_blocks *f, const void *to, const void *from, int64_t bytes) {
+    const int threads = f->stages->options->threads;
+    mpk_status status = MPK_OK;
+    mpki_pool *pool = NULL;
+    if (threads > 1 && bytes > 16 * PIECE) {
+        pool = mpki_context_pool(f->ctx, threads, 16);
+        status = mpki_failed(f->ctx);
+    }
+    int64_t room = 0;
+    for (int64_t k = 0, half = 0; k < bytes && !mpk_failed(status); k += room, half ^= 1) {
+        void *memory = NULL;
+        status = told(f, f->module->half(f->device->cuda, (int)half, &memory, &room));
+        if (mpk_failed(status)) break;
+        piecewise p = {memory, (const char *)from + k, bytes - k < room ? bytes - k : room};
+        mpki_pool_for(pool, 0, (p.bytes + PIECE - 1) / PIECE, bring_piece, &p);
+        status = told(
+            f, f->module->send(f->device->cuda, (int)half, (char *)(uintptr_t)to + k, p.bytes));
+    }
+    return status;
+}
+
 /* ---- what is sent -------------------------------------------------------------------------------
  */
 
-static mpk_status send_matrix(mpki_blocks *f) {
+/* The pattern of A, and room for its values. */
+static mpk_status send_pattern(mpki_blocks *f) {
     const mpki_stages *s = f->stages;
     const mpki_blocking *b = s->blocking;
     mpki_cuda_stage *j = &f->job;
@@ -151,26 +193,40 @@ static mpk_status send_matrix(mpki_blocks *f) {
     const int64_t nnz = a->ptr[n], turned = s->at ? at->ptr[n] : 0, general = s->at ? n : 0;
     const array arrays[] = {
         {&j->a.ptr, a->ptr, (n + 1) * i8},
-        {&j->a.col, a->col, nnz * i4},
-        {&j->a.val, a->val, nnz * size},
+        {&j->a.col, NULL, nnz * i4},
+        {&j->a.val, NULL, nnz * size},
         {&j->a.slot, NULL, nnz * i4},
         {&j->at.ptr, s->at ? at->ptr : NULL, s->at ? (n + 1) * i8 : 0},
-        {&j->at.col, s->at ? at->col : NULL, turned * i4},
-        {&j->at.val, s->at ? at->val : NULL, turned * size},
+        {&j->at.col, NULL, turned * i4},
+        {&j->at.val, NULL, turned * size},
         {&j->at.slot, NULL, turned * i4},
-        {&j->scale, s->scale, n * i8},
-        {&j->row_scale, general ? s->row_scale : NULL, general * i8},
+        {&j->scale, NULL, n * i8},
+        {&j->row_scale, NULL, general * i8},
         {&j->row_of, s->row_of, s->row_of ? n * i4 : 0},
         {&j->perm, b->perm, n * i4},
         {&j->iperm, b->iperm, n * i4},
         {&j->of, b->of, n * i4},
         {&j->pair, s->pair, s->pair ? n * i4 : 0},
     };
-    const mpk_status status = lay_out(f, &f->matrix, arrays, COUNT(arrays));
+    mpk_status status = lay_out(f, &f->plan->matrix, arrays, COUNT(arrays));
+    if (!mpk_failed(status)) status = send(f, j->a.col, a->col, nnz * i4);
+    if (!mpk_failed(status) && s->at) status = send(f, j->at.col, at->col, turned * i4);
     if (!s->at) j->at = (mpki_cuda_rows){0};
     if (!s->row_of) j->row_of = NULL;
     if (!s->pair) j->pair = NULL;
     return status;
+}
+
+/* Its values, and their scales. */
+static mpk_status send_values(mpki_blocks *f) {
+    const mpki_stages *s = f->stages;
+    const mpki_cuda_stage *j = &f->job;
+    const int64_t n = j->n, size = (int64_t)mpk_scalar_size(s->scalar);
+    mpk_status status = send(f, j->a.val, s->a->val, s->a->ptr[n] * size);
+    if (!mpk_failed(status)) status = send(f, j->scale, s->scale, n * 8);
+    if (!s->at || mpk_failed(status)) return status;
+    status = send(f, j->at.val, s->at->val, s->at->ptr[n] * size);
+    return mpk_failed(status) ? status : send(f, j->row_scale, s->row_scale, n * 8);
 }
 
 /* By frame: what the factor keeps, and what stages write. */
@@ -192,8 +248,8 @@ static mpk_status make_frames(mpki_blocks *f) {
     if (f->frames.at) return MPK_OK;
     mpk_status status = lay_out(f, &f->frames, arrays, COUNT(arrays));
     if (!mpk_failed(status))
-        status = told(f, f->module->set(f->device->cuda, j->pivots, 0,
-                                        m * (int64_t)sizeof *j->pivots));
+        status =
+            told(f, f->module->set(f->device->cuda, j->pivots, 0, m * (int64_t)sizeof *j->pivots));
     if (!mpk_failed(status))
         status = told(f, f->module->set(f->device->cuda, j->to.pivot, 0xff, m * 8));
     if (!mpk_failed(status) && s->ldu)
@@ -211,8 +267,8 @@ static mpk_status make_blocks(mpki_blocks *f) {
     int64_t *lower = NULL, *upper = NULL;
     uint32_t *held = NULL, *held_u = NULL;
     const array arrays[] = {
-        {&lower, NULL, n * 8},          {&upper, NULL, two * n * 8}, {&held, NULL, n * 4},
-        {&held_u, NULL, two * n * 4},   {&j->capacity, NULL, n * 8}, {&j->want, NULL, n},
+        {&lower, NULL, n * 8},        {&upper, NULL, two * n * 8}, {&held, NULL, n * 4},
+        {&held_u, NULL, two * n * 4}, {&j->capacity, NULL, n * 8}, {&j->want, NULL, n},
         {&j->stored, NULL, n},
     };
     const mpki_cuda_blocks_table *m = f->module;
@@ -227,7 +283,8 @@ static mpk_status make_blocks(mpki_blocks *f) {
     if (old.at && !mpk_failed(status)) {
         status = told(f, m->move(cuda, lower, j->to.lower, had * 8));
         if (!mpk_failed(status)) status = told(f, m->move(cuda, held, j->held, had * 4));
-        if (two && !mpk_failed(status)) status = told(f, m->move(cuda, upper, j->to.upper, had * 8));
+        if (two && !mpk_failed(status))
+            status = told(f, m->move(cuda, upper, j->to.upper, had * 8));
         if (two && !mpk_failed(status)) status = told(f, m->move(cuda, held_u, j->held_u, had * 4));
         if (!mpk_failed(status)) status = finish_copies(f);
     }
@@ -257,12 +314,12 @@ static mpk_status send_lists(mpki_blocks *f) {
             there[e] = x->place[other[e]];
         }
         const array arrays[] = {
-            {&j->ptr, x->ptr, (m + 1) * 8},   {&j->diagonal, x->diagonal, m * 8},
-            {&j->block, block, entries * 8},  {&j->other, other, entries * 4},
-            {&j->there, there, entries * 4},  {&j->place, x->place, m * 4},
-            {&j->pushed, x->stage, m * 4},    {&f->frame_order, NULL, m * 4},
+            {&j->ptr, x->ptr, (m + 1) * 8},  {&j->diagonal, x->diagonal, m * 8},
+            {&j->block, block, entries * 8}, {&j->other, other, entries * 4},
+            {&j->there, there, entries * 4}, {&j->place, x->place, m * 4},
+            {&j->pushed, x->stage, m * 4},   {&f->plan->frame_order, NULL, m * 4},
         };
-        status = lay_out(f, &f->lists, arrays, COUNT(arrays));
+        status = lay_out(f, &f->plan->lists, arrays, COUNT(arrays));
         if (!mpk_failed(status)) status = finish_copies(f);
     }
     mpki_release(f->ctx, block);
@@ -275,8 +332,7 @@ static mpk_status send_lists(mpki_blocks *f) {
 typedef struct due {
     int32_t *who, *item_who, whos;
     int64_t *first, *entry, *slot, items;
-    int64_t work, most_items, words; /* of a portion: entries, items; of all: words of the arena */
-    int64_t most_words;              /* of a portion */
+    int64_t work, most_items; /* of a portion: entries, items */
     int32_t most_whos;
 } due;
 
@@ -297,17 +353,15 @@ static int64_t words_of_block(const mpki_stages *s, int64_t block, int64_t rows,
                               bool whole) {
     const int64_t size = (int64_t)mpk_scalar_size(s->stored), room = s->capacity[block];
     const int64_t all = rows * cols;
-    return (1 + s->ldu) *
-           words_of(rows, whole || room < 0 || room > all ? all : room, size);
+    return (1 + s->ldu) * words_of(rows, whole || room < 0 || room > all ? all : room, size);
 }
 
 static void end_portion(mpki_blocks *f, due *d, int64_t entries, int64_t words) {
-    mpki_cuda_portion *p = &f->portion[f->job.portions++];
-    p->end = d->whos, p->end_item = d->items, p->entries = entries;
+    mpki_cuda_portion *p = &f->plan->portion[f->job.portions++];
+    p->end = d->whos, p->end_item = d->items, p->entries = entries, p->words = words;
     if (entries > d->work) d->work = entries;
     if (p->end - p->first > d->most_whos) d->most_whos = p->end - p->first;
     if (d->items - p->first_item > d->most_items) d->most_items = d->items - p->first_item;
-    if (words > d->most_words) d->most_words = words;
 }
 
 /* Frames with their items in portions: `levels` sets, in each of them the frames order[ptr[l]] ..
@@ -319,7 +373,7 @@ static mpk_status list_due(mpki_blocks *f, int32_t levels, const int32_t *ptr, c
     const int64_t size = (int64_t)mpk_scalar_size(s->stored), all = levels ? ptr[levels] : 0;
     const int64_t most = PORTION_BYTES / size / (1 + s->ldu);
     const int64_t most_whos = PORTION_BYTES / size / f->job.pivot_stride + 1;
-    mpki_release(f->ctx, f->portion);
+    mpki_release(f->ctx, f->plan->portion);
     f->job.portions = 0;
     d->who = MPKI_NEW(f->ctx, STAGE, all, int32_t);
     d->first = MPKI_NEW(f->ctx, STAGE, all + 1, int64_t);
@@ -327,8 +381,8 @@ static mpk_status list_due(mpki_blocks *f, int32_t levels, const int32_t *ptr, c
     d->item_who = MPKI_NEW(f->ctx, STAGE, x->nblocks, int32_t);
     d->slot = MPKI_NEW(f->ctx, STAGE, x->ptr[x->m], int64_t);
     /* at most one portion a level more than the bounds make, and never more than frames */
-    f->portion = MPKI_NEW(f->ctx, STAGE, all + 1, mpki_cuda_portion);
-    if (!d->who || !d->first || !d->entry || !d->item_who || !d->slot || !f->portion)
+    f->plan->portion = MPKI_NEW(f->ctx, STAGE, all + 1, mpki_cuda_portion);
+    if (!d->who || !d->first || !d->entry || !d->item_who || !d->slot || !f->plan->portion)
         return mpki_failed(f->ctx);
     memset(d->slot, 0xff, (size_t)x->ptr[x->m] * sizeof *d->slot);
     for (int32_t l = 0; l < levels; l++) {
@@ -342,7 +396,7 @@ static mpk_status list_due(mpki_blocks *f, int32_t levels, const int32_t *ptr, c
                 p = NULL;
             }
             if (!p) {
-                p = &f->portion[f->job.portions];
+                p = &f->plan->portion[f->job.portions];
                 *p = (mpki_cuda_portion){.level = l, .first = d->whos, .first_item = d->items};
                 entries = words = 0;
             }
@@ -357,19 +411,34 @@ static mpk_status list_due(mpki_blocks *f, int32_t levels, const int32_t *ptr, c
                 entries += rows * w;
                 if (row == frame) continue;
                 words += words_of_block(s, block, rows, w, true);
-                d->words += words_of_block(s, block, rows, w, false);
             }
             if (d->items == begin) continue;
             d->who[d->whos] = frame;
             d->first[d->whos++] = begin;
             if (s->final[frame]) continue;
-            const int64_t pivot = (1 + s->ldu) * words_of(w, w * w, size);
-            words += pivot, d->words += pivot;
+            words += (1 + s->ldu) * words_of(w, w * w, size);
         }
         if (p && d->whos > p->first) end_portion(f, d, entries, words);
     }
     d->first[d->whos] = d->items;
+    f->job.portion = f->plan->portion;
     return MPK_OK;
+}
+
+/* Words that all of it takes at most. */
+static int64_t words_due(const mpki_stages *s) {
+    const mpki_ibcsr *x = &s->index;
+    const int64_t size = (int64_t)mpk_scalar_size(s->stored);
+    int64_t words = 0;
+    for (int32_t f = 0; f < x->m; f++) {
+        const int64_t w = mpki_frame_rows(s->blocking, f);
+        if (!s->final[f]) words += (1 + s->ldu) * words_of(w, w * w, size);
+        for (int64_t e = x->diagonal[f] + 1; e < x->ptr[f + 1]; e++)
+            if (s->want[x->entry[e].block])
+                words += words_of_block(s, x->entry[e].block,
+                                        mpki_frame_rows(s->blocking, x->entry[e].other), w, false);
+    }
+    return words;
 }
 
 static array work_array(void *at, int64_t bytes) {
@@ -400,7 +469,7 @@ static mpk_status make_work(mpki_blocks *f, const due *d, bool only, int64_t *by
     };
     *bytes = bytes_of(arrays, COUNT(arrays));
     if (only) return MPK_OK;
-    mpk_status status = lay_out(f, &f->work, arrays, COUNT(arrays));
+    mpk_status status = lay_out(f, &f->plan->work, arrays, COUNT(arrays));
     return mpk_failed(status) ? status : finish_copies(f);
 }
 
@@ -453,20 +522,20 @@ static void describe(mpki_blocks *f) {
 }
 
 /* The lists, and what factor/stages.c says of frames and blocks. */
-static mpk_status send_stage(mpki_blocks *f) {
+static mpk_status send_stage(mpki_blocks *f, bool ready) {
     const mpki_stages *s = f->stages;
     mpki_cuda_stage *j = &f->job;
     const int64_t m = j->m;
     mpk_status status = make_blocks(f);
     const int64_t n = s->index.nblocks;
-    if (!mpk_failed(status)) status = send_lists(f);
+    if (!mpk_failed(status) && !ready) status = send_lists(f);
     if (!mpk_failed(status))
         status = copy(f, (void *)(uintptr_t)j->capacity, s->capacity, n * 8, true);
     if (!mpk_failed(status)) status = copy(f, j->want, s->want, n, true);
     if (!mpk_failed(status)) status = copy(f, j->stored, s->stored_blocks, n, true);
     if (!mpk_failed(status)) status = copy(f, j->final, s->final, m, true);
     if (!mpk_failed(status)) status = told(f, f->module->set(f->device->cuda, j->reject, 0, m));
-    if (!mpk_failed(status)) status = told(f, f->module->place(f->device->cuda, j));
+    if (!mpk_failed(status) && !ready) status = told(f, f->module->place(f->device->cuda, j));
     return status;
 }
 
@@ -520,28 +589,12 @@ static mpk_status run_all(mpki_blocks *f, int32_t levels) {
     return status;
 }
 
-/* Words that a portion takes at most. */
-static int64_t portion_words(const mpki_blocks *f, const due *d, int32_t k) {
-    const mpki_stages *s = f->stages;
-    const mpki_ibcsr *x = &s->index;
-    const mpki_cuda_portion *p = &f->portion[k];
-    const int64_t size = (int64_t)mpk_scalar_size(s->stored);
-    int64_t words = 0;
-    for (int64_t t = p->first_item; t < p->end_item; t++) {
-        const int32_t frame = d->who[d->item_who[t]], row = x->entry[d->entry[t]].other;
-        const int64_t rows = mpki_frame_rows(s->blocking, row);
-        const int64_t w = mpki_frame_rows(s->blocking, frame);
-        words += (1 + s->ldu) * words_of(rows, rows * w, size);
-    }
-    return words;
-}
-
 /* Portions, the arena growing before those that might not fit. */
-static mpk_status run_growing(mpki_blocks *f, const due *d, int32_t levels) {
+static mpk_status run_growing(mpki_blocks *f) {
     mpk_status status = MPK_OK;
     int64_t sure = f->told.used; /* no more is in use */
     for (int32_t k = 0; k < f->job.portions && !mpk_failed(status); k++) {
-        const int64_t words = portion_words(f, d, k);
+        const int64_t words = f->job.portion[k].words;
         if (sure + words > f->job.words) {
             status = read_told(f);
             if (mpk_failed(status) || f->told.stop) break;
@@ -554,17 +607,17 @@ static mpk_status run_growing(mpki_blocks *f, const due *d, int32_t levels) {
             f->job.from = f->job.to;
         }
         sure += words;
-        if (!mpk_failed(status)) status = told(f, f->module->run(f->device->cuda, &f->job, k, k + 1));
+        if (!mpk_failed(status))
+            status = told(f, f->module->run(f->device->cuda, &f->job, k, k + 1));
         if (!mpk_failed(status) && mpki_progress(f->ctx, STAGE, (k + 1.0) / f->job.portions))
             status = stopped(f);
     }
-    (void)levels;
     return status;
 }
 
 /* The arena for what is due: for all of it where there is room, else as it comes. */
-static mpk_status make_words(mpki_blocks *f, const due *d, bool *grows) {
-    const int64_t all = f->told.used + d->words;
+static mpk_status make_words(mpki_blocks *f, bool *grows) {
+    const int64_t all = f->told.used + words_due(f->stages);
     *grows = false;
     if (4 * all + 256 <= left(f)) {
         const mpk_status status = grow_words(f, all);
@@ -575,13 +628,6 @@ static mpk_status make_words(mpki_blocks *f, const due *d, bool *grows) {
     return MPK_OK;
 }
 
-static mpk_status first_time(mpki_blocks *f) {
-    if (f->matrix.at) return MPK_OK;
-    mpk_status status = send_matrix(f);
-    if (!mpk_failed(status)) status = make_frames(f);
-    return status;
-}
-
 /* The least that a stage takes, beside what is held: refused at once where that is too much. */
 static mpk_status predict(mpki_blocks *f, const due *d) {
     const mpki_stages *s = f->stages;
@@ -590,10 +636,10 @@ static mpk_status predict(mpki_blocks *f, const due *d) {
     const int64_t entry = (int64_t)mpk_scalar_size(s->scalar) + 8;
     int64_t bytes = 0;
     make_work(f, d, true, &bytes);
-    bytes -= f->work.bytes;
-    if (!f->matrix.at) bytes += nnz * entry * (s->at ? 2 : 1) + 40 * n + 4 * n * size;
+    bytes -= f->plan->work.bytes;
+    if (!f->plan->matrix.at) bytes += nnz * entry * (s->at ? 2 : 1) + 40 * n + 4 * n * size;
     if (blocks > f->room) bytes += (blocks - f->room) * (s->ldu ? 34 : 22);
-    bytes += s->index.ptr[s->index.m] * 16 - f->lists.bytes;
+    bytes += s->index.ptr[s->index.m] * 16 - f->plan->lists.bytes;
     return check(f, bytes > 0 ? bytes : 0);
 }
 
@@ -605,40 +651,97 @@ static double spent(const mpki_blocks *f, const char *what, double began) {
     return mpki_trace_begin(f->ctx);
 }
 
+/* ---- what is kept for other values --------------------------------------------------------------
+ */
+
+static int64_t plan_bytes(const mpki_block_plan *p) {
+    return p->matrix.bytes + p->lists.bytes + p->work.bytes;
+}
+
+/* The plan of this stage: that of older values, which may be ready, or one of its own. */
+static mpk_status find_plan(mpki_blocks *f) {
+    mpki_block_plan **kept = f->stages->plan;
+    if (f->plan) return MPK_OK;
+    if (!kept || !*kept) f->plan = MPKI_ZNEW(f->ctx, STAGE, 1, mpki_block_plan);
+    if (kept && !*kept) *kept = f->plan;
+    if (kept) f->plan = *kept;
+    f->owns_plan = !kept;
+    if (!f->plan) return mpki_failed(f->ctx);
+    f->held += plan_bytes(f->plan);
+    return MPK_OK;
+}
+
+/* Take the addresses of a plan that is ready. False: it is not, or of another kind of factor. */
+static bool take_plan(mpki_blocks *f) {
+    mpki_cuda_stage *j = &f->job;
+    const mpki_cuda_stage *p = &f->plan->job;
+    if (!f->plan->ready || p->scalar != j->scalar || p->ldu != j->ldu || p->m != j->m ||
+        p->nblocks != f->stages->index.nblocks)
+        return false;
+    j->a = p->a, j->at = p->at, j->scale = p->scale, j->row_scale = p->row_scale;
+    j->row_of = p->row_of, j->perm = p->perm, j->iperm = p->iperm, j->of = p->of;
+    j->pair = p->pair, j->place = p->place, j->pushed = p->pushed;
+    j->ptr = p->ptr, j->diagonal = p->diagonal, j->block = p->block;
+    j->other = p->other, j->there = p->there;
+    j->who = p->who, j->first = p->first, j->entry = p->entry, j->item_who = p->item_who;
+    j->slot = p->slot, j->portion = p->portion, j->portions = p->portions;
+    j->work = p->work, j->work_u = p->work_u, j->pivot_work = p->pivot_work;
+    j->norm = p->norm, j->threshold = p->threshold, j->most = p->most;
+    j->need = p->need, j->where = p->where;
+    return true;
+}
+
+/* All that a stage needs on the device, but the arena. */
+static mpk_status prepare(mpki_blocks *f, int32_t levels, const int32_t *ptr,
+                          const int32_t *order) {
+    mpki_stages *s = f->stages;
+    due d = {0};
+    int64_t bytes;
+    mpk_status status = find_plan(f);
+    if (mpk_failed(status)) return status;
+    double began = mpki_trace_begin(f->ctx);
+    const bool ready = take_plan(f), again = f->frames.at != NULL;
+    f->plan->ready = false;
+    if (!ready) {
+        status = list_due(f, levels, ptr, order, &d);
+        began = spent(f, "items", began);
+        if (!mpk_failed(status)) status = predict(f, &d);
+        if (!mpk_failed(status) && !again) status = send_pattern(f);
+    }
+    if (!mpk_failed(status) && !again) status = make_frames(f);
+    if (!mpk_failed(status) && !again) status = send_values(f);
+    began = spent(f, "matrix", began);
+    if (!mpk_failed(status)) status = send_stage(f, ready);
+    began = spent(f, "index", began);
+    if (!mpk_failed(status) && !ready) status = make_work(f, &d, false, &bytes);
+    spent(f, "memory", began);
+    due_free(f, &d);
+    if (mpk_failed(status)) return status;
+    f->plan->job = f->job;
+    f->plan->ready = s->plan && !again;
+    return MPK_OK;
+}
+
 static mpk_status stage(mpki_blocks *f) {
     mpki_stages *s = f->stages;
     if (s->border < s->index.m)
-        return mpki_error(f->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-                          "the last %d rows, which no stage accepts, would be one dense pivot, which "
-                          "the device does not have for factors on blocks; device = cpu has it",
-                          s->info.border_rows);
-    due d = {0};
+        return mpki_error(
+            f->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+            "the last %d rows, which no stage accepts, would be one dense pivot, which "
+            "the device does not have for factors on blocks; device = cpu has it",
+            s->info.border_rows);
     bool grows = false;
-    int64_t bytes;
     describe(f);
     f->job.sweep = 0;
-    double began = mpki_trace_begin(f->ctx);
-    mpk_status status = list_due(f, s->levels.count, s->levels.ptr, s->levels.frame, &d);
-    f->job.portion = f->portion;
-    began = spent(f, "items", began);
-    if (!mpk_failed(status)) status = predict(f, &d);
-    if (!mpk_failed(status)) status = first_time(f);
-    began = spent(f, "matrix", began);
-    if (!mpk_failed(status)) status = send_stage(f);
-    began = spent(f, "index", began);
-    if (!mpk_failed(status)) status = make_work(f, &d, false, &bytes);
+    mpk_status status = prepare(f, s->levels.count, s->levels.ptr, s->levels.frame);
     if (!mpk_failed(status)) status = write_told(f);
-    if (!mpk_failed(status)) status = make_words(f, &d, &grows);
-    spent(f, "memory", began);
+    if (!mpk_failed(status)) status = make_words(f, &grows);
     f->job.from = f->job.to;
-    if (!mpk_failed(status))
-        status = grows ? run_growing(f, &d, s->levels.count) : run_all(f, s->levels.count);
-    began = mpki_trace_begin(f->ctx);
+    if (!mpk_failed(status)) status = grows ? run_growing(f) : run_all(f, s->levels.count);
+    const double began = mpki_trace_begin(f->ctx);
     if (!mpk_failed(status)) status = take_back(f);
     spent(f, "result", began);
-    if (!mpk_failed(status)) status = judge(f);
-    due_free(f, &d);
-    return status;
+    return mpk_failed(status) ? status : judge(f);
 }
 
 /* ---- sweeps -------------------------------------------------------------------------------------
@@ -700,8 +803,7 @@ static mpk_status run_sweeps(mpki_blocks *f, bool may_reorder, bool *reorder) {
         if (!mpk_failed(status)) status = copy(f, s->reject, j->reject, m, false);
         if (!mpk_failed(status)) status = read_told(f);
         int32_t rejected = 0;
-        for (int32_t k = 0; !s->last && k < m && !mpk_failed(status); k++)
-            rejected += s->reject[k];
+        for (int32_t k = 0; !s->last && k < m && !mpk_failed(status); k++) rejected += s->reject[k];
         if (!mpk_failed(status) && (!rejected || o->factor_type == MPK_TYPE_LLT)) status = judge(f);
         if (!mpk_failed(status) && mpki_progress(f->ctx, STAGE, (double)i / o->sweeps))
             status = stopped(f);
@@ -724,47 +826,47 @@ static mpk_status sweeps(mpki_blocks *f, bool may_reorder, bool *reorder) {
     mpki_stages *s = f->stages;
     const mpki_ibcsr *x = &s->index;
     const int32_t ptr[2] = {0, x->m};
-    due d = {0};
-    int64_t bytes;
     *reorder = false;
     describe(f);
     memset(s->final, 0, (size_t)x->m);
     memset(s->want, 1, (size_t)x->nblocks);
-    mpk_status status = list_due(f, 1, ptr, x->frame, &d);
-    f->job.portion = f->portion;
-    /* sweeps keep what is zero later: whole blocks */
+    mpk_status status = prepare(f, 1, ptr, x->frame);
+    int64_t words = 4;
     for (int32_t k = 0; k < f->job.portions && !mpk_failed(status); k++)
-        d.words = (k ? d.words : 0) + portion_words(f, &d, k);
-    if (!mpk_failed(status)) status = predict(f, &d);
-    if (!mpk_failed(status)) status = first_time(f);
-    if (!mpk_failed(status)) status = send_stage(f);
-    if (!mpk_failed(status)) status = make_work(f, &d, false, &bytes);
+        words += f->job.portion[k].words; /* sweeps keep what is zero later */
     f->told.used = 0;
-    if (!mpk_failed(status)) status = check(f, 8 * d.words - f->words.bytes);
-    if (!mpk_failed(status)) status = grow_words(f, d.words + 4);
+    if (!mpk_failed(status)) status = check(f, 8 * words - f->words.bytes);
+    if (!mpk_failed(status)) status = grow_words(f, words);
     if (!mpk_failed(status)) status = run_sweeps(f, may_reorder, reorder);
     give(f, &f->spare);
     if (!mpk_failed(status) && !*reorder) status = take_back(f);
     if (!mpk_failed(status)) s->last = true;
-    due_free(f, &d);
     return status;
 }
 
 /* ---- the object ---------------------------------------------------------------------------------
  */
 
+static void release_plan(mpk_context *ctx, mpki_block_plan *p) {
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    d->table->release(d->cuda, p->matrix.at);
+    d->table->release(d->cuda, p->lists.at);
+    d->table->release(d->cuda, p->work.at);
+    mpki_release(ctx, p->portion);
+    mpki_release(ctx, p);
+}
+
 static void plan_free(mpk_context *ctx, mpki_block_plan **plan) {
-    (void)ctx;
-    *plan = NULL; /* none is made */
+    if (*plan) release_plan(ctx, *plan);
+    *plan = NULL;
 }
 
 static void end(mpk_context *ctx, mpki_blocks **handle) {
     mpki_blocks *f = *handle;
     if (!f) return;
-    piece *const pieces[] = {&f->matrix, &f->lists, &f->frames, &f->blocks,
-                             &f->work,   &f->words, &f->spare};
+    piece *const pieces[] = {&f->frames, &f->blocks, &f->words, &f->spare};
     for (int k = 0; k < COUNT(pieces); k++) give(f, pieces[k]);
-    mpki_release(ctx, f->portion);
+    if (f->owns_plan && f->plan) release_plan(ctx, f->plan);
     mpki_release(ctx, f->entries);
     mpki_release(ctx, f);
     *handle = NULL;
@@ -802,24 +904,24 @@ static mpk_status make(mpki_stages *s, mpki_blocks **out) {
     const mpk_options *o = s->options;
     const int32_t largest = s->blocking->largest > 0 ? s->blocking->largest : 1;
     f->job = (mpki_cuda_stage){.scalar = s->stored,
-                                .a_scalar = s->scalar,
-                                .n = s->blocking->n,
-                                .m = s->index.m,
-                                .largest = largest,
-                                .ldu = s->ldu,
-                                .hermitian = s->hermitian,
-                                .a_hermitian = s->symmetry == MPK_HERMITIAN,
-                                .type = (int32_t)o->factor_type,
-                                .complete = s->complete,
-                                .relaxed = s->relaxed,
-                                .lifted = s->lifted,
-                                .butterfly = o->butterfly == MPK_ON,
-                                .seed = (int64_t)o->seed,
-                                .size = s->size,
-                                .omega = s->omega,
-                                .drop_tolerance = o->drop_tolerance,
-                                .shift = o->shift,
-                                .stream = f->module->stream(device->cuda)};
+                               .a_scalar = s->scalar,
+                               .n = s->blocking->n,
+                               .m = s->index.m,
+                               .largest = largest,
+                               .ldu = s->ldu,
+                               .hermitian = s->hermitian,
+                               .a_hermitian = s->symmetry == MPK_HERMITIAN,
+                               .type = (int32_t)o->factor_type,
+                               .complete = s->complete,
+                               .relaxed = s->relaxed,
+                               .lifted = s->lifted,
+                               .butterfly = o->butterfly == MPK_ON,
+                               .seed = (int64_t)o->seed,
+                               .size = s->size,
+                               .omega = s->omega,
+                               .drop_tolerance = o->drop_tolerance,
+                               .shift = o->shift,
+                               .stream = f->module->stream(device->cuda)};
     f->job.pivot_stride = f->module->pivot_stride(&f->job);
     return MPK_OK;
 }
@@ -864,7 +966,7 @@ static void fill_store(mpki_blocks *f) {
                                  .bptr = j->bptr,
                                  .levels = s->levels.count,
                                  .level = s->levels.ptr,
-                                 .frame = f->frame_order,
+                                 .frame = f->plan->frame_order,
                                  .ptr = j->ptr,
                                  .diagonal = j->diagonal,
                                  .other = j->other,
@@ -886,15 +988,14 @@ static mpk_status finish(mpki_blocks *f, mpki_block_counts *c) {
     const double began = mpki_trace_begin(f->ctx);
     *c = (mpki_block_counts){.smallest = INFINITY};
     mpk_status status = told(f, f->module->sum(f->device->cuda, &f->job, &held, &p));
-    if (!mpk_failed(status)) status = send_lists(f); /* sweeps may have been given a new order */
     if (!mpk_failed(status) && s->levels.count > 0)
-        status = copy(f, f->frame_order, s->levels.frame,
+        status = copy(f, f->plan->frame_order, s->levels.frame,
                       (int64_t)s->levels.ptr[s->levels.count] * 4, true);
     if (!mpk_failed(status)) status = finish_copies(f);
-    give(f, &f->matrix);
-    give(f, &f->work);
-    mpki_release(f->ctx, f->portion);
-    f->portion = NULL;
+    if (!f->plan->ready) { /* else it is for other values */
+        give(f, &f->plan->matrix);
+        give(f, &f->plan->work);
+    }
     if (!mpk_failed(status)) status = shrink(f);
     spent(f, "finish", began);
     if (mpk_failed(status)) return status;
@@ -906,7 +1007,8 @@ static mpk_status finish(mpki_blocks *f, mpki_block_counts *c) {
     c->positive = p.positive, c->negative = p.negative, c->zero = p.zero;
     c->two_by_two = p.two_by_two, c->perturbed = p.perturbed;
     c->smallest = p.smallest, c->largest = p.largest;
-    c->bytes = f->held - s->index.ptr[s->index.m] * (int64_t)sizeof *s->index.entry;
+    c->bytes = f->held - (f->plan->ready ? f->plan->matrix.bytes + f->plan->work.bytes : 0) -
+               s->index.ptr[s->index.m] * (int64_t)sizeof *s->index.entry;
     return MPK_OK;
 }
 
@@ -934,27 +1036,8 @@ int64_t mpki_cuda_blocks_words(const mpki_blocks *f) {
 static mpk_status solver_make(mpk_context *ctx, const mpki_blocks *f, int threads, int32_t columns,
                               mpki_block_solver **s, int32_t *takes) {
     (void)threads;
-#if HAVE_SWEEPS
     return mpki_cuda_sweeps_make(ctx, f->stages, &f->store, columns, s, takes);
-#else
-    (void)f, (void)columns;
-    *s = NULL, *takes = 1;
-    return mpki_error(ctx, MPK_ERR_UNSUPPORTED, "solve", -1,
-                      "this build applies no factor on blocks on a device; device = cpu does it");
-#endif
 }
-
-#if !HAVE_SWEEPS
-static void mpki_cuda_sweeps_free(mpk_context *ctx, mpki_block_solver **s) {
-    (void)ctx;
-    *s = NULL;
-}
-static mpk_status mpki_cuda_sweeps_apply(mpki_block_solver *s, mpk_part part, int32_t nrhs,
-                                         const void *b, int64_t ldb, void *x, int64_t ldx) {
-    (void)s, (void)part, (void)nrhs, (void)b, (void)ldb, (void)x, (void)ldx;
-    return MPK_ERR_UNSUPPORTED; /* there is no solver to call it with */
-}
-#endif
 
 const mpki_block_engine mpki_cuda_blocks = {
     .plan_free = plan_free,

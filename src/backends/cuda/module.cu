@@ -88,6 +88,10 @@ static void destroy(mpki_cuda *cuda) {
     if (cuda->vectors_report) cudaFreeHost(cuda->vectors_report);
     for (void *mark : cuda->vectors_marks)
         if (mark) cudaEventDestroy((cudaEvent_t)mark);
+    for (int i = 0; i < 2; ++i) {
+        if (cuda->blocks_half[i]) cudaFreeHost(cuda->blocks_half[i]);
+        if (cuda->blocks_sent[i]) cudaEventDestroy(cuda->blocks_sent[i]);
+    }
     delete cuda;
 }
 

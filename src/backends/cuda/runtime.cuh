@@ -35,6 +35,9 @@ struct mpki_cuda {
     void *vectors_report;
     double vectors_sequence;
     void *vectors_marks[4]; /* cudaEvent_t */
+    /* for factors on blocks: two halves of page-locked memory through which values are sent */
+    void *blocks_half[2];
+    cudaEvent_t blocks_sent[2];
     char text[512];
 };
 

@@ -24,6 +24,32 @@ static int move(mpki_cuda *cuda, void *to, const void *from, int64_t bytes) {
     return MPK_OK;
 }
 
+#ifdef __CUDACC__
+static const int64_t HALF = 16 << 20;
+#else
+static const int64_t HALF = 4096; /* so that tests on a host see several */
+#endif
+
+static int half_of(mpki_cuda *cuda, int half, void **memory, int64_t *bytes) {
+    *memory = NULL, *bytes = HALF;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    if (!cuda->blocks_half[half]) {
+        MPKI_TRY(cudaEventCreateWithFlags(&cuda->blocks_sent[half], cudaEventDisableTiming));
+        MPKI_TRY(cudaMallocHost(&cuda->blocks_half[half], (size_t)HALF));
+    } else {
+        MPKI_TRY(cudaEventSynchronize(cuda->blocks_sent[half]));
+    }
+    *memory = cuda->blocks_half[half];
+    return MPK_OK;
+}
+
+static int send(mpki_cuda *cuda, int half, void *to, int64_t bytes) {
+    MPKI_TRY(cudaMemcpyAsync(to, cuda->blocks_half[half], (size_t)bytes, cudaMemcpyHostToDevice,
+                             cuda->sparse));
+    MPKI_TRY(cudaEventRecord(cuda->blocks_sent[half], cuda->sparse));
+    return MPK_OK;
+}
+
 static int64_t pivot_stride(const mpki_cuda_stage *b) {
     return DISPATCH(b->scalar, stride)(b);
 }
@@ -59,4 +85,4 @@ static int sum(mpki_cuda *cuda, const mpki_cuda_stage *b, mpki_cuda_held *held,
 }
 
 extern "C" const mpki_cuda_blocks_table mpki_cuda_blocks_functions = {
-    stream, set, move, pivot_stride, sum_bytes, place, run, start, norm, sum};
+    stream, set, move, half_of, send, pivot_stride, sum_bytes, place, run, start, norm, sum};

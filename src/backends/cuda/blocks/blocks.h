@@ -27,6 +27,7 @@ typedef struct mpki_cuda_portion {
     int32_t level, first, end;    /**< of `who` */
     int64_t first_item, end_item; /**< of the items */
     int64_t entries;              /**< of its work blocks */
+    int64_t words;                /**< that it may take in the arena, at most */
 } mpki_cuda_portion;
 
 /** Numbers of a frame's pivots; they count once it is accepted. */
@@ -67,17 +68,17 @@ typedef struct mpki_cuda_stage {
     /* the matrix */
     mpki_cuda_rows a, at; /**< at: of a general matrix; else empty */
     const double *scale, *row_scale;
-    const int32_t *row_of;                    /**< n or NULL */
-    const int32_t *perm, *iperm, *of, *pair;  /**< n; pair may be NULL */
-    const int32_t *bptr, *place, *pushed;     /**< m + 1, m, m: how often a frame was pushed back */
-    const int64_t *ptr, *diagonal, *block;    /**< lists */
-    const int32_t *other, *there;             /**< lists: the frame across, and its place */
-    const int64_t *capacity;                  /**< nblocks */
-    unsigned char *final, *reject;            /**< m */
-    unsigned char *want, *stored;             /**< nblocks */
-    uint32_t *held, *held_u;                  /**< nblocks: values that the processor would hold +
+    const int32_t *row_of;                   /**< n or NULL */
+    const int32_t *perm, *iperm, *of, *pair; /**< n; pair may be NULL */
+    const int32_t *bptr, *place, *pushed;    /**< m + 1, m, m: how often a frame was pushed back */
+    const int64_t *ptr, *diagonal, *block;   /**< lists */
+    const int32_t *other, *there;            /**< lists: the frame across, and its place */
+    const int64_t *capacity;                 /**< nblocks */
+    unsigned char *final, *reject;           /**< m */
+    unsigned char *want, *stored;            /**< nblocks */
+    uint32_t *held, *held_u;                 /**< nblocks: values that the processor would hold +
                                             format * 65536 */
-    mpki_cuda_pivots_of *pivots;              /**< m */
+    mpki_cuda_pivots_of *pivots;             /**< m */
     /* what is due */
     const int32_t *who;      /**< frames that have items, by level sets */
     const int64_t *first;    /**< by place in `who`, and one more: its first item */
@@ -96,7 +97,7 @@ typedef struct mpki_cuda_stage {
     void *norm, *threshold; /**< reals: by item, by frame: (1 + ldu) x largest */
     void *most;             /**< reals, by item: largest modulus, NaN and infinity stay */
     int64_t *need;          /**< items */
-    int64_t *where;         /**< (1 + ldu) (items + frames): words of packed blocks, then addresses */
+    int64_t *where; /**< (1 + ldu) (items + frames): words of packed blocks, then addresses */
     void *stream;
 } mpki_cuda_stage;
 
@@ -112,6 +113,10 @@ typedef struct mpki_cuda_blocks_table {
     /** Memory on the device := a byte. */
     int (*set)(mpki_cuda *cuda, void *ptr, int value, int64_t bytes);
     int (*move)(mpki_cuda *cuda, void *to, const void *from, int64_t bytes); /**< on the device */
+    /** Page-locked memory for what is sent next, half 0 or 1: waits until what lies there has been
+     *  sent. And: send the first bytes of it, queued. */
+    int (*half)(mpki_cuda *cuda, int half, void **memory, int64_t *bytes);
+    int (*send)(mpki_cuda *cuda, int half, void *to, int64_t bytes);
     /** Entries of pivot_work for a frame; least bytes of `where`. */
     int64_t (*pivot_stride)(const mpki_cuda_stage *b);
     int64_t (*sum_bytes)(void);

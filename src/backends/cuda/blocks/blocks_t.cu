@@ -32,6 +32,12 @@ mpk_status FN(cuda_blocks_place)(mpki_cuda *cuda, const mpki_cuda_stage *b) {
     return MPK_OK;
 }
 
+/* Threads of a kernel of one block that walks over `count` things. */
+static int walkers(int64_t count) {
+    const int64_t threads = parts(count, 128) * 32; /* four things a thread */
+    return threads < 32 ? 32 : threads > ONE_BLOCK ? ONE_BLOCK : (int)threads;
+}
+
 /* Work blocks := A. */
 static mpk_status load(mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
     const size_t bytes = (size_t)po.entries * sizeof(T);
@@ -49,7 +55,8 @@ static void store(const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
     const int64_t frames = parts(po.end - po.first, STORE_WARPS);
     MPKI_LAUNCH(drop_kernel<T>, items, threads, 0, b.stream, b, po);
     MPKI_LAUNCH(pivot_size_kernel<T>, frames, threads, 0, b.stream, b, po);
-    MPKI_LAUNCH(place_kernel<T>, 1, ONE_BLOCK, 0, b.stream, b, po);
+    MPKI_LAUNCH(place_kernel<T>, 1, walkers(po.end_item - po.first_item + po.end - po.first), 0,
+                b.stream, b, po);
     MPKI_LAUNCH(pack_kernel<T>, items, threads, 0, b.stream, b, po);
 }
 
@@ -96,7 +103,7 @@ mpk_status FN(cuda_blocks_run)(mpki_cuda *cuda, const mpki_cuda_stage *job, int3
             if (!b.complete) {
                 MPKI_LAUNCH(count_kernel<T>, parts(items, STORE_WARPS), 32 * STORE_WARPS, 0,
                             b.stream, b, po);
-                MPKI_LAUNCH(grant_kernel<T>, 1, ONE_BLOCK, 0, b.stream, b, po);
+                MPKI_LAUNCH(grant_kernel<T>, 1, walkers(items), 0, b.stream, b, po);
             }
         }
         store(b, po);
@@ -147,12 +154,15 @@ mpk_status FN(cuda_blocks_sum)(mpki_cuda *cuda, const mpki_cuda_stage *job, mpki
     const mpki_cuda_stage &b = *job;
     const cudaStream_t stream = (cudaStream_t)b.stream;
     partial sums[SUM_BLOCKS], all;
-    MPKI_LAUNCH(sum_kernel<T>, SUM_BLOCKS, SUM_THREADS, 0, stream, b, (partial *)b.where);
+    const int64_t wish = parts(b.m, SUM_THREADS);
+    const int blocks = wish < 1 ? 1 : wish > SUM_BLOCKS ? SUM_BLOCKS : (int)wish;
+    MPKI_LAUNCH(sum_kernel<T>, blocks, SUM_THREADS, 0, stream, b, (partial *)b.where);
     MPKI_TRY(cudaGetLastError());
-    MPKI_TRY(cudaMemcpyAsync(sums, b.where, SUM_BYTES, cudaMemcpyDeviceToHost, stream));
+    MPKI_TRY(cudaMemcpyAsync(sums, b.where, (size_t)blocks * sizeof *sums, cudaMemcpyDeviceToHost,
+                             stream));
     MPKI_TRY(cudaStreamSynchronize(stream));
     all = sums[0];
-    for (int k = 1; k < SUM_BLOCKS; ++k) all.add(sums[k]);
+    for (int k = 1; k < blocks; ++k) all.add(sums[k]);
     *held = all.held, *pivots = all.pivots;
     return MPK_OK;
 }

@@ -8,9 +8,7 @@
 
 namespace mpki {
 
-template <class T> struct parts_of {
-    typedef typename scalar_of<T>::real R;
-};
+template <class T> struct parts_of { typedef typename scalar_of<T>::real R; };
 
 __device__ inline float im(float) {
     return 0;
@@ -117,7 +115,8 @@ template <class R> __device__ inline void pair_eigen(R a, R o, R c, R *large, R 
 }
 
 /** Singular values of the complex symmetric [a o; o c]. */
-template <class T, class R> __device__ inline void pair_singular(T a, T o, T c, R *large, R *small) {
+template <class T, class R>
+__device__ inline void pair_singular(T a, T o, T c, R *large, R *small) {
     R s = abs1(a);
     s = abs1(o) > s ? abs1(o) : s;
     s = abs1(c) > s ? abs1(c) : s;
@@ -182,8 +181,7 @@ template <class T, class R> __device__ inline int raise_complex(R floor, T *a, T
     const R value = (small / large) * (small / large);
     const T h21 = conj(y) * x + conj(z) * y;
     T v1 = make<T>((double)(value - h22)), v2 = h21;
-    if (abs1(value - h11) > abs1(value - h22))
-        v1 = conj(h21), v2 = make<T>((double)(value - h11));
+    if (abs1(value - h11) > abs1(value - h22)) v1 = conj(h21), v2 = make<T>((double)(value - h11));
     const R norm = hypotenuse(modulus(v1), modulus(v2));
     v1 = over(v1, norm), v2 = over(v2, norm);
     const T t = v1 * (*a * v1 + *o * v2) + v2 * (*o * v1 + *c * v2);

@@ -323,8 +323,7 @@ template <class T> struct warp_ldlt {
         const int zero = report.zero;
         const T inv = set_single(p, dd, floor);
         if (lane < w)
-            lt[p * ld + lane] =
-                report.zero > zero ? make<T>(0) : cj(herm, at(r, lane)) * inv;
+            lt[p * ld + lane] = report.zero > zero ? make<T>(0) : cj(herm, at(r, lane)) * inv;
         __syncwarp();
     }
 
@@ -393,12 +392,11 @@ template <class T> struct warp_ldlt {
 /** Factor c (w x w, ld, destroyed): M into m, D and D^-1 into d and dinv (2 w, of the device or
  *  shared). c, lt, m: shared, w x ld. butterfly: shared, 2 w, or NULL. */
 template <class T>
-__device__ inline void warp_factor_ldlt(int w, int ld, int type, int pivoting, bool pairs, int pair,
-                                        typename scalar_of<T>::real floor,
-                                        const typename scalar_of<T>::real *butterfly,
-                                        bool hermitian, T *c, T *lt, T *m, T *d, T *dinv,
-                                        pivot_lists *lists,
-                                        pivot_report<typename scalar_of<T>::real> &report) {
+__device__ inline void
+warp_factor_ldlt(int w, int ld, int type, int pivoting, bool pairs, int pair,
+                 typename scalar_of<T>::real floor, const typename scalar_of<T>::real *butterfly,
+                 bool hermitian, T *c, T *lt, T *m, T *d, T *dinv, pivot_lists *lists,
+                 pivot_report<typename scalar_of<T>::real> &report) {
     typedef typename scalar_of<T>::real R;
     const int lane = (int)(threadIdx.x % 32);
     warp_ldlt<T> f(w, ld, hermitian, floor, c, lt, d, dinv, lists, report);

@@ -134,12 +134,10 @@ template <class T> struct warp_ldu {
 
 /** Factor c (destroyed): M into m; then, when `between` has taken that, N into m. */
 template <class T, class F>
-__device__ inline void warp_factor_ldu(int w, int ld, int pivoting,
-                                       typename scalar_of<T>::real floor,
-                                       const typename scalar_of<T>::real *butterfly, T *c, T *lt,
-                                       T *m, T *d, T *dinv, pivot_lists *lists,
-                                       pivot_report<typename scalar_of<T>::real> &report,
-                                       F between) {
+__device__ inline void
+warp_factor_ldu(int w, int ld, int pivoting, typename scalar_of<T>::real floor,
+                const typename scalar_of<T>::real *butterfly, T *c, T *lt, T *m, T *d, T *dinv,
+                pivot_lists *lists, pivot_report<typename scalar_of<T>::real> &report, F between) {
     typedef typename scalar_of<T>::real R;
     warp_ldu<T> f(w, ld, floor, c, lt, lists, report);
     if (butterfly) warp_butterfly(w, ld, butterfly, butterfly + w, c);

@@ -30,8 +30,7 @@ template <class T> struct gather_room {
         return ((size_t)largest * (size_t)left_ld(largest) + 2 * square) * sizeof(T) / 16 * 16 +
                16 + 256;
     }
-    __device__ gather_room(char *room, int largest)
-        : ld(work_ld(largest)), lda(left_ld(largest)) {
+    __device__ gather_room(char *room, int largest) : ld(work_ld(largest)), lda(left_ld(largest)) {
         mask = (unsigned *)room, start = (int *)room + 32;
         a = (T *)(room + 256);
         c = a + largest * lda, w = c + largest * ld;
@@ -162,6 +161,69 @@ __device__ inline void minus_rows(const gather_room<T> &s, unsigned *rows, int r
     }
 }
 
+/** s.c (its rows `rows`, in order) -= A s.w, A expanded in s.a by columns. */
+template <class T>
+__device__ inline void minus_expanded(const gather_room<T> &s, unsigned rows, int held, int depth,
+                                      int cols) {
+    for (int row = 0; row < held;) {
+        if (held - row > 4) {
+            minus_rows<8>(s, &rows, row, depth, cols);
+            row += 8;
+        } else {
+            minus_rows<4>(s, &rows, row, depth, cols);
+            row += 4;
+        }
+    }
+}
+
+/** c += a b of 8 x 4 and 4 x 8 numbers, spread over a warp as tensor cores want it: lane l has
+ *  a(l / 4, l % 4), b(l % 4, l / 4), and of c row l / 4, columns 2 (l % 4) and the next. */
+__device__ inline void multiply_tile(double (&c)[2], double a, double b) {
+#ifdef __CUDACC__
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+                 : "+d"(c[0]), "+d"(c[1])
+                 : "d"(a), "d"(b));
+#else
+    const int row = (int)(threadIdx.x % 32) / 4, column = (int)(threadIdx.x % 4) * 2;
+    for (int k = 0; k < 4; ++k) {
+        const double x = __shfl_sync(WARP, a, 4 * row + k);
+        for (int u = 0; u < 2; ++u) c[u] = fma(x, __shfl_sync(WARP, b, 4 * (column + u) + k), c[u]);
+    }
+#endif
+}
+
+/** The same in double precision, on tensor cores: 8 rows at a time. */
+__device__ inline void minus_expanded(const gather_room<double> &s, unsigned rows, int held,
+                                      int depth, int cols) {
+    const int lane = (int)(threadIdx.x % 32), high = lane / 4, low = lane % 4;
+    if (rows >> lane & 1)
+        s.start[__popc(rows & below(lane))] = lane; /* masks are not needed more */
+    __syncwarp();
+    for (int row = 0; row < held; row += 8) {
+        double sum[4][2];
+#pragma unroll
+        for (int n = 0; n < 4; ++n) sum[n][0] = sum[n][1] = 0;
+        for (int k0 = 0; k0 < depth; k0 += 4) {
+            const bool there = k0 + low < depth;
+            const double a = there ? s.a[(k0 + low) * s.lda + row + high] : 0;
+#pragma unroll
+            for (int n = 0; n < 4; ++n) {
+                if (8 * n >= cols) continue;
+                const double b =
+                    there && 8 * n + high < cols ? s.w[(k0 + low) * s.ld + 8 * n + high] : 0;
+                multiply_tile(sum[n], a, b);
+            }
+        }
+        if (row + high >= held) continue; /* no warp operation follows in this turn */
+        double *const to = s.c + s.start[row + high] * s.ld + 2 * low;
+#pragma unroll
+        for (int n = 0; n < 4; ++n)
+#pragma unroll
+            for (int u = 0; u < 2; ++u)
+                if (8 * n + 2 * low + u < cols) to[8 * n + u] -= sum[n][u];
+    }
+}
+
 /** s.c -= A s.w for a packed A whose nonempty rows are nearly full: expanded, by groups of rows. */
 template <class T>
 __device__ inline void minus_dense(const gather_room<T> &s, unsigned rows, int held,
@@ -180,15 +242,7 @@ __device__ inline void minus_dense(const gather_room<T> &s, unsigned rows, int h
             for (int u = 0; u < 8; ++u) s.a[lane * s.lda + r0 + u] = x[u];
     }
     __syncwarp();
-    for (int row = 0; row < held;) {
-        if (held - row > 4) {
-            minus_rows<8>(s, &rows, row, depth, cols);
-            row += 8;
-        } else {
-            minus_rows<4>(s, &rows, row, depth, cols);
-            row += 4;
-        }
-    }
+    minus_expanded(s, rows, held, depth, cols);
 }
 
 /** s.c -= A s.w of a packed A. */

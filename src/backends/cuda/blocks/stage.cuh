@@ -138,8 +138,7 @@ __device__ inline void solved_rows(int w, int ld, const T *m, const T *dinv, int
 }
 
 /** Pivots that were replaced by the floor become as large as the matrix. */
-template <class T>
-__device__ inline void lift(const mpki_cuda_stage &b, int w, T *d, T *dinv) {
+template <class T> __device__ inline void lift(const mpki_cuda_stage &b, int w, T *d, T *dinv) {
     typedef typename scalar_of<T>::real R;
     const R floor = (R)b.floor * (1 + 8 * epsilon<R>()), by = (R)(b.size / b.floor);
     if (threadIdx.x % 32 == 0)
@@ -217,8 +216,8 @@ __global__ void __launch_bounds__(32 * WARPS)
     const int frame = b.who[po.first + q], p0 = b.bptr[frame], w = b.bptr[frame + 1] - p0;
     const size_t each = gather_room<T>::bytes(b.largest);
     const gather_room<T> g(room + (size_t)warp * each, b.largest);
-    const pivot_room<T> s(g, room + WARPS * each + (SPLIT == 1 ? warp * pivot_bytes<T>(b.largest) : 0),
-                          b.largest);
+    const pivot_room<T> s(
+        g, room + WARPS * each + (SPLIT == 1 ? warp * pivot_bytes<T>(b.largest) : 0), b.largest);
     const at_pivot<T> to(b, q);
     if (b.final[frame] && !b.sweep) {
         if (SPLIT == 1 || warp == 0) recall(b, s, frame, w, to);

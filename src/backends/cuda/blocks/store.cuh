@@ -149,7 +149,7 @@ __device__ inline dealing then(dealing a, dealing b) {
 /** In place in shared memory: a[k] := a[0] then ... then a[k]. All threads of the block. */
 template <class X, class F> __device__ inline void block_scan(X *a, F op) {
     const int k = (int)threadIdx.x;
-    for (int h = 1; h < ONE_BLOCK; h *= 2) {
+    for (int h = 1; h < (int)blockDim.x; h *= 2) {
         __syncthreads();
         X x = a[k];
         if (k >= h) x = op(a[k - h], x);
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(ONE_BLOCK)
     if (b.told->stop) return;
     const long long NONE = -0x4000000000000000ll;
     const int64_t items = po.end_item - po.first_item;
-    const int64_t each = (items + ONE_BLOCK - 1) / ONE_BLOCK;
+    const int64_t each = (items + blockDim.x - 1) / blockDim.x;
     const int64_t t0 = each * threadIdx.x < items ? each * threadIdx.x : items;
     const int64_t t1 = t0 + each < items ? t0 + each : items;
     dealing mine = {NONE, 0};
@@ -194,8 +194,8 @@ __global__ void __launch_bounds__(ONE_BLOCK)
         left -= more <= 0 ? more : granted;
         if (more > 0) b.need[t] = room + granted;
     }
-    if (threadIdx.x == ONE_BLOCK - 1) {
-        const dealing whole = all[ONE_BLOCK - 1];
+    if (threadIdx.x == blockDim.x - 1) {
+        const dealing whole = all[blockDim.x - 1];
         b.told->leftover = begin + whole.more > whole.least ? begin + whole.more : whole.least;
     }
 }
@@ -343,7 +343,7 @@ __global__ void __launch_bounds__(ONE_BLOCK)
     __shared__ long long sum[ONE_BLOCK];
     if (b.told->stop) return;
     const int64_t count = (po.end_item - po.first_item + po.end - po.first) * (1 + b.ldu);
-    const int64_t each = (count + ONE_BLOCK - 1) / ONE_BLOCK;
+    const int64_t each = (count + blockDim.x - 1) / blockDim.x;
     const int64_t t0 = each * threadIdx.x < count ? each * threadIdx.x : count;
     const int64_t t1 = t0 + each < count ? t0 + each : count;
     long long mine = 0;
@@ -351,7 +351,7 @@ __global__ void __launch_bounds__(ONE_BLOCK)
     sum[threadIdx.x] = mine;
     block_scan(sum, [](long long x, long long y) { return x + y; });
     const long long begin = b.told->used;
-    const bool fits = begin + sum[ONE_BLOCK - 1] <= b.words;
+    const bool fits = begin + sum[blockDim.x - 1] <= b.words;
     long long at = begin + sum[threadIdx.x] - mine;
     for (int64_t t = t0; t < t1; ++t) {
         const int64_t size = b.where[t];
@@ -361,7 +361,7 @@ __global__ void __launch_bounds__(ONE_BLOCK)
     __syncthreads();
     if (threadIdx.x != 0) return;
     if (fits)
-        b.told->used = begin + sum[ONE_BLOCK - 1];
+        b.told->used = begin + sum[blockDim.x - 1];
     else
         b.told->overflow = 1;
     if (!fits || b.told->broken != INT32_MAX || b.told->failed != INT32_MAX) b.told->stop = 1;
@@ -371,8 +371,8 @@ __global__ void __launch_bounds__(ONE_BLOCK)
  */
 
 template <class T>
-__device__ inline void pack_at(const mpki_cuda_stage &b, int64_t at, int rows, int w,
-                               bool negative, const T *c) {
+__device__ inline void pack_at(const mpki_cuda_stage &b, int64_t at, int rows, int w, bool negative,
+                               const T *c) {
     const int lane = (int)(threadIdx.x % 32);
     unsigned row_mask = 0;
     if (at < 0) return;
@@ -389,8 +389,7 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
     if (!it.there || !it.below) return;
     for (int half = 0; half <= b.ldu; ++half) {
         const int64_t at = b.where[it.t * (1 + b.ldu) + half];
-        pack_at(b, at, it.rows, it.w, false,
-                (const T *)(half ? b.work_u : b.work) + b.slot[it.e]);
+        pack_at(b, at, it.rows, it.w, false, (const T *)(half ? b.work_u : b.work) + b.slot[it.e]);
         if (threadIdx.x % 32 == 0) (half ? b.to.upper : b.to.lower)[it.block] = at;
     }
 }

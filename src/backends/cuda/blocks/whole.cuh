@@ -6,7 +6,7 @@
 
 namespace mpki {
 
-static const int WHOLE_WARPS = 8, SUM_BLOCKS = 128, SUM_THREADS = 128;
+static const int WHOLE_WARPS = 8, SUM_BLOCKS = 128, SUM_THREADS = 64;
 
 /** The place of A's entries in the lists of their columns' frames. A warp a row. */
 template <class T>
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(SUM_THREADS) sum_kernel(const mpki_cuda_stage 
     __shared__ partial all[SUM_THREADS];
     partial &mine = all[threadIdx.x];
     mine.clear();
-    const int step = SUM_BLOCKS * SUM_THREADS;
+    const int step = (int)gridDim.x * SUM_THREADS;
     for (int f = (int)(blockIdx.x * SUM_THREADS + threadIdx.x); f < b.m; f += step) {
         if (b.pivots[f].accepted) mine.add(b.pivots[f]);
         const int w = b.bptr[f + 1] - b.bptr[f];
