@@ -178,7 +178,8 @@ static mpk_status fill(mpki_direct_solver *s) {
     if (!DID(f->device->table->alloc(cuda, bytes, &room))) goto done;
     s->room = room;
     for (int k = 0; k < PARTS; k++)
-        if (parts[k].from && !DID(to->copy(cuda, s->room + where[k], parts[k].from, parts[k].bytes, 1)))
+        if (parts[k].from &&
+            !DID(to->copy(cuda, s->room + where[k], parts[k].from, parts[k].bytes, 1)))
             goto done;
     int32_t *ticket = (int32_t *)(void *)(s->room + where[5]);
     s->stage = s->room + where[6];
@@ -242,8 +243,8 @@ static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, i
     const bool b_away = device->table->is_device(device->cuda, b);
     const bool x_away = device->table->is_device(device->cuda, x);
     for (int32_t r = 0; r < nrhs && !b_away; r++)
-        if (!DID(to->copy(device->cuda, (char *)s->stage + r * n * size, b + r * ldb * size, n * size,
-                          1)))
+        if (!DID(to->copy(device->cuda, (char *)s->stage + r * n * size, b + r * ldb * size,
+                          n * size, 1)))
             return false;
     if (!DID(to->take(device->cuda, scalar, (int32_t)n, nrhs, in ? f->perm : NULL, f->on.scale,
                       b_away ? (const void *)b : s->stage, b_away ? ldb : n, s->sweep.y)) ||
@@ -254,8 +255,8 @@ static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, i
                       s->sweep.y, x_away ? (void *)x : s->stage, x_away ? ldx : n)))
         return false;
     for (int32_t r = 0; r < nrhs && !x_away; r++)
-        if (!DID(to->copy(device->cuda, x + r * ldx * size, (char *)s->stage + r * n * size, n * size,
-                          0)))
+        if (!DID(to->copy(device->cuda, x + r * ldx * size, (char *)s->stage + r * n * size,
+                          n * size, 0)))
             return false;
     return x_away || DID(to->wait(device->cuda));
 }
@@ -267,8 +268,8 @@ mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t 
     for (int32_t r = 0; r < nrhs; r += s->sweep.nrhs) {
         s->sweep.nrhs = s->block;
         while (s->sweep.nrhs > nrhs - r) s->sweep.nrhs /= 2;
-        if (!apply_columns(s, part, (const char *)b + r * ldb * size, ldb, (char *)x + r * ldx * size,
-                           ldx))
+        if (!apply_columns(s, part, (const char *)b + r * ldb * size, ldb,
+                           (char *)x + r * ldx * size, ldx))
             return mpki_failed(s->ctx);
     }
     return MPK_OK;

@@ -28,8 +28,8 @@ static mpk_status tasks_h(mpki_cuda *cuda, const mpki_cuda_tree *t, mpki_cuda_ta
     return MPK_OK;
 }
 
-static mpk_status tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, mpki_cuda_task *task, int32_t count,
-                        int32_t threads, int64_t bytes, int32_t level) {
+static mpk_status tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, mpki_cuda_task *task,
+                        int32_t count, int32_t threads, int64_t bytes, int32_t level) {
     return t->hermitian ? tasks_h<true>(cuda, t, task, count, threads, bytes, level)
                         : tasks_h<false>(cuda, t, task, count, threads, bytes, level);
 }
@@ -192,8 +192,8 @@ static __global__ void get_kernel(mpki_cuda_tree t, const int32_t *at, T *d, T *
     }
 }
 
-static mpk_status get(mpki_cuda *cuda, const mpki_cuda_tree *t, const int32_t *at, void *d, void *dinv,
-                      int32_t *id) {
+static mpk_status get(mpki_cuda *cuda, const mpki_cuda_tree *t, const int32_t *at, void *d,
+                      void *dinv, int32_t *id) {
     const int blocks = t->fronts / 8 + 1;
     MPKI_LAUNCH(get_kernel, blocks < 4096 ? blocks : 4096, 256, 0, cuda->sparse, *t, at, (T *)d,
                 (T *)dinv, id);
@@ -206,8 +206,8 @@ static mpk_status get(mpki_cuda *cuda, const mpki_cuda_tree *t, const int32_t *a
 static mpk_status take(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *perm,
                        const double *scale, const void *b, int64_t ldb, void *y) {
     auto kernel = take_kernel<T>;
-    MPKI_LAUNCH(kernel, (n + 255) / 256, 256, 0, cuda->sparse, n, nrhs, perm, scale, (const T *)b, ldb,
-                (T *)y);
+    MPKI_LAUNCH(kernel, (n + 255) / 256, 256, 0, cuda->sparse, n, nrhs, perm, scale, (const T *)b,
+                ldb, (T *)y);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -227,8 +227,8 @@ static mpk_status sweep_nr(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_
     const int64_t entries = strip_room<NR, T>::entries(), bytes = entries * (int64_t)sizeof(T);
     auto kernel = back ? backward_kernel<H, NR, T> : forward_kernel<NR, T>;
     MPKI_PASS(allow(cuda, kernel, bytes));
-    MPKI_LAUNCH(kernel, back ? s->ups : s->downs, SWEEP_THREADS, (size_t)bytes, cuda->sparse, *t, *s,
-                (int)(entries / NR));
+    MPKI_LAUNCH(kernel, back ? s->ups : s->downs, SWEEP_THREADS, (size_t)bytes, cuda->sparse, *t,
+                *s, (int)(entries / NR));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -238,14 +238,19 @@ template <bool H>
 static mpk_status sweep_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
                           bool back) {
     switch (s->nrhs) {
-    case 1: return sweep_nr<H, 1>(cuda, t, s, back);
-    case 2: return sweep_nr<H, 2>(cuda, t, s, back);
-    case 4: return sweep_nr<H, 4>(cuda, t, s, back);
-    default: return sweep_nr<H, (sizeof(T) > 8 ? 4 : 8)>(cuda, t, s, back);
+    case 1:
+        return sweep_nr<H, 1>(cuda, t, s, back);
+    case 2:
+        return sweep_nr<H, 2>(cuda, t, s, back);
+    case 4:
+        return sweep_nr<H, 4>(cuda, t, s, back);
+    default:
+        return sweep_nr<H, (sizeof(T) > 8 ? 4 : 8)>(cuda, t, s, back);
     }
 }
 
-static mpk_status sweep(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s, bool back) {
+static mpk_status sweep(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
+                        bool back) {
     return t->hermitian ? sweep_h<true>(cuda, t, s, back) : sweep_h<false>(cuda, t, s, back);
 }
 
