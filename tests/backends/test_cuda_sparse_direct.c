@@ -77,6 +77,41 @@ static bool single_precision(mpk_scalar scalar) {
     return scalar == MPK_S || scalar == MPK_C;
 }
 
+/* As a user asks for it. */
+static void test_option(void **unused) {
+    (void)unused;
+    enum { MOST = 400 };
+    mpk_context *ctx = NULL;
+    mpk_problem *problem = NULL;
+    mpk_problem_view a;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_factor_info info;
+    mpk_solve_info solve;
+    mpk_options o;
+    double x[MOST];
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT, o.device = MPK_ON_CUDA;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    assert_int_equal(mpk_problem_generate(ctx, "nlpkkt 3", 3, &problem), MPK_OK);
+    mpk_problem_view_get(problem, &a);
+    assert_true(a.n <= MOST);
+    for (int32_t i = 0; i < a.n; i++) x[i] = 1 + i % 3;
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+    mpk_factor_info_get(fac, &info);
+    assert_true(info.inertia.certified);
+    assert_int_equal(info.inertia.positive + info.inertia.negative, a.n);
+    for (int k = 0; k < 2; k++) { /* the second solve finds the first one's work space */
+        assert_int_equal(mpk_solve(ctx, fac, 1, x, a.n, x, a.n, &o, &solve), MPK_OK);
+        assert_true(solve.componentwise <= 1e-14);
+    }
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
 /* Both engines, twice the device's: statuses, counts, verdicts; the same bits. */
 static void compare(const char *what, mpk_problem *(*make)(mpk_context *, const void *),
                     const void *arg, const mpk_options *options, int32_t nrhs) {
@@ -603,12 +638,12 @@ static bool device_there(void) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_generated),   cmocka_unit_test(test_families),
-        cmocka_unit_test(test_files),       cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_parts),       cmocka_unit_test(test_engine),
-        cmocka_unit_test(test_pivots),      cmocka_unit_test(test_again),
-        cmocka_unit_test(test_memory),      cmocka_unit_test(test_device_memory),
-        cmocka_unit_test(test_small_blocks)};
+        cmocka_unit_test(test_option),        cmocka_unit_test(test_generated),
+        cmocka_unit_test(test_families),      cmocka_unit_test(test_files),
+        cmocka_unit_test(test_shapes),        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_engine),        cmocka_unit_test(test_pivots),
+        cmocka_unit_test(test_again),         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_device_memory), cmocka_unit_test(test_small_blocks)};
     if (!device_there()) {
         print_message("no device, and no module that does without: nothing to test\n");
         return 0;

@@ -5,6 +5,7 @@
  * front is then eliminated as a large one, or the arena grows, and the level goes on. */
 #include "direct_factor.h"
 
+#include "../../core/random.h"
 #include "engine.h"
 
 #include <math.h>
@@ -49,6 +50,7 @@ static void keep_last_chunk(mpki_direct *f) {
 }
 
 static void drop_device(mpki_direct *f) {
+    mpki_cuda_direct_drop_spare(f);
     for (int k = 0; k < f->chunks; k++) device_release(f, f->chunk[k].ptr);
     f->chunks = 0;
     device_release(f, f->work_more.ptr);
@@ -605,18 +607,18 @@ static mpk_status add_up(walk *z) {
     r->zero = (int64_t)sums.zero, r->two_by_two = (int64_t)sums.pairs;
     r->max_d = sums.max_d, r->min_d = sums.min_d;
     r->perturbed = (int64_t)f->flags.perturbed;
-    f->max_nelim = 0;
+    f->shape = 0;
     for (int32_t k = 0; k < f->plan.fronts; k++) {
         const mpki_cuda_now *x = &f->now[k];
         const int64_t e = x->nelim, nrows = x->w + f->plan.node[k].rows;
+        f->shape = mpki_random_mix(f->shape + MPKI_GOLDEN + (uint64_t)(uint32_t)x->w) ^
+                   (uint64_t)(uint32_t)x->nelim;
         if (f->plan.super[k] < 0) continue;
         r->delayed += x->w - x->nelim;
         r->flops += front_flops((double)nrows, (double)e);
         r->nnz += e * nrows - e * (e - 1) / 2;
         if (nrows > r->max_front) r->max_front = (int32_t)nrows;
-        if (x->nelim > f->max_nelim) f->max_nelim = x->nelim;
     }
-    f->nnz = r->nnz, f->max_front = r->max_front;
     return MPK_OK;
 }
 

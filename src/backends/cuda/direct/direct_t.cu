@@ -80,13 +80,15 @@ static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     const int64_t bytes =
         (3 * (MPKI_FRONT_INNER + 1) * MPKI_FRONT_TILE + 2 * MPKI_FRONT_TILE) * (int64_t)sizeof(T);
     MPKI_PASS(allow(cuda, inner, bytes));
+    /* one warp does most of it: where there are many, small blocks, all of them at once */
+    const int threads = l->count > 264 ? 64 : 256;
     if (tiles == 0) {
-        MPKI_LAUNCH(tile, l->count, 256, 0, cuda->sparse, *t, *l, 2);
+        MPKI_LAUNCH(tile, l->count, threads, 0, cuda->sparse, *t, *l, 2);
         MPKI_TRY(cudaGetLastError());
         return MPK_OK;
     }
     for (int32_t k = 0; k < tiles; ++k) {
-        MPKI_LAUNCH(tile, l->count, 256, 0, cuda->sparse, *t, *l, k == 0);
+        MPKI_LAUNCH(tile, l->count, threads, 0, cuda->sparse, *t, *l, k == 0);
         MPKI_LAUNCH(rows, l->rows_blocks, MPKI_FRONT_ROWS, 0, cuda->sparse, *t, *l);
         MPKI_LAUNCH(inner, l->inner_blocks, LARGE_THREADS, (size_t)bytes, cuda->sparse, *t, *l);
     }
