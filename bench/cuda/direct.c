@@ -94,7 +94,8 @@ static void show_profile(const mpki_direct *f, int repeat) {
 static int time_engine(mpk_factor *fac, int repeat, bool profile, double *ms) {
     mpki_direct *f = fac->direct;
     const mpki_pivot_rules rules = {.threshold = fac->options.pivot_threshold,
-                                    .small = mpki_default_zero_tolerance(fac->an->scalar) * fac->size,
+                                    .small =
+                                        mpki_default_zero_tolerance(fac->an->scalar) * fac->size,
                                     .size = fac->size,
                                     .threads = 1};
     double *t = malloc((size_t)repeat * sizeof *t);
@@ -191,8 +192,8 @@ static int row(const char *what, const wishes *w) {
         return printf("ordering %s\n", w->ordering), 1;
     if (mpk_failed(mpk_context_create(NULL, &ctx))) return 1;
     if (!mpki_cuda_keep(ctx, 0)) return complain(ctx, "device");
-    mpk_status status = file ? mpk_problem_read(ctx, what, &problem)
-                             : mpk_problem_generate(ctx, what, 1, &problem);
+    mpk_status status =
+        file ? mpk_problem_read(ctx, what, &problem) : mpk_problem_generate(ctx, what, 1, &problem);
     if (file) fclose(file);
     if (mpk_failed(status)) return complain(ctx, what);
     mpk_problem_view_get(problem, &a);
@@ -212,7 +213,8 @@ static int row(const char *what, const wishes *w) {
     if (mpk_failed(status)) return complain(ctx, what);
     mpk_factor_info_get(fac, &info);
     const size_t size = mpk_scalar_size(a.scalar), n = (size_t)a.n;
-    double *t = malloc((size_t)w->repeat * sizeof *t), again, alone = 0, solved, applied = 0, many = 0;
+    double *t = malloc((size_t)w->repeat * sizeof *t), again, alone = 0, solved, applied = 0,
+           many = 0;
     char *b = calloc(n + 1, size), *x = malloc((n + 1) * size);
     for (size_t i = 0; i < n; i++) {
         if (size == 4 || a.scalar == MPK_C)
@@ -228,14 +230,16 @@ static int row(const char *what, const wishes *w) {
     again = median(t, w->repeat);
     for (int k = 0; k < w->repeat; k++) {
         start = mpki_now_s();
-        if (mpk_failed(mpk_solve(ctx, fac, 1, b, a.n, x, a.n, &o, &solve))) return complain(ctx, what);
+        if (mpk_failed(mpk_solve(ctx, fac, 1, b, a.n, x, a.n, &o, &solve)))
+            return complain(ctx, what);
         t[k] = (mpki_now_s() - start) * 1e3;
     }
     solved = median(t, w->repeat);
     if (time_engine(fac, w->repeat, false, &alone) || time_apply(fac, w->repeat, 1, &applied) ||
         (w->nrhs > 1 && time_apply(fac, w->repeat, w->nrhs, &many)))
         return complain(ctx, what);
-    printf("%s: n %d nnz %lld L %lld fronts %d levels %d largest %d, analysis %.2f s; omega %.1e %.1e, "
+    printf("%s: n %d nnz %lld L %lld fronts %d levels %d largest %d, analysis %.2f s; omega %.1e "
+           "%.1e, "
            "inertia %lld %lld %lld%s, delayed %lld",
            what, a.n, (long long)a.nnz, (long long)info.nnz, fac->direct->plan.fronts,
            fac->direct->plan.levels, info.max_front, analysis, solve.unrefined, solve.componentwise,
@@ -244,8 +248,8 @@ static int row(const char *what, const wishes *w) {
            (long long)info.rejected);
     if (w->cpu)
         printf("; processor: %lld %lld %lld, %lld, %.1f ms%s", (long long)cpu.inertia.positive,
-               (long long)cpu.inertia.negative, (long long)cpu.inertia.zero, (long long)cpu.rejected,
-               cpu.time_s * 1e3,
+               (long long)cpu.inertia.negative, (long long)cpu.inertia.zero,
+               (long long)cpu.rejected, cpu.time_s * 1e3,
                cpu.inertia.positive == info.inertia.positive &&
                        cpu.inertia.negative == info.inertia.negative
                    ? ""
@@ -270,8 +274,8 @@ int main(int argc, char **argv) {
     wishes w = {.repeat = 5, .nrhs = 8};
     int failed = 0;
     for (int k = 1; k < argc; k++) {
-        if (sscanf(argv[k], "repeat=%d", &w.repeat) == 1 || sscanf(argv[k], "nrhs=%d", &w.nrhs) == 1 ||
-            sscanf(argv[k], "hash=%d", &w.hash) == 1)
+        if (sscanf(argv[k], "repeat=%d", &w.repeat) == 1 ||
+            sscanf(argv[k], "nrhs=%d", &w.nrhs) == 1 || sscanf(argv[k], "hash=%d", &w.hash) == 1)
             continue;
         if (!strncmp(argv[k], "cpu=", 4))
             w.cpu = argv[k][4] == '1';

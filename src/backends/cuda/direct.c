@@ -5,6 +5,7 @@
  * front is then eliminated as a large one, or the arena grows, and the level goes on. */
 #include "direct_factor.h"
 
+#include "../../core/random.h"
 #include "engine.h"
 
 #include <math.h>
@@ -49,6 +50,7 @@ static void keep_last_chunk(mpki_direct *f) {
 }
 
 static void drop_device(mpki_direct *f) {
+    mpki_cuda_direct_drop_spare(f);
     for (int k = 0; k < f->chunks; k++) device_release(f, f->chunk[k].ptr);
     f->chunks = 0;
     device_release(f, f->work_more.ptr);
@@ -79,6 +81,11 @@ static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct
     if (!f) return mpki_failed(ctx);
     f->ctx = ctx;
     f->device = mpki_cuda_kept(ctx);
+    if (!f->device->table->direct) {
+        mpki_release(ctx, f);
+        return mpki_error(ctx, MPK_ERR_DEVICE, STAGE, -1,
+                          "the CUDA module was built without the direct solver");
+    }
     f->tree = *tree;
     const mpk_status status = mpki_cuda_plan_make(ctx, tree, f->device, &f->plan);
     if (mpk_failed(status)) {
@@ -266,14 +273,15 @@ static void count_blocks(const mpki_cuda_front *x, int32_t k, int32_t *const lis
     const int32_t columns = cut_by(x->w, MPKI_FRONT_OUTER), below = cut_by(m, MPKI_FRONT_OUTER);
     lists[0][k + 1] = lists[0][k] + cut_by(x->nrows, MPKI_FRONT_COLUMNS);
     lists[1][k + 1] = lists[1][k] + cut_by(x->nrows, MPKI_FRONT_ROWS);
-    lists[2][k + 1] = lists[2][k] + 1 +
-                      cut_by(x->nrows, MPKI_FRONT_INNER) * cut_by(x->block, MPKI_FRONT_INNER);
-    lists[3][k + 1] = lists[3][k] + columns * rows - columns * (columns - 1) / 2 +
-                      below * (below + 1) / 2;
+    lists[2][k + 1] =
+        lists[2][k] + 1 + cut_by(x->nrows, MPKI_FRONT_INNER) * cut_by(x->block, MPKI_FRONT_INNER);
+    lists[3][k + 1] =
+        lists[3][k] + columns * rows - columns * (columns - 1) / 2 + below * (below + 1) / 2;
 }
 
 /* Describe some large fronts, whose children are known, and give each a place. list [in] fronts */
-static mpk_status describe(mpki_direct *f, const int32_t *list, int32_t count, mpki_cuda_large *large) {
+static mpk_status describe(mpki_direct *f, const int32_t *list, int32_t count,
+                           mpki_cuda_large *large) {
     const mpki_cuda_plan *plan = &f->plan;
     const mpk_scalar scalar = f->tree.scalar;
     const size_t size = mpk_scalar_size(scalar);
@@ -302,8 +310,9 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, int32_t count, m
     at += head;
     for (int32_t k = 0; k < count && !grown; k++) grown = f->large[k].w > f->large[k].own;
     /* tasks of this level may take from the arena too */
-    if (grown && (!DID(functions(f)->copy(f->device->cuda, &f->flags, f->on.flags, sizeof f->flags, 0)) ||
-                  !DID(functions(f)->wait(f->device->cuda))))
+    if (grown &&
+        (!DID(functions(f)->copy(f->device->cuda, &f->flags, f->on.flags, sizeof f->flags, 0)) ||
+         !DID(functions(f)->wait(f->device->cuda))))
         return mpki_failed(f->ctx);
     for (int32_t k = 0; k < count; k++) {
         mpki_cuda_front *x = &f->large[k];
@@ -467,8 +476,7 @@ failed:
 /* flops of eliminating e of w columns over nrows rows, counted as in the analysis */
 static double front_flops(double nrows, double e) {
     const double a = nrows - e, sum1 = (a + nrows - 1) * e / 2;
-    const double sum2 =
-        (nrows - 1) * nrows * (2 * nrows - 1) / 6 - (a - 1) * a * (2 * a - 1) / 6;
+    const double sum2 = (nrows - 1) * nrows * (2 * nrows - 1) / 6 - (a - 1) * a * (2 * a - 1) / 6;
     return sum2 + 2 * sum1;
 }
 
@@ -479,7 +487,8 @@ static mpk_status note(walk *z, int32_t until) {
         const mpki_cuda_now *x = &f->now[z->known];
         z->flops += front_flops(x->w + f->plan.node[z->known].rows, x->nelim);
     }
-    if (z->stop && (z->flops > z->stop->flops || (double)f->flags.rejected > (double)z->stop->rejected))
+    if (z->stop &&
+        (z->flops > z->stop->flops || (double)f->flags.rejected > (double)z->stop->rejected))
         z->result->runaway = true;
     const double share = z->flops / (f->tree.factor_flops + 1);
     if (mpki_progress(f->ctx, STAGE, share < 0.999 ? share : 0.999))
@@ -494,6 +503,18 @@ static mpk_status settle(walk *z, int32_t until, int32_t *level, bool *again) {
     if (!z->f->flags.stuck) return note(z, until);
     *again = true;
     return unstick(z, level);
+}
+
+/* The large fronts from place k on that are eliminated together: up to the one returned. */
+static int32_t together(const mpki_direct *f, int32_t k, int32_t last) {
+    int64_t work = 0;
+    for (int32_t first = k; k < last; k++) {
+        const mpki_cuda_node *node = &f->plan.node[f->plan.large[k]];
+        const int32_t w = node->own + late_of(f, f->plan.large[k]);
+        work += mpki_cuda_front_work(f->tree.scalar, w + node->rows, w);
+        if (work > MPKI_CUDA_TOGETHER && k > first) break;
+    }
+    return k;
 }
 
 /* bench/cuda asks how long each kind of a level's fronts takes. */
@@ -534,9 +555,12 @@ static mpk_status go(walk *z) {
             add_time(f, l, size, since);
         }
         const double since = clock_of(f);
-        if (larges > 0 && !f->now[plan->large[level->large_first]].done &&
-            mpk_failed(eliminate(f, plan->large + level->large_first, larges, depth_of(f, l))))
-            return mpki_failed(f->ctx);
+        for (int32_t k = level->large_first, next; k < level->large_last; k = next) {
+            next = together(f, k, level->large_last);
+            if (!f->now[plan->large[k]].done &&
+                mpk_failed(eliminate(f, plan->large + k, next - k, depth_of(f, l))))
+                return mpki_failed(f->ctx);
+        }
         add_time(f, l, MPKI_CUDA_CLASSES, since);
         l++;
     }
@@ -583,18 +607,18 @@ static mpk_status add_up(walk *z) {
     r->zero = (int64_t)sums.zero, r->two_by_two = (int64_t)sums.pairs;
     r->max_d = sums.max_d, r->min_d = sums.min_d;
     r->perturbed = (int64_t)f->flags.perturbed;
-    f->max_nelim = 0;
+    f->shape = 0;
     for (int32_t k = 0; k < f->plan.fronts; k++) {
         const mpki_cuda_now *x = &f->now[k];
         const int64_t e = x->nelim, nrows = x->w + f->plan.node[k].rows;
+        f->shape = mpki_random_mix(f->shape + MPKI_GOLDEN + (uint64_t)(uint32_t)x->w) ^
+                   (uint64_t)(uint32_t)x->nelim;
         if (f->plan.super[k] < 0) continue;
         r->delayed += x->w - x->nelim;
         r->flops += front_flops((double)nrows, (double)e);
         r->nnz += e * nrows - e * (e - 1) / 2;
         if (nrows > r->max_front) r->max_front = (int32_t)nrows;
-        if (x->nelim > f->max_nelim) f->max_nelim = x->nelim;
     }
-    f->nnz = r->nnz, f->max_front = r->max_front;
     return MPK_OK;
 }
 

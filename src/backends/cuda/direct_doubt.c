@@ -13,19 +13,30 @@ static const char STAGE[] = "factorize";
 
 static double complex entry(const mpki_direct *f, const void *x, int64_t k) {
     switch (f->tree.scalar) {
-    case MPK_S: return ((const float *)x)[k];
-    case MPK_D: return ((const double *)x)[k];
-    case MPK_C: return ((const float complex *)x)[k];
-    default: return ((const double complex *)x)[k];
+    case MPK_S:
+        return ((const float *)x)[k];
+    case MPK_D:
+        return ((const double *)x)[k];
+    case MPK_C:
+        return ((const float complex *)x)[k];
+    default:
+        return ((const double complex *)x)[k];
     }
 }
 
 static void set_entry(const mpki_direct *f, void *x, int64_t k, double complex y) {
     switch (f->tree.scalar) {
-    case MPK_S: ((float *)x)[k] = (float)creal(y); break;
-    case MPK_D: ((double *)x)[k] = creal(y); break;
-    case MPK_C: ((float complex *)x)[k] = (float complex)y; break;
-    default: ((double complex *)x)[k] = y;
+    case MPK_S:
+        ((float *)x)[k] = (float)creal(y);
+        break;
+    case MPK_D:
+        ((double *)x)[k] = creal(y);
+        break;
+    case MPK_C:
+        ((float complex *)x)[k] = (float complex)y;
+        break;
+    default:
+        ((double complex *)x)[k] = y;
     }
 }
 
@@ -64,8 +75,8 @@ mpk_status mpki_cuda_direct_fetch(mpki_direct *f) {
     if (MPKI_CUDA_DID(f, f->device->table->alloc(cuda, at_bytes + 2 * d_bytes + 4 * n, &room))) {
         char *d = (char *)room + at_bytes, *dinv = d + d_bytes, *id = dinv + d_bytes;
         f->fetched =
-            MPKI_CUDA_DID(f, to->copy(cuda, room, places, f->plan.fronts * (int64_t)sizeof *places,
-                                      1)) &&
+            MPKI_CUDA_DID(
+                f, to->copy(cuda, room, places, f->plan.fronts * (int64_t)sizeof *places, 1)) &&
             MPKI_CUDA_DID(f, to->get(cuda, &f->on, room, d, dinv, (int32_t *)(void *)id)) &&
             MPKI_CUDA_DID(f, to->copy(cuda, f->d, d, 2 * n * size, 0)) &&
             MPKI_CUDA_DID(f, to->copy(cuda, f->dinv, dinv, 2 * n * size, 0)) &&
@@ -131,8 +142,7 @@ void mpki_cuda_direct_at_zeros(const mpki_direct *f, void *y) {
     if (!own) return;
     memset(own, 0, (size_t)(n * size));
     for (int64_t k = 0; there(f) && k < n; k++) {
-        if (is_zero_pivot(f, k))
-            set_entry(f, own, f->id[k], mpki_random_sign((uint64_t)f->id[k]));
+        if (is_zero_pivot(f, k)) set_entry(f, own, f->id[k], mpki_random_sign((uint64_t)f->id[k]));
         k += is_pair(f, k);
     }
     if (!away) return;
@@ -206,7 +216,8 @@ static void send(mpki_direct *f, int32_t s, int64_t k, int64_t count) {
     char *dinv = d + 2 * (int64_t)x->w * size;
     const mpki_cuda_direct_table *to = f->device->table->direct;
     (void)(MPKI_CUDA_DID(f, to->copy(f->device->cuda, d, (char *)f->d + from, count * size, 1)) &&
-           MPKI_CUDA_DID(f, to->copy(f->device->cuda, dinv, (char *)f->dinv + from, count * size, 1)) &&
+           MPKI_CUDA_DID(
+               f, to->copy(f->device->cuda, dinv, (char *)f->dinv + from, count * size, 1)) &&
            MPKI_CUDA_DID(f, to->wait(f->device->cuda)));
 }
 

@@ -41,8 +41,11 @@ struct mpki_direct {
     mpki_cuda_task *next; /* tasks: as they come back */
     mpki_cuda_front *large;
     mpki_cuda_flags flags;
-    int64_t nnz;
-    int32_t max_front, max_nelim;
+    uint64_t
+        shape; /* a hash of all fronts' sizes: two factors of one plan with the same are alike */
+    /* work space of a solver that is gone, for the next one: struct mpki_direct_solver; any thread
+     * that solves may take it */
+    _Atomic(struct mpki_direct_solver *) spare;
     /* D, D^-1 and positions, in the order of the supernodes: fetched when they are asked for */
     void *d, *dinv;
     int32_t *id, *at; /* at: nsuper + 1 */
@@ -59,6 +62,8 @@ mpk_status mpki_cuda_direct_fetch(mpki_direct *f);
 mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int threads,
                                         int32_t columns, mpki_direct_solver **s);
 void mpki_cuda_direct_solver_free(mpki_direct_solver **s);
+/** Release f->spare. */
+void mpki_cuda_direct_drop_spare(mpki_direct *f);
 mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,
                                   int64_t ldb, void *x, int64_t ldx);
 mpk_status mpki_cuda_direct_get(const mpki_direct *f, mpk_quantity what, void *out);

@@ -23,7 +23,8 @@ int64_t mpki_cuda_panel_bytes(mpk_scalar scalar, int32_t nrows, int32_t w) {
 
 int64_t mpki_cuda_contribution_entries(int32_t rows) {
     const int64_t cut = MPKI_FRONT_CONTRIBUTION, k = rows / cut, ld = mpki_cuda_leading(rows);
-    const int64_t entries = cut * (k * ld - cut * k * (k - 1) / 2) + (rows - cut * k) * (ld - cut * k);
+    const int64_t entries =
+        cut * (k * ld - cut * k * (k - 1) / 2) + (rows - cut * k) * (ld - cut * k);
     return (entries + 1) & ~(int64_t)1;
 }
 
@@ -86,8 +87,8 @@ static mpk_status made_start(made *m) {
 
 /* A helper for these children of `parent`: its rows are all of theirs. mark: a flag for each row of
  * the parent's front, all 0 before and after. */
-static mpk_status helper(made *m, int32_t parent, const int32_t *child, int32_t count, int32_t *mark,
-                         int32_t nrows, int32_t *out) {
+static mpk_status helper(made *m, int32_t parent, const int32_t *child, int32_t count,
+                         int32_t *mark, int32_t nrows, int32_t *out) {
     const int32_t h = m->count++;
     int32_t rows = 0;
     for (int32_t k = 0; k < count; k++)
@@ -189,12 +190,12 @@ typedef struct cut {
     made m;
     mpki_cuda_plan *plan;
     const mpki_device *device;
-    int8_t *size;     /* by front: class, MPKI_CUDA_CLASSES: large; of a task, the largest */
-    int32_t *root;    /* by front: last front of its task */
-    int32_t *begin;   /* by front: where its subtree begins in `post` */
-    int32_t *depth;   /* by front, of its task */
-    double *time;     /* by front: of its task, as far as it is the root */
-    int32_t *now;     /* by front: number in the plan */
+    int8_t *size;   /* by front: class, MPKI_CUDA_CLASSES: large; of a task, the largest */
+    int32_t *root;  /* by front: last front of its task */
+    int32_t *begin; /* by front: where its subtree begins in `post` */
+    int32_t *depth; /* by front, of its task */
+    double *time;   /* by front: of its task, as far as it is the root */
+    int32_t *now;   /* by front: number in the plan */
 } cut;
 
 static int32_t own_of(const made *m, int32_t s) {
@@ -406,13 +407,16 @@ static void fill_nodes(cut *c) {
     plan->children = next;
     plan->panel_bytes = bytes;
     for (int32_t l = 0; l < plan->levels; l++) {
-        mpki_cuda_level *level = &plan->level[l];
-        int64_t work = 0;
+        const mpki_cuda_level *level = &plan->level[l];
+        int64_t work = 0, most = 0;
         for (int32_t k = level->large_first; k < level->large_last; k++) {
             const mpki_cuda_node *node = &plan->node[plan->large[k]];
-            work += mpki_cuda_front_work(tree->scalar, node->own + node->rows, node->own);
+            const int64_t mine =
+                mpki_cuda_front_work(tree->scalar, node->own + node->rows, node->own);
+            work += mine;
+            most = mine > most ? mine : most;
         }
-        level->work = (double)work;
+        if (work > MPKI_CUDA_TOGETHER) work = most > MPKI_CUDA_TOGETHER ? most : MPKI_CUDA_TOGETHER;
         if (work > plan->work_bytes) plan->work_bytes = work;
     }
 }

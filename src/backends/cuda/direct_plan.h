@@ -13,10 +13,9 @@
 #include "load.h"
 
 typedef struct mpki_cuda_level {
-    int32_t first, last;                     /* fronts first .. last - 1 */
-    int32_t task[MPKI_CUDA_CLASSES + 1];     /* by class: tasks task[c] .. task[c + 1] - 1 */
-    int32_t large_first, large_last;         /* entries of plan.large */
-    double work;                             /* bytes of work space of its large fronts */
+    int32_t first, last;                 /* fronts first .. last - 1 */
+    int32_t task[MPKI_CUDA_CLASSES + 1]; /* by class: tasks task[c] .. task[c + 1] - 1 */
+    int32_t large_first, large_last;     /* entries of plan.large */
 } mpki_cuda_level;
 
 typedef struct mpki_cuda_plan {
@@ -32,7 +31,7 @@ typedef struct mpki_cuda_plan {
     mpki_cuda_level *level;
     int64_t panel_bytes;          /* of all panels, while nothing is delayed */
     int64_t contribution_entries; /* of both areas */
-    int64_t work_bytes;           /* of the large fronts of a level, at most */
+    int64_t work_bytes;           /* of the large fronts that are eliminated together, at most */
 } mpki_cuda_plan;
 
 /** Returns MPK_OK | MPK_ERR_MEMORY. */
@@ -47,6 +46,9 @@ int64_t mpki_cuda_contribution_entries(int32_t rows);
 /** Columns of a block of a large front, and bytes of its work space. */
 int32_t mpki_cuda_front_block(int32_t w);
 int64_t mpki_cuda_front_work(mpk_scalar scalar, int32_t nrows, int32_t w);
+
+/** Large fronts of a level are eliminated together, as many as this much work space holds. */
+#define MPKI_CUDA_TOGETHER ((int64_t)256 << 20)
 
 static inline int32_t mpki_cuda_leading(int32_t rows) {
     return (rows + 1) & ~1;

@@ -9,9 +9,10 @@ static const char STAGE[] = "solve";
 struct mpki_direct_solver {
     mpk_context *ctx;
     const mpki_direct *f;
-    int32_t block; /* most right-hand sides swept together: a power of two */
-    char *room;    /* device */
-    void *stage;   /* device, n x block: vectors of the host */
+    int32_t block;  /* most right-hand sides swept together: a power of two */
+    uint64_t shape; /* of the factor that the lists are for */
+    char *room;     /* device */
+    void *stage;    /* device, n x block: vectors of the host */
     mpki_cuda_sweep sweep;
 };
 
@@ -25,11 +26,25 @@ static bool did(const mpki_direct_solver *s, int status) {
 
 #define DID(call) did(s, (call))
 
-void mpki_cuda_direct_solver_free(mpki_direct_solver **handle) {
-    mpki_direct_solver *s = *handle;
+static void release(mpki_direct_solver *s) {
     if (!s) return;
     if (s->room) s->f->device->table->release(s->f->device->cuda, s->room);
-    mpki_release(s->ctx, s);
+    mpki_release(s->f->ctx, s);
+}
+
+static void keep(const mpki_direct *f, mpki_direct_solver *s) {
+    /* what a factor keeps for its next solve is no part of it */
+    release(atomic_exchange(&((mpki_direct *)(uintptr_t)f)->spare, s));
+}
+
+void mpki_cuda_direct_drop_spare(mpki_direct *f) {
+    keep(f, NULL);
+}
+
+/* A solve leaves its work space to the next one: to make it takes longer than to solve. */
+void mpki_cuda_direct_solver_free(mpki_direct_solver **handle) {
+    mpki_direct_solver *s = *handle;
+    if (s) keep(s->f, s);
     *handle = NULL;
 }
 
@@ -178,7 +193,8 @@ static mpk_status fill(mpki_direct_solver *s) {
     if (!DID(f->device->table->alloc(cuda, bytes, &room))) goto done;
     s->room = room;
     for (int k = 0; k < PARTS; k++)
-        if (parts[k].from && !DID(to->copy(cuda, s->room + where[k], parts[k].from, parts[k].bytes, 1)))
+        if (parts[k].from &&
+            !DID(to->copy(cuda, s->room + where[k], parts[k].from, parts[k].bytes, 1)))
             goto done;
     int32_t *ticket = (int32_t *)(void *)(s->room + where[5]);
     s->stage = s->room + where[6];
@@ -207,16 +223,27 @@ mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, 
                                         int32_t columns, mpki_direct_solver **out) {
     (void)threads;
     *out = NULL;
-    mpki_direct_solver *s = MPKI_ZNEW(ctx, STAGE, 1, mpki_direct_solver);
-    if (!s) return mpki_failed(ctx);
+    const int32_t most = mpk_scalar_size(f->tree.scalar) > 8 ? MPKI_CUDA_RHS / 2 : MPKI_CUDA_RHS;
+    int32_t block = 1;
+    while (2 * block <= columns && block < most) block *= 2;
+    mpki_direct_solver *s = atomic_exchange(&((mpki_direct *)(uintptr_t)f)->spare, NULL);
+    if (s && s->block >= block && s->shape == f->shape) {
+        s->ctx = ctx;
+        *out = s;
+        return MPK_OK;
+    }
+    release(s);
+    s = MPKI_ZNEW(f->ctx, STAGE, 1, mpki_direct_solver);
+    if (!s) return mpki_error(ctx, MPK_ERR_MEMORY, STAGE, (int64_t)sizeof *s, "out of host memory");
     s->ctx = ctx;
     s->f = f;
-    s->block = 1;
-    const int32_t most = mpk_scalar_size(f->tree.scalar) > 8 ? MPKI_CUDA_RHS / 2 : MPKI_CUDA_RHS;
-    while (2 * s->block <= columns && s->block < most) s->block *= 2;
-    *out = s;
+    s->block = block;
+    s->shape = f->shape;
     const mpk_status status = f->tree.n > 0 ? fill(s) : MPK_OK;
-    if (mpk_failed(status)) mpki_cuda_direct_solver_free(out);
+    if (mpk_failed(status))
+        release(s);
+    else
+        *out = s;
     return status;
 }
 
@@ -242,8 +269,8 @@ static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, i
     const bool b_away = device->table->is_device(device->cuda, b);
     const bool x_away = device->table->is_device(device->cuda, x);
     for (int32_t r = 0; r < nrhs && !b_away; r++)
-        if (!DID(to->copy(device->cuda, (char *)s->stage + r * n * size, b + r * ldb * size, n * size,
-                          1)))
+        if (!DID(to->copy(device->cuda, (char *)s->stage + r * n * size, b + r * ldb * size,
+                          n * size, 1)))
             return false;
     if (!DID(to->take(device->cuda, scalar, (int32_t)n, nrhs, in ? f->perm : NULL, f->on.scale,
                       b_away ? (const void *)b : s->stage, b_away ? ldb : n, s->sweep.y)) ||
@@ -254,8 +281,8 @@ static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, i
                       s->sweep.y, x_away ? (void *)x : s->stage, x_away ? ldx : n)))
         return false;
     for (int32_t r = 0; r < nrhs && !x_away; r++)
-        if (!DID(to->copy(device->cuda, x + r * ldx * size, (char *)s->stage + r * n * size, n * size,
-                          0)))
+        if (!DID(to->copy(device->cuda, x + r * ldx * size, (char *)s->stage + r * n * size,
+                          n * size, 0)))
             return false;
     return x_away || DID(to->wait(device->cuda));
 }
@@ -267,8 +294,8 @@ mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t 
     for (int32_t r = 0; r < nrhs; r += s->sweep.nrhs) {
         s->sweep.nrhs = s->block;
         while (s->sweep.nrhs > nrhs - r) s->sweep.nrhs /= 2;
-        if (!apply_columns(s, part, (const char *)b + r * ldb * size, ldb, (char *)x + r * ldx * size,
-                           ldx))
+        if (!apply_columns(s, part, (const char *)b + r * ldb * size, ldb,
+                           (char *)x + r * ldx * size, ldx))
             return mpki_failed(s->ctx);
     }
     return MPK_OK;

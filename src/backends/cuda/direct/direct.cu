@@ -61,7 +61,8 @@ static int tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, mpki_cuda_task *task,
                  int32_t size, int32_t level) {
     if (count == 0) return MPK_OK;
     MPKI_TRY(cudaSetDevice(cuda->device));
-    return kinds[t->scalar]->tasks(cuda, t, task, count, THREADS[size], class_bytes(cuda, size), level);
+    return kinds[t->scalar]->tasks(cuda, t, task, count, THREADS[size], class_bytes(cuda, size),
+                                   level);
 }
 
 static int assemble(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
@@ -70,7 +71,8 @@ static int assemble(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_la
     return kinds[t->scalar]->assemble(cuda, t, l, level);
 }
 
-static int block(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l, int32_t tiles) {
+static int block(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
+                 int32_t tiles) {
     MPKI_TRY(cudaSetDevice(cuda->device));
     return kinds[t->scalar]->block(cuda, t, l, tiles);
 }
@@ -133,5 +135,5 @@ static int diagonal_(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_s
 
 extern "C" const mpki_cuda_direct_table mpki_cuda_direct_functions;
 const mpki_cuda_direct_table mpki_cuda_direct_functions = {
-    task_bytes, class_bytes, copy,    clear, wait, scale, tasks, assemble, block,    columns,
-    finish,     count,       get,     take,  give, forward, backward, diagonal_};
+    task_bytes, class_bytes, copy,  clear, wait, scale, tasks,   assemble, block,
+    columns,    finish,      count, get,   take, give,  forward, backward, diagonal_};

@@ -18,8 +18,8 @@ extern "C" {
 #endif
 
 enum {
-    MPKI_FRONT_TILE = 32,        /* candidates that are pivoted together */
-    MPKI_FRONT_BLOCK = 256,      /* columns whose pivots reach the rest of a front at once, at most */
+    MPKI_FRONT_TILE = 32,   /* candidates that are pivoted together */
+    MPKI_FRONT_BLOCK = 256, /* columns whose pivots reach the rest of a front at once, at most */
     MPKI_FRONT_CONTRIBUTION = 64 /* columns of a panel of a contribution */
 };
 

@@ -28,8 +28,8 @@ static mpk_status tasks_h(mpki_cuda *cuda, const mpki_cuda_tree *t, mpki_cuda_ta
     return MPK_OK;
 }
 
-static mpk_status tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, mpki_cuda_task *task, int32_t count,
-                        int32_t threads, int64_t bytes, int32_t level) {
+static mpk_status tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, mpki_cuda_task *task,
+                        int32_t count, int32_t threads, int64_t bytes, int32_t level) {
     return t->hermitian ? tasks_h<true>(cuda, t, task, count, threads, bytes, level)
                         : tasks_h<false>(cuda, t, task, count, threads, bytes, level);
 }
@@ -80,13 +80,15 @@ static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     const int64_t bytes =
         (3 * (MPKI_FRONT_INNER + 1) * MPKI_FRONT_TILE + 2 * MPKI_FRONT_TILE) * (int64_t)sizeof(T);
     MPKI_PASS(allow(cuda, inner, bytes));
+    /* one warp does most of it: where there are many, small blocks, all of them at once */
+    const int threads = l->count > 264 ? 64 : 256;
     if (tiles == 0) {
-        MPKI_LAUNCH(tile, l->count, 256, 0, cuda->sparse, *t, *l, 2);
+        MPKI_LAUNCH(tile, l->count, threads, 0, cuda->sparse, *t, *l, 2);
         MPKI_TRY(cudaGetLastError());
         return MPK_OK;
     }
     for (int32_t k = 0; k < tiles; ++k) {
-        MPKI_LAUNCH(tile, l->count, 256, 0, cuda->sparse, *t, *l, k == 0);
+        MPKI_LAUNCH(tile, l->count, threads, 0, cuda->sparse, *t, *l, k == 0);
         MPKI_LAUNCH(rows, l->rows_blocks, MPKI_FRONT_ROWS, 0, cuda->sparse, *t, *l);
         MPKI_LAUNCH(inner, l->inner_blocks, LARGE_THREADS, (size_t)bytes, cuda->sparse, *t, *l);
     }
@@ -192,8 +194,8 @@ static __global__ void get_kernel(mpki_cuda_tree t, const int32_t *at, T *d, T *
     }
 }
 
-static mpk_status get(mpki_cuda *cuda, const mpki_cuda_tree *t, const int32_t *at, void *d, void *dinv,
-                      int32_t *id) {
+static mpk_status get(mpki_cuda *cuda, const mpki_cuda_tree *t, const int32_t *at, void *d,
+                      void *dinv, int32_t *id) {
     const int blocks = t->fronts / 8 + 1;
     MPKI_LAUNCH(get_kernel, blocks < 4096 ? blocks : 4096, 256, 0, cuda->sparse, *t, at, (T *)d,
                 (T *)dinv, id);
@@ -206,8 +208,8 @@ static mpk_status get(mpki_cuda *cuda, const mpki_cuda_tree *t, const int32_t *a
 static mpk_status take(mpki_cuda *cuda, int32_t n, int32_t nrhs, const int32_t *perm,
                        const double *scale, const void *b, int64_t ldb, void *y) {
     auto kernel = take_kernel<T>;
-    MPKI_LAUNCH(kernel, (n + 255) / 256, 256, 0, cuda->sparse, n, nrhs, perm, scale, (const T *)b, ldb,
-                (T *)y);
+    MPKI_LAUNCH(kernel, (n + 255) / 256, 256, 0, cuda->sparse, n, nrhs, perm, scale, (const T *)b,
+                ldb, (T *)y);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -227,8 +229,8 @@ static mpk_status sweep_nr(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_
     const int64_t entries = strip_room<NR, T>::entries(), bytes = entries * (int64_t)sizeof(T);
     auto kernel = back ? backward_kernel<H, NR, T> : forward_kernel<NR, T>;
     MPKI_PASS(allow(cuda, kernel, bytes));
-    MPKI_LAUNCH(kernel, back ? s->ups : s->downs, SWEEP_THREADS, (size_t)bytes, cuda->sparse, *t, *s,
-                (int)(entries / NR));
+    MPKI_LAUNCH(kernel, back ? s->ups : s->downs, SWEEP_THREADS, (size_t)bytes, cuda->sparse, *t,
+                *s, (int)(entries / NR));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -238,14 +240,19 @@ template <bool H>
 static mpk_status sweep_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
                           bool back) {
     switch (s->nrhs) {
-    case 1: return sweep_nr<H, 1>(cuda, t, s, back);
-    case 2: return sweep_nr<H, 2>(cuda, t, s, back);
-    case 4: return sweep_nr<H, 4>(cuda, t, s, back);
-    default: return sweep_nr<H, (sizeof(T) > 8 ? 4 : 8)>(cuda, t, s, back);
+    case 1:
+        return sweep_nr<H, 1>(cuda, t, s, back);
+    case 2:
+        return sweep_nr<H, 2>(cuda, t, s, back);
+    case 4:
+        return sweep_nr<H, 4>(cuda, t, s, back);
+    default:
+        return sweep_nr<H, (sizeof(T) > 8 ? 4 : 8)>(cuda, t, s, back);
     }
 }
 
-static mpk_status sweep(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s, bool back) {
+static mpk_status sweep(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s,
+                        bool back) {
     return t->hermitian ? sweep_h<true>(cuda, t, s, back) : sweep_h<false>(cuda, t, s, back);
 }
 

@@ -40,8 +40,7 @@ template <class T> struct split_front {
     T *c;
     int m;
     __device__ T *column(int j) const {
-        return j < a.w ? a.a + (int64_t)j * a.ld
-                       : contribution_column(c, m, j - a.w) - a.w;
+        return j < a.w ? a.a + (int64_t)j * a.ld : contribution_column(c, m, j - a.w) - a.w;
     }
 };
 
@@ -335,7 +334,8 @@ __global__ void __launch_bounds__(LARGE_THREADS)
         dinv[k] = k < 2 * ne ? a.dinv[2 * p + k] : make<T>(0);
     for (int s = tid; s < N * TILE; s += LARGE_THREADS) {
         const int i = s % N, k = s / N, row = i0 + i, col = j0 + i;
-        Ls[i + k * LD] = k < ne && row >= first && row < n ? W[row + (int64_t)k * f.ldw] : make<T>(0);
+        Ls[i + k * LD] =
+            k < ne && row >= first && row < n ? W[row + (int64_t)k * f.ldw] : make<T>(0);
         Xs[i + k * LD] = k < ne && col < f.qe ? W[col + (int64_t)k * f.ldw] : make<T>(0);
     }
     __syncthreads();
@@ -403,8 +403,7 @@ __global__ void __launch_bounds__(LARGE_THREADS)
 
 /** A block for each front: what tiles could not eliminate. X of the new pivots goes to W. */
 template <bool H, class T>
-__global__ void __launch_bounds__(1024)
-    columns_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
+__global__ void __launch_bounds__(1024) columns_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
     typedef typename scalar_of<T>::real R;
     __shared__ search_space<R> space;
     mpki_cuda_front &f = large.front[blockIdx.x];
@@ -418,8 +417,8 @@ __global__ void __launch_bounds__(1024)
     const int q = f.p, n = f.nrows, most = f.block;
     int search = f.search;
     bool over;
-    const int p = threshold_columns<H, T>(at, a.d, a.dinv, a.id, n, f.w, f.w, q, most, n == f.w, rules,
-                                          t.flags, &search, &over, &space);
+    const int p = threshold_columns<H, T>(at, a.d, a.dinv, a.id, n, f.w, f.w, q, most, n == f.w,
+                                          rules, t.flags, &search, &over, &space);
     for (int i = f.w + (int)threadIdx.x; i < n; i += (int)blockDim.x)
         for (int k = q; k < p; ++k) {
             T x = at.at(i, k) * a.d[2 * k];

@@ -57,8 +57,7 @@ template <class T> __device__ inline int outer_pivots(const mpki_cuda_front &f, 
 }
 
 template <bool H, class T>
-__global__ void __launch_bounds__(256)
-    outer_kernel(mpki_cuda_large large, int columns) {
+__global__ void __launch_bounds__(256) outer_kernel(mpki_cuda_large large, int columns) {
     __shared__ T Ls[DEPTH][OUTER + 1], Xs[DEPTH][OUTER + 1];
     int part;
     const mpki_cuda_front &f = large.front[front_of_block(large.outer, large.count, &part)];
@@ -78,7 +77,8 @@ __global__ void __launch_bounds__(256)
             const int i = s % OUTER, k = s / OUTER, row = u.i0 + i, col = u.j0 + i;
             const bool in = k0 + k < pivots;
             Ls[k][i] = in && row < u.i1 ? L[row + (int64_t)(k0 + k) * f.ld] : make<T>(0);
-            Xs[k][i] = in && col < u.j1 && col >= f.qe ? W[col + (int64_t)(k0 + k) * f.ldw] : make<T>(0);
+            Xs[k][i] =
+                in && col < u.j1 && col >= f.qe ? W[col + (int64_t)(k0 + k) * f.ldw] : make<T>(0);
         }
         __syncthreads();
 #pragma unroll 4
@@ -135,7 +135,8 @@ static __global__ void __launch_bounds__(MMA_THREADS, 4)
     if (pivots <= 0) return;
     const outer_tile<double> u(f, part);
     if (!u.work) return;
-    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32, g = lane / 4, t = lane % 4;
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32, g = lane / 4,
+              t = lane % 4;
     const int wi = warp % 2 * 32, wj = warp / 2 * 32;
     const double *L = (const double *)f.a + (int64_t)f.q * f.ld + u.i0;
     const double *W = (const double *)f.W + u.j0;

@@ -54,8 +54,7 @@ template <class T> struct swept_front {
 };
 
 /** One warp: v := L^-1 v for b <= 32 rows; L: a column every `ld` entries. */
-template <int NR, class T>
-__device__ inline void solve_block(const T *L, int ld, int b, T *v) {
+template <int NR, class T> __device__ inline void solve_block(const T *L, int ld, int b, T *v) {
     const int lane = (int)threadIdx.x & 31;
     T x[NR];
 #pragma unroll
@@ -90,8 +89,8 @@ __device__ inline void solve_block_back(const T *L, int ld, int b, T *v) {
 
 /** All threads: what the children give to rows [low, high) of a front, in the order of children. */
 template <int NR, class T>
-__device__ void gather(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, const mpki_cuda_node &node,
-                       T *u, int low, int high) {
+__device__ void gather(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                       const mpki_cuda_node &node, T *u, int low, int high) {
     T *y = (T *)s.y;
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, own = node.own;
     for (int k = 0; k < node.children; ++k) {
@@ -230,7 +229,8 @@ template <int NR, class T> __device__ inline void solve_square(const T *L, int b
     solve_block<NR>(L + 32 + 32 * LD, LD, b - 32, v + 32 * NR);
 }
 
-template <bool H, int NR, class T> __device__ inline void solve_square_back(const T *L, int b, T *v) {
+template <bool H, int NR, class T>
+__device__ inline void solve_square_back(const T *L, int b, T *v) {
     const int LD = STRIP + 1, lane = (int)threadIdx.x & 31;
     if (threadIdx.x >= 32) return;
     if (b > 32) {
@@ -248,8 +248,8 @@ template <bool H, int NR, class T> __device__ inline void solve_square_back(cons
 
 /** Rows [i0, i0 + 64) forward: minus L times what is solved, then the strip's own square. */
 template <int NR, class T>
-__device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index, int strip,
-                              char *room) {
+__device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
+                              int strip, char *room) {
     const swept_front<T> f(t, index);
     const panel<T> &a = f.a;
     const strip_room<NR, T> m(room);
@@ -322,8 +322,8 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
 
 /** Columns [j0, j0 + 64) backward: minus L^T times the rows below, then the strip's own square. */
 template <bool H, int NR, class T>
-__device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index, int strip,
-                               char *room) {
+__device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
+                               int strip, char *room) {
     const swept_front<T> f(t, index);
     const panel<T> &a = f.a;
     const strip_room<NR, T> m(room);
@@ -404,7 +404,8 @@ __device__ inline void wait_for_children(const mpki_cuda_tree &t, const mpki_cud
 }
 
 /** The next piece of work: blocks take them in order, so that whatever one waits for is at work. */
-__device__ inline mpki_cuda_piece next_piece(const mpki_cuda_sweep &s, const mpki_cuda_piece *list) {
+__device__ inline mpki_cuda_piece next_piece(const mpki_cuda_sweep &s,
+                                             const mpki_cuda_piece *list) {
     __shared__ int ticket;
     if (threadIdx.x == 0) ticket = atomicAdd(s.ticket, 1);
     __syncthreads();
@@ -462,10 +463,9 @@ __global__ void __launch_bounds__(SWEEP_THREADS)
     __syncthreads();
     if (me.kind == MPKI_CUDA_TASK) {
         for (int k = me.last; k >= me.first; --k) {
-            backward_front<H, NR>(t, s, k,
-                                  t.now[k].nelim <= most
-                                      ? (T *)room
-                                      : (T *)s.u + (s.at[k] + t.node[k].rows) * NR);
+            backward_front<H, NR>(
+                t, s, k,
+                t.now[k].nelim <= most ? (T *)room : (T *)s.u + (s.at[k] + t.node[k].rows) * NR);
             __syncthreads();
             publish(s.finished + k);
         }
@@ -479,7 +479,8 @@ __global__ void __launch_bounds__(SWEEP_THREADS)
 
 /** |B| for B = [a conj(b); b c], a and c real: src/direct/triangular_t.c. */
 template <class T>
-__device__ inline void absolute(typename scalar_of<T>::real *a, T *b, typename scalar_of<T>::real *c) {
+__device__ inline void absolute(typename scalar_of<T>::real *a, T *b,
+                                typename scalar_of<T>::real *c) {
     typedef typename scalar_of<T>::real R;
     const double most = fmax(fmax(fabs((double)*a), fabs((double)*c)), (double)modulus(*b));
     if (!(most > 0)) return;

@@ -49,7 +49,8 @@ __device__ void add_child(const mpki_cuda_tree &t, const F &f, int child, int ow
                           int offset, int32_t *id, int32_t *row) {
     const mpki_cuda_node &c = t.node[child];
     const mpki_cuda_now now = t.now[child];
-    const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32, warps = (int)blockDim.x / 32;
+    const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32,
+              warps = (int)blockDim.x / 32;
     const int m = c.rows, gone = now.w - now.nelim;
     const int32_t *rel = t.rel + c.rel;
     const T *C = (const T *)t.contribution + c.contribution;
@@ -160,8 +161,8 @@ __device__ void task_update(const packed_front<T> &f, const task_room<T> &m, int
 /** All threads: a tile of b columns at p. Returns how many of them passed; the others stand behind
  *  them. All entries after it are up to date then. */
 template <bool H, class T>
-__device__ int task_tile(const packed_front<T> &f, const task_room<T> &m, const panel<T> &out, int p,
-                         int b, const pivot_rules<typename scalar_of<T>::real> &rules) {
+__device__ int task_tile(const packed_front<T> &f, const task_room<T> &m, const panel<T> &out,
+                         int p, int b, const pivot_rules<typename scalar_of<T>::real> &rules) {
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
     const int n = f.n, warps = nt / 32;
     if (warp == 0) {
@@ -270,7 +271,8 @@ __device__ int task_eliminate(const mpki_cuda_tree &t, const packed_front<T> &f,
 
 /** All threads: front s. False: it has no place; nothing was written. */
 template <bool H, class T>
-__device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_bytes, int s, int level) {
+__device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_bytes, int s,
+                           int level) {
     const mpki_cuda_node &node = t.node[s];
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
     const int warps = nt / 32, own = node.own;

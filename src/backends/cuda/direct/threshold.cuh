@@ -9,9 +9,7 @@
 namespace mpki {
 
 /** What a block needs beside the front. */
-template <class R> struct search_space {
-    best<R> best_[32];
-};
+template <class R> struct search_space { best<R> best_[32]; };
 
 template <class R> struct pivot_rules {
     R u, small, shift, noise;
@@ -21,7 +19,8 @@ template <class R> struct pivot_rules {
 };
 
 /** All threads: exchange rows and columns i < j of the columns that may be eliminated. */
-template <bool H, class F> __device__ void front_exchange(const F &f, int *id, int n, int i, int j) {
+template <bool H, class F>
+__device__ void front_exchange(const F &f, int *id, int n, int i, int j) {
     if (i == j) return;
     for (int k = (int)threadIdx.x; k < n; k += (int)blockDim.x) {
         if (k < i) {
@@ -82,7 +81,8 @@ column_scan(const F &f, int w, int n, int j, int p, int partner,
 /** All threads: the pivot at p leaves the columns p + 1 .. last - 1. */
 template <bool H, class T, class F>
 __device__ void eliminate_one(const F &f, T *d, T *dinv, int n, int last, int p, T dk) {
-    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32, warps = (int)blockDim.x / 32;
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32,
+              warps = (int)blockDim.x / 32;
     const T di = abs1(dk) > 0 ? inverse(dk) : make<T>(0);
     for (int j = p + 1 + warp; j < last; j += warps) {
         const T m = cj<H>(f.at(j, p)) * di;
@@ -100,8 +100,10 @@ __device__ void eliminate_one(const F &f, T *d, T *dinv, int n, int last, int p,
 
 template <bool H, class T, class F>
 __device__ void eliminate_pair(const F &f, T *d, T *dinv, int n, int last, int p) {
-    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32, warps = (int)blockDim.x / 32;
-    const T d11 = diagonal<H>(f.at(p, p)), d21 = f.at(p + 1, p), d22 = diagonal<H>(f.at(p + 1, p + 1));
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32,
+              warps = (int)blockDim.x / 32;
+    const T d11 = diagonal<H>(f.at(p, p)), d21 = f.at(p + 1, p),
+            d22 = diagonal<H>(f.at(p + 1, p + 1));
     T i11, i21, i22;
     pair_inverse<H>(d11, d21, d22, i11, i21, i22);
     __syncthreads();
@@ -147,8 +149,8 @@ __device__ bool pair_passes(const F &f, const pivot_rules<R> &rules, int j, int 
 
 /** All threads: where the largest entry is that remains, and the largest on the diagonal. */
 template <class T, class F>
-__device__ void largest_left(const F &f, int p, int w, int *row, int *col, int *diag, bool *on_diagonal,
-                             search_space<typename scalar_of<T>::real> *space) {
+__device__ void largest_left(const F &f, int p, int w, int *row, int *col, int *diag,
+                             bool *on_diagonal, search_space<typename scalar_of<T>::real> *space) {
     typedef typename scalar_of<T>::real R;
     best<R> any = {-1, 0x7fffffff}, on = {-1, 0x7fffffff};
     const int left = w - p, lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;

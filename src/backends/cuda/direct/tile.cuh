@@ -40,8 +40,8 @@ template <class T> __device__ inline void tile_exchange(T *S, int b, int *perm, 
  *  the first columns, perm (b), d and dinv (2 b) out. No pivot of at most `small` is taken.
  *  work: 2 TILE entries. Returns the number of pivots. */
 template <bool H, class T>
-__device__ int tile_factor(T *S, int b, int *perm, T *d, T *dinv,
-                           typename scalar_of<T>::real small, T *work) {
+__device__ int tile_factor(T *S, int b, int *perm, T *d, T *dinv, typename scalar_of<T>::real small,
+                           T *work) {
     typedef typename scalar_of<T>::real R;
     const R alpha = (R)MPKI_ALPHA;
     const int lane = threadIdx.x & 31;
