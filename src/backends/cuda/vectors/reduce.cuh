@@ -126,7 +126,7 @@ __device__ inline double nonfinite(number a) {
 /** OP: item load(i), void use(i, item, scalars, sums), scalars begin(), bool skip(), void end(sums);
  *  SUMS of them, combined by OP::combine; passes of UNROLL entries are loaded before any is stored. */
 template <class OP>
-__global__ void __launch_bounds__(VECTOR_THREADS, 4) /* so that all blocks of a grid run at once */
+__global__ void __launch_bounds__(VECTOR_THREADS, OP::RESIDENT)
     sweep_kernel(const OP op, int64_t n, double *partial, unsigned *ticket) {
     enum { UNROLL = OP::UNROLL, SUMS = OP::SUMS ? OP::SUMS : 1 };
     if (op.skip()) return;
@@ -176,7 +176,8 @@ teller next_teller(mpki_cuda *cuda, mpki_cuda_space *s);
 
 /** What most passes have. */
 template <int K, int U, class F = plus> struct pass {
-    enum { SUMS = K, UNROLL = U };
+    /* RESIDENT: blocks of a multiprocessor; with 4 all of a grid run at once, with 2 half of them */
+    enum { SUMS = K, UNROLL = U, RESIDENT = 4 };
     typedef F combine;
     struct none {};
     __device__ bool skip() const { return false; }
