@@ -7,11 +7,15 @@
 
 #include "backends/cuda/load.h"
 
+static inline bool device_is_real(void) {
+    const char *must = getenv("METAPACK_TEST_DEVICE");
+    return must && !strcmp(must, "1");
+}
+
 /** A device, or the module that computes on the host (cuda_host/); false: neither. */
 static bool device_there(void) {
-    const char *must = getenv("METAPACK_TEST_DEVICE");
     mpk_context *ctx = NULL;
-    if (must && !strcmp(must, "1")) return true;
+    if (device_is_real()) return true;
 #ifdef METAPACK_CUDA_HOST
     setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);
 #endif
@@ -53,8 +57,8 @@ static mpk_operator device_operator_of(device_operator *op, mpk_context *ctx, mp
     return (mpk_operator){host.apply ? device_apply : NULL, op};
 }
 
-static mpk_status device_krylov_solve(mpk_context *ctx, const mpk_krylov_task *task, const void *b,
-                                      void *x, mpk_krylov_info *info) {
+static inline mpk_status device_krylov_solve(mpk_context *ctx, const mpk_krylov_task *task,
+                                             const void *b, void *x, mpk_krylov_info *info) {
     if (!task || task->n < 0 || (unsigned)task->scalar > MPK_Z || !ctx)
         return mpk_krylov_solve(ctx, task, b, x, info);
     device_operator a, m;

@@ -89,8 +89,9 @@ static void sparse_free(sparse *s) {
 }
 
 static mpk_status make_problem(mpk_context *ctx, const sparse *s, mpk_problem **problem) {
-    return mpk_problem_from_csc(ctx, s->a.n, s->a.scalar, s->a.symmetry, s->ap, s->ai, s->ax,
-                                problem);
+    return mpk_problem_from_csc(ctx, s->a.n, s->a.scalar, s->a.symmetry,
+                                s->a.symmetry == MPK_GENERAL ? MPK_FULL : MPK_LOWER, s->ap, s->ai,
+                                s->ax, problem);
 }
 
 static void *vector(int32_t n, mpk_scalar scalar) {
@@ -194,6 +195,84 @@ static void test_long_rows(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* ---- operations ---- */
+
+/* Each slot beside the processor's, in vectors shorter and longer than a block takes. */
+static void operation_case(mpk_context *ctx, mpk_scalar scalar, int32_t n) {
+    const int64_t bytes = n * (int64_t)mpk_scalar_size(scalar);
+    const double unit = single(scalar) ? 0x1p-23 : 0x1p-52;
+    const mpki_vector_ops *both[] = {mpki_cpu_vectors.ops[scalar],
+                                     mpki_cuda_engine(ctx, 0)->vectors->ops[scalar]};
+    const mpki_number a = {0.5, scalar >= MPK_C ? -0.25 : 0}, c = {-2, 0}, none = {0, 0};
+    char *out[2][6];
+    double sums[2][12];
+    for (int e = 0; e < 2; e++) {
+        const mpki_vector_ops *f = both[e];
+        mpki_space *s = NULL;
+        void *v[3];
+        uint64_t state = 5;
+        assert_int_equal(f->make(ctx, scalar, n, 3, NULL, 0, &s, v), MPK_OK);
+        for (int k = 0; k < 6; k++) out[e][k] = calloc(1, (size_t)bytes + 16);
+        f->random(s, &state, v[0]);
+        f->random(s, &state, v[1]);
+        f->give(s, v[1], out[e][0]);
+        f->signs(s, v[2]);
+        f->give(s, v[2], out[e][1]);
+        double *t = sums[e];
+        for (int hermitian = 0; hermitian < 2; hermitian++) {
+            const mpki_product p = f->product(s, hermitian, v[0], v[1]);
+            const mpki_number dot = f->dot(s, hermitian, v[0], v[1]);
+            t[3 * hermitian] = p.dot.re, t[3 * hermitian + 1] = p.dot.im;
+            t[3 * hermitian + 2] = p.norm_x * 1000 + p.norm_y;
+            assert_true(dot.re == p.dot.re && dot.im == p.dot.im);
+        }
+        t[6] = f->norm(s, v[0]);
+        t[7] = f->axpy_norm(s, a, v[0], v[1]);
+        f->give(s, v[1], out[e][2]);
+        f->axpy(s, c, v[2], v[1]);
+        t[8] = f->axpby_norm(s, c, v[0], a, v[1]);
+        f->axpby(s, a, v[2], c, v[1]);
+        f->give(s, v[1], out[e][3]);
+        f->axpby(s, a, v[0], none, v[2]);
+        f->give(s, v[2], out[e][4]);
+        f->scale(s, c, v[2], v[2]);
+        f->give(s, v[2], out[e][5]);
+        t[9] = f->largest(s, v[1]);
+        assert_true(f->finite(s, v[1]) && f->first_nonfinite(s, v[1]) == -1);
+        f->copy(s, v[1], v[0]);
+        assert_true(f->equal(s, v[0], v[1]) && (n == 0 || !f->equal(s, v[0], v[2])));
+        f->zero(s, v[0]);
+        t[10] = f->norm(s, v[0]), t[11] = (double)(state >> 20);
+        char *bad = calloc(1, (size_t)bytes + 16);
+        if (n > 0) scalar_store(scalar, bad, n - 1, NAN);
+        f->take(s, bad, v[0]);
+        assert_true(f->first_nonfinite(s, v[0]) == n - 1 && !f->finite(s, v[0]));
+        assert_true(f->largest(s, v[0]) == INFINITY && isnan(f->norm(s, v[0])));
+        free(bad);
+        assert_int_equal(f->status(s), MPK_OK);
+        f->free(ctx, &s);
+        assert_null(s);
+    }
+    assert_memory_equal(out[0][0], out[1][0], bytes);
+    assert_memory_equal(out[0][1], out[1][1], bytes);
+    for (int k = 2; k < 6; k++)
+        for (int32_t i = 0; i < n; i++)
+            assert_true(cabs(scalar_load(scalar, out[0][k], i) -
+                             scalar_load(scalar, out[1][k], i)) <= 64 * unit);
+    for (int k = 0; k < 12; k++)
+        assert_true(fabs(sums[0][k] - sums[1][k]) <= 64 * unit * (n + fabs(sums[0][k])));
+    for (int k = 0; k < 6; k++) free(out[0][k]), free(out[1][k]);
+}
+
+static void test_operations(void **unused) {
+    (void)unused;
+    static const int32_t orders[] = {1, 31, 127, 1023, 1024, 5000};
+    mpk_context *ctx = context();
+    for (int scalar = MPK_S; scalar <= MPK_Z; scalar++)
+        for (int k = 0; k < 6; k++) operation_case(ctx, (mpk_scalar)scalar, orders[k]);
+    mpk_context_destroy(&ctx);
+}
+
 /* ---- whole solves ---- */
 
 static mpk_status solve_on(mpk_context *ctx, const sparse *s, mpk_device device,
@@ -249,7 +328,9 @@ static void test_solves(void **unused) {
                 assert_true(info[e].relative_residual <= o.tolerance);
             }
             const int32_t a = info[0].krylov.iterations, c = info[1].krylov.iterations;
-            if (abs(a - c) > (a > 20 ? a / 20 : 1))
+            /* those with random shadow vectors depend on the last bits */
+            const int32_t few = method >= MPK_KRYLOV_BICGSTAB ? a / 4 : a / 20;
+            if (abs(a - c) > (few > 1 ? few : 1))
                 fail_msg("kind %d method %d: %d iterations, %d on the device", kind, method, a, c);
             double difference = 0, size = 0;
             for (int32_t i = 0; i < N; i++) {
@@ -315,7 +396,7 @@ static void test_scales(void **unused) {
             assert_false(mpk_failed(mpk_factorize(ctx, an, NULL, &o, &fac)));
             for (int p = 0; p < 4; p++) {
                 memcpy(x[e][p], b, N * mpk_scalar_size(scalar));
-                assert_int_equal(mpk_solve_part(ctx, fac, parts[p], 1, x[e][p], N), MPK_OK);
+                refused(ctx, mpk_solve_part(ctx, fac, parts[p], 1, x[e][p], N), MPK_OK, "");
             }
             mpk_factor_destroy(&fac);
             mpk_analysis_destroy(&an);
@@ -407,8 +488,7 @@ static void test_memory(void **unused) {
     refused(ctx, solve_on(ctx, &s, MPK_ON_CUDA, &o, b, x, NULL), MPK_ERR_MEMORY,
             "device_memory_limit leaves");
     o.device_memory_limit = 0;
-    const char *real = getenv("METAPACK_TEST_DEVICE");
-    if (!real || strcmp(real, "1")) {
+    if (!device_is_real()) {
         setenv("METAPACK_CUDA_HOST_LIMIT", "1000", 1);
         refused(ctx, solve_on(ctx, &s, MPK_ON_CUDA, &o, b, x, NULL), MPK_ERR_MEMORY, "needed");
         unsetenv("METAPACK_CUDA_HOST_LIMIT");
@@ -423,8 +503,7 @@ static void test_memory(void **unused) {
 static void test_launches_fail(void **unused) {
     (void)unused;
     enum { N = 30 };
-    const char *real = getenv("METAPACK_TEST_DEVICE");
-    if (real && !strcmp(real, "1")) return;
+    if (device_is_real()) return;
     mpk_context *ctx = context();
     sparse s = sparse_of(0, N, 1);
     make_good(&s, false);
@@ -503,11 +582,16 @@ static void test_absent(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),         cmocka_unit_test(test_long_rows),
-        cmocka_unit_test(test_solves),           cmocka_unit_test(test_ends_of_the_range),
-        cmocka_unit_test(test_scales),           cmocka_unit_test(test_tasks),
-        cmocka_unit_test(test_memory),           cmocka_unit_test(test_launches_fail),
-        cmocka_unit_test(test_allocations_fail), cmocka_unit_test(test_absent)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_operations),
+                                       cmocka_unit_test(test_products),
+                                       cmocka_unit_test(test_long_rows),
+                                       cmocka_unit_test(test_solves),
+                                       cmocka_unit_test(test_ends_of_the_range),
+                                       cmocka_unit_test(test_scales),
+                                       cmocka_unit_test(test_tasks),
+                                       cmocka_unit_test(test_memory),
+                                       cmocka_unit_test(test_launches_fail),
+                                       cmocka_unit_test(test_allocations_fail),
+                                       cmocka_unit_test(test_absent)};
     return device_there() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }

@@ -47,6 +47,11 @@ template <class E> struct chunk_size {
     enum { value = sizeof(E) == 16 ? 1024 : 2048, each = value / VECTOR_THREADS };
 };
 
+/** Blocks of a product that a multiprocessor holds at a time. */
+template <class E> struct product_resident {
+    enum { blocks = sizeof(E) == 16 ? 3 : 4 };
+};
+
 /** Is this block the last of a long row's? All threads get the same answer. */
 template <class A> __device__ inline bool last_piece(const A &a, const mpki_cuda_chunk &k) {
     __shared__ bool last;
@@ -78,7 +83,7 @@ template <class E> struct put_residual {
 };
 
 template <class E, class PUT>
-__global__ void __launch_bounds__(VECTOR_THREADS, sizeof(E) == 16 ? 3 : 4)
+__global__ void __launch_bounds__(VECTOR_THREADS, product_resident<E>::blocks)
     multiply_kernel(const rows_of<E> a, const E *__restrict__ x, const PUT put, double *partial,
                     unsigned *ticket) {
     enum { EACH = chunk_size<E>::each, SUMS = PUT::SUMS ? PUT::SUMS : 1 };

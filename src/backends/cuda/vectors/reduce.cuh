@@ -126,7 +126,7 @@ __device__ inline double nonfinite(number a) {
 /** OP: item load(i), void use(i, item, scalars, sums), scalars begin(), bool skip(), void end(sums);
  *  SUMS of them, combined by OP::combine; passes of UNROLL entries are loaded before any is stored. */
 template <class OP>
-__global__ void __launch_bounds__(VECTOR_THREADS)
+__global__ void __launch_bounds__(VECTOR_THREADS, OP::RESIDENT)
     sweep_kernel(const OP op, int64_t n, double *partial, unsigned *ticket) {
     enum { UNROLL = OP::UNROLL, SUMS = OP::SUMS ? OP::SUMS : 1 };
     if (op.skip()) return;
@@ -162,6 +162,7 @@ inline int vector_blocks(int64_t n) {
 template <class OP> mpk_status sweep(mpki_cuda *cuda, const mpki_cuda_space *s, const OP &op) {
     void (*const kernel)(const OP, int64_t, double *, unsigned *) = sweep_kernel<OP>;
     const int64_t n = s->n;
+    MPKI_TRY(cudaSetDevice(cuda->device)); /* a caller's operator may have chosen another */
     MPKI_LAUNCH(kernel, vector_blocks(n), vector_threads(n), 0, s->stream, op, n, s->partial,
                 s->ticket);
     MPKI_TRY(cudaGetLastError());
@@ -175,7 +176,8 @@ teller next_teller(mpki_cuda *cuda, mpki_cuda_space *s);
 
 /** What most passes have. */
 template <int K, int U, class F = plus> struct pass {
-    enum { SUMS = K, UNROLL = U };
+    /* RESIDENT: blocks of a multiprocessor; with 4 all of a grid run at once, with 2 half of them */
+    enum { SUMS = K, UNROLL = U, RESIDENT = 4 };
     typedef F combine;
     struct none {};
     __device__ bool skip() const { return false; }

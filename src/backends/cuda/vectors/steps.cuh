@@ -170,6 +170,7 @@ template <class E> struct residual_pass : step_pass<1, 4> {
 
 /* d := c2 alpha q + c2 before^2 d, x += d, s := c2 r + (1 - c2) s; and r^T u */
 template <class E> struct iterate_pass : step_pass<6, 2> {
+    enum { RESIDENT = sizeof(E) == 16 ? 2 : 4 }; /* or registers would not suffice */
     struct item {
         E q, d, x, r, s, u;
     };

@@ -129,6 +129,7 @@ static void aim(mpki_cuda *cuda, mpki_cuda_space *s, double target) {
 }
 
 static int begin(mpki_cuda *cuda, mpki_cuda_space *s) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
     MPKI_LAUNCH(begin_kernel, 1, 32, 0, s->stream, s->state, s->report);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;

@@ -104,8 +104,10 @@ static rows_of<T> rows(const mpki_cuda_rows *a) {
     return {a->ptr, a->col, (const T *)a->val, a->chunk, a->chunks, a->piece, a->done};
 }
 
+/* As many as run at once on 132 multiprocessors: each takes as many chunks as any other. */
 static int product_blocks(const mpki_cuda_rows *a) {
-    return a->chunks < VECTOR_BLOCKS ? a->chunks : (int)VECTOR_BLOCKS;
+    const int most = VECTOR_BLOCKS / 4 * product_resident<T>::blocks;
+    return a->chunks < most ? a->chunks : most;
 }
 
 template <class PUT>
@@ -115,6 +117,7 @@ static mpk_status multiply_to(mpki_cuda *cuda, const mpki_cuda_space *s, const m
         multiply_kernel<T, PUT>;
     const size_t bytes =
         chunk_size<T>::value * sizeof(T) + (MPKI_CUDA_CHUNK_ROWS + 1) * sizeof(int32_t);
+    MPKI_TRY(cudaSetDevice(cuda->device));
     MPKI_LAUNCH(kernel, product_blocks(a), VECTOR_THREADS, bytes, s->stream, rows(a), (const T *)x,
                 put, s->partial, s->ticket);
     MPKI_TRY(cudaGetLastError());
@@ -131,6 +134,7 @@ static int residual(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a
                     const void *b, void *r, double out[2]) {
     const teller tell = next_teller(cuda, s);
     const residual_end<T> put = {(const T *)b, (T *)r};
+    MPKI_TRY(cudaSetDevice(cuda->device));
     MPKI_LAUNCH(residual_kernel<T>, product_blocks(a), VECTOR_THREADS, 0, s->stream, rows(a),
                 (const T *)x, put, s->partial, s->ticket, tell);
     MPKI_TRY(cudaGetLastError());
