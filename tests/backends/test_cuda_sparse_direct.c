@@ -102,6 +102,9 @@ static void test_option(void **unused) {
     mpk_factor_info_get(fac, &info);
     assert_true(info.inertia.certified);
     assert_int_equal(info.inertia.positive + info.inertia.negative, a.n);
+    mpk_estimate e; /* the factor takes what was told, the solves their part of it */
+    assert_int_equal(mpk_factor_estimate(ctx, an, &o, &e), MPK_OK);
+    assert_true(e.device_bytes > info.bytes && e.device_bytes < 2 * info.bytes);
     for (int k = 0; k < 2; k++) { /* the second solve finds the first one's work space */
         assert_int_equal(mpk_solve(ctx, fac, 1, x, a.n, x, a.n, &o, &solve), MPK_OK);
         assert_true(solve.componentwise <= 1e-14);

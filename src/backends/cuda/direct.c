@@ -128,7 +128,10 @@ static int64_t description_bytes(int64_t count) {
     return (bytes + 255) & ~(int64_t)255;
 }
 
-static mpk_status place(mpki_direct *f) {
+enum { PARTS = 16 };
+
+/* What lies there: fills `parts` (PARTS). Returns the bytes of all. */
+static int64_t list_parts(mpki_direct *f, part *parts) {
     const mpki_tree_view *tree = &f->tree;
     const mpki_cuda_plan *plan = &f->plan;
     const int64_t size = (int64_t)mpk_scalar_size(tree->scalar), n = tree->n;
@@ -142,7 +145,7 @@ static mpk_status place(mpki_direct *f) {
     const int64_t extra = plan->panel_bytes / 8 < 256 << 20 ? plan->panel_bytes / 8 : 256 << 20;
     f->arena_bytes = plan->panel_bytes + extra + 65536;
     mpki_cuda_tree *on = &f->on;
-    const part parts[] = {
+    const part all[] = {
         {&on->node, plan->fronts * (int64_t)sizeof(mpki_cuda_node), plan->node},
         {&on->child, plan->children * (int64_t)sizeof(int32_t), plan->child},
         {&on->rel, plan->rows * (int64_t)sizeof(int32_t), plan->rel},
@@ -160,11 +163,21 @@ static mpk_status place(mpki_direct *f) {
         {&on->contribution, plan->contribution_entries * size, NULL},
         {&on->arena, f->arena_bytes, NULL},
     };
-    enum { PARTS = sizeof parts / sizeof *parts };
+    _Static_assert(sizeof all / sizeof *all == PARTS, "all of them");
     _Static_assert(sizeof(mpki_cuda_entry) == sizeof(mpki_scatter), "one is copied as the other");
     int64_t bytes = 0;
-    void *room = NULL;
+    memcpy(parts, all, sizeof all);
     for (int k = 0; k < PARTS; k++) bytes += (parts[k].bytes + 255) & ~(int64_t)255;
+    return bytes;
+}
+
+static mpk_status place(mpki_direct *f) {
+    const mpki_tree_view *tree = &f->tree;
+    const mpki_cuda_plan *plan = &f->plan;
+    mpki_cuda_tree *on = &f->on;
+    part parts[PARTS];
+    const int64_t bytes = list_parts(f, parts);
+    void *room = NULL;
     if (f->limit <= 0) {
         int64_t now = 0;
         if (!DID(f->device->table->describe(f->device->cuda, NULL, 0, &now, NULL)))
@@ -652,6 +665,25 @@ static int64_t bytes(const mpki_direct *f) {
     return held(f);
 }
 
+/* The bytes of a factor of which nothing is delayed, and of its solves. */
+static mpk_status estimate(mpk_context *ctx, const mpki_tree_view *tree, int64_t *bytes_out,
+                           double *time_s) {
+    mpki_direct *f = NULL;
+    part parts[PARTS];
+    int64_t solve = 0;
+    mpk_status status = make(ctx, tree, &f);
+    *bytes_out = 0, *time_s = 0;
+    if (!mpk_failed(status)) status = host_arrays(f);
+    if (!mpk_failed(status)) {
+        for (int32_t k = 0; k < f->plan.fronts; k++)
+            f->now[k].w = f->now[k].nelim = f->plan.node[k].own;
+        status = mpki_cuda_direct_solver_bytes(ctx, f, &solve);
+        *bytes_out = f->plan.fronts > 0 ? list_parts(f, parts) + solve : 0;
+    }
+    end(&f);
+    return status;
+}
+
 const mpki_direct_engine mpki_cuda_direct = {
     .make = make,
     .free = end,
@@ -666,4 +698,5 @@ const mpki_direct_engine mpki_cuda_direct = {
     .solver_make = mpki_cuda_direct_solver_make,
     .solver_free = mpki_cuda_direct_solver_free,
     .apply = mpki_cuda_direct_apply,
+    .estimate = estimate,
 };

@@ -62,6 +62,8 @@ mpk_status mpki_cuda_direct_fetch(mpki_direct *f);
 mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int threads,
                                         int32_t columns, mpki_direct_solver **s);
 void mpki_cuda_direct_solver_free(mpki_direct_solver **s);
+/** Device memory that solves of one right-hand side take. Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f, int64_t *bytes);
 /** Release f->spare. */
 void mpki_cuda_direct_drop_spare(mpki_direct *f);
 mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,

@@ -156,33 +156,56 @@ static mpk_status lists_make(mpk_context *ctx, const mpki_direct *f, lists *l) {
     return MPK_OK;
 }
 
+enum { PARTS = 9 };
+
+/* What lies on the device, and what of it comes from the host. */
+typedef struct part {
+    int64_t bytes;
+    const void *from;
+    int64_t at; /* bytes from the begin */
+} part;
+
+/* Fills `parts` (PARTS) for so many right-hand sides at once. Returns the bytes of all. */
+static int64_t list_parts(const mpki_direct *f, const lists *l, int32_t block, part *parts) {
+    const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar), n = f->tree.n;
+    const int64_t fronts = f->plan.fronts, word = sizeof(int32_t);
+    const part all[PARTS] = {{fronts * (int64_t)sizeof *l->at, l->at, 0},
+                             {fronts * word, l->parent, 0},
+                             {fronts * word, l->goal, 0},
+                             {l->downs * (int64_t)sizeof *l->down, l->down, 0},
+                             {l->ups * (int64_t)sizeof *l->up, l->up, 0},
+                             {(1 + 3 * fronts) * word, NULL, 0},
+                             {n * block * size, NULL, 0},
+                             {n * block * size, NULL, 0},
+                             {l->rows * block * size, NULL, 0}};
+    int64_t bytes = 0;
+    for (int k = 0; k < PARTS; k++) {
+        parts[k] = all[k];
+        parts[k].at = bytes;
+        bytes += (all[k].bytes + 255) & ~(int64_t)255;
+    }
+    return bytes;
+}
+
+mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f, int64_t *bytes) {
+    lists l;
+    part parts[PARTS];
+    const mpk_status status = lists_make(ctx, f, &l);
+    *bytes = mpk_failed(status) ? 0 : list_parts(f, &l, 1, parts);
+    lists_free(ctx, &l);
+    return status;
+}
+
 static mpk_status fill(mpki_direct_solver *s) {
     const mpki_direct *f = s->f;
     const mpki_cuda_direct_table *to = f->device->table->direct;
     mpki_cuda *cuda = f->device->cuda;
-    const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar), n = f->tree.n;
-    const int64_t fronts = f->plan.fronts, word = sizeof(int32_t);
+    const int64_t fronts = f->plan.fronts;
     lists l;
-    if (mpk_failed(lists_make(s->ctx, f, &l))) goto done;
-    const struct {
-        int64_t bytes;
-        const void *from;
-    } parts[] = {{fronts * (int64_t)sizeof *l.at, l.at},
-                 {fronts * word, l.parent},
-                 {fronts * word, l.goal},
-                 {l.downs * (int64_t)sizeof *l.down, l.down},
-                 {l.ups * (int64_t)sizeof *l.up, l.up},
-                 {(1 + 3 * fronts) * word, NULL},
-                 {n * s->block * size, NULL},
-                 {n * s->block * size, NULL},
-                 {l.rows * s->block * size, NULL}};
-    enum { PARTS = sizeof parts / sizeof *parts };
-    int64_t where[PARTS], bytes = 0;
+    part parts[PARTS];
     void *room = NULL;
-    for (int k = 0; k < PARTS; k++) {
-        where[k] = bytes;
-        bytes += (parts[k].bytes + 255) & ~(int64_t)255;
-    }
+    if (mpk_failed(lists_make(s->ctx, f, &l))) goto done;
+    const int64_t bytes = list_parts(f, &l, s->block, parts);
     if (f->limit > 0 && (double)bytes + (double)f->room_bytes > f->limit) {
         mpki_error(s->ctx, MPK_ERR_MEMORY, STAGE, bytes,
                    "factor and solve need %.4g bytes of device memory; device_memory_limit allows "
@@ -194,20 +217,20 @@ static mpk_status fill(mpki_direct_solver *s) {
     s->room = room;
     for (int k = 0; k < PARTS; k++)
         if (parts[k].from &&
-            !DID(to->copy(cuda, s->room + where[k], parts[k].from, parts[k].bytes, 1)))
+            !DID(to->copy(cuda, s->room + parts[k].at, parts[k].from, parts[k].bytes, 1)))
             goto done;
-    int32_t *ticket = (int32_t *)(void *)(s->room + where[5]);
-    s->stage = s->room + where[6];
+    int32_t *ticket = (int32_t *)(void *)(s->room + parts[5].at);
+    s->stage = s->room + parts[6].at;
     s->sweep = (mpki_cuda_sweep){
-        .y = s->room + where[7],
-        .u = s->room + where[8],
-        .at = (const int64_t *)(const void *)(s->room + where[0]),
+        .y = s->room + parts[7].at,
+        .u = s->room + parts[8].at,
+        .at = (const int64_t *)(const void *)(s->room + parts[0].at),
         .downs = l.downs,
         .ups = l.ups,
-        .parent = (const int32_t *)(const void *)(s->room + where[1]),
-        .goal = (const int32_t *)(const void *)(s->room + where[2]),
-        .down = (const mpki_cuda_piece *)(const void *)(s->room + where[3]),
-        .up = (const mpki_cuda_piece *)(const void *)(s->room + where[4]),
+        .parent = (const int32_t *)(const void *)(s->room + parts[1].at),
+        .goal = (const int32_t *)(const void *)(s->room + parts[2].at),
+        .down = (const mpki_cuda_piece *)(const void *)(s->room + parts[3].at),
+        .up = (const mpki_cuda_piece *)(const void *)(s->room + parts[4].at),
         .ticket = ticket,
         .finished = ticket + 1,
         .gathered = ticket + 1 + fronts,

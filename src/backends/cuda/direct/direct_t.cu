@@ -78,7 +78,7 @@ static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
     auto rows = rows_kernel<H, T>;
     auto inner = inner_kernel<H, T>;
     const int64_t bytes =
-        (3 * (MPKI_FRONT_INNER + 1) * MPKI_FRONT_TILE + 2 * MPKI_FRONT_TILE) * (int64_t)sizeof(T);
+        (2 * (MPKI_FRONT_INNER + 1) * MPKI_FRONT_TILE + 2 * MPKI_FRONT_TILE) * (int64_t)sizeof(T);
     MPKI_PASS(allow(cuda, inner, bytes));
     /* one warp does most of it: where there are many, small blocks, all of them at once */
     const int threads = l->count > 264 ? 64 : 256;

@@ -309,8 +309,7 @@ __global__ void __launch_bounds__(LARGE_THREADS)
     const int N = MPKI_FRONT_INNER, LD = N + 1;
     MPKI_ROOM;
     T *Ls = (T *)room, *Xs = Ls + LD * TILE; /* by pivots */
-    T *raw = Xs + LD * TILE;                 /* the tile's columns as they were */
-    T *dinv = raw + LD * TILE;
+    T *dinv = Xs + LD * TILE;
     __shared__ int order[MPKI_FRONT_TILE];
     int part;
     const int k0 = front_of_block(large.inner, large.count, &part);
@@ -339,11 +338,12 @@ __global__ void __launch_bounds__(LARGE_THREADS)
         Xs[i + k * LD] = k < ne && col < f.qe ? W[col + (int64_t)k * f.ldw] : make<T>(0);
     }
     __syncthreads();
+    T raw[N * MPKI_FRONT_TILE / LARGE_THREADS]; /* of the columns that failed, as they were */
     if (piece == 0 && ne < b) {
-        for (int s = tid; s < N * TILE; s += LARGE_THREADS) {
-            const int i = s % N, k = s / N, row = i0 + i;
-            if (k >= ne && k < b && row >= first && row < n)
-                raw[i + k * LD] = a.at(row, p + order[k]);
+#pragma unroll
+        for (int z = 0; z < N * TILE / LARGE_THREADS; ++z) {
+            const int s = tid + z * LARGE_THREADS, i = s % N, k = s / N, row = i0 + i;
+            if (k >= ne && k < b && row >= first && row < n) raw[z] = a.at(row, p + order[k]);
         }
     }
     if (tid < N) { /* X D^-1 */
@@ -357,12 +357,17 @@ __global__ void __launch_bounds__(LARGE_THREADS)
     __syncthreads();
     if (piece == 0) {
         const T *X = (const T *)f.tile + TILE * TILE;
-        for (int s = tid; s < N * TILE; s += LARGE_THREADS) {
-            const int i = s % N, k = s / N, row = i0 + i;
+#pragma unroll
+        for (int z = 0; z < N * TILE / LARGE_THREADS; ++z) {
+            const int s = tid + z * LARGE_THREADS, i = s % N, k = s / N, row = i0 + i;
             if (k >= b || row < first || row >= n) continue;
-            T x = k < ne ? Ls[i + k * LD] : raw[i + k * LD];
-            if (k >= ne)
+            T x;
+            if (k < ne) {
+                x = Ls[i + k * LD];
+            } else {
+                x = raw[z];
                 for (int c = 0; c < ne; ++c) nfma(x, Ls[i + c * LD], cj<H>(X[k + c * TILE]));
+            }
             a.at(row, p + k) = x;
         }
     }
