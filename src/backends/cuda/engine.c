@@ -28,9 +28,14 @@ static mpk_status settle(mpk_context *ctx) {
     return mpki_cuda_told(ctx, "device", d->table->settle(d->cuda));
 }
 
-static const mpki_engine cuda = {
-    .name = name, .memory = MPK_DEVICE, .is_here = is_here, .copy = copy, .settle = settle,
-    .blocks = &mpki_cuda_blocks, .direct = &mpki_cuda_direct, .vectors = &mpki_cuda_vectors};
+static const mpki_engine cuda = {.name = name,
+                                 .memory = MPK_DEVICE,
+                                 .is_here = is_here,
+                                 .copy = copy,
+                                 .settle = settle,
+                                 .blocks = &mpki_cuda_blocks,
+                                 .direct = &mpki_cuda_direct,
+                                 .vectors = &mpki_cuda_vectors};
 
 const mpki_engine *mpki_cuda_engine(mpk_context *ctx, int device) {
     return mpki_cuda_keep(ctx, device) ? &cuda : NULL;
