@@ -72,6 +72,10 @@ _metapack_words() # OPTION -> the words it takes, or nothing
         --joining) echo 'off on auto' ;;
         --drop-norm) echo 'below whole' ;;
         --level-rule) echo 'sum max' ;;
+        --triangular) echo 'exact jacobi isai' ;;
+        --isai-pattern) echo 'factor matrix blocks' ;;
+        --isai-over) echo 'refuse less largest' ;;
+        --isai-precision) echo 'double single' ;;
     esac
 }
 
@@ -92,6 +96,7 @@ _metapack_number() # OPTION: is its value a number?
         --similarity | --level | --fill-factor | --drop-tolerance | --stages) return 0 ;;
         --sweeps | --jacobi-epsilon | --jacobi-decay | --shift | --solve-sweeps) return 0 ;;
         --symmetry-tolerance | --omega | --device-number | --device-memory-limit) return 0 ;;
+        --isai-power | --isai-block | --isai-limit | --isai-relax) return 0 ;;
         *) return 1 ;;
     esac
 }
