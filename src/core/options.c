@@ -428,6 +428,19 @@ static bool in_sweeps(const mpk_options *o) {
     return o->method == MPK_METHOD_JACOBI || (free_choice && o->schedule == MPK_SCHEDULE_JACOBI);
 }
 
+/* Of approximate inverses: what another option of theirs makes idle; "" where nothing does. */
+static const char *idle(const mpk_option *o, const mpk_options *options) {
+    const bool isai = options->triangular == MPK_TRIANGULAR_ISAI;
+    const bool blocks = options->isai_pattern == MPK_ISAI_OF_BLOCKS;
+    if (!strcmp(o->key, "solve_sweeps") && isai) return "not read by triangular isai";
+    if (strncmp(o->key, "isai_", 5)) return "";
+    if (!isai) return "read by triangular isai alone";
+    if (!strcmp(o->key, "isai_block") && !blocks) return "read by isai_pattern blocks alone";
+    if (!strcmp(o->key, "isai_power") && blocks) return "not read by isai_pattern blocks";
+    return !strcmp(o->key, "isai_over") && options->isai_limit == 0 ? "not read without isai_limit"
+                                                                    : "";
+}
+
 /* "ldlt, ildlt and none" */
 static const char *list(char *out, size_t size, const char *key, unsigned bits) {
     int left = __builtin_popcount(bits);
@@ -463,6 +476,8 @@ int mpk_option_is_read(const mpk_option *o, const mpk_options *options, char *wh
         snprintf(text, sizeof text, "not read by method %s with krylov %s, but with %s", method,
                  list(with, sizeof with, "krylov", krylov),
                  list(who, sizeof who, "krylov", o->krylov & all));
+    else
+        snprintf(text, sizeof text, "%s", idle(o, options));
     if (why) snprintf(why, size, "%s", text);
     return !text[0];
 }
