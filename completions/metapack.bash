@@ -13,9 +13,10 @@ _metapack_options() # COMMAND -> its options
                 --shadow --direct --no-direct --strategy --block --grid --similarity --joining
                 --level --level-rule --fill-factor --drop-tolerance --drop-norm --factor-type
                 --pivoting --stages --butterfly --schedule --sweeps --jacobi-epsilon
-                --jacobi-decay --shift --precision --solve-sweeps --omega --device
-                --device-number --device-memory-limit --symmetry-tolerance --threads
-                --deterministic --memory-limit --seed --help' ;;
+                --jacobi-decay --shift --precision --solve-sweeps --triangular --isai-pattern
+                --isai-power --isai-block --isai-limit --isai-over --isai-relax --isai-precision
+                --omega --device --device-number --device-memory-limit --symmetry-tolerance
+                --threads --deterministic --memory-limit --seed --help' ;;
         analyse | analyze)
             echo '--generate --plot --json --quiet --progress --method --ordering --given-perm
                 --given-blocks --given-pivots --matching --model-threads --scaling --strategy
