@@ -193,9 +193,9 @@ largest power that fits (`cut`: how many). Jacobi k: k sweeps.
 
 The setting of Table II of Anzt et al.: ILU(0) in the order given (RCM for parabolic_fem), unit diagonal, x = 0,
 b = ones, a relative residual of 1e-10. The matrices are not theirs but generated siblings of the same structure (five points
-on a square; the same with a flow; linear elements on unstructured triangles), each side
-{options.scale:g} of the original's, so iterations cannot be compared with the published ones, only how they grow: "×
-exact" beside the paper's. M_U is made by columns of U, as there. † not reached.
+on a square; the same with a flow; linear elements on unstructured triangles, their points in random order) with fewer
+rows, so iterations cannot be compared with the published ones, only how they grow: "× exact" beside the paper's. M_U is made
+by columns of U, as there. † not reached.
 
 """)
         file.writelines(line + "\n" for line in idr_lines(held["idr"]))
