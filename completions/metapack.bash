@@ -13,9 +13,10 @@ _metapack_options() # COMMAND -> its options
                 --shadow --direct --no-direct --strategy --block --grid --similarity --joining
                 --level --level-rule --fill-factor --drop-tolerance --drop-norm --factor-type
                 --pivoting --stages --butterfly --schedule --sweeps --jacobi-epsilon
-                --jacobi-decay --shift --precision --solve-sweeps --omega --device
-                --device-number --device-memory-limit --symmetry-tolerance --threads
-                --deterministic --memory-limit --seed --help' ;;
+                --jacobi-decay --shift --precision --solve-sweeps --triangular --isai-pattern
+                --isai-power --isai-block --isai-limit --isai-over --isai-relax --isai-precision
+                --omega --device --device-number --device-memory-limit --symmetry-tolerance
+                --threads --deterministic --memory-limit --seed --help' ;;
         analyse | analyze)
             echo '--generate --plot --json --quiet --progress --method --ordering --given-perm
                 --given-blocks --given-pivots --matching --model-threads --scaling --strategy
@@ -72,6 +73,10 @@ _metapack_words() # OPTION -> the words it takes, or nothing
         --joining) echo 'off on auto' ;;
         --drop-norm) echo 'below whole' ;;
         --level-rule) echo 'sum max' ;;
+        --triangular) echo 'exact jacobi isai' ;;
+        --isai-pattern) echo 'factor matrix blocks' ;;
+        --isai-over) echo 'refuse less largest' ;;
+        --isai-precision) echo 'double single' ;;
     esac
 }
 
@@ -92,6 +97,7 @@ _metapack_number() # OPTION: is its value a number?
         --similarity | --level | --fill-factor | --drop-tolerance | --stages) return 0 ;;
         --sweeps | --jacobi-epsilon | --jacobi-decay | --shift | --solve-sweeps) return 0 ;;
         --symmetry-tolerance | --omega | --device-number | --device-memory-limit) return 0 ;;
+        --isai-power | --isai-block | --isai-limit | --isai-relax) return 0 ;;
         *) return 1 ;;
     esac
 }

@@ -87,6 +87,7 @@ typedef struct mpk_block_info {
     int64_t
         by_rows; /**< entries of L that are held by scalar rows after the factorization, for they
                           are applied faster so than from their blocks; 0: all are held in blocks */
+    mpk_isai_info isai; /**< approximate inverses; entries 0: there are none */
 } mpk_block_info;
 
 #ifdef __cplusplus

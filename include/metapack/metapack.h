@@ -47,5 +47,6 @@
 
 #include <metapack/dense.h> /* one dense matrix, on the processor or a device */
 #include <metapack/batch.h> /* many small dense matrices at once */
+#include <metapack/isai.h>  /* incomplete sparse approximate inverses */
 
 #endif

@@ -103,6 +103,47 @@ typedef enum mpk_device {
     MPK_ON_AUTO = 2
 } mpk_device;
 
+/** How the triangles of a factor on blocks are solved with. */
+typedef enum mpk_triangular {
+    MPK_TRIANGULAR_EXACT = 0,  /**< by substitution; or, where solve_sweeps > 0, by these */
+    MPK_TRIANGULAR_JACOBI = 1, /**< by Jacobi sweeps: solve_sweeps, 3 where that is 0 */
+    MPK_TRIANGULAR_ISAI = 2    /**< by incomplete sparse approximate inverses: docs/isai.md */
+} mpk_triangular;
+
+/** The pattern of the approximate inverse of a triangle. */
+typedef enum mpk_isai_pattern {
+    MPK_ISAI_OF_FACTOR = 0, /**< S(|L|^k) */
+    MPK_ISAI_OF_MATRIX = 1, /**< S(|A|^k), cut to the triangle */
+    MPK_ISAI_OF_BLOCKS = 2  /**< isai_block rows each along the diagonal */
+} mpk_isai_pattern;
+
+/** What becomes of a column of an approximate inverse that is longer than the limit. */
+typedef enum mpk_isai_over {
+    MPK_ISAI_REFUSE = 0, /**< an error that names it */
+    MPK_ISAI_LESS = 1,   /**< it gets the largest power that fits */
+    MPK_ISAI_LARGEST = 2 /**< its largest entries, computed anew on these alone */
+} mpk_isai_over;
+
+/** Precision in which approximate inverses are stored. */
+typedef mpk_precision mpk_isai_precision;
+
+/** Classes of columns of an approximate inverse: at most 1, 2, 4, 8, 16, 32, 64, 128, 1024 entries,
+ *  and more. */
+enum { MPK_ISAI_CLASSES = 10 };
+
+/** What was done for approximate inverses of triangles, or of a matrix. */
+typedef struct mpk_isai_info {
+    int64_t columns[MPK_ISAI_CLASSES]; /**< by class; the diagonal counts */
+    int64_t entries;   /**< of M, diagonals included; of both triangles of a factor that is not
+                              symmetric */
+    int32_t longest;   /**< entries of the longest column */
+    int64_t over;      /**< columns that were cut to the limit */
+    int64_t fallbacks; /**< columns that became the diagonal alone: their system was singular */
+    int32_t first_fallback; /**< the first of these, from 0; -1: none */
+    int64_t bytes;          /**< held, with what relaxation needs */
+    double time_pattern_s, time_values_s;
+} mpk_isai_info;
+
 /** All choices. The name of a field is the key of mpk_options_set() and, with dashes, the flag of
  *  the command: pivot_threshold, --pivot-threshold. Call mpk_options_init() first; later versions
  *  add fields at the end. docs/options.md says which methods read which. */
@@ -292,6 +333,33 @@ typedef struct mpk_options {
      *  these pairs instead of those of the matching stay together, and are the pivots of
      *  pivoting static. With given_blocks a pivot lies in one block. NULL: by matching. */
     const int32_t *given_pivots;
+    /** How the triangles of a factor on blocks are solved with. exact: by substitution, or by
+     *  solve_sweeps Jacobi sweeps where that is above 0; jacobi: by solve_sweeps of them, 3
+     *  where that is 0; isai: by products with incomplete sparse approximate inverses of the
+     *  triangles, D stays exact. See docs/isai.md. Default exact. */
+    mpk_triangular triangular;
+    /** The pattern of the approximate inverses (triangular isai). factor: that of |L|^k, k
+     *  being isai_power; matrix: that of |A|^k, cut to the triangle; blocks: isai_block rows
+     *  each along the diagonal. Default factor. */
+    mpk_isai_pattern isai_pattern;
+    /** The power k of the pattern of approximate inverses, 0: the diagonal alone. From 0 to
+     *  1000. Default 1. */
+    int isai_power;
+    /** Rows of a diagonal block of isai_pattern blocks. From 1 to 1000000 rows. Default 32. */
+    int isai_block;
+    /** Most entries of a column of an approximate inverse, 0: no limit. The diagonal counts.
+     *  What is longer is subject to isai_over. From 0 to 2147483647 entries. Default 0. */
+    int isai_limit;
+    /** What becomes of a column longer than isai_limit. refuse: an error that names it; less:
+     *  it gets the largest power that fits; largest: its largest entries, computed anew on
+     *  these alone. The report counts them. Default refuse. */
+    mpk_isai_over isai_over;
+    /** Sweeps x := x + M (b - L x) after x := M b (triangular isai). They need L beside M: some
+     *  of the memory is then held twice. From 0 to 10000 sweeps. Default 0. */
+    int isai_relax;
+    /** Precision in which the approximate inverses are stored. double: that of the factor.
+     *  Default double. */
+    mpk_isai_precision isai_precision;
     /* options: end */
 } mpk_options;
 

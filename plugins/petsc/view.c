@@ -90,6 +90,13 @@ static PetscErrorCode view_blocks(mpkp_solver *s, PetscViewer viewer) {
         (int)b.block_rows, mpk_option_word("strategy", (int)b.strategy),
         mpk_ordering_name(b.ordering), (long long)b.blocks, (long long)f.nnz,
         (double)f.bytes / 1048576, (long long)b.rejected, (long long)b.perturbed));
+    if (b.isai.entries > 0)
+        PetscCall(PetscViewerASCIIPrintf(
+            viewer,
+            "approximate inverses of the triangles: %lld entries, longest column %d, %d sweeps of "
+            "relaxation, %.1f MiB, %.3g s\n",
+            (long long)b.isai.entries, (int)b.isai.longest, o->isai_relax,
+            (double)b.isai.bytes / 1048576, b.isai.time_pattern_s + b.isai.time_values_s));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

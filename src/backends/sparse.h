@@ -293,6 +293,7 @@ typedef struct mpki_block_counts {
     int64_t bytes;            /* of the factor */
     int64_t
         by_rows; /* entries of L that are held by scalar rows, not in blocks; 0: all in blocks */
+    mpk_isai_info isai; /* options.triangular isai; else zero */
 } mpki_block_counts;
 
 typedef struct mpki_blocks mpki_blocks;             /* an engine's factor on blocks */

@@ -31,11 +31,23 @@ struct mpki_blocks {
     int64_t room;      /* blocks that lower and upper have room for */
     mpki_arena arena;  /* of all values */
     bool have_arena;
-    struct mpki_border *border; /* the dense pivot that ends the stages; NULL: there is none */
-    struct mpki_meta *meta;     /* work space of the factorization; NULL after it */
-    bool in_blocks;             /* a solver does not turn them into rows */
-    struct mpki_rows *rows;     /* rows.h: instead of all of the above from `frame` on, or NULL */
+    struct mpki_border *border;   /* the dense pivot that ends the stages; NULL: there is none */
+    struct mpki_meta *meta;       /* work space of the factorization; NULL after it */
+    bool in_blocks;               /* a solver does not turn them into rows */
+    struct mpki_rows *rows;       /* rows.h: instead of all of the above from `frame` on, or NULL */
+    struct mpki_block_isai *isai; /* isai.h: instead of lower, upper and arena, or NULL */
 };
+
+/** Jacobi sweeps that replace a triangular solve; 0: none do. */
+static inline int mpki_jacobi_sweeps(const mpk_options *o) {
+    enum { USUAL = 3 };
+    if (o->triangular == MPK_TRIANGULAR_ISAI) return 0;
+    return o->triangular == MPK_TRIANGULAR_JACOBI && o->solve_sweeps == 0 ? USUAL : o->solve_sweeps;
+}
+
+/** Release all blocks off the diagonal and all values; `frames`: the frames stay, with values of
+ *  their own. */
+void mpki_blocks_keep_frames(mpki_blocks *f, bool frames);
 
 /** Release all blocks and pivots; f->rows has what is needed of them. */
 void mpki_blocks_drop(mpki_blocks *f);

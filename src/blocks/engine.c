@@ -2,6 +2,7 @@
 /* The processor's engine for factors on blocks: its table of slots; a factor is made, computed and
  * freed here. */
 #include "border.h"
+#include "isai.h"
 #include "rows.h"
 
 #include <math.h>
@@ -20,15 +21,21 @@ static void work_free(mpki_blocks *f) {
     f->meta = NULL;
 }
 
-void mpki_blocks_drop(mpki_blocks *f) {
+void mpki_blocks_keep_frames(mpki_blocks *f, bool frames) {
     mpk_context *ctx = f->stages->ctx;
-    mpki_release(ctx, f->frame);
+    if (!frames) {
+        mpki_release(ctx, f->frame);
+        f->frame = NULL;
+    }
     if (f->upper != f->lower) mpki_release(ctx, f->upper);
     mpki_release(ctx, f->lower);
     if (f->have_arena) mpki_arena_free(&f->arena);
-    f->frame = NULL;
     f->lower = f->upper = NULL;
     f->have_arena = false;
+}
+
+void mpki_blocks_drop(mpki_blocks *f) {
+    mpki_blocks_keep_frames(f, false);
 }
 
 static void end(mpk_context *ctx, mpki_blocks **handle) {
@@ -38,6 +45,7 @@ static void end(mpk_context *ctx, mpki_blocks **handle) {
     mpki_border_free(ctx, &f->border);
     mpki_blocks_drop(f);
     mpki_rows_free(ctx, &f->rows);
+    mpki_block_isai_free(ctx, &f->isai);
     mpki_release(ctx, f);
     *handle = NULL;
 }
@@ -167,8 +175,20 @@ mpk_status mpki_block_finish_as_rows(mpki_blocks *f, mpki_block_counts *c) {
     return MPK_OK;
 }
 
+/* Products with approximate inverses take the place of triangular solves. */
+static mpk_status finish_as_inverses(mpki_blocks *f, mpki_block_counts *c) {
+    mpki_pool *pool = f->meta->pool;
+    mpki_block_finish_as_blocks(f, c);
+    const mpk_status status = mpki_block_isai_make(f, pool);
+    if (mpk_failed(status)) return status;
+    c->isai = f->isai->info;
+    c->bytes = c->isai.bytes + mpki_border_bytes(f->border, f->scalar);
+    return MPK_OK;
+}
+
 /* Numbers become rows at once; larger blocks once a solver has applied them often enough. */
 static mpk_status finish(mpki_blocks *f, mpki_block_counts *c) {
+    if (f->stages->options->triangular == MPK_TRIANGULAR_ISAI) return finish_as_inverses(f, c);
     if (f->stages->blocking->largest == 1) return mpki_block_finish_as_rows(f, c);
     const mpk_status status = mpki_block_finish_as_blocks(f, c);
     f->in_blocks = false;
@@ -176,6 +196,7 @@ static mpk_status finish(mpki_blocks *f, mpki_block_counts *c) {
 }
 
 static int64_t entries(const mpki_blocks *f, int64_t block) {
+    if (f->isai) return f->isai->entries[block];
     return f->rows ? f->rows->entries[block] : f->lower[block].nnz;
 }
 

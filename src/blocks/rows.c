@@ -52,7 +52,7 @@ bool mpki_as_rows(const mpki_block *b) {
     return b->format != MPKI_EMPTY && b->nnz <= block_time(b);
 }
 
-static int64_t block_bytes(const mpki_block *b, size_t size) {
+int64_t mpki_stored_bytes(const mpki_block *b, size_t size) {
     int held = 0;
     if (b->format == MPKI_EMPTY) return 0;
     for (int k = 0; b->format != MPKI_DENSE && k < (b->rows + 31) / 32; k++)
@@ -78,7 +78,7 @@ static void add(estimate *sum, const mpki_block *b, size_t size) {
     if (rows)
         sum->rows += b->nnz * (int64_t)(size + sizeof(int32_t));
     else
-        sum->kept += block_bytes(b, size);
+        sum->kept += mpki_stored_bytes(b, size);
 }
 
 static estimate estimate_all(const mpki_blocks *bf) {
@@ -101,7 +101,7 @@ static estimate estimate_all(const mpki_blocks *bf) {
  * pure [out] even with all blocks as rows */
 static bool pays(const mpki_blocks *bf, int64_t *kept_bytes, bool *pure) {
     const estimate sum = estimate_all(bf);
-    *pure = sum.all <= PURE * sum.after && bf->stages->options->solve_sweeps == 0 &&
+    *pure = sum.all <= PURE * sum.after && mpki_jacobi_sweeps(bf->stages->options) == 0 &&
             bf->stages->blocking->largest > 1;
     const double room = (double)mpki_memory_left(bf->stages->ctx);
     const int64_t halves = bf->upper != bf->lower ? 1 : 2, n = bf->stages->blocking->n;
@@ -345,7 +345,7 @@ static mpk_status move_blocks(making *m, int64_t bytes) {
                                          : &bf->lower[k];
             if (b->format == MPKI_EMPTY || mpki_as_rows(b)) continue;
             if (!pivot && x->rows[k] == x->cols[k]) continue;
-            const int64_t more = block_bytes(b, size);
+            const int64_t more = mpki_stored_bytes(b, size);
             m->w.moved[half * count + k] = used;
             memcpy(to + used, b->data, (size_t)more);
             used += more;

@@ -62,6 +62,8 @@ void mpki_rows_free(mpk_context *ctx, mpki_rows **rows);
 
 /** The rule, measured (docs/meta-algorithm.md): is this block faster as rows? */
 bool mpki_as_rows(const mpki_block *b);
+/** Bytes of its data, for values of `size` bytes. */
+int64_t mpki_stored_bytes(const mpki_block *b, size_t size);
 
 /** Frames at work in one of these: where the frames' slots begin, and the pass. */
 typedef struct mpki_rows_making {

@@ -2,6 +2,7 @@
 /* Applying a factor on blocks: the work space for it. */
 #define _GNU_SOURCE
 #include "border.h"
+#include "isai.h"
 #include "rows.h"
 
 #include <sched.h>
@@ -37,20 +38,22 @@ mpk_status mpki_block_solver_make(mpk_context *ctx, const mpki_blocks *bf, int t
     if (!s) return mpki_failed(ctx);
     s->bf = bf;
     s->rows = bf->rows;
-    s->wholes = bf->in_blocks || bf->rows ? -1 : 0;
+    s->wholes = bf->in_blocks || bf->rows || bf->isai ? -1 : 0;
     s->threads = threads;
     s->nrhs = nrhs;
-    s->jacobi = stages->options->solve_sweeps;
-    s->bytes = (double)(bf->rows ? bf->rows->swept : mpki_arena_bytes(&bf->arena));
+    s->jacobi = mpki_jacobi_sweeps(stages->options);
+    s->bytes = bf->isai   ? (double)bf->isai->info.bytes / 2
+               : bf->rows ? (double)bf->rows->swept
+                          : (double)mpki_arena_bytes(&bf->arena);
     MPKI_DISPATCH(bf->scalar, block_begin)(s);
     s->y = mpki_alloc(ctx, "solve", n * nrhs, size);
     s->z = mpki_alloc(ctx, "solve", n * nrhs, size);
-    if (s->jacobi) s->other = mpki_alloc(ctx, "solve", n * nrhs, size);
+    if (s->jacobi || bf->isai) s->other = mpki_alloc(ctx, "solve", n * nrhs, size);
     if (bf->border)
         s->border =
             mpki_alloc(ctx, "solve", mpki_border_work(bf->border, bf->scalar, threads, nrhs), 1);
     s->done = mpki_calloc(ctx, "solve", m, sizeof *s->done);
-    const bool wide = s->jacobi || m >= SHARE_WIDTH * (int64_t)stages->levels.count;
+    const bool wide = s->jacobi || bf->isai || m >= SHARE_WIDTH * (int64_t)stages->levels.count;
     if (!mpk_failed(mpki_failed(ctx)) && threads > 1 && wide && s->bytes > SHARE_BYTES)
         s->pool = mpki_context_pool(ctx, threads, 16);
     if (mpk_failed(mpki_failed(ctx))) mpki_block_solver_free(ctx, out);

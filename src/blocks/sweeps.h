@@ -52,6 +52,9 @@ void mpki_sweep_wait(int *spins);
     void mpki_##p##_block_begin(mpki_block_solver *s);                                               \
     void mpki_##p##_block_solve(mpki_block_solver *s, mpk_part part, int nrhs, void *x,              \
                                 int64_t ldx);                                                        \
+    /** With bf->isai: z := the triangular solve of y; x := D^-1 x of a factor of scalars. */        \
+    void mpki_##p##_isai_triangle(mpki_block_solver *s, int nrhs, bool backward);                    \
+    void mpki_##p##_isai_diagonal(const mpki_block_solver *s, int nrhs, bool absolute, void *x);     \
     /** On bf->rows: y := the triangular solve of y by one half; y by the slots of it. */            \
     void mpki_##p##_rows_triangle(mpki_block_solver *s, int half, int nrhs);                         \
     /** y by the slots of half 0 := D^-1 y by those of half 1. part: it is all that is wanted. */    \

@@ -3,6 +3,7 @@
 #include "../backends/cpu/cpu.h"
 #include "../core/precision.h"
 #include "border.h"
+#include "isai.h"
 #include "rows.h"
 
 #include <string.h>
@@ -130,6 +131,10 @@ static void jacobi_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 static void triangular(mpki_block_solver *s, int nrhs, bool backward) {
     const int64_t m = s->bf->stages->index.m;
     pass p = {.s = s, .nrhs = nrhs, .backward = backward, .from = s->z, .b = s->y, .to = s->z};
+    if (s->bf->isai) {
+        FN(isai_triangle)(s, nrhs, backward);
+        return;
+    }
     if (!s->jacobi) {
         const bool shared = mpki_sweep_share(s);
         const double start = mpki_now_s();
@@ -253,6 +258,10 @@ static void diagonal(mpki_block_solver *s, int nrhs, bool absolute, T *x) {
     const mpki_blocks *bf = s->bf;
     const int hermitian = bf->stages->symmetry == MPK_HERMITIAN && bf->upper == bf->lower;
     const FN(block_kernels) *kernels = s->kernels;
+    if (bf->isai && bf->isai->dinv) {
+        FN(isai_diagonal)(s, nrhs, absolute, x);
+        return;
+    }
     for (int32_t f = 0; f < bf->stages->index.m; f++) /* D = I in frames of the border */
         kernels->diagonal(rows_of(bf, f), bf->frame[f].d, bf->frame[f].dinv, absolute, hermitian,
                           nrhs, x + (int64_t)bf->stages->blocking->bptr[f] * nrhs);

@@ -23,6 +23,9 @@ static const char *const pivoting_names[] = {"none", "static", "bk", "rook", "co
 static const char *const schedule_names[] = {"pull", "subsets", "atomic", "jacobi"};
 static const char *const precision_names[] = {"double", "single"};
 static const char *const device_names[] = {"cpu", "cuda", "auto"};
+static const char *const triangular_names[] = {"exact", "jacobi", "isai"};
+static const char *const isai_pattern_names[] = {"factor", "matrix", "blocks"};
+static const char *const isai_over_names[] = {"refuse", "less", "largest"};
 static const char *const switch_names[] = {"off", "on", "auto"};
 static const char *const norm_names[] = {"below", "whole"};
 static const char *const rule_names[] = {"sum", "max"};
@@ -223,6 +226,31 @@ static const mpk_option table[] = {
      "how levels of fill grow where two blocks meet",
      "sum: lev(i,k) + lev(k,j) + 1 (Hysom & Pothen 2002); max: max(lev(i,k), lev(k,j)) + 1, as "
      "printed in 2018: more fill from level 2 on."},
+    {WORDS(triangular, triangular_names, MPK_TRIANGULAR_EXACT), "", AUTO | BLOCKS | SSOR, 0, 0,
+     "how the triangles of a factor on blocks are solved with",
+     "exact: by substitution, or by solve_sweeps Jacobi sweeps where that is above 0; jacobi: by "
+     "solve_sweeps of them, 3 where that is 0; isai: by products with incomplete sparse "
+     "approximate inverses of the triangles, D stays exact. See docs/isai.md."},
+    {WORDS(isai_pattern, isai_pattern_names, MPK_ISAI_OF_FACTOR), "", AUTO | BLOCKS | SSOR, 0, 0,
+     "the pattern of the approximate inverses (triangular isai)",
+     "factor: that of |L|^k, k being isai_power; matrix: that of |A|^k, cut to the triangle; "
+     "blocks: isai_block rows each along the diagonal."},
+    {WHOLE(isai_power, 0, 1000, 1), "", AUTO | BLOCKS | SSOR, 0, 0,
+     "the power k of the pattern of approximate inverses, 0: the diagonal alone", ""},
+    {WHOLE(isai_block, 1, 1000000, 32), "rows", AUTO | BLOCKS | SSOR, 0, 0,
+     "rows of a diagonal block of isai_pattern blocks", ""},
+    {WHOLE(isai_limit, 0, 2147483647, 0), "entries", AUTO | BLOCKS | SSOR, 0, 0,
+     "most entries of a column of an approximate inverse, 0: no limit",
+     "The diagonal counts. What is longer is subject to isai_over."},
+    {WORDS(isai_over, isai_over_names, MPK_ISAI_REFUSE), "", AUTO | BLOCKS | SSOR, 0, 0,
+     "what becomes of a column longer than isai_limit",
+     "refuse: an error that names it; less: it gets the largest power that fits; largest: its "
+     "largest entries, computed anew on these alone. The report counts them."},
+    {WHOLE(isai_relax, 0, 10000, 0), "sweeps", AUTO | BLOCKS | SSOR, 0, 0,
+     "sweeps x := x + M (b - L x) after x := M b (triangular isai)",
+     "They need L beside M: some of the memory is then held twice."},
+    {WORDS(isai_precision, precision_names, MPK_PRECISION_DOUBLE), "", AUTO | BLOCKS | SSOR, 0, 0,
+     "precision in which the approximate inverses are stored", "double: that of the factor."},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 
@@ -400,6 +428,19 @@ static bool in_sweeps(const mpk_options *o) {
     return o->method == MPK_METHOD_JACOBI || (free_choice && o->schedule == MPK_SCHEDULE_JACOBI);
 }
 
+/* Of approximate inverses: what another option of theirs makes idle; "" where nothing does. */
+static const char *idle(const mpk_option *o, const mpk_options *options) {
+    const bool isai = options->triangular == MPK_TRIANGULAR_ISAI;
+    const bool blocks = options->isai_pattern == MPK_ISAI_OF_BLOCKS;
+    if (!strcmp(o->key, "solve_sweeps") && isai) return "not read by triangular isai";
+    if (strncmp(o->key, "isai_", 5)) return "";
+    if (!isai) return "read by triangular isai alone";
+    if (!strcmp(o->key, "isai_block") && !blocks) return "read by isai_pattern blocks alone";
+    if (!strcmp(o->key, "isai_power") && blocks) return "not read by isai_pattern blocks";
+    return !strcmp(o->key, "isai_over") && options->isai_limit == 0 ? "not read without isai_limit"
+                                                                    : "";
+}
+
 /* "ldlt, ildlt and none" */
 static const char *list(char *out, size_t size, const char *key, unsigned bits) {
     int left = __builtin_popcount(bits);
@@ -435,6 +476,8 @@ int mpk_option_is_read(const mpk_option *o, const mpk_options *options, char *wh
         snprintf(text, sizeof text, "not read by method %s with krylov %s, but with %s", method,
                  list(with, sizeof with, "krylov", krylov),
                  list(who, sizeof who, "krylov", o->krylov & all));
+    else
+        snprintf(text, sizeof text, "%s", idle(o, options));
     if (why) snprintf(why, size, "%s", text);
     return !text[0];
 }

@@ -292,6 +292,7 @@ static void sum_up(const mpki_block_body *body, const mpki_block_counts *c, mpk_
     info->bitmap = c->bitmap;
     info->rows = c->rows;
     info->by_rows = c->by_rows;
+    info->isai = c->isai;
     info->mean_fill_out = stored ? c->fill_out / (double)stored : 1;
     info->blocks = stored + s->index.m;
     info->block_rows = s->index.m;

@@ -154,6 +154,29 @@ static void write_krylov(object *top, const mpk_run *run) {
     close_object(&o);
 }
 
+/* Approximate inverses of the triangles. */
+static void write_isai(object *top, const mpk_run *run) {
+    const mpk_isai_info *s = &run->block.isai;
+    const mpk_options *p = &run->options;
+    object o = open_object(top, "isai");
+    text(&o, "pattern", mpk_option_word("isai_pattern", (int)p->isai_pattern));
+    integer(&o, "power", p->isai_power);
+    integer(&o, "limit", p->isai_limit);
+    integer(&o, "relax", p->isai_relax);
+    text(&o, "precision", mpk_option_word("isai_precision", (int)p->isai_precision));
+    key(&o, "columns");
+    for (int k = 0; k < MPK_ISAI_CLASSES; k++)
+        mpki_buffer_printf(o.out, "%s%lld", k ? ", " : "[", (long long)s->columns[k]);
+    mpki_buffer_printf(o.out, "]");
+    integer(&o, "longest", s->longest);
+    integer(&o, "over", s->over);
+    integer(&o, "entries", s->entries);
+    integer(&o, "bytes", s->bytes);
+    real(&o, "time_pattern_s", "%.6f", s->time_pattern_s);
+    real(&o, "time_values_s", "%.6f", s->time_values_s);
+    close_object(&o);
+}
+
 /* A method on blocks: what was asked for and what came of it. */
 static void write_blocks(object *top, const mpk_run *run) {
     const mpk_block_info *b = &run->block;
@@ -194,6 +217,7 @@ static void write_blocks(object *top, const mpk_run *run) {
         integer(&o, "breakdowns", b->breakdowns);
         real(&o, "diagonal_shift", "%.6g", b->diagonal_shift);
     }
+    if (b->isai.entries > 0) write_isai(&o, run);
     close_object(&o);
 }
 

@@ -194,6 +194,30 @@ static void write_by_hand(const mpk_run *run, mpki_buffer *out) {
         line(out, first ? "Options" : "", "%s", text);
 }
 
+/* Products with approximate inverses, where they take the place of triangular solves. */
+static void write_isai(const mpk_run *run, mpki_buffer *out) {
+    static const char *const classes[MPK_ISAI_CLASSES] = {"1",  "2",  "4",   "8",    "16",
+                                                          "32", "64", "128", "1024", "more"};
+    const mpk_isai_info *s = &run->block.isai;
+    const mpk_options *o = &run->options;
+    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX], u[MPKI_UNIT_MAX], text[WIDTH + 1];
+    int used = 0;
+    line(out, "Inverses", "approximate, of the triangles: %s entries, %s; pattern %s, values %s",
+         mpki_show_si(x, (double)s->entries, ""), mpki_show_bytes(y, (double)s->bytes),
+         mpki_show_time(z, s->time_pattern_s), mpki_show_time(u, s->time_values_s));
+    if (s->over > 0)
+        line(out, "", "%s columns cut to %d entries: %s", mpki_show_count(x, s->over),
+             o->isai_limit, mpk_option_word("isai_over", (int)o->isai_over));
+    text[0] = '\0';
+    for (int k = 0; k < MPK_ISAI_CLASSES; k++)
+        if (s->columns[k] && used < WIDTH - LABEL)
+            used += snprintf(text + used, sizeof text - (size_t)used, "%s%s: %s", used ? ", " : "",
+                             classes[k], mpki_show_count(x, s->columns[k]));
+    line(out, "", "columns by length, up to %s", text);
+    line(out, "", "longest %d; %d sweep%s of relaxation", s->longest, o->isai_relax,
+         plural(o->isai_relax));
+}
+
 static void write_blocks(const mpk_run *run, mpki_buffer *out) {
     const mpk_block_info *b = &run->block;
     const mpk_factor_info *f = &run->factor;
@@ -207,6 +231,7 @@ static void write_blocks(const mpk_run *run, mpki_buffer *out) {
     if (b->by_rows > 0)
         line(out, "", "held by scalar rows, as which it is applied faster: %s entries",
              mpki_show_si(x, (double)b->by_rows, ""));
+    if (b->isai.entries > 0) write_isai(run, out);
     const bool general = run->problem.symmetry == MPK_GENERAL;
     line(out, "Factor", "%s, %s, %d thread%s; %s; %s with %s entries, %s dropped; %s",
          general ? "LDU on blocks" : "incomplete", run->backend ? run->backend : "cpu", f->threads,

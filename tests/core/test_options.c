@@ -79,6 +79,29 @@ static void rows_hold(void **state) {
 }
 
 /* What is read is told for each method: by hand, from what the code does. */
+/* Options of approximate inverses that another one makes idle. */
+static void test_idle(void **unused) {
+    (void)unused;
+    static const char *const keys[] = {"isai_pattern", "isai_power", "isai_block",    "isai_limit",
+                                       "isai_over",    "isai_relax", "isai_precision"};
+    mpk_options o;
+    char why[128];
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_ILU0;
+    for (int k = 0; k < 7; k++) {
+        assert_int_equal(mpk_option_is_read(row(keys[k]), &o, why, sizeof why), 0);
+        assert_string_equal(why, "read by triangular isai alone");
+    }
+    assert_int_equal(mpk_option_is_read(row("solve_sweeps"), &o, why, sizeof why), 1);
+    o.triangular = MPK_TRIANGULAR_ISAI;
+    for (int k = 0; k < 7; k++)
+        assert_int_equal(mpk_option_is_read(row(keys[k]), &o, why, sizeof why), k != 2 && k != 4);
+    assert_int_equal(mpk_option_is_read(row("solve_sweeps"), &o, why, sizeof why), 0);
+    o.isai_limit = 3, o.isai_pattern = MPK_ISAI_OF_BLOCKS;
+    for (int k = 0; k < 7; k++)
+        assert_int_equal(mpk_option_is_read(row(keys[k]), &o, why, sizeof why), k != 1);
+}
+
 static void who_reads(void **state) {
     (void)state;
     static const struct {
@@ -188,8 +211,9 @@ static int teardown(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(covers_the_struct),
-                                       cmocka_unit_test(rows_hold), cmocka_unit_test(who_reads),
-                                       cmocka_unit_test(nonsense), cmocka_unit_test(seeds)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_idle), cmocka_unit_test(covers_the_struct),
+        cmocka_unit_test(rows_hold), cmocka_unit_test(who_reads),
+        cmocka_unit_test(nonsense),  cmocka_unit_test(seeds)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

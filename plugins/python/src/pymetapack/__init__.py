@@ -16,14 +16,16 @@ from ._errors import *  # noqa: F403
 from ._errors import __all__ as _errors
 from ._factor import Factor, Inertia, Slogdet, factorized, ildl, ldl, ldu, spsolve
 from ._files import generate, generators, read
+from ._isai import ApproximateInverse, isai
 from ._krylov import KrylovInfo, bicgstab, cg, fgmres, gmres, idr, minres, sqmr, symmlq
 from ._lib import build_config, library_path, version
 from ._options import keys as options
 from ._version import __version__
 
 __all__ = [
-    "BatchFactor", "DenseFactor", "Device", "Devices", "Factor", "Inertia", "KrylovInfo", "Slogdet", "__version__",
-    "batch_gemm", "bicgstab", "build_config", "cg", "devices", "factorized", "fgmres", "generate",
-    "generators", "gmres", "idr", "ildl", "ldl", "ldl_batch", "ldl_dense", "ldu", "library_path",
-    "minres", "options", "read", "solve_dense", "spsolve", "sqmr", "symmlq", "version", *_errors,
+    "ApproximateInverse", "BatchFactor", "DenseFactor", "Device", "Devices", "Factor", "Inertia",
+    "KrylovInfo", "Slogdet", "__version__", "batch_gemm", "bicgstab", "build_config", "cg",
+    "devices", "factorized", "fgmres", "generate", "generators", "gmres", "idr", "ildl", "isai",
+    "ldl", "ldl_batch", "ldl_dense", "ldu", "library_path", "minres", "options", "read",
+    "solve_dense", "spsolve", "sqmr", "symmlq", "version", *_errors,
 ]  # fmt: skip

@@ -121,6 +121,8 @@ def as_dict(struct: Any) -> dict[str, Any]:
         elif kind.kind == "enum":
             key = kind.cname.split("mpk_")[-1]  # the choice's type is named after its option
             result[name] = text(lib.mpk_option_word(key.encode(), int(value)))
+        elif kind.kind == "array":
+            result[name] = list(value)
         elif kind.kind == "primitive":
             result[name] = value
     return result

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The object: an approximate inverse of a matrix given by columns, made and brought up to date. */
+#include "object.h"
+
+#include <string.h>
+
+static const char STAGE[] = "isai";
+
+void mpk_isai_options_init(mpk_isai_options *options) {
+    if (!options) return;
+    *options = (mpk_isai_options){.struct_size = sizeof *options, .power = 1, .block = 1};
+}
+
+void mpk_isai_destroy(mpk_isai **handle) {
+    mpk_isai *s = handle ? *handle : NULL;
+    if (!s) return;
+    mpk_context *ctx = s->ctx;
+    mpki_sparse_free(ctx, &s->given);
+    mpki_sparse_free(ctx, &s->a);
+    mpki_sparse_free(ctx, &s->a_rows);
+    mpki_sparse_free(ctx, &s->m);
+    mpki_sparse_free(ctx, &s->m_rows);
+    mpki_release(ctx, s->dinv);
+    mpki_release(ctx, s->failed);
+    mpki_release(ctx, s->work);
+    mpki_release(ctx, s);
+    *handle = NULL;
+}
+
+bool mpki_isai_is_triangle(const mpk_isai *s) {
+    return s->options.kind == MPK_ISAI_LOWER || s->options.kind == MPK_ISAI_UPPER;
+}
+
+mpki_pool *mpki_isai_pool(mpk_context *ctx, const mpk_isai *s) {
+    enum { WORTH = 1 << 14 }; /* entries from which threads are woken */
+    const int64_t entries = s->given.ptr ? s->given.ptr[s->n] : 0;
+    if (s->options.threads < 2 || entries < WORTH) return NULL;
+    return mpki_context_pool(ctx, s->options.threads, 16);
+}
+
+/* ---- what is given ------------------------------------------------------------------------------
+ */
+
+static mpk_status bad_option(mpk_context *ctx, const char *text) {
+    return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "%s", text);
+}
+
+static mpk_status check_options(mpk_context *ctx, const mpk_isai_options *given,
+                                mpk_isai_options *o) {
+    mpk_isai_options_init(o);
+    if (given) {
+        if (given->struct_size < sizeof given->struct_size || given->struct_size > 4096)
+            return bad_option(ctx, "options were not set up by mpk_isai_options_init()");
+        memcpy(o, given, given->struct_size < sizeof *o ? given->struct_size : sizeof *o);
+        o->struct_size = sizeof *o;
+    }
+    if ((unsigned)o->kind > MPK_ISAI_DEFINITE) return bad_option(ctx, "there is no such kind");
+    if ((unsigned)o->source > MPK_ISAI_GIVEN) return bad_option(ctx, "there is no such source");
+    if ((unsigned)o->over > MPK_ISAI_LARGEST) return bad_option(ctx, "over has no such value");
+    if ((unsigned)o->precision > MPK_PRECISION_SINGLE)
+        return bad_option(ctx, "there is no such precision");
+    if (o->power < 0 || o->block < 1 || o->limit < 0 || o->relax < 0 || o->threads < 0)
+        return bad_option(ctx, "power, limit, relax or threads is below 0, or block below 1");
+    if (!o->ptr != !o->row) return bad_option(ctx, "a pattern needs both ptr and row");
+    if (o->source == MPK_ISAI_GIVEN && !o->ptr) return bad_option(ctx, "no pattern is given");
+    if (o->threads == 0) o->threads = mpki_threads_default();
+    return MPK_OK;
+}
+
+/* Pointers that do not descend, rows that ascend within their columns and are in range. */
+static mpk_status check_pattern(mpk_context *ctx, int32_t n, const int64_t *ptr, const int32_t *row,
+                                const char *whose) {
+    if (ptr[0] != 0)
+        return mpki_error(ctx, MPK_ERR_INPUT, STAGE, 0, "ptr[0] of %s is not 0", whose);
+    for (int32_t j = 0; j < n; j++) {
+        if (ptr[j + 1] < ptr[j])
+            return mpki_error(ctx, MPK_ERR_INPUT, STAGE, j, "ptr of %s descends at column %d",
+                              whose, j + 1);
+        for (int64_t e = ptr[j]; e < ptr[j + 1]; e++)
+            if (row[e] < 0 || row[e] >= n || (e > ptr[j] && row[e] <= row[e - 1]))
+                return mpki_error(ctx, MPK_ERR_INPUT, STAGE, j,
+                                  "column %d of %s: rows must ascend, from 0 to n - 1", j + 1,
+                                  whose);
+    }
+    return MPK_OK;
+}
+
+/* Arrays of this length, as they are. */
+static mpk_status copy_pattern(mpk_isai *s, const int64_t *ptr, const int32_t *row) {
+    s->given.ptr = MPKI_NEW(s->ctx, STAGE, (int64_t)s->n + 1, int64_t);
+    s->given.index = MPKI_NEW(s->ctx, STAGE, ptr[s->n], int32_t);
+    if (!s->given.ptr || !s->given.index) return mpki_failed(s->ctx);
+    memcpy(s->given.ptr, ptr, ((size_t)s->n + 1) * sizeof *ptr);
+    if (ptr[s->n]) memcpy(s->given.index, row, (size_t)ptr[s->n] * sizeof *row);
+    return MPK_OK;
+}
+
+/* The values: a triangle taken apart, or all of A. */
+static mpk_status take_values(mpk_context *ctx, mpk_isai *s, const void *val) {
+    const int64_t nnz = s->given.ptr[s->n];
+    const size_t size = mpk_scalar_size(s->scalar);
+    int64_t bad;
+    if (!MPKI_DISPATCH(s->scalar, isai_finite)(nnz, val, &bad)) {
+        int32_t j = 0;
+        while (s->given.ptr[j + 1] <= bad) j++;
+        return mpki_error(ctx, MPK_ERR_INPUT, STAGE, j, "column %d holds a NaN or an infinity",
+                          j + 1);
+    }
+    if (!s->a.ptr) s->a.ptr = MPKI_NEW(ctx, STAGE, (int64_t)s->n + 1, int64_t);
+    if (!s->a.index) s->a.index = MPKI_NEW(ctx, STAGE, nnz, int32_t);
+    if (!s->a.val) s->a.val = mpki_alloc(ctx, STAGE, nnz, size);
+    if (!s->dinv) s->dinv = mpki_alloc(ctx, STAGE, s->n, size);
+    if (!s->a.ptr || !s->a.index || !s->a.val || !s->dinv) return mpki_failed(ctx);
+    if (!mpki_isai_is_triangle(s)) {
+        memcpy(s->a.ptr, s->given.ptr, ((size_t)s->n + 1) * sizeof *s->a.ptr);
+        if (nnz) memcpy(s->a.index, s->given.index, (size_t)nnz * sizeof *s->a.index);
+        if (nnz) memcpy(s->a.val, val, (size_t)nnz * size);
+        return MPK_OK;
+    }
+    const int32_t j = MPKI_DISPATCH(s->scalar, isai_split)(
+        s->n, s->given.ptr, s->given.index, val, s->options.kind == MPK_ISAI_UPPER, &s->a, s->dinv);
+    if (j == s->n) return MPK_OK;
+    return mpki_error(ctx, MPK_ERR_INPUT, STAGE, j, "the diagonal entry of column %d is zero",
+                      j + 1);
+}
+
+/* ---- M ------------------------------------------------------------------------------------------
+ */
+
+static mpk_status compute(mpk_context *ctx, mpki_pool *pool, mpk_isai *s) {
+    if (mpki_isai_is_triangle(s)) {
+        const mpki_isai_columns c = {.ctx = ctx,
+                                     .scalar = s->scalar,
+                                     .n = s->n,
+                                     .upper = s->options.kind == MPK_ISAI_UPPER,
+                                     .a = &s->a,
+                                     .dinv = s->dinv,
+                                     .m = &s->m};
+        return mpki_isai_invert(pool, &c);
+    }
+    const size_t size = mpk_scalar_size(s->scalar);
+    if (!s->m.val) s->m.val = mpki_alloc(ctx, STAGE, s->m.ptr[s->n], size);
+    if (!s->failed) s->failed = MPKI_ZNEW(ctx, STAGE, s->n, unsigned char);
+    if (!s->m.val || !s->failed) return mpki_failed(ctx);
+    const mpki_isai_small c = {.ctx = ctx,
+                               .scalar = s->scalar,
+                               .n = s->n,
+                               .definite = s->options.kind == MPK_ISAI_DEFINITE,
+                               .a = &s->a,
+                               .s = &s->m,
+                               .diagonal = s->dinv,
+                               .val = s->m.val,
+                               .failed = s->failed};
+    return mpki_isai_solve_small(pool, &c);
+}
+
+/* Small systems that had no solution. */
+static mpk_status count_failures(mpk_context *ctx, mpk_isai *s) {
+    s->info.fallbacks = 0;
+    s->info.first_fallback = -1;
+    for (int32_t j = 0; s->failed && j < s->n; j++) {
+        if (s->failed[j] == 2)
+            return mpki_error(ctx, MPK_ERR_NUMERIC, STAGE, j,
+                              "column %d of the approximate inverse is not finite", j + 1);
+        if (!s->failed[j]) continue;
+        if (s->info.fallbacks++ == 0) s->info.first_fallback = j;
+    }
+    return MPK_OK;
+}
+
+static void count_columns(mpk_isai *s) {
+    memset(s->info.columns, 0, sizeof s->info.columns);
+    s->info.longest = 0;
+    for (int32_t j = 0; j < s->n; j++) {
+        const int64_t count = s->m.ptr[j + 1] - s->m.ptr[j] + 1;
+        s->info.columns[mpki_isai_class(count)]++;
+        if (count > s->info.longest) s->info.longest = (int32_t)count;
+    }
+    s->info.entries = s->m.ptr[s->n] + s->n;
+}
+
+static int64_t sparse_bytes(const mpk_isai *s, const mpki_sparse *a, bool single) {
+    const int64_t size = (int64_t)mpk_scalar_size(s->scalar) / (single ? 2 : 1);
+    if (!a->ptr) return 0;
+    return ((int64_t)s->n + 1) * (int64_t)sizeof *a->ptr +
+           a->ptr[s->n] * ((int64_t)sizeof *a->index + (a->val ? size : 0));
+}
+
+/* Both orders of M, in the precision wanted; what relaxation needs of A; nothing else. */
+static mpk_status settle(mpk_context *ctx, mpk_isai *s) {
+    const size_t size = mpk_scalar_size(s->scalar);
+    mpki_sparse_free(ctx, &s->m_rows);
+    mpki_sparse_free(ctx, &s->a_rows);
+    mpk_status status = mpki_sparse_turn(ctx, s->n, size, &s->m, &s->m_rows);
+    for (int k = 0; k < 2 && s->single && !mpk_failed(status); k++) {
+        mpki_sparse *m = k ? &s->m_rows : &s->m;
+        void *single = NULL;
+        status = mpki_isai_to_single(ctx, s->scalar, m->ptr[s->n], m->val, &single);
+        if (mpk_failed(status)) break;
+        mpki_release(ctx, m->val);
+        m->val = single;
+    }
+    if (!mpk_failed(status) && s->options.relax > 0)
+        status = mpki_sparse_turn(ctx, s->n, size, &s->a, &s->a_rows);
+    if (s->options.relax == 0) mpki_sparse_free(ctx, &s->a);
+    if (!mpk_failed(status))
+        s->info.bytes = sparse_bytes(s, &s->m, s->single) + sparse_bytes(s, &s->m_rows, s->single) +
+                        sparse_bytes(s, &s->a, false) + sparse_bytes(s, &s->a_rows, false) +
+                        sparse_bytes(s, &s->given, false) + s->n * (int64_t)size;
+    return status;
+}
+
+/* The pattern, unless there is one. */
+static mpk_status make_pattern(mpk_context *ctx, mpki_pool *pool, mpk_isai *s) {
+    const mpk_isai_options *o = &s->options;
+    const mpki_isai_rule rule = {.kind = o->kind,
+                                 .source = o->source,
+                                 .power = o->power,
+                                 .block = o->block,
+                                 .limit = o->limit,
+                                 .over = o->over};
+    /* the caller's arrays are only read */
+    const mpki_sparse theirs = {.ptr = (int64_t *)(uintptr_t)o->ptr,
+                                .index = (int32_t *)(uintptr_t)o->row};
+    return mpki_isai_make_pattern(ctx, pool, s->n, o->ptr ? &theirs : &s->given, &rule, &s->m,
+                                  &s->info);
+}
+
+static mpk_status make_values(mpk_context *ctx, mpki_pool *pool, mpk_isai *s, bool fresh) {
+    const mpk_isai_options *o = &s->options;
+    int64_t over = 0;
+    if (s->single) { /* those were of other values */
+        mpki_release(ctx, s->m.val);
+        s->m.val = NULL;
+    }
+    mpk_status status = compute(ctx, pool, s);
+    if (!mpk_failed(status) && fresh && o->limit > 0 && o->over == MPK_ISAI_LARGEST) {
+        status = mpki_isai_cut(ctx, s->scalar, s->n, o->limit, &s->m, &over);
+        s->info.over += over;
+        if (!mpk_failed(status) && over > 0) status = compute(ctx, pool, s);
+    }
+    if (!mpk_failed(status)) status = count_failures(ctx, s);
+    if (!mpk_failed(status)) status = settle(ctx, s);
+    if (mpk_failed(status)) return status;
+    count_columns(s);
+    s->ready = true;
+    if (s->info.fallbacks == 0) return MPK_OK;
+    return mpki_error(
+        ctx, MPK_SINGULAR, STAGE, s->info.first_fallback,
+        "%lld small systems are %s; the first is that of column %d", (long long)s->info.fallbacks,
+        o->kind == MPK_ISAI_DEFINITE ? "not definite" : "singular", s->info.first_fallback + 1);
+}
+
+static mpk_status fill(mpk_context *ctx, mpk_isai *s, const void *val) {
+    double start = mpki_now_s();
+    mpki_pool *pool = mpki_isai_pool(ctx, s);
+    mpk_status status = take_values(ctx, s, val);
+    if (!mpk_failed(status)) status = make_pattern(ctx, pool, s);
+    s->info.time_pattern_s = mpki_now_s() - start;
+    start = mpki_now_s();
+    if (!mpk_failed(status)) status = make_values(ctx, pool, s, true);
+    s->info.time_values_s = mpki_now_s() - start;
+    return status;
+}
+
+mpk_status mpk_isai_create(mpk_context *ctx, mpk_scalar scalar, int32_t n, const int64_t *ptr,
+                           const int32_t *row, const void *val, const mpk_isai_options *options,
+                           mpk_isai **isai) {
+    mpk_isai_options o;
+    mpki_clear_error(ctx);
+    if (!isai || *isai || n < 0 || (unsigned)scalar > MPK_Z || !ptr)
+        return bad_option(ctx, "isai must point to NULL, n be at least 0, ptr not be NULL");
+    mpk_status status = check_options(ctx, options, &o);
+    if (!mpk_failed(status) && ptr[n] > 0 && (!row || !val))
+        status = bad_option(ctx, "row or val is NULL");
+    if (!mpk_failed(status)) status = check_pattern(ctx, n, ptr, row, "the matrix");
+    if (!mpk_failed(status) && o.ptr) status = check_pattern(ctx, n, o.ptr, o.row, "the pattern");
+    if (mpk_failed(status)) return status;
+    mpk_isai *s = MPKI_ZNEW(ctx, STAGE, 1, mpk_isai);
+    if (!s) return mpki_failed(ctx);
+    s->ctx = ctx, s->scalar = scalar, s->n = n, s->options = o;
+    s->single = o.precision == MPK_PRECISION_SINGLE && (scalar == MPK_D || scalar == MPK_Z);
+    s->info.first_fallback = -1;
+    status = copy_pattern(s, ptr, row);
+    if (!mpk_failed(status)) status = fill(ctx, s, val);
+    s->options.ptr = NULL, s->options.row = NULL;
+    if (mpk_failed(status))
+        mpk_isai_destroy(&s);
+    else
+        *isai = s;
+    return status;
+}
+
+mpk_status mpk_isai_update(mpk_context *ctx, const void *val, mpk_isai *s) {
+    mpki_clear_error(ctx);
+    if (!s || (!val && s->given.ptr[s->n] > 0))
+        return bad_option(ctx, "there is nothing to update, or no values");
+    const double start = mpki_now_s();
+    s->ready = false;
+    mpk_status status = take_values(ctx, s, val);
+    s->info.time_pattern_s = 0;
+    if (!mpk_failed(status)) status = make_values(ctx, mpki_isai_pool(ctx, s), s, false);
+    s->info.time_values_s = mpki_now_s() - start;
+    return status;
+}
+
+void mpk_isai_info_get(const mpk_isai *s, mpk_isai_info *info) {
+    if (info) *info = s ? s->info : (mpk_isai_info){0};
+}

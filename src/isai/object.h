@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_ISAI_OBJECT_H
+#define MPKI_ISAI_OBJECT_H
+/** struct mpk_isai from inside. */
+#include "isai.h"
+
+struct mpk_isai {
+    mpk_context *ctx;
+    mpk_scalar scalar;
+    int32_t n;
+    mpk_isai_options options; /* without the caller's pattern */
+    bool single;              /* values of m and m_rows are in single precision */
+    bool ready;               /* there are numbers */
+    mpki_sparse given;        /* the matrix's pattern by columns */
+    mpki_sparse a, a_rows; /* a triangle without its diagonal, or all of A; kept for relaxation */
+    mpki_sparse m, m_rows; /* M without its diagonal, by columns and by rows */
+    void *dinv;            /* n: the diagonal of M */
+    unsigned char *failed; /* n, of general and definite matrices: see mpki_isai_small */
+    void *work;            /* of applications */
+    int columns;           /* that work has room for */
+    mpk_isai_info info;
+};
+
+bool mpki_isai_is_triangle(const mpk_isai *s);
+/** The pool that products and columns run on; NULL: not worth it. */
+mpki_pool *mpki_isai_pool(mpk_context *ctx, const mpk_isai *s);
+
+#endif
