@@ -3,29 +3,11 @@
 #define MPKI_CUDA_BLOCKS_PACKED_CUH
 /** Packed blocks (store.h), read and written by a warp, whose lanes are columns. */
 #include "entries.cuh"
+#include "values.cuh"
 
 namespace mpki {
 
 static const unsigned WARP = 0xffffffffu;
-
-/** Values of a packed block: at multiples of 8 bytes, so that those of 16 are read in halves. */
-template <class T> struct values_of {
-    const T *p;
-    __device__ values_of(const uint32_t *words) : p((const T *)words) {}
-    __device__ T operator[](int k) const { return p[k]; }
-};
-template <> struct values_of<cx<double>> {
-    const double *p;
-    __device__ values_of(const uint32_t *words) : p((const double *)words) {}
-    __device__ cx<double> operator[](int k) const { return {p[2 * k], p[2 * k + 1]}; }
-};
-template <class T> __device__ inline void put_value(uint32_t *words, int k, T x) {
-    ((T *)words)[k] = x;
-}
-__device__ inline void put_value(uint32_t *words, int k, cx<double> x) {
-    ((double *)words)[2 * k] = x.x;
-    ((double *)words)[2 * k + 1] = x.y;
-}
 
 /** Words of a packed block, a multiple of 4. */
 template <class T> __device__ inline int packed_words(int rows, int entries) {

@@ -4,6 +4,7 @@
 /** From packed blocks to packets, a warp for a unit and a direction. It walks over the unit's blocks in
  *  strips of eight columns and begins a new segment where the next strip does not fit. Three passes
  *  take the same walk: they count segments, measure them, fill them. */
+#include "../blocks/values.cuh"
 #include "packet.cuh"
 
 #ifndef MPKI_ROOM /* dynamic shared memory; tests on a host have their own */
@@ -27,7 +28,7 @@ template <class S> struct block_view {
     uint32_t any, mine; /* columns that some row, that the lane's row has */
     int32_t from;       /* slot of column 0; of M: its row within the unit */
     int base;           /* row of the unit that is row 0 */
-    const S *value;
+    const uint32_t *value;
 };
 
 template <class S> struct walker {
@@ -67,7 +68,7 @@ template <class S> struct walker {
         mask[lane] = m, begin[lane] = (uint32_t)(sum - __popc(m));
         __syncwarp();
         v->base = p.slot[f] - slot0, v->from = from;
-        v->value = (const S *)(s.words + at + MPKI_STORE_HEAD(held));
+        v->value = s.words + at + MPKI_STORE_HEAD(held);
         const int row = lane - v->base;
         v->mine = 0, v->any = set;
         if (row >= 0 && row < width(f)) {
@@ -85,7 +86,7 @@ template <class S> struct walker {
     /** The lane's entry in column c. */
     __device__ S entry(const block_view<S> &v, int c) const {
         const int row = lane - v.base, r = half ? c : row, q = half ? row : c;
-        const S x = v.value[begin[r] + __popc(mask[r] & ((1u << q) - 1))];
+        const S x = values_of<S>(v.value)[(int)begin[r] + __popc(mask[r] & ((1u << q) - 1))];
         return half && s.hermitian ? conj(x) : x;
     }
 

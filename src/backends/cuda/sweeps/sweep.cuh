@@ -18,7 +18,7 @@ static const unsigned ALL = 0xffffffffu;
 /* ---- packets into shared memory ---- */
 
 struct arrival {
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     uint64_t *barrier; /* [2], shared */
     unsigned phase;    /* bit s: of stage s */
 
@@ -60,10 +60,11 @@ struct arrival {
     __device__ void taken(int stage) {
         phase ^= 1u << stage;
     }
-#else
+#else /* before Hopper, and on a host: by the lanes themselves */
     __device__ void begin(void *) {}
     __device__ void fetch(int, void *to, const char *from, unsigned bytes) {
-        if ((threadIdx.x & 31) == 0) memcpy(to, from, bytes);
+        for (unsigned k = threadIdx.x & 31; k < bytes / 16; k += 32)
+            ((int4 *)to)[k] = ((const int4 *)from)[k];
     }
     __device__ void wait(int) const {
         __syncwarp();
@@ -139,7 +140,8 @@ template <class F> __device__ inline cx<F> select(bool first, cx<F> a, cx<F> b) 
 }
 
 /** COUNT values of a lane, which lie together as far as they fit into 16 bytes. */
-template <class S, int COUNT> __device__ inline void values_of(const char *at, S (&value)[COUNT]) {
+template <class S, int COUNT>
+__device__ inline void lane_values(const char *at, S (&value)[COUNT]) {
     const int BY = packing<S>::BY_16 < COUNT ? packing<S>::BY_16 : COUNT;
     struct alignas(BY * sizeof(S)) together {
         S v[BY];
@@ -188,14 +190,14 @@ __device__ inline void entries(const packet *p, const S *gathered, S *foreign, S
     for (int step = 0; step < steps / 4 * 4; step += 4, at += packing<S>::QUAD) {
         const uint32_t column = ((const uint32_t *)at)[lane];
         S value[4];
-        values_of<S, 4>(at + 128, value);
+        lane_values<S, 4>(at + 128, value);
 #pragma unroll
         for (int j = 0; j < 4; ++j) add(value[j], column >> 8 * j & 255, j, step + j);
     }
     if (steps % 4) {
         const uint32_t column = ((const uint16_t *)at)[lane];
         S value[2];
-        values_of<S, 2>(at + 64, value);
+        lane_values<S, 2>(at + 64, value);
 #pragma unroll
         for (int j = 0; j < 2; ++j) add(value[j], column >> 8 * j & 255, j, steps - 2 + j);
     }
