@@ -67,8 +67,7 @@ const mpki_engine *mpki_engine_of(mpk_context *ctx, const mpk_analysis *an,
                    "method %s%s does not run on a device; device = cpu does it",
                    mpk_method_name(an->options.method == MPK_METHOD_AUTO ? MPK_METHOD_LDLT
                                                                          : an->options.method),
-                   mpki_on_blocks(an->options.method) &&
-                           options->triangular == MPK_TRIANGULAR_ISAI
+                   mpki_on_blocks(an->options.method) && options->triangular == MPK_TRIANGULAR_ISAI
                        ? " with triangular isai"
                        : "");
     return NULL;
