@@ -126,20 +126,21 @@ __device__ inline void product16(double (&c)[4], const double (&a)[8], const dou
 static const int MMA_THREADS = 128, MMA_STAGES = 3, MMA_LD = OUTER + 4;
 static const int MMA_STAGE = 2 * DEPTH * MMA_LD; /* doubles: L, then W */
 
-/** One stage: DEPTH pivots from k0 on. */
-__device__ inline void mma_load(double *to, const double *L, int ld, const double *W, int ldw,
-                                int rows, int from, int columns, int left) {
-#pragma unroll
-    for (int y = 0; y < DEPTH * OUTER / MMA_THREADS; ++y) {
-        const int s = (int)threadIdx.x + y * MMA_THREADS, i = s % OUTER, k = s / OUTER;
-        const bool a = k < left && i < rows, b = k < left && i < columns && i >= from;
-        copy_async8(to + k * MMA_LD + i, a ? L + i + (int64_t)k * ld : L, a);
-        copy_async8(to + (DEPTH + k) * MMA_LD + i, b ? W + i + (int64_t)k * ldw : W, b);
+/** One stage: DEPTH pivots, of which `left` are there, from where L and W point to: row i of a tile
+ *  and every second pivot are this thread's. in, in_w: the row is one of the tile. */
+__device__ inline void mma_load(double *to, const double *L, int64_t step, const double *W,
+                                int64_t step_w, bool in, bool in_w, int left) {
+#pragma unroll 4
+    for (int k = 0; k < DEPTH; k += 2) {
+        const bool there = k < left;
+        copy_async8(to + k * MMA_LD, there && in ? L : (const double *)W, there && in);
+        copy_async8(to + (DEPTH + k) * MMA_LD, W, there && in_w);
+        if (k + 2 < left) L += step, W += step_w;
     }
 }
 
 /** Four warps, 32 x 32 each. */
-static __global__ void __launch_bounds__(MMA_THREADS, 4)
+static __global__ void __launch_bounds__(MMA_THREADS, 3)
     outer_mma_kernel(mpki_cuda_large large, int columns) {
     MPKI_ROOM;
     double *stage = (double *)room;
@@ -152,9 +153,13 @@ static __global__ void __launch_bounds__(MMA_THREADS, 4)
     const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32, g = lane / 4,
               t = lane % 4;
     const int wi = warp % 2 * 32, wj = warp / 2 * 32;
-    const double *L = (const double *)f.a + (int64_t)f.q * f.ld + u.i0;
-    const double *W = (const double *)f.W + u.j0;
-    const int rows = u.i1 - u.i0, width = u.j1 - u.j0, from = f.qe > u.j0 ? f.qe - u.j0 : 0;
+    /* this thread copies row i of a tile, of every second pivot */
+    const int i = (int)threadIdx.x % OUTER, k = (int)threadIdx.x / OUTER;
+    const bool in = u.i0 + i < u.i1, in_w = u.j0 + i < u.j1 && u.j0 + i >= f.qe;
+    const int64_t ld = f.ld, ldw = f.ldw;
+    const double *L = (const double *)f.a + (f.q + k) * ld + u.i0 + (in ? i : 0);
+    const double *W = (const double *)f.W + k * ldw + u.j0 + (in_w ? i : 0);
+    double *const to = stage + k * MMA_LD + i;
     const int steps = (pivots + DEPTH - 1) / DEPTH;
     double c[2][4][4];
 #pragma unroll
@@ -166,36 +171,37 @@ static __global__ void __launch_bounds__(MMA_THREADS, 4)
 #pragma unroll
     for (int s = 0; s < MMA_STAGES - 1; ++s) {
         if (s < steps)
-            mma_load(stage + s * MMA_STAGE, L + (int64_t)s * DEPTH * f.ld, f.ld,
-                     W + (int64_t)s * DEPTH * f.ldw, f.ldw, rows, from, width, pivots - s * DEPTH);
+            mma_load(to + s * MMA_STAGE, L, 2 * ld, W, 2 * ldw, in, in_w, pivots - k - s * DEPTH);
         copy_commit();
+        L += DEPTH * ld, W += DEPTH * ldw;
     }
     for (int s = 0; s < steps; ++s) {
         copy_wait<MMA_STAGES - 2>();
         __syncthreads();
         const int next = s + MMA_STAGES - 1;
         if (next < steps)
-            mma_load(stage + next % MMA_STAGES * MMA_STAGE, L + (int64_t)next * DEPTH * f.ld, f.ld,
-                     W + (int64_t)next * DEPTH * f.ldw, f.ldw, rows, from, width,
-                     pivots - next * DEPTH);
+            mma_load(to + next % MMA_STAGES * MMA_STAGE, L, 2 * ld, W, 2 * ldw, in, in_w,
+                     pivots - k - next * DEPTH);
         copy_commit();
+        L += DEPTH * ld, W += DEPTH * ldw;
         const double *A = stage + s % MMA_STAGES * MMA_STAGE + wi + g;
         const double *B = stage + s % MMA_STAGES * MMA_STAGE + DEPTH * MMA_LD + wj + g;
-        double a[2][8], b[4][4];
+        double a[2][8];
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
+        for (int i = 0; i < 4; ++i)
 #pragma unroll
             for (int x = 0; x < 2; ++x) {
                 a[x][2 * i] = A[(t + 4 * i) * MMA_LD + 16 * x];
                 a[x][2 * i + 1] = A[(t + 4 * i) * MMA_LD + 16 * x + 8];
             }
 #pragma unroll
-            for (int y = 0; y < 4; ++y) b[y][i] = B[(t + 4 * i) * MMA_LD + 8 * y];
+        for (int y = 0; y < 4; ++y) { /* one column of B at a time: registers are scarce */
+            double b[4];
+#pragma unroll
+            for (int i = 0; i < 4; ++i) b[i] = B[(t + 4 * i) * MMA_LD + 8 * y];
+            product16(c[0][y], a[0], b);
+            product16(c[1][y], a[1], b);
         }
-#pragma unroll
-        for (int x = 0; x < 2; ++x)
-#pragma unroll
-            for (int y = 0; y < 4; ++y) product16(c[x][y], a[x], b[y]);
     }
     copy_wait<0>();
 #pragma unroll
