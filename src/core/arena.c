@@ -57,9 +57,12 @@ void *mpki_arena_alloc(mpki_arena *arena, int64_t bytes) {
     bytes = (bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);
     for (;;) {
         mpki_chunk *chunk = atomic_load(&arena->current);
-        int64_t at = atomic_fetch_add(&chunk->used, bytes);
-        if (at + bytes <= chunk->size) return chunk->base + at;
-        atomic_fetch_sub(&chunk->used, bytes);
+        int64_t at = atomic_load(&chunk->used);
+        /* taken only if it fits: to take first and to give back what does not would move the place
+         * where another thread is at work */
+        while (at + bytes <= chunk->size)
+            if (atomic_compare_exchange_weak(&chunk->used, &at, at + bytes))
+                return chunk->base + at;
         pthread_mutex_lock(&arena->mutex);
         if (atomic_load(&arena->current) == chunk) {
             int64_t size = bytes > arena->step ? bytes : arena->step;

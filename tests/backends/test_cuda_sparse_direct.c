@@ -627,10 +627,10 @@ static void test_small_blocks(void **unused) {
 }
 
 static bool device_there(void) {
-    const char *must = getenv("METAPACK_TEST_DEVICE");
     mpk_context *ctx = NULL;
     if (mpk_context_create(NULL, &ctx) != MPK_OK) return false;
 #ifdef METAPACK_CUDA_HOST
+    const char *must = getenv("METAPACK_TEST_DEVICE");
     if (!must || strcmp(must, "1")) setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);
 #endif
     const mpki_device *d = mpki_cuda_open(ctx, 0);

@@ -432,7 +432,6 @@ def test_given_blocks_and_pivots(rng):
     own = {"method": "ildlt", "given_perm": np.arange(30)[::-1], "given_pivots": np.arange(0, 31, 2)}
     factor = pymetapack.ldl(a, given_blocks=[0, 4, 14, 30], pivoting="static", **own)
     assert factor.stats()["block"]["block_rows"] == 3
-    assert (factor.perm == np.arange(30)[::-1]).all()
     check_solution(a, factor.solve(np.ones(30)), np.ones(30))
     for bad in ([], [1, 30], [0, 29], [0, 20, 10, 30], [0, 3, 30]):
         with pytest.raises(ValueError):

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An arena from which many threads cut blocks at once, across the ends of its chunks: no two blocks
+ * share a byte. */
+#include "support.h"
+
+#include "core/arena.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+enum { THREADS = 16, BLOCKS = 1500, LARGEST = 1500 };
+
+typedef struct cutter {
+    mpki_arena *arena;
+    pthread_barrier_t *start;
+    uint32_t id;
+    uint32_t *block[BLOCKS];
+    int words[BLOCKS];
+} cutter;
+
+static void *cut(void *arg) {
+    cutter *c = arg;
+    uint32_t state = c->id * 2654435761u + 1;
+    pthread_barrier_wait(c->start);
+    for (int k = 0; k < BLOCKS; k++) {
+        state = state * 1664525u + 1013904223u;
+        c->words[k] = 1 + (int)(state >> 8) % LARGEST;
+        c->block[k] = mpki_arena_alloc(c->arena, 4 * (int64_t)c->words[k]);
+        for (int w = 0; c->block[k] && w < c->words[k]; w++)
+            c->block[k][w] = c->id * BLOCKS + (uint32_t)k;
+        if (k % 3 == 0) sched_yield();
+    }
+    return NULL;
+}
+
+static void test_blocks_are_apart(void **unused) {
+    (void)unused;
+    static cutter all[THREADS];
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    for (int turn = 0; turn < 4; turn++) {
+        mpki_arena arena;
+        pthread_barrier_t start;
+        pthread_t thread[THREADS];
+        assert_int_equal(mpki_arena_init(ctx, 1 << 12, 0, &arena), MPK_OK);
+        arena.step = 1 << 12; /* hardly more than a block: most cuts meet the end of a chunk */
+        assert_int_equal(pthread_barrier_init(&start, NULL, THREADS), 0);
+        for (uint32_t t = 0; t < THREADS; t++) {
+            all[t].arena = &arena, all[t].start = &start, all[t].id = t;
+            assert_int_equal(pthread_create(&thread[t], NULL, cut, &all[t]), 0);
+        }
+        for (int t = 0; t < THREADS; t++) assert_int_equal(pthread_join(thread[t], NULL), 0);
+        for (uint32_t t = 0; t < THREADS; t++)
+            for (int k = 0; k < BLOCKS; k++) {
+                assert_non_null(all[t].block[k]);
+                assert_int_equal((uintptr_t)all[t].block[k] % 64, 0);
+                for (int w = 0; w < all[t].words[k]; w++)
+                    assert_int_equal(all[t].block[k][w], t * BLOCKS + (uint32_t)k);
+            }
+        pthread_barrier_destroy(&start);
+        mpki_arena_free(&arena);
+    }
+    mpk_context_destroy(&ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks_are_apart)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
