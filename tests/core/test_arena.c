@@ -6,9 +6,8 @@
 #include "core/arena.h"
 
 #include <pthread.h>
-#include <sched.h>
 
-enum { THREADS = 16, BLOCKS = 1500, LARGEST = 1500 };
+enum { THREADS = 16, BLOCKS = 4000, LARGEST = 1500, TURNS = 10 };
 
 typedef struct cutter {
     mpki_arena *arena;
@@ -23,13 +22,14 @@ static void *cut(void *arg) {
     uint32_t state = c->id * 2654435761u + 1;
     pthread_barrier_wait(c->start);
     for (int k = 0; k < BLOCKS; k++) {
-        state = state * 1664525u + 1013904223u;
-        c->words[k] = 1 + (int)(state >> 8) % LARGEST;
+        state = state * 1664525u + 1013904223u; /* small ones, and now and then a large one */
+        c->words[k] = 1 + (int)(state >> 8) % ((state >> 28) == 0 ? LARGEST : 32);
         c->block[k] = mpki_arena_alloc(c->arena, 4 * (int64_t)c->words[k]);
+    }
+    pthread_barrier_wait(c->start);
+    for (int k = 0; k < BLOCKS; k++)
         for (int w = 0; c->block[k] && w < c->words[k]; w++)
             c->block[k][w] = c->id * BLOCKS + (uint32_t)k;
-        if (k % 3 == 0) sched_yield();
-    }
     return NULL;
 }
 
@@ -38,12 +38,12 @@ static void test_blocks_are_apart(void **unused) {
     static cutter all[THREADS];
     mpk_context *ctx = NULL;
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
-    for (int turn = 0; turn < 4; turn++) {
+    for (int turn = 0; turn < TURNS; turn++) {
         mpki_arena arena;
         pthread_barrier_t start;
         pthread_t thread[THREADS];
         assert_int_equal(mpki_arena_init(ctx, 1 << 12, 0, &arena), MPK_OK);
-        arena.step = 1 << 12; /* hardly more than a block: most cuts meet the end of a chunk */
+        arena.step = 1 << 13; /* not much more than a large block: chunks end all the time */
         assert_int_equal(pthread_barrier_init(&start, NULL, THREADS), 0);
         for (uint32_t t = 0; t < THREADS; t++) {
             all[t].arena = &arena, all[t].start = &start, all[t].id = t;
