@@ -183,13 +183,6 @@ function(metapack_cuda_module)
         add_executable(dense_system EXCLUDE_FROM_ALL bench/dense/system.c)
         target_include_directories(dense_system PRIVATE src ${CMAKE_CURRENT_BINARY_DIR}/config)
         target_link_libraries(dense_system PRIVATE metapack_static m)
-        # the multifrontal engine, and cuDSS on the same matrices: ninja cuda_direct peer_cudss
-        add_executable(cuda_direct EXCLUDE_FROM_ALL bench/cuda/direct.c)
-        target_include_directories(cuda_direct PRIVATE src ${CMAKE_CURRENT_BINARY_DIR}/config)
-        target_link_libraries(cuda_direct PRIVATE metapack_static m)
-        add_executable(peer_cudss EXCLUDE_FROM_ALL bench/cuda/peer_cudss.c)
-        target_include_directories(peer_cudss PRIVATE src ${CMAKE_CURRENT_BINARY_DIR}/config)
-        target_link_libraries(peer_cudss PRIVATE metapack_static m ${CMAKE_DL_LIBS})
         # batches in device memory beside cuBLAS: bench/device-batch
         add_executable(device_batch EXCLUDE_FROM_ALL bench/batch/device.c)
         target_include_directories(device_batch PRIVATE ${METAPACK_CUBLAS_INCLUDE})

@@ -335,7 +335,8 @@ static void test_degenerate(void **state) {
 static void test_refused(void **state) {
     (void)state;
     mpk_context *ctx = context();
-    for (int k = 0; k < 3; k++) {
+    static const char *const why[] = {"at most 32", "subsets", "atomic", "drop_norm whole"};
+    for (int k = 0; k < 4; k++) {
         mpk_options o = complete();
         mpk_problem *p = generated(ctx, "nlpkkt 4");
         mpk_problem_view a;
@@ -345,13 +346,15 @@ static void test_refused(void **state) {
         mpk_problem_view_get(p, &a);
         if (k == 0)
             o.block = 64;
+        else if (k == 3)
+            o.drop_norm = MPK_DROP_NORM_WHOLE, o.drop_tolerance = 1e-3;
         else
             o.schedule = k == 1 ? MPK_SCHEDULE_SUBSETS : MPK_SCHEDULE_ATOMIC;
         assert_true(mpk_analyse(ctx, p, &o, &an) >= 0);
         mpki_engine_use(ctx, device_engine_of(ctx));
         assert_int_equal(mpk_factorize(ctx, an, a.ax, &o, &fac), MPK_ERR_UNSUPPORTED);
         mpk_last_error(ctx, NULL, NULL, &text);
-        assert_non_null(strstr(text, k == 0 ? "at most 32" : k == 1 ? "subsets" : "atomic"));
+        assert_non_null(strstr(text, why[k]));
         assert_null(fac);
         mpk_analysis_destroy(&an);
         mpk_problem_destroy(&p);

@@ -206,7 +206,7 @@ def operators(lib, n, make, place):
         from cupyx.scipy.sparse import linalg
 
         op = linalg.LinearOperator(a.shape, matvec=M.matvec, dtype=a.dtype)
-        x, info = linalg.gmres(lib.matrix(a, "csr"), there, M=op, tol=1e-8, restart=50)
+        x, info = linalg.gmres(lib.matrix(a, "csr"), there, M=op, rtol=1e-8, restart=50)
         assert info == 0
         assert np.linalg.norm(a @ lib.host(x) - b) <= 1e-6 * np.linalg.norm(b)
 

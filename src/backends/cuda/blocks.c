@@ -883,6 +883,9 @@ static mpk_status refuse(const mpki_stages *s) {
         return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "schedule %s does not run on a device; pull and jacobi do",
                           schedule == MPK_SCHEDULE_SUBSETS ? "subsets" : "atomic");
+    if (s->options->drop_norm == MPK_DROP_NORM_WHOLE && !s->complete)
+        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "drop_norm whole does not run on a device; below does");
     return MPK_OK;
 }
 
