@@ -87,6 +87,8 @@ class Options:
 
     def _set_array(self, key: str, value: Any) -> None:
         array = np.ascontiguousarray(value)
+        if array.ndim == 1 and array.size == 0:
+            array = array.astype(np.int32)  # an empty list is one of floats to NumPy
         if array.ndim != 1 or array.dtype.kind not in "iu":
             raise TypeError(f"{key} must be a 1-D array of integers")
         self._arrays[key] = array.astype(np.int32)
