@@ -191,8 +191,8 @@ function(metapack_cuda_module)
     endif()
 endfunction()
 
-# A module that has no device: the kernels for batches compiled for the host, a block's threads as contexts that take
-# turns. The tests of batches in device memory load it where there is no GPU. Needs a C++ compiler; else they have nothing
+# A module that has no device: the kernels for batches and sparse matrices compiled for the host, a block's threads as contexts that take
+# turns. Tests of what lies in device memory load it where there is no GPU. Needs a C++ compiler; else they have nothing
 # to test.
 function(metapack_cuda_host_module)
     find_program(METAPACK_HOST_CXX NAMES c++ g++ clang++)
@@ -200,7 +200,7 @@ function(metapack_cuda_host_module)
         return() # contexts that take turns are not for it
     endif()
     if(NOT METAPACK_HOST_CXX OR NOT MPKI_HAVE_CUDA)
-        message(STATUS "tests of batches in device memory: left out without a GPU (no C++ compiler, or METAPACK_CUDA=OFF)")
+        message(STATUS "tests of what lies in device memory: left out without a GPU (no C++ compiler, or METAPACK_CUDA=OFF)")
         return()
     endif()
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/src/backends/cuda)

@@ -44,9 +44,9 @@ static bool has(const mpki_engine *engine, mpk_method method, const mpk_options 
             (form == &mpki_block_form ? engine->blocks != NULL : engine->direct != NULL));
 }
 
-/* Is a factor of this analysis large enough to gain by a device, where the options say auto? Of 15
- * matrices above this bound 14 were factorized faster by ldlt on an H200 than on 16 cores beside it
- * (bench/results/sparse-gpu.md has its times). */
+/* Is a factor of this analysis large enough to gain by a device, where the options say auto? Of 13
+ * matrices above this bound 12 were factorized faster by ldlt on an H200 than on 16 cores beside it
+ * (bench/results/sparse-gpu.md). */
 static bool gains(const mpk_analysis *an) {
     enum { ENTRIES = 200000 };
     return an->nnz >= ENTRIES;

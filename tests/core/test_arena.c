@@ -33,6 +33,20 @@ static void *cut(void *arg) {
     return NULL;
 }
 
+/* No block is marked as taken that does not fit: a mark that overshoots and comes back lets a third
+ * thread cut from a wrong place. Watched while others cut. */
+static _Atomic bool watching;
+static _Atomic int64_t overshoots;
+
+static void *watch(void *arg) {
+    mpki_arena *arena = arg;
+    while (atomic_load(&watching)) {
+        mpki_chunk *chunk = atomic_load(&arena->current);
+        if (atomic_load(&chunk->used) > chunk->size) atomic_fetch_add(&overshoots, 1);
+    }
+    return NULL;
+}
+
 static void test_blocks_are_apart(void **unused) {
     (void)unused;
     static cutter all[THREADS];
@@ -41,15 +55,20 @@ static void test_blocks_are_apart(void **unused) {
     for (int turn = 0; turn < TURNS; turn++) {
         mpki_arena arena;
         pthread_barrier_t start;
-        pthread_t thread[THREADS];
+        pthread_t thread[THREADS], watcher;
         assert_int_equal(mpki_arena_init(ctx, 1 << 12, 0, &arena), MPK_OK);
         arena.step = 1 << 13; /* not much more than a large block: chunks end all the time */
         assert_int_equal(pthread_barrier_init(&start, NULL, THREADS), 0);
+        atomic_store(&watching, true);
+        assert_int_equal(pthread_create(&watcher, NULL, watch, &arena), 0);
         for (uint32_t t = 0; t < THREADS; t++) {
             all[t].arena = &arena, all[t].start = &start, all[t].id = t;
             assert_int_equal(pthread_create(&thread[t], NULL, cut, &all[t]), 0);
         }
         for (int t = 0; t < THREADS; t++) assert_int_equal(pthread_join(thread[t], NULL), 0);
+        atomic_store(&watching, false);
+        assert_int_equal(pthread_join(watcher, NULL), 0);
+        assert_int_equal(atomic_load(&overshoots), 0);
         for (uint32_t t = 0; t < THREADS; t++)
             for (int k = 0; k < BLOCKS; k++) {
                 assert_non_null(all[t].block[k]);
