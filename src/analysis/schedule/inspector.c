@@ -35,6 +35,8 @@ struct mpki_inspector {
     unsigned char *want;
     walk w;
     mpki_levels found;
+    mpk_status search; /* of the search for these */
+    bool searched;
     mpki_portion slot[SLOTS];
     mpki_lane lane;
     bool threaded, begun;
@@ -134,6 +136,14 @@ static mpk_status divide(mpki_inspector *s) {
     return MPK_OK;
 }
 
+/* Find the level sets that were not given. */
+static void search(mpki_inspector *s) {
+    const double began = mpki_now_s();
+    s->searched = true;
+    s->search = mpki_levels_make(s->ctx, s->what.index, s->what.due, &s->found);
+    mpki_trace_end(s->ctx, s->lane, "level sets", s->what.levels->count, began);
+}
+
 /* Go on to the first part, or to level sets that are still to be found; false: there are none, or
  * *status.
  * began_s [inout] of the lists at work, for a trace */
@@ -145,14 +155,15 @@ static bool next_part(mpki_inspector *s, double *began_s, mpk_status *status) {
     } else if (w->levels == &s->found || s->what.due >= s->what.index->m) {
         return false;
     } else {
-        const double began = mpki_now_s();
-        *status = mpki_levels_make(s->ctx, s->what.index, s->what.due, &s->found);
+        if (!s->searched) {
+            search(s);
+            *began_s = mpki_now_s();
+        }
+        *status = s->search;
         w->levels_before = w->levels->count;
         w->subsets_before = w->set.count;
         w->levels = &s->found;
         w->level = w->subset = 0;
-        mpki_trace_end(s->ctx, s->lane, "level sets", w->levels_before, began);
-        *began_s = mpki_now_s();
     }
     if (!mpk_failed(*status)) *status = divide(s);
     return !mpk_failed(*status);
@@ -198,11 +209,20 @@ static bool make_portion(mpki_inspector *s, mpki_portion *portion, double *began
 /* ---- the thread --------------------------------------------------------------------------------
  */
 
-/* Wait for a free slot; the mutex is held. False: stopped. */
+/* Wait for a free slot, and find level sets meanwhile; the mutex is held. False: stopped. */
 static bool wait_for_space(mpki_inspector *s) {
     while (!s->stop) {
         int64_t ready = s->made - s->returned;
         if (ready < SLOTS && (ready == 0 || s->ahead < AHEAD * s->what.budget)) return true;
+        if (!s->searched && s->what.due < s->what.index->m) {
+            pthread_mutex_unlock(&s->mutex);
+            const double start = mpki_now_s();
+            search(s);
+            const double spent = mpki_now_s() - start;
+            pthread_mutex_lock(&s->mutex);
+            s->work_s += spent;
+            continue;
+        }
         s->sleeping = true;
         pthread_cond_wait(&s->space, &s->mutex);
         s->sleeping = false;
