@@ -156,7 +156,8 @@ static mpk_status measure(mpk_context *ctx, const char *matrix, const mpk_proble
            matrix, (int)n, threads, s[0]->pool ? "true" : "false", bytes,
            (int)fac[0]->blocks->stages.levels.count, info->by_rows ? "rows" : "blocks",
            (long long)info->bytes, best[0][0], best[0][1], read_s, bytes / best[0][0] / 1e9,
-           bytes / best[0][1] / 1e9, reading, best[0][2], all, moved / best[0][2] / 1e9, info->time_numeric_s);
+           bytes / best[0][1] / 1e9, reading, best[0][2], all, moved / best[0][2] / 1e9,
+           info->time_numeric_s);
     printf("\"blocks_bytes\": %.0f, \"blocks_factor_bytes\": %lld, \"blocks_forward_s\": %.7f, "
            "\"blocks_backward_s\": %.7f, \"blocks_apply_s\": %.7f, \"product_s\": %.7f, "
            "\"check\": %d}\n",
