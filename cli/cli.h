@@ -19,7 +19,8 @@ enum {
     CLI_IPOPT = 128,
     CLI_PETSC = 256,
     CLI_BENCH = 512,
-    CLI_DEVICES = 1024
+    CLI_DEVICES = 1024,
+    CLI_VSIM = 2048
 };
 
 enum { CLI_WORDS_MAX = 64, CLI_EXIT_USAGE = 1, CLI_EXIT_FILE = 2 };
@@ -35,7 +36,10 @@ typedef struct cli_args {
     const char *dense; /* method of a dense solve, "off": none */
     const char *generate, *rhs, *output, *plot, *trace, *perm, *given_blocks, *given_pivots;
     const char *strategies, *orderings, *blocks, *levels, *scalar; /* lists of stats */
-    bool json, progress, quiet, help;
+    /* of vsim */
+    const char *matrix, *input, *machine, *set, *warps, *rows, *cols, *slots, *threshold, *orders;
+    const char *sort, *csv, *trace_cycles, *max_steps;
+    bool json, progress, quiet, help, print;
     uint64_t typed; /* bit k: mpk_option_at(k) was given */
 } cli_args;
 
@@ -122,6 +126,7 @@ int cmd_convert(cli_args *args);
 int cmd_stats(cli_args *args);
 int cmd_bench(cli_args *args);
 int cmd_devices(cli_args *args);
+int cmd_vsim(cli_args *args);
 int cmd_ipopt_env(cli_args *args);
 int cmd_petsc_env(cli_args *args);
 

@@ -23,6 +23,8 @@ static const struct command {
     {"convert", CLI_CONVERT, cmd_convert, "A FILE", "write A in another format"},
     {"bench", CLI_BENCH, cmd_bench, "dense | batch",
      "rates of dense and batched methods, checked first"},
+    {"vsim", CLI_VSIM, cmd_vsim, "KERNEL --matrix A | --input FILE",
+     "simulate a kernel of irregular warps on a vector core"},
     {"devices", CLI_DEVICES, cmd_devices, "", "list the GPUs that --device can name"},
     {"ipopt-env", CLI_IPOPT, cmd_ipopt_env, "", "say how Ipopt finds METAPACK"},
     {"petsc-env", CLI_PETSC, cmd_petsc_env, "[BUILD]", "say how PETSc finds METAPACK"},

@@ -190,7 +190,7 @@ static unsigned bit_of(const char *command) {
     } all[] = {{"solve", CLI_SOLVE},     {"analyse", CLI_ANALYSE},   {"inertia", CLI_INERTIA},
                {"info", CLI_INFO},       {"generate", CLI_GENERATE}, {"stats", CLI_STATS},
                {"convert", CLI_CONVERT}, {"bench", CLI_BENCH},       {"ipopt-env", CLI_IPOPT},
-               {"petsc-env", CLI_PETSC}, {"devices", CLI_DEVICES}};
+               {"petsc-env", CLI_PETSC}, {"devices", CLI_DEVICES},   {"vsim", CLI_VSIM}};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         if (!strcmp(all[k].name, command)) return all[k].bit;
     return 0;
