@@ -131,8 +131,8 @@ void vs_put_json(const vs_sweep *s, const char *input, borg_sink *out) {
     borg_put(out,
              ",\n  \"warps\": %d, \"least_threads\": %d, \"most_threads\": %d, \"orders\": %d, "
              "\"seed\": %" PRIu64 ",\n  \"registers\": {\"vector\": %d, \"mask\": %d, "
-                                  "\"most_slots\": %d, \"table_bits\": %" PRId64
-             "},\n  \"values_checked\": %" PRId64 ", \"worst_error\": %.17g, \"sizes\": [",
+             "\"most_slots\": %d, \"table_bits\": %" PRId64 "},\n  \"values_checked\": %" PRId64
+             ", \"worst_error\": %.17g, \"sizes\": [",
              s->nwarps, s->least_warp, s->most_warp, o->orders, o->seed, s->needs.vector_registers,
              s->needs.mask_registers, s->most_slots,
              vs_table_bits(&o->machine, &s->needs, s->most_slots), s->values, s->worst_error);
