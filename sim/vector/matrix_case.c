@@ -28,25 +28,27 @@ static void *give_array(builder *b, const char *name, vr_type type, int64_t coun
     return data;
 }
 
-static bool give_arguments(builder *b, const vs_matrix *a) {
+/* width: threads of the warps, where all have as many. */
+static bool give_arguments(builder *b, const vs_matrix *a, int32_t width) {
     static const char *const known[] = {"csr_row", "csr_col", "csr_val", "x",
-                                        "b",       "nrows",   "ncols"};
+                                        "b",       "nrows",   "ncols",   "width"};
     const vr_program *p = b->program;
     for (int32_t i = 0; i < p->nparams; ++i) {
         const vr_param *q = &p->params[i];
         int j = 0;
-        while (j < 7 && strcmp(q->name, known[j]) != 0) ++j;
-        if (j == 7) {
-            borg_report(b->diags, BORG_ERROR, q->loc,
-                        "a matrix has no '%s': only csr_row, csr_col, csr_val, x, b, nrows, ncols",
-                        q->name);
+        while (j < 8 && strcmp(q->name, known[j]) != 0) ++j;
+        if (j == 8) {
+            borg_report(
+                b->diags, BORG_ERROR, q->loc,
+                "a matrix has no '%s': only csr_row, csr_col, csr_val, x, b, nrows, ncols, width",
+                q->name);
             return false;
         }
         if (j >= 5 && (q->array || vr_bytes(q->type) != 4 || vr_is_float(q->type))) {
             borg_report(b->diags, BORG_ERROR, q->loc, "with a matrix, '%s' is .s32", q->name);
             return false;
         }
-        if (j >= 5) b->k->args[i].bits = (uint32_t)(j == 5 ? a->nrows : a->ncols);
+        if (j >= 5) b->k->args[i].bits = (uint32_t)(j == 5 ? a->nrows : j == 6 ? a->ncols : width);
     }
     return true;
 }
@@ -104,7 +106,7 @@ static vs_case *make(const vs_source *source, const vr_program *program, const i
     int64_t nnz = a->row[a->nrows];
     b.k->args = BORG_NEW(arena, program->nparams + 1, vs_arg);
     b.k->memory.arrays = BORG_NEW(arena, program->nparams + 1, vs_array);
-    if (!give_arguments(&b, a)) return NULL;
+    if (!give_arguments(&b, a, source->rows.threads)) return NULL;
     int32_t *row = give_array(&b, "csr_row", VR_B32, a->nrows + 1);
     int32_t *col = give_array(&b, "csr_col", VR_B32, nnz);
     double *val = give_array(&b, "csr_val", VR_F64, nnz);
