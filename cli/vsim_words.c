@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool read_number(const char *text, int64_t least, int64_t most, int64_t *value) {
     char *rest;
@@ -103,6 +104,15 @@ static int read_sort(vsim *v) {
     return cli_usage_error(v->args, "--sort '%s': expected none, rising or falling", v->args->sort);
 }
 
+/* As the option says where it is not given. */
+static int32_t all_threads(void) {
+    const char *text = getenv("OMP_NUM_THREADS");
+    int64_t x = 0;
+    if (text && read_number(text, 1, 1024, &x)) return (int32_t)x;
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores > 0 ? (int32_t)cores : 1;
+}
+
 int vsim_read_words(vsim *v) {
     const cli_args *a = v->args;
     int64_t orders = 0;
@@ -130,6 +140,6 @@ int vsim_read_words(vsim *v) {
     if (!code) code = read_sort(v);
     v->o.orders = (int32_t)orders;
     v->o.seed = (uint64_t)a->options.seed;
-    v->o.threads = a->options.threads > 0 ? a->options.threads : 1;
+    v->o.threads = a->options.threads > 0 ? a->options.threads : all_threads();
     return code;
 }
