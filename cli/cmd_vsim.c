@@ -67,7 +67,7 @@ static int tell(vsim *v, const vs_sweep *sweep) {
 
 /* Slots or threshold that were left to us. */
 static bool choose(vsim *v) {
-    enum { SAMPLE = 512 };
+    enum { SAMPLE = 2048 };
     if (v->thresholds[0] != VS_AUTO && v->slots[0] > 0) return true;
     int64_t threshold = v->thresholds[0];
     int32_t slots = v->slots[0];

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "borg/files.h"
 #include "sim/vector/sweep.h"
 
 /** An arena and its messages; failing: k > 0: the k-th chunk is refused. */
@@ -53,19 +52,17 @@ static inline vr_program *assembled(bench *b, const char *text) {
     return p;
 }
 
-/** The text of a file of sim/vector. */
+/** The text of a file of sim/vector, of at most 64 KiB. */
 static inline const char *file_text(bench *b, const char *name) {
+    static char text[1 << 16];
     char path[512];
-    size_t length;
     snprintf(path, sizeof path, "%s/%s", METAPACK_VECTOR, name);
     FILE *file = fopen(path, "rb");
     if (!file) fail_msg("no %s", path);
-    char *text = borg_read_all(file, &length);
+    const size_t length = fread(text, 1, sizeof text, file);
     fclose(file);
-    assert_non_null(text);
-    const char *copy = borg_copy_text(&b->arena, text, length);
-    free(text);
-    return copy;
+    assert_true(length > 0 && length < sizeof text);
+    return borg_copy_text(&b->arena, text, length);
 }
 
 static inline bool has(const char *text, const char *what) {
