@@ -9,11 +9,13 @@ vs_counts *vs_count(vs_engine *engine, const vs_warp *warps, int32_t count, borg
     for (int32_t i = 0; i < count; ++i)
         if (warps[i].ntids > c->most) c->most = warps[i].ntids;
     c->of = BORG_NEW(arena, c->most + 1, int64_t);
+    c->entry = BORG_NEW(arena, c->most + 1, int32_t);
     for (int32_t i = 0; i < count; ++i) {
         int64_t *at = &c->of[warps[i].ntids];
         if (*at) continue;
         *at = vs_run(engine, &warps[i], 1, NULL);
         if (*at < 0) return NULL;
+        c->entry[warps[i].ntids] = vs_entry_of(engine, warps[i].ntids);
     }
     return c;
 }
@@ -23,21 +25,34 @@ static int by_count(const void *x, const void *y) {
     return (a > b) - (a < b);
 }
 
+/* bucket[size] of the sizes that one kernel is for, from `first` on; how many there are with it. */
+static int32_t buckets_of(const vs_counts *c, int32_t entry, int64_t threshold, int32_t first,
+                          int32_t *bucket, int64_t *list) {
+    int32_t n = 0, last = first - 1;
+    int64_t *least = list + c->most + 1;
+    for (int32_t s = 0; s <= c->most; ++s)
+        if (c->of[s] && (!c->entry || c->entry[s] == entry)) list[n++] = c->of[s];
+    if (n) qsort(list, (size_t)n, sizeof *list, by_count);
+    for (int32_t i = 0; i < n; ++i)
+        if (last < first || list[i] - least[last - first] > threshold)
+            least[++last - first] = list[i];
+    for (int32_t s = 0; s <= c->most; ++s) {
+        if (!c->of[s] || (c->entry && c->entry[s] != entry)) continue;
+        bucket[s] = first;
+        while (bucket[s] < last && least[bucket[s] + 1 - first] <= c->of[s]) ++bucket[s];
+    }
+    return last + 1;
+}
+
 /* bucket[size]; how many there are. */
 static int32_t find_buckets(const vs_counts *c, int64_t threshold, int32_t *bucket,
                             borg_arena *arena) {
-    int64_t *list = BORG_NEW(arena, c->most + 1, int64_t),
-            *least = BORG_NEW(arena, c->most + 2, int64_t);
-    int32_t n = 0, nbuckets = 0;
-    for (int32_t s = 0; s <= c->most; ++s)
-        if (c->of[s]) list[n++] = c->of[s];
-    if (n) qsort(list, (size_t)n, sizeof *list, by_count);
-    for (int32_t i = 0; i < n; ++i)
-        if (nbuckets == 0 || list[i] - least[nbuckets - 1] > threshold) least[nbuckets++] = list[i];
-    for (int32_t s = 0; s <= c->most; ++s) {
-        bucket[s] = 0;
-        while (bucket[s] + 1 < nbuckets && least[bucket[s] + 1] <= c->of[s]) ++bucket[s];
-    }
+    int64_t *list = BORG_NEW(arena, 2 * (c->most + 2), int64_t);
+    int32_t nbuckets = 0, entries = 0;
+    for (int32_t s = 0; c->entry && s <= c->most; ++s)
+        if (c->entry[s] > entries) entries = c->entry[s];
+    for (int32_t e = 0; e <= entries; ++e)
+        nbuckets = buckets_of(c, e, threshold, nbuckets, bucket, list);
     return nbuckets;
 }
 

@@ -28,6 +28,7 @@ typedef struct vs_packing {
 typedef struct vs_counts {
     int32_t most;
     int64_t *of;
+    int32_t *entry; /* the kernel that they run; NULL: one for all */
 } vs_counts;
 
 /** Run the first warp of each size. The engine must take the largest. NULL after a message. */

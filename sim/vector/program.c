@@ -26,6 +26,15 @@ vr_class vr_classify(const vr_inst *v) {
     return v->op == VR_ADD || v->op == VR_SUB || v->op == VR_MUL ? VR_ON_FMA : VR_ON_ALU;
 }
 
+int32_t vr_entry_for(const vr_program *p, int32_t ntids) {
+    int32_t any = -1;
+    for (int32_t i = 0; i < p->nentries; ++i) {
+        if (p->entries[i].ntids == ntids) return i;
+        if (p->entries[i].ntids == 0) any = i;
+    }
+    return any;
+}
+
 int32_t vr_find_param(const vr_program *p, const char *name) {
     for (int32_t i = 0; i < p->nparams; ++i)
         if (strcmp(p->params[i].name, name) == 0) return i;
@@ -133,8 +142,9 @@ void vr_print_inst(const vr_program *p, const vr_inst *v, borg_sink *out) {
     }
 }
 
-static void put_arrays(const vr_array *list, int32_t count, const char *space, borg_sink *out) {
-    for (int32_t i = 0; i < count; ++i) {
+static void put_arrays(const vr_array *list, int32_t first, int32_t last, const char *space,
+                       borg_sink *out) {
+    for (int32_t i = first; i < last; ++i) {
         const vr_array *a = &list[i];
         borg_put(out, "    .%s .%s %s[%d]", space, vr_type_text[a->type], a->name, a->count);
         for (int32_t k = 0; a->values && k < a->count; ++k) {
@@ -145,24 +155,31 @@ static void put_arrays(const vr_array *list, int32_t count, const char *space, b
     }
 }
 
-void vr_print(const vr_program *p, borg_sink *out) {
-    borg_put(out, ".entry %s (", p->name);
+static void put_entry(const vr_program *p, const vr_entry *e, borg_sink *out) {
+    const vr_entry *end = e + 1;
+    borg_put(out, ".entry %s (", e->name);
     for (int32_t i = 0; i < p->nparams; ++i)
         borg_put(out, "%s.param %s.%s %s", i ? ", " : "", p->params[i].array ? ".ptr" : "",
                  vr_type_text[p->params[i].type], p->params[i].name);
-    borg_put(out, ")\n{\n");
-    put_arrays(p->shared, p->nshared, "shared", out);
-    put_arrays(p->consts, p->nconsts, "const", out);
-    for (int32_t i = 0; i < p->nregisters; ++i)
+    borg_put(out, ")");
+    if (e->ntids) borg_put(out, " .ntids %d", e->ntids);
+    borg_put(out, "\n{\n");
+    put_arrays(p->shared, e->shared, end->shared, "shared", out);
+    put_arrays(p->consts, e->consts, end->consts, "const", out);
+    for (int32_t i = e->registers; i < end->registers; ++i)
         borg_put(out, "    .reg .%s %s;\n", vr_type_text[p->registers[i].type],
                  p->registers[i].name);
-    for (int32_t i = 0, l = 0; i <= p->ninsts; ++i) {
-        for (; l < p->nlabels && p->labels[l].at == i; ++l)
+    for (int32_t i = e->first, l = e->labels; i <= end->first; ++i) {
+        for (; l < end->labels && p->labels[l].at == i; ++l)
             borg_put(out, "%s:\n", p->labels[l].name);
-        if (i == p->ninsts) break;
+        if (i == end->first) break;
         borg_put(out, "    ");
         vr_print_inst(p, &p->insts[i], out);
         borg_put(out, ";\n");
     }
     borg_put(out, "}\n");
+}
+
+void vr_print(const vr_program *p, borg_sink *out) {
+    for (int32_t i = 0; i < p->nentries; ++i) put_entry(p, &p->entries[i], out);
 }

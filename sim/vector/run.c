@@ -41,6 +41,10 @@ vs_engine *vs_engine_new(const vr_program *p, int32_t lanes, int32_t threads, vs
     return e;
 }
 
+int32_t vs_entry_of(const vs_engine *e, int32_t ntids) {
+    return vr_entry_for(e->program, ntids);
+}
+
 void vs_limit_steps(vs_engine *e, int64_t steps) {
     e->limit = steps > 0 ? steps : INT64_C(1) << 32;
 }
@@ -250,13 +254,22 @@ static void watch(vs_engine *e, const vr_inst *v, int32_t to) {
 int64_t vs_run(vs_engine *e, const vs_warp *warps, int32_t count, vs_trace *trace) {
     const vr_program *p = e->program;
     int64_t steps = 0;
+    int32_t entry = vr_entry_for(p, warps[0].ntids);
+    for (int32_t i = 0; i < count; ++i)
+        if (entry < 0 || vr_entry_for(p, warps[i].ntids) != entry) {
+            borg_report(e->diags, BORG_ERROR, p->entries[0].loc,
+                        entry < 0 ? "there is no kernel for warps of %d threads (.ntids)"
+                                  : "warps of a partition need one kernel: not so for %d threads",
+                        warps[i].ntids);
+            return -1;
+        }
     begin(e, warps, count);
     if (trace) {
         trace->first = borg_grow(e->diags->arena, trace->first, (size_t)trace->nparts + 2,
                                  &trace->first_room, sizeof *trace->first);
         trace->first[trace->nparts] = trace->nsteps;
     }
-    for (int32_t pc = e->n ? 0 : -1; pc >= 0 && !e->failed; ++steps) {
+    for (int32_t pc = e->n ? p->entries[entry].first : -1; pc >= 0 && !e->failed; ++steps) {
         const vr_inst *v = &p->insts[pc];
         if (steps >= e->limit) {
             borg_report(e->diags, BORG_ERROR, v->loc,

@@ -72,6 +72,8 @@ vs_engine *vs_engine_new(const vr_program *program, int32_t lanes, int32_t threa
  *  Returns the number of instructions, or -1 after a message: an access out of bounds, a program
  *  that does not end (with who waits where, if nothing changes any more). */
 int64_t vs_run(vs_engine *engine, const vs_warp *warps, int32_t count, vs_trace *trace);
+/** The number of the program's kernel for warps of that size, or -1. */
+int32_t vs_entry_of(const vs_engine *engine, int32_t ntids);
 /** Most instructions that a partition may execute; 0: 2^32. */
 void vs_limit_steps(vs_engine *engine, int64_t steps);
 

@@ -38,7 +38,8 @@ typedef struct lives {
 static void find_blocks(lives *k, borg_arena *arena) {
     const vr_program *p = k->p;
     bool *begins = BORG_NEW(arena, p->ninsts + 1, bool);
-    begins[0] = true;
+    for (int32_t i = 0; i < p->nentries; ++i)
+        if (p->entries[i].first < p->ninsts) begins[p->entries[i].first] = true;
     for (int32_t i = 0; i < p->ninsts; ++i) {
         if (p->insts[i].target >= 0) begins[p->insts[i].target] = true;
         if (p->insts[i].target >= 0 || p->insts[i].op == VR_EXIT) begins[i + 1] = true;
@@ -147,9 +148,9 @@ vr_needs vr_registers_needed(const vr_program *p, borg_arena *arena) {
 /* ---- rules -------------------------------------------------------------------------------------
  */
 
-static void check_branch(const vr_program *p, int32_t i, borg_diags *diags) {
+static void check_branch(const vr_program *p, int32_t i, int32_t end, borg_diags *diags) {
     const vr_inst *v = &p->insts[i];
-    if (v->target >= p->ninsts) {
+    if (v->target >= end) {
         borg_report(diags, BORG_ERROR, v->loc, "a branch to behind the last instruction");
         return;
     }
@@ -158,7 +159,7 @@ static void check_branch(const vr_program *p, int32_t i, borg_diags *diags) {
         borg_report(diags, BORG_ERROR, v->loc,
                     "bra may part lanes: a join must stand at its label (or use allbra)");
     /* lanes that go on wait behind it for those that went back */
-    if (v->guard >= 0 && v->target <= i && (i + 1 >= p->ninsts || p->insts[i + 1].op != VR_JOIN))
+    if (v->guard >= 0 && v->target <= i && (i + 1 >= end || p->insts[i + 1].op != VR_JOIN))
         borg_report(diags, BORG_ERROR, v->loc, "a join must stand behind a bra that goes back");
 }
 
@@ -166,7 +167,10 @@ static void check_branch(const vr_program *p, int32_t i, borg_diags *diags) {
 static void check_written(vr_program *p, borg_diags *diags) {
     lives k = find_lives(p, p->arena, true);
     int32_t list[6];
-    for (int32_t i = 0; i < k.words; ++i) k.now[i] = k.in[i];
+    memset(k.now, 0, (size_t)k.words * sizeof *k.now);
+    for (int32_t e = 0; e < p->nentries; ++e) /* what is alive where a kernel begins */
+        for (int32_t i = 0; i < k.words; ++i)
+            k.now[i] |= k.in[(int64_t)k.block[p->entries[e].first] * k.words + i];
     for (int32_t i = 0; i < p->ninsts; ++i) {
         int count = readers(&p->insts[i], list);
         for (int j = 0; j < count; ++j) {
@@ -179,16 +183,20 @@ static void check_written(vr_program *p, borg_diags *diags) {
 }
 
 bool vr_verify(vr_program *p, borg_diags *diags) {
-    if (p->ninsts == 0) {
-        borg_report(diags, BORG_ERROR, (borg_loc){0}, "there is no instruction");
-        return false;
+    for (int32_t e = 0; e < p->nentries; ++e) {
+        const vr_entry *entry = &p->entries[e];
+        int32_t end = entry[1].first;
+        if (end == entry->first) {
+            borg_report(diags, BORG_ERROR, entry->loc, "there is no instruction");
+            return false;
+        }
+        const vr_inst *last = &p->insts[end - 1];
+        if (falls_through(last))
+            borg_report(diags, BORG_ERROR, last->loc,
+                        "the kernel goes on behind its last instruction: exit is missing");
+        for (int32_t i = entry->first; i < end; ++i)
+            if (p->insts[i].target >= 0) check_branch(p, i, end, diags);
     }
-    const vr_inst *last = &p->insts[p->ninsts - 1];
-    if (falls_through(last))
-        borg_report(diags, BORG_ERROR, last->loc,
-                    "the kernel goes on behind its last instruction: exit is missing");
-    for (int32_t i = 0; i < p->ninsts; ++i)
-        if (p->insts[i].target >= 0) check_branch(p, i, diags);
     if (!diags->errors) check_written(p, diags);
     return diags->errors == 0;
 }

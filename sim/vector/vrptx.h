@@ -151,11 +151,21 @@ typedef struct vr_label {
     borg_loc loc;
 } vr_label;
 
+/** A kernel of the file: for warps of `ntids` threads, 0: of any size that no other one is for. What
+ * it declares and executes begins at these numbers and ends where the next one's begins. */
+typedef struct vr_entry {
+    const char *name;
+    int32_t ntids;
+    int32_t first, registers, shared, consts, labels;
+    borg_loc loc;
+} vr_entry;
+
 /** Limits; more is an error that names them. */
 enum {
     VR_MOST_INSTRUCTIONS = 1 << 20,
     VR_MOST_REGISTERS = 1 << 18,
     VR_MOST_PARAMS = 64,
+    VR_MOST_ENTRIES = 1024,
     VR_MOST_ELEMENTS = 1 << 20
 };
 
@@ -163,14 +173,15 @@ typedef struct vr_program {
     borg_arena *arena;
     borg_text source; /* what it was assembled from: borrowed, for messages while it runs */
     const char *name;
-    int32_t ninsts, nregisters, nparams, nshared, nconsts, nlabels, nconstants;
+    int32_t ninsts, nregisters, nparams, nshared, nconsts, nlabels, nconstants, nentries;
+    vr_entry *entries; /* one more than there are: the end */
     vr_inst *insts;
     vr_register *registers;
     vr_param *params;
     vr_array *shared, *consts;
     vr_label *labels;
     uint64_t *constants; /* distinct immediate operands, as bits of their type */
-    size_t room[7];
+    size_t room[8];
 } vr_program;
 
 static inline int vr_bytes(vr_type type) {
@@ -184,7 +195,7 @@ static inline bool vr_is_float(vr_type type) {
 /** The units that execute it. */
 vr_class vr_classify(const vr_inst *inst);
 
-/** Assemble one kernel and check it.
+/** Assemble a kernel, or one for each of several sizes of warps, and check it.
  *  file    [in] name for messages    text, length [in] need not end in NUL; any bytes are survived
  *  diags   [inout] its arena, where the program is put; messages with line, caret and reason
  *  Returns the program, or NULL if something is wrong. Memory: the arena's oom. */
@@ -195,6 +206,8 @@ bool vr_verify(vr_program *program, borg_diags *diags);
 void vr_print(const vr_program *program, borg_sink *sink);
 /** One instruction, without a line's end. */
 void vr_print_inst(const vr_program *program, const vr_inst *inst, borg_sink *sink);
+/** The number of the kernel for warps of that many threads, or -1. */
+int32_t vr_entry_for(const vr_program *program, int32_t ntids);
 /** The parameter of that name, or -1. */
 int32_t vr_find_param(const vr_program *program, const char *name);
 

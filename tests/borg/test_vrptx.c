@@ -169,6 +169,68 @@ static void test_wide(void **state) {
     assert_int_equal(check_kernels(kernels, 2, sizes, 2), 0);
 }
 
+/* Kernels of several sizes in one file, groups of these sizes in turn: each does what the
+ * interpreter does with the module of its size, group by group. */
+static void test_sizes(void **state) {
+    static const char *const kernels[] = {"llt", "ldlt_partial"};
+    static const int sizes[] = {3, 8, 4};
+    (void)state;
+    for (int k = 0; k < 2; ++k) {
+        variant v[3];
+        borg_options o;
+        borg_arena arena;
+        arguments want, got;
+        const char *text;
+        size_t length;
+        borg_arena_init(&arena, NULL, 0);
+        if (setjmp(arena.oom)) fail();
+        borg_diags diags = {.arena = &arena};
+        borg_sink all = {.arena = &arena};
+        for (int i = 0; i < 3; ++i) {
+            v[i] = (variant){.kernel = kernels[k], .size = sizes[i], .pack = 1};
+            assert_true(compile_variant(&v[i], &o, borg_backend_find("vrptx"), "tested"));
+            assert_int_equal(borg_program_emit(v[i].program, o.backend, &o, &text, &length),
+                             BORG_OK);
+            borg_put_text(&all, text, length);
+        }
+        vr_program *program = vr_assemble("sizes", all.text, all.length, &diags);
+        assert_non_null(program);
+        assert_int_equal(program->nentries, 3);
+        fill(&v[1], &want);
+        fill(&v[1], &got);
+        vs_array arrays[MOST_PARAMS];
+        vs_arg args[MOST_PARAMS] = {{0}};
+        borg_arg list[MOST_PARAMS] = {{0}};
+        vs_memory memory = {0, arrays};
+        const borg_module *m = v[1].program->units[0].module;
+        for (int i = 0; i < m->nparams; ++i) {
+            vr_type type = m->params[i].elem == BORG_F64 ? VR_F64 : VR_B32;
+            list[i] =
+                (borg_arg){.bits = want.scalar[i], .data = want.data[i], .count = want.count[i]};
+            args[i].bits = got.scalar[i];
+            if (!got.data[i]) continue;
+            args[i].array = memory.count;
+            arrays[memory.count++] =
+                (vs_array){m->params[i].name, type, got.count[i], got.data[i], 0};
+        }
+        vs_place_arrays(&memory);
+        vs_engine *e = vs_engine_new(program, LANES, 8, &memory, args, &diags);
+        for (int g = 0; g < 9; ++g) {
+            const vs_warp warp = {g, sizes[g % 3]};
+            assert_true(vs_run(e, &warp, 1, NULL) > 0);
+            assert_true(borg_interpret(v[g % 3].program->units[0].module, NULL, list, g, g + 1, 0,
+                                       &v[0].program->diags));
+        }
+        for (int i = 0; i < m->nparams; ++i)
+            if (got.data[i])
+                assert_true(difference(&m->params[i], want.data[i], got.data[i], got.bytes[i]) < 0);
+        release(&want);
+        release(&got);
+        for (int i = 0; i < 3; ++i) borg_program_free(v[i].program);
+        borg_arena_free(&arena);
+    }
+}
+
 /* A pack is for the machine to make. */
 static void test_pack(void **state) {
     static const char *const defines[] = {NULL};
@@ -273,8 +335,9 @@ static void test_random(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_library), cmocka_unit_test(test_own),
-                                       cmocka_unit_test(test_wide), cmocka_unit_test(test_pack),
-                                       cmocka_unit_test(test_random)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_library), cmocka_unit_test(test_own),
+        cmocka_unit_test(test_wide),    cmocka_unit_test(test_pack),
+        cmocka_unit_test(test_sizes),   cmocka_unit_test(test_random)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

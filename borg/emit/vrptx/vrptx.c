@@ -312,7 +312,7 @@ static void put_head(vx *e, const char *name, borg_sink *out) {
         else
             borg_put(out, ".%s %s", scalars[p->type], p->name);
     }
-    borg_put(out, ")\n{\n");
+    borg_put(out, ") .ntids %d\n{\n", e->m->size);
     for (int32_t i = 0; i < e->m->nlocals; ++i)
         borg_put(out, "    .shared .%s b_s%d[%d]; // %s\n", vx_type(e->m->locals[i].elem), i,
                  e->m->locals[i].count, e->m->locals[i].name);

@@ -231,6 +231,46 @@ static void bad_lists(void **state) {
     }
 }
 
+/* A kernel for warps of two, one for warps of four, one for the others: which may not share a
+ * partition, though they have as many instructions. */
+static void kernels_by_size(void **state) {
+    (void)state;
+    static const char kernel[] = ".entry two (.param .ptr.b32 o) .ntids 2 { .reg .b32 %x; mov.b32 "
+                                 "%x, 2; l: st.global.b32 [o + $wid], %x; exit; }\n"
+                                 ".entry any (.param .ptr.b32 o) { .reg .b32 %x; mov.b32 %x, 9; l: "
+                                 "st.global.b32 [o + $wid], %x; exit; }\n"
+                                 ".entry four (.param .ptr.b32 o) .ntids 4 { .reg .b32 %y; mov.b32 "
+                                 "%y, 4; st.global.b32 [o + $wid], %y; exit; }\n";
+    static const char list[] = "array o b32 7 0 warps 2 4 3 2 5 4 3 expect o 0 2 4 9 2 9 4 9";
+    static const int64_t thresholds[] = {VS_NO_PACKING, 0, 1000};
+    static const int32_t slots[] = {2};
+    bench b;
+    vs_source source = {0};
+    bench_open(&b, 0);
+    if (setjmp(b.arena.oom)) fail();
+    const vr_program *p = assembled(&b, kernel);
+    assert_int_equal(p->nentries, 3);
+    assert_true(vr_entry_for(p, 2) == 0 && vr_entry_for(p, 4) == 2 && vr_entry_for(p, 5) == 1);
+    borg_sink once = {.arena = &b.arena}, twice = {.arena = &b.arena};
+    vr_print(p, &once);
+    vr_print(assembled(&b, once.text), &twice);
+    assert_string_equal(once.text, twice.text);
+    assert_true(vs_source_read(&source, "list", list, strlen(list), &b.diags));
+    vs_sweep_options o = {
+        .thresholds = thresholds, .nthresholds = 3, .slots = slots, .nslots = 1, .threads = 1};
+    vs_machine_init(&o.machine);
+    vs_sweep *s = vs_run_sweep(&source, p, &o, 0, &b.diags);
+    if (!s) fail_msg("%s", messages_of(&b));
+    assert_true(s->settings[0].partitions == 7 && s->settings[1].partitions == 3 &&
+                s->settings[2].partitions == 3);
+    /* without the one for all others */
+    p = assembled(&b,
+                  ".entry two (.param .ptr.b32 o) .ntids 2 { st.global.b32 [o + $wid], 2; exit; }");
+    assert_null(vs_run_sweep(&source, p, &o, 0, &b.diags));
+    assert_true(has(messages_of(&b), "there is no kernel for warps of 4 threads"));
+    bench_close(&b);
+}
+
 /* ---- limits, choice, memory --------------------------------------------------------------------
  */
 
@@ -405,10 +445,12 @@ static void rectangular(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(packing),   cmocka_unit_test(shuffling),
-                                       cmocka_unit_test(machines),  cmocka_unit_test(lists),
-                                       cmocka_unit_test(bad_lists), cmocka_unit_test(limits),
-                                       cmocka_unit_test(choice),    cmocka_unit_test(ways),
-                                       cmocka_unit_test(no_memory), cmocka_unit_test(rectangular)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packing),        cmocka_unit_test(shuffling),
+        cmocka_unit_test(machines),       cmocka_unit_test(lists),
+        cmocka_unit_test(bad_lists),      cmocka_unit_test(limits),
+        cmocka_unit_test(choice),         cmocka_unit_test(ways),
+        cmocka_unit_test(no_memory),      cmocka_unit_test(rectangular),
+        cmocka_unit_test(kernels_by_size)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
