@@ -33,9 +33,9 @@ static const char usage[] =
     "                       1 with --lane-order=wg, where groups of a warp are interleaved)\n"
     "  --set=NAME=value     an integer parameter that is always this value\n"
     "  --stage=LIST         cuda, a group in each thread: these pointers by shared memory\n"
-    "  --sizes=LIST         vrptx: a kernel for each of these WG_SIZEs, 4,8,16\n"
     "  --strict             no fused multiply-add: bits as in the source\n"
     "  --whole-packs        groups come in multiples of WG_PACK: no code for the rest\n"
+    "  --sizes=LIST         vrptx: a kernel for each of these WG_SIZEs, 4,8,16\n"
     "  --fast-rcp           rcp() may be an approximation\n"
     "  --unroll-budget=N    instructions that unrolling may make (200000)\n"
     "  --no-vector          unroll loops over constants, do not run them as vectors\n"
@@ -156,6 +156,8 @@ static int take_option(command *c, const char *a) {
         o->kernel = v;
     } else if ((v = value_of(a, "--name"))) {
         o->name = v;
+    } else if ((v = value_of(a, "--sizes"))) {
+        return set_sizes(c, v);
     } else if ((v = value_of(a, "--dump"))) {
         return set_dump(c, v);
     } else if ((v = value_of(a, "--lane-order"))) {
@@ -169,8 +171,6 @@ static int take_option(command *c, const char *a) {
             return complain("--lanes is 1, 2, 4, 8, 16 or 32", v);
     } else if ((v = value_of(a, "--set"))) {
         c->set[c->nset++] = v;
-    } else if ((v = value_of(a, "--sizes"))) {
-        return set_sizes(c, v);
     } else if ((v = value_of(a, "--stage"))) {
         o->stage = v;
     } else if ((v = value_of(a, "--unroll-budget"))) {

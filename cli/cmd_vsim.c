@@ -51,7 +51,7 @@ static int tell(vsim *v, const vs_sweep *sweep) {
     vs_put_csv(sweep, &csv);
     vs_put_svg(sweep, slash && slash[1] ? slash + 1 : v->input, &svg);
     vs_put_chrome(sweep, &trace);
-    if (a->csv) code = write_file(a->csv, &csv);
+    if (a->vsim.csv) code = write_file(a->vsim.csv, &csv);
     if (!code && a->plot) code = write_file(a->plot, &svg);
     if (!code && a->trace) code = write_file(a->trace, &trace);
     if (a->json && !code) {
@@ -83,7 +83,7 @@ static bool choose(vsim *v) {
 
 static int run(vsim *v) {
     if (!vsim_read_files(v)) return fail(v);
-    if (v->args->print) {
+    if (v->args->vsim.print) {
         borg_sink text = {.arena = &v->arena};
         vr_print(v->program, &text);
         fputs(text.text, stdout);

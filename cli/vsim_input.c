@@ -40,7 +40,7 @@ static bool read_kernel(vsim *v) {
 
 /* "name=value,name=value" over the file. */
 static bool read_settings(vsim *v) {
-    const char *list = v->args->set;
+    const char *list = v->args->vsim.set;
     v->diags.source = (borg_text){.file = "--set"};
     while (list && *list) {
         size_t length = strcspn(list, ",");
@@ -60,11 +60,11 @@ static bool read_settings(vsim *v) {
 static bool read_machine(vsim *v) {
     size_t length;
     vs_machine_init(&v->o.machine);
-    if (v->args->machine) {
-        const char *text = read_all(v, v->args->machine, &length);
+    if (v->args->vsim.machine) {
+        const char *text = read_all(v, v->args->vsim.machine, &length);
         if (!text) return false;
         v->status = MPK_ERR_FORMAT;
-        if (!vs_machine_read(&v->o.machine, v->args->machine, text, length, &v->diags))
+        if (!vs_machine_read(&v->o.machine, v->args->vsim.machine, text, length, &v->diags))
             return false;
     }
     return read_settings(v);
@@ -116,8 +116,9 @@ static bool read_square(vsim *v) {
     mpk_problem *problem = NULL;
     mpk_problem_view view;
     cli_args *a = v->args;
-    v->status = a->matrix ? mpk_problem_read(a->ctx, a->matrix, &problem)
-                          : mpk_problem_generate(a->ctx, a->generate, a->options.seed, &problem);
+    v->status = a->vsim.matrix
+                    ? mpk_problem_read(a->ctx, a->vsim.matrix, &problem)
+                    : mpk_problem_generate(a->ctx, a->generate, a->options.seed, &problem);
     if (mpk_failed(v->status)) {
         const char *text = NULL;
         mpk_last_error(a->ctx, NULL, NULL, &text);
@@ -161,27 +162,27 @@ static bool read_matrix(vsim *v) {
     const cli_args *a = v->args;
     int64_t rows[2], cols[2];
     bool rectangular = false;
-    if (a->matrix && strcmp(a->matrix, "-")) {
+    if (a->vsim.matrix && strcmp(a->vsim.matrix, "-")) {
         size_t length;
-        const char *text = read_all(v, a->matrix, &length);
+        const char *text = read_all(v, a->vsim.matrix, &length);
         if (!text) return false;
         rectangular = vs_is_rectangular(text, length);
         v->status = MPK_ERR_FORMAT;
-        if (rectangular && !vs_matrix_read(&v->matrix, a->matrix, text, length, &v->diags))
+        if (rectangular && !vs_matrix_read(&v->matrix, a->vsim.matrix, text, length, &v->diags))
             return false;
     }
     if (!rectangular && !read_square(v)) return false;
     v->status = MPK_ERR_ARGUMENT;
     v->diags.source = (borg_text){.file = v->input};
-    if (!read_range(a->rows, v->matrix.nrows, rows) ||
-        !read_range(a->cols, v->matrix.ncols, cols)) {
+    if (!read_range(a->vsim.rows, v->matrix.nrows, rows) ||
+        !read_range(a->vsim.cols, v->matrix.ncols, cols)) {
         borg_report(&v->diags, BORG_ERROR, (borg_loc){0},
                     "--rows, --cols: expected FROM:TO within %d x %d, 0 the first and TO behind "
                     "the last",
                     v->matrix.nrows, v->matrix.ncols);
         return false;
     }
-    if (a->rows || a->cols) v->matrix = vs_matrix_part(&v->matrix, rows, cols, &v->arena);
+    if (a->vsim.rows || a->vsim.cols) v->matrix = vs_matrix_part(&v->matrix, rows, cols, &v->arena);
     v->source = vs_source_matrix(&v->matrix, v->source.rows);
     return true;
 }
@@ -189,13 +190,13 @@ static bool read_matrix(vsim *v) {
 static bool read_input(vsim *v) {
     size_t length;
     const cli_args *a = v->args;
-    v->input = a->input ? a->input : a->matrix ? a->matrix : a->generate;
+    v->input = a->vsim.input ? a->vsim.input : a->vsim.matrix ? a->vsim.matrix : a->generate;
     if (!v->input) return true;
-    if (!a->input) return read_matrix(v);
-    const char *text = read_all(v, a->input, &length);
+    if (!a->vsim.input) return read_matrix(v);
+    const char *text = read_all(v, a->vsim.input, &length);
     if (!text) return false;
     v->status = MPK_ERR_FORMAT;
-    return vs_source_read(&v->source, a->input, text, length, &v->diags);
+    return vs_source_read(&v->source, a->vsim.input, text, length, &v->diags);
 }
 
 bool vsim_read_files(vsim *v) {

@@ -30,7 +30,7 @@ static void next_word(const char **list, char *word, size_t room) {
 }
 
 static int read_slots(vsim *v) {
-    const char *list = v->args->slots ? v->args->slots : "1,2,4,8";
+    const char *list = v->args->vsim.slots ? v->args->vsim.slots : "1,2,4,8";
     char word[32];
     int64_t x;
     v->o.slots = v->slots;
@@ -51,7 +51,7 @@ static int read_slots(vsim *v) {
 }
 
 static int read_thresholds(vsim *v) {
-    const char *list = v->args->threshold ? v->args->threshold : "none,0,2,4,8";
+    const char *list = v->args->vsim.threshold ? v->args->vsim.threshold : "none,0,2,4,8";
     char word[32];
     v->o.thresholds = v->thresholds;
     if (!strcmp(list, "auto")) {
@@ -77,7 +77,7 @@ static int read_thresholds(vsim *v) {
 
 /* rows, rows:MOST, fixed:N, lanes:N */
 static int read_warps(vsim *v) {
-    const char *text = v->args->warps, *colon = text ? strchr(text, ':') : NULL;
+    const char *text = v->args->vsim.warps, *colon = text ? strchr(text, ':') : NULL;
     vs_rows *rows = &v->source.rows;
     int64_t x = 0;
     if (!text || !strcmp(text, "rows")) return 0;
@@ -97,11 +97,12 @@ static int read_warps(vsim *v) {
 static int read_sort(vsim *v) {
     static const char *const words[] = {"none", "rising", "falling"};
     for (int k = 0; k < 3; k++)
-        if (!v->args->sort || !strcmp(v->args->sort, words[k])) {
+        if (!v->args->vsim.sort || !strcmp(v->args->vsim.sort, words[k])) {
             v->o.sort = (vs_sort)k;
             return 0;
         }
-    return cli_usage_error(v->args, "--sort '%s': expected none, rising or falling", v->args->sort);
+    return cli_usage_error(v->args, "--sort '%s': expected none, rising or falling",
+                           v->args->vsim.sort);
 }
 
 /* As the option says where it is not given. */
@@ -122,18 +123,18 @@ int vsim_read_words(vsim *v) {
                                a->nwords ? "one kernel at a time: unexpected '%s'"
                                          : "no kernel: give a file of vrPTX%s",
                                a->nwords ? a->words[1] : "");
-    if (!a->print && !a->input && !a->matrix && !a->generate)
+    if (!a->vsim.print && !a->vsim.input && !a->vsim.matrix && !a->generate)
         return cli_usage_error(a, "nothing to run on: --matrix A, --generate SPEC or --input FILE");
-    if ((a->input != NULL) + (a->matrix != NULL) + (a->generate != NULL) > 1)
+    if ((a->vsim.input != NULL) + (a->vsim.matrix != NULL) + (a->generate != NULL) > 1)
         return cli_usage_error(a, "--matrix, --generate and --input: one of them");
-    if (a->input && (a->warps || a->rows || a->cols))
+    if (a->vsim.input && (a->vsim.warps || a->vsim.rows || a->vsim.cols))
         return cli_usage_error(a, "--warps, --rows and --cols are for a matrix");
     v->trace_cycles = 2000;
-    code = take_number(v, "orders", a->orders, 0, 100000, &orders);
+    code = take_number(v, "orders", a->vsim.orders, 0, 100000, &orders);
     if (!code)
-        code = take_number(v, "trace-cycles", a->trace_cycles, 1, 10000000, &v->trace_cycles);
+        code = take_number(v, "trace-cycles", a->vsim.trace_cycles, 1, 10000000, &v->trace_cycles);
     if (!code)
-        code = take_number(v, "max-steps", a->max_steps, 1, INT64_C(1) << 40, &v->o.max_steps);
+        code = take_number(v, "max-steps", a->vsim.max_steps, 1, INT64_C(1) << 40, &v->o.max_steps);
     if (!code) code = read_slots(v);
     if (!code) code = read_thresholds(v);
     if (!code) code = read_warps(v);

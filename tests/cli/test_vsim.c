@@ -142,10 +142,35 @@ static void failures(void **state) {
     assert_files(5);
 }
 
+/* Each option of the help is in the manual page and in the completions of bash. */
+static void documented(void **state) {
+    (void)state;
+    static char page[1 << 15], bash[1 << 16];
+    read_text(METAPACK_DATA "/../man/metapack-vsim.1", page, sizeof page);
+    read_text(METAPACK_DATA "/../completions/metapack.bash", bash, sizeof bash);
+    char *own = strstr(bash, "        vsim)");
+    assert_non_null(own);
+    *strstr(own, ";;") = '\0';
+    RUN(&o, NULL, "vsim", "--help");
+    assert_code(&o, 0);
+    int options = 0;
+    for (const char *p = o.out; (p = strstr(p, " --")); p += 3) {
+        char name[64], wanted[80];
+        if (sscanf(p, " --%63[a-z-]", name) != 1) continue;
+        snprintf(wanted, sizeof wanted, "Fl -%s", name);
+        if (!strstr(page, wanted)) fail_msg("%s is not in the manual page", name);
+        snprintf(wanted, sizeof wanted, "--%s", name);
+        if (!strstr(own, wanted)) fail_msg("%s is not completed", name);
+        options++;
+    }
+    assert_true(options > 20);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup(whole_way, empty_folder),
                                        cmocka_unit_test_setup(deterministic, empty_folder),
                                        cmocka_unit_test_setup(inputs, empty_folder),
-                                       cmocka_unit_test_setup(failures, empty_folder)};
+                                       cmocka_unit_test_setup(failures, empty_folder),
+                                       cmocka_unit_test(documented)};
     return cmocka_run_group_tests_name("vsim", tests, enter_folder, leave_folder);
 }
