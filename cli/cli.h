@@ -22,7 +22,16 @@ enum {
     CLI_DEVICES = 1024
 };
 
+enum { CLI_VSIM = 8192 }; /* another of the sub-commands */
+
 enum { CLI_WORDS_MAX = 64, CLI_EXIT_USAGE = 1, CLI_EXIT_FILE = 2 };
+
+/** Options of vsim alone. */
+typedef struct cli_vsim {
+    const char *matrix, *input, *machine, *set, *warps, *rows, *cols, *slots, *threshold, *orders;
+    const char *sort, *csv, *trace_cycles, *max_steps;
+    bool print;
+} cli_vsim;
 
 /** What the command line says. Strings belong to argv. */
 typedef struct cli_args {
@@ -37,6 +46,7 @@ typedef struct cli_args {
     const char *strategies, *orderings, *blocks, *levels, *scalar; /* lists of stats */
     bool json, progress, quiet, help;
     uint64_t typed; /* bit k: mpk_option_at(k) was given */
+    cli_vsim vsim;
 } cli_args;
 
 /** What follows a flag, and where it goes. */
@@ -124,5 +134,6 @@ int cmd_bench(cli_args *args);
 int cmd_devices(cli_args *args);
 int cmd_ipopt_env(cli_args *args);
 int cmd_petsc_env(cli_args *args);
+int cmd_vsim(cli_args *args);
 
 #endif
