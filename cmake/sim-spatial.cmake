@@ -14,6 +14,8 @@ if(METAPACK_SIM)
     sim_embed(cells_trsv sim/systolic/programs/trsv.cells)
     sim_embed(cells_ldlt sim/systolic/programs/ldlt.cells)
     sim_embed(cells_gemm sim/systolic/programs/gemm.cells)
+    sim_embed(cells_forward sim/systolic/programs/forward.cells)
+    sim_embed(blocks_cl sim/accelerator/blocks.cl)
     file(GLOB_RECURSE MPKI_SIM_SPATIAL CONFIGURE_DEPENDS sim/spatial/*.c sim/systolic/*.c sim/accelerator/*.c
          sim/synthesize/*.c)
     add_library(sim_spatial STATIC ${MPKI_SIM_SPATIAL} ${MPKI_SIM_EMBEDDED})
