@@ -15,8 +15,14 @@ if(METAPACK_SIM)
     sim_embed(cells_ldlt sim/systolic/programs/ldlt.cells)
     sim_embed(cells_gemm sim/systolic/programs/gemm.cells)
     sim_embed(cells_forward sim/systolic/programs/forward.cells)
+    foreach(file solver.h solver.c main.c run.c run.cu Makefile)
+        string(TOLOWER template_${file} name)
+        string(REPLACE "." "_" name ${name})
+        sim_embed(${name} sim/synthesize/templates/${file})
+    endforeach()
+    sim_embed(models_cl sim/models/models.cl)
     sim_embed(blocks_cl sim/accelerator/blocks.cl)
-    file(GLOB_RECURSE MPKI_SIM_SPATIAL CONFIGURE_DEPENDS sim/spatial/*.c sim/systolic/*.c sim/accelerator/*.c
+    file(GLOB MPKI_SIM_SPATIAL CONFIGURE_DEPENDS sim/spatial/*.c sim/systolic/*.c sim/accelerator/*.c sim/models/*.c
          sim/synthesize/*.c)
     add_library(sim_spatial STATIC ${MPKI_SIM_SPATIAL} ${MPKI_SIM_EMBEDDED})
     # the operations of a cell round one by one
