@@ -24,7 +24,8 @@ static void set_defaults(cli_args *args, const mpk_accelerator *table, int block
     if (!is_typed(args, "schedule"))
         o->schedule = table->atomics ? MPK_SCHEDULE_ATOMIC : MPK_SCHEDULE_SUBSETS;
     if (!is_typed(args, "pivoting") && !table->pivoting) o->pivoting = MPK_PIVOTING_NONE;
-    if (!is_typed(args, "butterfly") && !table->pivoting && !(is_typed(args, "stages") && o->stages == 1))
+    if (!is_typed(args, "butterfly") && !table->pivoting &&
+        !(is_typed(args, "stages") && o->stages == 1))
         o->butterfly = MPK_ON;
     if (!is_typed(args, "method")) o->method = MPK_METHOD_ILDLT;
     if (!is_typed(args, "level")) o->level = -1;
@@ -81,8 +82,8 @@ static void print_cycles(const cli_backend *b, const mpk_accelerator_report *r) 
     const sim_cycles *c = &b->machine->count;
     int64_t all = 0;
     double busy = 0, there = 0;
-    fprintf(stderr, "              %-10s %9s %10s %14s %11s\n", "phase", "batches", "blocks", "cycles",
-            "utilisation");
+    fprintf(stderr, "              %-10s %9s %10s %14s %11s\n", "phase", "batches", "blocks",
+            "cycles", "utilisation");
     for (int k = 0; k < SIM_KERNELS; k++) {
         if (!r->calls[k]) continue;
         const double units = c->units[k] * (double)c->cycles[k];
@@ -138,8 +139,9 @@ int cli_backend_begin(cli_args *args, cli_backend *b) {
 void cli_backend_tell(const cli_args *args, const cli_backend *b) {
     mpk_accelerator_report r = {.struct_size = sizeof r};
     if (args->quiet || mpk_accelerator_report_get(args->ctx, &r) != MPK_OK || !r.calls[0]) return;
-    fprintf(stderr, "Backend       %lld blocks up, %lld down, %.3g MB; %lld butterflies, %lld pivot "
-                    "blocks by the host\n",
+    fprintf(stderr,
+            "Backend       %lld blocks up, %lld down, %.3g MB; %lld butterflies, %lld pivot "
+            "blocks by the host\n",
             (long long)r.uploads, (long long)r.downloads, 1e-6 * (double)r.bytes,
             (long long)r.butterflies, (long long)r.host_pivots);
 #ifdef METAPACK_SIM

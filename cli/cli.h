@@ -36,8 +36,8 @@ typedef struct cli_args {
     int nwords;
     const char *dense; /* method of a dense solve, "off": none */
     const char *generate, *rhs, *output, *plot, *trace, *perm, *given_blocks, *given_pivots;
-    const char *strategies, *orderings, *blocks, *levels, *scalar; /* lists of stats */
-    const char *backend;                                  /* of solve */
+    const char *strategies, *orderings, *blocks, *levels, *scalar;   /* lists of stats */
+    const char *backend;                                             /* of solve */
     const char *size, *jobs, *warps, *kernel, *cells, *units, *draw; /* of accelerators */
     const char *type, *fill, *way, *target; /* of synthesize, with size and output */
     bool json, progress, quiet, help;

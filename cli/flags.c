@@ -128,8 +128,7 @@ const cli_flag cli_flags[] = {
     {"seed", 0, CLI_OPTION, ALL | CLI_BENCH, 0, "N", NULL},
     {"help", 'h', CLI_SWITCH,
      ALL | CLI_BENCH | CLI_IPOPT | CLI_PETSC | CLI_DEVICES | CLI_ACCELERATORS | CLI_SYNTHESIZE,
-     AT(help), NULL,
-     "this text"},
+     AT(help), NULL, "this text"},
     {NULL, 0, CLI_SWITCH, 0, 0, NULL, NULL},
 };
 

@@ -22,8 +22,7 @@ static int64_t batch_cycles(const sim_models *m, int64_t warps) {
 int64_t sim_model_cycles(const sim_models *m, sim_model which, int64_t jobs) {
     if (jobs < 1) return 0;
     if (which == SIM_PIPELINE) return m->depth + (jobs - 1) * m->interval;
-    if (which == SIM_ARRAY)
-        return m->beat * (m->n + m->latency + (jobs - 1) * m->array_interval);
+    if (which == SIM_ARRAY) return m->beat * (m->n + m->latency + (jobs - 1) * m->array_interval);
     return jobs / m->warps * batch_cycles(m, m->warps) +
            (jobs % m->warps ? batch_cycles(m, jobs % m->warps) : 0);
 }
@@ -37,32 +36,34 @@ int64_t sim_model_bits(const sim_models *m, sim_model which) {
 double sim_model_utilisation(const sim_models *m, sim_model which, int64_t jobs) {
     const double cycles = (double)sim_model_cycles(m, which, jobs), t = (double)jobs;
     if (!(cycles > 0)) return 0;
-    if (which == SIM_PIPELINE) return t * (double)m->operations / ((double)m->pipeline_units * cycles);
-    if (which == SIM_ARRAY)
-        return t * (double)(m->beats * m->beat) / ((double)m->cells * cycles);
+    if (which == SIM_PIPELINE)
+        return t * (double)m->operations / ((double)m->pipeline_units * cycles);
+    if (which == SIM_ARRAY) return t * (double)(m->beats * m->beat) / ((double)m->cells * cycles);
     return t * (double)m->instructions / cycles;
 }
 
-/* Cycles grow with jobs by steps for the gpu alone, so a crossing is found by doubling, then bisection over
- * whole batches, then job by job, backwards. */
+/* Jobs that fill some batches and have the same number in the last one: along these cycles are linear, so
+ * there is one crossing, found by bisection. */
 int64_t sim_model_crossing(const sim_models *m, sim_model a, sim_model b) {
-    const int64_t most = INT64_C(1) << 40, step = m->warps;
+    const int64_t most = (INT64_C(1) << 40) / m->warps;
+    int64_t last = 0; /* jobs with which a is not before b */
     if (!m->cells && (a == SIM_ARRAY || b == SIM_ARRAY)) return 0;
-    int64_t low = 0, high = 1;
-    while (high <= most &&
-           sim_model_cycles(m, a, high * step) >= sim_model_cycles(m, b, high * step))
-        low = high, high *= 2;
-    if (high > most) return 0;
-    while (high - low > 1) {
-        const int64_t middle = low + (high - low) / 2;
-        if (sim_model_cycles(m, a, middle * step) < sim_model_cycles(m, b, middle * step))
-            high = middle;
-        else
-            low = middle;
+#define BEFORE(k)                                                                                  \
+    (sim_model_cycles(m, a, (k)*m->warps + r) < sim_model_cycles(m, b, (k)*m->warps + r))
+    for (int64_t r = 0; r < m->warps; ++r) {
+        int64_t low = r == 0 ? 0 : -1, high = most; /* not before; before */
+        if (!BEFORE(most)) return 0;
+        while (high - low > 1) {
+            const int64_t middle = low + (high - low) / 2;
+            if (BEFORE(middle))
+                high = middle;
+            else
+                low = middle;
+        }
+        if (low >= 0 && low * m->warps + r > last) last = low * m->warps + r;
     }
-    int64_t jobs = high * step; /* from here on, at the end of each batch; now back to its first job */
-    while (jobs > 1 && sim_model_cycles(m, a, jobs - 1) < sim_model_cycles(m, b, jobs - 1)) --jobs;
-    return jobs;
+#undef BEFORE
+    return last + 1;
 }
 
 /* ---- making ------------------------------------------------------------------------------------ */
@@ -81,10 +82,10 @@ static int64_t longest_beat(const sim_array *a, const borg_unit_cost *costs, bor
                 a->tape[before].cycle == op->cycle && depth[before] > depth[t])
                 depth[t] = depth[before];
         }
-        depth[t] += costs[op->op == CELLS_MUL                            ? BORG_UNIT_mul_f64
-                          : op->op == CELLS_DIV                          ? BORG_UNIT_div_f64
-                          : op->op == CELLS_MIN || op->op == CELLS_MAX   ? BORG_UNIT_cmp_f64
-                                                                         : BORG_UNIT_add_f64]
+        depth[t] += costs[op->op == CELLS_MUL                          ? BORG_UNIT_mul_f64
+                          : op->op == CELLS_DIV                        ? BORG_UNIT_div_f64
+                          : op->op == CELLS_MIN || op->op == CELLS_MAX ? BORG_UNIT_cmp_f64
+                                                                       : BORG_UNIT_add_f64]
                         .latency;
         if (depth[t] > most) most = depth[t];
     }
@@ -155,11 +156,13 @@ bool sim_models_make(const sim_models_request *q, sim_models *m, char *text) {
     borg_unit_cost costs[BORG_UNIT_KINDS];
     borg_program *program = NULL;
     const char *source = q->source ? q->source : sim_models_cl;
-    const borg_options o = {.size = q->n, .strict = true, .kernel = q->kernel, .reader = &borg_file_reader};
+    const borg_options o = {
+        .size = q->n, .strict = true, .kernel = q->kernel, .reader = &borg_file_reader};
     *text = 0;
-    *m = (sim_models){.kernel = q->kernel ? q->kernel : q->file, .n = q->n, .warps = q->warps, .jobs = q->jobs};
-    const borg_status status = borg_compile(q->source ? q->file : "models.cl", source,
-                                            strlen(source), &o, NULL, &program);
+    *m = (sim_models){
+        .kernel = q->kernel ? q->kernel : q->file, .n = q->n, .warps = q->warps, .jobs = q->jobs};
+    const borg_status status =
+        borg_compile(q->source ? q->file : "models.cl", source, strlen(source), &o, NULL, &program);
     volatile bool good = false;
     if (!program || setjmp(program->arena.oom)) {
         snprintf(text, SIM_MODELS_TEXT, "no memory");

@@ -22,7 +22,7 @@ typedef struct sim_models {
     int64_t beat; /* cycles; the next two are in beats */
     int64_t latency, array_interval, array_bits, cells, beats;
     /* gpu */
-    int64_t instructions, state_bits; /* of a job */
+    int64_t instructions, state_bits;       /* of a job */
     int64_t taking[SIM_MODELS_LATENCY + 1]; /* instructions by their latency */
 } sim_models;
 
@@ -39,9 +39,9 @@ int64_t sim_model_crossing(const sim_models *m, sim_model a, sim_model b);
 
 typedef struct sim_models_request {
     const char *kernel; /* ldlt, trsv or gemm; of `source` any kernel, or NULL if there is one */
-    const char *source, *file;         /* NULL: models.cl */
-    const char *cells, *cells_file;    /* a program of cells; NULL: that of the name */
-    const char *units;                 /* lines of a table of costs, or NULL */
+    const char *source, *file;      /* NULL: models.cl */
+    const char *cells, *cells_file; /* a program of cells; NULL: that of the name */
+    const char *units;              /* lines of a table of costs, or NULL */
     int32_t n, warps;
     int64_t jobs;
 } sim_models_request;

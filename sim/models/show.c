@@ -69,12 +69,12 @@ void sim_models_json(const sim_models *m, borg_sink *out) {
     for (int k = 0; k < SIM_MODELS; ++k) {
         if (!has(m, (sim_model)k)) continue;
         borg_put(out,
-                 ", \"%s\": {\"cycles\": %" PRId64 ", \"first\": %" PRId64 ", \"interval\": %" PRId64
-                 ", \"register_bits\": %" PRId64 ", \"utilisation\": %.6g}",
+                 ", \"%s\": {\"cycles\": %" PRId64 ", \"first\": %" PRId64
+                 ", \"interval\": %" PRId64 ", \"register_bits\": %" PRId64
+                 ", \"utilisation\": %.6g}",
                  sim_model_names[k], sim_model_cycles(m, (sim_model)k, m->jobs),
                  sim_model_cycles(m, (sim_model)k, 1), intervals[k],
-                 sim_model_bits(m, (sim_model)k),
-                 sim_model_utilisation(m, (sim_model)k, m->jobs));
+                 sim_model_bits(m, (sim_model)k), sim_model_utilisation(m, (sim_model)k, m->jobs));
     }
     borg_put(out, ", \"state_bits\": %" PRId64 ", \"crossings\": {", m->state_bits);
     const char *comma = "";
@@ -104,20 +104,30 @@ static double place_y(const axes *a, double cycles) {
     return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (log10(cycles) - a->y0) / (a->y1 - a->y0);
 }
 
+/* 1, 10, 100, 1 k, ... 100 G */
+static const char *decade(int d, borg_arena *arena) {
+    static const char *const units[] = {"", " k", " M", " G", " T"};
+    const int number = d % 3 == 0 ? 1 : d % 3 == 1 ? 10 : 100;
+    return d < 15 ? borg_format(arena, "%d%s", number, units[d / 3])
+                  : borg_format(arena, "1e%d", d);
+}
+
 static void draw_axes(const axes *a, borg_sink *out) {
     for (int d = 0; d <= (int)a->x1; ++d)
         borg_put(out,
-                 "<path class=\"g\" d=\"M%.1f %dV%d\"/><text x=\"%.1f\" y=\"%d\" class=\"m\">10<tspan dy="
-                 "\"-6\" font-size=\"9\">%d</tspan></text>\n",
+                 "<path class=\"g\" d=\"M%.1f %dV%d\"/><text x=\"%.1f\" y=\"%d\" class=\"m\">%s"
+                 "</text>\n",
                  place_x(a, pow(10, d)), TOP, HEIGHT - BOTTOM, place_x(a, pow(10, d)),
-                 HEIGHT - BOTTOM + 18, d);
+                 HEIGHT - BOTTOM + 18, decade(d, out->arena));
     for (int d = (int)ceil(a->y0); d <= (int)floor(a->y1); ++d)
         borg_put(out,
-                 "<path class=\"g\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" class=\"e\">10<tspan dy="
-                 "\"-6\" font-size=\"9\">%d</tspan></text>\n",
-                 LEFT, place_y(a, pow(10, d)), WIDTH - RIGHT, LEFT - 8, place_y(a, pow(10, d)) + 4, d);
-    borg_put(out, "<text x=\"%d\" y=\"%d\" class=\"m\">jobs</text><text x=\"16\" y=\"%d\" class=\"m\" "
-                  "transform=\"rotate(-90 16 %d)\">cycles</text>\n",
+                 "<path class=\"g\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" class=\"e\">%s"
+                 "</text>\n",
+                 LEFT, place_y(a, pow(10, d)), WIDTH - RIGHT, LEFT - 8, place_y(a, pow(10, d)) + 4,
+                 decade(d, out->arena));
+    borg_put(out,
+             "<text x=\"%d\" y=\"%d\" class=\"m\">jobs</text><text x=\"16\" y=\"%d\" class=\"m\" "
+             "transform=\"rotate(-90 16 %d)\">cycles</text>\n",
              (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, (TOP + HEIGHT - BOTTOM) / 2,
              (TOP + HEIGHT - BOTTOM) / 2);
 }
@@ -132,13 +142,15 @@ void sim_models_svg(const sim_models *m, borg_sink *out) {
         most = fmax(most, (double)sim_model_cycles(m, (sim_model)k, (int64_t)jobs));
     }
     const axes a = {ceil(log10(jobs)), floor(log10(least)), ceil(log10(most * 1.2))};
-    borg_put(out,
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family="
-             "\"sans-serif\" font-size=\"12\">\n<style>path{fill:none;stroke-width:2}.g{stroke:#ddd;"
-             "stroke-width:1}.m{text-anchor:middle}.e{text-anchor:end}</style>\n<rect width=\"100%%\" "
-             "height=\"100%%\" fill=\"#fff\"/>\n<text x=\"%d\" y=\"24\">%s, n = %d: cycles of a pipeline, "
-             "an array and %d warps of a GPU</text>\n",
-             WIDTH, HEIGHT, LEFT, m->kernel, m->n, m->warps);
+    borg_put(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family="
+        "\"sans-serif\" font-size=\"12\">\n<style>path{fill:none;stroke-width:2}.g{stroke:#ddd;"
+        "stroke-width:1}.m{text-anchor:middle}.e{text-anchor:end}</style>\n<rect width=\"100%%\" "
+        "height=\"100%%\" fill=\"#fff\"/>\n<text x=\"%d\" y=\"24\">%s, n = %d: cycles of a "
+        "pipeline, "
+        "an array and %d warps of a GPU</text>\n",
+        WIDTH, HEIGHT, LEFT, m->kernel, m->n, m->warps);
     draw_axes(&a, out);
     for (int k = 0, row = 0; k < SIM_MODELS; ++k) {
         if (!has(m, (sim_model)k)) continue;
@@ -148,7 +160,8 @@ void sim_models_svg(const sim_models *m, borg_sink *out) {
             borg_put(out, "%s%.1f %.1f", s ? "L" : "M", place_x(&a, (double)t),
                      place_y(&a, (double)sim_model_cycles(m, (sim_model)k, t)));
         }
-        borg_put(out, "\"/>\n<path stroke=\"%s\" d=\"M%d %dh26\"/><text x=\"%d\" y=\"%d\">%s</text>\n",
+        borg_put(out,
+                 "\"/>\n<path stroke=\"%s\" d=\"M%d %dh26\"/><text x=\"%d\" y=\"%d\">%s</text>\n",
                  colours[k], LEFT + 14, TOP + 18 + 18 * row, LEFT + 46, TOP + 22 + 18 * row,
                  sim_model_names[k]);
         ++row;
@@ -159,8 +172,9 @@ void sim_models_svg(const sim_models *m, borg_sink *out) {
             const int64_t t = sim_model_crossing(m, (sim_model)p, (sim_model)q);
             if (t <= 1 || (double)t > jobs) continue;
             const double y = place_y(&a, (double)sim_model_cycles(m, (sim_model)p, t));
-            borg_put(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"%s\"/><text x=\"%.1f\" y=\"%.1f\">%"
-                          PRId64 "</text>\n",
+            borg_put(out,
+                     "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"%s\"/><text x=\"%.1f\" "
+                     "y=\"%.1f\">%" PRId64 "</text>\n",
                      place_x(&a, (double)t), y, colours[p], place_x(&a, (double)t) + 7, y + 14, t);
         }
     borg_put(out, "</svg>\n");

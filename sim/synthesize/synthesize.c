@@ -46,9 +46,10 @@ static int check(writer *w) {
             return wrong(w, "fill", d->fill, "full or level:K, K from 0 to 1000");
     }
     if (strcmp(d->pivoting, "inner") == 0)
-        return wrong(w, "pivoting", d->pivoting,
-                     "none or outer: inner pivoting moves rows by indices that are known at run time "
-                     "alone, which kernels with static control flow cannot; outer stages do without");
+        return wrong(
+            w, "pivoting", d->pivoting,
+            "none or outer: inner pivoting moves rows by indices that are known at run time "
+            "alone, which kernels with static control flow cannot; outer stages do without");
     if (strcmp(d->pivoting, "none") != 0 && strcmp(d->pivoting, "outer") != 0)
         return wrong(w, "pivoting", d->pivoting, "none or outer");
     if (strcmp(d->target, "c") != 0 && strcmp(d->target, "hls") != 0 &&
@@ -75,10 +76,11 @@ static const char *value_of(writer *w, const char *name, size_t length) {
         {"DESCRIPTION",
          borg_format(&w->arena, "L D L^T, fill %s, pivoting %s, blocks of %d rows, kernels in %s",
                      d->fill, d->pivoting, d->block, d->target)},
-        {"RULE", *w->suffix == 'c' && w->suffix[1] == 0
-                     ? "\t$(CC) $(CFLAGS) $(FLAGS) -o $@ main.c solver.c kernels.c -lm"
-                     : "\t$(CC) $(CFLAGS) $(FLAGS) -c main.c solver.c\n\t$(NVCC) $(NVFLAGS) -fmad=false "
-                       "-o $@ main.o solver.o kernels.cu -lm"}};
+        {"RULE",
+         *w->suffix == 'c' && w->suffix[1] == 0
+             ? "\t$(CC) $(CFLAGS) $(FLAGS) -o $@ main.c solver.c kernels.c -lm"
+             : "\t$(CC) $(CFLAGS) $(FLAGS) -c main.c solver.c\n\t$(NVCC) $(NVFLAGS) -fmad=false "
+               "-o $@ main.o solver.o kernels.cu -lm"}};
     for (size_t k = 0; k < sizeof list / sizeof *list; ++k)
         if (strlen(list[k].name) == length && memcmp(list[k].name, name, length) == 0)
             return list[k].value;
@@ -131,8 +133,8 @@ static void put_launches(const char *text, borg_sink *out) {
             break;
         }
         if (used)
-            borg_put(out, "enum { %s_threads = %d, %s_groups = %d };\n", names[k], threads, names[k],
-                     groups);
+            borg_put(out, "enum { %s_threads = %d, %s_groups = %d };\n", names[k], threads,
+                     names[k], groups);
     }
 }
 
@@ -143,7 +145,8 @@ static int add_kernels(writer *w) {
     const borg_backend *backend = borg_backend_find(w->d->target);
     const borg_options o = {
         .size = w->d->block, .strict = true, .backend = backend, .order = BORG_ORDER_AUTO};
-    borg_status status = borg_compile("blocks.cl", sim_blocks_cl, strlen(sim_blocks_cl), &o, NULL, &p);
+    borg_status status =
+        borg_compile("blocks.cl", sim_blocks_cl, strlen(sim_blocks_cl), &o, NULL, &p);
     if (status == BORG_OK) status = borg_program_emit(p, backend, &o, &text, &length);
     int code = status == BORG_OK ? 0 : p && status != BORG_ERR_MEMORY ? WRONG : MEMORY;
     if (code) {

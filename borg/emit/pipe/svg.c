@@ -74,7 +74,7 @@ static void draw_stage(const layout *l, int32_t s, borg_sink *out) {
              borg_op_table[step->inst->op].text);
     for (int32_t i = 0; i < step->nout; ++i) {
         const int32_t net = step->out[i], to = l->of[net];
-        if (to < 0) continue;
+        if (to < 0 || l->p->net[net].dies < 0) continue;
         for (int32_t k = 0; k < step->nin; ++k) {
             const int32_t from = l->of[step->in[(int64_t)i * step->nin + k]];
             if (from >= 0)

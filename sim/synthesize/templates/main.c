@@ -34,7 +34,8 @@ static const char *read_matrix(FILE *f, int *n, int64_t **ap, int32_t **ai, doub
     double *value = calloc((size_t)count + 1, sizeof *value);
     if (!*ap || !*ai || !*ax || !at || !value) return free(at), free(value), "no memory";
     for (long k = 0; k < count; k++) {
-        if (fscanf(f, "%ld %ld %lf", &i, &j, &value[k]) != 3 || i < 1 || j < 1 || i > rows || j > rows)
+        if (fscanf(f, "%ld %ld %lf", &i, &j, &value[k]) != 3 || i < 1 || j < 1 || i > rows ||
+            j > rows)
             return free(at), free(value), "a bad entry";
         at[2 * k] = (int32_t)(i > j ? i : j) - 1, at[2 * k + 1] = (int32_t)(i > j ? j : i) - 1;
         (*ap)[at[2 * k + 1] + 2]++;
@@ -94,12 +95,13 @@ int main(int argc, char **argv) {
     if (solver_make(n, ap, ai, ax, &s)) return fail("no memory, or values that overflow", argv[1]);
     const double error = solver_solve(s, b, x);
     const solver_info *info = solver_tell(s);
-    fprintf(stderr,
-            "%d rows, blocks of %d: %lld of L, %d stages, %d frames pushed back, %lld pivots replaced\n"
-            "inertia %lld %lld%s\nbackward error %.3g\n",
-            n, BLOCK, (long long)info->blocks, info->stages, info->rejected,
-            (long long)info->replaced, (long long)info->positive, (long long)info->negative,
-            info->replaced ? " (not certain)" : "", error);
+    fprintf(
+        stderr,
+        "%d rows, blocks of %d: %lld of L, %d stages, %d frames pushed back, %lld pivots replaced\n"
+        "inertia %lld %lld%s\nbackward error %.3g\n",
+        n, BLOCK, (long long)info->blocks, info->stages, info->rejected, (long long)info->replaced,
+        (long long)info->positive, (long long)info->negative,
+        info->replaced ? " (not certain)" : "", error);
     if (argc > 3) {
         f = fopen(argv[3], "w");
         if (!f) return fail("cannot be written", argv[3]);

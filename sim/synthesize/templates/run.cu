@@ -30,7 +30,7 @@ void kernel_release(void *p) {
         if (count > 0) {                                                                           \
             const int64_t groups = name##_groups;                                                  \
             name<<<(unsigned)((count + groups - 1) / groups), name##_threads>>>(__VA_ARGS__, 0,    \
-                                                                               count);             \
+                                                                                count);            \
             check(cudaGetLastError());                                                             \
             check(cudaDeviceSynchronize());                                                        \
         }                                                                                          \

@@ -9,19 +9,19 @@
 enum { EACH = BLOCK * BLOCK, NEVER = 60000 };
 
 struct solver {
-    int n, m;                 /* rows; frames of BLOCK rows */
+    int n, m; /* rows; frames of BLOCK rows */
     const int64_t *ap;
     const int32_t *ai;
     const double *ax;
-    int64_t *gp;              /* A in both triangles: column i has gi[gp[i]] .. gi[gp[i+1]-1] */
+    int64_t *gp; /* A in both triangles: column i has gi[gp[i]] .. gi[gp[i+1]-1] */
     int32_t *gi;
-    double *gx, *scale;       /* values; powers of two that bring rows near 1 */
-    int32_t *perm, *iperm;    /* rows by position, and back */
-    int32_t *order, *place;   /* frames by place, and back; a stage moves rejected ones to the end */
-    int32_t *turns;           /* by frame: butterflies it went through */
-    double *turn;             /* by frame: the present one's 2 BLOCK numbers */
-    uint16_t *level;          /* m x m by places: of fill, NEVER: no block */
-    double **block;           /* m x m by places, lower: values */
+    double *gx, *scale;     /* values; powers of two that bring rows near 1 */
+    int32_t *perm, *iperm;  /* rows by position, and back */
+    int32_t *order, *place; /* frames by place, and back; a stage moves rejected ones to the end */
+    int32_t *turns;         /* by frame: butterflies it went through */
+    double *turn;           /* by frame: the present one's 2 BLOCK numbers */
+    uint16_t *level;        /* m x m by places: of fill, NEVER: no block */
+    double **block;         /* m x m by places, lower: values */
     solver_info info;
 };
 
@@ -76,7 +76,8 @@ static int make_order(solver *s) {
     for (int from = 0; from < n; from++) {
         if (seen[from]) continue;
         int best = from, begin = tail;
-        for (int pass = 0; pass < 2; pass++) { /* find the component's row of least degree, then go */
+        for (int pass = 0; pass < 2;
+             pass++) { /* find the component's row of least degree, then go */
             const int start = best;
             for (int k = begin; k < tail; k++) seen[s->perm[k]] = 0;
             head = begin, tail = begin;
@@ -249,8 +250,7 @@ static int run_stage(solver *s, batch *t, const int32_t *set, int sets, char *re
     for (int level = 0; level < sets; level++) {
         t->count = 0; /* phase I */
         for (int k = 0; k < m; k++)
-            if (set[k] == level && !reject[k])
-                add(t, s->block[AT(k, k)], NULL, NULL, NULL, k);
+            if (set[k] == level && !reject[k]) add(t, s->block[AT(k, k)], NULL, NULL, NULL, k);
         run_factorize(t->count, t->block, small, t->trouble, t->largest);
         for (int64_t k = 0; k < t->count; k++) {
             if (t->trouble[k] && last && factor_here(s, t->block[k], small)) return -1;
@@ -285,8 +285,10 @@ static int push_back(solver *s, const char *reject) {
     int32_t *late = get((size_t)s->m, sizeof *late);
     if (!late) return -1;
     for (int k = 0; k < s->m; k++) {
-        if (reject[k]) late[count++] = s->order[k];
-        else s->order[kept++] = s->order[k];
+        if (reject[k])
+            late[count++] = s->order[k];
+        else
+            s->order[kept++] = s->order[k];
     }
     for (int k = 0; k < count; k++) {
         s->order[kept + k] = late[k];
@@ -368,7 +370,8 @@ int solver_make(int n, const int64_t *ap, const int32_t *ai, const double *ax, s
 void solver_free(solver **handle) {
     solver *s = *handle;
     if (!s) return;
-    for (size_t k = 0; s->block && k < (size_t)s->m * (size_t)s->m; k++) kernel_release(s->block[k]);
+    for (size_t k = 0; s->block && k < (size_t)s->m * (size_t)s->m; k++)
+        kernel_release(s->block[k]);
     free(s->gp), free(s->gi), free(s->gx), free(s->scale), free(s->perm), free(s->iperm);
     free(s->order), free(s->place), free(s->turns), free(s->turn), free(s->level), free(s->block);
     free(s);
@@ -391,7 +394,7 @@ static void multiply(const double *c, const double *x, int transposed, double *y
 void solver_apply(const solver *s, const double *b, double *x) {
     const int m = s->m;
     double *y = get((size_t)m * BLOCK, sizeof *y); /* by places */
-    if (!y) { /* NaN tells it */
+    if (!y) {                                      /* NaN tells it */
         for (int i = 0; i < s->n; i++) x[i] = NAN;
         return;
     }

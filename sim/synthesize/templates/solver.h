@@ -6,9 +6,9 @@
 #define SOLVER_H
 #include <stdint.h>
 
-#define BLOCK @BLOCK@      /* rows of a block */
-#define LEVEL @LEVEL@      /* of fill; -1: complete */
-#define STAGES @STAGES@    /* of outer pivoting; 1: none */
+#define BLOCK @BLOCK @   /* rows of a block */
+#define LEVEL @LEVEL @   /* of fill; -1: complete */
+#define STAGES @STAGES @ /* of outer pivoting; 1: none */
 
 /* Text of the kernels' target: c, hls or cuda. */
 #define TARGET "@TARGET@"
@@ -16,8 +16,8 @@
 typedef struct solver solver;
 
 typedef struct solver_info {
-    int stages, rejected; /* frames pushed back, over all stages */
-    int64_t blocks, replaced; /* blocks of L; pivots that were replaced in the last stage */
+    int stages, rejected;       /* frames pushed back, over all stages */
+    int64_t blocks, replaced;   /* blocks of L; pivots that were replaced in the last stage */
     int64_t positive, negative; /* pivots by sign: the inertia, if none was replaced */
 } solver_info;
 
