@@ -187,10 +187,13 @@ static unsigned bit_of(const char *command) {
     static const struct {
         const char *name;
         unsigned bit;
-    } all[] = {{"solve", CLI_SOLVE},     {"analyse", CLI_ANALYSE},   {"inertia", CLI_INERTIA},
-               {"info", CLI_INFO},       {"generate", CLI_GENERATE}, {"stats", CLI_STATS},
-               {"convert", CLI_CONVERT}, {"bench", CLI_BENCH},       {"ipopt-env", CLI_IPOPT},
-               {"petsc-env", CLI_PETSC}, {"devices", CLI_DEVICES}};
+    } all[] = {{"solve", CLI_SOLVE},          {"analyse", CLI_ANALYSE},
+               {"inertia", CLI_INERTIA},      {"info", CLI_INFO},
+               {"generate", CLI_GENERATE},    {"stats", CLI_STATS},
+               {"convert", CLI_CONVERT},      {"bench", CLI_BENCH},
+               {"ipopt-env", CLI_IPOPT},      {"petsc-env", CLI_PETSC},
+               {"devices", CLI_DEVICES},      {"accelerators", CLI_ACCELERATORS},
+               {"synthesize", CLI_SYNTHESIZE}};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         if (!strcmp(all[k].name, command)) return all[k].bit;
     return 0;
@@ -229,9 +232,9 @@ static void manual(FILE *out, const char *command) {
  */
 
 static void completion(FILE *out, const char *name) {
-    static const char *const commands[] = {"solve",    "analyse",   "inertia",  "info",
-                                           "generate", "stats",     "convert",  "bench",
-                                           "devices",  "ipopt-env", "petsc-env"};
+    static const char *const commands[] = {
+        "solve", "analyse", "inertia",      "info",       "generate",  "stats",    "convert",
+        "bench", "devices", "accelerators", "synthesize", "ipopt-env", "petsc-env"};
     (void)name;
     fprintf(out, "_metapack_options() # COMMAND -> its options\n{\n    case $1 in\n");
     for (size_t k = 0; k < sizeof commands / sizeof *commands; k++) {
@@ -276,9 +279,9 @@ static void completion(FILE *out, const char *name) {
 /* ---- zsh and fish ------------------------------------------------------------------------------
  */
 
-static const char *const all_commands[] = {"solve",    "analyse",   "inertia",  "info",
-                                           "generate", "stats",     "convert",  "bench",
-                                           "devices",  "ipopt-env", "petsc-env"};
+static const char *const all_commands[] = {
+    "solve", "analyse", "inertia",      "info",       "generate",  "stats",    "convert",
+    "bench", "devices", "accelerators", "synthesize", "ipopt-env", "petsc-env"};
 enum { COMMANDS = sizeof all_commands / sizeof *all_commands };
 
 /* The sentence of a flag up to its first stop, without what shells and _arguments read. */
