@@ -87,22 +87,16 @@ static const char *value_of(writer *w, const char *name, size_t length) {
     return NULL;
 }
 
-/* A template with its @NAMES@ filled in. */
+/* A template with what stands between XX_ and _XX filled in. */
 static void fill_in(writer *w, const char *text, borg_sink *out) {
-    while (*text) {
-        const size_t length = strcspn(text, "@");
-        borg_put_text(out, text, length);
-        text += length;
-        if (!*text) return;
-        const char *end = strchr(text + 1, '@');
-        const char *value = end ? value_of(w, text + 1, (size_t)(end - text - 1)) : NULL;
-        if (value) {
-            borg_put(out, "%s", value);
-            text = end + 1;
-        } else {
-            borg_put_text(out, text++, 1);
-        }
+    for (const char *at; (at = strstr(text, "XX_"));) {
+        const char *end = strstr(at + 3, "_XX");
+        const char *value = end ? value_of(w, at + 3, (size_t)(end - at - 3)) : NULL;
+        borg_put_text(out, text, (size_t)(at - text));
+        borg_put(out, "%s", value ? value : "XX_");
+        text = value ? end + 3 : at + 3;
     }
+    borg_put(out, "%s", text);
 }
 
 static void add_file(writer *w, const char *name, const borg_sink *out) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A solver of A x = b for sparse symmetric A: @DESCRIPTION@.
+/* A solver of A x = b for sparse symmetric A: XX_DESCRIPTION_XX.
  * Made by `metapack synthesize`; it needs nothing but a C library. Meta-algorithm 12 of Thuerck 2021 for
  * one choice of its parameters. */
 #ifndef SOLVER_H
 #define SOLVER_H
 #include <stdint.h>
 
-#define BLOCK @BLOCK @   /* rows of a block */
-#define LEVEL @LEVEL @   /* of fill; -1: complete */
-#define STAGES @STAGES @ /* of outer pivoting; 1: none */
+#define BLOCK XX_BLOCK_XX   /* rows of a block */
+#define LEVEL XX_LEVEL_XX   /* of fill; -1: complete */
+#define STAGES XX_STAGES_XX /* of outer pivoting; 1: none */
 
 /* Text of the kernels' target: c, hls or cuda. */
-#define TARGET "@TARGET@"
+#define TARGET "XX_TARGET_XX"
 
 typedef struct solver solver;
 
@@ -31,7 +31,7 @@ void solver_apply(const solver *s, const double *b, double *x);
 double solver_solve(const solver *s, const double *b, double *x);
 const solver_info *solver_tell(const solver *s);
 
-/* kernels: items first .. last-1 of a batch of BLOCK x BLOCK blocks by rows; see kernels.@SUFFIX@ */
+/* kernels: items first .. last-1 of a batch of BLOCK x BLOCK blocks by rows; see kernels.XX_SUFFIX_XX */
 void run_factorize(int64_t count, double **block, double small, int32_t *trouble, double *largest);
 void run_solve(int64_t count, double **block, const double **pivot, double *largest);
 void run_downdate(int64_t count, double **block, const double **a, const double **b,
