@@ -464,28 +464,37 @@ sim_array *sim_array_new(borg_arena *arena, const cells_program *program, const 
     return a;
 }
 
-int32_t sim_array_interval(const cells_program *program, const sim_setup *setup) {
-    for (int32_t interval = 1;; ++interval) {
-        borg_arena arena;
-        borg_arena_init(&arena, NULL, 0);
-        borg_diags quiet = {.arena = &arena};
-        volatile bool good = false, last = false;
-        if (setjmp(arena.oom)) {
-            borg_arena_free(&arena);
-            return 0;
-        }
-        sim_setup three = *setup;
-        three.jobs = 3;
-        three.interval = interval;
-        three.record = false;
-        const sim_array *a = sim_array_new(&arena, program, &three, &quiet);
-        if (a) {
-            good = a->job_end[1] == a->job_end[0] + interval &&
-                   a->job_end[2] == a->job_end[0] + 2 * interval;
-            last = interval > a->job_end[0];
-        }
+/* Three jobs at this distance: do they keep step with one alone? -1: there is no memory. *alone [out] the
+ * cycles of one, 0 where they do not get through. */
+static int keeps_step(const cells_program *program, const sim_setup *setup, int32_t interval,
+                      int64_t *alone) {
+    borg_arena arena;
+    borg_arena_init(&arena, NULL, 0);
+    if (setjmp(arena.oom)) {
         borg_arena_free(&arena);
-        if (good || last || interval > 1 << 16) return interval;
+        return -1;
+    }
+    borg_diags quiet = {.arena = &arena};
+    sim_setup three = *setup;
+    three.jobs = 3;
+    three.interval = interval;
+    three.record = false;
+    const sim_array *a = sim_array_new(&arena, program, &three, &quiet);
+    *alone = a ? a->job_end[0] : 0;
+    const int good = a && a->job_end[1] == a->job_end[0] + interval &&
+                     a->job_end[2] == a->job_end[0] + 2 * interval;
+    borg_arena_free(&arena);
+    return good;
+}
+
+int32_t sim_array_interval(const cells_program *program, const sim_setup *setup) {
+    enum { MOST = 1 << 16 };
+    int32_t interval = 1;
+    for (;; ++interval) {
+        int64_t alone;
+        const int good = keeps_step(program, setup, interval, &alone);
+        if (good < 0) return 0;
+        if (good || (alone && interval > alone) || interval > MOST) return interval;
     }
 }
 
