@@ -156,7 +156,7 @@ static void check_bits(variant *v, const borg_pipeline *p) {
 /* A row of the table in docs/accelerators.md. */
 static void table_row(const variant *v, const borg_pipeline *p, char *row, size_t room) {
     if (!p) {
-        snprintf(row, room, "| `%s` | refused: %s |", v->kernel, reason_of(v->kernel));
+        snprintf(row, room, "| `%s` | refused: %s | |", v->kernel, reason_of(v->kernel));
         return;
     }
     const borg_spatial_counts *c = &p->counts;
