@@ -336,12 +336,55 @@ static void test_failures(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* The k-th allocation of the host fails: an error, nothing is kept, here or there. */
+static void test_memory(void **unused) {
+    (void)unused;
+    mpk_options o = complete();
+    o.threads = 1;
+    o.stages = 2;
+    table = *mpk_accelerator_cpu();
+    table.pivoting = 0;
+    table.nbuffers = 1;
+    table.buffers[0] = (mpk_accelerator_buffer){"one", 0, 8};
+    table.allocate = failing_allocate, table.release = counting_release;
+    bad_call = -1;
+    for (int64_t k = 0, all = 1; k <= all; k += 1 + k / 30) {
+        failing f = {.fail_at = k};
+        const mpk_allocator allocator = {failing_alloc, failing_release, &f};
+        mpk_context *ctx = NULL;
+        mpk_problem *problem = NULL;
+        mpk_analysis *an = NULL;
+        mpk_factor *fac = NULL;
+        mpk_problem_view a;
+        calls = held = 0;
+        mpk_status status = mpk_context_create(&allocator, &ctx);
+        if (!mpk_failed(status)) status = mpk_context_use_accelerator(ctx, &table);
+        if (!mpk_failed(status)) status = mpk_problem_generate(ctx, "nlpkkt 2", 3, &problem);
+        if (!mpk_failed(status)) status = mpk_analyse(ctx, problem, &o, &an);
+        if (problem) mpk_problem_view_get(problem, &a);
+        if (!mpk_failed(status)) status = mpk_factorize(ctx, an, a.ax, &o, &fac);
+        if (k == 0) {
+            assert_int_equal(status, MPK_OK);
+            all = f.calls;
+        } else if (status != MPK_ERR_MEMORY && status != MPK_OK) { /* some can do without */
+            fail_msg("allocation %d of %d: status %d", (int)k, (int)all, (int)status);
+        }
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&problem);
+        mpk_context_destroy(&ctx);
+        assert_int_equal(held, 0);
+        assert_int_equal(f.held, 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_factor_is_the_engines),
                                        cmocka_unit_test(test_answers),
                                        cmocka_unit_test(test_buffers),
                                        cmocka_unit_test(test_compressed_blocks),
                                        cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(test_failures)};
+                                       cmocka_unit_test(test_failures),
+                                       cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

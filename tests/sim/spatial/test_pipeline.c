@@ -365,12 +365,76 @@ static void test_proposals(void **unused) {
     free(text);
 }
 
+/* The k-th chunk of memory is refused: an error, and nothing is kept. */
+typedef struct refusing {
+    int64_t calls, at, held;
+} refusing;
+
+static void *refusing_alloc(void *self, size_t size) {
+    refusing *r = self;
+    if (++r->calls == r->at) return NULL;
+    r->held++;
+    return malloc(size);
+}
+
+static void refusing_release(void *self, void *p) {
+    ((refusing *)self)->held--;
+    free(p);
+}
+
+static void test_no_memory(void **unused) {
+    (void)unused;
+    static const char *const backends[] = {"pipe", "hls"};
+    const char source[] = "__kernel void k(__global double *a) {\n"
+                          "    double x = a[get_local_id(0)];\n"
+                          "    for (int i = 0; i < 40; ++i) x = shuffle(x, i % 8) * x + i;\n"
+                          "    a[get_local_id(0)] = x;\n}\n";
+    double a[80];
+    for (int b = 0; b < 2; ++b) {
+        borg_status status = BORG_ERR_MEMORY;
+        for (int64_t k = 1; k < 200 && status != BORG_OK; ++k) {
+            refusing r = {.at = k};
+            const borg_allocator allocator = {refusing_alloc, refusing_release, &r};
+            const borg_options o = {
+                .size = 8, .strict = true, .backend = borg_backend_find(backends[b])};
+            borg_program *p = NULL;
+            const char *text;
+            size_t length;
+            status = borg_compile("k.cl", source, strlen(source), &o, &allocator, &p);
+            if (status == BORG_OK) status = borg_program_emit(p, o.backend, &o, &text, &length);
+            assert_true(status == BORG_OK || status == BORG_ERR_MEMORY);
+            borg_program_free(p);
+            assert_int_equal(r.held, 0);
+        }
+        assert_int_equal(status, BORG_OK);
+    }
+    for (int64_t k = 0, good = 0; !good && k < 100; ++k) { /* the simulator's */
+        refusing r = {.at = -1};
+        const borg_allocator allocator = {refusing_alloc, refusing_release, &r};
+        borg_unit_cost costs[BORG_UNIT_KINDS];
+        borg_program *p = NULL;
+        const borg_options o = {.size = 8, .strict = true};
+        for (int i = 0; i < 80; ++i) a[i] = 1.0 / (i + 1);
+        const borg_arg args[] = {{.data = a, .count = 80}};
+        assert_int_equal(borg_compile("k.cl", source, strlen(source), &o, &allocator, &p), BORG_OK);
+        default_costs(costs);
+        const borg_pipeline *pipe = borg_pipeline_new(p->units[0].module, costs, &p->diags);
+        assert_non_null(pipe);
+        r.at = r.calls + 1 + k;
+        good = sim_pipeline_run(pipe, args, 0, 10, NULL, &p->diags);
+        if (!good) assert_non_null(strstr(borg_program_messages(p), "no memory"));
+        assert_true(k > 0 || !good);
+        borg_program_free(p);
+        assert_int_equal(r.held, 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figure_8_6), cmocka_unit_test(test_formats),
         cmocka_unit_test(test_kernels),    cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_hls_gcc),    cmocka_unit_test(test_hls_clang),
         cmocka_unit_test(test_refusals),   cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_proposals)};
+        cmocka_unit_test(test_proposals),  cmocka_unit_test(test_no_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
