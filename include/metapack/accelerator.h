@@ -54,8 +54,11 @@ typedef struct mpk_accelerator {
     void *self;         /**< passed to all functions */
 
     /* capabilities */
-    int atomics;           /**< several items of a downdate may have one block[0] */
-    int pivoting;          /**< factorize permutes rows and columns, and fills perm */
+    int atomics;  /**< several items of a downdate may have one block[0] */
+    int pivoting; /**< factorize permutes rows and columns, and fills perm */
+    unsigned
+        precisions; /**< bit s: it computes in mpk_scalar s. The kernels here are for MPK_D, the
+                                one that the engine asks for so far */
     int32_t largest_block; /**< n of a block, 1 .. 128 */
     int32_t only_block;    /**< the one n that it takes; 0: all up to largest_block */
 

@@ -153,6 +153,7 @@ sim_machine *sim_pipe_new(const char *file, const char *source, int32_t n, const
                                  .name = m->name,
                                  .self = s,
                                  .pivoting = s->pipe[5] != NULL,
+                                 .precisions = 1u << MPK_D,
                                  .largest_block = n,
                                  .only_block = n,
                                  .allocate = sim_allocate,

@@ -198,6 +198,7 @@ sim_machine *sim_systolic_new(int32_t rows, int32_t columns, char *text) {
     m->table = (mpk_accelerator){.struct_size = sizeof m->table,
                                  .name = m->name,
                                  .self = s,
+                                 .precisions = 1u << MPK_D,
                                  .largest_block = most,
                                  .allocate = sim_allocate,
                                  .release = sim_release,

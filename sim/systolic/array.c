@@ -5,7 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LOOPS = 4, EMPTY = -1 };
+enum {
+    EMPTY = -1,
+    FARTHEST = 1 << 30, /* integers stay within; what is beyond stays there */
+    MOST_CYCLES = 1 << 20,
+    MOST_ELEMENTS = 1 << 24, /* of all inputs, and of all outputs */
+    MOST_TAPE = 1 << 27
+};
 
 typedef struct loop {
     const cells_beat *first; /* of the body */
@@ -16,7 +22,7 @@ typedef struct loop {
 typedef struct cell {
     const cells_kind *kind;
     const cells_beat *at; /* the next beat; NULL: the job is done */
-    loop loops[MOST_LOOPS];
+    loop loops[CELLS_MOST_LOOPS];
     int32_t depth, job, start; /* start: the first cycle in which the present job may act */
     int32_t latch[2];          /* left, up: values; EMPTY */
     int32_t came[2];           /* the cycle of the link */
@@ -52,21 +58,25 @@ static void fail(clock *c, borg_loc loc, const char *text) {
 
 /* ---- integers ---------------------------------------------------------------------------------- */
 
+static int32_t limited(int64_t x) {
+    return (int32_t)(x > FARTHEST ? FARTHEST : x < -FARTHEST ? -FARTHEST : x);
+}
+
 int32_t sim_integer(const cells_expr *e, const int32_t *names) {
-    if (e->op == CELLS_NUMBER) return (int32_t)e->number;
+    if (e->op == CELLS_NUMBER) return e->number < FARTHEST ? (int32_t)e->number : FARTHEST;
     if (e->op == CELLS_NAME) return names[e->name];
-    const int32_t x = sim_integer(e->x, names), y = sim_integer(e->y, names);
+    const int64_t x = sim_integer(e->x, names), y = sim_integer(e->y, names);
     switch (e->op) {
     case CELLS_ADD:
-        return x + y;
+        return limited(x + y);
     case CELLS_SUB:
-        return x - y;
+        return limited(x - y);
     case CELLS_MUL:
-        return x * y;
+        return limited(x * y);
     case CELLS_MIN:
-        return x < y ? x : y;
+        return limited(x < y ? x : y);
     case CELLS_MAX:
-        return x > y ? x : y;
+        return limited(x > y ? x : y);
     case CELLS_EQ:
         return x == y;
     case CELLS_NE:
@@ -129,6 +139,8 @@ static int32_t compute(clock *c, const cells_expr *e, int32_t which) {
         return v;
     }
     const int32_t x = compute(c, e->x, which), y = compute(c, e->y, which);
+    if (!c->failed && a->ntape + c->base >= MOST_TAPE)
+        fail(c, e->loc, borg_format(c->arena, "more than %d operations", MOST_TAPE));
     if (c->failed) return EMPTY;
     a->tape = borg_grow(c->arena, a->tape, (size_t)a->ntape + 1, &c->ops, sizeof *a->tape);
     a->tape[a->ntape] = (sim_tape_op){e->op, x, y, which, c->t};
@@ -172,7 +184,7 @@ static void settle(cell *x, int32_t *names) {
             const cells_clause *f = x->at->clause;
             const int32_t from = sim_integer(f->range.from, names),
                           to = sim_integer(f->range.to, names);
-            if (from > to || !f->body || x->depth == MOST_LOOPS) {
+            if (from > to || !f->body || x->depth == CELLS_MOST_LOOPS) {
                 x->at = x->at->next;
                 continue;
             }
@@ -296,7 +308,12 @@ static void make_feeds(clock *c) {
                 continue;
             }
             const int32_t to = sim_integer(f->range.to, names);
-            for (int32_t v = sim_integer(f->range.from, names); v <= to && !c->failed; ++v) {
+            int32_t v = sim_integer(f->range.from, names);
+            if (to - (int64_t)v > MOST_CYCLES) {
+                fail(c, f->from.loc, "too many values to feed");
+                return;
+            }
+            for (; v <= to && !c->failed; ++v) {
                 names[f->range.name] = v;
                 add_feed(c, f, names, link);
             }
@@ -353,6 +370,9 @@ static void run(clock *c) {
         for (; fed < c->nfeeds && c->feed[fed].cycle <= c->t && !c->failed; ++fed, ++worked)
             deliver(c, c->feed[fed].link, c->feed[fed].value, c->feed[fed].job);
         idle = worked ? 0 : idle + 1;
+        if (c->t == MOST_CYCLES)
+            fail(c, c->p->kind->loc,
+                 borg_format(c->arena, "%s runs for more than %d cycles", c->p->name, MOST_CYCLES));
         if (idle > patience && fed == c->nfeeds) say_who_waits(c);
         if (idle > patience && fed == c->nfeeds) break;
     }
@@ -368,6 +388,14 @@ static void make_shapes(clock *c) {
         s->rows = sim_integer(array->size[0], names);
         s->columns = array->size[1] ? sim_integer(array->size[1], names) : 1;
         s->first = *total;
+        if (s->rows < 0 || s->columns < 0 ||
+            (int64_t)s->rows * s->columns > MOST_ELEMENTS / a->jobs - *total) {
+            fail(c, array->size[0]->loc,
+                 borg_format(c->arena, "%s has %d x %d elements: too many", array->name, s->rows,
+                             s->columns));
+            s->rows = s->columns = 0;
+            return;
+        }
         *total += s->rows * s->columns;
     }
 }
@@ -451,6 +479,7 @@ sim_array *sim_array_new(borg_arena *arena, const cells_program *program, const 
     a->columns = sim_integer(program->columns, names);
     if (!fits(&c)) return NULL;
     make_shapes(&c);
+    if (c.failed) return NULL;
     for (const cells_kind *k = program->kind; k; k = k->next) collect_constants(&c, k->beat);
     c.base = a->nconstants + a->jobs * a->ninputs;
     a->output = BORG_NEW(arena, (int64_t)a->jobs * a->noutputs + 1, int32_t);

@@ -13,7 +13,9 @@ typedef struct parser {
     size_t length;               /* of it; 0: the end */
     int32_t line;
     const char *line_begin;
-    bool values; /* names are values of a cell, else integers */
+    int32_t depth; /* of expressions */
+    int32_t loops; /* that the present beat is in */
+    bool values;   /* names are values of a cell, else integers */
     bool failed;
 } parser;
 
@@ -117,7 +119,7 @@ static cells_expr *primary(parser *s) {
         expect(s, ")");
         return e;
     }
-    if (accept(s, "-")) return node(s, CELLS_SUB, e, primary(s), loc); /* 0 - x */
+    if (accept(s, "-")) return node(s, CELLS_SUB, e, expression(s, 4), loc); /* 0 - x */
     if (is(s, "min") || is(s, "max")) {
         e->op = is(s, "min") ? CELLS_MIN : CELLS_MAX;
         next(s);
@@ -164,9 +166,11 @@ static cells_expr *expression(parser *s, int rank) {
         {"!=", CELLS_NE, 2, true},  {"<=", CELLS_LE, 2, true},   {">=", CELLS_GE, 2, true},
         {"<", CELLS_LT, 2, true},   {">", CELLS_GT, 2, true},    {"+", CELLS_ADD, 3, false},
         {"-", CELLS_SUB, 3, false}, {"*", CELLS_MUL, 4, false},  {"/", CELLS_DIV, 4, false}};
-    enum { OPERATORS = sizeof operators / sizeof *operators, HIGHEST = 5 };
+    enum { OPERATORS = sizeof operators / sizeof *operators, HIGHEST = 5, MOST_DEPTH = 500 };
     if (rank == HIGHEST) return primary(s);
-    cells_expr *e = expression(s, rank + 1);
+    if (++s->depth > MOST_DEPTH) fail(s, "an expression is nested too deeply");
+    cells_expr *e = expression(s, s->failed ? HIGHEST : rank + 1);
+    --s->depth;
     for (int k = 0; k < OPERATORS && !s->failed;) {
         if (operators[k].rank != rank || !is(s, operators[k].text)) {
             ++k;
@@ -330,7 +334,9 @@ static cells_beat *beats(parser *s, bool inside) {
             *c = (cells_clause){.verb = CELLS_FOR, .loc = here(s)};
             c->range = range(s);
             end_line(s);
+            if (++s->loops > CELLS_MOST_LOOPS) fail(s, "loops are nested too deeply (4)");
             c->body = beats(s, true);
+            --s->loops;
             if (!s->failed && !accept(s, "end")) fail(s, "expected 'end' of the loop");
         } else {
             clauses(s, b);

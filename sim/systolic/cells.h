@@ -94,7 +94,7 @@ typedef struct cells_kind {
     struct cells_kind *next;
 } cells_kind;
 
-enum { CELLS_MOST_NAMES = 32, CELLS_N = 0, CELLS_M, CELLS_I, CELLS_J };
+enum { CELLS_MOST_NAMES = 32, CELLS_MOST_LOOPS = 4, CELLS_N = 0, CELLS_M, CELLS_I, CELLS_J };
 
 typedef struct cells_program {
     const char *name;

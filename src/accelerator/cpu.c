@@ -170,6 +170,7 @@ const mpk_accelerator *mpk_accelerator_cpu(void) {
                                           .name = "cpu, by the accelerator interface",
                                           .atomics = 1,
                                           .pivoting = 1,
+                                          .precisions = 1u << MPK_D,
                                           .largest_block = MOST,
                                           .allocate = allocate,
                                           .release = release,

@@ -125,6 +125,7 @@ static mpk_status check(const mpki_stages *s, const mpk_accelerator *a) {
                        : s->relaxed                               ? "method ssor"
                        : s->lifted ? "methods diagonal and block_jacobi"
                                    : NULL;
+    if (!what && !(a->precisions >> MPK_D & 1)) what = "double precision";
     if (what)
         return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1, "%s does not take %s", a->name,
                           what);

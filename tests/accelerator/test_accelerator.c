@@ -250,8 +250,11 @@ static void test_refusals(void **unused) {
     o = complete();
     o.schedule = MPK_SCHEDULE_JACOBI;
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "schedule jacobi");
-    table.largest_block = 8;
+    table.precisions = 1u << MPK_S;
     o = complete();
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "does not take double precision");
+    table.precisions = 1u << MPK_D;
+    table.largest_block = 8;
     expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "block 8 would do");
     mpk_context *ctx = context();
     mpk_accelerator broken = table;

@@ -89,6 +89,8 @@ static void compare(const char *spec, const char *where) {
 
 static void check(const sim_description *d, const char *compiler) {
     char text[SIM_SYNTHESIZE_TEXT], where[128];
+    const char *cc = getenv("BORG_CC");
+    if (cc && strcmp(cc, "none") == 0) skip(); /* the build without sanitizers compiles them */
     snprintf(where, sizeof where, "%s/%s", folder, d->target);
     if (sim_synthesize(d, where, text) != 0) fail_msg("%s", text);
     if (run_command("make -C %s CC=%s CFLAGS=-O1 >%s/log 2>&1", where, compiler, folder) != 0) {

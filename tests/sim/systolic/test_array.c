@@ -277,10 +277,58 @@ static void test_refusals(void **unused) {
     refuses(HEAD "cell 1 == 1\n  take left s\n", &two, "cell (1, 1) of t waits here for ever");
     refuses(HEAD "cell j == 1\n  send right a\n", &two, "t has no program for cell (1, 2)");
     refuses(HEAD "cell 1 == 1\n  keep x[i + 1] = a\n", &two, "x[3]");
+    refuses(HEAD "cell 1 == 1\n for k = 1 .. 999999999\n  set a = a + a\n end\n", &two,
+            "runs for more than 1048576 cycles");
+    refuses(HEAD "input B[n * 99999][n * 99999]\ncell 1 == 1\n", &two, "too many");
+    refuses(HEAD "cell 1 == 1\nfor b = 1 .. 1\nfor c = 1 .. 1\nfor d = 1 .. 1\nfor e = 1 .. 1\n"
+                 "for f = 1 .. 1\nend\nend\nend\nend\nend\n",
+            NULL, "loops are nested too deeply");
     refuses(sim_cells_ldlt, &(sim_setup){.n = 48, .most_rows = 32, .most_columns = 32},
             "ldlt with n = 48 needs 48 x 48 cells, the mesh has 32 x 32; n = 32 would fit");
     refuses(sim_cells_trsv, &(sim_setup){.n = 32, .most_rows = 32, .most_columns = 32},
             "n = 31 would fit");
+}
+
+/* Programs with characters changed, cut off or doubled: told or run, never worse. */
+static void test_noise(void **unused) {
+    (void)unused;
+    const char *const programs[] = {sim_cells_trsv, sim_cells_ldlt, sim_cells_gemm};
+    static const char marks[] = "()[]+-*/<>=;,.#\n 0123456789nmijaLlt";
+    uint32_t seed = 7;
+    int parsed = 0, ran = 0;
+    for (int k = 0; k < 1500; ++k) {
+        borg_arena_free(&arena);
+        borg_arena_init(&arena, NULL, 0);
+        char *text = borg_copy_text(&arena, programs[k % 3], strlen(programs[k % 3]));
+        const size_t length = strlen(text);
+        for (int changes = 1 + k % 3; changes > 0; --changes) {
+            noise(&seed);
+            const size_t at = (seed >> 8) % length;
+            noise(&seed);
+            text[at] = marks[(seed >> 8) % (sizeof marks - 1)];
+        }
+        if (k % 10 == 0) text[(seed >> 8) % length] = 0;
+        borg_diags diags;
+        const cells_program *p = parse(text, &diags);
+        parsed += p != NULL;
+        if (!p) assert_true(diags.errors > 0);
+        const sim_array *a =
+            p ? sim_array_new(&arena, p, &(sim_setup){.n = 3, .m = 2}, &diags) : NULL;
+        ran += a != NULL;
+        if (p && !a) assert_true(diags.errors > 0);
+        double *in = a ? borg_alloc(&arena, (size_t)a->ninputs + 1, sizeof *in) : NULL;
+        double *out = a ? borg_alloc(&arena, (size_t)a->noutputs + 1, sizeof *out) : NULL;
+        if (a) sim_array_run(a, in, out, borg_alloc(&arena, (size_t)sim_array_work(a) + 1, 8), 0);
+    }
+    assert_true(parsed > 100 && ran > 20);
+    borg_diags diags;
+    char *deep = borg_alloc(&arena, 1 << 17, 1);
+    strcpy(deep, "program t\nmesh ");
+    memset(deep + strlen(deep), '(', 100000);
+    assert_null(parse(deep, &diags));
+    assert_non_null(strstr(told(&diags), "nested too deeply"));
+    memset(deep + 15, '-', 100000);
+    assert_null(parse(deep, &diags));
 }
 
 static void test_formats(void **unused) {
@@ -309,6 +357,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_intervals, setup, teardown),
         cmocka_unit_test_setup_teardown(test_zero_pivot, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_noise, setup, teardown),
         cmocka_unit_test_setup_teardown(test_formats, setup, teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
