@@ -16,6 +16,7 @@ typedef struct command {
     const char *input, *output, *emit, *units;
     const char **defines, **set;
     size_t ndefines, nset;
+    int32_t sizes[BORG_MAX_SIZE], nsizes; /* --sizes */
     bool ir, interpret;
     bool warnings_are_errors;
 } command;
@@ -38,6 +39,7 @@ static const char usage[] =
     "  --format=NAME        pipe: text (default), json or svg\n"
     "  --strict             no fused multiply-add: bits as in the source\n"
     "  --whole-packs        groups come in multiples of WG_PACK: no code for the rest\n"
+    "  --sizes=LIST         vrptx: a kernel for each of these WG_SIZEs, 4,8,16\n"
     "  --fast-rcp           rcp() may be an approximation\n"
     "  --unroll-budget=N    instructions that unrolling may make (200000)\n"
     "  --no-vector          unroll loops over constants, do not run them as vectors\n"
@@ -123,6 +125,22 @@ static int set_disable(command *c, const char *list) {
     return 0;
 }
 
+static int set_sizes(command *c, const char *list) {
+    for (const char *next = list; *next;) {
+        char word[16];
+        int32_t size;
+        size_t length = strcspn(next, ",");
+        snprintf(word, sizeof word, "%.*s", (int)(length < 15 ? length : 15), next);
+        if (!to_int(word, 1, BORG_MAX_SIZE, &size))
+            return complain("--sizes needs sizes from 1 to 256, as 4,8,16", list);
+        for (int32_t i = 0; i < c->nsizes; ++i)
+            if (c->sizes[i] == size) return complain("--sizes has a size twice", list);
+        c->sizes[c->nsizes++] = size;
+        next += length + (next[length] == ',');
+    }
+    return c->nsizes ? 0 : complain("--sizes needs a list", NULL);
+}
+
 static int set_dump(command *c, const char *what) {
     static const char *const forms[] = {"ast", "ssa", "infreg"};
     bool known = false;
@@ -142,6 +160,8 @@ static int take_option(command *c, const char *a) {
         o->kernel = v;
     } else if ((v = value_of(a, "--name"))) {
         o->name = v;
+    } else if ((v = value_of(a, "--sizes"))) {
+        return set_sizes(c, v);
     } else if ((v = value_of(a, "--dump"))) {
         return set_dump(c, v);
     } else if ((v = value_of(a, "--lane-order"))) {
@@ -214,7 +234,10 @@ static int take_arguments(command *c, int argc, char **argv) {
         if (status) return status;
     }
     if (!c->input) return complain("no input (borgc --help)", NULL);
-    if (!c->ir && !c->options.size) return complain("WG_SIZE is not given (-DWG_SIZE=n)", NULL);
+    if (c->nsizes && (strcmp(c->emit, "vrptx") || c->options.size || c->ir || c->interpret))
+        return complain("--sizes is for --emit=vrptx and source, in place of WG_SIZE", NULL);
+    if (!c->ir && !c->options.size && !c->nsizes)
+        return complain("WG_SIZE is not given (-DWG_SIZE=n)", NULL);
     return 0;
 }
 
@@ -335,7 +358,8 @@ static void propose(const command *c, const char *source, size_t length) {
     borg_arena_free(&arena);
 }
 
-static int compile(command *c, const char *source, size_t length) {
+/* What is made is added to `out`. */
+static int compile(command *c, const char *source, size_t length, borg_sink *out) {
     borg_program *p = NULL;
     const char *text = "";
     size_t size = 0;
@@ -343,7 +367,7 @@ static int compile(command *c, const char *source, size_t length) {
         (c->ir ? borg_compile_ir : borg_compile)(c->input, source, length, &c->options, NULL, &p);
     if (status == BORG_OK && c->warnings_are_errors && p->diags.warnings) status = BORG_ERR_SOURCE;
     if (status == BORG_OK && !c->interpret) status = emit(c, p, &text, &size);
-    int code = 0;
+    volatile int code = 0;
     if (p) fputs(borg_program_messages(p), stderr);
     if (c->options.dump_to && c->options.dump_to->text) fputs(c->options.dump_to->text, stderr);
     if (status == BORG_ERR_BUDGET && !c->ir) propose(c, source, length);
@@ -354,10 +378,27 @@ static int compile(command *c, const char *source, size_t length) {
     } else if (c->interpret) {
         code = interpret(p);
     } else {
-        code = write_whole(c->output, text, size);
+        jmp_buf outer; /* the program must not be lost where the sink has no room */
+        memcpy(&outer, &out->arena->oom, sizeof outer);
+        if (setjmp(out->arena->oom))
+            code = complain("out of memory", NULL) ? EXIT_MEMORY : 0;
+        else
+            borg_put_text(out, text, size);
+        memcpy(&out->arena->oom, &outer, sizeof outer);
     }
     borg_program_free(p);
     return code;
+}
+
+/* Once, or once for each of --sizes. */
+static int compile_all(command *c, const char *source, size_t length, borg_sink *out) {
+    int code = c->nsizes ? 0 : compile(c, source, length, out);
+    for (int32_t i = 0; i < c->nsizes && code == 0; ++i) {
+        c->options.size = c->sizes[i];
+        code = compile(c, source, length, out);
+    }
+    return code || c->interpret ? code
+                                : write_whole(c->output, out->text ? out->text : "", out->length);
 }
 
 /* All of a file, which the caller frees; NULL after a complaint. */
@@ -379,12 +420,12 @@ static int run(command *c) {
     }
     c->options.units = units;
     borg_arena arena;
-    borg_sink dump = {.arena = &arena};
+    borg_sink dump = {.arena = &arena}, out = {.arena = &arena};
     borg_arena_init(&arena, NULL, 0);
     int code = EXIT_MEMORY;
     if (!setjmp(arena.oom)) {
         c->options.dump_to = &dump;
-        code = compile(c, source, length);
+        code = compile_all(c, source, length, &out);
     }
     borg_arena_free(&arena);
     free(source);

@@ -21,10 +21,18 @@ enum {
     CLI_BENCH = 512,
     CLI_DEVICES = 1024,
     CLI_ACCELERATORS = 2048,
-    CLI_SYNTHESIZE = 4096
+    CLI_SYNTHESIZE = 4096,
+    CLI_VSIM = 8192
 };
 
 enum { CLI_WORDS_MAX = 64, CLI_EXIT_USAGE = 1, CLI_EXIT_FILE = 2 };
+
+/** Options of vsim alone. */
+typedef struct cli_vsim {
+    const char *matrix, *input, *machine, *set, *warps, *rows, *cols, *slots, *threshold, *orders;
+    const char *sort, *csv, *trace_cycles, *max_steps;
+    bool print;
+} cli_vsim;
 
 /** What the command line says. Strings belong to argv. */
 typedef struct cli_args {
@@ -42,6 +50,7 @@ typedef struct cli_args {
     const char *type, *fill, *way, *target; /* of synthesize, with size and output */
     bool json, progress, quiet, help;
     uint64_t typed; /* bit k: mpk_option_at(k) was given */
+    cli_vsim vsim;
 } cli_args;
 
 /** What follows a flag, and where it goes. */
@@ -146,5 +155,6 @@ int cmd_accelerators(cli_args *args);
 int cmd_synthesize(cli_args *args);
 int cmd_ipopt_env(cli_args *args);
 int cmd_petsc_env(cli_args *args);
+int cmd_vsim(cli_args *args);
 
 #endif

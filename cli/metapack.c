@@ -20,6 +20,8 @@ static const struct command {
     {"info", CLI_INFO, cmd_info, "A", "say what a matrix file holds"},
     {"generate", CLI_GENERATE, cmd_generate, "FAMILY [PARAMETERS] [-o FILE]", "make a test matrix"},
     {"stats", CLI_STATS, cmd_stats, "A", "what blockings of A cost, by level of fill"},
+    {"vsim", CLI_VSIM, cmd_vsim, "KERNEL --matrix A | --input FILE",
+     "simulate a kernel of irregular warps on a vector core"},
     {"convert", CLI_CONVERT, cmd_convert, "A FILE", "write A in another format"},
     {"bench", CLI_BENCH, cmd_bench, "dense | batch",
      "rates of dense and batched methods, checked first"},

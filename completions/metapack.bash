@@ -53,6 +53,10 @@ _metapack_options() # COMMAND -> its options
             echo '--json --quiet --help' ;;
         petsc-env)
             echo '--json --quiet --help' ;;
+        vsim)
+            echo '--matrix --generate --rows --cols --warps --input --machine --set --slots
+                --threshold --orders --sort --csv --plot --trace --trace-cycles --max-steps
+                --print --json --quiet --threads --seed --help' ;;
     esac
 }
 
@@ -127,13 +131,13 @@ _metapack_values() # OPTION -> the words it takes, or nothing
 
 _metapack_families()
 {
-    echo 'nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random'
+    echo 'nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection mycielskian'
 }
 
 _metapack()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-    local commands='solve analyse inertia info generate stats convert bench devices accelerators synthesize ipopt-env petsc-env help'
+    local commands='solve analyse inertia info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help'
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$cur")
@@ -152,7 +156,7 @@ _metapack()
         prev='' # their value comes after "=" alone
     fi
     case $prev in
-        -b | --rhs | -o | --output | --given-perm | --plot)
+        -b | --rhs | -o | --output | --given-perm | --plot | --matrix | --input | --machine | --csv)
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
             return

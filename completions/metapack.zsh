@@ -268,6 +268,34 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--help[this text]'
                 '-h[this text]'
             ) ;;
+        vsim)
+            specs=(
+                '--matrix=[rows of a matrix as warps]:A:_files'
+                '--generate=[rows of a generated matrix as warps]:SPEC:'
+                '--rows=[these rows of it, as FROM]:RANGE:'
+                '--cols=[these columns of it]:RANGE:'
+                '--warps=[threads of a row, rows | rows]:HOW:'
+                '--input=[sizes of warps and named arrays]:FILE:_files'
+                '--machine=[the vector core]:FILE:_files'
+                '--set=[name=value of the machine, over its file]:LIST:'
+                '--slots=[partitions at once, or auto]:LIST:'
+                '--threshold=[of packing]:LIST:'
+                '--orders=[random orders of the warps]:N:'
+                '--sort=[none | rising | falling sizes before packing]:HOW:'
+                '--csv=[write a row for each setting]:FILE:_files'
+                '--plot=[draw sizes, cycles, utilisation, first cycles]:FILE.svg:_files'
+                '--trace=[first cycles of the fastest setting, JSON for a browser]:FILE:'
+                '--trace-cycles=[how many first cycles]:N:'
+                '--max-steps=[most instructions of a partition]:N:'
+                '--print[the kernel, disassembled, on standard output]'
+                '--json[one JSON object on standard output]'
+                '--quiet[no report on standard error]'
+                '-q[no report on standard error]'
+                '--threads=[threads at work]:N:'
+                '--seed=[seed of all random choices]:N:'
+                '--help[this text]'
+                '-h[this text]'
+            ) ;;
     esac
 }
 # options: end
@@ -275,7 +303,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
 _metapack()
 {
     local -a commands specs
-    commands=(solve analyse inertia info generate stats convert bench devices accelerators synthesize ipopt-env petsc-env help)
+    commands=(solve analyse inertia info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help)
     if ((CURRENT == 2)); then
         compadd -- $commands --help --version
         return
@@ -286,7 +314,7 @@ _metapack()
     fi
     _metapack_specs $words[2]
     local families='nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control
-        quasi-definite random'
+        quasi-definite random convection mycielskian'
     shift words
     ((CURRENT--))
     if [[ $words[1] == generate && $CURRENT -eq 2 && $words[2] != -* ]]; then
