@@ -161,11 +161,24 @@ def more(run, orders, notes):
     return table(["rows of", "rows", "entries", "kernel", "no packing, one slot", "best", "threshold, slots", "factor", "units in use"], rows)
 
 
+def reading(run, orders):
+    """Active vector length as the lanes at work, shuffles of those alone that take part."""
+    notes, rows = {}, []
+    for name, where in [LP22, MYCIELSKIAN] + MORE:
+        kernel, how, _ = kernel_of(run, where)
+        found = settings(run(kernel + "_masked", where, *how, *lists(), "--orders", str(orders), "--seed", "7", "--set", "complex_by=active"))
+        notes[name] = statements(found)
+        rows.append([name] + [f"{number(found[h, 8]['cycles']['mean'])} +- {number(found[h, 8]['cycles']['deviation'])}" for h in THRESHOLDS])
+    return verdicts(notes) + "\nCycles with eight slots:\n\n" + table(["rows of"] + THRESHOLDS, rows)
+
+
 def sensitivity(run, orders, out):
     rows, where = [], LP22[1]
     each = [("ours", [])] + [(f"`{key}` = {value}", ["--set", f"{key}={value}"]) for key, values in OPEN for value in values[1:]]
-    for text, words in each + [(f"`{t}`", ["--set", t]) for t in TOGETHER]:
-        result = run("spmv", where, *lists(), "--orders", str(orders), "--seed", "3", *words)
+    each = [("spmv", *e) for e in each + [(f"`{t}`", ["--set", t]) for t in TOGETHER]]
+    each += [("spmv_masked", "masked shuffles", []), ("spmv_masked", "masked shuffles, `complex_by=active`", ["--set", "complex_by=active"])]
+    for kernel, text, words in each:
+        result = run(kernel, where, *lists(), "--orders", str(orders), "--seed", "3", *words)
         found = settings(result)
         n = statements(found)
         best = min(found.values(), key=lambda s: s["cycles"]["mean"])
@@ -438,7 +451,7 @@ def main():
     p.add_argument("--matrices", default=os.path.join(HERE, "..", "..", "shared", "matrices"))
     p.add_argument("--report", default=os.path.join(HERE, "results", "vector-core.md"))
     p.add_argument("--orders", type=int, default=100)
-    p.add_argument("--only", default="figure,sensitivity,plateau,baselines,kernels,beyond,machines", help="sections, separated by commas")
+    p.add_argument("--only", default="figure,reading,sensitivity,plateau,baselines,kernels,beyond,machines", help="sections, separated by commas")
     args = p.parse_args()
     run, only, out = Runner(args.build, args.matrices), args.only.split(","), os.path.dirname(args.report)
     put_section(args.report, "Irregular warps on a vector core",
@@ -451,6 +464,8 @@ def main():
         eight = more(run, max(args.orders // 5, 2), notes)
         put_section(args.report, "Eight more matrices", eight)
         put_section(args.report, "The four statements, counted", verdicts(notes))
+    if "reading" in only:
+        put_section(args.report, "Another reading: the lanes at work", reading(run, max(args.orders // 5, 2)))
     if "sensitivity" in only:
         put_section(args.report, "What the thesis leaves open", sensitivity(run, max(args.orders // 10, 2), out))
     if "plateau" in only:
