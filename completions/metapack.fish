@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # fish completion for metapack(1): commands, options, their values, families; files by fish itself.
 
-set -l commands solve analyse inertia info generate stats convert bench devices vsim ipopt-env petsc-env help
+set -l commands solve analyse inertia info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help
 complete -c metapack -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c metapack -n "not __fish_seen_subcommand_from $commands" -l version
 complete -c metapack -n "__fish_seen_subcommand_from help" -f -a "$commands"
 complete -c metapack -n "__fish_seen_subcommand_from bench" -f -a "dense batch"
+complete -c metapack -n "__fish_seen_subcommand_from accelerators" -a "ldlt trsv gemm"
 complete -c metapack -n "__fish_seen_subcommand_from generate" -f -a \
     "nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection mycielskian"
 
@@ -18,11 +19,26 @@ complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info'
 complete -c metapack -n '__fish_seen_subcommand_from stats' -l plot -r -F -d 'draw blocks and level sets'
 complete -c metapack -n '__fish_seen_subcommand_from solve inertia' -l trace -x -d 'what was done when'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l dense -x -d 'dense'
+complete -c metapack -n '__fish_seen_subcommand_from solve' -l backend -x -d 'another machine for the factorization'
+complete -c metapack -n '__fish_seen_subcommand_from accelerators' -l size -s n -x -d 'work-items, rows of a block'
+complete -c metapack -n '__fish_seen_subcommand_from accelerators' -l jobs -x -d 'most jobs of the table'
+complete -c metapack -n '__fish_seen_subcommand_from accelerators' -l warps -x -d 'of the GPU'
+complete -c metapack -n '__fish_seen_subcommand_from accelerators' -l kernel -x -d 'which kernel of the file'
+complete -c metapack -n '__fish_seen_subcommand_from accelerators' -l cells -x -d 'a program of the array'
+complete -c metapack -n '__fish_seen_subcommand_from accelerators' -l units -x -d 'latencies and areas of units, in the form of borg/spatial/units.def'
+complete -c metapack -n '__fish_seen_subcommand_from accelerators' -l plot -r -F -d 'draw cycles over jobs'
+complete -c metapack -n '__fish_seen_subcommand_from accelerators' -l draw -x -d 'draw the array with the cycles of its links'
+complete -c metapack -n '__fish_seen_subcommand_from synthesize' -l type -x -d 'ldlt'
+complete -c metapack -n '__fish_seen_subcommand_from synthesize' -l fill -x -d 'full | level'
+complete -c metapack -n '__fish_seen_subcommand_from synthesize' -l pivoting -x -d 'none | outer'
+complete -c metapack -n '__fish_seen_subcommand_from synthesize' -l block -x -d 'rows of a block, 1 to 64'
+complete -c metapack -n '__fish_seen_subcommand_from synthesize' -l target -x -d 'c | hls | cuda'
+complete -c metapack -n '__fish_seen_subcommand_from synthesize' -l output -s o -r -F -d 'the folder, made if there is none'
 complete -c metapack -n '__fish_seen_subcommand_from bench' -l methods -x -d 'of methods, see metapack-bench(1)'
 complete -c metapack -n '__fish_seen_subcommand_from bench' -l sizes -x -d 'of orders'
 complete -c metapack -n '__fish_seen_subcommand_from bench' -l type -x -d 's | d | c | z'
-complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert bench devices ipopt-env petsc-env' -l json -d 'one JSON object on standard output'
-complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert ipopt-env petsc-env' -l quiet -s q -d 'no report on standard error'
+complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert bench devices accelerators ipopt-env petsc-env' -l json -d 'one JSON object on standard output'
+complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert synthesize ipopt-env petsc-env' -l quiet -s q -d 'no report on standard error'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert' -l progress -d 'show progress from the start'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l matrix -r -F -d 'rows of a matrix as warps'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l generate -x -d 'rows of a generated matrix as warps'
@@ -111,5 +127,5 @@ complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia stats
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l deterministic -a 'off on auto' -d 'the same bits for any number of threads'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia stats' -l memory-limit -x -d 'most memory of a factorization, on blocks also of the solves with it'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert bench' -l seed -x -d 'seed of all random choices'
-complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert bench devices ipopt-env petsc-env' -l help -s h -d 'this text'
+complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert bench devices accelerators synthesize ipopt-env petsc-env' -l help -s h -d 'this text'
 # options: end

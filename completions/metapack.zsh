@@ -16,6 +16,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--plot=[draw patterns and times]:FILE.svg:_files'
                 '--trace=[what was done when]:FILE:'
                 '--dense=[dense]:NAME:'
+                '--backend=[another machine for the factorization]:WHERE:'
                 '--json[one JSON object on standard output]'
                 '--quiet[no report on standard error]'
                 '-q[no report on standard error]'
@@ -222,6 +223,35 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--help[this text]'
                 '-h[this text]'
             ) ;;
+        accelerators)
+            specs=(
+                '--size=[work-items, rows of a block]:N:'
+                '-n+[work-items, rows of a block]:N:'
+                '--jobs=[most jobs of the table]:T:'
+                '--warps=[of the GPU]:W:'
+                '--kernel=[which kernel of the file]:NAME:'
+                '--cells=[a program of the array]:FILE:'
+                '--units=[latencies and areas of units, in the form of borg/spatial/units.def]:FILE:'
+                '--plot=[draw cycles over jobs]:FILE.svg:_files'
+                '--draw=[draw the array with the cycles of its links]:FILE.svg:'
+                '--json[one JSON object on standard output]'
+                '--help[this text]'
+                '-h[this text]'
+            ) ;;
+        synthesize)
+            specs=(
+                '--type=[ldlt]:NAME:'
+                '--fill=[full | level]:WHICH:'
+                '--pivoting=[none | outer]:WHICH:'
+                '--block=[rows of a block, 1 to 64]:N:'
+                '--target=[c | hls | cuda]:WHAT:'
+                '--output=[the folder, made if there is none]:DIR:_files'
+                '-o+[the folder, made if there is none]:DIR:_files'
+                '--quiet[no report on standard error]'
+                '-q[no report on standard error]'
+                '--help[this text]'
+                '-h[this text]'
+            ) ;;
         ipopt-env)
             specs=(
                 '--json[one JSON object on standard output]'
@@ -273,7 +303,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
 _metapack()
 {
     local -a commands specs
-    commands=(solve analyse inertia info generate stats convert bench devices vsim ipopt-env petsc-env help)
+    commands=(solve analyse inertia info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help)
     if ((CURRENT == 2)); then
         compadd -- $commands --help --version
         return

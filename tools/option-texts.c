@@ -187,10 +187,13 @@ static unsigned bit_of(const char *command) {
     static const struct {
         const char *name;
         unsigned bit;
-    } all[] = {{"solve", CLI_SOLVE},     {"analyse", CLI_ANALYSE},   {"inertia", CLI_INERTIA},
-               {"info", CLI_INFO},       {"generate", CLI_GENERATE}, {"stats", CLI_STATS},
-               {"convert", CLI_CONVERT}, {"bench", CLI_BENCH},       {"ipopt-env", CLI_IPOPT},
-               {"petsc-env", CLI_PETSC}, {"devices", CLI_DEVICES},   {"vsim", CLI_VSIM}};
+    } all[] = {{"solve", CLI_SOLVE},           {"analyse", CLI_ANALYSE},
+               {"inertia", CLI_INERTIA},       {"info", CLI_INFO},
+               {"generate", CLI_GENERATE},     {"stats", CLI_STATS},
+               {"convert", CLI_CONVERT},       {"bench", CLI_BENCH},
+               {"ipopt-env", CLI_IPOPT},       {"petsc-env", CLI_PETSC},
+               {"devices", CLI_DEVICES},       {"accelerators", CLI_ACCELERATORS},
+               {"synthesize", CLI_SYNTHESIZE}, {"vsim", CLI_VSIM}};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         if (!strcmp(all[k].name, command)) return all[k].bit;
     return 0;
@@ -228,9 +231,9 @@ static void manual(FILE *out, const char *command) {
 /* ---- the completion -----------------------------------------------------------------------------
  */
 
-static const char *const all_commands[] = {"solve",    "analyse",   "inertia",   "info",
-                                           "generate", "stats",     "convert",   "bench",
-                                           "devices",  "ipopt-env", "petsc-env", "vsim"};
+static const char *const all_commands[] = {
+    "solve", "analyse", "inertia",      "info",       "generate",  "stats",     "convert",
+    "bench", "devices", "accelerators", "synthesize", "ipopt-env", "petsc-env", "vsim"};
 
 static void completion(FILE *out, const char *name) {
     (void)name;
