@@ -355,6 +355,9 @@ static void ways(void **state) {
         const char *kernel;
         vs_rows rows;
     } list[] = {{"spmv", {0}},
+                {"spmv_masked", {0}},
+                {"spmv_loop_masked", {.most = 9}},
+                {"spmv_masked", {0}},
                 {"spmv_loop", {0}},
                 {"spmv_loop", {.most = 7}},
                 {"spmv_loop", {.threads = 32}},
