@@ -17,7 +17,7 @@ static vs_counts counts_of(int64_t *of) {
         while (1 << turns < s) ++turns;
         of[s] = 5 + 10 * turns;
     }
-    return (vs_counts){16, of};
+    return (vs_counts){.most = 16, .of = of};
 }
 
 static void packing(void **state) {
