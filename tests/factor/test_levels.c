@@ -12,10 +12,8 @@ static const char *name(const mpk_context *ctx) {
 static void test_who_finds_levels(void **state) {
     (void)state;
     mpki_block_engine blocks = mpki_cpu_blocks;
-    const mpki_engine engine = {.name = name,
-                                .direct = &mpki_cpu_direct,
-                                .blocks = &blocks,
-                                .vectors = &mpki_cpu_vectors};
+    const mpki_engine engine = {
+        .name = name, .direct = &mpki_cpu_direct, .blocks = &blocks, .vectors = &mpki_cpu_vectors};
     int stages_most = 0;
     blocks.finds_levels = false;
     mpk_context *ctx = context();
