@@ -302,6 +302,9 @@ typedef struct mpki_block_plan mpki_block_plan;     /* what an engine keeps for 
 typedef struct mpki_block_solver mpki_block_solver; /* work space that its applications share */
 
 typedef struct mpki_block_engine {
+    /** It has no pivoting inside frames, so rejected ones get a new butterfly in each stage, whatever
+     *  options.butterfly says: a stage that accepts nothing is followed by others. */
+    bool renews;
     /** Release what was kept; *plan is NULL afterwards. NULL *plan is fine. */
     void (*plan_free)(mpk_context *ctx, mpki_block_plan **plan);
     /** Room for the blocks of the index; the stages must outlive *f.

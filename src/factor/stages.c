@@ -233,7 +233,8 @@ static mpk_status run_levels(mpki_block_body *body, const mpk_analysis *an,
         if (s->pivoting < MPK_PIVOTING_ROOK) {
             s->pivoting = MPK_PIVOTING_ROOK;
         } else if (!take_border(body, first) && count == before) {
-            body->stuck = s->options->butterfly == MPK_OFF || ++idle > BUTTERFLIES;
+            const bool renews = s->options->butterfly == MPK_ON || body->engine->renews;
+            body->stuck = !renews || ++idle > BUTTERFLIES;
             if (body->stuck && joined) status = mpki_join_frames(s->ctx, an, s, joined);
             if (joined && *joined) break;
         }
