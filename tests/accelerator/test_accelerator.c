@@ -126,6 +126,34 @@ static void test_answers(void **unused) {
     }
 }
 
+/* Other values of the pattern: index and level sets are taken over, and the same values give the same bits. */
+static void test_refactorize(void **unused) {
+    (void)unused;
+    for (int stages = 1; stages <= 3; stages += 2) {
+        mpk_options o = plain(stages);
+        table = *mpk_accelerator_cpu();
+        table.pivoting = 0;
+        mpk_context *ctx = with_table();
+        run r = go(ctx, "optimal-control 12", &o);
+        assert_false(mpk_failed(r.status));
+        apply(ctx, &r, MPK_PART_ALL);
+        double *first = malloc((size_t)r.a.n * sizeof *first), *twice;
+        memcpy(first, r.x, (size_t)r.a.n * sizeof *first);
+        twice = malloc((size_t)r.a.nnz * sizeof *twice);
+        for (int64_t k = 0; k < r.a.nnz; k++) twice[k] = 4 * ((const double *)r.a.ax)[k];
+        for (int again = 0; again < 4; again++) {
+            const void *values = again % 2 ? r.a.ax : twice;
+            assert_false(mpk_failed(mpk_refactorize(ctx, values, &o, r.fac)));
+            apply(ctx, &r, MPK_PART_ALL);
+            for (int64_t k = 0; k < r.a.n; k++)
+                assert_true(((double *)r.x)[k] == (again % 2 ? first[k] : first[k] / 4));
+        }
+        free(first), free(twice);
+        end(&r);
+        mpk_context_destroy(&ctx);
+    }
+}
+
 /* ---- the user's kernels and buffers ------------------------------------------------------------ */
 
 static int64_t seen_buffers, wrong_buffers;
@@ -384,6 +412,7 @@ static void test_memory(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_factor_is_the_engines),
                                        cmocka_unit_test(test_answers),
+                                       cmocka_unit_test(test_refactorize),
                                        cmocka_unit_test(test_buffers),
                                        cmocka_unit_test(test_compressed_blocks),
                                        cmocka_unit_test(test_refusals),
