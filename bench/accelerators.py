@@ -135,9 +135,8 @@ def boundary(options):
     last = max((e for e in kernels if end(e) <= push["ts"] + 1), key=end)
     after = next(e for e in kernels if e["ts"] > push["ts"])
     levels = next(e for e in events if e["name"] == "level sets" and e["ts"] > push["ts"])
-    beside = next((k["name"] for k in kernels if k["ts"] <= levels["ts"] <= end(k)), "no kernel")
     return [f"The last kernel of stage 1 is `{last['name']}`, for the last level set has no blocks below its pivots; the push-back begins",
-            f"{push['ts'] - end(last):.0f} µs after it and takes {push['dur']:.0f} µs, the level sets of stage 2 take {levels['dur']:.1f} µs beside {beside}, the next kernel begins",
+            f"{push['ts'] - end(last):.0f} µs after it and takes {push['dur']:.0f} µs, the level sets of stage 2 take {levels['dur']:.1f} µs of the inspector's thread, the next kernel begins",
             f"{after['ts'] - end(push):.0f} µs after the push-back, most of it the upload of the blocks that are computed anew.", ""]
 
 

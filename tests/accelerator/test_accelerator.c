@@ -126,6 +126,80 @@ static void test_answers(void **unused) {
     }
 }
 
+/* What no stage accepts ends in a dense pivot on the host, or in larger blocks; without pivoting and with,
+ * and in the last of few stages in pivots that are replaced. */
+static void test_stubborn(void **unused) {
+    (void)unused;
+    static const char *const spec[] = {"nlpkkt 4", "random 90 0.9 0.9", "lp-kkt 60 110 3"};
+    int64_t border = 0, host = 0;
+    for (int k = 0; k < 3; k++)
+        for (int pivoting = 0; pivoting < 2; pivoting++)
+            for (int stages = 0; stages < 3; stages += 2) {
+                mpk_options o = complete(), direct;
+                o.matching = MPK_OFF;
+                o.pivot_threshold = 0.5;
+                o.block = 4;
+                o.stages = stages;
+                table = *mpk_accelerator_cpu();
+                table.pivoting = pivoting;
+                mpk_context *ctx = with_table();
+                run r = go(ctx, spec[k], &o);
+                assert_false(mpk_failed(r.status));
+                mpk_block_info info;
+                mpk_factor_info found, want;
+                mpk_factor_block_info_get(r.fac, &info);
+                mpk_factor_info_get(r.fac, &found);
+                border += info.border_rows;
+                host += report_of(ctx).host_pivots;
+                assert_int_equal(
+                    found.inertia.positive + found.inertia.negative + found.inertia.zero, r.a.n);
+                const double res = residual(ctx, &r);
+                if (stages == 0 && (!(res <= 1e-8) || info.perturbed))
+                    fail_msg("%s pivoting %d: residual %g, %lld replaced", spec[k], pivoting, res,
+                             (long long)info.perturbed);
+                assert_true(info.perturbed == 0 || report_of(ctx).host_pivots > 0);
+                mpk_context *own = context();
+                mpk_options_init(&direct);
+                direct.method = MPK_METHOD_LDLT;
+                run exact = go(own, spec[k], &direct);
+                mpk_factor_info_get(exact.fac, &want);
+                if (stages == 0) assert_int_equal(found.inertia.positive, want.inertia.positive);
+                end(&exact);
+                mpk_context_destroy(&own);
+                end(&r);
+                mpk_context_destroy(&ctx);
+            }
+    assert_true(border > 0 && host > 0);
+}
+
+/* Other values of the pattern: index and level sets are taken over, and the same values give the same bits. */
+static void test_refactorize(void **unused) {
+    (void)unused;
+    for (int stages = 1; stages <= 3; stages += 2) {
+        mpk_options o = plain(stages);
+        table = *mpk_accelerator_cpu();
+        table.pivoting = 0;
+        mpk_context *ctx = with_table();
+        run r = go(ctx, "optimal-control 12", &o);
+        assert_false(mpk_failed(r.status));
+        apply(ctx, &r, MPK_PART_ALL);
+        double *first = malloc((size_t)r.a.n * sizeof *first), *twice;
+        memcpy(first, r.x, (size_t)r.a.n * sizeof *first);
+        twice = malloc((size_t)r.a.nnz * sizeof *twice);
+        for (int64_t k = 0; k < r.a.nnz; k++) twice[k] = 4 * ((const double *)r.a.ax)[k];
+        for (int again = 0; again < 4; again++) {
+            const void *values = again % 2 ? r.a.ax : twice;
+            assert_false(mpk_failed(mpk_refactorize(ctx, values, &o, r.fac)));
+            apply(ctx, &r, MPK_PART_ALL);
+            for (int64_t k = 0; k < r.a.n; k++)
+                assert_true(((double *)r.x)[k] == (again % 2 ? first[k] : first[k] / 4));
+        }
+        free(first), free(twice);
+        end(&r);
+        mpk_context_destroy(&ctx);
+    }
+}
+
 /* ---- the user's kernels and buffers ------------------------------------------------------------ */
 
 static int64_t seen_buffers, wrong_buffers;
@@ -384,6 +458,8 @@ static void test_memory(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_factor_is_the_engines),
                                        cmocka_unit_test(test_answers),
+                                       cmocka_unit_test(test_stubborn),
+                                       cmocka_unit_test(test_refactorize),
                                        cmocka_unit_test(test_buffers),
                                        cmocka_unit_test(test_compressed_blocks),
                                        cmocka_unit_test(test_refusals),
