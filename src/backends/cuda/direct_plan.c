@@ -2,6 +2,7 @@
 /* The plan of a tree for a device (direct_plan.h). */
 #include "direct_plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char STAGE[] = "factorize";
@@ -184,17 +185,19 @@ static mpk_status made_children(made *m) {
     return mpki_failed(m->ctx);
 }
 
-/* ---- tasks and levels ---- */
+/* ---- tasks and steps ---- */
 
 typedef struct cut {
     made m;
     mpki_cuda_plan *plan;
     const mpki_device *device;
     int8_t *size;   /* by front: class, MPKI_CUDA_CLASSES: large; of a task, the largest */
+    int8_t *stage;  /* by front that is the root of a task: class in which its step does it */
     int32_t *root;  /* by front: last front of its task */
     int32_t *begin; /* by front: where its subtree begins in `post` */
-    int32_t *depth; /* by front, of its task */
+    int32_t *step;  /* by front that is a task's root, or large */
     double *time;   /* by front: of its task, as far as it is the root */
+    double *path;   /* the same with all above it */
     int32_t *now;   /* by front: number in the plan */
 } cut;
 
@@ -248,53 +251,105 @@ static void find_tasks(cut *c) {
         const int32_t s = m->post[at];
         if (c->root[s] != s) {
             c->root[s] = c->root[c->root[s]];
-            c->depth[s] = c->depth[c->root[s]];
             c->size[s] = c->size[c->root[s]];
-        } else {
-            c->depth[s] = m->parent[s] < 0 ? 0 : c->depth[m->parent[s]] + 1;
+            continue;
         }
-        if (c->depth[s] >= c->plan->levels) c->plan->levels = c->depth[s] + 1;
-        if (c->root[s] == s) {
-            if (c->size[s] < MPKI_CUDA_CLASSES)
-                c->plan->tasks++;
-            else
-                c->plan->larges++;
-        }
+        c->path[s] = c->time[s] + (m->parent[s] < 0 ? 0 : c->path[c->root[m->parent[s]]]);
+        if (c->size[s] < MPKI_CUDA_CLASSES)
+            c->plan->tasks++;
+        else
+            c->plan->larges++;
     }
 }
 
-/* Number the fronts: levels from the deepest, within a level tasks by class, then large ones. Uses
- * one list of roots for each (level, class). */
+static bool is_large(const cut *c, int32_t s) {
+    return c->size[s] == MPKI_CUDA_CLASSES;
+}
+
+/* Steps and stages: a task has a class that is no smaller than those of the tasks that it waits for
+ * in its step. */
+static void find_steps(cut *c, bool by_level) {
+    const made *m = &c->m;
+    mpki_cuda_plan *plan = c->plan;
+    int32_t last = 0;
+    plan->by_level = by_level;
+    for (int32_t at = m->count - 1; by_level && at >= 0; at--) { /* depths, parents first */
+        const int32_t s = m->post[at];
+        if (c->root[s] != s) continue;
+        c->step[s] = m->parent[s] < 0 ? 0 : c->step[c->root[m->parent[s]]] + 1;
+        if (c->step[s] > last) last = c->step[s];
+    }
+    for (int32_t at = 0; at < m->count; at++) {
+        const int32_t s = m->post[at];
+        if (by_level) {
+            if (c->root[s] == s) c->step[s] = last - c->step[s];
+            c->stage[s] = c->size[s];
+            continue;
+        }
+        int32_t step = 0;
+        for (int32_t k = m->child_ptr[s]; k < m->child_ptr[s + 1]; k++)
+            if (c->step[m->child[k]] > step) step = c->step[m->child[k]];
+        if (is_large(c, s)) step++;
+        c->step[s] = step, c->stage[s] = c->size[s];
+        for (int32_t k = m->child_ptr[s]; k < m->child_ptr[s + 1]; k++) {
+            const int32_t child = m->child[k];
+            if (!is_large(c, child) && c->step[child] == step && c->stage[child] > c->stage[s])
+                c->stage[s] = c->stage[child];
+        }
+        if (step > last) last = step;
+    }
+    plan->steps = m->count > 0 ? last + 1 : 0;
+}
+
+typedef struct keyed {
+    double path;
+    int32_t at; /* place in `post` */
+} keyed;
+
+/* The longest way to the root first; so children come before parents. */
+static int by_path(const void *a, const void *b) {
+    const keyed *x = a, *y = b;
+    if (x->path != y->path) return x->path > y->path ? -1 : 1;
+    return x->at < y->at ? -1 : 1;
+}
+
+/* Number the fronts: step by step, within a step large ones, then tasks by class. */
 static mpk_status number(cut *c) {
     enum { KINDS = MPKI_CUDA_CLASSES + 1 };
     const made *m = &c->m;
     mpki_cuda_plan *plan = c->plan;
-    const int64_t bins = (int64_t)plan->levels * KINDS;
+    const int64_t bins = (int64_t)plan->steps * KINDS;
     int32_t *start = MPKI_ZNEW(m->ctx, STAGE, bins + 2, int32_t);
-    int32_t *roots = MPKI_NEW(m->ctx, STAGE, (int64_t)m->count + 1, int32_t);
+    keyed *roots = MPKI_NEW(m->ctx, STAGE, (int64_t)m->count + 1, keyed);
     if (!start || !roots) {
         mpki_release(m->ctx, start);
         mpki_release(m->ctx, roots);
         return mpki_failed(m->ctx);
     }
-#define BIN(s) ((int64_t)(plan->levels - 1 - c->depth[s]) * KINDS + c->size[s])
+#define BIN(s) ((int64_t)c->step[s] * KINDS + (is_large(c, s) ? 0 : 1 + c->stage[s]))
     for (int32_t at = 0; at < m->count; at++)
         if (c->root[m->post[at]] == m->post[at]) start[BIN(m->post[at]) + 2]++;
     for (int64_t k = 2; k <= bins; k++) start[k] += start[k - 1];
-    for (int32_t at = 0; at < m->count; at++)
-        if (c->root[m->post[at]] == m->post[at]) roots[start[BIN(m->post[at]) + 1]++] = m->post[at];
+    for (int32_t at = 0; at < m->count; at++) {
+        const int32_t s = m->post[at];
+        if (c->root[s] == s) roots[start[BIN(s) + 1]++] = (keyed){c->path[s], at};
+    }
 #undef BIN
     int32_t next = 0, task = 0, large = 0;
-    for (int32_t l = 0; l < plan->levels; l++) { /* plan->level[l]: from the deepest */
-        mpki_cuda_level *level = &plan->level[l];
-        level->first = next;
+    for (int32_t l = 0; l < plan->steps; l++) {
+        mpki_cuda_step *step = &plan->step[l];
+        step->first = next;
         for (int k = 0; k < KINDS; k++) {
             const int64_t bin = (int64_t)l * KINDS + k;
-            if (k < MPKI_CUDA_CLASSES) level->task[k] = task;
-            if (k == MPKI_CUDA_CLASSES) level->task[k] = task, level->large_first = large;
+            if (k == 0)
+                step->large_first = large;
+            else
+                step->task[k - 1] = task;
+            qsort(roots + start[bin], (size_t)(start[bin + 1] - start[bin]), sizeof *roots,
+                  by_path);
             for (int32_t r = start[bin]; r < start[bin + 1]; r++) {
-                const int32_t root = roots[r], first = next;
-                if (k == MPKI_CUDA_CLASSES) {
+                const int32_t root = m->post[roots[r].at], first = next;
+                if (k == 0) {
                     plan->large[large++] = next;
                     c->now[root] = next++;
                     continue;
@@ -302,11 +357,12 @@ static mpk_status number(cut *c) {
                 for (int32_t at = c->begin[root]; m->post[at] != root; at++)
                     if (c->root[m->post[at]] == root) c->now[m->post[at]] = next++;
                 c->now[root] = next++;
-                plan->task[task++] = (mpki_cuda_task){first, next - 1, first, k};
+                plan->task[task++] = (mpki_cuda_task){first, next - 1, k - 1};
             }
+            if (k == 0) step->large_last = large;
         }
-        level->large_last = large;
-        level->last = next;
+        step->task[MPKI_CUDA_CLASSES] = task;
+        step->last = next;
     }
     mpki_release(m->ctx, start);
     mpki_release(m->ctx, roots);
@@ -315,61 +371,128 @@ static mpk_status number(cut *c) {
 
 /* ---- memory ---- */
 
-/* Contributions of a level: of the roots of tasks and of large fronts until the next level is done;
- * inside a task two stacks, by depth, so that a front's own never lies on those of its children. */
+/* Room for contributions, first fit: free pieces by address, and what is held until which step. */
+typedef struct piece {
+    int64_t at, size;
+    int32_t until; /* of what is held */
+} piece;
+
+typedef struct room {
+    mpk_context *ctx;
+    piece *open, *held;
+    int32_t opens, helds;
+    int64_t end; /* the most that was ever in use */
+} room;
+
+static int by_address(const void *a, const void *b) {
+    const piece *x = a, *y = b;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* What is not needed after the step before this one is free again. */
+static void room_forget(room *r, int32_t step) {
+    int32_t kept = 0, open = r->opens;
+    for (int32_t k = 0; k < r->helds; k++) {
+        if (r->held[k].until >= step)
+            r->held[kept++] = r->held[k];
+        else
+            r->open[open++] = r->held[k];
+    }
+    if (open == r->opens) return;
+    r->helds = kept;
+    qsort(r->open, (size_t)open, sizeof *r->open, by_address);
+    r->opens = 0;
+    for (int32_t k = 0; k < open; k++) {
+        piece *last = &r->open[r->opens - 1];
+        if (r->opens > 0 && last->at + last->size == r->open[k].at)
+            last->size += r->open[k].size;
+        else
+            r->open[r->opens++] = r->open[k];
+    }
+}
+
+static int64_t room_take(room *r, int64_t size, int32_t until) {
+    int64_t at = r->end;
+    int32_t k = 0;
+    if (size == 0) return 0;
+    while (k < r->opens && r->open[k].size < size) k++;
+    if (k < r->opens) {
+        at = r->open[k].at;
+        r->open[k].at += size, r->open[k].size -= size;
+    } else if (r->opens > 0 && r->open[r->opens - 1].at + r->open[r->opens - 1].size == r->end) {
+        at = r->open[--r->opens].at;
+    }
+    if (at + size > r->end) r->end = at + size;
+    r->held[r->helds++] = (piece){at, size, until};
+    return at;
+}
+
+/* Contributions inside a task: two stacks, by depth, so that a front's own never lies on those of
+ * its children. Relative to where they begin. Returns the entries of both. */
+static int64_t place_inside(mpki_cuda_plan *plan, const mpki_cuda_task *task, const int32_t *parent,
+                            int8_t *side) {
+    int64_t top[2] = {0, 0}, most[2] = {0, 0};
+    side[task->last] = 0;
+    for (int32_t f = task->last - 1; f >= task->first; f--) side[f] = (int8_t)(1 - side[parent[f]]);
+    for (int32_t f = task->first; f < task->last; f++) {
+        const mpki_cuda_node *node = &plan->node[f];
+        const int me = side[f];
+        for (int32_t k = 0; k < node->children; k++) {
+            const int32_t child = plan->child[node->child + k];
+            if (plan->node[child].contribution < top[1 - me])
+                top[1 - me] = plan->node[child].contribution;
+        }
+        plan->node[f].contribution = top[me];
+        top[me] += mpki_cuda_contribution_entries(node->rows);
+        if (top[me] > most[me]) most[me] = top[me];
+    }
+    for (int32_t f = task->first; f < task->last; f++)
+        if (side[f]) plan->node[f].contribution += most[0];
+    return most[0] + most[1];
+}
+
+/* Contributions of the roots of tasks and of large fronts live until their parent's step is over. */
 static mpk_status place_contributions(cut *c) {
     const made *m = &c->m;
     mpki_cuda_plan *plan = c->plan;
-    int64_t area[2] = {0, 0};
+    const int64_t pieces = 2 * ((int64_t)plan->tasks + plan->larges) + 1;
     int8_t *side = MPKI_ZNEW(m->ctx, STAGE, (int64_t)plan->fronts + 1, int8_t);
     int32_t *parent = MPKI_NEW(m->ctx, STAGE, (int64_t)plan->fronts + 1, int32_t);
-    if (!side || !parent) {
-        mpki_release(m->ctx, side);
-        mpki_release(m->ctx, parent);
-        return mpki_failed(m->ctx);
+    int32_t *until = MPKI_NEW(m->ctx, STAGE, (int64_t)plan->fronts + 1, int32_t);
+    room r = {.ctx = m->ctx,
+              .open = MPKI_NEW(m->ctx, STAGE, 2 * pieces, piece),
+              .held = MPKI_NEW(m->ctx, STAGE, pieces, piece)};
+    const bool all = side && parent && until && r.open && r.held;
+    for (int32_t s = 0; all && s < m->count; s++) {
+        const int32_t up = m->parent[s];
+        parent[c->now[s]] = up < 0 ? -1 : c->now[up];
+        until[c->now[s]] = up < 0 ? 0 : c->step[c->root[up]];
     }
-    for (int32_t s = 0; s < m->count; s++)
-        parent[c->now[s]] = m->parent[s] < 0 ? -1 : c->now[m->parent[s]];
-    for (int32_t l = 0; l < plan->levels; l++) {
-        const mpki_cuda_level *level = &plan->level[l];
-        int64_t used = 0;
-        for (int32_t t = level->task[0]; t < level->task[MPKI_CUDA_CLASSES]; t++) {
-            const mpki_cuda_task *task = &plan->task[t];
-            int64_t top[2] = {0, 0}, most[2] = {0, 0};
-            plan->node[task->last].contribution = used;
-            used += mpki_cuda_contribution_entries(plan->node[task->last].rows);
-            for (int32_t f = task->last - 1; f >= task->first; f--)
-                side[f] = (int8_t)(1 - side[parent[f]]);
-            for (int32_t f = task->first; f < task->last; f++) {
-                const mpki_cuda_node *node = &plan->node[f];
-                const int me = side[f];
-                for (int32_t k = 0; k < node->children; k++) {
-                    const int32_t child = plan->child[node->child + k];
-                    if (child >= task->first && plan->node[child].contribution < top[1 - me])
-                        top[1 - me] = plan->node[child].contribution;
-                }
-                plan->node[f].contribution = top[me];
-                top[me] += mpki_cuda_contribution_entries(node->rows);
-                if (top[me] > most[me]) most[me] = top[me];
-            }
-            for (int32_t f = task->first; f < task->last; f++)
-                plan->node[f].contribution += used + (side[f] ? most[0] : 0);
-            used += most[0] + most[1];
-        }
-        for (int32_t k = level->large_first; k < level->large_last; k++) {
+    for (int32_t l = 0; all && l < plan->steps; l++) {
+        const mpki_cuda_step *step = &plan->step[l];
+        room_forget(&r, l);
+        for (int32_t k = step->large_first; k < step->large_last; k++) {
             mpki_cuda_node *node = &plan->node[plan->large[k]];
-            node->contribution = used;
-            used += mpki_cuda_contribution_entries(node->rows);
+            node->contribution =
+                room_take(&r, mpki_cuda_contribution_entries(node->rows), until[plan->large[k]]);
         }
-        if (used > area[l & 1]) area[l & 1] = used;
+        for (int32_t t = step->task[0]; t < step->task[MPKI_CUDA_CLASSES]; t++) {
+            const mpki_cuda_task *task = &plan->task[t];
+            mpki_cuda_node *node = &plan->node[task->last];
+            const int64_t inside = place_inside(plan, task, parent, side);
+            const int64_t at = room_take(&r, inside, l);
+            for (int32_t f = task->first; f < task->last; f++) plan->node[f].contribution += at;
+            node->contribution =
+                room_take(&r, mpki_cuda_contribution_entries(node->rows), until[task->last]);
+        }
     }
-    for (int32_t l = 1; l < plan->levels; l += 2)
-        for (int32_t f = plan->level[l].first; f < plan->level[l].last; f++)
-            plan->node[f].contribution += area[0];
-    plan->contribution_entries = area[0] + area[1];
+    plan->contribution_entries = r.end;
     mpki_release(m->ctx, side);
     mpki_release(m->ctx, parent);
-    return MPK_OK;
+    mpki_release(m->ctx, until);
+    mpki_release(m->ctx, r.open);
+    mpki_release(m->ctx, r.held);
+    return mpki_failed(m->ctx);
 }
 
 static void fill_nodes(cut *c) {
@@ -406,10 +529,11 @@ static void fill_nodes(cut *c) {
     }
     plan->children = next;
     plan->panel_bytes = bytes;
-    for (int32_t l = 0; l < plan->levels; l++) {
-        const mpki_cuda_level *level = &plan->level[l];
+    plan->work_bytes = 0;
+    for (int32_t l = 0; l < plan->steps; l++) {
+        const mpki_cuda_step *step = &plan->step[l];
         int64_t work = 0, most = 0;
-        for (int32_t k = level->large_first; k < level->large_last; k++) {
+        for (int32_t k = step->large_first; k < step->large_last; k++) {
             const mpki_cuda_node *node = &plan->node[plan->large[k]];
             const int64_t mine =
                 mpki_cuda_front_work(tree->scalar, node->own + node->rows, node->own);
@@ -431,8 +555,27 @@ void mpki_cuda_plan_free(mpk_context *ctx, mpki_cuda_plan *plan) {
     mpki_release(ctx, plan->rel);
     mpki_release(ctx, plan->task);
     mpki_release(ctx, plan->large);
-    mpki_release(ctx, plan->level);
+    mpki_release(ctx, plan->step);
     *plan = (mpki_cuda_plan){0};
+}
+
+/* Steps, numbers, places. */
+static mpk_status lay_out(cut *c, bool by_level) {
+    mpki_cuda_plan *plan = c->plan;
+    find_steps(c, by_level);
+    mpki_release(c->m.ctx, plan->step);
+    plan->step = MPKI_ZNEW(c->m.ctx, STAGE, (int64_t)plan->steps + 1, mpki_cuda_step);
+    if (!plan->step) return mpki_failed(c->m.ctx);
+    const mpk_status status = number(c);
+    if (mpk_failed(status)) return status;
+    fill_nodes(c);
+    return place_contributions(c);
+}
+
+/* Contributions that wait for steps far ahead of theirs would take much memory beside the factor. */
+static bool takes_too_much(const mpki_cuda_plan *plan, mpk_scalar scalar) {
+    const int64_t bytes = plan->contribution_entries * (int64_t)mpk_scalar_size(scalar);
+    return bytes > (64 << 20) + plan->panel_bytes / 4;
 }
 
 mpk_status mpki_cuda_plan_make(mpk_context *ctx, const mpki_tree_view *tree,
@@ -445,10 +588,12 @@ mpk_status mpki_cuda_plan_make(mpk_context *ctx, const mpki_tree_view *tree,
     if (mpk_failed(status)) goto done;
     const int64_t count = (int64_t)c.m.count + 1;
     c.size = MPKI_ZNEW(ctx, STAGE, count, int8_t);
+    c.stage = MPKI_ZNEW(ctx, STAGE, count, int8_t);
     c.root = MPKI_NEW(ctx, STAGE, count, int32_t);
     c.begin = MPKI_NEW(ctx, STAGE, count, int32_t);
-    c.depth = MPKI_ZNEW(ctx, STAGE, count, int32_t);
+    c.step = MPKI_ZNEW(ctx, STAGE, count, int32_t);
     c.time = MPKI_NEW(ctx, STAGE, count, double);
+    c.path = MPKI_ZNEW(ctx, STAGE, count, double);
     c.now = MPKI_NEW(ctx, STAGE, count, int32_t);
     plan->fronts = c.m.count;
     plan->node = MPKI_ZNEW(ctx, STAGE, count, mpki_cuda_node);
@@ -460,19 +605,18 @@ mpk_status mpki_cuda_plan_make(mpk_context *ctx, const mpki_tree_view *tree,
     find_tasks(&c);
     plan->task = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->tasks + 1, mpki_cuda_task);
     plan->large = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->larges + 1, int32_t);
-    plan->level = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->levels + 1, mpki_cuda_level);
     status = mpki_failed(ctx);
-    if (!mpk_failed(status)) status = number(&c);
-    if (mpk_failed(status)) goto done;
-    fill_nodes(&c);
-    status = place_contributions(&c);
+    if (!mpk_failed(status)) status = lay_out(&c, false);
+    if (!mpk_failed(status) && takes_too_much(plan, tree->scalar)) status = lay_out(&c, true);
     plan->rel = c.m.list, c.m.list = NULL;
     plan->rows = c.m.used;
 done:
     mpki_release(ctx, c.size);
+    mpki_release(ctx, c.stage);
     mpki_release(ctx, c.root);
     mpki_release(ctx, c.begin);
-    mpki_release(ctx, c.depth);
+    mpki_release(ctx, c.step);
+    mpki_release(ctx, c.path);
     mpki_release(ctx, c.time);
     mpki_release(ctx, c.now);
     made_free(&c.m);

@@ -3,9 +3,9 @@
 #define MPKI_CUDA_DIRECT_H
 /** The multifrontal LDLT on a device: what libmetapack asks of its CUDA module. Plain C; arrays lie
  *  in device memory unless said otherwise; arguments have been checked. ../direct.c holds the plan of
- *  a tree and goes over its levels, deepest first; the functions here queue the kernels of a level.
+ *  a tree and goes over its steps; the functions here queue the kernels of a step.
  *
- *  Fronts are numbered by the plan, level by level: those of a task are consecutive, children before
+ *  Fronts are numbered by the plan, step by step: those of a task are consecutive, children before
  *  parents. A front has w columns that may be eliminated (its own, then those that its children
  *  delayed) over nrows = w + rows rows. Its panel lies in one piece:
  *      T a[ld * w], d[2 w], dinv[2 w]; int32_t id[w]
@@ -41,13 +41,12 @@ typedef struct mpki_cuda_node {
 typedef struct mpki_cuda_now {
     void *a; /**< the panel */
     int32_t w, nelim, ld;
-    int32_t done;
+    int32_t done; /**< 1: it is; -1: it could not, or one below it could not; 0: not yet */
 } mpki_cuda_now;
 
 /** Fronts first .. last, one after the other, by one thread block. */
 typedef struct mpki_cuda_task {
     int32_t first, last;
-    int32_t next; /**< the first that is not done; from the device */
     int32_t size; /**< class: 0 .. MPKI_CUDA_CLASSES - 1 */
 } mpki_cuda_task;
 
@@ -56,15 +55,22 @@ enum { MPKI_CUDA_CLASSES = 4 };
 /** Why a task stopped. */
 enum { MPKI_CUDA_RUNS = 0, MPKI_CUDA_TOO_LARGE = 1, MPKI_CUDA_NO_ROOM = 2 };
 
+/** Sums over the pivots of all fronts. */
+typedef struct mpki_cuda_pivot_sums {
+    unsigned long long positive, negative, zero, pairs;
+    double max_d, min_d;
+} mpki_cuda_pivot_sums;
+
 /** What kernels tell the host, and the arena of panels that have grown. */
 typedef struct mpki_cuda_flags {
-    int32_t stuck;   /**< 1 + level whose task stopped; 0: none */
-    int32_t reason;  /**< why, the largest of all */
-    int32_t numeric; /**< NaN or Inf was met */
-    int32_t pad;
+    int32_t stuck;           /**< 1 + level whose task stopped; 0: none */
+    int32_t reason;          /**< why, the largest of all */
+    int32_t numeric;         /**< NaN or Inf was met */
+    int32_t late;            /**< 1: some front has left columns to its parent */
     unsigned long long used; /**< address of the arena's free part */
     unsigned long long end;
     unsigned long long rejected, perturbed; /**< columns */
+    mpki_cuda_pivot_sums sums;
 } mpki_cuda_flags;
 
 /** The entries of A's lower triangle, as mpki_scatter has them. */
@@ -129,12 +135,6 @@ enum {
     MPKI_FRONT_COLUMNS = 16
 };
 
-/** Sums over the pivots of all fronts. */
-typedef struct mpki_cuda_pivot_sums {
-    unsigned long long positive, negative, zero, pairs;
-    double max_d, min_d;
-} mpki_cuda_pivot_sums;
-
 enum {
     MPKI_CUDA_RHS = 8,      /* right-hand sides of a sweep, at most */
     MPKI_FRONT_STRIP = 64,  /* rows of a strip of a large front */
@@ -177,9 +177,13 @@ typedef struct mpki_cuda_direct_table {
     /** by_position[k] := scale[perm[k]] */
     int (*scale)(mpki_cuda *cuda, int32_t n, const int32_t *perm, const double *scale,
                  double *by_position);
-    /** Tasks of one class and level. */
-    int (*tasks)(mpki_cuda *cuda, const mpki_cuda_tree *tree, mpki_cuda_task *task, int32_t count,
-                 int32_t size, int32_t level);
+    /** Tasks of one class and step, children before parents: blocks of threads take them in this
+     *  order and wait for what they need. A task that cannot go on, and those above it, are marked.
+     *  ticket [inout] 0 before */
+    int (*tasks)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_task *task,
+                 int32_t count, int32_t size, int32_t level, int32_t *ticket);
+    /** Take away the marks of fronts first .. last - 1. */
+    int (*unmark)(mpki_cuda *cuda, const mpki_cuda_tree *tree, int32_t first, int32_t last);
     /** Large fronts: entries of A and contributions of children. */
     int (*assemble)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large,
                     int32_t level);
@@ -190,7 +194,8 @@ typedef struct mpki_cuda_direct_table {
     int (*columns)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large);
     /** now[] of fronts that are done. */
     int (*finish)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large);
-    int (*count)(mpki_cuda *cuda, const mpki_cuda_tree *tree, mpki_cuda_pivot_sums *sums);
+    /** Into tree->flags->sums, which are 0, 0, 0, 0, 0, infinity before. */
+    int (*count)(mpki_cuda *cuda, const mpki_cuda_tree *tree);
     /** D (2 n), D^-1 (2 n), positions (n) in the order of `at` (fronts: place of a front's first
      *  pivot). */
     int (*get)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const int32_t *at, void *d, void *dinv,

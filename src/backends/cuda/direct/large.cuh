@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_LARGE_CUH
 #define MPKI_CUDA_DIRECT_LARGE_CUH
-/** Large fronts of a level, all of them a step at a time: assembly; a tile (one block a front), the
+/** Large fronts of a step, all of them a step at a time: assembly; a tile (one block a front), the
  *  rows below it, the rest of the block of columns; then the rest of the front (outer.cuh). */
 #include "threshold.cuh"
 #include "tile.cuh"
@@ -445,6 +445,7 @@ static __global__ void finish_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
     const mpki_cuda_front &f = large.front[k];
     const mpki_cuda_now now = {f.a, f.w, f.own > 0 ? f.p : 0, f.ld, 1};
     t.now[f.index] = now;
+    if (now.nelim < now.w) t.flags->late = 1;
 }
 
 } // namespace mpki

@@ -3,6 +3,7 @@
 #define MPKI_CUDA_DIRECT_TASK_CUH
 /** Small fronts: a thread block takes those of a task one after the other, each as a whole in shared
  *  memory: what A and the children give, the elimination, then panel and contribution go out. */
+#include "product.cuh"
 #include "threshold.cuh"
 #include "tile.cuh"
 
@@ -19,23 +20,25 @@ template <class T> struct packed_front {
 /** Shared memory of a task. */
 template <class T> struct task_room {
     T *S, *work, *d, *dinv, *X, *F;
-    int32_t *perm, *row; /* row: where a child's rows go; as many as the front has */
+    int32_t *perm, *row; /* row: where rows of two children go; each as many as the front has */
     int *word;
     search_space<typename scalar_of<T>::real> *space;
+    int ldx; /* of X; 4 or 12 beyond a multiple of 16: a warp's 4 x 8 entries lie in all banks */
+    static __host__ __device__ int leading_of(int n) { return (n + 3) / 8 * 8 + 4; }
     static __host__ __device__ int64_t bytes(int n, int w) {
         const int64_t b = w < TILE ? w : TILE;
-        return ((int64_t)LDS_ * TILE + 6 * TILE + b * n + (int64_t)n * (n + 1) / 2) *
+        return ((int64_t)LDS_ * TILE + 6 * TILE + b * leading_of(n) + (int64_t)n * (n + 1) / 2) *
                    (int64_t)sizeof(T) +
-               (TILE + 16 + (int64_t)n) * 4 + (int64_t)sizeof *((task_room *)0)->space + 64;
+               (TILE + 16 + 2 * (int64_t)n) * 4 + (int64_t)sizeof *((task_room *)0)->space + 64;
     }
-    __device__ task_room(char *room, int n, int w) {
+    __device__ task_room(char *room, int n, int w) : ldx(leading_of(n)) {
         const int b = w < TILE ? w : TILE;
         S = (T *)room;
         work = S + LDS_ * TILE;
         d = work + 2 * TILE;
         dinv = d + 2 * TILE;
         X = dinv + 2 * TILE;
-        F = X + b * n;
+        F = X + b * ldx;
         space = (search_space<typename scalar_of<T>::real> *)(F + (int64_t)n * (n + 1) / 2);
         perm = (int32_t *)(space + 1);
         word = perm + TILE;
@@ -43,52 +46,142 @@ template <class T> struct task_room {
     }
 };
 
-/** All threads: what a child gives. At: front_at(i, j) of the parent. */
-template <bool H, class T, class F>
-__device__ void add_child(const mpki_cuda_tree &t, const F &f, int child, int own, int late,
-                          int offset, int32_t *id, int32_t *row) {
-    const mpki_cuda_node &c = t.node[child];
-    const mpki_cuda_now now = t.now[child];
-    const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32,
-              warps = (int)blockDim.x / 32;
-    const int m = c.rows, gone = now.w - now.nelim;
-    const int32_t *rel = t.rel + c.rel;
-    const T *C = (const T *)t.contribution + c.contribution;
-    for (int i = tid; i < m; i += (int)blockDim.x) {
-        const int r = rel[i];
-        row[i] = r < own ? r : r + late;
+/* ---- what the children give ---- */
+
+static const int CHILDREN = 32; /* described together */
+
+/** What is known of some children, in shared memory. */
+struct children_of_task {
+    int64_t rel[CHILDREN], contribution[CHILDREN];
+    int32_t rows[CHILDREN], gone[CHILDREN];
+};
+
+/** The word of another block. */
+__device__ inline int seen(const int32_t *flag) {
+#ifdef __CUDA_ARCH__
+    int x;
+    asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(x) : "l"(flag) : "memory");
+    return x;
+#else
+    return *(const volatile int32_t *)flag;
+#endif
+}
+
+/** All threads: wait until the children of a front are done. Those from `first` on are this block's.
+ *  late [out] the columns that they leave. False: one of them could not be done. */
+__device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_node &node,
+                                       int first, int *late) {
+    __shared__ int left, bad;
+    if (threadIdx.x == 0) left = bad = 0;
+    __syncthreads();
+    for (int k = (int)threadIdx.x; k < node.children; k += (int)blockDim.x) {
+        const int c = t.child[node.child + k];
+        const mpki_cuda_now *now = t.now + c;
+        int done = 1;
+        if (c < first)
+            while ((done = seen(&now->done)) == 0) __nanosleep(20);
+        if (done < 0)
+            atomicMax(&bad, 1);
+        else if (now->w != now->nelim)
+            atomicAdd(&left, now->w - now->nelim);
     }
     __syncthreads();
-    for (int j = warp; j < m; j += warps) {
-        const T *from = contribution_column(C, m, j);
-        const int to = row[j];
-        for (int i = j + lane; i < m; i += 32) {
-            T &x = f.at(row[i], to);
-            x = x + from[i];
+    *late = left;
+    const bool good = bad == 0;
+    __syncthreads();
+    return good;
+}
+
+/** All threads: columns that a child left, as own + offset and on. row: where its other rows go. */
+template <bool H, class T, class F>
+__device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int own, int offset,
+                            int32_t *id, const int32_t *row) {
+    const mpki_cuda_now now = t.now[child];
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
+    const int warps = (int)blockDim.x / 32, m = t.node[child].rows, gone = now.w - now.nelim;
+    const panel<T> g(now.a, now.w, now.ld);
+    for (int k = warp; k < gone; k += warps) {
+        const int at = own + offset + k, s = now.nelim + k;
+        if (lane == 0) id[at] = g.id[s];
+        for (int i = s + lane; i < now.w; i += 32) {
+            T &x = f.at(own + offset + i - now.nelim, at);
+            x = x + g.at(i, s);
+        }
+        for (int i = lane; i < m; i += 32) {
+            const T y = g.at(now.w + i, s);
+            if (row[i] < own) {
+                T &x = f.at(at, row[i]);
+                x = x + cj<H>(y);
+            } else {
+                T &x = f.at(row[i], at);
+                x = x + y;
+            }
         }
     }
-    if (gone > 0) { /* columns that it delayed: own + offset and on */
-        const panel<T> g(now.a, now.w, now.ld);
-        for (int k = warp; k < gone; k += warps) {
-            const int at = own + offset + k, s = now.nelim + k;
-            if (lane == 0) id[at] = g.id[s];
-            for (int i = s + lane; i < now.w; i += 32) {
-                T &x = f.at(own + offset + i - now.nelim, at);
-                x = x + g.at(i, s);
+}
+
+/** All threads: a contribution of m rows; AHEAD columns are read before the first is added. */
+template <class T, class F>
+__device__ void add_contribution(const F &f, const T *C, int m, const int32_t *row) {
+    const int AHEAD = 4;
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
+    const int warps = (int)blockDim.x / 32;
+    for (int j0 = warp; j0 < m; j0 += AHEAD * warps)
+        for (int i0 = j0 & ~31; i0 < m; i0 += 32) {
+            const int i = i0 + lane;
+            T v[AHEAD];
+#pragma unroll
+            for (int q = 0; q < AHEAD; ++q) {
+                const int j = j0 + q * warps;
+                v[q] = j <= i && i < m ? contribution_column(C, m, j)[i] : make<T>(0);
             }
-            for (int i = lane; i < m; i += 32) {
-                const T y = g.at(now.w + i, s);
-                if (row[i] < own) {
-                    T &x = f.at(at, row[i]);
-                    x = x + cj<H>(y);
-                } else {
-                    T &x = f.at(row[i], at);
-                    x = x + y;
+#pragma unroll
+            for (int q = 0; q < AHEAD; ++q) {
+                const int j = j0 + q * warps;
+                if (j <= i && i < m) {
+                    T &x = f.at(row[i], row[j]);
+                    x = x + v[q];
                 }
             }
         }
+}
+
+/** All threads: all that the children give, in their order. row: room for two of them. */
+template <bool H, class T, class F>
+__device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
+                             int late, int32_t *id, int32_t *row) {
+    __shared__ children_of_task some;
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, own = node.own;
+    int offset = 0, turn = 0;
+    for (int base = 0; base < node.children; base += CHILDREN) {
+        const int count = node.children - base < CHILDREN ? node.children - base : CHILDREN;
+        for (int k = tid; k < count; k += nt) {
+            const int c = t.child[node.child + base + k];
+            some.rel[k] = t.node[c].rel, some.contribution[k] = t.node[c].contribution;
+            some.rows[k] = t.node[c].rows, some.gone[k] = t.now[c].w - t.now[c].nelim;
+        }
+        __syncthreads();
+        /* a child's rows are read while the one before it is added */
+        for (int k = -1; k < count; ++k) {
+            int32_t *const mine = row + (turn & 1) * f.n, *const other = row + (~turn & 1) * f.n;
+            if (k + 1 < count)
+                for (int i = tid; i < some.rows[k + 1]; i += nt) {
+                    const int r = t.rel[some.rel[k + 1] + i];
+                    other[i] = r < own ? r : r + late;
+                }
+            if (k >= 0) {
+                add_contribution(f, (const T *)t.contribution + some.contribution[k], some.rows[k],
+                                 mine);
+                if (some.gone[k] > 0) {
+                    __syncthreads();
+                    add_delayed<H, T>(t, f, t.child[node.child + base + k], own, offset, id, mine);
+                    offset += some.gone[k];
+                }
+            }
+            ++turn;
+            __syncthreads();
+        }
     }
-    __syncthreads();
 }
 
 /** All threads: rows below a tile at p: X of the first `pivots` columns. Returns to room.word[0] the
@@ -107,7 +200,7 @@ __device__ void task_rows(const packed_front<T> &f, const task_room<T> &m, int p
         }
 #pragma unroll
         for (int k = 0; k < B; ++k)
-            if (k < b) m.X[i + k * f.n] = x[k];
+            if (k < b) m.X[i + k * m.ldx] = x[k];
     }
 }
 
@@ -145,7 +238,7 @@ __device__ void task_update(const packed_front<T> &f, const task_room<T> &m, int
             const int width = n - j0 < 8 ? n - j0 : 8;
             for (int k = 0; k < ne; ++k) {
                 const T l = f.at(safe, p + k);
-                const T *x = m.X + j0 + k * n;
+                const T *x = m.X + j0 + k * m.ldx;
 #pragma unroll
                 for (int y = 0; y < 8; ++y) pfma(c[y], l, cj<H>(x[y < width ? y : 0]));
             }
@@ -155,6 +248,56 @@ __device__ void task_update(const packed_front<T> &f, const task_room<T> &m, int
                     T &x = f.at(i, j0 + y);
                     x = x - c[y];
                 }
+        }
+}
+
+/** The same of real doubles by tensor cores: a warp takes 32 rows and 16 columns at once. */
+template <bool H>
+__device__ void task_update(const packed_front<double> &f, const task_room<double> &m, int p,
+                            int first, int ne) {
+    const int n = f.n, lane = (int)threadIdx.x & 31, warps = (int)blockDim.x / 32;
+    const int g = lane / 4, t = lane % 4, left = n - first, columns = (left + 15) / 16;
+    int piece = 0;
+    for (int h = 0; h < columns; ++h)
+        for (int r = h / 2; 32 * r < left; ++r, ++piece) {
+            if (piece % warps != (int)threadIdx.x / 32) continue;
+            const int i0 = first + 32 * r + g, j0 = first + 16 * h;
+            const int col = j0 + g < n ? j0 + g : n - 1, next = j0 + 8 + g < n ? 8 : 0;
+            double c[2][2][4];
+#pragma unroll
+            for (int x = 0; x < 2; ++x)
+#pragma unroll
+                for (int y = 0; y < 2; ++y)
+#pragma unroll
+                    for (int z = 0; z < 4; ++z) c[x][y][z] = 0;
+            for (int k0 = 0; k0 < ne; k0 += 16) {
+                double a[2][8], b[2][4];
+#pragma unroll
+                for (int q = 0; q < 4; ++q) {
+                    const int k = k0 + t + 4 * q;
+                    const bool in = k < ne;
+                    const double *l = f.column(p + (in ? k : 0)), *x = m.X + (in ? k : 0) * m.ldx;
+#pragma unroll
+                    for (int z = 0; z < 4; ++z) {
+                        const int i = i0 + 8 * z;
+                        a[z / 2][2 * q + z % 2] = in && i < n ? l[i] : 0;
+                    }
+                    b[0][q] = in ? x[col] : 0;
+                    b[1][q] = in ? x[col + next] : 0;
+                }
+#pragma unroll
+                for (int y = 0; y < 2; ++y)
+                    product16(c[0][y], a[0], b[y]), product16(c[1][y], a[1], b[y]);
+            }
+#pragma unroll
+            for (int x = 0; x < 2; ++x)
+#pragma unroll
+                for (int y = 0; y < 2; ++y)
+#pragma unroll
+                    for (int z = 0; z < 4; ++z) {
+                        const int i = i0 + 16 * x + z / 2 * 8, j = j0 + 8 * y + 2 * t + z % 2;
+                        if (i < n && i >= j) f.at(i, j) -= c[x][y][z];
+                    }
         }
 }
 
@@ -222,9 +365,10 @@ __device__ int task_tile(const packed_front<T> &f, const task_room<T> &m, const 
     for (int i = p + b + tid; i < n; i += nt) {
         T before = make<T>(0);
         for (int k = 0; k < b; ++k) {
-            const T x = m.X[i + k * n];
+            const T x = m.X[i + k * m.ldx];
             f.at(i, p + k) =
-                k < ne ? times_inverse<H>(before, x, k + 1 < ne ? m.X[i + (k + 1) * n] : make<T>(0),
+                k < ne ? times_inverse<H>(before, x,
+                                          k + 1 < ne ? m.X[i + (k + 1) * m.ldx] : make<T>(0),
                                           m.dinv, k)
                        : x;
             before = x;
@@ -269,92 +413,112 @@ __device__ int task_eliminate(const mpki_cuda_tree &t, const packed_front<T> &f,
                                    &search, &over, m.space);
 }
 
-/** All threads: front s. False: it has no place; nothing was written. */
-template <bool H, class T>
-__device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_bytes, int s,
-                           int level) {
-    const mpki_cuda_node &node = t.node[s];
-    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
-    const int warps = nt / 32, own = node.own;
-    int late = 0;
-    for (int k = 0; k < node.children; ++k) {
-        const mpki_cuda_now &c = t.now[t.child[node.child + k]];
-        late += c.w - c.nelim;
-    }
-    const int w = own + late, n = w + node.rows, ld = leading(n);
-    if (task_room<T>::bytes(n, w) > room_bytes) {
-        if (tid == 0) {
-            atomicMax(&t.flags->stuck, level + 1);
-            atomicMax(&t.flags->reason, (int)MPKI_CUDA_TOO_LARGE);
-        }
-        return false;
-    }
-    const task_room<T> m(room, n, w);
-    const packed_front<T> f = {m.F, n};
-    char *place = t.arena + node.panel;
-    if (late > 0) {
-        __shared__ unsigned long long grown;
-        __syncthreads();
-        if (tid == 0) {
-            const unsigned long long bytes = (unsigned long long)panel_bytes<T>(n, w);
-            const unsigned long long at = atomicAdd(&t.flags->used, bytes);
-            const bool fits = at + bytes <= t.flags->end;
-            grown = fits ? at : 0;
-            if (!fits) {
-                atomicMax(&t.flags->stuck, level + 1);
-                atomicMax(&t.flags->reason, (int)MPKI_CUDA_NO_ROOM);
-            }
-        }
-        __syncthreads();
-        place = (char *)grown;
-        __syncthreads();
-        if (!place) return false;
-    }
-    const panel<T> out(place, w, ld);
-    for (int64_t k = tid; k < (int64_t)n * (n + 1) / 2; k += nt) m.F[k] = make<T>(0);
-    for (int k = tid; k < 2 * w; k += nt) out.d[k] = out.dinv[k] = make<T>(0);
-    for (int k = tid; k < own; k += nt) out.id[k] = node.first + k;
+/** All threads: entries of A, in an empty front. */
+template <class T>
+__device__ void add_entries(const mpki_cuda_tree &t, const packed_front<T> &f,
+                            const mpki_cuda_node &node, int late) {
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x;
+    for (int k = tid; k < f.n * (f.n + 1) / 2; k += nt) f.f[k] = make<T>(0);
     __syncthreads();
     for (int64_t e = node.scatter + tid; e < node.scatter_end; e += nt) {
         const entry_of_a<T> a(t, node, e);
-        f.at(a.row < own ? a.row : a.row + late, a.col) = a.value;
+        f.at(a.row < node.own ? a.row : a.row + late, a.col) = a.value;
+    }
+}
+
+/** All threads: a place for a panel of so many bytes; NULL: there is none. */
+__device__ inline char *place_in_arena(const mpki_cuda_tree &t, int64_t panel, int level) {
+    __shared__ unsigned long long grown;
+    if (threadIdx.x == 0) {
+        const unsigned long long bytes = (unsigned long long)panel;
+        const unsigned long long at = atomicAdd(&t.flags->used, bytes);
+        const bool fits = at + bytes <= t.flags->end;
+        grown = fits ? at : 0;
+        if (!fits) {
+            atomicMax(&t.flags->stuck, level + 1);
+            atomicMax(&t.flags->reason, (int)MPKI_CUDA_NO_ROOM);
+        }
     }
     __syncthreads();
-    int offset = 0;
-    for (int k = 0; k < node.children; ++k) {
-        const int c = t.child[node.child + k];
-        add_child<H, T>(t, f, c, own, late, offset, out.id, m.row);
-        offset += t.now[c].w - t.now[c].nelim;
+    char *const place = (char *)grown;
+    __syncthreads();
+    return place;
+}
+
+/** All threads: front s of a task that begins at front `first`. False: a front below it could not be
+ *  done, or it has no place; then nothing was written. */
+template <bool H, class T>
+__device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_bytes, int s,
+                           int first, int level) {
+    const mpki_cuda_node node = t.node[s];
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
+    const int warps = nt / 32, own = node.own;
+    int late = 0, w = own, n = own + node.rows;
+    task_room<T> m(room, n, w);
+    packed_front<T> f = {m.F, n};
+    add_entries(t, f, node, 0); /* before the children are there; mostly they leave nothing */
+    if (!wait_for_fronts(t, node, first, &late)) return false;
+    char *place = t.arena + node.panel;
+    if (late > 0) {
+        w = own + late, n = w + node.rows;
+        if (task_room<T>::bytes(n, w) > room_bytes) {
+            if (tid == 0) {
+                atomicMax(&t.flags->stuck, level + 1);
+                atomicMax(&t.flags->reason, (int)MPKI_CUDA_TOO_LARGE);
+            }
+            return false;
+        }
+        place = place_in_arena(t, panel_bytes<T>(n, w), level);
+        if (!place) return false;
+        m = task_room<T>(room, n, w);
+        f.f = m.F, f.n = n;
+        add_entries(t, f, node, late);
     }
+    const int ld = leading(n);
+    const panel<T> out(place, w, ld);
+    for (int k = tid; k < 2 * w; k += nt) out.d[k] = out.dinv[k] = make<T>(0);
+    for (int k = tid; k < own; k += nt) out.id[k] = node.first + k;
+    __syncthreads();
+    add_children<H, T>(t, f, node, late, out.id, m.row);
     const int nelim = own > 0 ? task_eliminate<H>(t, f, m, out, w, node.root != 0) : 0;
-    for (int j = warp; j < w; j += warps)
-        for (int i = j + lane; i < n; i += 32) out.a[i + (int64_t)j * ld] = f.at(i, j);
     T *C = (T *)t.contribution + node.contribution;
     for (int j = warp; j < node.rows; j += warps) {
         T *to = contribution_column(C, node.rows, j);
         for (int i = j + lane; i < node.rows; i += 32) to[i] = f.at(w + i, w + j);
     }
+    for (int j = warp; j < w; j += warps)
+        for (int i = j + lane; i < n; i += 32) out.a[i + (int64_t)j * ld] = f.at(i, j);
+    __syncthreads();
     if (tid == 0) {
-        const mpki_cuda_now now = {place, w, nelim, ld, 1};
-        t.now[s] = now;
+        mpki_cuda_now *now = t.now + s;
+        now->a = place, now->w = w, now->nelim = nelim, now->ld = ld;
+        if (nelim < w) t.flags->late = 1;
+        __threadfence();
+        *(volatile int32_t *)&now->done = 1;
     }
     __syncthreads();
     return true;
 }
 
-/** A block for each task. */
-template <bool H, class T>
-__global__ void __launch_bounds__(256)
-    task_kernel(mpki_cuda_tree t, mpki_cuda_task *task, int level, int64_t room_bytes) {
+/** Tasks in this order, each by one of the blocks. */
+template <bool H, int THREADS, class T>
+__global__ void __launch_bounds__(THREADS)
+    task_kernel(mpki_cuda_tree t, const mpki_cuda_task *task, int count, int level,
+                int64_t room_bytes, int32_t *ticket) {
     MPKI_ROOM;
-    mpki_cuda_task &me = task[blockIdx.x];
-    __shared__ int begin;
-    if (threadIdx.x == 0) begin = t.flags->stuck > level + 1 ? me.last + 1 : me.next;
-    __syncthreads();
-    for (int s = begin; s <= me.last; ++s) {
-        if (!task_front<H, T>(t, room, room_bytes, s, level)) break;
-        if (threadIdx.x == 0) me.next = s + 1;
-        __threadfence_block();
+    __shared__ int number;
+    for (;;) {
+        if (threadIdx.x == 0) number = t.flags->stuck > level + 1 ? count : atomicAdd(ticket, 1);
+        __syncthreads();
+        const int mine = number;
+        if (mine >= count) return;
+        const mpki_cuda_task me = task[mine];
+        bool goes = true;
+        for (int s = me.first; s <= me.last; ++s) {
+            if (t.now[s].done == 1) continue; /* it goes on after a stop */
+            goes = goes && task_front<H, T>(t, room, room_bytes, s, me.first, level);
+            if (!goes && threadIdx.x == 0) *(volatile int32_t *)&t.now[s].done = -1;
+        }
         __syncthreads();
     }
 }
