@@ -139,7 +139,7 @@ static int64_t list_parts(mpki_direct *f, part *parts) {
     const mpki_tree_view *tree = &f->tree;
     const mpki_cuda_plan *plan = &f->plan;
     const int64_t size = (int64_t)mpk_scalar_size(tree->scalar), n = tree->n;
-    const int64_t entries = tree->scatter_ptr[tree->nsuper], rows = tree->rptr[tree->nsuper];
+    const int64_t entries = tree->scatter_ptr[tree->nsuper];
     int32_t most = 0;
     for (int32_t l = 0; l < plan->steps; l++) {
         const int32_t count = plan->step[l].large_last - plan->step[l].large_first;
@@ -153,7 +153,7 @@ static int64_t list_parts(mpki_direct *f, part *parts) {
         {&on->node, plan->fronts * (int64_t)sizeof(mpki_cuda_node), plan->node},
         {&on->child, plan->children * (int64_t)sizeof(int32_t), plan->child},
         {&on->rel, plan->rows * (int64_t)sizeof(int32_t), plan->rel},
-        {&on->ridx, rows * (int64_t)sizeof(int32_t), tree->ridx},
+        {&on->ridx, plan->positions * (int64_t)sizeof(int32_t), plan->ridx},
         {&on->scatter, entries * (int64_t)sizeof(mpki_cuda_entry), tree->scatter},
         {&f->perm, n * (int64_t)sizeof(int32_t), tree->perm},
         {&f->given_scale, n * (int64_t)sizeof(double), NULL},
@@ -410,7 +410,8 @@ static mpk_status eliminate(mpki_direct *f, const int32_t *list, int32_t count, 
     }
     for (int32_t k = 0; k < count; k++) {
         const mpki_cuda_front *x = &f->large[k];
-        f->now[x->index] = (mpki_cuda_now){x->a, x->w, x->own > 0 ? x->p : 0, x->ld, 1};
+        f->now[x->index] = (mpki_cuda_now){x->a,  x->w, x->own > 0 ? x->p : 0,
+                                           x->ld, 1,    f->plan.node[x->index].parts};
         if (x->w != x->own || x->p != x->own) f->touched = true, f->as_planned = false;
     }
     (void)DID(functions(f)->finish(cuda, &f->on, &large));
@@ -427,8 +428,12 @@ static int32_t depth_of(const mpki_direct *f, int32_t l) {
 /* A front of which nothing was delayed, and nothing came late. */
 static mpki_cuda_now as_planned(const mpki_direct *f, int32_t front) {
     const mpki_cuda_node *node = &f->plan.node[front];
-    return (mpki_cuda_now){f->on.arena + node->panel, node->own, node->own,
-                           mpki_cuda_leading(node->own + node->rows), 1};
+    return (mpki_cuda_now){f->on.arena + node->panel,
+                           node->own,
+                           node->own,
+                           mpki_cuda_leading(node->own + node->rows),
+                           1,
+                           node->parts};
 }
 
 /* Flags, and what became of the fronts before `until`. */
@@ -469,11 +474,13 @@ static int32_t stopped_at(const mpki_direct *f, const mpki_cuda_step *at, int32_
     int32_t count = 0;
     for (int32_t t = at->task[0]; t < at->task[MPKI_CUDA_CLASSES]; t++) {
         int32_t front = plan->task[t].first;
+        if (plan->task[t].part >= 0) continue;
         while (front <= plan->task[t].last && f->now[front].done == 1) front++;
         if (front > plan->task[t].last || !children_are_done(f, front)) continue;
         const mpki_cuda_node *node = &plan->node[front];
         const int32_t w = node->own + late_of(f, front), nrows = w + node->rows;
-        if (functions(f)->task_bytes(f->tree.scalar, nrows, w) >
+        if (functions(f)->task_bytes(f->tree.scalar, nrows, w,
+                                     plan->task[t].part == MPKI_CUDA_PANEL ? w : nrows) >
             functions(f)->class_bytes(f->device->cuda, plan->task[t].size))
             list[count++] = front;
         else
@@ -651,8 +658,8 @@ static void add_up_fronts(mpki_direct *f, mpki_numeric_result *r) {
         const int64_t e = x->nelim, nrows = x->w + f->plan.node[k].rows;
         f->shape = mpki_random_mix(f->shape + MPKI_GOLDEN + (uint64_t)(uint32_t)x->w) ^
                    (uint64_t)(uint32_t)x->nelim;
-        if (f->plan.super[k] < 0) continue;
-        r->delayed += x->w - x->nelim;
+        if (f->plan.kind[k] == MPKI_CUDA_HELPER) continue;
+        if (f->plan.kind[k] == MPKI_CUDA_SUPERNODE) r->delayed += x->w - x->nelim;
         r->flops += front_flops((double)nrows, (double)e);
         r->nnz += e * nrows - e * (e - 1) / 2;
         if (nrows > r->max_front) r->max_front = (int32_t)nrows;

@@ -49,9 +49,9 @@ struct mpki_direct {
     /* work space of a solver that is gone, for the next one: struct mpki_direct_solver; any thread
      * that solves may take it */
     _Atomic(struct mpki_direct_solver *) spare;
-    /* D, D^-1 and positions, in the order of the supernodes: fetched when they are asked for */
+    /* D, D^-1 and positions, in the order of plan.unit: fetched when they are asked for */
     void *d, *dinv;
-    int32_t *id, *at; /* at: nsuper + 1 */
+    int32_t *id, *at; /* at: units + 1 */
     bool fetched;
     /* for bench/cuda: seconds of each step's tasks by class, and of its large fronts, added up:
      * steps x (MPKI_CUDA_CLASSES + 1). NULL: not asked for; else the walk waits after each */

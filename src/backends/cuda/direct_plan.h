@@ -4,6 +4,11 @@
 /** An assembly tree as a device goes over it: small fronts gathered into tasks of one thread block
  *  each, large ones shared by many blocks, in steps; where their numbers lie. Made once for a tree.
  *
+ *  A front that is too large for one block's shared memory, but whose columns are not, at least some
+ *  of them together, is a task that eliminates its columns and some that each make a part of its
+ *  contribution. Where not all of its columns fit, it is cut into fronts of as many as do, each the
+ *  only further child of the next.
+ *
  *  A step does its large fronts, then its tasks. Tasks of a step wait for one another by themselves;
  *  between steps the host may look. As far as memory allows, the first step has all tasks without a
  *  large front below them, and a step begins where a large front is followed by another one; else
@@ -21,15 +26,21 @@ typedef struct mpki_cuda_step {
     int32_t large_first, large_last;     /* entries of plan.large */
 } mpki_cuda_step;
 
+/* What a front is: a supernode or the last columns of one; other columns of one, which may leave
+ * some to the next; or a helper. */
+enum mpki_cuda_kind { MPKI_CUDA_SUPERNODE, MPKI_CUDA_LOWER, MPKI_CUDA_HELPER };
+
 typedef struct mpki_cuda_plan {
     int32_t fronts, steps, tasks, larges, children;
     bool by_level;
     mpki_cuda_node *node; /* fronts */
-    int32_t *super;       /* fronts: the supernode; -1: a helper */
-    int32_t *front;       /* supernodes */
-    int32_t *child;       /* children */
-    int32_t *rel;         /* rows: those of the tree first */
-    int64_t rows;
+    int8_t *kind;         /* fronts: enum mpki_cuda_kind */
+    int32_t *unit;        /* units: fronts with columns of their own, in the order of supernodes */
+    int32_t units;
+    int32_t *child; /* children */
+    int32_t *rel;   /* rows: those of the tree first */
+    int32_t *ridx;  /* positions: those of the tree first */
+    int64_t rows, positions;
     mpki_cuda_task *task; /* tasks */
     int32_t *large;       /* larges: fronts */
     mpki_cuda_step *step;

@@ -147,10 +147,12 @@ static mpk_status lists_make(mpk_context *ctx, const mpki_direct *f, lists *l) {
         const mpki_cuda_step *step = &plan->step[d];
         large_pieces(f, step, l, false);
         for (int32_t t = step->task[0]; t < step->task[MPKI_CUDA_CLASSES]; t++)
-            add(l->down, &l->downs, MPKI_CUDA_TASK, plan->task[t].first, plan->task[t].last);
+            if (plan->task[t].part < 0)
+                add(l->down, &l->downs, MPKI_CUDA_TASK, plan->task[t].first, plan->task[t].last);
         step = &plan->step[plan->steps - 1 - d];
         for (int32_t t = step->task[MPKI_CUDA_CLASSES] - 1; t >= step->task[0]; t--)
-            add(l->up, &l->ups, MPKI_CUDA_TASK, plan->task[t].first, plan->task[t].last);
+            if (plan->task[t].part < 0)
+                add(l->up, &l->ups, MPKI_CUDA_TASK, plan->task[t].first, plan->task[t].last);
         large_pieces(f, step, l, true);
     }
     return MPK_OK;

@@ -11,8 +11,8 @@ static const mpki_cuda_direct_kind *const kinds[] = {&mpki_s_cuda_direct, &mpki_
 /* Shared memory of a block, by class. */
 static const int64_t ROOM[MPKI_CUDA_CLASSES] = {20 << 10, 54 << 10, 110 << 10, 226 << 10};
 
-static int64_t task_bytes(mpk_scalar scalar, int32_t nrows, int32_t w) {
-    return kinds[scalar]->task_bytes(nrows, w);
+static int64_t task_bytes(mpk_scalar scalar, int32_t nrows, int32_t w, int32_t columns) {
+    return kinds[scalar]->task_bytes(nrows, w, columns);
 }
 
 static int64_t class_bytes(mpki_cuda *cuda, int32_t size) {

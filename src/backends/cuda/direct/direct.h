@@ -23,14 +23,18 @@ enum {
     MPKI_FRONT_CONTRIBUTION = 64 /* columns of a panel of a contribution */
 };
 
-/** A front as the analysis has it. */
+/** A front as the analysis has it; or some of its columns, with the rows below them: then the next
+ *  columns, and the rows below those, are a front that has this one as a child. */
 typedef struct mpki_cuda_node {
     int32_t own;             /**< columns of its own; 0: it only adds up contributions */
     int32_t rows;            /**< rows below them */
     int32_t first;           /**< position of its first column */
+    int32_t shift;           /**< columns of the analysis's front before them */
     int32_t child, children; /**< its children: list entries child .. child + children - 1 */
     int32_t root;            /**< all must be eliminated */
-    int64_t rel;             /**< where its rows begin in `rel` (and `ridx`) */
+    int32_t parts;           /**< > 0: its contribution is made in so many parts, by other blocks */
+    int64_t rel;             /**< where its rows begin in `rel` */
+    int64_t ridx;            /**< and in `ridx` */
     int64_t scatter;         /**< its entries of A: list entries scatter .. */
     int64_t scatter_end;
     int64_t panel;        /**< bytes from the arena's begin; while nothing is delayed */
@@ -41,14 +45,19 @@ typedef struct mpki_cuda_node {
 typedef struct mpki_cuda_now {
     void *a; /**< the panel */
     int32_t w, nelim, ld;
-    int32_t done; /**< 1: it is; -1: it could not, or one below it could not; 0: not yet */
+    int32_t done;  /**< 1: it is; -1: it could not, or one below it could not; 0: not yet */
+    int32_t parts; /**< of its contribution that are there */
 } mpki_cuda_now;
 
-/** Fronts first .. last, one after the other, by one thread block. */
+/** What one thread block does: fronts first .. last, one after the other, each as a whole in shared
+ *  memory; of a front that is too large for that its columns; or a part of its contribution. */
 typedef struct mpki_cuda_task {
     int32_t first, last;
     int32_t size; /**< class: 0 .. MPKI_CUDA_CLASSES - 1 */
+    int32_t part; /**< MPKI_CUDA_WHOLE, MPKI_CUDA_PANEL, or the part's number */
 } mpki_cuda_task;
+
+enum { MPKI_CUDA_WHOLE = -2, MPKI_CUDA_PANEL = -1 };
 
 enum { MPKI_CUDA_CLASSES = 4 };
 
@@ -88,7 +97,7 @@ typedef struct mpki_cuda_tree {
     const mpki_cuda_node *node; /**< fronts */
     const int32_t *child;       /**< numbers of fronts */
     const int32_t *rel;         /**< local row in the parent's front */
-    const int32_t *ridx;        /**< positions; only of fronts that eliminate */
+    const int32_t *ridx;        /**< positions; only of fronts with columns of their own */
     const mpki_cuda_entry *scatter;
     const void *ax;         /**< values as given */
     const double *scale;    /**< n, by position */
@@ -166,8 +175,9 @@ typedef struct mpki_cuda_sweep {
 } mpki_cuda_sweep;
 
 typedef struct mpki_cuda_direct_table {
-    /** Bytes of shared memory that a front of nrows rows and w columns takes in a task. */
-    int64_t (*task_bytes)(mpk_scalar scalar, int32_t nrows, int32_t w);
+    /** Bytes of shared memory that a front of nrows rows, w of them to be eliminated, takes in a
+     *  task, of which so many columns are held: nrows, or w. */
+    int64_t (*task_bytes)(mpk_scalar scalar, int32_t nrows, int32_t w, int32_t columns);
     /** The most that a task of this class has. */
     int64_t (*class_bytes)(mpki_cuda *cuda, int32_t size);
     /** Between the host and the device, in the engines' stream; to_device 1 or 0. */

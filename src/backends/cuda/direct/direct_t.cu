@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queues the kernels of the multifrontal engine for one kind of entries. */
 #include "outer.cuh"
+#include "part.cuh"
 #include "solve.cuh"
 #include "table.cuh"
-#include "task.cuh"
 
 using namespace mpki;
 
@@ -14,19 +14,20 @@ template <class KERNEL> static mpk_status allow(mpki_cuda *cuda, KERNEL kernel, 
     return MPK_OK;
 }
 
-static int64_t task_bytes(int32_t nrows, int32_t w) {
-    return task_room<T>::bytes(nrows, w);
+static int64_t task_bytes(int32_t nrows, int32_t w, int32_t columns) {
+    const int64_t bytes = task_room<T>::bytes(nrows, w, columns), part = part_room<T>::bytes();
+    return columns < nrows && bytes < part ? part : bytes;
 }
 
 /* Threads of a block of tasks, and how many such blocks a multiprocessor holds, by class. */
 static const int SIDE_BY_SIDE[MPKI_CUDA_CLASSES] = {10, 4, 2, 1};
 static const int WIDEST = sizeof(T) > 8 ? 256 : 512; /* registers */
 
-template <bool H, int THREADS>
+template <bool H, int THREADS, bool PARTS>
 static mpk_status tasks_by(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task,
                            int32_t count, int32_t size, int64_t bytes, int32_t level,
                            int32_t *ticket) {
-    auto kernel = task_kernel<H, THREADS, T>;
+    auto kernel = task_kernel<H, THREADS, PARTS, T>;
     const int most = (cuda->sms > 0 ? cuda->sms : 2) * SIDE_BY_SIDE[size];
     MPKI_PASS(allow(cuda, kernel, bytes));
     MPKI_LAUNCH(kernel, count < most ? count : most, THREADS, (size_t)bytes, cuda->sparse, *t, task,
@@ -41,13 +42,13 @@ static mpk_status tasks_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
                           int32_t *ticket) {
     switch (size) {
     case 0:
-        return tasks_by<H, 32>(cuda, t, task, count, size, bytes, level, ticket);
+        return tasks_by<H, 32, false>(cuda, t, task, count, size, bytes, level, ticket);
     case 1:
-        return tasks_by<H, 128>(cuda, t, task, count, size, bytes, level, ticket);
+        return tasks_by<H, 128, false>(cuda, t, task, count, size, bytes, level, ticket);
     case 2:
-        return tasks_by<H, 256>(cuda, t, task, count, size, bytes, level, ticket);
+        return tasks_by<H, 256, false>(cuda, t, task, count, size, bytes, level, ticket);
     default:
-        return tasks_by<H, WIDEST>(cuda, t, task, count, size, bytes, level, ticket);
+        return tasks_by<H, WIDEST, true>(cuda, t, task, count, size, bytes, level, ticket);
     }
 }
 

@@ -2,18 +2,19 @@
 #ifndef MPKI_CUDA_DIRECT_TASK_CUH
 #define MPKI_CUDA_DIRECT_TASK_CUH
 /** Small fronts: a thread block takes those of a task one after the other, each as a whole in shared
- *  memory: what A and the children give, the elimination, then panel and contribution go out. */
+ *  memory: what A and the children give, the elimination, then panel and contribution go out. Of
+ *  fronts that are too large for that only the columns to be eliminated: part.cuh does the rest. */
 #include "product.cuh"
 #include "threshold.cuh"
 #include "tile.cuh"
 
 namespace mpki {
 
-/** A front in shared memory: its lower triangle by columns. */
+/** A front in shared memory: the lower triangle of its first `columns` columns. */
 template <class T> struct packed_front {
     T *f;
-    int n;
-    __device__ T *column(int j) const { return f + (int64_t)j * (2 * n - j - 1) / 2; }
+    int n, columns;
+    __device__ T *column(int j) const { return f + j * (2 * n - j - 1) / 2; }
     __device__ T &at(int i, int j) const { return column(j)[i]; }
 };
 
@@ -23,15 +24,19 @@ template <class T> struct task_room {
     int32_t *perm, *row; /* row: where rows of two children go; each as many as the front has */
     int *word;
     search_space<typename scalar_of<T>::real> *space;
-    int ldx; /* of X; 4 or 12 beyond a multiple of 16: a warp's 4 x 8 entries lie in all banks */
+    int ldx; /* of X, which has rows of columns; 4 or 12 beyond a multiple of 16: a warp's 4 x 8
+                entries lie in all banks */
     static __host__ __device__ int leading_of(int n) { return (n + 3) / 8 * 8 + 4; }
-    static __host__ __device__ int64_t bytes(int n, int w) {
+    static __host__ __device__ int64_t entries(int n, int columns) {
+        return (int64_t)columns * (2 * (int64_t)n - columns + 1) / 2;
+    }
+    static __host__ __device__ int64_t bytes(int n, int w, int columns) {
         const int64_t b = w < TILE ? w : TILE;
-        return ((int64_t)LDS_ * TILE + 6 * TILE + b * leading_of(n) + (int64_t)n * (n + 1) / 2) *
+        return ((int64_t)LDS_ * TILE + 6 * TILE + b * leading_of(columns) + entries(n, columns)) *
                    (int64_t)sizeof(T) +
                (TILE + 16 + 2 * (int64_t)n) * 4 + (int64_t)sizeof *((task_room *)0)->space + 64;
     }
-    __device__ task_room(char *room, int n, int w) : ldx(leading_of(n)) {
+    __device__ task_room(char *room, int n, int w, int columns) : ldx(leading_of(columns)) {
         const int b = w < TILE ? w : TILE;
         S = (T *)room;
         work = S + LDS_ * TILE;
@@ -39,7 +44,7 @@ template <class T> struct task_room {
         dinv = d + 2 * TILE;
         X = dinv + 2 * TILE;
         F = X + b * ldx;
-        space = (search_space<typename scalar_of<T>::real> *)(F + (int64_t)n * (n + 1) / 2);
+        space = (search_space<typename scalar_of<T>::real> *)(F + entries(n, columns));
         perm = (int32_t *)(space + 1);
         word = perm + TILE;
         row = word + 16;
@@ -48,12 +53,12 @@ template <class T> struct task_room {
 
 /* ---- what the children give ---- */
 
-static const int CHILDREN = 32; /* described together */
+static const int CHILDREN = 24; /* described together */
 
 /** What is known of some children, in shared memory. */
 struct children_of_task {
     int64_t rel[CHILDREN], contribution[CHILDREN];
-    int32_t rows[CHILDREN], gone[CHILDREN];
+    int32_t rows[CHILDREN], columns[CHILDREN], gone[CHILDREN];
 };
 
 /** The word of another block. */
@@ -78,8 +83,11 @@ __device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_
         const int c = t.child[node.child + k];
         const mpki_cuda_now *now = t.now + c;
         int done = 1;
-        if (c < first)
+        if (c < first) {
+            const int parts = t.node[c].parts;
             while ((done = seen(&now->done)) == 0) __nanosleep(20);
+            while (done > 0 && seen(&now->parts) < parts) __nanosleep(20);
+        }
         if (done < 0)
             atomicMax(&bad, 1);
         else if (now->w != now->nelim)
@@ -120,25 +128,27 @@ __device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int 
     }
 }
 
-/** All threads: a contribution of m rows; AHEAD columns are read before the first is added. */
+/** All threads: the first `columns` columns of a contribution of m rows; AHEAD of them are read before
+ *  the first is added. */
 template <class T, class F>
-__device__ void add_contribution(const F &f, const T *C, int m, const int32_t *row) {
+__device__ void add_contribution(const F &f, const T *C, int m, int columns, const int32_t *row) {
     const int AHEAD = 4;
     const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
     const int warps = (int)blockDim.x / 32;
-    for (int j0 = warp; j0 < m; j0 += AHEAD * warps)
+    for (int j0 = warp; j0 < columns; j0 += AHEAD * warps)
         for (int i0 = j0 & ~31; i0 < m; i0 += 32) {
             const int i = i0 + lane;
             T v[AHEAD];
 #pragma unroll
             for (int q = 0; q < AHEAD; ++q) {
                 const int j = j0 + q * warps;
-                v[q] = j <= i && i < m ? contribution_column(C, m, j)[i] : make<T>(0);
+                v[q] =
+                    j < columns && j <= i && i < m ? contribution_column(C, m, j)[i] : make<T>(0);
             }
 #pragma unroll
             for (int q = 0; q < AHEAD; ++q) {
                 const int j = j0 + q * warps;
-                if (j <= i && i < m) {
+                if (j < columns && j <= i && i < m) {
                     T &x = f.at(row[i], row[j]);
                     x = x + v[q];
                 }
@@ -146,7 +156,8 @@ __device__ void add_contribution(const F &f, const T *C, int m, const int32_t *r
         }
 }
 
-/** All threads: all that the children give, in their order. row: room for two of them. */
+/** All threads: what the children give to the columns of f, in their order. row: room for two of
+ *  them. */
 template <bool H, class T, class F>
 __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
                              int late, int32_t *id, int32_t *row) {
@@ -159,6 +170,9 @@ __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cud
             const int c = t.child[node.child + base + k];
             some.rel[k] = t.node[c].rel, some.contribution[k] = t.node[c].contribution;
             some.rows[k] = t.node[c].rows, some.gone[k] = t.now[c].w - t.now[c].nelim;
+            some.columns[k] = f.columns < f.n
+                                  ? first_not_below(t.rel + t.node[c].rel, t.node[c].rows, own)
+                                  : t.node[c].rows;
         }
         __syncthreads();
         /* a child's rows are read while the one before it is added */
@@ -171,7 +185,7 @@ __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cud
                 }
             if (k >= 0) {
                 add_contribution(f, (const T *)t.contribution + some.contribution[k], some.rows[k],
-                                 mine);
+                                 some.columns[k], mine);
                 if (some.gone[k] > 0) {
                     __syncthreads();
                     add_delayed<H, T>(t, f, t.child[node.child + base + k], own, offset, id, mine);
@@ -184,39 +198,71 @@ __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cud
     }
 }
 
-/** All threads: rows below a tile at p: X of the first `pivots` columns. Returns to room.word[0] the
- *  first column that fails. */
+/** What task_rows() does with a row: X of it goes to m.X and is tested; the same without the test; it
+ *  is tested alone; L goes to the front, and what the pivots leave of the other columns. */
+enum { ROWS_TRY, ROWS_AGAIN, ROWS_TEST, ROWS_STORE };
+
+/** All threads: rows below a tile of b columns at p: X of the first `pivots` columns. The first column
+ *  that fails a test goes to m.word[0], unless that is less. */
 template <bool H, int B, class T>
 __device__ void task_rows(const packed_front<T> &f, const task_room<T> &m, int p, int b, int pivots,
-                          typename scalar_of<T>::real limit, bool test) {
+                          typename scalar_of<T>::real limit, int what) {
+#pragma unroll 1
     for (int i = p + b + (int)threadIdx.x; i < f.n; i += (int)blockDim.x) {
         T x[B];
 #pragma unroll
         for (int k = 0; k < B; ++k) x[k] = k < b ? f.at(i, p + m.perm[k]) : make<T>(0);
         row_eliminate<H>(x, m.S, b, pivots);
-        if (test) {
+        if (what == ROWS_TRY || what == ROWS_TEST) {
             const int good = row_test<H>(x, m.dinv, pivots, limit);
             if (good < pivots) atomicMin(&m.word[0], good);
         }
+        if (what != ROWS_TEST && i < f.columns)
 #pragma unroll
-        for (int k = 0; k < B; ++k)
-            if (k < b) m.X[i + k * m.ldx] = x[k];
+            for (int k = 0; k < B; ++k)
+                if (k < b) m.X[i + k * m.ldx] = x[k];
+        if (what != ROWS_STORE) continue;
+        T *to = &f.at(i, p);
+#pragma unroll
+        for (int k = 0; k < B; ++k) {
+            if (k >= b) continue;
+            const T after = k + 1 < pivots && k + 1 < B ? x[k + 1 < B ? k + 1 : k] : make<T>(0);
+            *to = k < pivots
+                      ? times_inverse<H>(k ? x[k ? k - 1 : 0] : make<T>(0), x[k], after, m.dinv, k)
+                      : x[k];
+            to += f.n - p - k - 1;
+        }
     }
 }
 
 template <bool H, class T>
 __device__ void task_rows_of(const packed_front<T> &f, const task_room<T> &m, int p, int b,
-                             int pivots, typename scalar_of<T>::real limit, bool test) {
-    if (b <= 2)
-        task_rows<H, 2>(f, m, p, b, pivots, limit, test);
-    else if (b <= 4)
-        task_rows<H, 4>(f, m, p, b, pivots, limit, test);
+                             int pivots, typename scalar_of<T>::real limit, int what) {
+    if (b <= 4)
+        task_rows<H, 4>(f, m, p, b, pivots, limit, what);
     else if (b <= 8)
-        task_rows<H, 8>(f, m, p, b, pivots, limit, test);
+        task_rows<H, 8>(f, m, p, b, pivots, limit, what);
     else if (b <= 16)
-        task_rows<H, 16>(f, m, p, b, pivots, limit, test);
+        task_rows<H, 16>(f, m, p, b, pivots, limit, what);
     else
-        task_rows<H, 32>(f, m, p, b, pivots, limit, test);
+        task_rows<H, 32>(f, m, p, b, pivots, limit, what);
+}
+
+/** All threads: rows below a tile in which np pivots were found; returns how many of these pass. Rows
+ *  of a whole front are in m.X then, of columns alone in the front. */
+template <bool H, class T>
+__device__ int task_rows_tested(const packed_front<T> &f, const task_room<T> &m, int p, int b,
+                                int np, typename scalar_of<T>::real limit) {
+    const bool whole = f.columns == f.n;
+    task_rows_of<H>(f, m, p, b, np, limit, whole ? ROWS_TRY : ROWS_TEST);
+    __syncthreads();
+    const int ne = whole_pairs(m.d, m.word[0]);
+    __syncthreads();
+    if (!whole)
+        task_rows_of<H>(f, m, p, b, ne, limit, ROWS_STORE);
+    else if (ne < np)
+        task_rows_of<H>(f, m, p, b, ne, limit, ROWS_AGAIN);
+    return ne;
 }
 
 /** All threads: F(i, j) -= L X^H for i >= j >= first, the ne pivots at p. A warp takes 32 rows and 8
@@ -225,7 +271,7 @@ template <bool H, class T>
 __device__ void task_update(const packed_front<T> &f, const task_room<T> &m, int p, int first,
                             int ne) {
     const int n = f.n, lane = (int)threadIdx.x & 31, warps = (int)blockDim.x / 32;
-    const int left = n - first, columns = (left + 7) / 8;
+    const int left = n - first, columns = (f.columns - first + 7) / 8;
     int piece = 0;
     for (int h = 0; h < columns; ++h)
         for (int g = h / 4; 32 * g < left; ++g, ++piece) {
@@ -235,7 +281,7 @@ __device__ void task_update(const packed_front<T> &f, const task_room<T> &m, int
             T c[8];
 #pragma unroll
             for (int y = 0; y < 8; ++y) c[y] = make<T>(0);
-            const int width = n - j0 < 8 ? n - j0 : 8;
+            const int width = f.columns - j0 < 8 ? f.columns - j0 : 8;
             for (int k = 0; k < ne; ++k) {
                 const T l = f.at(safe, p + k);
                 const T *x = m.X + j0 + k * m.ldx;
@@ -256,13 +302,14 @@ template <bool H>
 __device__ void task_update(const packed_front<double> &f, const task_room<double> &m, int p,
                             int first, int ne) {
     const int n = f.n, lane = (int)threadIdx.x & 31, warps = (int)blockDim.x / 32;
-    const int g = lane / 4, t = lane % 4, left = n - first, columns = (left + 15) / 16;
+    const int g = lane / 4, t = lane % 4, left = n - first, w = f.columns;
+    const int columns = (w - first + 15) / 16;
     int piece = 0;
     for (int h = 0; h < columns; ++h)
         for (int r = h / 2; 32 * r < left; ++r, ++piece) {
             if (piece % warps != (int)threadIdx.x / 32) continue;
             const int i0 = first + 32 * r + g, j0 = first + 16 * h;
-            const int col = j0 + g < n ? j0 + g : n - 1, next = j0 + 8 + g < n ? 8 : 0;
+            const int col = j0 + g < w ? j0 + g : w - 1, next = j0 + 8 + g < w ? 8 : 0;
             double c[2][2][4];
 #pragma unroll
             for (int x = 0; x < 2; ++x)
@@ -296,7 +343,7 @@ __device__ void task_update(const packed_front<double> &f, const task_room<doubl
 #pragma unroll
                     for (int z = 0; z < 4; ++z) {
                         const int i = i0 + 16 * x + z / 2 * 8, j = j0 + 8 * y + 2 * t + z % 2;
-                        if (i < n && i >= j) f.at(i, j) -= c[x][y][z];
+                        if (i < n && i >= j && j < w) f.at(i, j) -= c[x][y][z];
                     }
         }
 }
@@ -318,12 +365,7 @@ __device__ int task_tile(const packed_front<T> &f, const task_room<T> &m, const 
         if (lane == 0) m.word[0] = m.word[1] = np;
     }
     __syncthreads();
-    const int np = m.word[1];
-    task_rows_of<H>(f, m, p, b, np, 1 / rules.u, true);
-    __syncthreads();
-    const int ne = whole_pairs(m.d, m.word[0]);
-    __syncthreads();
-    if (ne < np) task_rows_of<H>(f, m, p, b, ne, 0, false);
+    const int np = m.word[1], ne = task_rows_tested<H>(f, m, p, b, np, 1 / rules.u);
     /* the block: L of what passed in its lower triangle; what is left goes through the upper one */
     for (int t = tid; t < b * b; t += nt) {
         const int i = t % b, j = t / b;
@@ -362,20 +404,17 @@ __device__ int task_tile(const packed_front<T> &f, const task_room<T> &m, const 
         out.d[2 * p + k] = k < 2 * ne ? m.d[k] : make<T>(0);
         out.dinv[2 * p + k] = k < 2 * ne ? m.dinv[k] : make<T>(0);
     }
-    for (int i = p + b + tid; i < n; i += nt) {
+    for (int i = p + b + tid; i < n && f.columns == n; i += nt) {
         T before = make<T>(0);
         for (int k = 0; k < b; ++k) {
             const T x = m.X[i + k * m.ldx];
-            f.at(i, p + k) =
-                k < ne ? times_inverse<H>(before, x,
-                                          k + 1 < ne ? m.X[i + (k + 1) * m.ldx] : make<T>(0),
-                                          m.dinv, k)
-                       : x;
+            const T after = k + 1 < ne ? m.X[i + (k + 1) * m.ldx] : make<T>(0);
+            f.at(i, p + k) = k < ne ? times_inverse<H>(before, x, after, m.dinv, k) : x;
             before = x;
         }
     }
     __syncthreads();
-    if (ne > 0) task_update<H>(f, m, p, p + b, ne);
+    if (ne > 0 && p + b < f.columns) task_update<H>(f, m, p, p + b, ne);
     __syncthreads();
     return ne;
 }
@@ -409,8 +448,8 @@ __device__ int task_eliminate(const mpki_cuda_tree &t, const packed_front<T> &f,
     }
     bool over;
     int search = p;
-    return threshold_columns<H, T>(f, out.d, out.dinv, out.id, n, w, n, p, w, root, rules, t.flags,
-                                   &search, &over, m.space);
+    return threshold_columns<H, T>(f, out.d, out.dinv, out.id, n, w, f.columns, p, w, root, rules,
+                                   t.flags, &search, &over, m.space);
 }
 
 /** All threads: entries of A, in an empty front. */
@@ -418,7 +457,8 @@ template <class T>
 __device__ void add_entries(const mpki_cuda_tree &t, const packed_front<T> &f,
                             const mpki_cuda_node &node, int late) {
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x;
-    for (int k = tid; k < f.n * (f.n + 1) / 2; k += nt) f.f[k] = make<T>(0);
+    const int entries = (int)task_room<T>::entries(f.n, f.columns);
+    for (int k = tid; k < entries; k += nt) f.f[k] = make<T>(0);
     __syncthreads();
     for (int64_t e = node.scatter + tid; e < node.scatter_end; e += nt) {
         const entry_of_a<T> a(t, node, e);
@@ -446,22 +486,22 @@ __device__ inline char *place_in_arena(const mpki_cuda_tree &t, int64_t panel, i
 }
 
 /** All threads: front s of a task that begins at front `first`. False: a front below it could not be
- *  done, or it has no place; then nothing was written. */
+ *  done, or it has no place; then nothing was written. panel: its columns alone. */
 template <bool H, class T>
 __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_bytes, int s,
-                           int first, int level) {
+                           int first, bool panel_alone, int level) {
     const mpki_cuda_node node = t.node[s];
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
     const int warps = nt / 32, own = node.own;
-    int late = 0, w = own, n = own + node.rows;
-    task_room<T> m(room, n, w);
-    packed_front<T> f = {m.F, n};
+    int late = 0, w = own, n = own + node.rows, columns = panel_alone ? w : n;
+    task_room<T> m(room, n, w, columns);
+    packed_front<T> f = {m.F, n, columns};
     add_entries(t, f, node, 0); /* before the children are there; mostly they leave nothing */
     if (!wait_for_fronts(t, node, first, &late)) return false;
     char *place = t.arena + node.panel;
     if (late > 0) {
-        w = own + late, n = w + node.rows;
-        if (task_room<T>::bytes(n, w) > room_bytes) {
+        w = own + late, n = w + node.rows, columns = panel_alone ? w : n;
+        if (task_room<T>::bytes(n, w, columns) > room_bytes) {
             if (tid == 0) {
                 atomicMax(&t.flags->stuck, level + 1);
                 atomicMax(&t.flags->reason, (int)MPKI_CUDA_TOO_LARGE);
@@ -470,8 +510,8 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
         }
         place = place_in_arena(t, panel_bytes<T>(n, w), level);
         if (!place) return false;
-        m = task_room<T>(room, n, w);
-        f.f = m.F, f.n = n;
+        m = task_room<T>(room, n, w, columns);
+        f.f = m.F, f.n = n, f.columns = columns;
         add_entries(t, f, node, late);
     }
     const int ld = leading(n);
@@ -482,7 +522,7 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     add_children<H, T>(t, f, node, late, out.id, m.row);
     const int nelim = own > 0 ? task_eliminate<H>(t, f, m, out, w, node.root != 0) : 0;
     T *C = (T *)t.contribution + node.contribution;
-    for (int j = warp; j < node.rows; j += warps) {
+    for (int j = warp; j < node.rows && !panel_alone; j += warps) {
         T *to = contribution_column(C, node.rows, j);
         for (int i = j + lane; i < node.rows; i += 32) to[i] = f.at(w + i, w + j);
     }
@@ -498,29 +538,6 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     }
     __syncthreads();
     return true;
-}
-
-/** Tasks in this order, each by one of the blocks. */
-template <bool H, int THREADS, class T>
-__global__ void __launch_bounds__(THREADS)
-    task_kernel(mpki_cuda_tree t, const mpki_cuda_task *task, int count, int level,
-                int64_t room_bytes, int32_t *ticket) {
-    MPKI_ROOM;
-    __shared__ int number;
-    for (;;) {
-        if (threadIdx.x == 0) number = t.flags->stuck > level + 1 ? count : atomicAdd(ticket, 1);
-        __syncthreads();
-        const int mine = number;
-        if (mine >= count) return;
-        const mpki_cuda_task me = task[mine];
-        bool goes = true;
-        for (int s = me.first; s <= me.last; ++s) {
-            if (t.now[s].done == 1) continue; /* it goes on after a stop */
-            goes = goes && task_front<H, T>(t, room, room_bytes, s, me.first, level);
-            if (!goes && threadIdx.x == 0) *(volatile int32_t *)&t.now[s].done = -1;
-        }
-        __syncthreads();
-    }
 }
 
 } // namespace mpki
