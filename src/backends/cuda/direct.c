@@ -466,7 +466,7 @@ static bool children_are_done(const mpki_direct *f, int32_t front) {
     return true;
 }
 
-/* The fronts at which tasks of a step have stopped: those that are too large for a block of threads
+/* The fronts at which tasks of a step have stopped: those that are too large for the widest blocks
  * are listed, for the others *want bytes of the arena. Returns how many were listed. */
 static int32_t stopped_at(const mpki_direct *f, const mpki_cuda_step *at, int32_t *list,
                           int64_t *want) {
@@ -481,7 +481,7 @@ static int32_t stopped_at(const mpki_direct *f, const mpki_cuda_step *at, int32_
         const int32_t w = node->own + late_of(f, front), nrows = w + node->rows;
         if (functions(f)->task_bytes(f->tree.scalar, nrows, w,
                                      plan->task[t].part == MPKI_CUDA_PANEL ? w : nrows) >
-            functions(f)->class_bytes(f->device->cuda, plan->task[t].size))
+            functions(f)->class_bytes(f->device->cuda, MPKI_CUDA_CLASSES - 1))
             list[count++] = front;
         else
             *want += mpki_cuda_panel_bytes(f->tree.scalar, nrows, w);
@@ -489,8 +489,8 @@ static int32_t stopped_at(const mpki_direct *f, const mpki_cuda_step *at, int32_
     return count;
 }
 
-/* The step whose tasks have stopped goes on: the arena grows; fronts that are too large for a block
- * of threads become large ones. *step [out]: where */
+/* The step whose tasks have stopped goes on: the arena grows; fronts that are too large even for the
+ * widest blocks become large ones. *step [out]: where */
 static mpk_status unstick(walk *z, int32_t *step) {
     mpki_direct *f = z->f;
     mpki_cuda *cuda = f->device->cuda;
@@ -587,9 +587,17 @@ static mpk_status large_ones(mpki_direct *f, int32_t l) {
     return MPK_OK;
 }
 
-/* Tasks of a step, as far as they are not done. */
-static mpk_status small_ones(mpki_direct *f, int32_t l) {
+/* Tasks of a step. again: as far as they are not done; all by the widest blocks then, since some have
+ * grown. */
+static mpk_status small_ones(mpki_direct *f, int32_t l, bool again) {
     const mpki_cuda_step *step = &f->plan.step[l];
+    if (again) {
+        (void)DID(functions(f)->tasks(f->device->cuda, &f->on, f->task + step->task[0],
+                                      step->task[MPKI_CUDA_CLASSES] - step->task[0],
+                                      MPKI_CUDA_CLASSES - 1, depth_of(f, l),
+                                      f->ticket + (int64_t)l * MPKI_CUDA_CLASSES));
+        return mpki_failed(f->ctx);
+    }
     for (int size = 0; size < MPKI_CUDA_CLASSES; size++) {
         const double since = clock_of(f);
         if (!DID(functions(f)->tasks(f->device->cuda, &f->on, f->task + step->task[size],
@@ -619,7 +627,7 @@ static mpk_status go(walk *z) {
                 larges = l;
             }
         }
-        if (mpk_failed(small_ones(f, l))) return mpki_failed(f->ctx);
+        if (mpk_failed(small_ones(f, l, again))) return mpki_failed(f->ctx);
         l++;
     }
     return MPK_OK;

@@ -51,6 +51,7 @@ typedef struct made {
     mpk_context *ctx;
     const mpki_tree_view *tree;
     const mpki_device *device;
+    bool cuts; /* fronts may be cut into columns and parts */
     int32_t count, room;
     int32_t *parent, *rows, *own, *shift; /* by front */
     int32_t *super;                       /* by front: -1 for helpers */
@@ -89,7 +90,7 @@ static int class_of(const made *m, int32_t own, int32_t rows) {
 static bool panel_fits(const made *m, int32_t w, int32_t below) {
     const mpki_cuda_direct_table *direct = m->device->table->direct;
     const int32_t all = with_late(w), n = all + below;
-    return w + below <= PANEL_ROWS &&
+    return m->cuts && w + below <= PANEL_ROWS &&
            direct->task_bytes(m->tree->scalar, n, all, all) <=
                direct->class_bytes(m->device->cuda, MPKI_CUDA_CLASSES - 1);
 }
@@ -670,7 +671,10 @@ static void fill_nodes(cut *c) {
                                  .shift = m->shift[s],
                                  .child = next,
                                  .children = m->child_ptr[s + 1] - m->child_ptr[s],
-                                 .root = real && m->rows[s] == 0,
+                                 .root = !real                           ? MPKI_CUDA_INNER
+                                         : m->kind[s] == MPKI_CUDA_LOWER ? MPKI_CUDA_NOT_LAST
+                                         : m->rows[s] == 0               ? MPKI_CUDA_ROOT
+                                                                         : MPKI_CUDA_INNER,
                                  .parts = parts_of(c, s),
                                  .rel = m->rel[s],
                                  .ridx = m->ridx[s],
@@ -744,15 +748,17 @@ static mpk_status lay_out(cut *c, bool by_level) {
     return place_contributions(c);
 }
 
-/* Contributions that wait for steps far ahead of theirs would take much memory beside the factor. */
+/* Contributions that wait for steps far ahead of theirs, and those of pieces, would take much memory
+ * beside a large factor. */
 static bool takes_too_much(const mpki_cuda_plan *plan, mpk_scalar scalar) {
     const int64_t bytes = plan->contribution_entries * (int64_t)mpk_scalar_size(scalar);
-    return bytes > (64 << 20) + plan->panel_bytes / 4;
+    return bytes > ((int64_t)1 << 29) + plan->panel_bytes / 4;
 }
 
-mpk_status mpki_cuda_plan_make(mpk_context *ctx, const mpki_tree_view *tree,
-                               const mpki_device *device, mpki_cuda_plan *plan) {
-    cut c = {.m = {.ctx = ctx, .tree = tree, .device = device}, .plan = plan};
+/* by_level: steps by level, and no front is cut. */
+static mpk_status plan_make(mpk_context *ctx, const mpki_tree_view *tree, const mpki_device *device,
+                            bool by_level, mpki_cuda_plan *plan) {
+    cut c = {.m = {.ctx = ctx, .tree = tree, .device = device, .cuts = !by_level}, .plan = plan};
     *plan = (mpki_cuda_plan){0};
     mpk_status status = made_start(&c.m);
     if (!mpk_failed(status)) status = add_helpers(&c.m);
@@ -779,8 +785,7 @@ mpk_status mpki_cuda_plan_make(mpk_context *ctx, const mpki_tree_view *tree,
     plan->task = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->tasks + 1, mpki_cuda_task);
     plan->large = MPKI_ZNEW(ctx, STAGE, (int64_t)plan->larges + 1, int32_t);
     status = mpki_failed(ctx);
-    if (!mpk_failed(status)) status = lay_out(&c, false);
-    if (!mpk_failed(status) && takes_too_much(plan, tree->scalar)) status = lay_out(&c, true);
+    if (!mpk_failed(status)) status = lay_out(&c, by_level);
     plan->rel = c.m.list, c.m.list = NULL;
     plan->rows = c.m.used;
     plan->ridx = c.m.position, c.m.position = NULL;
@@ -798,4 +803,12 @@ done:
     made_free(&c.m);
     if (mpk_failed(status)) mpki_cuda_plan_free(ctx, plan);
     return status;
+}
+
+mpk_status mpki_cuda_plan_make(mpk_context *ctx, const mpki_tree_view *tree,
+                               const mpki_device *device, mpki_cuda_plan *plan) {
+    const mpk_status status = plan_make(ctx, tree, device, false, plan);
+    if (mpk_failed(status) || !takes_too_much(plan, tree->scalar)) return status;
+    mpki_cuda_plan_free(ctx, plan);
+    return plan_make(ctx, tree, device, true, plan);
 }

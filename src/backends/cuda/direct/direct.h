@@ -31,7 +31,7 @@ typedef struct mpki_cuda_node {
     int32_t first;           /**< position of its first column */
     int32_t shift;           /**< columns of the analysis's front before them */
     int32_t child, children; /**< its children: list entries child .. child + children - 1 */
-    int32_t root;            /**< all must be eliminated */
+    int32_t root;            /**< MPKI_CUDA_INNER, _ROOT, _NOT_LAST */
     int32_t parts;           /**< > 0: its contribution is made in so many parts, by other blocks */
     int64_t rel;             /**< where its rows begin in `rel` */
     int64_t ridx;            /**< and in `ridx` */
@@ -40,6 +40,10 @@ typedef struct mpki_cuda_node {
     int64_t panel;        /**< bytes from the arena's begin; while nothing is delayed */
     int64_t contribution; /**< entries from the begin of contributions */
 } mpki_cuda_node;
+
+/** What becomes of columns that fail: they go to the parent; they must be eliminated; they go on, to
+ *  the next columns of the same front, without a search for pivots among them. */
+enum { MPKI_CUDA_INNER = 0, MPKI_CUDA_ROOT = 1, MPKI_CUDA_NOT_LAST = 2 };
 
 /** What a factorization made of it. */
 typedef struct mpki_cuda_now {

@@ -422,7 +422,7 @@ __device__ int task_tile(const packed_front<T> &f, const task_room<T> &m, const 
 /** All threads: eliminate what can be. Returns nelim. */
 template <bool H, class T>
 __device__ int task_eliminate(const mpki_cuda_tree &t, const packed_front<T> &f,
-                              const task_room<T> &m, const panel<T> &out, int w, bool root) {
+                              const task_room<T> &m, const panel<T> &out, int w, int root) {
     const pivot_rules<typename scalar_of<T>::real> rules(t);
     const int n = f.n;
     int p = 0, pass = 0;
@@ -441,7 +441,7 @@ __device__ int task_eliminate(const mpki_cuda_tree &t, const packed_front<T> &f,
             p += ne;
         }
         const int left = w - p;
-        if (left == 0) return p;
+        if (left == 0 || root == MPKI_CUDA_NOT_LAST) return p;
         if (pass > 0 && p - start < (left + p - start) / 8 + 1) break;
         if (left <= 4 || w == 1) break;
         ++pass;
@@ -520,7 +520,7 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     for (int k = tid; k < own; k += nt) out.id[k] = node.first + k;
     __syncthreads();
     add_children<H, T>(t, f, node, late, out.id, m.row);
-    const int nelim = own > 0 ? task_eliminate<H>(t, f, m, out, w, node.root != 0) : 0;
+    const int nelim = own > 0 ? task_eliminate<H>(t, f, m, out, w, node.root) : 0;
     T *C = (T *)t.contribution + node.contribution;
     for (int j = warp; j < node.rows && !panel_alone; j += warps) {
         T *to = contribution_column(C, node.rows, j);
