@@ -479,9 +479,10 @@ static int32_t stopped_at(const mpki_direct *f, const mpki_cuda_step *at, int32_
         if (front > plan->task[t].last || !children_are_done(f, front)) continue;
         const mpki_cuda_node *node = &plan->node[front];
         const int32_t w = node->own + late_of(f, front), nrows = w + node->rows;
-        if (functions(f)->task_bytes(f->tree.scalar, nrows, w,
-                                     plan->task[t].part == MPKI_CUDA_PANEL ? w : nrows) >
-            functions(f)->class_bytes(f->device->cuda, MPKI_CUDA_CLASSES - 1))
+        const bool alone = plan->task[t].part == MPKI_CUDA_PANEL;
+        const bool fits = functions(f)->task_bytes(f->tree.scalar, nrows, w, alone ? w : nrows) <=
+                          functions(f)->class_bytes(f->device->cuda, MPKI_CUDA_CLASSES - 1);
+        if (!fits && (!alone || f->flags.reason == MPKI_CUDA_TOO_LARGE))
             list[count++] = front;
         else
             *want += mpki_cuda_panel_bytes(f->tree.scalar, nrows, w);
@@ -505,7 +506,8 @@ static mpk_status unstick(walk *z, int32_t *step) {
     const int32_t count = stopped_at(f, at, list, &want);
     f->flags.stuck = f->flags.reason = 0;
     f->flags.sums = (mpki_cuda_pivot_sums){.min_d = INFINITY};
-    if (want > 0) status = grow_arena(f, want);
+    /* not where tasks had only grown beyond their class */
+    if (f->flags.used + (unsigned long long)want > f->flags.end) status = grow_arena(f, want);
     if (!mpk_failed(status)) status = send_flags(f);
     if (!mpk_failed(status) &&
         (!DID(functions(f)->unmark(cuda, &f->on, at->first, at->last)) ||

@@ -16,6 +16,19 @@ template <class T> struct packed_front {
     int n, columns;
     __device__ T *column(int j) const { return f + j * (2 * n - j - 1) / 2; }
     __device__ T &at(int i, int j) const { return column(j)[i]; }
+    /** From a row of column j to the same row of the next one. */
+    __device__ int step(int j) const { return n - j - 1; }
+    __device__ int entries() const { return columns * (2 * n - columns + 1) / 2; }
+};
+
+/** Columns of a front that have grown beyond shared memory: they lie where they will stay. */
+template <class T> struct outside_front {
+    T *f;
+    int n, columns, ld;
+    __device__ T *column(int j) const { return f + (int64_t)j * ld; }
+    __device__ T &at(int i, int j) const { return column(j)[i]; }
+    __device__ int step(int) const { return ld; }
+    __device__ int entries() const { return columns * ld; }
 };
 
 /** Shared memory of a task. */
@@ -30,13 +43,15 @@ template <class T> struct task_room {
     static __host__ __device__ int64_t entries(int n, int columns) {
         return (int64_t)columns * (2 * (int64_t)n - columns + 1) / 2;
     }
-    static __host__ __device__ int64_t bytes(int n, int w, int columns) {
+    static __host__ __device__ int64_t bytes(int n, int w, int columns, bool outside = false) {
         const int64_t b = w < TILE ? w : TILE;
-        return ((int64_t)LDS_ * TILE + 6 * TILE + b * leading_of(columns) + entries(n, columns)) *
+        return ((int64_t)LDS_ * TILE + 6 * TILE + b * leading_of(columns) +
+                (outside ? 0 : entries(n, columns))) *
                    (int64_t)sizeof(T) +
                (TILE + 16 + 2 * (int64_t)n) * 4 + (int64_t)sizeof *((task_room *)0)->space + 64;
     }
-    __device__ task_room(char *room, int n, int w, int columns) : ldx(leading_of(columns)) {
+    __device__ task_room(char *room, int n, int w, int columns, bool outside = false)
+        : ldx(leading_of(columns)) {
         const int b = w < TILE ? w : TILE;
         S = (T *)room;
         work = S + LDS_ * TILE;
@@ -44,7 +59,8 @@ template <class T> struct task_room {
         dinv = d + 2 * TILE;
         X = dinv + 2 * TILE;
         F = X + b * ldx;
-        space = (search_space<typename scalar_of<T>::real> *)(F + entries(n, columns));
+        space =
+            (search_space<typename scalar_of<T>::real> *)(F + (outside ? 0 : entries(n, columns)));
         perm = (int32_t *)(space + 1);
         word = perm + TILE;
         row = word + 16;
@@ -128,29 +144,35 @@ __device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int 
     }
 }
 
-/** All threads: the first `columns` columns of a contribution of m rows; AHEAD of them are read before
- *  the first is added. */
+/** All threads: the first `columns` columns of a contribution of m rows. A warp reads 2 columns of 128
+ *  rows before it adds the first. */
 template <class T, class F>
 __device__ void add_contribution(const F &f, const T *C, int m, int columns, const int32_t *row) {
-    const int AHEAD = 4;
+    const int COLUMNS = 2, ROWS = sizeof(T) > 8 ? 2 : 4;
     const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
     const int warps = (int)blockDim.x / 32;
-    for (int j0 = warp; j0 < columns; j0 += AHEAD * warps)
-        for (int i0 = j0 & ~31; i0 < m; i0 += 32) {
-            const int i = i0 + lane;
-            T v[AHEAD];
+    for (int j0 = warp; j0 < columns; j0 += COLUMNS * warps)
+        for (int i0 = (j0 & ~31) + lane; i0 < m; i0 += 32 * ROWS) {
+            T v[COLUMNS][ROWS];
 #pragma unroll
-            for (int q = 0; q < AHEAD; ++q) {
+            for (int q = 0; q < COLUMNS; ++q) {
                 const int j = j0 + q * warps;
-                v[q] =
-                    j < columns && j <= i && i < m ? contribution_column(C, m, j)[i] : make<T>(0);
+                const T *from = contribution_column(C, m, j < columns ? j : j0);
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) {
+                    const int i = i0 + 32 * r;
+                    v[q][r] = j < columns && j <= i && i < m ? from[i] : make<T>(0);
+                }
             }
 #pragma unroll
-            for (int q = 0; q < AHEAD; ++q) {
+            for (int q = 0; q < COLUMNS; ++q) {
                 const int j = j0 + q * warps;
-                if (j < columns && j <= i && i < m) {
-                    T &x = f.at(row[i], row[j]);
-                    x = x + v[q];
+                if (j >= columns) continue;
+                T *to = f.column(row[j]);
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) {
+                    const int i = i0 + 32 * r;
+                    if (j <= i && i < m) to[row[i]] = to[row[i]] + v[q][r];
                 }
             }
         }
@@ -204,8 +226,8 @@ enum { ROWS_TRY, ROWS_AGAIN, ROWS_TEST, ROWS_STORE };
 
 /** All threads: rows below a tile of b columns at p: X of the first `pivots` columns. The first column
  *  that fails a test goes to m.word[0], unless that is less. */
-template <bool H, int B, class T>
-__device__ void task_rows(const packed_front<T> &f, const task_room<T> &m, int p, int b, int pivots,
+template <bool H, int B, class F, class T>
+__device__ void task_rows(const F &f, const task_room<T> &m, int p, int b, int pivots,
                           typename scalar_of<T>::real limit, int what) {
 #pragma unroll 1
     for (int i = p + b + (int)threadIdx.x; i < f.n; i += (int)blockDim.x) {
@@ -230,14 +252,14 @@ __device__ void task_rows(const packed_front<T> &f, const task_room<T> &m, int p
             *to = k < pivots
                       ? times_inverse<H>(k ? x[k ? k - 1 : 0] : make<T>(0), x[k], after, m.dinv, k)
                       : x[k];
-            to += f.n - p - k - 1;
+            to += f.step(p + k);
         }
     }
 }
 
-template <bool H, class T>
-__device__ void task_rows_of(const packed_front<T> &f, const task_room<T> &m, int p, int b,
-                             int pivots, typename scalar_of<T>::real limit, int what) {
+template <bool H, class F, class T>
+__device__ void task_rows_of(const F &f, const task_room<T> &m, int p, int b, int pivots,
+                             typename scalar_of<T>::real limit, int what) {
     if (b <= 4)
         task_rows<H, 4>(f, m, p, b, pivots, limit, what);
     else if (b <= 8)
@@ -250,9 +272,9 @@ __device__ void task_rows_of(const packed_front<T> &f, const task_room<T> &m, in
 
 /** All threads: rows below a tile in which np pivots were found; returns how many of these pass. Rows
  *  of a whole front are in m.X then, of columns alone in the front. */
-template <bool H, class T>
-__device__ int task_rows_tested(const packed_front<T> &f, const task_room<T> &m, int p, int b,
-                                int np, typename scalar_of<T>::real limit) {
+template <bool H, class F, class T>
+__device__ int task_rows_tested(const F &f, const task_room<T> &m, int p, int b, int np,
+                                typename scalar_of<T>::real limit) {
     const bool whole = f.columns == f.n;
     task_rows_of<H>(f, m, p, b, np, limit, whole ? ROWS_TRY : ROWS_TEST);
     __syncthreads();
@@ -267,9 +289,8 @@ __device__ int task_rows_tested(const packed_front<T> &f, const task_room<T> &m,
 
 /** All threads: F(i, j) -= L X^H for i >= j >= first, the ne pivots at p. A warp takes 32 rows and 8
  *  columns at once. */
-template <bool H, class T>
-__device__ void task_update(const packed_front<T> &f, const task_room<T> &m, int p, int first,
-                            int ne) {
+template <bool H, class F, class T>
+__device__ void task_update(const F &f, const task_room<T> &m, int p, int first, int ne) {
     const int n = f.n, lane = (int)threadIdx.x & 31, warps = (int)blockDim.x / 32;
     const int left = n - first, columns = (f.columns - first + 7) / 8;
     int piece = 0;
@@ -298,9 +319,8 @@ __device__ void task_update(const packed_front<T> &f, const task_room<T> &m, int
 }
 
 /** The same of real doubles by tensor cores: a warp takes 32 rows and 16 columns at once. */
-template <bool H>
-__device__ void task_update(const packed_front<double> &f, const task_room<double> &m, int p,
-                            int first, int ne) {
+template <bool H, class F>
+__device__ void task_update(const F &f, const task_room<double> &m, int p, int first, int ne) {
     const int n = f.n, lane = (int)threadIdx.x & 31, warps = (int)blockDim.x / 32;
     const int g = lane / 4, t = lane % 4, left = n - first, w = f.columns;
     const int columns = (w - first + 15) / 16;
@@ -350,9 +370,9 @@ __device__ void task_update(const packed_front<double> &f, const task_room<doubl
 
 /** All threads: a tile of b columns at p. Returns how many of them passed; the others stand behind
  *  them. All entries after it are up to date then. */
-template <bool H, class T>
-__device__ int task_tile(const packed_front<T> &f, const task_room<T> &m, const panel<T> &out,
-                         int p, int b, const pivot_rules<typename scalar_of<T>::real> &rules) {
+template <bool H, class F, class T>
+__device__ int task_tile(const F &f, const task_room<T> &m, const panel<T> &out, int p, int b,
+                         const pivot_rules<typename scalar_of<T>::real> &rules) {
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
     const int n = f.n, warps = nt / 32;
     if (warp == 0) {
@@ -420,9 +440,9 @@ __device__ int task_tile(const packed_front<T> &f, const task_room<T> &m, const 
 }
 
 /** All threads: eliminate what can be. Returns nelim. */
-template <bool H, class T>
-__device__ int task_eliminate(const mpki_cuda_tree &t, const packed_front<T> &f,
-                              const task_room<T> &m, const panel<T> &out, int w, int root) {
+template <bool H, class F, class T>
+__device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
+                              const panel<T> &out, int w, int root) {
     const pivot_rules<typename scalar_of<T>::real> rules(t);
     const int n = f.n;
     int p = 0, pass = 0;
@@ -453,11 +473,11 @@ __device__ int task_eliminate(const mpki_cuda_tree &t, const packed_front<T> &f,
 }
 
 /** All threads: entries of A, in an empty front. */
-template <class T>
-__device__ void add_entries(const mpki_cuda_tree &t, const packed_front<T> &f,
-                            const mpki_cuda_node &node, int late) {
+template <class T, class F>
+__device__ void add_entries(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
+                            int late) {
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x;
-    const int entries = (int)task_room<T>::entries(f.n, f.columns);
+    const int entries = f.entries();
     for (int k = tid; k < entries; k += nt) f.f[k] = make<T>(0);
     __syncthreads();
     for (int64_t e = node.scatter + tid; e < node.scatter_end; e += nt) {
@@ -485,23 +505,49 @@ __device__ inline char *place_in_arena(const mpki_cuda_tree &t, int64_t panel, i
     return place;
 }
 
+/** What becomes of columns that lie in `out` or in shared memory: they are eliminated there. */
+template <bool H, class F, class T>
+__device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
+                            const mpki_cuda_node &node, const panel<T> &out, int late) {
+    for (int k = (int)threadIdx.x; k < 2 * out.w; k += (int)blockDim.x)
+        out.d[k] = out.dinv[k] = make<T>(0);
+    for (int k = (int)threadIdx.x; k < node.own; k += (int)blockDim.x) out.id[k] = node.first + k;
+    __syncthreads();
+    add_children<H, T>(t, f, node, late, out.id, m.row);
+    return node.own > 0 ? task_eliminate<H>(t, f, m, out, out.w, node.root) : 0;
+}
+
+/** A thread: front s is done. */
+__device__ inline void task_done(const mpki_cuda_tree &t, int s, char *place, int w, int nelim,
+                                 int ld) {
+    mpki_cuda_now *now = t.now + s;
+    now->a = place, now->w = w, now->nelim = nelim, now->ld = ld;
+    if (nelim < w) t.flags->late = 1;
+    __threadfence();
+    *(volatile int32_t *)&now->done = 1;
+}
+
 /** All threads: front s of a task that begins at front `first`. False: a front below it could not be
- *  done, or it has no place; then nothing was written. panel: its columns alone. */
-template <bool H, class T>
+ *  done, or it has no place; then nothing was written. alone: its columns without the others; where
+ *  they have grown beyond shared memory, in their place. */
+template <bool H, bool WIDE, class T>
 __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_bytes, int s,
-                           int first, bool panel_alone, int level) {
+                           int first, bool alone, int level) {
     const mpki_cuda_node node = t.node[s];
-    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
-    const int warps = nt / 32, own = node.own;
-    int late = 0, w = own, n = own + node.rows, columns = panel_alone ? w : n;
+    const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
+    const int warps = (int)blockDim.x / 32, own = node.own;
+    int late = 0, w = own, n = own + node.rows, columns = alone ? w : n;
     task_room<T> m(room, n, w, columns);
     packed_front<T> f = {m.F, n, columns};
-    add_entries(t, f, node, 0); /* before the children are there; mostly they leave nothing */
+    add_entries<T>(t, f, node, 0); /* before the children are there; mostly they leave nothing */
     if (!wait_for_fronts(t, node, first, &late)) return false;
     char *place = t.arena + node.panel;
+    bool outside = false;
     if (late > 0) {
-        w = own + late, n = w + node.rows, columns = panel_alone ? w : n;
-        if (task_room<T>::bytes(n, w, columns) > room_bytes) {
+        w = own + late, n = w + node.rows, columns = alone ? w : n;
+        const bool fits = task_room<T>::bytes(n, w, columns) <= room_bytes;
+        outside = WIDE && alone && !fits;
+        if (!fits && !(outside && task_room<T>::bytes(n, w, columns, true) <= room_bytes)) {
             if (tid == 0) {
                 atomicMax(&t.flags->stuck, level + 1);
                 atomicMax(&t.flags->reason, (int)MPKI_CUDA_TOO_LARGE);
@@ -510,32 +556,29 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
         }
         place = place_in_arena(t, panel_bytes<T>(n, w), level);
         if (!place) return false;
-        m = task_room<T>(room, n, w, columns);
+        m = task_room<T>(room, n, w, columns, outside);
         f.f = m.F, f.n = n, f.columns = columns;
-        add_entries(t, f, node, late);
+        if (!outside) add_entries<T>(t, f, node, late);
     }
     const int ld = leading(n);
     const panel<T> out(place, w, ld);
-    for (int k = tid; k < 2 * w; k += nt) out.d[k] = out.dinv[k] = make<T>(0);
-    for (int k = tid; k < own; k += nt) out.id[k] = node.first + k;
-    __syncthreads();
-    add_children<H, T>(t, f, node, late, out.id, m.row);
-    const int nelim = own > 0 ? task_eliminate<H>(t, f, m, out, w, node.root) : 0;
-    T *C = (T *)t.contribution + node.contribution;
-    for (int j = warp; j < node.rows && !panel_alone; j += warps) {
-        T *to = contribution_column(C, node.rows, j);
-        for (int i = j + lane; i < node.rows; i += 32) to[i] = f.at(w + i, w + j);
+    int nelim;
+    if (WIDE && outside) {
+        const outside_front<T> g = {out.a, n, w, ld};
+        add_entries<T>(t, g, node, late);
+        nelim = task_columns<H>(t, g, m, node, out, late);
+    } else {
+        nelim = task_columns<H>(t, f, m, node, out, late);
+        T *C = (T *)t.contribution + node.contribution;
+        for (int j = warp; j < node.rows && !alone; j += warps) {
+            T *to = contribution_column(C, node.rows, j);
+            for (int i = j + lane; i < node.rows; i += 32) to[i] = f.at(w + i, w + j);
+        }
+        for (int j = warp; j < w; j += warps)
+            for (int i = j + lane; i < n; i += 32) out.a[i + (int64_t)j * ld] = f.at(i, j);
     }
-    for (int j = warp; j < w; j += warps)
-        for (int i = j + lane; i < n; i += 32) out.a[i + (int64_t)j * ld] = f.at(i, j);
     __syncthreads();
-    if (tid == 0) {
-        mpki_cuda_now *now = t.now + s;
-        now->a = place, now->w = w, now->nelim = nelim, now->ld = ld;
-        if (nelim < w) t.flags->late = 1;
-        __threadfence();
-        *(volatile int32_t *)&now->done = 1;
-    }
+    if (tid == 0) task_done(t, s, place, w, nelim, ld);
     __syncthreads();
     return true;
 }
