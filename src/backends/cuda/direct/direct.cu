@@ -17,8 +17,8 @@ static int64_t task_bytes(mpk_scalar scalar, int32_t nrows, int32_t w, int32_t c
 
 static int64_t class_bytes(mpki_cuda *cuda, int32_t size) {
     const int64_t most = cuda->shared_max ? (int64_t)cuda->shared_max : 227 << 10;
-    /* the kernels have some of their own */
-    return ROOM[size] < most - 1024 ? ROOM[size] : most - 1024;
+    /* the kernels have up to 1.5 kB of their own, and 1 kB is reserved */
+    return ROOM[size] < most - 2048 ? ROOM[size] : most - 2048;
 }
 
 static int copy(mpki_cuda *cuda, void *to, const void *from, int64_t bytes, int to_device) {
