@@ -749,8 +749,8 @@ static mpk_status lay_out(cut *c, bool by_level) {
 }
 
 /* Beyond so many operations the work counts, not who waits for whom, and large fronts do it at a higher
- * rate: an H100 takes 11 ms for nlpkkt 20 (4.2e9) where fronts are cut, an H200 took 7.7 by level; for
- * Stokes on 300 x 300 (2.5e9) 11.8 and 12.8. */
+ * rate: an H100 takes 11.0 ms for nlpkkt 20 (4.2e9) where fronts are cut, 7.3 by level; for Stokes on
+ * 300 x 300 (2.5e9) 11.8, and an H200 12.8 by level. */
 static const double BY_LEVEL_FLOPS = 3e9;
 
 /* Contributions that wait for steps far ahead of theirs, and those of pieces, would take much memory
