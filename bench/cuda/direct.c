@@ -4,14 +4,14 @@
  *   direct [repeat=N] [nrhs=K] [cpu=1] [profile=1] [hash=RUNS] [ordering=NAME] MATRIX...
  *
  * A MATRIX is a file or a generator's spec ("nlpkkt 40"). One line each: order, entries of A and of
- * L, fronts, levels, seconds of the analysis; backward error before and after refinement, inertia,
+ * L, fronts, steps, seconds of the analysis; backward error before and after refinement, inertia,
  * delayed columns (cpu=1: beside the processor's, and its time); milliseconds, medians of N:
  *   first    mpk_factorize, with what is made once for a pattern
  *   again    mpk_refactorize: values from the host, scaling, verdict
  *   engine   the engine alone, values from the host
  *   solve    one right-hand side with refinement, vectors on the host
  *   apply    one right-hand side, no refinement, vectors on the device; apply K
- * TFLOP/s of `engine`, bytes on the device. profile=1: where the time goes, level by level; hash:
+ * TFLOP/s of `engine`, bytes on the device. profile=1: where the time goes, step by step; hash:
  * a hash of D, the order and a solution after each of so many runs, which must be one. */
 #include "../../src/backends/cuda/direct_factor.h"
 #include "../../src/backends/cuda/engine.h"
@@ -65,18 +65,18 @@ static uint64_t hash_of(uint64_t h, const void *data, size_t bytes) {
 static void show_profile(const mpki_direct *f, int repeat) {
     static const char *const kind[] = {"task0", "task1", "task2", "task3", "large"};
     double sum[MPKI_CUDA_CLASSES + 1] = {0};
-    for (int32_t l = 0; l < f->plan.levels; l++) {
-        const mpki_cuda_level *level = &f->plan.level[l];
-        printf("  level %d:", f->plan.levels - 1 - l);
+    for (int32_t l = 0; l < f->plan.steps; l++) {
+        const mpki_cuda_step *step = &f->plan.step[l];
+        printf("  step %d:", l);
         for (int k = 0; k <= MPKI_CUDA_CLASSES; k++) {
             const double ms = f->profile[l * (MPKI_CUDA_CLASSES + 1) + k] * 1e3 / repeat;
-            const int32_t count = k < MPKI_CUDA_CLASSES ? level->task[k + 1] - level->task[k]
-                                                        : level->large_last - level->large_first;
+            const int32_t count = k < MPKI_CUDA_CLASSES ? step->task[k + 1] - step->task[k]
+                                                        : step->large_last - step->large_first;
             sum[k] += ms;
             if (count) printf(" %s %d %.3f ms", kind[k], count, ms);
             if (k < MPKI_CUDA_CLASSES) continue;
             int32_t rows = 0, columns = 0;
-            for (int32_t t = level->large_first; t < level->large_last; t++) {
+            for (int32_t t = step->large_first; t < step->large_last; t++) {
                 const mpki_cuda_node *node = &f->plan.node[f->plan.large[t]];
                 if (node->own + node->rows > rows) rows = node->own + node->rows;
                 if (node->own > columns) columns = node->own;
@@ -101,7 +101,7 @@ static int time_engine(mpk_factor *fac, int repeat, bool profile, double *ms) {
     double *t = malloc((size_t)repeat * sizeof *t);
     mpki_numeric_result result;
     if (profile)
-        f->profile = calloc((size_t)f->plan.levels * (MPKI_CUDA_CLASSES + 1), sizeof *f->profile);
+        f->profile = calloc((size_t)f->plan.steps * (MPKI_CUDA_CLASSES + 1), sizeof *f->profile);
     for (int k = 0; k < repeat; k++) {
         const double start = mpki_now_s();
         if (mpk_failed(mpki_cuda_direct.factorize(f, fac->ax, fac->scale, &rules, NULL, &result)))
@@ -238,11 +238,11 @@ static int row(const char *what, const wishes *w) {
     if (time_engine(fac, w->repeat, false, &alone) || time_apply(fac, w->repeat, 1, &applied) ||
         (w->nrhs > 1 && time_apply(fac, w->repeat, w->nrhs, &many)))
         return complain(ctx, what);
-    printf("%s: n %d nnz %lld L %lld fronts %d levels %d largest %d, analysis %.2f s; omega %.1e "
+    printf("%s: n %d nnz %lld L %lld fronts %d steps %d largest %d, analysis %.2f s; omega %.1e "
            "%.1e, "
            "inertia %lld %lld %lld%s, delayed %lld",
            what, a.n, (long long)a.nnz, (long long)info.nnz, fac->direct->plan.fronts,
-           fac->direct->plan.levels, info.max_front, analysis, solve.unrefined, solve.componentwise,
+           fac->direct->plan.steps, info.max_front, analysis, solve.unrefined, solve.componentwise,
            (long long)info.inertia.positive, (long long)info.inertia.negative,
            (long long)info.inertia.zero, info.inertia.certified ? "" : " (not certified)",
            (long long)info.rejected);

@@ -16,6 +16,7 @@ typedef struct mpk_analysis_info {
     int32_t n;
     int64_t nnz;             /**< of A, lower triangle; MPK_GENERAL: all */
     mpk_ordering ordering;   /**< the one chosen */
+    mpk_device ordered_for;  /**< where `auto` expected the factorization: MPK_ON_CUDA or _CPU */
     int matching;            /**< 1: 2x2 candidates from a matching were compressed */
     int scaling;             /**< 0: none, 1: equilibration, 2: from the matching */
     int32_t structural_rank; /**< n unless the matching found less; -1: not computed */

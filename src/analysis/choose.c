@@ -279,7 +279,11 @@ static mpk_status order(chooser *c, int32_t *perm) {
     mpk_status status = choose_pairs(c, &t);
     const mpki_graph *graph = trial_graph(c, &t);
     c->choice->ordering = method;
-    if (!mpk_failed(status) && method == MPK_ORDERING_AUTO)
+    if (!mpk_failed(status) && method == MPK_ORDERING_AUTO && c->options->device == MPK_ON_CUDA)
+        status =
+            mpki_order_for_device(c->ctx, graph, c->options->seed, c->options->threads,
+                                  c->options->model_threads, t.vertex_perm, &c->choice->ordering);
+    else if (!mpk_failed(status) && method == MPK_ORDERING_AUTO)
         status = mpki_order_improve(c->ctx, graph, c->options->seed, c->options->threads,
                                     c->options->model_threads, t.vertex_perm, &t.cost,
                                     &c->choice->ordering);

@@ -105,7 +105,8 @@ static void write_analysis(const mpk_report *report, mpki_buffer *out) {
     static const char *const scaling[] = {"no scaling", "equilibrated", "scaled by the matching"};
     const mpk_analysis_info *a = &report->run.analysis;
     char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX];
-    line(out, "Analysis", "%s ordering, %s, %s", mpki_show_ordering(x, a->ordering),
+    line(out, "Analysis", "%s ordering%s, %s, %s", mpki_show_ordering(x, a->ordering),
+         a->ordered_for == MPK_ON_CUDA ? " for a GPU" : "",
          a->matching ? "matching on (pairs ordered together)" : "matching off",
          (unsigned)a->scaling < 3 ? scaling[a->scaling] : "scaled");
     line(out, "", "%s supernode%s, tree height %s, largest front %s rows",

@@ -359,6 +359,72 @@ static void test_failing_memory(void **state) {
     free(p.entry);
 }
 
+/* The longest path counts on a device: a chain's under AMD has all of its fronts, so it is dissected;
+ * of a tree that is short in any order AMD's stays. The processor's choice is not changed. */
+static void test_for_a_device(void **state) {
+    (void)state;
+    static const struct {
+        const char *spec;
+        mpk_ordering cpu, device;
+    } want[] = {{"optimal-control 400", MPK_ORDERING_AMD, MPK_ORDERING_ND},
+                {"stokes mac 60", MPK_ORDERING_AMD, MPK_ORDERING_ND},
+                {"lp-kkt 400 1200 coupling=random", MPK_ORDERING_AMD, MPK_ORDERING_AMD}};
+    for (size_t k = 0; k < sizeof want / sizeof *want; k++)
+        for (int device = 0; device < 2; device++) {
+            mpk_problem *problem = NULL;
+            mpk_analysis *an = NULL;
+            mpk_analysis_info info;
+            mpk_options o;
+            mpk_options_init(&o);
+            o.method = MPK_METHOD_LDLT;
+            o.device = device ? MPK_ON_CUDA : MPK_ON_CPU;
+            assert_int_equal(mpk_problem_generate(ctx, want[k].spec, 1, &problem), MPK_OK);
+            assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+            mpk_analysis_info_get(an, &info);
+            assert_int_equal(info.ordered_for, device ? MPK_ON_CUDA : MPK_ON_CPU);
+            if (info.ordering != (device ? want[k].device : want[k].cpu))
+                fail_msg("%s, device %d: %s", want[k].spec, device,
+                         mpk_ordering_name(info.ordering));
+            mpk_analysis_destroy(&an);
+            mpk_problem_destroy(&problem);
+        }
+}
+
+/* A path of n vertices in its natural order has n fronts but for amalgamation; one that halves it
+ * over and over has a logarithm of that. */
+static void test_makespan(void **state) {
+    (void)state;
+    enum { N = 4095 };
+    int64_t xadj[N + 1];
+    int32_t adj[2 * N], natural[N], halved[N], next = 0, e = 0;
+    double chain, tree;
+    for (int32_t v = 0; v < N; v++) {
+        xadj[v] = e;
+        if (v > 0) adj[e++] = v - 1;
+        if (v + 1 < N) adj[e++] = v + 1;
+        natural[v] = v;
+    }
+    xadj[N] = e;
+    for (int32_t half = 2; half <= 4096; half *= 2) /* every second one first */
+        for (int32_t v = half / 2 - 1; v < N; v += half) halved[next++] = v;
+    assert_int_equal(next, N);
+    const mpki_graph graph = {.n = N, .xadj = xadj, .adj = adj};
+    assert_int_equal(mpki_order_makespan(ctx, &graph, natural, &chain), MPK_OK);
+    assert_int_equal(mpki_order_makespan(ctx, &graph, halved, &tree), MPK_OK);
+    assert_true(tree > 0 && chain > 20 * tree);
+    mpk_status status = MPK_ERR_MEMORY;
+    for (int k = 0; status != MPK_OK; k++) { /* whichever allocation fails, nothing is lost */
+        double s;
+        const int64_t held = test_memory.held;
+        test_memory.countdown = k;
+        status = mpki_order_makespan(ctx, &graph, halved, &s);
+        test_memory.countdown = -1;
+        assert_true(status == MPK_OK || status == MPK_ERR_MEMORY);
+        assert_int_equal(test_memory.held, held);
+        assert_true(k < 40);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_graph, setup, teardown),
@@ -369,6 +435,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_twins, setup, teardown),
         cmocka_unit_test_setup_teardown(test_awkward_graphs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_for_a_device, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_makespan, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unknown_method, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cancelled_dissection, setup, teardown),
         cmocka_unit_test_setup_teardown(test_failing_dissection, setup, teardown),

@@ -3,7 +3,7 @@
  * computes on the host. */
 #include "../support.h"
 
-#include "backends/cuda/direct/direct.h"
+#include "backends/cuda/direct_factor.h"
 #include "backends/cuda/engine.h"
 #include "backends/cuda/load.h"
 #include "factor/factor.h"
@@ -626,6 +626,48 @@ static void test_small_blocks(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
+/* ---- with a little more, fronts are cut into some columns and parts of what these leave ---- */
+
+static void test_panels(void **unused) {
+    const char *must = getenv("METAPACK_TEST_DEVICE");
+    if (must && !strcmp(must, "1")) return;
+    small_blocks("60000"); /* a part takes 53 kB */
+    mpk_context *ctx = new_context(true);
+    mpk_problem *problem = NULL;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT;
+    assert_int_equal(mpk_problem_generate(ctx, "nlpkkt 5", 1, &problem), MPK_OK);
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+    const mpki_cuda_plan *plan = &fac->direct->plan;
+    int32_t lower = 0, parts = 0, units = 0;
+    for (int32_t f = 0; f < plan->fronts; f++) {
+        lower += plan->kind[f] == MPKI_CUDA_LOWER;
+        parts += plan->node[f].parts;
+        units += plan->node[f].own;
+    }
+    assert_true(lower > 0 && parts > lower);
+    assert_int_equal(units, an->n);
+    for (int32_t t = 0, t_panel = -1; t < plan->tasks; t++) { /* children before parents */
+        const mpki_cuda_task *task = &plan->task[t];
+        if (task->part == MPKI_CUDA_PANEL) t_panel = task->first;
+        if (task->part >= 0) assert_int_equal(task->first, t_panel);
+        for (int32_t f = task->first; f <= task->last; f++)
+            for (int32_t k = 0; k < plan->node[f].children; k++)
+                assert_true(plan->child[plan->node[f].child + k] < f);
+    }
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+    test_generated(unused);
+    test_shapes(unused);
+    unsetenv("METAPACK_CUDA_HOST_SHARED");
+}
+
 static bool device_there(void) {
     mpk_context *ctx = NULL;
     if (mpk_context_create(NULL, &ctx) != MPK_OK) return false;
@@ -646,7 +688,8 @@ int main(void) {
         cmocka_unit_test(test_shapes),        cmocka_unit_test(test_parts),
         cmocka_unit_test(test_engine),        cmocka_unit_test(test_pivots),
         cmocka_unit_test(test_again),         cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_device_memory), cmocka_unit_test(test_small_blocks)};
+        cmocka_unit_test(test_device_memory), cmocka_unit_test(test_small_blocks),
+        cmocka_unit_test(test_panels)};
     if (!device_there()) {
         print_message("no device, and no module that does without: nothing to test\n");
         return 0;

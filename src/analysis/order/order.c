@@ -203,6 +203,35 @@ mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t
     return status;
 }
 
+/* An interior-point method factorizes one pattern some tens of times, and what it saves on the
+ * processor is waiting for the device: nested dissection may take as long as so many factorizations. */
+static const double ND_FACTORIZATIONS = 300;
+/* It is taken where it is expected to need less than this share of AMD's time: AMD's trees fill less,
+ * and the guess is no better than that. */
+static const double ND_GAIN = 0.9;
+
+mpk_status mpki_order_for_device(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
+                                 int threads, int cores, int32_t *perm, mpk_ordering *used) {
+    double amd_s, nd_s;
+    *used = MPK_ORDERING_AMD;
+    if (graph->n < 200 || graph->xadj[graph->n] > INT32_MAX) return MPK_OK;
+    mpk_status status = mpki_order_makespan(ctx, graph, perm, &amd_s);
+    if (mpk_failed(status)) return status;
+    if (nd_time(graph, cores) > ND_FACTORIZATIONS * amd_s) return MPK_OK;
+    if (mpki_progress(ctx, "analyse", 0.3))
+        return mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
+    int32_t *other = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
+    if (!other) return mpki_failed(ctx);
+    status = order_graph(ctx, graph, MPK_ORDERING_ND, seed, threads, other);
+    if (!mpk_failed(status)) status = mpki_order_makespan(ctx, graph, other, &nd_s);
+    if (!mpk_failed(status) && nd_s < ND_GAIN * amd_s) {
+        memcpy(perm, other, (size_t)graph->n * sizeof *perm);
+        *used = MPK_ORDERING_ND;
+    }
+    mpki_release(ctx, other);
+    return status;
+}
+
 mpk_status mpki_order(mpk_context *ctx, const mpki_graph *graph, mpk_ordering method, int64_t seed,
                       int threads, int32_t *perm, mpk_ordering *used) {
     mpk_ordering ignored;

@@ -37,4 +37,9 @@ mpk_status mpki_twins_expand(mpk_context *ctx, int32_t n, const int32_t *map, in
 mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
                               int cores, int32_t *perm, mpki_cost *cost, mpk_ordering *used);
 
+/** The same for a device: replaced by nested dissection's where a device is expected to factorize that
+ *  sooner. It is asked wherever its own time is less than some hundred factorizations. */
+mpk_status mpki_order_for_device(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
+                                 int threads, int cores, int32_t *perm, mpk_ordering *used);
+
 #endif

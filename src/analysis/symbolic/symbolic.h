@@ -24,6 +24,18 @@ typedef struct mpki_cost {
 mpk_status mpki_order_time(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
                            int threads, mpki_cost *cost);
 
+/** What the multifrontal engine of a device costs, for mpki_order_makespan(): a front and a column on
+ *  the longest path of the tree; how many multiprocessors there are. */
+#define MPKI_DEVICE_FRONT_S 8e-6
+#define MPKI_DEVICE_COLUMN_S 1e-6
+#define MPKI_DEVICE_MULTIPROCESSORS 132
+
+/** A guess of the seconds of a factorization on a device: the longest path of fronts, after
+ *  amalgamation, or all work over the multiprocessors, whichever is longer.
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _SIZE. */
+mpk_status mpki_order_makespan(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
+                               double *time_s);
+
 /** Rules of amalgamation: a child is merged into its parent when that adds no zeros, or at most
  * `few` of them and the merged front has at most `few_width` columns, or when the merged front has
  * at most width[k] columns and a smaller share of explicit zeros than share[k], for some k. */

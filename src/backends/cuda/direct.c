@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device's multifrontal engine: memory, and the walk over the levels of the tree. The kernels
+/* The device's multifrontal engine: memory, and the walk over the steps of the plan. The kernels
  * are in direct/; where columns are delayed, fronts grow: small ones find a place by themselves, for
- * large ones the host reads the counts once a level. A task whose front does not fit stops; its
- * front is then eliminated as a large one, or the arena grows, and the level goes on. */
+ * large ones the host reads the counts once a step. A task whose front does not fit stops, and so do
+ * those above it; the front is then eliminated as a large one, or the arena grows, and the step goes
+ * on. */
 #include "direct_factor.h"
 
 #include "../../core/random.h"
@@ -64,13 +65,12 @@ static void drop_device(mpki_direct *f) {
 static void drop_host(mpki_direct *f) {
     mpk_context *ctx = f->ctx;
     mpki_release(ctx, f->now);
-    mpki_release(ctx, f->next);
     mpki_release(ctx, f->large);
     mpki_release(ctx, f->d);
     mpki_release(ctx, f->dinv);
     mpki_release(ctx, f->id);
     mpki_release(ctx, f->at);
-    f->now = NULL, f->next = NULL, f->large = NULL;
+    f->now = NULL, f->large = NULL, f->as_planned = false;
     f->d = f->dinv = NULL, f->id = f->at = NULL;
     f->fetched = false;
 }
@@ -121,6 +121,10 @@ typedef struct part {
 
 enum { LARGE_LISTS = 4 };
 
+static int64_t ticket_bytes(const mpki_cuda_plan *plan) {
+    return plan->steps * MPKI_CUDA_CLASSES * (int64_t)sizeof(int32_t);
+}
+
 /* Bytes of the description of so many large fronts, in `work`. */
 static int64_t description_bytes(int64_t count) {
     const int64_t bytes = count * (int64_t)sizeof(mpki_cuda_front) +
@@ -128,17 +132,17 @@ static int64_t description_bytes(int64_t count) {
     return (bytes + 255) & ~(int64_t)255;
 }
 
-enum { PARTS = 16 };
+enum { PARTS = 15 };
 
 /* What lies there: fills `parts` (PARTS). Returns the bytes of all. */
 static int64_t list_parts(mpki_direct *f, part *parts) {
     const mpki_tree_view *tree = &f->tree;
     const mpki_cuda_plan *plan = &f->plan;
     const int64_t size = (int64_t)mpk_scalar_size(tree->scalar), n = tree->n;
-    const int64_t entries = tree->scatter_ptr[tree->nsuper], rows = tree->rptr[tree->nsuper];
+    const int64_t entries = tree->scatter_ptr[tree->nsuper];
     int32_t most = 0;
-    for (int32_t l = 0; l < plan->levels; l++) {
-        const int32_t count = plan->level[l].large_last - plan->level[l].large_first;
+    for (int32_t l = 0; l < plan->steps; l++) {
+        const int32_t count = plan->step[l].large_last - plan->step[l].large_first;
         if (count > most) most = count;
     }
     f->work_bytes = plan->work_bytes + plan->work_bytes / 8 + description_bytes(most + 1);
@@ -149,16 +153,15 @@ static int64_t list_parts(mpki_direct *f, part *parts) {
         {&on->node, plan->fronts * (int64_t)sizeof(mpki_cuda_node), plan->node},
         {&on->child, plan->children * (int64_t)sizeof(int32_t), plan->child},
         {&on->rel, plan->rows * (int64_t)sizeof(int32_t), plan->rel},
-        {&on->ridx, rows * (int64_t)sizeof(int32_t), tree->ridx},
+        {&on->ridx, plan->positions * (int64_t)sizeof(int32_t), plan->ridx},
         {&on->scatter, entries * (int64_t)sizeof(mpki_cuda_entry), tree->scatter},
         {&f->perm, n * (int64_t)sizeof(int32_t), tree->perm},
         {&f->given_scale, n * (int64_t)sizeof(double), NULL},
         {&on->scale, n * (int64_t)sizeof(double), NULL},
         {&f->ax, tree->nnz * size, NULL},
-        {&on->now, plan->fronts * (int64_t)sizeof(mpki_cuda_now), NULL},
-        {&f->task, plan->tasks * (int64_t)sizeof(mpki_cuda_task), NULL},
+        {&on->now, plan->fronts * (int64_t)sizeof(mpki_cuda_now) + ticket_bytes(plan), NULL},
+        {&f->task, plan->tasks * (int64_t)sizeof(mpki_cuda_task), plan->task},
         {&on->flags, sizeof(mpki_cuda_flags), NULL},
-        {&f->sums, sizeof(mpki_cuda_pivot_sums), NULL},
         {&f->work, f->work_bytes, NULL},
         {&on->contribution, plan->contribution_entries * size, NULL},
         {&on->arena, f->arena_bytes, NULL},
@@ -197,6 +200,7 @@ static mpk_status place(mpki_direct *f) {
             return mpki_failed(f->ctx);
         at += (parts[k].bytes + 255) & ~(int64_t)255;
     }
+    f->ticket = (int32_t *)(void *)(on->now + plan->fronts);
     on->ax = f->ax;
     on->scalar = tree->scalar, on->hermitian = tree->symmetry == MPK_HERMITIAN;
     on->n = tree->n, on->fronts = plan->fronts;
@@ -209,8 +213,6 @@ static mpk_status host_arrays(mpki_direct *f) {
     const mpki_cuda_plan *plan = &f->plan;
     if (f->now) return MPK_OK;
     f->now = MPKI_ZNEW(f->ctx, STAGE, (int64_t)plan->fronts + 1, mpki_cuda_now);
-    f->next = MPKI_ZNEW(f->ctx, STAGE, (int64_t)plan->tasks + 1, mpki_cuda_task);
-    if (!f->now || !f->next) drop_host(f);
     return mpki_failed(f->ctx);
 }
 
@@ -220,7 +222,7 @@ typedef struct walk {
     mpki_direct *f;
     const mpki_stop *stop;
     mpki_numeric_result *result;
-    int32_t known; /* fronts before this one are in f->now, from the device */
+    int32_t known; /* fronts before this one are in f->now */
     double flops;  /* of fronts that are known */
 } walk;
 
@@ -375,7 +377,7 @@ static mpk_status read_fronts(mpki_direct *f, const mpki_cuda_large *large) {
     return MPK_OK;
 }
 
-/* Assemble and eliminate some large fronts of a level, all at once. */
+/* Assemble and eliminate some large fronts of a step, all at once. */
 static mpk_status eliminate(mpki_direct *f, const int32_t *list, int32_t count, int32_t depth) {
     mpki_cuda *cuda = f->device->cuda;
     mpki_cuda_large large;
@@ -408,16 +410,30 @@ static mpk_status eliminate(mpki_direct *f, const int32_t *list, int32_t count, 
     }
     for (int32_t k = 0; k < count; k++) {
         const mpki_cuda_front *x = &f->large[k];
-        f->now[x->index] = (mpki_cuda_now){x->a, x->w, x->own > 0 ? x->p : 0, x->ld, 1};
+        f->now[x->index] = (mpki_cuda_now){x->a,  x->w, x->own > 0 ? x->p : 0,
+                                           x->ld, 1,    f->plan.node[x->index].parts};
+        if (x->w != x->own || x->p != x->own) f->touched = true, f->as_planned = false;
     }
     (void)DID(functions(f)->finish(cuda, &f->on, &large));
     return mpki_failed(f->ctx);
 }
 
-/* ---- the levels -------------------------------------------------------------------------------- */
+/* ---- the steps --------------------------------------------------------------------------------- */
 
+/* What kernels know a step by: the more the earlier. */
 static int32_t depth_of(const mpki_direct *f, int32_t l) {
-    return f->plan.levels - 1 - l;
+    return f->plan.steps - 1 - l;
+}
+
+/* A front of which nothing was delayed, and nothing came late. */
+static mpki_cuda_now as_planned(const mpki_direct *f, int32_t front) {
+    const mpki_cuda_node *node = &f->plan.node[front];
+    return (mpki_cuda_now){f->on.arena + node->panel,
+                           node->own,
+                           node->own,
+                           mpki_cuda_leading(node->own + node->rows),
+                           1,
+                           node->parts};
 }
 
 /* Flags, and what became of the fronts before `until`. */
@@ -426,64 +442,82 @@ static mpk_status read_back(walk *z, int32_t until) {
     mpki_cuda *cuda = f->device->cuda;
     const int64_t fresh = until - z->known;
     if (!DID(functions(f)->copy(cuda, &f->flags, f->on.flags, sizeof f->flags, 0)) ||
-        !DID(functions(f)->copy(cuda, f->now + z->known, f->on.now + z->known,
-                                fresh * (int64_t)sizeof *f->now, 0)) ||
         !DID(functions(f)->wait(cuda)))
         return mpki_failed(f->ctx);
     if (f->flags.numeric)
         return mpki_error(f->ctx, MPK_ERR_NUMERIC, STAGE, -1,
                           "a pivot column holds NaN or Inf: overflow");
+    if (!f->flags.late && !f->flags.stuck) {
+        for (int32_t k = z->known; !f->as_planned && k < until; k++) f->now[k] = as_planned(f, k);
+        return MPK_OK;
+    }
+    f->touched = true, f->as_planned = false;
+    if (!DID(functions(f)->copy(cuda, f->now + z->known, f->on.now + z->known,
+                                fresh * (int64_t)sizeof *f->now, 0)) ||
+        !DID(functions(f)->wait(cuda)))
+        return mpki_failed(f->ctx);
     return MPK_OK;
 }
 
-/* The level whose tasks have stopped goes on: the arena grows; fronts that are too large for a block
- * of threads become large ones. */
-static mpk_status unstick(walk *z, int32_t *level) {
+static bool children_are_done(const mpki_direct *f, int32_t front) {
+    const mpki_cuda_node *node = &f->plan.node[front];
+    for (int32_t k = 0; k < node->children; k++)
+        if (f->now[f->plan.child[node->child + k]].done != 1) return false;
+    return true;
+}
+
+/* The fronts at which tasks of a step have stopped: those that are too large for the widest blocks
+ * are listed, for the others *want bytes of the arena. Returns how many were listed. */
+static int32_t stopped_at(const mpki_direct *f, const mpki_cuda_step *at, int32_t *list,
+                          int64_t *want) {
+    const mpki_cuda_plan *plan = &f->plan;
+    int32_t count = 0;
+    for (int32_t t = at->task[0]; t < at->task[MPKI_CUDA_CLASSES]; t++) {
+        int32_t front = plan->task[t].first;
+        if (plan->task[t].part >= 0) continue;
+        while (front <= plan->task[t].last && f->now[front].done == 1) front++;
+        if (front > plan->task[t].last || !children_are_done(f, front)) continue;
+        const mpki_cuda_node *node = &plan->node[front];
+        const int32_t w = node->own + late_of(f, front), nrows = w + node->rows;
+        const bool alone = plan->task[t].part == MPKI_CUDA_PANEL;
+        const bool fits = functions(f)->task_bytes(f->tree.scalar, nrows, w, alone ? w : nrows) <=
+                          functions(f)->class_bytes(f->device->cuda, MPKI_CUDA_CLASSES - 1);
+        if (!fits && (!alone || f->flags.reason == MPKI_CUDA_TOO_LARGE))
+            list[count++] = front;
+        else
+            *want += mpki_cuda_panel_bytes(f->tree.scalar, nrows, w);
+    }
+    return count;
+}
+
+/* The step whose tasks have stopped goes on: the arena grows; fronts that are too large even for the
+ * widest blocks become large ones. *step [out]: where */
+static mpk_status unstick(walk *z, int32_t *step) {
     mpki_direct *f = z->f;
     mpki_cuda *cuda = f->device->cuda;
     const mpki_cuda_plan *plan = &f->plan;
-    const int32_t l = plan->levels - f->flags.stuck; /* stuck: 1 + depth */
-    const mpki_cuda_level *at = &plan->level[l];
-    const int32_t t0 = at->task[0], t1 = at->task[MPKI_CUDA_CLASSES];
-    int32_t *list = MPKI_NEW(f->ctx, STAGE, (int64_t)(t1 - t0) + 1, int32_t), count = 0;
+    const int32_t l = plan->steps - f->flags.stuck; /* stuck: 1 + depth */
+    const mpki_cuda_step *at = &plan->step[l];
+    const int32_t tasks = at->task[MPKI_CUDA_CLASSES] - at->task[0];
+    int32_t *list = MPKI_NEW(f->ctx, STAGE, (int64_t)tasks + 1, int32_t);
     int64_t want = 0;
-    mpk_status status = MPK_OK;
-    if (!list) return mpki_failed(f->ctx);
-    if (!DID(functions(f)->copy(cuda, f->next + t0, f->task + t0,
-                                (t1 - t0) * (int64_t)sizeof *f->next, 0)) ||
-        !DID(functions(f)->copy(cuda, f->now + at->first, f->on.now + at->first,
-                                (at->last - at->first) * (int64_t)sizeof *f->now, 0)) ||
-        !DID(functions(f)->wait(cuda)))
-        goto failed;
-    for (int32_t t = t0; t < t1; t++) {
-        const int32_t front = f->next[t].next;
-        if (front > plan->task[t].last) continue;
-        const mpki_cuda_node *node = &plan->node[front];
-        const int32_t w = node->own + late_of(f, front), nrows = w + node->rows;
-        if (functions(f)->task_bytes(f->tree.scalar, nrows, w) >
-            functions(f)->class_bytes(cuda, plan->task[t].size)) {
-            list[count++] = front;
-            f->next[t].next++;
-        } else {
-            want += mpki_cuda_panel_bytes(f->tree.scalar, nrows, w);
-        }
-    }
+    mpk_status status = list ? MPK_OK : mpki_failed(f->ctx);
+    if (mpk_failed(status)) return status;
+    const int32_t count = stopped_at(f, at, list, &want);
     f->flags.stuck = f->flags.reason = 0;
-    if (want > 0 && mpk_failed(grow_arena(f, want))) goto failed;
-    if (mpk_failed(send_flags(f))) goto failed;
-    if (count > 0) {
-        if (mpk_failed(eliminate(f, list, count, depth_of(f, l))) ||
-            !DID(functions(f)->copy(cuda, f->task + t0, f->next + t0,
-                                    (t1 - t0) * (int64_t)sizeof *f->next, 1)) ||
-            !DID(functions(f)->wait(cuda)))
-            goto failed;
-    }
-    *level = l;
+    f->flags.sums = (mpki_cuda_pivot_sums){.min_d = INFINITY};
+    /* not where tasks had only grown beyond their class */
+    if (f->flags.used + (unsigned long long)want > f->flags.end) status = grow_arena(f, want);
+    if (!mpk_failed(status)) status = send_flags(f);
+    if (!mpk_failed(status) &&
+        (!DID(functions(f)->unmark(cuda, &f->on, at->first, at->last)) ||
+         !DID(functions(f)->clear(cuda, f->ticket + (int64_t)l * MPKI_CUDA_CLASSES,
+                                  MPKI_CUDA_CLASSES * (int64_t)sizeof *f->ticket))))
+        status = mpki_failed(f->ctx);
+    if (!mpk_failed(status) && count > 0) status = eliminate(f, list, count, depth_of(f, l));
     mpki_release(f->ctx, list);
+    *step = l;
     return status;
-failed:
-    mpki_release(f->ctx, list);
-    return mpki_failed(f->ctx);
 }
 
 /* flops of eliminating e of w columns over nrows rows, counted as in the analysis */
@@ -496,26 +530,26 @@ static double front_flops(double nrows, double e) {
 /* Take note of fronts that are done now; is it time to give up? */
 static mpk_status note(walk *z, int32_t until) {
     mpki_direct *f = z->f;
-    for (; z->known < until; z->known++) {
-        const mpki_cuda_now *x = &f->now[z->known];
-        z->flops += front_flops(x->w + f->plan.node[z->known].rows, x->nelim);
+    for (int32_t k = z->known; z->stop && k < until; k++) {
+        const mpki_cuda_now *x = &f->now[k];
+        z->flops += front_flops(x->w + f->plan.node[k].rows, x->nelim);
     }
+    z->known = until;
     if (z->stop &&
         (z->flops > z->stop->flops || (double)f->flags.rejected > (double)z->stop->rejected))
         z->result->runaway = true;
-    const double share = z->flops / (f->tree.factor_flops + 1);
-    if (mpki_progress(f->ctx, STAGE, share < 0.999 ? share : 0.999))
+    if (mpki_progress(f->ctx, STAGE, 0.999 * until / f->plan.fronts))
         return mpki_error(f->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     return MPK_OK;
 }
 
-/* All fronts before `until` done and known. *level [inout]: where to go on if some were not */
-static mpk_status settle(walk *z, int32_t until, int32_t *level, bool *again) {
+/* All fronts before `until` done and known. *step [inout]: where to go on if some were not */
+static mpk_status settle(walk *z, int32_t until, int32_t *step, bool *again) {
     *again = false;
     if (mpk_failed(read_back(z, until))) return mpki_failed(z->f->ctx);
     if (!z->f->flags.stuck) return note(z, until);
     *again = true;
-    return unstick(z, level);
+    return unstick(z, step);
 }
 
 /* The large fronts from place k on that are eliminated together: up to the one returned. */
@@ -530,7 +564,7 @@ static int32_t together(const mpki_direct *f, int32_t k, int32_t last) {
     return k;
 }
 
-/* bench/cuda asks how long each kind of a level's fronts takes. */
+/* bench/cuda asks how long each kind of a step's fronts takes. */
 static double clock_of(const mpki_direct *f) {
     if (!f->profile) return 0;
     (void)functions(f)->wait(f->device->cuda);
@@ -541,40 +575,61 @@ static void add_time(const mpki_direct *f, int32_t l, int kind, double since) {
     if (f->profile) f->profile[l * (MPKI_CUDA_CLASSES + 1) + kind] += clock_of(f) - since;
 }
 
+/* Large fronts of a step that are not done. */
+static mpk_status large_ones(mpki_direct *f, int32_t l) {
+    const mpki_cuda_plan *plan = &f->plan;
+    const mpki_cuda_step *step = &plan->step[l];
+    const double since = clock_of(f);
+    for (int32_t k = step->large_first, next; k < step->large_last; k = next) {
+        next = together(f, k, step->large_last);
+        if (mpk_failed(eliminate(f, plan->large + k, next - k, depth_of(f, l))))
+            return mpki_failed(f->ctx);
+    }
+    add_time(f, l, MPKI_CUDA_CLASSES, since);
+    return MPK_OK;
+}
+
+/* Tasks of a step. again: as far as they are not done; all by the widest blocks then, since some have
+ * grown. */
+static mpk_status small_ones(mpki_direct *f, int32_t l, bool again) {
+    const mpki_cuda_step *step = &f->plan.step[l];
+    if (again) {
+        (void)DID(functions(f)->tasks(f->device->cuda, &f->on, f->task + step->task[0],
+                                      step->task[MPKI_CUDA_CLASSES] - step->task[0],
+                                      MPKI_CUDA_CLASSES - 1, depth_of(f, l),
+                                      f->ticket + (int64_t)l * MPKI_CUDA_CLASSES));
+        return mpki_failed(f->ctx);
+    }
+    for (int size = 0; size < MPKI_CUDA_CLASSES; size++) {
+        const double since = clock_of(f);
+        if (!DID(functions(f)->tasks(f->device->cuda, &f->on, f->task + step->task[size],
+                                     step->task[size + 1] - step->task[size], size, depth_of(f, l),
+                                     f->ticket + (int64_t)l * MPKI_CUDA_CLASSES + size)))
+            return mpki_failed(f->ctx);
+        add_time(f, l, size, since);
+    }
+    return MPK_OK;
+}
+
 static mpk_status go(walk *z) {
     mpki_direct *f = z->f;
-    mpki_cuda *cuda = f->device->cuda;
     const mpki_cuda_plan *plan = &f->plan;
-    int32_t l = 0;
+    int32_t l = 0, larges = -1; /* larges: the last step whose large fronts are done */
     while (!z->result->runaway) {
-        bool again;
-        if (l == plan->levels) {
-            if (mpk_failed(settle(z, plan->fronts, &l, &again))) return mpki_failed(f->ctx);
-            if (!again) break;
-            continue;
-        }
-        const mpki_cuda_level *level = &plan->level[l];
-        const int32_t larges = level->large_last - level->large_first;
-        if (larges > 0 && z->known < level->first) {
-            if (mpk_failed(settle(z, level->first, &l, &again))) return mpki_failed(f->ctx);
-            if (again || z->result->runaway) continue;
-        }
-        for (int size = 0; size < MPKI_CUDA_CLASSES; size++) {
-            const double since = clock_of(f);
-            if (!DID(functions(f)->tasks(cuda, &f->on, f->task + level->task[size],
-                                         level->task[size + 1] - level->task[size], size,
-                                         depth_of(f, l))))
+        bool again = false;
+        const bool last = l == plan->steps;
+        const mpki_cuda_step *step = &plan->step[l];
+        if (last || (step->large_last > step->large_first && larges < l)) {
+            if ((last && !DID(functions(f)->count(f->device->cuda, &f->on))) ||
+                mpk_failed(settle(z, last ? plan->fronts : step->first, &l, &again)))
                 return mpki_failed(f->ctx);
-            add_time(f, l, size, since);
+            if (z->result->runaway || (last && !again)) break;
+            if (!again) {
+                if (mpk_failed(large_ones(f, l))) return mpki_failed(f->ctx);
+                larges = l;
+            }
         }
-        const double since = clock_of(f);
-        for (int32_t k = level->large_first, next; k < level->large_last; k = next) {
-            next = together(f, k, level->large_last);
-            if (!f->now[plan->large[k]].done &&
-                mpk_failed(eliminate(f, plan->large + k, next - k, depth_of(f, l))))
-                return mpki_failed(f->ctx);
-        }
-        add_time(f, l, MPKI_CUDA_CLASSES, since);
+        if (mpk_failed(small_ones(f, l, again))) return mpki_failed(f->ctx);
         l++;
     }
     return MPK_OK;
@@ -587,7 +642,8 @@ static mpk_status begin(mpki_direct *f, const void *ax, const double *scale,
     const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(f->tree.scalar);
     const double eps = size == 4 || f->tree.scalar == MPK_C ? 0x1p-23 : 0x1p-52;
     f->flags = (mpki_cuda_flags){.used = address(f->on.arena + plan->panel_bytes),
-                                 .end = address(f->on.arena + f->arena_bytes)};
+                                 .end = address(f->on.arena + f->arena_bytes),
+                                 .sums.min_d = INFINITY};
     if (f->chunks > 0) {
         f->flags.used = address(f->chunk[0].ptr);
         f->flags.end = f->flags.used + (unsigned long long)f->chunk[0].bytes;
@@ -598,41 +654,45 @@ static mpk_status begin(mpki_direct *f, const void *ax, const double *scale,
         !DID(functions(f)->copy(cuda, f->given_scale, scale, n * (int64_t)sizeof *scale, 1)) ||
         !DID(functions(f)->scale(cuda, f->tree.n, f->perm, f->given_scale,
                                  (double *)(uintptr_t)f->on.scale)) ||
-        !DID(functions(f)->copy(cuda, f->task, plan->task,
-                                plan->tasks * (int64_t)sizeof *plan->task, 1)))
+        !DID(functions(f)->clear(cuda, f->on.now,
+                                 plan->fronts * (int64_t)sizeof *f->now + ticket_bytes(plan))))
         return mpki_failed(f->ctx);
-    memset(f->now, 0, (size_t)plan->fronts * sizeof *f->now);
     return send_flags(f);
 }
 
-/* Counts from D, on the device; the rest from the fronts, in their order. */
-static mpk_status add_up(walk *z) {
-    mpki_direct *f = z->f;
-    mpki_cuda *cuda = f->device->cuda;
-    mpki_numeric_result *r = z->result;
-    mpki_cuda_pivot_sums sums = {.min_d = INFINITY};
-    if (!DID(functions(f)->copy(cuda, f->sums, &sums, sizeof sums, 1)) ||
-        !DID(functions(f)->count(cuda, &f->on, f->sums)) ||
-        !DID(functions(f)->copy(cuda, &sums, f->sums, sizeof sums, 0)) ||
-        !DID(functions(f)->wait(cuda)))
-        return mpki_failed(f->ctx);
-    r->positive = (int64_t)sums.positive, r->negative = (int64_t)sums.negative;
-    r->zero = (int64_t)sums.zero, r->two_by_two = (int64_t)sums.pairs;
-    r->max_d = sums.max_d, r->min_d = sums.min_d;
-    r->perturbed = (int64_t)f->flags.perturbed;
+/* What the sizes of the fronts tell, in their order. */
+static void add_up_fronts(mpki_direct *f, mpki_numeric_result *r) {
     f->shape = 0;
     for (int32_t k = 0; k < f->plan.fronts; k++) {
         const mpki_cuda_now *x = &f->now[k];
         const int64_t e = x->nelim, nrows = x->w + f->plan.node[k].rows;
         f->shape = mpki_random_mix(f->shape + MPKI_GOLDEN + (uint64_t)(uint32_t)x->w) ^
                    (uint64_t)(uint32_t)x->nelim;
-        if (f->plan.super[k] < 0) continue;
-        r->delayed += x->w - x->nelim;
+        if (f->plan.kind[k] == MPKI_CUDA_HELPER) continue;
+        if (f->plan.kind[k] == MPKI_CUDA_SUPERNODE) r->delayed += x->w - x->nelim;
         r->flops += front_flops((double)nrows, (double)e);
         r->nnz += e * nrows - e * (e - 1) / 2;
         if (nrows > r->max_front) r->max_front = (int32_t)nrows;
     }
-    return MPK_OK;
+}
+
+/* Counts from D, on the device; the rest from the fronts. */
+static void add_up(walk *z) {
+    mpki_direct *f = z->f;
+    mpki_numeric_result *r = z->result;
+    if (!f->touched && f->as_planned) {
+        *r = f->planned_sums;
+        f->shape = f->planned_shape;
+    } else {
+        add_up_fronts(f, r);
+        f->as_planned = !f->touched;
+        if (f->as_planned) f->planned_sums = *r, f->planned_shape = f->shape;
+    }
+    const mpki_cuda_pivot_sums *sums = &f->flags.sums;
+    r->positive = (int64_t)sums->positive, r->negative = (int64_t)sums->negative;
+    r->zero = (int64_t)sums->zero, r->two_by_two = (int64_t)sums->pairs;
+    r->max_d = sums->max_d, r->min_d = sums->min_d;
+    r->perturbed = (int64_t)f->flags.perturbed;
 }
 
 static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
@@ -640,7 +700,7 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
                             mpki_numeric_result *result) {
     walk z = {.f = f, .stop = stop, .result = result};
     *result = (mpki_numeric_result){.min_d = INFINITY};
-    f->valid = f->fetched = false;
+    f->valid = f->fetched = f->touched = false;
     f->scale = scale, f->size = rules->size, f->limit = rules->device_memory_limit;
     if (f->plan.fronts == 0) {
         f->valid = true;
@@ -652,11 +712,11 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
         return mpki_failed(f->ctx);
     }
     keep_last_chunk(f);
-    if (mpk_failed(begin(f, ax, scale, rules)) || mpk_failed(go(&z)) ||
-        (!result->runaway && mpk_failed(add_up(&z)))) {
+    if (mpk_failed(begin(f, ax, scale, rules)) || mpk_failed(go(&z))) {
         (void)functions(f)->wait(f->device->cuda);
         return mpki_failed(f->ctx);
     }
+    if (!result->runaway) add_up(&z);
     f->valid = !result->runaway;
     return MPK_OK;
 }

@@ -45,7 +45,7 @@ static mpk_status host_room(mpki_direct *f) {
     if (f->d) return MPK_OK;
     f->dinv = mpki_alloc(f->ctx, STAGE, 2 * n + 1, (size_t)size);
     f->id = MPKI_NEW(f->ctx, STAGE, n + 1, int32_t);
-    f->at = MPKI_NEW(f->ctx, STAGE, (int64_t)f->tree.nsuper + 1, int32_t);
+    f->at = MPKI_NEW(f->ctx, STAGE, (int64_t)f->plan.units + 1, int32_t);
     if (f->dinv && f->id && f->at) f->d = mpki_alloc(f->ctx, STAGE, 2 * n + 1, (size_t)size);
     if (f->d) return MPK_OK;
     mpki_release(f->ctx, f->dinv);
@@ -65,9 +65,9 @@ mpk_status mpki_cuda_direct_fetch(mpki_direct *f) {
     int32_t *places = MPKI_ZNEW(f->ctx, STAGE, (int64_t)f->plan.fronts + 1, int32_t);
     if (!places) return mpki_failed(f->ctx);
     f->at[0] = 0;
-    for (int32_t s = 0; s < tree->nsuper; s++) {
-        places[f->plan.front[s]] = f->at[s];
-        f->at[s + 1] = f->at[s] + f->now[f->plan.front[s]].nelim;
+    for (int32_t s = 0; s < f->plan.units; s++) {
+        places[f->plan.unit[s]] = f->at[s];
+        f->at[s + 1] = f->at[s] + f->now[f->plan.unit[s]].nelim;
     }
     const int64_t at_bytes = (f->plan.fronts * (int64_t)sizeof *places + 255) & ~(int64_t)255;
     const int64_t d_bytes = (2 * n * size + 255) & ~(int64_t)255;
@@ -156,7 +156,7 @@ int mpki_cuda_direct_zeros(const mpki_direct *f, int64_t all, int most, mpki_wea
     int64_t seen = 0;
     int count = 0;
     if (!there(f)) return 0;
-    for (int32_t s = 0; s < f->tree.nsuper; s++)
+    for (int32_t s = 0; s < f->plan.units; s++)
         for (int64_t k = f->at[s]; k < f->at[s + 1] && count < most; k++) {
             if (is_zero_pivot(f, k) && seen++ % step == 0)
                 list[count++] = (mpki_weak_pivot){
@@ -187,7 +187,7 @@ static void look_at_pair(const mpki_direct *f, int64_t k, mpki_weak_pivot *p) {
 int mpki_cuda_direct_weak(const mpki_direct *f, double bound, int most, mpki_weak_pivot *list) {
     int count = 0;
     if (!there(f)) return 0;
-    for (int32_t s = 0; s < f->tree.nsuper; s++)
+    for (int32_t s = 0; s < f->plan.units; s++)
         for (int64_t k = f->at[s]; k < f->at[s + 1]; k++) {
             const double complex d = entry(f, f->d, 2 * k);
             mpki_weak_pivot p = {
@@ -210,7 +210,7 @@ int mpki_cuda_direct_weak(const mpki_direct *f, double bound, int most, mpki_wea
 
 /* Entries of D and D^-1 of a pivot, from the copies to the device. */
 static void send(mpki_direct *f, int32_t s, int64_t k, int64_t count) {
-    const mpki_cuda_now *x = &f->now[f->plan.front[s]];
+    const mpki_cuda_now *x = &f->now[f->plan.unit[s]];
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar), from = 2 * (f->at[s] + k) * size;
     char *d = (char *)x->a + ((int64_t)x->ld * x->w + 2 * k) * size;
     char *dinv = d + 2 * (int64_t)x->w * size;

@@ -24,12 +24,12 @@ struct mpki_direct {
     int64_t room_bytes, bytes; /* bytes: of all that is held there */
     mpki_cuda_tree on;         /* what kernels are given */
     mpki_cuda_task *task;
+    int32_t *ticket; /* steps x MPKI_CUDA_CLASSES, behind `now` */
     int32_t *perm;
     double *given_scale;
     void *ax;
     char *work;
     int64_t work_bytes;
-    mpki_cuda_pivot_sums *sums;
     int64_t arena_bytes; /* of the first piece: panels, and some for those that grow */
     mpki_cuda_chunk chunk[MPKI_CUDA_CHUNKS]; /* further pieces for panels that grow */
     int chunks;
@@ -37,21 +37,24 @@ struct mpki_direct {
     bool planned;              /* the plan is there, in device memory */
     bool valid;                /* there are numbers */
     /* on the host */
-    mpki_cuda_now *now;   /* fronts */
-    mpki_cuda_task *next; /* tasks: as they come back */
+    mpki_cuda_now *now; /* fronts */
+    bool as_planned;    /* all of `now` is what it is while nothing is delayed */
+    bool touched;       /* these numbers have made it something else */
     mpki_cuda_front *large;
     mpki_cuda_flags flags;
+    mpki_numeric_result planned_sums; /* of the fronts, while nothing is delayed, */
+    uint64_t planned_shape;           /* and the hash of their sizes */
     uint64_t
         shape; /* a hash of all fronts' sizes: two factors of one plan with the same are alike */
     /* work space of a solver that is gone, for the next one: struct mpki_direct_solver; any thread
      * that solves may take it */
     _Atomic(struct mpki_direct_solver *) spare;
-    /* D, D^-1 and positions, in the order of the supernodes: fetched when they are asked for */
+    /* D, D^-1 and positions, in the order of plan.unit: fetched when they are asked for */
     void *d, *dinv;
-    int32_t *id, *at; /* at: nsuper + 1 */
+    int32_t *id, *at; /* at: units + 1 */
     bool fetched;
-    /* for bench/cuda: seconds of each level's tasks by class, and of its large fronts, added up:
-     * levels x (MPKI_CUDA_CLASSES + 1). NULL: not asked for; else the walk waits after each */
+    /* for bench/cuda: seconds of each step's tasks by class, and of its large fronts, added up:
+     * steps x (MPKI_CUDA_CLASSES + 1). NULL: not asked for; else the walk waits after each */
     double *profile;
 };
 

@@ -1,36 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_PLAN_H
 #define MPKI_CUDA_DIRECT_PLAN_H
-/** An assembly tree as a device goes over it: fronts by levels, small ones gathered into tasks of one
- *  thread block each, large ones shared by many; where their numbers lie. Made once for a tree.
+/** An assembly tree as a device goes over it: small fronts gathered into tasks of one thread block
+ *  each, large ones shared by many blocks, in steps; where their numbers lie. Made once for a tree.
  *
- *  Levels are counted from the roots: a front's level is one deeper than that of the task it gives
- *  its contribution to, so that contributions live for one level, in two areas that take turns. A
- *  front with very many children gets helpers without columns of their own, each of which adds up a
- *  group of them. */
+ *  A front that is too large for one block's shared memory, but whose columns are not, at least some
+ *  of them together, is a task that eliminates its columns and some that each make a part of its
+ *  contribution. Where not all of its columns fit, it is cut into fronts of as many as do, each the
+ *  only further child of the next.
+ *
+ *  A step does its large fronts, then its tasks. Tasks of a step wait for one another by themselves;
+ *  between steps the host may look. As far as memory allows, the first step has all tasks without a
+ *  large front below them, and a step begins where a large front is followed by another one; else
+ *  (plan.by_level) a step is a level, counted from the roots, so that contributions live for two
+ *  steps. A front with very many children gets helpers without columns of their own, each of which
+ *  adds up a group of them. */
 #include "../sparse.h"
 #include "direct/direct.h"
 #include "load.h"
 
-typedef struct mpki_cuda_level {
-    int32_t first, last;                 /* fronts first .. last - 1 */
-    int32_t task[MPKI_CUDA_CLASSES + 1]; /* by class: tasks task[c] .. task[c + 1] - 1 */
+typedef struct mpki_cuda_step {
+    int32_t first, last;                 /* fronts first .. last - 1, the large ones first */
+    int32_t task[MPKI_CUDA_CLASSES + 1]; /* by class: tasks task[c] .. task[c + 1] - 1, each of
+                                            which waits for none after it */
     int32_t large_first, large_last;     /* entries of plan.large */
-} mpki_cuda_level;
+} mpki_cuda_step;
+
+/* What a front is: a supernode or the last columns of one; other columns of one, which may leave
+ * some to the next; or a helper. */
+enum mpki_cuda_kind { MPKI_CUDA_SUPERNODE, MPKI_CUDA_LOWER, MPKI_CUDA_HELPER };
 
 typedef struct mpki_cuda_plan {
-    int32_t fronts, levels, tasks, larges, children;
+    int32_t fronts, steps, tasks, larges, children;
+    bool by_level;
     mpki_cuda_node *node; /* fronts */
-    int32_t *super;       /* fronts: the supernode; -1: a helper */
-    int32_t *front;       /* supernodes */
-    int32_t *child;       /* children */
-    int32_t *rel;         /* rows: those of the tree first */
-    int64_t rows;
+    int8_t *kind;         /* fronts: enum mpki_cuda_kind */
+    int32_t *unit;        /* units: fronts with columns of their own, in the order of supernodes */
+    int32_t units;
+    int32_t *child; /* children */
+    int32_t *rel;   /* rows: those of the tree first */
+    int32_t *ridx;  /* positions: those of the tree first */
+    int64_t rows, positions;
     mpki_cuda_task *task; /* tasks */
     int32_t *large;       /* larges: fronts */
-    mpki_cuda_level *level;
+    mpki_cuda_step *step;
     int64_t panel_bytes;          /* of all panels, while nothing is delayed */
-    int64_t contribution_entries; /* of both areas */
+    int64_t contribution_entries; /* of those that are held at the same time, at most */
     int64_t work_bytes;           /* of the large fronts that are eliminated together, at most */
 } mpki_cuda_plan;
 
@@ -47,7 +62,7 @@ int64_t mpki_cuda_contribution_entries(int32_t rows);
 int32_t mpki_cuda_front_block(int32_t w);
 int64_t mpki_cuda_front_work(mpk_scalar scalar, int32_t nrows, int32_t w);
 
-/** Large fronts of a level are eliminated together, as many as this much work space holds. */
+/** Large fronts of a step are eliminated together, as many as this much work space holds. */
 #define MPKI_CUDA_TOGETHER ((int64_t)256 << 20)
 
 static inline int32_t mpki_cuda_leading(int32_t rows) {

@@ -85,18 +85,18 @@ static void add(mpki_cuda_piece *list, int32_t *count, int32_t kind, int32_t fir
     list[(*count)++] = (mpki_cuda_piece){kind, first, last};
 }
 
-/* Large fronts of a level side by side, strip by strip. */
-static void large_pieces(const mpki_direct *f, const mpki_cuda_level *level, lists *l, bool back) {
+/* Large fronts of a step side by side, strip by strip. */
+static void large_pieces(const mpki_direct *f, const mpki_cuda_step *step, lists *l, bool back) {
     const int32_t *large = f->plan.large;
     bool more = true;
-    for (int32_t k = level->large_first; !back && k < level->large_last; k++)
+    for (int32_t k = step->large_first; !back && k < step->large_last; k++)
         for (int32_t part = 0; part < gathers(f, large[k]); part++)
             add(l->down, &l->downs, MPKI_CUDA_GATHER, large[k], part);
-    for (int32_t k = level->large_first; back && k < level->large_last; k++)
+    for (int32_t k = step->large_first; back && k < step->large_last; k++)
         if (f->now[large[k]].nelim == 0) add(l->up, &l->ups, MPKI_CUDA_GATHER, large[k], 0);
     for (int32_t strip = 0; more; strip++) {
         more = false;
-        for (int32_t k = level->large_first; k < level->large_last; k++) {
+        for (int32_t k = step->large_first; k < step->large_last; k++) {
             const int32_t front = large[k], pivots = pivot_strips(f, front);
             const int32_t all = f->plan.node[front].own == 0 ? 0
                                 : back                       ? pivots
@@ -143,15 +143,17 @@ static mpk_status lists_make(mpk_context *ctx, const mpki_direct *f, lists *l) {
                              ? gathers(f, front)
                              : pivot_strips(f, front) + lower_strips(f, front);
     }
-    for (int32_t d = 0; d < plan->levels; d++) {
-        const mpki_cuda_level *level = &plan->level[d];
-        for (int32_t t = level->task[0]; t < level->task[MPKI_CUDA_CLASSES]; t++)
-            add(l->down, &l->downs, MPKI_CUDA_TASK, plan->task[t].first, plan->task[t].last);
-        large_pieces(f, level, l, false);
-        level = &plan->level[plan->levels - 1 - d];
-        large_pieces(f, level, l, true);
-        for (int32_t t = level->task[0]; t < level->task[MPKI_CUDA_CLASSES]; t++)
-            add(l->up, &l->ups, MPKI_CUDA_TASK, plan->task[t].first, plan->task[t].last);
+    for (int32_t d = 0; d < plan->steps; d++) {
+        const mpki_cuda_step *step = &plan->step[d];
+        large_pieces(f, step, l, false);
+        for (int32_t t = step->task[0]; t < step->task[MPKI_CUDA_CLASSES]; t++)
+            if (plan->task[t].part < 0)
+                add(l->down, &l->downs, MPKI_CUDA_TASK, plan->task[t].first, plan->task[t].last);
+        step = &plan->step[plan->steps - 1 - d];
+        for (int32_t t = step->task[MPKI_CUDA_CLASSES] - 1; t >= step->task[0]; t--)
+            if (plan->task[t].part < 0)
+                add(l->up, &l->ups, MPKI_CUDA_TASK, plan->task[t].first, plan->task[t].last);
+        large_pieces(f, step, l, true);
     }
     return MPK_OK;
 }

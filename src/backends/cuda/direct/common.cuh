@@ -144,9 +144,9 @@ template <class T> struct entry_of_a {
     T value;
     __device__ entry_of_a(const mpki_cuda_tree &t, const mpki_cuda_node &f, int64_t e) {
         const mpki_cuda_entry x = t.scatter[e];
-        row = x.row < 0 ? ~x.row : x.row;
-        col = x.col;
-        const int position = row < f.own ? f.first + row : t.ridx[f.rel + row - f.own];
+        row = (x.row < 0 ? ~x.row : x.row) - f.shift;
+        col = x.col - f.shift;
+        const int position = row < f.own ? f.first + row : t.ridx[f.ridx + row - f.own];
         value = ((const T *)t.ax)[x.src];
         if (x.row < 0) value = conj(value);
         value = scaled_entry(value, t.scale[position], t.scale[f.first + col]);

@@ -8,18 +8,17 @@ using namespace mpki;
 static const mpki_cuda_direct_kind *const kinds[] = {&mpki_s_cuda_direct, &mpki_d_cuda_direct,
                                                      &mpki_c_cuda_direct, &mpki_z_cuda_direct};
 
-/* Threads of a block, and its shared memory, by class. */
-static const int32_t THREADS[MPKI_CUDA_CLASSES] = {32, 128, 256, 256};
+/* Shared memory of a block, by class. */
 static const int64_t ROOM[MPKI_CUDA_CLASSES] = {20 << 10, 54 << 10, 110 << 10, 226 << 10};
 
-static int64_t task_bytes(mpk_scalar scalar, int32_t nrows, int32_t w) {
-    return kinds[scalar]->task_bytes(nrows, w);
+static int64_t task_bytes(mpk_scalar scalar, int32_t nrows, int32_t w, int32_t columns) {
+    return kinds[scalar]->task_bytes(nrows, w, columns);
 }
 
 static int64_t class_bytes(mpki_cuda *cuda, int32_t size) {
     const int64_t most = cuda->shared_max ? (int64_t)cuda->shared_max : 227 << 10;
-    /* the kernels have some of their own */
-    return ROOM[size] < most - 1024 ? ROOM[size] : most - 1024;
+    /* the kernels have up to 1.5 kB of their own, and 1 kB is reserved */
+    return ROOM[size] < most - 2048 ? ROOM[size] : most - 2048;
 }
 
 static int copy(mpki_cuda *cuda, void *to, const void *from, int64_t bytes, int to_device) {
@@ -57,12 +56,26 @@ static int scale(mpki_cuda *cuda, int32_t n, const int32_t *perm, const double *
     return MPK_OK;
 }
 
-static int tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, mpki_cuda_task *task, int32_t count,
-                 int32_t size, int32_t level) {
+static int tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task,
+                 int32_t count, int32_t size, int32_t level, int32_t *ticket) {
     if (count == 0) return MPK_OK;
     MPKI_TRY(cudaSetDevice(cuda->device));
-    return kinds[t->scalar]->tasks(cuda, t, task, count, THREADS[size], class_bytes(cuda, size),
-                                   level);
+    return kinds[t->scalar]->tasks(cuda, t, task, count, size, class_bytes(cuda, size), level,
+                                   ticket);
+}
+
+static __global__ void unmark_kernel(mpki_cuda_now *now, int first, int last) {
+    const int k = first + (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (k < last && now[k].done < 0) now[k].done = 0;
+}
+
+static int unmark(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t last) {
+    if (last <= first) return MPK_OK;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_LAUNCH(unmark_kernel, (last - first + 255) / 256, 256, 0, cuda->sparse, t->now, first,
+                last);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
 }
 
 static int assemble(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
@@ -89,9 +102,9 @@ static int finish(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_larg
     return MPK_OK;
 }
 
-static int count(mpki_cuda *cuda, const mpki_cuda_tree *t, mpki_cuda_pivot_sums *sums) {
+static int count(mpki_cuda *cuda, const mpki_cuda_tree *t) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    return kinds[t->scalar]->count(cuda, t, sums);
+    return kinds[t->scalar]->count(cuda, t);
 }
 
 static int get(mpki_cuda *cuda, const mpki_cuda_tree *t, const int32_t *at, void *d, void *dinv,
@@ -135,5 +148,5 @@ static int diagonal_(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_s
 
 extern "C" const mpki_cuda_direct_table mpki_cuda_direct_functions;
 const mpki_cuda_direct_table mpki_cuda_direct_functions = {
-    task_bytes, class_bytes, copy,  clear, wait, scale, tasks,   assemble, block,
+    task_bytes, class_bytes, copy,  clear, wait, scale, tasks,   unmark,   assemble, block,
     columns,    finish,      count, get,   take, give,  forward, backward, diagonal_};

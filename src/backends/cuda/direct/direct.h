@@ -3,9 +3,9 @@
 #define MPKI_CUDA_DIRECT_H
 /** The multifrontal LDLT on a device: what libmetapack asks of its CUDA module. Plain C; arrays lie
  *  in device memory unless said otherwise; arguments have been checked. ../direct.c holds the plan of
- *  a tree and goes over its levels, deepest first; the functions here queue the kernels of a level.
+ *  a tree and goes over its steps; the functions here queue the kernels of a step.
  *
- *  Fronts are numbered by the plan, level by level: those of a task are consecutive, children before
+ *  Fronts are numbered by the plan, step by step: those of a task are consecutive, children before
  *  parents. A front has w columns that may be eliminated (its own, then those that its children
  *  delayed) over nrows = w + rows rows. Its panel lies in one piece:
  *      T a[ld * w], d[2 w], dinv[2 w]; int32_t id[w]
@@ -23,48 +23,67 @@ enum {
     MPKI_FRONT_CONTRIBUTION = 64 /* columns of a panel of a contribution */
 };
 
-/** A front as the analysis has it. */
+/** A front as the analysis has it; or some of its columns, with the rows below them: then the next
+ *  columns, and the rows below those, are a front that has this one as a child. */
 typedef struct mpki_cuda_node {
     int32_t own;             /**< columns of its own; 0: it only adds up contributions */
     int32_t rows;            /**< rows below them */
     int32_t first;           /**< position of its first column */
+    int32_t shift;           /**< columns of the analysis's front before them */
     int32_t child, children; /**< its children: list entries child .. child + children - 1 */
-    int32_t root;            /**< all must be eliminated */
-    int64_t rel;             /**< where its rows begin in `rel` (and `ridx`) */
+    int32_t root;            /**< MPKI_CUDA_INNER, _ROOT, _NOT_LAST */
+    int32_t parts;           /**< > 0: its contribution is made in so many parts, by other blocks */
+    int64_t rel;             /**< where its rows begin in `rel` */
+    int64_t ridx;            /**< and in `ridx` */
     int64_t scatter;         /**< its entries of A: list entries scatter .. */
     int64_t scatter_end;
     int64_t panel;        /**< bytes from the arena's begin; while nothing is delayed */
     int64_t contribution; /**< entries from the begin of contributions */
 } mpki_cuda_node;
 
+/** What becomes of columns that fail: they go to the parent; they must be eliminated; they go on, to
+ *  the next columns of the same front, without a search for pivots among them. */
+enum { MPKI_CUDA_INNER = 0, MPKI_CUDA_ROOT = 1, MPKI_CUDA_NOT_LAST = 2 };
+
 /** What a factorization made of it. */
 typedef struct mpki_cuda_now {
     void *a; /**< the panel */
     int32_t w, nelim, ld;
-    int32_t done;
+    int32_t done;  /**< 1: it is; -1: it could not, or one below it could not; 0: not yet */
+    int32_t parts; /**< of its contribution that are there */
 } mpki_cuda_now;
 
-/** Fronts first .. last, one after the other, by one thread block. */
+/** What one thread block does: fronts first .. last, one after the other, each as a whole in shared
+ *  memory; of a front that is too large for that its columns; or a part of its contribution. */
 typedef struct mpki_cuda_task {
     int32_t first, last;
-    int32_t next; /**< the first that is not done; from the device */
     int32_t size; /**< class: 0 .. MPKI_CUDA_CLASSES - 1 */
+    int32_t part; /**< MPKI_CUDA_WHOLE, MPKI_CUDA_PANEL, or the part's number */
 } mpki_cuda_task;
+
+enum { MPKI_CUDA_WHOLE = -2, MPKI_CUDA_PANEL = -1 };
 
 enum { MPKI_CUDA_CLASSES = 4 };
 
 /** Why a task stopped. */
 enum { MPKI_CUDA_RUNS = 0, MPKI_CUDA_TOO_LARGE = 1, MPKI_CUDA_NO_ROOM = 2 };
 
+/** Sums over the pivots of all fronts. */
+typedef struct mpki_cuda_pivot_sums {
+    unsigned long long positive, negative, zero, pairs;
+    double max_d, min_d;
+} mpki_cuda_pivot_sums;
+
 /** What kernels tell the host, and the arena of panels that have grown. */
 typedef struct mpki_cuda_flags {
-    int32_t stuck;   /**< 1 + level whose task stopped; 0: none */
-    int32_t reason;  /**< why, the largest of all */
-    int32_t numeric; /**< NaN or Inf was met */
-    int32_t pad;
+    int32_t stuck;           /**< 1 + level whose task stopped; 0: none */
+    int32_t reason;          /**< why, the largest of all */
+    int32_t numeric;         /**< NaN or Inf was met */
+    int32_t late;            /**< 1: some front has left columns to its parent */
     unsigned long long used; /**< address of the arena's free part */
     unsigned long long end;
     unsigned long long rejected, perturbed; /**< columns */
+    mpki_cuda_pivot_sums sums;
 } mpki_cuda_flags;
 
 /** The entries of A's lower triangle, as mpki_scatter has them. */
@@ -82,7 +101,7 @@ typedef struct mpki_cuda_tree {
     const mpki_cuda_node *node; /**< fronts */
     const int32_t *child;       /**< numbers of fronts */
     const int32_t *rel;         /**< local row in the parent's front */
-    const int32_t *ridx;        /**< positions; only of fronts that eliminate */
+    const int32_t *ridx;        /**< positions; only of fronts with columns of their own */
     const mpki_cuda_entry *scatter;
     const void *ax;         /**< values as given */
     const double *scale;    /**< n, by position */
@@ -129,12 +148,6 @@ enum {
     MPKI_FRONT_COLUMNS = 16
 };
 
-/** Sums over the pivots of all fronts. */
-typedef struct mpki_cuda_pivot_sums {
-    unsigned long long positive, negative, zero, pairs;
-    double max_d, min_d;
-} mpki_cuda_pivot_sums;
-
 enum {
     MPKI_CUDA_RHS = 8,      /* right-hand sides of a sweep, at most */
     MPKI_FRONT_STRIP = 64,  /* rows of a strip of a large front */
@@ -166,8 +179,9 @@ typedef struct mpki_cuda_sweep {
 } mpki_cuda_sweep;
 
 typedef struct mpki_cuda_direct_table {
-    /** Bytes of shared memory that a front of nrows rows and w columns takes in a task. */
-    int64_t (*task_bytes)(mpk_scalar scalar, int32_t nrows, int32_t w);
+    /** Bytes of shared memory that a front of nrows rows, w of them to be eliminated, takes in a
+     *  task, of which so many columns are held: nrows, or w. */
+    int64_t (*task_bytes)(mpk_scalar scalar, int32_t nrows, int32_t w, int32_t columns);
     /** The most that a task of this class has. */
     int64_t (*class_bytes)(mpki_cuda *cuda, int32_t size);
     /** Between the host and the device, in the engines' stream; to_device 1 or 0. */
@@ -177,9 +191,13 @@ typedef struct mpki_cuda_direct_table {
     /** by_position[k] := scale[perm[k]] */
     int (*scale)(mpki_cuda *cuda, int32_t n, const int32_t *perm, const double *scale,
                  double *by_position);
-    /** Tasks of one class and level. */
-    int (*tasks)(mpki_cuda *cuda, const mpki_cuda_tree *tree, mpki_cuda_task *task, int32_t count,
-                 int32_t size, int32_t level);
+    /** Tasks of one class and step, children before parents: blocks of threads take them in this
+     *  order and wait for what they need. A task that cannot go on, and those above it, are marked.
+     *  ticket [inout] 0 before */
+    int (*tasks)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_task *task,
+                 int32_t count, int32_t size, int32_t level, int32_t *ticket);
+    /** Take away the marks of fronts first .. last - 1. */
+    int (*unmark)(mpki_cuda *cuda, const mpki_cuda_tree *tree, int32_t first, int32_t last);
     /** Large fronts: entries of A and contributions of children. */
     int (*assemble)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large,
                     int32_t level);
@@ -190,7 +208,8 @@ typedef struct mpki_cuda_direct_table {
     int (*columns)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large);
     /** now[] of fronts that are done. */
     int (*finish)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_large *large);
-    int (*count)(mpki_cuda *cuda, const mpki_cuda_tree *tree, mpki_cuda_pivot_sums *sums);
+    /** Into tree->flags->sums, which are 0, 0, 0, 0, 0, infinity before. */
+    int (*count)(mpki_cuda *cuda, const mpki_cuda_tree *tree);
     /** D (2 n), D^-1 (2 n), positions (n) in the order of `at` (fronts: place of a front's first
      *  pivot). */
     int (*get)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const int32_t *at, void *d, void *dinv,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queues the kernels of the multifrontal engine for one kind of entries. */
 #include "outer.cuh"
+#include "part.cuh"
 #include "solve.cuh"
 #include "table.cuh"
-#include "task.cuh"
 
 using namespace mpki;
 
@@ -14,24 +14,49 @@ template <class KERNEL> static mpk_status allow(mpki_cuda *cuda, KERNEL kernel, 
     return MPK_OK;
 }
 
-static int64_t task_bytes(int32_t nrows, int32_t w) {
-    return task_room<T>::bytes(nrows, w);
+static int64_t task_bytes(int32_t nrows, int32_t w, int32_t columns) {
+    const int64_t bytes = task_room<T>::bytes(nrows, w, columns), part = part_room<T>::bytes();
+    return columns < nrows && bytes < part ? part : bytes;
 }
 
-template <bool H>
-static mpk_status tasks_h(mpki_cuda *cuda, const mpki_cuda_tree *t, mpki_cuda_task *task,
-                          int32_t count, int32_t threads, int64_t bytes, int32_t level) {
-    auto kernel = task_kernel<H, T>;
+/* Threads of a block of tasks, and how many such blocks a multiprocessor holds, by class. */
+static const int SIDE_BY_SIDE[MPKI_CUDA_CLASSES] = {10, 4, 2, 1};
+static const int WIDEST = sizeof(T) > 8 ? 256 : 512; /* registers */
+
+template <bool H, int THREADS, bool PARTS>
+static mpk_status tasks_by(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task,
+                           int32_t count, int32_t size, int64_t bytes, int32_t level,
+                           int32_t *ticket) {
+    auto kernel = task_kernel<H, THREADS, PARTS, T>;
+    const int most = (cuda->sms > 0 ? cuda->sms : 2) * SIDE_BY_SIDE[size];
     MPKI_PASS(allow(cuda, kernel, bytes));
-    MPKI_LAUNCH(kernel, count, threads, (size_t)bytes, cuda->sparse, *t, task, level, bytes);
+    MPKI_LAUNCH(kernel, count < most ? count : most, THREADS, (size_t)bytes, cuda->sparse, *t, task,
+                count, level, bytes, ticket);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
 
-static mpk_status tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, mpki_cuda_task *task,
-                        int32_t count, int32_t threads, int64_t bytes, int32_t level) {
-    return t->hermitian ? tasks_h<true>(cuda, t, task, count, threads, bytes, level)
-                        : tasks_h<false>(cuda, t, task, count, threads, bytes, level);
+template <bool H>
+static mpk_status tasks_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task,
+                          int32_t count, int32_t size, int64_t bytes, int32_t level,
+                          int32_t *ticket) {
+    switch (size) {
+    case 0:
+        return tasks_by<H, 32, false>(cuda, t, task, count, size, bytes, level, ticket);
+    case 1:
+        return tasks_by<H, 128, false>(cuda, t, task, count, size, bytes, level, ticket);
+    case 2:
+        return tasks_by<H, 256, false>(cuda, t, task, count, size, bytes, level, ticket);
+    default:
+        return tasks_by<H, WIDEST, true>(cuda, t, task, count, size, bytes, level, ticket);
+    }
+}
+
+static mpk_status tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task,
+                        int32_t count, int32_t size, int64_t bytes, int32_t level,
+                        int32_t *ticket) {
+    return t->hermitian ? tasks_h<true>(cuda, t, task, count, size, bytes, level, ticket)
+                        : tasks_h<false>(cuda, t, task, count, size, bytes, level, ticket);
 }
 
 template <bool H>
@@ -123,7 +148,8 @@ static __device__ inline void smallest_of(double *to, double x) {
 }
 
 /* A warp for each front. Integers, and largest and smallest: sums that have one value. */
-static __global__ void count_kernel(mpki_cuda_tree t, mpki_cuda_pivot_sums *sums) {
+static __global__ void count_kernel(mpki_cuda_tree t) {
+    mpki_cuda_pivot_sums *sums = &t.flags->sums;
     const int lane = (int)threadIdx.x & 31, step = (int)(gridDim.x * blockDim.x / 32);
     const bool counted = !scalar_of<T>::complex || t.hermitian;
     unsigned positive = 0, negative = 0, zero = 0, pairs = 0;
@@ -174,9 +200,9 @@ static __global__ void count_kernel(mpki_cuda_tree t, mpki_cuda_pivot_sums *sums
     if (min_d < (double)INFINITY) smallest_of(&sums->min_d, min_d);
 }
 
-static mpk_status count(mpki_cuda *cuda, const mpki_cuda_tree *t, mpki_cuda_pivot_sums *sums) {
+static mpk_status count(mpki_cuda *cuda, const mpki_cuda_tree *t) {
     const int blocks = t->fronts / 8 + 1;
-    MPKI_LAUNCH(count_kernel, blocks < 4096 ? blocks : 4096, 256, 0, cuda->sparse, *t, sums);
+    MPKI_LAUNCH(count_kernel, blocks < 4096 ? blocks : 4096, 256, 0, cuda->sparse, *t);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_LARGE_CUH
 #define MPKI_CUDA_DIRECT_LARGE_CUH
-/** Large fronts of a level, all of them a step at a time: assembly; a tile (one block a front), the
+/** Large fronts of a step, all of them a step at a time: assembly; a tile (one block a front), the
  *  rows below it, the rest of the block of columns; then the rest of the front (outer.cuh). */
 #include "threshold.cuh"
 #include "tile.cuh"
@@ -68,12 +68,12 @@ __global__ void __launch_bounds__(256)
         int64_t low = node.scatter, high = node.scatter_end;
         while (low < high) {
             const int64_t middle = (low + high) / 2;
-            if (t.scatter[middle].col < c0)
+            if (t.scatter[middle].col - node.shift < c0)
                 low = middle + 1;
             else
                 high = middle;
         }
-        for (int64_t e = low + tid; e < node.scatter_end && t.scatter[e].col < c1;
+        for (int64_t e = low + tid; e < node.scatter_end && t.scatter[e].col - node.shift < c1;
              e += (int)blockDim.x) {
             const entry_of_a<T> a(t, node, e);
             to.column(a.col)[a.row < own ? a.row : a.row + late] = a.value;
@@ -443,8 +443,9 @@ static __global__ void finish_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
     const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (k >= large.count) return;
     const mpki_cuda_front &f = large.front[k];
-    const mpki_cuda_now now = {f.a, f.w, f.own > 0 ? f.p : 0, f.ld, 1};
+    const mpki_cuda_now now = {f.a, f.w, f.own > 0 ? f.p : 0, f.ld, 1, t.node[f.index].parts};
     t.now[f.index] = now;
+    if (now.nelim < now.w) t.flags->late = 1;
 }
 
 } // namespace mpki

@@ -4,9 +4,7 @@
 /** The pivots of a block of columns leave the rest of the front: C -= L W^H, on tiles of 64 x 64 of
  *  the panel and of the contribution. Real doubles by tensor cores. */
 #include "large.cuh"
-#ifdef __CUDACC__
-#include "../dense/mma.cuh"
-#endif
+#include "product.cuh"
 
 namespace mpki {
 
@@ -107,20 +105,6 @@ __global__ void __launch_bounds__(256) outer_kernel(mpki_cuda_large large, int c
             }
         }
     }
-}
-
-/** mma16() of ../dense/mma.cuh; before compute capability 9.0 as eight products of 8 x 8 x 4, whose
- *  fragments are the same ones. */
-__device__ inline void product16(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-#pragma unroll
-    for (int i = 0; i < 8; ++i)
-        asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
-            : "+d"(c[i % 2 * 2]), "+d"(c[i % 2 * 2 + 1])
-            : "d"(a[i]), "d"(b[i / 2]));
-#else
-    mma16(c, a, b);
-#endif
 }
 
 static const int MMA_THREADS = 128, MMA_STAGES = 3, MMA_LD = OUTER + 4;

@@ -157,7 +157,7 @@ __device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     const panel<T> &a = f.a;
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
     const int w = f.w, e = f.e, n = f.n, warps = nt / 32;
-    const int32_t *ridx = t.ridx + f.node.rel;
+    const int32_t *ridx = t.ridx + f.node.ridx;
     T *y = (T *)s.y, *u = (T *)s.u + s.at[index] * NR;
     if (e == 0) return;
     for (int k = tid; k < e * NR; k += nt) v[k] = fresh(&y[(int64_t)a.id[k / NR] * NR + k % NR]);
@@ -330,7 +330,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32, e = f.e, w = f.w;
     const int strips = (e + STRIP - 1) / STRIP, COLUMNS = STRIP / (SWEEP_THREADS / 32);
     const int j0 = strip * STRIP, b = e - j0 < STRIP ? e - j0 : STRIP;
-    const int32_t *ridx = t.ridx + f.node.rel;
+    const int32_t *ridx = t.ridx + f.node.ridx;
     T *y = (T *)s.y;
     T sum[COLUMNS][NR]; /* a warp takes 8 columns */
 #pragma unroll

@@ -6,13 +6,13 @@
 #include "direct.h"
 
 struct mpki_cuda_direct_kind {
-    int64_t (*task_bytes)(int32_t nrows, int32_t w);
-    mpk_status (*tasks)(mpki_cuda *, const mpki_cuda_tree *, mpki_cuda_task *, int32_t, int32_t,
-                        int64_t, int32_t);
+    int64_t (*task_bytes)(int32_t nrows, int32_t w, int32_t columns);
+    mpk_status (*tasks)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_task *, int32_t,
+                        int32_t, int64_t, int32_t, int32_t *);
     mpk_status (*assemble)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_large *, int32_t);
     mpk_status (*block)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_large *, int32_t);
     mpk_status (*columns)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_large *);
-    mpk_status (*count)(mpki_cuda *, const mpki_cuda_tree *, mpki_cuda_pivot_sums *);
+    mpk_status (*count)(mpki_cuda *, const mpki_cuda_tree *);
     mpk_status (*get)(mpki_cuda *, const mpki_cuda_tree *, const int32_t *, void *, void *,
                       int32_t *);
     mpk_status (*take)(mpki_cuda *, int32_t, int32_t, const int32_t *, const double *, const void *,

@@ -2,137 +2,297 @@
 #ifndef MPKI_CUDA_DIRECT_TASK_CUH
 #define MPKI_CUDA_DIRECT_TASK_CUH
 /** Small fronts: a thread block takes those of a task one after the other, each as a whole in shared
- *  memory: what A and the children give, the elimination, then panel and contribution go out. */
+ *  memory: what A and the children give, the elimination, then panel and contribution go out. Of
+ *  fronts that are too large for that only the columns to be eliminated: part.cuh does the rest. */
+#include "product.cuh"
 #include "threshold.cuh"
 #include "tile.cuh"
 
 namespace mpki {
 
-/** A front in shared memory: its lower triangle by columns. */
+/** A front in shared memory: the lower triangle of its first `columns` columns. */
 template <class T> struct packed_front {
     T *f;
-    int n;
-    __device__ T *column(int j) const { return f + (int64_t)j * (2 * n - j - 1) / 2; }
+    int n, columns;
+    __device__ T *column(int j) const { return f + j * (2 * n - j - 1) / 2; }
     __device__ T &at(int i, int j) const { return column(j)[i]; }
+    /** From a row of column j to the same row of the next one. */
+    __device__ int step(int j) const { return n - j - 1; }
+    __device__ int entries() const { return columns * (2 * n - columns + 1) / 2; }
+};
+
+/** Columns of a front that have grown beyond shared memory: they lie where they will stay. */
+template <class T> struct outside_front {
+    T *f;
+    int n, columns, ld;
+    __device__ T *column(int j) const { return f + (int64_t)j * ld; }
+    __device__ T &at(int i, int j) const { return column(j)[i]; }
+    __device__ int step(int) const { return ld; }
+    __device__ int entries() const { return columns * ld; }
 };
 
 /** Shared memory of a task. */
 template <class T> struct task_room {
     T *S, *work, *d, *dinv, *X, *F;
-    int32_t *perm, *row; /* row: where a child's rows go; as many as the front has */
+    int32_t *perm, *row; /* row: where rows of two children go; each as many as the front has */
     int *word;
     search_space<typename scalar_of<T>::real> *space;
-    static __host__ __device__ int64_t bytes(int n, int w) {
-        const int64_t b = w < TILE ? w : TILE;
-        return ((int64_t)LDS_ * TILE + 6 * TILE + b * n + (int64_t)n * (n + 1) / 2) *
-                   (int64_t)sizeof(T) +
-               (TILE + 16 + (int64_t)n) * 4 + (int64_t)sizeof *((task_room *)0)->space + 64;
+    int ldx; /* of X, which has rows of columns; 4 or 12 beyond a multiple of 16: a warp's 4 x 8
+                entries lie in all banks */
+    static __host__ __device__ int leading_of(int n) { return (n + 3) / 8 * 8 + 4; }
+    static __host__ __device__ int64_t entries(int n, int columns) {
+        return (int64_t)columns * (2 * (int64_t)n - columns + 1) / 2;
     }
-    __device__ task_room(char *room, int n, int w) {
+    static __host__ __device__ int64_t bytes(int n, int w, int columns, bool outside = false) {
+        const int64_t b = w < TILE ? w : TILE;
+        return ((int64_t)LDS_ * TILE + 6 * TILE + b * leading_of(columns) +
+                (outside ? 0 : entries(n, columns))) *
+                   (int64_t)sizeof(T) +
+               (TILE + 16 + 2 * (int64_t)n) * 4 + (int64_t)sizeof *((task_room *)0)->space + 64;
+    }
+    __device__ task_room(char *room, int n, int w, int columns, bool outside = false)
+        : ldx(leading_of(columns)) {
         const int b = w < TILE ? w : TILE;
         S = (T *)room;
         work = S + LDS_ * TILE;
         d = work + 2 * TILE;
         dinv = d + 2 * TILE;
         X = dinv + 2 * TILE;
-        F = X + b * n;
-        space = (search_space<typename scalar_of<T>::real> *)(F + (int64_t)n * (n + 1) / 2);
+        F = X + b * ldx;
+        space =
+            (search_space<typename scalar_of<T>::real> *)(F + (outside ? 0 : entries(n, columns)));
         perm = (int32_t *)(space + 1);
         word = perm + TILE;
         row = word + 16;
     }
 };
 
-/** All threads: what a child gives. At: front_at(i, j) of the parent. */
-template <bool H, class T, class F>
-__device__ void add_child(const mpki_cuda_tree &t, const F &f, int child, int own, int late,
-                          int offset, int32_t *id, int32_t *row) {
-    const mpki_cuda_node &c = t.node[child];
-    const mpki_cuda_now now = t.now[child];
-    const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32,
-              warps = (int)blockDim.x / 32;
-    const int m = c.rows, gone = now.w - now.nelim;
-    const int32_t *rel = t.rel + c.rel;
-    const T *C = (const T *)t.contribution + c.contribution;
-    for (int i = tid; i < m; i += (int)blockDim.x) {
-        const int r = rel[i];
-        row[i] = r < own ? r : r + late;
+/* ---- what the children give ---- */
+
+static const int CHILDREN = 24; /* described together */
+
+/** What is known of some children, in shared memory. */
+struct children_of_task {
+    int64_t rel[CHILDREN], contribution[CHILDREN];
+    int32_t rows[CHILDREN], columns[CHILDREN], gone[CHILDREN];
+};
+
+/** The word of another block. */
+__device__ inline int seen(const int32_t *flag) {
+#ifdef __CUDA_ARCH__
+    int x;
+    asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(x) : "l"(flag) : "memory");
+    return x;
+#else
+    return *(const volatile int32_t *)flag;
+#endif
+}
+
+/** All threads: wait until the children of a front are done. Those from `first` on are this block's.
+ *  late [out] the columns that they leave. False: one of them could not be done. */
+__device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_node &node,
+                                       int first, int *late) {
+    __shared__ int left, bad;
+    if (threadIdx.x == 0) left = bad = 0;
+    __syncthreads();
+    for (int k = (int)threadIdx.x; k < node.children; k += (int)blockDim.x) {
+        const int c = t.child[node.child + k];
+        const mpki_cuda_now *now = t.now + c;
+        int done = 1;
+        if (c < first) {
+            const int parts = t.node[c].parts;
+            while ((done = seen(&now->done)) == 0) __nanosleep(20);
+            while (done > 0 && seen(&now->parts) < parts) __nanosleep(20);
+        }
+        if (done < 0)
+            atomicMax(&bad, 1);
+        else if (now->w != now->nelim)
+            atomicAdd(&left, now->w - now->nelim);
     }
     __syncthreads();
-    for (int j = warp; j < m; j += warps) {
-        const T *from = contribution_column(C, m, j);
-        const int to = row[j];
-        for (int i = j + lane; i < m; i += 32) {
-            T &x = f.at(row[i], to);
-            x = x + from[i];
+    *late = left;
+    const bool good = bad == 0;
+    __syncthreads();
+    return good;
+}
+
+/** All threads: columns that a child left, as own + offset and on. row: where its other rows go. */
+template <bool H, class T, class F>
+__device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int own, int offset,
+                            int32_t *id, const int32_t *row) {
+    const mpki_cuda_now now = t.now[child];
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
+    const int warps = (int)blockDim.x / 32, m = t.node[child].rows, gone = now.w - now.nelim;
+    const panel<T> g(now.a, now.w, now.ld);
+    for (int k = warp; k < gone; k += warps) {
+        const int at = own + offset + k, s = now.nelim + k;
+        if (lane == 0) id[at] = g.id[s];
+        for (int i = s + lane; i < now.w; i += 32) {
+            T &x = f.at(own + offset + i - now.nelim, at);
+            x = x + g.at(i, s);
+        }
+        for (int i = lane; i < m; i += 32) {
+            const T y = g.at(now.w + i, s);
+            if (row[i] < own) {
+                T &x = f.at(at, row[i]);
+                x = x + cj<H>(y);
+            } else {
+                T &x = f.at(row[i], at);
+                x = x + y;
+            }
         }
     }
-    if (gone > 0) { /* columns that it delayed: own + offset and on */
-        const panel<T> g(now.a, now.w, now.ld);
-        for (int k = warp; k < gone; k += warps) {
-            const int at = own + offset + k, s = now.nelim + k;
-            if (lane == 0) id[at] = g.id[s];
-            for (int i = s + lane; i < now.w; i += 32) {
-                T &x = f.at(own + offset + i - now.nelim, at);
-                x = x + g.at(i, s);
+}
+
+/** All threads: the first `columns` columns of a contribution of m rows. A warp reads 2 columns of 128
+ *  rows before it adds the first. */
+template <class T, class F>
+__device__ void add_contribution(const F &f, const T *C, int m, int columns, const int32_t *row) {
+    const int COLUMNS = 2, ROWS = sizeof(T) > 8 ? 2 : 4;
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
+    const int warps = (int)blockDim.x / 32;
+    for (int j0 = warp; j0 < columns; j0 += COLUMNS * warps)
+        for (int i0 = (j0 & ~31) + lane; i0 < m; i0 += 32 * ROWS) {
+            T v[COLUMNS][ROWS];
+#pragma unroll
+            for (int q = 0; q < COLUMNS; ++q) {
+                const int j = j0 + q * warps;
+                const T *from = contribution_column(C, m, j < columns ? j : j0);
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) {
+                    const int i = i0 + 32 * r;
+                    v[q][r] = j < columns && j <= i && i < m ? from[i] : make<T>(0);
+                }
             }
-            for (int i = lane; i < m; i += 32) {
-                const T y = g.at(now.w + i, s);
-                if (row[i] < own) {
-                    T &x = f.at(at, row[i]);
-                    x = x + cj<H>(y);
-                } else {
-                    T &x = f.at(row[i], at);
-                    x = x + y;
+#pragma unroll
+            for (int q = 0; q < COLUMNS; ++q) {
+                const int j = j0 + q * warps;
+                if (j >= columns) continue;
+                T *to = f.column(row[j]);
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) {
+                    const int i = i0 + 32 * r;
+                    if (j <= i && i < m) to[row[i]] = to[row[i]] + v[q][r];
                 }
             }
         }
-    }
-    __syncthreads();
 }
 
-/** All threads: rows below a tile at p: X of the first `pivots` columns. Returns to room.word[0] the
- *  first column that fails. */
-template <bool H, int B, class T>
-__device__ void task_rows(const packed_front<T> &f, const task_room<T> &m, int p, int b, int pivots,
-                          typename scalar_of<T>::real limit, bool test) {
+/** All threads: what the children give to the columns of f, in their order. row: room for two of
+ *  them. */
+template <bool H, class T, class F>
+__device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
+                             int late, int32_t *id, int32_t *row) {
+    __shared__ children_of_task some;
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, own = node.own;
+    int offset = 0, turn = 0;
+    for (int base = 0; base < node.children; base += CHILDREN) {
+        const int count = node.children - base < CHILDREN ? node.children - base : CHILDREN;
+        for (int k = tid; k < count; k += nt) {
+            const int c = t.child[node.child + base + k];
+            some.rel[k] = t.node[c].rel, some.contribution[k] = t.node[c].contribution;
+            some.rows[k] = t.node[c].rows, some.gone[k] = t.now[c].w - t.now[c].nelim;
+            some.columns[k] = f.columns < f.n
+                                  ? first_not_below(t.rel + t.node[c].rel, t.node[c].rows, own)
+                                  : t.node[c].rows;
+        }
+        __syncthreads();
+        /* a child's rows are read while the one before it is added */
+        for (int k = -1; k < count; ++k) {
+            int32_t *const mine = row + (turn & 1) * f.n, *const other = row + (~turn & 1) * f.n;
+            if (k + 1 < count)
+                for (int i = tid; i < some.rows[k + 1]; i += nt) {
+                    const int r = t.rel[some.rel[k + 1] + i];
+                    other[i] = r < own ? r : r + late;
+                }
+            if (k >= 0) {
+                add_contribution(f, (const T *)t.contribution + some.contribution[k], some.rows[k],
+                                 some.columns[k], mine);
+                if (some.gone[k] > 0) {
+                    __syncthreads();
+                    add_delayed<H, T>(t, f, t.child[node.child + base + k], own, offset, id, mine);
+                    offset += some.gone[k];
+                }
+            }
+            ++turn;
+            __syncthreads();
+        }
+    }
+}
+
+/** What task_rows() does with a row: X of it goes to m.X and is tested; the same without the test; it
+ *  is tested alone; L goes to the front, and what the pivots leave of the other columns. */
+enum { ROWS_TRY, ROWS_AGAIN, ROWS_TEST, ROWS_STORE };
+
+/** All threads: rows below a tile of b columns at p: X of the first `pivots` columns. The first column
+ *  that fails a test goes to m.word[0], unless that is less. */
+template <bool H, int B, class F, class T>
+__device__ void task_rows(const F &f, const task_room<T> &m, int p, int b, int pivots,
+                          typename scalar_of<T>::real limit, int what) {
+#pragma unroll 1
     for (int i = p + b + (int)threadIdx.x; i < f.n; i += (int)blockDim.x) {
         T x[B];
 #pragma unroll
         for (int k = 0; k < B; ++k) x[k] = k < b ? f.at(i, p + m.perm[k]) : make<T>(0);
         row_eliminate<H>(x, m.S, b, pivots);
-        if (test) {
+        if (what == ROWS_TRY || what == ROWS_TEST) {
             const int good = row_test<H>(x, m.dinv, pivots, limit);
             if (good < pivots) atomicMin(&m.word[0], good);
         }
+        if (what != ROWS_TEST && i < f.columns)
 #pragma unroll
-        for (int k = 0; k < B; ++k)
-            if (k < b) m.X[i + k * f.n] = x[k];
+            for (int k = 0; k < B; ++k)
+                if (k < b) m.X[i + k * m.ldx] = x[k];
+        if (what != ROWS_STORE) continue;
+        T *to = &f.at(i, p);
+#pragma unroll
+        for (int k = 0; k < B; ++k) {
+            if (k >= b) continue;
+            const T after = k + 1 < pivots && k + 1 < B ? x[k + 1 < B ? k + 1 : k] : make<T>(0);
+            *to = k < pivots
+                      ? times_inverse<H>(k ? x[k ? k - 1 : 0] : make<T>(0), x[k], after, m.dinv, k)
+                      : x[k];
+            to += f.step(p + k);
+        }
     }
 }
 
-template <bool H, class T>
-__device__ void task_rows_of(const packed_front<T> &f, const task_room<T> &m, int p, int b,
-                             int pivots, typename scalar_of<T>::real limit, bool test) {
-    if (b <= 2)
-        task_rows<H, 2>(f, m, p, b, pivots, limit, test);
-    else if (b <= 4)
-        task_rows<H, 4>(f, m, p, b, pivots, limit, test);
+template <bool H, class F, class T>
+__device__ void task_rows_of(const F &f, const task_room<T> &m, int p, int b, int pivots,
+                             typename scalar_of<T>::real limit, int what) {
+    if (b <= 4)
+        task_rows<H, 4>(f, m, p, b, pivots, limit, what);
     else if (b <= 8)
-        task_rows<H, 8>(f, m, p, b, pivots, limit, test);
+        task_rows<H, 8>(f, m, p, b, pivots, limit, what);
     else if (b <= 16)
-        task_rows<H, 16>(f, m, p, b, pivots, limit, test);
+        task_rows<H, 16>(f, m, p, b, pivots, limit, what);
     else
-        task_rows<H, 32>(f, m, p, b, pivots, limit, test);
+        task_rows<H, 32>(f, m, p, b, pivots, limit, what);
+}
+
+/** All threads: rows below a tile in which np pivots were found; returns how many of these pass. Rows
+ *  of a whole front are in m.X then, of columns alone in the front. */
+template <bool H, class F, class T>
+__device__ int task_rows_tested(const F &f, const task_room<T> &m, int p, int b, int np,
+                                typename scalar_of<T>::real limit) {
+    const bool whole = f.columns == f.n;
+    task_rows_of<H>(f, m, p, b, np, limit, whole ? ROWS_TRY : ROWS_TEST);
+    __syncthreads();
+    const int ne = whole_pairs(m.d, m.word[0]);
+    __syncthreads();
+    if (!whole)
+        task_rows_of<H>(f, m, p, b, ne, limit, ROWS_STORE);
+    else if (ne < np)
+        task_rows_of<H>(f, m, p, b, ne, limit, ROWS_AGAIN);
+    return ne;
 }
 
 /** All threads: F(i, j) -= L X^H for i >= j >= first, the ne pivots at p. A warp takes 32 rows and 8
  *  columns at once. */
-template <bool H, class T>
-__device__ void task_update(const packed_front<T> &f, const task_room<T> &m, int p, int first,
-                            int ne) {
+template <bool H, class F, class T>
+__device__ void task_update(const F &f, const task_room<T> &m, int p, int first, int ne) {
     const int n = f.n, lane = (int)threadIdx.x & 31, warps = (int)blockDim.x / 32;
-    const int left = n - first, columns = (left + 7) / 8;
+    const int left = n - first, columns = (f.columns - first + 7) / 8;
     int piece = 0;
     for (int h = 0; h < columns; ++h)
         for (int g = h / 4; 32 * g < left; ++g, ++piece) {
@@ -142,10 +302,10 @@ __device__ void task_update(const packed_front<T> &f, const task_room<T> &m, int
             T c[8];
 #pragma unroll
             for (int y = 0; y < 8; ++y) c[y] = make<T>(0);
-            const int width = n - j0 < 8 ? n - j0 : 8;
+            const int width = f.columns - j0 < 8 ? f.columns - j0 : 8;
             for (int k = 0; k < ne; ++k) {
                 const T l = f.at(safe, p + k);
-                const T *x = m.X + j0 + k * n;
+                const T *x = m.X + j0 + k * m.ldx;
 #pragma unroll
                 for (int y = 0; y < 8; ++y) pfma(c[y], l, cj<H>(x[y < width ? y : 0]));
             }
@@ -158,11 +318,61 @@ __device__ void task_update(const packed_front<T> &f, const task_room<T> &m, int
         }
 }
 
+/** The same of real doubles by tensor cores: a warp takes 32 rows and 16 columns at once. */
+template <bool H, class F>
+__device__ void task_update(const F &f, const task_room<double> &m, int p, int first, int ne) {
+    const int n = f.n, lane = (int)threadIdx.x & 31, warps = (int)blockDim.x / 32;
+    const int g = lane / 4, t = lane % 4, left = n - first, w = f.columns;
+    const int columns = (w - first + 15) / 16;
+    int piece = 0;
+    for (int h = 0; h < columns; ++h)
+        for (int r = h / 2; 32 * r < left; ++r, ++piece) {
+            if (piece % warps != (int)threadIdx.x / 32) continue;
+            const int i0 = first + 32 * r + g, j0 = first + 16 * h;
+            const int col = j0 + g < w ? j0 + g : w - 1, next = j0 + 8 + g < w ? 8 : 0;
+            double c[2][2][4];
+#pragma unroll
+            for (int x = 0; x < 2; ++x)
+#pragma unroll
+                for (int y = 0; y < 2; ++y)
+#pragma unroll
+                    for (int z = 0; z < 4; ++z) c[x][y][z] = 0;
+            for (int k0 = 0; k0 < ne; k0 += 16) {
+                double a[2][8], b[2][4];
+#pragma unroll
+                for (int q = 0; q < 4; ++q) {
+                    const int k = k0 + t + 4 * q;
+                    const bool in = k < ne;
+                    const double *l = f.column(p + (in ? k : 0)), *x = m.X + (in ? k : 0) * m.ldx;
+#pragma unroll
+                    for (int z = 0; z < 4; ++z) {
+                        const int i = i0 + 8 * z;
+                        a[z / 2][2 * q + z % 2] = in && i < n ? l[i] : 0;
+                    }
+                    b[0][q] = in ? x[col] : 0;
+                    b[1][q] = in ? x[col + next] : 0;
+                }
+#pragma unroll
+                for (int y = 0; y < 2; ++y)
+                    product16(c[0][y], a[0], b[y]), product16(c[1][y], a[1], b[y]);
+            }
+#pragma unroll
+            for (int x = 0; x < 2; ++x)
+#pragma unroll
+                for (int y = 0; y < 2; ++y)
+#pragma unroll
+                    for (int z = 0; z < 4; ++z) {
+                        const int i = i0 + 16 * x + z / 2 * 8, j = j0 + 8 * y + 2 * t + z % 2;
+                        if (i < n && i >= j && j < w) f.at(i, j) -= c[x][y][z];
+                    }
+        }
+}
+
 /** All threads: a tile of b columns at p. Returns how many of them passed; the others stand behind
  *  them. All entries after it are up to date then. */
-template <bool H, class T>
-__device__ int task_tile(const packed_front<T> &f, const task_room<T> &m, const panel<T> &out,
-                         int p, int b, const pivot_rules<typename scalar_of<T>::real> &rules) {
+template <bool H, class F, class T>
+__device__ int task_tile(const F &f, const task_room<T> &m, const panel<T> &out, int p, int b,
+                         const pivot_rules<typename scalar_of<T>::real> &rules) {
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
     const int n = f.n, warps = nt / 32;
     if (warp == 0) {
@@ -175,12 +385,7 @@ __device__ int task_tile(const packed_front<T> &f, const task_room<T> &m, const 
         if (lane == 0) m.word[0] = m.word[1] = np;
     }
     __syncthreads();
-    const int np = m.word[1];
-    task_rows_of<H>(f, m, p, b, np, 1 / rules.u, true);
-    __syncthreads();
-    const int ne = whole_pairs(m.d, m.word[0]);
-    __syncthreads();
-    if (ne < np) task_rows_of<H>(f, m, p, b, ne, 0, false);
+    const int np = m.word[1], ne = task_rows_tested<H>(f, m, p, b, np, 1 / rules.u);
     /* the block: L of what passed in its lower triangle; what is left goes through the upper one */
     for (int t = tid; t < b * b; t += nt) {
         const int i = t % b, j = t / b;
@@ -219,27 +424,25 @@ __device__ int task_tile(const packed_front<T> &f, const task_room<T> &m, const 
         out.d[2 * p + k] = k < 2 * ne ? m.d[k] : make<T>(0);
         out.dinv[2 * p + k] = k < 2 * ne ? m.dinv[k] : make<T>(0);
     }
-    for (int i = p + b + tid; i < n; i += nt) {
+    for (int i = p + b + tid; i < n && f.columns == n; i += nt) {
         T before = make<T>(0);
         for (int k = 0; k < b; ++k) {
-            const T x = m.X[i + k * n];
-            f.at(i, p + k) =
-                k < ne ? times_inverse<H>(before, x, k + 1 < ne ? m.X[i + (k + 1) * n] : make<T>(0),
-                                          m.dinv, k)
-                       : x;
+            const T x = m.X[i + k * m.ldx];
+            const T after = k + 1 < ne ? m.X[i + (k + 1) * m.ldx] : make<T>(0);
+            f.at(i, p + k) = k < ne ? times_inverse<H>(before, x, after, m.dinv, k) : x;
             before = x;
         }
     }
     __syncthreads();
-    if (ne > 0) task_update<H>(f, m, p, p + b, ne);
+    if (ne > 0 && p + b < f.columns) task_update<H>(f, m, p, p + b, ne);
     __syncthreads();
     return ne;
 }
 
 /** All threads: eliminate what can be. Returns nelim. */
-template <bool H, class T>
-__device__ int task_eliminate(const mpki_cuda_tree &t, const packed_front<T> &f,
-                              const task_room<T> &m, const panel<T> &out, int w, bool root) {
+template <bool H, class F, class T>
+__device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
+                              const panel<T> &out, int w, int root) {
     const pivot_rules<typename scalar_of<T>::real> rules(t);
     const int n = f.n;
     int p = 0, pass = 0;
@@ -258,105 +461,126 @@ __device__ int task_eliminate(const mpki_cuda_tree &t, const packed_front<T> &f,
             p += ne;
         }
         const int left = w - p;
-        if (left == 0) return p;
+        if (left == 0 || root == MPKI_CUDA_NOT_LAST) return p;
         if (pass > 0 && p - start < (left + p - start) / 8 + 1) break;
         if (left <= 4 || w == 1) break;
         ++pass;
     }
     bool over;
     int search = p;
-    return threshold_columns<H, T>(f, out.d, out.dinv, out.id, n, w, n, p, w, root, rules, t.flags,
-                                   &search, &over, m.space);
+    return threshold_columns<H, T>(f, out.d, out.dinv, out.id, n, w, f.columns, p, w, root, rules,
+                                   t.flags, &search, &over, m.space);
 }
 
-/** All threads: front s. False: it has no place; nothing was written. */
-template <bool H, class T>
-__device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_bytes, int s,
-                           int level) {
-    const mpki_cuda_node &node = t.node[s];
-    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
-    const int warps = nt / 32, own = node.own;
-    int late = 0;
-    for (int k = 0; k < node.children; ++k) {
-        const mpki_cuda_now &c = t.now[t.child[node.child + k]];
-        late += c.w - c.nelim;
-    }
-    const int w = own + late, n = w + node.rows, ld = leading(n);
-    if (task_room<T>::bytes(n, w) > room_bytes) {
-        if (tid == 0) {
-            atomicMax(&t.flags->stuck, level + 1);
-            atomicMax(&t.flags->reason, (int)MPKI_CUDA_TOO_LARGE);
-        }
-        return false;
-    }
-    const task_room<T> m(room, n, w);
-    const packed_front<T> f = {m.F, n};
-    char *place = t.arena + node.panel;
-    if (late > 0) {
-        __shared__ unsigned long long grown;
-        __syncthreads();
-        if (tid == 0) {
-            const unsigned long long bytes = (unsigned long long)panel_bytes<T>(n, w);
-            const unsigned long long at = atomicAdd(&t.flags->used, bytes);
-            const bool fits = at + bytes <= t.flags->end;
-            grown = fits ? at : 0;
-            if (!fits) {
-                atomicMax(&t.flags->stuck, level + 1);
-                atomicMax(&t.flags->reason, (int)MPKI_CUDA_NO_ROOM);
-            }
-        }
-        __syncthreads();
-        place = (char *)grown;
-        __syncthreads();
-        if (!place) return false;
-    }
-    const panel<T> out(place, w, ld);
-    for (int64_t k = tid; k < (int64_t)n * (n + 1) / 2; k += nt) m.F[k] = make<T>(0);
-    for (int k = tid; k < 2 * w; k += nt) out.d[k] = out.dinv[k] = make<T>(0);
-    for (int k = tid; k < own; k += nt) out.id[k] = node.first + k;
+/** All threads: entries of A, in an empty front. */
+template <class T, class F>
+__device__ void add_entries(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
+                            int late) {
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x;
+    const int entries = f.entries();
+    for (int k = tid; k < entries; k += nt) f.f[k] = make<T>(0);
     __syncthreads();
     for (int64_t e = node.scatter + tid; e < node.scatter_end; e += nt) {
         const entry_of_a<T> a(t, node, e);
-        f.at(a.row < own ? a.row : a.row + late, a.col) = a.value;
+        f.at(a.row < node.own ? a.row : a.row + late, a.col) = a.value;
     }
-    __syncthreads();
-    int offset = 0;
-    for (int k = 0; k < node.children; ++k) {
-        const int c = t.child[node.child + k];
-        add_child<H, T>(t, f, c, own, late, offset, out.id, m.row);
-        offset += t.now[c].w - t.now[c].nelim;
-    }
-    const int nelim = own > 0 ? task_eliminate<H>(t, f, m, out, w, node.root != 0) : 0;
-    for (int j = warp; j < w; j += warps)
-        for (int i = j + lane; i < n; i += 32) out.a[i + (int64_t)j * ld] = f.at(i, j);
-    T *C = (T *)t.contribution + node.contribution;
-    for (int j = warp; j < node.rows; j += warps) {
-        T *to = contribution_column(C, node.rows, j);
-        for (int i = j + lane; i < node.rows; i += 32) to[i] = f.at(w + i, w + j);
-    }
-    if (tid == 0) {
-        const mpki_cuda_now now = {place, w, nelim, ld, 1};
-        t.now[s] = now;
-    }
-    __syncthreads();
-    return true;
 }
 
-/** A block for each task. */
-template <bool H, class T>
-__global__ void __launch_bounds__(256)
-    task_kernel(mpki_cuda_tree t, mpki_cuda_task *task, int level, int64_t room_bytes) {
-    MPKI_ROOM;
-    mpki_cuda_task &me = task[blockIdx.x];
-    __shared__ int begin;
-    if (threadIdx.x == 0) begin = t.flags->stuck > level + 1 ? me.last + 1 : me.next;
-    __syncthreads();
-    for (int s = begin; s <= me.last; ++s) {
-        if (!task_front<H, T>(t, room, room_bytes, s, level)) break;
-        if (threadIdx.x == 0) me.next = s + 1;
-        __threadfence_block();
-        __syncthreads();
+/** All threads: a place for a panel of so many bytes; NULL: there is none. */
+__device__ inline char *place_in_arena(const mpki_cuda_tree &t, int64_t panel, int level) {
+    __shared__ unsigned long long grown;
+    if (threadIdx.x == 0) {
+        const unsigned long long bytes = (unsigned long long)panel;
+        const unsigned long long at = atomicAdd(&t.flags->used, bytes);
+        const bool fits = at + bytes <= t.flags->end;
+        grown = fits ? at : 0;
+        if (!fits) {
+            atomicMax(&t.flags->stuck, level + 1);
+            atomicMax(&t.flags->reason, (int)MPKI_CUDA_NO_ROOM);
+        }
     }
+    __syncthreads();
+    char *const place = (char *)grown;
+    __syncthreads();
+    return place;
+}
+
+/** What becomes of columns that lie in `out` or in shared memory: they are eliminated there. */
+template <bool H, class F, class T>
+__device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
+                            const mpki_cuda_node &node, const panel<T> &out, int late) {
+    for (int k = (int)threadIdx.x; k < 2 * out.w; k += (int)blockDim.x)
+        out.d[k] = out.dinv[k] = make<T>(0);
+    for (int k = (int)threadIdx.x; k < node.own; k += (int)blockDim.x) out.id[k] = node.first + k;
+    __syncthreads();
+    add_children<H, T>(t, f, node, late, out.id, m.row);
+    return node.own > 0 ? task_eliminate<H>(t, f, m, out, out.w, node.root) : 0;
+}
+
+/** A thread: front s is done. */
+__device__ inline void task_done(const mpki_cuda_tree &t, int s, char *place, int w, int nelim,
+                                 int ld) {
+    mpki_cuda_now *now = t.now + s;
+    now->a = place, now->w = w, now->nelim = nelim, now->ld = ld;
+    if (nelim < w) t.flags->late = 1;
+    __threadfence();
+    *(volatile int32_t *)&now->done = 1;
+}
+
+/** All threads: front s of a task that begins at front `first`. False: a front below it could not be
+ *  done, or it has no place; then nothing was written. alone: its columns without the others; where
+ *  they have grown beyond shared memory, in their place. */
+template <bool H, bool WIDE, class T>
+__device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_bytes, int s,
+                           int first, bool alone, int level) {
+    const mpki_cuda_node node = t.node[s];
+    const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
+    const int warps = (int)blockDim.x / 32, own = node.own;
+    int late = 0, w = own, n = own + node.rows, columns = alone ? w : n;
+    task_room<T> m(room, n, w, columns);
+    packed_front<T> f = {m.F, n, columns};
+    add_entries<T>(t, f, node, 0); /* before the children are there; mostly they leave nothing */
+    if (!wait_for_fronts(t, node, first, &late)) return false;
+    char *place = t.arena + node.panel;
+    bool outside = false;
+    if (late > 0) {
+        w = own + late, n = w + node.rows, columns = alone ? w : n;
+        const bool fits = task_room<T>::bytes(n, w, columns) <= room_bytes;
+        outside = WIDE && alone && !fits;
+        if (!fits && !(outside && task_room<T>::bytes(n, w, columns, true) <= room_bytes)) {
+            if (tid == 0) {
+                atomicMax(&t.flags->stuck, level + 1);
+                atomicMax(&t.flags->reason, (int)MPKI_CUDA_TOO_LARGE);
+            }
+            return false;
+        }
+        place = place_in_arena(t, panel_bytes<T>(n, w), level);
+        if (!place) return false;
+        m = task_room<T>(room, n, w, columns, outside);
+        f.f = m.F, f.n = n, f.columns = columns;
+        if (!outside) add_entries<T>(t, f, node, late);
+    }
+    const int ld = leading(n);
+    const panel<T> out(place, w, ld);
+    int nelim;
+    if (WIDE && outside) {
+        const outside_front<T> g = {out.a, n, w, ld};
+        add_entries<T>(t, g, node, late);
+        nelim = task_columns<H>(t, g, m, node, out, late);
+    } else {
+        nelim = task_columns<H>(t, f, m, node, out, late);
+        T *C = (T *)t.contribution + node.contribution;
+        for (int j = warp; j < node.rows && !alone; j += warps) {
+            T *to = contribution_column(C, node.rows, j);
+            for (int i = j + lane; i < node.rows; i += 32) to[i] = f.at(w + i, w + j);
+        }
+        for (int j = warp; j < w; j += warps)
+            for (int i = j + lane; i < n; i += 32) out.a[i + (int64_t)j * ld] = f.at(i, j);
+    }
+    __syncthreads();
+    if (tid == 0) task_done(t, s, place, w, nelim, ld);
+    __syncthreads();
+    return true;
 }
 
 } // namespace mpki

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an ordering costs on a device: its tree goes over many multiprocessors, so that not the sum of
+ * all fronts counts but the longest path of them, or the work that one multiprocessor gets. */
+#include "symbolic.h"
+
+#include <math.h>
+
+static const char STAGE[] = "order";
+
+/* Columns in place of vertices that stand for several: a vertex's own follow one another. Counts fall
+ * by one within a vertex. */
+static void expand(const mpki_graph *graph, const int32_t *order, const int32_t *parent,
+                   const int32_t *count, int32_t *first, int32_t *column_parent,
+                   int32_t *column_count) {
+    int32_t next = 0;
+    for (int32_t k = 0; k < graph->n; k++) {
+        first[k] = next;
+        next += graph->weight ? graph->weight[order[k]] : 1;
+    }
+    first[graph->n] = next;
+    for (int32_t k = 0; k < graph->n; k++)
+        for (int32_t c = first[k]; c < first[k + 1]; c++) {
+            column_count[c] = count[k] - (c - first[k]);
+            column_parent[c] = c + 1 < first[k + 1] ? c + 1 : parent[k] < 0 ? -1 : first[parent[k]];
+        }
+}
+
+/* Seconds of a front on the way from a leaf to the root: each front waits for its children and hands
+ * on (constant), each column waits for its pivot, and rows of large ones are not free either. Fitted
+ * to the table of bench/results/sparse-gpu.md. */
+static double front_path_s(double w, double rows) {
+    return MPKI_DEVICE_FRONT_S + MPKI_DEVICE_COLUMN_S * w + 4e-9 * (w + rows);
+}
+
+/* Seconds that one multiprocessor is busy with it. */
+static double front_work_s(double w, double rows) {
+    const double n = w + rows;
+    return 1e-6 + 5e-8 * w + 3e-11 * n * n + mpki_front_flops(w, rows) / 1e11;
+}
+
+mpk_status mpki_order_makespan(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
+                               double *time_s) {
+    const int32_t n = graph->n;
+    int64_t columns = 0;
+    *time_s = 0;
+    for (int32_t v = 0; v < n; v++) columns += graph->weight ? graph->weight[v] : 1;
+    if (columns > INT32_MAX)
+        return mpki_error(ctx, MPK_ERR_SIZE, STAGE, columns, "too many columns");
+    int32_t *work = MPKI_NEW(ctx, STAGE, 5 * (int64_t)n + 1, int32_t);
+    int32_t *wide = MPKI_NEW(ctx, STAGE, 2 * columns + 1, int32_t);
+    double *path = NULL;
+    mpki_nodes nodes = {0};
+    mpk_status status = work && wide ? MPK_OK : mpki_failed(ctx);
+    if (mpk_failed(status)) goto done;
+    int32_t *order = work, *inverse = work + n, *parent = work + 2 * (int64_t)n;
+    int32_t *count = work + 3 * (int64_t)n, *first = work + 4 * (int64_t)n;
+    for (int32_t k = 0; k < n; k++) order[k] = perm[k], inverse[perm[k]] = k;
+    status = mpki_elimination(ctx, graph, order, inverse, parent, count);
+    if (mpk_failed(status)) goto done;
+    expand(graph, order, parent, count, first, wide, wide + columns);
+    status = mpki_nodes_build(ctx, (int32_t)columns, wide, wide + columns, NULL, &nodes);
+    if (!mpk_failed(status)) status = mpki_nodes_merge(ctx, &mpki_relax_default, &nodes);
+    if (mpk_failed(status)) goto done;
+    path = MPKI_ZNEW(ctx, STAGE, (int64_t)nodes.count + 1, double);
+    if (!path) {
+        status = mpki_failed(ctx);
+        goto done;
+    }
+    double sum = 0, longest = 0;
+    for (int32_t d = 0; d < nodes.count; d++) { /* children first */
+        if (!nodes.alive[d]) continue;
+        for (int32_t c = nodes.child[d]; c >= 0; c = nodes.sibling[c])
+            path[d] = fmax(path[d], path[c]);
+        path[d] += front_path_s(nodes.width[d], nodes.rows[d]);
+        sum += front_work_s(nodes.width[d], nodes.rows[d]);
+        longest = fmax(longest, path[d]);
+    }
+    *time_s = fmax(longest, sum / MPKI_DEVICE_MULTIPROCESSORS);
+done:
+    mpki_nodes_free(ctx, &nodes);
+    mpki_release(ctx, work);
+    mpki_release(ctx, wide);
+    mpki_release(ctx, path);
+    return status;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_DIRECT_PART_CUH
+#define MPKI_CUDA_DIRECT_PART_CUH
+/** Contributions of fronts whose columns one block eliminates (task.cuh): squares of 64 x 64, each by
+ *  a block of its own, which adds up what the children give while the columns are at work, then takes
+ *  L D L^H away; and the kernel that goes over all tasks. */
+#include "task.cuh"
+
+namespace mpki {
+
+static const int PART = MPKI_FRONT_CONTRIBUTION, PART_DEPTH = 32, PART_LD = PART + 4;
+
+/** Shared memory of a part: L of its rows; L D of its columns, later the product; rows of a child. */
+template <class T> struct part_room {
+    T *L, *X;
+    int32_t *i_at, *j_at;
+    static __host__ __device__ int64_t bytes() {
+        return ((int64_t)PART_LD * PART_DEPTH + PART_LD * PART) * (int64_t)sizeof(T) +
+               2 * PART * (int64_t)sizeof(int32_t);
+    }
+    __device__ part_room(char *room) {
+        L = (T *)room;
+        X = L + PART_LD * PART_DEPTH;
+        i_at = (int32_t *)(X + PART_LD * PART);
+        j_at = i_at + PART;
+    }
+};
+
+/** All threads: X := L X^H of this square, ne pivots; for L its rows i0 and on, for X rows j0 and on
+ *  of the front's n. sum [inout]: the square's entries of a thread, from which it is taken. */
+template <bool H, int E, class T>
+__device__ void part_product(const part_room<T> &m, int depth, T (&sum)[E]) {
+    const int row = (int)threadIdx.x % PART, step = (int)blockDim.x / PART;
+    for (int k = 0; k < depth; ++k) {
+        const T l = m.L[row + k * PART_LD];
+#pragma unroll
+        for (int e = 0; e < E; ++e)
+            nfma(sum[e], l, cj<H>(m.X[(int)threadIdx.x / PART + e * step + k * PART_LD]));
+    }
+}
+
+/** The same of real doubles by tensor cores: 16 warps, 16 x 16 each; the product goes through
+ *  shared memory. */
+template <bool H, int E>
+__device__ void part_product(const part_room<double> &m, int depth, double (&sum)[E]) {
+    const int lane = (int)threadIdx.x & 31, g = lane / 4, t = lane % 4;
+    const int row = (int)threadIdx.x % PART, step = (int)blockDim.x / PART;
+    const int warps = (int)blockDim.x / 32;
+    double c[2][4];
+    for (int piece = (int)threadIdx.x / 32; piece < 16; piece += warps) {
+        const int wi = piece % 4 * 16, wj = piece / 4 * 16;
+#pragma unroll
+        for (int y = 0; y < 2; ++y)
+#pragma unroll
+            for (int z = 0; z < 4; ++z) c[y][z] = 0;
+        for (int k0 = 0; k0 < depth; k0 += 16) {
+            double a[8], b[2][4];
+#pragma unroll
+            for (int q = 0; q < 4; ++q) {
+                const double *l = m.L + (k0 + t + 4 * q) * PART_LD + wi + g;
+                const double *x = m.X + (k0 + t + 4 * q) * PART_LD + wj + g;
+                a[2 * q] = l[0], a[2 * q + 1] = l[8];
+                b[0][q] = x[0], b[1][q] = x[8];
+            }
+            product16(c[0], a, b[0]);
+            product16(c[1], a, b[1]);
+        }
+    }
+    __syncthreads();
+    {
+        const int piece = (int)threadIdx.x / 32, wi = piece % 4 * 16, wj = piece / 4 * 16;
+#pragma unroll
+        for (int y = 0; y < 2; ++y)
+#pragma unroll
+            for (int z = 0; z < 4; ++z)
+                m.X[wi + g + z / 2 * 8 + (wj + 8 * y + 2 * t + z % 2) * PART_LD] = c[y][z];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int e = 0; e < E; ++e) sum[e] -= m.X[row + ((int)threadIdx.x / PART + e * step) * PART_LD];
+}
+
+/** All threads: what the children give to this square. */
+template <int E, class T>
+__device__ void part_gather(const mpki_cuda_tree &t, const part_room<T> &m,
+                            const mpki_cuda_node &node, int i0, int j0, T (&sum)[E]) {
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, row = tid % PART, step = nt / PART;
+    for (int k = 0; k < node.children; ++k) {
+        const mpki_cuda_node *c = t.node + t.child[node.child + k];
+        const int count = c->rows, li = node.own + i0, lj = node.own + j0;
+        const int32_t *rel = t.rel + c->rel;
+        const T *C = (const T *)t.contribution + c->contribution;
+        for (int i = tid; i < 2 * PART; i += nt) m.i_at[i] = -1;
+        __syncthreads();
+        for (int i = tid; i < count; i += nt) {
+            const int r = rel[i];
+            if (r >= li && r < li + PART) m.i_at[r - li] = i;
+            if (r >= lj && r < lj + PART) m.j_at[r - lj] = i;
+        }
+        __syncthreads();
+        const int i = m.i_at[row];
+        T v[E];
+#pragma unroll
+        for (int e = 0; e < E; ++e) {
+            const int j = m.j_at[tid / PART + e * step];
+            v[e] = j >= 0 && i >= j ? contribution_column(C, count, j)[i] : make<T>(0);
+        }
+#pragma unroll
+        for (int e = 0; e < E; ++e) sum[e] = sum[e] + v[e];
+        __syncthreads();
+    }
+}
+
+/** All threads: L of rows i0 .. and L D of rows j0 .. below the columns, pivots k0 .. of e. */
+template <bool H, class T>
+__device__ void part_load(const part_room<T> &m, const panel<T> &a, int n, int i0, int j0, int k0,
+                          int e) {
+    for (int s = (int)threadIdx.x; s < PART * PART_DEPTH; s += (int)blockDim.x) {
+        const int r = s % PART, k = k0 + s / PART, i = a.w + i0 + r, j = a.w + j0 + r;
+        T l = make<T>(0), x = make<T>(0);
+        if (k < e && i < n) l = a.at(i, k);
+        if (k < e && j < n) {
+            x = a.at(j, k) * a.d[2 * k];
+            if (k + 1 < e && !is_zero(a.d[2 * k + 1])) pfma(x, a.at(j, k + 1), a.d[2 * k + 1]);
+            if (k > 0 && !is_zero(a.d[2 * k - 1])) pfma(x, a.at(j, k - 1), cj<H>(a.d[2 * k - 1]));
+        }
+        m.L[r + s / PART * PART_LD] = l, m.X[r + s / PART * PART_LD] = x;
+    }
+}
+
+/** All threads: a part of the contribution of front s. */
+template <bool H, int THREADS, class T>
+__device__ void task_part(const mpki_cuda_tree &t, char *room, int s, int part) {
+    const int E = PART * PART / THREADS;
+    const mpki_cuda_node node = t.node[s];
+    const part_room<T> m(room);
+    const int tid = (int)threadIdx.x, rows = node.rows, all = (rows + PART - 1) / PART;
+    int J = 0, before = 0, late;
+    while (part >= before + all - J) before += all - J, ++J;
+    const int i0 = (J + part - before) * PART, j0 = J * PART;
+    T sum[E];
+#pragma unroll
+    for (int e = 0; e < E; ++e) sum[e] = make<T>(0);
+    __shared__ int done;
+    if (tid == 0) done = seen(&t.now[s].parts) >= node.parts; /* before a stop */
+    __syncthreads();
+    if (done > 0) return;
+    if (!wait_for_fronts(t, node, s, &late)) return;
+    part_gather(t, m, node, i0, j0, sum);
+    if (tid == 0)
+        while ((done = seen(&t.now[s].done)) == 0) __nanosleep(20);
+    __syncthreads();
+    if (done < 0) return;
+    const panel<T> a(t.now[s].a, t.now[s].w, t.now[s].ld);
+    const int e = t.now[s].nelim;
+    for (int k0 = 0; k0 < e; k0 += PART_DEPTH) {
+        __syncthreads();
+        part_load<H>(m, a, a.w + rows, i0, j0, k0, e);
+        __syncthreads();
+        part_product<H>(m, e - k0 < PART_DEPTH ? e - k0 : PART_DEPTH, sum);
+    }
+    T *C = (T *)t.contribution + node.contribution;
+    const int i = i0 + tid % PART;
+#pragma unroll
+    for (int k = 0; k < E; ++k) {
+        const int j = j0 + tid / PART + k * (THREADS / PART);
+        if (i < rows && i >= j) contribution_column(C, rows, j)[i] = sum[k];
+    }
+    __syncthreads();
+    if (tid == 0) {
+        __threadfence();
+        atomicAdd(&t.now[s].parts, 1);
+    }
+}
+
+/** Blocks of so many threads that a multiprocessor holds, as far as registers are concerned. */
+template <class T> constexpr int side_by_side(int threads) {
+    return sizeof(T) > 8 ? 1 : threads == 32 ? 10 : threads == 128 ? 4 : threads == 256 ? 2 : 1;
+}
+
+/** Tasks in this order, each by one of the blocks. Parts are for the widest blocks alone. */
+template <bool H, int THREADS, bool PARTS, class T>
+__global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
+    task_kernel(mpki_cuda_tree t, const mpki_cuda_task *task, int count, int level,
+                int64_t room_bytes, int32_t *ticket) {
+    MPKI_ROOM;
+    __shared__ int number;
+    for (;;) {
+        if (threadIdx.x == 0) number = t.flags->stuck > level + 1 ? count : atomicAdd(ticket, 1);
+        __syncthreads();
+        const int mine = number;
+        if (mine >= count) return;
+        const mpki_cuda_task me = task[mine];
+        if (PARTS && me.part >= 0) {
+            task_part<H, THREADS, T>(t, room, me.first, me.part);
+            __syncthreads();
+            continue;
+        }
+        bool goes = true;
+        for (int s = me.first; s <= me.last; ++s) {
+            if (t.now[s].done == 1) continue; /* it goes on after a stop */
+            goes = goes && task_front<H, PARTS, T>(t, room, room_bytes, s, me.first,
+                                                   me.part == MPKI_CUDA_PANEL, level);
+            if (!goes && threadIdx.x == 0) *(volatile int32_t *)&t.now[s].done = -1;
+        }
+        __syncthreads();
+    }
+}
+
+} // namespace mpki
+#endif
