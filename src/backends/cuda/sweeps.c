@@ -5,6 +5,7 @@
 #include "load.h"
 #include "sweeps/sweeps.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char STAGE[] = "solve";
@@ -32,10 +33,8 @@ struct mpki_block_solver {
     int64_t parts, bytes, packet_bytes;
     int32_t warps[4], most_warps[4]; /* of a launch with 1, 2, 4, 8 numbers by slot */
     /* how many warps are best is measured in the first applications */
-    mpki_sweeps_clock *clock;
-    int trial; /* from 0 to TRIALS */
-    bool running;
-    double best_s[3];
+    mpki_sweeps_clock *clock[TRIALS];
+    int trials;            /* begun; TRIALS + 1: they have been compared */
     bool mixed;            /* vectors in double, blocks in single precision */
     void *buffer[BUFFERS]; /* all device memory */
     int buffers;
@@ -104,7 +103,8 @@ void mpki_cuda_sweeps_free(mpk_context *ctx, mpki_block_solver **handle) {
     mpki_block_solver *s = *handle;
     if (!s) return;
     for (int k = 0; k < s->buffers; k++) s->d->table->release(s->d->cuda, s->buffer[k]);
-    if (s->clock) s->d->table->sweeps->clock_free(s->d->cuda, s->clock);
+    for (int k = 0; k < TRIALS; k++)
+        if (s->clock[k]) s->d->table->sweeps->clock_free(s->d->cuda, s->clock[k]);
     mpki_release(ctx, s);
     *handle = NULL;
 }
@@ -535,8 +535,6 @@ static mpk_status make(making *m) {
     if (!mpk_failed(status)) status = send_maps(m);
     if (!mpk_failed(status)) status = fill(m);
     if (!mpk_failed(status)) status = choose_warps(s);
-    if (!mpk_failed(status))
-        status = told(s, s->d->table->sweeps->clock_make(s->d->cuda, &s->clock));
     if (mpk_failed(status)) return status;
     const int64_t four = sizeof(int32_t);
     give(s, m->d_unit, four * (m->units + 1));
@@ -577,7 +575,7 @@ mpki_cuda_sweeps_numbers mpki_cuda_sweeps_told(const mpki_block_solver *s) {
 }
 
 int32_t mpki_cuda_sweeps_warps(mpki_block_solver *s, int32_t warps) {
-    s->trial = TRIALS;
+    s->trials = TRIALS + 1;
     for (int k = 0; k < 4; k++) s->warps[k] = warps < s->most_warps[k] ? warps : s->most_warps[k];
     return s->warps[0];
 }
@@ -617,20 +615,21 @@ static int32_t warps_of(const mpki_block_solver *s, int kind, int which) {
     return warps < 1 ? 1 : warps > s->most_warps[kind] ? s->most_warps[kind] : warps;
 }
 
-/* The last trial's time, where it is known by now; after all trials, the choice. */
+/* After all trials, the choice; not before the device has ended them. */
 static mpk_status learn(mpki_block_solver *s) {
-    double seconds;
-    if (!s->running) return MPK_OK;
-    mpk_status status = told(s, s->d->table->sweeps->clock_read(s->d->cuda, s->clock, &seconds));
-    if (mpk_failed(status) || seconds < 0) return status;
-    double *best = &s->best_s[s->trial % 3];
-    if (*best == 0 || seconds < *best) *best = seconds;
-    s->running = false;
-    if (++s->trial < TRIALS) return MPK_OK;
+    double best_s[3] = {INFINITY, INFINITY, INFINITY};
     int which = 0;
+    for (int k = 0; k < TRIALS; k++) {
+        double seconds;
+        mpk_status status =
+            told(s, s->d->table->sweeps->clock_read(s->d->cuda, s->clock[k], &seconds));
+        if (mpk_failed(status) || seconds < 0) return status;
+        if (seconds < best_s[k % 3]) best_s[k % 3] = seconds;
+    }
     for (int k = 1; k < 3; k++)
-        if (s->best_s[k] < s->best_s[which]) which = k;
+        if (best_s[k] < best_s[which]) which = k;
     for (int k = 0; k < 4; k++) s->warps[k] = warps_of(s, k, which);
+    s->trials++;
     return MPK_OK;
 }
 
@@ -641,17 +640,22 @@ static mpk_status timed(application *a) {
     mpki_block_solver *s = a->s;
     const mpki_cuda_sweeps_table *table = s->d->table->sweeps;
     const bool whole = forward(a->part) && backward(a->part) && a->run.nrhs == 1;
-    if (s->trial >= TRIALS || !whole || s->stages->options->solve_sweeps ||
+    mpk_status status = MPK_OK;
+    if (s->trials > TRIALS || !whole || s->stages->options->solve_sweeps ||
         table->captured(s->d->cuda))
         return sweeps(a);
-    mpk_status status = learn(s);
-    if (mpk_failed(status) || s->running || s->trial >= TRIALS)
+    if (s->trials == TRIALS) {
+        status = learn(s);
+        a->run.warps = s->warps[0];
         return mpk_failed(status) ? status : sweeps(a);
-    a->run.warps = warps_of(s, 0, s->trial % 3);
-    status = told(s, table->clock_start(s->d->cuda, s->clock));
+    }
+    mpki_sweeps_clock **clock = &s->clock[s->trials];
+    a->run.warps = warps_of(s, 0, s->trials % 3);
+    if (!*clock) status = told(s, table->clock_make(s->d->cuda, clock));
+    if (!mpk_failed(status)) status = told(s, table->clock_start(s->d->cuda, *clock));
     if (!mpk_failed(status)) status = sweeps(a);
-    if (!mpk_failed(status)) status = told(s, table->clock_stop(s->d->cuda, s->clock));
-    s->running = !mpk_failed(status);
+    if (!mpk_failed(status)) status = told(s, table->clock_stop(s->d->cuda, *clock));
+    if (!mpk_failed(status)) s->trials++;
     return status;
 }
 

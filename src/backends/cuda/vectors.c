@@ -436,7 +436,7 @@ static mpk_status scales_apply(mpki_scaler *s, bool with_rows, bool with_columns
  */
 
 enum {
-    PLAIN_FIRST = 1,  /* batches before a graph is made: operators may try out what suits them */
+    PLAIN_FIRST = 2,  /* batches before a graph is made: operators may try out what suits them */
     ATTEMPTS_MOST = 2 /* captures, of operators that the host has to wait for */
 };
 

@@ -28,7 +28,7 @@ typedef struct host_place {
 } host_place;
 
 enum { HOST_STACK = 1 << 17, HOST_MOST = 1024, HOST_SHARED = 232 * 1024 };
-enum host_op { HOST_SHFL = 1, HOST_BALLOT, HOST_MAX, HOST_SUM, HOST_SYNC, HOST_BLOCK };
+enum host_op { HOST_SHFL = 1, HOST_BALLOT, HOST_MAX, HOST_SUM, HOST_OR, HOST_SYNC, HOST_BLOCK };
 
 typedef struct host_thread {
     jmp_buf turn;
@@ -122,6 +122,9 @@ inline int __ffs(int x) {
 }
 inline unsigned __reduce_add_sync(unsigned mask, unsigned x) {
     return (unsigned)host_meet(HOST_SUM, mask, x, 0);
+}
+inline unsigned __reduce_or_sync(unsigned mask, unsigned x) {
+    return (unsigned)host_meet(HOST_OR, mask, x, 0);
 }
 inline int __reduce_max_sync(unsigned mask, int x) {
     return (int)host_meet(HOST_MAX, mask, (uint32_t)x ^ 0x80000000u, 0) ^ (int)0x80000000;

@@ -28,6 +28,7 @@ static void finish(host_thread *warp, unsigned mask) {
         if (!(mask >> l & 1) || warp[l].left) continue;
         if (warp[l].op == HOST_BALLOT) all |= (uint64_t)(warp[l].value != 0) << l;
         if (warp[l].op == HOST_MAX && warp[l].value > all) all = warp[l].value;
+        if (warp[l].op == HOST_OR) all |= warp[l].value;
         if (warp[l].op == HOST_SUM) all = (uint32_t)(all + warp[l].value);
     }
     for (unsigned l = 0; l < 32; ++l) {
