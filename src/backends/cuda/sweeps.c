@@ -5,7 +5,6 @@
 #include "load.h"
 #include "sweeps/sweeps.h"
 
-#include <math.h>
 #include <string.h>
 
 static const char STAGE[] = "solve";
@@ -34,7 +33,8 @@ struct mpki_block_solver {
     int32_t warps[4], most_warps[4]; /* of a launch with 1, 2, 4, 8 numbers by slot */
     /* how many warps are best is measured in the first applications */
     mpki_sweeps_clock *clock[TRIALS];
-    int trials;            /* begun; TRIALS + 1: they have been compared */
+    int trials, read; /* begun; whose time is known */
+    double best_s[3];
     bool mixed;            /* vectors in double, blocks in single precision */
     void *buffer[BUFFERS]; /* all device memory */
     int buffers;
@@ -575,7 +575,7 @@ mpki_cuda_sweeps_numbers mpki_cuda_sweeps_told(const mpki_block_solver *s) {
 }
 
 int32_t mpki_cuda_sweeps_warps(mpki_block_solver *s, int32_t warps) {
-    s->trials = TRIALS + 1;
+    s->trials = s->read = TRIALS;
     for (int k = 0; k < 4; k++) s->warps[k] = warps < s->most_warps[k] ? warps : s->most_warps[k];
     return s->warps[0];
 }
@@ -615,21 +615,19 @@ static int32_t warps_of(const mpki_block_solver *s, int kind, int which) {
     return warps < 1 ? 1 : warps > s->most_warps[kind] ? s->most_warps[kind] : warps;
 }
 
-/* After all trials, the choice; not before the device has ended them. */
+/* The trials' times, as far as the device has come; after all of them, the choice. */
 static mpk_status learn(mpki_block_solver *s) {
-    double best_s[3] = {INFINITY, INFINITY, INFINITY};
     int which = 0;
-    for (int k = 0; k < TRIALS; k++) {
-        double seconds;
-        mpk_status status =
-            told(s, s->d->table->sweeps->clock_read(s->d->cuda, s->clock[k], &seconds));
+    for (double seconds; s->read < TRIALS; s->read++) {
+        const mpk_status status =
+            told(s, s->d->table->sweeps->clock_read(s->d->cuda, s->clock[s->read], &seconds));
         if (mpk_failed(status) || seconds < 0) return status;
-        if (seconds < best_s[k % 3]) best_s[k % 3] = seconds;
+        double *best = &s->best_s[s->read % 3];
+        if (s->read < 3 || seconds < *best) *best = seconds;
     }
     for (int k = 1; k < 3; k++)
-        if (best_s[k] < best_s[which]) which = k;
+        if (s->best_s[k] < s->best_s[which]) which = k;
     for (int k = 0; k < 4; k++) s->warps[k] = warps_of(s, k, which);
-    s->trials++;
     return MPK_OK;
 }
 
@@ -641,7 +639,7 @@ static mpk_status timed(application *a) {
     const mpki_cuda_sweeps_table *table = s->d->table->sweeps;
     const bool whole = forward(a->part) && backward(a->part) && a->run.nrhs == 1;
     mpk_status status = MPK_OK;
-    if (s->trials > TRIALS || !whole || s->stages->options->solve_sweeps ||
+    if (s->read == TRIALS || !whole || s->stages->options->solve_sweeps ||
         table->captured(s->d->cuda))
         return sweeps(a);
     if (s->trials == TRIALS) {

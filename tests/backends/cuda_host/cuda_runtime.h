@@ -345,14 +345,14 @@ inline cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus *
     *status = cudaStreamCaptureStatusNone;
     return cudaSuccess;
 }
-/* not ready every other time; times that differ */
+/* not ready every other time; of three times in turn the second is the shortest */
 inline cudaError_t cudaEventQuery(cudaEvent_t) {
     static unsigned turn;
     return turn++ % 2 ? cudaSuccess : cudaErrorNotReady;
 }
 inline cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t) {
     static unsigned turn;
-    *ms = (float)(3 + turn++ * 7 % 5);
+    *ms = (float)(3 + (turn++ + 2) % 3);
     return cudaSuccess;
 }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) {

@@ -203,9 +203,12 @@ __device__ inline void recall(const mpki_cuda_stage &b, const pivot_room<T> &s, 
     }
 }
 
+/** Warps of a thread block. */
+template <int SPLIT> struct together { static const int warps = SPLIT == 1 ? WARPS : SPLIT; };
+
 /** SPLIT = 1: a warp a frame; else all warps of a block, for levels of few frames. */
 template <int SPLIT, class T>
-__global__ void __launch_bounds__(32 * WARPS)
+__global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     pivot_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     typedef typename scalar_of<T>::real R;
     MPKI_ROOM;
@@ -216,8 +219,10 @@ __global__ void __launch_bounds__(32 * WARPS)
     const int frame = b.who[po.first + q], p0 = b.bptr[frame], w = b.bptr[frame + 1] - p0;
     const size_t each = gather_room<T>::bytes(b.largest);
     const gather_room<T> g(room + (size_t)warp * each, b.largest);
-    const pivot_room<T> s(
-        g, room + WARPS * each + (SPLIT == 1 ? warp * pivot_bytes<T>(b.largest) : 0), b.largest);
+    const pivot_room<T> s(g,
+                          room + together<SPLIT>::warps * each +
+                              (SPLIT == 1 ? warp * pivot_bytes<T>(b.largest) : 0),
+                          b.largest);
     const at_pivot<T> to(b, q);
     if (b.final[frame] && !b.sweep) {
         if (SPLIT == 1 || warp == 0) recall(b, s, frame, w, to);
@@ -225,8 +230,9 @@ __global__ void __launch_bounds__(32 * WARPS)
     }
     if (SPLIT == 1 || warp == 0) {
         const T *const work = (const T *)b.work + b.slot[b.diagonal[frame]];
-        if (lane < w)
-            for (int r = 0; r < w; ++r) s.c[r * s.ld + lane] = work[r * w + lane];
+        for_rows(w, w, w, work, [&](int r, T x) {
+            if (lane < w) s.c[r * s.ld + lane] = x;
+        });
         __syncwarp();
     }
     unsigned long long flops = 0;
@@ -316,11 +322,11 @@ __device__ inline void solve_rows(int rows, int w, int ld, const T *c, const T *
 
 /** SPLIT = 1: a warp a block; else all warps of a thread block. */
 template <int SPLIT, class T>
-__global__ void __launch_bounds__(32 * WARPS)
+__global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     block_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     typedef typename scalar_of<T>::real R;
     MPKI_ROOM;
-    __shared__ double sums[WARPS * 33];
+    __shared__ double sums[together<SPLIT>::warps * 33];
     if (b.told->stop) return;
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int64_t t = SPLIT == 1 ? (int64_t)blockIdx.x * WARPS + warp : (int64_t)blockIdx.x;
@@ -341,15 +347,20 @@ __global__ void __launch_bounds__(32 * WARPS)
     unsigned long long flops = 0;
     for (int half = 0; half <= b.ldu; ++half) {
         T *const work = (T *)(half ? b.work_u : b.work) + b.slot[e];
-        if (mine == 0 && lane < w)
-            for (int r = 0; r < rows; ++r) s.c[r * s.ld + lane] = work[r * w + lane];
+        if (mine == 0)
+            for_rows(rows, w, w, work, [&](int r, T x) {
+                if (lane < w) s.c[r * s.ld + lane] = x;
+            });
         __syncwarp();
         if (!b.relaxed)
             flops += pull_together<SPLIT>(b, half, row, frame, s, room);
         else if (SPLIT > 1)
             __syncthreads();
-        for (int k = mine; k < w && lane < w; k += SPLIT)
-            first.w[lane * s.ld + k] = pivot.p[half][k * w + lane];
+        const int from = (w * mine + SPLIT - 1) / SPLIT; /* rows of the warp's */
+        for_rows((w * (mine + 1) + SPLIT - 1) / SPLIT - from, w, w, pivot.p[half] + from * w,
+                 [&](int k, T x) {
+                     if (lane < w) first.w[lane * s.ld + from + k] = x;
+                 });
         if (SPLIT == 1)
             __syncwarp();
         else
