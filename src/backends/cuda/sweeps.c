@@ -119,21 +119,23 @@ typedef struct making {
     int32_t units;
     /* host */
     int32_t *unit, *slot, *level_of, *late[2], *level_slot;
-    int32_t *count[2];
-    int64_t *first[2], segments[2];
+    int32_t parts[2], *part_unit[2], *part_block[2], *count[2];
+    int64_t *first[2], segments[2]; /* first: of units, and one more */
     mpki_sweeps_measure *measure[2];
     mpki_sweeps_place *place[2];
     mpki_sweeps_task *tasks;
     /* device */
-    void *d_unit, *d_slot, *d_late[2], *d_order, *d_count[2], *d_first[2], *d_measure[2],
-        *d_place[2];
+    void *d_unit, *d_slot, *d_late[2], *d_order, *d_part_unit[2], *d_part_block[2], *d_count[2],
+        *d_first[2], *d_measure[2], *d_place[2];
 } making;
 
 static void making_free(making *m) {
     mpk_context *ctx = m->s->ctx;
-    void *const host[] = {m->unit,       m->slot,       m->level_of, m->late[0],  m->late[1],
-                          m->level_slot, m->count[0],   m->count[1], m->first[0], m->first[1],
-                          m->measure[0], m->measure[1], m->place[0], m->place[1], m->tasks};
+    void *const host[] = {m->unit,         m->slot,          m->level_of,     m->late[0],
+                          m->late[1],      m->level_slot,    m->count[0],     m->count[1],
+                          m->first[0],     m->first[1],      m->measure[0],   m->measure[1],
+                          m->place[0],     m->place[1],      m->tasks,        m->part_unit[0],
+                          m->part_unit[1], m->part_block[0], m->part_block[1]};
     for (size_t k = 0; k < sizeof host / sizeof *host; k++) mpki_release(ctx, host[k]);
 }
 
@@ -203,21 +205,60 @@ static mpk_status make_units(making *m) {
 /* ---- making: segments ---------------------------------------------------------------------------
  */
 
+/* Blocks of frame f in one direction. */
+static int64_t blocks_of(const mpki_ibcsr *x, int half, int32_t f) {
+    return half ? x->ptr[f + 1] - x->diagonal[f] - 1 : x->diagonal[f] - x->ptr[f];
+}
+
+/* Units in parts: those of one follow each other. */
+static mpk_status make_parts(making *m, int half) {
+    const mpki_stages *stages = m->s->stages;
+    for (int turn = 0; turn < 2; turn++) { /* count, then list */
+        int32_t part = 0;
+        for (int32_t u = 0; u < m->units; u++) {
+            int64_t blocks = 0;
+            for (int32_t j = m->unit[u]; j < m->unit[u + 1]; j++)
+                blocks += blocks_of(&stages->index, half, stages->levels.frame[j]);
+            for (int64_t k = 0; k == 0 || k < blocks; k += MPKI_SWEEPS_PART, part++) {
+                if (!turn) continue;
+                m->part_unit[half][part] = u;
+                m->part_block[half][part] = (int32_t)k;
+            }
+        }
+        m->parts[half] = part;
+        if (turn) break;
+        m->part_unit[half] = MPKI_NEW(m->s->ctx, STAGE, part, int32_t);
+        m->part_block[half] = MPKI_NEW(m->s->ctx, STAGE, part, int32_t);
+        if (!m->part_unit[half] || !m->part_block[half]) return mpki_failed(m->s->ctx);
+    }
+    return MPK_OK;
+}
+
 static mpk_status send_units(making *m) {
     mpki_block_solver *s = m->s;
     const int64_t frames = m->store->m, four = sizeof(int32_t);
     const int64_t lists = s->stages->index.ptr[frames];
-    mpk_status status = may_take(s, four * (2 * frames + 5 * m->units + lists) + 256);
+    mpk_status status = make_parts(m, 0);
+    if (!mpk_failed(status)) status = make_parts(m, 1);
+    const int64_t parts = (int64_t)m->parts[0] + m->parts[1];
+    if (!mpk_failed(status))
+        status = may_take(s, four * (2 * frames + 3 * (int64_t)m->units + 3 * parts + lists) + 256);
     if (!mpk_failed(status)) status = upload(s, m->unit, four * (m->units + 1), &m->d_unit);
     if (!mpk_failed(status)) status = upload(s, m->slot, four * frames, &m->d_slot);
     if (!mpk_failed(status)) status = take(s, four * lists, &m->d_order);
     for (int half = 0; half < 2; half++) {
         if (!mpk_failed(status))
             status = upload(s, m->late[half], four * m->units, &m->d_late[half]);
-        if (!mpk_failed(status)) status = take(s, four * m->units, &m->d_count[half]);
+        if (!mpk_failed(status))
+            status = upload(s, m->part_unit[half], four * m->parts[half], &m->d_part_unit[half]);
+        if (!mpk_failed(status))
+            status = upload(s, m->part_block[half], four * m->parts[half], &m->d_part_block[half]);
+        if (!mpk_failed(status)) status = take(s, four * m->parts[half], &m->d_count[half]);
+        m->p.parts[half] = m->parts[half];
+        m->p.part_unit[half] = m->d_part_unit[half], m->p.part_block[half] = m->d_part_block[half];
         m->p.late[half] = m->d_late[half], m->p.count[half] = m->d_count[half];
     }
-    m->p.store = m->store, m->p.units = m->units;
+    m->p.store = m->store, m->p.units = m->units, m->p.entries = lists;
     m->p.unit = m->d_unit, m->p.slot = m->d_slot, m->p.order = m->d_order;
     return status;
 }
@@ -232,24 +273,28 @@ static mpk_status count_segments(making *m) {
     mpk_status status = told(s, s->d->table->sweeps->order(s->d->cuda, &m->p));
     if (!mpk_failed(status)) status = pass(m, MPKI_SWEEPS_COUNT);
     for (int half = 0; half < 2 && !mpk_failed(status); half++) {
-        m->count[half] = MPKI_NEW(s->ctx, STAGE, m->units, int32_t);
+        m->count[half] = MPKI_NEW(s->ctx, STAGE, m->parts[half], int32_t);
         m->first[half] = MPKI_NEW(s->ctx, STAGE, (int64_t)m->units + 1, int64_t);
         if (!m->count[half] || !m->first[half]) return mpki_failed(s->ctx);
-        status = copy(s, m->count[half], m->d_count[half], four * m->units, false);
+        status = copy(s, m->count[half], m->d_count[half], four * m->parts[half], false);
     }
     if (!mpk_failed(status)) status = wait(s);
     for (int half = 0; half < 2 && !mpk_failed(status); half++) {
-        int64_t sum = 0;
-        for (int32_t u = 0; u < m->units; u++) {
-            m->first[half][u] = sum;
-            sum += m->count[half][u];
+        const int32_t parts = m->parts[half];
+        int64_t sum = 0, *first = MPKI_NEW(s->ctx, STAGE, parts, int64_t);
+        if (!first) return mpki_failed(s->ctx);
+        for (int32_t k = 0; k < parts; k++) {
+            if (m->part_block[half][k] == 0) m->first[half][m->part_unit[half][k]] = sum;
+            first[k] = sum;
+            sum += m->count[half][k];
         }
         m->first[half][m->units] = m->segments[half] = sum;
-        status = may_take(s, eight * m->units + sum * (int64_t)sizeof(mpki_sweeps_measure));
-        if (!mpk_failed(status))
-            status = upload(s, m->first[half], eight * m->units, &m->d_first[half]);
+        status = may_take(s, eight * parts + sum * (int64_t)sizeof(mpki_sweeps_measure));
+        if (!mpk_failed(status)) status = upload(s, first, eight * parts, &m->d_first[half]);
         if (!mpk_failed(status))
             status = take(s, sum * (int64_t)sizeof(mpki_sweeps_measure), &m->d_measure[half]);
+        if (!mpk_failed(status)) status = wait(s); /* for `first` */
+        mpki_release(s->ctx, first);
         m->p.first[half] = m->d_first[half], m->p.measure[half] = m->d_measure[half];
     }
     return status;
@@ -542,8 +587,10 @@ static mpk_status make(making *m) {
     give(s, m->d_order, four * s->stages->index.ptr[m->store->m]);
     for (int half = 0; half < 2; half++) {
         give(s, m->d_late[half], four * m->units);
-        give(s, m->d_count[half], four * m->units);
-        give(s, m->d_first[half], (int64_t)sizeof(int64_t) * m->units);
+        give(s, m->d_part_unit[half], four * m->parts[half]);
+        give(s, m->d_part_block[half], four * m->parts[half]);
+        give(s, m->d_count[half], four * m->parts[half]);
+        give(s, m->d_first[half], (int64_t)sizeof(int64_t) * m->parts[half]);
         give(s, m->d_place[half], m->segments[half] * (int64_t)sizeof(mpki_sweeps_place));
     }
     return MPK_OK;

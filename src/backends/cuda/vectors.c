@@ -4,7 +4,7 @@
 #include "vectors/vectors.h"
 #include "../../core/random.h"
 #include "engine.h"
-#include "load.h"
+#include "transfer.h"
 
 #include <math.h>
 #include <string.h>
@@ -243,17 +243,22 @@ typedef struct array {
     int64_t bytes, at;
 } array;
 
-static mpk_status upload(mpki_matrix *m, array *list, int count) {
+static mpk_status upload(mpki_matrix *m, mpki_pool *pool, array *list, int count) {
+    enum { MUCH = 1 << 20 };
     const mpki_device *d = m->d;
     void *stream = m->space->at.stream;
     mpk_status status =
         mpki_cuda_told(m->ctx, STAGE, d->table->alloc(d->cuda, m->bytes, &m->memory));
-    for (int k = 0; k < count && !mpk_failed(status); k++)
-        if (list[k].bytes > 0)
-            status = mpki_cuda_told(m->ctx, STAGE,
-                                    d->table->copy(d->cuda, (char *)m->memory + list[k].at,
-                                                   list[k].bytes, list[k].from, list[k].bytes,
-                                                   list[k].bytes, 1, 1, stream));
+    for (int k = 0; k < count && !mpk_failed(status); k++) {
+        void *to = (char *)m->memory + list[k].at;
+        const int64_t bytes = list[k].bytes;
+        if (d->table->blocks && bytes > MUCH)
+            status = mpki_cuda_send(m->ctx, STAGE, pool, to, list[k].from, bytes);
+        else if (bytes > 0)
+            status = mpki_cuda_told(
+                m->ctx, STAGE,
+                d->table->copy(d->cuda, to, bytes, list[k].from, bytes, bytes, 1, 1, stream));
+    }
     /* what is copied is released next */
     if (!mpk_failed(status))
         status = mpki_cuda_told(m->ctx, STAGE, d->table->synchronize(d->cuda, stream));
@@ -268,8 +273,9 @@ static void release_full(mpk_context *ctx, mpki_full *full) {
     *full = (mpki_full){0};
 }
 
-static mpk_status fill(mpki_matrix *m, const mpki_full *a, mpki_cuda_chunk *chunk, unsigned *done,
-                       int64_t chunks, int32_t pieces, int32_t split, double limit) {
+static mpk_status fill(mpki_matrix *m, const mpki_full *a, mpki_pool *pool, mpki_cuda_chunk *chunk,
+                       unsigned *done, int64_t chunks, int32_t pieces, int32_t split,
+                       double limit) {
     enum { PTR, COL, VAL, CHUNK, DONE, ARRAYS };
     enum { PIECE = 5 * sizeof(double), ALIGNMENT = 256 };
     array list[ARRAYS] = {{a->ptr, ((int64_t)a->n + 1) * (int64_t)sizeof *a->ptr, 0},
@@ -284,7 +290,7 @@ static mpk_status fill(mpki_matrix *m, const mpki_full *a, mpki_cuda_chunk *chun
     const int64_t piece = m->bytes;
     m->bytes += (int64_t)pieces * PIECE;
     mpk_status status = within(m->ctx, "A in both triangles", m->bytes, limit);
-    if (!mpk_failed(status)) status = upload(m, list, ARRAYS);
+    if (!mpk_failed(status)) status = upload(m, pool, list, ARRAYS);
     char *at = m->memory;
     if (!mpk_failed(status))
         m->rows = (mpki_cuda_rows){.n = a->n,
@@ -300,7 +306,6 @@ static mpk_status fill(mpki_matrix *m, const mpki_full *a, mpki_cuda_chunk *chun
 
 static mpk_status matrix_make(mpk_context *ctx, mpki_full *full, mpki_pool *pool, double limit,
                               mpki_matrix **out) {
-    (void)pool;
     int32_t pieces, split;
     const int64_t chunks = cut(full, NULL, &pieces, &split);
     mpki_matrix *m = *out = MPKI_ZNEW(ctx, STAGE, 1, mpki_matrix);
@@ -319,7 +324,7 @@ static mpk_status matrix_make(mpk_context *ctx, mpki_full *full, mpki_pool *pool
         status = space_make(ctx, full->scalar, full->n, 0, NULL, limit, &m->space, NULL);
     if (!mpk_failed(status)) {
         cut(full, chunk, &pieces, &split);
-        status = fill(m, full, chunk, done, chunks, pieces, split, limit);
+        status = fill(m, full, pool, chunk, done, chunks, pieces, split, limit);
     }
     mpki_release(ctx, chunk);
     mpki_release(ctx, done);
