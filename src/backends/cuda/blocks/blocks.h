@@ -26,8 +26,10 @@ typedef struct mpki_cuda_rows {
 typedef struct mpki_cuda_portion {
     int32_t level, first, end;    /**< of `who` */
     int64_t first_item, end_item; /**< of the items */
-    int64_t entries;              /**< of its work blocks */
-    int64_t words;                /**< that it may take in the arena, at most */
+    int64_t work, entries;        /**< of its work blocks: the first of them, how many */
+    int32_t
+        loads; /**< portions from this one on whose blocks are loaded at once; 0: they are there */
+    int64_t words; /**< that it may take in the arena, at most */
 } mpki_cuda_portion;
 
 /** Numbers of a frame's pivots; they count once it is accepted. */

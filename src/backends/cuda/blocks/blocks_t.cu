@@ -38,13 +38,17 @@ static int walkers(int64_t count) {
     return threads < 32 ? 32 : threads > ONE_BLOCK ? ONE_BLOCK : (int)threads;
 }
 
-/* Work blocks := A. */
-static mpk_status load(mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
-    const size_t bytes = (size_t)po.entries * sizeof(T);
+/* Work blocks of portion k := A, and those of the ones that are loaded with it. */
+static mpk_status load(mpki_cuda *cuda, const mpki_cuda_stage &b, int32_t k) {
     const cudaStream_t stream = (cudaStream_t)b.stream;
-    MPKI_TRY(cudaMemsetAsync(b.work, 0, bytes, stream));
-    if (b.ldu) MPKI_TRY(cudaMemsetAsync(b.work_u, 0, bytes, stream));
-    MPKI_LAUNCH(load_kernel<T>, po.end - po.first, 32 * LOAD_WARPS, 0, stream, b, po);
+    const mpki_cuda_portion &po = b.portion[k];
+    if (!po.loads) return MPK_OK;
+    const mpki_cuda_portion &last = b.portion[k + po.loads - 1];
+    const int64_t entries = last.work + last.entries - po.work;
+    const size_t bytes = (size_t)entries * sizeof(T);
+    MPKI_TRY(cudaMemsetAsync((T *)b.work + po.work, 0, bytes, stream));
+    if (b.ldu) MPKI_TRY(cudaMemsetAsync((T *)b.work_u + po.work, 0, bytes, stream));
+    MPKI_LAUNCH(load_kernel<T>, last.end - po.first, 32 * LOAD_WARPS, 0, stream, b, po);
     return MPK_OK;
 }
 
@@ -127,7 +131,7 @@ mpk_status FN(cuda_blocks_run)(mpki_cuda *cuda, const mpki_cuda_stage *job, int3
         const mpki_cuda_portion &po = b.portion[k];
         const int64_t items = po.end_item - po.first_item;
         const int64_t frames = parts(po.end - po.first, STORE_WARPS);
-        MPKI_PASS(load(cuda, b, po));
+        MPKI_PASS(load(cuda, b, k));
         compute(cuda, b, po);
         if (b.sweep != 1) {
             MPKI_LAUNCH(judge_kernel<T>, frames, 32 * STORE_WARPS, 0, b.stream, b, po);
@@ -147,9 +151,9 @@ mpk_status FN(cuda_blocks_start)(mpki_cuda *cuda, const mpki_cuda_stage *job) {
     const mpki_cuda_stage &b = *job;
     for (int32_t k = 0; k < b.portions; ++k) {
         const mpki_cuda_portion &po = b.portion[k];
-        MPKI_PASS(load(cuda, b, po));
+        MPKI_PASS(load(cuda, b, k));
         MPKI_LAUNCH(relative_kernel<T>, cuda->sms > 0 ? 4 * cuda->sms : 4, 32 * WHOLE_WARPS, 0,
-                    b.stream, b, po.entries);
+                    b.stream, b, po);
         store(b, po, false);
     }
     if (b.n > 0)
