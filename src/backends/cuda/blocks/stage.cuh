@@ -206,6 +206,26 @@ __device__ inline void recall(const mpki_cuda_stage &b, const pivot_room<T> &s, 
 /** Warps of a thread block. */
 template <int SPLIT> struct together { static const int warps = SPLIT == 1 ? WARPS : SPLIT; };
 
+/** Squares of the columns of L_ii = C M^T D^-1, and of U_ii^T. c: C, shared; room: shared. */
+template <class T, class R>
+__device__ inline void own_norms(const mpki_cuda_stage &b, int w, int ld, const T *c, T *room,
+                                 const at_pivot<T> &pivot, R *to) {
+    const int lane = (int)(threadIdx.x % 32);
+    for (int half = 0; half <= b.ldu; ++half) {
+        __syncwarp();
+        for (int k = 0; k < w && lane < w; ++k) room[k * ld + lane] = pivot.p[half][lane * w + k];
+        __syncwarp();
+        R sum = 0;
+        for (int r = 0; r < w && lane < w; ++r) {
+            T x = make<T>(0);
+            for (int k = 0; k < w; ++k)
+                pfma(x, half ? c[k * ld + r] : c[r * ld + k], room[k * ld + lane]);
+            sum += re(x * conj(x));
+        }
+        if (lane < w) to[half * b.largest + lane] = sum;
+    }
+}
+
 /** SPLIT = 1: a warp a frame; else all warps of a block, for levels of few frames. */
 template <int SPLIT, class T>
 __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
@@ -224,8 +244,10 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
                               (SPLIT == 1 ? warp * pivot_bytes<T>(b.largest) : 0),
                           b.largest);
     const at_pivot<T> to(b, q);
+    R *const own = (R *)b.threshold + (int64_t)q * (1 + b.ldu) * b.largest;
     if (b.final[frame] && !b.sweep) {
         if (SPLIT == 1 || warp == 0) recall(b, s, frame, w, to);
+        for (int k = lane; b.whole && k < (1 + b.ldu) * b.largest; k += 32) own[k] = 1;
         return;
     }
     if (SPLIT == 1 || warp == 0) {
@@ -245,6 +267,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     if (!warp_finite(w, s.ld, s.c)) {
         report.failed = 0, report.smallest = report.largest = report.norm_m = (R)NAN;
     } else {
+        if (b.whole) put_square(w, s.ld, s.c, to.p[0]); /* for a while */
         const bool randomise = b.butterfly && b.pushed[frame] > 0;
         const R *const butterfly = randomise ? s.butterfly : (const R *)NULL;
         if (randomise) random_butterfly(b, frame, w, s.butterfly);
@@ -267,6 +290,13 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     __syncwarp();
     if (report.failed < 0) {
         if (b.lifted && report.perturbed) lift(b, w, s.d, s.dinv);
+        if (b.whole) {
+            __syncwarp();
+            for_rows(w, w, w, to.p[0], [&](int r, T x) {
+                if (lane < w) s.lt[r * s.ld + lane] = x;
+            });
+            __syncwarp();
+        }
         put_square(w, s.ld, s.m, to.m[b.ldu]);
         solved_rows(w, s.ld, s.m, s.dinv, b.hermitian, (R)b.omega, to.p[0]);
         if (b.ldu && b.lifted && report.perturbed) { /* M again, with D as it is now */
@@ -275,6 +305,7 @@ __global__ void __launch_bounds__(32 * together<SPLIT>::warps)
             __syncwarp();
             solved_rows(w, s.ld, s.c, s.dinv, 0, (R)1, to.p[1]);
         }
+        if (b.whole) own_norms(b, w, s.ld, s.lt, s.c, to, own);
         const R more = b.relaxed ? (R)(b.omega * (2 - b.omega)) : 1;
         if (lane < w)
             for (int k = 2 * lane; k < 2 * lane + 2; ++k) {

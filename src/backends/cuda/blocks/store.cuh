@@ -58,8 +58,8 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
             for (int u = 0; u < NORM_GROUP; ++u) group += x[u];
             sum += group;
         }
-        ((R *)b.threshold)[((int64_t)q * halves + half) * b.largest + lane] =
-            (R)b.drop_tolerance * root(1 + sum);
+        R *const to = (R *)b.threshold + ((int64_t)q * halves + half) * b.largest + lane;
+        *to = (R)b.drop_tolerance * root((b.whole ? *to : 1) + sum);
     }
 }
 
