@@ -63,9 +63,8 @@ static void store(const mpki_cuda_stage &b, const mpki_cuda_portion &po, bool wi
 }
 
 /* A launch of few frames or blocks takes all warps of a thread block for each: then there are others
- * for all multiprocessors, and the longest list of updates is not one warp's. Of very few, twice as
- * many. */
-enum { FEW_FRAMES = 8, FEW_BLOCKS = 16, MANY_WARPS = 2 * WARPS }; /* for each multiprocessor */
+ * for all multiprocessors, and the longest list of updates is not one warp's. */
+enum { FEW_FRAMES = 8, FEW_BLOCKS = 16 }; /* for each multiprocessor */
 
 template <int SPLIT> static size_t pivot_room_of(const mpki_cuda_stage &b) {
     const int warps = together<SPLIT>::warps;
@@ -89,28 +88,15 @@ template <int SPLIT> static void blocks(const mpki_cuda_stage &b, const mpki_cud
                 block_room_of<SPLIT>(b), b.stream, b, po);
 }
 
-/* 16 bytes of a number leave no room for many warps. */
-static const int MANY = sizeof(T) <= 8 ? (int)MANY_WARPS : WARPS;
-
-static bool takes_many(const mpki_cuda *cuda, const mpki_cuda_stage &b) {
-    enum { OF_KERNELS = 4096 }; /* bytes */
-    return pivot_room_of<MANY>(b) + OF_KERNELS <= cuda->shared_max;
-}
-
 /* Pivots, then what is below them, in the work blocks. */
 static void compute(const mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
-    const bool many = takes_many(cuda, b);
     const int64_t items = po.end_item - po.first_item, frames = po.end - po.first;
     const int64_t sms = cuda->sms > 0 ? cuda->sms : 1;
-    if (many && frames <= sms)
-        pivots<MANY>(b, po);
-    else if (frames < FEW_FRAMES * sms)
+    if (frames < FEW_FRAMES * sms)
         pivots<WARPS>(b, po);
     else
         pivots<1>(b, po);
-    if (many && items <= 2 * sms)
-        blocks<MANY>(b, po);
-    else if (items < FEW_BLOCKS * sms)
+    if (items < FEW_BLOCKS * sms)
         blocks<WARPS>(b, po);
     else
         blocks<1>(b, po);
@@ -126,7 +112,6 @@ mpk_status FN(cuda_blocks_run)(mpki_cuda *cuda, const mpki_cuda_stage *job, int3
     const mpki_cuda_stage &b = *job;
     MPKI_PASS(allow_split<1>(cuda, b));
     MPKI_PASS(allow_split<WARPS>(cuda, b));
-    if (takes_many(cuda, b)) MPKI_PASS(allow_split<MANY>(cuda, b));
     for (int32_t k = begin; k < end; ++k) {
         const mpki_cuda_portion &po = b.portion[k];
         const int64_t items = po.end_item - po.first_item;

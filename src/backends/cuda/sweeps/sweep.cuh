@@ -73,21 +73,11 @@ struct arrival {
 #endif
 };
 
-/** Are a lane's entries of a packet taken into registers before the results that they wait for are
- *  there? Then the way from these results to the lane's own is shorter, and one packet is all that
- *  shared memory holds. */
-template <class S, int NR> struct held_entries {
-    static const bool value = NR == 1 && sizeof(S) <= 8;
-};
-
-/** Shared memory of a warp: a packet or two, the results that one of them needs, sums for other lanes,
+/** Shared memory of a warp: two packets, the results that one of them needs, sums for other lanes,
  *  barriers. */
 template <class S, int NR> struct sweep_room {
-    static const int PACKETS = held_entries<S, NR>::value ? 1 : 2;
     static const int GATHERED = 256 * NR * (int)sizeof(S), FOREIGN = 32 * NR * (int)sizeof(S);
-    static const int BYTES = PACKETS * packing<S>::MOST + GATHERED + FOREIGN + 16;
-    /* blocks that a multiprocessor shall have registers for */
-    static const int RESIDENT = PACKETS == 2 ? 12 : sizeof(S) == 4 ? 20 : 16;
+    static const int BYTES = 2 * packing<S>::MOST + GATHERED + FOREIGN + 16;
 };
 
 /* ---- one packet ---- */
@@ -127,46 +117,30 @@ __device__ __forceinline__ unsigned ask(int first, const uint32_t (&slot)[CHUNKS
     return missing;
 }
 
-static const int CHUNKS = 8; /* of 32 columns */
-
-/** Where the results for the columns of a packet are: the lane's of each chunk. Returns which there are. */
-__device__ inline unsigned slots_of(const uint32_t *list, int columns, uint32_t (&slot)[CHUNKS]) {
-    const int lane = threadIdx.x & 31;
-    unsigned there = 0;
+/** The results for a packet's columns, to gathered. At first all are asked for; then those that are due
+ *  last, until they come; then all others again. */
+template <class S, int NR>
+__device__ inline void gather(const uint32_t *list, int columns, const S *from, S *gathered) {
+    const int CHUNKS = 8, lane = threadIdx.x & 31, BYTES = NR * (int)sizeof(S);
+    const int AT_ONCE = BYTES <= 16 ? 4 : BYTES <= 32 ? 2 : 1;
+    const unsigned GROUP = (1u << AT_ONCE) - 1;
+    S(*const to)[NR] = (S(*)[NR])gathered + lane;
+    uint32_t slot[CHUNKS];
+    unsigned missing = 0;
 #pragma unroll
     for (int k = 0; k < CHUNKS; ++k) {
         slot[k] = 0;
-        if (32 * k + lane < columns) slot[k] = list[32 * k + lane], there |= 1u << k;
+        if (32 * k + lane < columns) slot[k] = list[32 * k + lane], missing |= 1u << k;
     }
-    return there;
-}
-
-/** The results for a packet's columns, to gathered; missing: as slots_of() says. At first all are asked
- *  for; then those that are due last, until they come; then all others again. */
-template <class S, int NR>
-__device__ inline void gather(const uint32_t (&slot)[CHUNKS], unsigned missing, const S *from,
-                              S *gathered) {
-    const int lane = threadIdx.x & 31, BYTES = NR * (int)sizeof(S);
-    const int POLL = BYTES <= 16 ? 4 : BYTES <= 32 ? 2 : 1, FIRST = BYTES <= 8 ? CHUNKS : POLL;
-    const unsigned GROUP = (1u << POLL) - 1;
-    S(*const to)[NR] = (S(*)[NR])gathered + lane;
     unsigned wanted = __reduce_or_sync(ALL, missing),
-             now = 0; /* by some lane; the group that is polled */
+             now = wanted; /* by some lane: groups of them */
     while (wanted) {
-        if (!now) {
 #pragma unroll
-            for (int first = 0; first < CHUNKS; first += FIRST)
-                if (FIRST == CHUNKS || (wanted & ((1u << FIRST) - 1) << first))
-                    missing = ask<FIRST, S, NR>(first, slot, missing, from, to);
-        } else {
-#pragma unroll
-            for (int first = 0; first < CHUNKS; first += POLL)
-                if (now & GROUP << first)
-                    missing = ask<POLL, S, NR>(first, slot, missing, from, to);
-        }
+        for (int first = 0; first < CHUNKS; first += AT_ONCE)
+            if (now & GROUP << first) missing = ask<AT_ONCE, S, NR>(first, slot, missing, from, to);
         wanted = __reduce_or_sync(ALL, missing);
-        const unsigned last = GROUP << (31 - __clz((int)(wanted | 1))) / POLL * POLL;
-        now = !now || (now & last) ? last : 0;
+        const unsigned last = GROUP << (31 - __clz((int)(wanted | 1))) / AT_ONCE * AT_ONCE;
+        now = now & last ? wanted & last : wanted;
     }
 }
 
@@ -196,19 +170,6 @@ template <class S, int SUMS, int NR> __device__ inline S whole(const S (&sum)[SU
     const S even = SUMS == 4 ? sum[0][r] + sum[2 % SUMS][r] : sum[0][r];
     const S odd = SUMS == 4 ? sum[1 % SUMS][r] + sum[3 % SUMS][r] : sum[1 % SUMS][r];
     return SUMS > 1 ? even + odd : even;
-}
-
-/** What the lane has summed up for another one goes there; acc += what others have for it. */
-template <class S, int NR, int SUMS>
-__device__ inline void add_foreign(uint32_t fold, const S (&other)[SUMS][NR], S *foreign,
-                                   S (&acc)[NR]) {
-#pragma unroll
-    for (int r = 0; r < NR; ++r) foreign[(fold >> 24) * NR + r] = whole<S, SUMS, NR>(other, r);
-    __syncwarp();
-    const int end = (int)(fold >> 16 & 255);
-    for (int k = (int)(fold >> 8 & 255); k < end; ++k)
-#pragma unroll
-        for (int r = 0; r < NR; ++r) acc[r] = acc[r] + foreign[k * NR + r];
 }
 
 /** acc -= the lane's entries times gathered. Several sums run side by side, for one multiplication
@@ -265,61 +226,16 @@ __device__ inline void entries(const packet *p, const S *gathered, S *foreign, S
     }
 #pragma unroll
     for (int r = 0; r < NR; ++r) acc[r] = acc[r] + whole<S, SUMS, NR>(sum, r);
-    if (FOLD) add_foreign<S, NR, SUMS>(fold, other, foreign, acc);
+    if (FOLD) {
+#pragma unroll
+        for (int r = 0; r < NR; ++r) foreign[(fold >> 24) * NR + r] = whole<S, SUMS, NR>(other, r);
+        __syncwarp();
+        const int end = (int)(fold >> 16 & 255);
+        for (int k = (int)(fold >> 8 & 255); k < end; ++k)
+#pragma unroll
+            for (int r = 0; r < NR; ++r) acc[r] = acc[r] + foreign[k * NR + r];
+    }
 }
-
-/** A lane's entries in registers. */
-template <class S> struct held {
-    static const int QUADS = MPKI_SWEEPS_STEPS / 4;
-    uint32_t column[QUADS], fold; /* fold: 0 where entries are all the lane's own */
-    S value[4 * QUADS];
-    int steps;
-
-    __device__ void load(const packet *p, const packet &head) {
-        const int lane = threadIdx.x & 31;
-        const char *at = (const char *)p + packing<S>::entries_at(head.flags);
-        steps = head.steps;
-        fold = head.flags & FOLDED ? ((const uint32_t *)(p + 1))[lane] : 0;
-#pragma unroll
-        for (int q = 0; q < QUADS; ++q, at += packing<S>::QUAD) {
-            S four[4], two[2];
-            if (4 * q + 4 <= steps) {
-                column[q] = ((const uint32_t *)at)[lane];
-                lane_values<S, 4>(at + 128, four);
-#pragma unroll
-                for (int j = 0; j < 4; ++j) value[4 * q + j] = four[j];
-            } else if (4 * q < steps) {
-                column[q] = ((const uint16_t *)at)[lane];
-                lane_values<S, 2>(at + 64, two);
-                value[4 * q] = two[0], value[4 * q + 1] = two[1];
-            }
-        }
-    }
-
-    /** As entries() below, with the same bits. */
-    __device__ void apply(bool folded, const S *gathered, S *foreign, S (&acc)[1]) const {
-        const int own = (int)(fold & 255);
-        const S zero = make<S>(0);
-        S sum[4][1], other[4][1];
-#pragma unroll
-        for (int k = 0; k < 4; ++k) sum[k][0] = other[k][0] = zero;
-#pragma unroll
-        for (int q = 0; q < QUADS; ++q) {
-            if (4 * q >= steps) break;
-#pragma unroll
-            for (int j = 0; j < 4; ++j) {
-                if (j == 2 && 4 * q + 2 >= steps) break;
-                const S x = gathered[column[q] >> 8 * j & 255];
-                if (4 * q + j >= own)
-                    nfma(sum[j][0], value[4 * q + j], x);
-                else
-                    nfma(other[j][0], value[4 * q + j], x);
-            }
-        }
-        acc[0] = acc[0] + whole<S, 4, 1>(sum, 0);
-        if (folded) add_foreign<S, 1, 4>(fold, other, foreign, acc);
-    }
-};
 
 /** The parts of the sum that other tasks have left: acc += them where all are there. They are marked
  *  again for the next sweep. */
@@ -349,11 +265,11 @@ template <class S, int NR, int COUNT> __device__ inline bool take_parts(S *from,
 /** Parts number `done` and later: until they come, or (`once`) those that are there by now. Returns how
  *  many are taken. */
 template <class S, int NR>
-__device__ inline int add_parts(const packet &p, void *part, int done, bool once, S (&acc)[NR]) {
+__device__ inline int add_parts(const packet *p, void *part, int done, bool once, S (&acc)[NR]) {
     const int FEW = NR * sizeof(S) <= 16 ? 4 : 1, lane = threadIdx.x & 31;
-    S *from = (S *)part + ((int64_t)p.first_part * 32 + lane) * NR;
-    while (done < p.parts) {
-        const bool few = FEW > 1 && p.parts - done >= FEW;
+    S *from = (S *)part + ((int64_t)p->first_part * 32 + lane) * NR;
+    while (done < p->parts) {
+        const bool few = FEW > 1 && p->parts - done >= FEW;
         S *const next = from + (int64_t)done * 32 * NR;
         if (few ? take_parts<S, NR, FEW>(next, acc) : take_parts<S, NR, 1>(next, acc))
             done += few ? FEW : 1;
@@ -366,11 +282,11 @@ __device__ inline int add_parts(const packet &p, void *part, int done, bool once
 /** The right-hand side of the lane's row. Backward it is D^-1 times the result of the other
  *  direction, which may have to be waited for. */
 template <class S, int NR>
-__device__ inline void start(const packet &p, const mpki_sweeps_run &a, S (&acc)[NR]) {
-    const int lane = threadIdx.x & 31, rows = p.part < 0 ? (int)p.rows : 0;
-    const bool back = p.flags & BACKWARD, here = lane < rows;
+__device__ inline void start(const packet *p, const mpki_sweeps_run &a, S (&acc)[NR]) {
+    const int lane = threadIdx.x & 31, rows = p->part < 0 ? (int)p->rows : 0;
+    const bool back = p->flags & BACKWARD, here = lane < rows;
     const S *from =
-        (const S *)(back ? a.half[1].start : a.half[0].start) + ((int64_t)p.slot + lane) * NR;
+        (const S *)(back ? a.half[1].start : a.half[0].start) + ((int64_t)p->slot + lane) * NR;
 #pragma unroll
     for (int r = 0; r < NR; ++r) acc[r] = make<S>(0);
     if (!back || !a.diagonal || rows == 0) {
@@ -379,10 +295,10 @@ __device__ inline void start(const packet &p, const mpki_sweeps_run &a, S (&acc)
             for (int r = 0; r < NR; ++r) acc[r] = from[r];
         return;
     }
-    const int partner = here ? a.partner[p.slot + lane] : 0;
+    const int partner = here ? a.partner[p->slot + lane] : 0;
     S d = make<S>(0), e = make<S>(0);
     if (here) {
-        const S *at = (const S *)a.diagonal + 2 * ((int64_t)p.slot + lane);
+        const S *at = (const S *)a.diagonal + 2 * ((int64_t)p->slot + lane);
         d = at[0], e = at[1];
     }
     bool missing = here;
@@ -396,39 +312,18 @@ __device__ inline void start(const packet &p, const mpki_sweeps_run &a, S (&acc)
 }
 
 template <class S, int NR>
-__device__ inline void finish(const packet &p, const mpki_sweeps_run &a, const S (&acc)[NR]) {
+__device__ inline void finish(const packet *p, const mpki_sweeps_run &a, const S (&acc)[NR]) {
     const int lane = threadIdx.x & 31;
     S *to;
-    if (p.part >= 0)
-        to = (S *)a.part + ((int64_t)p.part * 32 + lane) * NR;
-    else if (lane < (int)p.rows)
-        to =
-            (S *)(p.flags & BACKWARD ? a.half[1].to : a.half[0].to) + ((int64_t)p.slot + lane) * NR;
+    if (p->part >= 0)
+        to = (S *)a.part + ((int64_t)p->part * 32 + lane) * NR;
+    else if (lane < (int)p->rows)
+        to = (S *)(p->flags & BACKWARD ? a.half[1].to : a.half[0].to) +
+             ((int64_t)p->slot + lane) * NR;
     else
         return;
 #pragma unroll
     for (int r = 0; r < NR; ++r) store_now(to + r, unmarked(acc[r]));
-}
-
-template <class S, int NR, bool HELD> struct entries_of { /* in registers */
-    static __device__ void apply(const packet *, const packet &p, const held<S> &mine,
-                                 const S *gathered, S *foreign, S (&acc)[NR]) {
-        mine.apply(p.flags & FOLDED, gathered, foreign, acc);
-    }
-};
-template <class S, int NR> struct entries_of<S, NR, false> {
-    static __device__ void apply(const packet *place, const packet &p, const held<S> &,
-                                 const S *gathered, S *foreign, S (&acc)[NR]) {
-        if (p.flags & FOLDED)
-            entries<S, NR, true>(place, gathered, foreign, acc);
-        else
-            entries<S, NR, false>(place, gathered, foreign, acc);
-    }
-};
-template <class S, int NR>
-__device__ inline void apply_entries(const packet *place, const packet &p, const held<S> &mine,
-                                     const S *gathered, S *foreign, S (&acc)[NR]) {
-    entries_of<S, NR, held_entries<S, NR>::value>::apply(place, p, mine, gathered, foreign, acc);
 }
 
 /* ---- all ---- */
@@ -448,16 +343,14 @@ __device__ inline bool task_of(const mpki_sweeps_run &a, int drawn, mpki_sweeps_
 
 /** A block is one warp. */
 template <class S, int NR>
-__global__ void __launch_bounds__(32, (sweep_room<S, NR>::RESIDENT))
-    sweep_kernel(const mpki_sweeps_run a) {
+__global__ void __launch_bounds__(32, 12) sweep_kernel(const mpki_sweeps_run a) {
     MPKI_ROOM;
     typedef sweep_room<S, NR> shared;
-    const bool HELD = held_entries<S, NR>::value;
     const int lane = threadIdx.x & 31, MOST = packing<S>::MOST;
-    S *gathered = (S *)(room + shared::PACKETS * MOST);
-    S *foreign = (S *)((char *)gathered + shared::GATHERED);
+    S *gathered = (S *)(room + 2 * MOST);
+    S *foreign = (S *)(room + 2 * MOST + shared::GATHERED);
     arrival there;
-    there.begin((char *)foreign + shared::FOREIGN);
+    there.begin(room + 2 * MOST + shared::GATHERED + shared::FOREIGN);
     for (int k = lane; k < NR; k += 32) gathered[NOTHING * NR + k] = make<S>(0);
     mpki_sweeps_task task, next, then = {0, 0};
     if (!task_of(a, draw(a), &task)) return;
@@ -475,29 +368,19 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::RESIDENT))
         for (bool first = true;; first = false) {
             there.wait(stage);
             there.taken(stage);
-            const packet *const place = (const packet *)(room + stage * MOST);
-            const packet p = *place;
-            const uint32_t size = p.next;
-            uint32_t slot[CHUNKS];
-            held<S> mine;
-            const unsigned listed = slots_of(
-                (const uint32_t *)((const char *)place + packing<S>::list_at(p.flags, p.steps)),
-                p.columns, slot);
-            if (HELD) mine.load(place, p);
-            if (HELD) __syncwarp();
-            stage ^= !HELD;
+            const packet *p = (const packet *)(room + stage * MOST);
+            char *other = room + (stage ^ 1) * MOST;
+            const uint32_t size = p->next;
             if (size) {
-                task.at += p.size;
-                there.fetch(stage, room + stage * MOST, a.packets + (int64_t)task.at * 16,
-                            size * 16);
+                task.at += p->size;
+                there.fetch(stage ^ 1, other, a.packets + (int64_t)task.at * 16, size * 16);
             } else if (more) {
-                there.fetch(stage, room + stage * MOST, a.packets + (int64_t)next.at * 16,
-                            next.size * 16);
+                there.fetch(stage ^ 1, other, a.packets + (int64_t)next.at * 16, next.size * 16);
             }
             if (first) start<S, NR>(p, a, acc);
-            if (!first || !size || (p.flags & OF_M))
-                taken = add_parts<S, NR>(p, a.part, taken, !(p.flags & OF_M) && size, parts);
-            if (p.flags & OF_M) {
+            if (!first || !size || (p->flags & OF_M))
+                taken = add_parts<S, NR>(p, a.part, taken, !(p->flags & OF_M) && size, parts);
+            if (p->flags & OF_M) {
                 if (!of_m) {
 #pragma unroll
                     for (int r = 0; r < NR; ++r) {
@@ -506,13 +389,18 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::RESIDENT))
                     }
                 }
                 of_m = true;
-            } else if (p.columns) {
-                const void *from = p.flags & BACKWARD ? a.half[1].from : a.half[0].from;
-                gather<S, NR>(slot, listed, (const S *)from, gathered);
+            } else if (p->columns) {
+                const uint32_t *list =
+                    (const uint32_t *)((const char *)p + packing<S>::list_at(p->flags, p->steps));
+                const void *from = p->flags & BACKWARD ? a.half[1].from : a.half[0].from;
+                gather<S, NR>(list, p->columns, (const S *)from, gathered);
             }
             if (first && more) after = task_of(a, drawn, &then);
             __syncwarp();
-            apply_entries<S, NR>(place, p, mine, gathered, foreign, acc);
+            if (p->flags & FOLDED)
+                entries<S, NR, true>(p, gathered, foreign, acc);
+            else
+                entries<S, NR, false>(p, gathered, foreign, acc);
             if (!size) {
 #pragma unroll
                 for (int r = 0; r < NR; ++r)
@@ -520,6 +408,7 @@ __global__ void __launch_bounds__(32, (sweep_room<S, NR>::RESIDENT))
                 finish<S, NR>(p, a, acc);
             }
             __syncwarp();
+            stage ^= 1;
             if (!size) break;
         }
         again = more;

@@ -44,9 +44,8 @@ static const int MULTIPROCESSOR = 228 * 1024; /* bytes of shared memory; a block
 
 template <int NR> static mpk_status warps_of(mpki_cuda *cuda, int32_t *warps) {
     const int bytes = sweep_room<T, NR>::BYTES, each = MULTIPROCESSOR / (bytes + 1024);
-    const int most = sweep_room<T, NR>::PACKETS == 2 ? 32 : sweep_room<T, NR>::RESIDENT;
     MPKI_PASS(allow(cuda, sweep_kernel<T, NR>, bytes));
-    *warps = cuda->sms * (each < most ? each : most);
+    *warps = cuda->sms * (each < 32 ? each : 32);
     return MPK_OK;
 }
 
