@@ -3,6 +3,7 @@
  * each. */
 #include "iterate.h"
 #include "krylov/krylov.h"
+#include "../core/trace.h"
 #include "../factor/apply.h"
 #include "../problem/columns.h"
 #include "../problem/measure.h"
@@ -128,10 +129,15 @@ static mpk_status make(iteration *it) {
     const int threads = it->options->threads;
     it->system = mpki_system_of(it->ctx, it->fac);
     it->engine = it->fac->engine->vectors;
-    if (mpk_failed(mpki_apply_make(it->ctx, it->fac, threads, 1, &it->m)) ||
-        mpk_failed(mpki_krylov_matrix(it->ctx, it->engine, &it->system.a, threads, left(it),
-                                      &it->matrix, &it->exponent, &it->longest)))
-        return mpki_failed(it->ctx);
+    double began = mpki_trace_begin(it->ctx);
+    mpk_status status = mpki_apply_make(it->ctx, it->fac, threads, 1, &it->m);
+    if (mpk_failed(status)) return status;
+    mpki_trace_end(it->ctx, MPKI_LANE_CALLER, "sweeps made", -1, began);
+    began = mpki_trace_begin(it->ctx);
+    status = mpki_krylov_matrix(it->ctx, it->engine, &it->system.a, threads, left(it), &it->matrix,
+                                &it->exponent, &it->longest);
+    if (mpk_failed(status)) return status;
+    mpki_trace_end(it->ctx, MPKI_LANE_CALLER, "matrix made", -1, began);
     it->b = mpki_alloc(it->ctx, STAGE, an->n, size);
     it->x = mpki_alloc(it->ctx, STAGE, an->n, size);
     it->r = mpki_alloc(it->ctx, STAGE, an->n, size);
@@ -248,8 +254,11 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from
         memset(it->d, 0, bytes);
         it->cycles++;
         measuring_free(it);
+        double began = mpki_trace_begin(it->ctx);
         status =
             mpki_krylov_run(it->ctx, it->engine, task, &extra, it->r, it->d, &cycle, it->message);
+        mpki_trace_end(it->ctx, MPKI_LANE_CALLER, "iterations", -1, began);
+        began = mpki_trace_begin(it->ctx);
         if (mpk_failed(status)) return status;
         for (int32_t h = 0; !first && h < cycle.history_count; h++)
             it->history[told + h] *= before.relative;
@@ -265,6 +274,7 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from
             break;
         }
         *q = MPKI_DISPATCH(scalar, measure)(&it->system, it->x, it->b, it->r, it->w, it->sums);
+        mpki_trace_end(it->ctx, MPKI_LANE_CALLER, "measured", -1, began);
         if (mpk_failed(mpki_failed(it->ctx))) return mpki_failed(it->ctx);
         account->residual = q->relative;
         if (good(it, q)) return MPK_OK;

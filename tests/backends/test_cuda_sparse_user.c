@@ -168,6 +168,28 @@ static void test_report(void **state) {
     mpki_engine_use(ctx, NULL);
 }
 
+/* Method auto runs there from end to end: its ladder, and the direct solver where that is allowed. The
+ * report names the place. */
+static void test_auto(void **state) {
+    mpk_context *ctx = *state;
+    mpk_job job = {.struct_size = sizeof job, .goal = MPK_GOAL_SOLVE, .generate = "nlpkkt 3"};
+    for (int direct = 0; direct < 2; direct++) {
+        mpk_options options;
+        mpk_report *report = NULL;
+        mpk_options_init(&options);
+        options.device = MPK_ON_CUDA;
+        options.tolerance = 1e-10;
+        options.direct = direct ? MPK_ON : MPK_OFF;
+        assert_int_equal(mpk_job_run(ctx, &job, &options, &report), MPK_OK);
+        const char *text = mpk_report_text(report), *json = mpk_report_json(report);
+        assert_non_null(strstr(json, "\"backend\": \"cuda: "));
+        assert_non_null(strstr(json, direct ? "\"method\": \"ldlt\"" : "\"method\": \"ildlt\""));
+        assert_non_null(strstr(text, direct ? "LDL^T, cuda: " : "incomplete, cuda: "));
+        assert_true(!strstr(text, "Not direct") == (direct != 0));
+        mpk_report_destroy(&report);
+    }
+}
+
 /* GPUs for which the module, or a part of it, was not built: the host module says 8.0, batches 9.0. */
 static void test_older_gpus(void **state) {
     (void)state;
@@ -219,6 +241,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_arguments, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_estimate, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_report, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_auto, open_context, close_context),
         cmocka_unit_test(test_older_gpus)};
 #ifdef METAPACK_CUDA_HOST
     if (!getenv("METAPACK_TEST_DEVICE")) setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);

@@ -39,9 +39,6 @@ static mpk_status refuse(const mpki_stages *s) {
         return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "schedule %s does not run on a device; pull and jacobi do",
                           schedule == MPK_SCHEDULE_SUBSETS ? "subsets" : "atomic");
-    if (s->options->drop_norm == MPK_DROP_NORM_WHOLE && !s->complete)
-        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-                          "drop_norm whole does not run on a device; below does");
     return MPK_OK;
 }
 
@@ -75,6 +72,8 @@ static mpk_status make(mpki_stages *s, mpki_blocks **out) {
                                .relaxed = s->relaxed,
                                .lifted = s->lifted,
                                .butterfly = o->butterfly == MPK_ON,
+                               .whole = o->drop_norm == MPK_DROP_NORM_WHOLE && !s->complete &&
+                                        o->schedule != MPK_SCHEDULE_JACOBI,
                                .seed = (int64_t)o->seed,
                                .size = s->size,
                                .omega = s->omega,

@@ -10,6 +10,10 @@ static const char STAGE[] = "factorize";
 /* Bytes of the work blocks of a portion: few beside the device's memory, many beside its caches. */
 enum { PORTION_BYTES = 256 << 20 };
 
+/* Bytes of work blocks of small portions that A is loaded into at once: few beside the caches, from
+ * which they are taken soon after. */
+enum { LOAD_BYTES = 16 << 20 };
+
 /* ---- what is sent -------------------------------------------------------------------------------
  */
 
@@ -184,8 +188,8 @@ static mpk_status send_stage(mpki_blocks *f, bool ready) {
 typedef struct due {
     int32_t *who, *item_who, whos;
     int64_t *first, *entry, *slot, items;
-    int64_t work, most_items; /* of a portion: entries, items */
-    int32_t most_whos;
+    int64_t work, most_items;  /* of a portion: entries, items */
+    int32_t most_whos, leader; /* leader: the portion that loads the last one's blocks */
 } due;
 
 static void due_free(const mpki_blocks *f, due *d) {
@@ -210,10 +214,22 @@ static int64_t words_of_block(const mpki_stages *s, int64_t block, int64_t rows,
 
 static void end_portion(mpki_blocks *f, due *d, int64_t entries, int64_t words) {
     mpki_cuda_portion *p = &f->plan->portion[f->job.portions++];
+    if (p->work == 0) d->leader = f->job.portions - 1;
+    f->plan->portion[d->leader].loads++;
     p->end = d->whos, p->end_item = d->items, p->entries = entries, p->words = words;
-    if (entries > d->work) d->work = entries;
+    if (p->work + entries > d->work) d->work = p->work + entries;
     if (p->end - p->first > d->most_whos) d->most_whos = p->end - p->first;
     if (d->items - p->first_item > d->most_items) d->most_items = d->items - p->first_item;
+}
+
+/* Where the work blocks of the next portion begin: after those of the last one, as long as they are
+ * few. */
+static int64_t next_work(const mpki_blocks *f, const due *d) {
+    const int64_t size = (int64_t)mpk_scalar_size(f->stages->stored);
+    const mpki_cuda_portion *all = f->plan->portion, *last = &all[f->job.portions - 1];
+    if (f->job.portions == 0) return 0;
+    const int64_t end = last->work + last->entries;
+    return (end - all[d->leader].work) * size < LOAD_BYTES ? end : 0;
 }
 
 /* Frames with their items in portions: `levels` sets, in each of them the frames order[ptr[l]] ..
@@ -249,7 +265,8 @@ static mpk_status list_due(mpki_blocks *f, int32_t levels, const int32_t *ptr, c
             }
             if (!p) {
                 p = &f->plan->portion[f->job.portions];
-                *p = (mpki_cuda_portion){.level = l, .first = d->whos, .first_item = d->items};
+                *p = (mpki_cuda_portion){
+                    .level = l, .first = d->whos, .first_item = d->items, .work = next_work(f, d)};
                 entries = words = 0;
             }
             for (int64_t e = x->diagonal[frame]; e < x->ptr[frame + 1]; e++) {
@@ -259,7 +276,7 @@ static mpk_status list_due(mpki_blocks *f, int32_t levels, const int32_t *ptr, c
                 const int64_t rows = mpki_frame_rows(s->blocking, row);
                 d->entry[d->items] = e;
                 d->item_who[d->items++] = d->whos;
-                d->slot[e] = entries;
+                d->slot[e] = p->work + entries;
                 entries += rows * w;
                 if (row == frame) continue;
                 words += words_of_block(s, block, rows, w, true);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory of a factor on blocks on the device, and copies there and back. */
-#include "../../core/pool.h"
 #include "blocks_factor.h"
+#include "transfer.h"
 
 #include <string.h>
 
@@ -97,40 +97,13 @@ mpk_status mpki_blocks_lay_out(mpki_blocks *f, mpki_piece *p, const mpki_array *
     return status;
 }
 
-/* A part of what is brought to page-locked memory. */
-typedef struct piecewise {
-    char *to;
-    const char *from;
-    int64_t bytes;
-} piecewise;
-
-enum { PIECE = 256 << 10 };
-
-static void bring_piece(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    (void)pool, (void)worker;
-    const piecewise *p = arg;
-    const int64_t begin = item * PIECE, left = p->bytes - begin;
-    memcpy(p->to + begin, p->from + begin, (size_t)(left < PIECE ? left : PIECE));
-}
-
-/* Send much: by all threads into page-locked memory, from which it goes at full speed. */
 mpk_status mpki_blocks_send(mpki_blocks *f, const void *to, const void *from, int64_t bytes) {
+    enum { WORTH_THREADS = 4 << 20 };
     const int threads = f->stages->options->threads;
-    mpk_status status = MPK_OK;
     mpki_pool *pool = NULL;
-    if (threads > 1 && bytes > 16 * PIECE) {
+    if (threads > 1 && bytes > WORTH_THREADS) {
         pool = mpki_context_pool(f->ctx, threads, 16);
-        status = mpki_failed(f->ctx);
+        if (!pool) return mpki_failed(f->ctx);
     }
-    int64_t room = 0;
-    for (int64_t k = 0, half = 0; k < bytes && !mpk_failed(status); k += room, half ^= 1) {
-        void *memory = NULL;
-        status = mpki_blocks_told(f, f->module->half(f->device->cuda, (int)half, &memory, &room));
-        if (mpk_failed(status)) break;
-        piecewise p = {memory, (const char *)from + k, bytes - k < room ? bytes - k : room};
-        mpki_pool_for(pool, 0, (p.bytes + PIECE - 1) / PIECE, bring_piece, &p);
-        status = mpki_blocks_told(
-            f, f->module->send(f->device->cuda, (int)half, (char *)(uintptr_t)to + k, p.bytes));
-    }
-    return status;
+    return mpki_cuda_send(f->ctx, STAGE, pool, (void *)(uintptr_t)to, from, bytes);
 }

@@ -35,6 +35,7 @@ static void finish(unsigned w, unsigned mask) {
         if (t->op == HOST_BALLOT) all |= (uint64_t)(t->value != 0) << __builtin_ctz(rest);
         if (t->op == HOST_MAX && t->value > all) all = t->value;
         if (t->op == HOST_SUM) all = (uint32_t)(all + t->value);
+        if (t->op == HOST_OR) all |= t->value;
     }
     for (unsigned rest = there; rest; rest &= rest - 1) {
         host_thread *t = &warp[__builtin_ctz(rest)];

@@ -26,8 +26,10 @@ typedef struct mpki_cuda_rows {
 typedef struct mpki_cuda_portion {
     int32_t level, first, end;    /**< of `who` */
     int64_t first_item, end_item; /**< of the items */
-    int64_t entries;              /**< of its work blocks */
-    int64_t words;                /**< that it may take in the arena, at most */
+    int64_t work, entries;        /**< of its work blocks: the first of them, how many */
+    int32_t
+        loads; /**< portions from this one on whose blocks are loaded at once; 0: they are there */
+    int64_t words; /**< that it may take in the arena, at most */
 } mpki_cuda_portion;
 
 /** Numbers of a frame's pivots; they count once it is accepted. */
@@ -62,6 +64,7 @@ typedef struct mpki_cuda_stage {
     int32_t ldu, hermitian, a_hermitian; /**< conjugated factors; A = A^H */
     int32_t type, pivoting;              /**< mpk_factor_type, mpk_pivoting */
     int32_t complete, last, relaxed, lifted, butterfly;
+    int32_t whole; /**< thresholds count the column of the diagonal block, not its unit entry */
     int32_t sweep; /**< 0: level sets; 1: all blocks from `from`; 2: and these are stored */
     int64_t seed;
     double floor, bound, size, omega, drop_tolerance, shift, diagonal_shift;
@@ -94,7 +97,8 @@ typedef struct mpki_cuda_stage {
     void *work, *work_u;    /**< work blocks, rows x cols by rows; LDU: of the other half too */
     void *pivot_work;       /**< by frame: M, (N,) M D^-1, (N D^-1,) D, D^-1; pivot_stride apart */
     int64_t pivot_stride;   /**< entries */
-    void *norm, *threshold; /**< reals: by item, by frame: (1 + ldu) x largest */
+    void *norm, *threshold; /**< reals: by item, by frame: (1 + ldu) x largest. threshold: with
+                                 `whole` first the square of the diagonal block's column */
     void *most;             /**< reals, by item: largest modulus, NaN and infinity stay */
     int64_t *need;          /**< items */
     int64_t *where; /**< (1 + ldu) (items + frames): words of packed blocks, then addresses */

@@ -38,66 +38,86 @@ static int walkers(int64_t count) {
     return threads < 32 ? 32 : threads > ONE_BLOCK ? ONE_BLOCK : (int)threads;
 }
 
-/* Work blocks := A. */
-static mpk_status load(mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
-    const size_t bytes = (size_t)po.entries * sizeof(T);
+/* Work blocks of portion k := A, and those of the ones that are loaded with it. */
+static mpk_status load(mpki_cuda *cuda, const mpki_cuda_stage &b, int32_t k) {
     const cudaStream_t stream = (cudaStream_t)b.stream;
-    MPKI_TRY(cudaMemsetAsync(b.work, 0, bytes, stream));
-    if (b.ldu) MPKI_TRY(cudaMemsetAsync(b.work_u, 0, bytes, stream));
-    MPKI_LAUNCH(load_kernel<T>, po.end - po.first, 32 * LOAD_WARPS, 0, stream, b, po);
+    const mpki_cuda_portion &po = b.portion[k];
+    if (!po.loads) return MPK_OK;
+    const mpki_cuda_portion &last = b.portion[k + po.loads - 1];
+    const int64_t entries = last.work + last.entries - po.work;
+    const size_t bytes = (size_t)entries * sizeof(T);
+    MPKI_TRY(cudaMemsetAsync((T *)b.work + po.work, 0, bytes, stream));
+    if (b.ldu) MPKI_TRY(cudaMemsetAsync((T *)b.work_u + po.work, 0, bytes, stream));
+    MPKI_LAUNCH(load_kernel<T>, last.end - po.first, 32 * LOAD_WARPS, 0, stream, b, po);
     return MPK_OK;
 }
 
-/* Work blocks, as they are now, to b.to. */
-static void store(const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
+/* Work blocks, as they are now, to b.to; and, where these are there, pivots. */
+static void store(const mpki_cuda_stage &b, const mpki_cuda_portion &po, bool with_pivots) {
     const int threads = 32 * STORE_WARPS;
-    const int64_t items = parts(po.end_item - po.first_item, STORE_WARPS);
-    const int64_t frames = parts(po.end - po.first, STORE_WARPS);
-    MPKI_LAUNCH(drop_kernel<T>, items, threads, 0, b.stream, b, po);
-    MPKI_LAUNCH(pivot_size_kernel<T>, frames, threads, 0, b.stream, b, po);
-    MPKI_LAUNCH(place_kernel<T>, 1, walkers(po.end_item - po.first_item + po.end - po.first), 0,
-                b.stream, b, po);
-    MPKI_LAUNCH(pack_kernel<T>, items, threads, 0, b.stream, b, po);
+    const int64_t all = po.end_item - po.first_item + po.end - po.first;
+    const int64_t each = parts(all, STORE_WARPS);
+    MPKI_LAUNCH(drop_kernel<T>, each, threads, 0, b.stream, b, po);
+    MPKI_LAUNCH(place_kernel<T>, 1, walkers(all), 0, b.stream, b, po);
+    MPKI_LAUNCH(pack_kernel<T>, each, threads, 0, b.stream, b, po, (int)with_pivots);
 }
 
 /* A launch of few frames or blocks takes all warps of a thread block for each: then there are others
  * for all multiprocessors, and the longest list of updates is not one warp's. */
 enum { FEW_FRAMES = 8, FEW_BLOCKS = 16 }; /* for each multiprocessor */
 
+template <int SPLIT> static size_t pivot_room_of(const mpki_cuda_stage &b) {
+    const int warps = together<SPLIT>::warps;
+    return warps * gather_room<T>::bytes(b.largest) +
+           (SPLIT == 1 ? warps : 1) * pivot_bytes<T>(b.largest);
+}
+template <int SPLIT> static size_t block_room_of(const mpki_cuda_stage &b) {
+    return together<SPLIT>::warps * gather_room<T>::bytes(b.largest);
+}
+
+template <int SPLIT> static void pivots(const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
+    const int warps = together<SPLIT>::warps;
+    const int64_t frames = po.end - po.first;
+    MPKI_LAUNCH((pivot_kernel<SPLIT, T>), SPLIT == 1 ? parts(frames, warps) : frames, 32 * warps,
+                pivot_room_of<SPLIT>(b), b.stream, b, po);
+}
+template <int SPLIT> static void blocks(const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
+    const int warps = together<SPLIT>::warps;
+    const int64_t items = po.end_item - po.first_item;
+    MPKI_LAUNCH((block_kernel<SPLIT, T>), SPLIT == 1 ? parts(items, warps) : items, 32 * warps,
+                block_room_of<SPLIT>(b), b.stream, b, po);
+}
+
 /* Pivots, then what is below them, in the work blocks. */
-static void compute(const mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_portion &po,
-                    size_t pivot, size_t pivot_split, size_t block) {
+static void compute(const mpki_cuda *cuda, const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
     const int64_t items = po.end_item - po.first_item, frames = po.end - po.first;
     const int64_t sms = cuda->sms > 0 ? cuda->sms : 1;
-    const int threads = 32 * WARPS;
-    if (frames < FEW_FRAMES * sms) {
-        MPKI_LAUNCH((pivot_kernel<WARPS, T>), frames, threads, pivot_split, b.stream, b, po);
-    } else {
-        MPKI_LAUNCH((pivot_kernel<1, T>), parts(frames, WARPS), threads, pivot, b.stream, b, po);
-    }
-    if (items < FEW_BLOCKS * sms) {
-        MPKI_LAUNCH((block_kernel<WARPS, T>), items, threads, block, b.stream, b, po);
-    } else {
-        MPKI_LAUNCH((block_kernel<1, T>), parts(items, WARPS), threads, block, b.stream, b, po);
-    }
+    if (frames < FEW_FRAMES * sms)
+        pivots<WARPS>(b, po);
+    else
+        pivots<1>(b, po);
+    if (items < FEW_BLOCKS * sms)
+        blocks<WARPS>(b, po);
+    else
+        blocks<1>(b, po);
+}
+
+template <int SPLIT> static mpk_status allow_split(mpki_cuda *cuda, const mpki_cuda_stage &b) {
+    MPKI_PASS(allow(cuda, pivot_kernel<SPLIT, T>, pivot_room_of<SPLIT>(b)));
+    return allow(cuda, block_kernel<SPLIT, T>, block_room_of<SPLIT>(b));
 }
 
 mpk_status FN(cuda_blocks_run)(mpki_cuda *cuda, const mpki_cuda_stage *job, int32_t begin,
                                int32_t end) {
     const mpki_cuda_stage &b = *job;
-    const size_t block = WARPS * gather_room<T>::bytes(b.largest);
-    const size_t pivot_split = block + pivot_bytes<T>(b.largest);
-    const size_t pivot = block + WARPS * pivot_bytes<T>(b.largest);
-    MPKI_PASS(allow(cuda, pivot_kernel<1, T>, pivot));
-    MPKI_PASS(allow(cuda, pivot_kernel<WARPS, T>, pivot_split));
-    MPKI_PASS(allow(cuda, block_kernel<1, T>, block));
-    MPKI_PASS(allow(cuda, block_kernel<WARPS, T>, block));
+    MPKI_PASS(allow_split<1>(cuda, b));
+    MPKI_PASS(allow_split<WARPS>(cuda, b));
     for (int32_t k = begin; k < end; ++k) {
         const mpki_cuda_portion &po = b.portion[k];
         const int64_t items = po.end_item - po.first_item;
         const int64_t frames = parts(po.end - po.first, STORE_WARPS);
-        MPKI_PASS(load(cuda, b, po));
-        compute(cuda, b, po, pivot, pivot_split, block);
+        MPKI_PASS(load(cuda, b, k));
+        compute(cuda, b, po);
         if (b.sweep != 1) {
             MPKI_LAUNCH(judge_kernel<T>, frames, 32 * STORE_WARPS, 0, b.stream, b, po);
             if (!b.complete) {
@@ -106,8 +126,7 @@ mpk_status FN(cuda_blocks_run)(mpki_cuda *cuda, const mpki_cuda_stage *job, int3
                 MPKI_LAUNCH(grant_kernel<T>, 1, walkers(items), 0, b.stream, b, po);
             }
         }
-        store(b, po);
-        MPKI_LAUNCH(accept_kernel<T>, frames, 32 * STORE_WARPS, 0, b.stream, b, po);
+        store(b, po, true);
         MPKI_TRY(cudaGetLastError());
     }
     return MPK_OK;
@@ -117,10 +136,10 @@ mpk_status FN(cuda_blocks_start)(mpki_cuda *cuda, const mpki_cuda_stage *job) {
     const mpki_cuda_stage &b = *job;
     for (int32_t k = 0; k < b.portions; ++k) {
         const mpki_cuda_portion &po = b.portion[k];
-        MPKI_PASS(load(cuda, b, po));
+        MPKI_PASS(load(cuda, b, k));
         MPKI_LAUNCH(relative_kernel<T>, cuda->sms > 0 ? 4 * cuda->sms : 4, 32 * WHOLE_WARPS, 0,
-                    b.stream, b, po.entries);
-        store(b, po);
+                    b.stream, b, po);
+        store(b, po, false);
     }
     if (b.n > 0)
         MPKI_LAUNCH(size_kernel<T>, parts(b.n, 32 * WHOLE_WARPS), 32 * WHOLE_WARPS, 0, b.stream, b);

@@ -73,6 +73,7 @@ __device__ inline void warp_inverse(int w, int ld, const T *lt, const unsigned c
     for (int i = 0; i < w; ++i) {
         const int p = perm[i], q = index ? index[i] : i;
         T x = make<T>(lane == p);
+#pragma unroll 4
         for (int k = 0; k < i; ++k)
             if (lane < w) nfma(x, m[k * ld + lane], lt[k * ld + q]);
         if (lane < w) m[i * ld + lane] = x;
@@ -170,6 +171,7 @@ template <class T> struct warp_ldlt {
         if (from == p) return;
         if (lane < w) {
             T x = at(r, lane), sum = make<T>(0);
+#pragma unroll 4
             for (int k = from; k < p; ++k) pfma(sum, at(perm(k), lane), lt[k * ld + r]);
             x = x - sum;
             at(r, lane) = alive >> lane & 1 ? x : make<T>(0);
@@ -190,8 +192,12 @@ template <class T> struct warp_ldlt {
         return which == 64 ? -1 : which;
     }
 
-    __device__ void one(int i) { width = 1, pi = pj = i; }
-    __device__ void two(int i, int j) { width = 2, pi = i, pj = j; }
+    __device__ void one(int i) {
+        width = 1, pi = pj = i;
+    }
+    __device__ void two(int i, int j) {
+        width = 2, pi = i, pj = j;
+    }
 
     __device__ void bunch_kaufman(int p) {
         R column, row;

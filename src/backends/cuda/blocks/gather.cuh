@@ -37,12 +37,22 @@ template <class T> struct gather_room {
     }
 };
 
-/** Read the masks of a packed block's rows; how many are not empty. */
+/** The first words of a packed block, asked for before they are needed: its rows, and (lane l) what
+ *  would be the mask of nonempty row l, if there are as many. A block is followed by as much memory. */
+struct head {
+    const uint32_t *words;
+    unsigned rows, mask;
+    __device__ void load(const uint32_t *at) {
+        words = at;
+        rows = at[0], mask = at[1 + (int)(threadIdx.x % 32)];
+    }
+};
+
+/** The masks of a packed block's rows; how many are not empty. */
 template <class T>
-__device__ inline int read_head(const gather_room<T> &s, const uint32_t *words, unsigned row_mask,
-                                int *entries) {
-    const int lane = (int)(threadIdx.x % 32), held = __popc(row_mask);
-    const unsigned m = lane < held ? words[1 + lane] : 0;
+__device__ inline int read_head(const gather_room<T> &s, const head &of, int *entries) {
+    const int lane = (int)(threadIdx.x % 32), held = __popc(of.rows);
+    const unsigned m = lane < held ? of.mask : 0;
     int sum = __popc(m);
 #pragma unroll
     for (int h = 1; h < 32; h *= 2) {
@@ -57,39 +67,37 @@ __device__ inline int read_head(const gather_room<T> &s, const uint32_t *words, 
 
 /** s.w (depth x cols) := D B^T (D B^H) of the packed block, whose rows are columns of w. */
 template <class T>
-__device__ inline void right_operand(const gather_room<T> &s, const uint32_t *words, int cols,
-                                     int depth, const T *d, int hermitian) {
-    const int lane = (int)(threadIdx.x % 32);
-    T one = make<T>(0), two = make<T>(0);
+__device__ inline void right_operand(const gather_room<T> &s, const head &of, int cols, int depth,
+                                     const T *d, int hermitian) {
+    const int lane = (int)(threadIdx.x % 32), AHEAD = rows_ahead<T>::value;
+    T one = make<T>(0), next = make<T>(0), before = make<T>(0), two = make<T>(0);
     int other = lane;
     if (lane < depth) {
-        one = d[2 * lane];
-        const T next = d[2 * lane + 1], before = lane ? d[2 * lane - 1] : make<T>(0);
-        if (lane + 1 < depth && abs1(next) > 0)
-            two = cj(hermitian, next), other = lane + 1;
-        else if (lane && abs1(before) > 0)
-            two = before, other = lane - 1;
+        one = d[2 * lane], next = d[2 * lane + 1];
+        if (lane) before = d[2 * lane - 1];
     }
-    const bool pairs = __any_sync(WARP, other != lane);
-    const unsigned rows = words[0];
     int entries;
-    const int held = read_head(s, words, rows, &entries);
-    const values_of<T> value(words + MPKI_STORE_HEAD(held));
-    int row = 0;
-    for (int c0 = 0; c0 < cols; c0 += 8) {
-        T x[8];
+    const int held = read_head(s, of, &entries);
+    const values_of<T> value(of.words + MPKI_STORE_HEAD(held));
+    for (int c0 = 0; c0 < cols; c0 += AHEAD) {
+        T x[AHEAD];
 #pragma unroll
-        for (int u = 0; u < 8; ++u) {
+        for (int u = 0; u < AHEAD; ++u) {
             x[u] = make<T>(0);
-            if (rows >> (c0 + u) & 1) { /* bits beyond the block's rows are 0 */
+            if (of.rows >> (c0 + u) & 1) { /* bits beyond the block's rows are 0 */
+                const int row = __popc(of.rows & below(c0 + u));
                 const unsigned m = s.mask[row];
                 if (m >> lane & 1) x[u] = value[s.start[row] + __popc(m & below(lane))];
-                ++row;
             }
         }
+        if (lane < depth && lane + 1 < depth && abs1(next) > 0)
+            two = cj(hermitian, next), other = lane + 1;
+        else if (lane < depth && lane && abs1(before) > 0)
+            two = before, other = lane - 1;
+        const bool pairs = __any_sync(WARP, other != lane);
 #pragma unroll
-        for (int u = 0; u < 8; ++u) {
-            if (c0 + u >= cols) continue;
+        for (int u = 0; u < AHEAD; ++u) {
+            if (c0 + u >= cols) break;
             const T y = cj(hermitian, x[u]);
             T z = y * one;
             if (pairs) {
@@ -102,32 +110,27 @@ __device__ inline void right_operand(const gather_room<T> &s, const uint32_t *wo
     __syncwarp();
 }
 
-/** s.c -= A s.w for a packed A with few entries: entry by entry. */
+/** s.c -= A s.w for a packed A with few entries, at most `FEW` a row: entry by entry. */
+enum { FEW = 3 };
 template <class T>
 __device__ inline void minus_sparse(const gather_room<T> &s, unsigned rows,
-                                    const values_of<T> &value, int cols) {
+                                    const values_of<T> &value, int entries, int cols) {
     const int lane = (int)(threadIdx.x % 32);
+    T x[FEW];
+#pragma unroll
+    for (int u = 0; u < FEW; ++u)
+        x[u] = 32 * u + lane < entries ? value[32 * u + lane] : make<T>(0);
+#pragma unroll
+    for (int u = 0; u < FEW; ++u)
+        if (32 * u + lane < entries) s.a[32 * u + lane] = x[u];
+    __syncwarp();
     if (lane >= cols) return;
+    const T *at = s.a;
     for (int row = 0; rows; rows &= rows - 1, ++row) {
         T *const to = s.c + (__ffs((int)rows) - 1) * s.ld + lane;
-        unsigned m = s.mask[row];
-        int at = s.start[row];
         T sum = make<T>(0);
-        while (m) { /* four at a time, so that loads overlap */
-            int k[4];
-            T v[4];
-#pragma unroll
-            for (int u = 0; u < 4; ++u) {
-                k[u] = m ? __ffs((int)m) - 1 : -1;
-                m &= m - 1;
-            }
-#pragma unroll
-            for (int u = 0; u < 4; ++u) v[u] = k[u] >= 0 ? value[at + u] : make<T>(0);
-#pragma unroll
-            for (int u = 0; u < 4; ++u)
-                if (k[u] >= 0) pfma(sum, v[u], s.w[k[u] * s.ld + lane]);
-            at += 4;
-        }
+        for (unsigned m = s.mask[row]; m; m &= m - 1)
+            pfma(sum, *at++, s.w[(__ffs((int)m) - 1) * s.ld + lane]);
         *to = *to - sum;
     }
 }
@@ -228,18 +231,18 @@ __device__ inline void minus_expanded(const gather_room<double> &s, unsigned row
 template <class T>
 __device__ inline void minus_dense(const gather_room<T> &s, unsigned rows, int held,
                                    const values_of<T> &value, int depth, int cols) {
-    const int lane = (int)(threadIdx.x % 32);
-    for (int r0 = 0; r0 < held; r0 += 8) {
-        T x[8];
+    const int lane = (int)(threadIdx.x % 32), AHEAD = rows_ahead<T>::value;
+    for (int r0 = 0; r0 < held; r0 += AHEAD) {
+        T x[AHEAD];
 #pragma unroll
-        for (int u = 0; u < 8; ++u) {
+        for (int u = 0; u < AHEAD; ++u) {
             const unsigned m = r0 + u < held ? s.mask[r0 + u] : 0;
             x[u] = make<T>(0);
             if (m >> lane & 1) x[u] = value[s.start[r0 + u] + __popc(m & below(lane))];
         }
-        if (lane < depth)
 #pragma unroll
-            for (int u = 0; u < 8; ++u) s.a[lane * s.lda + r0 + u] = x[u];
+        for (int u = 0; u < AHEAD; ++u) /* as many as fill groups of eight */
+            if (lane < depth && r0 + u / 8 * 8 < held) s.a[lane * s.lda + r0 + u] = x[u];
     }
     __syncwarp();
     minus_expanded(s, rows, held, depth, cols);
@@ -247,16 +250,14 @@ __device__ inline void minus_dense(const gather_room<T> &s, unsigned rows, int h
 
 /** s.c -= A s.w of a packed A. */
 template <class T>
-__device__ inline void minus_product(const gather_room<T> &s, const uint32_t *words, int depth,
-                                     int cols) {
-    const unsigned rows = words[0];
+__device__ inline void minus_product(const gather_room<T> &s, const head &of, int depth, int cols) {
     int entries;
-    const int held = read_head(s, words, rows, &entries);
-    const values_of<T> value(words + MPKI_STORE_HEAD(held));
-    if (entries > 3 * held)
-        minus_dense(s, rows, held, value, depth, cols);
+    const int held = read_head(s, of, &entries);
+    const values_of<T> value(of.words + MPKI_STORE_HEAD(held));
+    if (entries > FEW * held)
+        minus_dense(s, of.rows, held, value, depth, cols);
     else
-        minus_sparse(s, rows, value, cols);
+        minus_sparse(s, of.rows, value, entries, cols);
     __syncwarp();
 }
 
@@ -282,6 +283,7 @@ __device__ inline unsigned long long pull_updates(const mpki_cuda_stage &b, int 
     const int cols = b.bptr[j + 1] - b.bptr[j], rows = b.bptr[i + 1] - b.bptr[i];
     unsigned long long flops = 0;
     int turn = 0;
+    head left_of, right_of;
     window x = {b.ptr[i], b.diagonal[i], 0}, y = {b.ptr[j], b.diagonal[j], 0};
     x.load(b.there), y.load(b.there);
     while (x.at < x.end && y.at < y.end) {
@@ -301,14 +303,29 @@ __device__ inline unsigned long long pull_updates(const mpki_cuda_stage &b, int 
             const int k = b.other[y.at + lane];
             first = b.bptr[k], depth = b.bptr[k + 1] - first;
         }
-        for (unsigned m = __ballot_sync(WARP, both && l >= 0 && r >= 0); m; m &= m - 1) {
-            const int who = __ffs((int)m) - 1;
-            if (turn++ % split != mine) continue;
+        /* of these, every `split`th; the heads of the next one are on their way while one is done */
+        unsigned due = __ballot_sync(WARP, both && l >= 0 && r >= 0);
+        const int all = __popc(due);
+        if (split > 1) {
+            const int number = turn + __popc(due & below(lane));
+            due = __ballot_sync(WARP, (due >> lane & 1) && number % split == mine);
+        }
+        turn += all;
+        auto ask = [&](unsigned m) {
+            const int who = m ? __ffs((int)m) - 1 : 0;
             const int64_t lw = __shfl_sync(WARP, l, who), rw = __shfl_sync(WARP, r, who);
+            if (m) left_of.load(b.from.words + lw), right_of.load(b.from.words + rw);
+        };
+        ask(due);
+        while (due) {
+            const int who = __ffs((int)due) - 1;
             const int d0 = __shfl_sync(WARP, first, who), deep = __shfl_sync(WARP, depth, who);
-            right_operand<T>(s, b.from.words + rw, cols, deep,
-                             (const T *)b.from.d + 2 * (int64_t)d0, b.hermitian && !half);
-            minus_product<T>(s, b.from.words + lw, deep, cols);
+            const head of = left_of, beside = right_of;
+            due &= due - 1;
+            ask(due);
+            right_operand<T>(s, beside, cols, deep, (const T *)b.from.d + 2 * (int64_t)d0,
+                             b.hermitian && !half);
+            minus_product<T>(s, of, deep, cols);
             flops += 2ull * rows * deep * cols;
         }
         if (b.sweep && mine == 0) { /* a sweep's blocks are dense: it counts what is zero, too */

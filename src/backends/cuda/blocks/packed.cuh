@@ -57,24 +57,46 @@ __device__ inline void unpack(const uint32_t *words, int rows, int ld, bool nega
     }
 }
 
-/** The nonzeros of c (rows x cols, ld), packed; counted before. row_mask: the nonempty rows. */
+/** Rows that are asked for at once: one after the other each would be a trip to memory. */
+template <class T> struct rows_ahead { static const int value = sizeof(T) <= 8 ? 32 : 16; };
+
+/** f(r, x) for all rows of c (rows x cols, ld) in order, x the lane's entry or 0; by all lanes. */
+template <class T, class F>
+__device__ inline void for_rows(int rows, int cols, int ld, const T *c, F f) {
+    const int lane = (int)(threadIdx.x % 32), AHEAD = rows_ahead<T>::value;
+    for (int r0 = 0; r0 < rows; r0 += AHEAD) {
+        T x[AHEAD];
+#pragma unroll
+        for (int u = 0; u < AHEAD; ++u)
+            x[u] = r0 + u < rows && lane < cols ? c[(r0 + u) * ld + lane] : make<T>(0);
+#pragma unroll
+        for (int u = 0; u < AHEAD; ++u)
+            if (r0 + u < rows) f(r0 + u, x[u]);
+    }
+}
+
+/** The nonzeros of c (rows x cols, ld), packed. */
 template <class T>
 __device__ inline void pack(uint32_t *words, int rows, int cols, int ld, bool negative,
-                            unsigned row_mask, const T *c) {
+                            const T *c) {
     const int lane = (int)(threadIdx.x % 32);
-    int row = 0, at = 0;
-    uint32_t *const values = words + MPKI_STORE_HEAD(__popc(row_mask));
+    unsigned row_mask = 0, mine = 0; /* lane r: the mask of row r */
+    for_rows(rows, cols, ld, c, [&](int r, T x) {
+        const unsigned m = __ballot_sync(WARP, nonzero(x));
+        if (m) row_mask |= 1u << r;
+        if (lane == r) mine = m;
+    });
+    const int held = __popc(row_mask);
     if (lane == 0) words[0] = row_mask;
-    for (int r = 0; r < rows; ++r) {
-        if (!(row_mask >> r & 1)) continue;
-        const T x = lane < cols ? c[r * ld + lane] : make<T>(0);
-        const unsigned m = __ballot_sync(WARP, lane < cols && nonzero(x));
-        if (lane == 0) words[1 + row] = m;
+    if (mine) words[1 + __popc(row_mask & below(lane))] = mine;
+    if (held % 2 == 0 && lane == 0) words[1 + held] = 0; /* padding */
+    uint32_t *const values = words + MPKI_STORE_HEAD(held);
+    int at = 0;
+    for_rows(rows, cols, ld, c, [&](int r, T x) {
+        const unsigned m = __shfl_sync(WARP, mine, r);
         if (m >> lane & 1) put_value(values, at + __popc(m & below(lane)), negative ? -x : x);
         at += __popc(m);
-        ++row;
-    }
-    if (row % 2 == 0 && lane == 0) words[1 + row] = 0; /* padding */
+    });
 }
 
 /** Entries and nonempty rows of c. */
@@ -83,14 +105,12 @@ struct extent {
     int entries;
 };
 template <class T> __device__ inline extent measure(int rows, int cols, int ld, const T *c) {
-    const int lane = (int)(threadIdx.x % 32);
     extent e = {0, 0};
-    for (int r = 0; r < rows; ++r) {
-        const unsigned m = __ballot_sync(WARP, lane < cols && nonzero(c[r * ld + lane]));
-        if (!m) continue;
-        e.rows |= 1u << r;
+    for_rows(rows, cols, ld, c, [&](int r, T x) {
+        const unsigned m = __ballot_sync(WARP, nonzero(x));
+        if (m) e.rows |= 1u << r;
         e.entries += __popc(m);
-    }
+    });
     return e;
 }
 

@@ -203,9 +203,32 @@ __device__ inline void recall(const mpki_cuda_stage &b, const pivot_room<T> &s, 
     }
 }
 
+/** Warps of a thread block. */
+template <int SPLIT> struct together { static const int warps = SPLIT == 1 ? WARPS : SPLIT; };
+
+/** Squares of the columns of L_ii = C M^T D^-1, and of U_ii^T. c: C, shared; room: shared. */
+template <class T, class R>
+__device__ inline void own_norms(const mpki_cuda_stage &b, int w, int ld, const T *c, T *room,
+                                 const at_pivot<T> &pivot, R *to) {
+    const int lane = (int)(threadIdx.x % 32);
+    for (int half = 0; half <= b.ldu; ++half) {
+        __syncwarp();
+        for (int k = 0; k < w && lane < w; ++k) room[k * ld + lane] = pivot.p[half][lane * w + k];
+        __syncwarp();
+        R sum = 0;
+        for (int r = 0; r < w && lane < w; ++r) {
+            T x = make<T>(0);
+            for (int k = 0; k < w; ++k)
+                pfma(x, half ? c[k * ld + r] : c[r * ld + k], room[k * ld + lane]);
+            sum += re(x * conj(x));
+        }
+        if (lane < w) to[half * b.largest + lane] = sum;
+    }
+}
+
 /** SPLIT = 1: a warp a frame; else all warps of a block, for levels of few frames. */
 template <int SPLIT, class T>
-__global__ void __launch_bounds__(32 * WARPS)
+__global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     pivot_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     typedef typename scalar_of<T>::real R;
     MPKI_ROOM;
@@ -216,17 +239,22 @@ __global__ void __launch_bounds__(32 * WARPS)
     const int frame = b.who[po.first + q], p0 = b.bptr[frame], w = b.bptr[frame + 1] - p0;
     const size_t each = gather_room<T>::bytes(b.largest);
     const gather_room<T> g(room + (size_t)warp * each, b.largest);
-    const pivot_room<T> s(
-        g, room + WARPS * each + (SPLIT == 1 ? warp * pivot_bytes<T>(b.largest) : 0), b.largest);
+    const pivot_room<T> s(g,
+                          room + together<SPLIT>::warps * each +
+                              (SPLIT == 1 ? warp * pivot_bytes<T>(b.largest) : 0),
+                          b.largest);
     const at_pivot<T> to(b, q);
+    R *const own = (R *)b.threshold + (int64_t)q * (1 + b.ldu) * b.largest;
     if (b.final[frame] && !b.sweep) {
         if (SPLIT == 1 || warp == 0) recall(b, s, frame, w, to);
+        for (int k = lane; b.whole && k < (1 + b.ldu) * b.largest; k += 32) own[k] = 1;
         return;
     }
     if (SPLIT == 1 || warp == 0) {
         const T *const work = (const T *)b.work + b.slot[b.diagonal[frame]];
-        if (lane < w)
-            for (int r = 0; r < w; ++r) s.c[r * s.ld + lane] = work[r * w + lane];
+        for_rows(w, w, w, work, [&](int r, T x) {
+            if (lane < w) s.c[r * s.ld + lane] = x;
+        });
         __syncwarp();
     }
     unsigned long long flops = 0;
@@ -239,6 +267,7 @@ __global__ void __launch_bounds__(32 * WARPS)
     if (!warp_finite(w, s.ld, s.c)) {
         report.failed = 0, report.smallest = report.largest = report.norm_m = (R)NAN;
     } else {
+        if (b.whole) put_square(w, s.ld, s.c, to.p[0]); /* for a while */
         const bool randomise = b.butterfly && b.pushed[frame] > 0;
         const R *const butterfly = randomise ? s.butterfly : (const R *)NULL;
         if (randomise) random_butterfly(b, frame, w, s.butterfly);
@@ -261,6 +290,13 @@ __global__ void __launch_bounds__(32 * WARPS)
     __syncwarp();
     if (report.failed < 0) {
         if (b.lifted && report.perturbed) lift(b, w, s.d, s.dinv);
+        if (b.whole) {
+            __syncwarp();
+            for_rows(w, w, w, to.p[0], [&](int r, T x) {
+                if (lane < w) s.lt[r * s.ld + lane] = x;
+            });
+            __syncwarp();
+        }
         put_square(w, s.ld, s.m, to.m[b.ldu]);
         solved_rows(w, s.ld, s.m, s.dinv, b.hermitian, (R)b.omega, to.p[0]);
         if (b.ldu && b.lifted && report.perturbed) { /* M again, with D as it is now */
@@ -269,6 +305,7 @@ __global__ void __launch_bounds__(32 * WARPS)
             __syncwarp();
             solved_rows(w, s.ld, s.c, s.dinv, 0, (R)1, to.p[1]);
         }
+        if (b.whole) own_norms(b, w, s.ld, s.lt, s.c, to, own);
         const R more = b.relaxed ? (R)(b.omega * (2 - b.omega)) : 1;
         if (lane < w)
             for (int k = 2 * lane; k < 2 * lane + 2; ++k) {
@@ -316,11 +353,11 @@ __device__ inline void solve_rows(int rows, int w, int ld, const T *c, const T *
 
 /** SPLIT = 1: a warp a block; else all warps of a thread block. */
 template <int SPLIT, class T>
-__global__ void __launch_bounds__(32 * WARPS)
+__global__ void __launch_bounds__(32 * together<SPLIT>::warps)
     block_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     typedef typename scalar_of<T>::real R;
     MPKI_ROOM;
-    __shared__ double sums[WARPS * 33];
+    __shared__ double sums[together<SPLIT>::warps * 33];
     if (b.told->stop) return;
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const int64_t t = SPLIT == 1 ? (int64_t)blockIdx.x * WARPS + warp : (int64_t)blockIdx.x;
@@ -341,15 +378,20 @@ __global__ void __launch_bounds__(32 * WARPS)
     unsigned long long flops = 0;
     for (int half = 0; half <= b.ldu; ++half) {
         T *const work = (T *)(half ? b.work_u : b.work) + b.slot[e];
-        if (mine == 0 && lane < w)
-            for (int r = 0; r < rows; ++r) s.c[r * s.ld + lane] = work[r * w + lane];
+        if (mine == 0)
+            for_rows(rows, w, w, work, [&](int r, T x) {
+                if (lane < w) s.c[r * s.ld + lane] = x;
+            });
         __syncwarp();
         if (!b.relaxed)
             flops += pull_together<SPLIT>(b, half, row, frame, s, room);
         else if (SPLIT > 1)
             __syncthreads();
-        for (int k = mine; k < w && lane < w; k += SPLIT)
-            first.w[lane * s.ld + k] = pivot.p[half][k * w + lane];
+        const int from = (w * mine + SPLIT - 1) / SPLIT; /* rows of the warp's */
+        for_rows((w * (mine + 1) + SPLIT - 1) / SPLIT - from, w, w, pivot.p[half] + from * w,
+                 [&](int k, T x) {
+                     if (lane < w) first.w[lane * s.ld + from + k] = x;
+                 });
         if (SPLIT == 1)
             __syncwarp();
         else

@@ -58,8 +58,8 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
             for (int u = 0; u < NORM_GROUP; ++u) group += x[u];
             sum += group;
         }
-        ((R *)b.threshold)[((int64_t)q * halves + half) * b.largest + lane] =
-            (R)b.drop_tolerance * root(1 + sum);
+        R *const to = (R *)b.threshold + ((int64_t)q * halves + half) * b.largest + lane;
+        *to = (R)b.drop_tolerance * root((b.whole ? *to : 1) + sum);
     }
 }
 
@@ -115,16 +115,14 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
                 (const R *)b.threshold + ((int64_t)it.q * (1 + b.ldu) + half) * b.largest;
             const R mine = lane < it.w ? bound[lane] : 0;
             int had = 0, left = 0;
-            for (int r = 0; r < it.rows; ++r) {
-                if (lane >= it.w) continue;
-                const T x = c[r * it.w + lane];
-                if (!nonzero(x)) continue;
+            for_rows(it.rows, it.w, it.w, c, [&](int r, T x) {
+                if (!nonzero(x)) return;
                 ++had;
                 if (is_small(x, mine))
                     c[r * it.w + lane] = make<T>(0);
                 else
                     ++left;
-            }
+            });
             had = (int)__reduce_add_sync(WARP, (unsigned)had);
             left = (int)__reduce_add_sync(WARP, (unsigned)left);
             dropped += had - left;
@@ -278,14 +276,41 @@ template <class T> __device__ inline unsigned held_of(const extent &x, int rows,
     return format << 16 | (unsigned)(format == 1 ? rows * w : format == 3 ? held * w : x.entries);
 }
 
-/** Drop to what was granted; sizes of packed blocks. */
+/** Is the pivot of a frame to be stored? */
+__device__ inline bool new_pivot(const mpki_cuda_stage &b, int frame) {
+    return !b.reject[frame] && !b.final[frame];
+}
+
+/** The frame of a warp that has no item: number of it in the portion, those of items come first. */
+__device__ inline int64_t frame_of_warp(const mpki_cuda_portion &po) {
+    return (int64_t)blockIdx.x * STORE_WARPS + threadIdx.x / 32 - (po.end_item - po.first_item);
+}
+
+/** The size of the packed pivot of frame q of the portion, after those of the items. */
+template <class T>
+__device__ inline void pivot_size(const mpki_cuda_stage &b, const mpki_cuda_portion &po, int q) {
+    const int frame = b.who[po.first + q], w = b.bptr[frame + 1] - b.bptr[frame];
+    const at_pivot<T> pivot(b, q);
+    int64_t *const size = b.where + (po.end_item - po.first_item + q) * (1 + b.ldu);
+    for (int half = 0; half <= b.ldu; ++half) {
+        extent x = {0, 0};
+        if (b.sweep != 1 && new_pivot(b, frame)) x = measure(w, w, w, pivot.m[half]);
+        if (threadIdx.x % 32 == 0) size[half] = packed_words<T>(__popc(x.rows), x.entries);
+    }
+}
+
+/** Drop to what was granted; sizes of packed blocks and of pivots. A warp an item, then a frame. */
 template <class T>
 __global__ void __launch_bounds__(32 * STORE_WARPS)
     drop_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     if (b.told->stop) return;
     const int lane = (int)(threadIdx.x % 32);
     const item it(b, po);
-    if (!it.there) return;
+    if (!it.there) {
+        const int64_t q = frame_of_warp(po);
+        if (q < po.end - po.first) pivot_size<T>(b, po, (int)q);
+        return;
+    }
     int gone = 0;
     unsigned any = 0;
     for (int half = 0; half <= b.ldu; ++half) {
@@ -310,29 +335,6 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
     if (it.below && b.sweep != 1) {
         b.want[it.block] = 0;
         b.stored[it.block] = any != 0;
-    }
-}
-
-/** Is the pivot of frame q of the portion to be stored? */
-__device__ inline bool new_pivot(const mpki_cuda_stage &b, int frame) {
-    return !b.reject[frame] && !b.final[frame];
-}
-
-/** Sizes of packed pivots, after those of the items. */
-template <class T>
-__global__ void __launch_bounds__(32 * STORE_WARPS)
-    pivot_size_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
-    if (b.told->stop) return;
-    const int lane = (int)(threadIdx.x % 32);
-    const int q = (int)(blockIdx.x * STORE_WARPS + threadIdx.x / 32);
-    if (q >= po.end - po.first) return;
-    const int frame = b.who[po.first + q], w = b.bptr[frame + 1] - b.bptr[frame];
-    const at_pivot<T> pivot(b, q);
-    int64_t *const size = b.where + (po.end_item - po.first_item + q) * (1 + b.ldu);
-    for (int half = 0; half <= b.ldu; ++half) {
-        extent x = {0, 0};
-        if (b.sweep != 1 && new_pivot(b, frame)) x = measure(w, w, w, pivot.m[half]);
-        if (lane == 0) size[half] = packed_words<T>(__popc(x.rows), x.entries);
     }
 }
 
@@ -370,38 +372,10 @@ __global__ void __launch_bounds__(ONE_BLOCK)
 /* ---- packing ------------------------------------------------------------------------------------
  */
 
+/** The pivot of an accepted frame, -M, into the arena; the frame is final now. */
 template <class T>
-__device__ inline void pack_at(const mpki_cuda_stage &b, int64_t at, int rows, int w, bool negative,
-                               const T *c) {
+__device__ inline void accept(const mpki_cuda_stage &b, const mpki_cuda_portion &po, int q) {
     const int lane = (int)(threadIdx.x % 32);
-    unsigned row_mask = 0;
-    if (at < 0) return;
-    for (int r = 0; r < rows; ++r)
-        row_mask |= (unsigned)__any_sync(WARP, lane < w && nonzero(c[r * w + lane])) << r;
-    pack(b.to.words + at, rows, w, w, negative, row_mask, c);
-}
-
-template <class T>
-__global__ void __launch_bounds__(32 * STORE_WARPS)
-    pack_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
-    if (b.told->stop) return;
-    const item it(b, po);
-    if (!it.there || !it.below) return;
-    for (int half = 0; half <= b.ldu; ++half) {
-        const int64_t at = b.where[it.t * (1 + b.ldu) + half];
-        pack_at(b, at, it.rows, it.w, false, (const T *)(half ? b.work_u : b.work) + b.slot[it.e]);
-        if (threadIdx.x % 32 == 0) (half ? b.to.upper : b.to.lower)[it.block] = at;
-    }
-}
-
-/** Pivots of accepted frames, -M, into the arena; the frames are final now. */
-template <class T>
-__global__ void __launch_bounds__(32 * STORE_WARPS)
-    accept_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
-    if (b.told->stop) return;
-    const int lane = (int)(threadIdx.x % 32);
-    const int q = (int)(blockIdx.x * STORE_WARPS + threadIdx.x / 32);
-    if (q >= po.end - po.first) return;
     const int frame = b.who[po.first + q], p0 = b.bptr[frame], w = b.bptr[frame + 1] - p0;
     if (!new_pivot(b, frame)) return;
     const at_pivot<T> pivot(b, q);
@@ -413,7 +387,7 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
     if (b.sweep == 1) return;
     const int64_t *const at = b.where + (po.end_item - po.first_item + q) * (1 + b.ldu);
     for (int half = 0; half <= b.ldu; ++half) {
-        pack_at(b, at[half], w, w, true, pivot.m[half]);
+        if (at[half] >= 0) pack(b.to.words + at[half], w, w, w, true, pivot.m[half]);
         if (lane == 0) (half ? b.to.pivot_n : b.to.pivot)[frame] = at[half];
     }
     __syncwarp();
@@ -421,6 +395,26 @@ __global__ void __launch_bounds__(32 * STORE_WARPS)
     b.want[b.block[b.diagonal[frame]]] = 0;
     b.final[frame] = 1;
     b.pivots[frame].accepted = 1;
+}
+
+/** A warp an item, then a frame. */
+template <class T>
+__global__ void __launch_bounds__(32 * STORE_WARPS)
+    pack_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po, int with_pivots) {
+    if (b.told->stop) return;
+    const item it(b, po);
+    if (!it.there) {
+        const int64_t q = frame_of_warp(po);
+        if (with_pivots && q < po.end - po.first) accept<T>(b, po, (int)q);
+        return;
+    }
+    if (!it.below) return;
+    for (int half = 0; half <= b.ldu; ++half) {
+        const int64_t at = b.where[it.t * (1 + b.ldu) + half];
+        const T *const c = (const T *)(half ? b.work_u : b.work) + b.slot[it.e];
+        if (at >= 0) pack(b.to.words + at, it.rows, it.w, it.w, false, c);
+        if (threadIdx.x % 32 == 0) (half ? b.to.upper : b.to.lower)[it.block] = at;
+    }
 }
 
 } // namespace mpki

@@ -52,11 +52,11 @@ __global__ void __launch_bounds__(32 * WHOLE_WARPS)
 /** Sweeps: work blocks times 1 / size. */
 template <class T>
 __global__ void __launch_bounds__(32 * WHOLE_WARPS)
-    relative_kernel(const mpki_cuda_stage b, long long entries) {
+    relative_kernel(const mpki_cuda_stage b, const mpki_cuda_portion po) {
     typedef typename scalar_of<T>::real R;
     const R by = (R)(1 / b.size);
-    for (long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x; k < entries;
-         k += gridDim.x * (long long)blockDim.x) {
+    for (long long k = po.work + blockIdx.x * (long long)blockDim.x + threadIdx.x;
+         k < po.work + po.entries; k += gridDim.x * (long long)blockDim.x) {
         ((T *)b.work)[k] = times(((T *)b.work)[k], by);
         if (b.ldu) ((T *)b.work_u)[k] = times(((T *)b.work_u)[k], by);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_SWEEPS_PACK_CUH
 #define MPKI_CUDA_SWEEPS_PACK_CUH
-/** From packed blocks to packets, a warp for a unit and a direction. It walks over the unit's blocks in
- *  strips of eight columns and begins a new segment where the next strip does not fit. Three passes
+/** From packed blocks to packets, a warp for a part of a unit and a direction. It walks over its blocks
+ *  in strips of eight columns and begins a new segment where the next strip does not fit. Three passes
  *  take the same walk: they count segments, measure them, fill them. */
 #include "../blocks/values.cuh"
 #include "packet.cuh"
@@ -130,6 +130,17 @@ template <class S> struct walker {
         }
     }
 
+    __device__ int blocks(int j) const {
+        const int32_t f = s.frame[first + j];
+        return (int)(half ? s.ptr[f + 1] - s.diagonal[f] - 1 : s.diagonal[f] - s.ptr[f]);
+    }
+    /** Where block `number` of all of the unit's is; of none: the end. */
+    __device__ cursor find(int number) const {
+        for (int j = 0; j < frames; number -= blocks(j), ++j)
+            if (number < blocks(j)) return {0, j, number, 0};
+        return {0, frames, 0, 0};
+    }
+
     /** M = I for all frames of the unit. */
     __device__ bool identity() {
         for (int j = 0; j < frames; ++j) {
@@ -217,7 +228,8 @@ template <class S> struct pack_room { static const int BYTES = packing<S>::MOST 
 
 template <class S> struct segmenter {
     walker<S> w;
-    int pass, count;
+    int pass, part, count;
+    bool ends;         /* the part is the last of its unit */
     bool plain;        /* M = I */
     char *staging;     /* shared */
     uint32_t *helpers; /* [32] shared, by number: entries that there is room for; 8: the lane */
@@ -225,10 +237,13 @@ template <class S> struct segmenter {
     int columns, length; /* length: of the lane's row */
     int32_t last;
 
-    __device__ segmenter(const mpki_cuda_packing &p, const mpki_cuda_store &s, int half, int unit,
+    __device__ segmenter(const mpki_cuda_packing &p, const mpki_cuda_store &s, int half, int part_,
                          int pass_, char *shared)
-        : w(p, s, half, unit, (uint32_t *)(shared + packing<S>::MOST)), pass(pass_), count(0),
-          staging(shared), helpers((uint32_t *)(shared + packing<S>::MOST) + 64) {}
+        : w(p, s, half, p.part_unit[half][part_], (uint32_t *)(shared + packing<S>::MOST)),
+          pass(pass_), part(part_), count(0), staging(shared),
+          helpers((uint32_t *)(shared + packing<S>::MOST) + 64) {
+        ends = part + 1 == p.parts[half] || p.part_unit[half][part + 1] != w.unit;
+    }
 
     __device__ void open(cursor at) {
         from = at;
@@ -273,7 +288,7 @@ template <class S> struct segmenter {
         const int lane = w.lane, half = w.half;
         const int flags = (folded ? FOLDED : 0) | (half ? BACKWARD : 0) | (from.phase ? OF_M : 0);
         const int listed = from.phase ? 0 : columns, bytes = layout::bytes(flags, steps, listed);
-        const mpki_sweeps_place place = p.place[half][p.first[half][w.unit] + count];
+        const mpki_sweeps_place place = p.place[half][p.first[half][part] + count];
         __syncwarp();
         for (int k = lane; k < bytes / 4; k += 32) ((uint32_t *)staging)[k] = 0;
         __syncwarp();
@@ -301,7 +316,8 @@ template <class S> struct segmenter {
     }
 
     __device__ void close(cursor to) {
-        if (!from.phase && columns == 0 && !plain) return; /* M is enough */
+        /* M is enough, or another part */
+        if (!from.phase && columns == 0 && !(plain && ends)) return;
         if (pass != MPKI_SWEEPS_COUNT) {
             const int longest = largest(length), all = total(length);
             folding f = {0, 0, 0};
@@ -315,7 +331,7 @@ template <class S> struct segmenter {
                 mpki_sweeps_measure m;
                 m.size = (uint32_t)(packing<S>::bytes(folded ? FOLDED : 0, steps, listed) / 16);
                 m.last = last;
-                w.p.measure[w.half][w.p.first[w.half][w.unit] + count] = m;
+                w.p.measure[w.half][w.p.first[w.half][part] + count] = m;
             }
         }
         ++count;
@@ -327,8 +343,11 @@ template <class S> struct segmenter {
     }
 
     __device__ void phase(int which) {
-        const cursor end = {which, w.frames, 0, 0};
+        const cursor all = {which, w.frames, 0, 0};
+        const int block = w.p.part_block[w.half][part];
+        const cursor end = which || ends ? all : w.find(block + MPKI_SWEEPS_PART);
         cursor again = {which, 0, 0, 0};
+        if (!which) again = w.find(block);
         bool late = false;
         open(again);
         w.walk(again, end, [&](cursor at, const block_view<S> &v, uint32_t set) {
@@ -356,12 +375,11 @@ template <class S>
 __global__ void __launch_bounds__(32, 12)
     pack_kernel(const mpki_cuda_packing p, const mpki_cuda_store s, int pass, int half) {
     MPKI_ROOM;
-    const int unit = (int)blockIdx.x;
-    segmenter<S> x(p, s, half, unit, pass, room);
+    segmenter<S> x(p, s, half, (int)blockIdx.x, pass, room);
     x.plain = x.w.identity();
     x.phase(0);
-    if (!x.plain) x.phase(1);
-    if (pass == MPKI_SWEEPS_COUNT && x.w.lane == 0) p.count[half][unit] = x.count;
+    if (!x.plain && x.ends) x.phase(1);
+    if (pass == MPKI_SWEEPS_COUNT && x.w.lane == 0) p.count[half][x.part] = x.count;
 }
 
 } // namespace mpki

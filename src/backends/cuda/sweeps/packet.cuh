@@ -126,6 +126,31 @@ __device__ inline cx<double> load_now(const cx<double> *p) {
     asm volatile("ld.relaxed.gpu.global.v2.f64 {%0, %1}, [%2];" : "=d"(x.x), "=d"(x.y) : "l"(p));
     return x;
 }
+/** x := *p where `wanted`; no branch. */
+__device__ inline void load_if(bool wanted, const float *p, float &x) {
+    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\n"
+                 "@p ld.relaxed.gpu.global.f32 %0, [%1];\n}"
+                 : "+f"(x)
+                 : "l"(p), "r"((unsigned)wanted));
+}
+__device__ inline void load_if(bool wanted, const double *p, double &x) {
+    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\n"
+                 "@p ld.relaxed.gpu.global.f64 %0, [%1];\n}"
+                 : "+d"(x)
+                 : "l"(p), "r"((unsigned)wanted));
+}
+__device__ inline void load_if(bool wanted, const cx<float> *p, cx<float> &x) {
+    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %3, 0;\n"
+                 "@p ld.relaxed.gpu.global.v2.f32 {%0, %1}, [%2];\n}"
+                 : "+f"(x.x), "+f"(x.y)
+                 : "l"(p), "r"((unsigned)wanted));
+}
+__device__ inline void load_if(bool wanted, const cx<double> *p, cx<double> &x) {
+    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %3, 0;\n"
+                 "@p ld.relaxed.gpu.global.v2.f64 {%0, %1}, [%2];\n}"
+                 : "+d"(x.x), "+d"(x.y)
+                 : "l"(p), "r"((unsigned)wanted));
+}
 __device__ inline void store_now(float *p, float x) {
     asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(p), "f"(x));
 }
@@ -141,6 +166,9 @@ __device__ inline void store_now(cx<double> *p, cx<double> x) {
 #else
 template <class S> __device__ inline S load_now(const S *p) {
     return *p;
+}
+template <class S> __device__ inline void load_if(bool wanted, const S *p, S &x) {
+    if (wanted) x = *p;
 }
 template <class S> __device__ inline void store_now(S *p, S x) {
     *p = x;

@@ -91,44 +91,56 @@ template <class S, int NR> __device__ inline bool load_all(const S *from, S (&v)
     return here;
 }
 
-/** The results for a packet's columns, to gathered. At first all are asked for at once; then for
- *  those that are due last, until they come; then for the others again. */
+/** Results of COUNT chunks of columns from chunk `first` on, 32 each, as far as `missing` (of the lane)
+ *  names them: all are asked for before one is looked at. Returns what is missing still. */
+template <int COUNT, class S, int NR, int CHUNKS>
+__device__ __forceinline__ unsigned ask(int first, const uint32_t (&slot)[CHUNKS], unsigned missing,
+                                        const S *from, S (*gathered)[NR]) {
+    S v[COUNT][NR];
+#pragma unroll
+    for (int k = 0; k < COUNT; ++k)
+#pragma unroll
+        for (int r = 0; r < NR; ++r) {
+            mark(v[k][r]);
+            load_if(missing >> (first + k) & 1, from + (int64_t)slot[first + k] * NR + r, v[k][r]);
+        }
+#pragma unroll
+    for (int k = 0; k < COUNT; ++k) {
+        bool here = true;
+#pragma unroll
+        for (int r = 0; r < NR; ++r) here = here && !is_absent(v[k][r]);
+        if (!here) continue;
+        missing &= ~(1u << (first + k));
+#pragma unroll
+        for (int r = 0; r < NR; ++r) gathered[32 * (first + k)][r] = v[k][r];
+    }
+    return missing;
+}
+
+/** The results for a packet's columns, to gathered. At first all are asked for; then those that are due
+ *  last, until they come; then all others again. */
 template <class S, int NR>
 __device__ inline void gather(const uint32_t *list, int columns, const S *from, S *gathered) {
-    const int CHUNKS = 8, lane = threadIdx.x & 31;
-    const int AT_ONCE = NR * sizeof(S) <= 8    ? 8
-                        : NR * sizeof(S) <= 16 ? 4
-                        : NR * sizeof(S) <= 32 ? 2
-                                               : 1;
+    const int CHUNKS = 8, lane = threadIdx.x & 31, BYTES = NR * (int)sizeof(S);
+    const int AT_ONCE = BYTES <= 16 ? 4 : BYTES <= 32 ? 2 : 1;
+    const unsigned GROUP = (1u << AT_ONCE) - 1;
+    S(*const to)[NR] = (S(*)[NR])gathered + lane;
+    uint32_t slot[CHUNKS];
     unsigned missing = 0;
-    for (int i = 0; i * 32 < columns; i += AT_ONCE) {
-        S v[AT_ONCE][NR];
-        bool here[AT_ONCE];
 #pragma unroll
-        for (int k = 0; k < AT_ONCE; ++k) {
-            const int c = 32 * (i + k) + lane;
-            here[k] = true;
-            if (c < columns) here[k] = load_all<S, NR>(from + (int64_t)list[c] * NR, v[k]);
-        }
-#pragma unroll
-        for (int k = 0; k < AT_ONCE; ++k) {
-            const int c = 32 * (i + k) + lane;
-            if (!here[k]) missing |= 1u << (i + k);
-            if (c < columns) /* what is not there yet is written later */
-#pragma unroll
-                for (int r = 0; r < NR; ++r) gathered[c * NR + r] = v[k][r];
-        }
+    for (int k = 0; k < CHUNKS; ++k) {
+        slot[k] = 0;
+        if (32 * k + lane < columns) slot[k] = list[32 * k + lane], missing |= 1u << k;
     }
-    for (int last = (columns - 1) / 32; __any_sync(ALL, missing != 0);) {
-        const int count = __any_sync(ALL, missing >> last & 1) ? 1 : CHUNKS;
-        for (int k = 0; k < count; ++k) {
-            const int i = count == 1 ? last : k, c = 32 * i + lane;
-            S v[NR];
-            if (!(missing >> i & 1) || !load_all<S, NR>(from + (int64_t)list[c] * NR, v)) continue;
-            missing &= ~(1u << i);
+    unsigned wanted = __reduce_or_sync(ALL, missing),
+             now = wanted; /* by some lane: groups of them */
+    while (wanted) {
 #pragma unroll
-            for (int r = 0; r < NR; ++r) gathered[c * NR + r] = v[r];
-        }
+        for (int first = 0; first < CHUNKS; first += AT_ONCE)
+            if (now & GROUP << first) missing = ask<AT_ONCE, S, NR>(first, slot, missing, from, to);
+        wanted = __reduce_or_sync(ALL, missing);
+        const unsigned last = GROUP << (31 - __clz((int)(wanted | 1))) / AT_ONCE * AT_ONCE;
+        now = now & last ? wanted & last : wanted;
     }
 }
 
@@ -225,22 +237,46 @@ __device__ inline void entries(const packet *p, const S *gathered, S *foreign, S
     }
 }
 
-/** acc += the parts of the sum that other tasks have left; they are marked again for the next
- *  sweep. */
-template <class S, int NR>
-__device__ inline void add_parts(const packet *p, void *part, S (&acc)[NR]) {
-    const int lane = threadIdx.x & 31;
-    S none;
+/** The parts of the sum that other tasks have left: acc += them where all are there. They are marked
+ *  again for the next sweep. */
+template <class S, int NR, int COUNT> __device__ inline bool take_parts(S *from, S (&acc)[NR]) {
+    S v[COUNT][NR], none;
+    bool here = true;
     mark(none);
-    for (int k = 0; k < p->parts; ++k) {
-        S *from = (S *)part + ((int64_t)(p->first_part + k) * 32 + lane) * NR, v[NR];
-        while (__any_sync(ALL, !load_all<S, NR>(from, v))) {}
+#pragma unroll
+    for (int k = 0; k < COUNT; ++k)
+#pragma unroll
+        for (int r = 0; r < NR; ++r) v[k][r] = load_now(from + k * 32 * NR + r);
+#pragma unroll
+    for (int k = 0; k < COUNT; ++k)
+#pragma unroll
+        for (int r = 0; r < NR; ++r) here = here && !is_absent(v[k][r]);
+    if (!__all_sync(ALL, here)) return false;
+#pragma unroll
+    for (int k = 0; k < COUNT; ++k)
 #pragma unroll
         for (int r = 0; r < NR; ++r) {
-            acc[r] = acc[r] + v[r];
-            store_now(from + r, none);
+            acc[r] = acc[r] + v[k][r];
+            store_now(from + k * 32 * NR + r, none);
         }
+    return true;
+}
+
+/** Parts number `done` and later: until they come, or (`once`) those that are there by now. Returns how
+ *  many are taken. */
+template <class S, int NR>
+__device__ inline int add_parts(const packet *p, void *part, int done, bool once, S (&acc)[NR]) {
+    const int FEW = NR * sizeof(S) <= 16 ? 4 : 1, lane = threadIdx.x & 31;
+    S *from = (S *)part + ((int64_t)p->first_part * 32 + lane) * NR;
+    while (done < p->parts) {
+        const bool few = FEW > 1 && p->parts - done >= FEW;
+        S *const next = from + (int64_t)done * 32 * NR;
+        if (few ? take_parts<S, NR, FEW>(next, acc) : take_parts<S, NR, 1>(next, acc))
+            done += few ? FEW : 1;
+        else if (once)
+            break;
     }
+    return done;
 }
 
 /** The right-hand side of the lane's row. Backward it is D^-1 times the result of the other
@@ -259,14 +295,14 @@ __device__ inline void start(const packet *p, const mpki_sweeps_run &a, S (&acc)
             for (int r = 0; r < NR; ++r) acc[r] = from[r];
         return;
     }
-    bool missing = here;
-    while (__any_sync(ALL, missing)) missing = missing && !load_all<S, NR>(from, acc);
     const int partner = here ? a.partner[p->slot + lane] : 0;
     S d = make<S>(0), e = make<S>(0);
     if (here) {
         const S *at = (const S *)a.diagonal + 2 * ((int64_t)p->slot + lane);
         d = at[0], e = at[1];
     }
+    bool missing = here;
+    while (__any_sync(ALL, missing)) missing = missing && !load_all<S, NR>(from, acc);
 #pragma unroll
     for (int r = 0; r < NR; ++r) {
         const S x = shfl(acc[r], lane + partner);
@@ -316,17 +352,19 @@ __global__ void __launch_bounds__(32, 12) sweep_kernel(const mpki_sweeps_run a) 
     arrival there;
     there.begin(room + 2 * MOST + shared::GATHERED + shared::FOREIGN);
     for (int k = lane; k < NR; k += 32) gathered[NOTHING * NR + k] = make<S>(0);
-    mpki_sweeps_task task, next;
+    mpki_sweeps_task task, next, then = {0, 0};
     if (!task_of(a, draw(a), &task)) return;
     int stage = 0;
     there.fetch(stage, room, a.packets + (int64_t)task.at * 16, task.size * 16);
     there.wait(stage); /* so that all warps have a task before one has two */
     bool more = task_of(a, draw(a), &next);
     for (bool again = true; again;) {
-        int drawn = 0;
-        S acc[NR];
-        bool of_m = false;
+        int drawn = 0, taken = 0;
+        S acc[NR], parts[NR];
+        bool of_m = false, after = false;
         if (more) drawn = draw(a);
+#pragma unroll
+        for (int r = 0; r < NR; ++r) parts[r] = make<S>(0);
         for (bool first = true;; first = false) {
             there.wait(stage);
             there.taken(stage);
@@ -340,12 +378,13 @@ __global__ void __launch_bounds__(32, 12) sweep_kernel(const mpki_sweeps_run a) 
                 there.fetch(stage ^ 1, other, a.packets + (int64_t)next.at * 16, next.size * 16);
             }
             if (first) start<S, NR>(p, a, acc);
+            if (!first || !size || (p->flags & OF_M))
+                taken = add_parts<S, NR>(p, a.part, taken, !(p->flags & OF_M) && size, parts);
             if (p->flags & OF_M) {
                 if (!of_m) {
-                    add_parts<S, NR>(p, a.part, acc);
 #pragma unroll
                     for (int r = 0; r < NR; ++r) {
-                        gathered[lane * NR + r] = acc[r];
+                        gathered[lane * NR + r] = acc[r] + parts[r];
                         acc[r] = make<S>(0);
                     }
                 }
@@ -356,13 +395,16 @@ __global__ void __launch_bounds__(32, 12) sweep_kernel(const mpki_sweeps_run a) 
                 const void *from = p->flags & BACKWARD ? a.half[1].from : a.half[0].from;
                 gather<S, NR>(list, p->columns, (const S *)from, gathered);
             }
+            if (first && more) after = task_of(a, drawn, &then);
             __syncwarp();
             if (p->flags & FOLDED)
                 entries<S, NR, true>(p, gathered, foreign, acc);
             else
                 entries<S, NR, false>(p, gathered, foreign, acc);
             if (!size) {
-                if (!of_m) add_parts<S, NR>(p, a.part, acc);
+#pragma unroll
+                for (int r = 0; r < NR; ++r)
+                    if (!of_m) acc[r] = acc[r] + parts[r];
                 finish<S, NR>(p, a, acc);
             }
             __syncwarp();
@@ -370,8 +412,8 @@ __global__ void __launch_bounds__(32, 12) sweep_kernel(const mpki_sweeps_run a) 
             if (!size) break;
         }
         again = more;
-        task = next;
-        if (more) more = task_of(a, drawn, &next);
+        task = next, next = then;
+        more = after;
     }
 }
 

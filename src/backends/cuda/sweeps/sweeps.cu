@@ -10,31 +10,42 @@ static const mpki_sweeps_launches *const kinds[] = {
     &mpki_s_sweeps_launches, &mpki_d_sweeps_launches, &mpki_c_sweeps_launches,
     &mpki_z_sweeps_launches};
 
-/** Frame f's rows of L by increasing slots of the frames across, its column by decreasing ones: an
- *  entry's place is the number of those before it. A warp a frame. */
-static __global__ void order_kernel(const mpki_cuda_store s, const int32_t *slot, int32_t *order) {
-    const int lane = threadIdx.x & 31;
-    const int64_t f = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / 32;
-    if (f >= s.m) return;
-    for (int half = 0; half < 2; ++half) {
-        const int64_t begin = half ? s.diagonal[f] + 1 : s.ptr[f];
-        const int64_t end = half ? s.ptr[f + 1] : s.diagonal[f];
-        for (int64_t e = begin + lane; e < end; e += 32) {
-            const int32_t own = slot[s.other[e]];
-            int32_t before = 0;
-            for (int64_t k = begin; k < end; ++k) {
-                const int32_t key = slot[s.other[k]];
-                before += half ? key > own : key < own;
-            }
-            order[begin + before] = (int32_t)(e - begin);
-        }
+/** The frame whose list entry e is in. */
+static __device__ int32_t list_of(const mpki_cuda_store &s, int64_t e) {
+    int32_t low = 0, high = s.m;
+    while (high - low > 1) {
+        const int32_t middle = low + (high - low) / 2;
+        if (s.ptr[middle] <= e)
+            low = middle;
+        else
+            high = middle;
     }
+    return low;
+}
+
+/** Frame f's rows of L by increasing slots of the frames across, its column by decreasing ones: an
+ *  entry's place is the number of those before it. A thread an entry. */
+static __global__ void order_kernel(const mpki_cuda_store s, const int32_t *slot, int32_t *order) {
+    const int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (e >= s.ptr[s.m]) return;
+    const int32_t f = list_of(s, e), own = slot[s.other[e]];
+    const bool half = e > s.diagonal[f];
+    if (e == s.diagonal[f]) return;
+    const int64_t begin = half ? s.diagonal[f] + 1 : s.ptr[f];
+    const int64_t end = half ? s.ptr[f + 1] : s.diagonal[f];
+    int32_t before = 0;
+#pragma unroll 4
+    for (int64_t k = begin; k < end; ++k) {
+        const int32_t key = slot[s.other[k]];
+        before += half ? key > own : key < own;
+    }
+    order[begin + before] = (int32_t)(e - begin);
 }
 
 static int order(mpki_cuda *cuda, const mpki_cuda_packing *p) {
     MPKI_TRY(cudaSetDevice(cuda->device));
     if (p->store->m == 0) return MPK_OK;
-    MPKI_LAUNCH(order_kernel, (p->store->m + 3) / 4, 128, 0, cuda->sparse, *p->store, p->slot,
+    MPKI_LAUNCH(order_kernel, (p->entries + 127) / 128, 128, 0, cuda->sparse, *p->store, p->slot,
                 p->order);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;

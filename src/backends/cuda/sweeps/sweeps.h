@@ -20,6 +20,7 @@ extern "C" {
 enum {
     MPKI_SWEEPS_COLUMNS = 255, /**< most columns of a segment: they have numbers of 8 bits */
     MPKI_SWEEPS_STEPS = 24,    /**< most entries of a lane */
+    MPKI_SWEEPS_PART = 64,     /**< most blocks that a warp packs */
     MPKI_SWEEPS_RHS = 8        /**< most vectors at once */
 };
 
@@ -46,13 +47,19 @@ typedef struct mpki_sweeps_task {
 typedef struct mpki_cuda_packing {
     const mpki_cuda_store *store; /**< host; its arrays are on the device */
     int32_t units;
-    const int32_t *unit;     /**< units + 1: first place in store->frame */
-    const int32_t *slot;     /**< m: first slot of each frame */
-    const int32_t *late[2];  /**< units: columns of slots from here on (backward: before it) have
+    int64_t entries;        /**< store->ptr[m] */
+    const int32_t *unit;    /**< units + 1: first place in store->frame */
+    const int32_t *slot;    /**< m: first slot of each frame */
+    const int32_t *late[2]; /**< units: columns of slots from here on (backward: before it) have
                                  segments of their own */
-    int32_t *order;          /**< store->ptr[m]: the entries of lists as they fall due */
-    int32_t *count[2];       /**< units: segments */
-    const int64_t *first[2]; /**< units: of the unit's segments in: */
+    int32_t *order;         /**< store->ptr[m]: the entries of lists as they fall due */
+    /* the blocks of a unit, in parts of up to MPKI_SWEEPS_PART that are packed side by side; parts of
+     * a unit follow each other, each unit has one at least */
+    int32_t parts[2];
+    const int32_t *part_unit[2],
+        *part_block[2];              /**< parts: its unit, the first of its blocks there */
+    int32_t *count[2];               /**< parts: segments */
+    const int64_t *first[2];         /**< parts: of the part's segments in: */
     mpki_sweeps_measure *measure[2]; /**< NULL: not yet */
     const mpki_sweeps_place *place[2];
     char *packets;

@@ -25,7 +25,8 @@ static mpk_status pack(mpki_cuda *cuda, const mpki_cuda_packing *p, int pass) {
     if (p->units == 0) return MPK_OK;
     MPKI_PASS(allow(cuda, pack_kernel<T>, bytes));
     for (int half = 0; half < 2; ++half)
-        MPKI_LAUNCH(pack_kernel<T>, p->units, 32, bytes, cuda->sparse, *p, *p->store, pass, half);
+        MPKI_LAUNCH(pack_kernel<T>, p->parts[half], 32, bytes, cuda->sparse, *p, *p->store, pass,
+                    half);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Making a solver with a factor on blocks on the device: units of rows, their segments, memory. */
+#include "sweeps_solver.h"
+
+static const char STAGE[] = "solve";
+
+enum {
+    FEW = 256,     /* rows times blocks of frames that share a unit in narrow level sets */
+    WIDE = 2048,   /* units of 32 rows that keep the device busy */
+    NARROW = 1024, /* in level sets of fewer units late columns are put last */
+    AHEAD = 16,    /* level sets that warps are at work on */
+    WARPS_LEAST = 264
+};
+
+/* ---- making: units ------------------------------------------------------------------------------
+ */
+
+static void making_free(mpki_solver_making *m) {
+    mpk_context *ctx = m->s->ctx;
+    void *const host[] = {m->unit,         m->slot,          m->level_of,     m->late[0],
+                          m->late[1],      m->level_slot,    m->count[0],     m->count[1],
+                          m->first[0],     m->first[1],      m->measure[0],   m->measure[1],
+                          m->place[0],     m->place[1],      m->tasks,        m->part_unit[0],
+                          m->part_unit[1], m->part_block[0], m->part_block[1]};
+    for (size_t k = 0; k < sizeof host / sizeof *host; k++) mpki_release(ctx, host[k]);
+}
+
+/* Shall frame f join the unit's `rows` rows? `work`: rows times blocks of the unit, either way. */
+static bool joins(const mpki_stages *stages, int32_t f, int rows, bool wide, int64_t work[2]) {
+    const mpki_ibcsr *x = &stages->index;
+    const int w = mpki_frame_rows(stages->blocking, f);
+    work[0] += w * (x->diagonal[f] - x->ptr[f]);
+    work[1] += w * (x->ptr[f + 1] - x->diagonal[f] - 1);
+    return rows + w <= MPKI_STORE_ROWS && (wide || (work[0] <= FEW && work[1] <= FEW));
+}
+
+/* Units of level l; returns how many rows it has. */
+static int32_t units_of(mpki_solver_making *m, int32_t l, int32_t at) {
+    const mpki_stages *stages = m->s->stages;
+    const mpki_levels *v = &stages->levels;
+    int32_t sum = 0, here = at;
+    for (int32_t j = v->ptr[l]; j < v->ptr[l + 1]; j++)
+        sum += mpki_frame_rows(stages->blocking, v->frame[j]);
+    const bool wide = sum >= WIDE * MPKI_STORE_ROWS;
+    int64_t work[2] = {0, 0};
+    for (int32_t j = v->ptr[l], rows = MPKI_STORE_ROWS + 1; j < v->ptr[l + 1]; j++) {
+        const int32_t f = v->frame[j];
+        m->slot[f] = here;
+        if (!joins(stages, f, rows, wide, work)) {
+            work[0] = work[1] = 0;
+            joins(stages, f, 0, wide, work);
+            m->level_of[m->units] = l;
+            m->unit[m->units++] = j;
+            rows = 0;
+        }
+        rows += mpki_frame_rows(stages->blocking, f);
+        here += mpki_frame_rows(stages->blocking, f);
+    }
+    return here - at;
+}
+
+static mpk_status make_units(mpki_solver_making *m) {
+    const mpki_levels *v = &m->s->stages->levels;
+    mpk_context *ctx = m->s->ctx;
+    const int64_t frames = m->store->m;
+    int32_t at = 0;
+    m->unit = MPKI_NEW(ctx, STAGE, frames + 1, int32_t);
+    m->slot = MPKI_NEW(ctx, STAGE, frames, int32_t);
+    m->level_of = MPKI_NEW(ctx, STAGE, frames, int32_t);
+    m->level_slot = MPKI_NEW(ctx, STAGE, (int64_t)v->count + 2, int32_t);
+    for (int half = 0; half < 2; half++) m->late[half] = MPKI_NEW(ctx, STAGE, frames, int32_t);
+    if (mpk_failed(mpki_failed(ctx))) return mpki_failed(ctx);
+    for (int32_t l = 0; l < v->count; l++) {
+        m->level_slot[l] = at;
+        at += units_of(m, l, at);
+    }
+    m->level_slot[v->count] = m->level_slot[v->count + 1] = at;
+    m->unit[m->units] = (int32_t)frames;
+    for (int32_t u = 0, end; u < m->units; u = end) {
+        const int32_t l = m->level_of[u];
+        for (end = u; end < m->units && m->level_of[end] == l;) end++;
+        for (int32_t k = u; k < end; k++) {
+            const bool narrow = end - u < NARROW;
+            m->late[0][k] = narrow && l > 0 ? m->level_slot[l - 1] : INT32_MAX;
+            m->late[1][k] = narrow && l + 1 < v->count ? m->level_slot[l + 2] : -1;
+        }
+    }
+    return MPK_OK;
+}
+
+/* ---- making: segments ---------------------------------------------------------------------------
+ */
+
+/* Blocks of frame f in one direction. */
+static int64_t blocks_of(const mpki_ibcsr *x, int half, int32_t f) {
+    return half ? x->ptr[f + 1] - x->diagonal[f] - 1 : x->diagonal[f] - x->ptr[f];
+}
+
+/* Units in parts: those of one follow each other. */
+static mpk_status make_parts(mpki_solver_making *m, int half) {
+    const mpki_stages *stages = m->s->stages;
+    for (int turn = 0; turn < 2; turn++) { /* count, then list */
+        int32_t part = 0;
+        for (int32_t u = 0; u < m->units; u++) {
+            int64_t blocks = 0;
+            for (int32_t j = m->unit[u]; j < m->unit[u + 1]; j++)
+                blocks += blocks_of(&stages->index, half, stages->levels.frame[j]);
+            for (int64_t k = 0; k == 0 || k < blocks; k += MPKI_SWEEPS_PART, part++) {
+                if (!turn) continue;
+                m->part_unit[half][part] = u;
+                m->part_block[half][part] = (int32_t)k;
+            }
+        }
+        m->parts[half] = part;
+        if (turn) break;
+        m->part_unit[half] = MPKI_NEW(m->s->ctx, STAGE, part, int32_t);
+        m->part_block[half] = MPKI_NEW(m->s->ctx, STAGE, part, int32_t);
+        if (!m->part_unit[half] || !m->part_block[half]) return mpki_failed(m->s->ctx);
+    }
+    return MPK_OK;
+}
+
+static mpk_status send_units(mpki_solver_making *m) {
+    mpki_block_solver *s = m->s;
+    const int64_t frames = m->store->m, four = sizeof(int32_t);
+    const int64_t lists = s->stages->index.ptr[frames];
+    mpk_status status = make_parts(m, 0);
+    if (!mpk_failed(status)) status = make_parts(m, 1);
+    const int64_t parts = (int64_t)m->parts[0] + m->parts[1];
+    if (!mpk_failed(status))
+        status = mpki_solver_may_take(
+            s, four * (2 * frames + 3 * (int64_t)m->units + 3 * parts + lists) + 256);
+    if (!mpk_failed(status))
+        status = mpki_solver_upload(s, m->unit, four * (m->units + 1), &m->d_unit);
+    if (!mpk_failed(status)) status = mpki_solver_upload(s, m->slot, four * frames, &m->d_slot);
+    if (!mpk_failed(status)) status = mpki_solver_take(s, four * lists, &m->d_order);
+    for (int half = 0; half < 2; half++) {
+        if (!mpk_failed(status))
+            status = mpki_solver_upload(s, m->late[half], four * m->units, &m->d_late[half]);
+        if (!mpk_failed(status))
+            status = mpki_solver_upload(s, m->part_unit[half], four * m->parts[half],
+                                        &m->d_part_unit[half]);
+        if (!mpk_failed(status))
+            status = mpki_solver_upload(s, m->part_block[half], four * m->parts[half],
+                                        &m->d_part_block[half]);
+        if (!mpk_failed(status))
+            status = mpki_solver_take(s, four * m->parts[half], &m->d_count[half]);
+        m->p.parts[half] = m->parts[half];
+        m->p.part_unit[half] = m->d_part_unit[half], m->p.part_block[half] = m->d_part_block[half];
+        m->p.late[half] = m->d_late[half], m->p.count[half] = m->d_count[half];
+    }
+    m->p.store = m->store, m->p.units = m->units, m->p.entries = lists;
+    m->p.unit = m->d_unit, m->p.slot = m->d_slot, m->p.order = m->d_order;
+    return status;
+}
+
+static mpk_status pass(mpki_solver_making *m, int which) {
+    return mpki_solver_told(m->s, m->s->d->table->sweeps->pack(m->s->d->cuda, &m->p, which));
+}
+
+static mpk_status count_segments(mpki_solver_making *m) {
+    mpki_block_solver *s = m->s;
+    const int64_t four = sizeof(int32_t), eight = sizeof(int64_t);
+    mpk_status status = mpki_solver_told(s, s->d->table->sweeps->order(s->d->cuda, &m->p));
+    if (!mpk_failed(status)) status = pass(m, MPKI_SWEEPS_COUNT);
+    for (int half = 0; half < 2 && !mpk_failed(status); half++) {
+        m->count[half] = MPKI_NEW(s->ctx, STAGE, m->parts[half], int32_t);
+        m->first[half] = MPKI_NEW(s->ctx, STAGE, (int64_t)m->units + 1, int64_t);
+        if (!m->count[half] || !m->first[half]) return mpki_failed(s->ctx);
+        status =
+            mpki_solver_copy(s, m->count[half], m->d_count[half], four * m->parts[half], false);
+    }
+    if (!mpk_failed(status)) status = mpki_solver_wait(s);
+    for (int half = 0; half < 2 && !mpk_failed(status); half++) {
+        const int32_t parts = m->parts[half];
+        int64_t sum = 0, *first = MPKI_NEW(s->ctx, STAGE, parts, int64_t);
+        if (!first) return mpki_failed(s->ctx);
+        for (int32_t k = 0; k < parts; k++) {
+            if (m->part_block[half][k] == 0) m->first[half][m->part_unit[half][k]] = sum;
+            first[k] = sum;
+            sum += m->count[half][k];
+        }
+        m->first[half][m->units] = m->segments[half] = sum;
+        status =
+            mpki_solver_may_take(s, eight * parts + sum * (int64_t)sizeof(mpki_sweeps_measure));
+        if (!mpk_failed(status))
+            status = mpki_solver_upload(s, first, eight * parts, &m->d_first[half]);
+        if (!mpk_failed(status))
+            status = mpki_solver_take(s, sum * (int64_t)sizeof(mpki_sweeps_measure),
+                                      &m->d_measure[half]);
+        if (!mpk_failed(status)) status = mpki_solver_wait(s); /* for `first` */
+        mpki_release(s->ctx, first);
+        m->p.first[half] = m->d_first[half], m->p.measure[half] = m->d_measure[half];
+    }
+    return status;
+}
+
+static mpk_status measure_segments(mpki_solver_making *m) {
+    mpki_block_solver *s = m->s;
+    mpk_status status = pass(m, MPKI_SWEEPS_MEASURE);
+    for (int half = 0; half < 2 && !mpk_failed(status); half++) {
+        const int64_t count = m->segments[half], each = sizeof(mpki_sweeps_measure);
+        m->measure[half] = MPKI_NEW(s->ctx, STAGE, count, mpki_sweeps_measure);
+        m->place[half] = MPKI_NEW(s->ctx, STAGE, count, mpki_sweeps_place);
+        if (!m->measure[half] || !m->place[half]) return mpki_failed(s->ctx);
+        status = mpki_solver_copy(s, m->measure[half], m->d_measure[half], each * count, false);
+        if (!mpk_failed(status)) status = mpki_solver_wait(s);
+        mpki_solver_give(s, m->d_measure[half], each * count);
+        m->d_measure[half] = NULL;
+    }
+    return status;
+}
+
+/* ---- making: memory, numbers --------------------------------------------------------------------
+ */
+
+/* What stays, and places, which do not. */
+static mpk_status take_all(mpki_solver_making *m) {
+    mpki_block_solver *s = m->s;
+    const int64_t n = s->n, size = mpki_solver_size(s), vector = n * s->wide * size;
+    const int64_t tasks = s->task[2] * (int64_t)sizeof(mpki_sweeps_task);
+    const int64_t tickets = 2 * ((int64_t)s->stages->options->solve_sweeps + 1) * 4;
+    const int64_t staged = n * s->wide * (int64_t)mpk_scalar_size(s->scalar);
+    const int64_t part = s->parts * MPKI_STORE_ROWS * s->wide * size;
+    int64_t place[2];
+    for (int half = 0; half < 2; half++)
+        place[half] = m->segments[half] * (int64_t)sizeof(mpki_sweeps_place);
+    const struct {
+        int64_t bytes;
+        void **to;
+    } list[] = {{s->packet_bytes, (void **)&s->packets},
+                {tasks, (void **)&s->tasks},
+                {vector, &s->vector[0]},
+                {vector, &s->vector[1]},
+                {vector, &s->vector[2]},
+                {part, &s->part},
+                {2 * n * size, &s->diagonal[0]},
+                {2 * n * size, &s->diagonal[1]},
+                {staged, &s->staging},
+                {n, (void **)&s->partner},
+                {tickets, (void **)&s->ticket},
+                {n * 4, (void **)&s->position},
+                {n * 4, (void **)&s->index[0]},
+                {n * 4, (void **)&s->index[1]},
+                {n * 8, (void **)&s->scale[0]},
+                {n * 8, (void **)&s->scale[1]},
+                {8, (void **)&s->most},
+                {place[0], &m->d_place[0]},
+                {place[1], &m->d_place[1]}};
+    enum { COUNT = sizeof list / sizeof *list };
+    int64_t all = 0;
+    for (int k = 0; k < COUNT; k++) all += list[k].bytes < 16 ? 16 : list[k].bytes;
+    mpk_status status = mpki_solver_may_take(s, all);
+    for (int k = 0; k < COUNT && !mpk_failed(status); k++)
+        status = mpki_solver_take(s, list[k].bytes, list[k].to);
+    return status;
+}
+
+/* Positions, indices and scales by slot. */
+static mpk_status send_maps(mpki_solver_making *m) {
+    mpki_block_solver *s = m->s;
+    const mpki_stages *stages = s->stages;
+    mpk_context *ctx = s->ctx;
+    const int64_t n = s->n;
+    int32_t *position = MPKI_NEW(ctx, STAGE, n, int32_t), *index = MPKI_NEW(ctx, STAGE, n, int32_t);
+    double *scale = MPKI_NEW(ctx, STAGE, n, double);
+    mpk_status status = mpki_failed(ctx);
+    if (mpk_failed(status)) goto done;
+    for (int32_t f = 0; f < m->store->m; f++)
+        for (int32_t k = 0; k < mpki_frame_rows(stages->blocking, f); k++)
+            position[m->slot[f] + k] = stages->blocking->bptr[f] + k;
+    status = mpki_solver_copy(s, s->position, position, 4 * n, true);
+    for (int out = 0; out < 2 && !mpk_failed(status); out++) {
+        for (int64_t k = 0; k < n; k++) {
+            const int32_t g = stages->blocking->perm[position[k]];
+            index[k] = out ? g : MPKI_ROW(stages, g);
+            scale[k] =
+                out || !stages->row_scale ? stages->scale[index[k]] : stages->row_scale[index[k]];
+        }
+        status = mpki_solver_copy(s, s->index[out], index, 4 * n, true);
+        if (!mpk_failed(status)) status = mpki_solver_copy(s, s->scale[out], scale, 8 * n, true);
+        if (!mpk_failed(status)) status = mpki_solver_wait(s); /* the arrays are used again */
+    }
+done:
+    mpki_release(ctx, position);
+    mpki_release(ctx, index);
+    mpki_release(ctx, scale);
+    return status;
+}
+
+static mpk_status fill(mpki_solver_making *m) {
+    mpki_block_solver *s = m->s;
+    const mpki_cuda_sweeps_table *table = s->d->table->sweeps;
+    mpk_status status = MPK_OK;
+    for (int half = 0; half < 2; half++) {
+        const int64_t bytes = m->segments[half] * (int64_t)sizeof(mpki_sweeps_place);
+        if (!mpk_failed(status))
+            status = mpki_solver_copy(s, m->d_place[half], m->place[half], bytes, true);
+        m->p.place[half] = m->d_place[half];
+        m->p.diagonal[half] = s->diagonal[half];
+    }
+    m->p.packets = s->packets, m->p.position = s->position, m->p.partner = s->partner;
+    if (!mpk_failed(status))
+        status =
+            mpki_solver_copy(s, s->tasks, m->tasks, s->task[2] * (int64_t)sizeof *m->tasks, true);
+    if (!mpk_failed(status)) status = pass(m, MPKI_SWEEPS_FILL);
+    if (!mpk_failed(status)) status = mpki_solver_told(s, table->pivots(s->d->cuda, &m->p));
+    if (!mpk_failed(status))
+        status = mpki_solver_told(
+            s, table->wait(s->d->cuda, s->stored, s->part, s->parts * MPKI_STORE_ROWS * s->wide));
+    return mpk_failed(status) ? status : mpki_solver_wait(s);
+}
+
+/* Warps of a launch: so many that some level sets are at work, so that what they read is there in
+ * time, but no more, for those that wait ask again and again. */
+static mpk_status choose_warps(mpki_block_solver *s) {
+    const int64_t levels = s->stages->levels.count;
+    mpk_status status = MPK_OK;
+    for (int k = 0; k < 4 && 1 << k <= s->wide && !mpk_failed(status); k++) {
+        int32_t most = 0;
+        status =
+            mpki_solver_told(s, s->d->table->sweeps->warps(s->d->cuda, s->stored, 1 << k, &most));
+        int64_t warps = levels > 0 ? AHEAD * s->task[1] / levels : 0;
+        if (warps < WARPS_LEAST) warps = WARPS_LEAST;
+        if (most < 3) most = 3; /* a device that is none */
+        if (warps > most || s->stages->options->solve_sweeps) warps = most;
+        s->warps[k] = (int32_t)warps, s->most_warps[k] = most;
+    }
+    return status;
+}
+
+static int32_t widths(int32_t columns, int64_t size) {
+    int32_t wide = 1;
+    while (wide < columns && wide < MPKI_SWEEPS_RHS && 2 * wide * size <= 64) wide *= 2;
+    return wide;
+}
+
+static mpk_status make(mpki_solver_making *m) {
+    mpki_block_solver *s = m->s;
+    mpk_status status = make_units(m);
+    if (!mpk_failed(status)) status = send_units(m);
+    if (!mpk_failed(status)) status = count_segments(m);
+    if (!mpk_failed(status)) status = measure_segments(m);
+    if (!mpk_failed(status)) status = mpki_solver_make_tasks(m);
+    if (!mpk_failed(status)) status = take_all(m);
+    if (!mpk_failed(status)) status = send_maps(m);
+    if (!mpk_failed(status)) status = fill(m);
+    if (!mpk_failed(status)) status = choose_warps(s);
+    if (mpk_failed(status)) return status;
+    const int64_t four = sizeof(int32_t);
+    mpki_solver_give(s, m->d_unit, four * (m->units + 1));
+    mpki_solver_give(s, m->d_slot, four * m->store->m);
+    mpki_solver_give(s, m->d_order, four * s->stages->index.ptr[m->store->m]);
+    for (int half = 0; half < 2; half++) {
+        mpki_solver_give(s, m->d_late[half], four * m->units);
+        mpki_solver_give(s, m->d_part_unit[half], four * m->parts[half]);
+        mpki_solver_give(s, m->d_part_block[half], four * m->parts[half]);
+        mpki_solver_give(s, m->d_count[half], four * m->parts[half]);
+        mpki_solver_give(s, m->d_first[half], (int64_t)sizeof(int64_t) * m->parts[half]);
+        mpki_solver_give(s, m->d_place[half],
+                         m->segments[half] * (int64_t)sizeof(mpki_sweeps_place));
+    }
+    return MPK_OK;
+}
+
+mpk_status mpki_cuda_sweeps_make(mpk_context *ctx, const mpki_stages *stages,
+                                 const mpki_cuda_store *store, int32_t columns,
+                                 mpki_block_solver **out, int32_t *takes) {
+    mpki_block_solver *s = *out = MPKI_ZNEW(ctx, STAGE, 1, mpki_block_solver);
+    *takes = 1;
+    if (!s) return mpki_failed(ctx);
+    s->ctx = ctx, s->d = mpki_cuda_kept(ctx), s->stages = stages;
+    s->scalar = stages->scalar, s->stored = store->scalar;
+    s->n = store->n;
+    s->wide = *takes = widths(columns, mpki_solver_size(s));
+    s->mixed = s->scalar != s->stored;
+    mpki_solver_making m = {.s = s, .store = store};
+    mpk_status status = s->d->table->sweeps
+                            ? make(&m)
+                            : mpki_error(ctx, MPK_ERR_DEVICE, STAGE, -1,
+                                         "the CUDA module has no solves with factors on blocks");
+    making_free(&m);
+    if (mpk_failed(status)) mpki_cuda_sweeps_free(ctx, out);
+    return status;
+}
+
+mpki_cuda_sweeps_numbers mpki_cuda_sweeps_told(const mpki_block_solver *s) {
+    return (mpki_cuda_sweeps_numbers){s->bytes, s->packet_bytes, s->task[2], s->parts, s->warps[0]};
+}
+
+int32_t mpki_cuda_sweeps_warps(mpki_block_solver *s, int32_t warps) {
+    s->trials = s->read = MPKI_SOLVER_TRIALS;
+    for (int k = 0; k < 4; k++) s->warps[k] = warps < s->most_warps[k] ? warps : s->most_warps[k];
+    return s->warps[0];
+}

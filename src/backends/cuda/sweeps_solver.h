@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_SWEEPS_SOLVER_H
+#define MPKI_CUDA_SWEEPS_SOLVER_H
+/** The device's solver with a factor on blocks: what making it (sweeps_make.c, sweeps_tasks.c) leaves
+ *  for applying it (sweeps.c). */
+#include "load.h"
+#include "sweeps.h"
+#include "sweeps/sweeps.h"
+
+enum {
+    MPKI_SOLVER_BUFFERS = 40,
+    MPKI_SOLVER_TRIALS = 9 /* applications that are timed: three numbers of warps, in turns */
+};
+
+struct mpki_block_solver {
+    mpk_context *ctx;
+    const mpki_device *d;
+    const mpki_stages *stages;
+    mpk_scalar scalar, stored;
+    int32_t n, wide; /* rows; most numbers by slot */
+    int64_t task[3]; /* tickets: 0, end of forward ones, end */
+    int64_t parts, bytes, packet_bytes;
+    int32_t warps[4], most_warps[4]; /* of a launch with 1, 2, 4, 8 numbers by slot */
+    /* how many warps are best is measured in the first applications */
+    mpki_sweeps_clock *clock[MPKI_SOLVER_TRIALS];
+    int trials, read; /* begun; whose time is known */
+    double best_s[3];
+    bool mixed;                        /* vectors in double, blocks in single precision */
+    void *buffer[MPKI_SOLVER_BUFFERS]; /* all device memory */
+    int buffers;
+    /* device memory */
+    char *packets;
+    mpki_sweeps_task *tasks;
+    void *vector[3]; /* by slot */
+    void *part, *diagonal[2], *staging;
+    int8_t *partner;
+    int32_t *ticket, *position, *index[2]; /* [2]: of b, of x */
+    double *scale[2], *most;
+};
+
+/* ---- sweeps.c: all return MPK_OK or the error that they recorded ---- */
+
+/** The status of a call of the module, recorded where it failed. */
+mpk_status mpki_solver_told(const mpki_block_solver *s, int status);
+/** Refuse what is beyond device_memory_limit before anything is taken. */
+mpk_status mpki_solver_may_take(const mpki_block_solver *s, int64_t more);
+mpk_status mpki_solver_take(mpki_block_solver *s, int64_t bytes, void **p);
+/** bytes: as they were taken. */
+void mpki_solver_give(mpki_block_solver *s, void *p, int64_t bytes);
+/** Queue a copy; host memory must stay until mpki_solver_wait. */
+mpk_status mpki_solver_copy(const mpki_block_solver *s, void *to, const void *from, int64_t bytes,
+                            bool up);
+mpk_status mpki_solver_wait(const mpki_block_solver *s);
+mpk_status mpki_solver_upload(mpki_block_solver *s, const void *from, int64_t bytes, void **to);
+/** Bytes of a number by slot. */
+int64_t mpki_solver_size(const mpki_block_solver *s);
+
+/* ---- making ---- */
+
+typedef struct mpki_solver_making {
+    mpki_block_solver *s;
+    const mpki_cuda_store *store;
+    mpki_cuda_packing p;
+    int32_t units;
+    /* host */
+    int32_t *unit, *slot, *level_of, *late[2], *level_slot;
+    int32_t parts[2], *part_unit[2], *part_block[2], *count[2];
+    int64_t *first[2], segments[2]; /* first: of units, and one more */
+    mpki_sweeps_measure *measure[2];
+    mpki_sweeps_place *place[2];
+    mpki_sweeps_task *tasks;
+    /* device */
+    void *d_unit, *d_slot, *d_late[2], *d_order, *d_part_unit[2], *d_part_block[2], *d_count[2],
+        *d_first[2], *d_measure[2], *d_place[2];
+} mpki_solver_making;
+
+/** From the segments as they were measured: tickets, sizes and places. sweeps_tasks.c */
+mpk_status mpki_solver_make_tasks(mpki_solver_making *m);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A on the device for Krylov methods: products, residuals; and diagonal matrices there. */
+#include "transfer.h"
+#include "vectors_space.h"
+
+#include <math.h>
+
+static const char STAGE[] = "solve";
+
+/* ---- products --------------------------------------------------------------------------------- */
+
+/* Rows cut into chunks; chunk NULL: they are counted. */
+static int64_t cut(const mpki_full *a, mpki_cuda_chunk *chunk, int32_t *pieces, int32_t *split) {
+    const int64_t most = MPKI_CUDA_CHUNK(a->scalar);
+    int64_t count = 0;
+    *pieces = *split = 0;
+    for (int32_t i = 0; i < a->n;) {
+        const int64_t length = a->ptr[i + 1] - a->ptr[i];
+        if (length > most) {
+            const int32_t of = (int32_t)((length + most - 1) / most);
+            for (int32_t p = 0; p < of; p++, count++) {
+                const int64_t first = a->ptr[i] + p * most, left = a->ptr[i + 1] - first;
+                if (!chunk) continue;
+                chunk[count] = (mpki_cuda_chunk){.first = first,
+                                                 .count = (int32_t)(left < most ? left : most),
+                                                 .row = i,
+                                                 .slot = *pieces + p,
+                                                 .pieces = of,
+                                                 .number = p,
+                                                 .which = *split};
+            }
+            *pieces += of;
+            *split += 1;
+            i++;
+            continue;
+        }
+        const int32_t begin = i;
+        while (i < a->n && i - begin < MPKI_CUDA_CHUNK_ROWS &&
+               a->ptr[i + 1] - a->ptr[begin] <= most)
+            i++;
+        if (chunk)
+            chunk[count] = (mpki_cuda_chunk){.first = a->ptr[begin],
+                                             .count = (int32_t)(a->ptr[i] - a->ptr[begin]),
+                                             .row = begin,
+                                             .rows = i - begin};
+        count++;
+    }
+    return count;
+}
+
+void mpki_cuda_matrix_free(mpk_context *ctx, mpki_matrix **handle) {
+    mpki_matrix *m = *handle;
+    if (!m) return;
+    if (m->memory) m->d->table->release(m->d->cuda, m->memory);
+    if (m->space) mpki_cuda_space_free(ctx, &m->space);
+    mpki_release(ctx, m);
+    *handle = NULL;
+}
+
+int64_t mpki_cuda_matrix_bytes(const mpki_matrix *m) {
+    return m->bytes;
+}
+
+/* Arrays that go to the device, one after the other; `from` NULL: zeros are made there. */
+typedef struct array {
+    const void *from;
+    int64_t bytes, at;
+} array;
+
+static mpk_status upload(mpki_matrix *m, mpki_pool *pool, array *list, int count) {
+    enum { MUCH = 1 << 20 };
+    const mpki_device *d = m->d;
+    void *stream = m->space->at.stream;
+    mpk_status status =
+        mpki_cuda_told(m->ctx, STAGE, d->table->alloc(d->cuda, m->bytes, &m->memory));
+    for (int k = 0; k < count && !mpk_failed(status); k++) {
+        void *to = (char *)m->memory + list[k].at;
+        const int64_t bytes = list[k].bytes;
+        if (d->table->blocks && bytes > MUCH)
+            status = mpki_cuda_send(m->ctx, STAGE, pool, to, list[k].from, bytes);
+        else if (bytes > 0)
+            status = mpki_cuda_told(
+                m->ctx, STAGE,
+                d->table->copy(d->cuda, to, bytes, list[k].from, bytes, bytes, 1, 1, stream));
+    }
+    /* what is copied is released next */
+    if (!mpk_failed(status))
+        status = mpki_cuda_told(m->ctx, STAGE, d->table->synchronize(d->cuda, stream));
+    return status;
+}
+
+static void release_full(mpk_context *ctx, mpki_full *full) {
+    mpki_release(ctx, full->ptr);
+    mpki_release(ctx, full->col);
+    mpki_release(ctx, full->val);
+    mpki_release(ctx, full->cut);
+    *full = (mpki_full){0};
+}
+
+static mpk_status fill(mpki_matrix *m, const mpki_full *a, mpki_pool *pool, mpki_cuda_chunk *chunk,
+                       unsigned *done, int64_t chunks, int32_t pieces, int32_t split,
+                       double limit) {
+    enum { PTR, COL, VAL, CHUNK, DONE, ARRAYS };
+    enum { PIECE = 5 * sizeof(double), ALIGNMENT = 256 };
+    array list[ARRAYS] = {{a->ptr, ((int64_t)a->n + 1) * (int64_t)sizeof *a->ptr, 0},
+                          {a->col, a->nnz * (int64_t)sizeof *a->col, 0},
+                          {a->val, a->nnz * (int64_t)mpk_scalar_size(a->scalar), 0},
+                          {chunk, chunks * (int64_t)sizeof *chunk, 0},
+                          {done, split * (int64_t)sizeof *done, 0}};
+    for (int k = 0; k < ARRAYS; k++) {
+        list[k].at = m->bytes;
+        m->bytes += (list[k].bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    const int64_t piece = m->bytes;
+    m->bytes += (int64_t)pieces * PIECE;
+    mpk_status status = mpki_cuda_within(m->ctx, "A in both triangles", m->bytes, limit);
+    if (!mpk_failed(status)) status = upload(m, pool, list, ARRAYS);
+    char *at = m->memory;
+    if (!mpk_failed(status))
+        m->rows = (mpki_cuda_rows){.n = a->n,
+                                   .chunks = (int32_t)chunks,
+                                   .ptr = (void *)(at + list[PTR].at),
+                                   .col = (void *)(at + list[COL].at),
+                                   .val = at + list[VAL].at,
+                                   .chunk = (void *)(at + list[CHUNK].at),
+                                   .done = (void *)(at + list[DONE].at),
+                                   .piece = (void *)(at + piece)};
+    return status;
+}
+
+mpk_status mpki_cuda_matrix_make(mpk_context *ctx, mpki_full *full, mpki_pool *pool, double limit,
+                                 mpki_matrix **out) {
+    int32_t pieces, split;
+    const int64_t chunks = cut(full, NULL, &pieces, &split);
+    mpki_matrix *m = *out = MPKI_ZNEW(ctx, STAGE, 1, mpki_matrix);
+    mpki_cuda_chunk *chunk = MPKI_NEW(ctx, STAGE, chunks, mpki_cuda_chunk);
+    unsigned *done = MPKI_ZNEW(ctx, STAGE, split, unsigned);
+    mpk_status status = mpki_failed(ctx);
+    if (m) {
+        m->ctx = ctx, m->d = mpki_cuda_kept(ctx);
+        for (int32_t i = 0; i < full->n; i++)
+            if (full->ptr[i + 1] - full->ptr[i] > m->longest)
+                m->longest = (int32_t)(full->ptr[i + 1] - full->ptr[i]);
+    }
+    if (chunks > INT32_MAX)
+        status = mpki_error(ctx, MPK_ERR_SIZE, STAGE, full->nnz, "too many entries for a device");
+    if (!mpk_failed(status))
+        status = mpki_cuda_space_make(ctx, full->scalar, full->n, 0, NULL, limit, &m->space, NULL);
+    if (!mpk_failed(status)) {
+        cut(full, chunk, &pieces, &split);
+        status = fill(m, full, pool, chunk, done, chunks, pieces, split, limit);
+    }
+    mpki_release(ctx, chunk);
+    mpki_release(ctx, done);
+    release_full(ctx, full);
+    if (mpk_failed(status)) mpki_cuda_matrix_free(ctx, out);
+    return status;
+}
+
+mpk_status mpki_cuda_multiply(mpki_matrix *m, const void *x, void *y) {
+    mpki_space *s = m->space;
+    return mpki_cuda_told(m->ctx, STAGE, s->k->multiply(m->d->cuda, &s->at, &m->rows, x, NULL, y));
+}
+
+mpk_status mpki_cuda_residual(mpki_matrix *m, double norm, const void *x, const void *b,
+                              double wanted, void *r, double *error) {
+    mpki_space *s = m->space;
+    mpki_cuda *cuda = m->d->cuda;
+    const bool single = s->at.scalar == MPK_S || s->at.scalar == MPK_C;
+    const double unit = single ? 0x1p-24 : 0x1p-53, terms = m->longest + 2.0;
+    double norms[2];
+    mpk_status status = mpki_cuda_told(m->ctx, STAGE, s->k->norms(cuda, &s->at, x, b, norms));
+    if (mpk_failed(status)) return status;
+    *error = terms * unit * (norm * norms[0] + norms[1]);
+    if (*error <= 0.1 * wanted)
+        return mpki_cuda_told(m->ctx, STAGE, s->k->multiply(cuda, &s->at, &m->rows, x, b, r));
+    status = mpki_cuda_told(m->ctx, STAGE, s->k->residual(cuda, &s->at, &m->rows, x, b, r, norms));
+    if (mpk_failed(status)) return status;
+    /* sums are held in twice the precision of double, whatever the entries are */
+    *error = 2 * unit * norms[0] + terms * 0x1p-53 * terms * 0x1p-53 * norms[1];
+    return MPK_OK;
+}
+
+mpk_status mpki_cuda_shift(mpki_matrix *m, int exponent, const void *x, void *y) {
+    mpki_space *s = m->space;
+    return mpki_cuda_told(m->ctx, STAGE, s->k->shift(m->d->cuda, &s->at, exponent, x, y));
+}
+
+/* ---- scales ----------------------------------------------------------------------------------- */
+
+struct mpki_scaler {
+    mpk_context *ctx;
+    mpki_space *space;
+    void *in, *out;         /* vectors of it: copies of the caller's */
+    double *rows, *columns; /* device, in memory */
+    int32_t *from;          /* NULL: no permutation */
+    void *memory;
+};
+
+void mpki_cuda_scales_free(mpk_context *ctx, mpki_scaler **handle) {
+    mpki_scaler *s = *handle;
+    if (!s) return;
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    if (s->memory) d->table->release(d->cuda, s->memory);
+    if (s->space) mpki_cuda_space_free(ctx, &s->space);
+    mpki_release(ctx, s);
+    *handle = NULL;
+}
+
+mpk_status mpki_cuda_scales_make(mpk_context *ctx, mpk_scalar scalar, int32_t n, const double *rows,
+                                 const double *columns, const int32_t *from, mpki_scaler **out) {
+    enum { COPIES = 2 };
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    const int64_t wide = n * (int64_t)sizeof *rows, narrow = n * (int64_t)sizeof *from;
+    void *v[COPIES];
+    mpki_scaler *s = *out = MPKI_ZNEW(ctx, STAGE, 1, mpki_scaler);
+    if (!s) return mpki_failed(ctx);
+    s->ctx = ctx;
+    mpk_status status = mpki_cuda_space_make(ctx, scalar, n, COPIES, NULL, 0, &s->space, v);
+    if (!mpk_failed(status))
+        status =
+            mpki_cuda_told(ctx, STAGE, d->table->alloc(d->cuda, 2 * wide + narrow, &s->memory));
+    if (!mpk_failed(status)) {
+        void *stream = s->space->at.stream;
+        s->in = v[0], s->out = v[1];
+        s->rows = s->memory;
+        s->columns = s->rows + n;
+        s->from = from ? (int32_t *)(s->columns + n) : NULL;
+        const array list[] = {{rows, wide, 0}, {columns, wide, wide}, {from, narrow, 2 * wide}};
+        for (int k = 0; k < (from ? 3 : 2) && !mpk_failed(status); k++)
+            status = mpki_cuda_told(ctx, STAGE,
+                                    d->table->copy(d->cuda, (char *)s->memory + list[k].at,
+                                                   list[k].bytes, list[k].from, list[k].bytes,
+                                                   list[k].bytes, 1, 1, stream));
+        if (!mpk_failed(status))
+            status = mpki_cuda_told(ctx, STAGE, d->table->synchronize(d->cuda, stream));
+    }
+    if (mpk_failed(status)) mpki_cuda_scales_free(ctx, out);
+    return status;
+}
+
+mpk_status mpki_cuda_scales_apply(mpki_scaler *s, bool with_rows, bool with_columns, const void *b,
+                                  void *x) {
+    mpki_space *at = s->space;
+    const mpki_device *d = at->d;
+    const int32_t *from = with_rows ? s->from : NULL;
+    const bool b_there = d->table->is_device(d->cuda, b), x_there = d->table->is_device(d->cuda, x);
+    const void *in = b;
+    void *out = x_there ? x : s->out;
+    mpk_status status = MPK_OK;
+    if (!b_there || (from && b == x)) {
+        status = mpki_cuda_told(s->ctx, STAGE, at->f->copy(d->cuda, &at->at, b, s->in, 0));
+        in = s->in;
+    }
+    if (!mpk_failed(status))
+        status = mpki_cuda_told(s->ctx, STAGE,
+                                at->k->scales(d->cuda, &at->at, with_rows ? s->rows : NULL,
+                                              with_columns ? s->columns : NULL, from, in, out));
+    if (!mpk_failed(status) && !x_there)
+        status = mpki_cuda_told(s->ctx, STAGE, at->f->copy(d->cuda, &at->at, s->out, x, 1));
+    return status;
+}

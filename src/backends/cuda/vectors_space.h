@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_VECTORS_SPACE_H
+#define MPKI_CUDA_VECTORS_SPACE_H
+/** What vectors.c (operations, iterations) and vectors_matrix.c (products, scales) share. */
+#include "engine.h"
+#include "load.h"
+#include "vectors/vectors.h"
+
+struct mpki_space {
+    mpk_context *ctx;
+    const mpki_device *d;
+    const mpki_cuda_vectors_table *f;
+    const mpki_cuda_vector_kernels *k;
+    mpki_cuda_space at;
+    mpk_status status;
+    mpki_cuda_state state; /* the end of the last batch */
+    int plain, attempts;   /* batches run without a graph; captures that failed */
+    double product_s, precondition_s;
+};
+
+struct mpki_matrix {
+    mpk_context *ctx;
+    const mpki_device *d;
+    mpki_space *space; /* for sums */
+    mpki_cuda_rows rows;
+    void *memory; /* device: what rows points to */
+    int64_t bytes;
+    int32_t longest;
+};
+
+/** Refuse `bytes` of device memory for `what` beyond the limit. */
+mpk_status mpki_cuda_within(mpk_context *ctx, const char *what, int64_t bytes, double limit);
+/** As mpki_vector_ops.make, free. */
+mpk_status mpki_cuda_space_make(mpk_context *ctx, mpk_scalar scalar, int32_t n, int64_t count,
+                                void *stream, double limit, mpki_space **out, void **v);
+void mpki_cuda_space_free(mpk_context *ctx, mpki_space **s);
+
+/* vectors_matrix.c: slots of mpki_vector_engine */
+mpk_status mpki_cuda_matrix_make(mpk_context *ctx, mpki_full *full, mpki_pool *pool, double limit,
+                                 mpki_matrix **m);
+void mpki_cuda_matrix_free(mpk_context *ctx, mpki_matrix **m);
+int64_t mpki_cuda_matrix_bytes(const mpki_matrix *m);
+mpk_status mpki_cuda_multiply(mpki_matrix *m, const void *x, void *y);
+mpk_status mpki_cuda_residual(mpki_matrix *m, double norm, const void *x, const void *b,
+                              double wanted, void *r, double *error);
+mpk_status mpki_cuda_shift(mpki_matrix *m, int exponent, const void *x, void *y);
+mpk_status mpki_cuda_scales_make(mpk_context *ctx, mpk_scalar scalar, int32_t n, const double *rows,
+                                 const double *columns, const int32_t *from, mpki_scaler **s);
+void mpki_cuda_scales_free(mpk_context *ctx, mpki_scaler **s);
+mpk_status mpki_cuda_scales_apply(mpki_scaler *s, bool with_rows, bool with_columns, const void *b,
+                                  void *x);
+
+#endif
