@@ -49,6 +49,10 @@ typedef struct mpk_isai_options {
     const int64_t *ptr; /**< n + 1: a pattern by columns, ascending, 0-based; NULL (default): that
                                   of the matrix. Read by mpk_isai_create() only */
     const int32_t *row; /**< ptr[n] */
+    mpk_memory memory;  /**< MPK_DEVICE: all is done and held on the device below; each array and
+                             vector of a call may then lie in its memory or in the host's. Default
+                             MPK_HOST */
+    int device;         /**< number of the device, for MPK_DEVICE */
 } mpk_isai_options;
 
 typedef struct mpk_isai mpk_isai;
