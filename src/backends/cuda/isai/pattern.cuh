@@ -102,10 +102,9 @@ static __global__ void __launch_bounds__(32 * POWER_WARPS) powers_kernel(const m
     __syncwarp();
     if (lane == 0) *count = 1, *kept = 0, list[0] = j, insert(table, j);
     __syncwarp();
-    int begin = 0, end = 1;
+    int begin = 0, end = 1, before = 0; /* before: kept until the last step */
     bool over = false, cut = false;
     for (int step = 0; step < p.power && begin < end && !over; ++step) {
-        const int before = *kept;
         for (int k = begin; k < end && !over; ++k) {
             const int64_t to = p.ptr[list[k] + 1];
             for (int64_t e0 = p.ptr[list[k]]; e0 < to && !over; e0 += 32) {
@@ -126,7 +125,7 @@ static __global__ void __launch_bounds__(32 * POWER_WARPS) powers_kernel(const m
             __syncwarp();
             break;
         }
-        begin = end, end = *count;
+        begin = end, end = *count, before = *kept;
         __syncwarp();
     }
     if (over) {
@@ -165,7 +164,6 @@ static __global__ void __launch_bounds__(TURN_THREADS) far_kernel(const mpki_isa
         int begin = 0, end = 1, before = 0;
         bool cut = false;
         for (int step = 0; step < p.power && begin < end && !cut; ++step) {
-            before = kept;
             for (int k = begin + warp; k < end; k += TURN_THREADS / 32)
                 for (int64_t e = p.ptr[list[k]] + lane; e < p.ptr[list[k] + 1]; e += 32) {
                     const int32_t i = p.index[e];
@@ -175,7 +173,7 @@ static __global__ void __launch_bounds__(TURN_THREADS) far_kernel(const mpki_isa
                 }
             __syncthreads();
             cut = p.less && p.limit > 0 && kept >= p.limit;
-            if (!cut) begin = end, end = count;
+            if (!cut) begin = end, end = count, before = kept;
             __syncthreads();
         }
         if (!p.to_index) {
