@@ -2,6 +2,7 @@
 /* Triangular solves with a factor on blocks on the device: units, tasks and their order are found
  * here, the device packs and solves (sweeps/). */
 #include "sweeps.h"
+#include "isai_factor.h"
 #include "load.h"
 #include "sweeps/sweeps.h"
 
@@ -26,6 +27,7 @@ struct mpki_block_solver {
     mpk_context *ctx;
     const mpki_device *d;
     const mpki_stages *stages;
+    mpki_isai_factor *isai; /* the factor's, whose products take the place of all else; or NULL */
     mpk_scalar scalar, stored;
     int32_t n, wide; /* rows; most numbers by slot */
     int64_t task[3]; /* tickets: 0, end of forward ones, end */
@@ -572,6 +574,15 @@ mpk_status mpki_cuda_sweeps_make(mpk_context *ctx, const mpki_stages *stages,
     return status;
 }
 
+mpk_status mpki_cuda_sweeps_of_products(mpk_context *ctx, mpki_isai_factor *isai,
+                                        mpki_block_solver **out, int32_t *takes) {
+    mpki_block_solver *s = *out = MPKI_ZNEW(ctx, STAGE, 1, mpki_block_solver);
+    *takes = 1;
+    if (!s) return mpki_failed(ctx);
+    s->ctx = ctx, s->d = mpki_cuda_kept(ctx), s->isai = isai;
+    return MPK_OK;
+}
+
 mpki_cuda_sweeps_numbers mpki_cuda_sweeps_told(const mpki_block_solver *s) {
     return (mpki_cuda_sweeps_numbers){s->bytes, s->packet_bytes, s->task[2], s->parts, s->warps[0]};
 }
@@ -736,6 +747,7 @@ mpk_status mpki_cuda_sweeps_apply(mpki_block_solver *s, mpk_part part, int32_t n
     const mpki_cuda_table *table = s->d->table;
     mpki_cuda *cuda = s->d->cuda;
     const int64_t size = (int64_t)mpk_scalar_size(s->scalar), n = s->n;
+    if (s->isai) return nrhs == 0 ? MPK_OK : mpki_isai_factor_apply(s->isai, part, b, x);
     if (n == 0 || nrhs == 0) return MPK_OK;
     void *stream = table->sweeps->stream(cuda);
     const bool b_here = table->is_device(cuda, b), x_here = table->is_device(cuda, x);

@@ -62,13 +62,13 @@ template <class F> __device__ inline F square(cx<F> a) {
     return add_rn(mul_rn(a.x, a.x), mul_rn(a.y, a.y));
 }
 /** a / d for d real */
-__device__ inline float over(float a, float d) {
+__device__ inline float quotient(float a, float d) {
     return div_rn(a, d);
 }
-__device__ inline double over(double a, double d) {
+__device__ inline double quotient(double a, double d) {
     return div_rn(a, d);
 }
-template <class F> __device__ inline cx<F> over(cx<F> a, F d) {
+template <class F> __device__ inline cx<F> quotient(cx<F> a, F d) {
     return {div_rn(a.x, d), div_rn(a.y, d)};
 }
 

@@ -147,6 +147,19 @@ static int multiply(mpki_cuda *cuda, const mpki_isai_times *p) {
     return kinds[p->scalar]->multiply(cuda, p);
 }
 
+static int gather(mpki_cuda *cuda, const mpki_isai_gathering *g) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    return kinds[g->store.scalar]->gather(cuda, g);
+}
+
+static int identity(mpki_cuda *cuda, const mpki_isai_gathering *g) {
+    return kinds[g->store.scalar]->identity(cuda, g);
+}
+
+static int pivots(mpki_cuda *cuda, const mpki_isai_gathering *g, int backward, void *x) {
+    return kinds[g->store.scalar]->pivots(cuda, g, backward, x);
+}
+
 static int narrow(mpki_cuda *cuda, mpk_scalar scalar, int64_t count, const void *from, void *to,
                   int32_t *bad) {
     return kinds[scalar]->narrow(cuda, count, from, to, bad);
@@ -159,5 +172,5 @@ static int finite(mpki_cuda *cuda, mpk_scalar scalar, int64_t count, const void 
 }
 
 extern "C" const mpki_cuda_isai_table mpki_cuda_isai_functions = {
-    check, turn, sum,   move,   split,  split_values, classes,  powers, far_columns,
-    prune, set,  clone, stream, invert, dense,        multiply, narrow, finite};
+    check, turn,   sum,    move,  split,    split_values, classes,  powers, far_columns, prune, set,
+    clone, stream, invert, dense, multiply, gather,       identity, pivots, narrow,      finite};

@@ -5,7 +5,7 @@
  *  Plain C. All pointers are device memory unless said otherwise; all is queued in cuda->sparse.
  *  As on the processor (src/isai/isai.h) a triangle is diag(1 / dinv) + a strict triangle, and its
  *  approximate inverse has the diagonal dinv; dinv NULL: the unit diagonal. */
-#include "../api.h"
+#include "../blocks/store.h"
 #include <metapack/options.h>
 
 #ifdef __cplusplus
@@ -167,6 +167,17 @@ typedef struct mpki_isai_pruning {
     unsigned char *stays; /**< ptr[n] */
 } mpki_isai_pruning;
 
+/** A factor on blocks as a unit triangle by columns, in the order of places, and pivot blocks. */
+typedef struct mpki_isai_gathering {
+    mpki_cuda_store store;
+    const int32_t *start; /**< m: the first row of each frame in the order of places */
+    int32_t half, fill;   /**< fill 0: counts into to_ptr[column + 1] */
+    int64_t *to_ptr;
+    int32_t *to_index;
+    void *to_val;
+    int32_t *mixed; /**< of `identity`: set to 0 before */
+} mpki_isai_gathering;
+
 typedef struct mpki_cuda_isai_table {
     /** *bad := the first column whose pointers or rows are not as they must be; set before. */
     int (*check)(mpki_cuda *cuda, int32_t n, int64_t entries, const int64_t *ptr,
@@ -195,6 +206,11 @@ typedef struct mpki_cuda_isai_table {
     int (*invert)(mpki_cuda *cuda, const mpki_isai_inversion *v);
     int (*dense)(mpki_cuda *cuda, const mpki_isai_dense *d);
     int (*multiply)(mpki_cuda *cuda, const mpki_isai_times *p);
+    int (*gather)(mpki_cuda *cuda, const mpki_isai_gathering *g);
+    /** *mixed := 1 where a pivot block is not the identity. */
+    int (*identity)(mpki_cuda *cuda, const mpki_isai_gathering *g);
+    /** x, in the order of places, := M x, or N^T x (Hermitian: N^H x). */
+    int (*pivots)(mpki_cuda *cuda, const mpki_isai_gathering *g, int backward, void *x);
     /** to (single precision) := from; *bad := 1 where one is too large for that. */
     int (*narrow)(mpki_cuda *cuda, mpk_scalar scalar, int64_t count, const void *from, void *to,
                   int32_t *bad);

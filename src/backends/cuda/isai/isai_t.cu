@@ -3,6 +3,7 @@
 #include "launches.cuh"
 
 #include "baseline.cuh"
+#include "gather.cuh"
 #include "product.cuh"
 #include "prune.cuh"
 #include "small.cuh"
@@ -182,5 +183,34 @@ static mpk_status multiply(mpki_cuda *cuda, const mpki_isai_times *p) {
     return conjugate ? times<T, scalar_of<T>::complex>(cuda, p) : times<T, false>(cuda, p);
 }
 
-extern const mpki_isai_launches FN(isai_launches) = {move,  split_values, prune,  invert_columns,
-                                                     dense, multiply,     narrow, finite};
+/* ---- factors on blocks ---- */
+
+static mpk_status gather(mpki_cuda *cuda, const mpki_isai_gathering *g) {
+    if (!g->fill) MPKI_TRY(cudaMemsetAsync(g->to_ptr, 0, sizeof *g->to_ptr, cuda->sparse));
+    if (g->store.m == 0) return MPK_OK;
+    MPKI_LAUNCH(gather_kernel<T>, blocks_of(g->store.m, GATHER_WARPS), 32 * GATHER_WARPS, 0,
+                cuda->sparse, *g);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static mpk_status identity(mpki_cuda *cuda, const mpki_isai_gathering *g) {
+    MPKI_TRY(cudaMemsetAsync(g->mixed, 0, sizeof *g->mixed, cuda->sparse));
+    if (g->store.m == 0) return MPK_OK;
+    MPKI_LAUNCH(identity_kernel<T>, blocks_of(g->store.m, VALUE_THREADS), VALUE_THREADS, 0,
+                cuda->sparse, *g);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static mpk_status pivots(mpki_cuda *cuda, const mpki_isai_gathering *g, int backward, void *x) {
+    if (g->store.m == 0) return MPK_OK;
+    MPKI_LAUNCH(pivot_kernel<T>, blocks_of(g->store.m, GATHER_WARPS), 32 * GATHER_WARPS, 0,
+                cuda->sparse, *g, backward, (T *)x);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+extern const mpki_isai_launches FN(isai_launches) = {move,   split_values, prune,  invert_columns,
+                                                     dense,  multiply,     gather, identity,
+                                                     pivots, narrow,       finite};

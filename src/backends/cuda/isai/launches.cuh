@@ -13,6 +13,9 @@ struct mpki_isai_launches {
     mpk_status (*invert)(mpki_cuda *cuda, const mpki_isai_inversion *v);
     mpk_status (*dense)(mpki_cuda *cuda, const mpki_isai_dense *d);
     mpk_status (*multiply)(mpki_cuda *cuda, const mpki_isai_times *p);
+    mpk_status (*gather)(mpki_cuda *cuda, const mpki_isai_gathering *g);
+    mpk_status (*identity)(mpki_cuda *cuda, const mpki_isai_gathering *g);
+    mpk_status (*pivots)(mpki_cuda *cuda, const mpki_isai_gathering *g, int backward, void *x);
     mpk_status (*narrow)(mpki_cuda *cuda, int64_t count, const void *from, void *to, int32_t *bad);
     mpk_status (*finite)(mpki_cuda *cuda, int64_t count, const void *val, int64_t *bad);
 };

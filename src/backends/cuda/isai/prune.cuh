@@ -3,8 +3,10 @@
 #define MPKI_CUDA_ISAI_PRUNE_CUH
 /** Columns over a limit keep their largest entries: as isai_prune() of the processor, of equal ones
  *  the first stay. */
+#include "../launch.cuh"
 #include "exact.cuh"
-#include "turn.cuh"
+#include "isai.h"
+#include "sums.cuh"
 
 namespace mpki {
 

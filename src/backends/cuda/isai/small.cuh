@@ -151,13 +151,13 @@ __device__ inline bool solve_definite(const TEAM &t, int64_t w, T *a, T *x) {
         d = root_rn(d);
         t.meet();
         if (t.at == 0) col[k] = make<T>((double)d);
-        for (int64_t i = k + 1 + t.at; i < w; i += TEAM::SIZE) col[i] = over(col[i], d);
+        for (int64_t i = k + 1 + t.at; i < w; i += TEAM::SIZE) col[i] = quotient(col[i], d);
         t.meet();
     }
     for (int64_t i = t.at; i < w; i += TEAM::SIZE) x[i] = make<T>(i == w - 1);
     for (int64_t k = w - 1; k >= 0; --k) {
         t.meet();
-        const T known = over(x[k], re(a[k * w + k]));
+        const T known = quotient(x[k], re(a[k * w + k]));
         t.meet();
         if (t.at == 0) x[k] = known;
         for (int64_t i = t.at; i < k; i += TEAM::SIZE)
