@@ -42,7 +42,8 @@ static void same(mpk_context *ctx, const csc *a, const mpk_isai *cpu, const mpk_
 /* b and x of the caller's in host memory, then in the device's, then one in the other's place: near
  * what the processor finds. */
 static void same_products(mpk_context *ctx, const csc *a, mpk_isai *cpu, mpk_isai *gpu) {
-    enum { NRHS = 9, GAP = 2 };
+    enum { GAP = 2 };
+    const int NRHS = a->n > 100 ? 1 : 9; /* more than are done at once */
     const mpki_device *d = device_open(ctx);
     const int64_t n = a->n, ld = n + GAP, size = (int64_t)mpk_scalar_size(a->scalar);
     const int64_t bytes = ld * NRHS * size;
@@ -111,8 +112,9 @@ static void test_kinds(void **unused) {
         for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
             for (mpk_isai_kind kind = MPK_ISAI_LOWER; kind <= MPK_ISAI_DEFINITE; kind++) {
                 const bool definite = kind == MPK_ISAI_DEFINITE;
-                if (definite && shapes[k] == unsymmetric) continue;
                 const bool wide = scalar == MPK_D || scalar == MPK_Z;
+                if (definite && shapes[k] == unsymmetric) continue;
+                if (!wide && shapes[k] != scattered) continue;
                 csc a = make(definite ? 24 : 36, scalar, shapes[k], definite);
                 if (definite) make_definite(&a);
                 for (int power = wide ? 0 : 2; power <= 2; power++) {
@@ -403,6 +405,5 @@ int main(void) {
         cmocka_unit_test(test_empty),        cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_failures),
     };
-    if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY")); /*tmp*/
     return device_there() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }
