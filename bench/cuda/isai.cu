@@ -150,6 +150,7 @@ static void prepare(const triangle &t, inverse &i) {
     i.v.scalar = MPK_D, i.v.n = t.rows.n, i.v.upper = t.upper;
     i.v.rows = t.rows.view(), i.v.columns = t.columns.view(),
     i.v.dinv = t.unit ? nullptr : t.dinv.p;
+    i.v.longest = i.longest;
     i.v.m = i.m.view(), i.v.list = i.list.p, i.v.bad = i.bad.p;
     i.v.portion = std::min<int32_t>(t.rows.n, 1 << 17);
 }
@@ -274,6 +275,18 @@ static void factorize(const csr &a, ilu &f) {
     strict(a, val, true, f.u, turn);
 }
 
+// Steps of a solve with L in which rows wait for others.
+static int levels(const csr &a) {
+    std::vector<int> level((size_t)a.n, 0);
+    int most = 0;
+    for (int32_t i = 0; i < a.n; ++i) {
+        for (int64_t e = a.ptr[i]; e < a.ptr[i + 1] && a.index[e] < i; ++e)
+            level[i] = std::max(level[i], level[a.index[e]] + 1);
+        most = std::max(most, level[i]);
+    }
+    return most + 1;
+}
+
 // ---- patterns ----
 
 struct power {
@@ -375,7 +388,13 @@ static made make(const sparse &graph, const triangle &t, int k, inverse &i, bool
     const ways w = all_ways(t, i, compare);
     r.values_ms = w.streamed, r.held_ms = w.held, r.baseline_ms = w.baseline;
     i.rows.room(t.rows.n, i.m.nnz, true);
-    r.rows_ms = timed([&] { turn(i.m, i.rows); });
+    if (k == 1) { // rows are where the factor's are
+        TRY(isai->clone(cuda, i.rows.ptr.p, t.rows.ptr.p, 8 * ((int64_t)t.rows.n + 1)));
+        TRY(isai->clone(cuda, i.rows.index.p, t.rows.index.p, 4 * t.rows.nnz));
+        r.rows_ms = timed([&] { TRY(isai->reverse(cuda, i.m.nnz, i.m.from.p, i.rows.from.p)); });
+    } else {
+        r.rows_ms = timed([&] { turn(i.m, i.rows); });
+    }
     r.rows_ms += timed(
         [&] { TRY(isai->move(cuda, MPK_D, i.m.nnz, i.rows.from.p, i.m.val.p, i.rows.val.p)); });
     r.entries = i.m.nnz + t.rows.n, r.longest = i.longest;
@@ -399,12 +418,13 @@ static void part_powers(const char *name, const sparse &graph, ilu &f) {
         const double base = based ? r[0].baseline_ms + r[1].baseline_ms : 0;
         printf("powers %s ISAI(%d) entries %lld longest %lld pattern %.3f values %.3f (held %.3f) "
                "rows %.3f ms; "
-               "baseline / fused %.1f; of ILU(0) %.2f + %.2f ms: values %.1f %%, all %.1f %%\n",
+               "baseline / fused %.1f; of ILU(0) %.2f + %.2f ms: values %.1f %%, all %.1f %% of "
+               "the factorization, %.1f %% with its analysis\n",
                name, k, (long long)(r[0].entries + r[1].entries),
                (long long)std::max(r[0].longest, r[1].longest), r[0].pattern_ms + r[1].pattern_ms,
                values, r[0].held_ms + r[1].held_ms, r[0].rows_ms + r[1].rows_ms,
                based ? base / values : 0.0, f.analysis_ms, f.factor_ms, 100 * values / f.factor_ms,
-               100 * all / f.factor_ms);
+               100 * all / f.factor_ms, 100 * all / (f.factor_ms + f.analysis_ms));
         fflush(stdout);
     }
 }
@@ -451,12 +471,13 @@ static double spsv(ilu &f, bool upper, double *b, double *x, double *analysis_ms
 }
 
 static double product(const triangle &t, const inverse &i, const float *single, double *b,
-                      double *x) {
+                      double *x, int lanes = 0) {
     mpki_isai_times p{};
     p.scalar = MPK_D, p.n = t.rows.n, p.entries = i.rows.nnz;
     p.ptr = i.rows.ptr.p, p.index = i.rows.index.p, p.val = i.rows.val.p;
     if (single) p.val = single, p.single = 1;
     p.diagonal = t.upper ? t.dinv.p : nullptr;
+    p.lanes = lanes;
     p.x = b, p.y = x, p.nrhs = 1, p.ldx = p.ldy = p.ldb = t.rows.n;
     return timed([&] { TRY(isai->multiply(cuda, &p)); }, 11);
 }
@@ -503,6 +524,11 @@ static void part_apply(const char *name, const sparse &graph, ilu &f, double rat
             if (far) break;
             ms += product(t, i, nullptr, b.p, x.p);
             must(product_error(t, i, ones, x.down()) < 1e-13, "a product");
+            if (getenv("LANES"))
+                for (int lanes = 1; lanes <= 32; lanes *= 2)
+                    printf("lanes %s ISAI(%d) side %d mean %.1f lanes %d: %.4f ms\n", name, k, side,
+                           (double)i.rows.nnz / f.n, lanes,
+                           product(t, i, nullptr, b.p, x.p, lanes));
             on_device<float> single(i.rows.nnz);
             on_device<int32_t> bad(std::vector<int32_t>{0});
             TRY(isai->narrow(cuda, MPK_D, i.rows.nnz, i.rows.val.p, single.p, bad.p));
@@ -583,12 +609,15 @@ int main(int argc, char **argv) {
         for (int width : {8, 16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 1100})
             part_lengths(width);
     for (const char *which : {"ECO", "TMT", "PARA", "THM", "OFF", "AF3"}) {
+        if (!wanted(argc, argv, "powers") && !wanted(argc, argv, "apply") &&
+            !wanted(argc, argv, "blocks"))
+            break;
         if (getenv("ONLY") && !strstr(getenv("ONLY"), which)) continue;
         const csr a = sibling(which, getenv("SCALE") ? atof(getenv("SCALE")) : 1.0);
         ilu f;
         factorize(a, f);
-        printf("matrix %s n %d entries %lld, ILU(0): analysis %.2f, factor %.2f ms\n", which, a.n,
-               (long long)a.val.size(), f.analysis_ms, f.factor_ms);
+        printf("matrix %s n %d entries %lld levels %d, ILU(0): analysis %.2f, factor %.2f ms\n",
+               which, a.n, (long long)a.val.size(), levels(a), f.analysis_ms, f.factor_ms);
         sparse graph; // by rows: of a symmetric pattern
         graph.n = a.n, graph.nnz = (int64_t)a.index.size();
         graph.ptr = on_device<int64_t>(a.ptr), graph.index = on_device<int32_t>(a.index);

@@ -273,13 +273,9 @@ static mpk_status settle(mpki_inverse *s, bool fresh) {
     mpk_status status = MPK_OK;
     if (!fresh) {
         status = mpki_cuda_isai_again(job, &s->m, &s->m_rows);
-    } else if (s->triangle && s->m.a.ptr == s->a.a.ptr) { /* rows of the same pattern */
-        status = mpki_cuda_isai_take(job, s->m.entries * size, &s->m_rows.piece);
-        s->m_rows.a = (mpki_isai_matrix){s->a_rows.a.ptr, s->a_rows.a.index, s->m_rows.piece.at};
-        s->m_rows.entries = s->m.entries, s->m_rows.from = s->a_rows.from;
-        if (!mpk_failed(status)) status = mpki_cuda_isai_again(job, &s->m, &s->m_rows);
     } else {
-        status = mpki_cuda_isai_turn(job, &s->m, &s->m_rows);
+        const mpki_isai_triangle t = {.columns = &s->a, .rows = &s->a_rows};
+        status = mpki_cuda_isai_rows(job, s->triangle ? &t : NULL, &s->m, &s->m_rows);
     }
     if (mpk_failed(status) || !s->single) return status;
     if (!s->singles.at)

@@ -246,7 +246,7 @@ static mpk_status invert(mpki_isai_factor *f, int which, const mpki_isai_sparse 
     if (!mpk_failed(status)) status = mpki_cuda_isai_invert(job, &t, &h->m);
     if (!mpk_failed(status)) status = mpki_cuda_isai_cut(job, &shape, &h->m, &again);
     if (!mpk_failed(status) && again) status = mpki_cuda_isai_invert(job, &t, &h->m);
-    if (!mpk_failed(status)) status = mpki_cuda_isai_turn(job, &h->m, &h->m_turned);
+    if (!mpk_failed(status)) status = mpki_cuda_isai_rows(job, &t, &h->m, &h->m_turned);
     if (!mpk_failed(status)) status = mpki_cuda_isai_wait(job);
     job->info.time_values_s += mpki_now_s() - start;
     if (!mpk_failed(status)) mpki_cuda_isai_count(job, &h->m);

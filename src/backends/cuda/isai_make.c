@@ -283,7 +283,7 @@ mpk_status mpki_cuda_isai_invert(mpki_isai_job *job, const mpki_isai_triangle *t
     const int64_t four = (int64_t)sizeof(int32_t);
     mpki_isai_inversion v = {.scalar = job->scalar, .n = job->n, .upper = t->upper};
     mpki_isai_piece work = {0};
-    int64_t used = 0, longest = 0;
+    int64_t used = 0;
     int32_t bad = job->n;
     mpk_status status =
         mpki_cuda_isai_take(job, mpki_cuda_isai_rounded(job->n * four) + 256, &work);
@@ -292,7 +292,7 @@ mpk_status mpki_cuda_isai_invert(mpki_isai_job *job, const mpki_isai_triangle *t
     v.rows = t->rows->a, v.columns = t->columns->a, v.dinv = t->dinv, v.m = m->a, v.list = list;
     v.bad = mpki_cuda_isai_place(&work, &used, sizeof bad);
     status = mpki_cuda_isai_to_device(job, v.bad, &bad, sizeof bad);
-    if (!mpk_failed(status)) status = mpki_cuda_isai_classify(job, m, list, v.count, &longest);
+    if (!mpk_failed(status)) status = mpki_cuda_isai_classify(job, m, list, v.count, &v.longest);
     if (!mpk_failed(status)) status = mpki_cuda_isai_told(job, job->t->invert(job->d->cuda, &v));
     if (!mpk_failed(status)) status = mpki_cuda_isai_to_host(job, &bad, v.bad, sizeof bad);
     mpki_cuda_isai_give(job, &work);
@@ -365,6 +365,29 @@ mpk_status mpki_cuda_isai_cut(mpki_isai_job *job, const mpki_isai_shape *shape, 
     job->info.over += over;
     *again = true;
     return prune(job, shape->limit, m);
+}
+
+mpk_status mpki_cuda_isai_rows(mpki_isai_job *job, const mpki_isai_triangle *t,
+                               const mpki_isai_sparse *m, mpki_isai_sparse *rows) {
+    const int64_t size = (int64_t)mpk_scalar_size(job->scalar);
+    const bool turned = t && t->rows->from == NULL; /* the triangle was given by rows */
+    if (!t || m->a.ptr != t->columns->a.ptr) return mpki_cuda_isai_turn(job, m, rows);
+    const int64_t maps = turned ? m->entries * (int64_t)sizeof(int64_t) : 0;
+    int64_t used = 0;
+    *rows = (mpki_isai_sparse){.entries = m->entries};
+    mpk_status status = mpki_cuda_isai_take(
+        job, mpki_cuda_isai_rounded(m->entries * size) + mpki_cuda_isai_rounded(maps),
+        &rows->piece);
+    if (mpk_failed(status)) return status;
+    rows->a = (mpki_isai_matrix){t->rows->a.ptr, t->rows->a.index,
+                                 mpki_cuda_isai_place(&rows->piece, &used, m->entries * size)};
+    rows->from = t->rows->from;
+    if (turned) {
+        rows->from = mpki_cuda_isai_place(&rows->piece, &used, maps);
+        status = mpki_cuda_isai_told(
+            job, job->t->reverse(job->d->cuda, m->entries, t->columns->from, rows->from));
+    }
+    return mpk_failed(status) ? status : mpki_cuda_isai_again(job, m, rows);
 }
 
 mpk_status mpki_cuda_isai_narrow(mpki_isai_job *job, int64_t entries, const void *val,

@@ -94,6 +94,10 @@ typedef struct mpki_isai_triangle {
  *  finite; it is named */
 mpk_status mpki_cuda_isai_invert(mpki_isai_job *job, const mpki_isai_triangle *t,
                                  mpki_isai_sparse *m);
+/** rows := m by rows; where m's pattern is that of t's columns (NULL: of none), with t's arrays of rows,
+ *  which have to outlive it. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
+mpk_status mpki_cuda_isai_rows(mpki_isai_job *job, const mpki_isai_triangle *t,
+                               const mpki_isai_sparse *m, mpki_isai_sparse *rows);
 /** Columns of m over the limit keep their largest entries, where the shape says so: a pattern, for
  *  which values must be computed anew where *again says so. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
 mpk_status mpki_cuda_isai_cut(mpki_isai_job *job, const mpki_isai_shape *shape, mpki_isai_sparse *m,

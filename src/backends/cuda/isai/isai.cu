@@ -59,6 +59,15 @@ static int move(mpki_cuda *cuda, mpk_scalar scalar, int64_t count, const int64_t
     return kinds[scalar]->move(cuda, count, which, from, to);
 }
 
+static int reverse(mpki_cuda *cuda, int64_t count, const int64_t *which, int64_t *to) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    if (count == 0) return MPK_OK;
+    MPKI_LAUNCH(reverse_kernel, blocks_of(count, TURN_THREADS), TURN_THREADS, 0, cuda->sparse,
+                count, which, to);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
 static int split(mpki_cuda *cuda, const mpki_isai_splitting *s) {
     const int64_t blocks = blocks_of(s->n, TURN_THREADS / DEAL_LANES);
     MPKI_TRY(cudaSetDevice(cuda->device));
@@ -172,5 +181,6 @@ static int finite(mpki_cuda *cuda, mpk_scalar scalar, int64_t count, const void 
 }
 
 extern "C" const mpki_cuda_isai_table mpki_cuda_isai_functions = {
-    check, turn,   sum,    move,  split,    split_values, classes,  powers, far_columns, prune, set,
-    clone, stream, invert, dense, multiply, gather,       identity, pivots, narrow,      finite};
+    check,    turn,        sum,      move,   reverse, split,  split_values, classes,
+    powers,   far_columns, prune,    set,    clone,   stream, invert,       dense,
+    multiply, gather,      identity, pivots, narrow,  finite};

@@ -77,11 +77,11 @@ typedef enum mpki_isai_way {
 typedef struct mpki_isai_inversion {
     mpk_scalar scalar;
     int32_t n, upper;
-    mpki_isai_matrix rows, columns;  /**< the strict triangle */
-    const void *dinv;                /**< n, or NULL */
-    mpki_isai_matrix m;              /**< by columns, without diagonal */
-    const int32_t *list;             /**< of mpki_isai_classes, and so is: */
-    int64_t count[MPK_ISAI_CLASSES]; /**< host */
+    mpki_isai_matrix rows, columns;           /**< the strict triangle */
+    const void *dinv;                         /**< n, or NULL */
+    mpki_isai_matrix m;                       /**< by columns, without diagonal */
+    const int32_t *list;                      /**< of mpki_isai_classes, and so is: */
+    int64_t count[MPK_ISAI_CLASSES], longest; /**< host */
     int32_t *bad; /**< the first column that is not finite; n: none. Set before */
     mpki_isai_way way;
     /* of the baseline: */
@@ -123,6 +123,7 @@ typedef struct mpki_isai_times {
     void *y; /**< not x */
     int32_t nrhs;
     int64_t ldb, ldx, ldy;
+    int32_t lanes; /**< of a row: a power of two up to 32; 0: what suits the mean length */
 } mpki_isai_times;
 
 /** What of a column a pattern keeps. */
@@ -189,6 +190,8 @@ typedef struct mpki_cuda_isai_table {
     /** to[e] := from[which[e]] */
     int (*move)(mpki_cuda *cuda, mpk_scalar scalar, int64_t count, const int64_t *which,
                 const void *from, void *to);
+    /** to[which[e]] := e, for a permutation. */
+    int (*reverse)(mpki_cuda *cuda, int64_t count, const int64_t *which, int64_t *to);
     /** The pattern, then the values, of a triangle taken apart. */
     int (*split)(mpki_cuda *cuda, const mpki_isai_splitting *s);
     int (*split_values)(mpki_cuda *cuda, const mpki_isai_splitting *s);

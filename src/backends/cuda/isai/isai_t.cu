@@ -62,7 +62,7 @@ static mpk_status prune(mpki_cuda *cuda, const mpki_isai_pruning *p) {
     return MPK_OK;
 }
 
-enum { LONGEST_IN_BLOCK = 8 }; /* class */
+enum { LONGEST_IN_BLOCK = 8, LONGEST_IN_WARP = 257 }; /* class; entries with the diagonal */
 
 /* The class with groups of W lanes. */
 template <int W, int R, bool UPPER>
@@ -103,6 +103,7 @@ static mpk_status class_of(mpki_cuda *cuda, const mpki_isai_inversion *v, int k,
     case 7:
         return fused<32, 4, UPPER>(cuda, v, list, count);
     case LONGEST_IN_BLOCK:
+        if (v->longest <= LONGEST_IN_WARP) return fused<32, 8, UPPER>(cuda, v, list, count);
         MPKI_LAUNCH((block_kernel<T, UPPER>), count, ISAI_BLOCK, 0, cuda->sparse, *v, list);
         break;
     default:
@@ -164,14 +165,33 @@ static mpk_status dense(mpki_cuda *cuda, const mpki_isai_dense *d) {
 
 /* ---- products ---- */
 
-template <class V, bool CONJUGATE>
-static mpk_status times(mpki_cuda *cuda, const mpki_isai_times *p) {
-    int lanes = 1; /* so that the rows of a block have about a tile of entries */
-    while (lanes < 32 && p->entries > (int64_t)6 * lanes * p->n) lanes *= 2;
-    MPKI_LAUNCH((times_kernel<T, V, CONJUGATE>), blocks_of(p->n, TIMES_THREADS / lanes),
-                TIMES_THREADS, 0, cuda->sparse, *p, lanes);
+template <class V, bool CONJUGATE, int LANES>
+static mpk_status times_by(mpki_cuda *cuda, const mpki_isai_times *p) {
+    MPKI_LAUNCH((times_kernel<T, V, CONJUGATE, LANES>), blocks_of(p->n, TIMES_THREADS / LANES),
+                TIMES_THREADS, 0, cuda->sparse, *p);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
+}
+
+template <class V, bool CONJUGATE>
+static mpk_status times(mpki_cuda *cuda, const mpki_isai_times *p) {
+    int lanes = p->lanes;
+    if (lanes == 0) /* one to two entries a lane */
+        for (lanes = 1; lanes < 32 && p->entries >= 2 * (int64_t)lanes * p->n;) lanes *= 2;
+    switch (lanes) {
+    case 1:
+        return times_by<V, CONJUGATE, 1>(cuda, p);
+    case 2:
+        return times_by<V, CONJUGATE, 2>(cuda, p);
+    case 4:
+        return times_by<V, CONJUGATE, 4>(cuda, p);
+    case 8:
+        return times_by<V, CONJUGATE, 8>(cuda, p);
+    case 16:
+        return times_by<V, CONJUGATE, 16>(cuda, p);
+    default:
+        return times_by<V, CONJUGATE, 32>(cuda, p);
+    }
 }
 
 static mpk_status multiply(mpki_cuda *cuda, const mpki_isai_times *p) {

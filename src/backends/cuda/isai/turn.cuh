@@ -89,6 +89,12 @@ static __global__ void sort_kernel(const mpki_isai_turning t) {
     }
 }
 
+/** to[which[e]] := e */
+static __global__ void reverse_kernel(int64_t count, const int64_t *which, int64_t *to) {
+    const int64_t e = (int64_t)blockIdx.x * TURN_THREADS + threadIdx.x;
+    if (e < count) to[which[e]] = e;
+}
+
 enum { MARKS_WORDS = 4096, MARKS_WINDOW = 32 * MARKS_WORDS };
 
 /** Which rows of a window there are, and how many before each; shared by a block, all of whose threads
