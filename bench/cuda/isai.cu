@@ -295,19 +295,20 @@ struct power {
 };
 
 static power pattern(const sparse *graph, int32_t n, int keep, int k, int block, sparse &m) {
-    on_device<mpki_isai_notes> told(1);
+    on_device<mpki_isai_notes> told(1), fresh(1);
     on_device<int64_t> ptr(n + 1), sums(mpki_isai_sums(n));
-    on_device<int32_t> far(n);
+    on_device<int32_t> mid(n), far(n);
     mpki_isai_notes notes{};
     mpki_isai_powers p{};
     p.n = n, p.keep = keep, p.power = k, p.block = block;
     p.ptr = graph ? graph->ptr.p : nullptr, p.index = graph ? graph->index.p : nullptr;
-    p.told = told.p, p.far = far.p, p.to_ptr = ptr.p;
+    p.told = told.p, p.mid = mid.p, p.far = far.p, p.to_ptr = ptr.p;
     notes.first_over = n;
-    TRY(cudaMemcpy(told.p, &notes, sizeof notes, cudaMemcpyHostToDevice));
+    TRY(cudaMemcpy(fresh.p, &notes, sizeof notes, cudaMemcpyHostToDevice));
     power made;
     made.ms = timed(
         [&] {
+            TRY(isai->clone(cuda, told.p, fresh.p, sizeof notes));
             TRY(isai->powers(cuda, &p));
             TRY(isai->sum(cuda, n, ptr.p, sums.p));
         },
@@ -552,7 +553,7 @@ static void part_apply(const char *name, const sparse &graph, ilu &f, double rat
 // A band: all columns but the last have `width` entries.
 static void part_lengths(int width) {
     const int32_t n =
-        std::max<int32_t>(4 * width, (1 << 25) / (width * (width < 256 ? 1 : width / 128)));
+        std::max<int32_t>(4 * width, (1 << 23) / (width * (width < 256 ? 1 : width / 128)));
     std::vector<int64_t> ptr{0};
     std::vector<int32_t> index;
     std::vector<double> val;

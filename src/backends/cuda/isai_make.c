@@ -193,11 +193,12 @@ static mpk_status power_pattern(mpki_isai_job *job, mpki_isai_powers *p, mpk_isa
     int64_t used = 0, entries = 0;
     mpk_status status = mpki_cuda_isai_take(job,
                                             mpki_cuda_isai_rounded(pointers(job)) +
-                                                mpki_cuda_isai_rounded(job->n * four) +
+                                                2 * mpki_cuda_isai_rounded(job->n * four) +
                                                 mpki_cuda_isai_rounded(sum_bytes) + 256,
                                             &work);
     if (mpk_failed(status)) return status;
     p->to_ptr = mpki_cuda_isai_place(&work, &used, pointers(job));
+    p->mid = mpki_cuda_isai_place(&work, &used, job->n * four);
     p->far = mpki_cuda_isai_place(&work, &used, job->n * four);
     int64_t *const sums = mpki_cuda_isai_place(&work, &used, sum_bytes);
     p->told = mpki_cuda_isai_place(&work, &used, sizeof told);

@@ -100,12 +100,19 @@ static int powers(mpki_cuda *cuda, const mpki_isai_powers *p) {
     MPKI_TRY(cudaSetDevice(cuda->device));
     if (!p->to_index) MPKI_TRY(cudaMemsetAsync(p->to_ptr, 0, sizeof *p->to_ptr, cuda->sparse));
     if (p->n == 0) return MPK_OK;
-    if (p->block > 0)
+    if (p->block > 0) {
         MPKI_LAUNCH(blocks_kernel, blocks_of(p->n, TURN_THREADS), TURN_THREADS, 0, cuda->sparse,
                     *p);
-    else
-        MPKI_LAUNCH(powers_kernel, blocks_of(p->n, POWER_WARPS), 32 * POWER_WARPS, 0, cuda->sparse,
-                    *p);
+    } else { /* few rows, more of them; the rest is left to far_columns() */
+        enum { FEW_LANES = 8, BLOCKS = 2048 };
+        const int64_t blocks = blocks_of(p->n, POWER_THREADS / FEW_LANES);
+        const int64_t more = blocks_of(p->n, POWER_THREADS / 32);
+        int32_t *const mids = &p->told->mid, *const fars = &p->told->far;
+        MPKI_LAUNCH((powers_kernel<FEW_LANES, 128, 88>), blocks, POWER_THREADS, 0, cuda->sparse, *p,
+                    NULL, NULL, p->mid, mids);
+        MPKI_LAUNCH((powers_kernel<32, 1024, 700>), more < BLOCKS ? more : BLOCKS, POWER_THREADS, 0,
+                    cuda->sparse, *p, p->mid, mids, p->far, fars);
+    }
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

@@ -133,6 +133,7 @@ enum { MPKI_ISAI_BELOW, MPKI_ISAI_ABOVE, MPKI_ISAI_ALL };
 typedef struct mpki_isai_notes {
     int32_t first_over; /**< the first column over the limit; n, which is set before: none */
     int32_t cut;        /**< columns that got a smaller power */
+    int32_t mid;        /**< columns that meet too many rows for the first kernel */
     int32_t far;        /**< columns left for mpki_cuda_isai_table.far */
 } mpki_isai_notes;
 
@@ -149,7 +150,7 @@ typedef struct mpki_isai_powers {
     int64_t *to_ptr;
     int32_t *to_index; /**< NULL: the first pass */
     mpki_isai_notes *told;
-    int32_t *far; /**< n: columns with many rows; the first pass lists them */
+    int32_t *mid, *far; /**< n: columns with many rows; the first pass lists them */
     /* of `far`: */
     int32_t slots;
     int32_t *seen;  /**< slots x n: set to -1 */

@@ -175,9 +175,15 @@ static mpk_status times_by(mpki_cuda *cuda, const mpki_isai_times *p) {
 
 template <class V, bool CONJUGATE>
 static mpk_status times(mpki_cuda *cuda, const mpki_isai_times *p) {
-    int lanes = p->lanes;
-    if (lanes == 0) /* one to two entries a lane */
-        for (lanes = 1; lanes < 32 && p->entries >= 2 * (int64_t)lanes * p->n;) lanes *= 2;
+    /* by the mean length, as measured on an H100 (bench/results/isai.md) */
+    const double mean = (double)p->entries / p->n;
+    const int best = mean < 5     ? 1
+                     : mean < 9   ? 2
+                     : mean < 18  ? 4
+                     : mean < 64  ? 8
+                     : mean < 256 ? 16
+                                  : 32;
+    const int lanes = p->lanes > 0 ? p->lanes : best;
     switch (lanes) {
     case 1:
         return times_by<V, CONJUGATE, 1>(cuda, p);

@@ -55,6 +55,8 @@ __device__ inline void count_column(const mpki_isai_powers &p, int32_t j, int64_
     if (cut) atomicAdd(&p.told->cut, 1);
 }
 
+enum { POWER_THREADS = 128 };
+
 static __global__ void blocks_kernel(const mpki_isai_powers p) {
     const int64_t j = (int64_t)blockIdx.x * TURN_THREADS + threadIdx.x;
     if (j >= p.n) return;
@@ -73,79 +75,84 @@ static __global__ void blocks_kernel(const mpki_isai_powers p) {
     count_column(p, (int32_t)j, cut ? 0 : at, cut);
 }
 
-enum { POWER_WARPS = 4, POWER_TABLE = 1024, POWER_MOST = 700 };
-
 /** Is row i new to the table of rows + 1? */
-__device__ inline bool insert(int32_t *table, int32_t i) {
-    unsigned at = (unsigned)i * 2654435761u >> 22;
+template <int TABLE> __device__ inline bool insert(int32_t *table, int32_t i) {
+    unsigned at = ((unsigned)i * 2654435761u >> 16) % TABLE;
     for (;;) {
         const int32_t had = atomicCAS(table + at, 0, i + 1);
         if (had == 0) return true;
         if (had == i + 1) return false;
-        at = (at + 1) % POWER_TABLE;
+        at = (at + 1) % TABLE;
     }
 }
 
-/** A warp a column: the rows within `power` steps of it, in a list and, to know them again, in a hash
- *  table; then those of the pattern, by their ranks. */
-static __global__ void __launch_bounds__(32 * POWER_WARPS) powers_kernel(const mpki_isai_powers p) {
-    __shared__ int32_t tables[POWER_WARPS][POWER_TABLE];
-    __shared__ int32_t lists[POWER_WARPS][POWER_TABLE];
-    __shared__ int counts[POWER_WARPS], kepts[POWER_WARPS];
-    const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
-    const int64_t column = (int64_t)blockIdx.x * POWER_WARPS + warp;
-    if (column >= p.n) return;
-    const int32_t j = (int32_t)column;
-    int32_t *const table = tables[warp], *const list = lists[warp];
-    int *const count = counts + warp, *const kept = kepts + warp;
-    for (int k = lane; k < POWER_TABLE; k += 32) table[k] = 0;
-    __syncwarp();
-    if (lane == 0) *count = 1, *kept = 0, list[0] = j, insert(table, j);
-    __syncwarp();
-    int begin = 0, end = 1, before = 0; /* before: kept until the last step */
-    bool over = false, cut = false;
-    for (int step = 0; step < p.power && begin < end && !over; ++step) {
-        for (int k = begin; k < end && !over; ++k) {
-            const int64_t to = p.ptr[list[k] + 1];
-            for (int64_t e0 = p.ptr[list[k]]; e0 < to && !over; e0 += 32) {
-                const int32_t i = e0 + lane < to ? p.index[e0 + lane] : -1;
-                if (i >= 0 && insert(table, i)) {
-                    list[atomicAdd(count, 1)] = i;
-                    if (keeps(p, i, j)) atomicAdd(kept, 1);
+/** A group of LANES lanes a column: the rows within `power` steps of it, in a list and, to know them
+ *  again, in a hash table; then those of the pattern, by their ranks. What meets more than MOST rows is
+ *  listed for the next kernel (the first pass), or left (the second).
+ *  which: columns, *count of them; NULL: all */
+template <int LANES, int TABLE, int MOST>
+static __global__ void __launch_bounds__(POWER_THREADS)
+    powers_kernel(const mpki_isai_powers p, const int32_t *which, const int32_t *many,
+                  int32_t *next, int32_t *nexts) {
+    enum { GROUPS = POWER_THREADS / LANES };
+    __shared__ int32_t tables[GROUPS][TABLE];
+    __shared__ int32_t lists[GROUPS][MOST + LANES];
+    __shared__ int counts[GROUPS], kepts[GROUPS];
+    const int lane = (int)(threadIdx.x % LANES), group = (int)(threadIdx.x / LANES);
+    const unsigned mine = (LANES == 32 ? 0xffffffffu : (1u << LANES % 32) - 1)
+                          << (threadIdx.x % 32 / LANES * LANES);
+    int32_t *const table = tables[group], *const list = lists[group];
+    int *const count = counts + group, *const kept = kepts + group;
+    const int64_t all = which ? *many : p.n, step = (int64_t)gridDim.x * GROUPS;
+    for (int64_t at = (int64_t)blockIdx.x * GROUPS + group; at < all; at += step) {
+        const int32_t j = which ? which[at] : (int32_t)at;
+        for (int k = lane; k < TABLE; k += LANES) table[k] = 0;
+        __syncwarp(mine);
+        if (lane == 0) *count = 1, *kept = 0, list[0] = j, insert<TABLE>(table, j);
+        __syncwarp(mine);
+        int begin = 0, end = 1, before = 0; /* before: kept until the last step */
+        bool over = false, cut = false;
+        for (int s = 0; s < p.power && begin < end && !over; ++s) {
+            for (int k = begin; k < end && !over; ++k) {
+                const int64_t to = p.ptr[list[k] + 1];
+                for (int64_t e0 = p.ptr[list[k]]; e0 < to && !over; e0 += LANES) {
+                    const int32_t i = e0 + lane < to ? p.index[e0 + lane] : -1;
+                    if (i >= 0 && insert<TABLE>(table, i)) {
+                        list[atomicAdd(count, 1)] = i;
+                        if (keeps(p, i, j)) atomicAdd(kept, 1);
+                    }
+                    __syncwarp(mine);
+                    over = *count > MOST;
+                    __syncwarp(mine);
                 }
-                __syncwarp();
-                over = *count > POWER_MOST;
-                __syncwarp();
+            }
+            if (!over && p.less && p.limit > 0 && *kept >= p.limit) {
+                cut = true;
+                __syncwarp(mine);
+                if (lane == 0) *kept = before;
+                __syncwarp(mine);
+                break;
+            }
+            begin = end, end = *count, before = *kept;
+            __syncwarp(mine);
+        }
+        if (over) {
+            if (lane == 0 && !p.to_index) next[atomicAdd(nexts, 1)] = j;
+        } else if (!p.to_index) {
+            if (lane == 0) count_column(p, j, *kept, cut);
+        } else { /* those that are kept, to the table's room */
+            if (lane == 0) *kept = 0;
+            __syncwarp(mine);
+            for (int k = lane; k < end; k += LANES)
+                if (keeps(p, list[k], j)) table[atomicAdd(kept, 1)] = list[k];
+            __syncwarp(mine);
+            for (int k = lane; k < *kept; k += LANES) {
+                int rank = 0;
+                for (int q = 0; q < *kept; ++q) rank += table[q] < table[k];
+                p.to_index[p.to_ptr[j] + rank] = table[k];
             }
         }
-        if (!over && p.less && p.limit > 0 && *kept >= p.limit) {
-            cut = true;
-            __syncwarp();
-            if (lane == 0) *kept = before;
-            __syncwarp();
-            break;
-        }
-        begin = end, end = *count, before = *kept;
-        __syncwarp();
-    }
-    if (over) {
-        if (lane == 0 && !p.to_index) p.far[atomicAdd(&p.told->far, 1)] = j;
-        return;
-    }
-    if (!p.to_index) {
-        if (lane == 0) count_column(p, j, *kept, cut);
-        return;
-    }
-    /* those that are kept, to the table's room */
-    if (lane == 0) *kept = 0;
-    __syncwarp();
-    for (int k = lane; k < end; k += 32)
-        if (keeps(p, list[k], j)) table[atomicAdd(kept, 1)] = list[k];
-    __syncwarp();
-    for (int k = lane; k < *kept; k += 32) {
-        int rank = 0;
-        for (int q = 0; q < *kept; ++q) rank += table[q] < table[k];
-        p.to_index[p.to_ptr[j] + rank] = table[k];
+        __syncwarp(mine);
     }
 }
 
