@@ -23,7 +23,7 @@ demo:              ## build the command alone, solve a real interior-point KKT s
 	@$(SETUP) demo
 	@TARGETS=metapack_command tools/build $(BUILD)/demo $(JOBS) -DMETAPACK_ISAS=NATIVE -DMETAPACK_SCOTCH=OFF \
 	    -DMETAPACK_CUDA=OFF -DMETAPACK_EMITTED_KERNELS=OFF -DMETAPACK_IPOPT=OFF -DMETAPACK_PETSC=OFF \
-	    -DMETAPACK_TESTS=OFF -DMETAPACK_BENCH=OFF
+	    -DMETAPACK_TESTS=OFF -DMETAPACK_BENCH=OFF -DMETAPACK_SIM=OFF
 	$(BUILD)/demo/metapack solve $(DEMO).mtx.xz -b $(DEMO)_b.mtx.xz
 
 check:             ## everything that must hold before a change goes in (tools/check --list)

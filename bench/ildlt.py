@@ -42,7 +42,7 @@ OURS = {
     "boyd1": [("boyd1", "qp_kkt/boyd1", 60)],
     "Lin": [("Lin (generated)", "generate lin", 45)],
     "map06": [("map10, its sibling", "lp_kkt/map10_it00", 45)],
-    "nlpkkt80": [("nlpkkt80 (generated)", "generate nlpkkt 80", 300)],
+    "nlpkkt80": [("nlpkkt80 (generated)", "generate nlpkkt 80", 900)],
 }
 OTHER = {"nlpkkt80": ("br", 1, 8, 1e-4, "bk", "S")}  # a setting that does better
 SUBJECTS = ["lp_kkt/bab5_it23", "qp_kkt/cont-101", "suitesparse/tuma1", "generate nlpkkt 20"]

@@ -91,6 +91,7 @@ static void inspect(const mpki_ibcsr *x, const mpki_levels *v, const int32_t *bp
                     double ns, int64_t expected) {
     mpki_inspection what = {.index = x,
                             .levels = v,
+                            .due = x->m,
                             .bptr = bptr,
                             .schedule = MPK_SCHEDULE_PULL,
                             .budget = 1 << 17,

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""ParILU (Chow & Patel 2015), the fixed-point method that the papers compare with, beside ours.
+"""ParILU and ParILUT, the fixed-point methods that the papers compare with, beside ours.
 
     bench/parilu.py [MATRICES] [--build build] [--report bench/results/incomplete.md]
 
-bench/peer_parilu.cpp, compiled here with ViennaCL (Debian: libviennacl-dev): 5 sweeps, as published, levels of fill 0 to
-2, triangular solves by 5 Jacobi sweeps, BiCGStab to 1e-6 on one thread. A zero on the diagonal ends it at once, so each
-matrix is also given with its rows permuted and scaled by a maximum-product matching (SciPy), which is more than the
-papers did for it. Writes its section of the report; rows go to BUILD/bench/parilu.jsonl."""
+ParILU (Chow & Patel 2015): bench/peer_parilu.cpp, compiled here with ViennaCL (Debian: libviennacl-dev): 5 sweeps, as
+published, levels of fill 0 to 2, triangular solves by 5 Jacobi sweeps. ParILUT (Anzt, Chow & Dongarra 2018):
+bench/peer_parilut.cpp: 5 cycles, 1, 2 and 4 times the entries of A, exact triangular solves. Both under BiCGStab to 1e-6
+on one thread. A zero on the diagonal ends them at once, so each matrix is also given with its rows permuted and scaled by
+a maximum-product matching (SciPy), which is more than the papers did for them. Writes its section of the report; rows go
+to BUILD/bench/parilu.jsonl."""
 import fnmatch, json, os, subprocess, sys, tempfile
 
 from incomplete import ROOT, arguments, converged, find, iterations, keep, show, solve, write_section
@@ -15,13 +17,14 @@ from incomplete import ROOT, arguments, converged, find, iterations, keep, show,
 MATRICES = ["generate helmholtz 2d 60 0", "generate quasi-definite 40", "generate nlpkkt 8", "generate lin nx=20 ny=20 nz=10",
             "lp_kkt/25fv47_it04", "qp_kkt/cont-050", "helmholtz/rail_5177_shift"]
 MATCH = "--match"  # what this is called with by itself
-LEVELS, SOLVES = [0, 1, 2], [5]
+# program: what its settings are called, and the settings
+PEERS = {"parilu": ("level", [["0", "5", "5"], ["1", "5", "5"], ["2", "5", "5"]]), "parilut": ("fill", [["1", "5"], ["2", "5"], ["4", "5"]])}
 
 
-def compiled(folder):
-    to = os.path.join(folder, "parilu")
+def compiled(folder, name):
+    to = os.path.join(folder, name)
     subprocess.run(["c++", "-O2", "-std=c++14", "-w", "-DNDEBUG", "-DVIENNACL_WITH_OPENMP", "-fopenmp",
-                    os.path.join(ROOT, "bench/peer_parilu.cpp"), "-o", to], check=True)
+                    os.path.join(ROOT, f"bench/peer_{name}.cpp"), "-o", to], check=True)
     return to
 
 
@@ -53,16 +56,26 @@ def match(path, to):
     mmwrite(to, b, symmetry="general", precision=17)
 
 
-def peer(program, path, level, solves, options):
+def peer(program, path, setting):
     try:
-        done = subprocess.run([program, path, str(level), "5", str(solves)], capture_output=True, text=True, timeout=20,
+        done = subprocess.run([program, path, *setting], capture_output=True, text=True, timeout=20,
                               env=dict(os.environ, OMP_NUM_THREADS="1"))
     except subprocess.TimeoutExpired:
         return {"failed": "> 20 s"}
     try:
         return json.loads(done.stdout)
     except ValueError:
-        return {"failed": done.stderr.strip().removeprefix("parilu: ")[:60] or f"exit {done.returncode}"}
+        return {"failed": done.stderr.strip().partition(": ")[2][:60] or f"exit {done.returncode}"}
+
+
+def tried(program, name, path):
+    """All settings on one file; a zero on the diagonal is one for all of them."""
+    rows = []
+    for setting in PEERS[name][1] if path else []:
+        rows.append(dict(peer(program, path, setting), setting=f"{PEERS[name][0]} {setting[0]}"))
+        if rows[-1].get("failed", "").startswith("a zero"):
+            break
+    return rows
 
 
 def good(row):
@@ -70,20 +83,22 @@ def good(row):
 
 
 def told(rows):
-    """The best of the settings: iterations, residual, level, Jacobi sweeps."""
+    """The best of the settings: iterations, residual, which."""
     best = min((r for r in rows if "failed" not in r), key=lambda r: (not good(r), r["iterations"] if good(r) else
                                                                      r["relative_residual"]), default=None)
     if best is None:
         return "† " + (rows[0]["failed"] if rows else "no matching")
     mark = "" if good(best) else "† "
-    return f"{mark}{best['iterations']}, {best['relative_residual']:.0e} (level {best['level']})"
+    if best["relative_residual"] >= 1e300:
+        return "† not finite"
+    return f"{mark}{best['iterations']}, {best['relative_residual']:.0e} ({best['setting']})"
 
 
 def main():
     options = arguments(__doc__).parse_args()
-    rows, lines, count = [], [], [0, 0, 0]
+    rows, lines, count = [], [], [0] * 5
     with tempfile.TemporaryDirectory() as folder:
-        program, path = compiled(folder), os.path.join(folder, "a.mtx")
+        programs, path = {name: compiled(folder, name) for name in PEERS}, os.path.join(folder, "a.mtx")
         for name in MATRICES:
             source = find(options, name)
             if not source or not fnmatch.fnmatch(name, options.only):
@@ -91,35 +106,27 @@ def main():
             command = os.path.join(options.build, "metapack")
             words = ["generate", source[1]] if source[0] == "--generate" else ["convert", source[0]]
             subprocess.run([command, *words, "-o", path, "--quiet"], check=True)
-            tried = []
-            for given in (path, matched(path, folder)):
-                mine = []
-                for level in LEVELS if given else []:
-                    for solves in SOLVES:
-                        row = dict(peer(program, given, level, solves, options), level=level, solves=solves)
-                        mine.append(row)
-                        if row.get("failed", "").startswith("a zero"):
-                            break
-                    if mine[-1].get("failed", "").startswith("a zero"):
-                        break
-                tried.append(mine)
+            files = (path, matched(path, folder))
+            runs = [tried(programs[peer_name], peer_name, file) for peer_name in PEERS for file in files]
             ours = solve(options, source, ["--method", "auto", "--no-direct", "--krylov", "sqmr", "--tolerance", "1e-6"], 60)
-            rows.append({"matrix": name, "given": tried[0], "matched": tried[1], "auto": ours})
-            for k, mine in enumerate(tried):
+            rows.append({"matrix": name, "parilu": runs[:2], "parilut": runs[2:], "auto": ours})
+            for k, mine in enumerate(runs):
                 count[k] += any(map(good, mine))
-            count[2] += converged(ours)
-            lines.append(f"| {name.replace('generate ', '')} | {ours.get('n', '')} | {told(tried[0])} | {told(tried[1])} | "
+            count[4] += converged(ours)
+            lines.append(f"| {name.replace('generate ', '')} | {ours.get('n', '')} | {' | '.join(map(told, runs))} | "
                          f"{iterations(ours)}, {show(ours.get('relative_residual'), '.0e')} |")
             print(lines[-1], flush=True)
     keep(options, "parilu", rows)
-    write_section(options, "parilu", "ParILU as a peer", [
-        "ViennaCL's ParILU (5 sweeps), levels of fill 0 to 2, triangular solves by 5 Jacobi sweeps, under BiCGStab, 20 s: of the",
-        "three settings the one with the fewest iterations, or the smallest residual (†: not 1e-6 in 1000 iterations, or why not).",
-        "As given, and with rows permuted and scaled by a maximum-product matching. Published (2018, with MAGMA's): no convergence in",
-        "1000 iterations \"in all cases but one\"; (2019, with ParILUT, too): not a single success. ParILUT itself is in no package of",
-        "the distribution.", "",
-        f"Converged: {count[0]} as given, {count[1]} matched, {count[2]} with `--method auto --no-direct`, of {len(rows)}.", "",
-        "| matrix | n | ParILU: iterations, residual (setting) | matched | ours |", "|---|---:|---|---|---|", *lines])
+    write_section(options, "parilu", "ParILU and ParILUT as peers", [
+        "ViennaCL's ParILU (5 sweeps), levels of fill 0 to 2, triangular solves by 5 Jacobi sweeps; ParILUT as the paper of Anzt,",
+        "Chow & Dongarra (2018) has it (`bench/peer_parilut.cpp`; no package of the distribution has one), 5 cycles, 1, 2 and 4 times",
+        "the entries of A, exact triangular solves. Under BiCGStab, 20 s: of the settings the one with the fewest iterations, or the",
+        "smallest residual (†: not 1e-6 in 1000 iterations, or why not). As given, and with rows permuted and scaled by a",
+        "maximum-product matching. Published (2018, with MAGMA's ParILU): no convergence in 1000 iterations \"in all cases but one\";",
+        "(2019, with ParILUT, too): not a single success.", "",
+        f"Converged: ParILU {count[0]} as given, {count[1]} matched; ParILUT {count[2]} and {count[3]}; {count[4]} with `--method auto "
+        f"--no-direct`; of {len(rows)}.", "",
+        "| matrix | n | ParILU: iterations, residual (setting) | matched | ParILUT | matched | ours |", "|---|---|---|---|---|---|---|", *lines])
 
 
 if __name__ == "__main__":

@@ -3,43 +3,15 @@
  * (Debian: libviennacl-dev), on the pattern of A with a level of fill, under BiCGStab to 1e-6 in at
  * most 1000 iterations; b = A times ones. Triangular solves by JACOBI sweeps, which is ViennaCL's
  * only way. One line of JSON; the residual is computed anew. */
-#include <chrono>
-#include <cmath>
+#include "peer_rows.h"
+
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <limits>
-#include <map>
-#include <sstream>
-#include <string>
-#include <vector>
 
 #include <viennacl/compressed_matrix.hpp>
 #include <viennacl/linalg/bicgstab.hpp>
 #include <viennacl/linalg/ilu.hpp>
 #include <viennacl/vector.hpp>
-
-typedef std::vector<std::map<int, double>> rows;
-
-static bool read(const char *path, rows &a) {
-    std::ifstream in(path);
-    std::string line;
-    if (!std::getline(in, line)) return false;
-    const bool symmetric = line.find("symmetric") != std::string::npos;
-    while (std::getline(in, line) && line[0] == '%') {}
-    long n = 0, m = 0, nnz = 0;
-    if (!(std::istringstream(line) >> n >> m >> nnz) || n != m || n < 1) return false;
-    a.assign((size_t)n, {});
-    for (long k = 0; k < nnz; k++) {
-        int i, j;
-        double v;
-        if (!(in >> i >> j >> v) || i < 1 || j < 1 || i > n || j > n) return false;
-        a[(size_t)i - 1][j - 1] += v;
-        if (symmetric && i != j) a[(size_t)j - 1][i - 1] += v;
-    }
-    for (long i = 0; i < n; i++) a[(size_t)i][(int)i] += 0; /* the method wants a diagonal */
-    return true;
-}
 
 /* Zeros where a level of fill up to `level` allows entries: row by row, by the rule of sums. */
 static bool fill(const rows &a, int level, size_t most, rows &out) {
@@ -78,18 +50,6 @@ static void upload(const rows &a, viennacl::compressed_matrix<double> &to) {
     to.set(ptr.data(), col.data(), val.data(), a.size(), a.size(), val.size());
 }
 
-static std::vector<double> multiply(const rows &a, const std::vector<double> &x) {
-    std::vector<double> y(a.size(), 0);
-    for (size_t i = 0; i < a.size(); i++)
-        for (auto &e : a[i]) y[i] += e.second * x[(size_t)e.first];
-    return y;
-}
-
-static double seconds() {
-    using namespace std::chrono;
-    return duration<double>(steady_clock::now().time_since_epoch()).count();
-}
-
 int main(int argc, char **argv) {
     enum { MOST = 60000000, ITERATIONS = 1000 };
     rows a, filled;
@@ -97,15 +57,14 @@ int main(int argc, char **argv) {
         std::fprintf(stderr, "usage: parilu FILE.mtx LEVEL SWEEPS JACOBI\n");
         return 2;
     }
-    if (!read(argv[1], a)) {
+    if (!read_rows(argv[1], a)) {
         std::fprintf(stderr, "parilu: %s is no matrix that this can read\n", argv[1]);
         return 1;
     }
-    for (size_t i = 0; i < a.size(); i++)
-        if (a[i][(int)i] == 0) { /* the method divides by it */
-            std::fprintf(stderr, "parilu: a zero on the diagonal\n");
-            return 1;
-        }
+    if (zero_on_diagonal(a)) {
+        std::fprintf(stderr, "parilu: a zero on the diagonal\n");
+        return 1;
+    }
     if (!fill(a, std::atoi(argv[2]), MOST, filled)) {
         std::fprintf(stderr, "parilu: more fill than %d entries\n", (int)MOST);
         return 1;
@@ -125,13 +84,9 @@ int main(int argc, char **argv) {
     solution = viennacl::linalg::solve(matrix, rhs, tag, m);
     const double solved = seconds() - start;
     viennacl::copy(solution, x);
-    const std::vector<double> ax = multiply(a, x);
-    double rr = 0, bb = 0;
-    for (size_t i = 0; i < n; i++) rr += (b[i] - ax[i]) * (b[i] - ax[i]), bb += b[i] * b[i];
-    const double relative = std::sqrt(rr / bb);
     std::printf(
         "{\"n\": %zu, \"iterations\": %u, \"relative_residual\": %.3g, \"factorize_s\": %.4f, "
         "\"solve_s\": %.4f, \"entries\": %zu}\n",
-        n, tag.iters(), std::isfinite(relative) ? relative : 1e300, made, solved, pattern.nnz());
+        n, tag.iters(), relative_residual(a, b, x), made, solved, pattern.nnz());
     return 0;
 }

@@ -3,7 +3,8 @@
  * of a factor on blocks. One line of JSON: bytes that one sweep reads (of the scalar rows as which
  * the factor is held; where it is held in blocks, of those, masks and pivot blocks included),
  * seconds and GB/s of a forward and of a backward sweep, and the GB/s of reading as many bytes from
- * memory with as many threads; apply: L, D and L^T at once, with the bytes of both sweeps. blocks_:
+ * memory with as many threads; apply: L, D and L^T at once, with the bytes of both sweeps; moved: these
+ * and what it reads and writes of vectors. blocks_:
  * the same factor left in blocks, as all were before. product_s: a product with A on as many
  * threads. Fastest of several; the turns alternate, so that all see the same machine. */
 #include "blocks/rows.h"
@@ -17,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TURNS = 9, THREADS_MOST = 64 };
+enum { TURNS = 15, THREADS_MOST = 64 };
 
 static double now(void) {
     struct timespec t;
@@ -46,6 +47,16 @@ static double sweep_bytes(const mpki_blocks *bf) {
             sum += stored(&bf->lower[x->entry[e].block], size);
     }
     return sum;
+}
+
+/* What an application moves of vectors, each number counted once for each time it has to be read or
+ * written: x in and out with its place and scale, y and z of the sweeps, D^-1, the turn between. */
+static double vector_bytes(const mpki_blocks *bf) {
+    const double stored = (double)mpk_scalar_size(bf->scalar);
+    const double given = (double)mpk_scalar_size(bf->stages->scalar);
+    const double real = bf->scalar >= MPK_C ? stored / 2 : stored;
+    const double d = bf->rows && !bf->rows->pairs ? 1 : 2;
+    return bf->stages->blocking->n * (2 * (given + real + 4) + (3 + d) * stored + 4);
 }
 
 /* ---- reading ------------------------------------------------------------------------------------
@@ -136,15 +147,17 @@ static mpk_status measure(mpk_context *ctx, const char *matrix, const mpk_proble
     }
     const mpk_block_info *info = &fac[0]->blocks->stages.info;
     const double reading = bytes / read_s / 1e9, all = 2 * bytes / best[0][2] / 1e9;
+    const double moved = 2 * bytes + vector_bytes(fac[0]->blocks->numbers);
     printf("{\"matrix\": \"%s\", \"n\": %d, \"threads\": %d, \"shared\": %s, \"bytes\": %.0f, "
            "\"levels\": %d, \"held\": \"%s\", \"factor_bytes\": %lld, "
            "\"forward_s\": %.7f, \"backward_s\": %.7f, \"read_s\": %.7f, "
            "\"forward_gbs\": %.2f, \"backward_gbs\": %.2f, \"read_gbs\": %.2f, "
-           "\"apply_s\": %.7f, \"apply_gbs\": %.2f, \"numeric_s\": %.6f, ",
+           "\"apply_s\": %.7f, \"apply_gbs\": %.2f, \"moved_gbs\": %.2f, \"numeric_s\": %.6f, ",
            matrix, (int)n, threads, s[0]->pool ? "true" : "false", bytes,
            (int)fac[0]->blocks->stages.levels.count, info->by_rows ? "rows" : "blocks",
            (long long)info->bytes, best[0][0], best[0][1], read_s, bytes / best[0][0] / 1e9,
-           bytes / best[0][1] / 1e9, reading, best[0][2], all, info->time_numeric_s);
+           bytes / best[0][1] / 1e9, reading, best[0][2], all, moved / best[0][2] / 1e9,
+           info->time_numeric_s);
     printf("\"blocks_bytes\": %.0f, \"blocks_factor_bytes\": %lld, \"blocks_forward_s\": %.7f, "
            "\"blocks_backward_s\": %.7f, \"blocks_apply_s\": %.7f, \"product_s\": %.7f, "
            "\"check\": %d}\n",

@@ -11,7 +11,9 @@ typedef enum borg_status {
     BORG_ERR_OPTION = -2,
     BORG_ERR_MEMORY = -3,
     BORG_ERR_FILE = -4,
-    BORG_ERR_INTERNAL = -5 /* a pass broke the IR: the verifier's messages are in the diagnostics */
+    BORG_ERR_INTERNAL =
+        -5,              /* a pass broke the IR: the verifier's messages are in the diagnostics */
+    BORG_ERR_BUDGET = -6 /* a pipeline is larger than options.budget; messages */
 } borg_status;
 
 /** Where the text of `#include "name"` comes from. */
@@ -45,9 +47,12 @@ typedef struct borg_options {
                                (the caller promises it); NULL-terminated; may be NULL */
     const char *stage;      /* --stage: pointers, separated by commas, whose groups' data go through
                                shared memory as a whole (borg/emit/simt/stage.c); may be NULL */
-    const char *kernel;     /* only this one; NULL = all of the file */
-    const char *name;       /* --name: of the emitted function; NULL = the kernel's */
-    const char *dump;       /* "ast", "ssa", "infreg" or the name of a pass; NULL = nothing */
+    const char *units;  /* --units: lines that replace those of borg/spatial/units.def, or NULL */
+    const char *budget; /* --budget: "lut=N,ff=N,dsp=N", what a pipeline may take, or NULL */
+    const char *format; /* --format: of the backend pipe, text (NULL), json or svg */
+    const char *kernel; /* only this one; NULL = all of the file */
+    const char *name;   /* --name: of the emitted function; NULL = the kernel's */
+    const char *dump;   /* "ast", "ssa", "infreg" or the name of a pass; NULL = nothing */
     borg_sink *dump_to;
     int32_t disable; /* ablation: bits of borg_disable */
 } borg_options;

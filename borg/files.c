@@ -28,6 +28,8 @@ char *borg_read_all(FILE *file, size_t *length) {
         free(text);
         return NULL;
     }
+    if (!text) return NULL;
+    text[count] = 0; /* there is room: a full buffer has grown */
     *length = count;
     return text;
 }

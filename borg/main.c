@@ -2,6 +2,7 @@
 /* borgc: options, files, exit status. Everything else is in the library. */
 #include "borg/files.h"
 #include "borg/passes.h"
+#include "borg/spatial/pipeline.h"
 #include "core/output.h"
 #include <errno.h>
 #include <stdio.h>
@@ -12,9 +13,10 @@ enum { EXIT_SOURCE = 1, EXIT_USAGE = 2, EXIT_FILE = 3, EXIT_MEMORY = 4 };
 
 typedef struct command {
     borg_options options;
-    const char *input, *output, *emit;
+    const char *input, *output, *emit, *units;
     const char **defines, **set;
     size_t ndefines, nset;
+    int32_t sizes[BORG_MAX_SIZE], nsizes; /* --sizes */
     bool ir, interpret;
     bool warnings_are_errors;
 } command;
@@ -32,8 +34,12 @@ static const char usage[] =
     "                       1 with --lane-order=wg, where groups of a warp are interleaved)\n"
     "  --set=NAME=value     an integer parameter that is always this value\n"
     "  --stage=LIST         cuda, a group in each thread: these pointers by shared memory\n"
+    "  --units=FILE         hls, pipe: latencies and areas of units, in the form of units.def\n"
+    "  --budget=LIMITS      hls, pipe: lut=N,ff=N,dsp=N; what is larger is refused\n"
+    "  --format=NAME        pipe: text (default), json or svg\n"
     "  --strict             no fused multiply-add: bits as in the source\n"
     "  --whole-packs        groups come in multiples of WG_PACK: no code for the rest\n"
+    "  --sizes=LIST         vrptx: a kernel for each of these WG_SIZEs, 4,8,16\n"
     "  --fast-rcp           rcp() may be an approximation\n"
     "  --unroll-budget=N    instructions that unrolling may make (200000)\n"
     "  --no-vector          unroll loops over constants, do not run them as vectors\n"
@@ -119,6 +125,22 @@ static int set_disable(command *c, const char *list) {
     return 0;
 }
 
+static int set_sizes(command *c, const char *list) {
+    for (const char *next = list; *next;) {
+        char word[16];
+        int32_t size;
+        size_t length = strcspn(next, ",");
+        snprintf(word, sizeof word, "%.*s", (int)(length < 15 ? length : 15), next);
+        if (!to_int(word, 1, BORG_MAX_SIZE, &size))
+            return complain("--sizes needs sizes from 1 to 256, as 4,8,16", list);
+        for (int32_t i = 0; i < c->nsizes; ++i)
+            if (c->sizes[i] == size) return complain("--sizes has a size twice", list);
+        c->sizes[c->nsizes++] = size;
+        next += length + (next[length] == ',');
+    }
+    return c->nsizes ? 0 : complain("--sizes needs a list", NULL);
+}
+
 static int set_dump(command *c, const char *what) {
     static const char *const forms[] = {"ast", "ssa", "infreg"};
     bool known = false;
@@ -138,6 +160,8 @@ static int take_option(command *c, const char *a) {
         o->kernel = v;
     } else if ((v = value_of(a, "--name"))) {
         o->name = v;
+    } else if ((v = value_of(a, "--sizes"))) {
+        return set_sizes(c, v);
     } else if ((v = value_of(a, "--dump"))) {
         return set_dump(c, v);
     } else if ((v = value_of(a, "--lane-order"))) {
@@ -153,6 +177,14 @@ static int take_option(command *c, const char *a) {
         c->set[c->nset++] = v;
     } else if ((v = value_of(a, "--stage"))) {
         o->stage = v;
+    } else if ((v = value_of(a, "--units"))) {
+        c->units = v;
+    } else if ((v = value_of(a, "--budget"))) {
+        o->budget = v;
+    } else if ((v = value_of(a, "--format"))) {
+        if (strcmp(v, "text") && strcmp(v, "json") && strcmp(v, "svg"))
+            return complain("--format is text, json or svg", v);
+        o->format = v;
     } else if ((v = value_of(a, "--unroll-budget"))) {
         if (!to_int(v, 1, 100000000, &o->unroll_budget)) return complain("not a number", v);
     } else if ((v = value_of(a, "--optimise"))) {
@@ -202,7 +234,10 @@ static int take_arguments(command *c, int argc, char **argv) {
         if (status) return status;
     }
     if (!c->input) return complain("no input (borgc --help)", NULL);
-    if (!c->ir && !c->options.size) return complain("WG_SIZE is not given (-DWG_SIZE=n)", NULL);
+    if (c->nsizes && (strcmp(c->emit, "vrptx") || c->options.size || c->ir || c->interpret))
+        return complain("--sizes is for --emit=vrptx and source, in place of WG_SIZE", NULL);
+    if (!c->ir && !c->options.size && !c->nsizes)
+        return complain("WG_SIZE is not given (-DWG_SIZE=n)", NULL);
     return 0;
 }
 
@@ -311,7 +346,20 @@ static int interpret(borg_program *p) {
     return good && fflush(stdout) == 0 ? 0 : EXIT_SOURCE;
 }
 
-static int compile(command *c, const char *source, size_t length) {
+/* What fits the budget instead. */
+static void propose(const command *c, const char *source, size_t length) {
+    borg_arena arena;
+    borg_sink text = {.arena = &arena};
+    borg_arena_init(&arena, NULL, 0);
+    if (!setjmp(arena.oom)) {
+        borg_propose(c->input, source, length, &c->options, &text);
+        if (text.text) fputs(text.text, stderr);
+    }
+    borg_arena_free(&arena);
+}
+
+/* What is made is added to `out`. */
+static int compile(command *c, const char *source, size_t length, borg_sink *out) {
     borg_program *p = NULL;
     const char *text = "";
     size_t size = 0;
@@ -319,9 +367,10 @@ static int compile(command *c, const char *source, size_t length) {
         (c->ir ? borg_compile_ir : borg_compile)(c->input, source, length, &c->options, NULL, &p);
     if (status == BORG_OK && c->warnings_are_errors && p->diags.warnings) status = BORG_ERR_SOURCE;
     if (status == BORG_OK && !c->interpret) status = emit(c, p, &text, &size);
-    int code = 0;
+    volatile int code = 0;
     if (p) fputs(borg_program_messages(p), stderr);
     if (c->options.dump_to && c->options.dump_to->text) fputs(c->options.dump_to->text, stderr);
+    if (status == BORG_ERR_BUDGET && !c->ir) propose(c, source, length);
     if (status == BORG_ERR_MEMORY) {
         code = complain("out of memory", NULL) ? EXIT_MEMORY : 0;
     } else if (status != BORG_OK) {
@@ -329,31 +378,58 @@ static int compile(command *c, const char *source, size_t length) {
     } else if (c->interpret) {
         code = interpret(p);
     } else {
-        code = write_whole(c->output, text, size);
+        jmp_buf outer; /* the program must not be lost where the sink has no room */
+        memcpy(&outer, &out->arena->oom, sizeof outer);
+        if (setjmp(out->arena->oom))
+            code = complain("out of memory", NULL) ? EXIT_MEMORY : 0;
+        else
+            borg_put_text(out, text, size);
+        memcpy(&out->arena->oom, &outer, sizeof outer);
     }
     borg_program_free(p);
     return code;
 }
 
-static int run(command *c) {
-    size_t length = 0;
-    FILE *file = strcmp(c->input, "-") == 0 ? stdin : fopen(c->input, "rb");
-    char *source = file ? borg_read_all(file, &length) : NULL;
+/* Once, or once for each of --sizes. */
+static int compile_all(command *c, const char *source, size_t length, borg_sink *out) {
+    int code = c->nsizes ? 0 : compile(c, source, length, out);
+    for (int32_t i = 0; i < c->nsizes && code == 0; ++i) {
+        c->options.size = c->sizes[i];
+        code = compile(c, source, length, out);
+    }
+    return code || c->interpret ? code
+                                : write_whole(c->output, out->text ? out->text : "", out->length);
+}
+
+/* All of a file, which the caller frees; NULL after a complaint. */
+static char *read_whole(const char *path, size_t *length) {
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    char *text = file ? borg_read_all(file, length) : NULL;
     if (file && file != stdin) fclose(file);
-    if (!source) {
-        fprintf(stderr, "borgc: cannot read %s: %s\n", c->input, strerror(errno));
+    if (!text) fprintf(stderr, "borgc: cannot read %s: %s\n", path, strerror(errno));
+    return text;
+}
+
+static int run(command *c) {
+    size_t length = 0, ignored;
+    char *source = read_whole(c->input, &length);
+    char *units = source && c->units ? read_whole(c->units, &ignored) : NULL;
+    if (!source || (c->units && !units)) {
+        free(source);
         return EXIT_FILE;
     }
+    c->options.units = units;
     borg_arena arena;
-    borg_sink dump = {.arena = &arena};
+    borg_sink dump = {.arena = &arena}, out = {.arena = &arena};
     borg_arena_init(&arena, NULL, 0);
     int code = EXIT_MEMORY;
     if (!setjmp(arena.oom)) {
         c->options.dump_to = &dump;
-        code = compile(c, source, length);
+        code = compile_all(c, source, length, &out);
     }
     borg_arena_free(&arena);
     free(source);
+    free(units);
     return code;
 }
 
@@ -377,6 +453,11 @@ int main(int argc, char **argv) {
     }
     if (!status && c.options.stage && strcmp(c.emit, "cuda") != 0)
         status = complain("--stage is for --emit=cuda", NULL);
+    const bool spatial = strcmp(c.emit, "pipe") == 0 || strcmp(c.emit, "hls") == 0;
+    if (!status && (c.units || c.options.budget) && !spatial)
+        status = complain("--units and --budget are for --emit=pipe and hls", NULL);
+    if (!status && c.options.format && strcmp(c.emit, "pipe") != 0)
+        status = complain("--format is for --emit=pipe", NULL);
     if (!status) status = run(&c);
     free(c.defines);
     return status;

@@ -19,10 +19,20 @@ enum {
     CLI_IPOPT = 128,
     CLI_PETSC = 256,
     CLI_BENCH = 512,
-    CLI_DEVICES = 1024
+    CLI_DEVICES = 1024,
+    CLI_ACCELERATORS = 2048,
+    CLI_SYNTHESIZE = 4096,
+    CLI_VSIM = 8192
 };
 
 enum { CLI_WORDS_MAX = 64, CLI_EXIT_USAGE = 1, CLI_EXIT_FILE = 2 };
+
+/** Options of vsim alone. */
+typedef struct cli_vsim {
+    const char *matrix, *input, *machine, *set, *warps, *rows, *cols, *slots, *threshold, *orders;
+    const char *sort, *csv, *trace_cycles, *max_steps;
+    bool print;
+} cli_vsim;
 
 /** What the command line says. Strings belong to argv. */
 typedef struct cli_args {
@@ -34,9 +44,13 @@ typedef struct cli_args {
     int nwords;
     const char *dense; /* method of a dense solve, "off": none */
     const char *generate, *rhs, *output, *plot, *trace, *perm, *given_blocks, *given_pivots;
-    const char *strategies, *orderings, *blocks, *levels, *scalar; /* lists of stats */
+    const char *strategies, *orderings, *blocks, *levels, *scalar;   /* lists of stats */
+    const char *backend;                                             /* of solve */
+    const char *size, *jobs, *warps, *kernel, *cells, *units, *draw; /* of accelerators */
+    const char *type, *fill, *way, *target; /* of synthesize, with size and output */
     bool json, progress, quiet, help;
     uint64_t typed; /* bit k: mpk_option_at(k) was given */
+    cli_vsim vsim;
 } cli_args;
 
 /** What follows a flag, and where it goes. */
@@ -85,6 +99,21 @@ int cli_matrix(const cli_args *args, mpk_job *job);
 /** Run a job with progress and interruption, print its report; returns the exit code. */
 int cli_run(const cli_args *args, const mpk_job *job);
 
+/** What --backend names: a simulated machine, or nothing where the library has it itself. */
+typedef struct cli_backend {
+    struct sim_machine *machine;
+} cli_backend;
+
+/** Have args->ctx use the machine that --backend names, and set options that it needs where none were
+ *  given. Returns 0, or the exit code after an error message. */
+int cli_backend_begin(cli_args *args, cli_backend *b);
+/** What it did, on standard error: batches, cycles, utilisation, boundaries. */
+void cli_backend_tell(const cli_args *args, const cli_backend *b);
+void cli_backend_end(cli_args *args, cli_backend *b);
+
+/** All of a file and a NUL, at most 16 MiB; the caller frees it. NULL: errno tells why. */
+char *cli_read_text(const char *path);
+
 /** Seconds of a clock that only goes forward. */
 double cli_now_s(void);
 
@@ -122,7 +151,10 @@ int cmd_convert(cli_args *args);
 int cmd_stats(cli_args *args);
 int cmd_bench(cli_args *args);
 int cmd_devices(cli_args *args);
+int cmd_accelerators(cli_args *args);
+int cmd_synthesize(cli_args *args);
 int cmd_ipopt_env(cli_args *args);
 int cmd_petsc_env(cli_args *args);
+int cmd_vsim(cli_args *args);
 
 #endif

@@ -5,12 +5,26 @@
 
 #include <string.h>
 
+/* On the machine that --backend names. */
+static int solve_there(cli_args *args, const mpk_job *job) {
+    cli_backend backend = {NULL};
+    int code = cli_backend_begin(args, &backend);
+    if (!code) code = cli_check_read(args, NULL);
+    if (!code) {
+        code = cli_run(args, job);
+        cli_backend_tell(args, &backend);
+    }
+    cli_backend_end(args, &backend);
+    return code;
+}
+
 /** metapack solve A [-b B] [-o X]: solve A X = B. */
 int cmd_solve(cli_args *args) {
     mpk_job job = {.goal = MPK_GOAL_SOLVE, .rhs = args->rhs, .output = args->output};
     char by[64];
     int code = cli_matrix(args, &job);
     if (code) return code;
+    if (args->backend) return solve_there(args, &job);
     if (job.matrix && job.rhs && !strcmp(job.matrix, "-") && !strcmp(job.rhs, "-"))
         return cli_usage_error(args,
                                "standard input cannot be both the matrix and the right-hand side");

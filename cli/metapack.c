@@ -20,10 +20,16 @@ static const struct command {
     {"info", CLI_INFO, cmd_info, "A", "say what a matrix file holds"},
     {"generate", CLI_GENERATE, cmd_generate, "FAMILY [PARAMETERS] [-o FILE]", "make a test matrix"},
     {"stats", CLI_STATS, cmd_stats, "A", "what blockings of A cost, by level of fill"},
+    {"vsim", CLI_VSIM, cmd_vsim, "KERNEL --matrix A | --input FILE",
+     "simulate a kernel of irregular warps on a vector core"},
     {"convert", CLI_CONVERT, cmd_convert, "A FILE", "write A in another format"},
     {"bench", CLI_BENCH, cmd_bench, "dense | batch",
      "rates of dense and batched methods, checked first"},
     {"devices", CLI_DEVICES, cmd_devices, "", "list the GPUs that --device can name"},
+    {"accelerators", CLI_ACCELERATORS, cmd_accelerators, "KERNEL [-n N] [--jobs T]",
+     "a kernel as a pipeline, on an array and on a GPU"},
+    {"synthesize", CLI_SYNTHESIZE, cmd_synthesize, "-o DIR",
+     "write a solver of your own from a short description"},
     {"ipopt-env", CLI_IPOPT, cmd_ipopt_env, "", "say how Ipopt finds METAPACK"},
     {"petsc-env", CLI_PETSC, cmd_petsc_env, "[BUILD]", "say how PETSc finds METAPACK"},
 };
@@ -32,7 +38,7 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 static void print_help(void) {
     printf("metapack: symmetric indefinite linear systems, with checked answers\n\n"
            "  metapack COMMAND ... [OPTIONS]\n\n");
-    for (int k = 0; k < COMMANDS; k++) printf("  %-10s %s\n", commands[k].name, commands[k].what);
+    for (int k = 0; k < COMMANDS; k++) printf("  %-12s %s\n", commands[k].name, commands[k].what);
     printf("\nA is a file (Matrix Market or Rutherford-Boeing, also .gz and .xz), - for standard\n"
            "input, or --generate SPEC. The report goes to standard error, --json to standard "
            "output.\n\n"

@@ -2,7 +2,9 @@
 /* Shared by the commands around mpk_job_run: the matrix, the report, the exit code. */
 #include "cli.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int cli_matrix(const cli_args *args, mpk_job *job) {
@@ -94,4 +96,33 @@ int cli_run(const cli_args *args, const mpk_job *job) {
         return CLI_EXIT_FILE;
     }
     return mpk_exit_code(none && !mpk_failed(status) ? MPK_ERR_UNSUPPORTED : status);
+}
+
+char *cli_read_text(const char *path) {
+    enum { MOST = 16 << 20, CHUNK = 1 << 16 };
+    FILE *f = fopen(path, "rb");
+    size_t count = 0, room = CHUNK, got = 1;
+    char *text = f ? malloc(room + 1) : NULL;
+    while (text && got) {
+        got = fread(text + count, 1, room - count, f);
+        count += got;
+        if (count < room) continue;
+        char *more = room < MOST ? realloc(text, 2 * room + 1) : NULL;
+        if (!more) {
+            errno = room < MOST ? ENOMEM : EFBIG;
+            free(text);
+        }
+        text = more;
+        room *= 2;
+    }
+    const bool bad = text && ferror(f);
+    const int error = errno;
+    if (f) fclose(f);
+    errno = error;
+    if (bad) {
+        free(text);
+        return NULL;
+    }
+    if (text) text[count] = 0;
+    return text;
 }

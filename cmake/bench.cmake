@@ -101,11 +101,13 @@ target_link_libraries(bench_lists PRIVATE metapack_static m)
 set_target_properties(bench_lists PROPERTIES OUTPUT_NAME lists
                       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
 
-# bench/pairs.py compiles this against two builds; here it is seen to compile.
-add_executable(bench_adaptive bench/adaptive.c)
-target_link_libraries(bench_adaptive PRIVATE metapack m)
-set_target_properties(bench_adaptive PROPERTIES OUTPUT_NAME adaptive C_EXTENSIONS ON
-                      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+# bench/pairs.py and bench/points.py compile these against two builds; here they are seen to compile.
+foreach(name adaptive values)
+    add_executable(bench_${name} bench/${name}.c)
+    target_link_libraries(bench_${name} PRIVATE metapack m)
+    set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME ${name} C_EXTENSIONS ON
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+endforeach()
 
 # What bench/jacobi.py and bench/sweeps.py need beside the command: a look into factors on blocks.
 foreach(name reconstruct sweeps)

@@ -6,17 +6,18 @@ _metapack_options() # COMMAND -> its options
 {
     case $1 in
         solve)
-            echo '--generate --rhs --output --plot --trace --dense --json --quiet --progress
-                --method --ordering --given-perm --given-blocks --given-pivots --matching
-                --model-threads --scaling --pivot-threshold --zero-tolerance --static-shift
-                --refine --accuracy --condition --krylov --tolerance --max-iterations --restart
-                --shadow --direct --no-direct --strategy --block --grid --similarity --joining
-                --level --level-rule --fill-factor --drop-tolerance --drop-norm --factor-type
-                --pivoting --stages --butterfly --schedule --sweeps --jacobi-epsilon
-                --jacobi-decay --shift --precision --solve-sweeps --triangular --isai-pattern
-                --isai-power --isai-block --isai-limit --isai-over --isai-relax --isai-precision
-                --omega --device --device-number --device-memory-limit --symmetry-tolerance
-                --threads --deterministic --memory-limit --seed --help' ;;
+            echo '--generate --rhs --output --plot --trace --dense --backend --json --quiet
+                --progress --method --ordering --given-perm --given-blocks --given-pivots
+                --matching --model-threads --scaling --pivot-threshold --zero-tolerance
+                --static-shift --refine --accuracy --condition --krylov --tolerance
+                --max-iterations --restart --shadow --direct --no-direct --strategy --block
+                --grid --similarity --joining --level --level-rule --fill-factor
+                --drop-tolerance --drop-norm --factor-type --pivoting --stages --butterfly
+                --schedule --sweeps --jacobi-epsilon --jacobi-decay --shift --precision
+                --solve-sweeps --triangular --isai-pattern --isai-power --isai-block
+                --isai-limit --isai-over --isai-relax --isai-precision --omega --device
+                --device-number --device-memory-limit --symmetry-tolerance --threads
+                --deterministic --memory-limit --seed --help' ;;
         analyse | analyze)
             echo '--generate --plot --json --quiet --progress --method --ordering --given-perm
                 --given-blocks --given-pivots --matching --model-threads --scaling --strategy
@@ -44,10 +45,18 @@ _metapack_options() # COMMAND -> its options
             echo '--methods --sizes --type --json --threads --seed --help' ;;
         devices)
             echo '--json --help' ;;
+        accelerators)
+            echo '--size --jobs --warps --kernel --cells --units --plot --draw --json --help' ;;
+        synthesize)
+            echo '--type --fill --pivoting --block --target --output --quiet --help' ;;
         ipopt-env)
             echo '--json --quiet --help' ;;
         petsc-env)
             echo '--json --quiet --help' ;;
+        vsim)
+            echo '--matrix --generate --rows --cols --warps --input --machine --set --slots
+                --threshold --orders --sort --csv --plot --trace --trace-cycles --max-steps
+                --print --json --quiet --threads --seed --help' ;;
     esac
 }
 
@@ -107,7 +116,10 @@ _metapack_values() # OPTION -> the words it takes, or nothing
 {
     case $1 in
         --dense | --methods) echo 'auto tile bunch-kaufman rook aasen butterfly none off' ;;
-        --type) echo 's d c z' ;;
+        --type) echo 's d c z ldlt' ;;
+        --backend) echo 'cpu cuda systolic:32x32 pipe' ;;
+        --target) echo 'c hls cuda' ;;
+        --fill) echo 'full level:0 level:1 level:2' ;;
         --levels) echo '0 0:3 0:5 full 0:3,full' ;;
         --scalar) echo 'on off' ;;
         --pivot-threshold) echo '0.01 0.1 0.5' ;;
@@ -119,13 +131,13 @@ _metapack_values() # OPTION -> the words it takes, or nothing
 
 _metapack_families()
 {
-    echo 'nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random'
+    echo 'nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection mycielskian'
 }
 
 _metapack()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-    local commands='solve analyse inertia info generate stats convert bench devices ipopt-env petsc-env help'
+    local commands='solve analyse inertia info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help'
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$cur")
@@ -144,7 +156,7 @@ _metapack()
         prev='' # their value comes after "=" alone
     fi
     case $prev in
-        -b | --rhs | -o | --output | --given-perm | --plot)
+        -b | --rhs | -o | --output | --given-perm | --plot | --matrix | --input | --machine | --csv)
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
             return

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # fish completion for metapack(1): commands, options, their values, families; files by fish itself.
 
-set -l commands solve analyse inertia info generate stats convert bench devices ipopt-env petsc-env help
+set -l commands solve analyse inertia info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help
 complete -c metapack -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c metapack -n "not __fish_seen_subcommand_from $commands" -l version
 complete -c metapack -n "__fish_seen_subcommand_from help" -f -a "$commands"
 complete -c metapack -n "__fish_seen_subcommand_from bench" -f -a "dense batch"
+complete -c metapack -n "__fish_seen_subcommand_from accelerators" -a "ldlt trsv gemm"
 complete -c metapack -n "__fish_seen_subcommand_from generate" -f -a \
-    "nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random"
+    "nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control quasi-definite random convection mycielskian"
 
 # options: begin, made by tools/option-texts
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info stats convert' -l generate -x -d 'generate A, as in --generate  nlpkkt 20 '
@@ -18,12 +19,50 @@ complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info'
 complete -c metapack -n '__fish_seen_subcommand_from stats' -l plot -r -F -d 'draw blocks and level sets'
 complete -c metapack -n '__fish_seen_subcommand_from solve inertia' -l trace -x -d 'what was done when'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l dense -x -d 'dense'
+complete -c metapack -n '__fish_seen_subcommand_from solve' -l backend -x -d 'another machine for the factorization'
+complete -c metapack -n '__fish_seen_subcommand_from accelerators' -l size -s n -x -d 'work-items, rows of a block'
+complete -c metapack -n '__fish_seen_subcommand_from accelerators' -l jobs -x -d 'most jobs of the table'
+complete -c metapack -n '__fish_seen_subcommand_from accelerators' -l warps -x -d 'of the GPU'
+complete -c metapack -n '__fish_seen_subcommand_from accelerators' -l kernel -x -d 'which kernel of the file'
+complete -c metapack -n '__fish_seen_subcommand_from accelerators' -l cells -x -d 'a program of the array'
+complete -c metapack -n '__fish_seen_subcommand_from accelerators' -l units -x -d 'latencies and areas of units, in the form of borg/spatial/units.def'
+complete -c metapack -n '__fish_seen_subcommand_from accelerators' -l plot -r -F -d 'draw cycles over jobs'
+complete -c metapack -n '__fish_seen_subcommand_from accelerators' -l draw -x -d 'draw the array with the cycles of its links'
+complete -c metapack -n '__fish_seen_subcommand_from synthesize' -l type -x -d 'ldlt'
+complete -c metapack -n '__fish_seen_subcommand_from synthesize' -l fill -x -d 'full | level'
+complete -c metapack -n '__fish_seen_subcommand_from synthesize' -l pivoting -x -d 'none | outer'
+complete -c metapack -n '__fish_seen_subcommand_from synthesize' -l block -x -d 'rows of a block, 1 to 64'
+complete -c metapack -n '__fish_seen_subcommand_from synthesize' -l target -x -d 'c | hls | cuda'
+complete -c metapack -n '__fish_seen_subcommand_from synthesize' -l output -s o -r -F -d 'the folder, made if there is none'
 complete -c metapack -n '__fish_seen_subcommand_from bench' -l methods -x -d 'of methods, see metapack-bench(1)'
 complete -c metapack -n '__fish_seen_subcommand_from bench' -l sizes -x -d 'of orders'
 complete -c metapack -n '__fish_seen_subcommand_from bench' -l type -x -d 's | d | c | z'
-complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert bench devices ipopt-env petsc-env' -l json -d 'one JSON object on standard output'
-complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert ipopt-env petsc-env' -l quiet -s q -d 'no report on standard error'
+complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert bench devices accelerators ipopt-env petsc-env' -l json -d 'one JSON object on standard output'
+complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert synthesize ipopt-env petsc-env' -l quiet -s q -d 'no report on standard error'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert' -l progress -d 'show progress from the start'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l matrix -r -F -d 'rows of a matrix as warps'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l generate -x -d 'rows of a generated matrix as warps'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l rows -x -d 'these rows of it, as FROM'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l cols -x -d 'these columns of it'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l warps -x -d 'threads of a row, rows | rows'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l input -r -F -d 'sizes of warps and named arrays'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l machine -r -F -d 'the vector core'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l set -x -d 'name=value of the machine, over its file'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l slots -x -d 'partitions at once, or auto'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l threshold -x -d 'of packing'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l orders -x -d 'random orders of the warps'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l sort -x -d 'none | rising | falling sizes before packing'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l csv -r -F -d 'write a row for each setting'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l plot -r -F -d 'draw sizes, cycles, utilisation, first cycles'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l trace -x -d 'first cycles of the fastest setting, JSON for a browser'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l trace-cycles -x -d 'how many first cycles'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l max-steps -x -d 'most instructions of a partition'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l print -d 'the kernel, disassembled, on standard output'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l json -d 'one JSON object on standard output'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l quiet -s q -d 'no report on standard error'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l threads -x -d 'threads at work'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l seed -x -d 'seed of all random choices'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l help -s h -d 'this text'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l method -x -a 'auto ldlt ildlt jacobi ilu0 none diagonal block_jacobi ssor' -d 'how A is factorized'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l ordering -x -a 'auto amd metis scotch rcm given natural nd gmc' -d 'the fill-reducing ordering'
 complete -c metapack -n '__fish_seen_subcommand_from stats' -l strategy -x -d 'br,rb,rbr or auto'
@@ -88,5 +127,5 @@ complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia stats
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l deterministic -a 'off on auto' -d 'the same bits for any number of threads'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia stats' -l memory-limit -x -d 'most memory of a factorization, on blocks also of the solves with it'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert bench' -l seed -x -d 'seed of all random choices'
-complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert bench devices ipopt-env petsc-env' -l help -s h -d 'this text'
+complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia info generate stats convert bench devices accelerators synthesize ipopt-env petsc-env' -l help -s h -d 'this text'
 # options: end

@@ -16,6 +16,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--plot=[draw patterns and times]:FILE.svg:_files'
                 '--trace=[what was done when]:FILE:'
                 '--dense=[dense]:NAME:'
+                '--backend=[another machine for the factorization]:WHERE:'
                 '--json[one JSON object on standard output]'
                 '--quiet[no report on standard error]'
                 '-q[no report on standard error]'
@@ -222,6 +223,35 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--help[this text]'
                 '-h[this text]'
             ) ;;
+        accelerators)
+            specs=(
+                '--size=[work-items, rows of a block]:N:'
+                '-n+[work-items, rows of a block]:N:'
+                '--jobs=[most jobs of the table]:T:'
+                '--warps=[of the GPU]:W:'
+                '--kernel=[which kernel of the file]:NAME:'
+                '--cells=[a program of the array]:FILE:'
+                '--units=[latencies and areas of units, in the form of borg/spatial/units.def]:FILE:'
+                '--plot=[draw cycles over jobs]:FILE.svg:_files'
+                '--draw=[draw the array with the cycles of its links]:FILE.svg:'
+                '--json[one JSON object on standard output]'
+                '--help[this text]'
+                '-h[this text]'
+            ) ;;
+        synthesize)
+            specs=(
+                '--type=[ldlt]:NAME:'
+                '--fill=[full | level]:WHICH:'
+                '--pivoting=[none | outer]:WHICH:'
+                '--block=[rows of a block, 1 to 64]:N:'
+                '--target=[c | hls | cuda]:WHAT:'
+                '--output=[the folder, made if there is none]:DIR:_files'
+                '-o+[the folder, made if there is none]:DIR:_files'
+                '--quiet[no report on standard error]'
+                '-q[no report on standard error]'
+                '--help[this text]'
+                '-h[this text]'
+            ) ;;
         ipopt-env)
             specs=(
                 '--json[one JSON object on standard output]'
@@ -238,6 +268,34 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--help[this text]'
                 '-h[this text]'
             ) ;;
+        vsim)
+            specs=(
+                '--matrix=[rows of a matrix as warps]:A:_files'
+                '--generate=[rows of a generated matrix as warps]:SPEC:'
+                '--rows=[these rows of it, as FROM]:RANGE:'
+                '--cols=[these columns of it]:RANGE:'
+                '--warps=[threads of a row, rows | rows]:HOW:'
+                '--input=[sizes of warps and named arrays]:FILE:_files'
+                '--machine=[the vector core]:FILE:_files'
+                '--set=[name=value of the machine, over its file]:LIST:'
+                '--slots=[partitions at once, or auto]:LIST:'
+                '--threshold=[of packing]:LIST:'
+                '--orders=[random orders of the warps]:N:'
+                '--sort=[none | rising | falling sizes before packing]:HOW:'
+                '--csv=[write a row for each setting]:FILE:_files'
+                '--plot=[draw sizes, cycles, utilisation, first cycles]:FILE.svg:_files'
+                '--trace=[first cycles of the fastest setting, JSON for a browser]:FILE:'
+                '--trace-cycles=[how many first cycles]:N:'
+                '--max-steps=[most instructions of a partition]:N:'
+                '--print[the kernel, disassembled, on standard output]'
+                '--json[one JSON object on standard output]'
+                '--quiet[no report on standard error]'
+                '-q[no report on standard error]'
+                '--threads=[threads at work]:N:'
+                '--seed=[seed of all random choices]:N:'
+                '--help[this text]'
+                '-h[this text]'
+            ) ;;
     esac
 }
 # options: end
@@ -245,7 +303,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
 _metapack()
 {
     local -a commands specs
-    commands=(solve analyse inertia info generate stats convert bench devices ipopt-env petsc-env help)
+    commands=(solve analyse inertia info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help)
     if ((CURRENT == 2)); then
         compadd -- $commands --help --version
         return
@@ -256,7 +314,7 @@ _metapack()
     fi
     _metapack_specs $words[2]
     local families='nlpkkt control-distributed lin helmholtz stokes lp-kkt optimal-control
-        quasi-definite random'
+        quasi-definite random convection mycielskian'
     shift words
     ((CURRENT--))
     if [[ $words[1] == generate && $CURRENT -eq 2 && $words[2] != -* ]]; then

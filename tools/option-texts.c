@@ -187,10 +187,13 @@ static unsigned bit_of(const char *command) {
     static const struct {
         const char *name;
         unsigned bit;
-    } all[] = {{"solve", CLI_SOLVE},     {"analyse", CLI_ANALYSE},   {"inertia", CLI_INERTIA},
-               {"info", CLI_INFO},       {"generate", CLI_GENERATE}, {"stats", CLI_STATS},
-               {"convert", CLI_CONVERT}, {"bench", CLI_BENCH},       {"ipopt-env", CLI_IPOPT},
-               {"petsc-env", CLI_PETSC}, {"devices", CLI_DEVICES}};
+    } all[] = {{"solve", CLI_SOLVE},           {"analyse", CLI_ANALYSE},
+               {"inertia", CLI_INERTIA},       {"info", CLI_INFO},
+               {"generate", CLI_GENERATE},     {"stats", CLI_STATS},
+               {"convert", CLI_CONVERT},       {"bench", CLI_BENCH},
+               {"ipopt-env", CLI_IPOPT},       {"petsc-env", CLI_PETSC},
+               {"devices", CLI_DEVICES},       {"accelerators", CLI_ACCELERATORS},
+               {"synthesize", CLI_SYNTHESIZE}, {"vsim", CLI_VSIM}};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         if (!strcmp(all[k].name, command)) return all[k].bit;
     return 0;
@@ -228,19 +231,20 @@ static void manual(FILE *out, const char *command) {
 /* ---- the completion -----------------------------------------------------------------------------
  */
 
+static const char *const all_commands[] = {
+    "solve", "analyse", "inertia",      "info",       "generate",  "stats",     "convert",
+    "bench", "devices", "accelerators", "synthesize", "ipopt-env", "petsc-env", "vsim"};
+
 static void completion(FILE *out, const char *name) {
-    static const char *const commands[] = {"solve",    "analyse",   "inertia",  "info",
-                                           "generate", "stats",     "convert",  "bench",
-                                           "devices",  "ipopt-env", "petsc-env"};
     (void)name;
     fprintf(out, "_metapack_options() # COMMAND -> its options\n{\n    case $1 in\n");
-    for (size_t k = 0; k < sizeof commands / sizeof *commands; k++) {
+    for (size_t k = 0; k < sizeof all_commands / sizeof *all_commands; k++) {
         text t;
         text_open(&t);
         for (const cli_flag *f = cli_flags; f->name; f++)
-            if (f->commands & bit_of(commands[k])) fprintf(t.out, "--%s ", f->name);
+            if (f->commands & bit_of(all_commands[k])) fprintf(t.out, "--%s ", f->name);
         text_close(&t);
-        fprintf(out, "        %s%s)\n", commands[k], k == 1 ? " | analyze" : "");
+        fprintf(out, "        %s%s)\n", all_commands[k], k == 1 ? " | analyze" : "");
         wrap(out, "            echo '", "                ", 96, false, t.start, "' ;;");
         free(t.start);
     }
@@ -276,9 +280,6 @@ static void completion(FILE *out, const char *name) {
 /* ---- zsh and fish ------------------------------------------------------------------------------
  */
 
-static const char *const all_commands[] = {"solve",    "analyse",   "inertia",  "info",
-                                           "generate", "stats",     "convert",  "bench",
-                                           "devices",  "ipopt-env", "petsc-env"};
 enum { COMMANDS = sizeof all_commands / sizeof *all_commands };
 
 /* The sentence of a flag up to its first stop, without what shells and _arguments read. */
@@ -291,8 +292,9 @@ static void sentence(FILE *out, const cli_flag *f) {
 
 /* Does the value name a file? */
 static bool takes_file(const cli_flag *f) {
-    static const char *const names[] = {"rhs", "output", "plot", "given-perm"};
-    for (int k = 0; k < 4; k++)
+    static const char *const names[] = {"rhs",    "output", "plot",    "given-perm",
+                                        "matrix", "input",  "machine", "csv"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         if (!strcmp(f->name, names[k])) return true;
     return false;
 }

@@ -123,7 +123,8 @@ MPK_API size_t mpk_get_size(const mpk_factor *fac, mpk_quantity what);
 /** Copy a quantity of the factor.
  *  out [out] `bytes` bytes, at least mpk_get_size(fac, what)
  *  Returns MPK_OK | MPK_ERR_ARGUMENT | MPK_ERR_UNSUPPORTED: PERM, D or LOGDET of a factor that is
- *          not the direct solver's. */
+ *          not the direct solver's: on blocks, what pivots and butterflies exchange inside one is part
+ *          of L's diagonal block, so there is no permutation that makes L triangular. */
 MPK_API mpk_status mpk_get(mpk_context *ctx, const mpk_factor *fac, mpk_quantity what, void *out,
                            size_t bytes);
 

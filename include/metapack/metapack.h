@@ -49,4 +49,6 @@
 #include <metapack/batch.h> /* many small dense matrices at once */
 #include <metapack/isai.h>  /* incomplete sparse approximate inverses */
 
+#include <metapack/accelerator.h> /* machines that the meta-algorithm can run on: a table of kernels */
+
 #endif

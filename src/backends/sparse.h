@@ -257,6 +257,7 @@ typedef struct mpki_stages {
     const int32_t *pair; /* n or NULL, by position: partner of a 2x2 pivot of the matching */
     mpki_ibcsr index;
     mpki_levels levels; /* of all stages so far, one after the other */
+    int32_t due; /* place of the first frame that `levels` does not have yet; index.m: has all */
     bool ldu, hermitian;
     bool relaxed;          /* SSOR: nothing is updated */
     bool lifted;           /* a 1x1 pivot that is replaced becomes `size`, with its sign */
@@ -274,7 +275,7 @@ typedef struct mpki_stages {
      * NULL in a stage whose index or levels will not come again */
     struct mpki_block_plan **plan;
     int64_t *capacity; /* by block: entries it may keep; < 0: all, and no threshold applies */
-    /* what the engine writes as well */
+    /* what the engine writes as well; `finds_levels`: levels and due, too */
     unsigned char *final;         /* by frame: accepted */
     unsigned char *reject;        /* by frame: rejected in this stage */
     unsigned char *want;          /* by block: due in this stage; set to 0 when it is computed */
@@ -302,6 +303,9 @@ typedef struct mpki_block_plan mpki_block_plan;     /* what an engine keeps for 
 typedef struct mpki_block_solver mpki_block_solver; /* work space that its applications share */
 
 typedef struct mpki_block_engine {
+    /** It has no pivoting inside frames, so rejected ones get a new butterfly in each stage, whatever
+     *  options.butterfly says: a stage that accepts nothing is followed by others. */
+    bool renews;
     /** Release what was kept; *plan is NULL afterwards. NULL *plan is fine. */
     void (*plan_free)(mpk_context *ctx, mpki_block_plan **plan);
     /** Room for the blocks of the index; the stages must outlive *f.
@@ -318,6 +322,9 @@ typedef struct mpki_block_engine {
      *  or, in LLT, was <= 0: broken_frame says which, and no error is recorded, for a shift may
      *  repair it | MPK_ERR_MEMORY, _CANCELLED. */
     mpk_status (*stage)(mpki_blocks *f);
+    /** `stage` finds the level sets of the frames from place stages->due on itself, beside its work
+     *  on those before, and appends them to stages->levels; false: they are there already. */
+    bool finds_levels;
     /** The same by sweeps over all blocks at once (Thuerck 2019, algorithm 2). may_reorder: frames
      *  whose pivots the first sweep would have to replace are rejected. *reorder [out] some frames
      *  were, but not all: nothing is stored, and a push-back must follow. Returns as `stage`. */

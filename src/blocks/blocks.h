@@ -36,6 +36,7 @@ struct mpki_blocks {
     bool in_blocks;               /* a solver does not turn them into rows */
     struct mpki_rows *rows;       /* rows.h: instead of all of the above from `frame` on, or NULL */
     struct mpki_block_isai *isai; /* isai.h: instead of lower, upper and arena, or NULL */
+    struct mpki_offload *offload; /* accelerator/: values during a factorization there, or NULL */
 };
 
 /** Jacobi sweeps that replace a triangular solve; 0: none do. */

@@ -121,10 +121,24 @@ static bool is_scalar(const mpki_stages *s) {
            s->options->schedule == MPK_SCHEDULE_PULL;
 }
 
+/* One stage without an inspector. */
+static mpk_status scalar_stage(mpki_blocks *f) {
+    mpki_stages *s = f->stages;
+    mpki_levels all = {0};
+    mpk_status status = MPK_OK;
+    if (s->due < s->index.m) {
+        status = mpki_levels_make(s->ctx, &s->index, s->due, &all);
+        if (!mpk_failed(status)) status = mpki_levels_append(s->ctx, &s->levels, &all);
+        if (!mpk_failed(status)) s->due = s->index.m;
+        mpki_levels_free(s->ctx, &all);
+    }
+    return mpk_failed(status) ? status : MPKI_DISPATCH(f->scalar, scalar_stage)(f->meta);
+}
+
 static mpk_status stage(mpki_blocks *f) {
     mpk_status status = threads(f);
     if (mpk_failed(status)) return status;
-    if (is_scalar(f->stages)) return MPKI_DISPATCH(f->scalar, scalar_stage)(f->meta);
+    if (is_scalar(f->stages)) return scalar_stage(f);
     const bool border = f->stages->border < f->stages->index.m;
     if (border) status = mpki_border_make(f);
     if (!mpk_failed(status)) status = mpki_run_levels(f->meta);
@@ -206,6 +220,7 @@ const mpki_block_engine mpki_cpu_blocks = {
     .free = end,
     .grow = grow,
     .stage = stage,
+    .finds_levels = true,
     .sweeps = sweeps,
     .finish = finish,
     .entries = entries,

@@ -249,7 +249,6 @@ static mpk_status run_downdates(mpki_meta *meta, const mpki_portion *portion, pu
  * the rejected rows first gather the updates by accepted columns (sec. 8.3.1: L21, then L32^T), and
  * only then become pivots. Operations with a rejected frame are listed, but have no effect. */
 mpk_status mpki_run_levels(mpki_meta *meta) {
-    const mpki_levels *levels = &meta->stages->levels;
     const bool push = meta->stages->options->schedule != MPK_SCHEDULE_PULL;
     const int64_t share = meta->stages->nnz / 4;
     mpki_block_plan **plan = meta->stages->plan;
@@ -257,7 +256,8 @@ mpk_status mpki_run_levels(mpki_meta *meta) {
     if (plan && !*plan) return mpki_failed(meta->ctx);
     const mpki_inspection what = {
         .index = &meta->stages->index,
-        .levels = levels,
+        .levels = &meta->stages->levels,
+        .due = meta->stages->due,
         .bptr = meta->stages->blocking->bptr,
         .want = meta->stages->want,
         .schedule = meta->stages->options->schedule,
@@ -285,10 +285,14 @@ mpk_status mpki_run_levels(mpki_meta *meta) {
         status = portion->kind == MPKI_PORTION_COLUMNS
                      ? run_columns(meta, portion, push ? &p : NULL)
                      : run_downdates(meta, portion, &p);
-        if (!mpk_failed(status) &&
-            mpki_progress(meta->ctx, STAGE, (portion->level + 1.0) / levels->count))
+        if (!mpk_failed(status) && mpki_progress(meta->ctx, STAGE, portion->share))
             status = mpki_error(meta->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     }
+    mpki_levels found = {0};
+    if (!mpk_failed(status)) mpki_inspector_take_levels(inspector, &found);
+    if (!mpk_failed(status)) status = mpki_levels_append(meta->ctx, &meta->stages->levels, &found);
+    if (!mpk_failed(status)) meta->stages->due = meta->stages->index.m;
+    mpki_levels_free(meta->ctx, &found);
     mpki_inspector_stop(&inspector, &times);
     if (times.work_s > times.waited_s) /* the part that was hidden behind other work */
         meta->stages->info.time_inspector_s += times.work_s - times.waited_s;

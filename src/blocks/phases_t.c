@@ -203,8 +203,8 @@ static void recall(const mpki_meta *meta, int32_t frame, const mpki_work_pivot *
 /* Random diagonals of a butterfly: exp(r/10), r in [-1/2, 1/2], as Baboulin et al. choose them. */
 static void random_butterfly(uint64_t state, int w, R *butterfly) {
     for (int k = 0; k < 2 * w; k++) {
-        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        butterfly[k] = (R)exp(((double)(state >> 11) * 0x1p-53 - 0.5) / 10);
+        const double unit = mpki_random_unit(mpki_random_lcg(&state));
+        butterfly[k] = (R)exp((unit - 0.5) / 10);
     }
 }
 
@@ -335,6 +335,11 @@ static void pivot_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 /* ---- phase II -----------------------------------------------------------------------------------
  */
 
+/* The larger modulus; NaN stays. */
+static R larger(R a, R b) {
+    return a >= b || a != a ? a : b;
+}
+
 /* L_ji = C_ji M^T D^-1 (LDU: N in place of M), and U_ij^T = C_ij^T M^T D^-1. */
 void FN(meta_solve)(mpki_meta *meta, mpki_meta_worker *me, int64_t g, bool pushed) {
     mpki_chunk_work *c = &meta->chunk;
@@ -355,12 +360,12 @@ void FN(meta_solve)(mpki_meta *meta, mpki_meta_worker *me, int64_t g, bool pushe
                                          mpki_row_frame(&meta->stages->index, c->batch->target[t]));
         R most = kernels(meta)->solve(rows, w, (T *)c->flight + c->at[t], ld, pivot->n, ld,
                                       pivot->dinv, meta->stages->hermitian, me->work, norm2);
-        if (!(most <= c->largest[g])) c->largest[g] = most;
+        c->largest[g] = (double)larger((R)c->largest[g], most);
         me->flops += 2.0 * rows * w * w;
         if (!meta->stages->ldu) continue;
         most = kernels(meta)->solve(rows, w, (T *)c->flight_u + c->at[t], ld, pivot->m, ld,
                                     pivot->dinv, 0, me->work, norm2 + meta->widest);
-        if (!(most <= c->largest[g])) c->largest[g] = most;
+        c->largest[g] = (double)larger((R)c->largest[g], most);
         me->flops += 2.0 * rows * w * w;
     }
 }

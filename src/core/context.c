@@ -51,7 +51,9 @@ struct mpk_context {
     mpki_pool *pool; /* NULL until threads are first wanted */
     void *device;    /* NULL until a device is first wanted */
     void (*device_close)(void *device);
-    const void *engine;        /* NULL: by options */
+    const void *engine; /* NULL: by options */
+    void *own_engine;   /* the same where it belongs to the context, else NULL */
+    void (*engine_close)(void *engine, mpk_context *ctx);
     struct mpki_trace *trace;  /* NULL: nothing is recorded */
     double symmetry_tolerance; /* below 0: the default */
     struct {
@@ -176,6 +178,13 @@ void mpki_context_set_engine(mpk_context *ctx, const void *engine) {
     ctx->engine = engine;
 }
 
+void mpki_context_own_engine(mpk_context *ctx, void *engine,
+                             void (*close)(void *engine, mpk_context *ctx)) {
+    if (ctx->own_engine) ctx->engine_close(ctx->own_engine, ctx);
+    ctx->engine = ctx->own_engine = engine;
+    ctx->engine_close = close;
+}
+
 struct mpki_trace *mpki_trace_of(const mpk_context *ctx) {
     return ctx->trace;
 }
@@ -196,6 +205,7 @@ void mpki_context_set_device(mpk_context *ctx, void *device, void (*close)(void 
 
 void mpk_context_destroy(mpk_context **ctx) {
     if (!ctx || !*ctx) return;
+    mpki_context_own_engine(*ctx, NULL, NULL);
     mpki_context_set_device(*ctx, NULL, NULL);
     mpki_pool_destroy(&(*ctx)->pool);
     mpki_trace_stop(*ctx);

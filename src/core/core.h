@@ -71,6 +71,10 @@ void mpki_context_set_device(mpk_context *ctx, void *device, void (*close)(void 
 /** The engine that factors of this context shall use (factor/factor.h); NULL: by options. */
 const void *mpki_context_engine(const mpk_context *ctx);
 void mpki_context_set_engine(mpk_context *ctx, const void *engine);
+/** The same of an engine that the context owns: `close` is called with it when another one is owned, or
+ *  the context is destroyed. */
+void mpki_context_own_engine(mpk_context *ctx, void *engine,
+                             void (*close)(void *engine, mpk_context *ctx));
 
 /* ---- progress -------------------------------------------------------------------------------- */
 

@@ -35,7 +35,7 @@ static const mpki_engine *device_engine(mpk_context *ctx, int number) {
 #endif
 }
 
-/* Has this engine of a device what a factor needs? */
+/* Has this engine what a factor needs? */
 static bool has(const mpki_engine *engine, mpk_method method) {
     const mpki_form *form = form_of(method);
     return engine->vectors &&
@@ -54,7 +54,14 @@ static bool gains(const mpk_analysis *an) {
 const mpki_engine *mpki_engine_of(mpk_context *ctx, const mpk_analysis *an,
                                   const mpk_options *options) {
     const mpki_engine *told = mpki_context_engine(ctx);
-    if (told) return told;
+    if (told && (!an || has(told, an->options.method))) return told;
+    if (told) {
+        mpki_error(ctx, MPK_ERR_UNSUPPORTED, "accelerator", -1,
+                   "%s does not have method %s; ildlt it has", told->name(ctx),
+                   mpk_method_name(an->options.method == MPK_METHOD_AUTO ? MPK_METHOD_LDLT
+                                                                         : an->options.method));
+        return NULL;
+    }
     if (!options || options->device == MPK_ON_CPU) return &cpu;
     if (options->device == MPK_ON_AUTO && an && !gains(an)) return &cpu;
     const mpki_engine *engine = device_engine(ctx, options->device_number);

@@ -71,21 +71,6 @@ static mpk_status grow(mpki_block_body *body) {
 /* ---- stages -------------------------------------------------------------------------------------
  */
 
-/* a := a followed by b, whose frames are new. */
-static mpk_status append_levels(mpk_context *ctx, mpki_levels *a, const mpki_levels *b) {
-    const int32_t na = a->count ? a->ptr[a->count] : 0, nb = b->count ? b->ptr[b->count] : 0;
-    int32_t *ptr = mpki_resize(ctx, STAGE, a->ptr, (int64_t)a->count + b->count + 1, sizeof *ptr);
-    if (!ptr) return mpki_failed(ctx);
-    a->ptr = ptr;
-    int32_t *frame = mpki_resize(ctx, STAGE, a->frame, (int64_t)na + nb, sizeof *frame);
-    if (!frame) return mpki_failed(ctx);
-    a->frame = frame;
-    for (int32_t l = 0; l <= b->count; l++) ptr[a->count + l] = na + (b->count ? b->ptr[l] : 0);
-    if (nb) memcpy(frame + na, b->frame, (size_t)nb * sizeof *frame);
-    a->count += b->count;
-    return MPK_OK;
-}
-
 /* Take rejected frames out of the level sets in which they failed. */
 static void drop_rejected(mpki_block_body *body) {
     mpki_levels *v = &body->stages.levels;
@@ -200,17 +185,26 @@ static bool take_border(mpki_block_body *body, int32_t first) {
     return true;
 }
 
-/* The level sets of the frames from place `first` on; those of the border are one. */
-static mpk_status make_levels(const mpki_stages *s, int32_t first, mpki_levels *levels) {
-    if (s->border == s->index.m) return mpki_levels_make(s->ctx, &s->index, first, levels);
-    const int32_t count = s->index.m - first;
-    *levels = (mpki_levels){.count = 1,
-                            .ptr = MPKI_NEW(s->ctx, STAGE, 2, int32_t),
-                            .frame = MPKI_NEW(s->ctx, STAGE, count, int32_t)};
-    if (!levels->ptr || !levels->frame) return mpki_failed(s->ctx);
-    levels->ptr[0] = 0, levels->ptr[1] = count;
-    memcpy(levels->frame, s->index.frame + first, (size_t)count * sizeof *levels->frame);
-    return MPK_OK;
+/* The frames of the border, from place s->due on, are one level set. Other level sets are found here
+ * unless the engine finds them itself, beside its work. */
+static mpk_status make_levels(mpki_block_body *body) {
+    mpki_stages *s = &body->stages;
+    mpki_levels fresh = {0};
+    mpk_status status;
+    if (s->border < s->index.m) {
+        int32_t ptr[] = {0, s->index.m - s->due};
+        fresh = (mpki_levels){1, ptr, s->index.frame + s->due};
+        status = mpki_levels_append(s->ctx, &s->levels, &fresh);
+    } else {
+        if (body->engine->finds_levels) return MPK_OK;
+        const double began = mpki_trace_begin(s->ctx);
+        status = mpki_levels_make(s->ctx, &s->index, s->due, &fresh);
+        mpki_trace_end(s->ctx, MPKI_LANE_CALLER, "level sets", s->levels.count, began);
+        if (!mpk_failed(status)) status = mpki_levels_append(s->ctx, &s->levels, &fresh);
+        mpki_levels_free(s->ctx, &fresh);
+    }
+    if (!mpk_failed(status)) s->due = s->index.m;
+    return status;
 }
 
 static mpk_status run_levels(mpki_block_body *body, const mpk_analysis *an,
@@ -221,16 +215,11 @@ static mpk_status run_levels(mpki_block_body *body, const mpk_analysis *an,
     int idle = 0;
     for (int stage = 1; !mpk_failed(status); stage++) {
         const int32_t before = count;
-        mpki_levels fresh = {0};
         s->last = s->border < s->index.m || body->stuck || stage == s->options->stages;
         status = begin_stage(body);
-        if (s->levels.count == 0 || stage > 1) { /* else they are those of older values */
-            const double began = mpki_trace_begin(s->ctx);
-            if (!mpk_failed(status)) status = make_levels(s, first, &fresh);
-            mpki_trace_end(s->ctx, MPKI_LANE_CALLER, "level sets", stage, began);
-            if (!mpk_failed(status)) status = append_levels(s->ctx, &s->levels, &fresh);
-            mpki_levels_free(s->ctx, &fresh);
-        }
+        /* those of older values may be there */
+        s->due = s->levels.count == 0 || stage > 1 ? first : s->index.m;
+        if (!mpk_failed(status)) status = make_levels(body);
         if (!mpk_failed(status)) status = body->engine->stage(body->numbers);
         s->plan = NULL;
         if (mpk_failed(status)) break;
@@ -244,7 +233,8 @@ static mpk_status run_levels(mpki_block_body *body, const mpk_analysis *an,
         if (s->pivoting < MPK_PIVOTING_ROOK) {
             s->pivoting = MPK_PIVOTING_ROOK;
         } else if (!take_border(body, first) && count == before) {
-            body->stuck = s->options->butterfly == MPK_OFF || ++idle > BUTTERFLIES;
+            const bool renews = s->options->butterfly == MPK_ON || body->engine->renews;
+            body->stuck = !renews || ++idle > BUTTERFLIES;
             if (body->stuck && joined) status = mpki_join_frames(s->ctx, an, s, joined);
             if (joined && *joined) break;
         }

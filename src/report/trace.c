@@ -13,9 +13,12 @@ static const char *const lanes[] = {"executor", "inspector"};
 /* What the picture tells apart, in the order of the legend. Others are drawn in grey. */
 static const struct {
     const char *name, *colour;
-} kinds[] = {{"fill and index", "#8a6fc0"}, {"level sets", "#b48ad6"}, {"lists", "#5b6abf"},
-             {"I pivots", "#c6414b"},       {"II solve", "#2f8f6b"},   {"III store", "#7cc08a"},
-             {"downdates", "#d98aa8"},      {"push back", "#20242a"},  {"dense pivot", "#3a76b8"}};
+} kinds[] = {{"fill and index", "#8a6fc0"}, {"level sets", "#b48ad6"},  {"lists", "#5b6abf"},
+             {"I pivots", "#c6414b"},       {"II solve", "#2f8f6b"},    {"III store", "#7cc08a"},
+             {"downdates", "#d98aa8"},      {"push back", "#20242a"},   {"dense pivot", "#3a76b8"},
+             {"upload", "#c9a227"},         {"F factorize", "#c6414b"}, {"S solve", "#2f8f6b"},
+             {"D downdate", "#d98aa8"},     {"T transpose", "#6aa5a9"}, {"Z zero out", "#b0b7bf"},
+             {"P permute", "#a77b4f"}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static int64_t recorded(const mpki_trace *t) {

@@ -2,112 +2,19 @@
 /* Factors with approximate inverses in place of triangular solves, against the same in blocks: with
  * the whole pattern, or with enough relaxation, every part is exact; else products are symmetric,
  * and the same for any number of threads. */
-#include "support.h"
-
-#include <stdbool.h>
+#include "runs.h"
 
 #include "blocks/isai.h"
-#include "factor/apply.h"
 
-static mpki_block_engine as_blocks;
+static const int32_t nrhs[] = {1, 3, 11}; /* one application takes 8 */
 
-static const char *name(const mpk_context *ctx) {
-    (void)ctx;
-    return "test";
-}
-
-static const mpki_engine in_blocks = {
-    .name = name, .direct = &mpki_cpu_direct, .blocks = &as_blocks, .vectors = &mpki_cpu_vectors};
-
-typedef struct run {
-    mpk_problem *problem;
-    mpk_problem_view a;
-    mpk_analysis *an;
-    mpk_factor *fac;
-    mpk_block_info info;
-} run;
-
-static run go(mpk_context *ctx, bool exact, const char *spec, const mpk_options *o) {
-    run r = {0};
+/* exact: in blocks, with exact triangular solves; else by approximate inverses. */
+static run either(mpk_context *ctx, bool exact, const char *spec, const mpk_options *o) {
     mpk_options mine = *o;
     if (exact) mine.triangular = MPK_TRIANGULAR_EXACT;
-    assert_int_equal(mpk_problem_generate(ctx, spec, 3, &r.problem), MPK_OK);
-    mpk_problem_view_get(r.problem, &r.a);
-    if (exact) mpki_engine_use(ctx, &in_blocks);
-    assert_false(mpk_failed(mpk_analyse(ctx, r.problem, &mine, &r.an)));
-    const mpk_status status = mpk_factorize(ctx, r.an, NULL, &mine, &r.fac);
-    const char *text;
-    mpk_last_error(ctx, NULL, NULL, &text);
-    if (mpk_failed(status)) fail_msg("%s: %s", spec, text);
-    mpki_engine_use(ctx, NULL);
-    mpk_factor_block_info_get(r.fac, &r.info);
+    run r = go(ctx, exact ? &in_blocks : NULL, spec, &mine);
     assert_int_equal(r.info.isai.entries > 0, !exact);
     return r;
-}
-
-static void end(run *r) {
-    mpk_factor_destroy(&r->fac);
-    mpk_analysis_destroy(&r->an);
-    mpk_problem_destroy(&r->problem);
-}
-
-static void fill(const run *r, int32_t nrhs, double seed, void *x) {
-    const int64_t n = r->a.n, ld = n + 3;
-    for (int64_t c = 0; c < nrhs; c++)
-        for (int64_t i = 0; i < n; i++) {
-            const double t = (double)(i + 7 * c);
-            scalar_store(r->a.scalar, x, c * ld + i,
-                         r->a.scalar >= MPK_C ? sin(seed * t + 1) + cos(2 * t) * I
-                                              : sin(seed * t + 1));
-        }
-}
-
-/* x := the part of M^-1 applied to nrhs vectors, ld n + 3. */
-static void *apply(mpk_context *ctx, const run *r, mpk_part part, int32_t nrhs, int threads,
-                   double seed, mpk_status *status) {
-    const int64_t ld = r->a.n + 3;
-    void *x = calloc((size_t)(ld * nrhs), mpk_scalar_size(r->a.scalar));
-    mpki_application m;
-    assert_non_null(x);
-    fill(r, nrhs, seed, x);
-    mpki_clear_error(ctx);
-    assert_int_equal(mpki_apply_make(ctx, r->fac, threads, nrhs, &m), MPK_OK);
-    *status = mpki_apply(&m, part, nrhs, x, ld, x, ld);
-    mpki_apply_free(&m);
-    return x;
-}
-
-static double distance(const run *r, int32_t nrhs, const void *x, const void *y) {
-    double most = 0, norm = 0;
-    for (int64_t k = 0; k < (r->a.n + 3) * (int64_t)nrhs; k++) {
-        const double complex v = scalar_load(r->a.scalar, x, k);
-        const double d = cabs(v - scalar_load(r->a.scalar, y, k));
-        if (!(d <= most)) most = d;
-        if (cabs(v) > norm) norm = cabs(v);
-    }
-    return norm > 0 ? most / norm : most;
-}
-
-/* Every part of both, with one vector and several, alone and by two threads. */
-static void compare(mpk_context *ctx, const run *inverses, const run *blocks, const char *what,
-                    size_t count, double bound) {
-    static const int32_t nrhs[] = {1, 3, 11}; /* one application takes 8 */
-    for (int part = MPK_PART_ALL; part <= MPK_PART_ABS; part++)
-        for (size_t k = 0; k < count; k++) {
-            mpk_status status, same;
-            void *x = apply(ctx, inverses, (mpk_part)part, nrhs[k], 1, 1, &status);
-            void *two = apply(ctx, inverses, (mpk_part)part, nrhs[k], 2, 1, &same);
-            assert_int_equal(status, same);
-            const size_t bytes =
-                (size_t)(blocks->a.n + 3) * (size_t)nrhs[k] * mpk_scalar_size(blocks->a.scalar);
-            assert_memory_equal(x, two, bytes);
-            void *y = apply(ctx, blocks, (mpk_part)part, nrhs[k], 1, 1, &same);
-            assert_int_equal(status, same);
-            const double d = distance(inverses, nrhs[k], x, y);
-            if (!(d <= bound))
-                fail_msg("%s, part %d, %d vectors: %g apart", what, part, (int)nrhs[k], d);
-            free(x), free(two), free(y);
-        }
 }
 
 static const char *const families[] = {
@@ -157,11 +64,11 @@ static void test_exact(void **unused) {
                 /* as many as there are level sets would do */
                 o.isai_relax = way == 0 ? 0 : scalars ? 120 : 30;
                 o.isai_pattern = way == 2 ? MPK_ISAI_OF_MATRIX : MPK_ISAI_OF_FACTOR;
-                run inverses = go(ctx, false, families[k], &o),
-                    blocks = go(ctx, true, families[k], &o);
+                run inverses = either(ctx, false, families[k], &o),
+                    blocks = either(ctx, true, families[k], &o);
                 snprintf(what, sizeof what, "%s, kind %d, way %d", families[k], kind, way);
                 assert_int_equal(inverses.info.kept, blocks.info.kept);
-                compare(ctx, &inverses, &blocks, what, way == 0 ? 3 : 2, bound_of(&o));
+                compare(ctx, &inverses, &blocks, what, nrhs, way == 0 ? 3 : 2, bound_of(&o));
                 end(&inverses), end(&blocks);
             }
     mpk_context_destroy(&ctx);
@@ -176,9 +83,9 @@ static void test_forms(void **unused) {
         mpk_options o;
         options_of(kind, 0, &o);
         o.factor_type = MPK_TYPE_LLT, o.isai_power = 1000;
-        run inverses = go(ctx, false, "helmholtz 2d 20 0", &o);
-        run blocks = go(ctx, true, "helmholtz 2d 20 0", &o);
-        compare(ctx, &inverses, &blocks, "llt", 3, 1e-10);
+        run inverses = either(ctx, false, "helmholtz 2d 20 0", &o);
+        run blocks = either(ctx, true, "helmholtz 2d 20 0", &o);
+        compare(ctx, &inverses, &blocks, "llt", nrhs, 3, 1e-10);
         end(&inverses), end(&blocks);
     }
     int borders = 0;
@@ -190,9 +97,10 @@ static void test_forms(void **unused) {
             o.block = 8, o.level = -1, o.drop_tolerance = o.fill_factor = 0;
             o.butterfly = butterfly ? MPK_ON : MPK_OFF;
             o.pivoting = MPK_PIVOTING_NONE, o.matching = MPK_OFF;
-            run inverses = go(ctx, false, families[k], &o), blocks = go(ctx, true, families[k], &o);
+            run inverses = either(ctx, false, families[k], &o),
+                blocks = either(ctx, true, families[k], &o);
             borders += inverses.info.border_rows > 0;
-            compare(ctx, &inverses, &blocks, families[k], 3, 1e-6);
+            compare(ctx, &inverses, &blocks, families[k], nrhs, 3, 1e-6);
             end(&inverses), end(&blocks);
         }
     assert_true(borders > 0);
@@ -215,7 +123,7 @@ static void test_symmetry(void **unused) {
                     o.isai_pattern = (mpk_isai_pattern)pattern;
                     o.isai_relax = relax, o.isai_block = 7;
                     if (relax == 1) o.isai_precision = MPK_PRECISION_SINGLE;
-                    run r = go(ctx, false, families[k], &o);
+                    run r = either(ctx, false, families[k], &o);
                     const size_t size = mpk_scalar_size(r.a.scalar);
                     void *x = calloc((size_t)r.a.n + 3, size), *y = calloc((size_t)r.a.n + 3, size);
                     fill(&r, 1, 1, x), fill(&r, 1, 1.7, y);
@@ -265,9 +173,9 @@ static void test_jacobi(void **unused) {
                 jacobi = o;
                 o.isai_power = 0, o.isai_relax = sweeps;
                 jacobi.triangular = MPK_TRIANGULAR_JACOBI, jacobi.solve_sweeps = sweeps;
-                run inverses = go(ctx, false, families[k], &o);
-                run blocks = go(ctx, true, families[k], &jacobi);
-                compare(ctx, &inverses, &blocks, families[k], 2, bound_of(&o));
+                run inverses = either(ctx, false, families[k], &o);
+                run blocks = either(ctx, true, families[k], &jacobi);
+                compare(ctx, &inverses, &blocks, families[k], nrhs, 2, bound_of(&o));
                 end(&inverses), end(&blocks);
             }
     mpk_options usual, three;
@@ -275,7 +183,7 @@ static void test_jacobi(void **unused) {
     three = usual;
     usual.triangular = MPK_TRIANGULAR_JACOBI;
     three.solve_sweeps = 3;
-    run a = go(ctx, true, families[0], &three);
+    run a = either(ctx, true, families[0], &three);
     mpki_engine_use(ctx, &in_blocks);
     run b = {0};
     assert_int_equal(mpk_problem_generate(ctx, families[0], 3, &b.problem), MPK_OK);
@@ -283,7 +191,7 @@ static void test_jacobi(void **unused) {
     assert_false(mpk_failed(mpk_analyse(ctx, b.problem, &usual, &b.an)));
     assert_false(mpk_failed(mpk_factorize(ctx, b.an, NULL, &usual, &b.fac)));
     mpki_engine_use(ctx, NULL);
-    compare(ctx, &b, &a, "jacobi", 1, 1e-14);
+    compare(ctx, &b, &a, "jacobi", nrhs, 1, 1e-14);
     end(&a), end(&b);
     mpk_context_destroy(&ctx);
 }
@@ -299,7 +207,8 @@ static void test_values(void **unused) {
             mpk_status status;
             options_of(kind, k, &o);
             o.isai_relax = 1, o.isai_power = 2;
-            run old = go(ctx, false, families[k], &o), fresh = go(ctx, false, families[k], &o);
+            run old = either(ctx, false, families[k], &o),
+                fresh = either(ctx, false, families[k], &o);
             double complex *ax = calloc((size_t)old.a.nnz, sizeof *ax);
             for (int64_t e = 0; e < old.a.nnz; e++)
                 scalar_store(old.a.scalar, ax, e,
@@ -343,7 +252,7 @@ static void test_limit(void **unused) {
             mpk_problem_destroy(&problem);
             for (o.isai_over = MPK_ISAI_LESS; o.isai_over <= MPK_ISAI_LARGEST; o.isai_over++) {
                 int64_t count = 0;
-                run r = go(ctx, false, families[k], &o);
+                run r = either(ctx, false, families[k], &o);
                 assert_true(r.info.isai.over > 0);
                 assert_true(r.info.isai.longest <= 4);
                 for (int c = 0; c < MPK_ISAI_CLASSES; c++) count += r.info.isai.columns[c];

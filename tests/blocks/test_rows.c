@@ -1,105 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A factor held by scalar rows against the same one left in blocks: every part, several vectors,
  * threads, Jacobi sweeps, all scalars; and numbers one by one against batches of 1 x 1 blocks. */
-#include "support.h"
+#include "runs.h"
 
-#include "blocks/blocks.h"
-#include "factor/apply.h"
+static const int32_t nrhs[] = {1, 3, 4, 11}; /* one application takes 8 */
+enum { NRHS = sizeof nrhs / sizeof *nrhs };
 
-enum { NRHS = 11 }; /* one application takes 8 */
-
-static mpki_block_engine as_blocks, as_rows;
-
-static const char *name(const mpk_context *ctx) {
-    (void)ctx;
-    return "test";
-}
-
-static const mpki_engine in_blocks = {
-    .name = name, .direct = &mpki_cpu_direct, .blocks = &as_blocks, .vectors = &mpki_cpu_vectors};
+static mpki_block_engine as_rows;
 
 static const mpki_engine in_rows = {
     .name = name, .direct = &mpki_cpu_direct, .blocks = &as_rows, .vectors = &mpki_cpu_vectors};
-
-typedef struct run {
-    mpk_problem *problem;
-    mpk_problem_view a;
-    mpk_options o;
-    mpk_analysis *an;
-    mpk_factor *fac;
-    mpk_block_info info;
-} run;
-
-static run go(mpk_context *ctx, const mpki_engine *engine, const char *spec, const mpk_options *o) {
-    run r = {.o = *o};
-    assert_int_equal(mpk_problem_generate(ctx, spec, 3, &r.problem), MPK_OK);
-    mpk_problem_view_get(r.problem, &r.a);
-    mpki_engine_use(ctx, engine);
-    assert_false(mpk_failed(mpk_analyse(ctx, r.problem, o, &r.an)));
-    assert_false(mpk_failed(mpk_factorize(ctx, r.an, NULL, o, &r.fac)));
-    mpki_engine_use(ctx, NULL);
-    mpk_factor_block_info_get(r.fac, &r.info);
-    return r;
-}
-
-static void end(run *r) {
-    mpk_factor_destroy(&r->fac);
-    mpk_analysis_destroy(&r->an);
-    mpk_problem_destroy(&r->problem);
-}
-
-/* x := the part of M^-1 applied to nrhs vectors, ld n + 3. */
-static void *apply(mpk_context *ctx, const run *r, mpk_part part, int32_t nrhs, int threads,
-                   mpk_status *status) {
-    const int64_t n = r->a.n, ld = n + 3;
-    void *x = calloc((size_t)(ld * nrhs), mpk_scalar_size(r->a.scalar));
-    mpki_application m;
-    assert_non_null(x);
-    for (int64_t c = 0; c < nrhs; c++)
-        for (int64_t i = 0; i < n; i++) {
-            const double t = (double)(i + 7 * c);
-            scalar_store(r->a.scalar, x, c * ld + i,
-                         r->a.scalar >= MPK_C ? sin(t + 1) + cos(2 * t) * I : sin(t + 1));
-        }
-    mpki_clear_error(ctx);
-    assert_int_equal(mpki_apply_make(ctx, r->fac, threads, nrhs, &m), MPK_OK);
-    *status = mpki_apply(&m, part, nrhs, x, ld, x, ld);
-    mpki_apply_free(&m);
-    return x;
-}
-
-static double distance(const run *r, int32_t nrhs, const void *x, const void *y) {
-    double most = 0, norm = 0;
-    for (int64_t k = 0; k < (r->a.n + 3) * (int64_t)nrhs; k++) {
-        const double complex v = scalar_load(r->a.scalar, x, k);
-        const double d = cabs(v - scalar_load(r->a.scalar, y, k));
-        if (!(d <= most)) most = d;
-        if (cabs(v) > norm) norm = cabs(v);
-    }
-    return norm > 0 ? most / norm : most;
-}
-
-/* Every part of both, with one vector and several, alone and by two threads. */
-static void compare(mpk_context *ctx, const run *rows, const run *blocks, const char *what,
-                    double bound) {
-    static const int32_t nrhs[] = {1, 3, 4, NRHS};
-    for (int part = MPK_PART_ALL; part <= MPK_PART_ABS; part++)
-        for (size_t k = 0; k < sizeof nrhs / sizeof *nrhs; k++) {
-            mpk_status status, same;
-            void *x = apply(ctx, rows, (mpk_part)part, nrhs[k], 1, &status);
-            void *two = apply(ctx, rows, (mpk_part)part, nrhs[k], 2, &same);
-            assert_int_equal(status, same);
-            const size_t bytes =
-                (size_t)(rows->a.n + 3) * (size_t)nrhs[k] * mpk_scalar_size(rows->a.scalar);
-            assert_memory_equal(x, two, bytes);
-            void *y = apply(ctx, blocks, (mpk_part)part, nrhs[k], 1, &same);
-            assert_int_equal(status, same);
-            const double d = distance(rows, nrhs[k], x, y);
-            if (!(d <= bound))
-                fail_msg("%s, part %d, %d vectors: %g apart", what, part, (int)nrhs[k], d);
-            free(x), free(two), free(y);
-        }
-}
 
 static const char *const families[] = {
     "nlpkkt 5",
@@ -148,7 +58,7 @@ static void test_parts(void **unused) {
             snprintf(what, sizeof what, "%s, kind %d", families[k], kind);
             assert_int_equal(blocks.info.by_rows, 0);
             assert_int_equal(rows.info.kept, blocks.info.kept);
-            compare(ctx, &rows, &blocks, what, bound_of(&rows));
+            compare(ctx, &rows, &blocks, what, nrhs, NRHS, bound_of(&rows));
             by_rows += rows.info.by_rows > 0;
             in_all++;
             end(&rows), end(&blocks);
@@ -172,7 +82,7 @@ static void test_llt(void **unused) {
         run blocks = go(ctx, &in_blocks, "helmholtz 2d 25 0", &o);
         snprintf(what, sizeof what, "llt, kind %d", kind);
         assert_true(rows.info.by_rows > 0);
-        compare(ctx, &rows, &blocks, what, kind == 4 ? 1e-4 : 1e-12);
+        compare(ctx, &rows, &blocks, what, nrhs, NRHS, kind == 4 ? 1e-4 : 1e-12);
         end(&rows), end(&blocks);
     }
     mpk_context_destroy(&ctx);
@@ -208,7 +118,7 @@ static void test_scalars(void **unused) {
                 fail_msg("%s: %lld replaced, not %lld", what, (long long)rows.info.perturbed,
                          (long long)batches.info.perturbed);
             assert_int_equal(rows.info.flops > 0, batches.info.flops > 0);
-            compare(ctx, &rows, &batches, what, bound_of(&rows));
+            compare(ctx, &rows, &batches, what, nrhs, NRHS, bound_of(&rows));
             end(&rows), end(&batches);
         }
     mpk_context_destroy(&ctx);

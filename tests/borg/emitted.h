@@ -39,6 +39,7 @@ static const char *emitted_flags(const borg_backend *backend) {
         return "-ffp-contract=off -Wno-unused-function -Wno-unused-variable "
                "-Wno-unused-parameter -Wno-tautological-bitwise-compare -Wno-tautological-compare "
                "-Wno-type-limits";
+    if (strcmp(backend->name, "hls") == 0) return "-std=c11 -ffp-contract=off";
     if (getenv("BORG_MACHINE")) return getenv("BORG_MACHINE");
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "-mavx2 -mfma";
@@ -47,7 +48,9 @@ static const char *emitted_flags(const borg_backend *backend) {
 }
 
 static bool emitted_runs_here(const borg_backend *backend) {
-    if (strcmp(backend->name, "c") == 0 || strcmp(backend->name, "cuda") == 0) return true;
+    if (strcmp(backend->name, "c") == 0 || strcmp(backend->name, "cuda") == 0 ||
+        strcmp(backend->name, "hls") == 0)
+        return true;
     if (strcmp(backend->name, "llvm") == 0)
         return access(BORG_LLVM "/llc", X_OK) == 0 && access(BORG_LLVM "/opt", X_OK) == 0;
 #if defined(__x86_64__)

@@ -35,7 +35,7 @@ static const char *const library_kernels[] = {"gema",
 enum { LIBRARY_KERNELS = sizeof library_kernels / sizeof *library_kernels };
 
 static inline borg_program *library_compile(const char *kernel, const borg_options *options) {
-    char path[512];
+    static char path[512]; /* messages of the program name it */
     borg_options o = *options;
     borg_program *p = NULL;
     size_t length = 0;

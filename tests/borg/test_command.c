@@ -372,8 +372,29 @@ static void test_dumps(void **state) {
     assert_non_null(strstr(get("err"), "nothing of this name can be dumped: bogus"));
 }
 
+/* A kernel for each size, in one file. */
+static void test_sizes(void **state) {
+    (void)state;
+    put("top.cl", "__kernel void k(__global double *p) { p[get_group_id() * WG_SIZE + "
+                  "get_local_id()] += WG_SIZE; }\n");
+    assert_int_equal(borgc("--emit=vrptx --sizes=3,16 top.cl -o out"), 0);
+    assert_non_null(strstr(get("out"), ".entry k (.param .ptr.f64 p) .ntids 3\n"));
+    assert_non_null(strstr(get("out"), ".entry k (.param .ptr.f64 p) .ntids 16\n"));
+    static const char *const wrong[] = {
+        "--emit=vrptx --sizes=3,3", "--emit=vrptx --sizes=0", "--emit=vrptx --sizes=3,x",
+        "--emit=vrptx --sizes=",    "--emit=c --sizes=3",     "--emit=vrptx -DWG_SIZE=3 --sizes=3"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+        char words[128];
+        snprintf(words, sizeof words, "%s top.cl > out 2> err", wrong[i]);
+        assert_int_equal(borgc(words), 2);
+        assert_non_null(strstr(get("err"), "--sizes"));
+        assert_string_equal(get("out"), "");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_status, setup, teardown),
         cmocka_unit_test_setup_teardown(test_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_replaced, setup, teardown),

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -105,7 +106,11 @@ static inline void assert_files(int count) {
     if (found != count) fail_msg("%d files, not %d:%s", found, count, names);
 }
 
+/* Not of any other folder: a group of tests without enter_folder would clear its own. */
 static inline void remove_all(void) {
+    char here[PATH_MAX];
+    assert_non_null(getcwd(here, sizeof here));
+    assert_string_equal(here, folder);
     DIR *dir = opendir(".");
     for (struct dirent *entry; (entry = readdir(dir));)
         if (entry->d_name[0] != '.' || (entry->d_name[1] && entry->d_name[1] != '.'))

@@ -13,8 +13,9 @@ static void help_and_version(void **state) {
     RUN(&o, NULL, "--version");
     assert_code(&o, 0);
     assert_has(o.out, mpk_version());
-    static const char *const commands[] = {"solve",    "analyse", "inertia", "info",
-                                           "generate", "stats",   "convert"};
+    static const char *const commands[] = {"solve",   "analyse",      "inertia",
+                                           "info",    "generate",     "stats",
+                                           "convert", "accelerators", "synthesize"};
     for (int k = 0; k < 7; k++) {
         static char first[sizeof o.out];
         RUN(&o, NULL, commands[k], "--help");
@@ -48,12 +49,13 @@ static void help_lists_the_families(void **state) {
 static void options_are_documented(void **state) {
     (void)state;
     static char page[1 << 16], completion[1 << 16], zsh[1 << 17], fish[1 << 16];
-    static const char *const commands[] = {"solve",    "analyse", "inertia", "info",
-                                           "generate", "stats",   "convert"};
+    static const char *const commands[] = {"solve",   "analyse",      "inertia",
+                                           "info",    "generate",     "stats",
+                                           "convert", "accelerators", "synthesize"};
     read_text(METAPACK_DATA "/../completions/metapack.bash", completion, sizeof completion);
     read_text(METAPACK_DATA "/../completions/metapack.zsh", zsh, sizeof zsh);
     read_text(METAPACK_DATA "/../completions/metapack.fish", fish, sizeof fish);
-    for (int c = 0; c < 7; c++) {
+    for (int c = 0; c < 9; c++) {
         char path[512];
         int options = 0;
         snprintf(path, sizeof path, METAPACK_DATA "/../man/metapack-%s.1", commands[c]);
@@ -101,11 +103,14 @@ static void version_and_banner(void **state) {
 static void references_in_order(void **state) {
     (void)state;
     static char page[1 << 16];
-    static const char *const pages[] = {
-        "metapack.1",          "metapack-solve.1",    "metapack-analyse.1", "metapack-inertia.1",
-        "metapack-info.1",     "metapack-generate.1", "metapack-stats.1",   "metapack-convert.1",
-        "metapack-bench.1",    "metapack-devices.1",  "metapack.3",         "metapack-ipopt-env.1",
-        "metapack-petsc-env.1"};
+    static const char *const pages[] = {"metapack.1",           "metapack-solve.1",
+                                        "metapack-analyse.1",   "metapack-inertia.1",
+                                        "metapack-info.1",      "metapack-generate.1",
+                                        "metapack-stats.1",     "metapack-convert.1",
+                                        "metapack-bench.1",     "metapack-devices.1",
+                                        "metapack.3",           "metapack-ipopt-env.1",
+                                        "metapack-petsc-env.1", "metapack-accelerators.1",
+                                        "metapack-synthesize.1"};
     for (size_t k = 0; k < sizeof pages / sizeof *pages; k++) {
         char path[512], last[80] = "";
         snprintf(path, sizeof path, METAPACK_DATA "/../man/%s", pages[k]);

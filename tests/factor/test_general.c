@@ -509,6 +509,38 @@ static void smallest(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* L(3,2) = -(inf - inf) is NaN, L(4,2) beside it is 1, and no pivot depends on either: U(2,3), U(2,4)
+ * are 0. The finite block must not hide the other. */
+static void test_nan_beside_a_number(void **unused) {
+    (void)unused;
+    mpk_context *ctx = context();
+    const double big = 1e60, mid = 1e-200;
+    const int64_t ap[] = {0, 2, 4, 8, 9, 10};
+    const int32_t ai[] = {0, 3, 1, 3, 0, 1, 2, 4, 3, 4};
+    double ax[] = {mid, big, mid, -big, big, big, mid, mid, mid, mid};
+    mpk_options o = ldu();
+    o.block = 1;
+    o.ordering = MPK_ORDERING_NATURAL;
+    o.matching = o.scaling = MPK_OFF;
+    o.static_shift = 1e-262;
+    for (int hard = 1; hard >= 0; hard--) { /* smaller entries: nothing overflows */
+        mpk_problem *p = NULL;
+        mpk_analysis *an = NULL;
+        mpk_factor *fac = NULL;
+        for (int k = 0; k < 10 && !hard; k++) ax[k] = copysign(sqrt(fabs(ax[k])), ax[k]);
+        assert_int_equal(mpk_problem_from_csc(ctx, 5, MPK_D, MPK_GENERAL, MPK_FULL, ap, ai, ax, &p),
+                         MPK_OK);
+        assert_false(mpk_failed(mpk_analyse(ctx, p, &o, &an)));
+        const mpk_status status = mpk_factorize(ctx, an, NULL, &o, &fac);
+        assert_int_equal(status, hard ? MPK_ERR_NUMERIC : MPK_OK);
+        assert_true(hard == (fac == NULL));
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&p);
+    }
+    mpk_context_destroy(&ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(complete),
@@ -519,6 +551,7 @@ int main(void) {
         cmocka_unit_test(new_values),
         cmocka_unit_test(refused),
         cmocka_unit_test(singular),
+        cmocka_unit_test(test_nan_beside_a_number),
         cmocka_unit_test(asked_of_the_factor),
         cmocka_unit_test(smallest),
         cmocka_unit_test(memory_runs_out),

@@ -49,6 +49,9 @@ static void counts(void **state) {
     assert_counts("helmholtz 2d 700", 490000, 5 * 490000 - 4 * 700);
     assert_counts("helmholtz 3d 20", 8000, 7 * 8000 - 6 * 400);
     assert_counts("quasi-definite 10", 280, 4 * 180 + 280);
+    assert_counts("mycielskian 2", 2, 2);
+    assert_counts("mycielskian 3", 5, 10); /* a cycle of five */
+    assert_counts("mycielskian 11", 1535, 134710);
 }
 
 static mpk_status make_nlpkkt_80(mpk_context *ctx, mpk_problem **p) {
@@ -325,8 +328,8 @@ static void cancelled(void **state) {
 static void the_list(void **state) {
     (void)state;
     static const char *const names[] = {
-        "nlpkkt",          "control-distributed", "lin",    "helmholtz", "stokes", "lp-kkt",
-        "optimal-control", "quasi-definite",      "random", "convection"};
+        "nlpkkt",          "control-distributed", "lin",    "helmholtz",  "stokes",     "lp-kkt",
+        "optimal-control", "quasi-definite",      "random", "convection", "mycielskian"};
     const char *line = mpk_generators();
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         assert_non_null(line);

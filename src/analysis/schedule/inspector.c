@@ -15,10 +15,14 @@ static const char STAGE[] = "inspector";
  */
 enum { SLOTS = 16, AHEAD = 8, SPINS = 2000 };
 
-/* How far the lists are. */
+/* How far the lists are. Level sets are walked through in two parts: those that were given, then
+ * those that are found when these are listed. */
 typedef struct walk {
-    int32_t level, subset;
+    const mpki_levels *levels; /* the part at hand */
+    int32_t level, subset;     /* in it */
+    int32_t levels_before, subsets_before;
     int32_t at;      /* frames of the present level or subset that are listed */
+    int64_t columns; /* frames whose columns are listed, in all */
     bool downdates;  /* the level's columns are listed, its downdates are due */
     mpki_levels set; /* push: the subsets, or for atomic the levels themselves (borrowed) */
     int32_t *of;     /* subsets: level of each */
@@ -30,7 +34,11 @@ struct mpki_inspector {
     unsigned char *final; /* own copies; push: nothing is final, so columns have no updates */
     unsigned char *want;
     walk w;
+    mpki_levels found;
+    mpk_status search; /* of the search for these */
+    bool searched;
     mpki_portion slot[SLOTS];
+    mpki_lane lane;
     bool threaded, begun;
     pthread_t thread;
     pthread_mutex_t mutex; /* guards what follows */
@@ -110,31 +118,81 @@ static int64_t weight(const mpki_portion *portion) {
     return portion->entries > updates ? portion->entries : updates;
 }
 
-/* Subsets of all levels, before the first portion. */
+static void subsets_free(mpki_inspector *s) {
+    if (s->w.of) mpki_levels_free(s->ctx, &s->w.set);
+    mpki_release(s->ctx, s->w.of);
+    s->w.of = NULL;
+    s->w.set = (mpki_levels){0};
+}
+
+/* Subsets of the level sets at hand, before the first portion of them. */
 static mpk_status divide(mpki_inspector *s) {
-    const mpki_levels *levels = s->what.levels;
-    s->begun = true;
+    const mpki_levels *levels = s->w.levels;
+    subsets_free(s);
+    if (levels->count == 0) return MPK_OK; /* before the first stage */
     if (s->what.schedule == MPK_SCHEDULE_SUBSETS)
         return mpki_subsets_make(s->ctx, s->what.index, levels, &s->w.set, &s->w.of);
     if (s->what.schedule == MPK_SCHEDULE_ATOMIC) s->w.set = *levels;
     return MPK_OK;
 }
 
-/* Fill the next portion that is not empty; false: there is none, or *status, or stopped. */
-static bool make_portion(mpki_inspector *s, mpki_portion *portion, mpk_status *status) {
-    const mpki_levels *levels = s->what.levels;
-    const bool push = s->what.schedule != MPK_SCHEDULE_PULL;
+/* Find the level sets that were not given. */
+static void search(mpki_inspector *s) {
+    const double began = mpki_now_s();
+    s->searched = true;
+    s->search = mpki_levels_make(s->ctx, s->what.index, s->what.due, &s->found);
+    mpki_trace_end(s->ctx, s->lane, "level sets", s->what.levels->count, began);
+}
+
+/* Go on to the first part, or to level sets that are still to be found; false: there are none, or
+ * *status.
+ * began_s [inout] of the lists at work, for a trace */
+static bool next_part(mpki_inspector *s, double *began_s, mpk_status *status) {
     walk *w = &s->w;
-    *status = s->begun ? MPK_OK : divide(s);
-    while (!mpk_failed(*status) && !s->stop && w->level < levels->count) {
-        const mpki_levels *set = w->downdates ? &w->set : levels;
+    if (!s->begun) {
+        s->begun = true;
+        w->levels = s->what.levels;
+    } else if (w->levels == &s->found || s->what.due >= s->what.index->m) {
+        return false;
+    } else {
+        if (!s->searched) {
+            search(s);
+            *began_s = mpki_now_s();
+        }
+        *status = s->search;
+        w->levels_before = w->levels->count;
+        w->subsets_before = w->set.count;
+        w->levels = &s->found;
+        w->level = w->subset = 0;
+    }
+    if (!mpk_failed(*status)) *status = divide(s);
+    return !mpk_failed(*status);
+}
+
+/* Fill the next portion that is not empty; false: there is none, or *status, or stopped. */
+static bool make_portion(mpki_inspector *s, mpki_portion *portion, double *began_s,
+                         mpk_status *status) {
+    const mpki_inspection *in = &s->what;
+    const bool push = in->schedule != MPK_SCHEDULE_PULL;
+    walk *w = &s->w;
+    const double all = (double)(in->levels->count ? in->levels->ptr[in->levels->count] : 0) +
+                       (double)(in->index->m - in->due);
+    *status = MPK_OK;
+    while (!mpk_failed(*status) && !s->stop) {
+        if (!s->begun || w->level == w->levels->count) {
+            if (!next_part(s, began_s, status)) break;
+            continue;
+        }
+        const mpki_levels *set = w->downdates ? &w->set : w->levels;
         const int32_t number = w->downdates ? w->subset : w->level;
         const int32_t begin = set->ptr[number] + w->at, end = set->ptr[number + 1];
         portion->kind = w->downdates ? MPKI_PORTION_DOWNDATES : MPKI_PORTION_COLUMNS;
-        portion->level = w->level;
-        portion->subset = w->downdates ? w->subset : -1;
+        portion->level = w->levels_before + w->level;
+        portion->subset = w->downdates ? w->subsets_before + w->subset : -1;
         const int32_t to = fill_portion(s, set->frame, begin, end, portion, status);
         w->at += to - begin;
+        if (!w->downdates) w->columns += to - begin;
+        portion->share = (double)w->columns / all;
         if (to == end) {
             w->at = 0;
             if (w->downdates) w->subset++;
@@ -151,11 +209,20 @@ static bool make_portion(mpki_inspector *s, mpki_portion *portion, mpk_status *s
 /* ---- the thread --------------------------------------------------------------------------------
  */
 
-/* Wait for a free slot; the mutex is held. False: stopped. */
+/* Wait for a free slot, and find level sets meanwhile; the mutex is held. False: stopped. */
 static bool wait_for_space(mpki_inspector *s) {
     while (!s->stop) {
         int64_t ready = s->made - s->returned;
         if (ready < SLOTS && (ready == 0 || s->ahead < AHEAD * s->what.budget)) return true;
+        if (!s->searched && s->what.due < s->what.index->m) {
+            pthread_mutex_unlock(&s->mutex);
+            const double start = mpki_now_s();
+            search(s);
+            const double spent = mpki_now_s() - start;
+            pthread_mutex_lock(&s->mutex);
+            s->work_s += spent;
+            continue;
+        }
         s->sleeping = true;
         pthread_cond_wait(&s->space, &s->mutex);
         s->sleeping = false;
@@ -170,10 +237,10 @@ static void *inspect(void *arg) {
         mpki_portion *portion = &s->slot[s->made % SLOTS];
         pthread_mutex_unlock(&s->mutex);
         mpk_status status;
-        double start = mpki_now_s();
-        bool more = make_portion(s, portion, &status);
+        double start = mpki_now_s(), lists = start;
+        bool more = make_portion(s, portion, &lists, &status);
         double spent = mpki_now_s() - start;
-        mpki_trace_end(s->ctx, MPKI_LANE_INSPECTOR, "lists", more ? portion->level : -1, start);
+        mpki_trace_end(s->ctx, s->lane, "lists", more ? portion->level : -1, lists);
         pthread_mutex_lock(&s->mutex);
         s->work_s += spent;
         if (!more) {
@@ -279,13 +346,13 @@ static mpk_status keep_portion(mpki_inspector *s, const mpki_portion *from) {
 static mpk_status next_portion(mpki_inspector *s, const mpki_portion **portion) {
     if (s->threaded) return next_made(s, portion);
     if (s->end) return s->status;
-    double start = mpki_now_s();
-    if (make_portion(s, &s->slot[0], &s->status))
+    double start = mpki_now_s(), lists = start;
+    if (make_portion(s, &s->slot[0], &lists, &s->status))
         *portion = &s->slot[0];
     else
         s->end = true;
     double spent = mpki_now_s() - start;
-    mpki_trace_end(s->ctx, MPKI_LANE_CALLER, "lists", *portion ? (*portion)->level : -1, start);
+    mpki_trace_end(s->ctx, s->lane, "lists", *portion ? (*portion)->level : -1, lists);
     s->work_s += spent;
     s->waited_s += spent;
     return s->status;
@@ -313,10 +380,12 @@ static void begin_thread(mpki_inspector *s) {
     if (pthread_mutex_init(&s->mutex, NULL)) return;
     if (pthread_cond_init(&s->ready, NULL)) goto no_ready;
     if (pthread_cond_init(&s->space, NULL)) goto no_space;
+    s->lane = MPKI_LANE_INSPECTOR;
     if (pthread_create(&s->thread, NULL, inspect, s)) goto no_thread;
     s->threaded = true;
     return;
 no_thread:
+    s->lane = MPKI_LANE_CALLER;
     pthread_cond_destroy(&s->space);
 no_space:
     pthread_cond_destroy(&s->ready);
@@ -331,6 +400,7 @@ mpk_status mpki_inspector_start(mpk_context *ctx, const mpki_inspection *what,
     if (!s) return mpki_failed(ctx);
     s->ctx = ctx;
     s->what = *what;
+    s->lane = MPKI_LANE_CALLER;
     s->final = MPKI_ZNEW(ctx, STAGE, m, unsigned char);
     if (what->want) s->want = MPKI_NEW(ctx, STAGE, what->index->nblocks, unsigned char);
     if (!s->final || (what->want && !s->want)) {
@@ -352,6 +422,11 @@ mpk_status mpki_inspector_start(mpk_context *ctx, const mpki_inspection *what,
     return MPK_OK;
 }
 
+void mpki_inspector_take_levels(mpki_inspector *s, mpki_levels *found) {
+    *found = s->found;
+    s->found = (mpki_levels){0};
+}
+
 void mpki_inspector_stop(mpki_inspector **inspector, mpki_inspector_times *times) {
     mpki_inspector *s = *inspector;
     if (times) *times = (mpki_inspector_times){0, 0};
@@ -371,8 +446,8 @@ void mpki_inspector_stop(mpki_inspector **inspector, mpki_inspector_times *times
         mpki_updates_free(s->ctx, &s->slot[k].batch);
         mpki_release(s->ctx, s->slot[k].frame);
     }
-    if (s->w.of) mpki_levels_free(s->ctx, &s->w.set);
-    mpki_release(s->ctx, s->w.of);
+    subsets_free(s);
+    mpki_levels_free(s->ctx, &s->found);
     mpki_release(s->ctx, s->final);
     mpki_release(s->ctx, s->want);
     mpki_release(s->ctx, s);

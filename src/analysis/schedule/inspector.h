@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_INSPECTOR_H
 #define MPKI_INSPECTOR_H
-/** The inspector: makes the lists of the next portions of a stage while the executor runs the
- *  present one (Thuerck 2021, sec. 8.3.4 and fig. 8.4). It reads the index, which does not change
- *  within a stage. It does not see which frames are rejected meanwhile: as in the thesis, all
+/** The inspector: finds level sets and makes the lists of the next portions of a stage while the
+ *  executor runs the present one (Thuerck 2021, sec. 8.3.4 and fig. 8.4). In a later stage these are
+ *  at first delayed updates, by the columns of earlier ones; the level sets of what was pushed back
+ *  are found meanwhile. It reads the index, which does not change within a stage. It does not see which frames are rejected meanwhile: as in the thesis, all
  *  operations of the stage are listed, and the executor skips those that need a block which a
  *  rejected frame has left without values. */
 #include "schedule.h"
@@ -12,7 +13,9 @@
  *  change until then; `final` and `want` are copied, for the executor writes them. */
 typedef struct mpki_inspection {
     const mpki_ibcsr *index;
-    const mpki_levels *levels;  /* of the frames whose columns are due, in order */
+    const mpki_levels *levels; /* of frames whose columns are due, in order */
+    int32_t due; /* place of the first of the frames that are due after these, and whose level sets
+                    are still to be found; m: none */
     const int32_t *bptr;        /* m + 1: rows of the frames, as in mpki_blocking */
     const unsigned char *final; /* pull: frames that are, or may become, final; NULL: all */
     const unsigned char *want;  /* by block: targets; NULL: all */
@@ -22,7 +25,7 @@ typedef struct mpki_inspection {
     int threads;    /* of the executor; 1: no thread of its own */
     struct mpki_portions
         *kept;         /* NULL, or where portions are copied to; if it is complete, they are
-                                   handed out from there, and nothing is listed */
+                                   handed out from there, and nothing is listed or found */
     int64_t most_kept; /* bytes of these; beyond it none are kept */
 } mpki_inspection;
 
@@ -37,11 +40,12 @@ typedef enum mpki_portion_kind {
  *  mpki_updates_pull and _push. */
 typedef struct mpki_portion {
     mpki_portion_kind kind;
-    int32_t level;  /* in inspection.levels */
+    int32_t level;  /* in inspection.levels and those found, one after the other */
     int32_t subset; /* DOWNDATES: number over all levels; else -1 */
     int32_t count;
     int32_t *frame; /* count; those with nothing to do are left out */
     mpki_updates batch;
+    double share;       /* of all frames: those listed up to here */
     int64_t entries;    /* of the targets of COLUMNS */
     int32_t frame_room; /* of frame */
 } mpki_portion;
@@ -61,7 +65,7 @@ typedef struct mpki_inspector mpki_inspector;
 
 /** Seconds. */
 typedef struct mpki_inspector_times {
-    double work_s;   /* spent on lists */
+    double work_s;   /* spent on level sets and lists */
     double waited_s; /* of these the executor waited for; the rest was hidden */
 } mpki_inspector_times;
 
@@ -72,7 +76,9 @@ mpk_status mpki_inspector_start(mpk_context *ctx, const mpki_inspection *what,
 /** The next portion, borrowed until the next call; NULL: there is none. A failure of the inspector
  *  comes when the portions before it have been taken, and again in every later call. */
 mpk_status mpki_inspector_next(mpki_inspector *inspector, const mpki_portion **portion);
-/** Stop it at any point; it ends after at most one more frame. times [out] or NULL. *inspector may
+/** The level sets that were found, the caller's from now on; once there is no more portion. */
+void mpki_inspector_take_levels(mpki_inspector *inspector, mpki_levels *found);
+/** Stop it at any point; it ends after at most one more frame, or with the level sets. times [out] or NULL. *inspector may
  *  be NULL. */
 void mpki_inspector_stop(mpki_inspector **inspector, mpki_inspector_times *times);
 

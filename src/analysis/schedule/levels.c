@@ -2,6 +2,8 @@
 /* Makes level sets of frames, and checks them. */
 #include "schedule.h"
 
+#include <string.h>
+
 static const char STAGE[] = "levels";
 
 void mpki_levels_free(mpk_context *ctx, mpki_levels *levels) {
@@ -49,6 +51,20 @@ mpk_status mpki_levels_make(mpk_context *ctx, const mpki_ibcsr *index, int32_t f
     mpk_status status = bucket(ctx, index, first, level, count, levels);
     mpki_release(ctx, level);
     return status;
+}
+
+mpk_status mpki_levels_append(mpk_context *ctx, mpki_levels *a, const mpki_levels *b) {
+    const int32_t na = a->count ? a->ptr[a->count] : 0, nb = b->count ? b->ptr[b->count] : 0;
+    int32_t *ptr = mpki_resize(ctx, STAGE, a->ptr, (int64_t)a->count + b->count + 1, sizeof *ptr);
+    if (!ptr) return mpki_failed(ctx);
+    a->ptr = ptr;
+    int32_t *frame = mpki_resize(ctx, STAGE, a->frame, (int64_t)na + nb, sizeof *frame);
+    if (!frame) return mpki_failed(ctx);
+    a->frame = frame;
+    for (int32_t l = 0; l <= b->count; l++) ptr[a->count + l] = na + (b->count ? b->ptr[l] : 0);
+    if (nb) memcpy(frame + na, b->frame, (size_t)nb * sizeof *frame);
+    a->count += b->count;
+    return MPK_OK;
 }
 
 /* The set each frame is in, -1 for none; MPK_ERR_INTERNAL when one is listed twice. */

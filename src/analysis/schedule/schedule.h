@@ -19,6 +19,8 @@ mpk_status mpki_subsets_make(mpk_context *ctx, const mpki_ibcsr *index, const mp
 /** Same for a bare pattern (statistics): counts only; either may be NULL. */
 mpk_status mpki_count_levels(mpk_context *ctx, const mpki_pattern *pattern, int32_t *levels,
                              int32_t *sublevels);
+/** a := a followed by b, which has other frames. MPK_OK | MPK_ERR_MEMORY: a is unchanged. */
+mpk_status mpki_levels_append(mpk_context *ctx, mpki_levels *a, const mpki_levels *b);
 void mpki_levels_free(mpk_context *ctx, mpki_levels *levels);
 /** Check on the lists that the frames of each level are independent, or that the subsets have no
  *  conflicts. MPK_ERR_INTERNAL names a pair that breaks it. */

@@ -19,6 +19,7 @@ static const mpki_family *const families[] = {
     &mpki_family_quasi_definite,
     &mpki_family_random,
     &mpki_family_convection,
+    &mpki_family_mycielskian,
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -42,7 +43,8 @@ const char *mpk_generators(void) {
            "[decades=0]: a share of the diagonal is zero, indefinite, n = N\n"
            "convection N [dimension=2d|3d] [speed=100] [wind=constant|circular] [damping] [rows]: "
            "-Laplace u + w grad u + i damping u, upwind, not symmetric, n = N^2 or N^3; "
-           "rows=ordered|shuffled";
+           "rows=ordered|shuffled\n"
+           "mycielskian K: adjacency of the Mycielskian of ... of K2, n = 3 2^(K-2) - 1";
 }
 
 /* ---- what the families use ---------------------------------------------------------------- */

@@ -88,6 +88,6 @@ double mpki_draw_magnitude(mpki_generator *g, double decades);
 
 extern const mpki_family mpki_family_nlpkkt, mpki_family_control_distributed, mpki_family_lin,
     mpki_family_helmholtz, mpki_family_stokes, mpki_family_lp_kkt, mpki_family_optimal_control,
-    mpki_family_quasi_definite, mpki_family_random, mpki_family_convection;
+    mpki_family_quasi_definite, mpki_family_random, mpki_family_convection, mpki_family_mycielskian;
 
 #endif

@@ -99,8 +99,11 @@ static int64_t width(const mpki_inspection *in, int32_t f) {
     return in->bptr[f + 1] - in->bptr[f];
 }
 
-/* Through the inspector; slow: the executor takes its time now and then. */
-static record inspected(const mpki_inspection *in, bool slow) {
+static mpki_levels found_levels; /* those that the inspector found last */
+
+/* Through the inspector. v: all level sets, given or found; slow: the executor takes its time now and
+ * then. */
+static record inspected(const mpki_inspection *in, const mpki_levels *v, bool slow) {
     record r = record_new();
     mpki_inspector *inspector = NULL;
     mpki_inspector_times times;
@@ -108,6 +111,7 @@ static record inspected(const mpki_inspection *in, bool slow) {
     int32_t level = 0, subset = -1;
     mpki_portion_kind kind = MPKI_PORTION_COLUMNS;
     summary before = {0};
+    double share = 0;
     assert_int_equal(mpki_inspector_start(ctx, in, &inspector), MPK_OK);
     for (;;) {
         assert_int_equal(mpki_inspector_next(inspector, &portion), MPK_OK);
@@ -115,17 +119,18 @@ static record inspected(const mpki_inspection *in, bool slow) {
         assert_true(portion->batch.count > 0 && portion->count > 0);
         /* in order: by level, columns before downdates, subset by subset */
         assert_true(portion->level >= level);
+        assert_true(portion->share >= share && portion->share <= 1);
         if (portion->level == level) assert_true(portion->kind >= kind);
         if (portion->kind == MPKI_PORTION_DOWNDATES) assert_true(portion->subset >= subset);
         if (portion->kind == MPKI_PORTION_DOWNDATES) subset = portion->subset;
         level = portion->level;
+        share = portion->share;
         kind = portion->kind;
         /* one that is followed by another of the same set had spent its budget */
         if (r.portions && same_set(&before, portion))
             assert_true(before.entries >= in->budget || before.updates >= in->budget);
         before = (summary){portion->kind, portion->level, portion->subset, portion->entries,
                            portion->batch.ptr[portion->batch.count]};
-        const mpki_levels *v = in->levels;
         int32_t j = v->ptr[level];
         int64_t t = 0, entries = 0;
         for (int32_t k = 0; k < portion->count; k++) { /* some of the level's, those with items */
@@ -158,6 +163,7 @@ static record inspected(const mpki_inspection *in, bool slow) {
         assert_int_equal(mpki_inspector_next(inspector, &portion), MPK_OK);
         assert_null(portion);
     }
+    mpki_inspector_take_levels(inspector, &found_levels);
     mpki_inspector_stop(&inspector, &times);
     assert_null(inspector);
     assert_true(times.work_s >= 0 && times.waited_s >= 0);
@@ -167,10 +173,12 @@ static record inspected(const mpki_inspection *in, bool slow) {
 static const mpk_schedule schedules[] = {MPK_SCHEDULE_PULL, MPK_SCHEDULE_SUBSETS,
                                          MPK_SCHEDULE_ATOMIC};
 
-/* An index with a push-back, levels of everything, random widths. */
+/* An index with a push-back, random widths; level sets of the frames before place `due` and then of
+ * those from there on. */
 typedef struct setting {
     mpki_ibcsr index;
-    mpki_levels levels;
+    int32_t due;
+    mpki_levels levels, given, later; /* all of them; the two parts */
     int32_t bptr[128];
     unsigned char final[128];
     unsigned char *want;
@@ -182,7 +190,20 @@ static void setting_make(setting *s, int kind, int32_t n) {
     s->index = index_of(&p, 1);
     int32_t count = random_frames(&s->index, n, 30, frames);
     assert_int_equal(mpki_ibcsr_push_back(ctx, &s->index, count, frames), MPK_OK);
-    assert_int_equal(mpki_levels_make(ctx, &s->index, 0, &s->levels), MPK_OK);
+    s->due = n - count;
+    assert_int_equal(mpki_levels_make(ctx, &s->index, 0, &s->given), MPK_OK);
+    int32_t to = 0, begin = 0;
+    for (int32_t l = 0; l < s->given.count; l++) {
+        const int32_t end = s->given.ptr[l + 1];
+        for (int32_t k = begin; k < end; k++)
+            if (s->index.place[s->given.frame[k]] < s->due)
+                s->given.frame[to++] = s->given.frame[k];
+        s->given.ptr[l + 1] = to, begin = end;
+    }
+    assert_int_equal(mpki_levels_make(ctx, &s->index, s->due, &s->later), MPK_OK);
+    s->levels = (mpki_levels){0};
+    assert_int_equal(mpki_levels_append(ctx, &s->levels, &s->given), MPK_OK);
+    assert_int_equal(mpki_levels_append(ctx, &s->levels, &s->later), MPK_OK);
     s->bptr[0] = 0;
     for (int32_t f = 0; f < n; f++) {
         s->bptr[f + 1] = s->bptr[f] + 1 + random_below(9);
@@ -196,6 +217,8 @@ static void setting_make(setting *s, int kind, int32_t n) {
 static void setting_free(setting *s) {
     mpki_ibcsr_free(ctx, &s->index);
     mpki_levels_free(ctx, &s->levels);
+    mpki_levels_free(ctx, &s->given);
+    mpki_levels_free(ctx, &s->later);
     free(s->want);
 }
 
@@ -203,6 +226,7 @@ static mpki_inspection inspection_of(const setting *s, mpk_schedule schedule, in
                                      int threads) {
     return (mpki_inspection){.index = &s->index,
                              .levels = &s->levels,
+                             .due = s->index.m,
                              .bptr = s->bptr,
                              .schedule = schedule,
                              .budget = budget,
@@ -221,17 +245,60 @@ static void test_same_lists(void **state) {
                 for (int b = 0; b < 3; b++) {
                     mpki_inspection in = inspection_of(&s, schedules[a], budgets[b], 1);
                     if (masks) in.final = s.final, in.want = s.want;
-                    record expected = direct(&in), one = inspected(&in, false);
+                    record expected = direct(&in), one = inspected(&in, in.levels, false);
                     assert_same_record(&expected, &one);
                     in.threads = 2;
-                    record two = inspected(&in, b == 1);
+                    record two = inspected(&in, in.levels, b == 1);
                     assert_same_record(&expected, &two);
                     assert_int_equal(one.portions, two.portions);
-                    if (b == 0 && !masks) assert_true(one.portions >= s.levels.count);
+                    int32_t levels = 0; /* that are not empty */
+                    for (int32_t l = 0; l < s.levels.count; l++)
+                        levels += s.levels.ptr[l + 1] > s.levels.ptr[l];
+                    if (b == 0 && !masks) assert_true(one.portions >= levels);
                     record_free(&expected), record_free(&one), record_free(&two);
                 }
             setting_free(&s);
         }
+}
+
+/* Level sets that it finds itself come after those given, with the same lists as if all were given. */
+static void test_levels_found(void **state) {
+    (void)state;
+    const int32_t sizes[] = {0, 1, 2, 20, 60};
+    int32_t found_most = 0;
+    for (int k = 0; k < 5 * KINDS; k++)
+        for (int a = 0; a < 3; a++)
+            for (int none_given = 0; none_given < 2; none_given++) {
+                setting s;
+                setting_make(&s, k % KINDS, sizes[k / KINDS]);
+                const mpki_levels nothing = {0};
+                mpki_levels all = {0};
+                assert_int_equal(mpki_levels_make(ctx, &s.index, 0, &all), MPK_OK);
+                mpki_inspection in = inspection_of(&s, schedules[a], 60, 1);
+                if (none_given) in.levels = &all;
+                record expected = direct(&in);
+                in.levels = none_given ? &nothing : &s.given;
+                in.due = none_given ? 0 : s.due;
+                for (in.threads = 1; in.threads < 3; in.threads++) {
+                    const mpki_levels *want = none_given ? &all : &s.later;
+                    record got = inspected(&in, none_given ? &all : &s.levels, in.threads == 2);
+                    assert_same_record(&expected, &got);
+                    record_free(&got);
+                    assert_int_equal(found_levels.count, want->count);
+                    if (want->count > found_most) found_most = want->count;
+                    if (want->count)
+                        assert_memory_equal(found_levels.ptr, want->ptr,
+                                            (size_t)(want->count + 1) * sizeof *want->ptr);
+                    if (want->count)
+                        assert_memory_equal(found_levels.frame, want->frame,
+                                            (size_t)want->ptr[want->count] * sizeof *want->frame);
+                    mpki_levels_free(ctx, &found_levels);
+                }
+                record_free(&expected);
+                mpki_levels_free(ctx, &all);
+                setting_free(&s);
+            }
+    assert_true(found_most > 3);
 }
 
 /* The masks may be written while it runs: it has its own. */
@@ -297,6 +364,7 @@ static void test_no_memory(void **state) {
     for (int a = 0; a < 3; a++)
         for (int threads = 1; threads < 3; threads++) {
             mpki_inspection in = inspection_of(&s, schedules[a], 300, threads);
+            in.levels = &s.given, in.due = s.due;
             in.want = s.want;
             mpk_status status = MPK_ERR_MEMORY;
             long k = 0;
@@ -327,6 +395,7 @@ static void test_no_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_same_lists, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_levels_found, setup, teardown),
         cmocka_unit_test_setup_teardown(test_masks_are_copied, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stop, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_memory, setup, teardown),

@@ -14,11 +14,12 @@ from ._device import Device, Devices, devices
 from ._dense import DenseFactor, ldl_dense, solve_dense
 from ._errors import *  # noqa: F403
 from ._errors import __all__ as _errors
-from ._factor import Factor, Inertia, Slogdet, factorized, ildl, ldl, ldu, spsolve
+from ._factor import Factor, Inertia, Slogdet
 from ._files import generate, generators, read
 from ._isai import ApproximateInverse, isai
 from ._krylov import KrylovInfo, bicgstab, cg, fgmres, gmres, idr, minres, sqmr, symmlq
 from ._lib import build_config, library_path, version
+from ._make import factorized, ildl, ldl, ldu, spsolve
 from ._options import keys as options
 from ._version import __version__
 

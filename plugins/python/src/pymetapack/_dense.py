@@ -10,12 +10,13 @@ import numpy as np
 
 from ._context import Context
 from ._errors import InputError, SingularMatrixError, ZeroPivotWarning
-from ._factor import Inertia, judge
+from ._factor import Inertia
 from ._lib import ffi, lib, text
 from ._matrix import SCALARS, host_array, pointer, working_dtype
 from ._options import as_dict
 from ._types import Array, DType, MatrixLike, VectorLike
 from ._vectors import solve_columns
+from ._verdict import judge
 
 __all__ = ["DenseFactor", "ldl_dense", "solve_dense"]
 

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The backend `vrptx`: kernels for warps of a vector core (docs/vrptx.md). Frame, leaves, control:
+ * a run-time condition is the same for a work-group, not for all warps of a partition, so branches
+ * may part lanes and meet again at a join. */
+#include "borg/emit/vrptx/core.h"
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- text --------------------------------------------------------------------------------------
+ */
+
+static void put_line(borg_sink *out, const char *format, va_list arguments) {
+    borg_put(out, "    ");
+    borg_vput(out, format, arguments);
+    borg_put(out, ";\n");
+}
+
+void vx_line(vx *e, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    put_line(e->out, format, arguments);
+    va_end(arguments);
+}
+
+void vx_once(vx *e, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    put_line(&e->first, format, arguments);
+    va_end(arguments);
+}
+
+static const char letters[] = "?prlfdl";
+
+const char *vx_new(vx *e, borg_type type) {
+    if (type == BORG_PTR) type = BORG_I64;
+    return borg_format(e->arena, "%%%c%d", letters[type], e->registers[type]++);
+}
+
+const char *vx_type(borg_type type) {
+    static const char *const text[] = {"?", "pred", "b32", "b64", "f32", "f64", "b64"};
+    return text[type];
+}
+
+const char *vx_get(const borg_inst *v, int32_t row) {
+    return ((const char *const *)v->aux)[row];
+}
+
+void vx_name(vx *e, borg_inst *v, int32_t row, const char *name) {
+    if (!v->aux) v->aux = BORG_NEW(e->arena, v->rows, const char *);
+    ((const char **)v->aux)[row] = name;
+}
+
+const char *vx_literal(vx *e, borg_type type, uint64_t bits) {
+    switch (type) {
+    case BORG_I1:
+        return bits & 1 ? "1" : "0";
+    case BORG_I32:
+        return borg_format(e->arena, "%" PRId32, (int32_t)(uint32_t)bits);
+    case BORG_F32:
+        return borg_format(e->arena, "0f%08" PRIx32, (uint32_t)bits);
+    case BORG_F64:
+        return borg_format(e->arena, "0d%016" PRIx64, bits);
+    default:
+        return borg_format(e->arena, "%" PRId64, (int64_t)bits);
+    }
+}
+
+const char *vx_in_register(vx *e, borg_type type, const char *text) {
+    if (*text == '%') return text;
+    const char *name = vx_new(e, type);
+    vx_line(e, "mov.%s %s, %s", vx_type(type), name, text);
+    return name;
+}
+
+/* ---- leaves ------------------------------------------------------------------------------------
+ */
+
+static const char *table_like(vx *e, borg_type type, const uint64_t *bits) {
+    const int32_t n = e->m->size;
+    for (vx_table *t = e->known; t; t = t->next)
+        if (t->type == type && memcmp(t->bits, bits, (size_t)n * sizeof *bits) == 0) return t->name;
+    vx_table *t = BORG_NEW(e->arena, 1, vx_table);
+    uint64_t *copy = BORG_NEW(e->arena, n, uint64_t);
+    memcpy(copy, bits, (size_t)n * sizeof *bits);
+    *t = (vx_table){copy, type, borg_format(e->arena, "b_t%d", e->ntables++), e->known};
+    e->known = t;
+    borg_put(&e->tables, "    .const .%s %s[%d] = {", vx_type(type), t->name, n);
+    for (int32_t w = 0; w < n; ++w)
+        borg_put(&e->tables, "%s%s", w ? ", " : "", vx_literal(e, type, bits[w]));
+    borg_put(&e->tables, "};\n");
+    return t->name;
+}
+
+/* One lane of its own kind, or the lanes below one: a comparison. NULL: no such thing. */
+static const char *compared(vx *e, const uint64_t *bits) {
+    const int32_t n = e->m->size;
+    int32_t ones = 0, first = n, changes = 0, odd = 0;
+    for (int32_t w = 0; w < n; ++w) {
+        ones += bits[w] & 1;
+        if (w && (bits[w] & 1) != (bits[w - 1] & 1)) {
+            ++changes;
+            first = w;
+        }
+    }
+    const bool one = ones == 1;
+    for (int32_t w = 0; w < n; ++w)
+        if ((bits[w] & 1) == one) odd = w;
+    if (changes != 1 && !one && ones != n - 1) return NULL;
+    const char *p = vx_new(e, BORG_I1);
+    if (changes == 1)
+        vx_line(e, "setp.%s.u32 %s, $tid, %d", bits[0] & 1 ? "lt" : "ge", p, first);
+    else
+        vx_line(e, "setp.%s.u32 %s, $tid, %d", one ? "eq" : "ne", p, odd);
+    return p;
+}
+
+const char *vx_by_lane(vx *e, borg_type type, const uint64_t *bits) {
+    bool same = true, own = type == BORG_I32;
+    for (int32_t w = 0; w < e->m->size; ++w) {
+        same = same && bits[w] == bits[0];
+        own = own && bits[w] == (uint64_t)w;
+    }
+    if (same) return vx_literal(e, type, bits[0]);
+    if (own) return "$tid";
+    if (type == BORG_I1) {
+        const char *p = compared(e, bits);
+        if (p) return p;
+    }
+    borg_type as = type == BORG_I1 ? BORG_I32 : type;
+    const char *name = vx_new(e, as), *table = table_like(e, as, bits);
+    vx_line(e, "ld.const.%s %s, [%s + $tid]", vx_type(as), name, table);
+    return type == BORG_I1 ? vx_narrow(e, name) : name;
+}
+
+static const char *group(vx *e) {
+    if (e->group) return e->group;
+    e->group = vx_new(e, BORG_I64);
+    vx_once(e, "cvt.u64.u32 %s, $wid", e->group);
+    return e->group;
+}
+
+static void constant(vx *e, borg_inst *v) {
+    uint64_t *bits = BORG_NEW(e->arena, e->m->size, uint64_t);
+    for (int32_t r = 0; r < v->rows; ++r) {
+        for (int32_t w = 0; w < e->m->size; ++w) bits[w] = borg_const_bits(e->m, v, r, w);
+        vx_name(e, v, r, vx_by_lane(e, v->type, bits));
+    }
+}
+
+static void leaf(vx *e, borg_inst *v) {
+    const borg_param *p = v->op == BORG_PARAM ? &e->m->params[v->index] : NULL;
+    switch (v->op) {
+    case BORG_CONST:
+        constant(e, v);
+        return;
+    case BORG_PARAM:
+        vx_name(e, v, 0, p->type == BORG_I1 ? vx_narrow(e, p->name) : p->name);
+        return;
+    case BORG_LOCAL: /* by memory.c, by its number */
+        vx_name(e, v, 0, "");
+        return;
+    case BORG_GID:
+    case BORG_G0:
+        vx_name(e, v, 0, group(e));
+        return;
+    default:
+        for (int32_t r = 0; r < v->rows; ++r) vx_name(e, v, r, v->op == BORG_LID ? "$tid" : "0");
+        return;
+    }
+}
+
+/* ---- control -----------------------------------------------------------------------------------
+ */
+
+static void emit_block(vx *e, borg_block *block);
+
+static void move(vx *e, borg_type type, const char *to, const char *from) {
+    if (strcmp(to, from) != 0) vx_line(e, "mov.%s %s, %s", vx_type(type), to, from);
+}
+
+static void label(vx *e, int32_t number) {
+    borg_put(e->out, "b_l%d:\n", number);
+    vx_line(e, "join");
+}
+
+/* The next values of the PHIs, all at once: by way of other registers where one is read that was
+ * written before. */
+static void take_yields(vx *e, const borg_inst *v) {
+    borg_inst **next = v->block[1]->last->args;
+    const borg_inst *head = v->block[0]->first;
+    int32_t count = 0, at = 0, i = 0;
+    for (const borg_inst *p = head; p && p->op == BORG_PHI; p = p->next) count += p->rows;
+    const char **from = BORG_NEW(e->arena, count + 1, const char *);
+    for (const borg_inst *p = head; p && p->op == BORG_PHI; p = p->next, ++at)
+        for (int32_t r = 0; r < p->rows; ++r, ++i) {
+            from[i] = vx_get(next[at], r);
+            bool written = false; /* by a move that comes earlier */
+            for (const borg_inst *q = head; q != p; q = q->next)
+                for (int32_t k = 0; k < q->rows; ++k)
+                    written = written || strcmp(vx_get(q, k), from[i]) == 0;
+            for (int32_t k = 0; k < r; ++k) written = written || strcmp(vx_get(p, k), from[i]) == 0;
+            if (!written) continue;
+            const char *copy = vx_new(e, p->type);
+            move(e, p->type, copy, from[i]);
+            from[i] = copy;
+        }
+    i = 0;
+    for (const borg_inst *p = head; p && p->op == BORG_PHI; p = p->next)
+        for (int32_t r = 0; r < p->rows; ++r, ++i) move(e, p->type, vx_get(p, r), from[i]);
+}
+
+static void emit_loop(vx *e, borg_inst *v) {
+    borg_block *head = v->block[0], *body = v->block[1];
+    int32_t top = e->labels++, after = e->labels++;
+    for (borg_inst *p = head->first; p && p->op == BORG_PHI; p = p->next)
+        for (int32_t r = 0; r < p->rows; ++r) {
+            vx_name(e, p, r, vx_new(e, p->type));
+            move(e, p->type, vx_get(p, r), vx_get(p->args[0], r));
+        }
+    label(e, top);
+    emit_block(e, head);
+    vx_line(e, "@!%s bra b_l%d", vx_in_register(e, BORG_I1, vx_get(head->last->args[0], 0)), after);
+    emit_block(e, body);
+    take_yields(e, v);
+    vx_line(e, "bra b_l%d", top);
+    label(e, after);
+}
+
+/* Registers that both sides write. */
+static void emit_if(vx *e, borg_inst *v) {
+    int32_t other = e->labels++, after = e->labels++;
+    const borg_inst *yield = v->block[0]->last;
+    const char ***names = BORG_NEW(e->arena, yield->nargs + 1, const char **);
+    for (int32_t k = 0; k < yield->nargs; ++k) {
+        names[k] = BORG_NEW(e->arena, yield->args[k]->rows, const char *);
+        for (int32_t r = 0; r < yield->args[k]->rows; ++r)
+            names[k][r] = vx_new(e, yield->args[k]->type);
+    }
+    v->aux = names;
+    vx_line(e, "@!%s bra b_l%d", vx_in_register(e, BORG_I1, vx_get(v->args[0], 0)), other);
+    for (int side = 0; side < 2; ++side) {
+        emit_block(e, v->block[side]);
+        yield = v->block[side]->last;
+        for (int32_t k = 0; k < yield->nargs; ++k)
+            for (int32_t r = 0; r < yield->args[k]->rows; ++r)
+                move(e, yield->args[k]->type, names[k][r], vx_get(yield->args[k], r));
+        if (side == 0) vx_line(e, "bra b_l%d", after);
+        label(e, side == 0 ? other : after);
+    }
+}
+
+static void emit_result(borg_inst *v) {
+    borg_inst *from = v->args[0];
+    if (from->op != BORG_LOOP) {
+        v->aux = ((const char ***)from->aux)[v->index];
+        return;
+    }
+    const borg_inst *p = from->block[0]->first;
+    for (int32_t i = 0; i < v->index; ++i) p = p->next;
+    v->aux = p->aux;
+}
+
+static void emit_block(vx *e, borg_block *block) {
+    for (borg_inst *v = block->first; v; v = v->next) {
+        if (v->uses == 0 && borg_is_pure(v)) continue;
+        switch (borg_op_table[v->op].class) {
+        case BORG_LEAF:
+            leaf(e, v);
+            break;
+        case BORG_ELEM:
+        case BORG_CONVERT:
+            vx_elem(e, v);
+            break;
+        case BORG_LAYOUT:
+            vx_layout(e, v);
+            break;
+        case BORG_REDUCE:
+            vx_reduce(e, v);
+            break;
+        case BORG_MEMORY:
+            vx_memory(e, v);
+            break;
+        case BORG_CONTROL:
+            if (v->op == BORG_LOOP) emit_loop(e, v);
+            if (v->op == BORG_IF) emit_if(e, v);
+            if (v->op == BORG_RESULT) emit_result(v);
+            break;
+        }
+    }
+}
+
+/* ---- kernels -----------------------------------------------------------------------------------
+ */
+
+static void clear_block(borg_block *block) {
+    for (borg_inst *v = block->first; v; v = v->next) {
+        v->aux = NULL;
+        if (v->block[0]) clear_block(v->block[0]);
+        if (v->block[1]) clear_block(v->block[1]);
+    }
+}
+
+static void put_head(vx *e, const char *name, borg_sink *out) {
+    static const char *const scalars[] = {"?", "s32", "s32", "s64", "f32", "f64"};
+    static const borg_type kinds[] = {BORG_I1, BORG_I32, BORG_I64, BORG_F32, BORG_F64};
+    borg_put(out, ".entry %s (", name);
+    for (int32_t i = 0; i < e->m->nparams; ++i) {
+        const borg_param *p = &e->m->params[i];
+        borg_put(out, "%s.param ", i ? ", " : "");
+        if (p->type == BORG_PTR)
+            borg_put(out, ".ptr.%s %s", p->depth > 1 ? "b64" : vx_type(p->elem), p->name);
+        else
+            borg_put(out, ".%s %s", scalars[p->type], p->name);
+    }
+    borg_put(out, ") .ntids %d\n{\n", e->m->size);
+    for (int32_t i = 0; i < e->m->nlocals; ++i)
+        borg_put(out, "    .shared .%s b_s%d[%d]; // %s\n", vx_type(e->m->locals[i].elem), i,
+                 e->m->locals[i].count, e->m->locals[i].name);
+    borg_put_text(out, e->tables.text, e->tables.length);
+    for (int k = 0; k < 5; ++k)
+        if (e->registers[kinds[k]])
+            borg_put(out, "    .reg .%s %%%c<%d>;\n", vx_type(kinds[k]), letters[kinds[k]],
+                     e->registers[kinds[k]]);
+}
+
+static borg_status emit(const borg_unit *units, int32_t nunits, const borg_options *options,
+                        borg_sink *sink, borg_diags *diags) {
+    (void)options;
+    if (nunits != 1) {
+        borg_report(diags, BORG_ERROR, (borg_loc){0},
+                    "a file of vrPTX has one kernel, here are %d: choose one (--kernel)", nunits);
+        return BORG_ERR_OPTION;
+    }
+    borg_sink body = {.arena = sink->arena};
+    vx e = {.arena = sink->arena, .out = &body, .m = units[0].module};
+    e.tables.arena = e.first.arena = sink->arena;
+    if (e.m->pack > 1) {
+        borg_report(diags, BORG_ERROR, (borg_loc){0},
+                    "WG_PACK is 1 for vrptx: the machine packs warps");
+        return BORG_ERR_OPTION;
+    }
+    borg_number(e.m);
+    borg_count_uses(e.m);
+    clear_block(e.m->body);
+    emit_block(&e, e.m->body);
+    borg_put(sink, "// Made by borgc: a warp of %d threads for a work-group.\n", e.m->size);
+    put_head(&e, units[0].name, sink);
+    borg_put_text(sink, e.first.text, e.first.length);
+    borg_put_text(sink, body.text, body.length);
+    borg_put(sink, "    exit;\n}\n");
+    return BORG_OK;
+}
+
+const borg_backend borg_backend_vrptx = {
+    .name = "vrptx",
+    .summary = "vrPTX, for warps of a vector core (metapack vsim)",
+    .suffix = ".vrptx",
+    .machine = {.simt = true, .vector_bytes = 2048, .registers = 64, .gather_cost = 1},
+    .emit = emit,
+};

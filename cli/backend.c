@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* metapack solve --backend: another machine, behind the accelerator interface. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef METAPACK_SIM
+#include "sim/accelerator/accelerator.h"
+#endif
+
+/* Blocks of a pipeline: each operation on one is a unit. */
+enum { PIPE_BLOCK = 8, SYSTOLIC_BLOCK = 32 };
+
+static bool is_typed(const cli_args *args, const char *key) {
+    for (int k = 0; mpk_option_at(k); k++)
+        if (!strcmp(mpk_option_at(k)->key, key)) return args->typed >> k & 1;
+    return false;
+}
+
+/* Options that the interface asks for, or that tell what the machine does, where the caller said nothing. */
+static void set_defaults(cli_args *args, const mpk_accelerator *table, int block) {
+    mpk_options *o = &args->options;
+    if (!is_typed(args, "schedule"))
+        o->schedule = table->atomics ? MPK_SCHEDULE_ATOMIC : MPK_SCHEDULE_SUBSETS;
+    if (!is_typed(args, "pivoting") && !table->pivoting) o->pivoting = MPK_PIVOTING_NONE;
+    if (!is_typed(args, "butterfly") && !table->pivoting &&
+        !(is_typed(args, "stages") && o->stages == 1))
+        o->butterfly = MPK_ON;
+    if (!is_typed(args, "method")) o->method = MPK_METHOD_ILDLT;
+    if (!is_typed(args, "level")) o->level = -1;
+    if (!is_typed(args, "fill_factor")) o->fill_factor = 0;
+    if (!is_typed(args, "drop_tolerance")) o->drop_tolerance = 0;
+    if (!is_typed(args, "stages")) o->stages = 0;
+    if (!is_typed(args, "block") && block) o->block = block;
+}
+
+static int refuse(const cli_args *args, const char *text) {
+    fprintf(stderr, "metapack %s: --backend: %s\n", args->name, text);
+    cli_print_failure(args, MPK_ERR_ARGUMENT, text);
+    return CLI_EXIT_USAGE;
+}
+
+static int use(cli_args *args, const mpk_accelerator *table) {
+    if (mpk_context_use_accelerator(args->ctx, table) == MPK_OK) return 0;
+    return refuse(args, "no memory");
+}
+
+#ifdef METAPACK_SIM
+static int use_systolic(cli_args *args, const char *size, cli_backend *b) {
+    char text[SIM_TEXT], end;
+    int rows, columns;
+    if (sscanf(size, "%dx%d%c", &rows, &columns, &end) != 2)
+        return refuse(args, "expected systolic:ROWSxCOLUMNS, as in systolic:32x32");
+    b->machine = sim_systolic_new(rows, columns, text);
+    if (!b->machine) return refuse(args, *text ? text : "no memory");
+    const int most = b->machine->table.largest_block;
+    set_defaults(args, &b->machine->table, most < SYSTOLIC_BLOCK ? most : SYSTOLIC_BLOCK);
+    return use(args, &b->machine->table);
+}
+
+static int use_pipe(cli_args *args, const char *file, cli_backend *b) {
+    char text[SIM_TEXT];
+    char *source = *file ? cli_read_text(file) : NULL;
+    if (*file && !source) {
+        snprintf(text, sizeof text, "%s: %s", file, strerror(errno));
+        refuse(args, text);
+        return CLI_EXIT_FILE;
+    }
+    const int block = is_typed(args, "block") ? args->options.block : PIPE_BLOCK;
+    b->machine = sim_pipe_new(file, source, block, NULL, text);
+    free(source);
+    if (!b->machine) return refuse(args, *text ? text : "no memory");
+    set_defaults(args, &b->machine->table, block);
+    return use(args, &b->machine->table);
+}
+
+/* Cycles, and how well the units were used. */
+static void print_cycles(const cli_backend *b, const mpk_accelerator_report *r) {
+    static const char *const names[] = {"factorize", "solve",    "downdate",
+                                        "transpose", "zero out", "permute"};
+    const sim_cycles *c = &b->machine->count;
+    int64_t all = 0;
+    double busy = 0, there = 0;
+    fprintf(stderr, "              %-10s %9s %10s %14s %11s\n", "phase", "batches", "blocks",
+            "cycles", "utilisation");
+    for (int k = 0; k < SIM_KERNELS; k++) {
+        if (!r->calls[k]) continue;
+        const double units = c->units[k] * (double)c->cycles[k];
+        fprintf(stderr, "              %-10s %9lld %10lld %14lld", names[k], (long long)r->calls[k],
+                (long long)r->items[k], (long long)c->cycles[k]);
+        if (units > 0 && c->busy[k] > 0)
+            fprintf(stderr, " %9.1f %%\n", 100 * c->busy[k] / units);
+        else
+            fprintf(stderr, " %11s\n", "moves");
+        all += c->cycles[k];
+        busy += c->busy[k];
+        there += units;
+    }
+    fprintf(stderr, "              %-10s %9s %10s %14lld %9.1f %%\n", "all", "", "", (long long)all,
+            there > 0 ? 100 * busy / there : 0);
+}
+#endif
+
+static void print_calls(const mpk_accelerator_report *r) {
+    static const char *const names[] = {"factorize", "solve",    "downdate",
+                                        "transpose", "zero out", "permute"};
+    for (int k = 0; k < 6; k++)
+        if (r->calls[k])
+            fprintf(stderr, "              %-10s %9lld batches %10lld blocks %10.3f ms\n", names[k],
+                    (long long)r->calls[k], (long long)r->items[k], 1e3 * r->time_s[k]);
+}
+
+int cli_backend_begin(cli_args *args, cli_backend *b) {
+    const char *name = args->backend, *colon = strchr(name, ':');
+    const size_t length = colon ? (size_t)(colon - name) : strlen(name);
+#define IS(word) (length == strlen(word) && !strncmp(name, word, length))
+    if (args->dense && strcmp(args->dense, "off"))
+        return cli_usage_error(args, "option --backend is not read by --dense %s", args->dense);
+    if (IS("cuda")) {
+        if (mpk_options_set(args->ctx, &args->options, "device", name) == MPK_OK) return 0;
+        return refuse(args, "expected cuda or cuda:NUMBER");
+    }
+    if (IS("cpu") && !colon) {
+        set_defaults(args, mpk_accelerator_cpu(), 0);
+        return use(args, mpk_accelerator_cpu());
+    }
+#ifdef METAPACK_SIM
+    if (IS("systolic")) return use_systolic(args, colon ? colon + 1 : "", b);
+    if (IS("pipe")) return use_pipe(args, colon ? colon + 1 : "", b);
+#else
+    (void)b;
+    if (IS("systolic") || IS("pipe"))
+        return refuse(args, "this command was built without simulators (METAPACK_SIM)");
+#endif
+    return refuse(args, "expected cpu, cuda, systolic:ROWSxCOLUMNS, pipe or pipe:FILE");
+}
+
+void cli_backend_tell(const cli_args *args, const cli_backend *b) {
+    mpk_accelerator_report r = {.struct_size = sizeof r};
+    if (args->quiet || mpk_accelerator_report_get(args->ctx, &r) != MPK_OK || !r.calls[0]) return;
+    fprintf(stderr,
+            "Backend       %lld blocks up, %lld down, %.3g MB; %lld butterflies, %lld pivot "
+            "blocks by the host\n",
+            (long long)r.uploads, (long long)r.downloads, 1e-6 * (double)r.bytes,
+            (long long)r.butterflies, (long long)r.host_pivots);
+#ifdef METAPACK_SIM
+    if (b->machine)
+        print_cycles(b, &r);
+    else
+#endif
+        print_calls(&r);
+    (void)b;
+    fprintf(stderr, "Boundaries    %lld between stages: the machine waited %.3f ms for the host\n",
+            (long long)r.boundaries, 1e3 * r.boundary_s);
+}
+
+void cli_backend_end(cli_args *args, cli_backend *b) {
+    mpk_context_use_accelerator(args->ctx, NULL);
+#ifdef METAPACK_SIM
+    sim_machine_free(&b->machine);
+#endif
+    (void)b;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ---- what the solver calls --------------------------------------------------------------------- */
+
+#include <stdlib.h>
+#include "solver.h"
+
+void *kernel_memory(size_t bytes) {
+    return calloc(bytes ? bytes : 1, 1);
+}
+
+void kernel_release(void *p) {
+    free(p);
+}
+
+void run_factorize(int64_t count, double **block, double small, int32_t *trouble, double *largest) {
+    factorize(0, count, block, small, trouble, largest);
+}
+
+void run_solve(int64_t count, double **block, const double **pivot, double *largest) {
+    solve(0, count, block, pivot, largest);
+}
+
+void run_downdate(int64_t count, double **block, const double **a, const double **b,
+                  const double **pivot) {
+    downdate(0, count, block, a, b, pivot);
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The accelerator interface on the processor's own table and on changed ones: the engine's factor, what
+ * the meta-algorithm does without a capability, user buffers, blocks in a form of the user's, failures. */
+#include "factor/runs.h"
+
+#include "factor/factor.h"
+
+static mpk_accelerator table; /* what a test changes of the processor's */
+
+static mpk_context *with_table(void) {
+    mpk_context *ctx = context();
+    assert_int_equal(mpk_context_use_accelerator(ctx, &table), MPK_OK);
+    return ctx;
+}
+
+static mpk_accelerator_report report_of(const mpk_context *ctx) {
+    mpk_accelerator_report r = {.struct_size = sizeof r};
+    assert_int_equal(mpk_accelerator_report_get(ctx, &r), MPK_OK);
+    return r;
+}
+
+/* The largest difference of L^-1 b, relative to its largest entry; with no inner pivoting L is one. */
+static double difference(mpk_context *a, run *r, mpk_context *b, run *s, mpk_part part) {
+    double most = 0, worst = 0;
+    apply(a, r, part);
+    apply(b, s, part);
+    for (int64_t k = 0; k < r->a.n; k++) {
+        const double x = ((double *)r->x)[k], y = ((double *)s->x)[k];
+        most = fmax(most, fabs(x));
+        worst = fmax(worst, fabs(x - y));
+    }
+    return worst / most;
+}
+
+static mpk_options plain(int stages) {
+    mpk_options o = complete();
+    o.pivoting = MPK_PIVOTING_NONE;
+    o.butterfly = stages == 1 ? MPK_OFF : MPK_ON;
+    o.schedule = MPK_SCHEDULE_SUBSETS;
+    o.stages = stages;
+    o.block = 8;
+    o.pivot_threshold = 0.3; /* so that there are stages */
+    return o;
+}
+
+/* Without pivoting the factor is the engine's, to rounding, for one to four stages; with atomics and
+ * without, with an inspector's thread and without: those give the same bits. */
+static void test_factor_is_the_engines(void **unused) {
+    (void)unused;
+    static const char *const spec[] = {"random 200 0.02", "lp-kkt 60 110 3", "optimal-control 12"};
+    int stages_seen = 0;
+    for (size_t k = 0; k < 3; k++) {
+        for (int stages = 1; stages <= 4; stages++) {
+            mpk_options o = plain(stages);
+            mpk_context *own = context();
+            run want = go(own, spec[k], &o);
+            assert_false(mpk_failed(want.status));
+            run first = {0};
+            mpk_context *contexts[4] = {NULL};
+            for (int which = 0; which < 4; which++) {
+                table = *mpk_accelerator_cpu();
+                table.pivoting = 0;
+                table.atomics = which & 1;
+                o.threads = 1 + which / 2;
+                contexts[which] = with_table();
+                run got = go(contexts[which], spec[k], &o);
+                assert_false(mpk_failed(got.status));
+                assert_string_equal(mpk_factor_engine(got.fac), table.name);
+                mpk_factor_info a, b;
+                mpk_factor_info_get(want.fac, &a);
+                mpk_factor_info_get(got.fac, &b);
+                assert_int_equal(a.stages, b.stages);
+                assert_int_equal(a.inertia.positive, b.inertia.positive);
+                assert_int_equal(a.inertia.negative, b.inertia.negative);
+                assert_int_equal(a.rejected, b.rejected);
+                if (b.stages > stages_seen) stages_seen = b.stages;
+                const double d = difference(own, &want, contexts[which], &got, MPK_PART_L);
+                if (!(d <= 1e-13 * (a.growth > 1 ? a.growth : 1)))
+                    fail_msg("%s, %d stages: L^-1 b differs by %g (growth %g)", spec[k], stages, d,
+                             a.growth);
+                if (which == 0) {
+                    first = got;
+                    continue;
+                }
+                apply(contexts[0], &first, MPK_PART_L);
+                if (which == 2) /* the inspector's thread */
+                    assert_memory_equal(first.x, got.x, (size_t)got.a.n * sizeof(double));
+                end(&got);
+            }
+            end(&first);
+            end(&want);
+            for (int which = 0; which < 4; which++) mpk_context_destroy(&contexts[which]);
+            mpk_context_destroy(&own);
+        }
+    }
+    assert_int_equal(stages_seen, 4);
+}
+
+/* With inner pivoting, in any number of stages, the answer is right; a matrix that no frame accepts ends
+ * in a dense pivot. */
+static void test_answers(void **unused) {
+    (void)unused;
+    static const char *const spec[] = {"quasi-definite 9", "nlpkkt 5", "lp-kkt 60 110 3",
+                                       "optimal-control 12"};
+    for (size_t k = 0; k < 3; k++) {
+        for (int pivoting = 0; pivoting < 2; pivoting++) {
+            mpk_options o = complete();
+            o.stages = 0;
+            table = *mpk_accelerator_cpu();
+            table.pivoting = pivoting;
+            mpk_context *ctx = with_table();
+            run r = go(ctx, spec[k], &o);
+            assert_false(mpk_failed(r.status));
+            const double res = residual(ctx, &r);
+            if (!(res <= 1e-8)) fail_msg("%s pivoting %d: residual %g", spec[k], pivoting, res);
+            const mpk_accelerator_report seen = report_of(ctx);
+            assert_true(seen.items[0] > 0 && seen.items[1] > 0 && seen.items[2] > 0);
+            assert_int_equal(seen.items[5] > 0, pivoting);
+            mpk_factor_info info;
+            mpk_factor_info_get(r.fac, &info);
+            if (info.stages > 1) assert_true(seen.boundaries > 0);
+            if (!pivoting && info.rejected) assert_true(seen.butterflies > 0 && seen.items[3] > 0);
+            end(&r);
+            mpk_context_destroy(&ctx);
+        }
+    }
+}
+
+/* ---- the user's kernels and buffers ------------------------------------------------------------ */
+
+static int64_t seen_buffers, wrong_buffers;
+
+/* Counts each block's downdates in its own buffer, and its pivot's in the pivot's. */
+static mpk_status counting_downdate(void *self, const mpk_accelerator_batch *b) {
+    for (int64_t i = 0; i < b->count; i++) {
+        ++*(int64_t *)b->buffer[0][i];
+        ++*(double *)b->buffer[1][i];
+        seen_buffers++;
+    }
+    return mpk_accelerator_cpu()->downdate(self, b);
+}
+
+/* A block that is solved with had all its downdates in this stage before: its buffer has them. */
+static mpk_status looking_solve(void *self, const mpk_accelerator_batch *b) {
+    for (int64_t i = 0; i < b->count; i++) wrong_buffers += *(int64_t *)b->buffer[0][i] < 0;
+    return mpk_accelerator_cpu()->solve(self, b);
+}
+
+static void test_buffers(void **unused) {
+    (void)unused;
+    table = *mpk_accelerator_cpu();
+    table.nbuffers = 2;
+    table.buffers[0] = (mpk_accelerator_buffer){"downdates", 0, sizeof(int64_t)};
+    table.buffers[1] = (mpk_accelerator_buffer){"as pivot", 1, sizeof(double)};
+    table.downdate = counting_downdate;
+    table.solve = looking_solve;
+    seen_buffers = wrong_buffers = 0;
+    mpk_options o = complete();
+    mpk_context *ctx = with_table();
+    run r = go(ctx, "nlpkkt 4", &o);
+    assert_false(mpk_failed(r.status));
+    assert_true(seen_buffers > 0 && wrong_buffers == 0);
+    assert_true(residual(ctx, &r) <= 1e-8);
+    end(&r);
+    mpk_context_destroy(&ctx);
+}
+
+/* Blocks that rest as a bit mask and the values of its bits. */
+static int64_t packed_bytes(void *self, int32_t n) {
+    (void)self;
+    return (n * (int64_t)n + 63) / 64 * 8 + n * (int64_t)n * 8;
+}
+
+static mpk_status unpack(void *self, const mpk_accelerator_batch *b) {
+    (void)self;
+    const int64_t each = b->n * (int64_t)b->n, words = (each + 63) / 64;
+    for (int64_t i = 0; i < b->count; i++) {
+        const uint64_t *mask = b->block[1][i];
+        const double *value = (const double *)(mask + words);
+        double *to = b->block[0][i];
+        for (int64_t k = 0; k < each; k++) to[k] = mask[k / 64] >> k % 64 & 1 ? *value++ : 0;
+    }
+    return MPK_OK;
+}
+
+static mpk_status pack(void *self, const mpk_accelerator_batch *b) {
+    (void)self;
+    const int64_t each = b->n * (int64_t)b->n, words = (each + 63) / 64;
+    for (int64_t i = 0; i < b->count; i++) {
+        uint64_t *mask = b->block[1][i];
+        double *value = (double *)(mask + words);
+        const double *from = b->block[0][i];
+        memset(mask, 0, (size_t)words * 8);
+        for (int64_t k = 0; k < each; k++)
+            if (from[k] != 0) mask[k / 64] |= UINT64_C(1) << k % 64, *value++ = from[k];
+    }
+    return MPK_OK;
+}
+
+static void test_compressed_blocks(void **unused) {
+    (void)unused;
+    mpk_options o = complete();
+    o.stages = 3;
+    table = *mpk_accelerator_cpu();
+    table.pivoting = 0;
+    mpk_context *ctx = with_table();
+    run dense = go(ctx, "nlpkkt 4", &o);
+    assert_false(mpk_failed(dense.status));
+    apply(ctx, &dense, MPK_PART_ALL);
+    mpk_accelerator other = table;
+    other.stored_bytes = packed_bytes, other.load = unpack, other.store = pack;
+    mpk_context *there = context();
+    assert_int_equal(mpk_context_use_accelerator(there, &other), MPK_OK);
+    run packed = go(there, "nlpkkt 4", &o);
+    assert_false(mpk_failed(packed.status));
+    apply(there, &packed, MPK_PART_ALL);
+    for (int64_t k = 0; k < dense.a.n; k++) /* a zero may have lost its sign */
+        assert_true(((double *)dense.x)[k] == ((double *)packed.x)[k]);
+    end(&dense);
+    end(&packed);
+    mpk_context_destroy(&ctx);
+    mpk_context_destroy(&there);
+}
+
+/* ---- what is refused, what fails --------------------------------------------------------------- */
+
+static void expect(const mpk_options *o, const char *spec, mpk_status status, const char *words) {
+    mpk_context *ctx = with_table();
+    run r = go(ctx, spec, o);
+    const char *text = "";
+    assert_int_equal(r.status, status);
+    mpk_last_error(ctx, NULL, NULL, &text);
+    if (!strstr(text, words)) fail_msg("not '%s' but '%s'", words, text);
+    end(&r);
+    mpk_context_destroy(&ctx);
+}
+
+static void test_refusals(void **unused) {
+    (void)unused;
+    table = *mpk_accelerator_cpu();
+    mpk_options o = complete();
+    o.drop_tolerance = 1e-3;
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "drop_tolerance 0 and fill_factor 0");
+    o = complete();
+    o.factor_type = MPK_TYPE_LLT;
+    expect(&o, "helmholtz 2d 8 0", MPK_ERR_UNSUPPORTED, "factor_type llt");
+    o = complete();
+    o.method = MPK_METHOD_LDLT;
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "does not have method ldlt");
+    o = complete();
+    o.schedule = MPK_SCHEDULE_JACOBI;
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "schedule jacobi");
+    table.precisions = 1u << MPK_S;
+    o = complete();
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "does not take double precision");
+    table.precisions = 1u << MPK_D;
+    table.largest_block = 8;
+    expect(&o, "nlpkkt 3", MPK_ERR_UNSUPPORTED, "block 8 would do");
+    mpk_context *ctx = context();
+    mpk_accelerator broken = table;
+    broken.permute = NULL;
+    assert_int_equal(mpk_context_use_accelerator(ctx, &broken), MPK_ERR_ARGUMENT);
+    broken = table;
+    broken.struct_size--;
+    assert_int_equal(mpk_context_use_accelerator(ctx, &broken), MPK_ERR_ARGUMENT);
+    mpk_accelerator_report r = {.struct_size = sizeof r};
+    assert_int_equal(mpk_accelerator_report_get(ctx, &r), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_context_use_accelerator(ctx, &table), MPK_OK);
+    assert_int_equal(mpk_accelerator_report_get(ctx, &r), MPK_OK);
+    assert_int_equal(mpk_context_use_accelerator(ctx, NULL), MPK_OK);
+    assert_int_equal(mpk_accelerator_report_get(ctx, &r), MPK_ERR_ARGUMENT);
+    mpk_context_destroy(&ctx);
+}
+
+/* The k-th call that goes to the accelerator fails; memory of it is counted. */
+static int64_t calls, bad_call, held;
+
+static bool fails(void) {
+    return calls++ == bad_call;
+}
+
+static mpk_status failing_allocate(void *self, int64_t bytes, void **p) {
+    if (fails()) return MPK_ERR_MEMORY;
+    held++;
+    return mpk_accelerator_cpu()->allocate(self, bytes, p);
+}
+
+static void counting_release(void *self, void *p) {
+    held--;
+    mpk_accelerator_cpu()->release(self, p);
+}
+
+static mpk_status failing_copy(void *self, void *to, const void *from, int64_t bytes) {
+    return fails() ? MPK_ERR_DEVICE : mpk_accelerator_cpu()->upload(self, to, from, bytes);
+}
+
+#define FAILING(name)                                                                              \
+    static mpk_status failing_##name(void *self, const mpk_accelerator_batch *b) {                 \
+        return fails() ? MPK_ERR_DEVICE : mpk_accelerator_cpu()->name(self, b);                    \
+    }
+FAILING(factorize)
+FAILING(solve)
+FAILING(downdate)
+FAILING(transpose)
+FAILING(zero_out)
+
+static void test_failures(void **unused) {
+    (void)unused;
+    mpk_options o = complete();
+    o.stages = 2;
+    table = *mpk_accelerator_cpu();
+    table.pivoting = 0;
+    table.allocate = failing_allocate, table.release = counting_release;
+    table.upload = table.download = failing_copy;
+    table.factorize = failing_factorize, table.solve = failing_solve;
+    table.downdate = failing_downdate, table.transpose = failing_transpose;
+    table.zero_out = failing_zero_out;
+    mpk_context *ctx = with_table();
+    bad_call = -1;
+    calls = held = 0;
+    run r = go(ctx, "nlpkkt 3", &o);
+    assert_false(mpk_failed(r.status));
+    end(&r);
+    const int64_t all = calls;
+    assert_int_equal(held, 0);
+    assert_true(all > 50);
+    for (int64_t k = 0; k < all; k += 1 + k / 40) {
+        bad_call = k;
+        calls = 0;
+        r = go(ctx, "nlpkkt 3", &o);
+        if (r.status != MPK_ERR_MEMORY && r.status != MPK_ERR_DEVICE)
+            fail_msg("call %d of %d: status %d", (int)k, (int)all, (int)r.status);
+        const char *text = "";
+        mpk_last_error(ctx, NULL, NULL, &text);
+        assert_true(*text);
+        end(&r);
+        assert_int_equal(held, 0);
+    }
+    mpk_context_destroy(&ctx);
+}
+
+/* The k-th allocation of the host fails: an error, nothing is kept, here or there. */
+static void test_memory(void **unused) {
+    (void)unused;
+    mpk_options o = complete();
+    o.threads = 1;
+    o.stages = 2;
+    table = *mpk_accelerator_cpu();
+    table.pivoting = 0;
+    table.nbuffers = 1;
+    table.buffers[0] = (mpk_accelerator_buffer){"one", 0, 8};
+    table.allocate = failing_allocate, table.release = counting_release;
+    bad_call = -1;
+    for (int64_t k = 0, all = 1; k <= all; k += 1 + k / 30) {
+        failing f = {.fail_at = k};
+        const mpk_allocator allocator = {failing_alloc, failing_release, &f};
+        mpk_context *ctx = NULL;
+        mpk_problem *problem = NULL;
+        mpk_analysis *an = NULL;
+        mpk_factor *fac = NULL;
+        mpk_problem_view a;
+        calls = held = 0;
+        mpk_status status = mpk_context_create(&allocator, &ctx);
+        if (!mpk_failed(status)) status = mpk_context_use_accelerator(ctx, &table);
+        if (!mpk_failed(status)) status = mpk_problem_generate(ctx, "nlpkkt 2", 3, &problem);
+        if (!mpk_failed(status)) status = mpk_analyse(ctx, problem, &o, &an);
+        if (problem) mpk_problem_view_get(problem, &a);
+        if (!mpk_failed(status)) status = mpk_factorize(ctx, an, a.ax, &o, &fac);
+        if (k == 0) {
+            assert_int_equal(status, MPK_OK);
+            all = f.calls;
+        } else if (status != MPK_ERR_MEMORY && status != MPK_OK) { /* some can do without */
+            fail_msg("allocation %d of %d: status %d", (int)k, (int)all, (int)status);
+        }
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&problem);
+        mpk_context_destroy(&ctx);
+        assert_int_equal(held, 0);
+        assert_int_equal(f.held, 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_factor_is_the_engines),
+                                       cmocka_unit_test(test_answers),
+                                       cmocka_unit_test(test_buffers),
+                                       cmocka_unit_test(test_compressed_blocks),
+                                       cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_failures),
+                                       cmocka_unit_test(test_memory)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

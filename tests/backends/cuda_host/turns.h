@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TESTS_CUDA_HOST_TURNS_H
+#define TESTS_CUDA_HOST_TURNS_H
+// A block's threads on the host: contexts that take turns, a pass over the warps after the other. What a thread says when
+// it meets others is a bit in its warp, so that nobody is looked for.
+
+host_place threadIdx, blockIdx, blockDim, gridDim;
+alignas(16) char host_room[HOST_SHARED];
+
+enum { HOST_WARPS = HOST_MOST / 32 };
+
+static host_thread threads[HOST_MOST];
+static struct {
+    unsigned waits, stands,
+        left; // bits: in an operation of the warp, at the block's barrier, at their end
+} warps[HOST_WARPS];
+static unsigned count, standing, ended; // threads of the block: all, at its barrier, at their end
+static void *home[5];
+static ucontext_t start;
+static void (*entry)(void *);
+static void *argument;
+
+[[noreturn]] static void wrong(const char *what) {
+    fprintf(stderr, "kernel on the host: %s, block %u, thread %u\n", what, blockIdx.x, threadIdx.x);
+    abort();
+}
+
+// All of the mask are there: their results.
+static void finish(unsigned w, unsigned mask) {
+    host_thread *warp = &threads[32 * w];
+    const unsigned there = mask & ~warps[w].left;
+    uint64_t all = 0;
+    for (unsigned rest = there; rest; rest &= rest - 1) {
+        const host_thread *t = &warp[__builtin_ctz(rest)];
+        if (t->op == HOST_BALLOT) all |= (uint64_t)(t->value != 0) << __builtin_ctz(rest);
+        if (t->op == HOST_MAX && t->value > all) all = t->value;
+        if (t->op == HOST_SUM) all = (uint32_t)(all + t->value);
+    }
+    for (unsigned rest = there; rest; rest &= rest - 1) {
+        host_thread *t = &warp[__builtin_ctz(rest)];
+        if (t->op == HOST_SHFL && !(there >> t->source & 1))
+            wrong("a value of a thread that takes no part");
+        t->result = t->op == HOST_SHFL ? warp[t->source].value : all;
+    }
+    warps[w].waits &= ~there;
+}
+
+static bool warp_is_there(unsigned w, unsigned mask, host_op op) {
+    const unsigned there = mask & ~warps[w].left;
+    if (there & ~warps[w].waits) return false;
+    for (unsigned rest = there; rest; rest &= rest - 1) {
+        const host_thread *t = &threads[32 * w + (unsigned)__builtin_ctz(rest)];
+        if (t->mask != mask) return false;
+        if (t->op != op) wrong("threads of a mask in different operations");
+    }
+    return true;
+}
+
+static bool block_is_there() {
+    if (standing == 0 || standing + ended < count) return false;
+    for (unsigned w = 0; w < count / 32; ++w) warps[w].stands = 0;
+    standing = 0;
+    return true;
+}
+
+// Not in a function that is jumped into, which the compiler's own jumps ask for.
+[[noreturn]] __attribute__((noinline)) static void go_home() {
+    __builtin_longjmp(home, 1);
+}
+
+uint64_t host_meet(host_op op, unsigned mask, uint64_t value, unsigned source) {
+    const unsigned x = threadIdx.x, w = x / 32, bit = 1u << x % 32;
+    host_thread *me = &threads[x];
+    if (op == HOST_BLOCK) {
+        warps[w].stands |= bit;
+        ++standing;
+        block_is_there();
+    } else {
+        if (!(mask & bit)) wrong("a thread outside of its own mask");
+        me->op = op, me->mask = mask, me->value = value, me->source = source;
+        warps[w].waits |= bit;
+        if (warp_is_there(w, mask, op)) finish(w, mask);
+    }
+    // the others' turn, even where this was the last one: who runs on first is nobody's right
+    if (!__builtin_setjmp(me->turn)) go_home();
+    threadIdx.x = me->index;
+    return me->result;
+}
+
+// A context serves all threads of its number: to make one takes longer than most threads run.
+static void thread_main() {
+    const unsigned x = threadIdx.x;
+    for (;;) {
+        entry(argument);
+        warps[x / 32].left |= 1u << x % 32;
+        ++ended;
+        if (!__builtin_setjmp(threads[x].turn)) go_home();
+    }
+}
+
+[[noreturn]] __attribute__((noinline)) static void go_to(host_thread *t) {
+    if (t->begun) __builtin_longjmp(t->turn, 1);
+    t->begun = true;
+    getcontext(&t->first);
+    t->first.uc_stack.ss_sp = malloc(HOST_STACK); // kept
+    t->first.uc_stack.ss_size = HOST_STACK;
+    t->first.uc_link = NULL;
+    if (!t->first.uc_stack.ss_sp) wrong("no memory");
+    makecontext(&t->first, thread_main, 0);
+    swapcontext(&start, &t->first);
+    abort();
+}
+
+__attribute__((noinline)) static void turn(unsigned x) {
+    threads[x].index = threadIdx.x = x;
+    if (!__builtin_setjmp(home)) go_to(&threads[x]);
+}
+
+// One that left may have been the last that others waited for.
+static bool release() {
+    if (block_is_there()) return true;
+    for (unsigned w = 0; w < count / 32; ++w)
+        for (unsigned rest = warps[w].waits; rest; rest &= rest - 1) {
+            const host_thread *t = &threads[32 * w + (unsigned)__builtin_ctz(rest)];
+            if (!warp_is_there(w, t->mask, t->op)) continue;
+            finish(w, t->mask);
+            return true;
+        }
+    return false;
+}
+
+// Each that can run, once; true if one did.
+static bool pass(bool backwards) {
+    bool ran = false;
+    for (unsigned k = 0; k < count / 32; ++k) {
+        const unsigned w = backwards ? count / 32 - 1 - k : k;
+        unsigned rest = ~(warps[w].waits | warps[w].stands | warps[w].left);
+        ran = ran || rest;
+        while (rest) {
+            const unsigned lane =
+                (unsigned)(backwards ? 31 - __builtin_clz(rest) : __builtin_ctz(rest));
+            rest &= ~(1u << lane);
+            turn(32 * w + lane);
+        }
+    }
+    return ran;
+}
+
+void host_launch(unsigned blocks, unsigned n, size_t bytes, void (*call)(void *), void *arg) {
+    if (n > HOST_MOST || n % 32 || bytes > HOST_SHARED) wrong("a launch");
+    entry = call, argument = arg, count = n;
+    blockDim.x = n, gridDim.x = blocks;
+    for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+        memset(warps, 0, n / 32 * sizeof *warps);
+        memset(host_room, 0xff, bytes);
+        standing = ended = 0;
+        while (ended < n) // every other block backwards: no order is promised
+            if (!pass(blockIdx.x % 2) && ended < n && !release()) wrong("threads wait for ever");
+    }
+}
+
+#endif
