@@ -246,6 +246,7 @@ mpk_status mpki_cuda_isai_pattern(mpki_isai_job *job, const mpki_isai_sparse *gr
     mpki_isai_powers p = {.n = job->n, .keep = shape->keep, .power = shape->power};
     p.block = shape->blocks ? shape->block : 0;
     p.limit = shape->limit, p.less = shape->over == MPK_ISAI_LESS;
+    p.entries = graph->entries;
     p.ptr = graph->a.ptr, p.index = graph->a.index, p.group = shape->group;
     return power_pattern(job, &p, shape->over, m);
 }

@@ -143,7 +143,8 @@ typedef struct mpki_isai_powers {
     int32_t n, keep, power; /**< keep: MPKI_ISAI_BELOW .. */
     int32_t block;          /**< > 0: diagonal blocks, no power */
     int32_t limit,
-        less; /**< of a column with its diagonal, 0: none; less: a smaller power fits it */
+        less;        /**< of a column with its diagonal, 0: none; less: a smaller power fits it */
+    int64_t entries; /**< of the pattern whose power is taken */
     const int64_t *ptr;
     const int32_t *index;
     const int32_t *group; /**< n, or NULL: rows of the column's group are left out */
