@@ -119,6 +119,28 @@ def solves(options):
     return rows, notes
 
 
+def boundary(options):
+    """What fig. 8.4 says of the end of a stage, from a trace of the last matrix."""
+    source = find(options, MATRICES[-1])
+    if not source:
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        at = os.path.join(folder, "t.json")
+        run(options, "metapack", "solve", *source, "--backend", "systolic:16x17", "--threads", "2", "--quiet", "--trace", at)
+        events = [e for e in json.load(open(at, encoding="utf-8"))["traceEvents"] if e.get("ph") == "X"]
+    events.sort(key=lambda e: e["ts"])
+    end = lambda e: e["ts"] + e["dur"]
+    push = next(e for e in events if e["name"] == "push back")
+    kernels = [e for e in events if e["name"][1] == " "]
+    last = max((e for e in kernels if end(e) <= push["ts"] + 1), key=end)
+    after = next(e for e in kernels if e["ts"] > push["ts"])
+    levels = next(e for e in events if e["name"] == "level sets" and e["ts"] > push["ts"])
+    beside = next((k["name"] for k in kernels if k["ts"] <= levels["ts"] <= end(k)), "no kernel")
+    return [f"The last kernel of stage 1 is `{last['name']}`, for the last level set has no blocks below its pivots; the push-back begins",
+            f"{push['ts'] - end(last):.0f} µs after it and takes {push['dur']:.0f} µs, the level sets of stage 2 take {levels['dur']:.1f} µs beside {beside}, the next kernel begins",
+            f"{after['ts'] - end(push):.0f} µs after the push-back, most of it the upload of the blocks that are computed anew.", ""]
+
+
 def main():
     parser = arguments(__doc__)
     parser.set_defaults(report=os.path.join(ROOT, "bench/results/accelerators.md"))
@@ -142,7 +164,7 @@ def main():
         "which cells or units were at work; what was lost between stages is the host's time.", "",
         "| matrix | backend | block | stages | rejected | butterflies | factorize | solve | downdate | all cycles | used | lost | backward error | result |",
         "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|", *solved, *notes, "",
-        "Fig. 8.4 anew, the last matrix on 16 x 17 cells:", "", "![trace](accelerator-fig8-4.svg)", ""]
+        "Fig. 8.4 anew, the last matrix on 16 x 17 cells:", "", "![trace](accelerator-fig8-4.svg)", "", *boundary(options)]
     with open(options.report + ".part", "w", encoding="utf-8") as file:
         file.write("\n".join(lines))
     os.replace(options.report + ".part", options.report)

@@ -131,7 +131,7 @@ def fig3(options):
                 choice = dict(BASE, **{key: value})
                 words = [w for k, v in choice.items() for w in (f"--{k}", str(v))]
                 row = solve(options, source, ["--method", "ildlt", "--strategy", "rb", "--ordering", "amd", "--krylov",
-                                              "sqmr", "--max-iterations", "200", *words], 10)
+                                              "sqmr", "--tolerance", "1e-6", "--max-iterations", "200", *words], 10)
                 row.update(matrix=subject, varied=key, value=value)
                 mine.append(row)
             rows += mine

@@ -63,6 +63,7 @@ def main():
     keep(options, "sweeps", rows)
     best = {r["case"] + r["matrix"] for r in rows if r["moved_gbs"] >= r["read_gbs"] / 2}
     good = sum(row["moved_gbs"] >= row["read_gbs"] / 2 for row in rows)
+    print(f"half of the bandwidth: {good} of {len(rows)} rows, {len(best)} factors")
     write_section(options, "sweeps", "Bandwidth of the triangular sweeps", [
         "One forward and one backward sweep of the application of a factor: bytes that a sweep reads (rows, or where the factor",
         "stays in blocks masks and values, pivot blocks included) over the fastest of fifteen, beside reading as many bytes with as",
@@ -71,7 +72,8 @@ def main():
         "in the time of the others, too, but not in their bytes. *Before*: the",
         "same factor left in blocks, as all were until rows came, in the same turns of the same process. Half of the bandwidth of",
         f"reading, which is the aim: on {good} of {len(rows)}, counting either number of threads; on {len(best)} of "
-        f"{len({r['case'] + r['matrix'] for r in rows})} factors with the better one.", "",
+        f"{len({r['case'] + r['matrix'] for r in rows})} factors with the better one.",
+        "Where other programs are at work, sweeps wait for the slower thread, or stay on one, while reading has both.", "",
         "| matrix | factor | held as | MB | level sets | threads | forward GB/s | backward GB/s | both GB/s | moved GB/s | reading GB/s | "
         "moved / reading | before ms | both ms | before factor MB | factor MB |",
         "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|", *lines, "",

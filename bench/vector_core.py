@@ -45,7 +45,7 @@ class Runner:
 
     def __call__(self, kernel, where, *more):
         where = [os.path.join(self.matrices, w) if w.endswith(".mtx.xz") else w for w in where]
-        words = [self.command, "vsim", os.path.join(VECTOR, "kernels", kernel + ".vrptx"), *where, "--json", "-q", *more]
+        words = [self.command, "vsim", kernel if kernel.endswith(".vrptx") else os.path.join(VECTOR, "kernels", kernel + ".vrptx"), *where, "--json", "-q", *more]
         start = time.perf_counter()
         done = subprocess.run(words, capture_output=True, text=True)
         self.last = time.perf_counter() - start
@@ -161,11 +161,24 @@ def more(run, orders, notes):
     return table(["rows of", "rows", "entries", "kernel", "no packing, one slot", "best", "threshold, slots", "factor", "units in use"], rows)
 
 
+def reading(run, orders):
+    """Active vector length as the lanes at work, shuffles of those alone that take part."""
+    notes, rows = {}, []
+    for name, where in [LP22, MYCIELSKIAN] + MORE:
+        kernel, how, _ = kernel_of(run, where)
+        found = settings(run(kernel + "_masked", where, *how, *lists(), "--orders", str(orders), "--seed", "7", "--set", "complex_by=active"))
+        notes[name] = statements(found)
+        rows.append([name] + [f"{number(found[h, 8]['cycles']['mean'])} +- {number(found[h, 8]['cycles']['deviation'])}" for h in THRESHOLDS])
+    return verdicts(notes) + "\nCycles with eight slots:\n\n" + table(["rows of"] + THRESHOLDS, rows)
+
+
 def sensitivity(run, orders, out):
     rows, where = [], LP22[1]
     each = [("ours", [])] + [(f"`{key}` = {value}", ["--set", f"{key}={value}"]) for key, values in OPEN for value in values[1:]]
-    for text, words in each + [(f"`{t}`", ["--set", t]) for t in TOGETHER]:
-        result = run("spmv", where, *lists(), "--orders", str(orders), "--seed", "3", *words)
+    each = [("spmv", *e) for e in each + [(f"`{t}`", ["--set", t]) for t in TOGETHER]]
+    each += [("spmv_masked", "masked shuffles", []), ("spmv_masked", "masked shuffles, `complex_by=active`", ["--set", "complex_by=active"])]
+    for kernel, text, words in each:
+        result = run(kernel, where, *lists(), "--orders", str(orders), "--seed", "3", *words)
         found = settings(result)
         n = statements(found)
         best = min(found.values(), key=lambda s: s["cycles"]["mean"])
@@ -378,20 +391,54 @@ def inverses(path, file):
     return len(sizes), max(sizes)
 
 
+def factors(path, file):
+    """Cholesky factorizations of 400 matrices of orders 4, 8, 12 and 16, each a warp of that size."""
+    most, a, want, sizes = 16, [], [], []
+    for g in range(400):
+        n = (4, 8, 4, 12, 4, 8, 16)[g * 5 % 7]
+        full = [[(2.0 * n if i == j else 0.0) + ((3 * i * j + i + j + g) % 7 - 3) / 8 for j in range(n)] for i in range(n)]
+        lower = [[0.0] * n for _ in range(n)]
+        for j in range(n):
+            lower[j][j] = math.sqrt(full[j][j] - sum(x * x for x in lower[j][:j]))
+            for i in range(j + 1, n):
+                lower[i][j] = (full[max(i, j)][min(i, j)] - sum(lower[i][k] * lower[j][k] for k in range(j))) / lower[j][j]
+        for values, where in ((lambda i, j: full[max(i, j)][min(i, j)], a), (lambda i, j: lower[i][j] if i >= j else full[j][i], want)):
+            where += [values(i, j) if i < n and j < n else 0.0 for j in range(most) for i in range(most)]
+        sizes.append(n)
+    put(file, "a", "f64", map_of(a))
+    print("array info b32", 4 * len(sizes), 0, f"scalar lda b32 {most} scalar stride b64 {most * most} scalar tol f64 1e-12", file=file)
+    print("warps", *sizes, "expect a 1e-10", *map(repr, want), file=file)
+    return len(sizes), most
+
+
+def map_of(values):
+    return [repr(v) for v in values]
+
+
 def kernels(run, matrices):
     rows = []
     for kernel, make, what, path in (("trisolve", triangular, "{} rows in {} levels", "acopf/ACTIVSg200_AC_01.mtx.xz"),
                                      ("trisolve", triangular, "{} rows in {} levels", "helmholtz/bcsst10_shift.mtx.xz"),
                                      ("trisolve", triangular, "{} rows in {} levels", "lp_kkt/degen3_it08.mtx.xz"),
                                      ("downdate", downdates, "{} products, frames up to {}", "lp_kkt/pilot87_it06.mtx.xz"),
+                                     ("borgc's llt, 64 masks", factors, "{} matrices up to order {}", ""),
                                      ("isai", inverses, "{} columns of up to {} entries", "lp_kkt/degen3_it08.mtx.xz")):
         with tempfile.NamedTemporaryFile("w", suffix=".txt", delete=False) as file:
             counts = make(os.path.join(matrices, path), file)
-        result = run(kernel, ["--input", file.name], *lists([1, 2, 4, 8], ["none", "0", "16", "100000"]))
+        if not path: # a kernel for each size, compiled here; its comparisons take more masks than the machine has for two slots
+            text = file.name + ".vrptx"
+            subprocess.run([os.path.join(os.path.dirname(run.command), "borgc"), "--emit=vrptx", "--sizes=4,8,12,16", "--strict", "-o", text,
+                            os.path.join(HERE, "..", "src", "kernels", "cl", "llt.cl")], check=True)
+            kernel_file, more_words = text, ["--set", "mask_registers=64"]
+        else:
+            kernel_file, more_words = kernel, []
+        result = run(kernel_file, ["--input", file.name], *lists([1, 2, 4, 8], ["none", "0", "16", "100000"]), *more_words)
         os.unlink(file.name)
+        if not path:
+            os.unlink(kernel_file)
         found = settings(result)
         base, best = found["none", 1], min(found.values(), key=lambda s: s["cycles"]["mean"])
-        rows.append([kernel, os.path.basename(path)[:-7], what.format(*counts), f"{result['least_threads']} .. {result['most_threads']}",
+        rows.append([kernel, os.path.basename(path)[:-7] or "made", what.format(*counts), f"{result['least_threads']} .. {result['most_threads']}",
                      result["registers"]["most_slots"], number(base["cycles"]["mean"]), number(best["cycles"]["mean"]),
                      f"{best['threshold']}, {best['slots']}", f"{base['cycles']['mean'] / best['cycles']['mean']:.1f}",
                      f"{100 * best['utilisation']['mean']:.1f} %"])
@@ -404,7 +451,7 @@ def main():
     p.add_argument("--matrices", default=os.path.join(HERE, "..", "..", "shared", "matrices"))
     p.add_argument("--report", default=os.path.join(HERE, "results", "vector-core.md"))
     p.add_argument("--orders", type=int, default=100)
-    p.add_argument("--only", default="figure,sensitivity,plateau,baselines,kernels,beyond,machines", help="sections, separated by commas")
+    p.add_argument("--only", default="figure,reading,sensitivity,plateau,baselines,kernels,beyond,machines", help="sections, separated by commas")
     args = p.parse_args()
     run, only, out = Runner(args.build, args.matrices), args.only.split(","), os.path.dirname(args.report)
     put_section(args.report, "Irregular warps on a vector core",
@@ -417,6 +464,8 @@ def main():
         eight = more(run, max(args.orders // 5, 2), notes)
         put_section(args.report, "Eight more matrices", eight)
         put_section(args.report, "The four statements, counted", verdicts(notes))
+    if "reading" in only:
+        put_section(args.report, "Another reading: the lanes at work", reading(run, max(args.orders // 5, 2)))
     if "sensitivity" in only:
         put_section(args.report, "What the thesis leaves open", sensitivity(run, max(args.orders // 10, 2), out))
     if "plateau" in only:

@@ -6,13 +6,23 @@
 
 typedef struct flattener {
     borg_builder b;
-    borg_diags *diags;
-    bool failed;
 } flattener;
 
-static void refuse(flattener *f, const borg_inst *v, const char *reason) {
-    borg_report(f->diags, BORG_ERROR, v->loc, "no pipeline: %s", reason);
-    f->failed = true;
+/* Before anything is changed: is there a loop, or a choice between pointers? */
+static bool is_flat_inside(const borg_block *block, borg_diags *diags) {
+    bool good = true;
+    for (const borg_inst *v = block->first; v && good; v = v->next) {
+        const char *reason =
+            v->op == BORG_LOOP
+                ? v->trip >= 0 ? "a loop at run time; #pragma unroll or --unroll-budget unrolls it"
+                               : "a loop whose turns are not known when it is compiled"
+            : v->op == BORG_RESULT && v->type == BORG_PTR ? "a branch chooses between pointers"
+                                                          : NULL;
+        if (reason) borg_report(diags, BORG_ERROR, v->loc, "no pipeline: %s", reason);
+        good = !reason && (v->op != BORG_IF || (is_flat_inside(v->block[0], diags) &&
+                                                is_flat_inside(v->block[1], diags)));
+    }
+    return good;
 }
 
 /* The condition, one lane, as a value of this shape. */
@@ -70,27 +80,19 @@ static void select_result(flattener *f, borg_inst *v) {
     borg_inst *y = branch->block[1]->last->args[v->index];
     if (x->aux) x = x->aux;
     if (y->aux) y = y->aux;
-    if (v->type == BORG_PTR) {
-        refuse(f, v, "a branch chooses between pointers");
-        return;
-    }
     borg_inst *c = widen(f, branch->args[0], v->spread, v->rows);
     v->aux = borg_emit_elem(&f->b, BORG_SELECT, v->type, c, x, y);
 }
 
 /* All instructions of a block to the end of another one, run under a condition. */
 static void flatten(flattener *f, borg_block *from, borg_block *to, borg_inst *under) {
-    for (borg_inst *v = from->first, *next; v && !f->failed; v = next) {
+    for (borg_inst *v = from->first, *next; v; v = next) {
         next = v->next;
         for (int32_t i = 0; i < v->nargs; ++i)
             if (v->args[i]->aux) v->args[i] = v->args[i]->aux;
         f->b = (borg_builder){f->b.module, to, NULL, v->loc};
         if (v->op == BORG_YIELD) continue;
-        if (v->op == BORG_LOOP) {
-            refuse(f, v,
-                   v->trip >= 0 ? "a loop at run time; #pragma unroll or --unroll-budget unrolls it"
-                                : "a loop whose turns are not known when it is compiled");
-        } else if (v->op == BORG_IF) {
+        if (v->op == BORG_IF) {
             flatten_if(f, v, to, under);
         } else if (v->op == BORG_RESULT) {
             select_result(f, v);
@@ -119,11 +121,11 @@ static bool has_control(const borg_block *block) {
 
 bool borg_predicate(borg_module *m, borg_diags *diags) {
     if (!has_control(m->body)) return true;
-    flattener f = {.b.module = m, .diags = diags};
+    if (!is_flat_inside(m->body, diags)) return false;
+    flattener f = {.b.module = m};
     borg_block *flat = borg_block_new(m, NULL);
     clear(m->body);
     flatten(&f, m->body, flat, NULL);
-    if (f.failed) return false;
     m->body = flat;
     clear(flat);
     const borg_options options = {.strict = m->strict};

@@ -39,11 +39,12 @@ static void find_operands(const vs_core *c, vs_slot *s) {
  */
 
 int32_t vs_holds(const vs_machine *m, vr_class class, const vs_step *step) {
+    int32_t lanes = m->complex_by == VS_BY_VL ? step->vl : step->active > 0 ? step->active : 1;
     switch (class) {
     case VR_ON_COMPLEX:
-        return (step->vl + m->complex_lanes - 1) / m->complex_lanes;
+        return (lanes + m->complex_lanes - 1) / m->complex_lanes;
     case VR_ON_STORE:
-        return (step->vl + m->store_lanes - 1) / m->store_lanes;
+        return (lanes + m->store_lanes - 1) / m->store_lanes;
     case VR_ON_DIVIDE:
         return m->divide_cycles;
     case VR_ON_LOAD:

@@ -38,11 +38,13 @@
 #define VS_MACHINE_WORDS(X)                                                                        \
     X(dispatch, VS_TO_PIPELINE, "pipeline", "striped", NULL)                                       \
     X(access, VS_BY_SPANS, "spans", "lanes", "stride")                                             \
+    X(complex_by, VS_BY_VL, "vl", "active", NULL)                                                  \
     X(policy, VS_OLDEST, "oldest", "robin", NULL)                                                  \
     X(assign, VS_CYCLIC, "cyclic", "block", "steal")
 
 enum { VS_TO_PIPELINE, VS_STRIPED };
 enum { VS_BY_SPANS, VS_BY_LANES, VS_BY_STRIDE };
+enum { VS_BY_VL, VS_BY_ACTIVE };
 enum { VS_OLDEST, VS_ROBIN };
 enum { VS_CYCLIC, VS_BLOCK, VS_STEAL };
 

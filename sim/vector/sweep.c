@@ -42,12 +42,14 @@ static double check(const vs_case *k, int64_t *values) {
     for (int32_t e = 0; e < k->nexpects; ++e) {
         const struct vs_expect *x = &k->expects[e];
         const vs_array *a = &k->memory.arrays[x->array];
+        double most = 0;
+        for (int64_t i = 0; i < x->count; ++i) most = fmax(most, fabs(x->value[i]));
         for (int64_t i = 0; i < x->count; ++i) {
             double got = a->type == VR_F64   ? ((const double *)a->data)[i]
                          : a->type == VR_F32 ? (double)((const float *)a->data)[i]
                          : a->type == VR_B32 ? (double)((const int32_t *)a->data)[i]
                                              : (double)((const int64_t *)a->data)[i];
-            double bound = x->tolerance * (x->size ? x->size[i] : fabs(x->value[i]));
+            double bound = x->tolerance * (x->size ? x->size[i] : most);
             double error = got == x->value[i] ? 0
                            : bound > 0        ? fabs(got - x->value[i]) / bound
                                               : INFINITY;

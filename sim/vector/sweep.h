@@ -34,8 +34,9 @@ typedef struct vs_case {
         int32_t array;
         int64_t count;
         const double *value;
-        const double *size; /* sum of the absolute values that were added; NULL: of the value */
-        double tolerance;   /* in units of size; 0: the same bits */
+        const double
+            *size;        /* sum of the absolute values that were added; NULL: the largest value */
+        double tolerance; /* in units of size; 0: the same bits */
     } * expects;
     int32_t nexpects;
 } vs_case;

@@ -112,8 +112,7 @@ static void make_butterfly(uint64_t state, int w, int n, double *bt) {
     memset(bt, 0, (size_t)n * (size_t)n * sizeof *bt);
     for (int k = w; k < n; k++) bt[k * (n + 1)] = 1;
     for (int k = 0; k < w; k++) {
-        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        const double own = exp(((double)(state >> 11) * 0x1p-53 - 0.5) / 10);
+        const double own = exp((mpki_random_unit(mpki_random_lcg(&state)) - 0.5) / 10);
         const double r = 0.70710678118654752440 * own;
         if (k == 2 * half) {
             bt[k * (n + 1)] = own;
@@ -352,6 +351,7 @@ mpk_status mpki_offload_stage(mpki_blocks *f) {
     const mpki_inspection what = {
         .index = &s->index,
         .levels = &s->levels,
+        .due = s->due,
         .bptr = s->blocking->bptr,
         .want = s->want,
         .schedule = f->offload->on->table->atomics ? MPK_SCHEDULE_ATOMIC : MPK_SCHEDULE_SUBSETS,
@@ -373,10 +373,14 @@ mpk_status mpki_offload_stage(mpki_blocks *f) {
         if (portion->subset >= subsets) subsets = portion->subset + 1;
         status = portion->kind == MPKI_PORTION_COLUMNS ? columns(f, portion)
                                                        : downdates(f, &portion->batch);
-        if (!mpk_failed(status) &&
-            mpki_progress(s->ctx, STAGE, (portion->level + 1.0) / s->levels.count))
+        if (!mpk_failed(status) && mpki_progress(s->ctx, STAGE, portion->share))
             status = mpki_error(s->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     }
+    mpki_levels found = {0}; /* those of this stage, found under the delayed downdates */
+    if (!mpk_failed(status)) mpki_inspector_take_levels(inspector, &found);
+    if (!mpk_failed(status)) status = mpki_levels_append(s->ctx, &s->levels, &found);
+    if (!mpk_failed(status)) s->due = s->index.m;
+    mpki_levels_free(s->ctx, &found);
     mpki_inspector_stop(&inspector, &times);
     if (times.work_s > times.waited_s) s->info.time_inspector_s += times.work_s - times.waited_s;
     s->info.sublevels += subsets;

@@ -30,10 +30,13 @@ typedef struct iteration {
     int32_t longest; /* entries of a row */
     int exponent;    /* the copy holds 2^-exponent A: not 0 where products would leave the range */
     mpki_application m;
-    mpk_part part;              /* of the factor that preconditions: all of it, or with |D| */
-    void *b, *x, *r, *d, *kept; /* n each: right-hand side, solution, residual, correction, spare */
-    void *all; /* with several right-hand sides: solutions that wait until the last one is done */
+    mpk_part part;       /* of the factor that preconditions: all of it, or with |D| */
+    void *b, *x, *r, *d; /* n each: right-hand side, solution, residual, correction */
+    /* between two cycles, while the method has no vectors of its own: n, the solution before, and
+     * the work space of a residual */
+    void *kept;
     double *w, *sums;
+    void *all; /* with several right-hand sides: solutions that wait until the last one is done */
     double accuracy;
     mpki_record *record;
     double *history; /* of the right-hand side at work, when it is recorded */
@@ -83,6 +86,22 @@ static mpk_status precondition(void *self, const void *x, void *y) {
     return mpk_failed(status) ? status : it->engine->shift(it->matrix, after, y, y);
 }
 
+static void measuring_free(iteration *it) {
+    mpki_release(it->ctx, it->kept);
+    mpki_release(it->ctx, it->w);
+    mpki_release(it->ctx, it->sums);
+    it->kept = NULL;
+    it->w = it->sums = NULL;
+}
+
+static mpk_status measuring_make(iteration *it) {
+    const mpk_analysis *an = it->fac->an;
+    it->kept = mpki_alloc(it->ctx, STAGE, an->n, mpk_scalar_size(an->scalar));
+    it->w = MPKI_NEW(it->ctx, STAGE, an->n, double);
+    it->sums = MPKI_NEW(it->ctx, STAGE, MPKI_RESIDUAL_WORK(an->scalar) * (int64_t)an->n, double);
+    return mpki_failed(it->ctx);
+}
+
 static void free_all(iteration *it) {
     if (it->engine) it->engine->matrix_free(it->ctx, &it->matrix);
     mpki_apply_free(&it->m);
@@ -90,10 +109,8 @@ static void free_all(iteration *it) {
     mpki_release(it->ctx, it->x);
     mpki_release(it->ctx, it->r);
     mpki_release(it->ctx, it->d);
-    mpki_release(it->ctx, it->kept);
+    measuring_free(it);
     mpki_release(it->ctx, it->all);
-    mpki_release(it->ctx, it->w);
-    mpki_release(it->ctx, it->sums);
     mpki_release(it->ctx, it->history);
 }
 
@@ -119,9 +136,6 @@ static mpk_status make(iteration *it) {
     it->x = mpki_alloc(it->ctx, STAGE, an->n, size);
     it->r = mpki_alloc(it->ctx, STAGE, an->n, size);
     it->d = mpki_alloc(it->ctx, STAGE, an->n, size);
-    it->kept = mpki_alloc(it->ctx, STAGE, an->n, size);
-    it->w = MPKI_NEW(it->ctx, STAGE, an->n, double);
-    it->sums = MPKI_NEW(it->ctx, STAGE, MPKI_RESIDUAL_WORK(an->scalar) * (int64_t)an->n, double);
     if (it->record) it->history = MPKI_ZNEW(it->ctx, STAGE, it->record->size, double);
     return mpki_failed(it->ctx);
 }
@@ -233,12 +247,14 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from
         task->history_size = it->record ? it->record->size - told : 0;
         memset(it->d, 0, bytes);
         it->cycles++;
+        measuring_free(it);
         status =
             mpki_krylov_run(it->ctx, it->engine, task, &extra, it->r, it->d, &cycle, it->message);
         if (mpk_failed(status)) return status;
         for (int32_t h = 0; !first && h < cycle.history_count; h++)
             it->history[told + h] *= before.relative;
         add_account(account, &cycle);
+        if (mpk_failed(measuring_make(it))) return mpki_failed(it->ctx);
         memcpy(it->kept, it->x, bytes);
         MPKI_DISPATCH(scalar, column_add)(n, -before.exponent - it->exponent, it->d, it->x);
         if (!MPKI_DISPATCH(scalar, column_finite)(n, it->x)) {

@@ -372,6 +372,44 @@ static void test_dumps(void **state) {
     assert_non_null(strstr(get("err"), "nothing of this name can be dumped: bogus"));
 }
 
+/* Backends of pipelines: formats, tables of units, budgets with what would fit. */
+static void test_pipelines(void **state) {
+    (void)state;
+    put("good.cl", good);
+    put("more.cl", "__kernel void more(__global double *p) {\n"
+                   "    double x = p[get_local_id()];\n"
+                   "    for (int k = 0; k < WG_SIZE; ++k) x = x * shuffle(x, k) + 1;\n"
+                   "    p[get_local_id()] = x;\n}\n");
+    put("more_complete.cl", "__kernel void complete(__global double *p) {\n"
+                            "    double x = p[get_local_id()];\n"
+                            "    for (int k = 0; k < 9 * WG_SIZE; ++k) x = x * shuffle(x, k) + 1;\n"
+                            "    p[get_local_id()] = x;\n}\n");
+    put("units", "UNIT(add_f64, 1, 1, 10, 10, 1)\nUNIT(mul_f64, 1, 1, 10, 10, 1)\n");
+    assert_int_equal(borgc("-DWG_SIZE=2 -DOFFSET=0 --strict --emit=pipe good.cl > out"), 0);
+    assert_non_null(strstr(get("out"), "pipeline twice, 2 work-items"));
+    assert_int_equal(borgc("-DWG_SIZE=2 --emit=pipe --units=units --format=json more.cl > out"), 0);
+    assert_non_null(strstr(get("out"), "\"depth\": "));
+    assert_int_equal(borgc("-DWG_SIZE=2 --emit=pipe --format=svg more.cl > out"), 0);
+    assert_non_null(strstr(get("out"), "</svg>"));
+    assert_int_equal(borgc("-DWG_SIZE=2 --emit=hls more.cl > out"), 0);
+    assert_non_null(strstr(get("out"), "#pragma HLS PIPELINE II=1"));
+    put("kept", "as it was");
+    assert_int_equal(borgc("-DWG_SIZE=8 --strict --emit=pipe --units=units --budget=dsp=200 "
+                           "more_complete.cl -o kept 2> err"),
+                     1);
+    assert_string_equal(get("kept"), "as it was");
+    assert_non_null(strstr(get("err"), "complete with WG_SIZE=8 needs "));
+    assert_non_null(strstr(get("err"), " DSP blocks, the budget has 200"));
+    assert_non_null(strstr(get("err"), "borgc: WG_SIZE=3 fits\n"));
+    assert_non_null(
+        strstr(get("err"), "borgc: with weaker pivoting more.cl fits with WG_SIZE=8\n"));
+    assert_int_equal(borgc("-DWG_SIZE=2 --emit=pipe --units=missing more.cl 2> err"), 3);
+    assert_int_equal(borgc("-DWG_SIZE=2 --emit=pipe --format=gif more.cl 2> err"), 2);
+    assert_int_equal(borgc("-DWG_SIZE=2 --emit=c --format=svg more.cl 2> err"), 2);
+    assert_int_equal(borgc("-DWG_SIZE=2 --emit=c --budget=lut=1 more.cl 2> err"), 2);
+    assert_int_equal(borgc("-DWG_SIZE=2 --emit=hls --budget=lut more.cl 2> err"), 2);
+}
+
 /* A kernel for each size, in one file. */
 static void test_sizes(void **state) {
     (void)state;
@@ -406,6 +444,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_order, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stage, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dumps, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_pipelines, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ static vs_counts counts_of(int64_t *of) {
         while (1 << turns < s) ++turns;
         of[s] = 5 + 10 * turns;
     }
-    return (vs_counts){16, of};
+    return (vs_counts){.most = 16, .of = of};
 }
 
 static void packing(void **state) {
@@ -355,6 +355,9 @@ static void ways(void **state) {
         const char *kernel;
         vs_rows rows;
     } list[] = {{"spmv", {0}},
+                {"spmv_masked", {0}},
+                {"spmv_loop_masked", {.most = 9}},
+                {"spmv_masked", {0}},
                 {"spmv_loop", {0}},
                 {"spmv_loop", {.most = 7}},
                 {"spmv_loop", {.threads = 32}},

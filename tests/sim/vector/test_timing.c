@@ -57,6 +57,9 @@ static const hand hands[] = {
     {"mov.f64 %x, 1; shfl.down.f64 %y, %x, 1; exit;", 2, 8, 2, 19, "pipelines=1"},
     /* two shuffles of a slot on two pipelines: issued 3 and 4, done 12 */
     {"mov.f64 %x, 1; shfl.down.f64 %y, %x, 1; shfl.up.f64 %x, %x, 1; exit;", 1, 8, 1, 12, NULL},
+    /* the same where the lanes at work count: four of eight; 2, 3, 4, the shuffle 5 .. 9 */
+    {"mov.f64 %x, 1; setp.lt.s32 %p, $tid, 4; mov.f64 %y, 0; @%p shfl.down.f64 %y, %x, 1; exit;", 1,
+     8, 1, 9, "complex_by=active"},
     /* with a cache the line is not in: all of it, 8 cycles, and 96 more: 3 + 8 + 96 + 32 */
     {"ld.global.f64 %x, [a + $tid]; exit;", 1, 8, 1, 139, "cache_kib=16"},
 };
@@ -138,6 +141,7 @@ static void any_machine(vs_machine *m, uint64_t *state) {
     m->access = (int32_t)draw(state, 3);
     m->dispatch = (int32_t)draw(state, 2);
     m->policy = (int32_t)draw(state, 2);
+    m->complex_by = (int32_t)draw(state, 2);
     m->assign = (int32_t)draw(state, 3);
     m->branch_cycles = 1 + (int32_t)draw(state, 3);
     m->complex_lanes = 1 << draw(state, 4);

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 #include "support.h"
 
-static const char *const kernels[] = {"spmv",     "spmv_loop", "spmv_rows",
-                                      "trisolve", "downdate",  "isai"};
+static const char *const kernels[] = {"spmv",      "spmv_masked", "spmv_loop_masked", "spmv_loop",
+                                      "spmv_rows", "trisolve",    "downdate",         "isai"};
 
 static void round_trip(void **state) {
     (void)state;
