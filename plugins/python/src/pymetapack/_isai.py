@@ -97,7 +97,7 @@ class _Columns:
 
     def pattern(self) -> tuple[Any, Any]:
         """The first two on the host."""
-        both = self.parts[:2]
+        both: tuple[Any, ...] = self.parts[:2]
         if self.there:
             both = tuple(self.link.fetch(maker_of(x), x, self.what) for x in both)
         return (
@@ -177,11 +177,11 @@ class ApproximateInverse:
         def there(given: Lent, x: Lent) -> None:
             run(given.address, x.address, 1 if len(lent.shape) == 1 else lent.shape[1])
 
-        x = on_gpu(b, self.dtype, out, link, False, there)
-        if x is not None:
-            return x
-        host = link.fetch(maker_of(b), b, "the right-hand side")
-        return deliver(b, out, link, solve_columns(host, n, self.dtype, None, apply))
+        x: Optional[Array] = on_gpu(b, self.dtype, out, link, False, there)
+        if x is None:
+            host = link.fetch(maker_of(b), b, "the right-hand side")
+            x = deliver(b, out, link, solve_columns(host, n, self.dtype, None, apply))
+        return x
 
     def __matmul__(self, b: VectorLike) -> Array:
         return self.solve(b)

@@ -175,7 +175,7 @@ static mpk_status times_by(mpki_cuda *cuda, const mpki_isai_times *p) {
 
 template <class V, bool CONJUGATE>
 static mpk_status times(mpki_cuda *cuda, const mpki_isai_times *p) {
-    /* by the mean length, as measured on an H100 (bench/results/isai.md) */
+    /* by the mean length, as measured on an H100 (bench/results/isai-gpu.md) */
     const double mean = (double)p->entries / p->n;
     const int best = mean < 5     ? 1
                      : mean < 9   ? 2
