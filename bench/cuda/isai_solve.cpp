@@ -4,7 +4,7 @@
 //         1e-10, b = ones, on the device: exact solves, and ISAI(1..3), by columns, patterns S(|A|^k)
 //   sqmr  indefinite factors under SQMR on the device, 1e-8: exact, Jacobi sweeps, ISAI(1..3) with 0..3 relaxations
 //   cpu   making ISAI(1..3) of L of ILU(0) on the processor, on 1 to 16 threads
-// SCALE in the environment scales the siblings' sides. METAPACK_CUDA_MODULE names the module.
+// SCALE in the environment scales the siblings' sides; INEXACT: without the exact solves. METAPACK_CUDA_MODULE names the module.
 #include "siblings.h"
 
 #include <metapack/isai.h>
@@ -107,7 +107,8 @@ static void idr(const char *name, double scale) {
              name) &&
         must(mpk_analyse(ctx, p, &o, &an), name)) {
         printf("%s: %lld entries, analysis %.2f s\n", name, (long long)a.val.size(), now() - time);
-        for (const setting &s : settings) run(name, an, a.n, o, s);
+        for (const setting &s : settings)
+            if (!getenv("INEXACT") || s.triangular == MPK_TRIANGULAR_ISAI) run(name, an, a.n, o, s);
     }
     mpk_analysis_destroy(&an);
     mpk_problem_destroy(&p);

@@ -191,11 +191,11 @@ static int64_t sparse_bytes(const mpk_isai *s, const mpki_sparse *a, bool single
 }
 
 /* Both orders of M, in the precision wanted; what relaxation needs of A; nothing else. */
-static mpk_status settle(mpk_context *ctx, mpk_isai *s) {
+static mpk_status settle(mpk_context *ctx, mpki_pool *pool, mpk_isai *s) {
     const size_t size = mpk_scalar_size(s->scalar);
     mpki_sparse_free(ctx, &s->m_rows);
     mpki_sparse_free(ctx, &s->a_rows);
-    mpk_status status = mpki_sparse_turn(ctx, s->n, size, &s->m, &s->m_rows);
+    mpk_status status = mpki_sparse_turn(ctx, pool, s->n, size, &s->m, &s->m_rows);
     for (int k = 0; k < 2 && s->single && !mpk_failed(status); k++) {
         mpki_sparse *m = k ? &s->m_rows : &s->m;
         void *single = NULL;
@@ -205,7 +205,7 @@ static mpk_status settle(mpk_context *ctx, mpk_isai *s) {
         m->val = single;
     }
     if (!mpk_failed(status) && s->options.relax > 0)
-        status = mpki_sparse_turn(ctx, s->n, size, &s->a, &s->a_rows);
+        status = mpki_sparse_turn(ctx, pool, s->n, size, &s->a, &s->a_rows);
     if (s->options.relax == 0) mpki_sparse_free(ctx, &s->a);
     if (!mpk_failed(status))
         s->info.bytes = sparse_bytes(s, &s->m, s->single) + sparse_bytes(s, &s->m_rows, s->single) +
@@ -244,7 +244,7 @@ static mpk_status make_values(mpk_context *ctx, mpki_pool *pool, mpk_isai *s, bo
         if (!mpk_failed(status) && over > 0) status = compute(ctx, pool, s);
     }
     if (!mpk_failed(status)) status = count_failures(ctx, s);
-    if (!mpk_failed(status)) status = settle(ctx, s);
+    if (!mpk_failed(status)) status = settle(ctx, pool, s);
     if (mpk_failed(status)) return status;
     count_columns(s);
     s->ready = true;
