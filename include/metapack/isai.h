@@ -95,7 +95,8 @@ typedef enum mpk_isai_side {
  *  with A, A^T or A^H.
  *  b [in], x [out] n x nrhs, leading dimensions ldb, ldx >= n; b == x is allowed, with ldb == ldx
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE. Threads: options.threads, the same bits for
- *  any; on a device the same bits in every run. It begins when all that was queued there is done. */
+ *  any; on a device the same bits in every run. It begins when all that was queued there is
+ *  done. */
 MPK_API mpk_status mpk_isai_apply(mpk_context *ctx, mpk_isai *isai, mpk_isai_side side,
                                   int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx);
 
