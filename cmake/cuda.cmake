@@ -4,7 +4,7 @@
 set(METAPACK_CUDA AUTO CACHE STRING "AUTO | ON | OFF: the CUDA module, built where nvcc and cuBLAS are found")
 set(METAPACK_CUDA_ARCH "sm_90;compute_80" CACHE STRING
     "what nvcc compiles for: sm_N, machine code; compute_N, for sparse matrices only, to be compiled when the module is loaded; ALL")
-set(METAPACK_CUDA_ROOMS "dense;batch;vectors;blocks;sweeps;direct" CACHE STRING
+set(METAPACK_CUDA_ROOMS "dense;batch;vectors;blocks;sweeps;isai;direct" CACHE STRING
     "what of src/backends/cuda the module has: dense takes half of its build's time, batch most of the rest")
 include(cmake/cuda-kernels.cmake)
 file(GLOB places /usr/local/cuda*/bin)
@@ -206,11 +206,11 @@ function(metapack_cuda_host_module)
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/src/backends/cuda)
     set(host ${CMAKE_CURRENT_SOURCE_DIR}/tests/backends/cuda_host)
     file(GLOB headers CONFIGURE_DEPENDS ${source}/*.cuh ${source}/*.h ${source}/batch/*.cuh ${source}/batch/*.h ${host}/*.h)
-    file(GLOB sparse_headers CONFIGURE_DEPENDS ${source}/vectors/*.*h ${source}/blocks/*.*h ${source}/sweeps/*.*h ${source}/direct/*.*h)
+    file(GLOB sparse_headers CONFIGURE_DEPENDS ${source}/vectors/*.*h ${source}/blocks/*.*h ${source}/sweeps/*.*h ${source}/isai/*.*h ${source}/direct/*.*h)
     file(GLOB sparse_tables CONFIGURE_DEPENDS ${source}/vectors/vectors.cu ${source}/blocks/blocks.cu ${source}/sweeps/sweeps.cu
-         ${source}/direct/direct.cu)
+         ${source}/isai/isai.cu ${source}/direct/direct.cu)
     file(GLOB sparse_templated CONFIGURE_DEPENDS ${source}/vectors/*_t.cu ${source}/blocks/*_t.cu ${source}/sweeps/*_t.cu
-         ${source}/direct/*_t.cu)
+         ${source}/isai/*_t.cu ${source}/direct/*_t.cu)
     if(METAPACK_SANITIZE) # of those that load the module, tests of batches alone are made there
         set(sparse_tables)
         set(sparse_templated)

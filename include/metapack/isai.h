@@ -49,6 +49,10 @@ typedef struct mpk_isai_options {
     const int64_t *ptr; /**< n + 1: a pattern by columns, ascending, 0-based; NULL (default): that
                                   of the matrix. Read by mpk_isai_create() only */
     const int32_t *row; /**< ptr[n] */
+    mpk_memory memory;  /**< MPK_DEVICE: all is done and held on the device below; each array and
+                             vector of a call may then lie in its memory or in the host's. Default
+                             MPK_HOST */
+    int device;         /**< number of the device, for MPK_DEVICE */
 } mpk_isai_options;
 
 typedef struct mpk_isai mpk_isai;
@@ -68,7 +72,8 @@ MPK_API void mpk_isai_options_init(mpk_isai_options *options);
  *          | MPK_ERR_ARGUMENT: also a column over the limit, which is named
  *          | MPK_ERR_INPUT: indices; NaN or infinities; a zero on the diagonal of a triangle: the
  *            column is named
- *          | MPK_ERR_NUMERIC: a column of M overflows: it is named | MPK_ERR_MEMORY, _CANCELLED
+ *          | MPK_ERR_NUMERIC: a column of M overflows: it is named | MPK_ERR_MEMORY, _CANCELLED,
+ *            _DEVICE
  *  Threads: options.threads; the bits of M do not depend on them. */
 MPK_API mpk_status mpk_isai_create(mpk_context *ctx, mpk_scalar scalar, int32_t n,
                                    const int64_t *ptr, const int32_t *row, const void *val,
@@ -89,13 +94,15 @@ typedef enum mpk_isai_side {
 /** x := M b, or M^T b, M^H b (definite: G G^H b), and the sweeps of relaxation that were asked for,
  *  with A, A^T or A^H.
  *  b [in], x [out] n x nrhs, leading dimensions ldb, ldx >= n; b == x is allowed, with ldb == ldx
- *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY. Threads: options.threads, the same bits for any. */
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE. Threads: options.threads, the same bits for
+ *  any; on a device the same bits in every run. It begins when all that was queued there is
+ *  done. */
 MPK_API mpk_status mpk_isai_apply(mpk_context *ctx, mpk_isai *isai, mpk_isai_side side,
                                   int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx);
 
 /** Copy M (definite: G) by columns; ascending, diagonal included.
  *  ptr [out] n + 1; row [out], val [out] info.entries each, in the scalar of the matrix; any may be
- *  NULL. Returns MPK_OK | MPK_ERR_ARGUMENT. */
+ *  NULL. Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE. */
 MPK_API mpk_status mpk_isai_get(mpk_context *ctx, const mpk_isai *isai, int64_t *ptr, int32_t *row,
                                 void *val);
 

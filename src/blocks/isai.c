@@ -208,7 +208,8 @@ static mpk_status by_position(making *k, mpki_sparse *from, mpki_sparse *to) {
 /* *to := the transpose of what is by columns: rows by position. */
 static mpk_status turned(making *k, const mpki_sparse *from, mpki_sparse *to) {
     mpki_sparse t = {0};
-    mpk_status status = mpki_sparse_turn(k->bf->stages->ctx, k->isai->n, size_of(k), from, &t);
+    mpk_status status =
+        mpki_sparse_turn(k->bf->stages->ctx, k->pool, k->isai->n, size_of(k), from, &t);
     if (!mpk_failed(status)) status = by_position(k, &t, to);
     mpki_sparse_free(k->bf->stages->ctx, &t);
     return status;
@@ -236,7 +237,7 @@ static mpk_status make_general(making *k) {
     if (!mpk_failed(status)) status = turned(k, &k->m, &s->m[0]);
     if (!mpk_failed(status) && relaxed) status = turned(k, &k->l, &s->t[0]);
     if (!mpk_failed(status)) status = gather(k, 1);
-    if (!mpk_failed(status)) status = mpki_sparse_turn(ctx, s->n, size_of(k), &k->l, &u);
+    if (!mpk_failed(status)) status = mpki_sparse_turn(ctx, k->pool, s->n, size_of(k), &k->l, &u);
     if (!mpk_failed(status)) status = invert(k, &u, true);
     if (!mpk_failed(status)) status = turned(k, &k->m, &s->m[1]);
     if (!mpk_failed(status) && relaxed) status = by_position(k, &k->l, &s->t[1]);

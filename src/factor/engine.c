@@ -36,11 +36,8 @@ static const mpki_engine *device_engine(mpk_context *ctx, int number) {
 }
 
 /* Has this engine what a factor needs? */
-static bool has(const mpki_engine *engine, mpk_method method, const mpk_options *options) {
+static bool has(const mpki_engine *engine, mpk_method method) {
     const mpki_form *form = form_of(method);
-    if (form == &mpki_block_form && engine->memory == MPK_DEVICE && options &&
-        options->triangular == MPK_TRIANGULAR_ISAI)
-        return false;
     return engine->vectors &&
            (form == &mpki_scaling_form ||
             (form == &mpki_block_form ? engine->blocks != NULL : engine->direct != NULL));
@@ -57,7 +54,7 @@ static bool gains(const mpk_analysis *an) {
 const mpki_engine *mpki_engine_of(mpk_context *ctx, const mpk_analysis *an,
                                   const mpk_options *options) {
     const mpki_engine *told = mpki_context_engine(ctx);
-    if (told && (!an || has(told, an->options.method, options))) return told;
+    if (told && (!an || has(told, an->options.method))) return told;
     if (told) {
         mpki_error(ctx, MPK_ERR_UNSUPPORTED, "accelerator", -1,
                    "%s does not have method %s; ildlt it has", told->name(ctx),
@@ -68,19 +65,16 @@ const mpki_engine *mpki_engine_of(mpk_context *ctx, const mpk_analysis *an,
     if (!options || options->device == MPK_ON_CPU) return &cpu;
     if (options->device == MPK_ON_AUTO && an && !gains(an)) return &cpu;
     const mpki_engine *engine = device_engine(ctx, options->device_number);
-    if (engine && (!an || has(engine, an->options.method, options))) return engine;
+    if (engine && (!an || has(engine, an->options.method))) return engine;
     if (options->device == MPK_ON_AUTO) {
         mpki_clear_error(ctx);
         return &cpu;
     }
     if (engine)
         mpki_error(ctx, MPK_ERR_UNSUPPORTED, "device", -1,
-                   "method %s%s does not run on a device; device = cpu does it",
+                   "method %s does not run on a device; device = cpu does it",
                    mpk_method_name(an->options.method == MPK_METHOD_AUTO ? MPK_METHOD_LDLT
-                                                                         : an->options.method),
-                   mpki_on_blocks(an->options.method) && options->triangular == MPK_TRIANGULAR_ISAI
-                       ? " with triangular isai"
-                       : "");
+                                                                         : an->options.method));
     return NULL;
 }
 

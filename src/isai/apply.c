@@ -70,10 +70,11 @@ static void interleave(const mpk_isai *s, int nrhs, char *theirs, int64_t ld, ch
 mpk_status mpk_isai_apply(mpk_context *ctx, mpk_isai *s, mpk_isai_side side, int32_t nrhs,
                           const void *b, int64_t ldb, void *x, int64_t ldx) {
     mpki_clear_error(ctx);
-    if (!s || !s->ready || (unsigned)side > MPK_ISAI_ADJOINT || nrhs < 0 ||
+    if (!s || !(s->ready || s->there) || (unsigned)side > MPK_ISAI_ADJOINT || nrhs < 0 ||
         (nrhs > 0 && s->n > 0 && (!b || !x)) || ldb < s->n || ldx < s->n)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           "no approximate inverse, no vectors, or a leading dimension below n");
+    if (s->there) return s->engine->apply(ctx, s->there, side, nrhs, b, ldb, x, ldx);
     const size_t size = mpk_scalar_size(s->scalar);
     const int most = nrhs < MPKI_ISAI_RHS ? nrhs : MPKI_ISAI_RHS;
     mpk_status status = room(ctx, s, most > 0 ? most : 1);
@@ -110,8 +111,9 @@ static void copy_value(const mpk_isai *s, const void *from, bool single, int64_t
 mpk_status mpk_isai_get(mpk_context *ctx, const mpk_isai *s, int64_t *ptr, int32_t *row,
                         void *val) {
     mpki_clear_error(ctx);
-    if (!s || !s->ready)
+    if (!s || !(s->ready || s->there))
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "there is no approximate inverse");
+    if (s->there) return s->engine->get(ctx, s->there, ptr, row, val);
     const size_t size = mpk_scalar_size(s->scalar);
     int64_t at = 0;
     if (ptr) ptr[0] = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The object: an approximate inverse of a matrix given by columns, made and brought up to date. */
+#include "config.h"
 #include "object.h"
 
 #include <string.h>
@@ -15,6 +16,7 @@ void mpk_isai_destroy(mpk_isai **handle) {
     mpk_isai *s = handle ? *handle : NULL;
     if (!s) return;
     mpk_context *ctx = s->ctx;
+    if (s->engine) s->engine->free(ctx, &s->there);
     mpki_sparse_free(ctx, &s->given);
     mpki_sparse_free(ctx, &s->a);
     mpki_sparse_free(ctx, &s->a_rows);
@@ -61,6 +63,8 @@ static mpk_status check_options(mpk_context *ctx, const mpk_isai_options *given,
         return bad_option(ctx, "there is no such precision");
     if (o->power < 0 || o->block < 1 || o->limit < 0 || o->relax < 0 || o->threads < 0)
         return bad_option(ctx, "power, limit, relax or threads is below 0, or block below 1");
+    if ((unsigned)o->memory > MPK_DEVICE || o->device < 0)
+        return bad_option(ctx, "there is no such memory, or device is below 0");
     if (!o->ptr != !o->row) return bad_option(ctx, "a pattern needs both ptr and row");
     if (o->source == MPK_ISAI_GIVEN && !o->ptr) return bad_option(ctx, "no pattern is given");
     if (o->threads == 0) o->threads = mpki_threads_default();
@@ -187,11 +191,11 @@ static int64_t sparse_bytes(const mpk_isai *s, const mpki_sparse *a, bool single
 }
 
 /* Both orders of M, in the precision wanted; what relaxation needs of A; nothing else. */
-static mpk_status settle(mpk_context *ctx, mpk_isai *s) {
+static mpk_status settle(mpk_context *ctx, mpki_pool *pool, mpk_isai *s) {
     const size_t size = mpk_scalar_size(s->scalar);
     mpki_sparse_free(ctx, &s->m_rows);
     mpki_sparse_free(ctx, &s->a_rows);
-    mpk_status status = mpki_sparse_turn(ctx, s->n, size, &s->m, &s->m_rows);
+    mpk_status status = mpki_sparse_turn(ctx, pool, s->n, size, &s->m, &s->m_rows);
     for (int k = 0; k < 2 && s->single && !mpk_failed(status); k++) {
         mpki_sparse *m = k ? &s->m_rows : &s->m;
         void *single = NULL;
@@ -201,7 +205,7 @@ static mpk_status settle(mpk_context *ctx, mpk_isai *s) {
         m->val = single;
     }
     if (!mpk_failed(status) && s->options.relax > 0)
-        status = mpki_sparse_turn(ctx, s->n, size, &s->a, &s->a_rows);
+        status = mpki_sparse_turn(ctx, pool, s->n, size, &s->a, &s->a_rows);
     if (s->options.relax == 0) mpki_sparse_free(ctx, &s->a);
     if (!mpk_failed(status))
         s->info.bytes = sparse_bytes(s, &s->m, s->single) + sparse_bytes(s, &s->m_rows, s->single) +
@@ -240,7 +244,7 @@ static mpk_status make_values(mpk_context *ctx, mpki_pool *pool, mpk_isai *s, bo
         if (!mpk_failed(status) && over > 0) status = compute(ctx, pool, s);
     }
     if (!mpk_failed(status)) status = count_failures(ctx, s);
-    if (!mpk_failed(status)) status = settle(ctx, s);
+    if (!mpk_failed(status)) status = settle(ctx, pool, s);
     if (mpk_failed(status)) return status;
     count_columns(s);
     s->ready = true;
@@ -263,6 +267,20 @@ static mpk_status fill(mpk_context *ctx, mpk_isai *s, const void *val) {
     return status;
 }
 
+/* All of it on a device. */
+static mpk_status create_there(mpk_context *ctx, const int64_t *ptr, const int32_t *row,
+                               const void *val, mpk_isai *s) {
+#if MPKI_HAVE_CUDA
+    s->engine = mpki_cuda_inverse_engine(ctx, s->options.device);
+    if (!s->engine) return mpki_failed(ctx);
+    return s->engine->make(ctx, s->scalar, s->n, ptr, row, val, &s->options, &s->there);
+#else
+    (void)ptr, (void)row, (void)val;
+    return mpki_error(ctx, MPK_ERR_DEVICE, STAGE, s->options.device,
+                      "METAPACK was built without CUDA");
+#endif
+}
+
 mpk_status mpk_isai_create(mpk_context *ctx, mpk_scalar scalar, int32_t n, const int64_t *ptr,
                            const int32_t *row, const void *val, const mpk_isai_options *options,
                            mpk_isai **isai) {
@@ -271,18 +289,20 @@ mpk_status mpk_isai_create(mpk_context *ctx, mpk_scalar scalar, int32_t n, const
     if (!isai || *isai || n < 0 || (unsigned)scalar > MPK_Z || !ptr)
         return bad_option(ctx, "isai must point to NULL, n be at least 0, ptr not be NULL");
     mpk_status status = check_options(ctx, options, &o);
-    if (!mpk_failed(status) && ptr[n] > 0 && (!row || !val))
+    const bool here = o.memory == MPK_HOST;
+    if (!mpk_failed(status) && here && ptr[n] > 0 && (!row || !val))
         status = bad_option(ctx, "row or val is NULL");
-    if (!mpk_failed(status)) status = check_pattern(ctx, n, ptr, row, "the matrix");
-    if (!mpk_failed(status) && o.ptr) status = check_pattern(ctx, n, o.ptr, o.row, "the pattern");
+    if (!mpk_failed(status) && here) status = check_pattern(ctx, n, ptr, row, "the matrix");
+    if (!mpk_failed(status) && here && o.ptr)
+        status = check_pattern(ctx, n, o.ptr, o.row, "the pattern");
     if (mpk_failed(status)) return status;
     mpk_isai *s = MPKI_ZNEW(ctx, STAGE, 1, mpk_isai);
     if (!s) return mpki_failed(ctx);
     s->ctx = ctx, s->scalar = scalar, s->n = n, s->options = o;
     s->single = o.precision == MPK_PRECISION_SINGLE && (scalar == MPK_D || scalar == MPK_Z);
     s->info.first_fallback = -1;
-    status = copy_pattern(s, ptr, row);
-    if (!mpk_failed(status)) status = fill(ctx, s, val);
+    status = here ? copy_pattern(s, ptr, row) : create_there(ctx, ptr, row, val, s);
+    if (!mpk_failed(status) && here) status = fill(ctx, s, val);
     s->options.ptr = NULL, s->options.row = NULL;
     if (mpk_failed(status))
         mpk_isai_destroy(&s);
@@ -293,8 +313,9 @@ mpk_status mpk_isai_create(mpk_context *ctx, mpk_scalar scalar, int32_t n, const
 
 mpk_status mpk_isai_update(mpk_context *ctx, const void *val, mpk_isai *s) {
     mpki_clear_error(ctx);
-    if (!s || (!val && s->given.ptr[s->n] > 0))
+    if (!s || (!val && (s->there || s->given.ptr[s->n] > 0)))
         return bad_option(ctx, "there is nothing to update, or no values");
+    if (s->there) return s->engine->update(ctx, val, s->there);
     const double start = mpki_now_s();
     s->ready = false;
     mpk_status status = take_values(ctx, s, val);
@@ -305,5 +326,6 @@ mpk_status mpk_isai_update(mpk_context *ctx, const void *val, mpk_isai *s) {
 }
 
 void mpk_isai_info_get(const mpk_isai *s, mpk_isai_info *info) {
-    if (info) *info = s ? s->info : (mpk_isai_info){0};
+    if (!info) return;
+    *info = !s ? (mpk_isai_info){0} : s->there ? *s->engine->info(s->there) : s->info;
 }

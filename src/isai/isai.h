@@ -15,10 +15,11 @@ typedef struct mpki_sparse {
 } mpki_sparse;
 
 void mpki_sparse_free(mpk_context *ctx, mpki_sparse *a);
-/** t := the transpose of a (n x n, entries of `size` bytes, or a pattern), by counting.
+/** t := the transpose of a (n x n, entries of `size` bytes, or a pattern), by counting; the pool's
+ *  workers have a range of rows each.
  *  Returns MPK_OK | MPK_ERR_MEMORY; *t is then empty. */
-mpk_status mpki_sparse_turn(mpk_context *ctx, int32_t n, size_t size, const mpki_sparse *a,
-                            mpki_sparse *t);
+mpk_status mpki_sparse_turn(mpk_context *ctx, mpki_pool *pool, int32_t n, size_t size,
+                            const mpki_sparse *a, mpki_sparse *t);
 /** ptr[k + 1], which hold counts, become sums. */
 void mpki_sparse_sum(int64_t n, int64_t *ptr);
 /** By class (MPK_ISAI_CLASSES) of a column with `count` entries. */

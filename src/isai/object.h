@@ -2,6 +2,7 @@
 #ifndef MPKI_ISAI_OBJECT_H
 #define MPKI_ISAI_OBJECT_H
 /** struct mpk_isai from inside. */
+#include "../backends/sparse.h"
 #include "isai.h"
 
 struct mpk_isai {
@@ -19,6 +20,9 @@ struct mpk_isai {
     void *work;            /* of applications */
     int columns;           /* that work has room for */
     mpk_isai_info info;
+    const mpki_inverse_engine
+        *engine;         /* of a device, and what it holds: all of the above that is not */
+    mpki_inverse *there; /* an option is empty then. NULL: the processor's */
 };
 
 bool mpki_isai_is_triangle(const mpk_isai *s);

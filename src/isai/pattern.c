@@ -21,10 +21,52 @@ void mpki_sparse_sum(int64_t n, int64_t *ptr) {
     for (int64_t k = 0; k < n; k++) ptr[k + 1] += ptr[k];
 }
 
-mpk_status mpki_sparse_turn(mpk_context *ctx, int32_t n, size_t size, const mpki_sparse *a,
-                            mpki_sparse *t) {
+/* A transpose under way: a worker's item is a range of the result's rows, for which it looks through
+ * all columns. Those that have no row of the range take two comparisons: indices ascend. */
+typedef struct turning {
+    const mpki_sparse *a;
+    mpki_sparse *t;
+    int64_t *next; /* by row: where its next entry goes; NULL: count */
+    size_t size;
+    int32_t n;
+    int64_t items;
+} turning;
+
+static void put(const turning *w, int64_t e, int32_t j) {
+    const int64_t to = w->next[w->a->index[e]]++;
+    w->t->index[to] = j;
+    if (!w->a->val) return;
+    if (w->size == 8) /* a call for each entry costs more than the entry */
+        ((uint64_t *)w->t->val)[to] = ((const uint64_t *)w->a->val)[e];
+    else
+        memcpy((char *)w->t->val + (size_t)to * w->size,
+               (const char *)w->a->val + (size_t)e * w->size, w->size);
+}
+
+static void turn_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool, (void)worker;
+    const turning *w = arg;
+    const int32_t *index = w->a->index;
+    const int32_t first = (int32_t)(w->n * item / w->items);
+    const int32_t end = (int32_t)(w->n * (item + 1) / w->items);
+    for (int32_t j = 0; j < w->n; j++) {
+        int64_t e = w->a->ptr[j];
+        const int64_t last = w->a->ptr[j + 1];
+        if (e == last || index[last - 1] < first || index[e] >= end) continue;
+        while (index[e] < first) e++;
+        for (; e < last && index[e] < end; e++)
+            if (w->next)
+                put(w, e, j);
+            else
+                w->t->ptr[index[e] + 1]++;
+    }
+}
+
+mpk_status mpki_sparse_turn(mpk_context *ctx, mpki_pool *pool, int32_t n, size_t size,
+                            const mpki_sparse *a, mpki_sparse *t) {
     const int64_t nnz = a->ptr[n];
     int64_t *next = MPKI_NEW(ctx, STAGE, n, int64_t);
+    turning w = {.a = a, .t = t, .size = size, .n = n, .items = mpki_pool_threads(pool)};
     t->ptr = MPKI_ZNEW(ctx, STAGE, (int64_t)n + 1, int64_t);
     t->index = MPKI_NEW(ctx, STAGE, nnz, int32_t);
     t->val = a->val ? mpki_alloc(ctx, STAGE, nnz, size) : NULL;
@@ -33,20 +75,11 @@ mpk_status mpki_sparse_turn(mpk_context *ctx, int32_t n, size_t size, const mpki
         mpki_release(ctx, next);
         return mpki_failed(ctx);
     }
-    for (int64_t e = 0; e < nnz; e++) t->ptr[a->index[e] + 1]++;
+    mpki_pool_for(pool, 0, w.items, turn_item, &w);
     mpki_sparse_sum(n, t->ptr);
     memcpy(next, t->ptr, (size_t)n * sizeof *next);
-    for (int32_t j = 0; j < n; j++)
-        for (int64_t e = a->ptr[j]; e < a->ptr[j + 1]; e++) {
-            const int64_t to = next[a->index[e]]++;
-            t->index[to] = j;
-            if (!a->val) continue;
-            if (size == 8) /* a call for each entry costs more than the entry */
-                ((uint64_t *)t->val)[to] = ((const uint64_t *)a->val)[e];
-            else
-                memcpy((char *)t->val + (size_t)to * size, (const char *)a->val + (size_t)e * size,
-                       size);
-        }
+    w.next = next;
+    mpki_pool_for(pool, 0, w.items, turn_item, &w);
     mpki_release(ctx, next);
     return MPK_OK;
 }

@@ -84,7 +84,8 @@ static bool solve_definite(int64_t w, T *a, T *x) {
     }
     for (int64_t i = 0; i < w; i++) x[i] = t_make(i == w - 1, 0);
     for (int64_t k = w - 1; k >= 0; k--) {
-        for (int64_t i = k + 1; i < w; i++) x[k] -= t_mul(t_conj(a[k * w + i]), x[i]);
+        /* the last first, as they become known: the order of a device */
+        for (int64_t i = w - 1; i > k; i--) x[k] -= t_mul(t_conj(a[k * w + i]), x[i]);
         const R d = t_re(a[k * w + k]);
         x[k] = t_make(t_re(x[k]) / d, t_im(x[k]) / d);
     }

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Approximate inverses: (A M - I) = 0 on the pattern, what they are used for, what is refused."""
 
+import sys
+
+import gpu
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -92,3 +95,62 @@ def test_in_a_factor():
     assert np.allclose(a @ x, 1)
     assert F.stats()["block"]["isai"]["entries"] > 64
     assert sum(F.stats()["block"]["isai"]["columns"]) == 64
+
+
+# ---- on a GPU ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cupy(monkeypatch):
+    if not gpu.there:
+        pytest.skip("METAPACK_CUDA_HOST names no module")
+    monkeypatch.setenv("METAPACK_CUDA_MODULE", gpu.MODULE)
+    monkeypatch.setitem(sys.modules, "cupy", gpu.cupy())
+    return sys.modules["cupy"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["lower", "general"])
+def test_device(cupy, dtype, kind):
+    """The processor's columns, bit by bit; arrays of the host's and of CuPy's."""
+    a = sp.csc_matrix(matrix(dtype, 24))
+    a.sort_indices()
+    there = gpu.Sparse(a)
+    want, b = mp.isai(a, kind, power=2, relax=1), np.arange(48.0).reshape(24, 2).astype(dtype)
+    for given, device in ((a, "cuda"), (there, None), (there, "cuda:0")):
+        inverse = mp.isai(given, kind, power=2, relax=1, device=device)
+        assert inverse.device == "cuda:0" and inverse.shape == (24, 24)
+        assert np.array_equal(inverse.matrix().toarray(), want.matrix().toarray())
+        assert np.allclose(inverse @ b, want @ b, atol=1e-4)
+        x = inverse @ gpu.ndarray(gpu.moved(b, "F"))
+        assert isinstance(x, gpu.ndarray) and np.allclose(x.get(), want @ b, atol=1e-4)
+        out = gpu.ndarray(gpu.moved(b[:, 0]))
+        assert inverse.solve(gpu.ndarray(gpu.moved(b[:, 0])), side="h", out=out) is out
+        assert np.allclose(out.get(), want.solve(b[:, 0], side="h"), atol=1e-4)
+        plain = inverse @ gpu.Plain(b[:, 1])  # nobody's array
+        assert np.allclose(plain.get(), want @ b[:, 1], atol=1e-4)
+        inverse.update(gpu.Sparse(3 * a) if device is None else 3 * a)
+        assert np.allclose(3 * inverse.matrix().toarray(), want.matrix().toarray(), atol=1e-4)
+    with_pattern = mp.isai(there, kind, pattern=gpu.Sparse(a))
+    assert with_pattern.info()["entries"] == mp.isai(a, kind).info()["entries"]
+
+
+def test_device_refused(cupy):
+    a = sp.csc_matrix(matrix(np.float64, 12))
+    there, b = gpu.Sparse(a), gpu.ndarray(gpu.moved(np.ones(12)))
+    with pytest.raises(ValueError, match="device"):
+        mp.isai(a, device="gpu")
+    with pytest.raises(mp.MetapackError, match="device 3"):
+        mp.isai(a, device="cuda:3")
+    with pytest.raises(TypeError):
+        mp.isai(there, device="cpu")
+    with pytest.raises(TypeError):
+        mp.isai(a) @ b
+    with pytest.raises(TypeError):
+        mp.isai(a).update(there)
+    with pytest.raises(ValueError, match="shape"):
+        mp.isai(there) @ gpu.ndarray(gpu.moved(np.ones(5)))
+    with pytest.raises(ValueError, match="another"):
+        mp.isai(there).update(gpu.Sparse(sp.eye(12, format="csc")))
+    with pytest.raises(TypeError, match="dense"):
+        mp.isai(b)

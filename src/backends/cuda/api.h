@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define MPKI_CUDA_VERSION 4
+#define MPKI_CUDA_VERSION 5
 
 /** A device, its streams, events and cuBLAS handles: one for each mpk_context that asks. */
 typedef struct mpki_cuda mpki_cuda;
@@ -146,6 +146,7 @@ typedef struct mpki_cuda_table {
     int (*capability)(const mpki_cuda *cuda);
     /** The least one that anything in the module was compiled for, batches, dense matrices. */
     int least, least_batch, least_dense;
+    const struct mpki_cuda_isai_table *isai; /**< isai/isai.h */
 } mpki_cuda_table;
 
 /** The module's one exported symbol: "mpki_cuda_module". */

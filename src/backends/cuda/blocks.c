@@ -2,6 +2,7 @@
 /* The device's engine for factors on blocks (backends/sparse.h): its table, a factor's beginning and its end. */
 #include "../../core/trace.h"
 #include "blocks_factor.h"
+#include "isai_factor.h"
 #include "sweeps.h"
 
 #include <math.h>
@@ -20,6 +21,7 @@ static void plan_free(mpk_context *ctx, mpki_block_plan **plan) {
 static void end(mpk_context *ctx, mpki_blocks **handle) {
     mpki_blocks *f = *handle;
     if (!f) return;
+    mpki_isai_factor_free(ctx, &f->isai);
     mpki_piece *const pieces[] = {&f->frames, &f->blocks, &f->words, &f->spare};
     for (int k = 0; k < MPKI_COUNT(pieces); k++) mpki_blocks_give(f, pieces[k]);
     if (f->owns_plan && f->plan) mpki_blocks_release_plan(ctx, f->plan);
@@ -168,7 +170,10 @@ static mpk_status finish(mpki_blocks *f, mpki_block_counts *c) {
     c->smallest = p.smallest, c->largest = p.largest;
     c->bytes = f->held - (f->plan->ready ? f->plan->matrix.bytes + f->plan->work.bytes : 0) -
                s->index.ptr[s->index.m] * (int64_t)sizeof *s->index.entry;
-    return MPK_OK;
+    if (s->options->triangular != MPK_TRIANGULAR_ISAI) return MPK_OK;
+    status = mpki_isai_factor_make(f->ctx, s, &f->store, &f->isai, &c->isai);
+    c->bytes += c->isai.bytes;
+    return status;
 }
 
 static int64_t entries(const mpki_blocks *factor, int64_t block) {
@@ -195,6 +200,7 @@ int64_t mpki_cuda_blocks_words(const mpki_blocks *f) {
 static mpk_status solver_make(mpk_context *ctx, const mpki_blocks *f, int threads, int32_t columns,
                               mpki_block_solver **s, int32_t *takes) {
     (void)threads;
+    if (f->isai) return mpki_cuda_sweeps_of_products(ctx, f->isai, s, takes);
     return mpki_cuda_sweeps_make(ctx, f->stages, &f->store, columns, s, takes);
 }
 

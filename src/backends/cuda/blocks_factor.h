@@ -33,6 +33,7 @@ struct mpki_blocks {
     mpki_piece frames, blocks, words, spare; /* by number; the arena; a generation of sweeps */
     int64_t held, room; /* bytes held, the plan's included; blocks that `blocks` has room for */
     mpki_cuda_store store;
+    struct mpki_isai_factor *isai; /* isai_factor.h: in place of triangular solves, or NULL */
     mpki_cuda_notes told;
     double norm1;      /* < 0: not known yet */
     uint32_t *entries; /* host, by block: made when it is asked for */

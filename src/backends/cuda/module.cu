@@ -20,6 +20,7 @@ extern "C" const mpki_cuda_batch_table mpki_cuda_batches __attribute__((weak));
 extern "C" const struct mpki_cuda_vectors_table mpki_cuda_vectors_functions __attribute__((weak));
 extern "C" const struct mpki_cuda_blocks_table mpki_cuda_blocks_functions __attribute__((weak));
 extern "C" const struct mpki_cuda_sweeps_table mpki_cuda_sweeps_functions __attribute__((weak));
+extern "C" const struct mpki_cuda_isai_table mpki_cuda_isai_functions __attribute__((weak));
 extern "C" const struct mpki_cuda_direct_table mpki_cuda_direct_functions __attribute__((weak));
 
 namespace mpki {
@@ -286,7 +287,8 @@ static const mpki_cuda_table table = {
     capability,
     MPKI_CUDA_LEAST,
     MPKI_CUDA_LEAST_BATCH,
-    MPKI_CUDA_LEAST_DENSE};
+    MPKI_CUDA_LEAST_DENSE,
+    &mpki_cuda_isai_functions};
 
 } // namespace mpki
 

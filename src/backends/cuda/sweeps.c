@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Triangular solves with a factor on blocks on the device: what sweeps_make.c made is applied. */
+#include "isai_factor.h"
 #include "sweeps_solver.h"
 
 static const char STAGE[] = "solve";
@@ -68,6 +69,15 @@ void mpki_cuda_sweeps_free(mpk_context *ctx, mpki_block_solver **handle) {
         if (s->clock[k]) s->d->table->sweeps->clock_free(s->d->cuda, s->clock[k]);
     mpki_release(ctx, s);
     *handle = NULL;
+}
+
+mpk_status mpki_cuda_sweeps_of_products(mpk_context *ctx, mpki_isai_factor *isai,
+                                        mpki_block_solver **out, int32_t *takes) {
+    mpki_block_solver *s = *out = MPKI_ZNEW(ctx, STAGE, 1, mpki_block_solver);
+    *takes = 1;
+    if (!s) return mpki_failed(ctx);
+    s->ctx = ctx, s->d = mpki_cuda_kept(ctx), s->isai = isai;
+    return MPK_OK;
 }
 
 /* ---- applying -----------------------------------------------------------------------------------
@@ -228,6 +238,7 @@ mpk_status mpki_cuda_sweeps_apply(mpki_block_solver *s, mpk_part part, int32_t n
     const mpki_cuda_table *table = s->d->table;
     mpki_cuda *cuda = s->d->cuda;
     const int64_t size = (int64_t)mpk_scalar_size(s->scalar), n = s->n;
+    if (s->isai) return nrhs == 0 ? MPK_OK : mpki_isai_factor_apply(s->isai, part, b, x);
     if (n == 0 || nrhs == 0) return MPK_OK;
     void *stream = table->sweeps->stream(cuda);
     const bool b_here = table->is_device(cuda, b), x_here = table->is_device(cuda, x);

@@ -6,6 +6,8 @@
 #include "../sparse.h"
 #include "blocks/store.h"
 
+struct mpki_isai_factor;
+
 /** Packs the factor for its sweeps, in memory of the device beside the store, which is not needed any
  *  more afterwards.
  *  stages  [in]  whose factor it is; must outlive *s
@@ -15,6 +17,10 @@
 mpk_status mpki_cuda_sweeps_make(mpk_context *ctx, const mpki_stages *stages,
                                  const mpki_cuda_store *store, int32_t columns,
                                  mpki_block_solver **s, int32_t *takes);
+/** A solver that applies the factor's approximate inverses instead, which must outlive *s.
+ *  Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_cuda_sweeps_of_products(mpk_context *ctx, struct mpki_isai_factor *isai,
+                                        mpki_block_solver **s, int32_t *takes);
 void mpki_cuda_sweeps_free(mpk_context *ctx, mpki_block_solver **s);
 /** As mpki_block_engine.apply. b and x in host or in device memory. With both in device memory
  *  nothing waits for the device, nothing is allocated, and the call can be captured into a graph. */

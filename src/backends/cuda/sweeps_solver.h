@@ -16,6 +16,8 @@ struct mpki_block_solver {
     mpk_context *ctx;
     const mpki_device *d;
     const mpki_stages *stages;
+    struct mpki_isai_factor
+        *isai; /* the factor's, whose products take the place of all else; or NULL */
     mpk_scalar scalar, stored;
     int32_t n, wide; /* rows; most numbers by slot */
     int64_t task[3]; /* tickets: 0, end of forward ones, end */

@@ -150,6 +150,7 @@ static int settle(mpki_cuda *) {
 extern "C" const struct mpki_cuda_vectors_table mpki_cuda_vectors_functions __attribute__((weak));
 extern "C" const struct mpki_cuda_blocks_table mpki_cuda_blocks_functions __attribute__((weak));
 extern "C" const struct mpki_cuda_sweeps_table mpki_cuda_sweeps_functions __attribute__((weak));
+extern "C" const struct mpki_cuda_isai_table mpki_cuda_isai_functions __attribute__((weak));
 extern "C" const struct mpki_cuda_direct_table mpki_cuda_direct_functions __attribute__((weak));
 
 static int describe(mpki_cuda *, char *text, size_t size, int64_t *free_bytes,
@@ -180,6 +181,7 @@ extern "C" const mpki_cuda_table *mpki_cuda_module(void) {
     table.vectors = &mpki_cuda_vectors_functions;
     table.blocks = &mpki_cuda_blocks_functions;
     table.sweeps = &mpki_cuda_sweeps_functions;
+    table.isai = &mpki_cuda_isai_functions;
     table.direct = &mpki_cuda_direct_functions;
     table.capability = capability;
     table.least = 80, table.least_batch = table.least_dense = 90;

@@ -11,12 +11,13 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from ._context import Context
+from ._device import Lent, Link, Parts, deliver, lies_there, maker_of, number_of, on_gpu
 from ._errors import MetapackWarning
 from ._lib import ffi, lib
 from ._matrix import SCALARS, host_array, pointer, refuse_device, working_dtype
 from ._options import as_dict
 from ._types import Array, DType, MatrixLike, VectorLike
-from ._vectors import solve_columns
+from ._vectors import check_shape, solve_columns
 
 __all__ = ["ApproximateInverse", "isai"]
 
@@ -44,6 +45,67 @@ def _columns(given: Any, what: str) -> Any:
     return a
 
 
+def _device_number(device: Optional[str], A: Any) -> Optional[int]:
+    """Of the GPU that does it; None: the processor."""
+    lies = number_of(A) if lies_there(A) else None
+    if device is None:
+        return (lies or 0) if lies_there(A) else None
+    word, _, number = str(device).partition(":")
+    if word == "cpu" and not number:
+        return None
+    if word != "cuda" or (number and not number.isdigit()):
+        raise ValueError(f"device {device!r}: 'cpu', 'cuda' and 'cuda:1' are taken")
+    if lies is not None and number and int(number) != lies:
+        raise ValueError(f"the matrix lies on cuda:{lies}, not on cuda:{number}")
+    return int(number) if number else lies or 0
+
+
+class _Columns:
+    """A sparse matrix by columns as addresses, its arrays on the host or on a GPU."""
+
+    def __init__(self, given: Any, what: str, link: Link) -> None:
+        self.link, self.what = link, what
+        if not lies_there(given):
+            a = _columns(given, what)
+            self.shape, self.parts = tuple(map(int, a.shape)), (a.indptr, a.indices, a.data)
+            self.there = False
+            return
+        found: Optional[Parts] = maker_of(given).sparse(given, True)
+        if found is None:
+            raise TypeError(f"{what} is a dense array on a GPU: give a sparse one")
+        if len(found.shape) != 2 or found.shape[0] != found.shape[1]:
+            raise ValueError(f"{what} is {' x '.join(map(str, found.shape))}, not square")
+        self.shape, self.parts = found.shape, (found.indptr, found.indices, found.values)
+        self.there = True
+
+    @property
+    def dtype(self) -> DType:
+        data = self.parts[2]
+        return self.link.lend(maker_of(data), data, self.what).dtype if self.there else data.dtype
+
+    def of(self, which: int, dtype: Any) -> tuple[Any, Any]:
+        """One of the arrays in that type: its address, and what keeps it alive."""
+        x = self.parts[which]
+        if self.there:
+            maker = maker_of(x)
+            made = maker.columns(x, np.dtype(dtype), False)
+            if made is not None:
+                return self.link.lend(maker, made, self.what).address, made
+            x = self.link.fetch(maker, x, self.what)
+        x = np.ascontiguousarray(x, dtype=dtype)
+        return pointer(x), x
+
+    def pattern(self) -> tuple[Any, Any]:
+        """The first two on the host."""
+        both: tuple[Any, ...] = self.parts[:2]
+        if self.there:
+            both = tuple(self.link.fetch(maker_of(x), x, self.what) for x in both)
+        return (
+            np.ascontiguousarray(both[0], dtype=np.int64),
+            np.ascontiguousarray(both[1], dtype=np.int32),
+        )
+
+
 class ApproximateInverse:
     """M, made by :func:`isai`: ``inverse @ b`` or :meth:`solve` multiplies with it.
 
@@ -51,29 +113,35 @@ class ApproximateInverse:
     ----------
     shape, dtype
     kind : str
+    device : str
+        "cpu", or "cuda:0" and so on: where M is.
     status : str
         "ok", or "singular": some small systems were, and their columns are the diagonal alone.
     """
 
-    def __init__(self, kind: str, n: int, dtype: DType) -> None:
+    def __init__(self, kind: str, n: int, dtype: DType, gpu: Optional[int] = None) -> None:
         self._ctx = Context()
         self._place = self._ctx.own("isai")
+        self._gpu = gpu
         self.kind, self.shape, self.dtype = kind, (n, n), dtype
+        self.device = "cpu" if gpu is None else f"cuda:{gpu}"
 
-    def _create(self, a: Any, options: Any, pattern: Any) -> None:
-        self._indptr = np.ascontiguousarray(a.indptr, dtype=np.int64)
-        self._indices = np.ascontiguousarray(a.indices, dtype=np.int32)
-        data = np.ascontiguousarray(a.data, dtype=self.dtype)
-        rows = None
+    def _link(self) -> Link:
+        return Link(self._ctx, self._gpu)
+
+    def _create(self, a: _Columns, options: Any, pattern: Optional[_Columns]) -> None:
+        self._indptr, self._indices = a.pattern()
+        arrays = [a.of(0, np.int64), a.of(1, np.int32), a.of(2, self.dtype)]
         if pattern is not None:
-            rows = (pattern.indptr.astype(np.int64), pattern.indices.astype(np.int32))
-            options.ptr = ffi.cast("int64_t *", pointer(rows[0]))
-            options.row = ffi.cast("int32_t *", pointer(rows[1]))
+            arrays += [pattern.of(0, np.int64), pattern.of(1, np.int32)]
+            options.ptr = ffi.cast("int64_t *", arrays[3][0])
+            options.row = ffi.cast("int32_t *", arrays[4][0])
+        if self._gpu is not None:
+            options.memory, options.device = lib.MPK_DEVICE, self._gpu
         status = self._ctx.call(
             lib.mpk_isai_create, SCALARS[self.dtype], self.shape[0],
-            ffi.cast("int64_t *", pointer(self._indptr)),
-            ffi.cast("int32_t *", pointer(self._indices)), pointer(data), options, self._place,
-            long=True,
+            ffi.cast("int64_t *", arrays[0][0]), ffi.cast("int32_t *", arrays[1][0]), arrays[2][0],
+            options, self._place, long=True,
         )  # fmt: skip
         self._judge(status)
 
@@ -87,14 +155,33 @@ class ApproximateInverse:
         """M b, with the sweeps of relaxation that were asked for; side "t", "h": with M^T, M^H."""
         which = _word(side, ("n", "t", "h"), "side")
 
-        def apply(given: Array, x: Array) -> None:
-            n = self.shape[0]
-            nrhs = 1 if given.ndim == 1 else given.shape[1]
+        n = self.shape[0]
+
+        def run(given: Any, x: Any, nrhs: int) -> None:
             self._ctx.check(self._ctx.call(
-                lib.mpk_isai_apply, self._place[0], which, nrhs, pointer(given.T), n, pointer(x.T), n
+                lib.mpk_isai_apply, self._place[0], which, nrhs, given, n, x, n
             ))  # fmt: skip
 
-        return solve_columns(b, self.shape[0], self.dtype, out, apply)
+        def apply(given: Array, x: Array) -> None:
+            run(pointer(given.T), pointer(x.T), 1 if given.ndim == 1 else given.shape[1])
+
+        if not lies_there(b):
+            return solve_columns(b, n, self.dtype, out, apply)
+        if self._gpu is None:
+            refuse_device(b, "the right-hand side")
+        link = self._link()
+        lent = link.lend(maker_of(b), b, "the right-hand side")
+        check_shape(lent.shape, n)
+        working_dtype(lent.dtype, "the right-hand side")
+
+        def there(given: Lent, x: Lent) -> None:
+            run(given.address, x.address, 1 if len(lent.shape) == 1 else lent.shape[1])
+
+        x: Optional[Array] = on_gpu(b, self.dtype, out, link, False, there)
+        if x is None:
+            host = link.fetch(maker_of(b), b, "the right-hand side")
+            x = deliver(b, out, link, solve_columns(host, n, self.dtype, None, apply))
+        return x
 
     def __matmul__(self, b: VectorLike) -> Array:
         return self.solve(b)
@@ -112,13 +199,15 @@ class ApproximateInverse:
 
     def update(self, A: MatrixLike) -> ApproximateInverse:
         """New values of the same pattern; that of M stays as it is."""
-        a = _columns(A, "the matrix")
-        if not (
-            np.array_equal(a.indptr, self._indptr) and np.array_equal(a.indices, self._indices)
-        ):
+        if self._gpu is None and lies_there(A):
+            refuse_device(A, "the matrix")
+        a = _Columns(A, "the matrix", self._link())
+        indptr, indices = a.pattern()
+        if not (np.array_equal(indptr, self._indptr) and np.array_equal(indices, self._indices)):
             raise ValueError("the pattern is another one: isai() makes a new inverse")
-        data = np.ascontiguousarray(a.data, dtype=self.dtype)
-        self._judge(self._ctx.call(lib.mpk_isai_update, pointer(data), self._place[0], long=True))
+        address, keep = a.of(2, self.dtype)
+        self._judge(self._ctx.call(lib.mpk_isai_update, address, self._place[0], long=True))
+        del keep
         return self
 
     def matrix(self) -> sp.csc_matrix:
@@ -146,7 +235,8 @@ class ApproximateInverse:
 
 def isai(A: MatrixLike, kind: str = "lower", *, power: int = 1, block: Optional[int] = None,
          pattern: Optional[MatrixLike] = None, limit: int = 0, over: str = "refuse",
-         relax: int = 0, precision: str = "double", threads: int = 0) -> ApproximateInverse:  # fmt: skip
+         relax: int = 0, precision: str = "double", threads: int = 0,
+         device: Optional[str] = None) -> ApproximateInverse:  # fmt: skip
     """An incomplete sparse approximate inverse: (A M - I)_ij = 0 on its pattern.
 
     Parameters
@@ -169,6 +259,9 @@ def isai(A: MatrixLike, kind: str = "lower", *, power: int = 1, block: Optional[
         Sweeps x = x + M (b - A x) after x = M b.
     precision : "double" | "single"
         In which M is held.
+    device : "cpu" | "cuda" | "cuda:1"
+        Where it is made, held and multiplied. Default: where A lies. A may be a sparse matrix of
+        CuPy's or PyTorch's on a GPU, its rows sorted; vectors of either memory are then taken.
 
     Examples
     --------
@@ -180,8 +273,13 @@ def isai(A: MatrixLike, kind: str = "lower", *, power: int = 1, block: Optional[
     >>> (pymetapack.isai(L, power=2) @ [2.0, 2, 5]).tolist()
     [1.0, 1.0, 1.0]
     """
-    a = _columns(A, "the matrix")
-    other = None if pattern is None else _columns(pattern, "the pattern")
+    gpu = _device_number(device, A)
+    link = Link(Context(), gpu)
+    if gpu is None:
+        refuse_device(A, "the matrix")
+        refuse_device(pattern, "the pattern")
+    a = _Columns(A, "the matrix", link)
+    other = None if pattern is None else _Columns(pattern, "the pattern", link)
     if other is not None and other.shape != a.shape:
         raise ValueError(f"the pattern is {other.shape}, the matrix {a.shape}")
     if block is not None and pattern is not None:
@@ -194,6 +292,7 @@ def isai(A: MatrixLike, kind: str = "lower", *, power: int = 1, block: Optional[
     options.source = lib.MPK_ISAI_POWER if block is None else lib.MPK_ISAI_BLOCKS
     options.power, options.block = int(power), 1 if block is None else int(block)
     options.limit, options.relax, options.threads = int(limit), int(relax), int(threads)
-    inverse = ApproximateInverse(kind, int(a.shape[0]), working_dtype(a.dtype, "the matrix"))
+    dtype = working_dtype(a.dtype, "the matrix")
+    inverse = ApproximateInverse(kind, int(a.shape[0]), dtype, gpu)
     inverse._create(a, options, other)
     return inverse
