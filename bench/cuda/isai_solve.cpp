@@ -2,7 +2,8 @@
 // bench_cuda_isai_solve PART [NAME ...]: solutions with approximate inverses in place of triangular solves (docs/isai.md).
 //   idr   Tables I to III of Anzt, Chow, Huckle & Dongarra 2016 on generated siblings (siblings.h): ILU(0), IDR(4),
 //         1e-10, b = ones, on the device: exact solves, and ISAI(1..3), by columns, patterns S(|A|^k)
-//   sqmr  indefinite factors under SQMR on the device, 1e-8: exact, Jacobi sweeps, ISAI(1..3) with 0..3 relaxations
+//   sqmr  indefinite factors under SQMR on the device, 1e-8, 1000 iterations: exact, Jacobi sweeps, ISAI(1..3) with
+//         0..3 relaxations; of generated matrices ("nlpkkt 30") or files (x.mtx, x.mtx.xz)
 //   cpu   making ISAI(1..3) of L of ILU(0) on the processor, on 1 to 16 threads
 // SCALE in the environment scales the siblings' sides; INEXACT: without the exact solves. METAPACK_CUDA_MODULE names the module.
 #include "siblings.h"
@@ -114,12 +115,16 @@ static void idr(const char *name, double scale) {
     mpk_problem_destroy(&p);
 }
 
+// spec: a generator's words, or a file's name, which has a dot.
 static void sqmr(const char *spec) {
     std::vector<setting> settings = {{"exact", MPK_TRIANGULAR_EXACT, 1, 0, 0, 0},
-                                     {"Jacobi 2", MPK_TRIANGULAR_JACOBI, 1, 0, 2, 0}};
+                                     {"Jacobi 1", MPK_TRIANGULAR_JACOBI, 1, 0, 1, 0},
+                                     {"Jacobi 2", MPK_TRIANGULAR_JACOBI, 1, 0, 2, 0},
+                                     {"Jacobi 4", MPK_TRIANGULAR_JACOBI, 1, 0, 4, 0}};
     static const char *const names[] = {"ISAI(1)+0", "ISAI(1)+1", "ISAI(1)+2", "ISAI(1)+3",
-                                        "ISAI(2)+0", "ISAI(2)+1", "ISAI(2)+2", "ISAI(2)+3"};
-    for (int k = 0; k < 8; ++k)
+                                        "ISAI(2)+0", "ISAI(2)+1", "ISAI(2)+2", "ISAI(2)+3",
+                                        "ISAI(3)+0", "ISAI(3)+1", "ISAI(3)+2", "ISAI(3)+3"};
+    for (int k = 0; k < 12; ++k)
         settings.push_back({names[k], MPK_TRIANGULAR_ISAI, 1 + k / 4, k % 4, 0, 0});
     mpk_problem *p = NULL;
     mpk_analysis *an = NULL;
@@ -127,10 +132,11 @@ static void sqmr(const char *spec) {
     mpk_options o;
     mpk_options_init(&o);
     o.method = MPK_METHOD_ILDLT, o.krylov = MPK_KRYLOV_SQMR, o.tolerance = 1e-8;
-    o.max_iterations = 2000, o.device = MPK_ON_CUDA, o.isai_limit = 1024,
+    o.max_iterations = 1000, o.device = MPK_ON_CUDA, o.isai_limit = 1024,
     o.isai_over = MPK_ISAI_LESS;
-    if (must(mpk_problem_generate(ctx, spec, 3, &p), spec) &&
-        must(mpk_analyse(ctx, p, &o, &an), spec)) {
+    const mpk_status got = strstr(spec, ".mtx") ? mpk_problem_read(ctx, spec, &p)
+                                                : mpk_problem_generate(ctx, spec, 3, &p);
+    if (must(got, spec) && must(mpk_analyse(ctx, p, &o, &an), spec)) {
         mpk_problem_view_get(p, &v);
         for (const setting &s : settings) run(spec, an, v.n, o, s);
     }
