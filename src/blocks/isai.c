@@ -118,7 +118,7 @@ static mpk_status gather(making *k, int half) {
     k->l.ptr = MPKI_ZNEW(ctx, STAGE, (int64_t)n + 1, int64_t);
     if (!k->l.ptr) return mpki_failed(ctx);
     mpki_pool_for(k->pool, 0, portions, gather_item, &w);
-    mpki_sparse_sum(n, k->l.ptr);
+    mpki_sparse_sum(k->pool, n, k->l.ptr);
     k->l.index = MPKI_NEW(ctx, STAGE, k->l.ptr[n], int32_t);
     k->l.val = mpki_alloc(ctx, STAGE, k->l.ptr[n], size_of(k));
     if (!k->l.index || !k->l.val) return mpki_failed(ctx);
@@ -193,7 +193,7 @@ static mpk_status by_position(making *k, mpki_sparse *from, mpki_sparse *to) {
     to->val = mpki_alloc(ctx, STAGE, from->ptr[n], size);
     if (!to->ptr || !to->index || !to->val) return mpki_failed(ctx);
     for (int32_t i = 0; i < n; i++) to->ptr[k->position[i] + 1] = from->ptr[i + 1] - from->ptr[i];
-    mpki_sparse_sum(n, to->ptr);
+    mpki_sparse_sum(k->pool, n, to->ptr);
     for (int32_t i = 0; i < n; i++) {
         const int64_t at = to->ptr[k->position[i]], count = from->ptr[i + 1] - from->ptr[i];
         for (int64_t e = 0; e < count; e++)

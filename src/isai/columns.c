@@ -1,16 +1,74 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The approximate inverse of a triangle: its columns, on all threads. */
+/* The approximate inverse of a triangle: its columns, on all threads; room for places. */
 #include "isai.h"
 
 #include <string.h>
 
 static const char STAGE[] = "isai";
 
-enum { PORTION = 64 }; /* columns that a worker takes at a time */
+enum { PORTION = 256 }; /* columns that a worker takes at a time */
+
+/* ---- places ------------------------------------------------------------------------------------- */
+
+typedef struct measuring {
+    const mpki_sparse *s;
+    int32_t n;
+    bool diagonal;
+    int64_t (*most)[2]; /* by worker: span, entries */
+} measuring;
+
+static void measure_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool;
+    const measuring *m = arg;
+    const int64_t end = (item + 1) * PORTION < m->n ? (item + 1) * PORTION : m->n;
+    for (int32_t j = (int32_t)(item * PORTION); j < end; j++) {
+        const int64_t count = m->s->ptr[j + 1] - m->s->ptr[j];
+        if (count == 0) continue;
+        int32_t first = m->s->index[m->s->ptr[j]], last = m->s->index[m->s->ptr[j + 1] - 1];
+        if (m->diagonal && j < first) first = j;
+        if (m->diagonal && j > last) last = j;
+        if (last - first >= m->most[worker][0]) m->most[worker][0] = (int64_t)last - first + 1;
+        if (count > m->most[worker][1]) m->most[worker][1] = count;
+    }
+}
+
+mpk_status mpki_isai_places_make(mpk_context *ctx, mpki_pool *pool, int32_t n, const mpki_sparse *s,
+                                 bool diagonal, mpki_isai_places *p) {
+    const int workers = mpki_pool_threads(pool);
+    measuring m = {.s = s, .n = n, .diagonal = diagonal};
+    *p = (mpki_isai_places){.span = 1};
+    m.most = mpki_calloc(ctx, STAGE, workers, sizeof *m.most);
+    p->place = MPKI_ZNEW(ctx, STAGE, workers, int32_t *);
+    p->ready = MPKI_ZNEW(ctx, STAGE, workers, bool);
+    if (m.most && p->place && p->ready) {
+        mpki_pool_for(pool, 0, ((int64_t)n + PORTION - 1) / PORTION, measure_item, &m);
+        for (int k = 0; k < workers; k++) {
+            if (m.most[k][0] > p->span) p->span = m.most[k][0];
+            if (m.most[k][1] > p->longest) p->longest = m.most[k][1];
+        }
+        for (int k = 0; k < workers; k++) p->place[k] = MPKI_NEW(ctx, STAGE, p->span, int32_t);
+    }
+    mpki_release(ctx, m.most);
+    return mpki_failed(ctx);
+}
+
+void mpki_isai_places_free(mpk_context *ctx, int workers, mpki_isai_places *p) {
+    for (int k = 0; p->place && k < workers; k++) mpki_release(ctx, p->place[k]);
+    mpki_release(ctx, p->place);
+    mpki_release(ctx, p->ready);
+}
+
+int32_t *mpki_isai_place(mpki_isai_places *p, int worker) {
+    if (!p->ready[worker]) memset(p->place[worker], -1, (size_t)p->span * sizeof(int32_t));
+    p->ready[worker] = true;
+    return p->place[worker];
+}
+
+/* ---- columns ------------------------------------------------------------------------------------ */
 
 typedef struct run {
     const mpki_isai_columns *c;
-    int32_t **place; /* by worker: n */
+    mpki_isai_places places;
     int32_t *bad;    /* by worker: the first column that is not finite */
     _Atomic bool cancelled;
 } run;
@@ -24,7 +82,7 @@ static void columns_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     if (r->cancelled) return;
     if (worker == 0 && mpki_progress(c->ctx, STAGE, (double)begin / c->n)) r->cancelled = true;
     const int32_t bad =
-        MPKI_DISPATCH(c->scalar, isai_columns)(c, begin, (int32_t)end, r->place[worker]);
+        MPKI_DISPATCH(c->scalar, isai_columns)(c, begin, (int32_t)end, mpki_isai_place(&r->places, worker));
     if (bad < r->bad[worker]) r->bad[worker] = bad;
 }
 
@@ -43,20 +101,15 @@ mpk_status mpki_isai_invert(mpki_pool *pool, const mpki_isai_columns *c) {
     const int workers = mpki_pool_threads(pool);
     run r = {.c = c};
     if (!c->m->val) c->m->val = mpki_alloc(ctx, STAGE, c->m->ptr[c->n], mpk_scalar_size(c->scalar));
-    r.place = MPKI_ZNEW(ctx, STAGE, workers, int32_t *);
     r.bad = MPKI_NEW(ctx, STAGE, workers, int32_t);
-    for (int k = 0; r.place && k < workers; k++) {
-        r.place[k] = MPKI_NEW(ctx, STAGE, c->n, int32_t);
-        if (r.place[k]) memset(r.place[k], -1, (size_t)c->n * sizeof *r.place[k]);
-        if (r.bad) r.bad[k] = c->n;
-    }
+    for (int k = 0; r.bad && k < workers; k++) r.bad[k] = c->n;
+    mpki_isai_places_make(ctx, pool, c->n, c->m, false, &r.places);
     mpk_status status = mpki_failed(ctx);
     if (!mpk_failed(status)) {
         mpki_pool_for(pool, 0, ((int64_t)c->n + PORTION - 1) / PORTION, columns_item, &r);
         status = outcome(&r, workers);
     }
-    for (int k = 0; r.place && k < workers; k++) mpki_release(ctx, r.place[k]);
-    mpki_release(ctx, r.place);
+    mpki_isai_places_free(ctx, workers, &r.places);
     mpki_release(ctx, r.bad);
     return status;
 }

@@ -18,9 +18,10 @@ static int64_t find(const int32_t *index, int64_t begin, int64_t end, int32_t ro
     return begin;
 }
 
-/* x -= x_r a_r on the rows of J: `count` rows in `rows`, row k of them at place[k]. */
+/* x -= x_r a_r on the rows of J: `count` rows in `rows`, row i of them at place[i - rows[0]]. */
 static void subtract(const mpki_isai_columns *c, int32_t r, T xr, int64_t count,
                      const int32_t *rows, const int32_t *place, T *x) {
+    const int32_t first = rows[0], last = rows[count - 1];
     enum { LONG = 16 }; /* so many times longer than J: look each row of J up */
     const int64_t begin = c->a->ptr[r], end = c->a->ptr[r + 1];
     const int32_t *index = c->a->index;
@@ -34,7 +35,8 @@ static void subtract(const mpki_isai_columns *c, int32_t r, T xr, int64_t count,
         return;
     }
     for (int64_t e = begin; e < end; e++) {
-        const int32_t k = place[index[e]];
+        if (index[e] < first || index[e] > last) continue;
+        const int32_t k = place[index[e] - first];
         if (k >= 0) x[k] -= t_mul(val[e], xr);
     }
 }
@@ -52,8 +54,9 @@ static bool column(const mpki_isai_columns *c, int32_t j, int32_t *place) {
     T *x = (T *)c->m->val + begin;
     const T xj = dinv ? dinv[j] : t_make(1, 0);
     bool good = is_finite(xj);
+    if (count == 0) return good;
     for (int64_t k = 0; k < count; k++) {
-        place[rows[k]] = (int32_t)k;
+        place[rows[k] - rows[0]] = (int32_t)k;
         x[k] = t_make(0, 0);
     }
     subtract(c, j, xj, count, rows, place, x);
@@ -63,7 +66,7 @@ static bool column(const mpki_isai_columns *c, int32_t j, int32_t *place) {
         good = good && is_finite(x[k]);
         if (step + 1 < count && t_abs1(x[k]) > 0) subtract(c, rows[k], x[k], count, rows, place, x);
     }
-    for (int64_t k = 0; k < count; k++) place[rows[k]] = -1;
+    for (int64_t k = 0; k < count; k++) place[rows[k] - rows[0]] = -1;
     return good;
 }
 

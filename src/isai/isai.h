@@ -15,13 +15,15 @@ typedef struct mpki_sparse {
 } mpki_sparse;
 
 void mpki_sparse_free(mpk_context *ctx, mpki_sparse *a);
-/** t := the transpose of a (n x n, entries of `size` bytes, or a pattern), by counting; the pool's
- *  workers have a range of rows each.
+/** t := the transpose of a (n x n, entries of 4, 8 or 16 bytes, or a pattern), by counting; the pool's
+ *  workers have ranges of rows.
+ *  t [inout] empty; or with the pattern of that transpose, and room for the values or NULL for them:
+ *            values alone are new
  *  Returns MPK_OK | MPK_ERR_MEMORY; *t is then empty. */
 mpk_status mpki_sparse_turn(mpk_context *ctx, mpki_pool *pool, int32_t n, size_t size,
                             const mpki_sparse *a, mpki_sparse *t);
 /** ptr[k + 1], which hold counts, become sums. */
-void mpki_sparse_sum(int64_t n, int64_t *ptr);
+void mpki_sparse_sum(mpki_pool *pool, int64_t n, int64_t *ptr);
 /** By class (MPK_ISAI_CLASSES) of a column with `count` entries. */
 int mpki_isai_class(int64_t count);
 
@@ -71,6 +73,23 @@ mpk_status mpki_isai_invert(mpki_pool *pool, const mpki_isai_columns *c);
  *  Returns MPK_OK | MPK_ERR_MEMORY */
 mpk_status mpki_isai_cut(mpk_context *ctx, mpk_scalar scalar, int32_t n, int32_t limit,
                          mpki_sparse *m, int64_t *over);
+
+/** Places of a column's rows in it, for each worker: as many as the rows of a column are apart, which
+ *  the worker sets to -1 before its first column. */
+typedef struct mpki_isai_places {
+    int32_t **place; /* by worker */
+    bool *ready;
+    int64_t span;    /* of place */
+    int64_t longest; /* most entries of a column, without its diagonal */
+} mpki_isai_places;
+
+/** For the columns of a pattern s, their diagonals included or not. Returns MPK_OK | MPK_ERR_MEMORY;
+ *  to be freed either way. */
+mpk_status mpki_isai_places_make(mpk_context *ctx, mpki_pool *pool, int32_t n, const mpki_sparse *s,
+                                 bool diagonal, mpki_isai_places *p);
+void mpki_isai_places_free(mpk_context *ctx, int workers, mpki_isai_places *p);
+/** This worker's. */
+int32_t *mpki_isai_place(mpki_isai_places *p, int worker);
 
 /* ---- small dense systems (small.c, small_t.c) --------------------------------------------------- */
 
@@ -131,8 +150,8 @@ mpk_status mpki_isai_to_single(mpk_context *ctx, mpk_scalar scalar, int64_t coun
 
 /* clang-format off */
 #define MPKI_ISAI(p)                                                                               \
-    /** Columns j0 .. j1-1 of c->m. place: n, all -1, and again after it. Returns the first column \
-     *  that is not finite, or n. */                                                               \
+    /** Columns j0 .. j1-1 of c->m. place: from the first row of a column to its last, all -1, and \
+     *  again after it. Returns the first column that is not finite, or n. */                      \
     int32_t mpki_##p##_isai_columns(const mpki_isai_columns *c, int32_t j0, int32_t j1,            \
                                     int32_t *place);                                               \
     /** The `most` largest of a column's entries to its beginning, in their order. size: room for  \

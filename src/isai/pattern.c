@@ -1,88 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Patterns of approximate inverses: powers of a pattern by breadth-first search from each column,
- * counted first, then written; diagonal blocks; the caller's. */
+/* Patterns of approximate inverses: powers of a pattern by breadth-first search from each column;
+ * diagonal blocks; the caller's. A worker keeps what it finds until all columns have their places. */
 #include "isai.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char STAGE[] = "isai";
 
 enum { PORTION = 128 }; /* columns that a worker takes at a time */
-
-void mpki_sparse_free(mpk_context *ctx, mpki_sparse *a) {
-    mpki_release(ctx, a->ptr);
-    mpki_release(ctx, a->index);
-    mpki_release(ctx, a->val);
-    *a = (mpki_sparse){0};
-}
-
-void mpki_sparse_sum(int64_t n, int64_t *ptr) {
-    for (int64_t k = 0; k < n; k++) ptr[k + 1] += ptr[k];
-}
-
-/* A transpose under way: a worker's item is a range of the result's rows, for which it looks through
- * all columns. Those that have no row of the range take two comparisons: indices ascend. */
-typedef struct turning {
-    const mpki_sparse *a;
-    mpki_sparse *t;
-    int64_t *next; /* by row: where its next entry goes; NULL: count */
-    size_t size;
-    int32_t n;
-    int64_t items;
-} turning;
-
-static void put(const turning *w, int64_t e, int32_t j) {
-    const int64_t to = w->next[w->a->index[e]]++;
-    w->t->index[to] = j;
-    if (!w->a->val) return;
-    if (w->size == 8) /* a call for each entry costs more than the entry */
-        ((uint64_t *)w->t->val)[to] = ((const uint64_t *)w->a->val)[e];
-    else
-        memcpy((char *)w->t->val + (size_t)to * w->size,
-               (const char *)w->a->val + (size_t)e * w->size, w->size);
-}
-
-static void turn_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    (void)pool, (void)worker;
-    const turning *w = arg;
-    const int32_t *index = w->a->index;
-    const int32_t first = (int32_t)(w->n * item / w->items);
-    const int32_t end = (int32_t)(w->n * (item + 1) / w->items);
-    for (int32_t j = 0; j < w->n; j++) {
-        int64_t e = w->a->ptr[j];
-        const int64_t last = w->a->ptr[j + 1];
-        if (e == last || index[last - 1] < first || index[e] >= end) continue;
-        while (index[e] < first) e++;
-        for (; e < last && index[e] < end; e++)
-            if (w->next)
-                put(w, e, j);
-            else
-                w->t->ptr[index[e] + 1]++;
-    }
-}
-
-mpk_status mpki_sparse_turn(mpk_context *ctx, mpki_pool *pool, int32_t n, size_t size,
-                            const mpki_sparse *a, mpki_sparse *t) {
-    const int64_t nnz = a->ptr[n];
-    int64_t *next = MPKI_NEW(ctx, STAGE, n, int64_t);
-    turning w = {.a = a, .t = t, .size = size, .n = n, .items = mpki_pool_threads(pool)};
-    t->ptr = MPKI_ZNEW(ctx, STAGE, (int64_t)n + 1, int64_t);
-    t->index = MPKI_NEW(ctx, STAGE, nnz, int32_t);
-    t->val = a->val ? mpki_alloc(ctx, STAGE, nnz, size) : NULL;
-    if (!next || !t->ptr || !t->index || (a->val && !t->val)) {
-        mpki_sparse_free(ctx, t);
-        mpki_release(ctx, next);
-        return mpki_failed(ctx);
-    }
-    mpki_pool_for(pool, 0, w.items, turn_item, &w);
-    mpki_sparse_sum(n, t->ptr);
-    memcpy(next, t->ptr, (size_t)n * sizeof *next);
-    w.next = next;
-    mpki_pool_for(pool, 0, w.items, turn_item, &w);
-    mpki_release(ctx, next);
-    return MPK_OK;
-}
 
 int mpki_isai_class(int64_t count) {
     static const int64_t most[MPK_ISAI_CLASSES - 1] = {1, 2, 4, 8, 16, 32, 64, 128, 1024};
@@ -91,148 +16,283 @@ int mpki_isai_class(int64_t count) {
     return k;
 }
 
+/* ---- the rows that a search has met ------------------------------------------------------------
+ */
+
+/* A set of rows as bits, with a bit for each word of bits that is not 0, and one for each of those
+ * words: so what a search has met comes out in order, without a look at all of n, and a worker
+ * needs n / 8 bytes and little more. */
+enum { LEVELS = 3 };
+
+typedef struct rows_met {
+    uint64_t *bits[LEVELS];
+    int32_t least, most; /* words of the last level that may not be 0 */
+} rows_met;
+
+static int64_t words_of(int64_t bits) {
+    return bits / 64 + 1;
+}
+
+/* Is row i new? */
+static inline bool meet(rows_met *s, int32_t i) {
+    const int32_t w0 = i >> 6, w1 = i >> 12, w2 = i >> 18;
+    const uint64_t had = s->bits[0][w0], bit = (uint64_t)1 << (i & 63);
+    if (had & bit) return false;
+    s->bits[0][w0] = had | bit;
+    if (had) return true;
+    s->bits[1][w1] |= (uint64_t)1 << (w0 & 63);
+    s->bits[2][w2] |= (uint64_t)1 << (w1 & 63);
+    if (w2 < s->least) s->least = w2;
+    if (w2 > s->most) s->most = w2;
+    return true;
+}
+
 /* ---- one column ---------------------------------------------------------------------------------
  */
 
+typedef struct block { /* rows of columns that were found, before their place is known */
+    struct block *link;
+    int32_t rows[];
+} block;
+
 typedef struct worker {
-    int32_t *seen; /* n: the last column that met a row */
-    int32_t *list; /* n: rows met, in the order of the search */
+    rows_met met;
+    int32_t *list; /* n: rows met, in the order of the search, those of the last step left out */
+    block *blocks;
+    int32_t *free; /* in the first block, `left` of them */
+    int64_t left;
+    bool failed; /* no memory */
     int64_t over;
     int32_t first_over; /* the first column over the limit; n: none */
     int64_t longest;    /* its entries */
 } worker;
 
 typedef struct making {
+    mpk_context *ctx;
     const mpki_isai_rule *rule;
     const mpki_sparse *graph;
     mpki_sparse *s;
     int32_t n;
     worker *worker;
+    int32_t **found; /* by portion: the rows of its columns */
 } making;
 
 /* Is row i kept in column j? */
-static bool keeps(const making *m, int32_t i, int32_t j) {
+static inline bool keeps(const making *m, int32_t i, int32_t j) {
     const mpki_isai_rule *r = m->rule;
     if (i == j || (r->group && r->group[i] == r->group[j])) return false;
     return r->kind == MPK_ISAI_GENERAL || (r->kind == MPK_ISAI_LOWER ? i > j : i < j);
 }
 
-/* The rows within `power` steps of column j, to me->list. Returns how many; *kept of them belong to
- * the pattern. With LESS the search ends before the step that goes beyond the limit. */
-static int32_t reach(const making *m, worker *me, int32_t j, int64_t *kept, bool *cut) {
+/* Meet the rows within `power` steps of column j. Returns how many belong to the pattern. With LESS
+ * the search ends before the step that goes beyond the limit, whose rows are taken out again. */
+static int64_t reach(const making *m, worker *me, int32_t j, bool *cut) {
     const mpki_isai_rule *r = m->rule;
     const int64_t *ptr = m->graph->ptr;
     const int32_t *index = m->graph->index;
     const bool less = r->limit > 0 && r->over == MPK_ISAI_LESS;
     const int power = r->source == MPK_ISAI_GIVEN ? 1 : r->power;
     int32_t begin = 0, count = 1;
-    me->list[0] = j, me->seen[j] = j;
-    *kept = 0, *cut = false;
+    int64_t kept = 0;
+    me->list[0] = j;
+    meet(&me->met, j);
     for (int step = 0; step < power && begin < count; step++) {
+        const bool list = less || step + 1 < power;
         const int32_t end = count;
-        const int64_t before = *kept;
+        const int64_t before = kept;
         for (int32_t k = begin; k < end; k++)
             for (int64_t e = ptr[me->list[k]]; e < ptr[me->list[k] + 1]; e++) {
                 const int32_t i = index[e];
-                if (me->seen[i] == j) continue;
-                me->seen[i] = j;
-                me->list[count++] = i;
-                *kept += keeps(m, i, j);
+                if (!meet(&me->met, i)) continue;
+                if (list) me->list[count++] = i;
+                kept += keeps(m, i, j);
             }
-        if (less && *kept >= r->limit) {
-            *kept = before, *cut = true;
-            return end;
+        if (less && kept >= r->limit) {
+            for (int32_t k = end; k < count; k++)
+                me->met.bits[0][me->list[k] >> 6] &= ~((uint64_t)1 << (me->list[k] & 63));
+            *cut = true;
+            return before;
         }
         begin = end;
     }
-    return count;
+    return kept;
 }
 
-/* The rows of column j in its diagonal block, likewise. */
-static int32_t in_block(const making *m, worker *me, int32_t j, int64_t *kept) {
-    const int64_t size = m->rule->block;
-    const int64_t from = j / size * size, to = from + size < m->n ? from + size : m->n;
-    int32_t count = 0;
-    *kept = 0;
-    for (int64_t i = from; i < to; i++) {
-        me->list[count++] = (int32_t)i;
-        *kept += keeps(m, (int32_t)i, j);
-    }
-    return count;
-}
-
-static int32_t rows_of(const making *m, worker *me, int32_t j, int64_t *kept, bool *cut) {
-    *cut = false;
-    if (m->rule->source == MPK_ISAI_BLOCKS) {
-        const int32_t count = in_block(m, me, j, kept);
-        if (m->rule->limit > 0 && m->rule->over == MPK_ISAI_LESS && *kept >= m->rule->limit) {
-            *kept = 0, *cut = true; /* there is no smaller power but 0 */
-            return 0;
+/* The rows of column j that were met and are kept, to `to` (NULL: nowhere), in order; none is met then. */
+static void drain(const making *m, rows_met *s, int32_t j, int32_t *to) {
+    for (int32_t w2 = s->least; w2 <= s->most; w2++) {
+        uint64_t top = s->bits[2][w2];
+        s->bits[2][w2] = 0;
+        for (; top; top &= top - 1) {
+            const int32_t w1 = 64 * w2 + __builtin_ctzll(top);
+            uint64_t middle = s->bits[1][w1];
+            s->bits[1][w1] = 0;
+            for (; middle; middle &= middle - 1) {
+                const int32_t w0 = 64 * w1 + __builtin_ctzll(middle);
+                uint64_t low = s->bits[0][w0];
+                s->bits[0][w0] = 0;
+                for (; to && low; low &= low - 1) {
+                    const int32_t i = 64 * w0 + __builtin_ctzll(low);
+                    if (keeps(m, i, j)) *to++ = i;
+                }
+            }
         }
-        return count;
     }
-    return reach(m, me, j, kept, cut);
+    s->least = INT32_MAX, s->most = -1;
+}
+
+/* Room for `count` more rows after those of this portion, of which there are `used`: they stay together.
+ * NULL: no memory. */
+static int32_t *room(const making *m, worker *me, int64_t used, int64_t count) {
+    enum { BLOCK = 1 << 16 };
+    if (count > me->left) {
+        const int64_t size = 2 * (used + count) < BLOCK ? BLOCK : 2 * (used + count);
+        block *b = mpki_alloc(m->ctx, STAGE, size * 4 + (int64_t)sizeof *b, 1);
+        if (!b) {
+            me->failed = true;
+            return NULL;
+        }
+        if (used) memcpy(b->rows, me->free - used, (size_t)used * sizeof *b->rows);
+        b->link = me->blocks;
+        me->blocks = b, me->free = b->rows + used, me->left = size - used;
+    }
+    return me->free;
+}
+
+/* Column j of the pattern, to the worker's block. Returns its entries. */
+static int64_t by_search(const making *m, worker *me, int32_t j, int64_t used, bool keep) {
+    bool cut = false;
+    const int64_t kept = reach(m, me, j, &cut);
+    int32_t *to = keep && kept ? room(m, me, used, kept) : NULL;
+    drain(m, &me->met, j, to);
+    me->over += cut;
+    return kept;
+}
+
+/* One step, from a column whose rows ascend: they are copied. -1: they do not ascend. */
+static int64_t by_copy(const making *m, worker *me, int32_t j, int64_t used) {
+    const int64_t begin = m->graph->ptr[j], end = m->graph->ptr[j + 1];
+    const int32_t *index = m->graph->index;
+    int32_t *to = begin < end ? room(m, me, used, end - begin) : NULL;
+    int64_t kept = 0;
+    for (int64_t e = begin; to && e < end; e++) {
+        if (e > begin && index[e] <= index[e - 1]) return -1;
+        to[kept] = index[e];
+        kept += keeps(m, index[e], j);
+    }
+    const mpki_isai_rule *r = m->rule;
+    if (r->limit > 0 && r->over == MPK_ISAI_LESS && kept >= r->limit) me->over++, kept = 0;
+    return kept;
+}
+
+/* The rows of column j in its diagonal block. */
+static int64_t in_block(const making *m, worker *me, int32_t j, int64_t used) {
+    const mpki_isai_rule *r = m->rule;
+    const int64_t from = j / (int64_t)r->block * r->block;
+    const int64_t to = from + r->block < m->n ? from + r->block : m->n;
+    int32_t *out = room(m, me, used, to - from);
+    int64_t kept = 0;
+    for (int64_t i = from; out && i < to; i++) {
+        out[kept] = (int32_t)i;
+        kept += keeps(m, (int32_t)i, j);
+    }
+    /* there is no smaller power but 0 */
+    if (r->limit > 0 && r->over == MPK_ISAI_LESS && kept >= r->limit) me->over++, kept = 0;
+    return kept;
+}
+
+static int64_t column(const making *m, worker *me, int32_t j, int64_t used, bool keep) {
+    const mpki_isai_rule *r = m->rule;
+    if (r->source == MPK_ISAI_BLOCKS) return in_block(m, me, j, used);
+    if (r->source == MPK_ISAI_GIVEN || r->power == 1) {
+        const int64_t kept = by_copy(m, me, j, used);
+        if (kept >= 0) return kept;
+    }
+    return by_search(m, me, j, used, keep);
 }
 
 /* ---- all columns --------------------------------------------------------------------------------
  */
 
-static void count_item(mpki_pool *pool, int number, void *arg, int64_t item) {
+static int64_t portion_end(const making *m, int64_t item) {
+    return (item + 1) * PORTION < m->n ? (item + 1) * PORTION : m->n;
+}
+
+static void find_item(mpki_pool *pool, int number, void *arg, int64_t item) {
     (void)pool;
     const making *m = arg;
+    const mpki_isai_rule *r = m->rule;
     worker *me = &m->worker[number];
-    const int64_t end = (item + 1) * PORTION < m->n ? (item + 1) * PORTION : m->n;
-    for (int32_t j = (int32_t)(item * PORTION); j < end; j++) {
-        int64_t kept;
-        bool cut;
-        rows_of(m, me, j, &kept, &cut);
+    int64_t used = 0;
+    for (int32_t j = (int32_t)(item * PORTION); j < portion_end(m, item) && !me->failed; j++) {
+        /* after a refusal nothing but the first such column is looked for */
+        const bool keep = me->first_over == m->n;
+        const int64_t kept = column(m, me, j, used, keep);
         m->s->ptr[j + 1] = kept;
-        me->over += cut;
-        if (m->rule->limit > 0 && kept >= m->rule->limit && m->rule->over == MPK_ISAI_REFUSE &&
-            j < me->first_over)
-            me->first_over = j, me->longest = kept + 1;
+        if (r->limit > 0 && kept >= r->limit && r->over == MPK_ISAI_REFUSE) {
+            if (j < me->first_over) me->first_over = j, me->longest = kept + 1;
+        } else if (keep && !me->failed) {
+            me->free += kept, me->left -= kept, used += kept;
+        }
     }
+    m->found[item] = me->free - used;
 }
 
-static int compare(const void *a, const void *b) {
-    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
-static void sort(int64_t count, int32_t *row) {
-    enum { SHORT = 24 };
-    if (count > SHORT) {
-        qsort(row, (size_t)count, sizeof *row, compare);
-        return;
-    }
-    for (int64_t k = 1; k < count; k++) {
-        const int32_t i = row[k];
-        int64_t to = k;
-        for (; to > 0 && row[to - 1] > i; to--) row[to] = row[to - 1];
-        row[to] = i;
-    }
-}
-
-static void fill_item(mpki_pool *pool, int number, void *arg, int64_t item) {
-    (void)pool;
+static void place_item(mpki_pool *pool, int number, void *arg, int64_t item) {
+    (void)pool, (void)number;
     const making *m = arg;
-    worker *me = &m->worker[number];
-    const int64_t end = (item + 1) * PORTION < m->n ? (item + 1) * PORTION : m->n;
-    for (int32_t j = (int32_t)(item * PORTION); j < end; j++) {
-        int64_t kept;
-        bool cut;
-        const int32_t count = rows_of(m, me, j, &kept, &cut);
-        int32_t *to = m->s->index + m->s->ptr[j];
-        for (int32_t k = 0; k < count; k++)
-            if (keeps(m, me->list[k], j)) *to++ = me->list[k];
-        sort(kept, m->s->index + m->s->ptr[j]);
-    }
+    const int64_t begin = m->s->ptr[item * PORTION];
+    const int64_t count = m->s->ptr[portion_end(m, item)] - begin;
+    if (count) memcpy(m->s->index + begin, m->found[item], (size_t)count * sizeof *m->s->index);
 }
 
-/* Nobody has seen a row yet. */
-static void forget(const making *m, int workers) {
-    for (int k = 0; k < workers; k++)
-        for (int32_t i = 0; i < m->n; i++) m->worker[k].seen[i] = -1;
+static mpk_status begin_making(making *m, int workers, int64_t portions) {
+    const int64_t w0 = words_of(m->n), w1 = words_of(w0), w2 = words_of(w1);
+    m->s->ptr = MPKI_NEW(m->ctx, STAGE, (int64_t)m->n + 1, int64_t);
+    m->found = MPKI_NEW(m->ctx, STAGE, portions, int32_t *);
+    m->worker = MPKI_ZNEW(m->ctx, STAGE, workers, worker);
+    for (int k = 0; m->worker && k < workers; k++) {
+        worker *me = &m->worker[k];
+        me->met = (rows_met){.least = INT32_MAX, .most = -1};
+        me->met.bits[0] = MPKI_ZNEW(m->ctx, STAGE, w0 + w1 + w2, uint64_t);
+        me->list = MPKI_NEW(m->ctx, STAGE, m->n, int32_t);
+        me->first_over = m->n;
+        if (!me->met.bits[0]) continue;
+        me->met.bits[1] = me->met.bits[0] + w0, me->met.bits[2] = me->met.bits[1] + w1;
+    }
+    if (m->s->ptr) m->s->ptr[0] = 0;
+    return mpki_failed(m->ctx);
+}
+
+static void end_making(making *m, int workers) {
+    for (int k = 0; m->worker && k < workers; k++) {
+        worker *me = &m->worker[k];
+        for (block *b = me->blocks, *next; b; b = next) {
+            next = b->link;
+            mpki_release(m->ctx, b);
+        }
+        mpki_release(m->ctx, me->met.bits[0]);
+        mpki_release(m->ctx, me->list);
+    }
+    mpki_release(m->ctx, m->worker);
+    mpki_release(m->ctx, m->found);
+}
+
+/* What the workers have found. */
+static mpk_status outcome(const making *m, int workers, mpk_isai_info *info) {
+    int32_t first = m->n;
+    int64_t entries = 0;
+    for (int k = 0; k < workers; k++) {
+        const worker *me = &m->worker[k];
+        if (me->failed) return mpki_failed(m->ctx);
+        info->over += me->over;
+        if (me->first_over < first) first = me->first_over, entries = me->longest;
+    }
+    if (first == m->n) return MPK_OK;
+    return mpki_error(m->ctx, MPK_ERR_ARGUMENT, STAGE, first,
+                      "column %d of the approximate inverse would have %lld entries, the limit "
+                      "is %d",
+                      first + 1, (long long)entries, m->rule->limit);
 }
 
 mpk_status mpki_isai_make_pattern(mpk_context *ctx, mpki_pool *pool, int32_t n,
@@ -240,44 +300,20 @@ mpk_status mpki_isai_make_pattern(mpk_context *ctx, mpki_pool *pool, int32_t n,
                                   mpki_sparse *s, mpk_isai_info *info) {
     const int workers = mpki_pool_threads(pool);
     const int64_t portions = ((int64_t)n + PORTION - 1) / PORTION;
-    making m = {.rule = rule, .graph = graph, .s = s, .n = n};
-    int32_t first = n;
-    int64_t entries = 0;
-    *s = (mpki_sparse){.ptr = MPKI_ZNEW(ctx, STAGE, (int64_t)n + 1, int64_t)};
-    m.worker = MPKI_ZNEW(ctx, STAGE, workers, worker);
-    for (int k = 0; m.worker && k < workers; k++) {
-        m.worker[k].seen = MPKI_NEW(ctx, STAGE, n, int32_t);
-        m.worker[k].list = MPKI_NEW(ctx, STAGE, n, int32_t);
-        m.worker[k].first_over = n;
+    making m = {.ctx = ctx, .rule = rule, .graph = graph, .s = s, .n = n};
+    *s = (mpki_sparse){0};
+    mpk_status status = begin_making(&m, workers, portions);
+    if (!mpk_failed(status)) {
+        mpki_pool_for(pool, 0, portions, find_item, &m);
+        status = outcome(&m, workers, info);
     }
-    mpk_status status = mpki_failed(ctx);
-    if (mpk_failed(status)) goto done;
-    forget(&m, workers);
-    mpki_pool_for(pool, 0, portions, count_item, &m);
-    for (int k = 0; k < workers; k++) {
-        info->over += m.worker[k].over;
-        if (m.worker[k].first_over < first)
-            first = m.worker[k].first_over, entries = m.worker[k].longest;
+    if (!mpk_failed(status)) {
+        mpki_sparse_sum(pool, n, s->ptr);
+        s->index = MPKI_NEW(ctx, STAGE, s->ptr[n], int32_t);
+        status = mpki_failed(ctx);
     }
-    if (first < n) {
-        status = mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, first,
-                            "column %d of the approximate inverse would have %lld entries, the "
-                            "limit is %d",
-                            first + 1, (long long)entries, rule->limit);
-        goto done;
-    }
-    mpki_sparse_sum(n, s->ptr);
-    s->index = MPKI_NEW(ctx, STAGE, s->ptr[n], int32_t);
-    status = mpki_failed(ctx);
-    if (mpk_failed(status)) goto done;
-    forget(&m, workers);
-    mpki_pool_for(pool, 0, portions, fill_item, &m);
-done:
-    for (int k = 0; m.worker && k < workers; k++) {
-        mpki_release(ctx, m.worker[k].seen);
-        mpki_release(ctx, m.worker[k].list);
-    }
-    mpki_release(ctx, m.worker);
+    if (!mpk_failed(status)) mpki_pool_for(pool, 0, portions, place_item, &m);
+    end_making(&m, workers);
     if (mpk_failed(status)) mpki_sparse_free(ctx, s);
     return status;
 }

@@ -2,20 +2,18 @@
 /* Approximate inverses by small dense systems, one for each column, on all threads. */
 #include "isai.h"
 
-#include <string.h>
-
 static const char STAGE[] = "isai";
 
 enum { PORTION = 32 }; /* columns that a worker takes at a time */
 
 typedef struct room {
     void *matrix, *rhs;
-    int32_t *place;
 } room;
 
 typedef struct run {
     const mpki_isai_small *c;
     room *room; /* by worker */
+    mpki_isai_places places;
     _Atomic bool cancelled;
 } run;
 
@@ -28,27 +26,24 @@ static void item_of(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const int64_t end = (item + 1) * PORTION < c->n ? (item + 1) * PORTION : c->n;
     if (r->cancelled) return;
     if (worker == 0 && mpki_progress(c->ctx, STAGE, (double)begin / c->n)) r->cancelled = true;
+    int32_t *place = mpki_isai_place(&r->places, worker);
     for (int32_t j = begin; j < end; j++)
-        MPKI_DISPATCH(c->scalar, isai_small)(c, j, mine->matrix, mine->rhs, mine->place);
+        MPKI_DISPATCH(c->scalar, isai_small)(c, j, mine->matrix, mine->rhs, place);
 }
 
 mpk_status mpki_isai_solve_small(mpki_pool *pool, const mpki_isai_small *c) {
     mpk_context *ctx = c->ctx;
     const int workers = mpki_pool_threads(pool);
     const size_t size = mpk_scalar_size(c->scalar);
-    int64_t longest = 0;
     run r = {.c = c, .room = MPKI_ZNEW(ctx, STAGE, workers, room)};
-    for (int32_t j = 0; j < c->n; j++)
-        if (c->s->ptr[j + 1] - c->s->ptr[j] > longest) longest = c->s->ptr[j + 1] - c->s->ptr[j];
-    longest++;
+    mpk_status status = mpki_isai_places_make(ctx, pool, c->n, c->s, true, &r.places);
+    const int64_t longest = r.places.longest + 1;
     for (int k = 0; r.room && k < workers; k++) {
         /* longest <= n < 2^31: the square fits */
         r.room[k].matrix = mpki_alloc(ctx, STAGE, longest * longest, size);
         r.room[k].rhs = mpki_alloc(ctx, STAGE, longest, size);
-        r.room[k].place = MPKI_NEW(ctx, STAGE, c->n, int32_t);
-        if (r.room[k].place) memset(r.room[k].place, -1, (size_t)c->n * sizeof(int32_t));
     }
-    mpk_status status = mpki_failed(ctx);
+    status = mpki_failed(ctx);
     if (!mpk_failed(status)) {
         mpki_pool_for(pool, 0, ((int64_t)c->n + PORTION - 1) / PORTION, item_of, &r);
         if (r.cancelled) status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "cancelled");
@@ -56,8 +51,8 @@ mpk_status mpki_isai_solve_small(mpki_pool *pool, const mpki_isai_small *c) {
     for (int k = 0; r.room && k < workers; k++) {
         mpki_release(ctx, r.room[k].matrix);
         mpki_release(ctx, r.room[k].rhs);
-        mpki_release(ctx, r.room[k].place);
     }
+    mpki_isai_places_free(ctx, workers, &r.places);
     mpki_release(ctx, r.room);
     return status;
 }

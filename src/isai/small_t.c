@@ -18,13 +18,16 @@ static int32_t row_of(const int32_t *rows, int64_t at, int32_t j, int64_t k) {
 /* a (w x w, by columns) := A(J, J); returns a_jj. */
 static T gather(const mpki_isai_small *c, const int32_t *rows, int64_t at, int32_t j, int64_t w,
                 const int32_t *place, T *a) {
+    const int32_t first = row_of(rows, at, j, 0), last = row_of(rows, at, j, w - 1);
     const T *val = c->a->val;
     for (int64_t k = 0; k < w; k++) {
         const int32_t col = row_of(rows, at, j, k);
         T *to = a + k * w;
         for (int64_t i = 0; i < w; i++) to[i] = t_make(0, 0);
-        for (int64_t e = c->a->ptr[col]; e < c->a->ptr[col + 1]; e++)
-            if (place[c->a->index[e]] >= 0) to[place[c->a->index[e]]] = val[e];
+        for (int64_t e = c->a->ptr[col]; e < c->a->ptr[col + 1]; e++) {
+            const int32_t i = c->a->index[e];
+            if (i >= first && i <= last && place[i - first] >= 0) to[place[i - first]] = val[e];
+        }
     }
     return a[at * w + at];
 }
@@ -98,9 +101,10 @@ void FN(isai_small)(const mpki_isai_small *c, int32_t j, void *matrix, void *rhs
     T *a = matrix, *x = rhs, *val = (T *)c->val + begin, *diagonal = c->diagonal;
     int64_t at = 0;
     while (at < w - 1 && rows[at] < j) at++;
-    for (int64_t k = 0; k < w; k++) place[row_of(rows, at, j, k)] = (int32_t)k;
+    const int32_t first = row_of(rows, at, j, 0);
+    for (int64_t k = 0; k < w; k++) place[row_of(rows, at, j, k) - first] = (int32_t)k;
     const T own = gather(c, rows, at, j, w, place, a);
-    for (int64_t k = 0; k < w; k++) place[row_of(rows, at, j, k)] = -1;
+    for (int64_t k = 0; k < w; k++) place[row_of(rows, at, j, k) - first] = -1;
     c->failed[j] = !(c->definite ? solve_definite(w, a, x) : solve(w, at, a, x));
     if (c->failed[j]) {
         for (int64_t k = 0; k < w; k++) x[k] = t_make(0, 0);
