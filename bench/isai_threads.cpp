@@ -103,9 +103,10 @@ static double spin_rate(int threads) {
         for (int t = 0; t < threads; ++t)
             team.emplace_back([] {
                 volatile double out;
-                double x = 1, y = 2;
-                for (int k = 0; k < 20000000; ++k) x = x * 0.999999 + y, y = y * 0.5 + 1;
-                out = x + y;
+                double x[16] = {};
+                for (int k = 0; k < 5000000; ++k)
+                    for (int q = 0; q < 16; ++q) x[q] = x[q] * 0.999999 + q;
+                out = x[0] + x[7] + x[15];
                 (void)out;
             });
         for (auto &t : team) t.join();
@@ -224,7 +225,7 @@ int main(int argc, char **argv) {
         const csr a = sibling(name, scale), l = lower(a, false), lu = lower(a, true);
         for (const char *p = powers; *p; ++p) {
             phases one[2], x[2];
-            seconds create[2], update[2];
+            seconds create[2] = {}, update[2] = {};
             for (int t : threads) {
                 run(l, *p - '0', t, turns, &x[0], &x[1]);
                 const mpk_isai_info info =

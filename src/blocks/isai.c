@@ -129,16 +129,6 @@ static mpk_status gather(making *k, int half) {
 
 /* ---- their inverses ----------------------------------------------------------------------------- */
 
-static void count_columns(const making *k) {
-    mpk_isai_info *info = &k->isai->info;
-    for (int32_t j = 0; j < k->isai->n; j++) {
-        const int64_t count = k->m.ptr[j + 1] - k->m.ptr[j] + 1;
-        info->columns[mpki_isai_class(count)]++;
-        if (count > info->longest) info->longest = (int32_t)count;
-    }
-    info->entries += k->m.ptr[k->isai->n] + k->isai->n;
-}
-
 /* k->m := the inverse of the triangle `a`, by columns. */
 static mpk_status invert(making *k, const mpki_sparse *a, bool upper) {
     const mpki_stages *s = k->bf->stages;
@@ -171,7 +161,7 @@ static mpk_status invert(making *k, const mpki_sparse *a, bool upper) {
         info->over += over;
         if (!mpk_failed(status) && over > 0) status = mpki_isai_invert(k->pool, &c);
     }
-    if (!mpk_failed(status)) count_columns(k);
+    if (!mpk_failed(status)) mpki_isai_count(k->pool, c.n, &k->m, info);
     info->time_values_s += mpki_now_s() - values;
     return status;
 }

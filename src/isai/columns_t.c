@@ -120,26 +120,27 @@ void FN(isai_prune)(int64_t count, int64_t most, int32_t *rows, void *val, void 
 
 /* ---- a triangle with all entries ---------------------------------------------------------------- */
 
-int32_t FN(isai_split)(int32_t n, const int64_t *ptr, const int32_t *row, const void *values,
-                       bool upper, mpki_sparse *strict, void *inverse) {
-    const T *val = values;
-    T *dinv = inverse, *to = strict->val;
-    int32_t bad = n;
-    int64_t used = 0;
-    strict->ptr[0] = 0;
-    for (int32_t j = 0; j < n; j++) {
-        T d = t_make(0, 0);
-        for (int64_t e = ptr[j]; e < ptr[j + 1]; e++) {
-            if (row[e] == j) {
-                d = val[e];
-            } else if (upper ? row[e] < j : row[e] > j) {
-                strict->index[used] = row[e];
-                to[used++] = val[e];
-            }
+int32_t FN(isai_split)(const mpki_isai_split *s, int32_t j0, int32_t j1) {
+    const T *val = s->val;
+    T *dinv = s->dinv, *to = s->strict->val;
+    int32_t bad = INT32_MAX;
+    for (int32_t j = j0; j < j1; j++) {
+        const int64_t begin = s->ptr[j], end = s->ptr[j + 1];
+        const bool at_front = begin < end && s->row[begin] == j; /* as in a lower triangle */
+        const int64_t middle = at_front ? begin : find(s->row, begin, end, j);
+        const bool there = middle < end && s->row[middle] == j;
+        const int64_t from = s->upper ? begin : middle + there, last = s->upper ? middle : end;
+        const int64_t count = last - from;
+        if (s->fill) {
+            int32_t *index = s->strict->index + s->strict->ptr[j];
+            T *x = to + s->strict->ptr[j];
+            for (int64_t e = 0; e < count; e++) index[e] = s->row[from + e], x[e] = val[from + e];
+            continue;
         }
-        strict->ptr[j + 1] = used;
+        const T d = there ? val[middle] : t_make(0, 0);
+        s->strict->ptr[j + 1] = count;
         dinv[j] = t_inv(d);
-        if ((!(t_abs1(d) > 0) || !is_finite(d)) && bad == n) bad = j;
+        if ((!(t_abs1(d) > 0) || !is_finite(d)) && bad == INT32_MAX) bad = j;
     }
     return bad;
 }

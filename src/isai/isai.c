@@ -33,11 +33,14 @@ bool mpki_isai_is_triangle(const mpk_isai *s) {
     return s->options.kind == MPK_ISAI_LOWER || s->options.kind == MPK_ISAI_UPPER;
 }
 
+/* NULL: threads are not woken for so few entries. */
+static mpki_pool *pool_for(mpk_context *ctx, int threads, int64_t entries) {
+    enum { WORTH = 1 << 14 };
+    return threads < 2 || entries < WORTH ? NULL : mpki_context_pool(ctx, threads, 16);
+}
+
 mpki_pool *mpki_isai_pool(mpk_context *ctx, const mpk_isai *s) {
-    enum { WORTH = 1 << 14 }; /* entries from which threads are woken */
-    const int64_t entries = s->given.ptr ? s->given.ptr[s->n] : 0;
-    if (s->options.threads < 2 || entries < WORTH) return NULL;
-    return mpki_context_pool(ctx, s->options.threads, 16);
+    return pool_for(ctx, s->options.threads, s->given.ptr ? s->given.ptr[s->n] : 0);
 }
 
 /* ---- what is given ------------------------------------------------------------------------------
@@ -71,61 +74,15 @@ static mpk_status check_options(mpk_context *ctx, const mpk_isai_options *given,
     return MPK_OK;
 }
 
-/* Pointers that do not descend, rows that ascend within their columns and are in range. */
-static mpk_status check_pattern(mpk_context *ctx, int32_t n, const int64_t *ptr, const int32_t *row,
-                                const char *whose) {
-    if (ptr[0] != 0)
-        return mpki_error(ctx, MPK_ERR_INPUT, STAGE, 0, "ptr[0] of %s is not 0", whose);
-    for (int32_t j = 0; j < n; j++) {
-        if (ptr[j + 1] < ptr[j])
-            return mpki_error(ctx, MPK_ERR_INPUT, STAGE, j, "ptr of %s descends at column %d",
-                              whose, j + 1);
-        for (int64_t e = ptr[j]; e < ptr[j + 1]; e++)
-            if (row[e] < 0 || row[e] >= n || (e > ptr[j] && row[e] <= row[e - 1]))
-                return mpki_error(ctx, MPK_ERR_INPUT, STAGE, j,
-                                  "column %d of %s: rows must ascend, from 0 to n - 1", j + 1,
-                                  whose);
-    }
-    return MPK_OK;
-}
-
 /* Arrays of this length, as they are. */
-static mpk_status copy_pattern(mpk_isai *s, const int64_t *ptr, const int32_t *row) {
+static mpk_status copy_pattern(mpk_isai *s, mpki_pool *pool, const int64_t *ptr,
+                               const int32_t *row) {
     s->given.ptr = MPKI_NEW(s->ctx, STAGE, (int64_t)s->n + 1, int64_t);
     s->given.index = MPKI_NEW(s->ctx, STAGE, ptr[s->n], int32_t);
     if (!s->given.ptr || !s->given.index) return mpki_failed(s->ctx);
-    memcpy(s->given.ptr, ptr, ((size_t)s->n + 1) * sizeof *ptr);
-    if (ptr[s->n]) memcpy(s->given.index, row, (size_t)ptr[s->n] * sizeof *row);
+    mpki_isai_copy(pool, s->given.ptr, ptr, ((size_t)s->n + 1) * sizeof *ptr);
+    mpki_isai_copy(pool, s->given.index, row, (size_t)ptr[s->n] * sizeof *row);
     return MPK_OK;
-}
-
-/* The values: a triangle taken apart, or all of A. */
-static mpk_status take_values(mpk_context *ctx, mpk_isai *s, const void *val) {
-    const int64_t nnz = s->given.ptr[s->n];
-    const size_t size = mpk_scalar_size(s->scalar);
-    int64_t bad;
-    if (!MPKI_DISPATCH(s->scalar, isai_finite)(nnz, val, &bad)) {
-        int32_t j = 0;
-        while (s->given.ptr[j + 1] <= bad) j++;
-        return mpki_error(ctx, MPK_ERR_INPUT, STAGE, j, "column %d holds a NaN or an infinity",
-                          j + 1);
-    }
-    if (!s->a.ptr) s->a.ptr = MPKI_NEW(ctx, STAGE, (int64_t)s->n + 1, int64_t);
-    if (!s->a.index) s->a.index = MPKI_NEW(ctx, STAGE, nnz, int32_t);
-    if (!s->a.val) s->a.val = mpki_alloc(ctx, STAGE, nnz, size);
-    if (!s->dinv) s->dinv = mpki_alloc(ctx, STAGE, s->n, size);
-    if (!s->a.ptr || !s->a.index || !s->a.val || !s->dinv) return mpki_failed(ctx);
-    if (!mpki_isai_is_triangle(s)) {
-        memcpy(s->a.ptr, s->given.ptr, ((size_t)s->n + 1) * sizeof *s->a.ptr);
-        if (nnz) memcpy(s->a.index, s->given.index, (size_t)nnz * sizeof *s->a.index);
-        if (nnz) memcpy(s->a.val, val, (size_t)nnz * size);
-        return MPK_OK;
-    }
-    const int32_t j = MPKI_DISPATCH(s->scalar, isai_split)(
-        s->n, s->given.ptr, s->given.index, val, s->options.kind == MPK_ISAI_UPPER, &s->a, s->dinv);
-    if (j == s->n) return MPK_OK;
-    return mpki_error(ctx, MPK_ERR_INPUT, STAGE, j, "the diagonal entry of column %d is zero",
-                      j + 1);
 }
 
 /* ---- M ------------------------------------------------------------------------------------------
@@ -172,17 +129,6 @@ static mpk_status count_failures(mpk_context *ctx, mpk_isai *s) {
     return MPK_OK;
 }
 
-static void count_columns(mpk_isai *s) {
-    memset(s->info.columns, 0, sizeof s->info.columns);
-    s->info.longest = 0;
-    for (int32_t j = 0; j < s->n; j++) {
-        const int64_t count = s->m.ptr[j + 1] - s->m.ptr[j] + 1;
-        s->info.columns[mpki_isai_class(count)]++;
-        if (count > s->info.longest) s->info.longest = (int32_t)count;
-    }
-    s->info.entries = s->m.ptr[s->n] + s->n;
-}
-
 static int64_t sparse_bytes(const mpk_isai *s, const mpki_sparse *a, bool single) {
     const int64_t size = (int64_t)mpk_scalar_size(s->scalar) / (single ? 2 : 1);
     if (!a->ptr) return 0;
@@ -190,11 +136,14 @@ static int64_t sparse_bytes(const mpk_isai *s, const mpki_sparse *a, bool single
            a->ptr[s->n] * ((int64_t)sizeof *a->index + (a->val ? size : 0));
 }
 
-/* Both orders of M, in the precision wanted; what relaxation needs of A; nothing else. */
+/* Both orders of M, in the precision wanted; what relaxation needs of A; nothing else. With other
+ * values of the same pattern the transposes keep theirs. */
 static mpk_status settle(mpk_context *ctx, mpki_pool *pool, mpk_isai *s) {
     const size_t size = mpk_scalar_size(s->scalar);
-    mpki_sparse_free(ctx, &s->m_rows);
-    mpki_sparse_free(ctx, &s->a_rows);
+    if (s->single) { /* those values have another size */
+        mpki_release(ctx, s->m_rows.val);
+        s->m_rows.val = NULL;
+    }
     mpk_status status = mpki_sparse_turn(ctx, pool, s->n, size, &s->m, &s->m_rows);
     for (int k = 0; k < 2 && s->single && !mpk_failed(status); k++) {
         mpki_sparse *m = k ? &s->m_rows : &s->m;
@@ -246,7 +195,9 @@ static mpk_status make_values(mpk_context *ctx, mpki_pool *pool, mpk_isai *s, bo
     if (!mpk_failed(status)) status = count_failures(ctx, s);
     if (!mpk_failed(status)) status = settle(ctx, pool, s);
     if (mpk_failed(status)) return status;
-    count_columns(s);
+    memset(s->info.columns, 0, sizeof s->info.columns);
+    s->info.longest = 0, s->info.entries = 0;
+    mpki_isai_count(pool, s->n, &s->m, &s->info);
     s->ready = true;
     if (s->info.fallbacks == 0) return MPK_OK;
     return mpki_error(
@@ -255,10 +206,9 @@ static mpk_status make_values(mpk_context *ctx, mpki_pool *pool, mpk_isai *s, bo
         o->kind == MPK_ISAI_DEFINITE ? "not definite" : "singular", s->info.first_fallback + 1);
 }
 
-static mpk_status fill(mpk_context *ctx, mpk_isai *s, const void *val) {
+static mpk_status fill(mpk_context *ctx, mpki_pool *pool, mpk_isai *s, const void *val) {
     double start = mpki_now_s();
-    mpki_pool *pool = mpki_isai_pool(ctx, s);
-    mpk_status status = take_values(ctx, s, val);
+    mpk_status status = mpki_isai_take_values(ctx, pool, val, s);
     if (!mpk_failed(status)) status = make_pattern(ctx, pool, s);
     s->info.time_pattern_s = mpki_now_s() - start;
     start = mpki_now_s();
@@ -292,17 +242,19 @@ mpk_status mpk_isai_create(mpk_context *ctx, mpk_scalar scalar, int32_t n, const
     const bool here = o.memory == MPK_HOST;
     if (!mpk_failed(status) && here && ptr[n] > 0 && (!row || !val))
         status = bad_option(ctx, "row or val is NULL");
-    if (!mpk_failed(status) && here) status = check_pattern(ctx, n, ptr, row, "the matrix");
+    mpki_pool *pool = !mpk_failed(status) && here ? pool_for(ctx, o.threads, ptr[n]) : NULL;
+    if (!mpk_failed(status) && here)
+        status = mpki_isai_check_pattern(ctx, pool, n, ptr, row, "the matrix");
     if (!mpk_failed(status) && here && o.ptr)
-        status = check_pattern(ctx, n, o.ptr, o.row, "the pattern");
+        status = mpki_isai_check_pattern(ctx, pool, n, o.ptr, o.row, "the pattern");
     if (mpk_failed(status)) return status;
     mpk_isai *s = MPKI_ZNEW(ctx, STAGE, 1, mpk_isai);
     if (!s) return mpki_failed(ctx);
     s->ctx = ctx, s->scalar = scalar, s->n = n, s->options = o;
     s->single = o.precision == MPK_PRECISION_SINGLE && (scalar == MPK_D || scalar == MPK_Z);
     s->info.first_fallback = -1;
-    status = here ? copy_pattern(s, ptr, row) : create_there(ctx, ptr, row, val, s);
-    if (!mpk_failed(status) && here) status = fill(ctx, s, val);
+    status = here ? copy_pattern(s, pool, ptr, row) : create_there(ctx, ptr, row, val, s);
+    if (!mpk_failed(status) && here) status = fill(ctx, pool, s, val);
     s->options.ptr = NULL, s->options.row = NULL;
     if (mpk_failed(status))
         mpk_isai_destroy(&s);
@@ -317,10 +269,11 @@ mpk_status mpk_isai_update(mpk_context *ctx, const void *val, mpk_isai *s) {
         return bad_option(ctx, "there is nothing to update, or no values");
     if (s->there) return s->engine->update(ctx, val, s->there);
     const double start = mpki_now_s();
+    mpki_pool *pool = mpki_isai_pool(ctx, s);
     s->ready = false;
-    mpk_status status = take_values(ctx, s, val);
+    mpk_status status = mpki_isai_take_values(ctx, pool, val, s);
     s->info.time_pattern_s = 0;
-    if (!mpk_failed(status)) status = make_values(ctx, mpki_isai_pool(ctx, s), s, false);
+    if (!mpk_failed(status)) status = make_values(ctx, pool, s, false);
     s->info.time_values_s = mpki_now_s() - start;
     return status;
 }

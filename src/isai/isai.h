@@ -26,6 +26,8 @@ mpk_status mpki_sparse_turn(mpk_context *ctx, mpki_pool *pool, int32_t n, size_t
 void mpki_sparse_sum(mpki_pool *pool, int64_t n, int64_t *ptr);
 /** By class (MPK_ISAI_CLASSES) of a column with `count` entries. */
 int mpki_isai_class(int64_t count);
+/** Columns of M by class, the longest one, entries, with their diagonals: added to info. */
+void mpki_isai_count(mpki_pool *pool, int32_t n, const mpki_sparse *m, mpk_isai_info *info);
 
 /* ---- patterns (pattern.c) ---------------------------------------------------------------------- */
 
@@ -108,6 +110,18 @@ typedef struct mpki_isai_small {
 /** Solve A(J, J) m = e_j for each column. Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED. */
 mpk_status mpki_isai_solve_small(mpki_pool *pool, const mpki_isai_small *c);
 
+/* ---- a triangle given with all entries (columns_t.c) -------------------------------------------- */
+
+typedef struct mpki_isai_split {
+    const int64_t *ptr; /* rows ascend */
+    const int32_t *row;
+    const void *val;
+    bool upper;
+    bool fill;           /* strict's entries; else its counts, to ptr[j + 1], and dinv */
+    mpki_sparse *strict; /* without the diagonal */
+    void *dinv;          /* n: 1 / the diagonal */
+} mpki_isai_split;
+
 /* ---- products (product_t.c) --------------------------------------------------------------------- */
 
 /** y := (diag + a) x, by rows of a. Entry (i, r) of a vector is at [i * nrhs + r]. */
@@ -161,10 +175,9 @@ mpk_status mpki_isai_to_single(mpk_context *ctx, mpk_scalar scalar, int64_t coun
     void mpki_##p##_isai_small(const mpki_isai_small *c, int32_t j, void *matrix, void *rhs,       \
                                int32_t *place);                                                    \
     void mpki_##p##_isai_rows(const mpki_isai_product *p, int32_t r0, int32_t r1);                 \
-    /** Strict part, inverse diagonal of a triangle given with all entries. Returns the first      \
-     *  column whose diagonal is zero, missing or not finite, or n. */                             \
-    int32_t mpki_##p##_isai_split(int32_t n, const int64_t *ptr, const int32_t *row,               \
-                                  const void *val, bool upper, mpki_sparse *strict, void *dinv);   \
+    /** Columns j0 .. j1-1. Returns the first one whose diagonal is zero, missing or not finite,   \
+     *  or INT32_MAX. */                                                                           \
+    int32_t mpki_##p##_isai_split(const mpki_isai_split *s, int32_t j0, int32_t j1);               \
     bool mpki_##p##_isai_finite(int64_t count, const void *val, int64_t *bad);                     \
     bool mpki_##p##_isai_narrow(int64_t count, const void *val, void *single);
 /* clang-format on */

@@ -29,4 +29,17 @@ bool mpki_isai_is_triangle(const mpk_isai *s);
 /** The pool that products and columns run on; NULL: not worth it. */
 mpki_pool *mpki_isai_pool(mpk_context *ctx, const mpk_isai *s);
 
+
+/* ---- what is given (given.c) -------------------------------------------------------------------- */
+
+/** Pointers from 0 that do not descend, rows that ascend within their columns and are in range.
+ *  Returns MPK_OK | MPK_ERR_INPUT: the first column where that is not so. */
+mpk_status mpki_isai_check_pattern(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ptr,
+                                   const int32_t *row, const char *whose);
+/** memcpy, by all threads. */
+void mpki_isai_copy(mpki_pool *pool, void *to, const void *from, size_t bytes);
+/** The values of s->given: a triangle taken apart to s->a and s->dinv, or all of A to s->a.
+ *  Returns MPK_OK | MPK_ERR_MEMORY | MPK_ERR_INPUT: not finite, or a zero on a triangle's diagonal */
+mpk_status mpki_isai_take_values(mpk_context *ctx, mpki_pool *pool, const void *val, mpk_isai *s);
+
 #endif
