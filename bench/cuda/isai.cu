@@ -307,6 +307,10 @@ static power pattern(const sparse *graph, int32_t n, int keep, int k, int block,
     notes.first_over = n;
     TRY(cudaMemcpy(fresh.p, &notes, sizeof notes, cudaMemcpyHostToDevice));
     power made;
+    if (graph) p.found_each = mpki_isai_found_each(n, p.entries, k, 0);
+    if (getenv("TWICE")) p.found_each = 0; // both passes search
+    on_device<int32_t> found((int64_t)n * p.found_each);
+    p.found = found.p;
     made.ms = timed(
         [&] {
             TRY(isai->clone(cuda, told.p, fresh.p, sizeof notes));

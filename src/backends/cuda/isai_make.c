@@ -183,12 +183,30 @@ static mpk_status far_columns(mpki_isai_job *job, const mpki_isai_notes *told, m
     return mpki_cuda_isai_told(job, job->t->far(job->d->cuda, p));
 }
 
+/* Room for what the first pass finds, unless memory is short: then the second one searches again. */
+static mpk_status room_for_found(mpki_isai_job *job, bool triangle, mpki_isai_powers *p,
+                                 mpki_isai_piece *room) {
+    char text[256];
+    int64_t there = 0, all = 0;
+    const int32_t each = mpki_isai_found_each(job->n, p->entries, p->power, triangle);
+    const int64_t bytes = (int64_t)job->n * each * (int64_t)sizeof *p->found;
+    if (p->block > 0 || bytes == 0) return MPK_OK;
+    const mpk_status status = mpki_cuda_isai_told(
+        job, job->d->table->describe(job->d->cuda, text, sizeof text, &there, &all));
+    if (mpk_failed(status) || bytes > there / 4) return status;
+    if (job->limit > 0 && 2 * (double)bytes > job->limit - (double)job->bytes) return MPK_OK;
+    p->found_each = each;
+    const mpk_status taken = mpki_cuda_isai_take(job, bytes, room);
+    p->found = (int32_t *)(void *)room->at;
+    return taken;
+}
+
 /* Counts, sums, rows. */
 static mpk_status power_pattern(mpki_isai_job *job, mpki_isai_powers *p, mpk_isai_over over,
-                                mpki_isai_sparse *m) {
+                                bool triangle, mpki_isai_sparse *m) {
     const int64_t four = (int64_t)sizeof(int32_t), eight = (int64_t)sizeof(int64_t);
     const int64_t sum_bytes = mpki_isai_sums(job->n) * eight;
-    mpki_isai_piece work = {0}, marks = {0};
+    mpki_isai_piece work = {0}, marks = {0}, room = {0};
     mpki_isai_notes told = {.first_over = job->n};
     int64_t used = 0, entries = 0;
     mpk_status status = mpki_cuda_isai_take(job,
@@ -202,7 +220,9 @@ static mpk_status power_pattern(mpki_isai_job *job, mpki_isai_powers *p, mpk_isa
     p->far = mpki_cuda_isai_place(&work, &used, job->n * four);
     int64_t *const sums = mpki_cuda_isai_place(&work, &used, sum_bytes);
     p->told = mpki_cuda_isai_place(&work, &used, sizeof told);
-    status = mpki_cuda_isai_to_device(job, p->told, &told, sizeof told);
+    status = room_for_found(job, triangle, p, &room);
+    if (!mpk_failed(status))
+        status = mpki_cuda_isai_to_device(job, p->told, &told, sizeof told);
     if (!mpk_failed(status)) status = mpki_cuda_isai_told(job, job->t->powers(job->d->cuda, p));
     if (!mpk_failed(status)) status = mpki_cuda_isai_to_host(job, &told, p->told, sizeof told);
     if (!mpk_failed(status)) status = far_columns(job, &told, p, &marks);
@@ -224,6 +244,7 @@ static mpk_status power_pattern(mpki_isai_job *job, mpki_isai_powers *p, mpk_isa
     if (!mpk_failed(status))
         status = mpki_cuda_isai_told(
             job, job->t->clone(job->d->cuda, m->a.ptr, p->to_ptr, pointers(job)));
+    mpki_cuda_isai_give(job, &room);
     mpki_cuda_isai_give(job, &marks);
     mpki_cuda_isai_give(job, &work);
     if (mpk_failed(status)) mpki_cuda_isai_give_sparse(job, m);
@@ -248,7 +269,7 @@ mpk_status mpki_cuda_isai_pattern(mpki_isai_job *job, const mpki_isai_sparse *gr
     p.limit = shape->limit, p.less = shape->over == MPK_ISAI_LESS;
     p.entries = graph->entries;
     p.ptr = graph->a.ptr, p.index = graph->a.index, p.group = shape->group;
-    return power_pattern(job, &p, shape->over, m);
+    return power_pattern(job, &p, shape->over, own, m);
 }
 
 /* ---- columns ------------------------------------------------------------------------------------ */

@@ -104,19 +104,20 @@ static int powers(mpki_cuda *cuda, const mpki_isai_powers *p) {
         MPKI_LAUNCH(blocks_kernel, blocks_of(p->n, TURN_THREADS), TURN_THREADS, 0, cuda->sparse,
                     *p);
     } else {
-        /* few rows, more of them; the rest is left to far_columns(). How many rows a column meets:
-         * within a third of this on grids and meshes */
-        enum { FEW_LANES = 8, FEW = 85, BLOCKS = 2048 };
-        const double met = 0.7 * (double)p->entries / p->n * p->power * p->power;
-        const int64_t blocks = blocks_of(p->n, POWER_THREADS / FEW_LANES);
-        const int64_t more = blocks_of(p->n, POWER_THREADS / 32);
+        /* few rows, more of them; the rest is left to far_columns() */
+        enum { FEW = 85, BLOCKS = 2048 };
+        const double met = mpki_isai_met(p->n, p->entries, p->power);
+        const int64_t blocks = blocks_of(p->n, POWER_THREADS / 32);
         int32_t *const mids = &p->told->mid, *const fars = &p->told->far;
         const bool few = met < FEW;
         if (few)
-            MPKI_LAUNCH((powers_kernel<FEW_LANES, 128, 88>), blocks, POWER_THREADS, 0, cuda->sparse,
-                        *p, NULL, NULL, p->mid, mids);
-        MPKI_LAUNCH((powers_kernel<32, 1024, 700>), few && more > BLOCKS ? BLOCKS : more,
+            MPKI_LAUNCH((powers_kernel<128, 88>), blocks, POWER_THREADS, 0, cuda->sparse, *p, NULL,
+                        NULL, p->mid, mids);
+        MPKI_LAUNCH((powers_kernel<1024, 700>), few && blocks > BLOCKS ? BLOCKS : blocks,
                     POWER_THREADS, 0, cuda->sparse, *p, few ? p->mid : NULL, mids, p->far, fars);
+        if (p->to_index && p->found_each > 0)
+            MPKI_LAUNCH(found_kernel, blocks_of(p->n, TURN_THREADS / 8), TURN_THREADS, 0,
+                        cuda->sparse, *p);
     }
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;

@@ -152,11 +152,26 @@ typedef struct mpki_isai_powers {
     int32_t *to_index; /**< NULL: the first pass */
     mpki_isai_notes *told;
     int32_t *mid, *far; /**< n: columns with many rows; the first pass lists them */
+    int32_t *found;     /**< n x found_each: room where the first pass leaves the rows of columns */
+    int32_t found_each; /**< that have no more than found_each, for the second one to copy; 0: none */
     /* of `far`: */
     int32_t slots;
     int32_t *seen;  /**< slots x n: set to -1 */
     int32_t *reach; /**< slots x n */
 } mpki_isai_powers;
+
+/** How many rows within `power` steps a column meets, within a third of it on grids and meshes. */
+static inline double mpki_isai_met(int32_t n, int64_t entries, int power) {
+    return 0.7 * (double)entries / (n > 0 ? n : 1) * power * power;
+}
+
+/** What found_each should be: more than most columns of a grid or a mesh keep, which of a triangle is
+ *  all they meet, else about half of it. */
+static inline int32_t mpki_isai_found_each(int32_t n, int64_t entries, int power, int triangle) {
+    enum { MOST = 512 };
+    const double each = (triangle ? 1.6 : 0.8) * mpki_isai_met(n, entries, power);
+    return each > MOST ? MOST : ((int32_t)each + 15) / 8 * 8;
+}
 
 /** Columns cut to their largest entries. */
 typedef struct mpki_isai_pruning {

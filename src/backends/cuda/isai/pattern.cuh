@@ -86,74 +86,138 @@ template <int TABLE> __device__ inline bool insert(int32_t *table, int32_t i) {
     }
 }
 
-/** A group of LANES lanes a column: the rows within `power` steps of it, in a list and, to know them
- *  again, in a hash table; then those of the pattern, by their ranks. What meets more than MOST rows is
- *  listed for the next kernel (the first pass), or left (the second).
- *  which: columns, *count of them; NULL: all */
-template <int LANES, int TABLE, int MOST>
+/** What a warp has found of a column, and whether that is all of it. */
+struct power_search {
+    int count, kept; /* rows in the list; those of them that the pattern keeps */
+    bool over, cut;
+};
+
+/** Visit the rows of the `end - begin` columns list[begin .. end): all entries of 32 columns at a time are
+ *  numbered in one sequence, so that each lane has an entry, however short the columns are. New rows go
+ *  to the list; in the last step those alone that are kept. */
+template <int TABLE, int MOST>
+__device__ inline void visit(const mpki_isai_powers &p, int32_t j, int begin, int end, bool last,
+                             int32_t *table, int32_t *list, int *before, int64_t *from,
+                             power_search *found) {
+    const int lane = (int)(threadIdx.x % 32);
+    for (int b = begin; b < end && !found->over; b += 32) {
+        const int32_t r = b + lane < end ? list[b + lane] : -1;
+        const int64_t first = r >= 0 ? p.ptr[r] : 0, many = r >= 0 ? p.ptr[r + 1] - first : 0;
+        if (__any_sync(0xffffffffu, many > MOST)) { /* they are different rows */
+            found->over = true;
+            return;
+        }
+        int sum = (int)many;
+        for (int d = 1; d < 32; d *= 2) {
+            const int y = __shfl_up_sync(0xffffffffu, sum, (unsigned)d);
+            if (lane >= d) sum += y;
+        }
+        const int all = __shfl_sync(0xffffffffu, sum, 31);
+        before[lane] = sum - (int)many, from[lane] = first;
+        __syncwarp();
+        for (int e0 = 0; e0 < all && !found->over; e0 += 32) {
+            const int e = e0 + lane;
+            int32_t i = -1;
+            if (e < all) {
+                int q = 0; /* the last column that begins at or before e */
+                for (int d = 16; d > 0; d /= 2)
+                    if (before[q + d] <= e) q += d;
+                i = p.index[from[q] + e - before[q]];
+            }
+            const bool kept = i >= 0 && keeps(p, i, j);
+            const bool fresh = i >= 0 && (kept || !last) && insert<TABLE>(table, i);
+            const unsigned news = __ballot_sync(0xffffffffu, fresh);
+            if (fresh) list[found->count + __popc(news & ((1u << lane) - 1))] = i;
+            found->count += __popc(news);
+            found->kept += __popc(__ballot_sync(0xffffffffu, fresh && kept));
+            found->over = found->count > MOST;
+            __syncwarp();
+        }
+    }
+}
+
+/** The kept rows of the list, in order, to `to`, by their ranks. room: for all of them */
+__device__ inline void write_kept(const mpki_isai_powers &p, int32_t j, int count,
+                                  const int32_t *list, int32_t *room, int32_t *to) {
+    const int lane = (int)(threadIdx.x % 32);
+    int kept = 0;
+    for (int k0 = 0; k0 < count; k0 += 32) {
+        const int32_t i = k0 + lane < count ? list[k0 + lane] : j;
+        const bool keep = keeps(p, i, j);
+        const unsigned bits = __ballot_sync(0xffffffffu, keep);
+        if (keep) room[kept + __popc(bits & ((1u << lane) - 1))] = i;
+        kept += __popc(bits);
+    }
+    __syncwarp();
+    for (int k = lane; k < kept; k += 32) {
+        const int32_t own = room[k];
+        int rank = 0;
+        for (int q = 0; q < kept; ++q) rank += room[q] < own;
+        to[rank] = own;
+    }
+}
+
+/** A warp a column: the rows within `power` steps of it, in a list and, to know them again, in a hash
+ *  table; then those of the pattern. The first pass puts them to p.found, where there is room, for
+ *  the second one to copy. What meets more than MOST rows is listed for the next kernel (the first
+ *  pass), or left (the second).
+ *  which: columns, *many of them; NULL: all */
+template <int TABLE, int MOST>
 static __global__ void __launch_bounds__(POWER_THREADS)
     powers_kernel(const mpki_isai_powers p, const int32_t *which, const int32_t *many,
                   int32_t *next, int32_t *nexts) {
-    enum { GROUPS = POWER_THREADS / LANES };
-    __shared__ int32_t tables[GROUPS][TABLE];
-    __shared__ int32_t lists[GROUPS][MOST + LANES];
-    __shared__ int counts[GROUPS], kepts[GROUPS];
-    const int lane = (int)(threadIdx.x % LANES), group = (int)(threadIdx.x / LANES);
-    const unsigned mine = (LANES == 32 ? 0xffffffffu : (1u << LANES % 32) - 1)
-                          << (threadIdx.x % 32 / LANES * LANES);
-    int32_t *const table = tables[group], *const list = lists[group];
-    int *const count = counts + group, *const kept = kepts + group;
-    const int64_t all = which ? *many : p.n, step = (int64_t)gridDim.x * GROUPS;
-    for (int64_t at = (int64_t)blockIdx.x * GROUPS + group; at < all; at += step) {
+    enum { WARPS = POWER_THREADS / 32 };
+    static_assert(TABLE >= MOST + 32, "a step of 32 rows is inserted before it is counted");
+    __shared__ int32_t tables[WARPS][TABLE];
+    __shared__ int32_t lists[WARPS][MOST + 32];
+    __shared__ int befores[WARPS][32];
+    __shared__ int64_t froms[WARPS][32];
+    const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
+    int32_t *const table = tables[warp], *const list = lists[warp];
+    const int64_t all = which ? *many : p.n, step = (int64_t)gridDim.x * WARPS;
+    for (int64_t at = (int64_t)blockIdx.x * WARPS + warp; at < all; at += step) {
         const int32_t j = which ? which[at] : (int32_t)at;
-        for (int k = lane; k < TABLE; k += LANES) table[k] = 0;
-        __syncwarp(mine);
-        if (lane == 0) *count = 1, *kept = 0, list[0] = j, insert<TABLE>(table, j);
-        __syncwarp(mine);
-        int begin = 0, end = 1, before = 0; /* before: kept until the last step */
-        bool over = false, cut = false;
-        for (int s = 0; s < p.power && begin < end && !over; ++s) {
-            for (int k = begin; k < end && !over; ++k) {
-                const int64_t to = p.ptr[list[k] + 1];
-                for (int64_t e0 = p.ptr[list[k]]; e0 < to && !over; e0 += LANES) {
-                    const int32_t i = e0 + lane < to ? p.index[e0 + lane] : -1;
-                    if (i >= 0 && insert<TABLE>(table, i)) {
-                        list[atomicAdd(count, 1)] = i;
-                        if (keeps(p, i, j)) atomicAdd(kept, 1);
-                    }
-                    __syncwarp(mine);
-                    over = *count > MOST;
-                    __syncwarp(mine);
-                }
-            }
-            if (!over && p.less && p.limit > 0 && *kept >= p.limit) {
-                cut = true;
-                __syncwarp(mine);
-                if (lane == 0) *kept = before;
-                __syncwarp(mine);
+        const int64_t told = p.to_index ? p.to_ptr[j + 1] - p.to_ptr[j] : 0;
+        if (p.to_index && told <= p.found_each) continue; /* copied */
+        for (int k = lane; k < TABLE; k += 32) table[k] = 0;
+        __syncwarp();
+        if (lane == 0) list[0] = j, insert<TABLE>(table, j);
+        __syncwarp();
+        power_search found = {1, 0, false, false};
+        int begin = 0;
+        for (int s = 0; s < p.power && begin < found.count; ++s) {
+            const int end = found.count, before = found.kept;
+            visit<TABLE, MOST>(p, j, begin, end, s + 1 == p.power, table, list, befores[warp],
+                               froms[warp], &found);
+            if (found.over) break;
+            if (p.less && p.limit > 0 && found.kept >= p.limit) {
+                found.cut = true, found.kept = before, found.count = end;
                 break;
             }
-            begin = end, end = *count, before = *kept;
-            __syncwarp(mine);
+            begin = end;
         }
-        if (over) {
+        if (found.over) {
             if (lane == 0 && !p.to_index) next[atomicAdd(nexts, 1)] = j;
-        } else if (!p.to_index) {
-            if (lane == 0) count_column(p, j, *kept, cut);
-        } else { /* those that are kept, to the table's room */
-            if (lane == 0) *kept = 0;
-            __syncwarp(mine);
-            for (int k = lane; k < end; k += LANES)
-                if (keeps(p, list[k], j)) table[atomicAdd(kept, 1)] = list[k];
-            __syncwarp(mine);
-            for (int k = lane; k < *kept; k += LANES) {
-                int rank = 0;
-                for (int q = 0; q < *kept; ++q) rank += table[q] < table[k];
-                p.to_index[p.to_ptr[j] + rank] = table[k];
-            }
+        } else {
+            if (lane == 0 && !p.to_index) count_column(p, j, found.kept, found.cut);
+            if (p.to_index)
+                write_kept(p, j, found.count, list, table, p.to_index + p.to_ptr[j]);
+            else if (found.kept <= p.found_each)
+                write_kept(p, j, found.count, list, table, p.found + (int64_t)j * p.found_each);
         }
-        __syncwarp(mine);
+        __syncwarp();
     }
+}
+
+/** What the first pass has found, to its place: some lanes a column. */
+static __global__ void found_kernel(const mpki_isai_powers p) {
+    enum { LANES = 8 };
+    const int64_t j = ((int64_t)blockIdx.x * TURN_THREADS + threadIdx.x) / LANES;
+    if (j >= p.n) return;
+    const int64_t begin = p.to_ptr[j], count = p.to_ptr[j + 1] - begin;
+    if (count > p.found_each) return;
+    for (int64_t k = threadIdx.x % LANES; k < count; k += LANES)
+        p.to_index[begin + k] = p.found[j * p.found_each + k];
 }
 
 /** The columns that met more rows: a block each, with marks in device memory. */
