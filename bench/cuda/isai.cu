@@ -5,7 +5,7 @@
 //   powers   Fig. 5 and 7: the same for S(|A|^k), both factors; generation over ILU(0) (cuSPARSE's csrilu02)
 //   apply    Table II: products beside cuSPARSE's SpSV, whose analysis does not count, and a copy's rate
 //   lengths  time a flop of columns of 16 to 2048 entries
-// Without any, all. METAPACK_CUDA_MODULE names the module. Every M is checked: the ways agree bit by bit,
+// With -DWITH_GINKGO and peer_ginkgo.cu, powers has Ginkgo's kernel beside ours. Without any, all. METAPACK_CUDA_MODULE names the module. Every M is checked: the ways agree bit by bit,
 // and (L M - I) vanishes on the pattern, for some columns, before a time is printed. Medians.
 #include "../../src/backends/cuda/api.h"
 #include "../../src/backends/cuda/isai/isai.h"
@@ -354,6 +354,54 @@ static ways all_ways(const triangle &t, inverse &i, bool compare) {
     return w;
 }
 
+#ifdef WITH_GINKGO
+void ginkgo_inverse(bool upper, int n, const int *m_ptr, const int *m_index, const double *m_val,
+                    const int *i_ptr, const int *i_index, double *i_val, int *excess,
+                    int *excess_entries, cudaStream_t stream); // peer_ginkgo.cu
+
+// A strict triangle by columns with its diagonal, in Ginkgo's types. lower: rows below, the diagonal comes first.
+struct with_diagonal {
+    std::vector<int> ptr{0}, index;
+    std::vector<double> val;
+    with_diagonal(const sparse &a, const std::vector<double> &diagonal, bool lower) {
+        const std::vector<int64_t> p = a.ptr.down();
+        const std::vector<int32_t> c = a.index.down();
+        const std::vector<double> v = a.val.down();
+        for (int32_t j = 0; j < a.n; ++j) {
+            auto own = [&] { index.push_back(j), val.push_back(diagonal[j]); };
+            if (lower) own();
+            for (int64_t e = p[j]; e < p[j + 1]; ++e) index.push_back(c[e]), val.push_back(v[e]);
+            if (!lower) own();
+            ptr.push_back((int)index.size());
+        }
+    }
+};
+
+// Columns of M as rows of the inverse of the triangle's transpose: Ginkgo works by rows. Milliseconds.
+static double ginkgo(const triangle &t, const inverse &i) {
+    std::vector<double> d = t.dinv.down();
+    for (double &x : d) x = 1 / x;
+    const with_diagonal a(t.columns, d, !t.upper), m(i.m, d, !t.upper);
+    on_device<int> ap(a.ptr), ai(a.index), mp(m.ptr), mi(m.index), excess(t.rows.n + 1),
+        entries(t.rows.n + 1);
+    on_device<double> av(a.val), mv((int64_t)m.val.size());
+    const double ms = timed([&] {
+        ginkgo_inverse(!t.upper, t.rows.n, ap.p, ai.p, av.p, mp.p, mi.p, mv.p, excess.p, entries.p,
+                       stream);
+    });
+    TRY(cudaGetLastError());
+    const std::vector<double> theirs = mv.down(), ours = i.m.val.down();
+    double worst = 0, size = 0;
+    for (int32_t j = 0, at = 0; j < t.rows.n; ++j)
+        for (int e = m.ptr[j] + !t.upper; e < m.ptr[j + 1] - t.upper; ++e, ++at) {
+            worst = std::max(worst, std::fabs(theirs[e] - ours[at]));
+            size = std::max(size, std::fabs(ours[at]));
+        }
+    must(worst <= 1e-10 * size, "Ginkgo's columns and ours differ");
+    return ms;
+}
+#endif
+
 static void part_blocks(const char *name, ilu &f) {
     for (int block : {1, 2, 4, 8, 12, 16, 20, 24, 28, 32}) {
         inverse i;
@@ -370,7 +418,7 @@ static void part_blocks(const char *name, ilu &f) {
 
 // ISAI(k) of one factor: pattern, values, rows. Returns milliseconds of all.
 struct made {
-    double pattern_ms, values_ms, rows_ms, baseline_ms, held_ms;
+    double pattern_ms, values_ms, rows_ms, baseline_ms, held_ms, ginkgo_ms;
     int64_t entries, longest;
     bool far;
 };
@@ -393,6 +441,9 @@ static made make(const sparse &graph, const triangle &t, int k, inverse &i, bool
     prepare(t, i);
     const ways w = all_ways(t, i, compare);
     r.values_ms = w.streamed, r.held_ms = w.held, r.baseline_ms = w.baseline;
+#ifdef WITH_GINKGO
+    if (compare && i.longest <= 32) r.ginkgo_ms = ginkgo(t, i);
+#endif
     i.rows.room(t.rows.n, i.m.nnz, true);
     if (k == 1) { // rows are where the factor's are
         TRY(isai->clone(cuda, i.rows.ptr.p, t.rows.ptr.p, 8 * ((int64_t)t.rows.n + 1)));
@@ -431,6 +482,10 @@ static void part_powers(const char *name, const sparse &graph, ilu &f) {
                values, r[0].held_ms + r[1].held_ms, r[0].rows_ms + r[1].rows_ms,
                based ? base / values : 0.0, f.analysis_ms, f.factor_ms, 100 * values / f.factor_ms,
                100 * all / f.factor_ms, 100 * all / (f.factor_ms + f.analysis_ms));
+        if (r[0].ginkgo_ms > 0 && r[1].ginkgo_ms > 0)
+            printf("ginkgo %s ISAI(%d) %.3f ms, ours %.3f ms: %.1f x\n", name, k,
+                   r[0].ginkgo_ms + r[1].ginkgo_ms, values,
+                   (r[0].ginkgo_ms + r[1].ginkgo_ms) / values);
         fflush(stdout);
     }
 }

@@ -4,6 +4,9 @@
 //         1e-10, b = ones, on the device: exact solves, and ISAI(1..3), by columns, patterns S(|A|^k)
 //   sqmr  indefinite factors under SQMR on the device, 1e-8, 1000 iterations: exact, Jacobi sweeps, ISAI(1..3) with
 //         0..3 relaxations; of generated matrices ("nlpkkt 30") or files (x.mtx, x.mtx.xz)
+//   suite Fig. 8 and Table III: likewise on generated matrices of the siblings' kinds, of several sizes and parameters;
+//         without a preconditioner too; NAME: a part of their names, or all
+//   history  Fig. 6: residuals over time, of a sibling
 //   cpu   making ISAI(1..3) of L of ILU(0) on the processor, on 1 to 16 threads
 // SCALE in the environment scales the siblings' sides; INEXACT: without the exact solves. METAPACK_CUDA_MODULE names the module.
 #include "siblings.h"
@@ -11,6 +14,7 @@
 #include <metapack/isai.h>
 #include <metapack/metapack.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -144,6 +148,183 @@ static void sqmr(const char *spec) {
     mpk_problem_destroy(&p);
 }
 
+// ---- Fig. 8 and Table III ----
+
+struct outcome {
+    bool good;
+    int iterations;
+    double set_up, inverses, solve; // set_up: the factorization, inverses included
+};
+
+static const setting suite_settings[] = {{"none", MPK_TRIANGULAR_EXACT, 0, 0, 0, 0},
+                                         {"exact", MPK_TRIANGULAR_EXACT, 1, 0, 0, 0},
+                                         {"ISAI(1)", MPK_TRIANGULAR_ISAI, 1, 0, 0, 0},
+                                         {"ISAI(2)", MPK_TRIANGULAR_ISAI, 2, 0, 0, 0},
+                                         {"ISAI(3)", MPK_TRIANGULAR_ISAI, 3, 0, 0, 0}};
+enum { CASES = 5, EXACT = 1 };
+
+static mpk_options table_options() {
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_ILU0, o.factor_type = MPK_TYPE_LDU, o.krylov = MPK_KRYLOV_IDR;
+    o.shadow = 4, o.tolerance = 1e-10, o.max_iterations = 5000, o.device = MPK_ON_CUDA;
+    o.matching = MPK_OFF, o.scaling = MPK_OFF, o.ordering = MPK_ORDERING_NATURAL;
+    o.isai_pattern = MPK_ISAI_OF_MATRIX;
+    return o;
+}
+
+static mpk_problem *problem_of(const csr &rows) {
+    mpk_problem *p = NULL;
+    const csr a = turned(rows);
+    must(mpk_problem_from_csc(ctx, a.n, MPK_D, MPK_GENERAL, MPK_FULL, a.ptr.data(), a.index.data(),
+                              a.val.data(), &p),
+         "problem");
+    return p;
+}
+
+static outcome one_case(mpk_analysis *an, int32_t n, const setting &s) {
+    outcome got{};
+    mpk_factor *fac = NULL;
+    mpk_block_info info;
+    mpk_solve_info told;
+    mpk_options o = table_options();
+    std::vector<double> b((size_t)n, 1.0), x((size_t)n);
+    o.triangular = s.triangular, o.isai_power = s.power;
+    const double start = now();
+    if (!must(mpk_factorize(ctx, an, NULL, &o, &fac), s.name)) return got;
+    got.set_up = now() - start;
+    mpk_factor_block_info_get(fac, &info);
+    got.inverses = info.isai.time_pattern_s + info.isai.time_values_s;
+    std::memset(&told, 0, sizeof told);
+    const mpk_status status = mpk_solve(ctx, fac, 1, b.data(), n, x.data(), n, &o, &told);
+    got.good = status == MPK_OK && told.relative_residual <= 1e-9;
+    got.iterations = told.krylov.iterations, got.solve = told.time_s;
+    mpk_factor_destroy(&fac);
+    return got;
+}
+
+static void suite_matrix(const std::string &name, const csr &a, std::vector<outcome> &all) {
+    mpk_problem *p = problem_of(a);
+    mpk_analysis *an[2] = {};
+    mpk_options o = table_options();
+    outcome got[CASES] = {};
+    bool good = p && must(mpk_analyse(ctx, p, &o, &an[1]), name.c_str());
+    o.method = MPK_METHOD_NONE;
+    good = good && must(mpk_analyse(ctx, p, &o, &an[0]), name.c_str());
+    printf("suite %s n %d entries %lld", name.c_str(), a.n, (long long)a.val.size());
+    for (int k = 0; good && k < CASES; ++k) {
+        got[k] = one_case(an[k > 0], a.n, suite_settings[k]);
+        printf(" | %s %d%s set-up %.4f (inverses %.4f) solve %.4f s", suite_settings[k].name,
+               got[k].iterations, got[k].good ? "" : " -", got[k].set_up, got[k].inverses,
+               got[k].solve);
+    }
+    printf("\n");
+    fflush(stdout);
+    if (good) all.insert(all.end(), got, got + CASES);
+    mpk_analysis_destroy(&an[0]), mpk_analysis_destroy(&an[1]);
+    mpk_problem_destroy(&p);
+}
+
+static void suite_summary(const std::vector<outcome> &all) {
+    const int count = (int)all.size() / CASES;
+    for (int k = EXACT + 1; k < CASES; ++k) {
+        int good = 0, both = 0, faster = 0;
+        double sum = 0, logs = 0, overhead = 0;
+        for (int m = 0; m < count; ++m) {
+            const outcome &e = all[m * CASES + EXACT], &i = all[m * CASES + k];
+            good += i.good;
+            if (!e.good || !i.good) continue;
+            ++both, faster += i.solve < e.solve;
+            sum += e.solve / i.solve, logs += std::log(e.solve / i.solve);
+            overhead += i.inverses / (i.set_up - i.inverses);
+        }
+        printf("suite %s: of %d matrices converged %d, as did exact solves %d; faster %d, slower "
+               "%d; mean speed-up %.2f, geometric %.2f; inverses of the rest of the set-up %.1f "
+               "%%\n",
+               suite_settings[k].name, count, good, both, faster, both - faster,
+               sum / std::max(1, both), std::exp(logs / std::max(1, both)),
+               100 * overhead / std::max(1, both));
+    }
+    for (int with = 0; with < 2; ++with) {
+        int wins[CASES + 1] = {};
+        for (int m = 0; m < count; ++m) {
+            int best = CASES;
+            double time = 1e30;
+            for (int k = 0; k < CASES; ++k) {
+                const outcome &e = all[m * CASES + k];
+                const double t = e.solve + (with ? e.set_up : 0);
+                if (e.good && t < time) best = k, time = t;
+            }
+            ++wins[best];
+        }
+        printf("suite quickest %s set-up:", with ? "with" : "without");
+        for (int k = 0; k < CASES; ++k) printf(" %s %d", suite_settings[k].name, wins[k]);
+        printf(" none of them %d\n", wins[CASES]);
+    }
+}
+
+static void suite(const char *part) {
+    std::vector<outcome> all;
+    auto wanted = [&](const std::string &name) {
+        return !strcmp(part, "all") || name.find(part) != std::string::npos;
+    };
+    char name[64];
+    for (int side : {150, 300, 600})
+        for (double wind : {0.0, 0.02, 0.05, 0.2, 0.5}) {
+            snprintf(name, sizeof name, "five-points/%d/%g", side, wind);
+            if (wanted(name)) suite_matrix(name, five_points(side, wind, 0), all);
+        }
+    for (int side : {150, 300, 500})
+        for (double mass : {0.0, 1e2, 1e4})
+            for (int tiled = 0; tiled < 2; ++tiled) {
+                snprintf(name, sizeof name, "triangles/%d/%g/%s", side, mass,
+                         tiled ? "tiles" : "lines");
+                if (wanted(name)) suite_matrix(name, triangles(side, mass, tiled), all);
+            }
+    for (int side : {16, 24, 32, 40}) {
+        snprintf(name, sizeof name, "tetrahedra/%d", side);
+        if (wanted(name)) suite_matrix(name, tetrahedra(side), all);
+    }
+    for (int side : {40, 80, 120}) {
+        snprintf(name, sizeof name, "shell/%d", side);
+        if (wanted(name)) suite_matrix(name, shell(side), all);
+    }
+    suite_summary(all);
+}
+
+// ---- Fig. 6 ----
+
+static void history(const char *name, double scale) {
+    mpk_options o = table_options();
+    const csr a = sibling(name, scale);
+    mpk_problem *p = problem_of(a);
+    mpk_analysis *an = NULL;
+    if (p && must(mpk_analyse(ctx, p, &o, &an), name))
+        for (const setting &s : suite_settings) {
+            // residuals reached by the times: a solve for each tolerance, as the solver has it
+            if (s.power == 0) continue;
+            mpk_factor *fac = NULL;
+            std::vector<double> b((size_t)a.n, 1.0), x((size_t)a.n);
+            o.triangular = s.triangular, o.isai_power = s.power;
+            if (!must(mpk_factorize(ctx, an, NULL, &o, &fac), name)) continue;
+            printf("history %s %s", name, s.name);
+            for (int digits = 0; digits <= 10; ++digits) {
+                mpk_solve_info told;
+                std::memset(&told, 0, sizeof told);
+                o.tolerance = std::pow(10.0, -std::max(digits, 1));
+                if (!must(mpk_solve(ctx, fac, 1, b.data(), a.n, x.data(), a.n, &o, &told), name))
+                    break;
+                if (digits == 0) continue; // does not count
+                printf(" | 1e-%d %d %.4f s", digits, told.krylov.iterations, told.time_s);
+            }
+            printf("\n");
+            fflush(stdout);
+            mpk_factor_destroy(&fac);
+        }
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&p);
+}
+
 // L of ILU(0) by rows, in place, in one thread.
 static csr ilu0(csr a) {
     std::vector<int64_t> place((size_t)a.n, -1), diagonal((size_t)a.n);
@@ -202,6 +383,8 @@ int main(int argc, char **argv) {
     for (int k = 2; k < argc; ++k) {
         if (!strcmp(argv[1], "idr")) idr(argv[k], scale);
         if (!strcmp(argv[1], "sqmr")) sqmr(argv[k]);
+        if (!strcmp(argv[1], "suite")) suite(argv[k]);
+        if (!strcmp(argv[1], "history")) history(argv[k], scale);
         if (!strcmp(argv[1], "cpu")) cpu(argv[k], scale);
     }
     mpk_context_destroy(&ctx);

@@ -75,6 +75,7 @@ typedef struct making {
     int32_t n;
     worker *worker;
     int32_t **found; /* by portion: the rows of its columns */
+    int64_t block;   /* rows that a block has room for, or more */
 } making;
 
 /* Is row i kept in column j? */
@@ -144,9 +145,8 @@ static void drain(const making *m, rows_met *s, int32_t j, int32_t *to) {
 /* Room for `count` more rows after those of this portion, of which there are `used`: they stay together.
  * NULL: no memory. */
 static int32_t *room(const making *m, worker *me, int64_t used, int64_t count) {
-    enum { BLOCK = 1 << 16 };
     if (count > me->left) {
-        const int64_t size = 2 * (used + count) < BLOCK ? BLOCK : 2 * (used + count);
+        const int64_t size = 2 * (used + count) < m->block ? m->block : 2 * (used + count);
         block *b = mpki_alloc(m->ctx, STAGE, size * 4 + (int64_t)sizeof *b, 1);
         if (!b) {
             me->failed = true;
@@ -246,6 +246,12 @@ static void place_item(mpki_pool *pool, int number, void *arg, int64_t item) {
     if (count) memcpy(m->s->index + begin, m->found[item], (size_t)count * sizeof *m->s->index);
 }
 
+/* Few and large blocks where there is much to find: the context has huge pages for those of 8 MiB. */
+static int64_t block_of(int64_t rows) {
+    enum { LEAST = 1 << 12, LARGE = 1 << 18, MOST = 1 << 21 };
+    return rows < LEAST ? LEAST : rows < LARGE ? rows : MOST;
+}
+
 static mpk_status begin_making(making *m, int workers, int64_t portions) {
     const int64_t w0 = words_of(m->n), w1 = words_of(w0), w2 = words_of(w1);
     m->s->ptr = MPKI_NEW(m->ctx, STAGE, (int64_t)m->n + 1, int64_t);
@@ -301,6 +307,7 @@ mpk_status mpki_isai_make_pattern(mpk_context *ctx, mpki_pool *pool, int32_t n,
     const int workers = mpki_pool_threads(pool);
     const int64_t portions = ((int64_t)n + PORTION - 1) / PORTION;
     making m = {.ctx = ctx, .rule = rule, .graph = graph, .s = s, .n = n};
+    m.block = block_of(4 * graph->ptr[n] / workers);
     *s = (mpki_sparse){0};
     mpk_status status = begin_making(&m, workers, portions);
     if (!mpk_failed(status)) {
