@@ -53,6 +53,8 @@ set(MPKI_SADDLE_cholesky -ksp_type preonly -pc_type cholesky -pc_factor_mat_solv
 set(MPKI_SADDLE_sqmr -ksp_type sqmr -pc_type icc -pc_factor_mat_solver_type metapack)
 set(MPKI_SADDLE_minres -ksp_type minres -ksp_rtol 1e-10 -pc_type icc -pc_factor_mat_solver_type metapack
     -mat_metapack_absd -mat_metapack_level 3 -mat_metapack_fill_factor 0)
+set(MPKI_SADDLE_isai ${MPKI_SADDLE_sqmr} -mat_metapack_triangular isai -mat_metapack_isai_power 2
+    -mat_metapack_isai_relax 2)
 set(MPKI_SADDLE_asm ${right} -pc_type asm ${sub})
 set(MPKI_SADDLE_bjacobi ${right} -pc_type bjacobi ${sub} -dm_mat_type sbaij)
 set(MPKI_SADDLE_bjacobi_icc -ksp_type sqmr -pc_type bjacobi -sub_pc_type icc
@@ -69,7 +71,7 @@ set(MPKI_SADDLE_fieldsplit -ksp_type fgmres -pc_type fieldsplit -pc_fieldsplit_b
 list(GET MPKI_PETSC_FLAVOURS -1 last)
 foreach(problem stokes control)
     foreach(flavour ${MPKI_PETSC_FLAVOURS})
-        foreach(way cholesky sqmr minres)
+        foreach(way cholesky sqmr minres isai)
             if(NOT "${problem} ${way}" STREQUAL "stokes minres")
                 mpki_petsc_test(${problem}_${way} ${flavour} 1 petsc_saddle_${flavour} -problem ${problem} -n 24
                                 ${MPKI_SADDLE_${way}})
@@ -89,6 +91,13 @@ foreach(problem stokes control)
         endforeach()
     endforeach()
 endforeach()
+
+# Approximate inverses are not only asked for.
+if(TARGET petsc_saddle_real)
+    mpki_petsc_test(view_isai real 1 petsc_saddle_real -n 12 ${MPKI_SADDLE_isai} -ksp_view)
+    set_tests_properties(plugins_petsc_real_view_isai PROPERTIES
+        PASS_REGULAR_EXPRESSION "approximate inverses of the triangles: [0-9]+ entries, longest column [0-9]+, 2 sweeps")
+endif()
 
 # A matrix that is spread over ranks is not ours: PETSc says so.
 if(TARGET petsc_saddle_real)

@@ -110,6 +110,12 @@ static void compare(mpk_context *ctx, const run *r, const char *what) {
     assert_int_equal(info.over, cpu.isai.over);
     /* rounding may make an entry of L^ zero */
     assert_true(fabs((double)(info.entries - cpu.isai.entries)) <= 0.01 * (double)cpu.isai.entries);
+    if (bf->stages->options->isai_relax == 0) { /* what is held: M twice by rows, and vectors */
+        const int64_t size = (int64_t)mpk_scalar_size(bf->scalar);
+        const int64_t held = info.entries * (4 + size) * (bf->stages->ldu ? 1 : 2) + 16 * (n + 1) +
+                             n * (16 + 16 + 4 * size + 1) + n * (3 * size + 16);
+        assert_true(info.bytes <= held + 40 * 256);
+    }
     assert_int_equal(mpki_apply_make(ctx, r->inverses, 1, 1, &m), MPK_OK);
     void *b = calloc(1, (size_t)bytes + 1), *x = calloc(1, (size_t)bytes + 1);
     void *y = calloc(1, (size_t)bytes + 1);

@@ -306,6 +306,27 @@ static mpk_status set_products(mpki_isai_factor *f) {
     return status;
 }
 
+/* What no product reads is released: maps, which other values would need, for a factor is made anew
+ * then; without relaxation the triangles; what is applied in single precision in double. */
+static void release_unread(mpki_isai_factor *f) {
+    const mpki_isai_times *read[4] = {&f->half[0].times, &f->half[1].times};
+    int reads = 2;
+    if (f->stages->options->isai_relax > 0)
+        read[reads++] = &f->half[0].rest, read[reads++] = &f->half[1].rest;
+    for (int k = 0; k < 2; k++) {
+        half *h = &f->half[k];
+        mpki_isai_sparse *const all[] = {&h->t, &h->t_turned, &h->m, &h->m_turned};
+        for (int q = 0; q < 4; q++) {
+            bool pattern = false, values = false;
+            for (int r = 0; r < reads; r++) {
+                pattern = pattern || read[r]->ptr == all[q]->a.ptr;
+                values = values || read[r]->val == all[q]->a.val;
+            }
+            mpki_cuda_isai_strip(&f->job, pattern, values, all[q]);
+        }
+    }
+}
+
 mpk_status mpki_isai_factor_make(mpk_context *ctx, const mpki_stages *stages,
                                  const mpki_cuda_store *store, mpki_isai_factor **out,
                                  mpk_isai_info *info) {
@@ -326,6 +347,7 @@ mpk_status mpki_isai_factor_make(mpk_context *ctx, const mpki_stages *stages,
         status = make_half(f, k, of_matrix ? &graph : NULL, group);
     if (!mpk_failed(status)) status = set_products(f);
     if (!mpk_failed(status)) status = mpki_cuda_isai_wait(&f->job);
+    if (!mpk_failed(status)) release_unread(f);
     lists_free(ctx, &l);
     mpki_cuda_isai_give_sparse(&f->job, &graph);
     f->job.info.bytes = f->job.bytes;

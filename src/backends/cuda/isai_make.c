@@ -48,7 +48,9 @@ void mpki_cuda_isai_give(mpki_isai_job *job, mpki_isai_piece *p) {
 }
 
 void mpki_cuda_isai_give_sparse(mpki_isai_job *job, mpki_isai_sparse *a) {
-    mpki_cuda_isai_give(job, &a->piece);
+    mpki_cuda_isai_give(job, &a->pattern);
+    mpki_cuda_isai_give(job, &a->values);
+    mpki_cuda_isai_give(job, &a->map);
     *a = (mpki_isai_sparse){0};
 }
 
@@ -99,22 +101,33 @@ static int64_t value_bytes(const mpki_isai_job *job, int64_t entries) {
 
 mpk_status mpki_cuda_isai_sparse_make(mpki_isai_job *job, int64_t entries, bool values, bool from,
                                       mpki_isai_sparse *a) {
-    const int64_t index = entries * (int64_t)sizeof(int32_t), val = value_bytes(job, entries);
-    const int64_t source = entries * (int64_t)sizeof(int64_t);
+    const int64_t index = entries * (int64_t)sizeof(int32_t);
     int64_t used = 0;
     *a = (mpki_isai_sparse){.entries = entries};
-    const mpk_status status =
-        mpki_cuda_isai_take(job,
-                            mpki_cuda_isai_rounded(pointers(job)) + mpki_cuda_isai_rounded(index) +
-                                (values ? mpki_cuda_isai_rounded(val) : 0) +
-                                (from ? mpki_cuda_isai_rounded(source) : 0),
-                            &a->piece);
-    if (mpk_failed(status)) return status;
-    a->a.ptr = mpki_cuda_isai_place(&a->piece, &used, pointers(job));
-    a->a.index = mpki_cuda_isai_place(&a->piece, &used, index);
-    if (values) a->a.val = mpki_cuda_isai_place(&a->piece, &used, val);
-    if (from) a->from = mpki_cuda_isai_place(&a->piece, &used, source);
+    mpk_status status = mpki_cuda_isai_take(
+        job, mpki_cuda_isai_rounded(pointers(job)) + mpki_cuda_isai_rounded(index), &a->pattern);
+    if (!mpk_failed(status) && values)
+        status = mpki_cuda_isai_take(job, value_bytes(job, entries), &a->values);
+    if (!mpk_failed(status) && from)
+        status = mpki_cuda_isai_take(job, entries * (int64_t)sizeof *a->from, &a->map);
+    if (mpk_failed(status)) {
+        mpki_cuda_isai_give_sparse(job, a);
+        return status;
+    }
+    a->a.ptr = mpki_cuda_isai_place(&a->pattern, &used, pointers(job));
+    a->a.index = mpki_cuda_isai_place(&a->pattern, &used, index);
+    a->a.val = a->values.at;
+    a->from = (int64_t *)(void *)a->map.at;
     return MPK_OK;
+}
+
+void mpki_cuda_isai_strip(mpki_isai_job *job, bool pattern, bool values, mpki_isai_sparse *a) {
+    if (!pattern) mpki_cuda_isai_give(job, &a->pattern);
+    if (!values) mpki_cuda_isai_give(job, &a->values);
+    mpki_cuda_isai_give(job, &a->map);
+    if (!pattern) a->a.ptr = NULL, a->a.index = NULL;
+    if (!values) a->a.val = NULL;
+    a->from = NULL;
 }
 
 mpk_status mpki_cuda_isai_again(mpki_isai_job *job, const mpki_isai_sparse *a,
@@ -254,9 +267,10 @@ static mpk_status power_pattern(mpki_isai_job *job, mpki_isai_powers *p, mpk_isa
 /* A pattern that is the graph's own. */
 static mpk_status borrow(mpki_isai_job *job, const mpki_isai_sparse *graph, mpki_isai_sparse *m) {
     *m = (mpki_isai_sparse){.entries = graph->entries};
-    const mpk_status status = mpki_cuda_isai_take(job, value_bytes(job, graph->entries), &m->piece);
+    const mpk_status status =
+        mpki_cuda_isai_take(job, value_bytes(job, graph->entries), &m->values);
     if (mpk_failed(status)) return status;
-    m->a = (mpki_isai_matrix){graph->a.ptr, graph->a.index, m->piece.at};
+    m->a = (mpki_isai_matrix){graph->a.ptr, graph->a.index, m->values.at};
     return MPK_OK;
 }
 
@@ -392,21 +406,17 @@ mpk_status mpki_cuda_isai_cut(mpki_isai_job *job, const mpki_isai_shape *shape, 
 
 mpk_status mpki_cuda_isai_rows(mpki_isai_job *job, const mpki_isai_triangle *t,
                                const mpki_isai_sparse *m, mpki_isai_sparse *rows) {
-    const int64_t size = (int64_t)mpk_scalar_size(job->scalar);
     const bool turned = t && t->rows->from == NULL; /* the triangle was given by rows */
     if (!t || m->a.ptr != t->columns->a.ptr) return mpki_cuda_isai_turn(job, m, rows);
-    const int64_t maps = turned ? m->entries * (int64_t)sizeof(int64_t) : 0;
-    int64_t used = 0;
     *rows = (mpki_isai_sparse){.entries = m->entries};
-    mpk_status status = mpki_cuda_isai_take(
-        job, mpki_cuda_isai_rounded(m->entries * size) + mpki_cuda_isai_rounded(maps),
-        &rows->piece);
+    mpk_status status = mpki_cuda_isai_take(job, value_bytes(job, m->entries), &rows->values);
+    if (!mpk_failed(status) && turned)
+        status = mpki_cuda_isai_take(job, m->entries * (int64_t)sizeof *rows->from, &rows->map);
     if (mpk_failed(status)) return status;
-    rows->a = (mpki_isai_matrix){t->rows->a.ptr, t->rows->a.index,
-                                 mpki_cuda_isai_place(&rows->piece, &used, m->entries * size)};
+    rows->a = (mpki_isai_matrix){t->rows->a.ptr, t->rows->a.index, rows->values.at};
     rows->from = t->rows->from;
     if (turned) {
-        rows->from = mpki_cuda_isai_place(&rows->piece, &used, maps);
+        rows->from = (int64_t *)(void *)rows->map.at;
         status = mpki_cuda_isai_told(
             job, job->t->reverse(job->d->cuda, m->entries, t->columns->from, rows->from));
     }

@@ -29,9 +29,9 @@ typedef struct mpki_isai_piece {
     int64_t bytes;
 } mpki_isai_piece;
 
-/** A matrix by columns or by rows in one piece; ptr and index may be another one's. */
+/** A matrix by columns or by rows; ptr and index may be another one's. */
 typedef struct mpki_isai_sparse {
-    mpki_isai_piece piece;
+    mpki_isai_piece pattern, values, map; /* of ptr and index; of val; of from */
     mpki_isai_matrix a;
     int64_t entries;
     int64_t *from; /* entry e is entry from[e] of what it was made of; NULL: not known */
@@ -57,6 +57,9 @@ mpk_status mpki_cuda_isai_to_device(const mpki_isai_job *job, void *to, const vo
 mpk_status mpki_cuda_isai_to_host(const mpki_isai_job *job, void *to, const void *from,
                                   int64_t bytes);
 mpk_status mpki_cuda_isai_wait(const mpki_isai_job *job);
+
+/** Release what a matrix has of these: a reader of its pattern, of its values is in use or not. */
+void mpki_cuda_isai_strip(mpki_isai_job *job, bool pattern, bool values, mpki_isai_sparse *a);
 
 /** Room for a matrix with so many entries; values: room for them, too; from: likewise. */
 mpk_status mpki_cuda_isai_sparse_make(mpki_isai_job *job, int64_t entries, bool values, bool from,
