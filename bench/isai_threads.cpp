@@ -167,7 +167,9 @@ static void run(const csr &l, int power, int threads, int turns, phases *first, 
     mpk_context *ctx = NULL;
     if (mpk_context_create(NULL, &ctx)) exit(1);
     mpki_pool *pool = threads > 1 ? mpki_context_pool(ctx, threads, 16) : NULL;
-    if (pool) mpki_pool_for(pool, 0, threads, [](mpki_pool *, int, void *, int64_t) {}, NULL);
+    if (pool)
+        mpki_pool_for(
+            pool, 0, threads, [](mpki_pool *, int, void *, int64_t) {}, NULL);
     *first = turn_of(ctx, pool, l, power);
     *again = phases();
     mallopt(M_MMAP_MAX, 0), mallopt(M_TRIM_THRESHOLD, INT32_MAX);
@@ -238,9 +240,9 @@ int main(int argc, char **argv) {
                        "(pattern %.2f values %.2f), %.0f %% | update %.2f ms, %.0f %%\n",
                        name.c_str(), *p, t, (long long)x[0].entries, 1e3 * x[0].pattern,
                        1e3 * x[0].columns, 1e3 * x[0].turn, (long long)x[0].faults,
-                       100 * one[0].all() / x[0].all() / t, 1e3 * x[1].pattern,
-                       1e3 * x[1].columns, 1e3 * x[1].turn, 100 * one[1].all() / x[1].all() / t,
-                       1e3 * create[1], 1e3 * info.time_pattern_s, 1e3 * info.time_values_s,
+                       100 * one[0].all() / x[0].all() / t, 1e3 * x[1].pattern, 1e3 * x[1].columns,
+                       1e3 * x[1].turn, 100 * one[1].all() / x[1].all() / t, 1e3 * create[1],
+                       1e3 * info.time_pattern_s, 1e3 * info.time_values_s,
                        100 * create[0] / create[1] / t, 1e3 * update[1],
                        100 * update[0] / update[1] / t);
                 fflush(stdout);

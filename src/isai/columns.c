@@ -69,7 +69,7 @@ int32_t *mpki_isai_place(mpki_isai_places *p, int worker) {
 typedef struct run {
     const mpki_isai_columns *c;
     mpki_isai_places places;
-    int32_t *bad;    /* by worker: the first column that is not finite */
+    int32_t *bad; /* by worker: the first column that is not finite */
     _Atomic bool cancelled;
 } run;
 
@@ -81,8 +81,8 @@ static void columns_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const int64_t end = (item + 1) * PORTION < c->n ? (item + 1) * PORTION : c->n;
     if (r->cancelled) return;
     if (worker == 0 && mpki_progress(c->ctx, STAGE, (double)begin / c->n)) r->cancelled = true;
-    const int32_t bad =
-        MPKI_DISPATCH(c->scalar, isai_columns)(c, begin, (int32_t)end, mpki_isai_place(&r->places, worker));
+    const int32_t bad = MPKI_DISPATCH(c->scalar, isai_columns)(c, begin, (int32_t)end,
+                                                               mpki_isai_place(&r->places, worker));
     if (bad < r->bad[worker]) r->bad[worker] = bad;
 }
 

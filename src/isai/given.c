@@ -139,8 +139,8 @@ mpk_status mpki_isai_take_values(mpk_context *ctx, mpki_pool *pool, const void *
     s->a.ptr[0] = 0;
     mpki_pool_for(pool, 0, items, split_item, &t);
     if (t.bad < s->n)
-        return mpki_error(ctx, MPK_ERR_INPUT, STAGE, t.bad, "the diagonal entry of column %d is zero",
-                          t.bad + 1);
+        return mpki_error(ctx, MPK_ERR_INPUT, STAGE, t.bad,
+                          "the diagonal entry of column %d is zero", t.bad + 1);
     mpki_sparse_sum(pool, s->n, s->a.ptr);
     t.split.fill = true;
     mpki_pool_for(pool, 0, items, split_item, &t);

@@ -29,7 +29,6 @@ bool mpki_isai_is_triangle(const mpk_isai *s);
 /** The pool that products and columns run on; NULL: not worth it. */
 mpki_pool *mpki_isai_pool(mpk_context *ctx, const mpk_isai *s);
 
-
 /* ---- what is given (given.c) -------------------------------------------------------------------- */
 
 /** Pointers from 0 that do not descend, rows that ascend within their columns and are in range.

@@ -105,9 +105,14 @@ static void put(const turning *w, int64_t e, int32_t j) {
     const int64_t to = w->next[w->a->index[e]]++;
     w->t->index[to] = j;
     switch (w->a->val ? w->size : 0) { /* a call for each entry costs more than the entry */
-    case 0: return;
-    case 4: ((uint32_t *)w->t->val)[to] = ((const uint32_t *)w->a->val)[e]; return;
-    case 8: ((uint64_t *)w->t->val)[to] = ((const uint64_t *)w->a->val)[e]; return;
+    case 0:
+        return;
+    case 4:
+        ((uint32_t *)w->t->val)[to] = ((const uint32_t *)w->a->val)[e];
+        return;
+    case 8:
+        ((uint64_t *)w->t->val)[to] = ((const uint64_t *)w->a->val)[e];
+        return;
     default:
         memcpy((char *)w->t->val + (size_t)to * 16, (const char *)w->a->val + (size_t)e * 16, 16);
     }

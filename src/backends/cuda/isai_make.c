@@ -234,8 +234,7 @@ static mpk_status power_pattern(mpki_isai_job *job, mpki_isai_powers *p, mpk_isa
     int64_t *const sums = mpki_cuda_isai_place(&work, &used, sum_bytes);
     p->told = mpki_cuda_isai_place(&work, &used, sizeof told);
     status = room_for_found(job, triangle, p, &room);
-    if (!mpk_failed(status))
-        status = mpki_cuda_isai_to_device(job, p->told, &told, sizeof told);
+    if (!mpk_failed(status)) status = mpki_cuda_isai_to_device(job, p->told, &told, sizeof told);
     if (!mpk_failed(status)) status = mpki_cuda_isai_told(job, job->t->powers(job->d->cuda, p));
     if (!mpk_failed(status)) status = mpki_cuda_isai_to_host(job, &told, p->told, sizeof told);
     if (!mpk_failed(status)) status = far_columns(job, &told, p, &marks);
