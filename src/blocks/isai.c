@@ -65,27 +65,58 @@ static mpk_status number_rows(making *k) {
     return MPK_OK;
 }
 
+enum { ROWS = 4096 }; /* that a worker takes at a time */
+
+static int64_t row_items(int32_t n) {
+    return ((int64_t)n + ROWS - 1) / ROWS;
+}
+
+static int32_t row_end(int32_t n, int64_t item) {
+    return (int32_t)((item + 1) * ROWS < n ? (item + 1) * ROWS : n);
+}
+
+typedef struct ordering {
+    making *k;
+    const mpki_full *a;
+    int32_t *row; /* of each index, in the order of places */
+    bool fill;
+} ordering;
+
+static void order_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool, (void)worker;
+    const ordering *w = arg;
+    const mpki_full *a = w->a;
+    making *k = w->k;
+    const int32_t n = k->isai->n;
+    for (int32_t j = (int32_t)(item * ROWS); j < row_end(n, item); j++) {
+        const int32_t old = k->bf->stages->blocking->perm[k->position[j]];
+        if (!w->fill) {
+            w->row[old] = j;
+            k->graph.ptr[j + 1] = a->ptr[old + 1] - a->ptr[old];
+            continue;
+        }
+        int32_t *to = k->graph.index + k->graph.ptr[j];
+        for (int64_t e = a->ptr[old]; e < a->ptr[old + 1]; e++) *to++ = w->row[a->col[e]];
+    }
+}
+
 /* The pattern of A, by columns (its transpose's where that is asked for). */
 static mpk_status order_matrix(making *k) {
     const mpki_stages *s = k->bf->stages;
-    const mpki_full *a = s->at ? s->at : s->a; /* by rows: columns of A */
     mpk_context *ctx = s->ctx;
     const int32_t n = s->blocking->n;
-    int32_t *row = MPKI_NEW(ctx, STAGE, n, int32_t); /* of each index, in the order of places */
+    ordering w = {.k = k, .a = s->at ? s->at : s->a}; /* by rows: columns of A */
+    w.row = MPKI_NEW(ctx, STAGE, n, int32_t);
     k->graph.ptr = MPKI_NEW(ctx, STAGE, (int64_t)n + 1, int64_t);
-    k->graph.index = MPKI_NEW(ctx, STAGE, a->nnz, int32_t);
-    if (row && k->graph.ptr && k->graph.index) {
-        int64_t at = 0;
-        for (int32_t i = 0; i < n; i++) row[s->blocking->perm[k->position[i]]] = i;
-        for (int32_t j = 0; j < n; j++) {
-            const int32_t old = s->blocking->perm[k->position[j]];
-            k->graph.ptr[j] = at;
-            for (int64_t e = a->ptr[old]; e < a->ptr[old + 1]; e++)
-                k->graph.index[at++] = row[a->col[e]];
-        }
-        k->graph.ptr[n] = at;
+    k->graph.index = MPKI_NEW(ctx, STAGE, w.a->nnz, int32_t);
+    if (w.row && k->graph.ptr && k->graph.index) {
+        k->graph.ptr[0] = 0;
+        mpki_pool_for(k->pool, 0, row_items(n), order_item, &w);
+        mpki_sparse_sum(k->pool, n, k->graph.ptr);
+        w.fill = true;
+        mpki_pool_for(k->pool, 0, row_items(n), order_item, &w);
     }
-    mpki_release(ctx, row);
+    mpki_release(ctx, w.row);
     return mpki_failed(ctx);
 }
 
@@ -168,29 +199,51 @@ static mpk_status invert(making *k, const mpki_sparse *a, bool upper) {
 
 /* ---- the form that is applied ------------------------------------------------------------------- */
 
+typedef struct moving {
+    const making *k;
+    const mpki_sparse *from;
+    mpki_sparse *to;
+    bool fill;
+} moving;
+
+static void move_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool, (void)worker;
+    const moving *w = arg;
+    const int32_t *position = w->k->position;
+    const size_t size = size_of(w->k);
+    for (int32_t i = (int32_t)(item * ROWS); i < row_end(w->k->isai->n, item); i++) {
+        const int64_t begin = w->from->ptr[i], count = w->from->ptr[i + 1] - begin;
+        if (!w->fill) {
+            w->to->ptr[position[i] + 1] = count;
+            continue;
+        }
+        const int64_t at = w->to->ptr[position[i]];
+        for (int64_t e = 0; e < count; e++)
+            w->to->index[at + e] = position[w->from->index[begin + e]];
+        memcpy((char *)w->to->val + (size_t)at * size,
+               (const char *)w->from->val + (size_t)begin * size, (size_t)count * size);
+    }
+}
+
 /* Rows and columns by position; what was in the order of places is released or moved. */
 static mpk_status by_position(making *k, mpki_sparse *from, mpki_sparse *to) {
     mpk_context *ctx = k->bf->stages->ctx;
     const int32_t n = k->isai->n;
-    const size_t size = size_of(k);
+    moving w = {.k = k, .from = from, .to = to};
     if (k->in_order) {
         *to = *from;
         *from = (mpki_sparse){0};
         return MPK_OK;
     }
-    to->ptr = MPKI_ZNEW(ctx, STAGE, (int64_t)n + 1, int64_t);
+    to->ptr = MPKI_NEW(ctx, STAGE, (int64_t)n + 1, int64_t);
     to->index = MPKI_NEW(ctx, STAGE, from->ptr[n], int32_t);
-    to->val = mpki_alloc(ctx, STAGE, from->ptr[n], size);
+    to->val = mpki_alloc(ctx, STAGE, from->ptr[n], size_of(k));
     if (!to->ptr || !to->index || !to->val) return mpki_failed(ctx);
-    for (int32_t i = 0; i < n; i++) to->ptr[k->position[i] + 1] = from->ptr[i + 1] - from->ptr[i];
+    to->ptr[0] = 0;
+    mpki_pool_for(k->pool, 0, row_items(n), move_item, &w);
     mpki_sparse_sum(k->pool, n, to->ptr);
-    for (int32_t i = 0; i < n; i++) {
-        const int64_t at = to->ptr[k->position[i]], count = from->ptr[i + 1] - from->ptr[i];
-        for (int64_t e = 0; e < count; e++)
-            to->index[at + e] = k->position[from->index[from->ptr[i] + e]];
-        memcpy((char *)to->val + (size_t)at * size,
-               (const char *)from->val + (size_t)from->ptr[i] * size, (size_t)count * size);
-    }
+    w.fill = true;
+    mpki_pool_for(k->pool, 0, row_items(n), move_item, &w);
     mpki_sparse_free(ctx, from);
     return MPK_OK;
 }
