@@ -7,11 +7,9 @@
 //   suite Fig. 8 and Table III: likewise on generated matrices of the siblings' kinds, of several sizes and parameters;
 //         without a preconditioner too; NAME: a part of their names, or all
 //   history  Fig. 6: residuals over time, of a sibling
-//   cpu   making ISAI(1..3) of L of ILU(0) on the processor, on 1 to 16 threads
 // SCALE in the environment scales the siblings' sides; INEXACT: without the exact solves. METAPACK_CUDA_MODULE names the module.
 #include "siblings.h"
 
-#include <metapack/isai.h>
 #include <metapack/metapack.h>
 
 #include <cmath>
@@ -325,58 +323,6 @@ static void history(const char *name, double scale) {
     mpk_problem_destroy(&p);
 }
 
-// L of ILU(0) by rows, in place, in one thread.
-static csr ilu0(csr a) {
-    std::vector<int64_t> place((size_t)a.n, -1), diagonal((size_t)a.n);
-    for (int32_t i = 0; i < a.n; ++i) {
-        for (int64_t e = a.ptr[i]; e < a.ptr[i + 1]; ++e) place[a.index[e]] = e;
-        for (int64_t e = a.ptr[i]; e < a.ptr[i + 1]; ++e) {
-            const int32_t k = a.index[e];
-            if (k == i) diagonal[i] = e;
-            if (k >= i) continue;
-            a.val[e] /= a.val[diagonal[k]];
-            for (int64_t q = diagonal[k] + 1; q < a.ptr[k + 1]; ++q)
-                if (place[a.index[q]] >= 0) a.val[place[a.index[q]]] -= a.val[e] * a.val[q];
-        }
-        for (int64_t e = a.ptr[i]; e < a.ptr[i + 1]; ++e) place[a.index[e]] = -1;
-    }
-    return a;
-}
-
-static void cpu(const char *name, double scale) {
-    csr f = ilu0(sibling(name, scale));
-    for (int32_t i = 0; i < f.n; ++i)
-        for (int64_t e = f.ptr[i]; e < f.ptr[i + 1]; ++e)
-            if (f.index[e] == i) f.val[e] = 1;
-    const csr l = turned(f);
-    for (int power = 1; power <= 3; ++power) {
-        double first = 0;
-        for (int threads : {1, 2, 4, 8, 16}) {
-            mpk_isai_options o;
-            mpk_isai *m = NULL;
-            mpk_isai_info info;
-            double best = 1e30, pattern = 1e30;
-            mpk_isai_options_init(&o);
-            o.power = power, o.threads = threads;
-            for (int turn = 0; turn < 2; ++turn) {
-                if (!must(mpk_isai_create(ctx, MPK_D, l.n, l.ptr.data(), l.index.data(),
-                                          l.val.data(), &o, &m),
-                          name))
-                    return;
-                mpk_isai_info_get(m, &info);
-                best = std::min(best, info.time_values_s),
-                pattern = std::min(pattern, info.time_pattern_s);
-                mpk_isai_destroy(&m);
-            }
-            if (threads == 1) first = best + pattern;
-            printf("cpu %s ISAI(%d) threads %d pattern %.4f values %.4f s, efficiency of both %.0f "
-                   "%%\n",
-                   name, power, threads, pattern, best, 100 * first / (best + pattern) / threads);
-            fflush(stdout);
-        }
-    }
-}
-
 int main(int argc, char **argv) {
     const double scale = getenv("SCALE") ? atof(getenv("SCALE")) : 1;
     if (argc < 2 || mpk_context_create(NULL, &ctx) != MPK_OK) return 1;
@@ -385,7 +331,6 @@ int main(int argc, char **argv) {
         if (!strcmp(argv[1], "sqmr")) sqmr(argv[k]);
         if (!strcmp(argv[1], "suite")) suite(argv[k]);
         if (!strcmp(argv[1], "history")) history(argv[k], scale);
-        if (!strcmp(argv[1], "cpu")) cpu(argv[k], scale);
     }
     mpk_context_destroy(&ctx);
     return 0;
