@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ginkgo's kernel for the columns of approximate inverses of triangles, for bench/cuda/isai.cu built with
-// -DWITH_GINKGO. The way to it is long (its library has some 600 files for CUDA), so its source file is compiled
+// -DWITH_GINKGO. Of its library, which takes long to build, this source file is compiled
 // by itself: a checkout, configured so that ginkgo/config.hpp is there, in the include path. Its host functions, which
 // call the library, are templates that nobody instantiates here. Up to 32 entries a row.
 #define GKO_COMPILING_CUDA
