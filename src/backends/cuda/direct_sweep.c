@@ -19,10 +19,11 @@ static int32_t lower_strips(const mpki_direct *f, const mpki_cuda_chain *c) {
     const mpki_cuda_now *x = &f->now[c->top];
     return cut_by(x->w + f->plan.node[c->top].rows - x->nelim, MPKI_FRONT_STRIP);
 }
+/* As chain_gathers() of direct/strips.cuh. */
 static int32_t gathers(const mpki_direct *f, const mpki_cuda_chain *c) {
     const mpki_cuda_node *top = &f->plan.node[c->top];
-    return cut_by(top->first + top->own - f->plan.node[c->low].first + top->rows,
-                  MPKI_FRONT_GATHER);
+    const int32_t columns = top->first + top->own - f->plan.node[c->low].first;
+    return cut_by(columns == 0 ? top->rows : c->strips == 1 ? 0 : columns, MPKI_FRONT_GATHER);
 }
 
 /* The front whose columns come before those of this one; -1: none. */

@@ -90,49 +90,6 @@ __device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     for (int k = tid; k < e * NR; k += nt) y[(int64_t)a.id[k / NR] * NR + k % NR] = v[k];
 }
 
-/** The children of a front are done. By threads of a block; the caller synchronizes. chained: the
- *  child whose columns come before the front's own is no matter. */
-__device__ inline void wait_for_children(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                                         const mpki_cuda_node &node, int first, bool chained) {
-    for (int k = (int)threadIdx.x; k < node.children; k += (int)blockDim.x) {
-        const int c = t.child[node.child + k];
-        if (c < first && !(chained && t.node[c].root == MPKI_CUDA_NOT_LAST))
-            wait_for(s.finished + c, s.goal[c]);
-    }
-}
-
-/** The front whose columns come before this one's. */
-__device__ inline int front_before(const mpki_cuda_tree &t, const mpki_cuda_node &node) {
-    for (int k = 0; k < node.children; ++k) {
-        const int c = t.child[node.child + k];
-        if (t.node[c].root == MPKI_CUDA_NOT_LAST) return c;
-    }
-    return -1;
-}
-
-/** What the children of a chain give to a part of its rows. */
-template <int NR, class T>
-__device__ void gather_chain(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                             const mpki_cuda_chain &me, int part) {
-    const mpki_cuda_node &top = t.node[me.top], &bottom = t.node[me.low];
-    const int columns = chain_columns(t, me), all = columns + top.rows;
-    const int low = part * MPKI_FRONT_GATHER;
-    const int high = low + MPKI_FRONT_GATHER < all ? low + MPKI_FRONT_GATHER : all;
-    T *u = (T *)s.u + s.at[me.top] * NR;
-    for (int i = low + (int)threadIdx.x; i < high; i += SWEEP_THREADS)
-        if (i >= columns)
-            for (int r = 0; r < NR; ++r) u[(i - columns) * NR + r] = make<T>(0);
-    for (int k = 0, front = me.top; k < me.pieces; ++k) {
-        const mpki_cuda_node &node = t.node[front];
-        const bool chained = k + 1 < me.pieces;
-        wait_for_children(t, s, node, front, chained);
-        __syncthreads();
-        gather<NR>(t, s, node, bottom.first, columns, node.first - bottom.first, chained, u, low,
-                   high);
-        if (chained) front = front_before(t, node);
-    }
-}
-
 /** The next piece of work: blocks take them in order, so that whatever one waits for is at work. */
 __device__ inline mpki_cuda_piece next_piece(const mpki_cuda_sweep &s,
                                              const mpki_cuda_piece *list) {
@@ -163,14 +120,12 @@ __global__ void __launch_bounds__(SWEEP_THREADS)
     }
     const mpki_cuda_chain chain = s.chain[me.first];
     if (me.kind == MPKI_CUDA_GATHER) {
-        gather_chain<NR, T>(t, s, chain, me.last);
+        const int low = me.last * MPKI_FRONT_GATHER, all = chain_gathered(t, chain);
+        const int high = low + MPKI_FRONT_GATHER < all ? low + MPKI_FRONT_GATHER : all;
+        gather_chain<NR, T>(t, s, chain, low, high);
         publish(s.gathered + chain.top);
         if (t.node[chain.top].own == 0) publish(s.finished + chain.top);
     } else {
-        if (me.last >= chain.strips) { /* no value of its own tells that these are there */
-            if (threadIdx.x == 0) wait_for(s.gathered + chain.top, chain_gathers(t, chain));
-            __syncthreads();
-        }
         forward_strip<NR, T>(t, s, chain, me.last, room);
     }
 }

@@ -25,9 +25,55 @@ __device__ inline int chain_columns(const mpki_cuda_tree &t, const mpki_cuda_cha
     const mpki_cuda_node &top = t.node[me.top];
     return top.first + top.own - t.node[me.low].first;
 }
-/** Pieces in which it takes what its children give. */
+/** Rows of it to which pieces of their own bring what its children give: its columns, unless one strip
+ *  has all of them; rows below have it from their strips, but where nothing is eliminated at all. */
+__device__ inline int chain_gathered(const mpki_cuda_tree &t, const mpki_cuda_chain &me) {
+    const int columns = chain_columns(t, me);
+    return columns == 0 ? t.node[me.top].rows : me.strips == 1 ? 0 : columns;
+}
 __device__ inline int chain_gathers(const mpki_cuda_tree &t, const mpki_cuda_chain &me) {
-    return (chain_columns(t, me) + t.node[me.top].rows + MPKI_FRONT_GATHER - 1) / MPKI_FRONT_GATHER;
+    return (chain_gathered(t, me) + MPKI_FRONT_GATHER - 1) / MPKI_FRONT_GATHER;
+}
+
+/** The children of a front are done. By threads of a block; the caller synchronizes. chained: the
+ *  child whose columns come before the front's own is no matter. */
+__device__ inline void wait_for_children(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                                         const mpki_cuda_node &node, int first, bool chained) {
+    for (int k = (int)threadIdx.x; k < node.children; k += (int)blockDim.x) {
+        const int c = t.child[node.child + k];
+        if (c < first && !(chained && t.node[c].root == MPKI_CUDA_NOT_LAST))
+            wait_for(s.finished + c, s.goal[c]);
+    }
+}
+
+/** The front whose columns come before this one's. */
+__device__ inline int front_before(const mpki_cuda_tree &t, const mpki_cuda_node &node) {
+    for (int k = 0; k < node.children; ++k) {
+        const int c = t.child[node.child + k];
+        if (t.node[c].root == MPKI_CUDA_NOT_LAST) return c;
+    }
+    return -1;
+}
+
+/** All threads: what the children of a chain give to its rows [low, high), columns before rows below. */
+template <int NR, class T>
+__device__ void gather_chain(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                             const mpki_cuda_chain &me, int low, int high) {
+    const mpki_cuda_node &bottom = t.node[me.low];
+    const int columns = chain_columns(t, me);
+    T *u = (T *)s.u + s.at[me.top] * NR;
+    for (int i = low + (int)threadIdx.x; i < high; i += SWEEP_THREADS)
+        if (i >= columns)
+            for (int r = 0; r < NR; ++r) u[(i - columns) * NR + r] = make<T>(0);
+    for (int k = 0, front = me.top; k < me.pieces; ++k) {
+        const mpki_cuda_node &node = t.node[front];
+        const bool chained = k + 1 < me.pieces;
+        wait_for_children(t, s, node, front, chained);
+        __syncthreads();
+        gather<NR>(t, s, node, bottom.first, columns, node.first - bottom.first, chained, u, low,
+                   high);
+        if (chained) front = front_before(t, node);
+    }
 }
 
 /** Columns of one front that a strip has, and what is needed to find a row in it. */
@@ -237,6 +283,12 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     __syncthreads();
     if (solves) load_square(mine, at[1], b, m.L);
     __syncthreads();
+    const int columns = chain_columns(t, me);
+    if (!solves) { /* its rows below; columns that are left have it from whom the pivots have it */
+        const int i0 = top.e + (strip - me.strips) * STRIP, low = i0 < top.w ? top.w : i0;
+        if (low < i0 + b)
+            gather_chain<NR, T>(t, s, me, columns + low - top.w, columns + i0 + b - top.w);
+    }
     T sum[NR];
 #pragma unroll
     for (int r = 0; r < NR; ++r) sum[r] = make<T>(0);
@@ -276,7 +328,8 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     }
 #pragma unroll
     for (int r = 0; r < NR; ++r) m.part[(group * STRIP + row) * NR + r] = sum[r];
-    if (before == 0 && solves) { /* the first waits for what the children give */
+    if (before == 0) { /* the first, or any without pivots, waits for what the children give */
+        if (me.strips == 1) gather_chain<NR, T>(t, s, me, 0, columns);
         if (tid == 0) wait_for(s.gathered + me.top, chain_gathers(t, me));
     }
     __syncthreads();
