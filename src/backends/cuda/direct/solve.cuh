@@ -99,10 +99,15 @@ __device__ inline mpki_cuda_piece next_piece(const mpki_cuda_sweep &s,
     return list[ticket];
 }
 
+/** Blocks that a multiprocessor holds, as far as registers are concerned: small fronts wait for memory. */
+template <int NR, class T> constexpr int sweeps_beside() {
+    return NR == 1 && sizeof(T) <= 8 ? 4 : 1;
+}
+
 /** A block for each piece. most: columns of v that fit into shared memory; a front with more keeps
  *  them behind its rows in u. */
 template <int NR, class T>
-__global__ void __launch_bounds__(SWEEP_THREADS)
+__global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     forward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
     MPKI_ROOM;
     const mpki_cuda_piece me = next_piece(s, s.down);
@@ -131,7 +136,7 @@ __global__ void __launch_bounds__(SWEEP_THREADS)
 }
 
 template <bool H, int NR, class T>
-__global__ void __launch_bounds__(SWEEP_THREADS)
+__global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     backward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
     MPKI_ROOM;
     const mpki_cuda_piece me = next_piece(s, s.up);
