@@ -7,8 +7,9 @@
 
 using namespace mpki;
 
+/* Without this a block has 48 kB, of which arrays that a kernel declares take at most 16. */
 template <class KERNEL> static mpk_status allow(mpki_cuda *cuda, KERNEL kernel, int64_t bytes) {
-    if (bytes > 48 * 1024)
+    if (bytes > 32 * 1024)
         MPKI_TRY(
             cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
     return MPK_OK;

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_DIRECT_CHILDREN_CUH
+#define MPKI_CUDA_DIRECT_CHILDREN_CUH
+/** What goes into a front of a task: entries of A, then what its children give, for whom a block
+ *  waits. */
+#include "common.cuh"
+
+namespace mpki {
+
+/** All threads: entries of A, in an empty front. */
+template <class T, class F>
+__device__ void add_entries(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
+                            int late) {
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x;
+    const int entries = f.entries();
+    for (int k = tid; k < entries; k += nt) f.f[k] = make<T>(0);
+    __syncthreads();
+    for (int64_t e = node.scatter + tid; e < node.scatter_end; e += nt) {
+        const entry_of_a<T> a(t, node, e);
+        f.at(a.row < node.own ? a.row : a.row + late, a.col) = a.value;
+    }
+}
+
+static const int CHILDREN = 24; /* described together */
+
+/** What is known of some children, in shared memory. */
+struct children_of_task {
+    int64_t rel[CHILDREN], contribution[CHILDREN];
+    int32_t rows[CHILDREN], columns[CHILDREN], gone[CHILDREN];
+};
+
+/** The word of another block. */
+__device__ inline int seen(const int32_t *flag) {
+#ifdef __CUDA_ARCH__
+    int x;
+    asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(x) : "l"(flag) : "memory");
+    return x;
+#else
+    return *(const volatile int32_t *)flag;
+#endif
+}
+
+/** All threads: wait until the children of a front are done. Those from `first` on are this block's.
+ *  late [out] the columns that they leave. False: one of them could not be done. */
+__device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_node &node,
+                                       int first, int *late) {
+    __shared__ int left, bad;
+    if (threadIdx.x == 0) left = bad = 0;
+    __syncthreads();
+    for (int k = (int)threadIdx.x; k < node.children; k += (int)blockDim.x) {
+        const int c = t.child[node.child + k];
+        const mpki_cuda_now *now = t.now + c;
+        int done = 1;
+        if (c < first) {
+            const int parts = t.node[c].parts;
+            while ((done = seen(&now->done)) == 0) __nanosleep(20);
+            while (done > 0 && seen(&now->parts) < parts) __nanosleep(20);
+        }
+        if (done < 0)
+            atomicMax(&bad, 1);
+        else if (now->w != now->nelim)
+            atomicAdd(&left, now->w - now->nelim);
+    }
+    __syncthreads();
+    *late = left;
+    const bool good = bad == 0;
+    __syncthreads();
+    return good;
+}
+
+/** All threads: columns that a child left, as own + offset and on. row: where its other rows go. */
+template <bool H, class T, class F>
+__device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int own, int offset,
+                            int32_t *id, const int32_t *row) {
+    const mpki_cuda_now now = t.now[child];
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
+    const int warps = (int)blockDim.x / 32, m = t.node[child].rows, gone = now.w - now.nelim;
+    const panel<T> g(now.a, now.w, now.ld);
+    for (int k = warp; k < gone; k += warps) {
+        const int at = own + offset + k, s = now.nelim + k;
+        if (lane == 0) id[at] = g.id[s];
+        for (int i = s + lane; i < now.w; i += 32) {
+            T &x = f.at(own + offset + i - now.nelim, at);
+            x = x + g.at(i, s);
+        }
+        for (int i = lane; i < m; i += 32) {
+            const T y = g.at(now.w + i, s);
+            if (row[i] < own) {
+                T &x = f.at(at, row[i]);
+                x = x + cj<H>(y);
+            } else {
+                T &x = f.at(row[i], at);
+                x = x + y;
+            }
+        }
+    }
+}
+
+/** All threads: the first `columns` columns of a contribution of m rows. A warp reads 2 columns of 128
+ *  rows before it adds the first. */
+template <class T, class F>
+__device__ void add_contribution(const F &f, const T *C, int m, int columns, const int32_t *row) {
+    const int COLUMNS = 2, ROWS = sizeof(T) > 8 ? 2 : 4;
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
+    const int warps = (int)blockDim.x / 32;
+    for (int j0 = warp; j0 < columns; j0 += COLUMNS * warps)
+        for (int i0 = (j0 & ~31) + lane; i0 < m; i0 += 32 * ROWS) {
+            T v[COLUMNS][ROWS];
+#pragma unroll
+            for (int q = 0; q < COLUMNS; ++q) {
+                const int j = j0 + q * warps;
+                const T *from = contribution_column(C, m, j < columns ? j : j0);
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) {
+                    const int i = i0 + 32 * r;
+                    v[q][r] = j < columns && j <= i && i < m ? from[i] : make<T>(0);
+                }
+            }
+#pragma unroll
+            for (int q = 0; q < COLUMNS; ++q) {
+                const int j = j0 + q * warps;
+                if (j >= columns) continue;
+                T *to = f.column(row[j]);
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) {
+                    const int i = i0 + 32 * r;
+                    if (j <= i && i < m) to[row[i]] = to[row[i]] + v[q][r];
+                }
+            }
+        }
+}
+
+/** All threads: what the children give to the columns of f, in their order. row: room for two of
+ *  them. */
+template <bool H, class T, class F>
+__device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
+                             int late, int32_t *id, int32_t *row) {
+    __shared__ children_of_task some;
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, own = node.own;
+    int offset = 0, turn = 0;
+    for (int base = 0; base < node.children; base += CHILDREN) {
+        const int count = node.children - base < CHILDREN ? node.children - base : CHILDREN;
+        for (int k = tid; k < count; k += nt) {
+            const int c = t.child[node.child + base + k];
+            some.rel[k] = t.node[c].rel, some.contribution[k] = t.node[c].contribution;
+            some.rows[k] = t.node[c].rows, some.gone[k] = t.now[c].w - t.now[c].nelim;
+            some.columns[k] = f.columns < f.n
+                                  ? first_not_below(t.rel + t.node[c].rel, t.node[c].rows, own)
+                                  : t.node[c].rows;
+        }
+        __syncthreads();
+        /* a child's rows are read while the one before it is added */
+        for (int k = -1; k < count; ++k) {
+            int32_t *const mine = row + (turn & 1) * f.n, *const other = row + (~turn & 1) * f.n;
+            if (k + 1 < count)
+                for (int i = tid; i < some.rows[k + 1]; i += nt) {
+                    const int r = t.rel[some.rel[k + 1] + i];
+                    other[i] = r < own ? r : r + late;
+                }
+            if (k >= 0) {
+                add_contribution(f, (const T *)t.contribution + some.contribution[k], some.rows[k],
+                                 some.columns[k], mine);
+                if (some.gone[k] > 0) {
+                    __syncthreads();
+                    add_delayed<H, T>(t, f, t.child[node.child + base + k], own, offset, id, mine);
+                    offset += some.gone[k];
+                }
+            }
+            ++turn;
+            __syncthreads();
+        }
+    }
+}
+
+} // namespace mpki
+#endif

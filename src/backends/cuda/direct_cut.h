@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_DIRECT_CUT_H
+#define MPKI_CUDA_DIRECT_CUT_H
+/** A plan in the making (direct_plan.c): the fronts that a tree is cut into (direct_pieces.c), and where
+ *  their contributions lie (direct_room.c). */
+#include "direct_plan.h"
+
+enum { MPKI_CUDA_PANEL_MOST = 32 /* columns of a front that are eliminated together, at most */ };
+
+/** Fronts in the order in which they are made: supernodes (the last columns of those that are cut),
+ * other columns of supernodes, helpers. */
+typedef struct mpki_cuda_made {
+    mpk_context *ctx;
+    const mpki_tree_view *tree;
+    const mpki_device *device;
+    bool cuts; /* fronts may be cut into columns and parts */
+    int32_t count, room;
+    int32_t *parent, *rows, *own, *shift; /* by front */
+    int32_t *super;                       /* by front: -1 for helpers */
+    int64_t *rel, *ridx;                  /* by front: where its lists begin */
+    int8_t *kind;
+    int32_t *list; /* of all rel */
+    int64_t used, list_room;
+    int32_t *position; /* of all ridx */
+    int64_t positions;
+    int32_t *child_ptr, *child; /* children in order */
+    int32_t *post;              /* children before parents */
+} mpki_cuda_made;
+
+/** Cut the tree m->tree for m->device, with helpers for fronts of very many children, and find children
+ *  and an order. *m is to be freed in any case. Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_cuda_made_build(mpki_cuda_made *m);
+void mpki_cuda_made_free(mpki_cuda_made *m);
+
+/** The class of a front that fits into a block's shared memory as a whole; MPKI_CUDA_CLASSES: none. */
+int mpki_cuda_class_of(const mpki_cuda_made *m, int32_t own, int32_t rows);
+/** Do w columns of a front fit there, with all rows below them? */
+bool mpki_cuda_panel_fits(const mpki_cuda_made *m, int32_t w, int32_t below);
+
+/** What a front is for the plan. */
+typedef struct mpki_cuda_cut {
+    mpki_cuda_made m;
+    mpki_cuda_plan *plan;
+    int8_t *size;   /* by front: class, MPKI_CUDA_CLASSES: large; of a task, the largest */
+    int8_t *stage;  /* by front that is the root of a task: class in which its step does it */
+    bool *panel;    /* by front: one block eliminates its columns, others make its contribution */
+    int32_t *root;  /* by front: last front of its task */
+    int32_t *begin; /* by front: where its subtree begins in `post` */
+    int32_t *step;  /* by front that is a task's root, or large */
+    double *time;   /* by front: of its task, as far as it is the root */
+    double *path;   /* the same with all above it */
+    int32_t *now;   /* by front: number in the plan */
+} mpki_cuda_cut;
+
+/** Where contributions lie: plan.node[].contribution and plan.contribution_entries; the plan's steps,
+ *  tasks and nodes are there. Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c);
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The multifrontal engine of a device where something goes wrong in the middle of a step, or a tree is of
+ * a shape of its own: NaN below other fronts, an arena that is full, very many children. */
+#include "../support.h"
+
+#include "backends/cuda/direct_factor.h"
+#include "backends/cuda/engine.h"
+#include "backends/cuda/load.h"
+#include "factor/direct_form.h"
+#include "factor/factor.h"
+
+static const char *engine_name(const mpk_context *ctx) {
+    (void)ctx;
+    return "the device's direct engine";
+}
+static const mpki_engine engine = {.name = engine_name,
+                                   .memory = MPK_HOST,
+                                   .direct = &mpki_cuda_direct,
+                                   .blocks = &mpki_cpu_blocks,
+                                   .vectors = &mpki_cpu_vectors};
+
+static bool on_host(void) {
+    const char *must = getenv("METAPACK_TEST_DEVICE");
+    return !must || strcmp(must, "1") != 0;
+}
+
+/* With so much shared memory fronts are cut into columns of one block, and parts. */
+static void small_blocks(void) {
+    if (on_host()) setenv("METAPACK_CUDA_HOST_SHARED", "60000", 1);
+}
+
+static mpk_context *new_context(void) {
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    assert_non_null(mpki_cuda_keep(ctx, 0));
+    mpki_engine_use(ctx, &engine);
+    return ctx;
+}
+
+static int32_t cut_fronts(const mpki_cuda_plan *plan) {
+    int32_t count = 0;
+    for (int32_t f = 0; f < plan->fronts; f++) count += plan->kind[f] == MPKI_CUDA_LOWER;
+    return count;
+}
+
+/* ---- NaN ---- */
+
+/* Above the engine values are looked at before; here they come to it. Wherever a NaN is, blocks that wait
+ * for its front come to an end, the status says so, and good values factorize again, with the same bits. */
+static void test_nan(void **unused) {
+    (void)unused;
+    small_blocks();
+    mpk_context *ctx = new_context();
+    mpk_problem *problem = NULL;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT;
+    assert_int_equal(mpk_problem_generate(ctx, "nlpkkt 5", 1, &problem), MPK_OK);
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+    mpki_direct *f = fac->direct;
+    if (on_host()) assert_true(cut_fronts(&f->plan) > 0);
+    const mpki_pivot_rules rules = {.threshold = 0.01,
+                                    .small = mpki_default_zero_tolerance(MPK_D) * fac->size,
+                                    .size = fac->size,
+                                    .threads = 1};
+    const int64_t nnz = f->tree.nnz, place[] = {0, nnz / 3, nnz / 2, nnz - 1};
+    double *ax = malloc((size_t)nnz * sizeof *ax);
+    mpki_numeric_result good, again;
+    memcpy(ax, fac->ax, (size_t)nnz * sizeof *ax);
+    assert_int_equal(mpki_cuda_direct.factorize(f, ax, fac->scale, &rules, NULL, &good), MPK_OK);
+    for (size_t k = 0; k < sizeof place / sizeof *place; k++) {
+        const double kept = ax[place[k]];
+        const char *text = "";
+        ax[place[k]] = NAN;
+        assert_int_equal(mpki_cuda_direct.factorize(f, ax, fac->scale, &rules, NULL, &again),
+                         MPK_ERR_NUMERIC);
+        assert_int_equal(mpk_last_error(ctx, NULL, NULL, &text), MPK_ERR_NUMERIC);
+        assert_true(text[0] != 0);
+        ax[place[k]] = kept;
+        mpki_clear_error(ctx);
+        assert_int_equal(mpki_cuda_direct.factorize(f, ax, fac->scale, &rules, NULL, &again),
+                         MPK_OK);
+        assert_true(good.positive == again.positive && good.negative == again.negative &&
+                    good.max_d == again.max_d && good.min_d == again.min_d);
+    }
+    free(ax);
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+    unsetenv("METAPACK_CUDA_HOST_SHARED");
+}
+
+/* ---- an arena that is full ---- */
+
+/* A dense matrix whose columns mostly fail in their tiles: cut fronts hand on more and more of them. */
+static mpk_problem *failing_columns(mpk_context *ctx) {
+    enum { N = 300 };
+    dense m = dense_new(N, MPK_D, MPK_SYMMETRIC);
+    support_state = 5;
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j <= i; j++)
+            dense_set(&m, i, j, (j % 8 != 0 && i - j < 100 ? 1e-7 : 1) * uniform());
+    mpk_problem *problem = dense_problem(ctx, &m, 0);
+    free(m.a);
+    return problem;
+}
+
+static mpk_status within(double limit, int64_t *bytes, char *said, size_t size, int32_t *cut) {
+    mpk_context *ctx = new_context();
+    mpk_problem *problem = failing_columns(ctx);
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_factor_info info;
+    mpk_options o;
+    const char *text = "";
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT, o.scaling = MPK_OFF, o.matching = MPK_OFF;
+    o.device_memory_limit = limit;
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    const mpk_status status = mpk_factorize(ctx, an, NULL, &o, &fac);
+    if (!mpk_failed(status)) {
+        mpk_factor_info_get(fac, &info);
+        *bytes = info.bytes;
+        *cut = cut_fronts(&fac->direct->plan);
+        int32_t grown = 0; /* fronts with more columns than the plan gave room */
+        for (int32_t k = 0; k < fac->direct->plan.fronts; k++)
+            grown += fac->direct->now[k].w > fac->direct->plan.node[k].own;
+        assert_true(grown > 0);
+    }
+    mpk_last_error(ctx, NULL, NULL, &text);
+    snprintf(said, size, "%s", text);
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+    return status;
+}
+
+/* Whatever the limit, the factorization fits or says what it would need and what it may have; some limits
+ * are met only after fronts have grown, in the middle of a step. */
+static void test_full(void **unused) {
+    (void)unused;
+    char said[300];
+    int64_t all = 0, some = 0;
+    int32_t cut = 0, refused = 0;
+    small_blocks();
+    assert_int_equal(within(0, &all, said, sizeof said, &cut), MPK_OK);
+    if (on_host()) assert_true(cut > 0);
+    for (int k = 1; k <= 12; k++) {
+        const double limit = (double)all * k / 10;
+        const mpk_status status = within(limit, &some, said, sizeof said, &cut);
+        if (status == MPK_OK) {
+            assert_true((double)some <= limit);
+            continue;
+        }
+        assert_int_equal(status, MPK_ERR_MEMORY);
+        assert_non_null(strstr(said, "device_memory_limit allows"));
+        refused++;
+    }
+    assert_true(refused > 0 && refused < 12);
+    unsetenv("METAPACK_CUDA_HOST_SHARED");
+}
+
+/* ---- very many children ---- */
+
+/* Leaves under one front of eight columns; *fac is factorized where `numbers`, else it is planned alone. */
+static mpk_problem *star(mpk_context *ctx, int32_t leaves) {
+    const int32_t n = leaves + 8;
+    int64_t *ap = malloc(((size_t)n + 1) * sizeof *ap), next = 0;
+    int32_t *ai = malloc((size_t)(3 * (int64_t)leaves + 36) * sizeof *ai);
+    double *ax = malloc((size_t)(3 * (int64_t)leaves + 36) * sizeof *ax);
+    mpk_problem *problem = NULL;
+    support_state = 5;
+    for (int32_t j = 0; j < n; j++) {
+        ap[j] = next;
+        ai[next] = j, ax[next++] = j < leaves ? 3 + uniform() : 4.0 * leaves;
+        if (j < leaves) {
+            const int32_t a = j % 8, b = (j + 3) % 8;
+            ai[next] = leaves + (a < b ? a : b), ax[next++] = uniform();
+            ai[next] = leaves + (a < b ? b : a), ax[next++] = uniform();
+        }
+        for (int32_t i = j + 1; j >= leaves && i < n; i++) ai[next] = i, ax[next++] = uniform();
+    }
+    ap[n] = next;
+    assert_int_equal(
+        mpk_problem_from_csc(ctx, n, MPK_D, MPK_SYMMETRIC, MPK_LOWER, ap, ai, ax, &problem),
+        MPK_OK);
+    free(ap), free(ai), free(ax);
+    return problem;
+}
+
+/* No front adds up more than a group, helpers of helpers add up the rest, every leaf is under the root. */
+static void test_many_children(void **unused) {
+    (void)unused;
+    static const int32_t leaves[] = {100000, 4500};
+    for (size_t k = 0; k < sizeof leaves / sizeof *leaves; k++) {
+        const bool numbers = leaves[k] < 10000 || !on_host();
+        mpk_context *ctx = new_context();
+        mpk_problem *problem = star(ctx, leaves[k]);
+        mpk_analysis *an = NULL;
+        mpk_options o;
+        mpk_options_init(&o);
+        o.method = MPK_METHOD_LDLT, o.ordering = MPK_ORDERING_NATURAL, o.matching = MPK_OFF;
+        assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+        mpki_direct *f = NULL;
+        const mpki_tree_view tree = mpki_tree_view_of(an);
+        assert_int_equal(mpki_cuda_direct.make(ctx, &tree, &f), MPK_OK);
+        const mpki_cuda_plan *plan = &f->plan;
+        int32_t most = 0, helpers = 0, columns = 0, seen = 0;
+        for (int32_t s = 0; s < plan->fronts; s++) {
+            const mpki_cuda_node *node = &plan->node[s];
+            most = node->children > most ? node->children : most;
+            helpers += plan->kind[s] == MPKI_CUDA_HELPER;
+            columns += node->own, seen += node->children;
+        }
+        assert_true(tree.nsuper > leaves[k] / 2);
+        assert_true(most <= 64 && helpers > tree.nsuper / 64);
+        assert_int_equal(columns, leaves[k] + 8);
+        assert_int_equal(seen, plan->fronts - 1);
+        mpki_cuda_direct.free(&f);
+        if (numbers) {
+            mpk_factor *fac = NULL;
+            mpk_factor_info info;
+            mpk_solve_info solve;
+            double *x = malloc((size_t)an->n * sizeof *x);
+            for (int32_t i = 0; i < an->n; i++) x[i] = 1 + i % 3;
+            assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+            mpk_factor_info_get(fac, &info);
+            assert_true(info.inertia.certified && info.inertia.positive == an->n);
+            assert_int_equal(mpk_solve(ctx, fac, 1, x, an->n, x, an->n, &o, &solve), MPK_OK);
+            assert_true(solve.componentwise <= 1e-14);
+            free(x);
+            mpk_factor_destroy(&fac);
+        }
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&problem);
+        mpk_context_destroy(&ctx);
+    }
+}
+
+static bool device_there(void) {
+    mpk_context *ctx = NULL;
+    if (mpk_context_create(NULL, &ctx) != MPK_OK) return false;
+#ifdef METAPACK_CUDA_HOST
+    if (on_host()) setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);
+#endif
+    const mpki_device *d = mpki_cuda_open(ctx, 0);
+    const bool there = d && d->table->direct;
+    mpk_context_destroy(&ctx);
+    return there;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nan), cmocka_unit_test(test_full),
+                                       cmocka_unit_test(test_many_children)};
+    if (!device_there()) {
+        print_message("no device, and no module that does without: nothing to test\n");
+        return 0;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
