@@ -9,20 +9,9 @@ static const char STAGE[] = "solve";
 
 /* ---- products --------------------------------------------------------------------------------- */
 
-/* Entries of a chunk: so many that all blocks of a product have as many chunks, or nearly so. */
-static int64_t chunk_of(const mpki_full *a) {
-    enum { LEAST = 512 };
-    const int64_t most = MPKI_CUDA_CHUNK(a->scalar),
-                  blocks = MPKI_CUDA_PRODUCT_BLOCKS(mpk_scalar_size(a->scalar));
-    const int64_t turns = (a->nnz + blocks * most - 1) / (blocks * most), all = turns * blocks;
-    const int64_t row = a->n > 0 ? a->nnz / a->n : 0; /* chunks end with rows */
-    const int64_t each = all > 0 ? (a->nnz + all - 1) / all + row : most;
-    return each < LEAST ? LEAST : each < most ? each : most;
-}
-
 /* Rows cut into chunks; chunk NULL: they are counted. */
 static int64_t cut(const mpki_full *a, mpki_cuda_chunk *chunk, int32_t *pieces, int32_t *split) {
-    const int64_t most = chunk_of(a);
+    const int64_t most = MPKI_CUDA_CHUNK(a->scalar);
     int64_t count = 0;
     *pieces = *split = 0;
     for (int32_t i = 0; i < a->n;) {

@@ -77,29 +77,6 @@ template <class E> struct put_residual {
     __device__ void end(const double *) const {}
 };
 
-/** A chunk's entries in registers, as many a thread as there may be. */
-template <class E> struct chunk_entries {
-    enum { EACH = chunk_size<E>::each };
-    E v[EACH];
-    int32_t j[EACH];
-    __device__ void load(const rows_of<E> &a, const mpki_cuda_chunk &k) {
-#pragma unroll
-        for (int u = 0; u < EACH; ++u) {
-            const int e = (int)threadIdx.x + u * VECTOR_THREADS;
-            if (e >= k.count) continue;
-            v[u] = read_once(a.val + k.first + e);
-            j[u] = read_once(a.col + k.first + e);
-        }
-    }
-    __device__ void times(const mpki_cuda_chunk &k, const E *__restrict__ x, E *product) const {
-#pragma unroll
-        for (int u = 0; u < EACH; ++u) {
-            const int e = (int)threadIdx.x + u * VECTOR_THREADS;
-            if (e < k.count) product[e] = v[u] * x[j[u]];
-        }
-    }
-};
-
 /** The sum of product[first], product[first + step], ... before `end`. */
 template <class E> __device__ inline E sum_of(const E *product, int first, int end, int step) {
     E s = make<E>(0), t = make<E>(0);
@@ -117,7 +94,7 @@ template <class E> __device__ inline E sum_of(const E *product, int first, int e
 template <class E, class PUT, int SUMS>
 __device__ inline void sum_rows(const mpki_cuda_chunk &k, const E *product, const int32_t *offset,
                                 const PUT &put, double (&sums)[SUMS]) {
-    enum { LONG = 12 };
+    enum { LONG = 64 }; /* a warp takes as long for one as a lane for some fifty entries */
     const int tid = (int)threadIdx.x;
     int lanes = 1;
     while (lanes < 32 && 2 * lanes * k.rows <= VECTOR_THREADS) lanes *= 2;
@@ -163,34 +140,41 @@ __device__ inline void sum_piece(const rows_of<E> &a, const mpki_cuda_chunk &k, 
     if (tid == 0) put((int64_t)k.row, narrow<E>(s[0], s[1]), sums);
 }
 
-/** The entries of a block's next chunk are on their way while it adds up those of this one. */
 template <class E, class PUT>
 __global__ void __launch_bounds__(VECTOR_THREADS, MPKI_CUDA_PRODUCT_RESIDENT(sizeof(E)))
     multiply_kernel(const rows_of<E> a, const E *__restrict__ x, const PUT put, double *partial,
                     unsigned *ticket) {
-    enum { SUMS = PUT::SUMS ? PUT::SUMS : 1 };
+    enum { EACH = chunk_size<E>::each, SUMS = PUT::SUMS ? PUT::SUMS : 1 };
     MPKI_ROOM;
     E *const product = (E *)room;
     int32_t *const offset = (int32_t *)(product + chunk_size<E>::value);
     const int tid = (int)threadIdx.x;
     double sums[SUMS] = {0};
     if (put.skip()) return;
-    chunk_entries<E> entries;
-    int c = (int)blockIdx.x;
-    mpki_cuda_chunk k = {};
-    if (c < a.chunks) k = a.chunk[c], entries.load(a, k);
-    while (c < a.chunks) {
-        const mpki_cuda_chunk now = k;
-        for (int i = tid; i <= now.rows; i += VECTOR_THREADS)
-            offset[i] = (int32_t)(a.ptr[now.row + i] - now.first);
-        entries.times(now, x, product);
-        c += (int)gridDim.x;
-        if (c < a.chunks) k = a.chunk[c], entries.load(a, k);
+    for (int c = (int)blockIdx.x; c < a.chunks; c += (int)gridDim.x) {
+        const mpki_cuda_chunk k = a.chunk[c];
+        E v[EACH];
+        int32_t j[EACH];
+#pragma unroll
+        for (int u = 0; u < EACH; ++u) {
+            const int e = tid + u * VECTOR_THREADS;
+            if (e >= k.count) continue;
+            v[u] = read_once(a.val + k.first + e);
+            j[u] = read_once(a.col + k.first + e);
+        }
+        if (k.rows > 0)
+            for (int i = tid; i <= k.rows; i += VECTOR_THREADS)
+                offset[i] = (int32_t)(a.ptr[k.row + i] - k.first);
+#pragma unroll
+        for (int u = 0; u < EACH; ++u) {
+            const int e = tid + u * VECTOR_THREADS;
+            if (e < k.count) product[e] = v[u] * x[j[u]];
+        }
         __syncthreads();
-        if (now.rows > 0)
-            sum_rows<E>(now, product, offset, put, sums);
+        if (k.rows > 0)
+            sum_rows<E>(k, product, offset, put, sums);
         else
-            sum_piece<E>(a, now, product, put, sums);
+            sum_piece<E>(a, k, product, put, sums);
         __syncthreads();
     }
     if (PUT::SUMS) {
