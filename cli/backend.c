@@ -10,7 +10,9 @@
 #endif
 
 /* Blocks of a pipeline: each operation on one is a unit. */
-enum { PIPE_BLOCK = 8, SYSTOLIC_BLOCK = 32 };
+enum { PIPE_BLOCK = 8, SYSTOLIC_BLOCK = 32, PHASES = 6 };
+static const char *const names[PHASES] = {"factorize", "solve",    "downdate",
+                                          "transpose", "zero out", "permute"};
 
 static bool is_typed(const cli_args *args, const char *key) {
     for (int k = 0; mpk_option_at(k); k++)
@@ -77,8 +79,6 @@ static int use_pipe(cli_args *args, const char *file, cli_backend *b) {
 
 /* Cycles, and how well the units were used. */
 static void print_cycles(const cli_backend *b, const mpk_accelerator_report *r) {
-    static const char *const names[] = {"factorize", "solve",    "downdate",
-                                        "transpose", "zero out", "permute"};
     const sim_cycles *c = &b->machine->count;
     int64_t all = 0;
     double busy = 0, there = 0;
@@ -103,9 +103,7 @@ static void print_cycles(const cli_backend *b, const mpk_accelerator_report *r) 
 #endif
 
 static void print_calls(const mpk_accelerator_report *r) {
-    static const char *const names[] = {"factorize", "solve",    "downdate",
-                                        "transpose", "zero out", "permute"};
-    for (int k = 0; k < 6; k++)
+    for (int k = 0; k < PHASES; k++)
         if (r->calls[k])
             fprintf(stderr, "              %-10s %9lld batches %10lld blocks %10.3f ms\n", names[k],
                     (long long)r->calls[k], (long long)r->items[k], 1e3 * r->time_s[k]);
@@ -153,6 +151,39 @@ void cli_backend_tell(const cli_args *args, const cli_backend *b) {
     (void)b;
     fprintf(stderr, "Boundaries    %lld between stages: the machine waited %.3f ms for the host\n",
             (long long)r.boundaries, 1e3 * r.boundary_s);
+}
+
+void cli_backend_json(const cli_args *args, const cli_backend *b, const char *run, FILE *out) {
+    static const char end[] = "\n}\n"; /* of the run's object, which this goes on */
+    const size_t length = strlen(run), rest = sizeof end - 1;
+    mpk_accelerator_report r = {.struct_size = sizeof r};
+    if (mpk_accelerator_report_get(args->ctx, &r) != MPK_OK || !r.calls[0] || length < rest ||
+        strcmp(run + length - rest, end)) {
+        fputs(run, out);
+        return;
+    }
+    fprintf(out,
+            "%.*s,\n  \"machine\": { \"uploads\": %lld, \"downloads\": %lld, \"bytes\": %lld, "
+            "\"butterflies\": %lld, \"host_pivots\": %lld, \"boundaries\": %lld, "
+            "\"time_boundary_s\": %.6f",
+            (int)(length - rest), run, (long long)r.uploads, (long long)r.downloads,
+            (long long)r.bytes, (long long)r.butterflies, (long long)r.host_pivots,
+            (long long)r.boundaries, r.boundary_s);
+    for (int k = 0; k < PHASES; k++) {
+        if (!r.calls[k]) continue;
+        fprintf(out, ", \"%s\": { \"batches\": %lld, \"blocks\": %lld",
+                k == 4 ? "zero_out" : names[k], (long long)r.calls[k], (long long)r.items[k]);
+#ifdef METAPACK_SIM
+        const sim_cycles *c = b->machine ? &b->machine->count : NULL;
+        if (c) fprintf(out, ", \"cycles\": %lld", (long long)c->cycles[k]);
+        if (c && c->units[k] * (double)c->cycles[k] > 0 && c->busy[k] > 0)
+            fprintf(out, ", \"utilisation\": %.6g",
+                    c->busy[k] / (c->units[k] * (double)c->cycles[k]));
+#endif
+        fprintf(out, ", \"time_s\": %.6f }", r.time_s[k]);
+    }
+    fprintf(out, " }%s", end);
+    (void)b;
 }
 
 void cli_backend_end(cli_args *args, cli_backend *b) {

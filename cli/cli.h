@@ -96,8 +96,10 @@ const char *cli_nearest(const char *word, const char *const *words);
 
 /** The single matrix of a command: a file, "-" or --generate. Returns 0 or the exit code. */
 int cli_matrix(const cli_args *args, mpk_job *job);
-/** Run a job with progress and interruption, print its report; returns the exit code. */
-int cli_run(const cli_args *args, const mpk_job *job);
+struct cli_backend;
+/** Run a job with progress and interruption, print its report; returns the exit code. there: what
+ *  --backend names, or NULL */
+int cli_run(const cli_args *args, const mpk_job *job, const struct cli_backend *there);
 
 /** What --backend names: a simulated machine, or nothing where the library has it itself. */
 typedef struct cli_backend {
@@ -109,6 +111,8 @@ typedef struct cli_backend {
 int cli_backend_begin(cli_args *args, cli_backend *b);
 /** What it did, on standard error: batches, cycles, utilisation, boundaries. */
 void cli_backend_tell(const cli_args *args, const cli_backend *b);
+/** The object of a run (docs/json.md) with what the machine did as its last member, `machine`. */
+void cli_backend_json(const cli_args *args, const cli_backend *b, const char *run, FILE *out);
 void cli_backend_end(cli_args *args, cli_backend *b);
 
 /** All of a file and a NUL, at most 16 MiB; the caller frees it. NULL: errno tells why. */

@@ -7,5 +7,5 @@ int cmd_analyse(cli_args *args) {
     mpk_job job = {.goal = MPK_GOAL_ANALYSE};
     int code = cli_matrix(args, &job);
     if (!code) code = cli_check_read(args, NULL);
-    return code ? code : cli_run(args, &job);
+    return code ? code : cli_run(args, &job, NULL);
 }

@@ -11,5 +11,5 @@ int cmd_convert(cli_args *args) {
         return cli_usage_error(
             args, "no target: metapack convert A FILE, with FILE .mtx or .rb, also .gz");
     int code = cli_matrix(args, &job);
-    return code ? code : cli_run(args, &job);
+    return code ? code : cli_run(args, &job, NULL);
 }

@@ -20,5 +20,5 @@ int cmd_generate(cli_args *args) {
                    .goal = MPK_GOAL_READ,
                    .generate = spec,
                    .output = args->output ? args->output : "-"};
-    return cli_run(args, &job);
+    return cli_run(args, &job, NULL);
 }

@@ -9,5 +9,5 @@ int cmd_inertia(cli_args *args) {
     if (!code) code = cli_check_read(args, NULL);
     if (args->options.method == MPK_METHOD_AUTO) /* nothing else counts, and it refuses at once */
         args->options.method = MPK_METHOD_LDLT;
-    return code ? code : cli_run(args, &job);
+    return code ? code : cli_run(args, &job, NULL);
 }

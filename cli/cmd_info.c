@@ -6,5 +6,5 @@
 int cmd_info(cli_args *args) {
     mpk_job job = {.goal = MPK_GOAL_READ};
     int code = cli_matrix(args, &job);
-    return code ? code : cli_run(args, &job);
+    return code ? code : cli_run(args, &job, NULL);
 }

@@ -11,7 +11,7 @@ static int solve_there(cli_args *args, const mpk_job *job) {
     int code = cli_backend_begin(args, &backend);
     if (!code) code = cli_check_read(args, NULL);
     if (!code) {
-        code = cli_run(args, job);
+        code = cli_run(args, job, &backend);
         cli_backend_tell(args, &backend);
     }
     cli_backend_end(args, &backend);
@@ -51,5 +51,5 @@ int cmd_solve(cli_args *args) {
         return code ? code : cli_solve_dense(args, &job, MPK_DENSE_AUTO);
     }
     code = cli_check_read(args, NULL);
-    return code ? code : cli_run(args, &job);
+    return code ? code : cli_run(args, &job, NULL);
 }

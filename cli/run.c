@@ -69,7 +69,7 @@ static void print_inertia(const mpk_report *report) {
            (long long)in->zero);
 }
 
-int cli_run(const cli_args *args, const mpk_job *job) {
+int cli_run(const cli_args *args, const mpk_job *job, const cli_backend *there) {
     cli_progress progress;
     mpk_report *report = NULL;
     if (args->json && job->output && !strcmp(job->output, "-"))
@@ -84,7 +84,9 @@ int cli_run(const cli_args *args, const mpk_job *job) {
         cli_print_failure(args, status, "interrupted");
     } else {
         tell(args, report, status);
-        if (args->json && report)
+        if (args->json && report && there)
+            cli_backend_json(args, there, mpk_report_json(report), stdout);
+        else if (args->json && report)
             fputs(mpk_report_json(report), stdout);
         else if (args->command == CLI_INERTIA && report && !mpk_failed(status))
             print_inertia(report);

@@ -220,7 +220,7 @@ int cli_solve_dense(cli_args *args, const mpk_job *job, int method) {
     mpk_status status = load(args, job, &w, &p);
     if (status == MPK_ERR_UNSUPPORTED && !args->dense) { /* only the file asked for this */
         mpk_problem_destroy(&w.problem);
-        return cli_run(args, job);
+        return cli_run(args, job, NULL);
     }
     if (!mpk_failed(status)) {
         d.scalar = p.scalar, d.symmetry = p.symmetry, d.n = p.n;

@@ -310,7 +310,10 @@ void mpki_report_write_json(const mpk_report *report, mpki_buffer *out) {
     if (run->have_factor) {
         integer(&top, "threads", run->factor.threads);
     }
-    if (run->have_analysis) text(&top, "ordering", mpk_ordering_name(run->analysis.ordering));
+    if (run->have_analysis) {
+        text(&top, "ordering", mpk_ordering_name(run->analysis.ordering));
+        text(&top, "ordered_for", run->analysis.ordered_for == MPK_ON_CUDA ? "cuda" : "cpu");
+    }
     text(&top, "status", mpk_status_name(run->status));
     if (run->status != MPK_OK)
         text(&top, "message",

@@ -36,6 +36,14 @@ static void backends(void **state) {
     RUN(&o, NULL, "solve", TINY "kkt.mtx", "--backend", "cpu", "-q", "--json");
     assert_code(&o, 0);
     assert_has(o.out, "cpu, by the accelerator interface");
+    assert_has(o.out, "\n  \"machine\": { \"uploads\": ");
+    assert_null(strstr(o.out, "\"cycles\""));
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "--backend", "systolic:8x9", "-q", "--json");
+    assert_code(&o, 0);
+    assert_has(o.out, "\"factorize\": { \"batches\": ");
+    assert_has(o.out, "\"cycles\": ");
+    assert_has(o.out, "\"utilisation\": 0.");
+    assert_has(o.out, " }\n}\n");
 }
 
 static void bad_backends(void **state) {

@@ -32,7 +32,7 @@ static double number_of(const char *json, const char *key) {
 }
 
 #define ALL_KEYS                                                                                   \
-    "schema version n nnz scalar symmetry method backend threads ordering status "                 \
+    "schema version n nnz scalar symmetry method backend threads ordering ordered_for status "     \
     "inertia{positive negative zero certified} rank{verdict structural} "                          \
     "backward_error{normwise componentwise unrefined} relative_residual iterations "               \
     "accuracy{reached componentwise_asked} "                                                       \
@@ -408,12 +408,13 @@ static void other_commands(void **state) {
     RUN(&o, NULL, "analyse", TINY "kkt.mtx", "--json");
     assert_code(&o, 0);
     json_keys(o.out, keys, sizeof keys);
-    assert_string_equal(keys, "schema version n nnz scalar symmetry method ordering status "
-                              "time_s{read analyse} factor{nnz flops bytes peak_bytes} "
-                              "options{method ordering matching scaling pivot_threshold "
-                              "zero_tolerance static_shift threads "
-                              "model_threads accuracy deterministic seed memory_limit krylov "
-                              "symmetry_tolerance device device_number device_memory_limit}}");
+    assert_string_equal(keys,
+                        "schema version n nnz scalar symmetry method ordering ordered_for status "
+                        "time_s{read analyse} factor{nnz flops bytes peak_bytes} "
+                        "options{method ordering matching scaling pivot_threshold "
+                        "zero_tolerance static_shift threads "
+                        "model_threads accuracy deterministic seed memory_limit krylov "
+                        "symmetry_tolerance device device_number device_memory_limit}}");
     RUN(&o, NULL, "info", TINY "kkt.mtx", "--json");
     assert_code(&o, 0);
     json_keys(o.out, keys, sizeof keys);

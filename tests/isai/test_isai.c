@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Approximate inverses of matrices: (A M - I) = 0 on the pattern, for all kinds, patterns and
  * scalars; lengths around the classes. */
+#include "../sanitized.h"
 #include "matrices.h"
 
 /* ---- the equation ------------------------------------------------------------------------------- */
@@ -147,9 +148,9 @@ static void test_lengths(void **unused) {
 /* The same beyond what a dense check can afford: a residual in vectors, M A x = x. */
 static void test_long(void **unused) {
     (void)unused;
-    static const int32_t sizes[] = {1023, 1024, 1025};
+    static const int32_t sizes[] = {1025, 1023, 1024};
     mpk_context *ctx = begin();
-    for (size_t k = 0; k < 3; k++)
+    for (size_t k = 0; k < (TEST_SANITIZED ? 1 : 3); k++)
         for (mpk_isai_kind kind = MPK_ISAI_LOWER; kind <= MPK_ISAI_UPPER; kind++) {
             mpk_isai_info info;
             corner = sizes[k];

@@ -8,21 +8,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../sanitized.h"
+
 /* ThreadSanitizer forbids threads after fork(); AddressSanitizer's memory is locked in a child for
  * ever where another thread of the parent was allocating. */
 #ifdef __has_feature
 #if __has_feature(thread_sanitizer)
 #define NO_THREADS_AFTER_FORK 1
 #endif
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define NO_FORK_AMID_WORK 1
-#endif
 #endif
 #ifdef __SANITIZE_THREAD__
 #define NO_THREADS_AFTER_FORK 1
-#endif
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define NO_FORK_AMID_WORK 1
 #endif
 
 enum { N = 225, CHILDREN = 6, FAILED = 77 };
@@ -130,7 +126,7 @@ static void *work_on(void *arg) {
 
 static void test_fork_amid_work(void **unused) {
     (void)unused;
-#ifdef NO_FORK_AMID_WORK
+#if TEST_SANITIZED
     skip();
 #endif
     static solver s;

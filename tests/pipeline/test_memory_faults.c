@@ -8,15 +8,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-/* Under sanitizers, which take ten times as long, later ones are taken in steps. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#endif
-#ifdef __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
+#include "../sanitized.h" /* then later ones are taken in steps */
 
 /* ---- memory that fails ---- */
 
@@ -185,7 +177,7 @@ static int64_t sweep(const scenario *s) {
     for (int for_good = 0; !mpk_failed(status) && for_good < 2; for_good++)
         for (k = 1; attempt(s, k, for_good, want);) {
             k++;
-#ifdef SANITIZED
+#if TEST_SANITIZED
             k += k / 8;
 #endif
         }

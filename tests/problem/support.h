@@ -12,14 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define MPKI_TEST_SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MPKI_TEST_SANITIZED 1
-#endif
+#include "../sanitized.h"
 
 /* Countdown to the allocation that fails; negative: never. Counts what is held. */
 typedef struct purse {

@@ -61,7 +61,7 @@ static mpk_status make_nlpkkt_80(mpk_context *ctx, mpk_problem **p) {
 /* As published for nlpkkt80; 14 million entries are too slow under a sanitizer. */
 static void nlpkkt_80(void **state) {
     (void)state;
-#ifdef MPKI_TEST_SANITIZED
+#if TEST_SANITIZED
     skip();
 #endif
     mpk_context *ctx = new_context();

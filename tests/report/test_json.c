@@ -5,7 +5,7 @@
 #include <locale.h>
 
 #define ALL_KEYS                                                                                   \
-    "schema version n nnz scalar symmetry method backend threads ordering status "                 \
+    "schema version n nnz scalar symmetry method backend threads ordering ordered_for status "     \
     "inertia{positive negative zero certified} rank{verdict structural} "                          \
     "backward_error{normwise componentwise unrefined} relative_residual iterations "               \
     "accuracy{reached componentwise_asked} "                                                       \
@@ -34,16 +34,18 @@ static void keys_of_each_goal(void **state) {
     mpk_run run = small_run();
     assert_keys(&run, ALL_KEYS);
     run.have_solve = 0;
-    assert_keys(&run, "schema version n nnz scalar symmetry method backend threads ordering status "
-                      "inertia{positive negative zero certified} rank{verdict structural} "
-                      "time_s{read analyse factorize} "
-                      "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth} "
-                      "options{method ordering matching scaling pivot_threshold zero_tolerance "
-                      "static_shift threads "
-                      "model_threads accuracy deterministic seed memory_limit krylov "
-                      "symmetry_tolerance device device_number device_memory_limit}}");
+    assert_keys(
+        &run,
+        "schema version n nnz scalar symmetry method backend threads ordering ordered_for status "
+        "inertia{positive negative zero certified} rank{verdict structural} "
+        "time_s{read analyse factorize} "
+        "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth} "
+        "options{method ordering matching scaling pivot_threshold zero_tolerance "
+        "static_shift threads "
+        "model_threads accuracy deterministic seed memory_limit krylov "
+        "symmetry_tolerance device device_number device_memory_limit}}");
     run.have_factor = 0;
-    assert_keys(&run, "schema version n nnz scalar symmetry method ordering status "
+    assert_keys(&run, "schema version n nnz scalar symmetry method ordering ordered_for status "
                       "time_s{read analyse} factor{nnz flops bytes peak_bytes} "
                       "options{method ordering matching scaling pivot_threshold zero_tolerance "
                       "static_shift threads "
@@ -85,7 +87,7 @@ static void krylov(void **state) {
     run.history = NULL;
     assert_keys(
         &run,
-        "schema version n nnz scalar symmetry method backend threads ordering status "
+        "schema version n nnz scalar symmetry method backend threads ordering ordered_for status "
         "inertia{positive negative zero certified} rank{verdict structural} "
         "backward_error{normwise componentwise unrefined} relative_residual "
         "iterations accuracy{reached componentwise_asked tolerance} krylov{method "
