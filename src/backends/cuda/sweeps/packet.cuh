@@ -25,8 +25,8 @@
 
 namespace mpki {
 
-struct packet {
-    uint32_t next; /* as mpki_sweeps_place */
+struct alignas(16) packet { /* two reads of 16 bytes */
+    uint32_t next;          /* as mpki_sweeps_place */
     uint16_t columns;
     uint8_t steps, flags;
     int32_t slot, part, first_part, parts;

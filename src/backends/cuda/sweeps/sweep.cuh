@@ -118,14 +118,15 @@ __device__ __forceinline__ unsigned ask(int first, const uint32_t (&slot)[CHUNKS
     return missing;
 }
 
-/** The results for a packet's columns, to gathered. At first all are asked for; then those that are due
- *  last, until they come; then all others again. */
+/** The results for a packet's columns, to gathered. At first all are asked for, as many together as
+ * registers hold; then those that are due last, until they come; then all others again. */
 template <class V, int NR>
 __device__ inline void gather(const uint32_t *list, int columns, const V *from, V *gathered) {
-    const int CHUNKS = (MPKI_SWEEPS_COLUMNS + 1) / 32, lane = threadIdx.x & 31,
-              BYTES = NR * (int)sizeof(V);
-    const int AT_ONCE = BYTES <= 16 ? 4 : BYTES <= 32 ? 2 : 1;
-    const unsigned GROUP = (1u << AT_ONCE) - 1;
+    const int CHUNKS = (MPKI_SWEEPS_COLUMNS + 1) / 32, lane = threadIdx.x & 31;
+    const int BYTES = NR * (int)sizeof(V);
+    const int AT_FIRST = BYTES <= 8 ? CHUNKS : BYTES <= 16 ? 4 : BYTES <= 32 ? 2 : 1;
+    const int LATER = BYTES <= 32 ? 2 : 1;
+    const unsigned GROUP = (1u << LATER) - 1;
     V(*const to)[NR] = (V(*)[NR])gathered + lane;
     uint32_t slot[CHUNKS];
     unsigned missing = 0;
@@ -134,15 +135,18 @@ __device__ inline void gather(const uint32_t *list, int columns, const V *from, 
         slot[k] = 0;
         if (32 * k + lane < columns) slot[k] = list[32 * k + lane], missing |= 1u << k;
     }
-    unsigned wanted = __reduce_or_sync(ALL, missing),
-             now = wanted; /* by some lane: groups of them */
-    while (wanted) {
 #pragma unroll
-        for (int first = 0; first < CHUNKS; first += AT_ONCE)
-            if (now & GROUP << first) missing = ask<AT_ONCE, V, NR>(first, slot, missing, from, to);
-        wanted = __reduce_or_sync(ALL, missing);
-        const unsigned last = GROUP << (31 - __clz((int)(wanted | 1))) / AT_ONCE * AT_ONCE;
+    for (int first = 0; first < CHUNKS; first += AT_FIRST)
+        if (32 * first < columns) missing = ask<AT_FIRST, V, NR>(first, slot, missing, from, to);
+    unsigned wanted = __reduce_or_sync(ALL, missing); /* by some lane: groups of them */
+    unsigned now = ~0u;
+    while (wanted) {
+        const unsigned last = GROUP << (31 - __clz((int)wanted)) / LATER * LATER;
         now = now & last ? wanted & last : wanted;
+#pragma unroll
+        for (int first = 0; first < CHUNKS; first += LATER)
+            if (now & GROUP << first) missing = ask<LATER, V, NR>(first, slot, missing, from, to);
+        wanted = __reduce_or_sync(ALL, missing);
     }
 }
 
@@ -172,11 +176,11 @@ template <class V, int SUMS, int NR> __device__ inline V whole(const V (&sum)[SU
  *  short: all steps unrolled, read before the results are there, take 1.4 times as long, for
  *  instructions must be fetched, too, and few warps share them. */
 template <class S, class V, int NR, bool FOLD>
-__device__ inline void entries(const packet *p, const V *gathered, V *foreign, V (&acc)[NR]) {
+__device__ inline void entries(const char *place, int steps, const V *gathered, V *foreign,
+                               V (&acc)[NR]) {
     const int SUMS = NR == 1 ? 4 : NR == 2 ? 2 : 1, lane = threadIdx.x & 31;
-    const char *at = (const char *)p + packing<S>::entries_at(FOLD ? FOLDED : 0);
-    const int steps = p->steps;
-    const uint32_t fold = FOLD ? ((const uint32_t *)(p + 1))[lane] : 0;
+    const char *at = place + packing<S>::entries_at(FOLD ? FOLDED : 0);
+    const uint32_t fold = FOLD ? ((const uint32_t *)(place + sizeof(packet)))[lane] : 0;
     const int own = (int)(fold & 255);
     const V zero = make<V>(0);
     V sum[SUMS][NR], other[SUMS][NR];
@@ -365,19 +369,20 @@ __global__ void __launch_bounds__(32, 12) sweep_kernel(const mpki_sweeps_run a) 
         for (bool first = true;; first = false) {
             there.wait(stage);
             there.taken(stage);
-            const packet *p = (const packet *)(room + stage * MOST);
+            const char *const place = room + stage * MOST;
+            const packet p = *(const packet *)place;
             char *other = room + (stage ^ 1) * MOST;
-            const uint32_t size = p->next;
+            const uint32_t size = p.next;
             if (size) {
-                task.at += p->size;
+                task.at += p.size;
                 there.fetch(stage ^ 1, other, a.packets + (int64_t)task.at * 16, size * 16);
             } else if (more) {
                 there.fetch(stage ^ 1, other, a.packets + (int64_t)next.at * 16, next.size * 16);
             }
-            if (first) row.ask(p, a);
-            if (!first || !size || (p->flags & OF_M))
-                taken = add_parts<V, NR>(p, a.part, taken, !(p->flags & OF_M) && size, parts);
-            if (p->flags & OF_M) {
+            if (first) row.ask(&p, a);
+            if (!first || !size || (p.flags & OF_M))
+                taken = add_parts<V, NR>(&p, a.part, taken, !(p.flags & OF_M) && size, parts);
+            if (p.flags & OF_M) {
                 if (first) row.take(acc);
                 if (!of_m) {
 #pragma unroll
@@ -389,22 +394,22 @@ __global__ void __launch_bounds__(32, 12) sweep_kernel(const mpki_sweeps_run a) 
                 of_m = true;
             } else {
                 const uint32_t *list =
-                    (const uint32_t *)((const char *)p + packing<S>::list_at(p->flags, p->steps));
-                const void *from = p->flags & BACKWARD ? a.half[1].from : a.half[0].from;
-                if (p->columns) gather<V, NR>(list, p->columns, (const V *)from, gathered);
+                    (const uint32_t *)(place + packing<S>::list_at(p.flags, p.steps));
+                const void *from = p.flags & BACKWARD ? a.half[1].from : a.half[0].from;
+                if (p.columns) gather<V, NR>(list, p.columns, (const V *)from, gathered);
                 if (first) row.take(acc);
             }
             if (first && more) after = task_of(a, drawn, &then);
             __syncwarp();
-            if (p->flags & FOLDED)
-                entries<S, V, NR, true>(p, gathered, foreign, acc);
+            if (p.flags & FOLDED)
+                entries<S, V, NR, true>(place, p.steps, gathered, foreign, acc);
             else
-                entries<S, V, NR, false>(p, gathered, foreign, acc);
+                entries<S, V, NR, false>(place, p.steps, gathered, foreign, acc);
             if (!size) {
 #pragma unroll
                 for (int r = 0; r < NR; ++r)
                     if (!of_m) acc[r] = acc[r] + parts[r];
-                finish<V, NR>(p, a, acc);
+                finish<V, NR>(&p, a, acc);
             }
             __syncwarp();
             stage ^= 1;
