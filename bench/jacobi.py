@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fig. 3 and Table I of Thuerck 2019 (Fig. 6.4, 6.5 and Table 6.1 of Thuerck 2021) anew: Jacobi-LDLᵀ.
 
-    bench/jacobi.py fig3|table1 [MATRICES] [--build build] [--threads 2] [--report bench/results/incomplete.md]
+    bench/jacobi.py fig3|table1|device [MATRICES] [--build build] [--threads 2] [--report bench/results/incomplete.md]
 
 fig3: (a) diagonal dominance of block rows, (b) epsilon, (c) block size, (d) inner and outer pivoting, (e) sweeps, by the
 error of L D Lᵀ (bench/reconstruct.c), (f) time beside the level-scheduled factorization; bench/results/jacobi-fig3.svg.
 table1: backward error and residual after 4 runs of GMRES(25).
-Each writes its section of the report; rows go to BUILD/bench/jacobi-*.jsonl."""
-import fnmatch, json, math, os, subprocess, sys
+Each writes its section of the report; rows go to BUILD/bench/jacobi-*.jsonl.
+device: Fig. 3f and Table I on a GPU, by BUILD/bench/cuda-blocks and the command; two tables to standard output."""
+import fnmatch, json, math, os, re, subprocess, sys
 
 import chart
 from incomplete import arguments, find, keep, picture, show, solve, write_section
@@ -142,9 +143,9 @@ def table1(options):
     write_section(options, "jacobi-table1", "Jacobi-LDLᵀ as a preconditioner (2019, Table I; 2021, Table 6.1)", lines)
 
 
-def gmres(options, source, choice):
+def gmres(options, source, choice, more=()):
     words = [w for k, v in choice.items() for w in ([f"--{k}=on"] if (k, v) == ("grid", "on") else [f"--{k}", str(v)])]
-    return solve(options, source, [*words, "--krylov", "gmres", "--restart", "25", "--max-iterations", "100",
+    return solve(options, source, [*words, *more, "--krylov", "gmres", "--restart", "25", "--max-iterations", "100",
                                    "--tolerance", "1e-14"], 60)
 
 
@@ -157,14 +158,55 @@ def seconds(row):
     return show(row.get("time_s", {}).get("factorize"))
 
 
+def engine_ms(options, source, choice):
+    """Milliseconds of the device's engine with the same pattern again, and the number of level sets."""
+    matrix = "generate " + source[1] if source[0] == "--generate" else source[0]
+    words = ",".join(f"{k.replace('-', '_')}={v}" for k, v in choice.items())
+    driver = [os.path.join(options.build, "bench/cuda-blocks"), "-t", str(options.threads), "-r", "7", "-n"]
+    done = subprocess.run([*driver, f"{matrix} {words}"], capture_output=True, text=True, timeout=60)
+    time = re.search(r"again [\d.e-]+ s \(engine ([\d.e-]+)\)", done.stdout)
+    levels = re.search(r"(\d+) level sets", done.stdout)
+    return 1e3 * float(time[1]) if time else None, int(levels[1]) if levels else None
+
+
+def device(options):
+    few = [1, 2, 3, 5, 8, 15]
+    print("| matrix | level sets | levels, ms | " + " | ".join(f"{s}" for s in few) + " sweeps, ms | levels / 5 sweeps |")
+    print("|---|---:|---:|" + "---:|" * (len(few) + 1))
+    for subject in SUBJECTS:
+        source = find(options, subject)
+        if not source or not fnmatch.fnmatch(subject, options.only):
+            continue
+        base, levels = engine_ms(options, source, settings("ildlt"))
+        times = [engine_ms(options, source, settings(sweeps=s))[0] for s in few]
+        quick = times[few.index(5)]
+        print(f"| {subject.split('/')[-1]} | {levels} | {show(base)} | " + " | ".join(map(show, times))
+              + f" | {show(base / quick if base and quick else None)} |", flush=True)
+    print("\n| matrix | Jacobi B | R | t | with ε | Multilevel B | R | t | published: Jacobi B | R | Multilevel B | R |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+    for name, published in PUBLISHED.items():
+        for title, where in OURS.get(name, []):
+            source = find(options, where)
+            if not source or not fnmatch.fnmatch(where, options.only):
+                continue
+            there = ["--device", "cuda"]
+            tried = [(e, gmres(options, source, settings(epsilon=e), there)) for e in EPSILONS]
+            levels = gmres(options, source, settings("ildlt", stages=3), there)
+            usable = [(e, r) for e, r in tried if r.get("relative_residual") is not None]
+            best = min(usable, key=lambda pair: pair[1]["relative_residual"], default=tried[0])
+            print(f"| {title} | {exponents(best[1])} | {seconds(best[1])} | {best[0]:g} | {exponents(levels)} | {seconds(levels)} | "
+                  + " | ".join(map(str, published)) + " |", flush=True)
+
+
 def main():
     what = sys.argv[1] if len(sys.argv) > 1 else ""
     parser = arguments(__doc__)
-    parser.usage = "%(prog)s fig3|table1 [MATRICES] [options]"
-    if what not in ("table1", "fig3"):
-        parser.error("say fig3 or table1 first") if what not in ("-h", "--help") else parser.parse_args()
+    parser.usage = "%(prog)s fig3|table1|device [MATRICES] [options]"
+    parts = {"table1": table1, "fig3": fig3, "device": device}
+    if what not in parts:
+        parser.error("say fig3, table1 or device first") if what not in ("-h", "--help") else parser.parse_args()
     options = parser.parse_args(sys.argv[2:])
-    {"table1": table1, "fig3": fig3}[what](options)
+    parts[what](options)
 
 
 if __name__ == "__main__":

@@ -498,6 +498,10 @@ typedef struct mpki_vector_engine {
     /** r := b - A x as mpki_residual_fn has it; norm: ||A||_inf of the copy. */
     mpk_status (*residual)(mpki_matrix *m, double norm, const void *x, const void *b, double wanted,
                            void *r, double *error);
+    /** r := b - A x and w := |A| |x| + |b| as mpki_residual() has them (problem/problem.h), for real
+     *  entries; all in host memory. NULL: that function is as good
+     *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
+    mpk_status (*measure)(mpki_matrix *m, const void *x, const void *b, void *r, double *w);
     /** y := 2^exponent x; x == y is allowed. */
     mpk_status (*shift)(mpki_matrix *m, int exponent, const void *x, void *y);
     /** Diagonal matrices R and C and a permutation, to be applied as x_j := R_ii C_jj b_i, i = from_j.

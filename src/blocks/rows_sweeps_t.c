@@ -5,6 +5,7 @@
 #include "../core/precision.h"
 #include "rows.h"
 #include "sweeps.h"
+#include "wide.h"
 
 #include <string.h>
 
@@ -21,50 +22,57 @@ typedef struct walk {
     _Atomic int64_t next;
 } walk;
 
+#define ALWAYS static inline __attribute__((always_inline))
+
 /* Prefetch entries some rows ahead; the hardware's prefetcher misses them where rows are short. */
-static inline void fetch(const T *val, const int32_t *col) {
-    __builtin_prefetch(val + 2048 / sizeof(T));
-    __builtin_prefetch(col + 2 * 2048 / sizeof(T));
+ALWAYS void fetch(const bool single, const void *val, const int32_t *col, int64_t k) {
+    const size_t size = single ? sizeof(narrow) : sizeof(T);
+    __builtin_prefetch((const char *)val + (size_t)k * size + 2048);
+    __builtin_prefetch(col + k + 2 * 2048 / size);
 }
 
 /* A row times x. Four sums, so that a long row does not wait for its own additions; their order is
  * fixed. */
-static inline T row_dot(int64_t k, int64_t end, const int32_t *col, const T *val, const T *x) {
+ALWAYS T row_dot_of(const bool single, int64_t k, int64_t end, const int32_t *col, const void *val,
+                    const T *x) {
     T s0 = t_make(0, 0), s1 = s0, s2 = s0, s3 = s0;
     for (; k + 4 <= end; k += 4) {
-        fetch(val + k, col + k);
-        s0 += t_mul(val[k], x[col[k]]);
-        s1 += t_mul(val[k + 1], x[col[k + 1]]);
-        s2 += t_mul(val[k + 2], x[col[k + 2]]);
-        s3 += t_mul(val[k + 3], x[col[k + 3]]);
+        fetch(single, val, col, k);
+        s0 += t_mul(wide_at(single, val, k), x[col[k]]);
+        s1 += t_mul(wide_at(single, val, k + 1), x[col[k + 1]]);
+        s2 += t_mul(wide_at(single, val, k + 2), x[col[k + 2]]);
+        s3 += t_mul(wide_at(single, val, k + 3), x[col[k + 3]]);
     }
-    for (; k < end; k++) s0 += t_mul(val[k], x[col[k]]);
+    for (; k < end; k++) s0 += t_mul(wide_at(single, val, k), x[col[k]]);
     return (s0 + s1) + (s2 + s3);
+}
+static inline T row_dot(bool single, int64_t k, int64_t end, const int32_t *col, const void *val,
+                        const T *x) {
+    return single ? row_dot_of(true, k, end, col, val, x) : row_dot_of(false, k, end, col, val, x);
 }
 
 /* acc -= a row times several vectors. */
-static inline __attribute__((always_inline)) void row_many(const int nrhs, int64_t k, int64_t end,
-                                                           const int32_t *col, const T *val,
-                                                           const T *x, T *acc) {
+ALWAYS void row_many(const int nrhs, bool single, int64_t k, int64_t end, const int32_t *col,
+                     const void *val, const T *x, T *acc) {
     T sum[MPKI_SWEEP_RHS];
     for (int r = 0; r < nrhs; r++) sum[r] = acc[r];
     for (; k < end; k++) {
-        const T *from = x + (int64_t)col[k] * nrhs, v = val[k];
+        const T *from = x + (int64_t)col[k] * nrhs, v = wide_at(single, val, k);
         for (int r = 0; r < nrhs; r++) sum[r] -= t_mul(v, from[r]);
     }
     for (int r = 0; r < nrhs; r++) acc[r] = sum[r];
 }
 
-static void rows_many(int nrhs, int64_t k, int64_t end, const int32_t *col, const T *val,
-                      const T *x, T *acc) {
+static void rows_many(int nrhs, bool single, int64_t k, int64_t end, const int32_t *col,
+                      const void *val, const T *x, T *acc) {
     if (nrhs == 8)
-        row_many(8, k, end, col, val, x, acc);
+        row_many(8, single, k, end, col, val, x, acc);
     else if (nrhs == 4)
-        row_many(4, k, end, col, val, x, acc);
+        row_many(4, single, k, end, col, val, x, acc);
     else if (nrhs == 2)
-        row_many(2, k, end, col, val, x, acc);
+        row_many(2, single, k, end, col, val, x, acc);
     else
-        row_many(nrhs, k, end, col, val, x, acc);
+        row_many(nrhs, single, k, end, col, val, x, acc);
 }
 
 /* out := rows r0 .. r1-1 of b - L from, without the blocks that stayed blocks. */
@@ -72,18 +80,20 @@ static void plain_rows(const walk *w, int32_t r0, int32_t r1, T *out) {
     const mpki_triangle *t = w->t;
     const int64_t *ptr = t->ptr;
     const int32_t *col = t->col;
-    const T *val = t->val, *b = w->b, *from = w->from;
+    const void *val = t->val;
+    const T *b = w->b, *from = w->from;
+    const bool single = w->s->single;
     const int nrhs = w->nrhs;
     if (nrhs == 1) {
         for (int32_t r = r0; r < r1; r++)
-            out[r - r0] = b[r] - row_dot(ptr[r], ptr[r + 1], col, val, from);
+            out[r - r0] = b[r] - row_dot(single, ptr[r], ptr[r + 1], col, val, from);
         return;
     }
     for (int32_t r = r0; r < r1; r++) {
         T acc[MPKI_SWEEP_RHS];
         const size_t bytes = (size_t)nrhs * sizeof(T);
         memcpy(acc, b + (int64_t)r * nrhs, bytes);
-        rows_many(nrhs, ptr[r], ptr[r + 1], col, val, from, acc);
+        rows_many(nrhs, single, ptr[r], ptr[r + 1], col, val, from, acc);
         memcpy(out + (int64_t)(r - r0) * nrhs, acc, bytes);
     }
 }
@@ -93,24 +103,28 @@ static void times_m(const walk *w, int32_t j, int32_t r0, int32_t rows, int herm
                     const T *acc) {
     const FN(block_kernels) *kernels = w->s->kernels;
     const mpki_triangle *t = w->t;
+    const bool single = w->s->single;
     const int nrhs = w->nrhs;
     const size_t bytes = (size_t)rows * (size_t)nrhs * sizeof(T);
     T *to = w->to + (int64_t)r0 * nrhs;
     if (!t->m_ptr || (t->pivot[j].format == MPKI_EMPTY && t->m_ptr[r0] == t->m_ptr[r0 + rows])) {
         memcpy(to, acc, bytes);
     } else if (t->pivot[j].format != MPKI_EMPTY) {
+        wide_block room;
+        const mpki_block *m = wide_block_of(single, &t->pivot[j], &room);
         memset(to, 0, bytes);
         if (w->half)
-            kernels->apply_t(&t->pivot[j], acc, nrhs, hermitian, to);
+            kernels->apply_t(m, acc, nrhs, hermitian, to);
         else
-            kernels->apply(&t->pivot[j], acc, nrhs, to);
+            kernels->apply(m, acc, nrhs, to);
     } else if (nrhs == 1) {
         for (int32_t r = 0; r < rows; r++)
-            to[r] = row_dot(t->m_ptr[r0 + r], t->m_ptr[r0 + r + 1], t->m_col, t->m_val, acc);
+            to[r] =
+                row_dot(single, t->m_ptr[r0 + r], t->m_ptr[r0 + r + 1], t->m_col, t->m_val, acc);
     } else {
         memset(to, 0, bytes);
         for (int32_t r = 0; r < rows; r++)
-            rows_many(nrhs, t->m_ptr[r0 + r], t->m_ptr[r0 + r + 1], t->m_col, t->m_val, acc,
+            rows_many(nrhs, single, t->m_ptr[r0 + r], t->m_ptr[r0 + r + 1], t->m_col, t->m_val, acc,
                       to + (int64_t)r * nrhs);
         for (int64_t k = 0; k < (int64_t)rows * nrhs; k++) to[k] = -to[k];
     }
@@ -123,13 +137,15 @@ static void frame(const walk *w, int32_t j) {
     const int nrhs = w->nrhs, hermitian = bf->stages->hermitian;
     const int32_t r0 = t->start[j], rows = t->start[j + 1] - r0;
     T acc[MPKI_BLOCK_MAX * MPKI_SWEEP_RHS];
+    wide_block room;
     plain_rows(w, r0, r0 + rows, acc);
     for (int64_t k = t->kept_ptr ? t->kept_ptr[j] : 0; t->kept_ptr && k < t->kept_ptr[j + 1]; k++) {
         const T *v = w->from + (int64_t)t->kept[k].from * nrhs;
+        const mpki_block *block = wide_block_of(w->s->single, &t->kept[k].block, &room);
         if (w->half)
-            kernels->apply_t(&t->kept[k].block, v, nrhs, hermitian, acc);
+            kernels->apply_t(block, v, nrhs, hermitian, acc);
         else
-            kernels->apply(&t->kept[k].block, v, nrhs, acc);
+            kernels->apply(block, v, nrhs, acc);
     }
     times_m(w, j, r0, rows, hermitian, acc);
 }
@@ -205,25 +221,44 @@ void FN(rows_triangle)(mpki_block_solver *s, int half, int nrhs) {
 
 void FN(rows_root)(mpki_block_solver *s, int half, int nrhs) {
     const mpki_rows *rows = s->rows;
-    const T *root = rows->root;
     T *y = s->y;
-    for (int32_t k = 0; root && k < rows->n; k++)
+    for (int32_t k = 0; rows->root && k < rows->n; k++) {
+        const T root = wide_at(s->single, rows->root, half ? rows->turn[k] : k);
         for (int r = 0; r < nrhs; r++)
-            y[(int64_t)k * nrhs + r] =
-                t_mul(root[half ? rows->turn[k] : k], y[(int64_t)k * nrhs + r]);
+            y[(int64_t)k * nrhs + r] = t_mul(root, y[(int64_t)k * nrhs + r]);
+    }
+}
+
+/* y := D^-1 y where pivots are of order 2, too. */
+static void diagonal_of_pairs(const mpki_block_solver *s, int nrhs, bool absolute, T *y) {
+    enum { PORTION = 256 };
+    const mpki_rows *rows = s->rows;
+    const FN(block_kernels) *kernels = s->kernels;
+    const int hermitian = s->bf->stages->hermitian;
+    T room[2 * PORTION + 2];
+    if (!s->single) {
+        kernels->diagonal(rows->n, NULL, rows->dinv, absolute, hermitian, nrhs, y);
+        return;
+    }
+    for (int32_t k = 0, count; k < rows->n; k += count) {
+        count = rows->n - k < PORTION ? rows->n - k : PORTION;
+        widen(2 * count, (const narrow *)rows->dinv + 2 * (int64_t)k, room);
+        if (k + count < rows->n && t_abs1(room[2 * count - 1]) > 0) { /* not through a pair */
+            widen(2, (const narrow *)rows->dinv + 2 * ((int64_t)k + count), room + 2 * count);
+            count++;
+        }
+        kernels->diagonal(count, NULL, room, absolute, hermitian, nrhs, y + (int64_t)k * nrhs);
+    }
 }
 
 void FN(rows_diagonal)(mpki_block_solver *s, int nrhs, bool absolute, bool part) {
     const mpki_rows *rows = s->rows;
     const bool turned = rows->pairs || (part && rows->root); /* D was done, or is I */
-    const FN(block_kernels) *kernels = s->kernels;
     T *from = s->y, *to = s->z;
-    if (rows->pairs)
-        kernels->diagonal(rows->n, NULL, rows->dinv, absolute, s->bf->stages->hermitian, nrhs,
-                          from);
+    if (rows->pairs) diagonal_of_pairs(s, nrhs, absolute, from);
     for (int32_t k = 0; k < rows->n; k++) {
         const T *y = from + (int64_t)rows->turn[k] * nrhs;
-        T e = turned ? t_make(1, 0) : ((const T *)rows->dinv)[k];
+        T e = turned ? t_make(1, 0) : wide_at(s->single, rows->dinv, k);
         if (absolute && !turned) e = t_make(t_abs(e), 0);
         for (int r = 0; r < nrhs; r++) to[(int64_t)k * nrhs + r] = turned ? y[r] : t_mul(e, y[r]);
     }
@@ -245,13 +280,13 @@ static void through_rows(const walk *w, int32_t r0, int32_t r1) {
     T *x = w->x, *to = w->to;
     if (!w->half) {
         for (int32_t r = r0; r < r1; r++)
-            to[r] = scale[r] * x[problem[r]] - row_dot(ptr[r], ptr[r + 1], col, val, to);
+            to[r] = scale[r] * x[problem[r]] - row_dot(false, ptr[r], ptr[r + 1], col, val, to);
         return;
     }
     for (int32_t r = r0; r < r1; r++) {
         T e = y[turn[r]];
         if (!pairs) e = t_mul(w->absolute ? t_make(t_abs(dinv[r]), 0) : dinv[r], e);
-        to[r] = e - row_dot(ptr[r], ptr[r + 1], col, val, to);
+        to[r] = e - row_dot(false, ptr[r], ptr[r + 1], col, val, to);
         x[problem[r]] = scale[r] * to[r];
     }
 }

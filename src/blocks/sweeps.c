@@ -30,13 +30,16 @@ mpk_status mpki_block_solver_make(mpk_context *ctx, const mpki_blocks *bf, int t
                                   int32_t columns, mpki_block_solver **out, int32_t *takes) {
     const mpki_stages *stages = bf->stages;
     const int64_t n = stages->blocking->n, m = stages->index.m;
-    const size_t size = mpk_scalar_size(bf->scalar);
+    const bool single = bf->scalar != stages->scalar && !bf->border && !bf->isai;
+    const mpk_scalar scalar = single ? stages->scalar : bf->scalar;
+    const size_t size = mpk_scalar_size(scalar);
     const int nrhs = columns > MPKI_SWEEP_RHS ? MPKI_SWEEP_RHS : columns;
     mpki_block_solver *s = MPKI_ZNEW(ctx, "solve", 1, mpki_block_solver);
     *out = s;
     *takes = nrhs;
     if (!s) return mpki_failed(ctx);
     s->bf = bf;
+    s->scalar = scalar, s->single = single;
     s->rows = bf->rows;
     s->wholes = bf->in_blocks || bf->rows || bf->isai ? -1 : 0;
     s->threads = threads;
@@ -45,7 +48,7 @@ mpk_status mpki_block_solver_make(mpk_context *ctx, const mpki_blocks *bf, int t
     s->bytes = bf->isai   ? (double)bf->isai->info.bytes / 2
                : bf->rows ? (double)bf->rows->swept
                           : (double)mpki_arena_bytes(&bf->arena);
-    MPKI_DISPATCH(bf->scalar, block_begin)(s);
+    MPKI_DISPATCH(scalar, block_begin)(s);
     s->y = mpki_alloc(ctx, "solve", n * nrhs, size);
     s->z = mpki_alloc(ctx, "solve", n * nrhs, size);
     if (s->jacobi || bf->isai) s->other = mpki_alloc(ctx, "solve", n * nrhs, size);
@@ -90,7 +93,7 @@ mpk_status mpki_block_apply(mpki_block_solver *s, mpk_part part, int32_t nrhs, c
         memmove((char *)x + (size_t)(r * ldx) * size, (const char *)b + (size_t)(r * ldb) * size,
                 bytes);
     turn_into_rows(s, part);
-    MPKI_DISPATCH(s->bf->scalar, block_solve)(s, part, nrhs, x, ldx);
+    MPKI_DISPATCH(s->scalar, block_solve)(s, part, nrhs, x, ldx);
     return MPK_OK;
 }
 

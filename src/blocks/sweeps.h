@@ -20,10 +20,12 @@ struct mpki_block_solver {
     int wholes; /* applications of the whole factor; below 0: its blocks stay blocks */
     int threads, nrhs, jacobi; /* jacobi: sweeps for each triangular solve; 0: exact */
     mpki_pool *pool;           /* NULL: the caller alone */
-    const void *kernels;       /* mpki_<p>_block_kernels of the stored precision */
-    void *y, *z, *other;       /* n x nrhs of the stored precision */
-    void *border;              /* work space of the dense pivot, if there is one */
-    _Atomic uint32_t *done;    /* by frame: generation of the sweep that finished it */
+    mpk_scalar scalar;      /* of vectors and sums: the stored one, or, with `single`, its double */
+    bool single;            /* numbers of the factor are in single precision, vectors in double */
+    const void *kernels;    /* mpki_<p>_block_kernels of `scalar` */
+    void *y, *z, *other;    /* n x nrhs of `scalar` */
+    void *border;           /* work space of the dense pivot, if there is one */
+    _Atomic uint32_t *done; /* by frame: generation of the sweep that finished it */
     uint32_t generation;
     /* exact solves run shared or alone, whichever was faster lately: where other processes run too,
      * one worker that the system suspends keeps all others waiting */

@@ -5,6 +5,7 @@
 #include "border.h"
 #include "isai.h"
 #include "rows.h"
+#include "wide.h"
 
 #include <string.h>
 
@@ -59,13 +60,15 @@ static void frame(const pass *p, int32_t f) {
     const int w = rows_of(bf, f), nrhs = p->nrhs;
     const int64_t at = (int64_t)bf->stages->blocking->bptr[f] * nrhs;
     const int hermitian = bf->stages->symmetry == MPK_HERMITIAN && bf->upper == bf->lower;
+    const bool single = p->s->single;
     T acc[MPKI_BLOCK_MAX * MPKI_SWEEP_RHS];
+    wide_block room;
     memcpy(acc, p->b + at, (size_t)w * (size_t)nrhs * sizeof(T));
     const int64_t begin = p->backward ? x->diagonal[f] + 1 : x->ptr[f];
     const int64_t end = p->backward ? x->ptr[f + 1] : x->diagonal[f];
     const mpki_block *blocks = p->backward ? bf->upper : bf->lower;
     for (int64_t e = begin; e < end; e++) {
-        const mpki_block *block = &blocks[x->entry[e].block];
+        const mpki_block *block = wide_block_of(single, &blocks[x->entry[e].block], &room);
         if (block->format == MPKI_EMPTY) continue;
         const T *v = p->from + (int64_t)bf->stages->blocking->bptr[x->entry[e].other] * nrhs;
         if (p->backward)
@@ -76,9 +79,9 @@ static void frame(const pass *p, int32_t f) {
     const mpki_frame *pivot = &bf->frame[f];
     memset(p->to + at, 0, (size_t)w * (size_t)nrhs * sizeof(T));
     if (p->backward)
-        kernels->apply_t(&pivot->n, acc, nrhs, hermitian, p->to + at);
+        kernels->apply_t(wide_block_of(single, &pivot->n, &room), acc, nrhs, hermitian, p->to + at);
     else
-        kernels->apply(&pivot->m, acc, nrhs, p->to + at);
+        kernels->apply(wide_block_of(single, &pivot->m, &room), acc, nrhs, p->to + at);
 }
 
 /* Wait until all frames that f needs are done in this pass. */
@@ -173,7 +176,7 @@ static double scale_of(const mpki_stages *stages, int64_t index, bool out) {
     return out || !stages->row_scale ? stages->scale[index] : stages->row_scale[index];
 }
 
-/* Vectors in double, blocks in single: scaling may leave the range of floats in between. */
+/* The caller's vectors in double, these in single: scaling may leave the range of floats in between. */
 static bool mixed(const mpki_block_solver *s) {
     const mpk_scalar scalar = s->bf->stages->scalar;
     return sizeof(R) == sizeof(float) && (scalar == MPK_D || scalar == MPK_Z);
@@ -262,9 +265,13 @@ static void diagonal(mpki_block_solver *s, int nrhs, bool absolute, T *x) {
         FN(isai_diagonal)(s, nrhs, absolute, x);
         return;
     }
-    for (int32_t f = 0; f < bf->stages->index.m; f++) /* D = I in frames of the border */
-        kernels->diagonal(rows_of(bf, f), bf->frame[f].d, bf->frame[f].dinv, absolute, hermitian,
-                          nrhs, x + (int64_t)bf->stages->blocking->bptr[f] * nrhs);
+    for (int32_t f = 0; f < bf->stages->index.m; f++) { /* D = I in frames of the border */
+        const T *dinv = bf->frame[f].dinv;
+        T room[2 * MPKI_BLOCK_MAX];
+        if (s->single) widen(2 * rows_of(bf, f), dinv, room), dinv = room;
+        kernels->diagonal(rows_of(bf, f), NULL, dinv, absolute, hermitian, nrhs,
+                          x + (int64_t)bf->stages->blocking->bptr[f] * nrhs);
+    }
     if (bf->border) FN(border_apply)(s, absolute ? MPK_PART_ABS : MPK_PART_D, nrhs, x);
 }
 

@@ -103,6 +103,17 @@ static mpk_status measuring_make(iteration *it) {
     return mpki_failed(it->ctx);
 }
 
+/* The errors of it->x, with the residual from where the matrix is. A failure is recorded. */
+static mpki_quality measured(iteration *it) {
+    const mpk_scalar scalar = scalar_of(it);
+    mpki_quality q = {INFINITY, INFINITY, INFINITY, INFINITY, 0};
+    if (it->engine->measure && it->exponent == 0 && scalar < MPK_C) {
+        if (mpk_failed(it->engine->measure(it->matrix, it->x, it->b, it->r, it->w))) return q;
+        if (MPKI_DISPATCH(scalar, quality)(&it->system, it->x, it->b, it->r, it->w, &q)) return q;
+    }
+    return MPKI_DISPATCH(scalar, measure)(&it->system, it->x, it->b, it->r, it->w, it->sums);
+}
+
 static void free_all(iteration *it) {
     if (it->engine) it->engine->matrix_free(it->ctx, &it->matrix);
     mpki_apply_free(&it->m);
@@ -273,7 +284,7 @@ static mpk_status solve_column(iteration *it, mpk_krylov_task *task, double from
                      mpki_krylov_name(task->method), q->relative);
             break;
         }
-        *q = MPKI_DISPATCH(scalar, measure)(&it->system, it->x, it->b, it->r, it->w, it->sums);
+        *q = measured(it);
         mpki_trace_end(it->ctx, MPKI_LANE_CALLER, "measured", -1, began);
         if (mpk_failed(mpki_failed(it->ctx))) return mpki_failed(it->ctx);
         account->residual = q->relative;

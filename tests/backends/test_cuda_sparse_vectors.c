@@ -5,6 +5,7 @@
 
 #include "backends/sparse.h"
 #include "problem/full.h"
+#include "problem/problem.h"
 
 #undef mpk_krylov_solve
 
@@ -110,6 +111,27 @@ static void *up(const mpki_device *d, const void *host, int64_t bytes) {
 
 /* ---- cases ---- */
 
+/* b - A x and |A| |x| + |b| as the processor has them. */
+static void measure_case(const mpki_vector_engine *engine, mpki_matrix *m, const sparse *s,
+                         const void *x, const void *b) {
+    const int32_t n = s->a.n;
+    const size_t size = mpk_scalar_size(s->a.scalar);
+    double *work = calloc((size_t)n, MPKI_RESIDUAL_WORK(s->a.scalar) * sizeof *work + 1);
+    double *w[2], unit = single(s->a.scalar) ? 0x1p-23 : 0x1p-52;
+    void *r[2];
+    for (int e = 0; e < 2; e++) r[e] = calloc((size_t)n, size), w[e] = calloc((size_t)n, 8);
+    mpki_residual(&s->a, x, b, r[0], w[0], work);
+    assert_int_equal(engine->measure(m, x, b, r[1], w[1]), MPK_OK);
+    for (int32_t i = 0; i < n; i++) {
+        const double a = creal(scalar_load(s->a.scalar, r[0], i));
+        assert_true(fabs(w[0][i] - w[1][i]) <= n * 0x1p-52 * w[0][i]);
+        assert_true(fabs(a - creal(scalar_load(s->a.scalar, r[1], i))) <=
+                    unit * fabs(a) + n * (single(s->a.scalar) ? 0x1p-52 : n * 0x1p-104) * w[0][i]);
+    }
+    for (int e = 0; e < 2; e++) free(r[e]), free(w[e]);
+    free(work);
+}
+
 /* A x and b - A x, where all that is left of b is rounding. */
 static void product_case(mpk_context *ctx, int shape, int32_t n, int kind) {
     const mpk_scalar scalar = kinds[kind].scalar;
@@ -159,6 +181,7 @@ static void product_case(mpk_context *ctx, int shape, int32_t n, int kind) {
         }
         d->table->release(d->cuda, dx), d->table->release(d->cuda, db);
         d->table->release(d->cuda, dy);
+        if (scalar < MPK_C) measure_case(both[e], m, &s, x, b);
         both[e]->matrix_free(ctx, &m);
     }
     double difference = 0, size = 0;

@@ -161,6 +161,47 @@ static void test_definite(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* x^T y, or x^H y. */
+static double complex product(const run *r, const void *x, const void *y, double *size) {
+    double complex sum = 0;
+    *size = 0;
+    for (int32_t i = 0; i < r->a.n; i++) {
+        const double complex a = scalar_load(r->a.scalar, x, i);
+        const double complex b = scalar_load(r->a.scalar, y, i);
+        sum += (r->a.symmetry == MPK_HERMITIAN ? conj(a) : a) * b;
+        *size += cabs(a) * cabs(b);
+    }
+    return sum;
+}
+
+/* A factor in single precision, applied to vectors in double, is symmetric to rounding in double. */
+static void test_single(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    const mpki_engine *const engines[] = {&in_rows, &in_blocks};
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    for (int k = 0; k < FAMILIES; k++)
+        for (int kind = 0; kind < 6; kind++) {
+            mpk_status status;
+            mpk_options o = options_of(kind / 2);
+            o.precision = MPK_PRECISION_SINGLE;
+            run r = go(ctx, engines[kind % 2], families[k], &o);
+            void *u = calloc((size_t)r.a.n + 3, mpk_scalar_size(r.a.scalar));
+            void *v = calloc((size_t)r.a.n + 3, mpk_scalar_size(r.a.scalar));
+            fill(&r, 1, 1, u), fill(&r, 1, 0.7, v);
+            void *mu = apply(ctx, &r, MPK_PART_ALL, 1, 1, 1, &status);
+            void *mv = apply(ctx, &r, MPK_PART_ALL, 1, 1, 0.7, &status);
+            double size, other;
+            const double complex a = product(&r, v, mu, &size), b = product(&r, u, mv, &other);
+            const double complex c = r.a.symmetry == MPK_HERMITIAN ? conj(b) : b;
+            if (!(cabs(a - c) <= 1e-11 * (size + other)))
+                fail_msg("%s, kind %d: %g of %g", families[k], kind, cabs(a - c), size);
+            free(u), free(v), free(mu), free(mv);
+            end(&r);
+        }
+    mpk_context_destroy(&ctx);
+}
+
 /* The pictures ask where entries of L are, however it is held. */
 static void count_entries(void *self, int64_t entries, int32_t r0, int32_t r1, int32_t c0,
                           int32_t c1) {
@@ -188,8 +229,9 @@ int main(void) {
     as_blocks.finish = mpki_block_finish_as_blocks;
     as_rows = mpki_cpu_blocks;
     as_rows.finish = mpki_block_finish_as_rows;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_scalars),
-                                       cmocka_unit_test(test_llt), cmocka_unit_test(test_definite),
-                                       cmocka_unit_test(test_shape)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts),  cmocka_unit_test(test_scalars),
+        cmocka_unit_test(test_llt),    cmocka_unit_test(test_definite),
+        cmocka_unit_test(test_single), cmocka_unit_test(test_shape)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -387,6 +387,7 @@ static mpk_status on_device(mpki_isai_factor *f, mpk_part part, const void *b, v
     const bool forward = all || part == MPK_PART_L, backward = all || part == MPK_PART_LT;
     int at = 0;
     mpki_sweeps_move m = {.scalar = f->scalar, .stored = f->job.scalar, .n = f->job.n};
+    m.pivots = f->job.scalar;
     m.nrhs = m.wide = 1, m.ldx = f->job.n;
     m.most = f->scalar != f->job.scalar ? f->most : NULL;
     m.x = (void *)(uintptr_t)b, m.y = f->vector[0];

@@ -58,7 +58,7 @@ mpk_status mpki_solver_upload(mpki_block_solver *s, const void *from, int64_t by
 }
 
 int64_t mpki_solver_size(const mpki_block_solver *s) {
-    return (int64_t)mpk_scalar_size(s->stored);
+    return (int64_t)mpk_scalar_size(s->stored >= MPK_C ? MPK_Z : MPK_D);
 }
 
 void mpki_cuda_sweeps_free(mpk_context *ctx, mpki_block_solver **handle) {
@@ -106,12 +106,12 @@ static mpk_status launch(application *a, int64_t first, int64_t end) {
     return mpki_solver_told(s, s->d->table->sweeps->run(s->d->cuda, &a->run));
 }
 
-/* ---- how many warps: the rule's number, half of it, twice as many. One that waits too long, or too
- * many that ask whether results are there, change nothing but the time ---- */
+/* ---- how many warps: as many as there is room for, half of them, a quarter. One that waits too long,
+ * or too many that ask whether results are there, change nothing but the time ---- */
 
 static int32_t warps_of(const mpki_block_solver *s, int kind, int which) {
     int32_t warps = s->warps[kind];
-    warps = which == 1 ? warps / 2 : which == 2 ? 2 * warps : warps;
+    warps = which == 1 ? warps / 2 : which == 2 ? warps / 4 : warps;
     return warps < 1 ? 1 : warps > s->most_warps[kind] ? s->most_warps[kind] : warps;
 }
 
@@ -206,9 +206,9 @@ static mpk_status on_device(mpki_block_solver *s, mpk_part part, int32_t nrhs, c
     const bool wait_for = sweeping && !s->stages->options->solve_sweeps;
     int32_t wide = 1, kind = 0;
     while (wide < nrhs) wide *= 2, kind++;
-    a.move = (mpki_sweeps_move){.scalar = s->scalar, .stored = s->stored, .n = s->n, .nrhs = nrhs};
+    a.move = (mpki_sweeps_move){.scalar = s->scalar, .pivots = s->stored, .n = s->n, .nrhs = nrhs};
+    a.move.stored = s->stored >= MPK_C ? MPK_Z : MPK_D;
     a.move.wide = wide;
-    a.move.most = s->mixed ? s->most : NULL;
     a.move.y = s->vector[0];
     a.move.x = (void *)(uintptr_t)b, a.move.ldx = ldb;
     a.move.index = forward(part) ? s->index[0] : s->position;

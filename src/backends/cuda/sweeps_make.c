@@ -8,8 +8,6 @@ enum {
     FEW = 256,     /* rows times blocks of frames that share a unit in narrow level sets */
     WIDE = 2048,   /* units of 32 rows that keep the device busy */
     NARROW = 1024, /* in level sets of fewer units late columns are put last */
-    AHEAD = 16,    /* level sets that warps are at work on */
-    WARPS_LEAST = 264
 };
 
 /* ---- making: units ------------------------------------------------------------------------------
@@ -218,6 +216,7 @@ static mpk_status measure_segments(mpki_solver_making *m) {
 static mpk_status take_all(mpki_solver_making *m) {
     mpki_block_solver *s = m->s;
     const int64_t n = s->n, size = mpki_solver_size(s), vector = n * s->wide * size;
+    const int64_t pivots = 2 * n * (int64_t)mpk_scalar_size(s->stored);
     const int64_t tasks = s->task[2] * (int64_t)sizeof(mpki_sweeps_task);
     const int64_t tickets = 2 * ((int64_t)s->stages->options->solve_sweeps + 1) * 4;
     const int64_t staged = n * s->wide * (int64_t)mpk_scalar_size(s->scalar);
@@ -234,8 +233,8 @@ static mpk_status take_all(mpki_solver_making *m) {
                 {vector, &s->vector[1]},
                 {vector, &s->vector[2]},
                 {part, &s->part},
-                {2 * n * size, &s->diagonal[0]},
-                {2 * n * size, &s->diagonal[1]},
+                {pivots, &s->diagonal[0]},
+                {pivots, &s->diagonal[1]},
                 {staged, &s->staging},
                 {n, (void **)&s->partner},
                 {tickets, (void **)&s->ticket},
@@ -244,7 +243,6 @@ static mpk_status take_all(mpki_solver_making *m) {
                 {n * 4, (void **)&s->index[1]},
                 {n * 8, (void **)&s->scale[0]},
                 {n * 8, (void **)&s->scale[1]},
-                {8, (void **)&s->most},
                 {place[0], &m->d_place[0]},
                 {place[1], &m->d_place[1]}};
     enum { COUNT = sizeof list / sizeof *list };
@@ -311,20 +309,15 @@ static mpk_status fill(mpki_solver_making *m) {
     return mpk_failed(status) ? status : mpki_solver_wait(s);
 }
 
-/* Warps of a launch: so many that some level sets are at work, so that what they read is there in
- * time, but no more, for those that wait ask again and again. */
+/* Warps of a launch: all that can be at work at once, until it was tried whether fewer do better. */
 static mpk_status choose_warps(mpki_block_solver *s) {
-    const int64_t levels = s->stages->levels.count;
     mpk_status status = MPK_OK;
     for (int k = 0; k < 4 && 1 << k <= s->wide && !mpk_failed(status); k++) {
         int32_t most = 0;
         status =
             mpki_solver_told(s, s->d->table->sweeps->warps(s->d->cuda, s->stored, 1 << k, &most));
-        int64_t warps = levels > 0 ? AHEAD * s->task[1] / levels : 0;
-        if (warps < WARPS_LEAST) warps = WARPS_LEAST;
         if (most < 3) most = 3; /* a device that is none */
-        if (warps > most || s->stages->options->solve_sweeps) warps = most;
-        s->warps[k] = (int32_t)warps, s->most_warps[k] = most;
+        s->warps[k] = s->most_warps[k] = most;
     }
     return status;
 }
@@ -373,7 +366,6 @@ mpk_status mpki_cuda_sweeps_make(mpk_context *ctx, const mpki_stages *stages,
     s->scalar = stages->scalar, s->stored = store->scalar;
     s->n = store->n;
     s->wide = *takes = widths(columns, mpki_solver_size(s));
-    s->mixed = s->scalar != s->stored;
     mpki_solver_making m = {.s = s, .store = store};
     mpk_status status = s->d->table->sweeps
                             ? make(&m)

@@ -27,7 +27,6 @@ struct mpki_block_solver {
     mpki_sweeps_clock *clock[MPKI_SOLVER_TRIALS];
     int trials, read; /* begun; whose time is known */
     double best_s[3];
-    bool mixed;                        /* vectors in double, blocks in single precision */
     void *buffer[MPKI_SOLVER_BUFFERS]; /* all device memory */
     int buffers;
     /* device memory */
@@ -37,7 +36,7 @@ struct mpki_block_solver {
     void *part, *diagonal[2], *staging;
     int8_t *partner;
     int32_t *ticket, *position, *index[2]; /* [2]: of b, of x */
-    double *scale[2], *most;
+    double *scale[2];
 };
 
 /* ---- sweeps.c: all return MPK_OK or the error that they recorded ---- */

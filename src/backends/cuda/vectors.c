@@ -345,6 +345,7 @@ const mpki_vector_engine mpki_cuda_vectors = {.matrix_make = mpki_cuda_matrix_ma
                                               .matrix_bytes = mpki_cuda_matrix_bytes,
                                               .multiply = mpki_cuda_multiply,
                                               .residual = mpki_cuda_residual,
+                                              .measure = mpki_cuda_measure,
                                               .shift = mpki_cuda_shift,
                                               .scales_make = mpki_cuda_scales_make,
                                               .scales_free = mpki_cuda_scales_free,

@@ -174,11 +174,42 @@ mpk_status mpki_cuda_residual(mpki_matrix *m, double norm, const void *x, const 
     *error = terms * unit * (norm * norms[0] + norms[1]);
     if (*error <= 0.1 * wanted)
         return mpki_cuda_told(m->ctx, STAGE, s->k->multiply(cuda, &s->at, &m->rows, x, b, r));
-    status = mpki_cuda_told(m->ctx, STAGE, s->k->residual(cuda, &s->at, &m->rows, x, b, r, norms));
+    status =
+        mpki_cuda_told(m->ctx, STAGE, s->k->residual(cuda, &s->at, &m->rows, x, b, r, NULL, norms));
     if (mpk_failed(status)) return status;
     /* sums are held in twice the precision of double, whatever the entries are */
     *error = 2 * unit * norms[0] + terms * 0x1p-53 * terms * 0x1p-53 * norms[1];
     return MPK_OK;
+}
+
+mpk_status mpki_cuda_measure(mpki_matrix *m, const void *x, const void *b, void *r, double *w) {
+    enum { X, B, R, COUNT };
+    const mpki_cuda_table *table = m->d->table;
+    mpki_cuda *cuda = m->d->cuda;
+    const int64_t n = m->rows.n, bytes = n * (int64_t)sizeof *w;
+    mpki_space *s = NULL;
+    void *v[COUNT], *there = NULL;
+    double norms[2];
+    mpk_status status =
+        mpki_cuda_space_make(m->ctx, m->space->at.scalar, m->rows.n, COUNT, NULL, 0, &s, v);
+    if (!mpk_failed(status))
+        status = mpki_cuda_told(m->ctx, STAGE, table->alloc(cuda, bytes > 0 ? bytes : 1, &there));
+    const void *const in[] = {x, b};
+    for (int k = 0; k < 2 && !mpk_failed(status); k++)
+        status = mpki_cuda_told(m->ctx, STAGE, s->f->copy(cuda, &s->at, in[k], v[k], 0));
+    if (!mpk_failed(status))
+        status = mpki_cuda_told(
+            m->ctx, STAGE, s->k->residual(cuda, &s->at, &m->rows, v[X], v[B], v[R], there, norms));
+    if (!mpk_failed(status))
+        status = mpki_cuda_told(m->ctx, STAGE, s->f->copy(cuda, &s->at, v[R], r, 1));
+    if (!mpk_failed(status))
+        status = mpki_cuda_told(
+            m->ctx, STAGE, table->copy(cuda, w, bytes, there, bytes, bytes, 1, 0, s->at.stream));
+    if (!mpk_failed(status))
+        status = mpki_cuda_told(m->ctx, STAGE, table->synchronize(cuda, s->at.stream));
+    if (there) table->release(cuda, there);
+    mpki_cuda_space_free(m->ctx, &s);
+    return status;
 }
 
 mpk_status mpki_cuda_shift(mpki_matrix *m, int exponent, const void *x, void *y) {

@@ -55,16 +55,14 @@ template <class S, class W> __global__ void most_kernel(const mpki_sweeps_move m
         atomicMax((unsigned long long *)m.most, (unsigned long long)__double_as_longlong(most));
 }
 
-/** y := scale * x by slot, and marks in vectors that are waited for. W: entries of the caller's
- *  vectors. */
+/** y := scale * x by slot, and marks in vectors that are waited for. S: entries by slot, W: of the
+ *  caller's vectors. */
 template <class S, class W> __global__ void in_kernel(const mpki_sweeps_move m) {
     typedef typename scalar_of<S>::real R;
     const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (k >= m.n) return;
     const double scale = m.scale ? m.scale[k] : 1, unit = unit_of(m.most);
     const int32_t i = m.index[k];
-    S none;
-    mark(none);
     for (int r = 0; r < m.wide; ++r) {
         S y = make<S>(0);
         if (r < m.nrhs) {
@@ -72,9 +70,9 @@ template <class S, class W> __global__ void in_kernel(const mpki_sweeps_move m) 
             y = unit == 1 ? build<S>::of((double)re(x), im(x)) * (R)scale
                           : build<S>::of((double)re(x) * scale * unit, im(x) * scale * unit);
         }
-        ((S *)m.y)[k * m.wide + r] = unmarked(y);
+        ((S *)m.y)[k * m.wide + r] = y;
         for (int j = 0; j < 2; ++j)
-            if (m.wait[j]) ((S *)m.wait[j])[k * m.wide + r] = none;
+            if (m.wait[j]) mark(((typename wide_of<S>::type *)m.wait[j])[k * m.wide + r]);
     }
 }
 
@@ -93,7 +91,7 @@ template <class S, class W> __global__ void out_kernel(const mpki_sweeps_move m)
     }
 }
 
-template <class S> __global__ void mark_kernel(S *p, int64_t count) {
+template <class V> __global__ void mark_kernel(V *p, int64_t count) {
     const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (k < count) mark(p[k]);
 }
@@ -158,18 +156,22 @@ __global__ void pivots_kernel(const mpki_cuda_packing p, const mpki_cuda_store s
     }
 }
 
-template <class S>
+/** y := D^-1 y. S: entries of D^-1, V of y. */
+template <class S, class V>
 __global__ void scale_kernel(const mpki_sweeps_move m, const S *diagonal, const int8_t *partner) {
     const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (k >= m.n || partner[k] < 0) return;
+    V d[4] = {};
+    for (int j = 0; j < (partner[k] ? 4 : 1); ++j)
+        d[j] = build<V>::of((double)re(diagonal[2 * k + j]), im(diagonal[2 * k + j]));
     for (int r = 0; r < m.wide; ++r) {
-        S *y = (S *)m.y + k * m.wide + r;
-        const S x = y[0];
-        y[0] = diagonal[2 * k] * x;
+        V *y = (V *)m.y + k * m.wide + r;
+        const V x = y[0];
+        y[0] = d[0] * x;
         if (!partner[k]) continue;
-        S *z = y + m.wide;
-        y[0] = y[0] + diagonal[2 * k + 1] * z[0];
-        z[0] = diagonal[2 * k + 2] * z[0] + diagonal[2 * k + 3] * x;
+        V *z = y + m.wide;
+        y[0] = y[0] + d[1] * z[0];
+        z[0] = d[2] * z[0] + d[3] * x;
     }
 }
 

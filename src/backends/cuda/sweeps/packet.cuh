@@ -15,14 +15,18 @@
  *
  *  Lane k has the entries of row k of the unit, those that fall due last at its end. Rows longer than
  *  all lanes' share give their first entries to lanes with room before their own. Column
- *  NOTHING is that of padding. */
+ *  NOTHING is that of padding.
+ *
+ *  T is what the factor is stored in. Vectors by slot, and all sums, are in double precision whatever
+ *  T is: then a factor in single precision is one linear operator, symmetric to 1e-16, which takes SQMR
+ *  fewer iterations than one whose results are rounded anew in each application. */
 #include "../scalar.cuh"
 #include "sweeps.h"
 
 namespace mpki {
 
-struct packet {
-    uint32_t next; /* as mpki_sweeps_place */
+struct alignas(16) packet { /* two reads of 16 bytes */
+    uint32_t next;          /* as mpki_sweeps_place */
     uint16_t columns;
     uint8_t steps, flags;
     int32_t slot, part, first_part, parts;
@@ -35,7 +39,7 @@ static const int NOTHING = MPKI_SWEEPS_COLUMNS;
 
 template <class S> struct packing {
     static const int QUAD = 128 + 128 * (int)sizeof(S); /* bytes */
-    static const int MOST = 32 + 128 + MPKI_SWEEPS_STEPS / 4 * QUAD + 1024;
+    static const int MOST = 32 + 128 + MPKI_SWEEPS_STEPS / 4 * QUAD + 4 * (MPKI_SWEEPS_COLUMNS + 1);
     static const int BY_16 = sizeof(S) > 16 ? 1 : 16 / (int)sizeof(S);
 
     __host__ __device__ static int entries_at(int flags) { return 32 + (flags & FOLDED ? 128 : 0); }
@@ -57,68 +61,49 @@ template <class S> struct packing {
     }
 };
 
+/* ---- numbers of vectors ---- */
+
+template <class S> struct wide_of { typedef double type; };
+template <class F> struct wide_of<cx<F>> { typedef cx<double> type; };
+__device__ inline double widen(float a) {
+    return (double)a;
+}
+__device__ inline double widen(double a) {
+    return a;
+}
+template <class F> __device__ inline cx<double> widen(cx<F> a) {
+    return {(double)a.x, (double)a.y};
+}
+
 /* ---- results that are waited for: an entry is there when none of its parts is this NaN. The vectors
  * are read and written in L2, entry by entry ---- */
 
-template <class F> struct absent;
-template <> struct absent<float> {
-    typedef uint32_t word;
-    static const word MARK = 0x7fed5eedu;
-};
-template <> struct absent<double> {
-    typedef unsigned long long word;
-    static const word MARK = 0x7ffd5eed7ffd5eedull;
-};
+static const unsigned long long ABSENT = 0x7ffd5eed7ffd5eedull;
 
-template <class F> __device__ inline typename absent<F>::word word_of(F x);
-template <> __device__ inline uint32_t word_of(float x) {
-    return __float_as_uint(x);
+__device__ inline bool is_absent(double x) {
+    return (unsigned long long)__double_as_longlong(x) == ABSENT;
 }
-template <> __device__ inline unsigned long long word_of(double x) {
-    return (unsigned long long)__double_as_longlong(x);
-}
-template <class F> __device__ inline F of_word(typename absent<F>::word x);
-template <> __device__ inline float of_word<float>(uint32_t x) {
-    return __uint_as_float(x);
-}
-template <> __device__ inline double of_word<double>(unsigned long long x) {
-    return __longlong_as_double((long long)x);
-}
-
-template <class F> __device__ inline bool is_absent(F x) {
-    return word_of(x) == absent<F>::MARK;
-}
-template <class F> __device__ inline bool is_absent(cx<F> x) {
+__device__ inline bool is_absent(cx<double> x) {
     return is_absent(x.x) || is_absent(x.y);
 }
-template <class F> __device__ inline void mark(F &x) {
-    x = of_word<F>(absent<F>::MARK);
+__device__ inline void mark(double &x) {
+    x = __longlong_as_double((long long)ABSENT);
 }
-template <class F> __device__ inline void mark(cx<F> &x) {
+__device__ inline void mark(cx<double> &x) {
     mark(x.x), mark(x.y);
 }
 /** x, or where it happens to be the mark another NaN. */
-template <class F> __device__ inline F unmarked(F x) {
-    return is_absent(x) ? of_word<F>(absent<F>::MARK ^ 1) : x;
+__device__ inline double unmarked(double x) {
+    return is_absent(x) ? __longlong_as_double((long long)(ABSENT ^ 1)) : x;
 }
-template <class F> __device__ inline cx<F> unmarked(cx<F> x) {
+__device__ inline cx<double> unmarked(cx<double> x) {
     return {unmarked(x.x), unmarked(x.y)};
 }
 
 #ifdef __CUDA_ARCH__
-__device__ inline float load_now(const float *p) {
-    float x;
-    asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(x) : "l"(p));
-    return x;
-}
 __device__ inline double load_now(const double *p) {
     double x;
     asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(x) : "l"(p));
-    return x;
-}
-__device__ inline cx<float> load_now(const cx<float> *p) {
-    cx<float> x;
-    asm volatile("ld.relaxed.gpu.global.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "l"(p));
     return x;
 }
 __device__ inline cx<double> load_now(const cx<double> *p) {
@@ -127,22 +112,10 @@ __device__ inline cx<double> load_now(const cx<double> *p) {
     return x;
 }
 /** x := *p where `wanted`; no branch. */
-__device__ inline void load_if(bool wanted, const float *p, float &x) {
-    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\n"
-                 "@p ld.relaxed.gpu.global.f32 %0, [%1];\n}"
-                 : "+f"(x)
-                 : "l"(p), "r"((unsigned)wanted));
-}
 __device__ inline void load_if(bool wanted, const double *p, double &x) {
     asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\n"
                  "@p ld.relaxed.gpu.global.f64 %0, [%1];\n}"
                  : "+d"(x)
-                 : "l"(p), "r"((unsigned)wanted));
-}
-__device__ inline void load_if(bool wanted, const cx<float> *p, cx<float> &x) {
-    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %3, 0;\n"
-                 "@p ld.relaxed.gpu.global.v2.f32 {%0, %1}, [%2];\n}"
-                 : "+f"(x.x), "+f"(x.y)
                  : "l"(p), "r"((unsigned)wanted));
 }
 __device__ inline void load_if(bool wanted, const cx<double> *p, cx<double> &x) {
@@ -151,14 +124,8 @@ __device__ inline void load_if(bool wanted, const cx<double> *p, cx<double> &x) 
                  : "+d"(x.x), "+d"(x.y)
                  : "l"(p), "r"((unsigned)wanted));
 }
-__device__ inline void store_now(float *p, float x) {
-    asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(p), "f"(x));
-}
 __device__ inline void store_now(double *p, double x) {
     asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(p), "d"(x));
-}
-__device__ inline void store_now(cx<float> *p, cx<float> x) {
-    asm volatile("st.relaxed.gpu.global.v2.f32 [%0], {%1, %2};" ::"l"(p), "f"(x.x), "f"(x.y));
 }
 __device__ inline void store_now(cx<double> *p, cx<double> x) {
     asm volatile("st.relaxed.gpu.global.v2.f64 [%0], {%1, %2};" ::"l"(p), "d"(x.x), "d"(x.y));

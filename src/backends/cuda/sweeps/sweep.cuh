@@ -76,13 +76,14 @@ struct arrival {
 /** Shared memory of a warp: two packets, the results that one of them needs, sums for other lanes,
  *  barriers. */
 template <class S, int NR> struct sweep_room {
-    static const int GATHERED = 256 * NR * (int)sizeof(S), FOREIGN = 32 * NR * (int)sizeof(S);
+    static const int NUMBER = NR * (int)sizeof(typename wide_of<S>::type);
+    static const int GATHERED = (MPKI_SWEEPS_COLUMNS + 1) * NUMBER, FOREIGN = 32 * NUMBER;
     static const int BYTES = 2 * packing<S>::MOST + GATHERED + FOREIGN + 16;
 };
 
 /* ---- one packet ---- */
 
-template <class S, int NR> __device__ inline bool load_all(const S *from, S (&v)[NR]) {
+template <class V, int NR> __device__ inline bool load_all(const V *from, V (&v)[NR]) {
     bool here = true;
 #pragma unroll
     for (int r = 0; r < NR; ++r) v[r] = load_now(from + r);
@@ -93,10 +94,10 @@ template <class S, int NR> __device__ inline bool load_all(const S *from, S (&v)
 
 /** Results of COUNT chunks of columns from chunk `first` on, 32 each, as far as `missing` (of the lane)
  *  names them: all are asked for before one is looked at. Returns what is missing still. */
-template <int COUNT, class S, int NR, int CHUNKS>
+template <int COUNT, class V, int NR, int CHUNKS>
 __device__ __forceinline__ unsigned ask(int first, const uint32_t (&slot)[CHUNKS], unsigned missing,
-                                        const S *from, S (*gathered)[NR]) {
-    S v[COUNT][NR];
+                                        const V *from, V (*gathered)[NR]) {
+    V v[COUNT][NR];
 #pragma unroll
     for (int k = 0; k < COUNT; ++k)
 #pragma unroll
@@ -117,14 +118,16 @@ __device__ __forceinline__ unsigned ask(int first, const uint32_t (&slot)[CHUNKS
     return missing;
 }
 
-/** The results for a packet's columns, to gathered. At first all are asked for; then those that are due
- *  last, until they come; then all others again. */
-template <class S, int NR>
-__device__ inline void gather(const uint32_t *list, int columns, const S *from, S *gathered) {
-    const int CHUNKS = 8, lane = threadIdx.x & 31, BYTES = NR * (int)sizeof(S);
-    const int AT_ONCE = BYTES <= 16 ? 4 : BYTES <= 32 ? 2 : 1;
-    const unsigned GROUP = (1u << AT_ONCE) - 1;
-    S(*const to)[NR] = (S(*)[NR])gathered + lane;
+/** The results for a packet's columns, to gathered. At first all are asked for, as many together as
+ * registers hold; then those that are due last, until they come; then all others again. */
+template <class V, int NR>
+__device__ inline void gather(const uint32_t *list, int columns, const V *from, V *gathered) {
+    const int CHUNKS = (MPKI_SWEEPS_COLUMNS + 1) / 32, lane = threadIdx.x & 31;
+    const int BYTES = NR * (int)sizeof(V);
+    const int AT_FIRST = BYTES <= 8 ? CHUNKS : BYTES <= 16 ? 4 : BYTES <= 32 ? 2 : 1;
+    const int LATER = BYTES <= 32 ? 2 : 1;
+    const unsigned GROUP = (1u << LATER) - 1;
+    V(*const to)[NR] = (V(*)[NR])gathered + lane;
     uint32_t slot[CHUNKS];
     unsigned missing = 0;
 #pragma unroll
@@ -132,23 +135,19 @@ __device__ inline void gather(const uint32_t *list, int columns, const S *from, 
         slot[k] = 0;
         if (32 * k + lane < columns) slot[k] = list[32 * k + lane], missing |= 1u << k;
     }
-    unsigned wanted = __reduce_or_sync(ALL, missing),
-             now = wanted; /* by some lane: groups of them */
-    while (wanted) {
 #pragma unroll
-        for (int first = 0; first < CHUNKS; first += AT_ONCE)
-            if (now & GROUP << first) missing = ask<AT_ONCE, S, NR>(first, slot, missing, from, to);
-        wanted = __reduce_or_sync(ALL, missing);
-        const unsigned last = GROUP << (31 - __clz((int)(wanted | 1))) / AT_ONCE * AT_ONCE;
+    for (int first = 0; first < CHUNKS; first += AT_FIRST)
+        if (32 * first < columns) missing = ask<AT_FIRST, V, NR>(first, slot, missing, from, to);
+    unsigned wanted = __reduce_or_sync(ALL, missing); /* by some lane: groups of them */
+    unsigned now = ~0u;
+    while (wanted) {
+        const unsigned last = GROUP << (31 - __clz((int)wanted)) / LATER * LATER;
         now = now & last ? wanted & last : wanted;
+#pragma unroll
+        for (int first = 0; first < CHUNKS; first += LATER)
+            if (now & GROUP << first) missing = ask<LATER, V, NR>(first, slot, missing, from, to);
+        wanted = __reduce_or_sync(ALL, missing);
     }
-}
-
-template <class F> __device__ inline F select(bool first, F a, F b) {
-    return first ? a : b;
-}
-template <class F> __device__ inline cx<F> select(bool first, cx<F> a, cx<F> b) {
-    return {first ? a.x : b.x, first ? a.y : b.y};
 }
 
 /** COUNT values of a lane, which lie together as far as they fit into 16 bytes. */
@@ -166,37 +165,38 @@ __device__ inline void lane_values(const char *at, S (&value)[COUNT]) {
     }
 }
 
-template <class S, int SUMS, int NR> __device__ inline S whole(const S (&sum)[SUMS][NR], int r) {
-    const S even = SUMS == 4 ? sum[0][r] + sum[2 % SUMS][r] : sum[0][r];
-    const S odd = SUMS == 4 ? sum[1 % SUMS][r] + sum[3 % SUMS][r] : sum[1 % SUMS][r];
+template <class V, int SUMS, int NR> __device__ inline V whole(const V (&sum)[SUMS][NR], int r) {
+    const V even = SUMS == 4 ? sum[0][r] + sum[2 % SUMS][r] : sum[0][r];
+    const V odd = SUMS == 4 ? sum[1 % SUMS][r] + sum[3 % SUMS][r] : sum[1 % SUMS][r];
     return SUMS > 1 ? even + odd : even;
 }
 
 /** acc -= the lane's entries times gathered. Several sums run side by side, for one multiplication
- *  and addition takes as long as many. Each begins anew with the lane's own entries; by selection,
- *  for a branch would cost more than the rest. */
-template <class S, int NR, bool FOLD>
-__device__ inline void entries(const packet *p, const S *gathered, S *foreign, S (&acc)[NR]) {
+ *  and addition takes as long as many; entries of other lanes' rows have sums of their own. Loops stay
+ *  short: all steps unrolled, read before the results are there, take 1.4 times as long, for
+ *  instructions must be fetched, too, and few warps share them. */
+template <class S, class V, int NR, bool FOLD>
+__device__ inline void entries(const char *place, int steps, const V *gathered, V *foreign,
+                               V (&acc)[NR]) {
     const int SUMS = NR == 1 ? 4 : NR == 2 ? 2 : 1, lane = threadIdx.x & 31;
-    const char *at = (const char *)p + packing<S>::entries_at(FOLD ? FOLDED : 0);
-    const int steps = p->steps;
-    const uint32_t fold = FOLD ? ((const uint32_t *)(p + 1))[lane] : 0;
+    const char *at = place + packing<S>::entries_at(FOLD ? FOLDED : 0);
+    const uint32_t fold = FOLD ? ((const uint32_t *)(place + sizeof(packet)))[lane] : 0;
     const int own = (int)(fold & 255);
-    const S zero = make<S>(0);
-    S sum[SUMS][NR], other[SUMS][NR];
+    const V zero = make<V>(0);
+    V sum[SUMS][NR], other[SUMS][NR];
 #pragma unroll
     for (int k = 0; k < SUMS; ++k)
 #pragma unroll
         for (int r = 0; r < NR; ++r) sum[k][r] = other[k][r] = zero;
-    auto add = [&](S value, uint32_t column, int j, int step) {
-        const S *x = gathered + column * NR;
-        const bool turn = FOLD && (unsigned)(step - own) < (unsigned)SUMS;
+    auto add = [&](V value, uint32_t column, int j, int step) {
+        const V *x = gathered + column * NR;
+        const bool foreign_one = FOLD && step < own;
 #pragma unroll
-        for (int r = 0; r < NR; ++r) {
-            S &here = sum[j % SUMS][r], &before = other[j % SUMS][r];
-            if (FOLD) before = select(turn, here, before), here = select(turn, zero, here);
-            nfma(here, value, x[r]);
-        }
+        for (int r = 0; r < NR; ++r)
+            if (foreign_one)
+                nfma(other[j % SUMS][r], value, x[r]);
+            else
+                nfma(sum[j % SUMS][r], value, x[r]);
     };
 #pragma unroll 2
     for (int step = 0; step < steps / 4 * 4; step += 4, at += packing<S>::QUAD) {
@@ -204,31 +204,20 @@ __device__ inline void entries(const packet *p, const S *gathered, S *foreign, S
         S value[4];
         lane_values<S, 4>(at + 128, value);
 #pragma unroll
-        for (int j = 0; j < 4; ++j) add(value[j], column >> 8 * j & 255, j, step + j);
+        for (int j = 0; j < 4; ++j) add(widen(value[j]), column >> 8 * j & 255, j, step + j);
     }
     if (steps % 4) {
         const uint32_t column = ((const uint16_t *)at)[lane];
         S value[2];
         lane_values<S, 2>(at + 64, value);
 #pragma unroll
-        for (int j = 0; j < 2; ++j) add(value[j], column >> 8 * j & 255, j, steps - 2 + j);
-    }
-    if (FOLD) {
-#pragma unroll
-        for (int k = 0; k < SUMS; ++k) { /* a sum without an entry of the lane's own */
-            const bool turned = own <= (steps - 1 - k) / SUMS * SUMS + k && k < steps;
-#pragma unroll
-            for (int r = 0; r < NR; ++r) {
-                other[k][r] = select(turned, other[k][r], sum[k][r]);
-                sum[k][r] = select(turned, sum[k][r], zero);
-            }
-        }
+        for (int j = 0; j < 2; ++j) add(widen(value[j]), column >> 8 * j & 255, j, steps - 2 + j);
     }
 #pragma unroll
-    for (int r = 0; r < NR; ++r) acc[r] = acc[r] + whole<S, SUMS, NR>(sum, r);
+    for (int r = 0; r < NR; ++r) acc[r] = acc[r] + whole<V, SUMS, NR>(sum, r);
     if (FOLD) {
 #pragma unroll
-        for (int r = 0; r < NR; ++r) foreign[(fold >> 24) * NR + r] = whole<S, SUMS, NR>(other, r);
+        for (int r = 0; r < NR; ++r) foreign[(fold >> 24) * NR + r] = whole<V, SUMS, NR>(other, r);
         __syncwarp();
         const int end = (int)(fold >> 16 & 255);
         for (int k = (int)(fold >> 8 & 255); k < end; ++k)
@@ -239,8 +228,8 @@ __device__ inline void entries(const packet *p, const S *gathered, S *foreign, S
 
 /** The parts of the sum that other tasks have left: acc += them where all are there. They are marked
  *  again for the next sweep. */
-template <class S, int NR, int COUNT> __device__ inline bool take_parts(S *from, S (&acc)[NR]) {
-    S v[COUNT][NR], none;
+template <class V, int NR, int COUNT> __device__ inline bool take_parts(V *from, V (&acc)[NR]) {
+    V v[COUNT][NR], none;
     bool here = true;
     mark(none);
 #pragma unroll
@@ -264,14 +253,14 @@ template <class S, int NR, int COUNT> __device__ inline bool take_parts(S *from,
 
 /** Parts number `done` and later: until they come, or (`once`) those that are there by now. Returns how
  *  many are taken. */
-template <class S, int NR>
-__device__ inline int add_parts(const packet *p, void *part, int done, bool once, S (&acc)[NR]) {
-    const int FEW = NR * sizeof(S) <= 16 ? 4 : 1, lane = threadIdx.x & 31;
-    S *from = (S *)part + ((int64_t)p->first_part * 32 + lane) * NR;
+template <class V, int NR>
+__device__ inline int add_parts(const packet *p, void *part, int done, bool once, V (&acc)[NR]) {
+    const int FEW = NR * sizeof(V) <= 16 ? 4 : 1, lane = threadIdx.x & 31;
+    V *from = (V *)part + ((int64_t)p->first_part * 32 + lane) * NR;
     while (done < p->parts) {
         const bool few = FEW > 1 && p->parts - done >= FEW;
-        S *const next = from + (int64_t)done * 32 * NR;
-        if (few ? take_parts<S, NR, FEW>(next, acc) : take_parts<S, NR, 1>(next, acc))
+        V *const next = from + (int64_t)done * 32 * NR;
+        if (few ? take_parts<V, NR, FEW>(next, acc) : take_parts<V, NR, 1>(next, acc))
             done += few ? FEW : 1;
         else if (once)
             break;
@@ -280,45 +269,55 @@ __device__ inline int add_parts(const packet *p, void *part, int done, bool once
 }
 
 /** The right-hand side of the lane's row. Backward it is D^-1 times the result of the other
- *  direction, which may have to be waited for. */
-template <class S, int NR>
-__device__ inline void start(const packet *p, const mpki_sweeps_run &a, S (&acc)[NR]) {
-    const int lane = threadIdx.x & 31, rows = p->part < 0 ? (int)p->rows : 0;
-    const bool back = p->flags & BACKWARD, here = lane < rows;
-    const S *from =
-        (const S *)(back ? a.half[1].start : a.half[0].start) + ((int64_t)p->slot + lane) * NR;
-#pragma unroll
-    for (int r = 0; r < NR; ++r) acc[r] = make<S>(0);
-    if (!back || !a.diagonal || rows == 0) {
-        if (here)
-#pragma unroll
-            for (int r = 0; r < NR; ++r) acc[r] = from[r];
-        return;
-    }
-    const int partner = here ? a.partner[p->slot + lane] : 0;
-    S d = make<S>(0), e = make<S>(0);
-    if (here) {
-        const S *at = (const S *)a.diagonal + 2 * ((int64_t)p->slot + lane);
-        d = at[0], e = at[1];
-    }
-    bool missing = here;
-    while (__any_sync(ALL, missing)) missing = missing && !load_all<S, NR>(from, acc);
-#pragma unroll
-    for (int r = 0; r < NR; ++r) {
-        const S x = shfl(acc[r], lane + partner);
-        acc[r] = d * acc[r];
-        if (partner) acc[r] = acc[r] + e * x;
-    }
-}
+ *  direction, which may have to be waited for: asked for first, looked at after the columns' results. */
+template <class S, class V, int NR> struct own_row {
+    V b[NR], d, e;
+    const V *from;
+    int partner;
+    bool here, waits;
 
-template <class S, int NR>
-__device__ inline void finish(const packet *p, const mpki_sweeps_run &a, const S (&acc)[NR]) {
+    __device__ void ask(const packet *p, const mpki_sweeps_run &a) {
+        const int lane = threadIdx.x & 31, rows = p->part < 0 ? (int)p->rows : 0;
+        const bool back = p->flags & BACKWARD;
+        const int64_t row = (int64_t)p->slot + lane;
+        here = lane < rows, waits = back && a.diagonal && rows > 0;
+        from = (const V *)(back ? a.half[1].start : a.half[0].start) + row * NR;
+        partner = 0;
+#pragma unroll
+        for (int r = 0; r < NR; ++r) b[r] = make<V>(0);
+        d = e = make<V>(0);
+        if (!here) return;
+#pragma unroll
+        for (int r = 0; r < NR; ++r) b[r] = load_now(from + r);
+        if (!waits) return;
+        partner = a.partner[row];
+        d = widen(((const S *)a.diagonal)[2 * row]),
+        e = widen(((const S *)a.diagonal)[2 * row + 1]);
+    }
+
+    __device__ void take(V (&acc)[NR]) {
+        bool missing = false;
+        if (waits)
+#pragma unroll
+            for (int r = 0; r < NR; ++r) missing = missing || is_absent(b[r]);
+        while (__any_sync(ALL, missing)) missing = missing && !load_all<V, NR>(from, b);
+#pragma unroll
+        for (int r = 0; r < NR; ++r) {
+            const V x = shfl(b[r], (threadIdx.x & 31) + partner);
+            acc[r] = waits ? d * b[r] : b[r];
+            if (partner) acc[r] = acc[r] + e * x;
+        }
+    }
+};
+
+template <class V, int NR>
+__device__ inline void finish(const packet *p, const mpki_sweeps_run &a, const V (&acc)[NR]) {
     const int lane = threadIdx.x & 31;
-    S *to;
+    V *to;
     if (p->part >= 0)
-        to = (S *)a.part + ((int64_t)p->part * 32 + lane) * NR;
+        to = (V *)a.part + ((int64_t)p->part * 32 + lane) * NR;
     else if (lane < (int)p->rows)
-        to = (S *)(p->flags & BACKWARD ? a.half[1].to : a.half[0].to) +
+        to = (V *)(p->flags & BACKWARD ? a.half[1].to : a.half[0].to) +
              ((int64_t)p->slot + lane) * NR;
     else
         return;
@@ -346,12 +345,13 @@ template <class S, int NR>
 __global__ void __launch_bounds__(32, 12) sweep_kernel(const mpki_sweeps_run a) {
     MPKI_ROOM;
     typedef sweep_room<S, NR> shared;
+    typedef typename wide_of<S>::type V;
     const int lane = threadIdx.x & 31, MOST = packing<S>::MOST;
-    S *gathered = (S *)(room + 2 * MOST);
-    S *foreign = (S *)(room + 2 * MOST + shared::GATHERED);
+    V *gathered = (V *)(room + 2 * MOST);
+    V *foreign = (V *)(room + 2 * MOST + shared::GATHERED);
     arrival there;
     there.begin(room + 2 * MOST + shared::GATHERED + shared::FOREIGN);
-    for (int k = lane; k < NR; k += 32) gathered[NOTHING * NR + k] = make<S>(0);
+    for (int k = lane; k < NR; k += 32) gathered[NOTHING * NR + k] = make<V>(0);
     mpki_sweeps_task task, next, then = {0, 0};
     if (!task_of(a, draw(a), &task)) return;
     int stage = 0;
@@ -360,52 +360,56 @@ __global__ void __launch_bounds__(32, 12) sweep_kernel(const mpki_sweeps_run a) 
     bool more = task_of(a, draw(a), &next);
     for (bool again = true; again;) {
         int drawn = 0, taken = 0;
-        S acc[NR], parts[NR];
+        V acc[NR], parts[NR];
+        own_row<S, V, NR> row;
         bool of_m = false, after = false;
         if (more) drawn = draw(a);
 #pragma unroll
-        for (int r = 0; r < NR; ++r) parts[r] = make<S>(0);
+        for (int r = 0; r < NR; ++r) parts[r] = make<V>(0);
         for (bool first = true;; first = false) {
             there.wait(stage);
             there.taken(stage);
-            const packet *p = (const packet *)(room + stage * MOST);
+            const char *const place = room + stage * MOST;
+            const packet p = *(const packet *)place;
             char *other = room + (stage ^ 1) * MOST;
-            const uint32_t size = p->next;
+            const uint32_t size = p.next;
             if (size) {
-                task.at += p->size;
+                task.at += p.size;
                 there.fetch(stage ^ 1, other, a.packets + (int64_t)task.at * 16, size * 16);
             } else if (more) {
                 there.fetch(stage ^ 1, other, a.packets + (int64_t)next.at * 16, next.size * 16);
             }
-            if (first) start<S, NR>(p, a, acc);
-            if (!first || !size || (p->flags & OF_M))
-                taken = add_parts<S, NR>(p, a.part, taken, !(p->flags & OF_M) && size, parts);
-            if (p->flags & OF_M) {
+            if (first) row.ask(&p, a);
+            if (!first || !size || (p.flags & OF_M))
+                taken = add_parts<V, NR>(&p, a.part, taken, !(p.flags & OF_M) && size, parts);
+            if (p.flags & OF_M) {
+                if (first) row.take(acc);
                 if (!of_m) {
 #pragma unroll
                     for (int r = 0; r < NR; ++r) {
                         gathered[lane * NR + r] = acc[r] + parts[r];
-                        acc[r] = make<S>(0);
+                        acc[r] = make<V>(0);
                     }
                 }
                 of_m = true;
-            } else if (p->columns) {
+            } else {
                 const uint32_t *list =
-                    (const uint32_t *)((const char *)p + packing<S>::list_at(p->flags, p->steps));
-                const void *from = p->flags & BACKWARD ? a.half[1].from : a.half[0].from;
-                gather<S, NR>(list, p->columns, (const S *)from, gathered);
+                    (const uint32_t *)(place + packing<S>::list_at(p.flags, p.steps));
+                const void *from = p.flags & BACKWARD ? a.half[1].from : a.half[0].from;
+                if (p.columns) gather<V, NR>(list, p.columns, (const V *)from, gathered);
+                if (first) row.take(acc);
             }
             if (first && more) after = task_of(a, drawn, &then);
             __syncwarp();
-            if (p->flags & FOLDED)
-                entries<S, NR, true>(p, gathered, foreign, acc);
+            if (p.flags & FOLDED)
+                entries<S, V, NR, true>(place, p.steps, gathered, foreign, acc);
             else
-                entries<S, NR, false>(p, gathered, foreign, acc);
+                entries<S, V, NR, false>(place, p.steps, gathered, foreign, acc);
             if (!size) {
 #pragma unroll
                 for (int r = 0; r < NR; ++r)
                     if (!of_m) acc[r] = acc[r] + parts[r];
-                finish<S, NR>(p, a, acc);
+                finish<V, NR>(&p, a, acc);
             }
             __syncwarp();
             stage ^= 1;

@@ -78,7 +78,7 @@ static int out(mpki_cuda *cuda, const mpki_sweeps_move *m) {
 
 static int scale(mpki_cuda *cuda, const mpki_sweeps_move *m, const void *diagonal,
                  const int8_t *partner) {
-    return kinds[m->stored]->scale(cuda, m, diagonal, partner);
+    return kinds[m->pivots]->scale(cuda, m, diagonal, partner);
 }
 
 static int set(mpki_cuda *cuda, void *p, int byte, int64_t bytes) {

@@ -6,6 +6,7 @@
  *  A factor is packed anew, in the order in which a sweep reads it, once for each direction.
  *  Slot    the index of a row in the order of the level sets; forward sweeps go up, backward down.
  *  Unit    up to 32 slots: whole frames of one level set. A warp has a lane for each slot.
+ *          Numbers by slot are in double precision, complex or not as the factor is.
  *  Segment some of the columns of a unit's rows (of L, of L^T, or of M at the end), few enough for
  *          shared memory. In memory it is a packet; see sweeps/packet.cuh.
  *  Task    segments of a unit that one warp works on, one after the other: all of them, or, where
@@ -97,6 +98,7 @@ typedef struct mpki_sweeps_run {
 /** Vectors between the caller's order and slots. */
 typedef struct mpki_sweeps_move {
     mpk_scalar scalar, stored; /**< of the caller's vectors; by slot */
+    mpk_scalar pivots;         /**< of D, where it is applied */
     int32_t n, nrhs, wide;     /**< columns; numbers by slot, >= nrhs: the others are 0 */
     void *x;                   /**< the caller's */
     int64_t ldx;

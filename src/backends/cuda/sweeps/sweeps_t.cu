@@ -56,7 +56,9 @@ template <int NR> static mpk_status run_of(mpki_cuda *cuda, const mpki_sweeps_ru
 }
 
 /* numbers of vectors whose entries take more than 64 bytes a slot are not asked for */
-template <int NR> struct allowed { static const int value = NR * sizeof(T) <= 64 ? NR : 1; };
+template <int NR> struct allowed {
+    static const int value = NR * sizeof(wide_of<T>::type) <= 64 ? NR : 1;
+};
 
 static mpk_status warps(mpki_cuda *cuda, int32_t nrhs, int32_t *warps) {
     switch (nrhs) {
@@ -86,20 +88,29 @@ static mpk_status run(mpki_cuda *cuda, const mpki_sweeps_run *r) {
 
 /* ---- vectors ---- */
 
-typedef build<T>::wide W; /* entries of the caller's vectors where they are not T */
+typedef build<T>::wide V;
+#if MPKI_PRECISION < 2
+typedef float narrow_one;
+#else
+typedef cx<float> narrow_one;
+#endif
 
+static bool is_wide(mpk_scalar scalar) {
+    return scalar == MPK_D || scalar == MPK_Z;
+}
+
+/* T: by slot */
 static mpk_status in(mpki_cuda *cuda, const mpki_sweeps_move *m) {
     const unsigned blocks = blocks_of(m->n, 256);
-    const bool same = m->scalar == m->stored;
     if (m->n == 0) return MPK_OK;
     if (m->most) {
         MPKI_TRY(cudaMemsetAsync(m->most, 0, sizeof *m->most, cuda->sparse));
-        MPKI_LAUNCH((most_kernel<T, W>), blocks < 512 ? blocks : 512, 256, 0, cuda->sparse, *m);
+        MPKI_LAUNCH((most_kernel<T, V>), blocks < 512 ? blocks : 512, 256, 0, cuda->sparse, *m);
     }
-    if (same)
-        MPKI_LAUNCH((in_kernel<T, T>), blocks, 256, 0, cuda->sparse, *m);
+    if (is_wide(m->scalar))
+        MPKI_LAUNCH((in_kernel<T, V>), blocks, 256, 0, cuda->sparse, *m);
     else
-        MPKI_LAUNCH((in_kernel<T, W>), blocks, 256, 0, cuda->sparse, *m);
+        MPKI_LAUNCH((in_kernel<T, narrow_one>), blocks, 256, 0, cuda->sparse, *m);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -107,26 +118,32 @@ static mpk_status in(mpki_cuda *cuda, const mpki_sweeps_move *m) {
 static mpk_status out(mpki_cuda *cuda, const mpki_sweeps_move *m) {
     const unsigned blocks = blocks_of(m->n, 256);
     if (m->n == 0) return MPK_OK;
-    if (m->scalar == m->stored)
-        MPKI_LAUNCH((out_kernel<T, T>), blocks, 256, 0, cuda->sparse, *m);
+    if (is_wide(m->scalar))
+        MPKI_LAUNCH((out_kernel<T, V>), blocks, 256, 0, cuda->sparse, *m);
     else
-        MPKI_LAUNCH((out_kernel<T, W>), blocks, 256, 0, cuda->sparse, *m);
+        MPKI_LAUNCH((out_kernel<T, narrow_one>), blocks, 256, 0, cuda->sparse, *m);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
 
+/* T: of D */
 static mpk_status scale(mpki_cuda *cuda, const mpki_sweeps_move *m, const void *diagonal,
                         const int8_t *partner) {
+    const unsigned blocks = blocks_of(m->n, 256);
     if (m->n == 0) return MPK_OK;
-    MPKI_LAUNCH(scale_kernel<T>, blocks_of(m->n, 256), 256, 0, cuda->sparse, *m,
-                (const T *)diagonal, partner);
+    if (is_wide(m->stored))
+        MPKI_LAUNCH((scale_kernel<T, V>), blocks, 256, 0, cuda->sparse, *m, (const T *)diagonal,
+                    partner);
+    else
+        MPKI_LAUNCH((scale_kernel<T, narrow_one>), blocks, 256, 0, cuda->sparse, *m,
+                    (const T *)diagonal, partner);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
 
 static mpk_status wait(mpki_cuda *cuda, void *p, int64_t entries) {
     if (entries == 0) return MPK_OK;
-    MPKI_LAUNCH(mark_kernel<T>, blocks_of(entries, 256), 256, 0, cuda->sparse, (T *)p, entries);
+    MPKI_LAUNCH(mark_kernel<V>, blocks_of(entries, 256), 256, 0, cuda->sparse, (V *)p, entries);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

@@ -47,11 +47,6 @@ template <class E> struct chunk_size {
     enum { value = sizeof(E) == 16 ? 1024 : 2048, each = value / VECTOR_THREADS };
 };
 
-/** Blocks of a product that a multiprocessor holds at a time. */
-template <class E> struct product_resident {
-    enum { blocks = sizeof(E) == 16 ? 3 : 4 };
-};
-
 /** Is this block the last of a long row's? All threads get the same answer. */
 template <class A> __device__ inline bool last_piece(const A &a, const mpki_cuda_chunk &k) {
     __shared__ bool last;
@@ -82,8 +77,71 @@ template <class E> struct put_residual {
     __device__ void end(const double *) const {}
 };
 
+/** The sum of product[first], product[first + step], ... before `end`. */
+template <class E> __device__ inline E sum_of(const E *product, int first, int end, int step) {
+    E s = make<E>(0), t = make<E>(0);
+    int e = first;
+    for (; e + 3 * step < end; e += 4 * step) {
+        const E p = product[e], q = product[e + step];
+        s = s + (p + product[e + 2 * step]), t = t + (q + product[e + 3 * step]);
+    }
+    for (; e < end; e += step) s = s + product[e];
+    return s + t;
+}
+
+/** The rows of a chunk. Each has some lanes of a warp; those that are much longer than that have the
+ *  whole warp, one after the other. */
+template <class E, class PUT, int SUMS>
+__device__ inline void sum_rows(const mpki_cuda_chunk &k, const E *product, const int32_t *offset,
+                                const PUT &put, double (&sums)[SUMS]) {
+    enum { LONG = 64 }; /* a warp takes as long for one as a lane for some fifty entries */
+    const int tid = (int)threadIdx.x;
+    int lanes = 1;
+    while (lanes < 32 && 2 * lanes * k.rows <= VECTOR_THREADS) lanes *= 2;
+    const int lane = tid & (lanes - 1), groups = VECTOR_THREADS / lanes;
+    for (int i0 = 0; i0 < k.rows; i0 += groups) {
+        const int i = i0 + tid / lanes;
+        const int first = i < k.rows ? offset[i] : 0, end = i < k.rows ? offset[i + 1] : 0;
+        const bool is_long = end - first > LONG * lanes;
+        unsigned rest = __ballot_sync(0xffffffffu, is_long && lane == 0);
+        E s = sum_of(product, is_long ? end : first + lane, end, lanes);
+        for (int o = lanes / 2; o; o /= 2) s = s + shfl_xor(s, o);
+        for (; rest; rest &= rest - 1) {
+            const int from = __ffs((int)rest) - 1;
+            const int f = __shfl_sync(0xffffffffu, first, from);
+            E t = sum_of(product, f + (tid & 31), __shfl_sync(0xffffffffu, end, from), 32);
+            for (int o = 16; o; o /= 2) t = t + shfl_xor(t, o);
+            if ((tid & 31) == from) s = t;
+        }
+        if (i < k.rows && lane == 0) put((int64_t)k.row + i, s, sums);
+    }
+}
+
+/** A piece of a long row; the last one of the row adds up all. */
+template <class E, class PUT, int SUMS>
+__device__ inline void sum_piece(const rows_of<E> &a, const mpki_cuda_chunk &k, const E *product,
+                                 const PUT &put, double (&sums)[SUMS]) {
+    const int tid = (int)threadIdx.x;
+    double s[2] = {0, 0};
+    for (int e = tid; e < k.count; e += VECTOR_THREADS) {
+        const number p = wide(product[e]);
+        s[0] += p.x, s[1] += p.y;
+    }
+    block_sum<2, plus>(s);
+    if (tid == 0) __stcg(a.piece + 5 * (int64_t)k.slot, s[0]);
+    if (tid == 0) __stcg(a.piece + 5 * (int64_t)k.slot + 1, s[1]);
+    if (!last_piece(a, k)) return;
+    s[0] = s[1] = 0;
+    for (int p = tid; p < k.pieces; p += VECTOR_THREADS) {
+        const double *from = a.piece + 5 * (int64_t)(k.slot - k.number + p);
+        s[0] += __ldcg(from), s[1] += __ldcg(from + 1);
+    }
+    block_sum<2, plus>(s);
+    if (tid == 0) put((int64_t)k.row, narrow<E>(s[0], s[1]), sums);
+}
+
 template <class E, class PUT>
-__global__ void __launch_bounds__(VECTOR_THREADS, product_resident<E>::blocks)
+__global__ void __launch_bounds__(VECTOR_THREADS, MPKI_CUDA_PRODUCT_RESIDENT(sizeof(E)))
     multiply_kernel(const rows_of<E> a, const E *__restrict__ x, const PUT put, double *partial,
                     unsigned *ticket) {
     enum { EACH = chunk_size<E>::each, SUMS = PUT::SUMS ? PUT::SUMS : 1 };
@@ -113,38 +171,10 @@ __global__ void __launch_bounds__(VECTOR_THREADS, product_resident<E>::blocks)
             if (e < k.count) product[e] = v[u] * x[j[u]];
         }
         __syncthreads();
-        if (k.rows > 0) {
-            int lanes = 1;
-            while (lanes < 32 && 2 * lanes * k.rows <= VECTOR_THREADS) lanes *= 2;
-            const int lane = tid & (lanes - 1), groups = VECTOR_THREADS / lanes;
-            for (int i0 = 0; i0 < k.rows; i0 += groups) {
-                const int i = i0 + tid / lanes;
-                E s = make<E>(0);
-                if (i < k.rows)
-                    for (int e = offset[i] + lane; e < offset[i + 1]; e += lanes)
-                        s = s + product[e];
-                for (int o = lanes / 2; o; o /= 2) s = s + shfl_xor(s, o);
-                if (i < k.rows && lane == 0) put((int64_t)k.row + i, s, sums);
-            }
-        } else {
-            double s[2] = {0, 0};
-            for (int e = tid; e < k.count; e += VECTOR_THREADS) {
-                const number p = wide(product[e]);
-                s[0] += p.x, s[1] += p.y;
-            }
-            block_sum<2, plus>(s);
-            if (tid == 0) __stcg(a.piece + 5 * (int64_t)k.slot, s[0]);
-            if (tid == 0) __stcg(a.piece + 5 * (int64_t)k.slot + 1, s[1]);
-            if (last_piece(a, k)) {
-                s[0] = s[1] = 0;
-                for (int p = tid; p < k.pieces; p += VECTOR_THREADS) {
-                    const double *from = a.piece + 5 * (int64_t)(k.slot - k.number + p);
-                    s[0] += __ldcg(from), s[1] += __ldcg(from + 1);
-                }
-                block_sum<2, plus>(s);
-                if (tid == 0) put((int64_t)k.row, narrow<E>(s[0], s[1]), sums);
-            }
-        }
+        if (k.rows > 0)
+            sum_rows<E>(k, product, offset, put, sums);
+        else
+            sum_piece<E>(a, k, product, put, sums);
         __syncthreads();
     }
     if (PUT::SUMS) {
@@ -222,8 +252,10 @@ template <class E> __device__ inline void block_join(row_sum<E> &s, double (*roo
 template <class E> struct residual_end {
     const E *b;
     E *r;
+    double *w; /* NULL, or |A| |x| + |b| of each row */
     __device__ void operator()(int64_t i, row_sum<E> s, double (&sums)[4]) const {
         const number own = wide(b[i]);
+        if (w) w[i] = s.w + fabs(own.x) + fabs(own.y);
         add(s.re, own.x);
         add(s.im, own.y);
         const E v = narrow<E>(s.re.high + s.re.low, s.im.high + s.im.low);

@@ -36,6 +36,9 @@ typedef struct mpki_cuda_chunk {
 /** Most entries and rows of a chunk. */
 #define MPKI_CUDA_CHUNK(scalar) ((scalar) == MPK_Z ? 1024 : 2048)
 enum { MPKI_CUDA_CHUNK_ROWS = 1024 };
+/** Thread blocks of a product that a multiprocessor has at work at once; of 132 of them. */
+#define MPKI_CUDA_PRODUCT_RESIDENT(size) ((size) == 16 ? 3 : 4)
+#define MPKI_CUDA_PRODUCT_BLOCKS(size) (132 * MPKI_CUDA_PRODUCT_RESIDENT(size))
 
 /** A in both triangles, by rows. */
 typedef struct mpki_cuda_rows {
@@ -129,9 +132,10 @@ typedef struct mpki_cuda_vector_kernels {
     /** y := A x, or b - A x where b is not NULL; b may be y */
     int (*multiply)(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const void *x,
                     const void *b, void *y);
-    /** r := b - A x with sums in twice the precision of double; norms: of r, of |A| |x| + |b| */
+    /** r := b - A x with sums in twice the precision of double; w NULL, or := |A| |x| + |b|, within
+     *  a factor sqrt(2) where complex; norms: of both */
     int (*residual)(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const void *x,
-                    const void *b, void *r, double norms[2]);
+                    const void *b, void *r, double *w, double norms[2]);
     /** One kernel of an iteration. last: of a batch, so it reports */
     int (*step)(mpki_cuda *cuda, mpki_cuda_space *s, mpki_cuda_part part,
                 const mpki_cuda_batch_vectors *v, int last);

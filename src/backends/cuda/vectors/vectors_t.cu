@@ -106,7 +106,7 @@ static rows_of<T> rows(const mpki_cuda_rows *a) {
 
 /* As many as run at once on 132 multiprocessors: each takes as many chunks as any other. */
 static int product_blocks(const mpki_cuda_rows *a) {
-    const int most = VECTOR_BLOCKS / 4 * product_resident<T>::blocks;
+    const int most = MPKI_CUDA_PRODUCT_BLOCKS(sizeof(T));
     return a->chunks < most ? a->chunks : most;
 }
 
@@ -131,9 +131,9 @@ static int multiply(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a
 }
 
 static int residual(mpki_cuda *cuda, mpki_cuda_space *s, const mpki_cuda_rows *a, const void *x,
-                    const void *b, void *r, double out[2]) {
+                    const void *b, void *r, double *w, double out[2]) {
     const teller tell = next_teller(cuda, s);
-    const residual_end<T> put = {(const T *)b, (T *)r};
+    const residual_end<T> put = {(const T *)b, (T *)r, w};
     MPKI_TRY(cudaSetDevice(cuda->device));
     MPKI_LAUNCH(residual_kernel<T>, product_blocks(a), VECTOR_THREADS, 0, s->stream, rows(a),
                 (const T *)x, put, s->partial, s->ticket, tell);

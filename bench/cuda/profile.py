@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which kernels a solve on a GPU consists of, as PyTorch's profiler sees them.
+
+    METAPACK_CUDA_MODULE=build/libmetapack_cuda.so bench/cuda/profile.py build/libmetapack.so FILE|"generate SPEC" key=value,...
+
+Solves A x = A 1 twice, the second time profiled. For each kernel: how often it ran, microseconds of one run (median), its share;
+then the microseconds of an iteration in all, at work and at rest. Needs PyTorch with CUDA."""
+import ctypes as c, statistics, sys
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+
+def main():
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    lib = c.CDLL(sys.argv[1])
+    lib.mpk_last_error.argtypes = [c.c_void_p, c.c_void_p, c.c_void_p, c.POINTER(c.c_char_p)]
+    ctx, problem, an, fac = (c.c_void_p() for _ in range(4))
+    options, info = c.create_string_buffer(1 << 14), c.create_string_buffer(1 << 12)
+
+    def check(status, what):
+        text = c.c_char_p()
+        lib.mpk_last_error(ctx, None, None, c.byref(text))
+        if status < 0:
+            sys.exit(f"{what}: {(text.value or b'').decode()}")
+
+    check(lib.mpk_context_create(None, c.byref(ctx)), "context")
+    where = sys.argv[2].encode()
+    if where.startswith(b"generate "):
+        check(lib.mpk_problem_generate(ctx, where[9:], c.c_int64(1), c.byref(problem)), "matrix")
+    else:
+        check(lib.mpk_problem_read(ctx, where, c.byref(problem)), "matrix")
+    lib.mpk_options_init(options)
+    for word in [*filter(None, sys.argv[3].split(",")), "device=cuda"]:
+        key, value = word.split("=")
+        check(lib.mpk_options_set(ctx, options, key.encode(), value.encode()), word)
+    check(lib.mpk_analyse(ctx, problem, options, c.byref(an)), "analysis")
+    check(lib.mpk_factorize(ctx, an, None, options, c.byref(fac)), "factorization")
+    view = (c.c_int32 * 64)()
+    lib.mpk_problem_view_get(problem, view)
+    n = view[0]  # the first field
+    one, b, x = ((c.c_double * n)(*([1.0] * n)) for _ in range(3))
+    check(lib.mpk_problem_multiply(ctx, problem, 1, one, c.c_int64(n), b, c.c_int64(n)), "product")
+
+    def solve():
+        check(lib.mpk_solve(ctx, fac, 1, b, c.c_int64(n), x, c.c_int64(n), options, info), "solve")
+
+    solve()
+    with profile(activities=[ProfilerActivity.CUDA]) as seen:
+        solve()
+        torch.cuda.synchronize()
+    runs = {}
+    spans = []
+    for event in seen.events():
+        if event.device_type == torch.autograd.DeviceType.CUDA:
+            runs.setdefault(event.name, []).append(event.time_range.elapsed_us())
+            spans.append((event.time_range.start, event.time_range.end))
+    spans.sort()
+    whole = spans[-1][1] - spans[0][0] if spans else 0
+    busy = sum(sum(times) for times in runs.values())
+    print(f"{sys.argv[2]}: n {n}, {len(spans)} kernels and copies in {whole:.0f} us, at work {busy:.0f} us")
+    for name, times in sorted(runs.items(), key=lambda item: -sum(item[1])):
+        short = name.split("(")[0].replace("void ", "").replace("mpki::", "")
+        print(f"  {short[:70]:70s} {len(times):6d} x {statistics.median(times):9.2f} us {100 * sum(times) / busy:6.1f} %")
+
+
+main()
