@@ -89,7 +89,7 @@ static const char *function_of(simd *e, const borg_inst *v) {
     if (borg_op_table[v->op].class == BORG_CONVERT)
         return borg_format(e->arena, "%s_%s_%s_%s", prefix, borg_op_table[v->op].text, from,
                            simd_suffix(v->type));
-    bool fast = v->op == BORG_RCP && e->m->fast_rcp && e->target->reciprocals;
+    bool fast = v->op == BORG_RCP && !simd_scalar(e, v) && e->m->fast_rcp && e->target->reciprocals;
     return borg_format(e->arena, "%s_%s%s_%s", prefix, borg_op_table[v->op].text,
                        fast ? "_fast" : "", simd_suffix(v->type));
 }
