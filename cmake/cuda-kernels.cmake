@@ -7,18 +7,18 @@ set(METAPACK_CUDA_KERNELS FEW CACHE STRING
 # kernel:method:pivoting:lists of pivots:orders, numbers as in mpk_batch_method and mpk_pivoting; gemm_ab:product:0:0:orders.
 set(MPKI_CUDA_FEW
     llt:0:0:0:4,8,16,24,32
-    ldlt:1:0:0:4,8,16,24,32
+    ldlt:1:0:0:2,3,4,5,6,7,8,16,24,32
     ldu:2:0:0:4,8,16,24,32
-    ldlt_partial:1:2:1:4,8,16,24,32
+    ldlt_partial:1:2:1:2,3,4,5,6,7,8,16,24,32
     ldlt_rook:1:3:1:4,8,16,24,32
     ldlt_complete:1:4:1:4,8,16,24,32
     ldu_partial:2:2:2:4,8,16,24,32
     gemm_ab:product:0:0:4,8,16,24,32)
 set(MPKI_CUDA_ALL
     llt:0:0:0:4,8,12,16,20,24,28,32
-    ldlt:1:0:0:4,8,12,16,20,24,28,32
+    ldlt:1:0:0:2,3,4,5,6,7,8,12,16,20,24,28,32
     ldu:2:0:0:4,8,12,16,20,24,28,32
-    ldlt_partial:1:2:1:4,8,12,16,20,24,28,32
+    ldlt_partial:1:2:1:2,3,4,5,6,7,8,12,16,20,24,28,32
     ldlt_rook:1:3:1:4,8,12,16,20,24,28,32
     ldlt_complete:1:4:1:4,8,12,16,20,24,28,32
     ldu_partial:2:2:2:4,8,12,16,20,24,28,32
@@ -37,7 +37,7 @@ set(MPKI_CUDA_SHARED
 # kernel:precisions:work-items:orders N: kernels whose order is a parameter (ANY_ORDER in src/kernels/cl/real.h), for the orders
 # N - 7 ... N that have none of their own; work-items as above.
 set(MPKI_CUDA_ANY
-    ldlt:s,d:0:8,16,24,32
+    ldlt:s,d:0:16,24,32
     ldlt_partial:d:32:16,24,32
     ldlt_complete:d:32:16,24,32)
 
@@ -275,7 +275,7 @@ function(mpki_cuda_kernels set_of files place)
                     string(APPEND packed_${p}
                         "    case MPKI_EMITTED_KEY(${method}, ${pivoting}, ${n}):\n        return ${name};\n")
                 endforeach()
-                foreach(most 8 16 24 32)
+                foreach(most 16 24 32)
                     mpki_cuda_any(${kernel} ${p} ${most} has items)
                     if(NOT has)
                         continue()
