@@ -138,6 +138,15 @@ static void test_accuracy(void **unused) {
     for (int k = 0; k < 3; ++k) borg_program_free(p[k]);
 }
 
+static const char *as_text(borg_program *p, size_t *length) {
+    if (setjmp(p->arena.oom)) fail();
+    borg_sink *sink = BORG_NEW(&p->arena, 1, borg_sink);
+    sink->arena = &p->arena;
+    borg_print(p->units[0].module, sink);
+    *length = sink->length;
+    return sink->text;
+}
+
 /* Source, IR, and a program that was compiled for no backend. */
 static void test_refused(void **unused) {
     (void)unused;
@@ -158,18 +167,14 @@ static void test_refused(void **unused) {
         assert_true(p->units[0].module->fast_rcp);
         assert_int_equal(borg_program_emit(p, *b, &options, &text, &length), expected);
         if (expected) assert_true(length == 0 && strstr(borg_program_messages(p), (*b)->name));
-        borg_sink sink = {.arena = &p->arena};
-        if (setjmp(p->arena.oom)) fail();
-        borg_print(p->units[0].module, &sink);
+        text = as_text(p, &length);
         borg_program *ir = NULL;
         options.backend = *b;
-        assert_int_equal(borg_compile_ir("r.ir", sink.text, sink.length, &options, NULL, &ir),
-                         expected);
+        assert_int_equal(borg_compile_ir("r.ir", text, length, &options, NULL, &ir), expected);
         borg_program_free(ir);
         /* what the text says is not an option: backends may, and need not, make use of it */
         options.fast_rcp = false;
-        assert_int_equal(borg_compile_ir("r.ir", sink.text, sink.length, &options, NULL, &ir),
-                         BORG_OK);
+        assert_int_equal(borg_compile_ir("r.ir", text, length, &options, NULL, &ir), BORG_OK);
         assert_true(ir->units[0].module->fast_rcp);
         borg_program_free(ir);
         borg_program_free(p);
