@@ -35,7 +35,7 @@ typedef struct borg_options {
     const struct borg_backend *backend; /* --emit: gives auto its cost model; may be NULL */
     bool strict;                        /* no FMA formation */
     bool whole_packs;                   /* groups come in multiples of pack: no tail */
-    bool fast_rcp;
+    bool fast_rcp;                      /* RCP may be an approximation: of backends that have one */
     int32_t lanes;         /* SIMT: threads of a work-group, 1 .. 32; 0 = chosen, 1 in order wg */
     int32_t unroll_budget; /* instructions; 0 = 200000 */
     int32_t optimise;      /* 0: all passes; -1: those needed only. Of text form: 0 none, 1 all */
@@ -113,6 +113,7 @@ typedef struct borg_backend {
     const char *summary; /* one line for --help */
     const char *suffix;  /* of its files: ".c" */
     borg_machine machine;
+    bool fast_rcp; /* it has an approximation for RCP; without, options.fast_rcp is refused */
     /** Write the code of all units to the sink. 0, or a negative status with messages. */
     borg_status (*emit)(const borg_unit *units, int32_t nunits, const borg_options *options,
                         borg_sink *sink, borg_diags *diags);

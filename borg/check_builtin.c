@@ -11,11 +11,16 @@ static const struct {
     {"get_local_id", BORG_B_LOCAL_ID, 0, 1},
     {"get_local_size", BORG_B_LOCAL_SIZE, 0, 1},
     {"get_group_id", BORG_B_GROUP_ID, 0, 1},
+    {"get_global_id", BORG_B_GLOBAL_ID, 0, 1},
     {"sqrt", BORG_B_SQRT, 1, 1},
     {"rcp", BORG_B_RCP, 1, 1},
     {"fabs", BORG_B_FABS, 1, 1},
     {"abs", BORG_B_ABS, 1, 1},
     {"fma", BORG_B_FMA, 3, 3},
+    {"floor", BORG_B_FLOOR, 1, 1},
+    {"exp", BORG_B_EXP, 1, 1},
+    {"log", BORG_B_LOG, 1, 1},
+    {"pow", BORG_B_POW, 2, 2},
     {"max", BORG_B_MAX, 2, 2},
     {"min", BORG_B_MIN, 2, 2},
     {"isnan", BORG_B_ISNAN, 1, 1},
@@ -70,15 +75,21 @@ static void check_arguments(borg_checker *c, borg_expr *e, size_t index) {
     case BORG_B_LOCAL_ID:
     case BORG_B_LOCAL_SIZE:
     case BORG_B_GROUP_ID:
+    case BORG_B_GLOBAL_ID:
         if (e->nargs && !(borg_constant(e->args[0], c->size, &zero) && zero == 0))
             borg_check_complain(c, e->loc, "'%s': there is one dimension, 0", e->text);
         e->nargs = 0;
-        e->type = e->builtin == BORG_B_GROUP_ID ? BORG_C_LONG : BORG_C_INT;
+        e->type = e->builtin == BORG_B_GROUP_ID || e->builtin == BORG_B_GLOBAL_ID ? BORG_C_LONG
+                                                                                  : BORG_C_INT;
         return;
     case BORG_B_SQRT:
     case BORG_B_RCP:
     case BORG_B_FABS:
     case BORG_B_FMA:
+    case BORG_B_FLOOR:
+    case BORG_B_EXP:
+    case BORG_B_LOG:
+    case BORG_B_POW:
         to_float(c, e, t);
         return;
     case BORG_B_MAGNITUDE:

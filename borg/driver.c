@@ -56,6 +56,14 @@ static borg_status make_unit(borg_program *p, const borg_function *kernel, const
     return BORG_OK;
 }
 
+/* What a backend would pass over in silence is refused. */
+static borg_status check_fast(borg_program *p, const borg_options *o, const borg_backend *backend) {
+    if (!o->fast_rcp || !backend || backend->fast_rcp) return BORG_OK;
+    borg_report(&p->diags, BORG_ERROR, (borg_loc){0},
+                "--fast-rcp: the backend %s has no approximate reciprocal", backend->name);
+    return BORG_ERR_OPTION;
+}
+
 static borg_status check_options(borg_program *p, const borg_options *o) {
     const char *wrong = NULL;
     if (o->size < 1 || o->size > BORG_MAX_SIZE) wrong = "WG_SIZE must be 1 to 256";
@@ -71,7 +79,7 @@ static borg_status check_options(borg_program *p, const borg_options *o) {
         else if (errno == ERANGE)
             wrong = "--set needs an integer of 64 bits";
     }
-    if (!wrong) return BORG_OK;
+    if (!wrong) return check_fast(p, o, o->backend);
     borg_report(&p->diags, BORG_ERROR, (borg_loc){0}, "%s", wrong);
     return BORG_ERR_OPTION;
 }
@@ -165,11 +173,14 @@ static borg_status compile(borg_program *p, const borg_options *o) {
 static borg_status compile_ir(borg_program *p, const borg_options *o) {
     const char *text = p->diags.source.text;
     size_t length = p->diags.source.length, at = 0, capacity = 0;
+    borg_status refused = check_fast(p, o, o->backend);
+    if (refused) return refused;
     while (at < length) {
         size_t end = 0;
         borg_module *m = borg_parse(&p->arena, text + at, length - at, &p->diags, &end);
         if (!m) return BORG_ERR_SOURCE;
         at += end;
+        m->fast_rcp = m->fast_rcp || o->fast_rcp;
         borg_unit *last = p->nunits ? &p->units[p->nunits - 1] : NULL;
         if (last && !last->tail && last->module->pack > 1 && m->pack == 1 &&
             last->module->size == m->size && strcmp(last->module->name, m->name) == 0) {
@@ -238,6 +249,10 @@ borg_status borg_program_emit(borg_program *p, const borg_backend *backend,
     if (setjmp(p->arena.oom)) return BORG_ERR_MEMORY;
     sink = BORG_NEW(&p->arena, 1, borg_sink);
     sink->arena = &p->arena;
+    *text = "";
+    *length = 0;
+    borg_status refused = check_fast(p, options, backend);
+    if (refused) return refused;
     borg_options now = *options; /* IR may come here without passes */
     now.backend = backend;
     for (int32_t i = 0; i < p->nunits; ++i) {

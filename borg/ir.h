@@ -48,7 +48,8 @@
  *  - FPTOSI, FPTOUI truncate and saturate; NaN gives 0. SITOFP, UITOFP, FPTRUNC round to nearest.
  *  - MAGNITUDE grows with |x|; of a NaN its bits are unspecified, but above those of infinity (of
  *    an f64 NaN whose upper fraction bits are 0 equal to them).
- *  - RCP is 1/x rounded as a division; with module->fast_rcp an approximation within 2 ulp will do.
+ *  - RCP is 1/x rounded as a division; with module->fast_rcp an approximation within 2 ulp will do,
+ *    for which subnormal numbers may be zero.
  *    SQRT is correctly rounded.
  *  - MMA is C += A B of tiles, C 8x8, A 8x4, B 4x8: work-item w has a = A[w/4][w%4], b =
  * B[w%4][w/4] and c = C[w/4][2*(w%4) + e]. In a module that is not `strict` a machine that has an

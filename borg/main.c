@@ -40,7 +40,7 @@ static const char usage[] =
     "  --strict             no fused multiply-add: bits as in the source\n"
     "  --whole-packs        groups come in multiples of WG_PACK: no code for the rest\n"
     "  --sizes=LIST         vrptx: a kernel for each of these WG_SIZEs, 4,8,16\n"
-    "  --fast-rcp           rcp() may be an approximation\n"
+    "  --fast-rcp           rcp() may be an approximation (cuda, avx512)\n"
     "  --unroll-budget=N    instructions that unrolling may make (200000)\n"
     "  --no-vector          unroll loops over constants, do not run them as vectors\n"
     "  --optimise=0|1       without, with the passes (1)\n"

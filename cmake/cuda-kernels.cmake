@@ -7,18 +7,18 @@ set(METAPACK_CUDA_KERNELS FEW CACHE STRING
 # kernel:method:pivoting:lists of pivots:orders, numbers as in mpk_batch_method and mpk_pivoting; gemm_ab:product:0:0:orders.
 set(MPKI_CUDA_FEW
     llt:0:0:0:4,8,16,24,32
-    ldlt:1:0:0:4,8,16,24,32
+    ldlt:1:0:0:2,3,4,5,6,7,8,16,24,32
     ldu:2:0:0:4,8,16,24,32
-    ldlt_partial:1:2:1:4,8,16,24,32
+    ldlt_partial:1:2:1:2,3,4,5,6,7,8,16,24,32
     ldlt_rook:1:3:1:4,8,16,24,32
     ldlt_complete:1:4:1:4,8,16,24,32
     ldu_partial:2:2:2:4,8,16,24,32
     gemm_ab:product:0:0:4,8,16,24,32)
 set(MPKI_CUDA_ALL
     llt:0:0:0:4,8,12,16,20,24,28,32
-    ldlt:1:0:0:4,8,12,16,20,24,28,32
+    ldlt:1:0:0:2,3,4,5,6,7,8,12,16,20,24,28,32
     ldu:2:0:0:4,8,12,16,20,24,28,32
-    ldlt_partial:1:2:1:4,8,12,16,20,24,28,32
+    ldlt_partial:1:2:1:2,3,4,5,6,7,8,12,16,20,24,28,32
     ldlt_rook:1:3:1:4,8,12,16,20,24,28,32
     ldlt_complete:1:4:1:4,8,12,16,20,24,28,32
     ldu_partial:2:2:2:4,8,12,16,20,24,28,32
@@ -33,6 +33,13 @@ set(MPKI_CUDA_SHARED
     ldlt_complete:d:9:16:32:1
     ldlt_complete:d:17:24:32:25
     ldlt_complete:d:25:32:32:20)
+
+# kernel:precisions:work-items:orders N: kernels whose order is a parameter (ANY_ORDER in src/kernels/cl/real.h), for the orders
+# N - 7 ... N that have none of their own; work-items as above.
+set(MPKI_CUDA_ANY
+    ldlt:s,d:0:16,24,32
+    ldlt_partial:d:32:16,24,32
+    ldlt_complete:d:32:16,24,32)
 
 # What was fastest on an H200 (bench/results/borg.md): work-groups of a pack, threads of a group, blocks that a multiprocessor
 # must hold, options; work-items that share the rows, 0: each has one.
@@ -96,18 +103,57 @@ function(mpki_cuda_shape kernel n p pack lanes blocks options items)
     set(${lanes} ${threads} PARENT_SCOPE)
 endfunction()
 
+# has [out]: is there a kernel for the orders up to n; items [out]: as in MPKI_CUDA_ANY.
+function(mpki_cuda_any kernel p n has items)
+    set(${has} FALSE PARENT_SCOPE)
+    foreach(entry ${MPKI_CUDA_ANY})
+        string(REPLACE ":" ";" entry ${entry})
+        list(GET entry 0 name)
+        list(GET entry 1 precisions)
+        list(GET entry 2 threads)
+        list(GET entry 3 orders)
+        string(REPLACE "," ";" precisions ${precisions})
+        string(REPLACE "," ";" orders ${orders})
+        if(kernel STREQUAL name AND p IN_LIST precisions AND n IN_LIST orders)
+            set(${has} TRUE PARENT_SCOPE)
+            set(${items} ${threads} PARENT_SCOPE)
+        endif()
+    endforeach()
+endfunction()
+
+# blocks [out] that a multiprocessor must hold, of a warp's tiles.
+function(mpki_cuda_blocks kernel p n blocks)
+    set(${blocks} 24 PARENT_SCOPE)
+    foreach(entry ${MPKI_CUDA_SHARED})
+        if(entry MATCHES "^${kernel}:${p}:[0-9]+:${n}:32:([0-9]+)$" AND CMAKE_MATCH_1 GREATER 1)
+            set(${blocks} ${CMAKE_MATCH_1} PARENT_SCOPE)
+        endif()
+    endforeach()
+endfunction()
+
 # Kernels that have one more for matrices that lie one after the other: up to this order a matrix in each thread, a warp's by
 # shared memory; beyond it, where work-items share the rows, the same kernel with constants for ld and stride.
 set(MPKI_CUDA_PACKED llt ldlt ldlt_partial ldlt_rook ldlt_complete ldu ldu_partial)
 set(MPKI_CUDA_PACKED_MOST 8)
 
-# One kernel, PACKED or not: file [out] to be compiled, what it depends on is added to its properties; name [out] of its launch.
-function(mpki_cuda_kernel place kernel lists n p packed file depends name)
+# One kernel; form: OWN, PACKED, or ANY, which is for several orders. file [out]: to be compiled, depends [out]: what it includes;
+# name [out] of its launch.
+function(mpki_cuda_kernel place kernel lists n p form file depends name)
     set(folder ${CMAKE_CURRENT_BINARY_DIR}/cuda/${place})
     set(id ${kernel}_${n}_${p})
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels/cl/${kernel}.cl)
     file(GLOB shared CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels/cl/*.h)
     mpki_cuda_shape(${kernel} ${n} ${p} pack lanes blocks options items)
+    set(order_argument)
+    if(form STREQUAL ANY)
+        string(APPEND id _any)
+        mpki_cuda_any(${kernel} ${p} ${n} has items)
+        if(items)
+            set(lanes ${items})
+            mpki_cuda_blocks(${kernel} ${p} ${n} blocks)
+        endif()
+        set(order_argument ", n")
+    endif()
     set(single)
     set(precision 1)
     set(order --lane-order=wi --lanes=${lanes} -D WG_SIZE=${n})
@@ -115,7 +161,9 @@ function(mpki_cuda_kernel place kernel lists n p packed file depends name)
         set(order --lane-order=wi --lanes=${lanes} -D WG_SIZE=${items} -D ORDER=${n})
     endif()
     set(staged)
-    if(packed)
+    if(form STREQUAL ANY)
+        list(APPEND order -D ANY_ORDER)
+    elseif(form STREQUAL PACKED)
         string(APPEND id _packed)
         math(EXPR square "${n} * ${n}")
         if(NOT items)
@@ -156,10 +204,10 @@ function(mpki_cuda_kernel place kernel lists n p packed file depends name)
         if(lists GREATER 0)
             set(pivots "piv,")
         endif()
-        set(run "T *a, int ld, long long stride, int *piv, int *told, T tolerance, long long first,
+        set(run "T *a, int ld, long long stride, int *piv, int *told, T tolerance, int n, long long first,
         long long last) {
-        (void)piv;
-        emitted::${id}(a, ld, stride, ${pivots} told, tolerance, first, last)")
+        (void)piv, (void)n;
+        emitted::${id}(a, ld, stride, ${pivots} told, tolerance${order_argument}, first, last)")
     endif()
     file(CONFIGURE OUTPUT ${folder}/${id}.cu CONTENT "/* Written by CMake. */
 #define MPKI_PRECISION ${precision}
@@ -204,7 +252,7 @@ function(mpki_cuda_kernels set_of files place)
             string(REPLACE "," ";" orders ${orders})
             foreach(p s d)
                 foreach(n ${orders})
-                    mpki_cuda_kernel(${place} ${kernel} ${lists} ${n} ${p} FALSE file depends name)
+                    mpki_cuda_kernel(${place} ${kernel} ${lists} ${n} ${p} OWN file depends name)
                     list(APPEND all "${file}|${depends}|${kernel}_${n}_${p}")
                     set(part part)
                     if(method STREQUAL product)
@@ -221,11 +269,27 @@ function(mpki_cuda_kernels set_of files place)
                     if(NOT kernel IN_LIST MPKI_CUDA_PACKED OR (n GREATER MPKI_CUDA_PACKED_MOST AND NOT items))
                         continue()
                     endif()
-                    mpki_cuda_kernel(${place} ${kernel} ${lists} ${n} ${p} TRUE file depends name)
+                    mpki_cuda_kernel(${place} ${kernel} ${lists} ${n} ${p} PACKED file depends name)
                     list(APPEND all "${file}|${depends}|${kernel}_${n}_${p}_packed")
                     string(APPEND declared "mpk_status ${name}(mpki_cuda *, const mpki::part &, void *);\n")
                     string(APPEND packed_${p}
                         "    case MPKI_EMITTED_KEY(${method}, ${pivoting}, ${n}):\n        return ${name};\n")
+                endforeach()
+                foreach(most 16 24 32)
+                    mpki_cuda_any(${kernel} ${p} ${most} has items)
+                    if(NOT has)
+                        continue()
+                    endif()
+                    mpki_cuda_kernel(${place} ${kernel} ${lists} ${most} ${p} ANY file depends name)
+                    list(APPEND all "${file}|${depends}|${kernel}_${most}_${p}_any")
+                    string(APPEND declared "mpk_status ${name}(mpki_cuda *, const mpki::part &, void *);\n")
+                    math(EXPR least "${most} - 7")
+                    foreach(n RANGE ${least} ${most})
+                        if(NOT n IN_LIST orders)
+                            string(APPEND cases_${p}
+                                "    case MPKI_EMITTED_KEY(${method}, ${pivoting}, ${n}):\n        return ${name};\n")
+                        endif()
+                    endforeach()
                 endforeach()
             endforeach()
         endforeach()

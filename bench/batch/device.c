@@ -5,9 +5,10 @@
  * A verb is METHOD/PIVOTING, solve/PIVOTING (LDLT, one right-hand side) or gemm. Each row of JSON:
  * least and median milliseconds of `rounds` asynchronous calls by events (what the device needs),
  * of the synchronous call with outcomes in host memory by the clock (what a caller waits), of
- * cublas?getrfBatched or cublas?gemmStridedBatched, and the worst backward error of some matrices
- * against the host's own. mixed: strided, orders 1 .. n by turns. The data are renewed between
- * calls, outside the time. */
+ * cublas?getrfBatched or cublas?gemmStridedBatched, how far some matrices' factors are from the
+ * host's, and of LDLT the worst backward error of some, which is looked at before anything is
+ * timed: a wrong one ends the program. mixed: strided, orders 1 .. n by turns. The data are
+ * renewed between calls, outside the time. */
 #include "../../src/core/random.h"
 
 #include <metapack/metapack.h>
@@ -290,8 +291,66 @@ static double apart(bench *b) {
     return worst;
 }
 
+/* P A P^T - L D L^T of one real matrix as it came from the device: its largest entry over A's.
+ * piv: places of rows, complements for 2x2 pivots, whose entry of D lies where L has none. */
+static double residual(const bench *b, const void *got, const int32_t *piv, int64_t k, int order) {
+    double l[MPK_BATCH_MAX_N][MPK_BATCH_MAX_N] = {{0}}, m[MPK_BATCH_MAX_N][MPK_BATCH_MAX_N] = {{0}};
+    double most = 0, off = 0;
+    for (int j = 0; j < order; j++) {
+        l[j][j] = 1;
+        for (int i = j + 1; i < order; i++) l[i][j] = get(b, got, at(b, k, i, j));
+    }
+    for (int s = 0; s < order; s++) { /* M = L D */
+        const int two = piv && piv[s] < 0;
+        const double d = get(b, got, at(b, k, s, s)), e = two ? get(b, got, at(b, k, s + 1, s)) : 0,
+                     f = two ? get(b, got, at(b, k, s + 1, s + 1)) : 0;
+        if (two) l[s + 1][s] = 0;
+        for (int i = 0; i < order; i++) {
+            m[i][s] = l[i][s] * d + (two ? l[i][s + 1] * e : 0);
+            if (two) m[i][s + 1] = l[i][s] * e + l[i][s + 1] * f;
+        }
+        s += two;
+    }
+    for (int j = 0; j < order; j++)
+        for (int i = j; i < order; i++) {
+            const int p = !piv ? i : piv[i] < 0 ? ~piv[i] : piv[i];
+            const int q = !piv ? j : piv[j] < 0 ? ~piv[j] : piv[j];
+            const double a = get(b, b->host, at(b, k, p > q ? p : q, p > q ? q : p));
+            double x = a;
+            for (int s = 0; s < order; s++) x -= m[i][s] * l[j][s];
+            most = fmax(most, fabs(a));
+            off = !(fabs(x) <= off) ? fabs(x) : off;
+        }
+    return off / most;
+}
+
+/* The worst one of some matrices; below 0: not an LDLT of real numbers. */
+static double backward(bench *b) {
+    if (!starts(b, "ldlt") || b->scalar > MPK_D) return -1;
+    const size_t bytes = (size_t)b->total * size_of(b);
+    void *got = malloc(bytes);
+    int32_t *piv = malloc((size_t)(b->count * b->n) * 4);
+    double worst = 0;
+    NEED(cudaMemcpy(got, b->a, bytes, cudaMemcpyDeviceToHost));
+    NEED(cudaMemcpy(piv, b->pivots, (size_t)(b->count * b->n) * 4, cudaMemcpyDeviceToHost));
+    for (int64_t q = 0; q < CHECKED && q < b->count; q++) {
+        const int64_t k = q * (b->count - 1) / CHECKED;
+        const double x =
+            residual(b, got, pivoting_of(b) < MPK_PIVOTING_PARTIAL ? NULL : piv + k * b->n, k,
+                     order_of(b, k));
+        worst = !(x <= worst) ? x : worst;
+    }
+    free(got), free(piv);
+    const double unit = b->scalar == MPK_S ? 0x1p-24 : 0x1p-53;
+    if (!(worst <= 1e3 * b->n * unit)) {
+        fprintf(stderr, "%s %s n %d: backward error %g\n", b->verb, b->layout, b->n, worst);
+        exit(5);
+    }
+    return worst;
+}
+
 static void one(bench *b) {
-    double ms[3][2] = {{0}}, difference = -1;
+    double ms[3][2] = {{0}}, difference = -1, error = -1;
     void *factors = NULL;
     make(b);
     const void *from = b->first;
@@ -306,6 +365,11 @@ static void one(bench *b) {
         NEED(cudaMemcpy(factors, b->a, (size_t)b->total * size_of(b), cudaMemcpyDeviceToDevice));
         from = factors;
     }
+    if (starts(b, "ldlt")) { /* before anything is timed */
+        renew(b, from);
+        must(b, call(b, 0));
+        error = backward(b);
+    }
     measure(b, DEVICE, from, ms[DEVICE]);
     if (starts(b, "l")) difference = apart(b);
     measure(b, CALLER, from, ms[CALLER]);
@@ -314,12 +378,14 @@ static void one(bench *b) {
         b->out,
         "{\"verb\": \"%s\", \"letter\": \"%c\", \"n\": %d, \"layout\": \"%s\", \"count\": %lld, "
         "\"device_ms\": %.5g, \"device_median_ms\": %.5g, \"caller_ms\": %.5g, "
-        "\"caller_median_ms\": %.5g, \"cublas_ms\": %.5g, \"apart\": %.3g}\n",
+        "\"caller_median_ms\": %.5g, \"cublas_ms\": %.5g, \"apart\": %.3g, "
+        "\"backward\": %.3g}\n",
         b->verb, "sdcz"[b->scalar], b -> n, b -> layout, (long long)b -> count, ms[0][0], ms[0][1],
-        ms[1][0], ms[1][1], ms[2][0], difference);
+        ms[1][0], ms[1][1], ms[2][0], difference, error);
     fflush(b->out);
-    printf("%-14s %c %2d %-11s device %8.4f caller %8.4f cublas %8.4f apart %.2g\n", b->verb,
-           "sdcz"[b->scalar], b -> n, b -> layout, ms[0][0], ms[1][0], ms[2][0], difference);
+    printf("%-14s %c %2d %-11s device %8.4f caller %8.4f cublas %8.4f apart %.2g backward %.2g\n",
+           b->verb, "sdcz"[b->scalar], b -> n, b -> layout, ms[0][0], ms[1][0], ms[2][0],
+           difference, error);
     fflush(stdout);
     if (factors) NEED(cudaFree(factors));
     drop(b);

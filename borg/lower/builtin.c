@@ -99,6 +99,14 @@ static borg_inst *local_id(borg_lowerer *l) {
     return borg_emit_table(&l->b, BORG_I32, BORG_WI, 1, bits);
 }
 
+static borg_inst *global_id(borg_lowerer *l) {
+    borg_inst *group = borg_emit(&l->b, BORG_GID, BORG_I64, BORG_WG, 1, 0);
+    group = borg_lower_elem(l, BORG_MUL, BORG_I64, group,
+                            borg_lower_const(l, BORG_I64, (uint64_t)l->m->size), NULL);
+    borg_inst *item = borg_lower_elem(l, BORG_ZEXT, BORG_I64, local_id(l), NULL, NULL);
+    return borg_lower_elem(l, BORG_ADD, BORG_I64, group, item, NULL);
+}
+
 borg_inst *borg_lower_builtin(borg_lowerer *l, const borg_expr *e, borg_inst *const *args) {
     borg_inst *x;
     switch (e->builtin) {
@@ -108,6 +116,13 @@ borg_inst *borg_lower_builtin(borg_lowerer *l, const borg_expr *e, borg_inst *co
         return borg_lower_int(l, l->m->size);
     case BORG_B_GROUP_ID:
         return borg_emit(&l->b, BORG_GID, BORG_I64, BORG_WG, 1, 0);
+    case BORG_B_GLOBAL_ID:
+        return global_id(l);
+    case BORG_B_FLOOR:
+    case BORG_B_EXP:
+    case BORG_B_LOG:
+    case BORG_B_POW:
+        return borg_lower_math(l, e->builtin, args[0], e->nargs > 1 ? args[1] : NULL);
     case BORG_B_MAX:
     case BORG_B_MIN:
         return lower_max(l, e, args);

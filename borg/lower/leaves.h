@@ -16,6 +16,10 @@ bool borg_lower_is_comparison(const char *text);
 /* ---- builtin.c ---- */
 borg_inst *borg_lower_builtin(borg_lowerer *l, const borg_expr *e, borg_inst *const *args);
 
+/* ---- math.c ---- */
+/** floor, exp, log, pow; y: pow's. */
+borg_inst *borg_lower_math(borg_lowerer *l, borg_builtin which, borg_inst *x, borg_inst *y);
+
 /* ---- local.c: __local arrays in registers ---- */
 borg_inst *borg_lower_local_read(borg_lowerer *l, const borg_decl *d, borg_inst *index,
                                  borg_loc loc);

@@ -135,7 +135,7 @@ static void gen_int(generator *g, int depth) {
             borg_put(g->out, "u");
         break;
     case 5:
-        borg_put(g->out, "(int)big");
+        borg_put(g->out, gen_next(g, 2) ? "(int)big" : "(int)get_global_id(0)");
         break;
     case 6:
         if (g->uniform) {
@@ -253,7 +253,20 @@ static void gen_real(generator *g, int depth) {
         borg_put(g->out, ")");
         break;
     case 11:
-        borg_put(g->out, gen_next(g, 2) ? "sqrt(fabs(" : "helper((float)(");
+        switch (gen_next(g, 4)) {
+        case 0:
+            borg_put(g->out, "helper((float)(");
+            break;
+        case 1:
+            borg_put(g->out, "floor((");
+            break;
+        case 2:
+            borg_put(g->out, "floor((float)(");
+            break;
+        default:
+            borg_put(g->out, "sqrt(fabs(");
+            break;
+        }
         gen_real(g, depth - 1);
         borg_put(g->out, "))");
         break;

@@ -285,6 +285,12 @@ static ref_value ref_builtin(reference *r, const borg_expr *e) {
         case BORG_B_GROUP_ID:
             v.i[w] = r->group;
             break;
+        case BORG_B_GLOBAL_ID:
+            v.i[w] = r->group * r->n + w;
+            break;
+        case BORG_B_FLOOR:
+            v.d[w] = floor(x);
+            break;
         case BORG_B_SQRT:
             v.d[w] = single ? sqrtf((float)x) : sqrt(x);
             break;

@@ -242,12 +242,36 @@ static const char functions[] =
     "FN vf32 b_permute_f32(vf32 x, vi32 at) { return (vf32)B_32(permutexvar_ps)((b_i32)at, (b_f32)x); }\n"
     "FN vi32 b_permute_i32(vi32 x, vi32 at) {\n"
     "    return (vi32)B_32(permutexvar_epi32)((b_i32)at, (b_i32)x); }\n";
+/* 1/x by an approximation r to 14 bits and e = 1 - x r: r (1 + e), for doubles r (1 + e) (1 + e^2).
+ * Where e is not small, at 0, infinities and NaN, and where the result overflows, r is what a
+ * division gives. Scalars are divided: that takes less time. */
+static const char reciprocals[] =
+    "/* 1/x within 2 ulp; again: the second factor */\n"
+    "#define BRCP(own, R, M, p, V, rcp14, again) \\\n"
+    "    FN R own(R x) { \\\n"
+    "        const R one = p##set1_##V(1), half = p##set1_##V(0.5), r0 = p##rcp14(x); \\\n"
+    "        const R e = p##fnmadd_##V(x, r0, one); \\\n"
+    "        const M good = p##cmp_##V##_mask(p##andnot_##V(p##set1_##V(-0.0), e), half, _CMP_LT_OQ); \\\n"
+    "        R r = p##fmadd_##V(r0, e, r0); \\\n"
+    "        if (again) r = p##fmadd_##V(r, p##mul_##V(e, e), r); \\\n"
+    "        return p##mask_mov_##V(r0, good, r); }\n"
+    "BRCP(b_rcp512_f64, __m512d, __mmask8, _mm512_, pd, rcp14_pd, 1)\n"
+    "#if BORG_LANES == 8\n"
+    "BRCP(b_rcp_all_f32, __m256, __mmask8, _mm256_, ps, rcp14_ps, 0)\n"
+    "FN vf64 b_rcp_fast_f64(vf64 x) { return (vf64)b_rcp512_f64((__m512d)x); }\n"
+    "#else\n"
+    "BRCP(b_rcp_all_f32, __m512, __mmask16, _mm512_, ps, rcp14_ps, 0)\n"
+    "FN vf64 b_rcp_fast_f64(vf64 x) {\n"
+    "    return b_join_f64((hf64)b_rcp512_f64((__m512d)b_low_f64(x)), (hf64)b_rcp512_f64((__m512d)b_high_f64(x))); }\n"
+    "#endif\n"
+    "FN vf32 b_rcp_fast_f32(vf32 x) { return (vf32)b_rcp_all_f32((b_f32)x); }\n";
 /* clang-format on */
 
 static const simd_target target = {.bytes = 64,
                                    .header = header,
                                    .masks = masks,
                                    .functions = functions,
+                                   .reciprocals = reciprocals,
                                    .bits = true,
                                    .pieces = true,
                                    .masked = true};
@@ -262,6 +286,7 @@ const borg_backend borg_backend_avx512 = {
     .name = "avx512",
     .summary = "C with AVX-512 intrinsics (F, VL, DQ, BW)",
     .suffix = ".c",
+    .fast_rcp = true,
     .machine = {.vector_bytes = 64,
                 .registers = 32,
                 .perm_cost = 1,

@@ -112,7 +112,7 @@ static const char header[] =
     "    double r, e;\n"
     "    asm(\"rcp.approx.ftz.f64 %0, %1;\" : \"=d\"(r) : \"d\"(x));\n"
     "    e = fma(-x, r, 1.0);\n"
-    "    return fma(r, fma(e, e, e), r);\n"
+    "    return fabs(e) < 0.5 ? fma(r, fma(e, e, e), r) : r; /* of 0 and infinity r is right */\n"
     "}\n"
     "#else\n"
     "B_FN float b_rcp_fast_f32(float x) { return 1.0f / x; }\n"
@@ -153,6 +153,7 @@ static borg_status emit(const borg_unit *units, int32_t nunits, const borg_optio
 const borg_backend borg_backend_cuda = {
     .name = "cuda",
     .summary = "CUDA C: sub-warps of threads, or a work-group in each",
+    .fast_rcp = true,
     .suffix = ".cu",
     .machine = {.simt = true, .mma = true, .vector_bytes = 256, .registers = 255},
     .emit = emit,

@@ -89,8 +89,9 @@ static const char *function_of(simd *e, const borg_inst *v) {
     if (borg_op_table[v->op].class == BORG_CONVERT)
         return borg_format(e->arena, "%s_%s_%s_%s", prefix, borg_op_table[v->op].text, from,
                            simd_suffix(v->type));
-    return borg_format(e->arena, "%s_%s_%s", prefix, borg_op_table[v->op].text,
-                       simd_suffix(v->type));
+    bool fast = v->op == BORG_RCP && !simd_scalar(e, v) && e->m->fast_rcp && e->target->reciprocals;
+    return borg_format(e->arena, "%s_%s%s_%s", prefix, borg_op_table[v->op].text,
+                       fast ? "_fast" : "", simd_suffix(v->type));
 }
 
 static const borg_inst *negated(const borg_inst *x) {

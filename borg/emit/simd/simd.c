@@ -133,6 +133,16 @@ static bool has_doubles(const borg_module *m, const borg_block *block) {
     return false;
 }
 
+/* In a part of its own: files with and without it may be put together. */
+static void put_reciprocals(simd *e, const borg_unit *units, int32_t nunits) {
+    bool wanted = false;
+    for (int32_t i = 0; i < nunits; ++i)
+        wanted |= units[i].module->fast_rcp || (units[i].tail && units[i].tail->fast_rcp);
+    if (!wanted || !e->target->reciprocals) return;
+    borg_put(e->c.out, "#if !defined(BORG_RECIPROCALS)\n#define BORG_RECIPROCALS\n%s#endif\n\n",
+             e->target->reciprocals);
+}
+
 static int32_t count_of(const ctext *c, const borg_inst *v) {
     return simd_count((const simd *)c, v);
 }
@@ -178,6 +188,7 @@ borg_status simd_emit(const simd_target *target, const borg_unit *units, int32_t
     for (size_t i = 0; i < sizeof text / sizeof *text; ++i)
         borg_put_text(sink, text[i], strlen(text[i]));
     borg_put(sink, "#elif BORG_LANES != %d\n#error \"other vectors\"\n#endif\n\n", e.lanes);
+    put_reciprocals(&e, units, nunits);
     for (int32_t i = 0; i < nunits; ++i) emit_unit(&e, &units[i]);
     return BORG_OK;
 }

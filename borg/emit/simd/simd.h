@@ -14,13 +14,14 @@
 
 /** What a target does in its own way. */
 typedef struct simd_target {
-    int32_t bytes;         /* of a register */
-    const char *header;    /* text: the type vm */
-    const char *masks;     /* what vm can do, b_select, the macro BCMP */
-    const char *functions; /* the other functions on registers */
-    bool bits;             /* vm is an integer with a bit for each lane */
-    bool pieces;           /* quarters and halves of a register are loaded and stored by AVX-512 */
-    bool masked;           /* memory under a mask, gathers: b_loadm, b_merge, b_storem, b_gather */
+    int32_t bytes;           /* of a register */
+    const char *header;      /* text: the type vm */
+    const char *masks;       /* what vm can do, b_select, the macro BCMP */
+    const char *functions;   /* the other functions on registers */
+    const char *reciprocals; /* b_rcp_fast, for modules that want them; may be NULL */
+    bool bits;               /* vm is an integer with a bit for each lane */
+    bool pieces; /* quarters and halves of a register are loaded and stored by AVX-512 */
+    bool masked; /* memory under a mask, gathers: b_loadm, b_merge, b_storem, b_gather */
 } simd_target;
 
 /** The body of a backend's emit. */

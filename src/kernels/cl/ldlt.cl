@@ -3,9 +3,22 @@
  * i of L; D is the same for all. A NaN or Inf anywhere reaches a later pivot. GPUs, where every
  * thread would form the same D L^T and latency counts, keep L D, read all of A first and sum in
  * four parts. */
+#ifdef BORG_SIMT
+#define HAS_ANY_ORDER
+#endif
 #include "left_looking.h"
 
-__kernel void ldlt(__global T *a, int lda, long stride, __global int *info, T tol)
+#ifdef ANY_ORDER /* behind its rows and columns those of the identity */
+#define IS_ROW (LANE < n)
+#define IS_COLUMN (s < n)
+#define IDENTITY ((T)(LANE == j))
+#else
+#define IS_ROW true
+#define IS_COLUMN true
+#define IDENTITY ((T)0)
+#endif
+
+__kernel void ldlt(__global T *a, int lda, long stride, __global int *info, T tol ORDER_PARAMETER)
 {
     long base = GROUP * stride;
     T check = 0; /* 0 as long as pivots are finite */
@@ -13,7 +26,7 @@ __kernel void ldlt(__global T *a, int lda, long stride, __global int *info, T to
     int zero = 0;
     int positive = 0;
     T t[N]; /* all of A, if it is read at once */
-    T small = small_of(diagonal_of(a, lda, base, t), tol);
+    T small = small_of(diagonal_of(ROWS, a, lda, base, t), tol);
 #if WG_VECTOR_BYTES && WG_PACK < LANES
 #pragma unroll
     for (int s = 0; s < N; s += TILE) {
@@ -60,7 +73,7 @@ __kernel void ldlt(__global T *a, int lda, long stride, __global int *info, T to
 #ifdef BORG_SIMT
     T m[N];
     for (int j = 0; j < N; ++j)
-        t[j] = LANE >= j ? a[base + j * lda + LANE] : (T)0;
+        t[j] = LANE >= j && IS_ROW ? a[base + j * lda + LANE] : IDENTITY;
 #endif
     for (int s = 0; s < N; ++s) {
 #ifdef BORG_SIMT
@@ -85,12 +98,12 @@ __kernel void ldlt(__global T *a, int lda, long stride, __global int *info, T to
         T pivot = shuffle(c, s);
         T r = rcp(pivot);
         check += pivot * (T)0;
-        positive += pivot > small ? 1 : 0;
+        positive += IS_COLUMN && pivot > small ? 1 : 0;
         if (!(fabs(pivot) > small)) {
             T x = LANE >= s ? c : (T)0;
             T rest = work_group_reduce_max(fabs(x));
             broken = broken || rest > small;
-            zero += 1;
+            zero += IS_COLUMN ? 1 : 0;
             pivot = 0;
             r = 0;
         }
@@ -99,10 +112,10 @@ __kernel void ldlt(__global T *a, int lda, long stride, __global int *info, T to
 #ifdef BORG_SIMT
         m[s] = c;
 #endif
-        if (LANE >= s)
+        if (LANE >= s && IS_ROW)
             a[base + s * lda + LANE] = LANE == s ? d[s] : l[s];
     }
 #endif
     bool finite = check == (T)0;
-    put_info(info, finite, broken, positive, N - positive - zero, zero);
+    put_info(info, finite, broken, positive, ROWS - positive - zero, zero);
 }

@@ -4,17 +4,20 @@
  * and the largest entry of the next step is found while this one updates. Rows never move, `place` is where row i
  * goes when L is written. piv [out]: as in ldlt_partial. */
 #define HAS_ORDER 32
+#ifdef ORDER
+#define HAS_ANY_ORDER
+#endif
 #include "ldlt_lanes.h"
 
 #ifdef ORDER /* a warp's tiles */
 #include "ldlt_tiles_complete.h"
 
 __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv, __global int *info,
-                  T tol)
+                  T tol ORDER_PARAMETER)
 {
     __local volatile T l[COMPLETE_COLUMNS];
     __local volatile T c[COMPLETE_PLACES];
-    ldlt_tiles(l, c, a, lda, stride, piv, info, tol);
+    ldlt_tiles(ROWS, l, c, a, lda, stride, piv, info, tol);
 }
 #elif (LANES && WG_PACK >= LANES && N <= 16) || defined(IN_LANES) /* small orders, a matrix in each lane */
 __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv,

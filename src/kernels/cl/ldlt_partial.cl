@@ -3,6 +3,9 @@
  * columns that a step looks at are formed. Work-item i holds row i of L and of M = L D; rows never move, `place` is
  * where row i goes when L is written. piv [out]: old index p at each place, ~p at both places of a 2x2 pivot. */
 #define HAS_ORDER 32 8
+#if defined(ORDER) && WG_SIZE == 32
+#define HAS_ANY_ORDER
+#endif
 #include "ldlt_lanes.h"
 #include "ldlt_rows.h"
 
@@ -21,14 +24,14 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
 #include "ldlt_tiles_partial.h"
 
 __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
-                  T tol)
+                  T tol ORDER_PARAMETER)
 {
     __local volatile T c[PARTIAL_PLACES];
 #if N > 16
     __local volatile int ranks[32];
-    ldlt_tiles(c, ranks, a, lda, stride, piv, info, tol);
+    ldlt_tiles(ROWS, c, ranks, a, lda, stride, piv, info, tol);
 #else
-    ldlt_tiles(c, a, lda, stride, piv, info, tol);
+    ldlt_tiles(ROWS, c, a, lda, stride, piv, info, tol);
 #endif
 }
 #elif (LANES && WG_PACK >= LANES && N <= 16) || defined(IN_LANES) /* small orders, a matrix in each lane */

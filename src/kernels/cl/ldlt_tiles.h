@@ -19,10 +19,10 @@
 #define TILE_ROW (LANE / 4)   /* r */
 #define TILE_PLACE (LANE % 4) /* h */
 
-/* A's lower triangle as tiles. own: the work-item's row of them; whole: a tile with all of its rows
+/* A's lower triangle as tiles, n its order. own: the work-item's row of them; whole: a tile with all of its rows
  * is read without a test. Returns the largest size that this work-item has seen. */
-static uint read_tiles(T t[TILES * (TILES + 1)], __global const T *a, int lda, long base, int own,
-                       bool whole) {
+static uint read_tiles(int n, T t[TILES * (TILES + 1)], __global const T *a, int lda, long base,
+                       int own, bool whole) {
     int r = TILE_ROW;
     int h = TILE_PLACE;
     uint size = 0;
@@ -32,7 +32,7 @@ static uint read_tiles(T t[TILES * (TILES + 1)], __global const T *a, int lda, l
                 int i = 8 * q + (q > b ? r : max(own, 2 * h + e));
                 int j = 8 * b + (q > b ? 2 * h + e : min(own, 2 * h + e));
                 T x = 0;
-                if ((whole && 8 * q + 8 <= N) || i < N) x = a[base + (long)j * lda + i];
+                if ((whole && 8 * q + 8 <= LEAST_ROWS) || i < n) x = a[base + (long)j * lda + i];
                 t[q * (q + 1) + 2 * b + e] = x;
                 size = max(size, magnitude(x));
             }
@@ -49,15 +49,15 @@ static void update_tiles(int tiles, T t[], const T x[], const T y[]) {
 
 /* piv and info: `place` says where this row went, `to` without its flags, and `pivot` is its
  * diagonal entry of D. */
-static void put_tiles(__global int *piv, __global int *info, int place, int to, T pivot,
+static void put_tiles(int n, __global int *piv, __global int *info, int place, int to, T pivot,
                       bool finite) {
-    if (LANE < N) piv[GROUP * N + to] = (place & (FIRST | SECOND)) != 0 ? ~LANE : LANE;
-    bool alone = LANE < N && (place & (FIRST | SECOND)) == 0;
+    if (LANE < n) piv[GROUP * n + to] = (place & (FIRST | SECOND)) != 0 ? ~LANE : LANE;
+    bool alone = LANE < n && (place & (FIRST | SECOND)) == 0;
     int counts = work_group_reduce_sum((alone && pivot > 0) || (place & FIRST) != 0 ? POSITIVE
                                        : alone && pivot == (T)0                     ? ZERO
                                                                                     : 0);
     int zero = counts >> 16;
     int positive = (counts & (ZERO - 1)) >> 8;
-    put_info(info, finite, false, positive, N - positive - zero, zero);
+    put_info(info, finite, false, positive, n - positive - zero, zero);
 }
 #endif

@@ -53,25 +53,25 @@ static void fetch(const T t[], __local volatile T c[COMPLETE_PLACES], int wanted
 }
 
 /* l: columns of L; c: of updates and of what was fetched, and zeros. */
-static void ldlt_tiles(__local volatile T l[COMPLETE_COLUMNS],
+static void ldlt_tiles(int n, __local volatile T l[COMPLETE_COLUMNS],
                        __local volatile T c[COMPLETE_PLACES], __global T *a, int lda, long stride,
                        __global int *piv, __global int *info, T tol) {
     long base = GROUP * stride;
     int r = TILE_ROW;
     int h = TILE_PLACE;
     T t[TILES * (TILES + 1)];
-    uint worst = work_group_reduce_max(read_tiles(t, a, lda, base, r, false));
+    uint worst = work_group_reduce_max(read_tiles(n, t, a, lda, base, r, false));
     uint least = threshold(worst, tol);
     int s = 0;
-    int place = LANE < N ? -1 : 0;
+    int place = LANE < n ? -1 : 0;
     int at = LANE; /* in l, of this row in column s */
     c[ZEROS + LANE] = 0;
     T dia = 0;
-    if (LANE < N) dia = a[base + LANE * (lda + 1)];
+    if (LANE < n) dia = a[base + LANE * (lda + 1)];
     uint rows[TILES];        /* bits of sizes that count: none where a row is finished, */
     uint columns[2 * TILES]; /* or a column */
     for (int q = 0; q < TILES; ++q) {
-        rows[q] = 8 * q + r < N ? 0x7fffffffu : 0u;
+        rows[q] = 8 * q + r < n ? 0x7fffffffu : 0u;
         columns[2 * q] = 0xffffffffu;
         columns[2 * q + 1] = 0xffffffffu;
     }
@@ -80,7 +80,7 @@ static void ldlt_tiles(__local volatile T l[COMPLETE_COLUMNS],
     int other = r + (h == 0 ? COLUMN : h == 1 ? 0 : ZEROS);
     bool more = true;
 #pragma nounroll
-    while (s < N - 1 && more) {
+    while (s < n - 1 && more) {
         uint wide = 0;
         for (int q = 0; q < TILES; ++q) {
             uint size = 0;
@@ -142,7 +142,7 @@ static void ldlt_tiles(__local volatile T l[COMPLETE_COLUMNS],
             barrier(CLK_LOCAL_MEM_FENCE);
         }
     }
-    if (more && s < N) { /* one row is left, its pivot in dia */
+    if (more && s < n) { /* one row is left, its pivot in dia */
         uint key1 = work_group_reduce_max(place < 0 ? key(dia) : 0u);
         worst = max(worst, key1);
         l[at] = key1 > least ? dia : (T)0;
@@ -151,7 +151,7 @@ static void ldlt_tiles(__local volatile T l[COMPLETE_COLUMNS],
         at += COLUMN;
     }
 #pragma nounroll
-    while (s < N) { /* nothing is left */
+    while (s < n) { /* nothing is left */
         int p = work_group_reduce_max(place < 0 ? LANE : -1);
         l[at] = 0;
         place = LANE == p ? s : place;
@@ -162,8 +162,8 @@ static void ldlt_tiles(__local volatile T l[COMPLETE_COLUMNS],
     T pivot = l[to * COLUMN + LANE];
     for (int j = 0; j < N; ++j) {
         T x = l[j * COLUMN + LANE];
-        if (LANE < N && to >= j) a[base + (long)j * lda + to] = x;
+        if (LANE < n && to >= j) a[base + (long)j * lda + to] = x;
     }
-    put_tiles(piv, info, place, to, pivot, worst < ENDLESS);
+    put_tiles(n, piv, info, place, to, pivot, worst < ENDLESS);
 }
 #endif

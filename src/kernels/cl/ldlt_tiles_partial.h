@@ -204,12 +204,12 @@ static void steps(int tiles, int l, int at, int stop, int row, uint least, T t[]
 }
 
 /* The last row, if it is not finished. */
-static void last_step(int tiles, int l, int at, int row, uint least, const T t[],
+static void last_step(int n, int tiles, int l, int at, int row, uint least, const T t[],
                       __local volatile T c[PARTIAL_PLACES], int go[STATE], T waits[1],
                       uint worst[1]) {
     int p = go[NEXT];
     T u = waits[0];
-    if (go[DONE] < N) {
+    if (go[DONE] < n) {
         if (go[AGAIN] != 0)
             u = column_of(tiles, l, at, t, c, p, at + 4 * pitch(tiles), go[LATE], go[SINCE]);
         int slot = at + go[LATE] * pitch(tiles);
@@ -253,19 +253,19 @@ static int pack(T t[TILES * (TILES + 1)], __local volatile T c[PARTIAL_PLACES],
 }
 
 /* Both stages; ranks: room for the new names of rows. */
-static void ldlt_tiles(__local volatile T c[PARTIAL_PLACES], __local volatile int ranks[32],
+static void ldlt_tiles(int n, __local volatile T c[PARTIAL_PLACES], __local volatile int ranks[32],
                        __global T *a, int lda, long stride, __global int *piv, __global int *info,
                        T tol) {
     long base = GROUP * stride;
     int lane = LANE + (int)(GROUP >> 62); /* LANE, but no constant: no tables of what it decides */
     T t[TILES * (TILES + 1)];
     uint worst[1];
-    worst[0] = work_group_reduce_max(read_tiles(t, a, lda, base, lane >> 2, true));
+    worst[0] = work_group_reduce_max(read_tiles(n, t, a, lda, base, lane >> 2, true));
     uint least = threshold(worst[0], tol);
     int row = TILES > 3 ? lane : lane < 24 ? lane : lane - 24;
-    int go[STATE] = {0, 0, 0, 0, 1, row < N ? -1 : 0};
+    int go[STATE] = {0, 0, 0, 0, 1, row < n ? -1 : 0};
     T u[1] = {0};
-    steps(TILES, 0, PACKED, N - 16, row, least, t, c, go, u, worst);
+    steps(TILES, 0, PACKED, n - 16, row, least, t, c, go, u, worst);
     if (go[LATE] > 0) {
         c[PACKED + 2 * COLUMN + own_row(TILES)] = 0;
         if (go[LATE] < 2) c[PACKED + COLUMN + own_row(TILES)] = 0;
@@ -273,58 +273,59 @@ static void ldlt_tiles(__local volatile T c[PARTIAL_PLACES], __local volatile in
         go[LATE] = 0;
         go[SINCE] = go[DONE];
     }
-    int before = LANE < N ? go[WHERE] : 0;
+    int before = LANE < n ? go[WHERE] : 0;
     int done = go[DONE];
     int rank = pack(t, c, ranks, lane >> 2, before, go);
-    int l = PACKED - (N - 16) * PACKED_COLUMN;
+    int l = PACKED - (n - 16) * PACKED_COLUMN;
     int at = PACKED + 16 * PACKED_COLUMN;
     row = lane & 15;
-    go[WHERE] = row < N - done ? -1 : 0;
+    go[WHERE] = row < n - done ? -1 : 0;
     go[AGAIN] = 1;
-    steps(2, l, at, N - 1, row, least, t, c, go, u, worst);
-    last_step(2, l, at, row, least, t, c, go, u, worst);
+    steps(2, l, at, n - 1, row, least, t, c, go, u, worst);
+    last_step(n, 2, l, at, row, least, t, c, go, u, worst);
     int to = go[WHERE] & PLACE;
     int fits = to - LANE / 16; /* two columns by each store */
-    for (int j = N - 16; j < N; j += 2) {
+    for (int k = 0; k < 16; k += 2) {
+        int j = n - 16 + k;
         T x = c[l + (j + LANE / 16) * PACKED_COLUMN + LANE % 16];
-        if (fits >= j && (j > N - 16 || j + LANE / 16 >= done))
+        if (fits >= j && (k > 0 || j + LANE / 16 >= done))
             a[base + (long)(j + LANE / 16) * lda + to] = x;
     }
     int place = shuffle(go[WHERE], rank);
     place = before < 0 ? place : before;
     to = place & PLACE;
     T pivot = c[before < 0 ? l + to * PACKED_COLUMN + rank : to * COLUMN + LANE];
-    int last = LANE < N ? min(to, done - 1) : -1;
+    int last = LANE < n ? min(to, done - 1) : -1;
     for (int j = 0; j < N - 15; ++j) {
         T x = c[j * COLUMN + own_row(TILES)];
         if (last >= j) a[base + (long)j * lda + to] = x;
     }
-    put_tiles(piv, info, place, to, pivot, worst[0] < ENDLESS);
+    put_tiles(n, piv, info, place, to, pivot, worst[0] < ENDLESS);
 }
 #else
 /* One stage. */
-static void ldlt_tiles(__local volatile T c[PARTIAL_PLACES], __global T *a, int lda, long stride,
-                       __global int *piv, __global int *info, T tol) {
+static void ldlt_tiles(int n, __local volatile T c[PARTIAL_PLACES], __global T *a, int lda,
+                       long stride, __global int *piv, __global int *info, T tol) {
     long base = GROUP * stride;
     int lane = LANE + (int)(GROUP >> 62); /* LANE, but no constant: no tables of what it decides */
     T t[TILES * (TILES + 1)];
     uint worst[1];
-    worst[0] = work_group_reduce_max(read_tiles(t, a, lda, base, lane >> 2, true));
+    worst[0] = work_group_reduce_max(read_tiles(n, t, a, lda, base, lane >> 2, true));
     uint least = threshold(worst[0], tol);
     int row = lane & (8 * TILES - 1);
-    int go[STATE] = {0, 0, 0, 0, 1, row < N ? -1 : 0};
+    int go[STATE] = {0, 0, 0, 0, 1, row < n ? -1 : 0};
     T u[1] = {0};
-    steps(TILES, 0, N * COLUMN, N - 1, row, least, t, c, go, u, worst);
-    last_step(TILES, 0, N * COLUMN, row, least, t, c, go, u, worst);
+    steps(TILES, 0, N * COLUMN, n - 1, row, least, t, c, go, u, worst);
+    last_step(n, TILES, 0, N * COLUMN, row, least, t, c, go, u, worst);
     int to = go[WHERE] & PLACE;
     T pivot = c[to * COLUMN + own_row(TILES)];
     for (int j = 0; j < N; j += 4 / TILES) { /* several columns by each store */
         int column = j + LANE / (8 * TILES);
         T x = c[column * COLUMN + own_row(TILES)];
-        if (own_row(TILES) < N && to >= column) a[base + (long)column * lda + to] = x;
+        if (own_row(TILES) < n && to >= column) a[base + (long)column * lda + to] = x;
     }
-    int place = LANE < N ? go[WHERE] : 0;
-    put_tiles(piv, info, place, to, pivot, worst[0] < ENDLESS);
+    int place = LANE < n ? go[WHERE] : 0;
+    put_tiles(n, piv, info, place, to, pivot, worst[0] < ENDLESS);
 }
 #endif
 #endif

@@ -8,9 +8,9 @@
  * for a square root and is written whole; LDLT's next pivot is formed before its column, and D is
  * kept. */
 
-/* The diagonal entry of this row. t: where each lane has a matrix, all of the matrix, so that its
+/* The diagonal entry of this row, n: the order. t: where each lane has a matrix, all of the matrix, so that its
  * diagonal is in registers. */
-static T diagonal_of(__global const T *a, int lda, long base, T t[N]) {
+static T diagonal_of(int n, __global const T *a, int lda, long base, T t[N]) {
 #if WG_VECTOR_BYTES && WG_PACK >= LANES
     T diagonal = 0;
     for (int j = 0; j < N; ++j) {
@@ -19,7 +19,9 @@ static T diagonal_of(__global const T *a, int lda, long base, T t[N]) {
     }
     return diagonal;
 #else
-    return a[base + LANE * (lda + 1)];
+    T diagonal = 0;
+    if (N <= LEAST_ROWS || LANE < n) diagonal = a[base + LANE * (lda + 1)];
+    return diagonal;
 #endif
 }
 

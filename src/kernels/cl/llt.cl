@@ -10,7 +10,7 @@ __kernel void llt(__global T *a, int lda, long stride, __global int *info, T tol
     bool broken = false;
     int zero = 0;
     T t[N]; /* all of A, where it is read at once */
-    T small = small_of(diagonal_of(a, lda, base, t), tol);
+    T small = small_of(diagonal_of(N, a, lda, base, t), tol);
 #if WG_VECTOR_BYTES && WG_PACK < LANES
 #pragma unroll
     for (int s = 0; s < N; s += TILE) {

@@ -4,7 +4,8 @@
 /* What each kernel has. -D WG_SIZE=n: the order N, with a work-item for each row. -D SINGLE: float
  * instead of double. -D ORDER=n: WG_SIZE work-items share the rows of a matrix of order n, if the
  * kernel is written for that (HAS_ORDER, defined before this: the numbers of work-items that it
- * takes). LANES: numbers in a vector register, 0 where there are none. */
+ * takes). -D ANY_ORDER: the order is the kernel's last parameter n, one of N - 7 ... N, if the kernel
+ * is written for that (HAS_ANY_ORDER, defined before this). LANES: numbers in a vector register, 0 where there are none. */
 #ifdef SINGLE
 #define T float
 #define EPS ((T)1.1920929e-7f)
@@ -21,6 +22,18 @@
 #endif
 #else
 #define N WG_SIZE
+#endif
+#ifdef ANY_ORDER
+#ifndef HAS_ANY_ORDER
+#error this kernel knows its order: no ANY_ORDER
+#endif
+#define ORDER_PARAMETER , int n
+#define ROWS n /* of a matrix; N bounds it */
+#define LEAST_ROWS (N - 7)
+#else
+#define ORDER_PARAMETER
+#define ROWS N
+#define LEAST_ROWS N
 #endif
 #define LANE ((int)get_local_id(0))
 #define GROUP ((long)get_group_id(0))

@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) emitted_kernel(const part job
     const T tolerance = job.tolerance < 0 ? 4 * job.n * epsilon<T>() : (T)job.tolerance;
     const long long b = job.matrix(at.first + at.local);
     int *piv = LISTS > 0 ? job.pivots + (b * job.most - at.local * job.n) * LISTS : NULL;
-    BODY::run(at.template base<T>(job.a, b), job.a.ld, job.a.stride, piv, told, tolerance,
+    BODY::run(at.template base<T>(job.a, b), job.a.ld, job.a.stride, piv, told, tolerance, job.n,
               -at.first, job.count - at.first);
     at.template tell<LISTS>(job, told);
 }
