@@ -228,7 +228,7 @@ static mpk_status try_amd(chooser *c, enum pairs pairs, trial *t) {
     if (!mpk_failed(status))
         status = mpki_weak_pivots(c->ctx, c->graph, c->choice->core.ap, c->choice->core.ai,
                                   &c->moduli, c->choice->scale, perm, t->mate,
-                                  c->options->pivot_threshold, &t->failing);
+                                  c->options->pivot_threshold, &t->failing, NULL);
     mpki_release(c->ctx, perm);
     return status;
 }
@@ -273,16 +273,47 @@ static mpk_status choose_pairs(chooser *c, trial *best) {
     return status;
 }
 
+/* An order of a trial's vertices: which of their pivots fail. */
+typedef struct ordered_trial {
+    chooser *c;
+    trial *t;
+} ordered_trial;
+
+static mpk_status find_failing(void *state, const int32_t *vertex_perm, int32_t *late) {
+    const ordered_trial *o = state;
+    chooser *c = o->c;
+    const int32_t n = c->problem->n;
+    trial t = *o->t; /* the same vertices in another order */
+    int32_t *perm = MPKI_NEW(c->ctx, STAGE, n, int32_t), failing;
+    char *fails = MPKI_NEW(c->ctx, STAGE, n, char);
+    mpk_status status = perm && fails ? MPK_OK : mpki_failed(c->ctx);
+    t.vertex_perm = (int32_t *)(uintptr_t)vertex_perm;
+    if (!mpk_failed(status)) status = expand(c, &t, perm);
+    if (!mpk_failed(status))
+        status = mpki_weak_pivots(c->ctx, c->graph, c->choice->core.ap, c->choice->core.ai,
+                                  &c->moduli, c->choice->scale, perm, t.mate,
+                                  c->options->pivot_threshold, &failing, fails);
+    if (!mpk_failed(status)) {
+        memset(late, 0, (size_t)trial_graph(c, &t)->n * sizeof *late);
+        for (int32_t i = 0; i < n; i++) late[t.map ? t.map[i] : i] += fails[i];
+    }
+    mpki_release(c->ctx, perm);
+    mpki_release(c->ctx, fails);
+    return status;
+}
+
 static mpk_status order(chooser *c, int32_t *perm) {
     mpk_ordering method = c->options->ordering;
     trial t = {0};
+    ordered_trial ordered = {c, &t};
+    const mpki_failing failing = {find_failing, &ordered};
     mpk_status status = choose_pairs(c, &t);
     const mpki_graph *graph = trial_graph(c, &t);
     c->choice->ordering = method;
     if (!mpk_failed(status) && method == MPK_ORDERING_AUTO && c->options->device == MPK_ON_CUDA)
-        status =
-            mpki_order_for_device(c->ctx, graph, c->options->seed, c->options->threads,
-                                  c->options->model_threads, t.vertex_perm, &c->choice->ordering);
+        status = mpki_order_for_device(
+            c->ctx, graph, c->options->seed, c->options->threads, c->options->model_threads,
+            c->choice->scale ? &failing : NULL, t.vertex_perm, &c->choice->ordering);
     else if (!mpk_failed(status) && method == MPK_ORDERING_AUTO)
         status = mpki_order_improve(c->ctx, graph, c->options->seed, c->options->threads,
                                     c->options->model_threads, t.vertex_perm, &t.cost,

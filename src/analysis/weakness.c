@@ -106,7 +106,8 @@ enum { WAITING, ACCEPTED, FAILED, PAIRED };
 
 mpk_status mpki_weak_pivots(mpk_context *ctx, const mpki_graph *graph, const int64_t *ap,
                             const int32_t *ai, const mpki_moduli *moduli, const double *scale,
-                            const int32_t *perm, const int32_t *mate, double u, int32_t *failed) {
+                            const int32_t *perm, const int32_t *mate, double u, int32_t *failed,
+                            char *fails) {
     int32_t n = graph->n;
     double *full = full_moduli(ctx, graph, ap, ai, moduli->entry);
     double *pivot = MPKI_NEW(ctx, STAGE, n, double);
@@ -141,6 +142,7 @@ mpk_status mpki_weak_pivots(mpk_context *ctx, const mpki_graph *graph, const int
             if (state[w] == WAITING) pivot[w] += a * (a / pivot[v]);
         }
     }
+    for (int32_t i = 0; fails && !mpk_failed(status) && i < n; i++) fails[i] = state[i] == FAILED;
     mpki_release(ctx, full);
     mpki_release(ctx, pivot);
     mpki_release(ctx, state);

@@ -396,8 +396,8 @@ static void test_makespan(void **state) {
     (void)state;
     enum { N = 4095 };
     int64_t xadj[N + 1];
-    int32_t adj[2 * N], natural[N], halved[N], next = 0, e = 0;
-    double chain, tree;
+    int32_t adj[2 * N], natural[N], halved[N], fails[N], next = 0, e = 0;
+    double chain[2], tree[2], late[2];
     for (int32_t v = 0; v < N; v++) {
         xadj[v] = e;
         if (v > 0) adj[e++] = v - 1;
@@ -409,15 +409,18 @@ static void test_makespan(void **state) {
         for (int32_t v = half / 2 - 1; v < N; v += half) halved[next++] = v;
     assert_int_equal(next, N);
     const mpki_graph graph = {.n = N, .xadj = xadj, .adj = adj};
-    assert_int_equal(mpki_order_makespan(ctx, &graph, natural, &chain), MPK_OK);
-    assert_int_equal(mpki_order_makespan(ctx, &graph, halved, &tree), MPK_OK);
-    assert_true(tree > 0 && chain > 20 * tree);
+    assert_int_equal(mpki_order_makespan(ctx, &graph, natural, NULL, chain), MPK_OK);
+    assert_int_equal(mpki_order_makespan(ctx, &graph, halved, NULL, tree), MPK_OK);
+    assert_true(tree[0] > 0 && chain[0] > 20 * tree[0] && tree[1] == tree[0]);
+    for (int32_t v = 0; v < N; v++) fails[v] = 1; /* columns that come late take time */
+    assert_int_equal(mpki_order_makespan(ctx, &graph, halved, fails, late), MPK_OK);
+    assert_true(late[0] == tree[0] && late[1] > 1.2 * tree[0]);
     mpk_status status = MPK_ERR_MEMORY;
     for (int k = 0; status != MPK_OK; k++) { /* whichever allocation fails, nothing is lost */
-        double s;
+        double s[2];
         const int64_t held = test_memory.held;
         test_memory.countdown = k;
-        status = mpki_order_makespan(ctx, &graph, halved, &s);
+        status = mpki_order_makespan(ctx, &graph, halved, fails, s);
         test_memory.countdown = -1;
         assert_true(status == MPK_OK || status == MPK_ERR_MEMORY);
         assert_int_equal(test_memory.held, held);

@@ -207,28 +207,44 @@ mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t
  * processor is waiting for the device: nested dissection may take as long as so many factorizations. */
 static const double ND_FACTORIZATIONS = 300;
 /* It is taken where it is expected to need less than this share of AMD's time: AMD's trees fill less,
- * and the guess is no better than that. */
+ * and the guess is no better than that. Which pivots fail is a guess, too, and too high where fill makes
+ * pivots good (uccase9: 13 754 by the guess, 777 by the factorization), so it can only speak against
+ * nested dissection, as on maros_r7: 1165 columns by the guess against AMD's 305, and they are delayed
+ * 4285 and 878 times. */
 static const double ND_GAIN = 0.9;
 
+/* What an order costs on a device, as mpki_order_makespan(). late: room for a number of each vertex */
+static mpk_status device_time(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
+                              const mpki_failing *failing, int32_t *late, double time_s[2]) {
+    const mpk_status status = failing ? failing->find(failing->state, perm, late) : MPK_OK;
+    if (mpk_failed(status)) return status;
+    return mpki_order_makespan(ctx, graph, perm, failing ? late : NULL, time_s);
+}
+
 mpk_status mpki_order_for_device(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
-                                 int threads, int cores, int32_t *perm, mpk_ordering *used) {
-    double amd_s, nd_s;
+                                 int threads, int cores, const mpki_failing *failing, int32_t *perm,
+                                 mpk_ordering *used) {
+    double amd_s[2], nd_s[2];
     *used = MPK_ORDERING_AMD;
     if (graph->n < 200 || graph->xadj[graph->n] > INT32_MAX) return MPK_OK;
-    mpk_status status = mpki_order_makespan(ctx, graph, perm, &amd_s);
-    if (mpk_failed(status)) return status;
-    if (nd_time(graph, cores) > ND_FACTORIZATIONS * amd_s) return MPK_OK;
-    if (mpki_progress(ctx, "analyse", 0.3))
-        return mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     int32_t *other = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
-    if (!other) return mpki_failed(ctx);
+    int32_t *late = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
+    mpk_status status = other && late ? MPK_OK : mpki_failed(ctx);
+    if (!mpk_failed(status)) status = device_time(ctx, graph, perm, failing, late, amd_s);
+    if (mpk_failed(status) || nd_time(graph, cores) > ND_FACTORIZATIONS * amd_s[0]) goto done;
+    if (mpki_progress(ctx, "analyse", 0.3)) {
+        status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
+        goto done;
+    }
     status = order_graph(ctx, graph, MPK_ORDERING_ND, seed, threads, other);
-    if (!mpk_failed(status)) status = mpki_order_makespan(ctx, graph, other, &nd_s);
-    if (!mpk_failed(status) && nd_s < ND_GAIN * amd_s) {
+    if (!mpk_failed(status)) status = device_time(ctx, graph, other, failing, late, nd_s);
+    if (!mpk_failed(status) && nd_s[0] < ND_GAIN * amd_s[0] && nd_s[1] < ND_GAIN * amd_s[1]) {
         memcpy(perm, other, (size_t)graph->n * sizeof *perm);
         *used = MPK_ORDERING_ND;
     }
+done:
     mpki_release(ctx, other);
+    mpki_release(ctx, late);
     return status;
 }
 

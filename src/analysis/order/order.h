@@ -37,9 +37,19 @@ mpk_status mpki_twins_expand(mpk_context *ctx, int32_t n, const int32_t *map, in
 mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
                               int cores, int32_t *perm, mpki_cost *cost, mpk_ordering *used);
 
+/** Which pivots of an order would fail, as mpki_order_makespan() wants it; late: vertices.
+ *  Returns MPK_OK | MPK_ERR_MEMORY. */
+typedef struct mpki_failing {
+    mpk_status (*find)(void *state, const int32_t *perm, int32_t *late);
+    void *state;
+} mpki_failing;
+
 /** The same for a device: replaced by nested dissection's where a device is expected to factorize that
- *  sooner. It is asked wherever its own time is less than some hundred factorizations. */
+ *  sooner, with and without the columns that are expected to come late. It is asked wherever its own
+ *  time is less than some hundred factorizations.
+ *  failing [in] for columns that come late; NULL: values are not known */
 mpk_status mpki_order_for_device(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
-                                 int threads, int cores, int32_t *perm, mpk_ordering *used);
+                                 int threads, int cores, const mpki_failing *failing, int32_t *perm,
+                                 mpk_ordering *used);
 
 #endif

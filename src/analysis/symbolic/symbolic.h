@@ -32,9 +32,12 @@ mpk_status mpki_order_time(mpk_context *ctx, const mpki_graph *graph, const int3
 
 /** A guess of the seconds of a factorization on a device: the longest path of fronts, after
  *  amalgamation, or all work over the multiprocessors, whichever is longer.
+ *  late   [in]  vertices of the graph: columns of each whose pivots are expected to fail, so that
+ *               fronts above have them, too (mpki_weak_pivots()); NULL: none
+ *  time_s [out] 2: without and with these
  *  Returns MPK_OK | MPK_ERR_MEMORY, _SIZE. */
 mpk_status mpki_order_makespan(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
-                               double *time_s);
+                               const int32_t *late, double time_s[2]);
 
 /** Rules of amalgamation: a child is merged into its parent when that adds no zeros, or at most
  * `few` of them and the merged front has at most `few_width` columns, or when the merged front has

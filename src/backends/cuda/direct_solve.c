@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Applying a device's direct factor or a part of it: work space there, and the order of the sweeps. */
-#include "direct_factor.h"
+#include "direct_sweep.h"
 
 #include <string.h>
 
@@ -48,117 +48,7 @@ void mpki_cuda_direct_solver_free(mpki_direct_solver **handle) {
     *handle = NULL;
 }
 
-static int32_t cut_by(int32_t n, int32_t by) {
-    return (n + by - 1) / by;
-}
-
-/* Strips of a large front: of the rows of its pivots, of the rows below. */
-static int32_t pivot_strips(const mpki_direct *f, int32_t front) {
-    return cut_by(f->now[front].nelim, MPKI_FRONT_STRIP);
-}
-static int32_t lower_strips(const mpki_direct *f, int32_t front) {
-    const mpki_cuda_now *x = &f->now[front];
-    return cut_by(x->w + f->plan.node[front].rows - x->nelim, MPKI_FRONT_STRIP);
-}
-static int32_t gathers(const mpki_direct *f, int32_t front) {
-    const mpki_cuda_node *node = &f->plan.node[front];
-    return cut_by(node->own + node->rows, MPKI_FRONT_GATHER);
-}
-
-/* What the host makes for a sweep: arrays of fronts, and the pieces in their order. */
-typedef struct lists {
-    int64_t *at, rows;
-    int32_t *parent, *goal;
-    mpki_cuda_piece *down, *up;
-    int32_t downs, ups;
-} lists;
-
-static void lists_free(mpk_context *ctx, lists *l) {
-    mpki_release(ctx, l->at);
-    mpki_release(ctx, l->parent);
-    mpki_release(ctx, l->goal);
-    mpki_release(ctx, l->down);
-    mpki_release(ctx, l->up);
-}
-
-static void add(mpki_cuda_piece *list, int32_t *count, int32_t kind, int32_t first, int32_t last) {
-    list[(*count)++] = (mpki_cuda_piece){kind, first, last};
-}
-
-/* Large fronts of a step side by side, strip by strip. */
-static void large_pieces(const mpki_direct *f, const mpki_cuda_step *step, lists *l, bool back) {
-    const int32_t *large = f->plan.large;
-    bool more = true;
-    for (int32_t k = step->large_first; !back && k < step->large_last; k++)
-        for (int32_t part = 0; part < gathers(f, large[k]); part++)
-            add(l->down, &l->downs, MPKI_CUDA_GATHER, large[k], part);
-    for (int32_t k = step->large_first; back && k < step->large_last; k++)
-        if (f->now[large[k]].nelim == 0) add(l->up, &l->ups, MPKI_CUDA_GATHER, large[k], 0);
-    for (int32_t strip = 0; more; strip++) {
-        more = false;
-        for (int32_t k = step->large_first; k < step->large_last; k++) {
-            const int32_t front = large[k], pivots = pivot_strips(f, front);
-            const int32_t all = f->plan.node[front].own == 0 ? 0
-                                : back                       ? pivots
-                                                             : pivots + lower_strips(f, front);
-            if (strip >= all) continue;
-            more = true;
-            if (back)
-                add(l->up, &l->ups, MPKI_CUDA_STRIP, front, pivots - 1 - strip);
-            else
-                add(l->down, &l->downs, MPKI_CUDA_STRIP, front, strip);
-        }
-    }
-}
-
-static mpk_status lists_make(mpk_context *ctx, const mpki_direct *f, lists *l) {
-    const mpki_cuda_plan *plan = &f->plan;
-    const int64_t fronts = plan->fronts;
-    int64_t pieces = plan->tasks;
-    *l = (lists){0};
-    for (int32_t k = 0; k < plan->larges; k++) {
-        const int32_t front = plan->large[k];
-        pieces += 1 + gathers(f, front) + pivot_strips(f, front) + lower_strips(f, front);
-    }
-    if (pieces > INT32_MAX / 2)
-        return mpki_error(ctx, MPK_ERR_SIZE, STAGE, pieces, "too many pieces for a sweep");
-    l->at = MPKI_NEW(ctx, STAGE, fronts + 1, int64_t);
-    l->parent = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
-    l->goal = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
-    l->down = MPKI_NEW(ctx, STAGE, pieces + 1, mpki_cuda_piece);
-    l->up = MPKI_NEW(ctx, STAGE, pieces + 1, mpki_cuda_piece);
-    if (!l->at || !l->parent || !l->goal || !l->down || !l->up) return mpki_failed(ctx);
-    for (int32_t k = 0; k < fronts; k++) {
-        l->at[k] = l->rows;
-        l->rows += plan->node[k].rows + f->now[k].nelim;
-        l->parent[k] = -1;
-        l->goal[k] = 1;
-    }
-    for (int32_t k = 0; k < fronts; k++)
-        for (int32_t c = 0; c < plan->node[k].children; c++)
-            l->parent[plan->child[plan->node[k].child + c]] = k;
-    for (int32_t k = 0; k < plan->larges; k++) {
-        const int32_t front = plan->large[k];
-        l->goal[front] = plan->node[front].own == 0
-                             ? gathers(f, front)
-                             : pivot_strips(f, front) + lower_strips(f, front);
-    }
-    for (int32_t d = 0; d < plan->steps; d++) {
-        const mpki_cuda_step *step = &plan->step[d];
-        large_pieces(f, step, l, false);
-        for (int32_t t = step->task[0]; t < step->task[MPKI_CUDA_CLASSES]; t++)
-            if (plan->task[t].part < 0)
-                add(l->down, &l->downs, MPKI_CUDA_TASK, plan->task[t].first, plan->task[t].last);
-        step = &plan->step[plan->steps - 1 - d];
-        for (int32_t t = step->task[MPKI_CUDA_CLASSES] - 1; t >= step->task[0]; t--)
-            if (plan->task[t].part < 0)
-                add(l->up, &l->ups, MPKI_CUDA_TASK, plan->task[t].first, plan->task[t].last);
-        large_pieces(f, step, l, true);
-    }
-    return MPK_OK;
-}
-
-enum { PARTS = 9 };
+enum { PARTS = 12 };
 
 /* What lies on the device, and what of it comes from the host. */
 typedef struct part {
@@ -168,7 +58,8 @@ typedef struct part {
 } part;
 
 /* Fills `parts` (PARTS) for so many right-hand sides at once. Returns the bytes of all. */
-static int64_t list_parts(const mpki_direct *f, const lists *l, int32_t block, part *parts) {
+static int64_t list_parts(const mpki_direct *f, const mpki_cuda_sweep_lists *l, int32_t block,
+                          part *parts) {
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar), n = f->tree.n;
     const int64_t fronts = f->plan.fronts, word = sizeof(int32_t);
     const part all[PARTS] = {{fronts * (int64_t)sizeof *l->at, l->at, 0},
@@ -179,7 +70,10 @@ static int64_t list_parts(const mpki_direct *f, const lists *l, int32_t block, p
                              {(1 + 3 * fronts) * word, NULL, 0},
                              {n * block * size, NULL, 0},
                              {n * block * size, NULL, 0},
-                             {l->rows * block * size, NULL, 0}};
+                             {l->rows * block * size, NULL, 0},
+                             {l->chains * (int64_t)sizeof *l->chain, l->chain, 0},
+                             {l->segments * (int64_t)sizeof *l->segment, l->segment, 0},
+                             {l->strips * word, l->strip, 0}};
     int64_t bytes = 0;
     for (int k = 0; k < PARTS; k++) {
         parts[k] = all[k];
@@ -190,11 +84,11 @@ static int64_t list_parts(const mpki_direct *f, const lists *l, int32_t block, p
 }
 
 mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f, int64_t *bytes) {
-    lists l;
+    mpki_cuda_sweep_lists l;
     part parts[PARTS];
-    const mpk_status status = lists_make(ctx, f, &l);
+    const mpk_status status = mpki_cuda_sweep_lists_make(ctx, f, &l);
     *bytes = mpk_failed(status) ? 0 : list_parts(f, &l, 1, parts);
-    lists_free(ctx, &l);
+    mpki_cuda_sweep_lists_free(ctx, &l);
     return status;
 }
 
@@ -203,10 +97,10 @@ static mpk_status fill(mpki_direct_solver *s) {
     const mpki_cuda_direct_table *to = f->device->table->direct;
     mpki_cuda *cuda = f->device->cuda;
     const int64_t fronts = f->plan.fronts;
-    lists l;
+    mpki_cuda_sweep_lists l;
     part parts[PARTS];
     void *room = NULL;
-    if (mpk_failed(lists_make(s->ctx, f, &l))) goto done;
+    if (mpk_failed(mpki_cuda_sweep_lists_make(s->ctx, f, &l))) goto done;
     const int64_t bytes = list_parts(f, &l, s->block, parts);
     if (f->limit > 0 && (double)bytes + (double)f->room_bytes > f->limit) {
         mpki_error(s->ctx, MPK_ERR_MEMORY, STAGE, bytes,
@@ -218,7 +112,7 @@ static mpk_status fill(mpki_direct_solver *s) {
     if (!DID(f->device->table->alloc(cuda, bytes, &room))) goto done;
     s->room = room;
     for (int k = 0; k < PARTS; k++)
-        if (parts[k].from &&
+        if (parts[k].from && parts[k].bytes > 0 &&
             !DID(to->copy(cuda, s->room + parts[k].at, parts[k].from, parts[k].bytes, 1)))
             goto done;
     int32_t *ticket = (int32_t *)(void *)(s->room + parts[5].at);
@@ -233,6 +127,9 @@ static mpk_status fill(mpki_direct_solver *s) {
         .goal = (const int32_t *)(const void *)(s->room + parts[2].at),
         .down = (const mpki_cuda_piece *)(const void *)(s->room + parts[3].at),
         .up = (const mpki_cuda_piece *)(const void *)(s->room + parts[4].at),
+        .chain = (const mpki_cuda_chain *)(const void *)(s->room + parts[9].at),
+        .segment = (const mpki_cuda_segment *)(const void *)(s->room + parts[10].at),
+        .strip = (const int32_t *)(const void *)(s->room + parts[11].at),
         .ticket = ticket,
         .finished = ticket + 1,
         .gathered = ticket + 1 + fronts,
@@ -240,7 +137,7 @@ static mpk_status fill(mpki_direct_solver *s) {
     };
     (void)DID(to->wait(cuda));
 done:
-    lists_free(s->ctx, &l);
+    mpki_cuda_sweep_lists_free(s->ctx, &l);
     return mpki_failed(s->ctx);
 }
 

@@ -70,11 +70,6 @@ __device__ inline int first_not_below(const int32_t *list, int count, int value)
     return low;
 }
 
-/** Pieces in which a large front takes what its children give. */
-__device__ inline int gather_parts(const mpki_cuda_node &node) {
-    return (node.own + node.rows + MPKI_FRONT_GATHER - 1) / MPKI_FRONT_GATHER;
-}
-
 __device__ inline bool is_finite(float x) {
     return x - x == 0;
 }

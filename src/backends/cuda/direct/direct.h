@@ -150,16 +150,38 @@ enum {
 
 enum {
     MPKI_CUDA_RHS = 8,      /* right-hand sides of a sweep, at most */
-    MPKI_FRONT_STRIP = 64,  /* rows of a strip of a large front */
-    MPKI_FRONT_GATHER = 512 /* rows of a front that take what its children give together */
+    MPKI_FRONT_STRIP = 64,  /* rows of a strip of a chain */
+    MPKI_FRONT_GATHER = 512 /* rows of a chain that take what its children give together */
 };
+
+enum {
+    MPKI_CUDA_SEGMENTS = 128, /* of a chain of several fronts, at most */
+    MPKI_CUDA_IN_STRIP = 4    /* of them in a strip, at most */
+};
+
+/** Columns of one front: first .. first + count - 1. */
+typedef struct mpki_cuda_segment {
+    int32_t front, first, count;
+} mpki_cuda_segment;
+
+/** What a sweep takes in strips, a thread block each: one front, or several fronts that are columns of
+ *  one, each the child of the next. Its pivots are cut into strips of at most MPKI_FRONT_STRIP; then
+ *  follow strips of the rows below. Of one front alone strip k has pivots MPKI_FRONT_STRIP k and on;
+ *  of several, strip k has segments strip[k] .. strip[k + 1] - 1. */
+typedef struct mpki_cuda_chain {
+    int32_t top, low;          /**< the last front, which has the rows below; the first one */
+    int32_t pieces;            /**< fronts */
+    int32_t strips;            /**< of pivots */
+    int32_t strip;             /**< where its list begins in sweep.strip */
+    int32_t segment, segments; /**< where its segments begin in sweep.segment */
+} mpki_cuda_chain;
 
 enum { MPKI_CUDA_TASK = 0, MPKI_CUDA_GATHER = 1, MPKI_CUDA_STRIP = 2 };
 
 /** A piece of a sweep, for one thread block. */
 typedef struct mpki_cuda_piece {
     int32_t kind;
-    int32_t first, last; /**< a task: its fronts; of a large front: its number, the part's number */
+    int32_t first, last; /**< a task: its fronts; of a chain: its number, the part's number */
 } mpki_cuda_piece;
 
 /** A sweep: vectors by position, nrhs of them, entry (position, r) at [position * nrhs + r]. */
@@ -172,9 +194,12 @@ typedef struct mpki_cuda_sweep {
     int32_t downs, ups;
     const mpki_cuda_piece *down; /**< pieces, children before parents */
     const mpki_cuda_piece *up;   /**< parents before children */
-    const int32_t *parent;       /**< fronts: -1 for a root */
-    const int32_t *goal;         /**< fronts: count of `finished` when L^-1 is done with it */
-    int32_t *ticket;             /**< 1; then the counters, fronts each; all zero before a sweep */
+    const mpki_cuda_chain *chain;
+    const mpki_cuda_segment *segment;
+    const int32_t *strip;
+    const int32_t *parent; /**< fronts: -1 for a root; of a chain, its last front */
+    const int32_t *goal;   /**< fronts: count of `finished` when L^-1 is done with it */
+    int32_t *ticket;       /**< 1; then the counters, fronts each; all zero before a sweep */
     int32_t *finished, *gathered, *solved;
 } mpki_cuda_sweep;
 

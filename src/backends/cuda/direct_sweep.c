@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The lists of a sweep over a device's direct factor: which fronts are swept together, and in which
+ * order thread blocks take them. */
+#include "direct_sweep.h"
+
+static const char STAGE[] = "solve";
+
+/* Columns of a front that is a task by itself from which on it is swept in strips. */
+enum { WIDE = 64 };
+
+static int32_t cut_by(int32_t n, int32_t by) {
+    return (n + by - 1) / by;
+}
+
+/* ---- chains: which fronts are swept in strips ---- */
+
+/* Counts of a chain. */
+static int32_t lower_strips(const mpki_direct *f, const mpki_cuda_chain *c) {
+    const mpki_cuda_now *x = &f->now[c->top];
+    return cut_by(x->w + f->plan.node[c->top].rows - x->nelim, MPKI_FRONT_STRIP);
+}
+static int32_t gathers(const mpki_direct *f, const mpki_cuda_chain *c) {
+    const mpki_cuda_node *top = &f->plan.node[c->top];
+    return cut_by(top->first + top->own - f->plan.node[c->low].first + top->rows,
+                  MPKI_FRONT_GATHER);
+}
+
+/* The front whose columns come before those of this one; -1: none. */
+static int32_t front_before(const mpki_cuda_plan *plan, int32_t front) {
+    const mpki_cuda_node *node = &plan->node[front];
+    for (int32_t k = 0; k < node->children; k++)
+        if (plan->kind[plan->child[node->child + k]] == MPKI_CUDA_LOWER)
+            return plan->child[node->child + k];
+    return -1;
+}
+
+/* The segments of a chain and the strips that they make. Fills lists where there are any. Returns
+ * whether it is not more than a block looks at. */
+static bool cut_chain(const mpki_direct *f, const int32_t *front, mpki_cuda_chain *c,
+                      mpki_cuda_sweep_lists *l) {
+    int32_t room = 0, in_strip = 0; /* of the strip that is being filled */
+    c->strips = c->segments = 0;
+    for (int32_t k = 0; k < c->pieces; k++) {
+        const int32_t all = f->now[front[k]].nelim;
+        for (int32_t done = 0, count; done < all; done += count) {
+            if (room == 0 || in_strip == MPKI_CUDA_IN_STRIP) {
+                if (l) l->strip[c->strip + c->strips] = c->segments;
+                c->strips++, room = MPKI_FRONT_STRIP, in_strip = 0;
+            }
+            count = all - done < room ? all - done : room;
+            if (l)
+                l->segment[c->segment + c->segments] = (mpki_cuda_segment){front[k], done, count};
+            c->segments++, in_strip++, room -= count;
+            if (c->segments > MPKI_CUDA_SEGMENTS) return false;
+        }
+    }
+    if (l) l->strip[c->strip + c->strips] = c->segments;
+    return true;
+}
+
+/* How a front is eliminated: with others in a task, by a task of its own, as a panel, as a large one. */
+enum { WITH_OTHERS, ALONE, PANEL, LARGE };
+
+static void find_ways(const mpki_cuda_plan *plan, int8_t *way) {
+    for (int32_t k = 0; k < plan->larges; k++) way[plan->large[k]] = LARGE;
+    for (int32_t t = 0; t < plan->tasks; t++) {
+        const mpki_cuda_task *task = &plan->task[t];
+        if (task->part >= 0) continue;
+        for (int32_t k = task->first; k <= task->last; k++)
+            way[k] = task->part == MPKI_CUDA_PANEL ? PANEL
+                     : task->first == task->last   ? ALONE
+                                                   : WITH_OTHERS;
+    }
+}
+
+/* One front alone. */
+static void add_alone(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *l) {
+    l->chain_of[top] = l->chains;
+    l->chain[l->chains++] = (mpki_cuda_chain){
+        .top = top, .low = top, .pieces = 1, .strips = cut_by(f->now[top].nelim, MPKI_FRONT_STRIP)};
+}
+
+/* The fronts that end in `top` and are columns of one, as far as none of them has others beside it in a
+ * task: a chain, unless it is one small front. */
+static void add_chain(const mpki_direct *f, int32_t top, mpki_cuda_sweep_lists *l) {
+    mpki_cuda_chain c = {.top = top, .low = top, .pieces = 1};
+    for (int32_t x = top; (x = front_before(&f->plan, x)) >= 0 && l->way[x] != WITH_OTHERS;)
+        c.pieces++, c.low = x;
+    for (int32_t k = c.pieces - 1, x = top; k >= 0; k--, x = front_before(&f->plan, x))
+        l->front[k] = x;
+    if (c.pieces == 1) {
+        if (l->way[top] != ALONE || f->now[top].nelim > WIDE) add_alone(f, top, l);
+    } else if (cut_chain(f, l->front, &c, NULL)) {
+        c.strip = l->strips, c.segment = l->segments;
+        (void)cut_chain(f, l->front, &c, l);
+        l->strips += c.strips + 1, l->segments += c.segments;
+        for (int32_t k = 0; k < c.pieces; k++) l->chain_of[l->front[k]] = l->chains;
+        l->chain[l->chains++] = c;
+    } else {
+        for (int32_t k = 0; k < c.pieces; k++)
+            if (l->way[l->front[k]] == LARGE) add_alone(f, l->front[k], l);
+    }
+}
+
+/* l->parent: of each front, not yet of chains. */
+static void find_chains(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
+    const mpki_cuda_plan *plan = &f->plan;
+    find_ways(plan, l->way);
+    for (int32_t k = 0; k < plan->fronts; k++) l->chain_of[k] = -1;
+    for (int32_t k = 0; k < plan->fronts; k++) {
+        const bool goes_on =
+            plan->kind[k] == MPKI_CUDA_LOWER && l->way[l->parent[k]] != WITH_OTHERS;
+        if (l->way[k] != WITH_OTHERS && !goes_on) add_chain(f, k, l);
+    }
+    for (int32_t k = 0; k < plan->fronts; k++) {
+        const int32_t chain = l->parent[k] < 0 ? -1 : l->chain_of[l->parent[k]];
+        if (chain >= 0) l->parent[k] = l->chain[chain].top;
+    }
+}
+
+/* ---- pieces in their order ---- */
+
+static void add(mpki_cuda_piece *list, int32_t *count, int32_t kind, int32_t first, int32_t last) {
+    list[(*count)++] = (mpki_cuda_piece){kind, first, last};
+}
+
+/* Strip number `strip` of a chain, forward or on the way back. Returns whether there is one. */
+static bool add_strip(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t chain, int32_t strip,
+                      bool back) {
+    const mpki_cuda_chain *c = &l->chain[chain];
+    const int32_t own = f->plan.node[c->top].own;
+    const int32_t all = own == 0 ? 0 : back ? c->strips : c->strips + lower_strips(f, c);
+    if (strip >= all) return false;
+    if (back)
+        add(l->up, &l->ups, MPKI_CUDA_STRIP, chain, all - 1 - strip);
+    else
+        add(l->down, &l->downs, MPKI_CUDA_STRIP, chain, strip);
+    return true;
+}
+
+/* What a chain begins with: forward what its children give; on the way back, where it has no pivots,
+ * a piece that tells that it is done. */
+static void add_begin(const mpki_direct *f, mpki_cuda_sweep_lists *l, int32_t chain, bool back) {
+    const mpki_cuda_chain *c = &l->chain[chain];
+    for (int32_t part = 0; !back && part < gathers(f, c); part++)
+        add(l->down, &l->downs, MPKI_CUDA_GATHER, chain, part);
+    if (back && c->strips == 0) add(l->up, &l->ups, MPKI_CUDA_GATHER, chain, 0);
+}
+
+/* Large fronts of a step side by side, strip by strip. */
+static void large_pieces(const mpki_direct *f, const mpki_cuda_step *step, mpki_cuda_sweep_lists *l,
+                         bool back) {
+    const int32_t *large = f->plan.large;
+    bool more = true;
+    for (int32_t k = step->large_first; k < step->large_last; k++)
+        add_begin(f, l, l->chain_of[large[k]], back);
+    for (int32_t strip = 0; more; strip++) {
+        more = false;
+        for (int32_t k = step->large_first; k < step->large_last; k++)
+            more |= add_strip(f, l, l->chain_of[large[k]], strip, back);
+    }
+}
+
+static void task_pieces(const mpki_direct *f, const mpki_cuda_task *task, mpki_cuda_sweep_lists *l,
+                        bool back) {
+    const int32_t chain = l->chain_of[task->last];
+    if (task->part >= 0) return;
+    if (chain < 0) {
+        if (back)
+            add(l->up, &l->ups, MPKI_CUDA_TASK, task->first, task->last);
+        else
+            add(l->down, &l->downs, MPKI_CUDA_TASK, task->first, task->last);
+    } else if (l->chain[chain].top == task->last) { /* other fronts of it are there with it */
+        add_begin(f, l, chain, back);
+        for (int32_t strip = 0; add_strip(f, l, chain, strip, back); strip++) continue;
+    }
+}
+
+static void order_pieces(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
+    const mpki_cuda_plan *plan = &f->plan;
+    for (int32_t d = 0; d < plan->steps; d++) {
+        const mpki_cuda_step *step = &plan->step[d];
+        large_pieces(f, step, l, false);
+        for (int32_t t = step->task[0]; t < step->task[MPKI_CUDA_CLASSES]; t++)
+            task_pieces(f, &plan->task[t], l, false);
+        step = &plan->step[plan->steps - 1 - d];
+        for (int32_t t = step->task[MPKI_CUDA_CLASSES] - 1; t >= step->task[0]; t--)
+            task_pieces(f, &plan->task[t], l, true);
+        large_pieces(f, step, l, true);
+    }
+}
+
+/* ---- the whole ---- */
+
+void mpki_cuda_sweep_lists_free(mpk_context *ctx, mpki_cuda_sweep_lists *l) {
+    void *const parts[] = {l->at,    l->parent,   l->goal,  l->down,  l->up, l->segment,
+                           l->strip, l->chain_of, l->chain, l->front, l->way};
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(ctx, parts[k]);
+    *l = (mpki_cuda_sweep_lists){0};
+}
+
+/* A sum that no number of pieces exceeds. */
+static int64_t most_pieces(const mpki_direct *f) {
+    const mpki_cuda_plan *plan = &f->plan;
+    int64_t pieces = plan->tasks;
+    for (int32_t k = 0; k < plan->fronts; k++) {
+        const mpki_cuda_node *node = &plan->node[k];
+        const int32_t all = f->now[k].w + node->rows;
+        pieces += 4 + all / MPKI_FRONT_GATHER + all / MPKI_FRONT_STRIP;
+    }
+    return pieces;
+}
+
+static mpk_status make_room(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sweep_lists *l) {
+    const int64_t fronts = f->plan.fronts, pieces = most_pieces(f);
+    int64_t segments = 0;
+    if (pieces > INT32_MAX / 2)
+        return mpki_error(ctx, MPK_ERR_SIZE, STAGE, pieces, "too many pieces for a sweep");
+    for (int64_t k = 0; k < fronts; k++) segments += 2 + f->now[k].nelim / MPKI_FRONT_STRIP;
+    l->at = MPKI_NEW(ctx, STAGE, fronts + 1, int64_t);
+    l->parent = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
+    l->goal = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
+    l->chain_of = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
+    l->front = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
+    l->way = MPKI_ZNEW(ctx, STAGE, fronts + 1, int8_t);
+    l->chain = MPKI_NEW(ctx, STAGE, fronts + 1, mpki_cuda_chain);
+    l->segment = MPKI_NEW(ctx, STAGE, segments + 1, mpki_cuda_segment);
+    l->strip = MPKI_NEW(ctx, STAGE, segments + fronts + 1, int32_t);
+    l->down = MPKI_NEW(ctx, STAGE, pieces + 1, mpki_cuda_piece);
+    l->up = MPKI_NEW(ctx, STAGE, pieces + 1, mpki_cuda_piece);
+    return l->at && l->parent && l->goal && l->chain_of && l->front && l->way && l->chain &&
+                   l->segment && l->strip && l->down && l->up
+               ? MPK_OK
+               : mpki_failed(ctx);
+}
+
+mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
+                                      mpki_cuda_sweep_lists *l) {
+    const mpki_cuda_plan *plan = &f->plan;
+    *l = (mpki_cuda_sweep_lists){0};
+    const mpk_status status = make_room(ctx, f, l);
+    if (mpk_failed(status)) return status;
+    for (int32_t k = 0; k < plan->fronts; k++) {
+        l->at[k] = l->rows;
+        l->rows += plan->node[k].rows + f->now[k].nelim;
+        l->parent[k] = -1;
+        l->goal[k] = 1;
+    }
+    for (int32_t k = 0; k < plan->fronts; k++)
+        for (int32_t c = 0; c < plan->node[k].children; c++)
+            l->parent[plan->child[plan->node[k].child + c]] = k;
+    find_chains(f, l);
+    for (int32_t k = 0; k < l->chains; k++) {
+        const mpki_cuda_chain *c = &l->chain[k];
+        l->goal[c->top] =
+            plan->node[c->top].own == 0 ? gathers(f, c) : c->strips + lower_strips(f, c);
+    }
+    order_pieces(f, l);
+    return MPK_OK;
+}

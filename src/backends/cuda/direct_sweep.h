@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_DIRECT_SWEEP_H
+#define MPKI_CUDA_DIRECT_SWEEP_H
+/** What the host makes for sweeps over a device's direct factor: arrays of fronts, the chains of fronts
+ *  that are swept in strips, and all pieces in the order in which thread blocks take them, so that
+ *  whatever one waits for comes before it. It depends on the sizes of the fronts alone. */
+#include "direct_factor.h"
+
+typedef struct mpki_cuda_sweep_lists {
+    int64_t *at, rows;          /* fronts: where its part of u begins; rows of all */
+    int32_t *parent, *goal;     /* fronts */
+    mpki_cuda_piece *down, *up; /* downs, ups */
+    mpki_cuda_chain *chain;     /* chains */
+    mpki_cuda_segment *segment; /* segments */
+    int32_t *strip;             /* strips: of chains of several fronts, one more for each chain */
+    int32_t downs, ups, chains, segments, strips;
+    int32_t *chain_of; /* fronts: its chain; -1: it is swept by its task */
+    int32_t *front;    /* work space: fronts of a chain, */
+    int8_t *way;       /* and how each is eliminated */
+} mpki_cuda_sweep_lists;
+
+/** Returns MPK_OK | MPK_ERR_MEMORY, _SIZE; *l is to be freed in any case. */
+mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
+                                      mpki_cuda_sweep_lists *l);
+void mpki_cuda_sweep_lists_free(mpk_context *ctx, mpki_cuda_sweep_lists *l);
+
+#endif
