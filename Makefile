@@ -76,7 +76,8 @@ bench-sweeps: bench-drivers ## bandwidth of the triangular sweeps on blocks
 bench-gpu: build    ## the direct solver on a GPU beside cuDSS, where that can be had: bench/results/sparse-gpu.md
 	@tools/fetch-peers $(BUILD)/peers cudss
 	@cmake -B $(BUILD) -DMETAPACK_BENCH=ON >/dev/null
-	@cmake --build $(BUILD) -j $(JOBS) --target metapack_cuda bench_cuda_direct bench_cuda_peer_cudss >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target metapack_cuda bench_cuda_direct bench_cuda_peer_cudss >/dev/null || \
+	    { echo "bench-gpu: there is no CUDA module to build (docs/cuda.md, Building)" >&2; exit 1; }
 	@bench/sparse_gpu.py --build $(BUILD) --report bench/results/sparse-gpu.md --plot bench/results/sparse-gpu.svg $(BENCH)
 
 bench-clients: build ## Ipopt's problems beside MUMPS: bench/results/clients.md

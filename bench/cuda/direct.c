@@ -135,7 +135,7 @@ static int time_apply(mpk_factor *fac, int repeat, int32_t nrhs, double *ms) {
 
 /* New values and a solve, with refinement, of arrays that lie on the device. */
 static int time_there(mpk_factor *fac, const mpk_problem_view *a, const void *b, int repeat,
-                      const mpk_options *o, double *again, double *solved) {
+                      const mpk_options *o, double *again, double *solved, mpk_solve_info *told) {
     mpk_context *ctx = fac->ctx;
     const int64_t size = (int64_t)mpk_scalar_size(a->scalar);
     const int64_t values = a->nnz * size, column = a->n * size;
@@ -154,7 +154,7 @@ static int time_there(mpk_factor *fac, const mpk_problem_view *a, const void *b,
     if (!failed) *again = median(t, repeat);
     for (int k = 0; k < repeat && !failed; k++) {
         const double start = mpki_now_s();
-        failed = mpk_failed(mpk_solve(ctx, fac, 1, db, a->n, dx, a->n, o, NULL));
+        failed = mpk_failed(mpk_solve(ctx, fac, 1, db, a->n, dx, a->n, o, told));
         t[k] = (mpki_now_s() - start) * 1e3;
     }
     if (!failed) *solved = median(t, repeat);
@@ -206,7 +206,7 @@ static int row(const char *what, const wishes *w) {
     mpk_problem_view a;
     mpk_analysis_info shape;
     mpk_factor_info info, cpu;
-    mpk_solve_info solve = {0};
+    mpk_solve_info solve = {0}, there = {0};
     mpk_options o;
     FILE *file = fopen(what, "r");
     mpk_options_init(&o);
@@ -262,7 +262,7 @@ static int row(const char *what, const wishes *w) {
         t[k] = (mpki_now_s() - start) * 1e3;
     }
     solved = median(t, w->repeat);
-    if (time_there(fac, &a, b, w->repeat, &o, &again_there, &solved_there) ||
+    if (time_there(fac, &a, b, w->repeat, &o, &again_there, &solved_there, &there) ||
         time_engine(fac, w->repeat, false, &alone) || time_apply(fac, w->repeat, 1, &applied) ||
         (w->nrhs > 1 && time_apply(fac, w->repeat, w->nrhs, &many)))
         return complain(ctx, what);
@@ -287,7 +287,8 @@ static int row(const char *what, const wishes *w) {
     if (w->nrhs > 1) printf(" apply %d %.3f", w->nrhs, many);
     printf(" there: again %.3f solve %.3f ms, %.2f TFLOP/s, %.3f GB, predicted %.3f GB\n",
            again_there, solved_there, info.flops / alone / 1e9, (double)info.bytes / 1e9,
-           (double)ahead.device_bytes / 1e9);
+           (double)ahead.device_bytes / 1e9, there.unrefined, there.componentwise,
+           there.iterations);
     fflush(stdout);
     if (w->profile && time_engine(fac, w->repeat, true, &alone)) return complain(ctx, what);
     const int bad = w->hash > 0 ? hashes(ctx, fac, w->hash, &o) : 0;
