@@ -134,7 +134,7 @@ def cells(row):
     return [row["name"], show(t, "analysis"), f"{o['analysis'] * 1e3:.3g}" if o else "", show(t, "factor"), show(o, "engine"),
             f"{t['factor'] / o['engine']:.2f}" if o and t else "", show(t, "refactor"), show(o, "again"), show(t, "solve"), show(o, "apply"),
             show(o, "solve_there"), omega, f"{o['omega']:.0e}" if o else "", f"{o['refined_there']:.0e}" if o else "failed",
-            "**differs**" if any("inertia" in w for w in row["wrong"]) else "equal" if o and t and t["right"] and not t["told"] else "",
+            "**differs**" if o and any(w.startswith("inertia") for w in row["wrong"]) else "equal" if o and t and t["right"] and not t["told"] else "",
             show(t, "gb"), show(o, "gb"), show(o, "predicted")]
 
 

@@ -285,7 +285,8 @@ static int row(const char *what, const wishes *w) {
     printf("; first %.2f again %.3f engine %.3f solve %.3f apply %.3f", first, again, alone, solved,
            applied);
     if (w->nrhs > 1) printf(" apply %d %.3f", w->nrhs, many);
-    printf(" there: again %.3f solve %.3f ms, %.2f TFLOP/s, %.3f GB, predicted %.3f GB\n",
+    printf(" there: again %.3f solve %.3f ms, %.2f TFLOP/s, %.3f GB, predicted %.3f GB; omega "
+           "there %.1e %.1e, %d steps\n",
            again_there, solved_there, info.flops / alone / 1e9, (double)info.bytes / 1e9,
            (double)ahead.device_bytes / 1e9, there.unrefined, there.componentwise,
            there.iterations);
