@@ -11,7 +11,7 @@ BENCH   ?=
 
 DEMO = data/acopf/ACTIVSg200_AC_02
 
-.PHONY: all build demo check check-all check-clients bench-clients bench bench-borg bench-dense bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete wheel install uninstall format clean help
+.PHONY: all build demo check check-all check-clients bench-clients bench bench-borg bench-dense bench-ildlt bench-jacobi bench-auto bench-sweeps bench-incomplete bench-gpu wheel install uninstall format clean help
 all: build
 
 build:             ## install what is missing, build the library and the command
@@ -72,6 +72,13 @@ bench-auto: bench-drivers ## --method auto on every indefinite matrix
 
 bench-sweeps: bench-drivers ## bandwidth of the triangular sweeps on blocks
 	@bench/sweeps.py --build $(BUILD) $(BENCH)
+
+bench-gpu: build    ## the direct solver on a GPU beside cuDSS, where that can be had: bench/results/sparse-gpu.md
+	@tools/fetch-peers $(BUILD)/peers cudss
+	@cmake -B $(BUILD) -DMETAPACK_BENCH=ON >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target metapack_cuda bench_cuda_direct bench_cuda_peer_cudss >/dev/null || \
+	    { echo "bench-gpu: there is no CUDA module to build (docs/cuda.md, Building)" >&2; exit 1; }
+	@bench/sparse_gpu.py --build $(BUILD) --report bench/results/sparse-gpu.md --plot bench/results/sparse-gpu.svg $(BENCH)
 
 bench-clients: build ## Ipopt's problems beside MUMPS: bench/results/clients.md
 	@$(SETUP) build test

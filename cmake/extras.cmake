@@ -100,6 +100,29 @@ if(METAPACK_TESTS)
     set_tests_properties(example_acoustics_usage PROPERTIES LABELS examples WILL_FAIL TRUE)
 endif()
 
+# quadratic programs: a program, the linear systems, the method
+if(METAPACK_TESTS)
+    file(GLOB MPKI_QUADRATIC CONFIGURE_DEPENDS examples/quadratic/*.c)
+    add_executable(example_quadratic ${MPKI_QUADRATIC})
+    target_link_libraries(example_quadratic PRIVATE metapack m)
+    add_test(NAME example_quadratic COMMAND example_quadratic)
+    set_tests_properties(example_quadratic PROPERTIES LABELS examples TIMEOUT 120)
+    foreach(wrong "nothing 3 3" "random 2 3" "--delta;0" "--device;moon")
+        string(MAKE_C_IDENTIFIER "${wrong}" name)
+        add_test(NAME example_quadratic_${name} COMMAND example_quadratic ${wrong})
+        set_tests_properties(example_quadratic_${name} PROPERTIES LABELS examples
+                             PASS_REGULAR_EXPRESSION "^quadratic: ")
+    endforeach()
+    if(TARGET metapack_cuda_host AND NOT METAPACK_SANITIZE) # values and vectors in device memory, without a device
+        add_dependencies(example_quadratic metapack_cuda_host)
+        add_test(NAME example_quadratic_device COMMAND example_quadratic --device cuda --seeds 1 "random 30 12"
+                 "dependent 20 8" "infeasible 20 8")
+        set_tests_properties(example_quadratic_device PROPERTIES LABELS examples TIMEOUT 120
+            ENVIRONMENT "METAPACK_CUDA_MODULE=${CMAKE_CURRENT_BINARY_DIR}/cuda/libmetapack_cuda_host.so"
+            PASS_REGULAR_EXPRESSION "cuda: ")
+    endif()
+endif()
+
 # ---- tests of the whole --------------------------------------------------------------------------
 if(METAPACK_TESTS)
     if(NOT METAPACK_SANITIZE)

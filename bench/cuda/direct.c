@@ -11,7 +11,8 @@
  *   engine   the engine alone, values from the host
  *   solve    one right-hand side with refinement, vectors on the host
  *   apply    one right-hand side, no refinement, vectors on the device; apply K
- * TFLOP/s of `engine`, bytes on the device. profile=1: where the time goes, step by step; hash:
+ *   there    again and solve, with values and vectors on the device
+ * TFLOP/s of `engine`, bytes on the device, and those that mpk_factor_estimate() predicts. profile=1: where the time goes, step by step; hash:
  * a hash of D, the order and a solution after each of so many runs, which must be one. */
 #include "../../src/backends/cuda/direct_factor.h"
 #include "../../src/backends/cuda/engine.h"
@@ -22,15 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *name(const mpk_context *ctx) {
-    return mpki_cuda_kept(ctx)->name;
-}
-static const mpki_engine engine = {.name = name,
-                                   .memory = MPK_HOST,
-                                   .direct = &mpki_cuda_direct,
-                                   .blocks = &mpki_cpu_blocks,
-                                   .vectors = &mpki_cpu_vectors};
 
 typedef struct wishes {
     int repeat, nrhs, hash;
@@ -141,6 +133,37 @@ static int time_apply(mpk_factor *fac, int repeat, int32_t nrhs, double *ms) {
     return failed;
 }
 
+/* New values and a solve, with refinement, of arrays that lie on the device. */
+static int time_there(mpk_factor *fac, const mpk_problem_view *a, const void *b, int repeat,
+                      const mpk_options *o, double *again, double *solved, mpk_solve_info *told) {
+    mpk_context *ctx = fac->ctx;
+    const int64_t size = (int64_t)mpk_scalar_size(a->scalar);
+    const int64_t values = a->nnz * size, column = a->n * size;
+    void *ax = NULL, *db = NULL, *dx = NULL;
+    double *t = malloc((size_t)repeat * sizeof *t);
+    int failed = mpk_failed(mpk_device_alloc(ctx, 0, values, &ax)) ||
+                 mpk_failed(mpk_device_alloc(ctx, 0, column, &db)) ||
+                 mpk_failed(mpk_device_alloc(ctx, 0, column, &dx)) ||
+                 mpk_failed(mpk_device_copy(ctx, 0, ax, values, a->ax, values, values, 1)) ||
+                 mpk_failed(mpk_device_copy(ctx, 0, db, column, b, column, column, 1));
+    for (int k = 0; k < repeat && !failed; k++) {
+        const double start = mpki_now_s();
+        failed = mpk_failed(mpk_refactorize(ctx, ax, o, fac));
+        t[k] = (mpki_now_s() - start) * 1e3;
+    }
+    if (!failed) *again = median(t, repeat);
+    for (int k = 0; k < repeat && !failed; k++) {
+        const double start = mpki_now_s();
+        failed = mpk_failed(mpk_solve(ctx, fac, 1, db, a->n, dx, a->n, o, told));
+        t[k] = (mpki_now_s() - start) * 1e3;
+    }
+    if (!failed) *solved = median(t, repeat);
+    (void)mpk_device_free(ctx, 0, &ax), (void)mpk_device_free(ctx, 0, &db);
+    (void)mpk_device_free(ctx, 0, &dx);
+    free(t);
+    return failed;
+}
+
 /* Run after run, one hash. */
 static int hashes(mpk_context *ctx, mpk_factor *fac, int runs, const mpk_options *o) {
     const size_t n = (size_t)fac->an->n, size = mpk_scalar_size(fac->an->scalar);
@@ -183,11 +206,12 @@ static int row(const char *what, const wishes *w) {
     mpk_problem_view a;
     mpk_analysis_info shape;
     mpk_factor_info info, cpu;
-    mpk_solve_info solve = {0};
+    mpk_solve_info solve = {0}, there = {0};
     mpk_options o;
     FILE *file = fopen(what, "r");
     mpk_options_init(&o);
     o.method = MPK_METHOD_LDLT;
+    o.device = MPK_ON_CUDA;
     if (w->ordering && mpk_failed(mpk_options_set(NULL, &o, "ordering", w->ordering)))
         return printf("ordering %s\n", w->ordering), 1;
     if (mpk_failed(mpk_context_create(NULL, &ctx))) return 1;
@@ -202,11 +226,14 @@ static int row(const char *what, const wishes *w) {
     const double analysis = mpki_now_s() - start;
     mpk_analysis_info_get(an, &shape);
     if (w->cpu) {
-        if (mpk_failed(mpk_factorize(ctx, an, NULL, &o, &twin))) return complain(ctx, what);
+        mpk_options host = o;
+        host.device = MPK_ON_CPU;
+        if (mpk_failed(mpk_factorize(ctx, an, NULL, &host, &twin))) return complain(ctx, what);
         mpk_factor_info_get(twin, &cpu);
         mpk_factor_destroy(&twin);
     }
-    mpki_engine_use(ctx, &engine);
+    mpk_estimate ahead;
+    if (mpk_failed(mpk_factor_estimate(ctx, an, &o, &ahead))) return complain(ctx, what);
     start = mpki_now_s();
     status = mpk_factorize(ctx, an, NULL, &o, &fac);
     const double first = (mpki_now_s() - start) * 1e3;
@@ -214,7 +241,7 @@ static int row(const char *what, const wishes *w) {
     mpk_factor_info_get(fac, &info);
     const size_t size = mpk_scalar_size(a.scalar), n = (size_t)a.n;
     double *t = malloc((size_t)w->repeat * sizeof *t), again, alone = 0, solved, applied = 0,
-           many = 0;
+           many = 0, again_there = 0, solved_there = 0;
     char *b = calloc(n + 1, size), *x = malloc((n + 1) * size);
     for (size_t i = 0; i < n; i++) {
         if (size == 4 || a.scalar == MPK_C)
@@ -235,7 +262,8 @@ static int row(const char *what, const wishes *w) {
         t[k] = (mpki_now_s() - start) * 1e3;
     }
     solved = median(t, w->repeat);
-    if (time_engine(fac, w->repeat, false, &alone) || time_apply(fac, w->repeat, 1, &applied) ||
+    if (time_there(fac, &a, b, w->repeat, &o, &again_there, &solved_there, &there) ||
+        time_engine(fac, w->repeat, false, &alone) || time_apply(fac, w->repeat, 1, &applied) ||
         (w->nrhs > 1 && time_apply(fac, w->repeat, w->nrhs, &many)))
         return complain(ctx, what);
     printf("%s: n %d nnz %lld L %lld fronts %d steps %d largest %d, analysis %.2f s; omega %.1e "
@@ -257,7 +285,11 @@ static int row(const char *what, const wishes *w) {
     printf("; first %.2f again %.3f engine %.3f solve %.3f apply %.3f", first, again, alone, solved,
            applied);
     if (w->nrhs > 1) printf(" apply %d %.3f", w->nrhs, many);
-    printf(" ms, %.2f TFLOP/s, %.3f GB\n", info.flops / alone / 1e9, (double)info.bytes / 1e9);
+    printf(" there: again %.3f solve %.3f ms, %.2f TFLOP/s, %.3f GB, predicted %.3f GB; omega "
+           "there %.1e %.1e, %d steps\n",
+           again_there, solved_there, info.flops / alone / 1e9, (double)info.bytes / 1e9,
+           (double)ahead.device_bytes / 1e9, there.unrefined, there.componentwise,
+           there.iterations);
     fflush(stdout);
     if (w->profile && time_engine(fac, w->repeat, true, &alone)) return complain(ctx, what);
     const int bad = w->hash > 0 ? hashes(ctx, fac, w->hash, &o) : 0;

@@ -60,6 +60,41 @@ mpk_status mpk_device_copy(mpk_context *ctx, int number, void *to, int64_t to_pi
     if (!mpk_failed(status)) status = d->table->synchronize(d->cuda, NULL);
     return mpki_cuda_told(ctx, STAGE, status);
 }
+mpk_status mpk_device_alloc(mpk_context *ctx, int number, int64_t bytes, void **ptr) {
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (number < 0 || bytes < 0 || !ptr || *ptr)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, number,
+                          ptr ? *ptr ? "*ptr must be NULL"
+                                     : "device %d, %lld bytes: none may be negative"
+                              : "ptr must not be NULL",
+                          number, (long long)bytes);
+    if (bytes == 0) return MPK_OK;
+    const mpki_device *d = mpki_cuda_open(ctx, number);
+    if (!d) return mpki_failed(ctx);
+    const int status = d->table->alloc(d->cuda, bytes, ptr);
+    if (mpk_failed(status)) *ptr = NULL;
+    return mpki_cuda_told(ctx, STAGE, status);
+}
+
+mpk_status mpk_device_free(mpk_context *ctx, int number, void **ptr) {
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!ptr || !*ptr) return MPK_OK;
+    if (number < 0)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, number, "device %d: they count from 0",
+                          number);
+    const mpki_device *d = mpki_cuda_open(ctx, number);
+    if (!d) return mpki_failed(ctx);
+    if (!d->table->is_device(d->cuda, *ptr))
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, number,
+                          "this is not memory of CUDA device %d", number);
+    const int status = d->table->settle(d->cuda);
+    if (mpk_failed(status)) return mpki_cuda_told(ctx, STAGE, status);
+    d->table->release(d->cuda, *ptr);
+    *ptr = NULL;
+    return MPK_OK;
+}
 #else
 static mpk_status without_cuda(mpk_context *ctx, int number) {
     if (!ctx) return MPK_ERR_ARGUMENT;
@@ -75,6 +110,16 @@ mpk_status mpk_device_info_get(mpk_context *ctx, int number, mpk_device_info *in
 mpk_status mpk_device_copy(mpk_context *ctx, int number, void *to, int64_t to_pitch,
                            const void *from, int64_t from_pitch, int64_t width, int64_t columns) {
     (void)to, (void)to_pitch, (void)from, (void)from_pitch, (void)width, (void)columns;
+    return without_cuda(ctx, number);
+}
+
+mpk_status mpk_device_alloc(mpk_context *ctx, int number, int64_t bytes, void **ptr) {
+    (void)bytes, (void)ptr;
+    return without_cuda(ctx, number);
+}
+
+mpk_status mpk_device_free(mpk_context *ctx, int number, void **ptr) {
+    (void)ptr;
     return without_cuda(ctx, number);
 }
 #endif

@@ -21,9 +21,9 @@
  *             use as many threads as it is told to; the bits of a result must not depend on how
  *             many.
  *
- *  Refinement and the estimate of a condition number are no slots: they are the same for every
- *  engine (factor/refine_t.c, factor/rank.c), with residuals of A on the host in twice the
- *  precision and solves through `apply`. */
+ *  Refinement and the estimate of a condition number are the same for every engine (factor/refine_t.c,
+ *  factor/rank.c), with residuals of A on the host in twice the precision and solves through
+ *  `apply`. An engine may have a refinement of its own for vectors that lie with it (`refine`). */
 #include "../core/core.h"
 #include "../core/pool.h"
 #include <metapack/factor.h>
@@ -112,6 +112,22 @@ typedef struct mpki_weak_pivot {
 typedef struct mpki_direct mpki_direct;               /* an engine's factor */
 typedef struct mpki_direct_solver mpki_direct_solver; /* work space that its solves share */
 
+/** What is asked of a refinement. */
+typedef struct mpki_refine_wish {
+    int32_t steps;
+    double accuracy;
+    double growth; /* most ||A|| ||x|| / ||b|| that is no reason to look closer */
+} mpki_refine_wish;
+
+/** What it reached; fields as in mpk_solve_info. */
+typedef struct mpki_refined {
+    bool
+        done; /* false: something is unusual (numbers near the ends of the range, not finite, growth,
+                  no memory), and the host has to do it */
+    int32_t iterations;
+    double componentwise, normwise, unrefined, relative_residual;
+} mpki_refined;
+
 typedef struct mpki_direct_engine {
     /** Room for factors of this tree, which must outlive *f. Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*make)(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **f);
@@ -164,6 +180,13 @@ typedef struct mpki_direct_engine {
      *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
     mpk_status (*estimate)(mpk_context *ctx, const mpki_tree_view *tree, int64_t *bytes,
                            double *time_s);
+    /** x := A^-1 b with refinement as factor/refine_t.c has it, of one vector in the device's memory,
+     *  where b and x stay; only numbers come to the host. x == b is allowed. NULL: the engine has
+     *  none.
+     *  told [out] not done: x is undefined, but as it was where x == b
+     *  Returns MPK_OK (also where it was not done) | MPK_ERR_DEVICE */
+    mpk_status (*refine)(mpk_context *ctx, const mpki_direct *f, mpki_direct_solver *s,
+                         const mpki_refine_wish *wish, const void *b, void *x, mpki_refined *told);
 } mpki_direct_engine;
 
 /* ---- a factorization on blocks, complete or incomplete: Thuerck 2021, Meta-algorithm 12; blocks/ has

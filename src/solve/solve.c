@@ -230,6 +230,48 @@ static mpk_status solve_there(mpk_context *ctx, const mpk_factor *fac, int32_t n
     return status;
 }
 
+/* One right-hand side of a factor in which nothing is in doubt, refined by the engine where b and x lie.
+ * *done [out] false: it has to go through the host, and b is as it was. */
+static mpk_status refine_there(mpk_context *ctx, const mpk_factor *fac, const void *b, void *x,
+                               const mpk_options *options, mpk_solve_info *out, bool *done) {
+    const double start_s = mpki_now_s();
+    const mpk_scalar scalar = fac->an->scalar;
+    const mpki_refine_wish wish = {
+        .steps = options->refine,
+        .accuracy = mpki_accuracy(options, scalar),
+        .growth = fac->info.inertia.certified ? (single(scalar) ? 1e13 : 1e28) /* as measure_t.c */
+                                              : large(scalar)};
+    mpki_refined told = {0};
+    mpki_direct_solver *solver = NULL;
+    mpk_status status = fac->engine->settle(ctx);
+    *done = false;
+    if (!mpk_failed(status))
+        status = fac->engine->direct->solver_make(ctx, fac->direct, 1, 1, &solver);
+    if (mpk_failed(status)) return status;
+    status = fac->engine->direct->refine(ctx, fac->direct, solver, &wish, b, x, &told);
+    fac->engine->direct->solver_free(&solver);
+    *done = told.done;
+    if (mpk_failed(status) || !told.done) return status;
+    const mpk_solve_info info = {.iterations = told.iterations,
+                                 .normwise = told.normwise,
+                                 .componentwise = told.componentwise,
+                                 .unrefined = told.unrefined,
+                                 .relative_residual = told.relative_residual,
+                                 .time_s = mpki_now_s() - start_s};
+    const columns c = {.ctx = ctx, .fac = fac, .options = options};
+    if (out) *out = info;
+    mpki_progress(ctx, STAGE, 1);
+    return verdict(&c, &info, wish.accuracy, INFINITY, false);
+}
+
+/* Has refine_there() all that this solve asks for? */
+static bool plain(const mpk_factor *fac, int32_t nrhs, const mpk_options *options) {
+    const mpk_factor_info *info = &fac->info;
+    return nrhs == 1 && fac->direct && fac->engine->direct->refine &&
+           !mpki_wants_krylov(fac, options) && options->condition != MPK_ON &&
+           info->rank == MPK_RANK_FULL && info->inertia.zero == 0 && info->perturbed == 0;
+}
+
 mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
                       int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
                       mpk_solve_info *out, mpki_record *record) {
@@ -239,8 +281,16 @@ mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, con
     mpk_status status = check(ctx, fac, nrhs, b, ldb, x, ldx);
     if (!mpk_failed(status)) status = mpki_options_resolve(ctx, options, &full);
     if (mpk_failed(status)) return status;
-    if (nrhs > 0 && fac->an->n > 0 &&
-        (mpki_is_there(ctx, fac->engine, b) || mpki_is_there(ctx, fac->engine, x)))
+    const bool there = nrhs > 0 && fac->an->n > 0;
+    const bool b_there = there && mpki_is_there(ctx, fac->engine, b);
+    const bool x_there = there && mpki_is_there(ctx, fac->engine, x);
+    if (b_there && x_there && plain(fac, nrhs, &full)) {
+        bool done;
+        status = refine_there(ctx, fac, b, x, &full, out, &done);
+        if (mpk_failed(status) || done) return status;
+        mpki_clear_error(ctx); /* no room for it there */
+    }
+    if (b_there || x_there)
         return solve_there(ctx, fac, nrhs, b, ldb, x, ldx, options, out, record);
     columns c = {ctx, fac, &full, nrhs, b, x, ldb, ldx};
     status = check_finite(&c);

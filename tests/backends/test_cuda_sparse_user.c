@@ -67,6 +67,36 @@ static void test_arguments(void **state) {
     d->table->release(d->cuda, there);
 }
 
+/* Memory of the device: taken, used, given back; what is refused changes nothing. */
+static void test_memory(void **state) {
+    mpk_context *ctx = *state;
+    double a[4] = {1, 2, 3, 4}, b[4] = {0};
+    void *there = NULL, *none = NULL, *here = a;
+    assert_int_equal(mpk_device_alloc(ctx, 0, sizeof a, &there), MPK_OK);
+    assert_non_null(there);
+    assert_int_equal(mpk_device_copy(ctx, 0, there, 0, a, 0, sizeof a, 1), MPK_OK);
+    assert_int_equal(mpk_device_copy(ctx, 0, b, 0, there, 0, sizeof a, 1), MPK_OK);
+    assert_memory_equal(a, b, sizeof a);
+    void *kept = there;
+    refused(ctx, mpk_device_alloc(ctx, 0, 8, &there), "must be NULL");
+    refused(ctx, mpk_device_alloc(ctx, 0, 8, NULL), "must not be NULL");
+    refused(ctx, mpk_device_alloc(ctx, -1, 8, &none), "negative");
+    refused(ctx, mpk_device_alloc(ctx, 0, -8, &none), "negative");
+    refused(ctx, mpk_device_free(ctx, -1, &there), "0");
+    refused(ctx, mpk_device_free(ctx, 0, &here), "not memory");
+    assert_true(there == kept && here == a && !none);
+    assert_int_equal(mpk_device_alloc(ctx, 0, INT64_MAX / 2, &none), MPK_ERR_MEMORY);
+    assert_null(none);
+    assert_int_equal(mpk_device_alloc(ctx, 0, 0, &none), MPK_OK);
+    assert_null(none);
+    assert_int_equal(mpk_device_free(ctx, 0, &none), MPK_OK);
+    assert_int_equal(mpk_device_free(ctx, 0, NULL), MPK_OK);
+    assert_int_equal(mpk_device_free(NULL, 0, &there), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_device_alloc(NULL, 0, 8, &none), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_device_free(ctx, 0, &there), MPK_OK);
+    assert_null(there);
+}
+
 static mpk_status told = MPK_OK;
 
 static mpk_status estimate(mpk_context *ctx, const mpki_tree_view *tree, int64_t *bytes,
@@ -239,6 +269,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_copies, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_arguments, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_memory, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_estimate, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_report, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_auto, open_context, close_context),

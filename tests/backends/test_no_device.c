@@ -140,6 +140,10 @@ static void test_sparse(void **unused) {
         assert_string_equal(info.name, "as it was");
         assert_refused(ctx, mpk_device_copy(ctx, NOWHERE, &there, 8, &here, 8, 8, 1));
         assert_true(there == 2);
+        void *none = NULL, *some = &there;
+        assert_refused(ctx, mpk_device_alloc(ctx, NOWHERE, 8, &none));
+        assert_refused(ctx, mpk_device_free(ctx, NOWHERE, &some));
+        assert_true(!none && some == &there);
         options.device = MPK_ON_AUTO;
         assert_int_equal(mpk_factorize(ctx, an, NULL, &options, &fac), MPK_OK);
         assert_memory_equal(mpk_factor_engine(fac), "cpu-", 4);

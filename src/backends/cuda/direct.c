@@ -52,6 +52,7 @@ static void keep_last_chunk(mpki_direct *f) {
 
 static void drop_device(mpki_direct *f) {
     mpki_cuda_direct_drop_spare(f);
+    mpki_cuda_direct_drop_refining(f);
     for (int k = 0; k < f->chunks; k++) device_release(f, f->chunk[k].ptr);
     f->chunks = 0;
     device_release(f, f->work_more.ptr);
@@ -758,5 +759,6 @@ const mpki_direct_engine mpki_cuda_direct = {
     .solver_make = mpki_cuda_direct_solver_make,
     .solver_free = mpki_cuda_direct_solver_free,
     .apply = mpki_cuda_direct_apply,
+    .refine = mpki_cuda_direct_refine,
     .estimate = estimate,
 };

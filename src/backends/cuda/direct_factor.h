@@ -49,6 +49,8 @@ struct mpki_direct {
     /* work space of a solver that is gone, for the next one: struct mpki_direct_solver; any thread
      * that solves may take it */
     _Atomic(struct mpki_direct_solver *) spare;
+    /* likewise A by rows and the vectors of refinement: direct_refine.c */
+    _Atomic(struct mpki_cuda_refining *) refining;
     /* D, D^-1 and positions, in the order of plan.unit: fetched when they are asked for */
     void *d, *dinv;
     int32_t *id, *at; /* at: units + 1 */
@@ -71,6 +73,12 @@ mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f,
 void mpki_cuda_direct_drop_spare(mpki_direct *f);
 mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,
                                   int64_t ldb, void *x, int64_t ldx);
+/** Release f->refining. */
+void mpki_cuda_direct_drop_refining(mpki_direct *f);
+/** The slot `refine` of mpki_direct_engine. */
+mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_direct_solver *s,
+                                   const mpki_refine_wish *wish, const void *b, void *x,
+                                   mpki_refined *told);
 mpk_status mpki_cuda_direct_get(const mpki_direct *f, mpk_quantity what, void *out);
 void mpki_cuda_direct_at_zeros(const mpki_direct *f, void *y);
 int mpki_cuda_direct_zeros(const mpki_direct *f, int64_t all, int most, mpki_weak_pivot *list);

@@ -17,6 +17,7 @@ cudaError_t cudaMalloc(void **p, size_t bytes) {
     if (limit && bytes > (size_t)atoll(limit)) return cudaErrorMemoryAllocation;
     if (!memory) memory = new std::map<char *, size_t>;
     *p = malloc(bytes ? bytes : 1);
+    if (!*p) return cudaErrorMemoryAllocation;
     memset(*p, 0xff, bytes);
     (*memory)[(char *)*p] = bytes ? bytes : 1;
     return cudaSuccess;

@@ -148,5 +148,23 @@ static int diagonal_(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_s
 
 extern "C" const mpki_cuda_direct_table mpki_cuda_direct_functions;
 const mpki_cuda_direct_table mpki_cuda_direct_functions = {
-    task_bytes, class_bytes, copy,  clear, wait, scale, tasks,   unmark,   assemble, block,
-    columns,    finish,      count, get,   take, give,  forward, backward, diagonal_};
+    task_bytes,
+    class_bytes,
+    copy,
+    clear,
+    wait,
+    scale,
+    tasks,
+    unmark,
+    assemble,
+    block,
+    columns,
+    finish,
+    count,
+    get,
+    take,
+    give,
+    forward,
+    backward,
+    diagonal_,
+    {&mpki_s_cuda_refine, &mpki_d_cuda_refine, &mpki_c_cuda_refine, &mpki_z_cuda_refine}};

@@ -11,7 +11,7 @@
  *      T a[ld * w], d[2 w], dinv[2 w]; int32_t id[w]
  *  by columns, ld = nrows rounded up to even; the first nelim columns are L's. Its contribution
  *  (rows x rows, lower triangle) lies in panels of 64 columns: panel k holds rows 64 k and on. */
-#include "../api.h"
+#include "refine.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -251,6 +251,7 @@ typedef struct mpki_cuda_direct_table {
     /** D^-1; absolute: |D|^-1, real and Hermitian matrices. */
     int (*diagonal)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_sweep *s,
                     int absolute);
+    const mpki_cuda_refine_kind *refine[4]; /**< s d c z: refine.h */
 } mpki_cuda_direct_table;
 
 extern const mpki_cuda_direct_table mpki_cuda_direct_functions;

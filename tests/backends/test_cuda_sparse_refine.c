@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Solves of vectors in a device's memory: refined there, with the errors that the host finds; what is
+ * unusual goes through the host and ends as ever. */
+#include "../support.h"
+
+#include "../../src/backends/cuda/direct_factor.h"
+#include "../../src/factor/factor.h"
+#include "../../src/backends/cuda/load.h"
+#include <metapack/metapack.h>
+
+enum { N = 61, WIDE = 5 };
+
+typedef struct system_ {
+    mpk_context *ctx;
+    mpk_problem *problem;
+    mpk_analysis *an;
+    mpk_factor *fac;
+    mpk_options o;
+    mpk_scalar scalar;
+    int64_t bytes; /* of a vector */
+    void *b, *x;   /* device */
+} system_;
+
+/* A band with long last rows, entries of mixed signs and sizes; Hermitian ones have a real diagonal. */
+static mpk_status open_system(system_ *s, const mpk_allocator *allocator, mpk_scalar scalar,
+                              mpk_symmetry symmetry) {
+    static char ax[N * N * 16];
+    int64_t ap[N + 1], nnz = 0;
+    int32_t ai[N * N];
+    const bool both = scalar == MPK_C || scalar == MPK_Z;
+    *s = (system_){.scalar = scalar, .bytes = N * (int64_t)mpk_scalar_size(scalar)};
+    for (int32_t j = 0; j < N; j++) {
+        ap[j] = nnz;
+        for (int32_t i = j; i < N; i++) {
+            if (i - j > WIDE && i < N - 2) continue;
+            const double re = sin(3 * i + j) * (i % 3 ? 1 : 30), im = cos(i + 2 * j);
+            ai[nnz] = i;
+            scalar_store(scalar, ax, nnz++,
+                         i == j ? 3 * re + (symmetry == MPK_HERMITIAN || !both ? 0 : im * I)
+                                : re + (both ? im * I : 0));
+        }
+    }
+    ap[N] = nnz;
+    mpk_options_init(&s->o);
+    s->o.method = MPK_METHOD_LDLT;
+    s->o.device = MPK_ON_CUDA;
+    mpk_status status = mpk_context_create(allocator, &s->ctx);
+    if (mpk_failed(status)) return status;
+    status = mpk_problem_from_csc(s->ctx, N, scalar, symmetry, MPK_LOWER, ap, ai, ax, &s->problem);
+    if (!mpk_failed(status)) status = mpk_analyse(s->ctx, s->problem, &s->o, &s->an);
+    if (!mpk_failed(status)) status = mpk_factorize(s->ctx, s->an, NULL, &s->o, &s->fac);
+    if (!mpk_failed(status)) status = mpk_device_alloc(s->ctx, 0, s->bytes, &s->b);
+    if (!mpk_failed(status)) status = mpk_device_alloc(s->ctx, 0, s->bytes, &s->x);
+    return status;
+}
+
+static void close_system(system_ *s) {
+    if (s->ctx) {
+        assert_int_equal(mpk_device_free(s->ctx, 0, &s->b), MPK_OK);
+        assert_int_equal(mpk_device_free(s->ctx, 0, &s->x), MPK_OK);
+    }
+    mpk_factor_destroy(&s->fac);
+    mpk_analysis_destroy(&s->an);
+    mpk_problem_destroy(&s->problem);
+    mpk_context_destroy(&s->ctx);
+}
+
+static void put(system_ *s, void *there, const void *here) {
+    assert_int_equal(mpk_device_copy(s->ctx, 0, there, 0, here, 0, s->bytes, 1), MPK_OK);
+}
+static void get(system_ *s, const void *there, void *here) {
+    assert_int_equal(mpk_device_copy(s->ctx, 0, here, 0, there, 0, s->bytes, 1), MPK_OK);
+}
+
+static void fill(const system_ *s, void *b, double size) {
+    for (int k = 0; k < N; k++) scalar_store(s->scalar, b, k, size * (1 + k % 5 - 0.25 * (k % 3)));
+}
+
+/* Is p what q is, to this share of q? */
+static void near(double p, double q, double share, const char *what) {
+    if (!(fabs(p - q) <= share * q)) fail_msg("%s: %.17g there, %.17g on the host", what, p, q);
+}
+
+static const struct {
+    mpk_scalar scalar;
+    mpk_symmetry symmetry;
+} KINDS[] = {{MPK_D, MPK_SYMMETRIC}, {MPK_S, MPK_SYMMETRIC}, {MPK_C, MPK_SYMMETRIC},
+             {MPK_Z, MPK_SYMMETRIC}, {MPK_C, MPK_HERMITIAN}, {MPK_Z, MPK_HERMITIAN}};
+
+/* The first solution's errors, and those after refinement to the end, are the host's; x may be b. */
+static void test_errors(void **unused) {
+    (void)unused;
+    for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
+        system_ s;
+        char b[N * 16], x[N * 16], y[N * 16];
+        const bool single = KINDS[k].scalar == MPK_S || KINDS[k].scalar == MPK_C;
+        const double eps = single ? 0x1p-23 : 0x1p-52;
+        assert_int_equal(open_system(&s, NULL, KINDS[k].scalar, KINDS[k].symmetry), MPK_OK);
+        fill(&s, b, 1);
+        for (int steps = 0; steps < 5; steps++) {
+            mpk_solve_info there = {0}, here = {0};
+            s.o.refine = steps;
+            s.o.accuracy = steps ? 0 : 1; /* 0: till it stagnates */
+            put(&s, s.b, b);
+            const mpk_status one = mpk_solve(s.ctx, s.fac, 1, s.b, N, s.x, N, &s.o, &there);
+            const mpk_status two = mpk_solve(s.ctx, s.fac, 1, b, N, y, N, &s.o, &here);
+            assert_int_equal(one, two);
+            assert_non_null(s.fac->direct->refining); /* it was refined there */
+            get(&s, s.x, x);
+            near(there.unrefined, here.unrefined, 1e-3, "unrefined");
+            if (steps == 0) {
+                near(there.componentwise, here.componentwise, 1e-3, "componentwise");
+                near(there.normwise, here.normwise, 1e-3, "normwise");
+                near(there.relative_residual, here.relative_residual, 1e-3, "relative");
+                assert_memory_equal(x, y, (size_t)s.bytes);
+            } else {
+                assert_true(there.iterations > 0 && there.iterations <= steps);
+                assert_true(there.componentwise <= there.unrefined && there.componentwise < eps);
+            }
+            for (int i = 0; i < N; i++)
+                assert_true(cabs(scalar_load(s.scalar, x, i) - scalar_load(s.scalar, y, i)) <=
+                            1e4 * eps * (1 + cabs(scalar_load(s.scalar, y, i))));
+            assert_int_equal(mpk_solve(s.ctx, s.fac, 1, s.b, N, s.b, N, &s.o, NULL), one);
+            get(&s, s.b, y);
+            assert_memory_equal(x, y, (size_t)s.bytes);
+        }
+        close_system(&s);
+    }
+}
+
+/* New values: refined against them, not those before. */
+static void test_new_values(void **unused) {
+    (void)unused;
+    system_ s;
+    mpk_problem_view a;
+    mpk_solve_info info;
+    double b[N], x[N], y[N], *ax;
+    assert_int_equal(open_system(&s, NULL, MPK_D, MPK_SYMMETRIC), MPK_OK);
+    fill(&s, b, 1);
+    put(&s, s.b, b);
+    assert_int_equal(mpk_solve(s.ctx, s.fac, 1, s.b, N, s.x, N, &s.o, &info), MPK_OK);
+    get(&s, s.x, x);
+    mpk_problem_view_get(s.problem, &a);
+    ax = malloc((size_t)a.nnz * sizeof *ax);
+    assert_non_null(ax);
+    for (int64_t k = 0; k < a.nnz; k++) ax[k] = 4 * ((const double *)a.ax)[k];
+    assert_int_equal(mpk_refactorize(s.ctx, ax, &s.o, s.fac), MPK_OK);
+    assert_int_equal(mpk_solve(s.ctx, s.fac, 1, s.b, N, s.x, N, &s.o, &info), MPK_OK);
+    assert_true(info.componentwise <= 1e-14);
+    get(&s, s.x, y);
+    for (int k = 0; k < N; k++) assert_true(fabs(x[k] - 4 * y[k]) <= 1e-12 * fabs(x[k]));
+    free(ax);
+    close_system(&s);
+}
+
+/* NaN, zeros, numbers near overflow: as on the host, and b stays where a solve fails. */
+static void test_unusual(void **unused) {
+    (void)unused;
+    static const double sizes[] = {0, 1e-290, 1e290, 1e305, NAN, INFINITY};
+    system_ s;
+    double b[N], x[N], y[N], z[N];
+    assert_int_equal(open_system(&s, NULL, MPK_D, MPK_SYMMETRIC), MPK_OK);
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        mpk_solve_info there = {0}, here = {0};
+        fill(&s, b, isfinite(sizes[k]) ? sizes[k] : 1);
+        if (!isfinite(sizes[k])) b[17] = sizes[k];
+        put(&s, s.b, b);
+        const mpk_status one = mpk_solve(s.ctx, s.fac, 1, s.b, N, s.b, N, &s.o, &there);
+        const char *text = NULL;
+        mpk_last_error(s.ctx, NULL, NULL, &text);
+        if (!isfinite(sizes[k])) assert_non_null(strstr(text, "row 18"));
+        const mpk_status two = mpk_solve(s.ctx, s.fac, 1, b, N, y, N, &s.o, &here);
+        assert_int_equal(one, two);
+        assert_int_equal(one, isfinite(sizes[k]) ? MPK_OK : MPK_ERR_INPUT);
+        get(&s, s.b, z);
+        memcpy(x, mpk_failed(one) ? b : y, sizeof x);
+        assert_memory_equal(z, x, sizeof x);
+        assert_true(there.componentwise == here.componentwise);
+    }
+    close_system(&s);
+}
+
+/* Several right-hand sides, and an estimate of the condition, are the host's. */
+static void test_more_asked(void **unused) {
+    (void)unused;
+    system_ s;
+    double b[2 * N], x[2 * N];
+    void *two = NULL;
+    mpk_solve_info info;
+    assert_int_equal(open_system(&s, NULL, MPK_D, MPK_SYMMETRIC), MPK_OK);
+    fill(&s, b, 1), fill(&s, b + N, 2);
+    assert_int_equal(mpk_device_alloc(s.ctx, 0, sizeof b, &two), MPK_OK);
+    assert_int_equal(mpk_device_copy(s.ctx, 0, two, 0, b, 0, sizeof b, 1), MPK_OK);
+    assert_int_equal(mpk_solve(s.ctx, s.fac, 2, two, N, two, N, &s.o, &info), MPK_OK);
+    assert_int_equal(mpk_device_copy(s.ctx, 0, x, 0, two, 0, sizeof b, 1), MPK_OK);
+    for (int k = 0; k < N; k++) assert_true(fabs(x[N + k] - 2 * x[k]) <= 1e-12 * fabs(x[k]));
+    assert_int_equal(mpk_device_free(s.ctx, 0, &two), MPK_OK);
+    put(&s, s.b, b);
+    s.o.condition = MPK_ON;
+    assert_int_equal(mpk_solve(s.ctx, s.fac, 1, s.b, N, s.x, N, &s.o, &info), MPK_OK);
+    assert_true(info.condition > 1);
+    close_system(&s);
+}
+
+/* Where memory for the lists is not had, here or there, the solve goes through the host; where that has
+ * none, it fails, and nothing is lost. */
+static void test_memory(void **unused) {
+    (void)unused;
+    const char *must = getenv("METAPACK_TEST_DEVICE");
+    bool done = false;
+    double b[N], x[N];
+    for (int64_t k = 1; !done; k++) {
+        failing f = {.fail_at = 0};
+        mpk_allocator allocator = {failing_alloc, failing_release, &f};
+        system_ s;
+        mpk_solve_info info;
+        assert_int_equal(open_system(&s, &allocator, MPK_D, MPK_SYMMETRIC), MPK_OK);
+        fill(&s, b, 1);
+        put(&s, s.b, b);
+        f.fail_at = f.calls + k;
+        const mpk_status status = mpk_solve(s.ctx, s.fac, 1, s.b, N, s.x, N, &s.o, &info);
+        done = f.calls < f.fail_at;
+        f.fail_at = 0;
+        if (status != MPK_ERR_MEMORY) {
+            assert_int_equal(status, MPK_OK);
+            assert_true(info.componentwise <= 1e-14);
+        }
+        assert_int_equal(mpk_solve(s.ctx, s.fac, 1, s.b, N, s.x, N, &s.o, &info), MPK_OK);
+        close_system(&s);
+        assert_int_equal(f.held, 0);
+        assert_true(k < 200);
+    }
+    if (must && !strcmp(must, "1")) return;
+    system_ s; /* on the device: the lists need more than the solver's work space does */
+    mpk_solve_info info;
+    assert_int_equal(open_system(&s, NULL, MPK_D, MPK_SYMMETRIC), MPK_OK);
+    fill(&s, b, 1);
+    put(&s, s.b, b);
+    assert_int_equal(mpk_solve_part(s.ctx, s.fac, MPK_PART_ALL, 1, s.b, N), MPK_OK); /* its room */
+    put(&s, s.b, b);
+    setenv("METAPACK_CUDA_HOST_LIMIT", "100", 1);
+    assert_int_equal(mpk_solve(s.ctx, s.fac, 1, s.b, N, s.x, N, &s.o, &info), MPK_OK);
+    unsetenv("METAPACK_CUDA_HOST_LIMIT");
+    assert_true(info.componentwise <= 1e-14);
+    get(&s, s.x, x);
+    assert_true(isfinite(x[0]));
+    close_system(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_errors), cmocka_unit_test(test_new_values),
+        cmocka_unit_test(test_unusual), cmocka_unit_test(test_more_asked),
+        cmocka_unit_test(test_memory)};
+    const char *must = getenv("METAPACK_TEST_DEVICE");
+#ifdef METAPACK_CUDA_HOST
+    if (!must || strcmp(must, "1")) setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);
+#else
+    if (!must) return 0; /* neither a GPU nor the module without one */
+#endif
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
