@@ -6,6 +6,7 @@ set(METAPACK_CUDA_ARCH "sm_90;compute_80" CACHE STRING
     "what nvcc compiles for: sm_N, machine code; compute_N, for sparse matrices only, to be compiled when the module is loaded; ALL")
 set(METAPACK_CUDA_ROOMS "dense;batch;vectors;blocks;sweeps;isai;direct" CACHE STRING
     "what of src/backends/cuda the module has: dense takes half of its build's time, batch most of the rest")
+set(METAPACK_CUDA_FLAGS "" CACHE STRING "more words for nvcc, such as -Xcicc=-O1;-Xptxas=-O1: built in half the time, not for use")
 include(cmake/cuda-kernels.cmake)
 file(GLOB places /usr/local/cuda*/bin)
 find_program(METAPACK_NVCC nvcc HINTS ${places})
@@ -117,7 +118,7 @@ function(metapack_cuda_module)
     file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${source}/*.cuh ${source}/*.h)
     set(around ${source}/api.h ${source}/runtime.cuh ${source}/scalar.cuh ${source}/batch/emitted.cuh
         ${source}/batch/launch.cuh ${source}/batch/tile.cuh ${source}/batch/batch.h)
-    set(nvcc ${METAPACK_NVCC} -std=c++17 -O3 -I${CMAKE_CURRENT_SOURCE_DIR}/include
+    set(nvcc ${METAPACK_NVCC} -std=c++17 -O3 ${METAPACK_CUDA_FLAGS} -I${CMAKE_CURRENT_SOURCE_DIR}/include
         -Xcompiler=-fPIC,-fvisibility=hidden,-Wall)
     set(objects)
     set(files ${source}/module.cu)
