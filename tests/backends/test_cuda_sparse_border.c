@@ -88,6 +88,8 @@ static void test_parts(void **state) {
     mpk_context *ctx = context();
     static const mpk_part parts[] = {MPK_PART_ALL, MPK_PART_ABS};
     for (int k = 0; k < 3 * STUCK; k++) {
+        if (k / STUCK == 1 && k % STUCK > 0) continue; /* there is nothing before their border */
+        if (k / STUCK == 2 && k % STUCK > 1) continue;
         mpk_options o = stubborn();
         const bool single = k / STUCK == 2;
         if (k / STUCK == 1) o.solve_sweeps = 40;
@@ -105,6 +107,11 @@ static void test_parts(void **state) {
         assert_int_equal(a.nnz, b.nnz);
         assert_int_equal(a.inertia.positive, b.inertia.positive);
         assert_int_equal(a.inertia.negative, b.inertia.negative);
+        const difference f =
+            compare_factors(ctx, r[0].fac, r[1].fac, false); /* before the border */
+        if (!single && !(f.entries <= 1e-11 && f.pivots <= 1e-11))
+            fail_msg("%s: entries differ by %g, pivots by %g", stuck[k % STUCK], f.entries,
+                     f.pivots);
         if (!single && !(residual(ctx, &r[1]) <= 1e-8))
             fail_msg("%s: residual %g", stuck[k % STUCK], residual(ctx, &r[1]));
         for (size_t part = 0; part < sizeof parts / sizeof *parts; part++) {
@@ -163,13 +170,13 @@ static void test_trouble(void **state) {
     assert_int_equal(info_of(&r[0]).border_rows, info_of(&r[1]).border_rows);
     assert_true(apart(&r[0], r[0].x, r[1].x, r[0].a.n) <= 1e-9);
     end(&r[0]), end(&r[1]);
-    /* too little memory of the device for it, while all before it fits */
+    /* less and less memory of the device */
     o = stubborn();
     bool refused = false;
-    for (double limit = 64 << 20; limit > 4096 && !refused; limit *= 0.7) {
+    for (double limit = 16 << 20; limit > 4096 && !refused; limit *= 0.5) {
         o.device_memory_limit = limit;
         mpki_engine_use(ctx, device_engine_of(ctx));
-        run a = go(ctx, "random 150 0.9 1 hermitian", &o);
+        run a = go(ctx, "random 90 0.9 0.9", &o);
         mpki_engine_use(ctx, NULL);
         refused = a.status == MPK_ERR_MEMORY;
         assert_true(refused || a.status == MPK_OK);
@@ -196,7 +203,7 @@ static void test_allocations(void **state) {
     const mpk_allocator allocator = {
         .alloc = failing_alloc, .release = failing_release, .user = &f};
     int done = 0, failures = 0;
-    for (int64_t fail_at = 1; !done; fail_at = fail_at * 21 / 20 + 1) {
+    for (int64_t fail_at = 1; !done; fail_at = fail_at * 9 / 8 + 1) {
         mpk_context *ctx = NULL;
         f = (failing){.fail_at = -1};
         assert_int_equal(mpk_context_create(&allocator, &ctx), MPK_OK);
