@@ -105,13 +105,14 @@ mpk_status mpki_match_rows(mpk_context *ctx, int32_t n, const int64_t *ap, const
 /** Equilibration of the rows and columns of a general A, as mpki_equilibrate: scale [inout] 2 n, of
  *  columns, then of rows. Errors as mpki_match_rows. */
 mpk_status mpki_equilibrate_rows(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
-                                 const double *absval, int sweeps, double *scale);
+                                 const double *absval, int sweeps, int threads, double *scale);
 
 /** Symmetric equilibration in the infinity norm (Ruiz 2001): scale [inout] n, multiplied by factors
  *  that bring the largest entry of each row of S A S near 1; more than `sweeps` of them where rows
- *  are still off by more than 2^16 then. Rows of zeros keep their factor. */
+ *  are still off by more than 2^16 then. Rows of zeros keep their factor. The same
+ *  bits for any number of threads, which large matrices are shared by. */
 mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
-                            const double *absval, int sweeps, double *scale);
+                            const double *absval, int sweeps, int threads, double *scale);
 
 /** Scaling by least squares of exponents (Curtis & Reid 1972, J. Inst. Maths Applics 10, here for
  *  symmetric A): scale [out] n, s with the sum over entries of (log2 s_i |a_ij| s_j)^2 least, by

@@ -137,7 +137,7 @@ static mpk_status match(chooser *c, const char *keep) {
     if (!mpk_failed(status) && (!scale || !c->weak)) status = mpki_failed(c->ctx);
     for (int32_t i = 0; !mpk_failed(status) && i < p->n; i++) scale[i] = 1;
     if (!mpk_failed(status))
-        status = mpki_equilibrate(c->ctx, p->n, p->ap, p->ai, c->moduli.entry, SWEEPS, scale);
+        status = mpki_equilibrate(c->ctx, p->n, p->ap, p->ai, c->moduli.entry, SWEEPS, 1, scale);
     bool wanted = c->options->matching == MPK_ON ||
                   (!mpk_failed(status) &&
                    mpki_weak_columns(p->n, c->moduli.diagonal, scale, STRONG, c->weak));

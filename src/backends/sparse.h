@@ -264,6 +264,8 @@ typedef struct mpki_levels {
 /** A factorization by stages, which factor/stages.c owns. The engine reads it in every slot;
  *  between slots factor/stages.c may change it. "By block": index.nblocks entries; "by frame":
  *  index.m. Host memory. */
+struct mpki_dense_pivot;
+
 typedef struct mpki_stages {
     mpk_context *ctx;
     mpk_scalar scalar; /* of A */
@@ -304,8 +306,22 @@ typedef struct mpki_stages {
     unsigned char *want;          /* by block: due in this stage; set to 0 when it is computed */
     unsigned char *stored_blocks; /* by block: it has nonzero values; LDU: in either half */
     int32_t broken_frame;         /* LLT: the first frame with a pivot <= 0; -1: none */
+    /* Factors what all frames of the border leave, on the host: for engines that have it elsewhere.
+     * Returns MPK_OK | MPK_ERR_NUMERIC: it is not finite, or overflows | MPK_ERR_MEMORY. */
+    mpk_status (*dense_pivot)(const struct mpki_stages *s, struct mpki_dense_pivot *p);
     mpk_block_info info;
 } mpki_stages;
+
+/** The dense pivot that ends the stages: S = P^T L D L^T P. Host memory, numbers of `stored`. */
+typedef struct mpki_dense_pivot {
+    int32_t rows;
+    void *s;         /* rows x rows by columns, lower triangle: S; then L and D */
+    void *dinv;      /* 2 rows [out], as frames have it */
+    int32_t *pivots; /* rows [out], as mpk_dense_factor has them */
+    /* [out] what its pivots are */
+    int64_t positive, negative, zero, two_by_two, perturbed;
+    double smallest, largest;
+} mpki_dense_pivot;
 
 /** What the engine counted over all stages. */
 typedef struct mpki_block_counts {

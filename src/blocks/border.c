@@ -50,40 +50,61 @@ mpk_status mpki_border_make(mpki_blocks *f) {
     return MPK_OK;
 }
 
-mpk_status mpki_border_factor(mpki_blocks *f) {
-    mpki_stages *s = f->stages;
-    mpki_border *b = f->border;
-    mpk_dense_info info = {0};
+static mpk_dense dense_of(const mpki_stages *s, int32_t rows) {
     mpk_dense d;
     mpk_dense_init(&d);
-    d.scalar = f->scalar;
+    d.scalar = s->stored;
     d.symmetry = s->hermitian ? MPK_HERMITIAN : MPK_SYMMETRIC;
     d.uplo = MPK_LOWER;
-    d.n = b->rows;
+    d.n = rows;
     d.method = MPK_DENSE_TILE;
     d.threads = s->options->threads;
     d.pivot_threshold = s->options->pivot_threshold > 0 ? s->options->pivot_threshold : 0.01;
-    b->factor = (mpk_dense_factor){
-        .struct_size = sizeof b->factor, .f = b->s, .ldf = b->rows, .pivots = b->pivots};
+    return d;
+}
+
+mpk_status mpki_border_dense_pivot(const mpki_stages *s, mpki_dense_pivot *p) {
+    mpk_dense_info info = {0};
+    const mpk_dense d = dense_of(s, p->rows);
+    mpk_dense_factor factor = {
+        .struct_size = sizeof factor, .f = p->s, .ldf = p->rows, .pivots = p->pivots};
     const double began = mpki_trace_begin(s->ctx);
     const mpk_status status =
-        mpk_dense_factorize(s->ctx, &d, b->s, b->rows, &b->factor, NULL, 0, &info);
+        mpk_dense_factorize(s->ctx, &d, p->s, p->rows, &factor, NULL, 0, &info);
     mpki_trace_end(s->ctx, MPKI_LANE_CALLER, "dense pivot", -1, began);
     if (status == MPK_ERR_MEMORY || status == MPK_ERR_INTERNAL) return status;
     if (mpk_failed(status))
         return mpki_error(s->ctx, MPK_ERR_NUMERIC, STAGE, -1,
-                          "the last %d rows, which no stage accepted, overflow", b->rows);
+                          "the last %d rows, which no stage accepted, overflow", p->rows);
     mpki_clear_error(s->ctx); /* zero pivots are replaced, as in any last stage */
-    d.zero_tolerance = 0;
+    p->positive = p->negative = p->zero = p->perturbed = 0;
+    p->smallest = INFINITY, p->largest = 0;
+    p->two_by_two = info.two_by_two;
+    MPKI_DISPATCH(s->stored, border_pivots)(s, p);
+    return MPK_OK;
+}
+
+mpk_status mpki_border_factor(mpki_blocks *f) {
+    const mpki_stages *s = f->stages;
+    mpki_border *b = f->border;
+    mpki_meta_worker *me = &f->meta->worker[0];
+    mpki_dense_pivot p = {.rows = b->rows, .s = b->s, .dinv = b->dinv, .pivots = b->pivots};
+    const mpk_status status = mpki_border_dense_pivot(s, &p);
+    if (mpk_failed(status)) return status;
+    b->factor = (mpk_dense_factor){
+        .struct_size = sizeof b->factor, .f = b->s, .ldf = b->rows, .pivots = b->pivots};
     b->call = (mpki_dense_call){.ctx = s->ctx,
-                                .dense = d,
+                                .dense = dense_of(s, b->rows),
                                 .factor_scalar = f->scalar,
                                 .scale = 1,
                                 .f = &b->factor,
                                 .threads = 1};
-    MPKI_DISPATCH(f->scalar, border_pivots)(f, &f->meta->worker[0]);
-    f->meta->worker[0].two_by_two += info.two_by_two;
-    f->meta->worker[0].flops += (double)b->rows * b->rows * b->rows / 3;
+    b->call.dense.zero_tolerance = 0;
+    me->positive += p.positive, me->negative += p.negative, me->zero += p.zero;
+    me->perturbed += p.perturbed, me->two_by_two += p.two_by_two;
+    if (p.smallest < me->smallest) me->smallest = p.smallest;
+    if (p.largest > me->largest) me->largest = p.largest;
+    me->flops += (double)b->rows * b->rows * b->rows / 3;
     return MPK_OK;
 }
 

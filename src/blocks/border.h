@@ -25,6 +25,8 @@ mpk_status mpki_border_make(mpki_blocks *f);
 /** S is complete: factor it. Pivots not above stages->floor are replaced, and counted.
  *  Returns MPK_OK | MPK_ERR_NUMERIC: S is not finite, or overflows | MPK_ERR_MEMORY. */
 mpk_status mpki_border_factor(mpki_blocks *f);
+/** The same of any S: mpki_stages.dense_pivot. */
+mpk_status mpki_border_dense_pivot(const mpki_stages *s, mpki_dense_pivot *p);
 void mpki_border_free(mpk_context *ctx, mpki_border **border);
 /** Bytes held; 0 for NULL. */
 int64_t mpki_border_bytes(const mpki_border *border, mpk_scalar scalar);
@@ -39,8 +41,8 @@ int64_t mpki_border_work(const mpki_border *border, mpk_scalar scalar, int threa
 #define MPKI_BORDER_SCALAR(p)                                                                         \
     /** Items t0 .. t1-1 of the chunk, gathered, belong to a column of the border: into S. */         \
     void mpki_##p##_border_take(const mpki_meta *meta, int64_t t0, int64_t t1);                       \
-    /** dinv from D; counts pivots in me. */                                                          \
-    void mpki_##p##_border_pivots(mpki_blocks *f, mpki_meta_worker *me);                              \
+    /** dinv from D; counts pivots. */                                                                \
+    void mpki_##p##_border_pivots(const mpki_stages *stages, mpki_dense_pivot *pivot);                \
     int64_t mpki_##p##_border_bytes(const mpki_dense_call *call, int nrhs);                           \
     /** y := L^-1 P y, y := D^-1 y (|D|^-1), y := P^T L^-T y on the border's rows of y, which has   \
      *  nrhs numbers by position. `part` names one of the three. */ \

@@ -27,14 +27,14 @@ void FN(border_take)(const mpki_meta *meta, int64_t t0, int64_t t1) {
 /* ---- pivots -------------------------------------------------------------------------------------
  */
 
-static void count(mpki_meta_worker *me, double modulus, bool positive, int rows) {
+static void count(mpki_dense_pivot *me, double modulus, bool positive, int rows) {
     *(positive ? &me->positive : &me->negative) += rows;
     if (modulus < me->smallest) me->smallest = modulus;
     if (modulus > me->largest) me->largest = modulus;
 }
 
 /* A 1x1 pivot; one not above the floor is replaced. */
-static T single(T d, bool real, R floor, mpki_meta_worker *me) {
+static T single(T d, bool real, R floor, mpki_dense_pivot *me) {
     const R modulus = t_abs(d);
     const bool positive = !real || t_re(d) >= 0;
     count(me, (double)modulus, positive, real);
@@ -51,7 +51,7 @@ static T single(T d, bool real, R floor, mpki_meta_worker *me) {
 
 /* A 2x2 pivot [d11 .; d21 d22]: its eigenvalues in modulus, by those of a Hermitian matrix, which
  * bound them for a complex symmetric one. */
-static void pair(T d11, T d21, T d22, bool real, mpki_meta_worker *me) {
+static void pair(T d11, T d21, T d22, bool real, mpki_dense_pivot *me) {
     const double a = (double)t_re(d11), c = (double)t_re(d22), b = (double)t_abs(d21);
     const double mean = a / 2 + c / 2, radius = hypot(a / 2 - c / 2, b);
     if (!real) {
@@ -62,14 +62,13 @@ static void pair(T d11, T d21, T d22, bool real, mpki_meta_worker *me) {
     count(me, fabs(mean - radius), mean - radius >= 0, 1);
 }
 
-void FN(border_pivots)(mpki_blocks *f, mpki_meta_worker *me) {
-    const mpki_border *b = f->border;
-    const bool hermitian = f->stages->hermitian, real = !MPKI_COMPLEX || hermitian;
-    const int64_t n = b->rows;
-    T *s = b->s, *dinv = b->dinv;
+void FN(border_pivots)(const mpki_stages *stages, mpki_dense_pivot *me) {
+    const bool hermitian = stages->hermitian, real = !MPKI_COMPLEX || hermitian;
+    const int64_t n = me->rows;
+    T *s = me->s, *dinv = me->dinv;
     for (int64_t k = 0; k < n; k++) {
         T *d = s + k * (n + 1);
-        if (b->pivots[k] < 0) {
+        if (me->pivots[k] < 0) {
             const FN(pivot) p = FN(pivot_inverse)(d[0], d[1], d[n + 1], hermitian);
             pair(d[0], d[1], d[n + 1], real, me);
             dinv[2 * k] = p.i11, dinv[2 * k + 1] = p.i21;
@@ -78,7 +77,7 @@ void FN(border_pivots)(mpki_blocks *f, mpki_meta_worker *me) {
             continue;
         }
         const T pivot =
-            single(hermitian ? t_make(t_re(d[0]), 0) : d[0], real, (R)f->stages->floor, me);
+            single(hermitian ? t_make(t_re(d[0]), 0) : d[0], real, (R)stages->floor, me);
         dinv[2 * k] = t_abs1(pivot) > 0 ? t_inv(pivot) : t_make(0, 0);
         dinv[2 * k + 1] = t_make(0, 0);
     }

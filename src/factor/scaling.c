@@ -62,14 +62,15 @@ mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk
     if (options->scaling == MPK_OFF) {
         *size = shift_range(an, range_of(an, options), absval, scale);
     } else if (an->symmetry == MPK_GENERAL) {
-        status = mpki_equilibrate_rows(ctx, an->n, an->ap, an->ai, absval, matched ? 1 : 4, scale);
+        status = mpki_equilibrate_rows(ctx, an->n, an->ap, an->ai, absval, matched ? 1 : 4,
+                                       options->threads, scale);
         to_powers_of_two(an, scale);
     } else {
         const bool level = rescaled && !an->scale_far;
         if (level) status = mpki_level(ctx, an->n, an->ap, an->ai, absval, scale);
         if (!mpk_failed(status))
             status = mpki_equilibrate(ctx, an->n, an->ap, an->ai, absval, matched || level ? 1 : 4,
-                                      scale);
+                                      options->threads, scale);
         to_powers_of_two(an, scale);
     }
     mpki_release(ctx, absval);

@@ -3,6 +3,7 @@
  * computes a stage; what it rejects is pushed back here, and fill is computed anew. Where LLT
  * breaks down, everything is done again with a larger diagonal. */
 #include "stages.h"
+#include "../blocks/border.h"
 #include "../core/trace.h"
 #include "../problem/full.h"
 
@@ -377,6 +378,7 @@ static mpk_status prepare(mpki_block_body *body, mpki_block_body *older, const m
     const double start = mpki_now_s();
     mpk_status status = take_over(body, older) ? MPK_OK : make_index(body, a);
     s->border = s->index.m;
+    s->dense_pivot = mpki_border_dense_pivot;
     if (!mpk_failed(status)) status = grow(body);
     s->final = MPKI_ZNEW(ctx, STAGE, s->blocking->nframes, unsigned char);
     s->reject = MPKI_ZNEW(ctx, STAGE, s->blocking->nframes, unsigned char);

@@ -39,14 +39,14 @@ static void sweeps_by_hand(void **state) {
     const int32_t ai[] = {0, 1, 2, 2};
     const double ax[] = {0, 100, 4, 0};
     double s[3] = {1, 1, 1};
-    assert_int_equal(mpki_equilibrate(ctx, 3, ap, ai, ax, 1, s), MPK_OK);
+    assert_int_equal(mpki_equilibrate(ctx, 3, ap, ai, ax, 1, 1, s), MPK_OK);
     assert_true(fabs(s[0] - 0.1) < 1e-15 && fabs(s[1] - 0.1) < 1e-15 && fabs(s[2] - 0.5) < 1e-15);
     /* now maxima 1, 1, 0.2 */
-    assert_int_equal(mpki_equilibrate(ctx, 3, ap, ai, ax, 1, s), MPK_OK);
+    assert_int_equal(mpki_equilibrate(ctx, 3, ap, ai, ax, 1, 1, s), MPK_OK);
     assert_true(fabs(s[0] - 0.1) < 1e-15 && fabs(s[2] - 0.5 / sqrt(0.2)) < 1e-14);
     /* no sweep, no change */
     double before = s[2];
-    assert_int_equal(mpki_equilibrate(ctx, 3, ap, ai, ax, 0, s), MPK_OK);
+    assert_int_equal(mpki_equilibrate(ctx, 3, ap, ai, ax, 0, 1, s), MPK_OK);
     assert_true(s[2] == before);
 }
 
@@ -68,7 +68,7 @@ static void converges(void **state) {
         s[j] = 1;
     }
     for (int sweeps = 1; sweeps <= 10; sweeps++) {
-        assert_int_equal(mpki_equilibrate(ctx, N, ap, ai, ax, 1, s), MPK_OK);
+        assert_int_equal(mpki_equilibrate(ctx, N, ap, ai, ax, 1, 1, s), MPK_OK);
         row_maxima(N, ap, ai, ax, s, largest);
         double bound = 8 * pow(0.5, sweeps) + 1e-12;
         for (int32_t i = 0; i < N; i++) {
@@ -87,13 +87,13 @@ static void robust(void **state) {
     const int32_t ai[] = {0, 1, 2, 3, 3, 5};
     const double ax[] = {DBL_MAX, 1e-300, 0, 1e-150, 1, DBL_TRUE_MIN};
     double s[6] = {1, 1, 1, 1, 3, 1}, largest[6];
-    assert_int_equal(mpki_equilibrate(ctx, 6, ap, ai, ax, 20, s), MPK_OK);
+    assert_int_equal(mpki_equilibrate(ctx, 6, ap, ai, ax, 20, 1, s), MPK_OK);
     row_maxima(6, ap, ai, ax, s, largest);
     for (int32_t i = 0; i < 4; i++) assert_true(largest[i] > 0.9 && largest[i] < 1 + 1e-12);
     assert_true(s[4] == 3);
     assert_true(s[5] > 1e153); /* to 1, though no double holds its square */
     double far[6] = {1e150, 1e-150, 1e150, 1e-150, 0.5, 1};
-    assert_int_equal(mpki_equilibrate(ctx, 6, ap, ai, ax, 40, far), MPK_OK);
+    assert_int_equal(mpki_equilibrate(ctx, 6, ap, ai, ax, 40, 1, far), MPK_OK);
     row_maxima(6, ap, ai, ax, far, largest);
     for (int32_t i = 0; i < 4; i++) assert_true(largest[i] > 0.9 && largest[i] < 1 + 1e-12);
     assert_true(far[4] == 0.5);
@@ -105,8 +105,8 @@ static void small_orders(void **state) {
     const int32_t ai[] = {0};
     const double ax[] = {9};
     double s = 1;
-    assert_int_equal(mpki_equilibrate(ctx, 0, ap, NULL, NULL, 3, NULL), MPK_OK);
-    assert_int_equal(mpki_equilibrate(ctx, 1, ap, ai, ax, 1, &s), MPK_OK);
+    assert_int_equal(mpki_equilibrate(ctx, 0, ap, NULL, NULL, 3, 1, NULL), MPK_OK);
+    assert_int_equal(mpki_equilibrate(ctx, 1, ap, ai, ax, 1, 1, &s), MPK_OK);
     assert_true(fabs(s - 1. / 3) < 1e-16);
 }
 
@@ -121,19 +121,51 @@ static void allocation_may_fail(void **state) {
     double s = 1;
     assert_int_equal(mpk_context_create(&allocator, &poor), MPK_OK);
     memory.countdown = 0;
-    assert_int_equal(mpki_equilibrate(poor, 1, ap, ai, ax, 1, &s), MPK_ERR_MEMORY);
+    assert_int_equal(mpki_equilibrate(poor, 1, ap, ai, ax, 1, 1, &s), MPK_ERR_MEMORY);
     assert_true(s == 1);
     memory.countdown = 1;
     mpki_clear_error(poor);
-    assert_int_equal(mpki_equilibrate(poor, 1, ap, ai, ax, 1, &s), MPK_OK);
+    assert_int_equal(mpki_equilibrate(poor, 1, ap, ai, ax, 1, 1, &s), MPK_OK);
     mpk_context_destroy(&poor);
     assert_int_equal(memory.held, 0);
+}
+
+/* Large ones are shared by threads: the same bits. */
+static void threads_share(void **state) {
+    (void)state;
+    enum { N = 20000, EACH = 60, THREADS = 7 };
+    mpk_context *own = NULL; /* it keeps its threads */
+    assert_int_equal(mpk_context_create(NULL, &own), MPK_OK);
+    int64_t *ap = calloc(N + 1, sizeof *ap), nnz = 0;
+    int32_t *ai = calloc((size_t)N * EACH, sizeof *ai);
+    double *ax = calloc((size_t)N * EACH, sizeof *ax), *s = calloc(2 * (size_t)N, sizeof *s);
+    random_state = 5;
+    for (int32_t j = 0; j < N; j++) {
+        for (int k = 0; k < EACH; k++) { /* duplicates do no harm */
+            ai[nnz] = j + random_below(N - j);
+            ax[nnz++] = pow(10, random_below(17) - 8);
+        }
+        ap[j + 1] = nnz;
+        s[j] = s[N + j] = 1;
+    }
+    for (int threads = 1; threads <= THREADS; threads++) {
+        for (int32_t j = 0; j < N; j++) s[N + j] = 1;
+        assert_int_equal(mpki_equilibrate(own, N, ap, ai, ax, 4, threads, s + N), MPK_OK);
+        if (threads == 1) memcpy(s, s + N, N * sizeof *s);
+        assert_memory_equal(s, s + N, N * sizeof *s);
+    }
+    mpk_context_destroy(&own);
+    free(ap), free(ai), free(ax), free(s);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(sweeps_by_hand), TEST(converges), TEST(robust),
-                                       TEST(small_orders), TEST(allocation_may_fail)};
+    const struct CMUnitTest tests[] = {TEST(sweeps_by_hand),
+                                       TEST(converges),
+                                       TEST(robust),
+                                       TEST(small_orders),
+                                       cmocka_unit_test(threads_share),
+                                       TEST(allocation_may_fail)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,7 +102,7 @@ static void test_equilibrate(void **state) {
             a[i * N + j] = (1 + (i + 2 * j) % 3) * pow(10, 5 * i - 3 * j);
     const columns c = columns_of(N, a);
     for (int k = 0; k < 2 * N; k++) scale[k] = 1;
-    assert_int_equal(mpki_equilibrate_rows(ctx, N, c.ap, c.ai, c.ax, 14, scale), MPK_OK);
+    assert_int_equal(mpki_equilibrate_rows(ctx, N, c.ap, c.ai, c.ax, 14, 1, scale), MPK_OK);
     for (int32_t i = 0; i < N; i++) {
         double row = 0, column = 0;
         for (int32_t j = 0; j < N; j++) {
@@ -125,7 +125,7 @@ static void test_memory_runs_out(void **state) {
         mpk_status status = mpki_match_rows(ctx, MOST, c.ap, c.ai, c.ax, row_of, scale, &rank);
         if (status == MPK_OK) {
             for (int i = 0; i < 2 * MOST; i++) scale[i] = 1;
-            status = mpki_equilibrate_rows(ctx, MOST, c.ap, c.ai, c.ax, 2, scale);
+            status = mpki_equilibrate_rows(ctx, MOST, c.ap, c.ai, c.ax, 2, 1, scale);
         }
         test_memory.countdown = -1;
         assert_true(k < 1000);

@@ -157,6 +157,17 @@ static void devices(void **state) {
     RUN(&o, NULL, "devices", "--json");
     assert_code(&o, 0);
     assert_has(o.out, "{\"devices\": [{\"device\": \"cuda:0\", \"name\": \"host\"");
+    /* the ladder of auto, all of it there; one iteration is too few for its first step */
+    RUN(&o, NULL, "solve", "--generate", "nlpkkt 3", "--method", "auto", "--no-direct", "--device",
+        "cuda", "--tolerance", "1e-12", "--max-iterations", "1", "--json");
+    assert_has(o.out, "\"backend\": \"cuda: host\"");
+    assert_has(o.out, "\"method\": \"ildlt\"");
+    const char *tries = strstr(o.out, "\"attempts\"");
+    assert_non_null(tries);
+    assert_non_null(strstr(strstr(tries, "\"drop_tolerance\"") + 1, "\"drop_tolerance\""));
+    RUN(&o, NULL, "solve", "--generate", "nlpkkt 3", "--method", "auto", "--device", "cuda");
+    assert_code(&o, 0);
+    assert_has(o.err, "LDL^T, cuda: host");
     unsetenv("METAPACK_CUDA_MODULE");
 #endif
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Symmetric equilibration in the infinity norm (D. Ruiz, RAL-TR-2001-034), and by least squares of
  * exponents (A. R. Curtis & J. K. Reid 1972). */
+#include "../../core/pool.h"
 #include "../analysis.h"
 #include <float.h>
 #include <math.h>
@@ -19,13 +20,14 @@ static double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
 
-/* largest[i] = max_j |s_i a_ij s_j|; 0 only for rows of zeros. safe: s is near 1 */
-static inline __attribute__((always_inline)) void maxima(int32_t n, const int64_t *ap,
-                                                         const int32_t *ai, const double *absval,
-                                                         const double *s, bool safe,
-                                                         double *largest) {
+/* largest[i] = max_j |s_i a_ij s_j| over columns begin .. end-1; 0 only for rows of zeros. safe: s is
+ * near 1 */
+static inline __attribute__((always_inline)) void maxima(int32_t n, int32_t begin, int32_t end,
+                                                         const int64_t *ap, const int32_t *ai,
+                                                         const double *absval, const double *s,
+                                                         bool safe, double *largest) {
     for (int32_t i = 0; i < n; i++) largest[i] = 0;
-    for (int32_t j = 0; j < n; j++) {
+    for (int32_t j = begin; j < end; j++) {
         double most = largest[j];
         for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
             if (!(absval[k] > 0)) continue;
@@ -44,17 +46,68 @@ static bool even(double m) {
     return m <= UNEVEN && (m >= 1 / UNEVEN || m == 0);
 }
 
+/* Threads share the columns; each has maxima of its own, and the largest of these does not depend on
+ * how many there are. More of them would spend their time on these. */
+enum { PARTS = 4, WORTH_A_THREAD = 1000000, MERGED = 1 << 16 };
+
+typedef struct searching {
+    int32_t n;
+    const int64_t *ap;
+    const int32_t *ai;
+    const double *absval, *scale;
+    bool near;
+    int parts;
+    int32_t cut[PARTS + 1];
+    double *largest; /* parts x n */
+} searching;
+
+static void search_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
+    (void)pool, (void)worker;
+    const searching *s = arg;
+    double *largest = s->largest + t * s->n;
+    if (s->near)
+        maxima(s->n, s->cut[t], s->cut[t + 1], s->ap, s->ai, s->absval, s->scale, true, largest);
+    else
+        maxima(s->n, s->cut[t], s->cut[t + 1], s->ap, s->ai, s->absval, s->scale, false, largest);
+}
+
+static void merge_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
+    (void)pool, (void)worker;
+    const searching *s = arg;
+    const int64_t begin = t * MERGED, end = begin + MERGED < s->n ? begin + MERGED : s->n;
+    for (int p = 1; p < s->parts; p++)
+        for (int64_t i = begin; i < end; i++)
+            if (s->largest[p * (int64_t)s->n + i] > s->largest[i])
+                s->largest[i] = s->largest[p * (int64_t)s->n + i];
+}
+
+/* Columns in parts of about as many entries. */
+static void cut_columns(searching *s) {
+    for (int p = 0, j = 0; p <= s->parts; p++) {
+        const int64_t aim = s->ap ? s->ap[s->n] / s->parts * p : 0;
+        while (j < s->n && s->ap[j] < aim) j++;
+        s->cut[p] = p == s->parts ? s->n : j;
+    }
+}
+
 mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
-                            const double *absval, int sweeps, double *scale) {
-    double *largest = MPKI_NEW(ctx, "equilibrate", n, double);
+                            const double *absval, int sweeps, int threads, double *scale) {
+    searching s = {n, ap, ai, absval, scale, false, 1, {0}, NULL};
+    mpki_pool *pool = NULL;
+    if (threads > 1 && n > 0 && ap[n] >= WORTH_A_THREAD) {
+        pool = mpki_context_pool(ctx, threads, 1);
+        if (!pool) return mpki_failed(ctx);
+        s.parts = threads < PARTS ? threads : PARTS;
+    }
+    cut_columns(&s);
+    double *largest = s.largest = MPKI_NEW(ctx, "equilibrate", s.parts * (int64_t)n, double);
     if (!largest) return mpki_failed(ctx);
     bool near = mpki_scales_near(n, scale);
     for (int sweep = 0; sweep < sweeps + MORE; sweep++) {
         bool all_even = true, all_near = true;
-        if (near)
-            maxima(n, ap, ai, absval, scale, true, largest);
-        else
-            maxima(n, ap, ai, absval, scale, false, largest);
+        s.near = near;
+        mpki_pool_for(pool, 0, s.parts, search_item, &s);
+        if (s.parts > 1) mpki_pool_for(pool, 0, (n + MERGED - 1) / MERGED, merge_item, &s);
         for (int32_t i = 0; i < n; i++) all_even &= even(largest[i]);
         if (sweep >= sweeps && all_even) break;
         for (int32_t i = 0; i < n; i++) {

@@ -75,11 +75,11 @@ mpk_status mpki_match_rows(mpk_context *ctx, int32_t n, const int64_t *ap, const
 }
 
 mpk_status mpki_equilibrate_rows(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
-                                 const double *absval, int sweeps, double *scale) {
+                                 const double *absval, int sweeps, int threads, double *scale) {
     twofold t;
     mpk_status status = twofold_make(ctx, n, ap, ai, &t);
     if (!mpk_failed(status))
-        status = mpki_equilibrate(ctx, 2 * n, t.ap, t.ai, absval, sweeps, scale);
+        status = mpki_equilibrate(ctx, 2 * n, t.ap, t.ai, absval, sweeps, threads, scale);
     twofold_free(ctx, &t);
     return status;
 }

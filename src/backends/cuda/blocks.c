@@ -22,7 +22,7 @@ static void end(mpk_context *ctx, mpki_blocks **handle) {
     mpki_blocks *f = *handle;
     if (!f) return;
     mpki_isai_factor_free(ctx, &f->isai);
-    mpki_piece *const pieces[] = {&f->frames, &f->blocks, &f->words, &f->spare};
+    mpki_piece *const pieces[] = {&f->frames, &f->blocks, &f->words, &f->spare, &f->s, &f->border};
     for (int k = 0; k < MPKI_COUNT(pieces); k++) mpki_blocks_give(f, pieces[k]);
     if (f->owns_plan && f->plan) mpki_blocks_release_plan(ctx, f->plan);
     mpki_release(ctx, f->entries);
@@ -139,7 +139,11 @@ static void fill_store(mpki_blocks *f) {
                                  .pivot = j->to.pivot,
                                  .pivot_n = j->to.pivot_n,
                                  .d = j->to.d,
-                                 .dinv = j->to.dinv};
+                                 .dinv = j->to.dinv,
+                                 .border = f->store.border,
+                                 .border_l = f->store.border_l,
+                                 .border_row = f->store.border_row,
+                                 .border_dinv = f->store.border_dinv};
 }
 
 static mpk_status finish(mpki_blocks *f, mpki_block_counts *c) {
@@ -168,6 +172,14 @@ static mpk_status finish(mpki_blocks *f, mpki_block_counts *c) {
     c->positive = p.positive, c->negative = p.negative, c->zero = p.zero;
     c->two_by_two = p.two_by_two, c->perturbed = p.perturbed;
     c->smallest = p.smallest, c->largest = p.largest;
+    if (f->store.border) {
+        const mpki_dense_pivot *d = &f->dense;
+        c->positive += d->positive, c->negative += d->negative, c->zero += d->zero;
+        c->two_by_two += d->two_by_two, c->perturbed += d->perturbed;
+        if (d->smallest < c->smallest) c->smallest = d->smallest;
+        if (d->largest > c->largest) c->largest = d->largest;
+        c->flops += (double)d->rows * d->rows * d->rows / 3;
+    }
     c->bytes = f->held - (f->plan->ready ? f->plan->matrix.bytes + f->plan->work.bytes : 0) -
                s->index.ptr[s->index.m] * (int64_t)sizeof *s->index.entry;
     if (s->options->triangular != MPK_TRIANGULAR_ISAI) return MPK_OK;

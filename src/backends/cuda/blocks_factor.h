@@ -34,6 +34,8 @@ struct mpki_blocks {
     int64_t held, room; /* bytes held, the plan's included; blocks that `blocks` has room for */
     mpki_cuda_store store;
     struct mpki_isai_factor *isai; /* isai_factor.h: in place of triangular solves, or NULL */
+    mpki_piece s, border;          /* the dense pivot: S while it is made; what applies it */
+    mpki_dense_pivot dense;        /* counts */
     mpki_cuda_notes told;
     double norm1;      /* < 0: not known yet */
     uint32_t *entries; /* host, by block: made when it is asked for */
@@ -82,6 +84,12 @@ int64_t mpki_blocks_words_due(const mpki_stages *s);
 void mpki_blocks_release_plan(mpk_context *ctx, mpki_block_plan *p);
 /** The end of a step in a trace, which waits for the device; and the beginning of the next. */
 double mpki_blocks_spent(const mpki_blocks *f, const char *what, double began);
+
+/* ---- blocks_border.c ---- */
+
+/** Room for the dense pivot of stages->border; then, when its entries are on the device, its factors. */
+mpk_status mpki_blocks_border_begin(mpki_blocks *f);
+mpk_status mpki_blocks_border_end(mpki_blocks *f);
 
 /* ---- blocks_stage.c: slots of mpki_block_engine ---- */
 

@@ -267,6 +267,7 @@ static mpk_status list_due(mpki_blocks *f, int32_t levels, const int32_t *ptr, c
                 p = &f->plan->portion[f->job.portions];
                 *p = (mpki_cuda_portion){
                     .level = l, .first = d->whos, .first_item = d->items, .work = next_work(f, d)};
+                p->border = l == levels - 1 && s->border < x->m;
                 entries = words = 0;
             }
             for (int64_t e = x->diagonal[frame]; e < x->ptr[frame + 1]; e++) {
@@ -414,7 +415,7 @@ mpk_status mpki_blocks_prepare(mpki_blocks *f, int32_t levels, const int32_t *pt
     mpk_status status = find_plan(f);
     if (mpk_failed(status)) return status;
     double began = mpki_trace_begin(f->ctx);
-    const bool ready = take_plan(f), again = f->frames.at != NULL;
+    const bool again = f->frames.at != NULL, ready = !again && take_plan(f);
     f->plan->ready = false;
     if (!ready) {
         status = list_due(f, levels, ptr, order, &d);

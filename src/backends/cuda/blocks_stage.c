@@ -147,16 +147,19 @@ static mpk_status make_words(mpki_blocks *f, bool *grows) {
 
 mpk_status mpki_cuda_blocks_stage(mpki_blocks *f) {
     mpki_stages *s = f->stages;
-    if (s->border < s->index.m)
-        return mpki_error(
-            f->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-            "the last %d rows, which no stage accepts, would be one dense pivot, which "
-            "the device does not have for factors on blocks; device = cpu has it",
-            s->info.border_rows);
+    const bool border = s->border < s->index.m;
+    if (border && s->options->triangular == MPK_TRIANGULAR_ISAI)
+        return mpki_error(f->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "the last %d rows, which no stage accepts, would be one dense pivot, "
+                          "which the device does not have beside approximate inverses "
+                          "(triangular = isai); device = cpu has it",
+                          s->info.border_rows);
     bool grows = false;
     mpki_blocks_describe(f);
     f->job.sweep = 0;
-    mpk_status status = mpki_blocks_prepare(f, s->levels.count, s->levels.ptr, s->levels.frame);
+    mpk_status status = border ? mpki_blocks_border_begin(f) : MPK_OK;
+    if (!mpk_failed(status))
+        status = mpki_blocks_prepare(f, s->levels.count, s->levels.ptr, s->levels.frame);
     if (!mpk_failed(status)) status = write_told(f);
     if (!mpk_failed(status)) status = make_words(f, &grows);
     f->job.from = f->job.to;
@@ -164,7 +167,8 @@ mpk_status mpki_cuda_blocks_stage(mpki_blocks *f) {
     const double began = mpki_trace_begin(f->ctx);
     if (!mpk_failed(status)) status = take_back(f);
     mpki_blocks_spent(f, "result", began);
-    return mpk_failed(status) ? status : judge(f);
+    if (!mpk_failed(status)) status = judge(f);
+    return mpk_failed(status) || !border ? status : mpki_blocks_border_end(f);
 }
 
 /* ---- sweeps -------------------------------------------------------------------------------------

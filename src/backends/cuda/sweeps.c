@@ -157,6 +157,40 @@ static mpk_status timed(application *a) {
     return status;
 }
 
+/* ---- the dense pivot that ends the stages, between the two sweeps: its rows have the last slots ----
+ */
+
+/* D^-1 or |D|^-1 of it. */
+static mpk_status border_scale(application *a, void *vector) {
+    mpki_block_solver *s = a->s;
+    const int64_t size = mpki_solver_size(s), first = s->n - s->border.rows;
+    mpki_sweeps_move m = a->move;
+    if (!s->border.rows) return MPK_OK;
+    m.n = s->border.rows;
+    m.y = (char *)vector + first * m.wide * size;
+    return mpki_solver_told(
+        s, s->d->table->sweeps->scale(s->d->cuda, &m, s->border_diagonal[a->part == MPK_PART_ABS],
+                                      s->border_partner));
+}
+
+static mpk_status border_multiply(application *a, bool back, void *vector) {
+    mpki_block_solver *s = a->s;
+    const int64_t size = mpki_solver_size(s), first = s->n - s->border.rows;
+    mpki_sweeps_border b = s->border;
+    if (!b.rows) return MPK_OK;
+    b.wide = a->move.wide, b.backward = back;
+    b.y = (char *)vector + first * b.wide * size;
+    return mpki_solver_told(s, s->d->table->sweeps->border(s->d->cuda, &b));
+}
+
+/* Between the sweeps, the vector that the first of them left, or the one that the second begins with. */
+static mpk_status border_between(application *a, void *vector) {
+    const bool ahead = forward(a->part), back = backward(a->part);
+    mpk_status status = ahead ? border_multiply(a, false, vector) : MPK_OK;
+    if (!mpk_failed(status) && ahead && back) status = border_scale(a, vector);
+    return mpk_failed(status) || !back ? status : border_multiply(a, true, vector);
+}
+
 /* Results in vector[1], backward in vector[2]. */
 static mpk_status exact(application *a) {
     mpki_block_solver *s = a->s;
@@ -164,8 +198,12 @@ static mpk_status exact(application *a) {
     a->run.half[0] = (mpki_sweeps_half){s->vector[0], s->vector[1], s->vector[1]};
     a->run.half[1] = (mpki_sweeps_half){s->vector[both ? 1 : 0], s->vector[2], s->vector[2]};
     a->move.y = s->vector[backward(a->part) ? 2 : 1];
-    return launch(a, forward(a->part) ? 0 : s->task[1],
-                  backward(a->part) ? s->task[2] : s->task[1]);
+    const int64_t first = forward(a->part) ? 0 : s->task[1];
+    const int64_t end = backward(a->part) ? s->task[2] : s->task[1];
+    if (!s->border.rows) return launch(a, first, end);
+    mpk_status status = launch(a, first, s->task[1]);
+    if (!mpk_failed(status)) status = border_between(a, s->vector[forward(a->part) ? 1 : 0]);
+    return mpk_failed(status) ? status : launch(a, s->task[1], end);
 }
 
 /* One direction: x := M b, then sweeps of x := M (b - (L - M^-1) x). `start` is the number of the
@@ -191,6 +229,7 @@ static mpk_status sweeps(application *a) {
     mpk_status status = MPK_OK;
     if (!a->s->stages->options->solve_sweeps) return exact(a);
     if (forward(a->part)) status = jacobi(a, 0, at, &at);
+    if (!mpk_failed(status)) status = border_between(a, a->s->vector[at]);
     if (!mpk_failed(status) && backward(a->part)) status = jacobi(a, 1, at, &at);
     a->move.y = a->s->vector[at];
     return status;
@@ -226,6 +265,7 @@ static mpk_status on_device(mpki_block_solver *s, mpk_part part, int32_t nrhs, c
     } else if (!mpk_failed(status)) {
         status = mpki_solver_told(
             s, table->scale(cuda, &a.move, s->diagonal[part == MPK_PART_ABS], s->partner));
+        if (!mpk_failed(status)) status = border_scale(&a, a.move.y);
     }
     a.move.x = x, a.move.ldx = ldx;
     a.move.index = backward(part) ? s->index[1] : s->position;

@@ -221,6 +221,7 @@ static mpk_status take_all(mpki_solver_making *m) {
     const int64_t tickets = 2 * ((int64_t)s->stages->options->solve_sweeps + 1) * 4;
     const int64_t staged = n * s->wide * (int64_t)mpk_scalar_size(s->scalar);
     const int64_t part = s->parts * MPKI_STORE_ROWS * s->wide * size;
+    const int64_t border = m->store->border;
     int64_t place[2];
     for (int half = 0; half < 2; half++)
         place[half] = m->segments[half] * (int64_t)sizeof(mpki_sweeps_place);
@@ -237,6 +238,10 @@ static mpk_status take_all(mpki_solver_making *m) {
                 {pivots, &s->diagonal[1]},
                 {staged, &s->staging},
                 {n, (void **)&s->partner},
+                {2 * border * size, &s->border_diagonal[0]},
+                {2 * border * size, &s->border_diagonal[1]},
+                {border, (void **)&s->border_partner},
+                {border * s->wide * size, &s->border.work},
                 {tickets, (void **)&s->ticket},
                 {n * 4, (void **)&s->position},
                 {n * 4, (void **)&s->index[0]},
@@ -297,6 +302,8 @@ static mpk_status fill(mpki_solver_making *m) {
         m->p.place[half] = m->d_place[half];
         m->p.diagonal[half] = s->diagonal[half];
     }
+    for (int k = 0; k < 2; k++) m->p.border_diagonal[k] = s->border_diagonal[k];
+    m->p.border_partner = s->border_partner;
     m->p.packets = s->packets, m->p.position = s->position, m->p.partner = s->partner;
     if (!mpk_failed(status))
         status =
@@ -365,6 +372,11 @@ mpk_status mpki_cuda_sweeps_make(mpk_context *ctx, const mpki_stages *stages,
     s->ctx = ctx, s->d = mpki_cuda_kept(ctx), s->stages = stages;
     s->scalar = stages->scalar, s->stored = store->scalar;
     s->n = store->n;
+    s->border = (mpki_sweeps_border){.scalar = store->scalar,
+                                     .rows = store->border,
+                                     .hermitian = store->hermitian,
+                                     .l = store->border_l,
+                                     .row = store->border_row};
     s->wide = *takes = widths(columns, mpki_solver_size(s));
     mpki_solver_making m = {.s = s, .store = store};
     mpk_status status = s->d->table->sweeps

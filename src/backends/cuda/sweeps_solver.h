@@ -8,7 +8,7 @@
 #include "sweeps/sweeps.h"
 
 enum {
-    MPKI_SOLVER_BUFFERS = 40,
+    MPKI_SOLVER_BUFFERS = 48,
     MPKI_SOLVER_TRIALS = 9 /* applications that are timed: three numbers of warps, in turns */
 };
 
@@ -37,6 +37,11 @@ struct mpki_block_solver {
     int8_t *partner;
     int32_t *ticket, *position, *index[2]; /* [2]: of b, of x */
     double *scale[2];
+    /* the dense pivot that ends the stages: of the factor's store, and what `diagonal` and `partner`
+     * are for it; rows 0: there is none */
+    mpki_sweeps_border border;
+    void *border_diagonal[2];
+    int8_t *border_partner;
 };
 
 /* ---- sweeps.c: all return MPK_OK or the error that they recorded ---- */

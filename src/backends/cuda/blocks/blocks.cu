@@ -84,5 +84,11 @@ static int sum(mpki_cuda *cuda, const mpki_cuda_stage *b, mpki_cuda_held *held,
     return DISPATCH(b->scalar, sum)(cuda, b, held, pivots);
 }
 
+static int invert(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, const void *l, void *v) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    return DISPATCH(scalar, invert)(cuda, n, l, v);
+}
+
 extern "C" const mpki_cuda_blocks_table mpki_cuda_blocks_functions = {
-    stream, set, move, half_of, send, pivot_stride, sum_bytes, place, run, start, norm, sum};
+    stream, set, move,  half_of, send, pivot_stride, sum_bytes,
+    place,  run, start, norm,    sum,  invert};

@@ -29,7 +29,8 @@ typedef struct mpki_cuda_portion {
     int64_t work, entries;        /**< of its work blocks: the first of them, how many */
     int32_t
         loads; /**< portions from this one on whose blocks are loaded at once; 0: they are there */
-    int64_t words; /**< that it may take in the arena, at most */
+    int64_t words;  /**< that it may take in the arena, at most */
+    int32_t border; /**< 1: frames of the dense pivot, whose blocks go to border_s */
 } mpki_cuda_portion;
 
 /** Numbers of a frame's pivots; they count once it is accepted. */
@@ -88,6 +89,10 @@ typedef struct mpki_cuda_stage {
     const int64_t *entry;    /**< items: index in the lists */
     const int32_t *item_who; /**< items: place in `who` */
     const int64_t *slot;     /**< lists: where the work block begins in its portion; < 0: not due */
+    void *border_s; /**< border x border by columns, lower triangle: what frames of the dense pivot
+                         leave */
+    const int32_t *border_start;      /**< m: first row there; < 0: the frame is not in it */
+    int32_t border;                   /**< rows of the dense pivot */
     const mpki_cuda_portion *portion; /**< host */
     int32_t portions;
     mpki_cuda_values from, to; /**< the same, but in sweeps */
@@ -136,6 +141,8 @@ typedef struct mpki_cuda_blocks_table {
      *  space of these two. */
     int (*sum)(mpki_cuda *cuda, const mpki_cuda_stage *b, mpki_cuda_held *held,
                mpki_cuda_pivots_of *pivots);
+    /** v := L^-1 as mpki_cuda_store.border_l has it; l: n x n by columns, unit lower triangle; queued. */
+    int (*invert)(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, const void *l, void *v);
 } mpki_cuda_blocks_table;
 
 extern const mpki_cuda_blocks_table mpki_cuda_blocks_functions;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Launches the kernels of a factorization on blocks, for one kind of entries. */
 #include "../launch.cuh"
+#include "border.cuh"
 #include "launch.cuh"
 #include "store.cuh"
 #include "whole.cuh"
@@ -107,6 +108,14 @@ template <int SPLIT> static mpk_status allow_split(mpki_cuda *cuda, const mpki_c
     return allow(cuda, block_kernel<SPLIT, T>, block_room_of<SPLIT>(b));
 }
 
+/* Frames of the dense pivot: to S. */
+static void to_border(const mpki_cuda_stage &b, const mpki_cuda_portion &po) {
+    MPKI_LAUNCH(border_kernel<T>, po.end_item - po.first_item, 32 * WARPS, block_room_of<WARPS>(b),
+                b.stream, b, po);
+    MPKI_LAUNCH(border_frame_kernel<T>, po.end - po.first, 32, 0, b.stream, b, po);
+    store(b, po, true);
+}
+
 mpk_status FN(cuda_blocks_run)(mpki_cuda *cuda, const mpki_cuda_stage *job, int32_t begin,
                                int32_t end) {
     const mpki_cuda_stage &b = *job;
@@ -117,6 +126,12 @@ mpk_status FN(cuda_blocks_run)(mpki_cuda *cuda, const mpki_cuda_stage *job, int3
         const int64_t items = po.end_item - po.first_item;
         const int64_t frames = parts(po.end - po.first, STORE_WARPS);
         MPKI_PASS(load(cuda, b, k));
+        if (po.border) {
+            MPKI_PASS(allow(cuda, border_kernel<T>, block_room_of<WARPS>(b)));
+            to_border(b, po);
+            MPKI_TRY(cudaGetLastError());
+            continue;
+        }
         compute(cuda, b, po);
         if (b.sweep != 1) {
             MPKI_LAUNCH(judge_kernel<T>, frames, 32 * STORE_WARPS, 0, b.stream, b, po);
@@ -183,5 +198,17 @@ mpk_status FN(cuda_blocks_sum)(mpki_cuda *cuda, const mpki_cuda_stage *job, mpki
     all = sums[0];
     for (int k = 1; k < blocks; ++k) all.add(sums[k]);
     *held = all.held, *pivots = all.pivots;
+    return MPK_OK;
+}
+
+mpk_status FN(cuda_blocks_invert)(mpki_cuda *cuda, int32_t n, const void *l, void *v) {
+    const cudaStream_t stream = cuda->sparse;
+    const int64_t tiles = parts(n, TILE);
+    const size_t tile = TILE * TILE_LD * sizeof(T);
+    if (n == 0) return MPK_OK;
+    MPKI_LAUNCH(invert_kernel<T>, tiles, 32 * INVERT_WARPS, 2 * tile, stream, n, (const T *)l,
+                (T *)v);
+    MPKI_LAUNCH(mirror_kernel<T>, tiles * tiles, 32 * INVERT_WARPS, tile, stream, n, (T *)v);
+    MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

@@ -15,7 +15,8 @@
     mpk_status mpki_##p##_cuda_blocks_norm(mpki_cuda *cuda, const mpki_cuda_stage *b,              \
                                            double *norm);                                          \
     mpk_status mpki_##p##_cuda_blocks_sum(mpki_cuda *cuda, const mpki_cuda_stage *b,               \
-                                          mpki_cuda_held *held, mpki_cuda_pivots_of *pivots);
+                                          mpki_cuda_held *held, mpki_cuda_pivots_of *pivots);      \
+    mpk_status mpki_##p##_cuda_blocks_invert(mpki_cuda *cuda, int32_t n, const void *l, void *v);
 MPKI_CUDA_BLOCKS_OF(s)
 MPKI_CUDA_BLOCKS_OF(d)
 MPKI_CUDA_BLOCKS_OF(c)

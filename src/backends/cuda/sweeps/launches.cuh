@@ -15,6 +15,7 @@ struct mpki_sweeps_launches {
     mpk_status (*scale)(mpki_cuda *cuda, const mpki_sweeps_move *m, const void *diagonal,
                         const int8_t *partner);
     mpk_status (*wait)(mpki_cuda *cuda, void *p, int64_t entries);
+    mpk_status (*border)(mpki_cuda *cuda, const mpki_sweeps_border *b);
 };
 extern const mpki_sweeps_launches mpki_s_sweeps_launches, mpki_d_sweeps_launches,
     mpki_c_sweeps_launches, mpki_z_sweeps_launches;

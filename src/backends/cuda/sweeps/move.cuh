@@ -130,7 +130,27 @@ __device__ inline void pair_modulus(S *e11, S *e21, S *e12, S *e22, bool hermiti
     *e21 = h21 * (1 / root) * down, *e12 = conj(*e21);
 }
 
-/** Coefficients of a slot and of its partner in a 2x2 pivot, by slot; a thread a frame. */
+/** Coefficients of a slot and of its partner in a 2x2 pivot, D^-1 and |D|^-1, and who is with whom.
+ *  dinv: from the slot's on. */
+template <class S>
+__device__ inline void put_pivot(const S *dinv, bool pair, bool hermitian, S *inverse, S *absolute,
+                                 int8_t *partner) {
+    for (int k = 0; k < 2; ++k) {
+        S *const to = k ? absolute : inverse;
+        S e11 = dinv[0], e21 = dinv[1], e22, e12 = hermitian ? conj(e21) : e21;
+        if (!pair) {
+            to[0] = k ? make<S>((double)modulus(e11)) : e11, to[1] = make<S>(0);
+            continue;
+        }
+        e22 = dinv[2];
+        if (k) pair_modulus(&e11, &e21, &e12, &e22, hermitian);
+        to[0] = e11, to[1] = e12, to[2] = e22, to[3] = e21;
+    }
+    partner[0] = pair;
+    if (pair) partner[1] = -1;
+}
+
+/** The same by slot; a thread a frame. */
 template <class S>
 __global__ void pivots_kernel(const mpki_cuda_packing p, const mpki_cuda_store s) {
     const int64_t f = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -140,19 +160,9 @@ __global__ void pivots_kernel(const mpki_cuda_packing p, const mpki_cuda_store s
     for (int k = 0; k < width; ++k) {
         const int64_t slot = p.slot[f] + k;
         const bool pair = k + 1 < width && abs1(dinv[2 * k + 1]) > 0;
-        for (int absolute = 0; absolute < 2; ++absolute) {
-            S *to = (S *)p.diagonal[absolute] + 2 * slot;
-            S e11 = dinv[2 * k], e21 = dinv[2 * k + 1], e22, e12 = s.hermitian ? conj(e21) : e21;
-            if (!pair) {
-                to[0] = absolute ? make<S>((double)modulus(e11)) : e11, to[1] = make<S>(0);
-                continue;
-            }
-            e22 = dinv[2 * k + 2];
-            if (absolute) pair_modulus(&e11, &e21, &e12, &e22, s.hermitian);
-            to[0] = e11, to[1] = e12, to[2] = e22, to[3] = e21;
-        }
-        p.partner[slot] = pair;
-        if (pair) p.partner[slot + 1] = -1, ++k;
+        put_pivot(dinv + 2 * k, pair, s.hermitian != 0, (S *)p.diagonal[0] + 2 * slot,
+                  (S *)p.diagonal[1] + 2 * slot, p.partner + slot);
+        k += pair;
     }
 }
 

@@ -91,6 +91,10 @@ static int wait(mpki_cuda *cuda, mpk_scalar scalar, void *p, int64_t entries) {
     return kinds[scalar]->wait(cuda, p, entries);
 }
 
+static int border(mpki_cuda *cuda, const mpki_sweeps_border *b) {
+    return kinds[b->scalar]->border(cuda, b);
+}
+
 static void *stream(mpki_cuda *cuda) {
     return (void *)cuda->sparse;
 }
@@ -157,5 +161,5 @@ static int clock_read(mpki_cuda *cuda, mpki_sweeps_clock *clock, double *seconds
 }
 
 extern "C" const mpki_cuda_sweeps_table mpki_cuda_sweeps_functions = {
-    order, pack,   pivots,   warps,      run,        in,          out,        scale,     set,
-    wait,  stream, captured, clock_make, clock_free, clock_start, clock_stop, clock_read};
+    order, pack,   pivots,   warps,      run,        in,          out,        scale,      set,
+    wait,  stream, captured, clock_make, clock_free, clock_start, clock_stop, clock_read, border};

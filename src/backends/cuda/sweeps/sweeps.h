@@ -68,6 +68,8 @@ typedef struct mpki_cuda_packing {
     void *diagonal[2];       /**< 2 n, by slot: D^-1, |D|^-1: coefficients of the slot itself and of
                                   its partner */
     int8_t *partner;         /**< n: -1, 0, 1 */
+    void *border_diagonal[2]; /**< 2 store->border: the same of the dense pivot */
+    int8_t *border_partner;
 } mpki_cuda_packing;
 
 enum { MPKI_SWEEPS_COUNT, MPKI_SWEEPS_MEASURE, MPKI_SWEEPS_FILL };
@@ -109,6 +111,16 @@ typedef struct mpki_sweeps_move {
     void *wait[2];        /**< in: vectors that shall wait for results; NULL: none */
 } mpki_sweeps_move;
 
+/** The dense pivot that ends a factor's stages (mpki_cuda_store.border): y := L^-1 P y, backward y :=
+ *  P^T L^-T y (L^-H), on its slots. */
+typedef struct mpki_sweeps_border {
+    mpk_scalar scalar;
+    int32_t rows, wide, backward, hermitian;
+    const void *l;
+    const int32_t *row;
+    void *y, *work; /**< rows wide, by slot */
+} mpki_sweeps_border;
+
 typedef struct mpki_sweeps_clock mpki_sweeps_clock;
 
 typedef struct mpki_cuda_sweeps_table {
@@ -139,6 +151,7 @@ typedef struct mpki_cuda_sweeps_table {
     int (*clock_start)(mpki_cuda *cuda, mpki_sweeps_clock *clock);
     int (*clock_stop)(mpki_cuda *cuda, mpki_sweeps_clock *clock);
     int (*clock_read)(mpki_cuda *cuda, mpki_sweeps_clock *clock, double *seconds);
+    int (*border)(mpki_cuda *cuda, const mpki_sweeps_border *b);
 } mpki_cuda_sweeps_table;
 
 extern const mpki_cuda_sweeps_table mpki_cuda_sweeps_functions;

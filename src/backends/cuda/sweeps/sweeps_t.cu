@@ -2,6 +2,7 @@
 /* Launches the kernels of one kind of entries. */
 #include "launches.cuh"
 
+#include "border.cuh"
 #include "move.cuh"
 #include "pack.cuh"
 #include "sweep.cuh"
@@ -34,6 +35,11 @@ static mpk_status pack(mpki_cuda *cuda, const mpki_cuda_packing *p, int pass) {
 static mpk_status pivots(mpki_cuda *cuda, const mpki_cuda_packing *p) {
     if (p->store->m == 0) return MPK_OK;
     MPKI_LAUNCH(pivots_kernel<T>, blocks_of(p->store->m, 128), 128, 0, cuda->sparse, *p, *p->store);
+    const mpki_cuda_store &s = *p->store;
+    if (s.border > 0)
+        MPKI_LAUNCH(border_pivots_kernel<T>, blocks_of(s.border, 128), 128, 0, cuda->sparse,
+                    s.border, s.hermitian != 0, (const T *)s.border_dinv,
+                    (T *)p->border_diagonal[0], (T *)p->border_diagonal[1], p->border_partner);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
@@ -148,5 +154,15 @@ static mpk_status wait(mpki_cuda *cuda, void *p, int64_t entries) {
     return MPK_OK;
 }
 
-extern const mpki_sweeps_launches FN(sweeps_launches) = {pack, pivots, warps, run,
-                                                         in,   out,    scale, wait};
+static mpk_status border(mpki_cuda *cuda, const mpki_sweeps_border *b) {
+    if (b->rows == 0) return MPK_OK;
+    MPKI_LAUNCH(border_kernel<T>, blocks_of(b->rows, BORDER_WARPS), 32 * BORDER_WARPS, 0,
+                cuda->sparse, *b);
+    MPKI_LAUNCH(border_put_kernel<T>, blocks_of((int64_t)b->rows * b->wide, 256), 256, 0,
+                cuda->sparse, *b);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+extern const mpki_sweeps_launches FN(sweeps_launches) = {pack, pivots, warps, run,   in,
+                                                         out,  scale,  wait,  border};
