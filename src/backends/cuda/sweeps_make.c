@@ -222,6 +222,7 @@ static mpk_status take_all(mpki_solver_making *m) {
     const int64_t staged = n * s->wide * (int64_t)mpk_scalar_size(s->scalar);
     const int64_t part = s->parts * MPKI_STORE_ROWS * s->wide * size;
     const int64_t border = m->store->border;
+    const int64_t border_pivots = 2 * border * (int64_t)mpk_scalar_size(s->stored);
     int64_t place[2];
     for (int half = 0; half < 2; half++)
         place[half] = m->segments[half] * (int64_t)sizeof(mpki_sweeps_place);
@@ -238,8 +239,8 @@ static mpk_status take_all(mpki_solver_making *m) {
                 {pivots, &s->diagonal[1]},
                 {staged, &s->staging},
                 {n, (void **)&s->partner},
-                {2 * border * size, &s->border_diagonal[0]},
-                {2 * border * size, &s->border_diagonal[1]},
+                {border_pivots, &s->border_diagonal[0]},
+                {border_pivots, &s->border_diagonal[1]},
                 {border, (void **)&s->border_partner},
                 {border * s->wide * size, &s->border.work},
                 {tickets, (void **)&s->ticket},
