@@ -232,10 +232,11 @@ static void find_item(mpki_pool *pool, int number, void *arg, int64_t item) {
         if (r->limit > 0 && kept >= r->limit && r->over == MPK_ISAI_REFUSE) {
             if (j < me->first_over) me->first_over = j, me->longest = kept + 1;
         } else if (keep && !me->failed) {
-            me->free += kept, me->left -= kept, used += kept;
+            if (kept) me->free += kept; /* may be NULL where nothing was kept yet */
+            me->left -= kept, used += kept;
         }
     }
-    m->found[item] = me->free - used;
+    m->found[item] = used ? me->free - used : me->free;
 }
 
 static void place_item(mpki_pool *pool, int number, void *arg, int64_t item) {
