@@ -224,11 +224,11 @@ def told(row):
 
 
 SAID = [
-    "**nlpkkt80** (196 published, 250 here on the generated matrix): it is the values. Neither blocks nor norm as printed bring",
-    "iterations down: with `--joining off` the blocks of BR come out the same, and `--drop-norm whole` drops more and needs more (at N =",
-    "80: 249, 249 and, with both, 337). But SYM-ILDL, which solved the published matrix, does not converge on the generated one, so that is",
+    "**nlpkkt80** (196 published, 229 here on the generated matrix; 249 with sums of sweeps in single precision): it is the values. Neither",
+    "blocks nor norm as printed bring iterations down: with `--joining off` the blocks of BR come out the same, and `--drop-norm whole` drops",
+    "more (at N = 80, with sums in single: 249, 249 and, with both, 337). But SYM-ILDL, which solved the published matrix, does not converge on the generated one, so that is",
     "harder. The published one comes from an interior-point method, whose barrier spreads its diagonal over decades; generated with",
-    "2 decades (`barrier=2`) it needs a fifth less (at N = 80: 222), with 4 decades two fifths less.", "",
+    "2 decades (`barrier=2`) it needs a tenth less (at N = 80, with sums in single: 222), with 4 decades three tenths less.", "",
     "**Lin**: both are to blame. The generated sibling is far harder than the published matrix: SYM-ILDL with fill 8, which solves",
     "that one in 8.5 s, does not converge on an eighth of the sibling, either. But where SYM-ILDL does converge (`sigma=-0.9`), the",
     "published setting does not: what a capacity for each block drops leaves a factor of the wrong inertia (31 negative eigenvalues",
