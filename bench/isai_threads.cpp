@@ -31,22 +31,6 @@ static int64_t faults() {
     return u.ru_minflt;
 }
 
-static csr turned(const csr &a) {
-    csr t;
-    t.n = a.n;
-    t.ptr.assign((size_t)a.n + 1, 0);
-    t.index.resize(a.index.size()), t.val.resize(a.val.size());
-    for (int32_t j : a.index) ++t.ptr[j + 1];
-    for (int32_t j = 0; j < a.n; ++j) t.ptr[j + 1] += t.ptr[j];
-    std::vector<int64_t> next(t.ptr.begin(), t.ptr.end() - 1);
-    for (int32_t i = 0; i < a.n; ++i)
-        for (int64_t e = a.ptr[i]; e < a.ptr[i + 1]; ++e) {
-            const int64_t to = next[a.index[e]]++;
-            t.index[to] = i, t.val[to] = a.val[e];
-        }
-    return t;
-}
-
 // L of ILU(0), its unit diagonal with it or not, by columns.
 static csr lower(csr a, bool diagonal) {
     std::vector<int64_t> place((size_t)a.n, -1), at((size_t)a.n);
