@@ -194,8 +194,8 @@ static void order_pieces(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
 /* ---- the whole ---- */
 
 void mpki_cuda_sweep_lists_free(mpk_context *ctx, mpki_cuda_sweep_lists *l) {
-    void *const parts[] = {l->at,    l->parent,   l->goal,  l->down,  l->up, l->segment,
-                           l->strip, l->chain_of, l->chain, l->front, l->way};
+    void *const parts[] = {l->at,      l->parent, l->goal,     l->goal_up, l->down,  l->up,
+                           l->segment, l->strip,  l->chain_of, l->chain,   l->front, l->way};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(ctx, parts[k]);
     *l = (mpki_cuda_sweep_lists){0};
 }
@@ -221,6 +221,7 @@ static mpk_status make_room(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sw
     l->at = MPKI_NEW(ctx, STAGE, fronts + 1, int64_t);
     l->parent = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
     l->goal = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
+    l->goal_up = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
     l->chain_of = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
     l->front = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
     l->way = MPKI_ZNEW(ctx, STAGE, fronts + 1, int8_t);
@@ -229,8 +230,8 @@ static mpk_status make_room(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sw
     l->strip = MPKI_NEW(ctx, STAGE, segments + fronts + 1, int32_t);
     l->down = MPKI_NEW(ctx, STAGE, pieces + 1, mpki_cuda_piece);
     l->up = MPKI_NEW(ctx, STAGE, pieces + 1, mpki_cuda_piece);
-    return l->at && l->parent && l->goal && l->chain_of && l->front && l->way && l->chain &&
-                   l->segment && l->strip && l->down && l->up
+    return l->at && l->parent && l->goal && l->goal_up && l->chain_of && l->front && l->way &&
+                   l->chain && l->segment && l->strip && l->down && l->up
                ? MPK_OK
                : mpki_failed(ctx);
 }
@@ -245,16 +246,19 @@ mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
         l->at[k] = l->rows;
         l->rows += plan->node[k].rows + f->now[k].nelim;
         l->parent[k] = -1;
-        l->goal[k] = 1;
+        l->goal[k] = l->goal_up[k] = 1;
     }
     for (int32_t k = 0; k < plan->fronts; k++)
         for (int32_t c = 0; c < plan->node[k].children; c++)
             l->parent[plan->child[plan->node[k].child + c]] = k;
     find_chains(f, l);
     for (int32_t k = 0; k < l->chains; k++) {
-        const mpki_cuda_chain *c = &l->chain[k];
+        mpki_cuda_chain *c = &l->chain[k];
+        c->handed = l->handed;
+        l->handed += (int64_t)c->strips * MPKI_FRONT_STRIP;
         l->goal[c->top] =
             plan->node[c->top].own == 0 ? gathers(f, c) : c->strips + lower_strips(f, c);
+        if (c->strips > 0) l->goal_up[c->top] = c->strips;
     }
     order_pieces(f, l);
     return MPK_OK;

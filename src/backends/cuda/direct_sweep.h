@@ -8,7 +8,9 @@
 
 typedef struct mpki_cuda_sweep_lists {
     int64_t *at, rows;          /* fronts: where its part of u begins; rows of all */
-    int32_t *parent, *goal;     /* fronts */
+    int64_t handed;             /* values that blocks of chains hand on */
+    int32_t *parent;            /* fronts */
+    int32_t *goal, *goal_up;    /* fronts */
     mpki_cuda_piece *down, *up; /* downs, ups */
     mpki_cuda_chain *chain;     /* chains */
     mpki_cuda_segment *segment; /* segments */

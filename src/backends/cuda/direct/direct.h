@@ -174,6 +174,7 @@ typedef struct mpki_cuda_chain {
     int32_t strips;            /**< of pivots */
     int32_t strip;             /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */
+    int64_t handed;            /**< where its values begin in sweep.handed: MPKI_FRONT_STRIP for each strip */
 } mpki_cuda_chain;
 
 enum { MPKI_CUDA_TASK = 0, MPKI_CUDA_GATHER = 1, MPKI_CUDA_STRIP = 2 };
@@ -199,8 +200,12 @@ typedef struct mpki_cuda_sweep {
     const int32_t *strip;
     const int32_t *parent; /**< fronts: -1 for a root; of a chain, its last front */
     const int32_t *goal;   /**< fronts: count of `finished` when L^-1 is done with it */
-    int32_t *ticket;       /**< 1; then the counters, fronts each; all zero before a sweep */
-    int32_t *finished, *gathered, *solved;
+    const int32_t *goal_up; /**< fronts: when L^-T is */
+    /* all bits set before a sweep, `unset` bytes from ticket on: */
+    int64_t unset;
+    int32_t *ticket;              /**< 1 */
+    int32_t *finished, *gathered; /**< fronts each: counters, from -1 on */
+    void *handed;                 /**< pivots of chains by strips: values that their blocks hand on */
 } mpki_cuda_sweep;
 
 typedef struct mpki_cuda_direct_table {
