@@ -239,8 +239,8 @@ static mpk_status refine_there(mpk_context *ctx, const mpk_factor *fac, const vo
     const mpki_refine_wish wish = {
         .steps = options->refine,
         .accuracy = mpki_accuracy(options, scalar),
-        .growth = fac->info.inertia.certified ? (single(scalar) ? 1e13 : 1e28) /* as measure_t.c */
-                                              : large(scalar)};
+        .doubt = fac->info.inertia.certified ? INFINITY : large(scalar), /* as kernel() */
+        .flat = mpki_default_zero_tolerance(scalar)};
     mpki_refined told = {0};
     mpki_direct_solver *solver = NULL;
     mpk_status status = fac->engine->settle(ctx);
@@ -294,6 +294,7 @@ mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, con
         return solve_there(ctx, fac, nrhs, b, ldb, x, ldx, options, out, record);
     columns c = {ctx, fac, &full, nrhs, b, x, ldb, ldx};
     status = check_finite(&c);
+    if (!mpk_failed(status)) status = mpki_factor_bring(ctx, fac);
     if (mpk_failed(status)) return status;
     const size_t size = mpk_scalar_size(fac->an->scalar), bytes = (size_t)fac->an->n * size;
     char *original = NULL;

@@ -53,6 +53,8 @@ static void keep_last_chunk(mpki_direct *f) {
 static void drop_device(mpki_direct *f) {
     mpki_cuda_direct_drop_spare(f);
     mpki_cuda_direct_drop_refining(f);
+    mpki_cuda_direct_drop_taking(f);
+    mpki_cuda_direct_drop_rows(f);
     for (int k = 0; k < f->chunks; k++) device_release(f, f->chunk[k].ptr);
     f->chunks = 0;
     device_release(f, f->work_more.ptr);
@@ -651,10 +653,10 @@ static mpk_status begin(mpki_direct *f, const void *ax, const double *scale,
     }
     f->on.threshold = rules->threshold < eps ? eps : rules->threshold;
     f->on.small = rules->small, f->on.shift = rules->shift, f->on.noise = eps * rules->size;
-    if (!DID(functions(f)->copy(cuda, f->ax, ax, f->tree.nnz * size, 1)) ||
-        !DID(functions(f)->copy(cuda, f->given_scale, scale, n * (int64_t)sizeof *scale, 1)) ||
-        !DID(functions(f)->scale(cuda, f->tree.n, f->perm, f->given_scale,
-                                 (double *)(uintptr_t)f->on.scale)) ||
+    if ((ax && (!DID(functions(f)->copy(cuda, f->ax, ax, f->tree.nnz * size, 1)) ||
+                !DID(functions(f)->copy(cuda, f->given_scale, scale, n * (int64_t)sizeof *scale, 1)) ||
+                !DID(functions(f)->scale(cuda, f->tree.n, f->perm, f->given_scale,
+                                         (double *)(uintptr_t)f->on.scale)))) ||
         !DID(functions(f)->clear(cuda, f->on.now,
                                  plan->fronts * (int64_t)sizeof *f->now + ticket_bytes(plan))))
         return mpki_failed(f->ctx);
@@ -703,6 +705,9 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     *result = (mpki_numeric_result){.min_d = INFINITY};
     f->valid = f->fetched = f->touched = false;
     f->scale = scale, f->size = rules->size, f->limit = rules->device_memory_limit;
+    if (ax) f->taken = false;
+    if (!ax && !f->taken)
+        return mpki_error(f->ctx, MPK_ERR_INTERNAL, STAGE, -1, "no values were taken");
     if (f->plan.fronts == 0) {
         f->valid = true;
         return MPK_OK;
@@ -760,5 +765,7 @@ const mpki_direct_engine mpki_cuda_direct = {
     .solver_free = mpki_cuda_direct_solver_free,
     .apply = mpki_cuda_direct_apply,
     .refine = mpki_cuda_direct_refine,
+    .take = mpki_cuda_direct_take,
+    .give = mpki_cuda_direct_give,
     .estimate = estimate,
 };

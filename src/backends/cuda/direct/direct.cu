@@ -167,4 +167,5 @@ const mpki_cuda_direct_table mpki_cuda_direct_functions = {
     forward,
     backward,
     diagonal_,
-    {&mpki_s_cuda_refine, &mpki_d_cuda_refine, &mpki_c_cuda_refine, &mpki_z_cuda_refine}};
+    {&mpki_s_cuda_refine, &mpki_d_cuda_refine, &mpki_c_cuda_refine, &mpki_z_cuda_refine},
+    {&mpki_s_cuda_values, &mpki_d_cuda_values, &mpki_c_cuda_values, &mpki_z_cuda_values}};

@@ -12,6 +12,7 @@
  *  by columns, ld = nrows rounded up to even; the first nelim columns are L's. Its contribution
  *  (rows x rows, lower triangle) lies in panels of 64 columns: panel k holds rows 64 k and on. */
 #include "refine.h"
+#include "values.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -257,6 +258,7 @@ typedef struct mpki_cuda_direct_table {
     int (*diagonal)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_sweep *s,
                     int absolute);
     const mpki_cuda_refine_kind *refine[4]; /**< s d c z: refine.h */
+    const mpki_cuda_values_kind *values[4]; /**< s d c z: values.h */
 } mpki_cuda_direct_table;
 
 extern const mpki_cuda_direct_table mpki_cuda_direct_functions;
