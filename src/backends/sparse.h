@@ -192,9 +192,9 @@ typedef struct mpki_direct_engine {
      *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
     mpk_status (*estimate)(mpk_context *ctx, const mpki_tree_view *tree, int64_t *bytes,
                            double *time_s);
-    /** x := A^-1 b with refinement as factor/refine_t.c has it, of one vector in the device's memory,
-     *  where b and x stay; only numbers come to the host. x == b is allowed. NULL: the engine has
-     *  none.
+    /** x := A^-1 b with refinement as factor/refine_t.c has it, of one vector, in the device's memory;
+     *  only numbers come to the host, and x where it lies there. x == b is allowed. NULL: the engine
+     *  has none.
      *  told [out] not done: x is undefined, but as it was where x == b
      *  Returns MPK_OK (also where it was not done) | MPK_ERR_DEVICE */
     mpk_status (*refine)(mpk_context *ctx, const mpki_direct *f, mpki_direct_solver *s,

@@ -226,7 +226,8 @@ typedef struct walk {
     const mpki_stop *stop;
     mpki_numeric_result *result;
     int32_t known; /* fronts before this one are in f->now */
-    double flops;  /* of fronts that are known */
+    int32_t counted;
+    double flops; /* of the fronts before `counted` */
 } walk;
 
 static int32_t late_of(const mpki_direct *f, int32_t front) {
@@ -533,9 +534,11 @@ static double front_flops(double nrows, double e) {
 /* Take note of fronts that are done now; is it time to give up? */
 static mpk_status note(walk *z, int32_t until) {
     mpki_direct *f = z->f;
-    for (int32_t k = z->known; z->stop && k < until; k++) {
-        const mpki_cuda_now *x = &f->now[k];
-        z->flops += front_flops(x->w + f->plan.node[k].rows, x->nelim);
+    /* as long as all is as in an earlier run that was not too dear, it need not be counted */
+    const bool fits = f->as_planned && z->stop && f->planned_sums.flops <= z->stop->flops;
+    for (; z->stop && !fits && z->counted < until; z->counted++) {
+        const mpki_cuda_now *x = &f->now[z->counted];
+        z->flops += front_flops(x->w + f->plan.node[z->counted].rows, x->nelim);
     }
     z->known = until;
     if (z->stop &&

@@ -11,7 +11,7 @@ static const char STAGE[] = "solve";
 typedef struct mpki_cuda_refining {
     mpki_cuda_refine a;
     void *room;      /* device: all */
-    char *b, *r, *x; /* n each: right-hand side, residual, best x so far */
+    char *b, *r, *x, *y; /* n each: right-hand side, residual, best x so far, x where the caller's is on the host */
 } refining;
 
 static void release(const mpki_direct *f, refining *z) {
@@ -49,6 +49,7 @@ static refining *make(const mpki_direct *f) {
                             (int64_t)sizeof(mpki_cuda_errors),
                             n * size,
                             n * size,
+                            n * size,
                             n * size};
     enum { PARTS = sizeof part / sizeof *part };
     char *at[PARTS];
@@ -70,7 +71,7 @@ static refining *make(const mpki_direct *f) {
                               .partial = (double *)(void *)at[0],
                               .piece = (double *)(void *)at[1],
                               .errors = (mpki_cuda_errors *)(void *)at[2]};
-    z->b = at[3], z->r = at[4], z->x = at[5];
+    z->b = at[3], z->r = at[4], z->x = at[5], z->y = at[6];
     return z;
 }
 
@@ -163,20 +164,27 @@ mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_
                                    const mpki_refine_wish *wish, const void *b, void *x,
                                    mpki_refined *told) {
     const int32_t n = f->tree.n;
+    const int64_t bytes = n * (int64_t)mpk_scalar_size(f->tree.scalar);
+    const mpki_cuda_direct_table *to = f->device->table->direct;
     mpki_cuda *cuda = f->device->cuda;
+    const bool b_away = f->device->table->is_device(cuda, b);
+    const bool x_away = f->device->table->is_device(cuda, x);
     loop l = {.ctx = ctx, .f = f, .s = s, .x = x};
     *told = (mpki_refined){0};
-    l.kernels = f->device->table->direct->refine[f->tree.scalar];
+    l.kernels = to->refine[f->tree.scalar];
     l.z = make(f);
     if (!l.z) return MPK_OK;
+    if (!x_away) l.x = l.z->y;
     l.tiny = 1000.0 * n * (is_single(f) ? 0x1p-24 : 0x1p-53);
     int good = -1;
-    if (did(ctx, f, l.kernels->move(cuda, n, b, l.z->b)) &&
-        !mpk_failed(mpki_cuda_direct_apply(s, MPK_PART_ALL, 1, l.z->b, n, x, n)))
+    if (did(ctx, f, b_away ? l.kernels->move(cuda, n, b, l.z->b) : to->copy(cuda, l.z->b, b, bytes, 1)) &&
+        !mpk_failed(mpki_cuda_direct_apply(s, MPK_PART_ALL, 1, l.z->b, n, l.x, n)))
         good = refine(&l, wish, told);
     if (good == 1) good = look(&l, wish);
-    if (good == 0 && x == b && !did(ctx, f, l.kernels->move(cuda, n, l.z->b, x))) good = -1;
-    if (good >= 0 && !did(ctx, f, f->device->table->direct->wait(cuda))) good = -1;
+    if (good == 0 && x == b && x_away && !did(ctx, f, l.kernels->move(cuda, n, l.z->b, x)))
+        good = -1;
+    if (good == 1 && !x_away && !did(ctx, f, to->copy(cuda, x, l.x, bytes, 0))) good = -1;
+    if (good >= 0 && !did(ctx, f, to->wait(cuda))) good = -1;
     told->done = good == 1;
     keep(f, l.z);
     return good < 0 ? mpki_failed(ctx) : MPK_OK;
