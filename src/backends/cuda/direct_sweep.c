@@ -162,15 +162,29 @@ static void large_pieces(const mpki_direct *f, const mpki_cuda_step *step, mpki_
     }
 }
 
+/* Is a warp enough for each front of a task? */
+static bool by_warps(const mpki_direct *f, const mpki_cuda_task *task) {
+    if (task->last - task->first >= MPKI_CUDA_WARP_FRONTS) return false;
+    for (int32_t k = task->first; k <= task->last; k++) {
+        const mpki_cuda_node *node = &f->plan.node[k];
+        const mpki_cuda_now *x = &f->now[k];
+        if (x->nelim > MPKI_CUDA_WARP_PIVOTS || node->own + node->rows > MPKI_CUDA_WARP_ROWS ||
+            x->w + node->rows - x->nelim > MPKI_CUDA_WARP_ROWS)
+            return false;
+    }
+    return true;
+}
+
 static void task_pieces(const mpki_direct *f, const mpki_cuda_task *task, mpki_cuda_sweep_lists *l,
                         bool back) {
     const int32_t chain = l->chain_of[task->last];
     if (task->part >= 0) return;
     if (chain < 0) {
+        const int32_t kind = by_warps(f, task) ? MPKI_CUDA_WARPS : MPKI_CUDA_TASK;
         if (back)
-            add(l->up, &l->ups, MPKI_CUDA_TASK, task->first, task->last);
+            add(l->up, &l->ups, kind, task->first, task->last);
         else
-            add(l->down, &l->downs, MPKI_CUDA_TASK, task->first, task->last);
+            add(l->down, &l->downs, kind, task->first, task->last);
     } else if (l->chain[chain].top == task->last) { /* other fronts of it are there with it */
         add_begin(f, l, chain, back);
         for (int32_t strip = 0; add_strip(f, l, chain, strip, back); strip++) continue;

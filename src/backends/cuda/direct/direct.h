@@ -178,12 +178,19 @@ typedef struct mpki_cuda_chain {
     int64_t handed;            /**< where its values begin in sweep.handed: MPKI_FRONT_STRIP for each strip */
 } mpki_cuda_chain;
 
-enum { MPKI_CUDA_TASK = 0, MPKI_CUDA_GATHER = 1, MPKI_CUDA_STRIP = 2 };
+enum { MPKI_CUDA_TASK = 0, MPKI_CUDA_GATHER = 1, MPKI_CUDA_STRIP = 2, MPKI_CUDA_WARPS = 3 };
+
+/** A task whose fronts are small enough, and not too many, has a warp for each of them. */
+enum {
+    MPKI_CUDA_WARP_PIVOTS = 32,  /* of a front, at most */
+    MPKI_CUDA_WARP_ROWS = 96,    /* its own columns with rows below; beyond its pivots */
+    MPKI_CUDA_WARP_FRONTS = 1024 /* of the task */
+};
 
 /** A piece of a sweep, for one thread block. */
 typedef struct mpki_cuda_piece {
     int32_t kind;
-    int32_t first, last; /**< a task: its fronts; of a chain: its number, the part's number */
+    int32_t first, last; /**< a task, also by warps: its fronts; of a chain: its number, the part's number */
 } mpki_cuda_piece;
 
 /** A sweep: vectors by position, nrhs of them, entry (position, r) at [position * nrhs + r]. */

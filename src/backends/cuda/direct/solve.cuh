@@ -5,6 +5,7 @@
  *  the other, or a strip of a large front (strips.cuh). Blocks wait for one another by counters in
  *  device memory; who adds what, and in which order, does not depend on them. */
 #include "strips.cuh"
+#include "warps.cuh"
 
 namespace mpki {
 
@@ -115,6 +116,10 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     forward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
     MPKI_ROOM;
     const mpki_cuda_piece me = next_piece(s, s.down);
+    if (me.kind == MPKI_CUDA_WARPS) {
+        forward_by_warps<NR, T>(t, s, me, (T *)room);
+        return;
+    }
     if (me.kind == MPKI_CUDA_TASK) {
         for (int k = me.first; k <= me.last; ++k) {
             forward_front<NR, T>(t, s, k, me.first, (T *)room, most * NR);
@@ -140,6 +145,10 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     backward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
     MPKI_ROOM;
     const mpki_cuda_piece me = next_piece(s, s.up);
+    if (me.kind == MPKI_CUDA_WARPS) {
+        backward_by_warps<H, NR, T>(t, s, me, (T *)room);
+        return;
+    }
     const int top = me.kind == MPKI_CUDA_TASK ? me.last : s.chain[me.first].top;
     const int parent = s.parent[top];
     if (me.kind == MPKI_CUDA_STRIP) { /* it has something to do before */
