@@ -171,11 +171,10 @@ static int time_stages(mpk_factor *fac, const mpk_problem_view *a, int repeat, d
     mpk_context *ctx = fac->ctx;
     const int64_t values = a->nnz * (int64_t)mpk_scalar_size(a->scalar);
     const mpki_device *d = mpki_cuda_kept(ctx);
-    const mpki_pivot_rules rules = {
-        .threshold = fac->options.pivot_threshold,
-        .small = mpki_default_zero_tolerance(fac->an->scalar),
-        .size = 1,
-        .threads = 1};
+    const mpki_pivot_rules rules = {.threshold = fac->options.pivot_threshold,
+                                    .small = mpki_default_zero_tolerance(fac->an->scalar),
+                                    .size = 1,
+                                    .threads = 1};
     mpki_numeric_result result;
     void *ax = NULL;
     double *t = malloc(2 * (size_t)repeat * sizeof *t);
@@ -274,8 +273,7 @@ static int row(const char *what, const wishes *w) {
     mpk_factor_info_get(fac, &info);
     const size_t size = mpk_scalar_size(a.scalar), n = (size_t)a.n;
     double *t = malloc((size_t)w->repeat * sizeof *t), again, alone = 0, solved, applied = 0,
-           many = 0, again_there = 0, solved_there = 0, take = 0, engine = 0,
-           lower = 0, upper = 0;
+           many = 0, again_there = 0, solved_there = 0, take = 0, engine = 0, lower = 0, upper = 0;
     char *b = calloc(n + 1, size), *x = malloc((n + 1) * size);
     for (size_t i = 0; i < n; i++) {
         if (size == 4 || a.scalar == MPK_C)
@@ -298,7 +296,8 @@ static int row(const char *what, const wishes *w) {
     solved = median(t, w->repeat);
     if (time_there(fac, &a, b, w->repeat, &o, &again_there, &solved_there, &there) ||
         time_stages(fac, &a, w->repeat, &take, &engine) ||
-        time_engine(fac, w->repeat, false, &alone) || time_apply(fac, MPK_PART_ALL, w->repeat, 1, &applied) ||
+        time_engine(fac, w->repeat, false, &alone) ||
+        time_apply(fac, MPK_PART_ALL, w->repeat, 1, &applied) ||
         time_apply(fac, MPK_PART_L, w->repeat, 1, &lower) ||
         time_apply(fac, MPK_PART_LT, w->repeat, 1, &upper) ||
         (w->nrhs > 1 && time_apply(fac, MPK_PART_ALL, w->repeat, w->nrhs, &many)))
@@ -326,8 +325,8 @@ static int row(const char *what, const wishes *w) {
            "there %.1e %.1e, %d steps; take %.3f engine %.3f, "
            "L %.3f LT %.3f\n",
            again_there, solved_there, info.flops / alone / 1e9, (double)info.bytes / 1e9,
-           (double)ahead.device_bytes / 1e9, there.unrefined, there.componentwise,
-           there.iterations, take, engine, lower, upper);
+           (double)ahead.device_bytes / 1e9, there.unrefined, there.componentwise, there.iterations,
+           take, engine, lower, upper);
     fflush(stdout);
     if (w->profile && time_engine(fac, w->repeat, true, &alone)) return complain(ctx, what);
     const int bad = w->hash > 0 ? hashes(ctx, fac, w->hash, &o) : 0;

@@ -124,8 +124,9 @@ typedef struct mpki_refine_wish {
 typedef struct mpki_given_view {
     const void *values;
     int64_t count;
-    const void *place; /* count: mpki_place() of each (problem/given.h); NULL: value k is entry k of ax */
-    bool wide;         /* places of 64 bits */
+    const void
+        *place; /* count: mpki_place() of each (problem/given.h); NULL: value k is entry k of ax */
+    bool wide;  /* places of 64 bits */
     /* how they are scaled: by mpki_equilibrate(), then to powers of two */
     const double *scale; /* n: the scaling to begin with; NULL: 1 */
     int32_t sweeps;

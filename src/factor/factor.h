@@ -58,11 +58,11 @@ struct mpk_factor {
     const mpk_analysis *an;   /* the one in force: the caller's, or `own` after outer pivoting */
     mpk_analysis *own;
     mpk_options options;
-    double patience;     /* with an analysis of older values; doubles if a new one fails */
-    bool rescaled;       /* the other scaling did better, on these values or older ones */
-    bool raised;         /* with the usual bound of zero pivots noise was left, and overflowed */
-    bool lowered;        /* zero pivots of the usual size were none: likewise */
-    bool valid;          /* holds a factorization */
+    double patience; /* with an analysis of older values; doubles if a new one fails */
+    bool rescaled;   /* the other scaling did better, on these values or older ones */
+    bool raised;     /* with the usual bound of zero pivots noise was left, and overflowed */
+    bool lowered;    /* zero pivots of the usual size were none: likewise */
+    bool valid;      /* holds a factorization */
     /* The values, and what is made from them. After values were taken on a device they are there alone, and so
      * is the scaling, until mpki_factor_bring() is asked for them; by whatever thread. */
     _Atomic bool away;

@@ -34,7 +34,8 @@ typedef struct system_ {
 static double complex entry(const system_ *s, int32_t i, int32_t j, double seed) {
     const int both = s->scalar == MPK_C || s->scalar == MPK_Z;
     const int32_t low = i > j ? i : j, high = i > j ? j : i;
-    const double re = sin(3 * low + high + seed) * (low % 3 ? 1 : 30), im = both ? cos(low + 2 * high) : 0;
+    const double re = sin(3 * low + high + seed) * (low % 3 ? 1 : 30),
+                 im = both ? cos(low + 2 * high) : 0;
     if (i == j) return 3 * re + (s->symmetry == MPK_HERMITIAN ? 0 : im * I);
     return re + (i > j || s->symmetry != MPK_HERMITIAN ? im : -im) * I;
 }
@@ -47,7 +48,8 @@ static void fill(system_ *s, double seed) {
 
 static void pattern(system_ *s) {
     const int64_t most = (int64_t)s->n * (2 * WIDE + 6) * 2;
-    s->rows = malloc((size_t)most * sizeof *s->rows), s->cols = malloc((size_t)most * sizeof *s->cols);
+    s->rows = malloc((size_t)most * sizeof *s->rows),
+    s->cols = malloc((size_t)most * sizeof *s->cols);
     s->values = malloc((size_t)most * 16);
     assert_true(s->rows && s->cols && s->values);
     for (int32_t j = 0; j < s->n; j++)
@@ -189,11 +191,13 @@ static void test_scales(void **unused) {
         for (int spread = 0; spread <= 24; spread += 8) {
             system_ s;
             assert_int_equal(
-                open_system(&s, NULL, sizes[k], MPK_D, MPK_SYMMETRIC, LOWER_MIXED, MPK_OFF), MPK_OK);
+                open_system(&s, NULL, sizes[k], MPK_D, MPK_SYMMETRIC, LOWER_MIXED, MPK_OFF),
+                MPK_OK);
             double *x = (double *)(void *)s.values;
             fill(&s, 0.3);
             for (int64_t e = 0; e < s.nnz; e++)
-                x[e] = ldexp(x[e], (s.rows[e] * 37 % 11 + s.cols[e] * 37 % 11) * spread - 10 * spread);
+                x[e] =
+                    ldexp(x[e], (s.rows[e] * 37 % 11 + s.cols[e] * 37 % 11) * spread - 10 * spread);
             assert_false(mpk_failed(again(&s)));
             away_once |= away(&s); /* unless pivots are in doubt */
             same(&s);
@@ -246,7 +250,8 @@ static void test_host_way(void **unused) {
     same(&s);
     s.o.scaling = MPK_AUTO;
     s.o.device_memory_limit = (double)s.there->direct->room_bytes + 100;
-    assert_int_equal(mpk_refactorize(s.ctx, NULL, &s.o, s.there), MPK_OK); /* the limit is in force */
+    assert_int_equal(mpk_refactorize(s.ctx, NULL, &s.o, s.there),
+                     MPK_OK); /* the limit is in force */
     assert_int_equal(again(&s), MPK_OK);
     assert_false(away(&s));
     same(&s);
@@ -346,9 +351,9 @@ static void test_device_fails(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_orders),   cmocka_unit_test(test_scales),
-        cmocka_unit_test(test_odd),      cmocka_unit_test(test_host_way),
-        cmocka_unit_test(test_threads),  cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_orders),      cmocka_unit_test(test_scales),
+        cmocka_unit_test(test_odd),         cmocka_unit_test(test_host_way),
+        cmocka_unit_test(test_threads),     cmocka_unit_test(test_memory),
         cmocka_unit_test(test_device_fails)};
     const char *must = getenv("METAPACK_TEST_DEVICE");
 #ifdef METAPACK_CUDA_HOST

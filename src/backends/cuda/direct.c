@@ -656,10 +656,11 @@ static mpk_status begin(mpki_direct *f, const void *ax, const double *scale,
     }
     f->on.threshold = rules->threshold < eps ? eps : rules->threshold;
     f->on.small = rules->small, f->on.shift = rules->shift, f->on.noise = eps * rules->size;
-    if ((ax && (!DID(functions(f)->copy(cuda, f->ax, ax, f->tree.nnz * size, 1)) ||
-                !DID(functions(f)->copy(cuda, f->given_scale, scale, n * (int64_t)sizeof *scale, 1)) ||
-                !DID(functions(f)->scale(cuda, f->tree.n, f->perm, f->given_scale,
-                                         (double *)(uintptr_t)f->on.scale)))) ||
+    if ((ax &&
+         (!DID(functions(f)->copy(cuda, f->ax, ax, f->tree.nnz * size, 1)) ||
+          !DID(functions(f)->copy(cuda, f->given_scale, scale, n * (int64_t)sizeof *scale, 1)) ||
+          !DID(functions(f)->scale(cuda, f->tree.n, f->perm, f->given_scale,
+                                   (double *)(uintptr_t)f->on.scale)))) ||
         !DID(functions(f)->clear(cuda, f->on.now,
                                  plan->fronts * (int64_t)sizeof *f->now + ticket_bytes(plan))))
         return mpki_failed(f->ctx);

@@ -54,7 +54,7 @@ struct mpki_direct {
     /* likewise the vectors of refinement: direct_refine.c */
     _Atomic(struct mpki_cuda_refining *) refining;
     _Atomic(struct mpki_cuda_row_lists *) rows; /* A by rows, for whoever asks: direct_rows.c */
-    struct mpki_cuda_taking *taking;            /* for values from the device: direct_values.c; or NULL */
+    struct mpki_cuda_taking *taking; /* for values from the device: direct_values.c; or NULL */
     bool taken; /* the values in force, or those of the next numbers, came that way */
     /* D, D^-1 and positions, in the order of plan.unit: fetched when they are asked for */
     void *d, *dinv;

@@ -10,8 +10,9 @@ static const char STAGE[] = "solve";
 
 typedef struct mpki_cuda_refining {
     mpki_cuda_refine a;
-    void *room;      /* device: all */
-    char *b, *r, *x, *y; /* n each: right-hand side, residual, best x so far, x where the caller's is on the host */
+    void *room; /* device: all */
+    char *b, *r, *x,
+        *y; /* n each: right-hand side, residual, best x so far, x where the caller's is on the host */
 } refining;
 
 static void release(const mpki_direct *f, refining *z) {
@@ -118,8 +119,8 @@ typedef struct loop {
 static int measure(loop *l, int step, mpki_refined *q) {
     mpki_cuda_errors e;
     if (!did(l->ctx, l->f,
-             l->kernels->measure(l->f->device->cuda, &l->z->a, l->tiny, step, l->z->x, l->x, l->z->b,
-                                 l->z->r, &e)))
+             l->kernels->measure(l->f->device->cuda, &l->z->a, l->tiny, step, l->z->x, l->x,
+                                 l->z->b, l->z->r, &e)))
         return -1;
     return quality(l->f, &e, q, &l->growth);
 }
@@ -129,8 +130,7 @@ static int measure(loop *l, int step, mpki_refined *q) {
 static int look(const loop *l, const mpki_refine_wish *wish) {
     mpki_cuda_errors e;
     if (!(l->growth >= wish->doubt)) return 1;
-    if (!did(l->ctx, l->f,
-             l->kernels->flatness(l->f->device->cuda, &l->z->a, l->tiny, l->x, &e)))
+    if (!did(l->ctx, l->f, l->kernels->flatness(l->f->device->cuda, &l->z->a, l->tiny, l->x, &e)))
         return -1;
     const double most = number(e.x_norm), flat = number(e.omega1);
     return most > 0 && isfinite(most) && isfinite(flat) && flat <= wish->flat ? 0 : 1;
@@ -177,7 +177,8 @@ mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_
     if (!x_away) l.x = l.z->y;
     l.tiny = 1000.0 * n * (is_single(f) ? 0x1p-24 : 0x1p-53);
     int good = -1;
-    if (did(ctx, f, b_away ? l.kernels->move(cuda, n, b, l.z->b) : to->copy(cuda, l.z->b, b, bytes, 1)) &&
+    if (did(ctx, f,
+            b_away ? l.kernels->move(cuda, n, b, l.z->b) : to->copy(cuda, l.z->b, b, bytes, 1)) &&
         !mpk_failed(mpki_cuda_direct_apply(s, MPK_PART_ALL, 1, l.z->b, n, l.x, n)))
         good = refine(&l, wish, told);
     if (good == 1) good = look(&l, wish);

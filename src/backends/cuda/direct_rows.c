@@ -9,7 +9,7 @@ static const char STAGE[] = "factorize";
 
 struct mpki_cuda_row_lists {
     mpki_cuda_by_rows on; /* in device memory */
-    void *room;        /* all of it */
+    void *room;           /* all of it */
 };
 
 static void release(const mpki_direct *f, mpki_cuda_row_lists *z) {
@@ -117,15 +117,15 @@ static bool send(const mpki_direct *f, const lists *h, mpki_cuda_row_lists *z) {
             return false;
     }
     z->on = (mpki_cuda_by_rows){.n = f->tree.n,
-                             .hermitian = f->tree.symmetry == MPK_HERMITIAN,
-                             .ptr = (const int64_t *)(void *)at[0],
-                             .col = (const int32_t *)(void *)at[1],
-                             .src = (const int32_t *)(void *)at[2],
-                             .longs = h->longs,
-                             .pieces = h->pieces,
-                             .long_row = (const int32_t *)(void *)at[3],
-                             .first = (const int32_t *)(void *)at[4],
-                             .piece_of = (const int32_t *)(void *)at[5]};
+                                .hermitian = f->tree.symmetry == MPK_HERMITIAN,
+                                .ptr = (const int64_t *)(void *)at[0],
+                                .col = (const int32_t *)(void *)at[1],
+                                .src = (const int32_t *)(void *)at[2],
+                                .longs = h->longs,
+                                .pieces = h->pieces,
+                                .long_row = (const int32_t *)(void *)at[3],
+                                .first = (const int32_t *)(void *)at[4],
+                                .piece_of = (const int32_t *)(void *)at[5]};
     return !mpk_failed(d->table->direct->wait(d->cuda));
 }
 

@@ -8,13 +8,13 @@
 static const char STAGE[] = "factorize";
 
 struct mpki_cuda_taking {
-    void *room;                         /* device: all of it */
-    double *other;                      /* n: work space of the scaling */
-    double *matched;                    /* n: the analysis' scaling; NULL: it has none */
-    int32_t *flags;                     /* MPKI_CUDA_SCALE_SWEEPS, and one */
-    int32_t *lower, *upper, *diagonal;  /* as mpki_cuda_given has them, or NULL */
-    const void *place;                  /* the caller's order that they are for */
-    const double *scale;                /* the scaling that `matched` is */
+    void *room;                        /* device: all of it */
+    double *other;                     /* n: work space of the scaling */
+    double *matched;                   /* n: the analysis' scaling; NULL: it has none */
+    int32_t *flags;                    /* MPKI_CUDA_SCALE_SWEEPS, and one */
+    int32_t *lower, *upper, *diagonal; /* as mpki_cuda_given has them, or NULL */
+    const void *place;                 /* the caller's order that they are for */
+    const double *scale;               /* the scaling that `matched` is */
 };
 
 static void release(const mpki_direct *f, struct mpki_cuda_taking *z) {
@@ -85,7 +85,8 @@ static struct mpki_cuda_taking *make(const mpki_direct *f, const mpki_given_view
     for (int k = 0; there && k < PARTS; k++) {
         at[k] = part[k].bytes > 0 ? next : NULL, next += (part[k].bytes + 255) & ~(int64_t)255;
         if (part[k].from && part[k].bytes > 0)
-            there = !mpk_failed(d->table->direct->copy(d->cuda, at[k], part[k].from, part[k].bytes, 1));
+            there =
+                !mpk_failed(d->table->direct->copy(d->cuda, at[k], part[k].from, part[k].bytes, 1));
     }
     there = there && !mpk_failed(d->table->direct->wait(d->cuda));
     mpki_release(f->ctx, lists);

@@ -175,7 +175,7 @@ typedef struct mpki_cuda_chain {
     int32_t strips;            /**< of pivots */
     int32_t strip;             /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */
-    int64_t handed;            /**< where its values begin in sweep.handed: MPKI_FRONT_STRIP for each strip */
+    int64_t handed; /**< where its values begin in sweep.handed: MPKI_FRONT_STRIP for each strip */
 } mpki_cuda_chain;
 
 enum { MPKI_CUDA_TASK = 0, MPKI_CUDA_GATHER = 1, MPKI_CUDA_STRIP = 2, MPKI_CUDA_WARPS = 3 };
@@ -190,7 +190,8 @@ enum {
 /** A piece of a sweep, for one thread block. */
 typedef struct mpki_cuda_piece {
     int32_t kind;
-    int32_t first, last; /**< a task, also by warps: its fronts; of a chain: its number, the part's number */
+    int32_t first,
+        last; /**< a task, also by warps: its fronts; of a chain: its number, the part's number */
 } mpki_cuda_piece;
 
 /** A sweep: vectors by position, nrhs of them, entry (position, r) at [position * nrhs + r]. */
@@ -206,14 +207,14 @@ typedef struct mpki_cuda_sweep {
     const mpki_cuda_chain *chain;
     const mpki_cuda_segment *segment;
     const int32_t *strip;
-    const int32_t *parent; /**< fronts: -1 for a root; of a chain, its last front */
-    const int32_t *goal;   /**< fronts: count of `finished` when L^-1 is done with it */
+    const int32_t *parent;  /**< fronts: -1 for a root; of a chain, its last front */
+    const int32_t *goal;    /**< fronts: count of `finished` when L^-1 is done with it */
     const int32_t *goal_up; /**< fronts: when L^-T is */
     /* all bits set before a sweep, `unset` bytes from ticket on: */
     int64_t unset;
     int32_t *ticket;              /**< 1 */
     int32_t *finished, *gathered; /**< fronts each: counters, from -1 on */
-    void *handed;                 /**< pivots of chains by strips: values that their blocks hand on */
+    void *handed; /**< pivots of chains by strips: values that their blocks hand on */
 } mpki_cuda_sweep;
 
 typedef struct mpki_cuda_direct_table {

@@ -198,10 +198,11 @@ static int blocks_of(int count) {
 }
 
 /* The errors of x, as far as kernels form them; b NULL: its flatness. */
-static mpk_status queue(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step, T *before,
-                        T *x, const T *b, T *r) {
+static mpk_status queue(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step,
+                        T *before, T *x, const T *b, T *r) {
     const int n = a->a.n, rows = blocks_of(n), pieces = blocks_of(a->a.pieces);
-    const int longs = blocks_of(a->a.longs), blocks = (n + 255) / 256 < 1024 ? (n + 255) / 256 : 1024;
+    const int longs = blocks_of(a->a.longs),
+              blocks = (n + 255) / 256 < 1024 ? (n + 255) / 256 : 1024;
     auto extremes = extremes_kernel<T>;
     auto residual = rows_kernel<T>;
     auto rest = long_kernel<T>;

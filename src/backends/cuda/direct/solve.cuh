@@ -13,13 +13,13 @@ namespace mpki {
 
 /** All threads; space: shared memory for so many entries. Children before front `first` are waited for. */
 template <int NR, class T>
-__device__ void forward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index, int first,
-                              T *space, int entries) {
+__device__ void forward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
+                              int first, T *space, int entries) {
     const swept_front<T> f(t, index);
     const panel<T> &a = f.a;
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, w = f.w, e = f.e, n = f.n;
     T *y = (T *)s.y, *u = (T *)s.u + s.at[index] * NR; /* u: rows of this front */
-    T *v = e * NR <= entries ? space : u + f.m * NR;     /* its pivots' values */
+    T *v = e * NR <= entries ? space : u + f.m * NR;   /* its pivots' values */
     bring_columns(a.a, a.ld, n, e);
     for (int i = tid; i < f.m * NR; i += nt) u[i] = make<T>(0);
     const target<T> to = {y + (int64_t)f.node.first * NR, u, f.own, 0, 0, f.own + f.m, false};

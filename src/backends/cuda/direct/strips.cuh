@@ -10,11 +10,13 @@ namespace mpki {
 
 static const int IN_STRIP = MPKI_CUDA_IN_STRIP;
 
-static const int SQUARE = STRIP + 4; /* leading dimension of a strip's square: no two of a half warp meet */
+static const int SQUARE =
+    STRIP + 4; /* leading dimension of a strip's square: no two of a half warp meet */
 
 /** Shared memory of a strip that depends on the number of right-hand sides. */
 template <int NR, class T> struct strip_room {
-    T *M, *x, *y, *part; /* the inverse of the strip's square; values of other rows, the strip's own; sums */
+    T *M, *x, *y,
+        *part; /* the inverse of the strip's square; values of other rows, the strip's own; sums */
     static __host__ __device__ int64_t entries() {
         return STRIP * SQUARE + SWEEP_THREADS * NR + STRIP * NR + SWEEP_THREADS * NR;
     }
@@ -189,7 +191,8 @@ __device__ void find_rows(const mpki_cuda_chain &me, const strip_chain<T> &m, in
                           const strip_rows<ROWS> &rows, int b, int32_t *at) {
     const strip_range r = range_of(me, m.strip, c);
     for (int k = (int)threadIdx.x; k < r.count * ROWS; k += SWEEP_THREADS)
-        at[k] = k % ROWS < b ? row_in(segment_of(me, m, r.first + k / ROWS), end, rows, k % ROWS) : -1;
+        at[k] =
+            k % ROWS < b ? row_in(segment_of(me, m, r.first + k / ROWS), end, rows, k % ROWS) : -1;
 }
 
 /** Columns of a strip that come before others of the chain: all but the last have STRIP, unless there are cuts. */
@@ -206,7 +209,8 @@ __device__ inline int columns_of(const mpki_cuda_chain &me, const strip_chain<T>
 /** All threads: the strip's square of L, with its diagonal, to M; rows and columns from b on are those of the
  *  identity. */
 template <class T>
-__device__ inline void load_square(const strip_columns<T> &columns, const int32_t *at, int b, T *M) {
+__device__ inline void load_square(const strip_columns<T> &columns, const int32_t *at, int b,
+                                   T *M) {
     for (int s = (int)threadIdx.x; s < STRIP * STRIP; s += SWEEP_THREADS) {
         const int i = s % STRIP, k = s / STRIP;
         const int row = i < b && k < i ? at[columns.segment[k] * STRIP + i] : -1;
@@ -223,7 +227,8 @@ template <int H, class T> __device__ inline void double_inverse(T *M) {
         int to[EACH];
 #pragma unroll
         for (int u = 0; u < EACH; ++u) {
-            const int q = tid + SWEEP_THREADS * u, i = q % H, j = q / H % H, o = q / (H * H) * 2 * H;
+            const int q = tid + SWEEP_THREADS * u, i = q % H, j = q / H % H,
+                      o = q / (H * H) * 2 * H;
             const T *a = step == 0 ? M + o + H + i + o * SQUARE : M + o + H + i + (o + H) * SQUARE;
             const T *b = step == 0 ? M + o + (o + j) * SQUARE : M + o + H + (o + j) * SQUARE;
             to[u] = o + H + i + (o + j) * SQUARE;
@@ -328,7 +333,9 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     const int i0 = solves ? STRIP * strip : top.e + (strip - me.strips) * STRIP; /* one: its rows */
     if (one && before > 0)
         bring_columns(top.a.a + i0, top.a.ld, STRIP < top.n - i0 ? STRIP : top.n - i0,
-                      before < 2 ? top.e < STRIP ? top.e : STRIP : 2 * STRIP < top.e ? 2 * STRIP : top.e);
+                      before < 2          ? top.e < STRIP ? top.e : STRIP
+                      : 2 * STRIP < top.e ? 2 * STRIP
+                                          : top.e);
     if (tid < STRIP) {
         const int b = solves ? describe_columns(me, chain, strip, &mine, &rows)
                              : describe_rows(top, me.top, i0, &rows);
@@ -350,7 +357,8 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     if (!solves) { /* its rows below; columns that are left have it from whom the pivots have it */
         const int low = i0 < top.w ? top.w : i0;
         if (low < i0 + b)
-            gather_chain<NR, T>(t, s, me, columns + low - top.w, columns + i0 + b - top.w, space, spare);
+            gather_chain<NR, T>(t, s, me, columns + low - top.w, columns + i0 + b - top.w, space,
+                                spare);
     } else if (me.strips == 1) {
         gather_chain<NR, T>(t, s, me, 0, columns, space, spare);
     }
@@ -376,8 +384,10 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
             const T *from = top.a.a + i0 + row + (int64_t)(STRIP * c + group * PART) * top.a.ld;
 #pragma unroll
             for (int k = 0; k < PART; ++k)
-                l[k] = row < b && group * PART + k < count ? from[(int64_t)k * top.a.ld] : make<T>(0);
-            const int next = (c + 2) * STRIP + tid / 4; /* a column that comes after the next ones */
+                l[k] =
+                    row < b && group * PART + k < count ? from[(int64_t)k * top.a.ld] : make<T>(0);
+            const int next =
+                (c + 2) * STRIP + tid / 4; /* a column that comes after the next ones */
             if (next < top.e && tid % 4 * (LINE / (int)sizeof(T)) < STRIP)
                 bring(top.a.a + i0 + tid % 4 * (LINE / (int)sizeof(T)) + (int64_t)next * top.a.ld);
         } else {
@@ -393,7 +403,8 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
             }
         }
         for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
-            values[k] = k < count * NR ? handed(handed_on + (int64_t)c * STRIP * NR + k) : make<T>(0);
+            values[k] =
+                k < count * NR ? handed(handed_on + (int64_t)c * STRIP * NR + k) : make<T>(0);
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < PART; ++k)
@@ -514,7 +525,8 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
             find_rows(me, chain, strip, end, others, count, place);
         }
         for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
-            x[k] = k < count * NR ? handed(handed_on + (int64_t)which * STRIP * NR + k) : make<T>(0);
+            x[k] =
+                k < count * NR ? handed(handed_on + (int64_t)which * STRIP * NR + k) : make<T>(0);
         __syncthreads();
         for (int i = 0; i < count; i += 32) add(place, STRIP, i, x);
     }

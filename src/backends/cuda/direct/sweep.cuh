@@ -287,12 +287,13 @@ __device__ inline void wait_for_children(const mpki_cuda_tree &t, const mpki_cud
 /** All threads: what the children of a front give; those before front `first` are waited for. space: room for
  *  so many entries, or NULL. */
 template <int NR, class T>
-__device__ void gather(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, const mpki_cuda_node &node,
-                       const target<T> &to, int first, T *space, int entries) {
+__device__ void gather(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                       const mpki_cuda_node &node, const target<T> &to, int first, T *space,
+                       int entries) {
     __shared__ child_list<T> list;
     if (node.children == 0) return;
-    const bool many = node.children >= 16 &&
-                      (int64_t)(to.high - to.low) * NR * ((int)blockDim.x / 32) <= entries;
+    const bool many =
+        node.children >= 16 && (int64_t)(to.high - to.low) * NR * ((int)blockDim.x / 32) <= entries;
     list_children<NR>(t, s, node, to, 0, list);
     wait_for_children(t, s, node, first, to.chained);
     __syncthreads();

@@ -14,9 +14,10 @@ extern "C" {
 typedef struct mpki_cuda_by_rows {
     int32_t n;
     int hermitian;
-    const int64_t *ptr;              /**< n + 1 */
-    const int32_t *col;              /**< ptr[n] */
-    const int32_t *src;              /**< ptr[n]: entry; ~entry: from the other triangle, conjugated where Hermitian */
+    const int64_t *ptr; /**< n + 1 */
+    const int32_t *col; /**< ptr[n] */
+    const int32_t
+        *src; /**< ptr[n]: entry; ~entry: from the other triangle, conjugated where Hermitian */
     int32_t longs, pieces;           /**< rows that are cut, and pieces of all of them */
     const int32_t *long_row, *first; /**< longs: the row; longs + 1: its first piece */
     const int32_t *piece_of;         /**< pieces: which of the long rows */
@@ -29,8 +30,9 @@ typedef struct mpki_cuda_given {
     int64_t given, nnz;
     int32_t n;
     int hermitian;
-    const void *values;      /**< given */
-    const int32_t *lower;    /**< nnz: -1: it is given in the other triangle alone; NULL: entry k is value k */
+    const void *values; /**< given */
+    const int32_t
+        *lower; /**< nnz: -1: it is given in the other triangle alone; NULL: entry k is value k */
     const int32_t *upper;    /**< nnz: the same entry there; -1: it is not */
     const int32_t *diagonal; /**< n: entries, -1: none; NULL: not Hermitian */
 } mpki_cuda_given;

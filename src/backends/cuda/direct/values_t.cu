@@ -124,8 +124,7 @@ __device__ double largest_in(const mpki_cuda_by_rows &a, const E *ax, const doub
     for (int64_t e = begin; e < end; e += step) {
         const int32_t at = a.src[e];
         const double x = size_of(ax[at >= 0 ? at : ~at]);
-        if (x > 0)
-            most = fmax(most, clamp(scaled(x, own, s ? s[a.col[e]] : 1), DBL_MIN, DBL_MAX));
+        if (x > 0) most = fmax(most, clamp(scaled(x, own, s ? s[a.col[e]] : 1), DBL_MIN, DBL_MAX));
     }
     return most;
 }
@@ -187,8 +186,11 @@ static int scale(mpki_cuda *cuda, const mpki_cuda_by_rows *a, const void *ax, in
     MPKI_TRY(cudaSetDevice(cuda->device));
     MPKI_TRY(cudaMemsetAsync(uneven, 0, MPKI_CUDA_SCALE_SWEEPS * sizeof *uneven, cuda->sparse));
     for (int k = 0; k < sweeps + MORE; ++k)
-        MPKI_LAUNCH(kernel, a->longs + (blocks < 1024 ? blocks : 1024), THREADS, 0, cuda->sparse, *a,
-                    (const T *)ax, k, sweeps, uneven, k == 0 ? from : k & 1 ? other : scale_,
+        MPKI_LAUNCH(kernel, a->longs + (blocks < 1024 ? blocks : 1024), THREADS, 0, cuda->sparse,
+                    *a, (const T *)ax, k, sweeps, uneven,
+                    k == 0  ? from
+                    : k & 1 ? other
+                            : scale_,
                     k & 1 ? scale_ : other);
     MPKI_LAUNCH(round_kernel, (a->n + THREADS - 1) / THREADS, THREADS, 0, cuda->sparse, a->n,
                 sweeps, uneven, limit, scale_, other, perm, by_position);

@@ -77,8 +77,8 @@ template <int NR, class T> struct gift {
 
 /** A warp: L^-1 of one front. first: of the task. sum: WARP_ROOM x NR, v: MPKI_CUDA_WARP_PIVOTS x NR. */
 template <int NR, class T>
-__device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index, int first,
-                                warps_state &state, T *sum, T *v) {
+__device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
+                                int first, warps_state &state, T *sum, T *v) {
     const swept_front<T> f(t, index);
     const panel<T> &a = f.a;
     const int lane = (int)threadIdx.x & 31, e = f.e, own = f.own, low = f.node.first;
@@ -115,8 +115,7 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
     for (int i = e + lane; i < f.n; i += 32) {
         T z[NR];
 #pragma unroll
-        for (int r = 0; r < NR; ++r)
-            z[r] = i < f.w ? column(i, r) : sum[(own + i - f.w) * NR + r];
+        for (int r = 0; r < NR; ++r) z[r] = i < f.w ? column(i, r) : sum[(own + i - f.w) * NR + r];
 #pragma unroll 8
         for (int k = 0; k < e; ++k) {
             const T l = a.at(i, k);
@@ -139,7 +138,8 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
     const int lane = (int)threadIdx.x & 31, e = f.e, beyond = f.n - e, parent = s.parent[index];
     const int32_t *ridx = t.ridx + f.node.ridx;
     T *y = (T *)s.y;
-    if (index < last) wait_for_warps(state, lane == 0 ? parent - first : -1);
+    if (index < last)
+        wait_for_warps(state, lane == 0 ? parent - first : -1);
     else if (parent >= 0) {
         if (lane == 0) wait_for(s.finished + parent, s.goal_up[parent]);
         __syncwarp();
