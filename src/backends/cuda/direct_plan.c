@@ -316,10 +316,9 @@ static bool takes_too_much(const mpki_cuda_plan *plan, mpk_scalar scalar) {
     return bytes > ((int64_t)1 << 29) + plan->panel_bytes / 4;
 }
 
-/* by_level: steps by level, and no front is cut. */
 static mpk_status plan_make(mpk_context *ctx, const mpki_tree_view *tree, const mpki_device *device,
-                            bool by_level, mpki_cuda_plan *plan) {
-    mpki_cuda_cut c = {.m = {.ctx = ctx, .tree = tree, .device = device, .cuts = !by_level},
+                            bool by_level, bool cuts, mpki_cuda_plan *plan) {
+    mpki_cuda_cut c = {.m = {.ctx = ctx, .tree = tree, .device = device, .cuts = cuts},
                        .plan = plan};
     *plan = (mpki_cuda_plan){0};
     mpk_status status = mpki_cuda_made_build(&c.m);
@@ -365,11 +364,12 @@ done:
     return status;
 }
 
+/* Where steps go by level no front is cut. */
 mpk_status mpki_cuda_plan_make(mpk_context *ctx, const mpki_tree_view *tree,
-                               const mpki_device *device, mpki_cuda_plan *plan) {
-    if (tree->factor_flops > BY_LEVEL_FLOPS) return plan_make(ctx, tree, device, true, plan);
-    const mpk_status status = plan_make(ctx, tree, device, false, plan);
+                               const mpki_device *device, bool whole, mpki_cuda_plan *plan) {
+    if (tree->factor_flops > BY_LEVEL_FLOPS) return plan_make(ctx, tree, device, true, false, plan);
+    const mpk_status status = plan_make(ctx, tree, device, false, !whole, plan);
     if (mpk_failed(status) || !takes_too_much(plan, tree->scalar)) return status;
     mpki_cuda_plan_free(ctx, plan);
-    return plan_make(ctx, tree, device, true, plan);
+    return plan_make(ctx, tree, device, true, false, plan);
 }

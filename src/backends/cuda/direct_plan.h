@@ -49,9 +49,9 @@ typedef struct mpki_cuda_plan {
     int64_t work_bytes;           /* of the large fronts that are eliminated together, at most */
 } mpki_cuda_plan;
 
-/** Returns MPK_OK | MPK_ERR_MEMORY. */
+/** whole: no front is cut. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_cuda_plan_make(mpk_context *ctx, const mpki_tree_view *tree,
-                               const mpki_device *device, mpki_cuda_plan *plan);
+                               const mpki_device *device, bool whole, mpki_cuda_plan *plan);
 void mpki_cuda_plan_free(mpk_context *ctx, mpki_cuda_plan *plan);
 
 /** Bytes of a panel of w columns over nrows rows. */

@@ -205,7 +205,8 @@ typedef struct mpki_cuda_sweep {
 
 typedef struct mpki_cuda_direct_table {
     /** Bytes of shared memory that a front of nrows rows, w of them to be eliminated, takes in a
-     *  task, of which so many columns are held: nrows, or w. */
+     *  task, of which so many columns are held: nrows, or w; 0: it lies where it will stay, which
+     *  tasks of the widest class do with fronts that have grown. */
     int64_t (*task_bytes)(mpk_scalar scalar, int32_t nrows, int32_t w, int32_t columns);
     /** The most that a task of this class has. */
     int64_t (*class_bytes)(mpki_cuda *cuda, int32_t size);

@@ -16,6 +16,7 @@ template <class KERNEL> static mpk_status allow(mpki_cuda *cuda, KERNEL kernel, 
 }
 
 static int64_t task_bytes(int32_t nrows, int32_t w, int32_t columns) {
+    if (columns == 0) return task_room<T>::bytes(nrows, w, nrows, true);
     const int64_t bytes = task_room<T>::bytes(nrows, w, columns), part = part_room<T>::bytes();
     return columns < nrows && bytes < part ? part : bytes;
 }
