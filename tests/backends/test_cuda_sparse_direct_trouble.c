@@ -182,8 +182,9 @@ static void test_full(void **unused) {
 
 /* ---- very many children ---- */
 
-/* Leaves under one front of eight columns; *fac is factorized where `numbers`, else it is planned alone. */
-static mpk_problem *star(mpk_context *ctx, int32_t leaves) {
+/* Leaves under one front of eight columns; each weak-th has a pivot that fails, every other of these a
+ * zero one. */
+static mpk_problem *star(mpk_context *ctx, int32_t leaves, int32_t weak) {
     const int32_t n = leaves + 8;
     int64_t *ap = malloc(((size_t)n + 1) * sizeof *ap), next = 0;
     int32_t *ai = malloc((size_t)(3 * (int64_t)leaves + 36) * sizeof *ai);
@@ -193,6 +194,7 @@ static mpk_problem *star(mpk_context *ctx, int32_t leaves) {
     for (int32_t j = 0; j < n; j++) {
         ap[j] = next;
         ai[next] = j, ax[next++] = j < leaves ? 3 + uniform() : 4.0 * leaves;
+        if (weak > 0 && j < leaves && j % weak == 0) ax[next - 1] = j % 2 ? 1e-5 : 0;
         if (j < leaves) {
             const int32_t a = j % 8, b = (j + 3) % 8;
             ai[next] = leaves + (a < b ? a : b), ax[next++] = uniform();
@@ -215,7 +217,7 @@ static void test_many_children(void **unused) {
     for (size_t k = 0; k < sizeof leaves / sizeof *leaves; k++) {
         const bool numbers = leaves[k] < 10000 || !on_host();
         mpk_context *ctx = new_context();
-        mpk_problem *problem = star(ctx, leaves[k]);
+        mpk_problem *problem = star(ctx, leaves[k], 0);
         mpk_analysis *an = NULL;
         mpk_options o;
         mpk_options_init(&o);
@@ -257,6 +259,46 @@ static void test_many_children(void **unused) {
     }
 }
 
+/* Leaves that fail leave their column to those above them, whose other children are added up together. */
+static void test_weak_leaves(void **unused) {
+    (void)unused;
+    enum { LEAVES = 700 };
+    double x[2][LEAVES + 8];
+    mpk_factor_info info[2];
+    for (int device = 0; device < 2; device++) {
+        mpk_context *ctx = NULL;
+        if (device)
+            ctx = new_context();
+        else
+            assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+        mpk_problem *problem = star(ctx, LEAVES, 97);
+        mpk_analysis *an = NULL;
+        mpk_factor *fac = NULL;
+        mpk_solve_info solve;
+        mpk_options o;
+        mpk_options_init(&o);
+        o.method = MPK_METHOD_LDLT, o.ordering = MPK_ORDERING_NATURAL;
+        o.matching = o.scaling = MPK_OFF;
+        for (int32_t i = 0; i < LEAVES + 8; i++) x[device][i] = 1 + i % 3;
+        assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+        assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+        assert_int_equal(
+            mpk_solve(ctx, fac, 1, x[device], LEAVES + 8, x[device], LEAVES + 8, &o, &solve),
+            MPK_OK);
+        assert_true(solve.componentwise <= 1e-14);
+        mpk_factor_info_get(fac, &info[device]);
+        if (device) assert_true(fac->direct->plan.step[0].leaves > LEAVES / 2);
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&problem);
+        mpk_context_destroy(&ctx);
+    }
+    assert_true(info[0].rejected >= LEAVES / 97);
+    assert_int_equal(info[0].rejected, info[1].rejected);
+    assert_int_equal(info[0].inertia.positive, info[1].inertia.positive);
+    assert_int_equal(info[0].inertia.negative, info[1].inertia.negative);
+}
+
 static bool device_there(void) {
     mpk_context *ctx = NULL;
     if (mpk_context_create(NULL, &ctx) != MPK_OK) return false;
@@ -271,7 +313,8 @@ static bool device_there(void) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_nan), cmocka_unit_test(test_full),
-                                       cmocka_unit_test(test_many_children)};
+                                       cmocka_unit_test(test_many_children),
+                                       cmocka_unit_test(test_weak_leaves)};
     if (!device_there()) {
         print_message("no device, and no module that does without: nothing to test\n");
         return 0;

@@ -627,8 +627,13 @@ static mpk_status small_ones(mpki_direct *f, int32_t l, bool again) {
     }
     for (int size = 0; size < MPKI_CUDA_CLASSES; size++) {
         const double since = clock_of(f);
-        if (!DID(functions(f)->tasks(f->device->cuda, &f->on, f->task + step->task[size],
-                                     step->task[size + 1] - step->task[size], size, depth_of(f, l),
+        const int32_t leaves = size == 0 ? step->leaves : 0, first = step->task[size] + leaves;
+        if (leaves > 0 &&
+            !DID(functions(f)->leaves(f->device->cuda, &f->on, f->plan.task[step->task[0]].first,
+                                      leaves, depth_of(f, l))))
+            return mpki_failed(f->ctx);
+        if (!DID(functions(f)->tasks(f->device->cuda, &f->on, f->task + first,
+                                     step->task[size + 1] - first, size, depth_of(f, l),
                                      f->ticket + (int64_t)l * MPKI_CUDA_CLASSES + size)))
             return mpki_failed(f->ctx);
         add_time(f, l, size, since);

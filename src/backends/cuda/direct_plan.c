@@ -138,15 +138,24 @@ static void find_steps(mpki_cuda_cut *c, bool by_level) {
 }
 
 typedef struct keyed {
+    bool leaf;
     double path;
     int32_t at; /* place in `post` */
 } keyed;
 
-/* The longest way to the root first; so children come before parents. */
+/* Leaves first, then the longest way to the root; so children come before parents. */
 static int by_path(const void *a, const void *b) {
     const keyed *x = a, *y = b;
+    if (x->leaf != y->leaf) return x->leaf ? -1 : 1;
     if (x->path != y->path) return x->path > y->path ? -1 : 1;
     return x->at < y->at ? -1 : 1;
+}
+
+/* A task of its own that is one of very many, perhaps. */
+static bool is_leaf(const mpki_cuda_cut *c, int32_t s) {
+    const mpki_cuda_made *m = &c->m;
+    return c->stage[s] == 0 && m->child_ptr[s + 1] == m->child_ptr[s] && m->own[s] == 1 &&
+           m->rows[s] <= MPKI_FRONT_LEAF_ROWS;
 }
 
 /* Number the fronts: step by step, within a step large ones, then tasks by class. */
@@ -168,7 +177,7 @@ static mpk_status number(mpki_cuda_cut *c) {
     for (int64_t k = 2; k <= bins; k++) start[k] += start[k - 1];
     for (int32_t at = 0; at < m->count; at++) {
         const int32_t s = m->post[at];
-        if (c->root[s] == s) roots[start[BIN(s) + 1]++] = (keyed){c->path[s], at};
+        if (c->root[s] == s) roots[start[BIN(s) + 1]++] = (keyed){is_leaf(c, s), c->path[s], at};
     }
 #undef BIN
     int32_t next = 0, task = 0, large = 0;
@@ -185,6 +194,7 @@ static mpk_status number(mpki_cuda_cut *c) {
                   by_path);
             for (int32_t r = start[bin]; r < start[bin + 1]; r++) {
                 const int32_t root = m->post[roots[r].at], first = next;
+                step->leaves += k > 0 && roots[r].leaf;
                 if (k == 0) {
                     plan->large[large++] = next;
                     c->now[root] = next++;

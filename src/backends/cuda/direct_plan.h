@@ -23,6 +23,8 @@ typedef struct mpki_cuda_step {
     int32_t first, last;                 /* fronts first .. last - 1, the large ones first */
     int32_t task[MPKI_CUDA_CLASSES + 1]; /* by class: tasks task[c] .. task[c + 1] - 1, each of
                                             which waits for none after it */
+    int32_t leaves;                      /* the first so many are leaves: fronts of one column, by
+                                            consecutive numbers, without children */
     int32_t large_first, large_last;     /* entries of plan.large */
 } mpki_cuda_step;
 
