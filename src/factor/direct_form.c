@@ -189,7 +189,7 @@ static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric
                                       int *stages) {
     const bool free_to = fac->options.matching == MPK_AUTO && fac->options.static_shift == 0 &&
                          fac->an->options.matching == MPK_AUTO;
-    bool fresh = is_new;
+    bool fresh = is_new, last = false; /* last: a matching was asked for, whether it found pairs */
     for (;; ++*stages) {
         const mpk_analysis_info *info = &fac->an->info;
         mpki_stop stop = mpki_fresh_stop(fac->an);
@@ -197,7 +197,7 @@ static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric
             stop.flops = fac->patience * (2 * info->factor_flops + 200.0 * (double)info->nnz);
             stop.rejected = (int64_t)(fac->patience * (0.5 * info->n + 100));
         }
-        const bool may_stop = free_to && (!fresh || !info->matching);
+        const bool may_stop = free_to && !last && (!fresh || !info->matching);
         mpk_status status = mpki_factorize_once(fac, may_stop ? &stop : NULL, result);
         if (mpk_failed(status) || !result->runaway) {
             const bool paid = result->flops < 0.5 * stop.flops;
@@ -208,6 +208,7 @@ static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric
         if (mpk_failed(status)) return status;
         fac->engine->direct->clear(
             fac->direct); /* they have run away, and the room may be needed */
+        last = fresh;
         status = reanalyse(fac, fresh ? MPK_ON : MPK_AUTO, NULL);
         if (mpk_failed(status)) return status;
         fresh = true;

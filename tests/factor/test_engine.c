@@ -111,6 +111,56 @@ static void test_counts(void **unused) {
     }
 }
 
+/* Every factorization that may be given up runs away. */
+static mpk_status run_away(mpki_direct *f, const void *ax, const double *scale,
+                           const mpki_pivot_rules *rules, const mpki_stop *stop,
+                           mpki_numeric_result *result) {
+    assert_true(++calls[FACTORIZED] < 10);
+    const mpk_status status = mpki_cpu_direct.factorize(f, ax, scale, rules, NULL, result);
+    result->runaway = stop != NULL;
+    return status;
+}
+
+/* A diagonal has no pairs to match, so a matching that is asked for is not there afterwards; the order
+ * with it is the last one nevertheless, and stays in force for new values. */
+static void test_ends_without_pairs(void **unused) {
+    (void)unused;
+    enum { N = 40 };
+    mpk_context *ctx = NULL;
+    mpk_problem *problem = NULL;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_factor_info info;
+    mpk_options o;
+    int32_t at[N];
+    double value[N];
+    mpki_direct_engine direct = mpki_cpu_direct;
+    direct.factorize = run_away;
+    const mpki_engine engine = {
+        .name = name, .direct = &direct, .blocks = &mpki_cpu_blocks, .vectors = &mpki_cpu_vectors};
+    for (int32_t k = 0; k < N; k++) at[k] = k, value[k] = 1 + k;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpki_engine_use(ctx, &engine);
+    assert_int_equal(mpk_problem_from_triplets(ctx, N, MPK_D, MPK_SYMMETRIC, MPK_LOWER, N, at, at,
+                                               value, &problem),
+                     MPK_OK);
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    for (int k = 0; k < 2; k++) {
+        calls[FACTORIZED] = 0;
+        assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+        mpk_factor_info_get(fac, &info);
+        assert_int_equal(calls[FACTORIZED], 2 - k);
+        assert_int_equal(info.stages, 2 - k);
+        assert_int_equal(info.inertia.positive, N);
+    }
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
 /* A device whose memory is `device`, as far as the seam can see. */
 static double device[4000];
 static int copies[2], failing_copy = -1;
@@ -204,6 +254,7 @@ static void test_arrays_on_a_device(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts),
+                                       cmocka_unit_test(test_ends_without_pairs),
                                        cmocka_unit_test(test_arrays_on_a_device)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,11 +43,20 @@ static mpk_status take(mpki_direct *f, int64_t bytes, void **ptr) {
     return mpki_cuda_told(f->ctx, STAGE, f->device->table->alloc(f->device->cuda, bytes, ptr));
 }
 
-/* Release the further pieces of the arena but the last, which is the largest: the next numbers begin
- * there. */
-static void keep_last_chunk(mpki_direct *f) {
-    for (int k = 0; k + 1 < f->chunks; k++) device_release(f, f->chunk[k].ptr);
-    if (f->chunks > 1) f->chunk[0] = f->chunk[f->chunks - 1], f->chunks = 1;
+/* One further piece of the arena in place of several: the next numbers find the room of these there. */
+static void join_chunks(mpki_direct *f) {
+    int64_t bytes = 0;
+    void *ptr;
+    if (f->chunks < 2) return;
+    for (int k = 0; k < f->chunks; k++) {
+        bytes += f->chunk[k].bytes;
+        device_release(f, f->chunk[k].ptr);
+    }
+    f->chunks = 0;
+    if (mpk_failed(take(f, bytes, &ptr))) /* it grows again, as it did */
+        mpki_clear_error(f->ctx);
+    else
+        f->chunk[f->chunks++] = (mpki_cuda_chunk){ptr, bytes};
 }
 
 static void drop_device(mpki_direct *f) {
@@ -90,7 +99,7 @@ static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct
                           "the CUDA module was built without the direct solver");
     }
     f->tree = *tree;
-    const mpk_status status = mpki_cuda_plan_make(ctx, tree, f->device, &f->plan);
+    const mpk_status status = mpki_cuda_plan_make(ctx, tree, f->device, false, &f->plan);
     if (mpk_failed(status)) {
         mpki_release(ctx, f);
         return status;
@@ -228,6 +237,7 @@ typedef struct walk {
     int32_t known; /* fronts before this one are in f->now */
     int32_t counted;
     double flops; /* of the fronts before `counted` */
+    bool recut;   /* given up: the plan is to be another one */
 } walk;
 
 static int32_t late_of(const mpki_direct *f, int32_t front) {
@@ -470,6 +480,18 @@ static bool children_are_done(const mpki_direct *f, int32_t front) {
     return true;
 }
 
+/* Columns that fail go from the first columns of a cut front to the next ones, and are tried again and
+ * again. Is it so many that the front had better not be cut? That is so where pivots must be looked for
+ * among all its columns: of a matrix like A^T A + small I, say. */
+static bool cuts_cost_too_much(const mpki_direct *f) {
+    const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar);
+    int64_t late = 0;
+    for (int32_t k = 0; !f->whole && k < f->plan.fronts; k++)
+        if (f->plan.kind[k] == MPKI_CUDA_LOWER && f->now[k].done == 1)
+            late += (f->now[k].w - f->now[k].nelim) * (int64_t)f->now[k].ld * size;
+    return late > f->plan.panel_bytes / 4;
+}
+
 /* The fronts at which tasks of a step have stopped: those that are too large for the widest blocks
  * are listed, for the others *want bytes of the arena. Returns how many were listed. */
 static int32_t stopped_at(const mpki_direct *f, const mpki_cuda_step *at, int32_t *list,
@@ -483,10 +505,8 @@ static int32_t stopped_at(const mpki_direct *f, const mpki_cuda_step *at, int32_
         if (front > plan->task[t].last || !children_are_done(f, front)) continue;
         const mpki_cuda_node *node = &plan->node[front];
         const int32_t w = node->own + late_of(f, front), nrows = w + node->rows;
-        const bool alone = plan->task[t].part == MPKI_CUDA_PANEL;
-        const bool fits = functions(f)->task_bytes(f->tree.scalar, nrows, w, alone ? w : nrows) <=
-                          functions(f)->class_bytes(f->device->cuda, MPKI_CUDA_CLASSES - 1);
-        if (!fits && (!alone || f->flags.reason == MPKI_CUDA_TOO_LARGE))
+        if (functions(f)->task_bytes(f->tree.scalar, nrows, w, 0) >
+            functions(f)->class_bytes(f->device->cuda, MPKI_CUDA_CLASSES - 1))
             list[count++] = front;
         else
             *want += mpki_cuda_panel_bytes(f->tree.scalar, nrows, w);
@@ -506,7 +526,11 @@ static mpk_status unstick(walk *z, int32_t *step) {
     int32_t *list = MPKI_NEW(f->ctx, STAGE, (int64_t)tasks + 1, int32_t);
     int64_t want = 0;
     mpk_status status = list ? MPK_OK : mpki_failed(f->ctx);
-    if (mpk_failed(status)) return status;
+    z->recut = cuts_cost_too_much(f);
+    if (mpk_failed(status) || z->recut) {
+        mpki_release(f->ctx, list);
+        return status;
+    }
     const int32_t count = stopped_at(f, at, list, &want);
     f->flags.stuck = f->flags.reason = 0;
     f->flags.sums = (mpki_cuda_pivot_sums){.min_d = INFINITY};
@@ -608,8 +632,13 @@ static mpk_status small_ones(mpki_direct *f, int32_t l, bool again) {
     }
     for (int size = 0; size < MPKI_CUDA_CLASSES; size++) {
         const double since = clock_of(f);
-        if (!DID(functions(f)->tasks(f->device->cuda, &f->on, f->task + step->task[size],
-                                     step->task[size + 1] - step->task[size], size, depth_of(f, l),
+        const int32_t leaves = size == 0 ? step->leaves : 0, first = step->task[size] + leaves;
+        if (leaves > 0 &&
+            !DID(functions(f)->leaves(f->device->cuda, &f->on, f->plan.task[step->task[0]].first,
+                                      leaves, depth_of(f, l))))
+            return mpki_failed(f->ctx);
+        if (!DID(functions(f)->tasks(f->device->cuda, &f->on, f->task + first,
+                                     step->task[size + 1] - first, size, depth_of(f, l),
                                      f->ticket + (int64_t)l * MPKI_CUDA_CLASSES + size)))
             return mpki_failed(f->ctx);
         add_time(f, l, size, since);
@@ -629,7 +658,7 @@ static mpk_status go(walk *z) {
             if ((last && !DID(functions(f)->count(f->device->cuda, &f->on))) ||
                 mpk_failed(settle(z, last ? plan->fronts : step->first, &l, &again)))
                 return mpki_failed(f->ctx);
-            if (z->result->runaway || (last && !again)) break;
+            if (z->result->runaway || z->recut || (last && !again)) break;
             if (!again) {
                 if (mpk_failed(large_ones(f, l))) return mpki_failed(f->ctx);
                 larges = l;
@@ -702,6 +731,55 @@ static void add_up(walk *z) {
     r->perturbed = (int64_t)f->flags.perturbed;
 }
 
+/* Another plan, in which no front is cut; *f is as it was where that fails. */
+static mpk_status plan_whole(mpki_direct *f) {
+    mpki_cuda_plan plan;
+    const mpk_status status = mpki_cuda_plan_make(f->ctx, &f->tree, f->device, true, &plan);
+    if (mpk_failed(status)) return status;
+    drop_device(f);
+    drop_host(f);
+    mpki_cuda_plan_free(f->ctx, &f->plan);
+    f->plan = plan, f->whole = true, f->cut_badly = f->touched = false;
+    return MPK_OK;
+}
+
+static mpk_status walk_once(walk *z, const void *ax, const double *scale,
+                            const mpki_pivot_rules *rules) {
+    mpki_direct *f = z->f;
+    if (mpk_failed(host_arrays(f))) return mpki_failed(f->ctx);
+    if (!f->planned && mpk_failed(place(f))) {
+        drop_device(f);
+        return mpki_failed(f->ctx);
+    }
+    join_chunks(f);
+    if (mpk_failed(begin(f, ax, scale, rules)) || mpk_failed(go(z))) {
+        (void)functions(f)->wait(f->device->cuda);
+        return mpki_failed(f->ctx);
+    }
+    return MPK_OK;
+}
+
+/* The same, and all of it once more. Values that only the device has are kept on the host meanwhile. */
+static mpk_status walk_whole(walk *z, const void *ax, const double *scale,
+                             const mpki_pivot_rules *rules) {
+    mpki_direct *f = z->f;
+    const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(f->tree.scalar);
+    char *values = NULL;
+    mpk_status status = MPK_OK;
+    if (!ax) {
+        values = mpki_alloc(f->ctx, STAGE, n * 8 + f->tree.nnz * size, 1);
+        status = values ? mpki_cuda_direct_give(f, values + n * 8, (double *)(void *)values)
+                        : mpki_failed(f->ctx);
+        ax = values + n * 8, scale = (const double *)(void *)values;
+    }
+    if (!mpk_failed(status)) status = plan_whole(f);
+    if (!mpk_failed(status)) status = walk_once(z, ax, scale, rules);
+    if (!mpk_failed(status)) status = functions(f)->wait(f->device->cuda);
+    f->taken = values && !mpk_failed(status);
+    mpki_release(f->ctx, values);
+    return status;
+}
+
 static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
                             const mpki_pivot_rules *rules, const mpki_stop *stop,
                             mpki_numeric_result *result) {
@@ -716,17 +794,14 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
         f->valid = true;
         return MPK_OK;
     }
-    if (mpk_failed(host_arrays(f))) return mpki_failed(f->ctx);
-    if (!f->planned && mpk_failed(place(f))) {
-        drop_device(f);
+    if (mpk_failed((f->cut_badly ? walk_whole : walk_once)(&z, ax, scale, rules)))
         return mpki_failed(f->ctx);
-    }
-    keep_last_chunk(f);
-    if (mpk_failed(begin(f, ax, scale, rules)) || mpk_failed(go(&z))) {
-        (void)functions(f)->wait(f->device->cuda);
-        return mpki_failed(f->ctx);
+    if (z.recut) {
+        z = (walk){.f = f, .stop = stop, .result = result};
+        if (mpk_failed(walk_whole(&z, ax, scale, rules))) return mpki_failed(f->ctx);
     }
     if (!result->runaway) add_up(&z);
+    f->cut_badly = !result->runaway && f->touched && cuts_cost_too_much(f);
     f->valid = !result->runaway;
     return MPK_OK;
 }

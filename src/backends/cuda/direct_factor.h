@@ -37,7 +37,9 @@ struct mpki_direct {
     int chunks;
     mpki_cuda_chunk work_more; /* in place of `work`, where that was too little */
     bool planned;              /* the plan is there, in device memory */
-    bool valid;                /* there are numbers */
+    bool whole;     /* no front is cut: too many columns were delayed inside those that were */
+    bool cut_badly; /* so it was with these numbers: the next ones get another plan */
+    bool valid;     /* there are numbers */
     /* on the host */
     mpki_cuda_now *now; /* fronts */
     bool as_planned;    /* all of `now` is what it is while nothing is delayed */

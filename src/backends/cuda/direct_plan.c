@@ -138,15 +138,24 @@ static void find_steps(mpki_cuda_cut *c, bool by_level) {
 }
 
 typedef struct keyed {
+    bool leaf;
     double path;
     int32_t at; /* place in `post` */
 } keyed;
 
-/* The longest way to the root first; so children come before parents. */
+/* Leaves first, then the longest way to the root; so children come before parents. */
 static int by_path(const void *a, const void *b) {
     const keyed *x = a, *y = b;
+    if (x->leaf != y->leaf) return x->leaf ? -1 : 1;
     if (x->path != y->path) return x->path > y->path ? -1 : 1;
     return x->at < y->at ? -1 : 1;
+}
+
+/* A task of its own that is one of very many, perhaps. */
+static bool is_leaf(const mpki_cuda_cut *c, int32_t s) {
+    const mpki_cuda_made *m = &c->m;
+    return c->stage[s] == 0 && m->child_ptr[s + 1] == m->child_ptr[s] && m->own[s] == 1 &&
+           m->rows[s] <= MPKI_FRONT_LEAF_ROWS;
 }
 
 /* Number the fronts: step by step, within a step large ones, then tasks by class. */
@@ -168,7 +177,7 @@ static mpk_status number(mpki_cuda_cut *c) {
     for (int64_t k = 2; k <= bins; k++) start[k] += start[k - 1];
     for (int32_t at = 0; at < m->count; at++) {
         const int32_t s = m->post[at];
-        if (c->root[s] == s) roots[start[BIN(s) + 1]++] = (keyed){c->path[s], at};
+        if (c->root[s] == s) roots[start[BIN(s) + 1]++] = (keyed){is_leaf(c, s), c->path[s], at};
     }
 #undef BIN
     int32_t next = 0, task = 0, large = 0;
@@ -185,6 +194,7 @@ static mpk_status number(mpki_cuda_cut *c) {
                   by_path);
             for (int32_t r = start[bin]; r < start[bin + 1]; r++) {
                 const int32_t root = m->post[roots[r].at], first = next;
+                step->leaves += k > 0 && roots[r].leaf;
                 if (k == 0) {
                     plan->large[large++] = next;
                     c->now[root] = next++;
@@ -316,10 +326,9 @@ static bool takes_too_much(const mpki_cuda_plan *plan, mpk_scalar scalar) {
     return bytes > ((int64_t)1 << 29) + plan->panel_bytes / 4;
 }
 
-/* by_level: steps by level, and no front is cut. */
 static mpk_status plan_make(mpk_context *ctx, const mpki_tree_view *tree, const mpki_device *device,
-                            bool by_level, mpki_cuda_plan *plan) {
-    mpki_cuda_cut c = {.m = {.ctx = ctx, .tree = tree, .device = device, .cuts = !by_level},
+                            bool by_level, bool cuts, mpki_cuda_plan *plan) {
+    mpki_cuda_cut c = {.m = {.ctx = ctx, .tree = tree, .device = device, .cuts = cuts},
                        .plan = plan};
     *plan = (mpki_cuda_plan){0};
     mpk_status status = mpki_cuda_made_build(&c.m);
@@ -365,11 +374,12 @@ done:
     return status;
 }
 
+/* Where steps go by level no front is cut. */
 mpk_status mpki_cuda_plan_make(mpk_context *ctx, const mpki_tree_view *tree,
-                               const mpki_device *device, mpki_cuda_plan *plan) {
-    if (tree->factor_flops > BY_LEVEL_FLOPS) return plan_make(ctx, tree, device, true, plan);
-    const mpk_status status = plan_make(ctx, tree, device, false, plan);
+                               const mpki_device *device, bool whole, mpki_cuda_plan *plan) {
+    if (tree->factor_flops > BY_LEVEL_FLOPS) return plan_make(ctx, tree, device, true, false, plan);
+    const mpk_status status = plan_make(ctx, tree, device, false, !whole, plan);
     if (mpk_failed(status) || !takes_too_much(plan, tree->scalar)) return status;
     mpki_cuda_plan_free(ctx, plan);
-    return plan_make(ctx, tree, device, true, plan);
+    return plan_make(ctx, tree, device, true, false, plan);
 }

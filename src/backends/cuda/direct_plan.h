@@ -23,6 +23,8 @@ typedef struct mpki_cuda_step {
     int32_t first, last;                 /* fronts first .. last - 1, the large ones first */
     int32_t task[MPKI_CUDA_CLASSES + 1]; /* by class: tasks task[c] .. task[c + 1] - 1, each of
                                             which waits for none after it */
+    int32_t leaves;                      /* the first so many are leaves: fronts of one column, by
+                                            consecutive numbers, without children */
     int32_t large_first, large_last;     /* entries of plan.large */
 } mpki_cuda_step;
 
@@ -49,9 +51,9 @@ typedef struct mpki_cuda_plan {
     int64_t work_bytes;           /* of the large fronts that are eliminated together, at most */
 } mpki_cuda_plan;
 
-/** Returns MPK_OK | MPK_ERR_MEMORY. */
+/** whole: no front is cut. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_cuda_plan_make(mpk_context *ctx, const mpki_tree_view *tree,
-                               const mpki_device *device, mpki_cuda_plan *plan);
+                               const mpki_device *device, bool whole, mpki_cuda_plan *plan);
 void mpki_cuda_plan_free(mpk_context *ctx, mpki_cuda_plan *plan);
 
 /** Bytes of a panel of w columns over nrows rows. */

@@ -162,9 +162,12 @@ static void large_pieces(const mpki_direct *f, const mpki_cuda_step *step, mpki_
     }
 }
 
-/* Is a warp enough for each front of a task? */
-static bool by_warps(const mpki_direct *f, const mpki_cuda_task *task) {
-    if (task->last - task->first >= MPKI_CUDA_WARP_FRONTS) return false;
+/* Is a task swept by itself, and a warp enough for each of its fronts? */
+static bool by_warps(const mpki_direct *f, const mpki_cuda_sweep_lists *l,
+                     const mpki_cuda_task *task) {
+    if (task->part >= 0 || l->chain_of[task->last] >= 0 ||
+        task->last - task->first >= MPKI_CUDA_WARP_FRONTS)
+        return false;
     for (int32_t k = task->first; k <= task->last; k++) {
         const mpki_cuda_node *node = &f->plan.node[k];
         const mpki_cuda_now *x = &f->now[k];
@@ -175,32 +178,63 @@ static bool by_warps(const mpki_direct *f, const mpki_cuda_task *task) {
     return true;
 }
 
-static void task_pieces(const mpki_direct *f, const mpki_cuda_task *task, mpki_cuda_sweep_lists *l,
-                        bool back) {
+static void add_task(mpki_cuda_sweep_lists *l, int32_t kind, int32_t first, int32_t last,
+                     bool back) {
+    if (back)
+        add(l->up, &l->ups, kind, first, last);
+    else
+        add(l->down, &l->downs, kind, first, last);
+}
+
+/* Pieces of task t of a step; tasks of few small fronts with the next ones in order, down to `end`: a block has many
+ * warps. Returns the last task that was taken. */
+static int32_t task_pieces(const mpki_direct *f, const mpki_cuda_step *step,
+                           mpki_cuda_sweep_lists *l, int32_t t, bool back) {
+    const mpki_cuda_task *task = &f->plan.task[t];
     const int32_t chain = l->chain_of[task->last];
-    if (task->part >= 0) return;
-    if (chain < 0) {
-        const int32_t kind = by_warps(f, task) ? MPKI_CUDA_WARPS : MPKI_CUDA_TASK;
-        if (back)
-            add(l->up, &l->ups, kind, task->first, task->last);
-        else
-            add(l->down, &l->downs, kind, task->first, task->last);
+    const int32_t by = back ? -1 : 1,
+                  end = back ? step->task[0] - 1 : step->task[MPKI_CUDA_CLASSES];
+    if (task->part >= 0) return t;
+    if (by_warps(f, l, task)) {
+        int32_t first = task->first, last = task->last;
+        for (; t + by != end; t += by) {
+            const mpki_cuda_task *next = &f->plan.task[t + by];
+            const bool beside = back ? next->last == first - 1 : next->first == last + 1;
+            if (!beside || last - first + next->last - next->first + 2 > l->group ||
+                !by_warps(f, l, next))
+                break;
+            if (back)
+                first = next->first;
+            else
+                last = next->last;
+        }
+        add_task(l, MPKI_CUDA_WARPS, first, last, back);
+    } else if (chain < 0) {
+        add_task(l, MPKI_CUDA_TASK, task->first, task->last, back);
     } else if (l->chain[chain].top == task->last) { /* other fronts of it are there with it */
         add_begin(f, l, chain, back);
         for (int32_t strip = 0; add_strip(f, l, chain, strip, back); strip++) continue;
     }
+    return t;
 }
 
 static void order_pieces(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
+    enum {
+        LEAST = 8,
+        MOST = 64,
+        BLOCKS = 1024
+    }; /* fronts of a group; pieces that a device is busy with */
     const mpki_cuda_plan *plan = &f->plan;
+    const int32_t share = plan->tasks / BLOCKS;
+    l->group = share < LEAST ? LEAST : share > MOST ? MOST : share;
     for (int32_t d = 0; d < plan->steps; d++) {
         const mpki_cuda_step *step = &plan->step[d];
         large_pieces(f, step, l, false);
         for (int32_t t = step->task[0]; t < step->task[MPKI_CUDA_CLASSES]; t++)
-            task_pieces(f, &plan->task[t], l, false);
+            t = task_pieces(f, step, l, t, false);
         step = &plan->step[plan->steps - 1 - d];
         for (int32_t t = step->task[MPKI_CUDA_CLASSES] - 1; t >= step->task[0]; t--)
-            task_pieces(f, &plan->task[t], l, true);
+            t = task_pieces(f, step, l, t, true);
         large_pieces(f, step, l, true);
     }
 }

@@ -12,8 +12,7 @@ template <class T, class F>
 __device__ void add_entries(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
                             int late) {
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x;
-    const int entries = f.entries();
-    for (int k = tid; k < entries; k += nt) f.f[k] = make<T>(0);
+    f.clear();
     __syncthreads();
     for (int64_t e = node.scatter + tid; e < node.scatter_end; e += nt) {
         const entry_of_a<T> a(t, node, e);
@@ -130,6 +129,48 @@ __device__ void add_contribution(const F &f, const T *C, int m, int columns, con
         }
 }
 
+static const int TOGETHER = 8, TOGETHER_ROWS = 128; /* children; rows of such a front, below 255 */
+
+/** All threads: several children of a small front at once, none of which left columns: each entry is
+ *  one thread's, which adds what they give in their order. map: 8 bytes for each row of the front. */
+template <class T, class F>
+__device__ void add_together(const mpki_cuda_tree &t, const F &f, const children_of_task &some,
+                             int first, int count, int own, int late, unsigned char *map) {
+    const int tid = (int)threadIdx.x, nt = (int)blockDim.x, n = f.n;
+    for (int k = tid; k < TOGETHER * n; k += nt) map[k] = 0;
+    __syncthreads();
+    for (int s = tid; s < count * n; s += nt) {
+        const int k = first + s / n, i = s % n;
+        if (i >= some.rows[k]) continue;
+        const int r = t.rel[some.rel[k] + i];
+        map[s / n * n + (r < own ? r : r + late)] = (unsigned char)(1 + i);
+    }
+    __syncthreads();
+    const int entries = f.columns * n - f.columns * (f.columns - 1) / 2;
+    for (int e = tid; e < entries; e += nt) {
+        /* column j begins at j n - j (j - 1) / 2 */
+        const float all = (float)(2 * n + 1);
+        int j = (int)((all - sqrtf(all * all - 8.0f * (float)e)) / 2);
+        while (j > 0 && j * n - j * (j - 1) / 2 > e) --j;
+        while ((j + 1) * n - (j + 1) * j / 2 <= e) ++j;
+        const int i = e - (j * n - j * (j - 1) / 2) + j;
+        T v[TOGETHER];
+#pragma unroll
+        for (int k = 0; k < TOGETHER; ++k) {
+            const int r = map[k * n + i], c = map[k * n + j], at = first + k;
+            v[k] = r && c && k < count
+                       ? contribution_column((const T *)t.contribution + some.contribution[at],
+                                             some.rows[at], c - 1)[r - 1]
+                       : make<T>(0);
+        }
+        T x = f.at(i, j);
+#pragma unroll
+        for (int k = 0; k < TOGETHER; ++k) x = x + v[k];
+        f.at(i, j) = x;
+    }
+    __syncthreads();
+}
+
 /** All threads: what the children give to the columns of f, in their order. row: room for two of
  *  them. */
 template <bool H, class T, class F>
@@ -149,6 +190,14 @@ __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cud
                                   : t.node[c].rows;
         }
         __syncthreads();
+        if (node.children >= TOGETHER && f.n <= TOGETHER_ROWS) {
+            bool left = false;
+            for (int k = 0; k < count; ++k) left = left || some.gone[k] > 0;
+            for (int k = 0; k < count && !left; k += TOGETHER)
+                add_together<T>(t, f, some, k, count - k < TOGETHER ? count - k : TOGETHER, own,
+                                late, (unsigned char *)row);
+            if (!left) continue;
+        }
         /* a child's rows are read while the one before it is added */
         for (int k = -1; k < count; ++k) {
             int32_t *const mine = row + (turn & 1) * f.n, *const other = row + (~turn & 1) * f.n;

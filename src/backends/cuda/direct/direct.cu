@@ -56,6 +56,13 @@ static int scale(mpki_cuda *cuda, int32_t n, const int32_t *perm, const double *
     return MPK_OK;
 }
 
+static int leaves(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t count,
+                  int32_t level) {
+    if (count == 0) return MPK_OK;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    return kinds[t->scalar]->leaves(cuda, t, first, count, level, class_bytes(cuda, 0));
+}
+
 static int tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task,
                  int32_t count, int32_t size, int32_t level, int32_t *ticket) {
     if (count == 0) return MPK_OK;
@@ -154,6 +161,7 @@ const mpki_cuda_direct_table mpki_cuda_direct_functions = {
     clear,
     wait,
     scale,
+    leaves,
     tasks,
     unmark,
     assemble,

@@ -21,7 +21,8 @@ extern "C" {
 enum {
     MPKI_FRONT_TILE = 32,   /* candidates that are pivoted together */
     MPKI_FRONT_BLOCK = 256, /* columns whose pivots reach the rest of a front at once, at most */
-    MPKI_FRONT_CONTRIBUTION = 64 /* columns of a panel of a contribution */
+    MPKI_FRONT_CONTRIBUTION = 64, /* columns of a panel of a contribution */
+    MPKI_FRONT_LEAF_ROWS = 12     /* rows below the column of a leaf, at most */
 };
 
 /** A front as the analysis has it; or some of its columns, with the rows below them: then the next
@@ -219,7 +220,8 @@ typedef struct mpki_cuda_sweep {
 
 typedef struct mpki_cuda_direct_table {
     /** Bytes of shared memory that a front of nrows rows, w of them to be eliminated, takes in a
-     *  task, of which so many columns are held: nrows, or w. */
+     *  task, of which so many columns are held: nrows, or w; 0: it lies where it will stay, which
+     *  tasks of the widest class do with fronts that have grown. */
     int64_t (*task_bytes)(mpk_scalar scalar, int32_t nrows, int32_t w, int32_t columns);
     /** The most that a task of this class has. */
     int64_t (*class_bytes)(mpki_cuda *cuda, int32_t size);
@@ -230,6 +232,9 @@ typedef struct mpki_cuda_direct_table {
     /** by_position[k] := scale[perm[k]] */
     int (*scale)(mpki_cuda *cuda, int32_t n, const int32_t *perm, const double *scale,
                  double *by_position);
+    /** Leaves, fronts first .. first + count - 1: of one column, without children. As tasks. */
+    int (*leaves)(mpki_cuda *cuda, const mpki_cuda_tree *tree, int32_t first, int32_t count,
+                  int32_t level);
     /** Tasks of one class and step, children before parents: blocks of threads take them in this
      *  order and wait for what they need. A task that cannot go on, and those above it, are marked.
      *  ticket [inout] 0 before */

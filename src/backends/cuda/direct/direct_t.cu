@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queues the kernels of the multifrontal engine for one kind of entries. */
+#include "leaves.cuh"
 #include "outer.cuh"
 #include "part.cuh"
 #include "solve.cuh"
@@ -16,6 +17,7 @@ template <class KERNEL> static mpk_status allow(mpki_cuda *cuda, KERNEL kernel, 
 }
 
 static int64_t task_bytes(int32_t nrows, int32_t w, int32_t columns) {
+    if (columns == 0) return task_room<T>::bytes(nrows, w, nrows, true);
     const int64_t bytes = task_room<T>::bytes(nrows, w, columns), part = part_room<T>::bytes();
     return columns < nrows && bytes < part ? part : bytes;
 }
@@ -23,6 +25,24 @@ static int64_t task_bytes(int32_t nrows, int32_t w, int32_t columns) {
 /* Threads of a block of tasks, and how many such blocks a multiprocessor holds, by class. */
 static const int SIDE_BY_SIDE[MPKI_CUDA_CLASSES] = {10, 4, 2, 1};
 static const int WIDEST = sizeof(T) > 8 ? 256 : 512; /* registers */
+
+template <bool H>
+static mpk_status leaves_h(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t count,
+                           int32_t level, int64_t bytes) {
+    auto kernel = leaves_kernel<H, T>;
+    const int most = (cuda->sms > 0 ? cuda->sms : 2) * SIDE_BY_SIDE[0], blocks = (count + 31) / 32;
+    MPKI_PASS(allow(cuda, kernel, bytes));
+    MPKI_LAUNCH(kernel, blocks < most ? blocks : most, 32, (size_t)bytes, cuda->sparse, *t, first,
+                count, level, bytes);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static mpk_status leaves(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t count,
+                         int32_t level, int64_t bytes) {
+    return t->hermitian ? leaves_h<true>(cuda, t, first, count, level, bytes)
+                        : leaves_h<false>(cuda, t, first, count, level, bytes);
+}
 
 template <bool H, int THREADS, bool PARTS>
 static mpk_status tasks_by(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task,
@@ -296,5 +316,6 @@ static mpk_status diagonal_part(mpki_cuda *cuda, const mpki_cuda_tree *t, const 
     return MPK_OK;
 }
 
-extern const mpki_cuda_direct_kind FN(cuda_direct) = {
-    task_bytes, tasks, assemble, block, columns, count, get, take, give, sweep, diagonal_part};
+extern const mpki_cuda_direct_kind FN(cuda_direct) = {task_bytes, leaves,  tasks, assemble,
+                                                      block,      columns, count, get,
+                                                      take,       give,    sweep, diagonal_part};

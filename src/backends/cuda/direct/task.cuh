@@ -13,23 +13,38 @@ namespace mpki {
 
 /** A front in shared memory: the lower triangle of its first `columns` columns. */
 template <class T> struct packed_front {
+    static const bool PACKED = true;
     T *f;
     int n, columns;
     __device__ T *column(int j) const { return f + j * (2 * n - j - 1) / 2; }
     __device__ T &at(int i, int j) const { return column(j)[i]; }
     /** From a row of column j to the same row of the next one. */
     __device__ int step(int j) const { return n - j - 1; }
-    __device__ int entries() const { return columns * (2 * n - columns + 1) / 2; }
+    __device__ void clear() const {
+        const int entries = columns * (2 * n - columns + 1) / 2;
+        for (int k = (int)threadIdx.x; k < entries; k += (int)blockDim.x) f[k] = make<T>(0);
+    }
 };
 
-/** Columns of a front that have grown beyond shared memory: they lie where they will stay. */
+/** A front that has grown beyond shared memory lies where it will stay: its columns in the panel, the
+ *  others, where they are taken along, in the contribution. */
 template <class T> struct outside_front {
-    T *f;
-    int n, columns, ld;
-    __device__ T *column(int j) const { return f + (int64_t)j * ld; }
+    static const bool PACKED = false;
+    T *f, *c;
+    int n, columns, ld, w;
+    __device__ T *column(int j) const {
+        return j < w ? f + (int64_t)j * ld : contribution_column(c, n - w, j - w) - w;
+    }
     __device__ T &at(int i, int j) const { return column(j)[i]; }
+    /** Of columns in the panel. */
     __device__ int step(int) const { return ld; }
-    __device__ int entries() const { return columns * ld; }
+    __device__ void clear() const {
+        const int lane = (int)threadIdx.x & 31, warps = (int)blockDim.x / 32;
+        for (int j = (int)threadIdx.x / 32; j < columns; j += warps) {
+            T *to = column(j);
+            for (int i = j + lane; i < n; i += 32) to[i] = make<T>(0);
+        }
+    }
 };
 
 /** Shared memory of a task. */
@@ -41,12 +56,17 @@ template <class T> struct task_room {
     int ldx; /* of X, which has rows of columns; 4 or 12 beyond a multiple of 16: a warp's 4 x 8
                 entries lie in all banks */
     static __host__ __device__ int leading_of(int n) { return (n + 3) / 8 * 8 + 4; }
+    /** Of a tile of b columns; while it is factored it is there a second time. */
+    static __host__ __device__ int entries_of_x(int b, int columns) {
+        const int x = b * leading_of(columns), other = tile_other(b);
+        return x > other ? x : other;
+    }
     static __host__ __device__ int64_t entries(int n, int columns) {
         return (int64_t)columns * (2 * (int64_t)n - columns + 1) / 2;
     }
     static __host__ __device__ int64_t bytes(int n, int w, int columns, bool outside = false) {
-        const int64_t b = w < TILE ? w : TILE;
-        return ((int64_t)LDS_ * TILE + 6 * TILE + b * leading_of(columns) +
+        const int b = w < TILE ? w : TILE;
+        return ((int64_t)LDS_ * TILE + 6 * TILE + entries_of_x(b, columns) +
                 (outside ? 0 : entries(n, columns))) *
                    (int64_t)sizeof(T) +
                (TILE + 16 + 2 * (int64_t)n) * 4 + (int64_t)sizeof *((task_room *)0)->space + 64;
@@ -59,7 +79,7 @@ template <class T> struct task_room {
         d = work + 2 * TILE;
         dinv = d + 2 * TILE;
         X = dinv + 2 * TILE;
-        F = X + b * ldx;
+        F = X + entries_of_x(b, columns);
         space =
             (search_space<typename scalar_of<T>::real> *)(F + (outside ? 0 : entries(n, columns)));
         perm = (int32_t *)(space + 1);
@@ -71,12 +91,14 @@ template <class T> struct task_room {
 /** What task_rows() does with a row: X of it goes to m.X and is tested; the same without the test; it
  *  is tested alone; L goes to the front, and what the pivots leave of the other columns. */
 enum { ROWS_TRY, ROWS_AGAIN, ROWS_TEST, ROWS_STORE };
+enum { WORD_OUT = 2 };
 
 /** All threads: rows below a tile of b columns at p: X of the first `pivots` columns. The first column
- *  that fails a test goes to m.word[0], unless that is less. */
+ *  that fails a test goes to m.word[0], unless that is less. out: NULL, or where L goes, too, that is
+ *  tested, with this leading dimension. */
 template <bool H, int B, class F, class T>
 __device__ void task_rows(const F &f, const task_room<T> &m, int p, int b, int pivots,
-                          typename scalar_of<T>::real limit, int what) {
+                          typename scalar_of<T>::real limit, int what, T *out, int ld) {
 #pragma unroll 1
     for (int i = p + b + (int)threadIdx.x; i < f.n; i += (int)blockDim.x) {
         T x[B];
@@ -91,8 +113,8 @@ __device__ void task_rows(const F &f, const task_room<T> &m, int p, int b, int p
 #pragma unroll
             for (int k = 0; k < B; ++k)
                 if (k < b) m.X[i + k * m.ldx] = x[k];
-        if (what != ROWS_STORE) continue;
-        T *to = &f.at(i, p);
+        if (what != ROWS_STORE && !out) continue;
+        T *to = out ? out + i : &f.at(i, p);
 #pragma unroll
         for (int k = 0; k < B; ++k) {
             if (k >= b) continue;
@@ -100,34 +122,39 @@ __device__ void task_rows(const F &f, const task_room<T> &m, int p, int b, int p
             *to = k < pivots
                       ? times_inverse<H>(k ? x[k ? k - 1 : 0] : make<T>(0), x[k], after, m.dinv, k)
                       : x[k];
-            to += f.step(p + k);
+            to += out ? ld : f.step(p + k);
         }
     }
 }
 
 template <bool H, class F, class T>
 __device__ void task_rows_of(const F &f, const task_room<T> &m, int p, int b, int pivots,
-                             typename scalar_of<T>::real limit, int what) {
+                             typename scalar_of<T>::real limit, int what, T *out = NULL,
+                             int ld = 0) {
     if (b <= 4)
-        task_rows<H, 4>(f, m, p, b, pivots, limit, what);
+        task_rows<H, 4>(f, m, p, b, pivots, limit, what, out, ld);
     else if (b <= 8)
-        task_rows<H, 8>(f, m, p, b, pivots, limit, what);
+        task_rows<H, 8>(f, m, p, b, pivots, limit, what, out, ld);
     else if (b <= 16)
-        task_rows<H, 16>(f, m, p, b, pivots, limit, what);
+        task_rows<H, 16>(f, m, p, b, pivots, limit, what, out, ld);
     else
-        task_rows<H, 32>(f, m, p, b, pivots, limit, what);
+        task_rows<H, 32>(f, m, p, b, pivots, limit, what, out, ld);
 }
 
 /** All threads: rows below a tile in which np pivots were found; returns how many of these pass. Rows
- *  of a whole front are in m.X then, of columns alone in the front. */
+ *  of a whole front are in m.X then, of columns alone in the front, or, where the tile has all of them
+ *  and all pass, in the panel: m.word[WORD_OUT] says so. */
 template <bool H, class F, class T>
-__device__ int task_rows_tested(const F &f, const task_room<T> &m, int p, int b, int np,
-                                typename scalar_of<T>::real limit) {
-    const bool whole = f.columns == f.n;
-    task_rows_of<H>(f, m, p, b, np, limit, whole ? ROWS_TRY : ROWS_TEST);
+__device__ int task_rows_tested(const F &f, const task_room<T> &m, const panel<T> &a, int p, int b,
+                                int np, typename scalar_of<T>::real limit) {
+    const bool whole = f.columns == f.n, all = F::PACKED && !whole && np == f.columns;
+    task_rows_of<H>(f, m, p, b, np, limit, whole ? ROWS_TRY : ROWS_TEST, all ? a.a : (T *)NULL,
+                    a.ld);
     __syncthreads();
     const int ne = whole_pairs(m.d, m.word[0]);
     __syncthreads();
+    if (threadIdx.x == 0) m.word[WORD_OUT] = all && ne == np;
+    if (all && ne == np) return ne;
     if (!whole)
         task_rows_of<H>(f, m, p, b, ne, limit, ROWS_STORE);
     else if (ne < np)
@@ -223,17 +250,20 @@ __device__ int task_tile(const F &f, const task_room<T> &m, const panel<T> &out,
                          const pivot_rules<typename scalar_of<T>::real> &rules) {
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
     const int n = f.n, warps = nt / 32;
-    if (warp == 0) {
-        for (int j = 0; j < b; ++j)
-            if (lane < b)
-                m.S[lane + j * LDS_] =
-                    lane >= j ? f.at(p + lane, p + j) : cj<H>(f.at(p + j, p + lane));
+    for (int j = warp; j < b; j += warps)
+        if (lane < b)
+            m.S[lane + j * LDS_] = lane >= j ? f.at(p + lane, p + j) : cj<H>(f.at(p + j, p + lane));
+    int np;
+    if (warps > 1) {
+        __syncthreads();
+        np = tile_factor_shared<H>(m.S, m.X, b, m.perm, m.d, m.dinv, rules.least());
+    } else {
         __syncwarp();
-        const int np = tile_factor<H>(m.S, b, m.perm, m.d, m.dinv, rules.least(), m.work);
-        if (lane == 0) m.word[0] = m.word[1] = np;
+        np = tile_factor<H>(m.S, b, m.perm, m.d, m.dinv, rules.least(), m.work);
     }
+    if (tid == 0) m.word[0] = np;
     __syncthreads();
-    const int np = m.word[1], ne = task_rows_tested<H>(f, m, p, b, np, 1 / rules.u);
+    const int ne = task_rows_tested<H>(f, m, out, p, b, np, 1 / rules.u);
     /* the block: L of what passed in its lower triangle; what is left goes through the upper one */
     for (int t = tid; t < b * b; t += nt) {
         const int i = t % b, j = t / b;
@@ -287,13 +317,14 @@ __device__ int task_tile(const F &f, const task_room<T> &m, const panel<T> &out,
     return ne;
 }
 
-/** All threads: eliminate what can be. Returns nelim. */
+/** All threads: eliminate what can be. before: columns among them that have been counted as rejected.
+ *  Returns nelim. */
 template <bool H, class F, class T>
 __device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_room<T> &m,
-                              const panel<T> &out, int w, int root) {
+                              const panel<T> &out, int w, int root, int before) {
     const pivot_rules<typename scalar_of<T>::real> rules(t);
     const int n = f.n;
-    int p = 0, pass = 0;
+    int p = 0, pass = 0, rejected = -before;
     for (;;) {
         const int start = p;
         int end = w;
@@ -303,11 +334,12 @@ __device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_ro
             const int left = b - ne, untried = end - (p + b);
             for (int k = 0; k < left && k < untried; ++k)
                 front_exchange<H>(f, out.id, n, p + ne + k, end - 1 - k);
-            if (left && pass == 0 && threadIdx.x == 0)
-                atomicAdd(&t.flags->rejected, (unsigned long long)left);
+            rejected += left;
             end -= left;
             p += ne;
         }
+        if (pass == 0 && rejected > 0 && threadIdx.x == 0)
+            atomicAdd(&t.flags->rejected, (unsigned long long)rejected);
         const int left = w - p;
         if (left == 0 || root == MPKI_CUDA_NOT_LAST) return p;
         if (pass > 0 && p - start < (left + p - start) / 8 + 1) break;
@@ -348,7 +380,9 @@ __device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_room
     for (int k = (int)threadIdx.x; k < node.own; k += (int)blockDim.x) out.id[k] = node.first + k;
     __syncthreads();
     add_children<H, T>(t, f, node, late, out.id, m.row);
-    return node.own > 0 ? task_eliminate<H>(t, f, m, out, out.w, node.root) : 0;
+    /* columns before these have left what came late, and counted it */
+    return node.own > 0 ? task_eliminate<H>(t, f, m, out, out.w, node.root, node.shift ? late : 0)
+                        : 0;
 }
 
 /** A thread: front s is done. */
@@ -362,8 +396,8 @@ __device__ inline void task_done(const mpki_cuda_tree &t, int s, char *place, in
 }
 
 /** All threads: front s of a task that begins at front `first`. False: a front below it could not be
- *  done, or it has no place; then nothing was written. alone: its columns without the others; where
- *  they have grown beyond shared memory, in their place. */
+ *  done, or it has no place; then nothing was written. alone: its columns without the others. WIDE:
+ *  where it has grown beyond shared memory it is done in its place. */
 template <bool H, bool WIDE, class T>
 __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_bytes, int s,
                            int first, bool alone, int level) {
@@ -380,7 +414,7 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     if (late > 0) {
         w = own + late, n = w + node.rows, columns = alone ? w : n;
         const bool fits = task_room<T>::bytes(n, w, columns) <= room_bytes;
-        outside = WIDE && alone && !fits;
+        outside = WIDE && !fits;
         if (!fits && !(outside && task_room<T>::bytes(n, w, columns, true) <= room_bytes)) {
             if (tid == 0) {
                 atomicMax(&t.flags->stuck, level + 1);
@@ -396,20 +430,21 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     }
     const int ld = leading(n);
     const panel<T> out(place, w, ld);
+    T *const C = (T *)t.contribution + node.contribution;
     int nelim;
     if (WIDE && outside) {
-        const outside_front<T> g = {out.a, n, w, ld};
+        const outside_front<T> g = {out.a, C, n, columns, ld, w};
         add_entries<T>(t, g, node, late);
         nelim = task_columns<H>(t, g, m, node, out, late);
     } else {
         nelim = task_columns<H>(t, f, m, node, out, late);
-        T *C = (T *)t.contribution + node.contribution;
         for (int j = warp; j < node.rows && !alone; j += warps) {
             T *to = contribution_column(C, node.rows, j);
             for (int i = j + lane; i < node.rows; i += 32) to[i] = f.at(w + i, w + j);
         }
+        const int last = nelim == w && m.word[WORD_OUT] ? w : n;
         for (int j = warp; j < w; j += warps)
-            for (int i = j + lane; i < n; i += 32) out.a[i + (int64_t)j * ld] = f.at(i, j);
+            for (int i = j + lane; i < last; i += 32) out.a[i + (int64_t)j * ld] = f.at(i, j);
     }
     __syncthreads();
     if (tid == 0) task_done(t, s, place, w, nelim, ld);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_WARPS_CUH
 #define MPKI_CUDA_DIRECT_WARPS_CUH
-/** Sweeps over the small fronts of a task, a warp for each: warps take them in turn, and wait for one another by
- *  words in shared memory. */
+/** Sweeps over the small fronts of some tasks, a warp for each: warps take them in turn, and wait for one another
+ *  by words in shared memory. */
 #include "sweep.cuh"
 
 namespace mpki {
@@ -75,10 +75,10 @@ template <int NR, class T> struct gift {
     }
 };
 
-/** A warp: L^-1 of one front. first: of the task. sum: WARP_ROOM x NR, v: MPKI_CUDA_WARP_PIVOTS x NR. */
+/** A warp: L^-1 of one front of first .. last. sum: WARP_ROOM x NR, v: MPKI_CUDA_WARP_PIVOTS x NR. */
 template <int NR, class T>
 __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
-                                int first, warps_state &state, T *sum, T *v) {
+                                int first, int last, warps_state &state, T *sum, T *v) {
     const swept_front<T> f(t, index);
     const panel<T> &a = f.a;
     const int lane = (int)threadIdx.x & 31, e = f.e, own = f.own, low = f.node.first;
@@ -127,18 +127,24 @@ __device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &
             *(i < f.w ? &y[(int64_t)a.id[i] * NR + r] : &u[(i - f.w) * NR + r]) = z[r];
     }
     tell_warps(state, index - first);
+    const int parent = s.parent[index];
+    if (lane == 0 && parent > last) { /* another block has it */
+        __threadfence();
+        atomicAdd(s.finished + index, 1);
+    }
 }
 
-/** A warp: L^-T of one front, whose parent is in the task, or is waited for. */
+/** A warp: L^-T of one front, whose parent is among them, or is waited for. */
 template <bool H, int NR, class T>
 __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
                                  int first, int last, warps_state &state, T *x, T *v) {
     const swept_front<T> f(t, index);
     const panel<T> &a = f.a;
     const int lane = (int)threadIdx.x & 31, e = f.e, beyond = f.n - e, parent = s.parent[index];
+    const bool inside = parent >= 0 && parent <= last;
     const int32_t *ridx = t.ridx + f.node.ridx;
     T *y = (T *)s.y;
-    if (index < last)
+    if (inside)
         wait_for_warps(state, lane == 0 ? parent - first : -1);
     else if (parent >= 0) {
         if (lane == 0) wait_for(s.finished + parent, s.goal_up[parent]);
@@ -196,10 +202,10 @@ __device__ void forward_by_warps(const mpki_cuda_tree &t, const mpki_cuda_sweep 
     T *mine = room + warp * (WARP_ROOM + MPKI_CUDA_WARP_PIVOTS) * NR;
     begin_warps(state, count);
     for (int k = next_front(state); k < count; k = next_front(state)) {
-        forward_by_warp<NR, T>(t, s, me.first + k, me.first, state, mine, mine + WARP_ROOM * NR);
+        forward_by_warp<NR, T>(t, s, me.first + k, me.first, me.last, state, mine,
+                               mine + WARP_ROOM * NR);
         __syncwarp();
     }
-    publish(s.finished + me.last);
 }
 template <bool H, int NR, class T>
 __device__ void backward_by_warps(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
