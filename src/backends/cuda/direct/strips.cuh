@@ -395,7 +395,7 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     __shared__ strip_columns<T> mine;
     __shared__ strip_rows<SWEEP_THREADS> low;
     __shared__ strip_rows<STRIP> others;
-    __shared__ int32_t at[IN_STRIP * SWEEP_THREADS], position[STRIP];
+    __shared__ int32_t at[IN_STRIP * SWEEP_THREADS], position[STRIP], where[SWEEP_THREADS];
     __shared__ int own_size;
     const swept_front<T> top(t, me.top);
     const strip_room<NR, T> m(room);
@@ -427,56 +427,80 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
     for (int r = 0; r < NR; ++r)
 #pragma unroll
         for (int q = 0; q < COLUMNS; ++q) sum[r][q] = make<T>(0);
-    if (parent >= 0 && tid == 0) wait_for(s.finished + parent, s.goal_up[parent]);
-    __syncthreads();
-    for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
-        m.y[k] = k / NR < b ? fresh(&y[(int64_t)position[k / NR] * NR + k % NR]) : make<T>(0);
-    /* a warp's part of 32 rows, which begin at place i0 of a list of `rows`, for each segment */
-    const auto add = [&](const int32_t *place, int rows, int i0, const T *x) {
-        T l[COLUMNS];
+    /* rows from number i0 on beyond the pivots, up to a thread each: where they are. Returns how many */
+    const auto look = [&](int i0) {
+        const int count = describe_rows(top, me.top, top.e + i0, &low), at_row = low.position[tid];
+        if (tid < count) where[tid] = at_row >= 0 ? at_row : ridx[top.m + at_row];
+        __syncthreads();
+        find_rows(me, chain, strip, end, low, count, at);
+        return count;
+    };
+    /* a warp's columns in 32 rows: places from i0 on of a list of `rows` for each segment */
+    const auto fetch = [&](const int32_t *place, int rows, int i0, T(&l)[COLUMNS]) {
 #pragma unroll
         for (int q = 0; q < COLUMNS; ++q) {
             const int col = warp * COLUMNS + q;
             const int k = col < b ? place[mine.segment[col] * rows + i0 + lane] : -1;
             l[q] = k >= 0 ? cj<H>(mine.column[col][k]) : make<T>(0);
         }
+    };
+    const auto add = [&](const T(&l)[COLUMNS], const T *x) {
 #pragma unroll
         for (int q = 0; q < COLUMNS; ++q)
 #pragma unroll
-            for (int r = 0; r < NR; ++r) pfma(sum[r][q], l[q], x[(i0 + lane) * NR + r]);
+            for (int r = 0; r < NR; ++r) pfma(sum[r][q], l[q], x[lane * NR + r]);
     };
+    int count = beyond > 0 ? look(0) : 0;
+    if (parent >= 0 && tid == 0) wait_for(s.finished + parent, s.goal_up[parent]);
+    __syncthreads();
+    for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
+        m.y[k] = k / NR < b ? fresh(&y[(int64_t)position[k / NR] * NR + k % NR]) : make<T>(0);
     for (int i0 = 0; i0 < beyond; i0 += SWEEP_THREADS) {
-        const int count = describe_rows(top, me.top, top.e + i0, &low); /* all threads */
-        __syncthreads();
-        find_rows(me, chain, strip, end, low, count, at);
-        for (int k = tid; k < SWEEP_THREADS * NR; k += SWEEP_THREADS) {
-            const int to = k / NR < count ? low.position[k / NR] : 0;
-            m.x[k] = k / NR < count
-                         ? fresh(&y[(int64_t)(to >= 0 ? to : ridx[top.m + to]) * NR + k % NR])
-                         : make<T>(0);
+        if (i0 > 0) {
+            __syncthreads();
+            count = look(i0);
         }
+        for (int k = tid; k < SWEEP_THREADS * NR; k += SWEEP_THREADS)
+            m.x[k] = k / NR < count ? fresh(&y[(int64_t)where[k / NR] * NR + k % NR]) : make<T>(0);
         __syncthreads();
-        for (int i = 0; i < count; i += 32) add(at, SWEEP_THREADS, i, m.x);
-        __syncthreads();
+#pragma unroll 2
+        for (int i = 0; i < count; i += 32) {
+            T l[COLUMNS];
+            fetch(at, SWEEP_THREADS, i, l);
+            add(l, m.x + i * NR);
+        }
     }
+    __syncthreads();
     for (int c = 0; c < after; ++c) { /* strips from the last on */
-        const int which = me.strips - 1 - c, count = columns_of(me, chain, which);
-        int32_t *const place = at + (c & 1) * IN_STRIP * STRIP;
+        const int which = me.strips - 1 - c, there = columns_of(me, chain, which);
         T *const x = m.x + (c & 1) * STRIP * NR;
+        T l[STRIP / 32][COLUMNS];
         if (one) {
-            for (int k = tid; k < STRIP; k += SWEEP_THREADS)
-                place[k] = k < count ? which * STRIP + k : -1;
+#pragma unroll
+            for (int h = 0; h < STRIP / 32; ++h)
+#pragma unroll
+                for (int q = 0; q < COLUMNS; ++q) {
+                    const int col = warp * COLUMNS + q, i = 32 * h + lane;
+                    l[h][q] = col < b && i < there ? cj<H>(mine.column[col][which * STRIP + i])
+                                                   : make<T>(0);
+                }
+            if (which >= strip + 3 && tid / 4 < b && tid % 4 * (LINE / (int)sizeof(T)) < STRIP)
+                bring(mine.column[tid / 4] + (which - 2) * STRIP + tid % 4 * (LINE / (int)sizeof(T)));
         } else {
-            __syncthreads(); /* the list of rows is free again */
+            int32_t *const place = at + (c & 1) * IN_STRIP * STRIP;
             if (tid < STRIP) describe_columns(me, chain, which, (strip_columns<T> *)0, &others);
             __syncthreads();
-            find_rows(me, chain, strip, end, others, count, place);
+            find_rows(me, chain, strip, end, others, there, place);
+            __syncthreads();
+#pragma unroll
+            for (int h = 0; h < STRIP / 32; ++h) fetch(place, STRIP, 32 * h, l[h]);
         }
         for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
             x[k] =
-                k < count * NR ? handed(handed_on + (int64_t)which * STRIP * NR + k) : make<T>(0);
+                k < there * NR ? handed(handed_on + (int64_t)which * STRIP * NR + k) : make<T>(0);
         __syncthreads();
-        for (int i = 0; i < count; i += 32) add(place, STRIP, i, x);
+#pragma unroll
+        for (int h = 0; h < STRIP / 32; ++h) add(l[h], x + 32 * h * NR);
     }
 #pragma unroll
     for (int r = 0; r < NR; ++r) {
