@@ -219,6 +219,23 @@ static mpk_status number(mpki_cuda_cut *c) {
     return MPK_OK;
 }
 
+/* Of front s: rows that are its parent's own columns; parts of its contribution that hold them. */
+static int32_t rows_up(const mpki_cuda_cut *c, int32_t s, int32_t *parts) {
+    const mpki_cuda_made *m = &c->m;
+    const int32_t all = (m->rows[s] + MPKI_FRONT_CONTRIBUTION - 1) / MPKI_FRONT_CONTRIBUTION;
+    int32_t up = 0, high = m->rows[s];
+    while (m->parent[s] >= 0 && up < high) {
+        const int32_t middle = up + (high - up) / 2;
+        if (m->list[m->rel[s] + middle] < m->own[m->parent[s]])
+            up = middle + 1;
+        else
+            high = middle;
+    }
+    const int32_t panels = (up + MPKI_FRONT_CONTRIBUTION - 1) / MPKI_FRONT_CONTRIBUTION;
+    *parts = c->panel[s] ? panels * all - panels * (panels - 1) / 2 : 0;
+    return up;
+}
+
 static void fill_nodes(mpki_cuda_cut *c) {
     const mpki_cuda_made *m = &c->m;
     const mpki_tree_view *tree = m->tree;
@@ -229,6 +246,7 @@ static void fill_nodes(mpki_cuda_cut *c) {
     for (int32_t f = 0; f < m->count; f++) { /* in the order of the plan's numbers */
         mpki_cuda_node *node = &plan->node[f];
         const int32_t s = node->first, super = m->super[s];
+        int32_t parts_up;
         const bool real = super >= 0;
         plan->kind[f] = m->kind[s];
         *node = (mpki_cuda_node){.own = m->own[s],
@@ -242,6 +260,8 @@ static void fill_nodes(mpki_cuda_cut *c) {
                                          : m->rows[s] == 0               ? MPKI_CUDA_ROOT
                                                                          : MPKI_CUDA_INNER,
                                  .parts = parts_of(c, s),
+                                 .up = rows_up(c, s, &parts_up),
+                                 .parts_up = parts_up,
                                  .rel = m->rel[s],
                                  .ridx = m->ridx[s],
                                  .panel = bytes};

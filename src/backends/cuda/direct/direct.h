@@ -34,6 +34,8 @@ typedef struct mpki_cuda_node {
     int32_t child, children; /**< its children: list entries child .. child + children - 1 */
     int32_t root;            /**< MPKI_CUDA_INNER, _ROOT, _NOT_LAST */
     int32_t parts;           /**< > 0: its contribution is made in so many parts, by other blocks */
+    int32_t up;              /**< of its rows, those that are its parent's own columns */
+    int32_t parts_up;        /**< parts in which all of these columns lie: the first so many */
     int64_t rel;             /**< where its rows begin in `rel` */
     int64_t ridx;            /**< and in `ridx` */
     int64_t scatter;         /**< its entries of A: list entries scatter .. */
@@ -51,7 +53,8 @@ typedef struct mpki_cuda_now {
     void *a; /**< the panel */
     int32_t w, nelim, ld;
     int32_t done;  /**< 1: it is; -1: it could not, or one below it could not; 0: not yet */
-    int32_t parts; /**< of its contribution that are there */
+    int32_t parts;    /**< of its contribution that are there, */
+    int32_t parts_up; /**< and of the first node.parts_up among them */
 } mpki_cuda_now;
 
 /** What one thread block does: fronts first .. last, one after the other, each as a whole in shared

@@ -408,7 +408,7 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     task_room<T> m(room, n, w, columns);
     packed_front<T> f = {m.F, n, columns};
     add_entries<T>(t, f, node, 0); /* before the children are there; mostly they leave nothing */
-    if (!wait_for_fronts(t, node, first, &late)) return false;
+    if (!wait_for_fronts(t, node, first, alone, &late)) return false;
     char *place = t.arena + node.panel;
     bool outside = false;
     if (late > 0) {
