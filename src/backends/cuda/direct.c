@@ -422,8 +422,8 @@ static mpk_status eliminate(mpki_direct *f, const int32_t *list, int32_t count, 
     for (int32_t k = 0; k < count; k++) {
         const mpki_cuda_front *x = &f->large[k];
         const mpki_cuda_node *node = &f->plan.node[x->index];
-        f->now[x->index] = (mpki_cuda_now){
-            x->a, x->w, x->own > 0 ? x->p : 0, x->ld, 1, node->parts, node->parts_up};
+        f->now[x->index] = (mpki_cuda_now){x->a, x->w,        x->own > 0 ? x->p : 0, x->ld,
+                                           1,    node->parts, node->parts_up};
         if (x->w != x->own || x->p != x->own) f->touched = true, f->as_planned = false;
     }
     (void)DID(functions(f)->finish(cuda, &f->on, &large));

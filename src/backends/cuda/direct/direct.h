@@ -52,7 +52,7 @@ enum { MPKI_CUDA_INNER = 0, MPKI_CUDA_ROOT = 1, MPKI_CUDA_NOT_LAST = 2 };
 typedef struct mpki_cuda_now {
     void *a; /**< the panel */
     int32_t w, nelim, ld;
-    int32_t done;  /**< 1: it is; -1: it could not, or one below it could not; 0: not yet */
+    int32_t done;     /**< 1: it is; -1: it could not, or one below it could not; 0: not yet */
     int32_t parts;    /**< of its contribution that are there, */
     int32_t parts_up; /**< and of the first node.parts_up among them */
 } mpki_cuda_now;
@@ -214,6 +214,8 @@ typedef struct mpki_cuda_direct_table {
     int64_t (*task_bytes)(mpk_scalar scalar, int32_t nrows, int32_t w, int32_t columns);
     /** The most that a task of this class has. */
     int64_t (*class_bytes)(mpki_cuda *cuda, int32_t size);
+    /** Blocks of this class that are at work at the same time. */
+    int32_t (*class_blocks)(mpki_cuda *cuda, int32_t size);
     /** Between the host and the device, in the engines' stream; to_device 1 or 0. */
     int (*copy)(mpki_cuda *cuda, void *to, const void *from, int64_t bytes, int to_device);
     int (*clear)(mpki_cuda *cuda, void *to, int64_t bytes);
