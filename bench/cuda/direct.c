@@ -11,7 +11,8 @@
  *   engine   the engine alone, values from the host
  *   solve    one right-hand side with refinement, vectors on the host
  *   apply    one right-hand side, no refinement, vectors on the device; apply K
- *   there    again and solve, with values and vectors on the device
+ *   there    again and solve, with values and vectors on the device; at the line's end the stages of
+ *            again: bringing and scaling the values, the engine; and those of apply
  * TFLOP/s of `engine`, bytes on the device, and those that mpk_factor_estimate() predicts. profile=1: where the time goes, step by step; hash:
  * a hash of D, the order and a solution after each of so many runs, which must be one. */
 #include "../../src/backends/cuda/direct_factor.h"
@@ -108,8 +109,8 @@ static int time_engine(mpk_factor *fac, int repeat, bool profile, double *ms) {
     return 0;
 }
 
-/* M^-1 on vectors that lie on the device. */
-static int time_apply(mpk_factor *fac, int repeat, int32_t nrhs, double *ms) {
+/* M^-1, or a part of it, on vectors that lie on the device. */
+static int time_apply(mpk_factor *fac, mpk_part part, int repeat, int32_t nrhs, double *ms) {
     mpk_context *ctx = fac->ctx;
     const mpki_device *d = mpki_cuda_kept(ctx);
     const int64_t n = fac->an->n, bytes = n * nrhs * (int64_t)mpk_scalar_size(fac->an->scalar);
@@ -121,7 +122,7 @@ static int time_apply(mpk_factor *fac, int repeat, int32_t nrhs, double *ms) {
                  mpk_failed(mpki_cuda_direct.solver_make(ctx, fac->direct, 1, nrhs, &s));
     for (int k = -1; k < repeat && !failed; k++) {
         const double start = mpki_now_s();
-        failed = mpk_failed(mpki_cuda_direct.apply(s, MPK_PART_ALL, nrhs, b, n, x, n)) ||
+        failed = mpk_failed(mpki_cuda_direct.apply(s, part, nrhs, b, n, x, n)) ||
                  d->table->direct->wait(d->cuda);
         if (k >= 0) t[k] = (mpki_now_s() - start) * 1e3;
     }
@@ -160,6 +161,37 @@ static int time_there(mpk_factor *fac, const mpk_problem_view *a, const void *b,
     if (!failed) *solved = median(t, repeat);
     (void)mpk_device_free(ctx, 0, &ax), (void)mpk_device_free(ctx, 0, &db);
     (void)mpk_device_free(ctx, 0, &dx);
+    free(t);
+    return failed;
+}
+
+/* The stages of a refactorization from values on the device. */
+static int time_stages(mpk_factor *fac, const mpk_problem_view *a, int repeat, double *take,
+                       double *engine) {
+    mpk_context *ctx = fac->ctx;
+    const int64_t values = a->nnz * (int64_t)mpk_scalar_size(a->scalar);
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    const mpki_pivot_rules rules = {.threshold = fac->options.pivot_threshold,
+                                    .small = mpki_default_zero_tolerance(fac->an->scalar),
+                                    .size = 1,
+                                    .threads = 1};
+    mpki_numeric_result result;
+    void *ax = NULL;
+    double *t = malloc(2 * (size_t)repeat * sizeof *t);
+    int failed = mpk_failed(mpk_device_alloc(ctx, 0, values, &ax)) ||
+                 mpk_failed(mpk_device_copy(ctx, 0, ax, values, a->ax, values, values, 1));
+    for (int k = 0; k < repeat && !failed; k++) {
+        bool taken = false;
+        const double start = mpki_now_s();
+        failed = mpk_failed(fac->form->take(fac, &fac->options, ax, false, &taken)) || !taken ||
+                 d->table->direct->wait(d->cuda);
+        const double middle = mpki_now_s();
+        failed = failed || mpk_failed(mpki_cuda_direct.factorize(fac->direct, NULL, NULL, &rules,
+                                                                 NULL, &result));
+        t[k] = (middle - start) * 1e3, t[repeat + k] = (mpki_now_s() - middle) * 1e3;
+    }
+    if (!failed) *take = median(t, repeat), *engine = median(t + repeat, repeat);
+    (void)mpk_device_free(ctx, 0, &ax);
     free(t);
     return failed;
 }
@@ -241,7 +273,7 @@ static int row(const char *what, const wishes *w) {
     mpk_factor_info_get(fac, &info);
     const size_t size = mpk_scalar_size(a.scalar), n = (size_t)a.n;
     double *t = malloc((size_t)w->repeat * sizeof *t), again, alone = 0, solved, applied = 0,
-           many = 0, again_there = 0, solved_there = 0;
+           many = 0, again_there = 0, solved_there = 0, take = 0, engine = 0, lower = 0, upper = 0;
     char *b = calloc(n + 1, size), *x = malloc((n + 1) * size);
     for (size_t i = 0; i < n; i++) {
         if (size == 4 || a.scalar == MPK_C)
@@ -263,8 +295,12 @@ static int row(const char *what, const wishes *w) {
     }
     solved = median(t, w->repeat);
     if (time_there(fac, &a, b, w->repeat, &o, &again_there, &solved_there, &there) ||
-        time_engine(fac, w->repeat, false, &alone) || time_apply(fac, w->repeat, 1, &applied) ||
-        (w->nrhs > 1 && time_apply(fac, w->repeat, w->nrhs, &many)))
+        time_stages(fac, &a, w->repeat, &take, &engine) ||
+        time_engine(fac, w->repeat, false, &alone) ||
+        time_apply(fac, MPK_PART_ALL, w->repeat, 1, &applied) ||
+        time_apply(fac, MPK_PART_L, w->repeat, 1, &lower) ||
+        time_apply(fac, MPK_PART_LT, w->repeat, 1, &upper) ||
+        (w->nrhs > 1 && time_apply(fac, MPK_PART_ALL, w->repeat, w->nrhs, &many)))
         return complain(ctx, what);
     printf("%s: n %d nnz %lld L %lld fronts %d steps %d largest %d, analysis %.2f s; omega %.1e "
            "%.1e, "
@@ -286,10 +322,11 @@ static int row(const char *what, const wishes *w) {
            applied);
     if (w->nrhs > 1) printf(" apply %d %.3f", w->nrhs, many);
     printf(" there: again %.3f solve %.3f ms, %.2f TFLOP/s, %.3f GB, predicted %.3f GB; omega "
-           "there %.1e %.1e, %d steps\n",
+           "there %.1e %.1e, %d steps; take %.3f engine %.3f, "
+           "L %.3f LT %.3f\n",
            again_there, solved_there, info.flops / alone / 1e9, (double)info.bytes / 1e9,
-           (double)ahead.device_bytes / 1e9, there.unrefined, there.componentwise,
-           there.iterations);
+           (double)ahead.device_bytes / 1e9, there.unrefined, there.componentwise, there.iterations,
+           take, engine, lower, upper);
     fflush(stdout);
     if (w->profile && time_engine(fac, w->repeat, true, &alone)) return complain(ctx, what);
     const int bad = w->hash > 0 ? hashes(ctx, fac, w->hash, &o) : 0;

@@ -116,14 +116,27 @@ typedef struct mpki_direct_solver mpki_direct_solver; /* work space that its sol
 typedef struct mpki_refine_wish {
     int32_t steps;
     double accuracy;
-    double growth; /* most ||A|| ||x|| / ||b|| that is no reason to look closer */
+    double doubt; /* ||A|| ||x|| / ||b|| from which on x is looked at: may it be in A's kernel? */
+    double flat;  /* it may where A takes it to no more than this, relatively */
 } mpki_refine_wish;
+
+/** Values as a caller has them, in the memory of an engine's device; the lists are in host memory. */
+typedef struct mpki_given_view {
+    const void *values;
+    int64_t count;
+    const void
+        *place; /* count: mpki_place() of each (problem/given.h); NULL: value k is entry k of ax */
+    bool wide;  /* places of 64 bits */
+    /* how they are scaled: by mpki_equilibrate(), then to powers of two */
+    const double *scale; /* n: the scaling to begin with; NULL: 1 */
+    int32_t sweeps;
+} mpki_given_view;
 
 /** What it reached; fields as in mpk_solve_info. */
 typedef struct mpki_refined {
     bool
-        done; /* false: something is unusual (numbers near the ends of the range, not finite, growth,
-                  no memory), and the host has to do it */
+        done; /* false: something is unusual (numbers near the ends of the range, not finite, growth that
+                  hides b, x may be in A's kernel, no memory), and the host has to do it */
     int32_t iterations;
     double componentwise, normwise, unrefined, relative_residual;
 } mpki_refined;
@@ -136,8 +149,8 @@ typedef struct mpki_direct_engine {
     /** Release the numbers and their work space; *f can be factorized again. */
     void (*clear)(mpki_direct *f);
     /** P S A S P^T = L D L^T; numbers of an earlier call are overwritten.
-     *  ax     [in]  nnz values, in the order of the tree's ap and ai
-     *  scale  [in]  n powers of two, problem order: S. Must outlive the numbers
+     *  ax     [in]  nnz values, in the order of the tree's ap and ai; NULL: those taken last
+     *  scale  [in]  n powers of two, problem order: S. Must outlive the numbers; NULL with ax
      *  stop   [in]  NULL: never give up
      *  result [out] what was done
      *  Returns MPK_OK (also where it was given up: result->runaway) | MPK_ERR_MEMORY, _NUMERIC,
@@ -180,13 +193,23 @@ typedef struct mpki_direct_engine {
      *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
     mpk_status (*estimate)(mpk_context *ctx, const mpki_tree_view *tree, int64_t *bytes,
                            double *time_s);
-    /** x := A^-1 b with refinement as factor/refine_t.c has it, of one vector in the device's memory,
-     *  where b and x stay; only numbers come to the host. x == b is allowed. NULL: the engine has
-     *  none.
+    /** x := A^-1 b with refinement as factor/refine_t.c has it, of one vector, in the device's memory;
+     *  only numbers come to the host, and x where it lies there. x == b is allowed. NULL: the engine
+     *  has none.
      *  told [out] not done: x is undefined, but as it was where x == b
      *  Returns MPK_OK (also where it was not done) | MPK_ERR_DEVICE */
     mpk_status (*refine)(mpk_context *ctx, const mpki_direct *f, mpki_direct_solver *s,
                          const mpki_refine_wish *wish, const void *b, void *x, mpki_refined *told);
+    /** Take values that lie in the device's memory for the next factorization, and scale them. NULL: the
+     *  engine has none.
+     *  taken [out] false: it has to be done on the host (there are no numbers yet, several values for an
+     *              entry, some that are not finite, triangles that differ, no memory); the numbers and values
+     *              that were there are as they were
+     *  Returns MPK_OK (also where they were not taken) | MPK_ERR_DEVICE */
+    mpk_status (*take)(mpki_direct *f, const mpki_given_view *given, bool *taken);
+    /** The values that were taken last, nnz in the order of the tree's, and their scaling, n in problem
+     *  order, to host memory; either may be NULL. By any thread. Returns MPK_OK | MPK_ERR_DEVICE */
+    mpk_status (*give)(const mpki_direct *f, void *ax, double *scale);
 } mpki_direct_engine;
 
 /* ---- a factorization on blocks, complete or incomplete: Thuerck 2021, Meta-algorithm 12; blocks/ has

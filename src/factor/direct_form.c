@@ -21,8 +21,13 @@ mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
                                mpki_numeric_result *result) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
-    mpk_status status =
-        mpki_find_scaling(ctx, an, &fac->options, fac->ax, fac->rescaled, fac->scale, &fac->size);
+    const bool away = fac->away; /* then they are scaled, too */
+    mpk_status status = MPK_OK;
+    if (away)
+        fac->size = 1;
+    else
+        status = mpki_find_scaling(ctx, an, &fac->options, fac->ax, fac->rescaled, fac->scale,
+                                   &fac->size);
     if (mpk_failed(status)) return status;
     const bool single = an->scalar == MPK_S || an->scalar == MPK_C;
     const double small = fac->options.zero_tolerance >= 0 ? fac->options.zero_tolerance
@@ -36,7 +41,32 @@ mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
                                     .threads = fac->options.threads,
                                     .memory_limit = fac->options.memory_limit,
                                     .device_memory_limit = fac->options.device_memory_limit};
-    return fac->engine->direct->factorize(fac->direct, fac->ax, fac->scale, &rules, stop, result);
+    return fac->engine->direct->factorize(fac->direct, away ? NULL : fac->ax,
+                                          away ? NULL : fac->scale, &rules, stop, result);
+}
+
+/* Which values mpki_find_scaling() would scale as the engine can: by sweeps of equilibration alone. */
+static mpk_status take(mpk_factor *fac, const mpk_options *options, const void *ax, bool lower,
+                       bool *taken) {
+    const mpk_analysis *an = fac->an;
+    const mpki_layout *layout = fac->base->layout;
+    const double *matched = fac->rescaled ? NULL : an->scale;
+    const bool level = fac->rescaled && !an->scale_far;
+    *taken = false;
+    if (!fac->engine->direct->take || level || options->scaling == MPK_OFF) return MPK_OK;
+    mpk_status status = fac->engine->settle ? fac->engine->settle(fac->ctx) : MPK_OK;
+    if (mpk_failed(status)) return status;
+    const mpki_given_view given = {.values = ax,
+                                   .count = lower ? an->nnz : layout->given,
+                                   .place = lower ? NULL : layout->place,
+                                   .wide = layout->wide,
+                                   .scale = matched,
+                                   .sweeps = matched ? 1 : 4};
+    return fac->engine->direct->take(fac->direct, &given, taken);
+}
+
+static mpk_status give(const mpk_factor *fac, void *ax, double *scale) {
+    return fac->engine->direct->give(fac->direct, ax, scale);
 }
 
 mpki_tree_view mpki_tree_view_of(const mpk_analysis *an) {
@@ -83,6 +113,7 @@ static mpk_status replace(mpk_factor *fac, const mpk_analysis *an) {
 static mpk_status reanalyse(mpk_factor *fac, mpk_switch matching, const char *keep) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
+    if (mpk_failed(mpki_factor_bring(ctx, fac))) return mpki_failed(ctx);
     mpk_problem problem = {.ctx = ctx,
                            .scalar = an->scalar,
                            .symmetry = an->symmetry,
@@ -173,6 +204,8 @@ static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric
             if (!mpk_failed(status) && *stages > 1 && !is_new && !paid) fac->patience *= 2;
             return status;
         }
+        status = mpki_factor_bring(fac->ctx, fac);
+        if (mpk_failed(status)) return status;
         fac->engine->direct->clear(
             fac->direct); /* they have run away, and the room may be needed */
         last = fresh;
@@ -343,6 +376,8 @@ const mpki_form mpki_direct_form = {.exact = true,
                                     .factorize = factorize,
                                     .bytes = bytes,
                                     .free = end,
+                                    .take = take,
+                                    .give = give,
                                     .get = get,
                                     .symmetric = symmetric,
                                     .apply_make = apply_make,

@@ -5,6 +5,7 @@
 #include "../analysis/analysis.h"
 #include "../problem/measure.h"
 #include <metapack/factor.h>
+#include <pthread.h>
 
 /** A part of L for pictures: it has `entries` in rows r0 .. r1-1 and columns c0 .. c1-1, numbered
  * in the order of elimination. */
@@ -22,6 +23,13 @@ typedef struct mpki_form {
     /** Bytes that the numbers take. */
     int64_t (*bytes)(const mpk_factor *fac);
     void (*free)(mpk_factor *fac);
+    /** Take values from the memory of the factor's device, in the caller's order, for `factorize`; they stay
+     *  there. lower [in] they are in the order of the analysis' ai. *taken [out] false: take_values() has
+     *  to, and the factor is as it was. Slot NULL: it always has to. MPK_OK | MPK_ERR_DEVICE. */
+    mpk_status (*take)(mpk_factor *fac, const mpk_options *options, const void *ax, bool lower,
+                       bool *taken);
+    /** Values that were taken, and their scaling, to host memory. MPK_OK | MPK_ERR_DEVICE. */
+    mpk_status (*give)(const mpk_factor *fac, void *ax, double *scale);
     /** MPK_GET_PERM, _D, _LOGDET; NULL: the form has none of these. */
     mpk_status (*get)(const mpk_factor *fac, mpk_quantity what, void *out);
     /** What mpk_factor_block_info_get() returns; NULL: nothing. */
@@ -50,11 +58,15 @@ struct mpk_factor {
     const mpk_analysis *an;   /* the one in force: the caller's, or `own` after outer pivoting */
     mpk_analysis *own;
     mpk_options options;
-    double patience;     /* with an analysis of older values; doubles if a new one fails */
-    bool rescaled;       /* the other scaling did better, on these values or older ones */
-    bool raised;         /* with the usual bound of zero pivots noise was left, and overflowed */
-    bool lowered;        /* zero pivots of the usual size were none: likewise */
-    bool valid;          /* holds a factorization */
+    double patience; /* with an analysis of older values; doubles if a new one fails */
+    bool rescaled;   /* the other scaling did better, on these values or older ones */
+    bool raised;     /* with the usual bound of zero pivots noise was left, and overflowed */
+    bool lowered;    /* zero pivots of the usual size were none: likewise */
+    bool valid;      /* holds a factorization */
+    /* The values, and what is made from them. After values were taken on a device they are there alone, and so
+     * is the scaling, until mpki_factor_bring() is asked for them; by whatever thread. */
+    _Atomic bool away;
+    pthread_mutex_t bringing;
     mpki_values *values; /* in the order of the analysis' ai; shared where they are the problem's */
     const void *ax;      /* the numbers in `values` */
     double *row_norm;    /* n: sums of moduli of A's rows, problem order */
@@ -65,6 +77,10 @@ struct mpk_factor {
     struct mpki_block_body *blocks; /* form blocks: stages.h */
     mpk_factor_info info;
 };
+
+/** Have values, row norms and scaling in host memory: fac->values, ax, row_norm, norm_inf, scale. Who reads them
+ *  asks first. Errors are recorded in ctx. MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
+mpk_status mpki_factor_bring(mpk_context *ctx, const mpk_factor *fac);
 
 /** Entries of a factor's scale. */
 static inline int64_t mpki_scales(const mpk_analysis *an) {

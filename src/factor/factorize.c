@@ -16,14 +16,72 @@ static const char STAGE[] = "factorize";
 typedef mpk_status take_fn(mpk_context *ctx, const char *stage, const mpki_layout *layout,
                            mpk_scalar scalar, mpk_symmetry symmetry, const void *values, void *ax);
 
+/* Row sums of fac->ax. */
+static void take_norms(mpk_factor *fac) {
+    const mpk_analysis *base = fac->base;
+    const mpk_problem_view a = {base->n,  base->nnz, base->scalar, base->symmetry,
+                                base->ap, base->ai,  fac->ax};
+    fac->norm_inf = mpki_row_sums(&a, fac->row_norm);
+}
+
+static mpk_status bring(mpk_context *ctx, mpk_factor *fac) {
+    mpki_values *values = mpki_values_new(fac->ctx, STAGE, fac->base->values->bytes);
+    if (!values)
+        return mpki_error(ctx, MPK_ERR_MEMORY, STAGE, fac->base->values->bytes,
+                          "out of host memory");
+    mpk_status status = fac->form->give(fac, values->ax, fac->scale);
+    if (mpk_failed(status)) {
+        mpki_values_release(&values);
+        return mpki_error(ctx, status, STAGE, -1, "values did not come back from the device");
+    }
+    mpki_values_release(&fac->values);
+    fac->values = values;
+    fac->ax = values->ax;
+    take_norms(fac);
+    return MPK_OK;
+}
+
+mpk_status mpki_factor_bring(mpk_context *ctx, const mpk_factor *fac) {
+    mpk_factor *own = (mpk_factor *)(uintptr_t)fac; /* what is brought is no other than before */
+    mpk_status status = MPK_OK;
+    if (!atomic_load_explicit(&own->away, memory_order_acquire)) return MPK_OK;
+    pthread_mutex_lock(&own->bringing);
+    if (atomic_load_explicit(&own->away, memory_order_relaxed)) {
+        status = bring(ctx, own);
+        if (!mpk_failed(status)) atomic_store_explicit(&own->away, false, memory_order_release);
+    }
+    pthread_mutex_unlock(&own->bringing);
+    return status;
+}
+
+/* Values in the memory of the factor's device: may they stay there? */
+static mpk_status leave_values(mpk_factor *fac, const mpk_options *options, const void *ax,
+                               take_fn *take, bool *left) {
+    mpk_status status = MPK_OK;
+    *left = false;
+    if (!fac->form->take || !fac->direct || !mpki_is_there(fac->ctx, fac->engine, ax))
+        return MPK_OK;
+    status = fac->form->take(fac, options, ax, take == mpki_given_copy, left);
+    if (!mpk_failed(status) && !*left) mpki_clear_error(fac->ctx); /* no memory for it */
+    if (*left) {
+        mpki_values_release(&fac->values);
+        fac->ax = NULL;
+        fac->away = true;
+    }
+    return status;
+}
+
 /* The values to be factorized, into fac: with ax NULL those that were analysed, which are shared;
  * else the caller's. The array of the problem's view is recognised by its address, whatever the
  * order. */
-static mpk_status take_values(mpk_factor *fac, const void *ax, take_fn *take) {
+static mpk_status take_values(mpk_factor *fac, const mpk_options *options, const void *ax,
+                              take_fn *take) {
     const mpk_analysis *base = fac->base;
     mpk_context *ctx = fac->ctx;
     void *lent = NULL; /* a copy of values in a device's memory */
+    bool left = false;
     if (ax == base->values->ax) ax = NULL;
+    if (mpk_failed(leave_values(fac, options, ax, take, &left)) || left) return mpki_failed(ctx);
     if (mpki_is_there(ctx, fac->engine, ax)) {
         const int64_t bytes = base->layout->given * (int64_t)mpk_scalar_size(base->scalar);
         ax = lent = mpki_fetch(ctx, fac->engine, STAGE, ax, bytes, bytes, 1);
@@ -42,9 +100,8 @@ static mpk_status take_values(mpk_factor *fac, const void *ax, take_fn *take) {
     mpki_values_release(&fac->values);
     fac->values = values;
     fac->ax = values->ax;
-    const mpk_problem_view a = {base->n,  base->nnz, base->scalar, base->symmetry,
-                                base->ap, base->ai,  fac->ax};
-    fac->norm_inf = mpki_row_sums(&a, fac->row_norm);
+    fac->away = false;
+    take_norms(fac);
     return MPK_OK;
 }
 
@@ -63,7 +120,7 @@ static mpk_status factorize(mpk_factor *fac, const void *ax, take_fn *take,
     mpk_memory_usage(ctx, &before, NULL);
     before -= fac->form->bytes(fac); /* the factor's own memory is counted */
     mpk_memory_reset_peak(ctx);
-    status = take_values(fac, ax, take);
+    status = take_values(fac, &full, ax, take);
     if (mpk_failed(status)) return status;
     fac->valid = false; /* after a failure old numbers must not pass for new ones */
     fac->options = full;
@@ -105,6 +162,7 @@ static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const void *a
     fac->engine = mpki_engine_of(ctx, an, options);
     fac->base = fac->an = an;
     fac->patience = 1;
+    pthread_mutex_init(&fac->bringing, NULL);
     fac->scale = MPKI_NEW(ctx, STAGE, mpki_scales(an), double);
     fac->row_norm = MPKI_NEW(ctx, STAGE, an->n, double);
     mpk_status status = mpki_failed(ctx);
@@ -145,6 +203,7 @@ void mpk_factor_destroy(mpk_factor **out) {
     mpki_release(fac->ctx, fac->scale);
     mpki_release(fac->ctx, fac->row_norm);
     mpki_values_release(&fac->values);
+    pthread_mutex_destroy(&fac->bringing);
     mpki_release(fac->ctx, fac);
     *out = NULL;
 }
@@ -194,6 +253,7 @@ mpk_status mpk_get(mpk_context *ctx, const mpk_factor *fac, mpk_quantity what, v
         return MPK_OK;
     }
     if (what == MPK_GET_SCALE) {
+        if (mpk_failed(mpki_factor_bring(ctx, fac))) return mpki_failed(ctx);
         memcpy(out, fac->scale, need);
         return MPK_OK;
     }

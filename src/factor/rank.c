@@ -272,6 +272,7 @@ static mpk_factor *twin(const mpk_factor *fac) {
     mpk_context *ctx = fac->ctx;
     mpk_factor *other = MPKI_ZNEW(ctx, STAGE, 1, mpk_factor);
     if (!other) return NULL;
+    pthread_mutex_init(&other->bringing, NULL);
     other->ctx = ctx;
     other->form = fac->form;
     other->engine = fac->engine;
@@ -367,6 +368,7 @@ static mpk_status look_at_zeros(mpk_factor *fac) {
 }
 
 mpk_status mpki_try_core(mpk_factor *fac, char *missed, double *error) {
+    if (mpk_failed(mpki_factor_bring(fac->ctx, fac))) return mpki_failed(fac->ctx);
     return try_solve(fac, error, missed);
 }
 
@@ -379,6 +381,7 @@ static bool structurally_singular(const mpk_factor *fac) {
     if (an->info.structural_rank < 0 || an->info.structural_rank >= an->n) return false;
     if (fac->own || mpki_core_is_part(&an->core))
         return true; /* analysed again on these values; or the pattern alone shows it */
+    if (mpk_failed(mpki_factor_bring(fac->ctx, fac))) return false; /* recorded */
     return fac->ax == an->values->ax || !memcmp(fac->ax, an->values->ax, (size_t)an->values->bytes);
 }
 
@@ -412,8 +415,10 @@ mpk_status mpki_find_rank(mpk_factor *fac) {
         info->rank = MPK_RANK_STRUCTURAL;
         return MPK_OK;
     }
+    if (mpk_failed(mpki_failed(fac->ctx))) return mpki_failed(fac->ctx);
     const bool by_default = o->zero_tolerance < 0;
     if (info->inertia.zero == 0 && !(weak(fac) && by_default)) return MPK_OK;
+    if (mpk_failed(mpki_factor_bring(fac->ctx, fac))) return mpki_failed(fac->ctx);
     if (info->inertia.zero == 0 && !an->scale_far) {
         bool may = true;
         mpk_status status = may_have_kernel(fac, &may);

@@ -230,7 +230,7 @@ static mpk_status solve_there(mpk_context *ctx, const mpk_factor *fac, int32_t n
     return status;
 }
 
-/* One right-hand side of a factor in which nothing is in doubt, refined by the engine where b and x lie.
+/* One right-hand side of a factor in which nothing is in doubt, refined by the engine in its memory.
  * *done [out] false: it has to go through the host, and b is as it was. */
 static mpk_status refine_there(mpk_context *ctx, const mpk_factor *fac, const void *b, void *x,
                                const mpk_options *options, mpk_solve_info *out, bool *done) {
@@ -239,11 +239,11 @@ static mpk_status refine_there(mpk_context *ctx, const mpk_factor *fac, const vo
     const mpki_refine_wish wish = {
         .steps = options->refine,
         .accuracy = mpki_accuracy(options, scalar),
-        .growth = fac->info.inertia.certified ? (single(scalar) ? 1e13 : 1e28) /* as measure_t.c */
-                                              : large(scalar)};
+        .doubt = fac->info.inertia.certified ? INFINITY : large(scalar), /* as kernel() */
+        .flat = mpki_default_zero_tolerance(scalar)};
     mpki_refined told = {0};
     mpki_direct_solver *solver = NULL;
-    mpk_status status = fac->engine->settle(ctx);
+    mpk_status status = fac->engine->settle ? fac->engine->settle(ctx) : MPK_OK;
     *done = false;
     if (!mpk_failed(status))
         status = fac->engine->direct->solver_make(ctx, fac->direct, 1, 1, &solver);
@@ -284,7 +284,7 @@ mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, con
     const bool there = nrhs > 0 && fac->an->n > 0;
     const bool b_there = there && mpki_is_there(ctx, fac->engine, b);
     const bool x_there = there && mpki_is_there(ctx, fac->engine, x);
-    if (b_there && x_there && plain(fac, nrhs, &full)) {
+    if (there && plain(fac, nrhs, &full)) {
         bool done;
         status = refine_there(ctx, fac, b, x, &full, out, &done);
         if (mpk_failed(status) || done) return status;
@@ -294,6 +294,7 @@ mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, con
         return solve_there(ctx, fac, nrhs, b, ldb, x, ldx, options, out, record);
     columns c = {ctx, fac, &full, nrhs, b, x, ldb, ldx};
     status = check_finite(&c);
+    if (!mpk_failed(status)) status = mpki_factor_bring(ctx, fac);
     if (mpk_failed(status)) return status;
     const size_t size = mpk_scalar_size(fac->an->scalar), bytes = (size_t)fac->an->n * size;
     char *original = NULL;

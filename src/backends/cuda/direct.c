@@ -62,6 +62,8 @@ static void join_chunks(mpki_direct *f) {
 static void drop_device(mpki_direct *f) {
     mpki_cuda_direct_drop_spare(f);
     mpki_cuda_direct_drop_refining(f);
+    mpki_cuda_direct_drop_taking(f);
+    mpki_cuda_direct_drop_rows(f);
     for (int k = 0; k < f->chunks; k++) device_release(f, f->chunk[k].ptr);
     f->chunks = 0;
     device_release(f, f->work_more.ptr);
@@ -233,8 +235,9 @@ typedef struct walk {
     const mpki_stop *stop;
     mpki_numeric_result *result;
     int32_t known; /* fronts before this one are in f->now */
-    double flops;  /* of fronts that are known */
-    bool recut;    /* given up: the plan is to be another one */
+    int32_t counted;
+    double flops; /* of the fronts before `counted` */
+    bool recut;   /* given up: the plan is to be another one */
 } walk;
 
 static int32_t late_of(const mpki_direct *f, int32_t front) {
@@ -557,9 +560,11 @@ static double front_flops(double nrows, double e) {
 /* Take note of fronts that are done now; is it time to give up? */
 static mpk_status note(walk *z, int32_t until) {
     mpki_direct *f = z->f;
-    for (int32_t k = z->known; z->stop && k < until; k++) {
-        const mpki_cuda_now *x = &f->now[k];
-        z->flops += front_flops(x->w + f->plan.node[k].rows, x->nelim);
+    /* as long as all is as in an earlier run that was not too dear, it need not be counted */
+    const bool fits = f->as_planned && z->stop && f->planned_sums.flops <= z->stop->flops;
+    for (; z->stop && !fits && z->counted < until; z->counted++) {
+        const mpki_cuda_now *x = &f->now[z->counted];
+        z->flops += front_flops(x->w + f->plan.node[z->counted].rows, x->nelim);
     }
     z->known = until;
     if (z->stop &&
@@ -682,10 +687,11 @@ static mpk_status begin(mpki_direct *f, const void *ax, const double *scale,
     }
     f->on.threshold = rules->threshold < eps ? eps : rules->threshold;
     f->on.small = rules->small, f->on.shift = rules->shift, f->on.noise = eps * rules->size;
-    if (!DID(functions(f)->copy(cuda, f->ax, ax, f->tree.nnz * size, 1)) ||
-        !DID(functions(f)->copy(cuda, f->given_scale, scale, n * (int64_t)sizeof *scale, 1)) ||
-        !DID(functions(f)->scale(cuda, f->tree.n, f->perm, f->given_scale,
-                                 (double *)(uintptr_t)f->on.scale)) ||
+    if ((ax &&
+         (!DID(functions(f)->copy(cuda, f->ax, ax, f->tree.nnz * size, 1)) ||
+          !DID(functions(f)->copy(cuda, f->given_scale, scale, n * (int64_t)sizeof *scale, 1)) ||
+          !DID(functions(f)->scale(cuda, f->tree.n, f->perm, f->given_scale,
+                                   (double *)(uintptr_t)f->on.scale)))) ||
         !DID(functions(f)->clear(cuda, f->on.now,
                                  plan->fronts * (int64_t)sizeof *f->now + ticket_bytes(plan))))
         return mpki_failed(f->ctx);
@@ -755,6 +761,27 @@ static mpk_status walk_once(walk *z, const void *ax, const double *scale,
     return MPK_OK;
 }
 
+/* The same, and all of it once more. Values that only the device has are kept on the host meanwhile. */
+static mpk_status walk_whole(walk *z, const void *ax, const double *scale,
+                             const mpki_pivot_rules *rules) {
+    mpki_direct *f = z->f;
+    const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(f->tree.scalar);
+    char *values = NULL;
+    mpk_status status = MPK_OK;
+    if (!ax) {
+        values = mpki_alloc(f->ctx, STAGE, n * 8 + f->tree.nnz * size, 1);
+        status = values ? mpki_cuda_direct_give(f, values + n * 8, (double *)(void *)values)
+                        : mpki_failed(f->ctx);
+        ax = values + n * 8, scale = (const double *)(void *)values;
+    }
+    if (!mpk_failed(status)) status = plan_whole(f);
+    if (!mpk_failed(status)) status = walk_once(z, ax, scale, rules);
+    if (!mpk_failed(status)) status = functions(f)->wait(f->device->cuda);
+    f->taken = values && !mpk_failed(status);
+    mpki_release(f->ctx, values);
+    return status;
+}
+
 static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
                             const mpki_pivot_rules *rules, const mpki_stop *stop,
                             mpki_numeric_result *result) {
@@ -762,16 +789,18 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     *result = (mpki_numeric_result){.min_d = INFINITY};
     f->valid = f->fetched = f->touched = false;
     f->scale = scale, f->size = rules->size, f->limit = rules->device_memory_limit;
+    if (ax) f->taken = false;
+    if (!ax && !f->taken)
+        return mpki_error(f->ctx, MPK_ERR_INTERNAL, STAGE, -1, "no values were taken");
     if (f->plan.fronts == 0) {
         f->valid = true;
         return MPK_OK;
     }
-    if ((f->cut_badly && mpk_failed(plan_whole(f))) || mpk_failed(walk_once(&z, ax, scale, rules)))
+    if (mpk_failed((f->cut_badly ? walk_whole : walk_once)(&z, ax, scale, rules)))
         return mpki_failed(f->ctx);
     if (z.recut) {
         z = (walk){.f = f, .stop = stop, .result = result};
-        if (mpk_failed(plan_whole(f)) || mpk_failed(walk_once(&z, ax, scale, rules)))
-            return mpki_failed(f->ctx);
+        if (mpk_failed(walk_whole(&z, ax, scale, rules))) return mpki_failed(f->ctx);
     }
     if (!result->runaway) add_up(&z);
     f->cut_badly = !result->runaway && f->touched && cuts_cost_too_much(f);
@@ -817,5 +846,7 @@ const mpki_direct_engine mpki_cuda_direct = {
     .solver_free = mpki_cuda_direct_solver_free,
     .apply = mpki_cuda_direct_apply,
     .refine = mpki_cuda_direct_refine,
+    .take = mpki_cuda_direct_take,
+    .give = mpki_cuda_direct_give,
     .estimate = estimate,
 };

@@ -97,7 +97,7 @@ static bool is_pair(const mpki_direct *f, int64_t k) {
     return cabs(entry(f, f->d, 2 * k + 1)) > 0;
 }
 
-static void logdet(const mpki_direct *f, double *out) {
+static void logdet(const mpki_direct *f, const double *scale, double *out) {
     const bool hermitian = f->tree.symmetry == MPK_HERMITIAN;
     double log_abs = 0;
     double complex phase = 1;
@@ -113,15 +113,28 @@ static void logdet(const mpki_direct *f, double *out) {
         log_abs += log(a);
         phase *= det / a;
     }
-    for (int32_t j = 0; j < f->tree.n; j++) log_abs -= 2 * log(f->scale[j]);
+    for (int32_t j = 0; j < f->tree.n; j++) log_abs -= 2 * log(scale[j]);
     out[0] = log_abs, out[1] = creal(phase), out[2] = cimag(phase);
+}
+
+/* The same, with a scaling that may be on the device alone. */
+static mpk_status find_logdet(const mpki_direct *f, double *out) {
+    if (f->scale) {
+        logdet(f, f->scale, out);
+        return MPK_OK;
+    }
+    double *scale = MPKI_NEW(f->ctx, STAGE, f->tree.n, double);
+    mpk_status status = scale ? mpki_cuda_direct_give(f, NULL, scale) : mpki_failed(f->ctx);
+    if (!mpk_failed(status)) logdet(f, scale, out);
+    mpki_release(f->ctx, scale);
+    return status;
 }
 
 mpk_status mpki_cuda_direct_get(const mpki_direct *f, mpk_quantity what, void *out) {
     const int64_t n = f->tree.n;
     if (!there(f)) return mpki_failed(f->ctx);
     if (what == MPK_GET_LOGDET) {
-        logdet(f, out);
+        return find_logdet(f, out);
     } else if (what == MPK_GET_D) {
         if (n > 0) memcpy(out, f->d, (size_t)(2 * n) * mpk_scalar_size(f->tree.scalar));
     } else {

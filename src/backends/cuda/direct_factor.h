@@ -4,6 +4,8 @@
 /** The device's multifrontal factor: its plan, its memory there, and what the host knows of it. */
 #include "direct_plan.h"
 
+typedef struct mpki_cuda_row_lists mpki_cuda_row_lists;
+
 typedef struct mpki_cuda_chunk {
     void *ptr;
     int64_t bytes;
@@ -16,7 +18,7 @@ struct mpki_direct {
     const mpki_device *device;
     mpki_tree_view tree;
     mpki_cuda_plan plan;
-    const double *scale; /* n, problem order: S of these numbers */
+    const double *scale; /* n, problem order: S of these numbers; NULL: on the device alone */
     double size;         /* largest entry of S A S */
     double limit;        /* bytes of device memory; 0: what is free */
     /* on the device: one piece, and where its parts are */
@@ -51,8 +53,11 @@ struct mpki_direct {
     /* work space of a solver that is gone, for the next one: struct mpki_direct_solver; any thread
      * that solves may take it */
     _Atomic(struct mpki_direct_solver *) spare;
-    /* likewise A by rows and the vectors of refinement: direct_refine.c */
+    /* likewise the vectors of refinement: direct_refine.c */
     _Atomic(struct mpki_cuda_refining *) refining;
+    _Atomic(struct mpki_cuda_row_lists *) rows; /* A by rows, for whoever asks: direct_rows.c */
+    struct mpki_cuda_taking *taking; /* for values from the device: direct_values.c; or NULL */
+    bool taken; /* the values in force, or those of the next numbers, came that way */
     /* D, D^-1 and positions, in the order of plan.unit: fetched when they are asked for */
     void *d, *dinv;
     int32_t *id, *at; /* at: units + 1 */
@@ -75,8 +80,15 @@ mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f,
 void mpki_cuda_direct_drop_spare(mpki_direct *f);
 mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,
                                   int64_t ldb, void *x, int64_t ldx);
-/** Release f->refining. */
+/** Release f->refining; f->rows; f->taking. */
 void mpki_cuda_direct_drop_refining(mpki_direct *f);
+void mpki_cuda_direct_drop_rows(mpki_direct *f);
+void mpki_cuda_direct_drop_taking(mpki_direct *f);
+/** A by rows, in device memory, for as long as the numbers. NULL: there is no memory for it. */
+const mpki_cuda_by_rows *mpki_cuda_direct_rows(const mpki_direct *f);
+/** The slots `take` and `give` of mpki_direct_engine. */
+mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given, bool *taken);
+mpk_status mpki_cuda_direct_give(const mpki_direct *f, void *ax, double *scale);
 /** The slot `refine` of mpki_direct_engine. */
 mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_direct_solver *s,
                                    const mpki_refine_wish *wish, const void *b, void *x,

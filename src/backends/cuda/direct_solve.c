@@ -48,7 +48,7 @@ void mpki_cuda_direct_solver_free(mpki_direct_solver **handle) {
     *handle = NULL;
 }
 
-enum { PARTS = 12 };
+enum { PARTS = 14 };
 
 /* What lies on the device, and what of it comes from the host. */
 typedef struct part {
@@ -67,13 +67,15 @@ static int64_t list_parts(const mpki_direct *f, const mpki_cuda_sweep_lists *l, 
                              {fronts * word, l->goal, 0},
                              {l->downs * (int64_t)sizeof *l->down, l->down, 0},
                              {l->ups * (int64_t)sizeof *l->up, l->up, 0},
-                             {(1 + 3 * fronts) * word, NULL, 0},
+                             {(1 + 2 * fronts) * word, NULL, 0},
+                             {l->handed * block * size, NULL, 0}, /* behind the counters */
                              {n * block * size, NULL, 0},
                              {n * block * size, NULL, 0},
                              {l->rows * block * size, NULL, 0},
                              {l->chains * (int64_t)sizeof *l->chain, l->chain, 0},
                              {l->segments * (int64_t)sizeof *l->segment, l->segment, 0},
-                             {l->strips * word, l->strip, 0}};
+                             {l->strips * word, l->strip, 0},
+                             {fronts * word, l->goal_up, 0}};
     int64_t bytes = 0;
     for (int k = 0; k < PARTS; k++) {
         parts[k] = all[k];
@@ -116,10 +118,10 @@ static mpk_status fill(mpki_direct_solver *s) {
             !DID(to->copy(cuda, s->room + parts[k].at, parts[k].from, parts[k].bytes, 1)))
             goto done;
     int32_t *ticket = (int32_t *)(void *)(s->room + parts[5].at);
-    s->stage = s->room + parts[6].at;
+    s->stage = s->room + parts[7].at;
     s->sweep = (mpki_cuda_sweep){
-        .y = s->room + parts[7].at,
-        .u = s->room + parts[8].at,
+        .y = s->room + parts[8].at,
+        .u = s->room + parts[9].at,
         .at = (const int64_t *)(const void *)(s->room + parts[0].at),
         .downs = l.downs,
         .ups = l.ups,
@@ -127,13 +129,15 @@ static mpk_status fill(mpki_direct_solver *s) {
         .goal = (const int32_t *)(const void *)(s->room + parts[2].at),
         .down = (const mpki_cuda_piece *)(const void *)(s->room + parts[3].at),
         .up = (const mpki_cuda_piece *)(const void *)(s->room + parts[4].at),
-        .chain = (const mpki_cuda_chain *)(const void *)(s->room + parts[9].at),
-        .segment = (const mpki_cuda_segment *)(const void *)(s->room + parts[10].at),
-        .strip = (const int32_t *)(const void *)(s->room + parts[11].at),
+        .chain = (const mpki_cuda_chain *)(const void *)(s->room + parts[10].at),
+        .segment = (const mpki_cuda_segment *)(const void *)(s->room + parts[11].at),
+        .strip = (const int32_t *)(const void *)(s->room + parts[12].at),
+        .goal_up = (const int32_t *)(const void *)(s->room + parts[13].at),
+        .unset = parts[7].at - parts[5].at,
         .ticket = ticket,
         .finished = ticket + 1,
         .gathered = ticket + 1 + fronts,
-        .solved = ticket + 1 + 2 * fronts,
+        .handed = s->room + parts[6].at,
     };
     (void)DID(to->wait(cuda));
 done:

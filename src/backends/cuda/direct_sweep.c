@@ -162,31 +162,79 @@ static void large_pieces(const mpki_direct *f, const mpki_cuda_step *step, mpki_
     }
 }
 
-static void task_pieces(const mpki_direct *f, const mpki_cuda_task *task, mpki_cuda_sweep_lists *l,
-                        bool back) {
+/* Is a task swept by itself, and a warp enough for each of its fronts? */
+static bool by_warps(const mpki_direct *f, const mpki_cuda_sweep_lists *l,
+                     const mpki_cuda_task *task) {
+    if (task->part >= 0 || l->chain_of[task->last] >= 0 ||
+        task->last - task->first >= MPKI_CUDA_WARP_FRONTS)
+        return false;
+    for (int32_t k = task->first; k <= task->last; k++) {
+        const mpki_cuda_node *node = &f->plan.node[k];
+        const mpki_cuda_now *x = &f->now[k];
+        if (x->nelim > MPKI_CUDA_WARP_PIVOTS || node->own + node->rows > MPKI_CUDA_WARP_ROWS ||
+            x->w + node->rows - x->nelim > MPKI_CUDA_WARP_ROWS)
+            return false;
+    }
+    return true;
+}
+
+static void add_task(mpki_cuda_sweep_lists *l, int32_t kind, int32_t first, int32_t last,
+                     bool back) {
+    if (back)
+        add(l->up, &l->ups, kind, first, last);
+    else
+        add(l->down, &l->downs, kind, first, last);
+}
+
+/* Pieces of task t of a step; tasks of few small fronts with the next ones in order, down to `end`: a block has many
+ * warps. Returns the last task that was taken. */
+static int32_t task_pieces(const mpki_direct *f, const mpki_cuda_step *step,
+                           mpki_cuda_sweep_lists *l, int32_t t, bool back) {
+    const mpki_cuda_task *task = &f->plan.task[t];
     const int32_t chain = l->chain_of[task->last];
-    if (task->part >= 0) return;
-    if (chain < 0) {
-        if (back)
-            add(l->up, &l->ups, MPKI_CUDA_TASK, task->first, task->last);
-        else
-            add(l->down, &l->downs, MPKI_CUDA_TASK, task->first, task->last);
+    const int32_t by = back ? -1 : 1,
+                  end = back ? step->task[0] - 1 : step->task[MPKI_CUDA_CLASSES];
+    if (task->part >= 0) return t;
+    if (by_warps(f, l, task)) {
+        int32_t first = task->first, last = task->last;
+        for (; t + by != end; t += by) {
+            const mpki_cuda_task *next = &f->plan.task[t + by];
+            const bool beside = back ? next->last == first - 1 : next->first == last + 1;
+            if (!beside || last - first + next->last - next->first + 2 > l->group ||
+                !by_warps(f, l, next))
+                break;
+            if (back)
+                first = next->first;
+            else
+                last = next->last;
+        }
+        add_task(l, MPKI_CUDA_WARPS, first, last, back);
+    } else if (chain < 0) {
+        add_task(l, MPKI_CUDA_TASK, task->first, task->last, back);
     } else if (l->chain[chain].top == task->last) { /* other fronts of it are there with it */
         add_begin(f, l, chain, back);
         for (int32_t strip = 0; add_strip(f, l, chain, strip, back); strip++) continue;
     }
+    return t;
 }
 
 static void order_pieces(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
+    enum {
+        LEAST = 8,
+        MOST = 64,
+        BLOCKS = 1024
+    }; /* fronts of a group; pieces that a device is busy with */
     const mpki_cuda_plan *plan = &f->plan;
+    const int32_t share = plan->tasks / BLOCKS;
+    l->group = share < LEAST ? LEAST : share > MOST ? MOST : share;
     for (int32_t d = 0; d < plan->steps; d++) {
         const mpki_cuda_step *step = &plan->step[d];
         large_pieces(f, step, l, false);
         for (int32_t t = step->task[0]; t < step->task[MPKI_CUDA_CLASSES]; t++)
-            task_pieces(f, &plan->task[t], l, false);
+            t = task_pieces(f, step, l, t, false);
         step = &plan->step[plan->steps - 1 - d];
         for (int32_t t = step->task[MPKI_CUDA_CLASSES] - 1; t >= step->task[0]; t--)
-            task_pieces(f, &plan->task[t], l, true);
+            t = task_pieces(f, step, l, t, true);
         large_pieces(f, step, l, true);
     }
 }
@@ -194,8 +242,8 @@ static void order_pieces(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
 /* ---- the whole ---- */
 
 void mpki_cuda_sweep_lists_free(mpk_context *ctx, mpki_cuda_sweep_lists *l) {
-    void *const parts[] = {l->at,    l->parent,   l->goal,  l->down,  l->up, l->segment,
-                           l->strip, l->chain_of, l->chain, l->front, l->way};
+    void *const parts[] = {l->at,      l->parent, l->goal,     l->goal_up, l->down,  l->up,
+                           l->segment, l->strip,  l->chain_of, l->chain,   l->front, l->way};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(ctx, parts[k]);
     *l = (mpki_cuda_sweep_lists){0};
 }
@@ -221,6 +269,7 @@ static mpk_status make_room(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sw
     l->at = MPKI_NEW(ctx, STAGE, fronts + 1, int64_t);
     l->parent = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
     l->goal = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
+    l->goal_up = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
     l->chain_of = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
     l->front = MPKI_NEW(ctx, STAGE, fronts + 1, int32_t);
     l->way = MPKI_ZNEW(ctx, STAGE, fronts + 1, int8_t);
@@ -229,8 +278,8 @@ static mpk_status make_room(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sw
     l->strip = MPKI_NEW(ctx, STAGE, segments + fronts + 1, int32_t);
     l->down = MPKI_NEW(ctx, STAGE, pieces + 1, mpki_cuda_piece);
     l->up = MPKI_NEW(ctx, STAGE, pieces + 1, mpki_cuda_piece);
-    return l->at && l->parent && l->goal && l->chain_of && l->front && l->way && l->chain &&
-                   l->segment && l->strip && l->down && l->up
+    return l->at && l->parent && l->goal && l->goal_up && l->chain_of && l->front && l->way &&
+                   l->chain && l->segment && l->strip && l->down && l->up
                ? MPK_OK
                : mpki_failed(ctx);
 }
@@ -245,16 +294,19 @@ mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
         l->at[k] = l->rows;
         l->rows += plan->node[k].rows + f->now[k].nelim;
         l->parent[k] = -1;
-        l->goal[k] = 1;
+        l->goal[k] = l->goal_up[k] = 1;
     }
     for (int32_t k = 0; k < plan->fronts; k++)
         for (int32_t c = 0; c < plan->node[k].children; c++)
             l->parent[plan->child[plan->node[k].child + c]] = k;
     find_chains(f, l);
     for (int32_t k = 0; k < l->chains; k++) {
-        const mpki_cuda_chain *c = &l->chain[k];
+        mpki_cuda_chain *c = &l->chain[k];
+        c->handed = l->handed;
+        l->handed += (int64_t)c->strips * MPKI_FRONT_STRIP;
         l->goal[c->top] =
             plan->node[c->top].own == 0 ? gathers(f, c) : c->strips + lower_strips(f, c);
+        if (c->strips > 0) l->goal_up[c->top] = c->strips;
     }
     order_pieces(f, l);
     return MPK_OK;

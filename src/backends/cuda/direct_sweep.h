@@ -8,12 +8,15 @@
 
 typedef struct mpki_cuda_sweep_lists {
     int64_t *at, rows;          /* fronts: where its part of u begins; rows of all */
-    int32_t *parent, *goal;     /* fronts */
+    int64_t handed;             /* values that blocks of chains hand on */
+    int32_t *parent;            /* fronts */
+    int32_t *goal, *goal_up;    /* fronts */
     mpki_cuda_piece *down, *up; /* downs, ups */
     mpki_cuda_chain *chain;     /* chains */
     mpki_cuda_segment *segment; /* segments */
     int32_t *strip;             /* strips: of chains of several fronts, one more for each chain */
     int32_t downs, ups, chains, segments, strips;
+    int32_t group;     /* fronts of tasks that are swept together, at most */
     int32_t *chain_of; /* fronts: its chain; -1: it is swept by its task */
     int32_t *front;    /* work space: fronts of a chain, */
     int8_t *way;       /* and how each is eliminated */

@@ -136,10 +136,10 @@ static int give(mpki_cuda *cuda, mpk_scalar scalar, int32_t n, int32_t nrhs, con
     return kinds[scalar]->give(cuda, n, nrhs, perm, scale_, y, x, ldx);
 }
 
-/* The ticket and three counters for each front, one after the other. */
 static int sweep(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_sweep *s, bool back) {
     if ((back ? s->ups : s->downs) == 0) return MPK_OK;
-    MPKI_PASS(clear(cuda, s->ticket, (1 + 3 * (int64_t)t->fronts) * (int64_t)sizeof(int32_t)));
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_TRY(cudaMemsetAsync(s->ticket, 0xff, (size_t)s->unset, cuda->sparse));
     return kinds[t->scalar]->sweep(cuda, t, s, back);
 }
 
@@ -180,4 +180,5 @@ const mpki_cuda_direct_table mpki_cuda_direct_functions = {
     forward,
     backward,
     diagonal_,
-    {&mpki_s_cuda_refine, &mpki_d_cuda_refine, &mpki_c_cuda_refine, &mpki_z_cuda_refine}};
+    {&mpki_s_cuda_refine, &mpki_d_cuda_refine, &mpki_c_cuda_refine, &mpki_z_cuda_refine},
+    {&mpki_s_cuda_values, &mpki_d_cuda_values, &mpki_c_cuda_values, &mpki_z_cuda_values}};

@@ -12,6 +12,7 @@
  *  by columns, ld = nrows rounded up to even; the first nelim columns are L's. Its contribution
  *  (rows x rows, lower triangle) lies in panels of 64 columns: panel k holds rows 64 k and on. */
 #include "refine.h"
+#include "values.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -178,14 +179,23 @@ typedef struct mpki_cuda_chain {
     int32_t strips;            /**< of pivots */
     int32_t strip;             /**< where its list begins in sweep.strip */
     int32_t segment, segments; /**< where its segments begin in sweep.segment */
+    int64_t handed; /**< where its values begin in sweep.handed: MPKI_FRONT_STRIP for each strip */
 } mpki_cuda_chain;
 
-enum { MPKI_CUDA_TASK = 0, MPKI_CUDA_GATHER = 1, MPKI_CUDA_STRIP = 2 };
+enum { MPKI_CUDA_TASK = 0, MPKI_CUDA_GATHER = 1, MPKI_CUDA_STRIP = 2, MPKI_CUDA_WARPS = 3 };
+
+/** A task whose fronts are small enough, and not too many, has a warp for each of them. */
+enum {
+    MPKI_CUDA_WARP_PIVOTS = 32,  /* of a front, at most */
+    MPKI_CUDA_WARP_ROWS = 96,    /* its own columns with rows below; beyond its pivots */
+    MPKI_CUDA_WARP_FRONTS = 1024 /* of the task */
+};
 
 /** A piece of a sweep, for one thread block. */
 typedef struct mpki_cuda_piece {
     int32_t kind;
-    int32_t first, last; /**< a task: its fronts; of a chain: its number, the part's number */
+    int32_t first,
+        last; /**< a task, also by warps: its fronts; of a chain: its number, the part's number */
 } mpki_cuda_piece;
 
 /** A sweep: vectors by position, nrhs of them, entry (position, r) at [position * nrhs + r]. */
@@ -201,10 +211,14 @@ typedef struct mpki_cuda_sweep {
     const mpki_cuda_chain *chain;
     const mpki_cuda_segment *segment;
     const int32_t *strip;
-    const int32_t *parent; /**< fronts: -1 for a root; of a chain, its last front */
-    const int32_t *goal;   /**< fronts: count of `finished` when L^-1 is done with it */
-    int32_t *ticket;       /**< 1; then the counters, fronts each; all zero before a sweep */
-    int32_t *finished, *gathered, *solved;
+    const int32_t *parent;  /**< fronts: -1 for a root; of a chain, its last front */
+    const int32_t *goal;    /**< fronts: count of `finished` when L^-1 is done with it */
+    const int32_t *goal_up; /**< fronts: when L^-T is */
+    /* all bits set before a sweep, `unset` bytes from ticket on: */
+    int64_t unset;
+    int32_t *ticket;              /**< 1 */
+    int32_t *finished, *gathered; /**< fronts each: counters, from -1 on */
+    void *handed; /**< pivots of chains by strips: values that their blocks hand on */
 } mpki_cuda_sweep;
 
 typedef struct mpki_cuda_direct_table {
@@ -262,6 +276,7 @@ typedef struct mpki_cuda_direct_table {
     int (*diagonal)(mpki_cuda *cuda, const mpki_cuda_tree *tree, const mpki_cuda_sweep *s,
                     int absolute);
     const mpki_cuda_refine_kind *refine[4]; /**< s d c z: refine.h */
+    const mpki_cuda_values_kind *values[4]; /**< s d c z: values.h */
 } mpki_cuda_direct_table;
 
 extern const mpki_cuda_direct_table mpki_cuda_direct_functions;

@@ -2,7 +2,7 @@
 #ifndef MPKI_CUDA_REFINE_H
 #define MPKI_CUDA_REFINE_H
 /** Residuals and backward errors on the device. Plain C. */
-#include "../api.h"
+#include "values.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,31 +18,30 @@ typedef struct mpki_cuda_errors {
     double r2, b2; /**< sums of squares of r and b, each entry divided by b_norm */
 } mpki_cuda_errors;
 
-/** A by rows, in both triangles, as places in ax: a row's own entries and those from the other
- *  triangle. All in device memory. */
+enum { MPKI_CUDA_REFINE_ROWS = 8, MPKI_CUDA_REFINE_SUMS = 6 };
+
+/** What is measured. All in device memory. */
 typedef struct mpki_cuda_refine {
-    int32_t n;
-    int hermitian;
-    const int64_t *ptr; /**< n + 1 */
-    const int32_t *col; /**< ptr[n] */
-    const int32_t *src; /**< ptr[n]: entry of ax; ~entry: from the other triangle, conjugated where
-                             Hermitian */
+    mpki_cuda_by_rows a;
     const void *ax;
-    double *partial; /**< 2 for each block: MPKI_CUDA_REFINE_ROWS rows */
+    const double *scale; /**< n */
+    double *partial;     /**< 2 for each MPKI_CUDA_REFINE_ROWS rows, and for as many long ones */
+    double *piece;       /**< MPKI_CUDA_REFINE_SUMS for each of a.pieces */
     mpki_cuda_errors *errors;
 } mpki_cuda_refine;
-
-enum { MPKI_CUDA_REFINE_ROWS = 8 };
 
 /** For one kind of entries; all vectors n long, in device memory. */
 typedef struct mpki_cuda_refine_kind {
     /** r := b - A x with sums in twice the precision of double, and the errors, to host memory.
+     *  step [in] 1: x := x + r first, and `before` is what it was
      *  tiny [in] 1000 n u: below that share of ||A_i|| ||x|| + |b_i| a row's denominator counts as 0
      *  r may be neither x nor b */
-    int (*measure)(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, const void *x,
-                   const void *b, void *r, mpki_cuda_errors *out);
-    /** x := x + d */
-    int (*add)(mpki_cuda *cuda, int32_t n, const void *d, void *x);
+    int (*measure)(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step, void *before,
+                   void *x, const void *b, void *r, mpki_cuda_errors *out);
+    /** How nearly A takes v to zero, in the scaling (factor/rank.h): out->omega1, and out->x_norm, the
+     *  largest entry of v in it. */
+    int (*flatness)(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, const void *v,
+                    mpki_cuda_errors *out);
     /** to := from */
     int (*move)(mpki_cuda *cuda, int32_t n, const void *from, void *to);
 } mpki_cuda_refine_kind;

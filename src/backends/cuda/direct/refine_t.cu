@@ -28,13 +28,18 @@ __device__ static bool inside(double x) {
     return x == 0 || (x > SMALL && x < LARGE);
 }
 
-/* the largest of x and of b */
+/* The largest of x and of b; step: of x + r, which x becomes, and what it was goes to `before`. scale: of x / scale
+ * instead, and no b. */
 template <class E>
-__global__ void extremes_kernel(int n, const E *x, const E *b, mpki_cuda_errors *errors) {
+__global__ void extremes_kernel(int n, int step, const E *r, E *before, E *x, const E *b,
+                                const double *scale, mpki_cuda_errors *errors) {
     unsigned long long most[2] = {0, 0};
     for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < n;
          i += (int)(gridDim.x * blockDim.x)) {
-        const unsigned long long p = bits(length(x[i])), q = bits(length(b[i]));
+        E v = x[i];
+        if (step) before[i] = v, x[i] = v = v + r[i];
+        const unsigned long long p = bits(scale ? length(v) / scale[i] : length(v));
+        const unsigned long long q = b ? bits(length(b[i])) : 0;
         if (p > most[0]) most[0] = p;
         if (q > most[1]) most[1] = q;
     }
@@ -59,49 +64,118 @@ __device__ static void judge(mpki_cuda_errors *errors, double tiny, double r, do
         raise_to(&errors->omega2, r / (w - own + row_norm * number_of(errors->x_norm)));
 }
 
+/* Sums over a row or a piece of one. */
+template <class E> struct sums_of {
+    row_sum<E> s;
+    double w, norm;
+};
+
+/* By a warp: entries begin .. end - 1; all lanes get the sums. */
 template <class E>
-__global__ void __launch_bounds__(THREADS)
-    residual_kernel(const mpki_cuda_refine a, double tiny, const E *x, const E *b, E *r) {
-    __shared__ double squares[2 * MPKI_CUDA_REFINE_ROWS];
-    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-    const int i = (int)(blockIdx.x * MPKI_CUDA_REFINE_ROWS) + warp;
-    const bool mine = i < a.n;
+__device__ sums_of<E> add_up(const mpki_cuda_refine &a, int64_t begin, int64_t end, const E *x) {
     const E *ax = (const E *)a.ax;
-    row_sum<E> s = {{0, 0}, {0, 0}, 0};
-    double w = 0, row_norm = 0;
-    for (int64_t e = mine ? a.ptr[i] + lane : 0; mine && e < a.ptr[i + 1]; e += 32) {
-        const int32_t at = a.src[e];
-        const E v = at >= 0 ? ax[at] : a.hermitian ? conj(ax[~at]) : ax[~at], xj = x[a.col[e]];
+    sums_of<E> z = {{{0, 0}, {0, 0}, 0}, 0, 0};
+    for (int64_t e = begin + ((int)threadIdx.x & 31); e < end; e += 32) {
+        const int32_t at = a.a.src[e];
+        const E v = at >= 0 ? ax[at] : a.a.hermitian ? conj(ax[~at]) : ax[~at];
+        const E xj = x[a.a.col[e]];
         const double size = length(v);
-        s.subtract(v, xj);
-        row_norm += size;
-        w += size * length(xj);
+        z.s.subtract(v, xj);
+        z.norm += size;
+        z.w += size * length(xj);
     }
     for (int o = 16; o; o /= 2) {
-        s.join(s.across(o));
-        w += shfl_xor(w, o), row_norm += shfl_xor(row_norm, o);
+        z.s.join(z.s.across(o));
+        z.w += shfl_xor(z.w, o), z.norm += shfl_xor(z.norm, o);
     }
-    if (lane == 0) {
-        const double scale = 1 / number_of(a.errors->b_norm);
-        double r2 = 0, b2 = 0;
-        if (mine) {
-            const number own = wide(b[i]);
-            add(s.re, own.x);
-            add(s.im, own.y);
-            const E v = narrow<E>(s.re.high + s.re.low, s.im.high + s.im.low);
-            const double size = length(v), bi = length(b[i]);
-            r[i] = v;
-            judge(a.errors, tiny, size, w + bi, bi, row_norm);
-            r2 = size * scale * (size * scale), b2 = bi * scale * (bi * scale);
-        }
-        squares[2 * warp] = r2, squares[2 * warp + 1] = b2;
+    return z;
+}
+
+/* What row i has come to; b NULL: how flat it is. squares [out] of r and b, relative */
+template <class E>
+__device__ void finish_row(const mpki_cuda_refine &a, double tiny, sums_of<E> &z, int i, const E *b,
+                           E *r, double *squares) {
+    if (!b) {
+        const double most = number_of(a.errors->x_norm), scale = a.scale[i], w = z.w * scale;
+        const double size = length(narrow<E>(z.s.re.high + z.s.re.low, z.s.im.high + z.s.im.low));
+        const double q = size * scale / (w > tiny * most ? w : w + most);
+        if (size > 0 || size != size) raise_to(&a.errors->omega1, q);
+        return;
     }
+    const double unit = 1 / number_of(a.errors->b_norm);
+    const number own = wide(b[i]);
+    add(z.s.re, own.x);
+    add(z.s.im, own.y);
+    const E v = narrow<E>(z.s.re.high + z.s.re.low, z.s.im.high + z.s.im.low);
+    const double size = length(v), bi = length(b[i]);
+    r[i] = v;
+    judge(a.errors, tiny, size, z.w + bi, bi, z.norm);
+    squares[0] = size * unit * (size * unit), squares[1] = bi * unit * (bi * unit);
+}
+
+/* All threads: a block's sums of squares, in the order of its warps. */
+__device__ static void add_squares(const double *squares, double *partial) {
     __syncthreads();
-    if (threadIdx.x < 2) {
-        double sum = 0;
-        for (int k = 0; k < MPKI_CUDA_REFINE_ROWS; ++k) sum += squares[2 * k + (int)threadIdx.x];
-        a.partial[2 * (int64_t)blockIdx.x + threadIdx.x] = sum;
+    if (threadIdx.x >= 2) return;
+    double sum = 0;
+    for (int k = 0; k < MPKI_CUDA_REFINE_ROWS; ++k) sum += squares[2 * k + (int)threadIdx.x];
+    partial[threadIdx.x] = sum;
+}
+
+/* A warp for each row that is not long, then one for each piece of those that are; `rows`: blocks of rows. */
+template <class E>
+__global__ void __launch_bounds__(THREADS)
+    rows_kernel(const mpki_cuda_refine a, int rows, double tiny, const E *x, const E *b, E *r) {
+    __shared__ double squares[2 * MPKI_CUDA_REFINE_ROWS];
+    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    const int block = (int)blockIdx.x;
+    if (block >= rows) {
+        const int p = (block - rows) * MPKI_CUDA_REFINE_ROWS + warp;
+        if (p >= a.a.pieces) return;
+        const int k = a.a.piece_of[p], i = a.a.long_row[k];
+        const int64_t begin = a.a.ptr[i] + (int64_t)(p - a.a.first[k]) * MPKI_CUDA_ROW_LONG;
+        const int64_t end = begin + MPKI_CUDA_ROW_LONG;
+        const sums_of<E> z = add_up(a, begin, end < a.a.ptr[i + 1] ? end : a.a.ptr[i + 1], x);
+        double *to = a.piece + (int64_t)p * MPKI_CUDA_REFINE_SUMS;
+        if (lane > 0) return;
+        to[0] = z.s.re.high, to[1] = z.s.re.low, to[2] = z.s.im.high, to[3] = z.s.im.low;
+        to[4] = z.w, to[5] = z.norm;
+        return;
     }
+    const int i = block * MPKI_CUDA_REFINE_ROWS + warp;
+    double mine[2] = {0, 0};
+    if (i < a.a.n && a.a.ptr[i + 1] - a.a.ptr[i] <= MPKI_CUDA_ROW_LONG) {
+        sums_of<E> z = add_up(a, a.a.ptr[i], a.a.ptr[i + 1], x);
+        if (lane == 0) finish_row(a, tiny, z, i, b, r, mine);
+    }
+    if (lane == 0) squares[2 * warp] = mine[0], squares[2 * warp + 1] = mine[1];
+    add_squares(squares, a.partial + 2 * (int64_t)block);
+}
+
+/* A warp for each long row: its pieces. partial: of these blocks */
+template <class E>
+__global__ void __launch_bounds__(THREADS)
+    long_kernel(const mpki_cuda_refine a, double *partial, double tiny, const E *b, E *r) {
+    __shared__ double squares[2 * MPKI_CUDA_REFINE_ROWS];
+    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    const int k = (int)blockIdx.x * MPKI_CUDA_REFINE_ROWS + warp;
+    double mine[2] = {0, 0};
+    if (k < a.a.longs) {
+        sums_of<E> z = {{{0, 0}, {0, 0}, 0}, 0, 0};
+        for (int p = a.a.first[k] + lane; p < a.a.first[k + 1]; p += 32) {
+            const double *from = a.piece + (int64_t)p * MPKI_CUDA_REFINE_SUMS;
+            const row_sum<E> s = {{from[0], from[1]}, {from[2], from[3]}, 0};
+            z.s.join(s);
+            z.w += from[4], z.norm += from[5];
+        }
+        for (int o = 16; o; o /= 2) {
+            z.s.join(z.s.across(o));
+            z.w += shfl_xor(z.w, o), z.norm += shfl_xor(z.norm, o);
+        }
+        if (lane == 0) finish_row(a, tiny, z, a.a.long_row[k], b, r, mine);
+    }
+    if (lane == 0) squares[2 * warp] = mine[0], squares[2 * warp + 1] = mine[1];
+    add_squares(squares, partial + 2 * (int64_t)blockIdx.x);
 }
 
 /* One block. */
@@ -119,33 +193,50 @@ static __global__ void squares_kernel(int blocks, const double *partial, mpki_cu
     }
 }
 
-template <class E> __global__ void add_kernel(int n, const E *d, E *x) {
-    const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-    if (i < n) x[i] = x[i] + d[i];
+static int blocks_of(int count) {
+    return (count + MPKI_CUDA_REFINE_ROWS - 1) / MPKI_CUDA_REFINE_ROWS;
 }
 
-static int measure(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, const void *x,
-                   const void *b, void *r, mpki_cuda_errors *out) {
-    const int rows = (a->n + MPKI_CUDA_REFINE_ROWS - 1) / MPKI_CUDA_REFINE_ROWS;
-    const int blocks = (a->n + 255) / 256 < 1024 ? (a->n + 255) / 256 : 1024;
+/* The errors of x, as far as kernels form them; b NULL: its flatness. */
+static mpk_status queue(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step,
+                        T *before, T *x, const T *b, T *r) {
+    const int n = a->a.n, rows = blocks_of(n), pieces = blocks_of(a->a.pieces);
+    const int longs = blocks_of(a->a.longs),
+              blocks = (n + 255) / 256 < 1024 ? (n + 255) / 256 : 1024;
+    auto extremes = extremes_kernel<T>;
+    auto residual = rows_kernel<T>;
+    auto rest = long_kernel<T>;
     MPKI_TRY(cudaSetDevice(cuda->device));
     MPKI_TRY(cudaMemsetAsync(a->errors, 0, sizeof *a->errors, cuda->sparse));
-    MPKI_LAUNCH(extremes_kernel<T>, blocks, 256, 0, cuda->sparse, a->n, (const T *)x, (const T *)b,
-                a->errors);
-    MPKI_LAUNCH(residual_kernel<T>, rows, THREADS, 0, cuda->sparse, *a, tiny, (const T *)x,
-                (const T *)b, (T *)r);
-    MPKI_LAUNCH(squares_kernel, 1, SUM_THREADS, 0, cuda->sparse, rows, a->partial, a->errors);
+    MPKI_LAUNCH(extremes, blocks, 256, 0, cuda->sparse, n, step, r, before, x, b,
+                b ? (const double *)NULL : a->scale, a->errors);
+    MPKI_LAUNCH(residual, rows + pieces, THREADS, 0, cuda->sparse, *a, rows, tiny, x, b, r);
+    if (longs > 0)
+        MPKI_LAUNCH(rest, longs, THREADS, 0, cuda->sparse, *a, a->partial + 2 * (int64_t)rows, tiny,
+                    b, r);
+    if (b)
+        MPKI_LAUNCH(squares_kernel, 1, SUM_THREADS, 0, cuda->sparse, rows + longs, a->partial,
+                    a->errors);
     MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static int tell(mpki_cuda *cuda, const mpki_cuda_refine *a, mpki_cuda_errors *out) {
     MPKI_TRY(cudaMemcpyAsync(out, a->errors, sizeof *out, cudaMemcpyDeviceToHost, cuda->sparse));
     MPKI_TRY(cudaStreamSynchronize(cuda->sparse));
     return MPK_OK;
 }
 
-static int add_to(mpki_cuda *cuda, int32_t n, const void *d, void *x) {
-    MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_LAUNCH(add_kernel<T>, (n + 255) / 256, 256, 0, cuda->sparse, n, (const T *)d, (T *)x);
-    MPKI_TRY(cudaGetLastError());
-    return MPK_OK;
+static int measure(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, int step, void *before,
+                   void *x, const void *b, void *r, mpki_cuda_errors *out) {
+    MPKI_PASS(queue(cuda, a, tiny, step, (T *)before, (T *)x, (const T *)b, (T *)r));
+    return tell(cuda, a, out);
+}
+
+static int flatness(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, const void *v,
+                    mpki_cuda_errors *out) {
+    MPKI_PASS(queue(cuda, a, tiny, 0, NULL, (T *)(uintptr_t)v, NULL, NULL));
+    return tell(cuda, a, out);
 }
 
 static int move(mpki_cuda *cuda, int32_t n, const void *from, void *to) {
@@ -155,4 +246,4 @@ static int move(mpki_cuda *cuda, int32_t n, const void *from, void *to) {
     return MPK_OK;
 }
 
-extern const mpki_cuda_refine_kind FN(cuda_refine) = {measure, add_to, move};
+extern const mpki_cuda_refine_kind FN(cuda_refine) = {measure, flatness, move};

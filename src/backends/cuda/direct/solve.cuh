@@ -5,22 +5,27 @@
  *  the other, or a strip of a large front (strips.cuh). Blocks wait for one another by counters in
  *  device memory; who adds what, and in which order, does not depend on them. */
 #include "strips.cuh"
+#include "warps.cuh"
 
 namespace mpki {
 
 /* ---- small fronts: a block takes those of a task one after the other ---- */
 
-/** All threads; v: room for nelim x NR entries. */
+/** All threads; space: shared memory for so many entries. Children before front `first` are waited for. */
 template <int NR, class T>
-__device__ void forward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index, T *v) {
+__device__ void forward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
+                              int first, T *space, int entries) {
     const swept_front<T> f(t, index);
     const panel<T> &a = f.a;
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, w = f.w, e = f.e, n = f.n;
     T *y = (T *)s.y, *u = (T *)s.u + s.at[index] * NR; /* u: rows of this front */
+    T *v = e * NR <= entries ? space : u + f.m * NR;   /* its pivots' values */
+    bring_columns(a.a, a.ld, n, e);
     for (int i = tid; i < f.m * NR; i += nt) u[i] = make<T>(0);
-    __syncthreads();
-    gather<NR>(t, s, f.node, f.node.first, f.own, 0, false, u, 0, f.own + f.m);
+    const target<T> to = {y + (int64_t)f.node.first * NR, u, f.own, 0, 0, f.own + f.m, false};
+    gather<NR>(t, s, f.node, to, first, space, entries);
     if (e == 0) return;
+    __syncthreads();
     for (int k = tid; k < e * NR; k += nt) v[k] = fresh(&y[(int64_t)a.id[k / NR] * NR + k % NR]);
     __syncthreads();
     for (int k0 = 0; k0 < e; k0 += 32) {
@@ -94,7 +99,7 @@ __device__ void backward_front(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
 __device__ inline mpki_cuda_piece next_piece(const mpki_cuda_sweep &s,
                                              const mpki_cuda_piece *list) {
     __shared__ int ticket;
-    if (threadIdx.x == 0) ticket = atomicAdd(s.ticket, 1);
+    if (threadIdx.x == 0) ticket = atomicAdd(s.ticket, 1) + 1;
     __syncthreads();
     return list[ticket];
 }
@@ -111,13 +116,13 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     forward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
     MPKI_ROOM;
     const mpki_cuda_piece me = next_piece(s, s.down);
+    if (me.kind == MPKI_CUDA_WARPS) {
+        forward_by_warps<NR, T>(t, s, me, (T *)room);
+        return;
+    }
     if (me.kind == MPKI_CUDA_TASK) {
         for (int k = me.first; k <= me.last; ++k) {
-            wait_for_children(t, s, t.node[k], me.first, false);
-            __syncthreads();
-            forward_front<NR>(t, s, k,
-                              t.now[k].nelim <= most ? (T *)room
-                                                     : (T *)s.u + (s.at[k] + t.node[k].rows) * NR);
+            forward_front<NR, T>(t, s, k, me.first, (T *)room, most * NR);
             __syncthreads();
         }
         publish(s.finished + me.last);
@@ -127,11 +132,11 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     if (me.kind == MPKI_CUDA_GATHER) {
         const int low = me.last * MPKI_FRONT_GATHER, all = chain_gathered(t, chain);
         const int high = low + MPKI_FRONT_GATHER < all ? low + MPKI_FRONT_GATHER : all;
-        gather_chain<NR, T>(t, s, chain, low, high);
+        gather_chain<NR, T>(t, s, chain, low, high, (T *)room, most * NR);
         publish(s.gathered + chain.top);
         if (t.node[chain.top].own == 0) publish(s.finished + chain.top);
     } else {
-        forward_strip<NR, T>(t, s, chain, me.last, room);
+        forward_strip<NR, T>(t, s, chain, me.last, room, most * NR);
     }
 }
 
@@ -140,21 +145,35 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T>())
     backward_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int most) {
     MPKI_ROOM;
     const mpki_cuda_piece me = next_piece(s, s.up);
+    if (me.kind == MPKI_CUDA_WARPS) {
+        backward_by_warps<H, NR, T>(t, s, me, (T *)room);
+        return;
+    }
     const int top = me.kind == MPKI_CUDA_TASK ? me.last : s.chain[me.first].top;
     const int parent = s.parent[top];
-    if (parent >= 0 && threadIdx.x == 0) wait_for(s.finished + parent, 1);
+    if (me.kind == MPKI_CUDA_STRIP) { /* it has something to do before */
+        backward_strip<H, NR, T>(t, s, s.chain[me.first], me.last, parent, room);
+        publish(s.finished + top);
+        return;
+    }
+    if (me.kind == MPKI_CUDA_TASK) {
+        const panel<T> a(t.now[top].a, t.now[top].w, t.now[top].ld);
+        bring_columns(a.a, a.ld, a.w + t.node[top].rows, t.now[top].nelim);
+    }
+    if (parent >= 0 && threadIdx.x == 0) wait_for(s.finished + parent, s.goal_up[parent]);
     __syncthreads();
     if (me.kind == MPKI_CUDA_TASK) {
         for (int k = me.last; k >= me.first; --k) {
+            if (k > me.first) {
+                const panel<T> a(t.now[k - 1].a, t.now[k - 1].w, t.now[k - 1].ld);
+                bring_columns(a.a, a.ld, a.w + t.node[k - 1].rows, t.now[k - 1].nelim);
+            }
             backward_front<H, NR>(
                 t, s, k,
                 t.now[k].nelim <= most ? (T *)room : (T *)s.u + (s.at[k] + t.node[k].rows) * NR);
             __syncthreads();
             publish(s.finished + k);
         }
-    } else if (me.kind == MPKI_CUDA_STRIP) {
-        backward_strip<H, NR, T>(t, s, s.chain[me.first], me.last, room);
-        if (me.last == 0) publish(s.finished + top); /* the last of its strips */
     } else {
         publish(s.finished + top); /* without pivots */
     }

@@ -4,6 +4,7 @@
 /** Sweeps over a chain (mpki_cuda_chain): strips of 64 rows, or of 64 columns on the way back, a block
  *  each. Columns that were cut into several fronts are swept together, without what these fronts give
  *  one another: a row of the chain is found in each of them by its position. */
+#include "square.cuh"
 #include "sweep.cuh"
 
 namespace mpki {
@@ -12,12 +13,13 @@ static const int IN_STRIP = MPKI_CUDA_IN_STRIP;
 
 /** Shared memory of a strip that depends on the number of right-hand sides. */
 template <int NR, class T> struct strip_room {
-    T *L, *x, *part; /* the strip's own square; values of other rows; sums of the groups */
+    T *M, *x, *y,
+        *part; /* the inverse of the strip's square; values of other rows, the strip's own; sums */
     static __host__ __device__ int64_t entries() {
-        return STRIP * (STRIP + 1) + STRIP * NR + GROUPS * STRIP * NR;
+        return STRIP * SQUARE + SWEEP_THREADS * NR + STRIP * NR + SWEEP_THREADS * NR;
     }
     __device__ strip_room(char *room)
-        : L((T *)room), x(L + STRIP * (STRIP + 1)), part(x + STRIP * NR) {}
+        : M((T *)room), x(M + STRIP * SQUARE), y(x + SWEEP_THREADS * NR), part(y + STRIP * NR) {}
 };
 
 /** Columns of its own that a chain has. */
@@ -35,17 +37,6 @@ __device__ inline int chain_gathers(const mpki_cuda_tree &t, const mpki_cuda_cha
     return (chain_gathered(t, me) + MPKI_FRONT_GATHER - 1) / MPKI_FRONT_GATHER;
 }
 
-/** The children of a front are done. By threads of a block; the caller synchronizes. chained: the
- *  child whose columns come before the front's own is no matter. */
-__device__ inline void wait_for_children(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                                         const mpki_cuda_node &node, int first, bool chained) {
-    for (int k = (int)threadIdx.x; k < node.children; k += (int)blockDim.x) {
-        const int c = t.child[node.child + k];
-        if (c < first && !(chained && t.node[c].root == MPKI_CUDA_NOT_LAST))
-            wait_for(s.finished + c, s.goal[c]);
-    }
-}
-
 /** The front whose columns come before this one's. */
 __device__ inline int front_before(const mpki_cuda_tree &t, const mpki_cuda_node &node) {
     for (int k = 0; k < node.children; ++k) {
@@ -55,25 +46,25 @@ __device__ inline int front_before(const mpki_cuda_tree &t, const mpki_cuda_node
     return -1;
 }
 
-/** All threads: what the children of a chain give to its rows [low, high), columns before rows below. */
+/** All threads: what the children of a chain give to its rows [low, high), columns before rows below. space:
+ *  room for so many entries. */
 template <int NR, class T>
 __device__ void gather_chain(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                             const mpki_cuda_chain &me, int low, int high) {
+                             const mpki_cuda_chain &me, int low, int high, T *space, int entries) {
     const mpki_cuda_node &bottom = t.node[me.low];
     const int columns = chain_columns(t, me);
-    T *u = (T *)s.u + s.at[me.top] * NR;
+    T *u = (T *)s.u + s.at[me.top] * NR, *y = (T *)s.y + (int64_t)bottom.first * NR;
     for (int i = low + (int)threadIdx.x; i < high; i += SWEEP_THREADS)
         if (i >= columns)
-            for (int r = 0; r < NR; ++r) u[(i - columns) * NR + r] = make<T>(0);
+            for (int r = 0; r < NR; ++r) u[(int64_t)(i - columns) * NR + r] = make<T>(0);
     for (int k = 0, front = me.top; k < me.pieces; ++k) {
         const mpki_cuda_node &node = t.node[front];
         const bool chained = k + 1 < me.pieces;
-        wait_for_children(t, s, node, front, chained);
-        __syncthreads();
-        gather<NR>(t, s, node, bottom.first, columns, node.first - bottom.first, chained, u, low,
-                   high);
+        const target<T> to = {y, u, columns, node.first - bottom.first, low, high, chained};
+        gather<NR>(t, s, node, to, front, space, entries);
         if (chained) front = front_before(t, node);
     }
+    __syncthreads();
 }
 
 /** Columns of one front that a strip has, and what is needed to find a row in it. */
@@ -90,17 +81,17 @@ template <class T> struct strip_chain {
     int32_t strip[MPKI_CUDA_SEGMENTS + 1];
 };
 
-/** Rows of a strip: where they are found. In the front in which a row is a column, or has to be one
+/** Rows: where they are found. In the front in which a row is a column, or has to be one
  *  later, it has a number; in others it is found by its position. */
-struct strip_rows {
-    int32_t front[STRIP], number[STRIP];
-    int32_t position[STRIP]; /* of its value in y; < 0: minus the rows from it to the last one */
+template <int ROWS> struct strip_rows {
+    int32_t front[ROWS], number[ROWS];
+    int32_t position[ROWS]; /* of its value in y; < 0: minus the rows from it to the last one */
 };
 
 /** Columns of a strip. */
 template <class T> struct strip_columns {
     const T *column[STRIP];
-    int32_t id[STRIP], segment[STRIP];
+    int32_t segment[STRIP];
 };
 
 /** The columns of strip c of a chain: segments first .. first + count - 1. */
@@ -144,23 +135,23 @@ __device__ void load_chain(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
 }
 
 /** Threads 0 .. 63: the columns of strip c. Returns how many there are. */
-template <class T>
+template <class T, class ROWS>
 __device__ int describe_columns(const mpki_cuda_chain &me, const strip_chain<T> &m, int c,
-                                strip_columns<T> *columns, strip_rows *rows) {
+                                strip_columns<T> *columns, ROWS *rows) {
     const strip_range r = range_of(me, m.strip, c);
     int before = 0;
     for (int k = 0; k < r.count; ++k) {
         const strip_segment<T> x = segment_of(me, m, r.first + k);
         const int at = (int)threadIdx.x - before;
         if (at >= 0 && at < x.count) {
-            const int col = x.first + at, id = x.id[col];
+            const int col = x.first + at;
             if (columns) {
                 columns->column[threadIdx.x] = x.a + (int64_t)col * x.ld;
-                columns->id[threadIdx.x] = id, columns->segment[threadIdx.x] = k;
+                columns->segment[threadIdx.x] = k;
             }
             if (rows) {
                 rows->front[threadIdx.x] = x.front, rows->number[threadIdx.x] = col;
-                rows->position[threadIdx.x] = id;
+                rows->position[threadIdx.x] = x.id[col];
             }
         }
         before += x.count;
@@ -168,10 +159,10 @@ __device__ int describe_columns(const mpki_cuda_chain &me, const strip_chain<T> 
     return before;
 }
 
-/** Threads 0 .. 63: rows i0 and on of the last front, beyond its pivots. Returns how many. */
-template <class T>
-__device__ int describe_rows(const swept_front<T> &top, int index, int i0, strip_rows *rows) {
-    const int i = i0 + (int)threadIdx.x, b = top.n - i0 < STRIP ? top.n - i0 : STRIP;
+/** Threads 0 .. ROWS - 1: rows i0 and on of the last front, beyond its pivots. Returns how many. */
+template <int ROWS, class T>
+__device__ int describe_rows(const swept_front<T> &top, int index, int i0, strip_rows<ROWS> *rows) {
+    const int i = i0 + (int)threadIdx.x, b = top.n - i0 < ROWS ? top.n - i0 : ROWS;
     if ((int)threadIdx.x < b) {
         rows->front[threadIdx.x] = index, rows->number[threadIdx.x] = i;
         rows->position[threadIdx.x] = i < top.w ? top.a.id[i] : i - top.n;
@@ -180,8 +171,8 @@ __device__ int describe_rows(const swept_front<T> &top, int index, int i0, strip
 }
 
 /** Where a row is in a front; -1: it has none there. */
-template <class T>
-__device__ inline int row_in(const strip_segment<T> &x, int end, const strip_rows &rows, int row) {
+template <class T, class ROWS>
+__device__ inline int row_in(const strip_segment<T> &x, int end, const ROWS &rows, int row) {
     const int at = rows.position[row];
     if (rows.front[row] == x.front) return rows.number[row];
     if (at < 0) return x.n + at;
@@ -191,89 +182,112 @@ __device__ inline int row_in(const strip_segment<T> &x, int end, const strip_row
     return -1;
 }
 
-/** All threads: where b rows are in each segment of a strip; at: IN_STRIP x STRIP. end: position of the
+/** All threads: where b rows are in each segment of a strip; at: IN_STRIP x ROWS. end: position of the
  *  column after the chain's own. */
-template <class T>
+template <int ROWS, class T>
 __device__ void find_rows(const mpki_cuda_chain &me, const strip_chain<T> &m, int c, int end,
-                          const strip_rows &rows, int b, int32_t *at) {
+                          const strip_rows<ROWS> &rows, int b, int32_t *at) {
     const strip_range r = range_of(me, m.strip, c);
-    for (int k = (int)threadIdx.x; k < r.count * STRIP; k += SWEEP_THREADS)
-        at[k] = k % STRIP < b ? row_in(segment_of(me, m, r.first + k / STRIP), end, rows, k % STRIP)
-                              : -1;
+    for (int k = (int)threadIdx.x; k < r.count * ROWS; k += SWEEP_THREADS)
+        at[k] =
+            k % ROWS < b ? row_in(segment_of(me, m, r.first + k / ROWS), end, rows, k % ROWS) : -1;
 }
 
-/** All threads: the strip's square of L: rows and columns are its b pivots. */
+/** Columns of a strip that come before others of the chain: all but the last have STRIP, unless there are cuts. */
+template <class T>
+__device__ inline int columns_of(const mpki_cuda_chain &me, const strip_chain<T> &m, int c) {
+    const strip_range range = range_of(me, m.strip, c);
+    int count = 0;
+    for (int k = 0; k < range.count; ++k) count += segment_of(me, m, range.first + k).count;
+    return count;
+}
+
+/* ---- a strip's own square, inverted before what it waits for is there ---- */
+
+/** All threads: the strip's square of L, with its diagonal, to M; rows and columns from b on are those of the
+ *  identity. */
 template <class T>
 __device__ inline void load_square(const strip_columns<T> &columns, const int32_t *at, int b,
-                                   T *L) {
+                                   T *M) {
     for (int s = (int)threadIdx.x; s < STRIP * STRIP; s += SWEEP_THREADS) {
         const int i = s % STRIP, k = s / STRIP;
-        if (i >= b || k >= i) continue;
-        const int row = at[columns.segment[k] * STRIP + i];
-        L[i + k * (STRIP + 1)] = row < 0 ? make<T>(0) : columns.column[k][row];
+        const int row = i < b && k < i ? at[columns.segment[k] * STRIP + i] : -1;
+        M[i + k * SQUARE] = row >= 0 ? columns.column[k][row] : make<T>(i == k);
     }
 }
 
-/** All threads: v (64 x NR, in shared memory) solved with the square: halves of 32 rows by one
- *  warp. */
-template <int NR, class T> __device__ inline void solve_square(const T *L, int b, T *v) {
-    const int LD = STRIP + 1, lane = (int)threadIdx.x & 31;
-    if (threadIdx.x >= 32) return;
-    solve_block<NR>(L, LD, b < 32 ? b : 32, v);
-    if (b <= 32) return;
-    __syncwarp();
-    if (lane < b - 32)
-#pragma unroll 8
-        for (int k = 0; k < 32; ++k) {
-            const T l = L[32 + lane + k * LD];
-#pragma unroll
-            for (int r = 0; r < NR; ++r) nfma(v[(32 + lane) * NR + r], l, v[k * NR + r]);
-        }
-    __syncwarp();
-    solve_block<NR>(L + 32 + 32 * LD, LD, b - 32, v + 32 * NR);
+/** The sum over four lanes side by side, for all of them. */
+template <class T> __device__ inline T quad_sum(T x) {
+    x = x + shfl_xor(x, 1);
+    return x + shfl_xor(x, 2);
 }
 
-template <bool H, int NR, class T>
-__device__ inline void solve_square_back(const T *L, int b, T *v) {
-    const int LD = STRIP + 1, lane = (int)threadIdx.x & 31;
-    if (threadIdx.x >= 32) return;
-    if (b > 32) {
-        solve_block_back<H, NR>(L + 32 + 32 * LD, LD, b - 32, v + 32 * NR);
-        __syncwarp();
-#pragma unroll 8
-        for (int k = 32; k < b; ++k) {
-            const T l = cj<H>(L[k + lane * LD]);
+/** All threads: y := y - what the groups have summed up; then by four lanes for each row M y, or M^T y; the
+ *  first of them gives it to `take`(row, r, value). */
+template <int NR, class T, class TAKE>
+__device__ inline void finish_strip(const strip_room<NR, T> &m, int parts, bool solves, bool back,
+                                    bool conjugated, TAKE take) {
+    const int row = (int)threadIdx.x >> 2, lane = (int)threadIdx.x & 3;
+    T z[NR];
+    __syncthreads();
 #pragma unroll
-            for (int r = 0; r < NR; ++r) nfma(v[lane * NR + r], l, v[k * NR + r]);
-        }
-        __syncwarp();
+    for (int r = 0; r < NR; ++r) {
+        z[r] = lane < parts ? m.part[(lane * STRIP + row) * NR + r] : make<T>(0);
+        z[r] = m.y[row * NR + r] - quad_sum(z[r]);
     }
-    solve_block_back<H, NR>(L, LD, b < 32 ? b : 32, v);
+    if (solves) {
+        __syncwarp();
+        if (lane == 0)
+#pragma unroll
+            for (int r = 0; r < NR; ++r) m.y[row * NR + r] = z[r];
+        __syncthreads();
+#pragma unroll
+        for (int r = 0; r < NR; ++r) z[r] = make<T>(0);
+#pragma unroll
+        for (int k = 0; k < STRIP / 4; ++k) {
+            const int at = 4 * k + lane;
+            T a = back ? m.M[at + row * SQUARE] : m.M[row + at * SQUARE];
+            if (conjugated) a = conj(a);
+#pragma unroll
+            for (int r = 0; r < NR; ++r) pfma(z[r], a, m.y[at * NR + r]);
+        }
+#pragma unroll
+        for (int r = 0; r < NR; ++r) z[r] = quad_sum(z[r]);
+    }
+#pragma unroll
+    for (int r = 0; r < NR; ++r)
+        if (lane == 0) take(row, r, z[r]);
 }
 
 /** A strip forward, pivots or rows below them: minus L times what is solved, then the strip's own
  *  square. While a strip before it is waited for, the next one's columns are looked up. */
 template <int NR, class T>
 __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                              const mpki_cuda_chain &me, int strip, char *room) {
+                              const mpki_cuda_chain &me, int strip, char *room, int entries) {
     __shared__ strip_chain<T> chain;
     __shared__ strip_columns<T> mine, other[2];
-    __shared__ strip_rows rows;
+    __shared__ strip_rows<STRIP> rows;
     __shared__ int32_t at[2][IN_STRIP * STRIP];
     __shared__ int size;
     const swept_front<T> top(t, me.top);
     const strip_room<NR, T> m(room);
     const int tid = (int)threadIdx.x, row = tid % STRIP, group = tid / STRIP;
     const int PART = STRIP / GROUPS, end = top.node.first + top.own;
-    const bool solves = strip < me.strips;
+    const bool solves = strip < me.strips, one = me.pieces == 1;
     const int before = solves ? strip : me.strips; /* strips whose values it needs */
-    T *y = (T *)s.y, *u = (T *)s.u + s.at[me.top] * NR;
+    strip_rows<STRIP> *const none = (strip_rows<STRIP> *)0;
+    T *y = (T *)s.y, *u = (T *)s.u + s.at[me.top] * NR, *handed_on = (T *)s.handed + me.handed * NR;
     load_chain(t, s, me, chain);
+    const int i0 = solves ? STRIP * strip : top.e + (strip - me.strips) * STRIP; /* one: its rows */
+    if (one && before > 0)
+        bring_columns(top.a.a + i0, top.a.ld, STRIP < top.n - i0 ? STRIP : top.n - i0,
+                      before < 2          ? top.e < STRIP ? top.e : STRIP
+                      : 2 * STRIP < top.e ? 2 * STRIP
+                                          : top.e);
     if (tid < STRIP) {
-        const int b = solves
-                          ? describe_columns(me, chain, strip, &mine, &rows)
-                          : describe_rows(top, me.top, top.e + (strip - me.strips) * STRIP, &rows);
-        if (before > 0) describe_columns(me, chain, 0, &other[0], (strip_rows *)0);
+        const int b = solves ? describe_columns(me, chain, strip, &mine, &rows)
+                             : describe_rows(top, me.top, i0, &rows);
+        if (before > 0) describe_columns(me, chain, 0, &other[0], none);
         if (tid == 0) size = b;
     }
     __syncthreads();
@@ -281,182 +295,223 @@ __device__ void forward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
     if (solves) find_rows(me, chain, strip, end, rows, b, at[1]);
     if (before > 0) find_rows(me, chain, 0, end, rows, b, at[0]);
     __syncthreads();
-    if (solves) load_square(mine, at[1], b, m.L);
-    __syncthreads();
+    if (solves) {
+        load_square(mine, at[1], b, m.M);
+        invert_square(m.M, b);
+    }
     const int columns = chain_columns(t, me);
+    T *const space = m.x; /* and on */
+    const int spare = entries - STRIP * SQUARE;
     if (!solves) { /* its rows below; columns that are left have it from whom the pivots have it */
-        const int i0 = top.e + (strip - me.strips) * STRIP, low = i0 < top.w ? top.w : i0;
+        const int low = i0 < top.w ? top.w : i0;
         if (low < i0 + b)
-            gather_chain<NR, T>(t, s, me, columns + low - top.w, columns + i0 + b - top.w);
+            gather_chain<NR, T>(t, s, me, columns + low - top.w, columns + i0 + b - top.w, space,
+                                spare);
+    } else if (me.strips == 1) {
+        gather_chain<NR, T>(t, s, me, 0, columns, space, spare);
+    }
+    if (tid == 0) wait_for(s.gathered + me.top, chain_gathers(t, me));
+    __syncthreads();
+    for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS) {
+        T value = make<T>(0);
+        if (k / NR < b) {
+            const int position = rows.position[k / NR], r = k % NR;
+            value = fresh(position >= 0 ? &y[(int64_t)position * NR + r]
+                                        : &u[(int64_t)(top.m + position) * NR + r]);
+        }
+        m.y[k] = value;
     }
     T sum[NR];
 #pragma unroll
     for (int r = 0; r < NR; ++r) sum[r] = make<T>(0);
-    int have = 0; /* strips whose values are there */
-    __shared__ int seen;
     for (int c = 0; c < before; ++c) {
         const strip_columns<T> &x = other[c & 1];
-        const strip_range range = range_of(me, chain.strip, c);
-        int count = 0;
-        for (int k = 0; k < range.count; ++k) count += segment_of(me, chain, range.first + k).count;
-        T l[PART];
+        const int count = columns_of(me, chain, c);
+        T l[PART], *values = m.x + (c & 1) * STRIP * NR;
+        if (one) {
+            const T *from = top.a.a + i0 + row + (int64_t)(STRIP * c + group * PART) * top.a.ld;
 #pragma unroll
-        for (int k = 0; k < PART; ++k) {
-            const int col = group * PART + k;
-            const int i = col < count ? at[c & 1][x.segment[col] * STRIP + row] : -1;
-            l[k] = i >= 0 ? x.column[col][i] : make<T>(0);
-        }
-        if (c + 1 < before) {
-            if (tid < STRIP)
-                describe_columns(me, chain, c + 1, &other[(c + 1) & 1], (strip_rows *)0);
-            find_rows(me, chain, c + 1, end, rows, b, at[(c + 1) & 1]);
-        }
-        if (have <= c && tid == 0) seen = wait_for(s.solved + me.top, c + 1);
-        __syncthreads();
-        if (have <= c) have = seen;
-        for (int k = tid; k < count * NR; k += SWEEP_THREADS)
-            m.x[k] = fresh(&y[(int64_t)x.id[k / NR] * NR + k % NR]);
-        __syncthreads();
+            for (int k = 0; k < PART; ++k)
+                l[k] =
+                    row < b && group * PART + k < count ? from[(int64_t)k * top.a.ld] : make<T>(0);
+            const int next =
+                (c + 2) * STRIP + tid / 4; /* a column that comes after the next ones */
+            if (next < top.e && tid % 4 * (LINE / (int)sizeof(T)) < STRIP)
+                bring(top.a.a + i0 + tid % 4 * (LINE / (int)sizeof(T)) + (int64_t)next * top.a.ld);
+        } else {
 #pragma unroll
-        for (int k = 0; k < PART; ++k) {
-            const int col = group * PART + k;
-            if (col < count) {
-#pragma unroll
-                for (int r = 0; r < NR; ++r) pfma(sum[r], l[k], m.x[col * NR + r]);
+            for (int k = 0; k < PART; ++k) {
+                const int col = group * PART + k;
+                const int i = col < count ? at[c & 1][x.segment[col] * STRIP + row] : -1;
+                l[k] = i >= 0 ? x.column[col][i] : make<T>(0);
+            }
+            if (c + 1 < before) {
+                if (tid < STRIP) describe_columns(me, chain, c + 1, &other[(c + 1) & 1], none);
+                find_rows(me, chain, c + 1, end, rows, b, at[(c + 1) & 1]);
             }
         }
+        for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
+            values[k] =
+                k < count * NR ? handed(handed_on + (int64_t)c * STRIP * NR + k) : make<T>(0);
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < PART; ++k)
+#pragma unroll
+            for (int r = 0; r < NR; ++r) pfma(sum[r], l[k], values[(group * PART + k) * NR + r]);
     }
 #pragma unroll
     for (int r = 0; r < NR; ++r) m.part[(group * STRIP + row) * NR + r] = sum[r];
-    if (before == 0) { /* the first, or any without pivots, waits for what the children give */
-        if (me.strips == 1) gather_chain<NR, T>(t, s, me, 0, columns);
-        if (tid == 0) wait_for(s.gathered + me.top, chain_gathers(t, me));
-    }
-    __syncthreads();
-    for (int k = tid; k < b * NR; k += SWEEP_THREADS) {
-        T x = m.part[k];
-        for (int g = 1; g < GROUPS; ++g) x = x + m.part[g * STRIP * NR + k];
-        const int position = rows.position[k / NR], r = k % NR;
-        T *to = position >= 0 ? &y[(int64_t)position * NR + r] : &u[(top.m + position) * NR + r];
-        const T value = fresh(to) - x;
-        if (solves)
-            m.x[k] = value;
-        else
-            *to = value;
-    }
-    __syncthreads();
-    if (solves) {
-        solve_square<NR>(m.L, b, m.x);
-        __syncthreads();
-        for (int k = tid; k < b * NR; k += SWEEP_THREADS)
-            y[(int64_t)rows.position[k / NR] * NR + k % NR] = m.x[k];
-        publish(s.solved + me.top);
-    }
+    finish_strip(m, GROUPS, solves, false, false, [&](int i, int r, T value) {
+        if (i >= b) return;
+        const int position = rows.position[i];
+        if (solves) hand_on(handed_on + ((int64_t)strip * STRIP + i) * NR + r, value);
+        *(position >= 0 ? &y[(int64_t)position * NR + r]
+                        : &u[(int64_t)(top.m + position) * NR + r]) = value;
+    });
     publish(s.finished + me.top);
 }
 
-/** A strip of pivots backward: minus L^T times the rows below, then the strip's own square. */
+/** The sums of eight columns over a warp: lane 4 q has that of column q. */
+template <class T> __device__ inline T sum_columns(T (&x)[8]) {
+    const int lane = (int)threadIdx.x & 31;
+#pragma unroll
+    for (int o = 16, half = 4; half >= 1; o /= 2, half /= 2) {
+        const bool upper = (lane & o) != 0;
+#pragma unroll
+        for (int q = 0; q < half; ++q) {
+            const T give = upper ? x[q] : x[q + half], mine = upper ? x[q + half] : x[q];
+            x[q] = mine + shfl_xor(give, o);
+        }
+    }
+    return quad_sum(x[0]);
+}
+
+/** A strip of pivots backward: minus L^T times the rows below, then the strip's own square. parent: the front
+ *  that is waited for; -1: none. */
 template <bool H, int NR, class T>
 __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                               const mpki_cuda_chain &me, int strip, char *room) {
+                               const mpki_cuda_chain &me, int strip, int parent, char *room) {
     __shared__ strip_chain<T> chain;
     __shared__ strip_columns<T> mine;
-    __shared__ strip_rows rows[2];
-    __shared__ int32_t at[2][IN_STRIP * STRIP];
-    __shared__ int size[2], own_size, seen;
+    __shared__ strip_rows<SWEEP_THREADS> low;
+    __shared__ strip_rows<STRIP> others;
+    __shared__ int32_t at[IN_STRIP * SWEEP_THREADS], position[STRIP], where[SWEEP_THREADS];
+    __shared__ int own_size;
     const swept_front<T> top(t, me.top);
     const strip_room<NR, T> m(room);
     const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid / 32;
     const int COLUMNS = STRIP / (SWEEP_THREADS / 32), end = top.node.first + top.own;
     const int32_t *ridx = t.ridx + top.node.ridx;
-    T *y = (T *)s.y;
+    T *y = (T *)s.y, *handed_on = (T *)s.handed + me.handed * NR;
+    const bool one = me.pieces == 1;
     /* rows beyond the pivots first: ancestors are done; then the strips after this one, from the
      * last */
-    const int below = (top.n - top.e + STRIP - 1) / STRIP, after = me.strips - 1 - strip;
+    const int beyond = top.n - top.e, after = me.strips - 1 - strip;
     load_chain(t, s, me, chain);
-    const auto describe = [&](int c) {
-        strip_rows *to = &rows[c & 1];
-        return c < below ? describe_rows(top, me.top, top.e + c * STRIP, to)
-                         : describe_columns(me, chain, me.strips - 1 - (c - below),
-                                            (strip_columns<T> *)0, to);
-    };
     if (tid < STRIP) {
-        const int b = describe_columns(me, chain, strip, &mine, &rows[1]);
+        const int b = describe_columns(me, chain, strip, &mine, &others);
+        position[tid] = others.position[tid];
         if (tid == 0) own_size = b;
-        if (below + after > 0) {
-            const int count = describe(0);
-            if (tid == 0) size[0] = count;
-        }
     }
     __syncthreads();
     const int b = own_size;
-    find_rows(me, chain, strip, end, rows[1], b, at[1]);
-    if (below + after > 0) find_rows(me, chain, strip, end, rows[0], size[0], at[0]);
+    if (one && beyond > 0)
+        bring_columns(top.a.a + (int64_t)STRIP * strip * top.a.ld + top.e, top.a.ld,
+                      beyond < 1024 ? beyond : 1024, b);
+    find_rows(me, chain, strip, end, others, b, at);
     __syncthreads();
-    load_square(mine, at[1], b, m.L);
-    T sum[COLUMNS][NR]; /* a warp takes 8 columns */
+    load_square(mine, at, b, m.M);
+    invert_square(m.M, b);
+    T sum[NR][COLUMNS]; /* a warp takes 8 columns */
 #pragma unroll
-    for (int c = 0; c < COLUMNS; ++c)
+    for (int r = 0; r < NR; ++r)
 #pragma unroll
-        for (int r = 0; r < NR; ++r) sum[c][r] = make<T>(0);
-    int have = 0;
+        for (int q = 0; q < COLUMNS; ++q) sum[r][q] = make<T>(0);
+    /* rows from number i0 on beyond the pivots, up to a thread each: where they are. Returns how many */
+    const auto look = [&](int i0) {
+        const int count = describe_rows(top, me.top, top.e + i0, &low), at_row = low.position[tid];
+        if (tid < count) where[tid] = at_row >= 0 ? at_row : ridx[top.m + at_row];
+        __syncthreads();
+        find_rows(me, chain, strip, end, low, count, at);
+        return count;
+    };
+    /* a warp's columns in 32 rows: places from i0 on of a list of `rows` for each segment */
+    const auto fetch = [&](const int32_t *place, int rows, int i0, T(&l)[COLUMNS]) {
+#pragma unroll
+        for (int q = 0; q < COLUMNS; ++q) {
+            const int col = warp * COLUMNS + q;
+            const int k = col < b ? place[mine.segment[col] * rows + i0 + lane] : -1;
+            l[q] = k >= 0 ? cj<H>(mine.column[col][k]) : make<T>(0);
+        }
+    };
+    const auto add = [&](const T(&l)[COLUMNS], const T *x) {
+#pragma unroll
+        for (int q = 0; q < COLUMNS; ++q)
+#pragma unroll
+            for (int r = 0; r < NR; ++r) pfma(sum[r][q], l[q], x[lane * NR + r]);
+    };
+    int count = beyond > 0 ? look(0) : 0;
+    if (parent >= 0 && tid == 0) wait_for(s.finished + parent, s.goal_up[parent]);
     __syncthreads();
-    for (int c = 0; c < below + after; ++c) {
-        const strip_rows &x = rows[c & 1];
-        const int count = size[c & 1];
-        T l[STRIP / 32][COLUMNS];
-#pragma unroll
-        for (int h = 0; h < STRIP / 32; ++h)
-#pragma unroll
-            for (int q = 0; q < COLUMNS; ++q) {
-                const int col = warp * COLUMNS + q, i = 32 * h + lane;
-                const int k = col < b ? at[c & 1][mine.segment[col] * STRIP + i] : -1;
-                l[h][q] = k >= 0 && i < count ? cj<H>(mine.column[col][k]) : make<T>(0);
-            }
-        if (c + 1 < below + after && tid < STRIP) {
-            const int next = describe(c + 1);
-            if (tid == 0) size[(c + 1) & 1] = next;
+    for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
+        m.y[k] = k / NR < b ? fresh(&y[(int64_t)position[k / NR] * NR + k % NR]) : make<T>(0);
+    for (int i0 = 0; i0 < beyond; i0 += SWEEP_THREADS) {
+        if (i0 > 0) {
+            __syncthreads();
+            count = look(i0);
         }
-        if (c >= below && have <= c - below && tid == 0)
-            seen = wait_for(s.solved + me.top, c - below + 1);
+        for (int k = tid; k < SWEEP_THREADS * NR; k += SWEEP_THREADS)
+            m.x[k] = k / NR < count ? fresh(&y[(int64_t)where[k / NR] * NR + k % NR]) : make<T>(0);
         __syncthreads();
-        if (c >= below && have <= c - below) have = seen;
-        for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS) {
-            const int position = k / NR < count ? x.position[k / NR] : 0;
-            m.x[k] =
-                k / NR < count
-                    ? fresh(&y[(int64_t)(position >= 0 ? position : ridx[top.m + position]) * NR +
-                               k % NR])
-                    : make<T>(0);
+#pragma unroll 2
+        for (int i = 0; i < count; i += 32) {
+            T l[COLUMNS];
+            fetch(at, SWEEP_THREADS, i, l);
+            add(l, m.x + i * NR);
         }
-        if (c + 1 < below + after)
-            find_rows(me, chain, strip, end, rows[(c + 1) & 1], size[(c + 1) & 1], at[(c + 1) & 1]);
-        __syncthreads();
-#pragma unroll
-        for (int h = 0; h < STRIP / 32; ++h)
-#pragma unroll
-            for (int q = 0; q < COLUMNS; ++q)
-#pragma unroll
-                for (int r = 0; r < NR; ++r)
-                    pfma(sum[q][r], l[h][q], m.x[(32 * h + lane) * NR + r]);
     }
     __syncthreads();
+    for (int c = 0; c < after; ++c) { /* strips from the last on */
+        const int which = me.strips - 1 - c, there = columns_of(me, chain, which);
+        T *const x = m.x + (c & 1) * STRIP * NR;
+        T l[STRIP / 32][COLUMNS];
+        if (one) {
 #pragma unroll
-    for (int q = 0; q < COLUMNS; ++q)
+            for (int h = 0; h < STRIP / 32; ++h)
 #pragma unroll
-        for (int r = 0; r < NR; ++r) {
-            for (int o = 16; o; o >>= 1) sum[q][r] = sum[q][r] + shfl_xor(sum[q][r], o);
-            if (lane == 0) m.part[(warp * COLUMNS + q) * NR + r] = sum[q][r];
+                for (int q = 0; q < COLUMNS; ++q) {
+                    const int col = warp * COLUMNS + q, i = 32 * h + lane;
+                    l[h][q] = col < b && i < there ? cj<H>(mine.column[col][which * STRIP + i])
+                                                   : make<T>(0);
+                }
+            if (which >= strip + 3 && tid / 4 < b && tid % 4 * (LINE / (int)sizeof(T)) < STRIP)
+                bring(mine.column[tid / 4] + (which - 2) * STRIP + tid % 4 * (LINE / (int)sizeof(T)));
+        } else {
+            int32_t *const place = at + (c & 1) * IN_STRIP * STRIP;
+            if (tid < STRIP) describe_columns(me, chain, which, (strip_columns<T> *)0, &others);
+            __syncthreads();
+            find_rows(me, chain, strip, end, others, there, place);
+            __syncthreads();
+#pragma unroll
+            for (int h = 0; h < STRIP / 32; ++h) fetch(place, STRIP, 32 * h, l[h]);
         }
-    __syncthreads();
-    for (int k = tid; k < b * NR; k += SWEEP_THREADS)
-        m.x[k] = fresh(&y[(int64_t)mine.id[k / NR] * NR + k % NR]) - m.part[k];
-    __syncthreads();
-    solve_square_back<H, NR>(m.L, b, m.x);
-    __syncthreads();
-    for (int k = tid; k < b * NR; k += SWEEP_THREADS)
-        y[(int64_t)mine.id[k / NR] * NR + k % NR] = m.x[k];
-    publish(s.solved + me.top);
+        for (int k = tid; k < STRIP * NR; k += SWEEP_THREADS)
+            x[k] =
+                k < there * NR ? handed(handed_on + (int64_t)which * STRIP * NR + k) : make<T>(0);
+        __syncthreads();
+#pragma unroll
+        for (int h = 0; h < STRIP / 32; ++h) add(l[h], x + 32 * h * NR);
+    }
+#pragma unroll
+    for (int r = 0; r < NR; ++r) {
+        const T z = sum_columns(sum[r]);
+        if ((lane & 3) == 0) m.part[(warp * COLUMNS + lane / 4) * NR + r] = z;
+    }
+    finish_strip(m, 1, true, true, H, [&](int i, int r, T value) {
+        if (i >= b) return;
+        hand_on(handed_on + ((int64_t)strip * STRIP + i) * NR + r, value);
+        y[(int64_t)position[i] * NR + r] = value;
+    });
 }
 
 } // namespace mpki

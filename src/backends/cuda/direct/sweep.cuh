@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_DIRECT_SWEEP_CUH
 #define MPKI_CUDA_DIRECT_SWEEP_CUH
-/** What sweeps over the fronts share: counters by which blocks wait for one another, a front as a sweep
- *  sees it, a triangular solve by one warp, what children give. Vectors by position, NR right-hand
+/** What sweeps over the fronts share: counters and values by which blocks wait for one another, a front as a
+ *  sweep sees it, a triangular solve by one warp, what children give. Vectors by position, NR right-hand
  *  sides side by side. */
 #include "large.cuh"
 
@@ -26,12 +26,10 @@ __device__ inline cx<double> fresh(const cx<double> *p) {
     return {x.x, x.y};
 }
 
-/** A thread waits until *flag has reached `goal`. */
-__device__ inline int wait_for(int *flag, int goal) {
-    int seen;
-    while ((seen = atomicAdd(flag, 0)) < goal) __nanosleep(40);
+/** A thread waits until *flag, which was -1, was raised `goal` times. */
+__device__ inline void wait_for(int *flag, int goal) {
+    while (atomicAdd(flag, 0) + 1 < goal) __nanosleep(40);
     __threadfence();
-    return seen;
 }
 /** All threads: what this block has written is there, and *flag says so. */
 __device__ inline void publish(int *flag) {
@@ -39,6 +37,86 @@ __device__ inline void publish(int *flag) {
     if (threadIdx.x == 0) {
         __threadfence();
         atomicAdd(flag, 1);
+    }
+}
+
+/* Values that blocks hand on to one another, each its own flag: before it is there all of its bits are set, as
+ * in no result of the device's arithmetic. */
+__device__ inline bool is_there(float x) {
+    return __float_as_uint(x) != 0xffffffffu;
+}
+__device__ inline bool is_there(double x) {
+    return __double_as_longlong(x) != -1;
+}
+template <class F> __device__ inline bool is_there(cx<F> x) {
+    return is_there(x.x) && is_there(x.y);
+}
+__device__ inline float peek(const float *p) {
+#ifdef __CUDA_ARCH__
+    float x;
+    asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(x) : "l"(p) : "memory");
+    return x;
+#else
+    return *p;
+#endif
+}
+__device__ inline double peek(const double *p) {
+#ifdef __CUDA_ARCH__
+    double x;
+    asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(x) : "l"(p) : "memory");
+    return x;
+#else
+    return *p;
+#endif
+}
+template <class F> __device__ inline cx<F> peek(const cx<F> *p) {
+    return {peek(&p->x), peek(&p->y)};
+}
+__device__ inline void hand_on(float *p, float x) {
+    if (!is_there(x)) x = (float)NAN;
+#ifdef __CUDA_ARCH__
+    asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(p), "f"(x) : "memory");
+#else
+    *p = x;
+#endif
+}
+__device__ inline void hand_on(double *p, double x) {
+    if (!is_there(x)) x = (double)NAN;
+#ifdef __CUDA_ARCH__
+    asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(p), "d"(x) : "memory");
+#else
+    *p = x;
+#endif
+}
+template <class F> __device__ inline void hand_on(cx<F> *p, cx<F> x) {
+    hand_on(&p->x, x.x);
+    hand_on(&p->y, x.y);
+}
+/** The value, as soon as it is there. */
+template <class T> __device__ inline T handed(const T *p) {
+    T x = peek(p);
+    while (!is_there(x)) {
+        __nanosleep(20);
+        x = peek(p);
+    }
+    return x;
+}
+
+/** What will be read soon is brought to the second cache. */
+__device__ inline void bring(const void *p) {
+#ifdef __CUDA_ARCH__
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+#else
+    (void)p;
+#endif
+}
+enum { LINE = 128 };
+/** All threads: the first `rows` rows of some columns. */
+template <class T> __device__ inline void bring_columns(const T *a, int ld, int rows, int columns) {
+    const int lines = (rows * (int)sizeof(T) + LINE - 1) / LINE + 1;
+    for (int k = (int)threadIdx.x; k < lines * columns; k += (int)blockDim.x) {
+        const int i = k % lines * (LINE / (int)sizeof(T));
+        bring(a + (int64_t)(k / lines) * ld + (i < rows ? i : rows - 1));
     }
 }
 
@@ -109,31 +187,126 @@ __device__ inline void solve_block_back(const T *L, int ld, int b, T *v) {
         if (lane < b) v[lane * NR + r] = x[r];
 }
 
-/** All threads: what the children of a front give to rows [low, high) of the columns that are swept
- *  together with it, in the order of children. y_at: position of the first of these columns, `columns`
- *  of them, u: rows below; shift: columns before the front's own. The child that is itself among them
- *  gives nothing. */
+/* ---- what children give ---- */
+
+enum { LISTED = 128 /* children that are looked up together */ };
+
+/** Some children of a front, in shared memory: where the rows that they give something to are told, where it
+ *  lies, and which of their rows do. */
+template <class T> struct child_list {
+    const int32_t *rel[LISTED];
+    const T *from[LISTED];
+    int32_t first[LISTED], last[LISTED];
+};
+
+/** A group of rows that is added up: rows [low, high) of the columns that are swept together with a front.
+ *  y_at: position of the first of these columns, `columns` of them; u: rows below; shift: columns before
+ *  the front's own. chained: the child that is itself among them gives nothing. */
+template <class T> struct target {
+    T *y, *u;
+    int columns, shift, low, high;
+    bool chained;
+};
+
+/** All threads: children k0 .. k0 + LISTED - 1 of a front; needs nothing that is not there before the sweep. */
 template <int NR, class T>
-__device__ void gather(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                       const mpki_cuda_node &node, int y_at, int columns, int shift, bool chained,
-                       T *u, int low, int high) {
-    T *y = (T *)s.y + (int64_t)y_at * NR;
-    const int tid = (int)threadIdx.x, nt = (int)blockDim.x;
-    for (int k = 0; k < node.children; ++k) {
-        const int c = t.child[node.child + k];
+__device__ inline void list_children(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                                     const mpki_cuda_node &node, const target<T> &to, int k0,
+                                     child_list<T> &list) {
+    const int count = node.children - k0 < LISTED ? node.children - k0 : LISTED;
+    for (int k = (int)threadIdx.x; k < count; k += (int)blockDim.x) {
+        const int c = t.child[node.child + k0 + k];
         const mpki_cuda_node &child = t.node[c];
-        if (chained && child.root == MPKI_CUDA_NOT_LAST) continue;
         const int32_t *rel = t.rel + child.rel;
-        const T *from = (const T *)s.u + s.at[c] * NR;
-        const int i0 = low > shift ? first_not_below(rel, child.rows, low - shift) : 0;
-        const int i1 = first_not_below(rel, child.rows, high - shift);
-        for (int i = i0 * NR + tid; i < i1 * NR; i += nt) {
-            const int row = rel[i / NR] + shift;
-            T &to =
-                row < columns ? y[(int64_t)row * NR + i % NR] : u[(row - columns) * NR + i % NR];
-            to = fresh(&to) + fresh(from + i);
+        const int rows = to.chained && child.root == MPKI_CUDA_NOT_LAST ? 0 : child.rows;
+        const int low = to.low - to.shift, high = to.high - to.shift;
+        list.rel[k] = rel, list.from[k] = (const T *)s.u + s.at[c] * NR;
+        list.first[k] = rows > 0 && rel[0] < low ? first_not_below(rel, rows, low) : 0;
+        list.last[k] = rows > 0 && rel[rows - 1] >= high ? first_not_below(rel, rows, high) : rows;
+    }
+}
+
+/** All threads: the listed children's gifts, in the order of children. */
+template <int NR, class T>
+__device__ inline void add_listed(const target<T> &to, const child_list<T> &list, int count) {
+    for (int k = 0; k < count; ++k) {
+        const int32_t *rel = list.rel[k];
+        const T *from = list.from[k];
+        const int last = list.last[k] * NR;
+        for (int i = list.first[k] * NR + (int)threadIdx.x; i < last; i += (int)blockDim.x) {
+            const int row = rel[i / NR] + to.shift;
+            T &at = row < to.columns ? to.y[(int64_t)row * NR + i % NR]
+                                     : to.u[(int64_t)(row - to.columns) * NR + i % NR];
+            at = fresh(&at) + fresh(from + i);
         }
         __syncthreads();
+    }
+}
+
+/** The same where children are many and the rows few: each warp adds up every so many of them, the warps'
+ *  sums are added in their order. own: (high - low) x NR for each warp. */
+template <int NR, class T>
+__device__ inline void add_many(const target<T> &to, const child_list<T> &list, int count, T *own) {
+    const int warps = (int)blockDim.x / 32, warp = (int)threadIdx.x / 32;
+    const int lane = (int)threadIdx.x & 31, rows = (to.high - to.low) * NR;
+    T *mine = own + warp * rows;
+    for (int i = lane; i < rows; i += 32) mine[i] = make<T>(0);
+    __syncwarp();
+    for (int k = warp; k < count; k += warps) {
+        const int32_t *rel = list.rel[k];
+        const T *from = list.from[k];
+        for (int i = list.first[k] * NR + lane; i < list.last[k] * NR; i += 32) {
+            T &at = mine[(rel[i / NR] + to.shift - to.low) * NR + i % NR];
+            at = at + fresh(from + i);
+        }
+        __syncwarp();
+    }
+    __syncthreads();
+    for (int i = (int)threadIdx.x; i < rows; i += (int)blockDim.x) {
+        const int row = to.low + i / NR;
+        T &at = row < to.columns ? to.y[(int64_t)row * NR + i % NR]
+                                 : to.u[(int64_t)(row - to.columns) * NR + i % NR];
+        T sum = own[i];
+        for (int w = 1; w < warps; ++w) sum = sum + own[w * rows + i];
+        at = fresh(&at) + sum;
+    }
+    __syncthreads();
+}
+
+/** The children of a front are done. By threads of a block; the caller synchronizes. chained: the
+ *  child whose columns come before the front's own is no matter. */
+__device__ inline void wait_for_children(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                                         const mpki_cuda_node &node, int first, bool chained) {
+    for (int k = (int)threadIdx.x; k < node.children; k += (int)blockDim.x) {
+        const int c = t.child[node.child + k];
+        if (c < first && !(chained && t.node[c].root == MPKI_CUDA_NOT_LAST))
+            wait_for(s.finished + c, s.goal[c]);
+    }
+}
+
+/** All threads: what the children of a front give; those before front `first` are waited for. space: room for
+ *  so many entries, or NULL. */
+template <int NR, class T>
+__device__ void gather(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                       const mpki_cuda_node &node, const target<T> &to, int first, T *space,
+                       int entries) {
+    __shared__ child_list<T> list;
+    if (node.children == 0) return;
+    const bool many =
+        node.children >= 16 && (int64_t)(to.high - to.low) * NR * ((int)blockDim.x / 32) <= entries;
+    list_children<NR>(t, s, node, to, 0, list);
+    wait_for_children(t, s, node, first, to.chained);
+    __syncthreads();
+    for (int k = 0; k < node.children; k += LISTED) {
+        const int count = node.children - k < LISTED ? node.children - k : LISTED;
+        if (k > 0) {
+            list_children<NR>(t, s, node, to, k, list);
+            __syncthreads();
+        }
+        if (many)
+            add_many<NR>(to, list, count, space);
+        else
+            add_listed<NR>(to, list, count);
     }
 }
 

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_DIRECT_SQUARE_CUH
+#define MPKI_CUDA_DIRECT_SQUARE_CUH
+/** The inverse of a strip's own square of L, by one block in shared memory: made before what the strip waits for
+ *  is there, so that then a product is left in place of a substitution. */
+#include "sweep.cuh"
+
+namespace mpki {
+
+static const int SQUARE =
+    STRIP + 4; /* leading dimension of a strip's square: no two of a half warp meet */
+
+/** All threads: inverses of order H become those of order 2 H: -M22 L21 M11 below. */
+template <int H, class T> __device__ inline void double_inverse(T *M) {
+    const int EACH = H * STRIP / 2 / SWEEP_THREADS, tid = (int)threadIdx.x;
+#pragma unroll
+    for (int step = 0; step < 2; ++step) {
+        T sum[EACH];
+        int to[EACH];
+#pragma unroll
+        for (int u = 0; u < EACH; ++u) {
+            const int q = tid + SWEEP_THREADS * u, i = q % H, j = q / H % H,
+                      o = q / (H * H) * 2 * H;
+            const T *a = step == 0 ? M + o + H + i + o * SQUARE : M + o + H + i + (o + H) * SQUARE;
+            const T *b = step == 0 ? M + o + (o + j) * SQUARE : M + o + H + (o + j) * SQUARE;
+            to[u] = o + H + i + (o + j) * SQUARE;
+            sum[u] = make<T>(0);
+#pragma unroll 8
+            for (int k = 0; k < H; ++k) pfma(sum[u], a[k * SQUARE], b[k]);
+        }
+        __syncthreads();
+#pragma unroll
+        for (int u = 0; u < EACH; ++u) M[to[u]] = step == 0 ? sum[u] : -sum[u];
+        __syncthreads();
+    }
+}
+
+/** All threads: M (unit lower triangular, b of its rows not those of the identity) := M^-1. */
+template <class T> __device__ inline void invert_square(T *M, int b) {
+    enum { LEAST = 8 };
+    const int tid = (int)threadIdx.x;
+    __syncthreads();
+    if (tid < STRIP) { /* squares of order 8, a column each */
+        const int j = tid % LEAST;
+        T *square = M + (tid - j) * (SQUARE + 1), x[LEAST];
+#pragma unroll
+        for (int i = 0; i < LEAST; ++i) {
+            T sum = make<T>(i == j);
+#pragma unroll
+            for (int k = 0; k < i; ++k) nfma(sum, square[i + k * SQUARE], x[k]);
+            x[i] = sum;
+        }
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < LEAST; ++i) square[i + j * SQUARE] = x[i];
+    }
+    __syncthreads();
+    if (b > 8) double_inverse<8>(M);
+    if (b > 16) double_inverse<16>(M);
+    if (b > 32) double_inverse<32>(M);
+}
+
+} // namespace mpki
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_DIRECT_WARPS_CUH
+#define MPKI_CUDA_DIRECT_WARPS_CUH
+/** Sweeps over the small fronts of some tasks, a warp for each: warps take them in turn, and wait for one another
+ *  by words in shared memory. */
+#include "sweep.cuh"
+
+namespace mpki {
+
+enum {
+    WARP_ROOM = MPKI_CUDA_WARP_ROWS, /* rows that a warp has in shared memory */
+    WARPS_OF_SWEEP = SWEEP_THREADS / 32
+};
+
+/** The warps of a block: which front is next, and which are done. */
+struct warps_state {
+    int next;
+    volatile unsigned char done[MPKI_CUDA_WARP_FRONTS];
+};
+
+__device__ inline void begin_warps(warps_state &state, int count) {
+    if (threadIdx.x == 0) state.next = 0;
+    for (int k = (int)threadIdx.x; k < count; k += (int)blockDim.x) state.done[k] = 0;
+    __syncthreads();
+}
+/** A warp's next front, counted from the one that is first. */
+__device__ inline int next_front(warps_state &state) {
+    int next = 0;
+    if ((threadIdx.x & 31) == 0) next = atomicAdd(&state.next, 1);
+    return __shfl_sync(0xffffffffu, next, 0);
+}
+/** A warp: what it has written is there for the block. */
+__device__ inline void tell_warps(warps_state &state, int front) {
+    __threadfence_block();
+    __syncwarp();
+    if ((threadIdx.x & 31) == 0) state.done[front] = 1;
+}
+/** A warp: until all lanes' fronts are done; < 0: none is waited for. */
+__device__ inline void wait_for_warps(const warps_state &state, int front) {
+    while (__any_sync(0xffffffffu, front >= 0 && !state.done[front < 0 ? 0 : front])) __syncwarp();
+    __threadfence_block();
+}
+
+/** A warp: what child number k of a front gives, whose first row of the lane is known. */
+template <int NR, class T> struct gift {
+    const int32_t *rel;
+    const T *from;
+    int rows, row;
+    T value[NR];
+    __device__ void look(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                         const mpki_cuda_node &node, int k) {
+        const int lane = (int)threadIdx.x & 31;
+        rows = 0;
+        if (k >= node.children) return;
+        const int c = t.child[node.child + k];
+        const mpki_cuda_node &child = t.node[c];
+        rel = t.rel + child.rel, from = (const T *)s.u + s.at[c] * NR, rows = child.rows;
+        if (lane >= rows) return;
+        row = rel[lane];
+#pragma unroll
+        for (int r = 0; r < NR; ++r) value[r] = fresh(from + lane * NR + r);
+    }
+    __device__ void add_to(T *sum) const {
+        const int lane = (int)threadIdx.x & 31;
+        if (lane < rows)
+#pragma unroll
+            for (int r = 0; r < NR; ++r) sum[row * NR + r] = sum[row * NR + r] + value[r];
+        for (int i = lane + 32; i < rows; i += 32)
+#pragma unroll
+            for (int r = 0; r < NR; ++r) {
+                T &to = sum[rel[i] * NR + r];
+                to = to + fresh(from + i * NR + r);
+            }
+        __syncwarp();
+    }
+};
+
+/** A warp: L^-1 of one front of first .. last. sum: WARP_ROOM x NR, v: MPKI_CUDA_WARP_PIVOTS x NR. */
+template <int NR, class T>
+__device__ void forward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
+                                int first, int last, warps_state &state, T *sum, T *v) {
+    const swept_front<T> f(t, index);
+    const panel<T> &a = f.a;
+    const int lane = (int)threadIdx.x & 31, e = f.e, own = f.own, low = f.node.first;
+    T *y = (T *)s.y, *u = (T *)s.u + s.at[index] * NR;
+    for (int i = lane; i < (own + f.m) * NR; i += 32) sum[i] = make<T>(0);
+    __syncwarp();
+    for (int k = 0; k < f.node.children; k += 32) {
+        const int c = k + lane < f.node.children ? t.child[f.node.child + k + lane] : -1;
+        if (c >= 0 && c < first) wait_for(s.finished + c, s.goal[c]);
+        wait_for_warps(state, c >= first ? c - first : -1);
+    }
+    gift<NR, T> now, next;
+    now.look(t, s, f.node, 0);
+    for (int k = 0; k < f.node.children; ++k) {
+        next.look(t, s, f.node, k + 1);
+        now.add_to(sum);
+        now = next;
+    }
+    /* a column: what was there, and what children that have it as a row give */
+    const auto column = [&](int i, int r) {
+        const int p = a.id[i];
+        const T x = fresh(&y[(int64_t)p * NR + r]);
+        return p >= low && p < low + own ? x + sum[(p - low) * NR + r] : x;
+    };
+    if (lane < e)
+#pragma unroll
+        for (int r = 0; r < NR; ++r) v[lane * NR + r] = column(lane, r);
+    __syncwarp();
+    if (e > 1) solve_block<NR>(a.a, a.ld, e, v);
+    __syncwarp();
+    if (lane < e)
+#pragma unroll
+        for (int r = 0; r < NR; ++r) y[(int64_t)a.id[lane] * NR + r] = v[lane * NR + r];
+    for (int i = e + lane; i < f.n; i += 32) {
+        T z[NR];
+#pragma unroll
+        for (int r = 0; r < NR; ++r) z[r] = i < f.w ? column(i, r) : sum[(own + i - f.w) * NR + r];
+#pragma unroll 8
+        for (int k = 0; k < e; ++k) {
+            const T l = a.at(i, k);
+#pragma unroll
+            for (int r = 0; r < NR; ++r) nfma(z[r], l, v[k * NR + r]);
+        }
+#pragma unroll
+        for (int r = 0; r < NR; ++r)
+            *(i < f.w ? &y[(int64_t)a.id[i] * NR + r] : &u[(i - f.w) * NR + r]) = z[r];
+    }
+    tell_warps(state, index - first);
+    const int parent = s.parent[index];
+    if (lane == 0 && parent > last) { /* another block has it */
+        __threadfence();
+        atomicAdd(s.finished + index, 1);
+    }
+}
+
+/** A warp: L^-T of one front, whose parent is among them, or is waited for. */
+template <bool H, int NR, class T>
+__device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int index,
+                                 int first, int last, warps_state &state, T *x, T *v) {
+    const swept_front<T> f(t, index);
+    const panel<T> &a = f.a;
+    const int lane = (int)threadIdx.x & 31, e = f.e, beyond = f.n - e, parent = s.parent[index];
+    const bool inside = parent >= 0 && parent <= last;
+    const int32_t *ridx = t.ridx + f.node.ridx;
+    T *y = (T *)s.y;
+    if (inside)
+        wait_for_warps(state, lane == 0 ? parent - first : -1);
+    else if (parent >= 0) {
+        if (lane == 0) wait_for(s.finished + parent, s.goal_up[parent]);
+        __syncwarp();
+    }
+    for (int i = lane; i < beyond; i += 32) {
+        const int at = e + i, p = at < f.w ? a.id[at] : ridx[at - f.w];
+#pragma unroll
+        for (int r = 0; r < NR; ++r) x[i * NR + r] = fresh(&y[(int64_t)p * NR + r]);
+    }
+    int across = 1; /* lanes side by side, one for each column */
+    while (across < e) across *= 2;
+    const int col = lane & (across - 1), group = lane / across, groups = 32 / across;
+    T z[NR];
+#pragma unroll
+    for (int r = 0; r < NR; ++r) z[r] = make<T>(0);
+    __syncwarp();
+    if (col < e)
+#pragma unroll 4
+        for (int i = group; i < beyond; i += groups) {
+            const T l = cj<H>(a.at(e + i, col));
+#pragma unroll
+            for (int r = 0; r < NR; ++r) pfma(z[r], l, x[i * NR + r]);
+        }
+    for (int o = across; o < 32; o *= 2)
+#pragma unroll
+        for (int r = 0; r < NR; ++r) z[r] = z[r] + shfl_xor(z[r], o);
+    if (lane < e)
+#pragma unroll
+        for (int r = 0; r < NR; ++r)
+            v[lane * NR + r] = fresh(&y[(int64_t)a.id[lane] * NR + r]) - z[r];
+    __syncwarp();
+    if (e > 1) solve_block_back<H, NR>(a.a, a.ld, e, v);
+    __syncwarp();
+    if (lane < e)
+#pragma unroll
+        for (int r = 0; r < NR; ++r) y[(int64_t)a.id[lane] * NR + r] = v[lane * NR + r];
+    tell_warps(state, index - first);
+    /* children that other blocks have */
+    bool others = false;
+    for (int k = lane; k < f.node.children; k += 32) others |= t.child[f.node.child + k] < first;
+    if (!__any_sync(0xffffffffu, others) && f.node.children > 0) return;
+    if (lane == 0 && f.node.children > 0) {
+        __threadfence();
+        atomicAdd(s.finished + index, 1);
+    }
+}
+
+/** All threads: the fronts of a task; room: WARPS_OF_SWEEP x (WARP_ROOM + MPKI_CUDA_WARP_PIVOTS) x NR entries. */
+template <int NR, class T>
+__device__ void forward_by_warps(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                                 const mpki_cuda_piece &me, T *room) {
+    __shared__ warps_state state;
+    const int count = me.last - me.first + 1, warp = (int)threadIdx.x / 32;
+    T *mine = room + warp * (WARP_ROOM + MPKI_CUDA_WARP_PIVOTS) * NR;
+    begin_warps(state, count);
+    for (int k = next_front(state); k < count; k = next_front(state)) {
+        forward_by_warp<NR, T>(t, s, me.first + k, me.first, me.last, state, mine,
+                               mine + WARP_ROOM * NR);
+        __syncwarp();
+    }
+}
+template <bool H, int NR, class T>
+__device__ void backward_by_warps(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                                  const mpki_cuda_piece &me, T *room) {
+    __shared__ warps_state state;
+    const int count = me.last - me.first + 1, warp = (int)threadIdx.x / 32;
+    T *mine = room + warp * (WARP_ROOM + MPKI_CUDA_WARP_PIVOTS) * NR;
+    begin_warps(state, count);
+    for (int k = next_front(state); k < count; k = next_front(state)) {
+        backward_by_warp<H, NR, T>(t, s, me.last - k, me.first, me.last, state, mine,
+                                   mine + WARP_ROOM * NR);
+        __syncwarp();
+    }
+}
+
+} // namespace mpki
+#endif
