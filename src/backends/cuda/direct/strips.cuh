@@ -485,7 +485,8 @@ __device__ void backward_strip(const mpki_cuda_tree &t, const mpki_cuda_sweep &s
                                                    : make<T>(0);
                 }
             if (which >= strip + 3 && tid / 4 < b && tid % 4 * (LINE / (int)sizeof(T)) < STRIP)
-                bring(mine.column[tid / 4] + (which - 2) * STRIP + tid % 4 * (LINE / (int)sizeof(T)));
+                bring(mine.column[tid / 4] + (which - 2) * STRIP +
+                      tid % 4 * (LINE / (int)sizeof(T)));
         } else {
             int32_t *const place = at + (c & 1) * IN_STRIP * STRIP;
             if (tid < STRIP) describe_columns(me, chain, which, (strip_columns<T> *)0, &others);
