@@ -653,14 +653,24 @@ static void test_panels(void **unused) {
     }
     assert_true(lower > 0 && parts > lower);
     assert_int_equal(units, an->n);
-    for (int32_t t = 0, t_panel = -1; t < plan->tasks; t++) { /* children before parents */
+    int32_t *there = calloc((size_t)plan->fronts + 1, sizeof *there); /* 1 + parts */
+    for (int32_t t = 0; t < plan->tasks; t++) { /* each after those that it waits for */
         const mpki_cuda_task *task = &plan->task[t];
-        if (task->part == MPKI_CUDA_PANEL) t_panel = task->first;
-        if (task->part >= 0) assert_int_equal(task->first, t_panel);
-        for (int32_t f = task->first; f <= task->last; f++)
-            for (int32_t k = 0; k < plan->node[f].children; k++)
-                assert_true(plan->child[plan->node[f].child + k] < f);
+        for (int32_t f = task->first; f <= task->last; f++) {
+            if (task->part >= 0)
+                assert_true(there[f] > 0 && task->part < plan->node[f].parts);
+            else
+                assert_int_equal(there[f], 0);
+            there[f]++;
+            for (int32_t k = 0; k < plan->node[f].children; k++) {
+                const int32_t child = plan->child[plan->node[f].child + k];
+                assert_true(child < f);
+                assert_int_equal(there[child], 1 + plan->node[child].parts);
+            }
+        }
     }
+    for (int32_t f = 0; f < plan->fronts; f++) assert_int_equal(there[f], 1 + plan->node[f].parts);
+    free(there);
     mpk_factor_destroy(&fac);
     mpk_analysis_destroy(&an);
     mpk_problem_destroy(&problem);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device's multifrontal engine: memory, and the walk over the steps of the plan. The kernels
+/* The device's multifrontal engine: the walk over the steps of the plan. The kernels
  * are in direct/; where columns are delayed, fronts grow: small ones find a place by themselves, for
  * large ones the host reads the counts once a step. A task whose front does not fit stops, and so do
  * those above it; the front is then eliminated as a large one, or the arena grows, and the step goes
  * on. */
-#include "direct_factor.h"
+#include "direct_walk.h"
 
 #include "../../core/random.h"
 #include "engine.h"
 
 #include <math.h>
-#include <string.h>
 
 static const char STAGE[] = "factorize";
 
@@ -18,73 +17,6 @@ static const char STAGE[] = "factorize";
 
 static const mpki_cuda_direct_table *functions(const mpki_direct *f) {
     return f->device->table->direct;
-}
-
-/* ---- memory ------------------------------------------------------------------------------------ */
-
-static void device_release(const mpki_direct *f, void *ptr) {
-    if (ptr) f->device->table->release(f->device->cuda, ptr);
-}
-
-static int64_t held(const mpki_direct *f) {
-    int64_t bytes = f->room_bytes + f->work_more.bytes;
-    for (int k = 0; k < f->chunks; k++) bytes += f->chunk[k].bytes;
-    return bytes;
-}
-
-/* Take device memory, inside the limit. */
-static mpk_status take(mpki_direct *f, int64_t bytes, void **ptr) {
-    *ptr = NULL;
-    if (f->limit > 0 && (double)held(f) + (double)bytes > f->limit)
-        return mpki_error(f->ctx, MPK_ERR_MEMORY, STAGE, held(f) + bytes,
-                          "the factorization needs %.4g bytes of device memory; "
-                          "device_memory_limit allows %.4g",
-                          (double)held(f) + (double)bytes, f->limit);
-    return mpki_cuda_told(f->ctx, STAGE, f->device->table->alloc(f->device->cuda, bytes, ptr));
-}
-
-/* One further piece of the arena in place of several: the next numbers find the room of these there. */
-static void join_chunks(mpki_direct *f) {
-    int64_t bytes = 0;
-    void *ptr;
-    if (f->chunks < 2) return;
-    for (int k = 0; k < f->chunks; k++) {
-        bytes += f->chunk[k].bytes;
-        device_release(f, f->chunk[k].ptr);
-    }
-    f->chunks = 0;
-    if (mpk_failed(take(f, bytes, &ptr))) /* it grows again, as it did */
-        mpki_clear_error(f->ctx);
-    else
-        f->chunk[f->chunks++] = (mpki_cuda_chunk){ptr, bytes};
-}
-
-static void drop_device(mpki_direct *f) {
-    mpki_cuda_direct_drop_spare(f);
-    mpki_cuda_direct_drop_refining(f);
-    mpki_cuda_direct_drop_taking(f);
-    mpki_cuda_direct_drop_rows(f);
-    for (int k = 0; k < f->chunks; k++) device_release(f, f->chunk[k].ptr);
-    f->chunks = 0;
-    device_release(f, f->work_more.ptr);
-    f->work_more = (mpki_cuda_chunk){0};
-    device_release(f, f->room);
-    f->room = NULL;
-    f->room_bytes = 0;
-    f->planned = f->valid = f->fetched = false;
-}
-
-static void drop_host(mpki_direct *f) {
-    mpk_context *ctx = f->ctx;
-    mpki_release(ctx, f->now);
-    mpki_release(ctx, f->large);
-    mpki_release(ctx, f->d);
-    mpki_release(ctx, f->dinv);
-    mpki_release(ctx, f->id);
-    mpki_release(ctx, f->at);
-    f->now = NULL, f->large = NULL, f->as_planned = false;
-    f->d = f->dinv = NULL, f->id = f->at = NULL;
-    f->fetched = false;
 }
 
 static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **out) {
@@ -109,8 +41,8 @@ static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct
 }
 
 static void clear(mpki_direct *f) {
-    drop_device(f);
-    drop_host(f);
+    mpki_cuda_direct_drop_device(f);
+    mpki_cuda_direct_drop_host(f);
 }
 
 static void end(mpki_direct **handle) {
@@ -122,114 +54,6 @@ static void end(mpki_direct **handle) {
     *handle = NULL;
 }
 
-/* ---- the plan on the device ---- */
-
-/* A part of the one piece of device memory. */
-typedef struct part {
-    void *to; /* where its address goes: a pointer to a pointer */
-    int64_t bytes;
-    const void *from; /* host: what is copied there; NULL: nothing */
-} part;
-
-enum { LARGE_LISTS = 4 };
-
-static int64_t ticket_bytes(const mpki_cuda_plan *plan) {
-    return plan->steps * MPKI_CUDA_CLASSES * (int64_t)sizeof(int32_t);
-}
-
-/* Bytes of the description of so many large fronts, in `work`. */
-static int64_t description_bytes(int64_t count) {
-    const int64_t bytes = count * (int64_t)sizeof(mpki_cuda_front) +
-                          LARGE_LISTS * (count + 1) * (int64_t)sizeof(int32_t);
-    return (bytes + 255) & ~(int64_t)255;
-}
-
-enum { PARTS = 15 };
-
-/* What lies there: fills `parts` (PARTS). Returns the bytes of all. */
-static int64_t list_parts(mpki_direct *f, part *parts) {
-    const mpki_tree_view *tree = &f->tree;
-    const mpki_cuda_plan *plan = &f->plan;
-    const int64_t size = (int64_t)mpk_scalar_size(tree->scalar), n = tree->n;
-    const int64_t entries = tree->scatter_ptr[tree->nsuper];
-    int32_t most = 0;
-    for (int32_t l = 0; l < plan->steps; l++) {
-        const int32_t count = plan->step[l].large_last - plan->step[l].large_first;
-        if (count > most) most = count;
-    }
-    f->work_bytes = plan->work_bytes + plan->work_bytes / 8 + description_bytes(most + 1);
-    const int64_t extra = plan->panel_bytes / 8 < 256 << 20 ? plan->panel_bytes / 8 : 256 << 20;
-    f->arena_bytes = plan->panel_bytes + extra + 65536;
-    mpki_cuda_tree *on = &f->on;
-    const part all[] = {
-        {&on->node, plan->fronts * (int64_t)sizeof(mpki_cuda_node), plan->node},
-        {&on->child, plan->children * (int64_t)sizeof(int32_t), plan->child},
-        {&on->rel, plan->rows * (int64_t)sizeof(int32_t), plan->rel},
-        {&on->ridx, plan->positions * (int64_t)sizeof(int32_t), plan->ridx},
-        {&on->scatter, entries * (int64_t)sizeof(mpki_cuda_entry), tree->scatter},
-        {&f->perm, n * (int64_t)sizeof(int32_t), tree->perm},
-        {&f->given_scale, n * (int64_t)sizeof(double), NULL},
-        {&on->scale, n * (int64_t)sizeof(double), NULL},
-        {&f->ax, tree->nnz * size, NULL},
-        {&on->now, plan->fronts * (int64_t)sizeof(mpki_cuda_now) + ticket_bytes(plan), NULL},
-        {&f->task, plan->tasks * (int64_t)sizeof(mpki_cuda_task), plan->task},
-        {&on->flags, sizeof(mpki_cuda_flags), NULL},
-        {&f->work, f->work_bytes, NULL},
-        {&on->contribution, plan->contribution_entries * size, NULL},
-        {&on->arena, f->arena_bytes, NULL},
-    };
-    _Static_assert(sizeof all / sizeof *all == PARTS, "all of them");
-    _Static_assert(sizeof(mpki_cuda_entry) == sizeof(mpki_scatter), "one is copied as the other");
-    int64_t bytes = 0;
-    memcpy(parts, all, sizeof all);
-    for (int k = 0; k < PARTS; k++) bytes += (parts[k].bytes + 255) & ~(int64_t)255;
-    return bytes;
-}
-
-static mpk_status place(mpki_direct *f) {
-    const mpki_tree_view *tree = &f->tree;
-    const mpki_cuda_plan *plan = &f->plan;
-    mpki_cuda_tree *on = &f->on;
-    part parts[PARTS];
-    const int64_t bytes = list_parts(f, parts);
-    void *room = NULL;
-    if (f->limit <= 0) {
-        int64_t now = 0;
-        if (!DID(f->device->table->describe(f->device->cuda, NULL, 0, &now, NULL)))
-            return mpki_failed(f->ctx);
-        if (bytes > now)
-            return mpki_error(f->ctx, MPK_ERR_MEMORY, STAGE, bytes,
-                              "the factorization needs %.4g bytes of device memory; %.4g are free",
-                              (double)bytes, (double)now);
-    }
-    if (mpk_failed(take(f, bytes, &room))) return mpki_failed(f->ctx);
-    f->room = room, f->room_bytes = bytes;
-    char *at = f->room;
-    for (int k = 0; k < PARTS; k++) {
-        memcpy(parts[k].to, &at, sizeof at);
-        if (parts[k].from &&
-            !DID(functions(f)->copy(f->device->cuda, at, parts[k].from, parts[k].bytes, 1)))
-            return mpki_failed(f->ctx);
-        at += (parts[k].bytes + 255) & ~(int64_t)255;
-    }
-    f->ticket = (int32_t *)(void *)(on->now + plan->fronts);
-    on->ax = f->ax;
-    on->scalar = tree->scalar, on->hermitian = tree->symmetry == MPK_HERMITIAN;
-    on->n = tree->n, on->fronts = plan->fronts;
-    if (!DID(functions(f)->wait(f->device->cuda))) return mpki_failed(f->ctx);
-    f->planned = true;
-    return MPK_OK;
-}
-
-static mpk_status host_arrays(mpki_direct *f) {
-    const mpki_cuda_plan *plan = &f->plan;
-    if (f->now) return MPK_OK;
-    f->now = MPKI_ZNEW(f->ctx, STAGE, (int64_t)plan->fronts + 1, mpki_cuda_now);
-    return mpki_failed(f->ctx);
-}
-
-/* ---- large fronts ------------------------------------------------------------------------------ */
-
 typedef struct walk {
     mpki_direct *f;
     const mpki_stop *stop;
@@ -239,198 +63,6 @@ typedef struct walk {
     double flops; /* of the fronts before `counted` */
     bool recut;   /* given up: the plan is to be another one */
 } walk;
-
-static int32_t late_of(const mpki_direct *f, int32_t front) {
-    const mpki_cuda_node *node = &f->plan.node[front];
-    int32_t late = 0;
-    for (int32_t k = 0; k < node->children; k++) {
-        const mpki_cuda_now *c = &f->now[f->plan.child[node->child + k]];
-        late += c->w - c->nelim;
-    }
-    return late;
-}
-
-static unsigned long long address(const void *p) {
-    return (unsigned long long)(uintptr_t)p;
-}
-
-/* More room for panels that grow, at least `bytes`. f->flags is what the device has. */
-static mpk_status grow_arena(mpki_direct *f, int64_t bytes) {
-    int64_t size = 4 << 20;
-    for (int k = 0; k < f->chunks; k++)
-        if (f->chunk[k].bytes * 2 > size) size = f->chunk[k].bytes * 2;
-    if (size < f->plan.panel_bytes / 16) size = f->plan.panel_bytes / 16;
-    if (f->limit > 0 && (double)held(f) + (double)size > f->limit) size = bytes;
-    if (size < bytes) size = bytes;
-    if (f->chunks == MPKI_CUDA_CHUNKS)
-        return mpki_error(f->ctx, MPK_ERR_MEMORY, STAGE, bytes, "delayed columns take all memory");
-    mpki_cuda_chunk *c = &f->chunk[f->chunks];
-    if (mpk_failed(take(f, size, &c->ptr))) return mpki_failed(f->ctx);
-    c->bytes = size;
-    f->chunks++;
-    f->flags.used = address(c->ptr), f->flags.end = f->flags.used + (unsigned long long)size;
-    return MPK_OK;
-}
-
-static mpk_status send_flags(mpki_direct *f) {
-    (void)DID(functions(f)->copy(f->device->cuda, f->on.flags, &f->flags, sizeof f->flags, 1));
-    return mpki_failed(f->ctx);
-}
-
-/* Room of `bytes` for what large fronts work in. */
-static mpk_status work_room(mpki_direct *f, int64_t bytes, char **at) {
-    *at = f->work;
-    if (bytes <= f->work_bytes) return MPK_OK;
-    if (bytes > f->work_more.bytes) {
-        if (!DID(functions(f)->wait(f->device->cuda))) return mpki_failed(f->ctx);
-        device_release(f, f->work_more.ptr);
-        f->work_more = (mpki_cuda_chunk){0};
-        if (mpk_failed(take(f, bytes, &f->work_more.ptr))) return mpki_failed(f->ctx);
-        f->work_more.bytes = bytes;
-    }
-    *at = f->work_more.ptr;
-    return MPK_OK;
-}
-
-static int32_t cut_by(int32_t n, int32_t by) {
-    return (n + by - 1) / by;
-}
-
-/* Blocks of kernels for front k, after those for the fronts before it. */
-static void count_blocks(const mpki_cuda_front *x, int32_t k, int32_t *const lists[LARGE_LISTS]) {
-    const int32_t m = x->nrows - x->w, rows = cut_by(x->nrows, MPKI_FRONT_OUTER);
-    const int32_t columns = cut_by(x->w, MPKI_FRONT_OUTER), below = cut_by(m, MPKI_FRONT_OUTER);
-    lists[0][k + 1] = lists[0][k] + cut_by(x->nrows, MPKI_FRONT_COLUMNS);
-    lists[1][k + 1] = lists[1][k] + cut_by(x->nrows, MPKI_FRONT_ROWS);
-    lists[2][k + 1] =
-        lists[2][k] + 1 + cut_by(x->nrows, MPKI_FRONT_INNER) * cut_by(x->block, MPKI_FRONT_INNER);
-    lists[3][k + 1] =
-        lists[3][k] + columns * rows - columns * (columns - 1) / 2 + below * (below + 1) / 2;
-}
-
-/* Describe some large fronts, whose children are known, and give each a place. list [in] fronts */
-static mpk_status describe(mpki_direct *f, const int32_t *list, int32_t count,
-                           mpki_cuda_large *large) {
-    const mpki_cuda_plan *plan = &f->plan;
-    const mpk_scalar scalar = f->tree.scalar;
-    const size_t size = mpk_scalar_size(scalar);
-    const int64_t head = description_bytes(count);
-    int64_t bytes = head;
-    char *at;
-    mpki_release(f->ctx, f->large);
-    f->large = mpki_alloc(f->ctx, STAGE, head, 1);
-    if (!f->large) return mpki_failed(f->ctx);
-    memset(f->large, 0, (size_t)head);
-    for (int32_t k = 0; k < count; k++) {
-        const mpki_cuda_node *node = &plan->node[list[k]];
-        mpki_cuda_front *x = &f->large[k];
-        x->index = list[k];
-        x->own = node->own, x->w = node->own + late_of(f, list[k]);
-        x->nrows = x->w + node->rows, x->ld = x->ldw = mpki_cuda_leading(x->nrows);
-        x->block = mpki_cuda_front_block(x->w);
-        bytes += mpki_cuda_front_work(scalar, x->nrows, x->w);
-    }
-    if (mpk_failed(work_room(f, bytes, &at))) return mpki_failed(f->ctx);
-    int32_t *const first = (int32_t *)(f->large + count);
-    int32_t *const lists[LARGE_LISTS] = {first, first + count + 1, first + 2 * (count + 1),
-                                         first + 3 * (count + 1)};
-    const char *on = at;
-    bool grown = false;
-    at += head;
-    for (int32_t k = 0; k < count && !grown; k++) grown = f->large[k].w > f->large[k].own;
-    /* tasks of this level may take from the arena too */
-    if (grown &&
-        (!DID(functions(f)->copy(f->device->cuda, &f->flags, f->on.flags, sizeof f->flags, 0)) ||
-         !DID(functions(f)->wait(f->device->cuda))))
-        return mpki_failed(f->ctx);
-    for (int32_t k = 0; k < count; k++) {
-        mpki_cuda_front *x = &f->large[k];
-        const mpki_cuda_node *node = &plan->node[x->index];
-        x->a = f->on.arena + node->panel;
-        if (x->w > x->own) {
-            const int64_t panel = mpki_cuda_panel_bytes(scalar, x->nrows, x->w);
-            if (f->flags.used + (unsigned long long)panel > f->flags.end &&
-                mpk_failed(grow_arena(f, panel)))
-                return mpki_failed(f->ctx);
-            x->a = (void *)(uintptr_t)f->flags.used;
-            f->flags.used += (unsigned long long)panel;
-        }
-        x->c = (char *)f->on.contribution + node->contribution * (int64_t)size;
-        x->W = at;
-        x->tile = at + (int64_t)x->ldw * x->block * (int64_t)size;
-        at += mpki_cuda_front_work(scalar, x->nrows, x->w);
-        x->end = x->w;
-        if (x->own == 0) x->phase = 2; /* it only adds up */
-        count_blocks(x, k, lists);
-    }
-    large->count = count;
-    large->front = (mpki_cuda_front *)(uintptr_t)on;
-    const int32_t *list_on = (const int32_t *)(on + count * (int64_t)sizeof(mpki_cuda_front));
-    large->assembly = list_on, large->rows = list_on + (count + 1);
-    large->inner = list_on + 2 * (count + 1), large->outer = list_on + 3 * (count + 1);
-    large->assembly_blocks = lists[0][count], large->rows_blocks = lists[1][count];
-    large->inner_blocks = lists[2][count], large->outer_blocks = lists[3][count];
-    if (grown && mpk_failed(send_flags(f))) return mpki_failed(f->ctx);
-    (void)DID(functions(f)->copy(f->device->cuda, large->front, f->large, head, 1));
-    return mpki_failed(f->ctx);
-}
-
-static bool any_in_phase(const mpki_direct *f, int32_t count, int32_t phase) {
-    for (int32_t k = 0; k < count; k++)
-        if (f->large[k].phase == phase) return true;
-    return false;
-}
-
-static mpk_status read_fronts(mpki_direct *f, const mpki_cuda_large *large) {
-    mpki_cuda *cuda = f->device->cuda;
-    if (!DID(functions(f)->block(cuda, &f->on, large, 0)) ||
-        !DID(functions(f)->copy(cuda, f->large, large->front,
-                                large->count * (int64_t)sizeof *f->large, 0)) ||
-        !DID(functions(f)->wait(cuda)))
-        return mpki_failed(f->ctx);
-    return MPK_OK;
-}
-
-/* Assemble and eliminate some large fronts of a step, all at once. */
-static mpk_status eliminate(mpki_direct *f, const int32_t *list, int32_t count, int32_t depth) {
-    mpki_cuda *cuda = f->device->cuda;
-    mpki_cuda_large large;
-    if (mpk_failed(describe(f, list, count, &large))) return mpki_failed(f->ctx);
-    if (!DID(functions(f)->assemble(cuda, &f->on, &large, depth))) return mpki_failed(f->ctx);
-    for (int32_t round = 0;; round++) { /* as many as there are if nothing is rejected */
-        int32_t tiles = 0;
-        for (int32_t k = 0; k < count; k++) {
-            const mpki_cuda_front *x = &f->large[k];
-            const int32_t left = x->w - round * x->block;
-            const int32_t mine = cut_by(left < x->block ? left : x->block, MPKI_FRONT_TILE);
-            if (x->own > 0 && left > 0 && mine > tiles) tiles = mine;
-        }
-        if (tiles == 0) break;
-        if (!DID(functions(f)->block(cuda, &f->on, &large, tiles))) return mpki_failed(f->ctx);
-    }
-    if (mpk_failed(read_fronts(f, &large))) return mpki_failed(f->ctx);
-    while (any_in_phase(f, count, 0)) {
-        if (!DID(functions(f)->block(cuda, &f->on, &large, MPKI_FRONT_BLOCK / MPKI_FRONT_TILE)) ||
-            mpk_failed(read_fronts(f, &large)))
-            return mpki_failed(f->ctx);
-        if (mpki_progress(f->ctx, STAGE, 0))
-            return mpki_error(f->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
-    }
-    while (any_in_phase(f, count, 1)) {
-        if (!DID(functions(f)->columns(cuda, &f->on, &large)) || mpk_failed(read_fronts(f, &large)))
-            return mpki_failed(f->ctx);
-        if (mpki_progress(f->ctx, STAGE, 0))
-            return mpki_error(f->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
-    }
-    for (int32_t k = 0; k < count; k++) {
-        const mpki_cuda_front *x = &f->large[k];
-        f->now[x->index] = (mpki_cuda_now){x->a,  x->w, x->own > 0 ? x->p : 0,
-                                           x->ld, 1,    f->plan.node[x->index].parts};
-        if (x->w != x->own || x->p != x->own) f->touched = true, f->as_planned = false;
-    }
-    (void)DID(functions(f)->finish(cuda, &f->on, &large));
-    return mpki_failed(f->ctx);
-}
 
 /* ---- the steps --------------------------------------------------------------------------------- */
 
@@ -447,7 +79,8 @@ static mpki_cuda_now as_planned(const mpki_direct *f, int32_t front) {
                            node->own,
                            mpki_cuda_leading(node->own + node->rows),
                            1,
-                           node->parts};
+                           node->parts,
+                           node->parts_up};
 }
 
 /* Flags, and what became of the fronts before `until`. */
@@ -504,7 +137,7 @@ static int32_t stopped_at(const mpki_direct *f, const mpki_cuda_step *at, int32_
         while (front <= plan->task[t].last && f->now[front].done == 1) front++;
         if (front > plan->task[t].last || !children_are_done(f, front)) continue;
         const mpki_cuda_node *node = &plan->node[front];
-        const int32_t w = node->own + late_of(f, front), nrows = w + node->rows;
+        const int32_t w = node->own + mpki_cuda_direct_late(f, front), nrows = w + node->rows;
         if (functions(f)->task_bytes(f->tree.scalar, nrows, w, 0) >
             functions(f)->class_bytes(f->device->cuda, MPKI_CUDA_CLASSES - 1))
             list[count++] = front;
@@ -535,14 +168,16 @@ static mpk_status unstick(walk *z, int32_t *step) {
     f->flags.stuck = f->flags.reason = 0;
     f->flags.sums = (mpki_cuda_pivot_sums){.min_d = INFINITY};
     /* not where tasks had only grown beyond their class */
-    if (f->flags.used + (unsigned long long)want > f->flags.end) status = grow_arena(f, want);
-    if (!mpk_failed(status)) status = send_flags(f);
+    if (f->flags.used + (unsigned long long)want > f->flags.end)
+        status = mpki_cuda_direct_grow_arena(f, want);
+    if (!mpk_failed(status)) status = mpki_cuda_direct_send_flags(f);
     if (!mpk_failed(status) &&
         (!DID(functions(f)->unmark(cuda, &f->on, at->first, at->last)) ||
          !DID(functions(f)->clear(cuda, f->ticket + (int64_t)l * MPKI_CUDA_CLASSES,
                                   MPKI_CUDA_CLASSES * (int64_t)sizeof *f->ticket))))
         status = mpki_failed(f->ctx);
-    if (!mpk_failed(status) && count > 0) status = eliminate(f, list, count, depth_of(f, l));
+    if (!mpk_failed(status) && count > 0)
+        status = mpki_cuda_direct_eliminate(f, list, count, depth_of(f, l));
     mpki_release(f->ctx, list);
     *step = l;
     return status;
@@ -587,7 +222,7 @@ static int32_t together(const mpki_direct *f, int32_t k, int32_t last) {
     int64_t work = 0;
     for (int32_t first = k; k < last; k++) {
         const mpki_cuda_node *node = &f->plan.node[f->plan.large[k]];
-        const int32_t w = node->own + late_of(f, f->plan.large[k]);
+        const int32_t w = node->own + mpki_cuda_direct_late(f, f->plan.large[k]);
         work += mpki_cuda_front_work(f->tree.scalar, w + node->rows, w);
         if (work > MPKI_CUDA_TOGETHER && k > first) break;
     }
@@ -612,7 +247,7 @@ static mpk_status large_ones(mpki_direct *f, int32_t l) {
     const double since = clock_of(f);
     for (int32_t k = step->large_first, next; k < step->large_last; k = next) {
         next = together(f, k, step->large_last);
-        if (mpk_failed(eliminate(f, plan->large + k, next - k, depth_of(f, l))))
+        if (mpk_failed(mpki_cuda_direct_eliminate(f, plan->large + k, next - k, depth_of(f, l))))
             return mpki_failed(f->ctx);
     }
     add_time(f, l, MPKI_CUDA_CLASSES, since);
@@ -676,11 +311,11 @@ static mpk_status begin(mpki_direct *f, const void *ax, const double *scale,
     const mpki_cuda_plan *plan = &f->plan;
     const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(f->tree.scalar);
     const double eps = size == 4 || f->tree.scalar == MPK_C ? 0x1p-23 : 0x1p-52;
-    f->flags = (mpki_cuda_flags){.used = address(f->on.arena + plan->panel_bytes),
-                                 .end = address(f->on.arena + f->arena_bytes),
+    f->flags = (mpki_cuda_flags){.used = mpki_cuda_address(f->on.arena + plan->panel_bytes),
+                                 .end = mpki_cuda_address(f->on.arena + f->arena_bytes),
                                  .sums.min_d = INFINITY};
     if (f->chunks > 0) {
-        f->flags.used = address(f->chunk[0].ptr);
+        f->flags.used = mpki_cuda_address(f->chunk[0].ptr);
         f->flags.end = f->flags.used + (unsigned long long)f->chunk[0].bytes;
     }
     f->on.threshold = rules->threshold < eps ? eps : rules->threshold;
@@ -691,9 +326,10 @@ static mpk_status begin(mpki_direct *f, const void *ax, const double *scale,
           !DID(functions(f)->scale(cuda, f->tree.n, f->perm, f->given_scale,
                                    (double *)(uintptr_t)f->on.scale)))) ||
         !DID(functions(f)->clear(cuda, f->on.now,
-                                 plan->fronts * (int64_t)sizeof *f->now + ticket_bytes(plan))))
+                                 plan->fronts * (int64_t)sizeof *f->now +
+                                     mpki_cuda_ticket_bytes(plan))))
         return mpki_failed(f->ctx);
-    return send_flags(f);
+    return mpki_cuda_direct_send_flags(f);
 }
 
 /* What the sizes of the fronts tell, in their order. */
@@ -736,8 +372,8 @@ static mpk_status plan_whole(mpki_direct *f) {
     mpki_cuda_plan plan;
     const mpk_status status = mpki_cuda_plan_make(f->ctx, &f->tree, f->device, true, &plan);
     if (mpk_failed(status)) return status;
-    drop_device(f);
-    drop_host(f);
+    mpki_cuda_direct_drop_device(f);
+    mpki_cuda_direct_drop_host(f);
     mpki_cuda_plan_free(f->ctx, &f->plan);
     f->plan = plan, f->whole = true, f->cut_badly = f->touched = false;
     return MPK_OK;
@@ -746,12 +382,12 @@ static mpk_status plan_whole(mpki_direct *f) {
 static mpk_status walk_once(walk *z, const void *ax, const double *scale,
                             const mpki_pivot_rules *rules) {
     mpki_direct *f = z->f;
-    if (mpk_failed(host_arrays(f))) return mpki_failed(f->ctx);
-    if (!f->planned && mpk_failed(place(f))) {
-        drop_device(f);
+    if (mpk_failed(mpki_cuda_direct_host_arrays(f))) return mpki_failed(f->ctx);
+    if (!f->planned && mpk_failed(mpki_cuda_direct_place(f))) {
+        mpki_cuda_direct_drop_device(f);
         return mpki_failed(f->ctx);
     }
-    join_chunks(f);
+    mpki_cuda_direct_join_chunks(f);
     if (mpk_failed(begin(f, ax, scale, rules)) || mpk_failed(go(z))) {
         (void)functions(f)->wait(f->device->cuda);
         return mpki_failed(f->ctx);
@@ -807,23 +443,22 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
 }
 
 static int64_t bytes(const mpki_direct *f) {
-    return held(f);
+    return mpki_cuda_direct_held(f);
 }
 
 /* The bytes of a factor of which nothing is delayed, and of its solves. */
 static mpk_status estimate(mpk_context *ctx, const mpki_tree_view *tree, int64_t *bytes_out,
                            double *time_s) {
     mpki_direct *f = NULL;
-    part parts[PARTS];
     int64_t solve = 0;
     mpk_status status = make(ctx, tree, &f);
     *bytes_out = 0, *time_s = 0;
-    if (!mpk_failed(status)) status = host_arrays(f);
+    if (!mpk_failed(status)) status = mpki_cuda_direct_host_arrays(f);
     if (!mpk_failed(status)) {
         for (int32_t k = 0; k < f->plan.fronts; k++)
             f->now[k].w = f->now[k].nelim = f->plan.node[k].own;
         status = mpki_cuda_direct_solver_bytes(ctx, f, &solve);
-        *bytes_out = f->plan.fronts > 0 ? list_parts(f, parts) + solve : 0;
+        *bytes_out = f->plan.fronts > 0 ? mpki_cuda_direct_room_bytes(f) + solve : 0;
     }
     end(&f);
     return status;

@@ -52,6 +52,17 @@ typedef struct mpki_cuda_cut {
     int32_t *now;   /* by front: number in the plan */
 } mpki_cuda_cut;
 
+/** One of the tasks of a front: the number of the part of its contribution; -1: all else. */
+typedef struct mpki_cuda_item {
+    int32_t front, part;
+} mpki_cuda_item;
+
+/** The order in which so many blocks take tasks of one class and step, each after those that it waits for.
+ *  root [in] `count` last fronts of tasks, in any order; parts [in] by task; place: by front, all 0
+ *  before and after; out [out] all items. Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_cuda_schedule(const mpki_cuda_cut *c, const int32_t *root, const int32_t *parts,
+                              int32_t count, int32_t blocks, int32_t *place, mpki_cuda_item *out);
+
 /** Where contributions lie: plan.node[].contribution and plan.contribution_entries; the plan's steps,
  *  tasks and nodes are there. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c);

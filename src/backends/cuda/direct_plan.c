@@ -7,6 +7,8 @@
 
 static const char STAGE[] = "factorize";
 
+enum { KINDS = MPKI_CUDA_CLASSES + 1 }; /* of fronts of a step: large ones, tasks by class */
+
 enum {
     TASK_NS = 20000, /* a subtree of this length is one task */
     BESIDE_NS = 3000 /* so is one whose branches but one take this long: a block waits as long */
@@ -158,65 +160,127 @@ static bool is_leaf(const mpki_cuda_cut *c, int32_t s) {
            m->rows[s] <= MPKI_FRONT_LEAF_ROWS;
 }
 
-/* Number the fronts: step by step, within a step large ones, then tasks by class. */
-static mpk_status number(mpki_cuda_cut *c) {
-    enum { KINDS = MPKI_CUDA_CLASSES + 1 };
+/* A task's fronts get numbers, in the order of the tree. */
+static mpki_cuda_task number_task(mpki_cuda_cut *c, int32_t root, int size, int32_t *next) {
     const mpki_cuda_made *m = &c->m;
-    mpki_cuda_plan *plan = c->plan;
-    const int64_t bins = (int64_t)plan->steps * KINDS;
-    int32_t *start = MPKI_ZNEW(m->ctx, STAGE, bins + 2, int32_t);
-    keyed *roots = MPKI_NEW(m->ctx, STAGE, (int64_t)m->count + 1, keyed);
-    if (!start || !roots) {
-        mpki_release(m->ctx, start);
-        mpki_release(m->ctx, roots);
-        return mpki_failed(m->ctx);
+    const int32_t first = *next;
+    for (int32_t at = c->begin[root]; m->post[at] != root; at++)
+        if (c->root[m->post[at]] == root) c->now[m->post[at]] = (*next)++;
+    c->now[root] = (*next)++;
+    return (mpki_cuda_task){first, *next - 1, size,
+                            c->panel[root] ? MPKI_CUDA_PANEL : MPKI_CUDA_WHOLE};
+}
+
+typedef struct numbering {
+    mpki_cuda_cut *c;
+    int32_t *root, *parts, *place; /* for mpki_cuda_schedule() */
+    mpki_cuda_item *item;
+    int32_t next, task, large; /* the next front, task, large front */
+} numbering;
+
+/* The tasks of one class and step: leaves, then the others as blocks will take them. */
+static mpk_status number_tasks(numbering *z, const keyed *roots, int32_t count, int size,
+                               mpki_cuda_step *step) {
+    mpki_cuda_cut *c = z->c;
+    const mpki_cuda_direct_table *direct = c->m.device->table->direct;
+    int32_t leaves = 0, items = 0;
+    while (leaves < count && roots[leaves].leaf) {
+        const int32_t root = c->m.post[roots[leaves++].at];
+        c->plan->task[z->task++] = number_task(c, root, size, &z->next);
     }
-#define BIN(s) ((int64_t)c->step[s] * KINDS + (is_large(c, s) ? 0 : 1 + c->stage[s]))
-    for (int32_t at = 0; at < m->count; at++)
-        if (c->root[m->post[at]] == m->post[at]) start[BIN(m->post[at]) + 2]++;
-    for (int64_t k = 2; k <= bins; k++) start[k] += start[k - 1];
-    for (int32_t at = 0; at < m->count; at++) {
-        const int32_t s = m->post[at];
-        if (c->root[s] == s) roots[start[BIN(s) + 1]++] = (keyed){is_leaf(c, s), c->path[s], at};
+    step->leaves += leaves;
+    for (int32_t k = leaves; k < count; k++) {
+        z->root[k - leaves] = c->m.post[roots[k].at];
+        z->parts[k - leaves] = parts_of(c, z->root[k - leaves]);
+        items += 1 + z->parts[k - leaves];
     }
-#undef BIN
-    int32_t next = 0, task = 0, large = 0;
-    for (int32_t l = 0; l < plan->steps; l++) {
-        mpki_cuda_step *step = &plan->step[l];
-        step->first = next;
-        for (int k = 0; k < KINDS; k++) {
-            const int64_t bin = (int64_t)l * KINDS + k;
-            if (k == 0)
-                step->large_first = large;
-            else
-                step->task[k - 1] = task;
-            qsort(roots + start[bin], (size_t)(start[bin + 1] - start[bin]), sizeof *roots,
-                  by_path);
-            for (int32_t r = start[bin]; r < start[bin + 1]; r++) {
-                const int32_t root = m->post[roots[r].at], first = next;
-                step->leaves += k > 0 && roots[r].leaf;
-                if (k == 0) {
-                    plan->large[large++] = next;
-                    c->now[root] = next++;
-                    continue;
-                }
-                for (int32_t at = c->begin[root]; m->post[at] != root; at++)
-                    if (c->root[m->post[at]] == root) c->now[m->post[at]] = next++;
-                c->now[root] = next++;
-                const int32_t parts = parts_of(c, root);
-                plan->task[task++] = (mpki_cuda_task){
-                    first, next - 1, k - 1, c->panel[root] ? MPKI_CUDA_PANEL : MPKI_CUDA_WHOLE};
-                for (int32_t p = 0; p < parts; p++)
-                    plan->task[task++] = (mpki_cuda_task){next - 1, next - 1, k - 1, p};
-            }
-            if (k == 0) step->large_last = large;
-        }
-        step->task[MPKI_CUDA_CLASSES] = task;
-        step->last = next;
+    const mpk_status status =
+        mpki_cuda_schedule(c, z->root, z->parts, count - leaves,
+                           direct->class_blocks(c->m.device->cuda, size), z->place, z->item);
+    if (mpk_failed(status)) return status;
+    for (int32_t k = 0; k < items; k++) {
+        const mpki_cuda_item x = z->item[k];
+        c->plan->task[z->task++] =
+            x.part < 0 ? number_task(c, x.front, size, &z->next)
+                       : (mpki_cuda_task){c->now[x.front], c->now[x.front], size, x.part};
     }
-    mpki_release(m->ctx, start);
-    mpki_release(m->ctx, roots);
     return MPK_OK;
+}
+
+/* Number the fronts: step by step, within a step large ones, then tasks by class. start: by kind of a
+ * step, where its roots begin in `roots`. */
+static mpk_status number_steps(numbering *z, const int32_t *start, keyed *roots) {
+    mpki_cuda_plan *plan = z->c->plan;
+    mpk_status status = MPK_OK;
+    for (int32_t l = 0; l < plan->steps && !mpk_failed(status); l++) {
+        mpki_cuda_step *step = &plan->step[l];
+        step->first = z->next;
+        step->large_first = z->large;
+        for (int k = 0; k < KINDS && !mpk_failed(status); k++) {
+            const int64_t bin = (int64_t)l * KINDS + k;
+            keyed *mine = roots + start[bin];
+            const int32_t count = start[bin + 1] - start[bin];
+            qsort(mine, (size_t)count, sizeof *mine, by_path);
+            if (k > 0) {
+                step->task[k - 1] = z->task;
+                status = number_tasks(z, mine, count, k - 1, step);
+            }
+            for (int32_t r = 0; k == 0 && r < count; r++) {
+                plan->large[z->large++] = z->next;
+                z->c->now[z->c->m.post[mine[r].at]] = z->next++;
+            }
+            if (k == 0) step->large_last = z->large;
+        }
+        step->task[MPKI_CUDA_CLASSES] = z->task;
+        step->last = z->next;
+    }
+    return status;
+}
+
+static mpk_status number(mpki_cuda_cut *c) {
+    const mpki_cuda_made *m = &c->m;
+    const int64_t bins = (int64_t)c->plan->steps * KINDS, count = (int64_t)m->count + 1;
+    int32_t *start = MPKI_ZNEW(m->ctx, STAGE, bins + 2, int32_t);
+    keyed *roots = MPKI_NEW(m->ctx, STAGE, count, keyed);
+    numbering z = {.c = c,
+                   .root = MPKI_NEW(m->ctx, STAGE, count, int32_t),
+                   .parts = MPKI_NEW(m->ctx, STAGE, count, int32_t),
+                   .place = MPKI_ZNEW(m->ctx, STAGE, count, int32_t),
+                   .item = MPKI_NEW(m->ctx, STAGE, (int64_t)c->plan->tasks + 1, mpki_cuda_item)};
+    mpk_status status = mpki_failed(m->ctx);
+    if (!mpk_failed(status)) {
+#define BIN(s) ((int64_t)c->step[s] * KINDS + (is_large(c, s) ? 0 : 1 + c->stage[s]))
+        for (int32_t at = 0; at < m->count; at++)
+            if (c->root[m->post[at]] == m->post[at]) start[BIN(m->post[at]) + 2]++;
+        for (int64_t k = 2; k <= bins; k++) start[k] += start[k - 1];
+        for (int32_t at = 0; at < m->count; at++) {
+            const int32_t s = m->post[at];
+            if (c->root[s] == s)
+                roots[start[BIN(s) + 1]++] = (keyed){is_leaf(c, s), c->path[s], at};
+        }
+#undef BIN
+        status = number_steps(&z, start, roots);
+    }
+    void *const parts[] = {start, roots, z.root, z.parts, z.place, z.item};
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(m->ctx, parts[k]);
+    return status;
+}
+
+/* Of front s: rows that are its parent's own columns; parts of its contribution that hold them. */
+static int32_t rows_up(const mpki_cuda_cut *c, int32_t s, int32_t *parts) {
+    const mpki_cuda_made *m = &c->m;
+    const int32_t all = (m->rows[s] + MPKI_FRONT_CONTRIBUTION - 1) / MPKI_FRONT_CONTRIBUTION;
+    int32_t up = 0, high = m->rows[s];
+    while (m->parent[s] >= 0 && up < high) {
+        const int32_t middle = up + (high - up) / 2;
+        if (m->list[m->rel[s] + middle] < m->own[m->parent[s]])
+            up = middle + 1;
+        else
+            high = middle;
+    }
+    const int32_t panels = (up + MPKI_FRONT_CONTRIBUTION - 1) / MPKI_FRONT_CONTRIBUTION;
+    *parts = c->panel[s] ? panels * all - panels * (panels - 1) / 2 : 0;
+    return up;
 }
 
 static void fill_nodes(mpki_cuda_cut *c) {
@@ -229,6 +293,7 @@ static void fill_nodes(mpki_cuda_cut *c) {
     for (int32_t f = 0; f < m->count; f++) { /* in the order of the plan's numbers */
         mpki_cuda_node *node = &plan->node[f];
         const int32_t s = node->first, super = m->super[s];
+        int32_t parts_up;
         const bool real = super >= 0;
         plan->kind[f] = m->kind[s];
         *node = (mpki_cuda_node){.own = m->own[s],
@@ -242,6 +307,8 @@ static void fill_nodes(mpki_cuda_cut *c) {
                                          : m->rows[s] == 0               ? MPKI_CUDA_ROOT
                                                                          : MPKI_CUDA_INNER,
                                  .parts = parts_of(c, s),
+                                 .up = rows_up(c, s, &parts_up),
+                                 .parts_up = parts_up,
                                  .rel = m->rel[s],
                                  .ridx = m->ridx[s],
                                  .panel = bytes};

@@ -40,9 +40,10 @@ __device__ inline int seen(const int32_t *flag) {
 }
 
 /** All threads: wait until the children of a front are done. Those from `first` on are this block's.
- *  late [out] the columns that they leave. False: one of them could not be done. */
+ *  up: of their contributions only the front's own columns are asked for. late [out] the columns that
+ *  they leave. False: one of them could not be done. */
 __device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_node &node,
-                                       int first, int *late) {
+                                       int first, bool up, int *late) {
     __shared__ int left, bad;
     if (threadIdx.x == 0) left = bad = 0;
     __syncthreads();
@@ -51,9 +52,10 @@ __device__ inline bool wait_for_fronts(const mpki_cuda_tree &t, const mpki_cuda_
         const mpki_cuda_now *now = t.now + c;
         int done = 1;
         if (c < first) {
-            const int parts = t.node[c].parts;
+            const int parts = up ? t.node[c].parts_up : t.node[c].parts;
+            const int32_t *const there = up ? &now->parts_up : &now->parts;
             while ((done = seen(&now->done)) == 0) __nanosleep(20);
-            while (done > 0 && seen(&now->parts) < parts) __nanosleep(20);
+            while (done > 0 && seen(there) < parts) __nanosleep(20);
         }
         if (done < 0)
             atomicMax(&bad, 1);
@@ -95,11 +97,11 @@ __device__ void add_delayed(const mpki_cuda_tree &t, const F &f, int child, int 
     }
 }
 
-/** All threads: the first `columns` columns of a contribution of m rows. A warp reads 2 columns of 128
+/** All threads: the first `columns` columns of a contribution of m rows. A warp reads 2 columns of 256
  *  rows before it adds the first. */
 template <class T, class F>
 __device__ void add_contribution(const F &f, const T *C, int m, int columns, const int32_t *row) {
-    const int COLUMNS = 2, ROWS = sizeof(T) > 8 ? 2 : 4;
+    const int COLUMNS = 2, ROWS = sizeof(T) > 8 ? 2 : 8;
     const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
     const int warps = (int)blockDim.x / 32;
     for (int j0 = warp; j0 < columns; j0 += COLUMNS * warps)
@@ -185,9 +187,7 @@ __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cud
             const int c = t.child[node.child + base + k];
             some.rel[k] = t.node[c].rel, some.contribution[k] = t.node[c].contribution;
             some.rows[k] = t.node[c].rows, some.gone[k] = t.now[c].w - t.now[c].nelim;
-            some.columns[k] = f.columns < f.n
-                                  ? first_not_below(t.rel + t.node[c].rel, t.node[c].rows, own)
-                                  : t.node[c].rows;
+            some.columns[k] = f.columns < f.n ? t.node[c].up : t.node[c].rows;
         }
         __syncthreads();
         if (node.children >= TOGETHER && f.n <= TOGETHER_ROWS) {

@@ -21,6 +21,10 @@ static int64_t class_bytes(mpki_cuda *cuda, int32_t size) {
     return ROOM[size] < most - 2048 ? ROOM[size] : most - 2048;
 }
 
+static int32_t class_blocks(mpki_cuda *cuda, int32_t size) {
+    return mpki_blocks_of(cuda, size);
+}
+
 static int copy(mpki_cuda *cuda, void *to, const void *from, int64_t bytes, int to_device) {
     if (bytes <= 0) return MPK_OK;
     MPKI_TRY(cudaSetDevice(cuda->device));
@@ -157,6 +161,7 @@ extern "C" const mpki_cuda_direct_table mpki_cuda_direct_functions;
 const mpki_cuda_direct_table mpki_cuda_direct_functions = {
     task_bytes,
     class_bytes,
+    class_blocks,
     copy,
     clear,
     wait,

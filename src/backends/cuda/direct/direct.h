@@ -35,6 +35,8 @@ typedef struct mpki_cuda_node {
     int32_t child, children; /**< its children: list entries child .. child + children - 1 */
     int32_t root;            /**< MPKI_CUDA_INNER, _ROOT, _NOT_LAST */
     int32_t parts;           /**< > 0: its contribution is made in so many parts, by other blocks */
+    int32_t up;              /**< of its rows, those that are its parent's own columns */
+    int32_t parts_up;        /**< parts in which all of these columns lie: the first so many */
     int64_t rel;             /**< where its rows begin in `rel` */
     int64_t ridx;            /**< and in `ridx` */
     int64_t scatter;         /**< its entries of A: list entries scatter .. */
@@ -51,8 +53,9 @@ enum { MPKI_CUDA_INNER = 0, MPKI_CUDA_ROOT = 1, MPKI_CUDA_NOT_LAST = 2 };
 typedef struct mpki_cuda_now {
     void *a; /**< the panel */
     int32_t w, nelim, ld;
-    int32_t done;  /**< 1: it is; -1: it could not, or one below it could not; 0: not yet */
-    int32_t parts; /**< of its contribution that are there */
+    int32_t done;     /**< 1: it is; -1: it could not, or one below it could not; 0: not yet */
+    int32_t parts;    /**< of its contribution that are there, */
+    int32_t parts_up; /**< and of the first node.parts_up among them */
 } mpki_cuda_now;
 
 /** What one thread block does: fronts first .. last, one after the other, each as a whole in shared
@@ -225,6 +228,8 @@ typedef struct mpki_cuda_direct_table {
     int64_t (*task_bytes)(mpk_scalar scalar, int32_t nrows, int32_t w, int32_t columns);
     /** The most that a task of this class has. */
     int64_t (*class_bytes)(mpki_cuda *cuda, int32_t size);
+    /** Blocks of this class that are at work at the same time. */
+    int32_t (*class_blocks)(mpki_cuda *cuda, int32_t size);
     /** Between the host and the device, in the engines' stream; to_device 1 or 0. */
     int (*copy)(mpki_cuda *cuda, void *to, const void *from, int64_t bytes, int to_device);
     int (*clear)(mpki_cuda *cuda, void *to, int64_t bytes);

@@ -8,6 +8,9 @@
 
 using namespace mpki;
 
+/* Real matrices are symmetric: no kernels are made twice for them. */
+static const bool HERMITIAN = scalar_of<T>::complex;
+
 /* Without this a block has 48 kB, of which arrays that a kernel declares take at most 16. */
 template <class KERNEL> static mpk_status allow(mpki_cuda *cuda, KERNEL kernel, int64_t bytes) {
     if (bytes > 32 * 1024)
@@ -22,15 +25,13 @@ static int64_t task_bytes(int32_t nrows, int32_t w, int32_t columns) {
     return columns < nrows && bytes < part ? part : bytes;
 }
 
-/* Threads of a block of tasks, and how many such blocks a multiprocessor holds, by class. */
-static const int SIDE_BY_SIDE[MPKI_CUDA_CLASSES] = {10, 4, 2, 1};
 static const int WIDEST = sizeof(T) > 8 ? 256 : 512; /* registers */
 
 template <bool H>
 static mpk_status leaves_h(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t count,
                            int32_t level, int64_t bytes) {
     auto kernel = leaves_kernel<H, T>;
-    const int most = (cuda->sms > 0 ? cuda->sms : 2) * SIDE_BY_SIDE[0], blocks = (count + 31) / 32;
+    const int most = mpki_blocks_of(cuda, 0), blocks = (count + 31) / 32;
     MPKI_PASS(allow(cuda, kernel, bytes));
     MPKI_LAUNCH(kernel, blocks < most ? blocks : most, 32, (size_t)bytes, cuda->sparse, *t, first,
                 count, level, bytes);
@@ -40,7 +41,7 @@ static mpk_status leaves_h(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t fir
 
 static mpk_status leaves(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t count,
                          int32_t level, int64_t bytes) {
-    return t->hermitian ? leaves_h<true>(cuda, t, first, count, level, bytes)
+    return t->hermitian ? leaves_h<HERMITIAN>(cuda, t, first, count, level, bytes)
                         : leaves_h<false>(cuda, t, first, count, level, bytes);
 }
 
@@ -49,7 +50,7 @@ static mpk_status tasks_by(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_
                            int32_t count, int32_t size, int64_t bytes, int32_t level,
                            int32_t *ticket) {
     auto kernel = task_kernel<H, THREADS, PARTS, T>;
-    const int most = (cuda->sms > 0 ? cuda->sms : 2) * SIDE_BY_SIDE[size];
+    const int most = mpki_blocks_of(cuda, size);
     MPKI_PASS(allow(cuda, kernel, bytes));
     MPKI_LAUNCH(kernel, count < most ? count : most, THREADS, (size_t)bytes, cuda->sparse, *t, task,
                 count, level, bytes, ticket);
@@ -76,7 +77,7 @@ static mpk_status tasks_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
 static mpk_status tasks(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_task *task,
                         int32_t count, int32_t size, int64_t bytes, int32_t level,
                         int32_t *ticket) {
-    return t->hermitian ? tasks_h<true>(cuda, t, task, count, size, bytes, level, ticket)
+    return t->hermitian ? tasks_h<HERMITIAN>(cuda, t, task, count, size, bytes, level, ticket)
                         : tasks_h<false>(cuda, t, task, count, size, bytes, level, ticket);
 }
 
@@ -91,7 +92,7 @@ static mpk_status assemble_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpk
 
 static mpk_status assemble(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
                            int32_t level) {
-    return t->hermitian ? assemble_h<true>(cuda, t, l, level)
+    return t->hermitian ? assemble_h<HERMITIAN>(cuda, t, l, level)
                         : assemble_h<false>(cuda, t, l, level);
 }
 
@@ -144,7 +145,7 @@ static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
 
 static mpk_status block(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
                         int32_t tiles) {
-    return t->hermitian ? block_h<true>(cuda, t, l, tiles) : block_h<false>(cuda, t, l, tiles);
+    return t->hermitian ? block_h<HERMITIAN>(cuda, t, l, tiles) : block_h<false>(cuda, t, l, tiles);
 }
 
 template <bool H>
@@ -156,7 +157,7 @@ static mpk_status columns_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki
 }
 
 static mpk_status columns(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l) {
-    return t->hermitian ? columns_h<true>(cuda, t, l) : columns_h<false>(cuda, t, l);
+    return t->hermitian ? columns_h<HERMITIAN>(cuda, t, l) : columns_h<false>(cuda, t, l);
 }
 
 /* ---- what D tells ---- */

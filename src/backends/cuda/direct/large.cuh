@@ -438,7 +438,8 @@ static __global__ void finish_kernel(mpki_cuda_tree t, mpki_cuda_large large) {
     const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (k >= large.count) return;
     const mpki_cuda_front &f = large.front[k];
-    const mpki_cuda_now now = {f.a, f.w, f.own > 0 ? f.p : 0, f.ld, 1, t.node[f.index].parts};
+    const mpki_cuda_node &node = t.node[f.index];
+    const mpki_cuda_now now = {f.a, f.w, f.own > 0 ? f.p : 0, f.ld, 1, node.parts, node.parts_up};
     t.now[f.index] = now;
     if (now.nelim < now.w) t.flags->late = 1;
 }

@@ -145,7 +145,7 @@ __device__ void task_part(const mpki_cuda_tree &t, char *room, int s, int part) 
     if (tid == 0) done = seen(&t.now[s].parts) >= node.parts; /* before a stop */
     __syncthreads();
     if (done > 0) return;
-    if (!wait_for_fronts(t, node, s, &late)) return;
+    if (!wait_for_fronts(t, node, s, false, &late)) return;
     part_gather(t, m, node, i0, j0, sum);
     if (tid == 0)
         while ((done = seen(&t.now[s].done)) == 0) __nanosleep(20);
@@ -169,6 +169,7 @@ __device__ void task_part(const mpki_cuda_tree &t, char *room, int s, int part) 
     __syncthreads();
     if (tid == 0) {
         __threadfence();
+        if (part < node.parts_up) atomicAdd(&t.now[s].parts_up, 1);
         atomicAdd(&t.now[s].parts, 1);
     }
 }

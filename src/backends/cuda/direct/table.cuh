@@ -5,6 +5,13 @@
 #include "../launch.cuh"
 #include "direct.h"
 
+/* Blocks of tasks that a multiprocessor holds, by class. */
+static const int MPKI_SIDE_BY_SIDE[MPKI_CUDA_CLASSES] = {10, 4, 2, 1};
+
+static inline int32_t mpki_blocks_of(const mpki_cuda *cuda, int32_t size) {
+    return (cuda->sms > 0 ? cuda->sms : 2) * MPKI_SIDE_BY_SIDE[size];
+}
+
 struct mpki_cuda_direct_kind {
     int64_t (*task_bytes)(int32_t nrows, int32_t w, int32_t columns);
     mpk_status (*leaves)(mpki_cuda *, const mpki_cuda_tree *, int32_t, int32_t, int32_t, int64_t);

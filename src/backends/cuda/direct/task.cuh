@@ -129,8 +129,7 @@ __device__ void task_rows(const F &f, const task_room<T> &m, int p, int b, int p
 
 template <bool H, class F, class T>
 __device__ void task_rows_of(const F &f, const task_room<T> &m, int p, int b, int pivots,
-                             typename scalar_of<T>::real limit, int what, T *out = NULL,
-                             int ld = 0) {
+                             typename scalar_of<T>::real limit, int what, T *out, int ld) {
     if (b <= 4)
         task_rows<H, 4>(f, m, p, b, pivots, limit, what, out, ld);
     else if (b <= 8)
@@ -148,17 +147,18 @@ template <bool H, class F, class T>
 __device__ int task_rows_tested(const F &f, const task_room<T> &m, const panel<T> &a, int p, int b,
                                 int np, typename scalar_of<T>::real limit) {
     const bool whole = f.columns == f.n, all = F::PACKED && !whole && np == f.columns;
-    task_rows_of<H>(f, m, p, b, np, limit, whole ? ROWS_TRY : ROWS_TEST, all ? a.a : (T *)NULL,
-                    a.ld);
-    __syncthreads();
-    const int ne = whole_pairs(m.d, m.word[0]);
-    __syncthreads();
-    if (threadIdx.x == 0) m.word[WORD_OUT] = all && ne == np;
-    if (all && ne == np) return ne;
-    if (!whole)
-        task_rows_of<H>(f, m, p, b, ne, limit, ROWS_STORE);
-    else if (ne < np)
-        task_rows_of<H>(f, m, p, b, ne, limit, ROWS_AGAIN);
+    int ne = np, what = whole ? ROWS_TRY : ROWS_TEST;
+#pragma unroll 1
+    for (int turn = 0; turn < 2; ++turn) { /* one place where the loops over rows are compiled */
+        task_rows_of<H>(f, m, p, b, ne, limit, what, all && turn == 0 ? a.a : (T *)NULL, a.ld);
+        if (turn > 0) break;
+        __syncthreads();
+        ne = whole_pairs(m.d, m.word[0]);
+        __syncthreads();
+        if (threadIdx.x == 0) m.word[WORD_OUT] = all && ne == np;
+        if (ne == np && (whole || all)) break;
+        what = whole ? ROWS_AGAIN : ROWS_STORE;
+    }
     return ne;
 }
 
@@ -408,7 +408,7 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *room, int64_t room_byt
     task_room<T> m(room, n, w, columns);
     packed_front<T> f = {m.F, n, columns};
     add_entries<T>(t, f, node, 0); /* before the children are there; mostly they leave nothing */
-    if (!wait_for_fronts(t, node, first, &late)) return false;
+    if (!wait_for_fronts(t, node, first, alone, &late)) return false;
     char *place = t.arena + node.panel;
     bool outside = false;
     if (late > 0) {

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Large fronts of a step, many blocks for each (direct_walk.h): described by the host, then eliminated block by
+ * block of columns. */
+#include "direct_walk.h"
+
+#include <string.h>
+
+static const char STAGE[] = "factorize";
+
+#define DID(call) MPKI_CUDA_DID(f, call)
+
+static const mpki_cuda_direct_table *functions(const mpki_direct *f) {
+    return f->device->table->direct;
+}
+
+int32_t mpki_cuda_direct_late(const mpki_direct *f, int32_t front) {
+    const mpki_cuda_node *node = &f->plan.node[front];
+    int32_t late = 0;
+    for (int32_t k = 0; k < node->children; k++) {
+        const mpki_cuda_now *c = &f->now[f->plan.child[node->child + k]];
+        late += c->w - c->nelim;
+    }
+    return late;
+}
+
+static int32_t cut_by(int32_t n, int32_t by) {
+    return (n + by - 1) / by;
+}
+
+/* Blocks of kernels for front k, after those for the fronts before it. */
+static void count_blocks(const mpki_cuda_front *x, int32_t k,
+                         int32_t *const lists[MPKI_CUDA_LARGE_LISTS]) {
+    const int32_t m = x->nrows - x->w, rows = cut_by(x->nrows, MPKI_FRONT_OUTER);
+    const int32_t columns = cut_by(x->w, MPKI_FRONT_OUTER), below = cut_by(m, MPKI_FRONT_OUTER);
+    lists[0][k + 1] = lists[0][k] + cut_by(x->nrows, MPKI_FRONT_COLUMNS);
+    lists[1][k + 1] = lists[1][k] + cut_by(x->nrows, MPKI_FRONT_ROWS);
+    lists[2][k + 1] =
+        lists[2][k] + 1 + cut_by(x->nrows, MPKI_FRONT_INNER) * cut_by(x->block, MPKI_FRONT_INNER);
+    lists[3][k + 1] =
+        lists[3][k] + columns * rows - columns * (columns - 1) / 2 + below * (below + 1) / 2;
+}
+
+/* Describe some large fronts, whose children are known, and give each a place. list [in] fronts */
+static mpk_status describe(mpki_direct *f, const int32_t *list, int32_t count,
+                           mpki_cuda_large *large) {
+    const mpki_cuda_plan *plan = &f->plan;
+    const mpk_scalar scalar = f->tree.scalar;
+    const size_t size = mpk_scalar_size(scalar);
+    const int64_t head = mpki_cuda_description_bytes(count);
+    int64_t bytes = head;
+    char *at;
+    mpki_release(f->ctx, f->large);
+    f->large = mpki_alloc(f->ctx, STAGE, head, 1);
+    if (!f->large) return mpki_failed(f->ctx);
+    memset(f->large, 0, (size_t)head);
+    for (int32_t k = 0; k < count; k++) {
+        const mpki_cuda_node *node = &plan->node[list[k]];
+        mpki_cuda_front *x = &f->large[k];
+        x->index = list[k];
+        x->own = node->own, x->w = node->own + mpki_cuda_direct_late(f, list[k]);
+        x->nrows = x->w + node->rows, x->ld = x->ldw = mpki_cuda_leading(x->nrows);
+        x->block = mpki_cuda_front_block(x->w);
+        bytes += mpki_cuda_front_work(scalar, x->nrows, x->w);
+    }
+    if (mpk_failed(mpki_cuda_direct_work_room(f, bytes, &at))) return mpki_failed(f->ctx);
+    int32_t *const first = (int32_t *)(f->large + count);
+    int32_t *const lists[MPKI_CUDA_LARGE_LISTS] = {
+        first, first + count + 1, first + 2 * (count + 1), first + 3 * (count + 1)};
+    const char *on = at;
+    bool grown = false;
+    at += head;
+    for (int32_t k = 0; k < count && !grown; k++) grown = f->large[k].w > f->large[k].own;
+    /* tasks of this level may take from the arena too */
+    if (grown &&
+        (!DID(functions(f)->copy(f->device->cuda, &f->flags, f->on.flags, sizeof f->flags, 0)) ||
+         !DID(functions(f)->wait(f->device->cuda))))
+        return mpki_failed(f->ctx);
+    for (int32_t k = 0; k < count; k++) {
+        mpki_cuda_front *x = &f->large[k];
+        const mpki_cuda_node *node = &plan->node[x->index];
+        x->a = f->on.arena + node->panel;
+        if (x->w > x->own) {
+            const int64_t panel = mpki_cuda_panel_bytes(scalar, x->nrows, x->w);
+            if (f->flags.used + (unsigned long long)panel > f->flags.end &&
+                mpk_failed(mpki_cuda_direct_grow_arena(f, panel)))
+                return mpki_failed(f->ctx);
+            x->a = (void *)(uintptr_t)f->flags.used;
+            f->flags.used += (unsigned long long)panel;
+        }
+        x->c = (char *)f->on.contribution + node->contribution * (int64_t)size;
+        x->W = at;
+        x->tile = at + (int64_t)x->ldw * x->block * (int64_t)size;
+        at += mpki_cuda_front_work(scalar, x->nrows, x->w);
+        x->end = x->w;
+        if (x->own == 0) x->phase = 2; /* it only adds up */
+        count_blocks(x, k, lists);
+    }
+    large->count = count;
+    large->front = (mpki_cuda_front *)(uintptr_t)on;
+    const int32_t *list_on = (const int32_t *)(on + count * (int64_t)sizeof(mpki_cuda_front));
+    large->assembly = list_on, large->rows = list_on + (count + 1);
+    large->inner = list_on + 2 * (count + 1), large->outer = list_on + 3 * (count + 1);
+    large->assembly_blocks = lists[0][count], large->rows_blocks = lists[1][count];
+    large->inner_blocks = lists[2][count], large->outer_blocks = lists[3][count];
+    if (grown && mpk_failed(mpki_cuda_direct_send_flags(f))) return mpki_failed(f->ctx);
+    (void)DID(functions(f)->copy(f->device->cuda, large->front, f->large, head, 1));
+    return mpki_failed(f->ctx);
+}
+
+static bool any_in_phase(const mpki_direct *f, int32_t count, int32_t phase) {
+    for (int32_t k = 0; k < count; k++)
+        if (f->large[k].phase == phase) return true;
+    return false;
+}
+
+static mpk_status read_fronts(mpki_direct *f, const mpki_cuda_large *large) {
+    mpki_cuda *cuda = f->device->cuda;
+    if (!DID(functions(f)->block(cuda, &f->on, large, 0)) ||
+        !DID(functions(f)->copy(cuda, f->large, large->front,
+                                large->count * (int64_t)sizeof *f->large, 0)) ||
+        !DID(functions(f)->wait(cuda)))
+        return mpki_failed(f->ctx);
+    return MPK_OK;
+}
+
+/* Assemble and eliminate some large fronts of a step, all at once. */
+mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, int32_t count,
+                                      int32_t depth) {
+    mpki_cuda *cuda = f->device->cuda;
+    mpki_cuda_large large;
+    if (mpk_failed(describe(f, list, count, &large))) return mpki_failed(f->ctx);
+    if (!DID(functions(f)->assemble(cuda, &f->on, &large, depth))) return mpki_failed(f->ctx);
+    for (int32_t round = 0;; round++) { /* as many as there are if nothing is rejected */
+        int32_t tiles = 0;
+        for (int32_t k = 0; k < count; k++) {
+            const mpki_cuda_front *x = &f->large[k];
+            const int32_t left = x->w - round * x->block;
+            const int32_t mine = cut_by(left < x->block ? left : x->block, MPKI_FRONT_TILE);
+            if (x->own > 0 && left > 0 && mine > tiles) tiles = mine;
+        }
+        if (tiles == 0) break;
+        if (!DID(functions(f)->block(cuda, &f->on, &large, tiles))) return mpki_failed(f->ctx);
+    }
+    if (mpk_failed(read_fronts(f, &large))) return mpki_failed(f->ctx);
+    while (any_in_phase(f, count, 0)) {
+        if (!DID(functions(f)->block(cuda, &f->on, &large, MPKI_FRONT_BLOCK / MPKI_FRONT_TILE)) ||
+            mpk_failed(read_fronts(f, &large)))
+            return mpki_failed(f->ctx);
+        if (mpki_progress(f->ctx, STAGE, 0))
+            return mpki_error(f->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
+    }
+    while (any_in_phase(f, count, 1)) {
+        if (!DID(functions(f)->columns(cuda, &f->on, &large)) || mpk_failed(read_fronts(f, &large)))
+            return mpki_failed(f->ctx);
+        if (mpki_progress(f->ctx, STAGE, 0))
+            return mpki_error(f->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
+    }
+    for (int32_t k = 0; k < count; k++) {
+        const mpki_cuda_front *x = &f->large[k];
+        const mpki_cuda_node *node = &f->plan.node[x->index];
+        f->now[x->index] = (mpki_cuda_now){x->a, x->w,        x->own > 0 ? x->p : 0, x->ld,
+                                           1,    node->parts, node->parts_up};
+        if (x->w != x->own || x->p != x->own) f->touched = true, f->as_planned = false;
+    }
+    (void)DID(functions(f)->finish(cuda, &f->on, &large));
+    return mpki_failed(f->ctx);
+}

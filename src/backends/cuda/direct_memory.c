@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The memory of the device's multifrontal factor (direct_walk.h): one piece for the plan and its numbers, and
+ * further pieces where fronts grow. */
+#include "direct_walk.h"
+
+#include "engine.h"
+
+#include <string.h>
+
+static const char STAGE[] = "factorize";
+
+#define DID(call) MPKI_CUDA_DID(f, call)
+
+static const mpki_cuda_direct_table *functions(const mpki_direct *f) {
+    return f->device->table->direct;
+}
+
+static void device_release(const mpki_direct *f, void *ptr) {
+    if (ptr) f->device->table->release(f->device->cuda, ptr);
+}
+
+int64_t mpki_cuda_direct_held(const mpki_direct *f) {
+    int64_t bytes = f->room_bytes + f->work_more.bytes;
+    for (int k = 0; k < f->chunks; k++) bytes += f->chunk[k].bytes;
+    return bytes;
+}
+
+/* Take device memory, inside the limit. */
+static mpk_status take(mpki_direct *f, int64_t bytes, void **ptr) {
+    *ptr = NULL;
+    if (f->limit > 0 && (double)mpki_cuda_direct_held(f) + (double)bytes > f->limit)
+        return mpki_error(f->ctx, MPK_ERR_MEMORY, STAGE, mpki_cuda_direct_held(f) + bytes,
+                          "the factorization needs %.4g bytes of device memory; "
+                          "device_memory_limit allows %.4g",
+                          (double)mpki_cuda_direct_held(f) + (double)bytes, f->limit);
+    return mpki_cuda_told(f->ctx, STAGE, f->device->table->alloc(f->device->cuda, bytes, ptr));
+}
+
+/* One further piece of the arena in place of several: the next numbers find the room of these there. */
+void mpki_cuda_direct_join_chunks(mpki_direct *f) {
+    int64_t bytes = 0;
+    void *ptr;
+    if (f->chunks < 2) return;
+    for (int k = 0; k < f->chunks; k++) {
+        bytes += f->chunk[k].bytes;
+        device_release(f, f->chunk[k].ptr);
+    }
+    f->chunks = 0;
+    if (mpk_failed(take(f, bytes, &ptr))) /* it grows again, as it did */
+        mpki_clear_error(f->ctx);
+    else
+        f->chunk[f->chunks++] = (mpki_cuda_chunk){ptr, bytes};
+}
+
+void mpki_cuda_direct_drop_device(mpki_direct *f) {
+    mpki_cuda_direct_drop_spare(f);
+    mpki_cuda_direct_drop_refining(f);
+    mpki_cuda_direct_drop_taking(f);
+    mpki_cuda_direct_drop_rows(f);
+    for (int k = 0; k < f->chunks; k++) device_release(f, f->chunk[k].ptr);
+    f->chunks = 0;
+    device_release(f, f->work_more.ptr);
+    f->work_more = (mpki_cuda_chunk){0};
+    device_release(f, f->room);
+    f->room = NULL;
+    f->room_bytes = 0;
+    f->planned = f->valid = f->fetched = false;
+}
+
+void mpki_cuda_direct_drop_host(mpki_direct *f) {
+    mpk_context *ctx = f->ctx;
+    mpki_release(ctx, f->now);
+    mpki_release(ctx, f->large);
+    mpki_release(ctx, f->d);
+    mpki_release(ctx, f->dinv);
+    mpki_release(ctx, f->id);
+    mpki_release(ctx, f->at);
+    f->now = NULL, f->large = NULL, f->as_planned = false;
+    f->d = f->dinv = NULL, f->id = f->at = NULL;
+    f->fetched = false;
+}
+
+/* A part of the one piece of device memory. */
+typedef struct part {
+    void *to; /* where its address goes: a pointer to a pointer */
+    int64_t bytes;
+    const void *from; /* host: what is copied there; NULL: nothing */
+} part;
+
+enum { PARTS = 15 };
+
+/* What lies there: fills `parts` (PARTS). Returns the bytes of all. */
+static int64_t list_parts(mpki_direct *f, part *parts) {
+    const mpki_tree_view *tree = &f->tree;
+    const mpki_cuda_plan *plan = &f->plan;
+    const int64_t size = (int64_t)mpk_scalar_size(tree->scalar), n = tree->n;
+    const int64_t entries = tree->scatter_ptr[tree->nsuper];
+    int32_t most = 0;
+    for (int32_t l = 0; l < plan->steps; l++) {
+        const int32_t count = plan->step[l].large_last - plan->step[l].large_first;
+        if (count > most) most = count;
+    }
+    f->work_bytes = plan->work_bytes + plan->work_bytes / 8 + mpki_cuda_description_bytes(most + 1);
+    const int64_t extra = plan->panel_bytes / 8 < 256 << 20 ? plan->panel_bytes / 8 : 256 << 20;
+    f->arena_bytes = plan->panel_bytes + extra + 65536;
+    mpki_cuda_tree *on = &f->on;
+    const part all[] = {
+        {&on->node, plan->fronts * (int64_t)sizeof(mpki_cuda_node), plan->node},
+        {&on->child, plan->children * (int64_t)sizeof(int32_t), plan->child},
+        {&on->rel, plan->rows * (int64_t)sizeof(int32_t), plan->rel},
+        {&on->ridx, plan->positions * (int64_t)sizeof(int32_t), plan->ridx},
+        {&on->scatter, entries * (int64_t)sizeof(mpki_cuda_entry), tree->scatter},
+        {&f->perm, n * (int64_t)sizeof(int32_t), tree->perm},
+        {&f->given_scale, n * (int64_t)sizeof(double), NULL},
+        {&on->scale, n * (int64_t)sizeof(double), NULL},
+        {&f->ax, tree->nnz * size, NULL},
+        {&on->now, plan->fronts * (int64_t)sizeof(mpki_cuda_now) + mpki_cuda_ticket_bytes(plan),
+         NULL},
+        {&f->task, plan->tasks * (int64_t)sizeof(mpki_cuda_task), plan->task},
+        {&on->flags, sizeof(mpki_cuda_flags), NULL},
+        {&f->work, f->work_bytes, NULL},
+        {&on->contribution, plan->contribution_entries * size, NULL},
+        {&on->arena, f->arena_bytes, NULL},
+    };
+    _Static_assert(sizeof all / sizeof *all == PARTS, "all of them");
+    _Static_assert(sizeof(mpki_cuda_entry) == sizeof(mpki_scatter), "one is copied as the other");
+    int64_t bytes = 0;
+    memcpy(parts, all, sizeof all);
+    for (int k = 0; k < PARTS; k++) bytes += (parts[k].bytes + 255) & ~(int64_t)255;
+    return bytes;
+}
+
+mpk_status mpki_cuda_direct_place(mpki_direct *f) {
+    const mpki_tree_view *tree = &f->tree;
+    const mpki_cuda_plan *plan = &f->plan;
+    mpki_cuda_tree *on = &f->on;
+    part parts[PARTS];
+    const int64_t bytes = list_parts(f, parts);
+    void *room = NULL;
+    if (f->limit <= 0) {
+        int64_t now = 0;
+        if (!DID(f->device->table->describe(f->device->cuda, NULL, 0, &now, NULL)))
+            return mpki_failed(f->ctx);
+        if (bytes > now)
+            return mpki_error(f->ctx, MPK_ERR_MEMORY, STAGE, bytes,
+                              "the factorization needs %.4g bytes of device memory; %.4g are free",
+                              (double)bytes, (double)now);
+    }
+    if (mpk_failed(take(f, bytes, &room))) return mpki_failed(f->ctx);
+    f->room = room, f->room_bytes = bytes;
+    char *at = f->room;
+    for (int k = 0; k < PARTS; k++) {
+        memcpy(parts[k].to, &at, sizeof at);
+        if (parts[k].from &&
+            !DID(functions(f)->copy(f->device->cuda, at, parts[k].from, parts[k].bytes, 1)))
+            return mpki_failed(f->ctx);
+        at += (parts[k].bytes + 255) & ~(int64_t)255;
+    }
+    f->ticket = (int32_t *)(void *)(on->now + plan->fronts);
+    on->ax = f->ax;
+    on->scalar = tree->scalar, on->hermitian = tree->symmetry == MPK_HERMITIAN;
+    on->n = tree->n, on->fronts = plan->fronts;
+    if (!DID(functions(f)->wait(f->device->cuda))) return mpki_failed(f->ctx);
+    f->planned = true;
+    return MPK_OK;
+}
+
+mpk_status mpki_cuda_direct_host_arrays(mpki_direct *f) {
+    const mpki_cuda_plan *plan = &f->plan;
+    if (f->now) return MPK_OK;
+    f->now = MPKI_ZNEW(f->ctx, STAGE, (int64_t)plan->fronts + 1, mpki_cuda_now);
+    return mpki_failed(f->ctx);
+}
+
+/* More room for panels that grow, at least `bytes`. f->flags is what the device has. */
+mpk_status mpki_cuda_direct_grow_arena(mpki_direct *f, int64_t bytes) {
+    int64_t size = 4 << 20;
+    for (int k = 0; k < f->chunks; k++)
+        if (f->chunk[k].bytes * 2 > size) size = f->chunk[k].bytes * 2;
+    if (size < f->plan.panel_bytes / 16) size = f->plan.panel_bytes / 16;
+    if (f->limit > 0 && (double)mpki_cuda_direct_held(f) + (double)size > f->limit) size = bytes;
+    if (size < bytes) size = bytes;
+    if (f->chunks == MPKI_CUDA_CHUNKS)
+        return mpki_error(f->ctx, MPK_ERR_MEMORY, STAGE, bytes, "delayed columns take all memory");
+    mpki_cuda_chunk *c = &f->chunk[f->chunks];
+    if (mpk_failed(take(f, size, &c->ptr))) return mpki_failed(f->ctx);
+    c->bytes = size;
+    f->chunks++;
+    f->flags.used = mpki_cuda_address(c->ptr),
+    f->flags.end = f->flags.used + (unsigned long long)size;
+    return MPK_OK;
+}
+
+mpk_status mpki_cuda_direct_send_flags(mpki_direct *f) {
+    (void)DID(functions(f)->copy(f->device->cuda, f->on.flags, &f->flags, sizeof f->flags, 1));
+    return mpki_failed(f->ctx);
+}
+
+/* Room of `bytes` for what large fronts work in. */
+mpk_status mpki_cuda_direct_work_room(mpki_direct *f, int64_t bytes, char **at) {
+    *at = f->work;
+    if (bytes <= f->work_bytes) return MPK_OK;
+    if (bytes > f->work_more.bytes) {
+        if (!DID(functions(f)->wait(f->device->cuda))) return mpki_failed(f->ctx);
+        device_release(f, f->work_more.ptr);
+        f->work_more = (mpki_cuda_chunk){0};
+        if (mpk_failed(take(f, bytes, &f->work_more.ptr))) return mpki_failed(f->ctx);
+        f->work_more.bytes = bytes;
+    }
+    *at = f->work_more.ptr;
+    return MPK_OK;
+}
+
+int64_t mpki_cuda_direct_room_bytes(mpki_direct *f) {
+    part parts[PARTS];
+    return list_parts(f, parts);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_DIRECT_WALK_H
+#define MPKI_CUDA_DIRECT_WALK_H
+/** What a factorization on the device consists of beside its walk over the steps (direct.c): memory
+ *  (direct_memory.c), large fronts (direct_large.c). A status is MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
+#include "direct_factor.h"
+
+enum { MPKI_CUDA_LARGE_LISTS = 4 };
+
+static inline unsigned long long mpki_cuda_address(const void *p) {
+    return (unsigned long long)(uintptr_t)p;
+}
+
+/** Bytes of the tickets behind `now`. */
+static inline int64_t mpki_cuda_ticket_bytes(const mpki_cuda_plan *plan) {
+    return plan->steps * MPKI_CUDA_CLASSES * (int64_t)sizeof(int32_t);
+}
+
+/** Bytes of the description of so many large fronts, in `work`. */
+static inline int64_t mpki_cuda_description_bytes(int64_t count) {
+    const int64_t bytes = count * (int64_t)sizeof(mpki_cuda_front) +
+                          MPKI_CUDA_LARGE_LISTS * (count + 1) * (int64_t)sizeof(int32_t);
+    return (bytes + 255) & ~(int64_t)255;
+}
+
+/** Bytes of device memory that are held. */
+int64_t mpki_cuda_direct_held(const mpki_direct *f);
+/** Bytes that the plan and its numbers take while nothing is delayed. */
+int64_t mpki_cuda_direct_room_bytes(mpki_direct *f);
+/** Take them, and bring the plan there. */
+mpk_status mpki_cuda_direct_place(mpki_direct *f);
+mpk_status mpki_cuda_direct_host_arrays(mpki_direct *f);
+void mpki_cuda_direct_drop_device(mpki_direct *f);
+void mpki_cuda_direct_drop_host(mpki_direct *f);
+/** One further piece of the arena in place of several: the next numbers find the room of these there. */
+void mpki_cuda_direct_join_chunks(mpki_direct *f);
+/** More room for panels that grow, at least `bytes`. f->flags is what the device has. */
+mpk_status mpki_cuda_direct_grow_arena(mpki_direct *f, int64_t bytes);
+/** f->flags to the device. */
+mpk_status mpki_cuda_direct_send_flags(mpki_direct *f);
+/** Room of `bytes` for what large fronts work in. */
+mpk_status mpki_cuda_direct_work_room(mpki_direct *f, int64_t bytes, char **at);
+
+/** Columns that the children of a front have left, which are known. */
+int32_t mpki_cuda_direct_late(const mpki_direct *f, int32_t front);
+/** Assemble and eliminate some large fronts of a step, all at once. list [in] `count` fronts, whose children
+ *  are known; depth: what kernels know the step by. Also MPK_ERR_CANCELLED. */
+mpk_status mpki_cuda_direct_eliminate(mpki_direct *f, const int32_t *list, int32_t count,
+                                      int32_t depth);
+
+#endif
