@@ -10,7 +10,7 @@
 extern "C" {
 #include "../src/isai/object.h"
 }
-#include "cuda/siblings.h"
+#include "cuda/ilu.h"
 #include <metapack/metapack.h>
 
 #include <malloc.h>
@@ -33,33 +33,6 @@ static int64_t faults() {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
     return u.ru_minflt;
-}
-
-// L of ILU(0) with its unit diagonal, by columns.
-static csr lower(csr a) {
-    std::vector<int64_t> place((size_t)a.n, -1), at((size_t)a.n);
-    for (int32_t i = 0; i < a.n; ++i) {
-        for (int64_t e = a.ptr[i]; e < a.ptr[i + 1]; ++e) place[a.index[e]] = e;
-        for (int64_t e = a.ptr[i]; e < a.ptr[i + 1]; ++e) {
-            const int32_t k = a.index[e];
-            if (k == i) at[i] = e;
-            if (k >= i) continue;
-            a.val[e] /= a.val[at[k]];
-            for (int64_t q = at[k] + 1; q < a.ptr[k + 1]; ++q)
-                if (place[a.index[q]] >= 0) a.val[place[a.index[q]]] -= a.val[e] * a.val[q];
-        }
-        for (int64_t e = a.ptr[i]; e < a.ptr[i + 1]; ++e) place[a.index[e]] = -1;
-    }
-    csr l;
-    l.n = a.n;
-    l.ptr.push_back(0);
-    for (int32_t i = 0; i < a.n; ++i) {
-        for (int64_t e = a.ptr[i]; e < at[i]; ++e)
-            l.index.push_back(a.index[e]), l.val.push_back(a.val[e]);
-        l.index.push_back(i), l.val.push_back(1);
-        l.ptr.push_back((int64_t)l.index.size());
-    }
-    return turned(l);
 }
 
 // GB/s that some threads copy, each its own part, both directions counted: the best of five turns.
@@ -302,7 +275,9 @@ int main(int argc, char **argv) {
     if (names.empty()) names = {"ECO", "THM", "OFF", "AF3"};
     if (mpk_context_create(NULL, &ctx)) return 1;
     for (const std::string &name : names) {
-        const csr l = lower(sibling(name, scale));
+        csr a = sibling(name, scale);
+        ilu0(a);
+        const csr l = triangle_of(a, false);
         for (const char *p = powers; *p; ++p)
             if (!rows(ctx, name.c_str(), l, *p - '0', threads, spins, turns)) return 1;
     }

@@ -5,7 +5,7 @@
 //   sqmr  indefinite factors under SQMR on the device, 1e-8, 1000 iterations: exact, Jacobi sweeps, ISAI(1..3) with
 //         0..3 relaxations; of generated matrices ("nlpkkt 30") or files (x.mtx, x.mtx.xz)
 //   suite Fig. 8 and Table III: likewise on generated matrices of the siblings' kinds, of several sizes and parameters;
-//         without a preconditioner too; NAME: a part of their names, or all
+//         without a preconditioner too; NAMEs: parts of their names, or all
 //   history  Fig. 6: residuals over time, of a sibling
 // SCALE in the environment scales the siblings' sides; INEXACT: without the exact solves. METAPACK_CUDA_MODULE names the module.
 #include "siblings.h"
@@ -244,10 +244,12 @@ static void suite_summary(const std::vector<outcome> &all) {
     }
 }
 
-static void suite(const char *part) {
+static void suite(int count, char **parts) {
     std::vector<outcome> all;
     auto wanted = [&](const std::string &name) {
-        return !strcmp(part, "all") || name.find(part) != std::string::npos;
+        return std::any_of(parts, parts + count, [&](const char *part) {
+            return !strcmp(part, "all") || name.find(part) != std::string::npos;
+        });
     };
     char name[64];
     for (int side : {150, 300, 600})
@@ -309,10 +311,10 @@ static void history(const char *name, double scale) {
 int main(int argc, char **argv) {
     const double scale = getenv("SCALE") ? atof(getenv("SCALE")) : 1;
     if (argc < 2 || mpk_context_create(NULL, &ctx) != MPK_OK) return 1;
+    if (!strcmp(argv[1], "suite")) suite(argc - 2, argv + 2);
     for (int k = 2; k < argc; ++k) {
         if (!strcmp(argv[1], "idr")) idr(argv[k], scale);
         if (!strcmp(argv[1], "sqmr")) sqmr(argv[k]);
-        if (!strcmp(argv[1], "suite")) suite(argv[k]);
         if (!strcmp(argv[1], "history")) history(argv[k], scale);
     }
     mpk_context_destroy(&ctx);
