@@ -266,6 +266,51 @@ static void test_whole(void **unused) {
         }
 }
 
+/* Where products read nothing of the blocks, these are released; what they had is told still. Where frames have
+ * several rows, their pivot blocks are read. */
+static void test_memory(void **unused) {
+    (void)unused;
+    for (int kind = 0; kind < 3; kind += 2) {
+        mpk_context *ctx = NULL;
+        mpk_problem *p = NULL;
+        mpk_analysis *an = NULL;
+        mpk_options o = options_of(kind);
+        int64_t held[2][2], entries[2][2] = {{0}};
+        o.device = MPK_ON_CUDA, o.krylov = MPK_KRYLOV_GMRES;
+        assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+        assert_int_equal(
+            mpk_problem_generate(ctx, kind ? "stokes mac 8" : "convection 24 2d", 3, &p), MPK_OK);
+        assert_false(mpk_failed(mpk_analyse(ctx, p, &o, &an)));
+        for (int inverses = 0; inverses < 2; inverses++) {
+            mpk_factor *fac = NULL;
+            mpk_factor_info whole;
+            mpk_block_info info;
+            o.triangular = inverses ? MPK_TRIANGULAR_ISAI : MPK_TRIANGULAR_EXACT;
+            for (int again = 0; again < 2; again++) { /* with what is kept for other values */
+                assert_false(mpk_failed(again ? mpk_refactorize(ctx, NULL, &o, fac)
+                                              : mpk_factorize(ctx, an, NULL, &o, &fac)));
+                mpk_factor_info_get(fac, &whole);
+                mpk_factor_block_info_get(fac, &info);
+                held[inverses][again] = whole.bytes - info.isai.bytes;
+                for (int64_t k = 0; k < fac->blocks->stages.index.nblocks; k++)
+                    entries[inverses][again] +=
+                        fac->engine->blocks->entries(fac->blocks->numbers, k);
+            }
+            mpk_factor_destroy(&fac);
+        }
+        for (int again = 0; again < 2; again++) {
+            assert_true(entries[0][again] > 0);
+            assert_int_equal(entries[0][again], entries[1][again]);
+            if (kind) assert_int_equal(held[0][again], held[1][again]);
+        }
+        if (!kind) assert_true(held[1][0] <= held[0][0] / 20);
+        if (!kind) assert_true(held[1][1] <= held[0][1] / 2);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&p);
+        mpk_context_destroy(&ctx);
+    }
+}
+
 static int stop(const char *stage, double fraction, void *user) {
     (void)fraction;
     return !strcmp(stage, "factorize") && ++*(int *)user > 1;
@@ -311,9 +356,8 @@ static void test_failures(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_general),
-        cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_parts),    cmocka_unit_test(test_general),
+        cmocka_unit_test(test_whole),    cmocka_unit_test(test_memory),
         cmocka_unit_test(test_failures),
     };
     return device_there() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;

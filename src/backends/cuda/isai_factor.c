@@ -52,6 +52,10 @@ void mpki_isai_factor_free(mpk_context *ctx, mpki_isai_factor **handle) {
     *handle = NULL;
 }
 
+bool mpki_isai_factor_suffices(const mpki_isai_factor *f) {
+    return f->plain;
+}
+
 /* ---- the order of places ------------------------------------------------------------------------ */
 
 /* Lists as they are sent. */
