@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bench_isai_threads [NAME ...]: making ISAI(1..3) of L of ILU(0) on 1 to 16 threads of the processor, by phase, for
-// bench/results/isai-gpu.md; siblings.h has the matrices. "first": memory comes from the
-// system, so that its pages are met for the first time; "again": the best of TURNS in memory that was used before. copy: what the same number
-// of threads copies, GB/s, both directions counted. The bits of M are those of one thread, else nothing is printed.
-// SCALE scales the siblings' sides; POWERS (default 123), THREADS (default 1,2,4,8,16), TURNS (default 3) as they say.
+// bench_isai_threads [NAME ...]: making ISAI(1..3) of L of ILU(0) on 1 to 16 threads of the processor, by part, for
+// bench/results/isai-gpu.md; siblings.h has the matrices. Parts, in create's order: look (check and copy the matrix, find
+// its diagonals), pattern, columns, transpose. "first": memory comes from the system, so that its pages are met for the first
+// time; "again": memory that was used before; the best of TURNS. moved: blocks of memory of the sizes that create asks for, taken
+// from the system and written once, from memory that was used before, by the same threads: what create cannot do without.
+// reach: create's efficiency if that took as long as it does, and all else of one thread's time were divided as arithmetic is.
+// copy: what the same number of threads copies, GB/s, both directions counted. The bits of M are those of one thread, else
+// nothing is printed. SCALE scales the siblings' sides; POWERS (default 123), THREADS (default 1,2,4,8,16), TURNS (default 3) as they say.
 extern "C" {
-#include "../src/isai/isai.h"
+#include "../src/isai/object.h"
 }
-#include "cuda/siblings.h"
+#include "cuda/ilu.h"
 #include <metapack/metapack.h>
 
 #include <malloc.h>
@@ -16,6 +19,7 @@ extern "C" {
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 
 using seconds = double;
@@ -29,33 +33,6 @@ static int64_t faults() {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
     return u.ru_minflt;
-}
-
-// L of ILU(0), its unit diagonal with it or not, by columns.
-static csr lower(csr a, bool diagonal) {
-    std::vector<int64_t> place((size_t)a.n, -1), at((size_t)a.n);
-    for (int32_t i = 0; i < a.n; ++i) {
-        for (int64_t e = a.ptr[i]; e < a.ptr[i + 1]; ++e) place[a.index[e]] = e;
-        for (int64_t e = a.ptr[i]; e < a.ptr[i + 1]; ++e) {
-            const int32_t k = a.index[e];
-            if (k == i) at[i] = e;
-            if (k >= i) continue;
-            a.val[e] /= a.val[at[k]];
-            for (int64_t q = at[k] + 1; q < a.ptr[k + 1]; ++q)
-                if (place[a.index[q]] >= 0) a.val[place[a.index[q]]] -= a.val[e] * a.val[q];
-        }
-        for (int64_t e = a.ptr[i]; e < a.ptr[i + 1]; ++e) place[a.index[e]] = -1;
-    }
-    csr l;
-    l.n = a.n;
-    l.ptr.push_back(0);
-    for (int32_t i = 0; i < a.n; ++i) {
-        for (int64_t e = a.ptr[i]; e < at[i]; ++e)
-            l.index.push_back(a.index[e]), l.val.push_back(a.val[e]);
-        if (diagonal) l.index.push_back(i), l.val.push_back(1);
-        l.ptr.push_back((int64_t)l.index.size());
-    }
-    return turned(l);
 }
 
 // GB/s that some threads copy, each its own part, both directions counted: the best of five turns.
@@ -114,64 +91,117 @@ static uint64_t bits_of(int64_t count, const void *p) { // FNV
     return h;
 }
 
+enum { LOOK, PATTERN, COLUMNS, TURN, PARTS };
+
 struct phases {
-    seconds pattern = 1e30, columns = 1e30, turn = 1e30;
+    seconds part[PARTS] = {1e30, 1e30, 1e30, 1e30};
     int64_t faults = 0, entries = 0;
     uint64_t bits = 0;
-    seconds all() const { return pattern + columns + turn; }
+    seconds all() const { return part[LOOK] + part[PATTERN] + part[COLUMNS] + part[TURN]; }
+    void better(const phases &other) {
+        for (int k = 0; k < PARTS; ++k) part[k] = std::min(part[k], other.part[k]);
+        faults = other.faults, entries = other.entries, bits = other.bits;
+    }
 };
 
+// What create does, part by part. l: with its diagonal.
 static phases turn_of(mpk_context *ctx, mpki_pool *pool, const csr &l, int power) {
     phases p;
-    const mpki_sparse a = {(int64_t *)l.ptr.data(), (int32_t *)l.index.data(),
-                           (void *)l.val.data()};
+    mpk_isai s{};
     mpki_isai_rule rule{};
-    rule.kind = MPK_ISAI_LOWER, rule.source = MPK_ISAI_POWER, rule.power = power;
-    mpki_sparse m{}, rows{};
     mpk_isai_info info{};
+    s.ctx = ctx, s.scalar = MPK_D, s.n = l.n, s.options.kind = MPK_ISAI_LOWER;
+    rule.kind = MPK_ISAI_LOWER, rule.source = MPK_ISAI_POWER, rule.power = power;
     const int64_t before = faults();
     const seconds t0 = now();
-    must(ctx, mpki_isai_make_pattern(ctx, pool, l.n, &a, &rule, &m, &info), "pattern");
+    must(ctx, mpki_isai_check_pattern(ctx, pool, l.n, l.ptr.data(), nullptr, "L"), "check");
+    s.given.ptr = (int64_t *)mpki_alloc(ctx, "bench", (int64_t)l.n + 1, 8);
+    s.given.index = (int32_t *)mpki_alloc(ctx, "bench", l.ptr[l.n], 4);
+    must(ctx, mpki_failed(ctx), "memory");
+    must(ctx, mpki_isai_take(ctx, pool, l.ptr.data(), l.index.data(), l.val.data(), &s), "look");
     const seconds t1 = now();
-    mpki_isai_columns c{};
-    c.ctx = ctx, c.scalar = MPK_D, c.n = l.n, c.a = &a, c.m = &m;
-    must(ctx, mpki_isai_invert(pool, &c), "columns");
+    must(ctx, mpki_isai_make_pattern(ctx, pool, l.n, &s.given, &rule, &s.m, &info), "pattern");
     const seconds t2 = now();
-    must(ctx, mpki_sparse_turn(ctx, pool, l.n, 8, &m, &rows), "transpose");
+    const mpki_sparse a = {s.given.ptr, s.given.index, (void *)l.val.data()};
+    mpki_isai_columns c{};
+    c.ctx = ctx, c.scalar = MPK_D, c.n = l.n, c.a = &a, c.begin = s.cut, c.dinv = s.dinv;
+    c.m = &s.m;
+    must(ctx, mpki_isai_invert(pool, &c), "columns");
     const seconds t3 = now();
-    p.pattern = t1 - t0, p.columns = t2 - t1, p.turn = t3 - t2;
-    p.faults = faults() - before, p.entries = m.ptr[l.n];
-    p.bits = bits_of(2 * p.entries, m.val) ^ bits_of(p.entries, m.index) ^
-             3 * bits_of(2 * p.entries, rows.val) ^ bits_of(p.entries, rows.index);
-    mpki_sparse_free(ctx, &m), mpki_sparse_free(ctx, &rows);
+    must(ctx, mpki_sparse_turn(ctx, pool, l.n, 8, &s.m, &s.m_rows), "transpose");
+    mpki_isai_count(pool, l.n, &s.m, &info);
+    const seconds t4 = now();
+    p.part[LOOK] = t1 - t0, p.part[PATTERN] = t2 - t1;
+    p.part[COLUMNS] = t3 - t2, p.part[TURN] = t4 - t3;
+    p.faults = faults() - before, p.entries = s.m.ptr[l.n];
+    p.bits = bits_of(2 * p.entries, s.m.val) ^ bits_of(p.entries, s.m.index) ^
+             3 * bits_of(2 * p.entries, s.m_rows.val) ^ bits_of(p.entries, s.m_rows.index);
+    mpki_sparse_free(ctx, &s.given), mpki_sparse_free(ctx, &s.m), mpki_sparse_free(ctx, &s.m_rows);
+    mpki_release(ctx, s.cut), mpki_release(ctx, s.dinv);
     return p;
 }
 
-static void run(const csr &l, int power, int threads, int turns, phases *first, phases *again) {
+struct moving {
+    char *to;
+    const char *from;
+    size_t bytes;
+};
+
+// Milliseconds until blocks of the sizes of all that create asks for are there and written.
+static seconds moved(mpk_context *ctx, mpki_pool *pool, int64_t n, int64_t nnz, int64_t entries,
+                     int turns) {
+    enum { STEP = 1 << 18 };
+    const int64_t sizes[] = {8 * n, 4 * nnz,                  // the pattern given
+                             8 * n, 8 * n,                    // diagonals: where, and inverse
+                             8 * n, 4 * entries, 8 * entries, // M by columns
+                             8 * n, 4 * entries, 8 * entries,
+                             8 * n}; // by rows, and on the way to it
+    const std::vector<char> from((size_t)std::max(8 * n, std::max(4 * nnz, 8 * entries)), 1);
+    seconds best = 1e30;
+    for (int turn = 0; turn < turns; ++turn) {
+        std::vector<void *> blocks;
+        const seconds start = now();
+        for (int64_t bytes : sizes) {
+            void *to = mpki_alloc(ctx, "bench", bytes, 1);
+            must(ctx, mpki_failed(ctx), "memory");
+            moving m = {(char *)to, from.data(), (size_t)bytes};
+            mpki_pool_for(
+                pool, 0, (bytes + STEP - 1) / STEP,
+                [](mpki_pool *, int, void *arg, int64_t item) {
+                    const moving *w = (const moving *)arg;
+                    const size_t at = (size_t)item * STEP;
+                    memcpy(w->to + at, w->from + at, std::min<size_t>(STEP, w->bytes - at));
+                },
+                &m);
+            blocks.push_back(to);
+        }
+        best = std::min(best, now() - start);
+        for (void *p : blocks) mpki_release(ctx, p);
+    }
+    return best;
+}
+
+static void run(const csr &l, int power, int threads, int turns, phases *first, phases *again,
+                seconds *blocks) {
     mpk_context *ctx = NULL;
     if (mpk_context_create(NULL, &ctx)) exit(1);
     mpki_pool *pool = threads > 1 ? mpki_context_pool(ctx, threads, 16) : NULL;
     if (pool)
         mpki_pool_for(
             pool, 0, threads, [](mpki_pool *, int, void *, int64_t) {}, NULL);
-    *first = turn_of(ctx, pool, l, power);
-    *again = phases();
+    *first = *again = phases();
+    for (int k = 0; k < turns; ++k) first->better(turn_of(ctx, pool, l, power));
+    *blocks = moved(ctx, pool, l.n, l.ptr[l.n], first->entries, turns);
     mallopt(M_MMAP_MAX, 0), mallopt(M_TRIM_THRESHOLD, INT32_MAX);
-    for (int k = -1; k < turns; ++k) {
-        const phases p = turn_of(ctx, pool, l, power);
-        if (k < 0) continue; // that one has fetched the pages
-        again->pattern = std::min(again->pattern, p.pattern);
-        again->columns = std::min(again->columns, p.columns);
-        again->turn = std::min(again->turn, p.turn);
-    }
+    turn_of(ctx, pool, l, power); // that one fetches the pages
+    for (int k = 0; k < turns; ++k) again->better(turn_of(ctx, pool, l, power));
     mallopt(M_MMAP_MAX, 65536), mallopt(M_TRIM_THRESHOLD, 1 << 17);
     mpk_context_destroy(&ctx);
     malloc_trim(0);
 }
 
-static mpk_isai_info whole(mpk_context *ctx, const csr &l, int power, int threads, int turns,
-                           seconds *all, seconds *update) {
-    mpk_isai_info best{};
+static void whole(mpk_context *ctx, const csr &l, int power, int threads, int turns, seconds *all,
+                  seconds *update) {
     *all = *update = 1e30;
     for (int k = 0; k < turns; ++k) {
         mpk_isai_options o;
@@ -182,13 +212,48 @@ static mpk_isai_info whole(mpk_context *ctx, const csr &l, int power, int thread
         must(ctx,
              mpk_isai_create(ctx, MPK_D, l.n, l.ptr.data(), l.index.data(), l.val.data(), &o, &m),
              "create");
-        if (now() - start < *all) *all = now() - start, mpk_isai_info_get(m, &best);
+        *all = std::min(*all, now() - start);
         start = now();
         must(ctx, mpk_isai_update(ctx, l.val.data(), m), "update");
         *update = std::min(*update, now() - start);
         mpk_isai_destroy(&m);
     }
-    return best;
+}
+
+static void print(const char *title, const phases &p, const phases &one, int threads) {
+    printf("%s %.2f + %.2f + %.2f + %.2f ms,", title, 1e3 * p.part[LOOK], 1e3 * p.part[PATTERN],
+           1e3 * p.part[COLUMNS], 1e3 * p.part[TURN]);
+    for (int k = 0; k < PARTS; ++k) printf(" %.0f", 100 * one.part[k] / p.part[k] / threads);
+    printf(", all %.0f %% | ", 100 * one.all() / p.all() / threads);
+}
+
+// One matrix, one power, all numbers of threads.
+static bool rows(mpk_context *ctx, const char *name, const csr &l, int power,
+                 const std::vector<int> &threads, const std::vector<double> &spins, int turns) {
+    phases one[2], x[2];
+    seconds create[2] = {}, update[2] = {}, blocks[2] = {};
+    for (size_t k = 0; k < threads.size(); ++k) {
+        const int t = threads[k];
+        run(l, power, t, turns, &x[0], &x[1], &blocks[1]);
+        whole(ctx, l, power, t, turns, &create[1], &update[1]);
+        if (k == 0) {
+            one[0] = x[0], one[1] = x[1];
+            create[0] = create[1], update[0] = update[1], blocks[0] = blocks[1];
+        }
+        if (x[0].bits != one[0].bits || x[1].bits != one[0].bits)
+            return printf("WRONG: other bits\n"), false;
+        const seconds reach = blocks[1] + (create[0] - blocks[0]) / spins[k];
+        printf("%s k %d threads %2d entries %lld | ", name, power, t, (long long)x[0].entries);
+        print("first", x[0], one[0], t);
+        print("again", x[1], one[1], t);
+        printf("create %.2f ms, %.0f %% | moved %.2f ms, %.0f %%, reach %.0f %% | update %.2f ms, "
+               "%.0f %% | faults %lld\n",
+               1e3 * create[1], 100 * create[0] / create[1] / t, 1e3 * blocks[1],
+               100 * blocks[0] / blocks[1] / t, 100 * create[0] / reach / t, 1e3 * update[1],
+               100 * update[0] / update[1] / t, (long long)x[0].faults);
+        fflush(stdout);
+    }
+    return true;
 }
 
 int main(int argc, char **argv) {
@@ -198,40 +263,23 @@ int main(int argc, char **argv) {
     const char *powers = getenv("POWERS") ? getenv("POWERS") : "123";
     const char *list = getenv("THREADS") ? getenv("THREADS") : "1,2,4,8,16";
     std::vector<int> threads;
+    std::vector<double> spins;
     for (char *end; *list; list = *end ? end + 1 : end)
         threads.push_back((int)strtol(list, &end, 10));
     const double one_spins = spin_rate(1);
-    for (int t : threads)
-        printf("threads %2d copy %.1f GB/s, arithmetic %.2f\n", t, copy_rate(t),
-               spin_rate(t) / one_spins);
+    for (int t : threads) {
+        spins.push_back(t == 1 ? 1 : spin_rate(t) / one_spins);
+        printf("threads %2d copy %.1f GB/s, arithmetic %.2f\n", t, copy_rate(t), spins.back());
+    }
     std::vector<std::string> names(argv + 1, argv + argc);
     if (names.empty()) names = {"ECO", "THM", "OFF", "AF3"};
     if (mpk_context_create(NULL, &ctx)) return 1;
     for (const std::string &name : names) {
-        const csr a = sibling(name, scale), l = lower(a, false), lu = lower(a, true);
-        for (const char *p = powers; *p; ++p) {
-            phases one[2], x[2];
-            seconds create[2] = {}, update[2] = {};
-            for (int t : threads) {
-                run(l, *p - '0', t, turns, &x[0], &x[1]);
-                const mpk_isai_info info =
-                    whole(ctx, lu, *p - '0', t, turns, &create[1], &update[1]);
-                if (t == threads[0])
-                    one[0] = x[0], one[1] = x[1], create[0] = create[1], update[0] = update[1];
-                if (x[0].bits != one[0].bits) return printf("WRONG: other bits\n"), 1;
-                printf("%s k %c threads %2d entries %lld | first %.2f + %.2f + %.2f ms, faults "
-                       "%lld, %.0f %% | again %.2f + %.2f + %.2f ms, %.0f %% | create %.2f ms "
-                       "(pattern %.2f values %.2f), %.0f %% | update %.2f ms, %.0f %%\n",
-                       name.c_str(), *p, t, (long long)x[0].entries, 1e3 * x[0].pattern,
-                       1e3 * x[0].columns, 1e3 * x[0].turn, (long long)x[0].faults,
-                       100 * one[0].all() / x[0].all() / t, 1e3 * x[1].pattern, 1e3 * x[1].columns,
-                       1e3 * x[1].turn, 100 * one[1].all() / x[1].all() / t, 1e3 * create[1],
-                       1e3 * info.time_pattern_s, 1e3 * info.time_values_s,
-                       100 * create[0] / create[1] / t, 1e3 * update[1],
-                       100 * update[0] / update[1] / t);
-                fflush(stdout);
-            }
-        }
+        csr a = sibling(name, scale);
+        ilu0(a);
+        const csr l = triangle_of(a, false);
+        for (const char *p = powers; *p; ++p)
+            if (!rows(ctx, name.c_str(), l, *p - '0', threads, spins, turns)) return 1;
     }
     mpk_context_destroy(&ctx);
     return 0;

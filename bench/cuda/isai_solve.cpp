@@ -5,10 +5,12 @@
 //   sqmr  indefinite factors under SQMR on the device, 1e-8, 1000 iterations: exact, Jacobi sweeps, ISAI(1..3) with
 //         0..3 relaxations; of generated matrices ("nlpkkt 30") or files (x.mtx, x.mtx.xz)
 //   suite Fig. 8 and Table III: likewise on generated matrices of the siblings' kinds, of several sizes and parameters;
-//         without a preconditioner too; NAME: a part of their names, or all
+//         without a preconditioner too; NAMEs: parts of their names, or all
+//   published  Table II's iterations, on what is known of two of its matrices (published.h), for several seeds of IDR's: ecology2,
+//         parabolic_fem
 //   history  Fig. 6: residuals over time, of a sibling
-// SCALE in the environment scales the siblings' sides; INEXACT: without the exact solves. METAPACK_CUDA_MODULE names the module.
-#include "siblings.h"
+// SCALE in the environment scales the siblings' sides; CPU: suite, published and history by the processor; INEXACT: without the exact solves. METAPACK_CUDA_MODULE names the module.
+#include "published.h"
 
 #include <metapack/metapack.h>
 
@@ -148,7 +150,8 @@ static mpk_options table_options() {
     mpk_options o;
     mpk_options_init(&o);
     o.method = MPK_METHOD_ILU0, o.factor_type = MPK_TYPE_LDU, o.krylov = MPK_KRYLOV_IDR;
-    o.shadow = 4, o.tolerance = 1e-10, o.max_iterations = 5000, o.device = MPK_ON_CUDA;
+    o.shadow = 4, o.tolerance = 1e-10, o.max_iterations = 5000;
+    o.device = getenv("CPU") ? MPK_ON_CPU : MPK_ON_CUDA;
     o.matching = MPK_OFF, o.scaling = MPK_OFF, o.ordering = MPK_ORDERING_NATURAL;
     o.isai_pattern = MPK_ISAI_OF_MATRIX;
     return o;
@@ -244,10 +247,12 @@ static void suite_summary(const std::vector<outcome> &all) {
     }
 }
 
-static void suite(const char *part) {
+static void suite(int count, char **parts) {
     std::vector<outcome> all;
     auto wanted = [&](const std::string &name) {
-        return !strcmp(part, "all") || name.find(part) != std::string::npos;
+        return std::any_of(parts, parts + count, [&](const char *part) {
+            return !strcmp(part, "all") || name.find(part) != std::string::npos;
+        });
     };
     char name[64];
     for (int side : {150, 300, 600})
@@ -271,6 +276,59 @@ static void suite(const char *part) {
         if (wanted(name)) suite_matrix(name, shell(side), all);
     }
     suite_summary(all);
+}
+
+// ---- Table II ----
+
+// Iterations of exact solves and of ISAI(1), for some seeds of the shadow space.
+static void published_matrix(const char *what, const csr &rows, mpk_ordering ordering, int seeds) {
+    mpk_problem *p = problem_of(rows);
+    mpk_analysis *an = NULL;
+    mpk_options o = table_options();
+    std::vector<double> b((size_t)rows.n, 1.0), x(b.size());
+    o.ordering = ordering, o.max_iterations = 20000;
+    printf("published %s n %d entries %lld", what, rows.n, (long long)rows.val.size());
+    if (p && must(mpk_analyse(ctx, p, &o, &an), what))
+        for (int k = EXACT; k <= EXACT + 1; ++k) {
+            mpk_factor *fac = NULL;
+            o.triangular = suite_settings[k].triangular, o.isai_power = suite_settings[k].power;
+            if (!must(mpk_factorize(ctx, an, NULL, &o, &fac), what)) break;
+            printf(" | %s", suite_settings[k].name);
+            for (int seed = 1; seed <= seeds; ++seed) {
+                mpk_solve_info told;
+                std::memset(&told, 0, sizeof told);
+                o.seed = seed;
+                const mpk_status status =
+                    mpk_solve(ctx, fac, 1, b.data(), rows.n, x.data(), rows.n, &o, &told);
+                printf(" %d%s", told.krylov.iterations, status == MPK_OK ? "" : "-");
+                fflush(stdout);
+            }
+            mpk_factor_destroy(&fac);
+        }
+    printf("\n");
+    fflush(stdout);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&p);
+}
+
+static void published(const char *name, double scale) {
+    const char *list = getenv("SEEDS");
+    const int seeds = list ? atoi(list) : 3, side = (int)(1000 * scale);
+    char what[64];
+    if (!strcmp(name, "ecology2"))
+        for (int where : {2, 4, 16}) { // the node held: in the middle, or nearer to a corner
+            const int32_t hole = side / where * side + side / where;
+            snprintf(what, sizeof what, "ecology2 without node %d", hole);
+            published_matrix(what, grounded_mesh(side, hole), MPK_ORDERING_NATURAL,
+                             where == 2 ? seeds : 1); // exact solves take long
+        }
+    if (!strcmp(name, "parabolic_fem"))
+        for (double weight : {1e1, 1e2, 1e3, 1e4, 1e5}) {
+            snprintf(what, sizeof what, "parabolic_fem weight %g", weight);
+            published_matrix(what,
+                             parabolic((int)(1024 * scale) + 1, (int)(512 * scale) + 1, weight),
+                             MPK_ORDERING_RCM, seeds);
+        }
 }
 
 // ---- Fig. 6 ----
@@ -309,10 +367,11 @@ static void history(const char *name, double scale) {
 int main(int argc, char **argv) {
     const double scale = getenv("SCALE") ? atof(getenv("SCALE")) : 1;
     if (argc < 2 || mpk_context_create(NULL, &ctx) != MPK_OK) return 1;
+    if (!strcmp(argv[1], "suite")) suite(argc - 2, argv + 2);
     for (int k = 2; k < argc; ++k) {
         if (!strcmp(argv[1], "idr")) idr(argv[k], scale);
         if (!strcmp(argv[1], "sqmr")) sqmr(argv[k]);
-        if (!strcmp(argv[1], "suite")) suite(argv[k]);
+        if (!strcmp(argv[1], "published")) published(argv[k], scale);
         if (!strcmp(argv[1], "history")) history(argv[k], scale);
     }
     mpk_context_destroy(&ctx);

@@ -66,21 +66,24 @@ struct mpk_context {
 
 /* ---- the C library's memory, huge pages for large blocks ------------------------------------- */
 
-enum { ALIGN = 64, HUGE_PAGE = 2 << 20 };
+enum { ALIGN = 64, HUGE_PAGE = 2 << 20, LARGE = 4 * HUGE_PAGE };
 
+/* What follows the header of a large block begins with a huge page: the header, which the caller of
+ * mpki_alloc() writes, lies in a small one before it, so that whoever writes the first numbers, and
+ * not the caller, waits until the system has cleared that page. */
 static void *default_alloc(void *user, size_t size) {
     (void)user;
     void *ptr = NULL;
-    size_t align = size >= 4 * (size_t)HUGE_PAGE ? (size_t)HUGE_PAGE : ALIGN;
-    if (posix_memalign(&ptr, align, size)) return NULL;
-    if (align == HUGE_PAGE) madvise(ptr, size, MADV_HUGEPAGE);
-    return ptr;
+    if (size < LARGE) return posix_memalign(&ptr, ALIGN, size) ? NULL : ptr;
+    if (posix_memalign(&ptr, HUGE_PAGE, size + HUGE_PAGE)) return NULL;
+    madvise(ptr, HUGE_PAGE, MADV_NOHUGEPAGE);
+    madvise((char *)ptr + HUGE_PAGE, size, MADV_HUGEPAGE);
+    return (char *)ptr + HUGE_PAGE - ALIGN;
 }
 
 static void default_release(void *user, void *ptr, size_t size) {
     (void)user;
-    (void)size;
-    free(ptr);
+    free(size < LARGE ? ptr : (char *)ptr + ALIGN - HUGE_PAGE);
 }
 
 /* ---- blocks kept for the next call: a 64-byte header keeps the size of each -------------------

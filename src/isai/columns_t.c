@@ -23,7 +23,8 @@ static void subtract(const mpki_isai_columns *c, int32_t r, T xr, int64_t count,
                      const int32_t *rows, const int32_t *place, T *x) {
     const int32_t first = rows[0], last = rows[count - 1];
     enum { LONG = 16 }; /* so many times longer than J: look each row of J up */
-    const int64_t begin = c->a->ptr[r], end = c->a->ptr[r + 1];
+    const int64_t begin = c->begin ? c->begin[r] : c->a->ptr[r];
+    const int64_t end = c->end ? c->end[r] : c->a->ptr[r + 1];
     const int32_t *index = c->a->index;
     const T *val = c->a->val;
     if (end - begin > LONG * (count + 1)) {
@@ -122,23 +123,15 @@ void FN(isai_prune)(int64_t count, int64_t most, int32_t *rows, void *val, void 
 
 int32_t FN(isai_split)(const mpki_isai_split *s, int32_t j0, int32_t j1) {
     const T *val = s->val;
-    T *dinv = s->dinv, *to = s->strict->val;
+    T *dinv = s->dinv;
     int32_t bad = INT32_MAX;
     for (int32_t j = j0; j < j1; j++) {
         const int64_t begin = s->ptr[j], end = s->ptr[j + 1];
         const bool at_front = begin < end && s->row[begin] == j; /* as in a lower triangle */
         const int64_t middle = at_front ? begin : find(s->row, begin, end, j);
         const bool there = middle < end && s->row[middle] == j;
-        const int64_t from = s->upper ? begin : middle + there, last = s->upper ? middle : end;
-        const int64_t count = last - from;
-        if (s->fill) {
-            int32_t *index = s->strict->index + s->strict->ptr[j];
-            T *x = to + s->strict->ptr[j];
-            for (int64_t e = 0; e < count; e++) index[e] = s->row[from + e], x[e] = val[from + e];
-            continue;
-        }
         const T d = there ? val[middle] : t_make(0, 0);
-        s->strict->ptr[j + 1] = count;
+        s->cut[j] = s->upper ? middle : middle + there;
         dinv[j] = t_inv(d);
         if ((!(t_abs1(d) > 0) || !is_finite(d)) && bad == INT32_MAX) bad = j;
     }

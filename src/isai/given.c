@@ -6,7 +6,7 @@
 
 static const char STAGE[] = "isai";
 
-enum { COLUMNS = 4096, BYTES = 1 << 20 }; /* that a worker takes at a time */
+enum { COLUMNS = 4096 }; /* that a worker takes at a time */
 
 static int64_t items_of(int32_t n) {
     return ((int64_t)n + COLUMNS - 1) / COLUMNS;
@@ -22,6 +22,26 @@ static void tell(_Atomic int32_t *first, int32_t j) {
     while (j < had && !atomic_compare_exchange_weak(first, &had, j)) {}
 }
 
+/* The first column from j0 on, before j1, whose rows do not ascend from 0 to n - 1; or j1. */
+static int32_t disordered(int32_t n, const int64_t *ptr, const int32_t *row, int32_t j0,
+                          int32_t j1) {
+    for (int32_t j = j0; j < j1; j++) {
+        int32_t last = -1;
+        bool good = true;
+        for (int64_t e = ptr[j]; e < ptr[j + 1]; e++) {
+            good = good && row[e] > last;
+            last = row[e];
+        }
+        if (!good || last >= n) return j;
+    }
+    return j1;
+}
+
+static mpk_status bad_rows(mpk_context *ctx, int32_t j, const char *whose) {
+    return mpki_error(ctx, MPK_ERR_INPUT, STAGE, j,
+                      "column %d of %s: rows must ascend, from 0 to n - 1", j + 1, whose);
+}
+
 /* ---- patterns ----------------------------------------------------------------------------------- */
 
 typedef struct checking {
@@ -34,16 +54,13 @@ typedef struct checking {
 static void check_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool, (void)worker;
     checking *c = arg;
-    const int32_t n = c->n;
-    for (int32_t j = (int32_t)(item * COLUMNS); j < end_of(n, item); j++) {
-        bool good = c->ptr[j + 1] >= c->ptr[j];
-        for (int64_t e = c->ptr[j]; c->row && e < c->ptr[j + 1]; e++)
-            good = good && c->row[e] >= 0 && c->row[e] < n &&
-                   (e == c->ptr[j] || c->row[e] > c->row[e - 1]);
-        if (good) continue;
-        tell(&c->bad, j);
-        return;
-    }
+    const int32_t end = end_of(c->n, item);
+    int32_t j = (int32_t)(item * COLUMNS);
+    if (c->row)
+        j = disordered(c->n, c->ptr, c->row, j, end);
+    else
+        while (j < end && c->ptr[j + 1] >= c->ptr[j]) j++;
+    if (j < end) tell(&c->bad, j);
 }
 
 mpk_status mpki_isai_check_pattern(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ptr,
@@ -57,93 +74,118 @@ mpk_status mpki_isai_check_pattern(mpk_context *ctx, mpki_pool *pool, int32_t n,
                           whose, c.bad + 1);
     c.row = row;
     mpki_pool_for(pool, 0, row ? items_of(n) : 0, check_item, &c);
-    if (c.bad == n) return MPK_OK;
-    return mpki_error(ctx, MPK_ERR_INPUT, STAGE, c.bad,
-                      "column %d of %s: rows must ascend, from 0 to n - 1", c.bad + 1, whose);
+    return c.bad == n ? MPK_OK : bad_rows(ctx, c.bad, whose);
 }
 
-typedef struct copying {
-    char *to;
-    const char *from;
-    size_t bytes;
-} copying;
-
-static void copy_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    (void)pool, (void)worker;
-    const copying *c = arg;
-    const size_t begin = (size_t)item * BYTES, left = c->bytes - begin;
-    memcpy(c->to + begin, c->from + begin, left < BYTES ? left : BYTES);
-}
-
-void mpki_isai_copy(mpki_pool *pool, void *to, const void *from, size_t bytes) {
-    copying c = {.to = to, .from = from, .bytes = bytes};
-    mpki_pool_for(pool, 0, (int64_t)((bytes + BYTES - 1) / BYTES), copy_item, &c);
-}
-
-/* ---- values ------------------------------------------------------------------------------------- */
+/* ---- a matrix ----------------------------------------------------------------------------------- */
 
 typedef struct taking {
     mpk_isai *s;
+    const int64_t *ptr; /* NULL: s->given has the pattern */
+    const int32_t *row;
     const char *val;
     mpki_isai_split split;
-    _Atomic int32_t bad;
+    _Atomic int32_t unordered, infinite, zero; /* the first such column; n: none */
 } taking;
 
-static void finite_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+static void take_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool, (void)worker;
     taking *t = arg;
-    const int64_t *ptr = t->s->given.ptr, begin = ptr[item * COLUMNS];
-    const int64_t count = ptr[end_of(t->s->n, item)] - begin;
+    mpk_isai *s = t->s;
+    const int32_t j0 = (int32_t)(item * COLUMNS), j1 = end_of(s->n, item);
+    const int64_t *ptr = t->ptr ? t->ptr : s->given.ptr, begin = ptr[j0], count = ptr[j1] - begin;
     int64_t bad;
-    if (MPKI_DISPATCH(t->s->scalar, isai_finite)(
-            count, t->val + (size_t)begin * mpk_scalar_size(t->s->scalar), &bad))
-        return;
-    int32_t j = (int32_t)(item * COLUMNS);
-    while (ptr[j + 1] <= begin + bad) j++;
-    tell(&t->bad, j);
-}
-
-static void split_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    (void)pool, (void)worker;
-    taking *t = arg;
-    const int32_t bad = MPKI_DISPATCH(t->s->scalar, isai_split)(
-        &t->split, (int32_t)(item * COLUMNS), end_of(t->s->n, item));
-    tell(&t->bad, bad);
-}
-
-mpk_status mpki_isai_take_values(mpk_context *ctx, mpki_pool *pool, const void *val, mpk_isai *s) {
-    const int64_t nnz = s->given.ptr[s->n], items = items_of(s->n);
-    const size_t size = mpk_scalar_size(s->scalar);
-    taking t = {.s = s, .val = val, .bad = s->n};
-    mpki_pool_for(pool, 0, items, finite_item, &t);
-    if (t.bad < s->n)
-        return mpki_error(ctx, MPK_ERR_INPUT, STAGE, t.bad, "column %d holds a NaN or an infinity",
-                          t.bad + 1);
-    if (!s->a.ptr) s->a.ptr = MPKI_NEW(ctx, STAGE, (int64_t)s->n + 1, int64_t);
-    if (!s->a.index) s->a.index = MPKI_NEW(ctx, STAGE, nnz, int32_t);
-    if (!s->a.val) s->a.val = mpki_alloc(ctx, STAGE, nnz, size);
-    if (!s->dinv) s->dinv = mpki_alloc(ctx, STAGE, s->n, size);
-    if (!s->a.ptr || !s->a.index || !s->a.val || !s->dinv) return mpki_failed(ctx);
-    if (!mpki_isai_is_triangle(s)) {
-        mpki_isai_copy(pool, s->a.ptr, s->given.ptr, ((size_t)s->n + 1) * sizeof *s->a.ptr);
-        mpki_isai_copy(pool, s->a.index, s->given.index, (size_t)nnz * sizeof *s->a.index);
-        mpki_isai_copy(pool, s->a.val, val, (size_t)nnz * size);
-        return MPK_OK;
+    if (t->ptr) {
+        const int32_t j = disordered(s->n, ptr, t->row, j0, j1);
+        if (j < j1) {
+            tell(&t->unordered, j);
+            return;
+        }
+        memcpy(s->given.ptr + j0 + 1, ptr + j0 + 1, (size_t)(j1 - j0) * sizeof *ptr);
+        if (count) memcpy(s->given.index + begin, t->row + begin, (size_t)count * sizeof *t->row);
     }
-    t.split = (mpki_isai_split){.ptr = s->given.ptr,
-                                .row = s->given.index,
+    if (!MPKI_DISPATCH(s->scalar, isai_finite)(
+            count, t->val + (size_t)begin * mpk_scalar_size(s->scalar), &bad)) {
+        int32_t j = j0;
+        while (ptr[j + 1] <= begin + bad) j++;
+        tell(&t->infinite, j);
+    } else if (s->cut) {
+        tell(&t->zero, MPKI_DISPATCH(s->scalar, isai_split)(&t->split, j0, j1));
+    }
+}
+
+mpk_status mpki_isai_take(mpk_context *ctx, mpki_pool *pool, const int64_t *ptr, const int32_t *row,
+                          const void *val, mpk_isai *s) {
+    const int32_t n = s->n;
+    taking t = {.s = s, .ptr = ptr, .row = row, .val = val};
+    t.unordered = t.infinite = t.zero = n;
+    if (!s->dinv) s->dinv = mpki_alloc(ctx, STAGE, n, mpk_scalar_size(s->scalar));
+    if (!s->cut && mpki_isai_is_triangle(s)) s->cut = MPKI_NEW(ctx, STAGE, n, int64_t);
+    if (mpk_failed(mpki_failed(ctx))) return mpki_failed(ctx);
+    t.split = (mpki_isai_split){.ptr = ptr ? ptr : s->given.ptr,
+                                .row = ptr ? row : s->given.index,
                                 .val = val,
                                 .upper = s->options.kind == MPK_ISAI_UPPER,
-                                .strict = &s->a,
+                                .cut = s->cut,
                                 .dinv = s->dinv};
-    s->a.ptr[0] = 0;
-    mpki_pool_for(pool, 0, items, split_item, &t);
-    if (t.bad < s->n)
-        return mpki_error(ctx, MPK_ERR_INPUT, STAGE, t.bad,
-                          "the diagonal entry of column %d is zero", t.bad + 1);
-    mpki_sparse_sum(pool, s->n, s->a.ptr);
-    t.split.fill = true;
-    mpki_pool_for(pool, 0, items, split_item, &t);
+    s->given.ptr[0] = 0;
+    mpki_pool_for(pool, 0, items_of(n), take_item, &t);
+    if (t.unordered < n) return bad_rows(ctx, t.unordered, "the matrix");
+    if (t.infinite < n)
+        return mpki_error(ctx, MPK_ERR_INPUT, STAGE, t.infinite,
+                          "column %d holds a NaN or an infinity", t.infinite + 1);
+    if (t.zero < n)
+        return mpki_error(ctx, MPK_ERR_INPUT, STAGE, t.zero,
+                          "the diagonal entry of column %d is zero", t.zero + 1);
+    return MPK_OK;
+}
+
+/* ---- the matrix kept ---------------------------------------------------------------------------- */
+
+typedef struct keeping {
+    mpk_isai *s;
+    const char *val;
+    bool fill; /* else count */
+} keeping;
+
+static void keep_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool, (void)worker;
+    const keeping *k = arg;
+    const mpk_isai *s = k->s;
+    const bool upper = s->options.kind == MPK_ISAI_UPPER;
+    const size_t size = mpk_scalar_size(s->scalar);
+    for (int32_t j = (int32_t)(item * COLUMNS); j < end_of(s->n, item); j++) {
+        const int64_t begin = s->cut && !upper ? s->cut[j] : s->given.ptr[j];
+        const int64_t end = s->cut && upper ? s->cut[j] : s->given.ptr[j + 1];
+        if (!k->fill) {
+            s->a.ptr[j + 1] = end - begin;
+            continue;
+        }
+        const int64_t to = s->a.ptr[j];
+        if (begin == end) continue;
+        memcpy(s->a.index + to, s->given.index + begin, (size_t)(end - begin) * sizeof *s->a.index);
+        memcpy((char *)s->a.val + (size_t)to * size, k->val + (size_t)begin * size,
+               (size_t)(end - begin) * size);
+    }
+}
+
+mpk_status mpki_isai_keep_matrix(mpk_context *ctx, mpki_pool *pool, const void *val, mpk_isai *s) {
+    keeping k = {.s = s, .val = val};
+    if (!s->a.ptr) {
+        s->a.ptr = MPKI_NEW(ctx, STAGE, (int64_t)s->n + 1, int64_t);
+        if (!s->a.ptr) return mpki_failed(ctx);
+        s->a.ptr[0] = 0;
+        mpki_pool_for(pool, 0, items_of(s->n), keep_item, &k);
+        mpki_sparse_sum(pool, s->n, s->a.ptr);
+        s->a.index = MPKI_NEW(ctx, STAGE, s->a.ptr[s->n], int32_t);
+        s->a.val = mpki_alloc(ctx, STAGE, s->a.ptr[s->n], mpk_scalar_size(s->scalar));
+        if (!s->a.index || !s->a.val) {
+            mpki_sparse_free(ctx, &s->a); /* all of it or nothing */
+            return mpki_failed(ctx);
+        }
+    }
+    k.fill = true;
+    mpki_pool_for(pool, 0, items_of(s->n), keep_item, &k);
     return MPK_OK;
 }
 

@@ -22,6 +22,7 @@ void mpk_isai_destroy(mpk_isai **handle) {
     mpki_sparse_free(ctx, &s->a_rows);
     mpki_sparse_free(ctx, &s->m);
     mpki_sparse_free(ctx, &s->m_rows);
+    mpki_release(ctx, s->cut);
     mpki_release(ctx, s->dinv);
     mpki_release(ctx, s->failed);
     mpki_release(ctx, s->work);
@@ -74,27 +75,21 @@ static mpk_status check_options(mpk_context *ctx, const mpk_isai_options *given,
     return MPK_OK;
 }
 
-/* Arrays of this length, as they are. */
-static mpk_status copy_pattern(mpk_isai *s, mpki_pool *pool, const int64_t *ptr,
-                               const int32_t *row) {
-    s->given.ptr = MPKI_NEW(s->ctx, STAGE, (int64_t)s->n + 1, int64_t);
-    s->given.index = MPKI_NEW(s->ctx, STAGE, ptr[s->n], int32_t);
-    if (!s->given.ptr || !s->given.index) return mpki_failed(s->ctx);
-    mpki_isai_copy(pool, s->given.ptr, ptr, ((size_t)s->n + 1) * sizeof *ptr);
-    mpki_isai_copy(pool, s->given.index, row, (size_t)ptr[s->n] * sizeof *row);
-    return MPK_OK;
-}
-
 /* ---- M ------------------------------------------------------------------------------------------
  */
 
-static mpk_status compute(mpk_context *ctx, mpki_pool *pool, mpk_isai *s) {
+static mpk_status compute(mpk_context *ctx, mpki_pool *pool, const void *val, mpk_isai *s) {
+    /* the caller's values are only read */
+    const mpki_sparse a = {s->given.ptr, s->given.index, (void *)(uintptr_t)val};
     if (mpki_isai_is_triangle(s)) {
+        const bool upper = s->options.kind == MPK_ISAI_UPPER;
         const mpki_isai_columns c = {.ctx = ctx,
                                      .scalar = s->scalar,
                                      .n = s->n,
-                                     .upper = s->options.kind == MPK_ISAI_UPPER,
-                                     .a = &s->a,
+                                     .upper = upper,
+                                     .a = &a,
+                                     .begin = upper ? NULL : s->cut,
+                                     .end = upper ? s->cut : NULL,
                                      .dinv = s->dinv,
                                      .m = &s->m};
         return mpki_isai_invert(pool, &c);
@@ -107,7 +102,7 @@ static mpk_status compute(mpk_context *ctx, mpki_pool *pool, mpk_isai *s) {
                                .scalar = s->scalar,
                                .n = s->n,
                                .definite = s->options.kind == MPK_ISAI_DEFINITE,
-                               .a = &s->a,
+                               .a = &a,
                                .s = &s->m,
                                .diagonal = s->dinv,
                                .val = s->m.val,
@@ -138,7 +133,7 @@ static int64_t sparse_bytes(const mpk_isai *s, const mpki_sparse *a, bool single
 
 /* Both orders of M, in the precision wanted; what relaxation needs of A; nothing else. With other
  * values of the same pattern the transposes keep theirs. */
-static mpk_status settle(mpk_context *ctx, mpki_pool *pool, mpk_isai *s) {
+static mpk_status settle(mpk_context *ctx, mpki_pool *pool, const void *val, mpk_isai *s) {
     const size_t size = mpk_scalar_size(s->scalar);
     if (s->single) { /* those values have another size */
         mpki_release(ctx, s->m_rows.val);
@@ -154,8 +149,11 @@ static mpk_status settle(mpk_context *ctx, mpki_pool *pool, mpk_isai *s) {
         m->val = single;
     }
     if (!mpk_failed(status) && s->options.relax > 0)
+        status = mpki_isai_keep_matrix(ctx, pool, val, s);
+    if (!mpk_failed(status) && s->options.relax > 0)
         status = mpki_sparse_turn(ctx, pool, s->n, size, &s->a, &s->a_rows);
-    if (s->options.relax == 0) mpki_sparse_free(ctx, &s->a);
+    mpki_release(ctx, s->cut);
+    s->cut = NULL;
     if (!mpk_failed(status))
         s->info.bytes = sparse_bytes(s, &s->m, s->single) + sparse_bytes(s, &s->m_rows, s->single) +
                         sparse_bytes(s, &s->a, false) + sparse_bytes(s, &s->a_rows, false) +
@@ -179,21 +177,22 @@ static mpk_status make_pattern(mpk_context *ctx, mpki_pool *pool, mpk_isai *s) {
                                   &s->info);
 }
 
-static mpk_status make_values(mpk_context *ctx, mpki_pool *pool, mpk_isai *s, bool fresh) {
+static mpk_status make_values(mpk_context *ctx, mpki_pool *pool, const void *val, mpk_isai *s,
+                              bool fresh) {
     const mpk_isai_options *o = &s->options;
     int64_t over = 0;
     if (s->single) { /* those were of other values */
         mpki_release(ctx, s->m.val);
         s->m.val = NULL;
     }
-    mpk_status status = compute(ctx, pool, s);
+    mpk_status status = compute(ctx, pool, val, s);
     if (!mpk_failed(status) && fresh && o->limit > 0 && o->over == MPK_ISAI_LARGEST) {
         status = mpki_isai_cut(ctx, s->scalar, s->n, o->limit, &s->m, &over);
         s->info.over += over;
-        if (!mpk_failed(status) && over > 0) status = compute(ctx, pool, s);
+        if (!mpk_failed(status) && over > 0) status = compute(ctx, pool, val, s);
     }
     if (!mpk_failed(status)) status = count_failures(ctx, s);
-    if (!mpk_failed(status)) status = settle(ctx, pool, s);
+    if (!mpk_failed(status)) status = settle(ctx, pool, val, s);
     if (mpk_failed(status)) return status;
     memset(s->info.columns, 0, sizeof s->info.columns);
     s->info.longest = 0, s->info.entries = 0;
@@ -206,13 +205,18 @@ static mpk_status make_values(mpk_context *ctx, mpki_pool *pool, mpk_isai *s, bo
         o->kind == MPK_ISAI_DEFINITE ? "not definite" : "singular", s->info.first_fallback + 1);
 }
 
-static mpk_status fill(mpk_context *ctx, mpki_pool *pool, mpk_isai *s, const void *val) {
+/* ptr: checked. */
+static mpk_status fill(mpk_context *ctx, mpki_pool *pool, const int64_t *ptr, const int32_t *row,
+                       const void *val, mpk_isai *s) {
     double start = mpki_now_s();
-    mpk_status status = mpki_isai_take_values(ctx, pool, val, s);
+    s->given.ptr = MPKI_NEW(ctx, STAGE, (int64_t)s->n + 1, int64_t);
+    s->given.index = MPKI_NEW(ctx, STAGE, ptr[s->n], int32_t);
+    if (!s->given.ptr || !s->given.index) return mpki_failed(ctx);
+    mpk_status status = mpki_isai_take(ctx, pool, ptr, row, val, s);
     if (!mpk_failed(status)) status = make_pattern(ctx, pool, s);
     s->info.time_pattern_s = mpki_now_s() - start;
     start = mpki_now_s();
-    if (!mpk_failed(status)) status = make_values(ctx, pool, s, true);
+    if (!mpk_failed(status)) status = make_values(ctx, pool, val, s, true);
     s->info.time_values_s = mpki_now_s() - start;
     return status;
 }
@@ -244,7 +248,7 @@ mpk_status mpk_isai_create(mpk_context *ctx, mpk_scalar scalar, int32_t n, const
         status = bad_option(ctx, "row or val is NULL");
     mpki_pool *pool = !mpk_failed(status) && here ? pool_for(ctx, o.threads, ptr[n]) : NULL;
     if (!mpk_failed(status) && here)
-        status = mpki_isai_check_pattern(ctx, pool, n, ptr, row, "the matrix");
+        status = mpki_isai_check_pattern(ctx, pool, n, ptr, NULL, "the matrix");
     if (!mpk_failed(status) && here && o.ptr)
         status = mpki_isai_check_pattern(ctx, pool, n, o.ptr, o.row, "the pattern");
     if (mpk_failed(status)) return status;
@@ -253,8 +257,7 @@ mpk_status mpk_isai_create(mpk_context *ctx, mpk_scalar scalar, int32_t n, const
     s->ctx = ctx, s->scalar = scalar, s->n = n, s->options = o;
     s->single = o.precision == MPK_PRECISION_SINGLE && (scalar == MPK_D || scalar == MPK_Z);
     s->info.first_fallback = -1;
-    status = here ? copy_pattern(s, pool, ptr, row) : create_there(ctx, ptr, row, val, s);
-    if (!mpk_failed(status) && here) status = fill(ctx, pool, s, val);
+    status = here ? fill(ctx, pool, ptr, row, val, s) : create_there(ctx, ptr, row, val, s);
     s->options.ptr = NULL, s->options.row = NULL;
     if (mpk_failed(status))
         mpk_isai_destroy(&s);
@@ -271,9 +274,9 @@ mpk_status mpk_isai_update(mpk_context *ctx, const void *val, mpk_isai *s) {
     const double start = mpki_now_s();
     mpki_pool *pool = mpki_isai_pool(ctx, s);
     s->ready = false;
-    mpk_status status = mpki_isai_take_values(ctx, pool, val, s);
+    mpk_status status = mpki_isai_take(ctx, pool, NULL, NULL, val, s);
     s->info.time_pattern_s = 0;
-    if (!mpk_failed(status)) status = make_values(ctx, pool, s, false);
+    if (!mpk_failed(status)) status = make_values(ctx, pool, val, s, false);
     s->info.time_values_s = mpki_now_s() - start;
     return status;
 }

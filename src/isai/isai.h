@@ -54,15 +54,18 @@ mpk_status mpki_isai_make_pattern(mpk_context *ctx, mpki_pool *pool, int32_t n,
 
 /* ---- columns of the inverse of a triangle (columns.c, columns_t.c) ------------------------------ */
 
-/** One triangle, and columns of its approximate inverse. */
+/** One triangle, and columns of its approximate inverse. The triangle is by columns; what stands
+ *  elsewhere in a's columns, the diagonal for one, is not looked at. */
 typedef struct mpki_isai_columns {
     mpk_context *ctx;
     mpk_scalar scalar;
     int32_t n;
     bool upper;
-    const mpki_sparse *a; /* the strict triangle by columns */
-    const void *dinv;     /* n, or NULL */
-    mpki_sparse *m;       /* the pattern; values are written */
+    const mpki_sparse *a;
+    const int64_t *begin,
+        *end;         /* n: where the strict triangle's part of a column is; NULL: all of it */
+    const void *dinv; /* n, or NULL */
+    mpki_sparse *m;   /* the pattern; values are written */
 } mpki_isai_columns;
 
 /** m->val := the values; room for them is made where it is NULL.
@@ -117,9 +120,8 @@ typedef struct mpki_isai_split {
     const int32_t *row;
     const void *val;
     bool upper;
-    bool fill;           /* strict's entries; else its counts, to ptr[j + 1], and dinv */
-    mpki_sparse *strict; /* without the diagonal */
-    void *dinv;          /* n: 1 / the diagonal */
+    int64_t *cut; /* n: an upper triangle's strict part ends here, a lower one's begins */
+    void *dinv;   /* n: 1 / the diagonal */
 } mpki_isai_split;
 
 /* ---- products (product_t.c) --------------------------------------------------------------------- */

@@ -13,12 +13,13 @@ struct mpk_isai {
     bool single;              /* values of m and m_rows are in single precision */
     bool ready;               /* there are numbers */
     mpki_sparse given;        /* the matrix's pattern by columns */
-    mpki_sparse a, a_rows; /* a triangle without its diagonal, or all of A; kept for relaxation */
-    mpki_sparse m, m_rows; /* M without its diagonal, by columns and by rows */
-    void *dinv;            /* n: the diagonal of M */
-    unsigned char *failed; /* n, of general and definite matrices: see mpki_isai_small */
-    void *work;            /* of applications */
-    int columns;           /* that work has room for */
+    mpki_sparse a, a_rows;    /* for relaxation: a triangle without its diagonal, or all of A */
+    int64_t *cut;             /* n, of a triangle while M is made: see mpki_isai_split */
+    mpki_sparse m, m_rows;    /* M without its diagonal, by columns and by rows */
+    void *dinv;               /* n: the diagonal of M */
+    unsigned char *failed;    /* n, of general and definite matrices: see mpki_isai_small */
+    void *work;               /* of applications */
+    int columns;              /* that work has room for */
     mpk_isai_info info;
     const mpki_inverse_engine
         *engine;         /* of a device, and what it holds: all of the above that is not */
@@ -31,14 +32,20 @@ mpki_pool *mpki_isai_pool(mpk_context *ctx, const mpk_isai *s);
 
 /* ---- what is given (given.c) -------------------------------------------------------------------- */
 
-/** Pointers from 0 that do not descend, rows that ascend within their columns and are in range.
- *  Returns MPK_OK | MPK_ERR_INPUT: the first column where that is not so. */
+/** Pointers from 0 that do not descend, rows (NULL: not looked at) that ascend within their columns
+ *  and are in range. Returns MPK_OK | MPK_ERR_INPUT: the first column where that is not so. */
 mpk_status mpki_isai_check_pattern(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ptr,
                                    const int32_t *row, const char *whose);
-/** memcpy, by all threads. */
-void mpki_isai_copy(mpki_pool *pool, void *to, const void *from, size_t bytes);
-/** The values of s->given: a triangle taken apart to s->a and s->dinv, or all of A to s->a.
- *  Returns MPK_OK | MPK_ERR_MEMORY | MPK_ERR_INPUT: not finite, or a zero on a triangle's diagonal */
-mpk_status mpki_isai_take_values(mpk_context *ctx, mpki_pool *pool, const void *val, mpk_isai *s);
+/** A matrix is looked through once, by all threads: its rows are checked and copied, with ptr, to
+ *  s->given, whose arrays are there (ptr NULL: that pattern is known); its values are checked; of a
+ *  triangle s->cut and s->dinv are made.
+ *  ptr [in] checked
+ *  Returns MPK_OK | MPK_ERR_MEMORY | MPK_ERR_INPUT: a row that does not ascend or is out of range,
+ *           a value that is not finite, a zero on a triangle's diagonal; the first such column */
+mpk_status mpki_isai_take(mpk_context *ctx, mpki_pool *pool, const int64_t *ptr, const int32_t *row,
+                          const void *val, mpk_isai *s);
+/** s->a := a triangle without its diagonal, or all of A, of values that were taken.
+ *  Returns MPK_OK | MPK_ERR_MEMORY */
+mpk_status mpki_isai_keep_matrix(mpk_context *ctx, mpki_pool *pool, const void *val, mpk_isai *s);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Patterns of approximate inverses: powers of a pattern by breadth-first search from each column;
- * diagonal blocks; the caller's. A worker keeps what it finds until all columns have their places. */
+ * diagonal blocks; the caller's. What a search finds its worker keeps until all columns have their
+ * places; what needs none is counted, then written to its place. */
 #include "isai.h"
 
 #include <string.h>
@@ -56,12 +57,14 @@ typedef struct block { /* rows of columns that were found, before their place is
 } block;
 
 typedef struct worker {
+    bool ready; /* met is empty: it clears its bits itself */
     rows_met met;
     int32_t *list; /* n: rows met, in the order of the search, those of the last step left out */
     block *blocks;
     int32_t *free; /* in the first block, `left` of them */
     int64_t left;
-    bool failed; /* no memory */
+    bool failed;     /* no memory */
+    bool disordered; /* a column's rows do not ascend */
     int64_t over;
     int32_t first_over; /* the first column over the limit; n: none */
     int64_t longest;    /* its entries */
@@ -74,7 +77,8 @@ typedef struct making {
     mpki_sparse *s;
     int32_t n;
     worker *worker;
-    int32_t **found; /* by portion: the rows of its columns */
+    int32_t **found; /* by portion: the rows of its columns; NULL: nothing is searched for */
+    int64_t words;   /* of a worker's bits */
     int64_t block;   /* rows that a block has room for, or more */
 } making;
 
@@ -169,46 +173,45 @@ static int64_t by_search(const making *m, worker *me, int32_t j, int64_t used, b
     return kept;
 }
 
-/* One step, from a column whose rows ascend: they are copied. -1: they do not ascend. */
-static int64_t by_copy(const making *m, worker *me, int32_t j, int64_t used) {
-    const int64_t begin = m->graph->ptr[j], end = m->graph->ptr[j + 1];
+/* ---- columns that need no search ---------------------------------------------------------------- */
+
+/* One step, from a column whose rows ascend: they are copied to `to` (NULL: counted). -1: they do not ascend. */
+static int64_t by_copy(const making *m, int32_t j, int32_t *to) {
     const int32_t *index = m->graph->index;
-    int32_t *to = begin < end ? room(m, me, used, end - begin) : NULL;
     int64_t kept = 0;
-    for (int64_t e = begin; to && e < end; e++) {
-        if (e > begin && index[e] <= index[e - 1]) return -1;
-        to[kept] = index[e];
-        kept += keeps(m, index[e], j);
+    int32_t last = -1;
+    for (int64_t e = m->graph->ptr[j]; e < m->graph->ptr[j + 1]; e++) {
+        const int32_t i = index[e];
+        if (i <= last) return -1;
+        last = i;
+        if (!keeps(m, i, j)) continue;
+        if (to) to[kept] = i;
+        kept++;
     }
-    const mpki_isai_rule *r = m->rule;
-    if (r->limit > 0 && r->over == MPK_ISAI_LESS && kept >= r->limit) me->over++, kept = 0;
     return kept;
 }
 
 /* The rows of column j in its diagonal block. */
-static int64_t in_block(const making *m, worker *me, int32_t j, int64_t used) {
+static int64_t in_block(const making *m, int32_t j, int32_t *to) {
     const mpki_isai_rule *r = m->rule;
     const int64_t from = j / (int64_t)r->block * r->block;
-    const int64_t to = from + r->block < m->n ? from + r->block : m->n;
-    int32_t *out = room(m, me, used, to - from);
+    const int64_t end = from + r->block < m->n ? from + r->block : m->n;
     int64_t kept = 0;
-    for (int64_t i = from; out && i < to; i++) {
-        out[kept] = (int32_t)i;
-        kept += keeps(m, (int32_t)i, j);
+    for (int64_t i = from; i < end; i++) {
+        if (!keeps(m, (int32_t)i, j)) continue;
+        if (to) to[kept] = (int32_t)i;
+        kept++;
     }
-    /* there is no smaller power but 0 */
-    if (r->limit > 0 && r->over == MPK_ISAI_LESS && kept >= r->limit) me->over++, kept = 0;
     return kept;
 }
 
-static int64_t column(const making *m, worker *me, int32_t j, int64_t used, bool keep) {
-    const mpki_isai_rule *r = m->rule;
-    if (r->source == MPK_ISAI_BLOCKS) return in_block(m, me, j, used);
-    if (r->source == MPK_ISAI_GIVEN || r->power == 1) {
-        const int64_t kept = by_copy(m, me, j, used);
-        if (kept >= 0) return kept;
-    }
-    return by_search(m, me, j, used, keep);
+static int64_t at_once(const making *m, int32_t j, int32_t *to) {
+    return m->rule->source == MPK_ISAI_BLOCKS ? in_block(m, j, to) : by_copy(m, j, to);
+}
+
+/* Is column j, with so many entries, over the limit? There is no smaller power but 0. */
+static bool is_over(const making *m, int64_t kept) {
+    return m->rule->limit > 0 && kept >= m->rule->limit;
 }
 
 /* ---- all columns --------------------------------------------------------------------------------
@@ -218,19 +221,41 @@ static int64_t portion_end(const making *m, int64_t item) {
     return (item + 1) * PORTION < m->n ? (item + 1) * PORTION : m->n;
 }
 
-static void find_item(mpki_pool *pool, int number, void *arg, int64_t item) {
+static void refuse(worker *me, int32_t j, int64_t kept) {
+    if (j < me->first_over) me->first_over = j, me->longest = kept + 1;
+}
+
+static void count_item(mpki_pool *pool, int number, void *arg, int64_t item) {
     (void)pool;
     const making *m = arg;
     const mpki_isai_rule *r = m->rule;
     worker *me = &m->worker[number];
+    for (int32_t j = (int32_t)(item * PORTION); j < portion_end(m, item); j++) {
+        int64_t kept = at_once(m, j, NULL);
+        if (kept < 0) {
+            me->disordered = true;
+            return;
+        }
+        if (is_over(m, kept) && r->over == MPK_ISAI_REFUSE) refuse(me, j, kept);
+        if (is_over(m, kept) && r->over == MPK_ISAI_LESS) me->over++, kept = 0;
+        m->s->ptr[j + 1] = kept;
+    }
+}
+
+static void find_item(mpki_pool *pool, int number, void *arg, int64_t item) {
+    (void)pool;
+    const making *m = arg;
+    worker *me = &m->worker[number];
     int64_t used = 0;
+    if (!me->ready) memset(me->met.bits[0], 0, (size_t)m->words * sizeof(uint64_t));
+    me->ready = true;
     for (int32_t j = (int32_t)(item * PORTION); j < portion_end(m, item) && !me->failed; j++) {
         /* after a refusal nothing but the first such column is looked for */
         const bool keep = me->first_over == m->n;
-        const int64_t kept = column(m, me, j, used, keep);
+        const int64_t kept = by_search(m, me, j, used, keep);
         m->s->ptr[j + 1] = kept;
-        if (r->limit > 0 && kept >= r->limit && r->over == MPK_ISAI_REFUSE) {
-            if (j < me->first_over) me->first_over = j, me->longest = kept + 1;
+        if (is_over(m, kept) && m->rule->over == MPK_ISAI_REFUSE) {
+            refuse(me, j, kept);
         } else if (keep && !me->failed) {
             if (kept) me->free += kept; /* may be NULL where nothing was kept yet */
             me->left -= kept, used += kept;
@@ -244,7 +269,12 @@ static void place_item(mpki_pool *pool, int number, void *arg, int64_t item) {
     const making *m = arg;
     const int64_t begin = m->s->ptr[item * PORTION];
     const int64_t count = m->s->ptr[portion_end(m, item)] - begin;
-    if (count) memcpy(m->s->index + begin, m->found[item], (size_t)count * sizeof *m->s->index);
+    if (m->found) {
+        if (count) memcpy(m->s->index + begin, m->found[item], (size_t)count * sizeof(int32_t));
+        return;
+    }
+    for (int32_t j = (int32_t)(item * PORTION); j < portion_end(m, item); j++)
+        if (m->s->ptr[j] < m->s->ptr[j + 1]) at_once(m, j, m->s->index + m->s->ptr[j]);
 }
 
 /* Few and large blocks where there is much to find: the context has huge pages for those of 8 MiB. */
@@ -253,21 +283,28 @@ static int64_t block_of(int64_t rows) {
     return rows < LEAST ? LEAST : rows < LARGE ? rows : MOST;
 }
 
-static mpk_status begin_making(making *m, int workers, int64_t portions) {
-    const int64_t w0 = words_of(m->n), w1 = words_of(w0), w2 = words_of(w1);
+static mpk_status begin_making(making *m, int workers) {
     m->s->ptr = MPKI_NEW(m->ctx, STAGE, (int64_t)m->n + 1, int64_t);
-    m->found = MPKI_NEW(m->ctx, STAGE, portions, int32_t *);
     m->worker = MPKI_ZNEW(m->ctx, STAGE, workers, worker);
-    for (int k = 0; m->worker && k < workers; k++) {
+    for (int k = 0; m->worker && k < workers; k++) m->worker[k].first_over = m->n;
+    if (m->s->ptr) m->s->ptr[0] = 0;
+    return mpki_failed(m->ctx);
+}
+
+/* Room for searches. */
+static mpk_status begin_search(making *m, int workers, int64_t portions) {
+    const int64_t w0 = words_of(m->n), w1 = words_of(w0), w2 = words_of(w1);
+    m->words = w0 + w1 + w2;
+    m->block = block_of(4 * m->graph->ptr[m->n] / workers);
+    m->found = MPKI_NEW(m->ctx, STAGE, portions, int32_t *);
+    for (int k = 0; k < workers; k++) {
         worker *me = &m->worker[k];
-        me->met = (rows_met){.least = INT32_MAX, .most = -1};
-        me->met.bits[0] = MPKI_ZNEW(m->ctx, STAGE, w0 + w1 + w2, uint64_t);
+        *me = (worker){.first_over = m->n, .met = {.least = INT32_MAX, .most = -1}};
+        me->met.bits[0] = MPKI_NEW(m->ctx, STAGE, m->words, uint64_t);
         me->list = MPKI_NEW(m->ctx, STAGE, m->n, int32_t);
-        me->first_over = m->n;
         if (!me->met.bits[0]) continue;
         me->met.bits[1] = me->met.bits[0] + w0, me->met.bits[2] = me->met.bits[1] + w1;
     }
-    if (m->s->ptr) m->s->ptr[0] = 0;
     return mpki_failed(m->ctx);
 }
 
@@ -302,19 +339,28 @@ static mpk_status outcome(const making *m, int workers, mpk_isai_info *info) {
                       first + 1, (long long)entries, m->rule->limit);
 }
 
+/* Does a pattern come without a search? Its counts are there then, and what is over the limit. */
+static bool counted(making *m, mpki_pool *pool, int64_t portions) {
+    const mpki_isai_rule *r = m->rule;
+    bool good = r->source != MPK_ISAI_POWER || r->power == 1;
+    if (good) mpki_pool_for(pool, 0, portions, count_item, m);
+    for (int k = 0; k < mpki_pool_threads(pool); k++) good = good && !m->worker[k].disordered;
+    return good;
+}
+
 mpk_status mpki_isai_make_pattern(mpk_context *ctx, mpki_pool *pool, int32_t n,
                                   const mpki_sparse *graph, const mpki_isai_rule *rule,
                                   mpki_sparse *s, mpk_isai_info *info) {
     const int workers = mpki_pool_threads(pool);
     const int64_t portions = ((int64_t)n + PORTION - 1) / PORTION;
     making m = {.ctx = ctx, .rule = rule, .graph = graph, .s = s, .n = n};
-    m.block = block_of(4 * graph->ptr[n] / workers);
     *s = (mpki_sparse){0};
-    mpk_status status = begin_making(&m, workers, portions);
-    if (!mpk_failed(status)) {
-        mpki_pool_for(pool, 0, portions, find_item, &m);
-        status = outcome(&m, workers, info);
+    mpk_status status = begin_making(&m, workers);
+    if (!mpk_failed(status) && !counted(&m, pool, portions)) {
+        status = begin_search(&m, workers, portions);
+        if (!mpk_failed(status)) mpki_pool_for(pool, 0, portions, find_item, &m);
     }
+    if (!mpk_failed(status)) status = outcome(&m, workers, info);
     if (!mpk_failed(status)) {
         mpki_sparse_sum(pool, n, s->ptr);
         s->index = MPKI_NEW(ctx, STAGE, s->ptr[n], int32_t);

@@ -73,31 +73,27 @@ typedef struct turning {
     bool fill;       /* else count */
     size_t size;
     int32_t n;
+    int shift; /* a range has 2^shift rows */
     int64_t ranges;
 } turning;
 
 static int32_t range_begin(const turning *w, int64_t range) {
-    return (int32_t)(w->n * range / w->ranges);
+    return (int32_t)(range << w->shift < w->n ? range << w->shift : w->n);
 }
 
 static int32_t group_end(const turning *w, int64_t group) {
     return (int32_t)((group + 1) * GROUP < w->n ? (group + 1) * GROUP : w->n);
 }
 
-/* Which ranges a group meets: from an index of a column to the next one that lies in another range. */
+/* Which ranges a group meets. */
 static void meet_item(mpki_pool *pool, int worker, void *arg, int64_t group) {
     (void)pool, (void)worker;
     const turning *w = arg;
     const int32_t *index = w->a->index;
+    const int64_t end = w->a->ptr[group_end(w, group)];
     uint64_t bits = 0;
-    for (int64_t e = w->a->ptr[group * GROUP]; e < w->a->ptr[group_end(w, group)];) {
-        /* the division may be one range too low */
-        int64_t range = (int64_t)index[e] * w->ranges / w->n;
-        if (range + 1 < w->ranges && index[e] >= range_begin(w, range + 1)) range++;
-        bits |= (uint64_t)1 << range;
-        const int32_t begin = range_begin(w, range), end = range_begin(w, range + 1);
-        while (e < w->a->ptr[group_end(w, group)] && index[e] >= begin && index[e] < end) e++;
-    }
+    for (int64_t e = w->a->ptr[group * GROUP]; e < end; e++)
+        bits |= (uint64_t)1 << (index[e] >> w->shift);
     w->meets[group] = bits;
 }
 
@@ -171,10 +167,12 @@ mpk_status mpki_sparse_turn(mpk_context *ctx, mpki_pool *pool, int32_t n, size_t
     const int64_t nnz = a->ptr[n], groups = ((int64_t)n + GROUP - 1) / GROUP;
     const int threads = mpki_pool_threads(pool);
     const bool known = t->ptr != NULL;
-    turning w = {.a = a, .t = t, .size = size, .n = n, .ranges = 1};
+    turning w = {.a = a, .t = t, .size = size, .n = n, .shift = 31, .ranges = 1};
     w.next = MPKI_NEW(ctx, STAGE, n, int64_t);
     if (threads > 1 && n >= RANGES) {
-        w.ranges = 4 * threads < RANGES ? 4 * threads : RANGES;
+        const int64_t most = 4 * threads < RANGES ? 4 * threads : RANGES;
+        for (w.shift = 0; ((int64_t)n - 1) >> w.shift >= most;) w.shift++;
+        w.ranges = (((int64_t)n - 1) >> w.shift) + 1;
         w.meets = MPKI_NEW(ctx, STAGE, groups, uint64_t);
     }
     if (!known) {

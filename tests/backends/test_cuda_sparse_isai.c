@@ -98,33 +98,24 @@ static void compare(mpk_context *ctx, const csc *a, const mpk_isai_options *o, b
 
 /* ---- all kinds and patterns --------------------------------------------------------------------- */
 
-static void make_definite(csc *a) {
-    for (int32_t j = 0; j < a->n; j++)
-        for (int64_t e = a->ptr[j]; e < a->ptr[j + 1]; e++)
-            if (a->row[e] == j) scalar_store(a->scalar, a->val, e, 9 + 0.1 * j);
-}
-
 static void test_kinds(void **unused) {
     (void)unused;
-    static int (*const shapes[])(int32_t, int32_t, int32_t) = {band, scattered, unsymmetric, arrow};
     mpk_context *ctx = begin();
     for (mpk_scalar scalar = MPK_S; scalar <= MPK_Z; scalar++)
-        for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
+        for (int k = 0; k < SHAPES; k++)
             for (mpk_isai_kind kind = MPK_ISAI_LOWER; kind <= MPK_ISAI_DEFINITE; kind++) {
-                const bool definite = kind == MPK_ISAI_DEFINITE;
                 const bool wide = scalar == MPK_D || scalar == MPK_Z;
-                if (definite && shapes[k] == unsymmetric) continue;
-                if (!wide && shapes[k] != scattered) continue;
-                csc a = make(definite ? 24 : 36, scalar, shapes[k], definite);
-                if (definite) make_definite(&a);
+                csc a;
+                if (!wide && k != SCATTERED) continue;
+                if (!shape_of(k, kind, scalar, 36, &a)) continue;
                 for (int power = wide ? 0 : 2; power <= 2; power++) {
                     mpk_isai_options o = options_of(kind);
                     o.power = power, o.relax = k == 1;
                     o.precision = k == 2 ? MPK_PRECISION_SINGLE : MPK_PRECISION_DOUBLE;
-                    compare(ctx, &a, &o, power == 2 && (int)k == (int)scalar, "power");
+                    compare(ctx, &a, &o, power == 2 && k == (int)scalar, "power");
                 }
                 mpk_isai_options o = options_of(kind);
-                o.source = MPK_ISAI_BLOCKS, o.block = 1 + 4 * (int)k;
+                o.source = MPK_ISAI_BLOCKS, o.block = 1 + 4 * k;
                 compare(ctx, &a, &o, false, "blocks");
                 csc_free(&a);
             }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Approximate inverses in place of a factor's triangular solves, on a device beside the processor with the
  * same factor: every part; and whole solutions. */
-#include "../support.h"
+#include "../blocks/in_blocks.h"
 
 #include "device_batch.h"
 #undef mpk_batch_ldlt
@@ -16,14 +16,6 @@
 #include "device_store.h"
 #include "factor/apply.h"
 #include "factor/stages.h"
-
-static mpki_block_engine as_blocks;
-static const char *name(const mpk_context *ctx) {
-    (void)ctx;
-    return "test";
-}
-static const mpki_engine in_blocks = {
-    .name = name, .direct = &mpki_cpu_direct, .blocks = &as_blocks, .vectors = &mpki_cpu_vectors};
 
 typedef struct run {
     mpk_problem *problem;
@@ -43,38 +35,12 @@ static mpk_factor *factor_of(mpk_context *ctx, const run *r, const mpk_options *
     return fac;
 }
 
-/* A generated problem, which is in double precision, in any; complex ones are symmetric. */
-static mpk_problem *problem_of(mpk_context *ctx, const char *spec, mpk_scalar scalar,
-                               mpk_symmetry symmetry) {
-    mpk_problem *d = NULL, *p = NULL;
-    mpk_problem_view v;
-    assert_int_equal(mpk_problem_generate(ctx, spec, 3, &d), MPK_OK);
-    mpk_problem_view_get(d, &v);
-    if (v.scalar == scalar) return d;
-    void *ax = malloc((size_t)v.nnz * mpk_scalar_size(scalar) + 1);
-    int32_t j = 0;
-    for (int64_t k = 0; k < v.nnz; k++) {
-        double complex x = scalar_load(v.scalar, v.ax, k);
-        while (v.ap[j + 1] <= k) j++;
-        if (scalar >= MPK_C && v.ai[k] != j) x *= cexp(I * (double)(k % 5) / 9);
-        scalar_store(scalar, ax, k, x);
-    }
-    assert_int_equal(mpk_problem_from_csc(ctx, v.n, scalar, symmetry,
-                                          symmetry == MPK_GENERAL ? MPK_FULL : MPK_LOWER, v.ap,
-                                          v.ai, ax, &p),
-                     MPK_OK);
-    mpk_problem_destroy(&d);
-    free(ax);
-    return p;
-}
-
 static run go(mpk_context *ctx, mpk_problem *problem, mpk_options *o) {
     run r = {.problem = problem};
     /* a finished factor knows A no more: test_whole() has that pattern */
     if (o->isai_pattern == MPK_ISAI_OF_MATRIX) o->isai_pattern = MPK_ISAI_OF_FACTOR;
     mpk_problem_view_get(problem, &r.a);
-    as_blocks = mpki_cpu_blocks;
-    as_blocks.finish = mpki_block_finish_as_blocks;
+    in_blocks_begin();
     assert_false(mpk_failed(mpk_analyse(ctx, problem, o, &r.an)));
     r.blocks = factor_of(ctx, &r, o, true);
     r.inverses = factor_of(ctx, &r, o, false);
@@ -181,10 +147,7 @@ static void test_parts(void **unused) {
                 mpk_options o = options_of(kind);
                 char what[64];
                 snprintf(what, sizeof what, "scalar %d, kind %d", (int)scalar, kind);
-                run r = go(ctx,
-                           problem_of(ctx, specs[kind % 2], scalar,
-                                      hermitian ? MPK_HERMITIAN : MPK_SYMMETRIC),
-                           &o);
+                run r = go(ctx, problem_of(ctx, specs[kind % 2], scalar, hermitian), &o);
                 compare(ctx, &r, what);
                 end(&r);
             }
@@ -202,7 +165,7 @@ static void test_general(void **unused) {
             if ((kind == 5 || kind == 6) && scalar != MPK_D && scalar != MPK_Z) continue;
             o.krylov = MPK_KRYLOV_GMRES, o.factor_type = MPK_TYPE_LDU;
             snprintf(what, sizeof what, "general, scalar %d, kind %d", (int)scalar, kind);
-            run r = go(ctx, problem_of(ctx, "convection 9 2d", scalar, MPK_GENERAL), &o);
+            run r = go(ctx, problem_of(ctx, "convection 9 2d", scalar, false), &o);
             compare(ctx, &r, what);
             end(&r);
         }
@@ -266,6 +229,51 @@ static void test_whole(void **unused) {
         }
 }
 
+/* Where products read nothing of the blocks, these are released; what they had is told still. Where frames have
+ * several rows, their pivot blocks are read. */
+static void test_memory(void **unused) {
+    (void)unused;
+    for (int kind = 0; kind < 3; kind += 2) {
+        mpk_context *ctx = NULL;
+        mpk_problem *p = NULL;
+        mpk_analysis *an = NULL;
+        mpk_options o = options_of(kind);
+        int64_t held[2][2], entries[2][2] = {{0}};
+        o.device = MPK_ON_CUDA, o.krylov = MPK_KRYLOV_GMRES;
+        assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+        assert_int_equal(
+            mpk_problem_generate(ctx, kind ? "stokes mac 8" : "convection 24 2d", 3, &p), MPK_OK);
+        assert_false(mpk_failed(mpk_analyse(ctx, p, &o, &an)));
+        for (int inverses = 0; inverses < 2; inverses++) {
+            mpk_factor *fac = NULL;
+            mpk_factor_info whole;
+            mpk_block_info info;
+            o.triangular = inverses ? MPK_TRIANGULAR_ISAI : MPK_TRIANGULAR_EXACT;
+            for (int again = 0; again < 2; again++) { /* with what is kept for other values */
+                assert_false(mpk_failed(again ? mpk_refactorize(ctx, NULL, &o, fac)
+                                              : mpk_factorize(ctx, an, NULL, &o, &fac)));
+                mpk_factor_info_get(fac, &whole);
+                mpk_factor_block_info_get(fac, &info);
+                held[inverses][again] = whole.bytes - info.isai.bytes;
+                for (int64_t k = 0; k < fac->blocks->stages.index.nblocks; k++)
+                    entries[inverses][again] +=
+                        fac->engine->blocks->entries(fac->blocks->numbers, k);
+            }
+            mpk_factor_destroy(&fac);
+        }
+        for (int again = 0; again < 2; again++) {
+            assert_true(entries[0][again] > 0);
+            assert_int_equal(entries[0][again], entries[1][again]);
+            if (kind) assert_int_equal(held[0][again], held[1][again]);
+        }
+        if (!kind) assert_true(held[1][0] <= held[0][0] / 20);
+        if (!kind) assert_true(held[1][1] <= held[0][1] / 2);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&p);
+        mpk_context_destroy(&ctx);
+    }
+}
+
 static int stop(const char *stage, double fraction, void *user) {
     (void)fraction;
     return !strcmp(stage, "factorize") && ++*(int *)user > 1;
@@ -311,9 +319,8 @@ static void test_failures(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_general),
-        cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_parts),    cmocka_unit_test(test_general),
+        cmocka_unit_test(test_whole),    cmocka_unit_test(test_memory),
         cmocka_unit_test(test_failures),
     };
     return device_there() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Triangular solves with a factor on blocks in device memory, beside those of the processor with the
  * same factor: on a GPU, or on the module that computes on the host. */
-#include "../support.h"
+#include "../blocks/in_blocks.h"
 
 #include "device_batch.h"
 #undef mpk_batch_ldlt
@@ -18,14 +18,6 @@
 
 enum { NRHS = 17, GAP = 3 };
 
-static mpki_block_engine as_blocks;
-static const char *name(const mpk_context *ctx) {
-    (void)ctx;
-    return "test";
-}
-static const mpki_engine in_blocks = {
-    .name = name, .direct = &mpki_cpu_direct, .blocks = &as_blocks, .vectors = &mpki_cpu_vectors};
-
 /* ---- a factor of the processor's, and its copy on the device ---- */
 
 typedef struct run {
@@ -40,34 +32,12 @@ typedef struct run {
     device_store store;
 } run;
 
-/* A generated problem, which is in double precision, in any. */
-static mpk_problem *problem_of(mpk_context *ctx, const char *spec, mpk_scalar scalar) {
-    mpk_problem *d = NULL, *p = NULL;
-    mpk_problem_view v;
-    assert_int_equal(mpk_problem_generate(ctx, spec, 3, &d), MPK_OK);
-    mpk_problem_view_get(d, &v);
-    if (v.scalar == scalar) return d;
-    void *ax = malloc((size_t)v.nnz * mpk_scalar_size(scalar) + 1);
-    for (int64_t k = 0; k < v.nnz; k++) {
-        double complex x = scalar_load(v.scalar, v.ax, k);
-        if (scalar >= MPK_C && v.scalar < MPK_C) x *= cexp(I * (double)(k % 5) / 9);
-        scalar_store(scalar, ax, k, x);
-    }
-    const mpk_triangle triangle = v.symmetry == MPK_GENERAL ? MPK_FULL : MPK_LOWER;
-    assert_int_equal(
-        mpk_problem_from_csc(ctx, v.n, scalar, v.symmetry, triangle, v.ap, v.ai, ax, &p), MPK_OK);
-    mpk_problem_destroy(&d);
-    free(ax);
-    return p;
-}
-
 static run go_on(mpk_context *ctx, mpk_problem *problem, const mpk_options *o) {
     run r = {.ctx = ctx, .problem = problem, .o = *o};
     mpk_problem_view v;
     mpk_problem_view_get(problem, &v);
     r.scalar = v.scalar, r.n = v.n;
-    as_blocks = mpki_cpu_blocks;
-    as_blocks.finish = mpki_block_finish_as_blocks;
+    in_blocks_begin();
     mpki_engine_use(ctx, &in_blocks);
     assert_false(mpk_failed(mpk_analyse(ctx, problem, o, &r.an)));
     assert_false(mpk_failed(mpk_factorize(ctx, r.an, NULL, o, &r.fac)));
@@ -82,7 +52,7 @@ static run go_on(mpk_context *ctx, mpk_problem *problem, const mpk_options *o) {
 }
 
 static run go(mpk_context *ctx, const char *spec, mpk_scalar scalar, const mpk_options *o) {
-    return go_on(ctx, problem_of(ctx, spec, scalar), o);
+    return go_on(ctx, problem_of(ctx, spec, scalar, false), o);
 }
 
 static void end(run *r) {

@@ -2,22 +2,12 @@
 #ifndef TESTS_BLOCKS_RUNS_H
 #define TESTS_BLOCKS_RUNS_H
 /** A factor in one form beside the same one in blocks: made, applied part by part, compared. */
-#include "support.h"
+#include "in_blocks.h"
 
 #include <stdbool.h>
 
 #include "blocks/blocks.h"
 #include "factor/apply.h"
-
-static mpki_block_engine as_blocks; /* the processor's, whose factors stay in blocks */
-
-static inline const char *name(const mpk_context *ctx) {
-    (void)ctx;
-    return "test";
-}
-
-static const mpki_engine in_blocks = {
-    .name = name, .direct = &mpki_cpu_direct, .blocks = &as_blocks, .vectors = &mpki_cpu_vectors};
 
 typedef struct run {
     mpk_problem *problem;

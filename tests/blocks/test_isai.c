@@ -306,8 +306,7 @@ static void test_no_memory(void **unused) {
 }
 
 int main(void) {
-    as_blocks = mpki_cpu_blocks;
-    as_blocks.finish = mpki_block_finish_as_blocks;
+    in_blocks_begin();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact),     cmocka_unit_test(test_forms),
         cmocka_unit_test(test_symmetry),  cmocka_unit_test(test_jacobi),

@@ -8,8 +8,10 @@ enum { NRHS = sizeof nrhs / sizeof *nrhs };
 
 static mpki_block_engine as_rows;
 
-static const mpki_engine in_rows = {
-    .name = name, .direct = &mpki_cpu_direct, .blocks = &as_rows, .vectors = &mpki_cpu_vectors};
+static const mpki_engine in_rows = {.name = name_of_engine,
+                                    .direct = &mpki_cpu_direct,
+                                    .blocks = &as_rows,
+                                    .vectors = &mpki_cpu_vectors};
 
 static const char *const families[] = {
     "nlpkkt 5",
@@ -225,8 +227,7 @@ static void test_shape(void **unused) {
 }
 
 int main(void) {
-    as_blocks = mpki_cpu_blocks;
-    as_blocks.finish = mpki_block_finish_as_blocks;
+    in_blocks_begin();
     as_rows = mpki_cpu_blocks;
     as_rows.finish = mpki_block_finish_as_rows;
     const struct CMUnitTest tests[] = {

@@ -88,6 +88,26 @@ static inline int nothing(int32_t n, int32_t i, int32_t j) {
     return 0;
 }
 
+/* Large diagonals. */
+static inline void make_definite(csc *a) {
+    for (int32_t j = 0; j < a->n; j++)
+        for (int64_t e = a->ptr[j]; e < a->ptr[j + 1]; e++)
+            if (a->row[e] == j) scalar_store(a->scalar, a->val, e, 9 + 0.1 * j);
+}
+
+/* One of SHAPES matrices for a kind, of n rows; definite ones have 24, for 0.3 to 0.4 times the entries of a
+ * row must stay below the diagonal. False: there is none. */
+enum { SHAPES = 4, BAND = 0, SCATTERED = 1 };
+static inline bool shape_of(int shape, mpk_isai_kind kind, mpk_scalar scalar, int32_t n, csc *a) {
+    static int (*const shapes[SHAPES])(int32_t, int32_t, int32_t) = {band, scattered, unsymmetric,
+                                                                     arrow};
+    const bool definite = kind == MPK_ISAI_DEFINITE;
+    if (definite && shapes[shape] == unsymmetric) return false;
+    *a = make(definite ? 24 : n, scalar, shapes[shape], definite);
+    if (definite) make_definite(a);
+    return true;
+}
+
 /* Is (i, j) of the kind's triangle? */
 static inline bool in_triangle(mpk_isai_kind kind, int32_t i, int32_t j) {
     return kind == MPK_ISAI_GENERAL || (kind == MPK_ISAI_LOWER ? i >= j : i <= j);

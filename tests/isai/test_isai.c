@@ -8,19 +8,12 @@
 
 static void test_powers(void **unused) {
     (void)unused;
-    static int (*const shapes[])(int32_t, int32_t, int32_t) = {band, scattered, unsymmetric, arrow};
     mpk_context *ctx = begin();
     for (mpk_scalar scalar = MPK_S; scalar <= MPK_Z; scalar++)
-        for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
+        for (int k = 0; k < SHAPES; k++)
             for (mpk_isai_kind kind = MPK_ISAI_LOWER; kind <= MPK_ISAI_DEFINITE; kind++) {
-                const bool definite = kind == MPK_ISAI_DEFINITE;
-                if (definite && shapes[k] == unsymmetric) continue;
-                /* 0.3 to 0.4 times the entries of a row must stay below the diagonal */
-                csc a = make(definite ? 24 : 70, scalar, shapes[k], definite);
-                if (definite)
-                    for (int32_t j = 0; j < a.n; j++)
-                        for (int64_t e = a.ptr[j]; e < a.ptr[j + 1]; e++)
-                            if (a.row[e] == j) scalar_store(scalar, a.val, e, 9 + 0.1 * j);
+                csc a;
+                if (!shape_of(k, kind, scalar, 70, &a)) continue;
                 for (int power = 0; power <= 3; power++) {
                     mpk_isai_options o = options_of(kind);
                     o.power = power;
@@ -28,7 +21,7 @@ static void test_powers(void **unused) {
                     mpk_isai *isai = create(ctx, &a, &o);
                     const double worst = check(ctx, &a, kind, isai, s);
                     if (!(worst <= 200))
-                        fail_msg("scalar %d, shape %d, kind %d, power %d: %g", (int)scalar, (int)k,
+                        fail_msg("scalar %d, shape %d, kind %d, power %d: %g", (int)scalar, k,
                                  (int)kind, power, worst);
                     mpk_isai_destroy(&isai);
                     free(s);

@@ -146,6 +146,40 @@ static void fill_store(mpki_blocks *f) {
                                  .border_dinv = f->store.border_dinv};
 }
 
+/* f->entries := how many each block has, on the host. */
+static mpk_status fetch_entries(mpki_blocks *f) {
+    const int64_t n = f->job.nblocks;
+    if (f->entries) return MPK_OK;
+    f->entries = MPKI_NEW(f->ctx, STAGE, n, uint32_t);
+    if (!f->entries) return mpki_failed(f->ctx);
+    mpk_status status = mpki_blocks_copy(f, f->entries, f->job.held, n * 4, false);
+    if (!mpk_failed(status)) status = mpki_blocks_wait(f);
+    if (mpk_failed(status)) {
+        mpki_release(f->ctx, f->entries);
+        f->entries = NULL;
+    }
+    return status;
+}
+
+/* The approximate inverses have all that is applied: the factor itself is released, but for the
+ * counts of its blocks and what is kept for other values. */
+static mpk_status release_blocks(mpki_blocks *f) {
+    const mpk_status status = fetch_entries(f);
+    if (mpk_failed(status)) return status;
+    mpki_blocks_give(f, &f->words);
+    mpki_blocks_give(f, &f->blocks);
+    mpki_blocks_give(f, &f->frames);
+    if (f->owns_plan) mpki_blocks_give(f, &f->plan->lists);
+    f->store = (mpki_cuda_store){0};
+    return MPK_OK;
+}
+
+static int64_t bytes_of(const mpki_blocks *f) {
+    const mpki_stages *s = f->stages;
+    return f->held - (f->plan->ready ? f->plan->matrix.bytes + f->plan->work.bytes : 0) -
+           s->index.ptr[s->index.m] * (int64_t)sizeof *s->index.entry;
+}
+
 static mpk_status finish(mpki_blocks *f, mpki_block_counts *c) {
     const mpki_stages *s = f->stages;
     mpki_cuda_held held;
@@ -180,25 +214,17 @@ static mpk_status finish(mpki_blocks *f, mpki_block_counts *c) {
         if (d->largest > c->largest) c->largest = d->largest;
         c->flops += (double)d->rows * d->rows * d->rows / 3;
     }
-    c->bytes = f->held - (f->plan->ready ? f->plan->matrix.bytes + f->plan->work.bytes : 0) -
-               s->index.ptr[s->index.m] * (int64_t)sizeof *s->index.entry;
+    c->bytes = bytes_of(f);
     if (s->options->triangular != MPK_TRIANGULAR_ISAI) return MPK_OK;
     status = mpki_isai_factor_make(f->ctx, s, &f->store, &f->isai, &c->isai);
-    c->bytes += c->isai.bytes;
+    if (!mpk_failed(status) && mpki_isai_factor_suffices(f->isai)) status = release_blocks(f);
+    c->bytes = bytes_of(f) + c->isai.bytes;
     return status;
 }
 
 static int64_t entries(const mpki_blocks *factor, int64_t block) {
     mpki_blocks *f = (mpki_blocks *)(uintptr_t)factor; /* it keeps what it is told */
-    const int64_t n = f->job.nblocks;
-    if (!f->entries) {
-        f->entries = MPKI_NEW(f->ctx, STAGE, n, uint32_t);
-        if (!f->entries) return 0;
-        mpk_status status = mpki_blocks_copy(f, f->entries, f->job.held, n * 4, false);
-        if (!mpk_failed(status)) status = mpki_blocks_wait(f);
-        if (mpk_failed(status)) memset(f->entries, 0, (size_t)n * 4);
-    }
-    return f->entries[block] & 0xffff;
+    return mpk_failed(fetch_entries(f)) ? 0 : f->entries[block] & 0xffff;
 }
 
 const mpki_cuda_store *mpki_cuda_blocks_store(const mpki_blocks *f) {
