@@ -5,21 +5,20 @@ set(METAPACK_CUDA_KERNELS FEW CACHE STRING
     "FEW | ALL | NONE: batched kernels that borgc makes for the CUDA module (nvcc takes 1 to 7 s for each)")
 
 # kernel:method:pivoting:lists of pivots:orders, numbers as in mpk_batch_method and mpk_pivoting; gemm_ab:product:0:0:orders.
-# Not 2, 3, 5, 6 and 7: with those of ldlt and ldlt_partial the tests of batches do not end on an H100 (bench/results/batch-gpu.md).
 set(MPKI_CUDA_FEW
     llt:0:0:0:4,8,16,24,32
-    ldlt:1:0:0:4,8,16,24,32
+    ldlt:1:0:0:2,3,4,5,6,7,8,16,24,32
     ldu:2:0:0:4,8,16,24,32
-    ldlt_partial:1:2:1:4,8,16,24,32
+    ldlt_partial:1:2:1:2,3,4,5,6,7,8,16,24,32
     ldlt_rook:1:3:1:4,8,16,24,32
     ldlt_complete:1:4:1:4,8,16,24,32
     ldu_partial:2:2:2:4,8,16,24,32
     gemm_ab:product:0:0:4,8,16,24,32)
 set(MPKI_CUDA_ALL
     llt:0:0:0:4,8,12,16,20,24,28,32
-    ldlt:1:0:0:4,8,12,16,20,24,28,32
+    ldlt:1:0:0:2,3,4,5,6,7,8,12,16,20,24,28,32
     ldu:2:0:0:4,8,12,16,20,24,28,32
-    ldlt_partial:1:2:1:4,8,12,16,20,24,28,32
+    ldlt_partial:1:2:1:2,3,4,5,6,7,8,12,16,20,24,28,32
     ldlt_rook:1:3:1:4,8,12,16,20,24,28,32
     ldlt_complete:1:4:1:4,8,12,16,20,24,28,32
     ldu_partial:2:2:2:4,8,12,16,20,24,28,32
@@ -190,11 +189,11 @@ function(mpki_cuda_kernel place kernel lists n p form file depends name)
                 --name=${id} -o ${folder}/${id}.inc ${source}
         DEPENDS borgc ${source} ${shared}
         COMMENT "borgc ${kernel} ${n} ${p} cuda" VERBATIM)
-    set(template "${lanes}, ${pack}, ${lists}, BORG_BLOCKS${staged}")
+    set(template "emitted::b_lanes, ${pack}, ${lists}, BORG_BLOCKS${staged}")
     if(kernel STREQUAL gemm_ab)
         set(launch launch_emitted_product)
         set(part product_part)
-        set(template "${lanes}, ${pack}, BORG_BLOCKS")
+        set(template "emitted::b_lanes, ${pack}, BORG_BLOCKS")
         set(run "T *c, int ldc, long long stride_c, const T *a, int lda, long long stride_a,
         const T *b, int ldb, long long stride_b, long long first, long long last) {
         emitted::${id}(c, ldc, stride_c, (T *)a, lda, stride_a, (T *)b, ldb, stride_b, first, last)")
