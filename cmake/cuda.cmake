@@ -224,6 +224,8 @@ function(metapack_cuda_host_module)
     foreach(precision RANGE 3)
         metapack_cuda_object(host_batch_t${precision} ${source}/batch/batch_t.cu "${headers}" "${compile}"
             -DMPKI_PRECISION=${precision})
+        metapack_cuda_object(host_panel_t${precision} ${source}/batch/panel_t.cu "${headers}" "${compile}"
+            -DMPKI_PRECISION=${precision})
     endforeach()
     foreach(file ${sparse_tables})
         get_filename_component(name ${file} NAME_WE)
