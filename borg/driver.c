@@ -138,7 +138,7 @@ static double cost_of_pack(borg_program *p, const borg_options *o, int32_t pack)
     trial.dump = NULL;
     if (compile_packed(p, &trial)) cost = -1;
     for (int32_t i = 0; cost >= 0 && i < p->nunits; ++i)
-        cost += borg_cost(p->units[i].module, &o->backend->machine) / pack;
+        cost += borg_cost_of_group(p->units[i].module, &o->backend->machine);
     p->diags = told;
     p->units = NULL;
     p->nunits = 0;

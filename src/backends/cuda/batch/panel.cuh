@@ -28,10 +28,10 @@ template <class R> __host__ __device__ inline size_t panel_bytes(int n) {
 /** An entry to shared memory, there after arrived(). */
 template <class R> __device__ inline void fetch_entry(R *to, const R *from) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
-                     (unsigned)__cvta_generic_to_shared(to)),
-                 "l"(from), "n"(sizeof(R))
-                 : "memory");
+    asm volatile(
+        "cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
+        "l"(from), "n"(sizeof(R))
+        : "memory");
 #else
     *to = *from;
 #endif
@@ -87,8 +87,8 @@ template <class R, int ROWS, int PIVOTING> struct panel {
 
     __device__ panel(const part &job_, char *room)
         : job(job_), lane((int)(threadIdx.x % 32)), n(job_.n), rows(panel_rows(job_.n)),
-          ld(panel_ld(job_.n)), w((R *)room), width(0), left(all_below(job_.n)), pairs(0),
-          small(0), check(0), broken(false), zero(0), positive(0), negative(0) {
+          ld(panel_ld(job_.n)), w((R *)room), width(0), left(all_below(job_.n)), pairs(0), small(0),
+          check(0), broken(false), zero(0), positive(0), negative(0) {
         l = w + rows * (rows + 1) / 2;
         m = l + PANEL * ld;
         perm = (unsigned char *)(m + PANEL * ld);
@@ -99,7 +99,9 @@ template <class R, int ROWS, int PIVOTING> struct panel {
         }
     }
 
-    __device__ int column(int j) const { return j * (2 * rows - j - 1) / 2; }
+    __device__ int column(int j) const {
+        return j * (2 * rows - j - 1) / 2;
+    }
     /** What row i of this lane (number r) has in common with row p. */
     __device__ R &common(int r, int p, int of_p) const {
         const int i = lane + 32 * r;
@@ -181,7 +183,9 @@ template <class R, int ROWS, int PIVOTING> struct panel {
     }
 
     /** Did anything become infinite or no number? All lanes call. */
-    __device__ bool bad() const { return __any_sync(ALL, !(check == 0)); }
+    __device__ bool bad() const {
+        return __any_sync(ALL, !(check == 0));
+    }
 
     /* ---- columns and updates ---- */
 
@@ -270,7 +274,9 @@ template <class R, int ROWS, int PIVOTING> struct panel {
             }
         }
     }
-    __device__ void update(float *) { update_rows<PANEL, false>(NULL, NULL, NULL); }
+    __device__ void update(float *) {
+        update_rows<PANEL, false>(NULL, NULL, NULL);
+    }
 
     /** Bring all that is left up to date when the panel may not take two more columns. */
     __device__ void flush() {
@@ -498,8 +504,12 @@ __global__ void __launch_bounds__(32, ROWS == 1 ? 24 : 16) panel_kernel(const pa
             piv[k] = !none && (e.pairs >> k & 1) ? ~p : p;
         }
     if (e.lane == 0)
-        job.report(b, bad ? 3 : e.broken ? 2 : e.zero > 0 ? 1 : 0, none ? 0 : e.positive,
-                   none ? 0 : e.negative, none ? 0 : e.zero);
+        job.report(b,
+                   bad          ? 3
+                   : e.broken   ? 2
+                   : e.zero > 0 ? 1
+                                : 0,
+                   none ? 0 : e.positive, none ? 0 : e.negative, none ? 0 : e.zero);
 }
 
 } // namespace mpki

@@ -9,7 +9,8 @@ using namespace mpki;
 
 template <int ROWS, int PIVOTING>
 static mpk_status launch(mpki_cuda *cuda, const part &job, void *stream) {
-    MPKI_LAUNCH((panel_kernel<T, ROWS, PIVOTING>), job.count, 32, panel_bytes<T>(job.n), stream, job);
+    MPKI_LAUNCH((panel_kernel<T, ROWS, PIVOTING>), job.count, 32, panel_bytes<T>(job.n), stream,
+                job);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
