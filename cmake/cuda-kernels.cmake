@@ -10,7 +10,7 @@ set(MPKI_CUDA_FEW
     ldlt:1:0:0:2,3,4,5,6,7,8,16,24,32
     ldu:2:0:0:4,8,16,24,32
     ldlt_partial:1:2:1:2,3,4,5,6,7,8,16,24,32
-    ldlt_rook:1:3:1:4,8,16,24,32
+    ldlt_rook:1:3:1:4,8
     ldlt_complete:1:4:1:4,8,16,24,32
     ldu_partial:2:2:2:4,8,16,24,32
     gemm_ab:product:0:0:4,8,16,24,32)
@@ -19,10 +19,14 @@ set(MPKI_CUDA_ALL
     ldlt:1:0:0:2,3,4,5,6,7,8,12,16,20,24,28,32
     ldu:2:0:0:4,8,12,16,20,24,28,32
     ldlt_partial:1:2:1:2,3,4,5,6,7,8,12,16,20,24,28,32
-    ldlt_rook:1:3:1:4,8,12,16,20,24,28,32
+    ldlt_rook:1:3:1:4,8
     ldlt_complete:1:4:1:4,8,12,16,20,24,28,32
     ldu_partial:2:2:2:4,8,12,16,20,24,28,32
     gemm_ab:product:0:0:4,8,12,16,20,24,28,32)
+
+# Rook pivoting takes the kernels of complete pivoting beyond this order: pivots that are largest in all that is left are largest
+# in their rows and columns, too, and these kernels are faster (bench/results/batch-gpu.md).
+set(MPKI_CUDA_ROOK_MOST 8)
 
 # kernel:precision:least order:greatest:work-items:blocks: so many work-items, in as many threads, share the rows of a matrix
 # (HAS_ORDER in src/kernels/cl/real.h), where that was faster than a work-item for each row.
@@ -231,6 +235,17 @@ mpk_status mpki_cuda_${id}(mpki_cuda *cuda, const mpki::${part} &job, void *stre
     set(${name} mpki_cuda_${id} PARENT_SCOPE)
 endfunction()
 
+# Lines of the table, added to [cases], for a launch of [name] for order n; pivoting complete (4): for rook (3), too.
+macro(mpki_cuda_case cases method pivoting n name)
+    set(served ${pivoting})
+    if("${method}:${pivoting}" STREQUAL "1:4" AND ${n} GREATER MPKI_CUDA_ROOK_MOST)
+        list(APPEND served 3)
+    endif()
+    foreach(one ${served})
+        string(APPEND ${cases} "    case MPKI_EMITTED_KEY(${method}, ${one}, ${n}):\n        return ${name};\n")
+    endforeach()
+endmacro()
+
 # FILES [out]: file|dependency|name of the object, for each kernel and for the table of them; PLACE: their folder.
 function(mpki_cuda_kernels set_of files place)
     set(all)
@@ -263,8 +278,7 @@ function(mpki_cuda_kernels set_of files place)
                         string(APPEND products_${p} "    case ${n}:\n        return ${name};\n")
                         continue()
                     endif()
-                    string(APPEND cases_${p}
-                        "    case MPKI_EMITTED_KEY(${method}, ${pivoting}, ${n}):\n        return ${name};\n")
+                    mpki_cuda_case(cases_${p} ${method} ${pivoting} ${n} ${name})
                     mpki_cuda_shape(${kernel} ${n} ${p} pack lanes blocks options items)
                     if(NOT kernel IN_LIST MPKI_CUDA_PACKED OR (n GREATER MPKI_CUDA_PACKED_MOST AND NOT items))
                         continue()
@@ -272,8 +286,7 @@ function(mpki_cuda_kernels set_of files place)
                     mpki_cuda_kernel(${place} ${kernel} ${lists} ${n} ${p} PACKED file depends name)
                     list(APPEND all "${file}|${depends}|${kernel}_${n}_${p}_packed")
                     string(APPEND declared "mpk_status ${name}(mpki_cuda *, const mpki::part &, void *);\n")
-                    string(APPEND packed_${p}
-                        "    case MPKI_EMITTED_KEY(${method}, ${pivoting}, ${n}):\n        return ${name};\n")
+                    mpki_cuda_case(packed_${p} ${method} ${pivoting} ${n} ${name})
                 endforeach()
                 foreach(most 16 24 32)
                     mpki_cuda_any(${kernel} ${p} ${most} has items)
@@ -286,8 +299,7 @@ function(mpki_cuda_kernels set_of files place)
                     math(EXPR least "${most} - 7")
                     foreach(n RANGE ${least} ${most})
                         if(NOT n IN_LIST orders)
-                            string(APPEND cases_${p}
-                                "    case MPKI_EMITTED_KEY(${method}, ${pivoting}, ${n}):\n        return ${name};\n")
+                            mpki_cuda_case(cases_${p} ${method} ${pivoting} ${n} ${name})
                         endif()
                     endforeach()
                 endforeach()
