@@ -43,7 +43,9 @@ set(MPKI_CUDA_SHARED
 set(MPKI_CUDA_ANY
     ldlt:s,d:0:16,24,32
     ldlt_partial:d:32:16,24,32
-    ldlt_complete:d:32:16,24,32)
+    ldlt_partial:s:0:16,24,32
+    ldlt_complete:d:32:16,24,32
+    ldlt_complete:s:0:16,24,32)
 
 # What was fastest on an H200 (bench/results/borg.md): work-groups of a pack, threads of a group, blocks that a multiprocessor
 # must hold, options; work-items that share the rows, 0: each has one.
