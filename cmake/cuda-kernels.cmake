@@ -4,12 +4,13 @@
 set(METAPACK_CUDA_KERNELS FEW CACHE STRING
     "FEW | ALL | NONE: batched kernels that borgc makes for the CUDA module (nvcc takes 1 to 7 s for each)")
 
-# kernel:method:pivoting:lists of pivots:orders, numbers as in mpk_batch_method and mpk_pivoting; gemm_ab:product:0:0:orders.
+# kernel:method:pivoting:lists of pivots:orders, numbers as in mpk_batch_method and mpk_pivoting; gemm_ab:product:0:0:orders. 9d: in
+# double precision alone.
 set(MPKI_CUDA_FEW
     llt:0:0:0:4,8,16,24,32
     ldlt:1:0:0:2,3,4,5,6,7,8,16,24,32
     ldu:2:0:0:4,8,16,24,32
-    ldlt_partial:1:2:1:2,3,4,5,6,7,8,16,24,32
+    ldlt_partial:1:2:1:2,3,4,5,6,7,8,9d,10d,11d,16,24,32
     ldlt_rook:1:3:1:4,8
     ldlt_complete:1:4:1:4,8,16,24,32
     ldu_partial:2:2:2:4,8,16,24,32
@@ -18,7 +19,7 @@ set(MPKI_CUDA_ALL
     llt:0:0:0:4,8,12,16,20,24,28,32
     ldlt:1:0:0:2,3,4,5,6,7,8,12,16,20,24,28,32
     ldu:2:0:0:4,8,12,16,20,24,28,32
-    ldlt_partial:1:2:1:2,3,4,5,6,7,8,12,16,20,24,28,32
+    ldlt_partial:1:2:1:2,3,4,5,6,7,8,9d,10d,11d,12,16,20,24,28,32
     ldlt_rook:1:3:1:4,8
     ldlt_complete:1:4:1:4,8,12,16,20,24,28,32
     ldu_partial:2:2:2:4,8,12,16,20,24,28,32
@@ -266,8 +267,11 @@ function(mpki_cuda_kernels set_of files place)
             list(GET entry 2 pivoting)
             list(GET entry 3 lists)
             list(GET entry 4 orders)
-            string(REPLACE "," ";" orders ${orders})
+            string(REPLACE "," ";" listed ${orders})
             foreach(p s d)
+                set(orders ${listed})
+                list(FILTER orders INCLUDE REGEX "^[0-9]+${p}?$")
+                list(TRANSFORM orders REPLACE "${p}$" "")
                 foreach(n ${orders})
                     mpki_cuda_kernel(${place} ${kernel} ${lists} ${n} ${p} OWN file depends name)
                     list(APPEND all "${file}|${depends}|${kernel}_${n}_${p}")

@@ -250,28 +250,35 @@ template <class R, int ROWS, int PIVOTING> struct panel {
                 x[k][r] = k < width && mine[r] ? l[k * ld + lane + 32 * r] : (R)0;
         for (int j0 = 0; j0 < n; j0 += 4) {
             if ((left >> j0 & 15) == 0) continue;
+            R y[4][K], z[4][ROWS];
+            bool on[4][ROWS];
 #pragma unroll
-            for (int e = 0; e < 4; ++e) {
+            for (int e = 0; e < 4; ++e) { /* no branches: these loads go together */
                 const int j = j0 + e, of_j = column(j);
-                const bool in = left >> j & 1;
-                R y[K];
 #pragma unroll
-                for (int k = 0; k < K; ++k) y[k] = k < width ? m[k * ld + j] : (R)0;
+                for (int k = 0; k < K; ++k) y[e][k] = k < width ? m[k * ld + j] : (R)0;
 #pragma unroll
                 for (int r = 0; r < ROWS; ++r) {
-                    const int i = lane + 32 * r;
-                    if (!in || !mine[r] || i < j) continue;
-                    R z = w[i + of_j];
-#pragma unroll
-                    for (int k = 0; k < K; ++k) z -= x[k][r] * y[k];
-                    if (width > 0) w[i + of_j] = z;
-                    if (SEARCH) {
-                        const unsigned key = size_key(z);
-                        if (i == j) diagonal[r] = key;
-                        if (i != j && key > *off_key) *off_key = key, *off_place = i << 8 | j;
-                    }
+                    on[e][r] = (left >> j & 1) && mine[r] && lane + 32 * r >= j;
+                    z[e][r] = on[e][r] ? w[lane + 32 * r + of_j] : (R)0;
                 }
             }
+#pragma unroll
+            for (int e = 0; e < 4; ++e)
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) {
+                    const int i = lane + 32 * r, j = j0 + e;
+#pragma unroll
+                    for (int k = 0; k < K; ++k) z[e][r] -= x[k][r] * y[e][k];
+                    if (on[e][r] && width > 0) w[i + column(j)] = z[e][r];
+                    if (SEARCH) {
+                        const unsigned key = on[e][r] ? size_key(z[e][r]) : 0;
+                        const bool larger = i != j && key > *off_key;
+                        diagonal[r] = i == j ? key : diagonal[r];
+                        *off_key = larger ? key : *off_key;
+                        *off_place = larger ? i << 8 | j : *off_place;
+                    }
+                }
         }
     }
     __device__ void update(float *) {
