@@ -51,6 +51,8 @@ static void test_text(void **unused) {
     assert_false(emits(floats, &options, "b_stream_f32(((float *)p_c)")); /* half a register */
     options.size = 16;
     assert_true(emits(floats, &options, "b_stream_f32(((float *)p_c)"));
+    options.size = 12; /* half of each column is no whole register */
+    assert_false(emits(doubles, &options, "b_stream_f64(((double *)p_c)"));
     options.size = 4;
     assert_false(emits(doubles, &options, "b_stream_f64(((double *)p_c)"));
     assert_false(emits(doubles, &options, "    b_streamed();\n}"));
@@ -77,15 +79,14 @@ static void test_values(void **unused) {
     emitted e;
     borg_program *p[2];
     assert_true(emitted_start(&e));
-    /* 12: the second half of a column is none of a whole register, and every other one lies askew */
-    const int whole = add(&e, doubles, 12, &p[0]), twice = add(&e, again, 8, &p[1]);
+    const int whole = add(&e, doubles, 16, &p[0]), twice = add(&e, again, 8, &p[1]);
     assert_true(emitted_build(&e, backend));
     double *a = aligned_alloc(64, (COUNT + 8) * sizeof *a),
            *c = aligned_alloc(64, (COUNT + 8) * sizeof *c);
     for (int i = 0; i < COUNT + 8; ++i) a[i] = i % 97;
     for (int shift = 0; shift < 3; ++shift)
         for (int run = 0; run < 2; ++run) {
-            const int groups = run ? COUNT / 8 : COUNT / 12, items = run ? 8 : 12;
+            const int groups = run ? COUNT / 8 : COUNT / 16, items = run ? 8 : 16;
             for (int i = 0; i < COUNT + 8; ++i) c[i] = -7;
             void *args[] = {c + shift, a};
             emitted_call(&e, run ? twice : whole, 0, groups, args);

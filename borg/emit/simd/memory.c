@@ -175,11 +175,12 @@ static bool load_runs(simd *e, const simd_access *k, borg_inst *v) {
     return value != NULL;
 }
 
-/* Whether --nontemporal names the array, and the register is a whole one of the machine's. */
+/* Whether --nontemporal names the array, and whole registers of the machine's make up its columns: a line
+ * that is written in parts, by both ways, is slower than without. */
 static bool past_caches(simd *e, const simd_access *k) {
     const borg_inst *p = k->v->args[0];
     const char *s = e->options->nontemporal;
-    if (!s || p->op != BORG_PARAM || !borg_is_float(k->type) ||
+    if (!s || p->op != BORG_PARAM || !borg_is_float(k->type) || e->m->size % e->lanes ||
         e->lanes * borg_type_bytes(k->type) != e->target->bytes)
         return false;
     while (s && !borg_named_nontemporal(&e->m->params[p->index], s)) {
