@@ -47,6 +47,9 @@ typedef struct borg_options {
                                (the caller promises it); NULL-terminated; may be NULL */
     const char *stage;      /* --stage: pointers, separated by commas, whose groups' data go through
                                shared memory as a whole (borg/emit/simt/stage.c); may be NULL */
+    const char
+        *nontemporal;   /* --nontemporal: pointers, separated by commas, whose full registers are
+                                stored past the caches: of backends that do that; may be NULL */
     const char *units;  /* --units: lines that replace those of borg/spatial/units.def, or NULL */
     const char *budget; /* --budget: "lut=N,ff=N,dsp=N", what a pipeline may take, or NULL */
     const char *format; /* --format: of the backend pipe, text (NULL), json or svg */
@@ -113,7 +116,8 @@ typedef struct borg_backend {
     const char *summary; /* one line for --help */
     const char *suffix;  /* of its files: ".c" */
     borg_machine machine;
-    bool fast_rcp; /* it has an approximation for RCP; without, options.fast_rcp is refused */
+    bool fast_rcp;    /* it has an approximation for RCP; without, options.fast_rcp is refused */
+    bool nontemporal; /* it stores past the caches; without, options.nontemporal is refused */
     /** Write the code of all units to the sink. 0, or a negative status with messages. */
     borg_status (*emit)(const borg_unit *units, int32_t nunits, const borg_options *options,
                         borg_sink *sink, borg_diags *diags);

@@ -64,6 +64,32 @@ static borg_status check_fast(borg_program *p, const borg_options *o, const borg
     return BORG_ERR_OPTION;
 }
 
+/* Each name is that of a pointer through which some kernel may write. */
+static borg_status check_nontemporal(borg_program *p, const borg_options *o,
+                                     const borg_backend *backend) {
+    if (!o->nontemporal) return BORG_OK;
+    if (!backend->nontemporal) {
+        borg_report(&p->diags, BORG_ERROR, (borg_loc){0},
+                    "--nontemporal: the backend %s does not store past the caches", backend->name);
+        return BORG_ERR_OPTION;
+    }
+    for (const char *s = o->nontemporal;; ++s) {
+        const int length = (int)strcspn(s, ",");
+        bool found = false;
+        for (int32_t i = 0; i < p->nunits; ++i)
+            for (int32_t k = 0; k < p->units[i].module->nparams; ++k)
+                found |= borg_named_nontemporal(&p->units[i].module->params[k], s);
+        if (!found) {
+            borg_report(&p->diags, BORG_ERROR, (borg_loc){0},
+                        "--nontemporal: no kernel has a pointer '%.*s' that it may write through",
+                        length, s);
+            return BORG_ERR_OPTION;
+        }
+        s += length;
+        if (!*s) return BORG_OK;
+    }
+}
+
 static borg_status check_options(borg_program *p, const borg_options *o) {
     const char *wrong = NULL;
     if (o->size < 1 || o->size > BORG_MAX_SIZE) wrong = "WG_SIZE must be 1 to 256";
@@ -138,7 +164,7 @@ static double cost_of_pack(borg_program *p, const borg_options *o, int32_t pack)
     trial.dump = NULL;
     if (compile_packed(p, &trial)) cost = -1;
     for (int32_t i = 0; cost >= 0 && i < p->nunits; ++i)
-        cost += borg_cost(p->units[i].module, &o->backend->machine) / pack;
+        cost += borg_cost_of_group(p->units[i].module, &o->backend->machine);
     p->diags = told;
     p->units = NULL;
     p->nunits = 0;
@@ -252,6 +278,7 @@ borg_status borg_program_emit(borg_program *p, const borg_backend *backend,
     *text = "";
     *length = 0;
     borg_status refused = check_fast(p, options, backend);
+    if (!refused) refused = check_nontemporal(p, options, backend);
     if (refused) return refused;
     borg_options now = *options; /* IR may come here without passes */
     now.backend = backend;

@@ -22,6 +22,12 @@ bool borg_local_on_stack(const borg_module *m, int32_t i) {
     return bytes <= MOST;
 }
 
+bool borg_named_nontemporal(const borg_param *param, const char *list) {
+    const size_t length = strcspn(list, ",");
+    return param->type == BORG_PTR && param->depth == 1 && !param->readonly &&
+           strlen(param->name) == length && strncmp(param->name, list, length) == 0;
+}
+
 const char *borg_type_text(borg_type type) {
     static const char *const text[] = {"void", "i1", "i32", "i64", "f32", "f64", "ptr"};
     return text[type];

@@ -330,6 +330,8 @@ static inline bool borg_is_float(borg_type type) {
 static inline bool borg_is_int(borg_type type) {
     return type == BORG_I32 || type == BORG_I64;
 }
+/** Is the parameter a pointer to write through, and the first name of the list (--nontemporal)? */
+bool borg_named_nontemporal(const borg_param *param, const char *list);
 /** Bytes of an element in memory; i1: 1, void: 0. */
 int borg_type_bytes(borg_type type);
 /** Whether a CPU keeps the pack's i-th arrays on the stack: up to 64 KiB of them, in order. */

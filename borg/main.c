@@ -34,6 +34,7 @@ static const char usage[] =
     "                       1 with --lane-order=wg, where groups of a warp are interleaved)\n"
     "  --set=NAME=value     an integer parameter that is always this value\n"
     "  --stage=LIST         cuda, a group in each thread: these pointers by shared memory\n"
+    "  --nontemporal=LIST   avx512: full registers of these pointers are stored past the caches\n"
     "  --units=FILE         hls, pipe: latencies and areas of units, in the form of units.def\n"
     "  --budget=LIMITS      hls, pipe: lut=N,ff=N,dsp=N; what is larger is refused\n"
     "  --format=NAME        pipe: text (default), json or svg\n"
@@ -177,6 +178,8 @@ static int take_option(command *c, const char *a) {
         c->set[c->nset++] = v;
     } else if ((v = value_of(a, "--stage"))) {
         o->stage = v;
+    } else if ((v = value_of(a, "--nontemporal"))) {
+        o->nontemporal = v;
     } else if ((v = value_of(a, "--units"))) {
         c->units = v;
     } else if ((v = value_of(a, "--budget"))) {

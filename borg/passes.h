@@ -49,6 +49,9 @@ borg_order borg_choose_order(borg_module *m, const borg_machine *machine);
 /** Cost of a module on a machine, in vector additions: instructions, permutes, gathers, spills. */
 double borg_cost(borg_module *m, const borg_machine *machine);
 
+/** pack.c: cycles of a processor for a group, where the module's packs go one after the other. */
+double borg_cost_of_group(borg_module *m, const borg_machine *machine);
+
 /** group.c: print the values of work-items as InfRegs, grouped by interaction, reused by liveness;
  * as comments before the text form. */
 void borg_print_groups(borg_module *m, borg_sink *sink);

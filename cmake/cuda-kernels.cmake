@@ -4,26 +4,30 @@
 set(METAPACK_CUDA_KERNELS FEW CACHE STRING
     "FEW | ALL | NONE: batched kernels that borgc makes for the CUDA module (nvcc takes 1 to 7 s for each)")
 
-# kernel:method:pivoting:lists of pivots:orders, numbers as in mpk_batch_method and mpk_pivoting; gemm_ab:product:0:0:orders.
-# Not 2, 3, 5, 6 and 7: with those of ldlt and ldlt_partial the tests of batches do not end on an H100 (bench/results/batch-gpu.md).
+# kernel:method:pivoting:lists of pivots:orders, numbers as in mpk_batch_method and mpk_pivoting; gemm_ab:product:0:0:orders. 9d: in
+# double precision alone.
 set(MPKI_CUDA_FEW
     llt:0:0:0:4,8,16,24,32
-    ldlt:1:0:0:4,8,16,24,32
+    ldlt:1:0:0:2,3,4,5,6,7,8,16,24,32
     ldu:2:0:0:4,8,16,24,32
-    ldlt_partial:1:2:1:4,8,16,24,32
-    ldlt_rook:1:3:1:4,8,16,24,32
+    ldlt_partial:1:2:1:2,3,4,5,6,7,8,9d,10d,11d,16,24,32
+    ldlt_rook:1:3:1:4,8
     ldlt_complete:1:4:1:4,8,16,24,32
     ldu_partial:2:2:2:4,8,16,24,32
     gemm_ab:product:0:0:4,8,16,24,32)
 set(MPKI_CUDA_ALL
     llt:0:0:0:4,8,12,16,20,24,28,32
-    ldlt:1:0:0:4,8,12,16,20,24,28,32
+    ldlt:1:0:0:2,3,4,5,6,7,8,12,16,20,24,28,32
     ldu:2:0:0:4,8,12,16,20,24,28,32
-    ldlt_partial:1:2:1:4,8,12,16,20,24,28,32
-    ldlt_rook:1:3:1:4,8,12,16,20,24,28,32
+    ldlt_partial:1:2:1:2,3,4,5,6,7,8,9d,10d,11d,12,16,20,24,28,32
+    ldlt_rook:1:3:1:4,8
     ldlt_complete:1:4:1:4,8,12,16,20,24,28,32
     ldu_partial:2:2:2:4,8,12,16,20,24,28,32
     gemm_ab:product:0:0:4,8,12,16,20,24,28,32)
+
+# Rook pivoting takes the kernels of complete pivoting beyond this order: pivots that are largest in all that is left are largest
+# in their rows and columns, too, and these kernels are faster (bench/results/batch-gpu.md).
+set(MPKI_CUDA_ROOK_MOST 8)
 
 # kernel:precision:least order:greatest:work-items:blocks: so many work-items, in as many threads, share the rows of a matrix
 # (HAS_ORDER in src/kernels/cl/real.h), where that was faster than a work-item for each row.
@@ -40,7 +44,9 @@ set(MPKI_CUDA_SHARED
 set(MPKI_CUDA_ANY
     ldlt:s,d:0:16,24,32
     ldlt_partial:d:32:16,24,32
-    ldlt_complete:d:32:16,24,32)
+    ldlt_partial:s:0:16,24,32
+    ldlt_complete:d:32:16,24,32
+    ldlt_complete:s:0:16,24,32)
 
 # What was fastest on an H200 (bench/results/borg.md): work-groups of a pack, threads of a group, blocks that a multiprocessor
 # must hold, options; work-items that share the rows, 0: each has one.
@@ -190,11 +196,11 @@ function(mpki_cuda_kernel place kernel lists n p form file depends name)
                 --name=${id} -o ${folder}/${id}.inc ${source}
         DEPENDS borgc ${source} ${shared}
         COMMENT "borgc ${kernel} ${n} ${p} cuda" VERBATIM)
-    set(template "${lanes}, ${pack}, ${lists}, BORG_BLOCKS${staged}")
+    set(template "emitted::b_lanes, ${pack}, ${lists}, BORG_BLOCKS${staged}")
     if(kernel STREQUAL gemm_ab)
         set(launch launch_emitted_product)
         set(part product_part)
-        set(template "${lanes}, ${pack}, BORG_BLOCKS")
+        set(template "emitted::b_lanes, ${pack}, BORG_BLOCKS")
         set(run "T *c, int ldc, long long stride_c, const T *a, int lda, long long stride_a,
         const T *b, int ldb, long long stride_b, long long first, long long last) {
         emitted::${id}(c, ldc, stride_c, (T *)a, lda, stride_a, (T *)b, ldb, stride_b, first, last)")
@@ -232,6 +238,17 @@ mpk_status mpki_cuda_${id}(mpki_cuda *cuda, const mpki::${part} &job, void *stre
     set(${name} mpki_cuda_${id} PARENT_SCOPE)
 endfunction()
 
+# Lines of the table, added to [cases], for a launch of [name] for order n; pivoting complete (4): for rook (3), too.
+macro(mpki_cuda_case cases method pivoting n name)
+    set(served ${pivoting})
+    if("${method}:${pivoting}" STREQUAL "1:4" AND ${n} GREATER MPKI_CUDA_ROOK_MOST)
+        list(APPEND served 3)
+    endif()
+    foreach(one ${served})
+        string(APPEND ${cases} "    case MPKI_EMITTED_KEY(${method}, ${one}, ${n}):\n        return ${name};\n")
+    endforeach()
+endmacro()
+
 # FILES [out]: file|dependency|name of the object, for each kernel and for the table of them; PLACE: their folder.
 function(mpki_cuda_kernels set_of files place)
     set(all)
@@ -250,8 +267,11 @@ function(mpki_cuda_kernels set_of files place)
             list(GET entry 2 pivoting)
             list(GET entry 3 lists)
             list(GET entry 4 orders)
-            string(REPLACE "," ";" orders ${orders})
+            string(REPLACE "," ";" listed ${orders})
             foreach(p s d)
+                set(orders ${listed})
+                list(FILTER orders INCLUDE REGEX "^[0-9]+${p}?$")
+                list(TRANSFORM orders REPLACE "${p}$" "")
                 foreach(n ${orders})
                     mpki_cuda_kernel(${place} ${kernel} ${lists} ${n} ${p} OWN file depends name)
                     list(APPEND all "${file}|${depends}|${kernel}_${n}_${p}")
@@ -264,8 +284,7 @@ function(mpki_cuda_kernels set_of files place)
                         string(APPEND products_${p} "    case ${n}:\n        return ${name};\n")
                         continue()
                     endif()
-                    string(APPEND cases_${p}
-                        "    case MPKI_EMITTED_KEY(${method}, ${pivoting}, ${n}):\n        return ${name};\n")
+                    mpki_cuda_case(cases_${p} ${method} ${pivoting} ${n} ${name})
                     mpki_cuda_shape(${kernel} ${n} ${p} pack lanes blocks options items)
                     if(NOT kernel IN_LIST MPKI_CUDA_PACKED OR (n GREATER MPKI_CUDA_PACKED_MOST AND NOT items))
                         continue()
@@ -273,8 +292,7 @@ function(mpki_cuda_kernels set_of files place)
                     mpki_cuda_kernel(${place} ${kernel} ${lists} ${n} ${p} PACKED file depends name)
                     list(APPEND all "${file}|${depends}|${kernel}_${n}_${p}_packed")
                     string(APPEND declared "mpk_status ${name}(mpki_cuda *, const mpki::part &, void *);\n")
-                    string(APPEND packed_${p}
-                        "    case MPKI_EMITTED_KEY(${method}, ${pivoting}, ${n}):\n        return ${name};\n")
+                    mpki_cuda_case(packed_${p} ${method} ${pivoting} ${n} ${name})
                 endforeach()
                 foreach(most 16 24 32)
                     mpki_cuda_any(${kernel} ${p} ${most} has items)
@@ -287,8 +305,7 @@ function(mpki_cuda_kernels set_of files place)
                     math(EXPR least "${most} - 7")
                     foreach(n RANGE ${least} ${most})
                         if(NOT n IN_LIST orders)
-                            string(APPEND cases_${p}
-                                "    case MPKI_EMITTED_KEY(${method}, ${pivoting}, ${n}):\n        return ${name};\n")
+                            mpki_cuda_case(cases_${p} ${method} ${pivoting} ${n} ${name})
                         endif()
                     endforeach()
                 endforeach()

@@ -10,6 +10,11 @@
 
 enum { N = 6, COUNT = 50 };
 
+/* 0 ... n - 1 */
+static int below(int n) {
+    return (int)((uniform() + 1) / 2 * n) % n;
+}
+
 static mpk_batch batch_of(mpk_pivoting pivoting) {
     mpk_batch batch;
     mpk_batch_init(&batch);
@@ -271,6 +276,53 @@ static void test_layouts(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* Random orders up to 9, numbers of matrices, layouts: blocks, warps and groups that are not full. The host's outcomes,
+ * and its solutions to rounding. */
+static void random_case(mpk_context *ctx) {
+    enum { MOST = 9, MANY = 200 };
+    static double here[MANY * MOST * (MOST + 1)], there[MANY * MOST * (MOST + 1)];
+    double *list[MANY], x[2][MANY * MOST];
+    int32_t sizes[MANY], piv[2][MANY * MOST], told[2][MANY], solved[MANY];
+    const int n = 1 + below(MOST), ld = n + below(2), count = 1 + below(MANY), bad = below(MANY);
+    const bool pointers = below(2);
+    mpk_batch batch = batch_of(below(2) ? MPK_PIVOTING_PARTIAL : MPK_PIVOTING_NONE);
+    batch.count = count, batch.n = n, batch.sizes = below(3) ? NULL : sizes;
+    for (int b = 0; b < count; b++) {
+        double *a = here + b * n * ld;
+        sizes[b] = below(n + 1);
+        for (int i = 0; i < n * ld; i++) a[i] = b == bad + 1 ? 0 : uniform();
+        for (int i = 0; i < n && b != bad + 1; i++) a[i * (ld + 1)] += b % 3 ? 10 : -10;
+        if (b == bad) a[0] = NAN;
+        list[b] = there + (pointers ? count - 1 - b : b) * n * ld;
+        memcpy(list[b], a, (size_t)(n * ld) * sizeof *a);
+    }
+    for (int k = 0; k < 2; k++) {
+        mpk_batch_array a = {MPK_BATCH_STRIDED, MPK_HOST, k ? there : here, n * ld, ld, 1};
+        mpk_batch_array y = {MPK_BATCH_STRIDED, MPK_HOST, x[k], n, n, 1};
+        if (k && pointers) a.layout = MPK_BATCH_POINTERS, a.data = list, a.stride = 0;
+        int32_t *p = batch.pivoting ? piv[k] : NULL;
+        mpk_batch_results results = {told[k], NULL}, ignored = {solved, NULL};
+        for (int i = 0; i < count * n; i++) piv[k][i] = i % n, x[k][i] = 1 + i % 5;
+        assert_true((k ? device_ldlt : mpk_batch_ldlt)(ctx, &batch, &a, p, &results) >= 0);
+        assert_true(mpk_batch_solve(ctx, &batch, MPK_BATCH_LDLT, &a, p, 1, &y, &ignored) >= 0);
+    }
+    assert_memory_equal(told[1], told[0], (size_t)count * sizeof *told[0]);
+    for (int b = 0; b < count; b++)
+        for (int i = 0; i < (batch.sizes ? sizes[b] : n); i++)
+            if (told[0][b] == MPK_BATCH_OK && !(fabs(x[1][b * n + i] - x[0][b * n + i]) < 1e-13))
+                fail_msg("order %d of %d, matrix %d of %d, row %d: %g, host %g",
+                         batch.sizes ? sizes[b] : n, n, b, count, i, x[1][b * n + i],
+                         x[0][b * n + i]);
+}
+
+static void test_random(void **state) {
+    (void)state;
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    for (int k = 0; k < 200; k++) random_case(ctx);
+    mpk_context_destroy(&ctx);
+}
+
 /* Memory of the host fails at each place in turn: an error, nothing lost, the context goes on. */
 static int64_t allowed;
 static void *limited(void *user, size_t size) {
@@ -347,7 +399,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arguments),     cmocka_unit_test(test_empty),
         cmocka_unit_test(test_failed_pivots), cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_memory),        cmocka_unit_test(test_device_memory)};
+        cmocka_unit_test(test_random),        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_device_memory)};
     int failed = cmocka_run_group_tests(absent, NULL, NULL);
     if (!device_there()) {
         print_message("no device, and no module that does without: nothing more to test\n");

@@ -232,7 +232,7 @@ typedef struct __attribute__((may_alias, aligned(16))) b_i128 {
 #define b_copied() host_copied()
 #define B_ROLLED
 
-#define B_KERNEL(threads) static void
+#define B_KERNEL(threads, lanes) static void
 #define B_FN static inline
 #define B_GLOBAL
 #define B_LOCAL

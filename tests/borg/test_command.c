@@ -165,13 +165,19 @@ static void test_whole_packs(void **state) {
     assert_null(strstr(get("out"), "k_1("));
 }
 
-/* WG_PACK=auto: as many groups as fill registers; one where there is no vector machine, or where
- * the source has errors, which are told once. */
+/* WG_PACK=auto: as many groups as fill registers where there is much to do; one where memory counts, where there is no
+ * vector machine, or where the source has errors, which are told once. */
 static void test_auto_pack(void **state) {
     (void)state;
     put("fill.cl", "__kernel void k(__global double *p) {\n"
                    "    long at = get_group_id() * WG_SIZE + get_local_id();\n"
-                   "    p[at] = p[at] * p[at] + 1;\n}\n");
+                   "    p[at] = sqrt(p[at] * p[at] + 1) / (p[at] + 3);\n}\n");
+    put("add.cl",
+        "__kernel void k(__global double *p, __global double *q) {\n"
+        "    long at = get_group_id() * WG_SIZE * 24 + get_local_id();\n"
+        "    for (int j = 0; j < 24; ++j) p[at + j * WG_SIZE] += q[at + j * WG_SIZE];\n}\n");
+    assert_int_equal(borgc("--emit=avx512 -DWG_SIZE=12 -DWG_PACK=auto add.cl > out"), 0);
+    assert_non_null(strstr(get("out"), "k: 12 work-items, 1 groups at a time"));
     assert_int_equal(borgc("--emit=avx512 -DWG_SIZE=1 -DWG_PACK=auto fill.cl > out"), 0);
     assert_non_null(strstr(get("out"), "k: 1 work-items, 8 groups at a time"));
     assert_int_equal(borgc("--emit=avx512 -DWG_SIZE=64 -DWG_PACK=auto fill.cl > out"), 0);

@@ -265,6 +265,16 @@ static const char reciprocals[] =
     "    return b_join_f64((hf64)b_rcp512_f64((__m512d)b_low_f64(x)), (hf64)b_rcp512_f64((__m512d)b_high_f64(x))); }\n"
     "#endif\n"
     "FN vf32 b_rcp_fast_f32(vf32 x) { return (vf32)b_rcp_all_f32((b_f32)x); }\n";
+/* Only a whole line may go past the caches. Other threads see what was stored so after b_streamed(). */
+static const char nontemporal[] =
+    "#if BORG_LANES == 8\n"
+    "FN void b_stream_f64(void *p, vf64 x) {\n"
+    "    if ((uintptr_t)p % 64) b_store_f64(p, x); else _mm512_stream_pd((double *)p, (__m512d)x); }\n"
+    "#else\n"
+    "FN void b_stream_f32(void *p, vf32 x) {\n"
+    "    if ((uintptr_t)p % 64) b_store_f32(p, x); else _mm512_stream_ps((float *)p, (__m512)x); }\n"
+    "#endif\n"
+    "FN void b_streamed(void) { _mm_sfence(); }\n";
 /* clang-format on */
 
 static const simd_target target = {.bytes = 64,
@@ -272,6 +282,7 @@ static const simd_target target = {.bytes = 64,
                                    .masks = masks,
                                    .functions = functions,
                                    .reciprocals = reciprocals,
+                                   .nontemporal = nontemporal,
                                    .bits = true,
                                    .pieces = true,
                                    .masked = true};
@@ -287,6 +298,7 @@ const borg_backend borg_backend_avx512 = {
     .summary = "C with AVX-512 intrinsics (F, VL, DQ, BW)",
     .suffix = ".c",
     .fast_rcp = true,
+    .nontemporal = true,
     .machine = {.vector_bytes = 64,
                 .registers = 32,
                 .perm_cost = 1,

@@ -15,7 +15,7 @@ static const char header[] =
     "typedef int b_s32;\n"
     "typedef long b_s64;\n"
     "typedef __global char *b_ptr;\n"
-    "#define B_KERNEL(threads) __kernel __attribute__((reqd_work_group_size(threads, 1, 1))) void\n"
+    "#define B_KERNEL(threads, lanes) __kernel __attribute__((reqd_work_group_size(threads, 1, 1))) void\n"
     "#define B_FN static inline\n"
     "#define B_GLOBAL __global\n"
     "#define B_LOCAL __local\n"

@@ -13,7 +13,8 @@ typedef struct simd {
     borg_arena *arena;
     borg_module *m;
     int32_t lanes;
-    bool apart; /* what is the same for all work-items of a group is kept in a scalar for each
+    bool streams; /* full registers are stored past the caches somewhere in this unit */
+    bool apart;   /* what is the same for all work-items of a group is kept in a scalar for each
                    group */
 } simd;
 

@@ -175,13 +175,30 @@ static bool load_runs(simd *e, const simd_access *k, borg_inst *v) {
     return value != NULL;
 }
 
+/* Whether --nontemporal names the array, and whole registers of the machine's make up its columns: a line
+ * that is written in parts, by both ways, is slower than without. */
+static bool past_caches(simd *e, const simd_access *k) {
+    const borg_inst *p = k->v->args[0];
+    const char *s = e->options->nontemporal;
+    if (!s || p->op != BORG_PARAM || !borg_is_float(k->type) || e->m->size % e->lanes ||
+        e->lanes * borg_type_bytes(k->type) != e->target->bytes)
+        return false;
+    while (s && !borg_named_nontemporal(&e->m->params[p->index], s)) {
+        s = strchr(s, ',');
+        if (s) ++s;
+    }
+    e->streams |= s != NULL;
+    return s != NULL;
+}
+
 static bool store_runs(simd *e, const simd_access *k) {
     piece list[BORG_MAX_VECTOR];
     int32_t first[BORG_MAX_VECTOR + 1], count = find_runs(e, k, first);
     const int32_t pieces = find_pieces(e, k, first, count, list);
     const char *suffix = simd_suffix(k->type), *value = simd_reg(e, k->value, k->reg);
     if (count == 1 && k->used == e->lanes && !k->mask) {
-        ctext_line(&e->c, "b_store_%s(%s, %s);", suffix, simd_access_place(e, k, 0, 0), value);
+        ctext_line(&e->c, "%s_%s(%s, %s);", past_caches(e, k) ? "b_stream" : "b_store", suffix,
+                   simd_access_place(e, k, 0, 0), value);
     } else if (pieces) {
         store_pieces(e, k, list, pieces);
     } else if (e->target->masked && (count <= 2 || 2 * count <= k->used)) {

@@ -105,6 +105,7 @@ static void emit_unit(simd *e, const borg_unit *u) {
     borg_put(e->c.out, "/* %s: %d work-items, %d groups at a time, %s */\n", u->module->name,
              u->module->size, u->module->pack,
              u->module->order == BORG_WG_MINOR ? "interleaved" : "one after the other");
+    e->streams = false;
     emit_pack(e, u->module, u->name);
     if (u->tail) emit_pack(e, u->tail, u->name);
     borg_put(e->c.out, "void %s(int64_t first, int64_t last", u->name);
@@ -120,6 +121,7 @@ static void emit_unit(simd *e, const borg_unit *u) {
         put_parameters(e, parts[i], false);
         borg_put(e->c.out, ";\n");
     }
+    if (e->streams) borg_put(e->c.out, "    b_streamed();\n");
     borg_put(e->c.out, "}\n\n");
 }
 
@@ -141,6 +143,12 @@ static void put_reciprocals(simd *e, const borg_unit *units, int32_t nunits) {
     if (!wanted || !e->target->reciprocals) return;
     borg_put(e->c.out, "#if !defined(BORG_RECIPROCALS)\n#define BORG_RECIPROCALS\n%s#endif\n\n",
              e->target->reciprocals);
+}
+
+static void put_nontemporal(simd *e) {
+    if (!e->options->nontemporal || !e->target->nontemporal) return;
+    borg_put(e->c.out, "#if !defined(BORG_NONTEMPORAL)\n#define BORG_NONTEMPORAL\n%s#endif\n\n",
+             e->target->nontemporal);
 }
 
 static int32_t count_of(const ctext *c, const borg_inst *v) {
@@ -189,6 +197,7 @@ borg_status simd_emit(const simd_target *target, const borg_unit *units, int32_t
         borg_put_text(sink, text[i], strlen(text[i]));
     borg_put(sink, "#elif BORG_LANES != %d\n#error \"other vectors\"\n#endif\n\n", e.lanes);
     put_reciprocals(&e, units, nunits);
+    put_nontemporal(&e);
     for (int32_t i = 0; i < nunits; ++i) emit_unit(&e, &units[i]);
     return BORG_OK;
 }

@@ -19,6 +19,7 @@ typedef struct simd_target {
     const char *masks;       /* what vm can do, b_select, the macro BCMP */
     const char *functions;   /* the other functions on registers */
     const char *reciprocals; /* b_rcp_fast, for modules that want them; may be NULL */
+    const char *nontemporal; /* b_stream and b_streamed, likewise */
     bool bits;               /* vm is an integer with a bit for each lane */
     bool pieces; /* quarters and halves of a register are loaded and stored by AVX-512 */
     bool masked; /* memory under a mask, gathers: b_loadm, b_merge, b_storem, b_gather */

@@ -294,7 +294,7 @@ static bool emit_unit(simt *e, const borg_unit *u) {
         m->name, m->size, m->pack, e->lanes, e->rows);
     borg_put(&frame, " * borg-launch: threads=%d groups=%d shared=%d */\n", e->threads, e->groups,
              bytes);
-    borg_put(&frame, "B_KERNEL(%d) %s(", e->threads, u->name);
+    borg_put(&frame, "B_KERNEL(%d, %d) %s(", e->threads, e->lanes, u->name);
     put_parameters(e);
     borg_put(&frame, " {\n");
     put_place(e);

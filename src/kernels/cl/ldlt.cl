@@ -9,11 +9,9 @@
 #include "left_looking.h"
 
 #ifdef ANY_ORDER /* behind its rows and columns those of the identity */
-#define IS_ROW (LANE < n)
 #define IS_COLUMN (s < n)
 #define IDENTITY ((T)(LANE == j))
 #else
-#define IS_ROW true
 #define IS_COLUMN true
 #define IDENTITY ((T)0)
 #endif

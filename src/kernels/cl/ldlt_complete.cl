@@ -4,7 +4,7 @@
  * and the largest entry of the next step is found while this one updates. Rows never move, `place` is where row i
  * goes when L is written. piv [out]: as in ldlt_partial. */
 #define HAS_ORDER 32
-#ifdef ORDER
+#if defined(ORDER) || defined(BORG_SIMT)
 #define HAS_ANY_ORDER
 #endif
 #include "ldlt_lanes.h"
@@ -44,13 +44,13 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
 #define WARP (N > 16 && N <= 32)
 
 __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv,
-                            __global int *info, T tol)
+                            __global int *info, T tol ORDER_PARAMETER)
 {
     long base = GROUP * stride;
     T t[N];
     __local T b[FOLDS * N]; /* column j in row j, from LANE = j on, and before it column N - j */
     for (int j = 0; j < FOLDS; ++j)
-        b[j * N + LANE] = a[base + (LANE < j ? (N - j) * (lda + 1) : j * lda) + LANE];
+        b[j * N + LANE] = folded(ROWS, a, lda, base, j);
     for (int j = 0; j < N; ++j) {
         int c = min(LANE, j);
         int i = max(LANE, j);
@@ -69,7 +69,10 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
     uint noise = magnitude(most * (EPS * (T)(8 * N)));
     uint worst = wide;
     BITS rest = ~(BITS)0;
-    int place = -1;
+#ifdef ANY_ORDER /* rows behind the last one are zero, and finished */
+    rest = rest >> (32 - n);
+#endif
+    int place = IS_ROW ? -1 : PLACE;
     int at = LANE; /* of this row's entry of L: its number among those that are left */
     int order = 0; /* the row that was eliminated in step LANE */
     bool second = false; /* this step eliminates the second row, `next`, of a 2x2 pivot */
@@ -80,11 +83,11 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
 #else
     T l[N];
 #endif
-    for (int s = 0; s < N;) {
+    for (int s = 0; s < ROWS;) {
         uint key1 = work_group_reduce_max(place < 0 ? key(dia) : 0u);
         uint key0 = work_group_reduce_max(place < 0 ? named(wide) : 0u);
         bool good = key0 > least;
-        bool two = good && !second && s < N - 1 && key1 + LOG < key0;
+        bool two = good && !second && s < ROWS - 1 && key1 + LOG < key0;
         int p = second ? next : (int)((two ? key0 : key1) & (uint)LAST);
 #if WARP
         T c = t[p];
@@ -190,7 +193,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
     T l[N];
     at = LANE;
     for (int s = 0; s < N; ++s) {
-        if (to >= s)
+        if (to >= s && IS_ROW)
             l[s] = a[base + at];
         at += LANE > shuffle(order, s) ? lda : lda + 1;
     }
@@ -201,14 +204,15 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
                 l[s] = 0;
     barrier(CLK_GLOBAL_MEM_FENCE);
     for (int s = 0; s < N; ++s)
-        if (to >= s)
+        if (to >= s && IS_ROW)
             a[base + s * lda + to] = l[s];
-    piv[GROUP * N + to] = (place & (FIRST | SECOND)) != 0 ? ~LANE : LANE;
+    if (IS_ROW)
+        piv[GROUP * ROWS + to] = (place & (FIRST | SECOND)) != 0 ? ~LANE : LANE;
     bool finite = all(check == (T)0 && worst < ENDLESS);
     int counts = work_group_reduce_sum(place & (POSITIVE | ZERO));
     int zero = counts >> 16;
     int positive = (counts & (ZERO - 1)) >> 8;
-    put_info(info, finite, false, positive, N - positive - zero, zero);
+    put_info(info, finite, false, positive, ROWS - positive - zero, zero);
 }
 
 #else

@@ -3,7 +3,7 @@
  * columns that a step looks at are formed. Work-item i holds row i of L and of M = L D; rows never move, `place` is
  * where row i goes when L is written. piv [out]: old index p at each place, ~p at both places of a 2x2 pivot. */
 #define HAS_ORDER 32 8
-#if defined(ORDER) && WG_SIZE == 32
+#if (defined(ORDER) && WG_SIZE == 32) || (!defined(ORDER) && defined(BORG_SIMT))
 #define HAS_ANY_ORDER
 #endif
 #include "ldlt_lanes.h"
@@ -50,9 +50,9 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
  * Sizes are compared by `magnitude`, whose upper bits are a logarithm, linear between powers of two: products by sums,
  * ALPHA between 0.57 and 0.72, and the largest entry of a column by 32 bits, the last ones of which name its row (2^-14).
  * What rows that are finished hold is of no account, so L's column takes up D's entries there. NaN and Inf come to it.
- * place: where the row goes, and flags. */
+ * place: where the row goes, and flags. ANY_ORDER: rows behind the last one are zero, and finished. */
 __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
-                      T tol)
+                      T tol ORDER_PARAMETER)
 {
     long base = GROUP * stride;
     T l[N];
@@ -60,7 +60,7 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
     __local T t[FOLDS * N]; /* column j in row j, from LANE = j on, and before it column N - j */
     T most = 0;
     for (int j = 0; j < FOLDS; ++j)
-        t[j * N + LANE] = a[base + (LANE < j ? (N - j) * (lda + 1) : j * lda) + LANE];
+        t[j * N + LANE] = folded(ROWS, a, lda, base, j);
     for (int j = 0; j < FOLDS; ++j)
         most = max(most, fabs(t[j * N + LANE]));
     T small = tol * work_group_reduce_max(most);
@@ -69,11 +69,13 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
     T l2 = 0;            /* its column of L */
     T c1 = t[LANE] + (T)0; /* + 0: conditions take no value from shared memory */
     T dia = t[(LANE <= N / 2 ? LANE : N - LANE) * N + (LANE <= N / 2 ? LANE : 0)];
-    int place = -1;
+    int place = IS_ROW ? -1 : PLACE;
     int p = 0;
     uint worst[1] = {0}; /* of all sizes that were looked at */
-    uint best = work_group_reduce_max(LANE > 0 ? key(c1) : 0u);
-    for (int s = 0; s < N - 1; ++s) {
+    uint best = work_group_reduce_max(LANE > 0 && place < 0 ? key(c1) : 0u);
+    for (int s = LEAST_ROWS - 1; s < N - 1; ++s)
+        l[s] = 0;
+    for (int s = 0; s < N - 1; ++s) if (s + 1 < LEAST_ROWS || s + 1 < ROWS) {
         int r = (int)(best & (uint)LAST);
         T x1 = shuffle(c1, r);
         T d = shuffle(dia, r);
@@ -121,23 +123,26 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
     T d1 = shuffle(dia, p);
     bool good = magnitude(d1) > least;
     l[N - 1] = c1;
-    place = LANE == p ? N - 1 + (second ? SECOND : good ? d1 > 0 ? POSITIVE : 0 : ZERO) : place;
+    for (int s = LEAST_ROWS - 1; s < N - 1; ++s)
+        l[s] = s == ROWS - 1 ? c1 : l[s];
+    place = LANE == p ? ROWS - 1 + (second ? SECOND : good ? d1 > 0 ? POSITIVE : 0 : ZERO) : place;
     int to = place & PLACE;
     barrier(CLK_GLOBAL_MEM_FENCE);
-    T check = small * (T)0 + (to == N - 1 ? c1 : (T)0) * (T)0; /* what no size has told of yet */
-    if (N > 1)
-        check += (to >= N - 2 ? l[N > 1 ? N - 2 : 0] : (T)0) * (T)0;
+    T check = small * (T)0 + (to == ROWS - 1 ? c1 : (T)0) * (T)0; /* what no size has told of yet */
+    for (int s = max(LEAST_ROWS - 2, 0); s < N - 1; ++s)
+        check += (s == ROWS - 2 && to >= s ? l[s] : (T)0) * (T)0;
     for (int s = 0; s < N; ++s)
-        if (to >= s)
+        if (to >= s && IS_ROW)
             a[base + s * lda + to] = l[s];
     if ((place & ZERO) != 0)
         a[base + to * (lda + 1)] = 0;
-    piv[GROUP * N + to] = (place & (FIRST | SECOND)) != 0 ? ~LANE : LANE;
+    if (IS_ROW)
+        piv[GROUP * ROWS + to] = (place & (FIRST | SECOND)) != 0 ? ~LANE : LANE;
     bool finite = all(check == (T)0) && worst[0] < ENDLESS;
     int counts = work_group_reduce_sum(place & (POSITIVE | ZERO));
     int zero = counts >> 16;
     int positive = (counts & (ZERO - 1)) >> 8;
-    put_info(info, finite, false, positive, N - positive - zero, zero);
+    put_info(info, finite, false, positive, ROWS - positive - zero, zero);
 }
 
 #elif !WG_VECTOR_BYTES || WG_PACK > 1 || N <= 8

@@ -30,7 +30,9 @@
 #define ORDER_PARAMETER , int n
 #define ROWS n /* of a matrix; N bounds it */
 #define LEAST_ROWS (N - 7)
+#define IS_ROW (LANE < n)
 #else
+#define IS_ROW true
 #define ORDER_PARAMETER
 #define ROWS N
 #define LEAST_ROWS N

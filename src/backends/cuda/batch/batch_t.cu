@@ -3,6 +3,7 @@
  * order can use. */
 #include "blas.cuh"
 #include "launch.cuh"
+#include "panel.h"
 
 #include "general.cuh"
 #include "product.cuh"
@@ -64,6 +65,15 @@ static bool packed(const part &p) {
            !p.order && p.first == 0 && p.n == p.most && aligned(p.a.data) && aligned(p.pivots);
 }
 
+#if MPKI_PRECISION < 2
+/* A warp for a matrix of which it brings up to date what a step looks at: up to 16 the general kernels,
+ * with several matrices in a warp, are as fast or faster. */
+static bool panel_suits(const mpki_cuda_batch *batch, const part &p) {
+    return batch->verb == MPKI_CUDA_FACTORIZE && p.method == MPK_BATCH_LDLT &&
+           p.pivoting != MPK_PIVOTING_STATIC && p.n > 16;
+}
+#endif
+
 mpk_status FN(cuda_batch_bin)(mpki_cuda *cuda, const mpki_cuda_batch *batch,
                               const mpki_cuda_bin *bin, int32_t *flags) {
     part p = {};
@@ -84,6 +94,9 @@ mpk_status FN(cuda_batch_bin)(mpki_cuda *cuda, const mpki_cuda_batch *batch,
         if (p.a.layout == MPK_BATCH_POINTERS) p.a.stride = 0;
         return emitted(cuda, p, batch->stream);
     }
+#if MPKI_PRECISION < 2
+    if (panel_suits(batch, p)) return FN(cuda_panel)(cuda, p, batch->stream);
+#endif
     if (p.n <= 8) return run<tile8>(cuda, batch->verb, p, batch->stream);
     if (p.n <= 16) return run<tile16>(cuda, batch->verb, p, batch->stream);
     if (p.n <= 32) return run<tile32>(cuda, batch->verb, p, batch->stream);

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_BATCH_PANEL_CUH
+#define MPKI_CUDA_BATCH_PANEL_CUH
+/** LDLT of real matrices up to order 64, a warp for each: the decisions of symmetric.cuh, but only the
+ *  columns that a step looks at are brought up to date (Bunch and Kaufman 1977 by panels, as LAPACK's
+ *  xLASYF); the rest follows when a panel of eight columns is full, in double precision by the tensor
+ *  cores. The lower triangle lies packed in shared memory. Rows never move: what row i and a row p,
+ *  finished before it, have in common is L's entry, and the permutation is applied when L is written.
+ *  The largest entry of a column is found by the upper half of doubles, to 2^-20. */
+#include "symmetric.cuh"
+
+namespace mpki {
+
+enum { PANEL = 8 };
+
+/** Bytes of shared memory for a matrix: a triangle, the panel's L and L D, the permutation. */
+__host__ __device__ inline int panel_rows(int n) {
+    return (n + 7) / 8 * 8;
+}
+__host__ __device__ inline int panel_ld(int n) { /* columns of a fragment in different banks */
+    return (n + 15) / 16 * 16 + 4;
+}
+template <class R> __host__ __device__ inline size_t panel_bytes(int n) {
+    const int rows = panel_rows(n);
+    return (size_t)(rows * (rows + 1) / 2 + 2 * PANEL * panel_ld(n)) * sizeof(R) + 64;
+}
+
+/** An entry to shared memory, there after arrived(). */
+template <class R> __device__ inline void fetch_entry(R *to, const R *from) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile(
+        "cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
+        "l"(from), "n"(sizeof(R))
+        : "memory");
+#else
+    *to = *from;
+#endif
+}
+__device__ inline void arrived() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+    __syncwarp();
+}
+
+/** Comparable as the sizes of numbers are: the upper 32 bits of |x|. NaN is above all. */
+__device__ inline unsigned size_key(double x) {
+    return (unsigned)__double2hiint(x) & 0x7fffffffu;
+}
+__device__ inline unsigned size_key(float x) {
+    return __float_as_uint(x) & 0x7fffffffu;
+}
+
+/** {x, y} += a 8x4 tile times a 4x8 one; the thread has places (lane / 4, lane % 4) of the first,
+ *  (lane % 4, lane / 4) of the second, (lane / 4, 2 (lane % 4)) and the next of the sum. */
+__device__ inline void add_tiles(double &x, double &y, double a, double b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+        : "+d"(x), "+d"(y)
+        : "d"(a), "d"(b));
+#else
+    const int lane = (int)(threadIdx.x % 32);
+    for (int k = 0; k < 4; ++k) {
+        const double f = __shfl_sync(0xffffffffu, a, lane / 4 * 4 + k);
+        x += f * __shfl_sync(0xffffffffu, b, lane % 4 * 8 + k);
+        y += f * __shfl_sync(0xffffffffu, b, lane % 4 * 8 + 4 + k);
+    }
+#endif
+}
+
+/** ROWS: rows of a lane: lane and lane + 32. PIVOTING: as mpk_pivoting, but static. */
+template <class R, int ROWS, int PIVOTING> struct panel {
+    static const unsigned ALL = 0xffffffffu;
+    static const bool COMPLETE = PIVOTING == 4;
+
+    const part &job;
+    const int lane, n, rows, ld; /* ld: of the panel */
+    R *w, *l, *m;                /* shared: the triangle, the panel's columns of L and of L D */
+    unsigned char *perm;         /* shared: old index at each place */
+    int off[ROWS];               /* of this lane's columns in w */
+    bool mine[ROWS];             /* this lane's rows are not finished */
+    int width;                   /* columns in the panel */
+    bits left, pairs;
+    R small, check; /* check: 0 as long as all is finite */
+    bool broken;
+    int zero, positive, negative;
+
+    __device__ panel(const part &job_, char *room)
+        : job(job_), lane((int)(threadIdx.x % 32)), n(job_.n), rows(panel_rows(job_.n)),
+          ld(panel_ld(job_.n)), w((R *)room), width(0), left(all_below(job_.n)), pairs(0), small(0),
+          check(0), broken(false), zero(0), positive(0), negative(0) {
+        l = w + rows * (rows + 1) / 2;
+        m = l + PANEL * ld;
+        perm = (unsigned char *)(m + PANEL * ld);
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            off[r] = column(lane + 32 * r);
+            mine[r] = lane + 32 * r < n;
+        }
+    }
+
+    __device__ int column(int j) const {
+        return j * (2 * rows - j - 1) / 2;
+    }
+    /** What row i of this lane (number r) has in common with row p. */
+    __device__ R &common(int r, int p, int of_p) const {
+        const int i = lane + 32 * r;
+        return w[i >= p ? i + of_p : p + off[r]];
+    }
+
+    /* ---- between the lanes ---- */
+
+    __device__ R of_row(const R *c, int i) const {
+        const R x = ROWS == 1 || i < 32 ? c[0] : c[ROWS - 1];
+        return __shfl_sync(ALL, x, i % 32);
+    }
+    /** The row with the largest key, the lowest among equals; -1: all are 0. */
+    __device__ int row_of_largest(const unsigned *key) const {
+        unsigned most = key[0];
+        if (ROWS > 1 && key[ROWS - 1] > most) most = key[ROWS - 1];
+        most = __reduce_max_sync(ALL, most);
+        if (most == 0) return -1;
+        const unsigned first = __ballot_sync(ALL, key[0] == most);
+        if (ROWS == 1 || first) return __ffs((int)first) - 1;
+        return 31 + __ffs((int)__ballot_sync(ALL, key[ROWS - 1] == most));
+    }
+    /** The largest of column c among the rows left, except row `but`; -1: all are zero. */
+    __device__ int largest(const R *c, int but, R *value) const {
+        unsigned key[ROWS];
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r)
+            key[r] = mine[r] && lane + 32 * r != but ? size_key(c[r]) : 0;
+        const int i = row_of_largest(key);
+        *value = i < 0 ? (R)0 : abs1(of_row(c, i));
+        return i;
+    }
+
+    /* ---- the matrix comes and goes ---- */
+
+    __device__ void load(const view<R> &a) {
+        for (int j = 0; j < n; ++j)
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r) {
+                const int i = lane + 32 * r;
+                if (i >= j && i < n) fetch_entry(&w[i + column(j)], &a(i, j));
+            }
+        arrived();
+        R most = 0;
+        for (int j = 0; j < n; ++j)
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r) {
+                const int i = lane + 32 * r;
+                if (i < j || i >= n) continue;
+                const R x = w[i + column(j)];
+                check += x * 0;
+                if ((i == j || PIVOTING >= 2) && abs1(x) > most) most = abs1(x);
+            }
+#pragma unroll
+        for (int h = 16; h > 0; h /= 2) {
+            const R other = __shfl_xor_sync(ALL, most, h);
+            if (other > most) most = other;
+        }
+        small = (R)(job.tolerance < 0 ? 4 * n * (double)epsilon<R>() : job.tolerance) * most;
+        __syncwarp();
+    }
+
+    __device__ void store(const view<R> &a) const {
+        int row[ROWS], of_row[ROWS];
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            const int k = lane + 32 * r;
+            row[r] = k < n ? perm[k] : 0;
+            of_row[r] = column(row[r]);
+        }
+        for (int s = 0; s < n; ++s) {
+            const int p = perm[s], of_p = column(p);
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r) {
+                const int k = lane + 32 * r;
+                if (k >= s && k < n) a(k, s) = w[row[r] >= p ? row[r] + of_p : p + of_row[r]];
+            }
+        }
+    }
+
+    /** Did anything become infinite or no number? All lanes call. */
+    __device__ bool bad() const {
+        return __any_sync(ALL, !(check == 0));
+    }
+
+    /* ---- columns and updates ---- */
+
+    /** Column p of what is left, brought up to date; 0 in finished rows. */
+    __device__ void fetch(int p, R *c) const {
+        const int of_p = column(p);
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) c[r] = mine[r] ? common(r, p, of_p) : (R)0;
+#pragma unroll
+        for (int h = 0; h < PANEL; h += 4) {
+            if (h >= width) break;
+            R x[4][ROWS], y[4];
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                const bool in = h + k < width;
+                y[k] = in ? m[(h + k) * ld + p] : (R)0;
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r)
+                    x[k][r] = in && mine[r] ? l[(h + k) * ld + lane + 32 * r] : (R)0;
+            }
+#pragma unroll
+            for (int k = 0; k < 4; ++k)
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) c[r] -= x[k][r] * y[k];
+        }
+    }
+
+    /** Eight rows and columns at once. */
+    __device__ void update(double *) {
+        const int row = lane / 4, quad = lane % 4, tiles = rows / 8;
+        for (int jt = 0; jt < tiles; ++jt) {
+            if ((left >> 8 * jt & 255) == 0) continue;
+            const int j = 8 * jt + 2 * quad, of_j = column(j), of_next = column(j + 1);
+            const bool in = left >> (8 * jt + row) & 1;
+            const double b0 = in && quad < width ? m[quad * ld + 8 * jt + row] : 0;
+            const double b1 = in && quad + 4 < width ? m[(quad + 4) * ld + 8 * jt + row] : 0;
+#pragma unroll 2
+            for (int it = jt; it < tiles; ++it) {
+                if ((left >> 8 * it & 255) == 0) continue;
+                const int i = 8 * it + row;
+                const bool on = left >> i & 1;
+                const double a0 = on && quad < width ? -l[quad * ld + i] : 0;
+                const double a1 = on && quad + 4 < width ? -l[(quad + 4) * ld + i] : 0;
+                double x = i >= j ? w[i + of_j] : 0, y = i > j ? w[i + of_next] : 0;
+                add_tiles(x, y, a0, b0);
+                if (width > 4) add_tiles(x, y, a1, b1);
+                if (i >= j) w[i + of_j] = x;
+                if (i > j) w[i + of_next] = y;
+            }
+        }
+    }
+
+    /** Four columns at once, a lane its rows; K bounds the panel's columns. SEARCH: the largest
+     *  entry on the diagonal and off it, and where they are. */
+    template <int K, bool SEARCH>
+    __device__ void update_rows(unsigned *diagonal, unsigned *off_key, int *off_place) {
+        R x[K][ROWS];
+#pragma unroll
+        for (int k = 0; k < K; ++k)
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r)
+                x[k][r] = k < width && mine[r] ? l[k * ld + lane + 32 * r] : (R)0;
+        for (int j0 = 0; j0 < n; j0 += 4) {
+            if ((left >> j0 & 15) == 0) continue;
+            R y[4][K], z[4][ROWS];
+            bool on[4][ROWS];
+#pragma unroll
+            for (int e = 0; e < 4; ++e) { /* no branches: these loads go together */
+                const int j = j0 + e, of_j = column(j);
+#pragma unroll
+                for (int k = 0; k < K; ++k) y[e][k] = k < width ? m[k * ld + j] : (R)0;
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) {
+                    on[e][r] = (left >> j & 1) && mine[r] && lane + 32 * r >= j;
+                    z[e][r] = on[e][r] ? w[lane + 32 * r + of_j] : (R)0;
+                }
+            }
+#pragma unroll
+            for (int e = 0; e < 4; ++e)
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) {
+                    const int i = lane + 32 * r, j = j0 + e;
+#pragma unroll
+                    for (int k = 0; k < K; ++k) z[e][r] -= x[k][r] * y[e][k];
+                    if (on[e][r] && width > 0) w[i + column(j)] = z[e][r];
+                    if (SEARCH) {
+                        const unsigned key = on[e][r] ? size_key(z[e][r]) : 0;
+                        const bool larger = i != j && key > *off_key;
+                        diagonal[r] = i == j ? key : diagonal[r];
+                        *off_key = larger ? key : *off_key;
+                        *off_place = larger ? i << 8 | j : *off_place;
+                    }
+                }
+        }
+    }
+    __device__ void update(float *) {
+        update_rows<PANEL, false>(NULL, NULL, NULL);
+    }
+
+    /** Bring all that is left up to date when the panel may not take two more columns. */
+    __device__ void flush() {
+        if (COMPLETE || width + (PIVOTING >= 2 ? 2 : 1) <= PANEL) return;
+        __syncwarp();
+        update((R *)NULL);
+        width = 0;
+        __syncwarp();
+    }
+
+    /* ---- which pivot: its width, 0 where only zeros are left. c1, c2: columns *p, *q ---- */
+
+    __device__ int choose_none(int p, R *c1) {
+        R most;
+        fetch(p, c1);
+        if (abs1(of_row(c1, p)) > small) return 1;
+        largest(c1, -1, &most);
+        broken = most > small;
+        return 0;
+    }
+
+    __device__ int choose_partial(int *p, int *q, R *c1, R *c2) {
+        R lambda, sigma;
+        const int first = *p;
+        fetch(first, c1);
+        const int s = largest(c1, first, &lambda);
+        const R diag = abs1(of_row(c1, first));
+        if (!(diag > small) && !(lambda > small)) return 0;
+        if (s < 0 || diag >= alpha() * lambda) return 1;
+        fetch(s, c2);
+        largest(c2, s, &sigma);
+        if (diag * sigma >= alpha() * lambda * lambda) return 1;
+        *q = s;
+        if (!(abs1(of_row(c2, s)) >= alpha() * sigma)) return 2;
+        *p = s;
+        take(c1, c2);
+        return 1;
+    }
+
+    __device__ int choose_rook(int *p, int *q, R *c1, R *c2) {
+        R lambda, sigma;
+        fetch(*p, c1);
+        int s = largest(c1, *p, &lambda);
+        const R diag = abs1(of_row(c1, *p));
+        if (!(diag > small) && !(lambda > small)) return 0;
+        if (s < 0 || diag >= alpha() * lambda) return 1;
+        for (int step = 0;; ++step) {
+            fetch(s, c2);
+            const int next = largest(c2, s, &sigma);
+            if (abs1(of_row(c2, s)) >= alpha() * sigma) {
+                *p = s;
+                take(c1, c2);
+                return 1;
+            }
+            if (next == *p || !(sigma > lambda) || step >= n) break;
+            *p = s, s = next, lambda = sigma;
+            take(c1, c2);
+        }
+        *q = s;
+        return 2;
+    }
+
+    __device__ int choose_complete(int *p, int *q, R *c1, R *c2) {
+        unsigned diagonal[ROWS], off_key = 0;
+        int off_place = 0;
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) diagonal[r] = 0;
+        __syncwarp();
+        update_rows<2, true>(diagonal, &off_key, &off_place);
+        width = 0;
+        __syncwarp();
+        const int d = row_of_largest(diagonal);
+        const unsigned most = __reduce_max_sync(ALL, off_key);
+        const unsigned owners = __ballot_sync(ALL, off_key == most);
+        const int place = __shfl_sync(ALL, off_place, __ffs((int)owners) - 1);
+        const int i = place >> 8, j = place & 255;
+        if (d >= 0) *p = d;
+        fetch(*p, c1);
+        const R diag = abs1(of_row(c1, *p));
+        if (most == 0) return diag > small ? 1 : 0;
+        fetch(j, c2);
+        const R off = abs1(of_row(c2, i));
+        if (!(diag > small) && !(off > small)) return 0;
+        if (diag >= alpha() * off) return 1;
+        *p = j, *q = i;
+        take(c1, c2);
+        fetch(i, c2);
+        return 2;
+    }
+
+    static __device__ R alpha() {
+        return (R)MPKI_ALPHA;
+    }
+    static __device__ void take(R *c1, const R *c2) {
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) c1[r] = c2[r];
+    }
+
+    /* ---- a pivot is finished ---- */
+
+    __device__ void finish(int s, int p) {
+        left &= ~bit(p);
+        if (lane == 0) perm[s] = (unsigned char)p;
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) mine[r] = mine[r] && lane + 32 * r != p;
+    }
+
+    /** Column k of the panel; what lane's rows have in common with p is L's now, or `other`. */
+    __device__ void put(int k, int p, const R *x, const R *c) {
+        const int of_p = column(p);
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            const int i = lane + 32 * r;
+            if (!mine[r]) continue;
+            check += x[r] * 0;
+            l[k * ld + i] = x[r], m[k * ld + i] = c[r];
+            common(r, p, of_p) = x[r];
+        }
+    }
+
+    __device__ void zero_pivot(int s, int p, const R *c) {
+        finish(s, p);
+        const int of_p = column(p);
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            check += c[r] * 0; /* NaN must not pass for a zero */
+            if (mine[r] || lane + 32 * r == p) common(r, p, of_p) = 0;
+        }
+        __syncwarp();
+        ++zero;
+    }
+
+    __device__ void eliminate_one(int s, int p, const R *c) {
+        const R d = of_row(c, p), r1 = 1 / d;
+        R x[ROWS];
+        finish(s, p);
+        check += d * 0;
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) x[r] = c[r] * r1;
+        put(width++, p, x, c);
+        if (lane == 0) w[p + column(p)] = d;
+        __syncwarp();
+        if (d > 0)
+            ++positive;
+        else
+            ++negative;
+    }
+
+    __device__ bool eliminate_two(int s, int p, int q, const R *c1, const R *c2) {
+        const R d11 = of_row(c1, p), d21 = of_row(c1, q), d22 = of_row(c2, q);
+        const two<R> z(d11, d21, d22, 0);
+        if (!z.regular) return false;
+        R x[ROWS], y[ROWS];
+        finish(s, p);
+        finish(s + 1, q);
+        check += (d11 + d21 + d22) * 0;
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            x[r] = c1[r] * z.i11 + c2[r] * z.i21;
+            y[r] = c1[r] * z.i12 + c2[r] * z.i22;
+        }
+        put(width, p, x, c1);
+        put(width + 1, q, y, c2);
+        width += 2;
+        if (lane == 0) {
+            const int low = p < q ? p : q, high = p < q ? q : p;
+            w[p + column(p)] = d11, w[q + column(q)] = d22, w[high + column(low)] = d21;
+        }
+        pairs |= bit(s) | bit(s + 1);
+        __syncwarp();
+        if (z.det < 0)
+            ++positive, ++negative;
+        else if (d11 + d22 > 0)
+            positive += 2;
+        else
+            negative += 2;
+        return true;
+    }
+
+    __device__ void ldlt() {
+        for (int s = 0; s < n && !broken;) {
+            int p = lowest(left), q = -1, columns;
+            R c1[ROWS], c2[ROWS];
+            flush();
+            if (PIVOTING == 2)
+                columns = choose_partial(&p, &q, c1, c2);
+            else if (PIVOTING == 3)
+                columns = choose_rook(&p, &q, c1, c2);
+            else if (PIVOTING == 4)
+                columns = choose_complete(&p, &q, c1, c2);
+            else
+                columns = choose_none(p, c1);
+            __syncwarp();
+            if (columns == 0) {
+                zero_pivot(s++, p, c1);
+            } else if (columns == 1) {
+                eliminate_one(s++, p, c1);
+            } else if (eliminate_two(s, p, q, c1, c2)) {
+                s += 2;
+            } else {
+                broken = true;
+            }
+        }
+    }
+};
+
+/** Least blocks on a multiprocessor: bounds the registers. */
+template <class R, int ROWS, int PIVOTING>
+__global__ void __launch_bounds__(32, ROWS == 1 ? 24 : 16) panel_kernel(const part job) {
+    MPKI_ROOM;
+    typedef panel<R, ROWS, PIVOTING> matrix;
+    matrix e(job, room);
+    const int n = job.n;
+    const long long b = job.matrix(blockIdx.x);
+    const view<R> a = view_of<R>(job.a, b);
+    e.load(a);
+    if (!e.bad()) e.ldlt();
+    const bool bad = e.bad(), none = bad || e.broken;
+    __syncwarp();
+    if (!none) e.store(a);
+    int *piv = job.pivots ? job.pivots + b * job.most : NULL;
+    if (piv && PIVOTING >= 2)
+        for (int k = e.lane; k < n; k += 32) {
+            const int p = none ? k : e.perm[k];
+            piv[k] = !none && (e.pairs >> k & 1) ? ~p : p;
+        }
+    if (e.lane == 0)
+        job.report(b,
+                   bad          ? 3
+                   : e.broken   ? 2
+                   : e.zero > 0 ? 1
+                                : 0,
+                   none ? 0 : e.positive, none ? 0 : e.negative, none ? 0 : e.zero);
+}
+
+} // namespace mpki
+#endif
