@@ -204,9 +204,19 @@ bool borg_operator_value(const char *op, int64_t a, int64_t b, int64_t *value);
 /** An integer constant expression without variables (literals, operators, get_local_size()). */
 bool borg_constant(const borg_expr *e, int32_t size, int64_t *value);
 
+/** lower/roll.c: which loops over constants stay loops, and which private arrays lie in memory for that. The first lowering
+ *  with a plan fills it in and unrolls all; once borg_plan_arrays has found arrays, later ones follow it. */
+typedef struct borg_plan borg_plan;
+borg_plan *borg_plan_new(borg_arena *arena, const borg_function *kernel);
+/** False: no array is worth it, and the plan changes nothing. */
+bool borg_plan_arrays(borg_plan *plan, const borg_module *m, const borg_machine *machine);
+
+/** After a lowering that followed it: an array turned out to have more lanes, what was made is wrong. */
+bool borg_plan_failed(const borg_plan *plan);
+
 /** lower/: one kernel of a checked file as InfReg-IR for the given size, pack and order. NULL and
- *  messages if it cannot be mapped. */
+ *  messages if it cannot be mapped. plan: NULL, or see above. */
 borg_module *borg_lower(const borg_function *kernel, borg_arena *arena, const borg_options *options,
-                        int32_t pack, borg_order order, borg_diags *diags);
+                        int32_t pack, borg_order order, borg_plan *plan, borg_diags *diags);
 
 #endif

@@ -40,6 +40,7 @@ typedef struct borg_options {
     int32_t unroll_budget; /* instructions; 0 = 200000 */
     int32_t optimise;      /* 0: all passes; -1: those needed only. Of text form: 0 none, 1 all */
     bool verify;           /* the checker runs between passes */
+    bool unroll_all;       /* --unroll-all: no loop stays one where it can be unrolled */
     bool no_vector;        /* loops over constants are unrolled, never executed as vectors */
     const char *const *defines; /* "NAME" or "NAME=text", NULL-terminated; may be NULL */
     const borg_reader *reader;  /* NULL: what is included cannot be read */
@@ -92,9 +93,10 @@ typedef struct borg_machine {
     int32_t registers;    /* 32 */
     double perm_cost;     /* of one static permute of a register, in units of one addition */
     bool transposes;      /* stores of several rows side by side are no scatters (pass join) */
-    double code;          /* instructions that fit its first-level cache; 0: this does not matter */
-    bool mma;             /* instructions for MMA of f64: one group in a warp, not if strict */
-    double gather_cost;   /* per lane of an access that is neither contiguous nor a broadcast */
+    bool rolls;         /* loops over arrays that registers cannot hold stay loops (lower/roll.c) */
+    double code;        /* instructions that fit its first-level cache; 0: this does not matter */
+    bool mma;           /* instructions for MMA of f64: one group in a warp, not if strict */
+    double gather_cost; /* per lane of an access that is neither contiguous nor a broadcast */
 } borg_machine;
 
 /** A backend: one constant of this type and one folder, borg/emit/<name>/.

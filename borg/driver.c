@@ -7,14 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MUCH_SHORTER 0.7
+
 static bool wants(const borg_options *o, const char *what) {
     return o->dump && o->dump_to && strcmp(o->dump, what) == 0;
 }
 
 /* One kernel for one pack and order; NULL if there were errors. */
-static borg_module *make_module(borg_program *p, const borg_function *kernel, const borg_options *o,
-                                int32_t pack, borg_order order, borg_status *status) {
-    borg_module *m = borg_lower(kernel, &p->arena, o, pack, order, &p->diags);
+static borg_module *make_once(borg_program *p, const borg_function *kernel, const borg_options *o,
+                              int32_t pack, borg_order order, borg_plan *plan,
+                              borg_status *status) {
+    borg_module *m = borg_lower(kernel, &p->arena, o, pack, order, plan, &p->diags);
     *status = m ? BORG_OK : BORG_ERR_SOURCE;
     if (!m) return NULL;
     if (wants(o, "ssa")) borg_print(m, o->dump_to);
@@ -23,13 +26,45 @@ static borg_module *make_module(borg_program *p, const borg_function *kernel, co
     return NULL;
 }
 
+/* A matrix in each lane: measured, the stores and loads of loops then cost more than spilled registers do. */
+static bool in_lanes(const borg_machine *machine, int32_t pack, borg_order order) {
+    return order == BORG_WG_MINOR && pack * 8 >= machine->vector_bytes;
+}
+
+/* All unrolled; and where that is longer than the machine's instruction cache, with loops that stay
+ * loops, if that makes it much shorter. */
+static borg_module *make_module(borg_program *p, const borg_function *kernel, const borg_options *o,
+                                int32_t pack, borg_order order, borg_status *status) {
+    const borg_machine *machine = o->backend ? &o->backend->machine : NULL;
+    if (!machine || !machine->rolls || o->unroll_all || in_lanes(machine, pack, order))
+        return make_once(p, kernel, o, pack, order, NULL, status);
+    borg_options trial = *o;
+    trial.dump_to = NULL; /* only what is chosen is dumped */
+    borg_plan *plan = borg_plan_new(&p->arena, kernel);
+    borg_module *m = make_once(p, kernel, &trial, pack, order, plan, status), *rolled = NULL;
+    if (!m) return NULL;
+    const double code = borg_code(m, machine);
+    const borg_diags told = p->diags;
+    borg_status ignored;
+    if (code > machine->code && borg_plan_arrays(plan, m, machine))
+        rolled = make_once(p, kernel, &trial, pack, order, plan, &ignored);
+    p->diags = told; /* what the first one said is enough */
+    if (told.last) told.last->next = NULL;
+    if (rolled && (borg_plan_failed(plan) || borg_code(rolled, machine) > MUCH_SHORTER * code))
+        rolled = NULL;
+    if (o->dump_to) return make_once(p, kernel, o, pack, order, rolled ? plan : NULL, status);
+    return rolled ? rolled : m;
+}
+
 static borg_module *make_ordered(borg_program *p, const borg_function *kernel,
                                  const borg_options *o, int32_t pack, borg_status *status) {
     borg_order order = o->order == BORG_ORDER_AUTO ? BORG_WI_MINOR : o->order;
     borg_module *m = make_module(p, kernel, o, pack, order, status);
+    if (!m || o->order != BORG_ORDER_AUTO || !o->backend) return m;
     /* values do not depend on the lane order: the module can be given the other one as it is */
-    if (m && o->order == BORG_ORDER_AUTO && o->backend)
-        m->order = borg_choose_order(m, &o->backend->machine);
+    m->order = borg_choose_order(m, &o->backend->machine);
+    if (m->nlocals && in_lanes(&o->backend->machine, pack, m->order))
+        m = make_module(p, kernel, o, pack, m->order, status);
     return m;
 }
 

@@ -104,6 +104,22 @@ bool borg_same_for_groups(const borg_inst *v) {
     return same_for_groups(v, 8);
 }
 
+bool borg_index_parts(const borg_module *m, const borg_inst *index, const borg_inst **base,
+                      const borg_inst **part) {
+    const borg_inst *x = index;
+    *base = *part = NULL;
+    if (x->op == BORG_CONST) {
+        *part = x;
+        return true;
+    }
+    for (int i = 0; x->op == BORG_ADD && i < 2 && !*part; ++i)
+        if (x->args[i]->op == BORG_CONST) *part = x->args[i];
+    if (*part) x = x->args[x->args[0] == *part];
+    if (x->op == BORG_BCAST) x = x->args[0];
+    *base = x;
+    return x->rows == 1 && (x->spread == BORG_UNI || (x->spread == BORG_WG && m->pack == 1));
+}
+
 bool borg_is_pure(const borg_inst *v) {
     switch (v->op) {
     case BORG_STORE:

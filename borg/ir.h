@@ -365,6 +365,10 @@ const borg_inst *borg_root(const borg_inst *access);
 bool borg_may_meet(const borg_module *m, const borg_inst *x, const borg_inst *y);
 /** Whether it can be seen that the lanes of a row differ by the work-item alone. */
 bool borg_same_for_groups(const borg_inst *v);
+/** Whether an index is one number for all lanes, *base or NULL for 0, plus a constant for each, *part
+ * or NULL for 0. */
+bool borg_index_parts(const borg_module *m, const borg_inst *index, const borg_inst **base,
+                      const borg_inst **part);
 /** True if the instruction may be removed when nobody uses it (loads may). */
 bool borg_is_pure(const borg_inst *v);
 

@@ -43,7 +43,9 @@ static double memory_cost(const model *k, const borg_inst *v, const borg_inst *v
     double regs = registers(k, value, value->type);
     double lanes = (double)borg_lanes(k->m, value);
     if (v->args[0]->op == BORG_LOCAL) { /* near: an access of all threads; by lanes; side by side */
-        bool together = k->wg_minor && borg_same_for_groups(v->args[1]);
+        const borg_inst *base, *part;
+        bool together = (k->wg_minor && borg_same_for_groups(v->args[1])) ||
+                        borg_index_parts(k->m, v->args[1], &base, &part);
         return k->machine->simt ? value->rows : together ? regs : lanes;
     }
     if (v->op == BORG_LOAD || v->op == BORG_STORE) return lanes * k->machine->gather_cost;
@@ -153,15 +155,24 @@ static void copy_uses(borg_block *block) {
     }
 }
 
-static double cost_in_order(borg_module *m, const borg_machine *machine, bool wg_minor) {
+static model model_of(borg_module *m, const borg_machine *machine, bool wg_minor) {
     model k = {.m = m, .machine = machine, .wg_minor = wg_minor};
     borg_count_uses(m);
     copy_uses(m->body);
     walk(&k, m->body, 1.0);
+    return k;
+}
+
+static double cost_in_order(borg_module *m, const borg_machine *machine, bool wg_minor) {
+    model k = model_of(m, machine, wg_minor);
     /* code that does not fit the instruction cache waits for its instructions, and spills make it
      * longer */
     if (machine->code > 0 && k.code > machine->code) k.cost *= k.code / machine->code;
     return k.cost;
+}
+
+double borg_code(borg_module *m, const borg_machine *machine) {
+    return model_of(m, machine, m->order == BORG_WG_MINOR).code;
 }
 
 double borg_cost(borg_module *m, const borg_machine *machine) {

@@ -48,6 +48,8 @@ bool borg_run_passes(borg_module *m, const borg_options *options, borg_diags *di
 borg_order borg_choose_order(borg_module *m, const borg_machine *machine);
 /** Cost of a module on a machine, in vector additions: instructions, permutes, gathers, spills. */
 double borg_cost(borg_module *m, const borg_machine *machine);
+/** Length of its code, in the same unit. */
+double borg_code(borg_module *m, const borg_machine *machine);
 
 /** pack.c: cycles of a processor for a group, where the module's packs go one after the other. */
 double borg_cost_of_group(borg_module *m, const borg_machine *machine);

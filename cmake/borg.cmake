@@ -21,6 +21,9 @@ if(BORG_LLC)
 else()
     message(STATUS "tests of the backend llvm: left out, llc was not found")
 endif()
+# the newest opt, whose checker reads the text of every kernel
+find_program(BORG_OPT NAMES opt-23 opt-22 opt-21 opt-20 opt-19 opt-18 opt-17 opt-16 opt-15 opt)
+find_package(Python3 COMPONENTS Interpreter QUIET)
 if(NOT METAPACK_NVCC) # cmake/cuda.cmake looked for it
     message(STATUS "tests of CUDA C by its compiler: left out, nvcc was not found")
 endif()

@@ -138,6 +138,7 @@ static int run_kernel(device *d, launch_fn launch) {
     } else {
         for (int k = 0; k < b->parts; k++) a[n++] = &p[k];
         if (is(b, "pade")) a[n++] = &total;
+        if (is(b, "gema5")) a[n++] = &d->piv; /* turns */
     }
     a[n++] = &first, a[n++] = &last;
     return launch(a, b->count);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* C = 5 (A + B), the sum in a loop (thesis of 2021, figure 7.10). -D UNROLLED: its bound is a constant; -D MASKED: each
- * work-item reads its own; else all read the same. */
+ * work-item reads its own; else (-D UNIFORM) all read the same. */
 #include "../../src/kernels/cl/real.h"
 
 __kernel void gema5(__global T *c, __global const T *a, __global const T *b, __global const int *turns)

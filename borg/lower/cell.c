@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cells: the elements of variables and their current values; states to return to. */
-#include "borg/lower/core.h"
+#include "borg/lower/leaves.h"
 #include <string.h>
 
 borg_inst *borg_lower_read_cell(borg_lowerer *l, borg_cell cell) {
@@ -59,19 +59,35 @@ void borg_lower_born(borg_lowerer *l, const borg_decl *d) {
     l->born[first] = l->mask;
 }
 
-/* A __local volatile array is made at the kernel's top, where all work-items are. */
+static bool in_memory(const borg_lowerer *l, const borg_decl *d) {
+    return d->storage == BORG_LOCAL_MEMORY || borg_lower_placed(l, d);
+}
+
+static const char *unused_name(const borg_lowerer *l, const char *name) {
+    for (int32_t i = 0; i < l->m->nlocals; ++i)
+        if (strcmp(l->m->locals[i].name, name) == 0)
+            return borg_format(l->arena, "%s_%d", name, l->m->nlocals);
+    return name;
+}
+
+/* A __local volatile array is made at the kernel's top, where all work-items are. So is one that is
+ * placed in memory (roll.c), which has its work-items' elements side by side. */
 static void declare_memory(borg_lowerer *l, const borg_decl *d) {
     borg_module *m = l->m;
     size_t count = (size_t)m->nlocals + 1;
+    const bool items = borg_lower_placed(l, d) && borg_lower_placed_spread(l, d) == BORG_WI;
+    for (int32_t i = 0; i < m->nlocals; ++i)
+        if (l->locals[i].decl == d) return; /* by an attempt to lower a loop */
     m->locals = borg_grow(l->arena, m->locals, count, &l->table_capacity, sizeof *m->locals);
     l->locals = borg_grow(l->arena, l->locals, count, &l->locals_capacity, sizeof *l->locals);
-    borg_inst *v = borg_emit(&l->b, BORG_LOCAL, BORG_PTR, BORG_WG, 1, 0);
+    borg_builder top = {.module = m, .block = m->body, .before = m->body->first};
+    borg_inst *v = borg_emit(&top, BORG_LOCAL, BORG_PTR, BORG_WG, 1, 0);
     v->index = m->nlocals;
     m->locals[m->nlocals] = (borg_local){
-        .name = d->name,
+        .name = unused_name(l, d->name),
         .elem = borg_ctype_ir(d->type),
         .uns = borg_ctype_unsigned(d->type),
-        .count = d->count,
+        .count = d->count * (items ? m->size : 1),
     };
     l->locals[m->nlocals++] = (borg_lower_array){d, v};
 }
@@ -83,7 +99,7 @@ borg_inst *borg_lower_local_memory(borg_lowerer *l, const borg_decl *d) {
 }
 
 void borg_lower_declare(borg_lowerer *l, const borg_decl *d, borg_inst *const *values) {
-    if (d->storage == BORG_LOCAL_MEMORY) {
+    if (in_memory(l, d)) {
         declare_memory(l, d);
         return;
     }
@@ -92,7 +108,7 @@ void borg_lower_declare(borg_lowerer *l, const borg_decl *d, borg_inst *const *v
 }
 
 void borg_lower_declare_dead(borg_lowerer *l, const borg_decl *d) {
-    if (d->storage == BORG_LOCAL_MEMORY) {
+    if (in_memory(l, d)) {
         declare_memory(l, d);
         return;
     }
@@ -104,7 +120,7 @@ void borg_lower_declare_dead(borg_lowerer *l, const borg_decl *d) {
 }
 
 void borg_lower_forget(borg_lowerer *l, const borg_decl *d) {
-    if (d->storage == BORG_LOCAL_MEMORY) return;
+    if (in_memory(l, d)) return;
     int32_t first = borg_lower_cells_of(l, d);
     for (int32_t i = 0; i < borg_lower_cell_count(l, d); ++i) l->cells[first + i].value = NULL;
 }

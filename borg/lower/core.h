@@ -25,6 +25,24 @@ typedef struct borg_lower_loop {
     borg_inst *broken, *skipped;
 } borg_lower_loop;
 
+/** What a first lowering saw of a private array; then, whether it is placed in memory. */
+typedef struct borg_array_use {
+    const borg_decl *decl;
+    bool *written;      /* by element */
+    borg_spread spread; /* of what is written */
+    int32_t declared;   /* how often */
+    bool counted;       /* indexed by the counter of a loop that may stay a loop */
+    bool early;         /* read before it is written */
+    bool placed;
+} borg_array_use;
+
+struct borg_plan {
+    borg_array_use *of; /* by number of the variable */
+    int32_t count;
+    bool failed; /* an array has more lanes than was seen */
+    bool apply;  /* what was seen is known: arrays are placed, and loops stay */
+};
+
 typedef struct borg_lowerer {
     borg_arena *arena;
     borg_module *m;
@@ -52,6 +70,8 @@ typedef struct borg_lowerer {
     int32_t budget, unrolling; /* unrolling: depth of unrolled loops around */
     int32_t base;              /* instructions that existed before the outermost unrolled loop */
     int32_t depth;             /* of inlined calls and statements */
+    borg_plan *plan;           /* NULL: all loops over constants are unrolled */
+    bool inside;               /* a loop whose indices of arrays are known to be inside them */
     bool over;                 /* the budget is exceeded: back to the outermost unrolled loop */
 } borg_lowerer;
 

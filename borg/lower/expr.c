@@ -32,6 +32,7 @@ static borg_place place_of(borg_lowerer *l, const borg_expr *e) {
     if (e->kind == BORG_E_NAME) return p;
     if (p.d->storage == BORG_PARAMETER && p.d->depth) return memory_place(l, e);
     p.index = borg_lower_convert(l, borg_lower_expr(l, e->args[0]), e->args[0]->type, BORG_C_INT);
+    if (borg_lower_placed(l, p.d)) p.pointer = borg_lower_local_memory(l, p.d);
     if (p.d->storage != BORG_LOCAL_MEMORY) return p;
     p.pointer = borg_lower_local_memory(l, p.d);
     if (p.index->op == BORG_CONST && !borg_lower_in_bounds(l, &p))
@@ -43,7 +44,9 @@ static borg_place place_of(borg_lowerer *l, const borg_expr *e) {
  */
 
 void borg_lower_declare_here(borg_lowerer *l, const borg_decl *d) {
-    if (d->storage == BORG_LOCAL_MEMORY) {
+    borg_lower_note_array(l, d);
+    if (d->storage == BORG_LOCAL_MEMORY || borg_lower_placed(l, d)) {
+        borg_lower_born(l, d);
         borg_lower_declare(l, d, NULL);
         return;
     }
@@ -141,8 +144,22 @@ static borg_inst *lower_unary(borg_lowerer *l, const borg_expr *e) {
     }
 }
 
+/* A lane of an array that lies in memory is read from there. NULL: it is no such thing. */
+static borg_inst *lower_lane(borg_lowerer *l, const borg_expr *e) {
+    if (e->builtin != BORG_B_SHUFFLE || e->args[0]->kind != BORG_E_INDEX ||
+        (l->mask && l->mask->spread == BORG_WI))
+        return NULL;
+    const borg_decl *d = borg_lower_variable(l, e->args[0]->decl);
+    if (!borg_lower_placed(l, d) || borg_lower_placed_spread(l, d) != BORG_WI) return NULL;
+    borg_place p = place_of(l, e->args[0]);
+    borg_inst *lane = borg_lower_expr(l, e->args[1]);
+    if (p.index->spread == BORG_WI || lane->spread == BORG_WI) return NULL;
+    return borg_lower_read_lane(l, &p, lane);
+}
+
 static borg_inst *lower_builtin(borg_lowerer *l, const borg_expr *e) {
-    borg_inst *args[4] = {NULL};
+    borg_inst *args[4] = {lower_lane(l, e)};
+    if (args[0]) return args[0];
     for (int32_t i = 0; i < e->nargs; ++i) args[i] = borg_lower_expr(l, e->args[i]);
     return borg_lower_builtin(l, e, args);
 }

@@ -68,7 +68,7 @@ static void make_params(borg_lowerer *l) {
 }
 
 borg_module *borg_lower(const borg_function *kernel, borg_arena *arena, const borg_options *options,
-                        int32_t pack, borg_order order, borg_diags *diags) {
+                        int32_t pack, borg_order order, borg_plan *plan, borg_diags *diags) {
     borg_lowerer *l = BORG_NEW(arena, 1, borg_lowerer);
     int32_t errors = diags->errors;
     l->arena = arena;
@@ -80,6 +80,7 @@ borg_module *borg_lower(const borg_function *kernel, borg_arena *arena, const bo
     l->kernel = kernel;
     l->alias = BORG_NEW(arena, kernel->numbers + 1, const borg_decl *);
     l->diags = diags;
+    l->plan = plan;
     l->budget = options->unroll_budget > 0 ? options->unroll_budget : 200000;
     make_params(l);
     borg_lower_stmt(l, kernel->body);

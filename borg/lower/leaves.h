@@ -26,6 +26,23 @@ borg_inst *borg_lower_local_read(borg_lowerer *l, const borg_decl *d, borg_inst 
 void borg_lower_local_write(borg_lowerer *l, const borg_decl *d, borg_inst *index, borg_inst *value,
                             borg_loc loc);
 
+/* ---- counter.c: the counter of a loop over constants ---- */
+typedef struct borg_counter {
+    borg_lowerer *l;
+    const borg_stmt *loop;
+    const borg_decl *decl;
+    int64_t value; /* in the turn that is looked at */
+} borg_counter;
+/** The one variable that the step of a `for` changes, before the first turn. False: there is none,
+ * its first value is not constant, or the body changes what bounds and step are made of. */
+bool borg_counter_find(borg_lowerer *l, const borg_stmt *s, borg_counter *k);
+/** An integer expression in that turn; false: it is not constant. */
+bool borg_counter_known(const borg_counter *k, const borg_expr *e, int64_t *value);
+/** The counter's value in the next turn. */
+bool borg_counter_next(const borg_counter *k, int64_t *value);
+/** Iterations of a `for` over constants whose body does not change the counter; -1: not known. */
+int64_t borg_lower_trips(borg_lowerer *l, const borg_stmt *s);
+
 /* ---- vector.c: index sets of a loop (7.3.1) ---- */
 /** The values of a counter, and where those sets of them end whose iterations can be executed
  *  together. */
@@ -36,8 +53,18 @@ typedef struct borg_index_sets {
 } borg_index_sets;
 /** False: the loop cannot be run as vectors. */
 bool borg_lower_index_sets(borg_lowerer *l, const borg_stmt *s, borg_index_sets *sets);
-/** Iterations of a `for` over constants whose body does not change the counter; -1: not known. */
-int64_t borg_lower_trips(borg_lowerer *l, const borg_stmt *s);
+
+/* ---- roll.c: loops over constants that stay loops ---- */
+/** Does this loop stay one? While a plan is made: no, but what it would need is noted. */
+bool borg_lower_stays_loop(borg_lowerer *l, const borg_stmt *s);
+/** Does the private array lie in memory, and with how many lanes? */
+bool borg_lower_placed(const borg_lowerer *l, const borg_decl *d);
+borg_spread borg_lower_placed_spread(const borg_lowerer *l, const borg_decl *d);
+/** For the plan: an array is declared, an element read (-1: nobody knows which), or written. */
+void borg_lower_note_array(borg_lowerer *l, const borg_decl *d);
+void borg_lower_note_read(borg_lowerer *l, const borg_decl *d, int32_t element);
+void borg_lower_note_write(borg_lowerer *l, const borg_decl *d, int32_t element,
+                           borg_spread spread);
 
 /* ---- scan.c: what a tree contains ---- */
 typedef struct borg_contents {

@@ -267,6 +267,13 @@ static void lower_loop(borg_lowerer *l, const borg_stmt *s) {
         run_later(l, s);
         return;
     }
+    if (borg_lower_stays_loop(l, s)) {
+        const bool inside = l->inside;
+        l->inside = true;
+        run_later(l, s);
+        l->inside = inside;
+        return;
+    }
     if (s->kind == BORG_S_FOR && run_as_vectors(l, s)) return;
     borg_checkpoint start = borg_lower_save(l);
     bool outermost = l->unrolling == 0;

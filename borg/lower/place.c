@@ -88,12 +88,22 @@ static borg_inst *gather_cells(borg_lowerer *l, const borg_cell *cells, int32_t 
     return borg_lower_simplify(l, borg_emit_rows(&l->b, count, from, map));
 }
 
+/* For the plan of loops. */
+static void note_read(borg_lowerer *l, const borg_place *p) {
+    if (p->index->op != BORG_CONST) borg_lower_note_read(l, p->d, -1);
+    for (int32_t i = 0; p->index->op == BORG_CONST && i < p->index->ntable; ++i) {
+        const int32_t at = (int32_t)(uint32_t)p->index->bits[i];
+        if (at >= 0 && at < p->d->count) borg_lower_note_read(l, p->d, at);
+    }
+}
+
 static borg_inst *read_array(borg_lowerer *l, const borg_place *p) {
     const borg_cell *cells = borg_lower_cell(l, p->d, 0);
     borg_inst *index = p->index, *result = NULL;
     int32_t count = p->d->count;
     if (index->op == BORG_CONST && !borg_lower_in_bounds(l, p))
         return borg_lower_read_cell(l, cells[0]);
+    note_read(l, p);
     if (borg_is_splat(index)) {
         borg_inst *v = borg_lower_read_cell(l, cells[index->bits[0]]);
         return borg_lower_unify(l, v, v->spread, index->rows);
@@ -124,15 +134,6 @@ static borg_inst *read_array(borg_lowerer *l, const borg_place *p) {
     return borg_lower_simplify(l, v);
 }
 
-borg_inst *borg_lower_read_place(borg_lowerer *l, const borg_place *p) {
-    const borg_decl *d = p->d;
-    if (p->pointer)
-        return borg_lower_load(l, borg_ctype_ir(d->type), p->pointer, p->index, p->e->loc);
-    if (d->storage == BORG_LOCAL_REGISTERS) return borg_lower_local_read(l, d, p->index, p->e->loc);
-    if (p->index) return read_array(l, p);
-    return borg_lower_read_cell(l, *borg_lower_cell(l, d, 0));
-}
-
 static borg_inst *masked(borg_lowerer *l, borg_inst *mask, borg_inst *v, borg_inst *old) {
     return mask ? borg_lower_elem(l, BORG_SELECT, v->type, mask, v, old) : v;
 }
@@ -156,6 +157,61 @@ static void store(borg_lowerer *l, const borg_place *p, borg_inst *value) {
     if (!borg_lower_simplify(l, s)) return;
 }
 
+/* ---- private arrays that lie in memory (roll.c): element e of work-item w is e*size + w ---- */
+
+static borg_inst *placed_index(borg_lowerer *l, const borg_place *p, borg_inst *item) {
+    borg_inst *index = p->index;
+    if (index->op == BORG_CONST && !borg_lower_in_bounds(l, p)) index = borg_lower_int(l, 0);
+    if (!l->inside)
+        index = borg_lower_elem(l, BORG_UMIN, BORG_I32, index, borg_lower_int(l, p->d->count - 1),
+                                NULL);
+    if (borg_lower_placed_spread(l, p->d) != BORG_WI) return index;
+    index = borg_lower_elem(l, BORG_MUL, BORG_I32, index, borg_lower_int(l, l->m->size), NULL);
+    return borg_lower_elem(l, BORG_ADD, BORG_I32, index, item, NULL);
+}
+
+static borg_inst *all_items(borg_lowerer *l) {
+    uint64_t bits[BORG_MAX_SIZE];
+    for (int32_t w = 0; w < l->m->size; ++w) bits[w] = (uint64_t)w;
+    return borg_emit_table(&l->b, BORG_I32, BORG_WI, 1, bits);
+}
+
+static borg_inst *read_placed(borg_lowerer *l, const borg_place *p, borg_inst *item) {
+    borg_inst *index = placed_index(l, p, item), *mask = l->mask;
+    l->mask = NULL; /* it is inside, whoever asks */
+    borg_inst *v = borg_lower_load(l, borg_ctype_ir(p->d->type), p->pointer, index, p->e->loc);
+    l->mask = mask;
+    return v;
+}
+
+static void write_placed(borg_lowerer *l, const borg_place *p, borg_inst *value) {
+    const borg_spread spread = borg_lower_placed_spread(l, p->d);
+    borg_inst *mask = l->mask;
+    borg_place q = *p;
+    q.index = placed_index(l, p, all_items(l));
+    l->mask = borg_lower_mask_of(l, p->d);
+    if (value->spread > spread || q.index->spread > spread || (l->mask && l->mask->spread > spread))
+        l->plan->failed = true; /* wider than the first lowering saw */
+    else
+        store(l, &q, borg_lower_unify(l, value, spread, value->rows));
+    l->mask = mask;
+}
+
+borg_inst *borg_lower_read_lane(borg_lowerer *l, const borg_place *p, borg_inst *lane) {
+    lane = borg_lower_elem(l, BORG_UMIN, BORG_I32, lane, borg_lower_int(l, l->m->size - 1), NULL);
+    return read_placed(l, p, lane);
+}
+
+borg_inst *borg_lower_read_place(borg_lowerer *l, const borg_place *p) {
+    const borg_decl *d = p->d;
+    if (borg_lower_placed(l, d)) return read_placed(l, p, all_items(l));
+    if (p->pointer)
+        return borg_lower_load(l, borg_ctype_ir(d->type), p->pointer, p->index, p->e->loc);
+    if (d->storage == BORG_LOCAL_REGISTERS) return borg_lower_local_read(l, d, p->index, p->e->loc);
+    if (p->index) return read_array(l, p);
+    return borg_lower_read_cell(l, *borg_lower_cell(l, d, 0));
+}
+
 static void write_array(borg_lowerer *l, const borg_place *p, borg_inst *value) {
     const borg_decl *d = p->d;
     const borg_cell *cells = borg_lower_cell(l, d, 0);
@@ -163,17 +219,22 @@ static void write_array(borg_lowerer *l, const borg_place *p, borg_inst *value) 
     if (index->op == BORG_CONST && !borg_lower_in_bounds(l, p)) return;
     if (borg_is_splat(index) && index->rows == 1 && value->rows == 1) {
         int32_t e = (int32_t)index->bits[0];
-        borg_inst *old = borg_lower_read_cell(l, cells[e]);
-        borg_lower_set_cell(l, d, e, masked(l, borg_lower_mask_of(l, d), value, old), 0);
+        borg_inst *mask = borg_lower_mask_of(l, d);
+        if (mask) borg_lower_note_read(l, d, e);
+        borg_inst *v = masked(l, mask, value, borg_lower_read_cell(l, cells[e]));
+        borg_lower_note_write(l, d, e, v->spread);
+        borg_lower_set_cell(l, d, e, v, 0);
         return;
     }
     if (index->op == BORG_CONST && index->spread < BORG_WI) {
-        borg_inst *old = read_array(l, p);
-        borg_inst *v = masked(l, borg_lower_mask_of(l, d),
-                              borg_lower_unify(l, value, value->spread, index->rows), old);
-        for (int32_t r = 0; r < index->rows; ++r)
-            borg_lower_set_cell(l, d, (int32_t)index->bits[index->ntable == 1 ? 0 : r], v,
-                                v->rows > 1 ? r : 0);
+        borg_inst *mask = borg_lower_mask_of(l, d), *v;
+        v = borg_lower_unify(l, value, value->spread, index->rows);
+        if (mask) v = masked(l, mask, v, read_array(l, p));
+        for (int32_t r = 0; r < index->rows; ++r) {
+            const int32_t e = (int32_t)index->bits[index->ntable == 1 ? 0 : r];
+            borg_lower_note_write(l, d, e, v->spread);
+            borg_lower_set_cell(l, d, e, v, v->rows > 1 ? r : 0);
+        }
         if (v->rows > 1 && v->name == d->name && !v->ix) {
             int32_t *ix = BORG_NEW(l->arena, v->rows, int32_t);
             for (int32_t r = 0; r < v->rows; ++r)
@@ -186,14 +247,18 @@ static void write_array(borg_lowerer *l, const borg_place *p, borg_inst *value) 
     for (int32_t e = 0; e < d->count; ++e) {
         borg_inst *here = borg_lower_and(l, equals(l, index, e), borg_lower_mask_of(l, d));
         if (borg_lower_never(here)) continue;
-        borg_inst *old = borg_lower_read_cell(l, *borg_lower_cell(l, d, e));
-        borg_lower_set_cell(l, d, e, masked(l, here, value, old), 0);
+        borg_inst *v = masked(l, here, value, borg_lower_read_cell(l, *borg_lower_cell(l, d, e)));
+        borg_lower_note_read(l, d, index->op == BORG_CONST ? e : -1);
+        borg_lower_note_write(l, d, e, v->spread);
+        borg_lower_set_cell(l, d, e, v, 0);
     }
 }
 
 void borg_lower_write_place(borg_lowerer *l, const borg_place *p, borg_inst *value) {
     const borg_decl *d = p->d;
-    if (p->pointer) {
+    if (borg_lower_placed(l, d)) {
+        write_placed(l, p, value);
+    } else if (p->pointer) {
         store(l, p, value);
     } else if (d->storage == BORG_LOCAL_REGISTERS) {
         borg_lower_local_write(l, d, p->index, value, p->e->loc);

@@ -13,6 +13,8 @@ typedef struct borg_place {
 
 borg_inst *borg_lower_read_place(borg_lowerer *l, const borg_place *p);
 void borg_lower_write_place(borg_lowerer *l, const borg_place *p, borg_inst *value);
+/** Of a private array that lies in memory: the element that another work-item of the group has. */
+borg_inst *borg_lower_read_lane(borg_lowerer *l, const borg_place *p, borg_inst *lane);
 /** A parameter of the kernel. */
 borg_inst *borg_lower_parameter(borg_lowerer *l, const borg_decl *d);
 borg_inst *borg_lower_load(borg_lowerer *l, borg_type type, borg_inst *pointer, borg_inst *index,

@@ -304,6 +304,7 @@ const borg_backend borg_backend_avx512 = {
                 .perm_cost = 1,
                 .gather_cost = 2,
                 .transposes = true,
+                .rolls = true,
                 .code = 4000},
     .emit = emit,
 };

@@ -125,6 +125,7 @@ const borg_backend borg_backend_c = {
                 .perm_cost = 1,
                 .gather_cost = 2,
                 .transposes = true,
+                .rolls = true,
                 .code = 4000},
     .emit = emit,
 };

@@ -34,7 +34,44 @@ const char *simd_access_pointer(simd *e, const simd_access *k, int32_t g) {
 }
 
 bool simd_access_affine(const simd_access *k) {
-    return k->v->op == BORG_LOADA || k->v->op == BORG_STOREA;
+    return k->near || k->v->op == BORG_LOADA || k->v->op == BORG_STOREA;
+}
+
+bool simd_near(const simd *e, const borg_inst *v, const borg_inst **base, const borg_inst **part) {
+    return (v->op == BORG_LOAD || v->op == BORG_STORE) && v->args[0]->op == BORG_LOCAL &&
+           borg_index_parts(e->m, v->args[1], base, part) && (!*base || simd_scalar(e, *base));
+}
+
+/* All accesses go by the base alone: what else their indices are made of is not computed. */
+static void skip_indices(simd *e, borg_block *block) {
+    const borg_inst *base, *part;
+    for (borg_inst *v = block->first; v; v = v->next) {
+        for (int i = 0; i < 2; ++i)
+            if (v->block[i]) skip_indices(e, v->block[i]);
+        if (!simd_near(e, v, &base, &part)) continue;
+        borg_inst *x = v->args[1];
+        if (base) ++((borg_inst *)base)->uses;
+        --x->uses;
+        for (int32_t i = 0;
+             x->uses == 0 && (x->op == BORG_ADD || x->op == BORG_BCAST) && i < x->nargs; ++i) {
+            borg_inst *y = x->args[i];
+            if (--y->uses == 0 && y->op == BORG_BCAST) --y->args[0]->uses;
+        }
+    }
+}
+
+void simd_skip_indices(simd *e) {
+    skip_indices(e, e->m->body);
+}
+
+/* Of all groups' arrays: by element and group where they are interleaved. */
+static void prepare_near(const simd *e, simd_access *k, const borg_inst *x) {
+    const int64_t count = e->m->locals[k->v->args[0]->index].count;
+    for (int32_t l = 0; l < k->used; ++l) {
+        const int64_t at = x ? (int32_t)borg_const_bits(e->m, x, k->row, k->wi[l]) : 0;
+        k->element[l] = (uint64_t)(simd_access_interleaved(e) ? at * e->m->pack + k->wg[l]
+                                                              : at + k->wg[l] * count);
+    }
 }
 
 /* Which element of its group's array a lane accesses. */
@@ -69,13 +106,22 @@ static const char *element(simd *e, const simd_access *k, int32_t lane, int32_t 
 }
 
 const char *simd_access_place(simd *e, const simd_access *k, int32_t lane, int32_t less) {
+    if (k->near) {
+        const char *at =
+            borg_format(e->arena, "l_%s + %" PRId64, e->m->locals[k->v->args[0]->index].name,
+                        (int64_t)(k->element[lane] - (uint64_t)less));
+        if (!k->base) return at;
+        return borg_format(e->arena, "%s + (int64_t)(int32_t)%s * %d", at, simd_reg(e, k->base, 0),
+                           simd_access_interleaved(e) ? e->m->pack : 1);
+    }
     return borg_format(e->arena, "%s + %s", simd_access_pointer(e, k, k->wg[lane]),
                        element(e, k, lane, less));
 }
 
 /* What tells the groups of lanes apart: 0 if one address serves all. */
 bool simd_access_by_group(const simd *e, const simd_access *k) {
-    return e->m->pack > 1 && (k->v->args[1]->spread == BORG_WG || k->v->args[0]->spread == BORG_WG);
+    return e->m->pack > 1 && !k->near &&
+           (k->v->args[1]->spread == BORG_WG || k->v->args[0]->spread == BORG_WG);
 }
 
 void simd_access_prepare(simd *e, simd_access *k, int32_t reg) {
@@ -89,12 +135,15 @@ void simd_access_prepare(simd *e, simd_access *k, int32_t reg) {
     k->lanes = simd_bits(k->used);
     for (int32_t l = 0; l < k->used; ++l) {
         simd_place(e, k->value, reg, l, &k->wi[l], &k->wg[l]);
-        if (simd_access_affine(k))
+        if (k->v->op == BORG_LOADA || k->v->op == BORG_STOREA)
             k->element[l] = (uint64_t)k->v->c[k->row] + (uint64_t)k->v->b * (uint64_t)k->wi[l] +
                             (uint64_t)k->v->a * (uint64_t)k->wg[l];
         if (mask && mask->op == BORG_CONST && !(borg_const_bits(e->m, mask, k->row, k->wi[l]) & 1))
             k->lanes &= ~((uint64_t)1 << l);
     }
+    const borg_inst *part;
+    k->near = simd_near(e, k->v, &k->base, &part);
+    if (k->near) prepare_near(e, k, part);
 }
 
 bool simd_access_constant_mask(const simd_access *k) {

@@ -14,8 +14,14 @@ typedef struct simd_access {
     bool store;
     int32_t reg, row, used;
     int32_t wi[BORG_MAX_VECTOR], wg[BORG_MAX_VECTOR];
-    uint64_t element[BORG_MAX_VECTOR]; /* LOADA, STOREA: c + b*wi + a*wg */
+    uint64_t element[BORG_MAX_VECTOR]; /* LOADA, STOREA: c + b*wi + a*wg; near: behind base */
+    bool near; /* a group's array, by an index that is one scalar and a constant for each lane */
+    const borg_inst *base; /* near: that scalar, or NULL */
 } simd_access;
+
+/** Is this an access to a group's array by a scalar, *base or NULL for 0, and a constant for each
+ * lane, *part or NULL for 0? */
+bool simd_near(const simd *e, const borg_inst *v, const borg_inst **base, const borg_inst **part);
 
 /** A lane of a value that has one lane for each group, or one for all. */
 const char *simd_access_of_group(simd *e, const borg_inst *x, int32_t g);

@@ -17,5 +17,7 @@ bool simd_transposable(const simd *e, const borg_inst *v, const borg_inst *value
 
 /** address.c: to be called before anything is emitted. */
 void simd_mark_addresses(simd *e);
+/** access.c: indices that no access needs as values are not used any more. */
+void simd_skip_indices(simd *e);
 
 #endif

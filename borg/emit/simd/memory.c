@@ -230,6 +230,7 @@ static const char *local_indices(simd *e, const simd_access *k) {
 /* The indices of a register's lanes as a register, NULL if there is no such thing. */
 static const char *indices(simd *e, const simd_access *k) {
     const borg_inst *x = k->v->args[1];
+    if (k->near) return simd_literals(e, BORG_I64, k->element, k->used);
     if (k->v->args[0]->op == BORG_LOCAL) return local_indices(e, k);
     if (k->v->args[0]->spread != BORG_UNI) return NULL;
     if (!simd_access_affine(k)) return simd_reg(e, x, k->reg);
@@ -259,6 +260,12 @@ static const char *gather_mask(simd *e, const simd_access *k) {
     return run_mask(e, k, first, 0);
 }
 
+/* Where their indices count from. */
+static const char *gather_pointer(simd *e, const simd_access *k) {
+    if (!k->near) return simd_access_pointer(e, k, 0);
+    return borg_format(e->arena, "(%s)", simd_access_place(e, k, 0, (int32_t)k->element[0]));
+}
+
 static bool load_gather(simd *e, const simd_access *k, borg_inst *v) {
     const char *index = NULL;
     if (simd_access_affine(k) && simd_access_constant_mask(k))
@@ -267,7 +274,7 @@ static bool load_gather(simd *e, const simd_access *k, borg_inst *v) {
     if (!index) return false;
     simd_let(e, v, k->reg,
              borg_format(e->arena, "b_gather_%s(%s, %s, %s)", simd_suffix(v->type),
-                         gather_mask(e, k), simd_access_pointer(e, k, 0), index));
+                         gather_mask(e, k), gather_pointer(e, k), index));
     return true;
 }
 
@@ -277,7 +284,7 @@ static bool store_scatter(simd *e, const simd_access *k) {
     if (e->target->masked && !simd_scalar(e, k->value)) index = indices(e, k);
     if (!index) return false;
     ctext_line(&e->c, "b_scatter_%s(%s, %s, %s, %s);", simd_suffix(k->type), gather_mask(e, k),
-               simd_access_pointer(e, k, 0), index, simd_reg(e, k->value, k->reg));
+               gather_pointer(e, k), index, simd_reg(e, k->value, k->reg));
     return true;
 }
 
@@ -285,7 +292,7 @@ static bool store_scatter(simd *e, const simd_access *k) {
  */
 
 static bool side_by_side(const simd *e, const simd_access *k) {
-    return k->v->args[0]->op == BORG_LOCAL && simd_access_interleaved(e) &&
+    return k->v->args[0]->op == BORG_LOCAL && !k->near && simd_access_interleaved(e) &&
            e->m->pack % e->lanes == 0 && !simd_scalar(e, k->value) &&
            (!k->mask || e->target->masked) && borg_same_for_groups(k->v->args[1]);
 }

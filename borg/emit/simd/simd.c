@@ -92,6 +92,7 @@ static void emit_pack(simd *e, borg_module *m, const char *name) {
     borg_count_uses(m);
     ctext_clear(m->body);
     simd_mark_addresses(e);
+    simd_skip_indices(e);
     borg_put(e->c.out, "static void %s_%d(int64_t g0", name, m->pack);
     put_parameters(e, m, true);
     borg_put(e->c.out, " {\n");
