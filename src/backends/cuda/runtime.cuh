@@ -12,7 +12,10 @@ static const int MPKI_RING = 4;
 struct mpki_cuda {
     int device, sms;
     int capability;    /* 90 for 9.0 */
+    int code;          /* what the kernels that run here were compiled for, 80 for compute_80 */
     size_t shared_max; /* bytes of shared memory a thread block may ask for */
+    size_t shared_all; /* those of a multiprocessor */
+    int blocks_most;   /* thread blocks that a multiprocessor holds */
     /* panels (high priority), trailing updates, copies beside them */
     cudaStream_t panel, update, side;
     cudaStream_t sparse; /* all engines for sparse matrices queue here, one after the other */
