@@ -14,8 +14,6 @@ struct mpki_cuda {
     int capability;    /* 90 for 9.0 */
     int code;          /* what the kernels that run here were compiled for, 80 for compute_80 */
     size_t shared_max; /* bytes of shared memory a thread block may ask for */
-    size_t shared_all; /* those of a multiprocessor */
-    int blocks_most;   /* thread blocks that a multiprocessor holds */
     /* panels (high priority), trailing updates, copies beside them */
     cudaStream_t panel, update, side;
     cudaStream_t sparse; /* all engines for sparse matrices queue here, one after the other */
@@ -41,6 +39,9 @@ struct mpki_cuda {
     /* for factors on blocks: two halves of page-locked memory through which values are sent */
     void *blocks_half[2];
     cudaEvent_t blocks_sent[2];
+    /* of a multiprocessor: bytes of shared memory, thread blocks that it holds */
+    size_t shared_all;
+    int blocks_most;
     char text[512];
 };
 
