@@ -625,6 +625,9 @@ static void test_small_blocks(void **unused) {
     test_parts(unused);
     test_engine(unused);
     test_files(unused);
+    small_blocks("101376"); /* as on 8.6, 8.9 and 12.0 */
+    test_parts(unused);
+    test_shapes(unused);
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 

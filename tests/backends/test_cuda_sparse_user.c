@@ -240,17 +240,14 @@ static void test_older_gpus(void **state) {
         if (k == 0)
             assert_string_equal(text,
                                 "CUDA device 0 has compute capability 7.5; this CUDA module was "
-                                "built for 8.0 and later (METAPACK_CUDA_ARCH)");
+                                "built for 8.0 and later (METAPACK_CUDA_ARCHITECTURES)");
         mpk_batch_init(&batch);
         batch.count = batch.n = 1;
         const mpk_batch_array x = {MPK_BATCH_STRIDED, MPK_DEVICE, &a, 1, 1, 1};
         const mpk_batch_results results = {&outcome, NULL};
-        /* from 9.0 on it gets so far as to see that the pointer is the host's */
+        /* from 8.0 on it gets so far as to see that the pointer is the host's */
         assert_int_equal(mpk_batch_ldlt(ctx, &batch, &x, NULL, &results),
-                         k < 3 ? MPK_ERR_DEVICE : MPK_ERR_ARGUMENT);
-        mpk_last_error(ctx, NULL, NULL, &text);
-        if (k == 1 || k == 2)
-            assert_non_null(strstr(text, "the part for batches was built for 9.0 and later"));
+                         k < 1 ? MPK_ERR_DEVICE : MPK_ERR_ARGUMENT);
         mpk_context_destroy(&ctx);
     }
     unsetenv("METAPACK_CUDA_HOST_CAPABILITY");

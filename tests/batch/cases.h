@@ -494,6 +494,15 @@ static void test_gemm(void **unused) {
             }
 }
 
+#ifdef CASES_DEVICE
+/* On GPUs whose blocks have 99 KiB of shared memory; the module of the host is told so. */
+static void test_gemm_narrow(void **unused) {
+    setenv("METAPACK_CUDA_HOST_SHARED", "101376", 1);
+    test_gemm(unused);
+    unsetenv("METAPACK_CUDA_HOST_SHARED");
+}
+#endif
+
 /* ---- a bad matrix leaves its neighbours right ---- */
 
 static void test_neighbours(void **unused) {
@@ -582,6 +591,9 @@ int main(void) {
         TEST(test_ldu_rook),
         TEST(test_ldu_complete),
         TEST(test_gemm),
+#ifdef CASES_DEVICE
+        TEST(test_gemm_narrow),
+#endif
         TEST(test_neighbours),
 #if !defined CASES_DEVICE && MPKI_ISAS & 3
         AVX2(test_llt_none),

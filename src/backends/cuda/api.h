@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define MPKI_CUDA_VERSION 6
+#define MPKI_CUDA_VERSION 7
 
 /** A device, its streams, events and cuBLAS handles: one for each mpk_context that asks. */
 typedef struct mpki_cuda mpki_cuda;
@@ -144,8 +144,8 @@ typedef struct mpki_cuda_table {
     const struct mpki_cuda_direct_table *direct; /**< direct/direct.h */
     /** Compute capability of the device: 90 for 9.0. */
     int (*capability)(const mpki_cuda *cuda);
-    /** The least one that anything in the module was compiled for, batches, dense matrices. */
-    int least, least_batch, least_dense;
+    /** The least one that the module was compiled for. */
+    int least;
     const struct mpki_cuda_isai_table *isai; /**< isai/isai.h */
 } mpki_cuda_table;
 

@@ -144,8 +144,6 @@ static mpk_status run(mpk_context *ctx, const mpki_batch_call *job) {
     if (!c.device) return mpki_failed(ctx);
     if (!c.device->table->batch)
         return mpki_error(ctx, MPK_ERR_DEVICE, "batch", -1, "the CUDA module has no batches");
-    if (!mpki_cuda_runs(ctx, c.device, c.device->table->least_batch, "the part for batches"))
-        return mpki_failed(ctx);
     if (batch->count > INT32_MAX)
         return mpki_error(ctx, MPK_ERR_SIZE, "batch", batch->count,
                           "a batch on a device has at most 2^31 - 1 matrices");

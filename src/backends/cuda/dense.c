@@ -380,7 +380,5 @@ const mpki_dense_engine *mpki_cuda_dense_engine(mpk_context *ctx, int device) {
     if (d && !d->table->entries[MPK_D])
         mpki_error(ctx, MPK_ERR_DEVICE, "device", device,
                    "the CUDA module was built without dense matrices (METAPACK_CUDA_ROOMS)");
-    if (!d || !d->table->entries[MPK_D]) return NULL;
-    return mpki_cuda_runs(ctx, d, d->table->least_dense, "the part for dense matrices") ? &table
-                                                                                        : NULL;
+    return d && d->table->entries[MPK_D] ? &table : NULL;
 }

@@ -70,13 +70,14 @@ static void close_slot(void *value) {
     mpki_release(s->ctx, s);
 }
 
-bool mpki_cuda_runs(mpk_context *ctx, const mpki_device *d, int least, const char *what) {
-    const int has = d->table->capability(d->cuda);
+/* Is this GPU one of those that the module was built for? */
+static bool runs(mpk_context *ctx, const mpki_device *d) {
+    const int has = d->table->capability(d->cuda), least = d->table->least;
     if (has >= least) return true;
     mpki_error(ctx, MPK_ERR_DEVICE, "device", d->device,
-               "CUDA device %d has compute capability %d.%d; %s was built for %d.%d and later "
-               "(METAPACK_CUDA_ARCH)",
-               d->device, has / 10, has % 10, what, least / 10, least % 10);
+               "CUDA device %d has compute capability %d.%d; this CUDA module was built for %d.%d "
+               "and later (METAPACK_CUDA_ARCHITECTURES)",
+               d->device, has / 10, has % 10, least / 10, least % 10);
     return false;
 }
 
@@ -99,9 +100,7 @@ const mpki_device *mpki_cuda_open(mpk_context *ctx, int device) {
         return NULL;
     }
     const mpki_device open = {.table = table, .cuda = cuda, .device = device};
-    s = mpki_cuda_runs(ctx, &open, table->least, "this CUDA module")
-            ? MPKI_NEW(ctx, "device", 1, slot)
-            : NULL;
+    s = runs(ctx, &open) ? MPKI_NEW(ctx, "device", 1, slot) : NULL;
     if (!s) {
         table->close(cuda);
         return NULL;

@@ -22,9 +22,6 @@ const mpki_device *mpki_cuda_open(mpk_context *ctx, int device);
 const mpki_device *mpki_cuda_keep(mpk_context *ctx, int device);
 /** The device that the context keeps. */
 const mpki_device *mpki_cuda_kept(const mpk_context *ctx);
-/** Was what is wanted compiled for this device? least [in] as api.h has it; what [in] "dense matrices".
- *  Returns false with MPK_ERR_DEVICE recorded where it was not. */
-bool mpki_cuda_runs(mpk_context *ctx, const mpki_device *d, int least, const char *what);
 /** The status of a call of the module; a failure is recorded with the module's text. */
 mpk_status mpki_cuda_told(mpk_context *ctx, const char *stage, int status);
 

@@ -96,12 +96,36 @@ static void destroy(mpki_cuda *cuda) {
     delete cuda;
 }
 
+/** What the driver takes of the module for this GPU: one of its machine codes, or PTX. */
+static mpk_status find_code(mpki_cuda *cuda) {
+    cudaFuncAttributes found;
+    const cudaError_t error = cudaFuncGetAttributes(&found, pivots_out_kernel);
+    if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorUnsupportedPtxVersion ||
+        error == cudaErrorInvalidDeviceFunction) {
+        cudaGetLastError();
+        return refuse(cuda, MPK_ERR_DEVICE,
+                      "CUDA device %d has compute capability %d.%d, for which this module has no "
+                      "code (METAPACK_CUDA_ARCHITECTURES), or too new a one for the driver (%s)",
+                      cuda->device, cuda->capability / 10, cuda->capability % 10,
+                      cudaGetErrorName(error));
+    }
+    MPKI_TRY(error);
+    cuda->code = found.ptxVersion;
+    return MPK_OK;
+}
+
 static mpk_status prepare(mpki_cuda *cuda) {
     int low, high, value;
     MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_PASS(find_code(cuda));
     MPKI_TRY(cudaDeviceGetAttribute(&cuda->sms, cudaDevAttrMultiProcessorCount, cuda->device));
     MPKI_TRY(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, cuda->device));
     cuda->shared_max = (size_t)value;
+    MPKI_TRY(
+        cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerMultiprocessor, cuda->device));
+    cuda->shared_all = (size_t)value;
+    MPKI_TRY(cudaDeviceGetAttribute(&cuda->blocks_most, cudaDevAttrMaxBlocksPerMultiprocessor,
+                                    cuda->device));
     MPKI_TRY(cudaDeviceGetStreamPriorityRange(&low, &high));
     MPKI_TRY(cudaStreamCreateWithPriority(&cuda->panel, cudaStreamNonBlocking, high));
     MPKI_TRY(cudaStreamCreateWithPriority(&cuda->update, cudaStreamNonBlocking, low));
@@ -259,9 +283,7 @@ static int capability(const mpki_cuda *cuda) {
 
 /* what the build compiled for (cmake/cuda.cmake); bench/device-dense says nothing */
 #ifndef MPKI_CUDA_LEAST
-#define MPKI_CUDA_LEAST 90
-#define MPKI_CUDA_LEAST_BATCH 90
-#define MPKI_CUDA_LEAST_DENSE 90
+#define MPKI_CUDA_LEAST 80
 #endif
 
 static const mpki_cuda_table table = {
@@ -286,8 +308,6 @@ static const mpki_cuda_table table = {
     &mpki_cuda_direct_functions,
     capability,
     MPKI_CUDA_LEAST,
-    MPKI_CUDA_LEAST_BATCH,
-    MPKI_CUDA_LEAST_DENSE,
     &mpki_cuda_isai_functions};
 
 } // namespace mpki

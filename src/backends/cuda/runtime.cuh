@@ -12,6 +12,7 @@ static const int MPKI_RING = 4;
 struct mpki_cuda {
     int device, sms;
     int capability;    /* 90 for 9.0 */
+    int code;          /* what the kernels that run here were compiled for, 80 for compute_80 */
     size_t shared_max; /* bytes of shared memory a thread block may ask for */
     /* panels (high priority), trailing updates, copies beside them */
     cudaStream_t panel, update, side;
@@ -38,6 +39,9 @@ struct mpki_cuda {
     /* for factors on blocks: two halves of page-locked memory through which values are sent */
     void *blocks_half[2];
     cudaEvent_t blocks_sent[2];
+    /* of a multiprocessor: bytes of shared memory, thread blocks that it holds */
+    size_t shared_all;
+    int blocks_most;
     char text[512];
 };
 

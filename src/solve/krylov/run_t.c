@@ -2,6 +2,7 @@
 /** What surrounds the methods: operators, judgement by the true residual, restarts. */
 #include "vectors.h"
 
+#include <float.h>
 #include <stdio.h>
 
 enum {
@@ -16,18 +17,23 @@ static const double BETTER = 0.999; /* of the best residual: what is less is a n
 /* ---- operators ---------------------------------------------------------------------------------
  */
 
-/* Is x so small that a sound operator cannot overflow on it? */
-static bool moderate(mpki_krylov *k, const T *x) {
-    return k->ops->largest(k->space, x) < (sizeof(R) == sizeof(float) ? 0x1p64 : 0x1p512);
-}
-
 static const char A_NAME[] = "the product with A", M_NAME[] = "the preconditioner";
+
+/* Is x so small that a sound operator cannot overflow on it? One whose entries are near the end of the
+ * range can on any vector; that ||A|| is not much more than what is known of it is taken for granted. */
+static bool moderate(mpki_krylov *k, const char *name, const T *x) {
+    const bool single = sizeof(R) == sizeof(float);
+    const double end = single ? FLT_MAX : DBL_MAX;
+    enum { UNKNOWN = 16 };
+    if (!(k->ops->largest(k->space, x) < (single ? 0x1p64 : 0x1p512))) return false;
+    return name != A_NAME || k->a_norm * vec_norm(k, x) < end / UNKNOWN;
+}
 
 /* What an operator made of x is y: not finite, but who is to blame? */
 static void blame(mpki_krylov *k, const char *name, const T *x, const T *y) {
     if (k->extra.residual) /* by a factor, whose numbers are far apart: nobody is to blame */
         k->reason = "overflow in the preconditioner";
-    else if (moderate(k, x))
+    else if (moderate(k, name, x))
         k->status =
             mpki_error(k->ctx, MPK_ERR_NUMERIC, "solve", k->ops->first_nonfinite(k->space, y),
                        "%s gave NaN or Inf for a finite vector", name);

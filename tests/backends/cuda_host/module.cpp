@@ -185,6 +185,6 @@ extern "C" const mpki_cuda_table *mpki_cuda_module(void) {
     table.isai = &mpki_cuda_isai_functions;
     table.direct = &mpki_cuda_direct_functions;
     table.capability = capability;
-    table.least = 80, table.least_batch = table.least_dense = 90;
+    table.least = 80;
     return &table;
 }

@@ -148,7 +148,7 @@ static bool pass(bool backwards) {
 }
 
 void host_launch(unsigned blocks, unsigned n, size_t bytes, void (*call)(void *), void *arg) {
-    if (n > HOST_MOST || n % 32 || bytes > HOST_SHARED) wrong("a launch");
+    if (n > HOST_MOST || n % 32 || bytes > host_shared_most()) wrong("a launch");
     entry = call, argument = arg, count = n;
     blockDim.x = n, gridDim.x = blocks;
     for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {

@@ -12,6 +12,7 @@ struct product_part {
     long long count;
     const int *sizes;
     int m, n, k, transpose_b, hermitian;
+    int wide; /* columns of op(B) that are in shared memory at a time: all, or a multiple of 4 */
     double alpha, beta;
 };
 
@@ -24,15 +25,15 @@ template <class T> __host__ __device__ inline size_t product_bytes(int m, int n,
     return (((size_t)m * k + (size_t)k * product_ld(n)) * sizeof(T) + 31) / 16 * 16;
 }
 
-/** x := op(B), k rows, times alpha and D. */
+/** x := columns c0 .. c0 + n - 1 of op(B), k rows, times alpha and D. */
 template <class T, class TILE>
-__device__ inline void right_factor(const TILE &t, const product_part &job, long long b, int n,
-                                    int k, T *x) {
+__device__ inline void right_factor(const TILE &t, const product_part &job, long long b, int c0,
+                                    int n, int k, T *x) {
     const view<T> v = view_of<T>(job.b, b), d = view_of<T>(job.d, b);
     const T alpha = make<T>(job.alpha);
     const int how = job.transpose_b, ldx = product_ld(n);
     auto entry = [&](int i, int j) {
-        const T y = how ? v(j, i) : v(i, j);
+        const T y = how ? v(c0 + j, i) : v(i, c0 + j);
         return alpha * cj(how == 2, y);
     };
     const bool down = how == 0; /* lanes run along the stored columns */
@@ -56,34 +57,12 @@ __device__ inline void right_factor(const TILE &t, const product_part &job, long
         for (int j = n + t.lane; j < ldx; j += TILE::L) x[o * ldx + j] = make<T>(0);
 }
 
+/** Columns c0 .. c0 + n - 1 of C from those of op(B) in x and A in y, both by rows of k. */
 template <class T, class TILE>
-__global__ void __launch_bounds__(TILE_BLOCK) product_kernel(const product_part job) {
-    MPKI_ROOM;
-    __shared__ double between[TILE::W];
-    const TILE t(between);
-    const long long b = TILE::place();
-    if (b >= job.count) return;
-    const int *sizes = job.sizes ? job.sizes + 3 * b : NULL;
-    const int m = sizes ? sizes[0] : job.m, n = sizes ? sizes[1] : job.n;
-    const int k = job.alpha == 0 ? 0 : sizes ? sizes[2] : job.k;
-    if (m == 0 || n == 0) return;
-    T *x = (T *)(room + (TILE::W == 1 ? threadIdx.x / TILE::L : 0) *
-                            product_bytes<T>(job.m, job.n, job.k));
+__device__ inline void product_columns(const TILE &t, const product_part &job, const view<T> &c,
+                                       T beta, int c0, int n, int m, int k, const T *x,
+                                       const T *y) {
     const int ldx = product_ld(n);
-    T *y = x + k * ldx;
-    if (k > 0) {
-        const view<T> a = view_of<T>(job.a, b);
-        right_factor(t, job, b, n, k, x);
-        for (int j = t.warp; j < k; j += TILE::W)
-#pragma unroll
-            for (int r = 0; r < TILE::ROWS; ++r) {
-                const int i = t.lane + r * TILE::L;
-                if (i < m) y[i + j * m] = a(i, j);
-            }
-    }
-    t.sync();
-    const view<T> c = view_of<T>(job.c, b);
-    const T beta = make<T>(job.beta);
     for (int j0 = t.warp * PRODUCT_COLUMNS; j0 < n; j0 += TILE::W * PRODUCT_COLUMNS) {
         T sum[TILE::ROWS][PRODUCT_COLUMNS];
 #pragma unroll
@@ -107,14 +86,48 @@ __global__ void __launch_bounds__(TILE_BLOCK) product_kernel(const product_part 
         for (int r = 0; r < TILE::ROWS; ++r)
 #pragma unroll
             for (int q = 0; q < PRODUCT_COLUMNS; ++q) {
-                const int i = t.lane + r * TILE::L, j = j0 + q;
-                if (i >= m || j >= n) continue;
+                const int i = t.lane + r * TILE::L, j = c0 + j0 + q;
+                if (i >= m || j0 + q >= n) continue;
                 T z = sum[r][q];
                 if (job.beta != 0) {
                     pfma(z, beta, c(i, j));
                 }
                 c(i, j) = z;
             }
+    }
+}
+
+template <class T, class TILE>
+__global__ void __launch_bounds__(TILE_BLOCK) product_kernel(const product_part job) {
+    MPKI_ROOM;
+    __shared__ double between[TILE::W];
+    const TILE t(between);
+    const long long b = TILE::place();
+    if (b >= job.count) return;
+    const int *sizes = job.sizes ? job.sizes + 3 * b : NULL;
+    const int m = sizes ? sizes[0] : job.m, n = sizes ? sizes[1] : job.n;
+    const int k = job.alpha == 0 ? 0 : sizes ? sizes[2] : job.k;
+    if (m == 0 || n == 0) return;
+    T *x = (T *)(room + (TILE::W == 1 ? threadIdx.x / TILE::L : 0) *
+                            product_bytes<T>(job.m, job.wide, job.k));
+    T *y = x + k * product_ld(n < job.wide ? n : job.wide);
+    if (k > 0) {
+        const view<T> a = view_of<T>(job.a, b);
+        for (int j = t.warp; j < k; j += TILE::W)
+#pragma unroll
+            for (int r = 0; r < TILE::ROWS; ++r) {
+                const int i = t.lane + r * TILE::L;
+                if (i < m) y[i + j * m] = a(i, j);
+            }
+    }
+    const view<T> c = view_of<T>(job.c, b);
+    const T beta = make<T>(job.beta);
+    for (int c0 = 0; c0 < n; c0 += job.wide) {
+        const int columns = n - c0 < job.wide ? n - c0 : job.wide;
+        if (c0) t.sync();
+        if (k > 0) right_factor(t, job, b, c0, columns, k, x);
+        t.sync();
+        product_columns(t, job, c, beta, c0, columns, m, k, x, y);
     }
 }
 

@@ -34,7 +34,7 @@ static int lu_blocks(const mpki_cuda *cuda) {
 /** Columns of a block: as many as let the panel's rows fit into the shared memory of all
  *  multiprocessors together. */
 static int aasen_width(const mpki_cuda *cuda, int n) {
-    const int B = tile_size<T>::B;
+    const int B = tile_of<T>(cuda);
     const int64_t fit = (int64_t)(cuda->shared_max - 16384) / (int64_t)sizeof(T);
     for (int nb = n < 2000 && B > 64 ? 64 : B; nb > 32; nb /= 2)
         if ((int64_t)(n + lu_blocks(cuda) - 1) / lu_blocks(cuda) * (nb + 1) <= fit) return nb;
@@ -68,7 +68,7 @@ struct aasen_space {
 };
 
 static int64_t aasen_layout(const mpki_cuda *cuda, int n, char *base, aasen_space *w) {
-    const int nb = aasen_width(cuda, n), B = tile_size<T>::B;
+    const int nb = aasen_width(cuda, n), B = tile_of<T>(cuda);
     const int64_t square = (int64_t)nb * nb;
     int64_t at = 0;
     auto take = [&](int64_t bytes) {
@@ -126,7 +126,7 @@ static mpk_status lu_panel(mpki_cuda *cuda, const aasen_space &s, int set, int m
 /** The LU of block J of T on the side stream; T(J+1, J+2) must be there. */
 static mpk_status band_step(mpki_cuda *cuda, const aasen_space &s, const aasen_parts &p, int n,
                             int J, double tiny) {
-    const int nb = p.nb, B = tile_size<T>::B;
+    const int nb = p.nb, B = tile_of<T>(cuda);
     const int64_t square = (int64_t)nb * nb;
     const products q = {cuda->panel_blas, cuda->side, 0};
     T *P = p.panels + 2 * J * square, *U = p.rights + 2 * J * square;
@@ -138,7 +138,7 @@ static mpk_status band_step(mpki_cuda *cuda, const aasen_space &s, const aasen_p
         lu_panel(cuda, s, 1, 2 * nb, nb, 4, s.window, 2 * nb, P, 2 * nb, order, tiny, cuda->side));
     reorder_kernel<<<64, 256, 0, cuda->side>>>(2 * nb, 2 * nb, order, s.right, s.reordered);
     invert_kernel<T>
-        <<<1, TILE_THREADS, sizeof(tile_memory<T>), cuda->side>>>(nb, P, 2 * nb, NULL, s.TM);
+        <<<1, TILE_THREADS, tile_bytes<T>(cuda), cuda->side>>>(nb, P, 2 * nb, NULL, s.TM);
     MPKI_TRY(cudaGetLastError());
     MPKI_TRY(product_left(q, CUBLAS_OP_N, nb, 2 * nb, nb, s.scalars + ALWAYS_ONE, s.TM, B,
                           s.reordered, 2 * nb, s.scalars + ALWAYS_NIL, U, nb));
@@ -154,7 +154,7 @@ static mpk_status band_step(mpki_cuda *cuda, const aasen_space &s, const aasen_p
  *  those before it, and their order is the algorithm. */
 template <bool H>
 static mpk_status aasen_run(mpki_cuda *cuda, mpki_cuda_matrix *d, T *scalars, char *own) {
-    const int n = d->n, B = tile_size<T>::B;
+    const int n = d->n, B = tile_of<T>(cuda);
     const int64_t lda = d->lda;
     aasen_space s;
     aasen_layout(cuda, n, own, &s);
@@ -173,10 +173,16 @@ static mpk_status aasen_run(mpki_cuda *cuda, mpki_cuda_matrix *d, T *scalars, ch
     auto block = [&](int J, int part) { return p.minus + (3 * (int64_t)J + part) * square; };
     auto rows_of = [&](int J) { return n - J * nb < nb ? n - J * nb : nb; };
     const int most_each = (n + lu_blocks(cuda) - 1) / lu_blocks(cuda);
+    if (lu_shared<T>(most_each, nb) + LU_OWN > cuda->shared_max)
+        return refuse(cuda, MPK_ERR_UNSUPPORTED,
+                      "Aasen's method keeps a panel in shared memory: %zu KiB in each of %d "
+                      "multiprocessors for order %d; they have %zu",
+                      (lu_shared<T>(most_each, nb) + LU_OWN) / 1024, lu_blocks(cuda), n,
+                      cuda->shared_max / 1024);
     MPKI_TRY(cudaFuncSetAttribute(lu_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   (int)lu_shared<T>(std::max(most_each, nb), nb)));
     MPKI_TRY(cudaFuncSetAttribute(invert_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  (int)sizeof(tile_memory<T>)));
+                                  (int)tile_bytes<T>(cuda)));
     MPKI_TRY(cudaMemsetAsync(s.state, 0, 256, main));
     MPKI_TRY(cudaMemsetAsync(p.minus, 0, sizeof(T) * 3 * nt * square, main));
     MPKI_TRY(cudaEventRecord(cuda->fork, main));
@@ -194,7 +200,7 @@ static mpk_status aasen_run(mpki_cuda *cuda, mpki_cuda_matrix *d, T *scalars, ch
             MPKI_TRY(cudaEventRecord(cuda->fork, main));
             MPKI_TRY(cudaStreamWaitEvent(cuda->panel, cuda->fork, 0));
             invert_kernel<T>
-                <<<1, TILE_THREADS, sizeof(tile_memory<T>), cuda->panel>>>(nb, s.LJ, nb, NULL, s.M);
+                <<<1, TILE_THREADS, tile_bytes<T>(cuda), cuda->panel>>>(nb, s.LJ, nb, NULL, s.M);
             MPKI_TRY(cudaGetLastError());
             MPKI_TRY(cudaEventRecord(cuda->join, cuda->panel));
         }
@@ -292,9 +298,9 @@ static mpk_status aasen(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &
 }
 
 static int64_t aasen_solve_bytes(const mpki_cuda *cuda, int n, int64_t nrhs) {
-    const int64_t B = tile_size<T>::B, nb = aasen_width(cuda, n), nt = (n + nb - 1) / nb;
+    const int64_t B = tile_of<T>(cuda), nb = aasen_width(cuda, n), nt = (n + nb - 1) / nb;
     return (int64_t)sizeof(T) *
-               ((n + B - 1) / B * B * B + (nt + 1) * nb * nrhs + sweep_room(n, nrhs)) +
+               ((n + B - 1) / B * B * B + (nt + 1) * nb * nrhs + sweep_room(cuda, n, nrhs)) +
            1024;
 }
 
@@ -302,7 +308,7 @@ static int64_t aasen_solve_bytes(const mpki_cuda *cuda, int n, int64_t nrhs) {
 template <bool H>
 static mpk_status aasen_solve(mpki_cuda *cuda, const mpki_cuda_matrix *d, int nrhs, T *X,
                               int64_t ldx) {
-    const int n = d->n, B = tile_size<T>::B;
+    const int n = d->n, B = tile_of<T>(cuda);
     const aasen_parts p = aasen_extra(cuda, n, d->extra);
     const int nb = p.nb, nt = p.nt, below = n - nb;
     const int64_t ldy = (int64_t)(nt + 1) * nb;

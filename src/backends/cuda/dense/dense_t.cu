@@ -37,12 +37,27 @@ static int width(mpki_cuda *cuda, int n) {
 
 static int64_t solving_bytes(const mpki_cuda *cuda, const mpki_cuda_matrix *d, int64_t nrhs) {
     return d->method == MPKI_CUDA_AASEN ? aasen_solve_bytes(cuda, d->n, nrhs)
-                                        : solve_bytes(d->n, nrhs);
+                                        : solve_bytes(cuda, d->n, nrhs);
+}
+
+/** Does a tile fit into a thread block's shared memory? Not where the code was made for a GPU that has
+ *  more of it. */
+static int fits(mpki_cuda *cuda) {
+    const size_t need = std::max(tile_bytes<T>(cuda), roomy(cuda) ? panel_bytes(cuda) : 0);
+    if (need <= cuda->shared_max) return MPK_OK;
+    return refuse(
+        cuda, MPK_ERR_DEVICE,
+        "dense matrices need %zu KiB of shared memory with code for compute capability "
+        "%d.%d, and CUDA device %d has %zu: METAPACK_CUDA_ARCHITECTURES must have code for "
+        "%d.%d, or 80-virtual alone",
+        (need + 1023) / 1024, cuda->code / 10, cuda->code % 10, cuda->device,
+        cuda->shared_max / 1024, cuda->capability / 10, cuda->capability % 10);
 }
 
 static int workspace(mpki_cuda *cuda, const mpki_cuda_matrix *d, int64_t nrhs, int64_t *factorize,
                      int64_t *solves, int64_t *extra) {
     ldlt_space s;
+    MPKI_PASS(fits(cuda));
     *factorize = factor_bytes(cuda, d, NULL, &s);
     *solves = solving_bytes(cuda, d, nrhs);
     *extra = d->method == MPKI_CUDA_BUTTERFLY ? (int64_t)sizeof(R) * d->n * d->depth
@@ -77,6 +92,7 @@ template <bool H> static mpk_status factorize_as(mpki_cuda *cuda, mpki_cuda_matr
 }
 
 static int factorize(mpki_cuda *cuda, mpki_cuda_matrix *d) {
+    MPKI_PASS(fits(cuda));
     MPKI_TRY(cudaSetDevice(cuda->device));
     if (d->n == 0) return MPK_OK;
 #if COMPLEX
@@ -100,6 +116,7 @@ static mpk_status solve_as(mpki_cuda *cuda, const mpki_cuda_matrix *d, int nrhs,
 }
 
 static int solve_entry(mpki_cuda *cuda, const mpki_cuda_matrix *d, int nrhs, void *B, int64_t ldb) {
+    MPKI_PASS(fits(cuda));
     MPKI_TRY(cudaSetDevice(cuda->device));
     MPKI_PASS(enough(cuda, d->work_bytes, solving_bytes(cuda, d, nrhs)));
     if (d->n == 0 || nrhs == 0) return MPK_OK;

@@ -28,9 +28,9 @@ namespace mpki {
 template <bool H, bool PIVOT>
 static mpk_status panels(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s,
                          const products &p, const span &x, int gate, R limit) {
-    const int B = tile_size<T>::B, n = d->n, keep = PIVOT ? KEEP : 0;
+    const int B = s.tile, n = d->n, keep = PIVOT ? KEEP : 0;
     const cublasOperation_t op = H ? CUBLAS_OP_C : CUBLAS_OP_T;
-    const size_t shared = sizeof(tile_memory<T>);
+    const size_t shared = tile_bytes<T>(cuda);
     T *P = s.panel[x.q], *L = s.L[x.q], *W = s.W[x.q];
     const int64_t ld = s.ld;
     for (int i = 0; i < x.w;) {
@@ -50,9 +50,10 @@ static mpk_status panels(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space 
                                  W + r, ld, s.scalars + ALWAYS_ONE, C, ld));
         }
 #if MPKI_PRECISION == 1
-        MPKI_TRY(launch_early(n - j <= SMALL_CHAIN, tile_kernel<H, PIVOT, T>, dim3(1), TILE_THREADS,
-                              shared, p.stream, nb, take, P + j + i * ld, ld, L + i * ld, ld,
-                              s.orig[x.q] + j, s.N, s.dinv, s.corner, limit, s.ctl));
+        MPKI_TRY(launch_early(cuda, n - j <= SMALL_CHAIN, tile_kernel<H, PIVOT, T>, dim3(1),
+                              TILE_THREADS, shared, p.stream, nb, take, P + j + i * ld, ld,
+                              L + i * ld, ld, s.orig[x.q] + j, s.N, s.dinv, s.corner, limit,
+                              s.ctl));
 #else
         tile_kernel<H, PIVOT, T><<<1, TILE_THREADS, shared, p.stream>>>(
             nb, take, P + j + i * ld, ld, L + i * ld, ld, s.orig[x.q] + j, s.N, s.dinv, s.corner,
@@ -69,10 +70,10 @@ static mpk_status panels(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space 
         g.gate = i + take >= x.w ? gate : -1;
         g.scalars = s.scalars, g.ctl = s.ctl;
 #if MPKI_PRECISION == 1
-        MPKI_TRY(launch_early(n - j <= SMALL_CHAIN,
+        MPKI_TRY(launch_early(cuda, n - j <= SMALL_CHAIN,
                               aligned16(g.P, ld) ? panel_kernel<true> : panel_kernel<false>,
                               dim3(m > 0 ? (m + PANEL_ROWS - 1) / PANEL_ROWS : 1), 256,
-                              sizeof(panel_memory), p.stream, g, W + below, (const T *)s.N, limit));
+                              panel_bytes(cuda), p.stream, g, W + below, (const T *)s.N, limit));
 #else
         MPKI_TRY(product(p, CUBLAS_OP_N, m, nb, nb, s.scalars + ONE, P + below, ld, s.N, B,
                          s.scalars + NIL, W + below, ld));
@@ -281,7 +282,7 @@ static mpk_status drain(mpki_cuda *cuda) {
 template <bool H>
 static mpk_status recover(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s,
                           const control &ctl, int *from, int *end) {
-    const int B = tile_size<T>::B, n = d->n;
+    const int B = s.tile, n = d->n;
     span x = next_span<true>(s, *from, *end, NULL);
     while (ctl.panel >= x.c + x.w) x = next_span<true>(s, *from, *end, &x);
     const int done = ctl.panel - x.c, nb = x.wide - done < B ? x.wide - done : B;
@@ -361,7 +362,7 @@ static mpk_status ldlt(mpki_cuda *cuda, mpki_cuda_matrix *d, const ldlt_space &s
 #endif
     MPKI_TRY(cudaFuncSetAttribute(tile_kernel<H, PIVOT, T>,
                                   cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  (int)sizeof(tile_memory<T>)));
+                                  (int)tile_bytes<T>(cuda)));
     MPKI_TRY(cudaEventRecord(cuda->fork, user));
     MPKI_TRY(cudaStreamWaitEvent(cuda->panel, cuda->fork, 0));
     MPKI_TRY(cudaStreamWaitEvent(cuda->update, cuda->fork, 0));

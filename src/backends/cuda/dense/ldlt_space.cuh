@@ -18,6 +18,7 @@ static const int SMALL_CHAIN = 3072;
 /** Parts of the workspace. */
 struct ldlt_space {
     int64_t ld;
+    int tile;         /* its order */
     int tiles, gates; /* tiles of a block of columns; blocks that there may be */
     control *ctl;
     T *scalars, *N, *dinv, *corner, *save;
@@ -38,7 +39,7 @@ static inline int64_t align_up(int64_t x) {
 /** Lay the parts out from `base`; base NULL: only count. Returns the bytes. */
 static int64_t ldlt_layout(const mpki_cuda *cuda, const mpki_cuda_matrix *d, char *base,
                            ldlt_space *w) {
-    const int B = tile_size<T>::B, n = d->n;
+    const int B = w->tile = tile_of<T>(cuda), n = d->n;
     const int small = MPKI_PRECISION == 1 && n <= 2560 ? 128 : 256;
     int block = d->block > 0 ? d->block : n <= 3072 ? small : 512;
     if (block > BLOCK_MAX) block = BLOCK_MAX;
@@ -93,7 +94,7 @@ struct span {
 
 template <bool PIVOT>
 static span next_span(const ldlt_space &s, int from, int end, const span *old) {
-    const int B = tile_size<T>::B, keep = PIVOT ? KEEP : 0, E = B - keep;
+    const int B = s.tile, keep = PIVOT ? KEEP : 0, E = B - keep;
     span x;
     x.c = old ? old->c + old->w : from;
     x.q = old ? old->q ^ 1 : 0;

@@ -11,12 +11,12 @@ namespace mpki {
 
 static const int PANEL_ROWS = 32, PANEL_LD = 36, PANEL_LB = 20;
 
-struct panel_memory {
+template <int TILE> struct panel_memory {
     /* N in steps of 16 rows, columns from the diagonal on, one column after the other */
-    alignas(16) double B[TILE_MAX / 16 * (TILE_MAX + 16) / 2 * PANEL_LB];
-    alignas(16) double A[TILE_MAX * PANEL_LD]; /* the rows, in the tile's order; W */
-    double di[TILE_MAX + 2], ei[TILE_MAX + 2];
-    int zero[TILE_MAX];
+    alignas(16) double B[TILE / 16 * (TILE + 16) / 2 * PANEL_LB];
+    alignas(16) double A[TILE * PANEL_LD]; /* the rows, in the tile's order; W */
+    double di[TILE + 2], ei[TILE + 2];
+    int zero[TILE];
 };
 
 /** check_kernel with the product before it: the rows of g.P times N are W. A thread block has 32
@@ -26,18 +26,18 @@ template <bool ALIGNED>
 __global__ static void __launch_bounds__(256)
     panel_kernel(check_job<double> g, double *W, const double *N, double limit) {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
-    panel_memory &m = *reinterpret_cast<panel_memory *>(shared_bytes);
+    const int TILE = tile_size<double>::B, GROUPS = TILE / 32; /* of columns: a warp's */
+    panel_memory<TILE> &m = *reinterpret_cast<panel_memory<TILE> *>(shared_bytes);
     control *ctl = g.ctl;
     launch_next(), wait_previous();
     const int failed = ctl->failed, tid = threadIdx.x, lane = tid & 31, warp = tid >> 5,
               gr = lane / 4, t = lane % 4;
     const int r0 = blockIdx.x * PANEL_ROWS, steps = (g.nb + 15) / 16;
-    auto part = [&](int s) { return m.B + (TILE_MAX * s - 8 * s * (s - 1)) * PANEL_LB; };
+    auto part = [&](int s) { return m.B + (TILE * s - 8 * s * (s - 1)) * PANEL_LB; };
     auto stage = [&](int s) {
-        for (int e = tid; e < 8 * (TILE_MAX - 16 * s); e += 256) {
+        for (int e = tid; e < 8 * (TILE - 16 * s); e += 256) {
             const int c = e / 8, k = e % 8 * 2;
-            copy_async16(part(s) + c * PANEL_LB + k,
-                         N + 16 * s + k + (int64_t)(16 * s + c) * TILE_MAX);
+            copy_async16(part(s) + c * PANEL_LB + k, N + 16 * s + k + (int64_t)(16 * s + c) * TILE);
         }
     };
     /* lane 2 s + x: the column of the panel that is the tile's (16 s + warp + 8 x)-th; aligned: the
@@ -62,9 +62,8 @@ __global__ static void __launch_bounds__(256)
             }
         }
     };
-    const int z = tid < TILE_MAX ? ctl->zero[tid] : 0;
-    const double di = tid < TILE_MAX ? g.dinv[tid] : 0,
-                 ei = tid < TILE_MAX ? g.dinv[g.tile + tid] : 0;
+    const int z = tid < TILE ? ctl->zero[tid] : 0;
+    const double di = tid < TILE ? g.dinv[tid] : 0, ei = tid < TILE ? g.dinv[g.tile + tid] : 0;
     stage(0), stage(1);
     rows(0), rows(1);
     copy_commit();
@@ -78,14 +77,14 @@ __global__ static void __launch_bounds__(256)
         copy_wait<0>();
         return;
     }
-    if (tid < TILE_MAX) {
+    if (tid < TILE) {
         m.zero[tid] = z, m.di[tid + 1] = di, m.ei[tid + 1] = ei;
         if (tid == 0) m.ei[0] = m.di[0] = 0;
     }
     const int i = 16 * (warp & 1) + gr;
-    double c[4][4];
+    double c[GROUPS][4];
 #pragma unroll
-    for (int n = 0; n < 4; ++n) c[n][0] = c[n][1] = c[n][2] = c[n][3] = 0;
+    for (int n = 0; n < GROUPS; ++n) c[n][0] = c[n][1] = c[n][2] = c[n][3] = 0;
     for (int s = 0; s < steps; ++s) {
         if (s % 2 == 0) {
             if (s == 0) copy_wait<3>();
@@ -100,7 +99,7 @@ __global__ static void __launch_bounds__(256)
         for (int x = 0; x < 4; ++x)
             a[2 * x] = A[4 * x * PANEL_LD], a[2 * x + 1] = A[4 * x * PANEL_LD + 8];
 #pragma unroll
-        for (int n = 0; n < 4; ++n) {
+        for (int n = 0; n < GROUPS; ++n) {
             const int j = 8 * (4 * n + warp / 2) - 16 * s;
             if (j + 7 < 0) continue;
             const double *b = Bs + (j + gr) * PANEL_LB + t;
@@ -110,7 +109,7 @@ __global__ static void __launch_bounds__(256)
     }
     __syncthreads();
 #pragma unroll
-    for (int n = 0; n < 4; ++n)
+    for (int n = 0; n < GROUPS; ++n)
 #pragma unroll
         for (int x = 0; x < 4; ++x)
             m.A[(8 * (4 * n + warp / 2) + 2 * t + x % 2) * PANEL_LD + i + 8 * (x / 2)] = c[n][x];
@@ -160,16 +159,21 @@ struct update_job {
     int *orig;
 };
 
-static const int UPDATE_M = 64, UPDATE_N = 32, UPDATE_STAGES = 8;
+static const int UPDATE_M = 64, UPDATE_N = 32;
+constexpr int update_stages(bool roomy) {
+    return roomy ? 8 : 4;
+}
+static const int UPDATE_STAGES = update_stages(ROOMY); /* in device code */
 
-struct update_memory {
-    alignas(16) double A[UPDATE_STAGES][16][UPDATE_M + 4], B[UPDATE_STAGES][16][UPDATE_N + 4];
+template <int STAGES> struct update_memory {
+    alignas(16) double A[STAGES][16][UPDATE_M + 4], B[STAGES][16][UPDATE_N + 4];
 };
 
 /** A thread block: 64 x 32, a warp 16 x 16. The last row of the grid begins the next block. */
 template <bool ALIGNED> __global__ static void __launch_bounds__(256) update_kernel(update_job g) {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
-    update_memory &m = *reinterpret_cast<update_memory *>(shared_bytes);
+    typedef update_memory<UPDATE_STAGES> memory;
+    memory &m = *reinterpret_cast<memory *>(shared_bytes);
     const int tid = threadIdx.x, lane = tid & 31, warp = tid >> 5, gr = lane / 4, t = lane % 4;
     const int r0 = blockIdx.x * UPDATE_M, c0 = blockIdx.y * UPDATE_N;
     launch_next(), wait_previous();
@@ -256,6 +260,15 @@ static inline bool aligned16(const void *p, int64_t ld) {
     return ((uintptr_t)p & 15) == 0 && ld % 2 == 0;
 }
 
+static inline size_t panel_bytes(const mpki_cuda *cuda) {
+    return roomy(cuda) ? sizeof(panel_memory<tile_order<double>(true)>)
+                       : sizeof(panel_memory<tile_order<double>(false)>);
+}
+static inline size_t update_bytes(const mpki_cuda *cuda) {
+    return roomy(cuda) ? sizeof(update_memory<update_stages(true)>)
+                       : sizeof(update_memory<update_stages(false)>);
+}
+
 /** early: see launch_early(). */
 static inline mpk_status update(mpki_cuda *cuda, const update_job &g, cudaStream_t stream,
                                 bool early) {
@@ -264,17 +277,17 @@ static inline mpk_status update(mpki_cuda *cuda, const update_job &g, cudaStream
                     (g.w + UPDATE_N - 1) / UPDATE_N + (g.wide ? 1 : 0));
     const bool aligned = aligned16(g.L, g.ld) && aligned16(g.W, g.ld);
     void (*kernel)(update_job) = aligned ? update_kernel<true> : update_kernel<false>;
-    MPKI_TRY(launch_early(early, kernel, grid, 256, sizeof(update_memory), stream, g));
+    MPKI_TRY(launch_early(cuda, early, kernel, grid, 256, update_bytes(cuda), stream, g));
     return MPK_OK;
 }
 
 /** Allow the kernels above the shared memory that they need. */
 static inline mpk_status panel_attributes(mpki_cuda *cuda) {
     const cudaFuncAttribute most = cudaFuncAttributeMaxDynamicSharedMemorySize;
-    MPKI_TRY(cudaFuncSetAttribute(panel_kernel<false>, most, (int)sizeof(panel_memory)));
-    MPKI_TRY(cudaFuncSetAttribute(panel_kernel<true>, most, (int)sizeof(panel_memory)));
-    MPKI_TRY(cudaFuncSetAttribute(update_kernel<false>, most, (int)sizeof(update_memory)));
-    MPKI_TRY(cudaFuncSetAttribute(update_kernel<true>, most, (int)sizeof(update_memory)));
+    MPKI_TRY(cudaFuncSetAttribute(panel_kernel<false>, most, (int)panel_bytes(cuda)));
+    MPKI_TRY(cudaFuncSetAttribute(panel_kernel<true>, most, (int)panel_bytes(cuda)));
+    MPKI_TRY(cudaFuncSetAttribute(update_kernel<false>, most, (int)update_bytes(cuda)));
+    MPKI_TRY(cudaFuncSetAttribute(update_kernel<true>, most, (int)update_bytes(cuda)));
     return MPK_OK;
 }
 

@@ -244,14 +244,14 @@ __global__ void straddle_kernel(int nrhs, const T *A, int64_t lda, const int *ki
 
 static const int TICKET = 16; /* entries before z: the thread blocks' ticket */
 /** Entries: one tile of right-hand sides, or a ticket and the solution that is being found. */
-static int64_t sweep_room(int64_t n, int64_t nrhs) {
-    return tile_size<T>::B * nrhs + TICKET + n;
+static int64_t sweep_room(const mpki_cuda *cuda, int64_t n, int64_t nrhs) {
+    return tile_of<T>(cuda) * nrhs + TICKET + n;
 }
 
 /** Bytes of a solve's workspace: inverted tiles, one copy of the right-hand sides. */
-static int64_t solve_bytes(int n, int64_t nrhs) {
-    const int64_t B = tile_size<T>::B, tiles = (n + B - 1) / B;
-    return (int64_t)sizeof(T) * (tiles * B * B + n * nrhs + sweep_room(n, nrhs)) + 1024;
+static int64_t solve_bytes(const mpki_cuda *cuda, int n, int64_t nrhs) {
+    const int64_t B = tile_of<T>(cuda), tiles = (n + B - 1) / B;
+    return (int64_t)sizeof(T) * (tiles * B * B + n * nrhs + sweep_room(cuda, n, nrhs)) + 1024;
 }
 
 /** What both sweeps work with: inverted tiles of L, sweep_room() entries, and Y, n x nrhs. */
@@ -267,8 +267,8 @@ struct sweep_job {
 static const int BY_HAND = 4;
 
 static mpk_status sweep_begin(mpki_cuda *cuda, const sweep_job &g) {
-    const int tiles = (g.n + tile_size<T>::B - 1) / tile_size<T>::B;
-    const size_t shared = sizeof(tile_memory<T>);
+    const int B = tile_of<T>(cuda), tiles = (g.n + B - 1) / B;
+    const size_t shared = tile_bytes<T>(cuda);
     MPKI_TRY(cudaFuncSetAttribute(invert_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   (int)shared));
     invert_kernel<T><<<tiles, TILE_THREADS, shared, g.stream>>>(g.n, g.A, g.lda, g.kind, g.M);
@@ -289,7 +289,7 @@ static mpk_status sweep_end(mpki_cuda *cuda, const sweep_job &g) {
 
 /** sweep_kernel() for one column of Y after the other. */
 template <bool BACK, bool H> static mpk_status sweep_by_hand(mpki_cuda *cuda, const sweep_job &g) {
-    const int B = tile_size<T>::B, tiles = (g.n + B - 1) / B, shared = B * B * (int)sizeof(T);
+    const int B = tile_of<T>(cuda), tiles = (g.n + B - 1) / B, shared = B * B * (int)sizeof(T);
     T *z = g.room + TICKET;
     MPKI_TRY(cudaFuncSetAttribute(sweep_kernel<BACK, H, T>,
                                   cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
@@ -306,7 +306,7 @@ template <bool BACK, bool H> static mpk_status sweep_by_hand(mpki_cuda *cuda, co
 
 /** Y := L^-1 Y. */
 static mpk_status sweep_forward(mpki_cuda *cuda, const sweep_job &g) {
-    const int B = tile_size<T>::B, n = g.n, nrhs = g.nrhs, tiles = (n + B - 1) / B;
+    const int B = tile_of<T>(cuda), n = g.n, nrhs = g.nrhs, tiles = (n + B - 1) / B;
     const T *A = g.A, one = make<T>(1), minus = make<T>(-1), nil = make<T>(0);
     const int64_t lda = g.lda, ldy = g.ldy;
     const products p = {cuda->panel_blas, g.stream, 0};
@@ -331,7 +331,7 @@ static mpk_status sweep_forward(mpki_cuda *cuda, const sweep_job &g) {
 
 /** Y := L^-T Y (L^-H). */
 template <bool H> static mpk_status sweep_backward(mpki_cuda *cuda, const sweep_job &g) {
-    const int B = tile_size<T>::B, n = g.n, nrhs = g.nrhs, tiles = (n + B - 1) / B;
+    const int B = tile_of<T>(cuda), n = g.n, nrhs = g.nrhs, tiles = (n + B - 1) / B;
     const T *A = g.A, one = make<T>(1), minus = make<T>(-1), nil = make<T>(0);
     const int64_t lda = g.lda, ldy = g.ldy;
     const products p = {cuda->panel_blas, g.stream, 0};
@@ -360,7 +360,7 @@ template <bool H>
 static mpk_status solve(mpki_cuda *cuda, int n, const T *A, int64_t lda, const int *perm,
                         const int *kind, int nrhs, T *X, int64_t ldx, char *work,
                         cudaStream_t stream) {
-    const int B = tile_size<T>::B, tiles = (n + B - 1) / B;
+    const int B = tile_of<T>(cuda), tiles = (n + B - 1) / B;
     T *M = (T *)work, *Y = M + (int64_t)tiles * B * B, *room = Y + (int64_t)n * nrhs;
     const sweep_job g = {n, nrhs, A, lda, kind, M, room, Y, n, stream};
     const dim3 grid((n + 255) / 256, nrhs);

@@ -2,12 +2,35 @@
 #ifndef MPKI_CUDA_TILE_MEMORY_CUH
 #define MPKI_CUDA_TILE_MEMORY_CUH
 /** What the threads of a tile share, and small functions that all of its parts use. */
+#include "../runtime.cuh"
 #include "../scalar.cuh"
 #include "control.cuh"
 
 namespace mpki {
 
-template <class T> struct tile_size { static const int B = sizeof(T) == 16 ? 64 : 128; };
+/** Two sets of sizes. Compute capabilities 9.0 to 11.x give a thread block 227 KiB of shared memory;
+ *  of 8.x and 12.x some give 99, and code for one of these may have to run on the others. What code
+ *  was compiled for decides, since a kernel knows that (__CUDA_ARCH__) and the host, too
+ *  (mpki_cuda.code): all kernels of the module are compiled for the same list. */
+constexpr bool roomy_code(int code) {
+    return code >= 90 && code < 120;
+}
+template <class T> constexpr int tile_order(bool roomy) {
+    return sizeof(T) == 16 ? (roomy ? 64 : 32) : sizeof(T) == 8 && !roomy ? 64 : 128;
+}
+#if defined(__CUDA_ARCH__)
+static const bool ROOMY = roomy_code(__CUDA_ARCH__ / 10);
+#else /* the host asks roomy(), tile_of() and tile_bytes() */
+static const bool ROOMY = true;
+#endif
+template <class T> struct tile_size { static const int B = tile_order<T>(ROOMY); };
+
+static inline bool roomy(const mpki_cuda *cuda) {
+    return roomy_code(cuda->code);
+}
+template <class T> static int tile_of(const mpki_cuda *cuda) {
+    return tile_order<T>(roomy(cuda));
+}
 static const int TILE_THREADS = 256;
 static const int KEEP = 8;
 
@@ -15,13 +38,13 @@ static const int KEEP = 8;
 template <class T> struct by_lanes { static const bool value = false; };
 template <> struct by_lanes<double> { static const bool value = true; };
 
-template <class T> struct tile_memory {
+template <class T, int ORDER = tile_size<T>::B> struct tile_memory {
     static const bool LANES = by_lanes<T>::value;
     /* LD = 4 (mod 16): fragments of tensor cores without bank conflicts */
-    static const int B = tile_size<T>::B, LD = LANES ? B + 4 : B + 1, LT = 66, WL = 12;
+    static const int B = ORDER, LD = LANES ? B + 4 : B + 1, LT = B / 2 + 2, WL = 12;
     alignas(16) T S[B * LD]; /* the tile, by columns */
-    alignas(
-        16) T tmp[64 * LT]; /* W of a block, a column after the other; products of the inversion */
+    alignas(16)
+        T tmp[B / 2 * LT]; /* W of a block, a column after the other; products of the inversion */
     alignas(16) T Lt[32 * 33]; /* L of the block, a column after the other, rows in final order */
     alignas(16) T rows[2][32]; /* published rows */
     /* see tile_lanes.cuh */
@@ -35,6 +58,15 @@ template <class T> struct tile_memory {
     int where[2][TILE_THREADS / 32];
     int failed, pairs;
 };
+static const size_t SHARED_LEAST = 99 * 1024; /* of a thread block, from 8.0 on */
+static_assert(sizeof(tile_memory<float, tile_order<float>(false)>) <= SHARED_LEAST, "8.6, 12.0");
+static_assert(sizeof(tile_memory<double, tile_order<double>(false)>) <= SHARED_LEAST, "8.6, 12.0");
+
+/** Bytes of shared memory that the kernels of a tile take. */
+template <class T> static size_t tile_bytes(const mpki_cuda *cuda) {
+    return roomy(cuda) ? sizeof(tile_memory<T, tile_order<T>(true)>)
+                       : sizeof(tile_memory<T, tile_order<T>(false)>);
+}
 
 /** 1 / a by the hardware's approximation and two Newton steps; odd is set where that is not safe
  *  and the true division must be used. */

@@ -4,7 +4,9 @@
 /** The pivots of a block of columns leave the rest of the front: C -= L W^H, on tiles of 64 x 64 of
  *  the panel and of the contribution. Real doubles by tensor cores. */
 #include "large.cuh"
-#include "product.cuh"
+#ifdef __CUDACC__
+#include "../dense/mma.cuh"
+#endif
 
 namespace mpki {
 
@@ -183,8 +185,8 @@ static __global__ void __launch_bounds__(MMA_THREADS, 3)
             double b[4];
 #pragma unroll
             for (int i = 0; i < 4; ++i) b[i] = B[(t + 4 * i) * MMA_LD + 8 * y];
-            product16(c[0][y], a[0], b);
-            product16(c[1][y], a[1], b);
+            mma16(c[0][y], a[0], b);
+            mma16(c[1][y], a[1], b);
         }
     }
     copy_wait<0>();

@@ -62,8 +62,8 @@ __device__ void part_product(const part_room<double> &m, int depth, double (&sum
                 a[2 * q] = l[0], a[2 * q + 1] = l[8];
                 b[0][q] = x[0], b[1][q] = x[8];
             }
-            product16(c[0], a, b[0]);
-            product16(c[1], a, b[1]);
+            mma16(c[0], a, b[0]);
+            mma16(c[1], a, b[1]);
         }
     }
     __syncthreads();

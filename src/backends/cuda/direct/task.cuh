@@ -5,9 +5,11 @@
  *  memory: what A and the children give, the elimination, then panel and contribution go out. Of
  *  fronts that are too large for that only the columns to be eliminated: part.cuh does the rest. */
 #include "children.cuh"
-#include "product.cuh"
 #include "threshold.cuh"
 #include "tile.cuh"
+#ifdef __CUDACC__
+#include "../dense/mma.cuh"
+#endif
 
 namespace mpki {
 
@@ -228,8 +230,7 @@ __device__ void task_update(const F &f, const task_room<double> &m, int p, int f
                     b[1][q] = in ? x[col + next] : 0;
                 }
 #pragma unroll
-                for (int y = 0; y < 2; ++y)
-                    product16(c[0][y], a[0], b[y]), product16(c[1][y], a[1], b[y]);
+                for (int y = 0; y < 2; ++y) mma16(c[0][y], a[0], b[y]), mma16(c[1][y], a[1], b[y]);
             }
 #pragma unroll
             for (int x = 0; x < 2; ++x)

@@ -46,12 +46,15 @@ static mpk_status pivots(mpki_cuda *cuda, const mpki_cuda_packing *p) {
 
 /* ---- sweeps ---- */
 
-static const int MULTIPROCESSOR = 228 * 1024; /* bytes of shared memory; a block takes 1 KB more */
-
+/* As many as a GPU holds at once, a warp a block; a block takes 1 KB of shared memory more. */
 template <int NR> static mpk_status warps_of(mpki_cuda *cuda, int32_t *warps) {
-    const int bytes = sweep_room<T, NR>::BYTES, each = MULTIPROCESSOR / (bytes + 1024);
+    const int bytes = sweep_room<T, NR>::BYTES;
+    static_assert(sweep_room<T, NR>::BYTES <= 98 * 1024, "what every GPU from 8.0 on gives");
+    const int all = cuda->shared_all ? (int)cuda->shared_all : 228 * 1024,
+              each = all / (bytes + 1024);
+    const int most = cuda->blocks_most ? cuda->blocks_most : 32;
     MPKI_PASS(allow(cuda, sweep_kernel<T, NR>, bytes));
-    *warps = cuda->sms * (each < 32 ? each : 32);
+    *warps = cuda->sms * (each < most ? each : most);
     return MPK_OK;
 }
 
