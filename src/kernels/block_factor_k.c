@@ -124,9 +124,10 @@ INLINE vec v_larger(vec a, vec b, vec index, vec *mark) {
     return v_max(a, b);
 }
 
-static int where(const work *f, int i, R value) {
+/* where row i is at least that large, the first place; -1: nowhere */
+static int where(const work *f, int i, R least) {
     for (int k = 0; k < f->w; k++)
-        if (at(f, i, k) == value) return k;
+        if (at(f, i, k) >= least) return k;
     return -1;
 }
 
@@ -173,27 +174,36 @@ static choice rook(work *f, int p) {
     }
 }
 
-/* the largest entry of all rows that are left: lane by lane, and across the lanes at the end */
+/* the largest entry of all that is left, by columns (which are rows too); of equal ones (MPKI_TIE) the first, whose
+ * mirror image, equal but for rounding, stands in that column's row */
 static choice complete(work *f, int p) {
-    const R first = (R)f->perm[p];
-    vec most = {0}, which = v_all(first);
-    R diagonal = -1, top = -1;
-    choice best = {2, f->perm[p], f->perm[p]}, one = {1, f->perm[p], f->perm[p]};
+    const R equal = 1 - (R)MPKI_TIE(sizeof(R));
+    R most[MPKI_BLOCK_MAX * PARTS + LANES_MAX], diagonal = -1, top = 0;
+    for (int k = 0; k < f->w; k += ENTRIES) v_store(most + k * PARTS, (vec){0});
     for (int q = p; q < f->w; q++) {
         int r = f->perm[q];
         update(f, r, p);
         const T *row = f->c + r * f->ld;
-        vec here = {0}, index = v_all((R)r);
         for (int k = 0; k < f->w; k += ENTRIES)
-            here = v_max(v_abs1(v_load((const R *)(row + k))), here);
-        most = v_larger(here, most, index, &which);
-        if (at(f, r, r) > diagonal) diagonal = at(f, r, r), one.i = one.j = r;
+            v_store(most + k * PARTS,
+                    v_max(v_abs1(v_load((const R *)(row + k))), v_load(most + k * PARTS)));
+        if (at(f, r, r) > diagonal) diagonal = at(f, r, r);
     }
-    for (int k = 0; k < LANES; k++)
-        if (most[k] > top) top = most[k], best.i = (int)which[k];
-    if (!(diagonal < ALPHA * top)) return one;
-    best.j = where(f, best.i, top); /* off the diagonal, where no diagonal entry is that large */
-    return best.j < 0 || best.j == best.i ? one : best;
+    for (int k = 0; k < f->w; k++)
+        if (most[k * PARTS] > top) top = most[k * PARTS];
+    if (!(diagonal < ALPHA * top)) {
+        int first = MPKI_BLOCK_MAX;
+        for (int q = p; q < f->w; q++)
+            if (f->perm[q] < first && at(f, f->perm[q], f->perm[q]) >= diagonal * equal)
+                first = f->perm[q];
+        if (first == MPKI_BLOCK_MAX) first = f->perm[p]; /* NaN */
+        return (choice){1, first, first};
+    }
+    int i = 0;
+    while (!(most[i * PARTS] >= top * equal)) i++;
+    int j = where(f, i, top * equal);
+    if (j < 0) j = largest(f, i, p, &top);
+    return j < 0 || j == i ? (choice){1, i, i} : (choice){2, i, j};
 }
 
 /* definite: the largest entry of all is on the diagonal */

@@ -34,6 +34,15 @@ template <class R> __device__ inline void warp_largest(R &value, int &at) {
         if (v > value || (v == value && i < at)) value = v, at = i;
     }
 }
+/** No NaN among them. */
+template <class R> __device__ inline R warp_max(R value) {
+#pragma unroll
+    for (int h = 16; h; h /= 2) {
+        const R v = __shfl_xor_sync(WARP, value, h);
+        if (v > value) value = v;
+    }
+    return value;
+}
 /** NaN and infinity stay. */
 template <class R> __device__ inline R warp_most(R value) {
 #pragma unroll
@@ -221,27 +230,27 @@ template <class T> struct warp_ldlt {
         }
     }
 
-    /** The host looks lane by lane of its vectors; of the two mirror images of the largest entry
-     *  either may come first, here the one in the lower column. */
+    /** The largest of all, by columns, one a lane; of equal ones (MPKI_TIE) the first. */
     __device__ void complete(int p) {
-        const int first = perm(p);
+        const R equal = 1 - (R)MPKI_TIE(sizeof(R));
         R most = 0, diagonal = -1;
-        int which = first, dia = first;
         for (int q = p; q < w; ++q) {
             const int r = perm(q);
             update(r, p);
-            const R x = lane < w ? size(r, lane) : 0, y = size(r, r);
-            if (x > most) most = x, which = r;
-            if (y > diagonal) diagonal = y, dia = r;
+            const R x = lane < w ? size(r, lane) : 0;
+            if (x > most) most = x;
+            if (r == lane && x >= 0) diagonal = x;
         }
-        int column = lane;
-        R top = most;
-        warp_largest(top, column);
-        if (!(diagonal < alpha() * top)) return one(dia);
-        const int i = __shfl_sync(WARP, which, column);
-        const unsigned equal = __ballot_sync(WARP, lane < w && size(i, lane) == top);
-        const int j = equal ? __ffs((int)equal) - 1 : -1;
-        if (j < 0 || j == i) return one(dia);
+        const R top = warp_max(most), best = warp_max(diagonal);
+        if (!(best < alpha() * top)) {
+            const unsigned first = __ballot_sync(WARP, diagonal >= 0 && diagonal >= best * equal);
+            return one(first ? __ffs((int)first) - 1 : perm(p));
+        }
+        const int i = __ffs((int)__ballot_sync(WARP, most >= top * equal)) - 1;
+        const unsigned row = __ballot_sync(WARP, lane < w && size(i, lane) >= top * equal);
+        R value;
+        const int j = row ? __ffs((int)row) - 1 : largest(i, p, &value);
+        if (j < 0 || j == i) return one(i);
         two(i, j);
     }
 
