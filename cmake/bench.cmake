@@ -119,6 +119,19 @@ foreach(name reconstruct sweeps)
                           RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
 endforeach()
 
+# SYM-ILDL, where its sources are: a checkout of github.com/inutard/matrix-factor.
+set(METAPACK_SYMILDL "" CACHE PATH "folder of SYM-ILDL's sources, or empty: bench/ildlt.py")
+if(METAPACK_SYMILDL)
+    enable_language(CXX)
+    add_executable(bench_symildl EXCLUDE_FROM_ALL bench/peer_symildl.cpp)
+    target_include_directories(bench_symildl SYSTEM PRIVATE ${METAPACK_SYMILDL})
+    target_include_directories(bench_symildl PRIVATE bench)
+    target_compile_options(bench_symildl PRIVATE -O3 -w)
+    target_link_libraries(bench_symildl PRIVATE metapack_static)
+    set_target_properties(bench_symildl PROPERTIES OUTPUT_NAME symildl CXX_STANDARD 17
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+endif()
+
 # What runs on a device, a driver for each of its engines.
 if(MPKI_HAVE_CUDA)
     file(GLOB MPKI_BENCH_CUDA CONFIGURE_DEPENDS bench/cuda/*.c)
