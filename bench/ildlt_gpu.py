@@ -13,7 +13,7 @@ import concurrent.futures, fnmatch, glob, json, math, os, re, subprocess, sys, t
 
 import chart
 from ildlt import BASE, OURS, PUBLISHED, SUBJECTS, VARIED
-from incomplete import arguments, find, finite, keep, megabytes, picture, show
+from incomplete import arguments, case, find, finite, in_process, keep, megabytes, picture, show
 
 # What is nearest to a row of Table I, where we have nothing of the same name.
 SIBLINGS = {
@@ -29,26 +29,9 @@ MORE = ["generate nlpkkt 24", "generate nlpkkt 40", "generate helmholtz 2d 300",
 AUTO = "level=-1,fill_factor=0,drop_tolerance=1e-4,pivoting=rook,krylov=sqmr,tolerance=1e-6"
 
 
-def case(source, setting):
-    return ("generate " + source[1] if source[0] == "--generate" else source[0]) + " " + setting
-
-
 def published_setting(p):
     return (f"strategy={p[2]},ordering=amd,level={p[3]},fill_factor={p[4]},drop_tolerance={p[5]:g},pivoting={p[6]},"
             f"precision={'single' if p[7] == 'S' else 'double'},krylov=sqmr,tolerance=1e-6,max_iterations=300")
-
-
-def in_process(options, cases, threads, repeats, timeout):
-    """Rows of bench/cuda/incomplete.c, by case; those that were not reached lack."""
-    driver = [os.path.join(options.build, "bench/cuda-incomplete"), "-t", str(threads), "-r", str(repeats)]
-    with tempfile.TemporaryFile("w+") as out:
-        try:
-            subprocess.run([*driver, *cases], stdout=out, timeout=timeout)
-        except subprocess.TimeoutExpired:
-            pass
-        out.seek(0)
-        rows = [json.loads(line) for line in out if line.startswith("{") and line.endswith("}\n")]
-    return {row["case"]: row for row in rows}
 
 
 def symildl_row(options, matrix, fill, timeout):
@@ -106,7 +89,7 @@ def table1(options):
     rows = table1_rows(options)
     cases = [c for _, c, _ in rows]
     # the device alone first; then the processor and SYM-ILDL, each on cores of its own. The first case starts the device
-    there = in_process(options, [f"generate nlpkkt 5 {c}" for c in ("device=cuda",)] + [c + ",device=cuda" for c in cases], 0, 3, 100)
+    there = in_process(options, ["generate nlpkkt 5 device=cuda"] + [c + ",device=cuda" for c in cases], 0, 3, 100)
     keep(options, "ildlt-gpu-table1", list(there.values()))
     with concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
         cores = [pool.submit(in_process, options, [c], options.threads, 0 if "nlpkkt 80" in c or "nlpkkt 120" in c else 2, options.limit)

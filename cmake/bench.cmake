@@ -143,6 +143,13 @@ if(MPKI_HAVE_CUDA)
         set_target_properties(bench_cuda_${name} PROPERTIES OUTPUT_NAME cuda-${name}
                               RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
     endforeach()
+    if(METAPACK_CUBLAS_INCLUDE AND EXISTS ${METAPACK_CUBLAS_INCLUDE}/cusparse.h)
+        get_filename_component(libraries ${METAPACK_CUBLAS} DIRECTORY)
+        target_compile_definitions(bench_cuda_sweeps PRIVATE BENCH_CUSPARSE)
+        target_include_directories(bench_cuda_sweeps SYSTEM PRIVATE ${METAPACK_CUBLAS_INCLUDE})
+        target_link_options(bench_cuda_sweeps PRIVATE -L${libraries} LINKER:-rpath,${libraries})
+        target_link_libraries(bench_cuda_sweeps PRIVATE cusparse cudart_static rt)
+    endif()
 endif()
 
 # Dense methods beside those of the BLAS that is there: bench/dense.py.

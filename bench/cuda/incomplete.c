@@ -3,7 +3,7 @@
  * process, as a program does that has many such systems. A case is FILE or "generate SPEC", then
  * " key=value,...", device=cuda among them for a GPU. For each a line of JSON: seconds of the first
  * factorization and solution, and of later ones with the same pattern (medians); iterations, the
- * relative residual of the solution computed anew, bytes of the factor. The analysis does not count.
+ * relative residual of the solution computed anew, its backward error, bytes of the factor. The analysis does not count.
  * By the public headers alone. */
 #include "cases.h"
 #include <math.h>
@@ -83,13 +83,15 @@ static int one(mpk_context *ctx, const char *text, int threads, int repeats) {
     mpk_factor_block_info_get(s.fac, &blocks);
     printf("{\"case\": \"%s\", \"engine\": \"%s\", \"threads\": %d, \"n\": %d, \"nnz\": %lld, "
            "\"first\": [%.6f, %.6f], \"again\": [%.6f, %.6f], \"iterations\": %d, "
-           "\"relative_residual\": %.3g, \"bytes\": %lld, \"levels\": %d, \"kept\": %lld, "
+           "\"relative_residual\": %.3g, \"normwise\": %.3g, \"bytes\": %lld, \"levels\": %d, "
+           "\"kept\": %lld, "
            "\"stages\": %d, \"numeric_s\": %.6f}\n",
            text, mpk_factor_engine(s.fac), factor.threads, n, (long long)view.nnz, first[0],
            first[1], repeats ? case_median(factorize, repeats) : first[0],
            repeats ? case_median(solve, repeats) : first[1], info.krylov.iterations,
-           isfinite(residual) ? residual : 1e300, (long long)factor.bytes, blocks.levels,
-           (long long)blocks.kept, blocks.stages, blocks.time_numeric_s);
+           isfinite(residual) ? residual : 1e300, isfinite(info.normwise) ? info.normwise : 1e300,
+           (long long)factor.bytes, blocks.levels, (long long)blocks.kept, blocks.stages,
+           blocks.time_numeric_s);
     fflush(stdout);
     end(&s);
     return 0;

@@ -5,7 +5,8 @@
  * factor; megabytes that the sweeps of both directions read, padding included, and entries kept; how
  * long packing takes; microseconds of L, of L^T and of all (medians of 50, vectors in device memory,
  * permutations included), microseconds a level set and GB/s of all; the processor's time for all. -w:
- * also with other numbers of warps at work. METAPACK_CUDA_MODULE names the module. */
+ * also with other numbers of warps at work. Built where cuSPARSE is: a line more with its SpSV on the
+ * same factor as a triangle of numbers, in double precision. METAPACK_CUDA_MODULE names the module. */
 #include "../../tests/backends/device_store.h"
 #include "backends/cuda/sweeps.h"
 #include "backends/cuda/sweeps/sweeps.h"
@@ -13,6 +14,9 @@
 #include "factor/stages.h"
 
 #include "cases.h"
+#ifdef BENCH_CUSPARSE
+#include "spsv.h"
+#endif
 #include <complex.h>
 #include <math.h>
 #include <metapack/metapack.h>
@@ -116,6 +120,25 @@ static double check(bench *m, int threads, double *cpu_s, int *differ) {
     return worst;
 }
 
+#ifdef BENCH_CUSPARSE
+/* all_us: of ours, D and permutations included */
+static void spsv(const mpki_blocks *bf, double all_us) {
+    enum { MOST = 200 * 1000 * 1000 };
+    spsv_triangle t;
+    double l[2], lt[2], error[2];
+    if (bf->scalar >= MPK_C || bf->stages->ldu) return;
+    if (spsv_make(bf, MOST, &t)) {
+        spsv_solve(&t, 0, l, &error[0]), spsv_solve(&t, 1, lt, &error[1]);
+        printf("  cuSPARSE SpSV: %.2f M entries; analysis %.2f + %.2f ms; L %.1f us, LT %.1f us, "
+               "residuals %.0e, %.0e: %.2f "
+               "of ours\n",
+               1e-6 * (double)t.nnz, l[0], lt[0], 1e3 * l[1], 1e3 * lt[1], error[0], error[1],
+               1e3 * (l[1] + lt[1]) / all_us);
+    }
+    spsv_free(&t);
+}
+#endif
+
 static mpk_status measure(bench *m, const char *title, int threads, int more) {
     static const char *const kinds[] = {"s", "d", "c", "z"};
     const mpki_stages *stages = m->bf->stages;
@@ -151,6 +174,9 @@ static mpk_status measure(bench *m, const char *title, int threads, int more) {
         (long long)told.tasks, (long long)told.parts, told.warps, 1e3 * pack_s);
     printf("  L %.1f us, LT %.1f us, all %.1f us: %.3f us a level, %.0f GB/s; processor %.0f us\n",
            l, lt, all, all / (2 * levels), 1e-3 * (double)told.packets / all, 1e6 * cpu_s);
+#ifdef BENCH_CUSPARSE
+    spsv(m->bf, all);
+#endif
     for (int32_t warps = 66; more && warps <= 4224; warps *= 2) {
         const int32_t used = mpki_cuda_sweeps_warps(m->s, warps);
         printf("  %d warps: all %.1f us\n", used, median(m, MPK_PART_ALL));

@@ -5,11 +5,11 @@
  *  by entry, and by all that is counted. */
 #include "backends/cuda/blocks/store.h"
 #include "backends/cuda/engine.h"
-#include "backends/cuda/load.h"
 #include "blocks/blocks.h"
+#include "device_there.h"
 #include "factor/stages.h"
 
-#include "support.h"
+#include "../factor/runs.h"
 
 /** The processor's engine, whose factors stay on blocks; the device's, with the processor's
  *  vectors. */
@@ -21,12 +21,8 @@ static const char *device_cpu_name(const mpk_context *ctx) {
     return "cpu";
 }
 
-/** Without a device to test on the processor runs the device's kernels. */
 static int device_setup(void **state) {
     (void)state;
-#ifdef METAPACK_CUDA_HOST
-    if (!getenv("METAPACK_TEST_DEVICE")) setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);
-#endif
     device_cpu_blocks = mpki_cpu_blocks;
     device_cpu_blocks.finish = mpki_block_finish_as_blocks;
     device_cpu = (mpki_engine){.name = device_cpu_name,
@@ -43,6 +39,17 @@ static const mpki_engine *device_engine_of(mpk_context *ctx) {
     device_gpu = *e;
     device_gpu.vectors = &mpki_cpu_vectors;
     return &device_gpu;
+}
+
+/** Factored and solved with on the processor, and on the device; statuses are the same. */
+static void device_both(mpk_context *ctx, const char *spec, const mpk_options *o, run r[2]) {
+    for (int device = 0; device < 2; device++) {
+        mpki_engine_use(ctx, device ? device_engine_of(ctx) : &device_cpu);
+        r[device] = go(ctx, spec, o);
+    }
+    mpki_engine_use(ctx, NULL);
+    if (r[0].status != r[1].status)
+        fail_msg("%s: status %d, on the device %d", spec, r[0].status, r[1].status);
 }
 
 /** Bytes of the device's memory, to be freed. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The device's factorization on blocks against the processor's: all factor types, pivotings, levels,
  * stages, precisions, dropping; failures. Without a GPU its kernels run on the host. */
-#include "../factor/runs.h"
-
 #include "device_blocks.h"
 
 /* A problem factored on both. */
@@ -45,8 +43,7 @@ static void both_end(both *r) {
  * additions, so what cancels to zero here leaves rounding there: entries that are kept, and nothing
  * else. */
 static bool rounds_alike(void) {
-    const char *gpu = getenv("METAPACK_TEST_DEVICE");
-    return !gpu || strcmp(gpu, "1") != 0;
+    return !device_is_real();
 }
 
 /* What is asked where roundings are alike, and on a GPU. */
@@ -570,15 +567,11 @@ static void test_applied(void **state) {
             o.fill_factor = 3;
             o.block = 11;
             o.factor_type = type ? MPK_TYPE_LDU : MPK_TYPE_LDLT;
-            mpki_engine_use(ctx, &device_cpu);
-            run p = go(ctx, few[k], &o);
-            mpki_engine_use(ctx, device_engine_of(ctx));
-            run q = go(ctx, few[k], &o);
-            assert_int_equal(p.status, q.status);
-            const double d = distance(&p, &q);
+            run r[2];
+            device_both(ctx, few[k], &o, r);
+            const double d = distance(&r[0], &r[1]);
             if (!(d <= 1e-9)) fail_msg("%s, type %d: distance %g", few[k], type, d);
-            mpki_engine_use(ctx, NULL);
-            end(&p), end(&q);
+            end(&r[0]), end(&r[1]);
         }
     mpk_context_destroy(&ctx);
 }
@@ -606,16 +599,6 @@ static void test_by_option(void **state) {
     mpk_context_destroy(&ctx);
 }
 
-static bool device_there(void) {
-    mpk_context *ctx = NULL;
-    device_setup(NULL);
-    if (mpk_context_create(NULL, &ctx) != MPK_OK) return false;
-    const mpki_device *d = mpki_cuda_open(ctx, 0);
-    const bool there = d && d->table->blocks;
-    mpk_context_destroy(&ctx);
-    return there;
-}
-
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pivotings),  cmocka_unit_test(test_dropping),
@@ -628,7 +611,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_failing),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-    if (!device_there()) {
+    if (!device_has(DEVICE_BLOCKS)) {
         print_message("no device, and no module that does without: nothing to test\n");
         return 0;
     }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stages that get nowhere on the device: the dense pivot that ends them against the processor's, in every part of a
  * solve. Without a GPU its kernels run on the host. */
-#include "../factor/runs.h"
-
 #include "device_blocks.h"
 
 /* What no stage accepts, as tests/factor/test_border.c has it. */
@@ -71,17 +69,6 @@ static mpk_block_info info_of(const run *r) {
     return info;
 }
 
-/* On the processor and on the device. */
-static void both_of(mpk_context *ctx, const char *spec, const mpk_options *o, run r[2]) {
-    for (int device = 0; device < 2; device++) {
-        mpki_engine_use(ctx, device ? device_engine_of(ctx) : &device_cpu);
-        r[device] = go(ctx, spec, o);
-    }
-    mpki_engine_use(ctx, NULL);
-    if (r[0].status != r[1].status)
-        fail_msg("%s: status %d, on the device %d", spec, r[0].status, r[1].status);
-}
-
 /* Symmetric, complex, Hermitian; exact sweeps and repeated ones; in single precision. */
 static void test_parts(void **state) {
     (void)state;
@@ -95,7 +82,7 @@ static void test_parts(void **state) {
         if (k / STUCK == 1) o.solve_sweeps = 40;
         if (single) o.precision = MPK_PRECISION_SINGLE;
         run r[2];
-        both_of(ctx, stuck[k % STUCK], &o, r);
+        device_both(ctx, stuck[k % STUCK], &o, r);
         assert_int_equal(r[0].status, MPK_OK);
         const mpk_block_info p = info_of(&r[0]), q = info_of(&r[1]);
         assert_true(p.border_rows > 0);
@@ -151,7 +138,7 @@ static void test_inverses(void **state) {
         o.isai_relax = k % 3;
         if (single) o.precision = MPK_PRECISION_SINGLE;
         run r[2];
-        both_of(ctx, spec, &o, r);
+        device_both(ctx, spec, &o, r);
         assert_false(mpk_failed(r[0].status));
         assert_true(info_of(&r[1]).border_rows > 0);
         assert_int_equal(info_of(&r[0]).border_rows, info_of(&r[1]).border_rows);
@@ -177,7 +164,7 @@ static void test_bits(void **state) {
     mpk_context *ctx = context();
     const mpk_options o = stubborn();
     run r[2];
-    both_of(ctx, "nlpkkt 4", &o, r);
+    device_both(ctx, "nlpkkt 4", &o, r);
     const size_t bytes = (size_t)r[1].a.n * sizeof(double);
     void *x = part_of(ctx, &r[1], MPK_PART_ALL, 1);
     mpki_engine_use(ctx, device_engine_of(ctx));
@@ -198,7 +185,7 @@ static void test_trouble(void **state) {
     mpk_options o = stubborn();
     run r[2];
     o.level = 1, o.drop_tolerance = 1e-3, o.fill_factor = 4;
-    both_of(ctx, "nlpkkt 4", &o, r);
+    device_both(ctx, "nlpkkt 4", &o, r);
     assert_true(info_of(&r[0]).border_rows > 0);
     assert_int_equal(info_of(&r[0]).border_rows, info_of(&r[1]).border_rows);
     assert_true(apart(&r[0], r[0].x, r[1].x, r[0].a.n) <= 1e-9);
@@ -254,16 +241,6 @@ static void test_allocations(void **state) {
     assert_true(failures > 10);
 }
 
-static bool device_there(void) {
-    mpk_context *ctx = NULL;
-    device_setup(NULL);
-    if (mpk_context_create(NULL, &ctx) != MPK_OK) return false;
-    const mpki_device *d = mpki_cuda_open(ctx, 0);
-    const bool there = d && d->table->blocks;
-    mpk_context_destroy(&ctx);
-    return there;
-}
-
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parts),       cmocka_unit_test(test_inverses),
@@ -271,7 +248,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_allocations),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-    if (!device_there()) {
+    if (!device_has(DEVICE_BLOCKS)) {
         print_message("no device, and no module that does without: nothing to test\n");
         return 0;
     }

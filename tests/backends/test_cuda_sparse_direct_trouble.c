@@ -3,39 +3,8 @@
  * a shape of its own: NaN below other fronts, an arena that is full, very many children. */
 #include "../support.h"
 
-#include "backends/cuda/direct_factor.h"
-#include "backends/cuda/engine.h"
-#include "backends/cuda/load.h"
+#include "device_direct.h"
 #include "factor/direct_form.h"
-#include "factor/factor.h"
-
-static const char *engine_name(const mpk_context *ctx) {
-    (void)ctx;
-    return "the device's direct engine";
-}
-static const mpki_engine engine = {.name = engine_name,
-                                   .memory = MPK_HOST,
-                                   .direct = &mpki_cuda_direct,
-                                   .blocks = &mpki_cpu_blocks,
-                                   .vectors = &mpki_cpu_vectors};
-
-static bool on_host(void) {
-    const char *must = getenv("METAPACK_TEST_DEVICE");
-    return !must || strcmp(must, "1") != 0;
-}
-
-/* With so much shared memory fronts are cut into columns of one block, and parts. */
-static void small_blocks(void) {
-    if (on_host()) setenv("METAPACK_CUDA_HOST_SHARED", "60000", 1);
-}
-
-static mpk_context *new_context(void) {
-    mpk_context *ctx = NULL;
-    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
-    assert_non_null(mpki_cuda_keep(ctx, 0));
-    mpki_engine_use(ctx, &engine);
-    return ctx;
-}
 
 static int32_t cut_fronts(const mpki_cuda_plan *plan) {
     int32_t count = 0;
@@ -49,8 +18,8 @@ static int32_t cut_fronts(const mpki_cuda_plan *plan) {
  * for its front come to an end, the status says so, and good values factorize again, with the same bits. */
 static void test_nan(void **unused) {
     (void)unused;
-    small_blocks();
-    mpk_context *ctx = new_context();
+    small_blocks("60000");
+    mpk_context *ctx = new_context(true);
     mpk_problem *problem = NULL;
     mpk_analysis *an = NULL;
     mpk_factor *fac = NULL;
@@ -61,7 +30,7 @@ static void test_nan(void **unused) {
     assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
     assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
     mpki_direct *f = fac->direct;
-    if (on_host()) assert_true(cut_fronts(&f->plan) > 0);
+    if (!device_is_real()) assert_true(cut_fronts(&f->plan) > 0);
     const mpki_pivot_rules rules = {.threshold = 0.01,
                                     .small = mpki_default_zero_tolerance(MPK_D) * fac->size,
                                     .size = fac->size,
@@ -110,7 +79,7 @@ static mpk_problem *failing_columns(mpk_context *ctx) {
 }
 
 static mpk_status within(double limit, int64_t *bytes, char *said, size_t size, int32_t *cut) {
-    mpk_context *ctx = new_context();
+    mpk_context *ctx = new_context(true);
     mpk_problem *problem = failing_columns(ctx);
     mpk_analysis *an = NULL;
     mpk_factor *fac = NULL;
@@ -147,9 +116,9 @@ static void test_full(void **unused) {
     char said[300];
     int64_t all = 0, some = 0;
     int32_t cut = 0, refused = 0;
-    small_blocks();
+    small_blocks("60000");
     assert_int_equal(within(0, &all, said, sizeof said, &cut), MPK_OK);
-    if (on_host()) assert_true(cut > 0);
+    if (!device_is_real()) assert_true(cut > 0);
     for (int k = 1; k <= 12; k++) {
         const double limit = (double)all * k / 10;
         const mpk_status status = within(limit, &some, said, sizeof said, &cut);
@@ -198,8 +167,8 @@ static void test_many_children(void **unused) {
     (void)unused;
     static const int32_t leaves[] = {100000, 4500};
     for (size_t k = 0; k < sizeof leaves / sizeof *leaves; k++) {
-        const bool numbers = leaves[k] < 10000 || !on_host();
-        mpk_context *ctx = new_context();
+        const bool numbers = leaves[k] < 10000 || !!device_is_real();
+        mpk_context *ctx = new_context(true);
         mpk_problem *problem = star(ctx, leaves[k]);
         mpk_analysis *an = NULL;
         mpk_options o;
@@ -242,22 +211,10 @@ static void test_many_children(void **unused) {
     }
 }
 
-static bool device_there(void) {
-    mpk_context *ctx = NULL;
-    if (mpk_context_create(NULL, &ctx) != MPK_OK) return false;
-#ifdef METAPACK_CUDA_HOST
-    if (on_host()) setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);
-#endif
-    const mpki_device *d = mpki_cuda_open(ctx, 0);
-    const bool there = d && d->table->direct;
-    mpk_context_destroy(&ctx);
-    return there;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_nan), cmocka_unit_test(test_full),
                                        cmocka_unit_test(test_many_children)};
-    if (!device_there()) {
+    if (!device_has(DEVICE_DIRECT)) {
         print_message("no device, and no module that does without: nothing to test\n");
         return 0;
     }
