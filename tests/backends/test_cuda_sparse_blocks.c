@@ -209,6 +209,66 @@ static void test_stages(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* Wider frames than a warp has lanes are cut into pieces, here on the processor, too; 2x2 pivots of the matching stay
+ * whole. Where no stage accepts anything, frames are joined up to that width. */
+static void test_wide(void **state) {
+    (void)state;
+    mpk_context *ctx = context();
+    static const char *const specs[] = {"nlpkkt 4", "stokes mac 12", "random 150 0.1 0.3 hermitian",
+                                        "random 160 0.1 0.3 general", "lp-kkt 60 90 3"};
+    int64_t cut = 0, joined = 0;
+    device_cpu_blocks.widest = MPKI_STORE_ROWS;
+    for (size_t k = 0; k < sizeof specs / sizeof *specs; k++)
+        for (int kind = 0; kind < 4; kind++) {
+            mpk_options o = complete();
+            const bool general = strstr(specs[k], "general") != NULL;
+            if (general && kind > 1) continue;
+            o.block = kind == 1 ? 128 : kind == 2 ? 33 : 64;
+            o.grid = MPK_ON;
+            o.static_shift = 1e-2;
+            if (kind == 1) o.level = 0, o.drop_tolerance = 1e-3, o.fill_factor = 3;
+            if (kind == 2) o.pivoting = MPK_PIVOTING_STATIC;
+            if (kind == 3) o.schedule = MPK_SCHEDULE_JACOBI, o.level = 0, o.sweeps = 2;
+            if (general) o.factor_type = MPK_TYPE_LDU;
+            both r = factor_both(ctx, generated(ctx, specs[k]), &o);
+            assert_false(mpk_failed(r.status[1]));
+            const mpk_block_info *p = &r.cpu->blocks->stages.info;
+            const mpk_block_info *q = &r.gpu->blocks->stages.info;
+            assert_int_equal(p->cut, q->cut);
+            assert_int_equal(r.gpu->info.max_front <= MPKI_STORE_ROWS, 1);
+            cut += q->cut;
+            assert_int_equal(p->blocks, q->blocks);
+            assert_int_equal(p->levels, q->levels);
+            assert_int_equal(p->two_by_two, q->two_by_two);
+            assert_true(nearly(p->kept,
+                               q->kept)); /* what cancels to zero in one order is kept in another */
+            const difference d = compare_factors(ctx, r.cpu, r.gpu);
+            const double most = kind == 2 ? 1e-8 : bound(1e-11, 1e-9); /* 2: pivots may be small */
+            if (!(d.entries <= most) || !(d.pivots <= most))
+                fail_msg("%s, kind %d: entries differ by %.3g, pivots by %.3g", specs[k], kind,
+                         d.entries, d.pivots);
+            both_end(&r);
+        }
+    assert_true(cut > 20);
+    for (int k = 0; k < 2; k++) {
+        mpk_options o = complete();
+        o.matching = MPK_OFF;
+        o.pivoting = MPK_PIVOTING_NONE;
+        o.pivot_threshold = 0.5;
+        o.factor_type = MPK_TYPE_LDU; /* has no dense pivot */
+        o.block = k ? 20 : 12;
+        o.stages = 5;
+        both r = factor_both(ctx, generated(ctx, "nlpkkt 4"), &o);
+        assert_false(mpk_failed(r.status[1]));
+        joined += r.gpu->blocks->stages.info.joins;
+        assert_int_equal(r.cpu->blocks->stages.info.joins, r.gpu->blocks->stages.info.joins);
+        both_end(&r);
+    }
+    assert_true(joined > 0);
+    device_cpu_blocks.widest = 0;
+    mpk_context_destroy(&ctx);
+}
+
 /* The schedule without dependencies. */
 static void test_sweeps(void **state) {
     (void)state;
@@ -372,7 +432,7 @@ static void test_refused(void **state) {
         const char *text = "";
         mpk_problem_view_get(p, &a);
         if (k == 0)
-            o.block = 64;
+            o.method = MPK_METHOD_BLOCK_JACOBI, o.block = 64;
         else
             o.schedule = k == 1 ? MPK_SCHEDULE_SUBSETS : MPK_SCHEDULE_ATOMIC;
         assert_true(mpk_analyse(ctx, p, &o, &an) >= 0);
@@ -601,14 +661,14 @@ static void test_by_option(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pivotings),  cmocka_unit_test(test_dropping),
-        cmocka_unit_test(test_ties),       cmocka_unit_test(test_stages),
-        cmocka_unit_test(test_sweeps),     cmocka_unit_test(test_llt),
-        cmocka_unit_test(test_methods),    cmocka_unit_test(test_general),
-        cmocka_unit_test(test_degenerate), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_again),      cmocka_unit_test(test_applied),
-        cmocka_unit_test(test_by_option),  cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_failing),
+        cmocka_unit_test(test_pivotings), cmocka_unit_test(test_dropping),
+        cmocka_unit_test(test_ties),      cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_stages),    cmocka_unit_test(test_sweeps),
+        cmocka_unit_test(test_llt),       cmocka_unit_test(test_methods),
+        cmocka_unit_test(test_general),   cmocka_unit_test(test_degenerate),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_again),
+        cmocka_unit_test(test_applied),   cmocka_unit_test(test_by_option),
+        cmocka_unit_test(test_limits),    cmocka_unit_test(test_failing),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     if (!device_has(DEVICE_BLOCKS)) {
