@@ -484,6 +484,7 @@ typedef struct one {
 static one one_begin(mpk_context *ctx) {
     one r = {.problem = generated(ctx, "nlpkkt 4")};
     r.o = complete();
+    r.o.block = 64, r.o.grid = MPK_ON; /* wide ones are cut */
     r.o.level = 1;
     r.o.drop_tolerance = 1e-3;
     r.o.fill_factor = 3;
