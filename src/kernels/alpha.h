@@ -11,4 +11,8 @@
  *  which depends on the machine's order of sums: so that all machines choose the same pivot. size: of a real number. */
 #define MPKI_TIE(size) ((size) == 4 ? 0x1p-11 : 0x1p-26)
 
+/** Which entries of a block are the largest: moduli are rounded by so many of their last bits, for the same reason; of
+ *  equal ones the first stay. size: of a real number. */
+#define MPKI_RANK_BITS(size) ((size) == 4 ? 9 : 26)
+
 #endif
