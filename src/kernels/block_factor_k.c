@@ -8,11 +8,13 @@
 #include "alpha.h"
 #include "block_inverse.h"
 #include "block_isa.h"
+#include "block_mask.h"
 #include "block_pivot.h"
 #include "block_turn.h"
 #include <metapack/options.h>
 
 #define ALPHA ((R)MPKI_ALPHA)
+#define EQUAL (1 - (R)MPKI_TIE(sizeof(R)))
 
 #if MPKI_PRECISION == 0 || MPKI_PRECISION == 2
 typedef int32_t ivec __attribute__((vector_size(VBYTES)));
@@ -117,13 +119,6 @@ INLINE vec v_abs1(vec x) {
 #endif
 }
 
-/* lane by lane the larger of a and b; *mark: `index` where that is a */
-INLINE vec v_larger(vec a, vec b, vec index, vec *mark) {
-    ivec above = a > b;
-    *mark = (vec)(((ivec)index & above) | ((ivec)*mark & ~above));
-    return v_max(a, b);
-}
-
 /* where row i is at least that large, the first place; -1: nowhere */
 static int where(const work *f, int i, R least) {
     for (int k = 0; k < f->w; k++)
@@ -131,25 +126,27 @@ static int where(const work *f, int i, R least) {
     return -1;
 }
 
-/* where row i is largest off the diagonal, the first of equal ones; -1: all of that is zero */
+/* where row i is largest off the diagonal, the first of equal ones (MPKI_TIE); -1: all of that is zero */
 static int largest(work *f, int i, int p, R *value) {
     update(f, i, p);
     const T *row = f->c + i * f->ld;
-    vec top = {0}, which = {0}, lane;
+    vec top = {0}, lane;
+    R most = 0;
     for (int k = 0; k < LANES; k++) lane[k] = (R)(k / PARTS);
     for (int k = 0; k < f->w; k += ENTRIES) {
-        ivec other = lane != v_all((R)(i - k));
-        vec x = (vec)((ivec)v_abs1(v_load((const R *)(row + k))) & other);
-        top = v_larger(x, top, lane + v_all((R)k), &which);
+        const ivec other = lane != v_all((R)(i - k));
+        top = v_max((vec)((ivec)v_abs1(v_load((const R *)(row + k))) & other), top);
     }
-    R most = 0, at_most = -1;
-    for (int k = 0; k < LANES; k++) {
-        int better = top[k] > most || (top[k] == most && which[k] < at_most);
-        at_most = better ? which[k] : at_most;
-        most = better ? top[k] : most;
-    }
+    for (int k = 0; k < LANES; k++) most = top[k] > most ? top[k] : most;
     *value = most;
-    return (int)at_most;
+    const vec least = v_all(most * EQUAL);
+    for (int k = 0; k < f->w && most > 0; k += ENTRIES) {
+        const ivec other = lane != v_all((R)(i - k));
+        const vec x = (vec)((ivec)v_abs1(v_load((const R *)(row + k))) & other);
+        const uint32_t equal = v_nonzero((vec)((ivec)x & (x >= least)));
+        if (equal) return k + __builtin_ctz(equal);
+    }
+    return -1;
 }
 
 static choice bunch_kaufman(work *f, int p) {
@@ -166,10 +163,10 @@ static choice rook(work *f, int p) {
     R column, row;
     int i = f->perm[p], r = largest(f, i, p, &column);
     if (r < 0 || at(f, i, i) >= ALPHA * column) return (choice){1, i, i};
-    for (;;) { /* the largest entry seen grows strictly, so this ends */
+    for (;;) { /* the largest entry seen grows, by more than rounding, so this ends */
         int s = largest(f, r, p, &row);
         if (s < 0 || at(f, r, r) >= ALPHA * row) return (choice){1, r, r};
-        if (s == i || !(row > column)) return (choice){2, i, r};
+        if (s == i || !(row * EQUAL > column)) return (choice){2, i, r};
         i = r, r = s, column = row;
     }
 }
@@ -177,7 +174,6 @@ static choice rook(work *f, int p) {
 /* the largest entry of all that is left, by columns (which are rows too); of equal ones (MPKI_TIE) the first, whose
  * mirror image, equal but for rounding, stands in that column's row */
 static choice complete(work *f, int p) {
-    const R equal = 1 - (R)MPKI_TIE(sizeof(R));
     R most[MPKI_BLOCK_MAX * PARTS + LANES_MAX], diagonal = -1, top = 0;
     for (int k = 0; k < f->w; k += ENTRIES) v_store(most + k * PARTS, (vec){0});
     for (int q = p; q < f->w; q++) {
@@ -194,14 +190,14 @@ static choice complete(work *f, int p) {
     if (!(diagonal < ALPHA * top)) {
         int first = MPKI_BLOCK_MAX;
         for (int q = p; q < f->w; q++)
-            if (f->perm[q] < first && at(f, f->perm[q], f->perm[q]) >= diagonal * equal)
+            if (f->perm[q] < first && at(f, f->perm[q], f->perm[q]) >= diagonal * EQUAL)
                 first = f->perm[q];
         if (first == MPKI_BLOCK_MAX) first = f->perm[p]; /* NaN */
         return (choice){1, first, first};
     }
     int i = 0;
-    while (!(most[i * PARTS] >= top * equal)) i++;
-    int j = where(f, i, top * equal);
+    while (!(most[i * PARTS] >= top * EQUAL)) i++;
+    int j = where(f, i, top * EQUAL);
     if (j < 0) j = largest(f, i, p, &top);
     return j < 0 || j == i ? (choice){1, i, i} : (choice){2, i, j};
 }

@@ -190,15 +190,18 @@ template <class T> struct warp_ldlt {
         __syncwarp();
     }
 
-    /** Where row i is largest off the diagonal, the first of equal ones; -1: all of that is zero. */
+    static __device__ R equal() {
+        return 1 - (R)MPKI_TIE(sizeof(R));
+    }
+
+    /** Where row i is largest off the diagonal, the first of equal ones (MPKI_TIE); -1: all of that is zero. */
     __device__ int largest(int i, int p, R *value) {
         update(i, p);
-        R top = lane < w && lane != i ? size(i, lane) : 0;
-        int which = top > 0 ? lane : 64;
-        if (!(top > 0)) top = 0;
-        warp_largest(top, which);
+        const R here = lane < w && lane != i ? size(i, lane) : 0;
+        const R top = warp_max(here > 0 ? here : (R)0);
         *value = top;
-        return which == 64 ? -1 : which;
+        const unsigned first = __ballot_sync(WARP, top > 0 && here >= top * equal());
+        return first ? __ffs((int)first) - 1 : -1;
     }
 
     __device__ void one(int i) {
@@ -222,17 +225,16 @@ template <class T> struct warp_ldlt {
         R column, row;
         int i = perm(p), r = largest(i, p, &column);
         if (r < 0 || size(i, i) >= alpha() * column) return one(i);
-        for (;;) { /* the largest entry seen grows strictly, so this ends */
+        for (;;) { /* the largest entry seen grows, by more than rounding, so this ends */
             const int s = largest(r, p, &row);
             if (s < 0 || size(r, r) >= alpha() * row) return one(r);
-            if (s == i || !(row > column)) return two(i, r);
+            if (s == i || !(row * equal() > column)) return two(i, r);
             i = r, r = s, column = row;
         }
     }
 
     /** The largest of all, by columns, one a lane; of equal ones (MPKI_TIE) the first. */
     __device__ void complete(int p) {
-        const R equal = 1 - (R)MPKI_TIE(sizeof(R));
         R most = 0, diagonal = -1;
         for (int q = p; q < w; ++q) {
             const int r = perm(q);
@@ -243,11 +245,11 @@ template <class T> struct warp_ldlt {
         }
         const R top = warp_max(most), best = warp_max(diagonal);
         if (!(best < alpha() * top)) {
-            const unsigned first = __ballot_sync(WARP, diagonal >= 0 && diagonal >= best * equal);
+            const unsigned first = __ballot_sync(WARP, diagonal >= 0 && diagonal >= best * equal());
             return one(first ? __ffs((int)first) - 1 : perm(p));
         }
-        const int i = __ffs((int)__ballot_sync(WARP, most >= top * equal)) - 1;
-        const unsigned row = __ballot_sync(WARP, lane < w && size(i, lane) >= top * equal);
+        const int i = __ffs((int)__ballot_sync(WARP, most >= top * equal())) - 1;
+        const unsigned row = __ballot_sync(WARP, lane < w && size(i, lane) >= top * equal());
         R value;
         const int j = row ? __ffs((int)row) - 1 : largest(i, p, &value);
         if (j < 0 || j == i) return one(i);
