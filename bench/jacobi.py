@@ -196,7 +196,7 @@ def device(options):
     series = []
     for (subject, source), name in zip(subjects, names):
         rows = engine_rows(options, source, [settings("ildlt"), *(settings(sweeps=s) for s in few)],
-                           ["-t", str(options.threads), "-r", "7", "-n"], 60)
+                           ["-t", str(options.threads), "-r", "3", "-n"], 60)
         base, quick = rows[0]["ms"], rows[1 + few.index(5)]["ms"]
         series.append({"name": name, "y": [base / r["ms"] if base and r["ms"] else None for r in rows[1:]]})
         print(f"| {name} | {rows[0]['levels']} | {show(base)} | " + " | ".join(show(r["ms"]) for r in rows[1:])
